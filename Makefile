@@ -1,0 +1,87 @@
+# sandboxfs: the only build file. `make help` lists what there is.
+
+CC     ?= cc
+CFLAGS ?= -O2 -g
+PREFIX ?= /usr/local
+SBINDIR ?= /sbin
+V      ?= 0
+
+VERSION := 0.1.0
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+comma := ,
+# A folder for each compiler and sanitizer; the plain build's programs land in build/bin.
+VARIANT := $(notdir $(CC))-$(or $(subst $(comma),-,$(SAN)),plain)
+B       := build/$(VARIANT)
+BIN     := $(if $(filter gcc-plain,$(VARIANT)),build/bin,$B/bin)
+
+WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wvla
+# Our own runs pass WERROR=-Werror; a user's newer compiler must still build.
+WERROR ?=
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -MMD -MP -I. \
+	-DSANDBOXFS_VERSION='"$(VERSION)"' $(FUSE_CFLAGS) $(SANFLAGS) $(CFLAGS)
+LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS) -pthread
+
+ifeq ($V,0)
+Q := @
+say = @echo "  $(1)  $(2)";
+else
+say =
+endif
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all
+all: programs
+
+include $(sort $(wildcard tests/*.mk))
+
+# ---- What there is, by layer -------------------------------------------------------------------
+
+SRC_base      := $(wildcard providers/base/*.c)
+SRC_helper    := $(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c))
+SRC_providers := $(SRC_base) $(SRC_helper) $(wildcard providers/*.c)
+SRC_cache     := $(wildcard cache/*.c)
+SRC_fs        := $(wildcard fs/*.c)
+SRC_tools     := $(wildcard tools/*.c)
+
+obj = $(patsubst %.c,$B/%.o,$(1))
+
+# Only fs and tools may see FUSE: elsewhere <fuse_lowlevel.h> is not found.
+$B/fs/%.o $B/tools/%.o $B/tests/fs/%.o: FUSE_CFLAGS = $(shell pkg-config --cflags fuse3)
+
+$B/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+define layer
+$B/lib$(1).a: $$(call obj,$$(SRC_$(1)))
+	@rm -f $$@
+	$$(call say,AR,$$@)ar rcs $$@ $$^
+endef
+$(foreach l,providers cache fs,$(eval $(call layer,$l)))
+
+# A layer's programs and tests link it and those below: a call upwards does not link.
+LIBS_providers := $B/libproviders.a
+LIBS_cache     := $B/libcache.a $(LIBS_providers)
+LIBS_fs        := $B/libfs.a $(LIBS_cache)
+EXT_providers   = $(shell pkg-config --libs libxxhash json-c)
+EXT_cache       = $(EXT_providers)
+EXT_fs          = $(shell pkg-config --libs fuse3) $(EXT_cache)
+
+# ---- Programs ------------------------------------------------------------------------------------
+
+.PHONY: programs
+programs: $(BIN)/sandboxfs $(BIN)/umount.fuse.sandboxfs
+
+$(BIN)/sandboxfs: $(call obj,$(filter-out tools/umount.c,$(SRC_tools))) $(LIBS_fs)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_fs)
+
+$(BIN)/umount.fuse.sandboxfs: $(call obj,tools/umount.c) $(LIBS_providers)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
+
+-include $(shell find build -name '*.d' 2>/dev/null)

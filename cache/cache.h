@@ -1,0 +1,70 @@
+/*
+ * cache.h - what we know of the sandbox and what we owe it.
+ *
+ * The only caller of a provider. Every read of metadata goes through one tree of inodes and names (cache/tree.h), every
+ * change through one place (cache/changes.h), and every verb to the provider takes a batch.
+ *
+ * Three rules for locks: none is held across a provider call; they nest only downwards in the layer order; every wait has
+ * a deadline, and an interrupted request gives up. All functions may be called from any thread. Inode pointers handed out
+ * are references that the caller puts back with cache_forget().
+ */
+#pragma once
+
+#include "providers/provider.h"
+
+struct cache;
+struct inode; /* cache/tree.h */
+
+struct cache_options {
+	int64_t attr_ms; /* how long an attribute is believed without asking; -1: the default (1000) */
+	int64_t entry_ms; /* the same for names */
+	int64_t progress_ms;
+	/*
+	 * The sandbox user is root and owners are shown as they are: a new file belongs to whoever on this machine made it,
+	 * as on a local disk, and the kernel here judges permissions. Else the sandbox user owns it and is judged by.
+	 */
+	bool owners_from_caller;
+};
+
+/*
+ * What the cache tells the kernel's view of it. Called without any lock held, never waits for anything: the receiver
+ * queues. May be called from any thread.
+ */
+struct cache_observer {
+	/* Forget attributes; `pages`: contents too. `ino` is what the inode was handed out as. */
+	void (*inode_changed)(void *context, struct inode *inode, bool pages);
+	/* Forget the name. */
+	void (*name_changed)(void *context, struct inode *dir, const char *name);
+	void *context;
+};
+
+enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
+	const struct call *call, struct error *e);
+void cache_free(struct cache *c);
+void cache_observe(struct cache *c, const struct cache_observer *observer);
+
+const struct sandbox_info *cache_sandbox(const struct cache *c);
+
+/*
+ * Runs a command in the sandbox: sends everything pending first (on failure the command does not run and
+ * result->may_have_run is false), and afterwards doubts everything known, since the command may have changed it.
+ */
+enum err cache_execute(struct cache *c, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e);
+
+/* Returns when the sandbox has every change made so far, or with the first error. */
+enum err cache_sync(struct cache *c, const struct call *call, struct error *e);
+
+/* Doubts everything known: the next question goes to the sandbox, and the observer is told of all that was handed out. */
+void cache_doubt_all(struct cache *c);
+
+/* Counters for `.sandbox/status`. */
+struct cache_status {
+	uint64_t pending_changes, pending_bytes, parked_changes;
+	uint64_t inodes_known, names_known;
+	char last_error[400]; /* "" none; with the path it is about */
+	int64_t last_error_age_ms;
+};
+
+void cache_get_status(struct cache *c, struct cache_status *out);

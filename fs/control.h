@@ -1,0 +1,53 @@
+/*
+ * control.h - the directory `.sandbox` of a mount: commands and facts as files.
+ *
+ * Its nodes have small fixed numbers, below CONTROL_INO_END, and never reach the cache's tree. ops.c passes on every
+ * operation whose node is one of them; each function replies to `req` exactly once, now or (a run of `exec`, `sync`)
+ * later from a thread of its own, so that no FUSE worker waits for a command.
+ */
+#pragma once
+
+#include <fuse_lowlevel.h>
+#include <stdbool.h>
+
+struct cache;
+struct control;
+struct notifier;
+
+#define CONTROL_DIR_NAME ".sandbox"
+#define CONTROL_INO_DIR  2 /* FUSE_ROOT_ID is 1 */
+#define CONTROL_INO_END  64
+
+static inline bool control_owns(fuse_ino_t ino)
+{
+	return ino >= CONTROL_INO_DIR && ino < CONTROL_INO_END;
+}
+
+struct control_options {
+	int64_t exec_timeout_ms; /* 1800 s by default; 0: none */
+	uid_t uid; /* who the control files are shown to belong to: the mounting user */
+	gid_t gid;
+};
+
+/* `cache` and `notifier` outlive it. */
+enum err control_new(struct control **out, struct cache *cache, struct notifier *notifier,
+	const struct control_options *options, struct error *e);
+/* Cancels what runs, waits for its threads. */
+void control_free(struct control *c);
+
+/* The entry of the directory itself, for a lookup of CONTROL_DIR_NAME in the root. */
+void control_entry(const struct control *c, struct fuse_entry_param *out);
+
+void control_lookup(struct control *c, fuse_req_t req, fuse_ino_t parent, const char *name);
+void control_getattr(struct control *c, fuse_req_t req, fuse_ino_t ino);
+/* chmod, chown and times are EPERM; a truncation (a shell's `>`) does nothing. */
+void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_set);
+void control_opendir(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void control_readdir(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
+void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	struct fuse_file_info *fi);
+void control_write(struct control *c, fuse_req_t req, fuse_ino_t ino, const char *bytes,
+	size_t size, off_t off, struct fuse_file_info *fi);
+void control_flush(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void control_release(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

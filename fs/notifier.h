@@ -1,0 +1,26 @@
+/*
+ * notifier.h - tells the kernel what it must forget.
+ *
+ * One thread sends every notification, holds no lock while it does, and is never waited for by a handler: a notification
+ * can block in the kernel until the very operation that caused it has been answered. Whoever replies from a thread of its
+ * own (a run of `exec`) may wait for what was queued before.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <fuse_lowlevel.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct notifier;
+
+enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e);
+void notifier_free(struct notifier *n);
+
+/* Queue and return. `pages`: the contents too, not only the attributes. */
+void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages);
+void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name);
+
+/* Waits until everything queued before this call was sent, `limit_ms` at most. Never from a handler. */
+bool notifier_drain(struct notifier *n, int64_t limit_ms);

@@ -1,0 +1,70 @@
+#include "providers/base/call.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum err cancel_init(struct cancel *c, struct error *e)
+{
+	c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return c->fd < 0 ? error_errno(e, errno, "eventfd") : ERR_OK;
+}
+
+void cancel_release(struct cancel *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	c->fd = -1;
+}
+
+void cancel_throw(const struct cancel *c)
+{
+	eventfd_write(c->fd, 1);
+}
+
+bool cancel_thrown(const struct cancel *c)
+{
+	struct pollfd p = { .fd = c->fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+int64_t monotonic_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t call_progress_ms(const struct call *call)
+{
+	if (!call || !call->progress_ms)
+		return CALL_PROGRESS_MS;
+	return call->progress_ms < 0 ? -1 : call->progress_ms;
+}
+
+enum err call_wait_fd(const struct call *call, int fd, short events, struct error *e)
+{
+	struct pollfd p[2] = { { .fd = fd, .events = events },
+		{ .fd = call && call->cancel ? call->cancel->fd : -1, .events = POLLIN } };
+	int64_t limit_ms = call_progress_ms(call);
+	int64_t end_ms = monotonic_ms() + limit_ms;
+
+	for (;;) {
+		int64_t left_ms = limit_ms < 0 ? -1 : end_ms - monotonic_ms();
+		int ready = poll(p, 2, limit_ms < 0 ? -1 : left_ms > 0 ? (int)left_ms : 0);
+
+		if (ready < 0 && errno != EINTR)
+			return error_errno(e, errno, "poll");
+		if (ready > 0 && p[1].revents)
+			return error_set(e, ERR_INTERRUPTED, "interrupted");
+		if (ready > 0)
+			return ERR_OK;
+		if (ready == 0 && limit_ms >= 0 && monotonic_ms() >= end_ms)
+			return error_set(e, ERR_TIMEOUT, "no progress for %lld s",
+				(long long)limit_ms / 1000);
+	}
+}

@@ -1,0 +1,45 @@
+/*
+ * log.h - one line per event, by component and level, to stderr or syslog.
+ *
+ * The one piece of state that belongs to the process and not to a struct: where lines go and which are wanted. It is set
+ * once by log_setup() before threads start and only read afterwards. Control characters in what is logged are replaced.
+ * Keys are never given to it.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <stdbool.h>
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+
+enum log_component {
+	LOG_TOOLS,
+	LOG_FS,
+	LOG_CONTROL,
+	LOG_CACHE,
+	LOG_PROVIDER,
+	LOG_HELPER,
+	LOG_COMPONENTS, /* how many there are */
+};
+
+/*
+ * `spec`: "warn", or "info,fs=debug,helper=error"; NULL: warn for all. ERR_INVALID names the word that is wrong.
+ * `to_syslog`: lines go to syslog(3) under the name `program`, else to stderr.
+ */
+enum err log_setup(const char *program, const char *spec, bool to_syslog, struct error *e);
+
+/* The words log_setup() accepts, for --help. */
+const char *log_component_name(enum log_component component);
+
+bool log_wants(enum log_component component, enum log_level level);
+
+__attribute__((format(printf, 3, 4))) void log_line(
+	enum log_component component, enum log_level level, const char *format, ...);
+
+#define log_error(component, ...) log_line(component, LOG_LEVEL_ERROR, __VA_ARGS__)
+#define log_warn(component, ...)  log_line(component, LOG_LEVEL_WARN, __VA_ARGS__)
+#define log_info(component, ...)  log_line(component, LOG_LEVEL_INFO, __VA_ARGS__)
+#define log_debug(component, ...)                                                                  \
+	(log_wants(component, LOG_LEVEL_DEBUG) ? log_line(component, LOG_LEVEL_DEBUG, __VA_ARGS__) \
+					       : (void)0)

@@ -1,0 +1,36 @@
+/*
+ * helper.h - the verbs with system calls on a real directory.
+ *
+ * The one implementation of list, fetch, apply and watch that everything else is measured by: `local:` calls it in its
+ * own process, the helper program serves it over a stream. It needs libc and xxhash.h only. Any number of threads may
+ * call it on one root at once. Each verb answers per item; its own result tells only whether the batch could be done.
+ */
+#pragma once
+
+#include "providers/base/call.h"
+#include "providers/helper/root.h"
+#include "providers/verbs.h"
+
+enum err helper_list(const struct root *r, const struct list_request *request, list_sink sink,
+	void *context, struct error *e);
+
+enum err helper_fetch(const struct root *r, const struct fetch_item *items, size_t items_count,
+	fetch_sink sink, void *context, struct error *e);
+
+/*
+ * Fills one result for each change. Does not stop at a failed one. A sequence number that the journal's record in staging
+ * says is done is not done again: its result is ERR_OK with the present attributes.
+ */
+enum err helper_apply(const struct root *r, const struct apply_request *request,
+	struct change_result *results, struct error *e);
+
+/* The last sequence number done for `journal`; 0: none. */
+enum err helper_last_sequence(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE],
+	uint64_t *out, struct error *e);
+
+/*
+ * Watches the tree below the root with inotify until `call` is cancelled (ERR_INTERRUPTED) or the sink stops it. New
+ * subdirectories are covered: what was made in one before its watch stood is reported as created.
+ */
+enum err helper_watch(const struct root *r, const struct call *call, watch_sink sink, void *context,
+	struct error *e);

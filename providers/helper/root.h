@@ -1,0 +1,59 @@
+/*
+ * root.h - the directory that is shown, and the way to a file in it that cannot lead out.
+ *
+ * Paths come from a mount whose kernel has already resolved every link, so a path that meets a symbolic link on its way
+ * is out of date (ERR_STALE), never followed. Directories are opened with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
+ * or, where a kernel lacks it, one component at a time with O_NOFOLLOW. Everything else happens relative to such a
+ * directory. A root may be used by any number of threads; nothing in it changes after root_open().
+ */
+#pragma once
+
+#include "providers/base/error.h"
+#include "providers/verbs.h"
+
+struct root {
+	int dir_fd;     /* the shown root */
+	int staging_fd; /* -1: none, paths that start with '/' are then ERR_UNSUPPORTED */
+	bool walk;      /* openat2 is missing here */
+	bool is_superuser;
+	struct identity identity;
+};
+
+/* `staging` is created (mode 0700) when absent, and may be NULL. */
+enum err root_open(struct root *r, const char *dir, const char *staging, struct error *e);
+void root_close(struct root *r);
+
+/* A directory held open and the name of an entry in it: what every change works on. */
+struct place {
+	int fd;           /* owned */
+	const char *name; /* points into the path; "." for the root itself */
+	bool is_staged;
+};
+
+#define PLACE_NONE                                                                                 \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
+#define AUTO_PLACE __attribute__((cleanup(place_release)))
+
+void place_release(struct place *p);
+
+/* Opens the directory that holds `path` and checks that it is `parent`. */
+enum err root_place(const struct root *r, const char *path, const struct expect *parent,
+	struct place *out, struct error *e);
+
+/* lstat(2) of the entry, every field. */
+enum err place_stat(const struct place *p, struct attr *out, const char *path, struct error *e);
+
+/* fstat(2) of an open file, every field. */
+enum err attr_of_fd(int fd, struct attr *out, struct error *e);
+
+/* Whether `a` is the inode that is meant. */
+bool expect_met(const struct expect *x, const struct attr *a);
+
+/*
+ * Opens the entry with `flags` (O_NOFOLLOW and O_CLOEXEC are added; a fifo or device is never opened, ERR_INVALID), after
+ * checking that it is `target`. `by_handle`: mode bits of one's own file are lifted for the moment of the open.
+ */
+enum err place_open(const struct place *p, int flags, const struct expect *target, bool by_handle,
+	int *out_fd, const char *path, struct error *e);

@@ -1,0 +1,109 @@
+/*
+ * wire.h - how the verbs travel between sandboxfs and its helper program: frames of records over any stream of bytes.
+ *
+ * Both sides use this one coding, and both distrust the other: every length is checked against what is there and against
+ * the limits of verbs.h, every name against base/path.h, every enumeration against its range. A message that does not
+ * fit is ERR_PROTOCOL; nothing is guessed. Integers are little-endian. libc only.
+ *
+ * A frame is a header of FRAME_HEADER_SIZE bytes and a payload of at most FRAME_PAYLOAD_MAX:
+ *
+ *      0  4 bytes   magic "SbX" and the version (WIRE_VERSION)
+ *      4  u32       request id: chosen by the client, repeated in each answer to it
+ *      8  u8        type (enum frame_type)
+ *      9  3 bytes   zero
+ *     12  u32       length of the payload
+ *
+ * A request may span frames: all but its last have type FRAME_MORE. Answers are streamed: any number of item frames
+ * (FRAME_ITEMS, each holding whole records) and then one FRAME_END with the verb's own result.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/verbs.h"
+
+#define WIRE_VERSION      1
+#define FRAME_HEADER_SIZE 16
+/* One piece of data and its record around it. */
+#define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)
+/* A whole request, all its frames together. */
+#define WIRE_REQUEST_MAX (64 * 1024 * 1024)
+/* Elements of one batch. */
+#define WIRE_BATCH_MAX 100000
+
+enum frame_type {
+	FRAME_MORE = 1, /* request: a piece, more follows */
+	FRAME_HELLO,    /* request: empty; answer: struct hello */
+	FRAME_LIST,
+	FRAME_FETCH,
+	FRAME_APPLY,
+	FRAME_WATCH,
+	FRAME_CANCEL,   /* request: ends the watch of the same id; has no answer of its own */
+	FRAME_ITEMS,    /* answer: records */
+	FRAME_END,      /* answer: the verb's result, the last frame of an id */
+	FRAME_TYPE_END, /* one past the last */
+};
+
+struct frame {
+	enum frame_type type;
+	uint32_t id;
+	uint32_t len;
+};
+
+void frame_encode(unsigned char out[FRAME_HEADER_SIZE], const struct frame *f);
+enum err frame_decode(
+	const unsigned char in[FRAME_HEADER_SIZE], struct frame *out, struct error *e);
+
+/* What a helper says of itself. */
+struct hello {
+	uint32_t version;
+	bool has_staging;
+	struct identity identity;
+	uint64_t last_sequence; /* of the journal named in the request, 0 when none was */
+	struct timespec now;
+};
+
+/*
+ * Requests. An encoder appends to `out`. A decoder gives arrays that point into `in` and are themselves allocated in
+ * `*memory`, which the caller frees; both must outlive what was decoded.
+ */
+bool wire_put_hello_request(struct buf *out, const unsigned char journal[JOURNAL_ID_SIZE]);
+enum err wire_get_hello_request(
+	const struct buf *in, unsigned char journal[JOURNAL_ID_SIZE], struct error *e);
+bool wire_put_list(struct buf *out, const struct list_request *request);
+enum err wire_get_list(
+	const struct buf *in, struct list_request *request, void **memory, struct error *e);
+bool wire_put_fetch(struct buf *out, const struct fetch_item *items, size_t items_count);
+enum err wire_get_fetch(const struct buf *in, struct fetch_item **items, size_t *items_count,
+	void **memory, struct error *e);
+bool wire_put_apply(struct buf *out, const struct apply_request *request);
+enum err wire_get_apply(
+	const struct buf *in, struct apply_request *request, void **memory, struct error *e);
+
+/*
+ * Answers: records are appended to a frame's payload and taken from it one at a time. A `_get_` advances `*at`; it is
+ * called while *at < in->len. What it gives points into `in`, and for xattrs into memory that `list_decoded` owns.
+ */
+#define WIRE_XATTRS_MAX 1024
+
+struct list_decoded {
+	struct list_item item;
+	struct xattr xattrs[WIRE_XATTRS_MAX];
+};
+
+bool wire_put_list_item(struct buf *out, const struct list_item *item);
+enum err wire_get_list_item(
+	const struct buf *in, size_t *at, struct list_decoded *out, struct error *e);
+bool wire_put_fetch_piece(struct buf *out, const struct fetch_piece *piece);
+enum err wire_get_fetch_piece(
+	const struct buf *in, size_t *at, struct fetch_piece *out, struct error *e);
+bool wire_put_change_result(struct buf *out, const struct change_result *result);
+enum err wire_get_change_result(
+	const struct buf *in, size_t *at, struct change_result *out, struct error *e);
+bool wire_put_watch_event(struct buf *out, const struct watch_event *event);
+enum err wire_get_watch_event(
+	const struct buf *in, size_t *at, struct watch_event *out, struct error *e);
+bool wire_put_hello(struct buf *out, const struct hello *hello);
+enum err wire_get_hello(const struct buf *in, struct hello *out, struct error *e);
+bool wire_put_end(struct buf *out, enum err kind, const char *text);
+/* The result that was sent: ERR_PROTOCOL also when it cannot be read. */
+enum err wire_get_end(const struct buf *in, struct error *e);

@@ -1,0 +1,33 @@
+/*
+ * helper_client.h - the batch verbs through a helper program that runs in the sandbox.
+ *
+ * The client owns two file descriptors (pipes, a socket) on whose other end a helper serves. Any number of threads may
+ * call at once: requests carry ids, one thread reads all answers and hands them to whoever waits. When the stream breaks
+ * or makes no sense every waiting and later call fails with ERR_UNREACHABLE or ERR_PROTOCOL. A call that is cancelled or
+ * makes no progress returns at once; its late answers are dropped.
+ */
+#pragma once
+
+#include "providers/base/call.h"
+#include "providers/helper/wire.h"
+#include "providers/verbs.h"
+
+struct helper_client;
+
+/* Says hello, so that a helper of another version is refused (ERR_PROTOCOL). Takes both descriptors, also on failure. */
+enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
+	const struct call *call, struct error *e);
+/* Ends the stream: a helper in serve mode exits. */
+void helper_client_free(struct helper_client *h);
+
+const struct hello *helper_client_hello(const struct helper_client *h);
+
+enum err helper_client_list(struct helper_client *h, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e);
+enum err helper_client_fetch(struct helper_client *h, const struct call *call,
+	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
+	struct error *e);
+enum err helper_client_apply(struct helper_client *h, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e);
+enum err helper_client_watch(struct helper_client *h, const struct call *call, watch_sink sink,
+	void *context, struct error *e);

@@ -1,0 +1,220 @@
+/*
+ * provider.h - the contract between sandboxfs and a sandbox vendor.
+ *
+ * A vendor is one file (or one clear group) that exports a `const struct provider_ops`. It must give connect, release,
+ * info, execute and, for vendors that can make sandboxes, the lifecycle; of the batch verbs it gives those for which it
+ * has something better than the derived ones. Callers never test a slot: the provider_* functions below hold what an
+ * absent one means. Verbs absent from the table are done by the helper program where the provider has started one
+ * (`struct provider.helper`), else with POSIX sh over `execute` (providers/shell.h).
+ *
+ * Threads: every function may be called from any thread, several at once on one provider, except connect/create (one
+ * call makes one object) and release (the last call, alone). No function may call back into its caller's layer except
+ * through the sinks it was given. Errors are made where they are known (base/error.h) and returned; per-item errors
+ * stand in the item. Times are milliseconds where the name says `_ms`, seconds where `_s`.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/base/call.h"
+#include "providers/verbs.h"
+
+struct helper_client;
+struct provider;
+
+/* ---- What the user asked for ---- */
+
+enum helper_mode {
+	HELPER_AUTO, /* the best there is: in process for `local:`, the helper program for vendors */
+	HELPER_OFF,  /* POSIX sh over execute */
+	HELPER_PROCESS, /* the helper program as a process, also where it could be called directly */
+};
+
+struct provider_config {
+	const char *id;   /* NULL: none given */
+	const char *path; /* the remote directory to show; NULL: the provider's working directory */
+	const char
+		*user; /* the sandbox's user for commands and files; NULL: the provider's default */
+	const char *key_file; /* a file of mode 0600 that holds the key; NULL: the environment */
+	const char *shell;    /* HELPER_OFF: the shell that runs the derived scripts; NULL: "sh" */
+	enum helper_mode helper;
+	int64_t progress_ms; /* base/call.h; 0: the default */
+};
+
+/* ---- Facts of a sandbox ---- */
+
+enum sandbox_state { SANDBOX_RUNNING, SANDBOX_PAUSED, SANDBOX_STOPPED };
+
+struct sandbox_info {
+	char id[128];
+	enum sandbox_state state;
+	int64_t expires_s; /* seconds of life left; -1: no limit */
+	char root[1024];   /* the absolute path, in the sandbox, of the directory that is shown */
+	char shell[64];    /* what runs a command, as a person would write it: "/bin/sh -c" */
+	struct identity identity;
+};
+
+/* ---- execute ---- */
+
+enum stream { STREAM_OUT = 1, STREAM_ERR = 2 };
+
+struct execute_request {
+	const char *command; /* shell text, handed over whole; no NUL inside */
+	const char *cwd;     /* relative to the shown root (base/path.h); NULL: the root */
+	int64_t timeout_ms; /* on the total; 0: none. Then TERM to the command's processes and, 5 s later, KILL */
+	const void *input; /* standard input; NULL: /dev/null */
+	size_t input_len;
+	const char *const *env; /* "NAME=value", ended by NULL; NULL: none added */
+};
+
+/* Pieces of output as they come, in order within a stream. Anything but ERR_OK kills the command. */
+typedef enum err (*execute_sink)(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e);
+
+struct execute_result {
+	bool has_exit_code; /* false: could not be determined */
+	int exit_code;      /* 128 + the signal's number when one ended it; 124 after a timeout */
+	bool timed_out;
+	bool may_have_run; /* on an error: whether the command may have started */
+};
+
+/* ---- lifecycle of many sandboxes ---- */
+
+struct sandbox_entry {
+	const char *id;
+	enum sandbox_state state;
+	int64_t expires_s;
+};
+
+typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entry, struct error *e);
+
+/* ---- The table ---- */
+
+enum provider_caps {
+	PROVIDER_EMBEDDED = 1,  /* runs on this machine; no key, no network */
+	PROVIDER_NAMES_IDS = 2, /* an ID that does not exist is created by connecting to it */
+};
+
+struct provider_ops {
+	/* Facts first. `name` is what stands before the colon of a source. */
+	const char *name;
+	const char *title;     /* for people: "E2B" */
+	const char *key_names; /* environment variables that hold the key, for messages; "" none */
+	unsigned caps;         /* enum provider_caps */
+
+	/*
+	 * Makes a new sandbox from `cfg` (cfg->id is NULL), waits until it is ready and writes its id. On failure nothing
+	 * is left behind. NULL: ERR_UNSUPPORTED, the vendor cannot.
+	 */
+	enum err (*create)(const struct provider_config *cfg, const struct call *call, char id[128],
+		struct error *e);
+
+	/*
+	 * Attaches to the sandbox cfg->id and checks that the directory to show exists. ERR_NOT_FOUND: no such sandbox;
+	 * ERR_AUTH: the key; ERR_UNREACHABLE. The result is released with `release`. Required.
+	 */
+	enum err (*connect)(const struct provider_config *cfg, const struct call *call,
+		struct provider **out, struct error *e);
+
+	/* Lets go: connections, threads, processes, staging. The sandbox lives on. Required. */
+	void (*release)(struct provider *p);
+
+	/* What is known of the sandbox, asked anew. Required. */
+	enum err (*info)(struct provider *p, const struct call *call, struct sandbox_info *out,
+		struct error *e);
+
+	/* Every sandbox of this account, all pages. NULL: ERR_UNSUPPORTED. */
+	enum err (*list_sandboxes)(const struct provider_config *cfg, const struct call *call,
+		sandbox_sink sink, void *context, struct error *e);
+
+	/* Ends the sandbox cfg->id for good. One that does not exist is success. NULL: ERR_UNSUPPORTED. */
+	enum err (*delete)(
+		const struct provider_config *cfg, const struct call *call, struct error *e);
+
+	/* Stops it so that `resume` finds it again. NULL: ERR_UNSUPPORTED. */
+	enum err (*pause)(struct provider *p, const struct call *call, struct error *e);
+
+	/* Wakes a paused one. NULL: ERR_UNSUPPORTED. */
+	enum err (*resume)(struct provider *p, const struct call *call, struct error *e);
+
+	/* Gives it at least `seconds` more to live. NULL: ERR_OK, it has no limit. */
+	enum err (*extend)(
+		struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+
+	/*
+	 * Runs a command as the sandbox user in the shown root. ERR_OK: it ran, `result` says how it ended, also after a
+	 * timeout. ERR_INTERRUPTED: `call` was cancelled; the command's processes are killed. Never sent twice once it may
+	 * have started. Required.
+	 */
+	enum err (*execute)(struct provider *p, const struct call *call,
+		const struct execute_request *request, execute_sink sink, void *context,
+		struct execute_result *result, struct error *e);
+
+	/* The batch verbs, as verbs.h says. Each may be NULL: derived. */
+	enum err (*list)(struct provider *p, const struct call *call,
+		const struct list_request *request, list_sink sink, void *context, struct error *e);
+	enum err (*fetch)(struct provider *p, const struct call *call,
+		const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
+		struct error *e);
+	enum err (*apply)(struct provider *p, const struct call *call,
+		const struct apply_request *request, struct change_result *results,
+		struct error *e);
+
+	/* Stores whole files, each new or replaced. NULL: derived from apply, in pieces of VERB_DATA_MAX. */
+	enum err (*store)(struct provider *p, const struct call *call,
+		const struct store_item *items, size_t items_count, struct store_result *results,
+		struct error *e);
+
+	/*
+	 * Reports changes below the shown root until cancelled (ERR_INTERRUPTED), the sink stops it or the stream breaks.
+	 * NULL: the helper's inotify where there is a helper, else ERR_UNSUPPORTED.
+	 */
+	enum err (*watch)(struct provider *p, const struct call *call, watch_sink sink,
+		void *context, struct error *e);
+};
+
+/* First member of every vendor's own struct. */
+struct provider {
+	const struct provider_ops *ops;
+	struct helper_client
+		*helper; /* a running helper program, or NULL; owned by the vendor's struct */
+	const char *
+		staging; /* absolute path, in the sandbox, of the staging directory; for the shell scripts */
+	const char *root;  /* absolute path, in the sandbox, of the shown root; likewise */
+	const char *shell; /* what runs the shell scripts: "sh" */
+};
+
+/* The vendors, by name; NULL: unknown. */
+const struct provider_ops *provider_find(const char *name, size_t name_len);
+/* "local, e2b, ...": for messages. */
+void provider_names(struct buf *out);
+
+/* ---- What callers use: one for each slot, absent ones handled ---- */
+
+enum err provider_create(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, char id[128], struct error *e);
+enum err provider_connect(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, struct provider **out, struct error *e);
+void provider_release(struct provider *p);
+enum err provider_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
+enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, sandbox_sink sink, void *context, struct error *e);
+enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, struct error *e);
+enum err provider_pause(struct provider *p, const struct call *call, struct error *e);
+enum err provider_resume(struct provider *p, const struct call *call, struct error *e);
+enum err provider_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+enum err provider_execute(struct provider *p, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e);
+enum err provider_list(struct provider *p, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e);
+enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
+	size_t items_count, fetch_sink sink, void *context, struct error *e);
+enum err provider_apply(struct provider *p, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e);
+enum err provider_store(struct provider *p, const struct call *call, const struct store_item *items,
+	size_t items_count, struct store_result *results, struct error *e);
+enum err provider_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
+	struct error *e);

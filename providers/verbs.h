@@ -1,0 +1,280 @@
+/*
+ * verbs.h - the vocabulary of the batch verbs: what a provider is asked and what it answers.
+ *
+ * Everything the filesystem does to a sandbox's files is one of list, fetch, store, apply and watch, and each takes a
+ * batch. This header is shared by sandboxfs and by its helper program inside the sandbox: libc only.
+ *
+ * Paths are those of base/path.h: relative to the shown root, "" the root, "/name" a file of staging. Every pointer in a
+ * request belongs to the caller and must outlive the call; every pointer in an answer belongs to the callee and is valid
+ * only during the callback that carries it, unless a `_release` function says otherwise. Offsets and sizes are bytes.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+/* Contents travel in pieces of at most this size (1 MiB: FUSE's own largest request). */
+#define VERB_DATA_MAX (1024 * 1024)
+/* Linux's own limits: PATH_MAX for a link's text, XATTR_SIZE_MAX for a value, XATTR_LIST_MAX for all names. */
+#define VERB_LINK_MAX  4096
+#define VERB_XATTR_MAX 65536
+
+/* ---- Attributes ---- */
+
+/* What stat(2) says, to the nanosecond, as the sandbox has it. */
+struct attr {
+	uint64_t dev, ino;
+	uint64_t
+		btime_ns; /* time of birth since 1970 in ns; 0 unknown. Tells a reused inode number from the old file */
+	uint32_t mode, nlink, uid, gid;
+	uint64_t rdev; /* makedev() of a device, else 0 */
+	uint64_t size;
+	uint64_t blocks; /* of 512 bytes */
+	uint32_t blksize;
+	struct timespec atime, mtime, ctime; /* the sandbox's clock */
+};
+
+/* Which inode is meant. All zero: any. A verb that finds another one answers ERR_STALE and does nothing. */
+struct expect {
+	uint64_t dev, ino, btime_ns; /* btime_ns 0 on either side: not compared */
+};
+
+/* What statvfs(3) says of the shown root. */
+struct space {
+	uint64_t block_size, blocks, free, available; /* counts of `block_size` bytes */
+	uint64_t files, files_free;
+	uint32_t name_max;
+};
+
+/* Who commands and files belong to in the sandbox. */
+#define IDENTITY_GROUPS_MAX 64
+
+struct identity {
+	uint32_t uid, gid;
+	uint32_t groups_count;
+	uint32_t groups[IDENTITY_GROUPS_MAX]; /* supplementary; may repeat gid */
+};
+
+struct xattr {
+	const char *name;
+	const void *value;
+	size_t value_len;
+};
+
+/* ---- list: the metadata of subtrees ---- */
+
+#define LIST_DEPTH_ALL UINT32_MAX
+
+enum list_flags {
+	LIST_XATTRS = 1, /* the start's own extended attributes (user.*) come with LIST_SELF */
+	LIST_CROSS_DEVICES = 2, /* enter directories of other file systems than the start's */
+};
+
+struct list_request {
+	const char *const *starts;
+	size_t starts_count;
+	uint32_t
+		depth; /* 0: only the starts themselves; 1: and their entries; LIST_DEPTH_ALL: everything */
+	uint32_t flags;       /* enum list_flags */
+	uint64_t entries_max; /* stop after so many entries; 0: no limit */
+	int64_t changed_since_ns; /* 0: everything; else only entries whose ctime is not older than this (sandbox's clock) */
+};
+
+enum list_kind {
+	LIST_SELF =
+		1, /* `start`, `err`; on ERR_OK `attr`, `link`, `xattrs`. One for each start, in order */
+	LIST_DIR, /* `start`, `path`: the entries that follow, up to LIST_DIR_END, are this directory's */
+	LIST_ENTRY, /* `name`, `attr`, `link` */
+	LIST_DIR_END, /* `err`, `complete`: every entry was named, none was skipped, nothing changed meanwhile */
+	LIST_END, /* `now`, `space`: once, the last item */
+};
+
+/* Directories come breadth first. The order of entries within one is the file system's. */
+struct list_item {
+	enum list_kind kind;
+	uint32_t start; /* index into `starts` */
+	enum err err;
+	bool complete;
+	const char *path; /* LIST_DIR: from the shown root */
+	const char *name;
+	const char *link; /* a symbolic link's text, else NULL */
+	const struct xattr *xattrs;
+	size_t xattrs_count;
+	struct attr attr;
+	struct timespec now; /* the sandbox's clock */
+	struct space space;
+};
+
+/* Called for each item in order, never from two threads at once. Anything but ERR_OK ends the list with that. */
+typedef enum err (*list_sink)(void *context, const struct list_item *item, struct error *e);
+
+/* ---- apply: an ordered list of changes ---- */
+
+enum change_op {
+	CHANGE_MKDIR = 1, /* path, mode, uid, gid */
+	CHANGE_CREATE, /* path, mode, uid, gid: a regular file; CHANGE_EXCL or an existing one is taken */
+	CHANGE_MKNOD,   /* path, mode with type, rdev, uid, gid */
+	CHANGE_SYMLINK, /* path, data = text, uid, gid */
+	CHANGE_LINK,    /* path = existing, path2 = new name */
+	CHANGE_UNLINK, /* path; path2 if set: a staging name that keeps the inode alive for open handles */
+	CHANGE_RMDIR, /* path */
+	CHANGE_RENAME, /* path -> path2; CHANGE_NOREPLACE, CHANGE_EXCHANGE; keep: staging name for a replaced file */
+	CHANGE_SETATTR,   /* path; what `set` names */
+	CHANGE_WRITE,     /* path, offset, data */
+	CHANGE_APPEND,    /* path, data; the result's `offset` is where it landed */
+	CHANGE_FALLOCATE, /* path, offset, length, mode = fallocate(2)'s */
+	CHANGE_COPY, /* path, offset -> path2, offset2, length: within the sandbox; result's `count` */
+	CHANGE_PLACE, /* path (staged) becomes path2: renamed where nothing is, else copied over, inode kept */
+	CHANGE_SETXATTR, /* path, name, data; CHANGE_EXCL = XATTR_CREATE, CHANGE_REPLACE = XATTR_REPLACE */
+	CHANGE_REMOVEXATTR, /* path, name */
+	CHANGE_SYNC,        /* path: fsync(2) of the file or directory in the sandbox */
+	CHANGE_OP_END,      /* one past the last */
+};
+
+enum change_flags {
+	CHANGE_EXCL = 1,      /* must not exist */
+	CHANGE_NOREPLACE = 2, /* rename: the new name must not exist */
+	CHANGE_EXCHANGE = 4,  /* rename: swap the two names */
+	CHANGE_REPLACE = 8,   /* must exist */
+	CHANGE_BY_HANDLE =
+		16, /* asked through an open handle: the mode bits were judged at open, not now */
+};
+
+enum change_set {
+	SET_MODE = 1,
+	SET_UID = 2,
+	SET_GID = 4,
+	SET_SIZE = 8,
+	SET_ATIME = 16, /* tv_nsec may be UTIME_NOW: the sandbox's clock */
+	SET_MTIME = 32,
+};
+
+/* No owner asked for: the sandbox user's, as the kernel there gives it. */
+#define CHANGE_NO_OWNER UINT32_MAX
+
+struct change {
+	enum change_op op;
+	uint32_t flags; /* enum change_flags */
+	/* 1 + the index of an earlier change of this batch without which this one is ERR_SKIPPED; 0: none. */
+	uint32_t needs;
+	const char *path, *path2; /* path2 NULL where the op has none */
+	const char *keep;         /* CHANGE_RENAME: staging path, or NULL */
+	/* Preconditions: the directory of path and of path2, and the inodes that path and path2 name. */
+	struct expect parent, target, parent2, target2;
+	uint32_t set; /* enum change_set */
+	uint32_t mode, uid, gid;
+	uint64_t rdev;
+	uint64_t size;
+	struct timespec atime, mtime;
+	uint64_t offset, offset2, length;
+	const char *name; /* extended attribute */
+	const void *data;
+	size_t data_len; /* at most VERB_DATA_MAX */
+};
+
+struct change_result {
+	enum err err;
+	char why[160];   /* a sentence for a person; "" on success */
+	uint64_t count;  /* bytes written or copied */
+	uint64_t offset; /* CHANGE_APPEND: where */
+	bool has_attr, has_parent, has_parent2;
+	struct attr
+		attr; /* what path (LINK, RENAME, PLACE, COPY: path2) names afterwards; UNLINK: the kept or still linked inode */
+	struct attr parent;  /* the directory of path afterwards */
+	struct attr parent2; /* the directory of path2 afterwards, where it is another */
+};
+
+#define JOURNAL_ID_SIZE 16
+
+struct apply_request {
+	/* Whose changes these are; all zero: not recorded. The sandbox keeps, per journal, the last sequence number done. */
+	unsigned char journal[JOURNAL_ID_SIZE];
+	uint64_t
+		first_sequence; /* of changes[0]; the next ones follow without a gap. A number already done is not done again */
+	const struct change *changes;
+	size_t changes_count;
+};
+
+/* ---- fetch: contents of many files or ranges ---- */
+
+enum fetch_kind {
+	FETCH_BYTES = 1, /* `length` bytes from `offset`; fewer at the end of the file */
+	FETCH_HASHES, /* XXH3-128 (canonical, 16 bytes each) of the blocks of `block_size` in the range */
+	FETCH_SEEK_DATA, /* lseek(2): the piece FETCH_DONE carries the offset found */
+	FETCH_SEEK_HOLE,
+};
+
+#define FETCH_TO_END UINT64_MAX
+
+struct fetch_item {
+	enum fetch_kind kind;
+	const char *path;
+	struct expect target;
+	uint64_t offset, length;
+	uint32_t block_size; /* FETCH_HASHES */
+	uint32_t flags;      /* CHANGE_BY_HANDLE */
+};
+
+enum fetch_piece_kind {
+	FETCH_DATA =
+		1, /* `offset`, `bytes`, `len`: pieces of one item come in order, without gaps */
+	FETCH_DONE, /* `err`; on ERR_OK `attr` as it was while the bytes were read; `offset` for the seeks */
+};
+
+struct fetch_piece {
+	enum fetch_piece_kind kind;
+	uint32_t item; /* index into the request */
+	enum err err;
+	char why[160];
+	uint64_t offset;
+	const void *bytes;
+	size_t len;
+	struct attr attr;
+};
+
+/*
+ * Exactly one FETCH_DONE for each item, items in order. A file that changed while it was read is ERR_STALE (the pieces
+ * already delivered are then worthless). Same threading and stopping rules as list_sink.
+ */
+typedef enum err (*fetch_sink)(void *context, const struct fetch_piece *piece, struct error *e);
+
+/* ---- store: contents of many files ---- */
+
+struct store_item {
+	const char *path; /* usually a staging name */
+	uint32_t mode;
+	uint64_t size;
+	/* Fills `dst` with exactly `len` bytes from `offset`. Called in order of offset. */
+	enum err (*read)(void *context, uint64_t offset, void *dst, size_t len, struct error *e);
+	void *context;
+};
+
+struct store_result {
+	enum err err;
+	char why[160];
+	struct attr attr;
+};
+
+/* ---- watch: a stream of changes ---- */
+
+enum watch_kind {
+	WATCH_READY = 1, /* from here on nothing is missed */
+	WATCH_CREATED,   /* `path` appeared, also by a rename into the tree */
+	WATCH_CHANGED,   /* contents */
+	WATCH_ATTR,      /* mode, owner, times, links */
+	WATCH_REMOVED,   /* `path` went, also by a rename */
+	WATCH_LOST, /* the queue overflowed or a directory could not be watched: everything below `path` is in doubt */
+};
+
+struct watch_event {
+	enum watch_kind kind;
+	bool is_dir;
+	const char *path; /* from the shown root */
+};
+
+typedef enum err (*watch_sink)(void *context, const struct watch_event *event, struct error *e);
