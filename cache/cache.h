@@ -44,6 +44,7 @@ void cache_free(struct cache *c);
 void cache_observe(struct cache *c, const struct cache_observer *observer);
 
 const struct sandbox_info *cache_sandbox(const struct cache *c);
+const struct provider_ops *cache_provider(const struct cache *c);
 
 /*
  * Runs a command in the sandbox: sends everything pending first (on failure the command does not run and

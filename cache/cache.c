@@ -1,0 +1,265 @@
+#include "cache/cache_inside.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+int64_t cache_attr_until(const struct cache *c)
+{
+	return monotonic_ms() + c->options.attr_ms;
+}
+
+static bool is_ordinary(enum err kind)
+{
+	switch (kind) {
+	case ERR_IO:
+	case ERR_NO_MEMORY:
+	case ERR_TIMEOUT:
+	case ERR_UNREACHABLE:
+	case ERR_GONE:
+	case ERR_AUTH:
+	case ERR_PROTOCOL:
+	case ERR_FILES_LIMIT:
+	case ERR_CONFLICT: return false;
+	default: return true;
+	}
+}
+
+void cache_note_error(struct cache *c, const char *path, const struct error *e)
+{
+	if (is_ordinary(e->kind))
+		return;
+	log_warn(LOG_CACHE, "%s: %s", path, e->text);
+	pthread_mutex_lock(&c->lock);
+	snprintf(c->last_error, sizeof c->last_error, "%.100s: %.290s", path, e->text);
+	c->last_error_ms = monotonic_ms();
+	pthread_mutex_unlock(&c->lock);
+}
+
+void cache_note_space(struct cache *c, const struct space *space)
+{
+	pthread_mutex_lock(&c->lock);
+	c->space = *space;
+	pthread_mutex_unlock(&c->lock);
+}
+
+void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
+{
+	if (c->observer.inode_changed)
+		c->observer.inode_changed(c->observer.context, i, pages);
+}
+
+/* The answer may be the fault of a path that leads elsewhere by now. */
+static bool may_be_lost(enum err kind)
+{
+	return kind == ERR_NOT_FOUND || kind == ERR_STALE || kind == ERR_NOT_DIR;
+}
+
+/* An inode that is not where it was: its name goes, and if it has another one that is tried next. */
+static bool try_other_name(struct cache *c, const struct cache_place *one,
+	const struct cache_place *two, enum err kind)
+{
+	if (!may_be_lost(kind) || one->name || two->inode || one->inode == tree_root(c->tree))
+		return false;
+	tree_name_failed(c->tree, one->inode);
+	return true;
+}
+
+static bool paths_held(struct cache *c, const struct cache_place *one, const struct tree_path *path,
+	const struct cache_place *two, const struct tree_path *path2)
+{
+	bool held = tree_path_held(c->tree, one->inode, path);
+
+	return (!two->inode || tree_path_held(c->tree, two->inode, path2)) && held;
+}
+
+static enum err with_paths(struct cache *c, const struct cache_place *one,
+	const struct cache_place *two, bool is_question, cache_ask ask, void *context,
+	struct error *e)
+{
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	AUTO_TREE_PATH struct tree_path path2 = { 0 };
+	struct error own = { 0 };
+
+	for (int tries = 0; tries < CACHE_TRIES; tries++) {
+		if (tree_path(c->tree, one->inode, one->name, &path, e) ||
+			(two->inode && tree_path(c->tree, two->inode, two->name, &path2, e)))
+			return ERR_STALE;
+		own = (struct error){ 0 };
+		enum err kind = ask(c, path.text, path2.text, context, &own);
+
+		if (kind && !may_be_lost(kind)) {
+			cache_note_error(c, path.text, &own);
+			break;
+		}
+		if (!kind && !is_question)
+			break;
+		if (paths_held(c, one, &path, two, &path2) && !try_other_name(c, one, two, kind))
+			break;
+	}
+	if (own.kind)
+		return error_set(e, own.kind, "%s", own.text);
+	return ERR_OK;
+}
+
+enum err cache_with_paths(struct cache *c, const struct cache_place *one,
+	const struct cache_place *two, cache_ask ask, void *context, struct error *e)
+{
+	return with_paths(c, one, two, false, ask, context, e);
+}
+
+enum err cache_with_path(struct cache *c, struct inode *i, const char *name, cache_ask ask,
+	void *context, struct error *e)
+{
+	const struct cache_place one = { i, name }, none = { 0 };
+
+	return with_paths(c, &one, &none, false, ask, context, e);
+}
+
+enum err cache_ask_name(struct cache *c, struct inode *dir, const char *name, cache_ask ask,
+	void *context, struct error *e)
+{
+	const struct cache_place one = { dir, name }, none = { 0 };
+
+	return with_paths(c, &one, &none, true, ask, context, e);
+}
+
+/* ---- Life ---- */
+
+struct root_answer {
+	struct attr attr;
+	struct space space;
+};
+
+static enum err take_root(void *context, const struct list_item *item, struct error *e)
+{
+	struct root_answer *root = context;
+
+	if (item->kind == LIST_SELF && item->err)
+		return error_set(e, item->err, "the directory to show: %s", error_words(item->err));
+	if (item->kind == LIST_SELF)
+		root->attr = item->attr;
+	if (item->kind == LIST_END)
+		root->space = item->space;
+	return ERR_OK;
+}
+
+static enum err ask_root(
+	struct provider *p, const struct call *call, struct root_answer *out, struct error *e)
+{
+	const char *start = "";
+	struct list_request request = { .starts = &start, .starts_count = 1 };
+
+	return provider_list(p, call, &request, take_root, out, e);
+}
+
+enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
+	const struct call *call, struct error *e)
+{
+	AUTO_FREE struct cache *c = calloc(1, sizeof *c);
+	struct root_answer root = { 0 };
+	enum err kind;
+
+	if (!c)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	c->provider = p;
+	c->options = *options;
+	if (c->options.attr_ms < 0)
+		c->options.attr_ms = 1000;
+	if (c->options.entry_ms < 0)
+		c->options.entry_ms = 1000;
+	if (getrandom(c->journal, sizeof c->journal, 0) != sizeof c->journal)
+		return error_errno(e, errno, "getrandom");
+	kind = provider_info(p, call, &c->sandbox, e);
+	if (!kind)
+		kind = ask_root(p, call, &root, e);
+	if (kind)
+		return kind;
+	c->space = root.space;
+	c->tree = tree_new(&root.attr, CACHE_IDLE_MAX);
+	if (!c->tree)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	pthread_mutex_init(&c->lock, NULL);
+	*out = take(c);
+	return ERR_OK;
+}
+
+void cache_free(struct cache *c)
+{
+	if (!c)
+		return;
+	tree_free(c->tree);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void cache_observe(struct cache *c, const struct cache_observer *observer)
+{
+	c->observer = observer ? *observer : (struct cache_observer){ 0 };
+}
+
+const struct sandbox_info *cache_sandbox(const struct cache *c)
+{
+	return &c->sandbox;
+}
+
+const struct provider_ops *cache_provider(const struct cache *c)
+{
+	return c->provider->ops;
+}
+
+/* ---- Commands, barriers, doubt ---- */
+
+enum err cache_execute(struct cache *c, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	enum err kind = cache_sync(c, call, e);
+
+	*result = (struct execute_result){ 0 };
+	if (kind)
+		return kind;
+	kind = provider_execute(c->provider, call, request, sink, context, result, e);
+	if (!kind || result->may_have_run)
+		cache_doubt_all(c);
+	return kind;
+}
+
+/* Every change has reached the sandbox when its call returned: nothing is ever owed. */
+enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
+{
+	if (call && call->cancel && cancel_thrown(call->cancel))
+		return error_set(e, ERR_INTERRUPTED, "interrupted");
+	(void)c;
+	return ERR_OK;
+}
+
+static void tell_doubt(void *context, struct inode *i, struct inode *dir, const char *name)
+{
+	struct cache *c = context;
+
+	if (i)
+		cache_tell_inode(c, i, false);
+	else if (c->observer.name_changed)
+		c->observer.name_changed(c->observer.context, dir, name);
+}
+
+void cache_doubt_all(struct cache *c)
+{
+	tree_doubt_all(c->tree, tell_doubt, c);
+}
+
+void cache_get_status(struct cache *c, struct cache_status *out)
+{
+	*out = (struct cache_status){ 0 };
+	tree_counts(c->tree, &out->inodes_known, &out->names_known);
+	pthread_mutex_lock(&c->lock);
+	memcpy(out->last_error, c->last_error, sizeof out->last_error);
+	out->last_error_age_ms = c->last_error_ms ? monotonic_ms() - c->last_error_ms : 0;
+	pthread_mutex_unlock(&c->lock);
+}

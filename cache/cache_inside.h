@@ -1,0 +1,58 @@
+/*
+ * cache_inside.h - what the files of the cache share; nobody else includes it.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct cache {
+	struct provider *provider;
+	struct tree *tree;
+	struct cache_options options;
+	struct sandbox_info sandbox;
+	struct cache_observer observer;
+	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
+	_Atomic uint64_t staged_names;          /* how many staging names were given out */
+	pthread_mutex_t lock;                   /* guards what follows */
+	struct space space;
+	char last_error[400];
+	int64_t last_error_ms;
+};
+
+/* Inodes known beyond those the kernel uses. */
+#define CACHE_IDLE_MAX 100000
+
+/* How often an operation asks again when renames here moved its path while it was under way. */
+#define CACHE_TRIES 8
+
+int64_t cache_attr_until(const struct cache *c);
+
+/* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
+void cache_note_error(struct cache *c, const char *path, const struct error *e);
+void cache_note_space(struct cache *c, const struct space *space);
+void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
+
+/* A place in the tree: an inode, or a name in one. */
+struct cache_place {
+	struct inode *inode;
+	const char *name; /* NULL: the inode itself */
+};
+
+/*
+ * Calls `ask` with the path of `one` (and of `two`, where two->inode is not NULL), and again while it fails through paths
+ * that a rename here moved meanwhile. Where an inode itself, asked for alone, turns out not to be where it was, that name
+ * is dropped and another one tried. A change that succeeds was done in the right place, since it names its directory; an
+ * answer about a name (cache_ask_name) counts only if the path to it did not move.
+ */
+typedef enum err (*cache_ask)(
+	struct cache *c, const char *path, const char *path2, void *context, struct error *e);
+enum err cache_with_paths(struct cache *c, const struct cache_place *one,
+	const struct cache_place *two, cache_ask ask, void *context, struct error *e);
+enum err cache_with_path(struct cache *c, struct inode *i, const char *name, cache_ask ask,
+	void *context, struct error *e);
+enum err cache_ask_name(struct cache *c, struct inode *dir, const char *name, cache_ask ask,
+	void *context, struct error *e);

@@ -1,0 +1,64 @@
+#include "cache/changes.h"
+#include "cache/cache_inside.h"
+
+#include <stdio.h>
+#include <string.h>
+
+char *changes_staged_name(struct cache *c)
+{
+	uint64_t number = atomic_fetch_add(&c->staged_names, 1);
+	uint64_t mount;
+	char *name;
+
+	memcpy(&mount, c->journal, sizeof mount);
+	if (asprintf(&name, "/u-%016llx-%llu", (unsigned long long)mount,
+		    (unsigned long long)number) < 0)
+		return NULL;
+	return name;
+}
+
+/* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
+static void adopt_dir(struct cache *c, struct change_about *about, struct inode *dir,
+	const struct change_result *r)
+{
+	struct expect x;
+
+	if (!dir)
+		return;
+	x = tree_expect(c->tree, dir);
+	if (r->has_parent && r->parent.ino == x.ino && r->parent.dev == x.dev)
+		tree_adopt(c->tree, &about->scope, dir, &r->parent, cache_attr_until(c));
+	else if (r->has_parent2 && r->parent2.ino == x.ino && r->parent2.dev == x.dev)
+		tree_adopt(c->tree, &about->scope, dir, &r->parent2, cache_attr_until(c));
+	else
+		tree_doubt(c->tree, dir);
+}
+
+static void adopt(struct cache *c, struct change_about *about, const struct change_result *r)
+{
+	if (about->target && r->has_attr)
+		tree_adopt(c->tree, &about->scope, about->target, &r->attr, cache_attr_until(c));
+	else if (about->target)
+		tree_doubt(c->tree, about->target);
+	adopt_dir(c, about, about->dir, r);
+	if (about->dir2 != about->dir)
+		adopt_dir(c, about, about->dir2, r);
+}
+
+enum err changes_do(struct cache *c, const struct call *call, struct change *change,
+	struct change_about *about, struct change_result *result, struct error *e)
+{
+	struct apply_request request = { .changes = change, .changes_count = 1 };
+	enum err kind;
+
+	*result = (struct change_result){ 0 };
+	tree_change_begins(c->tree, &about->scope);
+	kind = provider_apply(c->provider, call, &request, result, e);
+	if (!kind && result->err)
+		kind = error_set(e, result->err, "%s: %s", change->path,
+			result->why[0] ? result->why : error_words(result->err));
+	if (!kind)
+		adopt(c, about, result);
+	tree_change_ends(c->tree, &about->scope);
+	return kind;
+}

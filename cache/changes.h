@@ -1,0 +1,26 @@
+/*
+ * changes.h - the one place through which every change passes on its way to the sandbox.
+ *
+ * Today each change is its own barrier: it is sent at once and the call returns with the sandbox's answer. The journal will
+ * stand here.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree.h"
+
+/*
+ * Does `change` (journal and sequence are filled in here). The inodes of `scope` are under change meanwhile: answers to
+ * questions asked before are not believed, and the attributes that come back are adopted for those named: `target` what
+ * path (or path2) names afterwards, `dir` and `dir2` the directories; each may be NULL.
+ */
+struct change_about {
+	struct tree_scope scope;
+	struct inode *target, *dir, *dir2;
+};
+
+enum err changes_do(struct cache *c, const struct call *call, struct change *change,
+	struct change_about *about, struct change_result *result, struct error *e);
+
+/* A staging name that was never used before: "/u-<journal>-<n>". Allocated; NULL without memory. */
+char *changes_staged_name(struct cache *c);

@@ -1,0 +1,46 @@
+/*
+ * contents.h - what is in files: handles, reads, and the changes of one inode.
+ */
+#pragma once
+
+#include "cache/metadata.h"
+
+/*
+ * Opens a handle; `flags` are open(2)'s. ERR_DENIED: the sandbox user may not. *keep_pages: what the kernel has cached of
+ * the contents is still right. To be given back with cache_close().
+ */
+enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
+	bool *keep_pages, struct error *e);
+void cache_close(struct cache *c, struct inode *i);
+
+/* *got < len: the end of the file. */
+enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, struct error *e);
+
+/* Through an open handle. `append`: at the end, wherever that is in the sandbox by then. */
+enum err cache_write(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+	const void *bytes, size_t len, bool append, struct error *e);
+
+/* What struct change says of SETATTR: `set`, mode, uid, gid, size, atime, mtime. */
+enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i,
+	const struct change *what, bool by_handle, struct error *e);
+
+enum err cache_fallocate(struct cache *c, const struct call *call, struct inode *i, int mode,
+	uint64_t offset, uint64_t len, struct error *e);
+
+/* Within the sandbox. *copied may be less than `len`: the end of the source. */
+enum err cache_copy(struct cache *c, const struct call *call, struct inode *from, uint64_t offset,
+	struct inode *to, uint64_t offset2, uint64_t len, uint64_t *copied, struct error *e);
+
+/* lseek(2)'s SEEK_DATA and SEEK_HOLE. */
+enum err cache_seek(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+	bool hole, uint64_t *out, struct error *e);
+
+/* `flags`: CHANGE_EXCL, CHANGE_REPLACE. */
+enum err cache_setxattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
+	const void *value, size_t len, uint32_t flags, struct error *e);
+enum err cache_removexattr(struct cache *c, const struct call *call, struct inode *i,
+	const char *name, struct error *e);
+
+/* fsync(2), also of a directory: returns when the sandbox has it on its disk. */
+enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, struct error *e);

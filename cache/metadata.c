@@ -1,0 +1,344 @@
+#include "cache/metadata.h"
+#include "cache/cache_inside.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct inode *cache_root(struct cache *c)
+{
+	return tree_root(c->tree);
+}
+
+void cache_forget(struct cache *c, struct inode *i, uint64_t count)
+{
+	tree_kernel_forget(c->tree, i, count);
+}
+
+void cache_space(struct cache *c, struct space *out)
+{
+	pthread_mutex_lock(&c->lock);
+	*out = c->space;
+	pthread_mutex_unlock(&c->lock);
+}
+
+unsigned cache_depth(struct cache *c, struct inode *i)
+{
+	return tree_depth(c->tree, i);
+}
+
+static int64_t left_ms(int64_t until_ms)
+{
+	int64_t left = until_ms == INT64_MAX ? INT64_MAX : until_ms - monotonic_ms();
+
+	return left > 0 ? left : 0;
+}
+
+/* ---- One entry ---- */
+
+/* What a list of a single start said. */
+struct self {
+	const struct call *call;
+	uint32_t flags;
+	enum err err;
+	struct tree_news news;
+	char link[VERB_LINK_MAX + 1];
+	const char *xattr_name; /* with LIST_XATTRS: the value of this one, NULL all names */
+	struct buf *xattr_out;
+	bool xattr_found;
+};
+
+static bool keep_xattrs(struct self *s, const struct list_item *item)
+{
+	for (size_t n = 0; n < item->xattrs_count; n++) {
+		const struct xattr *x = &item->xattrs[n];
+
+		if (!s->xattr_name && !buf_add(s->xattr_out, x->name, strlen(x->name) + 1))
+			return false;
+		if (!s->xattr_name || strcmp(s->xattr_name, x->name))
+			continue;
+		s->xattr_found = true;
+		if (!buf_add(s->xattr_out, x->value, x->value_len))
+			return false;
+	}
+	return true;
+}
+
+static enum err take_self(void *context, const struct list_item *item, struct error *e)
+{
+	struct self *s = context;
+
+	if (item->kind == LIST_END)
+		s->news.now = item->now;
+	if (item->kind != LIST_SELF)
+		return ERR_OK;
+	s->err = item->err;
+	s->news.attr = item->attr;
+	s->news.link = NULL;
+	if (!item->err && item->link) {
+		snprintf(s->link, sizeof s->link, "%s", item->link);
+		s->news.link = s->link;
+	}
+	if (s->xattr_out && !keep_xattrs(s, item))
+		return buf_check(s->xattr_out, "extended attributes", e);
+	return ERR_OK;
+}
+
+static enum err ask_self(
+	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
+{
+	(void)path2;
+	struct self *s = context;
+	struct list_request request = { .starts = &path, .starts_count = 1, .flags = s->flags };
+
+	s->news.until_ms = cache_attr_until(c);
+	enum err kind = provider_list(c->provider, s->call, &request, take_self, s, e);
+
+	if (kind)
+		return kind;
+	if (s->err)
+		return error_set(e, s->err, "%s: %s", path, error_words(s->err));
+	return ERR_OK;
+}
+
+static void hand_out(struct cache *c, struct inode *i, struct cache_entry *out)
+{
+	out->inode = i;
+	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
+	tree_kernel_get(c->tree, i);
+}
+
+bool cache_entry_of(struct cache *c, struct inode *i, struct cache_entry *out)
+{
+	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
+	if (!out->valid_ms)
+		return false;
+	hand_out(c, i, out);
+	return true;
+}
+
+static enum err learn_lookup(struct cache *c, struct inode *dir, const char *name, uint64_t seen,
+	const struct self *s, struct cache_entry *out, struct error *e)
+{
+	bool changed;
+	struct inode *i = tree_learn_name(c->tree, dir, name, seen, &s->news, &changed);
+
+	if (!i)
+		return error_set(e, ERR_NO_MEMORY, "%s", name);
+	if (changed)
+		cache_tell_inode(c, i, true);
+	hand_out(c, i, out);
+	tree_unpin(c->tree, i);
+	return ERR_OK;
+}
+
+enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct cache_entry *out, int64_t *negative_ms, struct error *e)
+{
+	struct inode *known;
+	enum tree_answer answer = tree_find(c->tree, dir, name, monotonic_ms(), &known);
+
+	*negative_ms = c->options.entry_ms;
+	if (answer == TREE_KNOWN) {
+		hand_out(c, known, out);
+		tree_unpin(c->tree, known);
+		return ERR_OK;
+	}
+	if (answer == TREE_ABSENT)
+		return error_set(e, ERR_NOT_FOUND, "%s", name);
+
+	AUTO_FREE struct self *s = calloc(1, sizeof *s);
+	uint64_t seen = tree_seen(c->tree, dir);
+
+	if (!s)
+		return error_set(e, ERR_NO_MEMORY, "%s", name);
+	s->call = call;
+	enum err kind = cache_ask_name(c, dir, name, ask_self, s, e);
+
+	if (kind == ERR_NOT_FOUND)
+		tree_learn_absent(c->tree, dir, name, seen);
+	return kind ? kind : learn_lookup(c, dir, name, seen, s, out, e);
+}
+
+/* Asks for the attributes of `i` and brings them into the tree. */
+static enum err refresh(struct cache *c, struct inode *i, struct self *s, struct error *e)
+{
+	bool changed = false;
+
+	for (int tries = 0;; tries++) {
+		uint64_t seen = tree_seen(c->tree, i);
+		enum err kind = cache_with_path(c, i, NULL, ask_self, s, e);
+
+		if (!kind)
+			kind = tree_learn_attr(c->tree, i, seen, &s->news, &changed, e);
+		if (changed)
+			cache_tell_inode(c, i, true);
+		if (kind != ERR_STALE || tries == CACHE_TRIES || i == tree_root(c->tree))
+			return kind;
+		tree_name_failed(c->tree, i);
+	}
+}
+
+enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
+	int64_t *valid_ms, struct error *e)
+{
+	AUTO_FREE struct self *s = NULL;
+	enum err kind;
+
+	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	if (*valid_ms)
+		return ERR_OK;
+	s = calloc(1, sizeof *s);
+	if (!s)
+		return error_set(e, ERR_NO_MEMORY, "attributes");
+	s->call = call;
+	kind = refresh(c, i, s, e);
+	if (kind)
+		return kind;
+	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	if (!*valid_ms) {
+		/* A change of ours runs meanwhile: this answer is as good as any, but only for now. */
+		*out = s->news.attr;
+		tree_show(c->tree, i, out);
+	}
+	return ERR_OK;
+}
+
+enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
+	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e)
+{
+	struct attr attr;
+	int64_t valid_ms;
+	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
+
+	if (!kind && !tree_link_text(c->tree, i, out, VERB_LINK_MAX + 1, is_ours)) {
+		tree_doubt(c->tree, i);
+		kind = cache_attr(c, call, i, &attr, &valid_ms, e);
+		if (!kind && !tree_link_text(c->tree, i, out, VERB_LINK_MAX + 1, is_ours))
+			kind = error_set(e, ERR_INVALID, "not a symbolic link");
+	}
+	return kind;
+}
+
+enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
+	struct buf *out, struct error *e)
+{
+	AUTO_FREE struct self *s = calloc(1, sizeof *s);
+	enum err kind;
+
+	if (!s)
+		return error_set(e, ERR_NO_MEMORY, "extended attributes");
+	s->call = call;
+	s->flags = LIST_XATTRS;
+	s->xattr_name = name;
+	s->xattr_out = out;
+	kind = refresh(c, i, s, e);
+	if (!kind && name && !s->xattr_found)
+		kind = error_set(e, ERR_NO_XATTR, "%s", name);
+	return kind;
+}
+
+/* ---- A whole directory ---- */
+
+struct listing {
+	struct cache *cache;
+	const struct call *call;
+	struct inode *dir;
+	uint64_t seen;
+	uint32_t number;
+	int64_t until_ms;
+	enum err err;
+	bool complete;
+	struct timespec now;
+};
+
+static enum err take_entry(struct listing *l, const struct list_item *item, struct error *e)
+{
+	struct tree_news news = { .attr = item->attr, .link = item->link, .until_ms = l->until_ms };
+	bool changed;
+	struct inode *i =
+		tree_learn_name(l->cache->tree, l->dir, item->name, l->seen, &news, &changed);
+
+	if (!i)
+		return error_set(e, ERR_NO_MEMORY, "%s", item->name);
+	if (changed)
+		cache_tell_inode(l->cache, i, true);
+	tree_unpin(l->cache->tree, i);
+	return ERR_OK;
+}
+
+static enum err take_listing(void *context, const struct list_item *item, struct error *e)
+{
+	struct listing *l = context;
+
+	switch (item->kind) {
+	case LIST_SELF:
+		if (item->err)
+			l->err = item->err;
+		break;
+	case LIST_ENTRY: return take_entry(l, item, e);
+	case LIST_DIR_END:
+		l->complete = item->complete;
+		if (item->err)
+			l->err = item->err;
+		break;
+	case LIST_END:
+		l->now = item->now;
+		cache_note_space(l->cache, &item->space);
+		break;
+	case LIST_DIR: break;
+	}
+	return ERR_OK;
+}
+
+static enum err ask_listing(
+	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
+{
+	(void)path2;
+	struct listing *l = context;
+	struct list_request request = { .starts = &path, .starts_count = 1, .depth = 1 };
+
+	l->err = ERR_OK;
+	l->complete = false;
+	l->seen = tree_seen(c->tree, l->dir);
+	l->until_ms = cache_attr_until(c);
+	l->number = tree_listing_begins(c->tree, l->dir);
+	enum err kind = provider_list(c->provider, l->call, &request, take_listing, l, e);
+
+	if (kind)
+		return kind;
+	if (l->err)
+		return error_set(e, l->err, "%s: %s", path, error_words(l->err));
+	return ERR_OK;
+}
+
+/*
+ * A directory that others keep changing is listed again a few times; in the end the names we have are the answer, as a
+ * local file system's would be while files come and go.
+ */
+enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
+	struct tree_entry **out, size_t *count, struct error *e)
+{
+	struct listing l = { .cache = c, .call = call, .dir = dir };
+	enum err kind;
+
+	for (int tries = 0; tries < CACHE_TRIES; tries++) {
+		if (tree_entries(c->tree, dir, monotonic_ms(), false, out, count))
+			return ERR_OK;
+		kind = cache_with_path(c, dir, NULL, ask_listing, &l, e);
+		if (kind)
+			return kind;
+		if (l.complete || tries == CACHE_TRIES - 1)
+			tree_learn_complete(c->tree, dir, l.number, l.seen, l.until_ms);
+	}
+	if (!tree_entries(c->tree, dir, monotonic_ms(), true, out, count))
+		return error_set(e, ERR_NO_MEMORY, "directory");
+	return ERR_OK;
+}
+
+void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count)
+{
+	tree_entries_free(c->tree, entries, count);
+}

@@ -1,0 +1,47 @@
+/*
+ * metadata.h - names and attributes, read through the tree.
+ *
+ * What the tree believes is answered from it; anything else is one list call. Locks and threads: cache/cache.h.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree.h"
+
+/* An inode handed out: one kernel reference, to be given back with cache_forget(). */
+struct cache_entry {
+	struct inode *inode;
+	struct attr attr;
+	int64_t valid_ms; /* how much longer this may be believed */
+};
+
+struct inode *cache_root(struct cache *c);
+void cache_forget(struct cache *c, struct inode *i, uint64_t count);
+
+/* ERR_NOT_FOUND: *negative_ms says how long that may be believed. */
+enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct cache_entry *out, int64_t *negative_ms, struct error *e);
+
+enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
+	int64_t *valid_ms, struct error *e);
+
+/* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: written through this mount, where it stands. */
+enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
+	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e);
+
+/* How deep in the tree the entry stands: 0 in the root. */
+unsigned cache_depth(struct cache *c, struct inode *i);
+
+/* All entries of a directory, to be given back with cache_entries_free(). */
+enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
+	struct tree_entry **out, size_t *count, struct error *e);
+void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count);
+/* A listed entry as one to hand out: takes a kernel reference. false: not believed any more, no reference taken. */
+bool cache_entry_of(struct cache *c, struct inode *i, struct cache_entry *out);
+
+/* The user.* attributes: the value of `name`, or with NULL all names, each ended by a NUL. */
+enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
+	struct buf *out, struct error *e);
+
+/* What was last heard of the file system's room; asks nothing. */
+void cache_space(struct cache *c, struct space *out);

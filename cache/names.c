@@ -1,0 +1,253 @@
+#include "cache/names.h"
+#include "cache/cache_inside.h"
+#include "cache/changes.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* One change of names on its way: the change, what it is about, and what it answered. */
+struct naming {
+	const struct call *call;
+	struct change change;
+	struct change_about about;
+	struct change_result result;
+};
+
+static enum err ask_change(
+	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
+{
+	struct naming *n = context;
+
+	n->change.path = path;
+	if (path2)
+		n->change.path2 = path2;
+	return changes_do(c, n->call, &n->change, &n->about, &n->result, e);
+}
+
+/* A name that turned out otherwise than we believed: nothing of the directory is believed. */
+static enum err surprised(struct cache *c, struct inode *dir, enum err kind)
+{
+	if (kind == ERR_EXISTS || kind == ERR_NOT_FOUND || kind == ERR_STALE)
+		tree_doubt(c->tree, dir);
+	return kind;
+}
+
+/* ---- Making ---- */
+
+static enum err hand_out_made(struct cache *c, struct inode *dir, const char *name,
+	const struct making *m, const struct naming *n, struct cache_entry *out, struct error *e)
+{
+	struct tree_news news = {
+		.attr = n->result.attr, .link = m ? m->text : NULL, .until_ms = cache_attr_until(c)
+	};
+	struct inode *i = tree_made(c->tree, dir, name, &news);
+
+	if (!i)
+		return error_set(e, ERR_NO_MEMORY, "%s", name);
+	if (news.link)
+		tree_link_is_ours(c->tree, i);
+	cache_entry_of(c, i, out);
+	tree_unpin(c->tree, i);
+	return ERR_OK;
+}
+
+enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	const struct making *m, struct cache_entry *out, struct error *e)
+{
+	bool owned = c->options.owners_from_caller;
+	struct naming n = { .call = call,
+		.change = { .op = m->op,
+			.flags = m->exclusive ? CHANGE_EXCL : 0,
+			.parent = tree_expect(c->tree, dir),
+			.mode = m->mode,
+			.rdev = m->rdev,
+			.uid = owned ? m->uid : CHANGE_NO_OWNER,
+			.gid = owned ? m->gid : CHANGE_NO_OWNER,
+			.data = m->text,
+			.data_len = m->text ? strlen(m->text) : 0 },
+		.about = { .scope.inodes = { dir }, .dir = dir } };
+	enum err kind = cache_with_path(c, dir, name, ask_change, &n, e);
+
+	if (kind)
+		return surprised(c, dir, kind);
+	return hand_out_made(c, dir, name, m, &n, out, e);
+}
+
+/* ---- Linking ---- */
+
+enum err cache_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
+	const char *name, struct cache_entry *out, struct error *e)
+{
+	const struct cache_place one = { i, NULL }, two = { dir, name };
+	struct naming n = { .call = call,
+		.change = { .op = CHANGE_LINK,
+			.target = tree_expect(c->tree, i),
+			.parent2 = tree_expect(c->tree, dir) },
+		.about = { .scope.inodes = { i, dir }, .target = i, .dir = dir } };
+	enum err kind = cache_with_paths(c, &one, &two, ask_change, &n, e);
+
+	if (kind)
+		return surprised(c, dir, kind);
+	tree_named(c->tree, dir, name, i);
+	cache_entry_of(c, i, out);
+	return ERR_OK;
+}
+
+/* ---- Removing ---- */
+
+/* The last handle of a staged file is closed elsewhere; here it gets its staging name. */
+static enum err unlink_target(struct cache *c, struct inode *dir, const char *name,
+	struct inode *target, struct naming *n, struct error *e)
+{
+	AUTO_FREE char *staged = NULL;
+	bool keep = target && tree_removal_begins(c->tree, target);
+	enum err kind;
+
+	if (keep) {
+		staged = changes_staged_name(c);
+		n->change.path2 = staged;
+		n->change.target = tree_expect(c->tree, target);
+	}
+	kind = cache_with_path(c, dir, name, ask_change, n, e);
+	if (!kind && keep)
+		tree_staged(c->tree, target, take(staged));
+	if (!kind)
+		tree_unnamed(c->tree, dir, name);
+	if (target)
+		tree_removal_ends(c->tree, target);
+	return kind;
+}
+
+static enum err remove_name(struct cache *c, const struct call *call, struct inode *dir,
+	const char *name, enum change_op op, struct error *e)
+{
+	struct inode *target = tree_peek(c->tree, dir, name);
+	struct naming n = { .call = call,
+		.change = { .op = op, .parent = tree_expect(c->tree, dir) },
+		.about = { .scope.inodes = { dir, target }, .target = target, .dir = dir } };
+	enum err kind = unlink_target(c, dir, name, target, &n, e);
+
+	tree_unpin(c->tree, target);
+	return surprised(c, dir, kind);
+}
+
+enum err cache_unlink(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct error *e)
+{
+	return remove_name(c, call, dir, name, CHANGE_UNLINK, e);
+}
+
+enum err cache_rmdir(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct error *e)
+{
+	return remove_name(c, call, dir, name, CHANGE_RMDIR, e);
+}
+
+/* ---- Renaming ---- */
+
+struct renaming {
+	struct naming naming;
+	struct inode *dir, *dir2;
+	const char *name, *name2;
+	struct inode *moved, *replaced; /* what we know to stand there, pinned; NULL unknown */
+};
+
+static void each_moved(struct cache *c, const struct renaming *r,
+	void (*step)(struct tree *t, struct inode *moved))
+{
+	if (r->moved)
+		step(c->tree, r->moved);
+	if (r->replaced && r->naming.change.flags & CHANGE_EXCHANGE)
+		step(c->tree, r->replaced);
+}
+
+static void note_renamed(struct cache *c, struct renaming *r)
+{
+	if (r->moved && r->moved == r->replaced)
+		return; /* two names of one file: rename(2) does nothing */
+	if (r->naming.change.flags & CHANGE_EXCHANGE) {
+		tree_exchanged(c->tree, r->dir, r->name, r->dir2, r->name2);
+	} else if (r->moved) {
+		tree_named(c->tree, r->dir2, r->name2, r->moved);
+		tree_unnamed(c->tree, r->dir, r->name);
+	} else {
+		tree_unnamed(c->tree, r->dir, r->name);
+		tree_unnamed(c->tree, r->dir2, r->name2);
+		tree_doubt(c->tree, r->dir);
+		tree_doubt(c->tree, r->dir2);
+	}
+}
+
+static void tell_link(void *context, struct inode *link)
+{
+	cache_tell_inode(context, link, true);
+}
+
+/* What a link below may show depends on how deep it stands. */
+static void tell_moved_links(struct cache *c, const struct inode *moved)
+{
+	if (moved && (S_ISDIR(moved->attr.mode) || S_ISLNK(moved->attr.mode)))
+		tree_each_link(c->tree, (struct inode *)moved, tell_link, c);
+}
+
+static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
+{
+	const struct cache_place one = { r->dir, r->name }, two = { r->dir2, r->name2 };
+	struct change *change = &r->naming.change;
+	bool replaces =
+		r->replaced && r->replaced != r->moved && !(change->flags & CHANGE_EXCHANGE);
+	bool keep = replaces && tree_removal_begins(c->tree, r->replaced);
+	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
+
+	change->keep = staged;
+	if (keep)
+		change->target2 = tree_expect(c->tree, r->replaced);
+	each_moved(c, r, tree_move_begins);
+	enum err kind = cache_with_paths(c, &one, &two, ask_change, &r->naming, e);
+
+	if (!kind && keep)
+		tree_staged(c->tree, r->replaced, take(staged));
+	if (!kind)
+		note_renamed(c, r);
+	each_moved(c, r, tree_move_ends);
+	if (replaces)
+		tree_removal_ends(c->tree, r->replaced);
+	return kind;
+}
+
+enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct inode *dir2, const char *name2, uint32_t flags, struct error *e)
+{
+	struct renaming r = { .dir = dir,
+		.dir2 = dir2,
+		.name = name,
+		.name2 = name2,
+		.moved = tree_peek(c->tree, dir, name),
+		.replaced = tree_peek(c->tree, dir2, name2) };
+
+	r.naming = (struct naming){ .call = call,
+		.change = { .op = CHANGE_RENAME,
+			.flags = flags,
+			.parent = tree_expect(c->tree, dir),
+			.parent2 = tree_expect(c->tree, dir2) },
+		.about = { .scope.inodes = { dir, dir2, r.moved, r.replaced },
+			.target = r.moved,
+			.dir = dir,
+			.dir2 = dir2 } };
+	enum err kind = do_rename(c, &r, e);
+
+	if (!kind) {
+		tell_moved_links(c, r.moved);
+		if (flags & CHANGE_EXCHANGE)
+			tell_moved_links(c, r.replaced);
+		if (r.replaced)
+			tree_doubt(c->tree, r.replaced);
+	}
+	tree_unpin(c->tree, r.moved);
+	tree_unpin(c->tree, r.replaced);
+	surprised(c, dir, kind);
+	return surprised(c, dir2, kind);
+}

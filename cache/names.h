@@ -1,0 +1,31 @@
+/*
+ * names.h - changes of names: making, linking, renaming and removing entries.
+ */
+#pragma once
+
+#include "cache/metadata.h"
+
+struct making {
+	enum change_op op; /* CHANGE_MKDIR, CHANGE_CREATE, CHANGE_MKNOD, CHANGE_SYMLINK */
+	uint32_t mode;     /* with the type, for CHANGE_MKNOD */
+	uint64_t rdev;
+	uint32_t uid, gid; /* who makes it: used where owners come from the caller */
+	const char *text;  /* CHANGE_SYMLINK */
+	bool exclusive;    /* CHANGE_CREATE: must not exist */
+};
+
+/* The new (or, not exclusive, the existing) entry is handed out like a lookup's. */
+enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	const struct making *making, struct cache_entry *out, struct error *e);
+
+enum err cache_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
+	const char *name, struct cache_entry *out, struct error *e);
+
+enum err cache_unlink(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct error *e);
+enum err cache_rmdir(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct error *e);
+
+/* `flags`: CHANGE_NOREPLACE or CHANGE_EXCHANGE. */
+enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct inode *dir2, const char *name2, uint32_t flags, struct error *e);

@@ -1,0 +1,224 @@
+/*
+ * tree.h - the metadata we know: inodes, their names, and how long each may be believed.
+ *
+ * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two dentries of one inode.
+ * Directories and symbolic links have one name at a time: one that the sandbox moved becomes a new inode here, so that
+ * what was judged of a link at its old place (how deep it is) is never used at its new one. The tree makes no provider
+ * calls. One lock covers it all and is held only inside the functions below; they may be called from any thread.
+ *
+ * Two counters keep answers and changes apart:
+ *   epoch   of an inode: moves when a local change of it begins and when it ends. Whoever asks the sandbox reads it
+ *           before (tree_seen) and hands it back with the answer; an answer older than a change is not believed.
+ *   stamp   of a path: moves when any directory on the way is renamed here. A result that was got through a path whose
+ *           stamp moved is asked for again (tree_path_held).
+ */
+#pragma once
+
+#include "providers/verbs.h"
+
+#include <pthread.h>
+
+struct tree;
+struct dentry;
+
+/* Which contents are meant: two equal versions of an inode have the same bytes. */
+struct version {
+	struct timespec mtime, ctime;
+	uint64_t size;
+};
+
+struct inode {
+	uint32_t magic;        /* INODE_MAGIC: checked where the kernel hands a number back */
+	struct attr attr;      /* as the sandbox has it */
+	int64_t attr_until_ms; /* monotonic; believed until then */
+	bool settled; /* the attributes were read at least one clock tick after the last change */
+	uint64_t epoch;
+	unsigned changing; /* local changes under way */
+	unsigned moving;   /* renames of this inode under way */
+	uint64_t moves;
+	uint64_t kernel_refs; /* lookups the kernel has not forgotten */
+	unsigned pins;        /* uses inside the cache */
+	unsigned opens;       /* handles */
+	bool removing;        /* an unlink without a staged copy is under way: do not open */
+	bool hashed;          /* found by (dev, ino) */
+	bool gone;            /* removed through the mount, no name left */
+	bool complete;        /* every entry of this directory is a dentry here */
+	int64_t complete_until_ms;
+	uint32_t listings; /* of this directory, counted */
+	char *staged;      /* staging path while unlinked but open; else NULL */
+	char *link;        /* a symbolic link's text; NULL not known */
+	bool link_is_ours; /* written through this mount, where it stands now */
+	bool has_pages;
+	struct version pages;    /* what the kernel's pages were filled from */
+	struct dentry *names;    /* its dentries */
+	struct dentry *children; /* of a directory */
+	struct inode *next_in_bucket;
+	struct inode *idle_prev, *idle_next; /* not used by anyone: oldest first */
+	bool is_idle;
+};
+
+#define INODE_MAGIC 0x1d0de511u
+
+/* `idle_max`: inodes kept though nobody uses them. `root`: the shown directory's attributes. */
+struct tree *tree_new(const struct attr *root, size_t idle_max);
+void tree_free(struct tree *t);
+struct inode *tree_root(struct tree *t);
+
+/* Pins: while one is held the inode stays. */
+void tree_pin(struct tree *t, struct inode *i);
+void tree_unpin(struct tree *t, struct inode *i);
+void tree_kernel_get(struct tree *t, struct inode *i);
+void tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count);
+
+/* ---- Paths ---- */
+
+struct tree_path {
+	char *text; /* to be freed */
+	uint64_t stamp;
+};
+
+#define AUTO_TREE_PATH __attribute__((cleanup(tree_path_release)))
+void tree_path_release(struct tree_path *p);
+
+/* The path of `i`, or of `name` in it when `name` is not NULL. ERR_STALE: it has no name (any more). */
+enum err tree_path(
+	struct tree *t, struct inode *i, const char *name, struct tree_path *out, struct error *e);
+
+/* Whether the path still leads where it led, no rename having begun or ended since; waits for those under way. */
+bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);
+
+/* How many directories lie between the root and the entry: 0 for one in the root. */
+unsigned tree_depth(struct tree *t, struct inode *i);
+
+/* ---- Asking ---- */
+
+enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_UNKNOWN };
+
+/* TREE_KNOWN: *out is pinned. */
+enum tree_answer tree_find(
+	struct tree *t, struct inode *dir, const char *name, int64_t now_ms, struct inode **out);
+
+/* A copy of the attributes as they are to be shown, and until when they are believed (monotonic ms, 0: not at all). */
+int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out);
+
+/* Adjusts attributes of `i` that the sandbox gave to what is to be shown: a name in staging does not count. */
+void tree_show(struct tree *t, struct inode *i, struct attr *attr);
+
+uint64_t tree_seen(struct tree *t, struct inode *i);
+struct expect tree_expect(struct tree *t, struct inode *i);
+
+/* ---- Answers of the sandbox ---- */
+
+struct tree_news {
+	struct attr attr;
+	const char *link;
+	int64_t until_ms;
+	struct timespec now; /* the sandbox's clock when it answered; 0 unknown */
+};
+
+/*
+ * `name` in `dir` is this inode. Returns it pinned (NULL without memory). If `dir` changed here since `dir_seen` the name
+ * is noted but not believed. *changed: contents differ from what was known, and not by our doing.
+ */
+struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name,
+	uint64_t dir_seen, const struct tree_news *news, bool *changed);
+/* `name` in `dir` does not exist. */
+void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t dir_seen);
+/* ERR_STALE: the answer is about another inode. *changed as above. */
+enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
+	const struct tree_news *news, bool *changed, struct error *e);
+/*
+ * A listing has a number; one that ends drops the names that neither it nor a later one learned, and the directory is
+ * complete, unless it changed here meanwhile (false: nothing was done).
+ */
+uint32_t tree_listing_begins(struct tree *t, struct inode *dir);
+bool tree_learn_complete(
+	struct tree *t, struct inode *dir, uint32_t listing, uint64_t dir_seen, int64_t until_ms);
+
+/* Nothing is believed any more; `tell` is called, without the lock, for each inode and name the kernel may know. */
+void tree_doubt_all(struct tree *t,
+	void (*tell)(void *context, struct inode *i, struct inode *dir, const char *name),
+	void *context);
+
+/* The path by which `i` was asked for leads nowhere, or to another file: the name goes, another may remain. */
+void tree_name_failed(struct tree *t, struct inode *i);
+/* The directory is not what we thought: the next question goes to the sandbox. */
+void tree_doubt(struct tree *t, struct inode *i);
+/* Whatever is known by that name, believed or not, pinned; NULL nothing. */
+struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name);
+
+/* ---- Our own changes ---- */
+
+#define TREE_SCOPE_MAX 4
+
+/* The inodes that one change touches; the same one may stand twice; NULL entries are skipped. */
+struct tree_scope {
+	struct inode *inodes[TREE_SCOPE_MAX];
+	uint64_t seen[TREE_SCOPE_MAX];
+};
+
+void tree_change_begins(struct tree *t, struct tree_scope *s);
+void tree_change_ends(struct tree *t, struct tree_scope *s);
+/* Adopts the attributes an own change answered with; believed only when no other change ran at the same time. */
+void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms);
+
+void tree_move_begins(struct tree *t, struct inode *moved);
+void tree_move_ends(struct tree *t, struct inode *moved);
+
+/* An own change made `name`; returns the inode pinned. */
+struct inode *tree_made(
+	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
+/* An own link(2) or rename gave `i` this name. What stood there is unnamed. */
+void tree_named(struct tree *t, struct inode *dir, const char *name, struct inode *i);
+/* An own unlink, rmdir or rename took the name. */
+void tree_unnamed(struct tree *t, struct inode *dir, const char *name);
+/* An own RENAME_EXCHANGE. */
+void tree_exchanged(
+	struct tree *t, struct inode *dir, const char *name, struct inode *dir2, const char *name2);
+
+/* ---- Handles ---- */
+
+/* Waits for a removal under way. ERR_STALE: the inode is gone. */
+enum err tree_open(struct tree *t, struct inode *i, struct error *e);
+/* True: that was the last handle of a staged file, whose staging path the caller gets to remove and free. */
+bool tree_close(struct tree *t, struct inode *i, char **staged);
+/*
+ * Before an unlink or a replacing rename of `i`: returns true when handles are open and the inode must be kept in
+ * staging; else no handle can be opened until tree_removal_ends().
+ */
+bool tree_removal_begins(struct tree *t, struct inode *i);
+void tree_removal_ends(struct tree *t, struct inode *i);
+/* The inode lives on in staging. Takes `staged`. */
+void tree_staged(struct tree *t, struct inode *i, char *staged);
+
+/* Whether the kernel's pages are of the present version; from now on they are. */
+bool tree_pages_current(struct tree *t, struct inode *i);
+/* The attributes are younger than a clock tick of the sandbox: equal ones need not mean equal contents. */
+bool tree_unsettled(struct tree *t, struct inode *i);
+
+/* ---- Symbolic links ---- */
+
+/* Copies the text; false: not known. *is_ours: it was written through this mount at its present place. */
+bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours);
+void tree_link_is_ours(struct tree *t, struct inode *i);
+/* Calls `tell` for every symbolic link below `dir` that the kernel may know, without the lock. */
+void tree_each_link(struct tree *t, struct inode *dir,
+	void (*tell)(void *context, struct inode *link), void *context);
+
+/* ---- Listings ---- */
+
+struct tree_entry {
+	char *name;
+	struct inode *inode; /* pinned */
+};
+
+/*
+ * All entries of a complete directory, in a fixed order; false: not complete at `now_ms`, or no memory.
+ * `anyway`: what is known, complete or not.
+ */
+bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway,
+	struct tree_entry **out, size_t *count);
+void tree_entries_free(struct tree *t, struct tree_entry *entries, size_t count);
+
+void tree_counts(struct tree *t, uint64_t *inodes, uint64_t *names);

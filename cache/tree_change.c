@@ -1,0 +1,277 @@
+/* Our own changes and handles, brought into the tree as they happen. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void tree_change_begins(struct tree *t, struct tree_scope *s)
+{
+	pthread_mutex_lock(&t->lock);
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (s->inodes[n]) {
+			s->inodes[n]->epoch++;
+			s->inodes[n]->changing++;
+			s->inodes[n]->pins++;
+			inode_wake_locked(t, s->inodes[n]);
+		}
+	/* After all: an inode that stands twice is seen with both its steps. */
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		s->seen[n] = s->inodes[n] ? s->inodes[n]->epoch : 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_change_ends(struct tree *t, struct tree_scope *s)
+{
+	pthread_mutex_lock(&t->lock);
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (s->inodes[n]) {
+			s->inodes[n]->epoch++;
+			s->inodes[n]->changing--;
+			s->inodes[n]->pins--;
+		}
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		bool again = false;
+
+		for (int m = 0; m < n; m++)
+			again |= s->inodes[m] == s->inodes[n];
+		if (s->inodes[n] && !again)
+			inode_rest_locked(t, s->inodes[n]);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* How often `i` stands in the scope, and the epoch it was seen with. */
+static unsigned scope_share(const struct tree_scope *s, const struct inode *i, uint64_t *seen)
+{
+	unsigned share = 0;
+
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (s->inodes[n] == i) {
+			share++;
+			*seen = s->seen[n];
+		}
+	return share;
+}
+
+static struct version version_of(const struct attr *a)
+{
+	return (struct version){ .mtime = a->mtime, .ctime = a->ctime, .size = a->size };
+}
+
+void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms)
+{
+	uint64_t seen = 0;
+
+	pthread_mutex_lock(&t->lock);
+	unsigned share = scope_share(s, i, &seen);
+	bool alone = i->epoch == seen && i->changing == share;
+	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
+
+	if (same && alone) {
+		struct version before = version_of(&i->attr), after = version_of(attr);
+
+		if (i->has_pages && !memcmp(&i->pages, &before, sizeof before))
+			i->pages = after;
+		i->attr = *attr;
+		i->attr_until_ms = until_ms;
+		i->settled = false;
+	} else {
+		i->attr_until_ms = 0;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_move_begins(struct tree *t, struct inode *moved)
+{
+	pthread_mutex_lock(&t->lock);
+	moved->moves++;
+	moved->moving++;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_move_ends(struct tree *t, struct inode *moved)
+{
+	pthread_mutex_lock(&t->lock);
+	moved->moves++;
+	moved->moving--;
+	pthread_cond_broadcast(&t->settled);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* An inode that lost its last name through us keeps its last attributes, with no links. */
+static void lost_name_locked(struct tree *t, struct inode *i)
+{
+	if (i->names)
+		return;
+	i->gone = true;
+	if (!i->staged)
+		inode_unhash_locked(t, i);
+}
+
+static void unname_locked(struct tree *t, struct inode *dir, const char *name)
+{
+	struct dentry *d = dentry_find_locked(t, dir, name);
+
+	if (!d)
+		return;
+	struct inode *i = d->inode;
+
+	i->pins++;
+	dentry_drop_locked(t, d);
+	lost_name_locked(t, i);
+	i->pins--;
+	inode_rest_locked(t, i);
+}
+
+struct inode *tree_made(
+	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news)
+{
+	pthread_mutex_lock(&t->lock);
+	struct dentry *d = dentry_find_locked(t, dir, name);
+	struct inode *i = d ? d->inode : NULL;
+
+	/* A file that was opened with O_CREAT may be one that we know. */
+	if (i && (i->attr.ino != news->attr.ino || i->attr.dev != news->attr.dev)) {
+		dentry_drop_locked(t, d);
+		i = NULL;
+	}
+	if (!i) {
+		struct inode *old = inode_find_locked(t, &news->attr);
+
+		if (old && news->attr.nlink > 1 && S_ISREG(news->attr.mode) && !old->gone) {
+			i = old;
+		} else {
+			if (old)
+				inode_unhash_locked(t, old);
+			i = inode_new_locked(t, &news->attr);
+		}
+		d = i ? dentry_new_locked(t, dir, name, i) : NULL;
+	}
+	if (i) {
+		i->pins++;
+		inode_wake_locked(t, i);
+		i->attr = news->attr;
+		i->attr_until_ms = news->until_ms;
+		i->settled = false;
+		if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
+			i->complete = true; /* just made: it is empty */
+			i->complete_until_ms = news->until_ms;
+		}
+		if (news->link && !i->link)
+			i->link = strdup(news->link);
+	}
+	if (d)
+		d->until_ms = news->until_ms;
+	pthread_mutex_unlock(&t->lock);
+	return i;
+}
+
+void tree_named(struct tree *t, struct inode *dir, const char *name, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->pins++;
+	unname_locked(t, dir, name);
+	struct dentry *d = dentry_new_locked(t, dir, name, i);
+
+	if (d)
+		d->until_ms = i->attr_until_ms;
+	i->gone = false;
+	i->pins--;
+	inode_rest_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_unnamed(struct tree *t, struct inode *dir, const char *name)
+{
+	pthread_mutex_lock(&t->lock);
+	unname_locked(t, dir, name);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_exchanged(
+	struct tree *t, struct inode *dir, const char *name, struct inode *dir2, const char *name2)
+{
+	pthread_mutex_lock(&t->lock);
+	struct dentry *a = dentry_find_locked(t, dir, name);
+	struct dentry *b = dentry_find_locked(t, dir2, name2);
+
+	if (a && b) {
+		struct inode *first = a->inode, *second = b->inode;
+
+		first->pins++;
+		second->pins++;
+		dentry_retarget_locked(t, a, second);
+		dentry_retarget_locked(t, b, first);
+		first->pins--;
+		second->pins--;
+	} else {
+		/* One of them is not known: neither is believed. */
+		if (a)
+			dentry_drop_locked(t, a);
+		if (b)
+			dentry_drop_locked(t, b);
+		dir->complete = dir2->complete = false;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- Handles ---- */
+
+enum err tree_open(struct tree *t, struct inode *i, struct error *e)
+{
+	int64_t end_ms = tree_now_ms() + TREE_WAIT_MS;
+	enum err kind = ERR_OK;
+
+	pthread_mutex_lock(&t->lock);
+	while (i->removing && tree_wait_locked(t, end_ms))
+		;
+	if (i->removing || (i->gone && !i->staged))
+		kind = error_set(e, ERR_STALE, "removed");
+	else
+		i->opens++;
+	pthread_mutex_unlock(&t->lock);
+	return kind;
+}
+
+bool tree_close(struct tree *t, struct inode *i, char **staged)
+{
+	pthread_mutex_lock(&t->lock);
+	*staged = NULL;
+	if (--i->opens == 0 && i->staged) {
+		*staged = i->staged;
+		i->staged = NULL;
+		if (i->gone)
+			inode_unhash_locked(t, i);
+	}
+	inode_rest_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+	return *staged;
+}
+
+bool tree_removal_begins(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool keep = i->opens > 0 && !i->staged && S_ISREG(i->attr.mode);
+
+	i->removing = !keep;
+	pthread_mutex_unlock(&t->lock);
+	return keep;
+}
+
+void tree_removal_ends(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->removing = false;
+	pthread_cond_broadcast(&t->settled);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_staged(struct tree *t, struct inode *i, char *staged)
+{
+	pthread_mutex_lock(&t->lock);
+	free(i->staged);
+	i->staged = staged;
+	pthread_mutex_unlock(&t->lock);
+}

@@ -1,0 +1,54 @@
+/*
+ * tree_inside.h - what the files of the tree share among themselves; nobody else includes it.
+ *
+ * Functions that end in _locked expect tree.lock to be held.
+ */
+#pragma once
+
+#include "cache/tree.h"
+
+struct dentry {
+	struct inode *dir, *inode;
+	int64_t until_ms; /* believed until; 0: only good for building paths */
+	uint32_t listed;  /* the newest listing of its directory that named it */
+	uint32_t hash;
+	struct dentry *next_in_bucket;
+	struct dentry *sibling_prev, *sibling_next;
+	struct dentry *next_of_inode;
+	char name[];
+};
+
+struct tree {
+	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
+	pthread_cond_t settled; /* a move or a removal ended */
+	struct inode *root;
+	struct inode **inodes; /* by (dev, ino); a power of two of buckets */
+	size_t inodes_count, inodes_room;
+	struct dentry **names; /* by (directory, name) */
+	size_t names_count, names_room;
+	struct inode *idle_oldest, *idle_newest;
+	size_t idle_count, idle_max;
+};
+
+/* How long a handler waits for another handler's change of the same inode: one call's progress limit. */
+#define TREE_WAIT_MS 30000
+
+int64_t tree_now_ms(void);
+/* Waits on `settled`; false at `end_ms`. */
+bool tree_wait_locked(struct tree *t, int64_t end_ms);
+
+struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
+struct inode *inode_find_locked(struct tree *t, const struct attr *attr);
+void inode_unhash_locked(struct tree *t, struct inode *i);
+/* Puts an unused inode on the idle list, or frees one that has no name; undoes the former when it is used again. */
+void inode_rest_locked(struct tree *t, struct inode *i);
+void inode_wake_locked(struct tree *t, struct inode *i);
+
+struct dentry *dentry_find_locked(struct tree *t, const struct inode *dir, const char *name);
+/* Gives `i` the name; a dentry of that name in `dir` must not exist. NULL without memory. */
+struct dentry *dentry_new_locked(
+	struct tree *t, struct inode *dir, const char *name, struct inode *i);
+/* Takes the name away; the inode may be freed by it when nobody uses it. */
+void dentry_drop_locked(struct tree *t, struct dentry *d);
+/* Makes the dentry name `i` instead. */
+void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);

@@ -1,0 +1,461 @@
+/* What the sandbox answered, brought into the tree: believed unless something here changed since it was asked. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Two ticks of the coarsest clock in use (CONFIG_HZ=100): a change may follow within the same time stamp. */
+#define CLOCK_TICK_NS 20000000
+
+static bool times_equal(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static struct version version_of(const struct attr *a)
+{
+	return (struct version){ .mtime = a->mtime, .ctime = a->ctime, .size = a->size };
+}
+
+static bool versions_equal(const struct version *a, const struct version *b)
+{
+	return a->size == b->size && times_equal(a->mtime, b->mtime) &&
+		times_equal(a->ctime, b->ctime);
+}
+
+static bool contents_differ(const struct attr *a, const struct attr *b)
+{
+	return a->size != b->size || !times_equal(a->mtime, b->mtime);
+}
+
+/* Whether what changed last did so at least a tick before the sandbox answered. */
+static bool is_settled(const struct tree_news *news)
+{
+	struct timespec c = news->attr.ctime;
+
+	if (!news->now.tv_sec)
+		return false;
+	return (news->now.tv_sec - c.tv_sec) * 1000000000LL + (news->now.tv_nsec - c.tv_nsec) >
+		CLOCK_TICK_NS;
+}
+
+static bool is_same_file(const struct attr *a, const struct attr *b)
+{
+	if (a->dev != b->dev || a->ino != b->ino || (a->mode & S_IFMT) != (b->mode & S_IFMT))
+		return false;
+	return !a->btime_ns || !b->btime_ns || a->btime_ns == b->btime_ns;
+}
+
+/* Returns whether the contents changed behind our back. */
+static bool take_news_locked(struct inode *i, const struct tree_news *news)
+{
+	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
+
+	i->attr = news->attr;
+	i->attr_until_ms = news->until_ms;
+	i->settled = is_settled(news);
+	if (news->link && (!i->link || strcmp(i->link, news->link))) {
+		free(i->link);
+		i->link = strdup(news->link);
+		i->link_is_ours = false;
+	}
+	return changed;
+}
+
+/* A directory or link that stands elsewhere than we thought was moved in the sandbox: it becomes another inode. */
+static bool may_have_second_name(const struct inode *i)
+{
+	return !S_ISDIR(i->attr.mode) && !S_ISLNK(i->attr.mode);
+}
+
+/* The inode for an entry of `dir`, new or known. */
+static struct inode *inode_for_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct attr *attr)
+{
+	struct inode *i = inode_find_locked(t, attr);
+
+	if (i && is_same_file(&i->attr, attr) && !i->gone) {
+		struct dentry *d = i->names;
+
+		if (may_have_second_name(i) || !d || (d->dir == dir && !strcmp(d->name, name)))
+			return i;
+	}
+	if (i)
+		inode_unhash_locked(t, i);
+	return inode_new_locked(t, attr);
+}
+
+static struct dentry *learn_dentry_locked(
+	struct tree *t, struct inode *dir, const char *name, struct inode *i)
+{
+	struct dentry *d = dentry_find_locked(t, dir, name);
+
+	if (!d)
+		return dentry_new_locked(t, dir, name, i);
+	dentry_retarget_locked(t, d, i);
+	return d;
+}
+
+struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name,
+	uint64_t dir_seen, const struct tree_news *news, bool *changed)
+{
+	*changed = false;
+	pthread_mutex_lock(&t->lock);
+	bool believed = dir->epoch == dir_seen && !dir->changing;
+	struct inode *i = inode_for_locked(t, dir, name, &news->attr);
+
+	if (i) {
+		i->pins++;
+		inode_wake_locked(t, i);
+		struct dentry *d = dentry_find_locked(t, dir, name);
+
+		if (believed || !d)
+			d = learn_dentry_locked(t, dir, name, i);
+		if (d && d->inode == i) {
+			d->until_ms = believed ? news->until_ms : 0;
+			d->listed = dir->listings;
+		}
+		/* An inode under change keeps what it has; its own change will answer. */
+		if (!i->changing && believed)
+			*changed = take_news_locked(i, news);
+		else if (news->link && !i->link)
+			i->link = strdup(news->link);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return i;
+}
+
+void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t dir_seen)
+{
+	pthread_mutex_lock(&t->lock);
+	if (dir->epoch == dir_seen && !dir->changing) {
+		struct dentry *d = dentry_find_locked(t, dir, name);
+
+		if (d)
+			dentry_drop_locked(t, d);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
+	const struct tree_news *news, bool *changed, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*changed = false;
+	pthread_mutex_lock(&t->lock);
+	if (!is_same_file(&i->attr, &news->attr))
+		kind = error_set(e, ERR_STALE, "replaced in the sandbox");
+	else if (i->epoch == seen && !i->changing)
+		*changed = take_news_locked(i, news);
+	pthread_mutex_unlock(&t->lock);
+	return kind;
+}
+
+uint32_t tree_listing_begins(struct tree *t, struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	uint32_t listing = ++dir->listings;
+
+	pthread_mutex_unlock(&t->lock);
+	return listing;
+}
+
+bool tree_learn_complete(
+	struct tree *t, struct inode *dir, uint32_t listing, uint64_t dir_seen, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool believed = dir->epoch == dir_seen && !dir->changing;
+
+	if (believed) {
+		dir->pins++;
+		for (struct dentry *d = dir->children, *next; d; d = next) {
+			next = d->sibling_next;
+			if (d->listed < listing)
+				dentry_drop_locked(t, d);
+		}
+		dir->pins--;
+		dir->complete = true;
+		dir->complete_until_ms = until_ms;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return believed;
+}
+
+void tree_name_failed(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->pins++;
+	if (i->names && i != t->root) {
+		i->names->dir->complete = false;
+		dentry_drop_locked(t, i->names);
+	}
+	i->attr_until_ms = 0;
+	i->pins--;
+	inode_rest_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_doubt(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->attr_until_ms = 0;
+	i->complete_until_ms = 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
+struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name)
+{
+	pthread_mutex_lock(&t->lock);
+	struct dentry *d = dentry_find_locked(t, dir, name);
+	struct inode *i = d ? d->inode : NULL;
+
+	if (i) {
+		i->pins++;
+		inode_wake_locked(t, i);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return i;
+}
+
+enum tree_answer tree_find(
+	struct tree *t, struct inode *dir, const char *name, int64_t now_ms, struct inode **out)
+{
+	enum tree_answer answer = TREE_UNKNOWN;
+
+	*out = NULL;
+	pthread_mutex_lock(&t->lock);
+	struct dentry *d = dentry_find_locked(t, dir, name);
+
+	if (d && d->until_ms > now_ms && d->inode->attr_until_ms > now_ms) {
+		*out = d->inode;
+		d->inode->pins++;
+		inode_wake_locked(t, d->inode);
+		answer = TREE_KNOWN;
+	} else if (!d && dir->complete && dir->complete_until_ms > now_ms && !dir->changing) {
+		answer = TREE_ABSENT;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return answer;
+}
+
+static void show_locked(const struct inode *i, struct attr *attr)
+{
+	if (i->staged && attr->nlink)
+		attr->nlink--;
+	else if (i->gone)
+		attr->nlink = 0;
+}
+
+int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
+{
+	pthread_mutex_lock(&t->lock);
+	int64_t until_ms = i->gone && !i->staged ? INT64_MAX : i->changing ? 0 : i->attr_until_ms;
+
+	*out = i->attr;
+	show_locked(i, out);
+	pthread_mutex_unlock(&t->lock);
+	return until_ms;
+}
+
+void tree_show(struct tree *t, struct inode *i, struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	show_locked(i, attr);
+	pthread_mutex_unlock(&t->lock);
+}
+
+uint64_t tree_seen(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	uint64_t seen = i->epoch;
+
+	pthread_mutex_unlock(&t->lock);
+	return seen;
+}
+
+struct expect tree_expect(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct expect x = { .dev = i->attr.dev, .ino = i->attr.ino, .btime_ns = i->attr.btime_ns };
+
+	pthread_mutex_unlock(&t->lock);
+	return x;
+}
+
+bool tree_unsettled(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool unsettled = !i->settled;
+
+	pthread_mutex_unlock(&t->lock);
+	return unsettled;
+}
+
+bool tree_pages_current(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct version now = version_of(&i->attr);
+	bool current = i->has_pages && i->settled && versions_equal(&i->pages, &now);
+
+	i->has_pages = true;
+	i->pages = now;
+	pthread_mutex_unlock(&t->lock);
+	return current;
+}
+
+/* ---- Everything in doubt ---- */
+
+struct told {
+	struct inode *inode, *dir;
+	char *name;
+};
+
+/* What the kernel may know, pinned, so that it can be told without the lock. */
+static struct told *collect_locked(struct tree *t, size_t *count)
+{
+	struct told *all = calloc(t->inodes_count + t->names_count + 1, sizeof *all);
+
+	*count = 0;
+	if (!all)
+		return NULL;
+	for (size_t b = 0; b < t->inodes_room; b++)
+		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket)
+			if (i->kernel_refs || i == t->root) {
+				i->pins++;
+				all[(*count)++].inode = i;
+			}
+	for (size_t b = 0; b < t->names_room; b++)
+		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
+			if (d->dir->kernel_refs || d->dir == t->root) {
+				d->dir->pins++;
+				all[*count].dir = d->dir;
+				all[(*count)++].name = strdup(d->name);
+			}
+	return all;
+}
+
+static void doubt_locked(struct tree *t)
+{
+	for (size_t b = 0; b < t->inodes_room; b++)
+		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket) {
+			i->attr_until_ms = 0;
+			i->complete_until_ms = 0;
+			i->epoch += 2; /* answers under way are older than this */
+		}
+	for (size_t b = 0; b < t->names_room; b++)
+		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
+			d->until_ms = 0;
+}
+
+void tree_doubt_all(struct tree *t,
+	void (*tell)(void *context, struct inode *i, struct inode *dir, const char *name),
+	void *context)
+{
+	size_t count;
+
+	pthread_mutex_lock(&t->lock);
+	doubt_locked(t);
+	struct told *all = collect_locked(t, &count);
+
+	pthread_mutex_unlock(&t->lock);
+	for (size_t n = 0; n < count; n++) {
+		if (all[n].inode || all[n].name)
+			tell(context, all[n].inode, all[n].dir, all[n].name);
+		tree_unpin(t, all[n].inode);
+		tree_unpin(t, all[n].dir);
+		free(all[n].name);
+	}
+	free(all);
+}
+
+/* ---- Listings ---- */
+
+bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway,
+	struct tree_entry **out, size_t *count)
+{
+	struct tree_entry *entries = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (anyway || (dir->complete && dir->complete_until_ms > now_ms && !dir->changing)) {
+		for (struct dentry *d = dir->children; d; d = d->sibling_next)
+			n++;
+		entries = calloc(n + 1, sizeof *entries);
+	}
+	n = 0;
+	for (struct dentry *d = entries ? dir->children : NULL; d; d = d->sibling_next) {
+		entries[n].name = strdup(d->name);
+		if (!entries[n].name)
+			break;
+		entries[n].inode = d->inode;
+		d->inode->pins++;
+		inode_wake_locked(t, d->inode);
+		n++;
+	}
+	pthread_mutex_unlock(&t->lock);
+	*out = entries;
+	*count = n;
+	return entries;
+}
+
+void tree_entries_free(struct tree *t, struct tree_entry *entries, size_t count)
+{
+	for (size_t n = 0; n < count; n++) {
+		tree_unpin(t, entries[n].inode);
+		free(entries[n].name);
+	}
+	free(entries);
+}
+
+/* ---- Symbolic links ---- */
+
+bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours)
+{
+	pthread_mutex_lock(&t->lock);
+	bool known = i->link && strlen(i->link) < room;
+
+	if (known) {
+		strcpy(out, i->link);
+		*is_ours = i->link_is_ours;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return known;
+}
+
+void tree_link_is_ours(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->link_is_ours = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool is_below_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
+{
+	while (i != dir && i != t->root && i->names)
+		i = i->names->dir;
+	return i == dir;
+}
+
+void tree_each_link(struct tree *t, struct inode *dir,
+	void (*tell)(void *context, struct inode *link), void *context)
+{
+	struct inode **links;
+	size_t count = 0;
+
+	pthread_mutex_lock(&t->lock);
+	links = calloc(t->inodes_count + 1, sizeof(struct inode *));
+	for (size_t b = 0; links && b < t->inodes_room; b++)
+		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket)
+			if (i->kernel_refs && S_ISLNK(i->attr.mode) && is_below_locked(t, i, dir)) {
+				i->pins++;
+				links[count++] = i;
+			}
+	pthread_mutex_unlock(&t->lock);
+	for (size_t n = 0; n < count; n++) {
+		tell(context, links[n]);
+		tree_unpin(t, links[n]);
+	}
+	free(links);
+}
