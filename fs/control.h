@@ -7,7 +7,9 @@
  */
 #pragma once
 
-#include <fuse_lowlevel.h>
+#include "fs/lowlevel.h"
+#include "providers/base/error.h"
+
 #include <stdbool.h>
 
 struct cache;
@@ -24,15 +26,16 @@ static inline bool control_owns(fuse_ino_t ino)
 }
 
 struct control_options {
+	const char *source; /* what is mounted, "PROVIDER:...", for `status`; must outlive it */
 	int64_t exec_timeout_ms; /* 1800 s by default; 0: none */
 	uid_t uid; /* who the control files are shown to belong to: the mounting user */
 	gid_t gid;
 };
 
-/* `cache` and `notifier` outlive it. */
+/* `cache` and `notifier` outlive it. Starts no thread yet. */
 enum err control_new(struct control **out, struct cache *cache, struct notifier *notifier,
 	const struct control_options *options, struct error *e);
-/* Cancels what runs, waits for its threads. */
+/* Cancels what runs, waits for its threads. Before the session is destroyed: requests may still be answered here. */
 void control_free(struct control *c);
 
 /* The entry of the directory itself, for a lookup of CONTROL_DIR_NAME in the root. */
@@ -40,10 +43,12 @@ void control_entry(const struct control *c, struct fuse_entry_param *out);
 
 void control_lookup(struct control *c, fuse_req_t req, fuse_ino_t parent, const char *name);
 void control_getattr(struct control *c, fuse_req_t req, fuse_ino_t ino);
-/* chmod, chown and times are EPERM; a truncation (a shell's `>`) does nothing. */
+/* `to_set`: FUSE_SET_ATTR_*. chmod, chown and times are EPERM; a truncation (a shell's `>`) does nothing. */
 void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_set);
 void control_opendir(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void control_readdir(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
+void control_readdirplus(
+	struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
 void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct fuse_file_info *fi);

@@ -7,15 +7,17 @@
  */
 #pragma once
 
+#include "fs/lowlevel.h"
 #include "providers/base/error.h"
 
-#include <fuse_lowlevel.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct notifier;
 
+/* Starts the thread: to be called after daemonizing. */
 enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e);
+/* After unmounting, which ends a notification that is blocked in the kernel, and before the session is destroyed. */
 void notifier_free(struct notifier *n);
 
 /* Queue and return. `pages`: the contents too, not only the attributes. */

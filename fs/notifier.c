@@ -1,0 +1,202 @@
+#include "fs/notifier.h"
+
+#include "providers/base/call.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct notice {
+	fuse_ino_t ino; /* of a name: its directory */
+	char *name;     /* NULL: the inode itself */
+	bool pages;
+};
+
+/* Notices in the order they were made. */
+struct batch {
+	struct notice *notices;
+	size_t len, room;
+};
+
+struct notifier {
+	struct fuse_session *session;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* of the fields below */
+	struct batch queue;
+	uint64_t queued, sent; /* notices since the beginning */
+	bool stopping;
+};
+
+static void batch_release(struct batch *b)
+{
+	for (size_t i = 0; i < b->len; i++)
+		free(b->notices[i].name);
+	free(b->notices);
+	*b = (struct batch){ 0 };
+}
+
+static bool batch_add(struct batch *b, const struct notice *notice)
+{
+	if (b->len == b->room) {
+		size_t room = b->room ? b->room * 2 : 64;
+		struct notice *grown = reallocarray(b->notices, room, sizeof *grown);
+
+		if (!grown)
+			return false;
+		b->notices = grown;
+		b->room = room;
+	}
+	b->notices[b->len++] = *notice;
+	return true;
+}
+
+static bool notice_repeats(const struct batch *b, const struct notice *notice)
+{
+	const struct notice *last = b->len ? &b->notices[b->len - 1] : NULL;
+
+	return last && last->ino == notice->ino && last->pages == notice->pages &&
+		(last->name && notice->name ? !strcmp(last->name, notice->name)
+					    : last->name == notice->name);
+}
+
+/* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
+static void notice_send(struct fuse_session *session, const struct notice *notice)
+{
+	if (notice->name)
+		fuse_lowlevel_notify_inval_entry(
+			session, notice->ino, notice->name, strlen(notice->name));
+	else
+		/* From a negative offset on no page is dropped, only the attributes. */
+		fuse_lowlevel_notify_inval_inode(session, notice->ino, notice->pages ? 0 : -1, 0);
+}
+
+static struct batch next_batch_locked(struct notifier *n)
+{
+	struct batch batch;
+
+	while (!n->queue.len && !n->stopping)
+		pthread_cond_wait(&n->changed, &n->lock);
+	batch = n->queue;
+	n->queue = (struct batch){ 0 };
+	return batch;
+}
+
+static void *send_notices(void *context)
+{
+	struct notifier *n = context;
+
+	pthread_mutex_lock(&n->lock);
+	while (!n->stopping) {
+		struct batch batch = next_batch_locked(n);
+
+		pthread_mutex_unlock(&n->lock);
+		for (size_t i = 0; i < batch.len; i++)
+			notice_send(n->session, &batch.notices[i]);
+		pthread_mutex_lock(&n->lock);
+		n->sent += batch.len;
+		batch_release(&batch);
+		pthread_cond_broadcast(&n->changed);
+	}
+	pthread_mutex_unlock(&n->lock);
+	return NULL;
+}
+
+/* Takes notice->name. */
+static void enqueue(struct notifier *n, struct notice *notice)
+{
+	AUTO_FREE char *name = notice->name;
+	bool added = true;
+
+	pthread_mutex_lock(&n->lock);
+	if (!notice_repeats(&n->queue, notice)) {
+		added = batch_add(&n->queue, notice);
+		if (added) {
+			take(name);
+			n->queued++;
+			pthread_cond_broadcast(&n->changed);
+		}
+	}
+	pthread_mutex_unlock(&n->lock);
+	if (!added)
+		log_error(LOG_FS, "out of memory: the kernel keeps something outdated");
+}
+
+enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e)
+{
+	AUTO_FREE struct notifier *n = calloc(1, sizeof *n);
+	pthread_condattr_t monotonic;
+	int failed;
+
+	if (!n)
+		return error_set(e, ERR_NO_MEMORY, "notifier: out of memory");
+	n->session = session;
+	pthread_mutex_init(&n->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&n->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	failed = pthread_create(&n->thread, NULL, send_notices, n);
+	if (failed) {
+		pthread_cond_destroy(&n->changed);
+		pthread_mutex_destroy(&n->lock);
+		return error_errno(e, failed, "notifier: no thread");
+	}
+	*out = take(n);
+	return ERR_OK;
+}
+
+void notifier_free(struct notifier *n)
+{
+	if (!n)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->stopping = true;
+	pthread_cond_broadcast(&n->changed);
+	pthread_mutex_unlock(&n->lock);
+	pthread_join(n->thread, NULL);
+	batch_release(&n->queue);
+	pthread_cond_destroy(&n->changed);
+	pthread_mutex_destroy(&n->lock);
+	free(n);
+}
+
+void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages)
+{
+	enqueue(n, &(struct notice){ .ino = ino, .pages = pages });
+}
+
+void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (copy)
+		enqueue(n, &(struct notice){ .ino = dir, .name = copy });
+	else
+		log_error(LOG_FS, "out of memory: the kernel keeps an outdated name");
+}
+
+static struct timespec monotonic_after(int64_t ms)
+{
+	int64_t end_ms = monotonic_ms() + ms;
+
+	return (struct timespec){ .tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000 };
+}
+
+bool notifier_drain(struct notifier *n, int64_t limit_ms)
+{
+	struct timespec end = monotonic_after(limit_ms);
+	bool in_time = true;
+	uint64_t goal;
+
+	pthread_mutex_lock(&n->lock);
+	goal = n->queued;
+	while (n->sent < goal && in_time && !n->stopping)
+		in_time = pthread_cond_timedwait(&n->changed, &n->lock, &end) == 0;
+	in_time = n->sent >= goal;
+	pthread_mutex_unlock(&n->lock);
+	return in_time;
+}

@@ -1,0 +1,27 @@
+/*
+ * json.h - JSON text; all of json-c is behind it.
+ *
+ * The writer adds to a struct buf, whose ceiling and `failed` flag say whether everything found room, so a row of calls is
+ * checked once, at its end. `key` is NULL outside an object. Whatever bytes a string has, the result is valid JSON: what
+ * is not UTF-8 becomes U+FFFD, control characters and NUL are escaped.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+
+struct json_writer {
+	struct buf *out;
+	bool follows; /* a value stands before this place */
+};
+
+/* An object: what is put between belongs to it. */
+void json_put_open(struct json_writer *w, const char *key);
+void json_put_close(struct json_writer *w);
+
+void json_put_bytes(struct json_writer *w, const char *key, const void *bytes, size_t len);
+void json_put_text(struct json_writer *w, const char *key, const char *text);
+void json_put_integer(struct json_writer *w, const char *key, int64_t value);
+void json_put_boolean(struct json_writer *w, const char *key, bool value);
+void json_put_null(struct json_writer *w, const char *key);
+/* `json` is a value already. */
+void json_put_raw(struct json_writer *w, const char *key, const char *json);
