@@ -1,0 +1,17 @@
+/*
+ * apart.h - work that may hang in the kernel, done by a process of its own.
+ *
+ * A system call on a FUSE mount whose daemon does not answer cannot be interrupted, not even by SIGKILL, once the daemon
+ * has read the request. Whoever must not hang with it lets a child make the call and stops waiting. Before threads start.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#define APART_NO_LIMIT (-1)
+
+/*
+ * Runs work(context) in a child. Returns what it returned, an errno or 0; ETIMEDOUT when it was not done after `limit_ms`
+ * (it is then killed, as far as the kernel lets it); ECHILD when it died otherwise.
+ */
+int apart_run(int (*work)(const void *context), const void *context, int64_t limit_ms);

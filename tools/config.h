@@ -1,0 +1,72 @@
+/*
+ * config.h - what the command line, its `-o` options and the environment ask for, as one plain struct.
+ *
+ *      sandboxfs SOURCE DIRECTORY [options]
+ *      mount.fuse.sandboxfs SOURCE DIRECTORY [-sfnv] [-N namespace] [-o options] [-t type]     (as mount(8) calls it)
+ *
+ * Every option is one row of a table (config.c), which also prints --help. Nothing is looked at beyond the words: whether
+ * the directory is there and the key file is readable is for preflight.h.
+ */
+#pragma once
+
+#include "fs/mount.h"
+#include "providers/provider.h"
+
+#include <stdio.h>
+
+enum config_idmap {
+	IDMAP_AUTO, /* as `user` for an ordinary user and where uid= or gid= is given, else as `none` */
+	IDMAP_NONE, /* owners are shown as the sandbox has them */
+	IDMAP_USER, /* the sandbox's user is shown as `uid` and `gid`, and back */
+};
+
+struct config {
+	char *source;
+	char *mountpoint;
+
+	/* What to do. */
+	int help, version;
+	int fake; /* `mount -f`: check everything, mount nothing */
+	int foreground, debug, verbose;
+	int sloppy;      /* `mount -s`: options nobody knows are no error */
+	char *namespace; /* `mount -N`: a file of /proc; NULL: this one */
+	char *log;       /* base/log.h; NULL: the default */
+
+	/* The sandbox. */
+	char *user, *key_file, *shell;
+	int helper;          /* enum helper_mode */
+	int keep;            /* a sandbox made here outlives the mount */
+	int64_t progress_ms; /* 0: the default; negative: none */
+
+	/* The mount. */
+	int idmap;        /* enum config_idmap */
+	int64_t uid, gid; /* -1: not given */
+	int allow_other, allow_root, read_only, noexec, noatime, nodiratime, nonempty;
+	int symlinks; /* enum mount_symlinks */
+	int list_control;
+	int64_t attr_ms, entry_ms, exec_timeout_ms;
+	int64_t threads_max;
+};
+
+#define AUTO_CONFIG __attribute__((cleanup(config_release)))
+
+/*
+ * ERR_INVALID: the sentence names the word that is wrong and the way out. With `help` or `version` set nothing else need
+ * be there. argv[0] matters: under a name that starts with "mount." the program is mount(8)'s helper and -f means fake.
+ * On failure there is nothing to release.
+ */
+enum err config_parse(struct config *out, int argc, char **argv, struct error *e);
+void config_release(struct config *c);
+
+void config_print_help(FILE *to);
+
+/* Whether the sandbox's user is shown as somebody here, and who that is. */
+bool config_maps_owners(const struct config *c);
+uid_t config_owner_uid(const struct config *c);
+gid_t config_owner_gid(const struct config *c);
+
+/* The level and components to log: what was asked for, else what -d and -v stand for; NULL: the default. */
+const char *config_log_spec(const struct config *c);
+
+/* The kernel's own mount options, "nosuid,nodev,...". Allocated; NULL without memory. */
+char *config_kernel_options(const struct config *c);

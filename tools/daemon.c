@@ -1,0 +1,183 @@
+#include "tools/daemon.h"
+
+#include "providers/base/cleanup.h"
+#include "tools/apart.h"
+#include "tools/detach.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+/* How long the mount may take to answer its first question once the daemon says that it serves. */
+#define ANSWER_MS 30000
+
+/* What the child says: small enough that the pipe carries it whole or not at all (PIPE_BUF). */
+struct report {
+	enum { REPORT_LINE, REPORT_FAILED, REPORT_SERVING } kind;
+	enum exits status;
+	char text[400];
+};
+
+enum err daemon_split(struct daemon *d, struct error *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return error_errno(e, errno, "pipe");
+	fflush(NULL);
+	d->child = fork();
+	if (d->child < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return error_errno(e, errno, "cannot start a background process");
+	}
+	d->fd = ends[d->child == 0];
+	close(ends[d->child != 0]);
+	return ERR_OK;
+}
+
+/* ---- The child ---- */
+
+/* A parent that is gone does not matter: SIGPIPE is ignored (signals.h). */
+static void send_report(const struct daemon *d, const struct report *report)
+{
+	ssize_t sent;
+
+	do
+		sent = write(d->fd, report, sizeof *report);
+	while (sent < 0 && errno == EINTR);
+}
+
+void daemon_say(struct daemon *d, const char *format, ...)
+{
+	struct report report = { .kind = REPORT_LINE };
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(report.text, sizeof report.text, format, args);
+	va_end(args);
+	if (d->fd >= 0)
+		send_report(d, &report);
+	else
+		printf("%s\n", report.text);
+	fflush(stdout);
+}
+
+void daemon_failed(struct daemon *d, const struct error *why)
+{
+	struct report report = { .kind = REPORT_FAILED, .status = exits_for(why->kind) };
+
+	if (d->fd < 0) {
+		fprintf(stderr, "sandboxfs: %s\n", why->text);
+		return;
+	}
+	snprintf(report.text, sizeof report.text, "%s", why->text);
+	send_report(d, &report);
+}
+
+static void leave_terminal(void)
+{
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && null >= 0; fd++)
+		dup2(null, fd);
+	setsid();
+	if (chdir("/"))
+		return; /* then its directory stays busy; nothing else depends on it */
+}
+
+void daemon_serving(struct daemon *d)
+{
+	if (d->fd < 0)
+		return;
+	leave_terminal();
+	send_report(d, &(struct report){ .kind = REPORT_SERVING });
+}
+
+/* ---- The parent ---- */
+
+static bool read_report(const struct daemon *d, struct report *out)
+{
+	ssize_t got;
+
+	do
+		got = read(d->fd, out, sizeof *out);
+	while (got < 0 && errno == EINTR);
+	if (got != sizeof *out)
+		return false;
+	out->text[sizeof out->text - 1] = '\0';
+	return true;
+}
+
+static enum exits complain(const char *text, enum exits status)
+{
+	fprintf(stderr, "sandboxfs: %s\n", text);
+	return status;
+}
+
+/* The pipe closed without a word: a bug, or somebody killed it. */
+static enum exits explain_death(const struct daemon *d)
+{
+	char text[100];
+	int status;
+
+	if (waitpid(d->child, &status, 0) == d->child && WIFSIGNALED(status))
+		snprintf(text, sizeof text, "the daemon was ended by signal %d (%s)",
+			WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(text, sizeof text, "the daemon ended before the mount was there");
+	return complain(text, EXITS_MOUNT);
+}
+
+static int try_mount(const void *mountpoint)
+{
+	struct statfs facts;
+	struct stat root;
+
+	if (statfs(mountpoint, &facts) || stat(mountpoint, &root))
+		return errno;
+	return facts.f_type == FUSE_SUPER_MAGIC ? 0 : ENODEV;
+}
+
+/* The daemon may have said more since; if it hangs instead, it must go, and its mount with it. */
+static enum exits give_up(struct daemon *d, const char *mountpoint, int number)
+{
+	struct report report;
+	char text[300];
+
+	if (number == ETIMEDOUT) {
+		kill(d->child, SIGKILL);
+		detach(mountpoint, DETACH_LAZY, NULL);
+	}
+	if (read_report(d, &report))
+		return complain(report.text, report.status);
+	if (number != ETIMEDOUT)
+		return explain_death(d);
+	snprintf(text, sizeof text, "%s: the mount did not answer within %d s", mountpoint,
+		ANSWER_MS / 1000);
+	return complain(text, EXITS_MOUNT);
+}
+
+enum exits daemon_wait(struct daemon *d, const char *mountpoint)
+{
+	struct report report;
+
+	while (read_report(d, &report)) {
+		if (report.kind == REPORT_FAILED)
+			return complain(report.text, report.status);
+		if (report.kind == REPORT_LINE) {
+			printf("%s\n", report.text);
+			continue;
+		}
+		int number = apart_run(try_mount, mountpoint, ANSWER_MS);
+
+		return number ? give_up(d, mountpoint, number) : EXITS_OK;
+	}
+	return explain_death(d);
+}

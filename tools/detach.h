@@ -1,0 +1,14 @@
+/*
+ * detach.h - takes a mount off its directory: umount2(2) for root, fusermount3 for everyone else.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+enum detach_flags {
+	DETACH_LAZY = 1,  /* at once from the tree, for good when nobody uses it any more */
+	DETACH_FORCE = 2, /* requests that wait for an answer fail */
+};
+
+/* ERR_BUSY: something on it is in use. An ordinary user's DETACH_FORCE means nothing: fusermount3 has no such thing. */
+enum err detach(const char *dir, unsigned flags, struct error *e);

@@ -1,0 +1,281 @@
+/*
+ * sandboxfs - shows a sandbox as a directory of this machine.
+ *
+ *      words and environment   config.c
+ *      PROVIDER:[ID][:PATH]    source.c
+ *      what can go wrong       preflight.c
+ *      background              daemon.c, signals.c
+ *
+ * and then the layers in their order: the provider is connected, the cache stands on it, the mount on the cache. What was
+ * built last is taken down first; a sandbox made for this mount is deleted at the very end.
+ */
+#include "cache/cache.h"
+#include "fs/mount.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "tools/config.h"
+#include "tools/daemon.h"
+#include "tools/namespace.h"
+#include "tools/preflight.h"
+#include "tools/signals.h"
+#include "tools/source.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What one run is made of. */
+struct run {
+	const struct config *config;
+	const struct source *source;
+	const char *mountpoint;
+	struct daemon *daemon;
+	struct signals *signals;
+	struct call call; /* for what comes before the mount: a signal cancels it */
+	struct provider_config provider_config;
+	struct provider *provider;
+	char made_id[sizeof((struct sandbox_info *)0)->id]; /* "" unless we made the sandbox */
+	bool is_announced;
+};
+
+/* ---- The sandbox ---- */
+
+static void delete_sandbox(struct run *r)
+{
+	struct error e = { 0 };
+	struct call call = { .progress_ms = r->config->progress_ms };
+
+	if (!r->made_id[0])
+		return;
+	if (provider_delete(r->source->ops, &r->provider_config, &call, &e))
+		log_error(LOG_TOOLS, "sandbox %s is left behind: %s", r->made_id, e.text);
+}
+
+static enum err make_sandbox(struct run *r, struct error *e)
+{
+	enum err kind =
+		provider_create(r->source->ops, &r->provider_config, &r->call, r->made_id, e);
+
+	if (kind)
+		return kind;
+	r->provider_config.id = r->made_id;
+	log_info(LOG_TOOLS, "made sandbox %s:%s", r->source->ops->name, r->made_id);
+	return ERR_OK;
+}
+
+static enum err open_sandbox(struct run *r, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	r->provider_config = (struct provider_config){
+		.id = r->source->id,
+		.path = r->source->path,
+		.user = r->config->user,
+		.key_file = r->config->key_file,
+		.shell = r->config->shell,
+		.helper = (enum helper_mode)r->config->helper,
+		.progress_ms = r->config->progress_ms,
+	};
+	if (!r->source->id)
+		kind = make_sandbox(r, e);
+	if (!kind)
+		kind = provider_connect(
+			r->source->ops, &r->provider_config, &r->call, &r->provider, e);
+	if (kind)
+		delete_sandbox(r);
+	return kind;
+}
+
+/* Only a sandbox whose id was told can be left behind. */
+static void close_sandbox(struct run *r)
+{
+	provider_release(r->provider);
+	if (!r->is_announced || !r->config->keep)
+		delete_sandbox(r);
+}
+
+/* ---- The mount ---- */
+
+static void announce(struct run *r)
+{
+	if (r->made_id[0])
+		daemon_say(r->daemon, "sandboxfs: made %s:%s%s", r->source->ops->name, r->made_id,
+			r->config->keep ? "" : ", to be deleted at unmount (-o keep keeps it)");
+	r->is_announced = true;
+	daemon_serving(r->daemon);
+}
+
+/* Returns after the last reply, when the mount is gone. */
+static enum err serve(struct run *r, struct mount *mount, struct error *e)
+{
+	enum err kind = mount_start(mount, e);
+
+	if (kind)
+		return kind;
+	announce(r);
+	signals_stop(r->signals, mount);
+	kind = mount_serve(mount, e);
+	signals_stop(r->signals, NULL);
+	return kind;
+}
+
+static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
+{
+	const struct config *c = r->config;
+	AUTO_FREE char *source = source_text(r->source, r->provider_config.id);
+	AUTO_FREE char *kernel_options = config_kernel_options(c);
+	struct mount *mount = NULL;
+
+	if (!source || !kernel_options)
+		return error_set(e, ERR_NO_MEMORY, "mount options");
+
+	enum err kind = mount_new(&mount, cache,
+		&(struct mount_options){
+			.source = source,
+			.mountpoint = r->mountpoint,
+			.kernel_options = kernel_options,
+			.allow_other = c->allow_other,
+			.allow_root = c->allow_root,
+			.read_only = c->read_only,
+			.debug = c->debug,
+			.map_owners = config_maps_owners(c),
+			.uid = config_owner_uid(c),
+			.gid = config_owner_gid(c),
+			.symlinks = (enum mount_symlinks)c->symlinks,
+			.list_control = c->list_control,
+			.attr_ms = c->attr_ms,
+			.entry_ms = c->entry_ms,
+			.exec_timeout_ms = c->exec_timeout_ms,
+			.threads_max = (unsigned)c->threads_max,
+		},
+		e);
+
+	if (!kind)
+		kind = serve(r, mount, e);
+	mount_free(mount);
+	return kind;
+}
+
+/* Whoever unmounted without umount(8)'s helper still gets everything sent. */
+static void send_pending(const struct run *r, struct cache *cache)
+{
+	struct error e = { 0 };
+	struct call call = { .progress_ms = r->config->progress_ms };
+
+	if (cache_sync(cache, &call, &e))
+		log_error(LOG_TOOLS, "not everything could be sent: %s", e.text);
+}
+
+static enum err mount_sandbox(struct run *r, struct error *e)
+{
+	struct sandbox_info info;
+	struct cache *cache = NULL;
+	enum err kind = provider_info(r->provider, &r->call, &info, e);
+
+	if (!kind)
+		kind = cache_new(&cache, r->provider,
+			&(struct cache_options){
+				.attr_ms = r->config->attr_ms,
+				.entry_ms = r->config->entry_ms,
+				.progress_ms = r->config->progress_ms,
+				.owners_from_caller =
+					info.identity.uid == 0 && !config_maps_owners(r->config),
+			},
+			&r->call, e);
+	if (kind)
+		return kind;
+	kind = mount_cache(r, cache, e);
+	send_pending(r, cache);
+	cache_free(cache);
+	return kind;
+}
+
+/* ---- The program ---- */
+
+/* In the foreground or in the daemon. */
+static enum err run(const struct config *config, const struct source *source,
+	const char *mountpoint, struct daemon *daemon, struct error *e)
+{
+	struct run r = {
+		.config = config, .source = source, .mountpoint = mountpoint, .daemon = daemon
+	};
+	enum err kind = signals_new(&r.signals, e);
+
+	if (kind)
+		return kind;
+	umask(0); /* modes are what the callers of the mount ask for */
+	r.call = (struct call){ .progress_ms = config->progress_ms,
+		.cancel = signals_cancel(r.signals) };
+	kind = open_sandbox(&r, e);
+	if (!kind) {
+		kind = mount_sandbox(&r, e);
+		close_sandbox(&r);
+	}
+	signals_free(r.signals);
+	return kind;
+}
+
+static enum exits run_or_explain(const struct config *config, const struct source *source,
+	const char *mountpoint, struct daemon *daemon)
+{
+	struct error e = { 0 };
+	enum err kind = run(config, source, mountpoint, daemon, &e);
+
+	if (kind) {
+		daemon_failed(daemon, &e);
+		if (daemon->fd >= 0)
+			log_error(LOG_TOOLS, "%s", e.text);
+	}
+	return exits_for(kind);
+}
+
+/* Everything that can be refused before the fork. */
+static enum err prepare(
+	struct config *config, struct source *source, char **mountpoint, struct error *e)
+{
+	bool to_syslog = !config->foreground && !config->debug && !config->fake;
+	enum err kind = source_parse(source, config->source, e);
+
+	if (!kind && config->namespace)
+		kind = namespace_enter(config->namespace, e);
+	if (!kind)
+		kind = log_setup("sandboxfs", config_log_spec(config), false, e);
+	if (!kind)
+		kind = preflight(config, source, mountpoint, e);
+	if (!kind && to_syslog)
+		kind = log_setup("sandboxfs", config_log_spec(config), true, e);
+	return kind;
+}
+
+static enum exits complain(const struct error *e)
+{
+	fprintf(stderr, "sandboxfs: %s\n", e->text);
+	return exits_for(e->kind);
+}
+
+int main(int argc, char **argv)
+{
+	AUTO_CONFIG struct config config = { 0 };
+	AUTO_SOURCE struct source source = { 0 };
+	AUTO_FREE char *mountpoint = NULL;
+	struct daemon daemon = DAEMON_FOREGROUND;
+	struct error e = { 0 };
+
+	if (config_parse(&config, argc, argv, &e))
+		return complain(&e);
+	if (config.help)
+		config_print_help(stdout);
+	else if (config.version)
+		printf("sandboxfs " SANDBOXFS_VERSION "\n");
+	if (config.help || config.version)
+		return fflush(stdout) ? EXITS_USAGE : EXITS_OK;
+	if (prepare(&config, &source, &mountpoint, &e))
+		return complain(&e);
+	if (config.fake)
+		return EXITS_OK;
+	if (!config.foreground && !config.debug && daemon_split(&daemon, &e))
+		return complain(&e);
+	if (daemon_is_parent(&daemon))
+		return daemon_wait(&daemon, mountpoint);
+	return run_or_explain(&config, &source, mountpoint, &daemon);
+}

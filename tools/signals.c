@@ -1,0 +1,115 @@
+#include "tools/signals.h"
+
+#include "fs/mount.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+struct signals {
+	pthread_t thread;
+	sigset_t set;
+	struct cancel cancel;
+	pthread_mutex_t lock;
+	struct mount *mount; /* lock */
+	bool ending;         /* lock */
+};
+
+const struct cancel *signals_cancel(const struct signals *s)
+{
+	return &s->cancel;
+}
+
+/* Returns false when it is signals_free() that sent it. */
+static bool handle(struct signals *s, int number)
+{
+	pthread_mutex_lock(&s->lock);
+	bool ending = s->ending;
+
+	if (!ending) {
+		log_info(LOG_TOOLS, "ending: %s", strsignal(number));
+		cancel_throw(&s->cancel);
+		if (s->mount)
+			mount_stop(s->mount);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return !ending;
+}
+
+static void *wait_for_signals(void *context)
+{
+	struct signals *s = context;
+	int number;
+
+	while (sigwait(&s->set, &number) || handle(s, number))
+		;
+	return NULL;
+}
+
+void signals_stop(struct signals *s, struct mount *mount)
+{
+	pthread_mutex_lock(&s->lock);
+	s->mount = mount;
+	if (mount && cancel_thrown(&s->cancel))
+		mount_stop(mount);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void add_unless_ignored(sigset_t *set, int number)
+{
+	struct sigaction action;
+
+	if (!sigaction(number, NULL, &action) && action.sa_handler != SIG_IGN)
+		sigaddset(set, number);
+}
+
+/* Who started us may want INT and HUP ignored: nohup(1), a shell script's `&`. */
+static void choose(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGTERM);
+	add_unless_ignored(set, SIGINT);
+	add_unless_ignored(set, SIGHUP);
+}
+
+enum err signals_new(struct signals **out, struct error *e)
+{
+	AUTO_FREE struct signals *s = calloc(1, sizeof *s);
+
+	if (!s)
+		return error_set(e, ERR_NO_MEMORY, "signals");
+
+	enum err kind = cancel_init(&s->cancel, e);
+
+	if (kind)
+		return kind;
+	pthread_mutex_init(&s->lock, NULL);
+	choose(&s->set);
+	pthread_sigmask(SIG_BLOCK, &s->set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+
+	int failure = pthread_create(&s->thread, NULL, wait_for_signals, s);
+
+	if (failure) {
+		cancel_release(&s->cancel);
+		return error_errno(e, failure, "cannot start a thread");
+	}
+	*out = take(s);
+	return ERR_OK;
+}
+
+void signals_free(struct signals *s)
+{
+	if (!s)
+		return;
+	pthread_mutex_lock(&s->lock);
+	s->ending = true;
+	pthread_mutex_unlock(&s->lock);
+	pthread_kill(s->thread, SIGTERM);
+	pthread_join(s->thread, NULL);
+	cancel_release(&s->cancel);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,221 @@
+/*
+ * umount.fuse.sandboxfs - what umount(8) calls for our mounts: sends what is pending, then unmounts.
+ *
+ *      umount.fuse.sandboxfs DIR [-nlfvr] [-N namespace] [-t type.subtype]
+ */
+#include "providers/base/cleanup.h"
+#include "tools/apart.h"
+#include "tools/detach.h"
+#include "tools/exits.h"
+#include "tools/namespace.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <mntent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#define OUR_TYPE "fuse.sandboxfs"
+
+/* Who unmounts by force or lazily does not wait for an answer that may never come. */
+#define SYNC_FORCED_MS 10000
+
+struct request {
+	const char *dir;
+	const char *namespace;
+	bool is_lazy, is_forced, is_verbose;
+	bool wants_help, wants_version;
+};
+
+/* ---- The mount, as the mount table has it ---- */
+
+struct mounted {
+	char *dir; /* absolute */
+	uid_t uid; /* whose mount it is: FUSE lets nobody else in, not even root */
+	gid_t gid;
+};
+
+static unsigned number_after(const struct mntent *entry, const char *name)
+{
+	const char *option = hasmntopt(entry, name);
+
+	return option ? (unsigned)strtoul(option + strlen(name), NULL, 10) : 0;
+}
+
+/* The topmost mount on `dir`: the last in the table. */
+static enum err find_mount(const char *dir, struct mounted *out, struct error *e)
+{
+	FILE *table = setmntent("/proc/self/mounts", "re");
+	const struct mntent *entry;
+	bool is_mounted = false, is_ours = false;
+
+	if (!table)
+		return error_errno(e, errno, "/proc/self/mounts");
+	while ((entry = getmntent(table))) {
+		if (strcmp(entry->mnt_dir, dir))
+			continue;
+		is_mounted = true;
+		is_ours = !strcmp(entry->mnt_type, OUR_TYPE);
+		out->uid = number_after(entry, "user_id=");
+		out->gid = number_after(entry, "group_id=");
+	}
+	endmntent(table);
+	if (!is_mounted)
+		return error_set(e, ERR_NOT_FOUND, "%s: not mounted", dir);
+	if (!is_ours)
+		return error_set(e, ERR_INVALID,
+			"%s: not a mount of sandboxfs; use umount, without -t", dir);
+	return ERR_OK;
+}
+
+/* ---- Sending what is pending ---- */
+
+/* Root is kept out of other users' mounts unless it becomes them. */
+static bool become_owner(const struct mounted *m)
+{
+	if (geteuid() != 0 || m->uid == 0)
+		return true;
+	return !setgroups(0, NULL) && !setresgid(m->gid, m->gid, m->gid) &&
+		!setresuid(m->uid, m->uid, m->uid);
+}
+
+/* In a process of its own. Returns an errno. */
+static int write_sync(const void *context)
+{
+	const struct mounted *m = context;
+	AUTO_FREE char *path = NULL;
+	int fd;
+
+	if (!become_owner(m) || asprintf(&path, "%s/.sandbox/sync", m->dir) < 0)
+		return errno;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+
+	int failure = write(fd, "1\n", 2) == 2 ? 0 : errno;
+
+	if (close(fd) && !failure)
+		failure = errno;
+	return failure;
+}
+
+static enum err send_pending(const struct mounted *m, const struct request *r, struct error *e)
+{
+	int64_t limit_ms = r->is_lazy || r->is_forced ? SYNC_FORCED_MS : APART_NO_LIMIT;
+	int failure = apart_run(write_sync, m, limit_ms);
+
+	if (!failure)
+		return ERR_OK;
+	if (failure == ENOTCONN) /* the daemon is gone: nobody is left to send anything */
+		return ERR_OK;
+	return error_set(e, ERR_IO,
+		"%s: not everything could be sent (%s); %s/.sandbox/status says what, `umount -l "
+		"%s` "
+		"unmounts all the same",
+		m->dir, strerror(failure), m->dir, m->dir);
+}
+
+/* ---- The program ---- */
+
+static void complain(const struct error *e)
+{
+	fprintf(stderr, "umount.fuse.sandboxfs: %s\n", e->text);
+}
+
+static enum err unmount(const struct request *r, struct error *e)
+{
+	AUTO_FREE char *dir = realpath(r->dir, NULL);
+	struct mounted m = { .dir = dir };
+	unsigned how = (r->is_lazy ? DETACH_LAZY : 0) | (r->is_forced ? DETACH_FORCE : 0);
+
+	if (!dir)
+		return error_errno(e, errno, "%s", r->dir);
+
+	enum err kind = find_mount(dir, &m, e);
+
+	if (kind)
+		return kind;
+	kind = send_pending(&m, r, e);
+	if (kind && !how)
+		return kind;
+	if (kind)
+		complain(e);
+	kind = detach(dir, how, e);
+	if (!kind && r->is_verbose)
+		printf("%s: unmounted\n", dir);
+	return kind;
+}
+
+static void print_help(void)
+{
+	printf("Usage: umount.fuse.sandboxfs DIRECTORY [-nlfvr] [-N namespace] [-t type]\n"
+	       "Sends what a mount of sandboxfs has pending, then unmounts it. umount(8) calls "
+	       "it.\n\n"
+	       "  -l  lazily: take it from the tree now, also if not everything could be sent\n"
+	       "  -f  by force: requests that wait fail, also if not everything could be sent\n"
+	       "  -v  say what is done\n"
+	       "  -N  in that mount namespace\n"
+	       "  -n, -r, -t  accepted for umount(8), without effect\n\n"
+	       "Exit status: 0; 1 wrong usage or not permitted; 32 not unmounted.\n");
+}
+
+static enum err parse(struct request *r, int argc, char **argv, struct error *e)
+{
+	static const struct option names[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ 0 },
+	};
+
+	opterr = 0; /* one line, and it is ours */
+	for (int c; (c = getopt_long(argc, argv, "nlfvrN:t:hV", names, NULL)) != -1;)
+		switch (c) {
+		case 'l': r->is_lazy = true; break;
+		case 'f': r->is_forced = true; break;
+		case 'v': r->is_verbose = true; break;
+		case 'N': r->namespace = optarg; break;
+		case 'h': r->wants_help = true; break;
+		case 'V': r->wants_version = true; break;
+		case '?':
+			return error_set(e, ERR_INVALID,
+				"'%.60s': unknown, or its value is missing; see --help",
+				argv[optind - 1]);
+		default: break;
+		}
+	r->dir = argv[optind];
+	if (optind + 1 != argc && !r->wants_help && !r->wants_version)
+		return error_set(e, ERR_INVALID, "%s; see --help",
+			r->dir ? "one directory at a time" : "the directory is missing");
+	return ERR_OK;
+}
+
+static enum err act(const struct request *r, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (r->wants_help)
+		print_help();
+	else if (r->wants_version)
+		printf("umount.fuse.sandboxfs " SANDBOXFS_VERSION "\n");
+	if (r->wants_help || r->wants_version)
+		return ERR_OK;
+	if (r->namespace)
+		kind = namespace_enter(r->namespace, e);
+	return kind ? kind : unmount(r, e);
+}
+
+int main(int argc, char **argv)
+{
+	struct request request = { 0 };
+	struct error e = { 0 };
+	enum err kind = parse(&request, argc, argv, &e);
+
+	if (!kind)
+		kind = act(&request, &e);
+	if (kind)
+		complain(&e);
+	return exits_for(kind);
+}
