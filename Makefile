@@ -36,7 +36,7 @@ endif
 .PHONY: all
 all: programs
 
-include $(sort $(wildcard tests/*.mk))
+include $(sort $(wildcard providers/helper/*.mk tools/*.mk tests/*.mk))
 
 # ---- What there is, by layer -------------------------------------------------------------------
 
@@ -50,7 +50,9 @@ SRC_tools     := $(wildcard tools/*.c)
 obj = $(patsubst %.c,$B/%.o,$(1))
 
 # Only fs and tools may see FUSE: elsewhere <fuse_lowlevel.h> is not found.
-$B/fs/%.o $B/tools/%.o $B/tests/fs/%.o: FUSE_CFLAGS = $(shell pkg-config --cflags fuse3)
+FUSE_FOUND := $(shell pkg-config --cflags fuse3 2>/dev/null) \
+	$(if $(shell grep -ls '(\*tmpfile)' $$(pkg-config --variable=includedir fuse3)/fuse3/fuse_lowlevel.h),-DHAVE_FUSE_TMPFILE)
+$B/fs/%.o $B/tools/%.o $B/tests/fs/%.o $B/tests/tools/%.o: FUSE_CFLAGS = $(FUSE_FOUND)
 
 $B/%.o: %.c
 	@mkdir -p $(@D)

@@ -240,10 +240,23 @@ static enum err judge_open(struct cache *c, const struct attr *attr, int flags, 
 	return ERR_OK;
 }
 
+static enum err open_handle(
+	struct cache *c, const struct call *call, struct inode *i, bool empty, struct error *e)
+{
+	static const struct change nothing = { .set = SET_SIZE };
+	enum err kind = tree_open(c->tree, i, e);
+
+	if (!kind && empty) {
+		kind = cache_setattr(c, call, i, &nothing, true, e);
+		if (kind)
+			cache_close(c, i);
+	}
+	return kind;
+}
+
 enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
 	bool *keep_pages, struct error *e)
 {
-	static const struct change empty = { .set = SET_SIZE };
 	struct attr attr;
 	int64_t valid_ms;
 	enum err kind;
@@ -255,15 +268,23 @@ enum err cache_open(struct cache *c, const struct call *call, struct inode *i, i
 	if (!kind)
 		kind = judge_open(c, &attr, flags, e);
 	if (!kind)
-		kind = tree_open(c->tree, i, e);
-	if (kind)
-		return kind;
-	if (flags & O_TRUNC)
-		kind = cache_setattr(c, call, i, &empty, true, e);
-	if (kind)
-		cache_close(c, i);
-	else
+		kind = open_handle(c, call, i, flags & O_TRUNC, e);
+	if (!kind)
 		*keep_pages = tree_pages_current(c->tree, i);
+	return kind;
+}
+
+enum err cache_open_made(
+	struct cache *c, const struct call *call, struct inode *i, int flags, struct error *e)
+{
+	struct attr attr;
+
+	/* Not exclusive, and there was one that we did not know of. */
+	tree_attr(c->tree, i, &attr);
+	enum err kind = open_handle(c, call, i, flags & O_TRUNC && attr.size, e);
+
+	if (!kind)
+		tree_pages_current(c->tree, i);
 	return kind;
 }
 
@@ -271,13 +292,15 @@ void cache_close(struct cache *c, struct inode *i)
 {
 	AUTO_FREE char *staged = NULL;
 	struct change change = { .op = CHANGE_UNLINK };
-	struct change_about about = { 0 };
+	struct change_about about = { .scope.inodes = { i }, .target = i };
 	struct change_result result;
 	struct error e = { 0 };
 
-	if (!tree_close(c->tree, i, &staged))
-		return;
-	change.path = staged;
-	if (changes_do(c, NULL, &change, &about, &result, &e))
-		cache_note_error(c, staged, &e);
+	tree_pin(c->tree, i);
+	if (tree_close(c->tree, i, &staged)) {
+		change.path = staged;
+		if (changes_do(c, NULL, &change, &about, &result, &e))
+			cache_note_error(c, staged, &e);
+	}
+	tree_unpin(c->tree, i);
 }

@@ -40,6 +40,7 @@ static int64_t left_ms(int64_t until_ms)
 
 /* What a list of a single start said. */
 struct self {
+	struct cache *cache;
 	const struct call *call;
 	uint32_t flags;
 	enum err err;
@@ -70,8 +71,10 @@ static enum err take_self(void *context, const struct list_item *item, struct er
 {
 	struct self *s = context;
 
-	if (item->kind == LIST_END)
+	if (item->kind == LIST_END) {
 		s->news.now = item->now;
+		cache_note_space(s->cache, &item->space);
+	}
 	if (item->kind != LIST_SELF)
 		return ERR_OK;
 	s->err = item->err;
@@ -154,6 +157,7 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
+	s->cache = c;
 	s->call = call;
 	enum err kind = cache_ask_name(c, dir, name, ask_self, s, e);
 
@@ -193,6 +197,7 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 	s = calloc(1, sizeof *s);
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "attributes");
+	s->cache = c;
 	s->call = call;
 	kind = refresh(c, i, s, e);
 	if (kind)
@@ -230,6 +235,7 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "extended attributes");
+	s->cache = c;
 	s->call = call;
 	s->flags = LIST_XATTRS;
 	s->xattr_name = name;
@@ -341,4 +347,14 @@ enum err cache_entries(struct cache *c, const struct call *call, struct inode *d
 void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count)
 {
 	tree_entries_free(c->tree, entries, count);
+}
+
+void cache_believed(struct cache *c, struct inode *i, struct attr *out)
+{
+	tree_attr(c->tree, i, out);
+}
+
+void cache_dot_attrs(struct cache *c, struct inode *dir, struct attr *self, struct attr *above)
+{
+	tree_dot_attrs(c->tree, dir, self, above);
 }

@@ -45,3 +45,8 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 
 /* What was last heard of the file system's room; asks nothing. */
 void cache_space(struct cache *c, struct space *out);
+
+/* What is known of a listed entry, believed or not; asks nothing. */
+void cache_believed(struct cache *c, struct inode *i, struct attr *out);
+/* For "." and "..": of the directory and of the one above it (itself at the root); asks nothing. */
+void cache_dot_attrs(struct cache *c, struct inode *dir, struct attr *self, struct attr *above);

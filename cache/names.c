@@ -54,26 +54,59 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 	return ERR_OK;
 }
 
+static struct change making_change(const struct cache *c, const struct making *m)
+{
+	bool owned = c->options.owners_from_caller;
+
+	return (struct change){ .op = m->op,
+		.flags = m->exclusive ? CHANGE_EXCL : 0,
+		.mode = m->mode,
+		.rdev = m->rdev,
+		.uid = owned ? m->uid : CHANGE_NO_OWNER,
+		.gid = owned ? m->gid : CHANGE_NO_OWNER,
+		.data = m->text,
+		.data_len = m->text ? strlen(m->text) : 0 };
+}
+
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct making *m, struct cache_entry *out, struct error *e)
 {
-	bool owned = c->options.owners_from_caller;
 	struct naming n = { .call = call,
-		.change = { .op = m->op,
-			.flags = m->exclusive ? CHANGE_EXCL : 0,
-			.parent = tree_expect(c->tree, dir),
-			.mode = m->mode,
-			.rdev = m->rdev,
-			.uid = owned ? m->uid : CHANGE_NO_OWNER,
-			.gid = owned ? m->gid : CHANGE_NO_OWNER,
-			.data = m->text,
-			.data_len = m->text ? strlen(m->text) : 0 },
+		.change = making_change(c, m),
 		.about = { .scope.inodes = { dir }, .dir = dir } };
-	enum err kind = cache_with_path(c, dir, name, ask_change, &n, e);
+	enum err kind;
 
+	n.change.parent = tree_expect(c->tree, dir);
+	kind = cache_with_path(c, dir, name, ask_change, &n, e);
 	if (kind)
 		return surprised(c, dir, kind);
 	return hand_out_made(c, dir, name, m, &n, out, e);
+}
+
+enum err cache_make_nameless(struct cache *c, const struct call *call, const struct making *m,
+	struct cache_entry *out, struct error *e)
+{
+	AUTO_FREE char *staged = changes_staged_name(c);
+	struct naming n = { .call = call, .change = making_change(c, m) };
+	enum err kind;
+
+	if (!staged)
+		return error_set(e, ERR_NO_MEMORY, "a file without a name");
+	n.change.path = staged;
+	kind = changes_do(c, call, &n.change, &n.about, &n.result, e);
+	if (kind)
+		return kind;
+	struct tree_news news = { .attr = n.result.attr, .until_ms = cache_attr_until(c) };
+	struct inode *i = tree_made_nameless(c->tree, &news, staged);
+
+	if (!i)
+		return error_set(e, ERR_NO_MEMORY, "a file without a name");
+	take(staged);
+	kind = tree_open(c->tree, i, e);
+	if (!kind)
+		cache_entry_of(c, i, out);
+	tree_unpin(c->tree, i);
+	return kind;
 }
 
 /* ---- Linking ---- */

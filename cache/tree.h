@@ -104,6 +104,9 @@ int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out);
 /* Adjusts attributes of `i` that the sandbox gave to what is to be shown: a name in staging does not count. */
 void tree_show(struct tree *t, struct inode *i, struct attr *attr);
 
+/* Of a directory and of the one above it, as they are to be shown. */
+void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above);
+
 uint64_t tree_seen(struct tree *t, struct inode *i);
 struct expect tree_expect(struct tree *t, struct inode *i);
 
@@ -178,6 +181,9 @@ void tree_exchanged(
 	struct tree *t, struct inode *dir, const char *name, struct inode *dir2, const char *name2);
 
 /* ---- Handles ---- */
+
+/* An inode that has only a staging name, which it takes; returned pinned. It is a file without links. */
+struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, char *staged);
 
 /* Waits for a removal under way. ERR_STALE: the inode is gone. */
 enum err tree_open(struct tree *t, struct inode *i, struct error *e);

@@ -219,6 +219,25 @@ void tree_exchanged(
 
 /* ---- Handles ---- */
 
+struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, char *staged)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *old = inode_find_locked(t, &news->attr);
+
+	if (old)
+		inode_unhash_locked(t, old);
+	struct inode *i = inode_new_locked(t, &news->attr);
+
+	if (i) {
+		i->pins++;
+		i->staged = staged;
+		i->gone = true;
+		i->attr_until_ms = news->until_ms;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return i;
+}
+
 enum err tree_open(struct tree *t, struct inode *i, struct error *e)
 {
 	int64_t end_ms = tree_now_ms() + TREE_WAIT_MS;

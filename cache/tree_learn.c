@@ -266,6 +266,14 @@ void tree_show(struct tree *t, struct inode *i, struct attr *attr)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above)
+{
+	pthread_mutex_lock(&t->lock);
+	*self = dir->attr;
+	*above = dir->names ? dir->names->dir->attr : dir->attr;
+	pthread_mutex_unlock(&t->lock);
+}
+
 uint64_t tree_seen(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);

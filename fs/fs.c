@@ -1,0 +1,166 @@
+/* Numbers, owners and replies: what every operation needs. */
+#include "fs/fs.h"
+#include "fs/errmap.h"
+
+#include "providers/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct inode *fs_inode(const struct fs *fs, fuse_ino_t ino)
+{
+	struct inode *i =
+		ino == FUSE_ROOT_ID ? cache_root(fs->cache) : (struct inode *)(uintptr_t)ino;
+
+	if (i->magic != INODE_MAGIC) {
+		log_error(LOG_FS, "node %#llx is none of ours", (unsigned long long)ino);
+		abort();
+	}
+	return i;
+}
+
+fuse_ino_t fs_number(const struct fs *fs, const struct inode *i)
+{
+	return i == cache_root(fs->cache) ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)i;
+}
+
+double fs_seconds(int64_t ms)
+{
+	return ms == INT64_MAX ? 1e6 : (double)ms / 1000;
+}
+
+/* ---- Owners ---- */
+
+static uid_t uid_outwards(const struct fs *fs, uint32_t uid)
+{
+	const struct identity *sandbox = &cache_sandbox(fs->cache)->identity;
+
+	return fs->options->map_owners && uid == sandbox->uid ? fs->options->uid : uid;
+}
+
+static gid_t gid_outwards(const struct fs *fs, uint32_t gid)
+{
+	const struct identity *sandbox = &cache_sandbox(fs->cache)->identity;
+
+	return fs->options->map_owners && gid == sandbox->gid ? fs->options->gid : gid;
+}
+
+uint32_t fs_uid_inwards(const struct fs *fs, uid_t uid)
+{
+	const struct identity *sandbox = &cache_sandbox(fs->cache)->identity;
+
+	return fs->options->map_owners && uid == fs->options->uid ? sandbox->uid : uid;
+}
+
+uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid)
+{
+	const struct identity *sandbox = &cache_sandbox(fs->cache)->identity;
+
+	return fs->options->map_owners && gid == fs->options->gid ? sandbox->gid : gid;
+}
+
+/* ---- Attributes ---- */
+
+/*
+ * The mount is one device to the kernel. What lies on another one in the sandbox keeps its own numbers there, so these
+ * are moved apart: equal numbers would look like hard links.
+ */
+static ino_t shown_ino(const struct fs *fs, const struct attr *attr)
+{
+	if (attr->dev == fs->root_dev)
+		return attr->ino;
+	return attr->ino ^ ((attr->dev ^ fs->root_dev) * 0x9e3779b97f4a7c15u);
+}
+
+void fs_stat(const struct fs *fs, const struct attr *attr, struct stat *out)
+{
+	*out = (struct stat){ .st_ino = shown_ino(fs, attr),
+		.st_mode = attr->mode,
+		.st_nlink = attr->nlink,
+		.st_uid = uid_outwards(fs, attr->uid),
+		.st_gid = gid_outwards(fs, attr->gid),
+		.st_rdev = attr->rdev,
+		.st_size = (off_t)attr->size,
+		.st_blksize = attr->blksize,
+		.st_blocks = (blkcnt_t)attr->blocks,
+		.st_atim = attr->atime,
+		.st_mtim = attr->mtime,
+		.st_ctim = attr->ctime };
+}
+
+void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out)
+{
+	int64_t entry_ms = fs->options->entry_ms;
+
+	*out = (struct fuse_entry_param){ .ino = fs_number(fs, entry->inode),
+		.generation = 1,
+		.attr_timeout = fs_seconds(entry->valid_ms),
+		.entry_timeout =
+			fs_seconds(entry->valid_ms < entry_ms ? entry->valid_ms : entry_ms) };
+	fs_stat(fs, &entry->attr, &out->attr);
+}
+
+/* ---- Replies ---- */
+
+void fs_reply(fuse_req_t req, const struct error *e)
+{
+	int number = errmap_errno(e->kind);
+
+	if (number)
+		log_debug(LOG_FS, "%s", e->text);
+	fuse_reply_err(req, number);
+}
+
+void fs_reply_entry(fuse_req_t req, const struct fs *fs, const struct cache_entry *entry)
+{
+	struct fuse_entry_param param;
+
+	fs_entry(fs, entry, &param);
+	if (fuse_reply_entry(req, &param))
+		cache_forget(fs->cache, entry->inode, 1);
+}
+
+bool fs_is_control_name(fuse_ino_t parent, const char *name)
+{
+	return parent == FUSE_ROOT_ID && !strcmp(name, CONTROL_DIR_NAME);
+}
+
+const struct fuse_lowlevel_ops fs_ops = {
+	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
+	.getattr = op_getattr,
+	.setattr = op_setattr,
+	.readlink = op_readlink,
+	.access = op_access,
+	.statfs = op_statfs,
+	.mknod = op_mknod,
+	.mkdir = op_mkdir,
+	.symlink = op_symlink,
+	.link = op_link,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
+	.rename = op_rename,
+	.create = op_create,
+#ifdef HAVE_FUSE_TMPFILE
+	.tmpfile = op_tmpfile,
+#endif
+	.open = op_open,
+	.read = op_read,
+	.write = op_write,
+	.flush = op_flush,
+	.release = op_release,
+	.fsync = op_fsync,
+	.fallocate = op_fallocate,
+	.copy_file_range = op_copy_file_range,
+	.lseek = op_lseek,
+	.opendir = op_opendir,
+	.readdir = op_readdir,
+	.readdirplus = op_readdirplus,
+	.releasedir = op_releasedir,
+	.fsyncdir = op_fsyncdir,
+	.getxattr = op_getxattr,
+	.listxattr = op_listxattr,
+	.setxattr = op_setxattr,
+	.removexattr = op_removexattr,
+};

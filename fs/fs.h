@@ -1,0 +1,101 @@
+/*
+ * fs.h - what the operations of a mount share. Only the files of fs include it.
+ *
+ * FUSE's workers run an operation from request to reply, written straight down: numbers of nodes become inodes of the
+ * cache, one cache function is called, its answer is shown as the mount shows things (owners, links), and the reply goes
+ * out. Nothing here holds a lock while it does.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/metadata.h"
+#include "fs/control.h"
+#include "fs/lowlevel.h"
+#include "fs/mount.h"
+#include "fs/notifier.h"
+
+struct fs {
+	struct cache *cache;
+	struct control *control;
+	struct notifier *notifier;
+	const struct mount_options *options;
+	uint64_t root_dev;
+};
+
+extern const struct fuse_lowlevel_ops fs_ops;
+
+/* ---- Numbers of nodes ---- */
+
+/* The cache's inode behind a number that the kernel handed back. A number that is none is a bug of ours: aborts. */
+struct inode *fs_inode(const struct fs *fs, fuse_ino_t ino);
+fuse_ino_t fs_number(const struct fs *fs, const struct inode *i);
+
+/* ---- As the mount shows it ---- */
+
+void fs_stat(const struct fs *fs, const struct attr *attr, struct stat *out);
+void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
+double fs_seconds(int64_t ms);
+/* An owner as given by somebody on this side, in the sandbox's numbers. */
+uint32_t fs_uid_inwards(const struct fs *fs, uid_t uid);
+uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid);
+
+/* ---- Replies ---- */
+
+/* Replies with the errno of `e` (0 for none). */
+void fs_reply(fuse_req_t req, const struct error *e);
+/* Replies with an entry that holds a kernel reference, which goes back if the request was given up meanwhile. */
+void fs_reply_entry(fuse_req_t req, const struct fs *fs, const struct cache_entry *entry);
+
+/* The name of the control directory, where a user would make or remove it. */
+bool fs_is_control_name(fuse_ino_t parent, const char *name);
+
+/* ---- The operations, by file ---- */
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count);
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets);
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_setattr(
+	fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set, struct fuse_file_info *fi);
+void op_readlink(fuse_req_t req, fuse_ino_t ino);
+void op_access(fuse_req_t req, fuse_ino_t ino, int mask);
+void op_statfs(fuse_req_t req, fuse_ino_t ino);
+
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev);
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode);
+void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char *name);
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name);
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name);
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t parent2,
+	const char *name2, unsigned flags);
+
+void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	struct fuse_file_info *fi);
+void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_info *fi);
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
+	struct fuse_file_info *fi);
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
+	struct fuse_file_info *fi);
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
+	fuse_ino_t ino2, off_t offset2, struct fuse_file_info *fi2, size_t len, int flags);
+void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi);
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_readdir(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void op_readdirplus(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi);
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi);
+
+void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size);
+void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size);
+void op_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size,
+	int flags);
+void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name);

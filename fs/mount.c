@@ -1,0 +1,218 @@
+#include "fs/mount.h"
+#include "fs/fs.h"
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* FUSE's largest request: 256 pages. */
+#define REQUEST_MAX (1024 * 1024)
+/* Enough that some can wait for the sandbox while others are answered from memory. */
+#define THREADS_DEFAULT 64
+/* The signal that gets the serving thread out of its wait; nobody else uses it. */
+#define STOP_SIGNAL SIGUSR2
+
+struct mount {
+	struct fs fs;
+	struct mount_options options;
+	struct fuse_session *session;
+	bool mounted;
+	pthread_t serving;
+	bool is_serving;
+};
+
+/* ---- What the cache tells, passed on to the kernel ---- */
+
+static void tell_inode(void *context, struct inode *inode, bool pages)
+{
+	struct fs *fs = context;
+
+	notifier_inode(fs->notifier, fs_number(fs, inode), pages);
+}
+
+static void tell_name(void *context, struct inode *dir, const char *name)
+{
+	struct fs *fs = context;
+
+	notifier_name(fs->notifier, fs_number(fs, dir), name);
+}
+
+/* ---- What the kernel is told at the beginning ---- */
+
+static void want(struct fuse_conn_info *conn, unsigned capability, bool wanted)
+{
+	if (wanted && conn->capable & capability)
+		conn->want |= capability;
+	else
+		conn->want &= ~capability;
+}
+
+static void op_init(void *userdata, struct fuse_conn_info *conn)
+{
+	(void)userdata;
+	want(conn, FUSE_CAP_PARALLEL_DIROPS, true);
+	want(conn, FUSE_CAP_CACHE_SYMLINKS, true);
+	want(conn, FUSE_CAP_READDIRPLUS, true);
+	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);
+	want(conn, FUSE_CAP_ATOMIC_O_TRUNC, true);
+	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
+	/* Locks are the kernel's own, among the processes of this machine. */
+	want(conn, FUSE_CAP_POSIX_LOCKS, false);
+	want(conn, FUSE_CAP_FLOCK_LOCKS, false);
+	/* The sandbox must see every write, so none may stay in the kernel. */
+	want(conn, FUSE_CAP_WRITEBACK_CACHE, false);
+	/* The kernel here takes set-user-id bits away, since it knows who writes. */
+	want(conn, FUSE_CAP_HANDLE_KILLPRIV, false);
+	conn->max_write = REQUEST_MAX;
+	conn->max_read = 0;
+	conn->max_readahead = REQUEST_MAX;
+	conn->max_background = 64;
+	conn->congestion_threshold = 48;
+	conn->time_gran = 1;
+}
+
+/* A comma in the source would end the option: libfuse takes a backslash before it. */
+static bool add_escaped(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == ',' || *text == '\\')
+			buf_add_byte(out, '\\');
+		buf_add_byte(out, (unsigned char)*text);
+	}
+	return !out->failed;
+}
+
+static bool add_options(struct buf *out, const struct mount_options *o)
+{
+	buf_add_string(out, "subtype=sandboxfs,default_permissions,nosuid,nodev,fsname=");
+	add_escaped(out, o->source);
+	if (o->allow_other)
+		buf_add_string(out, ",allow_other");
+	if (o->allow_root)
+		buf_add_string(out, ",allow_root");
+	if (o->read_only)
+		buf_add_string(out, ",ro");
+	if (o->kernel_options && *o->kernel_options)
+		buf_printf(out, ",%s", o->kernel_options);
+	return !out->failed;
+}
+
+static enum err new_session(struct mount *m, struct error *e)
+{
+	static struct fuse_lowlevel_ops ops;
+	AUTO_BUF struct buf options = BUF_INIT(65536);
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	bool built = add_options(&options, &m->options);
+
+	ops = fs_ops;
+	ops.init = op_init;
+	built = built && !fuse_opt_add_arg(&args, "sandboxfs") && !fuse_opt_add_arg(&args, "-o") &&
+		!fuse_opt_add_arg(&args, buf_text(&options)) &&
+		(!m->options.debug || !fuse_opt_add_arg(&args, "-d"));
+	if (built)
+		m->session = fuse_session_new(&args, &ops, sizeof ops, &m->fs);
+	fuse_opt_free_args(&args);
+	if (!m->session)
+		return error_set(
+			e, ERR_INVALID, "the mount options were refused: %s", buf_text(&options));
+	return ERR_OK;
+}
+
+enum err mount_new(struct mount **out, struct cache *cache, const struct mount_options *options,
+	struct error *e)
+{
+	struct mount *m = calloc(1, sizeof *m);
+	struct attr root;
+	int64_t valid_ms;
+	enum err kind;
+
+	if (!m)
+		return error_set(e, ERR_NO_MEMORY, "mount");
+	m->options = *options;
+	m->fs = (struct fs){ .cache = cache, .options = &m->options };
+	kind = cache_attr(cache, NULL, cache_root(cache), &root, &valid_ms, e);
+	m->fs.root_dev = root.dev;
+	if (!kind)
+		kind = new_session(m, e);
+	if (!kind && fuse_session_mount(m->session, options->mountpoint))
+		kind = error_set(e, access("/dev/fuse", R_OK | W_OK) ? ERR_UNSUPPORTED : ERR_DENIED,
+			"%s: the mount was refused", options->mountpoint);
+	if (kind) {
+		mount_free(m);
+		return kind;
+	}
+	m->mounted = true;
+	*out = m;
+	return ERR_OK;
+}
+
+enum err mount_start(struct mount *m, struct error *e)
+{
+	const struct control_options control = { .source = m->options.source,
+		.exec_timeout_ms = m->options.exec_timeout_ms,
+		.uid = m->options.uid,
+		.gid = m->options.gid };
+	struct cache_observer observer = { tell_inode, tell_name, &m->fs };
+	enum err kind = notifier_new(&m->fs.notifier, m->session, e);
+
+	if (!kind)
+		kind = control_new(&m->fs.control, m->fs.cache, m->fs.notifier, &control, e);
+	if (!kind)
+		cache_observe(m->fs.cache, &observer);
+	return kind;
+}
+
+static void ignore_signal(int number)
+{
+	(void)number;
+}
+
+enum err mount_serve(struct mount *m, struct error *e)
+{
+	struct sigaction wake = { .sa_handler = ignore_signal };
+	struct fuse_loop_config *config = fuse_loop_cfg_create();
+	int failed;
+
+	if (!config)
+		return error_set(e, ERR_NO_MEMORY, "mount");
+	sigaction(STOP_SIGNAL, &wake, NULL);
+	m->serving = pthread_self();
+	m->is_serving = true;
+	fuse_loop_cfg_set_clone_fd(config, 1);
+	fuse_loop_cfg_set_max_threads(
+		config, m->options.threads_max ? m->options.threads_max : THREADS_DEFAULT);
+	failed = fuse_session_loop_mt(m->session, config);
+	fuse_loop_cfg_destroy(config);
+	/* A negative result is an errno; a positive one the signal that ended it. */
+	if (failed < 0)
+		return error_errno(e, -failed, "%s: serving", m->options.mountpoint);
+	return ERR_OK;
+}
+
+void mount_stop(struct mount *m)
+{
+	fuse_session_exit(m->session);
+	if (m->is_serving)
+		pthread_kill(m->serving, STOP_SIGNAL);
+}
+
+void mount_free(struct mount *m)
+{
+	if (!m)
+		return;
+	cache_observe(m->fs.cache, NULL);
+	if (m->mounted)
+		fuse_session_unmount(m->session);
+	control_free(m->fs.control);
+	notifier_free(m->fs.notifier);
+	if (m->session)
+		fuse_session_destroy(m->session);
+	free(m);
+}

@@ -1,0 +1,231 @@
+/* Operations on open directories: a handle holds the entries as they were when it was opened or rewound. */
+#include "fs/fs.h"
+
+#include "cache/contents.h"
+#include "providers/base/cleanup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DIR_HANDLE_MAGIC 0xd1d1be55u
+
+/* Offsets as the kernel sees them: 1 after ".", 2 after "..", n + 3 after entry n. */
+#define OFFSET_DOTDOT 1
+#define OFFSET_FIRST  2
+
+struct dir_handle {
+	uint32_t magic;
+	bool was_read;
+	struct tree_entry *entries; /* owned, given back to the cache */
+	size_t count;
+};
+
+static struct dir_handle *handle_of(struct fuse_file_info *fi)
+{
+	struct dir_handle *h = (struct dir_handle *)(uintptr_t)fi->fh;
+
+	if (h->magic != DIR_HANDLE_MAGIC)
+		abort();
+	return h;
+}
+
+static enum err load(const struct fs *fs, fuse_ino_t ino, struct dir_handle *h, struct error *e)
+{
+	struct tree_entry *entries;
+	size_t count;
+	enum err kind = cache_entries(fs->cache, NULL, fs_inode(fs, ino), &entries, &count, e);
+
+	if (kind)
+		return kind;
+	cache_entries_free(fs->cache, h->entries, h->count);
+	h->entries = entries;
+	h->count = count;
+	h->was_read = false;
+	return ERR_OK;
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	if (control_owns(ino)) {
+		control_opendir(fs->control, req, ino, fi);
+		return;
+	}
+	AUTO_FREE struct dir_handle *h = calloc(1, sizeof *h);
+
+	if (!h) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	h->magic = DIR_HANDLE_MAGIC;
+	if (load(fs, ino, h, &e)) {
+		fs_reply(req, &e);
+		return;
+	}
+	fi->fh = (uintptr_t)h;
+	if (fuse_reply_open(req, fi))
+		cache_entries_free(fs->cache, h->entries, h->count);
+	else
+		h = NULL; /* the kernel's now */
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	if (!control_owns(ino)) {
+		struct dir_handle *h = handle_of(fi);
+
+		cache_entries_free(fs->cache, h->entries, h->count);
+		h->magic = 0;
+		free(h);
+	}
+	fuse_reply_err(req, 0);
+}
+
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	op_fsync(req, ino, datasync, fi);
+}
+
+/* One reply being filled. */
+struct filling {
+	fuse_req_t req;
+	const struct fs *fs;
+	char *bytes;
+	size_t len, room;
+	bool plus;
+};
+
+/* false: it does not fit any more. */
+static bool fill(
+	struct filling *f, const char *name, const struct fuse_entry_param *param, off_t next)
+{
+	char *at = f->bytes + f->len;
+	size_t room = f->room - f->len;
+	size_t need = f->plus ? fuse_add_direntry_plus(f->req, at, room, name, param, next)
+			      : fuse_add_direntry(f->req, at, room, name, &param->attr, next);
+
+	if (need > room)
+		return false;
+	f->len += need;
+	return true;
+}
+
+/* "." and "..": the kernel knows their nodes itself. */
+static bool fill_dots(struct filling *f, struct inode *dir, off_t offset)
+{
+	struct fuse_entry_param param = { .attr.st_mode = S_IFDIR };
+	struct attr self, above;
+
+	cache_dot_attrs(f->fs->cache, dir, &self, &above);
+	if (offset < OFFSET_DOTDOT) {
+		fs_stat(f->fs, &self, &param.attr);
+		if (!fill(f, ".", &param, OFFSET_DOTDOT))
+			return false;
+	}
+	if (offset < OFFSET_FIRST) {
+		fs_stat(f->fs, &above, &param.attr);
+		return fill(f, "..", &param, OFFSET_FIRST);
+	}
+	return true;
+}
+
+static bool fits(const struct filling *f, const char *name)
+{
+	size_t need = f->plus ? fuse_add_direntry_plus(f->req, NULL, 0, name, NULL, 0)
+			      : fuse_add_direntry(f->req, NULL, 0, name, NULL, 0);
+
+	return need <= f->room - f->len;
+}
+
+/* With attributes where they are believed; an entry without them is looked up when somebody asks. */
+static bool fill_entry(struct filling *f, const struct tree_entry *entry, off_t next)
+{
+	struct fuse_entry_param param = { 0 };
+	struct cache_entry known;
+
+	if (!fits(f, entry->name))
+		return false;
+	if (f->plus && cache_entry_of(f->fs->cache, entry->inode, &known)) {
+		fs_entry(f->fs, &known, &param);
+	} else {
+		struct attr attr;
+
+		cache_believed(f->fs->cache, entry->inode, &attr);
+		fs_stat(f->fs, &attr, &param.attr);
+	}
+	return fill(f, entry->name, &param, next);
+}
+
+static bool fill_control(struct filling *f, off_t next)
+{
+	struct fuse_entry_param param;
+
+	control_entry(f->fs->control, &param);
+	return fill(f, CONTROL_DIR_NAME, &param, next);
+}
+
+static void fill_handle(struct filling *f, fuse_ino_t ino, struct dir_handle *h, off_t offset)
+{
+	size_t n = offset < OFFSET_FIRST ? 0 : (size_t)(offset - OFFSET_FIRST);
+
+	if (!fill_dots(f, fs_inode(f->fs, ino), offset))
+		return;
+	for (; n < h->count; n++) {
+		if (fs_is_control_name(ino, h->entries[n].name))
+			continue; /* hidden by ours */
+		if (!fill_entry(f, &h->entries[n], (off_t)n + OFFSET_FIRST + 1))
+			return;
+	}
+	if (n == h->count && ino == FUSE_ROOT_ID && f->fs->options->list_control)
+		fill_control(f, (off_t)n + OFFSET_FIRST + 1);
+}
+
+static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus,
+	struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct dir_handle *h = handle_of(fi);
+	struct error e = { 0 };
+	AUTO_FREE char *bytes = malloc(size);
+	struct filling f = { .req = req, .fs = fs, .bytes = bytes, .room = size, .plus = plus };
+
+	if (!bytes) {
+		fuse_reply_err(req, ENOMEM);
+		return;
+	}
+	if (offset == 0 && h->was_read && load(fs, ino, h, &e)) {
+		fs_reply(req, &e);
+		return;
+	}
+	h->was_read = true;
+	fill_handle(&f, ino, h, offset);
+	fuse_reply_buf(req, bytes, f.len);
+}
+
+void op_readdir(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	if (control_owns(ino))
+		control_readdir(fs->control, req, ino, size, offset);
+	else
+		read_entries(req, ino, size, offset, false, fi);
+}
+
+void op_readdirplus(
+	fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	if (control_owns(ino))
+		control_readdirplus(fs->control, req, ino, size, offset);
+	else
+		read_entries(req, ino, size, offset, true, fi);
+}

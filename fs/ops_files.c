@@ -1,0 +1,217 @@
+/* Operations on open files. */
+#include "fs/fs.h"
+
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "providers/base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void op_create(
+	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	struct making making = { .op = CHANGE_CREATE,
+		.mode = mode & 07777,
+		.uid = who->uid,
+		.gid = who->gid,
+		.exclusive = fi->flags & O_EXCL };
+	struct fuse_entry_param param;
+	struct cache_entry entry;
+	struct error e = { 0 };
+
+	if (control_owns(parent) || fs_is_control_name(parent, name)) {
+		fuse_reply_err(req, EPERM);
+		return;
+	}
+	if (cache_make(fs->cache, NULL, fs_inode(fs, parent), name, &making, &entry, &e)) {
+		fs_reply(req, &e);
+		return;
+	}
+	if (cache_open_made(fs->cache, NULL, entry.inode, fi->flags, &e)) {
+		cache_forget(fs->cache, entry.inode, 1);
+		fs_reply(req, &e);
+		return;
+	}
+	fs_entry(fs, &entry, &param);
+	if (fuse_reply_create(req, &param, fi)) {
+		cache_close(fs->cache, entry.inode);
+		cache_forget(fs->cache, entry.inode, 1);
+	}
+}
+
+#ifdef HAVE_FUSE_TMPFILE
+void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	struct making making = { .op = CHANGE_CREATE,
+		.mode = mode & 07777,
+		.uid = who->uid,
+		.gid = who->gid,
+		.exclusive = true };
+	struct fuse_entry_param param;
+	struct cache_entry entry;
+	struct error e = { 0 };
+
+	if (control_owns(parent)) {
+		fuse_reply_err(req, EPERM);
+		return;
+	}
+	if (cache_make_nameless(fs->cache, NULL, &making, &entry, &e)) {
+		fs_reply(req, &e);
+		return;
+	}
+	fs_entry(fs, &entry, &param);
+	if (fuse_reply_create(req, &param, fi)) {
+		cache_close(fs->cache, entry.inode);
+		cache_forget(fs->cache, entry.inode, 1);
+	}
+}
+#endif
+
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+	bool keep_pages;
+
+	if (control_owns(ino)) {
+		control_open(fs->control, req, ino, fi);
+		return;
+	}
+	if (cache_open(fs->cache, NULL, fs_inode(fs, ino), fi->flags, &keep_pages, &e)) {
+		fs_reply(req, &e);
+		return;
+	}
+	fi->keep_cache = keep_pages;
+	if (fuse_reply_open(req, fi))
+		cache_close(fs->cache, fs_inode(fs, ino));
+}
+
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+	size_t got;
+
+	if (control_owns(ino)) {
+		control_read(fs->control, req, ino, size, offset, fi);
+		return;
+	}
+	AUTO_FREE char *bytes = malloc(size);
+
+	if (!bytes)
+		fuse_reply_err(req, ENOMEM);
+	else if (cache_read(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset, bytes, size, &got,
+			 &e))
+		fs_reply(req, &e);
+	else
+		fuse_reply_buf(req, bytes, got);
+}
+
+void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
+	struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	bool append = fi->flags & O_APPEND && !fi->writepage;
+	struct error e = { 0 };
+
+	if (control_owns(ino))
+		control_write(fs->control, req, ino, bytes, size, offset, fi);
+	else if (cache_write(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset, bytes, size,
+			 append, &e))
+		fs_reply(req, &e);
+	else
+		fuse_reply_write(req, size);
+}
+
+/* Every write is in the sandbox when it returns, so a close has nothing left to say. */
+void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	if (control_owns(ino))
+		control_flush(fs->control, req, ino, fi);
+	else
+		fuse_reply_err(req, 0);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	if (control_owns(ino)) {
+		control_release(fs->control, req, ino, fi);
+		return;
+	}
+	cache_close(fs->cache, fs_inode(fs, ino));
+	fuse_reply_err(req, 0);
+}
+
+void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	(void)datasync;
+	(void)fi;
+	if (!control_owns(ino))
+		cache_fsync(fs->cache, NULL, fs_inode(fs, ino), &e);
+	fs_reply(req, &e);
+}
+
+void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
+	struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	(void)fi;
+	if (control_owns(ino))
+		error_set(&e, ERR_UNSUPPORTED, "control file");
+	else
+		cache_fallocate(fs->cache, NULL, fs_inode(fs, ino), mode, (uint64_t)offset,
+			(uint64_t)length, &e);
+	fs_reply(req, &e);
+}
+
+void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
+	fuse_ino_t ino2, off_t offset2, struct fuse_file_info *fi2, size_t len, int flags)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+	uint64_t copied = 0;
+
+	(void)fi;
+	(void)fi2;
+	if (flags || control_owns(ino) || control_owns(ino2)) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	if (cache_copy(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset, fs_inode(fs, ino2),
+		    (uint64_t)offset2, len, &copied, &e))
+		fs_reply(req, &e);
+	else
+		fuse_reply_write(req, copied);
+}
+
+void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+	uint64_t found;
+
+	(void)fi;
+	if (control_owns(ino) || (whence != SEEK_DATA && whence != SEEK_HOLE))
+		fuse_reply_err(req, EINVAL);
+	else if (cache_seek(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset,
+			 whence == SEEK_HOLE, &found, &e))
+		fs_reply(req, &e);
+	else
+		fuse_reply_lseek(req, (off_t)found);
+}

@@ -1,0 +1,196 @@
+/* Operations on one inode: what it is, and changes of its attributes. */
+#include "fs/fs.h"
+#include "fs/links.h"
+
+#include "cache/contents.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct fuse_entry_param param = { 0 };
+	struct cache_entry entry;
+	struct error e = { 0 };
+	int64_t negative_ms;
+
+	if (control_owns(parent)) {
+		control_lookup(fs->control, req, parent, name);
+		return;
+	}
+	if (fs_is_control_name(parent, name)) {
+		control_entry(fs->control, &param);
+		fuse_reply_entry(req, &param);
+		return;
+	}
+	switch (cache_lookup(
+		fs->cache, NULL, fs_inode(fs, parent), name, &entry, &negative_ms, &e)) {
+	case ERR_OK: fs_reply_entry(req, fs, &entry); break;
+	case ERR_NOT_FOUND:
+		param.entry_timeout = fs_seconds(negative_ms); /* number 0: known not to exist */
+		fuse_reply_entry(req, &param);
+		break;
+	default: fs_reply(req, &e);
+	}
+}
+
+static void forget(const struct fs *fs, fuse_ino_t ino, uint64_t count)
+{
+	if (ino != FUSE_ROOT_ID && !control_owns(ino))
+		cache_forget(fs->cache, fs_inode(fs, ino), count);
+}
+
+void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	forget(fuse_req_userdata(req), ino, count);
+	fuse_reply_none(req);
+}
+
+void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	for (size_t n = 0; n < count; n++)
+		forget(fuse_req_userdata(req), forgets[n].ino, forgets[n].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_attr(fuse_req_t req, const struct fs *fs, struct inode *i)
+{
+	struct attr attr;
+	struct stat st;
+	struct error e = { 0 };
+	int64_t valid_ms;
+
+	if (cache_attr(fs->cache, NULL, i, &attr, &valid_ms, &e)) {
+		fs_reply(req, &e);
+		return;
+	}
+	fs_stat(fs, &attr, &st);
+	fuse_reply_attr(req, &st, fs_seconds(valid_ms));
+}
+
+void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	(void)fi;
+	if (control_owns(ino))
+		control_getattr(fs->control, req, ino);
+	else
+		reply_attr(req, fs, fs_inode(fs, ino));
+}
+
+static struct timespec wanted_time(int to_set, int now_bit, struct timespec given)
+{
+	if (to_set & now_bit)
+		given.tv_nsec = UTIME_NOW;
+	return given;
+}
+
+static struct change wanted_change(const struct fs *fs, const struct stat *st, int to_set)
+{
+	static const struct {
+		int fuse;
+		uint32_t set;
+	} bits[] = {
+		{ FUSE_SET_ATTR_MODE, SET_MODE },
+		{ FUSE_SET_ATTR_UID, SET_UID },
+		{ FUSE_SET_ATTR_GID, SET_GID },
+		{ FUSE_SET_ATTR_SIZE, SET_SIZE },
+		{ FUSE_SET_ATTR_ATIME, SET_ATIME },
+		{ FUSE_SET_ATTR_MTIME, SET_MTIME },
+	};
+	struct change change = { .mode = st->st_mode & 07777,
+		.uid = fs_uid_inwards(fs, st->st_uid),
+		.gid = fs_gid_inwards(fs, st->st_gid),
+		.size = (uint64_t)st->st_size,
+		.atime = wanted_time(to_set, FUSE_SET_ATTR_ATIME_NOW, st->st_atim),
+		.mtime = wanted_time(to_set, FUSE_SET_ATTR_MTIME_NOW, st->st_mtim) };
+
+	for (size_t n = 0; n < sizeof bits / sizeof bits[0]; n++)
+		if (to_set & bits[n].fuse)
+			change.set |= bits[n].set;
+	return change;
+}
+
+void op_setattr(
+	fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	if (control_owns(ino)) {
+		control_setattr(fs->control, req, ino, to_set);
+		return;
+	}
+	struct inode *i = fs_inode(fs, ino);
+	struct change change = wanted_change(fs, st, to_set);
+
+	if (cache_setattr(fs->cache, NULL, i, &change, fi != NULL, &e))
+		fs_reply(req, &e);
+	else
+		reply_attr(req, fs, i);
+}
+
+/* The text of a link as this side may follow it. */
+static enum err shown_text(
+	const struct fs *fs, struct inode *i, char out[LINKS_TEXT_MAX], struct error *e)
+{
+	char text[VERB_LINK_MAX + 1];
+	bool is_ours;
+	enum err kind = cache_readlink(fs->cache, NULL, i, text, &is_ours, e);
+	unsigned depth = cache_depth(fs->cache, i);
+
+	if (kind)
+		return kind;
+	if (is_ours || fs->options->symlinks == SYMLINKS_RAW || links_is_contained(text, depth)) {
+		strcpy(out, text);
+		return ERR_OK;
+	}
+	if (fs->options->symlinks == SYMLINKS_REFUSE)
+		return error_set(e, ERR_DENIED, "a link that leads out of the mount");
+	return links_rewrite(text, depth, cache_sandbox(fs->cache)->root, out, LINKS_TEXT_MAX, e);
+}
+
+void op_readlink(fuse_req_t req, fuse_ino_t ino)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	char text[LINKS_TEXT_MAX];
+	struct error e = { 0 };
+
+	if (control_owns(ino))
+		fuse_reply_err(req, EINVAL);
+	else if (shown_text(fs, fs_inode(fs, ino), text, &e))
+		fs_reply(req, &e);
+	else
+		fuse_reply_readlink(req, text);
+}
+
+/* The kernel judges by the mode bits (default_permissions) and asks only for what it cannot judge. */
+void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
+{
+	(void)ino;
+	(void)mask;
+	fuse_reply_err(req, 0);
+}
+
+void op_statfs(fuse_req_t req, fuse_ino_t ino)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct space space;
+	struct statvfs st;
+
+	(void)ino;
+	cache_space(fs->cache, &space);
+	st = (struct statvfs){ .f_bsize = space.block_size,
+		.f_frsize = space.block_size,
+		.f_blocks = space.blocks,
+		.f_bfree = space.free,
+		.f_bavail = space.available,
+		.f_files = space.files,
+		.f_ffree = space.files_free,
+		.f_favail = space.files_free,
+		.f_namemax = space.name_max ? space.name_max : 255 };
+	fuse_reply_statfs(req, &st);
+}

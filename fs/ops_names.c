@@ -1,0 +1,118 @@
+/* Operations that make, link, rename and remove names. */
+#include "fs/fs.h"
+
+#include "cache/names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* Nobody makes or removes anything in the control directory, nor the directory itself. */
+static bool is_controls(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	if (!control_owns(parent) && !fs_is_control_name(parent, name))
+		return false;
+	fuse_reply_err(req, EPERM);
+	return true;
+}
+
+static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct making *making)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	const struct fuse_ctx *who = fuse_req_ctx(req);
+	struct cache_entry entry;
+	struct error e = { 0 };
+
+	if (is_controls(req, parent, name))
+		return;
+	making->uid = who->uid;
+	making->gid = who->gid;
+	if (cache_make(fs->cache, NULL, fs_inode(fs, parent), name, making, &entry, &e))
+		fs_reply(req, &e);
+	else
+		fs_reply_entry(req, fs, &entry);
+}
+
+void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	struct making node = { .op = CHANGE_MKNOD, .mode = mode, .rdev = rdev };
+	struct making file = { .op = CHANGE_CREATE, .mode = mode & 07777, .exclusive = true };
+
+	make(req, parent, name, S_ISREG(mode) ? &file : &node);
+}
+
+void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	struct making making = { .op = CHANGE_MKDIR, .mode = mode & 07777 };
+
+	make(req, parent, name, &making);
+}
+
+void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char *name)
+{
+	struct making making = { .op = CHANGE_SYMLINK, .text = text };
+
+	make(req, parent, name, &making);
+}
+
+void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct cache_entry entry;
+	struct error e = { 0 };
+
+	if (control_owns(ino)) {
+		fuse_reply_err(req, EPERM);
+		return;
+	}
+	if (is_controls(req, parent, name))
+		return;
+	if (cache_link(fs->cache, NULL, fs_inode(fs, ino), fs_inode(fs, parent), name, &entry, &e))
+		fs_reply(req, &e);
+	else
+		fs_reply_entry(req, fs, &entry);
+}
+
+void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	if (is_controls(req, parent, name))
+		return;
+	cache_unlink(fs->cache, NULL, fs_inode(fs, parent), name, &e);
+	fs_reply(req, &e);
+}
+
+void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	if (is_controls(req, parent, name))
+		return;
+	cache_rmdir(fs->cache, NULL, fs_inode(fs, parent), name, &e);
+	fs_reply(req, &e);
+}
+
+void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t parent2,
+	const char *name2, unsigned flags)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+	uint32_t wanted = 0;
+
+	if (is_controls(req, parent, name) || is_controls(req, parent2, name2))
+		return;
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE)) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	if (flags & RENAME_NOREPLACE)
+		wanted |= CHANGE_NOREPLACE;
+	if (flags & RENAME_EXCHANGE)
+		wanted |= CHANGE_EXCHANGE;
+	cache_rename(fs->cache, NULL, fs_inode(fs, parent), name, fs_inode(fs, parent2), name2,
+		wanted, &e);
+	fs_reply(req, &e);
+}

@@ -1,0 +1,90 @@
+/* Extended attributes: the user's own. Others belong to the kernel of the sandbox and are not carried. */
+#include "fs/fs.h"
+
+#include "cache/contents.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+/*
+ * Answered here without asking: the kernel asks for security.capability at every write, and ls for the access list of
+ * every file.
+ */
+static bool is_carried(fuse_ino_t ino, const char *name)
+{
+	return !control_owns(ino) && !strncmp(name, "user.", 5);
+}
+
+/* A size of 0 asks how much there is. */
+static void reply_xattr(fuse_req_t req, const struct buf *value, size_t size)
+{
+	if (size == 0)
+		fuse_reply_xattr(req, value->len);
+	else if (value->len > size)
+		fuse_reply_err(req, ERANGE);
+	else
+		fuse_reply_buf(req, buf_text(value), value->len);
+}
+
+static void ask_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_BUF struct buf value = BUF_INIT(VERB_XATTR_MAX * 16);
+	struct error e = { 0 };
+
+	if (cache_xattr(fs->cache, NULL, fs_inode(fs, ino), name, &value, &e))
+		fs_reply(req, &e);
+	else
+		reply_xattr(req, &value, size);
+}
+
+void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
+{
+	if (is_carried(ino, name))
+		ask_xattr(req, ino, name, size);
+	else
+		fuse_reply_err(req, EOPNOTSUPP);
+}
+
+void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
+{
+	static const struct buf none = { 0 };
+
+	if (control_owns(ino))
+		reply_xattr(req, &none, size);
+	else
+		ask_xattr(req, ino, NULL, size);
+}
+
+void op_setxattr(
+	fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	uint32_t wanted = 0;
+	struct error e = { 0 };
+
+	if (!is_carried(ino, name)) {
+		fuse_reply_err(req, EOPNOTSUPP);
+		return;
+	}
+	if (flags & XATTR_CREATE)
+		wanted |= CHANGE_EXCL;
+	if (flags & XATTR_REPLACE)
+		wanted |= CHANGE_REPLACE;
+	cache_setxattr(fs->cache, NULL, fs_inode(fs, ino), name, value, size, wanted, &e);
+	fs_reply(req, &e);
+}
+
+void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
+
+	if (!is_carried(ino, name)) {
+		fuse_reply_err(req, EOPNOTSUPP);
+		return;
+	}
+	cache_removexattr(fs->cache, NULL, fs_inode(fs, ino), name, &e);
+	fs_reply(req, &e);
+}
