@@ -5,6 +5,9 @@
  * the limits of verbs.h, every name against base/path.h, every enumeration against its range. A message that does not
  * fit is ERR_PROTOCOL; nothing is guessed. Integers are little-endian. libc only.
  *
+ * Paths and names of a request are the exception: they are checked only to be strings and judged by the verb, item by
+ * item, so that one bad path does not fail its batch. Those of an answer are checked here.
+ *
  * A frame is a header of FRAME_HEADER_SIZE bytes and a payload of at most FRAME_PAYLOAD_MAX:
  *
  *      0  4 bytes   magic "SbX" and the version (WIRE_VERSION)
@@ -13,8 +16,11 @@
  *      9  3 bytes   zero
  *     12  u32       length of the payload
  *
- * A request may span frames: all but its last have type FRAME_MORE. Answers are streamed: any number of item frames
- * (FRAME_ITEMS, each holding whole records) and then one FRAME_END with the verb's own result.
+ * A request may span frames: all but its last have type FRAME_MORE, and they follow one another; only its own
+ * FRAME_CANCEL may come instead of the next, and drops it. Answers are streamed: any number of item frames (FRAME_ITEMS,
+ * each holding whole records) and then one FRAME_END with the verb's own result. An empty FRAME_ITEMS is a sign of life,
+ * sent while a request is in work; a last one may still come after the end. A FRAME_END of id 0 says why the helper stops
+ * reading.
  */
 #pragma once
 
@@ -29,15 +35,17 @@
 #define WIRE_REQUEST_MAX (64 * 1024 * 1024)
 /* Elements of one batch. */
 #define WIRE_BATCH_MAX 100000
+/* From one sign of life to the next. */
+#define WIRE_ALIVE_MS 5000
 
 enum frame_type {
 	FRAME_MORE = 1, /* request: a piece, more follows */
-	FRAME_HELLO,    /* request: empty; answer: struct hello */
+	FRAME_HELLO,    /* request: a journal's id, or zeros; answer: struct hello */
 	FRAME_LIST,
 	FRAME_FETCH,
 	FRAME_APPLY,
 	FRAME_WATCH,
-	FRAME_CANCEL,   /* request: ends the watch of the same id; has no answer of its own */
+	FRAME_CANCEL, /* request: gives up that of the same id, unless changes have begun; itself unanswered */
 	FRAME_ITEMS,    /* answer: records */
 	FRAME_END,      /* answer: the verb's result, the last frame of an id */
 	FRAME_TYPE_END, /* one past the last */

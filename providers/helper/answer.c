@@ -1,0 +1,191 @@
+#include "providers/helper/answer.h"
+
+#include "providers/base/cleanup.h"
+
+#include <string.h>
+
+/*
+ * Records are sent when so many bytes are there. A frame has room for this and the largest record besides: a piece of
+ * data (VERB_DATA_MAX), or a path, a link's text and attributes.
+ */
+#define ITEMS_ENOUGH (64 * 1024)
+
+/* The records of one answer on their way out. */
+struct speaker {
+	const struct answer *answer;
+	uint32_t id;
+	struct buf items; /* not yet sent */
+	bool said_first_dir;
+};
+
+static enum err send_items(struct speaker *s, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (s->items.len)
+		kind = outlet_send(s->answer->out, FRAME_ITEMS, s->id, &s->items, e);
+	buf_reset(&s->items);
+	return kind;
+}
+
+/* After each record: `was_put` and `before` say how that went and where it begins. */
+static enum err end_record(struct speaker *s, bool was_put, size_t before, struct error *e)
+{
+	if (!was_put) {
+		s->items.len = before;
+		s->items.failed = false;
+		return error_set(e, ERR_TOO_LARGE, "a record that fits no frame");
+	}
+	if (atomic_load_explicit(s->answer->is_stopped, memory_order_relaxed))
+		return error_set(e, ERR_INTERRUPTED, "cancelled");
+	return s->items.len < ITEMS_ENOUGH ? ERR_OK : send_items(s, e);
+}
+
+/* ---- The verbs ---- */
+
+static enum err say_list_item(void *context, const struct list_item *item, struct error *e)
+{
+	struct speaker *s = context;
+	size_t before = s->items.len;
+	bool was_put = wire_put_list_item(&s->items, item);
+	enum err kind = end_record(s, was_put, before, e);
+
+	/* Some file systems keep more attributes of one file than a message holds. */
+	if (!was_put && item->kind == LIST_SELF && item->xattrs_count)
+		return say_list_item(s,
+			&(struct list_item){
+				.kind = LIST_SELF, .start = item->start, .err = ERR_TOO_BIG_XATTR },
+			e);
+	/* The first directory is what somebody is waiting for; the rest is there in advance. */
+	if (kind == ERR_OK && item->kind == LIST_DIR_END && !s->said_first_dir) {
+		s->said_first_dir = true;
+		kind = send_items(s, e);
+	}
+	return kind;
+}
+
+static enum err do_list(struct speaker *s, const struct buf *request, struct error *e)
+{
+	struct list_request list;
+	AUTO_FREE void *memory = NULL;
+	enum err kind = wire_get_list(request, &list, &memory, e);
+
+	return kind == ERR_OK ? helper_list(s->answer->root, &list, say_list_item, s, e) : kind;
+}
+
+static enum err say_fetch_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct speaker *s = context;
+	size_t before = s->items.len;
+
+	return end_record(s, wire_put_fetch_piece(&s->items, piece), before, e);
+}
+
+static enum err do_fetch(struct speaker *s, const struct buf *request, struct error *e)
+{
+	struct fetch_item *items;
+	size_t count;
+	AUTO_FREE void *memory = NULL;
+	enum err kind = wire_get_fetch(request, &items, &count, &memory, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	return helper_fetch(s->answer->root, items, count, say_fetch_piece, s, e);
+}
+
+static enum err do_apply(struct speaker *s, const struct buf *request, struct error *e)
+{
+	struct apply_request apply;
+	AUTO_FREE void *memory = NULL;
+	AUTO_FREE struct change_result *results = NULL;
+	enum err kind = wire_get_apply(request, &apply, &memory, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	results = calloc(apply.changes_count + 1, sizeof *results);
+	if (!results)
+		return error_set(e, ERR_NO_MEMORY, "%zu changes", apply.changes_count);
+	kind = helper_apply(s->answer->root, &apply, results, e);
+	for (size_t i = 0; i < apply.changes_count && kind == ERR_OK; i++) {
+		size_t before = s->items.len;
+
+		kind = end_record(s, wire_put_change_result(&s->items, &results[i]), before, e);
+	}
+	return kind;
+}
+
+/* Events are rare and wanted at once. */
+static enum err say_watch_event(void *context, const struct watch_event *event, struct error *e)
+{
+	struct speaker *s = context;
+	size_t before = s->items.len;
+	enum err kind = end_record(s, wire_put_watch_event(&s->items, event), before, e);
+
+	return kind == ERR_OK ? send_items(s, e) : kind;
+}
+
+static enum err do_watch(struct speaker *s, const struct buf *request, struct error *e)
+{
+	if (request->len)
+		return error_set(e, ERR_PROTOCOL, "watch: %zu bytes too many", request->len);
+	return helper_watch(s->answer->root, s->answer->call, say_watch_event, s, e);
+}
+
+static enum err do_hello(struct speaker *s, const struct buf *request, struct error *e)
+{
+	static const unsigned char none[JOURNAL_ID_SIZE];
+	const struct root *root = s->answer->root;
+	struct hello hello = { .version = WIRE_VERSION,
+		.has_staging = root->staging_fd >= 0,
+		.identity = root->identity };
+	unsigned char journal[JOURNAL_ID_SIZE];
+	enum err kind = wire_get_hello_request(request, journal, e);
+
+	if (kind == ERR_OK && memcmp(journal, none, sizeof none) != 0)
+		kind = helper_last_sequence(root, journal, &hello.last_sequence, e);
+	if (kind != ERR_OK)
+		return kind;
+	clock_gettime(CLOCK_REALTIME, &hello.now);
+	return end_record(s, wire_put_hello(&s->items, &hello), 0, e);
+}
+
+static enum err do_request(struct speaker *s, const struct request *r, struct error *e)
+{
+	switch (r->type) {
+	case FRAME_HELLO: return do_hello(s, &r->payload, e);
+	case FRAME_LIST: return do_list(s, &r->payload, e);
+	case FRAME_FETCH: return do_fetch(s, &r->payload, e);
+	case FRAME_APPLY: return do_apply(s, &r->payload, e);
+	case FRAME_WATCH: return do_watch(s, &r->payload, e);
+	case FRAME_MORE:
+	case FRAME_CANCEL:
+	case FRAME_ITEMS:
+	case FRAME_END:
+	case FRAME_TYPE_END: break;
+	}
+	return error_set(e, ERR_PROTOCOL, "frame %d asks for nothing", r->type);
+}
+
+enum err answer_end(struct outlet *out, uint32_t id, enum err kind, const char *text)
+{
+	AUTO_BUF struct buf end = BUF_INIT(sizeof(struct error) + 64);
+
+	if (!wire_put_end(&end, kind, text))
+		return ERR_NO_MEMORY;
+	return outlet_send(out, FRAME_END, id, &end, NULL);
+}
+
+enum err answer_request(const struct answer *a, const struct request *request, struct error *e)
+{
+	struct speaker s = { .answer = a, .id = request->id, .items = BUF_INIT(FRAME_PAYLOAD_MAX) };
+	struct error said = { 0 };
+	enum err kind = do_request(&s, request, &said);
+	enum err sent = send_items(&s, e);
+
+	buf_release(&s.items);
+	if (sent != ERR_OK)
+		return sent;
+	if (answer_end(a->out, request->id, kind, kind == ERR_OK ? "" : said.text) != ERR_OK)
+		return error_set(e, ERR_UNREACHABLE, "nobody reads the answers");
+	return ERR_OK;
+}

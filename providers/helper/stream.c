@@ -1,0 +1,210 @@
+#include "providers/helper/stream.h"
+
+#include "providers/base/base64.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* Bytes in one line of armour: 1024 characters, which any tool that reads lines can hold. */
+#define ARMOUR_LINE 768
+
+/* ---- In ---- */
+
+static void wait_ready(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	poll(&p, 1, -1);
+}
+
+/* 0: the end. */
+static ssize_t read_some(struct inlet *in, unsigned char *dst, size_t len)
+{
+	ssize_t got;
+
+	if (in->fd < 0) {
+		got = (ssize_t)(len < in->len ? len : in->len);
+		if (got)
+			memcpy(dst, in->bytes, (size_t)got);
+		in->bytes += got;
+		in->len -= (size_t)got;
+		return got;
+	}
+	while ((got = read(in->fd, dst, len)) < 0 && (errno == EINTR || errno == EAGAIN))
+		wait_ready(in->fd, POLLIN);
+	return got;
+}
+
+/* *got < len: the stream ended. */
+static enum err read_full(
+	struct inlet *in, unsigned char *dst, size_t len, size_t *got, struct error *e)
+{
+	for (*got = 0; *got < len;) {
+		ssize_t n = read_some(in, dst + *got, len - *got);
+
+		if (n < 0)
+			return error_errno(e, errno, "reading requests");
+		if (n == 0)
+			break;
+		*got += (size_t)n;
+	}
+	return ERR_OK;
+}
+
+static enum err read_header(struct inlet *in, struct frame *out, bool *at_end, struct error *e)
+{
+	unsigned char header[FRAME_HEADER_SIZE];
+	size_t got;
+	enum err kind = read_full(in, header, sizeof header, &got, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	*at_end = got == 0;
+	if (*at_end)
+		return ERR_OK;
+	if (got < sizeof header)
+		return error_set(e, ERR_PROTOCOL, "the requests end inside a frame");
+	return frame_decode(header, out, e);
+}
+
+static enum err read_payload(
+	struct inlet *in, const struct frame *f, struct buf *out, struct error *e)
+{
+	unsigned char *place = buf_reserve(out, f->len);
+	size_t got;
+	enum err kind;
+
+	if (!place)
+		return buf_check(out, "a request", e);
+	kind = read_full(in, place, f->len, &got, e);
+	if (kind != ERR_OK)
+		return kind;
+	if (got < f->len)
+		return error_set(e, ERR_PROTOCOL, "the requests end inside a frame");
+	out->len += got;
+	return ERR_OK;
+}
+
+/* Whether this frame may come while the pieces of `partial` (0: none) are waiting for their last. */
+static enum err check_frame(const struct frame *f, uint32_t partial, struct error *e)
+{
+	if (f->type == FRAME_ITEMS || f->type == FRAME_END)
+		return error_set(e, ERR_PROTOCOL, "an answer among the requests");
+	if (f->id == 0)
+		return error_set(e, ERR_PROTOCOL, "a request without an id");
+	if (partial && f->id != partial)
+		return error_set(e, ERR_PROTOCOL, "request %u inside request %u", (unsigned)f->id,
+			(unsigned)partial);
+	return ERR_OK;
+}
+
+enum err inlet_next(struct inlet *in, struct request *out, bool *at_end, struct error *e)
+{
+	uint32_t partial = 0;
+
+	buf_reset(&out->payload);
+	for (;;) {
+		struct frame f;
+		enum err kind = read_header(in, &f, at_end, e);
+
+		if (kind == ERR_OK && *at_end)
+			return partial ? error_set(e, ERR_PROTOCOL, "the requests end inside one")
+				       : ERR_OK;
+		if (kind == ERR_OK)
+			kind = check_frame(&f, partial, e);
+		if (kind == ERR_OK)
+			kind = read_payload(in, &f, &out->payload, e);
+		if (kind != ERR_OK)
+			return kind;
+		if (f.type == FRAME_CANCEL && partial) {
+			buf_reset(&out->payload);
+			partial = 0;
+		} else if (f.type == FRAME_MORE) {
+			partial = f.id;
+		} else {
+			out->type = f.type;
+			out->id = f.id;
+			return ERR_OK;
+		}
+	}
+}
+
+/* ---- Out ---- */
+
+void outlet_init(struct outlet *o, int fd, bool is_armoured)
+{
+	*o = (struct outlet){ .fd = fd,
+		.is_armoured = is_armoured,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.text = BUF_INIT(2 * (FRAME_HEADER_SIZE + FRAME_PAYLOAD_MAX)) };
+}
+
+void outlet_release(struct outlet *o)
+{
+	buf_release(&o->text);
+	pthread_mutex_destroy(&o->lock);
+}
+
+/* Both parts, in one system call where the stream takes them. */
+static bool write_parts(int fd, struct iovec parts[2])
+{
+	while (parts[0].iov_len + parts[1].iov_len) {
+		ssize_t sent = writev(fd, parts, 2);
+
+		if (sent < 0 && errno != EINTR && errno != EAGAIN)
+			return false;
+		if (sent < 0)
+			wait_ready(fd, POLLOUT);
+		for (int i = 0; i < 2 && sent > 0; i++) {
+			size_t part =
+				(size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
+
+			parts[i].iov_base = (char *)parts[i].iov_base + part;
+			parts[i].iov_len -= part;
+			sent -= (ssize_t)part;
+		}
+	}
+	return true;
+}
+
+static bool add_armour(struct buf *text, const unsigned char *bytes, size_t len)
+{
+	for (size_t at = 0; at < len; at += ARMOUR_LINE) {
+		size_t left = len - at;
+
+		base64_encode(text, bytes + at, left < ARMOUR_LINE ? left : ARMOUR_LINE);
+		buf_add_byte(text, '\n');
+	}
+	return !text->failed;
+}
+
+static bool write_armoured(struct outlet *o, const struct iovec parts[2])
+{
+	buf_reset(&o->text);
+	return add_armour(&o->text, parts[0].iov_base, parts[0].iov_len) &&
+		add_armour(&o->text, parts[1].iov_base, parts[1].iov_len) &&
+		write_parts(o->fd,
+			(struct iovec[2]){ { .iov_base = o->text.bytes, .iov_len = o->text.len } });
+}
+
+enum err outlet_send(struct outlet *o, enum frame_type type, uint32_t id, const struct buf *payload,
+	struct error *e)
+{
+	size_t len = payload ? payload->len : 0;
+	unsigned char header[FRAME_HEADER_SIZE];
+	struct iovec parts[2] = { { .iov_base = header, .iov_len = sizeof header },
+		{ .iov_base = len ? payload->bytes : NULL, .iov_len = len } };
+	bool is_broken;
+
+	frame_encode(header, &(struct frame){ .type = type, .id = id, .len = (uint32_t)len });
+	pthread_mutex_lock(&o->lock);
+	if (!o->is_broken)
+		o->is_broken =
+			!(o->is_armoured ? write_armoured(o, parts) : write_parts(o->fd, parts));
+	is_broken = o->is_broken;
+	pthread_mutex_unlock(&o->lock);
+	return is_broken ? error_set(e, ERR_UNREACHABLE, "nobody reads the answers") : ERR_OK;
+}
