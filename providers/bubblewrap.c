@@ -1,0 +1,591 @@
+/*
+ * How a command is run:
+ *
+ *      we ── bwrap (our child) ── bwrap (process 1 of the jail) ── /bin/sh PROLOGUE, which becomes the command
+ *
+ * bwrap's options travel in a file (JAIL_ARGS) and its own environment is empty, because the jail's processes can read
+ * both in /proc/1. The prologue reports on JAIL_REPORT that the jail stands and the command begins: until then all that
+ * appears on standard error is bwrap's complaint. Standard input is a file in memory, so nothing has to be fed. Killing
+ * our child kills process 1 (--die-with-parent), and with that the kernel kills everything in the jail.
+ */
+#include "providers/bubblewrap.h"
+
+#include "providers/base/cleanup.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* After TERM a command has so long to tidy up before KILL: provider.h. */
+#define TERM_GRACE_MS 5000
+/* Options of bwrap, mostly the environment of the request. */
+#define ARGS_MAX (4 * 1024 * 1024)
+/* What bwrap says when it cannot make the jail is a line or two. */
+#define COMPLAINT_MAX 4096
+/* Linux's MAX_ARG_STRLEN: one argument of execve(2) with its NUL. */
+#define ARGUMENT_MAX (32 * 4096)
+/* Where the text of a longer command lies in the jail. */
+#define LONG_COMMAND "/run/sandboxfs/command"
+
+/* The descriptors bwrap is started with. */
+enum jail_fd {
+	JAIL_IN,
+	JAIL_OUT,
+	JAIL_ERR,
+	JAIL_ARGS,
+	JAIL_INFO,
+	JAIL_REPORT,
+	JAIL_TEXT,
+	JAIL_FDS
+};
+
+/* $1 is where to run, the rest what /bin/sh is to run. Our own umask is 0, as a mount needs it. */
+static const char prologue[] = "umask 022; cd \"$1\" 2>/dev/null || { echo d >&5; exit 1; }; "
+			       "shift; unset OLDPWD; echo s >&5; exec 5>&-; exec /bin/sh \"$@\"";
+_Static_assert(JAIL_REPORT == 5, "the prologue names it");
+enum report { REPORT_NO_DIRECTORY = 'd', REPORT_STARTED = 's' };
+
+static const char *const system_dirs[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
+
+/* An allow-list: programs need these to work, and none of them holds a secret. */
+static const char *const etc_patterns[] = { "alternatives", "ca-certificates",
+	"ca-certificates.conf", "crypto-policies", "debian_version", "default/locale", "emacs",
+	"fonts", "gai.conf", "group", "host.conf", "hosts", "inputrc", "issue", "java-*",
+	"ld-musl-*", "ld.so.*", "locale.alias", "locale.conf", "localtime", "login.defs",
+	"lsb-release", "magic", "magic.mime", "mailcap", "maven", "mime.types", "networks",
+	"nsswitch.conf", "os-release", "papersize", "passwd", "perl", "pki", "profile", "profile.d",
+	"protocols", "python3*", "R", "resolv.conf", "rpc", "services", "sgml", "shells", "skel",
+	"ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim", "xattr.conf", "xml" };
+
+/* Of root's capabilities those that building and installing need; none that reaches past the jail. */
+static const struct {
+	unsigned number;
+	const char *name;
+} root_capabilities[] = { { CAP_CHOWN, "CAP_CHOWN" }, { CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
+	{ CAP_FOWNER, "CAP_FOWNER" }, { CAP_FSETID, "CAP_FSETID" }, { CAP_KILL, "CAP_KILL" },
+	{ CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE" }, { CAP_SETGID, "CAP_SETGID" },
+	{ CAP_SETPCAP, "CAP_SETPCAP" }, { CAP_SETUID, "CAP_SETUID" },
+	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" } };
+
+/* Why namespaces may be forbidden, and what lets them be made. */
+static const struct {
+	const char *setting;
+	char forbids;
+	const char *way_out;
+} namespace_settings[] = {
+	{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+		"give bwrap an AppArmor profile that allows userns, or run: "
+		"sysctl kernel.apparmor_restrict_unprivileged_userns=0" },
+	{ "/proc/sys/kernel/unprivileged_userns_clone", '0',
+		"run: sysctl kernel.unprivileged_userns_clone=1" },
+	{ "/proc/sys/user/max_user_namespaces", '0', "run: sysctl user.max_user_namespaces=10000" },
+};
+
+/* ---- bwrap's options ---- */
+
+__attribute__((sentinel)) static void put(struct buf *args, ...)
+{
+	va_list words;
+
+	va_start(words, args);
+	for (const char *word; (word = va_arg(words, const char *));)
+		buf_add(args, word, strlen(word) + 1);
+	va_end(words);
+}
+
+/* On a merged /usr these are links into it, elsewhere directories. */
+static void put_system_dir(struct buf *args, const char *name)
+{
+	char path[32], target[VERB_LINK_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof path, "/%s", name);
+	len = readlink(path, target, sizeof target - 1);
+	if (len < 0) {
+		put(args, "--ro-bind-try", path, path, NULL);
+		return;
+	}
+	target[len] = 0;
+	put(args, "--symlink", target, path, NULL);
+}
+
+static void put_etc(struct buf *args)
+{
+	for (size_t i = 0; i < sizeof etc_patterns / sizeof *etc_patterns; i++) {
+		char pattern[64];
+		glob_t found;
+
+		snprintf(pattern, sizeof pattern, "/etc/%s", etc_patterns[i]);
+		if (glob(pattern, GLOB_NOSORT, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			put(args, "--ro-bind-try", found.gl_pathv[k], found.gl_pathv[k], NULL);
+		globfree(&found);
+	}
+}
+
+static void put_directories(struct buf *args, const struct jail *jail)
+{
+	put(args, "--ro-bind", "/usr", "/usr", NULL);
+	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
+		put_system_dir(args, system_dirs[i]);
+	put_etc(args);
+	put(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run", NULL);
+	put(args, "--bind", jail->home, "/home", "--bind", jail->tmp, "/tmp", NULL);
+	put(args, "--symlink", "../tmp", "/var/tmp", NULL);
+}
+
+static void put_environment(struct buf *args, const struct jail *jail, const char *const *env)
+{
+	put(args, "--clearenv", "--setenv", "PATH",
+		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL);
+	put(args, "--setenv", "HOME", JAIL_HOME, "--setenv", "SHELL", "/bin/sh", NULL);
+	put(args, "--setenv", "USER", jail->user, "--setenv", "LOGNAME", jail->user, NULL);
+	put(args, "--setenv", "LANG", "C.UTF-8", NULL);
+	for (; env && *env; env++) {
+		const char *equals = strchr(*env, '=');
+
+		if (!equals)
+			continue;
+		put(args, "--setenv", NULL);
+		buf_add(args, *env, (size_t)(equals - *env));
+		buf_add_byte(args, 0);
+		put(args, equals + 1, NULL);
+	}
+}
+
+/* bwrap 0.8 silently keeps every capability when it is asked to keep one that we do not have. */
+static uint64_t own_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, data))
+		return 0;
+	return data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+static void put_capabilities(struct buf *args)
+{
+	uint64_t own = own_capabilities();
+
+	put(args, "--cap-drop", "ALL", NULL);
+	if (geteuid())
+		return;
+	for (size_t i = 0; i < sizeof root_capabilities / sizeof *root_capabilities; i++)
+		if (own >> root_capabilities[i].number & 1)
+			put(args, "--cap-add", root_capabilities[i].name, NULL);
+}
+
+static void put_all(struct buf *args, const struct jail *jail,
+	const struct execute_request *request, bool is_long)
+{
+	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name,
+		NULL);
+	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", NULL);
+	put_capabilities(args);
+	put_directories(args, jail);
+	if (is_long)
+		put(args, "--ro-bind-data", "6", LONG_COMMAND, NULL);
+	put(args, "--remount-ro", "/", "--chdir", "/", NULL);
+	put_environment(args, jail, request->env);
+}
+_Static_assert(JAIL_INFO == 4 && JAIL_TEXT == 6, "put_all() names them");
+
+/* ---- Starting it ---- */
+
+struct run {
+	pid_t pid; /* bwrap; 0 once it was waited for */
+	int pid_fd;
+	int out, err, info, report; /* our ends of the pipes; -1: ended */
+	bool has_started, no_directory, timed_out;
+	int64_t deadline_ms; /* of the monotonic clock; -1: none. Then the next step of stopping it */
+	struct buf complaint; /* what bwrap said instead of starting the command */
+};
+
+/* A descriptor that is out of the way of those bwrap is given. Takes `fd`. */
+static int out_of_the_way(int fd)
+{
+	AUTO_CLOSE int low = fd;
+
+	return fd < 0 || fd >= JAIL_FDS ? take_fd(&low) : fcntl(fd, F_DUPFD_CLOEXEC, JAIL_FDS);
+}
+
+/* A file in memory with `len` bytes, at its beginning. */
+static enum err memory_file(const void *bytes, size_t len, int *out, struct error *e)
+{
+	AUTO_CLOSE int fd = out_of_the_way(memfd_create("sandboxfs", MFD_CLOEXEC));
+
+	if (fd < 0)
+		return error_errno(e, errno, "memory for a command");
+	for (size_t done = 0; done < len;) {
+		ssize_t n = pwrite(fd, (const char *)bytes + done, len - done, (off_t)done);
+
+		if (n < 0 && errno != EINTR)
+			return error_errno(e, errno, "memory for a command");
+		if (n > 0)
+			done += (size_t)n;
+	}
+	*out = take_fd(&fd);
+	return ERR_OK;
+}
+
+/* `ours` never blocks; `theirs` is an ordinary pipe. */
+static enum err pipe_from_jail(int *ours, int *theirs, struct error *e)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC))
+		return error_errno(e, errno, "pipe for a command");
+	*ours = out_of_the_way(ends[0]);
+	*theirs = out_of_the_way(ends[1]);
+	if (*ours < 0 || *theirs < 0 || fcntl(*ours, F_SETFL, O_NONBLOCK))
+		return error_errno(e, errno, "pipe for a command");
+	return ERR_OK;
+}
+
+static enum err open_input(const struct execute_request *request, int *out, struct error *e)
+{
+	if (request->input)
+		return memory_file(request->input, request->input_len, out, e);
+	*out = out_of_the_way(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	return *out < 0 ? error_errno(e, errno, "/dev/null") : ERR_OK;
+}
+
+static enum err open_args(const struct jail *jail, const struct execute_request *request,
+	bool is_long, int *out, struct error *e)
+{
+	AUTO_BUF struct buf args = BUF_INIT(ARGS_MAX);
+
+	put_all(&args, jail, request, is_long);
+	if (buf_check(&args, "environment of a command", e))
+		return e ? e->kind : ERR_TOO_LARGE;
+	return memory_file(args.bytes, args.len, out, e);
+}
+
+static char *find_bwrap(void)
+{
+	const char *path = getenv("PATH");
+
+	for (const char *dir = path ? path : "/usr/local/bin:/usr/bin:/bin"; *dir;) {
+		size_t len = strcspn(dir, ":");
+		AUTO_FREE char *candidate = NULL;
+
+		if (asprintf(&candidate, "%.*s/bwrap", (int)len, dir) < 0)
+			return NULL;
+		if (*dir == '/' && !access(candidate, X_OK))
+			return take(candidate);
+		dir += len;
+		dir += *dir == ':';
+	}
+	return NULL;
+}
+
+/* Only async-signal-safe steps between fork and exec, since other threads hold locks: posix_spawn(3) sees to it. */
+static int spawn(pid_t *pid, const char *program, char *const *argv, const int fds[JAIL_FDS])
+{
+	char *const environment[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int failure;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_init(&actions);
+	for (int i = 0; i < JAIL_FDS; i++)
+		if (fds[i] >= 0)
+			posix_spawn_file_actions_adddup2(&actions, fds[i], i);
+	posix_spawn_file_actions_addclosefrom_np(&actions, JAIL_FDS);
+	failure = posix_spawn(pid, program, &actions, &attributes, argv, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return failure;
+}
+
+static enum err start_bwrap(struct run *run, const struct execute_request *request, const char *cwd,
+	const int fds[JAIL_FDS], struct error *e)
+{
+	bool is_long = fds[JAIL_TEXT] >= 0;
+	const char *argv[] = { "bwrap", "--args", "3", "--", "/bin/sh", "-c", prologue, "sh", cwd,
+		is_long ? LONG_COMMAND : "-c", is_long ? NULL : request->command, NULL };
+	AUTO_FREE char *bwrap = find_bwrap();
+	int failure;
+
+	if (!bwrap)
+		return error_set(e, ERR_UNSUPPORTED,
+			"bubblewrap (bwrap) is not installed; apt install bubblewrap");
+	failure = spawn(&run->pid, bwrap, (char *const *)argv, fds);
+	if (failure)
+		return error_errno(e, failure, "%s", bwrap);
+	run->pid_fd = (int)syscall(SYS_pidfd_open, run->pid, 0);
+	return run->pid_fd < 0 ? error_errno(e, errno, "pidfd_open") : ERR_OK;
+}
+_Static_assert(JAIL_ARGS == 3, "start_bwrap() names it");
+
+static enum err run_start(struct run *run, const struct jail *jail,
+	const struct execute_request *request, const char *cwd, struct error *e)
+{
+	bool is_long = strlen(request->command) >= ARGUMENT_MAX;
+	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
+	enum err kind = open_input(request, &fds[JAIL_IN], e);
+
+	if (!kind && is_long)
+		kind = memory_file(request->command, strlen(request->command), &fds[JAIL_TEXT], e);
+	if (!kind)
+		kind = open_args(jail, request, is_long, &fds[JAIL_ARGS], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->out, &fds[JAIL_OUT], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->err, &fds[JAIL_ERR], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->info, &fds[JAIL_INFO], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->report, &fds[JAIL_REPORT], e);
+	if (!kind)
+		kind = start_bwrap(run, request, cwd, fds, e);
+	for (int i = 0; i < JAIL_FDS; i++)
+		cleanup_close(&fds[i]);
+	return kind;
+}
+
+/* ---- Stopping it ---- */
+
+/* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
+static pid_t jail_session(const struct run *run)
+{
+	char info[1024];
+	ssize_t len = read(run->info, info, sizeof info - 1);
+	const char *number;
+
+	if (len <= 0)
+		return 0;
+	info[len] = 0;
+	number = strstr(info, "\"child-pid\":");
+	return number ? (pid_t)strtol(number + strlen("\"child-pid\":"), NULL, 10) : 0;
+}
+
+static void run_kill(const struct run *run)
+{
+	if (run->pid)
+		kill(run->pid, SIGKILL);
+}
+
+/* The first time TERM to the command's session (process 1 ignores it), then KILL to everything. */
+static void run_stop(struct run *run)
+{
+	pid_t session = run->timed_out || !run->has_started ? 0 : jail_session(run);
+
+	run->timed_out = true;
+	run->deadline_ms = session > 1 ? monotonic_ms() + TERM_GRACE_MS : -1;
+	if (session > 1)
+		kill(-session, SIGTERM);
+	else
+		run_kill(run);
+}
+
+/* Waits for bwrap, which has ended or was killed, and gives its status of waitpid(2). */
+static int run_reap(struct run *run)
+{
+	int status = 0;
+
+	while (run->pid && waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	run->pid = 0;
+	return status;
+}
+
+static void run_release(struct run *run)
+{
+	run_kill(run);
+	run_reap(run);
+	cleanup_close(&run->pid_fd);
+	cleanup_close(&run->out);
+	cleanup_close(&run->err);
+	cleanup_close(&run->info);
+	cleanup_close(&run->report);
+	buf_release(&run->complaint);
+}
+#define AUTO_RUN __attribute__((cleanup(run_release)))
+
+/* ---- Listening ---- */
+
+static void read_report(struct run *run)
+{
+	char mark;
+
+	while (run->report >= 0 && read(run->report, &mark, 1) == 1) {
+		run->has_started |= mark == REPORT_STARTED;
+		run->no_directory |= mark == REPORT_NO_DIRECTORY;
+	}
+}
+
+/* Delivers one piece of a stream. `*fd` becomes -1 at its end; `*got` tells whether there was something. */
+static enum err read_stream(struct run *run, int *fd, enum stream stream, execute_sink sink,
+	void *context, bool *got, struct error *e)
+{
+	char piece[65536];
+	ssize_t len = *fd < 0 ? -1 : read(*fd, piece, sizeof piece);
+
+	*got = len > 0;
+	if (!len) {
+		close(*fd);
+		*fd = -1;
+	}
+	if (len <= 0)
+		return ERR_OK;
+	/* The report precedes any output of the command. */
+	if (!run->has_started)
+		read_report(run);
+	if (run->has_started)
+		return sink(context, stream, piece, (size_t)len, e);
+	if (stream == STREAM_ERR)
+		buf_add(&run->complaint, piece, (size_t)len);
+	return ERR_OK;
+}
+
+/* What is left in the pipes when everything that could write to them is gone. */
+static enum err drain(struct run *run, execute_sink sink, void *context, struct error *e)
+{
+	bool more_out = true, more_err = true;
+	enum err kind = ERR_OK;
+
+	while (!kind && (more_out || more_err)) {
+		kind = read_stream(run, &run->out, STREAM_OUT, sink, context, &more_out, e);
+		if (!kind)
+			kind = read_stream(run, &run->err, STREAM_ERR, sink, context, &more_err, e);
+	}
+	return kind;
+}
+
+static int until_deadline(const struct run *run)
+{
+	int64_t left_ms = run->deadline_ms - monotonic_ms();
+
+	if (run->deadline_ms < 0)
+		return -1;
+	return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
+/* From the start to the end of bwrap: output goes to the sink, deadlines are kept. */
+static enum err run_listen(
+	struct run *run, const struct call *call, execute_sink sink, void *context, struct error *e)
+{
+	for (;;) {
+		struct pollfd polled[] = { { .fd = run->out, .events = POLLIN },
+			{ .fd = run->err, .events = POLLIN },
+			{ .fd = run->pid_fd, .events = POLLIN },
+			{ .fd = call && call->cancel ? call->cancel->fd : -1, .events = POLLIN } };
+		bool got;
+		enum err kind = ERR_OK;
+
+		if (poll(polled, 4, until_deadline(run)) < 0 && errno != EINTR)
+			return error_errno(e, errno, "poll");
+		if (polled[3].revents)
+			return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
+		if (polled[0].revents)
+			kind = read_stream(run, &run->out, STREAM_OUT, sink, context, &got, e);
+		if (!kind && polled[1].revents)
+			kind = read_stream(run, &run->err, STREAM_ERR, sink, context, &got, e);
+		if (kind)
+			return kind;
+		if (polled[2].revents)
+			return drain(run, sink, context, e);
+		if (run->deadline_ms >= 0 && monotonic_ms() >= run->deadline_ms)
+			run_stop(run);
+	}
+}
+
+/* ---- How it ended ---- */
+
+static enum err namespaces_forbidden(const char *complaint, struct error *e)
+{
+	const char *way_out = "in a container, the container must allow user namespaces";
+
+	for (size_t i = 0; i < sizeof namespace_settings / sizeof *namespace_settings; i++) {
+		AUTO_CLOSE int fd = open(namespace_settings[i].setting, O_RDONLY | O_CLOEXEC);
+		char value = 0;
+
+		if (fd >= 0 && read(fd, &value, 1) == 1 && value == namespace_settings[i].forbids) {
+			way_out = namespace_settings[i].way_out;
+			break;
+		}
+	}
+	return error_set(e, ERR_UNSUPPORTED,
+		"this system does not let bubblewrap make namespaces; %s (%s)", way_out, complaint);
+}
+
+/*
+ * Seen from 0.8 and 0.9: "bwrap: No permissions to create new namespace, likely because the kernel does not allow
+ * non-privileged user namespaces. ...", "bwrap: Creating new namespace failed: Operation not permitted" and, under
+ * Ubuntu's AppArmor, "bwrap: setting up uid map: Permission denied".
+ */
+static enum err not_started(struct run *run, const char *cwd, struct error *e)
+{
+	const char *complaint = buf_text(&run->complaint);
+
+	if (run->no_directory)
+		return error_set(e, ERR_NOT_FOUND, "%s: no such directory to run in", cwd);
+	if (strstr(complaint, "namespace") || strstr(complaint, "uid map"))
+		return namespaces_forbidden(complaint, e);
+	return error_set(e, ERR_IO, "bubblewrap could not start the command: %s",
+		*complaint ? complaint : "it says nothing");
+}
+
+static enum err run_result(
+	struct run *run, const char *cwd, struct execute_result *result, struct error *e)
+{
+	int status = run_reap(run);
+
+	result->timed_out = run->timed_out;
+	if (run->timed_out) {
+		result->has_exit_code = true;
+		result->exit_code = 124;
+		return ERR_OK;
+	}
+	if (!run->has_started)
+		return not_started(run, cwd, e);
+	/* bwrap passes on the command's status, 128 + N for a signal. Its own death tells nothing of the command. */
+	result->has_exit_code = WIFEXITED(status);
+	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	return ERR_OK;
+}
+
+enum err bubblewrap_run(const struct jail *jail, const struct call *call,
+	const struct execute_request *request, const char *cwd, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	AUTO_RUN struct run run = { .pid_fd = -1,
+		.out = -1,
+		.err = -1,
+		.info = -1,
+		.report = -1,
+		.deadline_ms = request->timeout_ms ? monotonic_ms() + request->timeout_ms : -1,
+		.complaint = BUF_INIT(COMPLAINT_MAX) };
+	enum err kind;
+
+	*result = (struct execute_result){ 0 };
+	if (call && call->cancel && cancel_thrown(call->cancel))
+		return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
+	kind = run_start(&run, jail, request, cwd, e);
+	if (kind)
+		return kind;
+	kind = run_listen(&run, call, sink, context, e);
+	read_report(&run);
+	result->may_have_run = run.has_started;
+	return kind ? kind : run_result(&run, cwd, result, e);
+}

@@ -1,0 +1,51 @@
+/*
+ * local_store.h - where the sandboxes of this machine lie on its disk.
+ *
+ *      $XDG_DATA_HOME/sandboxfs/NAME/       0700, so that nobody else meets what is set-user-ID in a sandbox
+ *              lock                         shared while somebody is connected, exclusive while it is deleted
+ *              tree/                        /home of the jail
+ *                      user/                /home/user: the working directory
+ *                      .staging/            staging, under one mount with the tree so that a rename between them works
+ *              tmp/                         /tmp of the jail
+ *
+ * What lies below `tree` and `tmp` is the sandbox's to choose, also as symbolic links: it is only ever opened with
+ * O_NOFOLLOW, one name at a time.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+#include "providers/provider.h"
+
+#include <stdbool.h>
+
+#define LOCAL_NAME_MAX 63
+
+struct local_store {
+	char *home;     /* .../NAME/tree */
+	char *tmp;      /* .../NAME/tmp */
+	int lock_fd;    /* holds the shared lock */
+	int home_fd;    /* `home`, open */
+	int staging_fd; /* home/.staging, open */
+};
+
+#define LOCAL_STORE_NONE                                                                           \
+	(struct local_store)                                                                       \
+	{                                                                                          \
+		.lock_fd = -1, .home_fd = -1, .staging_fd = -1                                     \
+	}
+
+/* ERR_INVALID: not a name for a sandbox; the sentence has the rule. */
+enum err local_store_check_name(const char *name, struct error *e);
+
+/* Makes what is missing of NAME and holds it. ERR_BUSY: it is being deleted. */
+enum err local_store_open(struct local_store *s, const char *name, struct error *e);
+void local_store_close(struct local_store *s);
+
+/* Makes a sandbox with a name that was free. */
+enum err local_store_create(char name[128], struct error *e);
+
+/* Removes NAME with all it holds; absent is success. ERR_BUSY: somebody is connected to it. */
+enum err local_store_delete(const char *name, struct error *e);
+
+/* The names that there are, in the order of the directory. */
+enum err local_store_list(sandbox_sink sink, void *context, struct error *e);

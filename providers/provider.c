@@ -1,0 +1,162 @@
+#include "providers/provider.h"
+
+#include "providers/helper_client.h"
+#include "providers/local.h"
+#include "providers/shell.h"
+#include "providers/store.h"
+
+#include <string.h>
+
+static const struct provider_ops *const vendors[] = {
+	&local_provider,
+};
+
+const struct provider_ops *provider_find(const char *name, size_t name_len)
+{
+	for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+		if (strlen(vendors[i]->name) == name_len &&
+			!memcmp(vendors[i]->name, name, name_len))
+			return vendors[i];
+	return NULL;
+}
+
+void provider_names(struct buf *out)
+{
+	for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", vendors[i]->name);
+}
+
+/* ---- The life of a sandbox ---- */
+
+static enum err cannot(const struct provider_ops *ops, const char *what, struct error *e)
+{
+	return error_set(e, ERR_UNSUPPORTED, "%s: %s", ops->name, what);
+}
+
+enum err provider_create(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, char id[128], struct error *e)
+{
+	if (!ops->create)
+		return cannot(ops, "cannot make sandboxes; give the ID of one", e);
+	return ops->create(cfg, call, id, e);
+}
+
+enum err provider_connect(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, struct provider **out, struct error *e)
+{
+	return ops->connect(cfg, call, out, e);
+}
+
+void provider_release(struct provider *p)
+{
+	if (p)
+		p->ops->release(p);
+}
+
+enum err provider_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	return p->ops->info(p, call, out, e);
+}
+
+enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, sandbox_sink sink, void *context, struct error *e)
+{
+	if (!ops->list_sandboxes)
+		return cannot(ops, "cannot list sandboxes", e);
+	return ops->list_sandboxes(cfg, call, sink, context, e);
+}
+
+enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, struct error *e)
+{
+	if (!ops->delete)
+		return cannot(ops, "cannot delete sandboxes", e);
+	return ops->delete (cfg, call, e);
+}
+
+enum err provider_pause(struct provider *p, const struct call *call, struct error *e)
+{
+	return p->ops->pause ? p->ops->pause(p, call, e)
+			     : cannot(p->ops, "sandboxes cannot be paused", e);
+}
+
+enum err provider_resume(struct provider *p, const struct call *call, struct error *e)
+{
+	return p->ops->resume ? p->ops->resume(p, call, e)
+			      : cannot(p->ops, "sandboxes cannot be resumed", e);
+}
+
+enum err provider_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
+{
+	return p->ops->extend ? p->ops->extend(p, call, seconds, e) : ERR_OK;
+}
+
+enum err provider_execute(struct provider *p, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	return p->ops->execute(p, call, request, sink, context, result, e);
+}
+
+/* ---- The batch verbs: the vendor's own, else the helper's, else a script's ---- */
+
+static bool has_shell(const struct provider *p)
+{
+	return p->root && p->staging && p->shell;
+}
+
+enum err provider_list(struct provider *p, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	if (p->ops->list)
+		return p->ops->list(p, call, request, sink, context, e);
+	if (p->helper)
+		return helper_client_list(p->helper, call, request, sink, context, e);
+	if (has_shell(p))
+		return shell_list(p, call, request, sink, context, e);
+	return cannot(p->ops, "list needs the helper program or a shell", e);
+}
+
+enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
+	size_t items_count, fetch_sink sink, void *context, struct error *e)
+{
+	if (p->ops->fetch)
+		return p->ops->fetch(p, call, items, items_count, sink, context, e);
+	if (p->helper)
+		return helper_client_fetch(p->helper, call, items, items_count, sink, context, e);
+	if (has_shell(p))
+		return shell_fetch(p, call, items, items_count, sink, context, e);
+	return cannot(p->ops, "fetch needs the helper program or a shell", e);
+}
+
+enum err provider_apply(struct provider *p, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	if (p->ops->apply)
+		return p->ops->apply(p, call, request, results, e);
+	if (p->helper)
+		return helper_client_apply(p->helper, call, request, results, e);
+	if (has_shell(p))
+		return shell_apply(p, call, request, results, e);
+	return cannot(p->ops, "apply needs the helper program or a shell", e);
+}
+
+enum err provider_store(struct provider *p, const struct call *call, const struct store_item *items,
+	size_t items_count, struct store_result *results, struct error *e)
+{
+	if (p->ops->store)
+		return p->ops->store(p, call, items, items_count, results, e);
+	return store_by_apply(p, call, items, items_count, results, e);
+}
+
+enum err provider_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
+	struct error *e)
+{
+	if (p->ops->watch)
+		return p->ops->watch(p, call, sink, context, e);
+	if (p->helper)
+		return helper_client_watch(p->helper, call, sink, context, e);
+	return cannot(p->ops, "without the helper there is no stream of changes", e);
+}

@@ -1,0 +1,145 @@
+/*
+ * contract.h - one list of behaviours, run over every provider and every way its verbs can be done.
+ *
+ * A behaviour is written once, with BEHAVIOUR(), and becomes one test for each subject. It acts through provider_* only
+ * and looks at the outcome in `tree`, the real directory behind the shown root. Where a subject may differ, the
+ * difference is a documented fact in its row (enum lack), and the behaviour states what must hold instead.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/provider.h"
+#include "tests/support/scratch.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+/* What README.md lists under "Without the helper". */
+enum lack {
+	LACKS_WATCH = 1,     /* no stream of changes */
+	LACKS_SEEK = 2,      /* FETCH_SEEK_*: a file counts as all data */
+	LACKS_HASHES = 4,    /* FETCH_HASHES */
+	LACKS_XATTRS = 8,    /* extended attributes */
+	LACKS_EXCHANGE = 16, /* renames that swap */
+	LACKS_BTIME =
+		32, /* the time of birth, and with it the check that tells reused inode numbers apart */
+	LACKS_NANOSECONDS = 64, /* times are whole seconds */
+	LACKS_RECORD = 128,     /* the sandbox's record of the sequence numbers that are done */
+};
+
+struct subject {
+	const char *name;
+	unsigned lacks; /* enum lack */
+	enum helper_mode helper;
+	const char *shell;
+
+	/* Of the test that runs. */
+	const struct provider_ops *ops;
+	struct provider *p;
+	struct scratch scratch; /* where the provider keeps its sandboxes */
+	struct scratch tree;    /* the shown root, seen from outside */
+	mode_t umask;
+};
+
+struct subject *contract_subject(void);
+
+/* A configuration for one more connection to the same place. */
+struct provider_config contract_config(const struct subject *s, const char *id);
+
+#define BEHAVIOUR_FOR(suite, group, claim)                                                         \
+	Test(suite, group##_##claim)                                                               \
+	{                                                                                          \
+		group##_##claim(contract_subject());                                               \
+	}
+
+/* "group: claim" reads as a sentence: BEHAVIOUR(apply, mkdir_of_an_existing_name_is_refused). */
+#define BEHAVIOUR(group, claim)                                                                    \
+	static void group##_##claim(struct subject *s);                                            \
+	BEHAVIOUR_FOR(contract_in_process, group, claim)                                           \
+	BEHAVIOUR_FOR(contract_helper_process, group, claim)                                       \
+	BEHAVIOUR_FOR(contract_shell_dash, group, claim)                                           \
+	BEHAVIOUR_FOR(contract_shell_busybox, group, claim)                                        \
+	static void group##_##claim(struct subject *s)
+
+/* ---- execute ---- */
+
+struct ran {
+	enum err err;
+	struct error why;
+	struct execute_result result;
+	struct buf out, err_out;
+};
+
+void ran_release(struct ran *r);
+#define AUTO_RAN __attribute__((cleanup(ran_release)))
+
+struct ran run_request(
+	struct subject *s, const struct call *call, const struct execute_request *request);
+/* A command that must have run and ended. */
+struct ran run(struct subject *s, const char *command);
+
+/* ---- list ---- */
+
+struct listed_entry {
+	enum list_kind kind; /* LIST_SELF, LIST_DIR, LIST_ENTRY or LIST_DIR_END */
+	uint32_t start;
+	enum err err;
+	bool complete;
+	char *path; /* LIST_SELF: the start; LIST_DIR and its entries: from the shown root */
+	char *link;
+	struct attr attr;
+};
+
+struct listed {
+	enum err err;
+	struct error why;
+	struct listed_entry *entries;
+	size_t count;
+	bool has_end;
+	struct timespec now;
+	struct space space;
+	char *xattrs; /* "name=value;" of the last LIST_SELF */
+};
+
+void listed_release(struct listed *l);
+#define AUTO_LISTED __attribute__((cleanup(listed_release)))
+
+/* Also checks what holds of every list: the order of items, their bounds. */
+struct listed list_request(struct subject *s, const struct list_request *request);
+struct listed list_one(struct subject *s, const char *start, uint32_t depth);
+/* The entry or start of that path; NULL: not listed. */
+const struct listed_entry *listed_find(
+	const struct listed *l, enum list_kind kind, const char *path);
+size_t listed_count(const struct listed *l, enum list_kind kind);
+
+/* ---- fetch ---- */
+
+struct fetched {
+	enum err err;
+	bool done;
+	uint64_t offset;
+	struct buf bytes;
+	struct attr attr;
+};
+
+/* Fills one for each item, to be released by fetched_release(); fails the test where the batch itself failed. */
+void fetch_items(
+	struct subject *s, const struct fetch_item *items, size_t count, struct fetched *out);
+void fetched_release(struct fetched *f, size_t count);
+
+/* ---- apply ---- */
+
+/* The changes of one batch; the batch itself must succeed. */
+void apply_all(
+	struct subject *s, const struct change *changes, size_t count, struct change_result *out);
+struct change_result apply_one(struct subject *s, struct change change);
+
+/* ---- The outside ---- */
+
+/* What the sandbox's own file system says. */
+struct attr attr_outside(const struct subject *s, const char *path);
+struct expect expect_outside(const struct subject *s, const char *path);
+/* Fails the test where they differ in a field that the subject keeps. */
+void expect_same_attr(
+	const struct subject *s, const struct attr *got, const struct attr *want, const char *what);

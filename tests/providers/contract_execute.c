@@ -1,0 +1,373 @@
+#include "providers/base/cleanup.h"
+#include "tests/providers/contract.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static bool is(const struct buf *b, const char *text)
+{
+	return b->len == strlen(text) && !memcmp(b->bytes, text, b->len);
+}
+
+BEHAVIOUR(execute, keeps_output_and_errors_apart)
+{
+	AUTO_RAN struct ran r = run(s, "echo out; echo err >&2; echo out again");
+
+	cr_assert(is(&r.out, "out\nout again\n"), "%s", buf_text(&r.out));
+	cr_assert(is(&r.err_out, "err\n"), "%s", buf_text(&r.err_out));
+	cr_assert(eq(int, r.result.exit_code, 0));
+	cr_assert(r.result.may_have_run);
+}
+
+BEHAVIOUR(execute, gives_the_exit_code)
+{
+	static const struct {
+		const char *command;
+		int want;
+	} rows[] = { { "true", 0 }, { "false", 1 }, { "exit 3", 3 }, { "exit 255", 255 },
+		{ "exec sh -c 'exit 9'", 9 }, { "./not-there", 127 }, { "echo x >f; ./f", 126 },
+		{ "kill -TERM $$", 128 + 15 }, { "kill -KILL $$", 128 + 9 },
+		{ "sh -c 'kill -SEGV $$'; exit $?", 128 + 11 }, { "(", 2 } };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_RAN struct ran r = run(s, rows[i].command);
+
+		cr_expect(eq(int, r.result.exit_code, rows[i].want), "%s", rows[i].command);
+		cr_expect(not(r.result.timed_out), "%s", rows[i].command);
+	}
+}
+
+BEHAVIOUR(execute, runs_in_the_shown_root_or_below)
+{
+	struct execute_request below = { .command = "pwd; cat here", .cwd = "a/b c" };
+
+	scratch_mkdir(&s->tree, "a", 0755);
+	scratch_mkdir(&s->tree, "a/b c", 0755);
+	scratch_write_text(&s->tree, "a/b c/here", "it is\n");
+	AUTO_RAN struct ran root = run(s, "pwd; echo $HOME");
+	AUTO_RAN struct ran r = run_request(s, NULL, &below);
+
+	cr_assert(is(&root.out, "/home/user\n/home/user\n"), "%s", buf_text(&root.out));
+	cr_assert(is(&r.out, "/home/user/a/b c\nit is\n"), "%s", buf_text(&r.out));
+}
+
+BEHAVIOUR(execute, refuses_a_directory_that_is_not_there)
+{
+	struct execute_request request = { .command = "touch ran", .cwd = "nowhere" };
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(eq(int, r.err, ERR_NOT_FOUND), "%s", r.why.text);
+	cr_assert(strstr(r.why.text, "nowhere") != NULL, "%s", r.why.text);
+	cr_assert(not(r.result.may_have_run));
+	cr_assert(faccessat(s->tree.fd, "ran", F_OK, 0) < 0);
+}
+
+BEHAVIOUR(execute, feeds_input_while_output_comes)
+{
+	size_t len = 8 * 1024 * 1024;
+	AUTO_FREE char *input = malloc(len);
+	struct execute_request request = { .command = "cat", .input = input, .input_len = len };
+
+	for (size_t i = 0; i < len; i++)
+		input[i] = (char)(i * 2654435761U >> 13);
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
+	cr_assert(eq(ulong, r.out.len, len));
+	cr_assert(memcmp(r.out.bytes, input, len) == 0);
+}
+
+BEHAVIOUR(execute, has_empty_input_by_default)
+{
+	AUTO_RAN struct ran r = run(s, "wc -c");
+	struct execute_request empty = { .command = "wc -c", .input = "", .input_len = 0 };
+	AUTO_RAN struct ran none = run_request(s, NULL, &empty);
+
+	cr_assert(is(&r.out, "0\n"), "%s", buf_text(&r.out));
+	cr_assert(is(&none.out, "0\n"), "%s", buf_text(&none.out));
+}
+
+BEHAVIOUR(execute, need_not_read_its_input)
+{
+	size_t len = 1024 * 1024;
+	AUTO_FREE char *input = calloc(1, len);
+	struct execute_request request = { .command = "exit 4", .input = input, .input_len = len };
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
+	cr_assert(eq(int, r.result.exit_code, 4));
+}
+
+BEHAVIOUR(execute, delivers_ten_mebibytes_of_any_bytes)
+{
+	AUTO_RAN struct ran r = run(s, "head -c 10485760 /dev/urandom | tee copy; echo end >&2");
+	size_t len;
+	AUTO_FREE char *copy = scratch_read(&s->tree, "copy", &len);
+
+	cr_assert(eq(ulong, r.out.len, 10485760));
+	cr_assert(eq(ulong, len, r.out.len));
+	cr_assert(memcmp(r.out.bytes, copy, len) == 0);
+	cr_assert(is(&r.err_out, "end\n"));
+}
+
+BEHAVIOUR(execute, takes_a_command_of_any_length)
+{
+	static const size_t lengths[] = { 1000, 131070, 131071, 131072, 500000 };
+
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		AUTO_FREE char *command = malloc(lengths[i] + 1);
+
+		memset(command, '#', lengths[i]);
+		memcpy(command, "cat; exit 5 #", 13);
+		command[lengths[i]] = 0;
+		struct execute_request request = {
+			.command = command, .input = "free", .input_len = 4
+		};
+		AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+		cr_expect(eq(int, r.err, ERR_OK), "%zu: %s", lengths[i], r.why.text);
+		cr_expect(eq(int, r.result.exit_code, 5), "%zu bytes", lengths[i]);
+		cr_expect(is(&r.out, "free"), "%zu bytes", lengths[i]);
+	}
+}
+
+BEHAVIOUR(execute, adds_the_environment_of_the_request)
+{
+	const char *const env[] = { "ONE=1", "EMPTY=", "TEXT=a b=c\n\xff", NULL };
+	struct execute_request request = {
+		.command = "printf '%s|%s|%s' \"$ONE\" \"$EMPTY\" \"$TEXT\"", .env = env
+	};
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(is(&r.out, "1||a b=c\n\xff"), "%s", buf_text(&r.out));
+}
+
+BEHAVIOUR(execute, shows_nothing_of_the_caller)
+{
+	struct scratch home;
+
+	setenv("E2B_API_KEY", "do-not-show-this", 1);
+	setenv("HOME", s->scratch.path, 1);
+	scratch_make(&home);
+	scratch_write_text(&home, "private", "do-not-show-this");
+	AUTO_RAN struct ran env =
+		run(s, "env; cat /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'");
+	AUTO_RAN struct ran names =
+		run(s, "env | sed 's/=.*//' | grep -vx _ | sort | tr '\\n' ' '");
+	AUTO_BUF struct buf command = BUF_INIT(1000);
+
+	buf_printf(&command, "cat %s/private /root/.* /etc/shadow /etc/ssh/* 2>&1; ls %s",
+		home.path, s->scratch.path);
+	AUTO_RAN struct ran files = run(s, buf_text(&command));
+
+	scratch_remove(&home);
+	cr_assert(strstr(buf_text(&env.out),
+			  "do-not-show-"
+			  "this") == NULL,
+		"%s", buf_text(&env.out));
+	cr_assert(is(&names.out, "HOME LANG LOGNAME PATH PWD SHELL USER "), "%s",
+		buf_text(&names.out));
+	cr_assert(strstr(buf_text(&files.out), "do-not-show-") == NULL, "%s", buf_text(&files.out));
+	cr_assert(strstr(buf_text(&files.out), "root:") == NULL, "%s", buf_text(&files.out));
+	cr_assert(ne(int, files.result.exit_code, 0), "the store is shown");
+}
+
+BEHAVIOUR(execute, sees_only_its_own_processes_and_descriptors)
+{
+	AUTO_RAN struct ran processes = run(s, "ls -d /proc/[0-9]* | wc -l");
+	AUTO_RAN struct ran fds = run(s,
+		"for f in 0 1 2 3 4 5 6 7 8 9 11 12 13 14 15 16 17 18 19; do "
+		"[ -e /proc/$$/fd/$f ] && printf '%s ' $f; done; exit 0");
+
+	cr_assert(le(int, atoi(buf_text(&processes.out)), 5), "%s", buf_text(&processes.out));
+	cr_assert(is(&fds.out, "0 1 2 "), "%s", buf_text(&fds.out));
+}
+
+BEHAVIOUR(execute, writes_files_as_the_caller_with_an_ordinary_umask)
+{
+	AUTO_RAN struct ran r = run(s, "echo x >f; mkdir d; umask; echo t >/tmp/t; cat /tmp/t");
+	struct attr f = attr_outside(s, "f"), d = attr_outside(s, "d");
+
+	cr_assert(eq(u32, f.mode & 07777, 0644));
+	cr_assert(eq(u32, d.mode & 07777, 0755));
+	cr_assert(eq(u32, f.uid, geteuid()));
+	cr_assert(is(&r.out, "0022\nt\n"), "%s", buf_text(&r.out));
+}
+
+BEHAVIOUR(execute, cannot_write_to_the_system)
+{
+	AUTO_RAN struct ran r = run(s,
+		"for d in / /usr /usr/bin /etc /lib /dev/../usr/lib; do "
+		"touch $d/x 2>/dev/null && echo $d; done; "
+		"mount -t tmpfs none /tmp 2>/dev/null && echo mounted; "
+		"mknod n b 8 0 2>/dev/null && echo device; exit 0");
+
+	cr_assert(is(&r.out, ""), "%s", buf_text(&r.out));
+}
+
+BEHAVIOUR(execute, ends_a_command_at_its_time_with_the_output_so_far)
+{
+	struct execute_request request = { .command = "echo before; sleep 1000; echo after",
+		.timeout_ms = 300 };
+	int64_t start_ms = monotonic_ms();
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
+	cr_assert(r.result.timed_out);
+	cr_assert(r.result.has_exit_code);
+	cr_assert(eq(int, r.result.exit_code, 124));
+	cr_assert(is(&r.out, "before\n"), "%s", buf_text(&r.out));
+	cr_assert(lt(long, monotonic_ms() - start_ms, 4000));
+}
+
+BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
+{
+	struct execute_request request = {
+		.command = "trap 'echo bye; echo x >tidied; exit 0' TERM; echo up; "
+			   "while :; do sleep 0.05; done",
+		.timeout_ms = 300
+	};
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
+	cr_assert(r.result.timed_out);
+	cr_assert(eq(int, r.result.exit_code, 124));
+	cr_assert(is(&r.out, "up\nbye\n"), "%s", buf_text(&r.out));
+	cr_assert(attr_outside(s, "tidied").size == 2);
+}
+
+BEHAVIOUR(execute, kills_what_ignores_its_time)
+{
+	struct execute_request request = {
+		.command = "trap '' TERM; echo up; while :; do sleep 0.1; done", .timeout_ms = 200
+	};
+	int64_t start_ms = monotonic_ms();
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(r.result.timed_out);
+	cr_assert(eq(int, r.result.exit_code, 124));
+	cr_assert(is(&r.out, "up\n"), "%s", buf_text(&r.out));
+	cr_assert(ge(long, monotonic_ms() - start_ms, 5000));
+	cr_assert(lt(long, monotonic_ms() - start_ms, 9000));
+}
+
+/* Throws the switch when the command has said that it runs. */
+struct canceller {
+	struct cancel cancel;
+	struct buf out;
+};
+
+static enum err cancel_at_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct canceller *c = context;
+
+	(void)stream, (void)e;
+	buf_add(&c->out, bytes, len);
+	cancel_throw(&c->cancel);
+	return ERR_OK;
+}
+
+/* Whether the process that holds the lock on `path` is gone, soon. */
+static bool is_unlocked_soon(const struct subject *s, const char *path)
+{
+	AUTO_CLOSE int fd = openat(s->tree.fd, path, O_RDWR | O_CLOEXEC);
+	struct flock lock = { .l_type = F_WRLCK };
+	int64_t end_ms = monotonic_ms() + 5000;
+
+	cr_assert(fd >= 0, "%s: %s", path, strerror(errno));
+	while (fcntl(fd, F_OFD_SETLK, &lock)) {
+		if (monotonic_ms() > end_ms)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+BEHAVIOUR(execute, a_cancelled_command_returns_at_once_and_dies)
+{
+	struct canceller c = { .out = BUF_INIT(1000) };
+	struct call call = { .cancel = &c.cancel };
+	struct execute_request request = { .command = "exec 9>held; flock 9; trap '' TERM INT HUP; "
+						      "(sleep 1000) & echo up; sleep 1000" };
+	struct execute_result result;
+	struct error e = { 0 };
+	int64_t start_ms;
+	enum err kind;
+
+	cancel_init(&c.cancel, &e);
+	start_ms = monotonic_ms();
+	kind = provider_execute(s->p, &call, &request, cancel_at_output, &c, &result, &e);
+	cr_assert(eq(int, kind, ERR_INTERRUPTED), "%s", e.text);
+	cr_assert(result.may_have_run);
+	cr_assert(lt(long, monotonic_ms() - start_ms, 3000));
+	cr_assert(is_unlocked_soon(s, "held"), "its processes live on");
+	buf_release(&c.out);
+	cancel_release(&c.cancel);
+}
+
+BEHAVIOUR(execute, a_call_cancelled_before_it_begins_runs_nothing)
+{
+	struct cancel cancel;
+	struct call call = { .cancel = &cancel };
+	struct execute_request request = { .command = "touch ran" };
+
+	cancel_init(&cancel, NULL);
+	cancel_throw(&cancel);
+	AUTO_RAN struct ran r = run_request(s, &call, &request);
+
+	cr_assert(eq(int, r.err, ERR_INTERRUPTED));
+	cr_assert(not(r.result.may_have_run));
+	cr_assert(faccessat(s->tree.fd, "ran", F_OK, 0) < 0);
+	cancel_release(&cancel);
+}
+
+static enum err refuse_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len;
+	return error_set(e, ERR_TOO_LARGE, "enough");
+}
+
+BEHAVIOUR(execute, a_sink_that_refuses_ends_the_command)
+{
+	struct execute_request request = { .command = "yes" };
+	struct execute_result result;
+	struct error e = { 0 };
+	enum err kind = provider_execute(s->p, NULL, &request, refuse_output, NULL, &result, &e);
+
+	cr_assert(eq(int, kind, ERR_TOO_LARGE));
+	cr_assert(eq(str, e.text, "enough"));
+}
+
+static void *run_many(void *context)
+{
+	struct subject *s = context;
+	size_t wrong = 0;
+
+	for (int i = 0; i < 10; i++) {
+		struct execute_request request = {
+			.command = "printf '%s' $((6 * 7))", .input = "x", .input_len = 1
+		};
+		AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+		wrong += r.err || !is(&r.out, "42");
+	}
+	return (void *)wrong;
+}
+
+BEHAVIOUR(execute, runs_commands_of_several_threads)
+{
+	pthread_t threads[4];
+
+	for (size_t i = 0; i < 4; i++)
+		cr_assert(pthread_create(&threads[i], NULL, run_many, s) == 0);
+	for (size_t i = 0; i < 4; i++) {
+		void *wrong;
+
+		pthread_join(threads[i], &wrong);
+		cr_expect(eq(ptr, wrong, NULL));
+	}
+}
