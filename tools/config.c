@@ -351,15 +351,16 @@ static size_t name_len(const char *name)
 	return strcspn(name, "= ");
 }
 
-static const struct option *nearest(const char *word, bool is_dashed)
+/* NULL: nothing shares more than half of its letters with `word`. */
+static const struct option *nearest(const char *word)
 {
 	const struct option *best = NULL;
-	size_t word_len = name_len(word), best_distance = SIZE_MAX;
+	size_t word_len = name_len(word), best_distance = (word_len + 1) / 2;
 
 	for (const struct option *o = options; o < options + OPTIONS_COUNT; o++) {
 		size_t d = distance(word, word_len, o->name, name_len(o->name));
 
-		if ((o->name[0] == '-') == is_dashed && d < best_distance) {
+		if (d < best_distance) {
 			best = o;
 			best_distance = d;
 		}
@@ -369,10 +370,13 @@ static const struct option *nearest(const char *word, bool is_dashed)
 
 static enum err unknown(const char *word, struct error *e)
 {
-	const struct option *known = nearest(word, word[0] == '-');
+	const struct option *known = nearest(word);
 
+	if (!known)
+		return error_set(e, ERR_INVALID,
+			"unknown option '%.60s'; --help lists those there are", word);
 	return error_set(e, ERR_INVALID,
-		"unknown option '%.60s'; the nearest known is '%.*s', --help lists all", word,
+		"unknown option '%.60s'; did you mean '%.*s'? --help lists those there are", word,
 		(int)name_len(known->name), known->name);
 }
 

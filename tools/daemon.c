@@ -121,7 +121,17 @@ static enum exits complain(const char *text, enum exits status)
 	return status;
 }
 
-/* The pipe closed without a word: a bug, or somebody killed it. */
+static int try_mount(const void *mountpoint)
+{
+	struct statfs facts;
+	struct stat root;
+
+	if (statfs(mountpoint, &facts) || stat(mountpoint, &root))
+		return errno;
+	return facts.f_type == FUSE_SUPER_MAGIC ? 0 : ENODEV;
+}
+
+/* Why the daemon ended without a word: a bug, or somebody killed it. */
 static enum exits explain_death(const struct daemon *d)
 {
 	char text[100];
@@ -135,26 +145,22 @@ static enum exits explain_death(const struct daemon *d)
 	return complain(text, EXITS_MOUNT);
 }
 
-static int try_mount(const void *mountpoint)
+/* The mount of a daemon that died or hangs would make everybody who looks at it fail or hang. */
+static void clear_away(struct daemon *d, const char *mountpoint, int number)
 {
-	struct statfs facts;
-	struct stat root;
-
-	if (statfs(mountpoint, &facts) || stat(mountpoint, &root))
-		return errno;
-	return facts.f_type == FUSE_SUPER_MAGIC ? 0 : ENODEV;
+	if (number == ETIMEDOUT)
+		kill(d->child, SIGKILL);
+	if (number == ETIMEDOUT || number == ENOTCONN)
+		detach(mountpoint, DETACH_LAZY, NULL);
 }
 
-/* The daemon may have said more since; if it hangs instead, it must go, and its mount with it. */
+/* `number`: what the mount point answered. The daemon may have said why, since it said that it serves. */
 static enum exits give_up(struct daemon *d, const char *mountpoint, int number)
 {
 	struct report report;
 	char text[300];
 
-	if (number == ETIMEDOUT) {
-		kill(d->child, SIGKILL);
-		detach(mountpoint, DETACH_LAZY, NULL);
-	}
+	clear_away(d, mountpoint, number);
 	if (read_report(d, &report))
 		return complain(report.text, report.status);
 	if (number != ETIMEDOUT)
@@ -167,17 +173,17 @@ static enum exits give_up(struct daemon *d, const char *mountpoint, int number)
 enum exits daemon_wait(struct daemon *d, const char *mountpoint)
 {
 	struct report report;
+	bool is_serving = false;
 
-	while (read_report(d, &report)) {
+	while (!is_serving && read_report(d, &report)) {
 		if (report.kind == REPORT_FAILED)
 			return complain(report.text, report.status);
-		if (report.kind == REPORT_LINE) {
+		if (report.kind == REPORT_LINE)
 			printf("%s\n", report.text);
-			continue;
-		}
-		int number = apart_run(try_mount, mountpoint, ANSWER_MS);
-
-		return number ? give_up(d, mountpoint, number) : EXITS_OK;
+		is_serving = report.kind == REPORT_SERVING;
 	}
-	return explain_death(d);
+
+	int number = apart_run(try_mount, mountpoint, ANSWER_MS);
+
+	return is_serving && !number ? EXITS_OK : give_up(d, mountpoint, number);
 }

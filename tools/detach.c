@@ -1,10 +1,15 @@
 #include "tools/detach.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* A second in all. */
+#define FORCE_ATTEMPTS 20
+#define FORCE_PAUSE_MS 50
 
 static enum err refused(const char *dir, int number, struct error *e)
 {
@@ -19,19 +24,28 @@ static enum err refused(const char *dir, int number, struct error *e)
 	}
 }
 
+/*
+ * MNT_FORCE fails the requests that wait, and in the first attempt nothing else: who made them still has to notice and to
+ * close its files.
+ */
 static enum err detach_as_root(const char *dir, unsigned flags, struct error *e)
 {
 	int how = UMOUNT_NOFOLLOW | (flags & DETACH_LAZY ? MNT_DETACH : 0) |
 		(flags & DETACH_FORCE ? MNT_FORCE : 0);
+	int attempts = flags & DETACH_FORCE ? FORCE_ATTEMPTS : 1;
 
-	return umount2(dir, how) ? refused(dir, errno, e) : ERR_OK;
+	while (umount2(dir, how)) {
+		if (errno != EBUSY || --attempts == 0)
+			return refused(dir, errno, e);
+		poll(NULL, 0, FORCE_PAUSE_MS);
+	}
+	return ERR_OK;
 }
 
 /* It says on stderr itself what it has against it. */
 static enum err detach_as_user(const char *dir, unsigned flags, struct error *e)
 {
-	const char *const argv[] = { "fusermount3", flags & DETACH_LAZY ? "-uz" : "-u", "--", dir,
-		NULL };
+	const char *const argv[] = { "fusermount3", flags ? "-uz" : "-u", "--", dir, NULL };
 	pid_t child;
 	int status;
 	int failure = posix_spawnp(&child, argv[0], NULL, NULL, (char *const *)argv, environ);

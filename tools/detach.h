@@ -10,5 +10,5 @@ enum detach_flags {
 	DETACH_FORCE = 2, /* requests that wait for an answer fail */
 };
 
-/* ERR_BUSY: something on it is in use. An ordinary user's DETACH_FORCE means nothing: fusermount3 has no such thing. */
+/* ERR_BUSY: something on it is in use. fusermount3 knows no force: for an ordinary user DETACH_FORCE is DETACH_LAZY. */
 enum err detach(const char *dir, unsigned flags, struct error *e);

@@ -227,7 +227,9 @@ static enum err check_key_file(struct config *config, struct error *e)
 		return ERR_OK;
 	path = realpath(config->key_file, NULL);
 	if (!path || stat(path, &facts))
-		return error_errno(e, errno, "key_file %s", config->key_file);
+		return error_set(e, ERR_INVALID,
+			"key_file %s: %s; put the key into a file of mode 0600", config->key_file,
+			strerror(errno));
 	if (!S_ISREG(facts.st_mode))
 		return error_set(e, ERR_INVALID, "key_file %s: not a regular file", path);
 	if (facts.st_mode & 077)
@@ -235,7 +237,7 @@ static enum err check_key_file(struct config *config, struct error *e)
 			"key_file %s: mode %04o lets others at the key; chmod 600 %s", path,
 			facts.st_mode & 07777, path);
 	if (access(path, R_OK))
-		return error_errno(e, errno, "key_file %s", path);
+		return error_set(e, ERR_DENIED, "key_file %s: not yours to read; chown it", path);
 	free(config->key_file);
 	config->key_file = take(path);
 	return ERR_OK;

@@ -20,7 +20,7 @@ static enum err find_provider(
 	if (*out)
 		return ERR_OK;
 	provider_names(&names);
-	return error_set(e, ERR_INVALID, "%.60s: unknown provider '%.*s'; known: %s", text,
+	return error_set(e, ERR_INVALID, "'%.60s': unknown provider '%.*s'; known: %s", text,
 		(int)(name_len > 60 ? 60 : name_len), text, buf_text(&names));
 }
 
@@ -28,11 +28,12 @@ static enum err check_id(const char *text, const char *id, size_t len, struct er
 {
 	if (len >= sizeof((struct sandbox_info *)0)->id)
 		return error_set(e, ERR_INVALID,
-			"%.60s...: the id is too long: %zu bytes, at most %zu", text, len,
+			"'%.60s...': the id is too long: %zu bytes, at most %zu", text, len,
 			sizeof((struct sandbox_info *)0)->id - 1);
 	if (strspn(id, ID_BYTES) < len || id[0] == '.' || id[0] == '-')
 		return error_set(e, ERR_INVALID,
-			"%.150s: an id is letters, digits, '.', '_' and '-', starting with none of "
+			"'%.150s': an id is letters, digits, '.', '_' and '-', starting with none "
+			"of "
 			"'.' "
 			"and '-'",
 			text);
@@ -53,16 +54,16 @@ static enum err check_path(const char *text, const char *path, struct error *e)
 {
 	if (!*path)
 		return error_set(e, ERR_INVALID,
-			"%.150s: no path after the second colon; leave the colon out for the "
+			"'%.150s': no path after the second colon; leave the colon out for the "
 			"working "
 			"directory",
 			text);
 	if (has_dot_dot(path))
 		return error_set(e, ERR_INVALID,
-			"%.150s: '..' in the path; name the directory itself", text);
+			"'%.150s': '..' in the path; name the directory itself", text);
 	if (strlen(path) >= sizeof((struct sandbox_info *)0)->root)
 		return error_set(e, ERR_INVALID,
-			"%.60s...: the path is too long: %zu bytes, at most %zu", text,
+			"'%.60s...': the path is too long: %zu bytes, at most %zu", text,
 			strlen(path), sizeof((struct sandbox_info *)0)->root - 1);
 	return ERR_OK;
 }

@@ -38,11 +38,12 @@ struct mounted {
 	gid_t gid;
 };
 
-static unsigned number_after(const struct mntent *entry, const char *name)
+/* 0, root's, where the table names none. */
+static unsigned option_number(const struct mntent *entry, const char *name)
 {
 	const char *option = hasmntopt(entry, name);
 
-	return option ? (unsigned)strtoul(option + strlen(name), NULL, 10) : 0;
+	return option ? (unsigned)strtoul(option + strlen(name) + 1, NULL, 10) : 0;
 }
 
 /* The topmost mount on `dir`: the last in the table. */
@@ -59,8 +60,8 @@ static enum err find_mount(const char *dir, struct mounted *out, struct error *e
 			continue;
 		is_mounted = true;
 		is_ours = !strcmp(entry->mnt_type, OUR_TYPE);
-		out->uid = number_after(entry, "user_id=");
-		out->gid = number_after(entry, "group_id=");
+		out->uid = option_number(entry, "user_id");
+		out->gid = option_number(entry, "group_id");
 	}
 	endmntent(table);
 	if (!is_mounted)
@@ -102,19 +103,23 @@ static int write_sync(const void *context)
 	return failure;
 }
 
-static enum err send_pending(const struct mounted *m, const struct request *r, struct error *e)
+static enum err send_pending(const struct mounted *m, bool goes_anyway, struct error *e)
 {
-	int64_t limit_ms = r->is_lazy || r->is_forced ? SYNC_FORCED_MS : APART_NO_LIMIT;
-	int failure = apart_run(write_sync, m, limit_ms);
+	int failure = apart_run(write_sync, m, goes_anyway ? SYNC_FORCED_MS : APART_NO_LIMIT);
 
 	if (!failure)
 		return ERR_OK;
-	if (failure == ENOTCONN) /* the daemon is gone: nobody is left to send anything */
+	/* The daemon is gone, or the mount is read-only: there is nobody, or nothing, to send. */
+	if (failure == ENOTCONN || failure == EROFS)
 		return ERR_OK;
+	if (goes_anyway)
+		return error_set(e, ERR_IO,
+			"%s: unmounted although not everything could be sent: %s", m->dir,
+			strerror(failure));
 	return error_set(e, ERR_IO,
-		"%s: not everything could be sent (%s); %s/.sandbox/status says what, `umount -l "
-		"%s` "
-		"unmounts all the same",
+		"%s: not unmounted, because not everything could be sent: %s; %s/.sandbox/status "
+		"says "
+		"what, `umount -l %s` unmounts all the same",
 		m->dir, strerror(failure), m->dir, m->dir);
 }
 
@@ -138,7 +143,7 @@ static enum err unmount(const struct request *r, struct error *e)
 
 	if (kind)
 		return kind;
-	kind = send_pending(&m, r, e);
+	kind = send_pending(&m, how, e);
 	if (kind && !how)
 		return kind;
 	if (kind)
