@@ -16,6 +16,7 @@ struct root {
 	int staging_fd; /* -1: none, paths that start with '/' are then ERR_UNSUPPORTED */
 	bool walk;      /* openat2 is missing here */
 	bool is_superuser;
+	struct expect staging; /* which directory staging is, should it lie inside the shown root */
 	struct identity identity;
 };
 
@@ -51,9 +52,27 @@ enum err attr_of_fd(int fd, struct attr *out, struct error *e);
 /* Whether `a` is the inode that is meant. */
 bool expect_met(const struct expect *x, const struct attr *a);
 
+/* Means the inode `a`. */
+struct expect expect_of(const struct attr *a);
+
+/*
+ * Holds the entry, whatever it is, with O_PATH (helper/pin.h), after checking that it is `target`. A symbolic link is held
+ * itself.
+ */
+enum err place_pin(const struct place *p, const struct expect *target, int *out_fd,
+	struct attr *out, const char *path, struct error *e);
+
 /*
  * Opens the entry with `flags` (O_NOFOLLOW and O_CLOEXEC are added; a fifo or device is never opened, ERR_INVALID), after
- * checking that it is `target`. `by_handle`: mode bits of one's own file are lifted for the moment of the open.
+ * checking that it is `target`. A symbolic link is ERR_STALE: it was a file when the path was resolved. `by_handle`: mode
+ * bits of one's own file are lifted for the moment of the open.
  */
 enum err place_open(const struct place *p, int flags, const struct expect *target, bool by_handle,
 	int *out_fd, const char *path, struct error *e);
+
+/* root_place() and place_open() in one, for a directory to be read. ERR_NOT_DIR where there is something else. */
+enum err root_open_dir(const struct root *r, const char *path, const struct expect *target,
+	int *out_fd, struct error *e);
+
+/* Whether `a` is the staging directory, which no verb shows. */
+bool root_hides(const struct root *r, const struct attr *a);

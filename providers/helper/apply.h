@@ -1,0 +1,58 @@
+/*
+ * apply.h - one function for each kind of change, shared by the apply*.c files.
+ *
+ * Each works on places that are already open and whose directories are the expected ones, checks the inodes it is about,
+ * makes the change and fills what it knows of the result. The process runs with umask 0: modes are meant as they come.
+ */
+#pragma once
+
+#include "providers/helper/root.h"
+
+struct work {
+	const struct root *root;
+	const struct change *change;
+	struct change_result *result;
+	struct place at, at2; /* of change->path and, where the change has one, change->path2 */
+};
+
+/* Names: apply_names.c */
+enum err change_mkdir(struct work *w, struct error *e);
+enum err change_create(struct work *w, struct error *e);
+enum err change_mknod(struct work *w, struct error *e);
+enum err change_symlink(struct work *w, struct error *e);
+enum err change_link(struct work *w, struct error *e);
+enum err change_unlink(struct work *w, struct error *e);
+enum err change_rmdir(struct work *w, struct error *e);
+
+/* apply_rename.c */
+enum err change_rename(struct work *w, struct error *e);
+/* renameat2(RENAME_NOREPLACE), also where the file system lacks it: -1 and errno. */
+int rename_new(const struct place *from, const struct place *to);
+/* Whether the entry is, right now, the inode `a`. */
+bool place_is(const struct place *p, const struct attr *a);
+
+/* Inodes: apply_inode.c */
+enum err change_setattr(struct work *w, struct error *e);
+enum err change_setxattr(struct work *w, struct error *e);
+enum err change_removexattr(struct work *w, struct error *e);
+enum err change_sync(struct work *w, struct error *e);
+
+/* Contents: apply_contents.c */
+enum err change_write(struct work *w, struct error *e);
+enum err change_append(struct work *w, struct error *e);
+enum err change_fallocate(struct work *w, struct error *e);
+enum err change_copy(struct work *w, struct error *e);
+
+/* apply_place.c */
+enum err change_place(struct work *w, struct error *e);
+
+/* copy.c: up to `len` bytes from one file into another; *count says how many also when -1 is returned. */
+int copy_bytes(
+	int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t len, uint64_t *count);
+
+/* What the open or held inode is afterwards, into the result. */
+enum err work_done(struct work *w, int fd, struct error *e);
+
+/* place_open() of the change's path or path2, with the change's own idea of whose mode bits count. */
+enum err work_open(struct work *w, int flags, int *out_fd, struct error *e);
+enum err work_open2(struct work *w, int flags, int *out_fd, struct error *e);

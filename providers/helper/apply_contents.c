@@ -1,0 +1,121 @@
+#include "providers/base/cleanup.h"
+#include "providers/helper/apply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+/* ---- Writing ---- */
+
+/* What was written counts also when the rest failed. */
+static enum err write_all(struct work *w, int fd, bool at_offset, struct error *e)
+{
+	const struct change *c = w->change;
+	uint64_t *count = &w->result->count;
+
+	while (*count < c->data_len) {
+		const char *rest = (const char *)c->data + *count;
+		size_t len = c->data_len - *count;
+		ssize_t n = at_offset ? pwrite(fd, rest, len, (off_t)(c->offset + *count))
+				      : write(fd, rest, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(e, errno, "%s: write", c->path);
+		*count += (uint64_t)n;
+	}
+	return ERR_OK;
+}
+
+enum err change_write(struct work *w, struct error *e)
+{
+	AUTO_CLOSE int fd = -1;
+	enum err k = work_open(w, O_WRONLY, &fd, e);
+
+	if (k == ERR_OK)
+		k = write_all(w, fd, true, e);
+	return k == ERR_OK ? work_done(w, fd, e) : k;
+}
+
+enum err change_append(struct work *w, struct error *e)
+{
+	AUTO_CLOSE int fd = -1;
+	enum err k = work_open(w, O_WRONLY | O_APPEND, &fd, e);
+	off_t end;
+
+	if (k == ERR_OK)
+		k = write_all(w, fd, false, e);
+	if (k != ERR_OK)
+		return k;
+	/* O_APPEND leaves the descriptor's position behind what it wrote. */
+	end = lseek(fd, 0, w->change->data_len ? SEEK_CUR : SEEK_END);
+	if (end < 0)
+		return error_errno(e, errno, "%s: lseek", w->change->path);
+	w->result->offset = (uint64_t)end - w->result->count;
+	return work_done(w, fd, e);
+}
+
+enum err change_fallocate(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int fd = -1;
+	int result;
+	enum err k;
+
+	if (c->length > INT64_MAX)
+		return error_set(e, ERR_INVALID, "%s: no such length", c->path);
+	k = work_open(w, O_WRONLY, &fd, e);
+	if (k != ERR_OK)
+		return k;
+	do
+		result = fallocate(fd, (int)c->mode, (off_t)c->offset, (off_t)c->length);
+	while (result < 0 && errno == EINTR);
+	return result ? error_errno(e, errno, "%s: fallocate", c->path) : work_done(w, fd, e);
+}
+
+/* ---- Copying ---- */
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* The length cut to what offsets can name. */
+static uint64_t length_of(const struct change *c)
+{
+	uint64_t furthest = c->offset > c->offset2 ? c->offset : c->offset2;
+	uint64_t most = INT64_MAX - furthest;
+
+	return c->length < most ? c->length : most;
+}
+
+static enum err check_overlap(const struct change *c, int from, int to, struct error *e)
+{
+	struct attr a, b;
+	enum err k = attr_of_fd(from, &a, e);
+
+	if (k == ERR_OK)
+		k = attr_of_fd(to, &b, e);
+	if (k != ERR_OK)
+		return k;
+	if (a.dev == b.dev && a.ino == b.ino && distance(c->offset, c->offset2) < length_of(c))
+		return error_set(e, ERR_INVALID, "%s: the ranges overlap", c->path);
+	return ERR_OK;
+}
+
+enum err change_copy(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int from = -1, to = -1;
+	enum err k = work_open(w, O_RDONLY, &from, e);
+
+	if (k == ERR_OK)
+		k = work_open2(w, O_WRONLY, &to, e);
+	if (k == ERR_OK)
+		k = check_overlap(c, from, to, e);
+	if (k != ERR_OK)
+		return k;
+	if (copy_bytes(from, c->offset, to, c->offset2, length_of(c), &w->result->count))
+		return error_errno(e, errno, "%s to %s", c->path, c->path2);
+	return work_done(w, to, e);
+}

@@ -1,0 +1,226 @@
+#include "providers/base/cleanup.h"
+#include "providers/helper/apply.h"
+#include "providers/helper/pin.h"
+#include "providers/helper/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A name that appears and vanishes under our hands is tried so often. */
+#define CREATE_TRIES 8
+
+/* ---- To whom new inodes belong ---- */
+
+static bool has_owner(const struct change *c)
+{
+	return c->uid != CHANGE_NO_OWNER || c->gid != CHANGE_NO_OWNER;
+}
+
+/* chown(2) drops set-ID bits that were asked for. */
+static int chown_keeping_mode(int fd, uid_t uid, gid_t gid, const struct attr *made)
+{
+	struct attr now;
+
+	if (pin_chown(fd, uid, gid) || sys_stat(fd, "", &now))
+		return -1;
+	return now.mode == made->mode ? 0 : pin_chmod(fd, made->mode & 07777);
+}
+
+/* As if `uid` had made it: in a set-group-ID directory the group is the directory's, as the kernel has already seen to. */
+static int give_away(const struct work *w, int fd)
+{
+	struct attr dir, made;
+	bool inherits;
+
+	if (sys_stat(w->at.fd, "", &dir) || sys_stat(fd, "", &made))
+		return -1;
+	inherits = dir.mode & S_ISGID;
+	return chown_keeping_mode(fd, w->change->uid, inherits ? (gid_t)-1 : w->change->gid, &made);
+}
+
+/* What could not be given to its owner is taken back, so that the change failed as a whole. */
+static enum err finish_new(struct work *w, int fd, int unlink_flags, struct error *e)
+{
+	const struct change *c = w->change;
+
+	if (has_owner(c) && give_away(w, fd)) {
+		enum err k = error_errno(e, errno, "%s: chown", c->path);
+
+		unlinkat(w->at.fd, w->at.name, unlink_flags);
+		return k;
+	}
+	return work_done(w, fd, e);
+}
+
+/* Holds what was just made. Between the making and the holding somebody may have put another there: not ours to give. */
+static enum err finish_made(struct work *w, mode_t type, struct error *e)
+{
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = place_pin(&w->at, NULL, &pin, &attr, w->change->path, e);
+
+	if (k != ERR_OK)
+		return k;
+	if (has_owner(w->change) && ((attr.mode & S_IFMT) != type || attr.uid != geteuid()))
+		return error_set(e, ERR_STALE, "%s: was replaced at once", w->change->path);
+	return finish_new(w, pin, S_ISDIR(type) ? AT_REMOVEDIR : 0, e);
+}
+
+/* ---- Making ---- */
+
+enum err change_mkdir(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+
+	if (mkdirat(w->at.fd, w->at.name, c->mode & 07777))
+		return error_errno(e, errno, "%s", c->path);
+	return finish_made(w, S_IFDIR, e);
+}
+
+enum err change_mknod(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	const mode_t type = (c->mode & S_IFMT) ? c->mode & S_IFMT : S_IFREG;
+
+	if (mknodat(w->at.fd, w->at.name, type | (c->mode & 07777), c->rdev))
+		return error_errno(e, errno, "%s", c->path);
+	return finish_made(w, type, e);
+}
+
+enum err change_symlink(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	char text[VERB_LINK_MAX];
+
+	if (c->data_len >= sizeof text)
+		return error_set(
+			e, ERR_NAME_TOO_LONG, "%s: link of %zu bytes", c->path, c->data_len);
+	if (c->data_len && memchr(c->data, 0, c->data_len))
+		return error_set(e, ERR_INVALID, "%s: NUL in the link", c->path);
+	if (c->data_len)
+		memcpy(text, c->data, c->data_len);
+	text[c->data_len] = 0;
+	if (symlinkat(text, w->at.fd, w->at.name))
+		return error_errno(e, errno, "%s", c->path);
+	return finish_made(w, S_IFLNK, e);
+}
+
+static enum err take_existing(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = place_pin(&w->at, &c->target, &pin, &attr, c->path, e);
+
+	if (k != ERR_OK)
+		return k;
+	if (S_ISDIR(attr.mode))
+		return error_set(e, ERR_IS_DIR, "%s: is a directory", c->path);
+	if (S_ISLNK(attr.mode))
+		return error_set(e, ERR_STALE, "%s: has become a symbolic link", c->path);
+	if (!S_ISREG(attr.mode))
+		return error_set(e, ERR_EXISTS, "%s: exists and is no regular file", c->path);
+	return work_done(w, pin, e);
+}
+
+enum err change_create(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+
+	for (int tries = 0; tries < CREATE_TRIES; tries++) {
+		AUTO_CLOSE int fd = openat(w->at.fd, w->at.name,
+			O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, c->mode & 07777);
+		enum err k;
+
+		if (fd >= 0)
+			return finish_new(w, fd, 0, e);
+		if (errno != EEXIST || c->flags & CHANGE_EXCL)
+			return error_errno(e, errno, "%s", c->path);
+		k = take_existing(w, e);
+		if (k != ERR_NOT_FOUND)
+			return k;
+	}
+	return error_set(e, ERR_STALE, "%s: comes and goes", c->path);
+}
+
+enum err change_link(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = place_pin(&w->at, &c->target, &pin, &attr, c->path, e);
+
+	if (k != ERR_OK)
+		return k;
+	if (linkat(w->at.fd, w->at.name, w->at2.fd, w->at2.name, 0))
+		return error_errno(e, errno, "%s", c->path2);
+	if (!place_is(&w->at2, &attr)) {
+		unlinkat(w->at2.fd, w->at2.name, 0);
+		return error_set(e, ERR_STALE, "%s: is not the file it was", c->path);
+	}
+	return work_done(w, pin, e);
+}
+
+/* ---- Removing ---- */
+
+/* Another file may have come under the name just before the rename: it goes back. */
+static enum err check_kept(struct work *w, const struct attr *meant, struct error *e)
+{
+	if (place_is(&w->at2, meant))
+		return ERR_OK;
+	rename_new(&w->at2, &w->at);
+	return error_set(e, ERR_STALE, "%s: is not the file it was", w->change->path);
+}
+
+static enum err remove_name(struct work *w, struct error *e)
+{
+	if (unlinkat(w->at.fd, w->at.name, 0))
+		return error_errno(e, errno, "%s", w->change->path);
+	return ERR_OK;
+}
+
+/* The inode stays alive under a name of staging. */
+static enum err keep_unlinked(struct work *w, const struct attr *meant, struct error *e)
+{
+	const struct change *c = w->change;
+
+	if (!w->at2.is_staged)
+		return error_set(e, ERR_INVALID, "%s: not a name of staging", c->path2);
+	if (rename_new(&w->at, &w->at2) == 0)
+		return check_kept(w, meant, e);
+	/* Kept before, under the same name, when another of its names went. */
+	if (errno == EEXIST && place_is(&w->at2, meant))
+		return remove_name(w, e);
+	return error_errno(e, errno, "%s", c->path);
+}
+
+enum err change_unlink(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = place_pin(&w->at, &c->target, &pin, &attr, c->path, e);
+
+	if (k != ERR_OK)
+		return k;
+	if (S_ISDIR(attr.mode))
+		return error_set(e, ERR_IS_DIR, "%s: is a directory", c->path);
+	k = c->path2 ? keep_unlinked(w, &attr, e) : remove_name(w, e);
+	return k == ERR_OK ? work_done(w, pin, e) : k;
+}
+
+enum err change_rmdir(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = place_pin(&w->at, &c->target, &pin, &attr, c->path, e);
+
+	if (k != ERR_OK)
+		return k;
+	if (unlinkat(w->at.fd, w->at.name, AT_REMOVEDIR))
+		return error_errno(e, errno, "%s", c->path);
+	return ERR_OK;
+}

@@ -1,0 +1,376 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+#include "providers/helper/helper.h"
+#include "providers/helper/sys.h"
+#include "providers/helper/user_xattrs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+/* Directories still to be listed, by the bytes of their paths: a tree must not choose our memory use. */
+#define QUEUE_MAX ((size_t)64 * 1024 * 1024)
+
+/* A directory whose entries are wanted. */
+struct wanted {
+	struct wanted *next;
+	uint32_t start, level; /* level 0: the start itself */
+	uint64_t start_dev;
+	struct expect self; /* the inode that was listed: another one by now is not entered */
+	char path[];
+};
+
+struct listing {
+	const struct root *root;
+	const struct list_request *request;
+	list_sink sink;
+	void *context;
+	struct wanted *first, *last;
+	size_t queued_bytes;
+	uint64_t entries;
+	char link[VERB_LINK_MAX + 1];
+};
+
+/* One directory being listed. */
+struct opened {
+	const struct wanted *dir;
+	DIR *stream;
+	bool shows_all;  /* no entry is left out for its age */
+	bool left_out;   /* an entry was not named */
+	bool is_stopped; /* by the sink, or at entries_max */
+};
+
+/* ---- The queue: breadth first ---- */
+
+static bool wants_entries_of(const struct listing *l, uint32_t level, const struct attr *a)
+{
+	return S_ISDIR(a->mode) && level < l->request->depth;
+}
+
+/* Returns false where the directory cannot be queued: then nobody hears of its entries, which promises nothing. */
+static bool queue_dir(
+	struct listing *l, const struct wanted *like, const char *path, const struct attr *a)
+{
+	size_t size = sizeof *like + strlen(path) + 1;
+	struct wanted *w;
+
+	if (strlen(path) > PATH_LENGTH_MAX || size > QUEUE_MAX - l->queued_bytes)
+		return false;
+	w = malloc(size);
+	if (!w)
+		return false;
+	*w = *like;
+	w->next = NULL;
+	w->self = expect_of(a);
+	memcpy(w->path, path, strlen(path) + 1);
+	l->queued_bytes += size;
+	if (l->last)
+		l->last->next = w;
+	else
+		l->first = w;
+	l->last = w;
+	return true;
+}
+
+static struct wanted *next_dir(struct listing *l)
+{
+	struct wanted *w = l->first;
+
+	if (!w)
+		return NULL;
+	l->first = w->next;
+	if (!l->first)
+		l->last = NULL;
+	l->queued_bytes -= sizeof *w + strlen(w->path) + 1;
+	return w;
+}
+
+static void drop_queue(struct listing *l)
+{
+	for (struct wanted *w = next_dir(l); w; w = next_dir(l))
+		free(w);
+}
+
+/* ---- One entry ---- */
+
+static enum err tell(struct listing *l, const struct list_item *item, struct error *e)
+{
+	return l->sink(l->context, item, e);
+}
+
+static bool read_link(struct listing *l, int pin)
+{
+	ssize_t len = readlinkat(pin, "", l->link, sizeof l->link);
+
+	if (len < 0 || (size_t)len >= sizeof l->link)
+		return false;
+	l->link[len] = 0;
+	return true;
+}
+
+/* A link is held while it is asked, so that its text and its attributes are of one inode. */
+static bool stat_entry(
+	struct listing *l, int dir_fd, const char *name, struct attr *out, const char **link)
+{
+	*link = NULL;
+	if (sys_stat(dir_fd, name, out))
+		return false;
+	if (!S_ISLNK(out->mode))
+		return true;
+	AUTO_CLOSE int pin = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (pin < 0 || sys_stat(pin, "", out))
+		return false;
+	if (!S_ISLNK(out->mode))
+		return true;
+	*link = l->link;
+	return read_link(l, pin);
+}
+
+static bool is_older(const struct timespec *t, int64_t ns)
+{
+	const struct timespec since = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	return t->tv_sec != since.tv_sec ? t->tv_sec < since.tv_sec : t->tv_nsec < since.tv_nsec;
+}
+
+static bool may_enter(const struct listing *l, const struct wanted *dir, const struct attr *a)
+{
+	return a->dev == dir->start_dev || l->request->flags & LIST_CROSS_DEVICES;
+}
+
+static enum err queue_entry(struct listing *l, const struct wanted *dir, const char *name,
+	const struct attr *a, struct error *e)
+{
+	struct wanted like = *dir;
+
+	like.level++;
+	if (!wants_entries_of(l, like.level, a) || !may_enter(l, dir, a))
+		return ERR_OK;
+	AUTO_FREE char *path = path_join(dir->path, name);
+
+	if (!path)
+		return error_set(e, ERR_NO_MEMORY, "%s", dir->path);
+	queue_dir(l, &like, path, a);
+	return ERR_OK;
+}
+
+static enum err list_entry(struct listing *l, struct opened *o, const char *name, struct error *e)
+{
+	struct list_item item = { .kind = LIST_ENTRY, .start = o->dir->start, .name = name };
+	enum err k;
+
+	if (!stat_entry(l, dirfd(o->stream), name, &item.attr, &item.link)) {
+		o->left_out = o->left_out || errno != ENOENT;
+		return ERR_OK;
+	}
+	if (root_hides(l->root, &item.attr))
+		return ERR_OK;
+	k = queue_entry(l, o->dir, name, &item.attr, e);
+	if (k != ERR_OK)
+		return k;
+	if (!o->shows_all && is_older(&item.attr.ctime, l->request->changed_since_ns)) {
+		o->left_out = true;
+		return ERR_OK;
+	}
+	if (l->request->entries_max && l->entries == l->request->entries_max) {
+		o->left_out = o->is_stopped = true;
+		return ERR_OK;
+	}
+	l->entries++;
+	return tell(l, &item, e);
+}
+
+/* ---- One directory ---- */
+
+static bool is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* `*failed`: why the directory could not be read to its end. */
+static enum err list_entries(struct listing *l, struct opened *o, enum err *failed, struct error *e)
+{
+	enum err k = ERR_OK;
+
+	while (k == ERR_OK && !o->is_stopped) {
+		const struct dirent *d;
+
+		errno = 0;
+		d = readdir(o->stream);
+		if (!d) {
+			*failed = error_from_errno(errno);
+			return ERR_OK;
+		}
+		if (is_dots(d->d_name))
+			continue;
+		if (path_name_ok(d->d_name, strlen(d->d_name)))
+			k = list_entry(l, o, d->d_name, e);
+		else
+			o->left_out = true;
+	}
+	return k;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_unchanged(int fd, const struct attr *before)
+{
+	struct attr now;
+
+	return sys_stat(fd, "", &now) == 0 && is_same_time(&before->mtime, &now.mtime) &&
+		is_same_time(&before->ctime, &now.ctime);
+}
+
+/*
+ * Under `changed_since` a directory that changed itself is named in full: only so can the asker tell what went.
+ */
+static enum err list_opened(
+	struct listing *l, struct opened *o, struct list_item *end, struct error *e)
+{
+	struct attr before;
+	enum err k;
+
+	end->err = attr_of_fd(dirfd(o->stream), &before, NULL);
+	if (end->err != ERR_OK)
+		return ERR_OK;
+	o->shows_all = !l->request->changed_since_ns ||
+		!is_older(&before.ctime, l->request->changed_since_ns);
+	k = list_entries(l, o, &end->err, e);
+	end->complete =
+		end->err == ERR_OK && !o->left_out && is_unchanged(dirfd(o->stream), &before);
+	return k;
+}
+
+static enum err open_stream(struct listing *l, struct opened *o)
+{
+	AUTO_CLOSE int fd = -1;
+	enum err k = root_open_dir(l->root, o->dir->path, &o->dir->self, &fd, NULL);
+
+	if (k != ERR_OK)
+		return k;
+	o->stream = fdopendir(fd);
+	if (!o->stream)
+		return error_from_errno(errno);
+	take_fd(&fd);
+	return ERR_OK;
+}
+
+static enum err list_dir(
+	struct listing *l, const struct wanted *dir, bool *is_stopped, struct error *e)
+{
+	struct opened o = { .dir = dir };
+	const struct list_item begin = { .kind = LIST_DIR, .start = dir->start, .path = dir->path };
+	struct list_item end = { .kind = LIST_DIR_END, .start = dir->start };
+	enum err k = tell(l, &begin, e);
+
+	if (k != ERR_OK)
+		return k;
+	end.err = open_stream(l, &o);
+	if (o.stream) {
+		k = list_opened(l, &o, &end, e);
+		closedir(o.stream);
+	}
+	*is_stopped = o.is_stopped;
+	return k == ERR_OK ? tell(l, &end, e) : k;
+}
+
+static enum err list_queued(struct listing *l, struct error *e)
+{
+	bool is_stopped = false;
+	enum err k = ERR_OK;
+
+	while (k == ERR_OK && !is_stopped) {
+		AUTO_FREE struct wanted *dir = next_dir(l);
+
+		if (!dir)
+			return ERR_OK;
+		k = list_dir(l, dir, &is_stopped, e);
+	}
+	return k;
+}
+
+/* ---- The starts ---- */
+
+static enum err stat_start(
+	struct listing *l, const char *path, struct list_item *item, struct user_xattrs *xattrs)
+{
+	AUTO_PLACE struct place p = PLACE_NONE;
+	AUTO_CLOSE int pin = -1;
+	enum err k = root_place(l->root, path, NULL, &p, NULL);
+
+	if (k == ERR_OK)
+		k = place_pin(&p, NULL, &pin, &item->attr, path, NULL);
+	if (k != ERR_OK)
+		return k;
+	if (root_hides(l->root, &item->attr))
+		return ERR_NOT_FOUND;
+	if (S_ISLNK(item->attr.mode)) {
+		if (!read_link(l, pin))
+			return ERR_IO;
+		item->link = l->link;
+	}
+	if (l->request->flags & LIST_XATTRS)
+		k = user_xattrs_read(pin, xattrs, path, NULL);
+	item->xattrs = xattrs->all;
+	item->xattrs_count = xattrs->count;
+	return k;
+}
+
+static enum err list_start(struct listing *l, uint32_t start, struct error *e)
+{
+	const char *path = l->request->starts[start];
+	AUTO_USER_XATTRS struct user_xattrs xattrs = USER_XATTRS_NONE;
+	struct list_item item = { .kind = LIST_SELF, .start = start };
+
+	item.err = stat_start(l, path, &item, &xattrs);
+	if (item.err == ERR_OK && wants_entries_of(l, 0, &item.attr)) {
+		const struct wanted like = { .start = start, .start_dev = item.attr.dev };
+
+		if (!queue_dir(l, &like, path, &item.attr))
+			return error_set(e, ERR_NO_MEMORY, "%s", path);
+	}
+	return tell(l, &item, e);
+}
+
+static enum err list_end(struct listing *l, struct error *e)
+{
+	struct list_item item = { .kind = LIST_END };
+	struct statvfs s;
+
+	if (fstatvfs(l->root->dir_fd, &s))
+		return error_errno(e, errno, "statvfs");
+	item.space = (struct space){
+		.block_size = s.f_frsize ? s.f_frsize : s.f_bsize,
+		.blocks = s.f_blocks,
+		.free = s.f_bfree,
+		.available = s.f_bavail,
+		.files = s.f_files,
+		.files_free = s.f_ffree,
+		.name_max = (uint32_t)s.f_namemax,
+	};
+	clock_gettime(CLOCK_REALTIME, &item.now);
+	return tell(l, &item, e);
+}
+
+enum err helper_list(const struct root *r, const struct list_request *request, list_sink sink,
+	void *context, struct error *e)
+{
+	struct listing l = { .root = r, .request = request, .sink = sink, .context = context };
+	enum err k = ERR_OK;
+
+	for (size_t i = 0; i < request->starts_count && k == ERR_OK; i++)
+		k = list_start(&l, (uint32_t)i, e);
+	if (k == ERR_OK)
+		k = list_queued(&l, e);
+	if (k == ERR_OK)
+		k = list_end(&l, e);
+	drop_queue(&l);
+	return k;
+}

@@ -1,0 +1,99 @@
+#include "providers/helper/pin.h"
+
+#include "providers/helper/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+void pin_path(int pin, char out[PIN_PATH_SIZE])
+{
+	snprintf(out, PIN_PATH_SIZE, "/proc/self/fd/%d", pin);
+}
+
+/* A held inode cannot be missing: ENOENT speaks of /proc. */
+static ssize_t without_proc(ssize_t result)
+{
+	if (result < 0 && errno == ENOENT)
+		errno = EOPNOTSUPP;
+	return result;
+}
+
+int pin_open(int pin, int flags)
+{
+	char path[PIN_PATH_SIZE];
+
+	if (flags & O_DIRECTORY)
+		return openat(pin, ".", flags | O_CLOEXEC);
+	pin_path(pin, path);
+	return (int)without_proc(open(path, flags | O_CLOEXEC));
+}
+
+int pin_chmod(int pin, mode_t mode)
+{
+	char path[PIN_PATH_SIZE];
+
+	pin_path(pin, path);
+	if (chmod(path, mode) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return -1;
+	if (sys_chmod_held(pin, mode) == 0)
+		return 0;
+	if (errno == ENOSYS)
+		errno = EOPNOTSUPP;
+	return -1;
+}
+
+int pin_chown(int pin, uid_t uid, gid_t gid)
+{
+	return fchownat(pin, "", uid, gid, AT_EMPTY_PATH);
+}
+
+int pin_utimens(int pin, const struct timespec times[2])
+{
+	char path[PIN_PATH_SIZE];
+
+	/* Since Linux 5.8; before that EINVAL. */
+	if (utimensat(pin, "", times, AT_EMPTY_PATH) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return -1;
+	pin_path(pin, path);
+	return (int)without_proc(utimensat(AT_FDCWD, path, times, 0));
+}
+
+ssize_t pin_listxattr(int pin, char *names, size_t size)
+{
+	char path[PIN_PATH_SIZE];
+
+	pin_path(pin, path);
+	return without_proc(listxattr(path, names, size));
+}
+
+ssize_t pin_getxattr(int pin, const char *name, void *value, size_t size)
+{
+	char path[PIN_PATH_SIZE];
+
+	pin_path(pin, path);
+	return without_proc(getxattr(path, name, value, size));
+}
+
+int pin_setxattr(int pin, const char *name, const void *value, size_t len, int flags)
+{
+	char path[PIN_PATH_SIZE];
+
+	pin_path(pin, path);
+	return (int)without_proc(setxattr(path, name, value, len, flags));
+}
+
+int pin_removexattr(int pin, const char *name)
+{
+	char path[PIN_PATH_SIZE];
+
+	pin_path(pin, path);
+	return (int)without_proc(removexattr(path, name));
+}

@@ -1,0 +1,334 @@
+#include "providers/helper/root.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+#include "providers/helper/lift.h"
+#include "providers/helper/pin.h"
+#include "providers/helper/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- The root ---- */
+
+static enum err read_identity(struct identity *out, struct error *e)
+{
+	int count = getgroups(0, NULL);
+	AUTO_FREE gid_t *groups = calloc((size_t)count + 1, sizeof *groups);
+
+	if (!groups)
+		return error_set(e, ERR_NO_MEMORY, "groups");
+	count = getgroups(count, groups);
+	if (count < 0)
+		return error_errno(e, errno, "getgroups");
+	*out = (struct identity){ .uid = geteuid(), .gid = getegid() };
+	for (int i = 0; i < count && i < IDENTITY_GROUPS_MAX; i++)
+		out->groups[out->groups_count++] = groups[i];
+	return ERR_OK;
+}
+
+static bool lacks_openat2(int dir_fd)
+{
+	AUTO_CLOSE int fd = sys_open_beneath(dir_fd, ".", O_PATH | O_CLOEXEC);
+
+	return fd < 0;
+}
+
+/* Somebody else may have been first with the name: what is staged must be out of others' reach. */
+static enum err check_staging(int fd, const char *staging, struct attr *out, struct error *e)
+{
+	enum err k = attr_of_fd(fd, out, e);
+
+	if (k != ERR_OK)
+		return k;
+	if (out->uid != geteuid())
+		return error_set(e, ERR_DENIED, "%s: belongs to another user", staging);
+	if (out->mode & 077 && fchmod(fd, 0700))
+		return error_errno(e, errno, "%s: chmod", staging);
+	return ERR_OK;
+}
+
+static enum err open_staging(struct root *r, const char *staging, struct error *e)
+{
+	struct attr attr;
+	enum err k;
+
+	if (mkdir(staging, 0700) && errno != EEXIST)
+		return error_errno(e, errno, "%s", staging);
+	r->staging_fd = open(staging, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->staging_fd < 0)
+		return error_errno(e, errno, "%s", staging);
+	k = check_staging(r->staging_fd, staging, &attr, e);
+	if (k == ERR_OK)
+		r->staging = expect_of(&attr);
+	return k;
+}
+
+enum err root_open(struct root *r, const char *dir, const char *staging, struct error *e)
+{
+	enum err k;
+
+	*r = (struct root){ .dir_fd = -1, .staging_fd = -1, .is_superuser = geteuid() == 0 };
+	r->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (r->dir_fd < 0)
+		return error_errno(e, errno, "%s", dir);
+	r->walk = lacks_openat2(r->dir_fd);
+	k = read_identity(&r->identity, e);
+	if (k == ERR_OK && staging)
+		k = open_staging(r, staging, e);
+	if (k != ERR_OK)
+		root_close(r);
+	return k;
+}
+
+void root_close(struct root *r)
+{
+	if (r->dir_fd >= 0)
+		close(r->dir_fd);
+	if (r->staging_fd >= 0)
+		close(r->staging_fd);
+	r->dir_fd = r->staging_fd = -1;
+}
+
+bool root_hides(const struct root *r, const struct attr *a)
+{
+	return r->staging_fd >= 0 && expect_met(&r->staging, a);
+}
+
+/* ---- The way to a place ---- */
+
+static bool is_link(int dir_fd, const char *name)
+{
+	struct attr attr;
+
+	return sys_stat(dir_fd, name, &attr) == 0 && S_ISLNK(attr.mode);
+}
+
+static int step(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	/* O_DIRECTORY speaks first; openat2 says ELOOP. */
+	if (fd < 0 && errno == ENOTDIR)
+		errno = is_link(dir_fd, name) ? ELOOP : ENOTDIR;
+	return fd;
+}
+
+/* What openat2 does, one component at a time. */
+static int walk(int dir_fd, const char *dir)
+{
+	AUTO_CLOSE int at = openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	while (at >= 0 && *dir) {
+		size_t len = strcspn(dir, "/");
+		char name[PATH_NAME_MAX + 1];
+		int next;
+
+		memcpy(name, dir, len);
+		name[len] = 0;
+		next = step(at, name);
+		cleanup_close(&at);
+		at = next;
+		dir += len + (dir[len] == '/');
+	}
+	return take_fd(&at);
+}
+
+static enum err open_tree_dir(const struct root *r, const char *dir, int *out_fd, struct error *e)
+{
+	int fd;
+
+	if (r->walk || strlen(dir) >= PATH_MAX)
+		fd = walk(r->dir_fd, dir);
+	else
+		fd = sys_open_beneath(
+			r->dir_fd, *dir ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ELOOP)
+		return error_set(e, ERR_STALE, "%s: has become a symbolic link", dir);
+	if (fd < 0)
+		return error_errno(e, errno, "%s", dir);
+	*out_fd = fd;
+	return ERR_OK;
+}
+
+static enum err open_parent(const struct root *r, const char *path, int *out_fd, struct error *e)
+{
+	const char *name = path_name(path);
+	AUTO_FREE char *dir = strndup(path, name > path ? (size_t)(name - path - 1) : 0);
+
+	if (!dir)
+		return error_set(e, ERR_NO_MEMORY, "%s", path);
+	return open_tree_dir(r, dir, out_fd, e);
+}
+
+static enum err hold_staging(const struct root *r, int *out_fd, struct error *e)
+{
+	if (r->staging_fd < 0)
+		return error_set(e, ERR_UNSUPPORTED, "there is no staging directory");
+	*out_fd = fcntl(r->staging_fd, F_DUPFD_CLOEXEC, 0);
+	return *out_fd < 0 ? error_errno(e, errno, "staging") : ERR_OK;
+}
+
+static bool is_unset(const struct expect *x)
+{
+	return !x || (!x->dev && !x->ino && !x->btime_ns);
+}
+
+static enum err check_expected(int fd, const struct expect *x, const char *path, struct error *e)
+{
+	struct attr attr;
+	enum err k;
+
+	if (is_unset(x))
+		return ERR_OK;
+	k = attr_of_fd(fd, &attr, e);
+	if (k == ERR_OK && !expect_met(x, &attr))
+		return error_set(e, ERR_STALE, "%s: lies in another directory now", path);
+	return k;
+}
+
+enum err root_place(const struct root *r, const char *path, const struct expect *parent,
+	struct place *out, struct error *e)
+{
+	AUTO_PLACE struct place p = PLACE_NONE;
+	enum err k = path_check(path, e);
+
+	*out = p;
+	if (k != ERR_OK)
+		return k;
+	p.name = *path ? path_name(path) : ".";
+	p.is_staged = path_is_staged(path);
+	k = p.is_staged ? hold_staging(r, &p.fd, e) : open_parent(r, path, &p.fd, e);
+	/* The root's own directory is none of ours. */
+	if (k == ERR_OK && *path)
+		k = check_expected(p.fd, parent, path, e);
+	if (k != ERR_OK)
+		return k;
+	*out = p;
+	p.fd = -1;
+	return ERR_OK;
+}
+
+void place_release(struct place *p)
+{
+	cleanup_close(&p->fd);
+	p->fd = -1;
+}
+
+/* ---- What is there ---- */
+
+enum err attr_of_fd(int fd, struct attr *out, struct error *e)
+{
+	return sys_stat(fd, "", out) ? error_errno(e, errno, "fstat") : ERR_OK;
+}
+
+enum err place_stat(const struct place *p, struct attr *out, const char *path, struct error *e)
+{
+	return sys_stat(p->fd, p->name, out) ? error_errno(e, errno, "%s", path) : ERR_OK;
+}
+
+bool expect_met(const struct expect *x, const struct attr *a)
+{
+	if (is_unset(x))
+		return true;
+	if (x->dev != a->dev || x->ino != a->ino)
+		return false;
+	return !x->btime_ns || !a->btime_ns || x->btime_ns == a->btime_ns;
+}
+
+struct expect expect_of(const struct attr *a)
+{
+	return (struct expect){ .dev = a->dev, .ino = a->ino, .btime_ns = a->btime_ns };
+}
+
+enum err place_pin(const struct place *p, const struct expect *target, int *out_fd,
+	struct attr *out, const char *path, struct error *e)
+{
+	AUTO_CLOSE int fd = openat(p->fd, p->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	enum err k;
+
+	if (fd < 0)
+		return error_errno(e, errno, "%s", path);
+	k = attr_of_fd(fd, out, e);
+	if (k != ERR_OK)
+		return k;
+	if (!expect_met(target, out))
+		return error_set(e, ERR_STALE, "%s: is not the file it was", path);
+	*out_fd = take_fd(&fd);
+	return ERR_OK;
+}
+
+/* ---- Opening ---- */
+
+/* Without /proc the name is all there is: what it opens must be what is held. Never a fifo: O_NONBLOCK, just in case. */
+static int open_by_name(const struct place *p, int flags, const struct attr *held)
+{
+	AUTO_CLOSE int fd = openat(p->fd, p->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const struct expect same = expect_of(held);
+	struct attr opened;
+
+	if (fd < 0 || sys_stat(fd, "", &opened))
+		return -1;
+	if (expect_met(&same, &opened))
+		return take_fd(&fd);
+	errno = ESTALE;
+	return -1;
+}
+
+static int open_held(const struct place *p, int pin, int flags, const struct attr *held)
+{
+	int fd = pin_open(pin, S_ISDIR(held->mode) ? flags | O_DIRECTORY : flags);
+
+	return fd < 0 && errno == EOPNOTSUPP ? open_by_name(p, flags, held) : fd;
+}
+
+static enum err check_openable(const struct attr *a, const char *path, struct error *e)
+{
+	if (S_ISLNK(a->mode))
+		return error_set(e, ERR_STALE, "%s: has become a symbolic link", path);
+	if (!S_ISREG(a->mode) && !S_ISDIR(a->mode))
+		return error_set(e, ERR_INVALID, "%s: is neither a file nor a directory", path);
+	return ERR_OK;
+}
+
+enum err place_open(const struct place *p, int flags, const struct expect *target, bool by_handle,
+	int *out_fd, const char *path, struct error *e)
+{
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = place_pin(p, target, &pin, &attr, path, e);
+	int fd;
+
+	if (k == ERR_OK)
+		k = check_openable(&attr, path, e);
+	if (k != ERR_OK)
+		return k;
+	fd = open_held(p, pin, flags, &attr);
+	if (fd < 0 && errno == EACCES && by_handle && S_ISREG(attr.mode))
+		fd = lift_and_open(pin, flags);
+	if (fd < 0)
+		return error_errno(e, errno, "%s", path);
+	*out_fd = fd;
+	return ERR_OK;
+}
+
+enum err root_open_dir(const struct root *r, const char *path, const struct expect *target,
+	int *out_fd, struct error *e)
+{
+	AUTO_PLACE struct place p = PLACE_NONE;
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+	enum err k = root_place(r, path, NULL, &p, e);
+
+	if (k == ERR_OK)
+		k = place_pin(&p, target, &pin, &attr, path, e);
+	if (k != ERR_OK)
+		return k;
+	if (!S_ISDIR(attr.mode))
+		return error_set(e, ERR_NOT_DIR, "%s: not a directory", path);
+	*out_fd = pin_open(pin, O_RDONLY | O_DIRECTORY);
+	return *out_fd < 0 ? error_errno(e, errno, "%s", path) : ERR_OK;
+}
