@@ -1,0 +1,69 @@
+#!/bin/sh
+# setup.sh [build] [tests] - installs through apt what is missing to build sandboxfs, and to test it.
+#
+# Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
+set -eu
+
+# Lists of words, split where they are used.
+# shellcheck disable=SC2086
+
+BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev musl-tools bubblewrap'
+TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
+	sqlite3 python3 python3-venv npm zsh attr perl'
+
+say() {
+	echo "setup: $*"
+}
+
+wanted() {
+	for group in "$@"; do
+		case $group in
+		build) echo $BUILD ;;
+		tests)
+			echo $TESTS
+			# The other processor's helper is cross-compiled, where this is not that processor itself.
+			[ "$(uname -m)" = aarch64 ] || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+			;;
+		*)
+			say "'$group': use build, tests or both" >&2
+			exit 1
+			;;
+		esac
+	done
+}
+
+# A program that somebody put there without apt counts too.
+is_installed() {
+	command -v "$1" >/dev/null ||
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing() {
+	for package in "$@"; do
+		is_installed "$package" || printf '%s ' "$package"
+	done
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		say "neither root nor sudo; as root: apt-get install $packages" >&2
+		exit 1
+	fi
+}
+
+packages=$(wanted "${@:-build}")
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+	say "no apt here; install by hand what Debian calls: $packages" >&2
+	exit 1
+fi
+packages=$(missing $packages)
+[ -n "$packages" ] || exit 0
+
+say "installing $packages"
+# The lists of a fresh machine are empty or old.
+as_root apt-get update -qq
+as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $packages >/dev/null
