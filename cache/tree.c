@@ -134,13 +134,13 @@ static void idle_trim_locked(struct tree *t)
 	while (t->idle_count > t->idle_max) {
 		struct inode *oldest = t->idle_oldest;
 
-		tree_pin(NULL, oldest);
+		/* Off the list and pinned: its directory may come to rest by this, and trim in its turn. */
+		idle_remove_locked(t, oldest);
+		oldest->pins++;
 		while (oldest->names) {
 			oldest->names->dir->complete = false;
 			dentry_drop_locked(t, oldest->names);
 		}
-		tree_unpin(NULL, oldest);
-		idle_remove_locked(t, oldest);
 		inode_free_locked(t, oldest);
 	}
 }
@@ -335,26 +335,20 @@ struct inode *tree_root(struct tree *t)
 
 void tree_pin(struct tree *t, struct inode *i)
 {
-	if (t)
-		pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->lock);
 	i->pins++;
-	if (t) {
-		inode_wake_locked(t, i);
-		pthread_mutex_unlock(&t->lock);
-	}
+	inode_wake_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void tree_unpin(struct tree *t, struct inode *i)
 {
 	if (!i)
 		return;
-	if (t)
-		pthread_mutex_lock(&t->lock);
+	pthread_mutex_lock(&t->lock);
 	i->pins--;
-	if (t) {
-		inode_rest_locked(t, i);
-		pthread_mutex_unlock(&t->lock);
-	}
+	inode_rest_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void tree_kernel_get(struct tree *t, struct inode *i)

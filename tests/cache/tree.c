@@ -1,0 +1,335 @@
+#include "cache/tree.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LATER INT64_MAX / 2
+
+static struct tree *tree;
+static struct inode *root;
+
+static struct attr attr_of(uint64_t ino, uint32_t mode)
+{
+	return (struct attr){ .dev = 1,
+		.ino = ino,
+		.mode = mode,
+		.nlink = 1,
+		.size = 10,
+		.mtime = { .tv_sec = 100 },
+		.ctime = { .tv_sec = 100 } };
+}
+
+static void setup(void)
+{
+	struct attr attr = attr_of(1, S_IFDIR | 0755);
+
+	tree = tree_new(&attr, 100);
+	root = tree_root(tree);
+	tree_kernel_get(tree, root);
+}
+
+static void teardown(void)
+{
+	tree_free(tree);
+}
+
+TestSuite(tree, .init = setup, .fini = teardown, .timeout = 20);
+
+/* Learns a name as a fresh answer; the inode is not pinned any more. */
+static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+{
+	struct tree_news news = { .attr = attr_of(ino, mode), .until_ms = LATER };
+	bool changed;
+	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree, dir), &news, &changed);
+
+	cr_assert(ne(ptr, i, NULL));
+	tree_unpin(tree, i);
+	return i;
+}
+
+static const char *path_of(struct inode *i, const char *name)
+{
+	static char text[4096];
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct error e = { 0 };
+
+	if (tree_path(tree, i, name, &path, &e))
+		return NULL;
+	snprintf(text, sizeof text, "%s", path.text);
+	return text;
+}
+
+Test(tree, a_path_leads_from_the_root_down)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+
+	cr_expect(eq(str, (char *)path_of(root, NULL), ""));
+	cr_expect(eq(str, (char *)path_of(b, NULL), "a/b"));
+	cr_expect(eq(str, (char *)path_of(b, "c"), "a/b/c"));
+}
+
+Test(tree, two_names_of_one_file_are_one_inode)
+{
+	struct inode *first = learn(root, "x", 7, S_IFREG | 0644);
+	struct inode *second = learn(root, "y", 7, S_IFREG | 0644);
+
+	cr_expect(eq(ptr, first, second));
+}
+
+Test(tree, a_directory_that_the_sandbox_moved_is_a_new_inode)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, a);
+	cr_expect(ne(ptr, learn(root, "b", 2, S_IFDIR | 0755), a));
+	tree_kernel_forget(tree, a, 1);
+}
+
+Test(tree, a_link_that_the_sandbox_moved_is_a_new_inode)
+{
+	struct inode *link = learn(root, "l", 2, S_IFLNK | 0777);
+
+	tree_kernel_get(tree, link);
+	cr_expect(ne(ptr, learn(root, "m", 2, S_IFLNK | 0777), link));
+	tree_kernel_forget(tree, link, 1);
+}
+
+Test(tree, a_reused_inode_number_is_a_new_inode)
+{
+	struct tree_news news = { .attr = attr_of(5, S_IFREG | 0644), .until_ms = LATER };
+	bool changed;
+
+	news.attr.btime_ns = 1;
+	struct inode *old =
+		tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+
+	news.attr.btime_ns = 2;
+	struct inode *new =
+		tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+
+	cr_expect(ne(ptr, old, new));
+	tree_unpin(tree, old);
+	tree_unpin(tree, new);
+}
+
+Test(tree, an_answer_older_than_a_change_is_not_believed)
+{
+	struct tree_scope scope = { .inodes = { root } };
+	struct tree_news news = { .attr = attr_of(9, S_IFREG | 0644), .until_ms = LATER };
+	uint64_t seen = tree_seen(tree, root);
+	struct inode *found;
+	bool changed;
+
+	tree_change_begins(tree, &scope);
+	tree_change_ends(tree, &scope);
+	tree_unpin(tree, tree_learn_name(tree, root, "f", seen, &news, &changed));
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found), TREE_UNKNOWN));
+}
+
+Test(tree, attributes_of_two_changes_at_once_are_asked_again)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	struct tree_scope one = { .inodes = { f } }, two = { .inodes = { f } };
+	struct attr answer = attr_of(3, S_IFREG | 0600), shown;
+
+	tree_change_begins(tree, &one);
+	tree_change_begins(tree, &two);
+	tree_adopt(tree, &one, f, &answer, LATER);
+	tree_change_ends(tree, &one);
+	tree_adopt(tree, &two, f, &answer, LATER);
+	tree_change_ends(tree, &two);
+	cr_expect(eq(int, (int)tree_attr(tree, f, &shown), 0));
+}
+
+Test(tree, a_lone_change_leaves_its_answer)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	struct tree_scope scope = { .inodes = { f } };
+	struct attr answer = attr_of(3, S_IFREG | 0600), shown;
+
+	tree_change_begins(tree, &scope);
+	tree_adopt(tree, &scope, f, &answer, LATER);
+	tree_change_ends(tree, &scope);
+	cr_expect(gt(long, tree_attr(tree, f, &shown), 0));
+	cr_expect(eq(int, (int)shown.mode, S_IFREG | 0600));
+}
+
+Test(tree, a_complete_directory_knows_what_is_absent)
+{
+	struct inode *found;
+	uint64_t seen = tree_seen(tree, root);
+	uint32_t listing = tree_listing_begins(tree, root);
+
+	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
+	cr_expect(eq(int, tree_find(tree, root, "nothing", 0, &found), TREE_ABSENT));
+}
+
+Test(tree, a_listing_drops_what_it_did_not_name)
+{
+	struct inode *found;
+
+	learn(root, "gone", 4, S_IFREG | 0644);
+	uint64_t seen = tree_seen(tree, root);
+	uint32_t listing = tree_listing_begins(tree, root);
+
+	learn(root, "here", 5, S_IFREG | 0644);
+	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
+	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found), TREE_ABSENT));
+	cr_expect(eq(int, tree_find(tree, root, "here", 0, &found), TREE_KNOWN));
+	tree_unpin(tree, found);
+}
+
+Test(tree, a_listing_spares_what_a_later_one_named)
+{
+	struct inode *found;
+	uint64_t seen = tree_seen(tree, root);
+	uint32_t first = tree_listing_begins(tree, root);
+
+	tree_listing_begins(tree, root);
+	learn(root, "new", 4, S_IFREG | 0644);
+	cr_assert(tree_learn_complete(tree, root, first, seen, LATER));
+	cr_expect(eq(int, tree_find(tree, root, "new", 0, &found), TREE_KNOWN));
+	tree_unpin(tree, found);
+}
+
+Test(tree, a_path_through_a_renamed_directory_is_not_held)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	cr_assert(eq(int, tree_path(tree, a, "f", &path, NULL), ERR_OK));
+	cr_expect(tree_path_held(tree, a, &path));
+	tree_move_begins(tree, a);
+	tree_named(tree, root, "b", a);
+	tree_unnamed(tree, root, "a");
+	tree_move_ends(tree, a);
+	cr_expect(not(tree_path_held(tree, a, &path)));
+	cr_expect(eq(str, (char *)path_of(a, "f"), "b/f"));
+}
+
+Test(tree, an_unlinked_open_file_is_found_in_staging_and_has_no_links)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	struct attr shown;
+	char *staged;
+
+	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	cr_assert(tree_removal_begins(tree, f));
+	tree_staged(tree, f, strdup("/u-1"));
+	tree_unnamed(tree, root, "f");
+	tree_removal_ends(tree, f);
+	cr_expect(eq(str, (char *)path_of(f, NULL), "/u-1"));
+	tree_attr(tree, f, &shown);
+	cr_expect(eq(int, (int)shown.nlink, 0));
+	cr_assert(tree_close(tree, f, &staged));
+	cr_expect(eq(str, staged, "/u-1"));
+	free(staged);
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, nobody_opens_what_is_being_removed)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+
+	tree_kernel_get(tree, f);
+	cr_assert(not(tree_removal_begins(tree, f)));
+	tree_unnamed(tree, root, "f");
+	tree_removal_ends(tree, f);
+	cr_expect(eq(int, tree_open(tree, f, NULL), ERR_STALE));
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, an_exchange_swaps_both_names)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(root, "b", 3, S_IFDIR | 0755);
+
+	tree_exchanged(tree, root, "a", root, "b");
+	cr_expect(eq(str, (char *)path_of(a, NULL), "b"));
+	cr_expect(eq(str, (char *)path_of(b, NULL), "a"));
+}
+
+Test(tree, pages_are_current_only_for_the_version_they_were_read_from)
+{
+	struct tree_news news = {
+		.attr = attr_of(3, S_IFREG | 0644), .until_ms = LATER, .now = { .tv_sec = 200 }
+	};
+	bool changed;
+	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+
+	cr_expect(not(tree_pages_current(tree, f)));
+	cr_expect(tree_pages_current(tree, f));
+	news.attr.ctime.tv_sec = 150;
+	tree_learn_attr(tree, f, tree_seen(tree, f), &news, &changed, NULL);
+	cr_expect(not(tree_pages_current(tree, f)));
+	tree_unpin(tree, f);
+}
+
+Test(tree, a_change_within_the_clock_tick_is_not_settled)
+{
+	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0644),
+		.until_ms = LATER,
+		.now = { .tv_sec = 100, .tv_nsec = 1000000 } };
+	bool changed;
+	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+
+	cr_expect(tree_unsettled(tree, f));
+	news.now.tv_sec = 101;
+	tree_learn_attr(tree, f, tree_seen(tree, f), &news, &changed, NULL);
+	cr_expect(not(tree_unsettled(tree, f)));
+	tree_unpin(tree, f);
+}
+
+Test(tree, unused_inodes_are_forgotten_oldest_first)
+{
+	struct inode *found;
+	uint64_t inodes, names;
+	char name[32];
+
+	for (uint64_t n = 0; n < 250; n++) {
+		snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
+		learn(root, name, 1000 + n, S_IFREG | 0644);
+	}
+	tree_counts(tree, &inodes, &names);
+	cr_expect(eq(long, (long)inodes, 101));
+	cr_expect(eq(int, tree_find(tree, root, "f0", 0, &found), TREE_UNKNOWN));
+	cr_expect(eq(int, tree_find(tree, root, "f249", 0, &found), TREE_KNOWN));
+	tree_unpin(tree, found);
+}
+
+static int told_names, told_inodes;
+
+static void count_told(void *context, struct inode *i, struct inode *dir, const char *name)
+{
+	(void)context;
+	(void)dir;
+	told_inodes += i != NULL;
+	told_names += name != NULL;
+}
+
+Test(tree, doubt_reaches_everything_the_kernel_may_know)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644), *found;
+
+	tree_kernel_get(tree, f);
+	tree_doubt_all(tree, count_told, NULL);
+	cr_expect(eq(int, told_inodes, 2));
+	cr_expect(eq(int, told_names, 1));
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found), TREE_UNKNOWN));
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, depth_counts_the_directories_above)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+
+	cr_expect(eq(int, (int)tree_depth(tree, a), 0));
+	cr_expect(eq(int, (int)tree_depth(tree, learn(b, "l", 4, S_IFLNK | 0777)), 2));
+}
