@@ -47,8 +47,7 @@ void control_getattr(struct control *c, fuse_req_t req, fuse_ino_t ino);
 void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_set);
 void control_opendir(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void control_readdir(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
-void control_readdirplus(
-	struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
+void control_readdirplus(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off);
 void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct fuse_file_info *fi);

@@ -43,15 +43,12 @@ size_t utf8_next(const unsigned char *bytes, size_t len, bool *valid)
 
 bool utf8_valid(const void *bytes, size_t len)
 {
-	const unsigned char *at = bytes;
-	const unsigned char *end = at + len;
+	const unsigned char *text = bytes;
+	bool valid = true;
 
-	for (bool valid; at < end;) {
-		at += utf8_next(at, (size_t)(end - at), &valid);
-		if (!valid)
-			return false;
-	}
-	return true;
+	for (size_t at = 0; at < len && valid;)
+		at += utf8_next(text + at, len - at, &valid);
+	return valid;
 }
 
 size_t utf8_cut_at_end(const void *bytes, size_t len)

@@ -1,0 +1,74 @@
+/*
+ * control_file.h - what a file of the control directory is to control.c: a row of its table.
+ *
+ * A new file is one source file that exports one `const struct control_file`, and one line in control.c.
+ */
+#pragma once
+
+#include "fs/control.h"
+#include "fs/deferred.h"
+#include "providers/base/buf.h"
+
+#include <pthread.h>
+#include <time.h>
+
+struct control_handle;
+struct exec_last;
+
+/* What the files share. Everything but `exec_last` is fixed from control_new() on and locks itself. */
+struct control {
+	struct cache *cache;
+	struct notifier *notifier;
+	struct control_options options;
+	struct timespec mounted_at;  /* shown as every time of every file */
+	struct deferrals *deferrals; /* runs that are going on */
+	struct exec_last *exec_last; /* the last finished command, for who did not write one */
+};
+
+/* Every function may be called from several threads at once, also for one handle; `close` is its last call, alone. */
+struct control_file {
+	const char *name;
+	fuse_ino_t ino; /* above CONTROL_INO_DIR, below CONTROL_INO_END, its own */
+	mode_t mode;    /* permission bits, shown and enforced: who may open it for what */
+
+	/* A new handle for an open file, embedding struct control_handle, which control.c fills; NULL: no memory. */
+	struct control_handle *(*open)(struct control *c);
+
+	/* Answers with bytes, now or later. NULL exactly where `mode` lets nobody read. */
+	void (*read)(struct control_handle *h, fuse_req_t req, size_t size, off_t off);
+
+	/* Takes bytes and answers. NULL exactly where `mode` lets nobody write. */
+	void (*write)(struct control_handle *h, fuse_req_t req, const char *bytes, size_t size);
+
+	/*
+	 * One of the file's descriptors was closed, by the process that opened the handle: answers now or later. NULL: there is
+	 * nothing to do. Other processes' flushes never get here: each child that inherited the descriptor sends one.
+	 */
+	void (*flush)(struct control_handle *h, fuse_req_t req);
+
+	/* The last descriptor was closed: frees the handle. What it starts goes on without anybody waiting. */
+	void (*close)(struct control_handle *h);
+};
+
+/* The first member of every file's own handle. */
+struct control_handle {
+	unsigned magic; /* in fi->fh: is it one? */
+	const struct control_file *file;
+	struct control *control;
+	pid_t opener; /* the process (thread group) that opened it; 0: not visible from here */
+};
+
+extern const struct control_file control_exec;
+extern const struct control_file control_id;
+extern const struct control_file control_status;
+extern const struct control_file control_sync;
+
+/* Answers a read of `text` at `off`; less than `size`, or nothing, at its end. */
+void control_reply_text(fuse_req_t req, const struct buf *text, size_t size, off_t off);
+
+/* How long an answer waits for the kernel to have forgotten what a command may have changed. */
+#define CONTROL_FORGET_MS 2000
+
+/* For control_new() and control_free(). */
+enum err exec_last_new(struct exec_last **out, struct error *e);
+void exec_last_free(struct exec_last *last);

@@ -1,0 +1,221 @@
+#include "fs/deferred.h"
+
+#include "fs/caller.h"
+#include "providers/base/cleanup.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/queue.h>
+#include <time.h>
+
+/*
+ * The kernel reports an interrupt once per request, and it may be for a signal that is no reason to stop, with one that is
+ * following later: so the pending signals are looked at again and again while a request waits.
+ */
+#define LOOK_MS 200
+/* After a cancel: long enough for work that returns at once to give its own answer, short of a second together. */
+#define GRACE_MS 500
+
+struct deferred {
+	struct deferrals *all;
+	const struct deferred_work *work;
+	void *context;
+	fuse_req_t req;
+	struct cancel cancel;
+	LIST_ENTRY(deferred) link; /* under all->lock, as what follows */
+	pthread_cond_t changed;
+	bool ended;
+	unsigned threads; /* that use it */
+};
+
+struct deferrals {
+	pthread_mutex_t lock;
+	pthread_cond_t emptied;
+	LIST_HEAD(deferred_list, deferred) list;
+	bool closing;
+};
+
+enum err deferrals_new(struct deferrals **out, struct error *e)
+{
+	struct deferrals *all = calloc(1, sizeof *all);
+
+	if (!all)
+		return error_set(e, ERR_NO_MEMORY, "control directory: out of memory");
+	pthread_mutex_init(&all->lock, NULL);
+	pthread_cond_init(&all->emptied, NULL);
+	LIST_INIT(&all->list);
+	*out = all;
+	return ERR_OK;
+}
+
+void deferrals_free(struct deferrals *all)
+{
+	struct deferred *d;
+
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	all->closing = true;
+	LIST_FOREACH(d, &all->list, link)
+	cancel_throw(&d->cancel);
+	while (!LIST_EMPTY(&all->list))
+		pthread_cond_wait(&all->emptied, &all->lock);
+	pthread_mutex_unlock(&all->lock);
+	pthread_cond_destroy(&all->emptied);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+static void forget_locked(struct deferred *d)
+{
+	struct deferrals *all = d->all;
+
+	LIST_REMOVE(d, link);
+	cancel_release(&d->cancel);
+	pthread_cond_destroy(&d->changed);
+	free(d);
+	if (LIST_EMPTY(&all->list))
+		pthread_cond_broadcast(&all->emptied);
+}
+
+static enum err deferred_new(struct deferred **out, struct deferrals *all,
+	const struct deferred_work *work, void *context, fuse_req_t req, struct error *e)
+{
+	AUTO_FREE struct deferred *d = calloc(1, sizeof *d);
+	pthread_condattr_t monotonic;
+	enum err kind;
+
+	if (!d)
+		return error_set(e, ERR_NO_MEMORY, "control directory: out of memory");
+	*d = (struct deferred){
+		.all = all, .work = work, .context = context, .req = req, .threads = 1
+	};
+	kind = cancel_init(&d->cancel, e);
+	if (kind != ERR_OK)
+		return kind;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	*out = take(d);
+	return ERR_OK;
+}
+
+/* The last thread releases the context first: deferrals_free() promises that nothing is in use any more. */
+static void leave(struct deferred *d)
+{
+	struct deferrals *all = d->all;
+	bool last;
+
+	pthread_mutex_lock(&all->lock);
+	last = --d->threads == 0;
+	pthread_mutex_unlock(&all->lock);
+	if (!last)
+		return;
+	d->work->release(d->context);
+	pthread_mutex_lock(&all->lock);
+	forget_locked(d);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void *do_work(void *context)
+{
+	struct deferred *d = context;
+
+	d->work->run(d->context, &d->cancel);
+	pthread_mutex_lock(&d->all->lock);
+	d->ended = true;
+	pthread_cond_broadcast(&d->changed);
+	pthread_mutex_unlock(&d->all->lock);
+	leave(d);
+	return NULL;
+}
+
+static bool ends_within(struct deferred *d, int64_t limit_ms)
+{
+	int64_t end_ms = monotonic_ms() + limit_ms;
+	struct timespec end = { .tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000 };
+	bool in_time = true, ended;
+
+	pthread_mutex_lock(&d->all->lock);
+	while (!d->ended && in_time)
+		in_time = pthread_cond_timedwait(&d->changed, &d->all->lock, &end) == 0;
+	ended = d->ended;
+	pthread_mutex_unlock(&d->all->lock);
+	return ended;
+}
+
+/* The interrupt alone says little: a resized window sends one too. */
+static bool request_is_given_up(fuse_req_t req)
+{
+	return fuse_req_interrupted(req) && caller_gives_up(fuse_req_ctx(req)->pid);
+}
+
+/* Returns whether the work has ended; false: it was cancelled and takes its time. */
+static bool wait_for_end(struct deferred *d)
+{
+	while (!ends_within(d, LOOK_MS))
+		if (request_is_given_up(d->req)) {
+			cancel_throw(&d->cancel);
+			return ends_within(d, GRACE_MS);
+		}
+	return true;
+}
+
+static void *attend_request(void *context)
+{
+	struct deferred *d = context;
+
+	d->work->answer(d->context, d->req, wait_for_end(d));
+	leave(d);
+	return NULL;
+}
+
+static int thread_start(void *(*run)(void *), struct deferred *d)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+	int failed;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	failed = pthread_create(&thread, &detached, run, d);
+	pthread_attr_destroy(&detached);
+	return failed;
+}
+
+static void *attend_and_work(void *context)
+{
+	struct deferred *d = context;
+
+	pthread_mutex_lock(&d->all->lock);
+	d->threads++;
+	pthread_mutex_unlock(&d->all->lock);
+	/* Without a second thread this one does the work; then nobody looks for signals meanwhile. */
+	if (thread_start(do_work, d))
+		do_work(d);
+	return attend_request(d);
+}
+
+enum err deferred_start(struct deferrals *all, const struct deferred_work *work, void *context,
+	fuse_req_t req, struct error *e)
+{
+	struct deferred *d;
+	int failed;
+	enum err kind = deferred_new(&d, all, work, context, req, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	pthread_mutex_lock(&all->lock);
+	LIST_INSERT_HEAD(&all->list, d, link);
+	if (all->closing)
+		cancel_throw(&d->cancel);
+	pthread_mutex_unlock(&all->lock);
+	failed = thread_start(req ? attend_and_work : do_work, d);
+	if (!failed)
+		return ERR_OK;
+	pthread_mutex_lock(&all->lock);
+	forget_locked(d);
+	pthread_mutex_unlock(&all->lock);
+	return error_errno(e, failed, "control directory: no thread");
+}

@@ -1,0 +1,121 @@
+#include "fs/exec_response.h"
+
+#include "providers/base/base64.h"
+#include "providers/base/utf8.h"
+#include "providers/json.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Every byte escaped (\u0000), and once more in base64; both streams apart and together. */
+#define TEXT_MAX (EXEC_CAPTURE_MAX * 2 * 2 * (6 + 2) + 4096)
+
+struct exec_response {
+	atomic_uint references;
+	struct buf text;
+};
+
+/* The two streams as one text: standard output, then standard error on a line of its own. */
+static void join(struct buf *out, const struct buf *first, const struct buf *second)
+{
+	buf_add(out, first->bytes, first->len);
+	if (first->len && second->len)
+		buf_add_byte(out, '\n');
+	buf_add(out, second->bytes, second->len);
+}
+
+static void put_base64(struct json_writer *w, const char *key, const struct buf *bytes)
+{
+	json_put_raw(w, key, "\"");
+	base64_encode(w->out, bytes->bytes, bytes->len);
+	buf_add_byte(w->out, '"');
+}
+
+static bool is_text(const struct buf *bytes)
+{
+	return utf8_valid(bytes->bytes, bytes->len);
+}
+
+static void put_facts(struct json_writer *w, const struct exec_outcome *outcome, bool truncated)
+{
+	if (outcome->has_exit_code)
+		json_put_integer(w, "exit_code", outcome->exit_code);
+	else
+		json_put_null(w, "exit_code");
+	json_put_boolean(w, "truncated", truncated);
+	json_put_boolean(w, "timed_out", outcome->timed_out);
+	if (outcome->error)
+		json_put_text(w, "error", outcome->error);
+	else
+		json_put_null(w, "error");
+	json_put_integer(w, "duration_ms", outcome->duration_ms);
+}
+
+static bool write_whole(struct buf *out, const struct exec_outcome *outcome,
+	const struct exec_capture *stdout_bytes, const struct exec_capture *stderr_bytes)
+{
+	AUTO_BUF struct buf joined = BUF_INIT(EXEC_CAPTURE_MAX * 2 + 1);
+	struct json_writer w = { .out = out };
+
+	join(&joined, &stdout_bytes->bytes, &stderr_bytes->bytes);
+	json_put_open(&w, NULL);
+	json_put_bytes(&w, "output", joined.bytes, joined.len);
+	json_put_bytes(&w, "stdout", stdout_bytes->bytes.bytes, stdout_bytes->bytes.len);
+	json_put_bytes(&w, "stderr", stderr_bytes->bytes.bytes, stderr_bytes->bytes.len);
+	put_facts(&w, outcome, stdout_bytes->truncated || stderr_bytes->truncated);
+	if (!is_text(&stdout_bytes->bytes) || !is_text(&stderr_bytes->bytes)) {
+		put_base64(&w, "output_b64", &joined);
+		put_base64(&w, "stdout_b64", &stdout_bytes->bytes);
+		put_base64(&w, "stderr_b64", &stderr_bytes->bytes);
+	}
+	json_put_close(&w);
+	return buf_add_byte(out, '\n') && !joined.failed;
+}
+
+static void write_without_output(struct buf *out, struct exec_outcome outcome)
+{
+	struct json_writer w = { .out = out };
+
+	outcome.error = "no memory for the output";
+	buf_reset(out);
+	json_put_open(&w, NULL);
+	json_put_text(&w, "output", "");
+	json_put_text(&w, "stdout", "");
+	json_put_text(&w, "stderr", "");
+	put_facts(&w, &outcome, true);
+	json_put_close(&w);
+	buf_add_byte(out, '\n');
+}
+
+struct exec_response *exec_response_new(const struct exec_outcome *outcome,
+	const struct exec_capture *stdout_bytes, const struct exec_capture *stderr_bytes)
+{
+	struct exec_response *r = calloc(1, sizeof *r);
+
+	if (!r)
+		return NULL;
+	*r = (struct exec_response){ .references = 1, .text = BUF_INIT(TEXT_MAX) };
+	if (!write_whole(&r->text, outcome, stdout_bytes, stderr_bytes))
+		write_without_output(&r->text, *outcome);
+	return r;
+}
+
+struct exec_response *exec_response_get(struct exec_response *r)
+{
+	if (r)
+		atomic_fetch_add(&r->references, 1);
+	return r;
+}
+
+void exec_response_put(struct exec_response *r)
+{
+	if (!r || atomic_fetch_sub(&r->references, 1) > 1)
+		return;
+	buf_release(&r->text);
+	free(r);
+}
+
+const struct buf *exec_response_text(const struct exec_response *r)
+{
+	return &r->text;
+}
