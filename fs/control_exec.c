@@ -251,14 +251,12 @@ static const struct deferred_work run_deferred = {
 static struct exec_run *run_new_locked(struct exec_handle *h)
 {
 	AUTO_FREE struct exec_run *run = calloc(1, sizeof *run);
+	bool has_text = has_text_locked(h);
 
-	if (!run)
-		return NULL;
-	if (has_text_locked(h)) {
+	if (run && has_text)
 		run->command = exec_command_new(&h->text);
-		if (!run->command)
-			return NULL;
-	}
+	if (!run || (has_text && !run->command))
+		return NULL;
 	run->handle = h;
 	h->references++;
 	TAILQ_INSERT_TAIL(&h->runs, run, link);

@@ -50,14 +50,12 @@ enum err deferrals_new(struct deferrals **out, struct error *e)
 
 void deferrals_free(struct deferrals *all)
 {
-	struct deferred *d;
-
 	if (!all)
 		return;
 	pthread_mutex_lock(&all->lock);
 	all->closing = true;
-	LIST_FOREACH(d, &all->list, link)
-	cancel_throw(&d->cancel);
+	for (struct deferred *d = LIST_FIRST(&all->list); d; d = LIST_NEXT(d, link))
+		cancel_throw(&d->cancel);
 	while (!LIST_EMPTY(&all->list))
 		pthread_cond_wait(&all->emptied, &all->lock);
 	pthread_mutex_unlock(&all->lock);
