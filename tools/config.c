@@ -322,13 +322,14 @@ static size_t least(size_t a, size_t b, size_t c)
 	return least_of_two < c ? least_of_two : c;
 }
 
-/* How many letters must be added, dropped or changed to make `b` of `a`; both cut to 31 letters. */
+/* Longer than any option's name: what comes after says nothing more about what was meant. */
+#define WORD_MAX 31
+
+/* How many letters must be added, dropped or changed to make `b` of `a`. At most WORD_MAX letters each. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-	size_t row[32];
+	size_t row[WORD_MAX + 1];
 
-	a_len = a_len > 31 ? 31 : a_len;
-	b_len = b_len > 31 ? 31 : b_len;
 	for (size_t j = 0; j <= b_len; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= a_len; i++) {
@@ -348,7 +349,9 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 /* Without the '=' or the blank that says that a value follows. */
 static size_t name_len(const char *name)
 {
-	return strcspn(name, "= ");
+	size_t len = strcspn(name, "= ");
+
+	return len < WORD_MAX ? len : WORD_MAX;
 }
 
 /* NULL: nothing shares more than half of its letters with `word`. */

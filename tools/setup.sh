@@ -2,10 +2,8 @@
 # setup.sh [build] [tests] - installs through apt what is missing to build sandboxfs, and to test it.
 #
 # Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
+# shellcheck disable=SC2086 # lists of words are split where they are used
 set -eu
-
-# Lists of words, split where they are used.
-# shellcheck disable=SC2086
 
 BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev musl-tools bubblewrap'
 TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
