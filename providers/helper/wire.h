@@ -45,9 +45,9 @@ enum frame_type {
 	FRAME_FETCH,
 	FRAME_APPLY,
 	FRAME_WATCH,
-	FRAME_CANCEL, /* request: gives up that of the same id, unless changes have begun; itself unanswered */
-	FRAME_ITEMS,    /* answer: records */
-	FRAME_END,      /* answer: the verb's result, the last frame of an id */
+	FRAME_CANCEL, /* request: gives up the one of this id, changes in work excepted; no answer */
+	FRAME_ITEMS,  /* answer: records */
+	FRAME_END,    /* answer: the verb's result, the last frame of an id */
 	FRAME_TYPE_END, /* one past the last */
 };
 

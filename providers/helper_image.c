@@ -1,0 +1,57 @@
+#include "providers/helper_image.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Puts the program at `path` among the constants, between two symbols. */
+#define CARRY(machine, path)                                                                       \
+	__asm__(".pushsection .rodata\n"                                                           \
+		".globl helper_" #machine "_start, helper_" #machine "_end\n"                      \
+		".hidden helper_" #machine "_start, helper_" #machine "_end\n"                     \
+		".balign 16\n"                                                                     \
+		"helper_" #machine "_start:\n"                                                     \
+		".incbin \"" path "\"\n"                                                           \
+		"helper_" #machine "_end:\n"                                                       \
+		".popsection\n");                                                                  \
+	extern const unsigned char helper_##machine##_start[], helper_##machine##_end[]
+
+/* The build says which there are: HELPER_IMAGE_<machine> is a path. */
+#ifdef HELPER_IMAGE_x86_64
+CARRY(x86_64, HELPER_IMAGE_x86_64);
+#endif
+#ifdef HELPER_IMAGE_aarch64
+CARRY(aarch64, HELPER_IMAGE_aarch64);
+#endif
+
+static const struct carried {
+	const char *machine;
+	const unsigned char *start, *end;
+} all_carried[] = {
+#ifdef HELPER_IMAGE_x86_64
+	{ "x86_64", helper_x86_64_start, helper_x86_64_end },
+#endif
+#ifdef HELPER_IMAGE_aarch64
+	{ "aarch64", helper_aarch64_start, helper_aarch64_end },
+#endif
+	{ NULL, NULL, NULL },
+};
+
+bool helper_image_find(const char *machine, struct helper_image *out)
+{
+	for (const struct carried *c = all_carried; c->machine; c++)
+		if (strcmp(c->machine, machine) == 0) {
+			*out = (struct helper_image){ .bytes = c->start,
+				.len = (size_t)(c->end - c->start) };
+			return true;
+		}
+	return false;
+}
+
+void helper_image_name(const struct helper_image *image, char out[HELPER_IMAGE_NAME_SIZE])
+{
+	uint64_t hash = XXH3_64bits(image->bytes, image->len);
+
+	snprintf(out, HELPER_IMAGE_NAME_SIZE, "sandboxfs-helper-%016" PRIx64, hash);
+}

@@ -1,0 +1,21 @@
+/*
+ * helper_image.h - the static helper programs that sandboxfs carries, one for each processor it could be built for.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct helper_image {
+	const unsigned char *bytes; /* of the program itself: nothing to free */
+	size_t len;
+};
+
+/* `machine` as `uname -m` says it there. False: none for this processor is carried. */
+bool helper_image_find(const char *machine, struct helper_image *out);
+
+/* "sandboxfs-helper-" and sixteen digits */
+#define HELPER_IMAGE_NAME_SIZE 34
+
+/* The name to store it under. It contains a hash (XXH3, 64 bits) of the bytes: another build has another name. */
+void helper_image_name(const struct helper_image *image, char out[HELPER_IMAGE_NAME_SIZE]);
