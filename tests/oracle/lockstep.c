@@ -1,0 +1,356 @@
+#include "tests/oracle/lockstep.h"
+#include "tests/oracle/tree.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- What a call may change: its paths, the directories they are in, its descriptors ---- */
+
+#define POINTS 6
+
+struct point {
+	const char *name;
+	bool there;
+	struct stat st;
+};
+
+struct watch {
+	struct point points[POINTS];
+};
+
+/* The directory part of a path: "a/b/" is in "a", "a" in ".". */
+static void parent_path(const char *path, char *out)
+{
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	while (len && path[len - 1] != '/')
+		len--;
+	if (!len) {
+		strcpy(out, ".");
+		return;
+	}
+	memcpy(out, path, len);
+	out[len] = '\0';
+}
+
+static void look_at_path(
+	struct side *s, const struct where *w, struct point *self, struct point *parent)
+{
+	static char directory[sizeof w->path];
+	int dir = w->base == BASE_SLOT ? s->slot[w->slot] : s->root;
+
+	self->there = !fstatat(dir, w->path, &self->st, AT_SYMLINK_NOFOLLOW);
+	parent_path(w->path, directory);
+	parent->there = !fstatat(dir, directory, &parent->st, 0);
+}
+
+static void look(struct side *s, const struct call *c, struct watch *w)
+{
+	static const char *const names[POINTS] = { "path", "its directory", "second path",
+		"its directory", "descriptor", "second descriptor" };
+
+	*w = (struct watch){ 0 };
+	for (int i = 0; i < POINTS; i++)
+		w->points[i].name = names[i];
+	if (c->op->uses & USES_PATH)
+		look_at_path(s, &c->at[0], &w->points[0], &w->points[1]);
+	if (c->op->uses & USES_PATH2)
+		look_at_path(s, &c->at[1], &w->points[2], &w->points[3]);
+	if (c->op->uses & USES_SLOT)
+		w->points[4].there = !fstat(s->slot[c->slot[0]], &w->points[4].st);
+	if (c->op->uses & USES_SLOT2)
+		w->points[5].there = !fstat(s->slot[c->slot[1]], &w->points[5].st);
+}
+
+static int compare_times(const struct timespec *a, const struct timespec *b)
+{
+	if (a->tv_sec != b->tv_sec)
+		return a->tv_sec < b->tv_sec ? -1 : 1;
+	return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
+}
+
+static char moved(const struct timespec *before, const struct timespec *after)
+{
+	return "-=+"[compare_times(after, before) + 1];
+}
+
+/* Whether a read must or must not move it: where relatime compares it with a moment ago, either is right. */
+static bool is_far(const struct timespec *t)
+{
+	time_t away = time(NULL) - t->tv_sec;
+
+	return away > 86400 || away < -86400;
+}
+
+/* Which times moved, and which way. */
+static void describe_moves(const struct lockstep *l, const struct point *before,
+	const struct point *after, struct text *out)
+{
+	const struct stat *was = &before->st, *is = &after->st;
+
+	text_add(out, "    mtime%c ctime%c", moved(&was->st_mtim, &is->st_mtim),
+		moved(&was->st_ctim, &is->st_ctim));
+	if (l->rules.atime && is_far(&was->st_atim))
+		text_add(out, " atime%c", moved(&was->st_atim, &is->st_atim));
+	text_add(out, "\n");
+}
+
+static void describe_point(const struct lockstep *l, const struct call *c,
+	const struct point *before, const struct point *after, struct text *out)
+{
+	struct stat_rules rules = l->rules;
+
+	if (!before->there && !after->there)
+		return;
+	text_add(out, "%s ", after->name);
+	if (!after->there) {
+		text_add(out, "gone\n");
+		return;
+	}
+	rules.atime |= (c->op->uses & SETS_ATIME) != 0;
+	text_add_stat(out, &after->st, &rules);
+	if (before->there && before->st.st_ino == after->st.st_ino)
+		describe_moves(l, before, after, out);
+	else
+		text_add(out, "    %s\n", before->there ? "another than before" : "new");
+}
+
+static void describe_watch(const struct lockstep *l, const struct call *c,
+	const struct watch *before, const struct watch *after, struct text *out)
+{
+	for (int i = 0; i < POINTS; i++)
+		describe_point(l, c, &before->points[i], &after->points[i], out);
+}
+
+/* ---- Sabotage: differences made on purpose, to show that they are found ---- */
+
+static bool sabotage_due(const struct lockstep *l, const struct call *c, enum sabotage kind)
+{
+	return l->sabotage == kind && c->step >= l->sabotage_step;
+}
+
+static bool sabotage_drops(struct lockstep *l, const struct call *c, const struct outcome *b)
+{
+	return sabotage_due(l, c, SABOTAGE_DROP) && b->ret > 0 && !strcmp(c->op->name, "pwrite");
+}
+
+static bool change_a_byte(struct side *s)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		struct stat st;
+		char byte;
+
+		if (fstat(s->slot[i], &st) || !S_ISREG(st.st_mode) || !st.st_nlink ||
+			(fcntl(s->slot[i], F_GETFL) & (O_ACCMODE | O_PATH | O_APPEND)) != O_RDWR ||
+			pread(s->slot[i], &byte, 1, 0) != 1)
+			continue;
+		byte ^= 1;
+		return pwrite(s->slot[i], &byte, 1, 0) == 1;
+	}
+	return false;
+}
+
+static void sabotage_after(struct lockstep *l, const struct call *c, struct outcome *a)
+{
+	if (sabotage_due(l, c, SABOTAGE_RESULT))
+		a->ret++;
+	if (sabotage_due(l, c, SABOTAGE_CONTENT) && change_a_byte(&l->a))
+		l->sabotage = SABOTAGE_NONE;
+}
+
+/* ---- One step ---- */
+
+/* So that a time set now differs from one set before. */
+static void wait_for_tick(void)
+{
+	struct timespec before, now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &before);
+	do
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	while (!compare_times(&before, &now));
+}
+
+static void run_call(struct side *s, const struct call *c, struct outcome *o)
+{
+	text_clear(&o->facts);
+	o->ret = 0;
+	o->err = 0;
+	become(c->user);
+	c->op->run(s, c, o);
+	become(0);
+}
+
+static void count_call(struct lockstep *l, const struct call *c, const struct outcome *o)
+{
+	for (size_t i = 0; i < l->trace.ops_count; i++)
+		if (l->trace.ops[i] == c->op) {
+			l->done[i]++;
+			l->failed[i] += o->ret < 0;
+		}
+	l->steps_done++;
+}
+
+static void report_outcomes(struct lockstep *l, const struct outcome *a, const struct outcome *b)
+{
+	const struct outcome *const both[] = { a, b };
+
+	for (int i = 0; i < 2; i++) {
+		text_add(&l->difference, "  %c: %ld", "AB"[i], both[i] -> ret);
+		if (both[i]->err)
+			text_add(&l->difference, " %s", strerrorname_np(both[i]->err));
+		text_add(&l->difference, "\n");
+	}
+	if (a->facts.len || b->facts.len)
+		text_first_difference(&a->facts, &b->facts, &l->difference);
+}
+
+/* true: both sides did the same. */
+static bool step(struct lockstep *l, const struct call *c)
+{
+	static struct outcome a, b;
+	static struct watch before_a, before_b, after_a, after_b;
+	bool look_closer = l->times_every && c->step % l->times_every == 0;
+
+	if (look_closer) {
+		look(&l->a, c, &before_a);
+		look(&l->b, c, &before_b);
+		if (l->times_are_coarse)
+			wait_for_tick();
+	}
+	run_call(&l->b, c, &b);
+	if (!sabotage_drops(l, c, &b)) {
+		run_call(&l->a, c, &a);
+	} else {
+		l->sabotage = SABOTAGE_NONE;
+		a.ret = b.ret;
+		a.err = b.err;
+		text_clear(&a.facts);
+		text_add(&a.facts, "%s", b.facts.bytes ? b.facts.bytes : "");
+	}
+	if (look_closer) {
+		look(&l->a, c, &after_a);
+		look(&l->b, c, &after_b);
+		describe_watch(l, c, &before_a, &after_a, &a.facts);
+		describe_watch(l, c, &before_b, &after_b, &b.facts);
+	}
+	sabotage_after(l, c, &a);
+	count_call(l, c, &b);
+	if (outcome_equal(&a, &b))
+		return true;
+	report_outcomes(l, &a, &b);
+	return false;
+}
+
+static bool compare_trees(struct lockstep *l, int a, const char *what)
+{
+	static struct text tree_a, tree_b;
+
+	tree_describe(a, &l->rules, &tree_a);
+	tree_describe(l->b.top, &l->rules, &tree_b);
+	if (tree_a.len == tree_b.len &&
+		(!tree_a.len || !memcmp(tree_a.bytes, tree_b.bytes, tree_a.len)))
+		return true;
+	text_add(&l->difference, "  the whole trees differ%s:\n", what);
+	text_first_difference(&tree_a, &tree_b, &l->difference);
+	return false;
+}
+
+static bool compare_all(struct lockstep *l)
+{
+	return compare_trees(l, l->a.top, "") &&
+		(l->behind < 0 || compare_trees(l, l->behind, " (A seen from behind)"));
+}
+
+static bool is_left_out(const struct lockstep *l, const struct call *c)
+{
+	if (l->dropped && l->dropped[c->step])
+		return true;
+	for (size_t i = 0; i < l->without_count; i++)
+		if (l->without[i] == c->op)
+			return true;
+	return false;
+}
+
+static atomic_ulong step_now;
+
+static bool run_steps(struct lockstep *l)
+{
+	static struct call c;
+
+	for (unsigned long n = l->first; n < l->first + l->count; n++) {
+		bool last = n + 1 == l->first + l->count;
+
+		l->failed_step = n;
+		atomic_store(&step_now, n + 1);
+		trace_call(&l->trace, n, &c);
+		if (!is_left_out(l, &c) && !step(l, &c))
+			return false;
+		if ((last || (l->tree_every && n % l->tree_every == 0)) && !compare_all(l))
+			return false;
+	}
+	return true;
+}
+
+bool lockstep_run(struct lockstep *l)
+{
+	bool same;
+
+	text_clear(&l->difference);
+	umask(022);
+	if (!side_begin(&l->a) || !side_begin(&l->b))
+		exit(2);
+	same = run_steps(l);
+	side_clear(&l->a);
+	side_clear(&l->b);
+	umask(022);
+	return same;
+}
+
+/* ---- Watching for calls that never return ---- */
+
+struct guard {
+	struct lockstep *l;
+	unsigned seconds;
+};
+
+static void *guard_main(void *context)
+{
+	struct guard *g = context;
+	unsigned long seen = 0;
+	static struct call c;
+	struct text words = { 0 };
+
+	for (;;) {
+		sleep(g->seconds);
+		unsigned long now = atomic_load(&step_now);
+
+		if (now == seen && now) {
+			trace_call(&g->l->trace, now - 1, &c);
+			call_describe(&c, &words);
+			fprintf(stderr, "seed %ju: a call has not returned for %u s: %s\n",
+				(uintmax_t)g->l->trace.seed, g->seconds, words.bytes);
+			_exit(3);
+		}
+		seen = now;
+	}
+}
+
+void lockstep_watch(struct lockstep *l, unsigned seconds)
+{
+	static struct guard guard;
+	pthread_t thread;
+
+	guard = (struct guard){ l, seconds };
+	if (pthread_create(&thread, NULL, guard_main, &guard))
+		perror("watchdog");
+	else
+		pthread_detach(thread);
+}

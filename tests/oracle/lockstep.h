@@ -1,0 +1,40 @@
+/*
+ * lockstep.h - a trace on two directories at once: each call on A, then on B, then everything it said compared.
+ */
+#pragma once
+
+#include "tests/oracle/trace.h"
+
+enum sabotage {
+	SABOTAGE_NONE,
+	SABOTAGE_RESULT, /* one result of A is changed after the call */
+	SABOTAGE_DROP, /* one successful change is not made on A at all, though reported as made */
+	SABOTAGE_CONTENT, /* one byte is changed in a file of A */
+};
+
+struct lockstep {
+	struct side a, b;
+	int behind; /* the directory that A shows, seen from behind; -1: not known */
+	struct trace trace;
+	struct stat_rules rules;
+	bool times_are_coarse; /* the clock of B's files moves in ticks: wait for one before a change is looked for */
+	unsigned tree_every, times_every;
+	unsigned long first, count; /* steps */
+	const struct op *without[OPS_MAX];
+	size_t without_count;
+	enum sabotage sabotage;
+	unsigned long sabotage_step;
+	bool *dropped; /* by step, or NULL: which are left out */
+
+	/* What happened. */
+	unsigned long done[OPS_MAX], failed[OPS_MAX]; /* by op */
+	unsigned long steps_done;
+	unsigned long failed_step;
+	struct text difference; /* empty: none */
+};
+
+/* From a clean beginning. true: no difference; else failed_step and difference. Leaves nothing on either side. */
+bool lockstep_run(struct lockstep *l);
+
+/* Ends the process with a message when one call takes longer than `seconds`. */
+void lockstep_watch(struct lockstep *l, unsigned seconds);

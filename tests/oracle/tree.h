@@ -1,0 +1,12 @@
+/*
+ * tree.h - everything below a directory as text: attributes, contents, links, extended attributes, which names are one.
+ */
+#pragma once
+
+#include "tests/oracle/outcome.h"
+
+/* One line or more for each name, in the order of names. */
+void tree_describe(int dir, const struct stat_rules *rules, struct text *out);
+
+/* Writes the first line in which two such texts differ, from both, to `out`. */
+void text_first_difference(const struct text *a, const struct text *b, struct text *out);

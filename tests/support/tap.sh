@@ -1,0 +1,313 @@
+# tap.sh - what the tests that work on a mount share. POSIX sh, sourced; prints TAP for prove(1).
+#
+#	. "${0%/*}/../support/tap.sh"
+#	mount_sandbox demo                      # local:demo on $MNT; its store is $STORE, its process $DAEMON
+#	ok "a file can be written" sh -c 'echo x > "$1/f"' - "$MNT"
+#	unmount                                 # one more TAP line: it ended well and its log is clean
+#	done_testing
+#
+# From the environment:
+#	SANDBOXFS   the program (build/bin/sandboxfs)
+#	TARGET      `plain`: a plain directory instead of a mount, which holds the test itself against a real file system
+#	HELPER      `auto`, `process` or `off`, and SHELL_KIND, a shell: given to the mount as -o helper=, -o shell=
+#	MOUNT_OPTS  more options for every mount
+#	TEST_UID    the ordinary user that root becomes (65534)
+#	PATIENCE    how many seconds a mount or an unmount may take (20)
+#
+# However the script ends, it leaves nothing mounted, no process and no file.
+
+set -u
+umask 022
+unset CDPATH
+export LC_ALL=C.UTF-8
+
+TOP=$(cd "${0%/*}/../.." && pwd)
+SANDBOXFS=${SANDBOXFS:-$TOP/build/bin/sandboxfs}
+TARGET=${TARGET:-mount}
+HELPER=${HELPER:-auto}
+SHELL_KIND=${SHELL_KIND:-}
+MOUNT_OPTS=${MOUNT_OPTS:-}
+TEST_UID=${TEST_UID:-65534}
+PATIENCE=${PATIENCE:-20}
+
+tap_count=0
+tap_failed=0
+tap_prefix=
+tap_mounts=
+tap_daemons=
+tap_allowed=
+MOUNT_AS=$(id -u)
+
+# ---- Results -------------------------------------------------------------------------------------
+
+diag() {
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+tap_line() { # STATUS NAME
+	tap_count=$((tap_count + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $tap_count - $tap_prefix$2"
+	else
+		tap_failed=$((tap_failed + 1))
+		echo "not ok $tap_count - $tap_prefix$2"
+	fi
+	return "$1"
+}
+
+# ok NAME COMMAND...: the command succeeds. What it printed is shown only if it does not.
+ok() {
+	tap_name=$1
+	shift
+	tap_said=$("$@" 2>&1)
+	tap_status=$?
+	tap_line $tap_status "$tap_name" && return
+	diag "exit status $tap_status of: $*"
+	diag "$(printf '%s\n' "$tap_said" | tail -n 30)"
+	return 1
+}
+
+# fails NAME COMMAND...: the command does not succeed.
+fails() {
+	tap_name=$1
+	shift
+	if tap_said=$("$@" 2>&1); then
+		tap_line 1 "$tap_name"
+		diag "succeeded: $*"
+		return 1
+	fi
+	tap_line 0 "$tap_name"
+}
+
+# is NAME GOT WANTED
+is() {
+	if [ "$2" = "$3" ]; then
+		tap_line 0 "$1"
+	else
+		tap_line 1 "$1"
+		diag "got:    $2"
+		diag "wanted: $3"
+		return 1
+	fi
+}
+
+skip() { # NAME WHY
+	tap_count=$((tap_count + 1))
+	echo "ok $tap_count - $tap_prefix$1 # SKIP $2"
+}
+
+skip_all() { # WHY
+	echo "1..0 # SKIP $*"
+	exit 0
+}
+
+needs() { # PROGRAM...
+	for tap_program in "$@"; do
+		command -v "$tap_program" >/dev/null || skip_all "$tap_program is not installed"
+	done
+}
+
+done_testing() {
+	echo "1..$tap_count"
+	[ "$tap_failed" -eq 0 ]
+	exit
+}
+
+# ---- Waiting -------------------------------------------------------------------------------------
+
+# deadline SECONDS COMMAND...: an external command, ended (124) when it takes longer.
+deadline() {
+	tap_limit=$1
+	shift
+	timeout -k 5 "$tap_limit" "$@"
+}
+
+# wait_until SECONDS COMMAND...: asks until the command succeeds; 1 when time is up.
+wait_until() {
+	tap_end=$(($(date +%s) + $1))
+	shift
+	until "$@"; do
+		[ "$(date +%s)" -lt $tap_end ] || return 1
+		sleep 0.05
+	done
+}
+
+# A child that has ended but was not waited for counts as ended.
+alive() { # PID
+	case $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) in
+	'' | Z | X) return 1 ;;
+	esac
+}
+
+ended() { # PID
+	! alive "$1"
+}
+
+# ---- Users ---------------------------------------------------------------------------------------
+
+# The words that make a command run as a user, with no group but its own; none when we are that user.
+tap_become() { # UID
+	[ "$1" = "$(id -u)" ] ||
+		echo "setpriv --reuid=$1 --regid=$1 --clear-groups --inh-caps=-all env HOME=$SCRATCH/home"
+}
+
+as_uid() { # UID COMMAND...
+	tap_words=$(tap_become "$1")
+	shift
+	$tap_words "$@"
+}
+
+as_user() {
+	as_uid "$TEST_UID" "$@"
+}
+
+# for_each_user FUNCTION: as root (if we are) and as an ordinary user, each with a mount of its own.
+# The function mounts; what it starts with `as_owner` runs as the user who mounted.
+for_each_user() {
+	if [ "$(id -u)" -eq 0 ]; then
+		tap_prefix="root: "
+		MOUNT_AS=0
+		"$1"
+		tap_prefix="user: "
+		MOUNT_AS=$TEST_UID
+		"$1"
+		tap_prefix=
+		MOUNT_AS=0
+	else
+		"$1"
+	fi
+}
+
+as_owner() {
+	as_uid "$MOUNT_AS" "$@"
+}
+
+# ---- The mount -----------------------------------------------------------------------------------
+
+needs_mount() {
+	[ "$TARGET" = mount ] || skip_all "is about a mount"
+}
+
+needs_root() {
+	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
+}
+
+tap_options() { # MORE
+	tap_all=helper=$HELPER
+	for tap_option in "${SHELL_KIND:+shell=$SHELL_KIND}" "$MOUNT_OPTS" "$1"; do
+		[ -z "$tap_option" ] || tap_all=$tap_all,$tap_option
+	done
+	echo "$tap_all"
+}
+
+tap_is_mounted() { # DIRECTORY
+	grep -qF " $1 fuse" /proc/self/mounts
+}
+
+tap_answers() {
+	tap_is_mounted "$MNT" && as_owner timeout 5 stat "$MNT/." >/dev/null 2>&1
+}
+
+tap_answers_or_ended() {
+	tap_answers || ended "$DAEMON"
+}
+
+# mount_sandbox NAME [OPTIONS]: sets MNT, STORE (the shown directory on disk), DAEMON and LOG. Ends the test on failure.
+mount_sandbox() {
+	MNT=$SCRATCH/mnt.$1
+	LOG=$SCRATCH/log.$1
+	STORE=$XDG_DATA_HOME/sandboxfs/$1/tree/user
+	as_owner mkdir -p "$MNT"
+	if [ "$TARGET" = plain ]; then
+		STORE=$MNT
+		DAEMON=
+		return
+	fi
+	$(tap_become "$MOUNT_AS") "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "local:$1" "$MNT" >>"$LOG" 2>&1 &
+	DAEMON=$!
+	tap_daemons="$tap_daemons $DAEMON"
+	tap_mounts="$tap_mounts $MNT"
+	wait_until "$PATIENCE" tap_answers_or_ended && tap_answers && return
+	tap_line 1 "mount local:$1"
+	diag "$(tail -n 20 "$LOG")"
+	echo "Bail out! local:$1 cannot be mounted"
+	exit 1
+}
+
+# expect_log PATTERN: lines of the log that match (grep -E) are no failure, until the end of the script.
+expect_log() {
+	tap_allowed="$tap_allowed|$1"
+}
+
+tap_bad_lines() { # LOG
+	grep -E ': (warn|error): |[A-Za-z]+Sanitizer|runtime error:' "$1" |
+		grep -vE "^\$$tap_allowed" | head -n 20
+}
+
+tap_umount() { # DIRECTORY
+	if [ "$MOUNT_AS" -eq 0 ]; then
+		deadline "$PATIENCE" umount -i "$1"
+	else
+		as_owner timeout -k 5 "$PATIENCE" fusermount3 -u "$1"
+	fi
+}
+
+# Unmounts what mount_sandbox mounted last; one TAP line: it went, the process ended well, its log is clean.
+unmount() {
+	[ "$TARGET" = plain ] && return
+	tap_why=$(tap_umount "$MNT" 2>&1) || {
+		tap_line 1 "unmount: $tap_why"
+		return 1
+	}
+	wait_until "$PATIENCE" ended "$DAEMON" || {
+		tap_line 1 "unmount: the process did not end within $PATIENCE s"
+		return 1
+	}
+	wait "$DAEMON"
+	tap_status=$?
+	tap_why=$(tap_bad_lines "$LOG")
+	if [ $tap_status -eq 0 ] && [ -z "$tap_why" ]; then
+		tap_line 0 "unmounted, nothing to complain of in the log"
+	else
+		tap_line 1 "unmounted: exit status $tap_status, and in the log:"
+		diag "$tap_why"
+		return 1
+	fi
+}
+
+# ---- The beginning and the end -------------------------------------------------------------------
+
+tap_drop_mount() { # DIRECTORY
+	tap_is_mounted "$1" || return 0
+	fusermount3 -uz "$1" 2>/dev/null || umount -l "$1"
+}
+
+tap_drop_daemon() { # PID
+	alive "$1" || return 0
+	wait_until 5 ended "$1" || kill -KILL "$1"
+}
+
+tap_cleanup() {
+	cd /
+	for tap_it in $tap_mounts; do
+		tap_drop_mount "$tap_it"
+	done
+	for tap_it in $tap_daemons; do
+		tap_drop_daemon "$tap_it"
+	done
+	if grep -qF " $SCRATCH/" /proc/self/mounts; then
+		diag "still mounted below $SCRATCH: left as it is"
+	else
+		rm -rf --one-file-system "$SCRATCH"
+	fi
+}
+
+SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/sandboxfs.XXXXXX") || exit 1
+trap tap_cleanup EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+export SCRATCH XDG_DATA_HOME="$SCRATCH/data" XDG_CACHE_HOME="$SCRATCH/cache" XDG_CONFIG_HOME="$SCRATCH/config"
+mkdir "$SCRATCH/home" "$XDG_DATA_HOME"
+chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
+cd "$SCRATCH" || exit 1
