@@ -82,7 +82,11 @@ struct list_request {
 		depth; /* 0: only the starts themselves; 1: and their entries; LIST_DEPTH_ALL: everything */
 	uint32_t flags;       /* enum list_flags */
 	uint64_t entries_max; /* stop after so many entries; 0: no limit */
-	int64_t changed_since_ns; /* 0: everything; else only entries whose ctime is not older than this (sandbox's clock) */
+	/*
+	 * 0: everything; else only entries whose ctime is not older than this (sandbox's clock). A directory that changed
+	 * itself may be listed in full, so that what went can be told; every directory is descended into.
+	 */
+	int64_t changed_since_ns;
 };
 
 enum list_kind {
@@ -204,7 +208,11 @@ struct apply_request {
 
 enum fetch_kind {
 	FETCH_BYTES = 1, /* `length` bytes from `offset`; fewer at the end of the file */
-	FETCH_HASHES, /* XXH3-128 (canonical, 16 bytes each) of the blocks of `block_size` in the range */
+	/*
+	 * XXH3-128 (canonical, 16 bytes each) of the blocks of `block_size` in the range, which starts at a multiple of it. A
+	 * piece's `offset` is that of the first block it has the hash of; the last block ends with the range or the file.
+	 */
+	FETCH_HASHES,
 	FETCH_SEEK_DATA, /* lseek(2): the piece FETCH_DONE carries the offset found */
 	FETCH_SEEK_HOLE,
 };

@@ -25,11 +25,14 @@ static ssize_t without_proc(ssize_t result)
 int pin_open(int pin, int flags)
 {
 	char path[PIN_PATH_SIZE];
+	int fd;
 
-	if (flags & O_DIRECTORY)
-		return openat(pin, ".", flags | O_CLOEXEC);
 	pin_path(pin, path);
-	return (int)without_proc(open(path, flags | O_CLOEXEC));
+	fd = (int)without_proc(open(path, flags | O_CLOEXEC));
+	/* Asks for the right to search as well, so it is only the second best. */
+	if (fd < 0 && errno == EOPNOTSUPP && flags & O_DIRECTORY)
+		fd = openat(pin, ".", flags | O_CLOEXEC);
+	return fd;
 }
 
 int pin_chmod(int pin, mode_t mode)
