@@ -41,7 +41,7 @@ show "echo 'sh hello.sh' > .sandbox/exec"
 echo 'sh hello.sh' >.sandbox/exec
 show "cat .sandbox/exec"
 answer=$(cat .sandbox/exec)
-echo "$answer"
+printf '%s\n' "$answer"
 
 cd /
 show umount "$dir"

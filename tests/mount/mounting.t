@@ -1,0 +1,273 @@
+#!/bin/sh
+# Mounting and unmounting as people do it: in the background, through mount(8) and umount(8), from fstab, as root and as
+# an ordinary user.
+#
+# All of it happens in a mount namespace of the test's own, where the programs stand in /sbin and /dev/fuse is open to
+# everyone: nothing is installed and nothing else on the machine sees the mounts.
+
+# shellcheck source=tests/support/tap.sh disable=SC2016,SC2317
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs_root
+needs mount umount unshare nsenter setpriv
+if [ -z "${MOUNTING_APART:-}" ]; then
+	unshare -m true 2>/dev/null || skip_all "needs mount namespaces"
+	cd / && rm -rf "$SCRATCH"
+	MOUNTING_APART=1 exec unshare -m sh "$TOP/tests/mount/${0##*/}"
+fi
+
+UMOUNT=/sbin/umount.fuse.sandboxfs
+
+cover_system() {
+	mkdir sbin devices
+	cp "$SANDBOXFS" sbin/mount.fuse.sandboxfs
+	cp "${SANDBOXFS%/*}/umount.fuse.sandboxfs" sbin/
+	mount -t overlay -o "lowerdir=$SCRATCH/sbin:/sbin/." none "$(readlink -f /sbin)" || return
+	mount -t tmpfs -o mode=755 none devices
+	mknod devices/fuse c 10 229
+	chmod 666 devices/fuse
+	mount --bind devices/fuse /dev/fuse
+	umount -l devices
+	echo "# nothing is allowed" >fuse.conf
+	mount --bind fuse.conf /etc/fuse.conf
+}
+cover_system 2>/dev/null || skip_all "needs overlayfs"
+
+# ---- What is asked of a mount --------------------------------------------------------------------
+
+mounted() { # DIRECTORY
+	grep -qF " $SCRATCH/$1 fuse.sandboxfs " /proc/self/mounts
+}
+
+not_mounted() {
+	! mounted "$1"
+}
+
+# Of the topmost mount on a directory: its source, or its options.
+source_of() {
+	findmnt -n -o SOURCE --target "$1" | tail -n 1
+}
+
+has_option() { # DIRECTORY OPTION
+	findmnt -n -o OPTIONS --target "$1" | tail -n 1 | tr , '\n' | grep -qxF "$2"
+}
+
+# The daemon that serves a directory: the one process of ours that was started with its name.
+daemon_of() { # DIRECTORY
+	for process in /proc/[0-9]*; do
+		case $(readlink "$process/exe") in
+		*/sandboxfs | */mount.fuse.sandboxfs)
+			tr '\0' '\n' <"$process/cmdline" 2>/dev/null | grep -qx "\($SCRATCH/\)\?$1" && echo "${process#/proc/}"
+			;;
+		esac
+	done
+}
+
+no_daemon() {
+	[ -z "$(daemon_of "$1")" ]
+}
+
+# is_gone NAME DIRECTORY: nothing is mounted there, and within a while nobody serves it.
+is_gone() {
+	ok "$1: nothing is mounted" not_mounted "$2"
+	ok "$1: the daemon ends" wait_until "$PATIENCE" no_daemon "$2"
+}
+
+works() { # NAME DIRECTORY [COMMAND...]: a file can be written and read back, by `user` for instance
+	what=$1 where=$2
+	shift 2
+	ok "$what: a file can be written and read" "$@" sh -c 'echo text >"$1/f" && [ "$(cat "$1/f")" = text ]' - "$where"
+}
+
+fs_of() { # PID FD
+	readlink "/proc/$1/fd/$2"
+}
+
+# ---- In the background ---------------------------------------------------------------------------
+
+mkdir dir
+ok "the program returns" deadline 60 "$SANDBOXFS" local:x dir
+ok "and what is mounted answers at once" sh -c 'cd dir && ls -a >/dev/null && grep -q x .sandbox/id'
+works "in the background" dir
+is "the mount table names the source" "$(source_of dir)" local:x
+is "and the type" "$(findmnt -n -o FSTYPE --target dir)" fuse.sandboxfs
+ok "set-user-id programs have no effect" has_option dir nosuid
+ok "nor have devices" has_option dir nodev
+
+daemon=$(daemon_of dir)
+is "the daemon keeps no directory busy" "$(readlink "/proc/$daemon/cwd")" /
+for fd in 0 1 2; do
+	is "its descriptor $fd leads nowhere" "$(fs_of "$daemon" $fd)" /dev/null
+done
+is "it leads a session of its own" "$(cut -d ' ' -f 6 "/proc/$daemon/stat")" "$daemon"
+
+ok "umount(8) unmounts" deadline 60 umount dir
+is_gone "umount(8)" dir
+is "what was written is in the sandbox" "$(cat "$XDG_DATA_HOME"/sandboxfs/x/tree/user/f)" text
+
+for signal in TERM INT HUP; do
+	deadline 60 "$SANDBOXFS" local:x dir
+	kill -$signal "$(daemon_of dir)"
+	ok "$signal unmounts" wait_until "$PATIENCE" not_mounted dir
+	is_gone "$signal" dir
+done
+
+"$SANDBOXFS" -f local:x dir 2>log &
+daemon=$!
+ok "in the foreground it mounts" wait_until "$PATIENCE" mounted dir
+kill -TERM $daemon
+wait $daemon
+is "and ends with success when told to" $? 0
+is "having said nothing" "$(cat log)" ""
+
+# ---- A sandbox of the mount's own ----------------------------------------------------------------
+
+store_of() { # what "made local:ID, ..." says
+	echo "$XDG_DATA_HOME/sandboxfs/$(sed 's/.*local:\([^,]*\).*/\1/' "$1")"
+}
+
+deadline 60 "$SANDBOXFS" local: dir >said
+ok "without an id the sandbox that was made is named" grep -q '^sandboxfs: made local:[^,]*, to be deleted at unmount' said
+is "and the mount table names it" "$(source_of dir)" "$(sed 's/.*made \([^,]*\),.*/\1/' said)"
+ok "it is there" test -d "$(store_of said)"
+umount dir
+is_gone "a sandbox of its own" dir
+ok "it is deleted after the unmount" test ! -e "$(store_of said)"
+
+deadline 60 "$SANDBOXFS" local: dir -o keep >said
+umount dir
+is_gone "with keep" dir
+ok "with keep it stays" test -d "$(store_of said)"
+
+before=$(ls "$XDG_DATA_HOME/sandboxfs")
+fails "a directory that it lacks cannot be shown" "$SANDBOXFS" local::/home/user/none dir
+is "and no sandbox is left behind" "$(ls "$XDG_DATA_HOME/sandboxfs")" "$before"
+ok "nothing is mounted" not_mounted dir
+
+# ---- mount(8), umount(8) and fstab ---------------------------------------------------------------
+
+ok "mount(8) mounts" deadline 60 mount -t fuse.sandboxfs local:x dir -o ro,noexec,noatime,_netdev,x-systemd.automount
+for option in ro noexec noatime nosuid nodev; do
+	ok "with $option" has_option dir $option
+done
+ok "umount(8) unmounts it" deadline 60 umount dir
+is_gone "mount(8)" dir
+
+ok "mount -f only checks" deadline 60 mount -f -t fuse.sandboxfs local:x dir
+ok "and mounts nothing" not_mounted dir
+fails "it still finds what is wrong" mount -f -t fuse.sandboxfs nobody:x dir
+mount -t fuse.sandboxfs local:x dir -o bogus 2>err
+is "mount(8) gets the exit status of a wrong call" $? 1
+ok "and the line" grep -q "^sandboxfs: unknown option 'bogus'" err
+ok "mount -s tolerates options that nobody knows" deadline 60 mount -s -t fuse.sandboxfs local:x dir -o bogus
+umount dir
+
+echo "local:x $SCRATCH/dir fuse.sandboxfs noauto,nofail,_netdev,users,log=info:fs=debug,uid=$TEST_UID,comment=ours 0 0" >fstab
+ok "a line of fstab mounts" deadline 60 mount -T fstab dir
+is "with its options: whose the files are" "$(stat -c %u dir/f)" "$TEST_UID"
+ok "and unmounts" deadline 60 umount -v dir
+is_gone "fstab" dir
+
+unshare -m sleep 60 &
+outside=$!
+ok "a namespace of its own" wait_until "$PATIENCE" sh -c '[ "$(readlink /proc/$1/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]' - $outside
+ok "mount -N mounts in another namespace" deadline 60 mount -N $outside -t fuse.sandboxfs local:x "$SCRATCH/dir"
+ok "where it is" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
+ok "and nowhere else" not_mounted dir
+ok "umount -N unmounts there" deadline 60 umount -N $outside "$SCRATCH/dir"
+fails "and it is gone" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
+kill $outside
+
+# ---- An ordinary user ----------------------------------------------------------------------------
+
+# With a store of its own: root's is closed to it.
+user() {
+	as_user env XDG_DATA_HOME="$SCRATCH/home" "$@"
+}
+
+mkdir own
+chown "$TEST_UID:$TEST_UID" own
+chmod 700 own
+
+ok "an ordinary user mounts" user timeout 60 "$SANDBOXFS" local:u own
+works "an ordinary user" own user
+is "the files are the user's" "$(user stat -c %u:%g own/f)" "$TEST_UID:$TEST_UID"
+ok "the mount is the user's" has_option own "user_id=$TEST_UID"
+fails "root is kept out" ls own
+ok "the user unmounts with fusermount3" user fusermount3 -u own
+is_gone "fusermount3" own
+
+user timeout 60 "$SANDBOXFS" local:u own
+ok "the user unmounts with umount(8)" user timeout 60 umount "$SCRATCH/own"
+is_gone "umount(8) of a user" own
+
+user timeout 60 "$SANDBOXFS" local:u own
+ok "root unmounts it, as the user to whom it belongs" deadline 60 umount "$SCRATCH/own"
+is_gone "umount(8) of root" own
+
+echo user_allow_other >>fuse.conf
+ok "with user_allow_other a user may let others in" user timeout 60 "$SANDBOXFS" local:u own -o allow_other
+ok "and they are" ls own
+umount own
+
+echo "local:u $SCRATCH/own fuse.sandboxfs user,noauto,sandbox_user=$(id -un "$TEST_UID") 0 0" >fstab
+mount --bind fstab /etc/fstab
+ok "a user mounts a line of fstab that says so" user timeout 60 mount "$SCRATCH/own"
+works "a line of fstab" own user
+ok "it is the user's mount" has_option own "user_id=$TEST_UID"
+ok "and the user unmounts it" user timeout 60 umount "$SCRATCH/own"
+is_gone "a user's line of fstab" own
+
+# ---- When unmounting is not that simple ----------------------------------------------------------
+
+deadline 60 "$SANDBOXFS" local:x dir
+tail -f dir/f >/dev/null &
+reader=$!
+ok "somebody reads a file" wait_until "$PATIENCE" sh -c 'ls -l /proc/$1/fd | grep -q dir/f' - $reader
+umount dir 2>err
+is "a mount in use is not unmounted" $? 32
+is "and the line says what to do" "$(cat err)" \
+	"umount.fuse.sandboxfs: $SCRATCH/dir: in use; \`fuser -vm $SCRATCH/dir\` names by whom, \`umount -l $SCRATCH/dir\` does not wait for them"
+ok "umount -l unmounts it" deadline 60 umount -l dir
+ok "at once from the tree" not_mounted dir
+kill $reader
+is_gone "umount -l" dir
+
+"$SANDBOXFS" -f local:x dir 2>/dev/null &
+daemon=$!
+wait_until "$PATIENCE" mounted dir
+kill -KILL $daemon
+wait $daemon 2>/dev/null
+ok "a dead mount is unmounted" deadline 60 $UMOUNT "$SCRATCH/dir"
+is_gone "a dead mount" dir
+
+deadline 60 "$SANDBOXFS" local:x dir
+daemon=$(daemon_of dir)
+kill -STOP "$daemon"
+ok "umount -f takes away what does not answer" deadline 60 $UMOUNT -f "$SCRATCH/dir" 2>err
+ok "from the tree" not_mounted dir
+kill -CONT "$daemon"
+is_gone "umount -f" dir
+
+$UMOUNT dir 2>err
+is "a directory that is no mount: exit status" $? 32
+is "and line" "$(cat err)" "umount.fuse.sandboxfs: $SCRATCH/dir: not mounted"
+$UMOUNT /proc 2>err
+is "another file system: exit status" $? 1
+is "and line" "$(cat err)" "umount.fuse.sandboxfs: /proc: not a mount of sandboxfs; use umount, without -t"
+$UMOUNT 2>err
+is "no directory: exit status" $? 1
+is "and line" "$(cat err)" "umount.fuse.sandboxfs: the directory is missing; see --help"
+$UMOUNT -q dir 2>err
+is "an unknown option: exit status" $? 1
+is "and line" "$(cat err)" "umount.fuse.sandboxfs: '-q': unknown, or its value is missing; see --help"
+
+for program in "$SANDBOXFS" $UMOUNT; do
+	for option in --help --version; do
+		ok "${program##*/} $option" "$program" $option
+		is "${program##*/} $option: on stdout alone" "$("$program" $option 2>&1 >/dev/null)" ""
+	done
+done
+
+done_testing
