@@ -1,0 +1,902 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+#include "tests/providers/contract.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#define OWNERLESS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
+
+static bool exists(const struct subject *s, const char *path)
+{
+	struct stat st;
+
+	return fstatat(s->tree.fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool holds(const struct subject *s, const char *path, const char *text)
+{
+	size_t len;
+	AUTO_FREE char *bytes = scratch_read(&s->tree, path, &len);
+
+	return len == strlen(text) && !memcmp(bytes, text, len);
+}
+
+static enum err apply_kind(struct subject *s, struct change change)
+{
+	return apply_one(s, change).err;
+}
+
+/* The answer must carry what the file system says afterwards. */
+static void expect_result(
+	struct subject *s, const struct change_result *r, const char *path, const char *parent)
+{
+	struct attr want = attr_outside(s, path), dir = attr_outside(s, parent);
+
+	cr_assert(eq(int, r->err, ERR_OK), "%s: %s", path, r->why);
+	cr_assert(r->has_attr, "%s", path);
+	expect_same_attr(s, &r->attr, &want, path);
+	cr_assert(r->has_parent, "%s", path);
+	dir.atime = r->parent.atime;
+	expect_same_attr(s, &r->parent, &dir, parent);
+}
+
+/* ---- Making ---- */
+
+BEHAVIOUR(apply, mkdir_makes_a_directory_of_exactly_that_mode)
+{
+	struct change_result r = apply_one(
+		s, (struct change){ .op = CHANGE_MKDIR, .path = "d", .mode = 01751, OWNERLESS });
+
+	expect_result(s, &r, "d", "");
+	cr_assert(eq(u32, attr_outside(s, "d").mode, S_IFDIR | 01751));
+}
+
+BEHAVIOUR(apply, create_makes_an_empty_file)
+{
+	struct change_result r;
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_CREATE,
+			.flags = CHANGE_EXCL,
+			.path = "d/f",
+			.mode = 0640,
+			OWNERLESS });
+	expect_result(s, &r, "d/f", "d");
+	cr_assert(eq(u32, attr_outside(s, "d/f").mode, S_IFREG | 0640));
+	cr_assert(holds(s, "d/f", ""));
+}
+
+BEHAVIOUR(apply, create_takes_an_existing_file_unless_exclusive)
+{
+	scratch_write_text(&s->tree, "f", "kept");
+	cr_expect(eq(int,
+		apply_kind(s,
+			(struct change){
+				.op = CHANGE_CREATE, .path = "f", .mode = 0600, OWNERLESS }),
+		ERR_OK));
+	cr_expect(eq(int,
+		apply_kind(s,
+			(struct change){ .op = CHANGE_CREATE,
+				.flags = CHANGE_EXCL,
+				.path = "f",
+				.mode = 0600,
+				OWNERLESS }),
+		ERR_EXISTS));
+	cr_expect(holds(s, "f", "kept"));
+	cr_expect(eq(u32, attr_outside(s, "f").mode & 07777, 0644));
+}
+
+BEHAVIOUR(apply, mknod_makes_fifos_sockets_and_files)
+{
+	static const uint32_t modes[] = { S_IFIFO | 0604, S_IFREG | 0640, S_IFSOCK | 0700 };
+
+	for (size_t i = 0; i < 3; i++) {
+		char name[] = { 'n', (char)('0' + i), 0 };
+		struct change_result r = apply_one(s,
+			(struct change){
+				.op = CHANGE_MKNOD, .path = name, .mode = modes[i], OWNERLESS });
+
+		if (S_ISSOCK(modes[i]) && s->helper == HELPER_OFF) {
+			/* No tool makes a socket. */
+			cr_expect(eq(int, r.err, ERR_UNSUPPORTED));
+			continue;
+		}
+		expect_result(s, &r, name, "");
+		cr_expect(eq(u32, attr_outside(s, name).mode, modes[i]));
+	}
+}
+
+BEHAVIOUR(apply, symlink_and_link_make_names)
+{
+	struct change changes[] = {
+		{ .op = CHANGE_SYMLINK, .path = "l", .data = "../a\nb", .data_len = 6, OWNERLESS },
+		{ .op = CHANGE_LINK, .path = "f", .path2 = "d/f2" },
+	};
+	struct change_result r[2];
+	char text[16];
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_write_text(&s->tree, "f", "x");
+	apply_all(s, changes, 2, r);
+	expect_result(s, &r[0], "l", "");
+	cr_assert(eq(long, readlinkat(s->tree.fd, "l", text, sizeof text), 6));
+	cr_assert(memcmp(text, "../a\nb", 6) == 0);
+	cr_assert(eq(int, r[1].err, ERR_OK), "%s", r[1].why);
+	cr_assert(eq(u32, r[1].attr.nlink, 2));
+	cr_assert(eq(u64, r[1].attr.ino, attr_outside(s, "d/f2").ino));
+	cr_assert(r[1].has_parent2);
+	cr_assert(eq(u64, r[1].parent2.ino, attr_outside(s, "d").ino));
+}
+
+BEHAVIOUR(apply, a_link_is_linked_and_not_followed)
+{
+	cr_assert(symlinkat("/etc/passwd", s->tree.fd, "l") == 0);
+	cr_assert(eq(int,
+		apply_kind(s, (struct change){ .op = CHANGE_LINK, .path = "l", .path2 = "l2" }),
+		ERR_OK));
+	cr_assert(eq(u32, attr_outside(s, "l2").mode & S_IFMT, S_IFLNK));
+}
+
+BEHAVIOUR(apply, names_may_hold_any_byte)
+{
+	static const char *const names[] = { "\n", "t\n", "\xff\xfe", "-rf", "--help", "'", "\"",
+		"*", "$(touch oops)", "`touch oops`", "\\", "a\nb", " ", "%n", "\x01", "!", "[",
+		"=" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		AUTO_FREE char *below = path_join(names[i], names[i]);
+		AUTO_FREE char *other = path_join(names[i], "other");
+		AUTO_FREE char *link = path_join(names[i], "link");
+		struct change changes[] = {
+			{ .op = CHANGE_MKDIR, .path = names[i], .mode = 0755, OWNERLESS },
+			{ .op = CHANGE_CREATE, .path = below, .mode = 0644, OWNERLESS },
+			{ .op = CHANGE_WRITE, .path = below, .data = "data", .data_len = 4 },
+			{ .op = CHANGE_SYMLINK,
+				.path = link,
+				.data = names[i],
+				.data_len = strlen(names[i]),
+				OWNERLESS },
+			{ .op = CHANGE_RENAME, .path = below, .path2 = other },
+			{ .op = CHANGE_LINK, .path = other, .path2 = below },
+			{ .op = CHANGE_SETATTR, .path = below, .set = SET_MODE, .mode = 0600 },
+			{ .op = CHANGE_UNLINK, .path = other },
+		};
+		struct change_result r[8];
+		char text[32] = "";
+
+		apply_all(s, changes, 8, r);
+		for (size_t k = 0; k < 8; k++)
+			cr_expect(eq(int, r[k].err, ERR_OK), "name %zu, change %zu: %s", i, k,
+				r[k].why);
+		cr_expect(holds(s, below, "data"), "name %zu", i);
+		cr_expect(readlinkat(s->tree.fd, link, text, sizeof text - 1) > 0);
+		cr_expect(eq(str, text, (char *)names[i]));
+	}
+	cr_expect(not(exists(s, "oops")));
+}
+
+/* ---- Removing and renaming ---- */
+
+BEHAVIOUR(apply, unlink_and_rmdir_remove)
+{
+	struct change changes[] = { { .op = CHANGE_UNLINK, .path = "d/f" },
+		{ .op = CHANGE_UNLINK, .path = "l" }, { .op = CHANGE_RMDIR, .path = "d" } };
+	struct change_result r[3];
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_write_text(&s->tree, "d/f", "x");
+	scratch_write_text(&s->tree, "target", "x");
+	cr_assert(symlinkat("target", s->tree.fd, "l") == 0);
+	apply_all(s, changes, 3, r);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
+	cr_expect(not(exists(s, "d")));
+	cr_expect(not(exists(s, "l")));
+	cr_expect(exists(s, "target"));
+}
+
+BEHAVIOUR(apply, unlink_of_one_name_tells_what_is_left_of_the_inode)
+{
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "f", "x");
+	cr_assert(linkat(s->tree.fd, "f", s->tree.fd, "f2", 0) == 0);
+	r = apply_one(s, (struct change){ .op = CHANGE_UNLINK, .path = "f" });
+	expect_result(s, &r, "f2", "");
+	cr_assert(eq(u32, r.attr.nlink, 1));
+}
+
+BEHAVIOUR(apply, unlink_keeps_the_inode_under_a_staging_name)
+{
+	struct change changes[] = { { .op = CHANGE_UNLINK, .path = "f", .path2 = "/kept" },
+		{ .op = CHANGE_WRITE, .path = "/kept", .offset = 2, .data = "X", .data_len = 1 } };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = FETCH_TO_END };
+	uint64_t ino;
+	struct change_result r[2];
+	struct fetched f;
+
+	scratch_write_text(&s->tree, "f", "still");
+	ino = attr_outside(s, "f").ino;
+	apply_all(s, changes, 2, r);
+	cr_assert(eq(int, r[0].err, ERR_OK), "%s", r[0].why);
+	cr_assert(eq(int, r[1].err, ERR_OK), "%s", r[1].why);
+	cr_assert(not(exists(s, "f")));
+	cr_assert(eq(u64, r[0].attr.ino, ino));
+	fetch_items(s, &item, 1, &f);
+	cr_assert(eq(int, f.err, ERR_OK));
+	cr_assert(eq(str, (char *)f.bytes.bytes, "stXll"));
+	fetched_release(&f, 1);
+}
+
+BEHAVIOUR(apply, rename_replaces_moves_and_refuses)
+{
+	struct change_result r;
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_write_text(&s->tree, "new", "new");
+	scratch_write_text(&s->tree, "d/old", "old");
+	cr_expect(eq(int,
+		apply_kind(s,
+			(struct change){ .op = CHANGE_RENAME,
+				.flags = CHANGE_NOREPLACE,
+				.path = "new",
+				.path2 = "d/old" }),
+		ERR_EXISTS));
+	cr_expect(holds(s, "d/old", "old"));
+	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "new", .path2 = "d/old" });
+	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(holds(s, "d/old", "new"));
+	cr_expect(not(exists(s, "new")));
+	cr_expect(eq(u64, r.attr.ino, attr_outside(s, "d/old").ino));
+	cr_expect(r.has_parent && r.has_parent2);
+	cr_expect(eq(u64, r.parent.ino, attr_outside(s, "").ino));
+	cr_expect(eq(u64, r.parent2.ino, attr_outside(s, "d").ino));
+}
+
+BEHAVIOUR(apply, rename_onto_another_name_of_the_same_file_changes_nothing)
+{
+	scratch_write_text(&s->tree, "a", "x");
+	cr_assert(linkat(s->tree.fd, "a", s->tree.fd, "b", 0) == 0);
+	cr_assert(eq(int,
+		apply_kind(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" }),
+		ERR_OK));
+	cr_assert(exists(s, "a"));
+	cr_assert(exists(s, "b"));
+}
+
+BEHAVIOUR(apply, rename_into_a_directory_of_that_name_is_no_move_into_it)
+{
+	scratch_mkdir(&s->tree, "a", 0755);
+	scratch_mkdir(&s->tree, "b", 0755);
+	cr_assert(eq(int,
+		apply_kind(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" }),
+		ERR_OK));
+	cr_assert(not(exists(s, "a")));
+	cr_assert(not(exists(s, "b/a")));
+}
+
+BEHAVIOUR(apply, rename_swaps_two_names)
+{
+	enum err kind;
+
+	scratch_write_text(&s->tree, "f", "file");
+	scratch_mkdir(&s->tree, "d", 0755);
+	kind = apply_kind(s,
+		(struct change){
+			.op = CHANGE_RENAME, .flags = CHANGE_EXCHANGE, .path = "f", .path2 = "d" });
+	if (s->lacks & LACKS_EXCHANGE) {
+		cr_assert(eq(int, kind, ERR_UNSUPPORTED));
+		cr_assert(holds(s, "f", "file"));
+		return;
+	}
+	cr_assert(eq(int, kind, ERR_OK));
+	cr_assert(holds(s, "d", "file"));
+	cr_assert(eq(u32, attr_outside(s, "f").mode & S_IFMT, S_IFDIR));
+}
+
+BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
+{
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = FETCH_TO_END };
+	struct fetched f;
+	enum err kind;
+
+	scratch_write_text(&s->tree, "new", "new");
+	scratch_write_text(&s->tree, "old", "old");
+	kind = apply_kind(s,
+		(struct change){
+			.op = CHANGE_RENAME, .path = "new", .path2 = "old", .keep = "/kept" });
+	cr_assert(eq(int, kind, ERR_OK));
+	cr_assert(holds(s, "old", "new"));
+	fetch_items(s, &item, 1, &f);
+	cr_assert(eq(int, f.err, ERR_OK));
+	cr_assert(eq(str, (char *)f.bytes.bytes, "old"));
+	fetched_release(&f, 1);
+}
+
+BEHAVIOUR(apply, each_refusal_has_its_errno)
+{
+	static const struct {
+		enum err want;
+		struct change change;
+	} rows[] = {
+		{ ERR_NOT_EMPTY, { .op = CHANGE_RMDIR, .path = "d" } },
+		{ ERR_NOT_DIR, { .op = CHANGE_RMDIR, .path = "f" } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_RMDIR, .path = "missing" } },
+		{ ERR_NOT_DIR, { .op = CHANGE_RMDIR, .path = "l" } },
+		{ ERR_IS_DIR, { .op = CHANGE_UNLINK, .path = "d" } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_UNLINK, .path = "missing" } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_UNLINK, .path = "missing/x" } },
+		{ ERR_NOT_DIR, { .op = CHANGE_UNLINK, .path = "f/x" } },
+		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "f", .mode = 0755, OWNERLESS } },
+		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS } },
+		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "l", .mode = 0755, OWNERLESS } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_MKDIR, .path = "x/y", .mode = 0755, OWNERLESS } },
+		{ ERR_NOT_DIR, { .op = CHANGE_MKDIR, .path = "f/y", .mode = 0755, OWNERLESS } },
+		{ ERR_IS_DIR, { .op = CHANGE_CREATE, .path = "d", .mode = 0644, OWNERLESS } },
+		{ ERR_EXISTS,
+			{ .op = CHANGE_MKNOD, .path = "f", .mode = S_IFIFO | 0644, OWNERLESS } },
+		{ ERR_EXISTS,
+			{ .op = CHANGE_SYMLINK,
+				.path = "f",
+				.data = "x",
+				.data_len = 1,
+				OWNERLESS } },
+		{ ERR_EXISTS, { .op = CHANGE_LINK, .path = "f", .path2 = "d/g" } },
+		{ ERR_NOT_OWNER, { .op = CHANGE_LINK, .path = "d", .path2 = "d2" } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_LINK, .path = "missing", .path2 = "m2" } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_RENAME, .path = "missing", .path2 = "m2" } },
+		{ ERR_NOT_EMPTY, { .op = CHANGE_RENAME, .path = "empty", .path2 = "d" } },
+		{ ERR_IS_DIR, { .op = CHANGE_RENAME, .path = "f", .path2 = "empty" } },
+		{ ERR_NOT_DIR, { .op = CHANGE_RENAME, .path = "empty", .path2 = "f" } },
+		{ ERR_INVALID, { .op = CHANGE_RENAME, .path = "d", .path2 = "d/below" } },
+		{ ERR_NOT_FOUND, { .op = CHANGE_SETATTR, .path = "missing", .set = SET_MODE } },
+		{ ERR_IS_DIR, { .op = CHANGE_SETATTR, .path = "d", .set = SET_SIZE } },
+		{ ERR_NOT_FOUND,
+			{ .op = CHANGE_WRITE, .path = "missing", .data = "x", .data_len = 1 } },
+		{ ERR_IS_DIR, { .op = CHANGE_WRITE, .path = "d", .data = "x", .data_len = 1 } },
+		{ ERR_STALE, { .op = CHANGE_WRITE, .path = "l", .data = "x", .data_len = 1 } },
+		{ ERR_STALE, { .op = CHANGE_UNLINK, .path = "out/passwd" } },
+		{ ERR_INVALID, { .op = CHANGE_UNLINK, .path = "d/../f" } },
+		{ ERR_INVALID, { .op = CHANGE_UNLINK, .path = "../user/f" } },
+	};
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_mkdir(&s->tree, "empty", 0755);
+	scratch_write_text(&s->tree, "d/g", "g");
+	scratch_write_text(&s->tree, "f", "f");
+	cr_assert(symlinkat("d", s->tree.fd, "l") == 0);
+	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct change_result r = apply_one(s, rows[i].change);
+
+		cr_expect(eq(int, r.err, rows[i].want), "row %zu: op %d of %s: %s", i,
+			(int)rows[i].change.op, rows[i].change.path, r.why);
+	}
+	cr_assert(holds(s, "f", "f"));
+	cr_assert(holds(s, "d/g", "g"));
+	cr_assert(faccessat(AT_FDCWD, "/etc/passwd", F_OK, 0) == 0);
+}
+
+BEHAVIOUR(apply, a_rename_to_another_file_system_is_refused)
+{
+	struct change_result r;
+
+	/* A mount is what only root can make, and what only root's sandboxes meet. */
+	if (geteuid())
+		cr_skip("needs root");
+	scratch_write_text(&s->tree, "f", "x");
+	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "f", .path2 = "/staged" });
+	cr_assert(eq(int, r.err, ERR_OK), "staging is another file system: %s", r.why);
+}
+
+/* ---- Attributes ---- */
+
+BEHAVIOUR(apply, setattr_sets_each_part)
+{
+	struct timespec atime = { 1000000000, 123456789 }, mtime = { 999999999, 987654321 };
+	struct change_result r;
+	struct attr a;
+
+	scratch_write_text(&s->tree, "f", "0123456789");
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_SETATTR,
+			.path = "f",
+			.set = SET_MODE | SET_SIZE | SET_ATIME | SET_MTIME,
+			.mode = 04755,
+			.size = 4,
+			.atime = atime,
+			.mtime = mtime });
+	expect_result(s, &r, "f", "");
+	a = attr_outside(s, "f");
+	cr_expect(eq(u32, a.mode & 07777, 04755));
+	cr_expect(eq(u64, a.size, 4));
+	cr_expect(eq(long, a.atime.tv_sec, atime.tv_sec));
+	cr_expect(eq(long, a.mtime.tv_sec, mtime.tv_sec));
+	cr_expect(eq(long, a.mtime.tv_nsec, mtime.tv_nsec));
+	cr_expect(eq(long, a.atime.tv_nsec, atime.tv_nsec));
+}
+
+BEHAVIOUR(apply, setattr_leaves_what_is_not_named)
+{
+	struct attr before, after;
+
+	scratch_write_text(&s->tree, "f", "0123456789");
+	before = attr_outside(s, "f");
+	cr_assert(eq(int,
+		apply_kind(s,
+			(struct change){ .op = CHANGE_SETATTR,
+				.path = "f",
+				.set = SET_ATIME,
+				.atime = { 5, 6 } }),
+		ERR_OK));
+	after = attr_outside(s, "f");
+	cr_expect(eq(long, after.atime.tv_sec, 5));
+	cr_expect(eq(long, after.mtime.tv_sec, before.mtime.tv_sec));
+	cr_expect(eq(long, after.mtime.tv_nsec, before.mtime.tv_nsec));
+	cr_expect(eq(u32, after.mode, before.mode));
+	cr_expect(eq(u64, after.size, before.size));
+}
+
+BEHAVIOUR(apply, setattr_extends_with_zeroes_and_sets_now)
+{
+	struct timespec now;
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "f", "ab");
+	clock_gettime(CLOCK_REALTIME, &now);
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_SETATTR,
+			.path = "f",
+			.set = SET_SIZE | SET_MTIME,
+			.size = 5,
+			.mtime = { .tv_nsec = UTIME_NOW } });
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_assert(eq(u64, r.attr.size, 5));
+	cr_assert(ge(long, r.attr.mtime.tv_sec, now.tv_sec - 1));
+	cr_assert(le(long, r.attr.mtime.tv_sec, now.tv_sec + 30));
+	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", NULL);
+
+	cr_assert(memcmp(bytes, "ab\0\0\0", 5) == 0);
+}
+
+BEHAVIOUR(apply, setattr_changes_the_link_and_not_its_target)
+{
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "f", "x");
+	cr_assert(symlinkat("f", s->tree.fd, "l") == 0);
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_SETATTR,
+			.path = "l",
+			.set = SET_MTIME,
+			.mtime = { 1000000000, 0 } });
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_assert(eq(long, attr_outside(s, "l").mtime.tv_sec, 1000000000));
+	cr_assert(gt(long, attr_outside(s, "f").mtime.tv_sec, 1000000000));
+}
+
+BEHAVIOUR(apply, setattr_gives_files_to_others_where_root_does)
+{
+	struct change_result r;
+
+	if (geteuid())
+		cr_skip("only root gives files away");
+	scratch_write_text(&s->tree, "f", "x");
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_SETATTR,
+			.path = "f",
+			.set = SET_UID | SET_GID,
+			.uid = 1234,
+			.gid = 4321 });
+	expect_result(s, &r, "f", "");
+	cr_assert(eq(u32, attr_outside(s, "f").uid, 1234));
+	cr_assert(eq(u32, attr_outside(s, "f").gid, 4321));
+}
+
+/* ---- Contents ---- */
+
+BEHAVIOUR(apply, write_puts_bytes_where_they_belong)
+{
+	static const char zero_newline[] = { 0, '\n', '\n', 0 };
+	struct change changes[] = {
+		{ .op = CHANGE_WRITE, .path = "f", .offset = 2, .data = "XY", .data_len = 2 },
+		{ .op = CHANGE_WRITE,
+			.path = "f",
+			.offset = 12,
+			.data = zero_newline,
+			.data_len = 4 },
+	};
+	struct change_result r[2];
+	size_t len;
+
+	scratch_write_text(&s->tree, "f", "0123456789");
+	apply_all(s, changes, 2, r);
+	expect_result(s, &r[1], "f", "");
+	cr_assert(eq(u64, r[0].count, 2));
+	cr_assert(eq(u64, r[1].count, 4));
+	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", &len);
+
+	cr_assert(eq(ulong, len, 16));
+	cr_assert(memcmp(bytes, "01XY456789\0\0\0\n\n\0", 16) == 0);
+}
+
+BEHAVIOUR(apply, write_takes_a_whole_piece_of_any_bytes)
+{
+	AUTO_FREE unsigned char *data = malloc(VERB_DATA_MAX);
+	struct change_result r;
+	size_t len;
+
+	for (size_t i = 0; i < VERB_DATA_MAX; i++)
+		data[i] = (unsigned char)(i * 2654435761U >> 11);
+	scratch_write_text(&s->tree, "f", "");
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_WRITE,
+			.path = "f",
+			.offset = 3,
+			.data = data,
+			.data_len = VERB_DATA_MAX });
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_assert(eq(u64, r.count, VERB_DATA_MAX));
+	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", &len);
+
+	cr_assert(eq(ulong, len, VERB_DATA_MAX + 3));
+	cr_assert(memcmp(bytes + 3, data, VERB_DATA_MAX) == 0);
+}
+
+BEHAVIOUR(apply, append_lands_at_the_end_and_says_where)
+{
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "f", "0123");
+	r = apply_one(s,
+		(struct change){
+			.op = CHANGE_APPEND, .path = "f", .data = "more\n", .data_len = 5 });
+	expect_result(s, &r, "f", "");
+	cr_assert(eq(u64, r.offset, 4));
+	cr_assert(eq(u64, r.count, 5));
+	cr_assert(holds(s, "f", "0123more\n"));
+}
+
+BEHAVIOUR(apply, copy_moves_no_bytes_through_us)
+{
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "from", "0123456789");
+	scratch_write_text(&s->tree, "to", "abcdefghij");
+	r = apply_one(s,
+		(struct change){ .op = CHANGE_COPY,
+			.path = "from",
+			.offset = 2,
+			.path2 = "to",
+			.offset2 = 5,
+			.length = 3 });
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_assert(eq(u64, r.count, 3));
+	cr_assert(eq(u64, r.attr.ino, attr_outside(s, "to").ino));
+	cr_assert(holds(s, "to", "abcde234ij"));
+	r = apply_one(s,
+		(struct change){
+			.op = CHANGE_COPY, .path = "from", .path2 = "to", .length = 1000 });
+	cr_assert(eq(u64, r.count, 10));
+	cr_assert(holds(s, "to", "0123456789"));
+}
+
+BEHAVIOUR(apply, fallocate_extends)
+{
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "f", "x");
+	r = apply_one(s,
+		(struct change){
+			.op = CHANGE_FALLOCATE, .path = "f", .offset = 0, .length = 100000 });
+	if (r.err == ERR_UNSUPPORTED)
+		cr_assert(eq(int, s->helper, HELPER_OFF));
+	else
+		cr_assert(eq(u64, attr_outside(s, "f").size, 100000), "%s", r.why);
+}
+
+BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
+{
+	struct change changes[] = {
+		{ .op = CHANGE_CREATE, .path = "/t1", .mode = 0640, OWNERLESS },
+		{ .op = CHANGE_WRITE, .path = "/t1", .data = "one", .data_len = 3 },
+		{ .op = CHANGE_PLACE, .path = "/t1", .path2 = "new" },
+		{ .op = CHANGE_CREATE, .path = "/t2", .mode = 0600, OWNERLESS },
+		{ .op = CHANGE_WRITE, .path = "/t2", .data = "two", .data_len = 3 },
+		{ .op = CHANGE_PLACE, .path = "/t2", .path2 = "old" },
+	};
+	struct change_result r[6];
+	struct attr before;
+
+	scratch_write_text(&s->tree, "old", "longer than two");
+	before = attr_outside(s, "old");
+	apply_all(s, changes, 6, r);
+	for (size_t i = 0; i < 6; i++)
+		cr_assert(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
+	cr_assert(holds(s, "new", "one"));
+	cr_assert(eq(u32, attr_outside(s, "new").mode & 07777, 0640));
+	cr_assert(holds(s, "old", "two"));
+	cr_assert(eq(u64, attr_outside(s, "old").ino, before.ino));
+	cr_assert(eq(u32, attr_outside(s, "old").mode, before.mode));
+	cr_assert(eq(u64, r[5].attr.ino, before.ino));
+}
+
+BEHAVIOUR(apply, sync_reaches_files_and_directories)
+{
+	scratch_write_text(&s->tree, "f", "x");
+	cr_expect(
+		eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "f" }), ERR_OK));
+	cr_expect(eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "" }), ERR_OK));
+	cr_expect(eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "missing" }),
+		ERR_NOT_FOUND));
+}
+
+BEHAVIOUR(apply, xattrs_are_set_and_removed)
+{
+	static const char value[] = { 'v', 0, '\n', (char)0xff };
+	struct change set = {
+		.op = CHANGE_SETXATTR, .path = "f", .name = "user.x", .data = value, .data_len = 4
+	};
+	struct change exclusive = set, replace = set;
+	AUTO_CLOSE int fd = -1;
+	char got[8];
+
+	scratch_write_text(&s->tree, "f", "");
+	exclusive.flags = CHANGE_EXCL;
+	replace.flags = CHANGE_REPLACE;
+	if (s->lacks & LACKS_XATTRS) {
+		cr_assert(eq(int, apply_kind(s, set), ERR_UNSUPPORTED));
+		return;
+	}
+	cr_expect(eq(int, apply_kind(s, replace), ERR_NO_XATTR));
+	cr_expect(eq(int, apply_kind(s, set), ERR_OK));
+	cr_expect(eq(int, apply_kind(s, exclusive), ERR_EXISTS));
+	fd = openat(s->tree.fd, "f", O_RDONLY | O_CLOEXEC);
+	cr_expect(eq(long, fgetxattr(fd, "user.x", got, sizeof got), 4));
+	cr_expect(memcmp(got, value, 4) == 0);
+	set.op = CHANGE_REMOVEXATTR;
+	cr_expect(eq(int, apply_kind(s, set), ERR_OK));
+	cr_expect(eq(int, apply_kind(s, set), ERR_NO_XATTR));
+}
+
+/* ---- Batches ---- */
+
+BEHAVIOUR(apply, one_refused_change_leaves_the_others_alone)
+{
+	struct change changes[] = {
+		{ .op = CHANGE_MKDIR, .path = "a", .mode = 0755, OWNERLESS },
+		{ .op = CHANGE_RMDIR, .path = "missing" },
+		{ .op = CHANGE_MKDIR, .path = "b", .mode = 0755, OWNERLESS },
+		{ .op = CHANGE_UNLINK, .path = "a/../b" },
+		{ .op = CHANGE_MKDIR, .path = "a/c", .mode = 0755, OWNERLESS },
+	};
+	static const enum err want[] = { ERR_OK, ERR_NOT_FOUND, ERR_OK, ERR_INVALID, ERR_OK };
+	struct change_result r[5];
+
+	apply_all(s, changes, 5, r);
+	for (size_t i = 0; i < 5; i++)
+		cr_expect(eq(int, r[i].err, want[i]), "%zu: %s", i, r[i].why);
+	cr_expect(exists(s, "a/c"));
+	cr_expect(exists(s, "b"));
+}
+
+BEHAVIOUR(apply, what_needs_a_refused_change_is_skipped)
+{
+	struct change changes[] = {
+		{ .op = CHANGE_MKDIR, .path = "f", .mode = 0755, OWNERLESS },
+		{ .op = CHANGE_MKDIR, .path = "x", .mode = 0755, .needs = 1, OWNERLESS },
+		{ .op = CHANGE_MKDIR, .path = "y", .mode = 0755, .needs = 2, OWNERLESS },
+		{ .op = CHANGE_MKDIR, .path = "z", .mode = 0755, OWNERLESS },
+		{ .op = CHANGE_MKDIR, .path = "z/z", .mode = 0755, .needs = 4, OWNERLESS },
+	};
+	static const enum err want[] = { ERR_EXISTS, ERR_SKIPPED, ERR_SKIPPED, ERR_OK, ERR_OK };
+	struct change_result r[5];
+
+	scratch_write_text(&s->tree, "f", "");
+	apply_all(s, changes, 5, r);
+	for (size_t i = 0; i < 5; i++)
+		cr_expect(eq(int, r[i].err, want[i]), "%zu: %s", i, r[i].why);
+	cr_expect(not(exists(s, "x")));
+	cr_expect(not(exists(s, "y")));
+	cr_expect(exists(s, "z/z"));
+}
+
+BEHAVIOUR(apply, a_file_that_is_another_is_stale)
+{
+	struct expect f, d;
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_mkdir(&s->tree, "e", 0755);
+	scratch_write_text(&s->tree, "d/f", "x");
+	scratch_write_text(&s->tree, "e/f", "other");
+	f = expect_outside(s, "d/f");
+	d = expect_outside(s, "d");
+	const struct change rows[] = {
+		{ .op = CHANGE_UNLINK, .path = "e/f", .target = f },
+		{ .op = CHANGE_UNLINK, .path = "e/f", .parent = d },
+		{ .op = CHANGE_WRITE, .path = "e/f", .target = f, .data = "!", .data_len = 1 },
+		{ .op = CHANGE_SETATTR, .path = "e/f", .target = f, .set = SET_SIZE },
+		{ .op = CHANGE_RENAME, .path = "e/f", .target = f, .path2 = "g" },
+		{ .op = CHANGE_RENAME, .path = "e/f", .path2 = "e/g", .parent2 = d },
+		{ .op = CHANGE_RENAME, .path = "d/f", .path2 = "e/f", .target2 = f },
+		{ .op = CHANGE_MKDIR, .path = "e/x", .parent = d, .mode = 0755, OWNERLESS },
+		{ .op = CHANGE_CREATE, .path = "e/x", .parent = d, .mode = 0644, OWNERLESS },
+		{ .op = CHANGE_LINK, .path = "e/f", .target = f, .path2 = "e/x" },
+		{ .op = CHANGE_COPY, .path = "e/f", .target = f, .path2 = "d/f", .length = 1 },
+		{ .op = CHANGE_RMDIR, .path = "e", .target = d },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(eq(int, apply_kind(s, rows[i]), ERR_STALE), "row %zu", i);
+	cr_expect(holds(s, "e/f", "other"));
+	cr_expect(holds(s, "d/f", "x"));
+	cr_expect(not(exists(s, "e/x")));
+	cr_expect(eq(int,
+		apply_kind(s,
+			(struct change){
+				.op = CHANGE_UNLINK, .path = "d/f", .parent = d, .target = f }),
+		ERR_OK));
+}
+
+BEHAVIOUR(apply, a_hundred_changes_are_done_in_order)
+{
+	enum { COUNT = 300 };
+	AUTO_FREE struct change *changes = calloc(COUNT, sizeof *changes);
+	AUTO_FREE struct change_result *results = calloc(COUNT, sizeof *results);
+	char digits[COUNT];
+
+	scratch_write_text(&s->tree, "f", "");
+	for (size_t i = 0; i < COUNT; i++) {
+		digits[i] = (char)('0' + i % 10);
+		changes[i] = (struct change){
+			.op = CHANGE_APPEND, .path = "f", .data = &digits[i], .data_len = 1
+		};
+	}
+	apply_all(s, changes, COUNT, results);
+	for (size_t i = 0; i < COUNT; i++)
+		cr_expect(eq(u64, results[i].offset, i), "%zu: %s", i, results[i].why);
+	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", NULL);
+
+	cr_assert(memcmp(bytes, digits, COUNT) == 0);
+}
+
+BEHAVIOUR(apply, a_sequence_number_is_done_once)
+{
+	struct change changes[] = {
+		{ .op = CHANGE_APPEND, .path = "f", .data = "1", .data_len = 1 },
+		{ .op = CHANGE_APPEND, .path = "f", .data = "2", .data_len = 1 },
+		{ .op = CHANGE_APPEND, .path = "f", .data = "3", .data_len = 1 },
+	};
+	struct apply_request request = { .journal = "our own journal",
+		.first_sequence = 7,
+		.changes = changes,
+		.changes_count = 2 };
+	struct change_result r[3];
+	struct error e = { 0 };
+
+	scratch_write_text(&s->tree, "f", "");
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
+	/* The same again as if its answer had been lost, and one more. */
+	request.changes_count = 3;
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect(eq(int, r[i].err, ERR_OK), "%s", r[i].why);
+	if (!(s->lacks & LACKS_RECORD))
+		cr_assert(holds(s, "f", "123"));
+}
+
+/* ---- store ---- */
+
+static enum err read_pattern(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
+{
+	uint64_t seed = *(uint64_t *)context;
+	unsigned char *bytes = dst;
+
+	(void)e;
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (unsigned char)((offset + i + seed) * 2654435761U >> 9);
+	return ERR_OK;
+}
+
+static bool has_pattern(const struct subject *s, const char *path, uint64_t seed, size_t size)
+{
+	size_t len;
+	AUTO_FREE char *bytes = scratch_read(&s->tree, path, &len);
+	AUTO_FREE char *want = malloc(size + 1);
+
+	read_pattern(&seed, 0, want, size, NULL);
+	return len == size && !memcmp(bytes, want, size);
+}
+
+BEHAVIOUR(store, puts_files_of_every_size)
+{
+	static const uint64_t sizes[] = { 0, 1, VERB_DATA_MAX - 1, VERB_DATA_MAX, VERB_DATA_MAX + 1,
+		(uint64_t)5 * VERB_DATA_MAX + 17 };
+	static const char *const names[] = { "0", "1", "2", "3", "4", "5" };
+	uint64_t seeds[6];
+	struct store_item items[6];
+	struct store_result results[6];
+	struct error e = { 0 };
+
+	for (size_t i = 0; i < 6; i++) {
+		seeds[i] = i * 1000;
+		items[i] = (struct store_item){ .path = names[i],
+			.mode = 0440,
+			.size = sizes[i],
+			.read = read_pattern,
+			.context = &seeds[i] };
+	}
+	cr_assert(eq(int, provider_store(s->p, NULL, items, 6, results, &e), ERR_OK), "%s", e.text);
+	for (size_t i = 0; i < 6; i++) {
+		struct attr want = attr_outside(s, names[i]);
+
+		cr_expect(eq(int, results[i].err, ERR_OK), "%zu: %s", i, results[i].why);
+		expect_same_attr(s, &results[i].attr, &want, names[i]);
+		cr_expect(eq(u32, want.mode & 07777, 0440));
+		cr_expect(has_pattern(s, names[i], seeds[i], sizes[i]), "%zu", i);
+	}
+}
+
+static enum err refuse_to_read(
+	void *context, uint64_t offset, void *dst, size_t len, struct error *e)
+{
+	(void)context, (void)offset, (void)dst, (void)len;
+	return error_set(e, ERR_IO, "the disk is gone");
+}
+
+BEHAVIOUR(store, replaces_and_leaves_others_alone_where_one_fails)
+{
+	uint64_t seed = 5;
+	struct store_item items[] = {
+		{ .path = "old", .mode = 0644, .size = 10, .read = read_pattern, .context = &seed },
+		{ .path = "missing/f",
+			.mode = 0644,
+			.size = (uint64_t)3 * VERB_DATA_MAX,
+			.read = read_pattern,
+			.context = &seed },
+		{ .path = "unread", .mode = 0644, .size = 10, .read = refuse_to_read },
+		{ .path = "new", .mode = 0644, .size = 20, .read = read_pattern, .context = &seed },
+	};
+	struct store_result results[4];
+	struct error e = { 0 };
+
+	scratch_write_text(&s->tree, "old", "something longer than before");
+	cr_assert(eq(int, provider_store(s->p, NULL, items, 4, results, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, results[0].err, ERR_OK), "%s", results[0].why);
+	cr_expect(eq(int, results[1].err, ERR_NOT_FOUND), "%s", results[1].why);
+	cr_expect(eq(int, results[2].err, ERR_IO), "%s", results[2].why);
+	cr_expect(eq(str, results[2].why, "the disk is gone"));
+	cr_expect(eq(int, results[3].err, ERR_OK), "%s", results[3].why);
+	cr_expect(has_pattern(s, "old", 5, 10));
+	cr_expect(has_pattern(s, "new", 5, 20));
+}
+
+BEHAVIOUR(store, puts_many_small_files)
+{
+	enum { COUNT = 500 };
+	AUTO_FREE struct store_item *items = calloc(COUNT, sizeof *items);
+	AUTO_FREE struct store_result *results = calloc(COUNT, sizeof *results);
+	static char names[COUNT][8];
+	uint64_t seed = 1;
+	struct error e = { 0 };
+
+	for (size_t i = 0; i < COUNT; i++) {
+		snprintf(names[i], sizeof names[i], "f%zu", i);
+		items[i] = (struct store_item){ .path = names[i],
+			.mode = 0644,
+			.size = i,
+			.read = read_pattern,
+			.context = &seed };
+	}
+	cr_assert(eq(int, provider_store(s->p, NULL, items, COUNT, results, &e), ERR_OK), "%s",
+		e.text);
+	for (size_t i = 0; i < COUNT; i++) {
+		cr_expect(eq(int, results[i].err, ERR_OK), "%zu: %s", i, results[i].why);
+		cr_expect(has_pattern(s, names[i], seed, i), "%zu", i);
+	}
+}

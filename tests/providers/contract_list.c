@@ -1,0 +1,345 @@
+#include "providers/base/cleanup.h"
+#include "tests/providers/contract.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+/* d/ {e/ {f}, l -> e/f}, g */
+static void make_tree(struct subject *s)
+{
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_mkdir(&s->tree, "d/e", 0750);
+	scratch_write_text(&s->tree, "d/e/f", "four");
+	cr_assert(symlinkat("e/f", s->tree.fd, "d/l") == 0);
+	scratch_write_text(&s->tree, "g", "");
+}
+
+BEHAVIOUR(list, depth_0_gives_only_the_start)
+{
+	make_tree(s);
+	AUTO_LISTED struct listed l = list_one(s, "d", 0);
+	const struct listed_entry *self = listed_find(&l, LIST_SELF, "d");
+	struct attr want = attr_outside(s, "d");
+
+	cr_assert(eq(ulong, l.count, 1));
+	cr_assert(eq(int, self->err, ERR_OK));
+	expect_same_attr(s, &self->attr, &want, "d");
+}
+
+BEHAVIOUR(list, depth_1_adds_the_entries)
+{
+	make_tree(s);
+	AUTO_LISTED struct listed l = list_one(s, "", 1);
+
+	cr_assert(eq(ulong, listed_count(&l, LIST_DIR), 1));
+	cr_assert(eq(ulong, listed_count(&l, LIST_ENTRY), 2));
+	cr_assert(listed_find(&l, LIST_ENTRY, "d") != NULL);
+	cr_assert(listed_find(&l, LIST_ENTRY, "g") != NULL);
+	cr_assert(listed_find(&l, LIST_DIR_END, "")->complete);
+}
+
+BEHAVIOUR(list, depth_2_goes_one_directory_down)
+{
+	make_tree(s);
+	AUTO_LISTED struct listed l = list_one(s, "", 2);
+
+	cr_assert(listed_find(&l, LIST_ENTRY, "d/e") != NULL);
+	cr_assert(listed_find(&l, LIST_ENTRY, "d/e/f") == NULL);
+}
+
+BEHAVIOUR(list, a_whole_tree_comes_breadth_first)
+{
+	make_tree(s);
+	scratch_mkdir(&s->tree, "z", 0755);
+	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
+	size_t depth = 0;
+
+	cr_assert(eq(ulong, listed_count(&l, LIST_ENTRY), 6));
+	cr_assert(eq(ulong, listed_count(&l, LIST_DIR), 4));
+	for (size_t i = 0; i < l.count; i++) {
+		const char *path = l.entries[i].path;
+		size_t here = *path ? 1 : 0;
+
+		if (l.entries[i].kind != LIST_DIR)
+			continue;
+		for (; *path; path++)
+			here += *path == '/';
+		cr_expect(ge(ulong, here, depth), "%s", l.entries[i].path);
+		depth = here;
+	}
+}
+
+BEHAVIOUR(list, every_attribute_is_the_file_systems)
+{
+	static const char *const paths[] = { "d", "d/e", "d/e/f", "d/l", "g", "fifo", "big" };
+	struct timespec times[2] = { { 1000000000, 123456789 }, { 999999999, 987654321 } };
+
+	make_tree(s);
+	cr_assert(mkfifoat(s->tree.fd, "fifo", 0604) == 0);
+	scratch_write(&s->tree, "big", s, sizeof *s);
+	cr_assert(linkat(s->tree.fd, "big", s->tree.fd, "d/big too", 0) == 0);
+	cr_assert(utimensat(s->tree.fd, "g", times, 0) == 0);
+	cr_assert(fchmodat(s->tree.fd, "g", 04711, 0) == 0);
+	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		const struct listed_entry *entry = listed_find(&l, LIST_ENTRY, paths[i]);
+		struct attr want = attr_outside(s, paths[i]);
+
+		cr_assert(entry != NULL, "%s", paths[i]);
+		/* The list itself may have moved this. */
+		if (S_ISDIR(want.mode) || S_ISLNK(want.mode))
+			want.atime = entry->attr.atime;
+		expect_same_attr(s, &entry->attr, &want, paths[i]);
+	}
+}
+
+BEHAVIOUR(list, times_before_1970_and_far_ahead_are_kept)
+{
+	struct timespec times[2] = { { -86400, 500000000 }, { 4102444800, 1 } };
+
+	scratch_write_text(&s->tree, "f", "");
+	cr_assert(utimensat(s->tree.fd, "f", times, 0) == 0);
+	AUTO_LISTED struct listed l = list_one(s, "f", 0);
+	struct attr want = attr_outside(s, "f");
+
+	expect_same_attr(s, &l.entries[0].attr, &want, "f");
+}
+
+BEHAVIOUR(list, a_links_text_comes_with_it)
+{
+	AUTO_FREE char *longest = calloc(1, VERB_LINK_MAX);
+	static const char *const texts[] = { "x", "../../..", "/etc/passwd", "a\nb", "\xff\xfe",
+		"'\"$(x)`\\ *", "trailing\n", "-n" };
+
+	memset(longest, 'a', VERB_LINK_MAX - 1);
+	cr_assert(symlinkat(longest, s->tree.fd, "longest") == 0);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "l%zu", i);
+		cr_assert(symlinkat(texts[i], s->tree.fd, name) == 0);
+	}
+	AUTO_LISTED struct listed l = list_one(s, "", 1);
+	AUTO_LISTED struct listed self = list_one(s, "l3", 0);
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "l%zu", i);
+		cr_assert(listed_find(&l, LIST_ENTRY, name) != NULL, "%s", name);
+		cr_expect(eq(str, listed_find(&l, LIST_ENTRY, name)->link, (char *)texts[i]));
+	}
+	cr_expect(eq(str, listed_find(&l, LIST_ENTRY, "longest")->link, longest));
+	cr_expect(eq(str, self.entries[0].link, "a\nb"));
+}
+
+BEHAVIOUR(list, a_name_may_hold_any_byte)
+{
+	static const char *const names[] = { "\n", "a\nb", "trailing\n", "\xff\xc0\x80", " ", " x ",
+		"*", "?", "-rf", "--", "'", "\"", "$(touch oops)", "`touch oops`", "\\", "\\n",
+		"%s", "...", "a\tb", "\x01\x7f", "\r", "#x", "~", "=", "a:b" };
+	size_t count = sizeof names / sizeof *names;
+	AUTO_FREE char *longest = calloc(1, 256);
+
+	memset(longest, 'n', 255);
+	scratch_write_text(&s->tree, longest, "");
+	for (size_t i = 0; i < count; i++)
+		scratch_mkdir(&s->tree, names[i], 0755);
+	for (int byte = 1; byte < 256; byte++)
+		if (byte != '/')
+			scratch_write_text(&s->tree, (char[]){ 'b', (char)byte, 'b', 0 }, "x");
+	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
+
+	cr_expect(eq(ulong, listed_count(&l, LIST_ENTRY), count + 1 + 254));
+	cr_expect(eq(ulong, listed_count(&l, LIST_DIR), count + 1));
+	for (size_t i = 0; i < count; i++) {
+		AUTO_LISTED struct listed one = list_one(s, names[i], 1);
+
+		cr_expect(listed_find(&l, LIST_ENTRY, names[i]) != NULL, "name %zu", i);
+		cr_expect(listed_find(&l, LIST_DIR, names[i]) != NULL, "name %zu", i);
+		cr_expect(eq(int, one.entries[0].err, ERR_OK), "name %zu", i);
+		cr_expect(eq(u64, one.entries[0].attr.ino, attr_outside(s, names[i]).ino));
+	}
+	cr_expect(listed_find(&l, LIST_ENTRY, longest) != NULL);
+	cr_expect(faccessat(s->tree.fd, "oops", F_OK, 0) < 0, "a name was run");
+}
+
+BEHAVIOUR(list, starts_answer_each_for_itself)
+{
+	const char *const starts[] = { "g", "missing", "d/e", "g/below", "", "missing/below",
+		"d/l/x" };
+	static const enum err want[] = { ERR_OK, ERR_NOT_FOUND, ERR_OK, ERR_NOT_DIR, ERR_OK,
+		ERR_NOT_FOUND, ERR_STALE };
+	struct list_request request = { .starts = starts, .starts_count = 7, .depth = 0 };
+	size_t at = 0;
+
+	make_tree(s);
+	AUTO_LISTED struct listed l = list_request(s, &request);
+
+	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
+	cr_assert(eq(ulong, listed_count(&l, LIST_SELF), 7));
+	for (size_t i = 0; i < l.count; i++)
+		if (l.entries[i].kind == LIST_SELF) {
+			cr_expect(eq(u32, l.entries[i].start, (uint32_t)at));
+			cr_expect(eq(int, l.entries[i].err, want[at]), "'%s'", starts[at]);
+			at++;
+		}
+}
+
+BEHAVIOUR(list, a_path_of_another_shape_is_refused)
+{
+	static const char *const paths[] = { "..", "a/../b", "a//b", "a/", "./a", "/a/b", "." };
+
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		struct list_request request = { .starts = &paths[i], .starts_count = 1 };
+		AUTO_LISTED struct listed l = list_request(s, &request);
+
+		cr_expect(l.err || l.entries[0].err, "'%s'", paths[i]);
+	}
+}
+
+BEHAVIOUR(list, links_are_not_followed)
+{
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_write_text(&s->tree, "d/f", "");
+	cr_assert(symlinkat("d", s->tree.fd, "l") == 0);
+	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	AUTO_LISTED struct listed l = list_one(s, "l", LIST_DEPTH_ALL);
+	AUTO_LISTED struct listed all = list_one(s, "", LIST_DEPTH_ALL);
+	AUTO_LISTED struct listed out = list_one(s, "out/passwd", 0);
+
+	cr_assert(eq(u32, l.entries[0].attr.mode & S_IFMT, S_IFLNK));
+	cr_assert(eq(ulong, l.count, 1));
+	cr_assert(eq(ulong, listed_count(&all, LIST_DIR), 2));
+	cr_assert(eq(int, out.entries[0].err, ERR_STALE));
+}
+
+BEHAVIOUR(list, stops_at_the_entries_asked_for_and_says_so)
+{
+	const char *start = "";
+	struct list_request request = {
+		.starts = &start, .starts_count = 1, .depth = LIST_DEPTH_ALL, .entries_max = 10
+	};
+
+	for (int i = 0; i < 50; i++) {
+		char name[8];
+
+		snprintf(name, sizeof name, "f%d", i);
+		scratch_write_text(&s->tree, name, "");
+	}
+	AUTO_LISTED struct listed l = list_request(s, &request);
+
+	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
+	cr_assert(le(ulong, listed_count(&l, LIST_ENTRY), 10));
+	cr_assert(not(listed_find(&l, LIST_DIR_END, "")->complete));
+}
+
+BEHAVIOUR(list, names_what_changed_since)
+{
+	const char *start = "";
+	struct list_request request = {
+		.starts = &start, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+	struct attr changed;
+
+	make_tree(s);
+	scratch_write_text(&s->tree, "before", "");
+	/* Clocks of file systems tick coarsely: wait for a time of change that is later. */
+	do {
+		scratch_write_text(&s->tree, "d/e/f", "changed");
+		changed = attr_outside(s, "d/e/f");
+	} while (changed.ctime.tv_sec <= attr_outside(s, "before").ctime.tv_sec);
+	request.changed_since_ns = (int64_t)changed.ctime.tv_sec * 1000000000;
+	AUTO_LISTED struct listed l = list_request(s, &request);
+
+	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
+	cr_assert(listed_find(&l, LIST_ENTRY, "d/e/f") != NULL);
+	cr_assert(listed_find(&l, LIST_ENTRY, "before") == NULL);
+}
+
+BEHAVIOUR(list, the_end_has_the_clock_and_the_space)
+{
+	struct timespec before, after;
+
+	clock_gettime(CLOCK_REALTIME, &before);
+	AUTO_LISTED struct listed l = list_one(s, "", 0);
+
+	clock_gettime(CLOCK_REALTIME, &after);
+	cr_assert(ge(long, l.now.tv_sec, before.tv_sec));
+	cr_assert(le(long, l.now.tv_sec, after.tv_sec));
+	cr_assert(gt(u64, l.space.block_size, 0));
+	cr_assert(gt(u64, l.space.blocks, 0));
+	cr_assert(le(u64, l.space.available, l.space.free));
+	cr_assert(eq(u64, l.space.name_max, 255));
+}
+
+BEHAVIOUR(list, xattrs_come_with_the_start)
+{
+	const char *start = "f";
+	struct list_request request = { .starts = &start, .starts_count = 1, .flags = LIST_XATTRS };
+	AUTO_CLOSE int fd = -1;
+
+	scratch_write_text(&s->tree, "f", "");
+	fd = openat(s->tree.fd, "f", O_RDONLY | O_CLOEXEC);
+	cr_assert(fsetxattr(fd, "user.one", "1", 1, 0) == 0, "%s", strerror(errno));
+	AUTO_LISTED struct listed l = list_request(s, &request);
+
+	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
+	cr_assert(eq(str, l.xattrs, s->lacks & LACKS_XATTRS ? "" : "user.one=1;"));
+}
+
+BEHAVIOUR(list, a_deep_tree_is_listed_whole)
+{
+	char path[1024] = "d";
+
+	scratch_mkdir(&s->tree, path, 0755);
+	for (int i = 0; i < 100; i++) {
+		strcat(path, "/d");
+		scratch_mkdir(&s->tree, path, 0755);
+	}
+	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
+
+	cr_assert(eq(ulong, listed_count(&l, LIST_ENTRY), 101));
+	cr_assert(listed_find(&l, LIST_DIR_END, path)->complete);
+}
+
+BEHAVIOUR(list, a_directory_of_thousands_is_complete)
+{
+	for (int i = 0; i < 3000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "file-%d", i);
+		scratch_write_text(&s->tree, name, "");
+	}
+	AUTO_LISTED struct listed l = list_one(s, "", 1);
+
+	cr_assert(eq(ulong, listed_count(&l, LIST_ENTRY), 3000));
+	cr_assert(listed_find(&l, LIST_DIR_END, "")->complete);
+}
+
+static enum err stop_list(void *context, const struct list_item *item, struct error *e)
+{
+	int *left = context;
+
+	(void)item;
+	return --*left ? ERR_OK : error_set(e, ERR_NO_MEMORY, "enough");
+}
+
+BEHAVIOUR(list, a_sink_that_refuses_ends_it)
+{
+	const char *start = "";
+	struct list_request request = {
+		.starts = &start, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+	struct error e = { 0 };
+	int left = 3;
+
+	make_tree(s);
+	cr_assert(
+		eq(int, provider_list(s->p, NULL, &request, stop_list, &left, &e), ERR_NO_MEMORY));
+	cr_assert(eq(str, e.text, "enough"));
+	cr_assert(eq(int, left, 0));
+}
