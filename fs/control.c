@@ -42,6 +42,16 @@ static const struct control_file *file_by_name(const char *name)
 
 /* ---- Life ---- */
 
+static void close_handle(struct control_handle *h)
+{
+	struct control *c = h->control;
+
+	pthread_mutex_lock(&c->lock);
+	LIST_REMOVE(h, link);
+	pthread_mutex_unlock(&c->lock);
+	h->file->close(h);
+}
+
 enum err control_new(struct control **out, struct cache *cache, struct notifier *notifier,
 	const struct control_options *options, struct error *e)
 {
@@ -52,6 +62,8 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 		return error_set(e, ERR_NO_MEMORY, "control directory: out of memory");
 	*c = (struct control){ .cache = cache, .notifier = notifier, .options = *options };
 	clock_gettime(CLOCK_REALTIME, &c->mounted_at);
+	pthread_mutex_init(&c->lock, NULL);
+	LIST_INIT(&c->handles);
 	kind = deferrals_new(&c->deferrals, e);
 	if (kind == ERR_OK)
 		kind = exec_last_new(&c->exec_last, e);
@@ -64,10 +76,18 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 
 void control_free(struct control *c)
 {
+	struct control_handle *h;
+
 	if (!c)
 		return;
+	if (c->deferrals)
+		deferrals_stop(c->deferrals);
+	/* Files that were open to the end: the kernel no longer says that they are closed. */
+	while ((h = LIST_FIRST(&c->handles)))
+		close_handle(h);
 	deferrals_free(c->deferrals);
 	exec_last_free(c->exec_last);
+	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
@@ -266,6 +286,9 @@ static struct control_handle *open_handle(
 		h->file = file;
 		h->control = c;
 		h->opener = caller_process(ctx->pid);
+		pthread_mutex_lock(&c->lock);
+		LIST_INSERT_HEAD(&c->handles, h, link);
+		pthread_mutex_unlock(&c->lock);
 	}
 	return h;
 }
@@ -289,7 +312,7 @@ void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse
 	fi->direct_io = 1;
 	/* The caller was interrupted and is gone: no release will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
-		file->close(h);
+		close_handle(h);
 }
 
 void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
@@ -335,7 +358,7 @@ void control_release(struct control *c, fuse_req_t req, fuse_ino_t ino, struct f
 
 	(void)c, (void)ino;
 	fuse_reply_err(req, 0);
-	h->file->close(h);
+	close_handle(h);
 }
 
 void control_reply_text(fuse_req_t req, const struct buf *text, size_t size, off_t off)

@@ -10,12 +10,13 @@
 #include "providers/base/buf.h"
 
 #include <pthread.h>
+#include <sys/queue.h>
 #include <time.h>
 
 struct control_handle;
 struct exec_last;
 
-/* What the files share. Everything but `exec_last` is fixed from control_new() on and locks itself. */
+/* What the files share, fixed from control_new() on, or with a lock of its own. */
 struct control {
 	struct cache *cache;
 	struct notifier *notifier;
@@ -23,6 +24,8 @@ struct control {
 	struct timespec mounted_at;  /* shown as every time of every file */
 	struct deferrals *deferrals; /* runs that are going on */
 	struct exec_last *exec_last; /* the last finished command, for who did not write one */
+	pthread_mutex_t lock;
+	LIST_HEAD(control_handles, control_handle) handles; /* all open ones; under the lock */
 };
 
 /* Every function may be called from several threads at once, also for one handle; `close` is its last call, alone. */
@@ -56,6 +59,7 @@ struct control_handle {
 	const struct control_file *file;
 	struct control *control;
 	pid_t opener; /* the process (thread group) that opened it; 0: not visible from here */
+	LIST_ENTRY(control_handle) link;
 };
 
 extern const struct control_file control_exec;

@@ -32,7 +32,7 @@ struct deferrals {
 	pthread_mutex_t lock;
 	pthread_cond_t emptied;
 	LIST_HEAD(deferred_list, deferred) list;
-	bool closing;
+	bool stopping;
 };
 
 enum err deferrals_new(struct deferrals **out, struct error *e)
@@ -48,17 +48,21 @@ enum err deferrals_new(struct deferrals **out, struct error *e)
 	return ERR_OK;
 }
 
-void deferrals_free(struct deferrals *all)
+void deferrals_stop(struct deferrals *all)
 {
-	if (!all)
-		return;
 	pthread_mutex_lock(&all->lock);
-	all->closing = true;
+	all->stopping = true;
 	for (struct deferred *d = LIST_FIRST(&all->list); d; d = LIST_NEXT(d, link))
 		cancel_throw(&d->cancel);
 	while (!LIST_EMPTY(&all->list))
 		pthread_cond_wait(&all->emptied, &all->lock);
 	pthread_mutex_unlock(&all->lock);
+}
+
+void deferrals_free(struct deferrals *all)
+{
+	if (!all)
+		return;
 	pthread_cond_destroy(&all->emptied);
 	pthread_mutex_destroy(&all->lock);
 	free(all);
@@ -99,6 +103,15 @@ static enum err deferred_new(struct deferred **out, struct deferrals *all,
 	return ERR_OK;
 }
 
+static void leave_list(struct deferred *d)
+{
+	struct deferrals *all = d->all;
+
+	pthread_mutex_lock(&all->lock);
+	forget_locked(d);
+	pthread_mutex_unlock(&all->lock);
+}
+
 /* The last thread releases the context first: deferrals_free() promises that nothing is in use any more. */
 static void leave(struct deferred *d)
 {
@@ -111,9 +124,7 @@ static void leave(struct deferred *d)
 	if (!last)
 		return;
 	d->work->release(d->context);
-	pthread_mutex_lock(&all->lock);
-	forget_locked(d);
-	pthread_mutex_unlock(&all->lock);
+	leave_list(d);
 }
 
 static void *do_work(void *context)
@@ -195,6 +206,21 @@ static void *attend_and_work(void *context)
 	return attend_request(d);
 }
 
+/* Whether it is on the list now: not once everything is being stopped. */
+static bool join_list(struct deferred *d)
+{
+	struct deferrals *all = d->all;
+	bool open;
+
+	pthread_mutex_lock(&all->lock);
+	open = !all->stopping;
+	LIST_INSERT_HEAD(&all->list, d, link);
+	if (!open)
+		forget_locked(d);
+	pthread_mutex_unlock(&all->lock);
+	return open;
+}
+
 enum err deferred_start(struct deferrals *all, const struct deferred_work *work, void *context,
 	fuse_req_t req, struct error *e)
 {
@@ -204,16 +230,11 @@ enum err deferred_start(struct deferrals *all, const struct deferred_work *work,
 
 	if (kind != ERR_OK)
 		return kind;
-	pthread_mutex_lock(&all->lock);
-	LIST_INSERT_HEAD(&all->list, d, link);
-	if (all->closing)
-		cancel_throw(&d->cancel);
-	pthread_mutex_unlock(&all->lock);
+	if (!join_list(d))
+		return error_set(e, ERR_GONE, "the mount is ending");
 	failed = thread_start(req ? attend_and_work : do_work, d);
 	if (!failed)
 		return ERR_OK;
-	pthread_mutex_lock(&all->lock);
-	forget_locked(d);
-	pthread_mutex_unlock(&all->lock);
+	leave_list(d);
 	return error_errno(e, failed, "control directory: no thread");
 }

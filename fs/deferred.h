@@ -26,7 +26,9 @@ struct deferred_work {
 };
 
 enum err deferrals_new(struct deferrals **out, struct error *e);
-/* Cancels everything and returns when the last thread is done. */
+/* Cancels everything and returns when the last thread is done. From then on nothing can be started. */
+void deferrals_stop(struct deferrals *all);
+/* After deferrals_stop(). */
 void deferrals_free(struct deferrals *all);
 
 /* Starts the work. `req` may be NULL: nobody waits. On an error both `context` and `req` are still the caller's. */
