@@ -1,0 +1,247 @@
+#include "providers/base/cleanup.h"
+#include "tests/providers/contract.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+/* "BYTES" of the whole file. */
+static struct fetch_item whole(const char *path)
+{
+	return (struct fetch_item){ .kind = FETCH_BYTES, .path = path, .length = FETCH_TO_END };
+}
+
+static bool got(const struct fetched *f, const void *bytes, size_t len)
+{
+	return f->err == ERR_OK && f->bytes.len == len &&
+		(len == 0 || memcmp(f->bytes.bytes, bytes, len) == 0);
+}
+
+static unsigned char *pattern(size_t len)
+{
+	unsigned char *bytes = malloc(len);
+
+	cr_assert(bytes != NULL);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (unsigned char)(i * 2654435761U >> 10);
+	return bytes;
+}
+
+BEHAVIOUR(fetch, gives_any_range)
+{
+	static const struct {
+		uint64_t offset, length;
+		const char *want;
+	} rows[] = { { 0, 10, "0123456789" }, { 0, FETCH_TO_END, "0123456789" }, { 3, 4, "3456" },
+		{ 9, 1, "9" }, { 8, 100, "89" }, { 10, 5, "" }, { 1000, 5, "" }, { 2, 0, "" },
+		{ 5, FETCH_TO_END, "56789" } };
+	struct fetch_item items[9];
+	struct fetched f[9];
+
+	scratch_write_text(&s->tree, "f", "0123456789");
+	for (size_t i = 0; i < 9; i++)
+		items[i] = (struct fetch_item){ .kind = FETCH_BYTES,
+			.path = "f",
+			.offset = rows[i].offset,
+			.length = rows[i].length };
+	fetch_items(s, items, 9, f);
+	for (size_t i = 0; i < 9; i++)
+		cr_expect(got(&f[i], rows[i].want, strlen(rows[i].want)), "row %zu: %s", i,
+			buf_text(&f[i].bytes));
+	fetched_release(f, 9);
+}
+
+BEHAVIOUR(fetch, gives_the_attributes_the_bytes_were_read_under)
+{
+	struct fetch_item items[] = { whole("f"), whole("empty") };
+	struct attr want;
+	struct fetched f[2];
+
+	scratch_write_text(&s->tree, "f", "x");
+	scratch_write_text(&s->tree, "empty", "");
+	fetch_items(s, items, 2, f);
+	want = attr_outside(s, "f");
+	want.atime = f[0].attr.atime;
+	expect_same_attr(s, &f[0].attr, &want, "f");
+	cr_expect(got(&f[1], "", 0));
+	cr_expect(eq(u64, f[1].attr.ino, attr_outside(s, "empty").ino));
+	fetched_release(f, 2);
+}
+
+BEHAVIOUR(fetch, gives_any_bytes_in_pieces)
+{
+	size_t len = (size_t)5 * VERB_DATA_MAX + 12345;
+	AUTO_FREE unsigned char *bytes = pattern(len);
+	struct fetch_item items[] = { whole("f"),
+		{ .kind = FETCH_BYTES,
+			.path = "f",
+			.offset = 1234567,
+			.length = (uint64_t)2 * VERB_DATA_MAX } };
+	struct fetched f[2];
+
+	scratch_write(&s->tree, "f", bytes, len);
+	fetch_items(s, items, 2, f);
+	cr_assert(got(&f[0], bytes, len));
+	cr_assert(got(&f[1], bytes + 1234567, (size_t)2 * VERB_DATA_MAX));
+	fetched_release(f, 2);
+}
+
+BEHAVIOUR(fetch, one_missing_file_of_a_hundred_fails_alone)
+{
+	static char names[100][16];
+	struct fetch_item items[100];
+	struct fetched f[100];
+
+	for (size_t i = 0; i < 100; i++) {
+		snprintf(names[i], sizeof names[i], "f %zu\n", i);
+		if (i != 42)
+			scratch_write_text(&s->tree, names[i], names[i]);
+		items[i] = whole(names[i]);
+	}
+	fetch_items(s, items, 100, f);
+	for (size_t i = 0; i < 100; i++)
+		if (i == 42)
+			cr_expect(eq(int, f[i].err, ERR_NOT_FOUND));
+		else
+			cr_expect(got(&f[i], names[i], strlen(names[i])), "%zu", i);
+	fetched_release(f, 100);
+}
+
+BEHAVIOUR(fetch, each_refusal_has_its_errno)
+{
+	static const struct {
+		const char *path;
+		enum err want;
+	} rows[] = { { "missing", ERR_NOT_FOUND }, { "d", ERR_IS_DIR }, { "f/x", ERR_NOT_DIR },
+		{ "l", ERR_STALE }, { "out/passwd", ERR_STALE }, { "fifo", ERR_INVALID },
+		{ "../user/f", ERR_INVALID }, { "d/../f", ERR_INVALID },
+		{ "/missing", ERR_NOT_FOUND } };
+	struct fetch_item items[9];
+	struct fetched f[9];
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_write_text(&s->tree, "f", "secret");
+	cr_assert(mkfifoat(s->tree.fd, "fifo", 0644) == 0);
+	cr_assert(symlinkat("f", s->tree.fd, "l") == 0);
+	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	for (size_t i = 0; i < 9; i++)
+		items[i] = whole(rows[i].path);
+	fetch_items(s, items, 9, f);
+	for (size_t i = 0; i < 9; i++) {
+		cr_expect(eq(int, f[i].err, rows[i].want), "%s", rows[i].path);
+		cr_expect(eq(ulong, f[i].bytes.len, 0), "%s", rows[i].path);
+	}
+	fetched_release(f, 9);
+}
+
+BEHAVIOUR(fetch, a_file_that_is_another_is_stale)
+{
+	struct fetch_item items[2];
+	struct fetched f[2];
+
+	scratch_write_text(&s->tree, "f", "x");
+	scratch_write_text(&s->tree, "other", "y");
+	items[0] = items[1] = whole("f");
+	items[0].target = expect_outside(s, "f");
+	items[1].target = expect_outside(s, "other");
+	fetch_items(s, items, 2, f);
+	cr_expect(got(&f[0], "x", 1));
+	cr_expect(eq(int, f[1].err, ERR_STALE));
+	fetched_release(f, 2);
+}
+
+BEHAVIOUR(fetch, one_batch_may_name_a_file_twice)
+{
+	struct fetch_item items[] = { whole("f"), whole("f"), whole("f") };
+	struct fetched f[3];
+
+	scratch_write_text(&s->tree, "f", "again");
+	fetch_items(s, items, 3, f);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect(got(&f[i], "again", 5));
+	fetched_release(f, 3);
+}
+
+BEHAVIOUR(fetch, an_empty_batch_is_done)
+{
+	fetch_items(s, NULL, 0, NULL);
+}
+
+BEHAVIOUR(fetch, hashes_are_xxh3_of_each_block)
+{
+	enum { BLOCK = 65536, BLOCKS = 3 };
+	size_t len = 2 * BLOCK + 1000;
+	AUTO_FREE unsigned char *bytes = pattern(len);
+	struct fetch_item item = {
+		.kind = FETCH_HASHES, .path = "f", .length = FETCH_TO_END, .block_size = BLOCK
+	};
+	struct fetched f;
+
+	scratch_write(&s->tree, "f", bytes, len);
+	fetch_items(s, &item, 1, &f);
+	if (s->lacks & LACKS_HASHES) {
+		cr_assert(eq(int, f.err, ERR_UNSUPPORTED));
+		fetched_release(&f, 1);
+		return;
+	}
+	cr_assert(eq(int, f.err, ERR_OK));
+	cr_assert(eq(ulong, f.bytes.len, BLOCKS * sizeof(XXH128_canonical_t)));
+	for (size_t i = 0; i < BLOCKS; i++) {
+		XXH128_canonical_t want;
+		size_t block_len = i < 2 ? BLOCK : 1000;
+
+		XXH128_canonicalFromHash(&want, XXH3_128bits(bytes + i * BLOCK, block_len));
+		cr_expect(
+			memcmp(f.bytes.bytes + i * sizeof want, &want, sizeof want) == 0, "%zu", i);
+	}
+	fetched_release(&f, 1);
+}
+
+BEHAVIOUR(fetch, seeks_find_data_and_holes)
+{
+	struct fetch_item items[] = { { .kind = FETCH_SEEK_DATA, .path = "f" },
+		{ .kind = FETCH_SEEK_HOLE, .path = "f" },
+		{ .kind = FETCH_SEEK_DATA, .path = "f", .offset = 5000000 } };
+	AUTO_CLOSE int fd = openat(s->tree.fd, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	struct fetched f[3];
+	off_t data;
+
+	cr_assert(pwrite(fd, "x", 1, 1 << 20) == 1);
+	data = lseek(fd, 0, SEEK_DATA);
+	fetch_items(s, items, 3, f);
+	if (s->lacks & LACKS_SEEK) {
+		cr_expect(eq(int, f[0].err, ERR_UNSUPPORTED));
+		cr_expect(eq(int, f[1].err, ERR_UNSUPPORTED));
+	} else {
+		cr_expect(eq(int, f[0].err, ERR_OK));
+		cr_expect(eq(long, (long)f[0].offset, (long)data));
+		cr_expect(eq(int, f[1].err, ERR_OK));
+		cr_expect(eq(long, (long)f[1].offset, (long)lseek(fd, 0, SEEK_HOLE)));
+		cr_expect(eq(int, f[2].err, ERR_NO_DATA));
+	}
+	fetched_release(f, 3);
+}
+
+static enum err stop_fetch(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	(void)context, (void)piece;
+	return error_set(e, ERR_NO_MEMORY, "enough");
+}
+
+BEHAVIOUR(fetch, a_sink_that_refuses_ends_it_and_leaves_the_provider_usable)
+{
+	size_t len = (size_t)3 * VERB_DATA_MAX;
+	AUTO_FREE unsigned char *bytes = pattern(len);
+	struct fetch_item item = whole("f");
+	struct error e = { 0 };
+	struct fetched f;
+
+	scratch_write(&s->tree, "f", bytes, len);
+	cr_assert(
+		eq(int, provider_fetch(s->p, NULL, &item, 1, stop_fetch, NULL, &e), ERR_NO_MEMORY));
+	cr_assert(eq(str, e.text, "enough"));
+	fetch_items(s, &item, 1, &f);
+	cr_assert(got(&f, bytes, len));
+	fetched_release(&f, 1);
+}

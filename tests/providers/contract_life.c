@@ -1,0 +1,157 @@
+#include "providers/base/cleanup.h"
+#include "tests/providers/contract.h"
+
+#include <stdio.h>
+
+static struct provider *connect_to(
+	const struct subject *s, const char *id, const char *path, enum err *kind, struct error *e)
+{
+	struct provider_config cfg = contract_config(s, id);
+	struct provider *p = NULL;
+
+	cfg.path = path;
+	*kind = provider_connect(s->ops, &cfg, NULL, &p, e);
+	return p;
+}
+
+struct search {
+	const char *id;
+	size_t found;
+};
+
+static enum err search(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	struct search *s = context;
+
+	(void)e;
+	s->found += !strcmp(entry->id, s->id);
+	return ERR_OK;
+}
+
+static size_t count_listed(const struct subject *s, const char *id)
+{
+	struct provider_config cfg = contract_config(s, NULL);
+	struct search found = { .id = id };
+	struct error e = { 0 };
+
+	cr_assert(eq(int, provider_list_sandboxes(s->ops, &cfg, NULL, search, &found, &e), ERR_OK),
+		"%s", e.text);
+	return found.found;
+}
+
+BEHAVIOUR(info, says_what_commands_say)
+{
+	AUTO_RAN struct ran r = run(s, "pwd; id -u; id -g");
+	AUTO_BUF struct buf want = BUF_INIT(2000);
+	struct sandbox_info info;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, provider_info(s->p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	buf_printf(&want, "%s\n%u\n%u\n", info.root, info.identity.uid, info.identity.gid);
+	cr_assert(eq(str, (char *)buf_text(&r.out), (char *)buf_text(&want)));
+	cr_assert(eq(str, info.id, "contract"));
+	cr_assert(eq(int, (int)info.state, SANDBOX_RUNNING));
+	cr_assert(strlen(info.shell) > 0);
+}
+
+BEHAVIOUR(life, a_sandbox_is_made_used_and_deleted)
+{
+	struct provider_config cfg = contract_config(s, NULL);
+	struct error e = { 0 };
+	char id[128];
+	struct provider *p;
+	enum err kind;
+
+	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, id, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(ulong, count_listed(s, id), 1));
+	p = connect_to(s, id, NULL, &kind, &e);
+	cr_assert(p != NULL, "%s", e.text);
+	provider_release(p);
+	cfg.id = id;
+	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(ulong, count_listed(s, id), 0));
+	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, &e), ERR_OK), "%s", e.text);
+}
+
+BEHAVIOUR(life, two_that_are_made_differ)
+{
+	struct provider_config cfg = contract_config(s, NULL);
+	char one[128], two[128];
+
+	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, one, NULL), ERR_OK));
+	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, two, NULL), ERR_OK));
+	cr_assert(ne(str, one, two));
+}
+
+BEHAVIOUR(life, what_was_written_outlives_the_connection)
+{
+	struct error e = { 0 };
+	enum err kind;
+	struct provider *p;
+
+	scratch_write_text(&s->tree, "f", "kept");
+	provider_release(s->p);
+	s->p = NULL;
+	p = connect_to(s, "contract", NULL, &kind, &e);
+	cr_assert(p != NULL, "%s", e.text);
+	s->p = p;
+	AUTO_LISTED struct listed l = list_one(s, "f", 0);
+
+	cr_assert(eq(u64, l.entries[0].attr.ino, attr_outside(s, "f").ino));
+}
+
+BEHAVIOUR(life, a_directory_below_can_be_shown)
+{
+	struct provider *whole = s->p, *below;
+	struct error e = { 0 };
+	enum err kind;
+
+	scratch_mkdir(&s->tree, "a", 0755);
+	scratch_mkdir(&s->tree, "a/b", 0755);
+	scratch_write_text(&s->tree, "a/b/f", "x");
+	below = connect_to(s, "contract", "a//./b/", &kind, &e);
+	cr_assert(below != NULL, "%s", e.text);
+	s->p = below;
+	AUTO_RAN struct ran r = run(s, "cat f");
+	AUTO_LISTED struct listed l = list_one(s, "", 1);
+
+	s->p = whole;
+	provider_release(below);
+	cr_assert(eq(str, (char *)buf_text(&r.out), "x"));
+	cr_assert(eq(ulong, listed_count(&l, LIST_ENTRY), 1));
+	cr_assert(listed_find(&l, LIST_ENTRY, "f") != NULL);
+}
+
+BEHAVIOUR(life, a_directory_that_cannot_be_shown_is_named)
+{
+	static const struct {
+		const char *path;
+		enum err want;
+	} rows[] = { { "missing", ERR_NOT_FOUND }, { "a/file", ERR_NOT_DIR },
+		{ "a/file/x", ERR_NOT_DIR }, { "out", ERR_NOT_DIR }, { "out/ssl", ERR_NOT_DIR },
+		{ "../..", ERR_INVALID } };
+
+	scratch_mkdir(&s->tree, "a", 0755);
+	scratch_write_text(&s->tree, "a/file", "");
+	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct error e = { 0 };
+		enum err kind;
+		struct provider *p = connect_to(s, "contract", rows[i].path, &kind, &e);
+
+		cr_expect(eq(int, kind, rows[i].want), "%s: %s", rows[i].path, e.text);
+		cr_expect(strstr(e.text, rows[i].path) != NULL, "%s", e.text);
+		provider_release(p);
+	}
+}
+
+BEHAVIOUR(life, an_absent_slot_is_answered_with_the_name_of_the_provider)
+{
+	struct error e = { 0 };
+
+	if (!s->ops->pause) {
+		cr_assert(eq(int, provider_pause(s->p, NULL, &e), ERR_UNSUPPORTED));
+		cr_assert(strstr(e.text, s->ops->name) != NULL, "%s", e.text);
+	}
+	cr_assert(eq(int, provider_extend(s->p, NULL, 60, &e), ERR_OK));
+}

@@ -1,0 +1,218 @@
+#include "providers/base/cleanup.h"
+#include "tests/providers/contract.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* What a change must be reported by before we call it missed. */
+#define SEEN_MS 10000
+
+struct seen {
+	enum watch_kind kind;
+	char path[300];
+};
+
+/* A watch in its own thread, and what it has reported so far. */
+struct watcher {
+	struct subject *s;
+	struct cancel cancel;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct seen seen[4096]; /* lock */
+	size_t count;           /* lock */
+	bool has_ended;         /* lock */
+	enum err end;           /* lock */
+	struct error why;       /* lock */
+};
+
+static enum err take_event(void *context, const struct watch_event *event, struct error *e)
+{
+	struct watcher *w = context;
+
+	(void)e;
+	pthread_mutex_lock(&w->lock);
+	if (w->count < 4096) {
+		w->seen[w->count].kind = event->kind;
+		snprintf(w->seen[w->count].path, sizeof w->seen->path, "%s",
+			event->path ? event->path : "");
+		w->count++;
+	}
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	return ERR_OK;
+}
+
+static void *watch(void *context)
+{
+	struct watcher *w = context;
+	struct call call = { .cancel = &w->cancel };
+	struct error why = { 0 };
+	enum err end = provider_watch(w->s->p, &call, take_event, w, &why);
+
+	pthread_mutex_lock(&w->lock);
+	w->has_ended = true;
+	w->end = end;
+	w->why = why;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+static bool has_seen_locked(const struct watcher *w, enum watch_kind kind, const char *path)
+{
+	for (size_t i = 0; i < w->count; i++)
+		if (w->seen[i].kind == kind && !strcmp(w->seen[i].path, path))
+			return true;
+	return false;
+}
+
+static bool is_seen_soon(struct watcher *w, enum watch_kind kind, const char *path)
+{
+	struct timespec end;
+	bool seen, late = false;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += SEEN_MS / 1000;
+	pthread_mutex_lock(&w->lock);
+	while (!(seen = has_seen_locked(w, kind, path)) && !w->has_ended && !late)
+		late = pthread_cond_timedwait(&w->changed, &w->lock, &end) != 0;
+	pthread_mutex_unlock(&w->lock);
+	return seen;
+}
+
+static struct watcher *start(struct subject *s)
+{
+	struct watcher *w = calloc(1, sizeof *w);
+
+	cr_assert(w != NULL);
+	w->s = s;
+	cr_assert(eq(int, cancel_init(&w->cancel, NULL), ERR_OK));
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	cr_assert(pthread_create(&w->thread, NULL, watch, w) == 0);
+	return w;
+}
+
+/* NULL where the subject has no stream: that it says so is checked here. */
+static struct watcher *start_watch(struct subject *s)
+{
+	struct watcher *w = start(s);
+
+	if (s->lacks & LACKS_WATCH) {
+		pthread_join(w->thread, NULL);
+		cr_assert(eq(int, w->end, ERR_UNSUPPORTED), "%s", w->why.text);
+		cr_assert(strstr(w->why.text, "local") != NULL, "%s", w->why.text);
+		cancel_release(&w->cancel);
+		free(w);
+		return NULL;
+	}
+	cr_assert(is_seen_soon(w, WATCH_READY, ""), "not ready: %s", w->why.text);
+	return w;
+}
+
+static void stop_watch(struct watcher *w)
+{
+	cancel_throw(&w->cancel);
+	pthread_join(w->thread, NULL);
+	cr_expect(eq(int, w->end, ERR_INTERRUPTED), "%s", w->why.text);
+	cr_expect(not(has_seen_locked(w, WATCH_LOST, "")));
+	cancel_release(&w->cancel);
+	pthread_mutex_destroy(&w->lock);
+	pthread_cond_destroy(&w->changed);
+	free(w);
+}
+
+BEHAVIOUR(watch, reports_what_others_do)
+{
+	struct watcher *w;
+
+	scratch_write_text(&s->tree, "there", "x");
+	w = start_watch(s);
+	if (!w)
+		return;
+	scratch_write_text(&s->tree, "new", "x");
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "new"));
+	scratch_write_text(&s->tree, "there", "longer");
+	cr_expect(is_seen_soon(w, WATCH_CHANGED, "there"));
+	cr_expect(fchmodat(s->tree.fd, "there", 0600, 0) == 0);
+	cr_expect(is_seen_soon(w, WATCH_ATTR, "there"));
+	cr_expect(unlinkat(s->tree.fd, "new", 0) == 0);
+	cr_expect(is_seen_soon(w, WATCH_REMOVED, "new"));
+	cr_expect(renameat(s->tree.fd, "there", s->tree.fd, "moved") == 0);
+	cr_expect(is_seen_soon(w, WATCH_REMOVED, "there"));
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "moved"));
+	stop_watch(w);
+}
+
+BEHAVIOUR(watch, covers_new_directories)
+{
+	struct watcher *w = start_watch(s);
+
+	if (!w)
+		return;
+	AUTO_RAN struct ran r =
+		run(s, "mkdir -p a/b/c && echo x >a/b/c/f && mkdir a/z && echo y >a/z/g");
+
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "a"));
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/b"));
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/b/c"));
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/b/c/f"));
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/z/g"));
+	scratch_write_text(&s->tree, "a/b/c/later", "x");
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/b/c/later"));
+	stop_watch(w);
+}
+
+BEHAVIOUR(watch, follows_a_directory_that_is_renamed)
+{
+	struct watcher *w;
+
+	scratch_mkdir(&s->tree, "d", 0755);
+	scratch_mkdir(&s->tree, "d/e", 0755);
+	w = start_watch(s);
+	if (!w)
+		return;
+	cr_expect(renameat(s->tree.fd, "d", s->tree.fd, "new") == 0);
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "new"));
+	scratch_write_text(&s->tree, "new/e/f", "x");
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "new/e/f"));
+	stop_watch(w);
+}
+
+BEHAVIOUR(watch, names_may_hold_any_byte)
+{
+	static const char *const names[] = { "\n", "\xff\xfe", "a\nb", "-rf", " " };
+	struct watcher *w = start_watch(s);
+
+	if (!w)
+		return;
+	for (size_t i = 0; i < 5; i++) {
+		scratch_write_text(&s->tree, names[i], "x");
+		cr_expect(is_seen_soon(w, WATCH_CREATED, names[i]), "name %zu", i);
+	}
+	stop_watch(w);
+}
+
+BEHAVIOUR(watch, other_calls_go_on_meanwhile)
+{
+	struct watcher *w = start_watch(s);
+
+	if (!w)
+		return;
+	for (int i = 0; i < 20; i++) {
+		char name[16];
+		struct change change = {
+			.op = CHANGE_MKDIR, .path = name, .mode = 0755, .uid = -1U, .gid = -1U
+		};
+
+		snprintf(name, sizeof name, "d%d", i);
+		cr_expect(eq(int, apply_one(s, change).err, ERR_OK));
+		AUTO_LISTED struct listed l = list_one(s, name, 1);
+
+		cr_expect(is_seen_soon(w, WATCH_CREATED, name), "%s", name);
+	}
+	stop_watch(w);
+}

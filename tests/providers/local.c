@@ -1,0 +1,344 @@
+#include "providers/local.h"
+
+#include "providers/base/cleanup.h"
+#include "tests/support/scratch.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct scratch store;
+
+static void set_up(void)
+{
+	scratch_make(&store);
+	setenv("XDG_DATA_HOME", store.path, 1);
+}
+
+static void tear_down(void)
+{
+	scratch_remove(&store);
+}
+
+TestSuite(local, .init = set_up, .fini = tear_down, .timeout = 60);
+
+static enum err connect_to(const struct provider_config *cfg, struct provider **p, struct error *e)
+{
+	*p = NULL;
+	return provider_connect(&local_provider, cfg, NULL, p, e);
+}
+
+static enum err delete_it(const char *id, struct error *e)
+{
+	struct provider_config cfg = { .id = id };
+
+	return provider_delete(&local_provider, &cfg, NULL, e);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	cr_assert(fstatat(store.fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0, "%s", path);
+	return st.st_mode & 07777;
+}
+
+Test(local, is_found_by_its_name)
+{
+	AUTO_BUF struct buf names = BUF_INIT(1000);
+
+	provider_names(&names);
+	cr_assert(eq(ptr, (void *)provider_find("local:x", 5), (void *)&local_provider));
+	cr_assert(eq(ptr, (void *)provider_find("loca", 4), NULL));
+	cr_assert(strstr(buf_text(&names), "local") != NULL);
+}
+
+Test(local, the_first_use_makes_the_directories_whatever_the_umask)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	umask(077);
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, (int)mode_of("sandboxfs/x"), 0700));
+	cr_expect(eq(int, (int)mode_of("sandboxfs/x/tree"), 0755));
+	cr_expect(eq(int, (int)mode_of("sandboxfs/x/tree/user"), 0755));
+	cr_expect(eq(int, (int)mode_of("sandboxfs/x/tree/.staging"), 0700));
+	cr_expect(eq(int, (int)mode_of("sandboxfs/x/tmp"), 01777));
+	provider_release(p);
+}
+
+Test(local, lives_below_home_where_no_data_directory_is_set)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	setenv("XDG_DATA_HOME", "relative/counts/as/unset", 1);
+	setenv("HOME", store.path, 1);
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, (int)mode_of(".local/share/sandboxfs/x"), 0700));
+	provider_release(p);
+}
+
+Test(local, says_when_no_place_is_known)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	unsetenv("XDG_DATA_HOME");
+	unsetenv("HOME");
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_INVALID));
+	cr_assert(strstr(e.text, "XDG_DATA_HOME") != NULL, "%s", e.text);
+}
+
+Test(local, a_name_has_a_rule_that_is_told)
+{
+	static const char *const bad[] = { "", ".", "..", ".x", "-x", "_x", "a/b", "../x", "a b",
+		"a\n", "\xc3\xa4",
+		"0123456789012345678901234567890123456789012345678901234567890123" };
+	static const char *const good[] = { "x", "X.y_z-0", "0", "a..b",
+		"012345678901234567890123456789012345678901234567890123456789012" };
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct provider_config cfg = { .id = bad[i] };
+		struct provider *p;
+		struct error e = { 0 };
+
+		cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_INVALID), "'%s'", bad[i]);
+		cr_expect(strstr(e.text, "letters, digits") != NULL, "%s", e.text);
+		cr_expect(eq(int, delete_it(bad[i], &e), ERR_INVALID), "'%s'", bad[i]);
+	}
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		struct provider_config cfg = { .id = good[i] };
+		struct provider *p;
+		struct error e = { 0 };
+
+		cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+		provider_release(p);
+	}
+}
+
+Test(local, shows_only_its_home_and_below)
+{
+	static const struct {
+		const char *path;
+		enum err want;
+	} rows[] = { { "/home/user", ERR_OK }, { "/home/user/", ERR_OK },
+		{ "/home//user/./d", ERR_OK }, { "d", ERR_OK }, { ".", ERR_OK }, { "", ERR_OK },
+		{ "/home", ERR_INVALID }, { "/", ERR_INVALID }, { "/home/user2", ERR_INVALID },
+		{ "/home/.staging", ERR_INVALID }, { "/home/user/../.staging", ERR_INVALID },
+		{ "/etc", ERR_INVALID } };
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+
+	cr_assert(eq(int, connect_to(&cfg, &p, NULL), ERR_OK));
+	provider_release(p);
+	scratch_mkdir(&store, "sandboxfs/x/tree/user/d", 0755);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct error e = { 0 };
+
+		cfg.path = rows[i].path;
+		cr_expect(eq(int, connect_to(&cfg, &p, &e), rows[i].want), "%s: %s", rows[i].path,
+			e.text);
+		provider_release(p);
+	}
+}
+
+Test(local, another_user_is_refused)
+{
+	struct provider_config cfg = { .id = "x", .user = "somebody-else" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_UNSUPPORTED));
+	cr_assert(strstr(e.text, "somebody-else") != NULL, "%s", e.text);
+}
+
+/* A sandbox may put a link where its own directories were. */
+Test(local, a_home_that_became_a_link_leads_nowhere)
+{
+	static const char *const replaced[] = { "sandboxfs/x/tree/user",
+		"sandboxfs/x/tree/.staging" };
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct error e = { 0 };
+
+		cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+		provider_release(p);
+		cr_assert(unlinkat(store.fd, replaced[i], AT_REMOVEDIR) == 0);
+		cr_assert(symlinkat("/etc", store.fd, replaced[i]) == 0);
+		cr_expect(ne(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", replaced[i]);
+		cr_expect(eq(ptr, p, NULL));
+		cr_assert(unlinkat(store.fd, replaced[i], 0) == 0);
+	}
+}
+
+Test(local, is_not_deleted_while_connected)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct error e = { 0 };
+	struct provider *p, *second;
+
+	cr_assert(eq(int, connect_to(&cfg, &p, NULL), ERR_OK));
+	cr_assert(eq(int, connect_to(&cfg, &second, NULL), ERR_OK));
+	provider_release(second);
+	cr_assert(eq(int, delete_it("x", &e), ERR_BUSY));
+	cr_assert(strstr(e.text, "local:x") != NULL, "%s", e.text);
+	provider_release(p);
+	cr_assert(eq(int, delete_it("x", &e), ERR_OK), "%s", e.text);
+	cr_assert(faccessat(store.fd, "sandboxfs/x", F_OK, AT_SYMLINK_NOFOLLOW) < 0);
+}
+
+Test(local, what_is_absent_is_deleted_already)
+{
+	struct error e = { 0 };
+
+	cr_assert(eq(int, delete_it("never", &e), ERR_OK), "%s", e.text);
+	cr_assert(mkdirat(store.fd, "sandboxfs", 0700) == 0);
+	cr_assert(eq(int, delete_it("never", &e), ERR_OK), "%s", e.text);
+}
+
+/* Deeper than there are descriptors, or PATH_MAX. */
+static void dig(const char *from, int depth)
+{
+	AUTO_CLOSE int at = openat(store.fd, from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; i < depth; i++) {
+		int below;
+
+		cr_assert(mkdirat(at, "d", 0755) == 0);
+		below = openat(at, "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		close(openat(at, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0));
+		close(at);
+		at = below;
+	}
+}
+
+Test(local, is_deleted_whole_and_alone)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, connect_to(&cfg, &p, NULL), ERR_OK));
+	provider_release(p);
+	scratch_mkdir(&store, "outside", 0755);
+	scratch_write_text(&store, "outside/kept", "kept");
+	scratch_mkdir(&store, "sandboxfs/x/tree/user/removed-0", 0755);
+	scratch_mkdir(&store, "sandboxfs/x/tree/user/removed-0/removed-1", 0755);
+	scratch_write_text(&store, "sandboxfs/x/tree/user/removed-0/removed-1/f", "");
+	scratch_mkdir(&store, "sandboxfs/x/tmp/closed", 0755);
+	scratch_mkdir(&store, "sandboxfs/x/tmp/closed/in", 0755);
+	scratch_write_text(&store, "sandboxfs/x/tmp/closed/in/f", "");
+	cr_assert(fchmodat(store.fd, "sandboxfs/x/tmp/closed/in", 0, 0) == 0);
+	cr_assert(fchmodat(store.fd, "sandboxfs/x/tmp/closed", 0, 0) == 0);
+	cr_assert(symlinkat("../../../../outside", store.fd, "sandboxfs/x/tree/user/link") == 0);
+	dig("sandboxfs/x/tree/user", 3000);
+	cr_assert(eq(int, delete_it("x", &e), ERR_OK), "%s", e.text);
+	cr_assert(faccessat(store.fd, "sandboxfs/x", F_OK, AT_SYMLINK_NOFOLLOW) < 0);
+	AUTO_FREE char *kept = scratch_read(&store, "outside/kept", NULL);
+
+	cr_assert(eq(str, kept, "kept"));
+}
+
+static enum err count_entries(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	size_t *count = context;
+
+	(void)e;
+	cr_expect(eq(i64, entry->expires_s, -1));
+	++*count;
+	return ERR_OK;
+}
+
+Test(local, lists_sandboxes_and_nothing_else)
+{
+	struct provider_config cfg = { 0 };
+	size_t count = 0;
+
+	cr_assert(eq(int,
+		provider_list_sandboxes(&local_provider, &cfg, NULL, count_entries, &count, NULL),
+		ERR_OK));
+	cr_assert(eq(ulong, count, 0));
+	scratch_mkdir(&store, "sandboxfs", 0700);
+	scratch_mkdir(&store, "sandboxfs/one", 0700);
+	scratch_mkdir(&store, "sandboxfs/two", 0700);
+	scratch_mkdir(&store, "sandboxfs/.hidden", 0700);
+	scratch_write_text(&store, "sandboxfs/file", "");
+	cr_assert(eq(int,
+		provider_list_sandboxes(&local_provider, &cfg, NULL, count_entries, &count, NULL),
+		ERR_OK));
+	cr_assert(eq(ulong, count, 2));
+}
+
+static enum err discard(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+Test(local, without_bubblewrap_files_work_and_commands_name_the_way_out)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct execute_request request = { .command = "true" };
+	struct execute_result result;
+	struct provider *p;
+	struct error e = { 0 };
+
+	setenv("PATH", store.path, 1);
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, provider_execute(p, NULL, &request, discard, NULL, &result, &e),
+		ERR_UNSUPPORTED));
+	cr_expect(strstr(e.text, "apt install bubblewrap") != NULL, "%s", e.text);
+	cr_expect(not(result.may_have_run));
+	provider_release(p);
+	cfg.helper = HELPER_OFF;
+	cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_UNSUPPORTED));
+	cr_expect(strstr(e.text, "apt install bubblewrap") != NULL, "%s", e.text);
+}
+
+/* The words are bubblewrap's own. */
+Test(local, a_system_that_forbids_namespaces_is_told_apart)
+{
+	static const struct {
+		const char *script;
+		enum err want;
+		const char *words;
+	} rows[] = {
+		{ "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n",
+			ERR_UNSUPPORTED, "namespaces" },
+		{ "#!/bin/sh\necho 'bwrap: No permissions to create new namespace, likely because "
+		  "the "
+		  "kernel does not allow non-privileged user namespaces.' >&2\nexit 1\n",
+			ERR_UNSUPPORTED, "namespaces" },
+		{ "#!/bin/sh\necho 'bwrap: something else' >&2\nexit 1\n", ERR_IO,
+			"something else" },
+	};
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+
+	cr_assert(eq(int, connect_to(&cfg, &p, NULL), ERR_OK));
+	setenv("PATH", store.path, 1);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct execute_request request = { .command = "true" };
+		struct execute_result result;
+		struct error e = { 0 };
+
+		scratch_write_text(&store, "bwrap", rows[i].script);
+		cr_assert(fchmodat(store.fd, "bwrap", 0755, 0) == 0);
+		cr_expect(eq(int, provider_execute(p, NULL, &request, discard, NULL, &result, &e),
+			rows[i].want));
+		cr_expect(strstr(e.text, rows[i].words) != NULL, "%s", e.text);
+		cr_expect(not(result.may_have_run));
+	}
+	provider_release(p);
+}
