@@ -396,7 +396,8 @@ static enum err serve_all(struct server *s, struct error *e)
 	wait_all(s);
 	if (kind != ERR_OK)
 		answer_end(&s->out, 0, kind, why.text);
-	if (is_broken(&s->out))
+	/* Who has done with us closes both ends; who asked one shot wants its answers. */
+	if (s->options->is_once && is_broken(&s->out))
 		return error_set(e, ERR_UNREACHABLE, "nobody reads the answers");
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }

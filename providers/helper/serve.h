@@ -22,6 +22,6 @@ struct serve_options {
 /*
  * Until the requests end: lists, fetches and watches still in work are then given up (not with is_once), changes are
  * done. ERR_PROTOCOL: what came is no stream of requests, which the client is told with a FRAME_END of id 0.
- * ERR_UNREACHABLE: nobody reads the answers. Both descriptors stay the caller's.
+ * ERR_UNREACHABLE, only with is_once: nobody reads the answers. Both descriptors stay the caller's.
  */
 enum err serve(const struct serve_options *options, struct error *e);
