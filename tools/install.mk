@@ -1,7 +1,7 @@
-# What brings the programs onto a machine: included by the Makefile. BIN, DESTDIR, PREFIX and SBINDIR come from there.
+# What brings the programs onto a machine: included by the Makefile. B, BIN, PREFIX and SBINDIR come from there.
 
 # umount.fuse.sandboxfs is small: it shares these with sandboxfs and has no use for the layers.
-$(BIN)/umount.fuse.sandboxfs: $(call obj,tools/apart.c tools/detach.c tools/namespace.c)
+$(BIN)/umount.fuse.sandboxfs: $B/tools/apart.o $B/tools/detach.o $B/tools/namespace.o
 
 .PHONY: install uninstall setup setup-tests demo
 
