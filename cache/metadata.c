@@ -2,6 +2,7 @@
 #include "cache/cache_inside.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,9 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	struct cache_entry *out, int64_t *negative_ms, struct error *e)
 {
 	struct inode *known;
+
+	if (strlen(name) > PATH_NAME_MAX)
+		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
 	enum tree_answer answer = tree_find(c->tree, dir, name, monotonic_ms(), &known);
 
 	*negative_ms = c->options.entry_ms;
