@@ -1,59 +1,64 @@
+/*
+ * Strings are escaped here and not by json-c, which copies them twice and takes ten times as long: what a command prints,
+ * up to 16 MiB of each stream, is written so while somebody waits for it.
+ */
 #include "providers/json.h"
 
 #include "providers/base/utf8.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
 #include <string.h>
 
-/* Strings pass through json-c in pieces of this size, so that a long one exists only once, in the result. */
-#define PIECE_SIZE 16384
-
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* Adds `text`, valid UTF-8, escaped, without the quotes. */
-static void add_escaped(struct buf *out, const char *text, size_t len)
+/* How many bytes from `bytes` on stand in a string as they are. */
+static size_t plain_run(const unsigned char *bytes, size_t len)
 {
-	struct json_object *string = json_object_new_string_len(text, (int)len);
-	const char *quoted;
-	size_t quoted_len;
+	size_t at = 0;
 
-	if (!string) {
-		out->failed = true;
-		return;
+	while (at < len) {
+		bool valid = bytes[at] >= 0x20 && bytes[at] != '"' && bytes[at] != '\\';
+		size_t step = 1;
+
+		if (bytes[at] >= 0x80)
+			step = utf8_next(bytes + at, len - at, &valid);
+		if (!valid)
+			break;
+		at += step;
 	}
-	quoted = json_object_to_json_string_length(
-		string, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE, &quoted_len);
-	if (quoted)
-		buf_add(out, quoted + 1, quoted_len - 2);
-	else
-		out->failed = true;
-	json_object_put(string);
+	return at;
+}
+
+/* Adds what does not stand as it is, and returns how many bytes that was. */
+static size_t add_escape(struct buf *out, const unsigned char *bytes, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+	bool valid;
+
+	switch (bytes[0]) {
+	case '"': buf_add_string(out, "\\\""); return 1;
+	case '\\': buf_add_string(out, "\\\\"); return 1;
+	case '\n': buf_add_string(out, "\\n"); return 1;
+	case '\r': buf_add_string(out, "\\r"); return 1;
+	case '\t': buf_add_string(out, "\\t"); return 1;
+	}
+	if (bytes[0] >= 0x80) {
+		buf_add_string(out, "\xef\xbf\xbd"); /* U+FFFD */
+		return utf8_next(bytes, len, &valid);
+	}
+	buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[bytes[0] >> 4], hex[bytes[0] & 15] }, 6);
+	return 1;
 }
 
 static void add_string(struct buf *out, const unsigned char *bytes, size_t len)
 {
-	char piece[PIECE_SIZE];
-	size_t used = 0;
-
 	buf_add_byte(out, '"');
-	for (size_t at = 0, step; at < len && !out->failed; at += step) {
-		bool valid;
+	for (size_t at = 0; at < len && !out->failed;) {
+		size_t plain = plain_run(bytes + at, len - at);
 
-		step = utf8_next(bytes + at, len - at, &valid);
-		if (used + 4 > sizeof piece) {
-			add_escaped(out, piece, used);
-			used = 0;
-		}
-		if (valid) {
-			memcpy(piece + used, bytes + at, step);
-			used += step;
-		} else {
-			memcpy(piece + used, replacement, sizeof replacement - 1);
-			used += sizeof replacement - 1;
-		}
+		buf_add(out, bytes + at, plain);
+		at += plain;
+		if (at < len)
+			at += add_escape(out, bytes + at, len - at);
 	}
-	add_escaped(out, piece, used);
 	buf_add_byte(out, '"');
 }
 

@@ -1,5 +1,5 @@
 /*
- * json.h - JSON text; all of json-c is behind it.
+ * json.h - JSON text.
  *
  * The writer adds to a struct buf, whose ceiling and `failed` flag say whether everything found room, so a row of calls is
  * checked once, at its end. `key` is NULL outside an object. Whatever bytes a string has, the result is valid JSON: what
