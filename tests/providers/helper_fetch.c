@@ -1,0 +1,391 @@
+#include "tests/support/shown.h"
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct shown shown;
+
+static void set_up(void)
+{
+	shown_make(&shown, false);
+}
+
+static void tear_down(void)
+{
+	shown_remove(&shown);
+}
+
+TestSuite(helper_fetch, .init = set_up, .fini = tear_down, .timeout = 60);
+
+struct fetched {
+	struct buf bytes;
+	struct fetch_piece done; /* without its pointers */
+	unsigned pieces, dones;
+	size_t largest;
+	void (*disturb)(unsigned piece);
+};
+
+#define FETCHED_NONE                                                                               \
+	{                                                                                          \
+		.bytes = BUF_INIT(64 << 20)                                                        \
+	}
+#define AUTO_FETCHED __attribute__((cleanup(fetched_release)))
+
+static void fetched_release(struct fetched *f)
+{
+	buf_release(&f->bytes);
+}
+
+static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct fetched *f = context;
+
+	if (piece->kind == FETCH_DONE) {
+		f->done = *piece;
+		f->dones++;
+		return ERR_OK;
+	}
+	f->pieces++;
+	f->largest = piece->len > f->largest ? piece->len : f->largest;
+	buf_add(&f->bytes, piece->bytes, piece->len);
+	if (f->disturb)
+		f->disturb(f->pieces);
+	return buf_check(&f->bytes, "fetch", e);
+}
+
+static void fetch(const struct fetch_item *item, struct fetched *f)
+{
+	struct error e = { 0 };
+
+	cr_assert(eq(int, helper_fetch(&shown.root, item, 1, take_piece, f, &e), ERR_OK), "%s",
+		e.text);
+	cr_assert(eq(uint, f->dones, 1));
+}
+
+static enum err fetch_err(const struct fetch_item *item)
+{
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+	fetch(item, &f);
+	cr_expect(f.done.err == ERR_OK || f.done.why[0]);
+	return f.done.err;
+}
+
+/* Bytes that tell where they stand. */
+static unsigned char *make_file(const char *path, size_t len)
+{
+	unsigned char *bytes = malloc(len);
+
+	cr_assert(bytes != NULL);
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (unsigned char)(i ^ i >> 8 ^ i >> 16);
+	scratch_write(&shown.scratch, path, bytes, len);
+	return bytes;
+}
+
+Test(helper_fetch, gives_the_range_that_is_asked_for)
+{
+	static const struct {
+		uint64_t offset, length;
+		size_t want;
+	} rows[] = {
+		{ 0, FETCH_TO_END, 5000 },
+		{ 0, 10, 10 },
+		{ 4990, 10, 10 },
+		{ 4990, 11, 10 },
+		{ 4990, FETCH_TO_END, 10 },
+		{ 5000, 10, 0 },
+		{ 9999999, FETCH_TO_END, 0 },
+		{ 17, 0, 0 },
+		{ INT64_MAX, FETCH_TO_END, 0 },
+	};
+	AUTO_FREE unsigned char *bytes = make_file("tree/f", 5000);
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+		fetch(&(struct fetch_item){ .kind = FETCH_BYTES,
+			      .path = "f",
+			      .offset = rows[i].offset,
+			      .length = rows[i].length },
+			&f);
+		cr_expect(eq(int, f.done.err, ERR_OK), "row %zu: %s", i, f.done.why);
+		cr_assert(eq(ulong, f.bytes.len, rows[i].want), "row %zu", i);
+		if (rows[i].want)
+			cr_expect(zero(int,
+					  memcmp(f.bytes.bytes, bytes + rows[i].offset,
+						  rows[i].want)),
+				"row %zu", i);
+		cr_expect(eq(u64, f.done.attr.size, 5000));
+	}
+}
+
+Test(helper_fetch, large_files_come_in_pieces)
+{
+	const size_t len = 3 * VERB_DATA_MAX + 5;
+	AUTO_FREE unsigned char *bytes = make_file("tree/f", len);
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END }, &f);
+	cr_expect(eq(int, f.done.err, ERR_OK));
+	cr_expect(eq(uint, f.pieces, 4));
+	cr_expect(eq(ulong, f.largest, VERB_DATA_MAX));
+	cr_assert(eq(ulong, f.bytes.len, len));
+	cr_expect(memcmp(f.bytes.bytes, bytes, len) == 0);
+}
+
+Test(helper_fetch, what_cannot_be_read_says_why)
+{
+	static const struct {
+		const char *path;
+		enum fetch_kind kind;
+		uint64_t offset;
+		enum err want;
+	} rows[] = {
+		{ "d", FETCH_BYTES, 0, ERR_IS_DIR },
+		{ "", FETCH_BYTES, 0, ERR_IS_DIR },
+		{ "none", FETCH_BYTES, 0, ERR_NOT_FOUND },
+		{ "fifo", FETCH_BYTES, 0, ERR_INVALID },
+		{ "link", FETCH_BYTES, 0, ERR_STALE },
+		{ "f/x", FETCH_BYTES, 0, ERR_NOT_DIR },
+		{ "../outside/secret", FETCH_BYTES, 0, ERR_INVALID },
+		{ "f", (enum fetch_kind)77, 0, ERR_INVALID },
+		{ "f", FETCH_BYTES, (uint64_t)INT64_MAX + 1, ERR_INVALID },
+		{ "f", FETCH_HASHES, 0, ERR_INVALID },
+		{ "f", FETCH_SEEK_DATA, 1000, ERR_NO_DATA },
+	};
+
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/f", "text");
+	cr_assert(mkfifoat(shown.scratch.fd, "tree/fifo", 0644) == 0);
+	cr_assert(symlinkat("../outside/secret", shown.scratch.fd, "tree/link") == 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(eq(int,
+				  fetch_err(&(struct fetch_item){ .kind = rows[i].kind,
+					  .path = rows[i].path,
+					  .offset = rows[i].offset,
+					  .length = 10 }),
+				  rows[i].want),
+			"row %zu: %s", i, rows[i].path);
+}
+
+Test(helper_fetch, another_inode_than_meant_is_stale)
+{
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = 10 };
+	struct attr attr;
+
+	scratch_write_text(&shown.scratch, "tree/f", "text");
+	attr = shown_attr(&shown, "tree/f");
+	item.target = expect_of(&attr);
+	cr_expect(eq(int, fetch_err(&item), ERR_OK));
+	item.target.ino++;
+	cr_expect(eq(int, fetch_err(&item), ERR_STALE));
+}
+
+static void expect_hash(const struct fetched *f, size_t index, const void *bytes, size_t len)
+{
+	XXH128_canonical_t want;
+
+	XXH128_canonicalFromHash(&want, XXH3_128bits(bytes, len));
+	cr_assert(ge(ulong, f->bytes.len, (index + 1) * sizeof want));
+	cr_expect(memcmp(f->bytes.bytes + index * sizeof want, &want, sizeof want) == 0, "hash %zu",
+		index);
+}
+
+Test(helper_fetch, hashes_are_those_of_the_blocks)
+{
+	static const size_t block_sizes[] = { 1000, 4096, 65536, 10000, 5 };
+	AUTO_FREE unsigned char *bytes = make_file("tree/f", 10000);
+
+	for (size_t i = 0; i < sizeof block_sizes / sizeof *block_sizes; i++) {
+		const size_t size = block_sizes[i], count = (10000 + size - 1) / size;
+		AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+		fetch(&(struct fetch_item){ .kind = FETCH_HASHES,
+			      .path = "f",
+			      .length = FETCH_TO_END,
+			      .block_size = (uint32_t)size },
+			&f);
+		cr_assert(eq(int, f.done.err, ERR_OK), "%s", f.done.why);
+		cr_assert(eq(ulong, f.bytes.len, count * 16), "blocks of %zu", size);
+		for (size_t b = 0; b < count; b++)
+			expect_hash(&f, b, bytes + b * size,
+				10000 - b * size < size ? 10000 - b * size : size);
+	}
+}
+
+Test(helper_fetch, hashes_of_a_range_end_with_it)
+{
+	AUTO_FREE unsigned char *bytes = make_file("tree/f", 10000);
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+	fetch(&(struct fetch_item){ .kind = FETCH_HASHES,
+		      .path = "f",
+		      .offset = 2000,
+		      .length = 1500,
+		      .block_size = 1000 },
+		&f);
+	cr_assert(eq(ulong, f.bytes.len, 2 * 16));
+	expect_hash(&f, 0, bytes + 2000, 1000);
+	expect_hash(&f, 1, bytes + 3000, 500);
+}
+
+Test(helper_fetch, blocks_larger_than_a_piece_are_hashed_whole)
+{
+	const size_t len = 2 * VERB_DATA_MAX + 77;
+	AUTO_FREE unsigned char *bytes = make_file("tree/f", len);
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+	fetch(&(struct fetch_item){ .kind = FETCH_HASHES,
+		      .path = "f",
+		      .length = FETCH_TO_END,
+		      .block_size = 4 * VERB_DATA_MAX },
+		&f);
+	cr_assert(eq(ulong, f.bytes.len, 16));
+	expect_hash(&f, 0, bytes, len);
+}
+
+Test(helper_fetch, seeks_find_data_and_holes)
+{
+	AUTO_CLOSE int fd =
+		openat(shown.scratch.fd, "tree/f", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+	AUTO_FETCHED struct fetched data = FETCHED_NONE;
+	AUTO_FETCHED struct fetched hole = FETCHED_NONE;
+	const off_t far = 16 << 20;
+
+	cr_assert(pwrite(fd, "x", 1, far) == 1);
+	fetch(&(struct fetch_item){ .kind = FETCH_SEEK_DATA, .path = "f" }, &data);
+	fetch(&(struct fetch_item){ .kind = FETCH_SEEK_HOLE, .path = "f", .offset = (uint64_t)far },
+		&hole);
+	cr_expect(eq(int, data.done.err, ERR_OK));
+	cr_expect(eq(u64, data.done.offset, (uint64_t)lseek(fd, 0, SEEK_DATA)));
+	cr_expect(eq(u64, hole.done.offset, (uint64_t)lseek(fd, far, SEEK_HOLE)));
+}
+
+static void grow_after_first(unsigned piece)
+{
+	AUTO_CLOSE int fd = openat(shown.scratch.fd, "tree/f", O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	cr_assert(piece == 1);
+	cr_assert(write(fd, "more", 4) == 4);
+}
+
+Test(helper_fetch, a_file_that_changes_between_pieces_is_stale)
+{
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+	free(make_file("tree/f", 3 * VERB_DATA_MAX));
+	f.disturb = grow_after_first;
+	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END }, &f);
+	cr_expect(eq(int, f.done.err, ERR_STALE));
+	cr_expect(eq(uint, f.pieces, 1));
+}
+
+Test(helper_fetch, one_bad_file_does_not_fail_the_batch)
+{
+	const struct fetch_item items[] = {
+		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "none", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "b", .length = FETCH_TO_END },
+	};
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+	scratch_write_text(&shown.scratch, "tree/a", "one ");
+	scratch_write_text(&shown.scratch, "tree/b", "two");
+	cr_expect(eq(int, helper_fetch(&shown.root, items, 3, take_piece, &f, NULL), ERR_OK));
+	cr_expect(eq(uint, f.dones, 3));
+	cr_expect(eq(int, f.done.err, ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&f.bytes), (char *)"one two"));
+}
+
+static enum err refuse(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	(void)context;
+	(void)piece;
+	return error_set(e, ERR_INTERRUPTED, "enough");
+}
+
+Test(helper_fetch, a_sink_that_refuses_ends_it)
+{
+	const struct fetch_item items[] = {
+		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
+	};
+	struct error e = { 0 };
+
+	scratch_write_text(&shown.scratch, "tree/a", "one");
+	cr_expect(eq(int, helper_fetch(&shown.root, items, 2, refuse, NULL, &e), ERR_INTERRUPTED));
+	cr_expect(eq(str, e.text, "enough"));
+}
+
+static int fetch_forbidden(struct shown *s)
+{
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	AUTO_FETCHED struct fetched f = FETCHED_NONE;
+	AUTO_CLOSE int fd = openat(s->scratch.fd, "tree/f", O_CREAT | O_WRONLY | O_CLOEXEC, 0);
+
+	if (fd < 0 || write(fd, "text", 4) != 4)
+		return 1;
+	if (helper_fetch(&s->root, &item, 1, take_piece, &f, NULL) != ERR_OK)
+		return 2;
+	if (f.done.err != ERR_DENIED)
+		return 3;
+	item.flags = CHANGE_BY_HANDLE;
+	if (helper_fetch(&s->root, &item, 1, take_piece, &f, NULL) != ERR_OK)
+		return 4;
+	if (f.done.err != ERR_OK || strcmp(buf_text(&f.bytes), "text") != 0)
+		return 5;
+	return (shown_attr(s, "tree/f").mode & 07777) == 0 ? 0 : 6;
+}
+
+Test(helper_fetch, through_a_handle_ones_own_file_is_read_whatever_its_mode)
+{
+	shown_as_nobody(&shown, fetch_forbidden);
+}
+
+static void read_while_swapped(const char *one, const char *other)
+{
+	struct swapper *hostile = shown_swap_start(&shown, one, other);
+	unsigned whole = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+		fetch(
+			&(struct fetch_item){
+				.kind = FETCH_BYTES, .path = "d/secret", .length = 100 },
+			&f);
+		if (f.done.err != ERR_OK)
+			continue;
+		cr_assert(eq(str, (char *)buf_text(&f.bytes), (char *)"inside"));
+		whole++;
+	}
+	cr_expect(gt(ulong, shown_swap_stop(hostile), 0));
+	cr_expect(gt(uint, whole, 0));
+}
+
+Test(helper_fetch, a_swapped_directory_does_not_lead_out)
+{
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/d/secret", "inside");
+	cr_assert(symlinkat("../outside", shown.scratch.fd, "tree/l") == 0);
+	read_while_swapped("tree/d", "tree/l");
+}
+
+Test(helper_fetch, a_swapped_file_does_not_lead_out)
+{
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/d/secret", "inside");
+	cr_assert(symlinkat("../../outside/secret", shown.scratch.fd, "tree/d/l") == 0);
+	read_while_swapped("tree/d/secret", "tree/d/l");
+}
