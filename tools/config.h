@@ -4,7 +4,7 @@
  *      sandboxfs SOURCE DIRECTORY [options]
  *      mount.fuse.sandboxfs SOURCE DIRECTORY [-sfnv] [-N namespace] [-o options] [-t type]     (as mount(8) calls it)
  *
- * Every option is one row of a table (config.c), which also prints --help. Nothing is looked at beyond the words: whether
+ * Every option is one row of a table (options.h), which also prints --help. Nothing is looked at beyond the words: whether
  * the directory is there and the key file is readable is for preflight.h.
  */
 #pragma once

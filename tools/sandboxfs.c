@@ -1,7 +1,7 @@
 /*
  * sandboxfs - shows a sandbox as a directory of this machine.
  *
- *      words and environment   config.c
+ *      words and environment   config.c, options.c
  *      PROVIDER:[ID][:PATH]    source.c
  *      what can go wrong       preflight.c
  *      background              daemon.c, signals.c
