@@ -325,6 +325,5 @@ char *config_kernel_options(const struct config *c)
 	buf_add_string(&text, c->read_only ? ",ro" : "");
 	buf_add_string(&text, c->noexec ? ",noexec" : "");
 	buf_add_string(&text, c->noatime ? ",noatime" : "");
-	buf_add_string(&text, c->nodiratime ? ",nodiratime" : "");
 	return text.failed ? NULL : strdup(buf_text(&text));
 }

@@ -41,7 +41,7 @@ struct config {
 	/* The mount. */
 	int idmap;        /* enum config_idmap */
 	int64_t uid, gid; /* -1: not given */
-	int allow_other, allow_root, read_only, noexec, noatime, nodiratime, nonempty;
+	int allow_other, allow_root, read_only, noexec, noatime, nonempty;
 	int symlinks; /* enum mount_symlinks */
 	int list_control;
 	int64_t attr_ms, entry_ms, exec_timeout_ms;

@@ -244,7 +244,6 @@ const struct option options[] = {
 		.help = "a close returns when the sandbox has the file; it always does" },
 
 	FLAG("noatime", noatime, 1, ""),
-	FLAG("nodiratime", nodiratime, 1, ""),
 	REFUSED("remount", "unmount and mount again instead"),
 	REFUSED("fsname=", "the mount table shows the source; leave it out"),
 	REFUSED("subtype=", "it is always sandboxfs; leave it out"),
@@ -261,6 +260,7 @@ const struct option options[] = {
 	IGNORED("default_permissions"),
 	IGNORED("atime"),
 	IGNORED("diratime"),
+	IGNORED("nodiratime"),
 	IGNORED("relatime"),
 	IGNORED("norelatime"),
 	IGNORED("strictatime"),

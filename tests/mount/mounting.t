@@ -154,6 +154,11 @@ done
 ok "umount(8) unmounts it" deadline 60 umount dir
 is_gone "mount(8)" dir
 
+ignored=$("$SANDBOXFS" --help | sed -n '/^Accepted/,/^$/p' | tail -n +2 | tr -s ' \n' ',' | sed 's/comment=/comment=x/; s/^,//; s/,$//')
+ok "what --help lists as without effect is accepted by all who read it" deadline 60 "$SANDBOXFS" local:x dir -o "$ignored"
+ok "and has none" sh -c '[ "$(findmnt -n -o VFS-OPTIONS --target "$1" | tail -n 1)" = rw,nosuid,nodev,relatime ]' - dir
+umount dir
+
 ok "mount -f only checks" deadline 60 mount -f -t fuse.sandboxfs local:x dir
 ok "and mounts nothing" not_mounted dir
 fails "it still finds what is wrong" mount -f -t fuse.sandboxfs nobody:x dir

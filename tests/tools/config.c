@@ -144,10 +144,10 @@ Test(config, gives_the_kernel_its_options)
 {
 	AUTO_CONFIG struct config c = { 0 };
 
-	must_parse(&c, "sandboxfs local:x /mnt -o ro,noexec,suid,dev,noatime,nodiratime");
+	must_parse(&c, "sandboxfs local:x /mnt -o ro,noexec,suid,dev,noatime");
 	AUTO_FREE char *kernel = config_kernel_options(&c);
 
-	cr_expect(eq(str, kernel, "nosuid,nodev,ro,noexec,noatime,nodiratime"));
+	cr_expect(eq(str, kernel, "nosuid,nodev,ro,noexec,noatime"));
 }
 
 Test(config, as_the_helper_of_mount_reads_f_as_fake_and_s_as_sloppy)
