@@ -18,7 +18,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -93,15 +92,12 @@ static const struct {
 
 /* ---- bwrap's options ---- */
 
-__attribute__((sentinel)) static void put(struct buf *args, ...)
+static void put_words(struct buf *args, const char *const *words)
 {
-	va_list words;
-
-	va_start(words, args);
-	for (const char *word; (word = va_arg(words, const char *));)
-		buf_add(args, word, strlen(word) + 1);
-	va_end(words);
+	for (; *words; words++)
+		buf_add(args, *words, strlen(*words) + 1);
 }
+#define put(args, ...) put_words(args, (const char *const[]){ __VA_ARGS__, NULL })
 
 /* On a merged /usr these are links into it, elsewhere directories. */
 static void put_system_dir(struct buf *args, const char *name)
@@ -112,11 +108,11 @@ static void put_system_dir(struct buf *args, const char *name)
 	snprintf(path, sizeof path, "/%s", name);
 	len = readlink(path, target, sizeof target - 1);
 	if (len < 0) {
-		put(args, "--ro-bind-try", path, path, NULL);
+		put(args, "--ro-bind-try", path, path);
 		return;
 	}
 	target[len] = 0;
-	put(args, "--symlink", target, path, NULL);
+	put(args, "--symlink", target, path);
 }
 
 static void put_etc(struct buf *args)
@@ -129,38 +125,38 @@ static void put_etc(struct buf *args)
 		if (glob(pattern, GLOB_NOSORT, NULL, &found))
 			continue;
 		for (size_t k = 0; k < found.gl_pathc; k++)
-			put(args, "--ro-bind-try", found.gl_pathv[k], found.gl_pathv[k], NULL);
+			put(args, "--ro-bind-try", found.gl_pathv[k], found.gl_pathv[k]);
 		globfree(&found);
 	}
 }
 
 static void put_directories(struct buf *args, const struct jail *jail)
 {
-	put(args, "--ro-bind", "/usr", "/usr", NULL);
+	put(args, "--ro-bind", "/usr", "/usr");
 	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
 		put_system_dir(args, system_dirs[i]);
 	put_etc(args);
-	put(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run", NULL);
-	put(args, "--bind", jail->home, "/home", "--bind", jail->tmp, "/tmp", NULL);
-	put(args, "--symlink", "../tmp", "/var/tmp", NULL);
+	put(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run");
+	put(args, "--bind", jail->home, "/home", "--bind", jail->tmp, "/tmp");
+	put(args, "--symlink", "../tmp", "/var/tmp");
 }
 
 static void put_environment(struct buf *args, const struct jail *jail, const char *const *env)
 {
 	put(args, "--clearenv", "--setenv", "PATH",
-		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL);
-	put(args, "--setenv", "HOME", JAIL_HOME, "--setenv", "SHELL", "/bin/sh", NULL);
-	put(args, "--setenv", "USER", jail->user, "--setenv", "LOGNAME", jail->user, NULL);
-	put(args, "--setenv", "LANG", "C.UTF-8", NULL);
+		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	put(args, "--setenv", "HOME", JAIL_HOME, "--setenv", "SHELL", "/bin/sh");
+	put(args, "--setenv", "USER", jail->user, "--setenv", "LOGNAME", jail->user);
+	put(args, "--setenv", "LANG", "C.UTF-8");
 	for (; env && *env; env++) {
 		const char *equals = strchr(*env, '=');
 
 		if (!equals)
 			continue;
-		put(args, "--setenv", NULL);
+		put(args, "--setenv");
 		buf_add(args, *env, (size_t)(equals - *env));
 		buf_add_byte(args, 0);
-		put(args, equals + 1, NULL);
+		put(args, equals + 1);
 	}
 }
 
@@ -179,25 +175,24 @@ static void put_capabilities(struct buf *args)
 {
 	uint64_t own = own_capabilities();
 
-	put(args, "--cap-drop", "ALL", NULL);
+	put(args, "--cap-drop", "ALL");
 	if (geteuid())
 		return;
 	for (size_t i = 0; i < sizeof root_capabilities / sizeof *root_capabilities; i++)
 		if (own >> root_capabilities[i].number & 1)
-			put(args, "--cap-add", root_capabilities[i].name, NULL);
+			put(args, "--cap-add", root_capabilities[i].name);
 }
 
 static void put_all(struct buf *args, const struct jail *jail,
 	const struct execute_request *request, bool is_long)
 {
-	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name,
-		NULL);
-	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", NULL);
+	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name);
+	put(args, "--die-with-parent", "--new-session", "--info-fd", "4");
 	put_capabilities(args);
 	put_directories(args, jail);
 	if (is_long)
-		put(args, "--ro-bind-data", "6", LONG_COMMAND, NULL);
-	put(args, "--remount-ro", "/", "--chdir", "/", NULL);
+		put(args, "--ro-bind-data", "6", LONG_COMMAND);
+	put(args, "--remount-ro", "/", "--chdir", "/");
 	put_environment(args, jail, request->env);
 }
 _Static_assert(JAIL_INFO == 4 && JAIL_TEXT == 6, "put_all() names them");

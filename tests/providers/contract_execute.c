@@ -8,7 +8,7 @@
 
 static bool is(const struct buf *b, const char *text)
 {
-	return b->len == strlen(text) && !memcmp(b->bytes, text, b->len);
+	return b->len == strlen(text) && !memcmp(buf_text(b), text, b->len);
 }
 
 BEHAVIOUR(execute, keeps_output_and_errors_apart)

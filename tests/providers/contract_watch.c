@@ -156,6 +156,7 @@ BEHAVIOUR(watch, covers_new_directories)
 	AUTO_RAN struct ran r =
 		run(s, "mkdir -p a/b/c && echo x >a/b/c/f && mkdir a/z && echo y >a/z/g");
 
+	cr_assert(eq(int, r.result.exit_code, 0));
 	cr_expect(is_seen_soon(w, WATCH_CREATED, "a"));
 	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/b"));
 	cr_expect(is_seen_soon(w, WATCH_CREATED, "a/b/c"));
@@ -211,6 +212,8 @@ BEHAVIOUR(watch, other_calls_go_on_meanwhile)
 		snprintf(name, sizeof name, "d%d", i);
 		cr_expect(eq(int, apply_one(s, change).err, ERR_OK));
 		AUTO_LISTED struct listed l = list_one(s, name, 1);
+
+		cr_expect(eq(ulong, listed_count(&l, LIST_DIR), 1));
 
 		cr_expect(is_seen_soon(w, WATCH_CREATED, name), "%s", name);
 	}
