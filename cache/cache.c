@@ -213,6 +213,11 @@ const struct provider_ops *cache_provider(const struct cache *c)
 	return c->provider->ops;
 }
 
+int64_t cache_progress_ms(const struct cache *c)
+{
+	return c->options.progress_ms;
+}
+
 /* ---- Commands, barriers, doubt ---- */
 
 enum err cache_execute(struct cache *c, const struct call *call,

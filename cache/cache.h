@@ -45,6 +45,8 @@ void cache_observe(struct cache *c, const struct cache_observer *observer);
 
 const struct sandbox_info *cache_sandbox(const struct cache *c);
 const struct provider_ops *cache_provider(const struct cache *c);
+/* How long a call may go without progress: for struct call. */
+int64_t cache_progress_ms(const struct cache *c);
 
 /*
  * Runs a command in the sandbox: sends everything pending first (on failure the command does not run and

@@ -92,3 +92,10 @@ bool caller_gives_up(pid_t thread)
 
 	return caller_read(thread, &caller) && caller_is_stopped(&caller);
 }
+
+bool caller_is_dying(pid_t thread)
+{
+	struct caller caller;
+
+	return caller_read(thread, &caller) && caller.pending & bit(SIGKILL);
+}

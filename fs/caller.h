@@ -26,3 +26,6 @@ pid_t caller_process(pid_t thread);
 
 /* Whether `thread` has a reason to give up what it waits for. What cannot be seen is no reason. */
 bool caller_gives_up(pid_t thread);
+
+/* Whether `thread` is being killed: KILL is pending, as it is too once a signal ends a process by default. */
+bool caller_is_dying(pid_t thread);

@@ -1,5 +1,6 @@
 /* Operations on open directories: a handle holds the entries as they were when it was opened or rewound. */
 #include "fs/fs.h"
+#include "fs/request.h"
 
 #include "cache/contents.h"
 #include "providers/base/cleanup.h"
@@ -31,11 +32,12 @@ static struct dir_handle *handle_of(struct fuse_file_info *fi)
 	return h;
 }
 
-static enum err load(const struct fs *fs, fuse_ino_t ino, struct dir_handle *h, struct error *e)
+static enum err load(const struct fs *fs, const struct call *call, fuse_ino_t ino,
+	struct dir_handle *h, struct error *e)
 {
 	struct tree_entry *entries;
 	size_t count;
-	enum err kind = cache_entries(fs->cache, NULL, fs_inode(fs, ino), &entries, &count, e);
+	enum err kind = cache_entries(fs->cache, call, fs_inode(fs, ino), &entries, &count, e);
 
 	if (kind)
 		return kind;
@@ -49,6 +51,7 @@ static enum err load(const struct fs *fs, fuse_ino_t ino, struct dir_handle *h, 
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	if (control_owns(ino)) {
@@ -62,7 +65,8 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	h->magic = DIR_HANDLE_MAGIC;
-	if (load(fs, ino, h, &e)) {
+	request_begin(&r, req);
+	if (load(fs, &r.call, ino, h, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
@@ -191,6 +195,7 @@ static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offs
 {
 	const struct fs *fs = fuse_req_userdata(req);
 	struct dir_handle *h = handle_of(fi);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	AUTO_FREE char *bytes = malloc(size);
 	struct filling f = { .req = req, .fs = fs, .bytes = bytes, .room = size, .plus = plus };
@@ -199,7 +204,8 @@ static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offs
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
-	if (offset == 0 && h->was_read && load(fs, ino, h, &e)) {
+	request_begin(&r, req);
+	if (offset == 0 && h->was_read && load(fs, &r.call, ino, h, &e)) {
 		fs_reply(req, &e);
 		return;
 	}

@@ -1,5 +1,6 @@
 /* Operations on open files. */
 #include "fs/fs.h"
+#include "fs/request.h"
 
 #include "cache/contents.h"
 #include "cache/names.h"
@@ -14,6 +15,7 @@ void op_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	const struct fuse_ctx *who = fuse_req_ctx(req);
 	struct making making = { .op = CHANGE_CREATE,
 		.mode = mode & 07777,
@@ -28,11 +30,12 @@ void op_create(
 		fuse_reply_err(req, EPERM);
 		return;
 	}
-	if (cache_make(fs->cache, NULL, fs_inode(fs, parent), name, &making, &entry, &e)) {
+	request_begin(&r, req);
+	if (cache_make(fs->cache, &r.call, fs_inode(fs, parent), name, &making, &entry, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
-	if (cache_open_made(fs->cache, NULL, entry.inode, fi->flags, &e)) {
+	if (cache_open_made(fs->cache, &r.call, entry.inode, fi->flags, &e)) {
 		cache_forget(fs->cache, entry.inode, 1);
 		fs_reply(req, &e);
 		return;
@@ -48,6 +51,7 @@ void op_create(
 void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	const struct fuse_ctx *who = fuse_req_ctx(req);
 	struct making making = { .op = CHANGE_CREATE,
 		.mode = mode & 07777,
@@ -62,7 +66,8 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 		fuse_reply_err(req, EPERM);
 		return;
 	}
-	if (cache_make_nameless(fs->cache, NULL, &making, &entry, &e)) {
+	request_begin(&r, req);
+	if (cache_make_nameless(fs->cache, &r.call, &making, &entry, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
@@ -77,6 +82,7 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	bool keep_pages;
 
@@ -84,7 +90,8 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		control_open(fs->control, req, ino, fi);
 		return;
 	}
-	if (cache_open(fs->cache, NULL, fs_inode(fs, ino), fi->flags, &keep_pages, &e)) {
+	request_begin(&r, req);
+	if (cache_open(fs->cache, &r.call, fs_inode(fs, ino), fi->flags, &keep_pages, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
@@ -96,6 +103,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	size_t got;
 
@@ -105,10 +113,11 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	}
 	AUTO_FREE char *bytes = malloc(size);
 
+	request_begin(&r, req);
 	if (!bytes)
 		fuse_reply_err(req, ENOMEM);
-	else if (cache_read(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset, bytes, size, &got,
-			 &e))
+	else if (cache_read(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, bytes, size,
+			 &got, &e))
 		fs_reply(req, &e);
 	else
 		fuse_reply_buf(req, bytes, got);
@@ -118,13 +127,17 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	bool append = fi->flags & O_APPEND && !fi->writepage;
 	struct error e = { 0 };
 
-	if (control_owns(ino))
+	if (control_owns(ino)) {
 		control_write(fs->control, req, ino, bytes, size, offset, fi);
-	else if (cache_write(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset, bytes, size,
-			 append, &e))
+		return;
+	}
+	request_begin(&r, req);
+	if (cache_write(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, bytes, size,
+		    append, &e))
 		fs_reply(req, &e);
 	else
 		fuse_reply_write(req, size);
@@ -156,12 +169,14 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	(void)datasync;
 	(void)fi;
+	request_begin(&r, req);
 	if (!control_owns(ino))
-		cache_fsync(fs->cache, NULL, fs_inode(fs, ino), &e);
+		cache_fsync(fs->cache, &r.call, fs_inode(fs, ino), &e);
 	fs_reply(req, &e);
 }
 
@@ -169,13 +184,15 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 	struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	(void)fi;
+	request_begin(&r, req);
 	if (control_owns(ino))
 		error_set(&e, ERR_UNSUPPORTED, "control file");
 	else
-		cache_fallocate(fs->cache, NULL, fs_inode(fs, ino), mode, (uint64_t)offset,
+		cache_fallocate(fs->cache, &r.call, fs_inode(fs, ino), mode, (uint64_t)offset,
 			(uint64_t)length, &e);
 	fs_reply(req, &e);
 }
@@ -184,6 +201,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	fuse_ino_t ino2, off_t offset2, struct fuse_file_info *fi2, size_t len, int flags)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	uint64_t copied = 0;
 
@@ -193,7 +211,8 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 		fuse_reply_err(req, EINVAL);
 		return;
 	}
-	if (cache_copy(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset, fs_inode(fs, ino2),
+	request_begin(&r, req);
+	if (cache_copy(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, fs_inode(fs, ino2),
 		    (uint64_t)offset2, len, &copied, &e))
 		fs_reply(req, &e);
 	else
@@ -203,13 +222,15 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	uint64_t found;
 
 	(void)fi;
+	request_begin(&r, req);
 	if (control_owns(ino) || (whence != SEEK_DATA && whence != SEEK_HOLE))
 		fuse_reply_err(req, EINVAL);
-	else if (cache_seek(fs->cache, NULL, fs_inode(fs, ino), (uint64_t)offset,
+	else if (cache_seek(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset,
 			 whence == SEEK_HOLE, &found, &e))
 		fs_reply(req, &e);
 	else

@@ -1,5 +1,6 @@
 /* Operations on one inode: what it is, and changes of its attributes. */
 #include "fs/fs.h"
+#include "fs/request.h"
 #include "fs/links.h"
 
 #include "cache/contents.h"
@@ -11,6 +12,7 @@
 void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct fuse_entry_param param = { 0 };
 	struct cache_entry entry;
 	struct error e = { 0 };
@@ -25,8 +27,9 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 		fuse_reply_entry(req, &param);
 		return;
 	}
+	request_begin(&r, req);
 	switch (cache_lookup(
-		fs->cache, NULL, fs_inode(fs, parent), name, &entry, &negative_ms, &e)) {
+		fs->cache, &r.call, fs_inode(fs, parent), name, &entry, &negative_ms, &e)) {
 	case ERR_OK: fs_reply_entry(req, fs, &entry); break;
 	case ERR_NOT_FOUND:
 		param.entry_timeout = fs_seconds(negative_ms); /* number 0: known not to exist */
@@ -55,14 +58,15 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forg
 	fuse_reply_none(req);
 }
 
-static void reply_attr(fuse_req_t req, const struct fs *fs, struct inode *i)
+static void reply_attr(
+	fuse_req_t req, const struct fs *fs, const struct call *call, struct inode *i)
 {
 	struct attr attr;
 	struct stat st;
 	struct error e = { 0 };
 	int64_t valid_ms;
 
-	if (cache_attr(fs->cache, NULL, i, &attr, &valid_ms, &e)) {
+	if (cache_attr(fs->cache, call, i, &attr, &valid_ms, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
@@ -73,12 +77,15 @@ static void reply_attr(fuse_req_t req, const struct fs *fs, struct inode *i)
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 
 	(void)fi;
-	if (control_owns(ino))
+	if (control_owns(ino)) {
 		control_getattr(fs->control, req, ino);
-	else
-		reply_attr(req, fs, fs_inode(fs, ino));
+		return;
+	}
+	request_begin(&r, req);
+	reply_attr(req, fs, &r.call, fs_inode(fs, ino));
 }
 
 static struct timespec wanted_time(int to_set, int now_bit, struct timespec given)
@@ -118,6 +125,7 @@ void op_setattr(
 	fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	if (control_owns(ino)) {
@@ -127,19 +135,20 @@ void op_setattr(
 	struct inode *i = fs_inode(fs, ino);
 	struct change change = wanted_change(fs, st, to_set);
 
-	if (cache_setattr(fs->cache, NULL, i, &change, fi != NULL, &e))
+	request_begin(&r, req);
+	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
 		fs_reply(req, &e);
 	else
-		reply_attr(req, fs, i);
+		reply_attr(req, fs, &r.call, i);
 }
 
 /* The text of a link as this side may follow it. */
-static enum err shown_text(
-	const struct fs *fs, struct inode *i, char out[LINKS_TEXT_MAX], struct error *e)
+static enum err shown_text(const struct fs *fs, const struct call *call, struct inode *i,
+	char out[LINKS_TEXT_MAX], struct error *e)
 {
 	char text[VERB_LINK_MAX + 1];
 	bool is_ours;
-	enum err kind = cache_readlink(fs->cache, NULL, i, text, &is_ours, e);
+	enum err kind = cache_readlink(fs->cache, call, i, text, &is_ours, e);
 	unsigned depth = cache_depth(fs->cache, i);
 
 	if (kind)
@@ -156,12 +165,16 @@ static enum err shown_text(
 void op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	char text[LINKS_TEXT_MAX];
 	struct error e = { 0 };
 
-	if (control_owns(ino))
+	if (control_owns(ino)) {
 		fuse_reply_err(req, EINVAL);
-	else if (shown_text(fs, fs_inode(fs, ino), text, &e))
+		return;
+	}
+	request_begin(&r, req);
+	if (shown_text(fs, &r.call, fs_inode(fs, ino), text, &e))
 		fs_reply(req, &e);
 	else
 		fuse_reply_readlink(req, text);

@@ -1,5 +1,6 @@
 /* Operations that make, link, rename and remove names. */
 #include "fs/fs.h"
+#include "fs/request.h"
 
 #include "cache/names.h"
 
@@ -19,6 +20,7 @@ static bool is_controls(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct making *making)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	const struct fuse_ctx *who = fuse_req_ctx(req);
 	struct cache_entry entry;
 	struct error e = { 0 };
@@ -27,7 +29,8 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct mak
 		return;
 	making->uid = who->uid;
 	making->gid = who->gid;
-	if (cache_make(fs->cache, NULL, fs_inode(fs, parent), name, making, &entry, &e))
+	request_begin(&r, req);
+	if (cache_make(fs->cache, &r.call, fs_inode(fs, parent), name, making, &entry, &e))
 		fs_reply(req, &e);
 	else
 		fs_reply_entry(req, fs, &entry);
@@ -58,6 +61,7 @@ void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char 
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct cache_entry entry;
 	struct error e = { 0 };
 
@@ -67,7 +71,9 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	}
 	if (is_controls(req, parent, name))
 		return;
-	if (cache_link(fs->cache, NULL, fs_inode(fs, ino), fs_inode(fs, parent), name, &entry, &e))
+	request_begin(&r, req);
+	if (cache_link(
+		    fs->cache, &r.call, fs_inode(fs, ino), fs_inode(fs, parent), name, &entry, &e))
 		fs_reply(req, &e);
 	else
 		fs_reply_entry(req, fs, &entry);
@@ -76,22 +82,26 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	if (is_controls(req, parent, name))
 		return;
-	cache_unlink(fs->cache, NULL, fs_inode(fs, parent), name, &e);
+	request_begin(&r, req);
+	cache_unlink(fs->cache, &r.call, fs_inode(fs, parent), name, &e);
 	fs_reply(req, &e);
 }
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	if (is_controls(req, parent, name))
 		return;
-	cache_rmdir(fs->cache, NULL, fs_inode(fs, parent), name, &e);
+	request_begin(&r, req);
+	cache_rmdir(fs->cache, &r.call, fs_inode(fs, parent), name, &e);
 	fs_reply(req, &e);
 }
 
@@ -99,6 +109,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t p
 	const char *name2, unsigned flags)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	uint32_t wanted = 0;
 
@@ -112,7 +123,8 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t p
 		wanted |= CHANGE_NOREPLACE;
 	if (flags & RENAME_EXCHANGE)
 		wanted |= CHANGE_EXCHANGE;
-	cache_rename(fs->cache, NULL, fs_inode(fs, parent), name, fs_inode(fs, parent2), name2,
+	request_begin(&r, req);
+	cache_rename(fs->cache, &r.call, fs_inode(fs, parent), name, fs_inode(fs, parent2), name2,
 		wanted, &e);
 	fs_reply(req, &e);
 }

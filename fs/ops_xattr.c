@@ -1,5 +1,6 @@
 /* Extended attributes: the user's own. Others belong to the kernel of the sandbox and are not carried. */
 #include "fs/fs.h"
+#include "fs/request.h"
 
 #include "cache/contents.h"
 
@@ -30,10 +31,12 @@ static void reply_xattr(fuse_req_t req, const struct buf *value, size_t size)
 static void ask_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	AUTO_BUF struct buf value = BUF_INIT(VERB_XATTR_MAX * 16);
 	struct error e = { 0 };
 
-	if (cache_xattr(fs->cache, NULL, fs_inode(fs, ino), name, &value, &e))
+	request_begin(&r, req);
+	if (cache_xattr(fs->cache, &r.call, fs_inode(fs, ino), name, &value, &e))
 		fs_reply(req, &e);
 	else
 		reply_xattr(req, &value, size);
@@ -61,6 +64,7 @@ void op_setxattr(
 	fuse_req_t req, fuse_ino_t ino, const char *name, const char *value, size_t size, int flags)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	uint32_t wanted = 0;
 	struct error e = { 0 };
 
@@ -72,19 +76,22 @@ void op_setxattr(
 		wanted |= CHANGE_EXCL;
 	if (flags & XATTR_REPLACE)
 		wanted |= CHANGE_REPLACE;
-	cache_setxattr(fs->cache, NULL, fs_inode(fs, ino), name, value, size, wanted, &e);
+	request_begin(&r, req);
+	cache_setxattr(fs->cache, &r.call, fs_inode(fs, ino), name, value, size, wanted, &e);
 	fs_reply(req, &e);
 }
 
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 
 	if (!is_carried(ino, name)) {
 		fuse_reply_err(req, EOPNOTSUPP);
 		return;
 	}
-	cache_removexattr(fs->cache, NULL, fs_inode(fs, ino), name, &e);
+	request_begin(&r, req);
+	cache_removexattr(fs->cache, &r.call, fs_inode(fs, ino), name, &e);
 	fs_reply(req, &e);
 }
