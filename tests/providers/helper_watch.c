@@ -1,0 +1,486 @@
+#include "tests/support/shown.h"
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+#include "providers/helper/watch_table.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+/* How long an event may take to come. */
+#define DEADLINE_S 20
+
+static struct shown shown;
+
+/* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost. */
+static struct watching {
+	const struct root *root;
+	pthread_t thread;
+	struct cancel cancel;
+	pthread_mutex_t mutex;
+	pthread_cond_t heard;
+	struct buf log; /* one event a line; under mutex */
+	enum err result;
+	bool is_over; /* under mutex */
+	bool is_slow; /* does not read until `gate` opens; under mutex */
+} watching = { .mutex = PTHREAD_MUTEX_INITIALIZER,
+	.heard = PTHREAD_COND_INITIALIZER,
+	.log = BUF_INIT(64 << 20) };
+
+static enum err hear(void *context, const struct watch_event *event, struct error *e)
+{
+	static const char marks[] = { [WATCH_READY] = '!',
+		[WATCH_CREATED] = '+',
+		[WATCH_CHANGED] = '~',
+		[WATCH_ATTR] = '@',
+		[WATCH_REMOVED] = '-',
+		[WATCH_LOST] = '?' };
+	struct watching *w = context;
+
+	(void)e;
+	pthread_mutex_lock(&w->mutex);
+	buf_printf(&w->log, "%c%s%s\n", marks[event->kind], event->path, event->is_dir ? "/" : "");
+	pthread_cond_broadcast(&w->heard);
+	while (w->is_slow)
+		pthread_cond_wait(&w->heard, &w->mutex);
+	pthread_mutex_unlock(&w->mutex);
+	return ERR_OK;
+}
+
+static void *watch(void *context)
+{
+	struct watching *w = context;
+	const struct call call = { .progress_ms = 1, .cancel = &w->cancel };
+	enum err k = helper_watch(w->root, &call, hear, w, NULL);
+
+	pthread_mutex_lock(&w->mutex);
+	w->result = k;
+	w->is_over = true;
+	pthread_cond_broadcast(&w->heard);
+	pthread_mutex_unlock(&w->mutex);
+	return NULL;
+}
+
+static bool has_line(const char *text, const char *line)
+{
+	size_t len = strlen(line);
+
+	for (const char *at = text; (at = strstr(at, line)); at++)
+		if ((at == text || at[-1] == '\n') && at[len] == '\n')
+			return true;
+	return false;
+}
+
+static bool hears(const char *line, int within_s)
+{
+	struct timespec end;
+	bool heard, in_time = true;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += within_s;
+	pthread_mutex_lock(&watching.mutex);
+	while (!(heard = has_line(buf_text(&watching.log), line)) && in_time && !watching.is_over)
+		in_time = pthread_cond_timedwait(&watching.heard, &watching.mutex, &end) == 0;
+	pthread_mutex_unlock(&watching.mutex);
+	return heard;
+}
+
+#define expect_heard(line)                                                                         \
+	cr_assert(hears(line, DEADLINE_S), "no '%s' in:\n%s", line, buf_text(&watching.log))
+
+static void forget_heard(void)
+{
+	pthread_mutex_lock(&watching.mutex);
+	buf_reset(&watching.log);
+	buf_add_string(&watching.log, "");
+	pthread_mutex_unlock(&watching.mutex);
+}
+
+static bool has_heard(const char *line)
+{
+	bool heard;
+
+	pthread_mutex_lock(&watching.mutex);
+	heard = has_line(buf_text(&watching.log), line);
+	pthread_mutex_unlock(&watching.mutex);
+	return heard;
+}
+
+/* Events come in order: once this one is there, so are all before it. After an overflow the first may be lost as well. */
+static void expect_all_heard(void)
+{
+	bool heard = false;
+
+	for (int tries = 0; tries < DEADLINE_S && !heard; tries++) {
+		scratch_write_text(&shown.scratch, "tree/last", "");
+		cr_assert(unlinkat(shown.scratch.fd, "tree/last", 0) == 0);
+		heard = hears("-last", 1);
+	}
+	cr_assert(heard, "no '-last' in:\n%s", buf_text(&watching.log));
+}
+
+static void start_watch(const struct root *root)
+{
+	watching.root = root;
+	cr_assert(eq(int, cancel_init(&watching.cancel, NULL), ERR_OK));
+	cr_assert(pthread_create(&watching.thread, NULL, watch, &watching) == 0);
+	expect_heard("!/");
+}
+
+static enum err stop_watch(void)
+{
+	cancel_throw(&watching.cancel);
+	pthread_join(watching.thread, NULL);
+	cancel_release(&watching.cancel);
+	return watching.result;
+}
+
+static void set_up(void)
+{
+	shown_make(&shown, false);
+}
+
+static void tear_down(void)
+{
+	buf_release(&watching.log);
+	shown_remove(&shown);
+}
+
+TestSuite(helper_watch, .init = set_up, .fini = tear_down, .timeout = 90);
+
+static void rename_in(const char *from, const char *to)
+{
+	cr_assert(
+		renameat(shown.scratch.fd, from, shown.scratch.fd, to) == 0, "%s to %s", from, to);
+}
+
+Test(helper_watch, every_kind_of_change_is_reported)
+{
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_mkdir(&shown.scratch, "tree/d/e", 0755);
+	start_watch(&shown.root);
+	scratch_write_text(&shown.scratch, "tree/d/e/f", "text");
+	expect_heard("+d/e/f");
+	expect_heard("~d/e/f");
+	cr_assert(fchmodat(shown.scratch.fd, "tree/d/e/f", 0600, 0) == 0);
+	expect_heard("@d/e/f");
+	rename_in("tree/d/e/f", "tree/g");
+	expect_heard("-d/e/f");
+	expect_heard("+g");
+	cr_assert(unlinkat(shown.scratch.fd, "tree/g", 0) == 0);
+	expect_heard("-g");
+	cr_assert(symlinkat("x", shown.scratch.fd, "tree/l") == 0);
+	expect_heard("+l");
+	cr_assert(fchmodat(shown.scratch.fd, "tree/d", 0700, 0) == 0);
+	expect_heard("@d/");
+	cr_assert(unlinkat(shown.scratch.fd, "tree/d/e", AT_REMOVEDIR) == 0);
+	expect_heard("-d/e/");
+	cr_assert(fchmodat(shown.scratch.fd, "tree", 0700, 0) == 0);
+	expect_heard("@/");
+	cr_expect(eq(int, stop_watch(), ERR_INTERRUPTED));
+}
+
+Test(helper_watch, a_quiet_tree_is_no_stalled_call)
+{
+	/* The call's progress limit is 1 ms: more than that passes before the change. */
+	int64_t begin = monotonic_ms();
+
+	start_watch(&shown.root);
+	while (monotonic_ms() < begin + 20)
+		cr_assert(not(cancel_thrown(&watching.cancel)));
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	expect_heard("+f");
+	cr_expect(eq(int, stop_watch(), ERR_INTERRUPTED));
+}
+
+Test(helper_watch, what_fills_a_new_directory_is_reported_too)
+{
+	start_watch(&shown.root);
+	/* Made aside and moved in: no event of what is inside. */
+	scratch_mkdir(&shown.scratch, "new", 0755);
+	scratch_mkdir(&shown.scratch, "new/d", 0755);
+	scratch_write_text(&shown.scratch, "new/d/f", "");
+	rename_in("new", "tree/new");
+	expect_heard("+new/");
+	expect_heard("+new/d/");
+	expect_heard("+new/d/f");
+	scratch_write_text(&shown.scratch, "tree/new/d/g", "");
+	expect_heard("+new/d/g");
+	stop_watch();
+}
+
+Test(helper_watch, a_chain_made_at_once_is_covered_to_its_end)
+{
+	char path[256] = "tree", line[256];
+
+	start_watch(&shown.root);
+	for (int i = 0; i < 50; i++) {
+		strcat(path, "/d");
+		scratch_mkdir(&shown.scratch, path, 0755);
+	}
+	strcat(path, "/f");
+	scratch_write_text(&shown.scratch, path, "");
+	snprintf(line, sizeof line, "+%s", path + strlen("tree/"));
+	expect_heard(line);
+	stop_watch();
+}
+
+Test(helper_watch, a_moved_directory_is_gone_there_and_new_here)
+{
+	scratch_mkdir(&shown.scratch, "tree/a", 0755);
+	scratch_mkdir(&shown.scratch, "tree/ab", 0755);
+	scratch_mkdir(&shown.scratch, "tree/a/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/a/d/f", "");
+	start_watch(&shown.root);
+	rename_in("tree/a", "tree/b");
+	expect_heard("-a/");
+	expect_heard("+b/");
+	expect_heard("+b/d/f");
+	forget_heard();
+	scratch_write_text(&shown.scratch, "tree/b/d/f", "changed");
+	expect_heard("~b/d/f");
+	cr_expect(not(has_heard("~a/d/f")));
+	/* Not below "a", only next to it. */
+	scratch_write_text(&shown.scratch, "tree/ab/g", "");
+	expect_heard("+ab/g");
+	stop_watch();
+}
+
+Test(helper_watch, a_directory_moved_out_is_no_longer_watched)
+{
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_mkdir(&shown.scratch, "tree/d/e", 0755);
+	start_watch(&shown.root);
+	rename_in("tree/d", "outside/d");
+	expect_heard("-d/");
+	scratch_write_text(&shown.scratch, "outside/d/e/f", "secret");
+	expect_all_heard();
+	cr_expect(not(has_heard("+d/e/f")));
+	stop_watch();
+}
+
+Test(helper_watch, a_name_used_again_is_watched_again)
+{
+	start_watch(&shown.root);
+	for (int i = 0; i < 50; i++) {
+		scratch_mkdir(&shown.scratch, "tree/d", 0755);
+		rename_in("tree/d", "tree/e");
+		cr_assert(unlinkat(shown.scratch.fd, "tree/e", AT_REMOVEDIR) == 0);
+	}
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	expect_all_heard();
+	scratch_write_text(&shown.scratch, "tree/d/f", "");
+	expect_heard("+d/f");
+	stop_watch();
+}
+
+Test(helper_watch, links_lead_nowhere)
+{
+	cr_assert(symlinkat("../outside", shown.scratch.fd, "tree/l") == 0);
+	start_watch(&shown.root);
+	cr_assert(symlinkat("../outside", shown.scratch.fd, "tree/m") == 0);
+	scratch_write_text(&shown.scratch, "outside/new", "");
+	expect_all_heard();
+	cr_expect(has_heard("+m"));
+	cr_expect(not(has_heard("+l/new")));
+	cr_expect(not(has_heard("+m/new")));
+	stop_watch();
+}
+
+Test(helper_watch, staging_inside_the_tree_is_not_watched)
+{
+	char tree[128], staging[128];
+	struct root inner;
+
+	snprintf(tree, sizeof tree, "%s/tree", shown.scratch.path);
+	snprintf(staging, sizeof staging, "%s/tree/hidden", shown.scratch.path);
+	cr_assert(eq(int, root_open(&inner, tree, staging, NULL), ERR_OK));
+	start_watch(&inner);
+	scratch_write_text(&shown.scratch, "tree/hidden/t", "");
+	expect_all_heard();
+	cr_expect(not(has_heard("+hidden/t")));
+	stop_watch();
+	root_close(&inner);
+}
+
+Test(helper_watch, other_file_systems_are_in_doubt)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/tree/m", shown.scratch.path);
+	scratch_mkdir(&shown.scratch, "tree/m", 0755);
+	if (mount("none", path, "tmpfs", 0, NULL))
+		cr_skip_test("no right to mount");
+	start_watch(&shown.root);
+	stop_watch();
+	cr_assert(umount(path) == 0);
+	cr_expect(has_heard("?m/"));
+}
+
+static long queue_limit(void)
+{
+	AUTO_CLOSE int fd = open("/proc/sys/fs/inotify/max_queued_events", O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+
+	return fd >= 0 && read(fd, text, sizeof text - 1) > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+/* Two files in turn, since a repeated event is not queued again. */
+static void overflow_queue(void)
+{
+	for (long i = 0; i < queue_limit(); i++) {
+		cr_assert(fchmodat(shown.scratch.fd, "tree/one", 0600, 0) == 0);
+		cr_assert(fchmodat(shown.scratch.fd, "tree/two", 0600, 0) == 0);
+	}
+}
+
+static void be_slow(bool is_slow)
+{
+	pthread_mutex_lock(&watching.mutex);
+	watching.is_slow = is_slow;
+	pthread_cond_broadcast(&watching.heard);
+	pthread_mutex_unlock(&watching.mutex);
+}
+
+Test(helper_watch, after_an_overflow_everything_is_in_doubt_and_watched_again)
+{
+	long limit = queue_limit();
+
+	if (limit <= 0 || limit > 200000)
+		cr_skip_test("max_queued_events is %ld", limit);
+	scratch_write_text(&shown.scratch, "tree/one", "");
+	scratch_write_text(&shown.scratch, "tree/two", "");
+	start_watch(&shown.root);
+	be_slow(true);
+	overflow_queue();
+	scratch_mkdir(&shown.scratch, "tree/unheard", 0755);
+	be_slow(false);
+	/* Once at once and once when the watches stand again. */
+	expect_heard("?/\n?/");
+	/* Also the directory whose event was lost has its watch now. */
+	expect_all_heard();
+	scratch_write_text(&shown.scratch, "tree/unheard/f", "");
+	expect_heard("+unheard/f");
+	stop_watch();
+}
+
+static enum err refuse(void *context, const struct watch_event *event, struct error *e)
+{
+	(void)context;
+	(void)event;
+	return error_set(e, ERR_GONE, "enough");
+}
+
+Test(helper_watch, a_sink_that_refuses_ends_it)
+{
+	struct error e = { 0 };
+
+	cr_expect(eq(int, helper_watch(&shown.root, NULL, refuse, NULL, &e), ERR_GONE));
+	cr_expect(eq(str, e.text, "enough"));
+}
+
+static enum err forbid(void *context, const struct watch_event *event, struct error *e)
+{
+	bool *is_lost = context;
+
+	*is_lost = *is_lost || (event->kind == WATCH_LOST && !strcmp(event->path, "d"));
+	return event->kind == WATCH_READY ? error_set(e, ERR_GONE, "ready") : ERR_OK;
+}
+
+static int watch_unreadable(struct shown *s)
+{
+	bool is_lost = false;
+
+	if (mkdirat(s->scratch.fd, "tree/d", 0300))
+		return 1;
+	if (helper_watch(&s->root, NULL, forbid, &is_lost, NULL) != ERR_GONE)
+		return 2;
+	return is_lost ? 0 : 3;
+}
+
+Test(helper_watch, an_unreadable_directory_is_in_doubt)
+{
+	shown_as_nobody(&shown, watch_unreadable);
+}
+
+/* A hostile process swaps a directory for a link to `outside`: no watch ever stands there. */
+Test(helper_watch, a_swapped_directory_does_not_lead_out)
+{
+	struct swapper *hostile;
+
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	cr_assert(symlinkat("../outside", shown.scratch.fd, "tree/l") == 0);
+	start_watch(&shown.root);
+	hostile = shown_swap_start(&shown, "tree/d", "tree/l");
+	for (int i = 0; i < 2000; i++) {
+		scratch_write_text(&shown.scratch, "outside/canary", "");
+		cr_assert(unlinkat(shown.scratch.fd, "outside/canary", 0) == 0);
+	}
+	cr_expect(gt(ulong, shown_swap_stop(hostile), 0));
+	expect_all_heard();
+	cr_expect(not(has_heard("+d/canary")));
+	cr_expect(not(has_heard("+l/canary")));
+	cr_expect(not(has_heard("+d/secret")));
+	stop_watch();
+}
+
+/* ---- The table ---- */
+
+TestSuite(helper_watch_table, .timeout = 60);
+
+static void count_forgotten(void *context, int wd)
+{
+	(void)wd;
+	++*(int *)context;
+}
+
+Test(helper_watch_table, finds_what_was_put_and_not_removed)
+{
+	struct watch_table t = { 0 };
+	char path[16];
+
+	for (int wd = 1; wd <= 1000; wd++) {
+		snprintf(path, sizeof path, "d%d", wd);
+		cr_assert(watch_table_put(&t, wd, strdup(path)));
+	}
+	for (int wd = 1; wd <= 1000; wd += 2)
+		watch_table_remove(&t, wd);
+	watch_table_remove(&t, 2);
+	for (int wd = 1; wd <= 1000; wd++) {
+		const char *found = watch_table_path(&t, wd);
+
+		snprintf(path, sizeof path, "d%d", wd);
+		if (wd % 2 || wd == 2)
+			cr_expect(found == NULL, "watch %d", wd);
+		else
+			cr_expect(found && !strcmp(found, path), "watch %d", wd);
+	}
+	cr_assert(watch_table_put(&t, 500, strdup("moved")));
+	cr_assert(watch_table_put(&t, 3, strdup("wrapped")));
+	cr_expect(eq(str, (char *)watch_table_path(&t, 500), "moved"));
+	cr_expect(eq(str, (char *)watch_table_path(&t, 3), "wrapped"));
+	cr_expect(eq(str, (char *)watch_table_path(&t, 4), "d4"));
+	watch_table_release(&t);
+}
+
+Test(helper_watch_table, removes_a_tree_and_not_its_neighbours)
+{
+	static const char *const paths[] = { "", "a", "a/b", "a/b/c", "ab", "b/a" };
+	struct watch_table t = { 0 };
+	int forgotten = 0;
+
+	for (int wd = 0; wd < 6; wd++)
+		cr_assert(watch_table_put(&t, wd + 1, strdup(paths[wd])));
+	watch_table_remove_below(&t, "a", count_forgotten, &forgotten);
+	cr_expect(eq(int, forgotten, 3));
+	cr_expect(watch_table_path(&t, 1) && watch_table_path(&t, 5) && watch_table_path(&t, 6));
+	for (int wd = 2; wd <= 4; wd++)
+		cr_expect(watch_table_path(&t, wd) == NULL, "watch %d", wd);
+	watch_table_release(&t);
+}
