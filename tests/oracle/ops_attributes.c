@@ -175,7 +175,8 @@ static void add_sorted(struct outcome *o, char *names, size_t len)
 	for (char *n = names; n < names + len && count < 4096; n += strlen(n) + 1)
 		if (!strncmp(n, "user.", 5))
 			sorted[count++] = n;
-	qsort(sorted, count, sizeof *sorted, compare_names);
+	if (count)
+		qsort(sorted, count, sizeof *sorted, compare_names);
 	for (size_t i = 0; i < count; i++) {
 		text_add_escaped(&o->facts, sorted[i], strlen(sorted[i]));
 		text_add(&o->facts, "\n");

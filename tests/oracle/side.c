@@ -62,9 +62,11 @@ char **names_read(int dir)
 	for (struct dirent *d; (d = readdir(stream));) {
 		if (is_dots(d->d_name))
 			continue;
-		names = realloc(names, (count + 2) * sizeof *names);
-		if (!names || !(names[count++] = strdup(d->d_name)))
+		char **more = realloc(names, (count + 2) * sizeof *names);
+
+		if (!more || !(more[count++] = strdup(d->d_name)))
 			abort();
+		names = more;
 	}
 	closedir(stream);
 	if (!names)

@@ -45,7 +45,8 @@ static void describe_xattrs(struct walk *w, int fd)
 	for (char *n = names; n < names + len && count < 1024; n += strlen(n) + 1)
 		if (!strncmp(n, "user.", 5))
 			sorted[count++] = n;
-	qsort(sorted, count, sizeof *sorted, compare_names);
+	if (count)
+		qsort(sorted, count, sizeof *sorted, compare_names);
 	for (size_t i = 0; i < count; i++) {
 		ssize_t value_len = fgetxattr(fd, sorted[i], value, sizeof value);
 
