@@ -2,11 +2,11 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/serve.h"
+#include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ struct scene {
 	pthread_t thread;
 	void (*play)(struct scene *);
 	struct root root;
-	char dir[64];
+	struct scratch scratch;
 	struct cancel cancel; /* for whoever needs one */
 	atomic_int seen;      /* what a player has to tell */
 };
@@ -74,29 +74,20 @@ static void play_helper(struct scene *s)
 static void served_open(struct scene *s)
 {
 	struct error e = { 0 };
-	char staging[80];
 
-	*s = (struct scene){ .dir = "/tmp/helper_client-XXXXXX" };
-	cr_assert(mkdtemp(s->dir) != NULL);
-	snprintf(staging, sizeof staging, "%s/root", s->dir);
-	cr_assert(mkdir(staging, 0755) == 0);
-	root_open(&s->root, staging, NULL, &e);
+	*s = (struct scene){ 0 };
+	scratch_make(&s->scratch);
+	root_open(&s->root, s->scratch.path, NULL, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 	scene_open(s, play_helper, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
 }
 
 static void served_close(struct scene *s)
 {
 	scene_close(s);
 	root_close(&s->root);
-	nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(&s->scratch);
 }
 
 /* ---- Short words for the verbs ---- */
