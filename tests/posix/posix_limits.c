@@ -138,7 +138,7 @@ static void places_in_a_listing_can_be_returned_to(void)
 {
 	char name[300];
 	long places[210];
-	char *names[210];
+	char *names[210] = { 0 };
 	int count = 0;
 
 	for (int i = 0; i < 200; i++) {
