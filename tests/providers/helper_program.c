@@ -1,0 +1,280 @@
+/* The helper programs that sandboxfs carries, run as a sandbox runs them; those for another processor under qemu-user. */
+#include "providers/base/base64.h"
+#include "providers/base/cleanup.h"
+#include "providers/helper_client.h"
+#include "providers/helper_image.h"
+#include "tests/support/scratch.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+TestSuite(helper_program, .timeout = 120);
+
+#define ARGUMENTS_MAX 12
+
+struct program {
+	struct scratch scratch;
+	char runner[64]; /* "": it runs as it is */
+	char path[128], root[128], staging[128];
+};
+
+static bool is_native(const char *machine)
+{
+	struct utsname here;
+
+	return uname(&here) == 0 && strcmp(here.machine, machine) == 0;
+}
+
+static bool find_runner(const char *machine, char *out, size_t size)
+{
+	snprintf(out, size, "/usr/bin/qemu-%s", machine);
+	if (access(out, X_OK) == 0)
+		return true;
+	snprintf(out, size, "/usr/bin/qemu-%s-static", machine);
+	return access(out, X_OK) == 0;
+}
+
+/* Puts the program into a directory of its own, or skips the test. */
+static void program_open(struct program *p, const char *machine)
+{
+	struct helper_image image;
+
+	*p = (struct program){ 0 };
+	if (!helper_image_find(machine, &image))
+		cr_skip_test("no helper for %s was built: no compiler for it", machine);
+	if (!is_native(machine) && !find_runner(machine, p->runner, sizeof p->runner))
+		cr_skip_test("no qemu-%s here to run the helper with", machine);
+	scratch_make(&p->scratch);
+	scratch_write(&p->scratch, "helper", image.bytes, image.len);
+	cr_assert(fchmodat(p->scratch.fd, "helper", 0755, 0) == 0);
+	scratch_mkdir(&p->scratch, "root", 0755);
+	snprintf(p->path, sizeof p->path, "%s/helper", p->scratch.path);
+	snprintf(p->root, sizeof p->root, "%s/root", p->scratch.path);
+	snprintf(p->staging, sizeof p->staging, "%s/staging", p->scratch.path);
+}
+
+static void program_close(struct program *p)
+{
+	scratch_remove(&p->scratch);
+}
+
+/* Runs it with these arguments and, as its stdin, stdout and stderr, these descriptors. */
+static pid_t start(struct program *p, const char *const *arguments, int in, int out, int err)
+{
+	char *argv[ARGUMENTS_MAX] = { 0 };
+	size_t count = 0;
+	pid_t pid;
+
+	if (*p->runner)
+		argv[count++] = p->runner;
+	argv[count++] = p->path;
+	for (; *arguments && count < ARGUMENTS_MAX - 1; arguments++)
+		argv[count++] = (char *)*arguments;
+	pid = fork();
+	cr_assert(pid >= 0);
+	if (pid == 0) {
+		dup2(in, 0);
+		dup2(out, 1);
+		dup2(err, 2);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+static int exit_code(pid_t pid)
+{
+	int status;
+
+	cr_assert(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- serve ---- */
+
+static enum err add_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	if (piece->kind == FETCH_DATA)
+		buf_add(context, piece->bytes, piece->len);
+	else if (piece->err != ERR_OK)
+		return error_set(e, piece->err, "%s", piece->why);
+	return ERR_OK;
+}
+
+static void make_and_fetch(struct helper_client *client)
+{
+	const struct change changes[] = {
+		{ .op = CHANGE_CREATE,
+			.path = "f",
+			.mode = 0666,
+			.uid = CHANGE_NO_OWNER,
+			.gid = CHANGE_NO_OWNER },
+		{ .op = CHANGE_WRITE, .path = "f", .data = "hello", .data_len = 5 },
+	};
+	struct change_result results[2];
+	struct apply_request request = { .changes = changes, .changes_count = 2 };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	AUTO_BUF struct buf got = BUF_INIT(100);
+	struct error e = { 0 };
+
+	cr_expect(eq(int, helper_client_apply(client, NULL, &request, results, &e), ERR_OK));
+	cr_expect(results[0].err == ERR_OK && results[1].err == ERR_OK, "%s%s", results[0].why,
+		results[1].why);
+	cr_expect(eq(u32, results[0].attr.mode, S_IFREG | 0666));
+	helper_client_fetch(client, NULL, &item, 1, add_piece, &got, &e);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+	cr_expect(eq(str, (char *)buf_text(&got), "hello"));
+}
+
+static void serves_a_client(const char *machine)
+{
+	struct program p;
+	struct helper_client *client;
+	struct error e = { 0 };
+	int there[2], back[2];
+	pid_t pid;
+
+	program_open(&p, machine);
+	cr_assert(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0);
+	pid = start(&p, (const char *[]){ "serve", p.root, p.staging, NULL }, there[0], back[1], 2);
+	close(there[0]);
+	close(back[1]);
+	helper_client_new(&client, there[1], back[0], NULL, &e);
+	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
+	cr_expect(helper_client_hello(client)->has_staging);
+	make_and_fetch(client);
+	helper_client_free(client);
+	cr_expect(eq(int, exit_code(pid), 0));
+	program_close(&p);
+}
+
+Test(helper_program, serves_a_client_on_x86_64)
+{
+	serves_a_client("x86_64");
+}
+
+Test(helper_program, serves_a_client_on_aarch64)
+{
+	serves_a_client("aarch64");
+}
+
+/* ---- once ---- */
+
+/* A hello, as base64. */
+static void put_hello(struct buf *text)
+{
+	static const unsigned char no_journal[JOURNAL_ID_SIZE];
+	AUTO_BUF struct buf frame = BUF_INIT(100);
+	unsigned char header[FRAME_HEADER_SIZE];
+
+	frame_encode(header, &(struct frame){ FRAME_HELLO, 1, JOURNAL_ID_SIZE });
+	buf_add(&frame, header, sizeof header);
+	wire_put_hello_request(&frame, no_journal);
+	base64_encode(text, frame.bytes, frame.len);
+}
+
+/* Runs it to its end: its exit code, and what it wrote in "out" and "err". */
+static int run(struct program *p, const char *const *arguments)
+{
+	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int out = openat(p->scratch.fd, "out", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	AUTO_CLOSE int err = openat(p->scratch.fd, "err", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	return exit_code(start(p, arguments, nothing, out, err));
+}
+
+static void answers_in_one_shot(const char *machine)
+{
+	struct program p;
+	AUTO_BUF struct buf request = BUF_INIT(1000);
+	AUTO_BUF struct buf answer = BUF_INIT(1000);
+	struct frame f;
+
+	program_open(&p, machine);
+	put_hello(&request);
+	cr_expect(eq(int,
+		run(&p, (const char *[]){ "once", "-a", "-r", buf_text(&request), p.root, NULL }),
+		0));
+	AUTO_FREE char *said = scratch_read(&p.scratch, "out", NULL);
+
+	cr_expect(eq(int, base64_decode(&answer, said, strcspn(said, "\n"), NULL), ERR_OK));
+	cr_expect(eq(int, frame_decode(answer.bytes, &f, NULL), ERR_OK));
+	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
+	program_close(&p);
+}
+
+Test(helper_program, answers_in_one_shot_on_x86_64)
+{
+	answers_in_one_shot("x86_64");
+}
+
+Test(helper_program, answers_in_one_shot_on_aarch64)
+{
+	answers_in_one_shot("aarch64");
+}
+
+static const struct {
+	const char *arguments[6];
+	int code;
+	const char *says;
+} mistakes[] = {
+	{ { NULL }, 2, "usage:" },
+	{ { "watch", "/" }, 2, "usage:" },
+	{ { "serve" }, 2, "usage:" },
+	{ { "serve", "/", "/tmp", "/tmp" }, 2, "usage:" },
+	{ { "serve", "-r", "AAAA", "/" }, 2, "usage:" },
+	{ { "once", "-x", "/" }, 2, "usage:" },
+	{ { "once", "-r" }, 2, "usage:" },
+	{ { "once", "-r", "not base64", "/" }, 2, "base64" },
+	{ { "once", "-r", "AAAA", "/" }, 1, "inside a frame" },
+	{ { "serve", "/absent" }, 1, "/absent: no such file" },
+	{ { "serve", "/proc/version" }, 1, "not a directory" },
+};
+
+Test(helper_program, a_mistake_is_one_line_that_names_it)
+{
+	struct utsname here;
+	struct program p;
+
+	cr_assert(uname(&here) == 0);
+	program_open(&p, here.machine);
+	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+		AUTO_FREE char *said = NULL;
+
+		cr_expect(eq(int, run(&p, mistakes[i].arguments), mistakes[i].code), "row %zu", i);
+		said = scratch_read(&p.scratch, "err", NULL);
+		cr_expect(strstr(said, mistakes[i].says) != NULL, "row %zu: %s", i, said);
+		cr_expect(strchr(said, '\n') == said + strlen(said) - 1, "row %zu: %s", i, said);
+	}
+	program_close(&p);
+}
+
+/* ---- The image ---- */
+
+Test(helper_program, another_build_has_another_name)
+{
+	const unsigned char a[] = "one build", b[] = "one built";
+	char names[3][HELPER_IMAGE_NAME_SIZE];
+
+	helper_image_name(&(struct helper_image){ a, sizeof a }, names[0]);
+	helper_image_name(&(struct helper_image){ b, sizeof b }, names[1]);
+	helper_image_name(&(struct helper_image){ a, sizeof a }, names[2]);
+	cr_expect(ne(str, names[0], names[1]));
+	cr_expect(eq(str, names[0], names[2]));
+	cr_expect(eq(sz, strlen(names[0]), HELPER_IMAGE_NAME_SIZE - 1));
+	cr_expect(eq(sz, strspn(names[0] + 17, "0123456789abcdef"), 16));
+}
+
+Test(helper_program, none_is_carried_for_a_processor_that_is_not_known)
+{
+	struct helper_image image;
+
+	cr_expect(not(helper_image_find("pdp11", &image)));
+	cr_expect(not(helper_image_find("", &image)));
+}
