@@ -1,0 +1,70 @@
+/*
+ * stress.h - what the workers of the stress program share.
+ *
+ * Two processes with many threads work on one directory. Each worker keeps in memory what the files must hold and
+ * compares; what concerns all of them is kept in memory that both processes map. The parent only watches: a worker that
+ * does not finish a call in time, the size and the descriptors of the file system's own process; at the end it reads
+ * what they left.
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PROCESSES   2
+#define WORKERS_MAX 64 /* in one process */
+#define RECORDS     64
+#define BALLS       4
+#define PRIZES      16
+#define FIXED_NAMES 100
+
+struct worker {
+	unsigned number; /* 0..: both processes counted */
+	unsigned process;
+	uint64_t chance;
+	const struct role *role;
+	_Atomic int64_t busy_since_ms; /* when its present call began; 0: between two */
+	_Atomic(const char *) doing;
+	_Atomic uint64_t rounds;
+	uint64_t lines;            /* that it wrote to the common log */
+	uint64_t records[RECORDS]; /* what its own file must hold */
+};
+
+struct shared {
+	atomic_bool stop;
+	atomic_uint failures;
+	atomic_uint prize_owner[PRIZES]; /* 1 + the worker that holds the name; 0: free */
+	_Atomic uint64_t locked_count;   /* increments of the file that locks protect */
+	_Atomic uint64_t throws[BALLS];
+	unsigned workers_count;
+	struct worker workers[PROCESSES * WORKERS_MAX];
+};
+
+struct role {
+	const char *name;
+	/* Before the workers start: the files the role needs. */
+	void (*prepare)(struct shared *s);
+	/* One round of work, a few calls. */
+	void (*round)(struct shared *s, struct worker *w);
+	/* After the last worker ended: whether everything is there. */
+	void (*check)(struct shared *s);
+};
+
+/* Ends with a NULL name. */
+extern const struct role roles[];
+
+/* Tells what is wrong and counts it. */
+__attribute__((format(printf, 2, 3))) void stress_fail(struct shared *s, const char *format, ...);
+uint64_t stress_chance(struct worker *w);
+int64_t stress_now_ms(void);
+
+/* The call is watched: `CALL(w, write(fd, ...))`. */
+#define CALL(w, call)                                                                              \
+	__extension__({                                                                            \
+		atomic_store(&(w)->doing, #call);                                                  \
+		atomic_store(&(w)->busy_since_ms, stress_now_ms());                                \
+		__auto_type result_ = (call);                                                      \
+		atomic_store(&(w)->busy_since_ms, 0);                                              \
+		result_;                                                                           \
+	})
