@@ -134,6 +134,7 @@ static void describe_done(struct work *w)
 	const struct change *c = w->change;
 	const struct place *p;
 
+	w->result->err = ERR_OK;
 	if (check_change(c, NULL) != ERR_OK)
 		return;
 	root_place(w->root, c->path, NULL, &w->at, NULL);
@@ -175,13 +176,6 @@ static void apply_one(const struct root *r, const struct apply_request *request,
 			why.text);
 }
 
-/* The changes that were never tried because the record cannot be kept. */
-static void skip_rest(struct change_result *results, size_t from, size_t count)
-{
-	for (size_t i = from; i < count; i++)
-		results[i].err = ERR_SKIPPED;
-}
-
 enum err helper_apply(const struct root *r, const struct apply_request *request,
 	struct change_result *results, struct error *e)
 {
@@ -189,7 +183,7 @@ enum err helper_apply(const struct root *r, const struct apply_request *request,
 	enum err k = sequence_open(r, request->journal, &done, e);
 
 	for (size_t i = 0; i < request->changes_count; i++)
-		results[i] = (struct change_result){ 0 };
+		results[i] = (struct change_result){ .err = ERR_SKIPPED };
 	for (size_t i = 0; i < request->changes_count && k == ERR_OK; i++) {
 		uint64_t number = request->first_sequence + i;
 
@@ -202,9 +196,8 @@ enum err helper_apply(const struct root *r, const struct apply_request *request,
 			continue;
 		}
 		apply_one(r, request, results, i);
+		/* Without its record a change could be done twice: then none follows. */
 		k = sequence_record(&done, number, e);
-		if (k != ERR_OK)
-			skip_rest(results, i + 1, request->changes_count);
 	}
 	return k;
 }
