@@ -201,4 +201,5 @@ Test(helper_sys, without_proc_files_are_opened_by_name_and_checked)
 	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "d" }), ERR_OK));
 	cr_expect(eq(
 		int, helper_watch(&shown.root, NULL, refuse_event, NULL, NULL), ERR_UNSUPPORTED));
+	cr_expect(umount("/proc") == 0);
 }
