@@ -345,7 +345,7 @@ static int rename_over_foreign(struct shown *s)
 Test(helper_apply, rename_keeps_a_foreign_file_too)
 {
 	if (geteuid() != 0)
-		cr_skip_test("needs a foreign file");
+		shown_skip(&shown, "needs a foreign file");
 	scratch_write_text(&shown.scratch, "tree/roots", "root's");
 	shown_as_nobody(&shown, rename_over_foreign);
 	expect_text("staging/o-1", "root's");
@@ -359,7 +359,7 @@ Test(helper_apply, new_inodes_belong_to_whom_is_asked_for)
 	struct change_result made;
 
 	if (geteuid() != 0)
-		cr_skip_test("only root gives files away");
+		shown_skip(&shown, "only root gives files away");
 	made = applied_with_owner(.op = CHANGE_CREATE, .path = "f", .mode = 06755, .uid = 1234,
 		.gid = 5678);
 	cr_assert(eq(int, made.err, ERR_OK), "%s", made.why);
@@ -384,7 +384,7 @@ Test(helper_apply, a_set_group_id_directory_gives_its_group)
 	struct change_result made;
 
 	if (geteuid() != 0)
-		cr_skip_test("only root gives files away");
+		shown_skip(&shown, "only root gives files away");
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
 	cr_assert(fchownat(shown.scratch.fd, "tree/d", 0, 4321, 0) == 0);
 	cr_assert(fchmodat(shown.scratch.fd, "tree/d", 02755, 0) == 0);
@@ -541,7 +541,7 @@ Test(helper_apply, copy_crosses_file_systems)
 	scratch_mkdir(&shown.scratch, "tree/m", 0755);
 	if (mount("none", path, "tmpfs", 0, NULL)) {
 		free(bytes);
-		cr_skip_test("no right to mount");
+		shown_skip(&shown, "no right to mount");
 	}
 	memset(bytes, 'x', 99999);
 	scratch_write_text(&shown.scratch, "tree/f", bytes);
@@ -725,7 +725,7 @@ static int write_foreign(struct shown *s)
 Test(helper_apply, a_foreign_file_is_not_lifted)
 {
 	if (geteuid() != 0)
-		cr_skip_test("needs a foreign file");
+		shown_skip(&shown, "needs a foreign file");
 	scratch_write_text(&shown.scratch, "tree/roots", "root's");
 	shown_as_nobody(&shown, write_foreign);
 	expect_text("tree/roots", "root's");

@@ -251,7 +251,7 @@ Test(helper_list, other_file_systems_are_entered_only_when_asked)
 	snprintf(path, sizeof path, "%s/tree/m", shown.scratch.path);
 	scratch_mkdir(&shown.scratch, "tree/m", 0755);
 	if (mount("none", path, "tmpfs", 0, NULL))
-		cr_skip_test("no right to mount");
+		shown_skip(&shown, "no right to mount");
 	AUTO_BUF struct buf stay = listed_tree(LIST_DEPTH_ALL, 0);
 	AUTO_BUF struct buf cross = listed_tree(LIST_DEPTH_ALL, LIST_CROSS_DEVICES);
 

@@ -181,7 +181,7 @@ Test(helper_root, staging_is_closed_to_others)
 	root_close(&again);
 	cr_expect(eq(uint, shown_attr(&shown, "staging").mode, S_IFDIR | 0700));
 	if (geteuid() != 0)
-		cr_skip_test("only root can make a directory that is someone else's");
+		shown_skip(&shown, "only root can make a directory that is someone else's");
 	cr_assert(fchownat(shown.scratch.fd, "staging", 65534, 65534, 0) == 0);
 	cr_expect(eq(int, root_open(&again, tree, staging, NULL), ERR_DENIED));
 }

@@ -175,7 +175,7 @@ Test(helper_sys, without_proc_files_are_opened_by_name_and_checked)
 	shown_make(&shown, false);
 	make_names();
 	if (!hide_proc())
-		cr_skip_test("no right to mount");
+		shown_skip(&shown, "no right to mount");
 	cr_expect(eq(int, helper_fetch(&shown.root, &item, 1, take_piece, &fetched, NULL), ERR_OK));
 	cr_expect(eq(int, fetched, ERR_OK));
 	cr_expect(eq(int,

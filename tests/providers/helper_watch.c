@@ -316,7 +316,7 @@ Test(helper_watch, other_file_systems_are_in_doubt)
 	snprintf(path, sizeof path, "%s/tree/m", shown.scratch.path);
 	scratch_mkdir(&shown.scratch, "tree/m", 0755);
 	if (mount("none", path, "tmpfs", 0, NULL))
-		cr_skip_test("no right to mount");
+		shown_skip(&shown, "no right to mount");
 	start_watch(&shown.root);
 	stop_watch();
 	cr_assert(umount(path) == 0);
@@ -353,7 +353,7 @@ Test(helper_watch, after_an_overflow_everything_is_in_doubt_and_watched_again)
 	long limit = queue_limit();
 
 	if (limit <= 0 || limit > 200000)
-		cr_skip_test("max_queued_events is %ld", limit);
+		shown_skip(&shown, "max_queued_events is %ld", limit);
 	scratch_write_text(&shown.scratch, "tree/one", "");
 	scratch_write_text(&shown.scratch, "tree/two", "");
 	start_watch(&shown.root);

@@ -17,6 +17,12 @@ struct shown {
 /* Opens a root with staging; the process' umask becomes 0. `walk`: as on a kernel without openat2. */
 void shown_make(struct shown *s, bool walk);
 void shown_remove(struct shown *s);
+/* cr_skip_test() with the scratch directory removed: criterion does not call .fini for a skipped test. */
+#define shown_skip(s, ...)                                                                         \
+	do {                                                                                       \
+		shown_remove(s);                                                                   \
+		cr_skip_test(__VA_ARGS__);                                                         \
+	} while (0)
 
 /* Applies one change that is not recorded. */
 struct change_result shown_apply(const struct shown *s, const struct change *c);
