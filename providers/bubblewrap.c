@@ -61,10 +61,11 @@ static const char *const etc_patterns[] = { "alternatives", "ca-certificates",
 	"ca-certificates.conf", "crypto-policies", "debian_version", "default/locale", "emacs",
 	"fonts", "gai.conf", "group", "host.conf", "hosts", "inputrc", "issue", "java-*",
 	"ld-musl-*", "ld.so.*", "locale.alias", "locale.conf", "localtime", "login.defs",
-	"lsb-release", "magic", "magic.mime", "mailcap", "maven", "mime.types", "networks",
-	"nsswitch.conf", "os-release", "papersize", "passwd", "perl", "pki", "profile", "profile.d",
-	"protocols", "python3*", "R", "resolv.conf", "rpc", "services", "sgml", "shells", "skel",
-	"ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim", "xattr.conf", "xml" };
+	"lsb-release", "magic", "magic.mime", "mailcap", "mime.types", "networks", "nsswitch.conf",
+	"os-release", "papersize", "passwd", "perl", "pki/ca-trust", "pki/tls/certs", "profile",
+	"profile.d", "protocols", "python3*", "R", "resolv.conf", "rpc", "services", "sgml",
+	"shells", "skel", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim",
+	"xattr.conf", "xml" };
 
 /* Of root's capabilities those that building and installing need; none that reaches past the jail. */
 static const struct {
@@ -75,6 +76,9 @@ static const struct {
 	{ CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE" }, { CAP_SETGID, "CAP_SETGID" },
 	{ CAP_SETPCAP, "CAP_SETPCAP" }, { CAP_SETUID, "CAP_SETUID" },
 	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" } };
+
+/* What root could reach the machine through without any capability, by owning the files. bwrap covers some others. */
+static const char *const proc_dirs[] = { "/proc/sys", "/proc/fs", "/proc/acpi", "/proc/scsi" };
 
 /* Why namespaces may be forbidden, and what lets them be made. */
 static const struct {
@@ -130,13 +134,31 @@ static void put_etc(struct buf *args)
 	}
 }
 
+static void put_proc(struct buf *args)
+{
+	put(args, "--proc", "/proc");
+	for (size_t i = 0; geteuid() == 0 && i < sizeof proc_dirs / sizeof *proc_dirs; i++)
+		put(args, "--ro-bind-try", proc_dirs[i], proc_dirs[i]);
+}
+
+/* bwrap makes missing parents too, but for their owner alone; in root's jail there may be others. */
+static void put_parents(struct buf *args)
+{
+	static const char *const parents[] = { "/etc", "/etc/default", "/etc/ssl", "/var" };
+
+	for (size_t i = 0; i < sizeof parents / sizeof *parents; i++)
+		put(args, "--perms", "0755", "--dir", parents[i]);
+}
+
 static void put_directories(struct buf *args, const struct jail *jail)
 {
+	put_parents(args);
 	put(args, "--ro-bind", "/usr", "/usr");
 	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
 		put_system_dir(args, system_dirs[i]);
 	put_etc(args);
-	put(args, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/run");
+	put_proc(args);
+	put(args, "--dev", "/dev", "--tmpfs", "/run");
 	put(args, "--bind", jail->home, "/home", "--bind", jail->tmp, "/tmp");
 	put(args, "--symlink", "../tmp", "/var/tmp");
 }
@@ -358,6 +380,17 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	return kind;
 }
 
+/* What the prologue has reported so far. */
+static void read_report(struct run *run)
+{
+	char mark;
+
+	while (run->report >= 0 && read(run->report, &mark, 1) == 1) {
+		run->has_started |= mark == REPORT_STARTED;
+		run->no_directory |= mark == REPORT_NO_DIRECTORY;
+	}
+}
+
 /* ---- Stopping it ---- */
 
 /* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
@@ -383,8 +416,11 @@ static void run_kill(const struct run *run)
 /* The first time TERM to the command's session (process 1 ignores it), then KILL to everything. */
 static void run_stop(struct run *run)
 {
-	pid_t session = run->timed_out || !run->has_started ? 0 : jail_session(run);
+	pid_t session = 0;
 
+	read_report(run);
+	if (run->has_started && !run->timed_out)
+		session = jail_session(run);
 	run->timed_out = true;
 	run->deadline_ms = session > 1 ? monotonic_ms() + TERM_GRACE_MS : -1;
 	if (session > 1)
@@ -418,16 +454,6 @@ static void run_release(struct run *run)
 #define AUTO_RUN __attribute__((cleanup(run_release)))
 
 /* ---- Listening ---- */
-
-static void read_report(struct run *run)
-{
-	char mark;
-
-	while (run->report >= 0 && read(run->report, &mark, 1) == 1) {
-		run->has_started |= mark == REPORT_STARTED;
-		run->no_directory |= mark == REPORT_NO_DIRECTORY;
-	}
-}
 
 /* Delivers one piece of a stream. `*fd` becomes -1 at its end; `*got` tells whether there was something. */
 static enum err read_stream(struct run *run, int *fd, enum stream stream, execute_sink sink,

@@ -17,15 +17,13 @@
 
 /* What README.md lists under "Without the helper". */
 enum lack {
-	LACKS_WATCH = 1,     /* no stream of changes */
-	LACKS_SEEK = 2,      /* FETCH_SEEK_*: a file counts as all data */
-	LACKS_HASHES = 4,    /* FETCH_HASHES */
-	LACKS_XATTRS = 8,    /* extended attributes */
-	LACKS_EXCHANGE = 16, /* renames that swap */
-	LACKS_BTIME =
-		32, /* the time of birth, and with it the check that tells reused inode numbers apart */
-	LACKS_NANOSECONDS = 64, /* times are whole seconds */
-	LACKS_RECORD = 128,     /* the sandbox's record of the sequence numbers that are done */
+	LACKS_WATCH = 1,   /* no stream of changes */
+	LACKS_HOLES = 2,   /* a file counts as all data */
+	LACKS_BTIME = 4,   /* the time of birth, and with it what tells a reused inode number */
+	LACKS_SOCKETS = 8, /* making sockets: there is no tool for it */
+	LACKS_SET_NANOSECONDS = 16, /* times are set to whole seconds */
+	XATTRS_BY_TOOL =
+		32, /* extended attributes only where getfattr and setfattr are installed */
 };
 
 struct subject {
@@ -134,6 +132,9 @@ void fetched_release(struct fetched *f, size_t count);
 void apply_all(
 	struct subject *s, const struct change *changes, size_t count, struct change_result *out);
 struct change_result apply_one(struct subject *s, struct change change);
+
+/* Whether extended attributes are there to be used: see XATTRS_BY_TOOL. */
+bool has_xattrs(struct subject *s);
 
 /* ---- The outside ---- */
 

@@ -202,9 +202,23 @@ BEHAVIOUR(execute, cannot_write_to_the_system)
 		"for d in / /usr /usr/bin /etc /lib /dev/../usr/lib; do "
 		"touch $d/x 2>/dev/null && echo $d; done; "
 		"mount -t tmpfs none /tmp 2>/dev/null && echo mounted; "
-		"mknod n b 8 0 2>/dev/null && echo device; exit 0");
+		"mknod n b 8 0 2>/dev/null && echo device; "
+		"for f in sysrq-trigger sys/vm/drop_caches sys/kernel/core_pattern; do "
+		"(: >>/proc/$f) 2>/dev/null && echo $f; done; exit 0");
 
 	cr_assert(is(&r.out, ""), "%s", buf_text(&r.out));
+}
+
+BEHAVIOUR(execute, has_what_ordinary_programs_look_for)
+{
+	AUTO_RAN struct ran r = run(s,
+		"set -e; id >/dev/null; getent hosts localhost >/dev/null; "
+		"ls -l / >/dev/null; test -r /etc/passwd; test -w /tmp; "
+		"test -w /var/tmp; test -c /dev/null; mktemp >/dev/null; "
+		"stat -c %a /etc /var; date >/dev/null");
+
+	cr_assert(eq(int, r.result.exit_code, 0), "%s", buf_text(&r.err_out));
+	cr_assert(is(&r.out, "755\n755\n"), "%s", buf_text(&r.out));
 }
 
 BEHAVIOUR(execute, ends_a_command_at_its_time_with_the_output_so_far)
@@ -236,6 +250,18 @@ BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
 	cr_assert(eq(int, r.result.exit_code, 124));
 	cr_assert(is(&r.out, "up\nbye\n"), "%s", buf_text(&r.out));
 	cr_assert(attr_outside(s, "tidied").size == 2);
+}
+
+BEHAVIOUR(execute, lets_a_silent_command_tidy_up_too)
+{
+	struct execute_request request = {
+		.command = "trap 'echo x >tidied; exit 0' TERM; while :; do sleep 0.05; done",
+		.timeout_ms = 500
+	};
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(r.result.timed_out, "%s", r.why.text);
+	cr_assert(faccessat(s->tree.fd, "tidied", F_OK, 0) == 0);
 }
 
 BEHAVIOUR(execute, kills_what_ignores_its_time)

@@ -288,7 +288,7 @@ BEHAVIOUR(list, xattrs_come_with_the_start)
 	AUTO_LISTED struct listed l = list_request(s, &request);
 
 	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
-	cr_assert(eq(str, l.xattrs, s->lacks & LACKS_XATTRS ? "" : "user.one=1;"));
+	cr_assert(eq(str, l.xattrs, has_xattrs(s) ? "user.one=1;" : ""));
 }
 
 BEHAVIOUR(list, a_deep_tree_is_listed_whole)
