@@ -14,7 +14,13 @@
  */
 static bool is_carried(fuse_ino_t ino, const char *name)
 {
-	return !control_owns(ino) && !strncmp(name, "user.", 5);
+	return !control_owns(ino) && !strncmp(name, "user.", 5) && name[5];
+}
+
+/* What the kernel says of a name that it does not carry, or that ends where the user's part should begin. */
+static int refusal(const char *name)
+{
+	return !strcmp(name, "user.") ? EINVAL : EOPNOTSUPP;
 }
 
 /* A size of 0 asks how much there is. */
@@ -47,7 +53,7 @@ void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	if (is_carried(ino, name))
 		ask_xattr(req, ino, name, size);
 	else
-		fuse_reply_err(req, EOPNOTSUPP);
+		fuse_reply_err(req, refusal(name));
 }
 
 void op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
@@ -69,7 +75,7 @@ void op_setxattr(
 	struct error e = { 0 };
 
 	if (!is_carried(ino, name)) {
-		fuse_reply_err(req, EOPNOTSUPP);
+		fuse_reply_err(req, refusal(name));
 		return;
 	}
 	if (flags & XATTR_CREATE)
@@ -88,7 +94,7 @@ void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	struct error e = { 0 };
 
 	if (!is_carried(ino, name)) {
-		fuse_reply_err(req, EOPNOTSUPP);
+		fuse_reply_err(req, refusal(name));
 		return;
 	}
 	request_begin(&r, req);

@@ -246,7 +246,7 @@ struct fetch_piece {
 };
 
 /*
- * Exactly one FETCH_DONE for each item, items in order. A file that changed while it was read is ERR_STALE (the pieces
+ * Exactly one FETCH_DONE for each item, items in order. A file that changed while it was read is ERR_CONFLICT (the pieces
  * already delivered are then worthless). Same threading and stopping rules as list_sink.
  */
 typedef enum err (*fetch_sink)(void *context, const struct fetch_piece *piece, struct error *e);

@@ -45,7 +45,8 @@ static int set_times(int pin, const struct change *c)
 /* Those of the inode that is held; the size has its own way. Owner before mode, since chown(2) drops set-ID bits. */
 static enum err set_held(int pin, const struct change *c, struct error *e)
 {
-	if (c->set & (SET_UID | SET_GID) && set_owner(pin, c))
+	/* A chown(2) that names neither still moves the time of change. */
+	if ((!c->set || c->set & (SET_UID | SET_GID)) && set_owner(pin, c))
 		return error_errno(e, errno, "%s: chown", c->path);
 	if (c->set & SET_MODE && pin_chmod(pin, c->mode & 07777))
 		return error_errno(e, errno, "%s: chmod", c->path);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 /* A file that changes while it is read is read again so often. */
-#define TRIES_MAX 4
+#define TRIES_MAX 8
 /* Hashes are handed out so many bytes at a time. */
 #define HASHES_SIZE ((size_t)64 * 1024)
 #define HASH_SIZE   sizeof(XXH128_canonical_t)
@@ -28,6 +28,7 @@ struct reading {
 	size_t room_size;
 	uint64_t found; /* where a seek led */
 	bool has_delivered;
+	bool is_last_try;
 	bool is_stopped; /* by the sink: the whole batch ends */
 };
 
@@ -36,20 +37,26 @@ static bool is_same_time(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-static enum err check_unchanged(const struct reading *g, struct error *e)
+/* The attributes of the file, as they are once it was read: reading moves the access time. */
+static enum err check_unchanged(struct reading *g, struct error *e)
 {
 	struct attr now;
 	enum err k = attr_of_fd(g->fd, &now, e);
 
 	if (k != ERR_OK)
 		return k;
-	if (is_same_time(&now.mtime, &g->before.mtime) &&
-		is_same_time(&now.ctime, &g->before.ctime) && now.size == g->before.size)
-		return ERR_OK;
-	return error_set(e, ERR_STALE, "%s: changed while it was read", g->item->path);
+	bool is_same = is_same_time(&now.mtime, &g->before.mtime) &&
+		is_same_time(&now.ctime, &g->before.ctime) && now.size == g->before.size;
+
+	g->before = now;
+	return is_same ? ERR_OK
+		       : error_set(e, ERR_CONFLICT, "%s: changed while it was read", g->item->path);
 }
 
-/* What was read before a change and what after never reach the asker together. */
+/*
+ * What was read before a change and what after never reach the asker together. But a file that does not hold still for
+ * one piece, however often it is tried, is read as read(2) here would.
+ */
 static enum err deliver(
 	struct reading *g, uint64_t offset, const void *bytes, size_t len, struct error *e)
 {
@@ -58,7 +65,7 @@ static enum err deliver(
 	};
 	enum err k = check_unchanged(g, e);
 
-	if (k != ERR_OK)
+	if (k != ERR_OK && !(k == ERR_CONFLICT && g->is_last_try && !g->has_delivered))
 		return k;
 	g->has_delivered = true;
 	k = g->sink(g->context, &piece, e);
@@ -111,7 +118,7 @@ static enum err read_bytes(struct reading *g, struct error *e)
 			break;
 		at += got;
 	}
-	return check_unchanged(g, e);
+	return g->has_delivered ? ERR_OK : check_unchanged(g, e);
 }
 
 /* The hash of the block at `at`, or *len == 0 at the end of the file. */
@@ -165,7 +172,7 @@ static enum err read_hashes(struct reading *g, struct error *e)
 		if (k != ERR_OK)
 			return k;
 	}
-	return check_unchanged(g, e);
+	return g->has_delivered ? ERR_OK : check_unchanged(g, e);
 }
 
 static enum err seek(struct reading *g, struct error *e)
@@ -176,7 +183,7 @@ static enum err seek(struct reading *g, struct error *e)
 	if (found < 0)
 		return error_errno(e, errno, "%s: lseek", g->item->path);
 	g->found = (uint64_t)found;
-	return check_unchanged(g, e);
+	return g->has_delivered ? ERR_OK : check_unchanged(g, e);
 }
 
 static enum err (*const readers[])(struct reading *, struct error *) = {
@@ -225,10 +232,11 @@ static enum err read_item(const struct root *r, struct reading *g, struct error 
 		return k;
 	g->fd = fd;
 	for (int tries = 1;; tries++) {
+		g->is_last_try = tries == TRIES_MAX;
 		k = attr_of_fd(fd, &g->before, e);
 		if (k == ERR_OK)
 			k = readers[g->item->kind](g, e);
-		if (k != ERR_STALE || g->has_delivered || g->is_stopped || tries == TRIES_MAX)
+		if (k != ERR_CONFLICT || g->has_delivered || g->is_stopped || g->is_last_try)
 			return k;
 	}
 }

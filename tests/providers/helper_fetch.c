@@ -280,14 +280,14 @@ static void grow_after_first(unsigned piece)
 	cr_assert(write(fd, "more", 4) == 4);
 }
 
-Test(helper_fetch, a_file_that_changes_between_pieces_is_stale)
+Test(helper_fetch, a_file_that_changes_between_pieces_is_a_conflict)
 {
 	AUTO_FETCHED struct fetched f = FETCHED_NONE;
 
 	free(make_file("tree/f", 3 * VERB_DATA_MAX));
 	f.disturb = grow_after_first;
 	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END }, &f);
-	cr_expect(eq(int, f.done.err, ERR_STALE));
+	cr_expect(eq(int, f.done.err, ERR_CONFLICT));
 	cr_expect(eq(uint, f.pieces, 1));
 }
 
