@@ -402,25 +402,32 @@ static enum err serve_all(struct server *s, struct error *e)
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
-/* A write to a pipe that nobody reads must not end the process; the mask is inherited by the jobs. */
-static void block_sigpipe(sigset_t *before)
+/* What must be an error of a write and not the end of the process: a pipe that nobody reads, a limit on file sizes. */
+static sigset_t signals_of_writes(void)
 {
-	sigset_t pipe_only;
+	sigset_t set;
 
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &pipe_only, before);
+	sigemptyset(&set);
+	sigaddset(&set, SIGPIPE);
+	sigaddset(&set, SIGXFSZ);
+	return set;
 }
 
-/* A SIGPIPE of our own writes is still pending here. */
-static void restore_sigpipe(const sigset_t *before)
+/* For this thread and the jobs, which inherit it. */
+static void block_signals(sigset_t *before)
 {
-	sigset_t pipe_only;
+	sigset_t ours = signals_of_writes();
 
-	sigemptyset(&pipe_only);
-	sigaddset(&pipe_only, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &ours, before);
+}
+
+/* A SIGPIPE of this thread's own writes is still pending. */
+static void restore_signals(const sigset_t *before)
+{
+	sigset_t ours = signals_of_writes();
+
 	if (!sigismember(before, SIGPIPE))
-		sigtimedwait(&pipe_only, NULL, &(struct timespec){ 0 });
+		sigtimedwait(&ours, NULL, &(struct timespec){ 0 });
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -432,14 +439,14 @@ enum err serve(const struct serve_options *options, struct error *e)
 	enum err kind;
 
 	server_init(&s, options);
-	block_sigpipe(&mask);
+	block_signals(&mask);
 	if (start_thread(&pulse, run_pulse, &s)) {
 		kind = serve_all(&s, e);
 		stop_pulse(&s, pulse);
 	} else {
 		kind = error_set(e, ERR_NO_MEMORY, "no thread to serve with");
 	}
-	restore_sigpipe(&mask);
+	restore_signals(&mask);
 	server_release(&s);
 	return kind;
 }

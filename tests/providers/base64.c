@@ -52,10 +52,7 @@ Test(base64, carries_any_byte_at_any_length)
 }
 
 static const char *const nonsense[] = { "A", "AA", "AAA", "A===", "====", "AA=A", "AA==AAAA",
-	"AB==", "AAB=", "AA A", "AAA\n", "AA-_",
-	"\xc3\xa4"
-	"AA",
-	"AAAAA===" };
+	"AB==", "AAB=", "AA A", "AAA\n", "AA-_", "\xc3\xa4\x41\x41", "AAAAA===" };
 
 Test(base64, refuses_what_is_not_base64_and_adds_nothing)
 {

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 TestSuite(serve, .timeout = 60);
 
@@ -244,6 +245,31 @@ Test(serve, a_request_that_makes_no_sense_fails_alone)
 	for (enum frame_type type = FRAME_HELLO; type <= FRAME_APPLY; type++)
 		cr_expect(eq(int, next_end(&answers, &at, type, NULL), ERR_PROTOCOL));
 	cr_expect(eq(int, next_end(&answers, &at, 100, NULL), ERR_OK));
+	room_close(&r);
+}
+
+Test(serve, a_limit_on_file_sizes_is_an_error_and_no_signal)
+{
+	struct room r;
+	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
+	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct change c = {
+		.op = CHANGE_WRITE, .path = "f", .offset = MIB, .data = "x", .data_len = 1
+	};
+	struct change_result result;
+	size_t at = 0, in_frame = 0;
+
+	room_open(&r);
+	scratch_write_text(&r.scratch, "f", "");
+	wire_put_apply(&payload, &(struct apply_request){ .changes = &c, .changes_count = 1 });
+	add_frame(&requests, FRAME_APPLY, 1, &payload);
+	signal(SIGXFSZ, SIG_DFL);
+	cr_assert(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ MIB, RLIM_INFINITY }) == 0);
+	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
+	next_frame(&answers, &at, &payload);
+	cr_expect(eq(int, wire_get_change_result(&payload, &in_frame, &result, NULL), ERR_OK));
+	cr_expect(eq(int, result.err, ERR_TOO_LARGE));
 	room_close(&r);
 }
 

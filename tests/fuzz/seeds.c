@@ -1,0 +1,231 @@
+/* Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`. */
+#include "providers/base/base64.h"
+#include "providers/helper/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct attr a_file = { .dev = 1,
+	.ino = 2,
+	.btime_ns = 3,
+	.mode = S_IFREG | 0644,
+	.nlink = 1,
+	.size = 5,
+	.mtime = { 1700000000, 1 } };
+static const struct attr a_link = { .mode = S_IFLNK | 0777, .nlink = 1, .size = 1 };
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void save(const char *dir, const char *fuzzer, const char *name, const struct buf *bytes)
+{
+	char path[4096];
+	FILE *f;
+
+	if (bytes->failed)
+		fail("out of memory");
+	snprintf(path, sizeof path, "%s/%s", dir, fuzzer);
+	mkdir(path, 0755);
+	snprintf(path, sizeof path, "%s/%s/%s", dir, fuzzer, name);
+	f = fopen(path, "w");
+	if (!f || fwrite(bytes->bytes, 1, bytes->len, f) != bytes->len || fclose(f))
+		fail(path);
+}
+
+/* ---- Requests: bare, and framed as a stream ---- */
+
+static void put_list(struct buf *out)
+{
+	static const char *const starts[] = { "", "d", "d/f" };
+
+	wire_put_list(out,
+		&(struct list_request){ .starts = starts,
+			.starts_count = 3,
+			.depth = LIST_DEPTH_ALL,
+			.flags = LIST_XATTRS });
+}
+
+static void put_fetch(struct buf *out)
+{
+	static const struct fetch_item items[] = {
+		{ .kind = FETCH_BYTES, .path = "d/f", .length = FETCH_TO_END },
+		{ .kind = FETCH_HASHES, .path = "d/f", .length = 100, .block_size = 2 },
+		{ .kind = FETCH_SEEK_DATA, .path = "d/f" },
+		{ .kind = FETCH_SEEK_HOLE, .path = "l", .flags = CHANGE_BY_HANDLE },
+	};
+
+	wire_put_fetch(out, items, 4);
+}
+
+#define AS_IS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
+
+static void put_apply(struct buf *out)
+{
+	static const struct change changes[] = {
+		{ .op = CHANGE_MKDIR, .path = "d", .mode = 0755, AS_IS },
+		{ .op = CHANGE_CREATE, .needs = 1, .path = "d/f", .mode = 0644, AS_IS },
+		{ .op = CHANGE_WRITE, .needs = 2, .path = "d/f", .data = "hello", .data_len = 5 },
+		{ .op = CHANGE_APPEND, .path = "d/f", .data = "!", .data_len = 1 },
+		{ .op = CHANGE_SYMLINK, .path = "l", .data = "d/f", .data_len = 3, AS_IS },
+		{ .op = CHANGE_LINK, .path = "d/f", .path2 = "h" },
+		{ .op = CHANGE_RENAME, .path = "h", .path2 = "l", .flags = CHANGE_EXCHANGE },
+		{ .op = CHANGE_SETATTR,
+			.path = "d/f",
+			.set = SET_MODE | SET_SIZE | SET_MTIME,
+			.mode = 0600,
+			.size = 9,
+			.mtime = { 0, UTIME_NOW } },
+		{ .op = CHANGE_COPY, .path = "d/f", .path2 = "l", .length = 3 },
+		{ .op = CHANGE_FALLOCATE, .path = "d/f", .length = 4096 },
+		{ .op = CHANGE_MKNOD, .path = "p", .mode = S_IFIFO | 0600, AS_IS },
+		{ .op = CHANGE_SETXATTR,
+			.path = "d/f",
+			.name = "user.a",
+			.data = "v",
+			.data_len = 1 },
+		{ .op = CHANGE_REMOVEXATTR, .path = "d/f", .name = "user.a" },
+		{ .op = CHANGE_SYNC, .path = "d/f" },
+		{ .op = CHANGE_UNLINK, .path = "l" },
+		{ .op = CHANGE_RMDIR, .path = "d" },
+	};
+
+	wire_put_apply(out,
+		&(struct apply_request){
+			.changes = changes, .changes_count = sizeof changes / sizeof *changes });
+}
+
+static void add_frame(struct buf *out, enum frame_type type, uint32_t id, const struct buf *payload)
+{
+	unsigned char header[FRAME_HEADER_SIZE];
+
+	frame_encode(header, &(struct frame){ type, id, (uint32_t)payload->len });
+	buf_add(out, header, sizeof header);
+	buf_add(out, payload->bytes, payload->len);
+}
+
+static const struct {
+	const char *name;
+	enum frame_type type;
+	void (*put)(struct buf *);
+} requests[] = {
+	{ "apply", FRAME_APPLY, put_apply },
+	{ "list", FRAME_LIST, put_list },
+	{ "fetch", FRAME_FETCH, put_fetch },
+};
+
+static void save_requests(const char *dir)
+{
+	AUTO_BUF struct buf stream = BUF_INIT(WIRE_REQUEST_MAX);
+
+	for (uint32_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+		AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+
+		requests[i].put(&payload);
+		save(dir, "fuzz_requests", requests[i].name, &payload);
+		add_frame(&stream, requests[i].type, i + 1, &payload);
+	}
+	save(dir, "fuzz_requests", "stream", &stream);
+}
+
+/* ---- Answers: the verb and the way in the first byte, then the records ---- */
+
+static void put_list_items(struct buf *out)
+{
+	static const struct xattr xattr = { "user.a", "v", 1 };
+	const struct list_item items[] = {
+		{ .kind = LIST_SELF,
+			.attr = { .mode = S_IFDIR | 0755 },
+			.xattrs = &xattr,
+			.xattrs_count = 1 },
+		{ .kind = LIST_SELF, .start = 1, .err = ERR_NOT_FOUND },
+		{ .kind = LIST_DIR, .path = "" },
+		{ .kind = LIST_ENTRY, .name = "f", .attr = a_file },
+		{ .kind = LIST_ENTRY, .name = "l", .attr = a_link, .link = "f" },
+		{ .kind = LIST_DIR_END, .complete = true },
+		{ .kind = LIST_END },
+	};
+
+	for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+		wire_put_list_item(out, &items[i]);
+}
+
+static void put_fetch_pieces(struct buf *out)
+{
+	const struct fetch_piece pieces[] = {
+		{ .kind = FETCH_DATA, .bytes = "hello", .len = 5 },
+		{ .kind = FETCH_DONE, .attr = a_file },
+		{ .kind = FETCH_DATA, .item = 1, .bytes = "0123456789abcdef", .len = 16 },
+		{ .kind = FETCH_DONE, .item = 1, .err = ERR_STALE, .why = "b: changed" },
+	};
+
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+		wire_put_fetch_piece(out, &pieces[i]);
+}
+
+static void put_change_results(struct buf *out)
+{
+	const struct change_result results[] = {
+		{ .has_attr = true, .attr = a_file, .has_parent = true, .parent = a_link },
+		{ .err = ERR_NOT_EMPTY, .why = "b: not empty" },
+	};
+
+	for (size_t i = 0; i < 2; i++)
+		wire_put_change_result(out, &results[i]);
+}
+
+static void put_watch_events(struct buf *out)
+{
+	wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_READY, .path = "" });
+	wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_CREATED, .path = "a/b" });
+}
+
+static const struct {
+	const char *name;
+	void (*put)(struct buf *);
+} answers[] = {
+	{ "list", put_list_items },
+	{ "fetch", put_fetch_pieces },
+	{ "apply", put_change_results },
+	{ "watch", put_watch_events },
+};
+
+static void save_answers(const char *dir)
+{
+	for (unsigned char verb = 0; verb < sizeof answers / sizeof *answers; verb++) {
+		AUTO_BUF struct buf records = BUF_INIT(FRAME_PAYLOAD_MAX);
+		AUTO_BUF struct buf one = BUF_INIT(2 * FRAME_PAYLOAD_MAX);
+		AUTO_BUF struct buf end = BUF_INIT(100);
+		char name[32];
+
+		answers[verb].put(&records);
+		buf_add_byte(&one, verb | 4);
+		buf_add(&one, records.bytes, records.len);
+		snprintf(name, sizeof name, "%s-records", answers[verb].name);
+		save(dir, "fuzz_answers", name, &one);
+
+		/* Hello was request 1. */
+		buf_reset(&one);
+		buf_add_byte(&one, verb);
+		add_frame(&one, FRAME_ITEMS, 2, &records);
+		wire_put_end(&end, ERR_OK, "");
+		add_frame(&one, FRAME_END, 2, &end);
+		save(dir, "fuzz_answers", answers[verb].name, &one);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fputs("usage: seeds DIRECTORY\n", stderr);
+		return 2;
+	}
+	mkdir(argv[1], 0755);
+	save_requests(argv[1]);
+	save_answers(argv[1]);
+	return 0;
+}
