@@ -11,7 +11,7 @@
 
 /* ---- What a call may change: its paths, the directories they are in, its descriptors ---- */
 
-#define POINTS 6
+enum { POINT_PATH, POINT_PARENT, POINT_PATH2, POINT_PARENT2, POINT_SLOT, POINT_SLOT2, POINTS };
 
 struct point {
 	const char *name;
@@ -60,13 +60,15 @@ static void look(struct side *s, const struct call *c, struct watch *w)
 	for (int i = 0; i < POINTS; i++)
 		w->points[i].name = names[i];
 	if (c->op->uses & USES_PATH)
-		look_at_path(s, &c->at[0], &w->points[0], &w->points[1]);
+		look_at_path(s, &c->at[0], &w->points[POINT_PATH], &w->points[POINT_PARENT]);
 	if (c->op->uses & USES_PATH2)
-		look_at_path(s, &c->at[1], &w->points[2], &w->points[3]);
+		look_at_path(s, &c->at[1], &w->points[POINT_PATH2], &w->points[POINT_PARENT2]);
 	if (c->op->uses & USES_SLOT)
-		w->points[4].there = !fstat(s->slot[c->slot[0]], &w->points[4].st);
+		w->points[POINT_SLOT].there =
+			!fstat(s->slot[c->slot[0]], &w->points[POINT_SLOT].st);
 	if (c->op->uses & USES_SLOT2)
-		w->points[5].there = !fstat(s->slot[c->slot[1]], &w->points[5].st);
+		w->points[POINT_SLOT2].there =
+			!fstat(s->slot[c->slot[1]], &w->points[POINT_SLOT2].st);
 }
 
 static int compare_times(const struct timespec *a, const struct timespec *b)
@@ -102,8 +104,8 @@ static void describe_moves(const struct lockstep *l, const struct point *before,
 	text_add(out, "\n");
 }
 
-static void describe_point(const struct lockstep *l, const struct call *c,
-	const struct point *before, const struct point *after, struct text *out)
+static void describe_point(const struct lockstep *l, bool with_atime, const struct point *before,
+	const struct point *after, struct text *out)
 {
 	struct stat_rules rules = l->rules;
 
@@ -114,7 +116,7 @@ static void describe_point(const struct lockstep *l, const struct call *c,
 		text_add(out, "gone\n");
 		return;
 	}
-	rules.atime |= (c->op->uses & SETS_ATIME) != 0;
+	rules.atime |= with_atime;
 	text_add_stat(out, &after->st, &rules);
 	if (before->there && before->st.st_ino == after->st.st_ino)
 		describe_moves(l, before, after, out);
@@ -122,11 +124,19 @@ static void describe_point(const struct lockstep *l, const struct call *c,
 		text_add(out, "    %s\n", before->there ? "another than before" : "new");
 }
 
-static void describe_watch(const struct lockstep *l, const struct call *c,
+/* Whether the access time of this point is what the call said, and so comparable whatever the rules. */
+static bool says_atime(const struct call *c, bool done, int point, const struct stat *after)
+{
+	return done && c->op->uses & SETS_ATIME && c->times[0].tv_nsec != UTIME_OMIT &&
+		(point == POINT_PATH || point == POINT_SLOT) && !S_ISLNK(after->st_mode);
+}
+
+static void describe_watch(const struct lockstep *l, const struct call *c, bool done,
 	const struct watch *before, const struct watch *after, struct text *out)
 {
 	for (int i = 0; i < POINTS; i++)
-		describe_point(l, c, &before->points[i], &after->points[i], out);
+		describe_point(l, says_atime(c, done, i, &after->points[i].st), &before->points[i],
+			&after->points[i], out);
 }
 
 /* ---- Sabotage: differences made on purpose, to show that they are found ---- */
@@ -238,8 +248,8 @@ static bool step(struct lockstep *l, const struct call *c)
 	if (look_closer) {
 		look(&l->a, c, &after_a);
 		look(&l->b, c, &after_b);
-		describe_watch(l, c, &before_a, &after_a, &a.facts);
-		describe_watch(l, c, &before_b, &after_b, &b.facts);
+		describe_watch(l, c, b.ret >= 0, &before_a, &after_a, &a.facts);
+		describe_watch(l, c, b.ret >= 0, &before_b, &after_b, &b.facts);
 	}
 	sabotage_after(l, c, &a);
 	count_call(l, c, &b);

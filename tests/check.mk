@@ -1,0 +1,135 @@
+# The tests and what runs them: included by the Makefile.
+#
+#	make check                          everything, short: a few minutes
+#	make check SAN=address,undefined    the same under the sanitizers; a leak fails it
+#	make check T='tests/mount/real_*.t' only these
+#	make check HELPER=off SHELL_KIND=dash
+#	make oracle ORACLE_OPS=100000 ORACLE_SEED=7 HELPER=process
+#	make stress STRESS_SECONDS=600
+#	make check-all                      all of it at length: the better part of an hour
+
+.SECONDEXPANSION:
+
+JOBS           ?= $(shell nproc)
+ORACLE_SEED    ?= 1
+ORACLE_SEEDS   ?= 2
+ORACLE_OPS     ?= 10000
+STRESS_SECONDS ?= 8
+
+# ---- Criterion's programs, one for each layer ----------------------------------------------------
+
+TEST_LAYERS := $(foreach l,providers cache fs tools,$(if $(wildcard tests/$l/*.c),$l))
+
+# The programs' own main functions stay out.
+TOOLS_MAINS := tools/sandboxfs.c tools/umount.c
+TESTED_tools = $(call obj,$(filter-out $(TOOLS_MAINS),$(wildcard tools/*.c)))
+LIBS_tools   = $(LIBS_fs)
+EXT_tools    = $(EXT_fs)
+
+define layer_test
+$B/test-$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c tests/support/*.c)) $$$$(TESTED_$(1)) $$$$(LIBS_$(1))
+	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ -lcriterion $$(EXT_$(1))
+endef
+$(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
+
+# ---- Programs that the scripts of tests/mount run -------------------------------------------------
+
+TEST_PROGRAMS := oracle posix stress
+TEST_BIN      := $B/tests/bin
+
+define test_program
+$(TEST_BIN)/$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c))
+	@mkdir -p $$(@D)
+	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^
+endef
+$(foreach p,$(TEST_PROGRAMS),$(eval $(call test_program,$p)))
+
+.PHONY: tests
+tests: programs $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
+
+# ---- Running them ----------------------------------------------------------------------------------
+
+T ?= $(TEST_LAYERS:%=$B/test-%) $(wildcard tests/mount/*.t)
+
+# Ordinary users run some of what writes reports.
+REPORTS  = $(abspath $B/reports)
+TEST_ENV = SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
+	HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
+	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
+	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) \
+	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
+	LSAN_OPTIONS=log_path=$(REPORTS)/lsan \
+	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
+	TSAN_OPTIONS=log_path=$(REPORTS)/tsan:second_deadlock_stack=1
+
+# $(call run_tests,WHICH): the tests with prove, then whether a sanitizer had something to say.
+define run_tests
+	$(Q)rm -rf $(REPORTS); mkdir -p -m 1777 $(REPORTS)
+	$(Q)status=0; $(TEST_ENV) $(TEST_PREFIX) prove --timer --failures -j$(JOBS) --exec tests/support/run-test \
+		$(1) || status=1; \
+	for report in $(REPORTS)/*; do \
+		[ ! -s "$$report" ] || { head -n 60 "$$report"; echo "sanitizer report: $$report"; status=1; }; \
+	done; \
+	if [ $$status = 0 ]; then echo "$@: all passed ($(VARIANT))"; else echo "$@: FAILED ($(VARIANT))"; fi; \
+	exit $$status
+endef
+
+.PHONY: check oracle stress posix
+check: tests check-includes
+	$(call run_tests,$T)
+
+oracle: tests
+	$(call run_tests,tests/mount/oracle.t)
+
+stress: tests
+	$(call run_tests,tests/mount/stress.t)
+
+posix: tests
+	$(call run_tests,tests/mount/posix.t)
+
+# Races in the mount's own process, under the stress program. Thread sanitizers want memory where they expect it.
+.PHONY: check-threads
+check-threads:
+	$(Q)$(MAKE) --no-print-directory SAN=thread TEST_PREFIX="setarch --addr-no-randomize" \
+		STRESS_SECONDS=$(or $(THREADS_SECONDS),30) stress
+
+# The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
+.PHONY: check-all
+check-all: lint check
+	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000
+	$(Q)$(MAKE) --no-print-directory check HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
+	$(Q)$(MAKE) --no-print-directory check HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
+	$(Q)$(MAKE) --no-print-directory oracle HELPER=off SHELL_KIND=dash ORACLE_OPS=20000
+	$(Q)$(MAKE) --no-print-directory check SAN=address,undefined
+	$(Q)$(MAKE) --no-print-directory check CC=clang
+	$(Q)$(MAKE) --no-print-directory check-threads
+	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
+	@echo "check-all: all passed"
+
+# ---- What needs no running -------------------------------------------------------------------------
+
+# tools -> fs -> cache -> providers -> providers/base, never upwards; FUSE for fs and tools alone.
+.PHONY: check-includes
+check-includes:
+	$(Q)! grep -nE '^#include "(cache|fs|tools|tests)/' -r providers
+	$(Q)! grep -nE '^#include "(fs|tools|tests)/' -r cache
+	$(Q)! grep -nE '^#include "(tools|tests)/' -r fs
+	$(Q)! grep -nE '^#include "tests/' -r tools
+	$(Q)! grep -nE '^#include "' -r providers/base | grep -v '"providers/base/'
+	$(Q)! grep -nE '^#include "providers/' -r providers/helper | \
+		grep -vE '"providers/(base|helper)/|"providers/verbs.h"'
+	$(Q)! grep -nE '^#include <fuse' -r providers cache
+	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
+
+SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper tests/support \
+	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
+
+.PHONY: format lint
+format:
+	clang-format -i $(SOURCES)
+
+lint: check-includes
+	clang-format --dry-run -Werror $(SOURCES)
+	cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
+		--suppress=missingIncludeSystem -DHAVE_FUSE_TMPFILE -D_GNU_SOURCE -I. -j$(JOBS) \
+		$(filter-out tests/providers/% tests/cache/% tests/fs/% tests/tools/% tests/fuzz/%,$(filter %.c,$(SOURCES)))

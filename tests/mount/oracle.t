@@ -1,0 +1,37 @@
+#!/bin/sh
+# One random trace of system calls on a mount and on a plain directory, compared call by call (tests/oracle).
+#
+#	ORACLE_SEED   the first seed (1); ORACLE_SEEDS: how many (2)
+#	ORACLE_OPS    calls of each (10000)
+#	ORACLE_MORE   more options of the oracle, as --minimize
+. "${0%/*}/../support/tap.sh"
+
+PROGRAMS=${PROGRAMS:-$TOP/build/gcc-plain/tests/bin}
+[ -x "$PROGRAMS/oracle" ] || skip_all "$PROGRAMS/oracle is not built: make check builds it"
+needs_root
+
+# Where a mount may differ, and why:
+#	access times: the kernel answers reads from its cache, the sandbox does not hear of them
+#	O_TMPFILE and the time of birth: libfuse has no such requests
+DIFFERENCES="--no-atime --without=open_tmpfile,btime"
+[ "$TARGET" = plain ] && DIFFERENCES=
+
+replay() { # NAME OPTION...
+	name=$1
+	shift
+	mkdir -p "$SCRATCH/plain"
+	# shellcheck disable=SC2086
+	ok "$name" deadline 3000 "$PROGRAMS/oracle" --quiet --ops="${ORACLE_OPS:-10000}" $DIFFERENCES \
+		${ORACLE_MORE:-} "$@" --behind="$STORE" "$MNT" "$SCRATCH/plain"
+}
+
+mount_sandbox oracle allow_other
+seed=${ORACLE_SEED:-1}
+last=$((seed + ${ORACLE_SEEDS:-2} - 1))
+while [ "$seed" -le "$last" ]; do
+	replay "seed $seed: no difference" --seed="$seed"
+	replay "seed $seed, with other users: no difference" --seed="$seed" --as-users
+	seed=$((seed + 1))
+done
+unmount
+done_testing
