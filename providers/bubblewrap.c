@@ -11,16 +11,15 @@
 #include "providers/bubblewrap.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/spawn.h"
 
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -36,7 +35,7 @@
 /* Where the text of a longer command lies in the jail. */
 #define LONG_COMMAND "/run/sandboxfs/command"
 
-/* The descriptors bwrap is started with. */
+/* The descriptors bwrap is started with; the last only for a long command. */
 enum jail_fd {
 	JAIL_IN,
 	JAIL_OUT,
@@ -230,52 +229,21 @@ struct run {
 	struct buf complaint; /* what bwrap said instead of starting the command */
 };
 
-/* A descriptor that is out of the way of those bwrap is given. Takes `fd`. */
-static int out_of_the_way(int fd)
-{
-	AUTO_CLOSE int low = fd;
-
-	return fd < 0 || fd >= JAIL_FDS ? take_fd(&low) : fcntl(fd, F_DUPFD_CLOEXEC, JAIL_FDS);
-}
-
-/* A file in memory with `len` bytes, at its beginning. */
-static enum err memory_file(const void *bytes, size_t len, int *out, struct error *e)
-{
-	AUTO_CLOSE int fd = out_of_the_way(memfd_create("sandboxfs", MFD_CLOEXEC));
-
-	if (fd < 0)
-		return error_errno(e, errno, "memory for a command");
-	for (size_t done = 0; done < len;) {
-		ssize_t n = pwrite(fd, (const char *)bytes + done, len - done, (off_t)done);
-
-		if (n < 0 && errno != EINTR)
-			return error_errno(e, errno, "memory for a command");
-		if (n > 0)
-			done += (size_t)n;
-	}
-	*out = take_fd(&fd);
-	return ERR_OK;
-}
-
 /* `ours` never blocks; `theirs` is an ordinary pipe. */
 static enum err pipe_from_jail(int *ours, int *theirs, struct error *e)
 {
-	int ends[2];
+	enum err kind = spawn_pipe(ours, theirs, "a command", e);
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (!kind && fcntl(*ours, F_SETFL, O_NONBLOCK))
 		return error_errno(e, errno, "pipe for a command");
-	*ours = out_of_the_way(ends[0]);
-	*theirs = out_of_the_way(ends[1]);
-	if (*ours < 0 || *theirs < 0 || fcntl(*ours, F_SETFL, O_NONBLOCK))
-		return error_errno(e, errno, "pipe for a command");
-	return ERR_OK;
+	return kind;
 }
 
 static enum err open_input(const struct execute_request *request, int *out, struct error *e)
 {
 	if (request->input)
-		return memory_file(request->input, request->input_len, out, e);
-	*out = out_of_the_way(open("/dev/null", O_RDONLY | O_CLOEXEC));
+		return spawn_memory(request->input, request->input_len, "input", out, e);
+	*out = spawn_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	return *out < 0 ? error_errno(e, errno, "/dev/null") : ERR_OK;
 }
 
@@ -283,11 +251,11 @@ static enum err open_args(const struct jail *jail, const struct execute_request 
 	bool is_long, int *out, struct error *e)
 {
 	AUTO_BUF struct buf args = BUF_INIT(ARGS_MAX);
+	enum err kind;
 
 	put_all(&args, jail, request, is_long);
-	if (buf_check(&args, "environment of a command", e))
-		return e ? e->kind : ERR_TOO_LARGE;
-	return memory_file(args.bytes, args.len, out, e);
+	kind = buf_check(&args, "environment of a command", e);
+	return kind ? kind : spawn_memory(args.bytes, args.len, "a command", out, e);
 }
 
 static char *find_bwrap(void)
@@ -308,32 +276,6 @@ static char *find_bwrap(void)
 	return NULL;
 }
 
-/* Only async-signal-safe steps between fork and exec, since other threads hold locks: posix_spawn(3) sees to it. */
-static int spawn(pid_t *pid, const char *program, char *const *argv, const int fds[JAIL_FDS])
-{
-	char *const environment[] = { NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, all;
-	int failure;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &all);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawn_file_actions_init(&actions);
-	for (int i = 0; i < JAIL_FDS; i++)
-		if (fds[i] >= 0)
-			posix_spawn_file_actions_adddup2(&actions, fds[i], i);
-	posix_spawn_file_actions_addclosefrom_np(&actions, JAIL_FDS);
-	failure = posix_spawn(pid, program, &actions, &attributes, argv, environment);
-	posix_spawn_file_actions_destroy(&actions);
-	posix_spawnattr_destroy(&attributes);
-	return failure;
-}
-
 static enum err start_bwrap(struct run *run, const struct execute_request *request, const char *cwd,
 	const int fds[JAIL_FDS], struct error *e)
 {
@@ -341,14 +283,15 @@ static enum err start_bwrap(struct run *run, const struct execute_request *reque
 	const char *argv[] = { "bwrap", "--args", "3", "--", "/bin/sh", "-c", prologue, "sh", cwd,
 		is_long ? LONG_COMMAND : "-c", is_long ? NULL : request->command, NULL };
 	AUTO_FREE char *bwrap = find_bwrap();
-	int failure;
+	enum err kind;
 
 	if (!bwrap)
 		return error_set(e, ERR_UNSUPPORTED,
 			"bubblewrap (bwrap) is not installed; apt install bubblewrap");
-	failure = spawn(&run->pid, bwrap, (char *const *)argv, fds);
-	if (failure)
-		return error_errno(e, failure, "%s", bwrap);
+	kind = spawn_program(
+		&run->pid, bwrap, (char *const *)argv, fds, is_long ? JAIL_FDS : JAIL_TEXT, e);
+	if (kind)
+		return kind;
 	run->pid_fd = (int)syscall(SYS_pidfd_open, run->pid, 0);
 	return run->pid_fd < 0 ? error_errno(e, errno, "pidfd_open") : ERR_OK;
 }
@@ -362,7 +305,8 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	enum err kind = open_input(request, &fds[JAIL_IN], e);
 
 	if (!kind && is_long)
-		kind = memory_file(request->command, strlen(request->command), &fds[JAIL_TEXT], e);
+		kind = spawn_memory(request->command, strlen(request->command), "a command",
+			&fds[JAIL_TEXT], e);
 	if (!kind)
 		kind = open_args(jail, request, is_long, &fds[JAIL_ARGS], e);
 	if (!kind)
