@@ -1,4 +1,4 @@
-/* Operations on open directories: a handle holds the entries as they were when it was opened or rewound. */
+/* Operations on open directories: a handle holds the entries as they were when it was first read or rewound. */
 #include "fs/fs.h"
 #include "fs/request.h"
 
@@ -18,7 +18,7 @@
 
 struct dir_handle {
 	uint32_t magic;
-	bool was_read;
+	bool is_loaded;
 	struct tree_entry *entries; /* owned, given back to the cache */
 	size_t count;
 };
@@ -44,15 +44,13 @@ static enum err load(const struct fs *fs, const struct call *call, fuse_ino_t in
 	cache_entries_free(fs->cache, h->entries, h->count);
 	h->entries = entries;
 	h->count = count;
-	h->was_read = false;
+	h->is_loaded = true;
 	return ERR_OK;
 }
 
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
-	AUTO_REQUEST struct request r = REQUEST_NONE;
-	struct error e = { 0 };
 
 	if (control_owns(ino)) {
 		control_opendir(fs->control, req, ino, fi);
@@ -65,15 +63,8 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	h->magic = DIR_HANDLE_MAGIC;
-	request_begin(&r, req);
-	if (load(fs, &r.call, ino, h, &e)) {
-		fs_reply(req, &e);
-		return;
-	}
 	fi->fh = (uintptr_t)h;
-	if (fuse_reply_open(req, fi))
-		cache_entries_free(fs->cache, h->entries, h->count);
-	else
+	if (!fuse_reply_open(req, fi))
 		h = NULL; /* the kernel's now */
 }
 
@@ -205,11 +196,10 @@ static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offs
 		return;
 	}
 	request_begin(&r, req);
-	if (offset == 0 && h->was_read && load(fs, &r.call, ino, h, &e)) {
+	if ((offset == 0 || !h->is_loaded) && load(fs, &r.call, ino, h, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
-	h->was_read = true;
 	fill_handle(&f, ino, h, offset);
 	fuse_reply_buf(req, bytes, f.len);
 }
