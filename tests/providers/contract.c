@@ -10,7 +10,8 @@
 
 /* ---- The subjects ---- */
 
-#define SHELL_LACKS (LACKS_WATCH | LACKS_HOLES | LACKS_SOCKETS | XATTRS_BY_TOOL)
+#define SHELL_LACKS                                                                                \
+	(LACKS_WATCH | LACKS_HOLES | LACKS_SOCKETS | LACKS_OTHER_OWNERS | XATTRS_BY_TOOL)
 
 static const struct subject in_process = { .name = "local, in process", .helper = HELPER_AUTO };
 static const struct subject helper_process = { .name = "local, helper process",

@@ -17,13 +17,20 @@
 
 /* What README.md lists under "Without the helper". */
 enum lack {
-	LACKS_WATCH = 1,   /* no stream of changes */
-	LACKS_HOLES = 2,   /* a file counts as all data */
-	LACKS_BTIME = 4,   /* the time of birth, and with it what tells a reused inode number */
-	LACKS_SOCKETS = 8, /* making sockets: there is no tool for it */
-	LACKS_SET_NANOSECONDS = 16, /* times are set to whole seconds */
-	XATTRS_BY_TOOL =
-		32, /* extended attributes only where getfattr and setfattr are installed */
+	/* No stream of changes. */
+	LACKS_WATCH = 1,
+	/* A file counts as all data. */
+	LACKS_HOLES = 2,
+	/* The time of birth, and with it what tells a reused inode number. */
+	LACKS_BTIME = 4,
+	/* There is no tool that makes a socket. */
+	LACKS_SOCKETS = 8,
+	/* Times are set to whole seconds. */
+	LACKS_SET_NANOSECONDS = 16,
+	/* An ordinary user's scripts run where no uid but the own exists: giving files away is EINVAL. */
+	LACKS_OTHER_OWNERS = 32,
+	/* Extended attributes only where getfattr and setfattr are installed. */
+	XATTRS_BY_TOOL = 64,
 };
 
 struct subject {
