@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-static const struct stat_rules plain_rules = { 0 };
+static const struct stat_rules plain_rules = { .nlink = true };
 
 static void add_stat(struct outcome *o, const struct stat *st)
 {

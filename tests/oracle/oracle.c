@@ -173,7 +173,10 @@ static bool set_up(struct lockstep *l, const struct options *o)
 {
 	*l = (struct lockstep){
 		.behind = -1,
-		.rules = { .atime = !o->no_atime, .nanos = !o->no_nanos, .rdev = true },
+		.rules = { .atime = !o->no_atime,
+			.nanos = !o->no_nanos,
+			.rdev = true,
+			.nlink = true },
 		.tree_every = o->tree_every,
 		.times_every = o->times_every,
 		.first = o->from,

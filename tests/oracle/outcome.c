@@ -117,8 +117,10 @@ static void text_add_time(
 
 void text_add_stat(struct text *t, const struct stat *st, const struct stat_rules *rules)
 {
-	text_add(t, "mode=%06o nlink=%ju uid=%u gid=%u", (unsigned)st->st_mode,
-		(uintmax_t)st->st_nlink, (unsigned)st->st_uid, (unsigned)st->st_gid);
+	text_add(t, "mode=%06o", (unsigned)st->st_mode);
+	if (rules->nlink)
+		text_add(t, " nlink=%ju", (uintmax_t)st->st_nlink);
+	text_add(t, " uid=%u gid=%u", (unsigned)st->st_uid, (unsigned)st->st_gid);
 	/* A directory's size is its file system's affair. */
 	if (!S_ISDIR(st->st_mode))
 		text_add(t, " size=%jd", (intmax_t)st->st_size);

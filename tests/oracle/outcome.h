@@ -41,6 +41,7 @@ struct stat_rules {
 	bool atime; /* the last access */
 	bool nanos; /* parts of a second */
 	bool rdev;  /* device numbers */
+	bool nlink; /* how many names a file has */
 };
 
 /* mode, links, owner, size and times. A time of today is "now"; every other one was set and is shown exactly. */

@@ -172,7 +172,7 @@ static void fill_xattr_name(struct chance *c, char *text)
 static off_t some_offset(struct chance *c)
 {
 	static const off_t edges[] = { 0, 1, 511, 4095, 4096, 4097, 8192, 65535, 65536, 131072,
-		131073, -1, INT64_MAX, INT64_MIN, (off_t)1 << 62 };
+		131073, -1, INT64_MAX, INT64_MIN };
 	unsigned dice = below(c, 100);
 
 	if (dice < 30)
@@ -182,7 +182,7 @@ static off_t some_offset(struct chance *c)
 	if (dice < 85)
 		return edges[below(c, 11)];
 	if (dice < 87)
-		return edges[11 + below(c, 4)];
+		return edges[11 + below(c, 3)];
 	return below(c, dice < 98 ? 300000 : 3000000);
 }
 

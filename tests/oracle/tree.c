@@ -110,7 +110,7 @@ static void describe_name(struct walk *w, int dir, const char *name)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
 		text_add(w->out, ": %m\n");
 	} else {
-		if (st.st_nlink > 1 && !S_ISDIR(st.st_mode))
+		if (w->rules->nlink && st.st_nlink > 1 && !S_ISDIR(st.st_mode))
 			describe_linked(w, st.st_ino);
 		text_add(w->out, " ");
 		text_add_stat(w->out, &st, w->rules);

@@ -106,16 +106,21 @@ struct size {
 	long kb, fds;
 };
 
+/* Descriptors of /dev/fuse are not counted: there is one for each of its threads, and those come with the load. */
 static long count_fds(pid_t pid)
 {
-	char path[64];
+	char path[64], target[64];
 	long count = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
 	dir = opendir(path);
-	while (dir && readdir(dir))
-		count++;
+	for (struct dirent *d; dir && (d = readdir(dir));) {
+		ssize_t len = readlinkat(dirfd(dir), d->d_name, target, sizeof target - 1);
+
+		target[len < 0 ? 0 : len] = '\0';
+		count += len > 0 && strcmp(target, "/dev/fuse") != 0;
+	}
 	if (dir)
 		closedir(dir);
 	return count;

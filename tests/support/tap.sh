@@ -216,21 +216,22 @@ tap_answers_or_ended() {
 mount_sandbox() {
 	MNT=$SCRATCH/mnt.$1
 	LOG=$SCRATCH/log.$1
-	STORE=$XDG_DATA_HOME/sandboxfs/$1/tree/user
-	as_owner mkdir -p "$MNT"
+	tap_data=$XDG_DATA_HOME
+	[ "$MOUNT_AS" = "$(id -u)" ] || tap_data=$SCRATCH/home/data.$MOUNT_AS
+	STORE=$tap_data/sandboxfs/$1/tree/user
+	as_owner mkdir -p "$MNT" "$tap_data"
 	if [ "$TARGET" = plain ]; then
 		STORE=$MNT
 		DAEMON=
 		return
 	fi
-	$(tap_become "$MOUNT_AS") "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "local:$1" "$MNT" >>"$LOG" 2>&1 &
+	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "local:$1" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
 	tap_daemons="$tap_daemons $DAEMON"
 	tap_mounts="$tap_mounts $MNT"
 	wait_until "$PATIENCE" tap_answers_or_ended && tap_answers && return
 	tap_line 1 "mount local:$1"
 	diag "$(tail -n 20 "$LOG")"
-	echo "Bail out! local:$1 cannot be mounted"
 	exit 1
 }
 
@@ -302,6 +303,16 @@ tap_cleanup() {
 	fi
 }
 
+# Where /dev/fuse is closed to ordinary users, as in some containers, root opens it in a mount namespace of the test's own.
+case $TARGET:$(id -u):${TAP_APART:-}:$(stat -c %A /dev/fuse 2>/dev/null) in
+mount:0::c*rw-) ;;
+mount:0::c*) ! unshare -m true 2>/dev/null || TAP_APART=1 exec unshare -m sh "$0" "$@" ;;
+esac
+
+tap_open_fuse() {
+	mknod -m 666 "$SCRATCH/fuse" c 10 229 && mount --bind "$SCRATCH/fuse" /dev/fuse
+}
+
 SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/sandboxfs.XXXXXX") || exit 1
 trap tap_cleanup EXIT
 trap 'exit 129' HUP
@@ -310,4 +321,5 @@ trap 'exit 143' TERM
 export SCRATCH XDG_DATA_HOME="$SCRATCH/data" XDG_CACHE_HOME="$SCRATCH/cache" XDG_CONFIG_HOME="$SCRATCH/config"
 mkdir "$SCRATCH/home" "$XDG_DATA_HOME"
 chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
+[ -z "${TAP_APART:-}" ] || tap_open_fuse || exit 1
 cd "$SCRATCH" || exit 1
