@@ -125,6 +125,8 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 	if (kind)
 		return surprised(c, dir, kind);
 	tree_named(c->tree, dir, name, i);
+	if (S_ISLNK(i->attr.mode))
+		cache_tell_inode(c, i, true); /* it may be nearer to the root now */
 	cache_entry_of(c, i, out);
 	return ERR_OK;
 }

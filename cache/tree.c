@@ -478,14 +478,32 @@ bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p)
 	return held;
 }
 
-unsigned tree_depth(struct tree *t, struct inode *i)
+unsigned dir_depth_locked(const struct tree *t, const struct inode *dir)
 {
 	unsigned depth = 0;
 
+	for (; dir != t->root && dir->names; dir = dir->names->dir)
+		depth++;
+	return depth;
+}
+
+unsigned inode_depth_locked(const struct tree *t, const struct inode *i)
+{
+	unsigned least = i->names ? UINT_MAX : 0;
+
+	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
+		unsigned depth = dir_depth_locked(t, d->dir);
+
+		least = depth < least ? depth : least;
+	}
+	return least;
+}
+
+unsigned tree_depth(struct tree *t, struct inode *i)
+{
 	pthread_mutex_lock(&t->lock);
-	if (i->names)
-		for (i = i->names->dir; i != t->root && i->names; i = i->names->dir)
-			depth++;
+	unsigned depth = inode_depth_locked(t, i);
+
 	pthread_mutex_unlock(&t->lock);
 	return depth;
 }

@@ -1,10 +1,10 @@
 /*
  * tree.h - the metadata we know: inodes, their names, and how long each may be believed.
  *
- * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two dentries of one inode.
- * Directories and symbolic links have one name at a time: one that the sandbox moved becomes a new inode here, so that
- * what was judged of a link at its old place (how deep it is) is never used at its new one. The tree makes no provider
- * calls. One lock covers it all and is held only inside the functions below; they may be called from any thread.
+ * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two dentries of one inode. A
+ * directory that the sandbox moved, and a symbolic link that it moved or linked nearer to the root, become new inodes here:
+ * what the kernel was shown of a link at its old depth is never used at a smaller one. The tree makes no provider calls.
+ * One lock covers it all and is held only inside the functions below; they may be called from any thread.
  *
  * Two counters keep answers and changes apart:
  *   epoch   of an inode: moves when a local change of it begins and when it ends. Whoever asks the sandbox reads it
@@ -87,7 +87,7 @@ enum err tree_path(
 /* Whether the path still leads where it led, no rename having begun or ended since; waits for those under way. */
 bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);
 
-/* How many directories lie between the root and the entry: 0 for one in the root. */
+/* How many directories lie between the root and the entry: 0 for one in the root. The least, over all its names. */
 unsigned tree_depth(struct tree *t, struct inode *i);
 
 /* ---- Asking ---- */
@@ -190,8 +190,9 @@ enum err tree_open(struct tree *t, struct inode *i, struct error *e);
 /* True: that was the last handle of a staged file, whose staging path the caller gets to remove and free. */
 bool tree_close(struct tree *t, struct inode *i, char **staged);
 /*
- * Before an unlink or a replacing rename of `i`: returns true when handles are open and the inode must be kept in
- * staging; else no handle can be opened until tree_removal_ends().
+ * Before an unlink or a replacing rename of a name of `i`: returns true when handles are open, no other name is known and
+ * the inode must be kept in staging. Else, unless another name remains, no handle can be opened until
+ * tree_removal_ends().
  */
 bool tree_removal_begins(struct tree *t, struct inode *i);
 void tree_removal_ends(struct tree *t, struct inode *i);

@@ -272,9 +272,10 @@ bool tree_close(struct tree *t, struct inode *i, char **staged)
 bool tree_removal_begins(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool keep = i->opens > 0 && !i->staged && S_ISREG(i->attr.mode);
+	bool has_other_name = i->names && i->names->next_of_inode;
+	bool keep = i->opens > 0 && !i->staged && S_ISREG(i->attr.mode) && !has_other_name;
 
-	i->removing = !keep;
+	i->removing = !keep && !has_other_name;
 	pthread_mutex_unlock(&t->lock);
 	return keep;
 }

@@ -52,3 +52,7 @@ struct dentry *dentry_new_locked(
 void dentry_drop_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
+
+/* Of what stands in `dir`, and of an inode: see tree_depth(). */
+unsigned dir_depth_locked(const struct tree *t, const struct inode *dir);
+unsigned inode_depth_locked(const struct tree *t, const struct inode *i);

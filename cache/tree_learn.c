@@ -63,10 +63,17 @@ static bool take_news_locked(struct inode *i, const struct tree_news *news)
 	return changed;
 }
 
-/* A directory or link that stands elsewhere than we thought was moved in the sandbox: it becomes another inode. */
-static bool may_have_second_name(const struct inode *i)
+/* Whether an inode that we know by other names may have this one too. */
+static bool may_be_named_locked(
+	struct tree *t, const struct inode *i, struct inode *dir, const char *name)
 {
-	return !S_ISDIR(i->attr.mode) && !S_ISLNK(i->attr.mode);
+	const struct dentry *d = i->names;
+
+	if (!d || (d->dir == dir && !strcmp(d->name, name)))
+		return true;
+	if (S_ISLNK(i->attr.mode))
+		return dir_depth_locked(t, dir) >= inode_depth_locked(t, i);
+	return !S_ISDIR(i->attr.mode);
 }
 
 /* The inode for an entry of `dir`, new or known. */
@@ -75,12 +82,8 @@ static struct inode *inode_for_locked(
 {
 	struct inode *i = inode_find_locked(t, attr);
 
-	if (i && is_same_file(&i->attr, attr) && !i->gone) {
-		struct dentry *d = i->names;
-
-		if (may_have_second_name(i) || !d || (d->dir == dir && !strcmp(d->name, name)))
-			return i;
-	}
+	if (i && is_same_file(&i->attr, attr) && !i->gone && may_be_named_locked(t, i, dir, name))
+		return i;
 	if (i)
 		inode_unhash_locked(t, i);
 	return inode_new_locked(t, attr);

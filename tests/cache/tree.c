@@ -90,13 +90,24 @@ Test(tree, a_directory_that_the_sandbox_moved_is_a_new_inode)
 	tree_kernel_forget(tree, a, 1);
 }
 
-Test(tree, a_link_that_the_sandbox_moved_is_a_new_inode)
+Test(tree, a_link_that_the_sandbox_moved_nearer_to_the_root_is_a_new_inode)
 {
-	struct inode *link = learn(root, "l", 2, S_IFLNK | 0777);
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *link = learn(a, "l", 3, S_IFLNK | 0777);
 
 	tree_kernel_get(tree, link);
-	cr_expect(ne(ptr, learn(root, "m", 2, S_IFLNK | 0777), link));
+	cr_expect(eq(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
+	cr_expect(ne(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
 	tree_kernel_forget(tree, link, 1);
+}
+
+Test(tree, a_link_with_several_names_is_as_deep_as_the_least_of_them)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
+
+	cr_expect(eq(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
+	cr_expect(eq(int, (int)tree_depth(tree, link), 0));
 }
 
 Test(tree, a_reused_inode_number_is_a_new_inode)
