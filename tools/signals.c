@@ -89,6 +89,8 @@ enum err signals_new(struct signals **out, struct error *e)
 	choose(&s->set);
 	pthread_sigmask(SIG_BLOCK, &s->set, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ,
+		SIG_IGN); /* a file too large for our limit is an error of one write, not our end */
 
 	int failure = pthread_create(&s->thread, NULL, wait_for_signals, s);
 
