@@ -118,6 +118,8 @@ static void describe_point(const struct lockstep *l, bool with_atime, const stru
 	}
 	rules.atime |= with_atime;
 	text_add_stat(out, &after->st, &rules);
+	if (S_ISFIFO(after->st.st_mode))
+		return;
 	if (before->there && before->st.st_ino == after->st.st_ino)
 		describe_moves(l, before, after, out);
 	else

@@ -168,6 +168,8 @@ static void try_race(int fd, const struct call *c, struct outcome *o)
 	if (outcome_take(o, read_rest(fd, 4096, &before)) || !before.count)
 		return;
 	qsort(before.entries, before.count, sizeof *before.entries, compare_entries);
+	for (size_t i = 0; i < before.count; i++)
+		add_entry(o, fd, &before.entries[i]);
 	const char *victim = before.entries[c->salt % before.count].name;
 
 	lseek(fd, 0, SEEK_SET);

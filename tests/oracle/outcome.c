@@ -126,6 +126,11 @@ void text_add_stat(struct text *t, const struct stat *st, const struct stat_rule
 		text_add(t, " size=%jd", (intmax_t)st->st_size);
 	if (rules->rdev && (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)))
 		text_add(t, " rdev=%u:%u", major(st->st_rdev), minor(st->st_rdev));
+	if (S_ISFIFO(
+		    st->st_mode)) { /* what passes through it never reaches the file system, nor does its time */
+		text_add(t, "\n");
+		return;
+	}
 	text_add_time(t, "mtime", &st->st_mtim, rules);
 	text_add_time(t, "ctime", &st->st_ctim, rules);
 	if (rules->atime)
