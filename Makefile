@@ -86,4 +86,46 @@ $(BIN)/umount.fuse.sandboxfs: $(call obj,tools/umount.c) $(LIBS_providers)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
 
+# ---- What is still to come -----------------------------------------------------------------------
+
+.PHONY: conformance budgets bench
+conformance:
+	@echo "conformance: no vendor but local: is served yet, so there is no SDK to hold a test server against" >&2
+	@exit 1
+budgets:
+	@echo "budgets: no provider makes requests yet, so there is nothing to count" >&2
+	@exit 1
+bench:
+	@echo "bench: no provider goes through a network yet, so there is nothing to set beside sshfs and rclone" >&2
+	@exit 1
+
+# ---- The rest --------------------------------------------------------------------------------------
+
+.PHONY: clean help
+clean:
+	rm -rf build
+
+help:
+	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
+
+#: make                 the programs, in build/bin
+#: make demo            install what is missing, build, mount local:demo, edit, run, unmount
+#: make check           install what is missing, build, run every test, short
+#: make check-all       the same at length, through every way of working, under every sanitizer
+#: make check SAN=address,undefined | CC=clang | T='tests/mount/real_*.t' | HELPER=off SHELL_KIND=dash
+#: make oracle          random system calls on a mount and a plain directory (ORACLE_OPS=, ORACLE_SEED=, HELPER=)
+#: make posix           cases of POSIX on a mount
+#: make stress          threads on one mount (STRESS_SECONDS=)
+#: make check-threads   the stress under the thread sanitizer
+#: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
+#: make conformance     test servers held against the vendors' SDKs
+#: make budgets         provider requests counted against what is allowed
+#: make bench           the workloads beside sshfs and rclone
+#: make lint            formatting, cppcheck, direction of includes
+#: make format          clang-format everything
+#: make install         PREFIX=/usr/local SBINDIR=/sbin DESTDIR=
+#: make uninstall       the same
+#: make setup, make setup-tests    only install what building, or testing, needs
+#: make clean           remove build
+
 -include $(shell find build -name '*.d' 2>/dev/null)
