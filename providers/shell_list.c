@@ -256,6 +256,8 @@ static uint32_t depth_of(const char *path)
 
 static bool is_below(const char *path, const char *dir, size_t dir_len)
 {
+	if (!dir_len)
+		return true;
 	return !strncmp(path, dir, dir_len) && (!path[dir_len] || path[dir_len] == '/');
 }
 
@@ -267,6 +269,8 @@ static bool is_hidden(const struct listing *l, const char *path)
 
 	if (!l->staging || !is_below(l->staging, start, len))
 		return false;
+	if (!l->staging[len])
+		return true;
 	start = l->staging + len + (len > 0);
 	return is_below(path, start, strlen(start));
 }

@@ -502,27 +502,27 @@ static enum err kind_said(const char *text, size_t len)
 	return len && is_into_itself(text, len) ? ERR_INVALID : ERR_IO;
 }
 
-static bool is_count_line(const char *line)
+/* "1+0 records in": the whole line, which a name's end never is, since the words follow it. */
+static bool is_count_line(const char *line, size_t len)
 {
 	unsigned whole, partial;
 	char direction[4];
+	int used = 0;
 
-	return sscanf(line, "%u+%u records %3s", &whole, &partial, direction) == 3;
+	return sscanf(line, "%u+%u records %3s%n", &whole, &partial, direction, &used) == 3 &&
+		(size_t)used == len;
 }
 
 /* dd(1) ends with what it counted. */
 static size_t without_counts(const char *text, size_t len)
 {
-	size_t end = len;
-
 	for (;;) {
-		const char *newline = end ? memrchr(text, '\n', end) : NULL;
+		const char *newline = len ? memrchr(text, '\n', len) : NULL;
 		size_t begin = newline ? (size_t)(newline - text) + 1 : 0;
-		bool is_total = end == len && strstr(text + begin, " copied, ");
 
-		if (!newline || !(is_total || is_count_line(text + begin)))
-			return end;
-		end = begin - 1;
+		if (!newline || !is_count_line(text + begin, len - begin))
+			return len;
+		len = begin - 1;
 	}
 }
 
