@@ -105,16 +105,17 @@ static void run_writev(struct side *s, const struct call *c, struct outcome *o)
 	outcome_take(o, writev(SLOT(0), pieces, 3));
 }
 
-/* Places within a directory are the file system's affair. */
+/* Places within a directory, and how far a file might ever grow, are the file system's affair. */
 static void run_lseek(struct side *s, const struct call *c, struct outcome *o)
 {
-	off_t back = c->choice != SEEK_SET && c->offset[0] > 0 ? 5000 : 0;
+	off_t offset = c->offset[0] == INT64_MAX ? 1 << 30 : c->offset[0];
+	off_t back = c->choice != SEEK_SET && offset > 0 ? 5000 : 0;
 	struct stat st;
 
 	if (!fstat(SLOT(0), &st) && S_ISDIR(st.st_mode))
 		outcome_take(o, lseek(SLOT(0), 0, SEEK_SET));
 	else
-		outcome_take(o, lseek(SLOT(0), c->offset[0] - back, c->choice));
+		outcome_take(o, lseek(SLOT(0), offset - back, c->choice));
 }
 
 /*
