@@ -230,6 +230,8 @@ void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct f
 	request_begin(&r, req);
 	if (control_owns(ino) || (whence != SEEK_DATA && whence != SEEK_HOLE))
 		fuse_reply_err(req, EINVAL);
+	else if (offset < 0)
+		fuse_reply_err(req, ENXIO);
 	else if (cache_seek(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset,
 			 whence == SEEK_HOLE, &found, &e))
 		fs_reply(req, &e);
