@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "cache/cache.h"
+#include "cache/metadata.h"
 #include "cache/tree.h"
 
 #include <pthread.h>
@@ -35,6 +35,9 @@ int64_t cache_attr_until(const struct cache *c);
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
+
+/* Fills *out and takes a kernel reference. The caller holds a pin. */
+void cache_hand_out(struct cache *c, struct inode *i, struct cache_entry *out);
 
 /* A place in the tree: an inode, or a name in one. */
 struct cache_place {

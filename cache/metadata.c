@@ -107,20 +107,26 @@ static enum err ask_self(
 	return ERR_OK;
 }
 
-static void hand_out(struct cache *c, struct inode *i, struct cache_entry *out)
+void cache_hand_out(struct cache *c, struct inode *i, struct cache_entry *out)
 {
 	out->inode = i;
 	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
 	tree_kernel_get(c->tree, i);
 }
 
-bool cache_entry_of(struct cache *c, struct inode *i, struct cache_entry *out)
+bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,
+	struct cache_entry *out)
 {
-	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
-	if (!out->valid_ms)
+	struct inode *now;
+
+	if (tree_find(c->tree, dir, listed->name, monotonic_ms(), &now) != TREE_KNOWN)
 		return false;
-	hand_out(c, i, out);
-	return true;
+	bool is_same = now == listed->inode;
+
+	if (is_same)
+		cache_hand_out(c, now, out);
+	tree_unpin(c->tree, now);
+	return is_same;
 }
 
 static enum err learn_lookup(struct cache *c, struct inode *dir, const char *name, uint64_t seen,
@@ -133,7 +139,7 @@ static enum err learn_lookup(struct cache *c, struct inode *dir, const char *nam
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
 	if (changed)
 		cache_tell_inode(c, i, true);
-	hand_out(c, i, out);
+	cache_hand_out(c, i, out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;
 }
@@ -149,7 +155,7 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 
 	*negative_ms = c->options.entry_ms;
 	if (answer == TREE_KNOWN) {
-		hand_out(c, known, out);
+		cache_hand_out(c, known, out);
 		tree_unpin(c->tree, known);
 		return ERR_OK;
 	}
@@ -229,6 +235,11 @@ enum err cache_readlink(struct cache *c, const struct call *call, struct inode *
 			kind = error_set(e, ERR_INVALID, "not a symbolic link");
 	}
 	return kind;
+}
+
+bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX + 1], bool *is_ours)
+{
+	return tree_link_text(c->tree, i, out, VERB_LINK_MAX + 1, is_ours);
 }
 
 enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,

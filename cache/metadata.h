@@ -29,6 +29,9 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e);
 
+/* The same from memory; false: not known. */
+bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX + 1], bool *is_ours);
+
 /* How deep in the tree the entry stands: 0 in the root. */
 unsigned cache_depth(struct cache *c, struct inode *i);
 
@@ -36,8 +39,12 @@ unsigned cache_depth(struct cache *c, struct inode *i);
 enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
 	struct tree_entry **out, size_t *count, struct error *e);
 void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count);
-/* A listed entry as one to hand out: takes a kernel reference. false: not believed any more, no reference taken. */
-bool cache_entry_of(struct cache *c, struct inode *i, struct cache_entry *out);
+/*
+ * A listed entry as one to hand out: takes a kernel reference. false, and no reference: the name means something else by
+ * now, or is not believed any more.
+ */
+bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,
+	struct cache_entry *out);
 
 /* The user.* attributes: the value of `name`, or with NULL all names, each ended by a NUL. */
 enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,

@@ -49,7 +49,7 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);
-	cache_entry_of(c, i, out);
+	cache_hand_out(c, i, out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;
 }
@@ -104,7 +104,7 @@ enum err cache_make_nameless(struct cache *c, const struct call *call, const str
 	take(staged);
 	kind = tree_open(c->tree, i, e);
 	if (!kind)
-		cache_entry_of(c, i, out);
+		cache_hand_out(c, i, out);
 	tree_unpin(c->tree, i);
 	return kind;
 }
@@ -127,7 +127,7 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 	tree_named(c->tree, dir, name, i);
 	if (S_ISLNK(i->attr.mode))
 		cache_tell_inode(c, i, true); /* it may be nearer to the root now */
-	cache_entry_of(c, i, out);
+	cache_hand_out(c, i, out);
 	return ERR_OK;
 }
 

@@ -72,7 +72,33 @@ static ino_t shown_ino(const struct fs *fs, const struct attr *attr)
 	return attr->ino ^ ((attr->dev ^ fs->root_dev) * 0x9e3779b97f4a7c15u);
 }
 
-void fs_stat(const struct fs *fs, const struct attr *attr, struct stat *out)
+enum err fs_link_text(const struct fs *fs, struct inode *i, const char *text, bool is_ours,
+	char out[LINKS_TEXT_MAX], struct error *e)
+{
+	unsigned depth = cache_depth(fs->cache, i);
+
+	if (is_ours || fs->options->symlinks == SYMLINKS_RAW || links_is_contained(text, depth)) {
+		strcpy(out, text);
+		return ERR_OK;
+	}
+	if (fs->options->symlinks == SYMLINKS_REFUSE)
+		return error_set(e, ERR_DENIED, "a link that leads out of the mount");
+	return links_rewrite(text, depth, cache_sandbox(fs->cache)->root, out, LINKS_TEXT_MAX, e);
+}
+
+/* A reader makes room for as many bytes as stat(2) says. */
+static off_t shown_size(const struct fs *fs, struct inode *i, const struct attr *attr)
+{
+	char text[VERB_LINK_MAX + 1], shown[LINKS_TEXT_MAX];
+	bool is_ours;
+
+	if (!S_ISLNK(attr->mode) || !cache_link_known(fs->cache, i, text, &is_ours) ||
+		fs_link_text(fs, i, text, is_ours, shown, NULL))
+		return (off_t)attr->size;
+	return (off_t)strlen(shown);
+}
+
+void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, struct stat *out)
 {
 	*out = (struct stat){ .st_ino = shown_ino(fs, attr),
 		.st_mode = attr->mode,
@@ -80,7 +106,7 @@ void fs_stat(const struct fs *fs, const struct attr *attr, struct stat *out)
 		.st_uid = uid_outwards(fs, attr->uid),
 		.st_gid = gid_outwards(fs, attr->gid),
 		.st_rdev = attr->rdev,
-		.st_size = (off_t)attr->size,
+		.st_size = shown_size(fs, i, attr),
 		.st_blksize = attr->blksize,
 		.st_blocks = (blkcnt_t)attr->blocks,
 		.st_atim = attr->atime,
@@ -97,7 +123,7 @@ void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_
 		.attr_timeout = fs_seconds(entry->valid_ms),
 		.entry_timeout =
 			fs_seconds(entry->valid_ms < entry_ms ? entry->valid_ms : entry_ms) };
-	fs_stat(fs, &entry->attr, &out->attr);
+	fs_stat(fs, entry->inode, &entry->attr, &out->attr);
 }
 
 /* ---- Replies ---- */

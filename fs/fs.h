@@ -10,6 +10,7 @@
 #include "cache/cache.h"
 #include "cache/metadata.h"
 #include "fs/control.h"
+#include "fs/links.h"
 #include "fs/lowlevel.h"
 #include "fs/mount.h"
 #include "fs/notifier.h"
@@ -32,8 +33,12 @@ fuse_ino_t fs_number(const struct fs *fs, const struct inode *i);
 
 /* ---- As the mount shows it ---- */
 
-void fs_stat(const struct fs *fs, const struct attr *attr, struct stat *out);
+/* `i` is what the attributes are of: a link's size is that of the text that is shown. */
+void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, struct stat *out);
 void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
+/* The text of a link as this side may follow it. ERR_DENIED: refused, as the mount was asked to. */
+enum err fs_link_text(const struct fs *fs, struct inode *i, const char *text, bool is_ours,
+	char out[LINKS_TEXT_MAX], struct error *e);
 double fs_seconds(int64_t ms);
 /* An owner as given by somebody on this side, in the sandbox's numbers. */
 uint32_t fs_uid_inwards(const struct fs *fs, uid_t uid);

@@ -61,7 +61,8 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, true);
 	want(conn, FUSE_CAP_READDIRPLUS, true);
 	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);
-	want(conn, FUSE_CAP_ATOMIC_O_TRUNC, true);
+	/* An open that truncates comes as two requests, so that the kernel takes set-user-id bits away. */
+	want(conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
 	/* Locks are the kernel's own, among the processes of this machine. */
 	want(conn, FUSE_CAP_POSIX_LOCKS, false);

@@ -91,6 +91,7 @@ void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_
 struct filling {
 	fuse_req_t req;
 	const struct fs *fs;
+	struct inode *dir;
 	char *bytes;
 	size_t len, room;
 	bool plus;
@@ -119,12 +120,12 @@ static bool fill_dots(struct filling *f, struct inode *dir, off_t offset)
 
 	cache_dot_attrs(f->fs->cache, dir, &self, &above);
 	if (offset < OFFSET_DOTDOT) {
-		fs_stat(f->fs, &self, &param.attr);
+		fs_stat(f->fs, dir, &self, &param.attr);
 		if (!fill(f, ".", &param, OFFSET_DOTDOT))
 			return false;
 	}
 	if (offset < OFFSET_FIRST) {
-		fs_stat(f->fs, &above, &param.attr);
+		fs_stat(f->fs, dir, &above, &param.attr);
 		return fill(f, "..", &param, OFFSET_FIRST);
 	}
 	return true;
@@ -146,13 +147,13 @@ static bool fill_entry(struct filling *f, const struct tree_entry *entry, off_t 
 
 	if (!fits(f, entry->name))
 		return false;
-	if (f->plus && cache_entry_of(f->fs->cache, entry->inode, &known)) {
+	if (f->plus && cache_listed_entry(f->fs->cache, f->dir, entry, &known)) {
 		fs_entry(f->fs, &known, &param);
 	} else {
 		struct attr attr;
 
 		cache_believed(f->fs->cache, entry->inode, &attr);
-		fs_stat(f->fs, &attr, &param.attr);
+		fs_stat(f->fs, entry->inode, &attr, &param.attr);
 	}
 	return fill(f, entry->name, &param, next);
 }
@@ -189,7 +190,12 @@ static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offs
 	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
 	AUTO_FREE char *bytes = malloc(size);
-	struct filling f = { .req = req, .fs = fs, .bytes = bytes, .room = size, .plus = plus };
+	struct filling f = { .req = req,
+		.fs = fs,
+		.dir = fs_inode(fs, ino),
+		.bytes = bytes,
+		.room = size,
+		.plus = plus };
 
 	if (!bytes) {
 		fuse_reply_err(req, ENOMEM);

@@ -70,7 +70,7 @@ static void reply_attr(
 		fs_reply(req, &e);
 		return;
 	}
-	fs_stat(fs, &attr, &st);
+	fs_stat(fs, i, &attr, &st);
 	fuse_reply_attr(req, &st, fs_seconds(valid_ms));
 }
 
@@ -142,24 +142,14 @@ void op_setattr(
 		reply_attr(req, fs, &r.call, i);
 }
 
-/* The text of a link as this side may follow it. */
 static enum err shown_text(const struct fs *fs, const struct call *call, struct inode *i,
 	char out[LINKS_TEXT_MAX], struct error *e)
 {
 	char text[VERB_LINK_MAX + 1];
 	bool is_ours;
 	enum err kind = cache_readlink(fs->cache, call, i, text, &is_ours, e);
-	unsigned depth = cache_depth(fs->cache, i);
 
-	if (kind)
-		return kind;
-	if (is_ours || fs->options->symlinks == SYMLINKS_RAW || links_is_contained(text, depth)) {
-		strcpy(out, text);
-		return ERR_OK;
-	}
-	if (fs->options->symlinks == SYMLINKS_REFUSE)
-		return error_set(e, ERR_DENIED, "a link that leads out of the mount");
-	return links_rewrite(text, depth, cache_sandbox(fs->cache)->root, out, LINKS_TEXT_MAX, e);
+	return kind ? kind : fs_link_text(fs, i, text, is_ours, out, e);
 }
 
 void op_readlink(fuse_req_t req, fuse_ino_t ino)
