@@ -1,8 +1,36 @@
 /*
  * shell.h - the batch verbs derived from `execute` with POSIX sh and GNU or BusyBox tools.
  *
- * For where the helper program cannot run. One script a batch. Names may hold any byte but NUL. What it cannot keep is
- * listed in README.md under "Without the helper". p->root, p->staging and p->shell must be set.
+ * For where the helper program cannot run. One script a batch, which is one command. Names may hold any byte but NUL.
+ * p->root, p->staging and p->shell must be set. A shell of two words ("busybox sh") names a program that is also every
+ * tool. Needed: GNU coreutils 8.24 and findutils, or BusyBox 1.34; getfattr, setfattr and fallocate are used where they
+ * are. Refusals are told apart by the words of the C library that end a tool's message.
+ *
+ * What is lost, as README.md shows it under "Without the helper" (`sed -n 's/^ [*] |/|/p'` gives the table):
+ *
+ * | what | without the helper |
+ * |---|---|
+ * | changes made by others | no stream of them: `watch` is not supported |
+ * | checking and acting | are two steps: preconditions, "must not exist", types and links on the way are looked at just before, so another process in the sandbox can get between |
+ * | rename | never copies where the device numbers differ (EXDEV); between two bind mounts of one file system `mv` does |
+ * | rename with NOREPLACE or EXCHANGE, a staged file put where nothing is | not atomic; an exchange goes through a third name in staging |
+ * | rename over a directory, or over a link that leads to one or to itself, with BusyBox | goes through staging: a name is missing for a moment |
+ * | times | BusyBox sets whole seconds, from 1970 on; its clock is read to the second |
+ * | time of birth | not known with BusyBox: an inode number that is used again is not noticed |
+ * | attributes after the last name is removed | not told, nor those of a link or fifo that has other names |
+ * | sockets | cannot be made (`mknod` of one is not supported) |
+ * | holes | a file counts as all data up to its end |
+ * | block hashes | computed here from the bytes, which therefore travel |
+ * | extended attributes | only where getfattr and setfattr are installed; "must exist" and "must not exist" are looked at before |
+ * | fallocate | only with util-linux; BusyBox can only allocate; without either not supported |
+ * | a write that fails midway | tells no count; some of it may be there |
+ * | an append | its offset is the size afterwards less its length, which is wrong if another process appended too |
+ * | writing through a handle that a mode forbids by now | the mode is really another for a moment, and ctime moves |
+ * | numbered batches | no lock: two batches of one journal must not run at once |
+ * | a listing's "complete" | says that all was read, not that nothing changed meanwhile; one entry that cannot be looked at makes every directory of its start incomplete; paths over 4096 bytes are left out |
+ * | a listing of changes only | all entries travel, and are chosen here |
+ * | a listing that stops at so many entries | stops depth first, after the start's own entries |
+ * | cost | some processes for each change and each file that is read |
  */
 #pragma once
 

@@ -1,6 +1,5 @@
 #include "providers/shell.h"
 
-#include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "providers/shell_functions.h"
 #include "providers/shell_script.h"
@@ -8,10 +7,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* Hashes are handed out so many at a time. */
-#define HASHES_COUNT 4096
+#define HASHES_COUNT 1024
 
 /* A batch being answered. Items come in order. */
 struct fetching {
@@ -22,7 +22,7 @@ struct fetching {
 	size_t next;     /* the item that is spoken of */
 	uint64_t offset; /* in its file: of the next byte */
 	/* FETCH_HASHES: computed here, since no tool that is always there knows XXH3. */
-	XXH3_state_t *state;
+	XXH3_state_t state;
 	uint64_t hashed; /* bytes of the present block */
 	uint64_t hashes_offset;
 	size_t hashes_count;
@@ -115,8 +115,8 @@ static enum err deliver_hashes(struct fetching *f, struct error *e)
 
 static enum err end_block(struct fetching *f, struct error *e)
 {
-	XXH128_canonicalFromHash(&f->hashes[f->hashes_count++], XXH3_128bits_digest(f->state));
-	XXH3_128bits_reset(f->state);
+	XXH128_canonicalFromHash(&f->hashes[f->hashes_count++], XXH3_128bits_digest(&f->state));
+	XXH3_128bits_reset(&f->state);
 	f->hashed = 0;
 	return f->hashes_count == HASHES_COUNT ? deliver_hashes(f, e) : ERR_OK;
 }
@@ -129,7 +129,7 @@ static enum err hash_bytes(struct fetching *f, const char *bytes, size_t len, st
 		uint64_t room = present(f)->block_size - f->hashed;
 		size_t part = len < room ? len : (size_t)room;
 
-		XXH3_128bits_update(f->state, bytes, part);
+		XXH3_128bits_update(&f->state, bytes, part);
 		f->hashed += part;
 		bytes += part;
 		len -= part;
@@ -221,7 +221,7 @@ static void begin_bytes(struct fetching *f)
 	f->offset = f->hashes_offset = present(f)->offset;
 	f->hashed = 0;
 	f->hashes_count = 0;
-	XXH3_128bits_reset(f->state);
+	XXH3_128bits_reset(&f->state);
 }
 
 static enum err message(void *context, char **records, size_t count, uint64_t *raw, struct error *e)
@@ -240,40 +240,24 @@ static enum err message(void *context, char **records, size_t count, uint64_t *r
 	return ERR_OK;
 }
 
-static enum err run(
-	struct fetching *f, struct provider *p, const struct call *call, struct error *e)
+enum err shell_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
+	size_t items_count, fetch_sink sink, void *context, struct error *e)
 {
+	struct fetching f = {
+		.items = items, .items_count = items_count, .sink = sink, .context = context
+	};
 	const struct script_reader reader = {
-		.follow = follow, .message = message, .bytes = take_bytes, .context = f
+		.follow = follow, .message = message, .bytes = take_bytes, .context = &f
 	};
 	AUTO_SCRIPT struct script s;
 	enum err k;
 
+	XXH3_128bits_reset(&f.state);
 	script_init(&s, p, shell_fetch_functions);
-	for (size_t i = 0; i < f->items_count; i++)
-		add_item(&s, i, &f->items[i]);
+	for (size_t i = 0; i < items_count; i++)
+		add_item(&s, i, &items[i]);
 	k = script_run(&s, p, call, &reader, e);
-	if (k == ERR_OK && f->next != f->items_count)
-		return error_set(
-			e, ERR_PROTOCOL, "%zu of %zu items answered", f->next, f->items_count);
-	return k;
-}
-
-enum err shell_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
-	size_t items_count, fetch_sink sink, void *context, struct error *e)
-{
-	AUTO_FREE struct fetching *f = calloc(1, sizeof *f);
-	enum err k;
-
-	if (!f)
-		return error_set(e, ERR_NO_MEMORY, "fetch");
-	*f = (struct fetching){
-		.items = items, .items_count = items_count, .sink = sink, .context = context
-	};
-	f->state = XXH3_createState();
-	if (!f->state)
-		return error_set(e, ERR_NO_MEMORY, "fetch");
-	k = run(f, p, call, e);
-	XXH3_freeState(f->state);
+	if (k == ERR_OK && f.next != items_count)
+		return error_set(e, ERR_PROTOCOL, "%zu of %zu items answered", f.next, items_count);
 	return k;
 }

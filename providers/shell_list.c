@@ -57,6 +57,7 @@ struct listing {
 	bool is_full;   /* entries_max was reached */
 	struct timespec now;
 	struct space space;
+	struct xattr xattrs[XATTRS_MAX]; /* of the start being told */
 };
 
 static struct entry *entries(const struct listing *l)
@@ -218,15 +219,12 @@ static enum err tell_refused(struct listing *l, size_t end, struct error *e)
 /* S, reason, attributes, link, xattrs */
 static enum err take_start(struct listing *l, char **records, struct error *e)
 {
-	AUTO_FREE struct xattr *xattrs = calloc(XATTRS_MAX, sizeof *xattrs);
 	struct list_item item = { .kind = LIST_SELF, .start = (uint32_t)l->present };
 	char why[160];
 	enum err k = tell_refused(l, l->present, e);
 
 	if (k != ERR_OK)
 		return k;
-	if (!xattrs)
-		return error_set(e, ERR_NO_MEMORY, "attributes");
 	l->told = l->present + 1;
 	item.err = script_reason(records[1], why, sizeof why);
 	if (item.err == ERR_OK && !script_attr(records[2], &item.attr))
@@ -235,8 +233,8 @@ static enum err take_start(struct listing *l, char **records, struct error *e)
 		item.err = ERR_NOT_FOUND;
 	if (item.err == ERR_OK) {
 		item.link = S_ISLNK(item.attr.mode) ? records[3] : NULL;
-		item.xattrs_count = read_xattrs(records[4], xattrs);
-		item.xattrs = xattrs;
+		item.xattrs_count = read_xattrs(records[4], l->xattrs);
+		item.xattrs = l->xattrs;
 		l->starts[l->present].attr = item.attr;
 		l->starts[l->present].is_dir = S_ISDIR(item.attr.mode);
 	}
