@@ -2,6 +2,7 @@
 #include "cache/cache_inside.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *changes_staged_name(struct cache *c)
@@ -61,4 +62,16 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 		adopt(c, about, result);
 	tree_change_ends(c->tree, &about->scope);
 	return kind;
+}
+
+void changes_drop_staged(struct cache *c, struct inode *i, char *staged)
+{
+	struct change change = { .op = CHANGE_UNLINK, .path = staged };
+	struct change_about about = { .scope.inodes = { i }, .target = i };
+	struct change_result result;
+	struct error e = { 0 };
+
+	if (staged && changes_do(c, NULL, &change, &about, &result, &e))
+		cache_note_error(c, staged, &e);
+	free(staged);
 }

@@ -3,7 +3,6 @@
 #include "cache/changes.h"
 #include "cache/judge.h"
 
-#include "providers/base/cleanup.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -290,17 +289,7 @@ enum err cache_open_made(
 
 void cache_close(struct cache *c, struct inode *i)
 {
-	AUTO_FREE char *staged = NULL;
-	struct change change = { .op = CHANGE_UNLINK };
-	struct change_about about = { .scope.inodes = { i }, .target = i };
-	struct change_result result;
-	struct error e = { 0 };
-
 	tree_pin(c->tree, i);
-	if (tree_close(c->tree, i, &staged)) {
-		change.path = staged;
-		if (changes_do(c, NULL, &change, &about, &result, &e))
-			cache_note_error(c, staged, &e);
-	}
+	changes_drop_staged(c, i, tree_close(c->tree, i));
 	tree_unpin(c->tree, i);
 }

@@ -1,5 +1,6 @@
 #include "cache/metadata.h"
 #include "cache/cache_inside.h"
+#include "cache/changes.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -15,7 +16,9 @@ struct inode *cache_root(struct cache *c)
 
 void cache_forget(struct cache *c, struct inode *i, uint64_t count)
 {
-	tree_kernel_forget(c->tree, i, count);
+	tree_pin(c->tree, i);
+	changes_drop_staged(c, i, tree_kernel_forget(c->tree, i, count));
+	tree_unpin(c->tree, i);
 }
 
 void cache_space(struct cache *c, struct space *out)

@@ -359,16 +359,6 @@ void tree_kernel_get(struct tree *t, struct inode *i)
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count)
-{
-	pthread_mutex_lock(&t->lock);
-	i->kernel_refs -= count < i->kernel_refs ? count : i->kernel_refs;
-	if (!i->kernel_refs)
-		i->has_pages = false;
-	inode_rest_locked(t, i);
-	pthread_mutex_unlock(&t->lock);
-}
-
 void tree_counts(struct tree *t, uint64_t *inodes, uint64_t *names)
 {
 	pthread_mutex_lock(&t->lock);

@@ -68,7 +68,8 @@ struct inode *tree_root(struct tree *t);
 void tree_pin(struct tree *t, struct inode *i);
 void tree_unpin(struct tree *t, struct inode *i);
 void tree_kernel_get(struct tree *t, struct inode *i);
-void tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count);
+/* As tree_close() says, for what may be open without a handle. */
+char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count);
 
 /* ---- Paths ---- */
 
@@ -187,10 +188,10 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 
 /* Waits for a removal under way. ERR_STALE: the inode is gone. */
 enum err tree_open(struct tree *t, struct inode *i, struct error *e);
-/* True: that was the last handle of a staged file, whose staging path the caller gets to remove and free. */
-bool tree_close(struct tree *t, struct inode *i, char **staged);
+/* Not NULL: that was the last use of a staged file, whose staging path the caller gets to remove, and to free. */
+char *tree_close(struct tree *t, struct inode *i);
 /*
- * Before an unlink or a replacing rename of a name of `i`: returns true when handles are open, no other name is known and
+ * Before an unlink or a replacing rename of a name of `i`: returns true when it may be open, no other name is known and
  * the inode must be kept in staging. Else, unless another name remains, no handle can be opened until
  * tree_removal_ends().
  */

@@ -254,26 +254,61 @@ enum err tree_open(struct tree *t, struct inode *i, struct error *e)
 	return kind;
 }
 
-bool tree_close(struct tree *t, struct inode *i, char **staged)
+/* Nobody can use the staged file any more: its path is the caller's. */
+static char *leave_staging_locked(struct tree *t, struct inode *i)
+{
+	bool is_over = S_ISREG(i->attr.mode) ? !i->opens : !i->kernel_refs;
+
+	if (!i->staged || !is_over)
+		return NULL;
+	char *staged = i->staged;
+
+	i->staged = NULL;
+	if (i->gone)
+		inode_unhash_locked(t, i);
+	return staged;
+}
+
+char *tree_close(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	*staged = NULL;
-	if (--i->opens == 0 && i->staged) {
-		*staged = i->staged;
-		i->staged = NULL;
-		if (i->gone)
-			inode_unhash_locked(t, i);
-	}
+	i->opens--;
+	char *staged = leave_staging_locked(t, i);
+
 	inode_rest_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
-	return *staged;
+	return staged;
+}
+
+char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count)
+{
+	pthread_mutex_lock(&t->lock);
+	i->kernel_refs -= count < i->kernel_refs ? count : i->kernel_refs;
+	if (!i->kernel_refs)
+		i->has_pages = false;
+	char *staged = leave_staging_locked(t, i);
+
+	inode_rest_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+	return staged;
+}
+
+/* The kernel opens fifos and the like without telling: as long as it knows one it may be open. */
+static bool may_be_open(const struct inode *i)
+{
+	switch (i->attr.mode & S_IFMT) {
+	case S_IFDIR:
+	case S_IFLNK: return false;
+	case S_IFREG: return i->opens > 0;
+	default: return i->kernel_refs > 0;
+	}
 }
 
 bool tree_removal_begins(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	bool has_other_name = i->names && i->names->next_of_inode;
-	bool keep = i->opens > 0 && !i->staged && S_ISREG(i->attr.mode) && !has_other_name;
+	bool keep = may_be_open(i) && !i->staged && !has_other_name;
 
 	i->removing = !keep && !has_other_name;
 	pthread_mutex_unlock(&t->lock);
