@@ -21,11 +21,21 @@ static void run_open(struct side *s, const struct call *c, struct outcome *o)
 		openat(AT(0), c->choice | c->flags | O_NONBLOCK | O_CLOEXEC, c->mode), o);
 }
 
+/* What only an O_PATH descriptor still leads to: nobody tells a FUSE file system that there is one. */
+static bool is_forgotten(int fd)
+{
+	struct stat st;
+
+	return fcntl(fd, F_GETFL) & O_PATH && !fstat(fd, &st) && !st.st_nlink;
+}
+
 /* Opens again what is open, without its name. */
 static void run_reopen(struct side *s, const struct call *c, struct outcome *o)
 {
 	char path[64];
 
+	if (SLOT(0) >= 0 && is_forgotten(SLOT(0)))
+		return;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", SLOT(0));
 	op_keep(s, c->slot[1], open(path, c->choice | c->flags | O_NONBLOCK | O_CLOEXEC, c->mode),
 		o);
