@@ -38,7 +38,7 @@ static uid_t uid_outwards(const struct fs *fs, uint32_t uid)
 	return fs->options->map_owners && uid == sandbox->uid ? fs->options->uid : uid;
 }
 
-static gid_t gid_outwards(const struct fs *fs, uint32_t gid)
+gid_t fs_gid_outwards(const struct fs *fs, uint32_t gid)
 {
 	const struct identity *sandbox = &cache_sandbox(fs->cache)->identity;
 
@@ -104,7 +104,7 @@ void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, stru
 		.st_mode = attr->mode,
 		.st_nlink = attr->nlink,
 		.st_uid = uid_outwards(fs, attr->uid),
-		.st_gid = gid_outwards(fs, attr->gid),
+		.st_gid = fs_gid_outwards(fs, attr->gid),
 		.st_rdev = attr->rdev,
 		.st_size = shown_size(fs, i, attr),
 		.st_blksize = attr->blksize,

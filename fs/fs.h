@@ -40,6 +40,7 @@ void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_
 enum err fs_link_text(const struct fs *fs, struct inode *i, const char *text, bool is_ours,
 	char out[LINKS_TEXT_MAX], struct error *e);
 double fs_seconds(int64_t ms);
+gid_t fs_gid_outwards(const struct fs *fs, uint32_t gid);
 /* An owner as given by somebody on this side, in the sandbox's numbers. */
 uint32_t fs_uid_inwards(const struct fs *fs, uid_t uid);
 uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid);

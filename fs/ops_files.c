@@ -1,6 +1,7 @@
 /* Operations on open files. */
 #include "fs/fs.h"
 #include "fs/request.h"
+#include "fs/setgid.h"
 
 #include "cache/contents.h"
 #include "cache/names.h"
@@ -135,9 +136,13 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		control_write(fs->control, req, ino, bytes, size, offset, fi);
 		return;
 	}
+	struct inode *i = fs_inode(fs, ino);
+
 	request_begin(&r, req);
-	if (cache_write(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, bytes, size,
-		    append, &e))
+	/* What the kernel writes back from a mapping is nobody's in particular. */
+	if (!fi->writepage && setgid_drop(fs, req, &r.call, i, &e))
+		fs_reply(req, &e);
+	else if (cache_write(fs->cache, &r.call, i, (uint64_t)offset, bytes, size, append, &e))
 		fs_reply(req, &e);
 	else
 		fuse_reply_write(req, size);
@@ -191,7 +196,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 	request_begin(&r, req);
 	if (control_owns(ino))
 		error_set(&e, ERR_UNSUPPORTED, "control file");
-	else
+	else if (!setgid_drop(fs, req, &r.call, fs_inode(fs, ino), &e))
 		cache_fallocate(fs->cache, &r.call, fs_inode(fs, ino), mode, (uint64_t)offset,
 			(uint64_t)length, &e);
 	fs_reply(req, &e);
@@ -212,8 +217,10 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 		return;
 	}
 	request_begin(&r, req);
-	if (cache_copy(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, fs_inode(fs, ino2),
-		    (uint64_t)offset2, len, &copied, &e))
+	if (setgid_drop(fs, req, &r.call, fs_inode(fs, ino2), &e))
+		fs_reply(req, &e);
+	else if (cache_copy(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset,
+			 fs_inode(fs, ino2), (uint64_t)offset2, len, &copied, &e))
 		fs_reply(req, &e);
 	else
 		fuse_reply_write(req, copied);

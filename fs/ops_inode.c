@@ -1,6 +1,7 @@
 /* Operations on one inode: what it is, and changes of its attributes. */
 #include "fs/fs.h"
 #include "fs/request.h"
+#include "fs/setgid.h"
 #include "fs/links.h"
 
 #include "cache/contents.h"
@@ -136,7 +137,10 @@ void op_setattr(
 	struct change change = wanted_change(fs, st, to_set);
 
 	request_begin(&r, req);
-	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
+	if (change.set & SET_SIZE && !(change.set & SET_MODE) &&
+		setgid_drop(fs, req, &r.call, i, &e))
+		fs_reply(req, &e);
+	else if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
 		fs_reply(req, &e);
 	else
 		reply_attr(req, fs, &r.call, i);

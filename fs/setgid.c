@@ -1,0 +1,42 @@
+#include "fs/setgid.h"
+
+#include "cache/contents.h"
+
+#include <sys/stat.h>
+
+/* More groups than a process has in practice: one in a later one loses the bit, which is the safe side. */
+#define GROUPS_MAX 1024
+
+static bool is_in_group(fuse_req_t req, gid_t gid)
+{
+	gid_t groups[GROUPS_MAX];
+
+	if (fuse_req_ctx(req)->gid == gid)
+		return true;
+	int count = fuse_req_getgroups(req, GROUPS_MAX, groups);
+
+	for (int n = 0; n < count && n < GROUPS_MAX; n++)
+		if (groups[n] == gid)
+			return true;
+	return false;
+}
+
+bool setgid_is_lost(const struct fs *fs, fuse_req_t req, const struct attr *attr)
+{
+	if (!S_ISREG(attr->mode) || (attr->mode & (S_ISGID | S_IXGRP)) != S_ISGID)
+		return false;
+	return fuse_req_ctx(req)->uid != 0 && !is_in_group(req, fs_gid_outwards(fs, attr->gid));
+}
+
+enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *call, struct inode *i,
+	struct error *e)
+{
+	struct attr attr;
+	struct change change = { .set = SET_MODE };
+
+	cache_believed(fs->cache, i, &attr);
+	if (!setgid_is_lost(fs, req, &attr))
+		return ERR_OK;
+	change.mode = attr.mode & 07777 & ~(uint32_t)S_ISGID;
+	return cache_setattr(fs->cache, call, i, &change, true, e);
+}

@@ -1,0 +1,17 @@
+/*
+ * setgid.h - a set-group-ID bit that must go when somebody writes.
+ *
+ * The kernel takes set-user-ID bits from a file that is written, and set-group-ID bits where the group may execute. What
+ * it leaves to the file system is the bit on a file whose group may not execute, when the writer is neither privileged
+ * nor in that group.
+ */
+#pragma once
+
+#include "fs/fs.h"
+
+/* Whether whoever makes the request takes the bit away by writing to a file of these attributes. */
+bool setgid_is_lost(const struct fs *fs, fuse_req_t req, const struct attr *attr);
+
+/* Takes it away before a write, where it must go. */
+enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *call, struct inode *i,
+	struct error *e);
