@@ -137,10 +137,9 @@ void op_setattr(
 	struct change change = wanted_change(fs, st, to_set);
 
 	request_begin(&r, req);
-	if (change.set & SET_SIZE && !(change.set & SET_MODE) &&
-		setgid_drop(fs, req, &r.call, i, &e))
-		fs_reply(req, &e);
-	else if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
+	if (change.set & SET_SIZE)
+		setgid_drop_with(fs, req, i, &change);
+	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
 		fs_reply(req, &e);
 	else
 		reply_attr(req, fs, &r.call, i);

@@ -21,7 +21,8 @@ static bool is_in_group(fuse_req_t req, gid_t gid)
 	return false;
 }
 
-bool setgid_is_lost(const struct fs *fs, fuse_req_t req, const struct attr *attr)
+/* Whether whoever makes the request takes the bit away by writing to a file of these attributes. */
+static bool is_lost(const struct fs *fs, fuse_req_t req, const struct attr *attr)
 {
 	if (!S_ISREG(attr->mode) || (attr->mode & (S_ISGID | S_IXGRP)) != S_ISGID)
 		return false;
@@ -35,8 +36,22 @@ enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *cal
 	struct change change = { .set = SET_MODE };
 
 	cache_believed(fs->cache, i, &attr);
-	if (!setgid_is_lost(fs, req, &attr))
+	if (!is_lost(fs, req, &attr))
 		return ERR_OK;
 	change.mode = attr.mode & 07777 & ~(uint32_t)S_ISGID;
 	return cache_setattr(fs->cache, call, i, &change, true, e);
+}
+
+void setgid_drop_with(const struct fs *fs, fuse_req_t req, struct inode *i, struct change *change)
+{
+	struct attr attr;
+
+	cache_believed(fs->cache, i, &attr);
+	if (!is_lost(fs, req, &attr))
+		return;
+	/* The kernel may have taken the set-user-ID bit already. */
+	if (!(change->set & SET_MODE))
+		change->mode = attr.mode & 07777;
+	change->mode &= ~(uint32_t)S_ISGID;
+	change->set |= SET_MODE;
 }

@@ -9,9 +9,9 @@
 
 #include "fs/fs.h"
 
-/* Whether whoever makes the request takes the bit away by writing to a file of these attributes. */
-bool setgid_is_lost(const struct fs *fs, fuse_req_t req, const struct attr *attr);
-
 /* Takes it away before a write, where it must go. */
 enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *call, struct inode *i,
 	struct error *e);
+
+/* The same within a truncation: `change` then sets the mode, too. */
+void setgid_drop_with(const struct fs *fs, fuse_req_t req, struct inode *i, struct change *change);
