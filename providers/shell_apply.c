@@ -555,6 +555,8 @@ static void count_bytes(struct change_result *r, const struct change *c, const c
 		r->count = c->data_len;
 	else
 		r->count = strtoull(counted, NULL, 10);
+	if (c->op == CHANGE_COPY && r->count > c->length)
+		r->count = c->length;
 	if (c->op == CHANGE_APPEND && r->has_attr && r->attr.size >= r->count)
 		r->offset = r->attr.size - r->count;
 }

@@ -20,6 +20,7 @@ struct fetching {
 	fetch_sink sink;
 	void *context;
 	size_t next;     /* the item that is spoken of */
+	bool has_bytes;  /* its bytes have come */
 	uint64_t offset; /* in its file: of the next byte */
 	/* FETCH_HASHES: computed here, since no tool that is always there knows XXH3. */
 	XXH3_state_t state;
@@ -213,12 +214,14 @@ static enum err finish_item(struct fetching *f, char **records, struct error *e)
 	if (done.err != ERR_OK && !done.why[0])
 		snprintf(done.why, sizeof done.why, "%s", error_words(done.err));
 	f->next++;
+	f->has_bytes = false;
 	return f->sink(f->context, &done, e);
 }
 
 static void begin_bytes(struct fetching *f)
 {
 	f->offset = f->hashes_offset = present(f)->offset;
+	f->has_bytes = true;
 	f->hashed = 0;
 	f->hashes_count = 0;
 	XXH3_128bits_reset(&f->state);
@@ -234,7 +237,7 @@ static enum err message(void *context, char **records, size_t count, uint64_t *r
 	if (records[0][0] == 'D')
 		return finish_item(f, records, e);
 	*raw = strtoull(records[1], NULL, 10);
-	if (!wants_bytes(present(f)) || *raw > present(f)->length)
+	if (f->has_bytes || !wants_bytes(present(f)) || *raw > present(f)->length)
 		return error_set(e, ERR_PROTOCOL, "%s bytes nobody asked for", records[1]);
 	begin_bytes(f);
 	return ERR_OK;

@@ -194,7 +194,8 @@ static size_t read_xattrs(char *dump, struct xattr *out)
 			line[strcspn(line, "=")] = 0;
 		}
 		unescape(line);
-		out[count++] = x;
+		if (x.value_len <= VERB_XATTR_MAX)
+			out[count++] = x;
 	}
 	return count;
 }
@@ -231,6 +232,8 @@ static enum err take_start(struct listing *l, char **records, struct error *e)
 		return error_set(e, ERR_PROTOCOL, "stat: '%.60s'", records[2]);
 	if (l->staging && !strcmp(l->request->starts[l->present], l->staging))
 		item.err = ERR_NOT_FOUND;
+	if (item.err == ERR_OK && strlen(records[3]) >= VERB_LINK_MAX)
+		return error_set(e, ERR_PROTOCOL, "readlink: %zu bytes", strlen(records[3]));
 	if (item.err == ERR_OK) {
 		item.link = S_ISLNK(item.attr.mode) ? records[3] : NULL;
 		item.xattrs_count = read_xattrs(records[4], l->xattrs);
@@ -342,6 +345,8 @@ static enum err take_entry(struct listing *l, const struct attr *attr, const cha
 		l->starts[l->present].is_troubled = true;
 		return ERR_OK;
 	}
+	if (strlen(extra) > VERB_LINK_MAX)
+		return error_set(e, ERR_PROTOCOL, "readlink: %zu bytes", strlen(extra));
 	if (!has_room(l, n.depth))
 		return stop_full(l, e);
 	n.is_closed = extra[0] == 'U' && S_ISDIR(attr->mode);
@@ -593,7 +598,7 @@ static enum err take_facts(struct listing *l, char **records, struct error *e)
 	long ns = 0;
 	struct space *s = &l->space;
 
-	if (sscanf(records[0], "E%lld.%9ld", &seconds, &ns) < 1)
+	if (sscanf(records[0], "E%lld.%9ld", &seconds, &ns) < 1 || ns < 0)
 		return error_set(e, ERR_PROTOCOL, "date: '%.40s'", records[0]);
 	l->now = (struct timespec){ .tv_sec = (time_t)seconds, .tv_nsec = ns };
 	if (sscanf(records[1],
@@ -614,7 +619,7 @@ static enum err begin_start(struct listing *l, const char *record, struct error 
 {
 	size_t index = (size_t)strtoull(record + 1, NULL, 10);
 
-	if (index >= l->request->starts_count)
+	if (index >= l->request->starts_count || (record[0] == 'S' && index < l->told))
 		return error_set(e, ERR_PROTOCOL, "an answer to no question");
 	l->present = index;
 	l->is_deep = record[0] == 'D';
@@ -631,6 +636,8 @@ static enum err message(void *context, char **records, size_t count, uint64_t *r
 	(void)raw;
 	if (letter == 'S' || letter == 'T' || letter == 'D')
 		k = begin_start(l, records[0], e);
+	else if (letter != 'E' && !l->told)
+		k = error_set(e, ERR_PROTOCOL, "an answer to no question");
 	if (k != ERR_OK)
 		return k;
 	switch (letter) {
