@@ -3,7 +3,6 @@
 #include "cache/changes.h"
 #include "cache/judge.h"
 
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +38,11 @@ enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i
 	const struct change *what, bool by_handle, struct error *e)
 {
 	struct inode_change w = { .call = call, .change = *what };
+	struct timespec now;
 
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (tree_set_gone(c->tree, i, what, now))
+		return ERR_OK;
 	w.change.op = CHANGE_SETATTR;
 	w.change.flags = by_handle ? CHANGE_BY_HANDLE : 0;
 	return change_inode(c, i, &w, e);
@@ -107,6 +110,8 @@ enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, 
 	struct inode_change w = { .call = call,
 		.change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE } };
 
+	if (tree_is_gone(c->tree, i))
+		return ERR_OK;
 	return change_inode(c, i, &w, e);
 }
 

@@ -251,6 +251,8 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 	AUTO_FREE struct self *s = calloc(1, sizeof *s);
 	enum err kind;
 
+	if (tree_is_gone(c->tree, i))
+		return name ? error_set(e, ERR_NO_XATTR, "%s", name) : ERR_OK;
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "extended attributes");
 	s->cache = c;

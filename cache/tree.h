@@ -181,6 +181,13 @@ void tree_unnamed(struct tree *t, struct inode *dir, const char *name);
 void tree_exchanged(
 	struct tree *t, struct inode *dir, const char *name, struct inode *dir2, const char *name2);
 
+/*
+ * An inode that was removed through the mount lives on in memory alone, as a removed directory that somebody still has
+ * open. false: it is not one. Times given as UTIME_NOW become `now`.
+ */
+bool tree_is_gone(struct tree *t, struct inode *i);
+bool tree_set_gone(struct tree *t, struct inode *i, const struct change *what, struct timespec now);
+
 /* ---- Handles ---- */
 
 /* An inode that has only a staging name, which it takes; returned pinned. It is a file without links. */

@@ -217,6 +217,49 @@ void tree_exchanged(
 	pthread_mutex_unlock(&t->lock);
 }
 
+static bool is_gone_locked(const struct inode *i)
+{
+	return i->gone && !i->staged;
+}
+
+bool tree_is_gone(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool gone = is_gone_locked(i);
+
+	pthread_mutex_unlock(&t->lock);
+	return gone;
+}
+
+static void set_time(struct timespec *out, struct timespec wanted, struct timespec now)
+{
+	if (wanted.tv_nsec != UTIME_OMIT)
+		*out = wanted.tv_nsec == UTIME_NOW ? now : wanted;
+}
+
+bool tree_set_gone(struct tree *t, struct inode *i, const struct change *what, struct timespec now)
+{
+	pthread_mutex_lock(&t->lock);
+	bool gone = is_gone_locked(i);
+	struct attr *a = &i->attr;
+
+	if (gone) {
+		if (what->set & SET_MODE)
+			a->mode = (a->mode & S_IFMT) | what->mode;
+		if (what->set & SET_UID)
+			a->uid = what->uid;
+		if (what->set & SET_GID)
+			a->gid = what->gid;
+		if (what->set & SET_ATIME)
+			set_time(&a->atime, what->atime, now);
+		if (what->set & SET_MTIME)
+			set_time(&a->mtime, what->mtime, now);
+		a->ctime = now;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return gone;
+}
+
 /* ---- Handles ---- */
 
 struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, char *staged)

@@ -256,6 +256,21 @@ Test(tree, nobody_opens_what_is_being_removed)
 	tree_kernel_forget(tree, f, 1);
 }
 
+Test(tree, a_removed_directory_that_is_open_lives_on_in_memory)
+{
+	struct inode *d = learn(root, "d", 3, S_IFDIR | 0755);
+	struct change chmod = { .set = SET_MODE, .mode = 0700 };
+	struct attr shown;
+
+	tree_kernel_get(tree, d);
+	cr_expect(not(tree_set_gone(tree, d, &chmod, (struct timespec){ 0 })));
+	tree_unnamed(tree, root, "d");
+	cr_expect(tree_set_gone(tree, d, &chmod, (struct timespec){ 0 }));
+	tree_attr(tree, d, &shown);
+	cr_expect(eq(int, (int)shown.mode, S_IFDIR | 0700));
+	tree_kernel_forget(tree, d, 1);
+}
+
 Test(tree, an_exchange_swaps_both_names)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
