@@ -132,11 +132,21 @@ static void run_setxattr(struct side *s, const struct call *c, struct outcome *o
 		outcome_take(o, lsetxattr(c->at[0].path, c->text, value, len, c->choice));
 }
 
+/* A removed directory that is still open keeps its attributes on a mount, but not the extended ones. */
+static bool is_removed_directory(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISDIR(st.st_mode) && st.st_nlink == 0;
+}
+
 static void run_fsetxattr(struct side *s, const struct call *c, struct outcome *o)
 {
 	size_t len = value_length(c);
 
 	pattern_fill(value, len, c->salt);
+	if (is_removed_directory(SLOT(0)))
+		return;
 	outcome_take(o, fsetxattr(SLOT(0), c->text, value, len, c->choice));
 }
 
@@ -155,6 +165,8 @@ static void run_getxattr(struct side *s, const struct call *c, struct outcome *o
 
 static void run_fgetxattr(struct side *s, const struct call *c, struct outcome *o)
 {
+	if (is_removed_directory(SLOT(0)))
+		return;
 	long len = outcome_take(o, fgetxattr(SLOT(0), c->text, value, sizeof value));
 
 	if (len >= 0)
