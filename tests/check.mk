@@ -74,9 +74,20 @@ define run_tests
 	exit $$status
 endef
 
-.PHONY: check oracle stress posix
-check: tests check-includes
+.PHONY: check run-tests check-units oracle stress posix
+# Makes of their own, because nothing may be compiled before what compiling needs is there.
+check:
+	$(Q)sh tools/setup.sh build tests
+	$(Q)$(MAKE) --no-print-directory run-demo
+	$(Q)$(MAKE) --no-print-directory run-tests
+	$(Q)$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5
+
+run-tests: tests check-includes
 	$(call run_tests,$T)
+
+# What needs no mount.
+check-units: tests check-includes
+	$(call run_tests,$(TEST_LAYERS:%=$B/test-%))
 
 oracle: tests
 	$(call run_tests,tests/mount/oracle.t)
@@ -97,11 +108,11 @@ check-threads:
 .PHONY: check-all
 check-all: lint check
 	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000
-	$(Q)$(MAKE) --no-print-directory check HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
-	$(Q)$(MAKE) --no-print-directory check HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
+	$(Q)$(MAKE) --no-print-directory run-tests HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
+	$(Q)$(MAKE) --no-print-directory run-tests HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
 	$(Q)$(MAKE) --no-print-directory oracle HELPER=off SHELL_KIND=dash ORACLE_OPS=20000
-	$(Q)$(MAKE) --no-print-directory check SAN=address,undefined
-	$(Q)$(MAKE) --no-print-directory check CC=clang
+	$(Q)$(MAKE) --no-print-directory run-tests SAN=address,undefined
+	$(Q)$(MAKE) --no-print-directory run-tests CC=clang
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
 	@echo "check-all: all passed"

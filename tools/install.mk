@@ -3,7 +3,7 @@
 # umount.fuse.sandboxfs is small: it shares these with sandboxfs and has no use for the layers.
 $(BIN)/umount.fuse.sandboxfs: $B/tools/apart.o $B/tools/detach.o $B/tools/namespace.o
 
-.PHONY: install uninstall setup setup-tests demo
+.PHONY: install uninstall setup setup-tests demo run-demo
 
 # mount(8) and umount(8) look for their helpers in /sbin alone, whatever PREFIX is.
 install: programs
@@ -25,5 +25,7 @@ setup-tests:
 
 # A make of its own, because nothing may be compiled before what compiling needs is there.
 demo: setup
-	$(Q)$(MAKE) --no-print-directory programs
+	$(Q)$(MAKE) --no-print-directory run-demo
+
+run-demo: programs
 	$(Q)sh tools/demo.sh $(BIN)
