@@ -5,6 +5,7 @@
 # All of it happens in a mount namespace of the test's own, where the programs stand in /sbin and /dev/fuse is open to
 # everyone: nothing is installed and nothing else on the machine sees the mounts.
 
+export TAP_APART=self
 # shellcheck source=tests/support/tap.sh disable=SC2016,SC2317
 . "${0%/*}/../support/tap.sh"
 
