@@ -28,7 +28,10 @@ int pin_open(int pin, int flags)
 	int fd;
 
 	pin_path(pin, path);
-	fd = (int)without_proc(open(path, flags | O_CLOEXEC));
+	/* Without O_NONBLOCK the open waits for who has a lease on the file (fcntl(2)), as long as he likes. */
+	fd = (int)without_proc(open(path, flags | O_NONBLOCK | O_CLOEXEC));
+	if (fd < 0 && errno == EAGAIN)
+		errno = EBUSY;
 	/* Asks for the right to search as well, so it is only the second best. */
 	if (fd < 0 && errno == EOPNOTSUPP && flags & O_DIRECTORY)
 		fd = openat(pin, ".", flags | O_CLOEXEC);

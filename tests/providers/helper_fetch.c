@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -388,4 +389,22 @@ Test(helper_fetch, a_swapped_file_does_not_lead_out)
 	scratch_write_text(&shown.scratch, "tree/d/secret", "inside");
 	cr_assert(symlinkat("../../outside/secret", shown.scratch.fd, "tree/d/l") == 0);
 	read_while_swapped("tree/d/secret", "tree/d/l");
+}
+
+/* Who holds a lease could otherwise keep every thread of a mount waiting, 45 s for each open. */
+Test(helper_fetch, does_not_wait_for_a_lease)
+{
+	const struct fetch_item item = {
+		.kind = FETCH_BYTES, .path = "leased", .length = FETCH_TO_END
+	};
+	AUTO_CLOSE int holder = -1;
+
+	signal(SIGIO, SIG_IGN);
+	scratch_write_text(&shown.scratch, "tree/leased", "text");
+	holder = openat(shown.scratch.fd, "tree/leased", O_RDWR | O_CLOEXEC);
+	if (fcntl(holder, F_SETLEASE, F_WRLCK))
+		shown_skip(&shown, "no leases here");
+	cr_expect(eq(int, fetch_err(&item), ERR_BUSY));
+	cr_assert(fcntl(holder, F_SETLEASE, F_UNLCK) == 0);
+	cr_expect(eq(int, fetch_err(&item), ERR_OK));
 }
