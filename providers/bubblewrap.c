@@ -11,10 +11,13 @@
 #include "providers/bubblewrap.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/jail_filter.h"
+#include "providers/local_devices.h"
 #include "providers/spawn.h"
 
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -43,6 +46,7 @@ enum jail_fd {
 	JAIL_ARGS,
 	JAIL_INFO,
 	JAIL_REPORT,
+	JAIL_FILTER,
 	JAIL_TEXT,
 	JAIL_FDS
 };
@@ -133,11 +137,28 @@ static void put_etc(struct buf *args)
 	}
 }
 
+/* The mode of a file in /proc is the same in all of its mounts, and root is its owner: so root gets it read-only. */
 static void put_proc(struct buf *args)
 {
 	put(args, "--proc", "/proc");
-	for (size_t i = 0; geteuid() == 0 && i < sizeof proc_dirs / sizeof *proc_dirs; i++)
+	if (geteuid())
+		return;
+	for (size_t i = 0; i < sizeof proc_dirs / sizeof *proc_dirs; i++)
 		put(args, "--ro-bind-try", proc_dirs[i], proc_dirs[i]);
+	put(args, "--remount-ro", "/proc");
+}
+
+/* bwrap shows the machine's own devices, whose modes and owners root could change: the sandbox's lie over them. */
+static void put_devices(struct buf *args, const struct jail *jail)
+{
+	put(args, "--dev", "/dev");
+	for (const struct local_device *d = local_devices; jail->devices && d->name; d++) {
+		char ours[PATH_MAX], shown[32];
+
+		snprintf(ours, sizeof ours, "%s/%s", jail->devices, d->name);
+		snprintf(shown, sizeof shown, "/dev/%s", d->name);
+		put(args, "--dev-bind", ours, shown);
+	}
 }
 
 /* bwrap makes missing parents too, but for their owner alone; in root's jail there may be others. */
@@ -157,7 +178,8 @@ static void put_directories(struct buf *args, const struct jail *jail)
 		put_system_dir(args, system_dirs[i]);
 	put_etc(args);
 	put_proc(args);
-	put(args, "--dev", "/dev", "--tmpfs", "/run");
+	put_devices(args, jail);
+	put(args, "--tmpfs", "/run");
 	put(args, "--bind", jail->home, "/home", "--bind", jail->tmp, "/tmp");
 	put(args, "--symlink", "../tmp", "/var/tmp");
 }
@@ -208,15 +230,15 @@ static void put_all(struct buf *args, const struct jail *jail,
 	const struct execute_request *request, bool is_long)
 {
 	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name);
-	put(args, "--die-with-parent", "--new-session", "--info-fd", "4");
+	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", "--seccomp", "6");
 	put_capabilities(args);
 	put_directories(args, jail);
 	if (is_long)
-		put(args, "--ro-bind-data", "6", LONG_COMMAND);
+		put(args, "--ro-bind-data", "7", LONG_COMMAND);
 	put(args, "--remount-ro", "/", "--chdir", "/");
 	put_environment(args, jail, request->env);
 }
-_Static_assert(JAIL_INFO == 4 && JAIL_TEXT == 6, "put_all() names them");
+_Static_assert(JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_TEXT == 7, "put_all() names them");
 
 /* ---- Starting it ---- */
 
@@ -301,7 +323,7 @@ static enum err run_start(struct run *run, const struct jail *jail,
 	const struct execute_request *request, const char *cwd, struct error *e)
 {
 	bool is_long = strlen(request->command) >= ARGUMENT_MAX;
-	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
+	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1 };
 	enum err kind = open_input(request, &fds[JAIL_IN], e);
 
 	if (!kind && is_long)
@@ -309,6 +331,8 @@ static enum err run_start(struct run *run, const struct jail *jail,
 			&fds[JAIL_TEXT], e);
 	if (!kind)
 		kind = open_args(jail, request, is_long, &fds[JAIL_ARGS], e);
+	if (!kind)
+		kind = jail_filter_open(&fds[JAIL_FILTER], e);
 	if (!kind)
 		kind = pipe_from_jail(&run->out, &fds[JAIL_OUT], e);
 	if (!kind)

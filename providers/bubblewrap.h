@@ -18,6 +18,8 @@ struct jail {
 	const char *home; /* a directory of this machine, absolute: /home of the jail */
 	const char *tmp;  /* likewise: /tmp */
 	const char *user; /* USER and LOGNAME */
+	/* A directory of devices (local_devices.h) to be seen instead of this machine's; NULL: there is none. */
+	const char *devices;
 };
 
 /*

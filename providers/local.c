@@ -191,9 +191,11 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 	kind = local_store_open(&l->store, l->id, e);
 	if (kind)
 		return kind;
-	l->jail = (struct jail){
-		.name = l->id, .home = l->store.home, .tmp = l->store.tmp, .user = l->user
-	};
+	l->jail = (struct jail){ .name = l->id,
+		.home = l->store.home,
+		.tmp = l->store.tmp,
+		.user = l->user,
+		.devices = l->store.devices };
 	l->base.root = l->root_path;
 	l->base.staging = JAIL_STAGING;
 	l->base.shell = l->shell;

@@ -1,6 +1,8 @@
 #include "providers/local_store.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/local_devices.h"
 #include "providers/verbs.h"
 
 #include <dirent.h>
@@ -66,6 +68,23 @@ static enum err store_path(char **out, struct error *e)
 	return len < 0 ? error_set(e, ERR_NO_MEMORY, "local") : ERR_OK;
 }
 
+/* Whoever could rename what is in the store could put a link there, and a jail would show what it leads to. */
+static enum err check_own(int fd, const char *path, struct error *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return error_errno(e, errno, "%s", path);
+	if (st.st_uid != geteuid())
+		return error_set(e, ERR_DENIED,
+			"%s: belongs to another user; XDG_DATA_HOME says where sandboxes are kept",
+			path);
+	if (st.st_mode & 022)
+		return error_set(
+			e, ERR_DENIED, "%s: others may write to it; chmod go-w %s", path, path);
+	return ERR_OK;
+}
+
 /* Opens the directory of all sandboxes, made with its parents when `make` is set. */
 static enum err open_store(bool make, char **path, int *out, struct error *e)
 {
@@ -84,7 +103,7 @@ static enum err open_store(bool make, char **path, int *out, struct error *e)
 	if (make && mkdir(*path, 0700) && errno != EEXIST)
 		return error_errno(e, errno, "%s", *path);
 	*out = open(*path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *out < 0 ? error_errno(e, errno, "%s", *path) : ERR_OK;
+	return *out < 0 ? error_errno(e, errno, "%s", *path) : check_own(*out, *path, e);
 }
 
 /* ---- Opening ---- */
@@ -103,6 +122,21 @@ static enum err make_dir(int parent, const char *name, mode_t mode, int *out, st
 	if (out)
 		*out = take_fd(&fd);
 	return ERR_OK;
+}
+
+/* Opens NAME, which is made when absent, and sees to it that it is ours alone. */
+static enum err make_sandbox(int store, const char *name, int *out, struct error *e)
+{
+	AUTO_CLOSE int fd = -1;
+	enum err kind = make_dir(store, name, 0700, &fd, e);
+
+	if (!kind)
+		kind = check_own(fd, name, e);
+	if (!kind && fchmod(fd, 0700))
+		kind = error_errno(e, errno, "local: %s", name);
+	if (!kind)
+		*out = take_fd(&fd);
+	return kind;
 }
 
 /* ERR_STALE: the sandbox was deleted while we waited to hold it. */
@@ -140,6 +174,40 @@ static enum err open_parts(struct local_store *s, int sandbox, const char *name,
 	return kind;
 }
 
+static enum err name_part(
+	char **out, const char *store, const char *name, const char *part, struct error *e)
+{
+	if (asprintf(out, "%s/%s/%s", store, name, part) >= 0)
+		return ERR_OK;
+	*out = NULL;
+	return error_set(e, ERR_NO_MEMORY, "local:%s", name);
+}
+
+static enum err name_parts(
+	struct local_store *s, const char *store, const char *name, struct error *e)
+{
+	enum err kind = name_part(&s->home, store, name, "tree", e);
+
+	return kind ? kind : name_part(&s->tmp, store, name, "tmp", e);
+}
+
+static enum err open_devices(
+	struct local_store *s, int sandbox, const char *store, const char *name, struct error *e)
+{
+	AUTO_CLOSE int dir = -1;
+	enum err kind = geteuid() ? ERR_OK : make_dir(sandbox, "dev", 0700, &dir, e);
+
+	if (kind || geteuid())
+		return kind;
+	if (local_devices_make(dir))
+		return name_part(&s->devices, store, name, "dev", e);
+	log_warn(LOG_PROVIDER,
+		"local:%s: no device files can be made in %s, so its commands could change the "
+		"modes of this machine's",
+		name, store);
+	return ERR_OK;
+}
+
 enum err local_store_open(struct local_store *s, const char *name, struct error *e)
 {
 	AUTO_FREE char *path = NULL;
@@ -151,13 +219,13 @@ enum err local_store_open(struct local_store *s, const char *name, struct error 
 	if (!kind)
 		kind = open_store(true, &path, &store, e);
 	if (!kind)
-		kind = make_dir(store, name, 0700, &sandbox, e);
+		kind = make_sandbox(store, name, &sandbox, e);
 	if (!kind)
 		kind = open_parts(s, sandbox, name, e);
-	if (!kind &&
-		(asprintf(&s->home, "%s/%s/tree", path, name) < 0 ||
-			asprintf(&s->tmp, "%s/%s/tmp", path, name) < 0))
-		kind = error_set(e, ERR_NO_MEMORY, "local:%s", name);
+	if (!kind)
+		kind = name_parts(s, path, name, e);
+	if (!kind)
+		kind = open_devices(s, sandbox, path, name, e);
 	if (kind)
 		local_store_close(s);
 	return kind;
@@ -170,6 +238,7 @@ void local_store_close(struct local_store *s)
 	cleanup_close(&s->lock_fd);
 	free(s->home);
 	free(s->tmp);
+	free(s->devices);
 	*s = LOCAL_STORE_NONE;
 }
 

@@ -7,6 +7,7 @@
  *                      user/                /home/user: the working directory
  *                      .staging/            staging, under one mount with the tree so that a rename between them works
  *              tmp/                         /tmp of the jail
+ *              dev/                         of root's sandboxes: their devices
  *
  * What lies below `tree` and `tmp` is the sandbox's to choose, also as symbolic links: it is only ever opened with
  * O_NOFOLLOW, one name at a time.
@@ -23,6 +24,7 @@
 struct local_store {
 	char *home;     /* .../NAME/tree */
 	char *tmp;      /* .../NAME/tmp */
+	char *devices;  /* .../NAME/dev; NULL: there are none, local_devices.h */
 	int lock_fd;    /* holds the shared lock */
 	int home_fd;    /* `home`, open */
 	int staging_fd; /* home/.staging, open */
@@ -37,7 +39,7 @@ struct local_store {
 /* ERR_INVALID: not a name for a sandbox; the sentence has the rule. */
 enum err local_store_check_name(const char *name, struct error *e);
 
-/* Makes what is missing of NAME and holds it. ERR_BUSY: it is being deleted. */
+/* Makes what is missing of NAME and holds it. ERR_BUSY: it is being deleted. ERR_DENIED: others may change what is there. */
 enum err local_store_open(struct local_store *s, const char *name, struct error *e);
 void local_store_close(struct local_store *s);
 

@@ -181,6 +181,31 @@ Test(local, a_home_that_became_a_link_leads_nowhere)
 	}
 }
 
+/* Who could rename what is in the store would choose what a jail shows. */
+Test(local, is_kept_where_nobody_else_may_write)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+	struct error e = { 0 };
+
+	scratch_mkdir(&store, "sandboxfs", 0777);
+	cr_assert(fchmodat(store.fd, "sandboxfs", 0777, 0) == 0);
+	cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_DENIED));
+	cr_expect(strstr(e.text, "chmod go-w") != NULL, "%s", e.text);
+	cr_assert(fchmodat(store.fd, "sandboxfs", 0755, 0) == 0);
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	provider_release(p);
+	cr_assert(fchmodat(store.fd, "sandboxfs/x", 0755, 0) == 0);
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	provider_release(p);
+	cr_expect(eq(uint, mode_of("sandboxfs/x"), 0700));
+	if (geteuid())
+		return;
+	cr_assert(fchownat(store.fd, "sandboxfs", 65534, 65534, 0) == 0);
+	cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_DENIED));
+	cr_expect(strstr(e.text, "another user") != NULL, "%s", e.text);
+}
+
 Test(local, is_not_deleted_while_connected)
 {
 	struct provider_config cfg = { .id = "x" };
