@@ -158,6 +158,13 @@ static enum err ask_root(
 	return provider_list(p, call, &request, take_root, out, e);
 }
 
+static enum err new_journal(unsigned char id[JOURNAL_ID_SIZE], struct error *e)
+{
+	if (getrandom(id, JOURNAL_ID_SIZE, 0) != JOURNAL_ID_SIZE)
+		return error_errno(e, errno, "getrandom");
+	return ERR_OK;
+}
+
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e)
 {
@@ -173,9 +180,9 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		c->options.attr_ms = 1000;
 	if (c->options.entry_ms < 0)
 		c->options.entry_ms = 1000;
-	if (getrandom(c->journal, sizeof c->journal, 0) != sizeof c->journal)
-		return error_errno(e, errno, "getrandom");
-	kind = provider_info(p, call, &c->sandbox, e);
+	kind = new_journal(c->journal, e);
+	if (!kind)
+		kind = provider_info(p, call, &c->sandbox, e);
 	if (!kind)
 		kind = ask_root(p, call, &root, e);
 	if (kind)

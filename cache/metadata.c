@@ -248,11 +248,12 @@ bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX +
 enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
 	struct buf *out, struct error *e)
 {
-	AUTO_FREE struct self *s = calloc(1, sizeof *s);
+	AUTO_FREE struct self *s = NULL;
 	enum err kind;
 
 	if (tree_is_gone(c->tree, i))
 		return name ? error_set(e, ERR_NO_XATTR, "%s", name) : ERR_OK;
+	s = calloc(1, sizeof *s);
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "extended attributes");
 	s->cache = c;
@@ -344,7 +345,7 @@ static enum err ask_listing(
  * A directory that others keep changing is listed again a few times; in the end the names we have are the answer, as a
  * local file system's would be while files come and go.
  */
-enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
+static enum err entries_held(struct cache *c, const struct call *call, struct inode *dir,
 	struct tree_entry **out, size_t *count, struct error *e)
 {
 	struct listing l = { .cache = c, .call = call, .dir = dir };
@@ -362,6 +363,16 @@ enum err cache_entries(struct cache *c, const struct call *call, struct inode *d
 	if (!tree_entries(c->tree, dir, monotonic_ms(), true, out, count))
 		return error_set(e, ERR_NO_MEMORY, "directory");
 	return ERR_OK;
+}
+
+enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
+	struct tree_entry **out, size_t *count, struct error *e)
+{
+	tree_hold(c->tree);
+	enum err kind = entries_held(c, call, dir, out, count, e);
+
+	tree_release(c->tree);
+	return kind;
 }
 
 void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count)

@@ -72,6 +72,10 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 	t->inodes[b] = i;
 	i->hashed = true;
 	t->inodes_count++;
+	i->all_next = t->all;
+	if (t->all)
+		t->all->all_prev = i;
+	t->all = i;
 	return i;
 }
 
@@ -117,6 +121,9 @@ static void inode_free_locked(struct tree *t, struct inode *i)
 {
 	idle_remove_locked(t, i);
 	inode_unhash_locked(t, i);
+	*(i->all_prev ? &i->all_prev->all_next : &t->all) = i->all_next;
+	if (i->all_next)
+		i->all_next->all_prev = i->all_prev;
 	i->magic = 0;
 	free(i->link);
 	free(i->staged);
@@ -131,7 +138,7 @@ void inode_wake_locked(struct tree *t, struct inode *i)
 /* Forgets the longest unused inode, and with it that its directories are complete. */
 static void idle_trim_locked(struct tree *t)
 {
-	while (t->idle_count > t->idle_max) {
+	while (!t->holds && t->idle_count > t->idle_max) {
 		struct inode *oldest = t->idle_oldest;
 
 		/* Off the list and pinned: its directory may come to rest by this, and trim in its turn. */
@@ -296,31 +303,17 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	return take(t);
 }
 
-/* Unhashed inodes are reached through their names only, so names go first and each inode with its last one. */
 void tree_free(struct tree *t)
 {
 	if (!t)
 		return;
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b], *next; d; d = next) {
-			struct inode *i = d->inode;
-
 			next = d->next_in_bucket;
-			dentry_detach_inode(d);
-			if (!i->names && !i->hashed && i != t->root) {
-				free(i->link);
-				free(i->staged);
-				free(i);
-			}
 			free(d);
 		}
-	for (size_t b = 0; b < t->inodes_room; b++)
-		for (struct inode *i = t->inodes[b], *next; i; i = next) {
-			next = i->next_in_bucket;
-			free(i->link);
-			free(i->staged);
-			free(i);
-		}
+	while (t->all)
+		inode_free_locked(t, t->all);
 	free(t->names);
 	free(t->inodes);
 	pthread_cond_destroy(&t->settled);
@@ -356,6 +349,21 @@ void tree_kernel_get(struct tree *t, struct inode *i)
 	pthread_mutex_lock(&t->lock);
 	i->kernel_refs++;
 	inode_wake_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_hold(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->holds++;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_release(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->holds--;
+	idle_trim_locked(t);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -53,6 +53,7 @@ struct inode {
 	struct dentry *names;    /* its dentries */
 	struct dentry *children; /* of a directory */
 	struct inode *next_in_bucket;
+	struct inode *all_prev, *all_next;   /* every inode of the tree */
 	struct inode *idle_prev, *idle_next; /* not used by anyone: oldest first */
 	bool is_idle;
 };
@@ -227,6 +228,10 @@ struct tree_entry {
 	char *name;
 	struct inode *inode; /* pinned */
 };
+
+/* Between these nothing is forgotten for lack of room: a directory may have more entries than are kept unused. */
+void tree_hold(struct tree *t);
+void tree_release(struct tree *t);
 
 /*
  * All entries of a complete directory, in a fixed order; false: not complete at `now_ms`, or no memory.

@@ -140,8 +140,9 @@ struct inode *tree_made(
 	if (!i) {
 		struct inode *old = inode_find_locked(t, &news->attr);
 
-		if (old && news->attr.nlink > 1 && S_ISREG(news->attr.mode) && !old->gone) {
+		if (old && news->attr.nlink > 1 && S_ISREG(news->attr.mode)) {
 			i = old;
+			i->gone = false;
 		} else {
 			if (old)
 				inode_unhash_locked(t, old);

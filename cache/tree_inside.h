@@ -22,12 +22,14 @@ struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
 	pthread_cond_t settled; /* a move or a removal ended */
 	struct inode *root;
+	struct inode *all;
 	struct inode **inodes; /* by (dev, ino); a power of two of buckets */
 	size_t inodes_count, inodes_room;
 	struct dentry **names; /* by (directory, name) */
 	size_t names_count, names_room;
 	struct inode *idle_oldest, *idle_newest;
 	size_t idle_count, idle_max;
+	unsigned holds; /* while there are any, nothing idle is forgotten */
 };
 
 /* How long a handler waits for another handler's change of the same inode: one call's progress limit. */

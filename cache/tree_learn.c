@@ -63,16 +63,40 @@ static bool take_news_locked(struct inode *i, const struct tree_news *news)
 	return changed;
 }
 
-/* Whether an inode that we know by other names may have this one too. */
+static bool has_name_locked(const struct inode *i, const struct inode *dir, const char *name)
+{
+	for (const struct dentry *d = i->names; d; d = d->next_of_inode)
+		if (d->dir == dir && !strcmp(d->name, name))
+			return true;
+	return false;
+}
+
+/* Whether all its names are known up to the root: else nobody knows how deep the kernel saw it. */
+static bool is_placed_locked(const struct tree *t, const struct inode *i)
+{
+	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
+		const struct inode *dir = d->dir;
+
+		while (dir != t->root && dir->names)
+			dir = dir->names->dir;
+		if (dir != t->root)
+			return false;
+	}
+	return i->names;
+}
+
+/*
+ * Whether an inode that we know may have this name too. One without any name may have stood anywhere, and the kernel may
+ * still remember what it was shown of it there; a link of ours may lead out, but only from where it was written.
+ */
 static bool may_be_named_locked(
 	struct tree *t, const struct inode *i, struct inode *dir, const char *name)
 {
-	const struct dentry *d = i->names;
-
-	if (!d || (d->dir == dir && !strcmp(d->name, name)))
+	if (has_name_locked(i, dir, name))
 		return true;
 	if (S_ISLNK(i->attr.mode))
-		return dir_depth_locked(t, dir) >= inode_depth_locked(t, i);
+		return is_placed_locked(t, i) && !i->link_is_ours &&
+			dir_depth_locked(t, dir) >= inode_depth_locked(t, i);
 	return !S_ISDIR(i->attr.mode);
 }
 
@@ -82,8 +106,10 @@ static struct inode *inode_for_locked(
 {
 	struct inode *i = inode_find_locked(t, attr);
 
-	if (i && is_same_file(&i->attr, attr) && !i->gone && may_be_named_locked(t, i, dir, name))
+	if (i && is_same_file(&i->attr, attr) && may_be_named_locked(t, i, dir, name)) {
+		i->gone = false; /* it had another name that we did not know of */
 		return i;
+	}
 	if (i)
 		inode_unhash_locked(t, i);
 	return inode_new_locked(t, attr);

@@ -56,9 +56,11 @@ static void want(struct fuse_conn_info *conn, unsigned capability, bool wanted)
 
 static void op_init(void *userdata, struct fuse_conn_info *conn)
 {
-	(void)userdata;
+	const struct fs *fs = userdata;
+
 	want(conn, FUSE_CAP_PARALLEL_DIROPS, true);
-	want(conn, FUSE_CAP_CACHE_SYMLINKS, true);
+	/* What a link may show depends on where it stands, and the sandbox moves it behind the kernel's back. */
+	want(conn, FUSE_CAP_CACHE_SYMLINKS, fs->options->symlinks == SYMLINKS_RAW);
 	want(conn, FUSE_CAP_READDIRPLUS, true);
 	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);
 	/* An open that truncates comes as two requests, so that the kernel takes set-user-id bits away. */

@@ -101,6 +101,47 @@ Test(tree, a_link_that_the_sandbox_moved_nearer_to_the_root_is_a_new_inode)
 	tree_kernel_forget(tree, link, 1);
 }
 
+/* What the kernel was shown of it where it stood, it would use where it stands now. */
+Test(tree, what_lost_its_name_is_found_elsewhere_as_a_new_inode)
+{
+	static const uint32_t modes[] = { S_IFLNK | 0777, S_IFDIR | 0755 };
+
+	for (uint64_t n = 0; n < 2; n++) {
+		struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+		struct inode *moved = learn(a, "m", 3 + n, modes[n]);
+
+		tree_kernel_get(tree, moved);
+		tree_learn_absent(tree, a, "m", tree_seen(tree, a));
+		cr_expect(ne(ptr, learn(root, "m", 3 + n, modes[n]), moved));
+		tree_kernel_forget(tree, moved, 1);
+	}
+}
+
+Test(tree, a_link_below_what_lost_its_name_is_found_elsewhere_as_a_new_inode)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+	struct inode *link = learn(b, "l", 4, S_IFLNK | 0777);
+
+	tree_kernel_get(tree, b);
+	tree_kernel_get(tree, link);
+	tree_learn_absent(tree, a, "b", tree_seen(tree, a));
+	cr_expect(
+		ne(ptr, learn(learn(root, "b", 3, S_IFDIR | 0755), "l", 4, S_IFLNK | 0777), link));
+	tree_kernel_forget(tree, link, 1);
+	tree_kernel_forget(tree, b, 1);
+}
+
+Test(tree, a_link_of_ours_is_another_one_where_the_sandbox_puts_it)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
+
+	tree_link_is_ours(tree, link);
+	cr_expect(eq(ptr, learn(root, "l", 3, S_IFLNK | 0777), link));
+	cr_expect(ne(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
+}
+
 Test(tree, a_link_with_several_names_is_as_deep_as_the_least_of_them)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
@@ -269,6 +310,38 @@ Test(tree, a_removed_directory_that_is_open_lives_on_in_memory)
 	tree_attr(tree, d, &shown);
 	cr_expect(eq(int, (int)shown.mode, S_IFDIR | 0700));
 	tree_kernel_forget(tree, d, 1);
+}
+
+Test(tree, a_removed_name_leaves_an_open_file_to_its_other_one)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+
+	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	cr_assert(tree_removal_begins(tree, f));
+	tree_staged(tree, f, strdup("/u-1"));
+	tree_unnamed(tree, root, "f");
+	tree_removal_ends(tree, f);
+	cr_expect(eq(ptr, learn(root, "other", 3, S_IFREG | 0644), f));
+	free(tree_close(tree, f));
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, nothing_is_forgotten_while_a_directory_is_listed)
+{
+	char name[32];
+	uint64_t inodes, names;
+
+	tree_hold(tree);
+	for (uint64_t n = 0; n < 250; n++) {
+		snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
+		learn(root, name, 1000 + n, S_IFREG | 0644);
+	}
+	tree_counts(tree, &inodes, &names);
+	cr_expect(eq(long, (long)names, 250));
+	tree_release(tree);
+	tree_counts(tree, &inodes, &names);
+	cr_expect(eq(long, (long)names, 100));
 }
 
 Test(tree, an_exchange_swaps_both_names)

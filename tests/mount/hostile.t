@@ -108,6 +108,26 @@ moved_links() {
 	check_link y/inner
 }
 
+# The sandbox itself moves links nearer to the root, and a listing has noticed that they are gone from where they were.
+links_moved_behind() {
+	mkdir -p "$STORE/up/per/dir" "$STORE/up/per/moved"
+	ln -s ../../../secret "$STORE/up/per/dir/climber"
+	ln -s ../../../secret "$STORE/up/per/moved/climber"
+	ln -s "$SCRATCH/secret" "$MNT/ours"
+	sees up/per/moved/climber
+	is "a link that stays inside" "$(readlink "$MNT/up/per/dir/climber")" ../../../secret
+	is "and one in a folder" "$(readlink "$MNT/up/per/moved/climber")" ../../../secret
+	mv "$STORE/up/per/dir/climber" "$STORE/climber"
+	mv "$STORE/up/per/moved" "$STORE/moved-up"
+	mv "$STORE/ours" "$STORE/theirs"
+	wait_until 15 sh -c '! ls -A "$1"/up/per "$1"/up/per/dir "$1" | grep -qx -e moved -e ours -e climber/' - "$MNT"
+	ls -A "$MNT/up/per/dir" "$MNT" >/dev/null
+	sees moved-up/climber
+	check_link climber
+	check_link moved-up/climber
+	check_link theirs
+}
+
 written_links() {
 	for target in /etc/hostname ../../../../x a/../../b ../up "plain" "with space" "new
 line"; do
@@ -165,6 +185,7 @@ swapped() {
 
 links
 moved_links
+links_moved_behind
 written_links
 names
 kinds
