@@ -84,8 +84,9 @@ static const struct flag rename_choices[] = { { "0", 0, 1 }, { "RENAME_NOREPLACE
 	{ "RENAME_NOREPLACE|RENAME_EXCHANGE", 3, 1 }, { "0x80", 0x80, 1 }, { 0 } };
 static const struct flag exchange_choices[] = { { "RENAME_EXCHANGE", 2, 1 }, { 0 } };
 static const struct flag link_flags[] = { { "AT_SYMLINK_FOLLOW", AT_SYMLINK_FOLLOW, 25 }, { 0 } };
-static const struct flag mknod_choices[] = { { "S_IFIFO", S_IFIFO, 4 }, { "S_IFSOCK", S_IFSOCK, 2 },
-	{ "S_IFREG", S_IFREG, 3 }, { "S_IFDIR", S_IFDIR, 1 }, { 0 } };
+static const struct flag mknod_choices[] = { { "S_IFIFO", S_IFIFO, 4 }, { "S_IFREG", S_IFREG, 3 },
+	{ "S_IFDIR", S_IFDIR, 1 }, { 0 } };
+static const struct flag socket_choices[] = { { "S_IFSOCK", S_IFSOCK, 1 }, { 0 } };
 static const struct flag umask_choices[] = { { "022", 022, 4 }, { "0", 0, 2 }, { "077", 077, 1 },
 	{ "027", 027, 1 }, { "0777", 0777, 1 }, { 0 } };
 
@@ -101,6 +102,7 @@ const struct op ops_names[] = {
 	{ "symlink", 30, USES_PATH | USES_LINK_TEXT, NULL, NULL, run_symlink },
 	{ "readlink", 20, USES_PATH | USES_LENGTH, NULL, NULL, run_readlink },
 	{ "mknod", 15, USES_PATH | USES_MODE, mknod_choices, NULL, run_mknod },
+	{ "mksock", 3, USES_PATH | USES_MODE, socket_choices, NULL, run_mknod },
 	{ "remove_tree", 2, USES_PATH, NULL, NULL, run_remove_tree },
 	{ "umask", 2, 0, umask_choices, NULL, run_umask },
 	{ 0 },
