@@ -26,8 +26,10 @@ struct cache {
 /* Inodes known beyond those the kernel uses. */
 #define CACHE_IDLE_MAX 100000
 
-/* How often an operation asks again when renames here moved its path while it was under way. */
-#define CACHE_TRIES 8
+/* How often an operation asks again, each time because renames here moved its path while it was under way. */
+#define CACHE_TRIES 64
+/* So many of them while renames go on; for the others they wait. */
+#define CACHE_TRIES_FREE 4
 
 int64_t cache_attr_until(const struct cache *c);
 
@@ -54,6 +56,9 @@ struct cache_place {
 typedef enum err (*cache_ask)(
 	struct cache *c, const char *path, const char *path2, void *context, struct error *e);
 enum err cache_with_paths(struct cache *c, const struct cache_place *one,
+	const struct cache_place *two, cache_ask ask, void *context, struct error *e);
+/* The same for what has begun a move itself. */
+enum err cache_move_paths(struct cache *c, const struct cache_place *one,
 	const struct cache_place *two, cache_ask ask, void *context, struct error *e);
 enum err cache_with_path(struct cache *c, struct inode *i, const char *name, cache_ask ask,
 	void *context, struct error *e);

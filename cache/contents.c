@@ -186,7 +186,7 @@ static enum err ask_fetch(
 /* Fetches and, since the answer carries them, learns the attributes. */
 static enum err fetch(struct cache *c, struct inode *i, struct reading *r, struct error *e)
 {
-	uint64_t seen = tree_seen(c->tree, i);
+	uint64_t seen = tree_seen(c->tree);
 	struct tree_news news = { .until_ms = cache_attr_until(c) };
 	bool changed = false;
 	enum err kind;

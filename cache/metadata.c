@@ -46,7 +46,9 @@ static int64_t left_ms(int64_t until_ms)
 struct self {
 	struct cache *cache;
 	const struct call *call;
+	struct inode *inode; /* which must be the one; NULL: a name, whatever it stands for */
 	uint32_t flags;
+	uint64_t seen; /* when it was asked */
 	enum err err;
 	struct tree_news news;
 	char link[VERB_LINK_MAX + 1];
@@ -100,13 +102,19 @@ static enum err ask_self(
 	struct self *s = context;
 	struct list_request request = { .starts = &path, .starts_count = 1, .flags = s->flags };
 
+	s->seen = tree_seen(c->tree);
 	s->news.until_ms = cache_attr_until(c);
+	s->xattr_found = false;
+	if (s->xattr_out)
+		buf_reset(s->xattr_out);
 	enum err kind = provider_list(c->provider, s->call, &request, take_self, s, e);
 
 	if (kind)
 		return kind;
 	if (s->err)
 		return error_set(e, s->err, "%s: %s", path, error_words(s->err));
+	if (s->inode && !tree_is(c->tree, s->inode, &s->news.attr))
+		return error_set(e, ERR_STALE, "%s: is not the file it was", path);
 	return ERR_OK;
 }
 
@@ -132,11 +140,11 @@ bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_en
 	return is_same;
 }
 
-static enum err learn_lookup(struct cache *c, struct inode *dir, const char *name, uint64_t seen,
+static enum err learn_lookup(struct cache *c, struct inode *dir, const char *name,
 	const struct self *s, struct cache_entry *out, struct error *e)
 {
 	bool changed;
-	struct inode *i = tree_learn_name(c->tree, dir, name, seen, &s->news, &changed);
+	struct inode *i = tree_learn_name(c->tree, dir, name, s->seen, &s->news, &changed);
 
 	if (!i)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
@@ -166,7 +174,6 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 		return error_set(e, ERR_NOT_FOUND, "%s", name);
 
 	AUTO_FREE struct self *s = calloc(1, sizeof *s);
-	uint64_t seen = tree_seen(c->tree, dir);
 
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
@@ -175,8 +182,8 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	enum err kind = cache_ask_name(c, dir, name, ask_self, s, e);
 
 	if (kind == ERR_NOT_FOUND)
-		tree_learn_absent(c->tree, dir, name, seen);
-	return kind ? kind : learn_lookup(c, dir, name, seen, s, out, e);
+		tree_learn_absent(c->tree, dir, name, s->seen);
+	return kind ? kind : learn_lookup(c, dir, name, s, out, e);
 }
 
 /* Asks for the attributes of `i` and brings them into the tree. */
@@ -184,25 +191,21 @@ static enum err refresh(struct cache *c, struct inode *i, struct self *s, struct
 {
 	bool changed = false;
 
-	for (int tries = 0;; tries++) {
-		uint64_t seen = tree_seen(c->tree, i);
-		enum err kind = cache_with_path(c, i, NULL, ask_self, s, e);
+	s->inode = i;
+	enum err kind = cache_with_path(c, i, NULL, ask_self, s, e);
 
-		if (!kind)
-			kind = tree_learn_attr(c->tree, i, seen, &s->news, &changed, e);
-		if (changed)
-			cache_tell_inode(c, i, true);
-		if (kind != ERR_STALE || tries == CACHE_TRIES || i == tree_root(c->tree))
-			return kind;
-		tree_name_failed(c->tree, i);
-	}
+	if (!kind)
+		kind = tree_learn_attr(c->tree, i, s->seen, &s->news, &changed, e);
+	if (changed)
+		cache_tell_inode(c, i, true);
+	return kind;
 }
 
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e)
 {
 	AUTO_FREE struct self *s = NULL;
-	enum err kind;
+	struct error why = { 0 };
 
 	*valid_ms = left_ms(tree_attr(c->tree, i, out));
 	if (*valid_ms)
@@ -212,9 +215,9 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 		return error_set(e, ERR_NO_MEMORY, "attributes");
 	s->cache = c;
 	s->call = call;
-	kind = refresh(c, i, s, e);
-	if (kind)
-		return kind;
+	/* Unless it was removed here meanwhile, and lives on in memory. */
+	if (refresh(c, i, s, &why) && !tree_is_gone(c->tree, i))
+		return error_set(e, why.kind, "%s", why.text);
 	*valid_ms = left_ms(tree_attr(c->tree, i, out));
 	if (!*valid_ms) {
 		/* A change of ours runs meanwhile: this answer is as good as any, but only for now. */
@@ -304,6 +307,8 @@ static enum err take_listing(void *context, const struct list_item *item, struct
 	case LIST_SELF:
 		if (item->err)
 			l->err = item->err;
+		else if (!tree_is(l->cache->tree, l->dir, &item->attr))
+			return error_set(e, ERR_STALE, "is not the directory it was");
 		break;
 	case LIST_ENTRY: return take_entry(l, item, e);
 	case LIST_DIR_END:
@@ -329,7 +334,7 @@ static enum err ask_listing(
 
 	l->err = ERR_OK;
 	l->complete = false;
-	l->seen = tree_seen(c->tree, l->dir);
+	l->seen = tree_seen(c->tree);
 	l->until_ms = cache_attr_until(c);
 	l->number = tree_listing_begins(c->tree, l->dir);
 	enum err kind = provider_list(c->provider, l->call, &request, take_listing, l, e);

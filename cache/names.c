@@ -190,15 +190,6 @@ struct renaming {
 	struct inode *moved, *replaced; /* what we know to stand there, pinned; NULL unknown */
 };
 
-static void each_moved(struct cache *c, const struct renaming *r,
-	void (*step)(struct tree *t, struct inode *moved))
-{
-	if (r->moved)
-		step(c->tree, r->moved);
-	if (r->replaced && r->naming.change.flags & CHANGE_EXCHANGE)
-		step(c->tree, r->replaced);
-}
-
 static void note_renamed(struct cache *c, struct renaming *r)
 {
 	if (r->moved && r->moved == r->replaced)
@@ -232,22 +223,22 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 {
 	const struct cache_place one = { r->dir, r->name }, two = { r->dir2, r->name2 };
 	struct change *change = &r->naming.change;
-	bool replaces =
-		r->replaced && r->replaced != r->moved && !(change->flags & CHANGE_EXCHANGE);
+	struct inode *exchanged = change->flags & CHANGE_EXCHANGE ? r->replaced : NULL;
+	bool replaces = r->replaced && r->replaced != r->moved && !exchanged;
 	bool keep = replaces && tree_removal_begins(c->tree, r->replaced);
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 
 	change->keep = staged;
 	if (keep)
 		change->target2 = tree_expect(c->tree, r->replaced);
-	each_moved(c, r, tree_move_begins);
-	enum err kind = cache_with_paths(c, &one, &two, ask_change, &r->naming, e);
+	tree_move_begins(c->tree, r->moved, exchanged);
+	enum err kind = cache_move_paths(c, &one, &two, ask_change, &r->naming, e);
 
 	if (!kind && keep)
 		tree_staged(c->tree, r->replaced, take(staged));
 	if (!kind)
 		note_renamed(c, r);
-	each_moved(c, r, tree_move_ends);
+	tree_move_ends(c->tree, r->moved, exchanged);
 	if (replaces)
 		tree_removal_ends(c->tree, r->replaced);
 	return kind;

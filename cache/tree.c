@@ -383,14 +383,17 @@ void tree_path_release(struct tree_path *p)
 	p->text = NULL;
 }
 
-/* The sum of the moves on the way; *moving: one is under way. */
+/*
+ * When anything on the way was last moved; *moving: it is being moved. Of a way that changed, the lowest step that did is
+ * still on it and newer than the whole way was.
+ */
 static uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *moving)
 {
 	uint64_t stamp = 0;
 
 	*moving = false;
 	for (;; i = i->names->dir) {
-		stamp += i->moves;
+		stamp = i->moved > stamp ? i->moved : stamp;
 		*moving |= i->moving > 0;
 		if (i == t->root || !i->names)
 			return stamp;
@@ -454,6 +457,7 @@ enum err tree_path(
 	pthread_mutex_lock(&t->lock);
 	tree_path_release(out);
 	out->stamp = path_stamp_locked(t, i, &moving);
+	out->dir = i->names ? i->names->dir : NULL;
 	out->text = path_build_locked(t, i, name);
 	pthread_mutex_unlock(&t->lock);
 	if (!out->text)

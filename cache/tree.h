@@ -6,11 +6,11 @@
  * what the kernel was shown of a link at its old depth is never used at a smaller one. The tree makes no provider calls.
  * One lock covers it all and is held only inside the functions below; they may be called from any thread.
  *
- * Two counters keep answers and changes apart:
- *   epoch   of an inode: moves when a local change of it begins and when it ends. Whoever asks the sandbox reads it
- *           before (tree_seen) and hands it back with the answer; an answer older than a change is not believed.
- *   stamp   of a path: moves when any directory on the way is renamed here. A result that was got through a path whose
- *           stamp moved is asked for again (tree_path_held).
+ * A serial number that every local change takes when it begins and when it ends keeps answers and changes apart:
+ *   seen    Whoever asks the sandbox reads it before (tree_seen) and hands it back with the answer. What it says of an
+ *           inode that changed here since is not believed.
+ *   stamp   of a path: the newest number at which anything on the way was renamed or removed here. A result that was got
+ *           through a path whose stamp moved is asked for again (tree_path_held).
  */
 #pragma once
 
@@ -32,10 +32,10 @@ struct inode {
 	struct attr attr;      /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
 	bool settled; /* the attributes were read at least one clock tick after the last change */
-	uint64_t epoch;
+	uint64_t changed;  /* the serial number of its last local change */
 	unsigned changing; /* local changes under way */
-	unsigned moving;   /* renames of this inode under way */
-	uint64_t moves;
+	uint64_t moved;    /* likewise: of a rename or a removal of one of its names */
+	unsigned moving;
 	uint64_t kernel_refs; /* lookups the kernel has not forgotten */
 	unsigned pins;        /* uses inside the cache */
 	unsigned opens;       /* handles */
@@ -77,6 +77,7 @@ char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count);
 struct tree_path {
 	char *text; /* to be freed */
 	uint64_t stamp;
+	const struct inode *dir; /* where its last name stands; only to be compared with */
 };
 
 #define AUTO_TREE_PATH __attribute__((cleanup(tree_path_release)))
@@ -86,7 +87,7 @@ void tree_path_release(struct tree_path *p);
 enum err tree_path(
 	struct tree *t, struct inode *i, const char *name, struct tree_path *out, struct error *e);
 
-/* Whether the path still leads where it led, no rename having begun or ended since; waits for those under way. */
+/* Whether the path still leads where it led, nothing on it having been moved since; waits for moves under way. */
 bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);
 
 /* How many directories lie between the root and the entry: 0 for one in the root. The least, over all its names. */
@@ -109,8 +110,10 @@ void tree_show(struct tree *t, struct inode *i, struct attr *attr);
 /* Of a directory and of the one above it, as they are to be shown. */
 void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above);
 
-uint64_t tree_seen(struct tree *t, struct inode *i);
+uint64_t tree_seen(struct tree *t);
 struct expect tree_expect(struct tree *t, struct inode *i);
+/* Whether `attr` is of this inode. */
+bool tree_is(struct tree *t, struct inode *i, const struct attr *attr);
 
 /* ---- Answers of the sandbox ---- */
 
@@ -122,13 +125,14 @@ struct tree_news {
 };
 
 /*
- * `name` in `dir` is this inode. Returns it pinned (NULL without memory). If `dir` changed here since `dir_seen` the name
- * is noted but not believed. *changed: contents differ from what was known, and not by our doing.
+ * `name` in `dir` is this inode. Returns it pinned (NULL without memory). If `dir` changed here since `seen` this is not
+ * believed, and what the name stood for stays, and is returned. *changed: contents differ from what was known, and not by
+ * our doing.
  */
-struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name,
-	uint64_t dir_seen, const struct tree_news *news, bool *changed);
+struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name, uint64_t seen,
+	const struct tree_news *news, bool *changed);
 /* `name` in `dir` does not exist. */
-void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t dir_seen);
+void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
 /* ERR_STALE: the answer is about another inode. *changed as above. */
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	const struct tree_news *news, bool *changed, struct error *e);
@@ -138,15 +142,15 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
  */
 uint32_t tree_listing_begins(struct tree *t, struct inode *dir);
 bool tree_learn_complete(
-	struct tree *t, struct inode *dir, uint32_t listing, uint64_t dir_seen, int64_t until_ms);
+	struct tree *t, struct inode *dir, uint32_t listing, uint64_t seen, int64_t until_ms);
 
 /* Nothing is believed any more; `tell` is called, without the lock, for each inode and name the kernel may know. */
 void tree_doubt_all(struct tree *t,
 	void (*tell)(void *context, struct inode *i, struct inode *dir, const char *name),
 	void *context);
 
-/* The path by which `i` was asked for leads nowhere, or to another file: the name goes, another may remain. */
-void tree_name_failed(struct tree *t, struct inode *i);
+/* The path by which `i` was asked for leads nowhere, or to another file: that name goes. Whether there may be another. */
+bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *path);
 /* The directory is not what we thought: the next question goes to the sandbox. */
 void tree_doubt(struct tree *t, struct inode *i);
 /* Whatever is known by that name, believed or not, pinned; NULL nothing. */
@@ -159,7 +163,7 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name);
 /* The inodes that one change touches; the same one may stand twice; NULL entries are skipped. */
 struct tree_scope {
 	struct inode *inodes[TREE_SCOPE_MAX];
-	uint64_t seen[TREE_SCOPE_MAX];
+	uint64_t begun; /* its serial number */
 };
 
 void tree_change_begins(struct tree *t, struct tree_scope *s);
@@ -168,8 +172,15 @@ void tree_change_ends(struct tree *t, struct tree_scope *s);
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 
-void tree_move_begins(struct tree *t, struct inode *moved);
-void tree_move_ends(struct tree *t, struct inode *moved);
+/* A rename of a name of `one`, and of `two` where names are exchanged; each may be NULL. */
+void tree_move_begins(struct tree *t, struct inode *one, struct inode *two);
+void tree_move_ends(struct tree *t, struct inode *one, struct inode *two);
+/*
+ * Waits for the moves under way and makes others wait, so that somebody whose paths keep moving comes to an end. Not for
+ * whoever has begun a move.
+ */
+void tree_stop_moves(struct tree *t);
+void tree_let_moves(struct tree *t);
 
 /* An own change made `name`; returns the inode pinned. */
 struct inode *tree_made(
@@ -201,7 +212,7 @@ char *tree_close(struct tree *t, struct inode *i);
 /*
  * Before an unlink or a replacing rename of a name of `i`: returns true when it may be open, no other name is known and
  * the inode must be kept in staging. Else, unless another name remains, no handle can be opened until
- * tree_removal_ends().
+ * tree_removal_ends(). Whoever asks for the inode meanwhile is told that it moves.
  */
 bool tree_removal_begins(struct tree *t, struct inode *i);
 void tree_removal_ends(struct tree *t, struct inode *i);

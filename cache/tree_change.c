@@ -8,25 +8,25 @@
 void tree_change_begins(struct tree *t, struct tree_scope *s)
 {
 	pthread_mutex_lock(&t->lock);
+	s->begun = ++t->serial;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (s->inodes[n]) {
-			s->inodes[n]->epoch++;
+			s->inodes[n]->changed = s->begun;
 			s->inodes[n]->changing++;
 			s->inodes[n]->pins++;
 			inode_wake_locked(t, s->inodes[n]);
 		}
-	/* After all: an inode that stands twice is seen with both its steps. */
-	for (int n = 0; n < TREE_SCOPE_MAX; n++)
-		s->seen[n] = s->inodes[n] ? s->inodes[n]->epoch : 0;
 	pthread_mutex_unlock(&t->lock);
 }
 
 void tree_change_ends(struct tree *t, struct tree_scope *s)
 {
 	pthread_mutex_lock(&t->lock);
+	uint64_t ended = ++t->serial;
+
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (s->inodes[n]) {
-			s->inodes[n]->epoch++;
+			s->inodes[n]->changed = ended;
 			s->inodes[n]->changing--;
 			s->inodes[n]->pins--;
 		}
@@ -41,16 +41,13 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* How often `i` stands in the scope, and the epoch it was seen with. */
-static unsigned scope_share(const struct tree_scope *s, const struct inode *i, uint64_t *seen)
+/* How often `i` stands in the scope. */
+static unsigned scope_share(const struct tree_scope *s, const struct inode *i)
 {
 	unsigned share = 0;
 
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
-		if (s->inodes[n] == i) {
-			share++;
-			*seen = s->seen[n];
-		}
+		share += s->inodes[n] == i;
 	return share;
 }
 
@@ -62,11 +59,8 @@ static struct version version_of(const struct attr *a)
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
-	uint64_t seen = 0;
-
 	pthread_mutex_lock(&t->lock);
-	unsigned share = scope_share(s, i, &seen);
-	bool alone = i->epoch == seen && i->changing == share;
+	bool alone = i->changed == s->begun && i->changing == scope_share(s, i);
 	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
@@ -83,19 +77,60 @@ void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_move_begins(struct tree *t, struct inode *moved)
+void move_begins_locked(struct tree *t, struct inode *i)
 {
+	i->moved = ++t->serial;
+	i->moving++;
+}
+
+void move_ends_locked(struct tree *t, struct inode *i)
+{
+	i->moved = ++t->serial;
+	i->moving--;
+}
+
+void tree_move_begins(struct tree *t, struct inode *one, struct inode *two)
+{
+	int64_t end_ms = tree_now_ms() + TREE_WAIT_MS;
+
 	pthread_mutex_lock(&t->lock);
-	moved->moves++;
-	moved->moving++;
+	while (t->stops && tree_wait_locked(t, end_ms))
+		;
+	t->moves++;
+	if (one)
+		move_begins_locked(t, one);
+	if (two)
+		move_begins_locked(t, two);
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_move_ends(struct tree *t, struct inode *moved)
+void tree_move_ends(struct tree *t, struct inode *one, struct inode *two)
 {
 	pthread_mutex_lock(&t->lock);
-	moved->moves++;
-	moved->moving--;
+	t->moves--;
+	if (one)
+		move_ends_locked(t, one);
+	if (two)
+		move_ends_locked(t, two);
+	pthread_cond_broadcast(&t->settled);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stop_moves(struct tree *t)
+{
+	int64_t end_ms = tree_now_ms() + TREE_WAIT_MS;
+
+	pthread_mutex_lock(&t->lock);
+	t->stops++;
+	while (t->moves && tree_wait_locked(t, end_ms))
+		;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_let_moves(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->stops--;
 	pthread_cond_broadcast(&t->settled);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -125,46 +160,56 @@ static void unname_locked(struct tree *t, struct inode *dir, const char *name)
 	inode_rest_locked(t, i);
 }
 
+/* The inode of what was just made: known only where O_CREAT opened what was there. */
+static struct inode *inode_made_locked(struct tree *t, const struct attr *attr)
+{
+	struct inode *known = inode_find_locked(t, attr);
+	bool was_there = known && S_ISREG(attr->mode) && is_same_file(&known->attr, attr) &&
+		(attr->btime_ns || attr->nlink > 1);
+
+	if (was_there) {
+		known->gone = false;
+		return known;
+	}
+	if (known)
+		inode_unhash_locked(t, known);
+	return inode_new_locked(t, attr);
+}
+
+static void take_made_locked(struct tree *t, struct inode *i, const struct tree_news *news)
+{
+	i->attr = news->attr;
+	i->attr_until_ms = news->until_ms;
+	i->settled = false;
+	i->changed = ++t->serial;
+	if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
+		i->complete = true; /* just made: it is empty */
+		i->complete_until_ms = news->until_ms;
+	}
+	if (news->link && !i->link)
+		i->link = strdup(news->link);
+}
+
 struct inode *tree_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news)
 {
 	pthread_mutex_lock(&t->lock);
+	struct inode *i = inode_made_locked(t, &news->attr);
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	struct inode *i = d ? d->inode : NULL;
 
-	/* A file that was opened with O_CREAT may be one that we know. */
-	if (i && (i->attr.ino != news->attr.ino || i->attr.dev != news->attr.dev)) {
-		dentry_drop_locked(t, d);
-		i = NULL;
-	}
-	if (!i) {
-		struct inode *old = inode_find_locked(t, &news->attr);
-
-		if (old && news->attr.nlink > 1 && S_ISREG(news->attr.mode)) {
-			i = old;
-			i->gone = false;
-		} else {
-			if (old)
-				inode_unhash_locked(t, old);
-			i = inode_new_locked(t, &news->attr);
-		}
-		d = i ? dentry_new_locked(t, dir, name, i) : NULL;
-	}
 	if (i) {
 		i->pins++;
 		inode_wake_locked(t, i);
-		i->attr = news->attr;
-		i->attr_until_ms = news->until_ms;
-		i->settled = false;
-		if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
-			i->complete = true; /* just made: it is empty */
-			i->complete_until_ms = news->until_ms;
-		}
-		if (news->link && !i->link)
-			i->link = strdup(news->link);
+		take_made_locked(t, i, news);
+		if (d)
+			dentry_retarget_locked(t, d, i);
+		else
+			d = dentry_new_locked(t, dir, name, i);
 	}
 	if (d)
-		d->until_ms = news->until_ms;
+		d->until_ms = i ? news->until_ms : 0;
+	else
+		dir->complete = false;
 	pthread_mutex_unlock(&t->lock);
 	return i;
 }
@@ -178,6 +223,8 @@ void tree_named(struct tree *t, struct inode *dir, const char *name, struct inod
 
 	if (d)
 		d->until_ms = i->attr_until_ms;
+	else
+		dir->complete = false;
 	i->gone = false;
 	i->pins--;
 	inode_rest_locked(t, i);
@@ -355,6 +402,7 @@ bool tree_removal_begins(struct tree *t, struct inode *i)
 	bool keep = may_be_open(i) && !i->staged && !has_other_name;
 
 	i->removing = !keep && !has_other_name;
+	move_begins_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 	return keep;
 }
@@ -363,6 +411,7 @@ void tree_removal_ends(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	i->removing = false;
+	move_ends_locked(t, i);
 	pthread_cond_broadcast(&t->settled);
 	pthread_mutex_unlock(&t->lock);
 }

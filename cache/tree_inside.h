@@ -23,6 +23,10 @@ struct tree {
 	pthread_cond_t settled; /* a move or a removal ended */
 	struct inode *root;
 	struct inode *all;
+	uint64_t serial;       /* of the last step of a local change */
+	uint64_t doubted;      /* when everything was last doubted */
+	unsigned moves;        /* renames under way */
+	unsigned stops;        /* who makes renames wait */
 	struct inode **inodes; /* by (dev, ino); a power of two of buckets */
 	size_t inodes_count, inodes_room;
 	struct dentry **names; /* by (directory, name) */
@@ -38,6 +42,14 @@ struct tree {
 int64_t tree_now_ms(void);
 /* Waits on `settled`; false at `end_ms`. */
 bool tree_wait_locked(struct tree *t, int64_t end_ms);
+
+/* By number, type and time of birth. */
+bool is_same_file(const struct attr *a, const struct attr *b);
+/* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
+bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
+/* One more rename or removal of a name of `i` is under way, or has ended. */
+void move_begins_locked(struct tree *t, struct inode *i);
+void move_ends_locked(struct tree *t, struct inode *i);
 
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr);

@@ -1,6 +1,8 @@
 /* What the sandbox answered, brought into the tree: believed unless something here changed since it was asked. */
 #include "cache/tree_inside.h"
 
+#include "providers/base/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,11 +42,16 @@ static bool is_settled(const struct tree_news *news)
 		CLOCK_TICK_NS;
 }
 
-static bool is_same_file(const struct attr *a, const struct attr *b)
+bool is_same_file(const struct attr *a, const struct attr *b)
 {
 	if (a->dev != b->dev || a->ino != b->ino || (a->mode & S_IFMT) != (b->mode & S_IFMT))
 		return false;
 	return !a->btime_ns || !b->btime_ns || a->btime_ns == b->btime_ns;
+}
+
+bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen)
+{
+	return i->changed <= seen && t->doubted <= seen && !i->changing;
 }
 
 /* Returns whether the contents changed behind our back. */
@@ -100,9 +107,24 @@ static bool may_be_named_locked(
 	return !S_ISDIR(i->attr.mode);
 }
 
-/* The inode for an entry of `dir`, new or known. */
+/* A new inode for what was asked at `seen`. What is known of the same number from later on keeps it. */
+static struct inode *inode_learned_locked(struct tree *t, const struct attr *attr, uint64_t seen)
+{
+	struct inode *known = inode_find_locked(t, attr);
+	bool is_older = known && !is_news_locked(t, known, seen);
+
+	if (known && !is_older)
+		inode_unhash_locked(t, known);
+	struct inode *i = inode_new_locked(t, attr);
+
+	if (i && is_older)
+		inode_unhash_locked(t, i);
+	return i;
+}
+
+/* The inode that stands for `name` in `dir` by an answer that is believed. */
 static struct inode *inode_for_locked(
-	struct tree *t, struct inode *dir, const char *name, const struct attr *attr)
+	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
 {
 	struct inode *i = inode_find_locked(t, attr);
 
@@ -110,55 +132,66 @@ static struct inode *inode_for_locked(
 		i->gone = false; /* it had another name that we did not know of */
 		return i;
 	}
-	if (i)
-		inode_unhash_locked(t, i);
-	return inode_new_locked(t, attr);
+	return inode_learned_locked(t, attr, seen);
+}
+
+/* The same by one that is older than a change of `dir`: what is known of names stays as it is. */
+static struct inode *inode_for_old_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
+{
+	const struct dentry *d = dentry_find_locked(t, dir, name);
+	struct inode *i = d ? d->inode : inode_find_locked(t, attr);
+
+	if (d || (i && is_same_file(&i->attr, attr) && !i->gone))
+		return i;
+	return inode_learned_locked(t, attr, seen);
 }
 
 static struct dentry *learn_dentry_locked(
-	struct tree *t, struct inode *dir, const char *name, struct inode *i)
+	struct tree *t, struct inode *dir, const char *name, struct inode *i, bool believed)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (!d)
-		return dentry_new_locked(t, dir, name, i);
-	dentry_retarget_locked(t, d, i);
+	if (d && believed)
+		dentry_retarget_locked(t, d, i);
+	/* Even when not believed it is the only way to an inode that has no other. */
+	if (!d && (believed || !i->names))
+		d = dentry_new_locked(t, dir, name, i);
 	return d;
 }
 
-struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name,
-	uint64_t dir_seen, const struct tree_news *news, bool *changed)
+struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name, uint64_t seen,
+	const struct tree_news *news, bool *changed)
 {
 	*changed = false;
 	pthread_mutex_lock(&t->lock);
-	bool believed = dir->epoch == dir_seen && !dir->changing;
-	struct inode *i = inode_for_locked(t, dir, name, &news->attr);
+	bool believed = is_news_locked(t, dir, seen);
+	struct inode *i = believed ? inode_for_locked(t, dir, name, &news->attr, seen)
+				   : inode_for_old_locked(t, dir, name, &news->attr, seen);
 
 	if (i) {
 		i->pins++;
 		inode_wake_locked(t, i);
-		struct dentry *d = dentry_find_locked(t, dir, name);
+		struct dentry *d = learn_dentry_locked(t, dir, name, i, believed);
 
-		if (believed || !d)
-			d = learn_dentry_locked(t, dir, name, i);
-		if (d && d->inode == i) {
-			d->until_ms = believed ? news->until_ms : 0;
+		if (d)
 			d->listed = dir->listings;
-		}
-		/* An inode under change keeps what it has; its own change will answer. */
-		if (!i->changing && believed)
+		if (d && believed)
+			d->until_ms = news->until_ms;
+		/* An inode that changed here keeps what its own change answered. */
+		if (believed && is_news_locked(t, i, seen))
 			*changed = take_news_locked(i, news);
-		else if (news->link && !i->link)
+		else if (news->link && !i->link && is_same_file(&i->attr, &news->attr))
 			i->link = strdup(news->link);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return i;
 }
 
-void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t dir_seen)
+void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
 {
 	pthread_mutex_lock(&t->lock);
-	if (dir->epoch == dir_seen && !dir->changing) {
+	if (is_news_locked(t, dir, seen)) {
 		struct dentry *d = dentry_find_locked(t, dir, name);
 
 		if (d)
@@ -176,7 +209,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	pthread_mutex_lock(&t->lock);
 	if (!is_same_file(&i->attr, &news->attr))
 		kind = error_set(e, ERR_STALE, "replaced in the sandbox");
-	else if (i->epoch == seen && !i->changing)
+	else if (is_news_locked(t, i, seen))
 		*changed = take_news_locked(i, news);
 	pthread_mutex_unlock(&t->lock);
 	return kind;
@@ -192,10 +225,10 @@ uint32_t tree_listing_begins(struct tree *t, struct inode *dir)
 }
 
 bool tree_learn_complete(
-	struct tree *t, struct inode *dir, uint32_t listing, uint64_t dir_seen, int64_t until_ms)
+	struct tree *t, struct inode *dir, uint32_t listing, uint64_t seen, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool believed = dir->epoch == dir_seen && !dir->changing;
+	bool believed = is_news_locked(t, dir, seen);
 
 	if (believed) {
 		dir->pins++;
@@ -212,18 +245,35 @@ bool tree_learn_complete(
 	return believed;
 }
 
-void tree_name_failed(struct tree *t, struct inode *i)
+/* The dentry of `i` that `path` ends in; NULL: it has gone. */
+static struct dentry *name_used_locked(const struct inode *i, const struct tree_path *path)
 {
+	struct dentry *d = i->names;
+
+	while (d && (d->dir != path->dir || strcmp(d->name, path_name(path->text))))
+		d = d->next_of_inode;
+	return d;
+}
+
+bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *path)
+{
+	bool was_staged = path_is_staged(path->text);
+
 	pthread_mutex_lock(&t->lock);
+	struct dentry *d = was_staged || i == t->root ? NULL : name_used_locked(i, path);
+
 	i->pins++;
-	if (i->names && i != t->root) {
-		i->names->dir->complete = false;
-		dentry_drop_locked(t, i->names);
+	if (d) {
+		d->dir->complete = false;
+		dentry_drop_locked(t, d);
 	}
 	i->attr_until_ms = 0;
+	bool may_have_other = !was_staged && (i->names || i->staged);
+
 	i->pins--;
 	inode_rest_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
+	return may_have_other;
 }
 
 void tree_doubt(struct tree *t, struct inode *i)
@@ -303,10 +353,10 @@ void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct
 	pthread_mutex_unlock(&t->lock);
 }
 
-uint64_t tree_seen(struct tree *t, struct inode *i)
+uint64_t tree_seen(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	uint64_t seen = i->epoch;
+	uint64_t seen = t->serial;
 
 	pthread_mutex_unlock(&t->lock);
 	return seen;
@@ -319,6 +369,15 @@ struct expect tree_expect(struct tree *t, struct inode *i)
 
 	pthread_mutex_unlock(&t->lock);
 	return x;
+}
+
+bool tree_is(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = is_same_file(&i->attr, attr);
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
 }
 
 bool tree_unsettled(struct tree *t, struct inode *i)
@@ -375,11 +434,11 @@ static struct told *collect_locked(struct tree *t, size_t *count)
 
 static void doubt_locked(struct tree *t)
 {
+	t->doubted = ++t->serial; /* answers under way are older than this */
 	for (size_t b = 0; b < t->inodes_room; b++)
 		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket) {
 			i->attr_until_ms = 0;
 			i->complete_until_ms = 0;
-			i->epoch += 2; /* answers under way are older than this */
 		}
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)

@@ -44,7 +44,7 @@ static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, ui
 {
 	struct tree_news news = { .attr = attr_of(ino, mode), .until_ms = LATER };
 	bool changed;
-	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree, dir), &news, &changed);
+	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree), &news, &changed);
 
 	cr_assert(ne(ptr, i, NULL));
 	tree_unpin(tree, i);
@@ -111,7 +111,7 @@ Test(tree, what_lost_its_name_is_found_elsewhere_as_a_new_inode)
 		struct inode *moved = learn(a, "m", 3 + n, modes[n]);
 
 		tree_kernel_get(tree, moved);
-		tree_learn_absent(tree, a, "m", tree_seen(tree, a));
+		tree_learn_absent(tree, a, "m", tree_seen(tree));
 		cr_expect(ne(ptr, learn(root, "m", 3 + n, modes[n]), moved));
 		tree_kernel_forget(tree, moved, 1);
 	}
@@ -125,7 +125,7 @@ Test(tree, a_link_below_what_lost_its_name_is_found_elsewhere_as_a_new_inode)
 
 	tree_kernel_get(tree, b);
 	tree_kernel_get(tree, link);
-	tree_learn_absent(tree, a, "b", tree_seen(tree, a));
+	tree_learn_absent(tree, a, "b", tree_seen(tree));
 	cr_expect(
 		ne(ptr, learn(learn(root, "b", 3, S_IFDIR | 0755), "l", 4, S_IFLNK | 0777), link));
 	tree_kernel_forget(tree, link, 1);
@@ -157,12 +157,10 @@ Test(tree, a_reused_inode_number_is_a_new_inode)
 	bool changed;
 
 	news.attr.btime_ns = 1;
-	struct inode *old =
-		tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+	struct inode *old = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
 	news.attr.btime_ns = 2;
-	struct inode *new =
-		tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+	struct inode *new = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
 	cr_expect(ne(ptr, old, new));
 	tree_unpin(tree, old);
@@ -173,7 +171,7 @@ Test(tree, an_answer_older_than_a_change_is_not_believed)
 {
 	struct tree_scope scope = { .inodes = { root } };
 	struct tree_news news = { .attr = attr_of(9, S_IFREG | 0644), .until_ms = LATER };
-	uint64_t seen = tree_seen(tree, root);
+	uint64_t seen = tree_seen(tree);
 	struct inode *found;
 	bool changed;
 
@@ -181,6 +179,117 @@ Test(tree, an_answer_older_than_a_change_is_not_believed)
 	tree_change_ends(tree, &scope);
 	tree_unpin(tree, tree_learn_name(tree, root, "f", seen, &news, &changed));
 	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found), TREE_UNKNOWN));
+}
+
+static void change(struct inode *i)
+{
+	struct tree_scope scope = { .inodes = { i } };
+
+	tree_change_begins(tree, &scope);
+	tree_change_ends(tree, &scope);
+}
+
+/* The name of `i` becomes `dir`/`to`, as a rename does it. */
+static void move(
+	struct inode *i, struct inode *from, const char *name, struct inode *dir, const char *to)
+{
+	tree_move_begins(tree, i, NULL);
+	change(from);
+	change(dir);
+	tree_named(tree, dir, to, i);
+	tree_unnamed(tree, from, name);
+	tree_move_ends(tree, i, NULL);
+}
+
+static struct inode *learn_late(
+	uint64_t seen, struct inode *dir, const char *name, struct attr attr)
+{
+	struct tree_news news = { .attr = attr, .until_ms = LATER };
+	bool changed;
+	struct inode *i = tree_learn_name(tree, dir, name, seen, &news, &changed);
+
+	cr_assert(ne(ptr, i, NULL));
+	return i;
+}
+
+Test(tree, an_answer_older_than_a_change_of_the_file_leaves_its_size)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	struct tree_scope write = { .inodes = { f } };
+	struct attr written = attr_of(3, S_IFREG | 0644), shown;
+	uint64_t seen = tree_seen(tree);
+
+	written.size = 20;
+	tree_change_begins(tree, &write);
+	tree_adopt(tree, &write, f, &written, LATER);
+	tree_change_ends(tree, &write);
+	tree_unpin(tree, learn_late(seen, root, "f", attr_of(3, S_IFREG | 0644)));
+	cr_expect(gt(long, tree_attr(tree, f, &shown), 0));
+	cr_expect(eq(int, (int)shown.size, 20));
+}
+
+Test(tree, an_answer_older_than_a_rename_leaves_the_directory_where_it_is)
+{
+	struct inode *d = learn(root, "d", 3, S_IFDIR | 0755), *late;
+	uint64_t seen = tree_seen(tree);
+
+	tree_kernel_get(tree, d);
+	move(d, root, "d", root, "e");
+	late = learn_late(seen, root, "d", attr_of(3, S_IFDIR | 0755));
+	cr_expect(eq(ptr, late, d));
+	cr_expect(eq(str, (char *)path_of(d, NULL), "e"));
+	tree_unpin(tree, late);
+	cr_expect(eq(ptr, learn(root, "e", 3, S_IFDIR | 0755), d));
+	tree_kernel_forget(tree, d, 1);
+}
+
+Test(tree, an_answer_older_than_a_replacement_does_not_bring_the_old_file_back)
+{
+	struct inode *new = learn(root, "new", 4, S_IFREG | 0644), *late;
+	uint64_t seen = tree_seen(tree);
+
+	learn(root, "f", 3, S_IFREG | 0644);
+	move(new, root, "new", root, "f");
+	late = learn_late(seen, root, "f", attr_of(3, S_IFREG | 0644));
+	cr_expect(eq(ptr, late, new));
+	cr_expect(eq(str, (char *)path_of(new, NULL), "f"));
+	tree_unpin(tree, late);
+}
+
+Test(tree, an_answer_older_than_the_reuse_of_a_number_leaves_it_with_the_new_file)
+{
+	struct attr old = attr_of(3, S_IFREG | 0644), new = old;
+	struct tree_news made = { .until_ms = LATER };
+	uint64_t seen = tree_seen(tree);
+	struct inode *now, *late;
+
+	old.btime_ns = 1;
+	new.btime_ns = 2;
+	made.attr = new;
+	now = tree_made(tree, root, "new", &made);
+	late = learn_late(seen, root, "old", old);
+	cr_expect(ne(ptr, late, now));
+	tree_unpin(tree, late);
+	late = learn_late(tree_seen(tree), root, "new", new);
+	cr_expect(eq(ptr, late, now));
+	tree_unpin(tree, late);
+	tree_unpin(tree, now);
+}
+
+Test(tree, a_path_that_failed_loses_its_own_name_and_no_other)
+{
+	struct inode *f = learn(root, "x", 7, S_IFREG | 0644);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	cr_assert(eq(str, path.text, "x"));
+	learn(root, "y", 7, S_IFREG | 0644);
+	cr_expect(tree_name_failed(tree, f, &path));
+	cr_expect(eq(str, (char *)path_of(f, NULL), "y"));
+	cr_expect(tree_name_failed(tree, f, &path));
+	cr_expect(eq(str, (char *)path_of(f, NULL), "y"));
+	tree_kernel_forget(tree, f, 1);
 }
 
 Test(tree, attributes_of_two_changes_at_once_are_asked_again)
@@ -214,7 +323,7 @@ Test(tree, a_lone_change_leaves_its_answer)
 Test(tree, a_complete_directory_knows_what_is_absent)
 {
 	struct inode *found;
-	uint64_t seen = tree_seen(tree, root);
+	uint64_t seen = tree_seen(tree);
 	uint32_t listing = tree_listing_begins(tree, root);
 
 	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
@@ -226,7 +335,7 @@ Test(tree, a_listing_drops_what_it_did_not_name)
 	struct inode *found;
 
 	learn(root, "gone", 4, S_IFREG | 0644);
-	uint64_t seen = tree_seen(tree, root);
+	uint64_t seen = tree_seen(tree);
 	uint32_t listing = tree_listing_begins(tree, root);
 
 	learn(root, "here", 5, S_IFREG | 0644);
@@ -239,7 +348,7 @@ Test(tree, a_listing_drops_what_it_did_not_name)
 Test(tree, a_listing_spares_what_a_later_one_named)
 {
 	struct inode *found;
-	uint64_t seen = tree_seen(tree, root);
+	uint64_t seen = tree_seen(tree);
 	uint32_t first = tree_listing_begins(tree, root);
 
 	tree_listing_begins(tree, root);
@@ -256,12 +365,43 @@ Test(tree, a_path_through_a_renamed_directory_is_not_held)
 
 	cr_assert(eq(int, tree_path(tree, a, "f", &path, NULL), ERR_OK));
 	cr_expect(tree_path_held(tree, a, &path));
-	tree_move_begins(tree, a);
+	tree_move_begins(tree, a, NULL);
 	tree_named(tree, root, "b", a);
 	tree_unnamed(tree, root, "a");
-	tree_move_ends(tree, a);
+	tree_move_ends(tree, a, NULL);
 	cr_expect(not(tree_path_held(tree, a, &path)));
 	cr_expect(eq(str, (char *)path_of(a, "f"), "b/f"));
+}
+
+Test(tree, a_path_that_moved_is_never_taken_for_the_one_it_was)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(root, "b", 3, S_IFDIR | 0755);
+	struct inode *f = learn(a, "f", 4, S_IFREG | 0644);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	/* By which the way through `a` has moved as often as the one through `b` will have. */
+	move(a, root, "a", root, "c");
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	move(f, a, "f", b, "f");
+	cr_expect(not(tree_path_held(tree, f, &path)));
+}
+
+Test(tree, a_path_is_not_held_by_what_is_being_removed)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	cr_assert(tree_removal_begins(tree, f));
+	tree_staged(tree, f, strdup("/u-1"));
+	tree_unnamed(tree, root, "f");
+	tree_removal_ends(tree, f);
+	cr_expect(not(tree_path_held(tree, f, &path)));
+	free(tree_close(tree, f));
+	tree_kernel_forget(tree, f, 1);
 }
 
 Test(tree, an_unlinked_open_file_is_found_in_staging_and_has_no_links)
@@ -360,12 +500,12 @@ Test(tree, pages_are_current_only_for_the_version_they_were_read_from)
 		.attr = attr_of(3, S_IFREG | 0644), .until_ms = LATER, .now = { .tv_sec = 200 }
 	};
 	bool changed;
-	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
 	cr_expect(not(tree_pages_current(tree, f)));
 	cr_expect(tree_pages_current(tree, f));
 	news.attr.ctime.tv_sec = 150;
-	tree_learn_attr(tree, f, tree_seen(tree, f), &news, &changed, NULL);
+	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
 	cr_expect(not(tree_pages_current(tree, f)));
 	tree_unpin(tree, f);
 }
@@ -376,11 +516,11 @@ Test(tree, a_change_within_the_clock_tick_is_not_settled)
 		.until_ms = LATER,
 		.now = { .tv_sec = 100, .tv_nsec = 1000000 } };
 	bool changed;
-	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree, root), &news, &changed);
+	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
 	cr_expect(tree_unsettled(tree, f));
 	news.now.tv_sec = 101;
-	tree_learn_attr(tree, f, tree_seen(tree, f), &news, &changed, NULL);
+	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
 	cr_expect(not(tree_unsettled(tree, f)));
 	tree_unpin(tree, f);
 }
