@@ -244,50 +244,63 @@ static enum err judge_open(struct cache *c, const struct attr *attr, int flags, 
 	return ERR_OK;
 }
 
-static enum err open_handle(
-	struct cache *c, const struct call *call, struct inode *i, bool empty, struct error *e)
+static enum err empty_file(
+	struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
 	static const struct change nothing = { .set = SET_SIZE };
-	enum err kind = tree_open(c->tree, i, e);
 
-	if (!kind && empty) {
-		kind = cache_setattr(c, call, i, &nothing, true, e);
-		if (kind)
-			cache_close(c, i);
-	}
-	return kind;
+	return cache_setattr(c, call, i, &nothing, true, e);
 }
 
-enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
-	bool *keep_pages, struct error *e)
+static enum err check_open(
+	struct cache *c, const struct call *call, struct inode *i, int flags, struct error *e)
 {
 	struct attr attr;
 	int64_t valid_ms;
-	enum err kind;
 
-	*keep_pages = false;
 	if (tree_unsettled(c->tree, i))
 		tree_doubt(c->tree, i);
-	kind = cache_attr(c, call, i, &attr, &valid_ms, e);
-	if (!kind)
-		kind = judge_open(c, &attr, flags, e);
-	if (!kind)
-		kind = open_handle(c, call, i, flags & O_TRUNC, e);
-	if (!kind)
+	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
+
+	return kind ? kind : judge_open(c, &attr, flags, e);
+}
+
+/* It counts as open from the beginning: a removal meanwhile keeps the file. */
+enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
+	bool *keep_pages, struct error *e)
+{
+	enum err kind = tree_open(c->tree, i, e);
+
+	*keep_pages = false;
+	if (kind)
+		return kind;
+	kind = check_open(c, call, i, flags, e);
+	if (!kind && flags & O_TRUNC)
+		kind = empty_file(c, call, i, e);
+	if (kind)
+		cache_close(c, i);
+	else
 		*keep_pages = tree_pages_current(c->tree, i);
 	return kind;
 }
 
-enum err cache_open_made(
-	struct cache *c, const struct call *call, struct inode *i, int flags, struct error *e)
+enum err cache_open_made(struct cache *c, const struct call *call, struct cache_entry *made,
+	int flags, struct error *e)
 {
-	struct attr attr;
+	struct inode *i = made->inode;
+	enum err kind = tree_open(c->tree, i, e);
 
+	if (kind)
+		return kind;
 	/* Not exclusive, and there was one that we did not know of. */
-	tree_attr(c->tree, i, &attr);
-	enum err kind = open_handle(c, call, i, flags & O_TRUNC && attr.size, e);
-
-	if (!kind)
+	if (flags & O_TRUNC && made->attr.size) {
+		kind = empty_file(c, call, i, e);
+		if (!kind)
+			kind = cache_attr(c, call, i, &made->attr, &made->valid_ms, e);
+	}
+	if (kind)
+		cache_close(c, i);
+	else
 		tree_pages_current(c->tree, i);
 	return kind;
 }

@@ -11,9 +11,12 @@
  */
 enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
 	bool *keep_pages, struct error *e);
-/* The same for a file that cache_make() just handed out: whoever makes a file may use it, whatever its mode. */
-enum err cache_open_made(
-	struct cache *c, const struct call *call, struct inode *i, int flags, struct error *e);
+/*
+ * The same for a file that cache_make() just handed out: whoever makes a file may use it, whatever its mode. What was
+ * handed out is brought up to date.
+ */
+enum err cache_open_made(struct cache *c, const struct call *call, struct cache_entry *made,
+	int flags, struct error *e);
 void cache_close(struct cache *c, struct inode *i);
 
 /* *got < len: the end of the file. */

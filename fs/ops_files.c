@@ -36,7 +36,7 @@ void op_create(
 		fs_reply(req, &e);
 		return;
 	}
-	if (cache_open_made(fs->cache, &r.call, entry.inode, fi->flags, &e)) {
+	if (cache_open_made(fs->cache, &r.call, &entry, fi->flags, &e)) {
 		cache_forget(fs->cache, entry.inode, 1);
 		fs_reply(req, &e);
 		return;
