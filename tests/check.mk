@@ -58,7 +58,7 @@ TEST_ENV = SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN))
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
 	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
-	LSAN_OPTIONS=log_path=$(REPORTS)/lsan \
+	LSAN_OPTIONS=log_path=$(REPORTS)/lsan:suppressions=$(abspath tests/support/leaks.supp):print_suppressions=0 \
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
 	TSAN_OPTIONS=log_path=$(REPORTS)/tsan:second_deadlock_stack=1
 
