@@ -14,6 +14,11 @@ int64_t cache_attr_until(const struct cache *c)
 	return monotonic_ms() + c->options.attr_ms;
 }
 
+int64_t cache_name_until(const struct cache *c)
+{
+	return monotonic_ms() + c->options.entry_ms;
+}
+
 static bool is_ordinary(enum err kind)
 {
 	switch (kind) {
@@ -292,14 +297,15 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 	return ERR_OK;
 }
 
-static void tell_doubt(void *context, struct inode *i, struct inode *dir, const char *name)
+/* Of an open file the pages, too: who has it mapped asks for no attributes. */
+static void tell_doubt(void *context, const struct tree_told *told)
 {
 	struct cache *c = context;
 
-	if (i)
-		cache_tell_inode(c, i, false);
+	if (told->inode)
+		cache_tell_inode(c, told->inode, told->is_open);
 	else if (c->observer.name_changed)
-		c->observer.name_changed(c->observer.context, dir, name);
+		c->observer.name_changed(c->observer.context, told->dir, told->name);
 }
 
 void cache_doubt_all(struct cache *c)

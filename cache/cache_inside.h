@@ -31,15 +31,18 @@ struct cache {
 /* So many of them while renames go on; for the others they wait. */
 #define CACHE_TRIES_FREE 4
 
+/* Until when what is asked now may be believed. */
 int64_t cache_attr_until(const struct cache *c);
+int64_t cache_name_until(const struct cache *c);
 
 /* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
 
-/* Fills *out and takes a kernel reference. The caller holds a pin. */
-void cache_hand_out(struct cache *c, struct inode *i, struct cache_entry *out);
+/* Fills *out and takes a kernel reference. The caller holds a pin. `dir` NULL: without a name. */
+void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
+	struct cache_entry *out);
 
 /* A place in the tree: an inode, or a name in one. */
 struct cache_place {

@@ -104,6 +104,7 @@ static enum err ask_self(
 
 	s->seen = tree_seen(c->tree);
 	s->news.until_ms = cache_attr_until(c);
+	s->news.name_until_ms = cache_name_until(c);
 	s->xattr_found = false;
 	if (s->xattr_out)
 		buf_reset(s->xattr_out);
@@ -118,9 +119,11 @@ static enum err ask_self(
 	return ERR_OK;
 }
 
-void cache_hand_out(struct cache *c, struct inode *i, struct cache_entry *out)
+void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
+	struct cache_entry *out)
 {
 	out->inode = i;
+	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
 	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
 	tree_kernel_get(c->tree, i);
 }
@@ -130,12 +133,12 @@ bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_en
 {
 	struct inode *now;
 
-	if (tree_find(c->tree, dir, listed->name, monotonic_ms(), &now) != TREE_KNOWN)
+	if (tree_find(c->tree, dir, listed->name, monotonic_ms(), &now, NULL) != TREE_KNOWN)
 		return false;
 	bool is_same = now == listed->inode;
 
 	if (is_same)
-		cache_hand_out(c, now, out);
+		cache_hand_out(c, dir, listed->name, now, out);
 	tree_unpin(c->tree, now);
 	return is_same;
 }
@@ -150,9 +153,17 @@ static enum err learn_lookup(struct cache *c, struct inode *dir, const char *nam
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
 	if (changed)
 		cache_tell_inode(c, i, true);
-	cache_hand_out(c, i, out);
+	cache_hand_out(c, dir, name, i, out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;
+}
+
+/* How long the kernel may believe that a name does not exist. */
+static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, int64_t until_ms)
+{
+	int64_t left = left_ms(until_ms);
+
+	return left && tree_absence_told(c->tree, dir, name, until_ms) ? left : 0;
 }
 
 enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
@@ -162,16 +173,20 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 
 	if (strlen(name) > PATH_NAME_MAX)
 		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
-	enum tree_answer answer = tree_find(c->tree, dir, name, monotonic_ms(), &known);
+	int64_t absent_until_ms;
+	enum tree_answer answer =
+		tree_find(c->tree, dir, name, monotonic_ms(), &known, &absent_until_ms);
 
-	*negative_ms = c->options.entry_ms;
+	*negative_ms = 0;
 	if (answer == TREE_KNOWN) {
-		cache_hand_out(c, known, out);
+		cache_hand_out(c, dir, name, known, out);
 		tree_unpin(c->tree, known);
 		return ERR_OK;
 	}
-	if (answer == TREE_ABSENT)
+	if (answer == TREE_ABSENT) {
+		*negative_ms = absence_ms(c, dir, name, absent_until_ms);
 		return error_set(e, ERR_NOT_FOUND, "%s", name);
+	}
 
 	AUTO_FREE struct self *s = calloc(1, sizeof *s);
 
@@ -181,8 +196,8 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	s->call = call;
 	enum err kind = cache_ask_name(c, dir, name, ask_self, s, e);
 
-	if (kind == ERR_NOT_FOUND)
-		tree_learn_absent(c->tree, dir, name, s->seen);
+	if (kind == ERR_NOT_FOUND && tree_learn_absent(c->tree, dir, name, s->seen))
+		*negative_ms = absence_ms(c, dir, name, s->news.name_until_ms);
 	return kind ? kind : learn_lookup(c, dir, name, s, out, e);
 }
 
@@ -278,7 +293,7 @@ struct listing {
 	struct inode *dir;
 	uint64_t seen;
 	uint32_t number;
-	int64_t until_ms;
+	int64_t until_ms, name_until_ms;
 	enum err err;
 	bool complete;
 	struct timespec now;
@@ -286,7 +301,10 @@ struct listing {
 
 static enum err take_entry(struct listing *l, const struct list_item *item, struct error *e)
 {
-	struct tree_news news = { .attr = item->attr, .link = item->link, .until_ms = l->until_ms };
+	struct tree_news news = { .attr = item->attr,
+		.link = item->link,
+		.until_ms = l->until_ms,
+		.name_until_ms = l->name_until_ms };
 	bool changed;
 	struct inode *i =
 		tree_learn_name(l->cache->tree, l->dir, item->name, l->seen, &news, &changed);
@@ -336,6 +354,7 @@ static enum err ask_listing(
 	l->complete = false;
 	l->seen = tree_seen(c->tree);
 	l->until_ms = cache_attr_until(c);
+	l->name_until_ms = cache_name_until(c);
 	l->number = tree_listing_begins(c->tree, l->dir);
 	enum err kind = provider_list(c->provider, l->call, &request, take_listing, l, e);
 
@@ -363,7 +382,7 @@ static enum err entries_held(struct cache *c, const struct call *call, struct in
 		if (kind)
 			return kind;
 		if (l.complete || tries == CACHE_TRIES - 1)
-			tree_learn_complete(c->tree, dir, l.number, l.seen, l.until_ms);
+			tree_learn_complete(c->tree, dir, l.number, l.seen, l.name_until_ms);
 	}
 	if (!tree_entries(c->tree, dir, monotonic_ms(), true, out, count))
 		return error_set(e, ERR_NO_MEMORY, "directory");

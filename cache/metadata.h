@@ -12,7 +12,8 @@
 struct cache_entry {
 	struct inode *inode;
 	struct attr attr;
-	int64_t valid_ms; /* how much longer this may be believed */
+	int64_t valid_ms;      /* how much longer the attributes may be believed */
+	int64_t name_valid_ms; /* and the name */
 };
 
 struct inode *cache_root(struct cache *c);

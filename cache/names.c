@@ -40,16 +40,17 @@ static enum err surprised(struct cache *c, struct inode *dir, enum err kind)
 static enum err hand_out_made(struct cache *c, struct inode *dir, const char *name,
 	const struct making *m, const struct naming *n, struct cache_entry *out, struct error *e)
 {
-	struct tree_news news = {
-		.attr = n->result.attr, .link = m ? m->text : NULL, .until_ms = cache_attr_until(c)
-	};
+	struct tree_news news = { .attr = n->result.attr,
+		.link = m ? m->text : NULL,
+		.until_ms = cache_attr_until(c),
+		.name_until_ms = cache_name_until(c) };
 	struct inode *i = tree_made(c->tree, dir, name, &news);
 
 	if (!i)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);
-	cache_hand_out(c, i, out);
+	cache_hand_out(c, dir, name, i, out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;
 }
@@ -104,7 +105,7 @@ enum err cache_make_nameless(struct cache *c, const struct call *call, const str
 	take(staged);
 	kind = tree_open(c->tree, i, e);
 	if (!kind)
-		cache_hand_out(c, i, out);
+		cache_hand_out(c, NULL, NULL, i, out);
 	tree_unpin(c->tree, i);
 	return kind;
 }
@@ -124,10 +125,10 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 
 	if (kind)
 		return surprised(c, dir, kind);
-	tree_named(c->tree, dir, name, i);
+	tree_named(c->tree, dir, name, i, cache_name_until(c));
 	if (S_ISLNK(i->attr.mode))
 		cache_tell_inode(c, i, true); /* it may be nearer to the root now */
-	cache_hand_out(c, i, out);
+	cache_hand_out(c, dir, name, i, out);
 	return ERR_OK;
 }
 
@@ -197,7 +198,7 @@ static void note_renamed(struct cache *c, struct renaming *r)
 	if (r->naming.change.flags & CHANGE_EXCHANGE) {
 		tree_exchanged(c->tree, r->dir, r->name, r->dir2, r->name2);
 	} else if (r->moved) {
-		tree_named(c->tree, r->dir2, r->name2, r->moved);
+		tree_named(c->tree, r->dir2, r->name2, r->moved, cache_name_until(c));
 		tree_unnamed(c->tree, r->dir, r->name);
 	} else {
 		tree_unnamed(c->tree, r->dir, r->name);

@@ -98,7 +98,6 @@ void inode_unhash_locked(struct tree *t, struct inode *i)
 		at = &(*at)->next_in_bucket;
 	*at = i->next_in_bucket;
 	i->hashed = false;
-	t->inodes_count--;
 }
 
 static bool inode_is_used(const struct tree *t, const struct inode *i)
@@ -124,6 +123,7 @@ static void inode_free_locked(struct tree *t, struct inode *i)
 	*(i->all_prev ? &i->all_prev->all_next : &t->all) = i->all_next;
 	if (i->all_next)
 		i->all_next->all_prev = i->all_prev;
+	t->inodes_count--;
 	i->magic = 0;
 	free(i->link);
 	free(i->staged);
@@ -290,6 +290,7 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	if (!t)
 		return NULL;
 	t->idle_max = idle_max;
+	STAILQ_INIT(&t->absences);
 	t->root = inode_new_locked(t, root);
 	if (!t->root) {
 		free(t->inodes);
@@ -312,6 +313,7 @@ void tree_free(struct tree *t)
 			next = d->next_in_bucket;
 			free(d);
 		}
+	absences_free(t);
 	while (t->all)
 		inode_free_locked(t, t->all);
 	free(t->names);

@@ -97,9 +97,12 @@ unsigned tree_depth(struct tree *t, struct inode *i);
 
 enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_UNKNOWN };
 
-/* TREE_KNOWN: *out is pinned. */
-enum tree_answer tree_find(
-	struct tree *t, struct inode *dir, const char *name, int64_t now_ms, struct inode **out);
+/* TREE_KNOWN: *out is pinned. TREE_ABSENT: *absent_until_ms (may be NULL) says until when. */
+enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
+	struct inode **out, int64_t *absent_until_ms);
+
+/* Until when `name` is believed to stand for `i`. */
+int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, const struct inode *i);
 
 /* A copy of the attributes as they are to be shown, and until when they are believed (monotonic ms, 0: not at all). */
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out);
@@ -120,8 +123,9 @@ bool tree_is(struct tree *t, struct inode *i, const struct attr *attr);
 struct tree_news {
 	struct attr attr;
 	const char *link;
-	int64_t until_ms;
-	struct timespec now; /* the sandbox's clock when it answered; 0 unknown */
+	int64_t until_ms;      /* the attributes are believed until then */
+	int64_t name_until_ms; /* and the name */
+	struct timespec now;   /* the sandbox's clock when it answered; 0 unknown */
 };
 
 /*
@@ -131,8 +135,8 @@ struct tree_news {
  */
 struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name, uint64_t seen,
 	const struct tree_news *news, bool *changed);
-/* `name` in `dir` does not exist. */
-void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
+/* `name` in `dir` does not exist. Whether that is believed. */
+bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
 /* ERR_STALE: the answer is about another inode. *changed as above. */
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	const struct tree_news *news, bool *changed, struct error *e);
@@ -144,10 +148,19 @@ uint32_t tree_listing_begins(struct tree *t, struct inode *dir);
 bool tree_learn_complete(
 	struct tree *t, struct inode *dir, uint32_t listing, uint64_t seen, int64_t until_ms);
 
+/* The kernel is going to be told that the name does not exist until then. false: it must not believe it. */
+bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int64_t until_ms);
+
+/* An inode, or a name in a directory. */
+struct tree_told {
+	struct inode *inode, *dir;
+	bool is_open;
+	char *name;
+};
+
 /* Nothing is believed any more; `tell` is called, without the lock, for each inode and name the kernel may know. */
-void tree_doubt_all(struct tree *t,
-	void (*tell)(void *context, struct inode *i, struct inode *dir, const char *name),
-	void *context);
+void tree_doubt_all(
+	struct tree *t, void (*tell)(void *context, const struct tree_told *told), void *context);
 
 /* The path by which `i` was asked for leads nowhere, or to another file: that name goes. Whether there may be another. */
 bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *path);
@@ -185,8 +198,12 @@ void tree_let_moves(struct tree *t);
 /* An own change made `name`; returns the inode pinned. */
 struct inode *tree_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
-/* An own link(2) or rename gave `i` this name. What stood there is unnamed. */
-void tree_named(struct tree *t, struct inode *dir, const char *name, struct inode *i);
+/*
+ * An own link(2) or rename gave `i` this name, which is believed until then and as long as the attributes. What stood
+ * there is unnamed.
+ */
+void tree_named(
+	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms);
 /* An own unlink, rmdir or rename took the name. */
 void tree_unnamed(struct tree *t, struct inode *dir, const char *name);
 /* An own RENAME_EXCHANGE. */

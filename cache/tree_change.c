@@ -184,7 +184,7 @@ static void take_made_locked(struct tree *t, struct inode *i, const struct tree_
 	i->changed = ++t->serial;
 	if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
 		i->complete = true; /* just made: it is empty */
-		i->complete_until_ms = news->until_ms;
+		i->complete_until_ms = news->name_until_ms;
 	}
 	if (news->link && !i->link)
 		i->link = strdup(news->link);
@@ -207,14 +207,15 @@ struct inode *tree_made(
 			d = dentry_new_locked(t, dir, name, i);
 	}
 	if (d)
-		d->until_ms = i ? news->until_ms : 0;
+		d->until_ms = i ? news->name_until_ms : 0;
 	else
 		dir->complete = false;
 	pthread_mutex_unlock(&t->lock);
 	return i;
 }
 
-void tree_named(struct tree *t, struct inode *dir, const char *name, struct inode *i)
+void tree_named(
+	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
 	i->pins++;
@@ -222,7 +223,7 @@ void tree_named(struct tree *t, struct inode *dir, const char *name, struct inod
 	struct dentry *d = dentry_new_locked(t, dir, name, i);
 
 	if (d)
-		d->until_ms = i->attr_until_ms;
+		d->until_ms = i->attr_until_ms < until_ms ? i->attr_until_ms : until_ms;
 	else
 		dir->complete = false;
 	i->gone = false;

@@ -7,6 +7,8 @@
 
 #include "cache/tree.h"
 
+#include <sys/queue.h>
+
 struct dentry {
 	struct inode *dir, *inode;
 	int64_t until_ms; /* believed until; 0: only good for building paths */
@@ -28,18 +30,21 @@ struct tree {
 	unsigned moves;        /* renames under way */
 	unsigned stops;        /* who makes renames wait */
 	struct inode **inodes; /* by (dev, ino); a power of two of buckets */
-	size_t inodes_count, inodes_room;
+	size_t inodes_count /* found by number or not */, inodes_room;
 	struct dentry **names; /* by (directory, name) */
 	size_t names_count, names_room;
 	struct inode *idle_oldest, *idle_newest;
 	size_t idle_count, idle_max;
-	unsigned holds; /* while there are any, nothing idle is forgotten */
+	unsigned holds;                  /* while there are any, nothing idle is forgotten */
+	STAILQ_HEAD(, absence) absences; /* oldest first */
+	size_t absences_count;
 };
 
 /* How long a handler waits for another handler's change of the same inode: one call's progress limit. */
 #define TREE_WAIT_MS 30000
 
 int64_t tree_now_ms(void);
+void absences_free(struct tree *t);
 /* Waits on `settled`; false at `end_ms`. */
 bool tree_wait_locked(struct tree *t, int64_t end_ms);
 

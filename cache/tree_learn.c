@@ -177,7 +177,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 		if (d)
 			d->listed = dir->listings;
 		if (d && believed)
-			d->until_ms = news->until_ms;
+			d->until_ms = news->name_until_ms;
 		/* An inode that changed here keeps what its own change answered. */
 		if (believed && is_news_locked(t, i, seen))
 			*changed = take_news_locked(i, news);
@@ -188,16 +188,19 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 	return i;
 }
 
-void tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
+bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
 {
 	pthread_mutex_lock(&t->lock);
-	if (is_news_locked(t, dir, seen)) {
+	bool believed = is_news_locked(t, dir, seen);
+
+	if (believed) {
 		struct dentry *d = dentry_find_locked(t, dir, name);
 
 		if (d)
 			dentry_drop_locked(t, d);
 	}
 	pthread_mutex_unlock(&t->lock);
+	return believed;
 }
 
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
@@ -298,8 +301,8 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name)
 	return i;
 }
 
-enum tree_answer tree_find(
-	struct tree *t, struct inode *dir, const char *name, int64_t now_ms, struct inode **out)
+enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
+	struct inode **out, int64_t *absent_until_ms)
 {
 	enum tree_answer answer = TREE_UNKNOWN;
 
@@ -314,6 +317,8 @@ enum tree_answer tree_find(
 		answer = TREE_KNOWN;
 	} else if (!d && dir->complete && dir->complete_until_ms > now_ms && !dir->changing) {
 		answer = TREE_ABSENT;
+		if (absent_until_ms)
+			*absent_until_ms = dir->complete_until_ms;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return answer;
@@ -325,6 +330,16 @@ static void show_locked(const struct inode *i, struct attr *attr)
 		attr->nlink--;
 	else if (i->gone)
 		attr->nlink = 0;
+}
+
+int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	const struct dentry *d = dentry_find_locked(t, dir, name);
+	int64_t until_ms = d && d->inode == i ? d->until_ms : 0;
+
+	pthread_mutex_unlock(&t->lock);
+	return until_ms;
 }
 
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
@@ -399,71 +414,6 @@ bool tree_pages_current(struct tree *t, struct inode *i)
 	i->pages = now;
 	pthread_mutex_unlock(&t->lock);
 	return current;
-}
-
-/* ---- Everything in doubt ---- */
-
-struct told {
-	struct inode *inode, *dir;
-	char *name;
-};
-
-/* What the kernel may know, pinned, so that it can be told without the lock. */
-static struct told *collect_locked(struct tree *t, size_t *count)
-{
-	struct told *all = calloc(t->inodes_count + t->names_count + 1, sizeof *all);
-
-	*count = 0;
-	if (!all)
-		return NULL;
-	for (size_t b = 0; b < t->inodes_room; b++)
-		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket)
-			if (i->kernel_refs || i == t->root) {
-				i->pins++;
-				all[(*count)++].inode = i;
-			}
-	for (size_t b = 0; b < t->names_room; b++)
-		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
-			if (d->dir->kernel_refs || d->dir == t->root) {
-				d->dir->pins++;
-				all[*count].dir = d->dir;
-				all[(*count)++].name = strdup(d->name);
-			}
-	return all;
-}
-
-static void doubt_locked(struct tree *t)
-{
-	t->doubted = ++t->serial; /* answers under way are older than this */
-	for (size_t b = 0; b < t->inodes_room; b++)
-		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket) {
-			i->attr_until_ms = 0;
-			i->complete_until_ms = 0;
-		}
-	for (size_t b = 0; b < t->names_room; b++)
-		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
-			d->until_ms = 0;
-}
-
-void tree_doubt_all(struct tree *t,
-	void (*tell)(void *context, struct inode *i, struct inode *dir, const char *name),
-	void *context)
-{
-	size_t count;
-
-	pthread_mutex_lock(&t->lock);
-	doubt_locked(t);
-	struct told *all = collect_locked(t, &count);
-
-	pthread_mutex_unlock(&t->lock);
-	for (size_t n = 0; n < count; n++) {
-		if (all[n].inode || all[n].name)
-			tell(context, all[n].inode, all[n].dir, all[n].name);
-		tree_unpin(t, all[n].inode);
-		tree_unpin(t, all[n].dir);
-		free(all[n].name);
-	}
-	free(all);
 }
 
 /* ---- Listings ---- */

@@ -116,13 +116,10 @@ void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, stru
 
 void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out)
 {
-	int64_t entry_ms = fs->options->entry_ms;
-
 	*out = (struct fuse_entry_param){ .ino = fs_number(fs, entry->inode),
 		.generation = 1,
 		.attr_timeout = fs_seconds(entry->valid_ms),
-		.entry_timeout =
-			fs_seconds(entry->valid_ms < entry_ms ? entry->valid_ms : entry_ms) };
+		.entry_timeout = fs_seconds(entry->name_valid_ms) };
 	fs_stat(fs, entry->inode, &entry->attr, &out->attr);
 }
 

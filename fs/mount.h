@@ -30,7 +30,6 @@ struct mount_options {
 	gid_t gid;
 	enum mount_symlinks symlinks;
 	bool list_control;         /* readdir of the root names .sandbox */
-	int64_t attr_ms, entry_ms; /* what the kernel may believe without asking */
 	int64_t exec_timeout_ms;
 	unsigned threads_max;
 };

@@ -143,8 +143,6 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 			.gid = config_owner_gid(c),
 			.symlinks = (enum mount_symlinks)c->symlinks,
 			.list_control = c->list_control,
-			.attr_ms = c->attr_ms,
-			.entry_ms = c->entry_ms,
 			.exec_timeout_ms = c->exec_timeout_ms,
 			.threads_max = (unsigned)c->threads_max,
 		},

@@ -42,7 +42,9 @@ TestSuite(tree, .init = setup, .fini = teardown, .timeout = 20);
 /* Learns a name as a fresh answer; the inode is not pinned any more. */
 static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
 {
-	struct tree_news news = { .attr = attr_of(ino, mode), .until_ms = LATER };
+	struct tree_news news = {
+		.attr = attr_of(ino, mode), .until_ms = LATER, .name_until_ms = LATER
+	};
 	bool changed;
 	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree), &news, &changed);
 
@@ -153,7 +155,9 @@ Test(tree, a_link_with_several_names_is_as_deep_as_the_least_of_them)
 
 Test(tree, a_reused_inode_number_is_a_new_inode)
 {
-	struct tree_news news = { .attr = attr_of(5, S_IFREG | 0644), .until_ms = LATER };
+	struct tree_news news = {
+		.attr = attr_of(5, S_IFREG | 0644), .until_ms = LATER, .name_until_ms = LATER
+	};
 	bool changed;
 
 	news.attr.btime_ns = 1;
@@ -170,7 +174,9 @@ Test(tree, a_reused_inode_number_is_a_new_inode)
 Test(tree, an_answer_older_than_a_change_is_not_believed)
 {
 	struct tree_scope scope = { .inodes = { root } };
-	struct tree_news news = { .attr = attr_of(9, S_IFREG | 0644), .until_ms = LATER };
+	struct tree_news news = {
+		.attr = attr_of(9, S_IFREG | 0644), .until_ms = LATER, .name_until_ms = LATER
+	};
 	uint64_t seen = tree_seen(tree);
 	struct inode *found;
 	bool changed;
@@ -178,7 +184,7 @@ Test(tree, an_answer_older_than_a_change_is_not_believed)
 	tree_change_begins(tree, &scope);
 	tree_change_ends(tree, &scope);
 	tree_unpin(tree, tree_learn_name(tree, root, "f", seen, &news, &changed));
-	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found), TREE_UNKNOWN));
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
 }
 
 static void change(struct inode *i)
@@ -196,7 +202,7 @@ static void move(
 	tree_move_begins(tree, i, NULL);
 	change(from);
 	change(dir);
-	tree_named(tree, dir, to, i);
+	tree_named(tree, dir, to, i, LATER);
 	tree_unnamed(tree, from, name);
 	tree_move_ends(tree, i, NULL);
 }
@@ -204,7 +210,7 @@ static void move(
 static struct inode *learn_late(
 	uint64_t seen, struct inode *dir, const char *name, struct attr attr)
 {
-	struct tree_news news = { .attr = attr, .until_ms = LATER };
+	struct tree_news news = { .attr = attr, .until_ms = LATER, .name_until_ms = LATER };
 	bool changed;
 	struct inode *i = tree_learn_name(tree, dir, name, seen, &news, &changed);
 
@@ -259,7 +265,7 @@ Test(tree, an_answer_older_than_a_replacement_does_not_bring_the_old_file_back)
 Test(tree, an_answer_older_than_the_reuse_of_a_number_leaves_it_with_the_new_file)
 {
 	struct attr old = attr_of(3, S_IFREG | 0644), new = old;
-	struct tree_news made = { .until_ms = LATER };
+	struct tree_news made = { .until_ms = LATER, .name_until_ms = LATER };
 	uint64_t seen = tree_seen(tree);
 	struct inode *now, *late;
 
@@ -327,7 +333,7 @@ Test(tree, a_complete_directory_knows_what_is_absent)
 	uint32_t listing = tree_listing_begins(tree, root);
 
 	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
-	cr_expect(eq(int, tree_find(tree, root, "nothing", 0, &found), TREE_ABSENT));
+	cr_expect(eq(int, tree_find(tree, root, "nothing", 0, &found, NULL), TREE_ABSENT));
 }
 
 Test(tree, a_listing_drops_what_it_did_not_name)
@@ -340,8 +346,8 @@ Test(tree, a_listing_drops_what_it_did_not_name)
 
 	learn(root, "here", 5, S_IFREG | 0644);
 	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
-	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found), TREE_ABSENT));
-	cr_expect(eq(int, tree_find(tree, root, "here", 0, &found), TREE_KNOWN));
+	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found, NULL), TREE_ABSENT));
+	cr_expect(eq(int, tree_find(tree, root, "here", 0, &found, NULL), TREE_KNOWN));
 	tree_unpin(tree, found);
 }
 
@@ -354,7 +360,7 @@ Test(tree, a_listing_spares_what_a_later_one_named)
 	tree_listing_begins(tree, root);
 	learn(root, "new", 4, S_IFREG | 0644);
 	cr_assert(tree_learn_complete(tree, root, first, seen, LATER));
-	cr_expect(eq(int, tree_find(tree, root, "new", 0, &found), TREE_KNOWN));
+	cr_expect(eq(int, tree_find(tree, root, "new", 0, &found, NULL), TREE_KNOWN));
 	tree_unpin(tree, found);
 }
 
@@ -366,7 +372,7 @@ Test(tree, a_path_through_a_renamed_directory_is_not_held)
 	cr_assert(eq(int, tree_path(tree, a, "f", &path, NULL), ERR_OK));
 	cr_expect(tree_path_held(tree, a, &path));
 	tree_move_begins(tree, a, NULL);
-	tree_named(tree, root, "b", a);
+	tree_named(tree, root, "b", a, LATER);
 	tree_unnamed(tree, root, "a");
 	tree_move_ends(tree, a, NULL);
 	cr_expect(not(tree_path_held(tree, a, &path)));
@@ -496,9 +502,10 @@ Test(tree, an_exchange_swaps_both_names)
 
 Test(tree, pages_are_current_only_for_the_version_they_were_read_from)
 {
-	struct tree_news news = {
-		.attr = attr_of(3, S_IFREG | 0644), .until_ms = LATER, .now = { .tv_sec = 200 }
-	};
+	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0644),
+		.until_ms = LATER,
+		.name_until_ms = LATER,
+		.now = { .tv_sec = 200 } };
 	bool changed;
 	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
@@ -514,6 +521,7 @@ Test(tree, a_change_within_the_clock_tick_is_not_settled)
 {
 	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0644),
 		.until_ms = LATER,
+		.name_until_ms = LATER,
 		.now = { .tv_sec = 100, .tv_nsec = 1000000 } };
 	bool changed;
 	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
@@ -537,19 +545,18 @@ Test(tree, unused_inodes_are_forgotten_oldest_first)
 	}
 	tree_counts(tree, &inodes, &names);
 	cr_expect(eq(long, (long)inodes, 101));
-	cr_expect(eq(int, tree_find(tree, root, "f0", 0, &found), TREE_UNKNOWN));
-	cr_expect(eq(int, tree_find(tree, root, "f249", 0, &found), TREE_KNOWN));
+	cr_expect(eq(int, tree_find(tree, root, "f0", 0, &found, NULL), TREE_UNKNOWN));
+	cr_expect(eq(int, tree_find(tree, root, "f249", 0, &found, NULL), TREE_KNOWN));
 	tree_unpin(tree, found);
 }
 
 static int told_names, told_inodes;
 
-static void count_told(void *context, struct inode *i, struct inode *dir, const char *name)
+static void count_told(void *context, const struct tree_told *told)
 {
 	(void)context;
-	(void)dir;
-	told_inodes += i != NULL;
-	told_names += name != NULL;
+	told_inodes += told->inode != NULL;
+	told_names += told->name != NULL;
 }
 
 Test(tree, doubt_reaches_everything_the_kernel_may_know)
@@ -557,10 +564,14 @@ Test(tree, doubt_reaches_everything_the_kernel_may_know)
 	struct inode *f = learn(root, "f", 3, S_IFREG | 0644), *found;
 
 	tree_kernel_get(tree, f);
+	cr_assert(tree_absence_told(tree, root, "expired", 0));
+	cr_assert(tree_absence_told(tree, root, "nothing", LATER));
 	tree_doubt_all(tree, count_told, NULL);
 	cr_expect(eq(int, told_inodes, 2));
-	cr_expect(eq(int, told_names, 1));
-	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found), TREE_UNKNOWN));
+	cr_expect(eq(int, told_names, 2));
+	tree_doubt_all(tree, count_told, NULL);
+	cr_expect(eq(int, told_names, 3), "what was told of an absent name is told once");
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
 	tree_kernel_forget(tree, f, 1);
 }
 

@@ -1,0 +1,135 @@
+/* What the kernel may know, and how all of it comes into doubt. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Names that the kernel knows not to exist ---- */
+
+/* Of those that were told within the time they are believed. More are told, but not to be believed. */
+#define ABSENCES_MAX 65536
+
+struct absence {
+	STAILQ_ENTRY(absence) link;
+	struct inode *dir; /* pinned */
+	int64_t until_ms;
+	char name[];
+};
+
+static void absence_drop_locked(struct tree *t)
+{
+	struct absence *a = STAILQ_FIRST(&t->absences);
+
+	STAILQ_REMOVE_HEAD(&t->absences, link);
+	t->absences_count--;
+	a->dir->pins--;
+	inode_rest_locked(t, a->dir);
+	free(a);
+}
+
+bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int64_t until_ms)
+{
+	size_t len = strlen(name) + 1;
+	struct absence *a = malloc(sizeof *a + len);
+	int64_t now_ms = tree_now_ms();
+
+	if (!a)
+		return false;
+	*a = (struct absence){ .dir = dir, .until_ms = until_ms };
+	memcpy(a->name, name, len);
+	pthread_mutex_lock(&t->lock);
+	while (!STAILQ_EMPTY(&t->absences) && STAILQ_FIRST(&t->absences)->until_ms <= now_ms)
+		absence_drop_locked(t);
+	bool has_room = t->absences_count < ABSENCES_MAX;
+
+	if (has_room) {
+		STAILQ_INSERT_TAIL(&t->absences, a, link);
+		t->absences_count++;
+		dir->pins++;
+		inode_wake_locked(t, dir);
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (!has_room)
+		free(a);
+	return has_room;
+}
+
+void absences_free(struct tree *t)
+{
+	struct absence *a;
+
+	while ((a = STAILQ_FIRST(&t->absences))) {
+		STAILQ_REMOVE_HEAD(&t->absences, link);
+		free(a);
+	}
+}
+
+/* ---- Everything in doubt ---- */
+
+/* Pinned, so that it can be told without the lock. */
+static void told_add(struct tree_told *all, size_t *count, const struct tree_told *one)
+{
+	if (one->inode)
+		one->inode->pins++;
+	else
+		one->dir->pins++;
+	all[(*count)++] = *one;
+}
+
+static struct tree_told *collect_locked(struct tree *t, size_t *count)
+{
+	struct tree_told *all =
+		calloc(t->inodes_count + t->names_count + t->absences_count + 1, sizeof *all);
+	struct absence *a;
+
+	*count = 0;
+	if (!all)
+		return NULL;
+	for (struct inode *i = t->all; i; i = i->all_next)
+		if (i->kernel_refs || i == t->root)
+			told_add(all, count,
+				&(struct tree_told){ .inode = i, .is_open = i->opens > 0 });
+	for (size_t b = 0; b < t->names_room; b++)
+		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
+			if (d->dir->kernel_refs || d->dir == t->root)
+				told_add(all, count,
+					&(struct tree_told){
+						.dir = d->dir, .name = strdup(d->name) });
+	STAILQ_FOREACH(a, &t->absences, link)
+	told_add(all, count, &(struct tree_told){ .dir = a->dir, .name = strdup(a->name) });
+	return all;
+}
+
+static void doubt_locked(struct tree *t)
+{
+	t->doubted = ++t->serial; /* answers under way are older than this */
+	for (struct inode *i = t->all; i; i = i->all_next) {
+		i->attr_until_ms = 0;
+		i->complete_until_ms = 0;
+	}
+	for (size_t b = 0; b < t->names_room; b++)
+		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
+			d->until_ms = 0;
+	while (!STAILQ_EMPTY(&t->absences))
+		absence_drop_locked(t);
+}
+
+void tree_doubt_all(
+	struct tree *t, void (*tell)(void *context, const struct tree_told *told), void *context)
+{
+	size_t count;
+
+	pthread_mutex_lock(&t->lock);
+	struct tree_told *all = collect_locked(t, &count);
+
+	doubt_locked(t);
+	pthread_mutex_unlock(&t->lock);
+	for (size_t n = 0; n < count; n++) {
+		if (all[n].inode || all[n].name)
+			tell(context, &all[n]);
+		tree_unpin(t, all[n].inode);
+		tree_unpin(t, all[n].dir);
+		free(all[n].name);
+	}
+	free(all);
+}
