@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-TestSuite(shell_apply, .timeout = 600);
+TestSuite(shell_apply, .timeout = 240);
 
 /* ---- Doing the same twice ---- */
 
