@@ -53,14 +53,12 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	enum err kind;
 
 	*result = (struct change_result){ 0 };
-	tree_change_begins(c->tree, &about->scope);
 	kind = provider_apply(c->provider, call, &request, result, e);
 	if (!kind && result->err)
 		kind = error_set(e, result->err, "%s: %s", change->path,
 			result->why[0] ? result->why : error_words(result->err));
 	if (!kind)
 		adopt(c, about, result);
-	tree_change_ends(c->tree, &about->scope);
 	return kind;
 }
 
@@ -71,7 +69,11 @@ void changes_drop_staged(struct cache *c, struct inode *i, char *staged)
 	struct change_result result;
 	struct error e = { 0 };
 
-	if (staged && changes_do(c, NULL, &change, &about, &result, &e))
+	if (!staged)
+		return;
+	tree_change_begins(c->tree, &about.scope);
+	if (changes_do(c, NULL, &change, &about, &result, &e))
 		cache_note_error(c, staged, &e);
+	tree_change_ends(c->tree, &about.scope);
 	free(staged);
 }

@@ -31,7 +31,11 @@ static enum err change_inode(
 {
 	w->change.target = tree_expect(c->tree, i);
 	w->about = (struct change_about){ .scope.inodes = { i }, .target = i };
-	return cache_with_path(c, i, NULL, ask_inode_change, w, e);
+	tree_change_begins(c->tree, &w->about.scope);
+	enum err kind = cache_with_path(c, i, NULL, ask_inode_change, w, e);
+
+	tree_change_ends(c->tree, &w->about.scope);
+	return kind;
 }
 
 enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i,
@@ -128,8 +132,11 @@ enum err cache_copy(struct cache *c, const struct call *call, struct inode *from
 			.offset2 = offset2,
 			.length = len },
 		.about = { .scope.inodes = { to }, .target = to } };
+
+	tree_change_begins(c->tree, &w.about.scope);
 	enum err kind = cache_with_paths(c, &one, &two, ask_inode_change, &w, e);
 
+	tree_change_ends(c->tree, &w.about.scope);
 	if (!kind) {
 		*copied = w.result.count;
 		/* The kernel did not see these bytes pass. */

@@ -35,6 +35,18 @@ static enum err surprised(struct cache *c, struct inode *dir, enum err kind)
 	return kind;
 }
 
+static void tell_link(void *context, struct inode *link)
+{
+	cache_tell_inode(context, link, true);
+}
+
+/* What a link may show, `moved` itself or one below, depends on how deep it stands. */
+static void tell_moved_links(struct cache *c, struct inode *moved)
+{
+	if (moved)
+		tree_each_link(c->tree, moved, tell_link, c);
+}
+
 /* ---- Making ---- */
 
 static enum err hand_out_made(struct cache *c, struct inode *dir, const char *name,
@@ -78,10 +90,12 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 	enum err kind;
 
 	n.change.parent = tree_expect(c->tree, dir);
+	tree_change_begins(c->tree, &n.about.scope);
 	kind = cache_with_path(c, dir, name, ask_change, &n, e);
-	if (kind)
-		return surprised(c, dir, kind);
-	return hand_out_made(c, dir, name, m, &n, out, e);
+	if (!kind)
+		kind = hand_out_made(c, dir, name, m, &n, out, e);
+	tree_change_ends(c->tree, &n.about.scope);
+	return surprised(c, dir, kind);
 }
 
 enum err cache_make_nameless(struct cache *c, const struct call *call, const struct making *m,
@@ -121,13 +135,16 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 			.target = tree_expect(c->tree, i),
 			.parent2 = tree_expect(c->tree, dir) },
 		.about = { .scope.inodes = { i, dir }, .target = i, .dir = dir } };
+
+	tree_change_begins(c->tree, &n.about.scope);
 	enum err kind = cache_with_paths(c, &one, &two, ask_change, &n, e);
 
+	if (!kind)
+		tree_named(c->tree, dir, name, i, cache_name_until(c));
+	tree_change_ends(c->tree, &n.about.scope);
 	if (kind)
 		return surprised(c, dir, kind);
-	tree_named(c->tree, dir, name, i, cache_name_until(c));
-	if (S_ISLNK(i->attr.mode))
-		cache_tell_inode(c, i, true); /* it may be nearer to the root now */
+	tell_moved_links(c, i);
 	cache_hand_out(c, dir, name, i, out);
 	return ERR_OK;
 }
@@ -138,20 +155,20 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 static enum err unlink_target(struct cache *c, struct inode *dir, const char *name,
 	struct inode *target, struct naming *n, struct error *e)
 {
-	AUTO_FREE char *staged = NULL;
 	bool keep = target && tree_removal_begins(c->tree, target);
-	enum err kind;
+	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 
-	if (keep) {
-		staged = changes_staged_name(c);
-		n->change.path2 = staged;
+	if (keep)
 		n->change.target = tree_expect(c->tree, target);
-	}
-	kind = cache_with_path(c, dir, name, ask_change, n, e);
+	n->change.path2 = staged;
+	tree_change_begins(c->tree, &n->about.scope);
+	enum err kind = cache_with_path(c, dir, name, ask_change, n, e);
+
 	if (!kind && keep)
 		tree_staged(c->tree, target, take(staged));
 	if (!kind)
 		tree_unnamed(c->tree, dir, name);
+	tree_change_ends(c->tree, &n->about.scope);
 	if (target)
 		tree_removal_ends(c->tree, target);
 	return kind;
@@ -208,18 +225,6 @@ static void note_renamed(struct cache *c, struct renaming *r)
 	}
 }
 
-static void tell_link(void *context, struct inode *link)
-{
-	cache_tell_inode(context, link, true);
-}
-
-/* What a link below may show depends on how deep it stands. */
-static void tell_moved_links(struct cache *c, const struct inode *moved)
-{
-	if (moved && (S_ISDIR(moved->attr.mode) || S_ISLNK(moved->attr.mode)))
-		tree_each_link(c->tree, (struct inode *)moved, tell_link, c);
-}
-
 static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 {
 	const struct cache_place one = { r->dir, r->name }, two = { r->dir2, r->name2 };
@@ -233,12 +238,14 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	if (keep)
 		change->target2 = tree_expect(c->tree, r->replaced);
 	tree_move_begins(c->tree, r->moved, exchanged);
+	tree_change_begins(c->tree, &r->naming.about.scope);
 	enum err kind = cache_move_paths(c, &one, &two, ask_change, &r->naming, e);
 
 	if (!kind && keep)
 		tree_staged(c->tree, r->replaced, take(staged));
 	if (!kind)
 		note_renamed(c, r);
+	tree_change_ends(c->tree, &r->naming.about.scope);
 	tree_move_ends(c->tree, r->moved, exchanged);
 	if (replaces)
 		tree_removal_ends(c->tree, r->replaced);

@@ -484,20 +484,20 @@ static bool is_below_locked(const struct tree *t, const struct inode *i, const s
 	return i == dir;
 }
 
-void tree_each_link(struct tree *t, struct inode *dir,
+void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context)
 {
-	struct inode **links;
+	struct inode **links = NULL;
 	size_t count = 0;
 
 	pthread_mutex_lock(&t->lock);
-	links = calloc(t->inodes_count + 1, sizeof(struct inode *));
-	for (size_t b = 0; links && b < t->inodes_room; b++)
-		for (struct inode *i = t->inodes[b]; i; i = i->next_in_bucket)
-			if (i->kernel_refs && S_ISLNK(i->attr.mode) && is_below_locked(t, i, dir)) {
-				i->pins++;
-				links[count++] = i;
-			}
+	if (S_ISDIR(top->attr.mode) || S_ISLNK(top->attr.mode))
+		links = calloc(t->inodes_count + 1, sizeof(struct inode *));
+	for (struct inode *i = links ? t->all : NULL; i; i = i->all_next)
+		if (i->kernel_refs && S_ISLNK(i->attr.mode) && is_below_locked(t, i, top)) {
+			i->pins++;
+			links[count++] = i;
+		}
 	pthread_mutex_unlock(&t->lock);
 	for (size_t n = 0; n < count; n++) {
 		tell(context, links[n]);
