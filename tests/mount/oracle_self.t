@@ -14,7 +14,7 @@ oracle() {
 ok "two plain directories do not differ" oracle --seed=7 --ops="${ORACLE_OPS:-20000}"
 ok "nor with several users" oracle --seed=8 --ops="${ORACLE_OPS:-20000}" --as-users
 for kind in result drop content; do
-	oracle --seed=9 --ops=5000 --sabotage=$kind >"$SCRATCH/said" 2>&1
+	oracle --seed=9 --ops=5000 --tree-every=5 --sabotage=$kind >"$SCRATCH/said" 2>&1
 	is "sabotage of the kind '$kind' is found" $? 1
 	ok "and told with seed and step" grep -q '^DIFFERENCE: seed 9, step [0-9]' "$SCRATCH/said"
 done
