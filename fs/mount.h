@@ -29,7 +29,7 @@ struct mount_options {
 	uid_t uid;
 	gid_t gid;
 	enum mount_symlinks symlinks;
-	bool list_control;         /* readdir of the root names .sandbox */
+	bool list_control; /* readdir of the root names .sandbox */
 	int64_t exec_timeout_ms;
 	unsigned threads_max;
 };
