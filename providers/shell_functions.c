@@ -360,7 +360,10 @@ const char shell_apply_functions[] =
 	"\t\treturn\n"
 	"\tfi\n"
 	"\ttry mv -f \"$N\" \"$N2\" && return\n"
-	"\t[ -L \"$N2\" ] && [ ! -e \"$N2\" ] || return\n"
+	"\tcase $E in\n"
+	"\t*' are the same file') ;;\n"
+	"\t*) [ -L \"$N2\" ] && [ ! -e \"$N2\" ] || return ;;\n"
+	"\tesac\n"
 	"\tE=\n"
 	"\tbeside\n"
 	"}\n"
@@ -384,7 +387,7 @@ const char shell_apply_functions[] =
 	"\trmdir \"$h\"\n"
 	"\t[ -z \"$E\" ]\n"
 	"}\n"
-	/* BusyBox does not replace a link that leads to itself: it has to stand aside. */
+	/* GNU's mv takes two links that lead to each other for one file, BusyBox's does not replace one that leads to itself. */
 	"beside() {\n"
 	"\tin_staging || return\n"
 	"\th=$S/hop-$$\n"

@@ -268,6 +268,20 @@ BEHAVIOUR(apply, rename_onto_another_name_of_the_same_file_changes_nothing)
 	cr_assert(exists(s, "b"));
 }
 
+BEHAVIOUR(apply, rename_replaces_a_link_that_leads_where_the_moved_one_does)
+{
+	struct change_result r;
+
+	scratch_write_text(&s->tree, "file", "x");
+	cr_assert(symlinkat("file", s->tree.fd, "a") == 0);
+	cr_assert(linkat(s->tree.fd, "a", s->tree.fd, "again", 0) == 0);
+	cr_assert(symlinkat("file", s->tree.fd, "b") == 0);
+	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" });
+	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(not(exists(s, "a")));
+	cr_expect(eq(u64, attr_outside(s, "b").ino, attr_outside(s, "again").ino));
+}
+
 BEHAVIOUR(apply, rename_into_a_directory_of_that_name_is_no_move_into_it)
 {
 	scratch_mkdir(&s->tree, "a", 0755);
