@@ -206,6 +206,8 @@ static void add_setattr(struct script *s, const struct change *c)
 	}
 	if (c->set & (SET_UID | SET_GID))
 		add_owner(s, c);
+	if (!c->set)
+		buf_add_string(&s->text, " && op_nothing");
 	/* Of a directory, five digits also take away set-ID bits. */
 	if (c->set & SET_MODE)
 		buf_printf(&s->text, " && op_mode 0%04o", c->mode & 07777);

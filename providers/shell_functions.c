@@ -82,6 +82,8 @@ const char shell_common_functions[] =
 	/* lift FILE r|w HANDLE: a mode that was judged at open is lifted for the moment, where the file is our own. */
 	"lift() {\n"
 	"\tlifted=\n"
+	/* chmod(2) would take the set-group-ID bit from a file of a foreign group for good. */
+	"\t[ ! -g \"$1\" ] || [ -G \"$1\" ] || return 0\n"
 	"\t[ -z \"$3\" ] || [ \"-$2\" \"$1\" ] || ! chmod \"u+$2\" \"$1\" 2>/dev/null || lifted=$2\n"
 	"}\n"
 	"lower() { [ -z \"$lifted\" ] || chmod \"u-$lifted\" \"$1\" 2>/dev/null; }\n";
@@ -463,6 +465,12 @@ const char shell_apply_functions[] =
 	"\t[ -z \"$E\" ]\n"
 	"}\n"
 	"op_owner() { try chown -h \"$1\" \"$N\"; }\n"
+	/* chown(2) of nobody: only ctime moves, and set-ID bits go. BusyBox wants a number for that, GNU refuses it. */
+	"op_nothing() {\n"
+	"\ttry chown -h '' \"$N\" && return\n"
+	"\tcase $E in *'unknown user'*) E= ;; *) return 1 ;; esac\n"
+	"\ttry chown -h 4294967295 \"$N\"\n"
+	"}\n"
 	"op_mode() { try chmod \"$1\" \"$N\"; }\n"
 	/* Refused before anything is changed. */
 	"may_set() {\n"

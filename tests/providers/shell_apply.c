@@ -764,3 +764,23 @@ OVER_SHELLS(shell_apply, times_are_set_as_asked)
 			"%s: %zu", w->shell, i);
 	}
 }
+
+/* As chown(2) of neither user nor group does. */
+OVER_SHELLS(shell_apply, a_change_of_nothing_moves_only_the_time_of_change)
+{
+	struct stat before, after;
+
+	pair_make_fixtures(w);
+	cr_assert(fstatat(w->by_shell.fd, "l", &before, AT_SYMLINK_NOFOLLOW) == 0);
+	/* Until the file system's clock has moved on. */
+	do {
+		struct change_result r =
+			pair_apply_one(w, (struct change){ .op = CHANGE_SETATTR, .path = "l" });
+
+		cr_assert(r.err == ERR_OK, "%s: %s", w->shell, r.why);
+		cr_assert(fstatat(w->by_shell.fd, "l", &after, AT_SYMLINK_NOFOLLOW) == 0);
+	} while (after.st_ctim.tv_sec == before.st_ctim.tv_sec &&
+		after.st_ctim.tv_nsec == before.st_ctim.tv_nsec);
+	cr_expect(after.st_mode == before.st_mode && after.st_uid == before.st_uid);
+	cr_expect(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+}
