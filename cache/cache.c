@@ -1,4 +1,5 @@
 #include "cache/cache_inside.h"
+#include "cache/changes.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -242,10 +243,21 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	return ERR_OK;
 }
 
+/* Of what was still open at the end nothing stays in the sandbox. */
+static void drop_all_staged(struct cache *c)
+{
+	char *staged;
+
+	while ((staged = tree_take_staged(c->tree)))
+		if (changes_drop_staged(c, NULL, staged))
+			return;
+}
+
 void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
+	drop_all_staged(c);
 	tree_free(c->tree);
 	pthread_mutex_destroy(&c->lock);
 	free(c);

@@ -12,7 +12,7 @@ char *changes_staged_name(struct cache *c)
 	char *name;
 
 	memcpy(&mount, c->journal, sizeof mount);
-	if (asprintf(&name, "/u-%016llx-%llu", (unsigned long long)mount,
+	if (asprintf(&name, "/" STAGED_UNLINKED "%016llx-%llu", (unsigned long long)mount,
 		    (unsigned long long)number) < 0)
 		return NULL;
 	return name;
@@ -62,7 +62,7 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	return kind;
 }
 
-void changes_drop_staged(struct cache *c, struct inode *i, char *staged)
+enum err changes_drop_staged(struct cache *c, struct inode *i, char *staged)
 {
 	struct change change = { .op = CHANGE_UNLINK, .path = staged };
 	struct change_about about = { .scope.inodes = { i }, .target = i };
@@ -70,10 +70,11 @@ void changes_drop_staged(struct cache *c, struct inode *i, char *staged)
 	struct error e = { 0 };
 
 	if (!staged)
-		return;
+		return ERR_OK;
 	tree_change_begins(c->tree, &about.scope);
 	if (changes_do(c, NULL, &change, &about, &result, &e))
 		cache_note_error(c, staged, &e);
 	tree_change_ends(c->tree, &about.scope);
 	free(staged);
+	return e.kind;
 }

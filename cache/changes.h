@@ -26,5 +26,8 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 /* A staging name that was never used before: "/u-<journal>-<n>". Allocated; NULL without memory. */
 char *changes_staged_name(struct cache *c);
 
-/* Removes a staged file, if there is one, and frees its path. `i`: whose other names have one link less by it, pinned. */
-void changes_drop_staged(struct cache *c, struct inode *i, char *staged);
+/*
+ * Removes a staged file, if there is one, and frees its path. `i`: whose other names have one link less by it, pinned; or
+ * NULL.
+ */
+enum err changes_drop_staged(struct cache *c, struct inode *i, char *staged);

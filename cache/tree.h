@@ -228,13 +228,15 @@ enum err tree_open(struct tree *t, struct inode *i, struct error *e);
 char *tree_close(struct tree *t, struct inode *i);
 /*
  * Before an unlink or a replacing rename of a name of `i`: returns true when it may be open, no other name is known and
- * the inode must be kept in staging. Else, unless another name remains, no handle can be opened until
- * tree_removal_ends(). Whoever asks for the inode meanwhile is told that it moves.
+ * the inode must be kept in staging. Unless another name remains, no handle can be opened until tree_removal_ends(): the
+ * last one may be closed meanwhile. Whoever asks for the inode meanwhile is told that it moves.
  */
 bool tree_removal_begins(struct tree *t, struct inode *i);
 void tree_removal_ends(struct tree *t, struct inode *i);
 /* The inode lives on in staging. Takes `staged`. */
 void tree_staged(struct tree *t, struct inode *i, char *staged);
+/* At the end: the staging path of any inode that has one, to be removed and freed; NULL: none has. */
+char *tree_take_staged(struct tree *t);
 
 /* Whether the kernel's pages are of the present version; from now on they are. */
 bool tree_pages_current(struct tree *t, struct inode *i);

@@ -402,7 +402,7 @@ bool tree_removal_begins(struct tree *t, struct inode *i)
 	bool has_other_name = i->names && i->names->next_of_inode;
 	bool keep = may_be_open(i) && !i->staged && !has_other_name;
 
-	i->removing = !keep && !has_other_name;
+	i->removing = !has_other_name;
 	move_begins_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 	return keep;
@@ -423,4 +423,17 @@ void tree_staged(struct tree *t, struct inode *i, char *staged)
 	free(i->staged);
 	i->staged = staged;
 	pthread_mutex_unlock(&t->lock);
+}
+
+char *tree_take_staged(struct tree *t)
+{
+	char *staged = NULL;
+
+	pthread_mutex_lock(&t->lock);
+	for (struct inode *i = t->all; i && !staged; i = i->all_next) {
+		staged = i->staged;
+		i->staged = NULL;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return staged;
 }

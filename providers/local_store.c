@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -154,15 +155,51 @@ static enum err hold(int fd, const char *name, int how, struct error *e)
 	return st.st_nlink ? ERR_OK : error_set(e, ERR_STALE, "local:%s was deleted", name);
 }
 
-/* Inside NAME; on failure the caller closes what was opened. */
-static enum err open_parts(struct local_store *s, int sandbox, const char *name, struct error *e)
+/* Waits a moment for somebody who holds it alone: that may only be to clean. */
+static enum err hold_shared(int fd, const char *name, struct error *e)
 {
-	enum err kind;
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	struct error why = { 0 };
+	enum err kind = hold(fd, name, LOCK_SH, &why);
 
+	for (int tries = 0; kind == ERR_BUSY && tries < 100; tries++) {
+		nanosleep(&moment, NULL);
+		kind = hold(fd, name, LOCK_SH, &why);
+	}
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* *is_alone: nobody else is connected, nor can be before the lock is shared. */
+static enum err open_lock(
+	struct local_store *s, int sandbox, const char *name, bool *is_alone, struct error *e)
+{
 	s->lock_fd = openat(sandbox, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (s->lock_fd < 0)
 		return error_errno(e, errno, "local:%s: lock", name);
-	kind = hold(s->lock_fd, name, LOCK_SH, e);
+	*is_alone = hold(s->lock_fd, name, LOCK_EX, NULL) == ERR_OK;
+	return *is_alone ? ERR_OK : hold_shared(s->lock_fd, name, e);
+}
+
+/* What a mount that was killed had open. */
+static void clean_staging(int staging_fd)
+{
+	AUTO_CLOSE int fd = openat(staging_fd, ".", DIRECTORY);
+	AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		return;
+	take_fd(&fd);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (!strncmp(entry->d_name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)))
+			unlinkat(staging_fd, entry->d_name, 0);
+}
+
+/* Inside NAME; on failure the caller closes what was opened. */
+static enum err open_parts(struct local_store *s, int sandbox, const char *name, struct error *e)
+{
+	bool is_alone;
+	enum err kind = open_lock(s, sandbox, name, &is_alone, e);
+
 	if (!kind)
 		kind = make_dir(sandbox, "tmp", 01777, NULL, e);
 	if (!kind)
@@ -171,7 +208,10 @@ static enum err open_parts(struct local_store *s, int sandbox, const char *name,
 		kind = make_dir(s->home_fd, "user", 0755, NULL, e);
 	if (!kind)
 		kind = make_dir(s->home_fd, ".staging", 0700, &s->staging_fd, e);
-	return kind;
+	if (kind || !is_alone)
+		return kind;
+	clean_staging(s->staging_fd);
+	return hold_shared(s->lock_fd, name, e);
 }
 
 static enum err name_part(

@@ -140,6 +140,9 @@ enum change_op {
 	CHANGE_OP_END,      /* one past the last */
 };
 
+/* Staging names that begin so are of files that were removed while a mount had them open: nothing without that mount. */
+#define STAGED_UNLINKED "u-"
+
 enum change_flags {
 	CHANGE_EXCL = 1,      /* must not exist */
 	CHANGE_NOREPLACE = 2, /* rename: the new name must not exist */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LATER INT64_MAX / 2
 
@@ -428,6 +429,31 @@ Test(tree, an_unlinked_open_file_is_found_in_staging_and_has_no_links)
 	staged = tree_close(tree, f);
 	cr_expect(eq(str, staged, "/u-1"));
 	free(staged);
+	tree_kernel_forget(tree, f, 1);
+}
+
+static void *open_it(void *inode)
+{
+	return (void *)(intptr_t)tree_open(tree, inode, NULL);
+}
+
+Test(tree, nobody_opens_what_is_being_kept_while_its_last_handle_is_closed)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	pthread_t opener;
+	void *opened;
+
+	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	cr_assert(tree_removal_begins(tree, f));
+	tree_staged(tree, f, strdup("/u-1"));
+	cr_assert(not(pthread_create(&opener, NULL, open_it, f)));
+	free(tree_close(tree, f));
+	usleep(50000);
+	tree_unnamed(tree, root, "f");
+	tree_removal_ends(tree, f);
+	pthread_join(opener, &opened);
+	cr_expect(eq(int, (int)(intptr_t)opened, ERR_STALE));
 	tree_kernel_forget(tree, f, 1);
 }
 
