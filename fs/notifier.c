@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +64,31 @@ static bool notice_repeats(const struct batch *b, const struct notice *notice)
 					    : last->name == notice->name);
 }
 
+/* Asked for again when it is next used. Dropped, it would take the way home from whoever works below it (getcwd). */
+static int expire_name(struct fuse_session *session, const struct notice *notice)
+{
+	size_t len = strlen(notice->name);
+
+#if FUSE_VERSION < FUSE_MAKE_VERSION(3, 15)
+	return fuse_lowlevel_notify_expire_entry(
+		session, notice->ino, notice->name, len, FUSE_LL_EXPIRE_ONLY);
+#else
+	return fuse_lowlevel_notify_expire_entry(session, notice->ino, notice->name, len);
+#endif
+}
+
+static void send_name(struct fuse_session *session, const struct notice *notice)
+{
+	if (expire_name(session, notice) == -ENOSYS)
+		fuse_lowlevel_notify_inval_entry(
+			session, notice->ino, notice->name, strlen(notice->name));
+}
+
 /* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
 static void notice_send(struct fuse_session *session, const struct notice *notice)
 {
 	if (notice->name)
-		fuse_lowlevel_notify_inval_entry(
-			session, notice->ino, notice->name, strlen(notice->name));
+		send_name(session, notice);
 	else
 		/* From a negative offset on no page is dropped, only the attributes. */
 		fuse_lowlevel_notify_inval_inode(session, notice->ino, notice->pages ? 0 : -1, 0);
