@@ -42,7 +42,9 @@ include $(sort $(wildcard providers/helper/*.mk tools/*.mk tests/*.mk))
 
 SRC_base      := $(wildcard providers/base/*.c)
 SRC_helper    := $(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c))
-SRC_providers := $(SRC_base) $(SRC_helper) $(wildcard providers/*.c)
+SRC_http      := $(wildcard providers/http/*.c)
+SRC_vendors   := $(wildcard providers/e2b/*.c)
+SRC_providers := $(SRC_base) $(SRC_helper) $(SRC_http) $(SRC_vendors) $(wildcard providers/*.c)
 SRC_cache     := $(wildcard cache/*.c)
 SRC_fs        := $(wildcard fs/*.c)
 SRC_tools     := $(wildcard tools/*.c)
@@ -58,8 +60,25 @@ $B/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# Messages of the vendors' wires, made of their .proto by protobuf-c. They are the same for every variant of the build.
+PROTOS    := $(wildcard providers/*/*.proto)
+GENERATED := $(PROTOS:%.proto=build/generated/%.pb-c.c)
+ALL_CFLAGS += -Ibuild/generated
+
+build/generated/%.pb-c.c build/generated/%.pb-c.h &: %.proto
+	@mkdir -p $(@D)
+	$(call say,PROTO,$<)protoc-c --c_out=build/generated $<
+
+$B/generated/%.o: build/generated/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Whoever may include them waits until they are there.
+$(call obj,$(SRC_vendors)): | $(GENERATED)
+OBJ_GENERATED = $(GENERATED:build/%.c=$B/%.o)
+
 define layer
-$B/lib$(1).a: $$(call obj,$$(SRC_$(1)))
+$B/lib$(1).a: $$(call obj,$$(SRC_$(1))) $(if $(filter providers,$(1)),$$(OBJ_GENERATED))
 	@rm -f $$@
 	$$(call say,AR,$$@)ar rcs $$@ $$^
 endef
@@ -69,7 +88,7 @@ $(foreach l,providers cache fs,$(eval $(call layer,$l)))
 LIBS_providers := $B/libproviders.a
 LIBS_cache     := $B/libcache.a $(LIBS_providers)
 LIBS_fs        := $B/libfs.a $(LIBS_cache)
-EXT_providers   = $(shell pkg-config --libs libxxhash json-c)
+EXT_providers   = $(shell pkg-config --libs libxxhash json-c libcurl libprotobuf-c)
 EXT_cache       = $(EXT_providers)
 EXT_fs          = $(shell pkg-config --libs fuse3) $(EXT_cache)
 

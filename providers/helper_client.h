@@ -10,7 +10,7 @@
 
 #include "providers/base/call.h"
 #include "providers/helper/wire.h"
-#include "providers/verbs.h"
+#include "providers/provider.h"
 
 struct helper_client;
 
@@ -19,6 +19,22 @@ enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
 	const struct call *call, struct error *e);
 /* Ends the stream: a helper in serve mode exits. */
 void helper_client_free(struct helper_client *h);
+
+/*
+ * The same over a helper program that is started anew for every request (`sandboxfs-helper once`). `run` hands the frames
+ * of one request to it and passes on what it prints, in order, in pieces of any size; ERR_OK: it ended. `repeatable`: the
+ * request changes nothing, so its run may be repeated as long as nothing was passed on. Watching is not possible so.
+ * `hello` is what such a helper answered when it was found.
+ */
+struct helper_runner {
+	enum err (*run)(void *context, const struct call *call, const struct buf *frames,
+		bool repeatable, execute_sink sink, void *sink_context, struct error *e);
+	bool is_armoured; /* what comes is lines of base64 */
+	void *context;
+};
+
+enum err helper_client_new_runs(struct helper_client **out, const struct helper_runner *runner,
+	const struct hello *hello, struct error *e);
 
 const struct hello *helper_client_hello(const struct helper_client *h);
 

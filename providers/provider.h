@@ -23,6 +23,11 @@ struct provider;
 
 /* ---- What the user asked for ---- */
 
+enum resume_mode {
+	RESUME_ON_ACCESS, /* a paused sandbox is woken by whatever a user does on the mount */
+	RESUME_NEVER,     /* and fails with ERR_GONE */
+};
+
 enum helper_mode {
 	HELPER_AUTO, /* the best there is: in process for `local:`, the helper program for vendors */
 	HELPER_OFF,  /* POSIX sh over execute */
@@ -37,6 +42,10 @@ struct provider_config {
 	const char *key_file; /* a file of mode 0600 that holds the key; NULL: the environment */
 	const char *shell;    /* HELPER_OFF: the shell that runs the derived scripts; NULL: "sh" */
 	enum helper_mode helper;
+	enum resume_mode resume;
+	int64_t lifetime_s; /* to give a sandbox that would end by itself; 0: the vendor's default */
+	const char
+		*template;   /* create: what the sandbox is made from; NULL: the vendor's default */
 	int64_t progress_ms; /* base/call.h; 0: the default */
 };
 
@@ -136,7 +145,10 @@ struct provider_ops {
 	/* Wakes a paused one. NULL: ERR_UNSUPPORTED. */
 	enum err (*resume)(struct provider *p, const struct call *call, struct error *e);
 
-	/* Gives it at least `seconds` more to live. NULL: ERR_OK, it has no limit. */
+	/*
+	 * Gives it at least `seconds` more to live, from now; never takes any away. A vendor that has a limit gives what it
+	 * can. NULL: ERR_OK, it has no end.
+	 */
 	enum err (*extend)(
 		struct provider *p, const struct call *call, int64_t seconds, struct error *e);
 

@@ -18,10 +18,14 @@ STRESS_SECONDS ?= 8
 
 # ---- Criterion's programs, one for each layer ----------------------------------------------------
 
-TEST_LAYERS := $(foreach l,providers cache fs tools,$(if $(wildcard tests/$l/*.c),$l))
+TEST_LAYERS := $(foreach l,providers http e2b cache fs tools,$(if $(wildcard tests/$l/*.c),$l))
 
 # The programs' own main functions stay out.
 TOOLS_MAINS := tools/sandboxfs.c tools/umount.c
+LIBS_http    = $(LIBS_providers)
+EXT_http     = $(EXT_providers)
+LIBS_e2b     = $(LIBS_providers)
+EXT_e2b      = $(EXT_providers)
 TESTED_tools = $(call obj,$(filter-out $(TOOLS_MAINS),$(wildcard tools/*.c)))
 LIBS_tools   = $(LIBS_fs)
 EXT_tools    = $(EXT_fs)
@@ -129,10 +133,11 @@ check-includes:
 	$(Q)! grep -nE '^#include "' -r providers/base | grep -v '"providers/base/'
 	$(Q)! grep -nE '^#include "providers/' -r providers/helper | \
 		grep -vE '"providers/(base|helper)/|"providers/verbs.h"'
+	$(Q)! grep -nE '^#include "providers/' -r providers/http | grep -vE '"providers/(base|http)/'
 	$(Q)! grep -nE '^#include <fuse' -r providers cache
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 
-SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper tests/support \
+SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http providers/e2b tests/support \
 	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint
@@ -145,4 +150,4 @@ lint: check-includes
 	$(Q)clang-format --dry-run -Werror $(SOURCES)
 	$(Q)cppcheck $(QUEUE_H:%=--include=%) --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -DHAVE_FUSE_TMPFILE -D_GNU_SOURCE -I. -j$(JOBS) \
-		$(filter-out tests/providers/% tests/cache/% tests/fs/% tests/tools/% tests/fuzz/%,$(filter %.c,$(SOURCES)))
+		$(filter-out tests/providers/% tests/http/% tests/e2b/% tests/cache/% tests/fs/% tests/tools/% tests/fuzz/%,$(filter %.c,$(SOURCES)))

@@ -5,7 +5,8 @@
 # shellcheck disable=SC2086 # lists of words are split where they are used
 set -eu
 
-BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev musl-tools bubblewrap'
+BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev
+	libprotobuf-c-dev protobuf-c-compiler musl-tools bubblewrap'
 TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
 	sqlite3 python3 python3-venv npm zsh attr perl'
 

@@ -27,6 +27,11 @@ bool cancel_thrown(const struct cancel *c);
 struct call {
 	int64_t progress_ms;         /* 0: CALL_PROGRESS_MS; negative: none */
 	const struct cancel *cancel; /* NULL: cannot be cancelled; must outlive the call */
+	/*
+	 * Nobody waits for it who asked for something: a sandbox that is paused is not woken by it, and it does not count as
+	 * use of the mount.
+	 */
+	bool is_background;
 };
 
 /* Milliseconds of the monotonic clock. */

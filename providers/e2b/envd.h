@@ -1,0 +1,96 @@
+/*
+ * envd.h - E2B's data plane: what the daemon in a sandbox can do, over its /files endpoint and its RPC services.
+ *
+ * The RPC services speak the Connect protocol with the binary protobuf codec (connect.h, envd.proto). Facts are those of
+ * envd 0.6.13 and of the e2b SDK 2.51; what is older is said at the place. envd does all file work as root: the user only
+ * owns what is made, and runs commands. Paths here are absolute ones of the sandbox, cleaned.
+ *
+ * Errors: ERR_AUTH (401: the access token), ERR_GONE (502: no such sandbox behind the proxy, or one that is not running;
+ * the control plane knows more), ERR_BUSY (409, 429 after repetitions), ERR_NO_SPACE (507), ERR_PROTOCOL, and those of
+ * http.h. Functions may be called from any thread, several at once.
+ */
+#pragma once
+
+#include "providers/http/http.h"
+#include "providers/provider.h"
+
+struct envd;
+
+/* Copied. Secrets: `token`. */
+struct envd_address {
+	const char *
+		base_url; /* "https://sandbox.e2b.app", or what E2B_SANDBOX_URL says; no slash at the end */
+	const char *sandbox_id; /* sent as E2b-Sandbox-Id beside E2b-Sandbox-Port: 49983 */
+	const char *token;      /* X-Access-Token; NULL: the sandbox is not secured */
+	const char
+		*user; /* commands run and new files belong to; NULL: the sandbox's default user */
+};
+
+enum err envd_new(
+	struct envd **out, struct http *http, const struct envd_address *address, struct error *e);
+void envd_free(struct envd *d);
+
+/* ---- Commands: process.Process ---- */
+
+struct envd_upload; /* below */
+
+struct envd_command {
+	const char *const
+		*argv;   /* argv[0] is found by the daemon's PATH; at most 131071 bytes each */
+	const char *cwd; /* NULL: the user's home */
+	const char *const *env; /* "NAME=value", ended by NULL; or NULL */
+	bool repeatable;        /* may be run twice */
+	int64_t keepalive_s;    /* the daemon says something at least so often; 0: 10 */
+	const struct envd_upload
+		*upload; /* stored while the command runs and waits for it; or NULL */
+};
+
+struct envd_outcome {
+	bool has_exit_code;
+	int exit_code;     /* 128 + the signal's number when one ended it */
+	uint32_t pid;      /* 0: the start was not heard of */
+	bool may_have_run; /* also on an error */
+};
+
+/*
+ * Runs a command to its end. `started`, or NULL, is called with the process's number before any output. A call that is
+ * cancelled or whose sink refuses ends the stream but not the process: see envd_kill().
+ */
+enum err envd_run(struct envd *d, const struct call *call, const struct envd_command *command,
+	void (*started)(void *context, uint32_t pid), execute_sink sink, void *context,
+	struct envd_outcome *out, struct error *e);
+
+/* SIGTERM or SIGKILL to one process. One that has ended is success. */
+enum err envd_kill(
+	struct envd *d, const struct call *call, uint32_t pid, int signal, struct error *e);
+
+/* ---- Files: /files ---- */
+
+/* A whole file. envd writes in place, not atomically; it makes parents, keeps an existing mode, and the owner is the user. */
+struct envd_upload {
+	const char *path;
+	const void *bytes; /* NULL: from `source` (http.h), not in a command's upload */
+	uint64_t len;
+	http_source source;
+	void *source_context;
+};
+
+enum err envd_store(
+	struct envd *d, const struct call *call, const struct envd_upload *upload, struct error *e);
+
+/*
+ * `len` bytes from `offset` (FETCH_TO_END: the rest) of a regular file, links followed, in pieces to the sink; *size is the
+ * file's. Fewer bytes: its end. ERR_NOT_FOUND, ERR_IS_DIR.
+ */
+enum err envd_fetch(struct envd *d, const struct call *call, const char *path, uint64_t offset,
+	uint64_t len, execute_sink sink, void *context, uint64_t *size, struct error *e);
+
+/* ---- Changes: filesystem.Filesystem/WatchDir ---- */
+
+/*
+ * All changes below `root`, its subdirectories included, until the stream ends: ERR_INTERRUPTED, what the sink returned, or
+ * why the stream broke. Events as verbs.h has them, paths relative to `root`; WATCH_READY first. `staging`, or NULL: an
+ * absolute path below which nothing is reported. ERR_UNSUPPORTED: envd before 0.1.4, or a network file system.
+ */
+enum err envd_watch(struct envd *d, const struct call *call, const char *root, const char *staging,
+	watch_sink sink, void *context, struct error *e);

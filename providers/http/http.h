@@ -1,0 +1,132 @@
+/*
+ * http.h - requests over HTTP/1.1 and HTTP/2 with libcurl.
+ *
+ * A client has one thread, which owns the multi handle and every connection: kept alive, reused, multiplexed where the
+ * server speaks HTTP/2. It copies bytes and does nothing else, so it never waits for a caller. Callers work in their own
+ * thread: begin, read until the end, end. An answer whose reader is slow is paused, so what one exchange holds is bounded
+ * (HTTP_WINDOW); so is what an unread one holds.
+ *
+ * Always: TLS certificates are verified (a CA file or folder by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE), plain
+ * http goes only to this machine (ERR_INVALID else), proxies are those of http_proxy, https_proxy, all_proxy and
+ * no_proxy, no Expect: 100-continue, a small request leaves in one write, no secret in a log or an error.
+ *
+ * Deadlines are those of base/call.h: on progress, which is bytes in either direction, the time until a connection stands
+ * and the time until the first answer included. Functions may be called from any thread, those of one exchange from one
+ * at a time. Errors: ERR_INVALID (the URL), ERR_UNREACHABLE (no connection, cut short), ERR_AUTH (the certificate does
+ * not hold), ERR_TIMEOUT, ERR_INTERRUPTED, ERR_PROTOCOL (not HTTP), ERR_NO_MEMORY. A status is no error here.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/base/call.h"
+
+struct http;
+
+enum err http_new(struct http **out, const char *user_agent, struct error *e);
+/* No exchange may be left. Connections are closed. */
+void http_free(struct http *h);
+
+/* Closes every connection that is idle now and lets busy ones end: after a suspend, or when a sandbox was resumed. */
+void http_drop_connections(struct http *h);
+
+/* ---- A request ---- */
+
+enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_HEAD };
+
+struct http_header {
+	const char *name, *value;
+	bool is_secret; /* never logged; goes to the first URL's origin alone */
+};
+
+/* Fills `dst` with exactly `len` bytes of the body from `offset`, in order. Called in the thread that reads the answer. */
+typedef enum err (*http_source)(
+	void *context, uint64_t offset, void *dst, size_t len, struct error *e);
+
+enum http_flags {
+	/*
+	 * The server may do it twice: sent again, with growing pauses and jitter, when the connection broke before a byte of
+	 * the answer's body was read, and on 429, 500, 502, 503 and 504. Without it only what certainly was not done is sent
+	 * again: no connection came about, or 429. Retry-After is obeyed. Never beyond the call's deadline.
+	 */
+	HTTP_REPEATABLE = 1,
+	/* 502 is an answer, not a fault: no repetition. */
+	HTTP_BAD_GATEWAY_IS_FINAL = 2,
+	/* A connection of its own, closed afterwards: for streams that live as long as the mount. */
+	HTTP_OWN_CONNECTION = 4,
+	/*
+	 * A redirection is followed, GET and HEAD only, at most 5 times, secrets kept from other origins. Without it a 3xx is
+	 * an answer like another.
+	 */
+	HTTP_FOLLOW = 8,
+};
+
+/* What it points to must outlive the exchange, except `headers` and `url`, which are copied. */
+struct http_request {
+	enum http_method method;
+	unsigned flags; /* enum http_flags */
+	const char *url;
+	const struct http_header *headers;
+	size_t headers_count;
+	const void *body; /* or NULL: from `source`, else none */
+	uint64_t body_len;
+	http_source source;
+	void *source_context;
+};
+
+/* ---- An exchange ---- */
+
+/* At most so much of an answer waits for its reader, in bytes. */
+#define HTTP_WINDOW (1024 * 1024)
+
+struct http_exchange;
+
+/* Starts it. On ERR_OK http_end() must follow. */
+enum err http_begin(struct http *h, const struct http_request *request, struct http_exchange **out,
+	struct error *e);
+
+/*
+ * Waits for the next piece of the answer's body; *len 0: its end, the whole answer was good. The bytes are valid until the
+ * next call. Repetitions happen in here. After an error only http_end() and http_may_have_arrived() make sense.
+ */
+enum err http_read(struct http_exchange *x, const struct call *call, const void **bytes,
+	size_t *len, struct error *e);
+
+/* Becomes readable when http_read() has something to say; for poll(2) over several exchanges without `source`. */
+int http_fd(const struct http_exchange *x);
+
+/* Of the answer; known once http_read() returned ERR_OK, also with *len 0. Header names in any case; NULL: not there. */
+int http_status(const struct http_exchange *x);
+const char *http_header(const struct http_exchange *x, const char *name);
+
+/* Whether the server may have got the request: false only when it certainly did not act on it. */
+bool http_may_have_arrived(const struct http_exchange *x);
+
+/* Gives up what is not finished: an HTTP/1.1 connection is closed, an HTTP/2 stream reset. */
+void http_end(struct http_exchange *x);
+
+/* ---- Small exchanges whole ---- */
+
+#define HTTP_BODY_MAX (16 * 1024 * 1024)
+
+struct http_answer {
+	int status;
+	struct buf body;      /* at most HTTP_BODY_MAX */
+	char next_token[512]; /* the header X-Next-Token, "" when absent */
+	char content_type[128];
+	bool may_have_arrived; /* also set on failure */
+};
+
+#define HTTP_ANSWER_NONE                                                                           \
+	{                                                                                          \
+		.body = BUF_INIT(HTTP_BODY_MAX)                                                    \
+	}
+#define AUTO_HTTP_ANSWER __attribute__((cleanup(http_answer_release)))
+void http_answer_release(struct http_answer *a);
+
+enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
+	struct http_answer *out, struct error *e);
+
+/* ---- URLs ---- */
+
+/* Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay ("/"). */
+bool http_escape(struct buf *out, const char *text, const char *keep);

@@ -1,0 +1,59 @@
+/*
+ * remote.h - what every vendor shares who can run a program in a sandbox and take a file for it: which directory is shown,
+ * where staging is, who one is there, and the helper program.
+ *
+ * A vendor's connect() gives a struct remote_ops and calls remote_attach(); it then has a helper client (helper_client.h)
+ * that starts the helper program anew for every request, or, where that cannot run, what the shell scripts need (shell.h).
+ * The first attach ever stores the helper in the sandbox: two requests more. Every later one is a single run.
+ *
+ * Staging is the directory `.sandboxfs` of the sandbox user's home when that is on the file system of the shown directory,
+ * else of the shown directory itself, where the verbs hide it. The helper is stored in it, under a name that contains its
+ * hash: whole (its size is checked at every attach, and it is renamed into place), executable, for its owner alone.
+ */
+#pragma once
+
+#include "providers/helper_client.h"
+#include "providers/provider.h"
+
+/* A file to be stored: an absolute path in the sandbox, whose directory exists. */
+struct remote_upload {
+	const char *path;
+	const void *bytes;
+	size_t len;
+};
+
+struct remote_ops {
+	/*
+	 * Runs `argv` as the sandbox user, with /dev/null as its input, and hands its output on as it comes. `upload`, or NULL,
+	 * is stored meanwhile: the program waits for it; when storing fails that is the error, and the program is let go.
+	 * ERR_OK: it ended, *exit_code (128 + the signal's number) says how. Repeatable: what is run may be run twice.
+	 */
+	enum err (*run)(void *context, const struct call *call, const char *const *argv,
+		bool repeatable, const struct remote_upload *upload, execute_sink sink,
+		void *sink_context, int *exit_code, struct error *e);
+	/* Stores one file, new or replaced, whatever its mode. Readers may see it grow. */
+	enum err (*upload)(void *context, const struct call *call,
+		const struct remote_upload *upload, struct error *e);
+	size_t argument_max; /* bytes of one argument: Linux's own limit is 131071 */
+	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
+	bool is_text; /* output is text, so answers are armoured */
+	void *context;
+};
+
+struct remote {
+	char *root, *staging, *home; /* absolute, without symbolic links; owned */
+	char *helper_path;           /* NULL: the shell */
+	struct identity identity;
+	struct helper_client *helper; /* NULL: the shell */
+	struct remote_ops ops;
+};
+
+/*
+ * cfg->path relative or NULL: from `working_dir`, which is absolute, or NULL for the home directory. ERR_NOT_FOUND,
+ * ERR_NOT_DIR, ERR_DENIED: the directory to show. With HELPER_AUTO a helper that cannot run is a warning in the log and
+ * the shell takes over; with HELPER_PROCESS it is an error. On failure there is nothing to release.
+ */
+enum err remote_attach(struct remote *out, const struct remote_ops *ops,
+	const struct provider_config *cfg, const char *working_dir, const struct call *call,
+	struct error *e);
+void remote_release(struct remote *r);
