@@ -20,15 +20,21 @@ enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
 /* Ends the stream: a helper in serve mode exits. */
 void helper_client_free(struct helper_client *h);
 
+/* What a request to a helper that is started anew is like, for whoever starts it. */
+enum run_flags {
+	RUN_REPEATABLE =
+		1, /* changes nothing: may be run again as long as no output was passed on */
+	RUN_COMPRESSES = 2, /* its answer is worth compressing on the way */
+};
+
 /*
  * The same over a helper program that is started anew for every request (`sandboxfs-helper once`). `run` hands the frames
- * of one request to it and passes on what it prints, in order, in pieces of any size; ERR_OK: it ended. `repeatable`: the
- * request changes nothing, so its run may be repeated as long as nothing was passed on. Watching is not possible so.
- * `hello` is what such a helper answered when it was found.
+ * of one request to it and passes on what it prints, in order, in pieces of any size; ERR_OK: it ended. Watching is not
+ * possible so. `hello` is what such a helper answered when it was found.
  */
 struct helper_runner {
 	enum err (*run)(void *context, const struct call *call, const struct buf *frames,
-		bool repeatable, execute_sink sink, void *sink_context, struct error *e);
+		unsigned flags, execute_sink sink, void *sink_context, struct error *e);
 	bool is_armoured; /* what comes is lines of base64 */
 	void *context;
 };

@@ -26,10 +26,10 @@ struct remote_ops {
 	/*
 	 * Runs `argv` as the sandbox user, with /dev/null as its input, and hands its output on as it comes. `upload`, or NULL,
 	 * is stored meanwhile: the program waits for it; when storing fails that is the error, and the program is let go.
-	 * ERR_OK: it ended, *exit_code (128 + the signal's number) says how. Repeatable: what is run may be run twice.
+	 * ERR_OK: it ended, *exit_code (128 + the signal's number) says how. `flags`: enum run_flags.
 	 */
 	enum err (*run)(void *context, const struct call *call, const char *const *argv,
-		bool repeatable, const struct remote_upload *upload, execute_sink sink,
+		unsigned flags, const struct remote_upload *upload, execute_sink sink,
 		void *sink_context, int *exit_code, struct error *e);
 	/* Stores one file, new or replaced, whatever its mode. Readers may see it grow. */
 	enum err (*upload)(void *context, const struct call *call,

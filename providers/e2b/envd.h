@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include "providers/helper_client.h"
 #include "providers/http/http.h"
 #include "providers/provider.h"
 
