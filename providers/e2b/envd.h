@@ -12,6 +12,7 @@
 #pragma once
 
 #include "providers/helper_client.h"
+#include "providers/helper_client.h"
 #include "providers/http/http.h"
 #include "providers/provider.h"
 
@@ -40,7 +41,7 @@ struct envd_command {
 		*argv;   /* argv[0] is found by the daemon's PATH; at most 131071 bytes each */
 	const char *cwd; /* NULL: the user's home */
 	const char *const *env; /* "NAME=value", ended by NULL; or NULL */
-	bool repeatable;        /* may be run twice */
+	unsigned flags;         /* enum run_flags of helper_client.h */
 	int64_t keepalive_s;    /* the daemon says something at least so often; 0: 10 */
 	const struct envd_upload
 		*upload; /* stored while the command runs and waits for it; or NULL */
