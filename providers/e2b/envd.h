@@ -12,7 +12,6 @@
 #pragma once
 
 #include "providers/helper_client.h"
-#include "providers/helper_client.h"
 #include "providers/http/http.h"
 #include "providers/provider.h"
 
