@@ -96,6 +96,12 @@ static void run_chown(struct side *s, const struct call *c, struct outcome *o)
 	outcome_take(o, fchownat(AT(0), c->uid, c->gid, c->flags));
 }
 
+/* Apart from the others, since for somebody else's set-group-id file a FUSE kernel answers it alone. */
+static void run_chown_nothing(struct side *s, const struct call *c, struct outcome *o)
+{
+	outcome_take(o, fchownat(AT(0), (uid_t)-1, (gid_t)-1, c->flags));
+}
+
 static void run_fchown(struct side *s, const struct call *c, struct outcome *o)
 {
 	outcome_take(o, fchown(SLOT(0), c->uid, c->gid));
@@ -264,6 +270,7 @@ const struct op ops_attributes[] = {
 	{ "chmod", 25, USES_PATH | USES_MODE, NULL, NULL, run_chmod },
 	{ "fchmod", 12, USES_SLOT | USES_MODE, NULL, NULL, run_fchmod },
 	{ "chown", 18, USES_PATH | USES_OWNER, NULL, nofollow, run_chown },
+	{ "chown_nothing", 2, USES_PATH, NULL, nofollow, run_chown_nothing },
 	{ "fchown", 8, USES_SLOT | USES_OWNER, NULL, NULL, run_fchown },
 	{ "utimens", 25, USES_PATH | USES_TIMES | SETS_ATIME, NULL, nofollow, run_utimens },
 	{ "futimens", 10, USES_SLOT | USES_TIMES | SETS_ATIME, NULL, NULL, run_futimens },
