@@ -63,7 +63,7 @@ $B/%.o: %.c
 # Messages of the vendors' wires, made of their .proto by protobuf-c. They are the same for every variant of the build.
 PROTOS    := $(wildcard providers/*/*.proto)
 GENERATED := $(PROTOS:%.proto=build/generated/%.pb-c.c)
-ALL_CFLAGS += -Ibuild/generated
+ALL_CFLAGS += -isystem build/generated
 
 build/generated/%.pb-c.c build/generated/%.pb-c.h &: %.proto
 	@mkdir -p $(@D)
@@ -71,7 +71,7 @@ build/generated/%.pb-c.c build/generated/%.pb-c.h &: %.proto
 
 $B/generated/%.o: build/generated/%.c
 	@mkdir -p $(@D)
-	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+	$(call say,CC,$<)$(CC) $(ALL_CFLAGS) -w -c -o $@ $<
 
 # Whoever may include them waits until they are there.
 $(call obj,$(SRC_vendors)): | $(GENERATED)

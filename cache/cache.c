@@ -212,6 +212,15 @@ static enum err new_journal(unsigned char id[JOURNAL_ID_SIZE], struct error *e)
 	return ERR_OK;
 }
 
+static enum err start_lifetime(struct cache *c, struct error *e)
+{
+	const struct lifetime_options options = { .left_s = c->sandbox.expires_s,
+		.wanted_s = c->options.lifetime_s };
+
+	return c->sandbox.expires_s < 0 ? ERR_OK
+					: lifetime_new(&c->lifetime, c->provider, &options, e);
+}
+
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e)
 {
@@ -238,6 +247,11 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->tree = tree_new(&root.attr, CACHE_IDLE_MAX);
 	if (!c->tree)
 		return error_set(e, ERR_NO_MEMORY, "cache");
+	kind = start_lifetime(c, e);
+	if (kind) {
+		tree_free(c->tree);
+		return kind;
+	}
 	pthread_mutex_init(&c->lock, NULL);
 	*out = take(c);
 	return ERR_OK;
@@ -257,6 +271,7 @@ void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
+	lifetime_free(c->lifetime);
 	drop_all_staged(c);
 	tree_free(c->tree);
 	pthread_mutex_destroy(&c->lock);
@@ -278,6 +293,11 @@ const struct provider_ops *cache_provider(const struct cache *c)
 	return c->provider->ops;
 }
 
+void cache_used(struct cache *c)
+{
+	lifetime_used(c->lifetime);
+}
+
 int64_t cache_progress_ms(const struct cache *c)
 {
 	return c->options.progress_ms;
@@ -294,7 +314,9 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	*result = (struct execute_result){ 0 };
 	if (kind)
 		return kind;
+	lifetime_hold(c->lifetime);
 	kind = provider_execute(c->provider, call, request, sink, context, result, e);
+	lifetime_let(c->lifetime);
 	if (!kind || result->may_have_run)
 		cache_doubt_all(c);
 	return kind;
@@ -327,7 +349,7 @@ void cache_doubt_all(struct cache *c)
 
 void cache_get_status(struct cache *c, struct cache_status *out)
 {
-	*out = (struct cache_status){ 0 };
+	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
 	pthread_mutex_lock(&c->lock);
 	memcpy(out->last_error, c->last_error, sizeof out->last_error);

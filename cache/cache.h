@@ -19,6 +19,7 @@ struct cache_options {
 	int64_t attr_ms; /* how long an attribute is believed without asking; -1: the default (1000) */
 	int64_t entry_ms; /* the same for names */
 	int64_t progress_ms;
+	int64_t lifetime_s; /* what to give a sandbox that has an end, each time; 0: the default (lifetime.h) */
 	/*
 	 * The sandbox user is root and owners are shown as they are: a new file belongs to whoever on this machine made it,
 	 * as on a local disk, and the kernel here judges permissions. Else the sandbox user owns it and is judged by.
@@ -45,6 +46,9 @@ void cache_observe(struct cache *c, const struct cache_observer *observer);
 
 const struct sandbox_info *cache_sandbox(const struct cache *c);
 const struct provider_ops *cache_provider(const struct cache *c);
+/* A request came: the sandbox is in use (lifetime.h). */
+void cache_used(struct cache *c);
+
 /* How long a call may go without progress: for struct call. */
 int64_t cache_progress_ms(const struct cache *c);
 
@@ -66,6 +70,7 @@ void cache_doubt_all(struct cache *c);
 struct cache_status {
 	uint64_t pending_changes, pending_bytes, parked_changes;
 	uint64_t inodes_known, names_known;
+	int64_t expires_s;    /* until the sandbox ends; -1: it does not */
 	char last_error[400]; /* "" none; with the path it is about */
 	int64_t last_error_age_ms;
 };

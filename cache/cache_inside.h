@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "cache/lifetime.h"
 #include "cache/metadata.h"
 #include "cache/tree.h"
 
@@ -15,6 +16,7 @@ struct cache {
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct cache_observer observer;
+	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
 	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
 	pthread_mutex_t lock;                   /* guards what follows */

@@ -90,7 +90,8 @@ static const char *state_word(enum sandbox_state state)
 	return "unknown";
 }
 
-static void put_sandbox(struct json_writer *w, const struct control *c)
+static void put_sandbox(
+	struct json_writer *w, const struct control *c, const struct cache_status *status)
 {
 	const struct sandbox_info *sandbox = cache_sandbox(c->cache);
 	const char *source = c->options.source;
@@ -100,10 +101,10 @@ static void put_sandbox(struct json_writer *w, const struct control *c)
 	json_put_text(w, "id", sandbox->id);
 	json_put_text(w, "state", state_word(sandbox->state));
 	json_put_text(w, "root", sandbox->root);
-	if (sandbox->expires_s < 0)
+	if (status->expires_s < 0)
 		json_put_null(w, "expires_s");
 	else
-		json_put_integer(w, "expires_s", sandbox->expires_s);
+		json_put_integer(w, "expires_s", status->expires_s);
 }
 
 static void put_last_error(struct json_writer *w, const struct cache_status *status)
@@ -125,7 +126,7 @@ static void tell_status(const struct control *c, struct buf *out)
 
 	cache_get_status(c->cache, &status);
 	json_put_open(&w, NULL);
-	put_sandbox(&w, c);
+	put_sandbox(&w, c, &status);
 	json_put_integer(&w, "pending_changes", (int64_t)status.pending_changes);
 	json_put_integer(&w, "pending_bytes", (int64_t)status.pending_bytes);
 	json_put_integer(&w, "parked_changes", (int64_t)status.parked_changes);

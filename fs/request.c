@@ -16,6 +16,7 @@ void request_begin(struct request *r, fuse_req_t req)
 
 	*r = (struct request){ .thread = fuse_req_ctx(req)->pid,
 		.call.progress_ms = cache_progress_ms(fs->cache) };
+	cache_used(fs->cache);
 	if (cancel_init(&r->cancel, NULL))
 		return; /* without a descriptor to spare it cannot be given up, only time out */
 	r->call.cancel = &r->cancel;

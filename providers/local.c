@@ -188,6 +188,9 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		return error_set(e, ERR_UNSUPPORTED,
 			"local: commands and files belong to %s, who mounts; not to '%s'", l->user,
 			cfg->user);
+	if (cfg->lifetime_s)
+		return error_set(e, ERR_UNSUPPORTED,
+			"local: a sandbox on this machine has no end; leave lifetime= out");
 	kind = local_store_open(&l->store, l->id, e);
 	if (kind)
 		return kind;
@@ -232,7 +235,10 @@ static enum err local_connect(const struct provider_config *cfg, const struct ca
 static enum err local_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	(void)cfg, (void)call;
+	(void)call;
+	if (cfg->template)
+		return error_set(
+			e, ERR_UNSUPPORTED, "local: sandboxes are made empty; leave template= out");
 	return local_store_create(id, e);
 }
 

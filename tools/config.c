@@ -208,6 +208,7 @@ void config_release(struct config *c)
 	free(c->log);
 	free(c->user);
 	free(c->key_file);
+	free(c->template);
 	free(c->shell);
 	*c = (struct config){ 0 };
 }

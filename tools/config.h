@@ -33,9 +33,11 @@ struct config {
 	char *log;       /* base/log.h; NULL: the default */
 
 	/* The sandbox. */
-	char *user, *key_file, *shell;
+	char *user, *key_file, *shell, *template;
 	int helper;          /* enum helper_mode */
+	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */
+	int64_t lifetime_ms; /* 0: the vendor's default */
 	int64_t progress_ms; /* 0: the default; negative: none */
 
 	/* The mount. */

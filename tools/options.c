@@ -203,6 +203,14 @@ const struct option options[] = {
 	VALUE("key_file=", set_text, key_file, "FILE",
 		"the provider's key, in a file of mode 0600; else it comes from the environment"),
 	FLAG("keep", keep, 1, "no ID in the source: the sandbox made for the mount outlives it"),
+	VALUE("template=", set_text, template, "NAME",
+		"no ID in the source: what the sandbox is made from"),
+	VALUE("lifetime=", set_seconds, lifetime_ms, "SECONDS",
+		"a sandbox that ends by itself is given so much time, again and again while the "
+		"mount "
+		"is in use (300)"),
+	VALUE("resume=", set_choice, resume, "access|never",
+		"whether a paused sandbox is woken when somebody uses the mount"),
 	VALUE("helper=", set_choice, helper, "auto|off|process",
 		"who does the work in the sandbox; off: a shell and its tools, slower and with "
 		"losses"),

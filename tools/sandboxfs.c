@@ -73,11 +73,18 @@ static enum err open_sandbox(struct run *r, struct error *e)
 		.user = r->config->user,
 		.key_file = r->config->key_file,
 		.shell = r->config->shell,
+		.template = r->config->template,
 		.helper = (enum helper_mode)r->config->helper,
+		.resume = (enum resume_mode)r->config->resume,
+		.lifetime_s = (r->config->lifetime_ms + 999) / 1000,
 		.progress_ms = r->config->progress_ms,
 	};
 	if (!r->source->id)
 		kind = make_sandbox(r, e);
+	else if (r->config->template)
+		kind = error_set(e, ERR_INVALID,
+			"option 'template=': %s:%s exists already; leave one of the two out",
+			r->source->ops->name, r->source->id);
 	if (!kind)
 		kind = provider_connect(
 			r->source->ops, &r->provider_config, &r->call, &r->provider, e);
@@ -176,6 +183,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 				.attr_ms = r->config->attr_ms,
 				.entry_ms = r->config->entry_ms,
 				.progress_ms = r->config->progress_ms,
+				.lifetime_s = r->provider_config.lifetime_s,
 				.owners_from_caller =
 					info.identity.uid == 0 && !config_maps_owners(r->config),
 			},

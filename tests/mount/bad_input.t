@@ -74,6 +74,13 @@ refused "an unknown log component" 1 \
 	"log 'nothing=debug': use error, warn, info or debug, alone or as COMPONENT=LEVEL (tools, fs, control, cache, provider, helper)" \
 	-o log=nothing=debug local:x empty
 
+refused "a template for a sandbox that is there" 1 \
+	"option 'template=': local:made exists already; leave one of the two out" local:made empty -f -o template=base
+refused "a template for the embedded sandbox" 32 "local: sandboxes are made empty; leave template= out" \
+	local: empty -f -o template=base
+refused "a lifetime for the embedded sandbox" 32 \
+	"local: a sandbox on this machine has no end; leave lifetime= out" local:made empty -f -o lifetime=60
+
 # ---- The source ----------------------------------------------------------------------------------
 
 refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: local" nobody:x empty

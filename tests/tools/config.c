@@ -306,3 +306,13 @@ Test(config, prints_every_option_that_does_something)
 		cr_expect(le(sz, strcspn(line, "\n"), 100));
 	free(text);
 }
+
+Test(config, says_how_a_sandbox_is_made_and_kept)
+{
+	AUTO_CONFIG struct config c = { 0 };
+
+	must_parse(&c, "sandboxfs e2b: /mnt -o template=base,lifetime=600,resume=never");
+	cr_expect(eq(str, c.template, "base"));
+	cr_expect(eq(i64, c.lifetime_ms, 600000));
+	cr_expect(eq(int, c.resume, RESUME_NEVER));
+}
