@@ -38,7 +38,7 @@ $(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
 
 # ---- Programs that the scripts of tests/mount run -------------------------------------------------
 
-TEST_PROGRAMS := oracle posix stress
+TEST_PROGRAMS := oracle posix stress relay
 TEST_BIN      := $B/tests/bin
 
 define test_program

@@ -1,0 +1,310 @@
+#!/usr/bin/python3
+"""A server behind the relay, and what a client sees through it.
+
+    relay-peer.py serve              prints its port; answers each line: `echo N` with the N bytes that follow,
+                                     `send N` with N bytes, `take N` with a line when N bytes have come, `hello` first
+    relay-peer.py CHECK PORT ...     one of the functions below; prints what is wrong, if anything, and fails then
+
+Lower bounds are exact, because a link cannot be faster than it says; upper ones leave room for a loaded machine.
+"""
+import json
+import selectors
+import socket
+import socketserver
+import subprocess
+import sys
+import time
+
+DEADLINE = 30
+SLACK = 2.0
+
+
+# ---- The server ----
+
+
+class Server(socketserver.StreamRequestHandler):
+    def handle(self):
+        for line in self.rfile:
+            verb, count = line.split()
+            getattr(self, verb.decode())(int(count))
+
+    def echo(self, count):
+        self.wfile.write(self.rfile.read(count))
+
+    def send(self, count):
+        self.wfile.write(bytes(count))
+
+    def take(self, count):
+        self.rfile.read(count)
+        self.wfile.write(b"taken\n")
+
+
+class Listener(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address):
+        """Resets are what is tested."""
+
+
+def serve():
+    with Listener(("127.0.0.1", 0), Server) as listener:
+        print(listener.server_address[1], flush=True)
+        listener.serve_forever()
+
+
+# ---- The client ----
+
+
+class Client:
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", int(port)), timeout=DEADLINE)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, line, payload=b""):
+        self.socket.sendall(line.encode() + b"\n" + payload)
+
+    def read(self, count):
+        """Up to `count` bytes: fewer if the connection ends before."""
+        got = 0
+        while got < count:
+            some = self.socket.recv(min(count - got, 1 << 16))
+            if not some:
+                break
+            got += len(some)
+        return got
+
+    def read_until_reset(self):
+        got = 0
+        try:
+            while some := self.socket.recv(1 << 16):
+                got += len(some)
+        except ConnectionResetError:
+            return got
+        raise AssertionError(f"ended after {got} bytes without a reset")
+
+    def echo(self, count=64):
+        self.ask(f"echo {count}", bytes(count))
+        assert self.read(count) == count, "the connection ended"
+
+    def is_silent(self, seconds):
+        self.socket.settimeout(seconds)
+        try:
+            self.socket.recv(1)
+        except socket.timeout:
+            return True
+        finally:
+            self.socket.settimeout(DEADLINE)
+        return False
+
+
+def seconds(action, *arguments):
+    start = time.monotonic()
+    action(*arguments)
+    return time.monotonic() - start
+
+
+def between(what, took, least):
+    assert least <= took, f"{what} took {took:.4f} s, less than {least:.4f}"
+    assert took <= least + SLACK, f"{what} took {took:.4f} s, {least:.4f} are enough"
+
+
+def round_trip(port, delay_ms):
+    client = Client(port)
+    client.echo()
+    between("a round trip", min(seconds(client.echo) for _ in range(5)), 2 * float(delay_ms) / 1e3)
+
+
+def first_answer(port, delay_ms, round_trips):
+    took = seconds(lambda: Client(port).echo())
+    between("the first answer", took, 2 * float(delay_ms) / 1e3 * float(round_trips))
+
+
+def transfers(port, count):
+    """How long `count` bytes take down, and up; the megabyte that the kernel and a queue may hold does not count."""
+    client = Client(port)
+    count = int(count)
+
+    def down():
+        client.ask(f"send {count}")
+        assert client.read(count) == count
+
+    def up():
+        client.ask(f"take {count}", bytes(count))
+        assert client.read(6) == 6
+
+    return {"down": seconds(down), "up": seconds(up)}
+
+
+def bandwidth(port, mbit, count):
+    for way, took in transfers(port, count).items():
+        between(f"{count} bytes {way}", took, int(count) * 8 / (float(mbit) * 1e6))
+
+
+def shared_bandwidth(port, mbit, count):
+    """Two downloads at once get half of it each, and end together."""
+    count = int(count)
+    clients = [Client(port), Client(port)]
+    start = time.monotonic()
+    for client in clients:
+        client.ask(f"send {count}")
+    ends = read_all(clients, count)
+    least = 2 * count * 8 / (float(mbit) * 1e6)
+    between("both", max(ends) - start, least)
+    assert min(ends) - start >= 0.75 * least, f"one was done after {min(ends) - start:.3f} s of {least:.3f}"
+
+
+def read_all(clients, count):
+    """When each of them has read its `count` bytes."""
+    selector = selectors.DefaultSelector()
+    left = {client: count for client in clients}
+    ends = []
+    for client in clients:
+        selector.register(client.socket, selectors.EVENT_READ, client)
+    while selector.get_map():
+        ready = selector.select(DEADLINE)
+        assert ready, "no more bytes"
+        for key, _ in ready:
+            left[key.data] -= len(key.data.socket.recv(1 << 16))
+            if left[key.data] <= 0:
+                ends.append(time.monotonic())
+                selector.unregister(key.fileobj)
+    return ends
+
+
+def slow_start(port, delay_ms, count, round_trips):
+    """Beyond the request's own round trip, which carries the first ten segments."""
+    client = Client(port)
+    client.echo()
+
+    def download():
+        client.ask(f"send {count}")
+        assert client.read(int(count)) == int(count)
+
+    between("a download", seconds(download), 2 * float(delay_ms) / 1e3 * float(round_trips))
+
+
+def half_close(port):
+    """What was asked before the client ended its direction is still answered."""
+    client = Client(port)
+    client.ask("send 100000")
+    client.socket.shutdown(socket.SHUT_WR)
+    assert client.read(100001) == 100000
+
+
+def many_at_once(port, count):
+    clients = [Client(port) for _ in range(int(count))]
+    for client in clients:
+        client.ask("echo 1000", bytes(1000))
+    for client in clients:
+        assert client.read(1000) == 1000
+
+
+def held_back(port, limit, relay, control):
+    """A receiver that does not read holds up its sender, and nobody else."""
+    lazy, busy = Client(port), Client(port)
+    lazy.ask(f"send {100 << 20}")
+    taken = -1
+    while (now := json.loads(tell(relay, control, "counters"))["bytes_to_client"]) > taken + 64:
+        taken = now
+        busy.echo()
+    assert taken < int(limit), f"{taken} bytes were taken"
+
+
+# ---- Faults: RELAY and CONTROL are the program and its socket ----
+
+
+def tell(relay, control, *words):
+    return subprocess.run(
+        [relay, f"--tell={control}", *map(str, words)], check=True, timeout=DEADLINE, capture_output=True, text=True
+    ).stdout
+
+
+def is_refused(port):
+    try:
+        Client(port)
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def cut(port, relay, control):
+    client = Client(port)
+    client.echo()
+    tell(relay, control, "cut")
+    assert client.read_until_reset() == 0
+    Client(port).echo()
+
+
+def refuse(port, relay, control):
+    client = Client(port)
+    client.echo()
+    start = time.monotonic()
+    tell(relay, control, "refuse", 1)
+    assert is_refused(port), "a new connection was accepted"
+    client.echo()
+    while is_refused(port):
+        assert time.monotonic() - start < DEADLINE, "refused for ever"
+    between("the refusal", time.monotonic() - start, 1)
+    Client(port).echo()
+
+
+def stall(port, relay, control):
+    client = Client(port)
+    client.echo()
+    start = time.monotonic()
+    tell(relay, control, "stall", 1)
+    client.echo()
+    between("an answer held back", time.monotonic() - start, 1)
+
+
+def stall_until_resumed(port, relay, control):
+    client = Client(port)
+    client.echo()
+    tell(relay, control, "stall", 0)
+    client.ask("echo 1", b"x")
+    assert client.is_silent(0.3), "something moved"
+    tell(relay, control, "resume")
+    assert client.read(1) == 1
+
+
+def ghost(port, relay, control):
+    client = Client(port)
+    client.echo()
+    tell(relay, control, "ghost")
+    client.ask("echo 1", b"x")
+    assert client.is_silent(0.3), "it still answers"
+    Client(port).echo()
+
+
+def reset_after(port, relay, control):
+    """A request of 12 bytes and an endless answer: the 5000 of both directions leave 4988 for it."""
+    tell(relay, control, "reset-after", 5000)
+    client = Client(port)
+    client.ask("send 1000000")
+    got = client.read_until_reset()
+    tell(relay, control, "reset-after", 0)
+    assert got == 5000 - len("send 1000000\n"), f"{got} bytes came"
+    Client(port).echo(10000)
+
+
+def reset_after_from_server(port, relay, control):
+    tell(relay, control, "reset-after-from-server", 5000)
+    client = Client(port)
+    client.ask("take 20000", bytes(20000))
+    assert client.read(6) == 6, "what the client sends was counted"
+    client.ask("send 1000000")
+    got = client.read_until_reset()
+    tell(relay, control, "reset-after-from-server", 0)
+    assert got == 5000 - 6, f"{got} bytes came"
+
+
+def server_is_gone(port):
+    assert Client(port).read_until_reset() == 0
+
+
+if __name__ == "__main__":
+    try:
+        globals()[sys.argv[1]](*sys.argv[2:])
+    except AssertionError as wrong:
+        sys.exit(f"{sys.argv[1]}: {wrong}")
