@@ -15,6 +15,9 @@ started = os.environ["STORE"] + "/started"
 
 WRITER = """
 import errno, os, signal, sys
+# Whoever runs the tests may ignore some: under nohup, in the background.
+for name in ("HUP", "INT", "QUIT", "TERM"):
+    signal.signal(getattr(signal, "SIG" + name), signal.SIG_DFL)
 exec(sys.argv[1])
 fd = os.open(sys.argv[2], os.O_WRONLY)
 os.write(fd, sys.argv[3].encode())
