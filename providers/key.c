@@ -1,0 +1,147 @@
+#include "providers/key.h"
+
+#include "providers/base/cleanup.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The longest line that is taken for a key: no vendor's is near it, and a header of HTTP has to hold it. */
+#define KEY_MAX 1024
+
+/* A key travels in a header, so it is visible ASCII. */
+static bool is_key(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] > '~')
+			return false;
+	return len > 0 && len <= KEY_MAX;
+}
+
+static enum err copy_key(char **out, const char *text, size_t len, struct error *e)
+{
+	char *key = strndup(text, len);
+
+	if (!key)
+		return error_set(e, ERR_NO_MEMORY, "the key");
+	*out = key;
+	return ERR_OK;
+}
+
+/* ---- From a file ---- */
+
+static enum err check_file(int fd, const char *file, struct error *e)
+{
+	struct stat facts;
+
+	if (fstat(fd, &facts))
+		return error_set(e, ERR_AUTH, "key_file %s: %s", file, strerror(errno));
+	if (!S_ISREG(facts.st_mode))
+		return error_set(e, ERR_AUTH, "key_file %s: not a regular file", file);
+	if (facts.st_uid != geteuid() && facts.st_uid != 0)
+		return error_set(e, ERR_AUTH,
+			"key_file %s: belongs to user %u, who could change it; chown it", file,
+			(unsigned)facts.st_uid);
+	if (facts.st_mode & 077)
+		return error_set(e, ERR_AUTH,
+			"key_file %s: mode %04o lets others at the key; chmod 600 %s", file,
+			(unsigned)facts.st_mode & 07777, file);
+	return ERR_OK;
+}
+
+/* Fills `line`; a line that does not fit is no key. */
+static enum err read_line(int fd, const char *file, char *line, size_t room, struct error *e)
+{
+	size_t len = 0;
+	ssize_t got = 1;
+
+	while (got && len < room - 1) {
+		got = read(fd, line + len, room - 1 - len);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_set(e, ERR_AUTH, "key_file %s: %s", file, strerror(errno));
+		len += (size_t)got;
+	}
+	line[len] = 0;
+	return ERR_OK;
+}
+
+static enum err take_line(char **out, const char *line, const char *file, struct error *e)
+{
+	size_t len = strcspn(line, "\n");
+
+	while (len && (line[len - 1] == '\r' || line[len - 1] == ' '))
+		len--;
+	if (!is_key(line, len))
+		return error_set(e, ERR_AUTH, "key_file %s: its first line is not a key: %s", file,
+			len ? "it holds characters that no key has, or is too long"
+			    : "it is empty");
+	return copy_key(out, line, len, e);
+}
+
+static enum err read_file(char **out, const char *file, struct error *e)
+{
+	/* Not to wait for whoever might write to a fifo. */
+	AUTO_CLOSE int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char line[KEY_MAX + 3];
+	enum err kind;
+
+	if (fd < 0)
+		return error_set(e, ERR_AUTH,
+			"key_file %s: %s; put the key into a file of mode 0600", file,
+			strerror(errno));
+	kind = check_file(fd, file, e);
+	if (!kind)
+		kind = read_line(fd, file, line, sizeof line, e);
+	if (!kind)
+		kind = take_line(out, line, file, e);
+	explicit_bzero(line, sizeof line);
+	return kind;
+}
+
+/* ---- From the environment ---- */
+
+static enum err no_key(const char *const *variables, const char *vendor, struct error *e)
+{
+	char names[200] = "";
+
+	for (size_t len = 0; *variables && len < sizeof names; variables++)
+		len += (size_t)snprintf(
+			names + len, sizeof names - len, "%s%s", len ? " or " : "", *variables);
+	return error_set(e, ERR_AUTH,
+		"%s: no key: set %s, or give -o key_file=FILE (mode 0600); sudo and mount(8) do "
+		"not "
+		"pass the environment on",
+		vendor, names);
+}
+
+enum err key_read(char **out, const char *file, const char *const *variables, const char *vendor,
+	struct error *e)
+{
+	if (file)
+		return read_file(out, file, e);
+	for (const char *const *name = variables; *name; name++) {
+		const char *value = secure_getenv(*name);
+
+		if (!value || !*value)
+			continue;
+		if (!is_key(value, strlen(value)))
+			return error_set(e, ERR_AUTH,
+				"%s: %s is not a key: it holds characters that no key has, or is "
+				"too "
+				"long",
+				vendor, *name);
+		return copy_key(out, value, strlen(value), e);
+	}
+	return no_key(variables, vendor, e);
+}
+
+void key_free(char *key)
+{
+	if (key)
+		explicit_bzero(key, strlen(key));
+	free(key);
+}
