@@ -1,0 +1,116 @@
+#include "providers/e2b/settings.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOWER  "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
+#define UPPER  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* Their edge answers on one host for all sandboxes. */
+static const char *const shared_domains[] = { "e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev" };
+
+/* ---- The environment ---- */
+
+/* NULL: not set, or empty, which is the same. */
+static const char *environment(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static char *without_slashes(const char *url)
+{
+	size_t len = strlen(url);
+
+	while (len && url[len - 1] == '/')
+		len--;
+	return strndup(url, len);
+}
+
+static char *format(const char *before, const char *text)
+{
+	char *out;
+
+	return asprintf(&out, "%s%s", before, text) < 0 ? NULL : out;
+}
+
+bool e2b_is_domain(const char *text)
+{
+	return *text && strlen(text) < 256 && !text[strspn(text, LOWER UPPER DIGITS ".-:")];
+}
+
+enum err e2b_settings_read(struct e2b_settings *out, struct error *e)
+{
+	const char *domain = environment("E2B_DOMAIN"), *api = environment("E2B_API_URL"),
+		   *envd = environment("E2B_SANDBOX_URL"), *debug = environment("E2B_DEBUG");
+	struct e2b_settings s = { .is_debug = debug && !strcasecmp(debug, "true") };
+
+	if (domain && !e2b_is_domain(domain))
+		return error_set(e, ERR_INVALID, "E2B_DOMAIN '%.100s' is no domain", domain);
+	if (!envd && s.is_debug)
+		envd = "http://localhost:" E2B_PORT;
+	s.domain = strdup(domain ? domain : "e2b.app");
+	s.sandbox_url = envd ? without_slashes(envd) : NULL;
+	s.api_url =
+		api ? without_slashes(api) : format("https://api.", domain ? domain : "e2b.app");
+	if (!s.domain || !s.api_url || (envd && !s.sandbox_url)) {
+		e2b_settings_release(&s);
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	}
+	*out = s;
+	return ERR_OK;
+}
+
+void e2b_settings_release(struct e2b_settings *s)
+{
+	free(s->domain);
+	free(s->api_url);
+	free(s->sandbox_url);
+	*s = (struct e2b_settings){ 0 };
+}
+
+/* ---- Addresses ---- */
+
+static bool is_shared(const char *domain)
+{
+	for (size_t i = 0; i < sizeof shared_domains / sizeof *shared_domains; i++)
+		if (!strcmp(shared_domains[i], domain))
+			return true;
+	return false;
+}
+
+enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, const char *domain,
+	struct error *e)
+{
+	const char *base = *domain ? domain : s->domain;
+	int len = s->sandbox_url  ? asprintf(out, "%s", s->sandbox_url)
+		: is_shared(base) ? asprintf(out, "https://sandbox.%s", base)
+				  : asprintf(out, "https://" E2B_PORT "-%s.%s", id, base);
+
+	return len < 0 ? error_set(e, ERR_NO_MEMORY, "e2b") : ERR_OK;
+}
+
+enum err e2b_sandbox_id(
+	char *out, size_t room, const struct e2b_settings *s, const char *text, struct error *e)
+{
+	size_t len = strspn(text, LOWER DIGITS);
+	const char *client = text + len + (text[len] == '-');
+	bool is_debugged = s->is_debug && !strcmp(text, E2B_DEBUG_ID);
+
+	if (is_debugged)
+		len = strlen(text);
+	else if (!len || (text[len] && (text[len] != '-' || !*client)) ||
+		client[strspn(client, LOWER DIGITS)])
+		return error_set(e, ERR_INVALID,
+			"e2b: '%.100s' is no sandbox ID: they are letters a to z and digits", text);
+	if (len >= room)
+		return error_set(
+			e, ERR_INVALID, "e2b: '%.100s' is too long for a sandbox ID", text);
+	memcpy(out, text, len);
+	out[len] = 0;
+	return ERR_OK;
+}
