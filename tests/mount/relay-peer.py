@@ -121,9 +121,10 @@ def first_answer(port, delay_ms, round_trips):
 
 
 def transfers(port, count):
-    """How long `count` bytes take down, and up; the megabyte that the kernel and a queue may hold does not count."""
-    client = Client(port)
+    """How long `count` bytes take down, and up; each needs a round trip besides."""
     count = int(count)
+    client = Client(port)
+    client.echo()
 
     def down():
         client.ask(f"send {count}")
@@ -136,12 +137,16 @@ def transfers(port, count):
     return {"down": seconds(down), "up": seconds(up)}
 
 
-def bandwidth(port, mbit, count):
+def least_seconds(count, mbit, delay_ms):
+    return count * 8 / (float(mbit) * 1e6) + 2 * float(delay_ms) / 1e3
+
+
+def bandwidth(port, delay_ms, mbit, count):
     for way, took in transfers(port, count).items():
-        between(f"{count} bytes {way}", took, int(count) * 8 / (float(mbit) * 1e6))
+        between(f"{count} bytes {way}", took, least_seconds(int(count), mbit, delay_ms))
 
 
-def shared_bandwidth(port, mbit, count):
+def shared_bandwidth(port, delay_ms, mbit, count):
     """Two downloads at once get half of it each, and end together."""
     count = int(count)
     clients = [Client(port), Client(port)]
@@ -149,7 +154,7 @@ def shared_bandwidth(port, mbit, count):
     for client in clients:
         client.ask(f"send {count}")
     ends = read_all(clients, count)
-    least = 2 * count * 8 / (float(mbit) * 1e6)
+    least = least_seconds(2 * count, mbit, delay_ms)
     between("both", max(ends) - start, least)
     assert min(ends) - start >= 0.75 * least, f"one was done after {min(ends) - start:.3f} s of {least:.3f}"
 
