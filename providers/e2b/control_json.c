@@ -1,0 +1,238 @@
+#include "providers/e2b/control_json.h"
+
+#include "providers/e2b/settings.h"
+#include "providers/json.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Answers have three levels; a server shall not choose our stack. */
+#define JSON_DEPTH 16
+/* What v2 gives a sandbox that asks for nothing, and what the SDK asks for everywhere else. */
+#define DEFAULT_LIFETIME_S 300
+
+static void cleanup_json(struct json_object **value)
+{
+	json_object_put(*value);
+}
+#define AUTO_JSON __attribute__((cleanup(cleanup_json)))
+
+/* NULL: not JSON, or something follows it. */
+static struct json_object *parse(const struct buf *body)
+{
+	struct json_tokener *reader = json_tokener_new_ex(JSON_DEPTH);
+	struct json_object *value = NULL;
+
+	if (!reader)
+		return NULL;
+	json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	/* The NUL behind the text ends a number that nothing else ends. */
+	value = json_tokener_parse_ex(reader, buf_text(body), (int)body->len + 1);
+	if (json_tokener_get_error(reader) != json_tokener_success) {
+		json_object_put(value);
+		value = NULL;
+	}
+	json_tokener_free(reader);
+	return value;
+}
+
+/* ---- Fields ---- */
+
+/* "": absent, null, no string, or with a NUL inside. */
+static const char *text_of(const struct json_object *object, const char *name)
+{
+	struct json_object *field;
+	const char *text;
+
+	if (!json_object_object_get_ex(object, name, &field) ||
+		!json_object_is_type(field, json_type_string))
+		return "";
+	text = json_object_get_string(field);
+	return strlen(text) == (size_t)json_object_get_string_len(field) ? text : "";
+}
+
+/* Visible ASCII: it can stand in a header. */
+static bool is_token(const char *text)
+{
+	for (; *text; text++)
+		if (*text <= ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+static bool is_id(const char *text)
+{
+	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789")];
+}
+
+static bool is_domain_or_absent(const char *text)
+{
+	return !*text || e2b_is_domain(text);
+}
+
+/* Copies a field that passes `is_good` and fits. */
+static enum err take_text(const struct json_object *object, const char *name,
+	bool (*is_good)(const char *), char *out, size_t room, struct error *e)
+{
+	const char *text = text_of(object, name);
+	size_t len = strlen(text);
+
+	if (len >= room || !is_good(text))
+		return error_set(e, ERR_PROTOCOL, "e2b: the answer's %s makes no sense", name);
+	memcpy(out, text, len + 1);
+	return ERR_OK;
+}
+
+static enum sandbox_state state_of(const struct json_object *object)
+{
+	return strcmp(text_of(object, "state"), "paused") ? SANDBOX_RUNNING : SANDBOX_PAUSED;
+}
+
+/* ---- One sandbox ---- */
+
+static enum err take_sandbox(
+	const struct json_object *object, struct control_sandbox *out, struct error *e)
+{
+	enum err kind = take_text(object, "sandboxID", is_id, out->id, sizeof out->id, e);
+
+	if (!kind)
+		kind = take_text(
+			object, "domain", is_domain_or_absent, out->domain, sizeof out->domain, e);
+	if (!kind)
+		kind = take_text(
+			object, "envdAccessToken", is_token, out->token, sizeof out->token, e);
+	if (!kind)
+		kind = take_text(object, "envdVersion", is_token, out->envd_version,
+			sizeof out->envd_version, e);
+	out->state = state_of(object);
+	out->ends_s = control_seconds_until(text_of(object, "endAt"), time(NULL));
+	return kind;
+}
+
+enum err control_json_sandbox(const struct buf *body, struct control_sandbox *out, struct error *e)
+{
+	AUTO_JSON struct json_object *object = parse(body);
+
+	*out = (struct control_sandbox){ .ends_s = -1 };
+	if (!json_object_is_type(object, json_type_object))
+		return error_set(e, ERR_PROTOCOL, "e2b: the answer is no sandbox in JSON");
+	return take_sandbox(object, out, e);
+}
+
+/* ---- Many ---- */
+
+enum err control_json_list(
+	const struct buf *body, sandbox_sink sink, void *context, struct error *e)
+{
+	AUTO_JSON struct json_object *array = parse(body);
+	enum err kind = ERR_OK;
+
+	if (!json_object_is_type(array, json_type_array))
+		return error_set(
+			e, ERR_PROTOCOL, "e2b: the answer is no list of sandboxes in JSON");
+	for (size_t i = 0; !kind && i < json_object_array_length(array); i++) {
+		struct control_sandbox sandbox = { .ends_s = -1 };
+		struct sandbox_entry entry = { .id = sandbox.id };
+
+		kind = take_sandbox(json_object_array_get_idx(array, i), &sandbox, e);
+		entry.state = sandbox.state;
+		entry.expires_s = sandbox.ends_s;
+		if (!kind)
+			kind = sink(context, &entry, e);
+	}
+	return kind;
+}
+
+/* ---- Errors ---- */
+
+static void blot_out(char *text, const char *secret)
+{
+	size_t len = strlen(secret);
+
+	for (char *at = text; len && (at = strstr(at, secret));)
+		memset(at, '*', len);
+}
+
+void control_json_message(const struct buf *body, const char *secret, char *out, size_t room)
+{
+	AUTO_JSON struct json_object *object = parse(body);
+	AUTO_BUF struct buf message = BUF_INIT(HTTP_BODY_MAX);
+
+	/* As a whole before it is cut: half a secret would not be found. */
+	if (json_object_is_type(object, json_type_object))
+		buf_add_string(&message, text_of(object, "message"));
+	if (message.len)
+		blot_out((char *)message.bytes, secret);
+	snprintf(out, room, "%s", buf_text(&message));
+}
+
+/* ---- Times ---- */
+
+/* "Z", "+02:00", "-05:30"; behind a fraction of any length. */
+static bool take_zone(const char *text, int64_t *offset_s)
+{
+	int hours, minutes, used = 0;
+
+	if (*text == '.')
+		text += 1 + strspn(text + 1, "0123456789");
+	*offset_s = 0;
+	if (!strcmp(text, "Z") || !strcmp(text, "z"))
+		return true;
+	if (*text != '+' && *text != '-')
+		return false;
+	if (sscanf(text + 1, "%2d:%2d%n", &hours, &minutes, &used) != 2 || text[1 + used])
+		return false;
+	*offset_s = (*text == '-' ? -60 : 60) * (int64_t)(hours * 60 + minutes);
+	return true;
+}
+
+int64_t control_seconds_until(const char *time, int64_t now_s)
+{
+	struct tm tm = { 0 };
+	const char *rest = strptime(time, "%Y-%m-%dT%H:%M:%S", &tm);
+	int64_t offset_s, left_s;
+
+	if (!rest || !take_zone(rest, &offset_s))
+		return -1;
+	left_s = (int64_t)timegm(&tm) - offset_s - now_s;
+	return left_s > 0 ? left_s : 0;
+}
+
+/* ---- Requests ---- */
+
+int64_t control_timeout_s(int64_t seconds)
+{
+	return seconds < 0 ? 0 : seconds > INT32_MAX ? INT32_MAX : seconds;
+}
+
+void control_json_create(struct buf *out, const struct control_new_sandbox *wanted, bool is_v1)
+{
+	struct json_writer w = { .out = out };
+	int64_t lifetime_s = control_timeout_s(wanted->lifetime_s);
+
+	json_put_open(&w, NULL);
+	json_put_text(&w, "templateID", wanted->template ? wanted->template : "base");
+	if (is_v1) {
+		/* Otherwise there is no token, and anybody who guesses the host is let in. */
+		json_put_boolean(&w, "secure", true);
+		/* Its own default is 15 seconds. */
+		lifetime_s = lifetime_s ? lifetime_s : DEFAULT_LIFETIME_S;
+	}
+	if (lifetime_s)
+		json_put_integer(&w, "timeout", lifetime_s);
+	if (wanted->pause_at_end)
+		json_put_boolean(&w, "autoPause", true);
+	json_put_close(&w);
+}
+
+void control_json_timeout(struct buf *out, const char *field, int64_t seconds)
+{
+	struct json_writer w = { .out = out };
+
+	json_put_open(&w, NULL);
+	if (seconds)
+		json_put_integer(&w, field, control_timeout_s(seconds));
+	json_put_close(&w);
+}

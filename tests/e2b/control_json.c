@@ -1,0 +1,195 @@
+#include "providers/e2b/control_json.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(control_json, .timeout = 10);
+
+static struct buf body_of(const char *text)
+{
+	return (struct buf){ .bytes = (unsigned char *)text, .len = strlen(text), .max = SIZE_MAX };
+}
+
+static enum err read_sandbox(const char *text, struct control_sandbox *out, struct error *e)
+{
+	struct buf body = body_of(text);
+
+	return control_json_sandbox(&body, out, e);
+}
+
+Test(control_json, a_created_sandbox_tells_its_ids_and_its_token)
+{
+	struct control_sandbox s;
+	struct error e = { 0 };
+
+	cr_assert(eq(int,
+			  read_sandbox(
+				  "{\"templateID\":\"base\",\"sandboxID\":\"iabc\",\"alias\":\"b\","
+				  "\"clientID\":\"x\",\"envdVersion\":\"0.6.13\","
+				  "\"envdAccessToken\":\"t0k.en\",\"trafficAccessToken\":null,"
+				  "\"domain\":\"e2b.dev\"}",
+				  &s, &e),
+			  ERR_OK),
+		"%s", e.text);
+	cr_expect(eq(str, s.id, "iabc"));
+	cr_expect(eq(str, s.token, "t0k.en"));
+	cr_expect(eq(str, s.domain, "e2b.dev"));
+	cr_expect(eq(str, s.envd_version, "0.6.13"));
+	cr_expect(eq(int, s.state, SANDBOX_RUNNING));
+	cr_expect(eq(i64, s.ends_s, -1));
+}
+
+Test(control_json, what_is_null_or_missing_is_empty)
+{
+	struct control_sandbox s;
+
+	cr_assert(eq(int,
+		read_sandbox("{\"sandboxID\":\"i1\",\"domain\":null,\"state\":\"paused\","
+			     "\"endAt\":\"1999-01-01T00:00:00Z\"}",
+			&s, NULL),
+		ERR_OK));
+	cr_expect(eq(str, s.token, ""));
+	cr_expect(eq(str, s.domain, ""));
+	cr_expect(eq(str, s.envd_version, ""));
+	cr_expect(eq(int, s.state, SANDBOX_PAUSED));
+	cr_expect(eq(i64, s.ends_s, 0));
+}
+
+Test(control_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
+{
+	static const char *const bad[] = {
+		"",
+		"null",
+		"[]",
+		"{",
+		"{} x",
+		"{}",
+		"{\"sandboxID\":7}",
+		"{\"sandboxID\":\"\"}",
+		"{\"sandboxID\":\"a/b\"}",
+		"{\"sandboxID\":\"IABC\"}",
+		"{\"sandboxID\":\"a\\u0000b\"}",
+		"{\"sandboxID\":\"a\",\"domain\":\"evil.example/\"}",
+		"{\"sandboxID\":\"a\",\"domain\":\"user@evil\"}",
+		"{\"sandboxID\":\"a\",\"envdAccessToken\":\"t\\r\\nX: 1\"}",
+		"{\"sandboxID\":\"a\",\"envdVersion\":\"1 2\"}",
+		"{\"sandboxID\":"
+		"\"0123456789012345678901234567890123456789012345678901234567890123\"}",
+		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+	};
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct control_sandbox s;
+		struct error e = { 0 };
+
+		cr_expect(eq(int, read_sandbox(bad[i], &s, &e), ERR_PROTOCOL), "%s", bad[i]);
+		cr_expect(ne(str, e.text, ""));
+	}
+}
+
+static enum err note(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	struct buf *out = context;
+
+	(void)e;
+	buf_printf(out, "%s%c ", entry->id, entry->state == SANDBOX_PAUSED ? 'p' : 'r');
+	return ERR_OK;
+}
+
+Test(control_json, a_page_names_each_sandbox)
+{
+	struct buf body = body_of("[{\"sandboxID\":\"a\",\"state\":\"running\"},"
+				  "{\"sandboxID\":\"b\",\"state\":\"paused\"}]");
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	cr_assert(eq(int, control_json_list(&body, note, &out, NULL), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&out), "ar bp "));
+	body = body_of("[{\"sandboxID\":\"a\"},7]");
+	cr_expect(eq(int, control_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
+	body = body_of("{}");
+	cr_expect(eq(int, control_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
+}
+
+Test(control_json, an_error_gives_its_words_and_never_the_key)
+{
+	static const struct {
+		const char *body, *want;
+	} rows[] = {
+		{ "{\"code\":404,\"message\":\"no such thing\"}", "no such thing" },
+		{ "{\"code\":\"x\",\"message\":\"words\",\"error_code\":\"y\"}", "words" },
+		{ "{\"code\":401}", "" },
+		{ "{\"message\":5}", "" },
+		{ "", "" },
+		{ "404 page not found", "" },
+		{ "<html>", "" },
+		{ "{\"message\":\"bad key e2b_k3y, e2b_k3ye2b_k3y\"}",
+			"bad key *******, **************" },
+	};
+	char text[100];
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct buf body = body_of(rows[i].body);
+
+		control_json_message(&body, "e2b_k3y", text, sizeof text);
+		cr_expect(eq(str, text, (char *)rows[i].want), "%s", rows[i].body);
+	}
+	/* Where the text is cut, what is left of the key is blotted out too. */
+	struct buf body = body_of("{\"message\":\"0123456 e2b_k3y\"}");
+
+	control_json_message(&body, "e2b_k3y", text, 13);
+	cr_expect(eq(str, text, "0123456 ****"));
+}
+
+Test(control_json, times_have_fractions_and_zones)
+{
+	static const struct {
+		const char *text;
+		int64_t want;
+	} rows[] = {
+		{ "2026-11-21T01:07:26Z", 26 },
+		{ "2026-11-21T01:07:26.122139874Z", 26 },
+		{ "2026-11-21T03:07:26+02:00", 26 },
+		{ "2026-11-20T20:37:26.5-04:30", 26 },
+		{ "2026-11-21T01:06:59Z", 0 },
+		{ "2026-11-21T01:07:26", -1 },
+		{ "2026-11-21T01:07:26Zx", -1 },
+		{ "2026-11-21T01:07:26+02:00x", -1 },
+		{ "soon", -1 },
+		{ "", -1 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		/* 2026-11-21T01:07:00Z */
+		cr_expect(eq(i64, control_seconds_until(rows[i].text, 1795223220), rows[i].want),
+			"%s", rows[i].text);
+}
+
+Test(control_json, a_new_sandbox_is_asked_for_in_either_form)
+{
+	static const struct control_new_sandbox none,
+		all = { .template = "my \"box\"", .lifetime_s = 3000000000, .pause_at_end = true };
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	control_json_create(&out, &none, false);
+	cr_expect(eq(str, (char *)buf_text(&out), "{\"templateID\": \"base\"}"));
+	buf_reset(&out);
+	control_json_create(&out, &all, false);
+	cr_expect(eq(str, (char *)buf_text(&out),
+		"{\"templateID\": \"my \\\"box\\\"\", \"timeout\": 2147483647, \"autoPause\": "
+		"true}"));
+	buf_reset(&out);
+	control_json_create(&out, &none, true);
+	cr_expect(eq(str, (char *)buf_text(&out),
+		"{\"templateID\": \"base\", \"secure\": true, \"timeout\": 300}"));
+}
+
+Test(control_json, a_timeout_of_nothing_is_left_out)
+{
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	control_json_timeout(&out, "timeout", 0);
+	control_json_timeout(&out, "duration", 91);
+	cr_expect(eq(str, (char *)buf_text(&out), "{}{\"duration\": 91}"));
+}
