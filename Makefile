@@ -53,7 +53,7 @@ obj = $(patsubst %.c,$B/%.o,$(1))
 
 # Only fs and tools may see FUSE: elsewhere <fuse_lowlevel.h> is not found.
 FUSE_FOUND := $(shell pkg-config --cflags fuse3 2>/dev/null) \
-	$(if $(shell grep -ls '(\*tmpfile)' $$(pkg-config --variable=includedir fuse3)/fuse3/fuse_lowlevel.h),-DHAVE_FUSE_TMPFILE)
+	$(if $(shell grep -ls '(\*tmpfile)' $$(pkg-config --variable=includedir fuse3 2>/dev/null)/fuse3/fuse_lowlevel.h),-DHAVE_FUSE_TMPFILE)
 $B/fs/%.o $B/tools/%.o $B/tests/fs/%.o $B/tests/tools/%.o: FUSE_CFLAGS = $(FUSE_FOUND)
 
 $B/%.o: %.c
@@ -88,7 +88,7 @@ $(foreach l,providers cache fs,$(eval $(call layer,$l)))
 LIBS_providers := $B/libproviders.a
 LIBS_cache     := $B/libcache.a $(LIBS_providers)
 LIBS_fs        := $B/libfs.a $(LIBS_cache)
-EXT_providers   = $(shell pkg-config --libs libxxhash json-c libcurl libprotobuf-c)
+EXT_providers   = $(shell pkg-config --libs libxxhash json-c libcurl libprotobuf-c zlib)
 EXT_cache       = $(EXT_providers)
 EXT_fs          = $(shell pkg-config --libs fuse3) $(EXT_cache)
 

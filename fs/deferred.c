@@ -224,7 +224,7 @@ static bool join_list(struct deferred *d)
 enum err deferred_start(struct deferrals *all, const struct deferred_work *work, void *context,
 	fuse_req_t req, struct error *e)
 {
-	struct deferred *d;
+	struct deferred *d = NULL;
 	int failed;
 	enum err kind = deferred_new(&d, all, work, context, req, e);
 
