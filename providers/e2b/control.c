@@ -1,0 +1,418 @@
+#include "providers/e2b/control.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/e2b/control_json.h"
+#include "providers/key.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* What connect gives a sandbox that asks for nothing: v2's default, and where v1 wants a number. */
+#define DEFAULT_LIFETIME_S 300
+/* The most that /refreshes takes. */
+#define REFRESH_MAX_S 3600
+/* Of 100 sandboxes each: more than any account may run, so a server that goes on is astray. */
+#define PAGES_MAX 10000
+
+/* Routes that older servers know in another form; the SDK 2.51 has both. */
+enum route { ROUTE_CREATE, ROUTE_CONNECT, ROUTE_LIST };
+
+struct control {
+	struct http *http;
+	char *base_url;
+	char *key;
+	atomic_uint
+		old_routes; /* bits of enum route: this server answered to the older form alone */
+	atomic_bool has_told_limit; /* the log has it that no more life can be had */
+};
+
+/* One request. `path` begins with a slash. */
+struct ask {
+	enum http_method method;
+	unsigned flags; /* enum http_flags */
+	const char *path;
+	const char *body; /* JSON; NULL: none */
+	const char *id;   /* of the sandbox it is about; NULL: none yet */
+	const char *what; /* for people */
+};
+
+/* ---- Its life ---- */
+
+void control_free(struct control *c)
+{
+	if (!c)
+		return;
+	free(c->base_url);
+	key_free(c->key);
+	free(c);
+}
+
+enum err control_new(struct control **out, struct http *http, const struct control_options *options,
+	struct error *e)
+{
+	struct control *c = calloc(1, sizeof *c);
+
+	if (c) {
+		c->http = http;
+		c->base_url = strdup(options->base_url);
+		c->key = strdup(options->key);
+	}
+	if (!c || !c->base_url || !c->key) {
+		control_free(c);
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	}
+	*out = c;
+	return ERR_OK;
+}
+
+/* ---- One request ---- */
+
+static bool is_good(const struct http_answer *answer)
+{
+	return answer->status >= 200 && answer->status < 300;
+}
+
+/* ERR_OK: there is an answer, whatever it says. */
+static enum err send_ask(struct control *c, const struct call *call, const struct ask *ask,
+	struct http_answer *answer, struct error *e)
+{
+	const struct http_header headers[] = {
+		{ .name = "X-API-Key", .value = c->key, .is_secret = true },
+		{ .name = "Accept", .value = "application/json" },
+		{ .name = "Content-Type", .value = "application/json" },
+	};
+	AUTO_BUF struct buf url = BUF_INIT(8192);
+	const struct http_request request = { .method = ask->method,
+		.flags = ask->flags,
+		.headers = headers,
+		.headers_count = ask->body ? 3 : 2,
+		.body = ask->body,
+		.body_len = ask->body ? strlen(ask->body) : 0 };
+	struct http_request addressed = request;
+
+	buf_printf(&url, "%s%s", c->base_url, ask->path);
+	addressed.url = buf_text(&url);
+	return url.failed ? error_set(e, ERR_INVALID, "e2b: E2B_API_URL is too long")
+			  : http_perform(c->http, call, &addressed, answer, e);
+}
+
+/* Somebody else's page: the vendor says nothing, or says it in JSON. */
+static bool is_foreign(const struct http_answer *answer)
+{
+	return answer->body.len && answer->body.bytes[0] != '{';
+}
+
+static enum err refuse_not_found(
+	const struct ask *ask, const struct http_answer *answer, const char *words, struct error *e)
+{
+	if (is_foreign(answer))
+		return error_set(e, ERR_PROTOCOL,
+			"e2b: %s: 404 from what is not E2B's control plane; is E2B_API_URL right?",
+			ask->what);
+	if (ask->id)
+		return error_set(e, ERR_NOT_FOUND,
+			"e2b:%s: no such sandbox, or it belongs to another team", ask->id);
+	return error_set(
+		e, ERR_NOT_FOUND, "e2b: %s: %s", ask->what, *words ? words : "not found (404)");
+}
+
+/* What an answer that is not a good one means. */
+static enum err refuse(const struct control *c, const struct ask *ask,
+	const struct http_answer *answer, struct error *e)
+{
+	char words[300];
+	const char *colon;
+
+	control_json_message(&answer->body, c->key, words, sizeof words);
+	colon = *words ? ": " : "";
+	switch (answer->status) {
+	case 400: return error_set(e, ERR_INVALID, "e2b: %s%s%s", ask->what, colon, words);
+	case 401:
+		return error_set(e, ERR_AUTH,
+			"e2b: the key is not accepted%s%s; E2B_API_KEY or -o key_file= must be a "
+			"key "
+			"of the sandbox's team",
+			colon, words);
+	case 403:
+		return error_set(e, ERR_AUTH, "e2b: %s is not allowed to this key%s%s", ask->what,
+			colon, words);
+	case 404: return refuse_not_found(ask, answer, words, e);
+	case 409:
+		return error_set(e, ERR_BUSY, "e2b: %s: the sandbox is in between states%s%s",
+			ask->what, colon, words);
+	case 429:
+		return error_set(e, ERR_QUOTA, "e2b: %s: too many requests or sandboxes%s%s",
+			ask->what, colon, words);
+	}
+	if (answer->status >= 500)
+		return error_set(e, ERR_UNREACHABLE, "e2b: %s: the control plane answers %d%s%s",
+			ask->what, answer->status, colon, words);
+	return error_set(e, ERR_PROTOCOL,
+		"e2b: %s: the control plane answers %d%s%s; is E2B_API_URL right?", ask->what,
+		answer->status, colon, words);
+}
+
+static enum err ask_for(struct control *c, const struct call *call, const struct ask *ask,
+	struct http_answer *answer, struct error *e)
+{
+	enum err kind = send_ask(c, call, ask, answer, e);
+
+	return kind || is_good(answer) ? kind : refuse(c, ask, answer, e);
+}
+
+/* /sandboxes/ID and what follows. */
+static enum err ask_of(struct control *c, const struct call *call, struct ask ask,
+	struct http_answer *answer, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(200);
+
+	buf_printf(&path, "/sandboxes/%s%s", ask.id, ask.path);
+	ask.path = buf_text(&path);
+	return ask_for(c, call, &ask, answer, e);
+}
+
+/* ---- Requests of two forms ---- */
+
+/*
+ * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but the vendor then says so;
+ * a path is named only by what looked for it.
+ */
+static bool is_route_unknown(const struct control *c, const struct http_answer *answer)
+{
+	char words[300];
+
+	if (answer->status != 404)
+		return answer->status == 405;
+	control_json_message(&answer->body, c->key, words, sizeof words);
+	return strstr(words, "/v2/") ||
+		(!strcasestr(words, "sandbox") && !strcasestr(words, "template"));
+}
+
+/* The newer form, and the older where the server turns out not to know it. Neither was done where it is unknown. */
+static enum err ask_either(struct control *c, const struct call *call, enum route route,
+	const struct ask *newer, const struct ask *older, struct http_answer *answer,
+	struct error *e)
+{
+	bool is_old = atomic_load(&c->old_routes) & (1U << route);
+	const struct ask *ask = is_old ? older : newer;
+	enum err kind = send_ask(c, call, ask, answer, e);
+
+	if (kind || is_good(answer))
+		return kind;
+	if (is_old || !is_route_unknown(c, answer))
+		return refuse(c, ask, answer, e);
+	http_answer_release(answer);
+	*answer = (struct http_answer)HTTP_ANSWER_NONE;
+	kind = ask_for(c, call, older, answer, e);
+	if (!kind)
+		atomic_fetch_or(&c->old_routes, 1U << route);
+	return kind;
+}
+
+/* ---- One sandbox ---- */
+
+enum err control_info(struct control *c, const struct call *call, const char *id,
+	struct control_sandbox *out, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct ask ask = { .method = HTTP_GET,
+		.flags = HTTP_REPEATABLE,
+		.path = "",
+		.id = id,
+		.what = "looking at the sandbox" };
+	enum err kind = ask_of(c, call, ask, &answer, e);
+
+	return kind ? kind : control_json_sandbox(&answer.body, out, e);
+}
+
+/* There is no idempotency key: who loses the answer must look. */
+static const char *may_exist(const struct http_answer *answer)
+{
+	bool is_lost = answer->may_have_arrived && !answer->status;
+
+	return is_lost ? "; the sandbox may have been made all the same: sandboxctl list e2b:" : "";
+}
+
+enum err control_create(struct control *c, const struct call *call,
+	const struct control_new_sandbox *wanted, struct control_sandbox *out, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_BUF struct buf newer_body = BUF_INIT(4096), older_body = BUF_INIT(4096);
+	struct ask newer = {
+		.method = HTTP_POST, .path = "/v2/sandboxes", .what = "creating a sandbox"
+	};
+	struct ask older = newer;
+	struct error why = { 0 };
+	enum err kind;
+
+	control_json_create(&newer_body, wanted, false);
+	control_json_create(&older_body, wanted, true);
+	if (newer_body.failed || older_body.failed)
+		return error_set(e, ERR_INVALID, "e2b: the template's name is too long");
+	newer.body = buf_text(&newer_body);
+	older.body = buf_text(&older_body);
+	older.path = "/sandboxes";
+	kind = ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
+	if (!kind)
+		return control_json_sandbox(&answer.body, out, e);
+	return error_set(e, kind, "%.250s%s", why.text, may_exist(&answer));
+}
+
+enum err control_wake(struct control *c, const struct call *call, const char *id,
+	int64_t lifetime_s, struct control_sandbox *out, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_BUF struct buf newer_path = BUF_INIT(200), newer_body = BUF_INIT(100),
+			    older_body = BUF_INIT(100);
+	struct ask newer = { .method = HTTP_POST,
+		.flags = HTTP_REPEATABLE,
+		.id = id,
+		.what = "waking the sandbox" };
+	struct ask older = newer;
+	enum err kind;
+
+	buf_printf(&newer_path, "/v2/sandboxes/%s/connect", id);
+	control_json_timeout(&newer_body, "timeout", lifetime_s);
+	control_json_timeout(&older_body, "timeout", lifetime_s ? lifetime_s : DEFAULT_LIFETIME_S);
+	newer.path = buf_text(&newer_path);
+	newer.body = buf_text(&newer_body);
+	older.path = newer.path + strlen("/v2");
+	older.body = buf_text(&older_body);
+	kind = ask_either(c, call, ROUTE_CONNECT, &newer, &older, &answer, e);
+	return kind ? kind : control_json_sandbox(&answer.body, out, e);
+}
+
+/* 409 is also what one says that is paused already. */
+static bool is_paused(struct control *c, const struct call *call, const char *id)
+{
+	struct control_sandbox sandbox;
+
+	return control_info(c, call, id, &sandbox, NULL) == ERR_OK &&
+		sandbox.state == SANDBOX_PAUSED;
+}
+
+enum err control_pause(struct control *c, const struct call *call, const char *id, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct ask ask = { .method = HTTP_POST,
+		.flags = HTTP_REPEATABLE,
+		.path = "/pause",
+		.body = "{}",
+		.id = id,
+		.what = "pausing the sandbox" };
+	struct error why = { 0 };
+	enum err kind = ask_of(c, call, ask, &answer, &why);
+
+	if (kind == ERR_OK || (kind == ERR_BUSY && is_paused(c, call, id)))
+		return ERR_OK;
+	return error_set(e, kind, "%s", why.text);
+}
+
+enum err control_kill(struct control *c, const struct call *call, const char *id, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct ask ask = { .method = HTTP_DELETE,
+		.flags = HTTP_REPEATABLE,
+		.path = "",
+		.id = id,
+		.what = "deleting the sandbox" };
+	struct error why = { 0 };
+	enum err kind = ask_of(c, call, ask, &answer, &why);
+
+	if (kind == ERR_OK || kind == ERR_NOT_FOUND)
+		return ERR_OK;
+	return error_set(e, kind, "%s", why.text);
+}
+
+/* ---- More life ---- */
+
+static enum err set_end(struct control *c, const struct call *call, const char *id,
+	const char *path, const char *field, int64_t seconds, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_BUF struct buf body = BUF_INIT(100);
+	struct ask ask = { .method = HTTP_POST,
+		.flags = HTTP_REPEATABLE,
+		.path = path,
+		.id = id,
+		.what = "extending the sandbox's life" };
+
+	control_json_timeout(&body, field, seconds);
+	ask.body = buf_text(&body);
+	return ask_of(c, call, ask, &answer, e);
+}
+
+/* /timeout may shorten, so the present end is looked at first. */
+static enum err set_far_end(struct control *c, const struct call *call, const char *id,
+	int64_t seconds, struct error *e)
+{
+	struct control_sandbox now;
+	enum err kind = control_info(c, call, id, &now, e);
+
+	if (kind || now.ends_s >= seconds)
+		return kind;
+	return set_end(c, call, id, "/timeout", "timeout", seconds, e);
+}
+
+/* Past the plan's longest life the vendor answers 400. */
+enum err control_extend(struct control *c, const struct call *call, const char *id, int64_t seconds,
+	struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = ERR_INVALID;
+
+	if (seconds > REFRESH_MAX_S)
+		kind = set_far_end(c, call, id, seconds, &why);
+	if (kind == ERR_INVALID)
+		kind = set_end(c, call, id, "/refreshes", "duration",
+			seconds < REFRESH_MAX_S ? seconds : REFRESH_MAX_S, &why);
+	if (kind == ERR_INVALID) {
+		if (!atomic_exchange(&c->has_told_limit, true))
+			log_warn(LOG_PROVIDER,
+				"e2b:%s cannot live longer than the plan allows (%s)", id,
+				why.text);
+		return ERR_OK;
+	}
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* ---- All sandboxes ---- */
+
+static enum err list_page(struct control *c, const struct call *call, const char *token,
+	struct http_answer *answer, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(4096);
+	struct ask newer = {
+		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "listing sandboxes"
+	};
+	struct ask older = newer;
+
+	buf_add_string(&path, "/v2/sandboxes?limit=100&state=running,paused");
+	if (*token) {
+		buf_add_string(&path, "&nextToken=");
+		http_escape(&path, token, "");
+	}
+	newer.path = buf_text(&path);
+	/* Running ones only, on one page: all that it knows. */
+	older.path = "/sandboxes";
+	return ask_either(c, call, ROUTE_LIST, &newer, &older, answer, e);
+}
+
+enum err control_list(struct control *c, const struct call *call, sandbox_sink sink, void *context,
+	struct error *e)
+{
+	char token[sizeof((struct http_answer *)0)->next_token] = "";
+
+	for (int page = 0; page < PAGES_MAX; page++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		enum err kind = list_page(c, call, token, &answer, e);
+
+		if (!kind)
+			kind = control_json_list(&answer.body, sink, context, e);
+		if (kind || !*answer.next_token)
+			return kind;
+		memcpy(token, answer.next_token, sizeof token);
+	}
+	return error_set(e, ERR_PROTOCOL, "e2b: the list of sandboxes has no end");
+}

@@ -1,0 +1,123 @@
+#include "tests/e2b/canned.h"
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+/* For a client to say all that it has to say. */
+#define PATIENCE_MS 10000
+
+static void add_arrived(struct buf *request, int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char piece[4096];
+	ssize_t len = poll(&p, 1, PATIENCE_MS) > 0 ? read(fd, piece, sizeof piece) : 0;
+
+	if (len > 0)
+		buf_add(request, piece, (size_t)len);
+	else
+		request->failed = true;
+}
+
+/* Headers and as much of a body as they announce. */
+static bool read_request(int fd, struct buf *request)
+{
+	const char *end, *length;
+	size_t want;
+
+	while (!request->failed && !strstr(buf_text(request), "\r\n\r\n"))
+		add_arrived(request, fd);
+	if (request->failed)
+		return false;
+	end = strstr(buf_text(request), "\r\n\r\n") + 4;
+	length = strcasestr(buf_text(request), "\r\ncontent-length:");
+	want = (size_t)(end - buf_text(request)) +
+		(length && length < end ? strtoul(length + 17, NULL, 10) : 0);
+	while (!request->failed && request->len < want)
+		add_arrived(request, fd);
+	return !request->failed;
+}
+
+static void write_answer(int fd, const struct canned_row *row)
+{
+	const char *body = row->body ? row->body : "";
+	AUTO_BUF struct buf answer = BUF_INIT(1000000);
+
+	buf_printf(&answer,
+		"HTTP/1.1 %d Canned\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
+		"Connection: close\r\n%s\r\n%s",
+		row->status, strlen(body), row->headers ? row->headers : "", body);
+	if (row->status)
+		send(fd, answer.bytes, answer.len, MSG_NOSIGNAL);
+}
+
+static void serve(struct canned *c, int fd)
+{
+	static const struct canned_row unwanted = { .status = 418 };
+	AUTO_BUF struct buf request = BUF_INIT(1000000);
+	const struct canned_row *row = c->got < c->count ? &c->rows[c->got] : &unwanted;
+
+	if (!read_request(fd, &request) || c->got == CANNED_REQUESTS_MAX)
+		return;
+	if (row->want && strncmp(buf_text(&request), row->want, strlen(row->want)) != 0)
+		row = &unwanted;
+	c->unwanted += row == &unwanted;
+	c->requests[c->got++] = strdup(buf_text(&request));
+	write_answer(fd, row);
+}
+
+static void *run(void *context)
+{
+	struct canned *c = context;
+	struct pollfd p[2] = { { .fd = c->fd, .events = POLLIN },
+		{ .fd = c->stop_fd, .events = POLLIN } };
+
+	while (poll(p, 2, -1) > 0 && !p[1].revents) {
+		AUTO_CLOSE int fd = accept4(c->fd, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			serve(c, fd);
+	}
+	return NULL;
+}
+
+void canned_start(struct canned *c, const struct canned_row *rows, size_t count)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof address;
+
+	*c = (struct canned){ .rows = rows,
+		.count = count,
+		.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+		.stop_fd = eventfd(0, EFD_CLOEXEC) };
+	cr_assert(bind(c->fd, (struct sockaddr *)&address, sizeof address) == 0);
+	cr_assert(listen(c->fd, 16) == 0);
+	cr_assert(getsockname(c->fd, (struct sockaddr *)&address, &len) == 0);
+	snprintf(c->url, sizeof c->url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+	cr_assert(pthread_create(&c->thread, NULL, run, c) == 0);
+}
+
+void canned_stop(struct canned *c)
+{
+	eventfd_write(c->stop_fd, 1);
+	pthread_join(c->thread, NULL);
+	close(c->fd);
+	close(c->stop_fd);
+	for (size_t i = 0; i < c->got; i++)
+		cr_expect(i >= c->count || !c->rows[i].want ||
+				strncmp(c->requests[i], c->rows[i].want, strlen(c->rows[i].want)) ==
+					0,
+			"request %zu: %s", i, c->requests[i]);
+	cr_expect(eq(sz, c->unwanted, 0));
+	cr_expect(eq(sz, c->got, c->count));
+}

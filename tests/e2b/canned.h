@@ -1,0 +1,35 @@
+/*
+ * canned.h - a server on a loopback port whose conversation is written down: one row for each request, in order.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct canned_row {
+	const char *want;    /* what the request begins with: "GET /sandboxes/i1 " */
+	int status;          /* 0: the connection is closed instead */
+	const char *body;    /* NULL: none */
+	const char *headers; /* more of them, each with its line end; or NULL */
+};
+
+#define CANNED_REQUESTS_MAX 64
+
+struct canned {
+	char url[64];
+	const struct canned_row *rows;
+	size_t count;
+	/* Of what came, each with its headers and body; valid after canned_stop(). */
+	char *requests[CANNED_REQUESTS_MAX];
+	size_t got;
+	size_t unwanted; /* requests that were not due; they got 418 */
+	int fd, stop_fd;
+	pthread_t thread;
+};
+
+void canned_start(struct canned *c, const struct canned_row *rows, size_t count);
+/* Fails the test unless exactly the rows were asked for, in order. */
+void canned_stop(struct canned *c);
+
+#define CANNED_START(c, rows) canned_start(c, rows, sizeof(rows) / sizeof *(rows))

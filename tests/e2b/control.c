@@ -1,0 +1,366 @@
+#include "providers/e2b/control.h"
+
+#include "tests/e2b/canned.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY "e2b_s3cret"
+#define SANDBOX                                                                                    \
+	"{\"sandboxID\":\"i1\",\"envdVersion\":\"0.6.13\",\"envdAccessToken\":\"t1\",\"domain\":"  \
+	"null}"
+#define NO_ROUTE "{\"code\":404,\"message\":\"no matching operation was found\"}"
+#define NO_SANDBOX                                                                                 \
+	"{\"code\":404,\"message\":\"Sandbox \\\"i1\\\" doesn't exist or you don't have access "   \
+	"to it\"}"
+
+static struct http *http;
+static struct canned server;
+static struct control *c;
+static struct error e;
+
+static void tear_down(void)
+{
+	control_free(c);
+	http_free(http);
+	for (size_t i = 0; i < server.got; i++)
+		free(server.requests[i]);
+}
+
+TestSuite(control, .fini = tear_down, .timeout = 60);
+
+static void start_rows(const struct canned_row *rows, size_t count)
+{
+	struct control_options options = { .key = KEY };
+
+	unsetenv("http_proxy");
+	canned_start(&server, rows, count);
+	options.base_url = server.url;
+	cr_assert(eq(int, http_new(&http, "test", &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, control_new(&c, http, &options, &e), ERR_OK), "%s", e.text);
+}
+#define START(rows) start_rows(rows, sizeof(rows) / sizeof *(rows))
+
+/* The body of a request, after all came. */
+static char *body_of(size_t request)
+{
+	return strstr(server.requests[request], "\r\n\r\n") + 4;
+}
+
+static bool has(size_t request, const char *text)
+{
+	return strcasestr(server.requests[request], text) != NULL;
+}
+
+static enum err info(struct control_sandbox *out)
+{
+	return control_info(c, NULL, "i1", out, &e);
+}
+
+Test(control, looks_at_a_sandbox_without_waking_it)
+{
+	static const struct canned_row rows[] = { { "GET /sandboxes/i1 ", 200,
+		"{\"sandboxID\":\"i1\",\"state\":\"paused\",\"envdAccessToken\":\"t1\","
+		"\"envdVersion\":\"0.6.13\"}",
+		NULL } };
+	struct control_sandbox s;
+
+	START(rows);
+	cr_assert(eq(int, info(&s), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(int, s.state, SANDBOX_PAUSED));
+	cr_expect(eq(str, s.token, "t1"));
+	cr_expect(has(0, "\r\nX-API-Key: " KEY "\r\n"));
+	cr_expect(not(has(0, "content-type")));
+}
+
+Test(control, errors_have_their_kinds_and_never_the_key)
+{
+	static const struct {
+		struct canned_row row;
+		enum err want;
+		const char *words;
+	} cases[] = {
+		{ { "GET ", 400, "{\"message\":\"bad id\"}", NULL }, ERR_INVALID, "bad id" },
+		{ { "GET ", 401, "{\"message\":\"no key " KEY "\"}", NULL }, ERR_AUTH,
+			"no key ***" },
+		{ { "GET ", 403, "{\"message\":\"not enabled\"}", NULL }, ERR_AUTH, "not enabled" },
+		{ { "GET ", 404, NO_SANDBOX, NULL }, ERR_NOT_FOUND, "e2b:i1: no such sandbox" },
+		{ { "GET ", 404, NULL, NULL }, ERR_NOT_FOUND, "e2b:i1: no such sandbox" },
+		{ { "GET ", 404, "<html>", NULL }, ERR_PROTOCOL, "E2B_API_URL" },
+		{ { "GET ", 409, "{\"code\":409,\"message\":\"being killed\"}", NULL }, ERR_BUSY,
+			"being killed" },
+		{ { "GET ", 302, NULL, "Location: http://127.0.0.1:1/\r\n" }, ERR_PROTOCOL, "302" },
+		{ { "GET ", 200, "{}", NULL }, ERR_PROTOCOL, "sandboxID" },
+		{ { "GET ", 200, NULL, NULL }, ERR_PROTOCOL, "JSON" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct control_sandbox s;
+
+		start_rows(&cases[i].row, 1);
+		cr_expect(eq(int, info(&s), cases[i].want), "%zu: %s", i, e.text);
+		cr_expect(strstr(e.text, cases[i].words) != NULL, "%zu: %s", i, e.text);
+		cr_expect(strstr(e.text, KEY) == NULL, "%s", e.text);
+		canned_stop(&server);
+		tear_down();
+		c = NULL, http = NULL, server.got = 0;
+	}
+}
+
+Test(control, waits_as_long_as_a_429_says)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /sandboxes/i1 ", 429, "{\"code\":429,\"message\":\"slow\"}",
+			"Retry-After: 1\r\n" },
+		{ "GET /sandboxes/i1 ", 200, SANDBOX, NULL },
+	};
+	struct control_sandbox s;
+	int64_t start_ms = monotonic_ms();
+
+	START(rows);
+	cr_assert(eq(int, info(&s), ERR_OK), "%s", e.text);
+	cr_expect(ge(long, monotonic_ms() - start_ms, 990));
+	canned_stop(&server);
+}
+
+Test(control, creates_by_the_newer_route)
+{
+	static const struct canned_row rows[] = { { "POST /v2/sandboxes ", 201, SANDBOX, NULL } };
+	static const struct control_new_sandbox wanted = { .lifetime_s = 120,
+		.pause_at_end = true };
+	struct control_sandbox s;
+
+	START(rows);
+	cr_assert(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(str, s.id, "i1"));
+	cr_expect(eq(str, body_of(0),
+		"{\"templateID\": \"base\", \"timeout\": 120, \"autoPause\": true}"));
+	cr_expect(has(0, "\r\nContent-Type: application/json\r\n"));
+}
+
+/* What says that a route is not known, in words of several servers. */
+static const struct canned_row unknown_routes[] = {
+	{ "POST /v2/sandboxes ", 404, NO_ROUTE, NULL },
+	{ "POST /v2/sandboxes ", 404, "404 page not found", NULL },
+	{ "POST /v2/sandboxes ", 404, NULL, NULL },
+	{ "POST /v2/sandboxes ", 404, "{\"message\":\"Route POST:/v2/sandboxes not found\"}",
+		NULL },
+	{ "POST /v2/sandboxes ", 405, NULL, NULL },
+};
+
+Test(control, creates_by_the_older_route_where_the_newer_is_unknown)
+{
+	static const struct control_new_sandbox wanted = { .template = "t" };
+
+	for (size_t i = 0; i < sizeof unknown_routes / sizeof *unknown_routes; i++) {
+		const struct canned_row rows[] = { unknown_routes[i],
+			{ "POST /sandboxes ", 201, SANDBOX, NULL },
+			{ "POST /sandboxes ", 201, SANDBOX, NULL } };
+		struct control_sandbox s;
+
+		START(rows);
+		cr_assert(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
+		/* The server is known by now. */
+		cr_assert(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
+		canned_stop(&server);
+		cr_expect(eq(str, body_of(1),
+			"{\"templateID\": \"t\", \"secure\": true, \"timeout\": 300}"));
+		tear_down();
+		c = NULL, http = NULL, server.got = 0;
+	}
+}
+
+Test(control, an_unknown_template_or_sandbox_is_not_an_unknown_route)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /v2/sandboxes ", 404,
+			"{\"code\":404,\"message\":\"template 't' not found\"}", NULL },
+		{ "POST /v2/sandboxes/i1/connect ", 404, NO_SANDBOX, NULL },
+	};
+	static const struct control_new_sandbox wanted = { .template = "t" };
+	struct control_sandbox s;
+
+	START(rows);
+	cr_expect(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_NOT_FOUND));
+	cr_expect(strstr(e.text, "template 't' not found") != NULL, "%s", e.text);
+	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_NOT_FOUND));
+	canned_stop(&server);
+}
+
+Test(control, a_create_is_never_repeated_and_says_what_may_be_left)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /v2/sandboxes ", 0, NULL, NULL },
+		{ "POST /v2/sandboxes ", 503, "{\"code\":503,\"message\":\"no capacity\"}", NULL },
+	};
+	static const struct control_new_sandbox wanted = { 0 };
+	struct control_sandbox s;
+
+	START(rows);
+	cr_expect(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_UNREACHABLE));
+	cr_expect(strstr(e.text, "sandboxctl list e2b:") != NULL, "%s", e.text);
+	cr_expect(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_UNREACHABLE));
+	cr_expect(strstr(e.text, "no capacity") != NULL, "%s", e.text);
+	canned_stop(&server);
+}
+
+Test(control, wakes_by_the_newer_route_with_the_vendors_lifetime)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /v2/sandboxes/i1/connect ", 201, SANDBOX, NULL },
+		{ "POST /v2/sandboxes/i1/connect ", 200, SANDBOX, NULL },
+	};
+	struct control_sandbox s;
+
+	START(rows);
+	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_wake(c, NULL, "i1", 600, &s, &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(str, body_of(0), "{}"));
+	cr_expect(eq(str, body_of(1), "{\"timeout\": 600}"));
+}
+
+Test(control, wakes_by_the_older_route_which_wants_a_lifetime)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /v2/sandboxes/i1/connect ", 404, NO_ROUTE, NULL },
+		{ "POST /sandboxes/i1/connect ", 201, SANDBOX, NULL },
+	};
+	struct control_sandbox s;
+
+	START(rows);
+	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(str, body_of(1), "{\"timeout\": 300}"));
+}
+
+Test(control, a_sandbox_being_killed_is_busy)
+{
+	static const struct canned_row rows[] = { { "POST /v2/sandboxes/i1/connect ", 409,
+		"{\"code\":409,\"message\":\"sandbox is being killed\"}", NULL } };
+	struct control_sandbox s;
+
+	START(rows);
+	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_BUSY));
+	canned_stop(&server);
+}
+
+Test(control, one_that_does_not_exist_is_deleted)
+{
+	static const struct canned_row rows[] = {
+		{ "DELETE /sandboxes/i1 ", 204, NULL, NULL },
+		{ "DELETE /sandboxes/i1 ", 404, NO_SANDBOX, NULL },
+		{ "DELETE /sandboxes/i1 ", 404, NULL, NULL },
+		{ "DELETE /sandboxes/i1 ", 404, "404 page not found", NULL },
+	};
+
+	START(rows);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect(eq(int, control_kill(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_kill(c, NULL, "i1", &e), ERR_PROTOCOL));
+	canned_stop(&server);
+}
+
+Test(control, one_that_is_paused_already_is_paused)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /sandboxes/i1/pause ", 204, NULL, NULL },
+		{ "POST /sandboxes/i1/pause ", 409, NULL, NULL },
+		{ "GET /sandboxes/i1 ", 200, "{\"sandboxID\":\"i1\",\"state\":\"paused\"}", NULL },
+		{ "POST /sandboxes/i1/pause ", 409, NULL, NULL },
+		{ "GET /sandboxes/i1 ", 200, "{\"sandboxID\":\"i1\",\"state\":\"running\"}", NULL },
+	};
+
+	START(rows);
+	cr_expect(eq(int, control_pause(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_pause(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_pause(c, NULL, "i1", &e), ERR_BUSY));
+	canned_stop(&server);
+}
+
+Test(control, extends_by_what_never_shortens)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /sandboxes/i1/refreshes ", 204, NULL, NULL },
+		/* A far end is set only where it is not further away already. */
+		{ "GET /sandboxes/i1 ", 200,
+			"{\"sandboxID\":\"i1\",\"endAt\":\"2999-01-01T00:00:00Z\"}", NULL },
+		{ "GET /sandboxes/i1 ", 200,
+			"{\"sandboxID\":\"i1\",\"endAt\":\"2020-01-01T00:00:00Z\"}", NULL },
+		{ "POST /sandboxes/i1/timeout ", 204, NULL, NULL },
+	};
+
+	START(rows);
+	cr_expect(eq(int, control_extend(c, NULL, "i1", 600, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(str, body_of(0), "{\"duration\": 600}"));
+	cr_expect(eq(str, body_of(3), "{\"timeout\": 7200}"));
+}
+
+Test(control, gives_what_the_plan_allows)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /sandboxes/i1 ", 200,
+			"{\"sandboxID\":\"i1\",\"endAt\":\"2020-01-01T00:00:00Z\"}", NULL },
+		{ "POST /sandboxes/i1/timeout ", 400,
+			"{\"code\":400,\"message\":\"Timeout cannot be greater than 1 hours\"}",
+			NULL },
+		{ "POST /sandboxes/i1/refreshes ", 204, NULL, NULL },
+		{ "POST /sandboxes/i1/refreshes ", 400, NULL, NULL },
+		{ "POST /sandboxes/i1/refreshes ", 404, NO_SANDBOX, NULL },
+	};
+
+	START(rows);
+	cr_expect(eq(int, control_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_extend(c, NULL, "i1", 60, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, control_extend(c, NULL, "i1", 60, &e), ERR_NOT_FOUND));
+	canned_stop(&server);
+	cr_expect(eq(str, body_of(2), "{\"duration\": 3600}"));
+}
+
+static enum err count_entry(void *context, const struct sandbox_entry *entry, struct error *why)
+{
+	size_t *count = context;
+
+	(void)why;
+	*count = *count * 10 + strlen(entry->id);
+	return ERR_OK;
+}
+
+Test(control, lists_every_page)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /v2/sandboxes?limit=100&state=running,paused ", 200,
+			"[{\"sandboxID\":\"a\"}]", "X-Next-Token: a+b/c=\r\n" },
+		{ "GET /v2/sandboxes?limit=100&state=running,paused&nextToken=a%2Bb%2Fc%3D ", 200,
+			"[]", "X-Next-Token: d\r\n" },
+		{ "GET /v2/sandboxes?limit=100&state=running,paused&nextToken=d ", 200,
+			"[{\"sandboxID\":\"bb\"},{\"sandboxID\":\"ccc\"}]", "X-Next-Token:\r\n" },
+	};
+	size_t lengths = 0;
+
+	START(rows);
+	cr_expect(eq(int, control_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(sz, lengths, 123));
+}
+
+Test(control, lists_by_the_older_route_where_the_newer_is_unknown)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /v2/sandboxes?", 404, NO_ROUTE, NULL },
+		{ "GET /sandboxes ", 200, "[{\"sandboxID\":\"a\"}]", NULL },
+	};
+	size_t lengths = 0;
+
+	START(rows);
+	cr_expect(eq(int, control_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+	cr_expect(eq(sz, lengths, 1));
+}
