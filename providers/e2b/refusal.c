@@ -1,0 +1,214 @@
+#include "providers/e2b/refusal.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- What codes, statuses and words mean ---- */
+
+/* connectrpc.com, "Error codes". */
+static const struct {
+	const char *code;
+	enum err kind;
+	bool is_untouched; /* is said before anything is done */
+} codes[] = {
+	{ "canceled", ERR_UNREACHABLE, false },
+	{ "unknown", ERR_IO, false },
+	{ "invalid_argument", ERR_INVALID, true },
+	{ "deadline_exceeded", ERR_TIMEOUT, false },
+	{ "not_found", ERR_NOT_FOUND, true },
+	{ "already_exists", ERR_EXISTS, true },
+	{ "permission_denied", ERR_DENIED, true },
+	{ "resource_exhausted", ERR_BUSY, true },
+	{ "failed_precondition", ERR_INVALID, true },
+	{ "aborted", ERR_BUSY, false },
+	{ "out_of_range", ERR_INVALID, true },
+	{ "unimplemented", ERR_UNSUPPORTED, true },
+	{ "internal", ERR_IO, false },
+	{ "unavailable", ERR_UNREACHABLE, false },
+	{ "data_loss", ERR_IO, false },
+	{ "unauthenticated", ERR_AUTH, true },
+};
+
+static const struct {
+	int status;
+	enum err kind;
+	const char *advice;
+} statuses[] = {
+	{ 400, ERR_INVALID, "" },
+	{ 401, ERR_AUTH, ": the sandbox's access token or its user is wrong" },
+	{ 403, ERR_AUTH, ": the sandbox may not be woken so, or takes no requests from here" },
+	{ 404, ERR_NOT_FOUND, "" }, /* in JSON; else the route itself is meant */
+	{ 405, ERR_UNSUPPORTED, ": the sandbox's daemon is too old" },
+	{ 409, ERR_BUSY, ": the sandbox is being paused, woken or ended; try again" },
+	{ 413, ERR_TOO_LARGE, "" },
+	{ 415, ERR_PROTOCOL, "" },
+	{ 429, ERR_BUSY, ": too many requests at once; try again later" },
+	{ 500, ERR_IO, "" },
+	{ 502, ERR_GONE, ": the sandbox has ended or is paused" },
+	{ 503, ERR_UNREACHABLE, "" },
+	{ 504, ERR_UNREACHABLE, "" },
+	{ 507, ERR_NO_SPACE, ": the sandbox's disk is full" },
+};
+
+/* What envd's messages begin or end with where neither code nor status says it. The ends are Go's words for an errno. */
+static const struct {
+	const char *begin, *end;
+	enum err kind;
+} phrases[] = {
+	{ "path is a directory: ", NULL, ERR_IS_DIR },
+	{ NULL, "' is a directory", ERR_IS_DIR },
+	{ "error ensuring directories: path is a file", NULL, ERR_NOT_DIR },
+	{ NULL, ": no such file or directory", ERR_NOT_FOUND },
+	{ NULL, ": not a directory", ERR_NOT_DIR },
+	{ NULL, ": is a directory", ERR_IS_DIR },
+	{ NULL, ": file exists", ERR_EXISTS },
+	{ NULL, ": permission denied", ERR_DENIED },
+	{ NULL, ": operation not permitted", ERR_NOT_OWNER },
+	{ NULL, ": no space left on device", ERR_NO_SPACE },
+	{ NULL, ": disk quota exceeded", ERR_QUOTA },
+	{ NULL, ": read-only file system", ERR_READ_ONLY },
+	{ NULL, ": too many levels of symbolic links", ERR_LOOP },
+	{ NULL, ": file name too long", ERR_NAME_TOO_LONG },
+	{ NULL, ": text file busy", ERR_TEXT_BUSY },
+	{ NULL, ": too many open files", ERR_FILES_LIMIT },
+	{ NULL, ": argument list too long", ERR_TOO_LARGE },
+};
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static bool fits(const char *message, const char *begin, const char *end)
+{
+	size_t len = strlen(message), end_len = end ? strlen(end) : 0;
+
+	if (begin)
+		return !strncmp(message, begin, strlen(begin));
+	return len >= end_len && !strcmp(message + len - end_len, end);
+}
+
+/* A kind that says little gives way to one that the words give away. */
+static enum err sharpen(enum err kind, const char *message)
+{
+	if (kind != ERR_IO && kind != ERR_INVALID)
+		return kind;
+	for (size_t i = 0; i < COUNT(phrases); i++)
+		if (fits(message, phrases[i].begin, phrases[i].end))
+			return phrases[i].kind;
+	return kind;
+}
+
+/* ---- JSON ---- */
+
+static struct json_object *parse(const void *json, size_t len)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(16);
+	struct json_object *value;
+
+	if (!tokener)
+		return NULL;
+	value = len <= INT_MAX ? json_tokener_parse_ex(tokener, json, (int)len) : NULL;
+	/* An object that is followed by something, or cut off, is none of ours. */
+	if (value && !json_object_is_type(value, json_type_object)) {
+		json_object_put(value);
+		value = NULL;
+	}
+	json_tokener_free(tokener);
+	return value;
+}
+
+/* "" where there is no such text. */
+static const char *text_of(const struct json_object *object, const char *key)
+{
+	struct json_object *member;
+
+	if (!json_object_object_get_ex(object, key, &member) ||
+		!json_object_is_type(member, json_type_string))
+		return "";
+	return json_object_get_string(member);
+}
+
+/* ---- Errors ---- */
+
+/* false: no code that we know. */
+static bool refuse_by_code(
+	const char *code, const char *message, const char *what, bool *untouched, struct error *e)
+{
+	for (size_t i = 0; i < COUNT(codes); i++) {
+		if (strcmp(code, codes[i].code))
+			continue;
+		*untouched = codes[i].is_untouched;
+		error_set(e, sharpen(codes[i].kind, message), "E2B: %s: %s", what,
+			*message ? message : code);
+		return true;
+	}
+	return false;
+}
+
+static void refuse_by_status(
+	int status, const char *message, const char *what, bool *untouched, struct error *e)
+{
+	enum err kind = ERR_PROTOCOL;
+	const char *advice = "";
+
+	for (size_t i = 0; i < COUNT(statuses); i++)
+		if (status == statuses[i].status) {
+			kind = sharpen(statuses[i].kind, message);
+			advice = statuses[i].advice;
+		}
+	/* The proxy says 502 also when a connection breaks that has carried the request already. */
+	*untouched = (status >= 400 && status < 500) ||
+		(status == 502 && strstr(message, "sandbox was not found"));
+	error_set(e, kind, "E2B: %s: %.200s%s(status %d)%s", what, message, *message ? " " : "",
+		status, advice);
+}
+
+/* Text, or a page for a browser, of whoever stands between. */
+static void refuse_in_text(int status, const char *body, size_t len, const char *what,
+	bool *untouched, struct error *e)
+{
+	char text[200] = "";
+
+	if (len && body[0] != '<')
+		snprintf(text, sizeof text, "%.*s", len < sizeof text ? (int)len : (int)sizeof text,
+			body);
+	refuse_by_status(status, text, what, untouched, e);
+	if (status == 404)
+		e->kind = ERR_UNSUPPORTED;
+}
+
+enum err refusal_of_status(int status, const void *body, size_t len, const char *what,
+	bool *untouched, struct error *e)
+{
+	struct error said = { 0 };
+	struct json_object *object = parse(body, len);
+
+	if (object) {
+		const char *message = text_of(object, "message");
+
+		if (!refuse_by_code(text_of(object, "code"), message, what, untouched, &said))
+			refuse_by_status(status, message, what, untouched, &said);
+		json_object_put(object);
+	} else {
+		refuse_in_text(status, body, len, what, untouched, &said);
+	}
+	return error_set(e, said.kind, "%s", said.text);
+}
+
+enum err refusal_of_end(
+	const void *json, size_t len, const char *what, bool *untouched, struct error *e)
+{
+	struct error said = { 0 };
+	struct json_object *end = parse(json, len), *error = NULL;
+
+	*untouched = false;
+	if (!end)
+		error_set(&said, ERR_PROTOCOL, "E2B: %s: the end of the stream is no JSON", what);
+	else if (json_object_object_get_ex(end, "error", &error) &&
+		!refuse_by_code(
+			text_of(error, "code"), text_of(error, "message"), what, untouched, &said))
+		error_set(&said, ERR_PROTOCOL, "E2B: %s: an error without a known code: %s", what,
+			text_of(error, "message"));
+	json_object_put(end);
+	return said.kind == ERR_OK ? ERR_OK : error_set(e, said.kind, "%s", said.text);
+}
