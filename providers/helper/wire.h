@@ -19,8 +19,8 @@
  * A request may span frames: all but its last have type FRAME_MORE, and they follow one another; only its own
  * FRAME_CANCEL may come instead of the next, and drops it. Answers are streamed: any number of item frames (FRAME_ITEMS,
  * each holding whole records) and then one FRAME_END with the verb's own result. An empty FRAME_ITEMS is a sign of life,
- * sent while a request is in work; a last one may still come after the end. A FRAME_END of id 0 says why the helper stops
- * reading.
+ * sent while a request is in work; a last one may still come after the end. Of id 0 it says that a helper that was started
+ * for one request still waits for it. A FRAME_END of id 0 says why the helper stops reading.
  */
 #pragma once
 
@@ -33,6 +33,9 @@
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)
 /* A whole request, all its frames together. */
 #define WIRE_REQUEST_MAX (64 * 1024 * 1024)
+/* The same with the headers of its frames. */
+#define WIRE_STREAM_MAX                                                                            \
+	(WIRE_REQUEST_MAX + (WIRE_REQUEST_MAX / FRAME_PAYLOAD_MAX + 1) * FRAME_HEADER_SIZE)
 /* Elements of one batch. */
 #define WIRE_BATCH_MAX 100000
 /* From one sign of life to the next. */

@@ -1,0 +1,210 @@
+#include "providers/helper_answers.h"
+
+#include <string.h>
+
+enum err listener_take_items(const struct listener *listener, const struct buf *in, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t at = 0; at < in->len && kind == ERR_OK;)
+		kind = listener->hear(listener->state, in, &at, e);
+	return kind;
+}
+
+enum err listener_take_end(const struct listener *listener, const struct buf *in, struct error *e)
+{
+	enum err kind = wire_get_end(in, e);
+
+	if (kind == ERR_OK && !listener->is_complete(listener->state))
+		return error_set(e, ERR_PROTOCOL, "the helper left out a part of its answer");
+	return kind;
+}
+
+/* ---- hello ---- */
+
+static enum err take_hello(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct hello_state *s = state;
+
+	if (s->has_come)
+		return error_set(e, ERR_PROTOCOL, "the helper says hello twice");
+	s->has_come = true;
+	*at = in->len;
+	return wire_get_hello(in, s->hello, e);
+}
+
+static bool is_hello_complete(const void *state)
+{
+	return ((const struct hello_state *)state)->has_come;
+}
+
+struct listener hello_listener(struct hello_state *state)
+{
+	return (struct listener){ take_hello, is_hello_complete, state };
+}
+
+enum err check_hello(const struct hello *hello, struct error *e)
+{
+	if (hello->version != WIRE_VERSION)
+		return error_set(e, ERR_PROTOCOL, "the helper is of version %u, not %d",
+			(unsigned)hello->version, WIRE_VERSION);
+	return ERR_OK;
+}
+
+/* ---- list ---- */
+
+/* Whether the directory is one of those that were asked for. */
+static bool is_below_start(const struct list_state *s, const struct list_item *item)
+{
+	const char *start = s->request->starts[item->start];
+	size_t len = strlen(start);
+
+	return !len ||
+		(strncmp(item->path, start, len) == 0 &&
+			(item->path[len] == '/' || !item->path[len]));
+}
+
+/* Whether the item may come here. */
+static bool is_list_item_due(const struct list_state *s, const struct list_item *item)
+{
+	if (s->is_over)
+		return false;
+	if (item->kind != LIST_END && item->start >= s->request->starts_count)
+		return false;
+	switch (item->kind) {
+	case LIST_SELF: return !s->is_in_dir && item->start == s->selves;
+	case LIST_DIR: return !s->is_in_dir && item->start < s->selves && is_below_start(s, item);
+	case LIST_ENTRY:
+	case LIST_DIR_END: return s->is_in_dir;
+	case LIST_END: return !s->is_in_dir;
+	}
+	return false;
+}
+
+static enum err take_list_item(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct list_state *s = state;
+	const struct list_item *item = &s->decoded.item;
+	enum err kind = wire_get_list_item(in, at, &s->decoded, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (!is_list_item_due(s, item))
+		return error_set(e, ERR_PROTOCOL, "list: item %d out of order", item->kind);
+	s->selves += item->kind == LIST_SELF;
+	s->is_in_dir = item->kind == LIST_DIR || item->kind == LIST_ENTRY;
+	s->is_over = item->kind == LIST_END;
+	return s->sink(s->context, item, e);
+}
+
+static bool is_list_complete(const void *state)
+{
+	return ((const struct list_state *)state)->is_over;
+}
+
+struct listener list_listener(struct list_state *state)
+{
+	return (struct listener){ take_list_item, is_list_complete, state };
+}
+
+/* ---- fetch ---- */
+
+static bool is_data_due(const struct fetch_state *s, const struct fetch_piece *piece)
+{
+	const struct fetch_item *item = &s->items[s->done];
+
+	if (item->kind == FETCH_HASHES)
+		return piece->len % 16 == 0;
+	return item->kind == FETCH_BYTES && piece->offset == item->offset + s->got &&
+		piece->len <= item->length - s->got;
+}
+
+/* Fewer bytes than were asked for only at the end of the file. */
+static bool is_end_due(const struct fetch_state *s, const struct fetch_piece *piece)
+{
+	const struct fetch_item *item = &s->items[s->done];
+
+	return piece->err != ERR_OK || item->kind != FETCH_BYTES || s->got == item->length ||
+		item->offset + s->got >= piece->attr.size;
+}
+
+static bool is_piece_due(const struct fetch_state *s, const struct fetch_piece *piece)
+{
+	if (s->done == s->items_count || piece->item != s->done)
+		return false;
+	return piece->kind == FETCH_DATA ? is_data_due(s, piece) : is_end_due(s, piece);
+}
+
+static enum err take_fetch_piece(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct fetch_state *s = state;
+	struct fetch_piece piece;
+	enum err kind = wire_get_fetch_piece(in, at, &piece, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (!is_piece_due(s, &piece))
+		return error_set(e, ERR_PROTOCOL, "fetch: a piece of item %u out of order",
+			(unsigned)piece.item);
+	s->got = piece.kind == FETCH_DATA ? s->got + piece.len : 0;
+	s->done += piece.kind == FETCH_DONE;
+	return s->sink(s->context, &piece, e);
+}
+
+static bool is_fetch_complete(const void *state)
+{
+	const struct fetch_state *s = state;
+
+	return s->done == s->items_count;
+}
+
+struct listener fetch_listener(struct fetch_state *state)
+{
+	return (struct listener){ take_fetch_piece, is_fetch_complete, state };
+}
+
+/* ---- apply ---- */
+
+static enum err take_change_result(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct apply_state *s = state;
+
+	if (s->got == s->count)
+		return error_set(e, ERR_PROTOCOL, "apply: more results than changes");
+	return wire_get_change_result(in, at, &s->results[s->got++], e);
+}
+
+static bool is_apply_complete(const void *state)
+{
+	const struct apply_state *s = state;
+
+	return s->got == s->count;
+}
+
+struct listener apply_listener(struct apply_state *state)
+{
+	return (struct listener){ take_change_result, is_apply_complete, state };
+}
+
+/* ---- watch ---- */
+
+static enum err take_watch_event(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct watch_state *s = state;
+	struct watch_event event;
+	enum err kind = wire_get_watch_event(in, at, &event, e);
+
+	return kind == ERR_OK ? s->sink(s->context, &event, e) : kind;
+}
+
+/* It has no good end. */
+static bool is_watch_complete(const void *state)
+{
+	(void)state;
+	return false;
+}
+
+struct listener watch_listener(struct watch_state *state)
+{
+	return (struct listener){ take_watch_event, is_watch_complete, state };
+}

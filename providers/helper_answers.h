@@ -1,0 +1,69 @@
+/*
+ * helper_answers.h - whole answers of a helper, checked against the requests they answer; internal to helper_*.c.
+ *
+ * Single records are checked in wire_answers.c. A listener hears the frames of one answer in order, however they came. Its
+ * state, and what that points to, must outlive it.
+ */
+#pragma once
+
+#include "providers/helper/wire.h"
+
+struct listener {
+	/* Takes the record at `*at` and advances. What a caller's sink says comes out unchanged. */
+	enum err (*hear)(void *state, const struct buf *in, size_t *at, struct error *e);
+	/* Whether nothing is missing. */
+	bool (*is_complete)(const void *state);
+	void *state;
+};
+
+/* The payload of a FRAME_ITEMS. */
+enum err listener_take_items(
+	const struct listener *listener, const struct buf *in, struct error *e);
+/* The payload of the FRAME_END: the verb's own result. */
+enum err listener_take_end(const struct listener *listener, const struct buf *in, struct error *e);
+
+struct hello_state {
+	struct hello *hello;
+	bool has_come;
+};
+
+struct listener hello_listener(struct hello_state *state);
+/* A helper of another version is refused: ERR_PROTOCOL. */
+enum err check_hello(const struct hello *hello, struct error *e);
+
+struct list_state {
+	const struct list_request *request;
+	list_sink sink;
+	void *context;
+	uint32_t selves; /* that have come */
+	bool is_in_dir, is_over;
+	struct list_decoded decoded;
+};
+
+struct listener list_listener(struct list_state *state);
+
+struct fetch_state {
+	const struct fetch_item *items;
+	size_t items_count;
+	fetch_sink sink;
+	void *context;
+	size_t done;  /* items */
+	uint64_t got; /* bytes of the present one */
+};
+
+struct listener fetch_listener(struct fetch_state *state);
+
+struct apply_state {
+	struct change_result *results;
+	size_t count, got;
+};
+
+struct listener apply_listener(struct apply_state *state);
+
+struct watch_state {
+	watch_sink sink;
+	void *context;
+};
+
+/* A watch has no good end. */
+struct listener watch_listener(struct watch_state *state);

@@ -1,0 +1,62 @@
+/* Requests to a helper that is started anew for each. */
+#include "providers/base/cleanup.h"
+#include "providers/helper_frames.h"
+#include "providers/helper_transport.h"
+
+struct runs_transport {
+	struct helper_transport base;
+	struct helper_runner runner;
+};
+
+static enum err take_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	return stream == STREAM_OUT ? frames_reader_take(context, bytes, len, e) : ERR_OK;
+}
+
+static unsigned flags_for(enum frame_type type)
+{
+	switch (type) {
+	case FRAME_LIST: return RUN_REPEATABLE | RUN_COMPRESSES;
+	case FRAME_FETCH:
+	case FRAME_HELLO: return RUN_REPEATABLE;
+	default: return 0;
+	}
+}
+
+static enum err ask(struct helper_transport *t, const struct call *call, enum frame_type type,
+	struct buf *payload, const struct listener *listener, struct error *e)
+{
+	const struct helper_runner *runner = &((struct runs_transport *)t)->runner;
+	AUTO_BUF struct buf frames = BUF_INIT(WIRE_STREAM_MAX);
+	AUTO_FRAMES_READER struct frames_reader reader;
+	struct error run = { 0 };
+
+	frames_reader_init(&reader, listener, runner->is_armoured);
+	if (type == FRAME_WATCH)
+		return error_set(e, ERR_UNSUPPORTED,
+			"a helper that is started for each request cannot watch");
+	if (!frames_of_request(&frames, type, payload))
+		return buf_check(&frames, "a batch for the helper", e);
+	buf_release(payload);
+	run.kind = runner->run(
+		runner->context, call, &frames, flags_for(type), take_output, &reader, &run);
+	return frames_reader_end(&reader, &run, e);
+}
+
+static void runs_free(struct helper_transport *t)
+{
+	free(t);
+}
+
+enum err helper_runs_new(
+	struct helper_transport **out, const struct helper_runner *runner, struct error *e)
+{
+	struct runs_transport *r = malloc(sizeof *r);
+
+	if (!r)
+		return error_set(e, ERR_NO_MEMORY, "the helper's client");
+	*r = (struct runs_transport){ { ask, runs_free }, *runner };
+	*out = &r->base;
+	return ERR_OK;
+}
