@@ -12,6 +12,7 @@ static const char *const component_names[LOG_COMPONENTS] = {
 	[LOG_CACHE] = "cache",
 	[LOG_PROVIDER] = "provider",
 	[LOG_HELPER] = "helper",
+	[LOG_HTTP] = "http",
 };
 
 static const char *const level_names[] = { "error", "warn", "info", "debug" };
@@ -22,7 +23,7 @@ static struct {
 	const char *program;
 	bool to_syslog;
 } log_state = { .levels = { LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN,
-			LOG_LEVEL_WARN, LOG_LEVEL_WARN },
+			LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN },
 	.program = "sandboxfs" };
 
 static int find(const char *const *names, int count, const char *word, size_t len)
@@ -68,7 +69,7 @@ enum err log_setup(const char *program, const char *spec, bool to_syslog, struct
 			return error_set(e, ERR_INVALID,
 				"log '%.*s': use error, warn, info or debug, alone or as "
 				"COMPONENT=LEVEL "
-				"(tools, fs, control, cache, provider, helper)",
+				"(tools, fs, control, cache, provider, helper, http)",
 				(int)len, word);
 		word += len;
 		word += *word == ',';

@@ -20,6 +20,7 @@ enum log_component {
 	LOG_CACHE,
 	LOG_PROVIDER,
 	LOG_HELPER,
+	LOG_HTTP,
 	LOG_COMPONENTS, /* how many there are */
 };
 

@@ -94,6 +94,9 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 /* Becomes readable when http_read() has something to say; for poll(2) over several exchanges without `source`. */
 int http_fd(const struct http_exchange *x);
 
+/* When a byte last went in either direction, in milliseconds of the monotonic clock; 0: none has. For whoever polls. */
+int64_t http_moved_ms(const struct http_exchange *x);
+
 /* Of the answer; known once http_read() returned ERR_OK, also with *len 0. Header names in any case; NULL: not there. */
 int http_status(const struct http_exchange *x);
 const char *http_header(const struct http_exchange *x, const char *name);

@@ -1,0 +1,27 @@
+/*
+ * client.h - the client as http's own files see it.
+ */
+#pragma once
+
+#include "providers/http/transfer.h"
+
+/* Connections that may be shared. Another one takes its place when they are dropped. */
+struct connections {
+	struct connections *older;
+	CURLSH *share;
+};
+
+struct http {
+	char *user_agent, *ca_file, *ca_folder; /* the last two: NULL, libcurl's own */
+	CURLM *multi;
+	pthread_t thread;
+
+	pthread_mutex_t lock;
+	struct transfer *first, *last;   /* lock; asking for something */
+	struct connections *connections; /* lock; the newest first, only the newest used */
+	size_t exchanges;                /* lock */
+	bool is_closing;                 /* lock */
+};
+
+/* Any thread: has the I/O thread do it, in order. `ask`: enum transfer_ask. */
+void client_ask(struct http *h, struct transfer *t, unsigned ask);

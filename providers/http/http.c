@@ -1,0 +1,264 @@
+#include "providers/http/http.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/http/client.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <string.h>
+
+/*
+ * HTTP/1.1 needs a connection for every request that runs, and requests may run for as long as a command does. The limit
+ * only guards against having no descriptors left: far above what the mount has under way, so that long ones starve no
+ * short ones. Connections of their own do not count.
+ */
+#define HOST_CONNECTIONS_MAX 64L
+/* Nothing is missed by sleeping: whoever wants something wakes the thread. */
+#define SLEEP_MS 60000
+
+/* ---- The queue of what is asked ---- */
+
+void client_ask(struct http *h, struct transfer *t, unsigned ask)
+{
+	pthread_mutex_lock(&h->lock);
+	if (!t->asked) {
+		t->next_asking = NULL;
+		if (h->last)
+			h->last->next_asking = t;
+		else
+			h->first = t;
+		h->last = t;
+	}
+	t->asked |= ask;
+	pthread_mutex_unlock(&h->lock);
+	curl_multi_wakeup(h->multi);
+}
+
+/* NULL: nothing is asked. */
+static struct transfer *next_ask(struct http *h, unsigned *asked, CURLSH **connections)
+{
+	struct transfer *t;
+
+	pthread_mutex_lock(&h->lock);
+	t = h->first;
+	if (t) {
+		h->first = t->next_asking;
+		if (!h->first)
+			h->last = NULL;
+		*asked = t->asked;
+		t->asked = 0;
+	}
+	*connections = h->connections->share;
+	pthread_mutex_unlock(&h->lock);
+	return t;
+}
+
+static void serve_asks(struct http *h)
+{
+	CURLSH *connections;
+	struct transfer *t;
+	unsigned asked;
+
+	while ((t = next_ask(h, &asked, &connections))) {
+		if (asked & TRANSFER_STOP) {
+			transfer_stop(t, h->multi);
+			continue;
+		}
+		if (asked & TRANSFER_START)
+			transfer_start(t, h->multi, h, connections);
+		if (asked & TRANSFER_RESUME)
+			transfer_resume(t);
+	}
+}
+
+/* ---- The thread ---- */
+
+static void finish_transfers(struct http *h)
+{
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(h->multi, &left))) {
+		CURLcode code = message->data.result;
+		struct transfer *t = NULL;
+
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
+		if (message->msg == CURLMSG_DONE)
+			transfer_finish(t, h->multi, code);
+	}
+}
+
+/* Closes dropped connections once nothing runs on them. */
+static void sweep_connections(struct http *h)
+{
+	struct connections **at;
+
+	pthread_mutex_lock(&h->lock);
+	at = &h->connections->older;
+	while (*at) {
+		struct connections *old = *at;
+
+		if (curl_share_cleanup(old->share)) {
+			at = &old->older;
+			continue;
+		}
+		*at = old->older;
+		free(old);
+	}
+	pthread_mutex_unlock(&h->lock);
+}
+
+static bool is_closing(struct http *h)
+{
+	bool closing;
+
+	pthread_mutex_lock(&h->lock);
+	closing = h->is_closing;
+	pthread_mutex_unlock(&h->lock);
+	return closing;
+}
+
+static void *run(void *context)
+{
+	struct http *h = context;
+	int running;
+
+	while (!is_closing(h)) {
+		serve_asks(h);
+		curl_multi_perform(h->multi, &running);
+		finish_transfers(h);
+		sweep_connections(h);
+		curl_multi_poll(h->multi, NULL, 0, SLEEP_MS, NULL);
+	}
+	return NULL;
+}
+
+static bool start_thread(struct http *h)
+{
+	sigset_t all, before;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = pthread_create(&h->thread, NULL, run, h) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
+/* ---- The client ---- */
+
+static struct connections *connections_new(void)
+{
+	struct connections *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->share = curl_share_init();
+	if (!c->share) {
+		free(c);
+		return NULL;
+	}
+	/* Only the I/O thread uses what is shared, so no locks are given. */
+	curl_share_setopt(c->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
+	curl_share_setopt(c->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+	return c;
+}
+
+void http_drop_connections(struct http *h)
+{
+	struct connections *fresh = connections_new();
+
+	if (!fresh) {
+		log_warn(LOG_HTTP, "no memory: connections are kept");
+		return;
+	}
+	pthread_mutex_lock(&h->lock);
+	fresh->older = h->connections;
+	h->connections = fresh;
+	pthread_mutex_unlock(&h->lock);
+	curl_multi_wakeup(h->multi);
+}
+
+/* libcurl's own state, which belongs to the process. */
+static void init_libcurl(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* false: no memory. NULL stays NULL. */
+static bool copy(char **out, const char *text)
+{
+	*out = text ? strdup(text) : NULL;
+	return *out || !text;
+}
+
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static bool build(struct http *h, const char *user_agent)
+{
+	const char *bundle = environment("CURL_CA_BUNDLE");
+
+	h->multi = curl_multi_init();
+	h->connections = connections_new();
+	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
+		!copy(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
+		!copy(&h->ca_folder, environment("SSL_CERT_DIR")))
+		return false;
+	curl_multi_setopt(h->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	curl_multi_setopt(h->multi, CURLMOPT_MAX_HOST_CONNECTIONS, HOST_CONNECTIONS_MAX);
+	curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, HOST_CONNECTIONS_MAX);
+	return true;
+}
+
+static void release(struct http *h)
+{
+	while (h->connections) {
+		struct connections *c = h->connections;
+
+		h->connections = c->older;
+		curl_share_cleanup(c->share);
+		free(c);
+	}
+	curl_multi_cleanup(h->multi);
+	pthread_mutex_destroy(&h->lock);
+	free(h->user_agent);
+	free(h->ca_file);
+	free(h->ca_folder);
+	free(h);
+}
+
+enum err http_new(struct http **out, const char *user_agent, struct error *e)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct http *h = calloc(1, sizeof *h);
+
+	if (!h)
+		return error_set(e, ERR_NO_MEMORY, "HTTP");
+	pthread_once(&once, init_libcurl);
+	pthread_mutex_init(&h->lock, NULL);
+	if (!build(h, user_agent) || !start_thread(h)) {
+		release(h);
+		return error_set(e, ERR_NO_MEMORY, "no memory or no thread for HTTP");
+	}
+	*out = h;
+	return ERR_OK;
+}
+
+void http_free(struct http *h)
+{
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	assert(!h->exchanges);
+	h->is_closing = true;
+	pthread_mutex_unlock(&h->lock);
+	curl_multi_wakeup(h->multi);
+	pthread_join(h->thread, NULL);
+	release(h);
+}

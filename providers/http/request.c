@@ -1,0 +1,173 @@
+#include "providers/http/request.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/http/url.h"
+
+#include <string.h>
+#include <strings.h>
+
+/*
+ * A request that must arrive at most once does not go out on a connection idle for longer: servers and proxies close
+ * theirs after 15 s and more, and a request that meets the closing cannot be sent again.
+ */
+#define IDLE_MAX_S 15L
+/* Read from a connection, and written to one, in one go. */
+#define RECEIVE_SIZE (128 * 1024L)
+#define SEND_SIZE    (256 * 1024L)
+/* Finds a peer that is gone where nothing is expected of it, as in a stream of events. */
+#define KEEPALIVE_IDLE_S     30L
+#define KEEPALIVE_INTERVAL_S 10L
+
+static const char *const names[] = {
+	[HTTP_GET] = "GET",
+	[HTTP_POST] = "POST",
+	[HTTP_PUT] = "PUT",
+	[HTTP_PATCH] = "PATCH",
+	[HTTP_DELETE] = "DELETE",
+	[HTTP_HEAD] = "HEAD",
+};
+
+const char *request_method(enum http_method method)
+{
+	return names[method];
+}
+
+static void set_trust(CURL *easy, const struct http *h)
+{
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+	curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (h->ca_file)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, h->ca_file);
+	if (h->ca_folder)
+		curl_easy_setopt(easy, CURLOPT_CAPATH, h->ca_folder);
+}
+
+static void set_connection(CURL *easy, const struct transfer *t)
+{
+	bool is_plain = url_is_plain(t->url);
+	bool is_own = t->flags & HTTP_OWN_CONNECTION;
+
+	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
+	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+	/* Rather a stream of a connection in the making than one more connection; plain HTTP has no streams. */
+	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, is_plain || is_own ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_own ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, is_own ? 1L : 0L);
+	if (!(t->flags & HTTP_REPEATABLE))
+		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_MAX_S);
+	/* Plain requests stay on this machine, whatever http_proxy says. */
+	if (is_plain)
+		curl_easy_setopt(easy, CURLOPT_PROXY, "");
+}
+
+/* In memory: libcurl sends it from there, a small one in one write with the headers. */
+static void set_body(CURL *easy, const struct transfer *t)
+{
+	if (!t->has_source)
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, t->body ? t->body : "");
+	else
+		curl_easy_setopt(easy, CURLOPT_POST, 1L);
+	curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->body_len);
+}
+
+static void set_method(CURL *easy, const struct transfer *t)
+{
+	bool wants_body =
+		t->method == HTTP_POST || t->method == HTTP_PUT || t->method == HTTP_PATCH;
+
+	if (t->method == HTTP_HEAD)
+		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+	else if (wants_body || t->body || t->has_source)
+		set_body(easy, t);
+	if (t->method != HTTP_HEAD)
+		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, names[t->method]);
+}
+
+CURL *request_handle(const struct http *h, const struct transfer *t)
+{
+	CURL *easy = curl_easy_init();
+
+	if (!easy || curl_easy_setopt(easy, CURLOPT_URL, t->url)) {
+		curl_easy_cleanup(easy);
+		return NULL;
+	}
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	/* A name that is being looked up is left to itself when it is given up, not waited for. */
+	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, RECEIVE_SIZE);
+	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, SEND_SIZE);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, h->user_agent);
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers);
+	set_trust(easy, h);
+	set_connection(easy, t);
+	set_method(easy, t);
+	return easy;
+}
+
+/* Moves on to the grown list; false: no memory, and the list is as it was. */
+static bool append(struct curl_slist **list, const char *line)
+{
+	struct curl_slist *grown = curl_slist_append(*list, line);
+
+	if (grown)
+		*list = grown;
+	return grown != NULL;
+}
+
+/* libcurl's way of sending an empty value is a semicolon. */
+static bool append_field(struct curl_slist **list, const struct http_header *field)
+{
+	AUTO_FREE char *line = NULL;
+
+	if (asprintf(&line, *field->value ? "%s: %s" : "%s;", field->name, field->value) < 0) {
+		line = NULL;
+		return false;
+	}
+	return append(list, line);
+}
+
+static bool append_fields(struct curl_slist **list, const struct http_request *r, bool with_secrets)
+{
+	bool has_type = false;
+
+	for (size_t i = 0; i < r->headers_count; i++) {
+		if (r->headers[i].is_secret && !with_secrets)
+			continue;
+		if (!append_field(list, &r->headers[i]))
+			return false;
+		has_type |= !strcasecmp(r->headers[i].name, "Content-Type");
+	}
+	return append(list, "Expect:") && (has_type || append(list, "Content-Type:"));
+}
+
+static enum err check_fields(const struct http_request *r, struct error *e)
+{
+	for (size_t i = 0; i < r->headers_count; i++)
+		if (strpbrk(r->headers[i].name, ":; \t\r\n") ||
+			strpbrk(r->headers[i].value, "\r\n"))
+			return error_set(e, ERR_INVALID, "a header '%s' holds what none can",
+				r->headers[i].name);
+	return ERR_OK;
+}
+
+enum err request_headers(
+	const struct http_request *r, bool with_secrets, struct curl_slist **out, struct error *e)
+{
+	struct curl_slist *list = NULL;
+	enum err kind = check_fields(r, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (!append_fields(&list, r, with_secrets)) {
+		curl_slist_free_all(list);
+		return error_set(e, ERR_NO_MEMORY, "a request's headers");
+	}
+	*out = list;
+	return ERR_OK;
+}

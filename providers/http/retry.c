@@ -1,0 +1,38 @@
+#include "providers/http/retry.h"
+
+#include "providers/http/http.h"
+
+#include <sys/random.h>
+
+#define FIRST_PAUSE_MS 250
+
+bool retry_wants_status(unsigned flags, int status)
+{
+	switch (status) {
+	case 429: return true;
+	case 502: return flags & HTTP_REPEATABLE && !(flags & HTTP_BAD_GATEWAY_IS_FINAL);
+	case 500:
+	case 503:
+	case 504: return flags & HTTP_REPEATABLE;
+	default: return false;
+	}
+}
+
+/* From 0 up to but without `below`. Nothing hangs on its quality. */
+static int64_t random_ms(int64_t below)
+{
+	uint32_t dice = 0;
+
+	if (getrandom(&dice, sizeof dice, GRND_NONBLOCK) != sizeof dice)
+		return below / 2;
+	return dice % below;
+}
+
+int64_t retry_pause_ms(unsigned repetition, int64_t retry_after_s)
+{
+	int64_t pause_ms = FIRST_PAUSE_MS << repetition;
+
+	if (retry_after_s >= 0)
+		return retry_after_s * 1000 + random_ms(FIRST_PAUSE_MS);
+	return pause_ms * 3 / 4 + random_ms(pause_ms / 2);
+}

@@ -1,0 +1,19 @@
+/*
+ * retry.h - what is worth sending again, and when; for http's own files. No state, no clock.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* After these the answer, or the error, is the caller's. */
+#define RETRY_MAX 3
+
+/* `status` may be a fault that passes; `flags`: enum http_flags. */
+bool retry_wants_status(unsigned flags, int status);
+
+/*
+ * Milliseconds to wait before repetition 0, 1, 2: about 250, 500, 1000, spread by a quarter either way so that many
+ * clients do not come back at once; or what the server asked for (`retry_after_s`, negative: nothing) and a little more.
+ */
+int64_t retry_pause_ms(unsigned repetition, int64_t retry_after_s);

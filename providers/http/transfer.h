@@ -1,0 +1,95 @@
+/*
+ * transfer.h - one sending of a request and its answer: what the I/O thread and the reader of the answer share.
+ *
+ * The I/O thread alone touches libcurl's handle. It fills `window` and drains `upload`; where there is no room, or nothing
+ * to send, it pauses the transfer and goes on with others. The reader takes, fills, and asks for it to go on. A transfer
+ * can be started again once it is over.
+ *
+ * The eventfd is readable exactly while the reader has something to do: it is set and reset under the lock, by tell.
+ */
+#pragma once
+
+#include "providers/http/fields.h"
+#include "providers/http/http.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What may be asked of the I/O thread. */
+enum transfer_ask { TRANSFER_START = 1, TRANSFER_RESUME = 2, TRANSFER_STOP = 4 };
+
+/* How it went; whole once `is_over`. */
+struct outcome {
+	struct error failure; /* ERR_OK: the answer came whole */
+	int status;           /* 0: none came */
+	bool was_sent;        /* bytes of the request may have left */
+	bool was_stale;       /* on a kept connection that had died: worth another try at once */
+	char *redirect;       /* where a 3xx points, absolute; owned; NULL: nowhere */
+	int64_t retry_after_s;
+	int64_t received, took_ms; /* bytes of the body; for the log */
+};
+
+struct transfer {
+	/* What is sent: the caller's, constant while it runs. */
+	enum http_method method;
+	unsigned flags;
+	char *url, *shown;
+	const struct curl_slist *headers;
+	const void *body;
+	uint64_t body_len;
+	bool has_source;
+
+	/* The client's lock. */
+	struct transfer *next_asking;
+	unsigned asked; /* enum transfer_ask */
+
+	/* The I/O thread's own. */
+	CURL *easy; /* NULL: does not run */
+	CURLSH *connections;
+	char error_text[CURL_ERROR_SIZE];
+	unsigned sendings; /* how often libcurl set out to send it */
+	curl_off_t moved;  /* bytes, both directions */
+	enum err refusal;  /* why a callback gave it up; ERR_OK: none did */
+
+	_Atomic int64_t progress_ms; /* on the monotonic clock: when it last moved */
+	_Atomic bool is_sent;        /* may have left, as far as is known now */
+
+	int fd; /* constant */
+	pthread_mutex_t lock;
+	pthread_cond_t stopped;
+	/* All that follow: the lock. */
+	bool is_signalled;
+	bool is_over, is_stopped;
+	bool is_held; /* the answer is only to be judged, not read: nobody is told before it is whole */
+	bool has_fields;
+	struct buf window; /* of the answer */
+	struct buf fields;
+	bool is_receiving_paused, is_sending_paused;
+	struct buf upload;
+	size_t upload_taken;
+	uint64_t upload_given; /* bytes of the body that were ever in `upload` */
+	struct outcome outcome;
+};
+
+enum err transfer_init(struct transfer *t, struct error *e);
+/* Only when the I/O thread has let go of it. */
+void transfer_release(struct transfer *t);
+/* Before another start: nothing of the last one stays. */
+void transfer_reset(struct transfer *t);
+
+/* ---- The I/O thread's ---- */
+
+struct http;
+
+void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURLSH *connections);
+void transfer_resume(struct transfer *t);
+/* Takes its handle from `multi`; `code` says how it ended. */
+void transfer_finish(struct transfer *t, CURLM *multi, CURLcode code);
+/* Gives up what runs. The transfer may be gone when this returns: its reader waits for just that. */
+void transfer_stop(struct transfer *t, CURLM *multi);
+
+/* ---- Anybody's ---- */
+
+/* Sets the eventfd or resets it, according to whether the reader has something to do. */
+void transfer_tell_locked(struct transfer *t);

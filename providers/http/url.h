@@ -1,0 +1,20 @@
+/*
+ * url.h - where a request may go, and what may be said of it; for http's own files.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <stdbool.h>
+
+/* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, ::1, localhost), and holds no password. */
+enum err url_check(const char *url, struct error *e);
+
+/* Not protected by TLS. */
+bool url_is_plain(const char *url);
+
+/* Scheme, host and port are the same. */
+bool url_same_origin(const char *one, const char *other);
+
+/* For logs and errors: without the query, which may hold a signature. The caller frees it; NULL: no memory. */
+char *url_shown(const char *url);

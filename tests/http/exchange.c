@@ -1,0 +1,539 @@
+#include "tests/http/room.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+TestSuite(http_exchange, .timeout = 60);
+
+#define MIB ((size_t)1024 * 1024)
+
+static void perform_ok(struct room *r)
+{
+	struct http_request request = room_request(r, HTTP_GET, HTTP_REPEATABLE);
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+
+	cr_assert(eq(int, room_perform(r, &request, &answer), ERR_OK), "%s", r->e.text);
+	cr_expect(eq(int, answer.status, 200));
+	cr_expect(eq(str, (char *)buf_text(&answer.body), "ok"));
+	cr_expect(answer.may_have_arrived);
+}
+
+Test(http_exchange, a_connection_is_kept_and_used_again)
+{
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	for (int i = 0; i < 20; i++)
+		perform_ok(&r);
+	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+}
+
+Test(http_exchange, dropped_connections_are_closed_and_not_used_again)
+{
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	perform_ok(&r);
+	http_drop_connections(r.http);
+	/* Ends only when the client has closed it. */
+	server_join_peer(&r.server, 0);
+	perform_ok(&r);
+	perform_ok(&r);
+	cr_expect(eq(int, r.server.connections, 2));
+	room_close(&r);
+}
+
+/* ---- What leaves ---- */
+
+static void tell_first_read(struct peer *p)
+{
+	char answer[200];
+
+	while (peer_read_request(p)) {
+		snprintf(answer, sizeof answer,
+			"HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n%10zu,%10zu", p->first_read,
+			p->request.len);
+		peer_say(p, answer);
+	}
+}
+
+Test(http_exchange, a_small_request_leaves_in_one_write)
+{
+	static const enum http_method methods[] = { HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
+	char body[1000];
+	struct room r;
+
+	memset(body, 'b', sizeof body);
+	room_open(&r, tell_first_read, NULL);
+	for (int i = 0; i < 4; i++) {
+		struct http_request request = room_request(&r, methods[i], 0);
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		size_t first, all;
+
+		request.body = body;
+		request.body_len = sizeof body;
+		cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+		cr_assert(eq(int, sscanf(buf_text(&answer.body), "%zu,%zu", &first, &all), 2));
+		cr_expect(gt(sz, all, sizeof body));
+		cr_expect(eq(sz, first, all));
+	}
+	room_close(&r);
+}
+
+static void echo(struct peer *p)
+{
+	char head[100];
+
+	while (peer_read_request(p)) {
+		snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n",
+			p->request.len);
+		peer_say(p, head);
+		peer_send(p, p->request.bytes, p->request.len);
+	}
+}
+
+Test(http_exchange, headers_are_the_callers_and_no_others)
+{
+	struct http_header headers[] = { { .name = "X-Key", .value = "k", .is_secret = true },
+		{ .name = "X-Empty", .value = "" } };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	const char *text;
+	struct room r;
+
+	room_open(&r, echo, NULL);
+	request = room_request(&r, HTTP_POST, 0);
+	request.headers = headers;
+	request.headers_count = 2;
+	request.body = "{}";
+	request.body_len = 2;
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	text = buf_text(&answer.body);
+	cr_expect(ne(ptr, strstr(text, "POST /x HTTP/1.1\r\n"), NULL));
+	cr_expect(ne(ptr, strstr(text, "\r\nX-Key: k\r\n"), NULL));
+	cr_expect(ne(ptr, strstr(text, "\r\nX-Empty:"), NULL));
+	cr_expect(ne(ptr, strstr(text, "\r\nUser-Agent: test/1\r\n"), NULL));
+	cr_expect(ne(ptr, strstr(text, "\r\nContent-Length: 2\r\n"), NULL));
+	cr_expect(eq(ptr, strcasestr(text, "Expect"), NULL));
+	cr_expect(eq(ptr, strcasestr(text, "Content-Type"), NULL));
+	room_close(&r);
+}
+
+Test(http_exchange, a_header_that_would_break_the_line_is_refused)
+{
+	struct http_header header = { .name = "X", .value = "1\r\nY: 2" };
+	struct http_exchange *x = NULL;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	request.headers = &header;
+	request.headers_count = 1;
+	cr_expect(eq(int, http_begin(r.http, &request, &x, &r.e), ERR_INVALID));
+	cr_expect(eq(int, r.server.connections, 0));
+	room_close(&r);
+}
+
+static void answer_with_headers(struct peer *p)
+{
+	peer_read_request(p);
+	peer_say(p,
+		"HTTP/1.1 103 Early Hints\r\nX-Next-Token: early\r\n\r\n"
+		"HTTP/1.1 404 Not Found\r\nX-Next-Token:  t1 \r\nContent-Type: text/plain\r\n"
+		"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Trailer: 1\r\n\r\n");
+	peer_wait_end(p);
+}
+
+Test(http_exchange, headers_of_the_answer_are_found_in_any_case)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_with_headers, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 404));
+	cr_expect(eq(str, answer.next_token, "t1"));
+	cr_expect(eq(str, answer.content_type, "text/plain"));
+	cr_expect(eq(str, (char *)buf_text(&answer.body), "abc"));
+	room_close(&r);
+}
+
+static void answer_head(struct peer *p)
+{
+	while (peer_read_request(p) &&
+		peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"))
+		;
+}
+
+Test(http_exchange, head_has_no_body)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_head, NULL);
+	request = room_request(&r, HTTP_HEAD, 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+		cr_expect(eq(sz, answer.body.len, 0));
+	}
+	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+}
+
+/* ---- Long answers ---- */
+
+#define LONG (50 * MIB)
+
+/* Bytes that tell their place, so that one that is lost, doubled or moved is found. */
+static unsigned char byte_at(uint64_t offset)
+{
+	return (unsigned char)(offset ^ offset >> 8 ^ offset >> 16);
+}
+
+/* Does not block while the client takes nothing: says so by the pipe, once, when half a second brought no room. */
+static void answer_long(struct peer *p)
+{
+	char head[100];
+	unsigned char *piece = malloc(MIB);
+	int *stuck = p->server->context;
+	bool told = false;
+
+	peer_read_request(p);
+	snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n", LONG);
+	peer_say(p, head);
+	for (uint64_t at = 0; at < LONG;) {
+		struct pollfd room = { .fd = p->fd, .events = POLLOUT };
+		ssize_t sent;
+
+		if (poll(&room, 1, told ? 20000 : 500) == 0 && !told) {
+			told = true;
+			cr_assert(eq(sz, (size_t)write(stuck[1], "", 1), 1));
+			continue;
+		}
+		for (size_t i = 0; i < MIB; i++)
+			piece[i] = byte_at(at + i);
+		sent = send(p->fd, piece, at + MIB < LONG ? MIB : LONG - at,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (sent > 0) {
+			at += (uint64_t)sent;
+			p->server->sent += sent;
+		}
+	}
+	free(piece);
+	peer_wait_end(p);
+}
+
+static bool check_piece(const unsigned char *bytes, size_t len, uint64_t from)
+{
+	for (size_t i = 0; i < len; i++)
+		if (bytes[i] != byte_at(from + i))
+			return false;
+	return true;
+}
+
+Test(http_exchange, an_answer_nobody_reads_waits_at_the_server)
+{
+	struct http_exchange *x;
+	struct http_request request;
+	uint64_t got = 0;
+	const void *bytes;
+	struct room r;
+	size_t len;
+	int stuck[2];
+	char told;
+
+	cr_assert(eq(int, pipe(stuck), 0));
+	room_open(&r, answer_long, stuck);
+	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
+	x = room_begin(&r, &request);
+	cr_assert(eq(sz, (size_t)read(stuck[0], &told, 1), 1));
+	/* The rest of what was sent is in the kernel's buffers for sockets. */
+	cr_expect(lt(long, r.server.sent, (long)LONG / 2));
+	do {
+		cr_assert(eq(int, http_read(x, NULL, &bytes, &len, &r.e), ERR_OK), "%s", r.e.text);
+		cr_assert(le(sz, len, HTTP_WINDOW));
+		cr_assert(check_piece(bytes, len, got));
+		got += len;
+	} while (len);
+	cr_expect(eq(u64, got, LONG));
+	cr_expect(eq(int, http_status(x), 200));
+	http_end(x);
+	room_close(&r);
+}
+
+static void answer_as_asked(struct peer *p)
+{
+	if (p->number == 0) {
+		peer_read_request(p);
+		peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n");
+		/* Until the other one has been here: its body proves that it came without a reader. */
+		while (p->server->requests < 2)
+			poll(NULL, 0, 1);
+		peer_say(p, "both");
+		peer_wait_end(p);
+	} else {
+		answer_ok(p);
+	}
+}
+
+static void read_by_poll(struct room *r, struct http_exchange *x[2], struct buf out[2])
+{
+	bool done[2] = { false, false };
+
+	while (!done[0] || !done[1]) {
+		struct pollfd p[2];
+
+		for (int i = 0; i < 2; i++)
+			p[i] = (struct pollfd){ .fd = done[i] ? -1 : http_fd(x[i]),
+				.events = POLLIN };
+		cr_assert(gt(int, poll(p, 2, 10000), 0));
+		for (int i = 0; i < 2; i++) {
+			const void *bytes;
+			size_t len;
+
+			if (!p[i].revents)
+				continue;
+			cr_assert(eq(int, http_read(x[i], NULL, &bytes, &len, &r->e), ERR_OK), "%s",
+				r->e.text);
+			buf_add(&out[i], bytes, len);
+			done[i] = !len;
+		}
+	}
+}
+
+Test(http_exchange, one_thread_runs_two_at_once)
+{
+	struct buf out[2] = { BUF_INIT(100), BUF_INIT(100) };
+	struct http_request request;
+	struct http_exchange *x[2];
+	struct room r;
+
+	room_open(&r, answer_as_asked, NULL);
+	request = room_request(&r, HTTP_POST, 0);
+	x[0] = room_begin(&r, &request);
+	request.body = "upload";
+	request.body_len = 6;
+	x[1] = room_begin(&r, &request);
+	read_by_poll(&r, x, out);
+	cr_expect(eq(str, (char *)buf_text(&out[0]), "both"));
+	cr_expect(eq(str, (char *)buf_text(&out[1]), "ok"));
+	for (int i = 0; i < 2; i++) {
+		http_end(x[i]);
+		buf_release(&out[i]);
+	}
+	room_close(&r);
+}
+
+Test(http_exchange, a_connection_of_its_own_is_shared_with_nobody)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	request = room_request(&r, HTTP_GET, HTTP_OWN_CONNECTION);
+	perform_ok(&r);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK));
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK));
+	perform_ok(&r);
+	cr_expect(eq(int, r.server.connections, 3));
+	room_close(&r);
+}
+
+/* ---- Giving up ---- */
+
+static void answer_nothing(struct peer *p)
+{
+	peer_read_request(p);
+	peer_wait_end(p);
+}
+
+Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
+{
+	struct call call = { .progress_ms = 300 };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	int64_t began_ms, took_ms;
+	struct room r;
+
+	room_open(&r, answer_nothing, NULL);
+	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
+	began_ms = monotonic_ms();
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_TIMEOUT));
+	took_ms = monotonic_ms() - began_ms;
+	cr_expect(ge(i64, took_ms, 300));
+	cr_expect(lt(i64, took_ms, 3000));
+	cr_expect(answer.may_have_arrived);
+	cr_expect(ne(ptr, strstr(r.e.text, r.url), NULL), "%s", r.e.text);
+	room_close(&r);
+}
+
+/* A byte every 50 ms, which is longer than the deadline altogether. */
+static void answer_slowly(struct peer *p)
+{
+	peer_read_request(p);
+	peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n");
+	for (int i = 0; i < 20; i++) {
+		poll(NULL, 0, 50);
+		peer_say(p, "x");
+	}
+	peer_wait_end(p);
+}
+
+Test(http_exchange, an_answer_that_moves_may_last)
+{
+	struct call call = { .progress_ms = 500 };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_slowly, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
+		r.e.text);
+	cr_expect(eq(sz, answer.body.len, 20));
+	room_close(&r);
+}
+
+/* Takes the request's body slowly. */
+static void take_slowly(struct peer *p)
+{
+	char scrap[64 * 1024];
+	size_t left = 16 * MIB;
+	ssize_t got;
+
+	setsockopt(p->fd, SOL_SOCKET, SO_RCVBUF, &(int){ 65536 }, sizeof(int));
+	while (left > 1000 && (got = recv(p->fd, scrap, sizeof scrap, 0)) > 0) {
+		left -= (size_t)got < left ? (size_t)got : left;
+		if (left / MIB != (left + (size_t)got) / MIB)
+			poll(NULL, 0, 100);
+	}
+	peer_say(p, OK_ANSWER);
+	peer_wait_end(p);
+}
+
+Test(http_exchange, a_request_that_moves_may_last)
+{
+	struct call call = { .progress_ms = 700 };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	char *body = calloc(16, MIB);
+	struct room r;
+
+	room_open(&r, take_slowly, NULL);
+	request = room_request(&r, HTTP_POST, 0);
+	request.body = body;
+	request.body_len = 16 * MIB;
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
+		r.e.text);
+	free(body);
+	room_close(&r);
+}
+
+static void *throw_it(void *context)
+{
+	struct room *r = context;
+
+	while (!r->server.requests)
+		poll(NULL, 0, 1);
+	cancel_throw(r->server.context);
+	return NULL;
+}
+
+Test(http_exchange, a_cancelled_one_returns_at_once)
+{
+	struct cancel cancel;
+	struct call call = { .progress_ms = 20000, .cancel = &cancel };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	pthread_t thread;
+	int64_t began_ms = monotonic_ms();
+	struct room r;
+
+	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
+	room_open(&r, answer_nothing, &cancel);
+	pthread_create(&thread, NULL, throw_it, &r);
+	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_INTERRUPTED));
+	cr_expect(lt(i64, monotonic_ms() - began_ms, 5000));
+	cr_expect(answer.may_have_arrived);
+	pthread_join(thread, NULL);
+	room_close(&r);
+	cancel_release(&cancel);
+}
+
+Test(http_exchange, one_that_ends_early_closes_its_connection)
+{
+	struct http_request request;
+	struct http_exchange *x;
+	struct room r;
+
+	room_open(&r, answer_nothing, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	x = room_begin(&r, &request);
+	while (!r.server.requests)
+		poll(NULL, 0, 1);
+	http_end(x);
+	/* The server's thread ends when the client has closed it. */
+	server_join_peer(&r.server, 0);
+	room_close(&r);
+}
+
+Test(http_exchange, many_that_begin_and_end_at_once_leave_nothing)
+{
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	for (int i = 0; i < 200; i++)
+		http_end(room_begin(&r, &request));
+	perform_ok(&r);
+	room_close(&r);
+}
+
+/* ---- Many threads ---- */
+
+static void *hammer(void *context)
+{
+	struct room *r = context;
+
+	for (int i = 0; i < 60; i++) {
+		struct http_request request = room_request(r, i % 2 ? HTTP_POST : HTTP_GET, 0);
+		struct http_answer answer = HTTP_ANSWER_NONE;
+		struct error e = { 0 };
+
+		request.body = i % 2 ? "body" : NULL;
+		request.body_len = i % 2 ? 4 : 0;
+		cr_expect(eq(int, http_perform(r->http, NULL, &request, &answer, &e), ERR_OK), "%s",
+			e.text);
+		cr_expect(eq(str, (char *)buf_text(&answer.body), "ok"));
+		http_answer_release(&answer);
+		if (i % 20 == 0)
+			http_drop_connections(r->http);
+	}
+	return NULL;
+}
+
+Test(http_exchange, many_threads_share_one_client)
+{
+	pthread_t threads[16];
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	for (int i = 0; i < 16; i++)
+		cr_assert(eq(int, pthread_create(&threads[i], NULL, hammer, &r), 0));
+	for (int i = 0; i < 16; i++)
+		pthread_join(threads[i], NULL);
+	cr_expect(eq(int, r.server.requests, 16 * 60));
+	room_close(&r);
+}

@@ -1,0 +1,32 @@
+/*
+ * room.h - what every test of HTTP stands in: a client, a server, a deadline.
+ */
+#pragma once
+
+#include "providers/http/http.h"
+#include "tests/http/server.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+struct room {
+	struct http *http;
+	struct server server;
+	char url[128]; /* the server's, with the path "/x" */
+	struct error e;
+};
+
+/* Started with `handler`. */
+void room_open(struct room *r, void (*handler)(struct peer *p), void *context);
+void room_close(struct room *r);
+
+/* A request without a body to the room's server. */
+struct http_request room_request(const struct room *r, enum http_method method, unsigned flags);
+/* Begins and asserts that it began. */
+struct http_exchange *room_begin(struct room *r, const struct http_request *request);
+/* http_perform() with a deadline of 10 s on progress. */
+enum err room_perform(struct room *r, const struct http_request *request, struct http_answer *out);
+
+/* A handler: "ok" to every request. */
+void answer_ok(struct peer *p);
+#define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -1,0 +1,193 @@
+#include "tests/http/server.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PATIENCE_S  20
+#define REQUEST_MAX ((size_t)64 * 1024 * 1024)
+
+/* ---- One connection ---- */
+
+static ssize_t receive(struct peer *p)
+{
+	unsigned char *place = buf_reserve(&p->request, 256 * 1024);
+	ssize_t got = place ? recv(p->fd, place, 256 * 1024, 0) : -1;
+
+	if (got > 0) {
+		p->request.len += (size_t)got;
+		p->request.bytes[p->request.len] = 0;
+	}
+	return got;
+}
+
+const char *peer_body(const struct peer *p)
+{
+	const char *end = strstr(buf_text(&p->request), "\r\n\r\n");
+
+	return end ? end + 4 : NULL;
+}
+
+static bool is_whole(const struct peer *p)
+{
+	const char *body = peer_body(p);
+	const char *length = strcasestr(buf_text(&p->request), "\r\nContent-Length:");
+	size_t head = body ? (size_t)(body - buf_text(&p->request)) : 0;
+
+	if (!body)
+		return false;
+	return !length || length > body || p->request.len - head >= strtoul(length + 17, NULL, 10);
+}
+
+bool peer_read_request(struct peer *p)
+{
+	p->first_read = 0;
+	buf_reset(&p->request);
+	do {
+		if (receive(p) <= 0)
+			return false;
+		if (!p->first_read)
+			p->first_read = p->request.len;
+	} while (!is_whole(p));
+	p->server->requests++;
+	return true;
+}
+
+bool peer_send(struct peer *p, const void *bytes, size_t len)
+{
+	const char *at = bytes;
+
+	while (len) {
+		ssize_t sent = send(p->fd, at, len, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			return false;
+		p->server->sent += sent;
+		at += sent;
+		len -= (size_t)sent;
+	}
+	return true;
+}
+
+bool peer_say(struct peer *p, const char *text)
+{
+	return peer_send(p, text, strlen(text));
+}
+
+void peer_wait_end(struct peer *p)
+{
+	char scrap[4096];
+
+	while (recv(p->fd, scrap, sizeof scrap, 0) > 0)
+		;
+}
+
+void peer_reset(struct peer *p)
+{
+	struct linger hard = { .l_onoff = 1 };
+
+	setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+}
+
+static void *serve_peer(void *context)
+{
+	struct peer *p = context;
+	struct linger linger;
+	socklen_t size = sizeof linger;
+
+	p->server->handler(p);
+	/* The descriptor stays until server_stop(), so that its number is nobody else's. */
+	getsockopt(p->fd, SOL_SOCKET, SO_LINGER, &linger, &size);
+	if (linger.l_onoff)
+		connect(p->fd, &(struct sockaddr){ .sa_family = AF_UNSPEC },
+			sizeof(struct sockaddr));
+	else
+		shutdown(p->fd, SHUT_RDWR);
+	return NULL;
+}
+
+/* ---- The server ---- */
+
+static void *serve(void *context)
+{
+	struct server *s = context;
+	struct timeval patience = { .tv_sec = PATIENCE_S };
+	int fd;
+
+	while ((fd = accept(s->fd, NULL, NULL)) >= 0 && s->connections < SERVER_PEERS_MAX) {
+		struct peer *p = &s->peers[s->connections];
+
+		*p = (struct peer){ .server = s,
+			.fd = fd,
+			.number = s->connections,
+			.request = BUF_INIT(REQUEST_MAX) };
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+		pthread_create(&p->thread, NULL, serve_peer, p);
+		s->connections++;
+	}
+	return NULL;
+}
+
+static int bound(int *port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof a;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	cr_assert(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0);
+	cr_assert(getsockname(fd, (struct sockaddr *)&a, &len) == 0);
+	*port = ntohs(a.sin_port);
+	return fd;
+}
+
+int unused_port(void)
+{
+	int port;
+
+	close(bound(&port));
+	return port;
+}
+
+void server_start(struct server *s, void (*handler)(struct peer *p), void *context)
+{
+	s->handler = handler;
+	s->context = context;
+	s->requests = s->connections = 0;
+	s->sent = 0;
+	s->fd = bound(&s->port);
+	cr_assert(listen(s->fd, 64) == 0);
+	cr_assert(pthread_create(&s->thread, NULL, serve, s) == 0);
+}
+
+void server_join_peer(struct server *s, int number)
+{
+	if (!s->peers[number].is_joined)
+		pthread_join(s->peers[number].thread, NULL);
+	s->peers[number].is_joined = true;
+}
+
+void server_stop(struct server *s)
+{
+	shutdown(s->fd, SHUT_RDWR);
+	pthread_join(s->thread, NULL);
+	close(s->fd);
+	for (int i = 0; i < s->connections; i++) {
+		shutdown(s->peers[i].fd, SHUT_RDWR);
+		server_join_peer(s, i);
+		close(s->peers[i].fd);
+		buf_release(&s->peers[i].request);
+	}
+}
+
+const char *server_url(const struct server *s, const char *path, char url[128])
+{
+	snprintf(url, 128, "http://127.0.0.1:%d%s", s->port, path);
+	return url;
+}
