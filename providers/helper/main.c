@@ -1,9 +1,12 @@
 /* sandboxfs-helper: list, fetch, apply and watch on a real directory, for sandboxfs at the other end of a stream. */
 #include "providers/base/base64.h"
+#include "providers/helper/await.h"
 #include "providers/helper/serve.h"
 #include "providers/helper/wire.h"
 
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,11 +15,13 @@
 #define EXIT_USAGE  2
 
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
-			    "or once [-a] [-r BASE64]... ROOT [STAGING], or --version\n";
+			    "or once [-a] [-r BASE64]... ROOT [STAGING], "
+			    "or once [-a] -w FILE -n SIZE ROOT [STAGING], or --version\n";
 
 struct arguments {
 	bool is_once, is_armoured, has_requests;
-	struct buf requests; /* those of -r */
+	struct buf requests; /* those of -r, or of -w */
+	struct awaited file; /* -w and -n */
 	const char *root, *staging;
 };
 
@@ -26,20 +31,38 @@ static int complain(const struct error *e)
 	return EXIT_FAILED;
 }
 
+static bool parse_size(const char *text, size_t *out)
+{
+	char *end;
+	unsigned long long value = strtoull(text, &end, 10);
+
+	*out = (size_t)value;
+	return end != text && !*end && value && value <= WIRE_STREAM_MAX;
+}
+
+static bool parse_option(struct arguments *a, int option, struct error *e)
+{
+	switch (option) {
+	case 'a': a->is_armoured = true; return true;
+	case 'r':
+		a->has_requests = true;
+		return base64_decode(&a->requests, optarg, strlen(optarg), e) == ERR_OK;
+	case 'w': a->file.path = optarg; return true;
+	case 'n': return parse_size(optarg, &a->file.size);
+	default: return false;
+	}
+}
+
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
+	const char *known = a->is_once ? "+ar:w:n:" : "+a";
 	int option;
 
-	while ((option = getopt(argc, argv, "+ar:")) >= 0) {
-		if (option == 'a')
-			a->is_armoured = true;
-		else if (option != 'r' || !a->is_once)
+	while ((option = getopt(argc, argv, known)) >= 0)
+		if (!parse_option(a, option, e))
 			return false;
-		else if (base64_decode(&a->requests, optarg, strlen(optarg), e) != ERR_OK)
-			return false;
-		a->has_requests = a->has_requests || option == 'r';
-	}
-	return true;
+	/* A file and its size belong together, and nothing else brings requests then. */
+	return !a->file.path == !a->file.size && !(a->file.path && a->has_requests);
 }
 
 /* `argv[1]` is the mode; its options and operands follow. */
@@ -60,29 +83,51 @@ static bool parse(struct arguments *a, int argc, char **argv, struct error *e)
 	return argc == 1 || argc == 2;
 }
 
-static int run(const struct arguments *a)
+/* Those of -w, which are then as those of -r. */
+static enum err take_file(struct arguments *a, struct error *e)
 {
-	struct serve_options options = { .in_fd = a->has_requests ? -1 : STDIN_FILENO,
+	struct outlet signs;
+	enum err kind;
+
+	signal(SIGPIPE, SIG_IGN);
+	outlet_init(&signs, STDOUT_FILENO, a->is_armoured);
+	kind = await_requests(&a->file, &signs, &a->requests, e);
+	outlet_release(&signs);
+	a->has_requests = true;
+	return kind;
+}
+
+static enum err answer(const struct arguments *a, const struct root *root, struct error *e)
+{
+	struct serve_options options = { .root = root,
+		.in_fd = a->has_requests ? -1 : STDIN_FILENO,
 		.bytes = a->requests.bytes,
 		.len = a->requests.len,
 		.out_fd = STDOUT_FILENO,
 		.is_once = a->is_once,
 		.is_armoured = a->is_armoured };
+
+	return serve(&options, e);
+}
+
+static int run(struct arguments *a)
+{
 	struct error e = { 0 };
 	struct root root;
 	enum err kind;
 
 	if (root_open(&root, a->root, a->staging, &e) != ERR_OK)
 		return complain(&e);
-	options.root = &root;
-	kind = serve(&options, &e);
+	kind = a->file.path ? take_file(a, &e) : ERR_OK;
+	if (kind == ERR_OK)
+		kind = answer(a, &root, &e);
 	root_close(&root);
 	return kind == ERR_OK ? 0 : complain(&e);
 }
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .requests = BUF_INIT(WIRE_REQUEST_MAX) };
+	struct arguments a = { .requests = BUF_INIT(WIRE_STREAM_MAX) };
 	struct error e = { 0 };
 	int status;
 

@@ -8,8 +8,11 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -219,8 +222,94 @@ Test(helper_program, answers_in_one_shot_on_aarch64)
 	answers_in_one_shot("aarch64");
 }
 
+/* ---- A request that comes as a file ---- */
+
+struct late {
+	char path[160];
+	struct buf bytes;
+	int watch_fd; /* on the directory */
+};
+
+/* Whether somebody opened it since, within the time of the test. */
+static bool wait_look(const struct late *l)
+{
+	struct pollfd looked = { .fd = l->watch_fd, .events = POLLIN };
+	char events[4096];
+
+	return poll(&looked, 1, 20000) > 0 && read(l->watch_fd, events, sizeof events) > 0;
+}
+
+/* Byte by byte, the next when the helper has looked at the last. */
+static void *write_late(void *context)
+{
+	struct late *l = context;
+	AUTO_CLOSE int fd = open(l->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	inotify_add_watch(l->watch_fd, l->path, IN_OPEN);
+	for (size_t at = 0; at < l->bytes.len && wait_look(l); at++)
+		if (write(fd, l->bytes.bytes + at, 1) != 1)
+			break;
+	return NULL;
+}
+
+static void late_hello(struct late *l, const struct program *p)
+{
+	AUTO_BUF struct buf text = BUF_INIT(1000);
+
+	*l = (struct late){ .bytes = BUF_INIT(1000), .watch_fd = inotify_init1(IN_CLOEXEC) };
+	snprintf(l->path, sizeof l->path, "%s/request", p->scratch.path);
+	put_hello(&text);
+	base64_decode(&l->bytes, buf_text(&text), text.len, NULL);
+}
+
+Test(helper_program, waits_for_a_request_that_is_still_being_written)
+{
+	struct utsname here;
+	struct program p;
+	struct late late;
+	pthread_t writer;
+	struct frame f;
+	char size[16];
+
+	cr_assert(uname(&here) == 0);
+	program_open(&p, here.machine);
+	late_hello(&late, &p);
+	snprintf(size, sizeof size, "%zu", late.bytes.len);
+	cr_assert(pthread_create(&writer, NULL, write_late, &late) == 0);
+	cr_expect(eq(int,
+		run(&p, (const char *[]){ "once", "-w", late.path, "-n", size, p.root, NULL }), 0));
+	pthread_join(writer, NULL);
+	AUTO_FREE char *said = scratch_read(&p.scratch, "out", NULL);
+
+	cr_expect(eq(int, frame_decode((unsigned char *)said, &f, NULL), ERR_OK));
+	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
+	cr_expect(ne(int, access(late.path, F_OK), 0), "it is removed");
+	close(late.watch_fd);
+	buf_release(&late.bytes);
+	program_close(&p);
+}
+
+Test(helper_program, a_file_that_holds_more_than_the_request_is_refused_and_removed)
+{
+	struct utsname here;
+	struct program p;
+	char path[160];
+
+	cr_assert(uname(&here) == 0);
+	program_open(&p, here.machine);
+	scratch_write_text(&p.scratch, "request", "four");
+	snprintf(path, sizeof path, "%s/request", p.scratch.path);
+	cr_expect(eq(
+		int, run(&p, (const char *[]){ "once", "-w", path, "-n", "3", p.root, NULL }), 1));
+	AUTO_FREE char *said = scratch_read(&p.scratch, "err", NULL);
+
+	cr_expect(strstr(said, "not a file of 3 bytes") != NULL, "%s", said);
+	cr_expect(ne(int, access(path, F_OK), 0));
+	program_close(&p);
+}
+
 static const struct {
-	const char *arguments[6];
+	const char *arguments[9];
 	int code;
 	const char *says;
 } mistakes[] = {
@@ -231,6 +320,13 @@ static const struct {
 	{ { "serve", "-r", "AAAA", "/" }, 2, "usage:" },
 	{ { "once", "-x", "/" }, 2, "usage:" },
 	{ { "once", "-r" }, 2, "usage:" },
+	{ { "once", "-w", "/absent", "/" }, 2, "usage:" },
+	{ { "once", "-n", "5", "/" }, 2, "usage:" },
+	{ { "once", "-w", "/absent", "-n", "5x", "/" }, 2, "usage:" },
+	{ { "once", "-w", "/absent", "-n", "99999999999", "/" }, 2, "usage:" },
+	{ { "once", "-w", "/absent", "-n", "5", "-r", "AAAA", "/" }, 2, "usage:" },
+	{ { "serve", "-w", "/absent", "-n", "5", "/" }, 2, "usage:" },
+	{ { "once", "-w", "/proc", "-n", "5", "/" }, 1, "not a file of 5 bytes" },
 	{ { "once", "-r", "not base64", "/" }, 2, "base64" },
 	{ { "once", "-r", "AAAA", "/" }, 1, "inside a frame" },
 	{ { "serve", "/absent" }, 1, "/absent: no such file" },

@@ -1,0 +1,112 @@
+#include "providers/helper/await.h"
+
+#include "providers/base/call.h"
+#include "providers/base/cleanup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* Whoever uploads has a deadline of half as much (base/call.h): past this nothing more will come. */
+#define GROWTH_MS 60000
+/* Between two looks: soon enough for the small, few enough for the large. */
+#define LOOK_FIRST_NS 200000
+#define LOOK_LAST_NS  5000000
+
+struct waiting {
+	off_t size;       /* that was seen last */
+	int64_t grown_ms; /* when that was */
+	int64_t sign_ms;  /* when the last sign of life was sent */
+	long pause_ns;
+};
+
+static bool is_not_yet(int number)
+{
+	/* It may be made for another user, who gives it away. */
+	return number == ENOENT || number == EACCES;
+}
+
+/* *fd stays -1 while the file is not whole. */
+static enum err look(const struct awaited *file, struct waiting *w, int *fd, struct error *e)
+{
+	AUTO_CLOSE int opened = open(file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (opened < 0 && is_not_yet(errno))
+		return ERR_OK;
+	if (opened < 0 || fstat(opened, &st))
+		return error_errno(e, errno, "%s", file->path);
+	if (!S_ISREG(st.st_mode) || (size_t)st.st_size > file->size)
+		return error_set(
+			e, ERR_PROTOCOL, "%s: not a file of %zu bytes", file->path, file->size);
+	if (st.st_size != w->size)
+		w->grown_ms = monotonic_ms();
+	w->size = st.st_size;
+	if ((size_t)st.st_size == file->size)
+		*fd = take_fd(&opened);
+	return ERR_OK;
+}
+
+/* Until the next look. */
+static enum err linger(
+	const struct awaited *file, struct waiting *w, struct outlet *out, struct error *e)
+{
+	int64_t now_ms = monotonic_ms();
+
+	if (now_ms - w->grown_ms >= GROWTH_MS)
+		return error_set(e, ERR_TIMEOUT, "%s: has %lld of %zu bytes and does not grow",
+			file->path, (long long)w->size, file->size);
+	if (now_ms - w->sign_ms >= WIRE_ALIVE_MS) {
+		w->sign_ms = now_ms;
+		if (outlet_send(out, FRAME_ITEMS, 0, NULL, e) != ERR_OK)
+			return ERR_UNREACHABLE;
+	}
+	nanosleep(&(struct timespec){ .tv_nsec = w->pause_ns }, NULL);
+	w->pause_ns = w->pause_ns * 2 < LOOK_LAST_NS ? w->pause_ns * 2 : LOOK_LAST_NS;
+	return ERR_OK;
+}
+
+static enum err wait_whole(const struct awaited *file, struct outlet *out, int *fd, struct error *e)
+{
+	int64_t now_ms = monotonic_ms();
+	struct waiting w = { .grown_ms = now_ms, .sign_ms = now_ms, .pause_ns = LOOK_FIRST_NS };
+	enum err kind = look(file, &w, fd, e);
+
+	while (kind == ERR_OK && *fd < 0) {
+		kind = linger(file, &w, out, e);
+		if (kind == ERR_OK)
+			kind = look(file, &w, fd, e);
+	}
+	return kind;
+}
+
+static enum err read_whole(const struct awaited *file, int fd, struct buf *out, struct error *e)
+{
+	unsigned char *place = buf_reserve(out, file->size);
+
+	if (!place)
+		return buf_check(out, "the requests", e);
+	for (size_t at = 0; at < file->size;) {
+		ssize_t got = read(fd, place + at, file->size - at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return error_errno(e, got ? errno : EIO, "%s", file->path);
+		at += (size_t)got;
+	}
+	out->len += file->size;
+	return ERR_OK;
+}
+
+enum err await_requests(
+	const struct awaited *file, struct outlet *out, struct buf *requests, struct error *e)
+{
+	AUTO_CLOSE int fd = -1;
+	enum err kind = wait_whole(file, out, &fd, e);
+
+	if (kind == ERR_OK)
+		kind = read_whole(file, fd, requests, e);
+	unlink(file->path);
+	return kind;
+}

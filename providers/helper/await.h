@@ -1,0 +1,19 @@
+/*
+ * await.h - requests that come as a file, which somebody else is still writing.
+ */
+#pragma once
+
+#include "providers/helper/stream.h"
+
+struct awaited {
+	const char *path;
+	size_t size; /* the requests are so many bytes */
+};
+
+/*
+ * Waits until the file is there, may be read and has its size, fills `requests` with it and removes it. Meanwhile `out`
+ * gets a sign of life (wire.h) every WIRE_ALIVE_MS. ERR_TIMEOUT: it did not grow for a minute; ERR_UNREACHABLE: nobody
+ * reads the signs. What is there of the file is removed then too.
+ */
+enum err await_requests(
+	const struct awaited *file, struct outlet *out, struct buf *requests, struct error *e);
