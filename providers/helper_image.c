@@ -38,14 +38,24 @@ static const struct carried {
 	{ NULL, NULL, NULL },
 };
 
+bool helper_image_at(size_t index, const char **machine, struct helper_image *out)
+{
+	const struct carried *c = &all_carried[index];
+
+	if (!c->machine)
+		return false;
+	*machine = c->machine;
+	*out = (struct helper_image){ .bytes = c->start, .len = (size_t)(c->end - c->start) };
+	return true;
+}
+
 bool helper_image_find(const char *machine, struct helper_image *out)
 {
-	for (const struct carried *c = all_carried; c->machine; c++)
-		if (strcmp(c->machine, machine) == 0) {
-			*out = (struct helper_image){ .bytes = c->start,
-				.len = (size_t)(c->end - c->start) };
+	const char *carried;
+
+	for (size_t i = 0; helper_image_at(i, &carried, out); i++)
+		if (strcmp(carried, machine) == 0)
 			return true;
-		}
 	return false;
 }
 

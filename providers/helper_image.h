@@ -14,6 +14,9 @@ struct helper_image {
 /* `machine` as `uname -m` says it there. False: none for this processor is carried. */
 bool helper_image_find(const char *machine, struct helper_image *out);
 
+/* All that are carried, from 0 on. False: there are no more. */
+bool helper_image_at(size_t index, const char **machine, struct helper_image *out);
+
 /* "sandboxfs-helper-" and sixteen digits */
 #define HELPER_IMAGE_NAME_SIZE 34
 

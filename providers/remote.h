@@ -7,8 +7,13 @@
  * The first attach ever stores the helper in the sandbox: two requests more. Every later one is a single run.
  *
  * Staging is the directory `.sandboxfs` of the sandbox user's home when that is on the file system of the shown directory,
- * else of the shown directory itself, where the verbs hide it. The helper is stored in it, under a name that contains its
- * hash: whole (its size is checked at every attach, and it is renamed into place), executable, for its owner alone.
+ * else of the shown directory itself, where the verbs hide it; where nothing can be written to that, of the home wherever
+ * it is. The helper is stored in it, under a name that contains its hash: whole (its size is checked at every attach, and
+ * it is renamed into place), executable, for its owner alone. `request-*` in it are requests on their way, `upload-*` are
+ * helpers: an attach removes those that are older than an hour and a day.
+ *
+ * A helper that somebody removed since is put back by the request that misses it. That changes nothing here: after the
+ * attach a struct remote is only read, by any number of threads, and nothing is locked.
  */
 #pragma once
 
@@ -26,7 +31,9 @@ struct remote_ops {
 	/*
 	 * Runs `argv` as the sandbox user, with /dev/null as its input, and hands its output on as it comes. `upload`, or NULL,
 	 * is stored meanwhile: the program waits for it; when storing fails that is the error, and the program is let go.
-	 * ERR_OK: it ended, *exit_code (128 + the signal's number) says how. `flags`: enum run_flags.
+	 * ERR_OK: it ended, *exit_code (128 + the signal's number) says how; 127 or 126, as of a shell, that it is not there
+	 * or may not be executed. ERR_NOT_FOUND: that, or the upload's directory is not there, and nothing ran. An error of
+	 * the sink's comes out unchanged. `flags`: enum run_flags.
 	 */
 	enum err (*run)(void *context, const struct call *call, const char *const *argv,
 		unsigned flags, const struct remote_upload *upload, execute_sink sink,
@@ -34,12 +41,13 @@ struct remote_ops {
 	/* Stores one file, new or replaced, whatever its mode. Readers may see it grow. */
 	enum err (*upload)(void *context, const struct call *call,
 		const struct remote_upload *upload, struct error *e);
-	size_t argument_max; /* bytes of one argument: Linux's own limit is 131071 */
+	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
 	bool is_text; /* output is text, so answers are armoured */
 	void *context;
 };
 
+/* Stays where it is from the attach to the release: its helper's client points to it. */
 struct remote {
 	char *root, *staging, *home; /* absolute, without symbolic links; owned */
 	char *helper_path;           /* NULL: the shell */
@@ -51,7 +59,7 @@ struct remote {
 /*
  * cfg->path relative or NULL: from `working_dir`, which is absolute, or NULL for the home directory. ERR_NOT_FOUND,
  * ERR_NOT_DIR, ERR_DENIED: the directory to show. With HELPER_AUTO a helper that cannot run is a warning in the log and
- * the shell takes over; with HELPER_PROCESS it is an error. On failure there is nothing to release.
+ * the shell takes over; with HELPER_PROCESS it is ERR_UNSUPPORTED. On failure there is nothing to release.
  */
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	const struct provider_config *cfg, const char *working_dir, const struct call *call,

@@ -27,19 +27,24 @@ static bool read_id(char **at, uint32_t *out)
 }
 
 /* "1000\n1000\n1000 27 100\n" */
-static enum err identity_message(
-	void *context, char **records, size_t count, uint64_t *raw, struct error *e)
+enum err shell_parse_identity(const char *text, struct identity *out, struct error *e)
 {
-	struct identity *out = context;
-	char *at = records[1];
+	char *at = (char *)text;
 
-	(void)count, (void)raw;
+	*out = (struct identity){ 0 };
 	if (!read_id(&at, &out->uid) || !read_id(&at, &out->gid))
-		return error_set(e, ERR_PROTOCOL, "id: '%.40s'", records[1]);
+		return error_set(e, ERR_PROTOCOL, "id: '%.40s'", text);
 	while (out->groups_count < IDENTITY_GROUPS_MAX &&
 		read_id(&at, &out->groups[out->groups_count]))
 		out->groups_count++;
 	return ERR_OK;
+}
+
+static enum err identity_message(
+	void *context, char **records, size_t count, uint64_t *raw, struct error *e)
+{
+	(void)count, (void)raw;
+	return shell_parse_identity(records[1], context, e);
 }
 
 enum err shell_identity(

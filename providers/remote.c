@@ -1,0 +1,97 @@
+#include "providers/remote.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/helper_image.h"
+#include "providers/remote_find.h"
+#include "providers/remote_runner.h"
+#include "providers/shell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the report says of the place. */
+static enum err take_place(struct remote *r, const struct remote_report *report, struct error *e)
+{
+	r->home = strdup(report->home);
+	r->root = strdup(report->root);
+	r->staging = strdup(report->staging);
+	if (!r->home || !r->root || !r->staging)
+		return error_set(e, ERR_NO_MEMORY, "an attached sandbox");
+	return ERR_OK;
+}
+
+static enum err take_helper(struct remote *r, const struct remote_report *report, struct error *e)
+{
+	const struct helper_runner runner = {
+		.run = remote_runner_run, .is_armoured = r->ops.is_text, .context = r
+	};
+	struct helper_image image;
+	char name[HELPER_IMAGE_NAME_SIZE];
+
+	r->identity = report->hello.identity;
+	if (!helper_image_find(report->machine, &image))
+		return error_set(e, ERR_PROTOCOL, "a helper for '%.40s'", report->machine);
+	helper_image_name(&image, name);
+	if (asprintf(&r->helper_path, "%s/%s", r->staging, name) < 0) {
+		r->helper_path = NULL;
+		return error_set(e, ERR_NO_MEMORY, "an attached sandbox");
+	}
+	return helper_client_new_runs(&r->helper, &runner, &report->hello, e);
+}
+
+static enum err take_shell(struct remote *r, const struct remote_report *report,
+	enum helper_mode mode, struct error *e)
+{
+	char why[800];
+
+	remote_explain(report, why, sizeof why);
+	if (mode == HELPER_PROCESS)
+		return error_set(e, ERR_UNSUPPORTED, "no helper program: %s", why);
+	if (mode == HELPER_AUTO)
+		log_warn(LOG_PROVIDER,
+			"no helper program: %s. The sandbox's shell does its work: slower, without "
+			"a stream of changes, "
+			"and with what README.md lists under \"Without the helper\"; -o helper=off "
+			"accepts that",
+			why);
+	return shell_parse_identity(report->ids, &r->identity, e);
+}
+
+static enum err attach(struct remote *r, const struct provider_config *cfg, const char *working_dir,
+	const struct call *call, struct error *e)
+{
+	const struct remote_question question = { .path = cfg->path, .working_dir = working_dir };
+	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
+	enum err kind = remote_find(&report, &r->ops, question, cfg->helper != HELPER_OFF, call, e);
+
+	if (kind == ERR_OK)
+		kind = take_place(r, &report, e);
+	if (kind != ERR_OK)
+		return kind;
+	return report.state == REMOTE_READY ? take_helper(r, &report, e)
+					    : take_shell(r, &report, cfg->helper, e);
+}
+
+enum err remote_attach(struct remote *out, const struct remote_ops *ops,
+	const struct provider_config *cfg, const char *working_dir, const struct call *call,
+	struct error *e)
+{
+	enum err kind;
+
+	*out = (struct remote){ .ops = *ops };
+	kind = attach(out, cfg, working_dir, call, e);
+	if (kind != ERR_OK)
+		remote_release(out);
+	return kind;
+}
+
+void remote_release(struct remote *r)
+{
+	helper_client_free(r->helper);
+	free(r->home);
+	free(r->root);
+	free(r->staging);
+	free(r->helper_path);
+	*r = (struct remote){ 0 };
+}

@@ -1,0 +1,127 @@
+#include "providers/remote_find.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/helper_image.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum err remote_new_name(const char *prefix, char out[REMOTE_NAME_SIZE], struct error *e)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof random, 0) != sizeof random)
+		return error_errno(e, errno, "getrandom");
+	snprintf(out, REMOTE_NAME_SIZE, "%s%016" PRIx64, prefix, random);
+	return ERR_OK;
+}
+
+static void put_images(struct buf *out)
+{
+	struct helper_image image;
+	const char *machine;
+
+	for (size_t i = 0; helper_image_at(i, &machine, &image); i++) {
+		char name[HELPER_IMAGE_NAME_SIZE];
+
+		helper_image_name(&image, name);
+		buf_printf(out, "%s %s %zu ", machine, name, image.len);
+	}
+}
+
+/* Under the name *stored, which the next run of the script takes. */
+static enum err upload_helper(const struct remote_report *report, const struct remote_ops *ops,
+	char stored[REMOTE_NAME_SIZE], const struct call *call, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX + REMOTE_NAME_SIZE);
+	struct helper_image image;
+	struct remote_upload upload;
+	enum err kind = remote_new_name("upload-", stored, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (!helper_image_find(report->machine, &image))
+		return error_set(e, ERR_PROTOCOL, "the sandbox's machine is '%.40s' by now",
+			report->machine);
+	if (!buf_printf(&path, "%s/%s", report->staging, stored))
+		return buf_check(&path, "a path in staging", e);
+	upload = (struct remote_upload){ buf_text(&path), image.bytes, image.len };
+	return ops->upload(ops->context, call, &upload, e);
+}
+
+static enum err store(struct remote_report *report, const struct remote_ops *ops,
+	struct remote_question question, const struct call *call, struct error *e)
+{
+	char stored[REMOTE_NAME_SIZE];
+	enum err kind = upload_helper(report, ops, stored, call, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	remote_report_release(report);
+	question.stored = stored;
+	kind = remote_script_run(report, ops, &question, call, e);
+	if (kind == ERR_OK && report->state == REMOTE_ABSENT)
+		return error_set(e, ERR_IO,
+			"the helper program was uploaded to %s and is not there whole%s%s",
+			report->staging, *report->why ? ": " : "", report->why);
+	return kind;
+}
+
+/* Who one is there: what the helper that cannot run would have said. */
+static enum err ask_without(struct remote_report *report, const struct remote_ops *ops,
+	struct remote_question question, const struct call *call, struct error *e)
+{
+	struct remote_report shell;
+	enum err kind;
+
+	question.images = "";
+	kind = remote_script_run(&shell, ops, &question, call, e);
+	shell.state = report->state;
+	memcpy(shell.why, report->why, sizeof shell.why);
+	remote_report_release(report);
+	*report = shell;
+	return kind;
+}
+
+enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
+	struct remote_question question, bool wants_helper, const struct call *call,
+	struct error *e)
+{
+	AUTO_BUF struct buf images = BUF_INIT(4096);
+	enum err kind;
+
+	if (wants_helper)
+		put_images(&images);
+	question.images = buf_text(&images);
+	kind = remote_script_run(out, ops, &question, call, e);
+	if (kind == ERR_OK && out->state == REMOTE_ABSENT)
+		kind = store(out, ops, question, call, e);
+	if (kind == ERR_OK && out->state == REMOTE_BROKEN)
+		kind = ask_without(out, ops, question, call, e);
+	return kind;
+}
+
+void remote_explain(const struct remote_report *report, char *out, size_t size)
+{
+	switch (report->state) {
+	case REMOTE_NO_IMAGE:
+		snprintf(out, size,
+			"this sandboxfs carries none for %.40s; one that is built where a cross "
+			"compiler for it is does",
+			report->machine);
+		break;
+	case REMOTE_NOEXEC:
+		snprintf(out, size,
+			"nothing may be executed in %s; a home directory without noexec helps",
+			report->staging);
+		break;
+	case REMOTE_BROKEN:
+		snprintf(out, size, "it does not run in this sandbox%s", report->why);
+		break;
+	case REMOTE_ABSENT: snprintf(out, size, "it is not there"); break;
+	case REMOTE_READY: *out = 0; break;
+	}
+}

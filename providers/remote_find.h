@@ -1,0 +1,21 @@
+/*
+ * remote_find.h - finds the helper in the sandbox, and stores it there first where it is missing; internal to remote*.c.
+ */
+#pragma once
+
+#include "providers/remote_script.h"
+
+/*
+ * Asks as remote_script.h says (`question->images` and `stored` are filled in here); an absent helper is stored and asked
+ * for again. Any number may do so at once, also for one sandbox: each stores under a name of its own and renames.
+ */
+enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
+	struct remote_question question, bool wants_helper, const struct call *call,
+	struct error *e);
+
+/* Why the helper of this report does not serve, and the way out. */
+void remote_explain(const struct remote_report *report, char *out, size_t size);
+
+/* PREFIX and sixteen random digits: a name in staging that nobody else takes. */
+#define REMOTE_NAME_SIZE 40
+enum err remote_new_name(const char *prefix, char out[REMOTE_NAME_SIZE], struct error *e);

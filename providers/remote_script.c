@@ -1,0 +1,364 @@
+#include "providers/remote_script.h"
+
+#include "providers/base/base64.h"
+#include "providers/base/cleanup.h"
+#include "providers/shell_script.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Three paths of 4096 bytes as digits, and the rest. */
+#define REPORT_MAX  ((size_t)64 * 1024)
+#define REPORT_MARK "sandboxfs:"
+
+/*
+ * $1 the directory to show, $2 what it is relative to, $3 the images, $4 an upload, $5 what to ask the helper, $6 its
+ * option -a or nothing. Names come from `cd -P` and $PWD: a command substitution would eat their trailing newlines.
+ */
+static const char script[] =
+	"LC_ALL=C\n"
+	"export LC_ALL\n"
+	"unset CDPATH\n"
+	"newline='\n'\n"
+	"path=$1 from=$2 images=$3 stored=$4 hello=$5 armour=$6\n"
+
+	"tell() {\n"
+	"	printf '" REPORT_MARK "'\n"
+	"	printf '%s\\0' \"$@\" | od -An -v -tx1 | tr -d ' \\n'\n"
+	"	echo\n"
+	"}\n"
+
+	/* The directory to show */
+	"home=${HOME:-/}\n"
+	"cd -P -- \"$home\" 2>/dev/null && home=$PWD\n"
+	"case $path in\n"
+	"/*) dir=$path ;;\n"
+	"'') dir=${from:-$home} ;;\n"
+	"*) dir=${from:-$home}/$path ;;\n"
+	"esac\n"
+	"if ! cd -P -- \"$dir\" 2>/dev/null; then\n"
+	"	why=$(ls -d -- \"$dir/.\" 2>&1 >/dev/null)\n"
+	"	tell nowhere \"${why:-$dir: Permission denied}\" \"$home\" \"$dir\" '' '' ''\n"
+	"	exit 0\n"
+	"fi\n"
+	"root=$PWD\n"
+
+	/* Staging: beside the tree, else in it; where nothing can be written, wherever there is a place. */
+	"is_fit() {\n"
+	"	staging=${1%/}/.sandboxfs\n"
+	"	[ -d \"$staging\" ] || mkdir -m 700 \"$staging\" 2>/dev/null\n"
+	"	[ -d \"$staging\" ] && [ ! -h \"$staging\" ] && [ -O \"$staging\" ] &&\n"
+	"		[ -w \"$staging\" ] && chmod 700 \"$staging\" 2>/dev/null\n"
+	"}\n"
+	"devices=$(stat -L -c %d \"$root/.\" \"$home/.\" 2>/dev/null)\n"
+	"is_one_device() {\n"
+	"	case $devices in\n"
+	"	*\"$newline\"*) [ \"${devices%%\"$newline\"*}\" = \"${devices#*\"$newline\"}\" ] "
+	";;\n"
+	"	*) false ;;\n"
+	"	esac\n"
+	"}\n"
+	"if ! { is_one_device && is_fit \"$home\"; } && ! is_fit \"$root\" && ! is_fit \"$home\"; "
+	"then\n"
+	"	tell unstaged '' \"$home\" \"$root\" '' '' ''\n"
+	"	exit 0\n"
+	"fi\n"
+	/* What interrupted requests and uploads left. */
+	"find \"$staging\" -maxdepth 1 -type f \\( -name 'request-*' -mmin +60 -o \\\n"
+	"	-name 'upload-*' -mmin +1440 \\) -exec rm -f {} + >/dev/null 2>&1\n"
+
+	/* The helper */
+	"machine=$(uname -m)\n"
+	"set -- $images\n"
+	"name= size=\n"
+	"while [ $# -gt 2 ]; do\n"
+	"	[ \"$1\" = \"$machine\" ] && name=$2 size=$3\n"
+	"	shift 3\n"
+	"done\n"
+	"helper=$staging/$name state=none why=\n"
+	"is_whole() {\n"
+	"	[ -f \"$1\" ] && [ \"$(stat -c %s \"$1\")\" = \"$size\" ]\n"
+	"}\n"
+	"if [ -n \"$stored\" ] && is_whole \"$staging/$stored\"; then\n"
+	"	why=$({ chmod 700 \"$staging/$stored\" && mv -f \"$staging/$stored\" \"$helper\"; "
+	"} 2>&1)\n"
+	"elif [ -n \"$stored\" ]; then\n"
+	"	rm -f \"$staging/$stored\"\n"
+	"fi\n"
+	"if [ -n \"$name\" ]; then\n"
+	"	state=absent\n"
+	"	if is_whole \"$helper\"; then\n"
+	"		[ -x \"$helper\" ] || chmod 700 \"$helper\" 2>/dev/null\n"
+	"		[ -x \"$helper\" ] && state=ready || state=noexec\n"
+	"	fi\n"
+	"fi\n"
+	"ids=\n"
+	"[ $state = ready ] || ids=$(id -u && id -g && id -G)\n"
+	"tell $state \"$why\" \"$home\" \"$root\" \"$staging\" \"$machine\" \"$ids\"\n"
+	"[ $state != ready ] || exec \"$helper\" once $armour -r \"$hello\" \"$root\" "
+	"\"$staging\"\n";
+
+enum field {
+	FIELD_STATE,
+	FIELD_WHY,
+	FIELD_HOME,
+	FIELD_ROOT,
+	FIELD_STAGING,
+	FIELD_MACHINE,
+	FIELD_IDS,
+	FIELDS
+};
+
+/* ---- What a program says besides ---- */
+
+void remote_said_add(struct remote_said *s, const void *bytes, size_t len)
+{
+	size_t room = REMOTE_SAID_MAX - s->len;
+
+	memcpy(s->text + s->len, bytes, len < room ? len : room);
+	s->len += len < room ? len : room;
+}
+
+void remote_said_describe(const struct remote_said *s, int exit_code, char *out, size_t size)
+{
+	int len = (int)strcspn(s->text, "\n");
+
+	snprintf(out, size, " (exit code %d%s%.*s)", exit_code, len ? ": " : "", len, s->text);
+}
+
+/* ---- Its output: the report, then the helper's answer ---- */
+
+struct output {
+	struct buf line; /* the report's, without its end */
+	bool has_line;
+	struct frames_reader *answer;
+	struct remote_said said;
+};
+
+static enum err check_mark(const struct buf *line, struct error *e)
+{
+	size_t mark_len = strlen(REPORT_MARK);
+
+	if (line->len >= mark_len && memcmp(line->bytes, REPORT_MARK, mark_len) == 0)
+		return ERR_OK;
+	return error_set(e, ERR_PROTOCOL,
+		"instead of a report of the sandbox's shell came '%.160s'", buf_text(line));
+}
+
+/* What follows the report's line in the same piece is the answer's beginning. */
+static enum err take_line(struct output *o, const char *bytes, size_t len, struct error *e)
+{
+	const char *newline = memchr(bytes, '\n', len);
+	size_t part = newline ? (size_t)(newline - bytes) : len;
+	enum err kind;
+
+	buf_add(&o->line, bytes, part);
+	kind = buf_check(&o->line, "the report of the sandbox's shell", e);
+	if (kind != ERR_OK || !newline)
+		return kind;
+	o->has_line = true;
+	kind = check_mark(&o->line, e);
+	if (kind != ERR_OK)
+		return kind;
+	return frames_reader_take(o->answer, newline + 1, len - part - 1, e);
+}
+
+static enum err take_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct output *o = context;
+
+	if (stream == STREAM_OUT)
+		return o->has_line ? frames_reader_take(o->answer, bytes, len, e)
+				   : take_line(o, bytes, len, e);
+	remote_said_add(&o->said, bytes, len);
+	return ERR_OK;
+}
+
+/* ---- The report ---- */
+
+static int digit(unsigned char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool decode_fields(const struct buf *line, struct buf *out)
+{
+	for (size_t i = strlen(REPORT_MARK); i + 1 < line->len; i += 2) {
+		int high = digit(line->bytes[i]), low = digit(line->bytes[i + 1]);
+
+		if (high < 0 || low < 0 || !buf_add_byte(out, (unsigned char)(high << 4 | low)))
+			return false;
+	}
+	return line->len % 2 == strlen(REPORT_MARK) % 2 && out->len && !out->bytes[out->len - 1];
+}
+
+static bool split_fields(const struct buf *fields, const char *out[FIELDS])
+{
+	size_t count = 0;
+
+	for (size_t at = 0; at < fields->len; at += strlen((char *)fields->bytes + at) + 1) {
+		if (count == FIELDS)
+			return false;
+		out[count++] = (char *)fields->bytes + at;
+	}
+	return count == FIELDS;
+}
+
+static const struct {
+	const char *name;
+	enum remote_state state;
+} states[] = {
+	{ "none", REMOTE_NO_IMAGE },
+	{ "absent", REMOTE_ABSENT },
+	{ "noexec", REMOTE_NOEXEC },
+	{ "ready", REMOTE_READY },
+};
+
+static bool find_state(const char *name, enum remote_state *out)
+{
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		if (strcmp(states[i].name, name) == 0) {
+			*out = states[i].state;
+			return true;
+		}
+	return false;
+}
+
+/* Why there is nothing to show; ERR_OK: there is. */
+static enum err check_place(const char *const field[FIELDS], struct error *e)
+{
+	char why[160];
+	enum err kind;
+
+	if (strcmp(field[FIELD_STATE], "unstaged") == 0)
+		return error_set(e, ERR_DENIED,
+			"no place for staging: neither %s nor %s can be written to",
+			field[FIELD_HOME], field[FIELD_ROOT]);
+	if (strcmp(field[FIELD_STATE], "nowhere") != 0)
+		return ERR_OK;
+	kind = script_reason(field[FIELD_WHY], why, sizeof why);
+	if (kind == ERR_OK || kind == ERR_IO)
+		return error_set(e, ERR_IO, "%s: %s", field[FIELD_ROOT], why);
+	return error_set(e, kind, "%s: %s", field[FIELD_ROOT], error_words(kind));
+}
+
+static enum err read_fields(struct remote_report *r, const struct buf *line, struct error *e)
+{
+	const char *field[FIELDS];
+	enum err kind;
+
+	if (!decode_fields(line, &r->fields) || !split_fields(&r->fields, field))
+		return error_set(
+			e, ERR_PROTOCOL, "the sandbox's shell cannot report: it needs od and tr");
+	kind = check_place(field, e);
+	if (kind != ERR_OK)
+		return kind;
+	if (!find_state(field[FIELD_STATE], &r->state) || field[FIELD_ROOT][0] != '/' ||
+		field[FIELD_STAGING][0] != '/' || field[FIELD_HOME][0] != '/')
+		return error_set(e, ERR_PROTOCOL, "the sandbox's shell reports '%s' at '%s'",
+			field[FIELD_STATE], field[FIELD_ROOT]);
+	snprintf(r->why, sizeof r->why, "%s", field[FIELD_WHY]);
+	r->home = field[FIELD_HOME];
+	r->root = field[FIELD_ROOT];
+	r->staging = field[FIELD_STAGING];
+	r->machine = field[FIELD_MACHINE];
+	r->ids = field[FIELD_IDS];
+	return ERR_OK;
+}
+
+static enum err read_report(
+	struct remote_report *r, const struct output *o, int exit_code, struct error *e)
+{
+	char how[REMOTE_SAID_MAX + 40];
+
+	if (o->has_line)
+		return read_fields(r, &o->line, e);
+	remote_said_describe(&o->said, exit_code, how, sizeof how);
+	if (exit_code)
+		return error_set(e, ERR_UNSUPPORTED, "the sandbox's /bin/sh does not run%s", how);
+	if (o->line.len && o->line.bytes[0] != REPORT_MARK[0])
+		return check_mark(&o->line, e);
+	return error_set(e, ERR_UNREACHABLE, "the report of the sandbox's shell was cut off");
+}
+
+/* ---- The helper's answer ---- */
+
+/* Its own exit codes: 1 for what it says on standard error, 2 for its usage. Others are of a program that did not get so far. */
+static bool could_not_run(const struct output *o, int exit_code)
+{
+	return exit_code && exit_code != 1 && !o->answer->has_frame;
+}
+
+static enum err read_hello(
+	struct remote_report *r, const struct output *o, int exit_code, struct error *e)
+{
+	char how[REMOTE_SAID_MAX + 40];
+	enum err kind;
+
+	remote_said_describe(&o->said, exit_code, how, sizeof how);
+	if (could_not_run(o, exit_code)) {
+		r->state = REMOTE_BROKEN;
+		snprintf(r->why, sizeof r->why, "%s", how);
+		return ERR_OK;
+	}
+	if (exit_code && !o->answer->has_frame)
+		return error_set(e, ERR_IO, "the helper program in the sandbox failed%s", how);
+	kind = frames_reader_end(o->answer, &(struct error){ 0 }, e);
+	return kind == ERR_OK ? check_hello(&r->hello, e) : kind;
+}
+
+/* ---- One run ---- */
+
+static enum err put_hello(struct buf *out, struct error *e)
+{
+	static const unsigned char no_journal[JOURNAL_ID_SIZE];
+	AUTO_BUF struct buf request = BUF_INIT(JOURNAL_ID_SIZE);
+	AUTO_BUF struct buf frames = BUF_INIT(JOURNAL_ID_SIZE + FRAME_HEADER_SIZE);
+
+	wire_put_hello_request(&request, no_journal);
+	if (frames_of_request(&frames, FRAME_HELLO, &request))
+		base64_encode(out, frames.bytes, frames.len);
+	return out->len ? buf_check(out, "a hello", e) : buf_check(&frames, "a hello", e);
+}
+
+static enum err run_script(const struct remote_ops *ops, const struct remote_question *q,
+	const struct call *call, struct output *o, int *exit_code, struct error *e)
+{
+	AUTO_BUF struct buf hello = BUF_INIT(1024);
+	enum err kind = put_hello(&hello, e);
+	const char *const argv[] = { "/bin/sh", "-c", script, "sandboxfs", q->path ? q->path : "",
+		q->working_dir ? q->working_dir : "", q->images, q->stored ? q->stored : "",
+		buf_text(&hello), ops->is_text ? "-a" : "", NULL };
+
+	if (kind != ERR_OK)
+		return kind;
+	return ops->run(
+		ops->context, call, argv, RUN_REPEATABLE, NULL, take_output, o, exit_code, e);
+}
+
+void remote_report_release(struct remote_report *r)
+{
+	buf_release(&r->fields);
+}
+
+enum err remote_script_run(struct remote_report *out, const struct remote_ops *ops,
+	const struct remote_question *question, const struct call *call, struct error *e)
+{
+	struct hello_state hello = { .hello = &out->hello };
+	struct listener listener = hello_listener(&hello);
+	AUTO_FRAMES_READER struct frames_reader answer;
+	struct output o = { .line = BUF_INIT(REPORT_MAX), .answer = &answer };
+	int exit_code = 0;
+	enum err kind;
+
+	*out = (struct remote_report){ .fields = BUF_INIT(REPORT_MAX / 2) };
+	frames_reader_init(&answer, &listener, ops->is_text);
+	kind = run_script(ops, question, call, &o, &exit_code, e);
+	if (kind == ERR_OK)
+		kind = read_report(out, &o, exit_code, e);
+	if (kind == ERR_OK && out->state == REMOTE_READY)
+		kind = read_hello(out, &o, exit_code, e);
+	buf_release(&o.line);
+	return kind;
+}

@@ -1,0 +1,31 @@
+/*
+ * host_remote.h - what a vendor gives who can run a program and take a file (providers/remote.h), on this very machine.
+ *
+ * Programs are run with nothing but HOME and PATH in their environment. An upload that comes with a run is written after
+ * the program was started, a piece at a time, each after somebody has opened the file to see how far it is: so the
+ * program really waits. Any number of threads may run at once.
+ */
+#pragma once
+
+#include "providers/remote.h"
+
+#include <stdatomic.h>
+
+struct host_remote {
+	char home[128];
+	const char *shell; /* the program that stands for /bin/sh; NULL: that itself */
+	const char *path;  /* where programs find each other; NULL: the usual */
+	/* How the transport may be unkind. */
+	const char *greeting;    /* text before the output of every run */
+	size_t piece;            /* output comes in pieces of so many bytes; 0: as it comes */
+	atomic_size_t cut_after; /* 0: never; else output ends there and the run with an error */
+	atomic_size_t lost;      /* so many bytes are missing from the next upload */
+	bool is_text;
+	size_t inline_max;
+	atomic_size_t runs, uploads; /* so far */
+	atomic_size_t flags;         /* of the last run */
+};
+
+/* `home`: absolute. */
+void host_remote_init(struct host_remote *h, const char *home);
+struct remote_ops host_remote_ops(struct host_remote *h);
