@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "tests/support/host_remote.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 static const struct subject in_process = { .name = "local, in process", .helper = HELPER_AUTO };
 static const struct subject helper_process = { .name = "local, helper process",
 	.helper = HELPER_PROCESS };
+static const struct subject helper_runs = {
+	.name = "local, helper runs", .helper = HELPER_PROCESS, .lacks = LACKS_WATCH
+};
 static const struct subject shell_dash = {
 	.name = "local, sh", .helper = HELPER_OFF, .shell = "sh", .lacks = SHELL_LACKS
 };
@@ -75,6 +79,41 @@ static void set_up_helper_process(void)
 	set_up(&helper_process);
 }
 
+/* ---- The helper started anew for each request, as a vendor does it: in place of the one that serves ---- */
+
+static struct {
+	struct host_remote host;
+	struct remote remote;
+	struct helper_client *serving; /* the provider's own */
+} runs;
+
+static void set_up_helper_runs(void)
+{
+	const struct provider_config cfg = { .path = "user", .helper = HELPER_PROCESS };
+	struct remote_ops ops;
+	struct error e = { 0 };
+	char home[128];
+
+	set_up(&helper_runs);
+	snprintf(home, sizeof home, "%s/sandboxfs/contract/tree", current.scratch.path);
+	host_remote_init(&runs.host, home);
+	/* So that every way of a request is gone. */
+	runs.host.inline_max = 200;
+	ops = host_remote_ops(&runs.host);
+	remote_attach(&runs.remote, &ops, &cfg, NULL, NULL, &e);
+	cr_assert(runs.remote.helper != NULL, "attach: %s", e.text);
+	runs.serving = current.p->helper;
+	current.p->helper = runs.remote.helper;
+}
+
+static void tear_down_helper_runs(void)
+{
+	if (runs.serving)
+		current.p->helper = runs.serving;
+	remote_release(&runs.remote);
+	tear_down();
+}
+
 static void set_up_shell_dash(void)
 {
 	set_up(&shell_dash);
@@ -87,6 +126,8 @@ static void set_up_shell_busybox(void)
 
 TestSuite(contract_in_process, .init = set_up_in_process, .fini = tear_down, .timeout = 60);
 TestSuite(contract_helper_process, .init = set_up_helper_process, .fini = tear_down, .timeout = 60);
+TestSuite(contract_helper_runs, .init = set_up_helper_runs, .fini = tear_down_helper_runs,
+	.timeout = 60);
 TestSuite(contract_shell_dash, .init = set_up_shell_dash, .fini = tear_down, .timeout = 120);
 TestSuite(contract_shell_busybox, .init = set_up_shell_busybox, .fini = tear_down, .timeout = 120);
 

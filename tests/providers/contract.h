@@ -63,6 +63,7 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 	static void group##_##claim(struct subject *s);                                            \
 	BEHAVIOUR_FOR(contract_in_process, group, claim)                                           \
 	BEHAVIOUR_FOR(contract_helper_process, group, claim)                                       \
+	BEHAVIOUR_FOR(contract_helper_runs, group, claim)                                          \
 	BEHAVIOUR_FOR(contract_shell_dash, group, claim)                                           \
 	BEHAVIOUR_FOR(contract_shell_busybox, group, claim)                                        \
 	static void group##_##claim(struct subject *s)

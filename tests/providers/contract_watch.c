@@ -104,7 +104,7 @@ static struct watcher *start_watch(struct subject *s)
 	if (s->lacks & LACKS_WATCH) {
 		pthread_join(w->thread, NULL);
 		cr_assert(eq(int, w->end, ERR_UNSUPPORTED), "%s", w->why.text);
-		cr_assert(strstr(w->why.text, "local") != NULL, "%s", w->why.text);
+		cr_assert(strstr(w->why.text, "helper") != NULL, "%s", w->why.text);
 		cancel_release(&w->cancel);
 		free(w);
 		return NULL;
