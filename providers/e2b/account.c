@@ -1,0 +1,47 @@
+#include "providers/e2b/account.h"
+
+#include "providers/key.h"
+
+static const char *const key_variables[] = { "E2B_API_KEY", NULL };
+
+void account_close(struct account *a)
+{
+	control_free(a->control);
+	if (a->http)
+		http_free(a->http);
+	e2b_settings_release(&a->settings);
+	*a = (struct account){ 0 };
+}
+
+static enum err open_control(struct account *a, const struct provider_config *cfg, struct error *e)
+{
+	struct control_options options = { .base_url = a->settings.api_url };
+	char *key;
+	enum err kind = key_read(&key, cfg->key_file, key_variables, "e2b", e);
+
+	if (kind)
+		return kind;
+	options.key = key;
+	kind = control_new(&a->control, a->http, &options, e);
+	key_free(key);
+	return kind;
+}
+
+enum err account_open(struct account *a, const struct provider_config *cfg, struct error *e)
+{
+	struct account opened = { 0 };
+	enum err kind = e2b_settings_read(&opened.settings, e);
+
+	if (kind)
+		return kind;
+	/* Not like a browser's, for which the vendor's edge would write its errors in HTML. */
+	kind = http_new(&opened.http, "sandboxfs/" SANDBOXFS_VERSION, e);
+	if (!kind && !opened.settings.is_debug)
+		kind = open_control(&opened, cfg, e);
+	if (kind) {
+		account_close(&opened);
+		return kind;
+	}
+	*a = opened;
+	return ERR_OK;
+}

@@ -1,0 +1,19 @@
+/*
+ * account.h - what every request to E2B needs: the settings, the key, the HTTP client and the control plane.
+ */
+#pragma once
+
+#include "providers/e2b/control.h"
+#include "providers/e2b/settings.h"
+
+struct account {
+	struct e2b_settings settings;
+	struct http *http;
+	struct control *control; /* NULL: E2B_DEBUG, there is none */
+};
+
+#define AUTO_ACCOUNT __attribute__((cleanup(account_close)))
+
+/* On failure there is nothing to close. `a` may be all zero for account_close(). */
+enum err account_open(struct account *a, const struct provider_config *cfg, struct error *e);
+void account_close(struct account *a);

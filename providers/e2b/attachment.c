@@ -1,0 +1,314 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/e2b/e2b.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Before it a sandbox speaks another protocol: the SDK 2.51 refuses it as well. */
+static const int least_version[2] = { 0, 1 };
+
+/* The daemon as it was addressed last. Whoever uses it holds a reference, since a wake may change its address. */
+struct daemon {
+	struct envd *envd;
+	char *base_url, *token;
+	unsigned references; /* e2b.lock */
+};
+
+/* ---- The daemon's address ---- */
+
+static void daemon_free(struct daemon *d)
+{
+	if (!d)
+		return;
+	envd_free(d->envd);
+	free(d->base_url);
+	if (d->token)
+		explicit_bzero(d->token, strlen(d->token));
+	free(d->token);
+	free(d);
+}
+
+/* Takes the URL. */
+static enum err daemon_new(struct daemon **out, const struct e2b *b, char *base_url,
+	const char *token, struct error *e)
+{
+	struct envd_address address = { .base_url = base_url,
+		.sandbox_id = b->id,
+		.token = *token ? token : NULL,
+		.user = b->user };
+	struct daemon *d = calloc(1, sizeof *d);
+	enum err kind;
+
+	if (!d) {
+		free(base_url);
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	}
+	*d = (struct daemon){ .base_url = base_url, .token = strdup(token), .references = 1 };
+	kind = d->token ? envd_new(&d->envd, b->account.http, &address, e)
+			: error_set(e, ERR_NO_MEMORY, "e2b");
+	if (kind)
+		daemon_free(d);
+	else
+		*out = d;
+	return kind;
+}
+
+static struct daemon *daemon_get(struct e2b *b)
+{
+	struct daemon *d;
+
+	pthread_mutex_lock(&b->lock);
+	d = b->daemon;
+	d->references++;
+	pthread_mutex_unlock(&b->lock);
+	return d;
+}
+
+static void daemon_put(struct e2b *b, struct daemon *d)
+{
+	bool is_last;
+
+	pthread_mutex_lock(&b->lock);
+	is_last = --d->references == 0;
+	pthread_mutex_unlock(&b->lock);
+	if (is_last)
+		daemon_free(d);
+}
+
+/* What was there before is freed by its last user. */
+static void daemon_replace(struct e2b *b, struct daemon *d)
+{
+	struct daemon *before;
+
+	pthread_mutex_lock(&b->lock);
+	before = b->daemon;
+	b->daemon = d;
+	pthread_mutex_unlock(&b->lock);
+	if (before)
+		daemon_put(b, before);
+}
+
+static bool is_addressed(struct e2b *b, const char *base_url, const char *token)
+{
+	bool is_same;
+
+	pthread_mutex_lock(&b->lock);
+	is_same = b->daemon && !strcmp(b->daemon->base_url, base_url) &&
+		!strcmp(b->daemon->token, token);
+	pthread_mutex_unlock(&b->lock);
+	return is_same;
+}
+
+static bool is_too_old(const char *version)
+{
+	int major, minor;
+
+	if (sscanf(version + (*version == 'v'), "%d.%d", &major, &minor) != 2)
+		return false;
+	return major < least_version[0] || (major == least_version[0] && minor < least_version[1]);
+}
+
+enum err e2b_adopt(struct e2b *b, const struct control_sandbox *sandbox, struct error *e)
+{
+	AUTO_FREE char *base_url = NULL;
+	struct daemon *d = NULL;
+	enum err kind;
+
+	if (is_too_old(sandbox->envd_version))
+		return error_set(e, ERR_UNSUPPORTED,
+			"e2b:%s: its daemon is of version %s; make a sandbox from a template that "
+			"was "
+			"built since, 0.1.0 is the oldest that works",
+			b->id, sandbox->envd_version);
+	kind = e2b_envd_url(&base_url, &b->account.settings, b->id, sandbox->domain, e);
+	if (kind || is_addressed(b, base_url, sandbox->token))
+		return kind;
+	kind = daemon_new(&d, b, take(base_url), sandbox->token, e);
+	if (!kind)
+		daemon_replace(b, d);
+	return kind;
+}
+
+/* ---- What the control plane knows ---- */
+
+static enum err say_gone(const struct e2b *b, struct error *e)
+{
+	return error_set(e, ERR_GONE, "sandbox e2b:%s is gone", b->id);
+}
+
+static bool is_known_gone(struct e2b *b)
+{
+	bool is_gone;
+
+	pthread_mutex_lock(&b->lock);
+	is_gone = b->is_gone;
+	pthread_mutex_unlock(&b->lock);
+	return is_gone;
+}
+
+static void remember_gone(struct e2b *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->is_gone = true;
+	pthread_mutex_unlock(&b->lock);
+}
+
+enum err e2b_look(
+	struct e2b *b, const struct call *call, struct control_sandbox *out, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*out = (struct control_sandbox){ .state = SANDBOX_RUNNING, .ends_s = -1 };
+	if (b->account.control)
+		kind = control_info(b->account.control, call, b->id, out, e);
+	/* One that was never attached may be somebody's typing mistake. */
+	if (kind == ERR_NOT_FOUND && b->has_remote) {
+		remember_gone(b);
+		return say_gone(b, e);
+	}
+	return kind;
+}
+
+enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e)
+{
+	struct control_sandbox sandbox;
+	enum err kind;
+
+	if (!b->account.control)
+		return ERR_OK;
+	kind = control_wake(b->account.control, call, b->id, b->lifetime_s, &sandbox, e);
+	if (kind)
+		return kind;
+	/* What stood before it was paused is dead, and would only be noticed by its silence. */
+	http_drop_connections(b->account.http);
+	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", b->id);
+	return e2b_adopt(b, &sandbox, e);
+}
+
+static enum err wake_if_allowed(struct e2b *b, const struct call *call, struct error *e)
+{
+	if (b->resume == RESUME_NEVER)
+		return error_set(e, ERR_GONE,
+			"sandbox e2b:%s is paused; -o resume=access lets a mount wake it", b->id);
+	if (call && call->is_background)
+		return error_set(e, ERR_GONE,
+			"sandbox e2b:%s is paused, and wakes when somebody uses it", b->id);
+	return e2b_wake(b, call, e);
+}
+
+enum err e2b_name(struct e2b *b, const char *id, struct error *e)
+{
+	if (!id)
+		return error_set(e, ERR_INVALID, "e2b: no sandbox ID given");
+	return e2b_sandbox_id(b->id, sizeof b->id, &b->account.settings, id, e);
+}
+
+enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
+{
+	struct control_sandbox sandbox;
+	enum err kind = e2b_look(b, call, &sandbox, e);
+
+	if (kind)
+		return kind;
+	return sandbox.state == SANDBOX_PAUSED ? wake_if_allowed(b, call, e)
+					       : e2b_adopt(b, &sandbox, e);
+}
+
+/* ---- Every verb's way to the daemon ---- */
+
+/* A failure that the control plane may explain, of what was not done. */
+static bool is_worth_asking(const struct e2b *b, enum err kind, bool is_done)
+{
+	return b->account.control && !is_done && (kind == ERR_GONE || kind == ERR_AUTH);
+}
+
+/* Asks, and does the step again where there is reason to expect more of it. */
+static enum err reach_again(struct e2b *b, const struct call *call, const struct daemon *before,
+	e2b_step step, void *context, struct error *failure)
+{
+	enum err asked_for = failure->kind;
+	struct daemon *d;
+	bool is_done = false;
+	enum err kind = e2b_find(b, call, failure);
+
+	if (kind)
+		return kind;
+	d = daemon_get(b);
+	if (asked_for == ERR_AUTH && d == before)
+		kind = error_set(failure, ERR_AUTH,
+			"e2b:%s: its daemon does not accept the token of the control plane", b->id);
+	else
+		kind = step(d->envd, call, context, &is_done, failure);
+	daemon_put(b, d);
+	if (kind == ERR_GONE)
+		return error_set(failure, ERR_UNREACHABLE,
+			"sandbox e2b:%s runs, but its daemon cannot be reached", b->id);
+	return kind;
+}
+
+enum err e2b_reach(
+	struct e2b *b, const struct call *call, e2b_step step, void *context, struct error *e)
+{
+	struct error why = { 0 };
+	bool is_done = false;
+	struct daemon *d;
+	enum err kind;
+
+	if (is_known_gone(b))
+		return say_gone(b, e);
+	d = daemon_get(b);
+	kind = step(d->envd, call, context, &is_done, &why);
+	why.kind = kind;
+	if (is_worth_asking(b, kind, is_done))
+		kind = reach_again(b, call, d, step, context, &why);
+	daemon_put(b, d);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* ---- Its life ---- */
+
+void e2b_free(struct e2b *b)
+{
+	if (!b)
+		return;
+	if (b->daemon)
+		daemon_put(b, b->daemon);
+	account_close(&b->account);
+	pthread_mutex_destroy(&b->lock);
+	free(b->user);
+	free(b->shell);
+	free(b);
+}
+
+static enum err fill(struct e2b *b, const struct provider_config *cfg, struct error *e)
+{
+	enum err kind = account_open(&b->account, cfg, e);
+
+	if (kind)
+		return kind;
+	b->resume = cfg->resume;
+	b->lifetime_s = cfg->lifetime_s;
+	b->user = cfg->user ? strdup(cfg->user) : NULL;
+	b->shell = strdup(cfg->shell ? cfg->shell : "sh");
+	if (!b->shell || (cfg->user && !b->user))
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	return ERR_OK;
+}
+
+enum err e2b_new(struct e2b **out, const struct provider_config *cfg, struct error *e)
+{
+	struct e2b *b = calloc(1, sizeof *b);
+	enum err kind;
+
+	if (!b)
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	b->base.ops = &e2b_provider;
+	pthread_mutex_init(&b->lock, NULL);
+	kind = fill(b, cfg, e);
+	if (kind)
+		e2b_free(b);
+	else
+		*out = b;
+	return kind;
+}

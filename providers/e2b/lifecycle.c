@@ -1,0 +1,194 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/e2b/e2b.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+/* From its making until a sandbox answers. */
+#define READY_MS 180000
+/* One look at whether it does, and the pause before the next. */
+#define LOOK_MS       10000
+#define LOOK_PAUSE_MS 500
+
+static enum err no_control(struct error *e)
+{
+	return error_set(e, ERR_UNSUPPORTED, "e2b: E2B_DEBUG=true has no control plane");
+}
+
+/* ---- A new one ---- */
+
+static enum err ignore_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+static enum err look_step(
+	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	static const char *const argv[] = { "true", NULL };
+	const struct envd_command command = { .argv = argv, .cwd = "/" };
+	struct envd_outcome outcome;
+
+	(void)context;
+	*is_done = false;
+	return envd_run(d, call, &command, NULL, ignore_output, NULL, &outcome, e);
+}
+
+static bool may_become_ready(enum err kind)
+{
+	return kind == ERR_GONE || kind == ERR_UNREACHABLE || kind == ERR_TIMEOUT ||
+		kind == ERR_BUSY || kind == ERR_NOT_FOUND;
+}
+
+/* Returns early when the call is cancelled. */
+static void pause_between(const struct call *call)
+{
+	struct pollfd p = { .fd = call && call->cancel ? call->cancel->fd : -1, .events = POLLIN };
+
+	poll(&p, 1, LOOK_PAUSE_MS);
+}
+
+static enum err wait_until_ready(struct e2b *b, const struct call *call, struct error *e)
+{
+	const struct call look = { .progress_ms = LOOK_MS, .cancel = call ? call->cancel : NULL };
+	int64_t end_ms = monotonic_ms() + READY_MS;
+	struct error why = { 0 };
+	enum err kind = e2b_reach(b, &look, look_step, NULL, &why);
+
+	while (may_become_ready(kind) && monotonic_ms() < end_ms) {
+		pause_between(call);
+		kind = e2b_reach(b, &look, look_step, NULL, &why);
+	}
+	return kind
+		? error_set(e, kind, "e2b:%s was made, but does not answer: %s", b->id, why.text)
+		: ERR_OK;
+}
+
+/* Whoever asked for it may have given up, so this has a time of its own. */
+static void discard(struct e2b *b)
+{
+	const struct call call = { .progress_ms = LOOK_MS };
+	struct error e = { 0 };
+
+	if (control_kill(b->account.control, &call, b->id, &e))
+		log_error(LOG_PROVIDER,
+			"e2b:%s was made, is of no use and could not be deleted: %s", b->id,
+			e.text);
+}
+
+static enum err create_with(
+	struct e2b *b, const struct provider_config *cfg, const struct call *call, struct error *e)
+{
+	/* At its end it is kept, not killed: who reads for six minutes shall not lose it. */
+	const struct control_new_sandbox wanted = {
+		.template = cfg->template, .lifetime_s = cfg->lifetime_s, .pause_at_end = true
+	};
+	struct control_sandbox made;
+	enum err kind;
+
+	if (!b->account.control)
+		return e2b_name(b, E2B_DEBUG_ID, e);
+	kind = control_create(b->account.control, call, &wanted, &made, e);
+	if (kind)
+		return kind;
+	memcpy(b->id, made.id, sizeof b->id);
+	kind = e2b_adopt(b, &made, e);
+	if (!kind)
+		kind = wait_until_ready(b, call, e);
+	if (kind)
+		discard(b);
+	return kind;
+}
+
+enum err e2b_create(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
+{
+	struct e2b *b;
+	enum err kind = e2b_new(&b, cfg, e);
+
+	if (kind)
+		return kind;
+	kind = create_with(b, cfg, call, e);
+	if (!kind)
+		snprintf(id, 128, "%s", b->id);
+	e2b_free(b);
+	return kind;
+}
+
+/* ---- All, and one by its name ---- */
+
+enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e)
+{
+	AUTO_ACCOUNT struct account account = { 0 };
+	enum err kind = account_open(&account, cfg, e);
+
+	if (kind)
+		return kind;
+	if (!account.control)
+		return no_control(e);
+	return control_list(account.control, call, sink, context, e);
+}
+
+enum err e2b_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
+{
+	struct e2b *b;
+	enum err kind = e2b_new(&b, cfg, e);
+
+	if (kind)
+		return kind;
+	kind = e2b_name(b, cfg->id, e);
+	if (!kind)
+		kind = b->account.control ? control_kill(b->account.control, call, b->id, e)
+					  : no_control(e);
+	e2b_free(b);
+	return kind;
+}
+
+/* ---- One that is attached ---- */
+
+enum err e2b_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+	struct control_sandbox sandbox;
+	enum err kind = e2b_look(b, call, &sandbox, e);
+
+	if (kind)
+		return kind;
+	*out = (struct sandbox_info){ .state = sandbox.state,
+		.expires_s = sandbox.ends_s,
+		.shell = "/bin/sh -c",
+		.identity = b->remote.identity };
+	snprintf(out->id, sizeof out->id, "%s", b->id);
+	snprintf(out->root, sizeof out->root, "%s", b->remote.root);
+	return ERR_OK;
+}
+
+enum err e2b_pause(struct provider *p, const struct call *call, struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+	enum err kind = b->account.control ? control_pause(b->account.control, call, b->id, e)
+					   : no_control(e);
+
+	if (!kind)
+		http_drop_connections(b->account.http);
+	return kind;
+}
+
+enum err e2b_resume(struct provider *p, const struct call *call, struct error *e)
+{
+	return e2b_wake(e2b_of(p), call, e);
+}
+
+enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+
+	return b->account.control ? control_extend(b->account.control, call, b->id, seconds, e)
+				  : ERR_OK;
+}
