@@ -10,8 +10,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -226,6 +228,43 @@ Test(remote, a_path_that_is_no_directory_is_told_apart)
 	scene_close(&s);
 }
 
+Test(remote, a_directory_that_may_not_be_entered_is_denied)
+{
+	static const char *const paths[] = { "closed", "closed/below", "closed/absent" };
+	uid_t me = geteuid();
+	struct scene s;
+	struct error e;
+
+	scene_open(&s);
+	scratch_mkdir(&s.scratch, "work/closed", 0755);
+	scratch_mkdir(&s.scratch, "work/closed/below", 0755);
+	cr_assert(fchmodat(s.scratch.fd, "work/closed", 0, 0) == 0);
+	cr_assert(fchmodat(s.scratch.fd, ".", 0755, 0) == 0);
+	/* Nothing is closed to root. */
+	cr_assert(getuid() || setresuid(65534, 65534, 0) == 0);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+		s.cfg.path = paths[i];
+		attach_to(&s, &s.remote, &e);
+		cr_expect(eq(int, e.kind, ERR_DENIED), "%s: %s", paths[i], e.text);
+	}
+	cr_assert(setresuid((uid_t)-1, me, (uid_t)-1) == 0);
+	scene_close(&s);
+}
+
+Test(remote, that_there_is_no_place_for_staging_is_told)
+{
+	struct scene s;
+	struct error e;
+
+	scene_open(&s);
+	snprintf(s.host.home, sizeof s.host.home, "/proc");
+	s.cfg.path = "/proc/sys";
+	attach_to(&s, &s.remote, &e);
+	cr_expect(eq(int, e.kind, ERR_DENIED));
+	cr_expect(strstr(e.text, "/proc/sys") != NULL, "%s", e.text);
+	scene_close(&s);
+}
+
 static const char *const tools[] = { "sh", "stat", "od", "tr", "find", "ls", "mkdir", "chmod", "mv",
 	"rm", "id", "uname", "base64" };
 
@@ -374,6 +413,20 @@ Test(remote, a_helper_that_was_removed_is_put_back_once_for_the_request_that_mis
 	scene_close(&s);
 }
 
+static void expect_no_helper(struct scene *s, const char *because)
+{
+	struct error e;
+
+	attach(s);
+	cr_expect(s->remote.helper == NULL);
+	cr_expect(eq(u32, s->remote.identity.uid, getuid()));
+	remote_release(&s->remote);
+	s->cfg.helper = HELPER_PROCESS;
+	attach_to(s, &s->remote, &e);
+	cr_expect(eq(int, e.kind, ERR_UNSUPPORTED));
+	cr_expect(strstr(e.text, because) != NULL, "%s", e.text);
+}
+
 /* As long as the helper, but not one: the shell takes it for a script. */
 static void spoil_helper(const struct remote *r, const char *script)
 {
@@ -385,19 +438,43 @@ static void spoil_helper(const struct remote *r, const char *script)
 Test(remote, the_shell_takes_over_where_the_helper_cannot_run)
 {
 	struct scene s;
-	struct error e;
 
 	scene_open(&s);
 	attach(&s);
 	spoil_helper(&s.remote, "#!/bin/sh\necho 'no such processor' >&2\nexit 126\n");
 	remote_release(&s.remote);
-	attach(&s);
-	cr_expect(s.remote.helper == NULL && s.remote.helper_path == NULL);
-	remote_release(&s.remote);
-	s.cfg.helper = HELPER_PROCESS;
-	attach_to(&s, &s.remote, &e);
-	cr_expect(eq(int, e.kind, ERR_UNSUPPORTED));
-	cr_expect(strstr(e.text, "no such processor") != NULL, "%s", e.text);
+	expect_no_helper(&s, "no such processor");
+	scene_close(&s);
+}
+
+Test(remote, the_shell_takes_over_on_a_processor_without_a_helper)
+{
+	char path[96];
+	struct scene s;
+
+	scene_open(&s);
+	scratch_mkdir(&s.scratch, "bin", 0755);
+	scratch_write_text(&s.scratch, "bin/uname", "#!/bin/sh\necho pdp11\n");
+	cr_assert(fchmodat(s.scratch.fd, "bin/uname", 0755, 0) == 0);
+	snprintf(path, sizeof path, "%s/bin:/usr/bin:/bin", s.scratch.path);
+	s.host.path = path;
+	expect_no_helper(&s, "pdp11");
+	cr_expect(eq(sz, s.host.uploads, 0));
+	scene_close(&s);
+}
+
+Test(remote, the_shell_takes_over_where_nothing_may_be_executed)
+{
+	struct scene s;
+
+	scene_open(&s);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		mount("none", s.working_dir, "tmpfs", MS_NOEXEC, NULL))
+		cr_skip_test("nothing can be mounted here");
+	snprintf(s.host.home, sizeof s.host.home, "%s", s.working_dir);
+	expect_no_helper(&s, "noexec");
+	cr_expect(eq(sz, s.host.uploads, 1), "the second attach finds it there");
+	cr_expect(umount(s.working_dir) == 0);
 	scene_close(&s);
 }
 
