@@ -51,17 +51,18 @@ static void stream_free(struct helper_transport *t)
 
 enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd, struct error *e)
 {
-	AUTO_FREE struct stream_transport *s = calloc(1, sizeof *s);
+	struct stream_transport *s;
 	struct helper_link *link;
 	enum err kind = helper_link_new(&link, to_fd, from_fd, e);
 
 	if (kind != ERR_OK)
 		return kind;
+	s = malloc(sizeof *s);
 	if (!s) {
 		helper_link_free(link);
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
 	}
 	*s = (struct stream_transport){ { ask, stream_free }, link };
-	*out = &take(s)->base;
+	*out = &s->base;
 	return ERR_OK;
 }
