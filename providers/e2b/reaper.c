@@ -224,8 +224,8 @@ enum err reaper_watch(struct reaper *r, int64_t timeout_ms, const struct cancel 
 	pthread_mutex_lock(&r->lock);
 	kind = start_locked(r, e);
 	if (!kind) {
-		*out = q;
-		TAILQ_INSERT_TAIL(&r->quarries, take(q), link);
+		TAILQ_INSERT_TAIL(&r->quarries, q, link);
+		*out = take(q);
 		pthread_cond_broadcast(&r->changed);
 	}
 	pthread_mutex_unlock(&r->lock);
