@@ -41,21 +41,30 @@ struct envd_command {
 	const char *cwd; /* NULL: the user's home */
 	const char *const *env; /* "NAME=value", ended by NULL; or NULL */
 	unsigned flags;         /* enum run_flags of helper_client.h */
-	int64_t keepalive_s;    /* the daemon says something at least so often; 0: 10 */
+	/*
+	 * The daemon says something at least so often, which is what keeps a silent command from looking like a dead
+	 * connection; 0: 10, or a third of the call's deadline where that is less.
+	 */
+	int64_t keepalive_s;
 	const struct envd_upload
 		*upload; /* stored while the command runs and waits for it; or NULL */
 };
 
+/* As much as was heard, also on an error. */
 struct envd_outcome {
 	bool has_exit_code;
-	int exit_code;     /* 128 + the signal's number when one ended it */
+	int exit_code;     /* 128 + the signal's number when one ended it; 127: no such program */
 	uint32_t pid;      /* 0: the start was not heard of */
-	bool may_have_run; /* also on an error */
+	bool may_have_run; /* false: it certainly did not */
 };
 
 /*
- * Runs a command to its end. `started`, or NULL, is called with the process's number before any output. A call that is
- * cancelled or whose sink refuses ends the stream but not the process: see envd_kill().
+ * Runs a command to its end, with nothing to read from. `started`, or NULL, is called with the process's number before any
+ * output, and once more for each repetition: with RUN_REPEATABLE a stream that broke before it had any output is begun
+ * anew, at most twice. A call that is cancelled or whose sink refuses ends the stream but not the process: see
+ * envd_kill(). So does an upload that fails, whose error is then the result.
+ *
+ * ERR_INVALID: an argument, variable or directory that is not UTF-8, or no directory; ERR_TOO_LARGE: one argument too long.
  */
 enum err envd_run(struct envd *d, const struct call *call, const struct envd_command *command,
 	void (*started)(void *context, uint32_t pid), execute_sink sink, void *context,
@@ -90,8 +99,13 @@ enum err envd_fetch(struct envd *d, const struct call *call, const char *path, u
 
 /*
  * All changes below `root`, its subdirectories included, until the stream ends: ERR_INTERRUPTED, what the sink returned, or
- * why the stream broke. Events as verbs.h has them, paths relative to `root`; WATCH_READY first. `staging`, or NULL: an
- * absolute path below which nothing is reported. ERR_UNSUPPORTED: envd before 0.1.4, or a network file system.
+ * why the stream broke (ERR_UNREACHABLE: list and watch anew). Events as verbs.h has them, paths relative to `root`;
+ * WATCH_READY first. WATCH_LOST follows the creation of a directory, since what it brought along when it was moved in is
+ * not reported. `staging`, or NULL: an absolute path below which nothing is reported. The call's deadline holds for the
+ * start; then two missed signs of life, one every 30 s.
+ *
+ * ERR_UNSUPPORTED: a network file system, or the sandbox's inotify is exhausted. An envd before 0.1.4 watches `root` alone
+ * and does not say so: whoever knows the version asks for no watch then.
  */
 enum err envd_watch(struct envd *d, const struct call *call, const char *root, const char *staging,
 	watch_sink sink, void *context, struct error *e);

@@ -109,6 +109,15 @@ static void send_answer(const struct peer *p, const struct envd_row *row)
 			return;
 }
 
+static void pass_gate(int fd)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	eventfd_t ignored;
+
+	if (poll(&ready, 1, PATIENCE_MS) > 0)
+		eventfd_read(fd, &ignored);
+}
+
 static void serve(const struct peer *p)
 {
 	struct envd_server *s = p->server;
@@ -123,6 +132,8 @@ static void serve(const struct peer *p)
 	wait_for_turn(s, row);
 	if (s->rows[row].answer)
 		send_answer(p, &s->rows[row]);
+	if (s->rows[row].gate_fd)
+		pass_gate(s->rows[row].gate_fd);
 	while (s->rows[row].is_held && add_arrived(p, &dropped))
 		continue;
 	buf_release(&dropped);
@@ -167,7 +178,8 @@ void envd_server_start(struct envd_server *s, const struct envd_row *rows, size_
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.news = PTHREAD_COND_INITIALIZER };
 	cr_assert(count <= ENVD_ROWS_MAX);
-	memcpy(s->rows, rows, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		s->rows[i] = rows[i];
 	cr_assert(bind(s->fd, (struct sockaddr *)&address, sizeof address) == 0);
 	cr_assert(listen(s->fd, 16) == 0);
 	cr_assert(getsockname(s->fd, (struct sockaddr *)&address, &len) == 0);

@@ -10,12 +10,12 @@
 
 struct envd_row {
 	const char *want; /* what a request begins with: "POST /files" */
-	const struct buf *
-		answer; /* the bytes, status line and all; NULL: the connection is closed instead */
-	bool by_bytes;  /* each in a write of its own */
-	bool is_held; /* then nothing more until the client closes the connection; else it is closed */
-	const char *
-		after; /* the answer waits until a request that begins so was read whole; or NULL */
+	const struct buf
+		*answer;   /* with its status line and headers; NULL: the connection is closed */
+	bool by_bytes;     /* each byte in a write of its own */
+	const char *after; /* the answer waits until a request that begins so was read; or NULL */
+	int gate_fd;       /* after the answer: waits until this eventfd was written to; 0: not */
+	bool is_held;      /* then the client may close the connection; else the server does */
 };
 
 #define ENVD_ROWS_MAX 8

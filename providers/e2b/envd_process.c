@@ -1,0 +1,240 @@
+#include "providers/e2b/envd_process.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/e2b/envd.pb-c.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* ---- Requests ---- */
+
+static enum err check_argument(const char *text, const char *what, struct error *e)
+{
+	size_t len = strlen(text);
+
+	if (len > ENVD_ARGUMENT_MAX)
+		return error_set(e, ERR_TOO_LARGE,
+			"%s has %zu bytes, and a program in the sandbox takes %d of each", what,
+			len, ENVD_ARGUMENT_MAX);
+	return envd_check_text(text, what, e);
+}
+
+static enum err check_arguments(const char *const *argv, struct error *e)
+{
+	enum err kind = argv[0] ? ERR_OK : error_set(e, ERR_INVALID, "no command");
+
+	for (; kind == ERR_OK && *argv; argv++)
+		kind = check_argument(*argv, "an argument", e);
+	return kind;
+}
+
+static size_t count_of(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+/* "NAME=value" in two; the message points into it. */
+struct variable {
+	Envd__Env message;
+	char *text;
+};
+
+static enum err split_variable(struct variable *v, const char *text, struct error *e)
+{
+	enum err kind = check_argument(text, "a variable", e);
+	char *equals;
+
+	if (kind != ERR_OK)
+		return kind;
+	v->text = strdup(text);
+	if (!v->text)
+		return error_set(e, ERR_NO_MEMORY, "the command's environment");
+	equals = strchr(v->text, '=');
+	if (!equals || equals == v->text)
+		return error_set(e, ERR_INVALID, "not NAME=value: %.80s", text);
+	*equals = 0;
+	envd__env__init(&v->message);
+	v->message.key = v->text;
+	v->message.value = equals + 1;
+	return ERR_OK;
+}
+
+struct environment {
+	size_t count;
+	struct variable *variables;
+	Envd__Env **messages;
+};
+
+static void release_environment(struct environment *v)
+{
+	for (size_t i = 0; v->variables && i < v->count; i++)
+		free(v->variables[i].text);
+	free(v->variables);
+	free(v->messages);
+}
+
+static enum err make_environment(struct environment *v, const char *const *env, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	v->count = count_of(env);
+	if (!v->count)
+		return ERR_OK;
+	v->variables = calloc(v->count, sizeof *v->variables);
+	v->messages = calloc(v->count, sizeof(Envd__Env *));
+	if (!v->variables || !v->messages)
+		return error_set(e, ERR_NO_MEMORY, "the command's environment");
+	for (size_t i = 0; kind == ERR_OK && i < v->count; i++) {
+		kind = split_variable(&v->variables[i], env[i], e);
+		v->messages[i] = &v->variables[i].message;
+	}
+	return kind;
+}
+
+static enum err pack_start(struct buf *out, const struct envd_command *command,
+	const struct environment *env, struct error *e)
+{
+	Envd__ProcessConfig process = ENVD__PROCESS_CONFIG__INIT;
+	Envd__StartRequest request = ENVD__START_REQUEST__INIT;
+
+	process.cmd = (char *)command->argv[0];
+	process.args = (char **)command->argv + 1;
+	process.n_args = count_of(command->argv) - 1;
+	process.envs = env->messages;
+	process.n_envs = env->count;
+	process.cwd = (char *)command->cwd;
+	request.process = &process;
+	/* Said, because absent means yes: nothing would ever close it. */
+	request.has_wants_input = true;
+	request.wants_input = false;
+	return envd_pack(out, &request.base, "the command", e);
+}
+
+enum err envd_start_request(struct buf *out, const struct envd_command *command, struct error *e)
+{
+	struct environment env = { 0 };
+	enum err kind = check_arguments(command->argv, e);
+
+	if (kind == ERR_OK && command->cwd)
+		kind = envd_check_text(command->cwd, "a working directory", e);
+	if (kind == ERR_OK)
+		kind = make_environment(&env, command->env, e);
+	if (kind == ERR_OK)
+		kind = pack_start(out, command, &env, e);
+	release_environment(&env);
+	return kind;
+}
+
+/* ---- Answers ---- */
+
+/* Go's words for Linux's signals (syscall.Signal.String); others are "signal 16". */
+static const struct {
+	const char *words;
+	int number;
+} signals[] = {
+	{ "hangup", SIGHUP },
+	{ "interrupt", SIGINT },
+	{ "quit", SIGQUIT },
+	{ "illegal instruction", SIGILL },
+	{ "trace/breakpoint trap", SIGTRAP },
+	{ "aborted", SIGABRT },
+	{ "bus error", SIGBUS },
+	{ "floating point exception", SIGFPE },
+	{ "killed", SIGKILL },
+	{ "user defined signal 1", SIGUSR1 },
+	{ "segmentation fault", SIGSEGV },
+	{ "user defined signal 2", SIGUSR2 },
+	{ "broken pipe", SIGPIPE },
+	{ "alarm clock", SIGALRM },
+	{ "terminated", SIGTERM },
+};
+
+#define SIGNAL_SAID "signal: "
+#define CORE_SAID   " (core dumped)"
+
+static bool is_words(const char *text, const char *words)
+{
+	size_t len = strlen(words);
+
+	return !strncmp(text, words, len) && (!text[len] || !strcmp(text + len, CORE_SAID));
+}
+
+int envd_signal_of(const char *status)
+{
+	const char *text;
+	int number = 0;
+
+	if (!status || strncmp(status, SIGNAL_SAID, strlen(SIGNAL_SAID)))
+		return 0;
+	text = status + strlen(SIGNAL_SAID);
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+		if (is_words(text, signals[i].words))
+			return signals[i].number;
+	if (!strncmp(text, "signal ", 7))
+		number = atoi(text + 7);
+	return number > 0 && number < NSIG ? number : 0;
+}
+
+static void understand_end(struct envd_process_event *event, const Envd__EndEvent *end)
+{
+	int number = envd_signal_of(end->status);
+
+	if (!number)
+		number = envd_signal_of(end->error);
+	event->kind = ENVD_ENDED;
+	event->has_exit_code = number || end->exit_code >= 0;
+	event->exit_code = number ? 128 + number : end->exit_code;
+}
+
+static void understand_data(struct envd_process_event *event, const Envd__DataEvent *data)
+{
+	const ProtobufCBinaryData *bytes;
+
+	switch (data->output_case) {
+	case ENVD__DATA_EVENT__OUTPUT_OUT:
+		event->stream = STREAM_OUT;
+		bytes = &data->out;
+		break;
+	case ENVD__DATA_EVENT__OUTPUT_ERR:
+		event->stream = STREAM_ERR;
+		bytes = &data->err;
+		break;
+	default: return; /* of a terminal, which we never ask for */
+	}
+	event->kind = ENVD_OUTPUT;
+	event->bytes = bytes->data;
+	event->len = bytes->len;
+}
+
+static void understand(struct envd_process_event *event, const Envd__ProcessEvent *said)
+{
+	switch (said->event_case) {
+	case ENVD__PROCESS_EVENT__EVENT_START:
+		event->kind = ENVD_STARTED;
+		event->pid = said->start->pid;
+		break;
+	case ENVD__PROCESS_EVENT__EVENT_DATA: understand_data(event, said->data); break;
+	case ENVD__PROCESS_EVENT__EVENT_END: understand_end(event, said->end); break;
+	default: break;
+	}
+}
+
+enum err envd_process_decode(
+	const void *message, size_t len, envd_process_sink sink, void *context, struct error *e)
+{
+	Envd__StartResponse *response = envd__start_response__unpack(NULL, len, message);
+	struct envd_process_event event = { 0 };
+	enum err kind;
+
+	if (!response)
+		return error_set(e, ERR_PROTOCOL, "E2B: a command's event makes no sense");
+	if (response->event)
+		understand(&event, response->event);
+	kind = sink(context, &event, e);
+	envd__start_response__free_unpacked(response, NULL);
+	return kind;
+}

@@ -1,0 +1,627 @@
+#include "tests/e2b/envd_fixture.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/e2b/envd_process.h"
+#include "providers/e2b/gzip.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+static struct envd_fixture f;
+static struct buf words = BUF_INIT(1 << 24), answer = BUF_INIT(1 << 24), post = BUF_INIT(4096);
+static struct buf out = BUF_INIT(1 << 24), err = BUF_INIT(1 << 24);
+static struct envd_outcome outcome;
+static uint32_t started_pid;
+static int starts;
+static struct cancel cancel;
+static bool cancels_at_start;
+static int heard_fd; /* told of each start */
+
+static void tear_down(void)
+{
+	envd_fixture_release(&f);
+	buf_release(&words);
+	buf_release(&answer);
+	buf_release(&post);
+	buf_release(&out);
+	buf_release(&err);
+}
+
+TestSuite(envd_run, .fini = tear_down, .timeout = 60);
+
+static enum err hear(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context;
+	cr_expect(ne(u32, started_pid, 0), "output before the start");
+	buf_add(stream == STREAM_OUT ? &out : &err, bytes, len);
+	return buf_check(&out, "what was heard", e);
+}
+
+static void note_start(void *context, uint32_t pid)
+{
+	(void)context;
+	started_pid = pid;
+	starts++;
+	if (heard_fd)
+		eventfd_write(heard_fd, 1);
+	if (cancels_at_start)
+		cancel_throw(&cancel);
+}
+
+static const char *const argv[] = { "/bin/sh", "-c", "echo", NULL };
+static struct envd_command command = { .argv = argv };
+
+static enum err run(void)
+{
+	static const struct call quick = { .progress_ms = 20000 };
+
+	return envd_run(f.envd, &quick, &command, note_start, hear, NULL, &outcome, &f.e);
+}
+
+static void serve(const struct buf *bytes)
+{
+	envd_fixture_make(&f, "me", &(struct envd_row){ .want = START, .answer = bytes }, 1);
+}
+
+/* What is in `words`, with status 200, as the only answer. */
+static void given_words(void)
+{
+	put_answer(&answer, 200, IS_PROTO_STREAM, words.bytes, words.len);
+	serve(&answer);
+}
+
+/* ---- What is sent ---- */
+
+Test(envd_run, asks_for_what_the_daemon_must_know_and_for_nothing_that_ends_the_command)
+{
+	/* process { cmd, args, envs { key, value }, cwd } stdin: false, which must not be left out */
+	static const char want[] = "\x00\x00\x00\x00\x2a"
+				   "\x0a\x26\x0a\x07/bin/sh\x12\x02-c\x12\x04"
+				   "echo\x1a\x0a\x0a\x01"
+				   "A\x12\x05"
+				   "b=\xc3\xa9"
+				   "c\x22\x05/home\x20\x00";
+	static const char *const env[] = { "A=b=\xc3\xa9"
+					   "c",
+		NULL };
+	size_t len;
+	const char *body;
+
+	command.env = env;
+	command.cwd = "/home";
+	say_started(&words, 7);
+	say_ended(&words, 0, "exit status 0", NULL);
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nContent-Type: application/connect+proto\r\n"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nConnect-Protocol-Version: 1\r\n"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nKeepalive-Ping-Interval: 6\r\n"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nAuthorization: Basic bWU6\r\n"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nX-Access-Token: " TEST_TOKEN "\r\n"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nE2b-Sandbox-Id: i1\r\n"));
+	cr_expect(not(envd_fixture_asked(&f, 0, "connect-timeout-ms")));
+	cr_expect(not(envd_fixture_asked(&f, 0, "encoding")));
+	body = envd_fixture_body(&f, 0, &len);
+	cr_assert(eq(sz, len, sizeof want - 1));
+	cr_expect(eq(int, memcmp(body, want, len), 0));
+}
+
+Test(envd_run, a_long_request_is_compressed_and_answers_may_be)
+{
+	AUTO_FREE char *text = malloc(100001);
+	const char *const long_argv[] = { "echo", text, NULL };
+	AUTO_BUF struct buf message = BUF_INIT(1 << 20), packed = BUF_INIT(1 << 20);
+	size_t len;
+	const char *body;
+
+	memset(text, 'a', 100000);
+	text[100000] = 0;
+	command.argv = long_argv;
+	command.flags = RUN_COMPRESSES;
+	say_started(&words, 7);
+	put_bytes(&message, 1, "\x12\x04\x0a\x02hi", 6); /* event { data { stdout } } */
+	gzip_deflate(&packed, message.bytes, message.len);
+	say(&words, 1, packed.bytes, packed.len);
+	say_ended(&words, 0, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	put_answer(&answer, 200, IS_PROTO_STREAM "Connect-Content-Encoding: gzip\r\n", words.bytes,
+		words.len);
+	serve(&answer);
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(eq(str, (char *)buf_text(&out), "hi"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nConnect-Accept-Encoding: gzip\r\n"));
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nConnect-Content-Encoding: gzip\r\n"));
+	body = envd_fixture_body(&f, 0, &len);
+	cr_expect(eq(chr, body[0], 1));
+	cr_expect(len < 2000);
+	buf_reset(&packed);
+	cr_assert(eq(int, gzip_inflate(&packed, body + 5, len - 5, NULL), ERR_OK));
+	cr_expect(packed.len > 100000);
+}
+
+Test(envd_run, what_cannot_travel_is_refused_before_anything_is_sent)
+{
+	AUTO_FREE char *text = calloc(1, ENVD_ARGUMENT_MAX + 2);
+	const char *const fits[] = { "echo", text, NULL };
+	const char *const odd[] = { "echo", "\xff", NULL };
+	const char *const none[] = { NULL };
+	const char *const bad_env[] = { "NOVALUE", NULL };
+	const char *const bad_env2[] = { "A=\xff", NULL };
+	const struct {
+		struct envd_command command;
+		enum err kind;
+	} rows[] = {
+		{ { .argv = fits }, ERR_TOO_LARGE },
+		{ { .argv = odd }, ERR_INVALID },
+		{ { .argv = none }, ERR_INVALID },
+		{ { .argv = argv, .cwd = "/\xff" }, ERR_INVALID },
+		{ { .argv = argv, .env = bad_env }, ERR_INVALID },
+		{ { .argv = argv, .env = bad_env2 }, ERR_INVALID },
+	};
+
+	memset(text, 'a', ENVD_ARGUMENT_MAX + 1);
+	envd_fixture_make(&f, NULL, NULL, 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		command = rows[i].command;
+		cr_expect(eq(int, run(), rows[i].kind), "row %zu: %s", i, f.e.text);
+		cr_expect(not(outcome.may_have_run));
+	}
+	envd_fixture_stop(&f);
+	text[ENVD_ARGUMENT_MAX] = 0;
+	command = rows[0].command;
+	cr_expect(eq(int, envd_start_request(&words, &command, NULL), ERR_OK));
+}
+
+/* ---- What is heard ---- */
+
+/* Every trap of a good stream at once, in chunks of one byte. */
+Test(envd_run, hears_a_command_whatever_the_chunks_and_skips_what_it_does_not_know)
+{
+	say_started(&words, 10656);
+	say_output(&words, SAY_OUT, "a\0b", 3);
+	say_keepalive(&words);
+	say_output(&words, SAY_ERR, "oops", 4);
+	say_output(&words, 3, "of a terminal", 13);
+	say(&words, 0, "\x0a\x04\x4a\x02\x08\x01", 6); /* event { 9: {} } */
+	say(&words, 0, "\x7a\x01x", 3);                /* 15: "x" */
+	say(&words, 0, "", 0);
+	say_output(&words, SAY_OUT, "c", 1);
+	say_ended(&words, 3, "exit status 3", "exit status 3");
+	say_end_of_stream(&words, "{}");
+	put_chunked(&answer, IS_PROTO_STREAM, &words, true);
+	envd_fixture_make(&f, NULL,
+		&(struct envd_row){ .want = START, .answer = &answer, .by_bytes = true }, 1);
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(not(envd_fixture_asked(&f, 0, "authorization")));
+	cr_expect(eq(u32, started_pid, 10656));
+	cr_expect(eq(u32, outcome.pid, 10656));
+	cr_expect(eq(sz, out.len, 4));
+	cr_expect(eq(int, memcmp(out.bytes, "a\0bc", 4), 0));
+	cr_expect(eq(str, (char *)buf_text(&err), "oops"));
+	cr_expect(outcome.has_exit_code);
+	cr_expect(eq(int, outcome.exit_code, 3));
+}
+
+Test(envd_run, a_missing_program_is_exit_status_127)
+{
+	say_started(&words, 7);
+	say_output(&words, SAY_ERR, "sh: 1: nope: not found\n", 23);
+	say_ended(&words, 127, "exit status 127", "exit status 127");
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, outcome.exit_code, 127));
+}
+
+Test(envd_run, a_signal_is_128_and_its_number)
+{
+	say_started(&words, 7);
+	say_ended(&words, -1, "signal: killed", "signal: killed");
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	cr_expect(outcome.has_exit_code);
+	cr_expect(eq(int, outcome.exit_code, 128 + SIGKILL));
+}
+
+Test(envd_run, a_signal_may_be_told_by_the_error_alone)
+{
+	say_started(&words, 7);
+	say_ended(&words, -1, NULL, "signal: terminated");
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, outcome.exit_code, 128 + SIGTERM));
+}
+
+Test(envd_run, every_word_for_a_signal_has_its_number)
+{
+	static const struct {
+		const char *status;
+		int number;
+	} rows[] = {
+		{ "signal: killed", SIGKILL },
+		{ "signal: segmentation fault (core dumped)", SIGSEGV },
+		{ "signal: hangup", SIGHUP },
+		{ "signal: trace/breakpoint trap", SIGTRAP },
+		{ "signal: signal 31", 31 },
+		{ "signal: signal 99999", 0 },
+		{ "signal: killed off", 0 },
+		{ "exit status 1", 0 },
+		{ "", 0 },
+		{ NULL, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(eq(int, envd_signal_of(rows[i].status), rows[i].number), "row %zu", i);
+}
+
+/* ---- What goes wrong ---- */
+
+Test(envd_run, an_error_in_the_end_frame_of_a_200_is_an_error)
+{
+	say_end_of_stream(&words,
+		"{\"error\":{\"code\":\"invalid_argument\",\"message\":\"cwd "
+		"'/nonexistent' does not exist\"}}");
+	given_words();
+	cr_expect(eq(int, run(), ERR_INVALID));
+	cr_expect(ne(ptr, strstr(f.e.text, "cwd '/nonexistent' does not exist"), NULL));
+	cr_expect(not(outcome.may_have_run));
+}
+
+Test(envd_run, a_deadline_of_the_daemon_after_the_start_is_an_error_and_it_ran)
+{
+	say_started(&words, 7);
+	say_end_of_stream(&words, "{\"error\":{\"code\":\"deadline_exceeded\"}}");
+	given_words();
+	cr_expect(eq(int, run(), ERR_TIMEOUT));
+	cr_expect(outcome.may_have_run);
+	cr_expect(not(outcome.has_exit_code));
+}
+
+Test(envd_run, a_stream_without_its_end_frame_was_cut_off)
+{
+	say_started(&words, 7);
+	say_output(&words, SAY_OUT, "half", 4);
+	given_words();
+	cr_expect(eq(int, run(), ERR_UNREACHABLE));
+	cr_expect(outcome.may_have_run);
+	cr_expect(eq(u32, outcome.pid, 7));
+	cr_expect(eq(str, (char *)buf_text(&out), "half"));
+}
+
+Test(envd_run, the_exit_status_is_known_even_when_the_end_frame_is_missing)
+{
+	say_started(&words, 7);
+	say_ended(&words, 5, "exit status 5", NULL);
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	serve(&answer);
+	cr_expect(eq(int, run(), ERR_UNREACHABLE));
+	cr_expect(outcome.has_exit_code);
+	cr_expect(eq(int, outcome.exit_code, 5));
+}
+
+Test(envd_run, an_end_without_an_exit_status_makes_no_sense)
+{
+	say_started(&words, 7);
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_expect(eq(int, run(), ERR_PROTOCOL));
+	cr_expect(outcome.may_have_run);
+}
+
+Test(envd_run, a_connection_that_closes_without_an_answer_may_have_run_it)
+{
+	serve(NULL);
+	cr_expect(eq(int, run(), ERR_UNREACHABLE));
+	cr_expect(outcome.may_have_run);
+	envd_fixture_stop(&f);
+}
+
+Test(envd_run, refusals_have_their_kinds_and_did_not_run)
+{
+	static const struct {
+		int status;
+		const char *body;
+		enum err kind;
+		bool may_have_run;
+	} rows[] = {
+		{ 401, "{\"code\":401,\"message\":\"unauthorized access\"}", ERR_AUTH, false },
+		{ 502,
+			"{\"sandboxId\":\"i1\",\"message\":\"The sandbox was not "
+			"found\",\"code\":502}",
+			ERR_GONE, false },
+		{ 502,
+			"{\"sandboxId\":\"i1\",\"message\":\"The sandbox is running but port is "
+			"not open\",\"code\":502}",
+			ERR_GONE, true },
+		{ 409, "{\"message\":\"still transitioning\"}", ERR_BUSY, false },
+		{ 404, "404 page not found\n", ERR_UNSUPPORTED, false },
+		{ 415, "", ERR_PROTOCOL, false },
+		{ 200, "<html>", ERR_PROTOCOL, true },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		buf_reset(&answer);
+		put_answer(&answer, rows[i].status, IS_JSON, rows[i].body, strlen(rows[i].body));
+		serve(&answer);
+		cr_expect(eq(int, run(), rows[i].kind), "row %zu: %s", i, f.e.text);
+		cr_expect(eq(int, outcome.may_have_run, rows[i].may_have_run), "row %zu", i);
+		cr_expect(eq(ptr, strstr(f.e.text, TEST_TOKEN), NULL));
+		envd_fixture_stop(&f);
+		envd_fixture_release(&f);
+		f = (struct envd_fixture){ 0 };
+	}
+}
+
+Test(envd_run, too_many_requests_are_tried_again_and_then_busy)
+{
+	struct envd_row rows[2] = { { .want = START, .answer = &answer },
+		{ .want = START, .answer = &post } };
+
+	put_answer(&answer, 429, "Retry-After: 0\r\n", "", 0);
+	say_started(&words, 7);
+	say_ended(&words, 0, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	put_answer(&post, 200, IS_PROTO_STREAM, words.bytes, words.len);
+	envd_fixture_make(&f, NULL, rows, 2);
+	cr_expect(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+}
+
+/* ---- Once more ---- */
+
+/* A stream that breaks `times` times, once its start was heard, and then goes well. */
+static void given_breaks(struct buf *broken, int times, bool has_output)
+{
+	struct envd_row rows[ENVD_ROWS_MAX];
+
+	heard_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	say_started(&words, 7);
+	if (has_output)
+		say_output(&words, SAY_OUT, "x", 1);
+	put_chunked(broken, IS_PROTO_STREAM, &words, false);
+	say_output(&words, SAY_OUT, "ok", 2);
+	say_ended(&words, 0, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	put_answer(&answer, 200, IS_PROTO_STREAM, words.bytes, words.len);
+	for (int i = 0; i < times; i++)
+		rows[i] = (struct envd_row){ .want = START, .answer = broken, .gate_fd = heard_fd };
+	rows[times] = (struct envd_row){ .want = START, .answer = &answer };
+	envd_fixture_make(&f, NULL, rows, (size_t)times + 1);
+}
+
+Test(envd_run, what_changes_nothing_is_repeated_twice_when_the_stream_breaks_early)
+{
+	AUTO_BUF struct buf broken = BUF_INIT(4096);
+
+	command.flags = RUN_REPEATABLE;
+	given_breaks(&broken, 2, false);
+	cr_expect(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(eq(str, (char *)buf_text(&out), "ok"));
+	cr_expect(eq(int, starts, 3));
+}
+
+Test(envd_run, it_is_not_repeated_more_often)
+{
+	AUTO_BUF struct buf broken = BUF_INIT(4096);
+
+	command.flags = RUN_REPEATABLE;
+	given_breaks(&broken, 3, false);
+	cr_expect(eq(int, run(), ERR_UNREACHABLE));
+	cr_expect(eq(int, starts, 3));
+}
+
+Test(envd_run, what_may_change_something_is_never_repeated)
+{
+	AUTO_BUF struct buf broken = BUF_INIT(4096);
+
+	given_breaks(&broken, 1, false);
+	cr_expect(eq(int, run(), ERR_UNREACHABLE));
+	cr_expect(eq(int, starts, 1));
+}
+
+Test(envd_run, nothing_is_repeated_once_output_was_passed_on)
+{
+	AUTO_BUF struct buf broken = BUF_INIT(4096);
+
+	command.flags = RUN_REPEATABLE;
+	given_breaks(&broken, 1, true);
+	cr_expect(eq(int, run(), ERR_UNREACHABLE));
+	cr_expect(eq(int, starts, 1));
+	cr_expect(eq(str, (char *)buf_text(&out), "x"));
+}
+
+/* ---- Giving up ---- */
+
+Test(envd_run, a_cancelled_command_is_let_go_and_its_number_known)
+{
+	const struct call call = { .progress_ms = 20000, .cancel = &cancel };
+
+	cr_assert(eq(int, cancel_init(&cancel, &f.e), ERR_OK));
+	cancels_at_start = true;
+	say_started(&words, 7);
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	envd_fixture_make(&f, NULL,
+		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
+	cr_expect(eq(int, envd_run(f.envd, &call, &command, note_start, hear, NULL, &outcome, &f.e),
+		ERR_INTERRUPTED));
+	cr_expect(eq(u32, outcome.pid, 7));
+	cr_expect(outcome.may_have_run);
+	cancel_release(&cancel);
+}
+
+static enum err refuse(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len;
+	return error_set(e, ERR_NO_MEMORY, "the sink is full");
+}
+
+Test(envd_run, a_sink_that_refuses_ends_the_stream_with_its_own_error)
+{
+	say_started(&words, 7);
+	say_output(&words, SAY_OUT, "x", 1);
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	envd_fixture_make(&f, NULL,
+		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
+	cr_expect(eq(int, envd_run(f.envd, NULL, &command, NULL, refuse, NULL, &outcome, &f.e),
+		ERR_NO_MEMORY));
+	cr_expect(eq(str, f.e.text, "the sink is full"));
+}
+
+Test(envd_run, silence_beyond_the_keepalive_is_a_timeout)
+{
+	static const struct call hasty = { .progress_ms = 300 };
+
+	say_started(&words, 7);
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	envd_fixture_make(&f, NULL,
+		&(struct envd_row){ .want = START, .answer = &answer, .is_held = true }, 1);
+	cr_expect(
+		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
+			ERR_TIMEOUT));
+	cr_expect(outcome.may_have_run);
+	envd_fixture_stop(&f);
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nKeepalive-Ping-Interval: 1\r\n"));
+}
+
+/* ---- With an upload ---- */
+
+static const struct envd_upload upload = { .path = "/s/u", .bytes = "contents", .len = 8 };
+
+Test(envd_run, an_upload_and_its_command_are_on_their_way_at_once)
+{
+	/* Neither is answered before the other has come. */
+	struct envd_row rows[2] = {
+		{ .want = "POST /files?path=/s/u", .answer = &post, .after = START },
+		{ .want = START, .answer = &answer, .after = "POST /files" }
+	};
+	size_t len;
+
+	command.upload = &upload;
+	put_answer(&post, 200, "Content-Type: text/plain\r\n", "[]", 2);
+	say_started(&words, 7);
+	say_output(&words, SAY_OUT, "got it", 6);
+	say_ended(&words, 0, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	put_answer(&answer, 200, IS_PROTO_STREAM, words.bytes, words.len);
+	envd_fixture_make(&f, NULL, rows, 2);
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(eq(str, (char *)buf_text(&out), "got it"));
+	cr_expect(eq(int, memcmp(envd_fixture_body(&f, 0, &len), "contents", 8), 0));
+}
+
+Test(envd_run, an_upload_that_fails_is_the_error_and_lets_the_command_go)
+{
+	struct envd_row rows[2] = { { .want = "POST /files", .answer = &post, .after = START },
+		{ .want = START, .answer = &answer, .is_held = true } };
+
+	command.upload = &upload;
+	put_answer(&post, 507, IS_JSON, "{\"message\":\"not enough disk space available\"}", 46);
+	say_started(&words, 7);
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	envd_fixture_make(&f, NULL, rows, 2);
+	cr_expect(eq(int, run(), ERR_NO_SPACE), "%s", f.e.text);
+	cr_expect(outcome.may_have_run);
+	envd_fixture_stop(&f);
+}
+
+Test(envd_run, a_command_that_is_refused_ends_its_upload)
+{
+	struct envd_row rows[2] = { { .want = "POST /files", .answer = &post, .is_held = true },
+		{ .want = START, .answer = &answer, .after = "POST /files" } };
+
+	command.upload = &upload;
+	say_end_of_stream(&words, "{\"error\":{\"code\":\"not_found\",\"message\":\"m\"}}");
+	put_answer(&answer, 200, IS_PROTO_STREAM, words.bytes, words.len);
+	envd_fixture_make(&f, NULL, rows, 2);
+	cr_expect(eq(int, run(), ERR_NOT_FOUND), "%s", f.e.text);
+	cr_expect(not(outcome.may_have_run));
+	envd_fixture_stop(&f);
+}
+
+Test(envd_run, an_upload_that_does_not_move_is_a_timeout_whatever_the_command_says)
+{
+	static const struct call hasty = { .progress_ms = 300 };
+	struct envd_row rows[2] = { { .want = "POST /files", .answer = &post, .is_held = true },
+		{ .want = START, .answer = &answer, .is_held = true } };
+
+	command.upload = &upload;
+	say_started(&words, 7);
+	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
+	envd_fixture_make(&f, NULL, rows, 2);
+	cr_expect(
+		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
+			ERR_TIMEOUT));
+	cr_expect(eq(u32, outcome.pid, 7));
+}
+
+/* ---- Ending one ---- */
+
+Test(envd_run, a_signal_goes_to_one_process)
+{
+	size_t len;
+
+	put_answer(&answer, 200, IS_PROTO, "", 0);
+	envd_fixture_make(&f, NULL,
+		&(struct envd_row){
+			.want = "POST /process.Process/SendSignal ", .answer = &answer },
+		1);
+	cr_assert(eq(int, envd_kill(f.envd, NULL, 1899, SIGKILL, &f.e), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nContent-Type: application/proto\r\n"));
+	/* process { pid: 1899 } signal: 9 */
+	cr_expect(eq(
+		int, memcmp(envd_fixture_body(&f, 0, &len), "\x0a\x03\x08\xeb\x0e\x10\x09", 7), 0));
+	cr_expect(eq(sz, len, 7));
+}
+
+Test(envd_run, a_process_that_has_ended_needs_no_signal)
+{
+	static const struct {
+		int status;
+		const char *body;
+		enum err kind;
+	} rows[] = {
+		{ 404, "{\"code\":\"not_found\",\"message\":\"process with pid 7 not found\"}",
+			ERR_OK },
+		{ 500,
+			"{\"code\":\"internal\",\"message\":\"error sending signal: os: process "
+			"already finished\"}",
+			ERR_OK },
+		{ 404, "404 page not found", ERR_UNSUPPORTED },
+		{ 401, "{\"code\":401,\"message\":\"unauthorized access\"}", ERR_AUTH },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct envd_row row = { .want = "POST ", .answer = &answer };
+		/* A 500 is tried again. */
+		struct envd_row many[ENVD_ROWS_MAX] = { row, row, row, row, row, row, row, row };
+
+		buf_reset(&answer);
+		put_answer(&answer, rows[i].status, IS_JSON, rows[i].body, strlen(rows[i].body));
+		envd_fixture_make(&f, NULL, many, ENVD_ROWS_MAX);
+		cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGTERM, &f.e), rows[i].kind),
+			"row %zu: %s", i, f.e.text);
+		envd_fixture_release(&f);
+		f = (struct envd_fixture){ 0 };
+	}
+}
+
+Test(envd_run, other_signals_are_refused)
+{
+	envd_fixture_make(&f, NULL, NULL, 0);
+	cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGINT, &f.e), ERR_INVALID));
+	envd_fixture_stop(&f);
+}
