@@ -107,15 +107,12 @@ $(BIN)/umount.fuse.sandboxfs: $(call obj,tools/umount.c) $(LIBS_providers)
 
 # ---- What is still to come -----------------------------------------------------------------------
 
-.PHONY: conformance budgets bench
+.PHONY: conformance budgets
 conformance:
 	@echo "conformance: no vendor but local: is served yet, so there is no SDK to hold a test server against" >&2
 	@exit 1
 budgets:
 	@echo "budgets: no provider makes requests yet, so there is nothing to count" >&2
-	@exit 1
-bench:
-	@echo "bench: no provider goes through a network yet, so there is nothing to set beside sshfs and rclone" >&2
 	@exit 1
 
 # ---- The rest --------------------------------------------------------------------------------------
@@ -139,7 +136,7 @@ help:
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
 #: make conformance     test servers held against the vendors' SDKs
 #: make budgets         provider requests counted against what is allowed
-#: make bench           the workloads beside sshfs and rclone
+#: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make lint            formatting, cppcheck, direction of includes
 #: make format          clang-format everything
 #: make install         PREFIX=/usr/local SBINDIR=/sbin DESTDIR=

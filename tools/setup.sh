@@ -1,5 +1,6 @@
 #!/bin/sh
-# setup.sh [build] [tests] - installs through apt what is missing to build sandboxfs, and to test it.
+# setup.sh [build] [tests] [bench] - installs through apt what is missing to build sandboxfs, to test it, and to set it
+# beside other remote file systems.
 #
 # Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
 # shellcheck disable=SC2086 # lists of words are split where they are used
@@ -9,6 +10,7 @@ BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev musl-tools bubblewrap'
 TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
 	sqlite3 python3 python3-venv npm zsh attr perl'
+BENCH='openssh-server openssh-client sshfs rclone git python3'
 
 say() {
 	echo "setup: $*"
@@ -23,8 +25,9 @@ wanted() {
 			# The other processor's helper is cross-compiled, where this is not that processor itself.
 			[ "$(uname -m)" = aarch64 ] || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 			;;
+		bench) echo $BENCH ;;
 		*)
-			say "'$group': use build, tests or both" >&2
+			say "'$group': use build, tests, bench or several of them" >&2
 			exit 1
 			;;
 		esac

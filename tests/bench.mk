@@ -1,0 +1,12 @@
+# `make bench`: the workloads of tests/bench beside other remote file systems; BENCH says more (BENCH=--help).
+#
+#	make bench BENCH='--systems sshfs,rclone --workloads list,read --links 40:100'
+
+BENCH ?=
+
+.PHONY: bench
+# Makes of its own, because nothing may be compiled before what compiling needs is there.
+bench:
+	$(Q)sh tools/setup.sh build bench
+	$(Q)$(MAKE) --no-print-directory programs $(TEST_BIN)/relay
+	$(Q)python3 -B tests/bench/bench.py --sandboxfs $(BIN)/sandboxfs --relay $(TEST_BIN)/relay $(BENCH)

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+"""bench.py - the workloads on each file system, through a slow link and through a fast one.
+
+Prints a table of seconds, how many times as long the others took, requests and bytes. All figures are also written as
+lines of JSON. Requests are those the test server counted; of what goes over ssh, the messages that the client sent.
+"""
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import fixtures
+import systems
+import table
+import workloads
+from link import Link
+from processes import Failure
+
+TOP = Path(__file__).resolve().parents[2]
+FAR, NEAR = Link(40, 100), Link(0, 0)
+
+
+@dataclass
+class Setting:
+    """What the systems are made of."""
+
+    scratch: str
+    relay: str
+    sandboxfs: str
+
+
+def a_list(known):
+    def parse(text):
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(f"no {name}; there are {', '.join(known)}")
+        return names
+
+    return parse
+
+
+def a_link(text):
+    round_trip_ms, _, mbit = text.partition(":")
+    return Link(float(round_trip_ms), float(mbit or 0))
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--systems", type=a_list(systems.ALL), default=systems.COMPARED, metavar="A,B", help="of " + ", ".join(systems.ALL))
+    add("--workloads", type=a_list(workloads.ALL), default=list(workloads.ALL), metavar="A,B", help="of " + ", ".join(workloads.ALL))
+    add("--links", type=a_link, nargs="+", default=[FAR, NEAR], metavar="MS:MBIT", help="round trip and bandwidth (40:100 0:0)")
+    add("--files", type=int, default=2000, help="of the project (2000)")
+    add("--deadline", type=float, default=300, metavar="SECONDS", help="for each step (300)")
+    add("--reference", default=None, metavar="SYSTEM", help="whose times the ratios are to (the first)")
+    add("--fixtures", default=TOP / "build/bench", help="where the fixtures are kept (build/bench)")
+    add("--results", default=TOP / "build/bench/results.jsonl", help="where the lines of JSON go")
+    add("--relay", default=TOP / "build/gcc-plain/tests/bin/relay", help="the program")
+    add("--sandboxfs", default=TOP / "build/bin/sandboxfs", help="the program")
+    return parser.parse_args()
+
+
+def figures(system, chosen, root, facts, deadline):
+    """All that can be had: a workload that fails takes none of the others with it."""
+    bench = workloads.Bench(system, root, facts, deadline)
+    for name in chosen:
+        try:
+            yield from workloads.ALL[name](bench)
+        except Failure as failure:
+            yield workloads.Figure(name, "cold", wrong=str(failure))
+        system.unmount()
+
+
+def measure(o, scratch, results):
+    root, facts = fixtures.make(o.fixtures, o.files)
+    setting = Setting(scratch, os.path.abspath(o.relay), os.path.abspath(o.sandboxfs))
+    for link in o.links:
+        for name in o.systems:
+            with systems.ALL[name](setting, link) as system:
+                for figure in figures(system, o.workloads, root, facts, o.deadline):
+                    row = {"system": name, "link": str(link), **figure.as_row()}
+                    print(json.dumps(row), file=results, flush=True)
+                    print(f"{link}: {name}: {figure.workload}, {figure.phase}: {figure.wrong or table.short(figure.seconds)}", file=sys.stderr)
+                    yield row
+
+
+def main():
+    """Fails if the reference has a wrong result; what others get wrong is only shown."""
+    o = options()
+    reference = o.reference or o.systems[0]
+    # So that everything is taken down.
+    signal.signal(signal.SIGTERM, lambda *unused: sys.exit(143))
+    signal.signal(signal.SIGHUP, lambda *unused: sys.exit(129))
+    os.makedirs(o.fixtures, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="sandboxfs-bench.") as scratch, open(o.results, "w") as results:
+        rows = list(measure(o, scratch, results))
+    print(table.text(rows, reference))
+    return 1 if any(row["wrong"] for row in rows if row["system"] == reference) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

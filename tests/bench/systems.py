@@ -1,0 +1,145 @@
+"""The file systems that are compared: how each is mounted, and where its server keeps what it shows."""
+import contextlib
+import getpass
+import json
+import os
+import shutil
+import socket
+import urllib.request
+
+from processes import ready_line, run, service, wait_until
+from system import System
+
+# ---- Over ssh ----
+
+SSHD_CONFIG = """\
+Port {port}
+ListenAddress 127.0.0.1
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/client_key.pub
+StrictModes no
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+UsePAM no
+UseDNS no
+PidFile none
+Subsystem sftp internal-sftp
+"""
+
+
+def free_port():
+    """One that nobody has now: sshd cannot choose and tell."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def accepts(port):
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        return True
+    return False
+
+
+class OverSsh(System):
+    """An sshd of our own, which lets one key in."""
+
+    def start(self, stack):
+        for key in ("host_key", "client_key"):
+            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.scratch / key], 20)
+        port = free_port()
+        config = self.scratch / "sshd_config"
+        config.write_text(SSHD_CONFIG.format(port=port, folder=self.scratch))
+        if os.getuid() == 0:
+            # sshd's unprivileged half works there; where sshd is no service nobody else makes it.
+            os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
+        sshd = shutil.which("sshd") or "/usr/sbin/sshd"
+        stack.enter_context(service([sshd, "-D", "-e", "-f", config], self.scratch / "sshd.log"))
+        wait_until("sshd", 20, accepts, port)
+        self.port = self.through_relay(stack, port)
+
+
+class Sshfs(OverSsh):
+    name = "sshfs"
+    options = []
+
+    def command(self):
+        ssh = {
+            "Port": self.port,
+            "IdentityFile": self.scratch / "client_key",
+            "IdentitiesOnly": "yes",
+            "StrictHostKeyChecking": "no",
+            "UserKnownHostsFile": "/dev/null",
+            "BatchMode": "yes",
+        }
+        options = [f"{key}={value}" for key, value in ssh.items()] + self.options
+        source = f"{getpass.getuser()}@127.0.0.1:{self.backend}"
+        return ["sshfs", "-f", "-F", "/dev/null", "-o", ",".join(options), source, self.mountpoint]
+
+
+class SshfsTuned(Sshfs):
+    """What its users advise for a tree that nobody else changes."""
+
+    name = "sshfs-tuned"
+    options = [
+        "max_conns=4", "kernel_cache", "attr_timeout=300", "entry_timeout=300", "dcache_timeout=300",
+        "dcache_max_size=200000", "compression=no",
+    ]  # fmt: skip
+
+
+class Rclone(OverSsh):
+    name = "rclone"
+
+    def command(self):
+        config = self.scratch / "rclone.conf"
+        config.write_text(
+            f"[server]\ntype = sftp\nhost = 127.0.0.1\nport = {self.port}\nuser = {getpass.getuser()}\n"
+            f"key_file = {self.scratch}/client_key\nshell_type = none\ndisable_hashcheck = true\n"
+        )
+        options = ["--config", config, "--cache-dir", self.scratch / "cache", "--vfs-cache-mode", "full"]
+        return ["rclone", "mount", *options, f"server:{self.backend}", self.mountpoint]
+
+    def forget(self):
+        shutil.rmtree(self.scratch / "cache", ignore_errors=True)
+
+
+# ---- sandboxfs ----
+
+
+class Sandboxfs(System):
+    def command(self):
+        return [self.setting.sandboxfs, "-f", self.source, self.mountpoint]
+
+    def start(self, stack):
+        for what in ("data", "cache", "config"):
+            self.env[f"XDG_{what.upper()}_HOME"] = str(self.scratch / what)
+
+    def forget(self):
+        shutil.rmtree(self.scratch / "cache", ignore_errors=True)
+
+
+class Local(Sandboxfs):
+    """A sandbox on this machine: no link, whatever is asked for."""
+
+    name = "local"
+    source = "local:bench"
+
+    def start(self, stack):
+        super().start(stack)
+        self.backend = self.scratch / "data/sandboxfs/bench/tree/user"
+        self.backend.mkdir(parents=True)
+
+
+class Disk(System):
+    """A directory of this machine: what the programs themselves need."""
+
+    name = "disk"
+
+    def start(self, stack):
+        self.mountpoint = self.backend
+
+    def mount(self):
+        pass
+
+
+ALL = {system.name: system for system in (Disk, Local, Sshfs, SshfsTuned, Rclone)}
+# Without a choice.
+COMPARED = ["local", "sshfs", "rclone"]

@@ -1,0 +1,323 @@
+"""What people do with a mounted directory, timed.
+
+Each workload lays its fixtures where the server keeps them, mounts, and yields its figures: `cold` is the first time after
+a mount with no local cache, `warm` the same again at once. `landed` is when the server has the right result, counted from
+the beginning. A wrong result, an error or too long a time is a figure too, without seconds.
+"""
+import contextlib
+import filecmp
+import hashlib
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import fixtures
+from processes import Failure, run
+
+LANDS_WITHIN = 60
+TIMES = b"times: "
+ENVIRONMENT = {
+    **os.environ,
+    "LC_ALL": "C",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    # The owners on the server need not be ours.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+}
+
+
+@dataclass
+class Figure:
+    workload: str
+    phase: str
+    seconds: float = None
+    landed: float = None
+    counters: dict = field(default_factory=dict)
+    wrong: str = None
+    given_up_after: float = None
+
+    def as_row(self):
+        row = asdict(self)
+        return {**row.pop("counters"), **row}
+
+
+class Landing(threading.Thread):
+    """Looks until the server has the right result."""
+
+    def __init__(self, has_landed):
+        super().__init__(daemon=True)
+        self.has_landed, self.landed_at, self.ended = has_landed, None, threading.Event()
+        self.start()
+
+    def run(self):
+        while not self.ended.wait(0.02):
+            with contextlib.suppress(OSError):
+                if self.has_landed():
+                    self.landed_at = time.monotonic()
+                    return
+
+    def wait(self):
+        """The time when it was there, or None."""
+        self.join(LANDS_WITHIN)
+        self.ended.set()
+        return self.landed_at
+
+
+class Bench:
+    """One system on one link, with the fixtures and the deadline for each step."""
+
+    def __init__(self, system, root, facts, step_seconds):
+        self.system, self.fixtures, self.facts, self.step_seconds = system, root, facts, step_seconds
+        self.mountpoint, self.backend = system.mountpoint, system.backend
+
+    def put(self, name):
+        """Lays a fixture on the server's disk."""
+        target = self.backend / name
+        self.remove(name)
+        run(["cp", "-a", self.fixtures / name, target], 120)
+        return self.mountpoint / name
+
+    def remove(self, name):
+        run(["rm", "-rf", self.backend / name], 120)
+
+    def time(self, workload, phase, command, is_right=None, has_landed=None, cwd=None):
+        """Runs the command. `is_right` judges what it prints, `has_landed` what the server has."""
+        figure = Figure(workload, phase)
+        self.system.reset_counters()
+        landing = Landing(has_landed) if has_landed else None
+        try:
+            started, ended, output = timed(command, self.step_seconds, cwd)
+            figure.seconds = ended - started
+            if is_right and not is_right(output):
+                figure.wrong = f"wrong: {output[-200:].decode(errors='replace')!r}"
+            elif landing:
+                figure.landed = since(started, landing.wait())
+        except Failure as failure:
+            figure.wrong = str(failure)
+            figure.given_up_after = getattr(failure, "seconds", None)
+        finally:
+            if landing:
+                landing.ended.set()
+        figure.counters = self.system.counters()
+        return figure
+
+
+def since(started, landed_at):
+    if landed_at is None:
+        raise Failure(f"not on the server within {LANDS_WITHIN} s")
+    return landed_at - started
+
+
+def timed(command, seconds, cwd):
+    """When it started, when it ended, and what it printed. Programs of this file tell the times themselves: that Python
+    needs a tenth of a second to start is nothing to compare."""
+    started = time.monotonic()
+    output = run(command, seconds, cwd=cwd, env=ENVIRONMENT)
+    ended = time.monotonic()
+    if command[1:2] == [__file__]:
+        output, _, times = output.rpartition(TIMES)
+        started, ended = map(float, times.split())
+    return started, ended, output
+
+
+def python(name, *arguments):
+    """A function of this file as a program of its own, since who calls into a hanging mount cannot be stopped."""
+    return [sys.executable, __file__, name, *map(str, arguments)]
+
+
+def same(a, b):
+    return os.path.getsize(a) == os.path.getsize(b) and filecmp.cmp(a, b, shallow=False)
+
+
+# ---- Reading ----
+
+
+def mounting(bench):
+    """Mount, until the first listing is answered."""
+    bench.put("small.tar")
+    bench.system.unmount()
+    bench.system.forget()
+    bench.system.reset_counters()
+    start = time.monotonic()
+    bench.system.mount()
+    yield Figure("mount", "cold", time.monotonic() - start, counters=bench.system.counters())
+
+
+def listing(bench):
+    """ls -lR of the project."""
+    project = bench.put("project")
+    command = ["ls", "-lR", project]
+
+    def is_right(output):
+        return output.count(b"\n-rw") == bench.facts["files"] and output.count(b" link") == fixtures.LINKS
+
+    bench.system.remount_cold()
+    yield bench.time("list", "cold", command, is_right)
+    yield bench.time("list", "warm", command, is_right)
+
+
+def status(bench):
+    """git status of the project: `first` with an index that was written on the server."""
+    project = bench.put("project")
+    command = ["git", "status", "--porcelain"]
+
+    def is_clean(output):
+        return not output.strip()
+
+    bench.system.remount_cold()
+    yield bench.time("status", "first", command, is_clean, cwd=project)
+    bench.system.remount_cold()
+    yield bench.time("status", "cold", command, is_clean, cwd=project)
+    yield bench.time("status", "warm", command, is_clean, cwd=project)
+
+
+def grep(bench):
+    """grep -r over all contents of the project."""
+    project = bench.put("project")
+    command = ["grep", "-rc", "--exclude-dir=.git", fixtures.NEEDLE, project]
+
+    def is_right(output):
+        return output.count(b":1\n") == bench.facts["needles"] and output.count(b"\n") == bench.facts["files"]
+
+    bench.system.remount_cold()
+    yield bench.time("grep", "cold", command, is_right)
+    yield bench.time("grep", "warm", command, is_right)
+
+
+def read(bench):
+    """Read 100 MB in sequence."""
+    command = python("print_digest", bench.put("big.bin"))
+
+    def is_right(output):
+        return output.decode().strip() == bench.facts["big"]
+
+    bench.system.remount_cold()
+    yield bench.time("read", "cold", command, is_right)
+    yield bench.time("read", "warm", command, is_right)
+
+
+def random_reads(bench):
+    """200 reads of 4 KiB, each somewhere else in 100 MB."""
+    big = bench.put("big.bin")
+    _, _, wanted = timed(python("read_randomly", bench.fixtures / "big.bin"), 60, None)
+    bench.system.remount_cold()
+    yield bench.time("random", "cold", python("read_randomly", big), lambda output: output == wanted)
+
+
+# ---- Writing ----
+
+
+def write(bench):
+    """Write 100 MB and fsync."""
+    landed, new = bench.backend / "out.bin", bench.fixtures / "new.bin"
+    bench.system.remount_cold()
+    command = ["dd", f"if={new}", f"of={bench.mountpoint}/out.bin", "bs=1M", "conv=fsync", "status=none"]
+    yield bench.time("write", "cold", command, has_landed=lambda: same(landed, new))
+    bench.remove("out.bin")
+
+
+def small_files(bench):
+    """Untar 200 small files, then rm -rf them."""
+    bench.remove("small")
+    wanted = bench.system.scratch / "wanted"
+    wanted.mkdir(exist_ok=True)
+    run(["tar", "xf", bench.fixtures / "small.tar", "-C", wanted], 60)
+    names = [path.relative_to(wanted) for path in wanted.rglob("*.txt")]
+    bench.system.remount_cold()
+    yield bench.time(
+        "untar",
+        "cold",
+        ["tar", "xf", bench.fixtures / "small.tar", "-C", bench.mountpoint],
+        has_landed=lambda: all(same(wanted / name, bench.backend / name) for name in names),
+    )
+    yield bench.time(
+        "remove", "warm", ["rm", "-rf", bench.mountpoint / "small"], has_landed=lambda: not (bench.backend / "small").exists()
+    )
+
+
+def save(bench):
+    """20 saves as editors do them: 20 kB to a new file, fsync, rename over the old one."""
+    bench.remove("text")
+    (bench.backend / "text").write_text("before\n")
+    bench.system.remount_cold()
+    landed = bench.backend / "text"
+    command = python("save_often", bench.mountpoint / "text")
+    yield bench.time("save", "cold", command, has_landed=lambda: landed.read_bytes() == edition(SAVES - 1))
+    bench.remove("text")
+
+
+def patch(bench):
+    """Change one byte in the middle of 100 MB, and fsync."""
+    big, landed = bench.put("big.bin"), bench.backend / "big.bin"
+    wanted = bench.system.scratch / "patched.bin"
+    shutil.copyfile(bench.fixtures / "big.bin", wanted)
+    change_byte(wanted)
+    bench.system.remount_cold()
+    yield bench.time("patch", "cold", python("change_byte", big), has_landed=lambda: same(landed, wanted))
+    wanted.unlink()
+
+
+ALL = {
+    "mount": mounting,
+    "list": listing,
+    "status": status,
+    "grep": grep,
+    "read": read,
+    "random": random_reads,
+    "write": write,
+    "untar": small_files,
+    "save": save,
+    "patch": patch,
+}
+
+# ---- Run as programs of their own ----
+
+SAVES = 20
+RANDOM_READS, RANDOM_SIZE = 200, 4096
+PATCH_AT = fixtures.BIG // 2 + 1
+
+
+def print_digest(path):
+    with open(path, "rb") as file:
+        print(hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def read_randomly(path):
+    chance, digest = random.Random(5), hashlib.sha256()
+    fd = os.open(path, os.O_RDONLY)
+    for _ in range(RANDOM_READS):
+        digest.update(os.pread(fd, RANDOM_SIZE, chance.randrange(fixtures.BIG // RANDOM_SIZE) * RANDOM_SIZE))
+    print(digest.hexdigest())
+
+
+def edition(number):
+    return (b"%04d a line of the file\n" % number * 1000)[:20000]
+
+
+def save_often(path):
+    for number in range(SAVES):
+        fd = os.open(path + "~", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        os.write(fd, edition(number))
+        os.fsync(fd)
+        os.close(fd)
+        os.rename(path + "~", path)
+
+
+def change_byte(path):
+    fd = os.open(path, os.O_WRONLY)
+    os.pwrite(fd, b"\xaa", PATCH_AT)
+    os.fsync(fd)
+    os.close(fd)
+
+
+if __name__ == "__main__":
+    started = time.monotonic()
+    globals()[sys.argv[1]](*sys.argv[2:])
+    print(TIMES.decode(), started, time.monotonic())
