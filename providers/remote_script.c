@@ -8,95 +8,7 @@
 #include <string.h>
 
 /* Three paths of 4096 bytes as digits, and the rest. */
-#define REPORT_MAX  ((size_t)64 * 1024)
-#define REPORT_MARK "sandboxfs:"
-
-/*
- * $1 the directory to show, $2 what it is relative to, $3 the images, $4 an upload, $5 what to ask the helper, $6 its
- * option -a or nothing. Names come from `cd -P` and $PWD: a command substitution would eat their trailing newlines.
- */
-static const char script[] =
-	"LC_ALL=C\n"
-	"export LC_ALL\n"
-	"unset CDPATH\n"
-	"newline='\n'\n"
-	"path=$1 from=$2 images=$3 stored=$4 hello=$5 armour=$6\n"
-
-	"tell() {\n"
-	"	printf '" REPORT_MARK "'\n"
-	"	printf '%s\\0' \"$@\" | od -An -v -tx1 | tr -d ' \\n'\n"
-	"	echo\n"
-	"}\n"
-
-	/* The directory to show */
-	"home=${HOME:-/}\n"
-	"cd -P -- \"$home\" 2>/dev/null && home=$PWD\n"
-	"case $path in\n"
-	"/*) dir=$path ;;\n"
-	"'') dir=${from:-$home} ;;\n"
-	"*) dir=${from:-$home}/$path ;;\n"
-	"esac\n"
-	"if ! cd -P -- \"$dir\" 2>/dev/null; then\n"
-	"	why=$(ls -d -- \"$dir/.\" 2>&1 >/dev/null)\n"
-	"	tell nowhere \"${why:-$dir: Permission denied}\" \"$home\" \"$dir\" '' '' ''\n"
-	"	exit 0\n"
-	"fi\n"
-	"root=$PWD\n"
-
-	/* Staging: beside the tree, else in it; where nothing can be written, wherever there is a place. */
-	"is_fit() {\n"
-	"	staging=${1%/}/.sandboxfs\n"
-	"	[ -d \"$staging\" ] || mkdir -m 700 \"$staging\" 2>/dev/null\n"
-	"	[ -d \"$staging\" ] && [ ! -h \"$staging\" ] && [ -O \"$staging\" ] &&\n"
-	"		[ -w \"$staging\" ] && chmod 700 \"$staging\" 2>/dev/null\n"
-	"}\n"
-	"devices=$(stat -L -c %d \"$root/.\" \"$home/.\" 2>/dev/null)\n"
-	"is_one_device() {\n"
-	"	case $devices in\n"
-	"	*\"$newline\"*) [ \"${devices%%\"$newline\"*}\" = \"${devices#*\"$newline\"}\" ] "
-	";;\n"
-	"	*) false ;;\n"
-	"	esac\n"
-	"}\n"
-	"if ! { is_one_device && is_fit \"$home\"; } && ! is_fit \"$root\" && ! is_fit \"$home\"; "
-	"then\n"
-	"	tell unstaged '' \"$home\" \"$root\" '' '' ''\n"
-	"	exit 0\n"
-	"fi\n"
-	/* What interrupted requests and uploads left. */
-	"find \"$staging\" -maxdepth 1 -type f \\( -name 'request-*' -mmin +60 -o \\\n"
-	"	-name 'upload-*' -mmin +1440 \\) -exec rm -f {} + >/dev/null 2>&1\n"
-
-	/* The helper */
-	"machine=$(uname -m)\n"
-	"set -- $images\n"
-	"name= size=\n"
-	"while [ $# -gt 2 ]; do\n"
-	"	[ \"$1\" = \"$machine\" ] && name=$2 size=$3\n"
-	"	shift 3\n"
-	"done\n"
-	"helper=$staging/$name state=none why=\n"
-	"is_whole() {\n"
-	"	[ -f \"$1\" ] && [ \"$(stat -c %s \"$1\")\" = \"$size\" ]\n"
-	"}\n"
-	"if [ -n \"$stored\" ] && is_whole \"$staging/$stored\"; then\n"
-	"	why=$({ chmod 700 \"$staging/$stored\" && mv -f \"$staging/$stored\" \"$helper\"; "
-	"} 2>&1)\n"
-	"elif [ -n \"$stored\" ]; then\n"
-	"	rm -f \"$staging/$stored\"\n"
-	"fi\n"
-	"if [ -n \"$name\" ]; then\n"
-	"	state=absent\n"
-	"	if is_whole \"$helper\"; then\n"
-	"		[ -x \"$helper\" ] || chmod 700 \"$helper\" 2>/dev/null\n"
-	"		[ -x \"$helper\" ] && state=ready || state=noexec\n"
-	"	fi\n"
-	"fi\n"
-	"ids=\n"
-	"[ $state = ready ] || ids=$(id -u && id -g && id -G)\n"
-	"tell $state \"$why\" \"$home\" \"$root\" \"$staging\" \"$machine\" \"$ids\"\n"
-	"[ $state != ready ] || exec \"$helper\" once $armour -r \"$hello\" \"$root\" "
-	"\"$staging\"\n";
+#define REPORT_MAX ((size_t)64 * 1024)
 
 enum field {
 	FIELD_STATE,
@@ -137,9 +49,9 @@ struct output {
 
 static enum err check_mark(const struct buf *line, struct error *e)
 {
-	size_t mark_len = strlen(REPORT_MARK);
+	size_t mark_len = strlen(REMOTE_REPORT_MARK);
 
-	if (line->len >= mark_len && memcmp(line->bytes, REPORT_MARK, mark_len) == 0)
+	if (line->len >= mark_len && memcmp(line->bytes, REMOTE_REPORT_MARK, mark_len) == 0)
 		return ERR_OK;
 	return error_set(e, ERR_PROTOCOL,
 		"instead of a report of the sandbox's shell came '%.160s'", buf_text(line));
@@ -184,13 +96,14 @@ static int digit(unsigned char c)
 
 static bool decode_fields(const struct buf *line, struct buf *out)
 {
-	for (size_t i = strlen(REPORT_MARK); i + 1 < line->len; i += 2) {
+	for (size_t i = strlen(REMOTE_REPORT_MARK); i + 1 < line->len; i += 2) {
 		int high = digit(line->bytes[i]), low = digit(line->bytes[i + 1]);
 
 		if (high < 0 || low < 0 || !buf_add_byte(out, (unsigned char)(high << 4 | low)))
 			return false;
 	}
-	return line->len % 2 == strlen(REPORT_MARK) % 2 && out->len && !out->bytes[out->len - 1];
+	return line->len % 2 == strlen(REMOTE_REPORT_MARK) % 2 && out->len &&
+		!out->bytes[out->len - 1];
 }
 
 static bool split_fields(const struct buf *fields, const char *out[FIELDS])
@@ -277,7 +190,7 @@ static enum err read_report(
 	remote_said_describe(&o->said, exit_code, how, sizeof how);
 	if (exit_code)
 		return error_set(e, ERR_UNSUPPORTED, "the sandbox's /bin/sh does not run%s", how);
-	if (o->line.len && o->line.bytes[0] != REPORT_MARK[0])
+	if (o->line.len && o->line.bytes[0] != REMOTE_REPORT_MARK[0])
 		return check_mark(&o->line, e);
 	return error_set(e, ERR_UNREACHABLE, "the report of the sandbox's shell was cut off");
 }
@@ -327,9 +240,9 @@ static enum err run_script(const struct remote_ops *ops, const struct remote_que
 {
 	AUTO_BUF struct buf hello = BUF_INIT(1024);
 	enum err kind = put_hello(&hello, e);
-	const char *const argv[] = { "/bin/sh", "-c", script, "sandboxfs", q->path ? q->path : "",
-		q->working_dir ? q->working_dir : "", q->images, q->stored ? q->stored : "",
-		buf_text(&hello), ops->is_text ? "-a" : "", NULL };
+	const char *const argv[] = { "/bin/sh", "-c", remote_script_text, "sandboxfs",
+		q->path ? q->path : "", q->working_dir ? q->working_dir : "", q->images,
+		q->stored ? q->stored : "", buf_text(&hello), ops->is_text ? "-a" : "", NULL };
 
 	if (kind != ERR_OK)
 		return kind;

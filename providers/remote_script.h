@@ -10,6 +10,10 @@
 #include "providers/helper_frames.h"
 #include "providers/remote.h"
 
+extern const char remote_script_text[];
+/* What its report begins with. */
+#define REMOTE_REPORT_MARK "sandboxfs:"
+
 /* Text that is kept of what a program writes to its standard error. */
 #define REMOTE_SAID_MAX 300
 
