@@ -1,0 +1,199 @@
+// The control plane: https://api.e2b.app as far as sandboxes are concerned.
+import { sendEmpty, sendJson } from "../lib/http.mjs";
+import { ApiError, notFound } from "./api_error.mjs";
+import { checkCreate, checkMembers, readObject, sandboxId, selectPage } from "./control_input.mjs";
+import { createdView, detailView, listedView } from "./control_views.mjs";
+
+const DEFAULT_TIMEOUT_S = { v1: 15, v2: 300 };
+const RESUME_TIMEOUT_S = 15;
+const MIN_REFRESH_S = 15;
+const MAX_REFRESH_S = 3600;
+
+// ---- Helpers ---------------------------------------------------------------------------------------
+
+function find(context, text) {
+	const id = sandboxId(text);
+	const sandbox = context.fleet.find(id);
+	if (!sandbox || sandbox.state === "killed")
+		throw notFound(id);
+	return sandbox;
+}
+
+function checkTimeout(context, timeoutS) {
+	if (timeoutS <= 0)
+		throw new ApiError(400, "Timeout must be greater than 0");
+	if (timeoutS > context.maxLengthS)
+		throw new ApiError(400, `Timeout cannot be greater than ${context.maxLengthS / 3600} hours`);
+	return timeoutS;
+}
+
+// The end may not be further from the (re)start than the plan allows.
+function setEnd(context, sandbox, endAt) {
+	const latest = sandbox.startedAt + context.maxLengthS * 1000;
+	if (Date.now() >= latest)
+		throw new ApiError(400, "Max instance length exceeded");
+	sandbox.expireAt(Math.min(endAt, latest));
+}
+
+function requireRunning(sandbox) {
+	if (sandbox.state !== "running")
+		throw new ApiError(409, `Sandbox "${sandbox.id}" is in ${sandbox.state} state`);
+}
+
+function requireRoom(context) {
+	if (context.fleet.running.length >= context.maxSandboxes) {
+		throw new ApiError(429, "you have reached the maximum number of concurrent E2B sandboxes " +
+			`(${context.maxSandboxes}).`);
+	}
+}
+
+// ---- Routes ----------------------------------------------------------------------------------------
+
+const create = (version) => async (context, req, res) => {
+	const wanted = checkCreate(await readObject(req), version === "v1");
+	const timeoutS = checkTimeout(context, wanted.timeout ?? DEFAULT_TIMEOUT_S[version]);
+	requireRoom(context);
+	const sandbox = await context.fleet.create({
+		templateID: wanted.templateID,
+		metadata: wanted.metadata ?? {},
+		envVars: wanted.envVars ?? {},
+		autoPause: wanted.autoPause ?? false,
+		autoPauseMemory: wanted.autoPauseMemory ?? true,
+		autoResume: wanted.autoResume?.enabled ?? false,
+		secure: version === "v2" || wanted.secure === true,
+	}, timeoutS);
+	sendJson(res, 201, createdView(sandbox));
+};
+
+const connect = (version) => async (context, req, res, text) => {
+	const wanted = checkMembers(await readObject(req), { timeout: "seconds", memory: "boolean" });
+	if (version === "v1" && wanted.timeout === undefined)
+		throw new ApiError(400, 'Error when parsing request: Error at "/timeout": property "timeout" is missing');
+	const timeoutS = checkTimeout(context, wanted.timeout ?? DEFAULT_TIMEOUT_S.v2);
+	const sandbox = find(context, text);
+	if (sandbox.state === "paused") {
+		requireRoom(context);
+		await sandbox.resume(timeoutS);
+		return sendJson(res, 201, createdView(sandbox));
+	}
+	setEnd(context, sandbox, Math.max(sandbox.endAt, Date.now() + timeoutS * 1000));
+	return sendJson(res, 200, createdView(sandbox));
+};
+
+async function resume(context, req, res, text) {
+	const wanted = checkMembers(await readObject(req, { isOptional: true }),
+		{ timeout: "seconds", autoPause: "boolean", memory: "boolean" });
+	const timeoutS = checkTimeout(context, wanted.timeout ?? RESUME_TIMEOUT_S);
+	const sandbox = find(context, text);
+	if (sandbox.state !== "paused")
+		throw new ApiError(409, `Sandbox ${sandbox.id} is already running`);
+	requireRoom(context);
+	sandbox.autoPause = wanted.autoPause ?? sandbox.autoPause;
+	await sandbox.resume(timeoutS);
+	sendJson(res, 201, createdView(sandbox));
+}
+
+function info(context, req, res, text) {
+	sendJson(res, 200, detailView(find(context, text), context.skewMs));
+}
+
+function list(context, req, res, text, query) {
+	const { page, nextToken } = selectPage(context.fleet.all(), query);
+	sendJson(res, 200, page.map((sandbox) => listedView(sandbox, context.skewMs)), {
+		"X-Total-Running": String(context.fleet.running.length),
+		...(nextToken ? { "X-Next-Token": nextToken } : {}),
+	});
+}
+
+async function kill(context, req, res, text) {
+	await find(context, text).kill();
+	sendEmpty(res, 204);
+}
+
+async function setTimeoutRoute(context, req, res, text) {
+	const { timeout } = checkMembers(await readObject(req), { timeout: "seconds" });
+	if (timeout === undefined)
+		throw new ApiError(400, 'Error when parsing request: Error at "/timeout": property "timeout" is missing');
+	const sandbox = find(context, text);
+	requireRunning(sandbox);
+	checkTimeout(context, timeout);
+	setEnd(context, sandbox, Date.now() + timeout * 1000);
+	sendEmpty(res, 204);
+}
+
+async function refresh(context, req, res, text) {
+	const { duration = MIN_REFRESH_S } = checkMembers(await readObject(req, { isOptional: true }), { duration: "seconds" });
+	if (duration < 0 || duration > MAX_REFRESH_S)
+		throw new ApiError(400, `Error at "/duration": number must be between 0 and ${MAX_REFRESH_S}`);
+	const sandbox = find(context, text);
+	requireRunning(sandbox);
+	setEnd(context, sandbox, Math.max(sandbox.endAt, Date.now() + Math.max(duration, MIN_REFRESH_S) * 1000));
+	sendEmpty(res, 204);
+}
+
+async function pause(context, req, res, text) {
+	const { memory = true } = checkMembers(await readObject(req, { isOptional: true }), { memory: "boolean" });
+	const sandbox = find(context, text);
+	if (sandbox.state !== "running")
+		throw new ApiError(409, `Sandbox '${sandbox.id}' cannot be paused while in '${sandbox.state}' state`);
+	await sandbox.pause(memory);
+	sendEmpty(res, 204);
+}
+
+const ROUTES = {
+	"POST /v2/sandboxes": create("v2"),
+	"GET /v2/sandboxes": list,
+	"POST /v2/sandboxes/{id}/connect": connect("v2"),
+	"POST /sandboxes": create("v1"),
+	"GET /sandboxes": list,
+	"POST /sandboxes/{id}/connect": connect("v1"),
+	"GET /sandboxes/{id}": info,
+	"DELETE /sandboxes/{id}": kill,
+	"POST /sandboxes/{id}/timeout": setTimeoutRoute,
+	"POST /sandboxes/{id}/refreshes": refresh,
+	"POST /sandboxes/{id}/pause": pause,
+	"POST /sandboxes/{id}/resume": resume,
+};
+const ONLY_V2 = ["POST /v2/sandboxes", "POST /v2/sandboxes/{id}/connect"];
+
+// ---- Serving ---------------------------------------------------------------------------------------
+
+function pattern(pathname) {
+	return pathname.replace(/^((?:\/v2)?\/sandboxes\/)[^/]+/, "$1{id}");
+}
+
+export const controlKind = (req) => `${req.method} ${pattern(req.url.replace(/\?.*$/s, ""))}`;
+
+function checkKey(context, req) {
+	const key = req.headers["x-api-key"];
+	if (!key)
+		throw new ApiError(401, 'authorization header is missing: header "X-API-Key" is required');
+	if (!key.startsWith("e2b_"))
+		throw new ApiError(401, "Invalid API key format: it has to start with e2b_");
+	if (key !== context.key)
+		throw new ApiError(401, "Cannot get the team for the given API key: invalid API key");
+}
+
+function findRoute(context, req, pathname) {
+	const key = `${req.method} ${pattern(pathname)}`;
+	if (ROUTES[key] && !(context.isV1Only && ONLY_V2.includes(key)))
+		return ROUTES[key];
+	const isPathKnown = Object.keys(ROUTES).some((route) => !(context.isV1Only && ONLY_V2.includes(route)) &&
+		route.split(" ")[1] === pattern(pathname));
+	throw isPathKnown ? new ApiError(405, "method not allowed") : new ApiError(404, "no matching operation was found");
+}
+
+// context: { fleet, key, isV1Only, maxLengthS, maxSandboxes, skewMs }
+export const controlHandler = (context) => async (req, res) => {
+	const { pathname, searchParams } = new URL(req.url, "http://control");
+	try {
+		const route = findRoute(context, req, pathname);
+		checkKey(context, req);
+		const [, id] = /\/sandboxes\/([^/]+)/.exec(pathname) ?? [];
+		await route(context, req, res, id, searchParams);
+	} catch (error) {
+		const refusal = error instanceof ApiError ? error : new ApiError(500, error.message);
+		refusal.send(res);
+		req.resume();
+	}
+};

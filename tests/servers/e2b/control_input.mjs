@@ -1,0 +1,113 @@
+// Requests to the control plane, checked as the vendor's schema does, and the pages and filters of lists.
+import { readBody } from "../lib/http.mjs";
+import { ApiError } from "./api_error.mjs";
+
+const bad = (message) => new ApiError(400, `Error when parsing request: ${message}`);
+
+// An empty body stands for {} only where the schema says so.
+export async function readObject(req, { isOptional = false } = {}) {
+	const body = await readBody(req);
+	if (body.length === 0 && isOptional)
+		return {};
+	if (!/^application\/json\b/i.test(req.headers["content-type"] ?? ""))
+		throw new ApiError(400, `header Content-Type has unexpected value "${req.headers["content-type"] ?? ""}"`);
+	let value;
+	try {
+		value = JSON.parse(body.toString("utf8"));
+	} catch (error) {
+		throw bad(error.message);
+	}
+	if (typeof value !== "object" || value === null || Array.isArray(value))
+		throw bad("value must be an object");
+	return value;
+}
+
+const isTexts = (value) => typeof value === "object" && value !== null && !Array.isArray(value) &&
+	Object.values(value).every((one) => typeof one === "string");
+const checks = {
+	string: (value) => typeof value === "string",
+	boolean: (value) => typeof value === "boolean",
+	seconds: (value) => Number.isInteger(value) && Math.abs(value) < 2 ** 31,
+	texts: isTexts,
+	object: (value) => typeof value === "object" && value !== null,
+};
+
+export function checkMembers(value, schema) {
+	for (const [name, kind] of Object.entries(schema)) {
+		if (value[name] !== undefined && value[name] !== null && !checks[kind](value[name]))
+			throw bad(`Error at "/${name}": value must be ${kind}`);
+	}
+	return value;
+}
+
+const CREATE = {
+	templateID: "string", timeout: "seconds", metadata: "texts", envVars: "texts", autoPause: "boolean",
+	autoPauseMemory: "boolean", autoResume: "object", allow_internet_access: "boolean", network: "object",
+};
+
+export function checkCreate(value, isV1) {
+	checkMembers(value, isV1 ? { ...CREATE, secure: "boolean" } : CREATE);
+	if (!value.templateID)
+		throw bad('Error at "/templateID": property "templateID" is missing');
+	if (value.autoPauseMemory === false && !value.autoPause)
+		throw new ApiError(400, "autoPauseMemory=false only applies when autoPause is true.");
+	if (value.autoPauseMemory === false && value.autoResume?.enabled)
+		throw new ApiError(400, "autoPauseMemory=false (filesystem-only auto-pause) cannot be combined with autoResume");
+	return value;
+}
+
+// "ID" or the old "ID-CLIENT".
+export function sandboxId(text) {
+	const [id, , ...more] = text.split("-");
+	if (more.length || !/^[a-z0-9]+$/.test(id))
+		throw new ApiError(400, "Invalid sandbox ID");
+	return id;
+}
+
+// ---- Lists -----------------------------------------------------------------------------------------
+
+// A query string in a query parameter, whose keys and values are percent-encoded once more.
+function metadataFilter(text) {
+	const pairs = [...new URLSearchParams(text)];
+	return pairs.map(([key, value]) => [decodeURIComponent(key), decodeURIComponent(value)]);
+}
+
+function pageSize(text) {
+	const size = text === null ? 100 : Number(text);
+	if (!Number.isInteger(size) || size < 1 || size > 100)
+		throw new ApiError(400, 'parameter "limit" in query has an error: number must be between 1 and 100');
+	return size;
+}
+
+function startOfPage(token) {
+	if (!token)
+		return 0;
+	const [, start] = /^after:(\d+)$/.exec(Buffer.from(token, "base64url").toString()) ?? [];
+	if (start === undefined)
+		throw new ApiError(400, "Invalid next token");
+	return Number(start);
+}
+
+function states(text) {
+	const wanted = (text ?? "running,paused").split(",");
+	if (wanted.some((one) => !["running", "paused"].includes(one)))
+		throw new ApiError(400, 'parameter "state" in query has an error: value is not one of the allowed values');
+	return wanted;
+}
+
+// { page, nextToken or "" }
+export function selectPage(sandboxes, query) {
+	const wantedStates = states(query.get("state"));
+	const metadata = metadataFilter(query.get("metadata") ?? "");
+	const direction = query.get("order") === "asc" ? 1 : -1;
+	const size = pageSize(query.get("limit"));
+	const start = startOfPage(query.get("nextToken"));
+	const chosen = sandboxes
+		.filter(({ state }) => wantedStates.includes(state))
+		.filter((one) => metadata.every(([key, value]) => one.metadata[key] === value))
+		.filter((one) => !query.get("template") || one.templateID === query.get("template"))
+		.sort((a, b) => direction * (a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1)));
+	const end = start + size;
+	const nextToken = end < chosen.length ? Buffer.from(`after:${end}`).toString("base64url") : "";
+	return { page: chosen.slice(start, end), nextToken };
+}

@@ -1,0 +1,109 @@
+// A test server that speaks E2B's wire over real directories and real processes of this machine.
+//
+//	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key e2b_...] [--v1-only]
+//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--programs DIR]
+//
+// When it serves it prints one line of JSON: api_url (the control plane, for E2B_API_URL), sandbox_url (the data plane,
+// for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /pause/ID, /kill/ID, /skew?seconds=N) and key. Files of the
+// sandbox ID are in DIR/ID/home/user. It ends on SIGTERM and takes all sandboxes with it. 77: no namespaces here.
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { startAdmin } from "../lib/admin.mjs";
+import { Counters } from "../lib/counters.mjs";
+import { Faults } from "../lib/faults.mjs";
+import { front } from "../lib/front.mjs";
+import { listenOnLoopback, makeServer } from "../lib/http.mjs";
+import { jailComplaint } from "../lib/jail.mjs";
+import { parseOptions } from "../lib/options.mjs";
+import { filesContaining } from "../lib/search.mjs";
+import { controlHandler, controlKind } from "./control.mjs";
+import { edgeHandler, edgeKind } from "./edge.mjs";
+import { Fleet } from "./fleet.mjs";
+
+const CANNOT_RUN_HERE = 77;
+const DEFAULTS = {
+	root: "",
+	port: 0,
+	"sandbox-port": 0,
+	"admin-port": 0,
+	key: "e2b_0123456789abcdef0123456789abcdef01234567",
+	"v1-only": false,
+	"max-seconds": 3600,
+	"max-sandboxes": 20,
+	"max-connections": 0,
+	programs: fileURLToPath(new URL("../../../build/servers", import.meta.url)),
+};
+
+function checkNamespaces() {
+	const complaint = jailComplaint();
+	if (!complaint)
+		return;
+	console.error(`e2b test server: no namespaces on this machine: ${complaint}`);
+	process.exit(CANNOT_RUN_HERE);
+}
+
+function serveFront({ counters, faults }, kindOf, handler, port) {
+	const server = makeServer(front({ counters, faults, kindOf, handler }));
+	counters.watch(server);
+	return listenOnLoopback(server, port);
+}
+
+function received(fleet, text) {
+	if (!text)
+		throw new Error("contains=TEXT is missing");
+	const places = fleet.all().flatMap((sandbox) => [sandbox.received, sandbox.directory]);
+	const found = places.flatMap((place) => filesContaining(place, text));
+	return { found: found.length > 0, places: found };
+}
+
+function named(fleet, id) {
+	const sandbox = fleet.find(id);
+	if (!sandbox)
+		throw new Error(`there is no sandbox "${id}"`);
+	return sandbox;
+}
+
+const adminRoutes = (context) => ({
+	"GET /received": (argument, query) => received(context.fleet, query.get("contains")),
+	"POST /pause": (id) => named(context.fleet, id).pause(),
+	"POST /kill": (id) => named(context.fleet, id).kill(),
+	"POST /skew": (seconds, query) => {
+		context.skewMs = Number(seconds ?? query.get("seconds")) * 1000;
+	},
+});
+
+async function main() {
+	const options = parseOptions(DEFAULTS, ["root"]);
+	checkNamespaces();
+	const io = fs.mkdtempSync(path.join(os.tmpdir(), "e2b-"));
+	const root = path.resolve(options.root);
+	fs.mkdirSync(root, { recursive: true });
+	const context = {
+		fleet: new Fleet({ root, io, programs: options.programs }),
+		key: options.key,
+		isV1Only: options["v1-only"],
+		maxLengthS: options["max-seconds"],
+		maxSandboxes: options["max-sandboxes"],
+		maxConnections: options["max-connections"] || Infinity,
+		skewMs: 0,
+	};
+	const watched = { counters: new Counters(), faults: new Faults() };
+	const urls = {
+		api_url: await serveFront(watched, controlKind, controlHandler(context), options.port),
+		sandbox_url: await serveFront(watched, edgeKind, edgeHandler(context), options["sandbox-port"]),
+		admin_url: await startAdmin({ ...watched, routes: adminRoutes(context), port: options["admin-port"] }),
+	};
+	const end = async () => {
+		await context.fleet.killAll();
+		fs.rmSync(io, { recursive: true, force: true });
+		process.exit(0);
+	};
+	process.once("SIGTERM", end);
+	process.once("SIGINT", end);
+	console.log(JSON.stringify({ ...urls, key: options.key }));
+}
+
+await main();

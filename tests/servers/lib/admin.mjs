@@ -1,0 +1,38 @@
+// The port through which tests look at a server and trouble it. Answers are JSON; 400 with a message where it is misused.
+//
+// GET /counters · POST /reset · POST /faults · DELETE /faults (also releases what stalls) · POST /release ·
+// GET /received?contains=TEXT, and what the server adds in `routes`: { "POST /pause": (argument, query) => answer }.
+import { listenOnLoopback, makeServer, readBody, sendJson } from "./http.mjs";
+
+async function addFaults(faults, req) {
+	const given = JSON.parse((await readBody(req)).toString("utf8"));
+	[given].flat().forEach((fault) => faults.add(fault));
+	return {};
+}
+
+function ownRoutes({ counters, faults }) {
+	return {
+		"GET /counters": () => counters.report(),
+		"POST /reset": () => (counters.reset(), {}),
+		"POST /faults": (argument, query, req) => addFaults(faults, req),
+		"DELETE /faults": () => (faults.clear(), {}),
+		"POST /release": () => (faults.release(), {}),
+	};
+}
+
+export async function startAdmin({ counters, faults, routes, port }) {
+	const all = { ...ownRoutes({ counters, faults }), ...routes };
+	const server = makeServer(async (req, res) => {
+		const { pathname, searchParams } = new URL(req.url, "http://admin");
+		const [, name, argument] = pathname.split("/");
+		const route = all[`${req.method} /${name}`];
+		try {
+			if (!route)
+				throw new Error(`no such route; there are ${Object.keys(all).join(", ")}`);
+			sendJson(res, 200, await route(argument, searchParams, req) ?? {});
+		} catch (error) {
+			sendJson(res, 400, { message: error.message });
+		}
+	});
+	return listenOnLoopback(server, port);
+}

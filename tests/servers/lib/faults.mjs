@@ -1,0 +1,202 @@
+// Faults on request. One fault: { match: { kind, path, after, times }, action: { type, ... } }.
+//
+// kind: exactly that kind of request, or /a regular expression/; path: a regular expression for the URL; the first
+// `after` matches go well (0), the next `times` (1; 0: all) get the action:
+//   delay { ms }                      the answer later
+//   status { status, retry_after, body }   this answer; body: text or JSON; none: empty
+//   expired_token                     401 as when the access token is no good any more
+//   cut                               the connection ends before any answer
+//   cut_request { bytes }             the connection ends after so many bytes of the request's body
+//   cut_after { bytes }               the connection ends after so many bytes of the answer's body
+//   truncate { bytes }                the answer's body ends early, as if it were whole
+//   stall { bytes, ms }               after so many bytes (none: before the headers) nothing for ms (none: until released)
+//   content_type { value }            this Content-Type
+//   garbage { bytes }                 200 and random bytes (64)
+import { randomBytes } from "node:crypto";
+
+import { sendJson } from "./http.mjs";
+
+function matcher(pattern) {
+	if (pattern === undefined)
+		return () => true;
+	const [, expression] = /^\/(.*)\/$/s.exec(pattern) ?? [];
+	return expression === undefined ? (text) => text === pattern : (text) => new RegExp(expression).test(text);
+}
+
+function parse({ match = {}, action }) {
+	if (!action || !(action.type in actions))
+		throw new Error(`an action's type is one of ${Object.keys(actions).join(", ")}`);
+	const { kind, path, after = 0, times = 1 } = match;
+	return { isKind: matcher(kind), isPath: matcher(path && `/${path}/`), skip: after, left: times || Infinity, action };
+}
+
+export class Faults {
+	constructor() {
+		this.clear();
+	}
+
+	add(fault) {
+		this.list.push(parse(fault));
+	}
+
+	clear() {
+		this.list = [];
+		this.release();
+	}
+
+	// Lets go all that stalls.
+	release() {
+		this.releasers?.forEach((go) => go());
+		this.releasers = new Set();
+	}
+
+	take(kind, url) {
+		const fault = this.list.find((one) => one.left > 0 && one.isKind(kind) && one.isPath(url));
+		if (!fault)
+			return undefined;
+		if (fault.skip > 0) {
+			fault.skip--;
+			return undefined;
+		}
+		fault.left--;
+		return fault.action;
+	}
+
+	wait(ms) {
+		return new Promise((resolve) => {
+			const go = () => (clearTimeout(timer), this.releasers.delete(go), resolve());
+			const timer = ms === undefined ? undefined : setTimeout(go, ms);
+			this.releasers.add(go);
+		});
+	}
+
+	// Does to request and answer what the action says. True: it has answered itself.
+	apply(action, req, res) {
+		return actions[action.type](action, req, res, this);
+	}
+}
+
+// ---- The actions -----------------------------------------------------------------------------------
+
+function answerStatus({ status, retry_after: retryAfter, body }, req, res) {
+	const headers = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+	if (typeof body === "object") {
+		sendJson(res, status, body, headers);
+	} else {
+		res.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body ?? "") });
+		res.end(body);
+	}
+	req.resume();
+	return true;
+}
+
+const destroyed = (req) => (req.socket.destroy(), true);
+
+function onRequestBytes(req, limit, act) {
+	const { push } = req;
+	let seen = 0;
+	req.push = (chunk) => {
+		seen += chunk?.length ?? 0;
+		if (seen >= limit)
+			act();
+		return push.call(req, chunk);
+	};
+}
+
+// Calls act once the answer's body has `limit` bytes; what is beyond them goes to `beyond`, with which call it was.
+function onAnswerBytes(res, limit, act, beyond) {
+	const { write, end } = res;
+	let left = limit;
+	let isOver = false;
+	const filter = (original) => (chunk, ...rest) => {
+		if (isOver)
+			return beyond(original, chunk, rest);
+		const bytes = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
+		if (!bytes || typeof chunk === "function" || bytes.length < left) {
+			left -= bytes?.length ?? 0;
+			return original.call(res, chunk, ...rest);
+		}
+		isOver = true;
+		if (left > 0)
+			write.call(res, bytes.subarray(0, left), () => act());
+		else
+			act();
+		return beyond(original, bytes.subarray(left), rest);
+	};
+	res.write = filter(write);
+	res.end = filter(end);
+}
+
+const dropped = () => true;
+
+function withoutLength(res) {
+	const { writeHead } = res;
+	res.writeHead = (status, headers) => {
+		const list = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
+		const kept = list.filter((_, i) => list[i - (i % 2)].toLowerCase() !== "content-length");
+		return writeHead.call(res, status, kept);
+	};
+}
+
+function truncate({ bytes = 0 }, req, res) {
+	const { end } = res;
+	withoutLength(res);
+	onAnswerBytes(res, bytes, () => end.call(res), dropped);
+}
+
+async function stall({ bytes, ms }, req, res, faults) {
+	if (bytes === undefined)
+		return faults.wait(ms).then(() => false);
+	const held = [];
+	let isReleased = false;
+	const flush = () => faults.wait(ms).then(() => {
+		isReleased = true;
+		held.forEach(([original, chunk, rest]) => original.call(res, chunk, ...rest));
+		res.emit("drain");
+	});
+	onAnswerBytes(res, bytes, flush, (original, chunk, rest) => {
+		if (isReleased)
+			return original.call(res, chunk, ...rest);
+		held.push([original, chunk, rest]);
+		return false;
+	});
+	return false;
+}
+
+function changeContentType({ value = "text/html" }, req, res) {
+	const { writeHead } = res;
+	res.writeHead = (status, headers) => {
+		const list = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat();
+		const changed = list.map((item, i) => (i % 2 && list[i - 1].toLowerCase() === "content-type" ? value : item));
+		return writeHead.call(res, status, changed);
+	};
+}
+
+function garbage({ bytes = 64 }, req, res) {
+	res.writeHead(200, { "Content-Length": bytes });
+	res.end(randomBytes(bytes));
+	req.resume();
+	return true;
+}
+
+const UNAUTHORIZED = {
+	code: 401,
+	message: "unauthorized access, please provide a valid access token or method signing if supported",
+};
+
+const actions = {
+	delay: ({ ms }, req, res, faults) => faults.wait(ms).then(() => false),
+	status: answerStatus,
+	expired_token: (action, req, res) => answerStatus({ status: 401, body: UNAUTHORIZED }, req, res),
+	cut: (action, req) => destroyed(req),
+	cut_request: ({ bytes }, req) => onRequestBytes(req, bytes, () => req.socket.destroy()),
+	cut_after: ({ bytes = 0 }, req, res) => {
+		if (bytes === 0)
+			res.flushHeaders = () => {};
+		onAnswerBytes(res, bytes, () => res.socket?.destroy(), dropped);
+	},
+	truncate,
+	stall,
+	content_type: changeContentType,
+	garbage,
+};

@@ -1,0 +1,35 @@
+// What stands before every handler of a test server: counting, and the faults that tests asked for.
+
+function countRequest(req, counts) {
+	const { push } = req;
+	req.push = (chunk) => {
+		counts.bytes_in += chunk?.length ?? 0;
+		return push.call(req, chunk);
+	};
+}
+
+function countAnswer(res, counts) {
+	for (const name of ["write", "end"]) {
+		const original = res[name];
+		res[name] = (chunk, ...rest) => {
+			if (typeof chunk === "string" || chunk?.length)
+				counts.bytes_out += Buffer.byteLength(chunk);
+			return original.call(res, chunk, ...rest);
+		};
+	}
+}
+
+// `kindOf` names a request's kind for counters and faults.
+export function front({ counters, faults, kindOf, handler }) {
+	return async (req, res) => {
+		const kind = kindOf(req);
+		const counts = counters.begin(kind);
+		countRequest(req, counts);
+		countAnswer(res, counts);
+		res.on("error", () => {});
+		const action = faults.take(kind, req.url);
+		if (action && await faults.apply(action, req, res))
+			return;
+		await handler(req, res);
+	};
+}

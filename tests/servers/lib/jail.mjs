@@ -1,0 +1,125 @@
+// A sandbox on this machine: a daemon and all it starts in namespaces of their own (bubblewrap), over real directories.
+//
+// Inside, / is the host's read-only, but for /home, /root and /tmp, which are DIRECTORY/home, root and tmp; /run and
+// /var/tmp are empty. As root the daemon is root and can act as "user"; as an ordinary user all is that user's.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import path from "node:path";
+
+export const SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+const USER_ID = 1000;
+const SHOWN = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "var", "sys", "nix"];
+const DAEMON_HOME = "/run/envd";
+
+const isRoot = process.geteuid() === 0;
+const userId = isRoot ? USER_ID : process.geteuid();
+const groupId = isRoot ? USER_ID : process.getegid();
+
+// ---- What the sandbox sees -------------------------------------------------------------------------
+
+function showHost() {
+	const args = ["--tmpfs", "/"];
+	for (const name of SHOWN) {
+		const stat = fs.lstatSync(`/${name}`, { throwIfNoEntry: false });
+		if (stat?.isSymbolicLink())
+			args.push("--symlink", fs.readlinkSync(`/${name}`), `/${name}`);
+		else if (stat)
+			args.push("--ro-bind", `/${name}`, `/${name}`);
+	}
+	return args;
+}
+
+// A table of accounts as on the host, without people, and with the sandbox's user.
+function accounts(file, id, line) {
+	const rows = fs.readFileSync(file, "utf8").split("\n").filter(Boolean);
+	const system = rows.filter((row) => {
+		const [name, , number] = row.split(":");
+		return Number(number) < USER_ID && Number(number) !== id && name !== "user";
+	});
+	return [...system, line, ""].join("\n");
+}
+
+function writeAccounts(folder) {
+	fs.writeFileSync(path.join(folder, "passwd"),
+		accounts("/etc/passwd", userId, `user:x:${userId}:${groupId}::/home/user:/bin/bash`));
+	fs.writeFileSync(path.join(folder, "group"), accounts("/etc/group", groupId, `user:x:${groupId}:`));
+}
+
+function makeDirectory(where, mode, owner) {
+	fs.mkdirSync(where, { recursive: true });
+	fs.chmodSync(where, mode);
+	if (isRoot)
+		fs.chownSync(where, owner, owner);
+}
+
+export function makeHome(directory) {
+	makeDirectory(path.join(directory, "home"), 0o755, 0);
+	makeDirectory(path.join(directory, "home/user"), 0o755, userId);
+	makeDirectory(path.join(directory, "root"), 0o700, 0);
+	makeDirectory(path.join(directory, "tmp"), 0o1777, 0);
+}
+
+function bwrapArguments({ directory, io, daemon, programs }) {
+	const own = ["home", "root", "tmp"].flatMap((name) => ["--bind", path.join(directory, name), `/${name}`]);
+	return [
+		...showHost(),
+		"--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--dir", "/mnt", "--tmpfs", "/var/tmp",
+		...own,
+		"--ro-bind", path.join(io, "passwd"), "/etc/passwd", "--ro-bind", path.join(io, "group"), "/etc/group",
+		"--bind", io, `${DAEMON_HOME}/io`,
+		"--ro-bind", process.execPath, `${DAEMON_HOME}/node`,
+		"--ro-bind", daemon.source, `${DAEMON_HOME}/source`,
+		"--ro-bind-try", programs, `${DAEMON_HOME}/programs`,
+		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "e2b.local",
+		"--die-with-parent", "--new-session", "--chdir", "/", "--info-fd", "3",
+	];
+}
+
+// ---- Running it ------------------------------------------------------------------------------------
+
+async function firstPid(child) {
+	let text = "";
+	for await (const chunk of child.stdio[3])
+		text += chunk;
+	return JSON.parse(text)["child-pid"];
+}
+
+function failed(child) {
+	return once(child, "exit").then(([code]) => {
+		throw new Error(`the sandbox's daemon ended with ${code} before it served`);
+	});
+}
+
+// directory: with home, root and tmp. io: a short path, for the socket and what the daemon writes. daemon: { source: a
+// folder of modules, main: one of them, config: for its standard input }. Resolves when it serves; then
+// { socket, pid: of the first process inside, as seen from here, kill() }.
+export async function startJail(options) {
+	const { io, daemon } = options;
+	fs.mkdirSync(io, { recursive: true, mode: 0o700 });
+	fs.rmSync(path.join(io, "socket"), { force: true });
+	writeAccounts(io);
+	const argv = [...bwrapArguments(options), `${DAEMON_HOME}/node`, `${DAEMON_HOME}/source/${daemon.main}`];
+	const child = spawn("bwrap", argv, {
+		env: { PATH: SANDBOX_PATH },
+		stdio: ["pipe", "pipe", "inherit", "pipe"],
+	});
+	child.stdin.on("error", () => {});
+	child.stdin.write(`${JSON.stringify(daemon.config)}\n`);
+	const gone = once(child, "exit");
+	const [pid] = await Promise.race([Promise.all([firstPid(child), once(child.stdout, "data")]), failed(child)]);
+	const kill = () => {
+		child.kill("SIGKILL");
+		return gone;
+	};
+	return { socket: path.join(io, "socket"), pid, kill };
+}
+
+// What is in the way of namespaces on this machine, or undefined.
+export function jailComplaint() {
+	const { error, status, stderr } = spawnSync("bwrap",
+		["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-pid", "true"], { encoding: "utf8" });
+	if (error)
+		return `bwrap: ${error.message}`;
+	return status === 0 ? undefined : stderr.trim() || `bwrap ended with ${status}`;
+}

@@ -1,0 +1,267 @@
+// Protocol buffers without generated code: messages described as tables, in the binary format and in its JSON mapping.
+//
+// A message is { jsonName: field(number, type, options) }. Types: "string", "bytes", "bool", "uint32", "sint32",
+// "int64", "timestamp", an enumeration made by enumeration(), or another message. Values in memory: Buffer for bytes, a
+// number for integers and enumerations, { seconds, nanos } for times; what is absent is undefined.
+
+const VARINT = 0;
+const LENGTH = 2;
+
+export class ProtobufError extends Error {}
+
+// Options: repeated, map (string to string), optional (tells absent from default; also for members of a oneof).
+export const field = (number, type, options = {}) => ({ number, type, ...options });
+export const enumeration = (names) => ({ enumeration: names });
+const isMessage = (type) => typeof type === "object" && !type.enumeration;
+
+const TIMESTAMP = { seconds: field(1, "int64"), nanos: field(2, "uint32") };
+const MAP_ENTRY = { key: field(1, "string"), value: field(2, "string") };
+
+const isDefault = (value) =>
+	value === undefined || value === null || value === 0 || value === "" || value === false ||
+	(Buffer.isBuffer(value) && value.length === 0);
+
+// ---- Binary: encoding ----------------------------------------------------------------------------
+
+function varint(value) {
+	const bytes = [];
+	let rest = BigInt.asUintN(64, BigInt(value));
+	if (rest < 0x80n)
+		return Buffer.from([Number(rest)]);
+	for (; rest >= 0x80n; rest >>= 7n)
+		bytes.push(Number(rest & 0x7fn) | 0x80);
+	bytes.push(Number(rest));
+	return Buffer.from(bytes);
+}
+
+function payload(type, value) {
+	if (isMessage(type))
+		return encode(type, value);
+	if (type === "timestamp")
+		return encode(TIMESTAMP, value);
+	return Buffer.isBuffer(value) ? value : Buffer.from(value, "utf8");
+}
+
+function pushField(parts, { number, type }, value) {
+	if (isMessage(type) || type === "string" || type === "bytes" || type === "timestamp") {
+		const body = payload(type, value);
+		parts.push(varint((number << 3) | LENGTH), varint(body.length), body);
+		return;
+	}
+	const plain = type === "sint32" ? (value << 1) ^ (value >> 31) : Number(value);
+	parts.push(varint((number << 3) | VARINT), varint(type === "sint32" ? plain >>> 0 : plain));
+}
+
+export function encode(message, value) {
+	const parts = [];
+	for (const [name, f] of Object.entries(message)) {
+		const member = value[name];
+		if (member === undefined)
+			continue;
+		if (f.map) {
+			for (const [key, text] of Object.entries(member))
+				pushField(parts, { number: f.number, type: MAP_ENTRY }, { key, value: text });
+		} else if (f.repeated) {
+			member.forEach((one) => pushField(parts, f, one));
+		} else if (f.optional || isMessage(f.type) || !isDefault(member)) {
+			pushField(parts, f, member);
+		}
+	}
+	return Buffer.concat(parts);
+}
+
+// ---- Binary: decoding ----------------------------------------------------------------------------
+
+class Reader {
+	constructor(bytes) {
+		this.bytes = bytes;
+		this.at = 0;
+	}
+
+	get more() {
+		return this.at < this.bytes.length;
+	}
+
+	varint() {
+		let value = 0n;
+		for (let shift = 0n; shift < 70n; shift += 7n) {
+			if (!this.more)
+				throw new ProtobufError("unexpected EOF");
+			const byte = this.bytes[this.at++];
+			value |= BigInt(byte & 0x7f) << shift;
+			if (byte < 0x80)
+				return value;
+		}
+		throw new ProtobufError("variable length integer overflow");
+	}
+
+	slice(length) {
+		if (length > this.bytes.length - this.at)
+			throw new ProtobufError("unexpected EOF");
+		this.at += length;
+		return this.bytes.subarray(this.at - length, this.at);
+	}
+
+	skip(wire) {
+		const fixed = { 1: 8, 5: 4 }[wire];
+		if (wire === VARINT)
+			this.varint();
+		else if (wire === LENGTH)
+			this.slice(Number(this.varint()));
+		else if (fixed)
+			this.slice(fixed);
+		else
+			throw new ProtobufError("cannot parse reserved wire type");
+	}
+}
+
+function text(bytes) {
+	const decoded = bytes.toString("utf8");
+	if (Buffer.byteLength(decoded) !== bytes.length || !Buffer.from(decoded).equals(bytes))
+		throw new ProtobufError("string field contains invalid UTF-8");
+	return decoded;
+}
+
+function readLengthDelimited(type, bytes) {
+	if (type === "string")
+		return text(bytes);
+	if (type === "bytes")
+		return bytes;
+	return decode(type === "timestamp" ? TIMESTAMP : type, bytes);
+}
+
+function readVarint(type, raw) {
+	if (type === "bool")
+		return raw !== 0n;
+	if (type === "sint32")
+		return Number(BigInt.asIntN(32, (raw >> 1n) ^ -(raw & 1n)));
+	return Number(type === "int64" ? BigInt.asIntN(64, raw) : BigInt.asUintN(32, raw));
+}
+
+function store(value, name, f, one) {
+	if (f.map)
+		value[name] = { ...value[name], [one.key ?? ""]: one.value ?? "" };
+	else if (f.repeated)
+		(value[name] ??= []).push(one);
+	else
+		value[name] = one;
+}
+
+const isLengthDelimited = (type) =>
+	isMessage(type) || type === "string" || type === "bytes" || type === "timestamp";
+
+export function decode(message, bytes) {
+	const byNumber = new Map(Object.entries(message).map(([name, f]) => [f.number, [name, f]]));
+	const reader = new Reader(bytes);
+	const value = {};
+	while (reader.more) {
+		const tag = Number(reader.varint());
+		const [name, f] = byNumber.get(tag >>> 3) ?? [];
+		const type = f?.map ? MAP_ENTRY : f?.type;
+		if (!f || (tag & 7) !== (isLengthDelimited(type) ? LENGTH : VARINT))
+			reader.skip(tag & 7);
+		else if (isLengthDelimited(type))
+			store(value, name, f, readLengthDelimited(type, reader.slice(Number(reader.varint()))));
+		else
+			store(value, name, f, readVarint(type, reader.varint()));
+	}
+	return value;
+}
+
+// ---- The JSON mapping: writing ---------------------------------------------------------------------
+
+function timestampText({ seconds = 0, nanos = 0 }) {
+	const whole = new Date(seconds * 1000).toISOString().slice(0, 19);
+	const digits = nanos.toString().padStart(9, "0");
+	const fraction = nanos === 0 ? "" : digits.endsWith("000000") ? digits.slice(0, 3) :
+		digits.endsWith("000") ? digits.slice(0, 6) : digits;
+	return `${whole}${fraction && "."}${fraction}Z`;
+}
+
+function scalarToJson(type, value) {
+	if (type.enumeration)
+		return type.enumeration[value] ?? value;
+	if (isMessage(type))
+		return toJson(type, value);
+	if (type === "bytes")
+		return value.toString("base64");
+	if (type === "int64")
+		return String(value);
+	return type === "timestamp" ? timestampText(value) : value;
+}
+
+export function toJson(message, value) {
+	const json = {};
+	for (const [name, f] of Object.entries(message)) {
+		const member = value[name];
+		if (member === undefined)
+			continue;
+		if (f.map)
+			Object.keys(member).length && (json[name] = member);
+		else if (f.repeated)
+			member.length && (json[name] = member.map((one) => scalarToJson(f.type, one)));
+		else if (f.optional || isMessage(f.type) || !isDefault(member))
+			json[name] = scalarToJson(f.type, member);
+	}
+	return json;
+}
+
+// ---- The JSON mapping: reading ---------------------------------------------------------------------
+
+const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function integer(value, what) {
+	const number = typeof value === "string" && value !== "" ? Number(value) : value;
+	if (!Number.isInteger(number))
+		throw new ProtobufError(`invalid value for ${what} type: ${JSON.stringify(value)}`);
+	return number;
+}
+
+function wanted(kind, value, what) {
+	if (typeof value !== kind)
+		throw new ProtobufError(`invalid value for ${what} type: ${JSON.stringify(value)}`);
+	return value;
+}
+
+function enumFromJson(names, value) {
+	const number = typeof value === "string" ? names.findIndex((name) => name === value) : value;
+	if (!Number.isInteger(number) || number < 0)
+		throw new ProtobufError(`invalid value for enum type: ${JSON.stringify(value)}`);
+	return number;
+}
+
+function scalarFromJson(type, value) {
+	if (type.enumeration)
+		return enumFromJson(type.enumeration, value);
+	if (isMessage(type))
+		return fromJson(type, value);
+	if (type === "bytes")
+		return Buffer.from(wanted("string", value, "bytes"), "base64");
+	if (type === "string")
+		return wanted("string", value, "string");
+	return type === "bool" ? wanted("boolean", value, "bool") : integer(value, type);
+}
+
+function memberFromJson(f, value) {
+	if (f.map) {
+		Object.values(wanted("object", value, "map")).forEach((one) => wanted("string", one, "string"));
+		return value;
+	}
+	if (!f.repeated)
+		return scalarFromJson(f.type, value);
+	if (!Array.isArray(value))
+		throw new ProtobufError(`syntax error: unexpected token ${JSON.stringify(value)}`);
+	return value.map((one) => scalarFromJson(f.type, one));
+}
+
+export function fromJson(message, json) {
+	if (typeof json !== "object" || json === null || Array.isArray(json))
+		throw new ProtobufError(`syntax error: unexpected token ${JSON.stringify(json)}`);
+	const value = {};
+	for (const [name, f] of Object.entries(message)) {
+		const member = json[name] ?? json[snake(name)];
+		if (member !== undefined && member !== null)
+			value[name] = memberFromJson(f, member);
+	}
+	return value;
+}
