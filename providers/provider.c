@@ -1,5 +1,6 @@
 #include "providers/provider.h"
 
+#include "providers/e2b/e2b.h"
 #include "providers/helper_client.h"
 #include "providers/local.h"
 #include "providers/shell.h"
@@ -9,6 +10,7 @@
 
 static const struct provider_ops *const vendors[] = {
 	&local_provider,
+	&e2b_provider,
 };
 
 const struct provider_ops *provider_find(const char *name, size_t name_len)

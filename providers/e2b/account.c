@@ -6,23 +6,23 @@ static const char *const key_variables[] = { "E2B_API_KEY", NULL };
 
 void account_close(struct account *a)
 {
-	control_free(a->control);
+	plane_free(a->plane);
 	if (a->http)
 		http_free(a->http);
 	e2b_settings_release(&a->settings);
 	*a = (struct account){ 0 };
 }
 
-static enum err open_control(struct account *a, const struct provider_config *cfg, struct error *e)
+static enum err open_plane(struct account *a, const struct provider_config *cfg, struct error *e)
 {
-	struct control_options options = { .base_url = a->settings.api_url };
+	struct plane_options options = { .base_url = a->settings.api_url };
 	char *key;
 	enum err kind = key_read(&key, cfg->key_file, key_variables, "e2b", e);
 
 	if (kind)
 		return kind;
 	options.key = key;
-	kind = control_new(&a->control, a->http, &options, e);
+	kind = plane_new(&a->plane, a->http, &options, e);
 	key_free(key);
 	return kind;
 }
@@ -37,7 +37,7 @@ enum err account_open(struct account *a, const struct provider_config *cfg, stru
 	/* Not like a browser's, for which the vendor's edge would write its errors in HTML. */
 	kind = http_new(&opened.http, "sandboxfs/" SANDBOXFS_VERSION, e);
 	if (!kind && !opened.settings.is_debug)
-		kind = open_control(&opened, cfg, e);
+		kind = open_plane(&opened, cfg, e);
 	if (kind) {
 		account_close(&opened);
 		return kind;

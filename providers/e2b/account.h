@@ -3,13 +3,13 @@
  */
 #pragma once
 
-#include "providers/e2b/control.h"
+#include "providers/e2b/control_plane.h"
 #include "providers/e2b/settings.h"
 
 struct account {
 	struct e2b_settings settings;
 	struct http *http;
-	struct control *control; /* NULL: E2B_DEBUG, there is none */
+	struct plane *plane; /* NULL: E2B_DEBUG, there is none */
 };
 
 #define AUTO_ACCOUNT __attribute__((cleanup(account_close)))

@@ -109,7 +109,7 @@ static bool is_too_old(const char *version)
 	return major < least_version[0] || (major == least_version[0] && minor < least_version[1]);
 }
 
-enum err e2b_adopt(struct e2b *b, const struct control_sandbox *sandbox, struct error *e)
+enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct error *e)
 {
 	AUTO_FREE char *base_url = NULL;
 	struct daemon *d = NULL;
@@ -155,13 +155,13 @@ static void remember_gone(struct e2b *b)
 }
 
 enum err e2b_look(
-	struct e2b *b, const struct call *call, struct control_sandbox *out, struct error *e)
+	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e)
 {
 	enum err kind = ERR_OK;
 
-	*out = (struct control_sandbox){ .state = SANDBOX_RUNNING, .ends_s = -1 };
-	if (b->account.control)
-		kind = control_info(b->account.control, call, b->id, out, e);
+	*out = (struct plane_sandbox){ .state = SANDBOX_RUNNING, .ends_s = -1 };
+	if (b->account.plane)
+		kind = plane_info(b->account.plane, call, b->id, out, e);
 	/* One that was never attached may be somebody's typing mistake. */
 	if (kind == ERR_NOT_FOUND && b->has_remote) {
 		remember_gone(b);
@@ -172,12 +172,12 @@ enum err e2b_look(
 
 enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e)
 {
-	struct control_sandbox sandbox;
+	struct plane_sandbox sandbox;
 	enum err kind;
 
-	if (!b->account.control)
+	if (!b->account.plane)
 		return ERR_OK;
-	kind = control_wake(b->account.control, call, b->id, b->lifetime_s, &sandbox, e);
+	kind = plane_wake(b->account.plane, call, b->id, b->lifetime_s, &sandbox, e);
 	if (kind)
 		return kind;
 	/* What stood before it was paused is dead, and would only be noticed by its silence. */
@@ -206,7 +206,7 @@ enum err e2b_name(struct e2b *b, const char *id, struct error *e)
 
 enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 {
-	struct control_sandbox sandbox;
+	struct plane_sandbox sandbox;
 	enum err kind = e2b_look(b, call, &sandbox, e);
 
 	if (kind)
@@ -220,7 +220,7 @@ enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 /* A failure that the control plane may explain, of what was not done. */
 static bool is_worth_asking(const struct e2b *b, enum err kind, bool is_done)
 {
-	return b->account.control && !is_done && (kind == ERR_GONE || kind == ERR_AUTH);
+	return b->account.plane && !is_done && (kind == ERR_GONE || kind == ERR_AUTH);
 }
 
 /* Asks, and does the step again where there is reason to expect more of it. */

@@ -22,7 +22,7 @@ struct reaper;
 struct e2b {
 	struct provider base;
 	struct account account;
-	char id[CONTROL_ID_MAX];
+	char id[PLANE_ID_MAX];
 	char *user;  /* NULL: the sandbox's default */
 	char *shell; /* of the derived scripts */
 	enum resume_mode resume;
@@ -51,7 +51,7 @@ enum err e2b_name(struct e2b *b, const char *id, struct error *e);
 /* Looks for the sandbox, wakes it where that is allowed, and addresses its daemon. */
 enum err e2b_find(struct e2b *b, const struct call *call, struct error *e);
 /* Addresses the daemon of a sandbox as the control plane told. ERR_UNSUPPORTED: it is too old. */
-enum err e2b_adopt(struct e2b *b, const struct control_sandbox *sandbox, struct error *e);
+enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct error *e);
 
 /* What is asked of the daemon. *is_done: it may have been done, so it must not be asked again. */
 typedef enum err (*e2b_step)(
@@ -67,7 +67,7 @@ enum err e2b_reach(
 
 /* What the control plane says; a sandbox that is gone is remembered. E2B_DEBUG: a running one. */
 enum err e2b_look(
-	struct e2b *b, const struct call *call, struct control_sandbox *out, struct error *e);
+	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e);
 /* Wakes it. */
 enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e);
 
@@ -99,6 +99,6 @@ enum err e2b_store(struct provider *p, const struct call *call, const struct sto
 enum err e2b_upload(
 	struct e2b *b, const struct call *call, const struct envd_upload *upload, struct error *e);
 
-/* changes.c */
+/* watching.c */
 enum err e2b_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
 	struct error *e);

@@ -12,7 +12,7 @@
 #define LOOK_MS       10000
 #define LOOK_PAUSE_MS 500
 
-static enum err no_control(struct error *e)
+static enum err no_plane(struct error *e)
 {
 	return error_set(e, ERR_UNSUPPORTED, "e2b: E2B_DEBUG=true has no control plane");
 }
@@ -74,7 +74,7 @@ static void discard(struct e2b *b)
 	const struct call call = { .progress_ms = LOOK_MS };
 	struct error e = { 0 };
 
-	if (control_kill(b->account.control, &call, b->id, &e))
+	if (plane_kill(b->account.plane, &call, b->id, &e))
 		log_error(LOG_PROVIDER,
 			"e2b:%s was made, is of no use and could not be deleted: %s", b->id,
 			e.text);
@@ -84,15 +84,15 @@ static enum err create_with(
 	struct e2b *b, const struct provider_config *cfg, const struct call *call, struct error *e)
 {
 	/* At its end it is kept, not killed: who reads for six minutes shall not lose it. */
-	const struct control_new_sandbox wanted = {
+	const struct plane_new_sandbox wanted = {
 		.template = cfg->template, .lifetime_s = cfg->lifetime_s, .pause_at_end = true
 	};
-	struct control_sandbox made;
+	struct plane_sandbox made;
 	enum err kind;
 
-	if (!b->account.control)
+	if (!b->account.plane)
 		return e2b_name(b, E2B_DEBUG_ID, e);
-	kind = control_create(b->account.control, call, &wanted, &made, e);
+	kind = plane_create(b->account.plane, call, &wanted, &made, e);
 	if (kind)
 		return kind;
 	memcpy(b->id, made.id, sizeof b->id);
@@ -129,9 +129,9 @@ enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call
 
 	if (kind)
 		return kind;
-	if (!account.control)
-		return no_control(e);
-	return control_list(account.control, call, sink, context, e);
+	if (!account.plane)
+		return no_plane(e);
+	return plane_list(account.plane, call, sink, context, e);
 }
 
 enum err e2b_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
@@ -143,8 +143,8 @@ enum err e2b_delete(const struct provider_config *cfg, const struct call *call, 
 		return kind;
 	kind = e2b_name(b, cfg->id, e);
 	if (!kind)
-		kind = b->account.control ? control_kill(b->account.control, call, b->id, e)
-					  : no_control(e);
+		kind = b->account.plane ? plane_kill(b->account.plane, call, b->id, e)
+					: no_plane(e);
 	e2b_free(b);
 	return kind;
 }
@@ -155,7 +155,7 @@ enum err e2b_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
-	struct control_sandbox sandbox;
+	struct plane_sandbox sandbox;
 	enum err kind = e2b_look(b, call, &sandbox, e);
 
 	if (kind)
@@ -172,8 +172,8 @@ enum err e2b_info(
 enum err e2b_pause(struct provider *p, const struct call *call, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
-	enum err kind = b->account.control ? control_pause(b->account.control, call, b->id, e)
-					   : no_control(e);
+	enum err kind =
+		b->account.plane ? plane_pause(b->account.plane, call, b->id, e) : no_plane(e);
 
 	if (!kind)
 		http_drop_connections(b->account.http);
@@ -189,6 +189,5 @@ enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds
 {
 	struct e2b *b = e2b_of(p);
 
-	return b->account.control ? control_extend(b->account.control, call, b->id, seconds, e)
-				  : ERR_OK;
+	return b->account.plane ? plane_extend(b->account.plane, call, b->id, seconds, e) : ERR_OK;
 }

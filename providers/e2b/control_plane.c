@@ -1,8 +1,8 @@
-#include "providers/e2b/control.h"
+#include "providers/e2b/control_plane.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
-#include "providers/e2b/control_json.h"
+#include "providers/e2b/control_plane_json.h"
 #include "providers/key.h"
 
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 /* Routes that older servers know in another form; the SDK 2.51 has both. */
 enum route { ROUTE_CREATE, ROUTE_CONNECT, ROUTE_LIST };
 
-struct control {
+struct plane {
 	struct http *http;
 	char *base_url;
 	char *key;
@@ -39,7 +39,7 @@ struct ask {
 
 /* ---- Its life ---- */
 
-void control_free(struct control *c)
+void plane_free(struct plane *c)
 {
 	if (!c)
 		return;
@@ -48,10 +48,10 @@ void control_free(struct control *c)
 	free(c);
 }
 
-enum err control_new(struct control **out, struct http *http, const struct control_options *options,
-	struct error *e)
+enum err plane_new(
+	struct plane **out, struct http *http, const struct plane_options *options, struct error *e)
 {
-	struct control *c = calloc(1, sizeof *c);
+	struct plane *c = calloc(1, sizeof *c);
 
 	if (c) {
 		c->http = http;
@@ -59,7 +59,7 @@ enum err control_new(struct control **out, struct http *http, const struct contr
 		c->key = strdup(options->key);
 	}
 	if (!c || !c->base_url || !c->key) {
-		control_free(c);
+		plane_free(c);
 		return error_set(e, ERR_NO_MEMORY, "e2b");
 	}
 	*out = c;
@@ -74,7 +74,7 @@ static bool is_good(const struct http_answer *answer)
 }
 
 /* ERR_OK: there is an answer, whatever it says. */
-static enum err send_ask(struct control *c, const struct call *call, const struct ask *ask,
+static enum err send_ask(struct plane *c, const struct call *call, const struct ask *ask,
 	struct http_answer *answer, struct error *e)
 {
 	const struct http_header headers[] = {
@@ -118,13 +118,13 @@ static enum err refuse_not_found(
 }
 
 /* What an answer that is not a good one means. */
-static enum err refuse(const struct control *c, const struct ask *ask,
+static enum err refuse(const struct plane *c, const struct ask *ask,
 	const struct http_answer *answer, struct error *e)
 {
 	char words[300];
 	const char *colon;
 
-	control_json_message(&answer->body, c->key, words, sizeof words);
+	plane_json_message(&answer->body, c->key, words, sizeof words);
 	colon = *words ? ": " : "";
 	switch (answer->status) {
 	case 400: return error_set(e, ERR_INVALID, "e2b: %s%s%s", ask->what, colon, words);
@@ -153,7 +153,7 @@ static enum err refuse(const struct control *c, const struct ask *ask,
 		answer->status, colon, words);
 }
 
-static enum err ask_for(struct control *c, const struct call *call, const struct ask *ask,
+static enum err ask_for(struct plane *c, const struct call *call, const struct ask *ask,
 	struct http_answer *answer, struct error *e)
 {
 	enum err kind = send_ask(c, call, ask, answer, e);
@@ -162,7 +162,7 @@ static enum err ask_for(struct control *c, const struct call *call, const struct
 }
 
 /* /sandboxes/ID and what follows. */
-static enum err ask_of(struct control *c, const struct call *call, struct ask ask,
+static enum err ask_of(struct plane *c, const struct call *call, struct ask ask,
 	struct http_answer *answer, struct error *e)
 {
 	AUTO_BUF struct buf path = BUF_INIT(200);
@@ -178,19 +178,19 @@ static enum err ask_of(struct control *c, const struct call *call, struct ask as
  * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but the vendor then says so;
  * a path is named only by what looked for it.
  */
-static bool is_route_unknown(const struct control *c, const struct http_answer *answer)
+static bool is_route_unknown(const struct plane *c, const struct http_answer *answer)
 {
 	char words[300];
 
 	if (answer->status != 404)
 		return answer->status == 405;
-	control_json_message(&answer->body, c->key, words, sizeof words);
+	plane_json_message(&answer->body, c->key, words, sizeof words);
 	return strstr(words, "/v2/") ||
 		(!strcasestr(words, "sandbox") && !strcasestr(words, "template"));
 }
 
 /* The newer form, and the older where the server turns out not to know it. Neither was done where it is unknown. */
-static enum err ask_either(struct control *c, const struct call *call, enum route route,
+static enum err ask_either(struct plane *c, const struct call *call, enum route route,
 	const struct ask *newer, const struct ask *older, struct http_answer *answer,
 	struct error *e)
 {
@@ -212,8 +212,8 @@ static enum err ask_either(struct control *c, const struct call *call, enum rout
 
 /* ---- One sandbox ---- */
 
-enum err control_info(struct control *c, const struct call *call, const char *id,
-	struct control_sandbox *out, struct error *e)
+enum err plane_info(struct plane *c, const struct call *call, const char *id,
+	struct plane_sandbox *out, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	const struct ask ask = { .method = HTTP_GET,
@@ -223,7 +223,7 @@ enum err control_info(struct control *c, const struct call *call, const char *id
 		.what = "looking at the sandbox" };
 	enum err kind = ask_of(c, call, ask, &answer, e);
 
-	return kind ? kind : control_json_sandbox(&answer.body, out, e);
+	return kind ? kind : plane_json_sandbox(&answer.body, out, e);
 }
 
 /* There is no idempotency key: who loses the answer must look. */
@@ -234,8 +234,8 @@ static const char *may_exist(const struct http_answer *answer)
 	return is_lost ? "; the sandbox may have been made all the same: sandboxctl list e2b:" : "";
 }
 
-enum err control_create(struct control *c, const struct call *call,
-	const struct control_new_sandbox *wanted, struct control_sandbox *out, struct error *e)
+enum err plane_create(struct plane *c, const struct call *call,
+	const struct plane_new_sandbox *wanted, struct plane_sandbox *out, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_BUF struct buf newer_body = BUF_INIT(4096), older_body = BUF_INIT(4096);
@@ -246,8 +246,8 @@ enum err control_create(struct control *c, const struct call *call,
 	struct error why = { 0 };
 	enum err kind;
 
-	control_json_create(&newer_body, wanted, false);
-	control_json_create(&older_body, wanted, true);
+	plane_json_create(&newer_body, wanted, false);
+	plane_json_create(&older_body, wanted, true);
 	if (newer_body.failed || older_body.failed)
 		return error_set(e, ERR_INVALID, "e2b: the template's name is too long");
 	newer.body = buf_text(&newer_body);
@@ -255,12 +255,12 @@ enum err control_create(struct control *c, const struct call *call,
 	older.path = "/sandboxes";
 	kind = ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
 	if (!kind)
-		return control_json_sandbox(&answer.body, out, e);
+		return plane_json_sandbox(&answer.body, out, e);
 	return error_set(e, kind, "%.250s%s", why.text, may_exist(&answer));
 }
 
-enum err control_wake(struct control *c, const struct call *call, const char *id,
-	int64_t lifetime_s, struct control_sandbox *out, struct error *e)
+enum err plane_wake(struct plane *c, const struct call *call, const char *id, int64_t lifetime_s,
+	struct plane_sandbox *out, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_BUF struct buf newer_path = BUF_INIT(200), newer_body = BUF_INIT(100),
@@ -273,26 +273,25 @@ enum err control_wake(struct control *c, const struct call *call, const char *id
 	enum err kind;
 
 	buf_printf(&newer_path, "/v2/sandboxes/%s/connect", id);
-	control_json_timeout(&newer_body, "timeout", lifetime_s);
-	control_json_timeout(&older_body, "timeout", lifetime_s ? lifetime_s : DEFAULT_LIFETIME_S);
+	plane_json_timeout(&newer_body, "timeout", lifetime_s);
+	plane_json_timeout(&older_body, "timeout", lifetime_s ? lifetime_s : DEFAULT_LIFETIME_S);
 	newer.path = buf_text(&newer_path);
 	newer.body = buf_text(&newer_body);
 	older.path = newer.path + strlen("/v2");
 	older.body = buf_text(&older_body);
 	kind = ask_either(c, call, ROUTE_CONNECT, &newer, &older, &answer, e);
-	return kind ? kind : control_json_sandbox(&answer.body, out, e);
+	return kind ? kind : plane_json_sandbox(&answer.body, out, e);
 }
 
 /* 409 is also what one says that is paused already. */
-static bool is_paused(struct control *c, const struct call *call, const char *id)
+static bool is_paused(struct plane *c, const struct call *call, const char *id)
 {
-	struct control_sandbox sandbox;
+	struct plane_sandbox sandbox;
 
-	return control_info(c, call, id, &sandbox, NULL) == ERR_OK &&
-		sandbox.state == SANDBOX_PAUSED;
+	return plane_info(c, call, id, &sandbox, NULL) == ERR_OK && sandbox.state == SANDBOX_PAUSED;
 }
 
-enum err control_pause(struct control *c, const struct call *call, const char *id, struct error *e)
+enum err plane_pause(struct plane *c, const struct call *call, const char *id, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	const struct ask ask = { .method = HTTP_POST,
@@ -309,7 +308,7 @@ enum err control_pause(struct control *c, const struct call *call, const char *i
 	return error_set(e, kind, "%s", why.text);
 }
 
-enum err control_kill(struct control *c, const struct call *call, const char *id, struct error *e)
+enum err plane_kill(struct plane *c, const struct call *call, const char *id, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	const struct ask ask = { .method = HTTP_DELETE,
@@ -327,8 +326,8 @@ enum err control_kill(struct control *c, const struct call *call, const char *id
 
 /* ---- More life ---- */
 
-static enum err set_end(struct control *c, const struct call *call, const char *id,
-	const char *path, const char *field, int64_t seconds, struct error *e)
+static enum err set_end(struct plane *c, const struct call *call, const char *id, const char *path,
+	const char *field, int64_t seconds, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_BUF struct buf body = BUF_INIT(100);
@@ -338,17 +337,17 @@ static enum err set_end(struct control *c, const struct call *call, const char *
 		.id = id,
 		.what = "extending the sandbox's life" };
 
-	control_json_timeout(&body, field, seconds);
+	plane_json_timeout(&body, field, seconds);
 	ask.body = buf_text(&body);
 	return ask_of(c, call, ask, &answer, e);
 }
 
 /* /timeout may shorten, so the present end is looked at first. */
-static enum err set_far_end(struct control *c, const struct call *call, const char *id,
-	int64_t seconds, struct error *e)
+static enum err set_far_end(
+	struct plane *c, const struct call *call, const char *id, int64_t seconds, struct error *e)
 {
-	struct control_sandbox now;
-	enum err kind = control_info(c, call, id, &now, e);
+	struct plane_sandbox now;
+	enum err kind = plane_info(c, call, id, &now, e);
 
 	if (kind || now.ends_s >= seconds)
 		return kind;
@@ -356,8 +355,8 @@ static enum err set_far_end(struct control *c, const struct call *call, const ch
 }
 
 /* Past the plan's longest life the vendor answers 400. */
-enum err control_extend(struct control *c, const struct call *call, const char *id, int64_t seconds,
-	struct error *e)
+enum err plane_extend(
+	struct plane *c, const struct call *call, const char *id, int64_t seconds, struct error *e)
 {
 	struct error why = { 0 };
 	enum err kind = ERR_INVALID;
@@ -379,7 +378,7 @@ enum err control_extend(struct control *c, const struct call *call, const char *
 
 /* ---- All sandboxes ---- */
 
-static enum err list_page(struct control *c, const struct call *call, const char *token,
+static enum err list_page(struct plane *c, const struct call *call, const char *token,
 	struct http_answer *answer, struct error *e)
 {
 	AUTO_BUF struct buf path = BUF_INIT(4096);
@@ -399,8 +398,8 @@ static enum err list_page(struct control *c, const struct call *call, const char
 	return ask_either(c, call, ROUTE_LIST, &newer, &older, answer, e);
 }
 
-enum err control_list(struct control *c, const struct call *call, sandbox_sink sink, void *context,
-	struct error *e)
+enum err plane_list(
+	struct plane *c, const struct call *call, sandbox_sink sink, void *context, struct error *e)
 {
 	char token[sizeof((struct http_answer *)0)->next_token] = "";
 
@@ -409,7 +408,7 @@ enum err control_list(struct control *c, const struct call *call, sandbox_sink s
 		enum err kind = list_page(c, call, token, &answer, e);
 
 		if (!kind)
-			kind = control_json_list(&answer.body, sink, context, e);
+			kind = plane_json_list(&answer.body, sink, context, e);
 		if (kind || !*answer.next_token)
 			return kind;
 		memcpy(token, answer.next_token, sizeof token);

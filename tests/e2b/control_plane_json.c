@@ -1,27 +1,27 @@
-#include "providers/e2b/control_json.h"
+#include "providers/e2b/control_plane_json.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(control_json, .timeout = 10);
+TestSuite(control_plane_json, .timeout = 10);
 
 static struct buf body_of(const char *text)
 {
 	return (struct buf){ .bytes = (unsigned char *)text, .len = strlen(text), .max = SIZE_MAX };
 }
 
-static enum err read_sandbox(const char *text, struct control_sandbox *out, struct error *e)
+static enum err read_sandbox(const char *text, struct plane_sandbox *out, struct error *e)
 {
 	struct buf body = body_of(text);
 
-	return control_json_sandbox(&body, out, e);
+	return plane_json_sandbox(&body, out, e);
 }
 
-Test(control_json, a_created_sandbox_tells_its_ids_and_its_token)
+Test(control_plane_json, a_created_sandbox_tells_its_ids_and_its_token)
 {
-	struct control_sandbox s;
+	struct plane_sandbox s;
 	struct error e = { 0 };
 
 	cr_assert(eq(int,
@@ -41,9 +41,9 @@ Test(control_json, a_created_sandbox_tells_its_ids_and_its_token)
 	cr_expect(eq(i64, s.ends_s, -1));
 }
 
-Test(control_json, what_is_null_or_missing_is_empty)
+Test(control_plane_json, what_is_null_or_missing_is_empty)
 {
-	struct control_sandbox s;
+	struct plane_sandbox s;
 
 	cr_assert(eq(int,
 		read_sandbox("{\"sandboxID\":\"i1\",\"domain\":null,\"state\":\"paused\","
@@ -57,7 +57,7 @@ Test(control_json, what_is_null_or_missing_is_empty)
 	cr_expect(eq(i64, s.ends_s, 0));
 }
 
-Test(control_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
+Test(control_plane_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -81,7 +81,7 @@ Test(control_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		struct control_sandbox s;
+		struct plane_sandbox s;
 		struct error e = { 0 };
 
 		cr_expect(eq(int, read_sandbox(bad[i], &s, &e), ERR_PROTOCOL), "%s", bad[i]);
@@ -98,21 +98,21 @@ static enum err note(void *context, const struct sandbox_entry *entry, struct er
 	return ERR_OK;
 }
 
-Test(control_json, a_page_names_each_sandbox)
+Test(control_plane_json, a_page_names_each_sandbox)
 {
 	struct buf body = body_of("[{\"sandboxID\":\"a\",\"state\":\"running\"},"
 				  "{\"sandboxID\":\"b\",\"state\":\"paused\"}]");
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
-	cr_assert(eq(int, control_json_list(&body, note, &out, NULL), ERR_OK));
+	cr_assert(eq(int, plane_json_list(&body, note, &out, NULL), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&out), "ar bp "));
 	body = body_of("[{\"sandboxID\":\"a\"},7]");
-	cr_expect(eq(int, control_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
 	body = body_of("{}");
-	cr_expect(eq(int, control_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
 }
 
-Test(control_json, an_error_gives_its_words_and_never_the_key)
+Test(control_plane_json, an_error_gives_its_words_and_never_the_key)
 {
 	static const struct {
 		const char *body, *want;
@@ -132,17 +132,17 @@ Test(control_json, an_error_gives_its_words_and_never_the_key)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct buf body = body_of(rows[i].body);
 
-		control_json_message(&body, "e2b_k3y", text, sizeof text);
+		plane_json_message(&body, "e2b_k3y", text, sizeof text);
 		cr_expect(eq(str, text, (char *)rows[i].want), "%s", rows[i].body);
 	}
 	/* Where the text is cut, what is left of the key is blotted out too. */
 	struct buf body = body_of("{\"message\":\"0123456 e2b_k3y\"}");
 
-	control_json_message(&body, "e2b_k3y", text, 13);
+	plane_json_message(&body, "e2b_k3y", text, 13);
 	cr_expect(eq(str, text, "0123456 ****"));
 }
 
-Test(control_json, times_have_fractions_and_zones)
+Test(control_plane_json, times_have_fractions_and_zones)
 {
 	static const struct {
 		const char *text;
@@ -162,34 +162,34 @@ Test(control_json, times_have_fractions_and_zones)
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		/* 2026-11-21T01:07:00Z */
-		cr_expect(eq(i64, control_seconds_until(rows[i].text, 1795223220), rows[i].want),
+		cr_expect(eq(i64, plane_seconds_until(rows[i].text, 1795223220), rows[i].want),
 			"%s", rows[i].text);
 }
 
-Test(control_json, a_new_sandbox_is_asked_for_in_either_form)
+Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
 {
-	static const struct control_new_sandbox none,
+	static const struct plane_new_sandbox none,
 		all = { .template = "my \"box\"", .lifetime_s = 3000000000, .pause_at_end = true };
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
-	control_json_create(&out, &none, false);
+	plane_json_create(&out, &none, false);
 	cr_expect(eq(str, (char *)buf_text(&out), "{\"templateID\": \"base\"}"));
 	buf_reset(&out);
-	control_json_create(&out, &all, false);
+	plane_json_create(&out, &all, false);
 	cr_expect(eq(str, (char *)buf_text(&out),
 		"{\"templateID\": \"my \\\"box\\\"\", \"timeout\": 2147483647, \"autoPause\": "
 		"true}"));
 	buf_reset(&out);
-	control_json_create(&out, &none, true);
+	plane_json_create(&out, &none, true);
 	cr_expect(eq(str, (char *)buf_text(&out),
 		"{\"templateID\": \"base\", \"secure\": true, \"timeout\": 300}"));
 }
 
-Test(control_json, a_timeout_of_nothing_is_left_out)
+Test(control_plane_json, a_timeout_of_nothing_is_left_out)
 {
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
-	control_json_timeout(&out, "timeout", 0);
-	control_json_timeout(&out, "duration", 91);
+	plane_json_timeout(&out, "timeout", 0);
+	plane_json_timeout(&out, "duration", 91);
 	cr_expect(eq(str, (char *)buf_text(&out), "{}{\"duration\": 91}"));
 }

@@ -1,5 +1,5 @@
 /*
- * control_json.h - what E2B's control plane writes and reads: all that knows json-c there.
+ * control_plane_json.h - what E2B's control plane writes and reads: all that knows json-c there.
  *
  * An answer is distrusted: its strings end up in URLs and headers, so each is checked for its length and its characters.
  * Fields that are absent or null are "".
@@ -7,32 +7,31 @@
 #pragma once
 
 #include "providers/base/buf.h"
-#include "providers/e2b/control.h"
+#include "providers/e2b/control_plane.h"
 
 /* ---- Answers ---- */
 
 /* One sandbox: of create, connect or info. ERR_PROTOCOL: it makes no sense. */
-enum err control_json_sandbox(const struct buf *body, struct control_sandbox *out, struct error *e);
+enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, struct error *e);
 
 /* An array of sandboxes, one page; what the sink returns ends it. */
-enum err control_json_list(
-	const struct buf *body, sandbox_sink sink, void *context, struct error *e);
+enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e);
 
 /*
  * The vendor's words in the body of an error, "" when there are none: bodies may be empty or another server's HTML.
  * `secret` is blotted out, for a server may echo it.
  */
-void control_json_message(const struct buf *body, const char *secret, char *out, size_t room);
+void plane_json_message(const struct buf *body, const char *secret, char *out, size_t room);
 
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
-int64_t control_seconds_until(const char *time, int64_t now_s);
+int64_t plane_seconds_until(const char *time, int64_t now_s);
 
 /* ---- Requests ---- */
 
 /* In seconds, as an int32: what the vendor's servers read. */
-int64_t control_timeout_s(int64_t seconds);
+int64_t plane_timeout_s(int64_t seconds);
 
 /* `is_v1`: of POST /sandboxes, where a token must be asked for and the default lifetime is another. */
-void control_json_create(struct buf *out, const struct control_new_sandbox *wanted, bool is_v1);
+void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, bool is_v1);
 /* {"timeout": N}; `seconds` 0: {}. */
-void control_json_timeout(struct buf *out, const char *field, int64_t seconds);
+void plane_json_timeout(struct buf *out, const char *field, int64_t seconds);

@@ -1,4 +1,4 @@
-#include "providers/e2b/control_json.h"
+#include "providers/e2b/control_plane_json.h"
 
 #include "providers/e2b/settings.h"
 #include "providers/json.h"
@@ -93,7 +93,7 @@ static enum sandbox_state state_of(const struct json_object *object)
 /* ---- One sandbox ---- */
 
 static enum err take_sandbox(
-	const struct json_object *object, struct control_sandbox *out, struct error *e)
+	const struct json_object *object, struct plane_sandbox *out, struct error *e)
 {
 	enum err kind = take_text(object, "sandboxID", is_id, out->id, sizeof out->id, e);
 
@@ -107,15 +107,15 @@ static enum err take_sandbox(
 		kind = take_text(object, "envdVersion", is_token, out->envd_version,
 			sizeof out->envd_version, e);
 	out->state = state_of(object);
-	out->ends_s = control_seconds_until(text_of(object, "endAt"), time(NULL));
+	out->ends_s = plane_seconds_until(text_of(object, "endAt"), time(NULL));
 	return kind;
 }
 
-enum err control_json_sandbox(const struct buf *body, struct control_sandbox *out, struct error *e)
+enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, struct error *e)
 {
 	AUTO_JSON struct json_object *object = parse(body);
 
-	*out = (struct control_sandbox){ .ends_s = -1 };
+	*out = (struct plane_sandbox){ .ends_s = -1 };
 	if (!json_object_is_type(object, json_type_object))
 		return error_set(e, ERR_PROTOCOL, "e2b: the answer is no sandbox in JSON");
 	return take_sandbox(object, out, e);
@@ -123,8 +123,7 @@ enum err control_json_sandbox(const struct buf *body, struct control_sandbox *ou
 
 /* ---- Many ---- */
 
-enum err control_json_list(
-	const struct buf *body, sandbox_sink sink, void *context, struct error *e)
+enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e)
 {
 	AUTO_JSON struct json_object *array = parse(body);
 	enum err kind = ERR_OK;
@@ -133,7 +132,7 @@ enum err control_json_list(
 		return error_set(
 			e, ERR_PROTOCOL, "e2b: the answer is no list of sandboxes in JSON");
 	for (size_t i = 0; !kind && i < json_object_array_length(array); i++) {
-		struct control_sandbox sandbox = { .ends_s = -1 };
+		struct plane_sandbox sandbox = { .ends_s = -1 };
 		struct sandbox_entry entry = { .id = sandbox.id };
 
 		kind = take_sandbox(json_object_array_get_idx(array, i), &sandbox, e);
@@ -155,7 +154,7 @@ static void blot_out(char *text, const char *secret)
 		memset(at, '*', len);
 }
 
-void control_json_message(const struct buf *body, const char *secret, char *out, size_t room)
+void plane_json_message(const struct buf *body, const char *secret, char *out, size_t room)
 {
 	AUTO_JSON struct json_object *object = parse(body);
 	AUTO_BUF struct buf message = BUF_INIT(HTTP_BODY_MAX);
@@ -188,7 +187,7 @@ static bool take_zone(const char *text, int64_t *offset_s)
 	return true;
 }
 
-int64_t control_seconds_until(const char *time, int64_t now_s)
+int64_t plane_seconds_until(const char *time, int64_t now_s)
 {
 	struct tm tm = { 0 };
 	const char *rest = strptime(time, "%Y-%m-%dT%H:%M:%S", &tm);
@@ -202,15 +201,15 @@ int64_t control_seconds_until(const char *time, int64_t now_s)
 
 /* ---- Requests ---- */
 
-int64_t control_timeout_s(int64_t seconds)
+int64_t plane_timeout_s(int64_t seconds)
 {
 	return seconds < 0 ? 0 : seconds > INT32_MAX ? INT32_MAX : seconds;
 }
 
-void control_json_create(struct buf *out, const struct control_new_sandbox *wanted, bool is_v1)
+void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, bool is_v1)
 {
 	struct json_writer w = { .out = out };
-	int64_t lifetime_s = control_timeout_s(wanted->lifetime_s);
+	int64_t lifetime_s = plane_timeout_s(wanted->lifetime_s);
 
 	json_put_open(&w, NULL);
 	json_put_text(&w, "templateID", wanted->template ? wanted->template : "base");
@@ -227,12 +226,12 @@ void control_json_create(struct buf *out, const struct control_new_sandbox *want
 	json_put_close(&w);
 }
 
-void control_json_timeout(struct buf *out, const char *field, int64_t seconds)
+void plane_json_timeout(struct buf *out, const char *field, int64_t seconds)
 {
 	struct json_writer w = { .out = out };
 
 	json_put_open(&w, NULL);
 	if (seconds)
-		json_put_integer(&w, field, control_timeout_s(seconds));
+		json_put_integer(&w, field, plane_timeout_s(seconds));
 	json_put_close(&w);
 }

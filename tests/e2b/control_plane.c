@@ -1,4 +1,4 @@
-#include "providers/e2b/control.h"
+#include "providers/e2b/control_plane.h"
 
 #include "tests/e2b/canned.h"
 
@@ -18,28 +18,28 @@
 
 static struct http *http;
 static struct canned server;
-static struct control *c;
+static struct plane *c;
 static struct error e;
 
 static void tear_down(void)
 {
-	control_free(c);
+	plane_free(c);
 	http_free(http);
 	for (size_t i = 0; i < server.got; i++)
 		free(server.requests[i]);
 }
 
-TestSuite(control, .fini = tear_down, .timeout = 60);
+TestSuite(control_plane, .fini = tear_down, .timeout = 60);
 
 static void start_rows(const struct canned_row *rows, size_t count)
 {
-	struct control_options options = { .key = KEY };
+	struct plane_options options = { .key = KEY };
 
 	unsetenv("http_proxy");
 	canned_start(&server, rows, count);
 	options.base_url = server.url;
 	cr_assert(eq(int, http_new(&http, "test", &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, control_new(&c, http, &options, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, plane_new(&c, http, &options, &e), ERR_OK), "%s", e.text);
 }
 #define START(rows) start_rows(rows, sizeof(rows) / sizeof *(rows))
 
@@ -54,18 +54,18 @@ static bool has(size_t request, const char *text)
 	return strcasestr(server.requests[request], text) != NULL;
 }
 
-static enum err info(struct control_sandbox *out)
+static enum err info(struct plane_sandbox *out)
 {
-	return control_info(c, NULL, "i1", out, &e);
+	return plane_info(c, NULL, "i1", out, &e);
 }
 
-Test(control, looks_at_a_sandbox_without_waking_it)
+Test(control_plane, looks_at_a_sandbox_without_waking_it)
 {
 	static const struct canned_row rows[] = { { "GET /sandboxes/i1 ", 200,
 		"{\"sandboxID\":\"i1\",\"state\":\"paused\",\"envdAccessToken\":\"t1\","
 		"\"envdVersion\":\"0.6.13\"}",
 		NULL } };
-	struct control_sandbox s;
+	struct plane_sandbox s;
 
 	START(rows);
 	cr_assert(eq(int, info(&s), ERR_OK), "%s", e.text);
@@ -76,7 +76,7 @@ Test(control, looks_at_a_sandbox_without_waking_it)
 	cr_expect(not(has(0, "content-type")));
 }
 
-Test(control, errors_have_their_kinds_and_never_the_key)
+Test(control_plane, errors_have_their_kinds_and_never_the_key)
 {
 	static const struct {
 		struct canned_row row;
@@ -98,7 +98,7 @@ Test(control, errors_have_their_kinds_and_never_the_key)
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct control_sandbox s;
+		struct plane_sandbox s;
 
 		start_rows(&cases[i].row, 1);
 		cr_expect(eq(int, info(&s), cases[i].want), "%zu: %s", i, e.text);
@@ -110,14 +110,14 @@ Test(control, errors_have_their_kinds_and_never_the_key)
 	}
 }
 
-Test(control, waits_as_long_as_a_429_says)
+Test(control_plane, waits_as_long_as_a_429_says)
 {
 	static const struct canned_row rows[] = {
 		{ "GET /sandboxes/i1 ", 429, "{\"code\":429,\"message\":\"slow\"}",
 			"Retry-After: 1\r\n" },
 		{ "GET /sandboxes/i1 ", 200, SANDBOX, NULL },
 	};
-	struct control_sandbox s;
+	struct plane_sandbox s;
 	int64_t start_ms = monotonic_ms();
 
 	START(rows);
@@ -126,15 +126,14 @@ Test(control, waits_as_long_as_a_429_says)
 	canned_stop(&server);
 }
 
-Test(control, creates_by_the_newer_route)
+Test(control_plane, creates_by_the_newer_route)
 {
 	static const struct canned_row rows[] = { { "POST /v2/sandboxes ", 201, SANDBOX, NULL } };
-	static const struct control_new_sandbox wanted = { .lifetime_s = 120,
-		.pause_at_end = true };
-	struct control_sandbox s;
+	static const struct plane_new_sandbox wanted = { .lifetime_s = 120, .pause_at_end = true };
+	struct plane_sandbox s;
 
 	START(rows);
-	cr_assert(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(str, s.id, "i1"));
 	cr_expect(eq(str, body_of(0),
@@ -152,20 +151,20 @@ static const struct canned_row unknown_routes[] = {
 	{ "POST /v2/sandboxes ", 405, NULL, NULL },
 };
 
-Test(control, creates_by_the_older_route_where_the_newer_is_unknown)
+Test(control_plane, creates_by_the_older_route_where_the_newer_is_unknown)
 {
-	static const struct control_new_sandbox wanted = { .template = "t" };
+	static const struct plane_new_sandbox wanted = { .template = "t" };
 
 	for (size_t i = 0; i < sizeof unknown_routes / sizeof *unknown_routes; i++) {
 		const struct canned_row rows[] = { unknown_routes[i],
 			{ "POST /sandboxes ", 201, SANDBOX, NULL },
 			{ "POST /sandboxes ", 201, SANDBOX, NULL } };
-		struct control_sandbox s;
+		struct plane_sandbox s;
 
 		START(rows);
-		cr_assert(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
+		cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
 		/* The server is known by now. */
-		cr_assert(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
+		cr_assert(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_OK), "%s", e.text);
 		canned_stop(&server);
 		cr_expect(eq(str, body_of(1),
 			"{\"templateID\": \"t\", \"secure\": true, \"timeout\": 300}"));
@@ -174,82 +173,82 @@ Test(control, creates_by_the_older_route_where_the_newer_is_unknown)
 	}
 }
 
-Test(control, an_unknown_template_or_sandbox_is_not_an_unknown_route)
+Test(control_plane, an_unknown_template_or_sandbox_is_not_an_unknown_route)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /v2/sandboxes ", 404,
 			"{\"code\":404,\"message\":\"template 't' not found\"}", NULL },
 		{ "POST /v2/sandboxes/i1/connect ", 404, NO_SANDBOX, NULL },
 	};
-	static const struct control_new_sandbox wanted = { .template = "t" };
-	struct control_sandbox s;
+	static const struct plane_new_sandbox wanted = { .template = "t" };
+	struct plane_sandbox s;
 
 	START(rows);
-	cr_expect(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_NOT_FOUND));
+	cr_expect(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_NOT_FOUND));
 	cr_expect(strstr(e.text, "template 't' not found") != NULL, "%s", e.text);
-	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_NOT_FOUND));
+	cr_expect(eq(int, plane_wake(c, NULL, "i1", 0, &s, &e), ERR_NOT_FOUND));
 	canned_stop(&server);
 }
 
-Test(control, a_create_is_never_repeated_and_says_what_may_be_left)
+Test(control_plane, a_create_is_never_repeated_and_says_what_may_be_left)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /v2/sandboxes ", 0, NULL, NULL },
 		{ "POST /v2/sandboxes ", 503, "{\"code\":503,\"message\":\"no capacity\"}", NULL },
 	};
-	static const struct control_new_sandbox wanted = { 0 };
-	struct control_sandbox s;
+	static const struct plane_new_sandbox wanted = { 0 };
+	struct plane_sandbox s;
 
 	START(rows);
-	cr_expect(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_UNREACHABLE));
+	cr_expect(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_UNREACHABLE));
 	cr_expect(strstr(e.text, "sandboxctl list e2b:") != NULL, "%s", e.text);
-	cr_expect(eq(int, control_create(c, NULL, &wanted, &s, &e), ERR_UNREACHABLE));
+	cr_expect(eq(int, plane_create(c, NULL, &wanted, &s, &e), ERR_UNREACHABLE));
 	cr_expect(strstr(e.text, "no capacity") != NULL, "%s", e.text);
 	canned_stop(&server);
 }
 
-Test(control, wakes_by_the_newer_route_with_the_vendors_lifetime)
+Test(control_plane, wakes_by_the_newer_route_with_the_vendors_lifetime)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /v2/sandboxes/i1/connect ", 201, SANDBOX, NULL },
 		{ "POST /v2/sandboxes/i1/connect ", 200, SANDBOX, NULL },
 	};
-	struct control_sandbox s;
+	struct plane_sandbox s;
 
 	START(rows);
-	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_wake(c, NULL, "i1", 600, &s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_wake(c, NULL, "i1", 600, &s, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(str, body_of(0), "{}"));
 	cr_expect(eq(str, body_of(1), "{\"timeout\": 600}"));
 }
 
-Test(control, wakes_by_the_older_route_which_wants_a_lifetime)
+Test(control_plane, wakes_by_the_older_route_which_wants_a_lifetime)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /v2/sandboxes/i1/connect ", 404, NO_ROUTE, NULL },
 		{ "POST /sandboxes/i1/connect ", 201, SANDBOX, NULL },
 	};
-	struct control_sandbox s;
+	struct plane_sandbox s;
 
 	START(rows);
-	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(str, body_of(1), "{\"timeout\": 300}"));
 }
 
-Test(control, a_sandbox_being_killed_is_busy)
+Test(control_plane, a_sandbox_being_killed_is_busy)
 {
 	static const struct canned_row rows[] = { { "POST /v2/sandboxes/i1/connect ", 409,
 		"{\"code\":409,\"message\":\"sandbox is being killed\"}", NULL } };
-	struct control_sandbox s;
+	struct plane_sandbox s;
 
 	START(rows);
-	cr_expect(eq(int, control_wake(c, NULL, "i1", 0, &s, &e), ERR_BUSY));
+	cr_expect(eq(int, plane_wake(c, NULL, "i1", 0, &s, &e), ERR_BUSY));
 	canned_stop(&server);
 }
 
-Test(control, one_that_does_not_exist_is_deleted)
+Test(control_plane, one_that_does_not_exist_is_deleted)
 {
 	static const struct canned_row rows[] = {
 		{ "DELETE /sandboxes/i1 ", 204, NULL, NULL },
@@ -260,12 +259,12 @@ Test(control, one_that_does_not_exist_is_deleted)
 
 	START(rows);
 	for (size_t i = 0; i < 3; i++)
-		cr_expect(eq(int, control_kill(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_kill(c, NULL, "i1", &e), ERR_PROTOCOL));
+		cr_expect(eq(int, plane_kill(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_kill(c, NULL, "i1", &e), ERR_PROTOCOL));
 	canned_stop(&server);
 }
 
-Test(control, one_that_is_paused_already_is_paused)
+Test(control_plane, one_that_is_paused_already_is_paused)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /sandboxes/i1/pause ", 204, NULL, NULL },
@@ -276,13 +275,13 @@ Test(control, one_that_is_paused_already_is_paused)
 	};
 
 	START(rows);
-	cr_expect(eq(int, control_pause(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_pause(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_pause(c, NULL, "i1", &e), ERR_BUSY));
+	cr_expect(eq(int, plane_pause(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_pause(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_pause(c, NULL, "i1", &e), ERR_BUSY));
 	canned_stop(&server);
 }
 
-Test(control, extends_by_what_never_shortens)
+Test(control_plane, extends_by_what_never_shortens)
 {
 	static const struct canned_row rows[] = {
 		{ "POST /sandboxes/i1/refreshes ", 204, NULL, NULL },
@@ -295,15 +294,15 @@ Test(control, extends_by_what_never_shortens)
 	};
 
 	START(rows);
-	cr_expect(eq(int, control_extend(c, NULL, "i1", 600, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_extend(c, NULL, "i1", 600, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(str, body_of(0), "{\"duration\": 600}"));
 	cr_expect(eq(str, body_of(3), "{\"timeout\": 7200}"));
 }
 
-Test(control, gives_what_the_plan_allows)
+Test(control_plane, gives_what_the_plan_allows)
 {
 	static const struct canned_row rows[] = {
 		{ "GET /sandboxes/i1 ", 200,
@@ -317,9 +316,9 @@ Test(control, gives_what_the_plan_allows)
 	};
 
 	START(rows);
-	cr_expect(eq(int, control_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_extend(c, NULL, "i1", 60, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, control_extend(c, NULL, "i1", 60, &e), ERR_NOT_FOUND));
+	cr_expect(eq(int, plane_extend(c, NULL, "i1", 7200, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_extend(c, NULL, "i1", 60, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_extend(c, NULL, "i1", 60, &e), ERR_NOT_FOUND));
 	canned_stop(&server);
 	cr_expect(eq(str, body_of(2), "{\"duration\": 3600}"));
 }
@@ -333,7 +332,7 @@ static enum err count_entry(void *context, const struct sandbox_entry *entry, st
 	return ERR_OK;
 }
 
-Test(control, lists_every_page)
+Test(control_plane, lists_every_page)
 {
 	static const struct canned_row rows[] = {
 		{ "GET /v2/sandboxes?limit=100&state=running,paused ", 200,
@@ -346,12 +345,12 @@ Test(control, lists_every_page)
 	size_t lengths = 0;
 
 	START(rows);
-	cr_expect(eq(int, control_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(sz, lengths, 123));
 }
 
-Test(control, lists_by_the_older_route_where_the_newer_is_unknown)
+Test(control_plane, lists_by_the_older_route_where_the_newer_is_unknown)
 {
 	static const struct canned_row rows[] = {
 		{ "GET /v2/sandboxes?", 404, NO_ROUTE, NULL },
@@ -360,7 +359,7 @@ Test(control, lists_by_the_older_route_where_the_newer_is_unknown)
 	size_t lengths = 0;
 
 	START(rows);
-	cr_expect(eq(int, control_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_list(c, NULL, count_entry, &lengths, &e), ERR_OK), "%s", e.text);
 	canned_stop(&server);
 	cr_expect(eq(sz, lengths, 1));
 }

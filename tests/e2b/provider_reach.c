@@ -1,0 +1,276 @@
+/* The way to the daemon when it does not answer. The control plane is canned; the steps are played. */
+#include "providers/e2b/e2b.h"
+#include "tests/e2b/canned.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNNING(token)                                                                             \
+	"{\"sandboxID\":\"i1\",\"state\":\"running\",\"envdVersion\":\"0.6.13\","                  \
+	"\"envdAccessToken\":\"" token "\"}"
+#define PAUSED                                                                                     \
+	"{\"sandboxID\":\"i1\",\"state\":\"paused\",\"envdVersion\":\"0.6.13\","                   \
+	"\"envdAccessToken\":\"t1\"}"
+#define LOOK "GET /sandboxes/i1 "
+#define WAKE "POST /v2/sandboxes/i1/connect "
+
+static struct canned server;
+static struct e2b *b;
+static struct error e;
+
+/* What a step answers, time after time. */
+struct play {
+	const enum err *answers;
+	size_t done;
+	bool is_done; /* it says so of itself */
+};
+
+static enum err play_step(
+	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *why)
+{
+	struct play *p = context;
+	enum err kind = p->answers[p->done++];
+
+	(void)d, (void)call;
+	*is_done = p->is_done;
+	return kind ? error_set(why, kind, "the daemon") : ERR_OK;
+}
+
+static void start_rows(const struct canned_row *rows, size_t count, enum resume_mode resume)
+{
+	struct provider_config cfg = { .id = "i1", .resume = resume };
+
+	canned_start(&server, rows, count);
+	setenv("E2B_API_URL", server.url, 1);
+	setenv("E2B_API_KEY", "e2b_s3cret", 1);
+	unsetenv("E2B_DEBUG");
+	cr_assert(eq(int, e2b_new(&b, &cfg, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, e2b_name(b, cfg.id, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, e2b_find(b, NULL, &e), ERR_OK), "%s", e.text);
+	/* As after an attach: by then a sandbox that is not found was there before. */
+	b->has_remote = true;
+}
+#define START(rows, resume) start_rows(rows, sizeof(rows) / sizeof *(rows), resume)
+
+static void stop(void)
+{
+	e2b_free(b);
+	canned_stop(&server);
+	for (size_t i = 0; i < server.got; i++)
+		free(server.requests[i]);
+}
+
+TestSuite(provider_reach, .fini = stop, .timeout = 60);
+
+Test(provider_reach, what_works_asks_nobody)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_OK } };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_OK), "%s", e.text);
+}
+
+Test(provider_reach, an_ordinary_failure_is_passed_on)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_NO_SPACE } };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_NO_SPACE));
+	cr_expect(eq(str, e.text, "the daemon"));
+}
+
+Test(provider_reach, a_paused_sandbox_is_woken_and_the_step_done_again)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 200, PAUSED, NULL },
+		{ WAKE, 201, RUNNING("t1"), NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_OK } };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(sz, p.done, 2));
+}
+
+Test(provider_reach, nothing_wakes_a_sandbox_that_must_sleep)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 200, PAUSED, NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+
+	START(rows, RESUME_NEVER);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_GONE));
+	cr_expect(strstr(e.text, "e2b:i1 is paused; -o resume=access") != NULL, "%s", e.text);
+}
+
+Test(provider_reach, the_mounts_own_work_wakes_nothing)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 200, PAUSED, NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+	struct call call = { .is_background = true };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, &call, play_step, &p, &e), ERR_GONE));
+	cr_expect(strstr(e.text, "is paused") != NULL, "%s", e.text);
+}
+
+Test(provider_reach, what_may_have_been_done_is_not_done_again)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_GONE }, .is_done = true };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_GONE));
+	cr_expect(eq(sz, p.done, 1));
+}
+
+Test(provider_reach, a_sandbox_that_is_gone_is_remembered_and_costs_no_request)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 404, NULL, NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+
+	START(rows, RESUME_ON_ACCESS);
+	for (int i = 0; i < 3; i++) {
+		cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_GONE));
+		cr_expect(eq(str, e.text, "sandbox e2b:i1 is gone"));
+	}
+	cr_expect(eq(sz, p.done, 1));
+}
+
+Test(provider_reach, a_daemon_that_stays_away_is_unreachable_not_gone)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 200, RUNNING("t1"), NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_GONE } };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_UNREACHABLE));
+}
+
+Test(provider_reach, a_new_token_is_asked_for_once)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 200, RUNNING("t2"), NULL },
+		{ LOOK, 200, RUNNING("t2"), NULL },
+	};
+	struct play renewed = { .answers = (enum err[]){ ERR_AUTH, ERR_OK } };
+	struct play refused = { .answers = (enum err[]){ ERR_AUTH } };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &renewed, &e), ERR_OK), "%s", e.text);
+	/* The same token again would be refused again. */
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &refused, &e), ERR_AUTH));
+	cr_expect(eq(sz, refused.done, 1));
+}
+
+Test(provider_reach, what_the_control_plane_cannot_say_is_its_own_error)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ LOOK, 401, "{\"message\":\"e2b_s3cret is revoked\"}", NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_AUTH));
+	cr_expect(strstr(e.text, "is revoked") != NULL, "%s", e.text);
+	cr_expect(strstr(e.text, "s3cret") == NULL, "%s", e.text);
+}
+
+/* ---- Before there is an attachment ---- */
+
+static enum err connect_to(const char *id, enum resume_mode resume)
+{
+	struct provider_config cfg = { .id = id, .resume = resume };
+	struct provider *p = NULL;
+
+	setenv("E2B_API_URL", server.url, 1);
+	setenv("E2B_API_KEY", "e2b_s3cret", 1);
+	return provider_connect(&e2b_provider, &cfg, NULL, &p, &e);
+}
+
+Test(provider_connect, a_sandbox_that_never_was_is_not_found)
+{
+	static const struct canned_row rows[] = { { LOOK, 404, NULL, NULL } };
+
+	CANNED_START(&server, rows);
+	cr_expect(eq(int, connect_to("i1", RESUME_ON_ACCESS), ERR_NOT_FOUND));
+	cr_expect(strstr(e.text, "e2b:i1") != NULL, "%s", e.text);
+	canned_stop(&server);
+}
+
+Test(provider_connect, a_paused_one_stays_so_under_resume_never)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, PAUSED, NULL } };
+
+	CANNED_START(&server, rows);
+	cr_expect(eq(int, connect_to("i1", RESUME_NEVER), ERR_GONE));
+	cr_expect(strstr(e.text, "-o resume=access") != NULL, "%s", e.text);
+	canned_stop(&server);
+}
+
+Test(provider_connect, a_daemon_that_is_too_old_is_refused)
+{
+	static const struct canned_row rows[] = { { LOOK, 200,
+		"{\"sandboxID\":\"i1\",\"state\":\"running\",\"envdVersion\":\"0.0.9\"}", NULL } };
+
+	CANNED_START(&server, rows);
+	cr_expect(eq(int, connect_to("i1", RESUME_ON_ACCESS), ERR_UNSUPPORTED));
+	cr_expect(strstr(e.text, "0.0.9") != NULL, "%s", e.text);
+	canned_stop(&server);
+}
+
+Test(provider_connect, an_id_that_is_none_costs_no_request)
+{
+	static const struct canned_row rows[] = { { NULL, 0, NULL, NULL } };
+
+	canned_start(&server, rows, 0);
+	cr_expect(eq(int, connect_to("../x", RESUME_ON_ACCESS), ERR_INVALID));
+	cr_expect(strstr(e.text, "'../x'") != NULL, "%s", e.text);
+	canned_stop(&server);
+}
+
+Test(provider_connect, without_a_key_it_says_where_one_is_looked_for)
+{
+	struct provider_config cfg = { .id = "i1" };
+	struct provider *p;
+
+	unsetenv("E2B_API_KEY");
+	cr_expect(eq(int, provider_connect(&e2b_provider, &cfg, NULL, &p, &e), ERR_AUTH));
+	cr_expect(
+		strstr(e.text, "set E2B_API_KEY, or give -o key_file=FILE") != NULL, "%s", e.text);
+}
+
+Test(provider_connect, a_new_sandbox_that_is_too_old_is_deleted_again)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /v2/sandboxes ", 201, "{\"sandboxID\":\"i1\",\"envdVersion\":\"0.0.9\"}",
+			NULL },
+		{ "DELETE /sandboxes/i1 ", 204, NULL, NULL },
+	};
+	struct provider_config cfg = { 0 };
+	char id[128] = "";
+
+	CANNED_START(&server, rows);
+	setenv("E2B_API_URL", server.url, 1);
+	setenv("E2B_API_KEY", "e2b_s3cret", 1);
+	cr_expect(eq(int, provider_create(&e2b_provider, &cfg, NULL, id, &e), ERR_UNSUPPORTED));
+	cr_expect(eq(str, id, ""));
+	canned_stop(&server);
+}
