@@ -37,6 +37,9 @@ enum err failure_of(const struct transfer *t, CURLcode code, struct error *e)
 	const char *why = *t->error_text ? t->error_text : curl_easy_strerror(code);
 	enum err kind = kind_of(code);
 
+	/* libcurl takes an end in the middle of the headers for the end of them. */
+	if (kind == ERR_OK && !t->has_fields)
+		return set(t, ERR_UNREACHABLE, "the answer was cut short", e);
 	if (kind == ERR_OK)
 		return ERR_OK;
 	if (t->refusal == ERR_NO_MEMORY)

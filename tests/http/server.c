@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <criterion/new/assert.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -120,7 +121,8 @@ static void *serve(void *context)
 	struct timeval patience = { .tv_sec = PATIENCE_S };
 	int fd;
 
-	while ((fd = accept(s->fd, NULL, NULL)) >= 0 && s->connections < SERVER_PEERS_MAX) {
+	while ((fd = accept(s->fd, NULL, NULL)) >= 0) {
+		cr_assert(lt(int, s->connections, SERVER_PEERS_MAX));
 		struct peer *p = &s->peers[s->connections];
 
 		*p = (struct peer){ .server = s,

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define SERVER_PEERS_MAX 256
+#define SERVER_PEERS_MAX 2048
 
 struct server;
 

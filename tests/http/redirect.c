@@ -1,0 +1,138 @@
+#include "tests/http/room.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(http_redirect, .timeout = 60);
+
+/* To where the test says; "/end" says what the request was. */
+static void redirect(struct peer *p)
+{
+	char answer[4096];
+
+	while (peer_read_request(p)) {
+		const char *text = buf_text(&p->request);
+
+		if (strstr(text, " /end "))
+			snprintf(answer, sizeof answer,
+				"HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(text),
+				text);
+		else
+			snprintf(answer, sizeof answer,
+				"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: "
+				"5\r\n\r\nmoved",
+				(const char *)p->server->context);
+		peer_say(p, answer);
+	}
+}
+
+static const struct http_header secret[] = {
+	{ .name = "X-Key", .value = "geheim", .is_secret = true },
+	{ .name = "X-Open", .value = "offen" },
+};
+
+static struct http_request secret_request(
+	const struct room *r, enum http_method method, unsigned flags)
+{
+	struct http_request request = room_request(r, method, flags);
+
+	request.headers = secret;
+	request.headers_count = 2;
+	return request;
+}
+
+static enum err perform_to(const char *where, enum http_method method, unsigned flags,
+	struct http_answer *answer, struct error *e)
+{
+	struct http_request request;
+	struct room r;
+	enum err kind;
+
+	room_open(&r, redirect, (void *)where);
+	request = secret_request(&r, method, flags);
+	kind = room_perform(&r, &request, answer);
+	*e = r.e;
+	room_close(&r);
+	return kind;
+}
+
+Test(http_redirect, one_to_the_same_origin_keeps_the_secret)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct error e;
+
+	cr_assert(eq(int, perform_to("/end", HTTP_GET, HTTP_FOLLOW, &answer, &e), ERR_OK), "%s",
+		e.text);
+	cr_expect(eq(int, answer.status, 200));
+	cr_expect(ne(ptr, strstr(buf_text(&answer.body), "X-Key: geheim"), NULL));
+}
+
+Test(http_redirect, one_to_another_origin_gets_no_secret)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct server other;
+	struct error e;
+	char url[128];
+
+	server_start(&other, redirect, NULL);
+	server_url(&other, "/end", url);
+	cr_assert(
+		eq(int, perform_to(url, HTTP_GET, HTTP_FOLLOW, &answer, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, other.requests, 1));
+	cr_expect(eq(ptr, strstr(buf_text(&answer.body), "geheim"), NULL));
+	cr_expect(ne(ptr, strstr(buf_text(&answer.body), "X-Open: offen"), NULL));
+	server_stop(&other);
+}
+
+Test(http_redirect, without_the_flag_and_for_a_post_it_is_an_answer)
+{
+	static const struct {
+		enum http_method method;
+		unsigned flags;
+	} rows[] = { { HTTP_GET, 0 }, { HTTP_POST, HTTP_FOLLOW } };
+
+	for (int i = 0; i < 2; i++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct error e;
+
+		cr_assert(eq(int, perform_to("/end", rows[i].method, rows[i].flags, &answer, &e),
+			ERR_OK));
+		cr_expect(eq(int, answer.status, 302));
+		cr_expect(eq(str, (char *)buf_text(&answer.body), "moved"));
+	}
+}
+
+Test(http_redirect, one_that_never_ends_is_given_up)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct error e;
+
+	cr_expect(eq(int, perform_to("/again", HTTP_GET, HTTP_FOLLOW, &answer, &e), ERR_PROTOCOL));
+}
+
+Test(http_redirect, one_to_elsewhere_without_tls_is_refused)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct error e;
+
+	cr_expect(eq(int, perform_to("http://192.0.2.1/", HTTP_GET, HTTP_FOLLOW, &answer, &e),
+		ERR_INVALID));
+	cr_expect(eq(int, perform_to("file:///etc/passwd", HTTP_GET, HTTP_FOLLOW, &answer, &e),
+		ERR_INVALID));
+}
+
+Test(http_redirect, a_proxy_is_not_told_of_what_stays_on_this_machine)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct server proxy;
+	struct error e;
+	char url[128];
+
+	server_start(&proxy, answer_ok, NULL);
+	setenv("http_proxy", server_url(&proxy, "", url), 1);
+	setenv("all_proxy", url, 1);
+	cr_assert(eq(int, perform_to("/end", HTTP_GET, HTTP_FOLLOW, &answer, &e), ERR_OK));
+	cr_expect(eq(int, proxy.connections, 0));
+	server_stop(&proxy);
+}

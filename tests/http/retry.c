@@ -1,0 +1,179 @@
+#include "providers/http/retry.h"
+
+#include "tests/http/room.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(http_retry, .timeout = 60);
+
+Test(http_retry, pauses_grow_and_are_spread)
+{
+	for (int i = 0; i < 1000; i++) {
+		for (unsigned n = 0; n < RETRY_MAX; n++) {
+			int64_t pause_ms = retry_pause_ms(n, -1), middle_ms = 250 << n;
+
+			cr_assert(ge(i64, pause_ms, middle_ms * 3 / 4));
+			cr_assert(le(i64, pause_ms, middle_ms * 5 / 4));
+		}
+		cr_assert(ge(i64, retry_pause_ms(0, 2), 2000));
+		cr_assert(le(i64, retry_pause_ms(0, 2), 2250));
+	}
+}
+
+/* What the test gave it, so many times; then "ok". */
+struct faults {
+	const char *answer; /* "": the connection is closed */
+	int count;
+};
+
+static void answer_faults(struct peer *p)
+{
+	const struct faults *f = p->server->context;
+
+	while (peer_read_request(p)) {
+		bool is_fault = p->server->requests <= f->count;
+
+		if (!peer_say(p, is_fault ? f->answer : OK_ANSWER) || (is_fault && !*f->answer))
+			return;
+	}
+}
+
+#define FAULT(status) "HTTP/1.1 " status "\r\nContent-Length: 5\r\n\r\nfault"
+#define AFTER(seconds)                                                                             \
+	"HTTP/1.1 429 X\r\nRetry-After: " seconds "\r\nContent-Length: 5\r\n\r\nfault"
+
+Test(http_retry, what_is_repeated_and_what_is_not)
+{
+	static const struct {
+		const char *answer;
+		int count;
+		unsigned flags;
+		int status, requests; /* status 0: ERR_UNREACHABLE */
+		bool arrived;
+	} rows[] = {
+		{ FAULT("503 X"), 1, HTTP_REPEATABLE, 200, 2, true },
+		{ FAULT("500 X"), 1, HTTP_REPEATABLE, 200, 2, true },
+		{ FAULT("502 X"), 1, HTTP_REPEATABLE, 200, 2, true },
+		{ FAULT("504 X"), 1, HTTP_REPEATABLE, 200, 2, true },
+		{ FAULT("502 X"), 1, HTTP_REPEATABLE | HTTP_BAD_GATEWAY_IS_FINAL, 502, 1, true },
+		{ FAULT("501 X"), 1, HTTP_REPEATABLE, 501, 1, true },
+		{ FAULT("404 X"), 1, HTTP_REPEATABLE, 404, 1, true },
+		{ FAULT("503 X"), 1, 0, 503, 1, true },
+		{ FAULT("429 X"), 1, 0, 200, 2, true },
+		{ FAULT("429 X"), 9, 0, 429, 4, false },
+		{ FAULT("503 X"), 9, HTTP_REPEATABLE, 503, 4, true },
+		{ AFTER("1"), 1, 0, 200, 2, true },
+		{ AFTER("600"), 1, 0, 429, 1, false },
+		{ "", 1, HTTP_REPEATABLE, 200, 2, true },
+		{ "", 9, HTTP_REPEATABLE, 0, 4, true },
+		{ "", 1, 0, 0, 1, true },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct faults faults = { rows[i].answer, rows[i].count };
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		enum err want = rows[i].status ? ERR_OK : ERR_UNREACHABLE;
+		struct http_request request;
+		struct room r;
+
+		room_open(&r, answer_faults, &faults);
+		request = room_request(&r, HTTP_POST, rows[i].flags);
+		cr_expect(eq(int, room_perform(&r, &request, &answer), want), "row %zu: %s", i,
+			r.e.text);
+		cr_expect(eq(int, answer.status, rows[i].status), "row %zu", i);
+		cr_expect(eq(int, r.server.requests, rows[i].requests), "row %zu", i);
+		cr_expect(eq(int, answer.may_have_arrived, rows[i].arrived), "row %zu", i);
+		if (rows[i].status)
+			cr_expect(eq(str, (char *)buf_text(&answer.body),
+					  rows[i].status == 200 ? "ok" : "fault"),
+				"row %zu", i);
+		room_close(&r);
+	}
+}
+
+Test(http_retry, retry_after_is_obeyed)
+{
+	struct faults faults = { AFTER("1"), 1 };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	int64_t began_ms = monotonic_ms();
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_faults, &faults);
+	request = room_request(&r, HTTP_POST, 0);
+	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_OK));
+	cr_expect(ge(i64, monotonic_ms() - began_ms, 1000));
+	room_close(&r);
+}
+
+Test(http_retry, no_connection_is_tried_again_and_certainly_did_not_arrive)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	int64_t began_ms = monotonic_ms();
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	snprintf(r.url, sizeof r.url, "http://127.0.0.1:%d/x?signature=secret", unused_port());
+	request = room_request(&r, HTTP_POST, 0);
+	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_UNREACHABLE));
+	cr_expect(not(answer.may_have_arrived));
+	cr_expect(ge(i64, monotonic_ms() - began_ms, (250 + 500 + 1000) * 3 / 4));
+	cr_expect(eq(ptr, strstr(r.e.text, "secret"), NULL), "%s", r.e.text);
+	room_close(&r);
+}
+
+Test(http_retry, nothing_is_repeated_beyond_the_deadline)
+{
+	struct call call = { .progress_ms = 100 };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	int64_t began_ms = monotonic_ms();
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	snprintf(r.url, sizeof r.url, "http://127.0.0.1:%d/x", unused_port());
+	request = room_request(&r, HTTP_POST, 0);
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_UNREACHABLE));
+	cr_expect(lt(i64, monotonic_ms() - began_ms, 2000));
+	room_close(&r);
+}
+
+static void *throw_it(void *context)
+{
+	struct room *r = context;
+
+	while (!r->server.requests)
+		poll(NULL, 0, 1);
+	cancel_throw(r->server.context);
+	return NULL;
+}
+
+static void answer_later(struct peer *p)
+{
+	while (peer_read_request(p) && peer_say(p, AFTER("8")))
+		;
+}
+
+Test(http_retry, a_pause_can_be_cancelled)
+{
+	struct cancel cancel;
+	struct call call = { .progress_ms = 20000, .cancel = &cancel };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	int64_t began_ms = monotonic_ms();
+	struct http_request request;
+	pthread_t thread;
+	struct room r;
+
+	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
+	room_open(&r, answer_later, &cancel);
+	pthread_create(&thread, NULL, throw_it, &r);
+	request = room_request(&r, HTTP_POST, 0);
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_INTERRUPTED));
+	cr_expect(lt(i64, monotonic_ms() - began_ms, 5000));
+	pthread_join(thread, NULL);
+	room_close(&r);
+	cancel_release(&cancel);
+}

@@ -1,0 +1,205 @@
+/* TLS and HTTP/2, with a server of Node's: skipped where there is no node or no openssl. */
+#include "tests/http/room.h"
+
+#include "tests/support/scratch.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TestSuite(http_secure, .timeout = 90);
+
+#define LONG ((size_t)20 * 1024 * 1024)
+
+struct secure {
+	struct scratch scratch;
+	pid_t pid;
+	int input, port;
+	struct http *http;
+	char url[200];
+};
+
+/* An authority of its own, and a certificate for 127.0.0.1. */
+static bool make_certificates(const char *folder)
+{
+	char command[2000];
+
+	snprintf(command, sizeof command,
+		"exec 2>/dev/null; cd '%s' && command -v node >/dev/null && "
+		"openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 "
+		"-subj /CN=authority -addext basicConstraints=critical,CA:TRUE && "
+		"openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj "
+		"/CN=server && "
+		"printf 'subjectAltName=IP:127.0.0.1' >names && "
+		"openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial "
+		"-days 2 -extfile names -out cert.pem",
+		folder);
+	return system(command) == 0;
+}
+
+static void run_server(const struct secure *s, const char *version, int in, int out)
+{
+	char key[300], cert[300];
+
+	snprintf(key, sizeof key, "%s/key.pem", s->scratch.path);
+	snprintf(cert, sizeof cert, "%s/cert.pem", s->scratch.path);
+	dup2(in, 0);
+	dup2(out, 1);
+	execlp("node", "node", "tests/http/secure_server.mjs", key, cert, version, NULL);
+	_exit(127);
+}
+
+static void start_server(struct secure *s, const char *version)
+{
+	int in[2], out[2];
+	char line[20] = "";
+
+	cr_assert(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+	s->pid = fork();
+	if (s->pid == 0)
+		run_server(s, version, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	s->input = in[1];
+	cr_assert(gt(int, (int)read(out[0], line, sizeof line - 1), 0));
+	close(out[0]);
+	s->port = atoi(line);
+}
+
+/* `trusts`: SSL_CERT_FILE names the authority. */
+static void secure_open(struct secure *s, const char *version, bool trusts)
+{
+	char authority[300];
+
+	scratch_make(&s->scratch);
+	if (!make_certificates(s->scratch.path)) {
+		scratch_remove(&s->scratch);
+		cr_skip("no node or no openssl here");
+	}
+	start_server(s, version);
+	snprintf(authority, sizeof authority, "%s/ca.pem", s->scratch.path);
+	unsetenv("CURL_CA_BUNDLE");
+	unsetenv("SSL_CERT_FILE");
+	unsetenv("SSL_CERT_DIR");
+	if (trusts)
+		setenv("SSL_CERT_FILE", authority, 1);
+	cr_assert(eq(int, http_new(&s->http, "test/1", NULL), ERR_OK));
+}
+
+static void secure_close(struct secure *s)
+{
+	http_free(s->http);
+	close(s->input);
+	waitpid(s->pid, NULL, 0);
+	scratch_remove(&s->scratch);
+}
+
+static struct http_request request_for(struct secure *s, const char *path)
+{
+	snprintf(s->url, sizeof s->url, "https://127.0.0.1:%d%s", s->port, path);
+	return (struct http_request){ .method = HTTP_POST, .url = s->url };
+}
+
+static void expect_answer(struct secure *s, const char *path, const char *want)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request = request_for(s, path);
+	struct error e = { 0 };
+
+	cr_assert(
+		eq(int, http_perform(s->http, NULL, &request, &answer, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, (char *)buf_text(&answer.body), (char *)want));
+}
+
+static struct http_exchange *begin(struct secure *s, const char *path)
+{
+	struct http_request request = request_for(s, path);
+	struct http_exchange *x = NULL;
+
+	cr_assert(eq(int, http_begin(s->http, &request, &x, NULL), ERR_OK));
+	return x;
+}
+
+static void expect_to_end(struct http_exchange *x, size_t want)
+{
+	struct error e = { 0 };
+	const void *bytes;
+	size_t len, got = 0;
+
+	do {
+		cr_assert(eq(int, http_read(x, NULL, &bytes, &len, &e), ERR_OK), "%s", e.text);
+		got += len;
+	} while (len);
+	cr_expect(eq(sz, got, want));
+	http_end(x);
+}
+
+Test(http_secure, an_unknown_authority_is_not_trusted)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct error e = { 0 };
+	struct secure s;
+
+	secure_open(&s, "2", false);
+	request = request_for(&s, "/");
+	cr_expect(
+		eq(int, http_perform(s.http, NULL, &request, &answer, &e), ERR_AUTH), "%s", e.text);
+	cr_expect(not(answer.may_have_arrived));
+	cr_expect(ne(ptr, strstr(e.text, "SSL_CERT_FILE"), NULL), "%s", e.text);
+	secure_close(&s);
+}
+
+Test(http_secure, http_1_1_works_where_the_server_has_nothing_else)
+{
+	struct secure s;
+
+	secure_open(&s, "1", true);
+	expect_answer(&s, "/", "1.1 1");
+	expect_answer(&s, "/", "1.1 1");
+	secure_close(&s);
+}
+
+Test(http_secure, streams_share_a_connection_over_http_2)
+{
+	struct http_exchange *waiting[20];
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	expect_answer(&s, "/", "2.0 1");
+	for (int i = 0; i < 20; i++)
+		waiting[i] = begin(&s, "/wait");
+	expect_answer(&s, "/release", "1");
+	/* Those that reach the server after this one are released by the next. */
+	expect_answer(&s, "/release", "1");
+	for (int i = 0; i < 20; i++)
+		expect_to_end(waiting[i], 8);
+	secure_close(&s);
+}
+
+Test(http_secure, a_stream_nobody_reads_does_not_hold_up_the_others)
+{
+	struct http_exchange *idle;
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	idle = begin(&s, "/long");
+	for (int i = 0; i < 50; i++)
+		expect_answer(&s, "/", "2.0 1");
+	expect_to_end(idle, LONG);
+	secure_close(&s);
+}
+
+Test(http_secure, a_new_connection_is_made_after_dropping)
+{
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	expect_answer(&s, "/", "2.0 1");
+	http_drop_connections(s.http);
+	expect_answer(&s, "/", "2.0 2");
+	secure_close(&s);
+}

@@ -1,0 +1,39 @@
+// A server with TLS for secure.c, HTTP/2 or HTTP/1.1 as argv[4] says: node secure_server.mjs KEY CERT 2|1
+// Its first line is its port; it ends with its input.
+import http2 from 'node:http2'
+import https from 'node:https'
+import fs from 'node:fs'
+import { Readable } from 'node:stream'
+
+const [, , key, cert, version] = process.argv
+const options = { key: fs.readFileSync(key), cert: fs.readFileSync(cert) }
+
+// 20 MiB, made as they are wanted: Node refuses streams to a client for which too much waits.
+function* long() {
+	for (let i = 0; i < 320; i++)
+		yield Buffer.alloc(64 * 1024, 'x')
+}
+
+let connections = 0
+let waiting = []
+
+function answer(request, response) {
+	switch (request.url) {
+	case '/long':
+		return Readable.from(long()).pipe(response)
+	case '/wait': // until somebody asks for /release
+		return waiting.push(response)
+	case '/release':
+		for (const w of waiting.splice(0))
+			w.end('released')
+		return response.end(String(connections))
+	default:
+		request.resume()
+		return request.on('end', () => response.end(`${request.httpVersion} ${connections}`))
+	}
+}
+
+const server = version === '2' ? http2.createSecureServer(options, answer) : https.createServer(options, answer)
+server.on('secureConnection', () => connections++)
+server.listen(0, '127.0.0.1', () => console.log(server.address().port))
+process.stdin.on('end', () => process.exit(0)).resume()

@@ -1,0 +1,159 @@
+/* Bodies of requests. */
+#include "tests/http/room.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+TestSuite(http_upload, .timeout = 60);
+
+#define MIB  ((size_t)1024 * 1024)
+#define LONG (20 * MIB)
+
+static unsigned char byte_at(uint64_t offset)
+{
+	return (unsigned char)(offset ^ offset >> 8 ^ offset >> 16);
+}
+
+struct made {
+	uint64_t next; /* what must be asked for */
+	uint64_t fails_at;
+	int times; /* from the start */
+};
+
+static enum err make(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
+{
+	struct made *m = context;
+	unsigned char *out = dst;
+
+	m->times += offset == 0;
+	cr_assert(offset == 0 || offset == m->next);
+	if (m->fails_at && offset + len > m->fails_at)
+		return error_set(e, ERR_STALE, "the file changed");
+	for (size_t i = 0; i < len; i++)
+		out[i] = byte_at(offset + i);
+	m->next = offset + len;
+	return ERR_OK;
+}
+
+/* "ok" where the whole body is right; the first requests, as many as `context` says, get 503. */
+static void check_body(struct peer *p)
+{
+	int faults = p->server->context ? *(int *)p->server->context : 0;
+
+	while (peer_read_request(p)) {
+		const char *body = peer_body(p);
+		size_t len = p->request.len - (size_t)(body - buf_text(&p->request));
+		bool is_right = len == LONG;
+
+		for (size_t i = 0; is_right && i < len; i++)
+			is_right = (unsigned char)body[i] == byte_at(i);
+		if (p->server->requests <= faults)
+			peer_say(p, "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n");
+		else
+			peer_say(p,
+				is_right ? OK_ANSWER
+					 : "HTTP/1.1 400 X\r\nContent-Length: 0\r\n\r\n");
+	}
+}
+
+static struct http_request long_request(const struct room *r, struct made *m, unsigned flags)
+{
+	struct http_request request = room_request(r, HTTP_POST, flags);
+
+	request.source = make;
+	request.source_context = m;
+	request.body_len = LONG;
+	return request;
+}
+
+Test(http_upload, a_body_from_a_source_arrives_whole)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct made made = { 0 };
+	struct room r;
+
+	room_open(&r, check_body, NULL);
+	request = long_request(&r, &made, 0);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 200));
+	cr_expect(eq(int, made.times, 1));
+	room_close(&r);
+}
+
+Test(http_upload, a_body_in_memory_arrives_whole)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	unsigned char *body = malloc(LONG);
+	struct http_request request;
+	struct room r;
+
+	for (size_t i = 0; i < LONG; i++)
+		body[i] = byte_at(i);
+	room_open(&r, check_body, NULL);
+	request = room_request(&r, HTTP_PUT, 0);
+	request.body = body;
+	request.body_len = LONG;
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 200));
+	room_close(&r);
+	free(body);
+}
+
+Test(http_upload, a_source_begins_anew_for_a_repetition)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct made made = { 0 };
+	struct room r;
+	int faults = 1;
+
+	room_open(&r, check_body, &faults);
+	request = long_request(&r, &made, HTTP_REPEATABLE);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 200));
+	cr_expect(eq(int, made.times, 2));
+	room_close(&r);
+}
+
+Test(http_upload, a_source_that_fails_is_the_error)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct made made = { .fails_at = 5 * MIB };
+	struct room r;
+
+	room_open(&r, check_body, NULL);
+	request = long_request(&r, &made, HTTP_REPEATABLE);
+	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_STALE));
+	cr_expect(eq(str, r.e.text, "the file changed"));
+	cr_expect(eq(int, r.server.requests, 0));
+	room_close(&r);
+}
+
+/* Before the body is there, which is never read. */
+static void refuse_early(struct peer *p)
+{
+	char scrap[1000];
+
+	cr_assert(recv(p->fd, scrap, sizeof scrap, 0) > 0);
+	peer_say(p, "HTTP/1.1 413 X\r\nConnection: close\r\nContent-Length: 4\r\n\r\nmuch");
+	peer_wait_end(p);
+}
+
+Test(http_upload, an_answer_may_come_before_the_body_has_left)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct made made = { 0 };
+	struct room r;
+
+	room_open(&r, refuse_early, NULL);
+	request = long_request(&r, &made, 0);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 413));
+	cr_expect(eq(str, (char *)buf_text(&answer.body), "much"));
+	room_close(&r);
+}
