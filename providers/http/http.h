@@ -26,7 +26,10 @@ enum err http_new(struct http **out, const char *user_agent, struct error *e);
 /* No exchange may be left. Connections are closed. */
 void http_free(struct http *h);
 
-/* Closes every connection that is idle now and lets busy ones end: after a suspend, or when a sandbox was resumed. */
+/*
+ * No later request uses a connection that exists now: after a suspend, or when a sandbox was resumed. Idle ones are closed
+ * once what still runs beside them has ended, at once where nothing does; connections of their own do not count.
+ */
 void http_drop_connections(struct http *h);
 
 /* ---- A request ---- */
@@ -38,7 +41,10 @@ struct http_header {
 	bool is_secret; /* never logged; goes to the first URL's origin alone */
 };
 
-/* Fills `dst` with exactly `len` bytes of the body from `offset`, in order. Called in the thread that reads the answer. */
+/*
+ * Fills `dst` with exactly `len` bytes of the body from `offset`, in order; from 0 again when the request is sent again.
+ * Called in the thread that reads the answer, which passes its error on.
+ */
 typedef enum err (*http_source)(
 	void *context, uint64_t offset, void *dst, size_t len, struct error *e);
 
