@@ -12,7 +12,7 @@
 
 void scratch_make(struct scratch *s)
 {
-	*s = (struct scratch){ .path = "/tmp/sandboxfs-test-XXXXXX", .fd = -1 };
+	*s = (struct scratch){ .path = "/var/tmp/sandboxfs-test-XXXXXX", .fd = -1 };
 	cr_assert(mkdtemp(s->path) != NULL, "mkdtemp: %s", strerror(errno));
 	s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert(s->fd >= 0, "%s: %s", s->path, strerror(errno));

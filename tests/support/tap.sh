@@ -314,7 +314,8 @@ tap_open_fuse() {
 	mknod -m 666 "$SCRATCH/fuse" c 10 229 && mount --bind "$SCRATCH/fuse" /dev/fuse
 }
 
-SCRATCH=$(mktemp -d "${TMPDIR:-/tmp}/sandboxfs.XXXXXX") || exit 1
+# Not /tmp: where that is a tmpfs, files have other times and limits than on a disk.
+SCRATCH=$(mktemp -d "${TMPDIR:-/var/tmp}/sandboxfs.XXXXXX") || exit 1
 trap tap_cleanup EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -323,4 +324,10 @@ export SCRATCH XDG_DATA_HOME="$SCRATCH/data" XDG_CACHE_HOME="$SCRATCH/cache" XDG
 mkdir "$SCRATCH/home" "$XDG_DATA_HOME"
 chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
 [ "${TAP_APART:-}" != 1 ] || tap_open_fuse || exit 1
+# An ordinary user cannot reach a program that lies below a home directory which is closed to others.
+if [ "$(id -u)" -eq 0 ] && ! as_user test -x "$SANDBOXFS"; then
+	mkdir "$SCRATCH/bin"
+	cp "${SANDBOXFS%/*}/"*sandboxfs "$SCRATCH/bin"
+	SANDBOXFS=$SCRATCH/bin/sandboxfs
+fi
 cd "$SCRATCH" || exit 1
