@@ -2,14 +2,17 @@
 
 FUZZ_SECONDS ?= 20
 FUZZ_CC      ?= clang
-FUZZ_FLAGS    = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -MMD -MP -I. \
+FUZZ_FLAGS    = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -MMD -MP -I. -Ibuild/generated \
 	-DSANDBOXFS_VERSION='"$(VERSION)"' -g -O1 -fno-omit-frame-pointer \
 	-fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 FUZZERS     := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_SRC    := $(wildcard providers/base/*.c providers/*.c) \
-	$(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c))
+# Of the vendors' .proto files, as in the Makefile.
+FUZZ_PROTO  := $(patsubst %.proto,build/generated/%.pb-c.c,$(wildcard providers/*/*.proto))
+FUZZ_SRC    := $(wildcard providers/base/*.c providers/*.c providers/http/*.c providers/e2b/*.c) \
+	$(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c)) $(FUZZ_PROTO)
 FUZZ_OBJ    := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
+$(FUZZ_OBJ): | $(FUZZ_PROTO)
 
 build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,5 +1,7 @@
 /* Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`. */
 #include "providers/base/base64.h"
+#include "providers/e2b/envelope.h"
+#include "providers/e2b/gzip.h"
 #include "providers/helper/wire.h"
 
 #include <stdio.h>
@@ -218,6 +220,42 @@ static void save_answers(const char *dir)
 	}
 }
 
+/* ---- What E2B's daemon says: how it is cut in the first byte, then a stream ---- */
+
+static void save_connect(const char *dir)
+{
+	/* As they were captured: a start, output, the end of a command; a watch and a change below it. */
+	static const struct {
+		const char *message;
+		size_t len;
+	} messages[] = {
+		{ "\x0a\x05\x0a\x03\x08\xa0\x53", 7 },
+		{ "\x0a\x08\x12\x06\x0a\x04out\n", 10 },
+		{ "\x0a\x13\x1a\x11\x10\x01\x1a\x0d"
+		  "exit status 0",
+			21 },
+		{ "\x0a\x16\x1a\x14\x08\x01\x1a\x10signal: signal 9", 24 },
+		{ "\x0a\x00", 2 },
+		{ "\x12\x0b\x0a\x03s/f\x10\x02\x1a\x02\x10\x01", 13 },
+	};
+	static const char refused[] = "{\"error\":{\"code\":\"not_found\",\"message\":\"m\"}}";
+	AUTO_BUF struct buf plain = BUF_INIT(4096), packed = BUF_INIT(4096);
+
+	buf_add_byte(&plain, 3);
+	buf_add_byte(&packed, 0x80 | 40);
+	for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+		AUTO_BUF struct buf small = BUF_INIT(4096);
+
+		envelope_add(&plain, 0, messages[i].message, messages[i].len);
+		gzip_deflate(&small, messages[i].message, messages[i].len);
+		envelope_add(&packed, ENVELOPE_GZIP, small.bytes, small.len);
+	}
+	envelope_add(&plain, ENVELOPE_END, "{}", 2);
+	envelope_add(&packed, ENVELOPE_END, refused, strlen(refused));
+	save(dir, "fuzz_connect", "plain", &plain);
+	save(dir, "fuzz_connect", "packed", &packed);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -227,5 +265,6 @@ int main(int argc, char **argv)
 	mkdir(argv[1], 0755);
 	save_requests(argv[1]);
 	save_answers(argv[1]);
+	save_connect(argv[1]);
 	return 0;
 }

@@ -1,0 +1,103 @@
+/*
+ * What E2B's daemon says: envelopes in pieces, what compressed ones hold, the messages in them, and its refusals.
+ *
+ * The first byte of the input says how long the pieces are, and with its highest bit whether messages may be compressed;
+ * the rest is a stream, then a refusal. Pieces must not matter: read at once, the same comes out.
+ */
+#include "providers/base/path.h"
+#include "providers/e2b/envd_changes.h"
+#include "providers/e2b/envd_process.h"
+#include "providers/e2b/envelope.h"
+#include "providers/e2b/refusal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* All that a stream had to say, to be compared. */
+struct hearing {
+	struct buf heard;
+	struct envd_changes changes;
+};
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static enum err on_process(void *context, const struct envd_process_event *event, struct error *e)
+{
+	struct hearing *h = context;
+
+	(void)e;
+	must(event->kind <= ENVD_ENDED);
+	must(!event->has_exit_code || event->exit_code >= 0);
+	buf_printf(&h->heard, "%d %u %d;", event->kind, event->pid, event->exit_code);
+	buf_add(&h->heard, event->bytes, event->len);
+	return ERR_OK;
+}
+
+static enum err on_watch(void *context, const struct watch_event *event, struct error *e)
+{
+	struct hearing *h = context;
+
+	(void)e;
+	must(path_check(event->path, NULL) == ERR_OK && !path_is_staged(event->path));
+	must(strcmp(event->path, "s") != 0 && strncmp(event->path, "s/", 2) != 0);
+	buf_printf(&h->heard, "%d %s;", event->kind, event->path);
+	return ERR_OK;
+}
+
+static enum err on_envelope(
+	void *context, bool is_end, const void *message, size_t len, struct error *e)
+{
+	struct hearing *h = context;
+	bool untouched;
+
+	must(len <= ENVELOPE_MAX);
+	buf_add(&h->heard, message, len);
+	if (is_end) {
+		refusal_of_end(message, len, "it", &untouched, e);
+		return ERR_OK;
+	}
+	envd_process_decode(message, len, on_process, h, e);
+	envd_changes_decode(&h->changes, message, len, e);
+	return ERR_OK;
+}
+
+static enum err hear(struct hearing *h, bool is_gzip, const uint8_t *data, size_t size, size_t step)
+{
+	struct envelopes reader = ENVELOPES_INIT;
+	struct error e = { 0 };
+	enum err kind = ERR_OK;
+
+	*h = (struct hearing){ .heard = BUF_INIT(64 * 1024 * 1024),
+		.changes = { .staging = "s", .sink = on_watch, .context = h } };
+	reader.is_gzip = is_gzip;
+	for (size_t at = 0; kind == ERR_OK && at < size; at += step)
+		kind = envelopes_feed(&reader, data + at, size - at < step ? size - at : step,
+			on_envelope, h, &e);
+	envelopes_release(&reader);
+	return kind;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct hearing whole, pieces;
+	struct error e = { 0 };
+	bool untouched;
+
+	if (size < 2)
+		return 0;
+	refusal_of_status(400 + data[0], data + 1, size - 1, "it", &untouched, &e);
+	must(e.kind != ERR_OK);
+	must(hear(&whole, data[0] & 0x80, data + 1, size - 1, size - 1) ==
+		hear(&pieces, data[0] & 0x80, data + 1, size - 1, 1 + (data[0] & 0x7f)));
+	must(whole.heard.len == pieces.heard.len && !whole.heard.failed);
+	must(!whole.heard.len || !memcmp(whole.heard.bytes, pieces.heard.bytes, whole.heard.len));
+	buf_release(&whole.heard);
+	buf_release(&pieces.heard);
+	return 0;
+}
