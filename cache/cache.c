@@ -1,5 +1,6 @@
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
+#include "cache/walk.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -54,14 +55,34 @@ void cache_note_space(struct cache *c, const struct space *space)
 	pthread_mutex_unlock(&c->lock);
 }
 
+void cache_note_clock(struct cache *c, const struct timespec *now)
+{
+	pthread_mutex_lock(&c->lock);
+	c->clock = *now;
+	c->clock_ms = monotonic_ms();
+	pthread_mutex_unlock(&c->lock);
+}
+
+struct timespec cache_clock(struct cache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	struct timespec now = c->clock;
+	int64_t since_ns = (monotonic_ms() - c->clock_ms) * 1000000 + now.tv_nsec;
+
+	pthread_mutex_unlock(&c->lock);
+	if (now.tv_sec)
+		now = (struct timespec){ .tv_sec = now.tv_sec + since_ns / 1000000000,
+			.tv_nsec = since_ns % 1000000000 };
+	return now;
+}
+
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
 {
 	if (c->observer.inode_changed)
 		c->observer.inode_changed(c->observer.context, i, pages);
 }
 
-/* The answer may be the fault of a path that leads elsewhere by now. */
-static bool may_be_lost(enum err kind)
+bool cache_may_be_lost(enum err kind)
 {
 	return kind == ERR_NOT_FOUND || kind == ERR_STALE || kind == ERR_NOT_DIR;
 }
@@ -80,7 +101,8 @@ static bool try_other_name(
 {
 	const struct cache_place *one = a->one;
 
-	if (!may_be_lost(kind) || one->name || a->two->inode || one->inode == tree_root(c->tree))
+	if (!cache_may_be_lost(kind) || one->name || a->two->inode ||
+		one->inode == tree_root(c->tree))
 		return false;
 	return tree_name_failed(c->tree, one->inode, path);
 }
@@ -105,7 +127,7 @@ static enum err ask_once(struct cache *c, const struct asking *a, bool *again, s
 		return ERR_STALE;
 	enum err kind = a->ask(c, path.text, path2.text, a->context, e);
 
-	if (kind && !may_be_lost(kind)) {
+	if (kind && !cache_may_be_lost(kind)) {
 		cache_note_error(c, path.text, e);
 		return kind;
 	}
@@ -181,6 +203,7 @@ enum err cache_ask_name(struct cache *c, struct inode *dir, const char *name, ca
 struct root_answer {
 	struct attr attr;
 	struct space space;
+	struct timespec now;
 };
 
 static enum err take_root(void *context, const struct list_item *item, struct error *e)
@@ -191,8 +214,10 @@ static enum err take_root(void *context, const struct list_item *item, struct er
 		return error_set(e, item->err, "the directory to show: %s", error_words(item->err));
 	if (item->kind == LIST_SELF)
 		root->attr = item->attr;
-	if (item->kind == LIST_END)
+	if (item->kind == LIST_END) {
 		root->space = item->space;
+		root->now = item->now;
+	}
 	return ERR_OK;
 }
 
@@ -221,6 +246,13 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 					: lifetime_new(&c->lifetime, c->provider, &options, e);
 }
 
+static enum err start_threads(struct cache *c, struct error *e)
+{
+	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
+
+	return kind ? kind : start_lifetime(c, e);
+}
+
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e)
 {
@@ -244,11 +276,14 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (kind)
 		return kind;
 	c->space = root.space;
+	c->clock = root.now;
+	c->clock_ms = monotonic_ms();
 	c->tree = tree_new(&root.attr, CACHE_IDLE_MAX);
 	if (!c->tree)
 		return error_set(e, ERR_NO_MEMORY, "cache");
-	kind = start_lifetime(c, e);
+	kind = start_threads(c, e);
 	if (kind) {
+		walk_free(c->walk);
 		tree_free(c->tree);
 		return kind;
 	}
@@ -271,6 +306,7 @@ void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
+	walk_free(c->walk);
 	lifetime_free(c->lifetime);
 	drop_all_staged(c);
 	tree_free(c->tree);

@@ -25,6 +25,8 @@ struct cache_options {
 	 * as on a local disk, and the kernel here judges permissions. Else the sandbox user owns it and is judged by.
 	 */
 	bool owners_from_caller;
+	/* A round trip costs more than what is carried: directories are listed with what is below them (walk.h). */
+	bool is_remote;
 };
 
 /*

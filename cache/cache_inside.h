@@ -10,9 +10,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct walk; /* cache/walk.h */
+
 struct cache {
 	struct provider *provider;
 	struct tree *tree;
+	struct walk *walk; /* NULL: the sandbox is on this machine */
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct cache_observer observer;
@@ -21,6 +24,8 @@ struct cache {
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
 	pthread_mutex_t lock;                   /* guards what follows */
 	struct space space;
+	struct timespec clock; /* the sandbox's, when it was last heard of */
+	int64_t clock_ms;
 	char last_error[400];
 	int64_t last_error_ms;
 };
@@ -40,6 +45,12 @@ int64_t cache_name_until(const struct cache *c);
 /* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
+/* An answer carried the sandbox's clock. */
+void cache_note_clock(struct cache *c, const struct timespec *now);
+/* What it shows by now at least. */
+struct timespec cache_clock(struct cache *c);
+/* Whether such an answer may be the fault of a path that leads elsewhere by now. */
+bool cache_may_be_lost(enum err kind);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
 
 /* Fills *out and takes a kernel reference. The caller holds a pin. `dir` NULL: without a name. */

@@ -1,6 +1,7 @@
 #include "cache/metadata.h"
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
+#include "cache/entries.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -166,28 +167,27 @@ static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, 
 	return left && tree_absence_told(c->tree, dir, name, until_ms) ? left : 0;
 }
 
-enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
-	struct cache_entry *out, int64_t *negative_ms, struct error *e)
+/* From memory. */
+static enum tree_answer find_name(struct cache *c, struct inode *dir, const char *name,
+	struct cache_entry *out, int64_t *negative_ms)
 {
 	struct inode *known;
-
-	if (strlen(name) > PATH_NAME_MAX)
-		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
 	int64_t absent_until_ms;
 	enum tree_answer answer =
 		tree_find(c->tree, dir, name, monotonic_ms(), &known, &absent_until_ms);
 
-	*negative_ms = 0;
 	if (answer == TREE_KNOWN) {
 		cache_hand_out(c, dir, name, known, out);
 		tree_unpin(c->tree, known);
-		return ERR_OK;
 	}
-	if (answer == TREE_ABSENT) {
+	if (answer == TREE_ABSENT)
 		*negative_ms = absence_ms(c, dir, name, absent_until_ms);
-		return error_set(e, ERR_NOT_FOUND, "%s", name);
-	}
+	return answer;
+}
 
+static enum err ask_alone(struct cache *c, const struct call *call, struct inode *dir,
+	const char *name, struct cache_entry *out, int64_t *negative_ms, struct error *e)
+{
 	AUTO_FREE struct self *s = calloc(1, sizeof *s);
 
 	if (!s)
@@ -199,6 +199,28 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	if (kind == ERR_NOT_FOUND && tree_learn_absent(c->tree, dir, name, s->seen))
 		*negative_ms = absence_ms(c, dir, name, s->news.name_until_ms);
 	return kind ? kind : learn_lookup(c, dir, name, s, out, e);
+}
+
+enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct cache_entry *out, int64_t *negative_ms, struct error *e)
+{
+	*negative_ms = 0;
+	if (strlen(name) > PATH_NAME_MAX)
+		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
+	enum tree_answer answer = find_name(c, dir, name, out, negative_ms);
+
+	if (answer == TREE_UNKNOWN) {
+		enum err kind = entries_ask_for_one(c, call, dir, e);
+
+		if (kind)
+			return kind;
+		answer = find_name(c, dir, name, out, negative_ms);
+	}
+	switch (answer) {
+	case TREE_KNOWN: return ERR_OK;
+	case TREE_ABSENT: return error_set(e, ERR_NOT_FOUND, "%s", name);
+	default: return ask_alone(c, call, dir, name, out, negative_ms, e);
+	}
 }
 
 /* Asks for the attributes of `i` and brings them into the tree. */
@@ -216,6 +238,17 @@ static enum err refresh(struct cache *c, struct inode *i, struct self *s, struct
 	return kind;
 }
 
+/* With everything that stands in the same directory, if that is due. */
+static enum err refresh_together(
+	struct cache *c, const struct call *call, struct inode *i, struct error *e)
+{
+	struct inode *dir = c->walk ? tree_parent(c->tree, i) : NULL;
+	enum err kind = dir ? entries_ask_for_one(c, call, dir, e) : ERR_OK;
+
+	tree_unpin(c->tree, dir);
+	return kind;
+}
+
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e)
 {
@@ -225,6 +258,11 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 	*valid_ms = left_ms(tree_attr(c->tree, i, out));
 	if (*valid_ms)
 		return ERR_OK;
+	enum err kind = refresh_together(c, call, i, e);
+
+	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	if (kind || *valid_ms)
+		return kind;
 	s = calloc(1, sizeof *s);
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "attributes");
@@ -283,125 +321,6 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 	if (!kind && name && !s->xattr_found)
 		kind = error_set(e, ERR_NO_XATTR, "%s", name);
 	return kind;
-}
-
-/* ---- A whole directory ---- */
-
-struct listing {
-	struct cache *cache;
-	const struct call *call;
-	struct inode *dir;
-	uint64_t seen;
-	uint32_t number;
-	int64_t until_ms, name_until_ms;
-	enum err err;
-	bool complete;
-	struct timespec now;
-};
-
-static enum err take_entry(struct listing *l, const struct list_item *item, struct error *e)
-{
-	struct tree_news news = { .attr = item->attr,
-		.link = item->link,
-		.until_ms = l->until_ms,
-		.name_until_ms = l->name_until_ms };
-	bool changed;
-	struct inode *i =
-		tree_learn_name(l->cache->tree, l->dir, item->name, l->seen, &news, &changed);
-
-	if (!i)
-		return error_set(e, ERR_NO_MEMORY, "%s", item->name);
-	if (changed)
-		cache_tell_inode(l->cache, i, true);
-	tree_unpin(l->cache->tree, i);
-	return ERR_OK;
-}
-
-static enum err take_listing(void *context, const struct list_item *item, struct error *e)
-{
-	struct listing *l = context;
-
-	switch (item->kind) {
-	case LIST_SELF:
-		if (item->err)
-			l->err = item->err;
-		else if (!tree_is(l->cache->tree, l->dir, &item->attr))
-			return error_set(e, ERR_STALE, "is not the directory it was");
-		break;
-	case LIST_ENTRY: return take_entry(l, item, e);
-	case LIST_DIR_END:
-		l->complete = item->complete;
-		if (item->err)
-			l->err = item->err;
-		break;
-	case LIST_END:
-		l->now = item->now;
-		cache_note_space(l->cache, &item->space);
-		break;
-	case LIST_DIR: break;
-	}
-	return ERR_OK;
-}
-
-static enum err ask_listing(
-	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
-{
-	(void)path2;
-	struct listing *l = context;
-	struct list_request request = { .starts = &path, .starts_count = 1, .depth = 1 };
-
-	l->err = ERR_OK;
-	l->complete = false;
-	l->seen = tree_seen(c->tree);
-	l->until_ms = cache_attr_until(c);
-	l->name_until_ms = cache_name_until(c);
-	l->number = tree_listing_begins(c->tree, l->dir);
-	enum err kind = provider_list(c->provider, l->call, &request, take_listing, l, e);
-
-	if (kind)
-		return kind;
-	if (l->err)
-		return error_set(e, l->err, "%s: %s", path, error_words(l->err));
-	return ERR_OK;
-}
-
-/*
- * A directory that others keep changing is listed again a few times; in the end the names we have are the answer, as a
- * local file system's would be while files come and go.
- */
-static enum err entries_held(struct cache *c, const struct call *call, struct inode *dir,
-	struct tree_entry **out, size_t *count, struct error *e)
-{
-	struct listing l = { .cache = c, .call = call, .dir = dir };
-	enum err kind;
-
-	for (int tries = 0; tries < CACHE_TRIES; tries++) {
-		if (tree_entries(c->tree, dir, monotonic_ms(), false, out, count))
-			return ERR_OK;
-		kind = cache_with_path(c, dir, NULL, ask_listing, &l, e);
-		if (kind)
-			return kind;
-		if (l.complete || tries == CACHE_TRIES - 1)
-			tree_learn_complete(c->tree, dir, l.number, l.seen, l.name_until_ms);
-	}
-	if (!tree_entries(c->tree, dir, monotonic_ms(), true, out, count))
-		return error_set(e, ERR_NO_MEMORY, "directory");
-	return ERR_OK;
-}
-
-enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
-	struct tree_entry **out, size_t *count, struct error *e)
-{
-	tree_hold(c->tree);
-	enum err kind = entries_held(c, call, dir, out, count, e);
-
-	tree_release(c->tree);
-	return kind;
-}
-
-void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count)
-{
-	tree_entries_free(c->tree, entries, count);
 }
 
 void cache_believed(struct cache *c, struct inode *i, struct attr *out)

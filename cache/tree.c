@@ -429,7 +429,7 @@ static void path_write_locked(const struct tree *t, const struct inode *i, char 
 	}
 }
 
-static char *path_build_locked(struct tree *t, struct inode *i, const char *name)
+char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 {
 	if (!name && i->staged)
 		return strdup(i->staged);

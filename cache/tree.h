@@ -44,7 +44,10 @@ struct inode {
 	bool gone;            /* removed through the mount, no name left */
 	bool complete;        /* every entry of this directory is a dentry here */
 	int64_t complete_until_ms;
-	uint32_t listings; /* of this directory, counted */
+	int64_t listed_until_ms; /* what its last listing said of the entries' attributes is believed until then */
+	int64_t asked_ms;  /* when one of its entries was last asked for alone */
+	uint32_t awaited;  /* the listing under way that will tell its entries; 0: none */
+	bool lists_alone;  /* too large for a listing of what is below it, too, or not to be read */
 	char *staged;      /* staging path while unlinked but open; else NULL */
 	char *link;        /* a symbolic link's text; NULL not known */
 	bool link_is_ours; /* written through this mount, where it stands now */
@@ -140,14 +143,6 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 /* ERR_STALE: the answer is about another inode. *changed as above. */
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	const struct tree_news *news, bool *changed, struct error *e);
-/*
- * A listing has a number; one that ends drops the names that neither it nor a later one learned, and the directory is
- * complete, unless it changed here meanwhile (false: nothing was done).
- */
-uint32_t tree_listing_begins(struct tree *t, struct inode *dir);
-bool tree_learn_complete(
-	struct tree *t, struct inode *dir, uint32_t listing, uint64_t seen, int64_t until_ms);
-
 /* The kernel is going to be told that the name does not exist until then. false: it must not believe it. */
 bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int64_t until_ms);
 
@@ -254,14 +249,66 @@ void tree_each_link(struct tree *t, struct inode *top,
 
 /* ---- Listings ---- */
 
+/* Between these nothing is forgotten for lack of room: a directory may have more entries than are kept unused. */
+void tree_hold(struct tree *t);
+void tree_release(struct tree *t);
+
+/* One listing of one directory or of many, under way or over. */
+struct tree_listing {
+	uint32_t number; /* later ones have greater numbers */
+	uint64_t seen;
+	int64_t until_ms,
+		name_until_ms; /* what it teaches is believed until then, as in struct tree_news */
+};
+
+/* Before asking: fills `number` and `seen`. */
+void tree_listing_begins(struct tree *t, struct tree_listing *l);
+/*
+ * Every entry of `dir` was told: names that neither this listing nor anybody since it began has learned are dropped, and
+ * the directory is complete, unless it changed here meanwhile (false: nothing was done).
+ */
+bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_listing *l);
+/* What is believed of `dir` and its entries at least until `from`, is believed until `until` if that is later. */
+void tree_believe_longer(struct tree *t, struct inode *dir, const struct tree_listing *from,
+	const struct tree_listing *until);
+
+/* Listing `number`, which is under way, will come to `dir`; and has come to it or ended (unless it is another's by now). */
+void tree_await(struct tree *t, struct inode *dir, uint32_t number);
+void tree_await_ends(struct tree *t, struct inode *dir, uint32_t number);
+/* The number of the listing that will come to `dir`; 0: none. */
+uint32_t tree_awaited(struct tree *t, const struct inode *dir);
+
+/* Whether `dir` is complete, and it and what it said of its entries' attributes are still believed. */
+bool tree_is_listed(struct tree *t, const struct inode *dir, int64_t now_ms);
+/* Whether `dir` was complete when it was last listed; or that, or so was the directory it stands in. */
+bool tree_was_complete(struct tree *t, const struct inode *dir);
+bool tree_was_listed(struct tree *t, const struct inode *dir);
+/* One entry of `dir` is going to be asked for alone. Returns how long ago that was so the last time, in ms. */
+int64_t tree_asked_alone(struct tree *t, struct inode *dir, int64_t now_ms);
+bool tree_lists_alone(struct tree *t, const struct inode *dir);
+void tree_set_lists_alone(struct tree *t, struct inode *dir, bool alone);
+
+/* The directory in which `i` stands, pinned; NULL: in none. */
+struct inode *tree_parent(struct tree *t, struct inode *i);
+
+/* A directory to be listed. */
+struct tree_start {
+	struct inode *dir; /* pinned */
+	char *path;
+};
+
+/*
+ * The highest directories that are known and neither listed nor awaited: breadth first, at most `room`, with paths of at
+ * most `bytes` together. None of them is `except`, above it or below it. Returns how many.
+ */
+size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
+	struct tree_start *out, size_t room, size_t bytes);
+void tree_start_release(struct tree *t, struct tree_start *s);
+
 struct tree_entry {
 	char *name;
 	struct inode *inode; /* pinned */
 };
-
-/* Between these nothing is forgotten for lack of room: a directory may have more entries than are kept unused. */
-void tree_hold(struct tree *t);
-void tree_release(struct tree *t);
 
 /*
  * All entries of a complete directory, in a fixed order; false: not complete at `now_ms`, or no memory.

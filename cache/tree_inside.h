@@ -12,7 +12,7 @@
 struct dentry {
 	struct inode *dir, *inode;
 	int64_t until_ms; /* believed until; 0: only good for building paths */
-	uint32_t listed;  /* the newest listing of its directory that named it */
+	uint32_t listed;  /* the number of the newest listing when it was last learned */
 	uint32_t hash;
 	struct dentry *next_in_bucket;
 	struct dentry *sibling_prev, *sibling_next;
@@ -27,6 +27,7 @@ struct tree {
 	struct inode *all;
 	uint64_t serial;       /* of the last step of a local change */
 	uint64_t doubted;      /* when everything was last doubted */
+	uint32_t listings;     /* begun so far */
 	unsigned moves;        /* renames under way */
 	unsigned stops;        /* who makes renames wait */
 	struct inode **inodes; /* by (dev, ino); a power of two of buckets */
@@ -71,6 +72,9 @@ struct dentry *dentry_new_locked(
 void dentry_drop_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
+
+/* The path of `i`, or of `name` in it; to be freed. NULL: it has none, or no memory. */
+char *path_build_locked(struct tree *t, struct inode *i, const char *name);
 
 /* Of what stands in `dir`, and of an inode: see tree_depth(). */
 unsigned dir_depth_locked(const struct tree *t, const struct inode *dir);

@@ -175,7 +175,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 		struct dentry *d = learn_dentry_locked(t, dir, name, i, believed);
 
 		if (d)
-			d->listed = dir->listings;
+			d->listed = t->listings;
 		if (d && believed)
 			d->until_ms = news->name_until_ms;
 		/* An inode that changed here keeps what its own change answered. */
@@ -216,36 +216,6 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 		*changed = take_news_locked(i, news);
 	pthread_mutex_unlock(&t->lock);
 	return kind;
-}
-
-uint32_t tree_listing_begins(struct tree *t, struct inode *dir)
-{
-	pthread_mutex_lock(&t->lock);
-	uint32_t listing = ++dir->listings;
-
-	pthread_mutex_unlock(&t->lock);
-	return listing;
-}
-
-bool tree_learn_complete(
-	struct tree *t, struct inode *dir, uint32_t listing, uint64_t seen, int64_t until_ms)
-{
-	pthread_mutex_lock(&t->lock);
-	bool believed = is_news_locked(t, dir, seen);
-
-	if (believed) {
-		dir->pins++;
-		for (struct dentry *d = dir->children, *next; d; d = next) {
-			next = d->sibling_next;
-			if (d->listed < listing)
-				dentry_drop_locked(t, d);
-		}
-		dir->pins--;
-		dir->complete = true;
-		dir->complete_until_ms = until_ms;
-	}
-	pthread_mutex_unlock(&t->lock);
-	return believed;
 }
 
 /* The dentry of `i` that `path` ends in; NULL: it has gone. */
@@ -414,45 +384,6 @@ bool tree_pages_current(struct tree *t, struct inode *i)
 	i->pages = now;
 	pthread_mutex_unlock(&t->lock);
 	return current;
-}
-
-/* ---- Listings ---- */
-
-bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway,
-	struct tree_entry **out, size_t *count)
-{
-	struct tree_entry *entries = NULL;
-	size_t n = 0;
-
-	pthread_mutex_lock(&t->lock);
-	if (anyway || (dir->complete && dir->complete_until_ms > now_ms && !dir->changing)) {
-		for (struct dentry *d = dir->children; d; d = d->sibling_next)
-			n++;
-		entries = calloc(n + 1, sizeof *entries);
-	}
-	n = 0;
-	for (struct dentry *d = entries ? dir->children : NULL; d; d = d->sibling_next) {
-		entries[n].name = strdup(d->name);
-		if (!entries[n].name)
-			break;
-		entries[n].inode = d->inode;
-		d->inode->pins++;
-		inode_wake_locked(t, d->inode);
-		n++;
-	}
-	pthread_mutex_unlock(&t->lock);
-	*out = entries;
-	*count = n;
-	return entries;
-}
-
-void tree_entries_free(struct tree *t, struct tree_entry *entries, size_t count)
-{
-	for (size_t n = 0; n < count; n++) {
-		tree_unpin(t, entries[n].inode);
-		free(entries[n].name);
-	}
-	free(entries);
 }
 
 /* ---- Symbolic links ---- */

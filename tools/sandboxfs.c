@@ -186,6 +186,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 				.lifetime_s = r->provider_config.lifetime_s,
 				.owners_from_caller =
 					info.identity.uid == 0 && !config_maps_owners(r->config),
+				.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
 			},
 			&r->call, e);
 	if (kind)

@@ -330,10 +330,10 @@ Test(tree, a_lone_change_leaves_its_answer)
 Test(tree, a_complete_directory_knows_what_is_absent)
 {
 	struct inode *found;
-	uint64_t seen = tree_seen(tree);
-	uint32_t listing = tree_listing_begins(tree, root);
+	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
 
-	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
+	tree_listing_begins(tree, &listing);
+	cr_assert(tree_learn_complete(tree, root, &listing));
 	cr_expect(eq(int, tree_find(tree, root, "nothing", 0, &found, NULL), TREE_ABSENT));
 }
 
@@ -342,11 +342,11 @@ Test(tree, a_listing_drops_what_it_did_not_name)
 	struct inode *found;
 
 	learn(root, "gone", 4, S_IFREG | 0644);
-	uint64_t seen = tree_seen(tree);
-	uint32_t listing = tree_listing_begins(tree, root);
+	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
 
+	tree_listing_begins(tree, &listing);
 	learn(root, "here", 5, S_IFREG | 0644);
-	cr_assert(tree_learn_complete(tree, root, listing, seen, LATER));
+	cr_assert(tree_learn_complete(tree, root, &listing));
 	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found, NULL), TREE_ABSENT));
 	cr_expect(eq(int, tree_find(tree, root, "here", 0, &found, NULL), TREE_KNOWN));
 	tree_unpin(tree, found);
@@ -355,12 +355,12 @@ Test(tree, a_listing_drops_what_it_did_not_name)
 Test(tree, a_listing_spares_what_a_later_one_named)
 {
 	struct inode *found;
-	uint64_t seen = tree_seen(tree);
-	uint32_t first = tree_listing_begins(tree, root);
+	struct tree_listing first = { .until_ms = LATER, .name_until_ms = LATER }, later = first;
 
-	tree_listing_begins(tree, root);
+	tree_listing_begins(tree, &first);
+	tree_listing_begins(tree, &later);
 	learn(root, "new", 4, S_IFREG | 0644);
-	cr_assert(tree_learn_complete(tree, root, first, seen, LATER));
+	cr_assert(tree_learn_complete(tree, root, &first));
 	cr_expect(eq(int, tree_find(tree, root, "new", 0, &found, NULL), TREE_KNOWN));
 	tree_unpin(tree, found);
 }

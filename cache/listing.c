@@ -1,0 +1,356 @@
+#include "cache/listing.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Directories in an answer that it did not name before: some appear meanwhile, more are nonsense. */
+#define STRANGERS_MAX 1000
+
+struct awaited {
+	STAILQ_ENTRY(awaited) link;
+	struct inode *dir; /* pinned */
+	char path[];
+};
+
+/* ---- Directories that are to come ---- */
+
+static bool await_dir(struct listing *l, struct inode *dir, const char *path)
+{
+	size_t size = strlen(path) + 1;
+	struct awaited *a = malloc(sizeof *a + size);
+
+	if (!a)
+		return false;
+	a->dir = dir;
+	memcpy(a->path, path, size);
+	tree_pin(l->cache->tree, dir);
+	tree_await(l->cache->tree, dir, l->learned.number);
+	STAILQ_INSERT_TAIL(&l->dirs, a, link);
+	return true;
+}
+
+/* It has come, or will not. */
+static void await_ends(struct listing *l, struct awaited *a)
+{
+	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
+	tree_unpin(l->cache->tree, a->dir);
+	free(a);
+}
+
+static void tell(struct listing *l, struct awaited *a, enum err err, bool complete)
+{
+	const struct listing_outcome outcome = { .err = err, .complete = complete };
+
+	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
+	l->told(l->context, a->dir, &outcome);
+	await_ends(l, a);
+}
+
+static struct awaited *find_awaited(const struct listing *l, const char *path)
+{
+	struct awaited *a;
+
+	STAILQ_FOREACH(a, &l->dirs, link)
+	{
+		if (!strcmp(a->path, path))
+			return a;
+	}
+	return NULL;
+}
+
+/* Directories come in the order in which they were named: one that was passed over does not come. */
+static struct awaited *take_awaited(struct listing *l, const char *path)
+{
+	struct awaited *wanted = find_awaited(l, path), *a;
+
+	while (wanted && (a = STAILQ_FIRST(&l->dirs))) {
+		STAILQ_REMOVE_HEAD(&l->dirs, link);
+		if (a == wanted)
+			break;
+		tell(l, a, ERR_OK, false);
+	}
+	return wanted;
+}
+
+/* ---- How long it is believed ---- */
+
+static void believe_until(struct listing *l, int64_t cost_ms)
+{
+	const struct cache_options *options = &l->cache->options;
+	struct tree_listing longer = l->learned;
+	const struct tree_listing from = { .until_ms = l->asked_ms + options->attr_ms,
+		.name_until_ms = l->asked_ms + options->entry_ms };
+	int64_t until_ms = l->asked_ms +
+		(cost_ms < LISTING_BELIEVED_MAX_MS ? cost_ms : LISTING_BELIEVED_MAX_MS);
+
+	/* Who believes nothing wants to pay for that. */
+	if (options->attr_ms && until_ms > longer.until_ms)
+		longer.until_ms = until_ms;
+	if (options->entry_ms && until_ms > longer.name_until_ms)
+		longer.name_until_ms = until_ms;
+	if (longer.until_ms == l->learned.until_ms &&
+		longer.name_until_ms == l->learned.name_until_ms)
+		return;
+	for (size_t n = 0; n < l->complete_count; n++)
+		tree_believe_longer(l->cache->tree, l->complete[n], &from, &longer);
+	l->learned = longer;
+}
+
+static int64_t ten_times_cost(const struct listing *l)
+{
+	return 10 * (monotonic_ms() - l->asked_ms);
+}
+
+/* How long what it taught is believed in any case, where it is believed at all. */
+static int64_t shortest_belief(const struct listing *l)
+{
+	const struct cache_options *options = &l->cache->options;
+	int64_t shortest_ms = INT64_MAX;
+
+	if (options->attr_ms)
+		shortest_ms = l->learned.until_ms - l->asked_ms;
+	if (options->entry_ms && l->learned.name_until_ms - l->asked_ms < shortest_ms)
+		shortest_ms = l->learned.name_until_ms - l->asked_ms;
+	return shortest_ms;
+}
+
+/* Nothing that a listing taught expires before its end: each time half is over, it becomes many times as long. */
+static void believe_while_it_lasts(struct listing *l)
+{
+	if ((monotonic_ms() - l->asked_ms) * 2 > shortest_belief(l))
+		believe_until(l, 2 * ten_times_cost(l));
+}
+
+/* Without memory it expires with the rest of what the cache believes. */
+static void note_complete(struct listing *l, struct inode *dir)
+{
+	if (l->complete_count == l->complete_room) {
+		size_t room = l->complete_room ? l->complete_room * 2 : 256;
+		struct inode **grown = reallocarray(l->complete, room, sizeof(struct inode *));
+
+		if (!grown)
+			return;
+		l->complete = grown;
+		l->complete_room = room;
+	}
+	tree_pin(l->cache->tree, dir);
+	l->complete[l->complete_count++] = dir;
+}
+
+/* ---- The answer ---- */
+
+static enum err nonsense(const char *what, struct error *e)
+{
+	return error_set(e, ERR_PROTOCOL, "list: %s", what);
+}
+
+static struct tree_news news_of(const struct listing *l, const struct list_item *item)
+{
+	return (struct tree_news){ .attr = item->attr,
+		.link = item->link,
+		.until_ms = l->learned.until_ms,
+		.name_until_ms = l->learned.name_until_ms,
+		.now = l->now };
+}
+
+/* A start that is not there, or not what it was, has no entries to wait for. */
+static enum err take_start(struct listing *l, const struct list_item *item, struct error *e)
+{
+	struct tree *t = l->cache->tree;
+
+	if (item->start >= l->plan.starts_count)
+		return nonsense("a start that nobody asked for", e);
+	const struct tree_start *start = &l->plan.starts[item->start];
+	struct tree_news news = news_of(l, item);
+	bool changed;
+	enum err err = item->err;
+
+	if (!err)
+		err = tree_learn_attr(t, start->dir, l->learned.seen, &news, &changed, NULL);
+	if (!err)
+		return ERR_OK;
+	struct awaited *a = find_awaited(l, start->path);
+
+	if (a) {
+		STAILQ_REMOVE(&l->dirs, a, awaited, link);
+		tell(l, a, err, false);
+	}
+	return ERR_OK;
+}
+
+static enum err begin_dir(struct listing *l, const struct list_item *item, struct error *e)
+{
+	l->dir = take_awaited(l, item->path);
+	l->dir_entries = 0;
+	if (!l->dir && ++l->strangers > STRANGERS_MAX)
+		return nonsense("directories that nobody named", e);
+	return ERR_OK;
+}
+
+/* Other file systems are not entered. */
+static enum err await_entry(struct listing *l, struct inode *i, const struct list_item *item)
+{
+	AUTO_FREE char *path = NULL;
+
+	if (l->plan.depth == 1 || !S_ISDIR(item->attr.mode) ||
+		!tree_is(l->cache->tree, i, &item->attr))
+		return ERR_OK;
+	path = path_join(l->dir->path, item->name);
+	return path && await_dir(l, i, path) ? ERR_OK : ERR_NO_MEMORY;
+}
+
+static enum err take_entry(struct listing *l, const struct list_item *item, struct error *e)
+{
+	struct tree_news news = news_of(l, item);
+	bool changed;
+
+	if (!l->dir)
+		return ERR_OK;
+	if (l->plan.entries_max && ++l->entries > l->plan.entries_max)
+		return nonsense("more entries than were asked for", e);
+	l->dir_entries++;
+	struct inode *i = tree_learn_name(
+		l->cache->tree, l->dir->dir, item->name, l->learned.seen, &news, &changed);
+
+	if (!i)
+		return error_set(e, ERR_NO_MEMORY, "%s", item->name);
+	if (changed)
+		cache_tell_inode(l->cache, i, true);
+	enum err kind = await_entry(l, i, item);
+
+	tree_unpin(l->cache->tree, i);
+	return kind ? error_set(e, kind, "%s", item->name) : ERR_OK;
+}
+
+/* Cut off by the limit, it is told as incomplete, whoever is to blame. */
+static bool is_cut(const struct listing *l)
+{
+	return l->plan.entries_max && l->entries >= l->plan.entries_max;
+}
+
+static bool learn_complete(struct listing *l, struct inode *dir, const struct list_item *end)
+{
+	bool is_first = dir == l->plan.starts[0].dir;
+	bool is_whole = end->complete || (is_first && l->plan.takes_changing && !is_cut(l));
+
+	return !end->err && is_whole && tree_learn_complete(l->cache->tree, dir, &l->learned);
+}
+
+static void end_dir(struct listing *l, const struct list_item *end)
+{
+	struct awaited *a = l->dir;
+
+	l->dir = NULL;
+	if (!a)
+		return;
+	bool complete = learn_complete(l, a->dir, end);
+
+	if (complete)
+		note_complete(l, a->dir);
+	if (complete || end->err || is_cut(l))
+		tree_set_lists_alone(l->cache->tree, a->dir,
+			end->err == ERR_DENIED || l->dir_entries >= LISTING_LARGE);
+	believe_while_it_lasts(l);
+	tell(l, a, end->err, complete);
+}
+
+static enum err take_item(void *context, const struct list_item *item, struct error *e)
+{
+	struct listing *l = context;
+
+	atomic_fetch_add(&l->items, 1);
+	switch (item->kind) {
+	case LIST_SELF: return take_start(l, item, e);
+	case LIST_DIR: return begin_dir(l, item, e);
+	case LIST_ENTRY: return take_entry(l, item, e);
+	case LIST_DIR_END: end_dir(l, item); break;
+	case LIST_END:
+		cache_note_space(l->cache, &item->space);
+		cache_note_clock(l->cache, &item->now);
+		break;
+	}
+	return ERR_OK;
+}
+
+/* ---- Life ---- */
+
+enum err listing_plan_first(struct listing_plan *plan, struct tree *t, struct inode *dir,
+	const char *path, size_t room, struct error *e)
+{
+	struct tree_start *starts = calloc(room, sizeof *starts);
+
+	if (starts)
+		starts[0].path = strdup(path);
+	if (!starts || !starts[0].path) {
+		free(starts);
+		return error_set(e, ERR_NO_MEMORY, "listing");
+	}
+	tree_pin(t, dir);
+	starts[0].dir = dir;
+	plan->starts = starts;
+	plan->starts_count = 1;
+	return ERR_OK;
+}
+
+void listing_plan_release(struct listing_plan *plan, struct tree *t)
+{
+	for (size_t n = 0; n < plan->starts_count; n++)
+		tree_start_release(t, &plan->starts[n]);
+	free(plan->starts);
+}
+
+enum err listing_init(struct listing *l, struct cache *c, struct listing_plan *plan,
+	listing_told told, void *context, struct error *e)
+{
+	*l = (struct listing){ .cache = c, .plan = *plan, .told = told, .context = context };
+	*plan = (struct listing_plan){ 0 };
+	STAILQ_INIT(&l->dirs);
+	l->asked_ms = monotonic_ms();
+	l->now = cache_clock(c);
+	l->learned = (struct tree_listing){ .until_ms = l->asked_ms + c->options.attr_ms,
+		.name_until_ms = l->asked_ms + c->options.entry_ms };
+	tree_listing_begins(c->tree, &l->learned);
+	for (size_t n = 0; n < l->plan.starts_count; n++)
+		if (!await_dir(l, l->plan.starts[n].dir, l->plan.starts[n].path))
+			return error_set(e, ERR_NO_MEMORY, "listing");
+	return ERR_OK;
+}
+
+void listing_release(struct listing *l)
+{
+	struct tree *t = l->cache->tree;
+	struct awaited *a;
+
+	if (l->dir)
+		await_ends(l, l->dir);
+	while ((a = STAILQ_FIRST(&l->dirs))) {
+		STAILQ_REMOVE_HEAD(&l->dirs, link);
+		await_ends(l, a);
+	}
+	for (size_t n = 0; n < l->complete_count; n++)
+		tree_unpin(t, l->complete[n]);
+	free(l->complete);
+	listing_plan_release(&l->plan, t);
+}
+
+enum err listing_run(struct listing *l, const struct call *call, struct error *e)
+{
+	AUTO_FREE const char **starts = calloc(l->plan.starts_count, sizeof *starts);
+	const struct list_request request = { .starts = starts,
+		.starts_count = l->plan.starts_count,
+		.depth = l->plan.depth,
+		.entries_max = l->plan.entries_max };
+
+	if (!starts)
+		return error_set(e, ERR_NO_MEMORY, "listing");
+	for (size_t n = 0; n < l->plan.starts_count; n++)
+		starts[n] = l->plan.starts[n].path;
+	enum err kind = provider_list(l->cache->provider, call, &request, take_item, l, e);
+
+	believe_until(l, ten_times_cost(l));
+	return kind;
+}

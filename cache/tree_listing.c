@@ -1,0 +1,289 @@
+/* Directories as wholes: what listings of them taught, which are to be listed, and their entries. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Listings under way ---- */
+
+void tree_listing_begins(struct tree *t, struct tree_listing *l)
+{
+	pthread_mutex_lock(&t->lock);
+	l->number = ++t->listings;
+	l->seen = t->serial;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void drop_unlisted_locked(struct tree *t, struct inode *dir, uint32_t number)
+{
+	dir->pins++;
+	for (struct dentry *d = dir->children, *next; d; d = next) {
+		next = d->sibling_next;
+		if (d->listed < number)
+			dentry_drop_locked(t, d);
+	}
+	dir->pins--;
+}
+
+bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_listing *l)
+{
+	pthread_mutex_lock(&t->lock);
+	bool believed = is_news_locked(t, dir, l->seen);
+
+	if (believed) {
+		drop_unlisted_locked(t, dir, l->number);
+		dir->complete = true;
+		dir->complete_until_ms = l->name_until_ms;
+		dir->listed_until_ms = l->until_ms;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return believed;
+}
+
+static void raise_from(int64_t *until_ms, int64_t from_ms, int64_t to_ms)
+{
+	if (*until_ms >= from_ms && *until_ms < to_ms)
+		*until_ms = to_ms;
+}
+
+void tree_believe_longer(struct tree *t, struct inode *dir, const struct tree_listing *from,
+	const struct tree_listing *until)
+{
+	pthread_mutex_lock(&t->lock);
+	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
+		raise_from(&d->until_ms, from->name_until_ms, until->name_until_ms);
+		raise_from(&d->inode->attr_until_ms, from->until_ms, until->until_ms);
+	}
+	raise_from(&dir->complete_until_ms, from->name_until_ms, until->name_until_ms);
+	raise_from(&dir->listed_until_ms, from->until_ms, until->until_ms);
+	raise_from(&dir->attr_until_ms, from->until_ms, until->until_ms);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_await(struct tree *t, struct inode *dir, uint32_t number)
+{
+	pthread_mutex_lock(&t->lock);
+	dir->awaited = number;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_await_ends(struct tree *t, struct inode *dir, uint32_t number)
+{
+	pthread_mutex_lock(&t->lock);
+	if (dir->awaited == number)
+		dir->awaited = 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
+uint32_t tree_awaited(struct tree *t, const struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	uint32_t number = dir->awaited;
+
+	pthread_mutex_unlock(&t->lock);
+	return number;
+}
+
+/* ---- What is to be listed ---- */
+
+static bool is_listed_locked(const struct inode *dir, int64_t now_ms)
+{
+	return dir->complete && !dir->changing && dir->complete_until_ms > now_ms &&
+		dir->listed_until_ms > now_ms;
+}
+
+bool tree_is_listed(struct tree *t, const struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = is_listed_locked(dir, now_ms);
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+bool tree_was_complete(struct tree *t, const struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	bool was = dir->complete;
+
+	pthread_mutex_unlock(&t->lock);
+	return was;
+}
+
+bool tree_was_listed(struct tree *t, const struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	bool was = dir->complete || (dir->names && dir->names->dir->complete);
+
+	pthread_mutex_unlock(&t->lock);
+	return was;
+}
+
+int64_t tree_asked_alone(struct tree *t, struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	int64_t ago_ms = now_ms - dir->asked_ms;
+
+	dir->asked_ms = now_ms;
+	pthread_mutex_unlock(&t->lock);
+	return ago_ms;
+}
+
+bool tree_lists_alone(struct tree *t, const struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	bool alone = dir->lists_alone;
+
+	pthread_mutex_unlock(&t->lock);
+	return alone;
+}
+
+void tree_set_lists_alone(struct tree *t, struct inode *dir, bool alone)
+{
+	pthread_mutex_lock(&t->lock);
+	dir->lists_alone = alone;
+	pthread_mutex_unlock(&t->lock);
+}
+
+struct inode *tree_parent(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *dir = i->names ? i->names->dir : NULL;
+
+	if (dir)
+		dir->pins++;
+	pthread_mutex_unlock(&t->lock);
+	return dir;
+}
+
+/* Directories found on the way down, as a queue. */
+struct descent {
+	struct inode **dirs;
+	size_t first, count, room;
+};
+
+/* Without memory it is left out: somebody will ask for it alone. */
+static void descent_add(struct descent *d, struct inode *dir)
+{
+	if (d->count == d->room) {
+		size_t room = d->room ? d->room * 2 : 256;
+		struct inode **grown = reallocarray(d->dirs, room, sizeof(struct inode *));
+
+		if (!grown)
+			return;
+		d->dirs = grown;
+		d->room = room;
+	}
+	d->dirs[d->count++] = dir;
+}
+
+/* Other file systems are listed only when somebody enters them: one of them may be /proc. */
+static void descend_locked(struct descent *d, const struct inode *dir)
+{
+	for (const struct dentry *c = dir->children; c; c = c->sibling_next)
+		if (S_ISDIR(c->inode->attr.mode) && c->inode->attr.dev == dir->attr.dev)
+			descent_add(d, c->inode);
+}
+
+static bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i)
+{
+	while (i != dir && i != t->root && i->names)
+		i = i->names->dir;
+	return i == dir;
+}
+
+static bool wants_listing_locked(const struct inode *dir, int64_t now_ms)
+{
+	return !dir->awaited && !dir->lists_alone && !dir->changing &&
+		!is_listed_locked(dir, now_ms);
+}
+
+/* false: there is no room for it. */
+static bool start_fill_locked(
+	struct tree *t, struct inode *dir, struct tree_start *out, size_t *bytes)
+{
+	char *path = path_build_locked(t, dir, NULL);
+	size_t size = path ? strlen(path) + 1 : 0;
+
+	if (!path || size > *bytes) {
+		free(path);
+		return false;
+	}
+	*bytes -= size;
+	*out = (struct tree_start){ .dir = dir, .path = path };
+	dir->pins++;
+	inode_wake_locked(t, dir);
+	return true;
+}
+
+size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
+	struct tree_start *out, size_t room, size_t bytes)
+{
+	struct descent d = { 0 };
+	size_t count = 0;
+
+	pthread_mutex_lock(&t->lock);
+	descent_add(&d, t->root);
+	while (d.first < d.count && count < room) {
+		struct inode *dir = d.dirs[d.first++];
+
+		if (dir == except)
+			continue;
+		if (is_above_locked(t, dir, except) || !wants_listing_locked(dir, now_ms))
+			descend_locked(&d, dir);
+		else if (start_fill_locked(t, dir, &out[count], &bytes))
+			count++;
+		else
+			break;
+	}
+	pthread_mutex_unlock(&t->lock);
+	free(d.dirs);
+	return count;
+}
+
+void tree_start_release(struct tree *t, struct tree_start *s)
+{
+	tree_unpin(t, s->dir);
+	free(s->path);
+	*s = (struct tree_start){ 0 };
+}
+
+/* ---- Entries ---- */
+
+bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway,
+	struct tree_entry **out, size_t *count)
+{
+	struct tree_entry *entries = NULL;
+	size_t n = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (anyway || (dir->complete && dir->complete_until_ms > now_ms && !dir->changing)) {
+		for (struct dentry *d = dir->children; d; d = d->sibling_next)
+			n++;
+		entries = calloc(n + 1, sizeof *entries);
+	}
+	n = 0;
+	for (struct dentry *d = entries ? dir->children : NULL; d; d = d->sibling_next) {
+		entries[n].name = strdup(d->name);
+		if (!entries[n].name)
+			break;
+		entries[n].inode = d->inode;
+		d->inode->pins++;
+		inode_wake_locked(t, d->inode);
+		n++;
+	}
+	pthread_mutex_unlock(&t->lock);
+	*out = entries;
+	*count = n;
+	return entries;
+}
+
+void tree_entries_free(struct tree *t, struct tree_entry *entries, size_t count)
+{
+	for (size_t n = 0; n < count; n++) {
+		tree_unpin(t, entries[n].inode);
+		free(entries[n].name);
+	}
+	free(entries);
+}

@@ -1,0 +1,150 @@
+#include "tests/support/counting_provider.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+#include <time.h>
+
+#define PATIENCE_S 10
+
+/* One list on its way to its asker. */
+struct passing {
+	struct counting_provider *provider;
+	const struct call *call;
+	list_sink sink;
+	void *context;
+};
+
+static struct timespec deadline(void)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += PATIENCE_S;
+	return end;
+}
+
+static void wait_locked(struct counting_provider *p, int64_t ms)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_nsec += ms * 1000000;
+	end.tv_sec += end.tv_nsec / 1000000000;
+	end.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&p->changed, &p->lock, &end);
+}
+
+/* A cancelled call gives up. */
+static enum err stand_at_gate(
+	struct counting_provider *p, const struct call *call, const char *path, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->gate && !strcmp(p->gate, path)) {
+		p->held++;
+		pthread_cond_broadcast(&p->changed);
+	}
+	while (!kind && p->gate && !strcmp(p->gate, path)) {
+		wait_locked(p, 10);
+		if (call && call->cancel && cancel_thrown(call->cancel))
+			kind = error_set(e, ERR_INTERRUPTED, "interrupted");
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+static enum err pass_on(void *context, const struct list_item *item, struct error *e)
+{
+	const struct passing *pass = context;
+	struct counting_provider *p = pass->provider;
+	enum err kind = ERR_OK;
+
+	if (item->kind == LIST_DIR)
+		kind = stand_at_gate(p, pass->call, item->path, e);
+
+	p->entries += item->kind == LIST_ENTRY;
+	return kind ? kind : pass->sink(pass->context, item, e);
+}
+
+static enum err list(struct provider *base, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	struct counting_provider *p = (struct counting_provider *)base;
+	struct passing pass = { .provider = p, .call = call, .sink = sink, .context = context };
+
+	p->lists++;
+	if (p->fails_with)
+		return error_set(e, p->fails_with, "as the test wants it");
+	return helper_list(&p->shown->root, request, pass_on, &pass, e);
+}
+
+static enum err apply(struct provider *base, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	struct counting_provider *p = (struct counting_provider *)base;
+
+	(void)call;
+	p->applies++;
+	return helper_apply(&p->shown->root, request, results, e);
+}
+
+static enum err info(
+	struct provider *base, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	const struct counting_provider *p = (struct counting_provider *)base;
+
+	(void)call;
+	(void)e;
+	*out = (struct sandbox_info){
+		.id = "counted", .expires_s = -1, .identity = p->shown->root.identity
+	};
+	return ERR_OK;
+}
+
+static const struct provider_ops counting_ops = {
+	.name = "counting", .info = info, .list = list, .apply = apply
+};
+
+void counting_provider_init(struct counting_provider *p, struct shown *shown)
+{
+	*p = (struct counting_provider){ .base = { .ops = &counting_ops }, .shown = shown };
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->changed, NULL);
+}
+
+void counting_provider_release(struct counting_provider *p)
+{
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+}
+
+void counting_provider_close_gate(struct counting_provider *p, const char *path)
+{
+	pthread_mutex_lock(&p->lock);
+	p->gate = path;
+	p->held = 0;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void counting_provider_await_held(struct counting_provider *p)
+{
+	struct timespec end = deadline();
+	bool in_time = true;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->held && in_time)
+		in_time = pthread_cond_timedwait(&p->changed, &p->lock, &end) == 0;
+	in_time = p->held > 0;
+	pthread_mutex_unlock(&p->lock);
+	cr_assert(in_time, "no list came to the gate");
+}
+
+void counting_provider_open_gate(struct counting_provider *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->gate = NULL;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}

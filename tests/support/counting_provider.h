@@ -1,0 +1,34 @@
+/*
+ * counting_provider.h - a provider over a directory of this machine that counts the calls it gets and can be stopped.
+ *
+ * The verbs are the helper's own, on the root of a `struct shown`. A gate holds lists up at a directory, instead of time:
+ * the answer stands still before the entries of that directory until the gate is opened.
+ */
+#pragma once
+
+#include "providers/provider.h"
+#include "tests/support/shown.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct counting_provider {
+	struct provider base;
+	struct shown *shown;
+	_Atomic unsigned lists, applies;
+	_Atomic unsigned entries; /* told by lists, together */
+	enum err fails_with;      /* every list does; ERR_OK: none */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* of the two below */
+	const char *gate;       /* a directory's path; NULL: no list is held up */
+	unsigned held;          /* lists that came to the gate since it was closed */
+};
+
+void counting_provider_init(struct counting_provider *p, struct shown *shown);
+void counting_provider_release(struct counting_provider *p);
+
+/* From now on lists stop before the entries of `path`. */
+void counting_provider_close_gate(struct counting_provider *p, const char *path);
+/* Waits until a list stands at the gate; fails the test after 10 s. */
+void counting_provider_await_held(struct counting_provider *p);
+void counting_provider_open_gate(struct counting_provider *p);
