@@ -140,6 +140,16 @@ async function pause(context, req, res, text) {
 	sendEmpty(res, 204);
 }
 
+// One sample, of now.
+function metrics(context, req, res, text) {
+	find(context, text);
+	const now = Date.now();
+	const machine = { memUsed: 128 << 20, memTotal: 512 << 20, memCache: 0, diskUsed: 1 << 30, diskTotal: 10 * 2 ** 30 };
+	sendJson(res, 200, [{
+		timestampUnix: Math.floor(now / 1000), timestamp: new Date(now).toISOString(), cpuCount: 2, cpuUsedPct: 1.5, ...machine,
+	}]);
+}
+
 const ROUTES = {
 	"POST /v2/sandboxes": create("v2"),
 	"GET /v2/sandboxes": list,
@@ -153,6 +163,7 @@ const ROUTES = {
 	"POST /sandboxes/{id}/refreshes": refresh,
 	"POST /sandboxes/{id}/pause": pause,
 	"POST /sandboxes/{id}/resume": resume,
+	"GET /sandboxes/{id}/metrics": metrics,
 };
 const ONLY_V2 = ["POST /v2/sandboxes", "POST /v2/sandboxes/{id}/connect"];
 

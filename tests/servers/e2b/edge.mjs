@@ -62,11 +62,17 @@ function pass(sandbox, req, res) {
 		path: req.url,
 		headers: endToEndHeaders(req.rawHeaders),
 	});
-	sandbox.track(req.socket);
-	upstream.once("socket", (socket) => sandbox.track(socket));
+	const isOver = sandbox.track(() => {
+		upstream.destroy();
+		req.socket.destroy();
+	});
 	upstream.once("response", (answer) => passAnswer(answer, res));
 	upstream.once("error", () => res.socket?.destroy());
-	res.once("close", () => res.writableFinished || upstream.destroy());
+	res.once("close", () => {
+		isOver();
+		if (!res.writableFinished)
+			upstream.destroy();
+	});
 	req.pipe(upstream);
 }
 
@@ -89,7 +95,7 @@ async function serve(context, req, res) {
 		return refuse(res, 502, { sandboxId: id, message: "The sandbox is running but port is not open", port });
 	if (ORCHESTRATOR_ONLY.has(req.url.replace(/\?.*$/s, "")))
 		return sendText(res, 404, "404 page not found\n");
-	if (sandbox.sockets.size / 2 >= context.maxConnections)
+	if (sandbox.exchanges.size >= context.maxConnections)
 		return refuse(res, 429, { sandboxId: id, message: "Too many connections", connectionLimit: context.maxConnections });
 	return pass(sandbox, req, res);
 }

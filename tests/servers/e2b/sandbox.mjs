@@ -18,7 +18,7 @@ export class Sandbox {
 		this.directory = path.join(place.root, id);
 		this.io = path.join(place.io, id);
 		this.state = "starting";
-		this.sockets = new Set();
+		this.exchanges = new Set();
 		this.token = wanted.secure ? randomBytes(32).toString("hex") : undefined;
 		makeHome(this.directory);
 	}
@@ -61,16 +61,14 @@ export class Sandbox {
 
 	// ---- Connections ---------------------------------------------------------------------------------
 
-	// Both sides of all that goes through the edge; they do not live through a pause.
-	track(socket) {
-		if (this.sockets.has(socket))
-			return;
-		this.sockets.add(socket);
-		socket.once("close", () => this.sockets.delete(socket));
+	// What goes through the edge does not live through a pause. Returns how to say that it is over.
+	track(cut) {
+		this.exchanges.add(cut);
+		return () => this.exchanges.delete(cut);
 	}
 
 	cutConnections() {
-		this.sockets.forEach((socket) => socket.destroy());
+		this.exchanges.forEach((cut) => cut());
 		this.agent?.destroy();
 	}
 

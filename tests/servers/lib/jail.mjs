@@ -67,6 +67,7 @@ function bwrapArguments({ directory, io, daemon, programs }) {
 		"--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--dir", "/mnt", "--tmpfs", "/var/tmp",
 		...own,
 		"--ro-bind", path.join(io, "passwd"), "/etc/passwd", "--ro-bind", path.join(io, "group"), "/etc/group",
+		"--perms", "0755", "--dir", DAEMON_HOME,
 		"--bind", io, `${DAEMON_HOME}/io`,
 		"--ro-bind", process.execPath, `${DAEMON_HOME}/node`,
 		"--ro-bind", daemon.source, `${DAEMON_HOME}/source`,

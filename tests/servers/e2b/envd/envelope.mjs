@@ -35,6 +35,7 @@ export class EnvelopeWriter {
 	constructor(res, { codec, isCompressed, message }) {
 		Object.assign(this, { res, codec, isCompressed, message });
 		this.isEnded = false;
+		this.gone = new Promise((resolve) => res.once("close", resolve));
 	}
 
 	// False: the reader is behind; wait for drained().
@@ -42,11 +43,13 @@ export class EnvelopeWriter {
 		return this.isEnded || this.res.write(this.frame(0, codecs[this.codec].encode(this.message, value)));
 	}
 
+	// Also when nobody reads any more.
 	drained() {
-		return new Promise((resolve) => {
+		this.draining ??= new Promise((resolve) => {
 			this.res.once("drain", resolve);
-			this.res.once("close", resolve);
-		});
+			this.gone.then(resolve);
+		}).finally(() => (this.draining = undefined));
+		return this.draining;
 	}
 
 	frame(flags, bytes) {
