@@ -137,49 +137,48 @@ static enum err say_gone(const struct e2b *b, struct error *e)
 	return error_set(e, ERR_GONE, "sandbox e2b:%s is gone", b->id);
 }
 
-static bool is_known_gone(struct e2b *b)
+enum err e2b_check(struct e2b *b, struct error *e)
 {
 	bool is_gone;
 
 	pthread_mutex_lock(&b->lock);
 	is_gone = b->is_gone;
 	pthread_mutex_unlock(&b->lock);
-	return is_gone;
+	return is_gone ? say_gone(b, e) : ERR_OK;
 }
 
-static void remember_gone(struct e2b *b)
+enum err e2b_note(struct e2b *b, enum err kind, struct error *e)
 {
+	/* One that was never attached may be somebody's typing mistake. */
+	if (kind != ERR_NOT_FOUND || !b->has_remote)
+		return kind;
 	pthread_mutex_lock(&b->lock);
 	b->is_gone = true;
 	pthread_mutex_unlock(&b->lock);
+	return say_gone(b, e);
 }
 
 enum err e2b_look(
 	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e)
 {
-	enum err kind = ERR_OK;
+	enum err kind = e2b_check(b, e);
 
 	*out = (struct plane_sandbox){ .state = SANDBOX_RUNNING, .ends_s = -1 };
-	if (b->account.plane)
-		kind = plane_info(b->account.plane, call, b->id, out, e);
-	/* One that was never attached may be somebody's typing mistake. */
-	if (kind == ERR_NOT_FOUND && b->has_remote) {
-		remember_gone(b);
-		return say_gone(b, e);
-	}
-	return kind;
+	if (kind || !b->account.plane)
+		return kind;
+	return e2b_note(b, plane_info(b->account.plane, call, b->id, out, e), e);
 }
 
 enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e)
 {
 	struct plane_sandbox sandbox;
-	enum err kind;
+	enum err kind = e2b_check(b, e);
 
-	if (!b->account.plane)
-		return ERR_OK;
+	if (kind || !b->account.plane)
+		return kind;
 	kind = plane_wake(b->account.plane, call, b->id, b->lifetime_s, &sandbox, e);
 	if (kind)
-		return kind;
+		return e2b_note(b, kind, e);
 	/* What stood before it was paused is dead, and would only be noticed by its silence. */
 	http_drop_connections(b->account.http);
 	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", b->id);
@@ -253,10 +252,10 @@ enum err e2b_reach(
 	struct error why = { 0 };
 	bool is_done = false;
 	struct daemon *d;
-	enum err kind;
+	enum err kind = e2b_check(b, e);
 
-	if (is_known_gone(b))
-		return say_gone(b, e);
+	if (kind)
+		return kind;
 	d = daemon_get(b);
 	kind = step(d->envd, call, context, &is_done, &why);
 	why.kind = kind;

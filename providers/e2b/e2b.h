@@ -65,6 +65,11 @@ typedef enum err (*e2b_step)(
 enum err e2b_reach(
 	struct e2b *b, const struct call *call, e2b_step step, void *context, struct error *e);
 
+/* ERR_GONE: it is known that the sandbox is gone. Without a request. */
+enum err e2b_check(struct e2b *b, struct error *e);
+/* `kind` as the control plane gave it; ERR_NOT_FOUND of an attached sandbox is remembered and becomes ERR_GONE. */
+enum err e2b_note(struct e2b *b, enum err kind, struct error *e);
+
 /* What the control plane says; a sandbox that is gone is remembered. E2B_DEBUG: a running one. */
 enum err e2b_look(
 	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e);

@@ -172,9 +172,13 @@ enum err e2b_info(
 enum err e2b_pause(struct provider *p, const struct call *call, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
-	enum err kind =
-		b->account.plane ? plane_pause(b->account.plane, call, b->id, e) : no_plane(e);
+	enum err kind = e2b_check(b, e);
 
+	if (kind)
+		return kind;
+	if (!b->account.plane)
+		return no_plane(e);
+	kind = e2b_note(b, plane_pause(b->account.plane, call, b->id, e), e);
 	if (!kind)
 		http_drop_connections(b->account.http);
 	return kind;
@@ -188,6 +192,9 @@ enum err e2b_resume(struct provider *p, const struct call *call, struct error *e
 enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
+	enum err kind = e2b_check(b, e);
 
-	return b->account.plane ? plane_extend(b->account.plane, call, b->id, seconds, e) : ERR_OK;
+	if (kind || !b->account.plane)
+		return kind;
+	return e2b_note(b, plane_extend(b->account.plane, call, b->id, seconds, e), e);
 }

@@ -148,6 +148,23 @@ Test(provider_reach, a_sandbox_that_is_gone_is_remembered_and_costs_no_request)
 		cr_expect(eq(str, e.text, "sandbox e2b:i1 is gone"));
 	}
 	cr_expect(eq(sz, p.done, 1));
+	cr_expect(eq(int, e2b_extend(&b->base, NULL, 60, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_pause(&b->base, NULL, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_resume(&b->base, NULL, &e), ERR_GONE));
+}
+
+Test(provider_reach, an_extension_notices_too_that_the_sandbox_is_gone)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, RUNNING("t1"), NULL },
+		{ "POST /sandboxes/i1/refreshes ", 404, NULL, NULL },
+	};
+	struct play p = { 0 };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_extend(&b->base, NULL, 60, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_GONE));
+	cr_expect(eq(sz, p.done, 0));
 }
 
 Test(provider_reach, a_daemon_that_stays_away_is_unreachable_not_gone)
