@@ -8,5 +8,5 @@ BENCH ?=
 # Makes of its own, because nothing may be compiled before what compiling needs is there.
 bench:
 	$(Q)sh tools/setup.sh build bench
-	$(Q)$(MAKE) --no-print-directory programs $(TEST_BIN)/relay
+	$(Q)$(MAKE) --no-print-directory programs test-servers $(TEST_BIN)/relay
 	$(Q)python3 -B tests/bench/bench.py --sandboxfs $(BIN)/sandboxfs --relay $(TEST_BIN)/relay $(BENCH)

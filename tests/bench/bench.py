@@ -49,12 +49,17 @@ def a_link(text):
     return Link(float(round_trip_ms), float(mbit or 0))
 
 
+def choice(add, option, known, default):
+    names = f"of {', '.join(known)} ({','.join(default) if len(default) < len(known) else 'all'})"
+    add(option, type=a_list(known), default=default, metavar="A,B", help=names)
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--systems", type=a_list(systems.ALL), default=systems.COMPARED, metavar="A,B", help="of " + ", ".join(systems.ALL))
-    add("--workloads", type=a_list(workloads.ALL), default=list(workloads.ALL), metavar="A,B", help="of " + ", ".join(workloads.ALL))
-    add("--links", type=a_link, nargs="+", default=[FAR, NEAR], metavar="MS:MBIT", help="round trip and bandwidth (40:100 0:0)")
+    choice(add, "--systems", systems.ALL, systems.COMPARED)
+    choice(add, "--workloads", workloads.ALL, list(workloads.ALL))
+    add("--links", type=a_link, nargs="+", default=[FAR, NEAR], metavar="MS:MBIT", help="of these (40:100 0:0)")
     add("--files", type=int, default=2000, help="of the project (2000)")
     add("--deadline", type=float, default=300, metavar="SECONDS", help="for each step (300)")
     add("--reference", default=None, metavar="SYSTEM", help="whose times the ratios are to (the first)")
@@ -76,6 +81,11 @@ def figures(system, chosen, root, facts, deadline):
         system.unmount()
 
 
+def tell(link, name, figure):
+    result = figure.wrong or f"{table.short(figure.seconds)} s"
+    print(f"{link}: {name}: {figure.workload}, {figure.phase}: {result}", file=sys.stderr, flush=True)
+
+
 def measure(o, scratch, results):
     root, facts = fixtures.make(o.fixtures, o.files)
     setting = Setting(scratch, os.path.abspath(o.relay), os.path.abspath(o.sandboxfs))
@@ -85,7 +95,7 @@ def measure(o, scratch, results):
                 for figure in figures(system, o.workloads, root, facts, o.deadline):
                     row = {"system": name, "link": str(link), **figure.as_row()}
                     print(json.dumps(row), file=results, flush=True)
-                    print(f"{link}: {name}: {figure.workload}, {figure.phase}: {figure.wrong or table.short(figure.seconds)}", file=sys.stderr)
+                    tell(link, name, figure)
                     yield row
 
 

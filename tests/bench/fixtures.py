@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from string import ascii_lowercase
 
 STAMP = 1700000000
 SUFFIXES = ["c", "h", "py", "ts", "js", "md", "json", "rs", "txt", "yaml"]
@@ -30,13 +31,16 @@ class Text:
 
     def __init__(self, chance):
         self.chance = chance
-        self.words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 10))) for _ in range(3000)]
+        self.words = ["".join(chance.choices(ascii_lowercase, k=chance.randint(2, 10))) for _ in range(3000)]
         self.words += "return if static const { } = == ; import def".split() * 60
 
     def line(self):
-        # Some words are much more frequent than others.
-        picks = (self.words[int(self.chance.random() ** 2 * len(self.words))] for _ in range(self.chance.randint(3, 11)))
-        return "    " * self.chance.randint(0, 3) + " ".join(picks) + "\n"
+        words = (self.frequent_word() for _ in range(self.chance.randint(3, 11)))
+        return "    " * self.chance.randint(0, 3) + " ".join(words) + "\n"
+
+    def frequent_word(self):
+        """Some are much more frequent than others."""
+        return self.words[int(self.chance.random() ** 2 * len(self.words))]
 
     def make(self, size):
         lines, length = [], 0

@@ -35,6 +35,6 @@ class Relay:
 @contextlib.contextmanager
 def relay(program, link, port, scratch):
     control = f"{scratch}/relay.{port}"
-    command = [program, f"--delay={link.round_trip_ms / 2}", f"--bandwidth={link.mbit}", f"--control={control}", str(port)]
-    with service(command, f"{scratch}/relay.log") as process:
+    options = [f"--delay={link.round_trip_ms / 2}", f"--bandwidth={link.mbit}", f"--control={control}"]
+    with service([program, *options, str(port)], f"{scratch}/relay.log") as process:
         yield Relay(process, control)

@@ -29,20 +29,21 @@ def kill_group(process):
 
 def run(command, seconds, cwd=None, env=None):
     """What the command prints. It and all that it started are killed when the time is up."""
-    process = subprocess.Popen(
-        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
+    name = os.path.basename(command[0])
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, cwd=cwd, env=env, start_new_session=True, **pipes)
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         kill_group(process)
         # Who waits in a broken mount cannot even be killed before that is gone: not waited for.
-        raise TimeUp(command[0], seconds) from None
+        raise TimeUp(name, seconds) from None
     except BaseException:
         kill_group(process)
         raise
     if process.returncode:
-        raise Failure(f"{command[0]}: exit status {process.returncode}: {output[-300:].decode(errors='replace').strip()}")
+        said = output[-300:].decode(errors="replace").strip()
+        raise Failure(f"{name}: exit status {process.returncode}: {said}")
     return output
 
 
@@ -71,9 +72,8 @@ def stop(process, seconds=ENDS_WITHIN):
 def service(command, log, env=None):
     """A process for as long as the block takes; what it says goes to the file `log`, its output to a pipe."""
     with open(log, "ab") as errors:
-        process = subprocess.Popen(
-            command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
-        )
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": errors}
+        process = subprocess.Popen(command, env=env, start_new_session=True, **pipes)
     try:
         yield process
     finally:

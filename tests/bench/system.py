@@ -1,7 +1,7 @@
 """What the compared file systems have in common: a server behind a relay, and a mount that comes and goes.
 
-A system is a context: it starts its server and a relay for each of the server's ports, and ends them. The mount is always
-our own child in the foreground, so that nothing can be left over.
+A system is a context: it starts its server and a relay for each of the server's ports, and ends them. The mount is
+always our own child in the foreground, so that nothing can be left over.
 """
 import contextlib
 import os
@@ -63,7 +63,7 @@ class System:
         """Removes what outlives an unmount on the client's side."""
 
     def requests(self):
-        """How many requests there were since reset_counters: messages, where the protocol does not let them be counted."""
+        """How many there were since reset_counters: messages, where the protocol does not let requests be counted."""
         return sum(relay.tell("counters")["reads_to_server"] for relay in self.relays)
 
     # ---- Mounting ----
@@ -79,9 +79,8 @@ class System:
     def mount(self):
         """Returns when the first listing has been answered."""
         with open(self.log(), "ab") as log:
-            self.daemon = subprocess.Popen(
-                self.command(), env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-            )
+            pipes = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            self.daemon = subprocess.Popen(self.command(), env=self.env, start_new_session=True, **pipes)
         wait_until(f"{self.name}: mounting", MOUNTS_WITHIN, self.is_up)
         run(["ls", str(self.mountpoint)], MOUNTS_WITHIN)
 

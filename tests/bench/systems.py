@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import urllib.request
+from pathlib import Path
 
 from processes import ready_line, run, service, wait_until
 from system import System
@@ -128,6 +129,52 @@ class Local(Sandboxfs):
         self.backend.mkdir(parents=True)
 
 
+TEST_SERVER = Path(__file__).resolve().parents[1] / "servers/e2b/main.mjs"
+
+
+def ask(method, url, key="", body=None):
+    """What a server on this machine answers, which is JSON."""
+    headers = {"X-API-Key": key, "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    with urllib.request.urlopen(urllib.request.Request(url, data, headers, method=method), timeout=20) as answer:
+        return json.load(answer)
+
+
+class E2b(Sandboxfs):
+    """A sandbox of the test server, whose control plane and data plane are behind a relay each."""
+
+    name = "e2b"
+
+    def start(self, stack):
+        super().start(stack)
+        root = self.scratch / "sandboxes"
+        command = ["node", TEST_SERVER, "--root", root]
+        server = ready_line(stack.enter_context(service(command, self.scratch / "server.log")))
+        self.admin = server["admin_url"]
+        wanted = {"templateID": "base", "timeout": 3600}
+        created = ask("POST", f"{server['api_url']}/v2/sandboxes", server["key"], wanted)
+        self.source = f"e2b:{created['sandboxID']}"
+        self.backend = root / created["sandboxID"] / "home/user"
+        self.env |= {
+            "E2B_API_KEY": server["key"],
+            "E2B_API_URL": self.through_link(stack, server["api_url"]),
+            "E2B_SANDBOX_URL": self.through_link(stack, server["sandbox_url"]),
+        }
+
+    def through_link(self, stack, url):
+        return f"http://127.0.0.1:{self.through_relay(stack, int(url.rpartition(':')[2]))}"
+
+    def reset_counters(self):
+        super().reset_counters()
+        ask("POST", f"{self.admin}/reset")
+
+    def requests(self):
+        return ask("GET", f"{self.admin}/counters")["total"]["requests"]
+
+
+# ---- None ----
+
+
 class Disk(System):
     """A directory of this machine: what the programs themselves need."""
 
@@ -140,6 +187,6 @@ class Disk(System):
         pass
 
 
-ALL = {system.name: system for system in (Disk, Local, Sshfs, SshfsTuned, Rclone)}
+ALL = {system.name: system for system in (E2b, Local, Sshfs, SshfsTuned, Rclone, Disk)}
 # Without a choice.
-COMPARED = ["local", "sshfs", "rclone"]
+COMPARED = ["e2b", "sshfs", "rclone"]

@@ -1,4 +1,4 @@
-"""The figures as one table for each link: what was measured from left to right, and for each the systems side by side."""
+"""The figures as one table for each link: the quantities from left to right, for each the systems side by side."""
 
 MISSING = "-"
 
@@ -53,15 +53,16 @@ def lines(rows, reference):
     for key in unique((row["workload"], row["phase"]) for row in rows):
         here = [found.get((*key, name)) for name in names]
         compared = found.get((*key, reference))
-        yield [", ".join(key), *(cell(row, compared) if row else MISSING for cell in QUANTITIES.values() for row in here)]
+        cells = (cell(row, compared) if row else MISSING for cell in QUANTITIES.values() for row in here)
+        yield [", ".join(key), *cells]
 
 
 def aligned(table):
     table = list(table)
     widths = [max(map(len, column)) for column in zip(*table)]
-    for line in table:
-        first, *others = (f"{cell:<{width}}" if i == 0 else f"{cell:>{width}}" for i, (cell, width) in enumerate(zip(line, widths)))
-        yield "  ".join([first, *others]).rstrip()
+    for name, *cells in table:
+        right = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:]))
+        yield "  ".join([f"{name:<{widths[0]}}", *right]).rstrip()
 
 
 def text(rows, reference):

@@ -1,8 +1,8 @@
 """What people do with a mounted directory, timed.
 
-Each workload lays its fixtures where the server keeps them, mounts, and yields its figures: `cold` is the first time after
-a mount with no local cache, `warm` the same again at once. `landed` is when the server has the right result, counted from
-the beginning. A wrong result, an error or too long a time is a figure too, without seconds.
+Each workload lays its fixtures where the server keeps them, mounts, and yields its figures: `cold` is the first time
+after a mount with no local cache, `warm` the same again at once. `landed` is when the server has the right result,
+counted from the beginning. A wrong result, an error or too long a time is a figure too.
 """
 import contextlib
 import filecmp
@@ -82,6 +82,8 @@ class Bench:
         target = self.backend / name
         self.remove(name)
         run(["cp", "-a", self.fixtures / name, target], 120)
+        # The server's user may be another than we are.
+        run(["chown", "-hR", f"--reference={self.backend}", target], 120)
         return self.mountpoint / name
 
     def remove(self, name):
@@ -231,15 +233,14 @@ def small_files(bench):
     run(["tar", "xf", bench.fixtures / "small.tar", "-C", wanted], 60)
     names = [path.relative_to(wanted) for path in wanted.rglob("*.txt")]
     bench.system.remount_cold()
-    yield bench.time(
-        "untar",
-        "cold",
-        ["tar", "xf", bench.fixtures / "small.tar", "-C", bench.mountpoint],
-        has_landed=lambda: all(same(wanted / name, bench.backend / name) for name in names),
-    )
-    yield bench.time(
-        "remove", "warm", ["rm", "-rf", bench.mountpoint / "small"], has_landed=lambda: not (bench.backend / "small").exists()
-    )
+
+    def has_landed():
+        return all(same(wanted / name, bench.backend / name) for name in names)
+
+    command = ["tar", "xf", bench.fixtures / "small.tar", "-C", bench.mountpoint]
+    yield bench.time("untar", "cold", command, has_landed=has_landed)
+    command = ["rm", "-rf", bench.mountpoint / "small"]
+    yield bench.time("remove", "warm", command, has_landed=lambda: not (bench.backend / "small").exists())
 
 
 def save(bench):
