@@ -303,7 +303,8 @@ enum err e2b_execute(struct provider *p, const struct call *call,
 
 /*
  * $1: the signal, $2: the marker, $3: how often to look, since what is killed may just have started another. Prints the
- * processes it found. Its own environment has no marker. The shell drops NULs, so tr puts line ends in their place.
+ * processes it found. Its own environment has no marker. The shell drops NULs, so tr puts line ends in their place. What
+ * the command started with an environment of its own choice (env -i) or as another user (sudo) is not found.
  */
 static const char signal_script[] =
 	"rounds=$3\n"

@@ -198,35 +198,48 @@ static enum err start_locked(struct reaper *r, struct error *e)
 
 /* ---- A command ---- */
 
-static bool make_marker(char marker[MARKER_SIZE])
+static enum err make_marker(char marker[MARKER_SIZE], struct error *e)
 {
 	unsigned char bytes[(MARKER_SIZE - 1) / 2];
 
 	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-		return false;
+		return error_errno(e, errno, "random numbers");
 	for (size_t i = 0; i < sizeof bytes; i++)
 		snprintf(marker + 2 * i, 3, "%02x", bytes[i]);
-	return true;
+	return ERR_OK;
+}
+
+static enum err quarry_new(struct quarry **out, const struct cancel *abandon, struct error *e)
+{
+	struct quarry *q = calloc(1, sizeof *q);
+	enum err kind = q ? make_marker(q->marker, e) : error_set(e, ERR_NO_MEMORY, "a command");
+
+	if (kind) {
+		free(q);
+		return kind;
+	}
+	q->abandon = abandon;
+	*out = q;
+	return ERR_OK;
 }
 
 enum err reaper_watch(struct reaper *r, int64_t timeout_ms, const struct cancel *abandon,
 	struct quarry **out, struct error *e)
 {
-	AUTO_FREE struct quarry *q = calloc(1, sizeof *q);
-	enum err kind;
+	struct quarry *q;
+	enum err kind = quarry_new(&q, abandon, e);
 
-	if (!q)
-		return error_set(e, ERR_NO_MEMORY, "a command");
-	if (!make_marker(q->marker))
-		return error_errno(e, errno, "random numbers");
-	q->abandon = abandon;
+	if (kind)
+		return kind;
 	enter_locked(q, STAGE_RUNNING, timeout_ms ? timeout_ms : -1);
 	pthread_mutex_lock(&r->lock);
 	kind = start_locked(r, e);
-	if (!kind) {
+	if (kind) {
+		free(q);
+	} else {
 		TAILQ_INSERT_TAIL(&r->quarries, q, link);
-		*out = take(q);
 		pthread_cond_broadcast(&r->changed);
+		*out = q;
 	}
 	pthread_mutex_unlock(&r->lock);
 	return kind;
