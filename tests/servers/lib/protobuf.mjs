@@ -13,6 +13,8 @@ export class ProtobufError extends Error {}
 export const field = (number, type, options = {}) => ({ number, type, ...options });
 export const enumeration = (names) => ({ enumeration: names });
 const isMessage = (type) => typeof type === "object" && !type.enumeration;
+const isLengthDelimited = (type) =>
+	isMessage(type) || type === "string" || type === "bytes" || type === "timestamp";
 
 const TIMESTAMP = { seconds: field(1, "int64"), nanos: field(2, "uint32") };
 const MAP_ENTRY = { key: field(1, "string"), value: field(2, "string") };
@@ -25,50 +27,63 @@ const isDefault = (value) =>
 
 function varint(value) {
 	const bytes = [];
+	let rest = value;
+	for (; rest >= 0x80; rest = Math.floor(rest / 0x80))
+		bytes.push((rest % 0x80) | 0x80);
+	bytes.push(rest);
+	return Buffer.from(bytes);
+}
+
+// Negative ones are written as if they had 64 bits.
+function negativeVarint(value) {
+	const bytes = [];
 	let rest = BigInt.asUintN(64, BigInt(value));
-	if (rest < 0x80n)
-		return Buffer.from([Number(rest)]);
 	for (; rest >= 0x80n; rest >>= 7n)
 		bytes.push(Number(rest & 0x7fn) | 0x80);
 	bytes.push(Number(rest));
 	return Buffer.from(bytes);
 }
 
-function payload(type, value) {
+const sizeOf = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
+
+// The bytes stay in parts until the end: what commands say is large, and lies four messages deep.
+function payloadParts(type, value) {
 	if (isMessage(type))
-		return encode(type, value);
+		return messageParts(type, value);
 	if (type === "timestamp")
-		return encode(TIMESTAMP, value);
-	return Buffer.isBuffer(value) ? value : Buffer.from(value, "utf8");
+		return messageParts(TIMESTAMP, value);
+	return [Buffer.isBuffer(value) ? value : Buffer.from(value, "utf8")];
 }
 
-function pushField(parts, { number, type }, value) {
-	if (isMessage(type) || type === "string" || type === "bytes" || type === "timestamp") {
-		const body = payload(type, value);
-		parts.push(varint((number << 3) | LENGTH), varint(body.length), body);
-		return;
+function fieldParts({ number, type }, value) {
+	if (isLengthDelimited(type)) {
+		const body = payloadParts(type, value);
+		return [varint((number << 3) | LENGTH), varint(sizeOf(body)), ...body];
 	}
-	const plain = type === "sint32" ? (value << 1) ^ (value >> 31) : Number(value);
-	parts.push(varint((number << 3) | VARINT), varint(type === "sint32" ? plain >>> 0 : plain));
+	const plain = type === "sint32" ? ((value << 1) ^ (value >> 31)) >>> 0 : Number(value);
+	return [varint((number << 3) | VARINT), plain < 0 ? negativeVarint(plain) : varint(plain)];
 }
 
-export function encode(message, value) {
+function memberParts(f, member) {
+	if (f.map) {
+		return Object.entries(member).flatMap(([key, text]) =>
+			fieldParts({ number: f.number, type: MAP_ENTRY }, { key, value: text }));
+	}
+	if (f.repeated)
+		return member.flatMap((one) => fieldParts(f, one));
+	return f.optional || isMessage(f.type) || !isDefault(member) ? fieldParts(f, member) : [];
+}
+
+function messageParts(message, value) {
 	const parts = [];
 	for (const [name, f] of Object.entries(message)) {
-		const member = value[name];
-		if (member === undefined)
-			continue;
-		if (f.map) {
-			for (const [key, text] of Object.entries(member))
-				pushField(parts, { number: f.number, type: MAP_ENTRY }, { key, value: text });
-		} else if (f.repeated) {
-			member.forEach((one) => pushField(parts, f, one));
-		} else if (f.optional || isMessage(f.type) || !isDefault(member)) {
-			pushField(parts, f, member);
-		}
+		if (value[name] !== undefined)
+			parts.push(...memberParts(f, value[name]));
 	}
-	return Buffer.concat(parts);
+	return parts;
 }
+
+export const encode = (message, value) => Buffer.concat(messageParts(message, value));
 
 // ---- Binary: decoding ----------------------------------------------------------------------------
 
@@ -146,9 +161,6 @@ function store(value, name, f, one) {
 	else
 		value[name] = one;
 }
-
-const isLengthDelimited = (type) =>
-	isMessage(type) || type === "string" || type === "bytes" || type === "timestamp";
 
 export function decode(message, bytes) {
 	const byNumber = new Map(Object.entries(message).map(([name, f]) => [f.number, [name, f]]));

@@ -48,18 +48,10 @@ function openForWriting(file, user) {
 	}
 }
 
+// At once: the page cache takes a chunk faster than another thread would.
 function writeAll(fd, chunk) {
-	return new Promise((resolve_, reject) => {
-		const next = (at) => fs.write(fd, chunk, at, chunk.length - at, null, (error, written) => {
-			if (error)
-				reject(error);
-			else if (at + written < chunk.length)
-				next(at + written);
-			else
-				resolve_();
-		});
-		next(0);
-	});
+	for (let at = 0; at < chunk.length;)
+		at += fs.writeSync(fd, chunk, at);
 }
 
 async function copyBody(fd, body, contentLength) {
@@ -69,7 +61,7 @@ async function copyBody(fd, body, contentLength) {
 			record("file", chunk);
 		seen += chunk.length;
 		try {
-			await writeAll(fd, chunk);
+			writeAll(fd, chunk);
 		} catch (error) {
 			if (error.code === "ENOSPC")
 				throw new HttpError(507, `attempted to write ${contentLength} bytes: not enough disk space available`);

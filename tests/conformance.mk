@@ -1,0 +1,15 @@
+# Test servers held against the vendors' own SDKs, which npm brings into build/conformance.
+#
+#	make conformance
+#	make conformance VENDORS=e2b
+
+VENDORS ?= e2b
+
+.PHONY: conformance run-conformance
+# A make of its own, because nothing may be compiled before what compiling needs is there.
+conformance:
+	$(Q)sh tools/setup.sh build tests
+	$(Q)$(MAKE) --no-print-directory run-conformance
+
+run-conformance: test-servers
+	$(Q)tests/conformance/run $(VENDORS)
