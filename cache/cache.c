@@ -246,6 +246,20 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 					: lifetime_new(&c->lifetime, c->provider, &options, e);
 }
 
+/* What connecting told of the root is believed like any answer: mounting asks for it next. */
+static enum err new_tree(struct cache *c, const struct root_answer *root, struct error *e)
+{
+	const struct tree_news news = {
+		.attr = root->attr, .until_ms = cache_attr_until(c), .now = root->now
+	};
+	bool changed;
+
+	c->tree = tree_new(&root->attr, CACHE_IDLE_MAX);
+	if (!c->tree)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	return tree_learn_attr(c->tree, tree_root(c->tree), tree_seen(c->tree), &news, &changed, e);
+}
+
 static enum err start_threads(struct cache *c, struct error *e)
 {
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
@@ -278,10 +292,9 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->space = root.space;
 	c->clock = root.now;
 	c->clock_ms = monotonic_ms();
-	c->tree = tree_new(&root.attr, CACHE_IDLE_MAX);
-	if (!c->tree)
-		return error_set(e, ERR_NO_MEMORY, "cache");
-	kind = start_threads(c, e);
+	kind = new_tree(c, &root, e);
+	if (!kind)
+		kind = start_threads(c, e);
 	if (kind) {
 		walk_free(c->walk);
 		tree_free(c->tree);

@@ -288,7 +288,7 @@ int64_t tree_asked_alone(struct tree *t, struct inode *dir, int64_t now_ms);
 bool tree_lists_alone(struct tree *t, const struct inode *dir);
 void tree_set_lists_alone(struct tree *t, struct inode *dir, bool alone);
 
-/* The directory in which `i` stands, pinned; NULL: in none. */
+/* The directory in which `i` stands, of the root itself, pinned; NULL: in none. */
 struct inode *tree_parent(struct tree *t, struct inode *i);
 
 /* A directory to be listed. */

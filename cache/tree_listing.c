@@ -149,7 +149,7 @@ void tree_set_lists_alone(struct tree *t, struct inode *dir, bool alone)
 struct inode *tree_parent(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	struct inode *dir = i->names ? i->names->dir : NULL;
+	struct inode *dir = i == t->root ? i : i->names ? i->names->dir : NULL;
 
 	if (dir)
 		dir->pins++;

@@ -18,6 +18,9 @@
 /* With each step of a walk the bound becomes so many times as large. */
 #define GROWTH 16
 
+/* So many listings for single entries are not yet a walk: one path of several names takes as many. */
+#define NEAR_STEPS 2
+
 /* Listings, or questions for single entries, no further apart than this belong together. */
 #define GAP_MS 1000
 
@@ -165,7 +168,7 @@ static enum err plan_locked(struct walk *w, struct inode *dir, const char *path,
 
 	if (!is_going_locked(w))
 		w->steps = 0;
-	bool has_others = !alone && w->steps;
+	bool has_others = !alone && w->steps >= (reach == WALK_NEAR ? NEAR_STEPS : 1);
 
 	*plan = (struct listing_plan){ .depth = alone ? 1 : LIST_DEPTH_ALL,
 		.entries_max = alone ? 0 : bound_locked(w, reach),

@@ -168,7 +168,7 @@ static size_t list_all(struct inode *dir)
 	return count + below;
 }
 
-/* Until what was learned so far is believed no more. */
+/* Until what was learned of `i` so far is believed no more, and has been asked for again. */
 static void expire(struct inode *i)
 {
 	struct attr attr;
@@ -308,6 +308,31 @@ Test(walk, a_huge_directory_is_listed_alone)
 }
 
 /* ---- Freshness ---- */
+
+Test(walk, what_connecting_told_is_not_asked_again)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	start(A_MINUTE);
+	cr_expect(eq(
+		int, cache_attr(cache, NULL, cache_root(cache), &attr, &valid_ms, NULL), ERR_OK));
+	cr_expect(eq(uint, provider.lists, 0));
+}
+
+Test(walk, a_deep_path_that_expired_is_two_calls)
+{
+	make_dir("a");
+	make_dir("a/b");
+	make_dir("a/b/c");
+	make_file("a/b/c/d");
+	start(A_MINUTE / 60);
+	list_all(cache_root(cache));
+	expire(cache_root(cache));
+	provider.lists = 0;
+	cr_expect(ne(ptr, find("a/b/c/d"), NULL));
+	cr_expect(eq(uint, provider.lists, 1), "the root was the first of the two");
+}
 
 Test(walk, what_others_change_appears_after_the_time)
 {
