@@ -1,11 +1,10 @@
-#include "providers/e2b/control_plane.h"
+#include "providers/e2b/control_plane_ask.h"
 
-#include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/e2b/control_plane_json.h"
 #include "providers/key.h"
 
-#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What connect gives a sandbox that asks for nothing: v2's default, and where v1 wants a number. */
@@ -14,28 +13,6 @@
 #define REFRESH_MAX_S 3600
 /* Of 100 sandboxes each: more than any account may run, so a server that goes on is astray. */
 #define PAGES_MAX 10000
-
-/* Routes that older servers know in another form; the SDK 2.51 has both. */
-enum route { ROUTE_CREATE, ROUTE_CONNECT, ROUTE_LIST };
-
-struct plane {
-	struct http *http;
-	char *base_url;
-	char *key;
-	atomic_uint
-		old_routes; /* bits of enum route: this server answered to the older form alone */
-	atomic_bool has_told_limit; /* the log has it that no more life can be had */
-};
-
-/* One request. `path` begins with a slash. */
-struct ask {
-	enum http_method method;
-	unsigned flags; /* enum http_flags */
-	const char *path;
-	const char *body; /* JSON; NULL: none */
-	const char *id;   /* of the sandbox it is about; NULL: none yet */
-	const char *what; /* for people */
-};
 
 /* ---- Its life ---- */
 
@@ -66,150 +43,6 @@ enum err plane_new(
 	return ERR_OK;
 }
 
-/* ---- One request ---- */
-
-static bool is_good(const struct http_answer *answer)
-{
-	return answer->status >= 200 && answer->status < 300;
-}
-
-/* ERR_OK: there is an answer, whatever it says. */
-static enum err send_ask(struct plane *c, const struct call *call, const struct ask *ask,
-	struct http_answer *answer, struct error *e)
-{
-	const struct http_header headers[] = {
-		{ .name = "X-API-Key", .value = c->key, .is_secret = true },
-		{ .name = "Accept", .value = "application/json" },
-		{ .name = "Content-Type", .value = "application/json" },
-	};
-	AUTO_BUF struct buf url = BUF_INIT(8192);
-	const struct http_request request = { .method = ask->method,
-		.flags = ask->flags,
-		.headers = headers,
-		.headers_count = ask->body ? 3 : 2,
-		.body = ask->body,
-		.body_len = ask->body ? strlen(ask->body) : 0 };
-	struct http_request addressed = request;
-
-	buf_printf(&url, "%s%s", c->base_url, ask->path);
-	addressed.url = buf_text(&url);
-	return url.failed ? error_set(e, ERR_INVALID, "e2b: E2B_API_URL is too long")
-			  : http_perform(c->http, call, &addressed, answer, e);
-}
-
-/* Somebody else's page: the vendor says nothing, or says it in JSON. */
-static bool is_foreign(const struct http_answer *answer)
-{
-	return answer->body.len && answer->body.bytes[0] != '{';
-}
-
-static enum err refuse_not_found(
-	const struct ask *ask, const struct http_answer *answer, const char *words, struct error *e)
-{
-	if (is_foreign(answer))
-		return error_set(e, ERR_PROTOCOL,
-			"e2b: %s: 404 from what is not E2B's control plane; is E2B_API_URL right?",
-			ask->what);
-	if (ask->id)
-		return error_set(e, ERR_NOT_FOUND,
-			"e2b:%s: no such sandbox, or it belongs to another team", ask->id);
-	return error_set(
-		e, ERR_NOT_FOUND, "e2b: %s: %s", ask->what, *words ? words : "not found (404)");
-}
-
-/* What an answer that is not a good one means. */
-static enum err refuse(const struct plane *c, const struct ask *ask,
-	const struct http_answer *answer, struct error *e)
-{
-	char words[300];
-	const char *colon;
-
-	plane_json_message(&answer->body, c->key, words, sizeof words);
-	colon = *words ? ": " : "";
-	switch (answer->status) {
-	case 400: return error_set(e, ERR_INVALID, "e2b: %s%s%s", ask->what, colon, words);
-	case 401:
-		return error_set(e, ERR_AUTH,
-			"e2b: the key is not accepted%s%s; E2B_API_KEY or -o key_file= must be a "
-			"key "
-			"of the sandbox's team",
-			colon, words);
-	case 403:
-		return error_set(e, ERR_AUTH, "e2b: %s is not allowed to this key%s%s", ask->what,
-			colon, words);
-	case 404: return refuse_not_found(ask, answer, words, e);
-	case 409:
-		return error_set(e, ERR_BUSY, "e2b: %s: the sandbox is in between states%s%s",
-			ask->what, colon, words);
-	case 429:
-		return error_set(e, ERR_QUOTA, "e2b: %s: too many requests or sandboxes%s%s",
-			ask->what, colon, words);
-	}
-	if (answer->status >= 500)
-		return error_set(e, ERR_UNREACHABLE, "e2b: %s: the control plane answers %d%s%s",
-			ask->what, answer->status, colon, words);
-	return error_set(e, ERR_PROTOCOL,
-		"e2b: %s: the control plane answers %d%s%s; is E2B_API_URL right?", ask->what,
-		answer->status, colon, words);
-}
-
-static enum err ask_for(struct plane *c, const struct call *call, const struct ask *ask,
-	struct http_answer *answer, struct error *e)
-{
-	enum err kind = send_ask(c, call, ask, answer, e);
-
-	return kind || is_good(answer) ? kind : refuse(c, ask, answer, e);
-}
-
-/* /sandboxes/ID and what follows. */
-static enum err ask_of(struct plane *c, const struct call *call, struct ask ask,
-	struct http_answer *answer, struct error *e)
-{
-	AUTO_BUF struct buf path = BUF_INIT(200);
-
-	buf_printf(&path, "/sandboxes/%s%s", ask.id, ask.path);
-	ask.path = buf_text(&path);
-	return ask_for(c, call, &ask, answer, e);
-}
-
-/* ---- Requests of two forms ---- */
-
-/*
- * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but the vendor then says so;
- * a path is named only by what looked for it.
- */
-static bool is_route_unknown(const struct plane *c, const struct http_answer *answer)
-{
-	char words[300];
-
-	if (answer->status != 404)
-		return answer->status == 405;
-	plane_json_message(&answer->body, c->key, words, sizeof words);
-	return strstr(words, "/v2/") ||
-		(!strcasestr(words, "sandbox") && !strcasestr(words, "template"));
-}
-
-/* The newer form, and the older where the server turns out not to know it. Neither was done where it is unknown. */
-static enum err ask_either(struct plane *c, const struct call *call, enum route route,
-	const struct ask *newer, const struct ask *older, struct http_answer *answer,
-	struct error *e)
-{
-	bool is_old = atomic_load(&c->old_routes) & (1U << route);
-	const struct ask *ask = is_old ? older : newer;
-	enum err kind = send_ask(c, call, ask, answer, e);
-
-	if (kind || is_good(answer))
-		return kind;
-	if (is_old || !is_route_unknown(c, answer))
-		return refuse(c, ask, answer, e);
-	http_answer_release(answer);
-	*answer = (struct http_answer)HTTP_ANSWER_NONE;
-	kind = ask_for(c, call, older, answer, e);
-	if (!kind)
-		atomic_fetch_or(&c->old_routes, 1U << route);
-	return kind;
-}
-
 /* ---- One sandbox ---- */
 
 enum err plane_info(struct plane *c, const struct call *call, const char *id,
@@ -221,7 +54,7 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 		.path = "",
 		.id = id,
 		.what = "looking at the sandbox" };
-	enum err kind = ask_of(c, call, ask, &answer, e);
+	enum err kind = plane_ask_of(c, call, ask, &answer, e);
 
 	return kind ? kind : plane_json_sandbox(&answer.body, out, e);
 }
@@ -253,7 +86,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	newer.body = buf_text(&newer_body);
 	older.body = buf_text(&older_body);
 	older.path = "/sandboxes";
-	kind = ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
+	kind = plane_ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
 	if (!kind)
 		return plane_json_sandbox(&answer.body, out, e);
 	return error_set(e, kind, "%.250s%s", why.text, may_exist(&answer));
@@ -279,7 +112,7 @@ enum err plane_wake(struct plane *c, const struct call *call, const char *id, in
 	newer.body = buf_text(&newer_body);
 	older.path = newer.path + strlen("/v2");
 	older.body = buf_text(&older_body);
-	kind = ask_either(c, call, ROUTE_CONNECT, &newer, &older, &answer, e);
+	kind = plane_ask_either(c, call, ROUTE_CONNECT, &newer, &older, &answer, e);
 	return kind ? kind : plane_json_sandbox(&answer.body, out, e);
 }
 
@@ -301,7 +134,7 @@ enum err plane_pause(struct plane *c, const struct call *call, const char *id, s
 		.id = id,
 		.what = "pausing the sandbox" };
 	struct error why = { 0 };
-	enum err kind = ask_of(c, call, ask, &answer, &why);
+	enum err kind = plane_ask_of(c, call, ask, &answer, &why);
 
 	if (kind == ERR_OK || (kind == ERR_BUSY && is_paused(c, call, id)))
 		return ERR_OK;
@@ -317,7 +150,7 @@ enum err plane_kill(struct plane *c, const struct call *call, const char *id, st
 		.id = id,
 		.what = "deleting the sandbox" };
 	struct error why = { 0 };
-	enum err kind = ask_of(c, call, ask, &answer, &why);
+	enum err kind = plane_ask_of(c, call, ask, &answer, &why);
 
 	if (kind == ERR_OK || kind == ERR_NOT_FOUND)
 		return ERR_OK;
@@ -339,7 +172,7 @@ static enum err set_end(struct plane *c, const struct call *call, const char *id
 
 	plane_json_timeout(&body, field, seconds);
 	ask.body = buf_text(&body);
-	return ask_of(c, call, ask, &answer, e);
+	return plane_ask_of(c, call, ask, &answer, e);
 }
 
 /* /timeout may shorten, so the present end is looked at first. */
@@ -395,7 +228,7 @@ static enum err list_page(struct plane *c, const struct call *call, const char *
 	newer.path = buf_text(&path);
 	/* Running ones only, on one page: all that it knows. */
 	older.path = "/sandboxes";
-	return ask_either(c, call, ROUTE_LIST, &newer, &older, answer, e);
+	return plane_ask_either(c, call, ROUTE_LIST, &newer, &older, answer, e);
 }
 
 enum err plane_list(

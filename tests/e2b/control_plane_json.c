@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An id has at most 63. */
+#define FIFTY_DIGITS "01234567890123456789012345678901234567890123456789"
+
 TestSuite(control_plane_json, .timeout = 10);
 
 static struct buf body_of(const char *text)
@@ -75,8 +78,7 @@ Test(control_plane_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
 		"{\"sandboxID\":\"a\",\"domain\":\"user@evil\"}",
 		"{\"sandboxID\":\"a\",\"envdAccessToken\":\"t\\r\\nX: 1\"}",
 		"{\"sandboxID\":\"a\",\"envdVersion\":\"1 2\"}",
-		"{\"sandboxID\":"
-		"\"0123456789012345678901234567890123456789012345678901234567890123\"}",
+		"{\"sandboxID\":\"" FIFTY_DIGITS "01234567890123\"}",
 		"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 	};
 

@@ -1,0 +1,148 @@
+#include "providers/e2b/control_plane_ask.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/e2b/control_plane_json.h"
+
+#include <string.h>
+
+/* ---- One request ---- */
+
+static bool is_good(const struct http_answer *answer)
+{
+	return answer->status >= 200 && answer->status < 300;
+}
+
+/* ERR_OK: there is an answer, whatever it says. */
+static enum err send_ask(struct plane *c, const struct call *call, const struct ask *ask,
+	struct http_answer *answer, struct error *e)
+{
+	const struct http_header headers[] = {
+		{ .name = "X-API-Key", .value = c->key, .is_secret = true },
+		{ .name = "Accept", .value = "application/json" },
+		{ .name = "Content-Type", .value = "application/json" },
+	};
+	AUTO_BUF struct buf url = BUF_INIT(8192);
+	const struct http_request request = { .method = ask->method,
+		.flags = ask->flags,
+		.headers = headers,
+		.headers_count = ask->body ? 3 : 2,
+		.body = ask->body,
+		.body_len = ask->body ? strlen(ask->body) : 0 };
+	struct http_request addressed = request;
+
+	buf_printf(&url, "%s%s", c->base_url, ask->path);
+	addressed.url = buf_text(&url);
+	return url.failed ? error_set(e, ERR_INVALID, "e2b: E2B_API_URL is too long")
+			  : http_perform(c->http, call, &addressed, answer, e);
+}
+
+/* Somebody else's page: the vendor says nothing, or says it in JSON. */
+static bool is_foreign(const struct http_answer *answer)
+{
+	return answer->body.len && answer->body.bytes[0] != '{';
+}
+
+static enum err refuse_not_found(
+	const struct ask *ask, const struct http_answer *answer, const char *words, struct error *e)
+{
+	if (is_foreign(answer))
+		return error_set(e, ERR_PROTOCOL,
+			"e2b: %s: 404 from what is not E2B's control plane; is E2B_API_URL right?",
+			ask->what);
+	if (ask->id)
+		return error_set(e, ERR_NOT_FOUND,
+			"e2b:%s: no such sandbox, or it belongs to another team", ask->id);
+	return error_set(
+		e, ERR_NOT_FOUND, "e2b: %s: %s", ask->what, *words ? words : "not found (404)");
+}
+
+/* What an answer that is not a good one means. */
+static enum err refuse(const struct plane *c, const struct ask *ask,
+	const struct http_answer *answer, struct error *e)
+{
+	char words[300];
+	const char *colon;
+
+	plane_json_message(&answer->body, c->key, words, sizeof words);
+	colon = *words ? ": " : "";
+	switch (answer->status) {
+	case 400: return error_set(e, ERR_INVALID, "e2b: %s%s%s", ask->what, colon, words);
+	case 401:
+		return error_set(e, ERR_AUTH,
+			"e2b: the key is not accepted%s%s; E2B_API_KEY or -o key_file= must be a "
+			"key "
+			"of the sandbox's team",
+			colon, words);
+	case 403:
+		return error_set(e, ERR_AUTH, "e2b: %s is not allowed to this key%s%s", ask->what,
+			colon, words);
+	case 404: return refuse_not_found(ask, answer, words, e);
+	case 409:
+		return error_set(e, ERR_BUSY, "e2b: %s: the sandbox is in between states%s%s",
+			ask->what, colon, words);
+	case 429:
+		return error_set(e, ERR_QUOTA, "e2b: %s: too many requests or sandboxes%s%s",
+			ask->what, colon, words);
+	}
+	if (answer->status >= 500)
+		return error_set(e, ERR_UNREACHABLE, "e2b: %s: the control plane answers %d%s%s",
+			ask->what, answer->status, colon, words);
+	return error_set(e, ERR_PROTOCOL,
+		"e2b: %s: the control plane answers %d%s%s; is E2B_API_URL right?", ask->what,
+		answer->status, colon, words);
+}
+
+enum err plane_ask(struct plane *c, const struct call *call, const struct ask *ask,
+	struct http_answer *answer, struct error *e)
+{
+	enum err kind = send_ask(c, call, ask, answer, e);
+
+	return kind || is_good(answer) ? kind : refuse(c, ask, answer, e);
+}
+
+enum err plane_ask_of(struct plane *c, const struct call *call, struct ask ask,
+	struct http_answer *answer, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(200);
+
+	buf_printf(&path, "/sandboxes/%s%s", ask.id, ask.path);
+	ask.path = buf_text(&path);
+	return plane_ask(c, call, &ask, answer, e);
+}
+
+/* ---- Requests of two forms ---- */
+
+/*
+ * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but the vendor then says so;
+ * a path is named only by what looked for it.
+ */
+static bool is_route_unknown(const struct plane *c, const struct http_answer *answer)
+{
+	char words[300];
+
+	if (answer->status != 404)
+		return answer->status == 405;
+	plane_json_message(&answer->body, c->key, words, sizeof words);
+	return strstr(words, "/v2/") ||
+		(!strcasestr(words, "sandbox") && !strcasestr(words, "template"));
+}
+
+enum err plane_ask_either(struct plane *c, const struct call *call, enum route route,
+	const struct ask *newer, const struct ask *older, struct http_answer *answer,
+	struct error *e)
+{
+	bool is_old = atomic_load(&c->old_routes) & (1U << route);
+	const struct ask *ask = is_old ? older : newer;
+	enum err kind = send_ask(c, call, ask, answer, e);
+
+	if (kind || is_good(answer))
+		return kind;
+	if (is_old || !is_route_unknown(c, answer))
+		return refuse(c, ask, answer, e);
+	http_answer_release(answer);
+	*answer = (struct http_answer)HTTP_ANSWER_NONE;
+	kind = plane_ask(c, call, older, answer, e);
+	if (!kind)
+		atomic_fetch_or(&c->old_routes, 1U << route);
+	return kind;
+}
