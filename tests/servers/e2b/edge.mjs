@@ -54,6 +54,19 @@ function passAnswer(answer, res) {
 	answer.once("error", () => res.socket?.destroy());
 }
 
+// An answer that has begun can only break off.
+function fail(sandbox, req, res, upstream) {
+	if (res.writableEnded)
+		return;
+	if (res.headersSent) {
+		res.socket?.destroy();
+		return;
+	}
+	req.unpipe(upstream);
+	req.resume();
+	refuse(res, 502, { sandboxId: sandbox.id, message: "The sandbox was not found" });
+}
+
 function pass(sandbox, req, res) {
 	const upstream = http.request({
 		socketPath: sandbox.jail.socket,
@@ -63,11 +76,11 @@ function pass(sandbox, req, res) {
 		headers: endToEndHeaders(req.rawHeaders),
 	});
 	const isOver = sandbox.track(() => {
+		fail(sandbox, req, res, upstream);
 		upstream.destroy();
-		req.socket.destroy();
 	});
 	upstream.once("response", (answer) => passAnswer(answer, res));
-	upstream.once("error", () => res.socket?.destroy());
+	upstream.once("error", () => fail(sandbox, req, res, upstream));
 	res.once("close", () => {
 		isOver();
 		if (!res.writableFinished)

@@ -6,6 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { freeze } from "../lib/freeze.mjs";
+import { IN_FLIGHT } from "../lib/http.mjs";
 import { makeHome, startJail } from "../lib/jail.mjs";
 
 const SOURCE = fileURLToPath(new URL("..", import.meta.url));
@@ -38,11 +39,11 @@ export class Sandbox {
 				config: { token: this.token, defaultUser: "user", globals: this.globals },
 			},
 		});
-		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256 });
 		this.begin(timeoutS);
 	}
 
 	begin(timeoutS) {
+		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256, highWaterMark: IN_FLIGHT });
 		this.state = "running";
 		this.timeoutS = timeoutS;
 		this.startedAt = Date.now();
@@ -89,7 +90,6 @@ export class Sandbox {
 		if (!this.keptMemory)
 			return this.start(timeoutS);
 		this.thaw();
-		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256 });
 		return this.begin(timeoutS);
 	}
 

@@ -4,8 +4,11 @@ import http from "node:http";
 // Clients keep connections for as long as the vendors' load balancers do; bodies may take any time.
 const KEEP_ALIVE_MS = 620_000;
 
+// Bytes of a body that may be on their way before its source has to wait.
+export const IN_FLIGHT = 512 << 10;
+
 export function makeServer(handler) {
-	const server = http.createServer(handler);
+	const server = http.createServer({ highWaterMark: IN_FLIGHT }, handler);
 	server.keepAliveTimeout = KEEP_ALIVE_MS;
 	server.requestTimeout = 0;
 	server.headersTimeout = 0;
