@@ -9,6 +9,7 @@
 # From the environment:
 #	SANDBOXFS   the program (build/bin/sandboxfs)
 #	TARGET      `plain`: a plain directory instead of a mount, which holds the test itself against a real file system
+#	PROVIDER    `local`, or `e2b`: a sandbox of the vendor's test server (tap_e2b.sh)
 #	HELPER      `auto`, `process` or `off`, and SHELL_KIND, a shell: given to the mount as -o helper=, -o shell=
 #	MOUNT_OPTS  more options for every mount
 #	TEST_UID    the ordinary user that root becomes (65534)
@@ -24,6 +25,7 @@ export LC_ALL=C.UTF-8
 TOP=$(cd "${0%/*}/../.." && pwd)
 SANDBOXFS=${SANDBOXFS:-$TOP/build/bin/sandboxfs}
 TARGET=${TARGET:-mount}
+PROVIDER=${PROVIDER:-local}
 HELPER=${HELPER:-auto}
 SHELL_KIND=${SHELL_KIND:-}
 MOUNT_OPTS=${MOUNT_OPTS:-}
@@ -182,10 +184,18 @@ as_owner() {
 	as_uid "$MOUNT_AS" "$@"
 }
 
+# shellcheck source=tests/support/tap_e2b.sh
+[ "$PROVIDER" != e2b ] || . "$TOP/tests/support/tap_e2b.sh"
+
 # ---- The mount -----------------------------------------------------------------------------------
 
 needs_mount() {
 	[ "$TARGET" = mount ] || skip_all "is about a mount"
+}
+
+# For what is about the embedded sandbox itself, or works on its files behind its back.
+needs_local() {
+	[ "$PROVIDER" = local ] || skip_all "is about local:"
 }
 
 needs_root() {
@@ -212,25 +222,43 @@ tap_answers_or_ended() {
 	tap_answers || ended "$DAEMON"
 }
 
-# mount_sandbox NAME [OPTIONS]: sets MNT, STORE (the shown directory on disk), DAEMON and LOG. Ends the test on failure.
+# The sandbox NAME: sets SOURCE and STORE (the shown directory on disk).
+tap_sandbox() { # NAME DATA
+	if [ "$PROVIDER" = e2b ]; then
+		e2b_sandbox "$1"
+		SOURCE=e2b:$SANDBOX
+	else
+		SOURCE=local:$1
+		STORE=$2/sandboxfs/$1/tree/user
+	fi
+}
+
+# Root here is root there, so that it may do all that it may on a disk.
+tap_sandbox_options() {
+	[ "$PROVIDER:$MOUNT_AS" != e2b:0 ] || echo user=root
+}
+
+# mount_sandbox NAME [OPTIONS]: sets MNT, STORE, DAEMON and LOG. Ends the test on failure.
 mount_sandbox() {
 	MNT=$SCRATCH/mnt.$1
 	LOG=$SCRATCH/log.$1
 	tap_data=$XDG_DATA_HOME
 	[ "$MOUNT_AS" = "$(id -u)" ] || tap_data=$SCRATCH/home/data.$MOUNT_AS
-	STORE=$tap_data/sandboxfs/$1/tree/user
 	as_owner mkdir -p "$MNT" "$tap_data"
 	if [ "$TARGET" = plain ]; then
 		STORE=$MNT
 		DAEMON=
 		return
 	fi
-	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "local:$1" "$MNT" >>"$LOG" 2>&1 &
+	tap_sandbox "$1" "$tap_data"
+	tap_more=$(tap_sandbox_options)
+	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" "$SANDBOXFS" -f \
+		-o "$(tap_options "${2:-}${tap_more:+,$tap_more}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
 	tap_daemons="$tap_daemons $DAEMON"
 	tap_mounts="$tap_mounts $MNT"
 	wait_until "$PATIENCE" tap_answers_or_ended && tap_answers && return
-	tap_line 1 "mount local:$1"
+	tap_line 1 "mount $SOURCE"
 	diag "$(tail -n 20 "$LOG")"
 	exit 1
 }
@@ -296,6 +324,7 @@ tap_cleanup() {
 	for tap_it in $tap_daemons; do
 		tap_drop_daemon "$tap_it"
 	done
+	[ "$PROVIDER" != e2b ] || e2b_stop
 	if grep -qF " $SCRATCH/" /proc/self/mounts; then
 		diag "still mounted below $SCRATCH: left as it is"
 	else
