@@ -49,7 +49,7 @@ endef
 $(foreach p,$(TEST_PROGRAMS),$(eval $(call test_program,$p)))
 
 .PHONY: tests
-tests: programs $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
+tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
 
 # ---- Running them ----------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ T ?= $(TEST_LAYERS:%=$B/test-%) $(wildcard tests/mount/*.t)
 # Ordinary users run some of what writes reports.
 REPORTS  = $(abspath $B/reports)
 TEST_ENV = SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
-	HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
+	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
 	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
@@ -137,7 +137,7 @@ check-includes:
 	$(Q)! grep -nE '^#include <fuse' -r providers cache
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 
-SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http providers/e2b tests/support \
+SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http providers/e2b tests/support tests/servers/native \
 	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint
