@@ -32,9 +32,12 @@ struct inode {
 	struct attr attr;      /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
 	bool settled; /* the attributes were read at least one clock tick after the last change */
-	uint64_t changed;  /* the serial number of its last local change */
-	unsigned changing; /* local changes under way */
-	uint64_t moved;    /* likewise: of a rename or a removal of one of its names */
+	uint64_t changed;        /* the serial number of its last local change */
+	unsigned changing;       /* local changes under way */
+	unsigned foreseen;       /* those of them whose effect the attributes show already */
+	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
+	uint64_t read_next; /* where a sequential reader goes on: cache/ahead.h, under its lock */
+	uint64_t moved;     /* likewise: of a rename or a removal of one of its names */
 	unsigned moving;
 	uint64_t kernel_refs; /* lookups the kernel has not forgotten */
 	unsigned pins;        /* uses inside the cache */
@@ -171,7 +174,8 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name);
 /* The inodes that one change touches; the same one may stand twice; NULL entries are skipped. */
 struct tree_scope {
 	struct inode *inodes[TREE_SCOPE_MAX];
-	uint64_t begun; /* its serial number */
+	uint64_t begun;   /* its serial number */
+	bool is_foreseen; /* tree_foresee() shows what it does while it is under way */
 };
 
 void tree_change_begins(struct tree *t, struct tree_scope *s);
@@ -179,6 +183,25 @@ void tree_change_ends(struct tree *t, struct tree_scope *s);
 /* Adopts the attributes an own change answered with; believed only when no other change ran at the same time. */
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
+
+/* What writes that the sandbox does not have yet make of a file: it ends at `end` or later, and changed at `now`. */
+struct tree_foresight {
+	uint64_t end;
+	struct timespec now; /* the sandbox's clock */
+};
+
+/* Shows it. The inode is under a foreseen change. */
+void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f);
+/* tree_adopt() of an answer in the middle of a foreseen change, with what is still to come. */
+void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms, const struct tree_foresight *f);
+/*
+ * Whether only foreseen changes are under way and what they were built on is believed: *out are the attributes to be
+ * shown, for now. Their times and blocks become others once the sandbox has the changes.
+ */
+bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
+/* Whether what was asked at `seen` and had these attributes may still be what is there. */
+bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr);
 
 /* A rename of a name of `one`, and of `two` where names are exchanged; each may be NULL. */
 void tree_move_begins(struct tree *t, struct inode *one, struct inode *two);

@@ -13,6 +13,7 @@ void tree_change_begins(struct tree *t, struct tree_scope *s)
 		if (s->inodes[n]) {
 			s->inodes[n]->changed = s->begun;
 			s->inodes[n]->changing++;
+			s->inodes[n]->foreseen += s->is_foreseen;
 			s->inodes[n]->pins++;
 			inode_wake_locked(t, s->inodes[n]);
 		}
@@ -28,6 +29,7 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 		if (s->inodes[n]) {
 			s->inodes[n]->changed = ended;
 			s->inodes[n]->changing--;
+			s->inodes[n]->foreseen -= s->is_foreseen;
 			s->inodes[n]->pins--;
 		}
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
@@ -56,24 +58,35 @@ static struct version version_of(const struct attr *a)
 	return (struct version){ .mtime = a->mtime, .ctime = a->ctime, .size = a->size };
 }
 
-void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
-	const struct attr *attr, int64_t until_ms)
+void set_own_attr_locked(struct inode *i, const struct attr *attr)
 {
-	pthread_mutex_lock(&t->lock);
+	struct version before = version_of(&i->attr), after = version_of(attr);
+
+	if (i->has_pages && !memcmp(&i->pages, &before, sizeof before))
+		i->pages = after;
+	i->attr = *attr;
+}
+
+void adopt_locked(
+	struct inode *i, const struct tree_scope *s, const struct attr *attr, int64_t until_ms)
+{
 	bool alone = i->changed == s->begun && i->changing == scope_share(s, i);
 	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
-		struct version before = version_of(&i->attr), after = version_of(attr);
-
-		if (i->has_pages && !memcmp(&i->pages, &before, sizeof before))
-			i->pages = after;
-		i->attr = *attr;
+		set_own_attr_locked(i, attr);
 		i->attr_until_ms = until_ms;
 		i->settled = false;
 	} else {
 		i->attr_until_ms = 0;
 	}
+}
+
+void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	adopt_locked(i, s, attr, until_ms);
 	pthread_mutex_unlock(&t->lock);
 }
 

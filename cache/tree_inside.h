@@ -53,6 +53,11 @@ bool tree_wait_locked(struct tree *t, int64_t end_ms);
 bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
+/* Adopts an own change's answer, as tree_adopt() says, or doubts what is known. */
+void adopt_locked(
+	struct inode *i, const struct tree_scope *s, const struct attr *attr, int64_t until_ms);
+/* Sets the attributes to what an own change made them: the kernel's pages, if they were right, still are. */
+void set_own_attr_locked(struct inode *i, const struct attr *attr);
 /* One more rename or removal of a name of `i` is under way, or has ended. */
 void move_begins_locked(struct tree *t, struct inode *i);
 void move_ends_locked(struct tree *t, struct inode *i);
