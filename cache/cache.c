@@ -37,15 +37,27 @@ static bool is_ordinary(enum err kind)
 	}
 }
 
-void cache_note_error(struct cache *c, const char *path, const struct error *e)
+static void note(struct cache *c, const char *path, const struct error *e)
 {
-	if (is_ordinary(e->kind))
-		return;
 	log_warn(LOG_CACHE, "%s: %s", path, e->text);
 	pthread_mutex_lock(&c->lock);
 	snprintf(c->last_error, sizeof c->last_error, "%.100s: %.290s", path, e->text);
 	c->last_error_ms = monotonic_ms();
 	pthread_mutex_unlock(&c->lock);
+}
+
+void cache_note_error(struct cache *c, const char *path, const struct error *e)
+{
+	if (!is_ordinary(e->kind))
+		note(c, path, e);
+}
+
+void cache_note_refused(struct cache *c, struct inode *i, const struct error *e)
+{
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	if (is_ordinary(e->kind))
+		note(c, tree_path(c->tree, i, NULL, &path, NULL) ? "a removed file" : path.text, e);
 }
 
 void cache_note_space(struct cache *c, const struct space *space)
@@ -264,6 +276,10 @@ static enum err start_threads(struct cache *c, struct error *e)
 {
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
 
+	if (!kind && c->options.is_remote)
+		kind = ahead_new(&c->ahead, c, e);
+	if (!kind && c->options.is_remote && !c->options.write_through)
+		kind = pending_new(&c->pending, c, e);
 	return kind ? kind : start_lifetime(c, e);
 }
 
@@ -292,15 +308,17 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->space = root.space;
 	c->clock = root.now;
 	c->clock_ms = monotonic_ms();
+	pthread_mutex_init(&c->lock, NULL);
 	kind = new_tree(c, &root, e);
 	if (!kind)
 		kind = start_threads(c, e);
 	if (kind) {
+		ahead_free(c->ahead);
+		pending_free(c->pending);
 		walk_free(c->walk);
 		tree_free(c->tree);
 		return kind;
 	}
-	pthread_mutex_init(&c->lock, NULL);
 	*out = take(c);
 	return ERR_OK;
 }
@@ -321,6 +339,8 @@ void cache_free(struct cache *c)
 		return;
 	walk_free(c->walk);
 	lifetime_free(c->lifetime);
+	ahead_free(c->ahead);
+	pending_free(c->pending);
 	drop_all_staged(c);
 	tree_free(c->tree);
 	pthread_mutex_destroy(&c->lock);
@@ -371,13 +391,11 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	return kind;
 }
 
-/* Every change has reached the sandbox when its call returned: nothing is ever owed. */
 enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 {
 	if (call && call->cancel && cancel_thrown(call->cancel))
 		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	(void)c;
-	return ERR_OK;
+	return pending_drain_all(c->pending, call, e);
 }
 
 /* Of an open file the pages, too: who has it mapped asks for no attributes. */
@@ -393,6 +411,7 @@ static void tell_doubt(void *context, const struct tree_told *told)
 
 void cache_doubt_all(struct cache *c)
 {
+	ahead_drop_all(c->ahead);
 	tree_doubt_all(c->tree, tell_doubt, c);
 }
 
@@ -400,6 +419,7 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 {
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
+	pending_count(c->pending, &out->pending_changes, &out->pending_bytes);
 	pthread_mutex_lock(&c->lock);
 	memcpy(out->last_error, c->last_error, sizeof out->last_error);
 	out->last_error_age_ms = c->last_error_ms ? monotonic_ms() - c->last_error_ms : 0;

@@ -25,8 +25,12 @@ struct cache_options {
 	 * as on a local disk, and the kernel here judges permissions. Else the sandbox user owns it and is judged by.
 	 */
 	bool owners_from_caller;
-	/* A round trip costs more than what is carried: directories are listed with what is below them (walk.h). */
+	/*
+	 * A round trip costs more than what is carried: directories are listed with what is below them (walk.h), reads run
+	 * ahead (ahead.h), writes follow behind (pending.h).
+	 */
 	bool is_remote;
+	bool write_through; /* but writes do not: each is in the sandbox when it returns */
 };
 
 /*
@@ -70,7 +74,8 @@ void cache_doubt_all(struct cache *c);
 
 /* Counters for `.sandbox/status`. */
 struct cache_status {
-	uint64_t pending_changes, pending_bytes, parked_changes;
+	uint64_t pending_changes, pending_bytes; /* writes that the sandbox does not have yet */
+	uint64_t parked_changes;
 	uint64_t inodes_known, names_known;
 	int64_t expires_s;    /* until the sandbox ends; -1: it does not */
 	char last_error[400]; /* "" none; with the path it is about */

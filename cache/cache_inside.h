@@ -3,8 +3,10 @@
  */
 #pragma once
 
+#include "cache/ahead.h"
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
+#include "cache/pending.h"
 #include "cache/tree.h"
 
 #include <pthread.h>
@@ -22,6 +24,8 @@ struct cache {
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
 	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
+	struct pending *pending;                /* NULL: writes go straight through */
+	struct ahead *ahead;                    /* NULL: every read asks */
 	pthread_mutex_t lock;                   /* guards what follows */
 	struct space space;
 	struct timespec clock; /* the sandbox's, when it was last heard of */
@@ -45,6 +49,8 @@ int64_t cache_name_until(const struct cache *c);
 /* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
+/* The same of a write that was acknowledged and then refused, whatever the reason. */
+void cache_note_refused(struct cache *c, struct inode *i, const struct error *e);
 /* An answer carried the sandbox's clock. */
 void cache_note_clock(struct cache *c, const struct timespec *now);
 /* What it shows by now at least. */

@@ -2,10 +2,10 @@
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
 #include "cache/judge.h"
+#include "cache/reading.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- Changes of one inode ---- */
 
@@ -29,10 +29,15 @@ static enum err ask_inode_change(
 static enum err change_inode(
 	struct cache *c, struct inode *i, struct inode_change *w, struct error *e)
 {
+	enum err kind = pending_drain(c->pending, w->call, i, e);
+
+	if (kind)
+		return kind;
+	ahead_drop(c->ahead, i);
 	w->change.target = tree_expect(c->tree, i);
 	w->about = (struct change_about){ .scope.inodes = { i }, .target = i };
 	tree_change_begins(c->tree, &w->about.scope);
-	enum err kind = cache_with_path(c, i, NULL, ask_inode_change, w, e);
+	kind = cache_with_path(c, i, NULL, ask_inode_change, w, e);
 
 	tree_change_ends(c->tree, &w->about.scope);
 	return kind;
@@ -52,11 +57,11 @@ enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i
 	return change_inode(c, i, &w, e);
 }
 
-enum err cache_write(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
-	const void *bytes, size_t len, bool append, struct error *e)
+static enum err write_now(struct cache *c, const struct call *call, struct inode *i,
+	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e)
 {
 	struct inode_change w = { .call = call,
-		.change = { .op = append ? CHANGE_APPEND : CHANGE_WRITE,
+		.change = { .op = op,
 			.flags = CHANGE_BY_HANDLE,
 			.offset = offset,
 			.data = bytes,
@@ -69,9 +74,30 @@ enum err cache_write(struct cache *c, const struct call *call, struct inode *i, 
 		return error_set(e, ERR_NO_SPACE, "%llu of %zu bytes written",
 			(unsigned long long)w.result.count, len);
 	/* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
-	if (append && w.result.offset != offset)
+	if (op == CHANGE_APPEND && w.result.offset != offset)
 		cache_tell_inode(c, i, true);
 	return ERR_OK;
+}
+
+/* Beyond it the sandbox's file system may say that a file cannot be so large, and whoever writes should hear of it. */
+#define FOLLOWS_END_MAX ((uint64_t)1 << 40)
+
+/* Whether it may be acknowledged before the sandbox has it. */
+static bool may_follow(const struct cache *c, uint64_t offset, size_t len, unsigned flags)
+{
+	return c->pending && !(flags & WRITE_THROUGH) && len && len <= VERB_DATA_MAX &&
+		offset <= FOLLOWS_END_MAX;
+}
+
+enum err cache_write(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+	const void *bytes, size_t len, unsigned flags, struct error *e)
+{
+	enum change_op op = flags & WRITE_APPEND ? CHANGE_APPEND : CHANGE_WRITE;
+
+	if (!may_follow(c, offset, len, flags))
+		return write_now(c, call, i, op, offset, bytes, len, e);
+	ahead_drop(c->ahead, i);
+	return pending_write(c->pending, call, i, op, offset, bytes, len, e);
 }
 
 enum err cache_fallocate(struct cache *c, const struct call *call, struct inode *i, int mode,
@@ -109,14 +135,34 @@ enum err cache_removexattr(struct cache *c, const struct call *call, struct inod
 	return change_inode(c, i, &w, e);
 }
 
+enum err cache_flush(struct cache *c, const struct call *call, struct inode *i, struct error *e)
+{
+	bool synced;
+
+	return pending_flush(c->pending, call, i, false, &synced, e);
+}
+
 enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, struct error *e)
 {
 	struct inode_change w = { .call = call,
 		.change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE } };
+	bool synced;
+	enum err kind = pending_flush(c->pending, call, i, true, &synced, e);
 
-	if (tree_is_gone(c->tree, i))
-		return ERR_OK;
+	if (kind || synced || tree_is_gone(c->tree, i))
+		return kind;
 	return change_inode(c, i, &w, e);
+}
+
+/* What is copied must be there, and what was written before must not come after it. */
+static enum err drain_both(struct cache *c, const struct call *call, struct inode *from,
+	struct inode *to, struct error *e)
+{
+	enum err kind = pending_drain(c->pending, call, from, e);
+
+	if (!kind)
+		kind = pending_refusal(c->pending, from, e);
+	return kind ? kind : pending_drain(c->pending, call, to, e);
 }
 
 enum err cache_copy(struct cache *c, const struct call *call, struct inode *from, uint64_t offset,
@@ -133,8 +179,13 @@ enum err cache_copy(struct cache *c, const struct call *call, struct inode *from
 			.length = len },
 		.about = { .scope.inodes = { to }, .target = to } };
 
+	enum err kind = drain_both(c, call, from, to, e);
+
+	if (kind)
+		return kind;
+	ahead_drop(c->ahead, to);
 	tree_change_begins(c->tree, &w.about.scope);
-	enum err kind = cache_with_paths(c, &one, &two, ask_inode_change, &w, e);
+	kind = cache_with_paths(c, &one, &two, ask_inode_change, &w, e);
 
 	tree_change_ends(c->tree, &w.about.scope);
 	if (!kind) {
@@ -147,78 +198,18 @@ enum err cache_copy(struct cache *c, const struct call *call, struct inode *from
 
 /* ---- Reading ---- */
 
-struct reading {
-	const struct call *call;
-	struct fetch_item item;
-	unsigned char *out;
-	size_t room, got;
-	enum err err;
-	uint64_t found;
-	struct attr attr;
-};
-
-static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
-{
-	struct reading *r = context;
-
-	if (piece->kind == FETCH_DONE) {
-		r->err = piece->err;
-		r->found = piece->offset;
-		r->attr = piece->attr;
-		return ERR_OK;
-	}
-	if (piece->len > r->room - r->got)
-		return error_set(e, ERR_PROTOCOL, "more bytes than were asked for");
-	memcpy(r->out + r->got, piece->bytes, piece->len);
-	r->got += piece->len;
-	return ERR_OK;
-}
-
-static enum err ask_fetch(
-	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
-{
-	(void)path2;
-	struct reading *r = context;
-	enum err kind;
-
-	r->item.path = path;
-	r->got = 0;
-	r->err = ERR_OK;
-	kind = provider_fetch(c->provider, r->call, &r->item, 1, take_piece, r, e);
-	if (!kind && r->err)
-		kind = error_set(e, r->err, "%s: %s", path, error_words(r->err));
-	return kind;
-}
-
-/* Fetches and, since the answer carries them, learns the attributes. */
-static enum err fetch(struct cache *c, struct inode *i, struct reading *r, struct error *e)
-{
-	uint64_t seen = tree_seen(c->tree);
-	struct tree_news news = { .until_ms = cache_attr_until(c) };
-	bool changed = false;
-	enum err kind;
-
-	r->item.target = tree_expect(c->tree, i);
-	r->item.flags = CHANGE_BY_HANDLE;
-	kind = cache_with_path(c, i, NULL, ask_fetch, r, e);
-	if (kind)
-		return kind;
-	news.attr = r->attr;
-	tree_learn_attr(c->tree, i, seen, &news, &changed, NULL);
-	if (changed)
-		cache_tell_inode(c, i, true);
-	return ERR_OK;
-}
-
 enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e)
 {
-	struct reading r = { .call = call,
-		.item = { .kind = FETCH_BYTES, .offset = offset, .length = len },
+	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = offset, .length = len },
 		.out = out,
 		.room = len };
-	enum err kind = fetch(c, i, &r, e);
+	enum err kind = pending_drain(c->pending, call, i, e);
 
+	*got = 0;
+	if (kind || c->ahead)
+		return kind ? kind : ahead_read(c->ahead, call, i, offset, out, len, got, e);
+	kind = reading_do(c, call, i, &r, e);
 	*got = r.got;
 	return kind;
 }
@@ -226,10 +217,12 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 enum err cache_seek(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	bool hole, uint64_t *out, struct error *e)
 {
-	struct reading r = { .call = call,
-		.item = { .kind = hole ? FETCH_SEEK_HOLE : FETCH_SEEK_DATA, .offset = offset } };
-	enum err kind = fetch(c, i, &r, e);
+	struct reading r = { .item = { .kind = hole ? FETCH_SEEK_HOLE : FETCH_SEEK_DATA,
+				     .offset = offset } };
+	enum err kind = pending_drain(c->pending, call, i, e);
 
+	if (!kind)
+		kind = reading_do(c, call, i, &r, e);
 	*out = r.found;
 	return kind;
 }
@@ -265,8 +258,10 @@ static enum err check_open(
 	struct attr attr;
 	int64_t valid_ms;
 
-	if (tree_unsettled(c->tree, i))
+	if (tree_unsettled(c->tree, i)) {
 		tree_doubt(c->tree, i);
+		ahead_drop(c->ahead, i);
+	}
 	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
 
 	return kind ? kind : judge_open(c, &attr, flags, e);
@@ -314,7 +309,14 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 
 void cache_close(struct cache *c, struct inode *i)
 {
+	const struct call call = { .progress_ms = c->options.progress_ms };
+	struct error e = { 0 };
+
 	tree_pin(c->tree, i);
+	/* What the kernel wrote back from a mapping after the last close. */
+	if (pending_drain(c->pending, &call, i, &e))
+		cache_note_error(c, "closing a file", &e);
+	ahead_drop(c->ahead, i);
 	changes_drop_staged(c, i, tree_close(c->tree, i));
 	tree_unpin(c->tree, i);
 }

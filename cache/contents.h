@@ -23,9 +23,20 @@ void cache_close(struct cache *c, struct inode *i);
 enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e);
 
-/* Through an open handle. `append`: at the end, wherever that is in the sandbox by then. */
+enum write_flags {
+	WRITE_APPEND = 1,  /* at the end, wherever that is in the sandbox by then */
+	WRITE_THROUGH = 2, /* returns when the sandbox has it */
+};
+
+/*
+ * Through an open handle. With a remote sandbox it returns before the sandbox has it (cache/pending.h): the error may be
+ * that of an earlier write to the file. `flags`: enum write_flags.
+ */
 enum err cache_write(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
-	const void *bytes, size_t len, bool append, struct error *e);
+	const void *bytes, size_t len, unsigned flags, struct error *e);
+
+/* At every close of a handle for writing: returns when the sandbox has what was written, or with why it has not. */
+enum err cache_flush(struct cache *c, const struct call *call, struct inode *i, struct error *e);
 
 /* What struct change says of SETATTR: `set`, mode, uid, gid, size, atime, mtime. */
 enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i,

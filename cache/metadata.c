@@ -256,10 +256,15 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 	struct error why = { 0 };
 
 	*valid_ms = left_ms(tree_attr(c->tree, i, out));
-	if (*valid_ms)
+	if (*valid_ms || tree_foreseen(c->tree, i, out))
 		return ERR_OK;
-	enum err kind = refresh_together(c, call, i, e);
+	/* Of writes on their way only the sandbox can tell what they make of the file. */
+	enum err kind = pending_drain(c->pending, call, i, e);
 
+	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	if (kind || *valid_ms)
+		return kind;
+	kind = refresh_together(c, call, i, e);
 	*valid_ms = left_ms(tree_attr(c->tree, i, out));
 	if (kind || *valid_ms)
 		return kind;

@@ -47,6 +47,15 @@ static void tell_moved_links(struct cache *c, struct inode *moved)
 		tree_each_link(c->tree, moved, tell_link, c);
 }
 
+/* A name is given to contents that are there: what was refused must not take the place of what is whole. */
+static enum err settle_contents(
+	struct cache *c, const struct call *call, struct inode *i, struct error *e)
+{
+	enum err kind = i ? pending_drain(c->pending, call, i, e) : ERR_OK;
+
+	return kind || !i ? kind : pending_refusal(c->pending, i, e);
+}
+
 /* ---- Making ---- */
 
 static enum err hand_out_made(struct cache *c, struct inode *dir, const char *name,
@@ -136,9 +145,12 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 			.parent2 = tree_expect(c->tree, dir) },
 		.about = { .scope.inodes = { i, dir }, .target = i, .dir = dir } };
 
-	tree_change_begins(c->tree, &n.about.scope);
-	enum err kind = cache_with_paths(c, &one, &two, ask_change, &n, e);
+	enum err kind = settle_contents(c, call, i, e);
 
+	if (kind)
+		return kind;
+	tree_change_begins(c->tree, &n.about.scope);
+	kind = cache_with_paths(c, &one, &two, ask_change, &n, e);
 	if (!kind)
 		tree_named(c->tree, dir, name, i, cache_name_until(c));
 	tree_change_ends(c->tree, &n.about.scope);
@@ -181,8 +193,10 @@ static enum err remove_name(struct cache *c, const struct call *call, struct ino
 	struct naming n = { .call = call,
 		.change = { .op = op, .parent = tree_expect(c->tree, dir) },
 		.about = { .scope.inodes = { dir, target }, .target = target, .dir = dir } };
-	enum err kind = unlink_target(c, dir, name, target, &n, e);
+	enum err kind = target ? pending_drain(c->pending, call, target, e) : ERR_OK;
 
+	if (!kind)
+		kind = unlink_target(c, dir, name, target, &n, e);
 	tree_unpin(c->tree, target);
 	return surprised(c, dir, kind);
 }
@@ -271,8 +285,12 @@ enum err cache_rename(struct cache *c, const struct call *call, struct inode *di
 			.target = r.moved,
 			.dir = dir,
 			.dir2 = dir2 } };
-	enum err kind = do_rename(c, &r, e);
+	enum err kind = settle_contents(c, call, r.moved, e);
 
+	if (!kind && r.replaced)
+		kind = pending_drain(c->pending, call, r.replaced, e);
+	if (!kind)
+		kind = do_rename(c, &r, e);
 	if (!kind) {
 		tell_moved_links(c, r.moved);
 		if (flags & CHANGE_EXCHANGE)

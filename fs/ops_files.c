@@ -12,6 +12,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* What the kernel hands back with every request on a handle. */
+enum handle { HANDLE_READS, HANDLE_WRITES };
+
+static uint64_t handle_of(int flags)
+{
+	return (flags & O_ACCMODE) == O_RDONLY ? HANDLE_READS : HANDLE_WRITES;
+}
+
 void op_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
@@ -42,6 +50,7 @@ void op_create(
 		return;
 	}
 	fs_entry(fs, &entry, &param);
+	fi->fh = handle_of(fi->flags);
 	if (fuse_reply_create(req, &param, fi)) {
 		cache_close(fs->cache, entry.inode);
 		cache_forget(fs->cache, entry.inode, 1);
@@ -73,6 +82,7 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 		return;
 	}
 	fs_entry(fs, &entry, &param);
+	fi->fh = handle_of(fi->flags);
 	if (fuse_reply_create(req, &param, fi)) {
 		cache_close(fs->cache, entry.inode);
 		cache_forget(fs->cache, entry.inode, 1);
@@ -97,6 +107,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->keep_cache = keep_pages;
+	fi->fh = handle_of(fi->flags);
 	if (fuse_reply_open(req, fi))
 		cache_close(fs->cache, fs_inode(fs, ino));
 }
@@ -124,12 +135,24 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		fuse_reply_buf(req, bytes, got);
 }
 
+/* What the kernel writes back from a mapping goes where it stood, and nobody waits for it. */
+static unsigned write_flags(const struct fuse_file_info *fi)
+{
+	unsigned flags = 0;
+
+	if (fi->flags & O_APPEND && !fi->writepage)
+		flags |= WRITE_APPEND;
+	if (fi->flags & (O_SYNC | O_DSYNC) && !fi->writepage)
+		flags |= WRITE_THROUGH;
+	return flags;
+}
+
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
-	bool append = fi->flags & O_APPEND && !fi->writepage;
+	unsigned flags = write_flags(fi);
 	struct error e = { 0 };
 
 	if (control_owns(ino)) {
@@ -142,21 +165,27 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	/* What the kernel writes back from a mapping is nobody's in particular. */
 	if (!fi->writepage && setgid_drop(fs, req, &r.call, i, &e))
 		fs_reply(req, &e);
-	else if (cache_write(fs->cache, &r.call, i, (uint64_t)offset, bytes, size, append, &e))
+	else if (cache_write(fs->cache, &r.call, i, (uint64_t)offset, bytes, size, flags, &e))
 		fs_reply(req, &e);
 	else
 		fuse_reply_write(req, size);
 }
 
-/* Every write is in the sandbox when it returns, so a close has nothing left to say. */
+/* A close of a handle for reading neither waits nor takes away the error that a writer is to hear of. */
 void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	AUTO_REQUEST struct request r = REQUEST_NONE;
+	struct error e = { 0 };
 
-	if (control_owns(ino))
+	if (control_owns(ino)) {
 		control_flush(fs->control, req, ino, fi);
-	else
-		fuse_reply_err(req, 0);
+		return;
+	}
+	request_begin(&r, req);
+	if (fi->fh == HANDLE_WRITES)
+		cache_flush(fs->cache, &r.call, fs_inode(fs, ino), &e);
+	fs_reply(req, &e);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

@@ -1,0 +1,370 @@
+#include "cache/ahead.h"
+#include "cache/readahead.h"
+
+#include "cache/cache_inside.h"
+#include "cache/reading.h"
+#include "cache/wait.h"
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A file of at most so many bytes is fetched whole: on 100 Mbit/s it takes 10 ms more than its first byte. */
+#define SMALL_MAX ((size_t)128 * 1024)
+
+/* One read on its way. */
+struct wish {
+	const struct call *call;
+	struct inode *inode;
+	uint64_t offset;
+	unsigned char *out;
+	size_t len, got;
+};
+
+/* ---- Life ---- */
+
+enum err ahead_new(struct ahead **out, struct cache *c, struct error *e)
+{
+	struct ahead *a = calloc(1, sizeof *a);
+
+	if (!a)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	a->cache = c;
+	pthread_mutex_init(&a->lock, NULL);
+	wait_init(&a->changed);
+	for (size_t n = 0; n < READAHEADS_MAX; n++) {
+		a->streams[n].ahead = a;
+		STAILQ_INIT(&a->streams[n].chunks);
+	}
+	*out = a;
+	return ERR_OK;
+}
+
+/* Of a stream that has come to an end, or is about to. */
+static void join(struct readahead *s)
+{
+	if (!s->has_thread)
+		return;
+	pthread_join(s->thread, NULL);
+	cancel_release(&s->cancel);
+	s->has_thread = false;
+}
+
+void ahead_free(struct ahead *a)
+{
+	if (!a)
+		return;
+	ahead_drop_all(a);
+	for (size_t n = 0; n < READAHEADS_MAX; n++)
+		join(&a->streams[n]);
+	pthread_cond_destroy(&a->changed);
+	pthread_mutex_destroy(&a->lock);
+	free(a);
+}
+
+static struct readahead *find_locked(struct ahead *a, const struct inode *i)
+{
+	for (size_t n = 0; n < READAHEADS_MAX; n++)
+		if (a->streams[n].inode == i && !a->streams[n].dropped)
+			return &a->streams[n];
+	return NULL;
+}
+
+void ahead_drop(struct ahead *a, struct inode *i)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	struct readahead *s = find_locked(a, i);
+
+	if (s)
+		readahead_drop_locked(s);
+	pthread_mutex_unlock(&a->lock);
+}
+
+void ahead_drop_all(struct ahead *a)
+{
+	if (!a)
+		return;
+	pthread_mutex_lock(&a->lock);
+	for (size_t n = 0; n < READAHEADS_MAX; n++)
+		if (a->streams[n].inode)
+			readahead_drop_locked(&a->streams[n]);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* ---- Beginning a stream ---- */
+
+/* One that nobody is in, else that of a small file which was not read for the longest time; NULL: all are in use. */
+static struct readahead *place_locked(struct ahead *a)
+{
+	struct readahead *oldest = NULL;
+
+	for (size_t n = 0; n < READAHEADS_MAX; n++) {
+		struct readahead *s = &a->streams[n];
+
+		if (!s->inode)
+			return s;
+		if (!s->running && !s->readers && (!oldest || s->read_ms < oldest->read_ms))
+			oldest = s;
+	}
+	if (oldest)
+		readahead_drop_locked(oldest);
+	return oldest;
+}
+
+/* A stream from `offset` on, empty yet; NULL: there may be no more. */
+static struct readahead *claim_locked(
+	struct ahead *a, struct inode *i, uint64_t offset, uint64_t window)
+{
+	struct readahead *s = a->windows + window <= READAHEAD_WINDOWS_MAX ? place_locked(a) : NULL;
+
+	if (!s)
+		return NULL;
+	join(s);
+	*s = (struct readahead){ .ahead = a,
+		.inode = i,
+		.start = offset,
+		.end = offset,
+		.reader = offset,
+		.grown_at = offset,
+		.window = window,
+		.read_ms = monotonic_ms() };
+	STAILQ_INIT(&s->chunks);
+	tree_pin(a->cache->tree, i);
+	a->windows += window;
+	return s;
+}
+
+static struct readahead *start_locked(struct ahead *a, struct inode *i, uint64_t offset)
+{
+	struct readahead *s = claim_locked(a, i, offset, READAHEAD_WINDOW_FIRST);
+
+	if (!s)
+		return NULL;
+	if (!cancel_init(&s->cancel, NULL)) {
+		s->running = true;
+		s->has_thread = !pthread_create(&s->thread, NULL, readahead_run, s);
+		if (s->has_thread)
+			return s;
+		s->running = false;
+		cancel_release(&s->cancel);
+	}
+	readahead_drop_locked(s);
+	return NULL;
+}
+
+/*
+ * Whether the reader goes on where it was, *from; and where it is now. Reads that the kernel makes side by side arrive in
+ * any order: one may be missing before it, or come late.
+ */
+static bool goes_on_locked(struct inode *i, uint64_t offset, size_t len, uint64_t *from)
+{
+	uint64_t before = *from = i->read_next, next = offset + len;
+	bool is_late = offset < before && next + READAHEAD_BEHIND > before;
+
+	if (!is_late)
+		i->read_next = next;
+	return before && offset >= before && offset - before <= len;
+}
+
+/* ---- Reading from it ---- */
+
+static bool reaches(const struct readahead *s, const struct wish *w)
+{
+	uint64_t reach = s->end > s->reader ? s->end : s->reader;
+
+	return w->offset >= s->start && (s->at_end || w->offset <= reach + READAHEAD_WINDOW_FIRST);
+}
+
+/* Nothing is known that is newer than what the stream has. */
+static bool is_current(const struct readahead *s)
+{
+	return !s->has_version || tree_still(s->ahead->cache->tree, s->inode, s->seen, &s->version);
+}
+
+static void grow_locked(struct readahead *s)
+{
+	struct ahead *a = s->ahead;
+
+	if (s->window >= READAHEAD_WINDOW_MAX || s->reader < s->grown_at + s->window ||
+		a->windows + s->window > READAHEAD_WINDOWS_MAX)
+		return;
+	a->windows += s->window;
+	s->window *= 2;
+	s->grown_at = s->reader;
+}
+
+static bool has_all(const struct readahead *s, const struct wish *w)
+{
+	return s->at_end || s->end >= w->offset + w->len;
+}
+
+static void copy_locked(const struct readahead *s, struct wish *w)
+{
+	const struct chunk *one;
+
+	STAILQ_FOREACH(one, &s->chunks, link)
+	{
+		uint64_t at = w->offset + w->got;
+
+		if (at < one->offset || at >= one->offset + one->len || w->got == w->len)
+			continue;
+		size_t skip = (size_t)(at - one->offset), rest = one->len - skip;
+		size_t len = rest < w->len - w->got ? rest : w->len - w->got;
+
+		memcpy(w->out + w->got, one->bytes + skip, len);
+		w->got += len;
+	}
+}
+
+static enum err wait_for_bytes_locked(struct readahead *s, const struct wish *w, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (w->offset + w->len > s->reader)
+		s->reader = w->offset + w->len;
+	/* Only a reader who has caught up needs more. */
+	if (!has_all(s, w))
+		grow_locked(s);
+	pthread_cond_broadcast(&s->ahead->changed);
+	while (!kind && !s->dropped && !has_all(s, w))
+		kind = wait_briefly_locked(&s->ahead->changed, &s->ahead->lock, w->call, e);
+	return kind;
+}
+
+/* A stream that broke off for want of the sandbox: asking again would only take the same time again. */
+static bool is_final(enum err kind)
+{
+	return kind == ERR_TIMEOUT || kind == ERR_UNREACHABLE || kind == ERR_GONE ||
+		kind == ERR_AUTH;
+}
+
+/* *served: the wish is done, or failed with what is returned; else the read is to start over. */
+static enum err serve_locked(struct readahead *s, struct wish *w, bool *served, struct error *e)
+{
+	s->readers++;
+	enum err kind = wait_for_bytes_locked(s, w, e);
+
+	if (!kind && is_final(s->error.kind))
+		kind = error_set(e, s->error.kind, "%s", s->error.text);
+	if (!kind && !s->dropped && !is_current(s)) {
+		s->inode->read_next = 0;
+		readahead_drop_locked(s);
+	}
+	*served = kind || (!s->dropped && w->offset >= s->start);
+	if (!kind && *served)
+		copy_locked(s, w);
+	s->readers--;
+	s->read_ms = monotonic_ms();
+	readahead_trim_locked(s);
+	readahead_rest_locked(s);
+	return kind;
+}
+
+/* The stream that has what is wanted or soon will; a sequential reader gets one. */
+static struct readahead *stream_for_locked(struct ahead *a, const struct wish *w)
+{
+	struct readahead *s = find_locked(a, w->inode);
+	uint64_t from;
+	bool goes_on = goes_on_locked(w->inode, w->offset, w->len, &from);
+
+	if (s && !is_current(s)) {
+		readahead_drop_locked(s);
+		s = NULL;
+	}
+	if (s && reaches(s, w))
+		return s;
+	if (!goes_on)
+		return NULL;
+	if (s)
+		readahead_drop_locked(s);
+	return start_locked(a, w->inode, from);
+}
+
+static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*served = false;
+	pthread_mutex_lock(&a->lock);
+	struct readahead *s = stream_for_locked(a, w);
+
+	if (s)
+		kind = serve_locked(s, w, served, e);
+	pthread_mutex_unlock(&a->lock);
+	return kind;
+}
+
+/* ---- Reading without one ---- */
+
+static enum err read_exactly(struct ahead *a, struct wish *w, struct error *e)
+{
+	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = w->offset, .length = w->len },
+		.out = w->out,
+		.room = w->len };
+	enum err kind = reading_do(a->cache, w->call, w->inode, &r, e);
+
+	w->got = r.got;
+	return kind;
+}
+
+static bool is_small(struct ahead *a, const struct wish *w)
+{
+	struct attr attr;
+
+	tree_attr(a->cache->tree, w->inode, &attr);
+	return !w->offset && w->len < attr.size && attr.size <= SMALL_MAX;
+}
+
+/* What was read of a small file beyond what was asked for. Takes `chunk`. */
+static void keep_small(
+	struct ahead *a, struct inode *i, const struct reading *r, struct chunk *chunk)
+{
+	pthread_mutex_lock(&a->lock);
+	struct readahead *s = find_locked(a, i) ? NULL : claim_locked(a, i, 0, 0);
+
+	if (s) {
+		s->has_version = s->at_end = true;
+		s->version = r->attr;
+		s->seen = r->seen;
+		readahead_add_locked(s, take(chunk));
+	}
+	pthread_mutex_unlock(&a->lock);
+	free(chunk);
+}
+
+static enum err read_small(struct ahead *a, struct wish *w, struct error *e)
+{
+	AUTO_FREE struct chunk *chunk = malloc(sizeof *chunk + SMALL_MAX);
+
+	if (!chunk)
+		return error_set(e, ERR_NO_MEMORY, "a read");
+	struct reading r = { .item = { .kind = FETCH_BYTES, .length = SMALL_MAX },
+		.out = chunk->bytes,
+		.room = SMALL_MAX };
+	enum err kind = reading_do(a->cache, w->call, w->inode, &r, e);
+
+	if (kind)
+		return kind;
+	w->got = r.got < w->len ? r.got : w->len;
+	memcpy(w->out, chunk->bytes, w->got);
+	chunk->offset = 0;
+	chunk->len = r.got;
+	if (r.got == r.attr.size)
+		keep_small(a, w->inode, &r, take(chunk));
+	return ERR_OK;
+}
+
+enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, struct error *e)
+{
+	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
+	bool served;
+	enum err kind = read_stream(a, &w, &served, e);
+
+	if (!served)
+		kind = is_small(a, &w) ? read_small(a, &w, e) : read_exactly(a, &w, e);
+	*got = w.got;
+	return kind;
+}

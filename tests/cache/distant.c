@@ -1,0 +1,392 @@
+#include "tests/cache/distant.h"
+
+#include "providers/helper/helper.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEST_WAIT_S 20
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define IS_SANITIZED true
+#else
+#define IS_SANITIZED false
+#endif
+
+static struct distant *of(struct provider *p)
+{
+	return (struct distant *)p;
+}
+
+static struct timespec soon(int64_t ms)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+/* ---- The provider ---- */
+
+static bool take_pass(struct distant *d, const bool *held)
+{
+	if (held != &d->hold_applies || !d->passes)
+		return false;
+	d->passes--;
+	return true;
+}
+
+/* As a vendor's call: it ends at its deadline or when it is cancelled. */
+static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived,
+	const struct call *call, struct error *e)
+{
+	int64_t limit_ms = call_progress_ms(call), end_ms = monotonic_ms() + limit_ms;
+	enum err kind = ERR_OK;
+
+	pthread_mutex_lock(&d->lock);
+	++*arrived;
+	pthread_cond_broadcast(&d->changed);
+	while (*held && !kind && !take_pass(d, held)) {
+		struct timespec look = soon(5);
+
+		pthread_cond_timedwait(&d->changed, &d->lock, &look);
+		if (call && call->cancel && cancel_thrown(call->cancel))
+			kind = error_set(e, ERR_INTERRUPTED, "interrupted");
+		else if (limit_ms >= 0 && monotonic_ms() > end_ms)
+			kind = error_set(e, ERR_TIMEOUT, "no progress");
+	}
+	pthread_mutex_unlock(&d->lock);
+	return kind;
+}
+
+static enum err info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	(void)call;
+	(void)e;
+	*out = (struct sandbox_info){ .identity = of(p)->root.identity };
+	return ERR_OK;
+}
+
+static enum err list(struct provider *p, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	static const bool never = false;
+	enum err kind = pass_gate(of(p), &never, &of(p)->lists, call, e);
+
+	return kind ? kind : helper_list(&of(p)->root, request, sink, context, e);
+}
+
+struct fetching {
+	struct distant *distant;
+	fetch_sink sink;
+	void *context;
+};
+
+static enum err count_items(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct fetching *f = context;
+	struct distant *d = f->distant;
+	enum err kind = f->sink(f->context, piece, e);
+
+	if (piece->kind != FETCH_DONE)
+		return kind;
+	pthread_mutex_lock(&d->lock);
+	bool change = ++d->items == d->change_after;
+
+	pthread_mutex_unlock(&d->lock);
+	if (change) {
+		int fd = openat(d->scratch.fd, d->changing, O_WRONLY);
+
+		cr_assert(eq(int, (int)pwrite(fd, "NEW", 3, 0), 3));
+		close(fd);
+	}
+	return kind;
+}
+
+static enum err fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
+	size_t count, fetch_sink sink, void *context, struct error *e)
+{
+	struct distant *d = of(p);
+	struct fetching f = { d, sink, context };
+	enum err kind = pass_gate(d, &d->hold_fetches, &d->fetches, call, e);
+
+	return kind ? kind : helper_fetch(&d->root, items, count, count_items, &f, e);
+}
+
+static bool is_contents(const struct change *c)
+{
+	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND;
+}
+
+static enum err take_refusal(struct distant *d, const struct apply_request *request)
+{
+	enum err refusal = ERR_OK;
+
+	pthread_mutex_lock(&d->lock);
+	d->changes += (unsigned)request->changes_count;
+	if (is_contents(&request->changes[0])) {
+		refusal = d->refusal;
+		d->refusal = ERR_OK;
+	}
+	pthread_mutex_unlock(&d->lock);
+	return refusal;
+}
+
+static enum err apply(struct provider *p, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	struct distant *d = of(p);
+	enum err kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
+	enum err refusal = kind ? kind : take_refusal(d, request);
+
+	if (kind)
+		return kind;
+	if (!refusal)
+		return helper_apply(&d->root, request, results, e);
+	for (size_t n = 0; n < request->changes_count; n++)
+		results[n] = (struct change_result){ .err = n ? ERR_SKIPPED : refusal };
+	return ERR_OK;
+}
+
+static void release(struct provider *p)
+{
+	(void)p;
+}
+
+static enum err execute(struct provider *p, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	(void)p, (void)call, (void)request, (void)sink, (void)context, (void)e;
+	*result = (struct execute_result){ .has_exit_code = true, .may_have_run = true };
+	return ERR_OK;
+}
+
+static const struct provider_ops distant_ops = { .name = "distant",
+	.title = "Distant",
+	.key_names = "",
+	.release = release,
+	.info = info,
+	.execute = execute,
+	.list = list,
+	.fetch = fetch,
+	.apply = apply };
+
+/* ---- Life ---- */
+
+static void inode_changed(void *context, struct inode *i, bool pages)
+{
+	struct distant *d = context;
+
+	(void)i;
+	pthread_mutex_lock(&d->lock);
+	d->told += pages;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void distant_start(struct distant *d, bool write_through)
+{
+	struct cache_options options = { .attr_ms = -1,
+		.entry_ms = -1,
+		.progress_ms = 2000,
+		.is_remote = true,
+		.write_through = write_through };
+	struct cache_observer observer = { .inode_changed = inode_changed, .context = d };
+	struct error e = { 0 };
+	char staging[128];
+
+	*d = (struct distant){ .base.ops = &distant_ops };
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->changed, NULL);
+	scratch_make(&d->scratch);
+	snprintf(staging, sizeof staging, "%s/.staging", d->scratch.path);
+	cr_assert(eq(int, root_open(&d->root, d->scratch.path, staging, &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, cache_new(&d->cache, &d->base, &options, NULL, &e), ERR_OK), "%s", e.text);
+	cache_observe(d->cache, &observer);
+}
+
+void distant_stop(struct distant *d)
+{
+	cache_free(d->cache);
+	root_close(&d->root);
+	scratch_remove(&d->scratch);
+	pthread_cond_destroy(&d->changed);
+	pthread_mutex_destroy(&d->lock);
+}
+
+/* ---- The gate ---- */
+
+static void set(struct distant *d, bool *what, bool value)
+{
+	pthread_mutex_lock(&d->lock);
+	*what = value;
+	pthread_cond_broadcast(&d->changed);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void distant_hold_applies(struct distant *d, bool hold)
+{
+	set(d, &d->hold_applies, hold);
+}
+
+void distant_hold_fetches(struct distant *d, bool hold)
+{
+	set(d, &d->hold_fetches, hold);
+}
+
+void distant_pass_apply(struct distant *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->passes++;
+	pthread_cond_broadcast(&d->changed);
+	pthread_mutex_unlock(&d->lock);
+}
+
+void distant_refuse(struct distant *d, enum err kind)
+{
+	pthread_mutex_lock(&d->lock);
+	d->refusal = kind;
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void await(struct distant *d, const unsigned *arrived, unsigned count)
+{
+	struct timespec end = soon(TEST_WAIT_S * 1000);
+	int failed = 0;
+
+	pthread_mutex_lock(&d->lock);
+	while (*arrived < count && !failed)
+		failed = pthread_cond_timedwait(&d->changed, &d->lock, &end);
+	pthread_mutex_unlock(&d->lock);
+	cr_assert(not(failed), "call %u did not come", count);
+}
+
+void distant_await_applies(struct distant *d, unsigned count)
+{
+	await(d, &d->applies, count);
+}
+
+void distant_await_fetches(struct distant *d, unsigned count)
+{
+	await(d, &d->fetches, count);
+}
+
+static unsigned get(struct distant *d, const unsigned *what)
+{
+	pthread_mutex_lock(&d->lock);
+	unsigned value = *what;
+
+	pthread_mutex_unlock(&d->lock);
+	return value;
+}
+
+unsigned distant_applies(struct distant *d)
+{
+	return get(d, &d->applies);
+}
+
+unsigned distant_fetches(struct distant *d)
+{
+	return get(d, &d->fetches);
+}
+
+unsigned distant_told(struct distant *d)
+{
+	return get(d, &d->told);
+}
+
+/* ---- Files ---- */
+
+struct inode *distant_make(struct distant *d, const char *name)
+{
+	struct making making = { .op = CHANGE_CREATE, .mode = 0644 };
+	struct cache_entry entry;
+	struct error e = { 0 };
+
+	cr_assert(
+		eq(int, cache_make(d->cache, NULL, cache_root(d->cache), name, &making, &entry, &e),
+			ERR_OK),
+		"%s", e.text);
+	cr_assert(
+		eq(int, cache_open_made(d->cache, NULL, &entry, O_RDWR, &e), ERR_OK), "%s", e.text);
+	return entry.inode;
+}
+
+struct inode *distant_open(struct distant *d, const char *name)
+{
+	struct cache_entry entry;
+	struct error e = { 0 };
+	int64_t absent_ms;
+	bool keep;
+
+	cr_assert(eq(int,
+			  cache_lookup(d->cache, NULL, cache_root(d->cache), name, &entry,
+				  &absent_ms, &e),
+			  ERR_OK),
+		"%s", e.text);
+	cr_assert(eq(int, cache_open(d->cache, NULL, entry.inode, O_RDWR, &keep, &e), ERR_OK), "%s",
+		e.text);
+	return entry.inode;
+}
+
+void distant_close(struct distant *d, struct inode *i)
+{
+	cache_close(d->cache, i);
+	cache_forget(d->cache, i, 1);
+}
+
+void distant_write(struct distant *d, struct inode *i, uint64_t offset, const char *text)
+{
+	struct error e = { 0 };
+
+	cr_assert(
+		eq(int, cache_write(d->cache, NULL, i, offset, text, strlen(text), 0, &e), ERR_OK),
+		"%s", e.text);
+}
+
+char *distant_text(struct distant *d, const char *name)
+{
+	return scratch_read(&d->scratch, name, NULL);
+}
+
+uint64_t distant_size(struct distant *d, struct inode *i)
+{
+	struct error e = { 0 };
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(
+		eq(int, cache_attr(d->cache, NULL, i, &attr, &valid_ms, &e), ERR_OK), "%s", e.text);
+	return attr.size;
+}
+
+long distant_peak_kb(void)
+{
+	char line[256];
+	long kb = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof line, f))
+		sscanf(line, "VmHWM: %ld", &kb);
+	if (f)
+		fclose(f);
+	return IS_SANITIZED ? 0 : kb;
+}

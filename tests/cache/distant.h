@@ -1,0 +1,60 @@
+/*
+ * distant.h - a provider that does what the helper does in a scratch directory, and lets a test decide when.
+ *
+ * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held, 20 s for the test.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "providers/helper/root.h"
+#include "tests/support/scratch.h"
+
+#include <pthread.h>
+
+struct distant {
+	struct provider base;
+	struct scratch scratch;
+	struct root root;
+	struct cache *cache;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	unsigned lists, fetches, applies; /* calls that arrived */
+	unsigned changes;                 /* in all applies together */
+	bool hold_fetches, hold_applies;
+	unsigned passes;       /* so many applies are let through though they are held */
+	enum err refusal;      /* of the next change of contents */
+	unsigned items;        /* fetched so far */
+	unsigned change_after; /* so many items, `changing` is written to; 0: never */
+	const char *changing;
+	unsigned told; /* how often the kernel would have been told to forget pages */
+};
+
+void distant_start(struct distant *d, bool write_through);
+void distant_stop(struct distant *d);
+
+void distant_hold_applies(struct distant *d, bool hold);
+void distant_hold_fetches(struct distant *d, bool hold);
+/* Lets one through. */
+void distant_pass_apply(struct distant *d);
+void distant_refuse(struct distant *d, enum err kind);
+/* Until so many applies, or fetches, have arrived. */
+void distant_await_applies(struct distant *d, unsigned count);
+void distant_await_fetches(struct distant *d, unsigned count);
+unsigned distant_applies(struct distant *d);
+unsigned distant_fetches(struct distant *d);
+unsigned distant_told(struct distant *d);
+
+/* A file made through the cache, open for writing; or one that is there. Back with distant_close(). */
+struct inode *distant_make(struct distant *d, const char *name);
+struct inode *distant_open(struct distant *d, const char *name);
+void distant_close(struct distant *d, struct inode *i);
+/* Fails the test where writing does. */
+void distant_write(struct distant *d, struct inode *i, uint64_t offset, const char *text);
+/* What is in the sandbox by now; to be freed. */
+char *distant_text(struct distant *d, const char *name);
+uint64_t distant_size(struct distant *d, struct inode *i);
+
+/* The most memory that this process ever had, in KiB; 0 under a sanitizer, which has its own. */
+long distant_peak_kb(void);

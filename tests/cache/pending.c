@@ -1,0 +1,495 @@
+#include "tests/cache/distant.h"
+
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start(&far, false);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(pending, .init = setup, .fini = teardown, .timeout = 60);
+
+static void expect_text(const char *name, const char *wanted)
+{
+	AUTO_FREE char *text = distant_text(&far, name);
+
+	cr_expect(eq(str, text, (char *)wanted));
+}
+
+static enum err flush(struct inode *i)
+{
+	return cache_flush(far.cache, NULL, i, NULL);
+}
+
+/* A file that is there, empty, with no calls counted. */
+static struct inode *make(const char *name)
+{
+	struct inode *i = distant_make(&far, name);
+
+	far.applies = 0;
+	return i;
+}
+
+/* ---- How many calls ---- */
+
+Test(pending, a_write_a_sync_and_a_close_are_one_call)
+{
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	cr_expect(eq(int, flush(i), ERR_OK));
+	distant_close(&far, i);
+	cr_expect(eq(uint, distant_applies(&far), 1));
+	expect_text("f", "hello");
+}
+
+Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
+{
+	struct inode *i = make("f");
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, 1);
+	expect_text("f", "");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_text("f", "hello");
+	distant_close(&far, i);
+}
+
+Test(pending, writes_gather_while_a_batch_is_under_way)
+{
+	struct inode *i = make("f");
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "a");
+	distant_await_applies(&far, 1);
+	for (uint64_t n = 1; n < 1000; n++)
+		distant_write(&far, i, n, "b");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(eq(uint, distant_applies(&far), 2));
+	cr_expect(eq(u64, distant_size(&far, i), 1000));
+	distant_close(&far, i);
+}
+
+#define CHUNK ((size_t)128 * 1024)
+#define MUCH  ((uint64_t)100 * 1024 * 1024)
+
+static atomic_bool is_written;
+
+/* Criterion's assertions are for the test's own thread. */
+static void *write_much(void *context)
+{
+	AUTO_FREE char *bytes = calloc(1, CHUNK);
+	struct error e = { 0 };
+
+	for (uint64_t at = 0; at < MUCH && !e.kind; at += CHUNK)
+		cache_write(far.cache, NULL, context, at, bytes, CHUNK, 0, &e);
+	if (e.kind)
+		fprintf(stderr, "writing: %s\n", e.text);
+	atomic_store(&is_written, true);
+	return NULL;
+}
+
+/* As a slow link: each batch is let through when as much has gathered behind it as may. */
+static void let_full_batches_through(void)
+{
+	struct cache_status status;
+
+	for (unsigned batch = 1; !atomic_load(&is_written); batch++) {
+		uint64_t full =
+			(batch == 1 ? 1 : 8) * (uint64_t)1024 * 1024 + 7 * (uint64_t)1024 * 1024;
+
+		distant_await_applies(&far, batch);
+		do {
+			sched_yield();
+			cache_get_status(far.cache, &status);
+		} while (!atomic_load(&is_written) && status.pending_bytes < full);
+		distant_pass_apply(&far);
+	}
+}
+
+Test(pending, much_is_written_in_few_calls_and_little_memory)
+{
+	struct inode *i = make("f");
+	long idle_kb = distant_peak_kb();
+	pthread_t writer;
+
+	distant_hold_applies(&far, true);
+	pthread_create(&writer, NULL, write_much, i);
+	let_full_batches_through();
+	distant_hold_applies(&far, false);
+	pthread_join(writer, NULL);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(le(uint, distant_applies(&far), 15));
+	cr_expect(eq(u64, distant_size(&far, i), MUCH));
+	cr_expect(lt(long, distant_peak_kb() - idle_kb, 64 * 1024));
+	distant_close(&far, i);
+}
+
+Test(pending, different_files_do_not_wait_for_each_other)
+{
+	struct inode *one = make("one"), *two = make("two");
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, one, 0, "1");
+	distant_await_applies(&far, 1);
+	distant_write(&far, two, 0, "2");
+	distant_await_applies(&far, 2);
+	distant_hold_applies(&far, false);
+	distant_close(&far, one);
+	distant_close(&far, two);
+}
+
+/* ---- What is seen meanwhile ---- */
+
+Test(pending, the_size_grows_at_once_without_a_call)
+{
+	struct inode *i = make("f");
+	unsigned lists = far.lists;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 100, "hello");
+	cr_expect(eq(u64, distant_size(&far, i), 105));
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(u64, distant_size(&far, i), 105));
+	cr_expect(eq(uint, far.lists, lists));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(eq(u64, distant_size(&far, i), 105));
+	cr_expect(eq(uint, far.lists, lists), "the answer said what the file is like now");
+	distant_close(&far, i);
+}
+
+Test(pending, a_read_sees_what_was_written)
+{
+	struct inode *i = make("f");
+	char bytes[16];
+	size_t got;
+
+	distant_write(&far, i, 0, "old old");
+	distant_write(&far, i, 4, "new");
+	cr_assert(eq(
+		int, cache_read(far.cache, NULL, i, 0, bytes, sizeof bytes, &got, NULL), ERR_OK));
+	bytes[got] = 0;
+	cr_expect(eq(str, bytes, "old new"));
+	distant_close(&far, i);
+}
+
+Test(pending, appends_keep_their_place_among_writes)
+{
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "abc");
+	cache_write(far.cache, NULL, i, 3, "def", 3, WRITE_APPEND, NULL);
+	distant_write(&far, i, 6, "ghi");
+	cache_write(far.cache, NULL, i, 9, "jkl", 3, WRITE_APPEND, NULL);
+	cr_expect(eq(u64, distant_size(&far, i), 12));
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_text("f", "abcdefghijkl");
+	cr_expect(eq(uint, distant_told(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(pending, an_append_behind_somebody_elses_is_told_to_the_kernel)
+{
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "abc");
+	cr_assert(eq(int, flush(i), ERR_OK));
+	scratch_write_text(&far.scratch, "f", "abcXY");
+	cache_write(far.cache, NULL, i, 3, "def", 3, WRITE_APPEND, NULL);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_text("f", "abcXYdef");
+	cr_expect(gt(uint, distant_told(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(pending, a_truncation_keeps_its_place_among_writes)
+{
+	struct change cut = { .set = SET_SIZE, .size = 2 };
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "abcdef");
+	cr_expect(eq(int, cache_setattr(far.cache, NULL, i, &cut, true, NULL), ERR_OK));
+	distant_write(&far, i, 4, "x");
+	cr_expect(eq(int, flush(i), ERR_OK));
+	AUTO_FREE char *text = distant_text(&far, "f");
+
+	cr_expect(not(memcmp(text, "ab\0\0x", 6)));
+	distant_close(&far, i);
+}
+
+Test(pending, two_handles_see_one_file)
+{
+	struct inode *one = make("f"), *two = distant_open(&far, "f");
+
+	distant_write(&far, one, 0, "one");
+	distant_write(&far, two, 3, "two");
+	cr_expect(eq(u64, distant_size(&far, one), 6));
+	cr_expect(eq(int, flush(two), ERR_OK));
+	expect_text("f", "onetwo");
+	distant_close(&far, two);
+	distant_close(&far, one);
+}
+
+/* ---- Names ---- */
+
+Test(pending, a_rename_comes_after_what_was_written_before)
+{
+	struct inode *root = cache_root(far.cache), *i = make("f");
+
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_rename(far.cache, NULL, root, "f", root, "g", 0, NULL), ERR_OK));
+	expect_text("g", "hello");
+	distant_write(&far, i, 5, " you");
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_text("g", "hello you");
+	distant_close(&far, i);
+}
+
+Test(pending, what_was_refused_does_not_replace_another_file)
+{
+	struct inode *root = cache_root(far.cache), *i = make("new");
+
+	scratch_write_text(&far.scratch, "old", "precious");
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_rename(far.cache, NULL, root, "new", root, "old", 0, NULL),
+		ERR_NO_SPACE));
+	expect_text("old", "precious");
+	cr_expect(eq(int, flush(i), ERR_NO_SPACE), "and the close reports it, too");
+	distant_close(&far, i);
+}
+
+Test(pending, a_removed_file_takes_writes_until_it_is_closed)
+{
+	struct inode *root = cache_root(far.cache), *i = make("f");
+	char bytes[16] = { 0 };
+	size_t got;
+
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	distant_write(&far, i, 5, " you");
+	cr_expect(eq(int, cache_read(far.cache, NULL, i, 0, bytes, 15, &got, NULL), ERR_OK));
+	cr_expect(eq(str, bytes, "hello you"));
+	distant_close(&far, i);
+}
+
+/* ---- Errors ---- */
+
+Test(pending, what_was_refused_is_reported_once_by_the_close)
+{
+	struct inode *i = make("f");
+	struct cache_status status;
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, flush(i), ERR_NO_SPACE));
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(eq(u64, distant_size(&far, i), 0), "the file is what the sandbox has");
+	cache_get_status(far.cache, &status);
+	cr_expect(ne(str, status.last_error, ""));
+	cr_expect(gt(uint, distant_told(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(pending, what_was_refused_is_reported_by_the_next_write)
+{
+	struct inode *i = make("f");
+	struct error e = { 0 };
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_NO_SPACE));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK), "to barriers once");
+	cr_expect(eq(int, cache_write(far.cache, NULL, i, 0, "x", 1, 0, &e), ERR_NO_SPACE));
+	distant_write(&far, i, 0, "again");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	expect_text("f", "again");
+	distant_close(&far, i);
+}
+
+Test(pending, a_sync_reports_its_own_batch)
+{
+	struct inode *i = make("f");
+
+	distant_refuse(&far, ERR_QUOTA);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_QUOTA));
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	distant_close(&far, i);
+}
+
+Test(pending, a_command_does_not_run_without_what_was_written)
+{
+	struct execute_request request = { .command = "true" };
+	struct execute_result result;
+	struct inode *i = make("f");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_execute(far.cache, NULL, &request, NULL, NULL, &result, NULL),
+		ERR_NO_SPACE));
+	cr_expect(not(result.may_have_run));
+	distant_close(&far, i);
+}
+
+/* ---- Waiting ---- */
+
+Test(pending, who_waits_can_be_killed_and_nothing_is_lost)
+{
+	struct cancel cancel;
+	struct call call = { .cancel = &cancel };
+	struct inode *i = make("f");
+
+	cancel_init(&cancel, NULL);
+	cancel_throw(&cancel);
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_flush(far.cache, &call, i, NULL), ERR_INTERRUPTED));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_text("f", "hello");
+	cancel_release(&cancel);
+	distant_close(&far, i);
+}
+
+Test(pending, a_sandbox_that_stalls_is_given_up_at_the_deadline)
+{
+	struct inode *i = make("f");
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, flush(i), ERR_TIMEOUT));
+	distant_hold_applies(&far, false);
+	distant_close(&far, i);
+}
+
+Test(pending, everything_is_sent_by_a_sync)
+{
+	struct inode *one = make("one"), *two = make("two");
+
+	distant_write(&far, one, 0, "1");
+	distant_write(&far, two, 0, "2");
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	expect_text("one", "1");
+	expect_text("two", "2");
+	distant_close(&far, one);
+	distant_close(&far, two);
+}
+
+Test(pending, a_handle_that_asks_for_it_writes_through)
+{
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "old");
+	cr_expect(
+		eq(int, cache_write(far.cache, NULL, i, 3, "new", 3, WRITE_THROUGH, NULL), ERR_OK));
+	expect_text("f", "oldnew");
+	distant_close(&far, i);
+}
+
+/* ---- Against a model ---- */
+
+#define MODEL_MAX 8192
+
+struct model {
+	struct inode *inode;
+	unsigned char bytes[MODEL_MAX];
+	size_t size;
+	unsigned seed;
+};
+
+static void model_write(struct model *m, bool append)
+{
+	unsigned char bytes[600];
+	size_t len = (size_t)rand_r(&m->seed) % sizeof bytes + 1;
+	size_t at = append ? m->size : (size_t)rand_r(&m->seed) % (MODEL_MAX - len);
+
+	if (at + len > MODEL_MAX)
+		return;
+	for (size_t n = 0; n < len; n++)
+		bytes[n] = (unsigned char)rand_r(&m->seed);
+	cr_assert(eq(int,
+		cache_write(
+			far.cache, NULL, m->inode, at, bytes, len, append ? WRITE_APPEND : 0, NULL),
+		ERR_OK));
+	memcpy(m->bytes + at, bytes, len);
+	m->size = at + len > m->size ? at + len : m->size;
+}
+
+static void model_read(struct model *m)
+{
+	unsigned char bytes[MODEL_MAX];
+	size_t at = (size_t)rand_r(&m->seed) % MODEL_MAX, got;
+	size_t len = (size_t)rand_r(&m->seed) % MODEL_MAX + 1;
+	size_t left = at < m->size ? m->size - at : 0;
+
+	cr_assert(
+		eq(int, cache_read(far.cache, NULL, m->inode, at, bytes, len, &got, NULL), ERR_OK));
+	cr_assert(eq(sz, got, len < left ? len : left));
+	cr_assert(not(memcmp(bytes, m->bytes + at, got)));
+}
+
+static void model_truncate(struct model *m)
+{
+	size_t size = (size_t)rand_r(&m->seed) % MODEL_MAX;
+	struct change cut = { .set = SET_SIZE, .size = size };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, m->inode, &cut, true, NULL), ERR_OK));
+	if (size < m->size)
+		memset(m->bytes + size, 0, m->size - size);
+	m->size = size;
+}
+
+static void model_step(struct model *m)
+{
+	switch (rand_r(&m->seed) % 12) {
+	case 0: model_truncate(m); break;
+	case 1: cr_assert(eq(int, cache_fsync(far.cache, NULL, m->inode, NULL), ERR_OK)); break;
+	case 2:
+	case 3: model_read(m); break;
+	case 4:
+	case 5: cr_assert(eq(u64, distant_size(&far, m->inode), m->size)); break;
+	case 6: cr_assert(eq(int, flush(m->inode), ERR_OK)); break;
+	case 7:
+	case 8: model_write(m, true); break;
+	default: model_write(m, false);
+	}
+}
+
+Test(pending, random_writes_reads_and_truncations_agree_with_memory)
+{
+	struct model m = { .inode = make("f"), .seed = 20260101 };
+	size_t len;
+
+	for (int n = 0; n < 20000; n++)
+		model_step(&m);
+	cr_assert(eq(int, flush(m.inode), ERR_OK));
+	AUTO_FREE char *text = scratch_read(&far.scratch, "f", &len);
+
+	cr_expect(eq(sz, len, m.size));
+	cr_expect(not(memcmp(text, m.bytes, len)));
+	distant_close(&far, m.inode);
+}
