@@ -46,6 +46,7 @@ struct config {
 	int allow_other, allow_root, read_only, noexec, noatime, nonempty;
 	int symlinks; /* enum mount_symlinks */
 	int list_control;
+	int write_through; /* a write returns when the sandbox has it */
 	int64_t attr_ms, entry_ms, exec_timeout_ms;
 	int64_t threads_max;
 };

@@ -251,6 +251,9 @@ const struct option options[] = {
 		.set = set_close,
 		.help = "a close returns when the sandbox has the file; it always does" },
 
+	FLAG("sync", write_through, 1, "a write returns when the sandbox has it, not only a close"),
+	HIDDEN("async", write_through, 0),
+
 	FLAG("noatime", noatime, 1, ""),
 	REFUSED("remount", "unmount and mount again instead"),
 	REFUSED("fsname=", "the mount table shows the source; leave it out"),
@@ -258,9 +261,7 @@ const struct option options[] = {
 	REFUSED("loop", "a sandbox is no disk image; leave it out"),
 
 	/* Always so, whatever is asked. mount.fuse3 adds suid and dev of its own accord. */
-	IGNORED("sync"),
 	IGNORED("dirsync"),
-	IGNORED("async"),
 	IGNORED("nosuid"),
 	IGNORED("nodev"),
 	IGNORED("suid"),

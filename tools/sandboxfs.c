@@ -187,6 +187,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 				.owners_from_caller =
 					info.identity.uid == 0 && !config_maps_owners(r->config),
 				.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
+				.write_through = r->config->write_through,
 			},
 			&r->call, e);
 	if (kind)
