@@ -12,12 +12,14 @@ export class Fleet {
 	constructor(place) {
 		this.place = place;
 		this.sandboxes = new Map();
+		this.everyOne = [];
 	}
 
 	async create(wanted, timeoutS) {
 		const sandbox = new Sandbox(makeId(), wanted, this.place);
 		sandbox.onGone = () => this.sandboxes.delete(sandbox.id);
 		this.sandboxes.set(sandbox.id, sandbox);
+		this.everyOne.push(sandbox);
 		try {
 			await sandbox.start(timeoutS);
 		} catch (error) {

@@ -51,10 +51,11 @@ function serveFront({ counters, faults }, kindOf, handler, port) {
 	return listenOnLoopback(server, port);
 }
 
+// In what any sandbox was sent, those that are gone too, and in the files they have.
 function received(fleet, text) {
 	if (!text)
 		throw new Error("contains=TEXT is missing");
-	const places = fleet.all().flatMap((sandbox) => [sandbox.received, sandbox.directory]);
+	const places = fleet.everyOne.flatMap((sandbox) => [sandbox.received, sandbox.directory]);
 	const found = places.flatMap((place) => filesContaining(place, text));
 	return { found: found.length > 0, places: found };
 }

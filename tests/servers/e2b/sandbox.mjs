@@ -1,6 +1,5 @@
 // One sandbox: its daemon, its lifetime, its states. running <-> paused, and at last gone.
 import { randomBytes } from "node:crypto";
-import fs from "node:fs";
 import http from "node:http";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -111,9 +110,5 @@ export class Sandbox {
 
 	get received() {
 		return path.join(this.io, "received");
-	}
-
-	forgetFiles() {
-		fs.rmSync(this.io, { recursive: true, force: true });
 	}
 }

@@ -1,4 +1,6 @@
 // process.Process: starting, finding and feeding commands.
+import fs from "node:fs";
+
 import { toText } from "./bytes.mjs";
 import { endEvent } from "./exit_status.mjs";
 import { resolveText } from "./filesystem.mjs";
@@ -10,7 +12,6 @@ import { RpcError } from "./rpc_error.mjs";
 import { Running } from "./running.mjs";
 import { launchWithPipes, options, wrapped } from "./spawn.mjs";
 import { launchOnTerminal } from "./terminal.mjs";
-import fs from "node:fs";
 
 const RETAINED_MS = 30_000;
 const PIPE_CHUNK = 32 << 10;

@@ -1,8 +1,8 @@
 // Starts a command as a user, with pipes or on a terminal.
 import { spawn } from "node:child_process";
+import fs from "node:fs";
 
 import { inputPipe, outputPipe } from "./pipes.mjs";
-import fs from "node:fs";
 import { isRoot } from "./users.mjs";
 
 // As the vendor's daemon does it: a command that does not exist is a status of 127, not a failure to start.
