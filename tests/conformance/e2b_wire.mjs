@@ -151,6 +151,24 @@ async function streams() {
 	assert.equal(messages(late)[0].event.end.exitCode, 3);
 }
 
+async function streamedInput() {
+	const cat = stream("process.Process/Start", { process: { cmd: "cat" }, tag: "t" });
+	const isThere = async () => json(await rpc("process.Process/List", {})).processes?.some(({ tag }) => tag === "t");
+	for (const end = Date.now() + 10_000; !await isThere();)
+		assert.ok(Date.now() < end);
+	const input = (text) => envelope({ data: { input: { stdin: btoa(text) } } });
+	const fed = await data("POST", "/process.Process/StreamInput", {
+		headers: STREAM,
+		body: Buffer.concat([envelope({ start: { process: { tag: "t" } } }), input("one "), envelope({ keepalive: {} }), input("two")]),
+	});
+	assert.deepEqual(messages(fed), [{}, {}]);
+	assert.equal((await rpc("process.Process/CloseStdin", { process: { tag: "t" } })).status, 200);
+	const late = json(await rpc("process.Process/SendInput", { process: { pid: 1 }, input: { stdin: "" } }));
+	assert.equal(late.code, "not_found");
+	const said = messages(await cat).map(({ event }) => atob(event?.data?.stdout ?? "")).join("");
+	assert.equal(said, "one two");
+}
+
 async function compression() {
 	const answer = await command("printf out", { "Connect-Accept-Encoding": "gzip" });
 	assert.equal(answer.headers["connect-content-encoding"], "gzip");
@@ -303,6 +321,7 @@ const failed = await runTests([
 	["what RPC refuses", rpcRefusals],
 	["errors of streams", streamErrors],
 	["a stream; a late Connect", streams],
+	["streamed input, by tag", streamedInput],
 	["compressed envelopes", compression],
 	["keepalive and deadline", times],
 	["an argument that is too long", longArgument],
