@@ -127,7 +127,7 @@ struct provider_ops {
 	/* Lets go: connections, threads, processes, staging. The sandbox lives on. Required. */
 	void (*release)(struct provider *p);
 
-	/* What is known of the sandbox, asked anew. Required. */
+	/* What is known of the sandbox, asked anew; the first time it may be what `connect` learned. Required. */
 	enum err (*info)(struct provider *p, const struct call *call, struct sandbox_info *out,
 		struct error *e);
 

@@ -203,6 +203,15 @@ enum err e2b_name(struct e2b *b, const char *id, struct error *e)
 	return e2b_sandbox_id(b->id, sizeof b->id, &b->account.settings, id, e);
 }
 
+static void remember(struct e2b *b, const struct plane_sandbox *sandbox)
+{
+	pthread_mutex_lock(&b->lock);
+	b->has_found = !b->has_remote;
+	b->found_state = sandbox->state;
+	b->found_ends_s = sandbox->ends_s;
+	pthread_mutex_unlock(&b->lock);
+}
+
 enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 {
 	struct plane_sandbox sandbox;
@@ -210,8 +219,10 @@ enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 
 	if (kind)
 		return kind;
-	return sandbox.state == SANDBOX_PAUSED ? wake_if_allowed(b, call, e)
-					       : e2b_adopt(b, &sandbox, e);
+	if (sandbox.state == SANDBOX_PAUSED)
+		return wake_if_allowed(b, call, e);
+	remember(b, &sandbox);
+	return e2b_adopt(b, &sandbox, e);
 }
 
 /* ---- Every verb's way to the daemon ---- */

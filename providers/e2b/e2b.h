@@ -33,6 +33,9 @@ struct e2b {
 	pthread_mutex_t lock;
 	struct daemon *daemon; /* lock */
 	bool is_gone;          /* lock */
+	bool has_found; /* lock: what follows was learned while connecting, and nobody asked yet */
+	enum sandbox_state found_state;
+	int64_t found_ends_s;
 };
 
 static inline struct e2b *e2b_of(struct provider *p)
