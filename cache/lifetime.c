@@ -74,7 +74,7 @@ static bool wait_for_turn(struct lifetime *l)
 static enum err renew(struct lifetime *l, int64_t *left_s, struct error *e)
 {
 	struct call call = { .cancel = &l->cancel, .is_background = true };
-	struct sandbox_info info;
+	struct sandbox_info info = { .expires_s = -1 };
 	enum err kind = provider_extend(l->provider, &call, l->wanted_s, e);
 
 	if (!kind)
