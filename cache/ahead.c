@@ -317,9 +317,9 @@ static bool is_small(struct ahead *a, const struct wish *w)
 	return !w->offset && w->len < attr.size && attr.size <= SMALL_MAX;
 }
 
-/* What was read of a small file beyond what was asked for. Takes `chunk`. */
+/* What was read of a small file beyond what was asked for. Takes the chunk, if there is a place for it. */
 static void keep_small(
-	struct ahead *a, struct inode *i, const struct reading *r, struct chunk *chunk)
+	struct ahead *a, struct inode *i, const struct reading *r, struct chunk **chunk)
 {
 	pthread_mutex_lock(&a->lock);
 	struct readahead *s = find_locked(a, i) ? NULL : claim_locked(a, i, 0, 0);
@@ -328,32 +328,36 @@ static void keep_small(
 		s->has_version = s->at_end = true;
 		s->version = r->attr;
 		s->seen = r->seen;
-		readahead_add_locked(s, take(chunk));
+		readahead_add_locked(s, take(*chunk));
 	}
 	pthread_mutex_unlock(&a->lock);
-	free(chunk);
 }
 
-static enum err read_small(struct ahead *a, struct wish *w, struct error *e)
+static enum err read_whole(struct ahead *a, struct wish *w, struct chunk **chunk, struct error *e)
 {
-	AUTO_FREE struct chunk *chunk = malloc(sizeof *chunk + SMALL_MAX);
-
-	if (!chunk)
-		return error_set(e, ERR_NO_MEMORY, "a read");
 	struct reading r = { .item = { .kind = FETCH_BYTES, .length = SMALL_MAX },
-		.out = chunk->bytes,
+		.out = (*chunk)->bytes,
 		.room = SMALL_MAX };
 	enum err kind = reading_do(a->cache, w->call, w->inode, &r, e);
 
 	if (kind)
 		return kind;
 	w->got = r.got < w->len ? r.got : w->len;
-	memcpy(w->out, chunk->bytes, w->got);
-	chunk->offset = 0;
-	chunk->len = r.got;
+	memcpy(w->out, (*chunk)->bytes, w->got);
+	(*chunk)->offset = 0;
+	(*chunk)->len = r.got;
 	if (r.got == r.attr.size)
-		keep_small(a, w->inode, &r, take(chunk));
+		keep_small(a, w->inode, &r, chunk);
 	return ERR_OK;
+}
+
+static enum err read_small(struct ahead *a, struct wish *w, struct error *e)
+{
+	struct chunk *chunk = malloc(sizeof *chunk + SMALL_MAX);
+	enum err kind = chunk ? read_whole(a, w, &chunk, e) : error_set(e, ERR_NO_MEMORY, "a read");
+
+	free(chunk);
+	return kind;
 }
 
 enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
