@@ -49,6 +49,15 @@ print(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request,
 ' "$1" "$2" "${3:-}"
 }
 
+# Of the user whom a mount works as (tap_sandbox_options).
+e2b_home() {
+	if [ "$MOUNT_AS" -eq 0 ]; then
+		echo root
+	else
+		echo home/user
+	fi
+}
+
 # Sets SANDBOX, the id, and STORE, its shown directory on disk.
 e2b_sandbox() { # NAME
 	e2b_start
@@ -57,5 +66,5 @@ e2b_sandbox() { # NAME
 			sed -n 's/.*"sandboxID": *"\([^"]*\)".*/\1/p' >"$E2B_DIR/id.$1"
 	fi
 	SANDBOX=$(cat "$E2B_DIR/id.$1")
-	STORE=$E2B_DIR/sandboxes/$SANDBOX/home/user
+	STORE=$E2B_DIR/sandboxes/$SANDBOX/$(e2b_home)
 }
