@@ -6,6 +6,16 @@ static bool is_before(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
+/* Each change moves the times on, however coarse the clock; one that was set to the future comes back. */
+static struct timespec next_time(struct timespec last, struct timespec now)
+{
+	if (is_before(last, now))
+		return now;
+	if (++last.tv_nsec == 1000000000)
+		last = (struct timespec){ .tv_sec = last.tv_sec + 1 };
+	return last;
+}
+
 /* Whoever sees a size without blocks takes the file for one great hole: what grows gets its blocks, too. */
 static void foresee_locked(struct inode *i, const struct tree_foresight *f)
 {
@@ -15,8 +25,7 @@ static void foresee_locked(struct inode *i, const struct tree_foresight *f)
 		attr.blocks += (f->end - attr.size + 511) / 512;
 		attr.size = f->end;
 	}
-	if (is_before(attr.mtime, f->now))
-		attr.mtime = attr.ctime = f->now;
+	attr.mtime = attr.ctime = next_time(attr.ctime, f->now);
 	set_own_attr_locked(i, &attr);
 	i->settled = false;
 }

@@ -17,18 +17,20 @@ needs_root
 #	O_TMPFILE and the time of birth: libfuse has no such requests
 #	a chown of nothing: where the set-group-id bit stands without its execute bit, the kernel's own answer differs
 #	sockets: no tool makes one, where the shell does the work
+#	times: those of a write are provisional until a remote sandbox has it, at the next close
 LEFT_OUT=open_tmpfile,btime,chown_nothing
 [ "${HELPER:-auto}" = off ] && LEFT_OUT=$LEFT_OUT,mksock
 DIFFERENCES="--no-atime --without=$LEFT_OUT"
+[ "$PROVIDER" != local ] && DIFFERENCES="--writes-follow --times-every=7 $DIFFERENCES"
 [ "$TARGET" = plain ] && DIFFERENCES=
 
 replay() { # NAME OPTION...
 	name=$1
 	shift
-	mkdir -p "$SCRATCH/plain"
+	mkdir -p "$MNT/work" "$SCRATCH/plain"
 	# shellcheck disable=SC2086
 	ok "$name" deadline 3000 "$PROGRAMS/oracle" --quiet --ops="${ORACLE_OPS:-10000}" $DIFFERENCES \
-		${ORACLE_MORE:-} "$@" --behind="$STORE" "$MNT" "$SCRATCH/plain"
+		${ORACLE_MORE:-} "$@" --behind="$STORE/work" "$MNT/work" "$SCRATCH/plain"
 }
 
 mount_sandbox oracle allow_other

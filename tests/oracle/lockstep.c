@@ -224,6 +224,15 @@ static void report_outcomes(struct lockstep *l, const struct outcome *a, const s
 		text_first_difference(&a->facts, &b->facts, &l->difference);
 }
 
+/* On both sides: a close gives up locks. */
+static void settle(struct lockstep *l)
+{
+	if (!l->writes_follow)
+		return;
+	side_settle(&l->a);
+	side_settle(&l->b);
+}
+
 /* true: both sides did the same. */
 static bool step(struct lockstep *l, const struct call *c)
 {
@@ -232,6 +241,7 @@ static bool step(struct lockstep *l, const struct call *c)
 	bool look_closer = l->times_every && c->step % l->times_every == 0;
 
 	if (look_closer) {
+		settle(l);
 		look(&l->a, c, &before_a);
 		look(&l->b, c, &before_b);
 		if (l->times_are_coarse)
@@ -282,6 +292,7 @@ static bool compare_all(struct lockstep *l)
 	struct stat_rules behind = l->rules;
 
 	behind.nlink = false;
+	settle(l);
 	return compare_trees(l, l->a.top, &l->rules, "") &&
 		(l->behind < 0 || compare_trees(l, l->behind, &behind, " (A seen from behind)"));
 }

@@ -23,7 +23,7 @@ struct options {
 	uint64_t seed;
 	unsigned long ops, from, sabotage_step;
 	unsigned tree_every, times_every, patience_s;
-	bool as_users, minimize, no_atime, no_nanos, quiet;
+	bool as_users, minimize, no_atime, no_nanos, quiet, writes_follow;
 	const char *without, *behind, *a, *b;
 	enum sabotage sabotage;
 };
@@ -41,6 +41,7 @@ enum option_key {
 	KEY_SABOTAGE,
 	KEY_SABOTAGE_STEP,
 	KEY_PATIENCE,
+	KEY_WRITES_FOLLOW,
 };
 
 static const struct argp_option option_table[] = {
@@ -61,6 +62,10 @@ static const struct argp_option option_table[] = {
 		"Compare stat and the moves of times around every Nth call (3)", 0 },
 	{ "behind", KEY_BEHIND, "DIR", 0,
 		"The directory on disk that A shows: compared with the whole tree too", 0 },
+	{ "writes-follow", KEY_WRITES_FOLLOW, NULL, 0,
+		"A has what is written at the next close: one comes before times and trees are "
+		"compared",
+		0 },
 	{ "patience", KEY_PATIENCE, "S", 0, "A call that takes so many seconds hangs (60)", 0 },
 	{ "quiet", 'q', NULL, 0, "No counts at the end", 0 },
 	{ "sabotage", KEY_SABOTAGE, "KIND", 0, "Spoil A on purpose: result, drop or content", 0 },
@@ -118,6 +123,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_TIMES: o->times_every = (unsigned)number(arg, state); break;
 	case KEY_BEHIND: o->behind = arg; break;
 	case KEY_PATIENCE: o->patience_s = (unsigned)number(arg, state); break;
+	case KEY_WRITES_FOLLOW: o->writes_follow = true; break;
 	case KEY_SABOTAGE: o->sabotage = sabotage_kind(arg, state); break;
 	case KEY_SABOTAGE_STEP: o->sabotage_step = number(arg, state); break;
 	case ARGP_KEY_ARG: return take_path(o, arg, state);
@@ -177,6 +183,7 @@ static bool set_up(struct lockstep *l, const struct options *o)
 			.nanos = !o->no_nanos,
 			.rdev = true,
 			.nlink = true },
+		.writes_follow = o->writes_follow,
 		.tree_every = o->tree_every,
 		.times_every = o->times_every,
 		.first = o->from,

@@ -173,6 +173,16 @@ bool side_begin(struct side *s)
 	return make_folders(s->root);
 }
 
+void side_settle(struct side *s)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		int copy = s->slot[i] < 0 ? -1 : fcntl(s->slot[i], F_DUPFD_CLOEXEC, 0);
+
+		if (copy >= 0)
+			close(copy);
+	}
+}
+
 void side_clear(struct side *s)
 {
 	become(0);

@@ -25,6 +25,8 @@ struct side {
 bool side_open(struct side *s, const char *name, const char *path);
 /* Makes the folder the trace works in, anew. */
 bool side_begin(struct side *s);
+/* Closes a copy of each descriptor: writes that followed behind have reached the disk then. */
+void side_settle(struct side *s);
 /* Closes what the trace left open and removes everything. */
 void side_clear(struct side *s);
 void side_close(struct side *s);
