@@ -6,6 +6,7 @@
 . "${0%/*}/../support/tap.sh"
 
 needs_mount
+needs_local
 
 mounted() {
 	cut -d ' ' -f 2 /proc/self/mounts | grep -F "$SCRATCH/"

@@ -10,6 +10,7 @@ export TAP_APART=self
 . "${0%/*}/../support/tap.sh"
 
 needs_mount
+needs_local
 needs_root
 needs mount umount unshare nsenter setpriv
 if [ -z "${MOUNTING_APART:-}" ]; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What was removed while it was open leaves nothing in the sandbox: not at its last close, not when the mount ends before
-# that, and after a mount that was killed not once somebody mounts again.
+# that, and on this machine after a mount that was killed not once somebody mounts again.
 . "${0%/*}/../support/tap.sh"
 
 [ "$TARGET" = mount ] || skip_all "a plain directory has no staging"
@@ -8,7 +8,7 @@ needs_mount
 needs find
 
 staged() {
-	find "$STORE/../.staging" -name 'u-*' | wc -l
+	find "$STAGING" -name 'u-*' | wc -l
 }
 
 # Nobody waits for a close to be known.
@@ -39,7 +39,7 @@ mount_sandbox staging
 open_removed
 first=$MNT
 mkdir other
-"$SANDBOXFS" -o "$(tap_options "")" local:staging other
+"$SANDBOXFS" -o "$(tap_options "$(tap_sandbox_options)")" "$SOURCE" other
 is "another mount leaves it alone" "$(cat <&5):$(staged)" text:1
 umount other
 kill -KILL "$DAEMON"
@@ -48,6 +48,10 @@ exec 5<&-
 tap_drop_mount "$first"
 is "a mount that is killed leaves it" "$(staged)" 1
 mount_sandbox staging
-is "the next one removes it" "$(staged)" 0
+if [ "$PROVIDER" = local ]; then
+	is "the next one removes it" "$(staged)" 0
+else
+	is "the next one leaves it: the other may live on, on another machine" "$(staged)" 1
+fi
 unmount
 done_testing

@@ -222,14 +222,16 @@ tap_answers_or_ended() {
 	tap_answers || ended "$DAEMON"
 }
 
-# The sandbox NAME: sets SOURCE and STORE (the shown directory on disk).
+# The sandbox NAME: sets SOURCE, STORE (the shown directory on disk) and STAGING (what was removed while it was open).
 tap_sandbox() { # NAME DATA
 	if [ "$PROVIDER" = e2b ]; then
 		e2b_sandbox "$1"
 		SOURCE=e2b:$SANDBOX
+		STAGING=$STORE/.sandboxfs
 	else
 		SOURCE=local:$1
 		STORE=$2/sandboxfs/$1/tree/user
+		STAGING=$2/sandboxfs/$1/tree/.staging
 	fi
 }
 
@@ -238,7 +240,7 @@ tap_sandbox_options() {
 	[ "$PROVIDER:$MOUNT_AS" != e2b:0 ] || echo user=root
 }
 
-# mount_sandbox NAME [OPTIONS]: sets MNT, STORE, DAEMON and LOG. Ends the test on failure.
+# mount_sandbox NAME [OPTIONS]: sets MNT, STORE, STAGING, DAEMON and LOG. Ends the test on failure.
 mount_sandbox() {
 	MNT=$SCRATCH/mnt.$1
 	LOG=$SCRATCH/log.$1
