@@ -13,10 +13,10 @@
 
 /*
  * Limits, in bytes: a mouthful is FUSE's largest request; what gathers for one file keeps a link of 100 Mbit/s and any
- * round trip below 0.7 s busy; the whole bounds the process.
+ * round trip below 0.6 s busy, and its request fits into 8 MiB; the whole bounds the process.
  */
 #define PENDING_MOUTHFUL   VERB_DATA_MAX
-#define PENDING_GATHER_MAX ((size_t)8 * 1024 * 1024)
+#define PENDING_GATHER_MAX ((size_t)7 * 1024 * 1024)
 #define PENDING_TOTAL_MAX  ((size_t)32 * 1024 * 1024)
 /* So long a write waits for others, in ms. */
 #define PENDING_WAIT_MS 100
