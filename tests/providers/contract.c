@@ -2,31 +2,11 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
-#include "tests/support/host_remote.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
-/* ---- The subjects ---- */
-
-#define SHELL_LACKS                                                                                \
-	(LACKS_WATCH | LACKS_HOLES | LACKS_SOCKETS | LACKS_OTHER_OWNERS | XATTRS_BY_TOOL)
-
-static const struct subject in_process = { .name = "local, in process", .helper = HELPER_AUTO };
-static const struct subject helper_process = { .name = "local, helper process",
-	.helper = HELPER_PROCESS };
-static const struct subject helper_runs = {
-	.name = "local, helper runs", .helper = HELPER_PROCESS, .lacks = LACKS_WATCH
-};
-static const struct subject shell_dash = {
-	.name = "local, sh", .helper = HELPER_OFF, .shell = "sh", .lacks = SHELL_LACKS
-};
-static const struct subject shell_busybox = { .name = "local, busybox sh",
-	.helper = HELPER_OFF,
-	.shell = "busybox sh",
-	.lacks = SHELL_LACKS | LACKS_BTIME | LACKS_SET_NANOSECONDS };
+/* ---- The subject ---- */
 
 /* Each test is a process of its own, which has one subject. */
 static struct subject current;
@@ -38,98 +18,42 @@ struct subject *contract_subject(void)
 
 struct provider_config contract_config(const struct subject *s, const char *id)
 {
-	return (struct provider_config){ .id = id, .helper = s->helper, .shell = s->shell };
+	return (struct provider_config){
+		.id = id, .helper = s->helper, .shell = s->shell, .user = s->as
+	};
 }
 
-static void set_up(const struct subject *row)
+void contract_begin(const struct subject *row, const struct provider_ops *ops)
 {
-	struct provider_config cfg;
+	current = *row;
+	current.ops = ops;
+	current.tree.fd = -1;
+	/* As the program does: modes are those that are asked for. */
+	umask(0);
+	cr_assert(ops != NULL);
+}
+
+void contract_connect(struct subject *s, const char *id)
+{
+	struct provider_config cfg = contract_config(s, id);
+	struct sandbox_info info;
 	struct error e = { 0 };
 
-	current = *row;
-	/* As the program does: modes are those that are asked for. */
-	current.umask = umask(0);
-	scratch_make(&current.scratch);
-	setenv("XDG_DATA_HOME", current.scratch.path, 1);
-	current.ops = provider_find("local", 5);
-	cr_assert(current.ops != NULL);
-	cfg = contract_config(&current, "contract");
-	provider_connect(current.ops, &cfg, NULL, &current.p, &e);
-	cr_assert(current.p != NULL, "%s: connect: %s", row->name, e.text);
-	current.tree.fd = openat(current.scratch.fd, "sandboxfs/contract/tree/user",
-		O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cr_assert(current.tree.fd >= 0, "%s", strerror(errno));
+	snprintf(s->id, sizeof s->id, "%s", id);
+	provider_connect(s->ops, &cfg, NULL, &s->p, &e);
+	cr_assert(s->p != NULL, "%s: connect: %s", s->name, e.text);
+	cr_assert(eq(int, provider_info(s->p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	s->user = info.identity;
+	memcpy(s->root, info.root, sizeof s->root);
 }
 
-static void tear_down(void)
+void contract_end(void)
 {
 	provider_release(current.p);
 	cleanup_close(&current.tree.fd);
 	if (*current.scratch.path)
 		scratch_remove(&current.scratch);
 }
-
-static void set_up_in_process(void)
-{
-	set_up(&in_process);
-}
-
-static void set_up_helper_process(void)
-{
-	set_up(&helper_process);
-}
-
-/* ---- The helper started anew for each request, as a vendor does it: in place of the one that serves ---- */
-
-static struct {
-	struct host_remote host;
-	struct remote remote;
-	struct helper_client *serving; /* the provider's own */
-} runs;
-
-static void set_up_helper_runs(void)
-{
-	const struct provider_config cfg = { .path = "user", .helper = HELPER_PROCESS };
-	struct remote_ops ops;
-	struct error e = { 0 };
-	char home[128];
-
-	set_up(&helper_runs);
-	snprintf(home, sizeof home, "%s/sandboxfs/contract/tree", current.scratch.path);
-	host_remote_init(&runs.host, home);
-	/* So that every way of a request is gone. */
-	runs.host.inline_max = 200;
-	ops = host_remote_ops(&runs.host);
-	remote_attach(&runs.remote, &ops, &cfg, NULL, NULL, &e);
-	cr_assert(runs.remote.helper != NULL, "attach: %s", e.text);
-	runs.serving = current.p->helper;
-	current.p->helper = runs.remote.helper;
-}
-
-static void tear_down_helper_runs(void)
-{
-	if (runs.serving)
-		current.p->helper = runs.serving;
-	remote_release(&runs.remote);
-	tear_down();
-}
-
-static void set_up_shell_dash(void)
-{
-	set_up(&shell_dash);
-}
-
-static void set_up_shell_busybox(void)
-{
-	set_up(&shell_busybox);
-}
-
-TestSuite(contract_in_process, .init = set_up_in_process, .fini = tear_down, .timeout = 60);
-TestSuite(contract_helper_process, .init = set_up_helper_process, .fini = tear_down, .timeout = 60);
-TestSuite(contract_helper_runs, .init = set_up_helper_runs, .fini = tear_down_helper_runs,
-	.timeout = 60);
-TestSuite(contract_shell_dash, .init = set_up_shell_dash, .fini = tear_down, .timeout = 120);
-TestSuite(contract_shell_busybox, .init = set_up_shell_busybox, .fini = tear_down, .timeout = 120);
 
 /* ---- execute ---- */
 
@@ -146,7 +70,7 @@ static enum err take_output(
 }
 
 struct ran run_request(
-	struct subject *s, const struct call *call, const struct execute_request *request)
+	const struct subject *s, const struct call *call, const struct execute_request *request)
 {
 	struct ran r = { .out = BUF_INIT(OUTPUT_MAX), .err_out = BUF_INIT(OUTPUT_MAX) };
 
@@ -154,7 +78,7 @@ struct ran run_request(
 	return r;
 }
 
-struct ran run(struct subject *s, const char *command)
+struct ran run(const struct subject *s, const char *command)
 {
 	struct execute_request request = { .command = command };
 	struct ran r = run_request(s, NULL, &request);
@@ -388,39 +312,7 @@ bool has_xattrs(struct subject *s)
 	return r.result.exit_code == 0;
 }
 
-/* ---- The outside ---- */
-
-struct attr attr_outside(const struct subject *s, const char *path)
-{
-	struct statx x;
-
-	cr_assert(statx(s->tree.fd, path, AT_SYMLINK_NOFOLLOW | (*path ? 0 : AT_EMPTY_PATH),
-			  STATX_BASIC_STATS | STATX_BTIME, &x) == 0,
-		"%s: %s", path, strerror(errno));
-	return (struct attr){ .dev = makedev(x.stx_dev_major, x.stx_dev_minor),
-		.ino = x.stx_ino,
-		.btime_ns = x.stx_mask & STATX_BTIME
-			? (uint64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec
-			: 0,
-		.mode = x.stx_mode,
-		.nlink = x.stx_nlink,
-		.uid = x.stx_uid,
-		.gid = x.stx_gid,
-		.rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
-		.size = x.stx_size,
-		.blocks = x.stx_blocks,
-		.blksize = x.stx_blksize,
-		.atime = { x.stx_atime.tv_sec, x.stx_atime.tv_nsec },
-		.mtime = { x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec },
-		.ctime = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec } };
-}
-
-struct expect expect_outside(const struct subject *s, const char *path)
-{
-	struct attr a = attr_outside(s, path);
-
-	return (struct expect){ .dev = a.dev, .ino = a.ino, .btime_ns = a.btime_ns };
-}
+/* ---- Attributes ---- */
 
 static void expect_same_time(
 	struct timespec got, struct timespec want, const char *what, const char *which)

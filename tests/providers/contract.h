@@ -1,14 +1,15 @@
 /*
  * contract.h - one list of behaviours, run over every provider and every way its verbs can be done.
  *
- * A behaviour is written once, with BEHAVIOUR(), and becomes one test for each subject. It acts through provider_* only
- * and looks at the outcome in `tree`, the real directory behind the shown root. Where a subject may differ, the
- * difference is a documented fact in its row (enum lack), and the behaviour states what must hold instead.
+ * A behaviour is written once, with BEHAVIOUR(), and becomes one test for each subject. It acts through provider_* and
+ * looks at the outcome through outside.h. Where a subject may differ, the difference is a documented fact in its row (enum
+ * lack), and the behaviour states what must hold instead.
  */
 #pragma once
 
 #include "providers/base/buf.h"
 #include "providers/provider.h"
+#include "tests/providers/outside.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
@@ -31,6 +32,12 @@ enum lack {
 	LACKS_OTHER_OWNERS = 32,
 	/* Extended attributes only where getfattr and setfattr are installed. */
 	XATTRS_BY_TOOL = 64,
+	/* What the scripts of HELPER_OFF lack, in a sandbox of any kind. */
+	SHELL_LACKS = LACKS_HOLES | LACKS_SOCKETS | LACKS_OTHER_OWNERS | XATTRS_BY_TOOL,
+	/* A name that is not UTF-8 ends the stream of changes. */
+	WATCHES_TEXT_ONLY = 256,
+	/* Only one sandbox may live at a time, so none is made beside it. */
+	IS_ALONE = 128,
 };
 
 struct subject {
@@ -38,16 +45,25 @@ struct subject {
 	unsigned lacks; /* enum lack */
 	enum helper_mode helper;
 	const char *shell;
+	bool is_remote; /* its sandboxes are machines of their own, on which everything may be shown */
 
 	/* Of the test that runs. */
 	const struct provider_ops *ops;
 	struct provider *p;
-	struct scratch scratch; /* where the provider keeps its sandboxes */
-	struct scratch tree;    /* the shown root, seen from outside */
-	mode_t umask;
+	char id[128];
+	const char *as;         /* the user asked for, or NULL */
+	struct identity user;   /* and who that is there */
+	char root[1024];        /* the shown directory, as it is called there */
+	struct scratch scratch; /* where the provider keeps its sandboxes; path "": not here */
+	struct scratch tree;    /* the shown directory; fd -1: it is not on this machine */
 };
 
 struct subject *contract_subject(void);
+
+/* For the suites' set-up: what every subject begins and ends with. `id`: a sandbox that is there, or is made by its name. */
+void contract_begin(const struct subject *row, const struct provider_ops *ops);
+void contract_connect(struct subject *s, const char *id);
+void contract_end(void);
 
 /* A configuration for one more connection to the same place. */
 struct provider_config contract_config(const struct subject *s, const char *id);
@@ -60,6 +76,11 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 
 /* "group: claim" reads as a sentence: BEHAVIOUR(apply, mkdir_of_an_existing_name_is_refused). */
 #define BEHAVIOUR(group, claim)                                                                    \
+	static void group##_##claim(struct subject *s);                                            \
+	BEHAVIOUR_HERE(group, claim)
+
+/* The same of a sandbox that we make ourselves, on this machine. */
+#define BEHAVIOUR_HERE(group, claim)                                                               \
 	static void group##_##claim(struct subject *s);                                            \
 	BEHAVIOUR_FOR(contract_in_process, group, claim)                                           \
 	BEHAVIOUR_FOR(contract_helper_process, group, claim)                                       \
@@ -81,9 +102,9 @@ void ran_release(struct ran *r);
 #define AUTO_RAN __attribute__((cleanup(ran_release)))
 
 struct ran run_request(
-	struct subject *s, const struct call *call, const struct execute_request *request);
+	const struct subject *s, const struct call *call, const struct execute_request *request);
 /* A command that must have run and ended. */
-struct ran run(struct subject *s, const char *command);
+struct ran run(const struct subject *s, const char *command);
 
 /* ---- list ---- */
 
@@ -144,11 +165,6 @@ struct change_result apply_one(struct subject *s, struct change change);
 /* Whether extended attributes are there to be used: see XATTRS_BY_TOOL. */
 bool has_xattrs(struct subject *s);
 
-/* ---- The outside ---- */
-
-/* What the sandbox's own file system says. */
-struct attr attr_outside(const struct subject *s, const char *path);
-struct expect expect_outside(const struct subject *s, const char *path);
 /* Fails the test where they differ in a field that the subject keeps. */
 void expect_same_attr(
 	const struct subject *s, const struct attr *got, const struct attr *want, const char *what);

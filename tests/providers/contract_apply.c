@@ -4,26 +4,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 
 #define OWNERLESS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-
-static bool exists(const struct subject *s, const char *path)
-{
-	struct stat st;
-
-	return fstatat(s->tree.fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-static bool holds(const struct subject *s, const char *path, const char *text)
-{
-	size_t len;
-	AUTO_FREE char *bytes = scratch_read(&s->tree, path, &len);
-
-	return len == strlen(text) && !memcmp(bytes, text, len);
-}
 
 static enum err apply_kind(struct subject *s, struct change change)
 {
@@ -34,7 +17,7 @@ static enum err apply_kind(struct subject *s, struct change change)
 static void expect_result(
 	struct subject *s, const struct change_result *r, const char *path, const char *parent)
 {
-	struct attr want = attr_outside(s, path), dir = attr_outside(s, parent);
+	struct attr want = outside_attr(s, path), dir = outside_attr(s, parent);
 
 	cr_assert(eq(int, r->err, ERR_OK), "%s: %s", path, r->why);
 	cr_assert(r->has_attr, "%s", path);
@@ -52,14 +35,14 @@ BEHAVIOUR(apply, mkdir_makes_a_directory_of_exactly_that_mode)
 		s, (struct change){ .op = CHANGE_MKDIR, .path = "d", .mode = 01751, OWNERLESS });
 
 	expect_result(s, &r, "d", "");
-	cr_assert(eq(u32, attr_outside(s, "d").mode, S_IFDIR | 01751));
+	cr_assert(eq(u32, outside_attr(s, "d").mode, S_IFDIR | 01751));
 }
 
 BEHAVIOUR(apply, create_makes_an_empty_file)
 {
 	struct change_result r;
 
-	scratch_mkdir(&s->tree, "d", 0755);
+	outside_mkdir(s, "d", 0755);
 	r = apply_one(s,
 		(struct change){ .op = CHANGE_CREATE,
 			.flags = CHANGE_EXCL,
@@ -67,13 +50,13 @@ BEHAVIOUR(apply, create_makes_an_empty_file)
 			.mode = 0640,
 			OWNERLESS });
 	expect_result(s, &r, "d/f", "d");
-	cr_assert(eq(u32, attr_outside(s, "d/f").mode, S_IFREG | 0640));
-	cr_assert(holds(s, "d/f", ""));
+	cr_assert(eq(u32, outside_attr(s, "d/f").mode, S_IFREG | 0640));
+	cr_assert(outside_holds(s, "d/f", ""));
 }
 
 BEHAVIOUR(apply, create_takes_an_existing_file_unless_exclusive)
 {
-	scratch_write_text(&s->tree, "f", "kept");
+	outside_write_text(s, "f", "kept");
 	cr_expect(eq(int,
 		apply_kind(s,
 			(struct change){
@@ -87,8 +70,8 @@ BEHAVIOUR(apply, create_takes_an_existing_file_unless_exclusive)
 				.mode = 0600,
 				OWNERLESS }),
 		ERR_EXISTS));
-	cr_expect(holds(s, "f", "kept"));
-	cr_expect(eq(u32, attr_outside(s, "f").mode & 07777, 0644));
+	cr_expect(outside_holds(s, "f", "kept"));
+	cr_expect(eq(u32, outside_attr(s, "f").mode & 07777, 0644));
 }
 
 BEHAVIOUR(apply, mknod_makes_fifos_sockets_and_files)
@@ -106,7 +89,7 @@ BEHAVIOUR(apply, mknod_makes_fifos_sockets_and_files)
 			continue;
 		}
 		expect_result(s, &r, name, "");
-		cr_expect(eq(u32, attr_outside(s, name).mode, modes[i]));
+		cr_expect(eq(u32, outside_attr(s, name).mode, modes[i]));
 	}
 }
 
@@ -117,28 +100,28 @@ BEHAVIOUR(apply, symlink_and_link_make_names)
 		{ .op = CHANGE_LINK, .path = "f", .path2 = "d/f2" },
 	};
 	struct change_result r[2];
-	char text[16];
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_write_text(&s->tree, "f", "x");
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "f", "x");
 	apply_all(s, changes, 2, r);
 	expect_result(s, &r[0], "l", "");
-	cr_assert(eq(long, readlinkat(s->tree.fd, "l", text, sizeof text), 6));
-	cr_assert(memcmp(text, "../a\nb", 6) == 0);
+	AUTO_FREE char *text = outside_read_link(s, "l");
+
+	cr_assert(eq(str, text, "../a\nb"));
 	cr_assert(eq(int, r[1].err, ERR_OK), "%s", r[1].why);
 	cr_assert(eq(u32, r[1].attr.nlink, 2));
-	cr_assert(eq(u64, r[1].attr.ino, attr_outside(s, "d/f2").ino));
+	cr_assert(eq(u64, r[1].attr.ino, outside_attr(s, "d/f2").ino));
 	cr_assert(r[1].has_parent2);
-	cr_assert(eq(u64, r[1].parent2.ino, attr_outside(s, "d").ino));
+	cr_assert(eq(u64, r[1].parent2.ino, outside_attr(s, "d").ino));
 }
 
 BEHAVIOUR(apply, a_link_is_linked_and_not_followed)
 {
-	cr_assert(symlinkat("/etc/passwd", s->tree.fd, "l") == 0);
+	outside_symlink(s, "/etc/passwd", "l");
 	cr_assert(eq(int,
 		apply_kind(s, (struct change){ .op = CHANGE_LINK, .path = "l", .path2 = "l2" }),
 		ERR_OK));
-	cr_assert(eq(u32, attr_outside(s, "l2").mode & S_IFMT, S_IFLNK));
+	cr_assert(eq(u32, outside_attr(s, "l2").mode & S_IFMT, S_IFLNK));
 }
 
 BEHAVIOUR(apply, names_may_hold_any_byte)
@@ -166,17 +149,17 @@ BEHAVIOUR(apply, names_may_hold_any_byte)
 			{ .op = CHANGE_UNLINK, .path = other },
 		};
 		struct change_result r[8];
-		char text[32] = "";
 
 		apply_all(s, changes, 8, r);
 		for (size_t k = 0; k < 8; k++)
 			cr_expect(eq(int, r[k].err, ERR_OK), "name %zu, change %zu: %s", i, k,
 				r[k].why);
-		cr_expect(holds(s, below, "data"), "name %zu", i);
-		cr_expect(readlinkat(s->tree.fd, link, text, sizeof text - 1) > 0);
+		cr_expect(outside_holds(s, below, "data"), "name %zu", i);
+		AUTO_FREE char *text = outside_read_link(s, link);
+
 		cr_expect(eq(str, text, (char *)names[i]));
 	}
-	cr_expect(not(exists(s, "oops")));
+	cr_expect(not(outside_exists(s, "oops")));
 }
 
 /* ---- Removing and renaming ---- */
@@ -187,24 +170,24 @@ BEHAVIOUR(apply, unlink_and_rmdir_remove)
 		{ .op = CHANGE_UNLINK, .path = "l" }, { .op = CHANGE_RMDIR, .path = "d" } };
 	struct change_result r[3];
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_write_text(&s->tree, "d/f", "x");
-	scratch_write_text(&s->tree, "target", "x");
-	cr_assert(symlinkat("target", s->tree.fd, "l") == 0);
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "d/f", "x");
+	outside_write_text(s, "target", "x");
+	outside_symlink(s, "target", "l");
 	apply_all(s, changes, 3, r);
 	for (size_t i = 0; i < 3; i++)
 		cr_expect(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
-	cr_expect(not(exists(s, "d")));
-	cr_expect(not(exists(s, "l")));
-	cr_expect(exists(s, "target"));
+	cr_expect(not(outside_exists(s, "d")));
+	cr_expect(not(outside_exists(s, "l")));
+	cr_expect(outside_exists(s, "target"));
 }
 
 BEHAVIOUR(apply, unlink_of_one_name_tells_what_is_left_of_the_inode)
 {
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "f", "x");
-	cr_assert(linkat(s->tree.fd, "f", s->tree.fd, "f2", 0) == 0);
+	outside_write_text(s, "f", "x");
+	outside_link(s, "f", "f2");
 	r = apply_one(s, (struct change){ .op = CHANGE_UNLINK, .path = "f" });
 	expect_result(s, &r, "f2", "");
 	cr_assert(eq(u32, r.attr.nlink, 1));
@@ -219,12 +202,12 @@ BEHAVIOUR(apply, unlink_keeps_the_inode_under_a_staging_name)
 	struct change_result r[2];
 	struct fetched f;
 
-	scratch_write_text(&s->tree, "f", "still");
-	ino = attr_outside(s, "f").ino;
+	outside_write_text(s, "f", "still");
+	ino = outside_attr(s, "f").ino;
 	apply_all(s, changes, 2, r);
 	cr_assert(eq(int, r[0].err, ERR_OK), "%s", r[0].why);
 	cr_assert(eq(int, r[1].err, ERR_OK), "%s", r[1].why);
-	cr_assert(not(exists(s, "f")));
+	cr_assert(not(outside_exists(s, "f")));
 	cr_assert(eq(u64, r[0].attr.ino, ino));
 	fetch_items(s, &item, 1, &f);
 	cr_assert(eq(int, f.err, ERR_OK));
@@ -236,9 +219,9 @@ BEHAVIOUR(apply, rename_replaces_moves_and_refuses)
 {
 	struct change_result r;
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_write_text(&s->tree, "new", "new");
-	scratch_write_text(&s->tree, "d/old", "old");
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "new", "new");
+	outside_write_text(s, "d/old", "old");
 	cr_expect(eq(int,
 		apply_kind(s,
 			(struct change){ .op = CHANGE_RENAME,
@@ -246,65 +229,65 @@ BEHAVIOUR(apply, rename_replaces_moves_and_refuses)
 				.path = "new",
 				.path2 = "d/old" }),
 		ERR_EXISTS));
-	cr_expect(holds(s, "d/old", "old"));
+	cr_expect(outside_holds(s, "d/old", "old"));
 	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "new", .path2 = "d/old" });
 	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
-	cr_expect(holds(s, "d/old", "new"));
-	cr_expect(not(exists(s, "new")));
-	cr_expect(eq(u64, r.attr.ino, attr_outside(s, "d/old").ino));
+	cr_expect(outside_holds(s, "d/old", "new"));
+	cr_expect(not(outside_exists(s, "new")));
+	cr_expect(eq(u64, r.attr.ino, outside_attr(s, "d/old").ino));
 	cr_expect(r.has_parent && r.has_parent2);
-	cr_expect(eq(u64, r.parent.ino, attr_outside(s, "").ino));
-	cr_expect(eq(u64, r.parent2.ino, attr_outside(s, "d").ino));
+	cr_expect(eq(u64, r.parent.ino, outside_attr(s, "").ino));
+	cr_expect(eq(u64, r.parent2.ino, outside_attr(s, "d").ino));
 }
 
 BEHAVIOUR(apply, rename_onto_another_name_of_the_same_file_changes_nothing)
 {
-	scratch_write_text(&s->tree, "a", "x");
-	cr_assert(linkat(s->tree.fd, "a", s->tree.fd, "b", 0) == 0);
+	outside_write_text(s, "a", "x");
+	outside_link(s, "a", "b");
 	cr_assert(eq(int,
 		apply_kind(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" }),
 		ERR_OK));
-	cr_assert(exists(s, "a"));
-	cr_assert(exists(s, "b"));
+	cr_assert(outside_exists(s, "a"));
+	cr_assert(outside_exists(s, "b"));
 }
 
 BEHAVIOUR(apply, rename_replaces_a_link_that_leads_where_the_moved_one_does)
 {
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "file", "x");
-	cr_assert(symlinkat("file", s->tree.fd, "a") == 0);
-	cr_assert(linkat(s->tree.fd, "a", s->tree.fd, "again", 0) == 0);
-	cr_assert(symlinkat("file", s->tree.fd, "b") == 0);
+	outside_write_text(s, "file", "x");
+	outside_symlink(s, "file", "a");
+	outside_link(s, "a", "again");
+	outside_symlink(s, "file", "b");
 	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" });
 	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
-	cr_expect(not(exists(s, "a")));
-	cr_expect(eq(u64, attr_outside(s, "b").ino, attr_outside(s, "again").ino));
+	cr_expect(not(outside_exists(s, "a")));
+	cr_expect(eq(u64, outside_attr(s, "b").ino, outside_attr(s, "again").ino));
 }
 
 BEHAVIOUR(apply, rename_into_a_directory_of_that_name_is_no_move_into_it)
 {
-	scratch_mkdir(&s->tree, "a", 0755);
-	scratch_mkdir(&s->tree, "b", 0755);
+	outside_mkdir(s, "a", 0755);
+	outside_mkdir(s, "b", 0755);
 	cr_assert(eq(int,
 		apply_kind(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" }),
 		ERR_OK));
-	cr_assert(not(exists(s, "a")));
-	cr_assert(not(exists(s, "b/a")));
+	cr_assert(not(outside_exists(s, "a")));
+	cr_assert(not(outside_exists(s, "b/a")));
 }
 
 BEHAVIOUR(apply, rename_swaps_two_names)
 {
 	enum err kind;
 
-	scratch_write_text(&s->tree, "f", "file");
-	scratch_mkdir(&s->tree, "d", 0755);
+	outside_write_text(s, "f", "file");
+	outside_mkdir(s, "d", 0755);
 	kind = apply_kind(s,
 		(struct change){
 			.op = CHANGE_RENAME, .flags = CHANGE_EXCHANGE, .path = "f", .path2 = "d" });
 	cr_assert(eq(int, kind, ERR_OK));
-	cr_assert(holds(s, "d", "file"));
-	cr_assert(eq(u32, attr_outside(s, "f").mode & S_IFMT, S_IFDIR));
+	cr_assert(outside_holds(s, "d", "file"));
+	cr_assert(eq(u32, outside_attr(s, "f").mode & S_IFMT, S_IFDIR));
 }
 
 BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
@@ -313,13 +296,13 @@ BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
 	struct fetched f;
 	enum err kind;
 
-	scratch_write_text(&s->tree, "new", "new");
-	scratch_write_text(&s->tree, "old", "old");
+	outside_write_text(s, "new", "new");
+	outside_write_text(s, "old", "old");
 	kind = apply_kind(s,
 		(struct change){
 			.op = CHANGE_RENAME, .path = "new", .path2 = "old", .keep = "/kept" });
 	cr_assert(eq(int, kind, ERR_OK));
-	cr_assert(holds(s, "old", "new"));
+	cr_assert(outside_holds(s, "old", "new"));
 	fetch_items(s, &item, 1, &f);
 	cr_assert(eq(int, f.err, ERR_OK));
 	cr_assert(eq(str, (char *)f.bytes.bytes, "old"));
@@ -373,20 +356,20 @@ BEHAVIOUR(apply, each_refusal_has_its_errno)
 		{ ERR_INVALID, { .op = CHANGE_UNLINK, .path = "../user/f" } },
 	};
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_mkdir(&s->tree, "empty", 0755);
-	scratch_write_text(&s->tree, "d/g", "g");
-	scratch_write_text(&s->tree, "f", "f");
-	cr_assert(symlinkat("d", s->tree.fd, "l") == 0);
-	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	outside_mkdir(s, "d", 0755);
+	outside_mkdir(s, "empty", 0755);
+	outside_write_text(s, "d/g", "g");
+	outside_write_text(s, "f", "f");
+	outside_symlink(s, "d", "l");
+	outside_symlink(s, "/etc", "out");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct change_result r = apply_one(s, rows[i].change);
 
 		cr_expect(eq(int, r.err, rows[i].want), "row %zu: op %d of %s: %s", i,
 			(int)rows[i].change.op, rows[i].change.path, r.why);
 	}
-	cr_assert(holds(s, "f", "f"));
-	cr_assert(holds(s, "d/g", "g"));
+	cr_assert(outside_holds(s, "f", "f"));
+	cr_assert(outside_holds(s, "d/g", "g"));
 	cr_assert(faccessat(AT_FDCWD, "/etc/passwd", F_OK, 0) == 0);
 }
 
@@ -397,13 +380,13 @@ BEHAVIOUR(apply, rename_reaches_staging_and_back)
 	struct change_result r[2];
 	uint64_t ino;
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_write_text(&s->tree, "f", "x");
-	ino = attr_outside(s, "f").ino;
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "f", "x");
+	ino = outside_attr(s, "f").ino;
 	apply_all(s, changes, 2, r);
 	cr_assert(eq(int, r[0].err, ERR_OK), "%s", r[0].why);
 	cr_assert(eq(int, r[1].err, ERR_OK), "%s", r[1].why);
-	cr_assert(eq(u64, attr_outside(s, "d/f").ino, ino));
+	cr_assert(eq(u64, outside_attr(s, "d/f").ino, ino));
 }
 
 BEHAVIOUR(apply, rename_and_link_do_not_cross_file_systems)
@@ -411,21 +394,17 @@ BEHAVIOUR(apply, rename_and_link_do_not_cross_file_systems)
 	struct change changes[] = { { .op = CHANGE_RENAME, .path = "f", .path2 = "other/f" },
 		{ .op = CHANGE_LINK, .path = "f", .path2 = "other/f" } };
 	struct change_result r[2];
-	char other[128];
 
-	scratch_mkdir(&s->tree, "other", 0755);
-	scratch_write_text(&s->tree, "f", "x");
-	snprintf(other, sizeof other, "%s/sandboxfs/contract/tree/user/other", s->scratch.path);
+	outside_mkdir(s, "other", 0755);
+	outside_write_text(s, "f", "x");
 	/* Where this is not allowed no sandbox of ours holds a second file system. */
-	if (mount("none", other, "tmpfs", 0, NULL)) {
-		cr_assert(eq(int, errno, EPERM));
+	if (!outside_mount(s, "other"))
 		return;
-	}
 	apply_all(s, changes, 2, r);
-	umount2(other, MNT_DETACH);
+	outside_unmount(s, "other");
 	cr_expect(eq(int, r[0].err, ERR_CROSS_DEVICE), "%s", r[0].why);
 	cr_expect(eq(int, r[1].err, ERR_CROSS_DEVICE), "%s", r[1].why);
-	cr_expect(holds(s, "f", "x"));
+	cr_expect(outside_holds(s, "f", "x"));
 }
 
 /* ---- Attributes ---- */
@@ -436,7 +415,7 @@ BEHAVIOUR(apply, setattr_sets_each_part)
 	struct change_result r;
 	struct attr a;
 
-	scratch_write_text(&s->tree, "f", "0123456789");
+	outside_write_text(s, "f", "0123456789");
 	r = apply_one(s,
 		(struct change){ .op = CHANGE_SETATTR,
 			.path = "f",
@@ -446,7 +425,7 @@ BEHAVIOUR(apply, setattr_sets_each_part)
 			.atime = atime,
 			.mtime = mtime });
 	expect_result(s, &r, "f", "");
-	a = attr_outside(s, "f");
+	a = outside_attr(s, "f");
 	cr_expect(eq(u32, a.mode & 07777, 04755));
 	cr_expect(eq(u64, a.size, 4));
 	cr_expect(eq(long, a.atime.tv_sec, atime.tv_sec));
@@ -461,8 +440,8 @@ BEHAVIOUR(apply, setattr_leaves_what_is_not_named)
 {
 	struct attr before, after;
 
-	scratch_write_text(&s->tree, "f", "0123456789");
-	before = attr_outside(s, "f");
+	outside_write_text(s, "f", "0123456789");
+	before = outside_attr(s, "f");
 	cr_assert(eq(int,
 		apply_kind(s,
 			(struct change){ .op = CHANGE_SETATTR,
@@ -470,7 +449,7 @@ BEHAVIOUR(apply, setattr_leaves_what_is_not_named)
 				.set = SET_ATIME,
 				.atime = { 5, 6 } }),
 		ERR_OK));
-	after = attr_outside(s, "f");
+	after = outside_attr(s, "f");
 	cr_expect(eq(long, after.atime.tv_sec, 5));
 	cr_expect(eq(long, after.mtime.tv_sec, before.mtime.tv_sec));
 	cr_expect(eq(long, after.mtime.tv_nsec, before.mtime.tv_nsec));
@@ -483,7 +462,7 @@ BEHAVIOUR(apply, setattr_extends_with_zeroes_and_sets_now)
 	struct timespec now;
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "f", "ab");
+	outside_write_text(s, "f", "ab");
 	clock_gettime(CLOCK_REALTIME, &now);
 	r = apply_one(s,
 		(struct change){ .op = CHANGE_SETATTR,
@@ -495,7 +474,7 @@ BEHAVIOUR(apply, setattr_extends_with_zeroes_and_sets_now)
 	cr_assert(eq(u64, r.attr.size, 5));
 	cr_assert(ge(long, r.attr.mtime.tv_sec, now.tv_sec - 1));
 	cr_assert(le(long, r.attr.mtime.tv_sec, now.tv_sec + 30));
-	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", NULL);
+	AUTO_FREE char *bytes = outside_read(s, "f", NULL);
 
 	cr_assert(memcmp(bytes, "ab\0\0\0", 5) == 0);
 }
@@ -504,16 +483,16 @@ BEHAVIOUR(apply, setattr_changes_the_link_and_not_its_target)
 {
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "f", "x");
-	cr_assert(symlinkat("f", s->tree.fd, "l") == 0);
+	outside_write_text(s, "f", "x");
+	outside_symlink(s, "f", "l");
 	r = apply_one(s,
 		(struct change){ .op = CHANGE_SETATTR,
 			.path = "l",
 			.set = SET_MTIME,
 			.mtime = { 1000000000, 0 } });
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
-	cr_assert(eq(long, attr_outside(s, "l").mtime.tv_sec, 1000000000));
-	cr_assert(gt(long, attr_outside(s, "f").mtime.tv_sec, 1000000000));
+	cr_assert(eq(long, outside_attr(s, "l").mtime.tv_sec, 1000000000));
+	cr_assert(gt(long, outside_attr(s, "f").mtime.tv_sec, 1000000000));
 }
 
 BEHAVIOUR(apply, setattr_gives_files_away_for_root_alone)
@@ -525,17 +504,17 @@ BEHAVIOUR(apply, setattr_gives_files_away_for_root_alone)
 		.gid = 4321 };
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "f", "x");
+	outside_write_text(s, "f", "x");
 	r = apply_one(s, give);
-	if (geteuid()) {
+	if (s->user.uid) {
 		cr_assert(
 			eq(int, r.err, s->lacks &LACKS_OTHER_OWNERS ? ERR_INVALID : ERR_NOT_OWNER),
 			"%s", r.why);
 		return;
 	}
 	expect_result(s, &r, "f", "");
-	cr_assert(eq(u32, attr_outside(s, "f").uid, 1234));
-	cr_assert(eq(u32, attr_outside(s, "f").gid, 4321));
+	cr_assert(eq(u32, outside_attr(s, "f").uid, 1234));
+	cr_assert(eq(u32, outside_attr(s, "f").gid, 4321));
 }
 
 /* ---- Contents ---- */
@@ -554,12 +533,12 @@ BEHAVIOUR(apply, write_puts_bytes_where_they_belong)
 	struct change_result r[2];
 	size_t len;
 
-	scratch_write_text(&s->tree, "f", "0123456789");
+	outside_write_text(s, "f", "0123456789");
 	apply_all(s, changes, 2, r);
 	expect_result(s, &r[1], "f", "");
 	cr_assert(eq(u64, r[0].count, 2));
 	cr_assert(eq(u64, r[1].count, 4));
-	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", &len);
+	AUTO_FREE char *bytes = outside_read(s, "f", &len);
 
 	cr_assert(eq(ulong, len, 16));
 	cr_assert(memcmp(bytes, "01XY456789\0\0\0\n\n\0", 16) == 0);
@@ -573,7 +552,7 @@ BEHAVIOUR(apply, write_takes_a_whole_piece_of_any_bytes)
 
 	for (size_t i = 0; i < VERB_DATA_MAX; i++)
 		data[i] = (unsigned char)(i * 2654435761U >> 11);
-	scratch_write_text(&s->tree, "f", "");
+	outside_write_text(s, "f", "");
 	r = apply_one(s,
 		(struct change){ .op = CHANGE_WRITE,
 			.path = "f",
@@ -582,7 +561,7 @@ BEHAVIOUR(apply, write_takes_a_whole_piece_of_any_bytes)
 			.data_len = VERB_DATA_MAX });
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(u64, r.count, VERB_DATA_MAX));
-	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", &len);
+	AUTO_FREE char *bytes = outside_read(s, "f", &len);
 
 	cr_assert(eq(ulong, len, VERB_DATA_MAX + 3));
 	cr_assert(memcmp(bytes + 3, data, VERB_DATA_MAX) == 0);
@@ -592,22 +571,22 @@ BEHAVIOUR(apply, append_lands_at_the_end_and_says_where)
 {
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "f", "0123");
+	outside_write_text(s, "f", "0123");
 	r = apply_one(s,
 		(struct change){
 			.op = CHANGE_APPEND, .path = "f", .data = "more\n", .data_len = 5 });
 	expect_result(s, &r, "f", "");
 	cr_assert(eq(u64, r.offset, 4));
 	cr_assert(eq(u64, r.count, 5));
-	cr_assert(holds(s, "f", "0123more\n"));
+	cr_assert(outside_holds(s, "f", "0123more\n"));
 }
 
 BEHAVIOUR(apply, copy_moves_no_bytes_through_us)
 {
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "from", "0123456789");
-	scratch_write_text(&s->tree, "to", "abcdefghij");
+	outside_write_text(s, "from", "0123456789");
+	outside_write_text(s, "to", "abcdefghij");
 	r = apply_one(s,
 		(struct change){ .op = CHANGE_COPY,
 			.path = "from",
@@ -617,27 +596,27 @@ BEHAVIOUR(apply, copy_moves_no_bytes_through_us)
 			.length = 3 });
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(u64, r.count, 3));
-	cr_assert(eq(u64, r.attr.ino, attr_outside(s, "to").ino));
-	cr_assert(holds(s, "to", "abcde234ij"));
+	cr_assert(eq(u64, r.attr.ino, outside_attr(s, "to").ino));
+	cr_assert(outside_holds(s, "to", "abcde234ij"));
 	r = apply_one(s,
 		(struct change){
 			.op = CHANGE_COPY, .path = "from", .path2 = "to", .length = 1000 });
 	cr_assert(eq(u64, r.count, 10));
-	cr_assert(holds(s, "to", "0123456789"));
+	cr_assert(outside_holds(s, "to", "0123456789"));
 }
 
 BEHAVIOUR(apply, fallocate_extends)
 {
 	struct change_result r;
 
-	scratch_write_text(&s->tree, "f", "x");
+	outside_write_text(s, "f", "x");
 	r = apply_one(s,
 		(struct change){
 			.op = CHANGE_FALLOCATE, .path = "f", .offset = 0, .length = 100000 });
 	if (r.err == ERR_UNSUPPORTED)
 		cr_assert(eq(int, s->helper, HELPER_OFF));
 	else
-		cr_assert(eq(u64, attr_outside(s, "f").size, 100000), "%s", r.why);
+		cr_assert(eq(u64, outside_attr(s, "f").size, 100000), "%s", r.why);
 }
 
 BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
@@ -653,22 +632,22 @@ BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 	struct change_result r[6];
 	struct attr before;
 
-	scratch_write_text(&s->tree, "old", "longer than two");
-	before = attr_outside(s, "old");
+	outside_write_text(s, "old", "longer than two");
+	before = outside_attr(s, "old");
 	apply_all(s, changes, 6, r);
 	for (size_t i = 0; i < 6; i++)
 		cr_assert(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
-	cr_assert(holds(s, "new", "one"));
-	cr_assert(eq(u32, attr_outside(s, "new").mode & 07777, 0640));
-	cr_assert(holds(s, "old", "two"));
-	cr_assert(eq(u64, attr_outside(s, "old").ino, before.ino));
-	cr_assert(eq(u32, attr_outside(s, "old").mode, before.mode));
+	cr_assert(outside_holds(s, "new", "one"));
+	cr_assert(eq(u32, outside_attr(s, "new").mode & 07777, 0640));
+	cr_assert(outside_holds(s, "old", "two"));
+	cr_assert(eq(u64, outside_attr(s, "old").ino, before.ino));
+	cr_assert(eq(u32, outside_attr(s, "old").mode, before.mode));
 	cr_assert(eq(u64, r[5].attr.ino, before.ino));
 }
 
 BEHAVIOUR(apply, sync_reaches_files_and_directories)
 {
-	scratch_write_text(&s->tree, "f", "x");
+	outside_write_text(s, "f", "x");
 	cr_expect(
 		eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "f" }), ERR_OK));
 	cr_expect(eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "" }), ERR_OK));
@@ -683,10 +662,9 @@ BEHAVIOUR(apply, xattrs_are_set_and_removed)
 		.op = CHANGE_SETXATTR, .path = "f", .name = "user.x", .data = value, .data_len = 4
 	};
 	struct change exclusive = set, replace = set;
-	AUTO_CLOSE int fd = -1;
-	char got[8];
+	size_t len;
 
-	scratch_write_text(&s->tree, "f", "");
+	outside_write_text(s, "f", "");
 	exclusive.flags = CHANGE_EXCL;
 	replace.flags = CHANGE_REPLACE;
 	if (!has_xattrs(s)) {
@@ -696,8 +674,9 @@ BEHAVIOUR(apply, xattrs_are_set_and_removed)
 	cr_expect(eq(int, apply_kind(s, replace), ERR_NO_XATTR));
 	cr_expect(eq(int, apply_kind(s, set), ERR_OK));
 	cr_expect(eq(int, apply_kind(s, exclusive), ERR_EXISTS));
-	fd = openat(s->tree.fd, "f", O_RDONLY | O_CLOEXEC);
-	cr_expect(eq(long, fgetxattr(fd, "user.x", got, sizeof got), 4));
+	AUTO_FREE char *got = outside_get_xattr(s, "f", "user.x", &len);
+
+	cr_expect(eq(ulong, len, 4));
 	cr_expect(memcmp(got, value, 4) == 0);
 	set.op = CHANGE_REMOVEXATTR;
 	cr_expect(eq(int, apply_kind(s, set), ERR_OK));
@@ -721,8 +700,8 @@ BEHAVIOUR(apply, one_refused_change_leaves_the_others_alone)
 	apply_all(s, changes, 5, r);
 	for (size_t i = 0; i < 5; i++)
 		cr_expect(eq(int, r[i].err, want[i]), "%zu: %s", i, r[i].why);
-	cr_expect(exists(s, "a/c"));
-	cr_expect(exists(s, "b"));
+	cr_expect(outside_exists(s, "a/c"));
+	cr_expect(outside_exists(s, "b"));
 }
 
 BEHAVIOUR(apply, what_needs_a_refused_change_is_skipped)
@@ -737,25 +716,25 @@ BEHAVIOUR(apply, what_needs_a_refused_change_is_skipped)
 	static const enum err want[] = { ERR_EXISTS, ERR_SKIPPED, ERR_SKIPPED, ERR_OK, ERR_OK };
 	struct change_result r[5];
 
-	scratch_write_text(&s->tree, "f", "");
+	outside_write_text(s, "f", "");
 	apply_all(s, changes, 5, r);
 	for (size_t i = 0; i < 5; i++)
 		cr_expect(eq(int, r[i].err, want[i]), "%zu: %s", i, r[i].why);
-	cr_expect(not(exists(s, "x")));
-	cr_expect(not(exists(s, "y")));
-	cr_expect(exists(s, "z/z"));
+	cr_expect(not(outside_exists(s, "x")));
+	cr_expect(not(outside_exists(s, "y")));
+	cr_expect(outside_exists(s, "z/z"));
 }
 
 BEHAVIOUR(apply, a_file_that_is_another_is_stale)
 {
 	struct expect f, d;
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_mkdir(&s->tree, "e", 0755);
-	scratch_write_text(&s->tree, "d/f", "x");
-	scratch_write_text(&s->tree, "e/f", "other");
-	f = expect_outside(s, "d/f");
-	d = expect_outside(s, "d");
+	outside_mkdir(s, "d", 0755);
+	outside_mkdir(s, "e", 0755);
+	outside_write_text(s, "d/f", "x");
+	outside_write_text(s, "e/f", "other");
+	f = outside_expect(s, "d/f");
+	d = outside_expect(s, "d");
 	const struct change rows[] = {
 		{ .op = CHANGE_UNLINK, .path = "e/f", .target = f },
 		{ .op = CHANGE_UNLINK, .path = "e/f", .parent = d },
@@ -773,9 +752,9 @@ BEHAVIOUR(apply, a_file_that_is_another_is_stale)
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		cr_expect(eq(int, apply_kind(s, rows[i]), ERR_STALE), "row %zu", i);
-	cr_expect(holds(s, "e/f", "other"));
-	cr_expect(holds(s, "d/f", "x"));
-	cr_expect(not(exists(s, "e/x")));
+	cr_expect(outside_holds(s, "e/f", "other"));
+	cr_expect(outside_holds(s, "d/f", "x"));
+	cr_expect(not(outside_exists(s, "e/x")));
 	cr_expect(eq(int,
 		apply_kind(s,
 			(struct change){
@@ -790,7 +769,7 @@ BEHAVIOUR(apply, a_hundred_changes_are_done_in_order)
 	AUTO_FREE struct change_result *results = calloc(COUNT, sizeof *results);
 	char digits[COUNT];
 
-	scratch_write_text(&s->tree, "f", "");
+	outside_write_text(s, "f", "");
 	for (size_t i = 0; i < COUNT; i++) {
 		digits[i] = (char)('0' + i % 10);
 		changes[i] = (struct change){
@@ -800,7 +779,7 @@ BEHAVIOUR(apply, a_hundred_changes_are_done_in_order)
 	apply_all(s, changes, COUNT, results);
 	for (size_t i = 0; i < COUNT; i++)
 		cr_expect(eq(u64, results[i].offset, i), "%zu: %s", i, results[i].why);
-	AUTO_FREE char *bytes = scratch_read(&s->tree, "f", NULL);
+	AUTO_FREE char *bytes = outside_read(s, "f", NULL);
 
 	cr_assert(memcmp(bytes, digits, COUNT) == 0);
 }
@@ -819,14 +798,14 @@ BEHAVIOUR(apply, a_sequence_number_is_done_once)
 	struct change_result r[3];
 	struct error e = { 0 };
 
-	scratch_write_text(&s->tree, "f", "");
+	outside_write_text(s, "f", "");
 	cr_assert(eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
 	/* The same again as if its answer had been lost, and one more. */
 	request.changes_count = 3;
 	cr_assert(eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
 	for (size_t i = 0; i < 3; i++)
 		cr_expect(eq(int, r[i].err, ERR_OK), "%s", r[i].why);
-	cr_assert(holds(s, "f", "123"));
+	cr_assert(outside_holds(s, "f", "123"));
 }
 
 /* ---- store ---- */
@@ -845,7 +824,7 @@ static enum err read_pattern(void *context, uint64_t offset, void *dst, size_t l
 static bool has_pattern(const struct subject *s, const char *path, uint64_t seed, size_t size)
 {
 	size_t len;
-	AUTO_FREE char *bytes = scratch_read(&s->tree, path, &len);
+	AUTO_FREE char *bytes = outside_read(s, path, &len);
 	AUTO_FREE char *want = malloc(size + 1);
 
 	read_pattern(&seed, 0, want, size, NULL);
@@ -872,7 +851,7 @@ BEHAVIOUR(store, puts_files_of_every_size)
 	}
 	cr_assert(eq(int, provider_store(s->p, NULL, items, 6, results, &e), ERR_OK), "%s", e.text);
 	for (size_t i = 0; i < 6; i++) {
-		struct attr want = attr_outside(s, names[i]);
+		struct attr want = outside_attr(s, names[i]);
 
 		cr_expect(eq(int, results[i].err, ERR_OK), "%zu: %s", i, results[i].why);
 		expect_same_attr(s, &results[i].attr, &want, names[i]);
@@ -904,7 +883,7 @@ BEHAVIOUR(store, replaces_and_leaves_others_alone_where_one_fails)
 	struct store_result results[4];
 	struct error e = { 0 };
 
-	scratch_write_text(&s->tree, "old", "something longer than before");
+	outside_write_text(s, "old", "something longer than before");
 	cr_assert(eq(int, provider_store(s->p, NULL, items, 4, results, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(int, results[0].err, ERR_OK), "%s", results[0].why);
 	cr_expect(eq(int, results[1].err, ERR_NOT_FOUND), "%s", results[1].why);
@@ -913,6 +892,32 @@ BEHAVIOUR(store, replaces_and_leaves_others_alone_where_one_fails)
 	cr_expect(eq(int, results[3].err, ERR_OK), "%s", results[3].why);
 	cr_expect(has_pattern(s, "old", 5, 10));
 	cr_expect(has_pattern(s, "new", 5, 20));
+}
+
+BEHAVIOUR(store, keeps_the_inode_of_what_it_replaces)
+{
+	static const uint64_t sizes[] = { 10, VERB_DATA_MAX, (uint64_t)5 * VERB_DATA_MAX };
+
+	outside_write_text(s, "old", "something longer than ten bytes");
+	uint64_t ino = outside_attr(s, "old").ino;
+
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		uint64_t seed = i;
+		struct store_item item = { .path = "old",
+			.mode = 0600,
+			.size = sizes[i],
+			.read = read_pattern,
+			.context = &seed };
+		struct store_result result;
+		struct error e = { 0 };
+
+		cr_assert(eq(int, provider_store(s->p, NULL, &item, 1, &result, &e), ERR_OK), "%s",
+			e.text);
+		cr_expect(eq(int, result.err, ERR_OK), "%s", result.why);
+		cr_expect(eq(u64, result.attr.ino, ino));
+		cr_expect(eq(u64, outside_attr(s, "old").ino, ino));
+		cr_expect(has_pattern(s, "old", seed, sizes[i]), "%zu", i);
+	}
 }
 
 BEHAVIOUR(store, puts_many_small_files)

@@ -39,7 +39,7 @@ BEHAVIOUR(fetch, gives_any_range)
 	struct fetch_item items[9];
 	struct fetched f[9];
 
-	scratch_write_text(&s->tree, "f", "0123456789");
+	outside_write_text(s, "f", "0123456789");
 	for (size_t i = 0; i < 9; i++)
 		items[i] = (struct fetch_item){ .kind = FETCH_BYTES,
 			.path = "f",
@@ -58,14 +58,14 @@ BEHAVIOUR(fetch, gives_the_attributes_the_bytes_were_read_under)
 	struct attr want;
 	struct fetched f[2];
 
-	scratch_write_text(&s->tree, "f", "x");
-	scratch_write_text(&s->tree, "empty", "");
+	outside_write_text(s, "f", "x");
+	outside_write_text(s, "empty", "");
 	fetch_items(s, items, 2, f);
-	want = attr_outside(s, "f");
+	want = outside_attr(s, "f");
 	want.atime = f[0].attr.atime;
 	expect_same_attr(s, &f[0].attr, &want, "f");
 	cr_expect(got(&f[1], "", 0));
-	cr_expect(eq(u64, f[1].attr.ino, attr_outside(s, "empty").ino));
+	cr_expect(eq(u64, f[1].attr.ino, outside_attr(s, "empty").ino));
 	fetched_release(f, 2);
 }
 
@@ -80,7 +80,7 @@ BEHAVIOUR(fetch, gives_any_bytes_in_pieces)
 			.length = (uint64_t)2 * VERB_DATA_MAX } };
 	struct fetched f[2];
 
-	scratch_write(&s->tree, "f", bytes, len);
+	outside_write(s, "f", bytes, len);
 	fetch_items(s, items, 2, f);
 	cr_assert(got(&f[0], bytes, len));
 	cr_assert(got(&f[1], bytes + 1234567, (size_t)2 * VERB_DATA_MAX));
@@ -96,7 +96,7 @@ BEHAVIOUR(fetch, one_missing_file_of_a_hundred_fails_alone)
 	for (size_t i = 0; i < 100; i++) {
 		snprintf(names[i], sizeof names[i], "f %zu\n", i);
 		if (i != 42)
-			scratch_write_text(&s->tree, names[i], names[i]);
+			outside_write_text(s, names[i], names[i]);
 		items[i] = whole(names[i]);
 	}
 	fetch_items(s, items, 100, f);
@@ -120,11 +120,11 @@ BEHAVIOUR(fetch, each_refusal_has_its_errno)
 	struct fetch_item items[9];
 	struct fetched f[9];
 
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_write_text(&s->tree, "f", "secret");
-	cr_assert(mkfifoat(s->tree.fd, "fifo", 0644) == 0);
-	cr_assert(symlinkat("f", s->tree.fd, "l") == 0);
-	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "f", "secret");
+	outside_mkfifo(s, "fifo", 0644);
+	outside_symlink(s, "f", "l");
+	outside_symlink(s, "/etc", "out");
 	for (size_t i = 0; i < 9; i++)
 		items[i] = whole(rows[i].path);
 	fetch_items(s, items, 9, f);
@@ -140,11 +140,11 @@ BEHAVIOUR(fetch, a_file_that_is_another_is_stale)
 	struct fetch_item items[2];
 	struct fetched f[2];
 
-	scratch_write_text(&s->tree, "f", "x");
-	scratch_write_text(&s->tree, "other", "y");
+	outside_write_text(s, "f", "x");
+	outside_write_text(s, "other", "y");
 	items[0] = items[1] = whole("f");
-	items[0].target = expect_outside(s, "f");
-	items[1].target = expect_outside(s, "other");
+	items[0].target = outside_expect(s, "f");
+	items[1].target = outside_expect(s, "other");
 	fetch_items(s, items, 2, f);
 	cr_expect(got(&f[0], "x", 1));
 	cr_expect(eq(int, f[1].err, ERR_STALE));
@@ -156,7 +156,7 @@ BEHAVIOUR(fetch, one_batch_may_name_a_file_twice)
 	struct fetch_item items[] = { whole("f"), whole("f"), whole("f") };
 	struct fetched f[3];
 
-	scratch_write_text(&s->tree, "f", "again");
+	outside_write_text(s, "f", "again");
 	fetch_items(s, items, 3, f);
 	for (size_t i = 0; i < 3; i++)
 		cr_expect(got(&f[i], "again", 5));
@@ -178,7 +178,7 @@ BEHAVIOUR(fetch, hashes_are_xxh3_of_each_block)
 	};
 	struct fetched f;
 
-	scratch_write(&s->tree, "f", bytes, len);
+	outside_write(s, "f", bytes, len);
 	fetch_items(s, &item, 1, &f);
 	cr_assert(eq(int, f.err, ERR_OK));
 	cr_assert(eq(ulong, f.bytes.len, BLOCKS * sizeof(XXH128_canonical_t)));
@@ -198,18 +198,16 @@ BEHAVIOUR(fetch, seeks_find_data_and_holes)
 	struct fetch_item items[] = { { .kind = FETCH_SEEK_DATA, .path = "f" },
 		{ .kind = FETCH_SEEK_HOLE, .path = "f" },
 		{ .kind = FETCH_SEEK_DATA, .path = "f", .offset = 5000000 } };
-	AUTO_CLOSE int fd = openat(s->tree.fd, "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	struct fetched f[3];
-	off_t data;
+	uint64_t data, hole;
 
-	cr_assert(pwrite(fd, "x", 1, 1 << 20) == 1);
-	data = lseek(fd, 0, SEEK_DATA);
+	outside_write_sparse(s, "f", 1 << 20);
+	outside_seek(s, "f", &data, &hole);
 	fetch_items(s, items, 3, f);
 	cr_expect(eq(int, f[0].err, ERR_OK));
-	cr_expect(eq(long, (long)f[0].offset, s->lacks &LACKS_HOLES ? 0 : (long)data));
+	cr_expect(eq(u64, f[0].offset, s->lacks & LACKS_HOLES ? 0 : data));
 	cr_expect(eq(int, f[1].err, ERR_OK));
-	cr_expect(eq(long, (long)f[1].offset,
-		s->lacks &LACKS_HOLES ? (1 << 20) + 1 : (long)lseek(fd, 0, SEEK_HOLE)));
+	cr_expect(eq(u64, f[1].offset, s->lacks & LACKS_HOLES ? (1 << 20) + 1 : hole));
 	cr_expect(eq(int, f[2].err, ERR_NO_DATA));
 	fetched_release(f, 3);
 }
@@ -228,7 +226,7 @@ BEHAVIOUR(fetch, a_sink_that_refuses_ends_it_and_leaves_the_provider_usable)
 	struct error e = { 0 };
 	struct fetched f;
 
-	scratch_write(&s->tree, "f", bytes, len);
+	outside_write(s, "f", bytes, len);
 	cr_assert(
 		eq(int, provider_fetch(s->p, NULL, &item, 1, stop_fetch, NULL, &e), ERR_NO_MEMORY));
 	cr_assert(eq(str, e.text, "enough"));

@@ -9,11 +9,11 @@
 /* d/ {e/ {f}, l -> e/f}, g */
 static void make_tree(struct subject *s)
 {
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_mkdir(&s->tree, "d/e", 0750);
-	scratch_write_text(&s->tree, "d/e/f", "four");
-	cr_assert(symlinkat("e/f", s->tree.fd, "d/l") == 0);
-	scratch_write_text(&s->tree, "g", "");
+	outside_mkdir(s, "d", 0755);
+	outside_mkdir(s, "d/e", 0750);
+	outside_write_text(s, "d/e/f", "four");
+	outside_symlink(s, "e/f", "d/l");
+	outside_write_text(s, "g", "");
 }
 
 BEHAVIOUR(list, depth_0_gives_only_the_start)
@@ -21,7 +21,7 @@ BEHAVIOUR(list, depth_0_gives_only_the_start)
 	make_tree(s);
 	AUTO_LISTED struct listed l = list_one(s, "d", 0);
 	const struct listed_entry *self = listed_find(&l, LIST_SELF, "d");
-	struct attr want = attr_outside(s, "d");
+	struct attr want = outside_attr(s, "d");
 
 	cr_assert(eq(ulong, l.count, 1));
 	cr_assert(eq(int, self->err, ERR_OK));
@@ -52,7 +52,7 @@ BEHAVIOUR(list, depth_2_goes_one_directory_down)
 BEHAVIOUR(list, a_whole_tree_comes_breadth_first)
 {
 	make_tree(s);
-	scratch_mkdir(&s->tree, "z", 0755);
+	outside_mkdir(s, "z", 0755);
 	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
 	size_t depth = 0;
 
@@ -77,16 +77,16 @@ BEHAVIOUR(list, every_attribute_is_the_file_systems)
 	struct timespec times[2] = { { 1000000000, 123456789 }, { 999999999, 987654321 } };
 
 	make_tree(s);
-	cr_assert(mkfifoat(s->tree.fd, "fifo", 0604) == 0);
-	scratch_write(&s->tree, "big", s, sizeof *s);
-	cr_assert(linkat(s->tree.fd, "big", s->tree.fd, "d/big too", 0) == 0);
-	cr_assert(utimensat(s->tree.fd, "g", times, 0) == 0);
-	cr_assert(fchmodat(s->tree.fd, "g", 04711, 0) == 0);
+	outside_mkfifo(s, "fifo", 0604);
+	outside_write(s, "big", s, sizeof *s);
+	outside_link(s, "big", "d/big too");
+	outside_set_times(s, "g", times);
+	outside_chmod(s, "g", 04711);
 	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 		const struct listed_entry *entry = listed_find(&l, LIST_ENTRY, paths[i]);
-		struct attr want = attr_outside(s, paths[i]);
+		struct attr want = outside_attr(s, paths[i]);
 
 		cr_assert(entry != NULL, "%s", paths[i]);
 		/* The list itself may have moved this. */
@@ -100,10 +100,10 @@ BEHAVIOUR(list, times_before_1970_and_far_ahead_are_kept)
 {
 	struct timespec times[2] = { { -86400, 500000000 }, { 4102444800, 1 } };
 
-	scratch_write_text(&s->tree, "f", "");
-	cr_assert(utimensat(s->tree.fd, "f", times, 0) == 0);
+	outside_write_text(s, "f", "");
+	outside_set_times(s, "f", times);
 	AUTO_LISTED struct listed l = list_one(s, "f", 0);
-	struct attr want = attr_outside(s, "f");
+	struct attr want = outside_attr(s, "f");
 
 	expect_same_attr(s, &l.entries[0].attr, &want, "f");
 }
@@ -115,12 +115,12 @@ BEHAVIOUR(list, a_links_text_comes_with_it)
 		"'\"$(x)`\\ *", "trailing\n", "-n" };
 
 	memset(longest, 'a', VERB_LINK_MAX - 1);
-	cr_assert(symlinkat(longest, s->tree.fd, "longest") == 0);
+	outside_symlink(s, longest, "longest");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		char name[8];
 
 		snprintf(name, sizeof name, "l%zu", i);
-		cr_assert(symlinkat(texts[i], s->tree.fd, name) == 0);
+		outside_symlink(s, texts[i], name);
 	}
 	AUTO_LISTED struct listed l = list_one(s, "", 1);
 	AUTO_LISTED struct listed self = list_one(s, "l3", 0);
@@ -145,12 +145,12 @@ BEHAVIOUR(list, a_name_may_hold_any_byte)
 	AUTO_FREE char *longest = calloc(1, 256);
 
 	memset(longest, 'n', 255);
-	scratch_write_text(&s->tree, longest, "");
+	outside_write_text(s, longest, "");
 	for (size_t i = 0; i < count; i++)
-		scratch_mkdir(&s->tree, names[i], 0755);
+		outside_mkdir(s, names[i], 0755);
 	for (int byte = 1; byte < 256; byte++)
 		if (byte != '/')
-			scratch_write_text(&s->tree, (char[]){ 'b', (char)byte, 'b', 0 }, "x");
+			outside_write_text(s, (char[]){ 'b', (char)byte, 'b', 0 }, "x");
 	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
 
 	cr_expect(eq(ulong, listed_count(&l, LIST_ENTRY), count + 1 + 254));
@@ -161,10 +161,10 @@ BEHAVIOUR(list, a_name_may_hold_any_byte)
 		cr_expect(listed_find(&l, LIST_ENTRY, names[i]) != NULL, "name %zu", i);
 		cr_expect(listed_find(&l, LIST_DIR, names[i]) != NULL, "name %zu", i);
 		cr_expect(eq(int, one.entries[0].err, ERR_OK), "name %zu", i);
-		cr_expect(eq(u64, one.entries[0].attr.ino, attr_outside(s, names[i]).ino));
+		cr_expect(eq(u64, one.entries[0].attr.ino, outside_attr(s, names[i]).ino));
 	}
 	cr_expect(listed_find(&l, LIST_ENTRY, longest) != NULL);
-	cr_expect(faccessat(s->tree.fd, "oops", F_OK, 0) < 0, "a name was run");
+	cr_expect(not(outside_exists(s, "oops")), "a name was run");
 }
 
 BEHAVIOUR(list, starts_answer_each_for_itself)
@@ -203,10 +203,10 @@ BEHAVIOUR(list, a_path_of_another_shape_is_refused)
 
 BEHAVIOUR(list, links_are_not_followed)
 {
-	scratch_mkdir(&s->tree, "d", 0755);
-	scratch_write_text(&s->tree, "d/f", "");
-	cr_assert(symlinkat("d", s->tree.fd, "l") == 0);
-	cr_assert(symlinkat("/etc", s->tree.fd, "out") == 0);
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "d/f", "");
+	outside_symlink(s, "d", "l");
+	outside_symlink(s, "/etc", "out");
 	AUTO_LISTED struct listed l = list_one(s, "l", LIST_DEPTH_ALL);
 	AUTO_LISTED struct listed all = list_one(s, "", LIST_DEPTH_ALL);
 	AUTO_LISTED struct listed out = list_one(s, "out/passwd", 0);
@@ -224,12 +224,7 @@ BEHAVIOUR(list, stops_at_the_entries_asked_for_and_says_so)
 		.starts = &start, .starts_count = 1, .depth = LIST_DEPTH_ALL, .entries_max = 10
 	};
 
-	for (int i = 0; i < 50; i++) {
-		char name[8];
-
-		snprintf(name, sizeof name, "f%d", i);
-		scratch_write_text(&s->tree, name, "");
-	}
+	outside_fill(s, "f", 50);
 	AUTO_LISTED struct listed l = list_request(s, &request);
 
 	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
@@ -246,12 +241,12 @@ BEHAVIOUR(list, names_what_changed_since)
 	struct attr changed;
 
 	make_tree(s);
-	scratch_write_text(&s->tree, "before", "");
+	outside_write_text(s, "before", "");
 	/* Clocks of file systems tick coarsely: wait for a time of change that is later. */
 	do {
-		scratch_write_text(&s->tree, "d/e/f", "changed");
-		changed = attr_outside(s, "d/e/f");
-	} while (changed.ctime.tv_sec <= attr_outside(s, "before").ctime.tv_sec);
+		outside_write_text(s, "d/e/f", "changed");
+		changed = outside_attr(s, "d/e/f");
+	} while (changed.ctime.tv_sec <= outside_attr(s, "before").ctime.tv_sec);
 	request.changed_since_ns = (int64_t)changed.ctime.tv_sec * 1000000000;
 	AUTO_LISTED struct listed l = list_request(s, &request);
 
@@ -280,11 +275,9 @@ BEHAVIOUR(list, xattrs_come_with_the_start)
 {
 	const char *start = "f";
 	struct list_request request = { .starts = &start, .starts_count = 1, .flags = LIST_XATTRS };
-	AUTO_CLOSE int fd = -1;
 
-	scratch_write_text(&s->tree, "f", "");
-	fd = openat(s->tree.fd, "f", O_RDONLY | O_CLOEXEC);
-	cr_assert(fsetxattr(fd, "user.one", "1", 1, 0) == 0, "%s", strerror(errno));
+	outside_write_text(s, "f", "");
+	outside_set_xattr(s, "f", "user.one", "1");
 	AUTO_LISTED struct listed l = list_request(s, &request);
 
 	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
@@ -295,10 +288,10 @@ BEHAVIOUR(list, a_deep_tree_is_listed_whole)
 {
 	char path[1024] = "d";
 
-	scratch_mkdir(&s->tree, path, 0755);
+	outside_mkdir(s, path, 0755);
 	for (int i = 0; i < 100; i++) {
 		strcat(path, "/d");
-		scratch_mkdir(&s->tree, path, 0755);
+		outside_mkdir(s, path, 0755);
 	}
 	AUTO_LISTED struct listed l = list_one(s, "", LIST_DEPTH_ALL);
 
@@ -308,12 +301,7 @@ BEHAVIOUR(list, a_deep_tree_is_listed_whole)
 
 BEHAVIOUR(list, a_directory_of_thousands_is_complete)
 {
-	for (int i = 0; i < 3000; i++) {
-		char name[16];
-
-		snprintf(name, sizeof name, "file-%d", i);
-		scratch_write_text(&s->tree, name, "");
-	}
+	outside_fill(s, "file-", 3000);
 	AUTO_LISTED struct listed l = list_one(s, "", 1);
 
 	cr_assert(eq(ulong, listed_count(&l, LIST_ENTRY), 3000));
