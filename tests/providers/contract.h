@@ -77,6 +77,8 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 /* "group: claim" reads as a sentence: BEHAVIOUR(apply, mkdir_of_an_existing_name_is_refused). */
 #define BEHAVIOUR(group, claim)                                                                    \
 	static void group##_##claim(struct subject *s);                                            \
+	BEHAVIOUR_FOR(contract_e2b, group, claim)                                                  \
+	BEHAVIOUR_FOR(contract_e2b_shell, group, claim)                                            \
 	BEHAVIOUR_HERE(group, claim)
 
 /* The same of a sandbox that we make ourselves, on this machine. */

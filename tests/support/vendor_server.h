@@ -1,0 +1,27 @@
+/*
+ * vendor_server.h - a vendor's test server (tests/servers), run for a test program.
+ *
+ * One server does for a whole program: it is started before the first test (Criterion's PRE_ALL) and ended after the last.
+ * It ends by itself when the program dies, and takes its sandboxes with it.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <sys/types.h>
+
+struct vendor_server {
+	pid_t pid;
+	char dir[64];       /* its own folder */
+	char sandboxes[80]; /* those of the sandboxes are below it, by their ids */
+	char api_url[64], sandbox_url[64], admin_url[64]; /* "": this vendor has none */
+	char key[128];
+};
+
+/*
+ * `vendor`: the name of its folder. To be called from the program's own directory, the top of the repository.
+ * ERR_UNSUPPORTED: it cannot run here (no node, no namespaces), and the text says why.
+ */
+enum err vendor_server_start(struct vendor_server *out, const char *vendor, struct error *e);
+/* Ends it, with all its sandboxes, and removes their files. */
+void vendor_server_stop(struct vendor_server *s);
