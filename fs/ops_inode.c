@@ -137,7 +137,7 @@ void op_setattr(
 	struct change change = wanted_change(fs, st, to_set);
 
 	request_begin(&r, req);
-	if (change.set & SET_SIZE)
+	if (change.set & (SET_SIZE | SET_UID | SET_GID))
 		setgid_drop_with(fs, req, i, &change);
 	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
 		fs_reply(req, &e);

@@ -49,9 +49,11 @@ void setgid_drop_with(const struct fs *fs, fuse_req_t req, struct inode *i, stru
 	cache_believed(fs->cache, i, &attr);
 	if (!is_lost(fs, req, &attr))
 		return;
-	/* The kernel may have taken the set-user-ID bit already. */
+	/* The kernel may have taken the set-user-ID bit already; a change of owner takes it too. */
 	if (!(change->set & SET_MODE))
 		change->mode = attr.mode & 07777;
+	if (change->set & (SET_UID | SET_GID))
+		change->mode &= ~(uint32_t)S_ISUID;
 	change->mode &= ~(uint32_t)S_ISGID;
 	change->set |= SET_MODE;
 }

@@ -73,6 +73,26 @@ static void chown_clears_suid_of_programs(void)
 	}
 }
 
+/* Where root of the sandbox does it for an ordinary user, the bit would stay. */
+static void chown_clears_sgid_of_other_groups(void)
+{
+	make_file("f", 0644);
+	OK(chown("f", USER_B, 0));
+	OK(chmod("f", 06644));
+	AS(USER_B)
+	{
+		OK(chown("f", USER_B, (gid_t)-1));
+	}
+	SAME(mode_of("f"), 0644);
+	OK(chmod("f", 06644));
+	AS(USER_B)
+	{
+		OK(chown("f", (uid_t)-1, GROUP_SHARED));
+	}
+	SAME(mode_of("f"), 0644);
+	SAME(stat_of("f").st_gid, GROUP_SHARED);
+}
+
 static void chown_keeps_the_bits_of_directories(void)
 {
 	OK(mkdir("d", 0755));
@@ -97,6 +117,7 @@ const struct posix_case cases_owners[] = {
 	{ "users give only their own groups", users_give_only_their_groups, 1 },
 	{ "chown moves ctime alone", chown_moves_ctime_alone, 1 },
 	{ "chown clears suid and sgid of what can be executed", chown_clears_suid_of_programs, 1 },
+	{ "chown clears sgid of a group one is not in", chown_clears_sgid_of_other_groups, 1 },
 	{ "chown keeps the bits of directories", chown_keeps_the_bits_of_directories, 1 },
 	{ "chown refuses", chown_refuses, 1 },
 	{ 0 },
