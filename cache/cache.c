@@ -294,12 +294,15 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	c->provider = p;
 	c->options = *options;
+	c->options.sandbox = NULL;
 	if (c->options.attr_ms < 0)
 		c->options.attr_ms = 1000;
 	if (c->options.entry_ms < 0)
 		c->options.entry_ms = 1000;
 	kind = new_journal(c->journal, e);
-	if (!kind)
+	if (!kind && options->sandbox)
+		c->sandbox = *options->sandbox;
+	else if (!kind)
 		kind = provider_info(p, call, &c->sandbox, e);
 	if (!kind)
 		kind = ask_root(p, call, &root, e);

@@ -16,6 +16,7 @@ struct cache;
 struct inode; /* cache/tree.h */
 
 struct cache_options {
+	const struct sandbox_info *sandbox; /* as just asked, copied; NULL: asked here */
 	int64_t attr_ms; /* how long an attribute is believed without asking; -1: the default (1000) */
 	int64_t entry_ms; /* the same for names */
 	int64_t progress_ms;

@@ -180,6 +180,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 	if (!kind)
 		kind = cache_new(&cache, r->provider,
 			&(struct cache_options){
+				.sandbox = &info,
 				.attr_ms = r->config->attr_ms,
 				.entry_ms = r->config->entry_ms,
 				.progress_ms = r->config->progress_ms,
