@@ -1,9 +1,9 @@
 /*
  * setgid.h - a set-group-ID bit that must go when somebody writes or changes the owner.
  *
- * The kernel takes set-user-ID bits from a file that is written or given away, and set-group-ID bits where the group may execute. What
- * it leaves to the file system is the bit on a file whose group may not execute, when who does it is neither privileged
- * nor in that group.
+ * The kernel takes set-user-ID bits from a file that is written or given away, and set-group-ID bits where the group may
+ * execute. What it leaves to the file system is the bit on a file whose group may not execute, when who does it is neither
+ * privileged nor in that group.
  */
 #pragma once
 
