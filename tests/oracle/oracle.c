@@ -23,7 +23,7 @@ struct options {
 	uint64_t seed;
 	unsigned long ops, from, sabotage_step;
 	unsigned tree_every, times_every, patience_s;
-	bool as_users, minimize, no_atime, no_nanos, quiet, writes_follow;
+	bool as_users, plain_modes, minimize, no_atime, no_nanos, quiet, writes_follow;
 	const char *without, *behind, *a, *b;
 	enum sabotage sabotage;
 };
@@ -42,6 +42,7 @@ enum option_key {
 	KEY_SABOTAGE_STEP,
 	KEY_PATIENCE,
 	KEY_WRITES_FOLLOW,
+	KEY_PLAIN_MODES,
 };
 
 static const struct argp_option option_table[] = {
@@ -49,6 +50,8 @@ static const struct argp_option option_table[] = {
 	{ "ops", 'n', "N", 0, "How many calls (20000)", 0 },
 	{ "from-step", KEY_FROM, "N", 0, "Leave out the calls before this one", 0 },
 	{ "as-users", KEY_USERS, NULL, 0, "Make some calls as ordinary users (needs root)", 0 },
+	{ "plain-modes", KEY_PLAIN_MODES, NULL, 0,
+		"Only modes that are not set-id and leave the owner everything", 0 },
 	{ "minimize", KEY_MINIMIZE, NULL, 0,
 		"On a difference, look for the fewest calls that lead to one", 0 },
 	{ "without", KEY_WITHOUT, "CALL,...", 0,
@@ -123,6 +126,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_TIMES: o->times_every = (unsigned)number(arg, state); break;
 	case KEY_BEHIND: o->behind = arg; break;
 	case KEY_PATIENCE: o->patience_s = (unsigned)number(arg, state); break;
+	case KEY_PLAIN_MODES: o->plain_modes = true; break;
 	case KEY_WRITES_FOLLOW: o->writes_follow = true; break;
 	case KEY_SABOTAGE: o->sabotage = sabotage_kind(arg, state); break;
 	case KEY_SABOTAGE_STEP: o->sabotage_step = number(arg, state); break;
@@ -192,6 +196,7 @@ static bool set_up(struct lockstep *l, const struct options *o)
 		.sabotage_step = o->sabotage_step,
 	};
 	trace_init(&l->trace, o->seed, o->as_users);
+	l->trace.plain_modes = o->plain_modes;
 	take_without(l, o->without);
 	if (!side_open(&l->a, "A", o->a) || !side_open(&l->b, "B", o->b))
 		return false;

@@ -316,6 +316,8 @@ void trace_call(const struct trace *t, unsigned long step, struct call *c)
 	c->choice = some_choice(&chance, c->op->choices);
 	c->flags = some_flags(&chance, c->op->flags);
 	c->mode = some_mode(&chance);
+	if (t->plain_modes)
+		c->mode = (c->mode & 01777) | 0700;
 	c->length = some_length(&chance);
 	c->salt = next(&chance);
 	c->uid = some_owner(&chance);

@@ -81,7 +81,8 @@ extern const struct op ops_names[], ops_contents[], ops_attributes[], ops_direct
 
 struct trace {
 	uint64_t seed;
-	bool as_users; /* some calls are an ordinary user's */
+	bool as_users;    /* some calls are an ordinary user's */
+	bool plain_modes; /* the owner may do everything, and nothing is set-id */
 	unsigned weight;
 	size_t ops_count;
 	const struct op *ops[OPS_MAX];
