@@ -64,7 +64,7 @@ function bwrapArguments({ directory, io, daemon, programs }) {
 	const own = ["home", "root", "tmp"].flatMap((name) => ["--bind", path.join(directory, name), `/${name}`]);
 	return [
 		...showHost(),
-		"--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--dir", "/mnt", "--tmpfs", "/var/tmp",
+		"--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--dir", "/mnt", "--perms", "1777", "--tmpfs", "/var/tmp",
 		...own,
 		"--ro-bind", path.join(io, "passwd"), "/etc/passwd", "--ro-bind", path.join(io, "group"), "/etc/group",
 		"--perms", "0755", "--dir", DAEMON_HOME,
