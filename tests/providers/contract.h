@@ -28,12 +28,12 @@ enum lack {
 	LACKS_SOCKETS = 8,
 	/* Times are set to whole seconds. */
 	LACKS_SET_NANOSECONDS = 16,
-	/* An ordinary user's scripts run where no uid but the own exists: giving files away is EINVAL. */
+	/* An ordinary user's sandboxes here have no uid but the own: giving files away is EINVAL. */
 	LACKS_OTHER_OWNERS = 32,
 	/* Extended attributes only where getfattr and setfattr are installed. */
 	XATTRS_BY_TOOL = 64,
 	/* What the scripts of HELPER_OFF lack, in a sandbox of any kind. */
-	SHELL_LACKS = LACKS_HOLES | LACKS_SOCKETS | LACKS_OTHER_OWNERS | XATTRS_BY_TOOL,
+	SHELL_LACKS = LACKS_HOLES | LACKS_SOCKETS | XATTRS_BY_TOOL,
 	/* A name that is not UTF-8 ends the stream of changes. */
 	WATCHES_TEXT_ONLY = 256,
 	/* Only one sandbox may live at a time, so none is made beside it. */

@@ -26,10 +26,9 @@
 /* More tests at a time than that never run; the server allows 20. */
 #define SANDBOXES_MAX 16
 
-static const struct subject helper = { .name = "E2B",
-	.helper = HELPER_PROCESS,
-	.is_remote = true,
-	.lacks = LACKS_OTHER_OWNERS | WATCHES_TEXT_ONLY };
+static const struct subject helper = {
+	.name = "E2B", .helper = HELPER_PROCESS, .is_remote = true, .lacks = WATCHES_TEXT_ONLY
+};
 static const struct subject shell = { .name = "E2B, sh",
 	.helper = HELPER_OFF,
 	.shell = "sh",
@@ -159,7 +158,7 @@ static void set_up(const struct subject *row)
 		snprintf(id, sizeof id, "%s", live);
 	else
 		take_sandbox(s, sandboxes, id);
-	s->lacks |= live ? IS_ALONE : 0;
+	s->lacks |= live ? IS_ALONE : LACKS_OTHER_OWNERS;
 	s->as = live || geteuid() ? NULL : "root";
 	contract_connect(s, id);
 	empty_home(s);

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#define LOCAL_SHELL_LACKS (SHELL_LACKS | LACKS_WATCH | LACKS_OTHER_OWNERS)
+
 static const struct subject in_process = { .name = "local, in process", .helper = HELPER_AUTO };
 static const struct subject helper_process = { .name = "local, helper process",
 	.helper = HELPER_PROCESS };
@@ -13,12 +15,12 @@ static const struct subject helper_runs = {
 	.name = "local, helper runs", .helper = HELPER_PROCESS, .lacks = LACKS_WATCH
 };
 static const struct subject shell_dash = {
-	.name = "local, sh", .helper = HELPER_OFF, .shell = "sh", .lacks = SHELL_LACKS | LACKS_WATCH
+	.name = "local, sh", .helper = HELPER_OFF, .shell = "sh", .lacks = LOCAL_SHELL_LACKS
 };
 static const struct subject shell_busybox = { .name = "local, busybox sh",
 	.helper = HELPER_OFF,
 	.shell = "busybox sh",
-	.lacks = SHELL_LACKS | LACKS_WATCH | LACKS_BTIME | LACKS_SET_NANOSECONDS };
+	.lacks = LOCAL_SHELL_LACKS | LACKS_BTIME | LACKS_SET_NANOSECONDS };
 
 static void set_up(const struct subject *row)
 {

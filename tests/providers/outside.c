@@ -405,31 +405,46 @@ static struct attr attr_here(const struct subject *s, const char *path)
 		.ctime = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec } };
 }
 
+/* As stat(1) says it: the seconds rounded down, and the fraction that is counted away from zero. */
+static struct timespec read_time(long long seconds, long fraction)
+{
+	bool is_before = seconds < 0 && fraction;
+
+	return (struct timespec){ (time_t)seconds, is_before ? 1000000000 - fraction : fraction };
+}
+
+static void read_times(const char *line, struct attr *a)
+{
+	long long seconds[4];
+	long fractions[4];
+	int count = sscanf(line, "%lld %*d.%ld %lld %*d.%ld %lld %*d.%ld %lld %*d.%ld", &seconds[0],
+		&fractions[0], &seconds[1], &fractions[1], &seconds[2], &fractions[2], &seconds[3],
+		&fractions[3]);
+
+	cr_assert(eq(int, count, 8), "%s", line);
+	a->atime = read_time(seconds[0], fractions[0]);
+	a->mtime = read_time(seconds[1], fractions[1]);
+	a->ctime = read_time(seconds[2], fractions[2]);
+	a->btime_ns = (uint64_t)seconds[3] * 1000000000 + (uint64_t)fractions[3];
+}
+
 static struct attr attr_there(const struct subject *s, const char *path)
 {
-	AUTO_FREE char *said = say_there(s,
-		"stat -c '%d %i %f %h %u %g %t %T %s %b %o %.9X %.9Y %.9Z %.9W' \"./$1\"", path,
-		NULL);
-	long long atime, mtime, ctime, btime;
+	static const char script[] = "stat -c '%d %i %f %h %u %g %t %T %s %b %o %X %.9X %Y %.9Y %Z "
+				     "%.9Z %W %.9W' \"./$1\"";
+	AUTO_FREE char *said = say_there(s, script, path, NULL);
 	struct attr a = { 0 };
 	unsigned major, minor;
-	long btime_ns;
+	int count, end = 0;
 
-	cr_assert(eq(int,
-			  sscanf(said,
-				  "%" SCNu64 " %" SCNu64 " %" SCNx32 " %" SCNu32 " %" SCNu32
-				  " %" SCNu32 " %x %x %" SCNu64 " %" SCNu64 " %" SCNu32
-				  " %lld.%ld %lld.%ld %lld.%ld %lld.%ld",
-				  &a.dev, &a.ino, &a.mode, &a.nlink, &a.uid, &a.gid, &major, &minor,
-				  &a.size, &a.blocks, &a.blksize, &atime, &a.atime.tv_nsec, &mtime,
-				  &a.mtime.tv_nsec, &ctime, &a.ctime.tv_nsec, &btime, &btime_ns),
-			  19),
-		"%s", said);
+	count = sscanf(said,
+		"%" SCNu64 " %" SCNu64 " %" SCNx32 " %" SCNu32 " %" SCNu32 " %" SCNu32
+		" %x %x %" SCNu64 " %" SCNu64 " %" SCNu32 " %n",
+		&a.dev, &a.ino, &a.mode, &a.nlink, &a.uid, &a.gid, &major, &minor, &a.size,
+		&a.blocks, &a.blksize, &end);
+	cr_assert(eq(int, count, 11), "%s", said);
 	a.rdev = makedev(major, minor);
-	a.atime.tv_sec = atime;
-	a.mtime.tv_sec = mtime;
-	a.ctime.tv_sec = ctime;
-	a.btime_ns = (uint64_t)btime * 1000000000 + (uint64_t)btime_ns;
+	read_times(said + end, &a);
 	return a;
 }
 
