@@ -10,6 +10,8 @@ mount_sandbox stress
 # A sanitizer's quarantine grows by design: its builds are not weighed.
 watch=
 [ -n "$DAEMON" ] && [ -z "${SAN:-}" ] && watch=--pid=$DAEMON
+# To one host, of many requests at a time.
+[ "$PROVIDER" != local ] && watch="$watch --connections=64"
 # shellcheck disable=SC2086
 deadline $((seconds + 240)) "$PROGRAMS/stress" --seconds="$seconds" $watch "$MNT" >"$SCRATCH/said" 2>&1
 is "nothing lost, nothing stuck, nothing grown in $seconds s" $? 0
