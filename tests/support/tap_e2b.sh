@@ -20,6 +20,7 @@ e2b_start() {
 	e2b_stop
 	E2B_USER=$MOUNT_AS
 	E2B_DIR=$SCRATCH/e2b.$MOUNT_AS
+	rm -rf "$E2B_DIR" # of a server before, whose sandboxes are gone
 	as_owner mkdir -p "$E2B_DIR/sandboxes"
 	$(tap_become "$MOUNT_AS") node "$TOP/tests/servers/e2b/main.mjs" --root "$E2B_DIR/sandboxes" \
 		>"$E2B_DIR/ready" 2>"$E2B_DIR/err" &
