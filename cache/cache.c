@@ -37,13 +37,19 @@ static bool is_ordinary(enum err kind)
 	}
 }
 
+/* A sandbox that is gone is gone for every path: one line says it. */
 static void note(struct cache *c, const char *path, const struct error *e)
 {
-	log_warn(LOG_CACHE, "%s: %s", path, e->text);
+	const char *where = *path ? path : "/";
+	bool is_said;
+
 	pthread_mutex_lock(&c->lock);
-	snprintf(c->last_error, sizeof c->last_error, "%.100s: %.290s", path, e->text);
+	is_said = e->kind == ERR_GONE && strstr(c->last_error, e->text);
+	snprintf(c->last_error, sizeof c->last_error, "%.100s: %.290s", where, e->text);
 	c->last_error_ms = monotonic_ms();
 	pthread_mutex_unlock(&c->lock);
+	if (!is_said)
+		log_warn(LOG_CACHE, "%s: %s", where, e->text);
 }
 
 void cache_note_error(struct cache *c, const char *path, const struct error *e)
