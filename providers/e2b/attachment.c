@@ -233,6 +233,15 @@ static bool is_worth_asking(const struct e2b *b, enum err kind, bool is_done)
 	return b->account.plane && !is_done && (kind == ERR_GONE || kind == ERR_AUTH);
 }
 
+/* The control plane gave the same token once more: it is as the daemon says. */
+static enum err say_refused(const struct e2b *b, struct error *failure)
+{
+	const struct error said = *failure;
+
+	return error_set(failure, ERR_AUTH, "e2b:%s: %.250s%s", b->id, said.text,
+		b->user ? "; is user= one of the sandbox's users?" : "");
+}
+
 /* Asks, and does the step again where there is reason to expect more of it. */
 static enum err reach_again(struct e2b *b, const struct call *call, const struct daemon *before,
 	e2b_step step, void *context, struct error *failure)
@@ -246,8 +255,7 @@ static enum err reach_again(struct e2b *b, const struct call *call, const struct
 		return kind;
 	d = daemon_get(b);
 	if (asked_for == ERR_AUTH && d == before)
-		kind = error_set(failure, ERR_AUTH,
-			"e2b:%s: its daemon does not accept the token of the control plane", b->id);
+		kind = say_refused(b, failure);
 	else
 		kind = step(d->envd, call, context, &is_done, failure);
 	daemon_put(b, d);

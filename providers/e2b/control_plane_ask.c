@@ -42,13 +42,16 @@ static bool is_foreign(const struct http_answer *answer)
 	return answer->body.len && answer->body.bytes[0] != '{';
 }
 
-static enum err refuse_not_found(
-	const struct ask *ask, const struct http_answer *answer, const char *words, struct error *e)
+static enum err refuse_foreign(
+	const struct ask *ask, const struct http_answer *answer, struct error *e)
 {
-	if (is_foreign(answer))
-		return error_set(e, ERR_PROTOCOL,
-			"e2b: %s: 404 from what is not E2B's control plane; is E2B_API_URL right?",
-			ask->what);
+	return error_set(e, ERR_PROTOCOL,
+		"e2b: %s: %d from what is not E2B's control plane; is E2B_API_URL right?",
+		ask->what, answer->status);
+}
+
+static enum err refuse_not_found(const struct ask *ask, const char *words, struct error *e)
+{
 	if (ask->id)
 		return error_set(e, ERR_NOT_FOUND,
 			"e2b:%s: no such sandbox, or it belongs to another team", ask->id);
@@ -63,6 +66,8 @@ static enum err refuse(const struct plane *c, const struct ask *ask,
 	char words[300];
 	const char *colon;
 
+	if (is_foreign(answer) && (answer->status == 400 || answer->status == 404))
+		return refuse_foreign(ask, answer, e);
 	plane_json_message(&answer->body, c->key, words, sizeof words);
 	colon = *words ? ": " : "";
 	switch (answer->status) {
@@ -76,7 +81,7 @@ static enum err refuse(const struct plane *c, const struct ask *ask,
 	case 403:
 		return error_set(e, ERR_AUTH, "e2b: %s is not allowed to this key%s%s", ask->what,
 			colon, words);
-	case 404: return refuse_not_found(ask, answer, words, e);
+	case 404: return refuse_not_found(ask, words, e);
 	case 409:
 		return error_set(e, ERR_BUSY, "e2b: %s: the sandbox is in between states%s%s",
 			ask->what, colon, words);
