@@ -376,6 +376,16 @@ void cache_used(struct cache *c)
 	lifetime_used(c->lifetime);
 }
 
+void cache_hold(struct cache *c)
+{
+	lifetime_hold(c->lifetime);
+}
+
+void cache_let(struct cache *c)
+{
+	lifetime_let(c->lifetime);
+}
+
 int64_t cache_progress_ms(const struct cache *c)
 {
 	return c->options.progress_ms;

@@ -55,6 +55,9 @@ const struct sandbox_info *cache_sandbox(const struct cache *c);
 const struct provider_ops *cache_provider(const struct cache *c);
 /* A request came: the sandbox is in use (lifetime.h). */
 void cache_used(struct cache *c);
+/* It is in use until cache_let(): somebody has a file open for writing. */
+void cache_hold(struct cache *c);
+void cache_let(struct cache *c);
 
 /* How long a call may go without progress: for struct call. */
 int64_t cache_progress_ms(const struct cache *c);

@@ -15,9 +15,19 @@
 /* What the kernel hands back with every request on a handle. */
 enum handle { HANDLE_READS, HANDLE_WRITES };
 
-static uint64_t handle_of(int flags)
+/* While a handle for writing is there the sandbox is in use. */
+static void handle_begins(const struct fs *fs, struct fuse_file_info *fi)
 {
-	return (flags & O_ACCMODE) == O_RDONLY ? HANDLE_READS : HANDLE_WRITES;
+	fi->fh = (fi->flags & O_ACCMODE) == O_RDONLY ? HANDLE_READS : HANDLE_WRITES;
+	if (fi->fh == HANDLE_WRITES)
+		cache_hold(fs->cache);
+}
+
+static void handle_ends(const struct fs *fs, struct inode *i, const struct fuse_file_info *fi)
+{
+	cache_close(fs->cache, i);
+	if (fi->fh == HANDLE_WRITES)
+		cache_let(fs->cache);
 }
 
 void op_create(
@@ -50,9 +60,9 @@ void op_create(
 		return;
 	}
 	fs_entry(fs, &entry, &param);
-	fi->fh = handle_of(fi->flags);
+	handle_begins(fs, fi);
 	if (fuse_reply_create(req, &param, fi)) {
-		cache_close(fs->cache, entry.inode);
+		handle_ends(fs, entry.inode, fi);
 		cache_forget(fs->cache, entry.inode, 1);
 	}
 }
@@ -82,9 +92,9 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 		return;
 	}
 	fs_entry(fs, &entry, &param);
-	fi->fh = handle_of(fi->flags);
+	handle_begins(fs, fi);
 	if (fuse_reply_create(req, &param, fi)) {
-		cache_close(fs->cache, entry.inode);
+		handle_ends(fs, entry.inode, fi);
 		cache_forget(fs->cache, entry.inode, 1);
 	}
 }
@@ -107,9 +117,9 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->keep_cache = keep_pages;
-	fi->fh = handle_of(fi->flags);
+	handle_begins(fs, fi);
 	if (fuse_reply_open(req, fi))
-		cache_close(fs->cache, fs_inode(fs, ino));
+		handle_ends(fs, fs_inode(fs, ino), fi);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -196,7 +206,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		control_release(fs->control, req, ino, fi);
 		return;
 	}
-	cache_close(fs->cache, fs_inode(fs, ino));
+	handle_ends(fs, fs_inode(fs, ino), fi);
 	fuse_reply_err(req, 0);
 }
 
