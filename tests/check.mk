@@ -4,6 +4,7 @@
 #	make check SAN=address,undefined    the same under the sanitizers; a leak fails it
 #	make check T='tests/mount/real_*.t' only these
 #	make check HELPER=off SHELL_KIND=dash
+#	make check PROVIDER=e2b             in sandboxes of E2B's test server, or one test: T=e2b:tests/mount/real_git.t
 #	make oracle ORACLE_OPS=100000 ORACLE_SEED=7 HELPER=process
 #	make stress STRESS_SECONDS=600
 #	make check-all                      all of it at length: the better part of an hour
@@ -53,7 +54,9 @@ tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST
 
 # ---- Running them ----------------------------------------------------------------------------------
 
-T ?= $(TEST_LAYERS:%=$B/test-%) $(wildcard tests/mount/*.t)
+# Again with a vendor's sandboxes (tests/support/run-test), as many as a few minutes allow.
+E2B_TESTS := after_exec exec hostile oracle posix real_builds real_editors real_git staging
+T ?= $(TEST_LAYERS:%=$B/test-%) $(wildcard tests/mount/*.t) $(E2B_TESTS:%=e2b:tests/mount/%.t)
 
 # Ordinary users run some of what writes reports.
 REPORTS  = $(abspath $B/reports)
@@ -115,9 +118,12 @@ check-all: lint check
 	$(Q)$(MAKE) --no-print-directory run-tests HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
 	$(Q)$(MAKE) --no-print-directory run-tests HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
 	$(Q)$(MAKE) --no-print-directory oracle HELPER=off SHELL_KIND=dash ORACLE_OPS=20000
+	$(Q)$(MAKE) --no-print-directory run-tests PROVIDER=e2b ORACLE_OPS=20000 STRESS_SECONDS=60 \
+		T="$(filter-out tests/mount/e2b_%,$(wildcard tests/mount/*.t))"
 	$(Q)$(MAKE) --no-print-directory run-tests SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory run-tests CC=clang
 	$(Q)$(MAKE) --no-print-directory check-threads
+	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
 	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
 	@echo "check-all: all passed"
 
