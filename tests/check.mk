@@ -125,6 +125,7 @@ check-all: lint check
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
 	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
+	$(Q)$(MAKE) --no-print-directory live
 	@echo "check-all: all passed"
 
 # ---- What needs no running -------------------------------------------------------------------------
@@ -143,7 +144,7 @@ check-includes:
 	$(Q)! grep -nE '^#include <fuse' -r providers cache
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 
-SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http providers/e2b tests/support tests/servers/native \
+SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http providers/e2b tests/support tests/live tests/servers/native \
 	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint
