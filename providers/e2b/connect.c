@@ -144,6 +144,7 @@ static enum err read_refusal(struct connect_stream *s, const struct call *call, 
 	while (len && buf_add(&s->refusal, bytes, len))
 		if (http_read(s->exchange, call, &bytes, &len, NULL) != ERR_OK)
 			break;
+	http_blot_secrets(s->exchange, s->refusal.bytes, s->refusal.len);
 	return refusal_of_status(http_status(s->exchange), s->refusal.bytes, s->refusal.len,
 		s->what, &s->is_untouched, e);
 }
@@ -154,6 +155,17 @@ struct delivery {
 	void *context;
 };
 
+static enum err take_end(struct connect_stream *s, const void *message, size_t len, struct error *e)
+{
+	AUTO_BUF struct buf end = BUF_INIT(ENVELOPE_MAX);
+
+	if (!buf_add(&end, message, len))
+		return buf_check(&end, s->what, e);
+	http_blot_secrets(s->exchange, end.bytes, end.len);
+	refusal_of_end(end.bytes, end.len, s->what, &s->is_untouched, &s->outcome);
+	return ERR_OK;
+}
+
 static enum err on_envelope(
 	void *context, bool is_end, const void *message, size_t len, struct error *e)
 {
@@ -162,8 +174,7 @@ static enum err on_envelope(
 
 	if (!is_end)
 		return d->sink(d->context, message, len, e);
-	refusal_of_end(message, len, s->what, &s->is_untouched, &s->outcome);
-	return ERR_OK;
+	return take_end(s, message, len, e);
 }
 
 static enum err finish(const struct connect_stream *s, bool *is_over, struct error *e)

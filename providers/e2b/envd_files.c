@@ -46,6 +46,7 @@ static enum err read_refusal(struct http_exchange *x, const struct call *call, c
 	while (len && buf_add(&body, bytes, len))
 		if (http_read(x, call, &bytes, &len, NULL) != ERR_OK)
 			break;
+	http_blot_secrets(x, body.bytes, body.len);
 	return refusal_of_status(http_status(x), body.bytes, body.len, path, &is_untouched, e);
 }
 

@@ -51,6 +51,8 @@ enum err http_perform(struct http *h, const struct call *call, const struct http
 	if (kind == ERR_OK)
 		kind = note_headers(x, out, e);
 	out->status = http_status(x);
+	if (out->status >= 400)
+		http_blot_secrets(x, out->body.bytes, out->body.len);
 	out->may_have_arrived = http_may_have_arrived(x);
 	http_end(x);
 	return kind;

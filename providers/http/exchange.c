@@ -3,6 +3,7 @@
 #include "providers/http/client.h"
 #include "providers/http/request.h"
 #include "providers/http/retry.h"
+#include "providers/http/secrets.h"
 #include "providers/http/url.h"
 
 #include <poll.h>
@@ -19,7 +20,8 @@ struct http_exchange {
 	/* All that follow: the reader's. */
 	struct curl_slist *headers,
 		*open_headers; /* the second without secrets; NULL: not needed */
-	char *origin;          /* the first URL */
+	struct curl_slist *secrets;
+	char *origin; /* the first URL */
 	http_source source;
 	void *source_context;
 	struct buf piece; /* of the answer: what it was last given */
@@ -39,6 +41,7 @@ static void free_exchange(struct http_exchange *x)
 	transfer_release(&x->transfer);
 	curl_slist_free_all(x->headers);
 	curl_slist_free_all(x->open_headers);
+	curl_slist_free_all(x->secrets);
 	buf_release(&x->piece);
 	buf_release(&x->ready);
 	free(x->origin);
@@ -62,6 +65,8 @@ static enum err take_headers(
 
 	if (kind == ERR_OK && request->flags & HTTP_FOLLOW)
 		kind = request_headers(request, false, &x->open_headers, e);
+	if (kind == ERR_OK)
+		kind = secrets_keep(request, &x->secrets, e);
 	x->transfer.headers = x->headers;
 	return kind;
 }
@@ -431,6 +436,11 @@ int http_status(const struct http_exchange *x)
 const char *http_header(const struct http_exchange *x, const char *name)
 {
 	return fields_find(&x->transfer.fields, name);
+}
+
+void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len)
+{
+	secrets_blot(x->secrets, bytes, len);
 }
 
 bool http_may_have_arrived(const struct http_exchange *x)

@@ -107,6 +107,12 @@ int64_t http_moved_ms(const struct http_exchange *x);
 int http_status(const struct http_exchange *x);
 const char *http_header(const struct http_exchange *x, const char *name);
 
+/*
+ * Puts stars where `bytes` of the answer say a secret header of the request back: before they are told to anybody as the
+ * reason of a failure. All of the answer at once, or half a secret stays.
+ */
+void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len);
+
 /* Whether the server may have got the request: false only when it certainly did not act on it. */
 bool http_may_have_arrived(const struct http_exchange *x);
 
@@ -119,7 +125,7 @@ void http_end(struct http_exchange *x);
 
 struct http_answer {
 	int status;
-	struct buf body;      /* at most HTTP_BODY_MAX */
+	struct buf body; /* at most HTTP_BODY_MAX; with a status from 400 it says no secret back */
 	char next_token[512]; /* the header X-Next-Token, "" when absent */
 	char content_type[128];
 	bool may_have_arrived; /* also set on failure */

@@ -124,6 +124,47 @@ Test(http_exchange, headers_are_the_callers_and_no_others)
 	room_close(&r);
 }
 
+static void say_back(struct peer *p)
+{
+	const char *status = p->server->context;
+	char head[100];
+
+	while (peer_read_request(p)) {
+		snprintf(head, sizeof head, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n", status,
+			p->request.len);
+		peer_say(p, head);
+		peer_send(p, p->request.bytes, p->request.len);
+	}
+}
+
+Test(http_exchange, a_refusal_does_not_say_a_secret_back)
+{
+	static const struct {
+		char *status;
+		bool is_shown;
+	} rows[] = { { "200 OK", true }, { "400 Bad", false }, { "404 None", false } };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct http_header headers[] = {
+			{ .name = "X-Key", .value = "k123", .is_secret = true },
+			{ .name = "X-Open", .value = "o456" }
+		};
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct http_request request;
+		struct room r;
+
+		room_open(&r, say_back, rows[i].status);
+		request = room_request(&r, HTTP_GET, 0);
+		request.headers = headers;
+		request.headers_count = 2;
+		cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+		cr_expect(eq(int, strstr(buf_text(&answer.body), "k123") != NULL, rows[i].is_shown),
+			"row %zu", i);
+		cr_expect(ne(ptr, strstr(buf_text(&answer.body), "o456"), NULL), "row %zu", i);
+		room_close(&r);
+	}
+}
+
 Test(http_exchange, a_header_that_would_break_the_line_is_refused)
 {
 	struct http_header header = { .name = "X", .value = "1\r\nY: 2" };
