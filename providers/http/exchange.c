@@ -24,10 +24,11 @@ struct http_exchange {
 	char *origin; /* the first URL */
 	http_source source;
 	void *source_context;
-	struct buf piece; /* of the answer: what it was last given */
-	struct buf ready; /* of the body: what is handed on next */
-	uint64_t made;    /* bytes of the body asked of the source */
-	int64_t since_ms; /* it waits; what moved earlier does not count against anybody */
+	struct buf piece;         /* of the answer: what it was last given */
+	struct buf ready;         /* of the body: what is handed on next */
+	uint64_t made;            /* bytes of the body asked of the source */
+	int64_t since_ms;         /* it waits; what moved earlier does not count against anybody */
+	int64_t failing_since_ms; /* 0: it has not failed yet */
 	unsigned repetitions, redirections;
 	bool has_given;  /* bytes of the answer's body */
 	bool is_settled; /* the answer, or the failure, is final */
@@ -214,12 +215,18 @@ static enum err feed(struct http_exchange *x, struct error *e)
 
 /* ---- Once more ---- */
 
-static int64_t left_ms(const struct http_exchange *x, const struct call *call)
+static int64_t left_since(const struct call *call, int64_t since_ms)
 {
-	int64_t limit_ms = call_progress_ms(call), moved_ms = x->transfer.progress_ms;
-	int64_t since_ms = moved_ms > x->since_ms ? moved_ms : x->since_ms;
+	int64_t limit_ms = call_progress_ms(call);
 
 	return limit_ms < 0 ? INT64_MAX : since_ms + limit_ms - monotonic_ms();
+}
+
+static int64_t left_ms(const struct http_exchange *x, const struct call *call)
+{
+	int64_t moved_ms = x->transfer.progress_ms;
+
+	return left_since(call, moved_ms > x->since_ms ? moved_ms : x->since_ms);
 }
 
 static enum err follow(struct http_exchange *x, struct error *e)
@@ -263,7 +270,10 @@ static enum err repeat(struct http_exchange *x, const struct call *call, struct 
 	struct call pause = { .progress_ms = pause_ms, .cancel = call ? call->cancel : NULL };
 	enum err kind = ERR_TIMEOUT;
 
-	if (pause_ms >= left_ms(x, call)) {
+	/* To fail again is no progress. */
+	if (!x->failing_since_ms)
+		x->failing_since_ms = monotonic_ms();
+	if (pause_ms >= left_since(call, x->failing_since_ms)) {
 		x->is_settled = true;
 		return ERR_OK;
 	}

@@ -141,6 +141,22 @@ Test(http_retry, nothing_is_repeated_beyond_the_deadline)
 	room_close(&r);
 }
 
+Test(http_retry, answers_that_fail_do_not_put_the_deadline_off)
+{
+	struct call call = { .progress_ms = 1500 };
+	struct faults faults = { AFTER("1"), 9 };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_faults, &faults);
+	request = room_request(&r, HTTP_POST, 0);
+	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK));
+	cr_expect(eq(int, answer.status, 429));
+	cr_expect(le(int, (int)r.server.requests, 2));
+	room_close(&r);
+}
+
 static void *throw_it(void *context)
 {
 	struct room *r = context;
