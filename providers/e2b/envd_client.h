@@ -20,8 +20,11 @@ struct envd {
 	size_t command_headers; /* and so many for the RPC services */
 };
 
-/* http.h's flags for all of the daemon: 502 is the proxy's word for a sandbox that is not there. */
-#define ENVD_HTTP HTTP_BAD_GATEWAY_IS_FINAL
+/*
+ * http.h's flags for all of the daemon: 502 is the proxy's word for a sandbox that is not there, 500 the daemon's own for
+ * what has no better code ("path is a file", "process already finished").
+ */
+#define ENVD_HTTP (HTTP_BAD_GATEWAY_IS_FINAL | HTTP_INTERNAL_ERROR_IS_FINAL)
 
 /* BASE/package.Service/Method. Allocated. */
 char *envd_procedure(const struct envd *d, const char *procedure);

@@ -57,6 +57,8 @@ enum http_flags {
 	HTTP_REPEATABLE = 1,
 	/* 502 is an answer, not a fault: no repetition. */
 	HTTP_BAD_GATEWAY_IS_FINAL = 2,
+	/* The same of 500: what the server could not do now it cannot do a moment later. */
+	HTTP_INTERNAL_ERROR_IS_FINAL = 16,
 	/* A connection of its own, closed afterwards: for streams that live as long as the mount. */
 	HTTP_OWN_CONNECTION = 4,
 	/*

@@ -11,7 +11,7 @@ bool retry_wants_status(unsigned flags, int status)
 	switch (status) {
 	case 429: return true;
 	case 502: return flags & HTTP_REPEATABLE && !(flags & HTTP_BAD_GATEWAY_IS_FINAL);
-	case 500:
+	case 500: return flags & HTTP_REPEATABLE && !(flags & HTTP_INTERNAL_ERROR_IS_FINAL);
 	case 503:
 	case 504: return flags & HTTP_REPEATABLE;
 	default: return false;

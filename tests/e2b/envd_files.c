@@ -114,6 +114,14 @@ Test(envd_files, a_full_disk_is_no_space)
 	cr_expect(ne(ptr, strstr(f.e.text, "/f"), NULL));
 }
 
+Test(envd_files, below_a_file_nothing_is_stored_and_nothing_tried_again)
+{
+	given("POST /files", 500, IS_JSON,
+		"{\"code\":500,\"message\":\"error ensuring directories: path is a file: /x\"}");
+	cr_expect(eq(int, store("/x/f", "x", 1), ERR_NOT_DIR), "%s", f.e.text);
+	envd_fixture_stop(&f);
+}
+
 Test(envd_files, a_directory_is_not_stored_over)
 {
 	given("POST /files", 400, IS_JSON,

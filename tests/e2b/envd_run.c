@@ -481,7 +481,7 @@ Test(envd_run, a_sink_that_refuses_ends_the_stream_with_its_own_error)
 
 Test(envd_run, silence_beyond_the_keepalive_is_a_timeout)
 {
-	static const struct call hasty = { .progress_ms = 300 };
+	static const struct call hasty = { .progress_ms = 1500 };
 
 	say_started(&words, 7);
 	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
@@ -553,7 +553,7 @@ Test(envd_run, a_command_that_is_refused_ends_its_upload)
 
 Test(envd_run, an_upload_that_does_not_move_is_a_timeout_whatever_the_command_says)
 {
-	static const struct call hasty = { .progress_ms = 300 };
+	static const struct call hasty = { .progress_ms = 1500 };
 	struct envd_row rows[2] = { { .want = "POST /files", .answer = &post, .is_held = true },
 		{ .want = START, .answer = &answer, .is_held = true } };
 
@@ -587,7 +587,7 @@ Test(envd_run, a_signal_goes_to_one_process)
 	cr_expect(eq(sz, len, 7));
 }
 
-Test(envd_run, a_process_that_has_ended_needs_no_signal)
+Test(envd_run, a_signal_is_sent_once_and_a_process_that_has_ended_needs_none)
 {
 	static const struct {
 		int status;
@@ -600,20 +600,22 @@ Test(envd_run, a_process_that_has_ended_needs_no_signal)
 			"{\"code\":\"internal\",\"message\":\"error sending signal: os: process "
 			"already finished\"}",
 			ERR_OK },
+		{ 500,
+			"{\"code\":\"internal\",\"message\":\"error sending signal: operation "
+			"not permitted\"}",
+			ERR_NOT_OWNER },
 		{ 404, "404 page not found", ERR_UNSUPPORTED },
 		{ 401, "{\"code\":401,\"message\":\"unauthorized access\"}", ERR_AUTH },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct envd_row row = { .want = "POST ", .answer = &answer };
-		/* A 500 is tried again. */
-		struct envd_row many[ENVD_ROWS_MAX] = { row, row, row, row, row, row, row, row };
-
 		buf_reset(&answer);
 		put_answer(&answer, rows[i].status, IS_JSON, rows[i].body, strlen(rows[i].body));
-		envd_fixture_make(&f, NULL, many, ENVD_ROWS_MAX);
+		envd_fixture_make(
+			&f, NULL, &(struct envd_row){ .want = "POST ", .answer = &answer }, 1);
 		cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGTERM, &f.e), rows[i].kind),
 			"row %zu: %s", i, f.e.text);
+		envd_fixture_stop(&f);
 		envd_fixture_release(&f);
 		f = (struct envd_fixture){ 0 };
 	}

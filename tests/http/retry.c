@@ -58,6 +58,7 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 		{ FAULT("502 X"), 1, HTTP_REPEATABLE, 200, 2, true },
 		{ FAULT("504 X"), 1, HTTP_REPEATABLE, 200, 2, true },
 		{ FAULT("502 X"), 1, HTTP_REPEATABLE | HTTP_BAD_GATEWAY_IS_FINAL, 502, 1, true },
+		{ FAULT("500 X"), 1, HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL, 500, 1, true },
 		{ FAULT("501 X"), 1, HTTP_REPEATABLE, 501, 1, true },
 		{ FAULT("404 X"), 1, HTTP_REPEATABLE, 404, 1, true },
 		{ FAULT("503 X"), 1, 0, 503, 1, true },
