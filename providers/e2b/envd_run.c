@@ -26,8 +26,10 @@ struct run {
 	struct connect_stream *stream;
 	struct envd_post post;
 	bool is_stream_over, is_post_over;
-	bool has_output;  /* something was passed on */
-	int64_t since_ms; /* both are on their way, on the monotonic clock */
+	bool has_output; /* something was passed on */
+	/* On the monotonic clock: */
+	int64_t since_ms;         /* both are on their way */
+	int64_t failing_since_ms; /* 0: it has not failed yet */
 };
 
 /* ---- What is heard ---- */
@@ -171,12 +173,22 @@ static enum err begin(struct run *r, const struct buf *message, struct error *e)
 	return kind == ERR_OK ? begin_stream(r, message, e) : kind;
 }
 
+/* To fail again is no progress: repetitions begin within one deadline. */
+static bool has_time(struct run *r)
+{
+	int64_t limit_ms = call_progress_ms(r->call);
+
+	if (!r->failing_since_ms)
+		r->failing_since_ms = monotonic_ms();
+	return limit_ms < 0 || monotonic_ms() - r->failing_since_ms < limit_ms;
+}
+
 /* Whether the same again may end better: the transport broke in the middle of an answer of which nothing was passed on. */
-static bool may_repeat(const struct run *r, enum err kind)
+static bool may_repeat(struct run *r, enum err kind)
 {
 	return kind == ERR_UNREACHABLE && r->command->flags & RUN_REPEATABLE && !r->has_output &&
 		!r->out->has_exit_code && r->stream && connect_has_begun(r->stream) &&
-		!r->is_stream_over;
+		!r->is_stream_over && has_time(r);
 }
 
 static enum err run_once(

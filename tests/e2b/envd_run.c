@@ -6,6 +6,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -19,6 +20,7 @@ static int starts;
 static struct cancel cancel;
 static bool cancels_at_start;
 static int heard_fd; /* told of each start */
+static int start_takes_ms;
 
 static void tear_down(void)
 {
@@ -46,6 +48,7 @@ static void note_start(void *context, uint32_t pid)
 	(void)context;
 	started_pid = pid;
 	starts++;
+	poll(NULL, 0, start_takes_ms);
 	if (heard_fd)
 		eventfd_write(heard_fd, 1);
 	if (cancels_at_start)
@@ -419,6 +422,20 @@ Test(envd_run, it_is_not_repeated_more_often)
 	given_breaks(&broken, 3, false);
 	cr_expect(eq(int, run(), ERR_UNREACHABLE));
 	cr_expect(eq(int, starts, 3));
+}
+
+Test(envd_run, repetitions_begin_within_one_deadline)
+{
+	static const struct call hasty = { .progress_ms = 1500 };
+	AUTO_BUF struct buf broken = BUF_INIT(4096);
+
+	command.flags = RUN_REPEATABLE;
+	start_takes_ms = 1600;
+	given_breaks(&broken, 2, false);
+	cr_expect(
+		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
+			ERR_UNREACHABLE));
+	cr_expect(eq(int, starts, 2));
 }
 
 Test(envd_run, what_may_change_something_is_never_repeated)
