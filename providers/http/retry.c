@@ -5,6 +5,8 @@
 #include <sys/random.h>
 
 #define FIRST_PAUSE_MS 250
+/* More than anybody waits for; what a server asks for may be any number. */
+#define RETRY_AFTER_MAX_S ((int64_t)24 * 60 * 60)
 
 bool retry_wants_status(unsigned flags, int status)
 {
@@ -32,6 +34,8 @@ int64_t retry_pause_ms(unsigned repetition, int64_t retry_after_s)
 {
 	int64_t pause_ms = FIRST_PAUSE_MS << repetition;
 
+	if (retry_after_s > RETRY_AFTER_MAX_S)
+		retry_after_s = RETRY_AFTER_MAX_S;
 	if (retry_after_s >= 0)
 		return retry_after_s * 1000 + random_ms(FIRST_PAUSE_MS);
 	return pause_ms * 3 / 4 + random_ms(pause_ms / 2);

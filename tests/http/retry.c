@@ -19,6 +19,7 @@ Test(http_retry, pauses_grow_and_are_spread)
 		}
 		cr_assert(ge(i64, retry_pause_ms(0, 2), 2000));
 		cr_assert(le(i64, retry_pause_ms(0, 2), 2250));
+		cr_assert(ge(i64, retry_pause_ms(0, INT64_MAX), 3600000));
 	}
 }
 
