@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Names that the kernel knows not to exist ---- */
+/* ---- Names that the kernel may know without there being a dentry: that they do not exist, or that they did ---- */
 
 /* Of those that were told within the time they are believed. More are told, but not to be believed. */
 #define ABSENCES_MAX 65536
@@ -27,31 +27,41 @@ static void absence_drop_locked(struct tree *t)
 	free(a);
 }
 
-bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int64_t until_ms)
+static bool absence_add_locked(
+	struct tree *t, struct inode *dir, const char *name, int64_t until_ms)
 {
 	size_t len = strlen(name) + 1;
-	struct absence *a = malloc(sizeof *a + len);
-	int64_t now_ms = tree_now_ms();
+	struct absence *a = t->absences_count < ABSENCES_MAX ? malloc(sizeof *a + len) : NULL;
 
 	if (!a)
 		return false;
 	*a = (struct absence){ .dir = dir, .until_ms = until_ms };
 	memcpy(a->name, name, len);
+	STAILQ_INSERT_TAIL(&t->absences, a, link);
+	t->absences_count++;
+	dir->pins++;
+	inode_wake_locked(t, dir);
+	return true;
+}
+
+bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int64_t until_ms)
+{
+	int64_t now_ms = tree_now_ms();
+
 	pthread_mutex_lock(&t->lock);
 	while (!STAILQ_EMPTY(&t->absences) && STAILQ_FIRST(&t->absences)->until_ms <= now_ms)
 		absence_drop_locked(t);
-	bool has_room = t->absences_count < ABSENCES_MAX;
+	bool added = absence_add_locked(t, dir, name, until_ms);
 
-	if (has_room) {
-		STAILQ_INSERT_TAIL(&t->absences, a, link);
-		t->absences_count++;
-		dir->pins++;
-		inode_wake_locked(t, dir);
-	}
 	pthread_mutex_unlock(&t->lock);
-	if (!has_room)
-		free(a);
-	return has_room;
+	return added;
+}
+
+void dentry_lost_locked(struct tree *t, struct dentry *d)
+{
+	if (d->inode->kernel_refs && d->until_ms > tree_now_ms())
+		absence_add_locked(t, d->dir, d->name, d->until_ms);
+	dentry_drop_locked(t, d);
 }
 
 void absences_free(struct tree *t)

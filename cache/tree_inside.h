@@ -75,6 +75,8 @@ struct dentry *dentry_new_locked(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i);
 /* Takes the name away; the inode may be freed by it when nobody uses it. */
 void dentry_drop_locked(struct tree *t, struct dentry *d);
+/* The same of a name that the sandbox has no more: the kernel may believe in it until it is told otherwise. */
+void dentry_lost_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
 

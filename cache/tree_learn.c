@@ -197,7 +197,7 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 		struct dentry *d = dentry_find_locked(t, dir, name);
 
 		if (d)
-			dentry_drop_locked(t, d);
+			dentry_lost_locked(t, d);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;
@@ -238,7 +238,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 	i->pins++;
 	if (d) {
 		d->dir->complete = false;
-		dentry_drop_locked(t, d);
+		dentry_lost_locked(t, d);
 	}
 	i->attr_until_ms = 0;
 	bool may_have_other = !was_staged && (i->names || i->staged);

@@ -21,7 +21,7 @@ static void drop_unlisted_locked(struct tree *t, struct inode *dir, uint32_t num
 	for (struct dentry *d = dir->children, *next; d; d = next) {
 		next = d->sibling_next;
 		if (d->listed < number)
-			dentry_drop_locked(t, d);
+			dentry_lost_locked(t, d);
 	}
 	dir->pins--;
 }

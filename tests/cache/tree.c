@@ -601,6 +601,19 @@ Test(tree, doubt_reaches_everything_the_kernel_may_know)
 	tree_kernel_forget(tree, f, 1);
 }
 
+Test(tree, a_name_that_a_listing_dropped_is_told_when_all_is_in_doubt)
+{
+	struct inode *gone = learn(root, "gone", 3, S_IFREG | 0644);
+	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
+
+	tree_kernel_get(tree, gone);
+	tree_listing_begins(tree, &listing);
+	cr_assert(tree_learn_complete(tree, root, &listing));
+	tree_doubt_all(tree, count_told, NULL);
+	cr_expect(eq(int, told_names, 1), "the kernel still believes in it");
+	tree_kernel_forget(tree, gone, 1);
+}
+
 Test(tree, depth_counts_the_directories_above)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
