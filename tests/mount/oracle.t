@@ -45,6 +45,14 @@ while [ "$seed" -le "$last" ]; do
 done
 unmount
 
+# Links that others write are shown as they are only where that is wanted.
+mount_sandbox oracle_writers allow_other,symlinks=raw
+if [ "$TARGET" = mount ]; then
+	replay "with a second writer in the sandbox: no difference" --seed="$seed" --second-writer=5 \
+		--sync="$MNT/.sandbox/sync"
+fi
+unmount
+
 # As an ordinary user, whose files are worked on by their paths as that user: what the owner took from himself is out of
 # reach of descriptors, too, and what is written back from memory takes set-id bits.
 MOUNT_AS=$TEST_UID

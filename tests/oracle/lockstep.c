@@ -233,12 +233,23 @@ static void settle(struct lockstep *l)
 	side_settle(&l->b);
 }
 
+/* Whether the second writer makes this call: then nothing is open. */
+static bool goes_behind(struct lockstep *l, const struct call *c)
+{
+	if (!behind_takes(&l->writer, c))
+		return false;
+	side_close_slots(&l->a);
+	side_close_slots(&l->b);
+	return true;
+}
+
 /* true: both sides did the same. */
 static bool step(struct lockstep *l, const struct call *c)
 {
 	static struct outcome a, b;
 	static struct watch before_a, before_b, after_a, after_b;
-	bool look_closer = l->times_every && c->step % l->times_every == 0;
+	bool is_behind = goes_behind(l, c);
+	bool look_closer = is_behind || (l->times_every && c->step % l->times_every == 0);
 
 	if (look_closer) {
 		settle(l);
@@ -247,9 +258,9 @@ static bool step(struct lockstep *l, const struct call *c)
 		if (l->times_are_coarse)
 			wait_for_tick();
 	}
-	run_call(&l->b, c, &b);
+	run_call(is_behind ? &l->writer.b : &l->b, c, &b);
 	if (!sabotage_drops(l, c, &b)) {
-		run_call(&l->a, c, &a);
+		run_call(is_behind ? &l->writer.a : &l->a, c, &a);
 	} else {
 		l->sabotage = SABOTAGE_NONE;
 		a.ret = b.ret;
@@ -257,11 +268,16 @@ static bool step(struct lockstep *l, const struct call *c)
 		text_clear(&a.facts);
 		text_add(&a.facts, "%s", b.facts.bytes ? b.facts.bytes : "");
 	}
+	if (is_behind && !behind_settle(&l->writer))
+		exit(2);
 	if (look_closer) {
+		/* To check what it knows A reads directories. */
+		bool says_times = b.ret >= 0 && !is_behind;
+
 		look(&l->a, c, &after_a);
 		look(&l->b, c, &after_b);
-		describe_watch(l, c, b.ret >= 0, &before_a, &after_a, &a.facts);
-		describe_watch(l, c, b.ret >= 0, &before_b, &after_b, &b.facts);
+		describe_watch(l, c, says_times, &before_a, &after_a, &a.facts);
+		describe_watch(l, c, says_times, &before_b, &after_b, &b.facts);
 	}
 	sabotage_after(l, c, &a);
 	count_call(l, c, &b);
@@ -335,7 +351,11 @@ bool lockstep_run(struct lockstep *l)
 	umask(022);
 	if (!side_begin(&l->a) || !side_begin(&l->b))
 		exit(2);
+	if (l->writer.every && !behind_begin(&l->writer, l->behind_path, &l->b))
+		exit(2);
 	same = run_steps(l);
+	if (l->writer.every)
+		behind_end(&l->writer);
 	side_clear(&l->a);
 	side_clear(&l->b);
 	umask(022);

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "tests/oracle/trace.h"
+#include "tests/oracle/behind.h"
 
 enum sabotage {
 	SABOTAGE_NONE,
@@ -15,6 +15,8 @@ enum sabotage {
 struct lockstep {
 	struct side a, b;
 	int behind; /* the directory that A shows, seen from behind; -1: not known */
+	const char *behind_path;
+	struct behind writer;
 	struct trace trace;
 	struct stat_rules rules;
 	bool times_are_coarse; /* the clock of B's files moves in ticks: wait for one before a change is looked for */

@@ -24,7 +24,8 @@ struct options {
 	unsigned long ops, from, sabotage_step;
 	unsigned tree_every, times_every, patience_s;
 	bool as_users, plain_modes, minimize, no_atime, no_nanos, quiet, writes_follow;
-	const char *without, *behind, *a, *b;
+	unsigned second_writer;
+	const char *without, *behind, *sync, *a, *b;
 	enum sabotage sabotage;
 };
 
@@ -43,6 +44,8 @@ enum option_key {
 	KEY_PATIENCE,
 	KEY_WRITES_FOLLOW,
 	KEY_PLAIN_MODES,
+	KEY_SECOND_WRITER,
+	KEY_SYNC,
 };
 
 static const struct argp_option option_table[] = {
@@ -69,6 +72,11 @@ static const struct argp_option option_table[] = {
 		"A has what is written at the next close: one comes before times and trees are "
 		"compared",
 		0 },
+	{ "second-writer", KEY_SECOND_WRITER, "N", 0,
+		"Make about every Nth call behind A, where it is one on paths (needs --behind, "
+		"--sync)",
+		0 },
+	{ "sync", KEY_SYNC, "FILE", 0, "What is written to it makes A check what it knows", 0 },
 	{ "patience", KEY_PATIENCE, "S", 0, "A call that takes so many seconds hangs (60)", 0 },
 	{ "quiet", 'q', NULL, 0, "No counts at the end", 0 },
 	{ "sabotage", KEY_SABOTAGE, "KIND", 0, "Spoil A on purpose: result, drop or content", 0 },
@@ -128,11 +136,13 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_PATIENCE: o->patience_s = (unsigned)number(arg, state); break;
 	case KEY_PLAIN_MODES: o->plain_modes = true; break;
 	case KEY_WRITES_FOLLOW: o->writes_follow = true; break;
+	case KEY_SECOND_WRITER: o->second_writer = (unsigned)number(arg, state); break;
+	case KEY_SYNC: o->sync = arg; break;
 	case KEY_SABOTAGE: o->sabotage = sabotage_kind(arg, state); break;
 	case KEY_SABOTAGE_STEP: o->sabotage_step = number(arg, state); break;
 	case ARGP_KEY_ARG: return take_path(o, arg, state);
 	case ARGP_KEY_END:
-		if (!o->b)
+		if (!o->b || (o->second_writer && (!o->behind || !o->sync)))
 			argp_usage(state);
 		break;
 	default: return ARGP_ERR_UNKNOWN;
@@ -183,6 +193,8 @@ static bool set_up(struct lockstep *l, const struct options *o)
 {
 	*l = (struct lockstep){
 		.behind = -1,
+		.behind_path = o->behind,
+		.writer = { .every = o->second_writer, .sync_path = o->sync, .a.root = -1 },
 		.rules = { .atime = !o->no_atime,
 			.nanos = !o->no_nanos,
 			.rdev = true,

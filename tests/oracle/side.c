@@ -151,6 +151,23 @@ static bool make_folders(int root)
 	return true;
 }
 
+int side_open_work(int top)
+{
+	int dir = -1;
+
+	for (int depth = 0; depth < DEPTH; depth++) {
+		int next =
+			openat(depth ? dir : top, DEPTH_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (dir >= 0)
+			close(dir);
+		if (next < 0)
+			return -1;
+		dir = next;
+	}
+	return dir;
+}
+
 bool side_begin(struct side *s)
 {
 	int dir = s->top;
@@ -183,16 +200,21 @@ void side_settle(struct side *s)
 	}
 }
 
-void side_clear(struct side *s)
+void side_close_slots(struct side *s)
 {
-	become(0);
-	if (chdir("/"))
-		perror("/");
 	for (int i = 0; i < SLOTS; i++) {
 		if (s->slot[i] >= 0)
 			close(s->slot[i]);
 		s->slot[i] = -1;
 	}
+}
+
+void side_clear(struct side *s)
+{
+	become(0);
+	if (chdir("/"))
+		perror("/");
+	side_close_slots(s);
 	if (s->root >= 0)
 		close(s->root);
 	s->root = -1;

@@ -25,8 +25,12 @@ struct side {
 bool side_open(struct side *s, const char *name, const char *path);
 /* Makes the folder the trace works in, anew. */
 bool side_begin(struct side *s);
+/* The folder that a trace works in below another way to the same directory; -1: errno. */
+int side_open_work(int top);
 /* Closes a copy of each descriptor: writes that followed behind have reached the disk then. */
 void side_settle(struct side *s);
+/* Closes every descriptor of the trace. */
+void side_close_slots(struct side *s);
 /* Closes what the trace left open and removes everything. */
 void side_clear(struct side *s);
 void side_close(struct side *s);
