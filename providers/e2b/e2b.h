@@ -97,6 +97,8 @@ enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds
 enum err e2b_execute(struct provider *p, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);
+
+/* signal.c */
 /* TERM or KILL to every process of a command: a reaper_send, whose context is the struct e2b. */
 enum err e2b_signal(void *context, const struct call *call, const char *marker, uint32_t pid,
 	int signal, bool *found, struct error *e);

@@ -12,7 +12,8 @@ struct reaper;
 /* A command that runs. */
 struct quarry;
 
-/* 128 random bits in hexadecimal, and a NUL: in the environment of all that a command starts. */
+/* In the environment of all that a command starts, so that it can be found again: 128 random bits in hexadecimal, and a NUL. */
+#define MARKER_NAME "SANDBOXFS_COMMAND"
 #define MARKER_SIZE 33
 
 /*
