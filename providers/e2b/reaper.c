@@ -16,8 +16,8 @@
 #define LAST_WORDS_MS 1000
 /* A signal that makes no progress for so long is given up. */
 #define SEND_MS 10000
-/* How long the last signals may take when the provider is let go. */
-#define FAREWELL_MS 8000
+/* How long the last signals may take when the provider is let go: an unmount is to be over in 5 s, whatever is broken. */
+#define FAREWELL_MS 4000
 
 enum stage { STAGE_RUNNING, STAGE_TERM, STAGE_KILL, STAGE_LAST_WORDS, STAGE_OVER };
 
