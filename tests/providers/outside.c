@@ -1,8 +1,7 @@
-#include "tests/providers/outside.h"
+#include "tests/providers/outside_there.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
-#include "tests/providers/contract.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,83 +10,12 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
 /* What ignores TERM is killed 5 s later (provider.h). */
 #define UNLOCKED_MS 9000
 /* Of the file systems that vendors use. */
 #define HOLE_UNIT 4096
-
-static bool is_here(const struct subject *s)
-{
-	return s->tree.fd >= 0;
-}
-
-/* ---- Elsewhere: a script with two names as $1 and $2 ---- */
-
-static void add_name(struct buf *command, const char *name)
-{
-	buf_add_string(command, " '");
-	for (; *name; name++)
-		if (*name == '\'')
-			buf_add_string(command, "'\\''");
-		else
-			buf_add_byte(command, (unsigned char)*name);
-	buf_add_string(command, "'");
-}
-
-static struct ran there_with(const struct subject *s, const char *script, const char *one,
-	const char *two, const void *input, size_t len)
-{
-	AUTO_BUF struct buf command = BUF_INIT(65536);
-	struct execute_request request = { .input = input, .input_len = len };
-
-	buf_add_string(&command, "export LC_ALL=C; set --");
-	add_name(&command, one);
-	add_name(&command, two);
-	buf_printf(&command, "\n%s", script);
-	cr_assert(not(command.failed));
-	request.command = buf_text(&command);
-	return run_request(s, NULL, &request);
-}
-
-static void must_have_run(const struct ran *r, const char *script)
-{
-	cr_assert(eq(int, r->err, ERR_OK), "%s: %s", script, r->why.text);
-	cr_assert(eq(int, r->result.exit_code, 0), "%s: %s", script, buf_text(&r->err_out));
-}
-
-/* What it printed, with a NUL behind it, to be freed. */
-static char *say_there(const struct subject *s, const char *script, const char *path, size_t *len)
-{
-	AUTO_RAN struct ran r = there_with(s, script, path, "", NULL, 0);
-	char *said;
-
-	must_have_run(&r, script);
-	said = malloc(r.out.len + 1);
-	cr_assert(said != NULL);
-	memcpy(said, buf_text(&r.out), r.out.len);
-	said[r.out.len] = 0;
-	if (len)
-		*len = r.out.len;
-	return said;
-}
-
-static void do_there(const struct subject *s, const char *script, const char *one, const char *two)
-{
-	AUTO_RAN struct ran r = there_with(s, script, one, two, NULL, 0);
-
-	must_have_run(&r, script);
-}
-
-static bool is_so_there(const struct subject *s, const char *script, const char *path)
-{
-	AUTO_RAN struct ran r = there_with(s, script, path, "", NULL, 0);
-
-	cr_assert(eq(int, r.err, ERR_OK), "%s: %s", script, r.why.text);
-	return r.result.exit_code == 0;
-}
 
 /* ---- Making and changing ---- */
 
@@ -376,86 +304,4 @@ bool outside_is_unlocked_soon(const struct subject *s, const char *path)
 		sched_yield();
 	}
 	return true;
-}
-
-/* ---- Attributes ---- */
-
-static struct attr attr_here(const struct subject *s, const char *path)
-{
-	struct statx x;
-
-	cr_assert(statx(s->tree.fd, path, AT_SYMLINK_NOFOLLOW | (*path ? 0 : AT_EMPTY_PATH),
-			  STATX_BASIC_STATS | STATX_BTIME, &x) == 0,
-		"%s: %s", path, strerror(errno));
-	return (struct attr){ .dev = makedev(x.stx_dev_major, x.stx_dev_minor),
-		.ino = x.stx_ino,
-		.btime_ns = x.stx_mask & STATX_BTIME
-			? (uint64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec
-			: 0,
-		.mode = x.stx_mode,
-		.nlink = x.stx_nlink,
-		.uid = x.stx_uid,
-		.gid = x.stx_gid,
-		.rdev = makedev(x.stx_rdev_major, x.stx_rdev_minor),
-		.size = x.stx_size,
-		.blocks = x.stx_blocks,
-		.blksize = x.stx_blksize,
-		.atime = { x.stx_atime.tv_sec, x.stx_atime.tv_nsec },
-		.mtime = { x.stx_mtime.tv_sec, x.stx_mtime.tv_nsec },
-		.ctime = { x.stx_ctime.tv_sec, x.stx_ctime.tv_nsec } };
-}
-
-/* As stat(1) says it: the seconds rounded down, and the fraction that is counted away from zero. */
-static struct timespec read_time(long long seconds, long fraction)
-{
-	bool is_before = seconds < 0 && fraction;
-
-	return (struct timespec){ (time_t)seconds, is_before ? 1000000000 - fraction : fraction };
-}
-
-static void read_times(const char *line, struct attr *a)
-{
-	long long seconds[4];
-	long fractions[4];
-	int count = sscanf(line, "%lld %*d.%ld %lld %*d.%ld %lld %*d.%ld %lld %*d.%ld", &seconds[0],
-		&fractions[0], &seconds[1], &fractions[1], &seconds[2], &fractions[2], &seconds[3],
-		&fractions[3]);
-
-	cr_assert(eq(int, count, 8), "%s", line);
-	a->atime = read_time(seconds[0], fractions[0]);
-	a->mtime = read_time(seconds[1], fractions[1]);
-	a->ctime = read_time(seconds[2], fractions[2]);
-	a->btime_ns = (uint64_t)seconds[3] * 1000000000 + (uint64_t)fractions[3];
-}
-
-static struct attr attr_there(const struct subject *s, const char *path)
-{
-	static const char script[] = "stat -c '%d %i %f %h %u %g %t %T %s %b %o %X %.9X %Y %.9Y %Z "
-				     "%.9Z %W %.9W' \"./$1\"";
-	AUTO_FREE char *said = say_there(s, script, path, NULL);
-	struct attr a = { 0 };
-	unsigned major, minor;
-	int count, end = 0;
-
-	count = sscanf(said,
-		"%" SCNu64 " %" SCNu64 " %" SCNx32 " %" SCNu32 " %" SCNu32 " %" SCNu32
-		" %x %x %" SCNu64 " %" SCNu64 " %" SCNu32 " %n",
-		&a.dev, &a.ino, &a.mode, &a.nlink, &a.uid, &a.gid, &major, &minor, &a.size,
-		&a.blocks, &a.blksize, &end);
-	cr_assert(eq(int, count, 11), "%s", said);
-	a.rdev = makedev(major, minor);
-	read_times(said + end, &a);
-	return a;
-}
-
-struct attr outside_attr(const struct subject *s, const char *path)
-{
-	return is_here(s) ? attr_here(s, path) : attr_there(s, path);
-}
-
-struct expect outside_expect(const struct subject *s, const char *path)
-{
-	struct attr a = outside_attr(s, path);
-
-	return (struct expect){ .dev = a.dev, .ino = a.ino, .btime_ns = a.btime_ns };
 }
