@@ -72,13 +72,16 @@ async function copyBody(fd, body, contentLength) {
 
 async function storeFile({ req, user, metadata }, file, body) {
 	const fd = openForWriting(file, user);
+	let kept;
 	try {
 		await copyBody(fd, body, req.headers["content-length"] ?? 0);
-		writeMetadata(fs.fstatSync(fd, { bigint: true }), metadata);
+		// By its descriptor: whoever waited for the file may have taken it away by now.
+		const stat = fs.fstatSync(fd, { bigint: true });
+		writeMetadata(stat, metadata);
+		kept = readMetadata(stat);
 	} finally {
 		fs.closeSync(fd);
 	}
-	const kept = readMetadata(fs.statSync(raw(file), { bigint: true }));
 	return { ...(kept ? { metadata: kept } : {}), name: toText(base(file)), path: toText(file), type: "file" };
 }
 
