@@ -192,7 +192,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 /*
  * libcurl sends a request again by itself, also a POST, when a kept connection turns out to be dead before a byte of the
  * answer came (Curl_retry_request). By then the server may have acted on it. So only the first sending is let through;
- * whether there is another one is decided in exchange.c.
+ * whether there is another one is decided in exchange_settle.c.
  */
 static int on_sending(void *context, char *to, char *from, int to_port, int from_port)
 {

@@ -1,0 +1,44 @@
+/*
+ * exchange.h - a request and its answer as its reader sees them, over all sendings; for http's own files.
+ *
+ * All of it is the reader's, one thread at a time, but for `transfer`, which the I/O thread shares.
+ */
+#pragma once
+
+#include "providers/http/client.h"
+
+struct http_exchange {
+	struct http *client;
+	struct transfer transfer;
+
+	struct curl_slist *headers,
+		*open_headers;      /* the second without secrets; NULL: not needed */
+	struct curl_slist *secrets; /* values, to be blotted out */
+	char *origin;               /* the first URL */
+	http_source source;
+	void *source_context;
+	struct buf piece;         /* of the answer: what it was last given */
+	struct buf ready;         /* of the body: what is handed on next */
+	uint64_t made;            /* bytes of the body asked of the source */
+	int64_t since_ms;         /* it waits; what moved earlier does not count against anybody */
+	int64_t failing_since_ms; /* 0: it has not failed yet */
+	unsigned repetitions, redirections;
+	bool has_given;  /* bytes of the answer's body */
+	bool is_settled; /* the answer, or the failure, is final */
+	bool may_have_arrived;
+};
+
+/* Takes `url`, also on failure; NULL: ERR_NO_MEMORY. */
+enum err exchange_set_url(struct http_exchange *x, char *url, struct error *e);
+
+/* Sends it, from the beginning. */
+void exchange_start(struct http_exchange *x);
+
+/* exchange_feed.c: gives the I/O thread what it has room for of a source's body, and has the next piece ready. */
+enum err exchange_feed(struct http_exchange *x, struct error *e);
+
+/* exchange_settle.c: the sending is over. That was it (`is_settled`), or it is sent again, or elsewhere. */
+enum err exchange_settle(struct http_exchange *x, const struct call *call, struct error *e);
+
+/* Until the deadline, in milliseconds, as far as is known now; what moves puts it off. INT64_MAX: none. */
+int64_t exchange_left_ms(const struct http_exchange *x, const struct call *call);

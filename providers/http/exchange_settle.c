@@ -1,0 +1,112 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/http/exchange.h"
+#include "providers/http/request.h"
+#include "providers/http/retry.h"
+#include "providers/http/url.h"
+
+#include <string.h>
+
+#define REDIRECTIONS_MAX 5
+
+static int64_t left_since(const struct call *call, int64_t since_ms)
+{
+	int64_t limit_ms = call_progress_ms(call);
+
+	return limit_ms < 0 ? INT64_MAX : since_ms + limit_ms - monotonic_ms();
+}
+
+int64_t exchange_left_ms(const struct http_exchange *x, const struct call *call)
+{
+	int64_t moved_ms = x->transfer.progress_ms;
+
+	return left_since(call, moved_ms > x->since_ms ? moved_ms : x->since_ms);
+}
+
+static enum err follow(struct http_exchange *x, struct error *e)
+{
+	struct transfer *t = &x->transfer;
+	bool was_plain = url_is_plain(t->url);
+	enum err kind = url_check(t->outcome.redirect, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (++x->redirections > REDIRECTIONS_MAX)
+		return error_set(e, ERR_PROTOCOL, "%s: more than %d redirections", t->shown,
+			REDIRECTIONS_MAX);
+	if (!was_plain && url_is_plain(t->outcome.redirect))
+		return error_set(e, ERR_INVALID, "%s: redirected from https to http", t->shown);
+	kind = exchange_set_url(x, take(t->outcome.redirect), e);
+	if (kind != ERR_OK)
+		return kind;
+	t->headers = url_same_origin(x->origin, t->url) ? x->headers : x->open_headers;
+	exchange_start(x);
+	return ERR_OK;
+}
+
+static bool may_repeat(const struct http_exchange *x)
+{
+	const struct outcome *o = &x->transfer.outcome;
+
+	if (x->has_given || x->repetitions == RETRY_MAX)
+		return false;
+	if (o->failure.kind == ERR_OK)
+		return retry_wants_status(x->transfer.flags, o->status);
+	return o->failure.kind == ERR_UNREACHABLE &&
+		(x->transfer.flags & HTTP_REPEATABLE || !o->was_sent);
+}
+
+/* Waits before it is sent again. The answer, or the failure, is final when the wait would outlast the caller. */
+static enum err repeat(struct http_exchange *x, const struct call *call, struct error *e)
+{
+	const struct outcome *o = &x->transfer.outcome;
+	int64_t pause_ms = retry_pause_ms(x->repetitions, o->retry_after_s);
+	struct call pause = { .progress_ms = pause_ms, .cancel = call ? call->cancel : NULL };
+	enum err kind = ERR_TIMEOUT;
+
+	/* To fail again is no progress. */
+	if (!x->failing_since_ms)
+		x->failing_since_ms = monotonic_ms();
+	if (pause_ms >= left_since(call, x->failing_since_ms)) {
+		x->is_settled = true;
+		return ERR_OK;
+	}
+	/* Nothing is wrong with the server when only a kept connection was. */
+	if (!o->was_stale)
+		kind = call_wait_fd(&pause, -1, 0, e);
+	if (kind != ERR_TIMEOUT)
+		return kind;
+	x->repetitions++;
+	exchange_start(x);
+	return ERR_OK;
+}
+
+static void log_outcome(const struct http_exchange *x)
+{
+	const struct transfer *t = &x->transfer;
+	const struct outcome *o = &t->outcome;
+
+	if (o->failure.kind == ERR_OK)
+		log_debug(LOG_HTTP, "%s %s: %d, %lld bytes, %lld ms", request_method(t->method),
+			t->shown, o->status, (long long)o->received, (long long)o->took_ms);
+	else
+		log_debug(LOG_HTTP, "%s, %lld bytes, %lld ms", o->failure.text,
+			(long long)o->received, (long long)o->took_ms);
+}
+
+enum err exchange_settle(struct http_exchange *x, const struct call *call, struct error *e)
+{
+	struct transfer *t = &x->transfer;
+	const struct outcome *o = &t->outcome;
+
+	/* 429: refused before anything was done. */
+	x->may_have_arrived |= o->was_sent && o->status != 429;
+	t->is_sent = false;
+	log_outcome(x);
+	if (o->failure.kind == ERR_OK && t->flags & HTTP_FOLLOW && o->redirect)
+		return follow(x, e);
+	if (may_repeat(x))
+		return repeat(x, call, e);
+	x->is_settled = true;
+	return ERR_OK;
+}
