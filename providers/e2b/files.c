@@ -4,11 +4,11 @@
  */
 #include "providers/base/cleanup.h"
 #include "providers/e2b/e2b.h"
+#include "providers/remote_find.h"
 #include "providers/store.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 /* From here on an upload of its own costs less than the copies an apply makes. */
 #define LARGE_SIZE ((uint64_t)VERB_DATA_MAX)
@@ -102,13 +102,11 @@ static enum err store_large(struct e2b *b, const struct call *call, const struct
 		.len = item->size, .source = read_item, .source_context = &reader
 	};
 	AUTO_FREE char *path = NULL;
-	unsigned long long number;
-	char staged[40];
-	enum err kind;
+	char staged[REMOTE_NAME_SIZE];
+	enum err kind = remote_new_name("/store-", staged, e);
 
-	if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-		return error_errno(e, errno, "random numbers");
-	snprintf(staged, sizeof staged, "/store-%016llx", number);
+	if (kind)
+		return kind;
 	if (asprintf(&path, "%s%s", b->base.staging, staged) < 0)
 		return no_memory(e);
 	upload.path = path;
