@@ -38,8 +38,8 @@ void pieces_take(struct pieces *to, struct pieces *from)
 	pieces_init(from);
 }
 
-/* Room for `len` bytes; grows in steps, so that many small writes do not copy much. */
-static bool piece_grow(struct piece *one, size_t len)
+/* Room for `len` bytes, which counts; grows in steps, so that many small writes do not copy much. */
+static bool piece_grow(struct pieces *p, struct piece *one, size_t len)
 {
 	size_t room = one->room ? one->room : ROOM_FIRST;
 
@@ -51,6 +51,7 @@ static bool piece_grow(struct piece *one, size_t len)
 
 	if (!grown)
 		return false;
+	p->cost += room - one->room;
 	one->bytes = grown;
 	one->room = room;
 	return true;
@@ -82,7 +83,7 @@ static struct piece *piece_new(struct pieces *p, enum change_op op, uint64_t off
 		return NULL;
 	one->op = op;
 	one->offset = offset;
-	if (len && !piece_grow(one, len)) {
+	if (len && !piece_grow(p, one, len)) {
 		piece_free(one);
 		return NULL;
 	}
@@ -97,7 +98,7 @@ bool pieces_add(struct pieces *p, enum change_op op, uint64_t offset, const void
 	size_t at = 0;
 	struct piece *one = piece_to_extend(p, op, offset, len, &at);
 
-	if (one && !piece_grow(one, at + len))
+	if (one && !piece_grow(p, one, at + len))
 		return false;
 	if (!one) {
 		at = 0;
@@ -111,7 +112,6 @@ bool pieces_add(struct pieces *p, enum change_op op, uint64_t offset, const void
 		memcpy(one->bytes + at, bytes, len);
 	one->len = at + len > before ? at + len : before;
 	p->bytes += one->len - before;
-	p->cost += one->len - before;
 	return true;
 }
 

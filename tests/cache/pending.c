@@ -111,14 +111,15 @@ static void *write_much(void *context)
 	return NULL;
 }
 
-/* As a slow link: each batch is let through when as much has gathered behind it as may. */
+/* As a slow link: each batch is let through when about as much has gathered behind it as may. */
+#define FULL ((uint64_t)13 * 512 * 1024)
+
 static void let_full_batches_through(void)
 {
 	struct cache_status status;
 
 	for (unsigned batch = 1; !atomic_load(&is_written); batch++) {
-		uint64_t full =
-			(batch == 1 ? 1 : 8) * (uint64_t)1024 * 1024 + 7 * (uint64_t)1024 * 1024;
+		uint64_t full = FULL + (batch == 1 ? VERB_DATA_MAX : FULL);
 
 		distant_await_applies(&far, batch);
 		do {
@@ -145,6 +146,39 @@ Test(pending, much_is_written_in_few_calls_and_little_memory)
 	cr_expect(eq(u64, distant_size(&far, i), MUCH));
 	cr_expect(lt(long, distant_peak_kb() - idle_kb, 64 * 1024));
 	distant_close(&far, i);
+}
+
+/* Until it is to wait for room. */
+static unsigned scatter(struct inode *i, const struct call *hasty)
+{
+	unsigned count = 0;
+
+	while (!cache_write(far.cache, hasty, i, (uint64_t)count * 8192, "x", 1, 0, NULL))
+		count++;
+	return count;
+}
+
+Test(pending, scattered_bytes_take_little_memory)
+{
+	struct cancel thrown;
+	struct call hasty = { .cancel = &thrown, .progress_ms = -1 };
+	struct inode *files[6];
+	long idle_kb = distant_peak_kb();
+	unsigned count = 0;
+
+	cr_assert(eq(int, cancel_init(&thrown, NULL), ERR_OK));
+	cancel_throw(&thrown);
+	for (char n = 0; n < 6; n++)
+		files[(int)n] = make((char[]){ 'a' + n, 0 });
+	distant_hold_applies(&far, true);
+	for (int n = 0; n < 6; n++)
+		count += scatter(files[n], &hasty);
+	cr_expect(gt(uint, count, 1000));
+	cr_expect(lt(long, distant_peak_kb() - idle_kb, 64 * 1024));
+	distant_hold_applies(&far, false);
+	for (int n = 0; n < 6; n++)
+		distant_close(&far, files[n]);
+	cancel_release(&thrown);
 }
 
 Test(pending, different_files_do_not_wait_for_each_other)
