@@ -58,12 +58,18 @@ void cache_note_error(struct cache *c, const char *path, const struct error *e)
 		note(c, path, e);
 }
 
-void cache_note_refused(struct cache *c, struct inode *i, const struct error *e)
+void cache_note_lost(struct cache *c, struct inode *i, const struct error *e)
 {
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 
+	note(c, tree_path(c->tree, i, NULL, &path, NULL) ? "a removed file" : path.text, e);
+}
+
+/* What is not ordinary was noted where it was asked. */
+void cache_note_refused(struct cache *c, struct inode *i, const struct error *e)
+{
 	if (is_ordinary(e->kind))
-		note(c, tree_path(c->tree, i, NULL, &path, NULL) ? "a removed file" : path.text, e);
+		cache_note_lost(c, i, e);
 }
 
 void cache_note_space(struct cache *c, const struct space *space)

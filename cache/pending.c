@@ -70,7 +70,7 @@ static void drop_backlog_locked(struct pending *p, struct backlog *b)
 	const struct error e = { ERR_IO, "the mount ended before everything was sent" };
 
 	if (b->gathered.count) {
-		cache_note_refused(p->cache, b->inode, &e);
+		cache_note_lost(p->cache, b->inode, &e);
 		tree_change_ends(p->cache->tree, &b->scope);
 	}
 	pieces_release(&b->gathered);

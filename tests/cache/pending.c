@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <criterion/redirect.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -469,6 +470,24 @@ Test(pending, a_handle_that_asks_for_it_writes_through)
 		eq(int, cache_write(far.cache, NULL, i, 3, "new", 3, WRITE_THROUGH, NULL), ERR_OK));
 	expect_text("f", "oldnew");
 	distant_close(&far, i);
+}
+
+/* ---- The end ---- */
+
+Test(pending, what_the_end_of_the_mount_drops_is_logged)
+{
+	struct inode *i = make("f");
+	char log[4096] = { 0 };
+
+	cr_redirect_stderr();
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "sent");
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 4, "gathered");
+	cache_free(take(far.cache));
+	cr_expect(gt(sz, fread(log, 1, sizeof log - 1, cr_get_redirected_stderr()), 0));
+	cr_expect(ne(ptr, strstr(log, "f: the mount ended before everything was sent"), NULL), "%s",
+		log);
 }
 
 /* ---- Against a model ---- */
