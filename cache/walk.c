@@ -1,5 +1,5 @@
 #include "cache/walk.h"
-#include "cache/listing.h"
+#include "cache/walk_inside.h"
 
 #include "providers/base/cleanup.h"
 
@@ -34,113 +34,13 @@
 /* Who waited so often for others' listings in vain asks by himself. */
 #define JOINS_MAX 3
 
-/* Somebody who waits for one directory of a listing. */
-struct waiter {
-	LIST_ENTRY(waiter) link;
-	const struct inode *dir;
-	int fd;       /* an eventfd: something below was set */
-	bool is_told; /* walk->lock, as what follows */
-	struct listing_outcome outcome;
-	struct error error; /* of the whole call, when it is over */
-};
-
-/* One listing, under way until is_over. */
-struct running {
-	LIST_ENTRY(running) link; /* walk->lock */
-	struct walk *walk;
-	struct listing listing;
-	uint32_t number;
-	bool has_thread;
-	pthread_t thread;
-	bool is_over;                           /* walk->lock */
-	LIST_HEAD(waiter_list, waiter) waiters; /* walk->lock */
-};
-
-struct walk {
-	struct cache *cache;
-	struct cancel cancel; /* of everything that has a thread */
-	pthread_mutex_t lock; /* guards what follows */
-	LIST_HEAD(running_list, running) all;
-	unsigned under_way;
-	unsigned steps;  /* listings of the present walk */
-	int64_t last_ms; /* when the last listing ended, or a directory was read that it had told */
-};
-
-/* ---- One listing ---- */
-
-static void wake(struct waiter *x)
-{
-	eventfd_write(x->fd, 1);
-}
-
-static void on_told(void *context, const struct inode *dir, const struct listing_outcome *outcome)
-{
-	struct running *r = context;
-	struct waiter *x;
-
-	pthread_mutex_lock(&r->walk->lock);
-	LIST_FOREACH(x, &r->waiters, link)
-	{
-		if (x->dir == dir && !x->is_told) {
-			x->is_told = true;
-			x->outcome = *outcome;
-			wake(x);
-		}
-	}
-	pthread_mutex_unlock(&r->walk->lock);
-}
-
-static void end_running(struct running *r, const struct error *error)
-{
-	struct walk *w = r->walk;
-	struct waiter *x;
-
-	pthread_mutex_lock(&w->lock);
-	r->is_over = true;
-	w->under_way--;
-	w->last_ms = monotonic_ms();
-	LIST_FOREACH(x, &r->waiters, link)
-	{
-		x->error = *error;
-		wake(x);
-	}
-	pthread_mutex_unlock(&w->lock);
-}
-
-/* What the listing taught is held until it is over, so that it is not forgotten before it is used. */
-static void run(struct running *r, const struct call *call)
-{
-	struct tree *t = r->walk->cache->tree;
-	struct error error = { 0 };
-
-	tree_hold(t);
-	listing_run(&r->listing, call, &error);
-	listing_release(&r->listing);
-	end_running(r, &error);
-	tree_release(t);
-}
-
-static void *run_in_thread(void *context)
-{
-	struct running *r = context;
-	const struct call call = { .progress_ms = cache_progress_ms(r->walk->cache),
-		.cancel = &r->walk->cancel };
-
-	run(r, &call);
-	return NULL;
-}
-
 /* Those that are over and that nobody waits for. Their threads are about to end and do not take the lock again. */
 static void reap_locked(struct walk *w)
 {
 	for (struct running *r = LIST_FIRST(&w->all), *next; r; r = next) {
 		next = LIST_NEXT(r, link);
-		if (!r->is_over || !LIST_EMPTY(&r->waiters))
-			continue;
-		LIST_REMOVE(r, link);
-		if (r->has_thread)
-			pthread_join(r->thread, NULL);
-		free(r);
+		if (r->is_over && LIST_EMPTY(&r->waiters))
+			running_free(r);
 	}
 }
 
@@ -184,28 +84,6 @@ static enum err plan_locked(struct walk *w, struct inode *dir, const char *path,
 	return ERR_OK;
 }
 
-/* Of a plan, which it takes. */
-static enum err running_new(
-	struct running **out, struct walk *w, struct listing_plan *plan, struct error *e)
-{
-	AUTO_FREE struct running *r = calloc(1, sizeof *r);
-
-	if (!r) {
-		listing_plan_release(plan, w->cache->tree);
-		return error_set(e, ERR_NO_MEMORY, "listing");
-	}
-	r->walk = w;
-	LIST_INIT(&r->waiters);
-	enum err kind = listing_init(&r->listing, w->cache, plan, on_told, r, e);
-
-	r->number = r->listing.learned.number;
-	if (kind)
-		listing_release(&r->listing);
-	else
-		*out = take(r);
-	return kind;
-}
-
 static enum err begin_locked(struct walk *w, struct inode *dir, const char *path,
 	enum walk_reach reach, struct running **out, struct error *e)
 {
@@ -223,7 +101,7 @@ static enum err begin_locked(struct walk *w, struct inode *dir, const char *path
 	LIST_INSERT_HEAD(&w->all, r, link);
 	w->under_way++;
 	if (w->under_way <= THREADS_MAX)
-		r->has_thread = !pthread_create(&r->thread, NULL, run_in_thread, r);
+		running_start(r);
 	*out = r;
 	return ERR_OK;
 }
@@ -300,7 +178,7 @@ static enum err take_part(struct walk *w, const struct call *call, struct inode 
 	if (kind || !s->running)
 		return kind;
 	if (s->is_own && !s->running->has_thread)
-		run(s->running, call);
+		running_run(s->running, call);
 	kind = wait_for(s->running, &s->waiter, call, e);
 	leave(w, &s->waiter);
 	return kind;
@@ -408,12 +286,8 @@ void walk_free(struct walk *w)
 	if (!w)
 		return;
 	cancel_throw(&w->cancel);
-	while ((r = LIST_FIRST(&w->all))) {
-		LIST_REMOVE(r, link);
-		if (r->has_thread)
-			pthread_join(r->thread, NULL);
-		free(r);
-	}
+	while ((r = LIST_FIRST(&w->all)))
+		running_free(r);
 	cancel_release(&w->cancel);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
