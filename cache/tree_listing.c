@@ -251,31 +251,53 @@ void tree_start_release(struct tree *t, struct tree_start *s)
 
 /* ---- Entries ---- */
 
+static size_t count_children_locked(const struct inode *dir)
+{
+	size_t count = 0;
+
+	for (const struct dentry *d = dir->children; d; d = d->sibling_next)
+		count++;
+	return count;
+}
+
+/* Returns for how many there was memory. */
+static size_t copy_entries_locked(
+	struct tree *t, const struct inode *dir, struct tree_entry *entries)
+{
+	size_t n = 0;
+
+	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
+		entries[n].name = strdup(d->name);
+		if (!entries[n].name)
+			break;
+		entries[n++].inode = d->inode;
+		d->inode->pins++;
+		inode_wake_locked(t, d->inode);
+	}
+	return n;
+}
+
 bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway,
 	struct tree_entry **out, size_t *count)
 {
 	struct tree_entry *entries = NULL;
-	size_t n = 0;
+	size_t wanted = 0;
 
+	*count = 0;
 	pthread_mutex_lock(&t->lock);
 	if (anyway || (dir->complete && dir->complete_until_ms > now_ms && !dir->changing)) {
-		for (struct dentry *d = dir->children; d; d = d->sibling_next)
-			n++;
-		entries = calloc(n + 1, sizeof *entries);
+		wanted = count_children_locked(dir);
+		entries = calloc(wanted + 1, sizeof *entries);
 	}
-	n = 0;
-	for (struct dentry *d = entries ? dir->children : NULL; d; d = d->sibling_next) {
-		entries[n].name = strdup(d->name);
-		if (!entries[n].name)
-			break;
-		entries[n].inode = d->inode;
-		d->inode->pins++;
-		inode_wake_locked(t, d->inode);
-		n++;
-	}
+	if (entries)
+		*count = copy_entries_locked(t, dir, entries);
 	pthread_mutex_unlock(&t->lock);
+	if (*count < wanted) {
+		tree_entries_free(t, entries, *count);
+		entries = NULL;
+		*count = 0;
+	}
 	*out = entries;
-	*count = n;
 	return entries;
 }
 
