@@ -451,6 +451,29 @@ char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 	return text;
 }
 
+static bool leads_to_root_locked(const struct tree *t, const struct inode *i)
+{
+	while (i != t->root && i->names)
+		i = i->names->dir;
+	return i == t->root;
+}
+
+/* A name in a directory that was moved in the sandbox is of no use while there is another one: that comes first. */
+static void choose_name_locked(const struct tree *t, struct inode *i)
+{
+	struct dentry **at = &i->names;
+
+	while (*at && !leads_to_root_locked(t, (*at)->dir))
+		at = &(*at)->next_of_inode;
+	struct dentry *good = *at;
+
+	if (!good || good == i->names)
+		return;
+	*at = good->next_of_inode;
+	good->next_of_inode = i->names;
+	i->names = good;
+}
+
 enum err tree_path(
 	struct tree *t, struct inode *i, const char *name, struct tree_path *out, struct error *e)
 {
@@ -458,6 +481,7 @@ enum err tree_path(
 
 	pthread_mutex_lock(&t->lock);
 	tree_path_release(out);
+	choose_name_locked(t, i);
 	out->stamp = path_stamp_locked(t, i, &moving);
 	out->dir = i->names ? i->names->dir : NULL;
 	out->text = path_build_locked(t, i, name);

@@ -614,6 +614,18 @@ Test(tree, a_name_that_a_listing_dropped_is_told_when_all_is_in_doubt)
 	tree_kernel_forget(tree, gone, 1);
 }
 
+Test(tree, a_name_that_leads_nowhere_is_passed_over)
+{
+	struct inode *f = learn(root, "b", 3, S_IFREG | 0644);
+	struct inode *dir = learn(root, "dir", 4, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, dir);
+	cr_assert(eq(ptr, learn(dir, "x", 3, S_IFREG | 0644), f));
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	cr_expect(eq(str, (char *)path_of(f, NULL), "b"));
+	tree_kernel_forget(tree, dir, 1);
+}
+
 Test(tree, depth_counts_the_directories_above)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
