@@ -84,7 +84,7 @@ refused "a lifetime for the embedded sandbox" 32 \
 
 # ---- The source ----------------------------------------------------------------------------------
 
-refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: local" nobody:x empty
+refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: local, e2b" nobody:x empty
 refused "no colon" 1 "'demo': $FORM" demo empty
 refused "no provider" 1 "':demo': $FORM" :demo empty
 refused "an id that leads out" 1 \
