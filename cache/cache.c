@@ -102,8 +102,18 @@ struct timespec cache_clock(struct cache *c)
 
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
 {
+	pthread_rwlock_rdlock(&c->observing);
 	if (c->observer.inode_changed)
 		c->observer.inode_changed(c->observer.context, i, pages);
+	pthread_rwlock_unlock(&c->observing);
+}
+
+static void tell_name(struct cache *c, struct inode *dir, const char *name)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.name_changed)
+		c->observer.name_changed(c->observer.context, dir, name);
+	pthread_rwlock_unlock(&c->observing);
 }
 
 bool cache_may_be_lost(enum err kind)
@@ -324,6 +334,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->clock = root.now;
 	c->clock_ms = monotonic_ms();
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_rwlock_init(&c->observing, NULL);
 	kind = new_tree(c, &root, e);
 	if (!kind)
 		kind = start_threads(c, e);
@@ -358,13 +369,16 @@ void cache_free(struct cache *c)
 	pending_free(c->pending);
 	drop_all_staged(c);
 	tree_free(c->tree);
+	pthread_rwlock_destroy(&c->observing);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
 void cache_observe(struct cache *c, const struct cache_observer *observer)
 {
+	pthread_rwlock_wrlock(&c->observing);
 	c->observer = observer ? *observer : (struct cache_observer){ 0 };
+	pthread_rwlock_unlock(&c->observing);
 }
 
 const struct sandbox_info *cache_sandbox(const struct cache *c)
@@ -430,8 +444,8 @@ static void tell_doubt(void *context, const struct tree_told *told)
 
 	if (told->inode)
 		cache_tell_inode(c, told->inode, told->is_open);
-	else if (c->observer.name_changed)
-		c->observer.name_changed(c->observer.context, told->dir, told->name);
+	else
+		tell_name(c, told->dir, told->name);
 }
 
 void cache_doubt_all(struct cache *c)

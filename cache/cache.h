@@ -35,8 +35,8 @@ struct cache_options {
 };
 
 /*
- * What the cache tells the kernel's view of it. Called without any lock held, never waits for anything: the receiver
- * queues. May be called from any thread.
+ * What the cache tells the kernel's view of it, from any thread: the receiver queues, waits for nothing and does not call
+ * back, since locks of the cache may be held.
  */
 struct cache_observer {
 	/* Forget attributes; `pages`: contents too. `ino` is what the inode was handed out as. */
@@ -49,6 +49,7 @@ struct cache_observer {
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e);
 void cache_free(struct cache *c);
+/* NULL: nobody. When it returns the one before is not called any more. */
 void cache_observe(struct cache *c, const struct cache_observer *observer);
 
 const struct sandbox_info *cache_sandbox(const struct cache *c);

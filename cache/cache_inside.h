@@ -20,6 +20,7 @@ struct cache {
 	struct walk *walk; /* NULL: the sandbox is on this machine */
 	struct cache_options options;
 	struct sandbox_info sandbox;
+	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
 	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */

@@ -1,0 +1,60 @@
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start(&far, false);
+}
+
+static void teardown(void)
+{
+	distant_stop(&far);
+}
+
+TestSuite(observer, .init = setup, .fini = teardown, .timeout = 60);
+
+struct slow {
+	atomic_bool is_in, is_to_go, is_out;
+};
+
+static void leave_slowly(void *context, struct inode *i, bool pages)
+{
+	struct slow *s = context;
+
+	(void)i, (void)pages;
+	atomic_store(&s->is_in, true);
+	while (!atomic_load(&s->is_to_go))
+		sched_yield();
+	for (int n = 0; n < 10000; n++)
+		sched_yield();
+	atomic_store(&s->is_out, true);
+}
+
+static void *doubt(void *context)
+{
+	cache_doubt_all(context);
+	return NULL;
+}
+
+/* What it needs is freed next. */
+Test(observer, is_out_when_it_is_taken_away)
+{
+	struct slow slow = { 0 };
+	struct cache_observer observer = { .inode_changed = leave_slowly, .context = &slow };
+	pthread_t thread;
+
+	cache_observe(far.cache, &observer);
+	cr_assert(eq(int, pthread_create(&thread, NULL, doubt, far.cache), 0));
+	while (!atomic_load(&slow.is_in))
+		sched_yield();
+	atomic_store(&slow.is_to_go, true);
+	cache_observe(far.cache, NULL);
+	cr_expect(atomic_load(&slow.is_out));
+	pthread_join(thread, NULL);
+}
