@@ -1,6 +1,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/e2b/e2b.h"
+#include "providers/key.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +24,7 @@ static void daemon_free(struct daemon *d)
 		return;
 	envd_free(d->envd);
 	free(d->base_url);
-	if (d->token)
-		explicit_bzero(d->token, strlen(d->token));
-	free(d->token);
+	key_free(d->token);
 	free(d);
 }
 
@@ -117,9 +116,8 @@ enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct er
 
 	if (is_too_old(sandbox->envd_version))
 		return error_set(e, ERR_UNSUPPORTED,
-			"e2b:%s: its daemon is of version %s; make a sandbox from a template that "
-			"was "
-			"built since, 0.1.0 is the oldest that works",
+			"e2b:%s: its daemon is of version %s, and 0.1.0 is the oldest that works; "
+			"make a sandbox from a template that was built since",
 			b->id, sandbox->envd_version);
 	kind = e2b_envd_url(&base_url, &b->account.settings, b->id, sandbox->domain, e);
 	if (kind || is_addressed(b, base_url, sandbox->token))

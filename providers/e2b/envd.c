@@ -3,6 +3,7 @@
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/utf8.h"
+#include "providers/key.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ void envd_free(struct envd *d)
 		return;
 	free(d->base_url);
 	free(d->sandbox_id);
-	free(d->token);
+	key_free(d->token);
 	free(d->user);
 	free(d->authorization);
 	free(d);

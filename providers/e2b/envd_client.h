@@ -13,7 +13,8 @@
 
 struct envd {
 	struct http *http;
-	char *base_url, *sandbox_id, *token, *user;
+	char *base_url, *sandbox_id, *user;
+	char *token; /* secret, wiped before it is freed; NULL: the sandbox is not secured */
 	char *authorization; /* "Basic ..."; NULL: no user */
 	struct http_header headers[ENVD_HEADERS_MAX];
 	size_t file_headers;    /* of `headers`, so many for /files */
