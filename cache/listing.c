@@ -45,6 +45,7 @@ static void tell(struct listing *l, struct awaited *a, enum err err, bool comple
 {
 	const struct listing_outcome outcome = { .err = err, .complete = complete };
 
+	/* First, so that nobody begins to wait for what has been told. */
 	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
 	l->told(l->context, a->dir, &outcome);
 	await_ends(l, a);

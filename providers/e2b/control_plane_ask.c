@@ -74,9 +74,8 @@ static enum err refuse(const struct plane *c, const struct ask *ask,
 	case 400: return error_set(e, ERR_INVALID, "e2b: %s%s%s", ask->what, colon, words);
 	case 401:
 		return error_set(e, ERR_AUTH,
-			"e2b: the key is not accepted%s%s; E2B_API_KEY or -o key_file= must be a "
-			"key "
-			"of the sandbox's team",
+			"e2b: the key is not accepted%s%s; "
+			"E2B_API_KEY or -o key_file= must be a key of the sandbox's team",
 			colon, words);
 	case 403:
 		return error_set(e, ERR_AUTH, "e2b: %s is not allowed to this key%s%s", ask->what,

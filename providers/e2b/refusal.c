@@ -108,7 +108,7 @@ static struct json_object *parse(const void *json, size_t len)
 	if (!tokener)
 		return NULL;
 	value = len <= INT_MAX ? json_tokener_parse_ex(tokener, json, (int)len) : NULL;
-	/* An object that is followed by something, or cut off, is none of ours. */
+	/* What is cut off is no value at all; what follows one, as a line's end does, does not matter. */
 	if (value && !json_object_is_type(value, json_type_object)) {
 		json_object_put(value);
 		value = NULL;
