@@ -287,7 +287,9 @@ enum err cache_rename(struct cache *c, const struct call *call, struct inode *di
 			.dir2 = dir2 } };
 	enum err kind = settle_contents(c, call, r.moved, e);
 
-	if (!kind && r.replaced)
+	if (!kind && flags & CHANGE_EXCHANGE)
+		kind = settle_contents(c, call, r.replaced, e);
+	else if (!kind && r.replaced)
 		kind = pending_drain(c->pending, call, r.replaced, e);
 	if (!kind)
 		kind = do_rename(c, &r, e);

@@ -344,6 +344,20 @@ Test(pending, what_was_refused_does_not_replace_another_file)
 	distant_close(&far, i);
 }
 
+Test(pending, what_was_refused_is_not_exchanged_for_another_file)
+{
+	struct inode *root = cache_root(far.cache), *i = make("new"), *old = make("old");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int,
+		cache_rename(far.cache, NULL, root, "old", root, "new", CHANGE_EXCHANGE, NULL),
+		ERR_NO_SPACE));
+	cr_expect(eq(int, flush(i), ERR_NO_SPACE));
+	distant_close(&far, old);
+	distant_close(&far, i);
+}
+
 Test(pending, a_removed_file_takes_writes_until_it_is_closed)
 {
 	struct inode *root = cache_root(far.cache), *i = make("f");
