@@ -46,6 +46,16 @@ static void adopt(struct cache *c, struct change_about *about, const struct chan
 		adopt_dir(c, about, about->dir2, r);
 }
 
+/* Without an answer nobody knows whether it was done. */
+static void doubt(struct cache *c, const struct change_about *about)
+{
+	struct inode *const touched[] = { about->target, about->dir, about->dir2 };
+
+	for (size_t n = 0; n < sizeof touched / sizeof *touched; n++)
+		if (touched[n])
+			tree_doubt(c->tree, touched[n]);
+}
+
 enum err changes_do(struct cache *c, const struct call *call, struct change *change,
 	struct change_about *about, struct change_result *result, struct error *e)
 {
@@ -54,7 +64,9 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 
 	*result = (struct change_result){ 0 };
 	kind = provider_apply(c->provider, call, &request, result, e);
-	if (!kind && result->err)
+	if (kind)
+		doubt(c, about);
+	else if (result->err)
 		kind = error_set(e, result->err, "%s: %s", change->path,
 			result->why[0] ? result->why : error_words(result->err));
 	if (!kind)

@@ -158,8 +158,10 @@ static enum err apply(struct provider *p, const struct call *call,
 
 	if (kind)
 		return kind;
-	if (!refusal)
-		return helper_apply(&d->root, request, results, e);
+	if (!refusal) {
+		kind = helper_apply(&d->root, request, results, e);
+		return d->lose_answers ? error_set(e, ERR_UNREACHABLE, "lost") : kind;
+	}
 	for (size_t n = 0; n < request->changes_count; n++)
 		results[n] = (struct change_result){ .err = n ? ERR_SKIPPED : refusal };
 	return ERR_OK;

@@ -25,6 +25,7 @@ struct distant {
 	bool hold_fetches, hold_applies;
 	unsigned passes;       /* so many applies are let through though they are held */
 	enum err refusal;      /* of the next change of contents */
+	bool lose_answers;     /* of applies, which are done */
 	unsigned items;        /* fetched so far */
 	unsigned change_after; /* so many items, `changing` is written to; 0: never */
 	const char *changing;

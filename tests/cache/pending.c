@@ -486,6 +486,20 @@ Test(pending, a_handle_that_asks_for_it_writes_through)
 	distant_close(&far, i);
 }
 
+Test(pending, what_a_lost_answer_may_have_changed_is_asked_again)
+{
+	static const struct change cut = { .set = SET_SIZE, .size = 2 };
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "hello");
+	cr_assert(eq(int, flush(i), ERR_OK));
+	far.lose_answers = true;
+	cr_expect(eq(int, cache_setattr(far.cache, NULL, i, &cut, true, NULL), ERR_UNREACHABLE));
+	far.lose_answers = false;
+	cr_expect(eq(u64, distant_size(&far, i), 2));
+	distant_close(&far, i);
+}
+
 /* ---- The end ---- */
 
 Test(pending, what_the_end_of_the_mount_drops_is_logged)
