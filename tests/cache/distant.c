@@ -207,7 +207,7 @@ void distant_start(struct distant *d, bool write_through)
 {
 	struct cache_options options = { .attr_ms = -1,
 		.entry_ms = -1,
-		.progress_ms = 2000,
+		.progress_ms = 10000,
 		.is_remote = true,
 		.write_through = write_through };
 	struct cache_observer observer = { .inode_changed = inode_changed, .context = d };
