@@ -161,14 +161,14 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 	return kind;
 }
 
-/* Whoever unmounted without umount(8)'s helper still gets everything sent. */
-static void send_pending(const struct run *r, struct cache *cache)
+/* Whoever unmounted without umount(8)'s helper still gets everything sent, or is told. */
+static enum err send_pending(const struct run *r, struct cache *cache, struct error *e)
 {
-	struct error e = { 0 };
+	struct error why = { 0 };
 	struct call call = { .progress_ms = r->config->progress_ms };
+	enum err kind = cache_sync(cache, &call, &why);
 
-	if (cache_sync(cache, &call, &e))
-		log_error(LOG_TOOLS, "not everything could be sent: %s", e.text);
+	return kind ? error_set(e, kind, "not everything could be sent: %s", why.text) : ERR_OK;
 }
 
 static enum err mount_sandbox(struct run *r, struct error *e)
@@ -194,7 +194,8 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 	if (kind)
 		return kind;
 	kind = mount_cache(r, cache, e);
-	send_pending(r, cache);
+	if (!kind)
+		kind = send_pending(r, cache, e);
 	cache_free(cache);
 	return kind;
 }

@@ -181,6 +181,29 @@ ends "ended while the server stalls" server_stall mend_server terminate
 ends "ended while the link stalls" link_stall mend_link terminate
 ends "ended while nobody is there" link_refuse mend_link terminate
 
+# Bytes that nobody waits for, and that cannot be sent.
+write_and_die() {
+	"$PYTHON" -c '
+import os, signal, sys
+file = os.open(sys.argv[1] + "/owed", os.O_WRONLY | os.O_CREAT)
+with open(sys.argv[2], "w"):
+    pass
+sys.stdin.read(1)
+os.write(file, b"owed")
+os.kill(os.getpid(), signal.SIGKILL)' "$MNT" is_open <go &
+	worker=$!
+	exec 8>go
+	wait_until "$PATIENCE" test -e is_open
+	server_stall
+	exec 8>&-
+	wait $worker 2>/dev/null
+}
+
+ends "unmounted with bytes that cannot be sent" write_and_die mend_server tap_umount "$MNT"
+wait "$DAEMON"
+is "unmounted with bytes that cannot be sent: the exit status says so" $? 32
+ok "unmounted with bytes that cannot be sent: and so does a line" grep -q "^sandboxfs: not everything could be sent" "$LOG"
+
 # A command that runs on, and a reader of its answer.
 stall_a_command() {
 	python3 -c '
