@@ -55,11 +55,17 @@ has_option() { # DIRECTORY OPTION
 	findmnt -n -o OPTIONS --target "$1" | tail -n 1 | tr , '\n' | grep -qxF "$2"
 }
 
+# A test that runs at the same time may give its directory the same name.
+is_of_another_test() { # PROCESS
+	grep -z '^SCRATCH=' "$1/environ" 2>/dev/null | grep -qzvxF "SCRATCH=$SCRATCH"
+}
+
 # The daemon that serves a directory: the one process of ours that was started with its name.
 daemon_of() { # DIRECTORY
 	for process in /proc/[0-9]*; do
 		case $(readlink "$process/exe") in
 		*/sandboxfs | */mount.fuse.sandboxfs)
+			is_of_another_test "$process" && continue
 			tr '\0' '\n' <"$process/cmdline" 2>/dev/null | grep -qx "\($SCRATCH/\)\?$1" && echo "${process#/proc/}"
 			;;
 		esac
