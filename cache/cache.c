@@ -158,7 +158,8 @@ static enum err new_journal(unsigned char id[JOURNAL_ID_SIZE], struct error *e)
 static enum err start_lifetime(struct cache *c, struct error *e)
 {
 	const struct lifetime_options options = { .left_s = c->sandbox.expires_s,
-		.wanted_s = c->options.lifetime_s };
+		.wanted_s = c->options.lifetime_s,
+		.progress_ms = c->options.progress_ms };
 
 	return c->sandbox.expires_s < 0 ? ERR_OK
 					: lifetime_new(&c->lifetime, c->provider, &options, e);

@@ -15,7 +15,7 @@
 
 struct lifetime {
 	struct provider *provider;
-	int64_t wanted_s, used_for_ms;
+	int64_t wanted_s, used_for_ms, progress_ms;
 	pthread_t thread;
 	struct cancel cancel;
 	_Atomic int64_t used_ms; /* monotonic, like all that follow */
@@ -73,7 +73,9 @@ static bool wait_for_turn(struct lifetime *l)
 
 static enum err renew(struct lifetime *l, int64_t *left_s, struct error *e)
 {
-	struct call call = { .cancel = &l->cancel, .is_background = true };
+	struct call call = {
+		.progress_ms = l->progress_ms, .cancel = &l->cancel, .is_background = true
+	};
 	struct sandbox_info info = { .expires_s = -1 };
 	enum err kind = provider_extend(l->provider, &call, l->wanted_s, e);
 
@@ -206,6 +208,7 @@ enum err lifetime_new(struct lifetime **out, struct provider *p,
 		return error_set(e, ERR_NO_MEMORY, "the sandbox's lifetime");
 	l->provider = p;
 	l->wanted_s = options->wanted_s ? options->wanted_s : DEFAULT_S;
+	l->progress_ms = options->progress_ms;
 	l->used_for_ms = options->used_ms ? options->used_ms : LIFETIME_USED_MS;
 	l->used_ms = monotonic_ms();
 	set_end(l, options->left_s);

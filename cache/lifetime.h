@@ -16,9 +16,10 @@ struct lifetime;
 #define LIFETIME_USED_MS (15 * 60 * 1000)
 
 struct lifetime_options {
-	int64_t left_s;   /* of a sandbox that has an end */
-	int64_t wanted_s; /* what to give it each time; 0: 300 */
-	int64_t used_ms;  /* how long after a request the mount is in use; 0: LIFETIME_USED_MS */
+	int64_t left_s;      /* of a sandbox that has an end */
+	int64_t wanted_s;    /* what to give it each time; 0: 300 */
+	int64_t progress_ms; /* of a renewal: base/call.h */
+	int64_t used_ms;     /* how long after a request the mount is in use; 0: LIFETIME_USED_MS */
 };
 
 enum err lifetime_new(struct lifetime **out, struct provider *p,
