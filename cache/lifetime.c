@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* 300 s: what E2B gives a sandbox of which nothing was said. */
+/* Where -o lifetime= is not given: README.md names it. */
 #define DEFAULT_S 300
 /* From a renewal that failed to the next one. */
 #define AGAIN_MS 5000
