@@ -27,7 +27,7 @@ static void teardown(void)
 	free(bytes);
 }
 
-TestSuite(ahead, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(ahead, .init = setup, .fini = teardown, .timeout = 120);
 
 /* A file in the sandbox whose every MiB says which it is; the rest are zeroes. */
 static struct inode *with_file(const char *name, uint64_t size)
@@ -219,6 +219,7 @@ Test(ahead, a_sandbox_that_stalls_is_given_up_once)
 	size_t got;
 
 	read_at(i, 0, MIB);
+	far.hasty_ms = 1000;
 	distant_hold_fetches(&far, true);
 	cr_expect(
 		eq(int, cache_read(far.cache, NULL, i, MIB, bytes, MIB, &got, NULL), ERR_TIMEOUT));

@@ -1,7 +1,7 @@
 /*
  * distant.h - a provider that does what the helper does in a scratch directory, and lets a test decide when.
  *
- * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held, 20 s for the test.
+ * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held, 60 s both.
  */
 #pragma once
 
@@ -22,7 +22,9 @@ struct distant {
 	pthread_cond_t changed;
 	unsigned lists, fetches, applies; /* calls that arrived */
 	unsigned changes;                 /* in all applies together */
+	size_t apply_bytes;               /* of contents in the last apply that arrived */
 	bool hold_fetches, hold_applies;
+	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
 	unsigned passes;       /* so many applies are let through though they are held */
 	enum err refusal;      /* of the next change of contents */
 	bool lose_answers;     /* of applies, which are done */
@@ -44,6 +46,7 @@ void distant_refuse(struct distant *d, enum err kind);
 void distant_await_applies(struct distant *d, unsigned count);
 void distant_await_fetches(struct distant *d, unsigned count);
 unsigned distant_applies(struct distant *d);
+size_t distant_apply_bytes(struct distant *d);
 unsigned distant_fetches(struct distant *d);
 unsigned distant_told(struct distant *d);
 

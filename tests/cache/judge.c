@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <sys/stat.h>
 
-TestSuite(judge, .timeout = 10);
+TestSuite(judge, .timeout = 120);
 
 Test(judge, the_class_that_fits_first_decides)
 {

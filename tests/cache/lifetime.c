@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-TestSuite(lifetime, .timeout = 20);
+TestSuite(lifetime, .timeout = 120);
 
 /* ---- A vendor that counts ---- */
 

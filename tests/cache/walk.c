@@ -33,7 +33,7 @@ static void teardown(void)
 	shown_remove(&shown);
 }
 
-TestSuite(walk, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(walk, .init = setup, .fini = teardown, .timeout = 120);
 
 /* ---- The tree in the sandbox ---- */
 

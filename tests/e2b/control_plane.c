@@ -29,7 +29,7 @@ static void tear_down(void)
 		free(server.requests[i]);
 }
 
-TestSuite(control_plane, .fini = tear_down, .timeout = 60);
+TestSuite(control_plane, .fini = tear_down, .timeout = 120);
 
 static void start_rows(const struct canned_row *rows, size_t count)
 {

@@ -62,7 +62,7 @@ static void stop(void)
 		free(server.requests[i]);
 }
 
-TestSuite(provider_reach, .fini = stop, .timeout = 60);
+TestSuite(provider_reach, .fini = stop, .timeout = 120);
 
 Test(provider_reach, what_works_asks_nobody)
 {

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-TestSuite(http_exchange, .timeout = 60);
+TestSuite(http_exchange, .timeout = 120);
 
 #define MIB ((size_t)1024 * 1024)
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-TestSuite(http_upload, .timeout = 60);
+TestSuite(http_upload, .timeout = 120);
 
 #define MIB  ((size_t)1024 * 1024)
 #define LONG (20 * MIB)

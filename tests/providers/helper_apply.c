@@ -25,7 +25,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_apply, .init = set_up, .fini = tear_down, .timeout = 60);
+TestSuite(helper_apply, .init = set_up, .fini = tear_down, .timeout = 120);
 
 /* ---- Changes as one line each ---- */
 

@@ -152,7 +152,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_watch, .init = set_up, .fini = tear_down, .timeout = 90);
+TestSuite(helper_watch, .init = set_up, .fini = tear_down, .timeout = 120);
 
 static void rename_in(const char *from, const char *to)
 {
@@ -432,7 +432,7 @@ Test(helper_watch, a_swapped_directory_does_not_lead_out)
 
 /* ---- The table ---- */
 
-TestSuite(helper_watch_table, .timeout = 60);
+TestSuite(helper_watch_table, .timeout = 120);
 
 static void count_forgotten(void *context, int wd)
 {

@@ -27,7 +27,7 @@ static void tear_down(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(key, .init = set_up, .fini = tear_down, .timeout = 10);
+TestSuite(key, .init = set_up, .fini = tear_down, .timeout = 120);
 
 static void write_key(const char *text, mode_t mode)
 {
