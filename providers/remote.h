@@ -41,6 +41,13 @@ struct remote_ops {
 	/* Stores one file, new or replaced, whatever its mode. Readers may see it grow. */
 	enum err (*upload)(void *context, const struct call *call,
 		const struct remote_upload *upload, struct error *e);
+	/*
+	 * Hands on a file of staging that is whole, in pieces, as STREAM_OUT. NULL: answers come as a program's output alone. For
+	 * vendors whose output is text: from `download_min` bytes an answer is left in staging and fetched so, as the bytes it is.
+	 */
+	enum err (*download)(void *context, const struct call *call, const char *path,
+		execute_sink sink, void *sink_context, struct error *e);
+	size_t download_min;
 	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
 	bool is_text; /* output is text, so answers are armoured */

@@ -1,0 +1,41 @@
+/*
+ * multipart.h - bodies of multipart/form-data (RFC 7578): made part by part, sent without a copy of the contents, and read
+ * by the lengths of their parts.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/http/http.h"
+
+/* ---- Making one ---- */
+
+struct multipart_piece;
+
+/* A body in the making, then an http_source. What parts point to must outlive it. */
+struct multipart {
+	char boundary[48]; /* random */
+	struct buf texts;  /* heads of the parts and small values */
+	struct multipart_piece *pieces;
+	size_t pieces_count;
+	uint64_t len;
+	bool failed; /* no memory: multipart_finish() says so */
+};
+
+/* ERR_IO: no random bytes. */
+enum err multipart_init(struct multipart *m, struct error *e);
+void multipart_release(struct multipart *m);
+#define AUTO_MULTIPART __attribute__((cleanup(multipart_release)))
+
+/* A field of text. Names and file names are quoted as RFC 7578 wants (percent-encoding of ", CR and LF). */
+void multipart_add_text(struct multipart *m, const char *name, const char *value);
+/* A file of type application/octet-stream. `file_name` may be NULL. */
+void multipart_add_file(struct multipart *m, const char *name, const char *file_name,
+	const void *bytes, size_t len);
+/* The same from a source, which is called with offsets from 0. */
+void multipart_add_source(struct multipart *m, const char *name, const char *file_name,
+	http_source source, void *context, uint64_t len);
+/* Closes it. After that m->len is its length and multipart_read() an http_source over it. */
+enum err multipart_finish(struct multipart *m, struct error *e);
+enum err multipart_read(void *m, uint64_t offset, void *dst, size_t len, struct error *e);
+/* "multipart/form-data; boundary=..." */
+void multipart_content_type(const struct multipart *m, char out[96]);

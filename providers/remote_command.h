@@ -1,0 +1,24 @@
+/*
+ * remote_command.h - `execute` for vendors who run a program to its end and give its output as text.
+ *
+ * The helper program starts the command in the sandbox as a process of its own that outlives the request, and records what
+ * it prints in staging; this request and later ones follow the record from where the one before ended, each for some
+ * seconds at most. So output is exact, both streams are apart and come while the command runs, a command may run longer
+ * than the vendor lets a request last, and a request whose answer was lost is simply asked again: the record's name is
+ * chosen here, and a second start of the same name follows the first. One that ends soon costs one request.
+ *
+ * Without the helper (`-o helper=off`) a script does the same in one request that lasts as long as the command; a vendor's
+ * own limit on that is then the command's, and its output comes at its end.
+ */
+#pragma once
+
+#include "providers/remote.h"
+
+/*
+ * As provider.h says of `execute`. The time limit is kept in the sandbox: TERM to everything the command started, KILL 5 s
+ * later. A call that is cancelled, and a sink that refuses, end the command in the same way, behind the caller's back where
+ * that takes longer. ERR_UNREACHABLE: nobody answers any more, and the command may be running (result->may_have_run).
+ */
+enum err remote_command(const struct remote *r, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e);

@@ -1,0 +1,12 @@
+/*
+ * remote_text.h - a program's arguments for vendors who take a line of shell text.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+
+/*
+ * Adds `argv` (ended by NULL) as words of a POSIX shell, of zsh and of BusyBox's: printable ASCII whatever the arguments
+ * hold, so that it passes JSON, UTF-8 and standard input of a shell unchanged. False: no memory.
+ */
+bool remote_text_add(struct buf *out, const char *const *argv);
