@@ -1,11 +1,13 @@
 // A test server that speaks E2B's wire over real directories and real processes of this machine.
 //
 //	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key e2b_...] [--v1-only]
-//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--programs DIR]
+//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user]
+//		[--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for E2B_API_URL), sandbox_url (the data plane,
-// for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /pause/ID, /kill/ID, /skew?seconds=N) and key. Files of the
-// sandbox ID are in DIR/ID/home/user. It ends on SIGTERM and takes all sandboxes with it. 77: no namespaces here.
+// for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID,
+// /skew?seconds=N), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands are when
+// nobody is asked for. Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM and takes all sandboxes with it. 77: no namespaces here.
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -24,6 +26,7 @@ import { edgeHandler, edgeKind } from "./edge.mjs";
 import { Fleet } from "./fleet.mjs";
 
 const CANNOT_RUN_HERE = 77;
+const LIFETIME_S = 3600;
 const DEFAULTS = {
 	root: "",
 	port: 0,
@@ -34,6 +37,7 @@ const DEFAULTS = {
 	"max-seconds": 3600,
 	"max-sandboxes": 20,
 	"max-connections": 0,
+	user: "user",
 	programs: fileURLToPath(new URL("../../../build/servers", import.meta.url)),
 };
 
@@ -67,7 +71,15 @@ function named(fleet, id) {
 	return sandbox;
 }
 
+async function create(fleet) {
+	const { id } = await fleet.create({
+		templateID: "base", metadata: {}, envVars: {}, autoPause: false, autoPauseMemory: true, autoResume: false, secure: true,
+	}, LIFETIME_S);
+	return { id };
+}
+
 const adminRoutes = (context) => ({
+	"POST /create": () => create(context.fleet),
 	"GET /received": (argument, query) => received(context.fleet, query.get("contains")),
 	"POST /pause": (id) => named(context.fleet, id).pause(),
 	"POST /kill": (id) => named(context.fleet, id).kill(),
@@ -83,7 +95,7 @@ async function main() {
 	const root = path.resolve(options.root);
 	fs.mkdirSync(root, { recursive: true });
 	const context = {
-		fleet: new Fleet({ root, io, programs: options.programs }),
+		fleet: new Fleet({ root, io, programs: options.programs, user: options.user }),
 		key: options.key,
 		isV1Only: options["v1-only"],
 		maxLengthS: options["max-seconds"],
@@ -104,7 +116,8 @@ async function main() {
 	};
 	process.once("SIGTERM", end);
 	process.once("SIGINT", end);
-	console.log(JSON.stringify({ ...urls, key: options.key }));
+	const env = { E2B_API_URL: urls.api_url, E2B_SANDBOX_URL: urls.sandbox_url, E2B_API_KEY: options.key };
+	console.log(JSON.stringify({ ...urls, key: options.key, env }));
 }
 
 await main();

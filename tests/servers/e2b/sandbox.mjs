@@ -9,6 +9,7 @@ import { IN_FLIGHT } from "../lib/http.mjs";
 import { makeHome, startJail } from "../lib/jail.mjs";
 
 const SOURCE = fileURLToPath(new URL("..", import.meta.url));
+const USER = "user";
 const MIN_AUTO_RESUME_MS = 300_000;
 
 export class Sandbox {
@@ -20,7 +21,7 @@ export class Sandbox {
 		this.state = "starting";
 		this.exchanges = new Set();
 		this.token = wanted.secure ? randomBytes(32).toString("hex") : undefined;
-		makeHome(this.directory);
+		makeHome(this.directory, USER);
 	}
 
 	get globals() {
@@ -31,11 +32,13 @@ export class Sandbox {
 		this.jail = await startJail({
 			directory: this.directory,
 			io: this.io,
+			user: USER,
+			hostname: "e2b.local",
 			programs: this.place.programs,
 			daemon: {
 				source: SOURCE,
 				main: "e2b/envd/main.mjs",
-				config: { token: this.token, defaultUser: "user", globals: this.globals },
+				config: { token: this.token, defaultUser: this.place.user, globals: this.globals },
 			},
 		});
 		this.begin(timeoutS);

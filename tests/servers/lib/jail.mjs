@@ -1,7 +1,8 @@
 // A sandbox on this machine: a daemon and all it starts in namespaces of their own (bubblewrap), over real directories.
 //
 // Inside, / is the host's read-only, but for /home, /root and /tmp, which are DIRECTORY/home, root and tmp; /run and
-// /var/tmp are empty. As root the daemon is root and can act as "user"; as an ordinary user all is that user's.
+// /var/tmp are empty. The sandbox has one ordinary user, of a name that the vendor chooses, whose home is below /home. As
+// root the daemon begins as root and can act as that user; as an ordinary user all is that user's.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -10,11 +11,12 @@ import path from "node:path";
 export const SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER_ID = 1000;
 const SHOWN = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "var", "sys", "nix"];
-const DAEMON_HOME = "/run/envd";
+// Where the daemon finds its program, and `io`.
+export const DAEMON_HOME = "/run/daemon";
 
 const isRoot = process.geteuid() === 0;
-const userId = isRoot ? USER_ID : process.geteuid();
-const groupId = isRoot ? USER_ID : process.getegid();
+export const userId = isRoot ? USER_ID : process.geteuid();
+export const groupId = isRoot ? USER_ID : process.getegid();
 
 // ---- What the sandbox sees -------------------------------------------------------------------------
 
@@ -31,19 +33,19 @@ function showHost() {
 }
 
 // A table of accounts as on the host, without people, and with the sandbox's user.
-function accounts(file, id, line) {
+function accounts(file, id, user, line) {
 	const rows = fs.readFileSync(file, "utf8").split("\n").filter(Boolean);
 	const system = rows.filter((row) => {
 		const [name, , number] = row.split(":");
-		return Number(number) < USER_ID && Number(number) !== id && name !== "user";
+		return Number(number) < USER_ID && Number(number) !== id && name !== user;
 	});
 	return [...system, line, ""].join("\n");
 }
 
-function writeAccounts(folder) {
+function writeAccounts(folder, user) {
 	fs.writeFileSync(path.join(folder, "passwd"),
-		accounts("/etc/passwd", userId, `user:x:${userId}:${groupId}::/home/user:/bin/bash`));
-	fs.writeFileSync(path.join(folder, "group"), accounts("/etc/group", groupId, `user:x:${groupId}:`));
+		accounts("/etc/passwd", userId, user, `${user}:x:${userId}:${groupId}::/home/${user}:/bin/bash`));
+	fs.writeFileSync(path.join(folder, "group"), accounts("/etc/group", groupId, user, `${user}:x:${groupId}:`));
 }
 
 function makeDirectory(where, mode, owner) {
@@ -53,14 +55,14 @@ function makeDirectory(where, mode, owner) {
 		fs.chownSync(where, owner, owner);
 }
 
-export function makeHome(directory) {
+export function makeHome(directory, user) {
 	makeDirectory(path.join(directory, "home"), 0o755, 0);
-	makeDirectory(path.join(directory, "home/user"), 0o755, userId);
+	makeDirectory(path.join(directory, "home", user), 0o755, userId);
 	makeDirectory(path.join(directory, "root"), 0o700, 0);
 	makeDirectory(path.join(directory, "tmp"), 0o1777, 0);
 }
 
-function bwrapArguments({ directory, io, daemon, programs }) {
+function bwrapArguments({ directory, io, hostname, daemon, programs }) {
 	const own = ["home", "root", "tmp"].flatMap((name) => ["--bind", path.join(directory, name), `/${name}`]);
 	return [
 		...showHost(),
@@ -72,7 +74,7 @@ function bwrapArguments({ directory, io, daemon, programs }) {
 		"--ro-bind", process.execPath, `${DAEMON_HOME}/node`,
 		"--ro-bind", daemon.source, `${DAEMON_HOME}/source`,
 		"--ro-bind-try", programs, `${DAEMON_HOME}/programs`,
-		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", "e2b.local",
+		"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", hostname,
 		"--die-with-parent", "--new-session", "--chdir", "/", "--info-fd", "3",
 	];
 }
@@ -92,14 +94,14 @@ function failed(child) {
 	});
 }
 
-// directory: with home, root and tmp. io: a short path, for the socket and what the daemon writes. daemon: { source: a
-// folder of modules, main: one of them, config: for its standard input }. Resolves when it serves; then
+// directory: with home, root and tmp. io: a short path, for the socket and what the daemon writes. user: the ordinary
+// user's name. daemon: { source: a folder of modules, main: one of them, config: for its standard input }. Resolves when it serves; then
 // { socket, pid: of the first process inside, as seen from here, kill() }.
 export async function startJail(options) {
-	const { io, daemon } = options;
+	const { io, user, daemon } = options;
 	fs.mkdirSync(io, { recursive: true, mode: 0o700 });
 	fs.rmSync(path.join(io, "socket"), { force: true });
-	writeAccounts(io);
+	writeAccounts(io, user);
 	const argv = [...bwrapArguments(options), `${DAEMON_HOME}/node`, `${DAEMON_HOME}/source/${daemon.main}`];
 	const child = spawn("bwrap", argv, {
 		env: { PATH: SANDBOX_PATH },

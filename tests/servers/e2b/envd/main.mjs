@@ -1,6 +1,6 @@
 // The daemon inside a sandbox, in the place of the vendor's envd. Runs in the sandbox's own namespaces.
 //
-// On standard input: one line of JSON { token, defaultUser, globals }. It serves on the socket /run/envd/io/socket, says
+// On standard input: one line of JSON { token, defaultUser, globals }. It serves on the socket /run/daemon/io/socket, says
 // "ready" on standard output then, and ends with its standard input.
 import { once } from "node:events";
 import readline from "node:readline";
@@ -20,7 +20,7 @@ import { record, recordTo } from "./record.mjs";
 import { postFiles } from "./upload.mjs";
 import { watchHandlers } from "./watchers.mjs";
 
-const IO = "/run/envd/io";
+const IO = "/run/daemon/io";
 
 const endpoints = {
 	"/health": { GET: (sandbox, req, res) => sendEmpty(res, 204, { "Cache-Control": "no-store" }) },
@@ -70,7 +70,7 @@ async function main() {
 	sandbox.handlers = { ...filesystemHandlers, ...watchHandlers, ...processHandlers(sandbox) };
 	process.umask(0o022);
 	recordTo(`${IO}/received`);
-	preparePipes("/run/envd/pipes");
+	preparePipes("/run/daemon/pipes");
 	await listen(makeServer((req, res) => answer(sandbox, req, res)), { path: `${IO}/socket` });
 	process.stdin.once("end", () => process.exit(0));
 	process.stdout.write("ready\n");

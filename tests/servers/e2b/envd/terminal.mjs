@@ -5,7 +5,7 @@ import fs from "node:fs";
 
 import { RpcError } from "./rpc_error.mjs";
 
-const PTY = "/run/envd/programs/pty";
+const PTY = "/run/daemon/programs/pty";
 const CONTROL = 3;
 
 // The first line on the control channel is the command's process number.

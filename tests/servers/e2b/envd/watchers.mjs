@@ -12,7 +12,7 @@ import { EventType } from "./messages.mjs";
 import { describe } from "./oserror.mjs";
 import { RpcError } from "./rpc_error.mjs";
 
-const WATCH = "/run/envd/programs/watch";
+const WATCH = "/run/daemon/programs/watch";
 const KINDS = {
 	C: EventType.CREATE,
 	W: EventType.WRITE,
