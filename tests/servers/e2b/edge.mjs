@@ -1,8 +1,8 @@
 // The edge proxy before every sandbox's daemon: finds the sandbox by header or host name, wakes it if it may, passes on.
-import http from "node:http";
 import net from "node:net";
 
-import { endToEndHeaders, sendJson, sendText } from "../lib/http.mjs";
+import { forward } from "../lib/forward.mjs";
+import { sendJson, sendText } from "../lib/http.mjs";
 
 const ENVD_PORT = 49983;
 const ORCHESTRATOR_ONLY = new Set(["/init", "/freeze", "/unfreeze", "/collapse", "/fsfreeze", "/fsthaw", "/upgrade"]);
@@ -46,47 +46,8 @@ function refuse(res, status, answer) {
 	sendJson(res, status, { ...answer, code: status });
 }
 
-// Headers leave with the first bytes of the body, or by themselves when there are none soon.
-function passAnswer(answer, res) {
-	res.writeHead(answer.statusCode, endToEndHeaders(answer.rawHeaders));
-	answer.pipe(res);
-	setImmediate(() => res.headersFlushed || res.flushHeaders());
-	answer.once("error", () => res.socket?.destroy());
-}
-
-// An answer that has begun can only break off.
-function fail(sandbox, req, res, upstream) {
-	if (res.writableEnded)
-		return;
-	if (res.headersSent) {
-		res.socket?.destroy();
-		return;
-	}
-	req.unpipe(upstream);
-	req.resume();
+function notFound(sandbox, res) {
 	refuse(res, 502, { sandboxId: sandbox.id, message: "The sandbox was not found" });
-}
-
-function pass(sandbox, req, res) {
-	const upstream = http.request({
-		socketPath: sandbox.jail.socket,
-		agent: sandbox.agent,
-		method: req.method,
-		path: req.url,
-		headers: endToEndHeaders(req.rawHeaders),
-	});
-	const isOver = sandbox.track(() => {
-		fail(sandbox, req, res, upstream);
-		upstream.destroy();
-	});
-	upstream.once("response", (answer) => passAnswer(answer, res));
-	upstream.once("error", () => fail(sandbox, req, res, upstream));
-	res.once("close", () => {
-		isOver();
-		if (!res.writableFinished)
-			upstream.destroy();
-	});
-	req.pipe(upstream);
 }
 
 async function wakeIfAllowed(context, sandbox) {
@@ -110,7 +71,7 @@ async function serve(context, req, res) {
 		return sendText(res, 404, "404 page not found\n");
 	if (sandbox.exchanges.size >= context.maxConnections)
 		return refuse(res, 429, { sandboxId: id, message: "Too many connections", connectionLimit: context.maxConnections });
-	return pass(sandbox, req, res);
+	return forward(sandbox, req, res, {}, () => notFound(sandbox, res));
 }
 
 export function edgeKind(req) {

@@ -1,7 +1,7 @@
 // Who may do what: the access token, signatures of /files, and the user that a request acts as.
 import { createHash, timingSafeEqual } from "node:crypto";
 
-import { raw } from "./bytes.mjs";
+import { raw } from "../../lib/bytes.mjs";
 import { HttpError } from "./http_error.mjs";
 import { RpcError } from "./rpc_error.mjs";
 import { findUser } from "./users.mjs";

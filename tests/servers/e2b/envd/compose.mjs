@@ -4,9 +4,9 @@ import fs from "node:fs";
 
 import { readBody, sendJson } from "../../lib/http.mjs";
 import { fileUser } from "./access.mjs";
-import { fromText, raw, toText } from "./bytes.mjs";
+import { fromText, raw, toText } from "../../lib/bytes.mjs";
 import { HttpError } from "./http_error.mjs";
-import { reason } from "./oserror.mjs";
+import { reason } from "../../lib/oserror.mjs";
 import { base, BadPath, ensureDirectories, giveTo, parent, resolve } from "./paths.mjs";
 
 const BLOCK = 1 << 20;

@@ -6,11 +6,11 @@ import zlib from "node:zlib";
 import { sendText } from "../../lib/http.mjs";
 import { chooseEncoding, isIdentityRefused } from "./accept_encoding.mjs";
 import { checkFileAccess, fileUser } from "./access.mjs";
-import { raw, toText } from "./bytes.mjs";
+import { raw, toText } from "../../lib/bytes.mjs";
 import { HttpError } from "./http_error.mjs";
-import { describe } from "./oserror.mjs";
+import { describe } from "../../lib/oserror.mjs";
 import { BadPath, base, resolve } from "./paths.mjs";
-import { isNotModified, isRangeStillGood, singleRange } from "./range.mjs";
+import { isNotModified, isRangeStillGood, singleRange } from "../../lib/range.mjs";
 
 const CHUNK = 1 << 20;
 const CONDITIONS = ["range", "if-modified-since", "if-none-match", "if-range"];

@@ -2,31 +2,20 @@
 import fs from "node:fs";
 import path from "node:path";
 
-import { isUtf8, raw, toText } from "./bytes.mjs";
+import { isUtf8, raw, toText } from "../../lib/bytes.mjs";
+import { goMode } from "../../lib/go_mode.mjs";
+import { describe } from "../../lib/oserror.mjs";
 import { readMetadata } from "./metadata.mjs";
 import { FileType } from "./messages.mjs";
-import { describe } from "./oserror.mjs";
 import { RpcError } from "./rpc_error.mjs";
 import { groupName, ownerName } from "./users.mjs";
 
 const NANOSECONDS = 1_000_000_000n;
-const LETTERS = "rwxrwxrwx";
 
 function typeOf(stat) {
 	if (stat.isFile())
 		return FileType.FILE;
 	return stat.isDirectory() ? FileType.DIRECTORY : FileType.UNSPECIFIED;
-}
-
-// The text that the daemon's language has for a mode: "-rw-r--r--", "dtrwxrwxrwx", "urwxr-xr-x", "Dcrw-rw-rw-".
-function permissionsText(stat) {
-	const mode = Number(stat.mode);
-	const kind = (stat.isDirectory() ? "d" : "") + (stat.isSymbolicLink() ? "L" : "") +
-		(stat.isBlockDevice() || stat.isCharacterDevice() ? "D" : "") + (stat.isFIFO() ? "p" : "") +
-		(stat.isSocket() ? "S" : "") + (mode & 0o4000 ? "u" : "") + (mode & 0o2000 ? "g" : "") +
-		(stat.isCharacterDevice() ? "c" : "") + (mode & 0o1000 ? "t" : "");
-	const bits = [...LETTERS].map((letter, i) => (mode & (0o400 >> i) ? letter : "-")).join("");
-	return (kind || "-") + bits;
 }
 
 // The link followed to its end, or itself when that is nowhere.
@@ -66,7 +55,7 @@ function fromStat(file, stat) {
 		name: checkedText(path.posix.basename(file)),
 		path: checkedText(file),
 		size: isSized ? Number(stat.size) : 0,
-		permissions: permissionsText(stat),
+		permissions: goMode(stat),
 		owner: ownerName(Number(stat.uid)),
 		group: groupName(Number(stat.gid)),
 		modifiedTime: { seconds: Number(stat.mtimeNs / NANOSECONDS), nanos: Number(stat.mtimeNs % NANOSECONDS) },

@@ -2,9 +2,9 @@
 import fs from "node:fs";
 import path from "node:path";
 
-import { fromText, raw, toText } from "./bytes.mjs";
+import { fromText, raw, toText } from "../../lib/bytes.mjs";
 import { entryInfo } from "./entry.mjs";
-import { describe, reason } from "./oserror.mjs";
+import { describe, reason } from "../../lib/oserror.mjs";
 import { BadPath, ensureDirectories, parent, resolve } from "./paths.mjs";
 import { removeAll } from "./removal.mjs";
 import { RpcError } from "./rpc_error.mjs";

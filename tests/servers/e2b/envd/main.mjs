@@ -7,16 +7,16 @@ import readline from "node:readline";
 
 import { listen, makeServer, sendEmpty, sendJson, sendText } from "../../lib/http.mjs";
 import { checkToken, rpcUser } from "./access.mjs";
-import { parseQuery } from "./bytes.mjs";
+import { parseQuery } from "../../lib/bytes.mjs";
 import { compose } from "./compose.mjs";
 import { serveRpc } from "./connect.mjs";
 import { getFile } from "./download.mjs";
 import { filesystemHandlers } from "./filesystem.mjs";
 import { HttpError, sendError } from "./http_error.mjs";
 import { metrics } from "./metrics.mjs";
-import { preparePipes } from "./pipes.mjs";
+import { preparePipes } from "../../lib/pipes.mjs";
 import { processHandlers } from "./process.mjs";
-import { record, recordTo } from "./record.mjs";
+import { record, recordTo } from "../../lib/record.mjs";
 import { postFiles } from "./upload.mjs";
 import { watchHandlers } from "./watchers.mjs";
 

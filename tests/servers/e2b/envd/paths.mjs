@@ -2,8 +2,8 @@
 import fs from "node:fs";
 import path from "node:path";
 
-import { fromText, raw, toText } from "./bytes.mjs";
-import { describe } from "./oserror.mjs";
+import { fromText, raw, toText } from "../../lib/bytes.mjs";
+import { describe } from "../../lib/oserror.mjs";
 import { isRoot } from "./users.mjs";
 
 export class BadPath extends Error {}

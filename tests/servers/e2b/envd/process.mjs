@@ -1,13 +1,13 @@
 // process.Process: starting, finding and feeding commands.
 import fs from "node:fs";
 
-import { toText } from "./bytes.mjs";
+import { toText } from "../../lib/bytes.mjs";
 import { endEvent } from "./exit_status.mjs";
 import { resolveText } from "./filesystem.mjs";
 import { keepalive } from "./keepalive.mjs";
 import { Signal } from "./messages.mjs";
-import { reason } from "./oserror.mjs";
-import { record } from "./record.mjs";
+import { reason } from "../../lib/oserror.mjs";
+import { record } from "../../lib/record.mjs";
 import { RpcError } from "./rpc_error.mjs";
 import { Running } from "./running.mjs";
 import { launchWithPipes, options, wrapped } from "./spawn.mjs";

@@ -2,7 +2,7 @@
 import fs from "node:fs";
 import path from "node:path";
 
-import { raw } from "./bytes.mjs";
+import { raw } from "../../lib/bytes.mjs";
 
 export function removeAll(file) {
 	const stat = fs.lstatSync(raw(file), { throwIfNoEntry: false });

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 
-import { inputPipe, outputPipe } from "./pipes.mjs";
+import { inputPipe, outputPipe } from "../../lib/pipes.mjs";
 import { isRoot } from "./users.mjs";
 
 // As the vendor's daemon does it: a command that does not exist is a status of 127, not a failure to start.

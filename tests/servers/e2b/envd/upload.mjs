@@ -4,13 +4,13 @@ import { pipeline } from "node:stream";
 import zlib from "node:zlib";
 
 import { checkFileAccess, fileUser } from "./access.mjs";
-import { fromText, raw, toText } from "./bytes.mjs";
+import { fromText, raw, toText } from "../../lib/bytes.mjs";
 import { HttpError } from "./http_error.mjs";
 import { metadataComplaint, metadataFromHeaders, readMetadata, writeMetadata } from "./metadata.mjs";
-import { boundaryOf, parts } from "./multipart.mjs";
-import { describe, reason } from "./oserror.mjs";
+import { boundaryOf, parts } from "../../lib/multipart.mjs";
+import { describe, reason } from "../../lib/oserror.mjs";
 import { BadPath, base, ensureDirectories, giveTo, parent, resolve, statOrNothing } from "./paths.mjs";
-import { KEPT_OF_A_BODY, record } from "./record.mjs";
+import { KEPT_OF_A_BODY, record } from "../../lib/record.mjs";
 
 // ---- One file --------------------------------------------------------------------------------------
 

@@ -4,12 +4,12 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
 
-import { isUtf8, raw, toText } from "./bytes.mjs";
+import { isUtf8, raw, toText } from "../../lib/bytes.mjs";
 import { entryInfo } from "./entry.mjs";
 import { resolveText } from "./filesystem.mjs";
 import { keepalive } from "./keepalive.mjs";
 import { EventType } from "./messages.mjs";
-import { describe } from "./oserror.mjs";
+import { describe } from "../../lib/oserror.mjs";
 import { RpcError } from "./rpc_error.mjs";
 
 const WATCH = "/run/daemon/programs/watch";

@@ -1,4 +1,4 @@
-// File names are bytes. Inside envd a path is a "byte string": one character (0 to 255) for each byte.
+// File names are bytes. Inside a daemon a path is a "byte string": one character (0 to 255) for each byte.
 
 export const fromText = (text) => Buffer.from(text, "utf8").toString("latin1");
 export const raw = (path) => Buffer.from(path, "latin1");
