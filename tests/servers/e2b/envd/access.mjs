@@ -4,7 +4,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { raw } from "../../lib/bytes.mjs";
 import { HttpError } from "./http_error.mjs";
 import { RpcError } from "./rpc_error.mjs";
-import { findUser } from "./users.mjs";
+import { findUser } from "../../lib/users.mjs";
 
 const WITHOUT_TOKEN = new Set(["GET /health", "GET /files", "POST /files", "POST /init"]);
 

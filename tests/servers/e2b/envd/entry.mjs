@@ -8,7 +8,7 @@ import { describe } from "../../lib/oserror.mjs";
 import { readMetadata } from "./metadata.mjs";
 import { FileType } from "./messages.mjs";
 import { RpcError } from "./rpc_error.mjs";
-import { groupName, ownerName } from "./users.mjs";
+import { groupName, ownerName } from "../../lib/users.mjs";
 
 const NANOSECONDS = 1_000_000_000n;
 

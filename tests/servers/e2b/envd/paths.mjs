@@ -4,7 +4,7 @@ import path from "node:path";
 
 import { fromText, raw, toText } from "../../lib/bytes.mjs";
 import { describe } from "../../lib/oserror.mjs";
-import { isRoot } from "./users.mjs";
+import { isRoot } from "../../lib/users.mjs";
 
 export class BadPath extends Error {}
 

@@ -2,20 +2,22 @@
 import fs from "node:fs";
 
 import { toText } from "../../lib/bytes.mjs";
+import { reason } from "../../lib/oserror.mjs";
+import { record } from "../../lib/record.mjs";
+import { launchWithPipes, options } from "../../lib/spawn.mjs";
+import { launchOnTerminal } from "../../lib/terminal.mjs";
 import { endEvent } from "./exit_status.mjs";
 import { resolveText } from "./filesystem.mjs";
 import { keepalive } from "./keepalive.mjs";
 import { Signal } from "./messages.mjs";
-import { reason } from "../../lib/oserror.mjs";
-import { record } from "../../lib/record.mjs";
 import { RpcError } from "./rpc_error.mjs";
 import { Running } from "./running.mjs";
-import { launchWithPipes, options, wrapped } from "./spawn.mjs";
-import { launchOnTerminal } from "./terminal.mjs";
 
 const RETAINED_MS = 30_000;
 const PIPE_CHUNK = 32 << 10;
 const TERMINAL_CHUNK = 16 << 10;
+// As the vendor's daemon does it: a command that does not exist is a status of 127, not a failure to start.
+const WRAPPER = ["/bin/sh", "-c", 'exec "${@}"', "--"];
 const SIGNAL_NAMES = { [Signal.SIGKILL]: "SIGKILL", [Signal.SIGTERM]: "SIGTERM" };
 
 const running = new Map();
@@ -65,6 +67,8 @@ function workingDirectory(config, user) {
 		throw new RpcError("invalid_argument", `cwd '${directory}' does not exist`);
 	return directory;
 }
+
+const wrapped = (config) => [...WRAPPER, config.cmd ?? "", ...(config.args ?? [])];
 
 async function withPipes(request, settings) {
 	const started = await launchWithPipes(wrapped(request.process), settings, request.stdin ?? true);

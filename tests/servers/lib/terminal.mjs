@@ -3,8 +3,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 
-import { RpcError } from "./rpc_error.mjs";
-
 const PTY = "/run/daemon/programs/pty";
 const CONTROL = 3;
 
@@ -17,7 +15,7 @@ async function pidFrom(control) {
 // { child, pid, input, output, resize }
 export async function launchOnTerminal(argv, settings, size) {
 	if (!fs.existsSync(PTY))
-		throw new RpcError("internal", "the test server's program pty is not built: make test-servers");
+		throw new Error("the test server's program pty is not built: make test-servers");
 	const child = spawn(PTY, [String(size.cols ?? 80), String(size.rows ?? 24), ...argv],
 		{ ...settings, stdio: ["pipe", "pipe", "inherit", "pipe"] });
 	const control = child.stdio[CONTROL];

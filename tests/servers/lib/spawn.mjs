@@ -2,13 +2,8 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 
-import { inputPipe, outputPipe } from "../../lib/pipes.mjs";
+import { inputPipe, outputPipe } from "./pipes.mjs";
 import { isRoot } from "./users.mjs";
-
-// As the vendor's daemon does it: a command that does not exist is a status of 127, not a failure to start.
-const WRAPPER = ["/bin/sh", "-c", 'exec "${@}"', "--"];
-
-export const wrapped = (config) => [...WRAPPER, config.cmd ?? "", ...(config.args ?? [])];
 
 export function options(user, cwd, env) {
 	return { cwd, env, detached: true, ...(isRoot ? { uid: user.uid, gid: user.gid } : {}) };
