@@ -10,7 +10,6 @@ needs_mount
 needs node python3 openssl
 
 mkdir dir
-user_option=$(tap_sandbox_options)
 expect_log '.*'
 
 # refused NAME STATUS LINE SOURCE [OPTIONS]: LINE is a pattern (grep -E) for the one line that is said.
@@ -22,7 +21,7 @@ refused() {
 	is "$1: nothing is mounted" "$(tap_is_mounted "$SCRATCH/dir" && echo yes)" ""
 }
 
-e2b_sandbox demo
+vendor_sandbox demo
 good=e2b:$SANDBOX
 KEY=$E2B_API_KEY
 
@@ -53,8 +52,7 @@ refused "an unknown id" 32 'e2b:i0123456789: no such sandbox, or it belongs to a
 refused "a malformed id" 1 "e2b: 'No_Such' is no sandbox ID: they are letters a to z and digits" e2b:No_Such
 refused "a path that is not there" 32 '.*/home/user/none.*' "$good:/home/user/none"
 echo x >"$STORE/file"
-refused "a path that is a file" 32 ".*/file.*" "$good:$([ "$MOUNT_AS" -eq 0 ] && echo /root || echo /home/user)/file" \
-	"$user_option"
+refused "a path that is a file" 32 ".*/file.*" "$good:$([ "$MOUNT_AS" -eq 0 ] && echo /root || echo /home/user)/file"
 refused "an unknown user" 1 '.*nobody-there.*' "$good" user=nobody-there
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': e2b:.* exists already; leave one of the two out" "$good" template=base
@@ -95,7 +93,7 @@ with_api "$E2B_SANDBOX_URL" "an address that is not the control plane's" 32 '.*E
 # ---- A sandbox that sleeps, and one that dies ------------------------------------------------------
 
 admin() { # METHOD ROUTE
-	e2b_request "$1" "$E2B_ADMIN/$2"
+	vendor_request "$1" "$ADMIN/$2"
 }
 
 requests() {
@@ -103,7 +101,7 @@ requests() {
 }
 
 state() {
-	e2b_request GET "$E2B_API_URL/sandboxes/$SANDBOX" | sed 's/.*"state":"\([a-z]*\)".*/\1/'
+	vendor_request GET "$E2B_API_URL/sandboxes/$SANDBOX" | sed 's/.*"state":"\([a-z]*\)".*/\1/'
 }
 
 # error_of COMMAND...: the words for its errno.
@@ -111,7 +109,7 @@ error_of() {
 	deadline 20 "$@" 2>&1 >/dev/null | sed 's/.*: //'
 }
 
-e2b_sandbox sleeper
+vendor_sandbox sleeper
 admin POST "pause/$SANDBOX" >/dev/null
 refused "a sandbox that is paused and must not be woken" 32 \
 	"sandbox e2b:$SANDBOX is paused; -o resume=access lets a mount wake it" "e2b:$SANDBOX" resume=never
@@ -147,7 +145,7 @@ is "and sleeps on" "$(state)" paused
 tap_umount "$MNT"
 ok "the process ends" wait_until 20 ended "$DAEMON"
 
-e2b_sandbox mortal
+vendor_sandbox mortal
 mount_sandbox mortal attr_timeout=0,entry_timeout=0
 ls "$MNT" >/dev/null
 admin POST "kill/$SANDBOX" >/dev/null
@@ -165,7 +163,7 @@ is "and said so in one line" "$(cat "$LOG")" "sandboxfs: cache: warn: /: sandbox
 # ---- A sandbox of the mount's own ------------------------------------------------------------------
 
 sandboxes() {
-	e2b_request GET "$E2B_API_URL/v2/sandboxes?state=running,paused" | grep -o '"sandboxID":"[^"]*"' | sort
+	vendor_request GET "$E2B_API_URL/v2/sandboxes?state=running,paused" | grep -o '"sandboxID":"[^"]*"' | sort
 }
 
 # mount_own OPTIONS: sets OWN, its id, as the line on stdout says it.
@@ -180,7 +178,7 @@ mount_own() {
 }
 
 own_field() { # NAME
-	e2b_request GET "$E2B_API_URL/sandboxes/$OWN" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'
+	vendor_request GET "$E2B_API_URL/sandboxes/$OWN" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'
 }
 
 seconds_left() {
@@ -211,6 +209,6 @@ mount_own keep
 tap_umount "$SCRATCH/dir"
 ok "with keep: the process ends" wait_until 20 ended "$DAEMON"
 ok "and the sandbox stays" test "$(own_field state)" = running
-e2b_request DELETE "$E2B_API_URL/sandboxes/$OWN" >/dev/null
+vendor_request DELETE "$E2B_API_URL/sandboxes/$OWN" >/dev/null
 
 done_testing

@@ -73,12 +73,12 @@ trouble() {
 # ---- Faults of the server ------------------------------------------------------------------------
 
 fault() { # ACTION [TIMES]
-	e2b_request POST "$E2B_ADMIN/faults" \
+	vendor_request POST "$ADMIN/faults" \
 		'{"match":{"kind":"/process|filesystem|files/","times":'"${2:-0}"'},"action":'"$1"'}' >/dev/null
 }
 
 mend_server() {
-	e2b_request DELETE "$E2B_ADMIN/faults" >/dev/null
+	vendor_request DELETE "$ADMIN/faults" >/dev/null
 }
 
 server_stall() { fault '{"type":"stall"}'; }
@@ -121,7 +121,7 @@ mend_reset() { tell reset-after-from-server 0; }
 mend_link() { tell resume; }
 LINK_FAULTS='link_stall link_refuse link_reset link_ghost'
 
-e2b_sandbox demo
+vendor_sandbox demo
 for round in $SERVER_FAULTS $LINK_FAULTS; do
 	"$PYTHON" "$VERBS" prepare "$STORE/$round" "$STORE/$round.after"
 done

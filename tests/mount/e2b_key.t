@@ -10,11 +10,11 @@ needs_mount
 needs node python3
 
 admin() { # METHOD ROUTE [BODY]
-	e2b_request "$1" "$E2B_ADMIN/$2" "${3:-}"
+	vendor_request "$1" "$ADMIN/$2" "${3:-}"
 }
 
 sandbox_field() { # NAME
-	e2b_request GET "$E2B_API_URL/sandboxes/$SANDBOX" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'
+	vendor_request GET "$E2B_API_URL/sandboxes/$SANDBOX" | sed 's/.*"'"$1"'":"\([^"]*\)".*/\1/'
 }
 
 # nowhere NAME FILE...: neither secret is in the files; WITNESS is, or nothing was looked through.
@@ -78,7 +78,7 @@ look() {
 	rm "$LOG"
 }
 
-e2b_sandbox demo
+vendor_sandbox demo
 echo content >"$STORE/file"
 TOKEN=$(sandbox_field envdAccessToken)
 ok "there is a token" test ${#TOKEN} -ge 32

@@ -9,12 +9,12 @@ needs_mount
 needs node python3 git
 
 reset() {
-	e2b_request POST "$E2B_ADMIN/reset" >/dev/null
+	vendor_request POST "$ADMIN/reset" >/dev/null
 }
 
 # How many requests of whatever kind, and which, since reset.
 counters() {
-	e2b_request GET "$E2B_ADMIN/counters"
+	vendor_request GET "$ADMIN/counters"
 }
 
 requests() {
@@ -42,7 +42,7 @@ sys.exit(answer["exit_code"] or 0)' "$MNT" "$1"
 
 # ---- A tree --------------------------------------------------------------------------------------
 
-e2b_sandbox tree
+vendor_sandbox tree
 python3 - "$STORE/tree" <<'END'
 import os, sys
 for d in range(200):
@@ -76,7 +76,7 @@ unmount
 
 # Its files are older than its index: those of the same second git would read again.
 
-e2b_sandbox repository
+vendor_sandbox repository
 mount_sandbox repository attr_timeout=60,entry_timeout=60
 run_inside 'git init -q repo && cd repo && git config user.name n && git config user.email e@x &&
 	for d in 1 2 3 4 5; do mkdir d$d; for f in 1 2 3 4 5 6 7 8 9; do

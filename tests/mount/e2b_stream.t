@@ -32,9 +32,9 @@ peak_kb() {
 }
 
 requests() {
-	e2b_request GET "$E2B_ADMIN/counters" |
+	vendor_request GET "$ADMIN/counters" |
 		python3 -c 'import json, sys; print(json.load(sys.stdin)["total"]["requests"])'
-	e2b_request POST "$E2B_ADMIN/reset" >/dev/null
+	vendor_request POST "$ADMIN/reset" >/dev/null
 }
 
 at_most() { # NAME GOT LIMIT
@@ -50,7 +50,7 @@ timed() { # WHAT COMMAND...
 	diag "$tap_what: $((($(date +%s%N) - tap_began) / 1000000)) ms"
 }
 
-e2b_start
+vendor_start
 link_up
 head -c $SIZE /dev/urandom >big
 mount_sandbox stream

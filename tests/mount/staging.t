@@ -39,7 +39,7 @@ mount_sandbox staging
 open_removed
 first=$MNT
 mkdir other
-"$SANDBOXFS" -o "$(tap_options "$(tap_sandbox_options)")" "$SOURCE" other
+"$SANDBOXFS" -o "$(tap_options "")" "$SOURCE" other
 is "another mount leaves it alone" "$(cat <&5):$(staged)" text:1
 umount other
 kill -KILL "$DAEMON"

@@ -18,9 +18,7 @@ struct subject *contract_subject(void)
 
 struct provider_config contract_config(const struct subject *s, const char *id)
 {
-	return (struct provider_config){
-		.id = id, .helper = s->helper, .shell = s->shell, .user = s->as
-	};
+	return (struct provider_config){ .id = id, .helper = s->helper, .shell = s->shell };
 }
 
 void contract_begin(const struct subject *row, const struct provider_ops *ops)

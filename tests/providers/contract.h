@@ -51,8 +51,7 @@ struct subject {
 	const struct provider_ops *ops;
 	struct provider *p;
 	char id[128];
-	const char *as;         /* the user asked for, or NULL */
-	struct identity user;   /* and who that is there */
+	struct identity user;   /* who one is there */
 	char root[1024];        /* the shown directory, as it is called there */
 	struct scratch scratch; /* where the provider keeps its sandboxes; path "": not here */
 	struct scratch tree;    /* the shown directory; fd -1: it is not on this machine */

@@ -9,11 +9,11 @@
 # From the environment:
 #	SANDBOXFS   the program (build/bin/sandboxfs)
 #	TARGET      `plain`: a plain directory instead of a mount, which holds the test itself against a real file system
-#	PROVIDER    `local`, or `e2b`: a sandbox of the vendor's test server (tap_e2b.sh)
+#	PROVIDER    `local`, or a vendor: a sandbox of its test server (tap_vendor.sh)
 #	HELPER      `auto`, `process` or `off`, and SHELL_KIND, a shell: given to the mount as -o helper=, -o shell=
 #	MOUNT_OPTS  more options for every mount
 #	TEST_UID    the ordinary user that root becomes (65534)
-#	PATIENCE    how many seconds a mount or an unmount may take (20)
+#	PATIENCE    how many seconds a mount or an unmount may take (60)
 #
 # However the script ends, it leaves nothing mounted, no process and no file.
 
@@ -30,7 +30,7 @@ HELPER=${HELPER:-auto}
 SHELL_KIND=${SHELL_KIND:-}
 MOUNT_OPTS=${MOUNT_OPTS:-}
 TEST_UID=${TEST_UID:-65534}
-PATIENCE=${PATIENCE:-20}
+PATIENCE=${PATIENCE:-60}
 
 tap_count=0
 tap_failed=0
@@ -184,8 +184,8 @@ as_owner() {
 	as_uid "$MOUNT_AS" "$@"
 }
 
-# shellcheck source=tests/support/tap_e2b.sh
-[ "$PROVIDER" != e2b ] || . "$TOP/tests/support/tap_e2b.sh"
+# shellcheck source=tests/support/tap_vendor.sh
+[ "$PROVIDER" = local ] || . "$TOP/tests/support/tap_vendor.sh"
 
 # ---- The mount -----------------------------------------------------------------------------------
 
@@ -224,20 +224,15 @@ tap_answers_or_ended() {
 
 # The sandbox NAME: sets SOURCE, STORE (the shown directory on disk) and STAGING (what was removed while it was open).
 tap_sandbox() { # NAME DATA
-	if [ "$PROVIDER" = e2b ]; then
-		e2b_sandbox "$1"
-		SOURCE=e2b:$SANDBOX
-		STAGING=$STORE/.sandboxfs
-	else
+	if [ "$PROVIDER" = local ]; then
 		SOURCE=local:$1
 		STORE=$2/sandboxfs/$1/tree/user
 		STAGING=$2/sandboxfs/$1/tree/.staging
+	else
+		vendor_sandbox "$1"
+		SOURCE=$PROVIDER:$SANDBOX
+		STAGING=$STORE/.sandboxfs
 	fi
-}
-
-# Root here is root there, so that it may do all that it may on a disk.
-tap_sandbox_options() {
-	[ "$PROVIDER:$MOUNT_AS" != e2b:0 ] || echo user=root
 }
 
 # mount_sandbox NAME [OPTIONS]: sets MNT, STORE, STAGING, DAEMON and LOG. Ends the test on failure.
@@ -253,9 +248,8 @@ mount_sandbox() {
 		return
 	fi
 	tap_sandbox "$1" "$tap_data"
-	tap_more=$(tap_sandbox_options)
 	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" "$SANDBOXFS" -f \
-		-o "$(tap_options "${2:-}${tap_more:+,$tap_more}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
+		-o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
 	tap_daemons="$tap_daemons $DAEMON"
 	tap_mounts="$tap_mounts $MNT"
@@ -326,7 +320,7 @@ tap_cleanup() {
 	for tap_it in $tap_daemons; do
 		tap_drop_daemon "$tap_it"
 	done
-	[ "$PROVIDER" != e2b ] || e2b_stop
+	[ "$PROVIDER" = local ] || vendor_stop
 	if grep -qF " $SCRATCH/" /proc/self/mounts; then
 		diag "still mounted below $SCRATCH: left as it is"
 	else

@@ -32,7 +32,7 @@ static void become_server(const char *vendor, const char *dir, int out)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	dup2(out, STDOUT_FILENO);
 	dup2(open(complaints, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), STDERR_FILENO);
-	execlp("node", "node", program, "--root", root, NULL);
+	execlp("node", "node", program, "--root", root, geteuid() ? NULL : "--user", "root", NULL);
 	dprintf(STDERR_FILENO, "node: %s\n", strerror(errno));
 	_exit(127);
 }
@@ -74,8 +74,17 @@ static bool read_answer(struct vendor_server *s, const char *line)
 	copy_field(answer, "sandbox_url", s->sandbox_url, sizeof s->sandbox_url);
 	copy_field(answer, "admin_url", s->admin_url, sizeof s->admin_url);
 	copy_field(answer, "key", s->key, sizeof s->key);
+	s->env = json_object_get(json_object_object_get(answer, "env"));
 	json_object_put(answer);
 	return true;
+}
+
+void vendor_server_announce(const struct vendor_server *s)
+{
+	json_object_object_foreach(s->env, name, value)
+	{
+		setenv(name, json_object_get_string(value), 1);
+	}
 }
 
 /* The first line of what it complained of. */
@@ -159,5 +168,6 @@ void vendor_server_stop(struct vendor_server *s)
 	}
 	if (*s->dir)
 		nftw(s->dir, remove_one, 64, FTW_DEPTH | FTW_PHYS);
+	json_object_put(s->env);
 	*s = (struct vendor_server){ 0 };
 }

@@ -1,0 +1,83 @@
+# tap_vendor.sh - sandboxes of a vendor's test server for tap.sh, which reads this with PROVIDER=VENDOR.
+#
+# One server at a time, started at the first mount of each user and running as that user; root's sandboxes work as root,
+# so that root here may do there all that it may on a disk. What tap.sh calls "local:demo" is a sandbox that the server
+# made; it stays while the user does. Exported: what the server says that clients need; ADMIN is its admin port.
+
+VENDOR_SERVER=
+VENDOR_USER=
+
+vendor_is_ready() {
+	[ -s "$VENDOR_DIR/ready" ] || ended "$VENDOR_SERVER"
+}
+
+# From the line that it printed: a field, or NAME='VALUE' for each variable.
+vendor_field() { # NAME
+	python3 -c 'import json, sys; print(json.load(open(sys.argv[1])).get(sys.argv[2], ""))' "$VENDOR_DIR/ready" "$1"
+}
+
+vendor_environment() {
+	python3 -c '
+import json, shlex, sys
+for name, value in json.load(open(sys.argv[1]))["env"].items():
+    print("export %s=%s" % (name, shlex.quote(value)))
+' "$VENDOR_DIR/ready"
+}
+
+# Ends the test where no server can be.
+vendor_start() {
+	[ "$VENDOR_USER" != "$MOUNT_AS" ] || return 0
+	vendor_stop
+	VENDOR_USER=$MOUNT_AS
+	VENDOR_DIR=$SCRATCH/$PROVIDER.$MOUNT_AS
+	rm -rf "$VENDOR_DIR" # of a server before, whose sandboxes are gone
+	as_owner mkdir -p "$VENDOR_DIR/sandboxes"
+	vendor_as=
+	[ "$MOUNT_AS" -ne 0 ] || vendor_as=root
+	$(tap_become "$MOUNT_AS") node "$TOP/tests/servers/$PROVIDER/main.mjs" --root "$VENDOR_DIR/sandboxes" \
+		${vendor_as:+--user "$vendor_as"} >"$VENDOR_DIR/ready" 2>"$VENDOR_DIR/err" &
+	VENDOR_SERVER=$!
+	wait_until "$PATIENCE" vendor_is_ready
+	[ -s "$VENDOR_DIR/ready" ] ||
+		skip_all "the test server of $PROVIDER does not run here: $(head -n 3 "$VENDOR_DIR/err")"
+	eval "$(vendor_environment)"
+	ADMIN=$(vendor_field admin_url) VENDOR_KEY=$(vendor_field key)
+	export VENDOR_KEY
+}
+
+vendor_stop() {
+	[ -n "$VENDOR_SERVER" ] || return 0
+	kill "$VENDOR_SERVER" 2>/dev/null
+	wait_until 10 ended "$VENDOR_SERVER" || kill -KILL "$VENDOR_SERVER"
+	VENDOR_SERVER=
+}
+
+# vendor_request METHOD URL [BODY]: prints the answer of the admin port, or of an API whose key is a header X-API-Key.
+vendor_request() {
+	python3 -c '
+import os, sys, urllib.request
+method, url, body = sys.argv[1:]
+request = urllib.request.Request(url, body.encode() or None, {"X-API-Key": os.environ["VENDOR_KEY"],
+    "Content-Type": "application/json"}, method=method)
+print(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60).read().decode())
+' "$1" "$2" "${3:-}"
+}
+
+# Of the user whom the sandboxes of a mount's owner work as.
+vendor_home() { # DIRECTORY
+	if [ "$MOUNT_AS" -eq 0 ]; then
+		echo "$1/root"
+	else
+		echo "$1/home"/*
+	fi
+}
+
+# Sets SANDBOX, the id, and STORE, its shown directory on disk.
+vendor_sandbox() { # NAME
+	vendor_start
+	if [ ! -s "$VENDOR_DIR/id.$1" ]; then
+		vendor_request POST "$ADMIN/create" | sed -n 's/.*"id": *"\([^"]*\)".*/\1/p' >"$VENDOR_DIR/id.$1"
+	fi
+	SANDBOX=$(cat "$VENDOR_DIR/id.$1")
+	STORE=$(vendor_home "$VENDOR_DIR/sandboxes/$SANDBOX")
+}
