@@ -8,24 +8,15 @@
 // for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID,
 // /skew?seconds=N), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands are when
 // nobody is asked for. Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM and takes all sandboxes with it. 77: no namespaces here.
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
-
 import { startAdmin } from "../lib/admin.mjs";
 import { Counters } from "../lib/counters.mjs";
 import { Faults } from "../lib/faults.mjs";
-import { front } from "../lib/front.mjs";
-import { listenOnLoopback, makeServer } from "../lib/http.mjs";
-import { jailComplaint } from "../lib/jail.mjs";
 import { parseOptions } from "../lib/options.mjs";
-import { filesContaining } from "../lib/search.mjs";
+import { PROGRAMS, endWith, makePlace, received, requireNamespaces, serveFront } from "../lib/server.mjs";
 import { controlHandler, controlKind } from "./control.mjs";
 import { edgeHandler, edgeKind } from "./edge.mjs";
 import { Fleet } from "./fleet.mjs";
 
-const CANNOT_RUN_HERE = 77;
 const LIFETIME_S = 3600;
 const DEFAULTS = {
 	root: "",
@@ -38,31 +29,8 @@ const DEFAULTS = {
 	"max-sandboxes": 20,
 	"max-connections": 0,
 	user: "user",
-	programs: fileURLToPath(new URL("../../../build/servers", import.meta.url)),
+	programs: PROGRAMS,
 };
-
-function checkNamespaces() {
-	const complaint = jailComplaint();
-	if (!complaint)
-		return;
-	console.error(`e2b test server: no namespaces on this machine: ${complaint}`);
-	process.exit(CANNOT_RUN_HERE);
-}
-
-function serveFront({ counters, faults }, kindOf, handler, port) {
-	const server = makeServer(front({ counters, faults, kindOf, handler }));
-	counters.watch(server);
-	return listenOnLoopback(server, port);
-}
-
-// In what any sandbox was sent, those that are gone too, and in the files they have.
-function received(fleet, text) {
-	if (!text)
-		throw new Error("contains=TEXT is missing");
-	const places = fleet.everyOne.flatMap((sandbox) => [sandbox.received, sandbox.directory]);
-	const found = places.flatMap((place) => filesContaining(place, text));
-	return { found: found.length > 0, places: found };
-}
 
 function named(fleet, id) {
 	const sandbox = fleet.find(id);
@@ -80,7 +48,7 @@ async function create(fleet) {
 
 const adminRoutes = (context) => ({
 	"POST /create": () => create(context.fleet),
-	"GET /received": (argument, query) => received(context.fleet, query.get("contains")),
+	"GET /received": (argument, query) => received(context.fleet.everyOne, query.get("contains")),
 	"POST /pause": (id) => named(context.fleet, id).pause(),
 	"POST /kill": (id) => named(context.fleet, id).kill(),
 	"POST /skew": (seconds, query) => {
@@ -90,12 +58,10 @@ const adminRoutes = (context) => ({
 
 async function main() {
 	const options = parseOptions(DEFAULTS, ["root"]);
-	checkNamespaces();
-	const io = fs.mkdtempSync(path.join(os.tmpdir(), "e2b-"));
-	const root = path.resolve(options.root);
-	fs.mkdirSync(root, { recursive: true });
+	requireNamespaces("e2b");
+	const place = { ...makePlace("e2b", options), user: options.user };
 	const context = {
-		fleet: new Fleet({ root, io, programs: options.programs, user: options.user }),
+		fleet: new Fleet(place),
 		key: options.key,
 		isV1Only: options["v1-only"],
 		maxLengthS: options["max-seconds"],
@@ -109,13 +75,7 @@ async function main() {
 		sandbox_url: await serveFront(watched, edgeKind, edgeHandler(context), options["sandbox-port"]),
 		admin_url: await startAdmin({ ...watched, routes: adminRoutes(context), port: options["admin-port"] }),
 	};
-	const end = async () => {
-		await context.fleet.killAll();
-		fs.rmSync(io, { recursive: true, force: true });
-		process.exit(0);
-	};
-	process.once("SIGTERM", end);
-	process.once("SIGINT", end);
+	endWith(() => context.fleet.killAll(), place);
 	const env = { E2B_API_URL: urls.api_url, E2B_SANDBOX_URL: urls.sandbox_url, E2B_API_KEY: options.key };
 	console.log(JSON.stringify({ ...urls, key: options.key, env }));
 }

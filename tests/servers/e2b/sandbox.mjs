@@ -1,27 +1,19 @@
 // One sandbox: its daemon, its lifetime, its states. running <-> paused, and at last gone.
 import { randomBytes } from "node:crypto";
-import http from "node:http";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { freeze } from "../lib/freeze.mjs";
-import { IN_FLIGHT } from "../lib/http.mjs";
-import { makeHome, startJail } from "../lib/jail.mjs";
+import { Guest } from "../lib/guest.mjs";
 
-const SOURCE = fileURLToPath(new URL("..", import.meta.url));
 const USER = "user";
 const MIN_AUTO_RESUME_MS = 300_000;
 
-export class Sandbox {
-	// place: { root, io, programs }: folders for the files, for sockets (short), of the native programs.
+export class Sandbox extends Guest {
+	// place: as lib/guest.mjs wants it, and `user`: whose the commands are when nobody is asked for.
 	constructor(id, wanted, place) {
-		Object.assign(this, { id, place, ...wanted });
-		this.directory = path.join(place.root, id);
-		this.io = path.join(place.io, id);
+		super(id, place, USER);
+		Object.assign(this, wanted);
 		this.state = "starting";
-		this.exchanges = new Set();
 		this.token = wanted.secure ? randomBytes(32).toString("hex") : undefined;
-		makeHome(this.directory, USER);
 	}
 
 	get globals() {
@@ -29,23 +21,15 @@ export class Sandbox {
 	}
 
 	async start(timeoutS) {
-		this.jail = await startJail({
-			directory: this.directory,
-			io: this.io,
-			user: USER,
+		await this.startDaemon({
 			hostname: "e2b.local",
-			programs: this.place.programs,
-			daemon: {
-				source: SOURCE,
-				main: "e2b/envd/main.mjs",
-				config: { token: this.token, defaultUser: this.place.user, globals: this.globals },
-			},
+			main: "e2b/envd/main.mjs",
+			config: { token: this.token, defaultUser: this.place.user, globals: this.globals },
 		});
 		this.begin(timeoutS);
 	}
 
 	begin(timeoutS) {
-		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256, highWaterMark: IN_FLIGHT });
 		this.state = "running";
 		this.timeoutS = timeoutS;
 		this.startedAt = Date.now();
@@ -60,19 +44,6 @@ export class Sandbox {
 
 	expire() {
 		return this.autoPause ? this.pause(this.autoPauseMemory) : this.kill();
-	}
-
-	// ---- Connections ---------------------------------------------------------------------------------
-
-	// What goes through the edge does not live through a pause. Returns how to say that it is over.
-	track(cut) {
-		this.exchanges.add(cut);
-		return () => this.exchanges.delete(cut);
-	}
-
-	cutConnections() {
-		this.exchanges.forEach((cut) => cut());
-		this.agent?.destroy();
 	}
 
 	// ---- Pause and resume ----------------------------------------------------------------------------
@@ -92,6 +63,7 @@ export class Sandbox {
 		if (!this.keptMemory)
 			return this.start(timeoutS);
 		this.thaw();
+		this.openConnections();
 		return this.begin(timeoutS);
 	}
 
@@ -109,9 +81,5 @@ export class Sandbox {
 		this.cutConnections();
 		await this.jail?.kill();
 		this.onGone?.();
-	}
-
-	get received() {
-		return path.join(this.io, "received");
 	}
 }

@@ -1,0 +1,48 @@
+// What every vendor's sandbox is here: its files, the jail with its daemon, and the requests that are on their way to that.
+import http from "node:http";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { IN_FLIGHT } from "./http.mjs";
+import { makeHome, startJail } from "./jail.mjs";
+
+const SOURCE = fileURLToPath(new URL("..", import.meta.url));
+
+export class Guest {
+	// place: { root, io, programs }: folders for the files, for sockets (short), of the native programs. user: the
+	// ordinary user's name.
+	constructor(id, place, user) {
+		Object.assign(this, { id, place, user });
+		this.directory = path.join(place.root, id);
+		this.io = path.join(place.io, id);
+		this.exchanges = new Set();
+		makeHome(this.directory, user);
+	}
+
+	// main: the daemon's module, below this folder's parent. config: for its standard input.
+	async startDaemon({ hostname, main, config }) {
+		const { directory, io, user, place: { programs } } = this;
+		this.jail = await startJail({ directory, io, user, hostname, programs, daemon: { source: SOURCE, main, config } });
+		this.openConnections();
+	}
+
+	openConnections() {
+		this.agent = new http.Agent({ keepAlive: true, maxFreeSockets: 256, highWaterMark: IN_FLIGHT });
+	}
+
+	// What goes through to the daemon does not live through a stop. Returns how to say that it is over.
+	track(cut) {
+		this.exchanges.add(cut);
+		return () => this.exchanges.delete(cut);
+	}
+
+	cutConnections() {
+		this.exchanges.forEach((cut) => cut());
+		this.agent?.destroy();
+	}
+
+	// Where the daemon keeps what it was sent.
+	get received() {
+		return path.join(this.io, "received");
+	}
+}
