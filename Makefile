@@ -36,6 +36,9 @@ endif
 .PHONY: all
 all: programs
 
+# The vendors: each has a test server.
+VENDORS := $(patsubst tests/servers/%/main.mjs,%,$(wildcard tests/servers/*/main.mjs))
+
 include $(sort $(wildcard providers/helper/*.mk tools/*.mk tests/*.mk))
 
 # ---- What there is, by layer -------------------------------------------------------------------
@@ -43,7 +46,7 @@ include $(sort $(wildcard providers/helper/*.mk tools/*.mk tests/*.mk))
 SRC_base      := $(wildcard providers/base/*.c)
 SRC_helper    := $(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c))
 SRC_http      := $(wildcard providers/http/*.c)
-SRC_vendors   := $(wildcard providers/e2b/*.c)
+SRC_vendors   := $(wildcard $(VENDORS:%=providers/%/*.c))
 SRC_providers := $(SRC_base) $(SRC_helper) $(SRC_http) $(SRC_vendors) $(wildcard providers/*.c)
 SRC_cache     := $(wildcard cache/*.c)
 SRC_fs        := $(wildcard fs/*.c)

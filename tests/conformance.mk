@@ -3,9 +3,6 @@
 #	make conformance
 #	make conformance VENDORS=e2b
 
-# Those that have a server.
-VENDORS ?= $(patsubst tests/servers/%/main.mjs,%,$(wildcard tests/servers/*/main.mjs))
-
 .PHONY: conformance run-conformance
 # A make of its own, because nothing may be compiled before what compiling needs is there.
 conformance:
