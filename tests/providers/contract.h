@@ -73,11 +73,19 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 		group##_##claim(contract_subject());                                               \
 	}
 
+#define BEHAVIOUR_FOR_VENDOR(vendor, group, claim)                                                 \
+	BEHAVIOUR_FOR(contract_##vendor, group, claim)                                             \
+	BEHAVIOUR_FOR(contract_##vendor##_shell, group, claim)
+
 /* "group: claim" reads as a sentence: BEHAVIOUR(apply, mkdir_of_an_existing_name_is_refused). */
 #define BEHAVIOUR(group, claim)                                                                    \
 	static void group##_##claim(struct subject *s);                                            \
-	BEHAVIOUR_FOR(contract_e2b, group, claim)                                                  \
-	BEHAVIOUR_FOR(contract_e2b_shell, group, claim)                                            \
+	BEHAVIOUR_FOR_VENDOR(aio, group, claim)                                                    \
+	BEHAVIOUR_FOR_VENDOR(daytona, group, claim)                                                \
+	BEHAVIOUR_FOR_VENDOR(e2b, group, claim)                                                    \
+	BEHAVIOUR_FOR_VENDOR(langsmith, group, claim)                                              \
+	BEHAVIOUR_FOR_VENDOR(modal, group, claim)                                                  \
+	BEHAVIOUR_FOR_VENDOR(runloop, group, claim)                                                \
 	BEHAVIOUR_HERE(group, claim)
 
 /* The same of a sandbox that we make ourselves, on this machine. */

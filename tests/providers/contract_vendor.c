@@ -1,0 +1,251 @@
+/*
+ * The vendors as the contract's subjects: each on its test server, or on the service itself.
+ *
+ * Servers are started once for the whole program, by the process that starts those of the tests. These share a server's
+ * sandboxes: each takes one that no other has, makes one where there is none, and empties its home. Root's tests work as
+ * root there as well, since what they make from outside is root's.
+ *
+ * Where LIVE_ID names a sandbox (tests/live/run), that one is used by one test after the other, nothing is started, and
+ * what others see is asked by execute.
+ */
+#include "providers/base/cleanup.h"
+#include "tests/providers/contract.h"
+#include "tests/support/vendor_server.h"
+
+#include <criterion/hooks.h>
+#include <criterion/internal/ordered-set.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+
+#define SUITES  "contract_"
+#define LIVE_ID "SANDBOXFS_LIVE_ID"
+/* From the process that started a server to the tests: its sandboxes' folder, or why it did not start. */
+#define SANDBOXES "SANDBOXFS_TEST_SANDBOXES_"
+#define COMPLAINT "SANDBOXFS_TEST_COMPLAINT_"
+/* More tests at a time than that never run. */
+#define SANDBOXES_MAX 16
+
+/* ---- The vendors ---- */
+
+struct vendor {
+	const char *name;
+	unsigned lacks;         /* beside what any sandbox lacks here; enum lack */
+	unsigned sandboxes_max; /* that can be made */
+};
+
+static const struct vendor vendors[] = {
+	{ "aio", LACKS_WATCH, 1 },
+	{ "daytona", LACKS_WATCH, SANDBOXES_MAX },
+	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX },
+	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX },
+	{ "modal", 0, SANDBOXES_MAX },
+	{ "runloop", LACKS_WATCH, SANDBOXES_MAX },
+};
+#define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
+
+static struct vendor_server servers[VENDORS_COUNT];
+
+/* ---- The servers ---- */
+
+static const char *get(const char *what, const struct vendor *v)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "%s%s", what, v->name);
+	return getenv(name);
+}
+
+static void set(const char *what, const struct vendor *v, const char *value)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "%s%s", what, v->name);
+	setenv(name, value, 1);
+}
+
+static bool has_enabled(const struct criterion_suite_set *suite)
+{
+	FOREACH_SET(struct criterion_test * test, suite->tests)
+	if (!test->data->disabled)
+		return true;
+	return false;
+}
+
+static bool is_wanted(const struct vendor *v, const struct criterion_test_set *tests)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, SUITES "%s", v->name);
+	FOREACH_SET(struct criterion_suite_set * set, tests->suites)
+	if (!strncmp(set->suite.name, name, strlen(name)) && has_enabled(set))
+		return true;
+	return false;
+}
+
+static void start(const struct vendor *v, struct vendor_server *server)
+{
+	struct error e = { 0 };
+
+	if (vendor_server_start(server, v->name, &e)) {
+		set(COMPLAINT, v, e.text);
+		return;
+	}
+	set(SANDBOXES, v, server->sandboxes);
+	vendor_server_announce(server);
+}
+
+ReportHook(PRE_ALL)(struct criterion_test_set *tests)
+{
+	for (size_t n = 0; n < VENDORS_COUNT && !getenv(LIVE_ID); n++)
+		if (is_wanted(&vendors[n], tests))
+			start(&vendors[n], &servers[n]);
+}
+
+ReportHook(POST_ALL)(struct criterion_global_stats *stats)
+{
+	(void)stats;
+	for (size_t n = 0; n < VENDORS_COUNT; n++)
+		vendor_server_stop(&servers[n]);
+}
+
+/* ---- A sandbox for one test ---- */
+
+static int open_file(const char *sandboxes, unsigned number)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof path, "%s/id-%u", sandboxes, number);
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	cr_assert(file >= 0, "%s: %s", path, strerror(errno));
+	return file;
+}
+
+/* The file with the id of one that is ours until the process ends; it is empty where there is no sandbox yet. */
+static int take_file(const struct vendor *v, const char *sandboxes)
+{
+	int file;
+
+	for (unsigned number = 0; number < v->sandboxes_max; number++) {
+		file = open_file(sandboxes, number);
+		if (flock(file, LOCK_EX | LOCK_NB) == 0)
+			return file;
+		close(file);
+	}
+	file = open_file(sandboxes, 0);
+	cr_assert(eq(int, flock(file, LOCK_EX), 0), "%s", strerror(errno));
+	return file;
+}
+
+static void make_sandbox(const struct subject *s, char id[128])
+{
+	const struct provider_config cfg = { .helper = HELPER_OFF };
+	struct error e = { 0 };
+
+	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, id, &e), ERR_OK), "%s", e.text);
+}
+
+static void take_sandbox(
+	const struct vendor *v, const struct subject *s, const char *sandboxes, char id[128])
+{
+	int file = take_file(v, sandboxes);
+	ssize_t len = read(file, id, 127);
+
+	cr_assert(len >= 0, "%s", strerror(errno));
+	id[len] = 0;
+	if (*id)
+		return;
+	make_sandbox(s, id);
+	cr_assert(write(file, id, strlen(id)) == (ssize_t)strlen(id));
+}
+
+static void open_tree(struct subject *s, const char *sandboxes)
+{
+	char path[2048];
+
+	snprintf(path, sizeof path, "%s/%s%s", sandboxes, s->id, s->root);
+	s->tree.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert(s->tree.fd >= 0, "%s: %s", path, strerror(errno));
+}
+
+/* What the test before has left; but the helper stays, as it does for users. */
+static void empty_home(const struct subject *s)
+{
+	AUTO_RAN struct ran r = run(s,
+		"chmod -R u+rwX . && find . -mindepth 1 -maxdepth 1 ! -name .sandboxfs "
+		"-exec rm -rf {} + && find .sandboxfs -mindepth 1 ! -name 'helper-*' "
+		"! -name 'command-*' -delete");
+
+	cr_assert(eq(int, r.result.exit_code, 0), "%s", buf_text(&r.err_out));
+}
+
+static const struct vendor *find_vendor(const char *name)
+{
+	const struct vendor *v = vendors;
+
+	while (strcmp(v->name, name))
+		v++;
+	return v;
+}
+
+static void connect_to_server(const struct vendor *v, struct subject *s)
+{
+	const char *sandboxes = get(SANDBOXES, v);
+	char id[128];
+
+	if (!sandboxes)
+		cr_skip("%s", get(COMPLAINT, v) ? get(COMPLAINT, v) : "no server");
+	take_sandbox(v, s, sandboxes, id);
+	s->lacks |= LACKS_OTHER_OWNERS;
+	contract_connect(s, id);
+	empty_home(s);
+	open_tree(s, sandboxes);
+}
+
+static void connect_to_service(struct subject *s)
+{
+	s->lacks |= IS_ALONE;
+	contract_connect(s, getenv(LIVE_ID));
+	empty_home(s);
+}
+
+static void set_up(const char *name, enum helper_mode helper)
+{
+	const struct vendor *v = find_vendor(name);
+	bool is_shell = helper == HELPER_OFF;
+	const struct subject row = { .name = v->name,
+		.helper = helper,
+		.shell = is_shell ? "sh" : NULL,
+		.is_remote = true,
+		.lacks = v->lacks | (is_shell ? SHELL_LACKS : 0) };
+
+	if (!provider_find(name, strlen(name)))
+		cr_skip("no such vendor here");
+	contract_begin(&row, provider_find(name, strlen(name)));
+	if (getenv(LIVE_ID))
+		connect_to_service(contract_subject());
+	else
+		connect_to_server(v, contract_subject());
+}
+
+#define VENDOR_SUITES(vendor)                                                                      \
+	static void set_up_##vendor(void)                                                          \
+	{                                                                                          \
+		set_up(#vendor, HELPER_PROCESS);                                                   \
+	}                                                                                          \
+	static void set_up_##vendor##_shell(void)                                                  \
+	{                                                                                          \
+		set_up(#vendor, HELPER_OFF);                                                       \
+	}                                                                                          \
+	TestSuite(                                                                                 \
+		contract_##vendor, .init = set_up_##vendor, .fini = contract_end, .timeout = 300); \
+	TestSuite(contract_##vendor##_shell, .init = set_up_##vendor##_shell,                      \
+		.fini = contract_end, .timeout = 300)
+
+VENDOR_SUITES(aio);
+VENDOR_SUITES(daytona);
+VENDOR_SUITES(e2b);
+VENDOR_SUITES(langsmith);
+VENDOR_SUITES(modal);
+VENDOR_SUITES(runloop);
