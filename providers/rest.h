@@ -30,8 +30,8 @@ struct rest_ask {
 };
 
 /*
- * What an answer means whose status is not 2xx, or (`is_good`) says in its JSON that it failed. ERR_OK: it is good. `json`
- * is NULL where the body is none.
+ * What an answer means: asked of every one that was read whole, because some vendors say in the JSON of a 200 that it
+ * failed. ERR_OK: it is good. `json` is NULL where the body is none. A vendor's words in it hold no secret of the request.
  */
 typedef enum err (*rest_judge)(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);
@@ -58,22 +58,47 @@ void rest_release(struct rest *r);
 enum err rest_perform(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct json_object **json, struct error *e);
 
-/* A body as it comes, once the status is known to be good; anything but ERR_OK ends it with that. */
+/*
+ * A body as it comes, once the status is 2xx, of which the judge is not asked; anything but ERR_OK from the sink ends it
+ * with that. Other answers are read as far as HTTP_BODY_MAX and judged.
+ */
 typedef enum err (*rest_sink)(void *context, const void *bytes, size_t len, struct error *e);
 enum err rest_stream(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	rest_sink sink, void *context, struct error *e);
 
 /*
  * Two requests at once, for a program that waits for a file which is uploaded meanwhile: `first` is under way before
- * `second` is sent. An error of the second ends the first and is the error; *first_arrived says whether the first may have
- * been done.
+ * `second` is sent, which is done whole before the first is read. So the first must not have a `source`. An error of the
+ * second ends the first and is the error; *first_arrived says whether the first may have been done.
  */
 enum err rest_perform_both(const struct rest *r, const struct call *call,
 	const struct rest_ask *first, struct json_object **json, bool *first_arrived,
 	const struct rest_ask *second, struct error *e);
 
+/*
+ * What most vendors mean by a status that is not 2xx, for their judge to end with: 400, 422 ERR_INVALID; 401, 403 ERR_AUTH;
+ * 404 ERR_NOT_FOUND; 409 ERR_BUSY; 413 ERR_TOO_LARGE; 429 ERR_QUOTA; from 500 ERR_UNREACHABLE; else ERR_PROTOCOL. `words`
+ * are the vendor's own; "": it says nothing.
+ */
+enum err rest_refuse(const struct rest *r, const struct rest_ask *ask, int status,
+	const char *words, struct error *e);
+
+/* Asks and does not judge: for whoever wants the answer's headers, or to know of a failure whether it arrived. */
+enum err rest_send(const struct rest *r, const struct call *call, const struct rest_ask *ask,
+	struct http_answer *out, struct error *e);
+
 /* ---- Reading JSON, leniently: what is absent or of another type is the default ---- */
 
+/*
+ * Whether `body` is one JSON value, in UTF-8 and at most 16 levels deep: a server shall not choose our stack. *out is the
+ * caller's to put; NULL: it is `null`, or no JSON.
+ */
+bool rest_parse(const struct buf *body, struct json_object **out);
+
+void rest_put(struct json_object **value);
+#define AUTO_JSON __attribute__((cleanup(rest_put)))
+
+/* Also the default: a text with a NUL inside. It lives as long as `o`. */
 const char *rest_text(struct json_object *o, const char *name, const char *otherwise);
 int64_t rest_integer(struct json_object *o, const char *name, int64_t otherwise);
 bool rest_flag(struct json_object *o, const char *name, bool otherwise);

@@ -134,7 +134,7 @@ check-all: lint check
 
 # ---- What needs no running -------------------------------------------------------------------------
 
-# tools -> fs -> cache -> providers -> providers/base, never upwards; FUSE for fs and tools alone.
+# tools -> fs -> cache -> providers -> providers/base, never upwards; FUSE for fs and tools alone, json-c for codecs.
 .PHONY: check-includes
 check-includes:
 	$(Q)! grep -nE '^#include "(cache|fs|tools|tests)/' -r providers
@@ -147,6 +147,8 @@ check-includes:
 	$(Q)! grep -nE '^#include "providers/' -r providers/http | grep -vE '"providers/(base|http)/'
 	$(Q)! grep -nE '^#include <fuse' -r providers cache
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
+	$(Q)! grep -lE '^#include <json-c/' -r tools fs cache providers | \
+		grep -vE '^providers/(rest[^/]*$$|(aio|daytona|e2b|langsmith|modal|runloop)/)'
 
 SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
 	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))

@@ -36,6 +36,20 @@ static enum err note_headers(
 	return ERR_OK;
 }
 
+enum err http_read_answer(
+	struct http_exchange *x, const struct call *call, struct http_answer *out, struct error *e)
+{
+	enum err kind = read_body(x, call, &out->body, e);
+
+	if (kind == ERR_OK)
+		kind = note_headers(x, out, e);
+	out->status = http_status(x);
+	if (out->status >= 300)
+		http_blot_secrets(x, out->body.bytes, out->body.len);
+	out->may_have_arrived = http_may_have_arrived(x);
+	return kind;
+}
+
 enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
 	struct http_answer *out, struct error *e)
 {
@@ -47,13 +61,7 @@ enum err http_perform(struct http *h, const struct call *call, const struct http
 	kind = http_begin(h, request, &x, e);
 	if (kind != ERR_OK)
 		return kind;
-	kind = read_body(x, call, &out->body, e);
-	if (kind == ERR_OK)
-		kind = note_headers(x, out, e);
-	out->status = http_status(x);
-	if (out->status >= 400)
-		http_blot_secrets(x, out->body.bytes, out->body.len);
-	out->may_have_arrived = http_may_have_arrived(x);
+	kind = http_read_answer(x, call, out, e);
 	http_end(x);
 	return kind;
 }

@@ -127,7 +127,7 @@ void http_end(struct http_exchange *x);
 
 struct http_answer {
 	int status;
-	struct buf body; /* at most HTTP_BODY_MAX; with a status from 400 it says no secret back */
+	struct buf body; /* at most HTTP_BODY_MAX; with a status from 300 it says no secret back */
 	char next_token[512]; /* the header X-Next-Token, "" when absent */
 	char content_type[128];
 	bool may_have_arrived; /* also set on failure */
@@ -143,7 +143,13 @@ void http_answer_release(struct http_answer *a);
 enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
 	struct http_answer *out, struct error *e);
 
+/* The rest of http_perform() once it has begun: reads the answer whole. http_end() is still the caller's. */
+enum err http_read_answer(
+	struct http_exchange *x, const struct call *call, struct http_answer *out, struct error *e);
+
 /* ---- URLs ---- */
 
+/* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, ::1, localhost), and holds no password. */
+enum err http_check_url(const char *url, struct error *e);
 /* Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay ("/"). */
 bool http_escape(struct buf *out, const char *text, const char *keep);

@@ -2,20 +2,35 @@
 
 #include <string.h>
 
+static enum err keep(const char *value, struct curl_slist **out, struct error *e)
+{
+	struct curl_slist *longer = curl_slist_append(*out, value);
+
+	if (!longer)
+		return error_set(e, ERR_NO_MEMORY, "the headers");
+	*out = longer;
+	return ERR_OK;
+}
+
+/* Also the token alone, which a server may say without its "Bearer" (RFC 6750). */
+static enum err keep_secret(const char *value, struct curl_slist **out, struct error *e)
+{
+	size_t scheme_len = strlen("Bearer ");
+	enum err kind = *value ? keep(value, out, e) : ERR_OK;
+
+	if (!kind && !strncasecmp(value, "Bearer ", scheme_len) && value[scheme_len])
+		kind = keep(value + scheme_len, out, e);
+	return kind;
+}
+
 enum err secrets_keep(const struct http_request *request, struct curl_slist **out, struct error *e)
 {
-	for (size_t i = 0; i < request->headers_count; i++) {
-		const struct http_header *h = &request->headers[i];
-		struct curl_slist *longer;
+	enum err kind = ERR_OK;
 
-		if (!h->is_secret || !*h->value)
-			continue;
-		longer = curl_slist_append(*out, h->value);
-		if (!longer)
-			return error_set(e, ERR_NO_MEMORY, "the headers");
-		*out = longer;
-	}
-	return ERR_OK;
+	for (size_t i = 0; !kind && i < request->headers_count; i++)
+		if (request->headers[i].is_secret)
+			kind = keep_secret(request->headers[i].value, out, e);
+	return kind;
 }
 
 static void blot(const char *secret, char *bytes, size_t len)

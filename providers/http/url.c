@@ -51,7 +51,7 @@ bool url_is_plain(const char *url)
 	return !strncasecmp(url, "http://", strlen("http://"));
 }
 
-enum err url_check(const char *url, struct error *e)
+enum err http_check_url(const char *url, struct error *e)
 {
 	AUTO_PARTS struct parts p = { 0 };
 	CURLUcode code = parse(url, &p);

@@ -3,12 +3,7 @@
  */
 #pragma once
 
-#include "providers/base/error.h"
-
 #include <stdbool.h>
-
-/* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, ::1, localhost), and holds no password. */
-enum err url_check(const char *url, struct error *e);
 
 /* Not protected by TLS. */
 bool url_is_plain(const char *url);

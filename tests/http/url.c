@@ -36,7 +36,7 @@ Test(http_url, plain_http_goes_only_to_this_machine)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct error e = { 0 };
 
-		cr_expect(eq(int, url_check(rows[i].url, &e), rows[i].want), "%s: %s", rows[i].url,
+		cr_expect(eq(int, http_check_url(rows[i].url, &e), rows[i].want), "%s: %s", rows[i].url,
 			e.text);
 	}
 }
@@ -45,9 +45,9 @@ Test(http_url, an_error_holds_no_query_and_no_password)
 {
 	struct error e = { 0 };
 
-	url_check("https://us er:pass@x/y?signature=secret", &e);
+	http_check_url("https://us er:pass@x/y?signature=secret", &e);
 	cr_expect(eq(ptr, strstr(e.text, "secret"), NULL));
-	url_check("https://user:pass@x/", &e);
+	http_check_url("https://user:pass@x/", &e);
 	cr_expect(eq(ptr, strstr(e.text, "pass@"), NULL));
 }
 

@@ -1,0 +1,71 @@
+#include "providers/rest.h"
+
+#include <string.h>
+
+/* Answers have a few levels. */
+#define DEPTH_MAX 16
+
+void rest_put(struct json_object **value)
+{
+	json_object_put(*value);
+	*value = NULL;
+}
+
+bool rest_parse(const struct buf *body, struct json_object **out)
+{
+	struct json_tokener *reader = json_tokener_new_ex(DEPTH_MAX);
+	bool is_json;
+
+	*out = NULL;
+	if (!reader)
+		return false;
+	json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	/* The NUL behind the text ends a number that nothing else ends. */
+	*out = json_tokener_parse_ex(reader, buf_text(body), (int)body->len + 1);
+	is_json = json_tokener_get_error(reader) == json_tokener_success;
+	json_tokener_free(reader);
+	if (!is_json)
+		rest_put(out);
+	return is_json;
+}
+
+/* NULL: absent, or of another type. */
+static struct json_object *find(struct json_object *o, const char *name, enum json_type type)
+{
+	struct json_object *found;
+
+	if (!json_object_object_get_ex(o, name, &found) || !json_object_is_type(found, type))
+		return NULL;
+	return found;
+}
+
+const char *rest_text(struct json_object *o, const char *name, const char *otherwise)
+{
+	struct json_object *found = find(o, name, json_type_string);
+	const char *text = found ? json_object_get_string(found) : "";
+
+	if (!found || strlen(text) != (size_t)json_object_get_string_len(found))
+		return otherwise;
+	return text;
+}
+
+int64_t rest_integer(struct json_object *o, const char *name, int64_t otherwise)
+{
+	struct json_object *found = find(o, name, json_type_int);
+
+	return found ? json_object_get_int64(found) : otherwise;
+}
+
+bool rest_flag(struct json_object *o, const char *name, bool otherwise)
+{
+	struct json_object *found = find(o, name, json_type_boolean);
+
+	return found ? json_object_get_boolean(found) : otherwise;
+}
+
+struct json_object *rest_member(struct json_object *o, const char *name)
+{
+	struct json_object *object = find(o, name, json_type_object);
+
+	return object ? object : find(o, name, json_type_array);
+}
