@@ -1,22 +1,19 @@
 /*
- * multipart.h - bodies of multipart/form-data (RFC 7578): made part by part, sent without a copy of the contents, and read
- * by the lengths of their parts.
+ * multipart.h - bodies of multipart/form-data (RFC 7578): made part by part and sent without a copy of the contents.
  */
 #pragma once
 
 #include "providers/base/buf.h"
 #include "providers/http/http.h"
 
-/* ---- Making one ---- */
-
 struct multipart_piece;
 
 /* A body in the making, then an http_source. What parts point to must outlive it. */
 struct multipart {
 	char boundary[48]; /* random */
-	struct buf texts;  /* heads of the parts and small values */
+	struct buf texts;  /* heads of the parts, and values of text */
 	struct multipart_piece *pieces;
-	size_t pieces_count;
+	size_t pieces_count, pieces_room;
 	uint64_t len;
 	bool failed; /* no memory: multipart_finish() says so */
 };
@@ -34,7 +31,7 @@ void multipart_add_file(struct multipart *m, const char *name, const char *file_
 /* The same from a source, which is called with offsets from 0. */
 void multipart_add_source(struct multipart *m, const char *name, const char *file_name,
 	http_source source, void *context, uint64_t len);
-/* Closes it. After that m->len is its length and multipart_read() an http_source over it. */
+/* Closes it; ERR_NO_MEMORY: a part found no room. After that m->len is its length and multipart_read() an http_source over it. */
 enum err multipart_finish(struct multipart *m, struct error *e);
 enum err multipart_read(void *m, uint64_t offset, void *dst, size_t len, struct error *e);
 /* "multipart/form-data; boundary=..." */
