@@ -2,7 +2,6 @@
 
 #include "providers/base/log.h"
 #include "providers/e2b/control_plane_json.h"
-#include "providers/key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,27 +19,28 @@ void plane_free(struct plane *c)
 {
 	if (!c)
 		return;
-	free(c->base_url);
-	key_free(c->key);
+	rest_release(&c->rest);
 	free(c);
 }
 
 enum err plane_new(
 	struct plane **out, struct http *http, const struct plane_options *options, struct error *e)
 {
+	const struct http_header key = {
+		.name = "X-API-Key", .value = options->key, .is_secret = true
+	};
 	struct plane *c = calloc(1, sizeof *c);
+	enum err kind;
 
-	if (c) {
-		c->http = http;
-		c->base_url = strdup(options->base_url);
-		c->key = strdup(options->key);
-	}
-	if (!c || !c->base_url || !c->key) {
-		plane_free(c);
+	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "e2b");
-	}
-	*out = c;
-	return ERR_OK;
+	/* What an answer means depends on more than one: it is judged in control_plane_ask.c. */
+	kind = rest_init(&c->rest, http, "e2b", options->base_url, &key, 1, NULL, e);
+	if (kind)
+		plane_free(c);
+	else
+		*out = c;
+	return kind;
 }
 
 /* ---- One sandbox ---- */
@@ -49,7 +49,7 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 	struct plane_sandbox *out, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	const struct ask ask = { .method = HTTP_GET,
+	const struct rest_ask ask = { .method = HTTP_GET,
 		.flags = HTTP_REPEATABLE,
 		.path = "",
 		.id = id,
@@ -72,10 +72,10 @@ enum err plane_create(struct plane *c, const struct call *call,
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_BUF struct buf newer_body = BUF_INIT(4096), older_body = BUF_INIT(4096);
-	struct ask newer = {
+	struct rest_ask newer = {
 		.method = HTTP_POST, .path = "/v2/sandboxes", .what = "creating a sandbox"
 	};
-	struct ask older = newer;
+	struct rest_ask older = newer;
 	struct error why = { 0 };
 	enum err kind;
 
@@ -98,11 +98,11 @@ enum err plane_wake(struct plane *c, const struct call *call, const char *id, in
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_BUF struct buf newer_path = BUF_INIT(200), newer_body = BUF_INIT(100),
 			    older_body = BUF_INIT(100);
-	struct ask newer = { .method = HTTP_POST,
+	struct rest_ask newer = { .method = HTTP_POST,
 		.flags = HTTP_REPEATABLE,
 		.id = id,
 		.what = "waking the sandbox" };
-	struct ask older = newer;
+	struct rest_ask older = newer;
 	enum err kind;
 
 	buf_printf(&newer_path, "/v2/sandboxes/%s/connect", id);
@@ -127,7 +127,7 @@ static bool is_paused(struct plane *c, const struct call *call, const char *id)
 enum err plane_pause(struct plane *c, const struct call *call, const char *id, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	const struct ask ask = { .method = HTTP_POST,
+	const struct rest_ask ask = { .method = HTTP_POST,
 		.flags = HTTP_REPEATABLE,
 		.path = "/pause",
 		.body = "{}",
@@ -144,7 +144,7 @@ enum err plane_pause(struct plane *c, const struct call *call, const char *id, s
 enum err plane_kill(struct plane *c, const struct call *call, const char *id, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	const struct ask ask = { .method = HTTP_DELETE,
+	const struct rest_ask ask = { .method = HTTP_DELETE,
 		.flags = HTTP_REPEATABLE,
 		.path = "",
 		.id = id,
@@ -164,7 +164,7 @@ static enum err set_end(struct plane *c, const struct call *call, const char *id
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_BUF struct buf body = BUF_INIT(100);
-	struct ask ask = { .method = HTTP_POST,
+	struct rest_ask ask = { .method = HTTP_POST,
 		.flags = HTTP_REPEATABLE,
 		.path = path,
 		.id = id,
@@ -215,10 +215,10 @@ static enum err list_page(struct plane *c, const struct call *call, const char *
 	struct http_answer *answer, struct error *e)
 {
 	AUTO_BUF struct buf path = BUF_INIT(4096);
-	struct ask newer = {
+	struct rest_ask newer = {
 		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "listing sandboxes"
 	};
-	struct ask older = newer;
+	struct rest_ask older = newer;
 
 	buf_add_string(&path, "/v2/sandboxes?limit=100&state=running,paused");
 	if (*token) {

@@ -12,30 +12,6 @@ static bool is_good(const struct http_answer *answer)
 	return answer->status >= 200 && answer->status < 300;
 }
 
-/* ERR_OK: there is an answer, whatever it says. */
-static enum err send_ask(struct plane *c, const struct call *call, const struct ask *ask,
-	struct http_answer *answer, struct error *e)
-{
-	const struct http_header headers[] = {
-		{ .name = "X-API-Key", .value = c->key, .is_secret = true },
-		{ .name = "Accept", .value = "application/json" },
-		{ .name = "Content-Type", .value = "application/json" },
-	};
-	AUTO_BUF struct buf url = BUF_INIT(8192);
-	const struct http_request request = { .method = ask->method,
-		.flags = ask->flags,
-		.headers = headers,
-		.headers_count = ask->body ? 3 : 2,
-		.body = ask->body,
-		.body_len = ask->body ? strlen(ask->body) : 0 };
-	struct http_request addressed = request;
-
-	buf_printf(&url, "%s%s", c->base_url, ask->path);
-	addressed.url = buf_text(&url);
-	return url.failed ? error_set(e, ERR_INVALID, "e2b: E2B_API_URL is too long")
-			  : http_perform(c->http, call, &addressed, answer, e);
-}
-
 /* Somebody else's page: the vendor says nothing, or says it in JSON. */
 static bool is_foreign(const struct http_answer *answer)
 {
@@ -43,14 +19,14 @@ static bool is_foreign(const struct http_answer *answer)
 }
 
 static enum err refuse_foreign(
-	const struct ask *ask, const struct http_answer *answer, struct error *e)
+	const struct rest_ask *ask, const struct http_answer *answer, struct error *e)
 {
 	return error_set(e, ERR_PROTOCOL,
 		"e2b: %s: %d from what is not E2B's control plane; is E2B_API_URL right?",
 		ask->what, answer->status);
 }
 
-static enum err refuse_not_found(const struct ask *ask, const char *words, struct error *e)
+static enum err refuse_not_found(const struct rest_ask *ask, const char *words, struct error *e)
 {
 	if (ask->id)
 		return error_set(e, ERR_NOT_FOUND,
@@ -60,15 +36,15 @@ static enum err refuse_not_found(const struct ask *ask, const char *words, struc
 }
 
 /* What an answer that is not a good one means. */
-static enum err refuse(const struct plane *c, const struct ask *ask,
-	const struct http_answer *answer, struct error *e)
+static enum err refuse(
+	const struct rest_ask *ask, const struct http_answer *answer, struct error *e)
 {
 	char words[300];
 	const char *colon;
 
 	if (is_foreign(answer) && (answer->status == 400 || answer->status == 404))
 		return refuse_foreign(ask, answer, e);
-	plane_json_message(&answer->body, c->key, words, sizeof words);
+	plane_json_message(&answer->body, words, sizeof words);
 	colon = *words ? ": " : "";
 	switch (answer->status) {
 	case 400: return error_set(e, ERR_INVALID, "e2b: %s%s%s", ask->what, colon, words);
@@ -96,15 +72,15 @@ static enum err refuse(const struct plane *c, const struct ask *ask,
 		answer->status, colon, words);
 }
 
-enum err plane_ask(struct plane *c, const struct call *call, const struct ask *ask,
+enum err plane_ask(struct plane *c, const struct call *call, const struct rest_ask *ask,
 	struct http_answer *answer, struct error *e)
 {
-	enum err kind = send_ask(c, call, ask, answer, e);
+	enum err kind = rest_send(&c->rest, call, ask, answer, e);
 
-	return kind || is_good(answer) ? kind : refuse(c, ask, answer, e);
+	return kind || is_good(answer) ? kind : refuse(ask, answer, e);
 }
 
-enum err plane_ask_of(struct plane *c, const struct call *call, struct ask ask,
+enum err plane_ask_of(struct plane *c, const struct call *call, struct rest_ask ask,
 	struct http_answer *answer, struct error *e)
 {
 	AUTO_BUF struct buf path = BUF_INIT(200);
@@ -120,29 +96,29 @@ enum err plane_ask_of(struct plane *c, const struct call *call, struct ask ask,
  * Whether the server does not know the route. An unknown sandbox or template is 404 as well, but the vendor then says so;
  * a path is named only by what looked for it.
  */
-static bool is_route_unknown(const struct plane *c, const struct http_answer *answer)
+static bool is_route_unknown(const struct http_answer *answer)
 {
 	char words[300];
 
 	if (answer->status != 404)
 		return answer->status == 405;
-	plane_json_message(&answer->body, c->key, words, sizeof words);
+	plane_json_message(&answer->body, words, sizeof words);
 	return strstr(words, "/v2/") ||
 		(!strcasestr(words, "sandbox") && !strcasestr(words, "template"));
 }
 
 enum err plane_ask_either(struct plane *c, const struct call *call, enum route route,
-	const struct ask *newer, const struct ask *older, struct http_answer *answer,
+	const struct rest_ask *newer, const struct rest_ask *older, struct http_answer *answer,
 	struct error *e)
 {
 	bool is_old = atomic_load(&c->old_routes) & (1U << route);
-	const struct ask *ask = is_old ? older : newer;
-	enum err kind = send_ask(c, call, ask, answer, e);
+	const struct rest_ask *ask = is_old ? older : newer;
+	enum err kind = rest_send(&c->rest, call, ask, answer, e);
 
 	if (kind || is_good(answer))
 		return kind;
-	if (is_old || !is_route_unknown(c, answer))
-		return refuse(c, ask, answer, e);
+	if (is_old || !is_route_unknown(answer))
+		return refuse(ask, answer, e);
 	http_answer_release(answer);
 	*answer = (struct http_answer)HTTP_ANSWER_NONE;
 	kind = plane_ask(c, call, older, answer, e);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "providers/e2b/control_plane.h"
+#include "providers/rest.h"
 
 #include <stdatomic.h>
 
@@ -12,33 +13,21 @@
 enum route { ROUTE_CREATE, ROUTE_CONNECT, ROUTE_LIST };
 
 struct plane {
-	struct http *http;
-	char *base_url;
-	char *key;
+	struct rest rest;
 	atomic_uint
 		old_routes; /* bits of enum route: this server answered to the older form alone */
 	atomic_bool has_told_limit; /* the log has it that no more life can be had */
 };
 
-/* One request. `path` begins with a slash. */
-struct ask {
-	enum http_method method;
-	unsigned flags; /* enum http_flags */
-	const char *path;
-	const char *body; /* JSON; NULL: none */
-	const char *id;   /* of the sandbox it is about; NULL: none yet */
-	const char *what; /* for people */
-};
-
 /* ERR_OK: a good answer (2xx). An error is as control_plane.h says. */
-enum err plane_ask(struct plane *c, const struct call *call, const struct ask *ask,
+enum err plane_ask(struct plane *c, const struct call *call, const struct rest_ask *ask,
 	struct http_answer *answer, struct error *e);
 
 /* The same for /sandboxes/ID and ask.path behind it. */
-enum err plane_ask_of(struct plane *c, const struct call *call, struct ask ask,
+enum err plane_ask_of(struct plane *c, const struct call *call, struct rest_ask ask,
 	struct http_answer *answer, struct error *e);
 
 /* The newer form, and the older where the server turns out not to know it. Neither was done where it is unknown. */
 enum err plane_ask_either(struct plane *c, const struct call *call, enum route route,
-	const struct ask *newer, const struct ask *older, struct http_answer *answer,
+	const struct rest_ask *newer, const struct rest_ask *older, struct http_answer *answer,
 	struct error *e);

@@ -2,55 +2,20 @@
 
 #include "providers/e2b/settings.h"
 #include "providers/json.h"
+#include "providers/rest.h"
 
-#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* Answers have three levels; a server shall not choose our stack. */
-#define JSON_DEPTH 16
 /* What v2 gives a sandbox that asks for nothing, and what the SDK asks for everywhere else. */
 #define DEFAULT_LIFETIME_S 300
 
-static void cleanup_json(struct json_object **value)
-{
-	json_object_put(*value);
-}
-#define AUTO_JSON __attribute__((cleanup(cleanup_json)))
-
-/* NULL: not JSON, or something follows it. */
-static struct json_object *parse(const struct buf *body)
-{
-	struct json_tokener *reader = json_tokener_new_ex(JSON_DEPTH);
-	struct json_object *value = NULL;
-
-	if (!reader)
-		return NULL;
-	json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	/* The NUL behind the text ends a number that nothing else ends. */
-	value = json_tokener_parse_ex(reader, buf_text(body), (int)body->len + 1);
-	if (json_tokener_get_error(reader) != json_tokener_success) {
-		json_object_put(value);
-		value = NULL;
-	}
-	json_tokener_free(reader);
-	return value;
-}
-
 /* ---- Fields ---- */
 
-/* "": absent, null, no string, or with a NUL inside. */
-static const char *text_of(const struct json_object *object, const char *name)
+static const char *text_of(struct json_object *object, const char *name)
 {
-	struct json_object *field;
-	const char *text;
-
-	if (!json_object_object_get_ex(object, name, &field) ||
-		!json_object_is_type(field, json_type_string))
-		return "";
-	text = json_object_get_string(field);
-	return strlen(text) == (size_t)json_object_get_string_len(field) ? text : "";
+	return rest_text(object, name, "");
 }
 
 /* Visible ASCII: it can stand in a header. */
@@ -73,7 +38,7 @@ static bool is_domain_or_absent(const char *text)
 }
 
 /* Copies a field that passes `is_good` and fits. */
-static enum err take_text(const struct json_object *object, const char *name,
+static enum err take_text(struct json_object *object, const char *name,
 	bool (*is_good)(const char *), char *out, size_t room, struct error *e)
 {
 	const char *text = text_of(object, name);
@@ -85,15 +50,14 @@ static enum err take_text(const struct json_object *object, const char *name,
 	return ERR_OK;
 }
 
-static enum sandbox_state state_of(const struct json_object *object)
+static enum sandbox_state state_of(struct json_object *object)
 {
 	return strcmp(text_of(object, "state"), "paused") ? SANDBOX_RUNNING : SANDBOX_PAUSED;
 }
 
 /* ---- One sandbox ---- */
 
-static enum err take_sandbox(
-	const struct json_object *object, struct plane_sandbox *out, struct error *e)
+static enum err take_sandbox(struct json_object *object, struct plane_sandbox *out, struct error *e)
 {
 	enum err kind = take_text(object, "sandboxID", is_id, out->id, sizeof out->id, e);
 
@@ -113,9 +77,10 @@ static enum err take_sandbox(
 
 enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, struct error *e)
 {
-	AUTO_JSON struct json_object *object = parse(body);
+	AUTO_JSON struct json_object *object = NULL;
 
 	*out = (struct plane_sandbox){ .ends_s = -1 };
+	rest_parse(body, &object);
 	if (!json_object_is_type(object, json_type_object))
 		return error_set(e, ERR_PROTOCOL, "e2b: the answer is no sandbox in JSON");
 	return take_sandbox(object, out, e);
@@ -125,9 +90,10 @@ enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, s
 
 enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e)
 {
-	AUTO_JSON struct json_object *array = parse(body);
+	AUTO_JSON struct json_object *array = NULL;
 	enum err kind = ERR_OK;
 
+	rest_parse(body, &array);
 	if (!json_object_is_type(array, json_type_array))
 		return error_set(
 			e, ERR_PROTOCOL, "e2b: the answer is no list of sandboxes in JSON");
@@ -146,25 +112,12 @@ enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *contex
 
 /* ---- Errors ---- */
 
-static void blot_out(char *text, const char *secret)
+void plane_json_message(const struct buf *body, char *out, size_t room)
 {
-	size_t len = strlen(secret);
+	AUTO_JSON struct json_object *object = NULL;
 
-	for (char *at = text; len && (at = strstr(at, secret));)
-		memset(at, '*', len);
-}
-
-void plane_json_message(const struct buf *body, const char *secret, char *out, size_t room)
-{
-	AUTO_JSON struct json_object *object = parse(body);
-	AUTO_BUF struct buf message = BUF_INIT(HTTP_BODY_MAX);
-
-	/* As a whole before it is cut: half a secret would not be found. */
-	if (json_object_is_type(object, json_type_object))
-		buf_add_string(&message, text_of(object, "message"));
-	if (message.len)
-		blot_out((char *)message.bytes, secret);
-	snprintf(out, room, "%s", buf_text(&message));
+	rest_parse(body, &object);
+	snprintf(out, room, "%s", rest_text(object, "message", ""));
 }
 
 /* ---- Times ---- */

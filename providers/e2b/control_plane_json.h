@@ -17,11 +17,8 @@ enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, s
 /* An array of sandboxes, one page; what the sink returns ends it. */
 enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e);
 
-/*
- * The vendor's words in the body of an error, "" when there are none: bodies may be empty or another server's HTML.
- * `secret` is blotted out, for a server may echo it.
- */
-void plane_json_message(const struct buf *body, const char *secret, char *out, size_t room);
+/* The vendor's words in the body of an error, "" when there are none: bodies may be empty or another server's HTML. */
+void plane_json_message(const struct buf *body, char *out, size_t room);
 
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
 int64_t plane_seconds_until(const char *time, int64_t now_s);

@@ -114,7 +114,7 @@ Test(control_plane_json, a_page_names_each_sandbox)
 	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
 }
 
-Test(control_plane_json, an_error_gives_its_words_and_never_the_key)
+Test(control_plane_json, an_error_gives_its_words)
 {
 	static const struct {
 		const char *body, *want;
@@ -126,22 +126,15 @@ Test(control_plane_json, an_error_gives_its_words_and_never_the_key)
 		{ "", "" },
 		{ "404 page not found", "" },
 		{ "<html>", "" },
-		{ "{\"message\":\"bad key e2b_k3y, e2b_k3ye2b_k3y\"}",
-			"bad key *******, **************" },
 	};
 	char text[100];
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct buf body = body_of(rows[i].body);
 
-		plane_json_message(&body, "e2b_k3y", text, sizeof text);
+		plane_json_message(&body, text, sizeof text);
 		cr_expect(eq(str, text, (char *)rows[i].want), "%s", rows[i].body);
 	}
-	/* Where the text is cut, what is left of the key is blotted out too. */
-	struct buf body = body_of("{\"message\":\"0123456 e2b_k3y\"}");
-
-	plane_json_message(&body, "e2b_k3y", text, 13);
-	cr_expect(eq(str, text, "0123456 ****"));
 }
 
 Test(control_plane_json, times_have_fractions_and_zones)
