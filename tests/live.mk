@@ -1,6 +1,6 @@
 # The providers' contract on the vendors' own services, where there is a key.
 
-#: make live            the contract on E2B's own service (E2B_API_KEY=): one sandbox for some minutes
+#: make live            the contract on the services of the vendors whose keys are set: one sandbox for some minutes
 
 LIVE_SANDBOX := $(TEST_BIN)/live-sandbox
 
@@ -10,4 +10,4 @@ $(LIVE_SANDBOX): $$(call obj,$$(wildcard tests/live/*.c)) $$(LIBS_providers)
 
 .PHONY: live
 live: $B/test-providers $(LIVE_SANDBOX)
-	$(Q)tests/live/run $B/test-providers $(LIVE_SANDBOX)
+	$(Q)tests/live/run $B/test-providers $(LIVE_SANDBOX) $(VENDORS)
