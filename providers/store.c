@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* One batch: some round trips for a big file, one for many small ones; within the memory of a mount. */
-#define BATCH_CHANGES 256
+/* One batch: some round trips for a big file, one for a hundred small ones; within the memory of a mount. */
+#define BATCH_CHANGES 512
 #define BATCH_DATA    ((size_t)4 * VERB_DATA_MAX)
 
 struct batch {
