@@ -21,6 +21,7 @@ const groups = table("/etc/group", ([name, , gid]) => ({ name, gid: Number(gid) 
 
 export const findUser = (name) => users().find((user) => user.name === name);
 export const ownerName = (uid) => users().find((user) => user.uid === uid)?.name ?? String(uid);
+export const findGroup = (name) => groups().find((group) => group.name === name);
 export const groupName = (gid) => groups().find((group) => group.gid === gid)?.name ?? String(gid);
 
 // Only root can act as somebody else; without it everything belongs to who runs this.

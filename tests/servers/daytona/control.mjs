@@ -1,0 +1,159 @@
+// The control plane: https://app.daytona.io/api as far as sandboxes are concerned.
+import { sendEmpty, sendJson } from "../lib/http.mjs";
+import { ApiError, badRequest } from "./api_error.mjs";
+import { checkCreate, interval, readObject, selectPage } from "./control_input.mjs";
+import { listedView, sandboxView } from "./control_views.mjs";
+import { serveLegacy } from "./proxy.mjs";
+
+const PREFIX = "/api";
+const LEAST_AUTO_DELETE = -1;
+
+// ---- Routes ----------------------------------------------------------------------------------------
+
+const answer = (context, res, sandbox) => sendJson(res, 200, sandboxView(sandbox, context.proxyUrl));
+
+// From a snapshot the answer comes when it is started, and still shows what it was before; a build goes on behind.
+async function create(context, req, res) {
+	const wanted = checkCreate(await readObject(req));
+	const sandbox = context.fleet.add(wanted);
+	const view = sandboxView(sandbox, context.proxyUrl);
+	const created = sandbox.create();
+	if (!wanted.buildInfo)
+		await created;
+	if (sandbox.errorReason)
+		throw badRequest(`Sandbox failed to start: ${sandbox.errorReason}`);
+	sendJson(res, 200, view);
+}
+
+function list(context, req, res, { query }) {
+	const { page, nextCursor } = selectPage(context.fleet.all(), query);
+	sendJson(res, 200, { items: page.map((sandbox) => listedView(sandbox, context.proxyUrl)), nextCursor });
+}
+
+function get(context, req, res, { sandbox }) {
+	answer(context, res, sandbox);
+}
+
+async function start(context, req, res, { sandbox }) {
+	const isArchived = sandbox.state === "archived";
+	const started = sandbox.start();
+	if (!isArchived)
+		await started;
+	if (sandbox.errorReason)
+		throw badRequest(`Sandbox failed to start: ${sandbox.errorReason}`);
+	answer(context, res, sandbox);
+}
+
+// The change goes on behind the answer, which shows that it is under way.
+const change = (name) => (context, req, res, { sandbox }) => {
+	sandbox[name]();
+	answer(context, res, sandbox);
+};
+
+function stop(context, req, res, { sandbox, query }) {
+	const force = query.get("force") ?? "false";
+	if (!["true", "false"].includes(force))
+		throw badRequest("Validation failed (boolean string is expected)");
+	sandbox.stop();
+	answer(context, res, sandbox);
+}
+
+async function labels(context, req, res, { sandbox }) {
+	const { labels: wanted } = await readObject(req);
+	if (typeof wanted !== "object" || wanted === null)
+		throw badRequest("labels must be an object");
+	sandbox.labels = wanted;
+	sendJson(res, 200, { labels: wanted });
+}
+
+function autoStop(context, req, res, { sandbox, rest }) {
+	sandbox.setAutoStop(interval(rest));
+	answer(context, res, sandbox);
+}
+
+function autoDelete(context, req, res, { sandbox, rest }) {
+	sandbox.autoDeleteInterval = interval(rest, LEAST_AUTO_DELETE);
+	answer(context, res, sandbox);
+}
+
+function autoArchive(context, req, res, { sandbox, rest }) {
+	sandbox.autoArchiveInterval = interval(rest);
+	answer(context, res, sandbox);
+}
+
+function lastActivity(context, req, res, { sandbox }) {
+	sandbox.touch();
+	sendEmpty(res, 201, { "Content-Length": 0 });
+}
+
+function pause() {
+	throw new ApiError(422, "Pausing is not supported for this sandbox");
+}
+
+function toolboxProxyUrl(context, req, res) {
+	if (!context.proxyUrl)
+		throw new ApiError(404, `Cannot GET ${req.url}`);
+	sendJson(res, 200, { url: context.proxyUrl });
+}
+
+const ROUTES = {
+	"POST /sandbox": create,
+	"GET /sandbox": list,
+	"GET /sandbox/{id}": get,
+	"DELETE /sandbox/{id}": change("destroy"),
+	"POST /sandbox/{id}/start": start,
+	"POST /sandbox/{id}/stop": stop,
+	"POST /sandbox/{id}/pause": pause,
+	"POST /sandbox/{id}/archive": change("archive"),
+	"PUT /sandbox/{id}/labels": labels,
+	"POST /sandbox/{id}/autostop/{n}": autoStop,
+	"POST /sandbox/{id}/autoarchive/{n}": autoArchive,
+	"POST /sandbox/{id}/autodelete/{n}": autoDelete,
+	"POST /sandbox/{id}/last-activity": lastActivity,
+	"GET /sandbox/{id}/toolbox-proxy-url": toolboxProxyUrl,
+};
+
+// ---- Serving ---------------------------------------------------------------------------------------
+
+const LEGACY_TOOLBOX = /^\/api\/toolbox\/([^/]+)\/toolbox(\/.*)$/s;
+
+const pattern = (pathname) => pathname
+	.replace(/^\/api\/sandbox\/[^/]+/, `${PREFIX}/sandbox/{id}`)
+	.replace(/\/(auto\w+)\/[^/]+$/, "/$1/{n}");
+
+// Of the data plane under its old address: as under the new one.
+export function controlKind(req) {
+	const pathname = req.url.replace(/\?.*$/s, "");
+	const [, , path] = LEGACY_TOOLBOX.exec(pathname) ?? [];
+	return `${req.method} ${path ?? pattern(pathname).slice(PREFIX.length)}`;
+}
+
+function checkKey(context, req) {
+	const [, key] = /^Bearer (.+)$/.exec(req.headers.authorization ?? "") ?? [];
+	if (key !== context.key)
+		throw new ApiError(401, "Invalid credentials");
+}
+
+async function serve(context, req, res) {
+	const { pathname, searchParams: query } = new URL(req.url, "http://control");
+	checkKey(context, req);
+	const [, toolboxId] = LEGACY_TOOLBOX.exec(pathname) ?? [];
+	if (toolboxId && !context.proxyUrl)
+		return serveLegacy(context, req, res, toolboxId, LEGACY_TOOLBOX.exec(req.url)[2]);
+	const route = pathname.startsWith(`${PREFIX}/`) && ROUTES[`${req.method} ${pattern(pathname).slice(PREFIX.length)}`];
+	if (!route)
+		throw new ApiError(404, `Cannot ${req.method} ${pathname}`);
+	const [, , , id, , rest] = pathname.split("/");
+	return route(context, req, res, { sandbox: id && context.fleet.find(decodeURIComponent(id)), rest, query });
+}
+
+// context: { fleet, key, proxyUrl }
+export const controlHandler = (context) => async (req, res) => {
+	try {
+		await serve(context, req, res);
+	} catch (error) {
+		const refusal = error instanceof ApiError ? error : new ApiError(500, "An unexpected error occurred.");
+		refusal.send(req, res);
+		req.resume();
+	}
+};
