@@ -20,6 +20,7 @@
 #include "tools/signals.h"
 #include "tools/source.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -263,6 +264,17 @@ static enum exits complain(const struct error *e)
 	return exits_for(e->kind);
 }
 
+/*
+ * Large blocks, as of what is sent and read ahead, go back to the system when they are freed. glibc would learn from the
+ * first of them to keep those that come after, up to 32 MiB in the heap of each thread.
+ */
+static void give_memory_back(void)
+{
+#ifdef M_MMAP_THRESHOLD
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	AUTO_CONFIG struct config config = { 0 };
@@ -287,5 +299,6 @@ int main(int argc, char **argv)
 		return complain(&e);
 	if (daemon_is_parent(&daemon))
 		return daemon_wait(&daemon, mountpoint);
+	give_memory_back();
 	return run_or_explain(&config, &source, mountpoint, &daemon);
 }
