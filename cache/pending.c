@@ -44,7 +44,8 @@ static struct backlog *backlog_new_locked(struct pending *p, struct inode *i)
 		return NULL;
 	b->inode = i;
 	pieces_init(&b->gathered);
-	pieces_init(&b->sending);
+	for (size_t n = 0; n < PENDING_BATCHES_MAX; n++)
+		pieces_init(&b->sending[n].pieces);
 	i->backlog = b;
 	tree_pin(p->cache->tree, i);
 	TAILQ_INSERT_TAIL(&p->backlogs, b, link);
@@ -61,7 +62,7 @@ static void backlog_free_locked(struct pending *p, struct backlog *b)
 
 void backlog_rest_locked(struct pending *p, struct backlog *b)
 {
-	if (!b->gathered.count && !b->is_sending && !b->waiters && !b->for_handle)
+	if (!b->gathered.count && !backlog_is_sending(b) && !b->waiters && !b->for_handle)
 		backlog_free_locked(p, b);
 }
 
@@ -123,19 +124,21 @@ static enum err wait_locked(struct pending *p, struct patience *w, struct error 
 	return wait_briefly_locked(&p->changed, &p->lock, w->call, e);
 }
 
-/* Whether `b` has anything of the batches up to `number`. */
-static bool owes(const struct backlog *b, uint64_t number)
-{
-	return (b->is_sending && b->sending_number <= number) ||
-		(b->gathered.count && b->gathered_number <= number);
-}
-
 /* The first batch that is not answered. */
 static uint64_t first_owed(const struct backlog *b)
 {
-	if (b->is_sending)
-		return b->sending_number;
-	return b->gathered.count ? b->gathered_number : UINT64_MAX;
+	uint64_t first = b->gathered.count ? b->gathered_number : UINT64_MAX;
+
+	for (size_t n = 0; n < PENDING_BATCHES_MAX; n++)
+		if (b->sending[n].number && b->sending[n].number < first)
+			first = b->sending[n].number;
+	return first;
+}
+
+/* Whether `b` has anything of the batches up to `number`. */
+static bool owes(const struct backlog *b, uint64_t number)
+{
+	return first_owed(b) <= number;
 }
 
 static void hurry_locked(struct pending *p, struct backlog *b)
@@ -196,7 +199,7 @@ static void begin_batch_locked(struct pending *p, struct backlog *b)
 {
 	b->gathered_number = ++p->numbers;
 	b->due_ms = monotonic_ms() + PENDING_WAIT_MS;
-	if (!b->is_sending) {
+	if (!backlog_is_sending(b)) {
 		b->scope = (struct tree_scope){ .inodes = { b->inode }, .is_foreseen = true };
 		tree_change_begins(p->cache->tree, &b->scope);
 	}
@@ -214,7 +217,7 @@ static enum err gather_locked(struct pending *p, struct backlog *b, enum change_
 	p->cost += b->gathered.cost - before;
 	if (is_first)
 		begin_batch_locked(p, b);
-	if (b->gathered.bytes >= PENDING_MOUTHFUL && !b->is_sending)
+	if (b->gathered.bytes >= PENDING_MOUTHFUL && backlog_place(b))
 		senders_wake_locked(p);
 	return ERR_OK;
 }
@@ -385,8 +388,12 @@ void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes)
 	pthread_mutex_lock(&p->lock);
 	TAILQ_FOREACH(b, &p->backlogs, link)
 	{
-		*changes += b->gathered.count + b->sending.count;
-		*bytes += b->gathered.bytes + b->sending.bytes;
+		*changes += b->gathered.count;
+		*bytes += b->gathered.bytes;
+		for (size_t n = 0; n < PENDING_BATCHES_MAX; n++) {
+			*changes += b->sending[n].pieces.count;
+			*bytes += b->sending[n].pieces.bytes;
+		}
 	}
 	pthread_mutex_unlock(&p->lock);
 }

@@ -2,9 +2,10 @@
  * pending.h - writes that were acknowledged and that the sandbox does not have yet.
  *
  * Writes to a file are gathered and sent many to a call: as soon as there is a good mouthful and nothing of that file is on
- * its way, at the latest 100 ms after the first one. While one batch is under way the next gathers. The order within a
- * file is kept exactly; different files do not wait for each other. The tree shows at once what the writes make of the
- * file (tree_foresee).
+ * its way, at the latest 100 ms after the first one. While one batch is under way the next gathers; when it is full and
+ * nothing in it depends on the one before, it is sent beside that, so that the link is busy while the sandbox works. Of
+ * what overlaps, appends or cuts the order is kept exactly; different files do not wait for each other. The tree shows at
+ * once what the writes make of the file (tree_foresee).
  *
  * What is refused is remembered on the file and reported by its next write, fsync or close for writing, once; it is not
  * sent again. After a failed one none of the same batch is done (its later writes are lost with it); what was written

@@ -16,22 +16,32 @@
  * round trip below 0.6 s busy, and its request fits into 8 MiB; the whole bounds the process.
  */
 #define PENDING_MOUTHFUL   VERB_DATA_MAX
-#define PENDING_GATHER_MAX ((size_t)7 * 1024 * 1024)
+#define PENDING_GATHER_MAX ((size_t)15 * 512 * 1024)
 #define PENDING_TOTAL_MAX  ((size_t)32 * 1024 * 1024)
+/* Batches of one file on their way at once: while one is answered the other keeps the link busy. */
+#define PENDING_BATCHES_MAX 2
 /* So long a write waits for others, in ms. */
 #define PENDING_WAIT_MS 100
 /* Files that are sent at once. */
 #define PENDING_SENDERS_MAX 16
+
+/* A batch on its way. */
+struct sending {
+	struct pieces pieces;
+	uint64_t number; /* over all files; 0: none, this place is free */
+	bool overlaps; /* another one was on its way meanwhile: which answer is the newer one does not follow from their order */
+};
 
 /* What one file owes. It is there while anything is pending, refused and not reported, or being waited for. */
 struct backlog {
 	TAILQ_ENTRY(backlog) link;
 	struct inode *inode;     /* pinned; its `backlog` leads here */
 	struct tree_scope scope; /* begun while anything is pending */
-	struct pieces gathered, sending;
-	uint64_t gathered_number, sending_number; /* of batches, over all files */
-	bool is_sending;
-	int64_t due_ms; /* what is gathered is sent then at the latest, monotonic */
+	struct pieces gathered;
+	uint64_t gathered_number; /* as that of a batch on its way */
+	struct sending sending[PENDING_BATCHES_MAX];
+	struct timespec answered; /* the latest ctime in an answer */
+	int64_t due_ms;           /* what is gathered is sent then at the latest, monotonic */
 	unsigned waiters;
 	uint64_t refused_number;      /* of the last refused batch; 0: none */
 	struct error refused;         /* the first that was not reported */
@@ -58,6 +68,13 @@ struct pending {
 /* One more thread, if none is idle and there may be one more; without memory the others have more to do. */
 void senders_wake_locked(struct pending *p);
 void senders_stop(struct pending *p);
+
+bool backlog_is_sending(const struct backlog *b);
+/*
+ * Where what is gathered may leave from, NULL: not yet. Beside another batch it leaves only when it is much and when it
+ * does not matter which of the two is done first.
+ */
+struct sending *backlog_place(struct backlog *b);
 
 /* Frees it if nothing keeps it. */
 void backlog_rest_locked(struct pending *p, struct backlog *b);

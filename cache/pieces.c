@@ -115,6 +115,37 @@ bool pieces_add(struct pieces *p, enum change_op op, uint64_t offset, const void
 	return true;
 }
 
+/* From the first byte written to one past the last. */
+struct extent {
+	uint64_t begin, end;
+};
+
+/* false: not only CHANGE_WRITEs. */
+static bool pieces_extent(const struct pieces *p, struct extent *out)
+{
+	const struct piece *one;
+
+	*out = (struct extent){ .begin = UINT64_MAX };
+	TAILQ_FOREACH(one, &p->list, link)
+	{
+		if (one->op != CHANGE_WRITE)
+			return false;
+		if (one->offset < out->begin)
+			out->begin = one->offset;
+		if (one->offset + one->len > out->end)
+			out->end = one->offset + one->len;
+	}
+	return true;
+}
+
+bool pieces_are_apart(const struct pieces *a, const struct pieces *b)
+{
+	struct extent of_a, of_b;
+
+	return pieces_extent(a, &of_a) && pieces_extent(b, &of_b) &&
+		(of_a.end <= of_b.begin || of_b.end <= of_a.begin);
+}
+
 uint64_t pieces_end(const struct pieces *p, uint64_t size)
 {
 	const struct piece *one;

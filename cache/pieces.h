@@ -40,6 +40,9 @@ void pieces_take(struct pieces *to, struct pieces *from);
 bool pieces_add(
 	struct pieces *p, enum change_op op, uint64_t offset, const void *bytes, size_t len);
 
+/* Whether both are nothing but CHANGE_WRITEs and none of one reaches into those of the other: then either may come first. */
+bool pieces_are_apart(const struct pieces *a, const struct pieces *b);
+
 /* The size that a file of `size` bytes has after them. */
 uint64_t pieces_end(const struct pieces *p, uint64_t size);
 

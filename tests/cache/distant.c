@@ -44,11 +44,11 @@ static struct timespec soon(int64_t ms)
 
 /* ---- The provider ---- */
 
-static bool take_pass(struct distant *d, const bool *held)
+static bool take_pass(struct distant *d, const bool *held, unsigned number)
 {
-	if (held != &d->hold_applies || !d->passes)
+	if (held != &d->hold_applies || d->passing != number)
 		return false;
-	d->passes--;
+	d->passing = 0;
 	return true;
 }
 
@@ -61,9 +61,10 @@ static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived
 	enum err kind = ERR_OK;
 
 	pthread_mutex_lock(&d->lock);
-	++*arrived;
+	unsigned number = ++*arrived;
+
 	pthread_cond_broadcast(&d->changed);
-	while (*held && !kind && !take_pass(d, held)) {
+	while (*held && !kind && !take_pass(d, held, number)) {
 		struct timespec look = soon(5);
 
 		pthread_cond_timedwait(&d->changed, &d->lock, &look);
@@ -165,14 +166,18 @@ static enum err apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	struct distant *d = of(p);
+	bool does_first = d->does_first;
+
 	note_size(d, request);
-	enum err kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
+	enum err kind = does_first ? ERR_OK : pass_gate(d, &d->hold_applies, &d->applies, call, e);
 	enum err refusal = kind ? kind : take_refusal(d, request);
 
 	if (kind)
 		return kind;
 	if (!refusal) {
 		kind = helper_apply(&d->root, request, results, e);
+		if (!kind && does_first)
+			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		return d->lose_answers ? error_set(e, ERR_UNREACHABLE, "lost") : kind;
 	}
 	for (size_t n = 0; n < request->changes_count; n++)
@@ -267,10 +272,10 @@ void distant_hold_fetches(struct distant *d, bool hold)
 	set(d, &d->hold_fetches, hold);
 }
 
-void distant_pass_apply(struct distant *d)
+void distant_pass_apply(struct distant *d, unsigned number)
 {
 	pthread_mutex_lock(&d->lock);
-	d->passes++;
+	d->passing = number;
 	pthread_cond_broadcast(&d->changed);
 	pthread_mutex_unlock(&d->lock);
 }

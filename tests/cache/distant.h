@@ -25,10 +25,12 @@ struct distant {
 	size_t apply_bytes;               /* of contents in the last apply that arrived */
 	bool hold_fetches, hold_applies;
 	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
-	unsigned passes;       /* so many applies are let through though they are held */
-	enum err refusal;      /* of the next change of contents */
-	bool lose_answers;     /* of applies, which are done */
-	unsigned items;        /* fetched so far */
+	unsigned
+		passing; /* the number of an apply that is let through though they are held; 0: none */
+	enum err refusal;  /* of the next change of contents */
+	bool lose_answers; /* of applies, which are done */
+	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
+	unsigned items;  /* fetched so far */
 	unsigned change_after; /* so many items, `changing` is written to; 0: never */
 	const char *changing;
 	unsigned told; /* how often the kernel would have been told to forget pages */
@@ -39,8 +41,8 @@ void distant_stop(struct distant *d);
 
 void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);
-/* Lets one through. */
-void distant_pass_apply(struct distant *d);
+/* Lets through the one that arrived as the `number`th, from 1. */
+void distant_pass_apply(struct distant *d, unsigned number);
 void distant_refuse(struct distant *d, enum err kind);
 /* Until so many applies, or fetches, have arrived. */
 void distant_await_applies(struct distant *d, unsigned count);

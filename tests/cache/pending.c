@@ -127,7 +127,7 @@ static void let_full_batches_through(void)
 			sched_yield();
 			cache_get_status(far.cache, &status);
 		} while (!atomic_load(&is_written) && status.pending_bytes < full);
-		distant_pass_apply(&far);
+		distant_pass_apply(&far, batch);
 	}
 }
 
@@ -180,6 +180,159 @@ Test(pending, scattered_bytes_take_little_memory)
 	for (int n = 0; n < 6; n++)
 		distant_close(&far, files[n]);
 	cancel_release(&thrown);
+}
+
+/* ---- Two batches of one file at once ---- */
+
+#define MOUTHFUL ((size_t)VERB_DATA_MAX)
+/* Enough that it leaves though another batch is under way. */
+#define FULL_MOUTHFULS 7
+
+static void write_mouthfuls(
+	struct inode *i, uint64_t at, unsigned count, char filling, unsigned flags)
+{
+	AUTO_FREE char *bytes = malloc(MOUTHFUL);
+	struct error e = { 0 };
+
+	memset(bytes, filling, MOUTHFUL);
+	for (unsigned n = 0; n < count; n++)
+		cr_assert(eq(int,
+				  cache_write(far.cache, NULL, i, at + n * MOUTHFUL, bytes,
+					  MOUTHFUL, flags, &e),
+				  ERR_OK),
+			"%s", e.text);
+}
+
+/* Two are held: a mouthful, and more than fits beside the next one behind it. */
+static struct inode *make_with_two_under_way(void)
+{
+	struct inode *i = make("f");
+
+	distant_hold_applies(&far, true);
+	write_mouthfuls(i, 0, 1, 'a', 0);
+	distant_await_applies(&far, 1);
+	write_mouthfuls(i, MOUTHFUL, FULL_MOUTHFULS, 'b', 0);
+	distant_await_applies(&far, 2);
+	return i;
+}
+
+static void expect_mouthfuls(unsigned from, unsigned count, char filling)
+{
+	size_t len;
+	AUTO_FREE char *text = scratch_read(&far.scratch, "f", &len);
+	size_t at = from * MOUTHFUL;
+
+	cr_assert(ge(sz, len, at + count * MOUTHFUL));
+	while (at < len && at < (from + count) * MOUTHFUL && text[at] == filling)
+		at++;
+	cr_expect(eq(sz, at, (from + count) * MOUTHFUL), "%c", filling);
+}
+
+static void expect_attr_of_file(struct inode *i)
+{
+	struct attr attr;
+	struct stat st;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &st, 0), 0));
+	cr_expect(eq(i64, (int64_t)attr.size, st.st_size));
+	cr_expect(eq(i64, attr.ctime.tv_sec, st.st_ctim.tv_sec));
+	cr_expect(eq(i64, attr.ctime.tv_nsec, st.st_ctim.tv_nsec));
+}
+
+Test(pending, a_full_batch_leaves_beside_another)
+{
+	struct inode *i = make_with_two_under_way();
+
+	cr_expect(eq(u64, distant_size(&far, i), (1 + FULL_MOUTHFULS) * MOUTHFUL));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_mouthfuls(0, 1, 'a');
+	expect_mouthfuls(1, FULL_MOUTHFULS, 'b');
+	expect_attr_of_file(i);
+	distant_close(&far, i);
+}
+
+static void pass_the_second(void)
+{
+	struct cache_status status;
+
+	distant_pass_apply(&far, 2);
+	do {
+		sched_yield();
+		cache_get_status(far.cache, &status);
+	} while (status.pending_bytes > MOUTHFUL);
+}
+
+Test(pending, an_answer_that_was_overtaken_does_not_bring_the_past_back)
+{
+	far.does_first = true;
+	struct inode *i = make_with_two_under_way();
+
+	pass_the_second();
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_attr_of_file(i);
+	distant_close(&far, i);
+}
+
+Test(pending, of_two_batches_either_may_be_done_first)
+{
+	struct inode *i = make_with_two_under_way();
+
+	pass_the_second();
+	cr_expect(eq(u64, distant_size(&far, i), (1 + FULL_MOUTHFULS) * MOUTHFUL));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_mouthfuls(0, 1, 'a');
+	expect_mouthfuls(1, FULL_MOUTHFULS, 'b');
+	expect_attr_of_file(i);
+	distant_close(&far, i);
+}
+
+Test(pending, of_two_batches_the_refused_one_is_reported_and_the_other_done)
+{
+	struct inode *i = make_with_two_under_way();
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, flush(i), ERR_NO_SPACE));
+	cr_expect(eq(int, flush(i), ERR_OK));
+	expect_attr_of_file(i);
+	distant_close(&far, i);
+}
+
+static const struct {
+	const char *name;
+	uint64_t at;
+	unsigned flags;
+} dependants[] = {
+	{ "the same place", 0, 0 },
+	{ "its last byte", MOUTHFUL - 1, 0 },
+	{ "appended", MOUTHFUL, WRITE_APPEND },
+};
+
+Test(pending, a_batch_that_depends_on_another_waits_for_it)
+{
+	for (size_t n = 0; n < sizeof dependants / sizeof *dependants; n++) {
+		struct inode *i = make("f"), *other = make(dependants[n].name);
+
+		distant_hold_applies(&far, true);
+		write_mouthfuls(i, 0, 1, 'a', 0);
+		distant_await_applies(&far, 1);
+		write_mouthfuls(i, dependants[n].at, FULL_MOUTHFULS, 'b', dependants[n].flags);
+		distant_write(&far, other, 0, "x");
+		distant_await_applies(&far, 2);
+		cr_expect(eq(sz, distant_apply_bytes(&far), 1), "%s", dependants[n].name);
+		distant_hold_applies(&far, false);
+		cr_expect(eq(int, flush(i), ERR_OK));
+		cr_expect(eq(
+			u64, distant_size(&far, i), dependants[n].at + FULL_MOUTHFULS * MOUTHFUL));
+		distant_close(&far, i);
+		distant_close(&far, other);
+		unlinkat(far.scratch.fd, "f", 0);
+	}
 }
 
 Test(pending, different_files_do_not_wait_for_each_other)
