@@ -4,6 +4,7 @@
 // `after` matches go well (0), the next `times` (1; 0: all) get the action:
 //   delay { ms }                      the answer later
 //   status { status, retry_after, body }   this answer; body: text or JSON; none: empty
+//   say_back { status }               this answer, with the request's headers in its message
 //   expired_token                     401 as when the access token is no good any more
 //   cut                               the connection ends before any answer
 //   cut_request { bytes }             the connection ends after so many bytes of the request's body
@@ -12,8 +13,10 @@
 //   stall { bytes, ms }               after so many bytes (none: before the headers) nothing for ms (none: until released)
 //   content_type { value }            this Content-Type
 //   garbage { bytes }                 200 and random bytes (64)
+//   grpc_status { status, message, retry_after }   a gRPC call's end; retry_after: seconds, as Modal's servers say it
 import { randomBytes } from "node:crypto";
 
+import { finish, retryPolicy } from "./grpc.mjs";
 import { sendJson } from "./http.mjs";
 
 function matcher(pattern) {
@@ -90,7 +93,14 @@ function answerStatus({ status, retry_after: retryAfter, body }, req, res) {
 	return true;
 }
 
-const destroyed = (req) => (req.socket.destroy(), true);
+function sayBack({ status }, req, res) {
+	const said = Object.values(req.headers).flat().join("; ");
+	return answerStatus({ status, body: { code: status, message: `this is wrong: ${said}` } }, req, res);
+}
+
+// Over HTTP/2 a connection is its session.
+const cutConnection = (req) => (req.stream?.session ?? req.socket).destroy();
+const destroyed = (req) => (cutConnection(req), true);
 
 function onRequestBytes(req, limit, act) {
 	const { push } = req;
@@ -179,6 +189,13 @@ function garbage({ bytes = 64 }, req, res) {
 	return true;
 }
 
+function grpcStatus({ status, message, retry_after: retryAfter }, req, res) {
+	const details = retryAfter === undefined ? {} : { "grpc-status-details-bin": retryPolicy(status, retryAfter) };
+	finish(res, { code: status, message, trailers: details });
+	req.resume();
+	return true;
+}
+
 const UNAUTHORIZED = {
 	code: 401,
 	message: "unauthorized access, please provide a valid access token or method signing if supported",
@@ -187,16 +204,18 @@ const UNAUTHORIZED = {
 const actions = {
 	delay: ({ ms }, req, res, faults) => faults.wait(ms).then(() => false),
 	status: answerStatus,
+	say_back: sayBack,
 	expired_token: (action, req, res) => answerStatus({ status: 401, body: UNAUTHORIZED }, req, res),
 	cut: (action, req) => destroyed(req),
-	cut_request: ({ bytes }, req) => onRequestBytes(req, bytes, () => req.socket.destroy()),
+	cut_request: ({ bytes }, req) => onRequestBytes(req, bytes, () => cutConnection(req)),
 	cut_after: ({ bytes = 0 }, req, res) => {
 		if (bytes === 0)
 			res.flushHeaders = () => {};
-		onAnswerBytes(res, bytes, () => res.socket?.destroy(), dropped);
+		onAnswerBytes(res, bytes, () => cutConnection(req), dropped);
 	},
 	truncate,
 	stall,
 	content_type: changeContentType,
 	garbage,
+	grpc_status: grpcStatus,
 };

@@ -1,11 +1,14 @@
 // Protocol buffers without generated code: messages described as tables, in the binary format and in its JSON mapping.
 //
 // A message is { jsonName: field(number, type, options) }. Types: "string", "bytes", "bool", "uint32", "sint32",
-// "int64", "timestamp", an enumeration made by enumeration(), or another message. Values in memory: Buffer for bytes, a
-// number for integers and enumerations, { seconds, nanos } for times; what is absent is undefined.
+// "int64", "float", "double", "timestamp", an enumeration made by enumeration(), or another message. Values in memory:
+// Buffer for bytes, a number for numbers and enumerations, { seconds, nanos } for times; what is absent is undefined.
 
 const VARINT = 0;
+const FIXED64 = 1;
 const LENGTH = 2;
+const FIXED32 = 5;
+const FIXED_SIZE = { [FIXED64]: 8, [FIXED32]: 4 };
 
 export class ProtobufError extends Error {}
 
@@ -15,6 +18,8 @@ export const enumeration = (names) => ({ enumeration: names });
 const isMessage = (type) => typeof type === "object" && !type.enumeration;
 const isLengthDelimited = (type) =>
 	isMessage(type) || type === "string" || type === "bytes" || type === "timestamp";
+const wireOf = (type) =>
+	isLengthDelimited(type) ? LENGTH : type === "double" ? FIXED64 : type === "float" ? FIXED32 : VARINT;
 
 const TIMESTAMP = { seconds: field(1, "int64"), nanos: field(2, "uint32") };
 const MAP_ENTRY = { key: field(1, "string"), value: field(2, "string") };
@@ -44,6 +49,15 @@ function negativeVarint(value) {
 	return Buffer.from(bytes);
 }
 
+function fixed(type, value) {
+	const bytes = Buffer.alloc(FIXED_SIZE[wireOf(type)]);
+	if (type === "double")
+		bytes.writeDoubleLE(value);
+	else
+		bytes.writeFloatLE(value);
+	return bytes;
+}
+
 const sizeOf = (parts) => parts.reduce((sum, part) => sum + part.length, 0);
 
 // The bytes stay in parts until the end: what commands say is large, and lies four messages deep.
@@ -60,6 +74,8 @@ function fieldParts({ number, type }, value) {
 		const body = payloadParts(type, value);
 		return [varint((number << 3) | LENGTH), varint(sizeOf(body)), ...body];
 	}
+	if (wireOf(type) !== VARINT)
+		return [varint((number << 3) | wireOf(type)), fixed(type, value)];
 	const plain = type === "sint32" ? ((value << 1) ^ (value >> 31)) >>> 0 : Number(value);
 	return [varint((number << 3) | VARINT), plain < 0 ? negativeVarint(plain) : varint(plain)];
 }
@@ -118,13 +134,12 @@ class Reader {
 	}
 
 	skip(wire) {
-		const fixed = { 1: 8, 5: 4 }[wire];
 		if (wire === VARINT)
 			this.varint();
 		else if (wire === LENGTH)
 			this.slice(Number(this.varint()));
-		else if (fixed)
-			this.slice(fixed);
+		else if (FIXED_SIZE[wire])
+			this.slice(FIXED_SIZE[wire]);
 		else
 			throw new ProtobufError("cannot parse reserved wire type");
 	}
@@ -153,6 +168,19 @@ function readVarint(type, raw) {
 	return Number(type === "int64" ? BigInt.asIntN(64, raw) : BigInt.asUintN(32, raw));
 }
 
+function readValue(type, reader) {
+	switch (wireOf(type)) {
+	case LENGTH:
+		return readLengthDelimited(type, reader.slice(Number(reader.varint())));
+	case FIXED64:
+		return reader.slice(FIXED_SIZE[FIXED64]).readDoubleLE();
+	case FIXED32:
+		return reader.slice(FIXED_SIZE[FIXED32]).readFloatLE();
+	default:
+		return readVarint(type, reader.varint());
+	}
+}
+
 function store(value, name, f, one) {
 	if (f.map)
 		value[name] = { ...value[name], [one.key ?? ""]: one.value ?? "" };
@@ -170,12 +198,10 @@ export function decode(message, bytes) {
 		const tag = Number(reader.varint());
 		const [name, f] = byNumber.get(tag >>> 3) ?? [];
 		const type = f?.map ? MAP_ENTRY : f?.type;
-		if (!f || (tag & 7) !== (isLengthDelimited(type) ? LENGTH : VARINT))
+		if (!f || (tag & 7) !== wireOf(type))
 			reader.skip(tag & 7);
-		else if (isLengthDelimited(type))
-			store(value, name, f, readLengthDelimited(type, reader.slice(Number(reader.varint()))));
 		else
-			store(value, name, f, readVarint(type, reader.varint()));
+			store(value, name, f, readValue(type, reader));
 	}
 	return value;
 }
