@@ -35,18 +35,24 @@ struct run {
 	struct call call; /* for what comes before the mount: a signal cancels it */
 	struct provider_config provider_config;
 	struct provider *provider;
-	char made_id[sizeof((struct sandbox_info *)0)->id]; /* "" unless we made the sandbox */
+	char made_id[sizeof((struct sandbox_info *)0)->id]; /* "" where the source names one */
 	bool is_announced;
 };
 
 /* ---- The sandbox ---- */
+
+/* Ours to delete, then. */
+static bool has_made_sandbox(const struct run *r)
+{
+	return r->made_id[0] && !(r->source->ops->caps & PROVIDER_SINGLE);
+}
 
 static void delete_sandbox(struct run *r)
 {
 	struct error e = { 0 };
 	struct call call = { .progress_ms = r->config->progress_ms };
 
-	if (!r->made_id[0])
+	if (!has_made_sandbox(r))
 		return;
 	if (provider_delete(r->source->ops, &r->provider_config, &call, &e))
 		log_error(LOG_TOOLS, "sandbox %s is left behind: %s", r->made_id, e.text);
@@ -60,7 +66,8 @@ static enum err make_sandbox(struct run *r, struct error *e)
 	if (kind)
 		return kind;
 	r->provider_config.id = r->made_id;
-	log_info(LOG_TOOLS, "made sandbox %s:%s", r->source->ops->name, r->made_id);
+	log_info(LOG_TOOLS, "%s sandbox %s:%s", has_made_sandbox(r) ? "made" : "found",
+		r->source->ops->name, r->made_id);
 	return ERR_OK;
 }
 
@@ -106,7 +113,7 @@ static void close_sandbox(struct run *r)
 
 static void announce(struct run *r)
 {
-	if (r->made_id[0])
+	if (has_made_sandbox(r))
 		daemon_say(r->daemon, "sandboxfs: made %s:%s%s", r->source->ops->name, r->made_id,
 			r->config->keep ? "" : ", to be deleted at unmount (-o keep keeps it)");
 	r->is_announced = true;
