@@ -245,10 +245,13 @@ int http_status(const struct http_exchange *x)
 	return status;
 }
 
-/* Once bytes of the body came, or the end, nothing is added to the fields. */
+/* Once bytes of the body came nothing is added to the fields, and once it is settled nothing to the trailers. */
 const char *http_header(const struct http_exchange *x, const char *name)
 {
-	return fields_find(&x->transfer.fields, name);
+	const struct transfer *t = &x->transfer;
+	const char *value = x->has_given || x->is_settled ? fields_find(&t->fields, name) : NULL;
+
+	return value || !x->is_settled ? value : fields_find(&t->trailers, name);
 }
 
 void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len)

@@ -42,10 +42,10 @@ enum err failure_of(const struct transfer *t, CURLcode code, struct error *e)
 		return set(t, ERR_UNREACHABLE, "the answer was cut short", e);
 	if (kind == ERR_OK)
 		return ERR_OK;
-	if (t->refusal == ERR_NO_MEMORY)
-		return set(t, ERR_NO_MEMORY, "no memory for the answer", e);
+	if (t->refusal != ERR_OK)
+		return set(t, t->refusal, t->refusal_words, e);
 	/* What libcurl 7.88 says of a header line that is too long. */
-	if (t->refusal != ERR_OK || (kind == ERR_NO_MEMORY && t->is_sent && !t->has_fields))
+	if (kind == ERR_NO_MEMORY && t->is_sent && !t->has_fields)
 		return set(t, ERR_PROTOCOL, "more headers than any answer needs", e);
 	if (t->sendings > 1)
 		return set(t, ERR_UNREACHABLE, "the connection broke before an answer came", e);

@@ -66,6 +66,11 @@ enum http_flags {
 	 * an answer like another.
 	 */
 	HTTP_FOLLOW = 8,
+	/*
+	 * For gRPC: over anything else than HTTP/2 the answer is ERR_PROTOCOL. That is agreed upon by TLS (ALPN), so plain
+	 * http never has it.
+	 */
+	HTTP_REQUIRE_2 = 32,
 };
 
 /* What it points to must outlive the exchange, except `headers` and `url`, which are copied. */
@@ -94,7 +99,7 @@ enum err http_begin(struct http *h, const struct http_request *request, struct h
 
 /*
  * Waits for the next piece of the answer's body; *len 0: its end, the whole answer was good. The bytes are valid until the
- * next call. Repetitions happen in here. After an error only http_end() and http_may_have_arrived() make sense.
+ * next call. Repetitions happen in here. After an error http_header() says what had come, and http_end() must follow.
  */
 enum err http_read(struct http_exchange *x, const struct call *call, const void **bytes,
 	size_t *len, struct error *e);
@@ -105,7 +110,11 @@ int http_fd(const struct http_exchange *x);
 /* When a byte last went in either direction, in milliseconds of the monotonic clock; 0: none has. For whoever polls. */
 int64_t http_moved_ms(const struct http_exchange *x);
 
-/* Of the answer; known once http_read() returned ERR_OK, also with *len 0. Header names in any case; NULL: not there. */
+/*
+ * Of the answer; known once http_read() returned ERR_OK, also with *len 0. Header names in any case; NULL: not there. Those
+ * that come behind the body (trailers) are there after the body's end, where no header has their name. After an error of
+ * http_read() they are there when the answer ended by itself: a server may say how it went and then break off.
+ */
 int http_status(const struct http_exchange *x);
 const char *http_header(const struct http_exchange *x, const char *name);
 

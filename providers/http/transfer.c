@@ -3,7 +3,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/http/failure.h"
 #include "providers/http/request.h"
-#include "providers/http/retry.h"
 
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@ enum err transfer_init(struct transfer *t, struct error *e)
 	t->window = (struct buf)BUF_INIT(WINDOW_MAX);
 	t->upload = (struct buf)BUF_INIT(WINDOW_MAX);
 	t->fields = (struct buf)BUF_INIT(FIELDS_MAX);
+	t->trailers = (struct buf)BUF_INIT(FIELDS_MAX);
 	t->outcome.retry_after_s = -1;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->stopped, NULL);
@@ -28,6 +28,7 @@ void transfer_release(struct transfer *t)
 	buf_release(&t->window);
 	buf_release(&t->upload);
 	buf_release(&t->fields);
+	buf_release(&t->trailers);
 	free(t->outcome.redirect);
 	free(t->url);
 	free(t->shown);
@@ -42,6 +43,7 @@ void transfer_reset(struct transfer *t)
 	buf_reset(&t->window);
 	buf_reset(&t->upload);
 	buf_reset(&t->fields);
+	buf_reset(&t->trailers);
 	free(t->outcome.redirect);
 	t->outcome = (struct outcome){ .retry_after_s = -1 };
 	t->upload_taken = 0;
@@ -81,160 +83,7 @@ void transfer_tell_locked(struct transfer *t)
 		eventfd_read(t->fd, &ignored);
 }
 
-static void note_progress(struct transfer *t)
-{
-	t->progress_ms = monotonic_ms();
-}
-
-/* ---- What libcurl calls, in the I/O thread ---- */
-
-/* Where it is full the same bytes come again after a resume. */
-static size_t receive_locked(struct transfer *t, const char *bytes, size_t len)
-{
-	if (t->window.len && len > t->window.max - t->window.len) {
-		t->is_receiving_paused = true;
-		return CURL_WRITEFUNC_PAUSE;
-	}
-	if (!buf_add(&t->window, bytes, len)) {
-		t->refusal = ERR_NO_MEMORY;
-		return 0;
-	}
-	t->outcome.received += (int64_t)len;
-	return len;
-}
-
-static size_t on_receive(char *bytes, size_t size, size_t count, void *context)
-{
-	struct transfer *t = context;
-	size_t taken;
-
-	pthread_mutex_lock(&t->lock);
-	taken = receive_locked(t, bytes, size * count);
-	transfer_tell_locked(t);
-	pthread_mutex_unlock(&t->lock);
-	return taken;
-}
-
-static size_t send_locked(struct transfer *t, char *dst, size_t room)
-{
-	size_t left = t->upload.len - t->upload_taken;
-	size_t len = left < room ? left : room;
-
-	if (!len && t->upload_given < t->body_len) {
-		t->is_sending_paused = true;
-		return CURL_READFUNC_PAUSE;
-	}
-	if (len)
-		memcpy(dst, t->upload.bytes + t->upload_taken, len);
-	t->upload_taken += len;
-	return len;
-}
-
-static size_t on_send(char *dst, size_t size, size_t count, void *context)
-{
-	struct transfer *t = context;
-	size_t len;
-
-	pthread_mutex_lock(&t->lock);
-	len = send_locked(t, dst, size * count);
-	transfer_tell_locked(t);
-	pthread_mutex_unlock(&t->lock);
-	return len;
-}
-
-static bool is_followed(const struct transfer *t, int status)
-{
-	return t->flags & HTTP_FOLLOW && status >= 300 && status < 400;
-}
-
-/* The headers are whole. Interim answers (1xx) are passed over. */
-static void end_fields_locked(struct transfer *t)
-{
-	long status = 0;
-
-	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
-	t->has_fields = status >= 200;
-	t->outcome.status = (int)status;
-	t->is_held = is_followed(t, (int)status) || retry_wants_status(t->flags, (int)status);
-}
-
-/* Trailers come here too, after the answer's own headers: nobody asked for them. */
-static bool add_line_locked(struct transfer *t, const char *line, size_t len)
-{
-	if (t->has_fields)
-		return true;
-	if (len >= 5 && !memcmp(line, "HTTP/", 5))
-		buf_reset(&t->fields);
-	else if (len <= 2 && line[len - 1] == '\n')
-		end_fields_locked(t);
-	else
-		return fields_add(&t->fields, line, len);
-	return true;
-}
-
-static size_t on_header(char *line, size_t size, size_t count, void *context)
-{
-	struct transfer *t = context;
-	size_t len = size * count;
-	bool is_kept;
-
-	if (!len)
-		return 0;
-	note_progress(t);
-	pthread_mutex_lock(&t->lock);
-	is_kept = add_line_locked(t, line, len);
-	pthread_mutex_unlock(&t->lock);
-	if (!is_kept)
-		t->refusal = ERR_PROTOCOL;
-	return is_kept ? len : 0;
-}
-
-/*
- * libcurl sends a request again by itself, also a POST, when a kept connection turns out to be dead before a byte of the
- * answer came (Curl_retry_request). By then the server may have acted on it. So only the first sending is let through;
- * whether there is another one is decided in exchange_settle.c.
- */
-static int on_sending(void *context, char *to, char *from, int to_port, int from_port)
-{
-	struct transfer *t = context;
-
-	(void)to, (void)from, (void)to_port, (void)from_port;
-	note_progress(t);
-	t->is_sent = true;
-	t->sendings++;
-	return t->sendings == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
-}
-
-static int on_progress(void *context, curl_off_t to_receive, curl_off_t received,
-	curl_off_t to_send, curl_off_t sent)
-{
-	struct transfer *t = context;
-
-	(void)to_receive, (void)to_send;
-	if (received + sent != t->moved)
-		note_progress(t);
-	t->moved = received + sent;
-	return 0;
-}
-
 /* ---- Its life in the I/O thread ---- */
-
-static void set_callbacks(struct transfer *t)
-{
-	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
-	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error_text);
-	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_receive);
-	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
-	curl_easy_setopt(t->easy, CURLOPT_READFUNCTION, on_send);
-	curl_easy_setopt(t->easy, CURLOPT_READDATA, t);
-	curl_easy_setopt(t->easy, CURLOPT_HEADERFUNCTION, on_header);
-	curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
-	curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_sending);
-	curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
-	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
-	curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
-}
 
 void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURLSH *connections)
 {
@@ -248,7 +97,7 @@ void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURL
 		transfer_finish(t, multi, CURLE_OUT_OF_MEMORY);
 		return;
 	}
-	set_callbacks(t);
+	transfer_set_callbacks(t);
 	/* A connection of its own is not even seen by the others. */
 	if (!(t->flags & HTTP_OWN_CONNECTION))
 		curl_easy_setopt(t->easy, CURLOPT_SHARE, connections);

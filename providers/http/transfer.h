@@ -51,6 +51,7 @@ struct transfer {
 	unsigned sendings; /* how often libcurl set out to send it */
 	curl_off_t moved;  /* bytes, both directions */
 	enum err refusal;  /* why a callback gave it up; ERR_OK: none did */
+	const char *refusal_words;
 
 	_Atomic int64_t progress_ms; /* on the monotonic clock: when it last moved */
 	_Atomic bool is_sent;        /* may have left, as far as is known now */
@@ -65,6 +66,7 @@ struct transfer {
 	bool has_fields;
 	struct buf window; /* of the answer */
 	struct buf fields;
+	struct buf trailers; /* fields behind the body */
 	bool is_receiving_paused, is_sending_paused;
 	struct buf upload;
 	size_t upload_taken;
@@ -82,6 +84,8 @@ void transfer_reset(struct transfer *t);
 
 struct http;
 
+/* transfer_callbacks.c: has libcurl fill `window` and drain `upload`. */
+void transfer_set_callbacks(struct transfer *t);
 void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURLSH *connections);
 void transfer_resume(struct transfer *t);
 /* Takes its handle from `multi`; `code` says how it ended. */

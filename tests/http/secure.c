@@ -193,6 +193,118 @@ Test(http_secure, a_stream_nobody_reads_does_not_hold_up_the_others)
 	secure_close(&s);
 }
 
+/* ---- What gRPC needs ---- */
+
+/* Reads it to its end, or to its error. */
+static enum err read_whole(struct http_exchange *x, struct buf *body, struct error *e)
+{
+	const void *bytes;
+	size_t len;
+	enum err kind;
+
+	do
+		kind = http_read(x, NULL, &bytes, &len, e);
+	while (!kind && len && buf_add(body, bytes, len));
+	return kind;
+}
+
+static void expect_trailers(const char *version)
+{
+	AUTO_BUF struct buf body = BUF_INIT(100);
+	struct http_exchange *x;
+	struct error e = { 0 };
+	struct secure s;
+
+	secure_open(&s, version, true);
+	x = begin(&s, "/trailers");
+	cr_assert(eq(int, read_whole(x, &body, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, (char *)buf_text(&body), "body"));
+	cr_assert(ne(ptr, (void *)http_header(x, "grpc-status"), NULL));
+	cr_expect(eq(str, (char *)http_header(x, "Grpc-Status"), "7"));
+	cr_expect(eq(str, (char *)http_header(x, "x-both"), "header"));
+	http_end(x);
+	secure_close(&s);
+}
+
+Test(http_secure, trailers_are_there_at_the_end_over_http_2)
+{
+	expect_trailers("2");
+}
+
+Test(http_secure, trailers_are_there_at_the_end_over_http_1_1)
+{
+	expect_trailers("1");
+}
+
+Test(http_secure, what_was_said_before_a_reset_is_known)
+{
+	AUTO_BUF struct buf body = BUF_INIT(100);
+	struct http_exchange *x;
+	struct error e = { 0 };
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	x = begin(&s, "/reset");
+	cr_expect(eq(int, read_whole(x, &body, &e), ERR_UNREACHABLE), "%s", e.text);
+	cr_assert(ne(ptr, (void *)http_header(x, "grpc-status"), NULL));
+	cr_expect(eq(str, (char *)http_header(x, "grpc-status"), "12"));
+	http_end(x);
+	secure_close(&s);
+}
+
+static enum err require_2(struct secure *s, const char *url, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct http_request request = {
+		.method = HTTP_POST, .flags = HTTP_REQUIRE_2, .url = url
+	};
+
+	return http_perform(s->http, NULL, &request, &answer, e);
+}
+
+Test(http_secure, http_2_can_be_required)
+{
+	struct error e = { 0 };
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	cr_expect(eq(int, require_2(&s, request_for(&s, "/").url, &e), ERR_OK), "%s", e.text);
+	secure_close(&s);
+	secure_open(&s, "1", true);
+	cr_expect(eq(int, require_2(&s, request_for(&s, "/").url, &e), ERR_PROTOCOL));
+	cr_expect(ne(ptr, strstr(e.text, "does not speak HTTP/2"), NULL), "%s", e.text);
+	secure_close(&s);
+}
+
+/*
+ * A connection has room for 100 streams, as those of gRPC's servers have. What finds no room there gets another connection,
+ * of which there are at most 64.
+ */
+Test(http_secure, long_streams_starve_no_short_requests)
+{
+	struct http_exchange *waiting[130];
+	struct secure s;
+	int connections = 0;
+
+	secure_open(&s, "2/100", true);
+	expect_answer(&s, "/", "2.0 1");
+	for (int i = 0; i < 130; i++)
+		waiting[i] = begin(&s, "/wait");
+	for (int i = 0; i < 50; i++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct http_request request = request_for(&s, "/");
+		struct error e = { 0 };
+
+		cr_assert(eq(int, http_perform(s.http, NULL, &request, &answer, &e), ERR_OK), "%s",
+			e.text);
+		connections = atoi(buf_text(&answer.body) + strlen("2.0 "));
+	}
+	cr_expect(le(int, connections, 64));
+	for (int i = 0; i < 130; i++)
+		http_end(waiting[i]);
+	secure_close(&s);
+}
+
 Test(http_secure, a_new_connection_is_made_after_dropping)
 {
 	struct secure s;

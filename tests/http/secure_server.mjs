@@ -1,12 +1,16 @@
-// A server with TLS for secure.c, HTTP/2 or HTTP/1.1 as argv[4] says: node secure_server.mjs KEY CERT 2|1
+// A server with TLS for secure.c: node secure_server.mjs KEY CERT VERSION
+// VERSION: "1" for HTTP/1.1, "2" for HTTP/2, "2/N" where a connection may have N streams at a time.
 // Its first line is its port; it ends with its input.
 import http2 from 'node:http2'
 import https from 'node:https'
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
 
-const [, , key, cert, version] = process.argv
+const [, , key, cert, versionAndStreams] = process.argv
+const [version, streams] = versionAndStreams.split('/')
 const options = { key: fs.readFileSync(key), cert: fs.readFileSync(cert) }
+if (streams)
+	options.settings = { maxConcurrentStreams: Number(streams) }
 
 // 20 MiB, made as they are wanted: Node refuses streams to a client for which too much waits.
 function* long() {
@@ -27,6 +31,15 @@ function answer(request, response) {
 		for (const w of waiting.splice(0))
 			w.end('released')
 		return response.end(String(connections))
+	case '/trailers':
+		response.writeHead(200, { Trailer: 'grpc-status', 'X-Both': 'header' })
+		response.write('body')
+		response.addTrailers({ 'grpc-status': '7', 'x-both': 'trailer' })
+		return response.end()
+	case '/reset': // says how it went, and breaks off
+		response.stream.on('error', () => {})
+		response.stream.respond({ ':status': 200, 'grpc-status': '12' })
+		return response.stream.write('x', () => response.stream.destroy(new Error('reset')))
 	default:
 		request.resume()
 		return request.on('end', () => response.end(`${request.httpVersion} ${connections}`))
