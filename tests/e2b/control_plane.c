@@ -1,6 +1,6 @@
 #include "providers/e2b/control_plane.h"
 
-#include "tests/e2b/canned.h"
+#include "tests/support/canned.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 /* The way to the daemon when it does not answer. The control plane is canned; the steps are played. */
 #include "providers/e2b/e2b.h"
-#include "tests/e2b/canned.h"
+#include "tests/support/canned.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,4 @@
-#include "providers/e2b/reaper.h"
+#include "providers/reaper.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,4 @@
-#include "tests/e2b/canned.h"
+#include "tests/support/canned.h"
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
