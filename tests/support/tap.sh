@@ -198,6 +198,10 @@ needs_local() {
 	[ "$PROVIDER" = local ] || skip_all "is about local:"
 }
 
+needs_vendor() {
+	[ "$PROVIDER" != local ] || skip_all "is about a vendor: PROVIDER=VENDOR"
+}
+
 needs_root() {
 	[ "$(id -u)" -eq 0 ] || skip_all "needs root"
 }

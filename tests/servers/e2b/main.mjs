@@ -1,13 +1,13 @@
 // A test server that speaks E2B's wire over real directories and real processes of this machine.
 //
 //	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key e2b_...] [--v1-only]
-//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user]
-//		[--programs DIR]
+//		[--max-seconds 3600] [--max-sandboxes 20] [--max-connections 0] [--user user] [--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for E2B_API_URL), sandbox_url (the data plane,
 // for E2B_SANDBOX_URL), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /pause/ID, /kill/ID,
 // /skew?seconds=N), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands are when
-// nobody is asked for. Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM and takes all sandboxes with it. 77: no namespaces here.
+// nobody is asked for. Files of the sandbox ID are in DIR/ID/home/user, those of root in DIR/ID/root. It ends on SIGTERM
+// and takes all sandboxes with it. 77: no namespaces here.
 import { startAdmin } from "../lib/admin.mjs";
 import { Counters } from "../lib/counters.mjs";
 import { Faults } from "../lib/faults.mjs";
@@ -49,6 +49,7 @@ async function create(fleet) {
 const adminRoutes = (context) => ({
 	"POST /create": () => create(context.fleet),
 	"GET /received": (argument, query) => received(context.fleet.everyOne, query.get("contains")),
+	"GET /secrets": (id) => [named(context.fleet, id).token],
 	"POST /pause": (id) => named(context.fleet, id).pause(),
 	"POST /kill": (id) => named(context.fleet, id).kill(),
 	"POST /skew": (seconds, query) => {

@@ -1,7 +1,8 @@
 // The port through which tests look at a server and trouble it. Answers are JSON; 400 with a message where it is misused.
 //
 // GET /counters · POST /reset · POST /faults · DELETE /faults (also releases what stalls) · POST /release ·
-// GET /received?contains=TEXT, and what the server adds in `routes`: { "POST /pause": (argument, query) => answer }.
+// GET /received?contains=TEXT · GET /secrets/ID (what is secret of that sandbox beside the key), and what the server adds in
+// `routes`: { "POST /pause": (argument, query) => answer }.
 import { listenOnLoopback, makeServer, readBody, sendJson } from "./http.mjs";
 
 async function addFaults(faults, req) {
@@ -17,6 +18,7 @@ function ownRoutes({ counters, faults }) {
 		"POST /faults": (argument, query, req) => addFaults(faults, req),
 		"DELETE /faults": () => (faults.clear(), {}),
 		"POST /release": () => (faults.release(), {}),
+		"GET /secrets": () => [],
 	};
 }
 

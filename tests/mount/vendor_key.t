@@ -1,0 +1,96 @@
+#!/bin/sh
+# The key, and what else of a sandbox is secret, stay where they belong: they are in no argument, in no log of any level, not
+# in the mount table, the control directory or an error, also where a server says them back; the key does not reach the
+# sandbox. With PROVIDER=VENDOR.
+# shellcheck disable=SC2016,SC2317
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs_vendor
+needs node python3
+
+admin() { # METHOD ROUTE [BODY]
+	vendor_request "$1" "$ADMIN/$2" "${3:-}"
+}
+
+# nowhere NAME WITNESS FILE...: no secret is in the files; WITNESS is, or nothing was looked through.
+nowhere() {
+	name=$1 witness=$2
+	shift 2
+	ok "$name is looked through" grep -qaF -e "$witness" -- "$@"
+	for secret in $SECRETS; do
+		is "$name does not have a secret" "$(grep -laF -e "$secret" -- "$@")" ""
+	done
+}
+
+# What was sent to the sandbox and what lies in it: true or false.
+received() { # TEXT
+	admin GET "received?contains=$1" | sed 's/.*"found":\([a-z]*\).*/\1/'
+}
+
+# Whoever is asked for something says back what he was sent.
+say_back() { # STATUS
+	admin POST faults '{"match":{"kind":"/./","times":0},"action":{"type":"say_back","status":'"$1"'}}' >/dev/null
+}
+
+mend() {
+	admin DELETE faults >/dev/null
+}
+
+use() {
+	ls -lR "$MNT"
+	cat "$MNT/file"
+	echo text >"$MNT/written"
+	echo "echo ran; env; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ" >"$MNT/.sandbox/exec"
+	mv "$MNT/written" "$MNT/moved"
+	for fact in exec id status; do
+		cat "$MNT/.sandbox/$fact"
+	done
+}
+
+# look LEVEL STATUSES: mounts, uses, lets every answer go wrong, and looks for the secrets.
+look() {
+	mount_sandbox demo "log=$1,timeout=2,attr_timeout=0,entry_timeout=0"
+	tr '\0' '\n' <"/proc/$DAEMON/cmdline" >cmdline
+	cat /proc/self/mounts >mounts
+	use >used 2>&1
+	for status in $2; do
+		say_back "$status"
+		use >>used 2>&1
+		mend
+	done
+	cat "$MNT/.sandbox/status" >>used
+	tap_umount "$MNT"
+	ok "$1: the process ends" wait_until "$PATIENCE" ended "$DAEMON"
+	nowhere "$1: the arguments" "$SOURCE" cmdline
+	nowhere "$1: the mount table" "$SOURCE" mounts
+	nowhere "$1: what is read and said" "$SANDBOX" used
+	[ "$1" = error ] || nowhere "$1: the log" sandboxfs "$LOG"
+	rm "$LOG"
+}
+
+vendor_sandbox demo
+echo content >"$STORE/file"
+SECRETS="$VENDOR_KEY $(admin GET "secrets/$SANDBOX" | tr -d '[]",')"
+look debug '400 401 403 404 500 502'
+for level in error warn info; do
+	look $level 401
+done
+is "what the sandbox was sent is looked through" "$(received content)" true
+is "and does not have the key" "$(received "$VENDOR_KEY")" false
+
+# ---- What is said when nothing is mounted --------------------------------------------------------
+
+mkdir dir
+(umask 077 && echo "$VENDOR_KEY" >key)
+for status in 400 401 403 404 500; do
+	say_back $status
+	for source in "$PROVIDER:$SANDBOX" "$PROVIDER:"; do
+		deadline 60 "$SANDBOXFS" -f "$source" dir -o timeout=2,log=debug,key_file=key >>said 2>&1
+	done
+	mend
+done
+nowhere "errors while mounting" "$PROVIDER" said
+
+done_testing
