@@ -25,7 +25,7 @@ function fail(req, res, upstream, refuse) {
 }
 
 // sandbox: { jail, agent, track(cut): returns what to call when it is over }. `change`: path or headers that the daemon
-// sees instead of the request's. refuse(): answers when the daemon does not.
+// sees instead of the request's. refuse(): answers when the daemon does not. Returns how to give the daemon's answer up.
 export function forward(sandbox, req, res, change, refuse) {
 	const upstream = http.request({
 		socketPath: sandbox.jail.socket,
@@ -35,10 +35,11 @@ export function forward(sandbox, req, res, change, refuse) {
 		headers: endToEndHeaders(req.rawHeaders),
 		...change,
 	});
-	const isOver = sandbox.track(() => {
+	const cut = () => {
 		fail(req, res, upstream, refuse);
 		upstream.destroy();
-	});
+	};
+	const isOver = sandbox.track(cut);
 	upstream.once("response", (answer) => passAnswer(answer, res));
 	upstream.once("error", () => fail(req, res, upstream, refuse));
 	res.once("close", () => {
@@ -47,4 +48,5 @@ export function forward(sandbox, req, res, change, refuse) {
 			upstream.destroy();
 	});
 	req.pipe(upstream);
+	return cut;
 }
