@@ -1,6 +1,6 @@
 #include "providers/e2b/e2b.h"
 
-#include "providers/e2b/reaper.h"
+#include "providers/reaper.h"
 
 /* Linux's longest argument. */
 #define ARGUMENT_MAX 131071

@@ -7,7 +7,7 @@
 #include "providers/base/path.h"
 #include "providers/base/utf8.h"
 #include "providers/e2b/e2b.h"
-#include "providers/e2b/reaper.h"
+#include "providers/reaper.h"
 #include "providers/shell_script.h"
 
 #include <stdio.h>

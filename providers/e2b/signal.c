@@ -2,34 +2,11 @@
  * Ends a command from outside: its processes are found by the marker in their environment, as it runs in the sandbox.
  */
 #include "providers/e2b/e2b.h"
-#include "providers/e2b/reaper.h"
+#include "providers/reaper.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-/*
- * $1: the signal, $2: the marker, $3: how often to look, since what is killed may just have started another. Prints the
- * processes it found. Its own environment has no marker. The shell drops NULs, so tr puts line ends in their place. What
- * the command started with an environment of its own choice (env -i) or as another user (sudo) is not found.
- */
-static const char signal_script[] =
-	"rounds=$3\n"
-	"while [ \"$rounds\" -gt 0 ]; do\n"
-	"	found=\n"
-	"	for file in /proc/[0-9]*/environ; do\n"
-	"		case $(tr '\\0' '\\n' <\"$file\") in\n"
-	"		*" MARKER_NAME "=\"$2\"*)\n"
-	"			pid=${file#/proc/} pid=${pid%/environ}\n"
-	"			kill -s \"$1\" \"$pid\" && echo \"$pid\" && found=yes ;;\n"
-	"		esac\n"
-	"	done\n"
-	"	[ \"$found\" ] || break\n"
-	"	rounds=$((rounds - 1))\n"
-	"done 2>/dev/null\n"
-	"exit 0\n";
-
-#define KILL_ROUNDS "10"
 
 struct hunt {
 	const char *marker;
@@ -66,13 +43,12 @@ static enum err hunt_step(
 	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e)
 {
 	struct hunt *h = context;
-	bool is_kill = h->signal == SIGKILL;
-	const char *const argv[] = { "/bin/sh", "-c", signal_script, "sh",
-		is_kill ? "KILL" : "TERM", h->marker, is_kill ? KILL_ROUNDS : "1", NULL };
+	const char *argv[REAPER_ARGC];
 	const struct envd_command command = { .argv = argv, .cwd = "/" };
 	struct envd_outcome outcome = { 0 };
 	enum err kind;
 
+	reaper_argv(argv, h->marker, h->signal);
 	buf_reset(&h->pids);
 	kind = envd_run(d, call, &command, NULL, take_pids, h, &outcome, e);
 	*is_done = false;

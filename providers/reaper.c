@@ -1,4 +1,4 @@
-#include "providers/e2b/reaper.h"
+#include "providers/reaper.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/queue.h>
 #include <sys/random.h>
 #include <time.h>
@@ -45,6 +46,40 @@ struct reaper {
 	bool has_thread;               /* lock */
 	pthread_t thread;
 };
+
+/* ---- Finding the processes of a command ---- */
+
+/*
+ * $1: the signal, $2: the marker, $3: how often to look, since what is killed may just have started another. Prints the
+ * processes it found. Its own environment has no marker. The shell drops NULs, so tr puts line ends in their place. What
+ * the command started with an environment of its own choice (env -i) or as another user (sudo) is not found.
+ */
+static const char signal_script[] =
+	"rounds=$3\n"
+	"while [ \"$rounds\" -gt 0 ]; do\n"
+	"	found=\n"
+	"	for file in /proc/[0-9]*/environ; do\n"
+	"		case $(tr '\\0' '\\n' <\"$file\") in\n"
+	"		*" MARKER_NAME "=\"$2\"*)\n"
+	"			pid=${file#/proc/} pid=${pid%/environ}\n"
+	"			kill -s \"$1\" \"$pid\" && echo \"$pid\" && found=yes ;;\n"
+	"		esac\n"
+	"	done\n"
+	"	[ \"$found\" ] || break\n"
+	"	rounds=$((rounds - 1))\n"
+	"done 2>/dev/null\n"
+	"exit 0\n";
+
+#define KILL_ROUNDS "10"
+
+void reaper_argv(const char *argv[REAPER_ARGC], const char *marker, int signal)
+{
+	const char *const words[REAPER_ARGC] = { "/bin/sh", "-c", signal_script, "sh",
+		signal == SIGKILL ? "KILL" : "TERM", marker, signal == SIGKILL ? KILL_ROUNDS : "1",
+		NULL };
+
+	memcpy(argv, words, sizeof words);
+}
 
 /* ---- Which is due ---- */
 
@@ -282,7 +317,7 @@ enum err reaper_new(struct reaper **out, reaper_send send, void *context, struct
 {
 	AUTO_FREE struct reaper *r = calloc(1, sizeof *r);
 	pthread_condattr_t clock;
-	enum err kind = r ? cancel_init(&r->give_up, e) : error_set(e, ERR_NO_MEMORY, "e2b");
+	enum err kind = r ? cancel_init(&r->give_up, e) : error_set(e, ERR_NO_MEMORY, "commands");
 
 	if (kind)
 		return kind;
