@@ -208,3 +208,59 @@ struct listener watch_listener(struct watch_state *state)
 {
 	return (struct listener){ take_watch_event, is_watch_complete, state };
 }
+
+/* ---- commands ---- */
+
+static bool is_output(const struct command_piece *piece)
+{
+	return piece->kind == COMMAND_OUT || piece->kind == COMMAND_ERR;
+}
+
+static bool is_command_piece_due(const struct command_state *s, const struct command_piece *piece)
+{
+	return !s->is_over && (!is_output(piece) || piece->next > s->next);
+}
+
+static enum err take_command_piece(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct command_state *s = state;
+	struct command_piece piece;
+	enum err kind = wire_get_command_piece(in, at, &piece, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (!is_command_piece_due(s, &piece))
+		return error_set(e, ERR_PROTOCOL, "command: piece %d out of order", piece.kind);
+	s->is_over = !is_output(&piece);
+	s->next = piece.next;
+	return s->sink(s->context, &piece, e);
+}
+
+static bool is_command_complete(const void *state)
+{
+	return ((const struct command_state *)state)->is_over;
+}
+
+struct listener command_listener(struct command_state *state)
+{
+	return (struct listener){ take_command_piece, is_command_complete, state };
+}
+
+/* ---- nothing ---- */
+
+static enum err take_nothing(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	(void)state, (void)at;
+	return error_set(e, ERR_PROTOCOL, "the helper says %zu bytes too much", in->len);
+}
+
+static bool is_always_complete(const void *state)
+{
+	(void)state;
+	return true;
+}
+
+struct listener silent_listener(void)
+{
+	return (struct listener){ take_nothing, is_always_complete, NULL };
+}

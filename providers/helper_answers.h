@@ -67,3 +67,15 @@ struct watch_state {
 
 /* A watch has no good end. */
 struct listener watch_listener(struct watch_state *state);
+
+struct command_state {
+	command_sink sink;
+	void *context;
+	uint64_t next; /* where the record is followed from */
+	bool is_over;
+};
+
+struct listener command_listener(struct command_state *state);
+
+/* For an answer that is nothing but its end. */
+struct listener silent_listener(void);

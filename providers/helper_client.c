@@ -147,3 +147,22 @@ enum err helper_client_watch(struct helper_client *h, const struct call *call, w
 
 	return ask(h, &patient, FRAME_WATCH, &request, watch_listener(&state), e);
 }
+
+enum err helper_client_command(struct helper_client *h, const struct call *call,
+	const struct command_request *request, command_sink sink, void *context, struct error *e)
+{
+	struct command_state state = { .sink = sink, .context = context, .next = request->from };
+	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
+
+	wire_put_command(&out, request);
+	return ask(h, call, FRAME_COMMAND, &out, command_listener(&state), e);
+}
+
+enum err helper_client_stop(struct helper_client *h, const struct call *call, const char *marker,
+	bool now, struct error *e)
+{
+	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
+
+	wire_put_stop(&out, marker, now);
+	return ask(h, call, FRAME_STOP, &out, silent_listener(), e);
+}

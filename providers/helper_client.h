@@ -22,8 +22,8 @@ void helper_client_free(struct helper_client *h);
 
 /* What a request to a helper that is started anew is like, for whoever starts it. */
 enum run_flags {
-	RUN_REPEATABLE =
-		1, /* changes nothing: may be run again as long as no output was passed on */
+	/* To run it twice is as good as once: may be run again as long as no output was passed on. */
+	RUN_REPEATABLE = 1,
 	RUN_COMPRESSES = 2, /* its answer is worth compressing on the way */
 };
 
@@ -53,3 +53,12 @@ enum err helper_client_apply(struct helper_client *h, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
 enum err helper_client_watch(struct helper_client *h, const struct call *call, watch_sink sink,
 	void *context, struct error *e);
+
+/*
+ * One request of those that start a command or follow it, as helper/command.h says: the last piece says how it stands. It
+ * may be asked again, from the last piece that came, when it failed.
+ */
+enum err helper_client_command(struct helper_client *h, const struct call *call,
+	const struct command_request *request, command_sink sink, void *context, struct error *e);
+enum err helper_client_stop(struct helper_client *h, const struct call *call, const char *marker,
+	bool now, struct error *e);

@@ -19,6 +19,8 @@ static unsigned flags_for(enum frame_type type)
 	switch (type) {
 	case FRAME_LIST: return RUN_REPEATABLE | RUN_COMPRESSES;
 	case FRAME_FETCH:
+	case FRAME_COMMAND: /* its marker sees to it */
+	case FRAME_STOP:
 	case FRAME_HELLO: return RUN_REPEATABLE;
 	default: return 0;
 	}

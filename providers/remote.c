@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/helper_image.h"
+#include "providers/remote_command.h"
 #include "providers/remote_find.h"
 #include "providers/remote_runner.h"
 #include "providers/shell.h"
@@ -80,7 +81,9 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	enum err kind;
 
 	*out = (struct remote){ .ops = *ops };
-	kind = attach(out, cfg, working_dir, call, e);
+	kind = remote_commands_new(&out->commands, out, e);
+	if (kind == ERR_OK)
+		kind = attach(out, cfg, working_dir, call, e);
 	if (kind != ERR_OK)
 		remote_release(out);
 	return kind;
@@ -88,6 +91,7 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 
 void remote_release(struct remote *r)
 {
+	remote_commands_free(r->commands);
 	helper_client_free(r->helper);
 	free(r->home);
 	free(r->root);

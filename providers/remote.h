@@ -10,7 +10,8 @@
  * else of the shown directory itself, where the verbs hide it; where nothing can be written to that, of the home wherever
  * it is. The helper is stored in it, under a name that contains its hash: whole (its size is checked at every attach, and
  * it is renamed into place), executable, for its owner alone. `request-*` in it are requests on their way, `upload-*` are
- * helpers: an attach removes those that are older than an hour and a day.
+ * helpers, `command-*` belong to commands that run (remote_command.h): an attach removes requests and commands that nobody
+ * touched for an hour, and helpers for a day.
  *
  * A helper that somebody removed since is put back by the request that misses it. That changes nothing here: after the
  * attach a struct remote is only read, by any number of threads, and nothing is locked.
@@ -51,8 +52,11 @@ struct remote_ops {
 	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
 	bool is_text; /* output is text, so answers are armoured */
+	bool is_live; /* output comes while a program runs; false: at its end */
 	void *context;
 };
+
+struct remote_commands;
 
 /* Stays where it is from the attach to the release: its helper's client points to it. */
 struct remote {
@@ -61,6 +65,7 @@ struct remote {
 	struct identity identity;
 	struct helper_client *helper; /* NULL: the shell */
 	struct remote_ops ops;
+	struct remote_commands *commands; /* what remote_command() keeps */
 };
 
 /*

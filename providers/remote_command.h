@@ -22,3 +22,8 @@
 enum err remote_command(const struct remote *r, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);
+
+/* What outlives a single command: those that are to be ended, and records to be removed. Internal to remote*.c. */
+enum err remote_commands_new(struct remote_commands **out, const struct remote *r, struct error *e);
+/* Commands that were cancelled are ended first. Waits, but not for long. */
+void remote_commands_free(struct remote_commands *c);

@@ -131,6 +131,36 @@ static enum err do_watch(struct speaker *s, const struct buf *request, struct er
 	return helper_watch(s->answer->root, s->answer->call, say_watch_event, s, e);
 }
 
+static enum err say_command_piece(void *context, const struct command_piece *piece, struct error *e)
+{
+	struct speaker *s = context;
+	size_t before = s->items.len;
+	enum err kind = end_record(s, wire_put_command_piece(&s->items, piece), before, e);
+
+	return kind == ERR_OK ? send_items(s, e) : kind;
+}
+
+static enum err do_command(struct speaker *s, const struct buf *request, struct error *e)
+{
+	struct command_request command;
+	AUTO_FREE void *memory = NULL;
+	enum err kind = wire_get_command(request, &command, &memory, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	return helper_command(
+		s->answer->root, &command, s->answer->is_stopped, say_command_piece, s, e);
+}
+
+static enum err do_stop(struct speaker *s, const struct buf *request, struct error *e)
+{
+	const char *marker;
+	bool now;
+	enum err kind = wire_get_stop(request, &marker, &now, e);
+
+	return kind == ERR_OK ? helper_command_stop(s->answer->root, marker, now, e) : kind;
+}
+
 static enum err do_hello(struct speaker *s, const struct buf *request, struct error *e)
 {
 	static const unsigned char none[JOURNAL_ID_SIZE];
@@ -157,6 +187,8 @@ static enum err do_request(struct speaker *s, const struct request *r, struct er
 	case FRAME_FETCH: return do_fetch(s, &r->payload, e);
 	case FRAME_APPLY: return do_apply(s, &r->payload, e);
 	case FRAME_WATCH: return do_watch(s, &r->payload, e);
+	case FRAME_COMMAND: return do_command(s, &r->payload, e);
+	case FRAME_STOP: return do_stop(s, &r->payload, e);
 	case FRAME_MORE:
 	case FRAME_CANCEL:
 	case FRAME_ITEMS:

@@ -25,6 +25,7 @@
 #pragma once
 
 #include "providers/base/buf.h"
+#include "providers/helper/command.h"
 #include "providers/verbs.h"
 
 #define WIRE_VERSION      1
@@ -51,6 +52,8 @@ enum frame_type {
 	FRAME_CANCEL, /* request: gives up the one of this id, changes in work excepted; no answer */
 	FRAME_ITEMS,  /* answer: records */
 	FRAME_END,    /* answer: the verb's result, the last frame of an id */
+	FRAME_COMMAND,  /* answer: pieces, the last of them how it stands */
+	FRAME_STOP,     /* request: ends a command; no records */
 	FRAME_TYPE_END, /* one past the last */
 };
 
@@ -89,6 +92,11 @@ enum err wire_get_fetch(const struct buf *in, struct fetch_item **items, size_t 
 bool wire_put_apply(struct buf *out, const struct apply_request *request);
 enum err wire_get_apply(
 	const struct buf *in, struct apply_request *request, void **memory, struct error *e);
+bool wire_put_command(struct buf *out, const struct command_request *request);
+enum err wire_get_command(
+	const struct buf *in, struct command_request *request, void **memory, struct error *e);
+bool wire_put_stop(struct buf *out, const char *marker, bool now);
+enum err wire_get_stop(const struct buf *in, const char **marker, bool *now, struct error *e);
 
 /*
  * Answers: records are appended to a frame's payload and taken from it one at a time. A `_get_` advances `*at`; it is
@@ -113,6 +121,9 @@ enum err wire_get_change_result(
 bool wire_put_watch_event(struct buf *out, const struct watch_event *event);
 enum err wire_get_watch_event(
 	const struct buf *in, size_t *at, struct watch_event *out, struct error *e);
+bool wire_put_command_piece(struct buf *out, const struct command_piece *piece);
+enum err wire_get_command_piece(
+	const struct buf *in, size_t *at, struct command_piece *out, struct error *e);
 bool wire_put_hello(struct buf *out, const struct hello *hello);
 enum err wire_get_hello(const struct buf *in, struct hello *out, struct error *e);
 bool wire_put_end(struct buf *out, enum err kind, const char *text);

@@ -16,6 +16,8 @@
 /* On every wait. */
 #define DEADLINE_MS 20000
 #define PIECES      5
+/* Of one program's output, where it is kept. */
+#define KEPT_MAX ((size_t)256 * 1024 * 1024)
 
 /* ---- Uploads ---- */
 
@@ -129,9 +131,11 @@ static int start(const struct host_remote *h, const char *const *argv, struct pr
 
 struct carrying {
 	const struct host_remote *h;
+	const struct call *call;
 	execute_sink sink;
 	void *context;
 	size_t carried;
+	struct buf kept; /* is_merged: until the end */
 };
 
 static enum err hand_on(
@@ -168,20 +172,27 @@ static enum err take_some(struct carrying *c, int *fd, enum stream stream, struc
 		*fd = -1;
 		return ERR_OK;
 	}
+	if (c->h->is_merged)
+		return buf_add(&c->kept, bytes, (size_t)got) ? ERR_OK
+							     : buf_check(&c->kept, "output", e);
 	return stream == STREAM_OUT ? hand_on_output(c, bytes, (size_t)got, e)
 				    : hand_on(c, stream, bytes, (size_t)got, e);
 }
 
 static enum err carry(struct carrying *c, struct program *p, struct error *e)
 {
+	const struct cancel *cancel = c->call ? c->call->cancel : NULL;
 	enum err kind = ERR_OK;
 
 	while (kind == ERR_OK && (p->out >= 0 || p->err >= 0)) {
 		struct pollfd fds[] = { { .fd = p->out, .events = POLLIN },
-			{ .fd = p->err, .events = POLLIN } };
+			{ .fd = p->err, .events = POLLIN },
+			{ .fd = cancel ? cancel->fd : -1, .events = POLLIN } };
 
-		if (poll(fds, 2, DEADLINE_MS) <= 0)
+		if (poll(fds, 3, DEADLINE_MS) <= 0)
 			return error_set(e, ERR_TIMEOUT, "the program is silent");
+		if (fds[2].revents)
+			return error_set(e, ERR_INTERRUPTED, "interrupted");
 		if (fds[0].revents)
 			kind = take_some(c, &p->out, STREAM_OUT, e);
 		if (kind == ERR_OK && fds[1].revents)
@@ -219,16 +230,22 @@ static enum err run(void *context, const struct call *call, const char *const *a
 	struct error *e)
 {
 	struct host_remote *h = context;
-	struct carrying c = { .h = h, .sink = sink, .context = sink_context };
+	struct carrying c = { .h = h,
+		.call = call,
+		.sink = sink,
+		.context = sink_context,
+		.kept = BUF_INIT(KEPT_MAX) };
 	struct uploading up = { .upload = u, .stop_fd = eventfd(0, EFD_CLOEXEC) };
 	enum err kind;
 
-	(void)call;
 	h->runs++;
 	h->flags = flags;
 	if (u && pthread_create(&up.thread, NULL, write_slowly, &up))
 		return error_set(e, ERR_NO_MEMORY, "a thread");
 	kind = run_program(&c, argv, exit_code, e);
+	if (kind == ERR_OK && c.kept.len)
+		kind = hand_on_output(&c, buf_text(&c.kept), c.kept.len, e);
+	buf_release(&c.kept);
 	eventfd_write(up.stop_fd, 1);
 	if (u)
 		pthread_join(up.thread, NULL);

@@ -1,0 +1,173 @@
+#include "providers/remote_command.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+#include "providers/remote_command_inside.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+struct remote_commands {
+	const struct remote *r;
+	struct reaper *reaper;
+	pthread_mutex_t lock;
+	char finished[REMOTE_FINISHED_MAX][MARKER_SIZE]; /* lock */
+	size_t finished_count;                           /* lock */
+};
+
+/* ---- Ending what nobody waits for ---- */
+
+static enum err note_found(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	bool *found = context;
+
+	(void)bytes, (void)e;
+	*found |= stream == STREAM_OUT && len;
+	return ERR_OK;
+}
+
+static enum err signal_by_script(const struct remote *r, const struct call *call,
+	const char *marker, int signal, bool *found, struct error *e)
+{
+	const char *argv[REAPER_ARGC];
+	int exit_code;
+
+	*found = false;
+	reaper_argv(argv, marker, signal);
+	return r->ops.run(
+		r->ops.context, call, argv, RUN_REPEATABLE, NULL, note_found, found, &exit_code, e);
+}
+
+/* The supervisor in the sandbox sees to KILL by itself: after one request there is nothing to do here. */
+static enum err send_signal(void *context, const struct call *call, const char *marker,
+	uint32_t pid, int signal, bool *found, struct error *e)
+{
+	const struct remote *r = context;
+
+	(void)pid;
+	if (!r->helper)
+		return signal_by_script(r, call, marker, signal, found, e);
+	*found = false;
+	return helper_client_stop(r->helper, call, marker, signal == SIGKILL, e);
+}
+
+/* ---- What is kept ---- */
+
+enum err remote_commands_new(struct remote_commands **out, const struct remote *r, struct error *e)
+{
+	AUTO_FREE struct remote_commands *c = calloc(1, sizeof *c);
+	enum err kind;
+
+	if (!c)
+		return error_set(e, ERR_NO_MEMORY, "commands");
+	c->r = r;
+	kind = reaper_new(&c->reaper, send_signal, (void *)r, e);
+	if (kind != ERR_OK)
+		return kind;
+	pthread_mutex_init(&c->lock, NULL);
+	*out = take(c);
+	return ERR_OK;
+}
+
+void remote_commands_free(struct remote_commands *c)
+{
+	if (!c)
+		return;
+	reaper_free(c->reaper);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* What finds no room is removed by an attach. */
+void remote_finished_note(struct remote_commands *c, const char *marker)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->finished_count < REMOTE_FINISHED_MAX)
+		memcpy(c->finished[c->finished_count++], marker, MARKER_SIZE);
+	pthread_mutex_unlock(&c->lock);
+}
+
+size_t remote_finished_take(
+	struct remote_commands *c, char markers[REMOTE_FINISHED_MAX][MARKER_SIZE])
+{
+	size_t count;
+
+	pthread_mutex_lock(&c->lock);
+	count = c->finished_count;
+	memcpy(markers, c->finished, count * MARKER_SIZE);
+	c->finished_count = 0;
+	pthread_mutex_unlock(&c->lock);
+	return count;
+}
+
+/* ---- One command ---- */
+
+enum err remote_run_output(
+	struct remote_run *run, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	enum err kind = run->sink(run->sink_context, stream, bytes, len, e);
+
+	run->has_refused |= kind != ERR_OK;
+	return kind;
+}
+
+static bool is_cancelled(const struct call *call)
+{
+	return call && call->cancel && cancel_thrown(call->cancel);
+}
+
+static enum err check_cwd(const char *cwd, struct error *e)
+{
+	enum err kind = path_check(cwd, e);
+
+	if (kind == ERR_OK && path_is_staged(cwd))
+		return error_set(e, ERR_INVALID, "'%s': commands do not run in staging", cwd);
+	return kind;
+}
+
+static enum quarry_end end_of(const struct remote_run *run, const struct call *call, enum err kind)
+{
+	if (kind == ERR_OK || !run->result->may_have_run)
+		return QUARRY_ENDED;
+	return run->has_refused || is_cancelled(call) ? QUARRY_DOOMED : QUARRY_UNHEARD;
+}
+
+/* The time limit is kept in the sandbox. */
+static enum err run_watched(struct remote_run *run, const struct call *call, struct error *e)
+{
+	struct reaper *reaper = run->r->commands->reaper;
+	struct quarry *quarry;
+	enum err kind = reaper_watch(reaper, 0, NULL, &quarry, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	run->marker = quarry_marker(quarry);
+	/* Any will do: it says that there is one, so that one request is enough to end it. */
+	if (run->r->helper)
+		quarry_set_pid(reaper, quarry, 1);
+	kind = run->r->helper ? remote_run_helper(run, call, e) : remote_run_script(run, call, e);
+	quarry_leave(reaper, quarry, end_of(run, call, kind));
+	return kind;
+}
+
+enum err remote_command(const struct remote *r, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	struct remote_run run = { .r = r,
+		.request = request,
+		.cwd = request->cwd ? request->cwd : "",
+		.sink = sink,
+		.sink_context = context,
+		.result = result };
+	enum err kind = check_cwd(run.cwd, e);
+
+	*result = (struct execute_result){ 0 };
+	if (kind != ERR_OK)
+		return kind;
+	if (is_cancelled(call))
+		return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
+	return run_watched(&run, call, e);
+}

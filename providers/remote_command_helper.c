@@ -1,0 +1,140 @@
+/* A command that the helper program records, and follows request by request. */
+#include "providers/base/cleanup.h"
+#include "providers/remote_command_inside.h"
+
+#include <string.h>
+
+/* One request lasts so long at most: what stands between us and the sandbox may give up on longer ones. */
+#define WAIT_MAX_MS 20000
+/* Where output comes with the end of a request alone, it is to come soon; and in portions that any transport takes. */
+#define MORE_MS         1000
+#define ANSWER_MAX      ((uint32_t)4 * 1024 * 1024)
+#define LIVE_ANSWER_MAX ((uint32_t)1024 * 1024 * 1024)
+/* A request that fails is made again, from where the answer ended; so often without any answer between. */
+#define FAILURES_MAX 3
+
+struct following {
+	struct remote_run *run;
+	struct command_request request;
+	const char **forget;
+	char finished[REMOTE_FINISHED_MAX][MARKER_SIZE];
+	struct command_piece last; /* that came */
+	unsigned failures;
+};
+
+static size_t count_words(const char *const *words)
+{
+	size_t count = 0;
+
+	while (words && words[count])
+		count++;
+	return count;
+}
+
+/* Well within the deadline on progress, which a silent command is not to miss. */
+static uint32_t wait_ms(const struct call *call)
+{
+	int64_t limit_ms = call_progress_ms(call);
+
+	return limit_ms < 0 || limit_ms / 2 > WAIT_MAX_MS ? WAIT_MAX_MS : (uint32_t)(limit_ms / 2);
+}
+
+static void make_request(struct following *f, const struct call *call)
+{
+	const struct remote_run *run = f->run;
+	const struct execute_request *asked = run->request;
+	bool is_live = run->r->ops.is_live;
+
+	f->request = (struct command_request){ .marker = run->marker,
+		.text = asked->command,
+		.cwd = run->cwd,
+		.env = asked->env,
+		.env_count = count_words(asked->env),
+		.input = asked->input,
+		.input_len = asked->input ? asked->input_len : 0,
+		.timeout_ms = asked->timeout_ms > 0 ? (uint64_t)asked->timeout_ms : 0,
+		.wait_ms = wait_ms(call),
+		.more_ms = is_live ? WAIT_MAX_MS : MORE_MS,
+		.answer_max = is_live ? LIVE_ANSWER_MAX : ANSWER_MAX,
+		.forget = f->forget };
+	f->request.forget_count = remote_finished_take(run->r->commands, f->finished);
+	for (size_t i = 0; i < f->request.forget_count; i++)
+		f->forget[i] = f->finished[i];
+}
+
+/* It was started, or will never be: only what came of it is asked for from now on. */
+static void follow_from(struct following *f, uint64_t next)
+{
+	f->failures = 0;
+	f->request.from = next;
+	f->request.text = NULL;
+	f->request.input_len = f->request.env_count = f->request.forget_count = 0;
+}
+
+static enum err take_piece(void *context, const struct command_piece *piece, struct error *e)
+{
+	struct following *f = context;
+
+	f->last = *piece;
+	if (piece->kind == COMMAND_REFUSED)
+		return ERR_OK;
+	follow_from(f, piece->next);
+	switch (piece->kind) {
+	case COMMAND_OUT: return remote_run_output(f->run, STREAM_OUT, piece->bytes, piece->len, e);
+	case COMMAND_ERR: return remote_run_output(f->run, STREAM_ERR, piece->bytes, piece->len, e);
+	default: return ERR_OK;
+	}
+}
+
+/* Whether the same request may do better: nothing is lost by it. */
+static bool may_ask_again(struct following *f, enum err kind)
+{
+	return kind == ERR_UNREACHABLE && !f->run->has_refused && ++f->failures < FAILURES_MAX;
+}
+
+static enum err follow(struct following *f, const struct call *call, struct error *e)
+{
+	struct helper_client *helper = f->run->r->helper;
+	struct error why;
+	enum err kind;
+
+	f->run->result->may_have_run = true;
+	do {
+		why = (struct error){ 0 };
+		f->last.kind = COMMAND_RUNNING;
+		kind = helper_client_command(helper, call, &f->request, take_piece, f, &why);
+	} while (kind == ERR_OK ? f->last.kind == COMMAND_RUNNING : may_ask_again(f, kind));
+	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
+}
+
+static enum err judge(const struct following *f, struct error *e)
+{
+	struct execute_result *result = f->run->result;
+	const struct command_piece *last = &f->last;
+
+	if (last->kind == COMMAND_LOST)
+		return error_set(e, ERR_IO,
+			"what became of the command is not known: who recorded it in the sandbox "
+			"was "
+			"killed, or its disk is full");
+	remote_finished_note(f->run->r->commands, f->run->marker);
+	if (last->kind == COMMAND_REFUSED) {
+		result->may_have_run = false;
+		return error_set(e, last->err, "%s", last->why);
+	}
+	result->has_exit_code = true;
+	result->exit_code = (int)last->exit_code;
+	result->timed_out = last->timed_out;
+	return ERR_OK;
+}
+
+enum err remote_run_helper(struct remote_run *run, const struct call *call, struct error *e)
+{
+	const char *forget[REMOTE_FINISHED_MAX];
+	struct following f = { .run = run, .forget = forget };
+	enum err kind;
+
+	make_request(&f, call);
+	kind = follow(&f, call, e);
+	return kind == ERR_OK ? judge(&f, e) : kind;
+}
