@@ -105,6 +105,9 @@ bool rest_flag(struct json_object *o, const char *name, bool otherwise);
 /* NULL: absent, or neither an object nor an array. */
 struct json_object *rest_member(struct json_object *o, const char *name);
 
+/* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
+int64_t rest_seconds_until(const char *time, int64_t now_s);
+
 /* ---- Waiting for a state ---- */
 
 /* *is_done: no need to ask again. */

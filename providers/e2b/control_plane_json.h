@@ -20,9 +20,6 @@ enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *contex
 /* The vendor's words in the body of an error, "" when there are none: bodies may be empty or another server's HTML. */
 void plane_json_message(const struct buf *body, char *out, size_t room);
 
-/* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
-int64_t plane_seconds_until(const char *time, int64_t now_s);
-
 /* ---- Requests ---- */
 
 /* In seconds, as an int32: what the vendor's servers read. */

@@ -1,4 +1,5 @@
 #include "providers/e2b/control_plane_json.h"
+#include "providers/rest.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -157,7 +158,7 @@ Test(control_plane_json, times_have_fractions_and_zones)
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		/* 2026-11-21T01:07:00Z */
-		cr_expect(eq(i64, plane_seconds_until(rows[i].text, 1795223220), rows[i].want),
+		cr_expect(eq(i64, rest_seconds_until(rows[i].text, 1795223220), rows[i].want),
 			"%s", rows[i].text);
 }
 
