@@ -1,5 +1,7 @@
 #include "providers/e2b/refusal.h"
 
+#include "providers/errno_words.h"
+
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,7 +54,7 @@ static const struct {
 	{ 507, ERR_NO_SPACE, ": the sandbox's disk is full" },
 };
 
-/* What envd's messages begin or end with where neither code nor status says it. The ends are Go's words for an errno. */
+/* What envd's messages begin or end with where neither code nor status says it. */
 static const struct {
 	const char *begin, *end;
 	enum err kind;
@@ -60,20 +62,6 @@ static const struct {
 	{ "path is a directory: ", NULL, ERR_IS_DIR },
 	{ NULL, "' is a directory", ERR_IS_DIR },
 	{ "error ensuring directories: path is a file", NULL, ERR_NOT_DIR },
-	{ NULL, ": no such file or directory", ERR_NOT_FOUND },
-	{ NULL, ": not a directory", ERR_NOT_DIR },
-	{ NULL, ": is a directory", ERR_IS_DIR },
-	{ NULL, ": file exists", ERR_EXISTS },
-	{ NULL, ": permission denied", ERR_DENIED },
-	{ NULL, ": operation not permitted", ERR_NOT_OWNER },
-	{ NULL, ": no space left on device", ERR_NO_SPACE },
-	{ NULL, ": disk quota exceeded", ERR_QUOTA },
-	{ NULL, ": read-only file system", ERR_READ_ONLY },
-	{ NULL, ": too many levels of symbolic links", ERR_LOOP },
-	{ NULL, ": file name too long", ERR_NAME_TOO_LONG },
-	{ NULL, ": text file busy", ERR_TEXT_BUSY },
-	{ NULL, ": too many open files", ERR_FILES_LIMIT },
-	{ NULL, ": argument list too long", ERR_TOO_LARGE },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -95,7 +83,7 @@ static enum err sharpen(enum err kind, const char *message)
 	for (size_t i = 0; i < COUNT(phrases); i++)
 		if (fits(message, phrases[i].begin, phrases[i].end))
 			return phrases[i].kind;
-	return kind;
+	return errno_words_kind(message, kind);
 }
 
 /* ---- JSON ---- */

@@ -158,8 +158,8 @@ Test(control_plane_json, times_have_fractions_and_zones)
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		/* 2026-11-21T01:07:00Z */
-		cr_expect(eq(i64, rest_seconds_until(rows[i].text, 1795223220), rows[i].want),
-			"%s", rows[i].text);
+		cr_expect(eq(i64, rest_seconds_until(rows[i].text, 1795223220), rows[i].want), "%s",
+			rows[i].text);
 }
 
 Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
