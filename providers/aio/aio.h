@@ -1,0 +1,60 @@
+/*
+ * aio.h - the Agent Infra Sandbox (agent-infra/sandbox): a container on this machine or another that serves HTTP.
+ *
+ * Commands run by /v1/bash, which takes shell text and gives each stream as text; files travel by /v1/file/upload and
+ * /v1/file/download as the bytes they are. Facts of the wire, where no other source is named, are those of the OpenAPI
+ * document of its repository, version 1.9.4.
+ *
+ *      where it is                     address.c
+ *      what its answers mean           verdict.c
+ *      sessions, of which any command needs one       sessions.c
+ *      running a program               bash.c
+ *      files                           deliver.c
+ *
+ * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own
+ * listing knows neither owners, nor links, nor numbers of inodes, and its own stream of changes gathers them for 50 ms and
+ * more, so the verbs are the helper's.
+ */
+#pragma once
+
+#include "providers/aio/address.h"
+#include "providers/aio/sessions.h"
+#include "providers/http/multipart.h"
+#include "providers/remote.h"
+
+#include <stdatomic.h>
+
+struct aio {
+	struct provider base;
+	struct http *http;
+	struct aio_address address;
+	struct rest rest;
+	struct sessions sessions;
+	struct remote remote;
+	bool has_sessions, has_remote;
+	atomic_bool was_asked; /* what `connect` learned has been told */
+	char *shell;
+};
+
+/* The slots of a struct remote_ops; `context` is a struct aio. */
+enum err aio_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
+	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
+	struct error *e);
+enum err aio_upload(void *context, const struct call *call, const struct remote_upload *upload,
+	struct error *e);
+enum err aio_download(void *context, const struct call *call, const char *path, execute_sink sink,
+	void *sink_context, struct error *e);
+
+/* A form on its way. `ask` is one for rest.h; what `upload` points to must outlive it. */
+struct aio_form {
+	struct multipart parts;
+	char type[96];
+	struct rest_ask ask;
+};
+
+enum err aio_form_make(struct aio_form *f, const struct aio *a, const struct remote_upload *upload,
+	struct error *e);
+void aio_form_release(struct aio_form *f);
+#define AUTO_AIO_FORM __attribute__((cleanup(aio_form_release)))
+
+extern const struct provider_ops aio_provider;

@@ -1,0 +1,269 @@
+/*
+ * Running a program: one request, or a few where it lasts. The service answers with what there is after some seconds and
+ * lets the program go on; what it prints then is asked for from where the answer before ended.
+ */
+#include "providers/aio/aio.h"
+#include "providers/base/cleanup.h"
+#include "providers/json.h"
+#include "providers/remote_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Linux's longest argument, of which the whole text is one: `bash -c TEXT`. */
+#define TEXT_MAX 131071
+#define BODY_MAX ((size_t)2 * TEXT_MAX + 1024)
+/* The proxy before the service gives up after 60 s of silence (nginx's proxy_read_timeout). */
+#define ANSWER_MS 20000
+
+struct bash_run {
+	struct aio *a;
+	const struct call *call;
+	execute_sink sink;
+	void *sink_context;
+	struct buf text;
+	unsigned flags; /* enum run_flags */
+	const struct remote_upload *upload;
+
+	char session[SESSION_ID_SIZE], command[SESSION_ID_SIZE];
+	bool is_reused;            /* the session, which may be gone without our knowing */
+	int64_t out_at, err_at;    /* bytes passed on */
+	bool is_running, has_more; /* as the last answer said: goes on, had something new */
+	int exit_code;
+};
+
+/* ---- What is asked ---- */
+
+/* Seconds, in any locale. The caller's patience is longer than what he asks the service to have. */
+static void put_patience(const struct bash_run *run, struct json_writer *w, const char *name)
+{
+	int64_t limit_ms = call_progress_ms(run->call) * 2 / 3;
+	int64_t answer_ms = limit_ms >= 0 && limit_ms < ANSWER_MS ? limit_ms : ANSWER_MS;
+	char seconds[32];
+
+	snprintf(seconds, sizeof seconds, "%" PRId64 ".%03d", answer_ms / 1000,
+		(int)(answer_ms % 1000));
+	json_put_raw(w, name, seconds);
+}
+
+static enum err put_exec(const struct bash_run *run, struct buf *body, struct error *e)
+{
+	struct json_writer w = { .out = body };
+
+	json_put_open(&w, NULL);
+	json_put_bytes(&w, "command", run->text.bytes, run->text.len);
+	if (*run->session)
+		json_put_text(&w, "session_id", run->session);
+	put_patience(run, &w, "timeout");
+	/* Or its middle is taken out of what is long, and nothing says so. */
+	json_put_integer(&w, "max_output_length", 0);
+	json_put_close(&w);
+	return buf_check(body, "a command", e);
+}
+
+static enum err put_output(const struct bash_run *run, struct buf *body, struct error *e)
+{
+	struct json_writer w = { .out = body };
+
+	json_put_open(&w, NULL);
+	json_put_text(&w, "session_id", run->session);
+	json_put_text(&w, "command_id", run->command);
+	json_put_integer(&w, "offset", run->out_at);
+	json_put_integer(&w, "stderr_offset", run->err_at);
+	json_put_boolean(&w, "wait", run->is_running);
+	put_patience(run, &w, "wait_timeout");
+	json_put_close(&w);
+	return buf_check(body, "a question", e);
+}
+
+static struct rest_ask ask_with(
+	const struct bash_run *run, const char *path, const struct buf *body)
+{
+	return (struct rest_ask){ .method = HTTP_POST,
+		.path = path,
+		.body = buf_text(body),
+		.what = "running a program",
+		.id = run->a->address.id };
+}
+
+/* ---- What is answered ---- */
+
+static enum err pass_text(struct bash_run *run, struct json_object *data, const char *name,
+	enum stream stream, struct error *e)
+{
+	const char *text = rest_text(data, name, "");
+
+	if (!*text)
+		return ERR_OK;
+	run->has_more = true;
+	return run->sink(run->sink_context, stream, text, strlen(text), e);
+}
+
+static enum err take_output(struct bash_run *run, struct json_object *data, struct error *e)
+{
+	enum err kind;
+
+	run->has_more = false;
+	kind = pass_text(run, data, "stdout", STREAM_OUT, e);
+	if (!kind)
+		kind = pass_text(run, data, "stderr", STREAM_ERR, e);
+	run->out_at = rest_integer(data, "offset", run->out_at);
+	run->err_at = rest_integer(data, "stderr_offset", run->err_at);
+	return kind;
+}
+
+/* `command`: what has status and exit_code. */
+static enum err take_status(struct bash_run *run, struct json_object *command, struct error *e)
+{
+	const char *status = rest_text(command, "status", "");
+	int64_t code = rest_integer(command, "exit_code", INT64_MAX);
+
+	run->is_running = !strcmp(status, "running") || !strcmp(status, "pending");
+	if (run->is_running)
+		return ERR_OK;
+	if (!strcmp(status, "killed") || !strcmp(status, "timed_out"))
+		return error_set(e, ERR_IO,
+			"aio:%s: the service ended a program, or could not start it: '%s'",
+			run->a->address.id, status);
+	if (strcmp(status, "completed") || code < -64 || code > 255)
+		return error_set(e, ERR_PROTOCOL, "aio:%s: a program's end is '%.40s'",
+			run->a->address.id, status);
+	/* -9: by signal 9. */
+	run->exit_code = (int)(code < 0 ? 128 - code : code);
+	return ERR_OK;
+}
+
+static enum err take_result(struct bash_run *run, struct json_object *answer, struct error *e)
+{
+	struct json_object *data = rest_member(answer, "data");
+	enum err kind;
+
+	snprintf(run->session, sizeof run->session, "%s",
+		rest_text(data, "session_id", run->session));
+	snprintf(run->command, sizeof run->command, "%s", rest_text(data, "command_id", ""));
+	kind = take_output(run, data, e);
+	return kind ? kind : take_status(run, data, e);
+}
+
+/* The status may be younger than the output beside it, so the end has come when both say so. */
+static enum err follow(struct bash_run *run, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	while (!kind && (run->is_running || run->has_more)) {
+		AUTO_JSON struct json_object *answer = NULL;
+		AUTO_BUF struct buf body = BUF_INIT(1024);
+		struct rest_ask ask;
+
+		kind = put_output(run, &body, e);
+		ask = ask_with(run, "/v1/bash/output", &body);
+		ask.flags = HTTP_REPEATABLE;
+		if (!kind)
+			kind = rest_perform(&run->a->rest, run->call, &ask, &answer, e);
+		if (!kind)
+			kind = take_output(run, rest_member(answer, "data"), e);
+		if (!kind)
+			kind = take_status(
+				run, rest_member(rest_member(answer, "data"), "command"), e);
+	}
+	return kind;
+}
+
+/* ---- One run ---- */
+
+static enum err send_both(struct bash_run *run, const struct rest_ask *ask,
+	struct json_object **answer, struct error *e)
+{
+	AUTO_AIO_FORM struct aio_form form = { 0 };
+	enum err kind = aio_form_make(&form, run->a, run->upload, e);
+	bool has_arrived;
+
+	if (kind)
+		return kind;
+	return rest_perform_both(&run->a->rest, run->call, ask, answer, &has_arrived, &form.ask, e);
+}
+
+static enum err exec(struct bash_run *run, struct error *e)
+{
+	AUTO_JSON struct json_object *answer = NULL;
+	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
+	enum err kind = put_exec(run, &body, e);
+	struct rest_ask ask = ask_with(run, "/v1/bash/exec", &body);
+
+	if (kind)
+		return kind;
+	ask.flags = run->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0;
+	kind = run->upload ? send_both(run, &ask, &answer, e)
+			   : rest_perform(&run->a->rest, run->call, &ask, &answer, e);
+	if (!kind)
+		kind = take_result(run, answer, e);
+	if (!kind && run->is_running)
+		kind = follow(run, e);
+	return kind;
+}
+
+/* In a session of its own: whatever is left in one after a failure ends with it. */
+static enum err run_once(struct bash_run *run, struct error *e)
+{
+	struct sessions *sessions = &run->a->sessions;
+	enum err kind = sessions_take(sessions, run->call, run->session, e);
+
+	if (kind)
+		return kind;
+	run->is_reused = *run->session;
+	if (run->upload && !run->is_reused)
+		kind = sessions_make(sessions, run->call, run->session, e);
+	if (!kind)
+		kind = exec(run, e);
+	if (kind)
+		sessions_drop(sessions, run->session);
+	else
+		sessions_put(sessions, run->session);
+	return kind;
+}
+
+static enum err say_too_old(const struct aio *a, struct error *e)
+{
+	return error_set(e, ERR_UNSUPPORTED,
+		"aio:%s: its image has no /v1/bash; start the container from a newer one (1.9 and "
+		"later "
+		"have it)",
+		a->address.id);
+}
+
+/* ERR_STALE and ERR_BUSY are the service's refusals of a session (verdict.h): nothing was run. */
+static enum err run_somewhere(struct bash_run *run, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = run_once(run, &why);
+
+	while (run->is_reused && (kind == ERR_STALE || kind == ERR_BUSY))
+		kind = run_once(run, &why);
+	if (kind == ERR_STALE)
+		return say_too_old(run->a, e);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+enum err aio_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
+	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
+	struct error *e)
+{
+	struct bash_run run = { .a = context,
+		.call = call,
+		.sink = sink,
+		.sink_context = sink_context,
+		.text = BUF_INIT(TEXT_MAX),
+		.flags = flags,
+		.upload = upload };
+	enum err kind;
+
+	remote_text_add(&run.text, argv);
+	buf_add_string(&run.text, " </dev/null");
+	kind = buf_check(&run.text, "a program's arguments", e);
+	if (!kind)
+		kind = run_somewhere(&run, e);
+	buf_release(&run.text);
+	*exit_code = run.exit_code;
+	return kind;
+}

@@ -1,0 +1,107 @@
+#include "providers/aio/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Where a 400 and a 404 are about sessions. */
+#define BASH "/v1/bash/"
+
+/* ---- A file's failure, inside a 200 ---- */
+
+static enum err kind_of_type(const char *type)
+{
+	static const struct {
+		const char *type;
+		enum err kind;
+	} rows[] = {
+		{ "not_found", ERR_NOT_FOUND },
+		{ "permission_denied", ERR_DENIED },
+		{ "already_exists", ERR_EXISTS },
+		{ "invalid_path", ERR_INVALID },
+		{ "invalid_target", ERR_INVALID },
+		{ "read_only_filesystem", ERR_READ_ONLY },
+		{ "no_space_left", ERR_NO_SPACE },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (!strcmp(rows[i].type, type))
+			return rows[i].kind;
+	return ERR_IO;
+}
+
+static enum err say_failed(const struct rest_ask *ask, struct json_object *json, struct error *e)
+{
+	struct json_object *data = rest_member(json, "data");
+	int64_t number = rest_integer(data, "errno", 0);
+	enum err kind = number > 0 && number < 4096
+		? error_from_errno((int)number)
+		: kind_of_type(rest_text(data, "error_type", ""));
+
+	return error_set(e, kind, "aio:%s: %s: %s", ask->id, ask->what,
+		rest_text(json, "message", error_words(kind)));
+}
+
+/* ---- A status ---- */
+
+/* `detail` is a sentence, or a list of what is wrong with a body: the first of them. */
+static void find_words(struct json_object *json, char *out, size_t size)
+{
+	struct json_object *list = rest_member(json, "detail");
+	struct json_object *first = json_object_is_type(list, json_type_array)
+		? json_object_array_get_idx(list, 0)
+		: NULL;
+
+	snprintf(out, size, "%s",
+		first ? rest_text(first, "msg", "") : rest_text(json, "detail", ""));
+}
+
+static bool has_key(const struct rest *r)
+{
+	return r->headers_count > 0;
+}
+
+static enum err say_unauthorised(const struct rest *r, const struct rest_ask *ask, struct error *e)
+{
+	return error_set(e, ERR_AUTH,
+		has_key(r) ? "aio:%s: the sandbox refuses the key; is SANDBOX_API_KEY, or "
+			     "key_file=, the "
+			     "one it was started with, and has a token not run out?"
+			   : "aio:%s: the sandbox wants a key: SANDBOX_API_KEY, or a file in "
+			     "key_file=",
+		ask->id);
+}
+
+enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
+	struct json_object *json, const struct http_answer *answer, struct error *e)
+{
+	char words[200];
+
+	(void)answer;
+	if (status >= 200 && status < 300)
+		return rest_flag(json, "success", true) ? ERR_OK : say_failed(ask, json, e);
+	find_words(json, words, sizeof words);
+	if (!strncmp(ask->path, BASH, strlen(BASH)) && (status == 400 || status == 404))
+		return error_set(e, status == 400 ? ERR_BUSY : ERR_STALE, "aio:%s: %s: %s", ask->id,
+			ask->what, words);
+	switch (status) {
+	case 401:
+	case 403: return say_unauthorised(r, ask, e);
+	case 409:
+		return error_set(e, ERR_CONFLICT, "aio:%s: %s: the file changed meanwhile", ask->id,
+			ask->what);
+	case 413:
+		return error_set(e, ERR_TOO_LARGE,
+			"aio:%s: %s: the proxy before it takes no larger body; raise its "
+			"client_max_body_size",
+			ask->id, ask->what);
+	case 502:
+	case 503:
+	case 504:
+		return error_set(e, ERR_UNREACHABLE,
+			"aio:%s: %s: %d: the container is there, its service does not answer; it "
+			"may "
+			"be starting",
+			ask->id, ask->what, status);
+	default: return rest_refuse(r, ask, status, words, e);
+	}
+}

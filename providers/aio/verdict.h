@@ -1,0 +1,14 @@
+/*
+ * verdict.h - what the service's answers mean.
+ *
+ * Looked at in the order of the vendor's guide on errors: the HTTP status, then `success`, which may be false inside a 200.
+ * Failures of files say Linux's own errno. Of a command's session ERR_BUSY says that it cannot be had, ERR_STALE that it is
+ * not there, or that the image has no sessions at all.
+ */
+#pragma once
+
+#include "providers/rest.h"
+
+/* A rest_judge. Its text begins with the sandbox: "aio:localhost_8080: uploading: ...". */
+enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
+	struct json_object *json, const struct http_answer *answer, struct error *e);
