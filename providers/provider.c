@@ -3,6 +3,7 @@
 #include "providers/e2b/e2b.h"
 #include "providers/helper_client.h"
 #include "providers/local.h"
+#include "providers/runloop/runloop.h"
 #include "providers/shell.h"
 #include "providers/store.h"
 
@@ -11,6 +12,7 @@
 static const struct provider_ops *const vendors[] = {
 	&local_provider,
 	&e2b_provider,
+	&runloop_provider,
 };
 
 const struct provider_ops *provider_find(const char *name, size_t name_len)

@@ -1,0 +1,207 @@
+#include "providers/runloop/devbox.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The API's own default is 20; no source says how many there may be. */
+#define PAGE     100
+#define BODY_MAX 512
+
+/* ---- Reading ---- */
+
+static const struct {
+	const char *status;
+	enum devbox_phase phase;
+} phases[] = {
+	{ "scheduled", DEVBOX_STARTING },
+	{ "queued", DEVBOX_STARTING },
+	{ "provisioning", DEVBOX_STARTING },
+	{ "initializing", DEVBOX_STARTING },
+	{ "resuming", DEVBOX_STARTING },
+	{ "running", DEVBOX_RUNNING },
+	{ "suspending", DEVBOX_SUSPENDING },
+	{ "suspended", DEVBOX_SUSPENDED },
+	{ "failure", DEVBOX_ENDED },
+	{ "shutdown", DEVBOX_ENDED },
+};
+
+static enum devbox_phase phase_of(const char *status)
+{
+	for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+		if (!strcmp(phases[i].status, status))
+			return phases[i].phase;
+	return DEVBOX_RUNNING;
+}
+
+/* When it entered `running` last, or was made. */
+static int64_t running_since(struct json_object *json)
+{
+	struct json_object *transitions = rest_member(json, "state_transitions");
+	int64_t since_ms = rest_integer(json, "create_time_ms", 0);
+
+	if (!json_object_is_type(transitions, json_type_array))
+		return since_ms;
+	for (size_t i = 0; i < json_object_array_length(transitions); i++) {
+		struct json_object *one = json_object_array_get_idx(transitions, i);
+
+		if (!strcmp(rest_text(one, "status", ""), "running"))
+			since_ms = rest_integer(one, "transition_time_ms", since_ms);
+	}
+	return since_ms;
+}
+
+/* With after_idle, whose place was another once, the other lifetime does not count. */
+static void read_lifetime(struct devbox *out, struct json_object *launch)
+{
+	struct json_object *idle = rest_member(rest_member(launch, "lifecycle"), "after_idle");
+
+	if (!idle)
+		idle = rest_member(launch, "after_idle");
+	out->is_idle_counted = idle != NULL;
+	out->lifetime_s = idle ? rest_integer(idle, "idle_time_seconds", -1)
+			       : rest_integer(launch, "keep_alive_time_seconds", -1);
+}
+
+enum err devbox_parse(struct devbox *out, struct json_object *json, struct error *e)
+{
+	const char *id = rest_text(json, "id", ""), *status = rest_text(json, "status", "");
+	const char *reason =
+		rest_text(json, "shutdown_reason", rest_text(json, "failure_reason", ""));
+
+	if (!devbox_is_id(id))
+		return error_set(e, ERR_PROTOCOL, "runloop: a devbox without an id");
+	*out = (struct devbox){ .phase = phase_of(status), .running_ms = running_since(json) };
+	snprintf(out->id, sizeof out->id, "%s", id);
+	snprintf(out->status, sizeof out->status, "%s", status);
+	snprintf(out->reason, sizeof out->reason, "%s", reason);
+	read_lifetime(out, rest_member(json, "launch_parameters"));
+	return ERR_OK;
+}
+
+/* ---- One ---- */
+
+/* Takes the answer. */
+static enum err parse_answer(
+	enum err kind, struct json_object *json, struct devbox *out, struct error *e)
+{
+	if (!kind)
+		kind = devbox_parse(out, json, e);
+	json_object_put(json);
+	return kind;
+}
+
+enum err devbox_look(const struct rest *r, const struct call *call, const char *id,
+	struct devbox *out, struct error *e)
+{
+	struct json_object *json = NULL;
+	struct devbox_request q;
+	enum err kind = devbox_request_make(&q, HTTP_GET, id, "looking at it", e, "%s", "");
+
+	q.ask.flags = HTTP_REPEATABLE;
+	if (!kind)
+		kind = rest_perform(r, call, &q.ask, &json, e);
+	return parse_answer(kind, json, out, e);
+}
+
+enum err devbox_wait(const struct rest *r, const struct call *call, const char *id,
+	enum devbox_phase wanted, struct devbox *out, struct error *e)
+{
+	const char *status = wanted == DEVBOX_RUNNING ? "running" : "suspended";
+	struct json_object *json = NULL;
+	struct devbox_request q;
+	char body[BODY_MAX];
+	enum err kind = devbox_request_make(
+		&q, HTTP_POST, id, "waiting for it", e, "%s", "/wait_for_status");
+
+	snprintf(body, sizeof body,
+		"{\"statuses\":[\"%s\",\"failure\",\"shutdown\"],\"timeout_seconds\":%d}", status,
+		devbox_hold_s(call));
+	q.ask.body = body;
+	q.ask.flags = HTTP_REPEATABLE;
+	if (!kind)
+		kind = devbox_ask_held(r, call, &q.ask, REST_READY_MS, &json, NULL, e);
+	return parse_answer(kind, json, out, e);
+}
+
+enum err devbox_act(const struct rest *r, const struct call *call, const char *id,
+	const char *action, struct error *e)
+{
+	struct devbox_request q;
+	enum err kind = devbox_request_make(&q, HTTP_POST, id, action, e, "/%s", action);
+
+	q.ask.flags = HTTP_REPEATABLE;
+	return kind ? kind : rest_perform(r, call, &q.ask, NULL, e);
+}
+
+enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
+	struct devbox *out, struct error *e)
+{
+	struct json_object *answer = NULL;
+	struct devbox_request q;
+	enum err kind = devbox_request_make(&q, HTTP_POST, "", "creating a devbox", e, "%s", "");
+
+	q.ask.body = json;
+	if (!kind)
+		kind = rest_perform(r, call, &q.ask, &answer, e);
+	return parse_answer(kind, answer, out, e);
+}
+
+/* ---- All ---- */
+
+/* `last`: the id at the page's end, which the next begins after. */
+static enum err pass_page(struct json_object *devboxes, devbox_sink sink, void *context,
+	char last[128], struct error *e)
+{
+	for (size_t i = 0; i < json_object_array_length(devboxes); i++) {
+		struct devbox d;
+		enum err kind = devbox_parse(&d, json_object_array_get_idx(devboxes, i), e);
+
+		if (!kind && d.phase != DEVBOX_ENDED)
+			kind = sink(context, &d, e);
+		if (kind)
+			return kind;
+		snprintf(last, 128, "%s", d.id);
+	}
+	return ERR_OK;
+}
+
+static enum err list_page(const struct rest *r, const struct call *call, devbox_sink sink,
+	void *context, char last[128], bool *has_more, struct error *e)
+{
+	AUTO_JSON struct json_object *json = NULL;
+	struct json_object *devboxes;
+	struct devbox_request q;
+	enum err kind = devbox_request_make(&q, HTTP_GET, "", "listing devboxes", e,
+		"?limit=%d&include_total_count=false%s%s", PAGE, *last ? "&starting_after=" : "",
+		last);
+
+	q.ask.flags = HTTP_REPEATABLE;
+	if (!kind)
+		kind = rest_perform(r, call, &q.ask, &json, e);
+	if (kind)
+		return kind;
+	devboxes = rest_member(json, "devboxes");
+	if (!json_object_is_type(devboxes, json_type_array))
+		return error_set(e, ERR_PROTOCOL, "runloop: a list without devboxes");
+	/* A page that is empty leads nowhere. */
+	*has_more = rest_flag(json, "has_more", false) && json_object_array_length(devboxes);
+	return pass_page(devboxes, sink, context, last, e);
+}
+
+enum err devbox_list(const struct rest *r, const struct call *call, devbox_sink sink, void *context,
+	struct error *e)
+{
+	char last[128] = "", before[128];
+	bool has_more = true;
+	enum err kind = ERR_OK;
+
+	while (!kind && has_more) {
+		memcpy(before, last, sizeof before);
+		kind = list_page(r, call, sink, context, last, &has_more, e);
+		if (!kind && has_more && !strcmp(before, last))
+			return error_set(e, ERR_PROTOCOL, "runloop: a list that does not end");
+	}
+	return kind;
+}

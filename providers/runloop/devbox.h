@@ -1,0 +1,49 @@
+/*
+ * devbox.h - a devbox as Runloop's API shows it, and what can be done to one.
+ *
+ * Suspending keeps its disk and ends its processes. One that has ended is kept in the account, as "shutdown" or "failure".
+ */
+#pragma once
+
+#include "providers/provider.h"
+#include "providers/runloop/devbox_api.h"
+
+enum devbox_phase {
+	DEVBOX_STARTING, /* queued, provisioning, resuming, ... */
+	DEVBOX_RUNNING,
+	DEVBOX_SUSPENDING,
+	DEVBOX_SUSPENDED,
+	DEVBOX_ENDED,
+};
+
+struct devbox {
+	char id[128];
+	enum devbox_phase phase;
+	char status[32]; /* the API's word for the phase */
+	char reason[40]; /* why it has ended, in the API's words; "": it does not say */
+	int64_t running_ms; /* when it began to run last, in milliseconds since 1970 by the service's clock */
+	int64_t lifetime_s; /* from then; or, with is_idle_counted, from its last use; -1: none is known */
+	bool is_idle_counted;
+};
+
+/* ERR_PROTOCOL: it has no id that can be used. An unknown status is taken for running: requests tell. */
+enum err devbox_parse(struct devbox *out, struct json_object *json, struct error *e);
+
+enum err devbox_look(const struct rest *r, const struct call *call, const char *id,
+	struct devbox *out, struct error *e);
+/*
+ * Waits until it is `wanted`: DEVBOX_RUNNING, DEVBOX_SUSPENDED. ERR_OK: it is that, or has ended, as *out says.
+ * ERR_TIMEOUT after REST_READY_MS.
+ */
+enum err devbox_wait(const struct rest *r, const struct call *call, const char *id,
+	enum devbox_phase wanted, struct devbox *out, struct error *e);
+/* `action`: suspend, resume, keep_alive, shutdown. ERR_INVALID: not in its state. */
+enum err devbox_act(const struct rest *r, const struct call *call, const char *id,
+	const char *action, struct error *e);
+/* `json`: the body. It is on its way to running when this returns. */
+enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
+	struct devbox *out, struct error *e);
+/* All pages, without those that have ended. */
+typedef enum err (*devbox_sink)(void *context, const struct devbox *d, struct error *e);
+enum err devbox_list(const struct rest *r, const struct call *call, devbox_sink sink, void *context,
+	struct error *e);

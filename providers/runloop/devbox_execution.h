@@ -1,0 +1,31 @@
+/*
+ * devbox_execution.h - one shell command in a devbox, to its end, and all that it says.
+ *
+ * A command is started under an id of ours: to send it again under that id is to ask about the same command, so nothing
+ * here runs twice, whatever breaks. An answer holds the last 100 lines of each stream where no more are asked for, and
+ * of those not all when they are many bytes: flags say so, and the whole stream is read again from its first byte then.
+ * Output is text: what is not UTF-8 does not come through.
+ */
+#pragma once
+
+#include "providers/remote.h"
+#include "providers/rest.h"
+
+/* Runloop's SDKs take 131000 characters for the longest command; one that is longer is ERR_TOO_LARGE. */
+#define EXECUTION_COMMAND_MAX 131000
+
+struct execution {
+	const char *id; /* of the devbox */
+	const char *
+		command; /* run by a bash of its own in the home directory, with nothing on its input */
+	const struct remote_upload
+		*upload; /* a file that the command waits for, stored meanwhile; NULL: none */
+	execute_sink sink;
+	void *sink_context;
+	/* Results. */
+	int exit_code;
+	bool has_started; /* or may have: on a failure too */
+};
+
+enum err execution_run(
+	struct execution *x, const struct rest *r, const struct call *call, struct error *e);

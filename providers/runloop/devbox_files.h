@@ -1,0 +1,30 @@
+/*
+ * devbox_files.h - files of a devbox, as the bytes they are.
+ */
+#pragma once
+
+#include "providers/http/multipart.h"
+#include "providers/remote.h"
+#include "providers/runloop/devbox_api.h"
+
+/* A request that stores a file. Not to be moved once it is made; released in any case. */
+struct devbox_upload {
+	struct devbox_request request;
+	struct multipart form;
+	char content_type[96];
+};
+enum err devbox_upload_make(struct devbox_upload *u, const char *id,
+	const struct remote_upload *upload, struct error *e);
+void devbox_upload_release(struct devbox_upload *u);
+
+/*
+ * ERR_NOT_FOUND: its directory may not be there; the service's status for that is not known, so that is said of all that
+ * it refuses for what was asked. It gives up a body of which nothing comes for 30 s (ERR_TIMEOUT), and is then not asked
+ * again by itself: several uploads at once that starve each other would only be more.
+ */
+enum err devbox_store(const struct rest *r, const struct call *call, const char *id,
+	const struct remote_upload *upload, struct error *e);
+
+/* A whole file, as STREAM_OUT. */
+enum err devbox_fetch(const struct rest *r, const struct call *call, const char *id,
+	const char *path, execute_sink sink, void *sink_context, struct error *e);

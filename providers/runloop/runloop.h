@@ -1,0 +1,72 @@
+/*
+ * runloop.h - the provider: devboxes of Runloop.
+ *
+ * Commands and files go through the API like everything else; the helper program does list, fetch and apply. A devbox that
+ * is suspended is resumed by whatever a user does, and by nothing else.
+ */
+#pragma once
+
+#include "providers/remote.h"
+#include "providers/runloop/devbox.h"
+
+#include <pthread.h>
+
+struct runloop {
+	struct provider base;
+	struct devbox_api api;
+	char id[128];
+	char *shell;
+	enum resume_mode resume;
+	struct remote remote;
+	bool has_remote;
+	pthread_mutex_t lock; /* guards what follows */
+	bool is_gone;
+	bool has_found;      /* `found` was not told to anybody yet */
+	struct devbox found; /* as attaching saw it */
+	int64_t kept_ms;     /* of the monotonic clock: when it was kept alive last; 0: never */
+};
+
+extern const struct provider_ops runloop_provider;
+
+static inline struct runloop *runloop_of(struct provider *p)
+{
+	return (struct runloop *)p;
+}
+
+/* cfg->id may be NULL. Freed with runloop_free(), which the remote must have been released before. */
+enum err runloop_new(struct runloop **out, const struct provider_config *cfg, struct error *e);
+void runloop_free(struct runloop *b);
+
+/* ---- runloop_reach.c ---- */
+
+/* ERR_GONE: it is known to be gone, so nothing is asked. */
+enum err runloop_check(struct runloop *b, struct error *e);
+/* How it is. One that has ended, or is not known any more once it was attached, is ERR_GONE from then on. */
+enum err runloop_look(
+	struct runloop *b, const struct call *call, struct devbox *out, struct error *e);
+/* Until it runs, whatever it did. Resumes it. */
+enum err runloop_wake(struct runloop *b, const struct call *call, struct error *e);
+/* Looks, and has it run: waits for one that starts, and resumes one that is suspended where that is allowed. */
+enum err runloop_find(struct runloop *b, const struct call *call, struct error *e);
+
+/* *is_done: it may have been done, so it must not be done again. */
+typedef enum err (*runloop_step)(
+	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e);
+/* Does the step, and once more when it was refused because the devbox was suspended. */
+enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,
+	struct error *e);
+
+/* ---- runloop_life.c: slots of the table ---- */
+
+enum err runloop_create(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
+enum err runloop_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
+enum err runloop_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e);
+enum err runloop_delete(
+	const struct provider_config *cfg, const struct call *call, struct error *e);
+enum err runloop_pause(struct provider *p, const struct call *call, struct error *e);
+enum err runloop_resume(struct provider *p, const struct call *call, struct error *e);
+enum err runloop_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e);

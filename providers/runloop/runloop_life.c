@@ -1,0 +1,276 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/json.h"
+#include "providers/runloop/runloop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* What is sent for a new devbox: its environment may be large. */
+#define BODY_MAX ((size_t)1024 * 1024)
+/* The service's own default lifetime. */
+#define LIFETIME_S 3600
+/* For ending one that nobody can use; whoever asked for it may have given up. */
+#define DISCARD_MS 10000
+
+/* ---- A new one ---- */
+
+/* What a template is: the beginnings of the service's ids, or words for them; any other is the name of a blueprint. */
+static const struct {
+	const char *begin;
+	const char *field;
+	bool is_word; /* not part of the id */
+} sources[] = {
+	{ "blueprint:", "blueprint_id", true },
+	{ "snapshot:", "snapshot_id", true },
+	{ "bpt_", "blueprint_id", false },
+	{ "snp_", "snapshot_id", false },
+};
+
+static void put_source(struct json_writer *w, const char *template)
+{
+	for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+		size_t len = strlen(sources[i].begin);
+
+		if (strncmp(template, sources[i].begin, len))
+			continue;
+		json_put_text(w, sources[i].field, template + (sources[i].is_word ? len : 0));
+		return;
+	}
+	json_put_text(w, "blueprint_name", template);
+}
+
+/*
+ * It counts from the last use, which can be renewed, and at its end the devbox is suspended: who reads for an hour shall
+ * not lose it. What the service calls a lifetime is one that nothing renews, and the devbox is lost at its end.
+ */
+static void put_lifetime(struct json_writer *w, int64_t seconds)
+{
+	json_put_open(w, "lifecycle");
+	json_put_open(w, "after_idle");
+	json_put_integer(w, "idle_time_seconds", seconds ? seconds : LIFETIME_S);
+	json_put_text(w, "on_idle", "suspend");
+	json_put_close(w);
+	json_put_close(w);
+}
+
+static void put_wanted(struct buf *out, const struct provider_config *cfg)
+{
+	struct json_writer w = { .out = out };
+
+	json_put_open(&w, NULL);
+	if (cfg->template)
+		put_source(&w, cfg->template);
+	json_put_open(&w, "launch_parameters");
+	put_lifetime(&w, cfg->lifetime_s);
+	json_put_close(&w);
+	json_put_close(&w);
+}
+
+static void discard(struct runloop *b)
+{
+	const struct call call = { .progress_ms = DISCARD_MS };
+	struct error e = { 0 };
+
+	if (devbox_act(&b->api.rest, &call, b->id, "shutdown", &e))
+		log_error(LOG_PROVIDER,
+			"runloop:%s was made, is of no use and could not be deleted: %s", b->id,
+			e.text);
+}
+
+static enum err create_with(struct runloop *b, const struct provider_config *cfg,
+	const struct call *call, struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
+	struct devbox d;
+	enum err kind;
+
+	put_wanted(&body, cfg);
+	kind = buf_check(&body, "a new devbox", e);
+	if (!kind)
+		kind = devbox_create(&b->api.rest, call, buf_text(&body), &d, e);
+	if (kind)
+		return kind;
+	memcpy(b->id, d.id, sizeof b->id);
+	kind = devbox_wait(&b->api.rest, call, b->id, DEVBOX_RUNNING, &d, e);
+	if (!kind && d.phase != DEVBOX_RUNNING)
+		kind = error_set(e, ERR_UNREACHABLE, "runloop:%s did not start: %s%s%s", b->id,
+			d.status, *d.reason ? ", " : "", d.reason);
+	if (kind)
+		discard(b);
+	return kind;
+}
+
+enum err runloop_create(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
+{
+	struct runloop *b;
+	enum err kind = runloop_new(&b, cfg, e);
+
+	if (kind)
+		return kind;
+	kind = create_with(b, cfg, call, e);
+	if (!kind)
+		memcpy(id, b->id, sizeof b->id);
+	runloop_free(b);
+	return kind;
+}
+
+/* ---- How it is ---- */
+
+static enum sandbox_state state_of(const struct devbox *d)
+{
+	return d->phase == DEVBOX_SUSPENDED || d->phase == DEVBOX_SUSPENDING ? SANDBOX_PAUSED
+									     : SANDBOX_RUNNING;
+}
+
+static int64_t now_s(void)
+{
+	return (int64_t)time(NULL);
+}
+
+/* Uses by others are not known, so it may be more. `kept_ms` as in struct runloop. */
+static int64_t left_s(const struct devbox *d, int64_t kept_ms)
+{
+	int64_t used_s = now_s() - d->running_ms / 1000;
+	int64_t kept_s = (monotonic_ms() - kept_ms) / 1000;
+
+	if (d->lifetime_s < 0 || state_of(d) == SANDBOX_PAUSED)
+		return -1;
+	if (d->is_idle_counted && kept_ms && kept_s < used_s)
+		used_s = kept_s;
+	return used_s < 0 ? d->lifetime_s : used_s < d->lifetime_s ? d->lifetime_s - used_s : 0;
+}
+
+/* What attaching saw is told once: a mount asks right behind it. */
+static bool recall(struct runloop *b, struct devbox *out, int64_t *kept_ms)
+{
+	bool has_found;
+
+	pthread_mutex_lock(&b->lock);
+	has_found = b->has_found;
+	*out = b->found;
+	*kept_ms = b->kept_ms;
+	b->has_found = false;
+	pthread_mutex_unlock(&b->lock);
+	return has_found;
+}
+
+enum err runloop_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	struct runloop *b = runloop_of(p);
+	struct devbox d;
+	int64_t kept_ms;
+	enum err kind = recall(b, &d, &kept_ms) ? ERR_OK : runloop_look(b, call, &d, e);
+
+	if (kind)
+		return kind;
+	*out = (struct sandbox_info){ .state = state_of(&d),
+		.expires_s = left_s(&d, kept_ms),
+		.shell = "/bin/sh -c",
+		.identity = b->remote.identity };
+	snprintf(out->id, sizeof out->id, "%s", b->id);
+	snprintf(out->root, sizeof out->root, "%s", b->remote.root);
+	return ERR_OK;
+}
+
+struct listing {
+	sandbox_sink sink;
+	void *context;
+};
+
+static enum err pass_entry(void *context, const struct devbox *d, struct error *e)
+{
+	const struct listing *l = context;
+	const struct sandbox_entry entry = {
+		.id = d->id, .state = state_of(d), .expires_s = left_s(d, 0)
+	};
+
+	return l->sink(l->context, &entry, e);
+}
+
+enum err runloop_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e)
+{
+	struct listing listing = { sink, context };
+	struct devbox_api api;
+	enum err kind = devbox_api_open(&api, cfg, e);
+
+	if (kind)
+		return kind;
+	kind = devbox_list(&api.rest, call, pass_entry, &listing, e);
+	devbox_api_close(&api);
+	return kind;
+}
+
+/* ---- Its ends ---- */
+
+/* What the service says of one that has ended already is not known: it is looked at. */
+static enum err delete_one(
+	const struct rest *r, const struct call *call, const char *id, struct error *e)
+{
+	struct error why = { 0 };
+	struct devbox d;
+	enum err kind = devbox_act(r, call, id, "shutdown", &why);
+
+	if (kind == ERR_INVALID || kind == ERR_BUSY) {
+		enum err looked = devbox_look(r, call, id, &d, e);
+
+		if (!looked && d.phase == DEVBOX_ENDED)
+			return ERR_OK;
+	}
+	if (!kind || kind == ERR_NOT_FOUND)
+		return ERR_OK;
+	return error_set(e, kind, "%s", why.text);
+}
+
+enum err runloop_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
+{
+	struct runloop *b;
+	enum err kind = runloop_new(&b, cfg, e);
+
+	if (kind)
+		return kind;
+	kind = delete_one(&b->api.rest, call, b->id, e);
+	runloop_free(b);
+	return kind;
+}
+
+enum err runloop_pause(struct provider *p, const struct call *call, struct error *e)
+{
+	struct runloop *b = runloop_of(p);
+	struct devbox d;
+	enum err kind = runloop_check(b, e);
+
+	if (!kind)
+		kind = devbox_act(&b->api.rest, call, b->id, "suspend", e);
+	if (!kind)
+		kind = devbox_wait(&b->api.rest, call, b->id, DEVBOX_SUSPENDED, &d, e);
+	return kind;
+}
+
+enum err runloop_resume(struct provider *p, const struct call *call, struct error *e)
+{
+	return runloop_wake(runloop_of(p), call, e);
+}
+
+/* By as much as it was made with: the service takes no number. */
+enum err runloop_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
+{
+	struct runloop *b = runloop_of(p);
+	int64_t asked_ms = monotonic_ms();
+	enum err kind = runloop_check(b, e);
+
+	(void)seconds;
+	if (!kind)
+		kind = devbox_act(&b->api.rest, call, b->id, "keep_alive", e);
+	if (kind)
+		return kind;
+	pthread_mutex_lock(&b->lock);
+	b->kept_ms = asked_ms;
+	pthread_mutex_unlock(&b->lock);
+	return ERR_OK;
+}

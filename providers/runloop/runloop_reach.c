@@ -1,0 +1,162 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/runloop/runloop.h"
+
+#include <string.h>
+
+/* ---- What is known of it ---- */
+
+static enum err say_gone(const struct runloop *b, struct error *e)
+{
+	return error_set(e, ERR_GONE, "sandbox runloop:%s is gone", b->id);
+}
+
+enum err runloop_check(struct runloop *b, struct error *e)
+{
+	bool is_gone;
+
+	pthread_mutex_lock(&b->lock);
+	is_gone = b->is_gone;
+	pthread_mutex_unlock(&b->lock);
+	return is_gone ? say_gone(b, e) : ERR_OK;
+}
+
+static void note_gone(struct runloop *b)
+{
+	pthread_mutex_lock(&b->lock);
+	b->is_gone = true;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static enum err check_alive(struct runloop *b, const struct devbox *d, struct error *e)
+{
+	if (d->phase != DEVBOX_ENDED)
+		return ERR_OK;
+	note_gone(b);
+	return error_set(e, ERR_GONE, "sandbox runloop:%s has ended: %s%s%s", b->id, d->status,
+		*d->reason ? ", " : "", d->reason);
+}
+
+enum err runloop_look(
+	struct runloop *b, const struct call *call, struct devbox *out, struct error *e)
+{
+	enum err kind = runloop_check(b, e);
+
+	if (kind)
+		return kind;
+	kind = devbox_look(&b->api.rest, call, b->id, out, e);
+	/* One that was never attached may be somebody's typing mistake. */
+	if (kind == ERR_NOT_FOUND && b->has_remote) {
+		note_gone(b);
+		return say_gone(b, e);
+	}
+	return kind ? kind : check_alive(b, out, e);
+}
+
+/* ---- Having it run ---- */
+
+static enum err wait_for(struct runloop *b, const struct call *call, enum devbox_phase wanted,
+	struct devbox *d, struct error *e)
+{
+	enum err kind = devbox_wait(&b->api.rest, call, b->id, wanted, d, e);
+
+	return kind ? kind : check_alive(b, d, e);
+}
+
+/* It is not suspended any more: somebody else was faster, and what follows waits for the same. */
+static bool is_late(enum err kind)
+{
+	return kind == ERR_INVALID || kind == ERR_BUSY;
+}
+
+static enum err wake(struct runloop *b, const struct call *call, struct devbox *d, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = ERR_OK;
+
+	if (d->phase == DEVBOX_SUSPENDING)
+		kind = wait_for(b, call, DEVBOX_SUSPENDED, d, e);
+	if (kind)
+		return kind;
+	kind = devbox_act(&b->api.rest, call, b->id, "resume", &why);
+	if (kind && !is_late(kind))
+		return error_set(e, kind, "%s", why.text);
+	kind = wait_for(b, call, DEVBOX_RUNNING, d, e);
+	if (!kind)
+		log_info(LOG_PROVIDER, "runloop:%s was suspended and runs again", b->id);
+	return kind;
+}
+
+enum err runloop_wake(struct runloop *b, const struct call *call, struct error *e)
+{
+	struct devbox d;
+	enum err kind = runloop_look(b, call, &d, e);
+
+	if (kind || d.phase == DEVBOX_RUNNING)
+		return kind;
+	return d.phase == DEVBOX_STARTING ? wait_for(b, call, DEVBOX_RUNNING, &d, e)
+					  : wake(b, call, &d, e);
+}
+
+static enum err wake_if_allowed(
+	struct runloop *b, const struct call *call, struct devbox *d, struct error *e)
+{
+	if (b->resume == RESUME_NEVER)
+		return error_set(e, ERR_GONE,
+			"sandbox runloop:%s is suspended; -o resume=access lets a mount resume it",
+			b->id);
+	if (call && call->is_background)
+		return error_set(e, ERR_GONE,
+			"sandbox runloop:%s is suspended, and resumed when somebody uses it",
+			b->id);
+	return wake(b, call, d, e);
+}
+
+static void remember(struct runloop *b, const struct devbox *d)
+{
+	pthread_mutex_lock(&b->lock);
+	b->has_found = !b->has_remote;
+	b->found = *d;
+	pthread_mutex_unlock(&b->lock);
+}
+
+enum err runloop_find(struct runloop *b, const struct call *call, struct error *e)
+{
+	struct devbox d;
+	enum err kind = runloop_look(b, call, &d, e);
+
+	if (!kind && d.phase == DEVBOX_STARTING)
+		kind = wait_for(b, call, DEVBOX_RUNNING, &d, e);
+	else if (!kind && d.phase != DEVBOX_RUNNING)
+		kind = wake_if_allowed(b, call, &d, e);
+	if (!kind)
+		remember(b, &d);
+	return kind;
+}
+
+/* ---- Every verb's way to it ---- */
+
+/* A refusal that its state may explain: it is unknown, or in no state for that. */
+static bool is_worth_asking(enum err kind)
+{
+	return kind == ERR_NOT_FOUND || kind == ERR_INVALID || kind == ERR_BUSY;
+}
+
+enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,
+	struct error *e)
+{
+	struct error why = { 0 };
+	bool is_done = false;
+	enum err kind = runloop_check(b, e), found;
+
+	if (kind)
+		return kind;
+	kind = step(b, call, context, &is_done, &why);
+	if (is_worth_asking(kind) && !is_done) {
+		found = runloop_find(b, call, e);
+		if (found)
+			return found;
+		kind = step(b, call, context, &is_done, &why);
+	}
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
