@@ -140,7 +140,7 @@ static enum err prepare(
 				      : error_set(e, ERR_NO_MEMORY, "%s: %s", r->vendor, ask->what);
 }
 
-static enum err begin(const struct rest *r, const struct rest_ask *ask, struct http_exchange **out,
+enum err rest_begin(const struct rest *r, const struct rest_ask *ask, struct http_exchange **out,
 	struct error *e)
 {
 	AUTO_SENDING struct sending s;
@@ -233,7 +233,7 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 
 	assert(!first->source);
 	*first_arrived = false;
-	kind = begin(r, first, &x, e);
+	kind = rest_begin(r, first, &x, e);
 	if (kind)
 		return kind;
 	kind = rest_perform(r, call, second, NULL, e);
@@ -246,10 +246,9 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 
 /* ---- A body as it comes ---- */
 
-/* `bytes`: what was read first. What does not come, or finds no room, is not needed for telling why. */
-static enum err refuse_stream(const struct rest *r, const struct call *call,
-	const struct rest_ask *ask, struct http_exchange *x, const void *bytes, size_t len,
-	struct error *e)
+/* What does not come, or finds no room, is not needed for telling why. */
+enum err rest_judge_rest(const struct rest *r, const struct call *call, const struct rest_ask *ask,
+	struct http_exchange *x, const void *bytes, size_t len, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 
@@ -281,7 +280,7 @@ enum err rest_stream(const struct rest *r, const struct call *call, const struct
 	struct http_exchange *x;
 	const void *bytes;
 	size_t len;
-	enum err kind = begin(r, ask, &x, e);
+	enum err kind = rest_begin(r, ask, &x, e);
 
 	if (kind)
 		return kind;
@@ -289,7 +288,7 @@ enum err rest_stream(const struct rest *r, const struct call *call, const struct
 	if (!kind && is_good(http_status(x)))
 		kind = pass_on(x, call, sink, context, bytes, len, e);
 	else if (!kind)
-		kind = refuse_stream(r, call, ask, x, bytes, len, e);
+		kind = rest_judge_rest(r, call, ask, x, bytes, len, e);
 	http_end(x);
 	return kind;
 }

@@ -83,6 +83,15 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 enum err rest_refuse(const struct rest *r, const struct rest_ask *ask, int status,
 	const char *words, struct error *e);
 
+/*
+ * For whoever wants the headers of an answer whose body comes in pieces: rest_begin(), then http_read(), and http_end() on
+ * ERR_OK. rest_judge_rest() is what the judge says of it; `bytes` were read last, and it reads the rest.
+ */
+enum err rest_begin(const struct rest *r, const struct rest_ask *ask, struct http_exchange **out,
+	struct error *e);
+enum err rest_judge_rest(const struct rest *r, const struct call *call, const struct rest_ask *ask,
+	struct http_exchange *x, const void *bytes, size_t len, struct error *e);
+
 /* Asks and does not judge: for whoever wants the answer's headers, or to know of a failure whether it arrived. */
 enum err rest_send(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct http_answer *out, struct error *e);
