@@ -53,7 +53,7 @@ tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST
 
 # Again with each vendor's sandboxes (tests/support/run-test), as many as a few minutes allow: what a vendor has of its own
 # shows in the first few, and the first vendor runs more of what they share.
-VENDOR_TESTS := exec oracle posix real_git vendor_key
+VENDOR_TESTS := exec oracle posix real_git vendor_faults vendor_key
 SHARED_TESTS := after_exec hostile real_builds real_editors staging
 T ?= $(TEST_LAYERS:%=$B/test-%) $(wildcard tests/mount/*.t) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
 	$(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t))

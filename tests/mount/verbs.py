@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What users do to a mount, all of it at once, each in a directory of its own; e2b_faults.t looks at how it ends.
+"""What users do to a mount, all of it at once, each in a directory of its own; *_faults.t look at how it ends.
 
-e2b_verbs.py prepare DIRECTORY...   made in the sandbox, with the files that are read, renamed and removed
-e2b_verbs.py run DIRECTORY          says `ready`, waits for a line, and prints one for each: VERB RESULT MILLISECONDS;
+verbs.py prepare DIRECTORY...   made in the sandbox, with the files that are read, renamed and removed
+verbs.py run DIRECTORY          says `ready`, waits for a line, and prints one for each: VERB RESULT MILLISECONDS;
                                     RESULT is `ok` or an errno's name
-e2b_verbs.py exec MOUNT WORD        the same, `exec` being open, for a command, which appends the line WORD to MOUNT/log
+verbs.py exec MOUNT WORD        the same, `exec` being open, for a command, which appends the line WORD to MOUNT/log
 """
 import errno
 import json
