@@ -1,5 +1,6 @@
 #include "providers/provider.h"
 
+#include "providers/aio/aio.h"
 #include "providers/e2b/e2b.h"
 #include "providers/helper_client.h"
 #include "providers/local.h"
@@ -11,6 +12,7 @@
 
 static const struct provider_ops *const vendors[] = {
 	&local_provider,
+	&aio_provider,
 	&e2b_provider,
 	&runloop_provider,
 };

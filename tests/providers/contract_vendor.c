@@ -35,7 +35,7 @@ struct vendor {
 };
 
 static const struct vendor vendors[] = {
-	{ "aio", LACKS_WATCH, 1 },
+	{ "aio", LACKS_WATCH | IS_ALONE, 1 },
 	{ "daytona", LACKS_WATCH, SANDBOXES_MAX },
 	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX },
 	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX },
