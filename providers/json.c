@@ -62,15 +62,20 @@ static void add_string(struct buf *out, const unsigned char *bytes, size_t len)
 	buf_add_byte(out, '"');
 }
 
-static void add_key(struct json_writer *w, const char *key)
+static void add_key_bytes(struct json_writer *w, const char *key, size_t len)
 {
 	if (w->follows)
 		buf_add_string(w->out, ", ");
 	w->follows = true;
 	if (key) {
-		add_string(w->out, (const unsigned char *)key, strlen(key));
+		add_string(w->out, (const unsigned char *)key, len);
 		buf_add_string(w->out, ": ");
 	}
+}
+
+static void add_key(struct json_writer *w, const char *key)
+{
+	add_key_bytes(w, key, key ? strlen(key) : 0);
 }
 
 void json_put_open(struct json_writer *w, const char *key)
@@ -110,6 +115,19 @@ void json_put_boolean(struct json_writer *w, const char *key, bool value)
 void json_put_null(struct json_writer *w, const char *key)
 {
 	json_put_raw(w, key, "null");
+}
+
+void json_put_pairs(struct json_writer *w, const char *key, const char *const *pairs)
+{
+	json_put_open(w, key);
+	for (; *pairs; pairs++) {
+		size_t name_len = strcspn(*pairs, "=");
+		const char *value = *pairs + name_len + ((*pairs)[name_len] == '=');
+
+		add_key_bytes(w, *pairs, name_len);
+		add_string(w->out, (const unsigned char *)value, strlen(value));
+	}
+	json_put_close(w);
 }
 
 void json_put_raw(struct json_writer *w, const char *key, const char *json)

@@ -188,9 +188,6 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		return error_set(e, ERR_UNSUPPORTED,
 			"local: commands and files belong to %s, who mounts; not to '%s'", l->user,
 			cfg->user);
-	if (cfg->lifetime_s)
-		return error_set(e, ERR_UNSUPPORTED,
-			"local: a sandbox on this machine has no end; leave lifetime= out");
 	kind = local_store_open(&l->store, l->id, e);
 	if (kind)
 		return kind;
@@ -235,10 +232,7 @@ static enum err local_connect(const struct provider_config *cfg, const struct ca
 static enum err local_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	(void)call;
-	if (cfg->template)
-		return error_set(
-			e, ERR_UNSUPPORTED, "local: sandboxes are made empty; leave template= out");
+	(void)cfg, (void)call;
 	return local_store_create(id, e);
 }
 
@@ -329,7 +323,8 @@ static enum err local_watch(struct provider *p, const struct call *call, watch_s
 
 #define LOCAL_FACTS                                                                                \
 	.name = "local", .title = "Embedded sandbox", .key_names = "",                             \
-	.caps = PROVIDER_EMBEDDED | PROVIDER_NAMES_IDS, .create = local_create,                    \
+	.caps = PROVIDER_EMBEDDED | PROVIDER_NAMES_IDS,                                            \
+	.connect_options = OPTION_USER | OPTION_RESUME_NEVER, .create = local_create,              \
 	.connect = local_connect, .release = local_release, .info = local_info,                    \
 	.list_sandboxes = local_list_sandboxes, .delete = local_delete, .execute = local_execute
 

@@ -1,4 +1,4 @@
-#include "providers/provider.h"
+#include "providers/provider_inside.h"
 
 #include "providers/aio/aio.h"
 #include "providers/e2b/e2b.h"
@@ -42,15 +42,20 @@ static enum err cannot(const struct provider_ops *ops, const char *what, struct 
 enum err provider_create(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, char id[128], struct error *e)
 {
+	enum err kind;
+
 	if (!ops->create)
 		return cannot(ops, "cannot make sandboxes; give the ID of one", e);
-	return ops->create(cfg, call, id, e);
+	kind = provider_check_create(ops, cfg, e);
+	return kind ? kind : ops->create(cfg, call, id, e);
 }
 
 enum err provider_connect(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, struct provider **out, struct error *e)
 {
-	return ops->connect(cfg, call, out, e);
+	enum err kind = provider_check_connect(ops, cfg, e);
+
+	return kind ? kind : ops->connect(cfg, call, out, e);
 }
 
 void provider_release(struct provider *p)

@@ -44,9 +44,36 @@ struct provider_config {
 	enum helper_mode helper;
 	enum resume_mode resume;
 	int64_t lifetime_s; /* to give a sandbox that would end by itself; 0: the vendor's default */
-	const char
-		*template;   /* create: what the sandbox is made from; NULL: the vendor's default */
 	int64_t progress_ms; /* base/call.h; 0: the default */
+
+	/* Of a sandbox that is made; NULL or 0: the vendor's default. */
+	const char *template;      /* what it is made from: an image, a snapshot, ... */
+	const char *const *env;    /* "NAME=value", ended by NULL: what all its programs have */
+	const char *const *labels; /* "key=value", ended by NULL: what it can be found by */
+	const char *name;          /* for people */
+	double cpus;
+	int64_t memory_mb, disk_mb; /* of 1024 * 1024 bytes */
+	const char *gpu, *region;   /* in the vendor's words */
+	int64_t idle_s;             /* to end, or be paused, after so long without use */
+};
+
+/* What of it a vendor can do. */
+enum provider_option {
+	OPTION_TEMPLATE = 1,
+	OPTION_ENV = 2,
+	OPTION_LABELS = 4,
+	OPTION_NAME = 8,
+	OPTION_CPUS = 16,
+	OPTION_MEMORY = 32,
+	OPTION_DISK = 64,
+	OPTION_GPU = 128,
+	OPTION_REGION = 256,
+	OPTION_IDLE = 512,
+	OPTION_LIFETIME = 1024,
+	OPTION_USER = 2048, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 4096,
+	/* What only makes sense where a sandbox is made. */
+	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };
 
 /* ---- Facts of a sandbox ---- */
@@ -110,10 +137,15 @@ struct provider_ops {
 	const char *title;     /* for people: "E2B" */
 	const char *key_names; /* environment variables that hold the key, for messages; "" none */
 	unsigned caps;         /* enum provider_caps */
+	/*
+	 * enum provider_option: what `create` looks at, and what `connect` and what follows it do. What is asked for and is
+	 * in neither is refused before they are called.
+	 */
+	unsigned create_options, connect_options;
 
 	/*
 	 * Makes a new sandbox from `cfg` (cfg->id is NULL), waits until it is ready and writes its id. On failure nothing
-	 * is left behind. NULL: ERR_UNSUPPORTED, the vendor cannot.
+	 * is left behind. Only what is in create_options is asked for. NULL: ERR_UNSUPPORTED, the vendor cannot.
 	 */
 	enum err (*create)(const struct provider_config *cfg, const struct call *call, char id[128],
 		struct error *e);
@@ -200,6 +232,11 @@ struct provider {
 const struct provider_ops *provider_find(const char *name, size_t name_len);
 /* "local, e2b, ...": for messages. */
 void provider_names(struct buf *out);
+
+/* Bits of enum provider_option: what `cfg` asks for. */
+unsigned provider_options_asked(const struct provider_config *cfg);
+/* "template=, env=, ...": as they are called on the command line. */
+void provider_option_names(unsigned options, struct buf *out);
 
 /* ---- What callers use: one for each slot, absent ones handled ---- */
 

@@ -200,6 +200,13 @@ enum err config_parse(struct config *out, int argc, char **argv, struct error *e
 	return kind;
 }
 
+static void free_list(char **list)
+{
+	for (char **one = list; list && *one; one++)
+		free(*one);
+	free(list);
+}
+
 void config_release(struct config *c)
 {
 	free(c->source);
@@ -209,6 +216,11 @@ void config_release(struct config *c)
 	free(c->user);
 	free(c->key_file);
 	free(c->template);
+	free(c->name);
+	free(c->gpu);
+	free(c->region);
+	free_list(c->env);
+	free_list(c->labels);
 	free(c->shell);
 	*c = (struct config){ 0 };
 }

@@ -33,12 +33,17 @@ struct config {
 	char *log;       /* base/log.h; NULL: the default */
 
 	/* The sandbox. */
-	char *user, *key_file, *shell, *template;
+	char *user, *key_file, *shell;
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */
 	int64_t lifetime_ms; /* 0: the vendor's default */
 	int64_t progress_ms; /* 0: the default; negative: none */
+	/* One that is made; NULL or 0: not asked for. As in struct provider_config. */
+	char *template, *name, *gpu, *region;
+	char **env, **labels; /* ended by NULL */
+	double cpus;
+	int64_t memory_mb, disk_mb, idle_ms;
 
 	/* The mount. */
 	int idmap;        /* enum config_idmap */

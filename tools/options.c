@@ -1,163 +1,14 @@
 #include "tools/options.h"
 
-#include "providers/base/cleanup.h"
 #include "tools/config.h"
+#include "tools/option_values.h"
 
-#include <grp.h>
-#include <pwd.h>
 #include <stddef.h>
-#include <string.h>
-
-/* Far beyond any use, and still milliseconds without overflow. */
-#define SECONDS_MAX 1e9
-#define THREADS_MAX 1000
-
-/* ---- What a value may be ---- */
-
-static enum err set_flag(const struct option *o, const char *value, void *field, struct error *e)
-{
-	(void)value;
-	(void)e;
-	*(int *)field = o->number;
-	return ERR_OK;
-}
-
-static enum err set_text(const struct option *o, const char *value, void *field, struct error *e)
-{
-	char **text = field;
-
-	if (!*value)
-		return error_set(
-			e, ERR_INVALID, "option '%s': %s is missing", o->name, o->argument);
-	free(*text);
-	*text = strdup(value);
-	return *text ? ERR_OK : error_set(e, ERR_NO_MEMORY, "options");
-}
-
-/* Commas separate mount options, so that log=info,fs=debug can stand in an fstab line as log=info:fs=debug. */
-static enum err set_log(const struct option *o, const char *value, void *field, struct error *e)
-{
-	enum err kind = set_text(o, value, field, e);
-
-	if (kind)
-		return kind;
-	for (char *c = *(char **)field; *c; c++)
-		if (*c == ':')
-			*c = ',';
-	return ERR_OK;
-}
-
-static enum err set_seconds(const struct option *o, const char *value, void *field, struct error *e)
-{
-	char *end;
-	double seconds = strtod(value, &end);
-
-	if (end == value || *end || !(seconds >= 0 && seconds <= SECONDS_MAX))
-		return error_set(e, ERR_INVALID,
-			"option '%s%.60s': %s is a number of seconds, as in %s1.5", o->name, value,
-			o->argument, o->name);
-	*(int64_t *)field = (int64_t)(seconds * 1000 + 0.5);
-	return ERR_OK;
-}
-
-/* base/call.h: 0 would be the default there, negative is none. */
-static enum err set_progress(
-	const struct option *o, const char *value, void *field, struct error *e)
-{
-	enum err kind = set_seconds(o, value, field, e);
-
-	if (!kind && !*(int64_t *)field)
-		*(int64_t *)field = -1;
-	return kind;
-}
-
-static bool parse_count(const char *value, int64_t max, int64_t *out)
-{
-	char *end;
-
-	errno = 0;
-	*out = strtoll(value, &end, 10);
-	return value[0] >= '0' && value[0] <= '9' && !*end && !errno && *out <= max;
-}
-
-static enum err set_threads(const struct option *o, const char *value, void *field, struct error *e)
-{
-	if (!parse_count(value, THREADS_MAX, field) || !*(int64_t *)field)
-		return error_set(e, ERR_INVALID, "option '%s%.60s': %s is 1 to %d", o->name, value,
-			o->argument, THREADS_MAX);
-	return ERR_OK;
-}
-
-static enum err set_uid(const struct option *o, const char *value, void *field, struct error *e)
-{
-	const struct passwd *user = getpwnam(value);
-
-	if (user)
-		*(int64_t *)field = user->pw_uid;
-	else if (!parse_count(value, UINT32_MAX - 1, field))
-		return error_set(e, ERR_INVALID,
-			"option '%s%.60s': no such user here; give a name or a number", o->name,
-			value);
-	return ERR_OK;
-}
-
-static enum err set_gid(const struct option *o, const char *value, void *field, struct error *e)
-{
-	const struct group *group = getgrnam(value);
-
-	if (group)
-		*(int64_t *)field = group->gr_gid;
-	else if (!parse_count(value, UINT32_MAX - 1, field))
-		return error_set(e, ERR_INVALID,
-			"option '%s%.60s': no such group here; give a name or a number", o->name,
-			value);
-	return ERR_OK;
-}
-
-/* Stores which of the words in o->argument it is. */
-static enum err set_choice(const struct option *o, const char *value, void *field, struct error *e)
-{
-	size_t len = strlen(value);
-	int number = 0;
-
-	for (const char *word = o->argument;; number++) {
-		size_t word_len = strcspn(word, "|");
-
-		if (word_len == len && !memcmp(word, value, len)) {
-			*(int *)field = number;
-			return ERR_OK;
-		}
-		if (!word[word_len])
-			return error_set(e, ERR_INVALID, "option '%s%.60s': use one of %s", o->name,
-				value, o->argument);
-		word += word_len + 1;
-	}
-}
-
-/* `close=wait` is what happens anyhow; another value would be a promise not kept. */
-static enum err set_close(const struct option *o, const char *value, void *field, struct error *e)
-{
-	(void)field;
-	if (strcmp(value, "wait"))
-		return error_set(e, ERR_INVALID,
-			"option '%s%.60s': use close=wait, or leave it out", o->name, value);
-	return ERR_OK;
-}
-
-/* `argument` says why not. */
-static enum err refuse(const struct option *o, const char *value, void *field, struct error *e)
-{
-	(void)value;
-	(void)field;
-	return error_set(e, ERR_INVALID, "option '%s': %s", o->name, o->argument);
-}
-
-/* ---- The table ---- */
 
 #define AT(field) offsetof(struct config, field)
 #define FLAG(option, field, value, text)                                                           \
 	{                                                                                          \
-		.name = (option), .help = (text), .set = set_flag, .offset = AT(field),            \
+		.name = (option), .help = (text), .set = option_set_flag, .offset = AT(field),     \
 		.number = (value)                                                                  \
 	}
 #define VALUE(option, setter, field, of, text)                                                     \
@@ -167,7 +18,7 @@ static enum err refuse(const struct option *o, const char *value, void *field, s
 	}
 #define HIDDEN(option, field, value)                                                               \
 	{                                                                                          \
-		.name = (option), .help = "", .set = set_flag, .offset = AT(field),                \
+		.name = (option), .help = "", .set = option_set_flag, .offset = AT(field),         \
 		.number = (value)                                                                  \
 	}
 #define IGNORED(option)                                                                            \
@@ -176,7 +27,7 @@ static enum err refuse(const struct option *o, const char *value, void *field, s
 	}
 #define REFUSED(option, why)                                                                       \
 	{                                                                                          \
-		.name = (option), .argument = (why), .help = "", .set = refuse                     \
+		.name = (option), .argument = (why), .help = "", .set = option_refuse              \
 	}
 
 const struct option options[] = {
@@ -190,41 +41,59 @@ const struct option options[] = {
 	HIDDEN("-s", sloppy, 1),
 	{ .name = "-N ",
 		.help = "",
-		.set = set_text,
+		.set = option_set_text,
 		.argument = "the namespace",
 		.offset = AT(namespace) },
 	{ .name = "-n", .help = "" },
 	{ .name = "-t ", .help = "" },
 
-	VALUE("user=", set_text, user, "NAME", "the sandbox's user, for commands and files"),
-	VALUE("sandbox_user=", set_text, user, "NAME",
+	VALUE("user=", option_set_text, user, "NAME", "the sandbox's user, for commands and files"),
+	VALUE("sandbox_user=", option_set_text, user, "NAME",
 		"the same, for an fstab line that ordinary users mount, where mount(8) takes user= "
 		"itself"),
-	VALUE("key_file=", set_text, key_file, "FILE",
+	VALUE("key_file=", option_set_text, key_file, "FILE",
 		"the provider's key, in a file of mode 0600; else it comes from the environment"),
 	FLAG("keep", keep, 1, "no ID in the source: the sandbox made for the mount outlives it"),
-	VALUE("template=", set_text, template, "NAME",
+	VALUE("template=", option_set_text, template, "NAME",
 		"no ID in the source: what the sandbox is made from"),
-	VALUE("lifetime=", set_seconds, lifetime_ms, "SECONDS",
+	VALUE("env=", option_set_variable, env, "NAME=VALUE",
+		"no ID: a variable for all programs in the sandbox that is made; may be repeated, "
+		"as may label=; other users "
+		"here see it in the list of processes"),
+	VALUE("label=", option_set_label, labels, "KEY=VALUE",
+		"no ID: by which the sandbox can be found"),
+	VALUE("name=", option_set_text, name, "NAME", "no ID: the name of the sandbox, for people"),
+	VALUE("cpus=", option_set_cpus, cpus, "NUMBER", "no ID: its processors, as in cpus=0.5"),
+	VALUE("memory=", option_set_size, memory_mb, "SIZE",
+		"no ID: its memory, as in memory=512M"),
+	VALUE("disk=", option_set_size, disk_mb, "SIZE", "no ID: its disk, as in disk=10G"),
+	VALUE("gpu=", option_set_text, gpu, "KIND",
+		"no ID: its graphics processor, in the provider's words"),
+	VALUE("region=", option_set_text, region, "NAME",
+		"no ID: where it is made, in the provider's words"),
+	VALUE("idle=", option_set_seconds, idle_ms, "SECONDS",
+		"no ID: it ends, or is paused, after so long without use"),
+	VALUE("lifetime=", option_set_seconds, lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "
 		"mount "
 		"is in use (300)"),
-	VALUE("resume=", set_choice, resume, "access|never",
+	VALUE("resume=", option_set_choice, resume, "access|never",
 		"whether a paused sandbox is woken when somebody uses the mount"),
-	VALUE("helper=", set_choice, helper, "auto|off|process",
+	VALUE("helper=", option_set_choice, helper, "auto|off|process",
 		"who does the work in the sandbox; off: a shell and its tools, slower and with "
 		"losses"),
-	VALUE("shell=", set_text, shell, "PROGRAM", "with helper=off: that shell (sh)"),
-	VALUE("timeout=", set_progress, progress_ms, "SECONDS",
+	VALUE("shell=", option_set_text, shell, "PROGRAM", "with helper=off: that shell (sh)"),
+	VALUE("timeout=", option_set_progress, progress_ms, "SECONDS",
 		"give up a request that makes no progress for so long (30); 0: never"),
-	VALUE("exec_timeout=", set_seconds, exec_timeout_ms, "SECONDS",
+	VALUE("exec_timeout=", option_set_seconds, exec_timeout_ms, "SECONDS",
 		"end a command of .sandbox/exec after so long (1800); 0: never"),
 
-	VALUE("uid=", set_uid, uid, "USER", "show the sandbox user's files as this user's here"),
-	VALUE("gid=", set_gid, gid, "GROUP", "and as this group's"),
+	VALUE("uid=", option_set_uid, uid, "USER",
+		"show the sandbox user's files as this user's here"),
+	VALUE("gid=", option_set_gid, gid, "GROUP", "and as this group's"),
 	{ .name = "idmap=",
 		.argument = "auto|none|user",
-		.set = set_choice,
+		.set = option_set_choice,
 		.offset = AT(idmap),
 		.help = "none: owners as the sandbox has them; user: its user is uid= and gid=, or "
 			"the one "
@@ -236,19 +105,20 @@ const struct option options[] = {
 	FLAG("noexec", noexec, 1, "no program on it can be run from here"),
 	HIDDEN("exec", noexec, 0),
 	FLAG("nonempty", nonempty, 1, "mount over a directory that is not empty, or over a mount"),
-	VALUE("symlinks=", set_choice, symlinks, "rewrite|refuse|raw",
+	VALUE("symlinks=", option_set_choice, symlinks, "rewrite|refuse|raw",
 		"what becomes of links that would lead out of the mount"),
 	FLAG("list_control", list_control, 1, "name .sandbox when the root is listed"),
-	VALUE("attr_timeout=", set_seconds, attr_ms, "SECONDS",
+	VALUE("attr_timeout=", option_set_seconds, attr_ms, "SECONDS",
 		"believe attributes for so long without asking (1.0)"),
-	VALUE("entry_timeout=", set_seconds, entry_ms, "SECONDS", "and names (1.0)"),
-	VALUE("max_threads=", set_threads, threads_max, "NUMBER", "requests served at once (64)"),
-	VALUE("log=", set_log, log, "SPEC",
+	VALUE("entry_timeout=", option_set_seconds, entry_ms, "SECONDS", "and names (1.0)"),
+	VALUE("max_threads=", option_set_threads, threads_max, "NUMBER",
+		"requests served at once (64)"),
+	VALUE("log=", option_set_log, log, "SPEC",
 		"error, warn, info or debug, alone or as COMPONENT=LEVEL, ':' between several "
 		"(components: tools fs control cache provider helper)"),
 	{ .name = "close=",
 		.argument = "wait",
-		.set = set_close,
+		.set = option_set_close,
 		.help = "a close returns when the sandbox has the file; it always does" },
 
 	FLAG("sync", write_through, 1, "a write returns when the sandbox has it, not only a close"),

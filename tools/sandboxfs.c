@@ -71,28 +71,51 @@ static enum err make_sandbox(struct run *r, struct error *e)
 	return ERR_OK;
 }
 
+static struct provider_config wanted_sandbox(const struct source *source, const struct config *c)
+{
+	return (struct provider_config){
+		.id = source->id,
+		.path = source->path,
+		.user = c->user,
+		.key_file = c->key_file,
+		.shell = c->shell,
+		.helper = (enum helper_mode)c->helper,
+		.resume = (enum resume_mode)c->resume,
+		.lifetime_s = (c->lifetime_ms + 999) / 1000,
+		.progress_ms = c->progress_ms,
+		.template = c->template,
+		.env = (const char *const *)c->env,
+		.labels = (const char *const *)c->labels,
+		.name = c->name,
+		.cpus = c->cpus,
+		.memory_mb = c->memory_mb,
+		.disk_mb = c->disk_mb,
+		.gpu = c->gpu,
+		.region = c->region,
+		.idle_s = (c->idle_ms + 999) / 1000,
+	};
+}
+
+/* What only makes sense where a sandbox is made is not asked of one that is there. */
+static enum err check_existing(const struct run *r, struct error *e)
+{
+	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING;
+	AUTO_BUF struct buf names = BUF_INIT(1000);
+
+	if (!asked)
+		return ERR_OK;
+	provider_option_names(asked, &names);
+	return error_set(e, ERR_INVALID,
+		"option '%s': %s:%s exists already; leave one of the two out", buf_text(&names),
+		r->source->ops->name, r->source->id);
+}
+
 static enum err open_sandbox(struct run *r, struct error *e)
 {
-	enum err kind = ERR_OK;
+	enum err kind;
 
-	r->provider_config = (struct provider_config){
-		.id = r->source->id,
-		.path = r->source->path,
-		.user = r->config->user,
-		.key_file = r->config->key_file,
-		.shell = r->config->shell,
-		.template = r->config->template,
-		.helper = (enum helper_mode)r->config->helper,
-		.resume = (enum resume_mode)r->config->resume,
-		.lifetime_s = (r->config->lifetime_ms + 999) / 1000,
-		.progress_ms = r->config->progress_ms,
-	};
-	if (!r->source->id)
-		kind = make_sandbox(r, e);
-	else if (r->config->template)
-		kind = error_set(e, ERR_INVALID,
-			"option 'template=': %s:%s exists already; leave one of the two out",
-			r->source->ops->name, r->source->id);
+	r->provider_config = wanted_sandbox(r->source, r->config);
+	kind = r->source->id ? check_existing(r, e) : make_sandbox(r, e);
 	if (!kind)
 		kind = provider_connect(
 			r->source->ops, &r->provider_config, &r->call, &r->provider, e);

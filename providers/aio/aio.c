@@ -242,6 +242,7 @@ const struct provider_ops aio_provider = {
 	.title = "Agent Infra Sandbox",
 	.key_names = KEY_NAME,
 	.caps = PROVIDER_SINGLE,
+	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
 	.create = aio_create,
 	.connect = aio_connect,
 	.release = aio_release,

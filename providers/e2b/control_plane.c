@@ -10,6 +10,8 @@
 #define DEFAULT_LIFETIME_S 300
 /* The most that /refreshes takes. */
 #define REFRESH_MAX_S 3600
+/* What is asked for comes from a command line, and so is no longer than one. */
+#define CREATE_MAX ((size_t)1024 * 1024)
 /* Of 100 sandboxes each: more than any account may run, so a server that goes on is astray. */
 #define PAGES_MAX 10000
 
@@ -71,7 +73,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	const struct plane_new_sandbox *wanted, struct plane_sandbox *out, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	AUTO_BUF struct buf newer_body = BUF_INIT(4096), older_body = BUF_INIT(4096);
+	AUTO_BUF struct buf newer_body = BUF_INIT(CREATE_MAX), older_body = BUF_INIT(CREATE_MAX);
 	struct rest_ask newer = {
 		.method = HTTP_POST, .path = "/v2/sandboxes", .what = "creating a sandbox"
 	};
@@ -82,7 +84,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	plane_json_create(&newer_body, wanted, false);
 	plane_json_create(&older_body, wanted, true);
 	if (newer_body.failed || older_body.failed)
-		return error_set(e, ERR_INVALID, "e2b: the template's name is too long");
+		return error_set(e, ERR_INVALID, "e2b: more is asked of a sandbox than fits");
 	newer.body = buf_text(&newer_body);
 	older.body = buf_text(&older_body);
 	older.path = "/sandboxes";

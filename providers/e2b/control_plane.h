@@ -42,9 +42,10 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 	struct plane_sandbox *out, struct error *e);
 
 struct plane_new_sandbox {
-	const char *template; /* NULL: "base" */
-	int64_t lifetime_s;   /* 0: the vendor's default */
-	bool pause_at_end;    /* instead of being killed */
+	const char *template;                   /* NULL: "base" */
+	const char *const *env, *const *labels; /* as in provider_config */
+	int64_t lifetime_s;                     /* 0: the vendor's default */
+	bool pause_at_end;                      /* instead of being killed */
 };
 
 /* POST /v2/sandboxes. Never repeated: there is no idempotency key. */

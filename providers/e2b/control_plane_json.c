@@ -142,6 +142,10 @@ void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, 
 	}
 	if (lifetime_s)
 		json_put_integer(&w, "timeout", lifetime_s);
+	if (wanted->env)
+		json_put_pairs(&w, "envVars", wanted->env);
+	if (wanted->labels)
+		json_put_pairs(&w, "metadata", wanted->labels);
 	if (wanted->pause_at_end)
 		json_put_boolean(&w, "autoPause", true);
 	json_put_close(&w);

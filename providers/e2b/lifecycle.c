@@ -85,7 +85,11 @@ static enum err create_with(
 {
 	/* At its end it is kept, not killed: who reads for six minutes shall not lose it. */
 	const struct plane_new_sandbox wanted = {
-		.template = cfg->template, .lifetime_s = cfg->lifetime_s, .pause_at_end = true
+		.template = cfg->template,
+		.env = cfg->env,
+		.labels = cfg->labels,
+		.lifetime_s = cfg->lifetime_s,
+		.pause_at_end = true,
 	};
 	struct plane_sandbox made;
 	enum err kind;

@@ -164,8 +164,14 @@ Test(control_plane_json, times_have_fractions_and_zones)
 
 Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
 {
+	static const char *const env[] = { "A=1", "B=x=\"y\"", "C=", NULL };
+	static const char *const labels[] = { "team=red", NULL };
 	static const struct plane_new_sandbox none,
-		all = { .template = "my \"box\"", .lifetime_s = 3000000000, .pause_at_end = true };
+		all = { .template = "my \"box\"",
+			.env = env,
+			.labels = labels,
+			.lifetime_s = 3000000000,
+			.pause_at_end = true };
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
 	plane_json_create(&out, &none, false);
@@ -173,8 +179,9 @@ Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
 	buf_reset(&out);
 	plane_json_create(&out, &all, false);
 	cr_expect(eq(str, (char *)buf_text(&out),
-		"{\"templateID\": \"my \\\"box\\\"\", \"timeout\": 2147483647, \"autoPause\": "
-		"true}"));
+		"{\"templateID\": \"my \\\"box\\\"\", \"timeout\": 2147483647, "
+		"\"envVars\": {\"A\": \"1\", \"B\": \"x=\\\"y\\\"\", \"C\": \"\"}, "
+		"\"metadata\": {\"team\": \"red\"}, \"autoPause\": true}"));
 	buf_reset(&out);
 	plane_json_create(&out, &none, true);
 	cr_expect(eq(str, (char *)buf_text(&out),

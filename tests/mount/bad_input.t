@@ -77,14 +77,25 @@ refused "an unknown log component" 1 \
 
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': local:made exists already; leave one of the two out" local:made empty -f -o template=base
-refused "a template for the embedded sandbox" 32 "local: sandboxes are made empty; leave template= out" \
-	local: empty -f -o template=base
+for asked in template=base env=A=b label=team=red name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60 lifetime=60; do
+	refused "$asked for a new embedded sandbox" 32 \
+		"local: a new sandbox cannot be given '${asked%%=*}='; leave it out" local: empty -f -o "$asked"
+done
+refused "a variable and processors for a sandbox that is there" 1 \
+	"option 'env=, cpus=': local:made exists already; leave one of the two out" local:made empty -f -o cpus=2,env=A=b
 refused "a lifetime for the embedded sandbox" 32 \
-	"local: a sandbox on this machine has no end; leave lifetime= out" local:made empty -f -o lifetime=60
+	"local: its sandboxes cannot be given 'lifetime='; leave it out" local:made empty -f -o lifetime=60
+refused "a variable without a value" 1 \
+	"option 'env=A': a variable's name is of letters, digits and _, as in env=NAME=VALUE" local: empty -o env=A
+refused "a label without a value" 1 "option 'label=red': use label=KEY=VALUE" local: empty -o label=red
+refused "a size without a unit" 1 "option 'memory=512': SIZE is a number with K, M or G behind it, as in memory=512M" \
+	local: empty -o memory=512
+refused "no processors" 1 "option 'cpus=0': NUMBER is a number of processors, as in cpus=0.5" local: empty -o cpus=0
 
 # ---- The source ----------------------------------------------------------------------------------
 
-refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: local, e2b" nobody:x empty
+known=$("$SANDBOXFS" --help | sed -n 's/^Providers: //p')
+refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: $known" nobody:x empty
 refused "no colon" 1 "'demo': $FORM" demo empty
 refused "no provider" 1 "':demo': $FORM" :demo empty
 refused "an id that leads out" 1 \

@@ -57,6 +57,10 @@ refused "an unknown user" 1 '.*nobody-there.*' "$good" user=nobody-there
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': e2b:.* exists already; leave one of the two out" "$good" template=base
 
+for asked in name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60; do
+	refused "$asked for a new sandbox" 32 "e2b: a new sandbox cannot be given '${asked%%=*}='; leave it out" e2b: "$asked"
+done
+
 # ---- The way there -------------------------------------------------------------------------------
 
 with_api() { # URL NAME STATUS LINE SOURCE
@@ -186,9 +190,12 @@ seconds_left() {
 }
 
 before=$(sandboxes)
-mount_own template=fancy,lifetime=900
+mount_own template=fancy,lifetime=900,env=COLOUR=red,env=SHAPE=a=b,label=team=blue
 ok "without an id one is made" test -n "$OWN"
 is "from the template that was asked for" "$(own_field templateID)" fancy
+is "with the label" "$(own_field team)" blue
+echo 'echo $COLOUR $SHAPE' >dir/.sandbox/exec
+is "and the variables" "$(grep -o '"stdout": "red a=b' dir/.sandbox/exec)" '"stdout": "red a=b'
 left=$(seconds_left)
 is "for the time that was asked for ($left s)" "$([ "$left" -gt 840 ] && [ "$left" -le 900 ] && echo yes)" yes
 ok "it can be written to" sh -c 'echo x >dir/file'

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static void forget_environment(void)
@@ -315,4 +316,52 @@ Test(config, says_how_a_sandbox_is_made_and_kept)
 	cr_expect(eq(str, c.template, "base"));
 	cr_expect(eq(i64, c.lifetime_ms, 600000));
 	cr_expect(eq(int, c.resume, RESUME_NEVER));
+}
+
+Test(config, says_what_a_sandbox_is_made_with)
+{
+	AUTO_CONFIG struct config c = { 0 };
+
+	must_parse(&c,
+		"sandboxfs e2b: /mnt -o env=A=1,env=B_2=x=y -o label=team=red,env=EMPTY= -o "
+		"name=box,cpus=0.5,memory=1.5G,disk=10G,gpu=T4,region=eu,idle=90");
+	cr_expect(eq(str, c.env[0], "A=1"));
+	cr_expect(eq(str, c.env[1], "B_2=x=y"));
+	cr_expect(eq(str, c.env[2], "EMPTY="));
+	cr_expect(eq(ptr, c.env[3], NULL));
+	cr_expect(eq(str, c.labels[0], "team=red"));
+	cr_expect(eq(ptr, c.labels[1], NULL));
+	cr_expect(eq(str, c.name, "box"));
+	cr_expect(eq(dbl, c.cpus, 0.5));
+	cr_expect(eq(i64, c.memory_mb, 1536));
+	cr_expect(eq(i64, c.disk_mb, 10240));
+	cr_expect(eq(str, c.gpu, "T4"));
+	cr_expect(eq(str, c.region, "eu"));
+	cr_expect(eq(i64, c.idle_ms, 90000));
+}
+
+Test(config, rounds_sizes_up_to_whole_mebibytes)
+{
+	AUTO_CONFIG struct config c = { 0 };
+
+	must_parse(&c, "sandboxfs e2b: /mnt -o memory=1K,disk=1025K");
+	cr_expect(eq(i64, c.memory_mb, 1));
+	cr_expect(eq(i64, c.disk_mb, 2));
+}
+
+Test(config, refuses_what_no_sandbox_can_be_made_with)
+{
+	static const char *const wrong[] = { "env=A", "env==x", "env=1A=x", "env=A-B=x", "label=x",
+		"label==x", "name=", "cpus=0", "cpus=-1", "cpus=many", "cpus=nan", "memory=512",
+		"memory=512MB", "memory=0M", "memory=-1G", "memory=M", "disk=1e30G", "idle=soon" };
+
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct config c = { 0 };
+		struct error e = { 0 };
+		char line[100];
+
+		snprintf(line, sizeof line, "sandboxfs e2b: /mnt -o %s", wrong[i]);
+		cr_expect(eq(int, parse(&c, line, &e), ERR_INVALID), "%s", wrong[i]);
+		cr_expect(says(e.text, "option '"), "%s", e.text);
+	}
 }

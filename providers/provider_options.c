@@ -1,0 +1,74 @@
+#include "providers/provider_inside.h"
+
+/* As they are called on the command line. */
+static const struct {
+	unsigned option;
+	const char *name;
+} names[] = {
+	{ OPTION_TEMPLATE, "template=" },
+	{ OPTION_ENV, "env=" },
+	{ OPTION_LABELS, "label=" },
+	{ OPTION_NAME, "name=" },
+	{ OPTION_CPUS, "cpus=" },
+	{ OPTION_MEMORY, "memory=" },
+	{ OPTION_DISK, "disk=" },
+	{ OPTION_GPU, "gpu=" },
+	{ OPTION_REGION, "region=" },
+	{ OPTION_IDLE, "idle=" },
+	{ OPTION_LIFETIME, "lifetime=" },
+	{ OPTION_USER, "user=" },
+	{ OPTION_RESUME_NEVER, "resume=never" },
+};
+
+unsigned provider_options_asked(const struct provider_config *cfg)
+{
+	return (cfg->template ? OPTION_TEMPLATE : 0) | (cfg->env ? OPTION_ENV : 0) |
+		(cfg->labels ? OPTION_LABELS : 0) | (cfg->name ? OPTION_NAME : 0) |
+		(cfg->cpus > 0 ? OPTION_CPUS : 0) | (cfg->memory_mb ? OPTION_MEMORY : 0) |
+		(cfg->disk_mb ? OPTION_DISK : 0) | (cfg->gpu ? OPTION_GPU : 0) |
+		(cfg->region ? OPTION_REGION : 0) | (cfg->idle_s ? OPTION_IDLE : 0) |
+		(cfg->lifetime_s ? OPTION_LIFETIME : 0) | (cfg->user ? OPTION_USER : 0) |
+		(cfg->resume == RESUME_NEVER ? OPTION_RESUME_NEVER : 0);
+}
+
+void provider_option_names(unsigned options, struct buf *out)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (options & names[i].option) {
+			buf_printf(out, "%s%s", comma, names[i].name);
+			comma = ", ";
+		}
+}
+
+/* Of what is to be found in a message, the first is enough. */
+static enum err refuse(
+	const struct provider_ops *ops, const char *whose, unsigned options, struct error *e)
+{
+	size_t first = 0;
+
+	while (!(options & names[first].option))
+		first++;
+	return error_set(e, ERR_UNSUPPORTED, "%s: %s cannot be given '%s'; leave it out", ops->name,
+		whose, names[first].name);
+}
+
+enum err provider_check_create(
+	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
+{
+	unsigned missing =
+		provider_options_asked(cfg) & ~(ops->create_options | ops->connect_options);
+
+	return missing ? refuse(ops, "a new sandbox", missing, e) : ERR_OK;
+}
+
+/* What it was made with is asked for again when it is connected to. */
+enum err provider_check_connect(
+	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e)
+{
+	unsigned missing = provider_options_asked(cfg) & ~OPTIONS_OF_MAKING &
+		~(ops->create_options | ops->connect_options);
+
+	return missing ? refuse(ops, "its sandboxes", missing, e) : ERR_OK;
+}

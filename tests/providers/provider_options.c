@@ -1,0 +1,103 @@
+#include "providers/provider.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+TestSuite(provider_options, .timeout = 120);
+
+static int calls;
+
+static enum err create(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
+{
+	(void)cfg, (void)call, (void)id, (void)e;
+	calls++;
+	return ERR_OK;
+}
+
+static enum err connect_to(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
+{
+	(void)cfg, (void)call, (void)out, (void)e;
+	calls++;
+	return ERR_OK;
+}
+
+static struct provider_ops vendor(unsigned create_options, unsigned connect_options)
+{
+	calls = 0;
+	return (struct provider_ops){ .name = "vendor",
+		.create = create,
+		.connect = connect_to,
+		.create_options = create_options,
+		.connect_options = connect_options };
+}
+
+static const char *const list[] = { "A=b", NULL };
+static const struct provider_config everything = { .template = "t",
+	.env = list,
+	.labels = list,
+	.name = "n",
+	.cpus = 1,
+	.memory_mb = 1,
+	.disk_mb = 1,
+	.gpu = "g",
+	.region = "r",
+	.idle_s = 1,
+	.lifetime_s = 1,
+	.user = "u",
+	.resume = RESUME_NEVER };
+
+#define ALL (2 * OPTION_RESUME_NEVER - 1)
+
+Test(provider_options, each_is_noticed)
+{
+	const struct provider_config nothing = { 0 };
+
+	cr_expect(eq(uint, provider_options_asked(&nothing), 0));
+	cr_expect(eq(uint, provider_options_asked(&everything), ALL));
+}
+
+Test(provider_options, each_that_is_missing_is_refused_by_its_name)
+{
+	for (unsigned option = 1; option < ALL; option *= 2) {
+		struct provider_ops ops = vendor(ALL & ~option, 0);
+		struct buf name = BUF_INIT(100);
+		struct error e = { 0 };
+		char id[128];
+
+		provider_option_names(option, &name);
+		cr_expect(
+			eq(int, provider_create(&ops, &everything, NULL, id, &e), ERR_UNSUPPORTED));
+		cr_expect(ne(ptr, strstr(e.text, buf_text(&name)), NULL), "%s", e.text);
+		cr_expect(eq(int, strncmp(e.text, "vendor: ", 8), 0), "%s", e.text);
+		cr_expect(eq(int, calls, 0));
+		buf_release(&name);
+	}
+}
+
+Test(provider_options, what_the_vendor_can_do_is_passed_on)
+{
+	struct provider_ops ops = vendor(ALL & ~OPTION_USER, OPTION_USER);
+	struct provider *p;
+	char id[128];
+
+	cr_expect(eq(int, provider_create(&ops, &everything, NULL, id, NULL), ERR_OK));
+	cr_expect(eq(int, provider_connect(&ops, &everything, NULL, &p, NULL), ERR_OK));
+	cr_expect(eq(int, calls, 2));
+}
+
+Test(provider_options, connecting_asks_for_a_user_a_lifetime_and_sleep)
+{
+	static const unsigned connecting[] = { OPTION_LIFETIME, OPTION_USER, OPTION_RESUME_NEVER };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct provider_ops ops = vendor(0, ALL & ~connecting[i]);
+		struct provider *p;
+
+		cr_expect(eq(
+			int, provider_connect(&ops, &everything, NULL, &p, NULL), ERR_UNSUPPORTED));
+		cr_expect(eq(int, calls, 0));
+	}
+}
