@@ -88,13 +88,6 @@ struct envd_upload {
 enum err envd_store(
 	struct envd *d, const struct call *call, const struct envd_upload *upload, struct error *e);
 
-/*
- * `len` bytes from `offset` (FETCH_TO_END: the rest) of a regular file, links followed, in pieces to the sink; *size is the
- * file's. Fewer bytes: its end. ERR_NOT_FOUND, ERR_IS_DIR.
- */
-enum err envd_fetch(struct envd *d, const struct call *call, const char *path, uint64_t offset,
-	uint64_t len, execute_sink sink, void *context, uint64_t *size, struct error *e);
-
 /* ---- Changes: filesystem.Filesystem/WatchDir ---- */
 
 /*
