@@ -101,7 +101,7 @@ enum err plane_wake(struct plane *c, const struct call *call, const char *id, in
 	AUTO_BUF struct buf newer_path = BUF_INIT(200), newer_body = BUF_INIT(100),
 			    older_body = BUF_INIT(100);
 	struct rest_ask newer = { .method = HTTP_POST,
-		.flags = HTTP_REPEATABLE,
+		.flags = HTTP_REPEATABLE | HTTP_CONFLICT_PASSES,
 		.id = id,
 		.what = "waking the sandbox" };
 	struct rest_ask older = newer;
@@ -147,7 +147,7 @@ enum err plane_kill(struct plane *c, const struct call *call, const char *id, st
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	const struct rest_ask ask = { .method = HTTP_DELETE,
-		.flags = HTTP_REPEATABLE,
+		.flags = HTTP_REPEATABLE | HTTP_CONFLICT_PASSES,
 		.path = "",
 		.id = id,
 		.what = "deleting the sandbox" };

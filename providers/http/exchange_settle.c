@@ -48,7 +48,11 @@ static bool may_repeat(const struct http_exchange *x)
 {
 	const struct outcome *o = &x->transfer.outcome;
 
-	if (x->has_given || x->repetitions == RETRY_MAX)
+	if (x->has_given)
+		return false;
+	if (o->failure.kind == ERR_OK && retry_is_lasting(x->transfer.flags, o->status))
+		return true;
+	if (x->repetitions >= RETRY_MAX)
 		return false;
 	if (o->failure.kind == ERR_OK)
 		return retry_wants_status(x->transfer.flags, o->status);
@@ -99,8 +103,7 @@ enum err exchange_settle(struct http_exchange *x, const struct call *call, struc
 	struct transfer *t = &x->transfer;
 	const struct outcome *o = &t->outcome;
 
-	/* 429: refused before anything was done. */
-	x->may_have_arrived |= o->was_sent && o->status != 429;
+	x->may_have_arrived |= o->was_sent && !retry_is_undone(t->flags, o->status);
 	t->is_sent = false;
 	log_outcome(x);
 	if (o->failure.kind == ERR_OK && t->flags & HTTP_FOLLOW && o->redirect)

@@ -59,6 +59,11 @@ enum http_flags {
 	HTTP_BAD_GATEWAY_IS_FINAL = 2,
 	/* The same of 500: what the server could not do now it cannot do a moment later. */
 	HTTP_INTERNAL_ERROR_IS_FINAL = 16,
+	/*
+	 * 409 is said of a state that passes, before anything is done: sent again like 429, and for as long as the call's
+	 * deadline allows.
+	 */
+	HTTP_CONFLICT_PASSES = 64,
 	/* A connection of its own, closed afterwards: for streams that live as long as the mount. */
 	HTTP_OWN_CONNECTION = 4,
 	/*

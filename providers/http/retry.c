@@ -11,6 +11,7 @@
 bool retry_wants_status(unsigned flags, int status)
 {
 	switch (status) {
+	case 409: return flags & HTTP_CONFLICT_PASSES;
 	case 429: return true;
 	case 502: return flags & HTTP_REPEATABLE && !(flags & HTTP_BAD_GATEWAY_IS_FINAL);
 	case 500: return flags & HTTP_REPEATABLE && !(flags & HTTP_INTERNAL_ERROR_IS_FINAL);
@@ -18,6 +19,16 @@ bool retry_wants_status(unsigned flags, int status)
 	case 504: return flags & HTTP_REPEATABLE;
 	default: return false;
 	}
+}
+
+bool retry_is_lasting(unsigned flags, int status)
+{
+	return status == 409 && flags & HTTP_CONFLICT_PASSES;
+}
+
+bool retry_is_undone(unsigned flags, int status)
+{
+	return status == 429 || retry_is_lasting(flags, status);
 }
 
 /* From 0 up to but without `below`. Nothing hangs on its quality. */
@@ -32,7 +43,7 @@ static int64_t random_ms(int64_t below)
 
 int64_t retry_pause_ms(unsigned repetition, int64_t retry_after_s)
 {
-	int64_t pause_ms = FIRST_PAUSE_MS << repetition;
+	int64_t pause_ms = FIRST_PAUSE_MS << (repetition < RETRY_MAX ? repetition : RETRY_MAX - 1);
 
 	if (retry_after_s > RETRY_AFTER_MAX_S)
 		retry_after_s = RETRY_AFTER_MAX_S;

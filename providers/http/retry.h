@@ -11,9 +11,13 @@
 
 /* `status` may be a fault that passes; `flags`: enum http_flags. */
 bool retry_wants_status(unsigned flags, int status);
+/* Whether it may pass only after more than RETRY_MAX repetitions. */
+bool retry_is_lasting(unsigned flags, int status);
+/* Whether the server says by it that it did nothing. */
+bool retry_is_undone(unsigned flags, int status);
 
 /*
- * Milliseconds to wait before repetition 0, 1, 2: about 250, 500, 1000, spread by a quarter either way so that many
- * clients do not come back at once; or what the server asked for (`retry_after_s`, negative: nothing) and a little more.
+ * Milliseconds to wait before repetition 0, 1, 2 and on: about 250, 500, 1000, 1000, spread by a quarter either way so that
+ * many clients do not come back at once; or what the server asked for (`retry_after_s`, negative: nothing) and a little more.
  */
 int64_t retry_pause_ms(unsigned repetition, int64_t retry_after_s);

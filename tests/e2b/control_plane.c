@@ -237,10 +237,29 @@ Test(control_plane, wakes_by_the_older_route_which_wants_a_lifetime)
 	cr_expect(eq(str, body_of(1), "{\"timeout\": 300}"));
 }
 
-Test(control_plane, a_sandbox_being_killed_is_busy)
+#define IN_BETWEEN "{\"code\":409,\"message\":\"sandbox is being paused\"}"
+
+Test(control_plane, a_sandbox_in_between_states_is_asked_for_again)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /v2/sandboxes/i1/connect ", 409, IN_BETWEEN, NULL },
+		{ "POST /v2/sandboxes/i1/connect ", 201, SANDBOX, NULL },
+		{ "DELETE /sandboxes/i1 ", 409, IN_BETWEEN, NULL },
+		{ "DELETE /sandboxes/i1 ", 204, NULL, NULL },
+	};
+	struct plane_sandbox s;
+
+	START(rows);
+	cr_expect(eq(int, plane_wake(c, NULL, "i1", 0, &s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, plane_kill(c, NULL, "i1", &e), ERR_OK), "%s", e.text);
+	canned_stop(&server);
+}
+
+/* The pause that it asks for is longer than the deadline. */
+Test(control_plane, one_that_stays_in_between_is_busy)
 {
 	static const struct canned_row rows[] = { { "POST /v2/sandboxes/i1/connect ", 409,
-		"{\"code\":409,\"message\":\"sandbox is being killed\"}", NULL } };
+		IN_BETWEEN, "Retry-After: 600\r\n" } };
 	struct plane_sandbox s;
 
 	START(rows);

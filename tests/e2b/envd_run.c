@@ -346,7 +346,6 @@ Test(envd_run, refusals_have_their_kinds_and_did_not_run)
 			"{\"sandboxId\":\"i1\",\"message\":\"The sandbox is running but port is "
 			"not open\",\"code\":502}",
 			ERR_GONE, true },
-		{ 409, "{\"message\":\"still transitioning\"}", ERR_BUSY, false },
 		{ 404, "404 page not found\n", ERR_UNSUPPORTED, false },
 		{ 415, "", ERR_PROTOCOL, false },
 		{ 200, "<html>", ERR_PROTOCOL, true },
@@ -365,18 +364,41 @@ Test(envd_run, refusals_have_their_kinds_and_did_not_run)
 	}
 }
 
-Test(envd_run, too_many_requests_are_tried_again_and_then_busy)
+/* Refused with `status` `times` times, before anything was done, and then run. */
+static void expect_another_try(int status, size_t times)
 {
-	struct envd_row rows[2] = { { .want = START, .answer = &answer },
-		{ .want = START, .answer = &post } };
+	struct envd_row rows[ENVD_ROWS_MAX];
 
-	put_answer(&answer, 429, "Retry-After: 0\r\n", "", 0);
+	put_answer(&answer, status, "Retry-After: 0\r\n", "", 0);
 	say_started(&words, 7);
 	say_ended(&words, 0, NULL, NULL);
 	say_end_of_stream(&words, "{}");
 	put_answer(&post, 200, IS_PROTO_STREAM, words.bytes, words.len);
-	envd_fixture_make(&f, NULL, rows, 2);
+	for (size_t i = 0; i <= times; i++)
+		rows[i] = (struct envd_row){ .want = START, .answer = i < times ? &answer : &post };
+	envd_fixture_make(&f, NULL, rows, times + 1);
 	cr_expect(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+}
+
+Test(envd_run, too_many_requests_are_tried_again)
+{
+	expect_another_try(429, 1);
+}
+
+/* More often than a fault that passes. */
+Test(envd_run, a_sandbox_in_between_states_is_waited_for)
+{
+	expect_another_try(409, 5);
+}
+
+/* The pause that it asks for is longer than the deadline. */
+Test(envd_run, one_that_stays_in_between_is_busy_and_nothing_ran)
+{
+	put_answer(&answer, 409, "Retry-After: 600\r\n", "", 0);
+	serve(&answer);
+	cr_expect(eq(int, run(), ERR_BUSY));
+	cr_expect(not(outcome.may_have_run));
 	envd_fixture_stop(&f);
 }
 

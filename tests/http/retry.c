@@ -42,8 +42,8 @@ static void answer_faults(struct peer *p)
 }
 
 #define FAULT(status) "HTTP/1.1 " status "\r\nContent-Length: 5\r\n\r\nfault"
-#define AFTER(seconds)                                                                             \
-	"HTTP/1.1 429 X\r\nRetry-After: " seconds "\r\nContent-Length: 5\r\n\r\nfault"
+#define AFTER(status, seconds)                                                                     \
+	"HTTP/1.1 " status " X\r\nRetry-After: " seconds "\r\nContent-Length: 5\r\n\r\nfault"
 
 Test(http_retry, what_is_repeated_and_what_is_not)
 {
@@ -66,8 +66,11 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 		{ FAULT("429 X"), 1, 0, 200, 2, true },
 		{ FAULT("429 X"), 9, 0, 429, 4, false },
 		{ FAULT("503 X"), 9, HTTP_REPEATABLE, 503, 4, true },
-		{ AFTER("1"), 1, 0, 200, 2, true },
-		{ AFTER("600"), 1, 0, 429, 1, false },
+		{ FAULT("409 X"), 1, HTTP_REPEATABLE, 409, 1, true },
+		{ FAULT("409 X"), 4, HTTP_CONFLICT_PASSES, 200, 5, true },
+		{ AFTER("409", "600"), 1, HTTP_CONFLICT_PASSES, 409, 1, false },
+		{ AFTER("429", "1"), 1, 0, 200, 2, true },
+		{ AFTER("429", "600"), 1, 0, 429, 1, false },
 		{ "", 1, HTTP_REPEATABLE, 200, 2, true },
 		{ "", 9, HTTP_REPEATABLE, 0, 4, true },
 		{ "", 1, 0, 0, 1, true },
@@ -97,7 +100,7 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 
 Test(http_retry, retry_after_is_obeyed)
 {
-	struct faults faults = { AFTER("1"), 1 };
+	struct faults faults = { AFTER("429", "1"), 1 };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	int64_t began_ms = monotonic_ms();
 	struct http_request request;
@@ -146,7 +149,7 @@ Test(http_retry, nothing_is_repeated_beyond_the_deadline)
 Test(http_retry, answers_that_fail_do_not_put_the_deadline_off)
 {
 	struct call call = { .progress_ms = 1500 };
-	struct faults faults = { AFTER("1"), 9 };
+	struct faults faults = { AFTER("429", "1"), 9 };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	struct room r;
@@ -171,7 +174,7 @@ static void *throw_it(void *context)
 
 static void answer_later(struct peer *p)
 {
-	while (peer_read_request(p) && peer_say(p, AFTER("8")))
+	while (peer_read_request(p) && peer_say(p, AFTER("429", "8")))
 		;
 }
 
