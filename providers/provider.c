@@ -3,6 +3,7 @@
 #include "providers/aio/aio.h"
 #include "providers/e2b/e2b.h"
 #include "providers/helper_client.h"
+#include "providers/langsmith/langsmith.h"
 #include "providers/local.h"
 #include "providers/runloop/runloop.h"
 #include "providers/shell.h"
@@ -14,6 +15,7 @@ static const struct provider_ops *const vendors[] = {
 	&local_provider,
 	&aio_provider,
 	&e2b_provider,
+	&langsmith_provider,
 	&runloop_provider,
 };
 

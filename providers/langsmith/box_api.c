@@ -1,0 +1,272 @@
+/* Requests to the control plane. */
+#include "providers/base/cleanup.h"
+#include "providers/json.h"
+#include "providers/langsmith/box.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* What is asked for comes from a command line, and so is no longer than one. */
+#define CREATE_MAX ((size_t)1024 * 1024)
+/* "/boxes/", an id of which every byte is escaped, and what follows; or a cursor. */
+#define PATH_ROOM ((size_t)16 * 1024)
+/* More sandboxes than that no account has: a server that goes on is astray. */
+#define PAGES_MAX 10000
+#define MIB       ((int64_t)1024 * 1024)
+
+/* ---- One request ---- */
+
+/* `ask` without its path and its sandbox. *json may be NULL. */
+static enum err ask_about(const struct rest *r, const struct call *call, const char *id,
+	const char *below, struct rest_ask ask, struct json_object **json, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_ROOM);
+	enum err kind = box_check_id(id, e);
+
+	if (kind)
+		return kind;
+	buf_add_string(&path, "/boxes/");
+	http_escape(&path, id, "");
+	buf_add_string(&path, below);
+	ask.path = buf_text(&path);
+	ask.id = id;
+	kind = buf_check(&path, "a sandbox's id", e);
+	return kind ? kind : rest_perform(r, call, &ask, json, e);
+}
+
+enum err box_get(const struct rest *r, const struct call *call, const char *id, struct box *out,
+	struct error *e)
+{
+	const struct rest_ask ask = {
+		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "asking how it is"
+	};
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = ask_about(r, call, id, "", ask, &json, e);
+
+	return kind ? kind : box_parse(out, json, time(NULL), e);
+}
+
+enum err box_get_status(const struct rest *r, const struct call *call, const char *id,
+	struct box *out, struct error *e)
+{
+	const struct rest_ask ask = {
+		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "asking for its status"
+	};
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = ask_about(r, call, id, "/status", ask, &json, e);
+
+	if (!kind)
+		box_read_status(out, json);
+	return kind;
+}
+
+enum err box_act(const struct rest *r, const struct call *call, const char *id, const char *action,
+	struct error *e)
+{
+	char below[16], what[32];
+	const struct rest_ask ask = { .method = HTTP_POST, .body = "{}", .what = what };
+
+	snprintf(below, sizeof below, "/%s", action);
+	snprintf(what, sizeof what, "%s", !strcmp(action, "stop") ? "stopping it" : "starting it");
+	return ask_about(r, call, id, below, ask, NULL, e);
+}
+
+enum err box_set_idle(const struct rest *r, const struct call *call, const char *id, int64_t idle_s,
+	struct error *e)
+{
+	char body[64];
+	const struct rest_ask ask = { .method = HTTP_PATCH,
+		.flags = HTTP_REPEATABLE,
+		.body = body,
+		.what = "setting how long it may be idle" };
+
+	snprintf(body, sizeof body, "{\"idle_ttl_seconds\":%lld}", (long long)idle_s);
+	return ask_about(r, call, id, "", ask, NULL, e);
+}
+
+enum err box_delete(const struct rest *r, const struct call *call, const char *id, struct error *e)
+{
+	const struct rest_ask ask = {
+		.method = HTTP_DELETE, .flags = HTTP_REPEATABLE, .what = "deleting it"
+	};
+	struct error why = { 0 };
+	enum err kind = ask_about(r, call, id, "", ask, NULL, &why);
+
+	return !kind || kind == ERR_NOT_FOUND ? ERR_OK : error_set(e, kind, "%s", why.text);
+}
+
+/* ---- Waiting ---- */
+
+struct waiting {
+	const struct rest *rest;
+	const char *id;
+	struct box *box;
+};
+
+static enum err poll_status(void *context, const struct call *call, bool *is_done, struct error *e)
+{
+	struct waiting *w = context;
+	enum err kind = box_get_status(w->rest, call, w->id, w->box, e);
+
+	*is_done = !kind && w->box->status != BOX_PROVISIONING && w->box->status != BOX_STOPPED;
+	return kind;
+}
+
+enum err box_wait(const struct rest *r, const struct call *call, const char *id, struct box *out,
+	struct error *e)
+{
+	struct waiting w = { r, id, out };
+	char what[200];
+
+	snprintf(what, sizeof what, "langsmith:%s: waiting until it is ready", id);
+	return rest_wait(call, REST_READY_MS, what, poll_status, &w, e);
+}
+
+/* ---- A new one ---- */
+
+/* A snapshot's id is a UUID; what is not one is a name, or NAME:TAG. */
+static bool is_uuid(const char *text)
+{
+	static const char form[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
+	if (strlen(text) != sizeof form - 1 || text[strspn(text, "0123456789abcdefABCDEF-")])
+		return false;
+	for (size_t i = 0; form[i]; i++)
+		if ((form[i] == '-') != (text[i] == '-'))
+			return false;
+	return true;
+}
+
+static void put_size(struct json_writer *w, const char *name, int64_t mib)
+{
+	if (mib)
+		json_put_integer(w, name, mib * MIB);
+}
+
+/* Whole CPUs by the name that every deployment knows; parts of one only some have. */
+static void put_cpus(struct json_writer *w, double cpus)
+{
+	int64_t thousandths = (int64_t)(cpus * 1000 + 0.5);
+
+	if (thousandths && thousandths % 1000 == 0)
+		json_put_integer(w, "vcpus", thousandths / 1000);
+	else if (thousandths)
+		json_put_integer(w, "cpu_millicores", thousandths);
+}
+
+static void put_wanted(struct json_writer *w, const struct provider_config *cfg, const char *name)
+{
+	json_put_open(w, NULL);
+	json_put_boolean(w, "wait_for_ready", false);
+	json_put_text(w, "name", name);
+	if (cfg->template)
+		json_put_text(
+			w, is_uuid(cfg->template) ? "snapshot_id" : "snapshot_name", cfg->template);
+	if (cfg->env)
+		json_put_pairs(w, "env_vars", cfg->env);
+	if (cfg->labels)
+		json_put_pairs(w, "labels", cfg->labels);
+	put_cpus(w, cfg->cpus);
+	put_size(w, "mem_bytes", cfg->memory_mb);
+	put_size(w, "fs_capacity_bytes", cfg->disk_mb);
+	if (cfg->idle_s)
+		json_put_integer(w, "idle_ttl_seconds", box_idle_s(cfg->idle_s));
+	json_put_close(w);
+}
+
+/* Not repeated once it may have arrived: a second one of the name is refused, and then nobody knows whose the first is. */
+enum err box_create(const struct rest *r, const struct call *call,
+	const struct provider_config *cfg, const char *name, struct box *out, bool *may_exist,
+	struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(CREATE_MAX);
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	AUTO_JSON struct json_object *json = NULL;
+	struct rest_ask ask = {
+		.method = HTTP_POST, .path = "/boxes", .what = "creating a sandbox"
+	};
+	enum err kind;
+
+	*may_exist = false;
+	put_wanted(&(struct json_writer){ .out = &body }, cfg, name);
+	kind = buf_check(&body, "what is asked of a sandbox", e);
+	if (kind)
+		return kind;
+	ask.body = buf_text(&body);
+	kind = rest_send(r, call, &ask, &answer, e);
+	*may_exist =
+		answer.may_have_arrived && (kind || answer.status < 400 || answer.status >= 500);
+	if (kind)
+		return kind;
+	rest_parse(&answer.body, &json);
+	kind = r->judge(r, &ask, answer.status, json, &answer, e);
+	return kind ? kind : box_parse(out, json, time(NULL), e);
+}
+
+/* ---- All ---- */
+
+static enum err tell_page(
+	struct json_object *list, int64_t now_s, sandbox_sink sink, void *context, struct error *e)
+{
+	size_t count =
+		json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+	enum err kind = ERR_OK;
+
+	for (size_t i = 0; i < count && !kind; i++) {
+		struct sandbox_entry entry;
+		struct box b;
+
+		kind = box_parse(&b, json_object_array_get_idx(list, i), now_s, e);
+		entry = (struct sandbox_entry){
+			.id = b.id, .state = box_state(&b), .expires_s = box_ends_s(&b)
+		};
+		if (!kind && b.status != BOX_DELETING)
+			kind = sink(context, &entry, e);
+	}
+	return kind;
+}
+
+/* `cursor`: "" for the first page; then what the answer says of the next, "" after the last. */
+static enum err list_page(const struct rest *r, const struct call *call, struct buf *cursor,
+	sandbox_sink sink, void *context, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_ROOM);
+	AUTO_JSON struct json_object *json = NULL;
+	struct json_object *items;
+	struct rest_ask ask = {
+		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "listing sandboxes"
+	};
+	enum err kind;
+
+	buf_add_string(&path, cursor->len ? "/boxes?cursor=" : "/boxes");
+	http_escape(&path, buf_text(cursor), "");
+	ask.path = buf_text(&path);
+	kind = buf_check(&path, "a cursor", e);
+	if (!kind)
+		kind = rest_perform(r, call, &ask, &json, e);
+	if (kind)
+		return kind;
+	buf_reset(cursor);
+	buf_add_string(cursor, rest_text(json, "next_cursor", ""));
+	items = rest_member(json, "items");
+	kind = tell_page(
+		items ? items : rest_member(json, "sandboxes"), time(NULL), sink, context, e);
+	return kind ? kind : buf_check(cursor, "a cursor", e);
+}
+
+/* No size of a page is asked for: what a deployment allows is not known. */
+enum err box_list(const struct rest *r, const struct call *call, sandbox_sink sink, void *context,
+	struct error *e)
+{
+	AUTO_BUF struct buf cursor = BUF_INIT(4096);
+	enum err kind = list_page(r, call, &cursor, sink, context, e);
+
+	for (int pages = 1; !kind && cursor.len; pages++) {
+		if (pages == PAGES_MAX)
+			return error_set(
+				e, ERR_PROTOCOL, "langsmith: the list of sandboxes does not end");
+		kind = list_page(r, call, &cursor, sink, context, e);
+	}
+	return kind;
+}

@@ -1,0 +1,115 @@
+/*
+ * langsmith.h - the provider: sandboxes of LangSmith.
+ *
+ *      where it is, and the key         account.c
+ *      what answers mean                verdict.c
+ *      the control plane                box.c, box_api.c
+ *      is it there, and awake?          reach.c
+ *      running a program                run.c
+ *      files                            files.c (up), download.c
+ *      slots of the table               lifecycle.c, langsmith.c
+ *
+ * The control plane is asked when a mount begins; everything else goes to the data plane, whose address it gives, as
+ * execute, upload and download over HTTP. Execute has no id there, so what may have run is only run again where that
+ * does no harm. (It has one over a WebSocket. Nothing here needs that: commands are recorded inside the sandbox.)
+ *
+ * A request on the data plane starts a sandbox that has stopped. So before one that nobody waits for, or under
+ * resume=never, the control plane is asked first whenever the sandbox may have stopped meanwhile: nobody used it from here
+ * for as long as it may be idle.
+ */
+#pragma once
+
+#include "providers/langsmith/account.h"
+#include "providers/langsmith/box.h"
+#include "providers/remote.h"
+
+#include <pthread.h>
+
+struct langsmith {
+	struct provider base;
+	struct langsmith_account account;
+	struct rest data; /* once attached */
+	char id[128];
+	char *user; /* NULL: the sandbox's own */
+	char *shell;
+	enum resume_mode resume;
+	struct remote remote;
+	bool has_remote;
+	pthread_mutex_t lock; /* guards what follows */
+	bool is_gone, is_stopped;
+	bool has_found;   /* `found` was not told to anybody yet */
+	struct box found; /* as the control plane showed it last */
+	int64_t used_ms;  /* of the monotonic clock: the last request on the data plane */
+};
+
+extern const struct provider_ops langsmith_provider;
+
+static inline struct langsmith *langsmith_of(struct provider *p)
+{
+	return (struct langsmith *)p;
+}
+
+/* cfg->id may be NULL. Freed with langsmith_free(), which the remote must have been released before. */
+enum err langsmith_new(struct langsmith **out, const struct provider_config *cfg, struct error *e);
+void langsmith_free(struct langsmith *l);
+
+/* ---- reach.c ---- */
+
+/*
+ * How it is. One that failed, is being deleted, or is not known any more once it was attached, is ERR_GONE from then on,
+ * without a request.
+ */
+enum err langsmith_look(
+	struct langsmith *l, const struct call *call, struct box *out, struct error *e);
+/* Until it is ready, whatever it did. */
+enum err langsmith_wake(struct langsmith *l, const struct call *call, struct error *e);
+/* Looks, has it be ready where that is allowed, and opens the way to its data plane. */
+enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e);
+/* It was stopped at our word. */
+void langsmith_note_stopped(struct langsmith *l);
+/* Seconds until it stops by itself, so far as is known here; -1: it does not. */
+int64_t langsmith_ends_s(struct langsmith *l, const struct box *b);
+
+typedef enum err (*langsmith_step)(
+	struct langsmith *l, const struct call *call, void *context, struct error *e);
+/*
+ * Does the step, once the sandbox may be asked; and once more where ERR_GONE was wrong. So ERR_GONE of a step says that
+ * nothing was done.
+ */
+enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith_step step,
+	void *context, struct error *e);
+
+/* ---- run.c, files.c, download.c: the slots of a struct remote_ops; `context` is a struct langsmith ---- */
+
+enum err langsmith_run(void *context, const struct call *call, const char *const *argv,
+	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
+	int *exit_code, struct error *e);
+enum err langsmith_upload(void *context, const struct call *call,
+	const struct remote_upload *upload, struct error *e);
+
+/* The same as `user`; NULL: the sandbox's own. */
+enum err langsmith_run_as(struct langsmith *l, const struct call *call, const char *user,
+	const char *const *argv, unsigned flags, const struct remote_upload *upload,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
+
+/*
+ * Where a download breaks off it goes on from there: by a range of the version that the entity tag names, or, with servers
+ * that know neither (before npm langsmith 0.10.5), by passing over what came before. ERR_STALE: it was changed meanwhile.
+ */
+enum err langsmith_download(void *context, const struct call *call, const char *path,
+	execute_sink sink, void *sink_context, struct error *e);
+
+/* ---- lifecycle.c: slots of the table ---- */
+
+enum err langsmith_create(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
+enum err langsmith_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
+enum err langsmith_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e);
+enum err langsmith_delete(
+	const struct provider_config *cfg, const struct call *call, struct error *e);
+enum err langsmith_pause(struct provider *p, const struct call *call, struct error *e);
+enum err langsmith_resume(struct provider *p, const struct call *call, struct error *e);
+enum err langsmith_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e);

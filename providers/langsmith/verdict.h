@@ -1,0 +1,16 @@
+/*
+ * verdict.h - what the answers of both planes mean.
+ *
+ * Failures come in four forms: {"detail": {"error", "message", "error_id"?}}, {"detail": [{"loc", "msg"}]}, {"detail": TEXT}
+ * and {"error", "message"} (npm langsmith 0.10.5, dist/sandbox/helpers.js, and the tests of the vendor's Python SDK).
+ *
+ * ERR_GONE is said of a sandbox that the data plane does not know or that is not ready: nothing was done, and the control
+ * plane knows more.
+ */
+#pragma once
+
+#include "providers/rest.h"
+
+/* A rest_judge. */
+enum err langsmith_judge(const struct rest *r, const struct rest_ask *ask, int status,
+	struct json_object *json, const struct http_answer *answer, struct error *e);
