@@ -1,6 +1,7 @@
 #include "providers/provider_inside.h"
 
 #include "providers/aio/aio.h"
+#include "providers/daytona/daytona.h"
 #include "providers/e2b/e2b.h"
 #include "providers/helper_client.h"
 #include "providers/langsmith/langsmith.h"
@@ -14,6 +15,7 @@
 static const struct provider_ops *const vendors[] = {
 	&local_provider,
 	&aio_provider,
+	&daytona_provider,
 	&e2b_provider,
 	&langsmith_provider,
 	&runloop_provider,

@@ -11,7 +11,7 @@ export class Sandbox extends Guest {
 	// ("": as the daemon finds one), minuteMs: how long a minute of the intervals is.
 	constructor(id, wanted, place) {
 		super(id, place, ORDINARY_USER);
-		Object.assign(this, wanted);
+		Object.assign(this, wanted, place.account ? { account: place.account } : {});
 		this.state = wanted.buildInfo ? "pending_build" : "creating";
 		this.desiredState = "started";
 		this.createdAt = this.updatedAt = this.lastActivityAt = Date.now();
@@ -92,7 +92,7 @@ export class Sandbox extends Guest {
 	// ---- Its daemon ----------------------------------------------------------------------------------
 
 	async launch() {
-		const account = this.place.account || this.account;
+		const { account } = this;
 		await this.startDaemon({
 			hostname: this.id,
 			main: "daytona/daemon/main.mjs",

@@ -1,0 +1,155 @@
+#include "providers/daytona/account.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CLOUD_URL "https://app.daytona.io/api"
+/* The version whose wire this is: without one the daemon takes its client for an old one. */
+#define SDK_VERSION "0.218.0"
+
+static const char *const key_variables[] = { "DAYTONA_API_KEY", NULL };
+static const char *const token_variables[] = { "DAYTONA_JWT_TOKEN", NULL };
+
+/* NULL: not set, or empty, which is the same. */
+static const char *environment(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+static const char *base_url(void)
+{
+	const char *url = environment("DAYTONA_API_URL");
+
+	if (!url)
+		url = environment("DAYTONA_SERVER_URL");
+	return url ? url : CLOUD_URL;
+}
+
+/* A token of a person's login belongs to no organization by itself. */
+static bool is_token_wanted(const struct provider_config *cfg)
+{
+	return !cfg->key_file && !environment("DAYTONA_API_KEY") &&
+		environment("DAYTONA_JWT_TOKEN");
+}
+
+static enum err find_organization(const char **out, bool is_token, struct error *e)
+{
+	*out = is_token ? environment("DAYTONA_ORGANIZATION_ID") : NULL;
+	if (is_token && !*out)
+		return error_set(e, ERR_AUTH,
+			"daytona: DAYTONA_JWT_TOKEN wants DAYTONA_ORGANIZATION_ID as well");
+	return ERR_OK;
+}
+
+static enum err open_control(
+	struct daytona_account *a, const char *key, const char *organization, struct error *e)
+{
+	AUTO_FREE char *bearer = NULL;
+	struct http_header headers[] = {
+		{ .name = "Authorization", .is_secret = true },
+		{ .name = "X-Daytona-Source", .value = "sandboxfs" },
+		{ .name = "X-Daytona-SDK-Version", .value = SDK_VERSION },
+		{ .name = "X-Daytona-Organization-ID", .value = organization },
+	};
+	enum err kind;
+
+	if (asprintf(&bearer, "Bearer %s", key) < 0)
+		return error_set(e, ERR_NO_MEMORY, "daytona");
+	headers[0].value = bearer;
+	kind = rest_init(&a->control, a->http, "daytona", base_url(), headers, organization ? 4 : 3,
+		daytona_judge_control, e);
+	explicit_bzero(bearer, strlen(bearer));
+	return kind;
+}
+
+static enum err open_with_key(
+	struct daytona_account *a, const struct provider_config *cfg, struct error *e)
+{
+	bool is_token = is_token_wanted(cfg);
+	const char *organization;
+	char *key;
+	enum err kind = find_organization(&organization, is_token, e);
+
+	if (!kind)
+		kind = key_read(&key, cfg->key_file, is_token ? token_variables : key_variables,
+			"daytona", e);
+	if (kind)
+		return kind;
+	kind = open_control(a, key, organization, e);
+	key_free(key);
+	return kind;
+}
+
+enum err daytona_account_open(
+	struct daytona_account *out, const struct provider_config *cfg, struct error *e)
+{
+	const char *target = environment("DAYTONA_TARGET");
+	struct daytona_account a = { .target = target ? strdup(target) : NULL };
+	enum err kind = target && !a.target ? error_set(e, ERR_NO_MEMORY, "daytona") : ERR_OK;
+
+	if (!kind)
+		kind = http_new(&a.http, "sandboxfs/" SANDBOXFS_VERSION, e);
+	if (!kind)
+		kind = open_with_key(&a, cfg, e);
+	if (kind)
+		daytona_account_close(&a);
+	else
+		*out = a;
+	return kind;
+}
+
+void daytona_account_close(struct daytona_account *a)
+{
+	rest_release(&a->control);
+	if (a->http)
+		http_free(a->http);
+	free(a->target);
+	*a = (struct daytona_account){ 0 };
+}
+
+/* ---- Refusals ---- */
+
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* 409 is said of what passes, but for a name that another sandbox has. */
+static enum err sharpen(int status, const char *message, enum err kind)
+{
+	if (status == 409 && has(message, "already exists"))
+		return ERR_EXISTS;
+	/* Between a look at its state and the wish to change it, it changed. */
+	if (status == 400 && (has(message, "valid state") || has(message, "stoppable state")))
+		return ERR_BUSY;
+	/* The route, not the sandbox: the vendor's framework says so in these words. */
+	return status == 404 && !strncmp(message, "Cannot ", 7) ? ERR_UNSUPPORTED : kind;
+}
+
+static const char *advice(int status)
+{
+	switch (status) {
+	case 401: return "; is DAYTONA_API_KEY right, and of the service at DAYTONA_API_URL?";
+	case 403: return "; the key may lack a permission, or the organization is suspended";
+	default: return "";
+	}
+}
+
+enum err daytona_judge_control(const struct rest *r, const struct rest_ask *ask, int status,
+	struct json_object *json, const struct http_answer *answer, struct error *e)
+{
+	const char *message = rest_text(json, "message", "");
+	struct error said = { 0 };
+	enum err kind;
+
+	(void)answer;
+	if (status >= 200 && status < 300)
+		return ERR_OK;
+	kind = rest_refuse(r, ask, status, message, &said);
+	return error_set(e, sharpen(status, message, kind), "%.300s%s", said.text, advice(status));
+}

@@ -1,0 +1,264 @@
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/daytona/daytona.h"
+
+#include <string.h>
+
+/* A sandbox is said to run some seconds before the proxy knows where; six were seen. */
+#define ROUTE_MS 30000
+
+/* ---- What is known ---- */
+
+static enum err say_gone(const struct daytona *d, struct error *e)
+{
+	return error_set(e, ERR_GONE, "sandbox daytona:%s is gone", d->id);
+}
+
+enum err daytona_check(struct daytona *d, struct error *e)
+{
+	bool is_gone;
+
+	pthread_mutex_lock(&d->lock);
+	is_gone = d->is_gone;
+	pthread_mutex_unlock(&d->lock);
+	return is_gone ? say_gone(d, e) : ERR_OK;
+}
+
+enum err daytona_note(struct daytona *d, enum err kind, struct error *e)
+{
+	/* One that was never attached may be somebody's typing mistake. */
+	if (kind != ERR_NOT_FOUND || !d->has_remote)
+		return kind;
+	pthread_mutex_lock(&d->lock);
+	d->is_gone = true;
+	pthread_mutex_unlock(&d->lock);
+	return say_gone(d, e);
+}
+
+static void remember(struct daytona *d, const struct daytona_sandbox *sandbox)
+{
+	pthread_mutex_lock(&d->lock);
+	d->autostop_s = sandbox->autostop_s;
+	d->has_found = !d->has_remote;
+	d->found_state = daytona_state_of(sandbox);
+	d->found_expires_s = sandbox->expires_s;
+	pthread_mutex_unlock(&d->lock);
+}
+
+enum err daytona_see(
+	struct daytona *d, const struct call *call, struct daytona_sandbox *out, struct error *e)
+{
+	enum err kind = daytona_check(d, e);
+
+	if (!kind)
+		kind = daytona_note(d, daytona_look(&d->account, call, d->id, out, e), e);
+	if (!kind)
+		remember(d, out);
+	return kind;
+}
+
+/* ---- Its daemon's address ---- */
+
+static enum err address(struct daytona *d, const struct call *call,
+	const struct daytona_sandbox *sandbox, struct error *e)
+{
+	const struct rest *control = &d->account.control;
+	AUTO_FREE char *url = NULL;
+	enum err kind = daytona_toolbox_url(&d->account, call, sandbox, &url, e);
+
+	return kind ? kind
+		    : rest_init(&d->toolbox, d->account.http, "daytona", url, control->headers,
+			      control->headers_count, toolbox_judge, e);
+}
+
+/* Who that is was said when it was made. */
+static enum err check_user(
+	const struct daytona *d, const struct daytona_sandbox *sandbox, struct error *e)
+{
+	if (!d->user || !strcmp(d->user, sandbox->user))
+		return ERR_OK;
+	return error_set(e, ERR_UNSUPPORTED,
+		"daytona:%s was made for the user '%s', so user=%s cannot be had", d->id,
+		sandbox->user, d->user);
+}
+
+/* The proxy goes by the ID alone. */
+static enum err adopt(struct daytona *d, const struct call *call,
+	const struct daytona_sandbox *sandbox, struct error *e)
+{
+	enum err kind;
+	char *id;
+
+	if (d->toolbox.base_url)
+		return ERR_OK;
+	kind = check_user(d, sandbox, e);
+	if (kind)
+		return kind;
+	id = strdup(sandbox->id);
+	if (!id)
+		return error_set(e, ERR_NO_MEMORY, "daytona");
+	free(d->id);
+	d->id = id;
+	return address(d, call, sandbox, e);
+}
+
+/* ---- Making it run ---- */
+
+static enum err start_if_allowed(struct daytona *d, const struct call *call,
+	const struct daytona_sandbox *sandbox, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind;
+
+	if (d->resume == RESUME_NEVER)
+		return error_set(e, ERR_GONE,
+			"sandbox daytona:%s is %s; -o resume=access lets a mount start it", d->id,
+			sandbox->state);
+	if (call && call->is_background)
+		return error_set(e, ERR_GONE,
+			"sandbox daytona:%s is %s, and starts when somebody uses it", d->id,
+			sandbox->state);
+	kind = daytona_note(d, daytona_start(&d->account, call, d->id, &why), &why);
+	/* Its state is changing: another look will tell to what. */
+	if (kind && kind != ERR_BUSY)
+		return error_set(e, kind, "%s", why.text);
+	if (!kind)
+		log_info(LOG_PROVIDER, "daytona:%s was %s and is started", d->id, sandbox->state);
+	return ERR_OK;
+}
+
+struct finding {
+	struct daytona *d;
+	struct daytona_sandbox sandbox;
+};
+
+static enum err look_until_it_runs(
+	void *context, const struct call *call, bool *is_done, struct error *e)
+{
+	struct finding *f = context;
+	enum err kind = daytona_see(f->d, call, &f->sandbox, e);
+
+	if (kind)
+		return kind;
+	*is_done = f->sandbox.life == DAYTONA_RUNS;
+	if (f->sandbox.life == DAYTONA_FAILED)
+		return error_set(e, ERR_UNREACHABLE, "sandbox daytona:%s is in the state '%s': %s",
+			f->d->id, f->sandbox.state, f->sandbox.why);
+	if (f->sandbox.life == DAYTONA_RESTS)
+		return start_if_allowed(f->d, call, &f->sandbox, e);
+	return ERR_OK;
+}
+
+enum err daytona_find(struct daytona *d, const struct call *call, struct error *e)
+{
+	struct finding f = { .d = d };
+	enum err kind = rest_wait(
+		call, REST_READY_MS, "waiting for the sandbox to run", look_until_it_runs, &f, e);
+
+	return kind ? kind : adopt(d, call, &f.sandbox, e);
+}
+
+/* ---- Every verb's way to the daemon ---- */
+
+struct reaching {
+	struct daytona *d;
+	daytona_step step;
+	void *context;
+};
+
+static enum err step_again(void *context, const struct call *call, bool *is_done, struct error *e)
+{
+	struct reaching *r = context;
+	struct error why = { 0 };
+	enum err kind = r->step(r->d, call, r->context, &why);
+
+	/* Its route is not there yet. */
+	*is_done = kind != ERR_GONE;
+	return *is_done && kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* The control plane has seen that it runs. */
+static enum err reach_again(
+	struct reaching *r, const struct call *call, const struct error *before, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind;
+
+	if (before->kind == ERR_AUTH)
+		return error_set(e, ERR_AUTH, "%s", before->text);
+	kind = rest_wait(call, ROUTE_MS, "reaching the sandbox's daemon", step_again, r, &why);
+	return kind == ERR_TIMEOUT ? error_set(e, ERR_UNREACHABLE,
+					     "sandbox daytona:%s runs, but its daemon cannot be "
+					     "reached: %.200s",
+					     r->d->id, before->text)
+		: kind             ? error_set(e, kind, "%s", why.text)
+				   : ERR_OK;
+}
+
+enum err daytona_reach(struct daytona *d, const struct call *call, bool may_repeat,
+	daytona_step step, void *context, struct error *e)
+{
+	struct reaching r = { .d = d, .step = step, .context = context };
+	struct error why = { 0 };
+	enum err kind = daytona_check(d, e);
+
+	if (kind)
+		return kind;
+	why.kind = step(d, call, context, &why);
+	if (!why.kind)
+		return ERR_OK;
+	if (why.kind != ERR_GONE && why.kind != ERR_AUTH &&
+		!(may_repeat && why.kind == ERR_UNREACHABLE))
+		return error_set(e, why.kind, "%s", why.text);
+	kind = daytona_find(d, call, e);
+	return kind ? kind : reach_again(&r, call, &why, e);
+}
+
+/* ---- Its life ---- */
+
+void daytona_free(struct daytona *d)
+{
+	if (!d)
+		return;
+	rest_release(&d->toolbox);
+	daytona_account_close(&d->account);
+	pthread_mutex_destroy(&d->lock);
+	free(d->id);
+	free(d->user);
+	free(d->shell);
+	free(d);
+}
+
+static enum err fill(
+	struct daytona *d, const struct provider_config *cfg, const char *id, struct error *e)
+{
+	if (!id || !*id)
+		return error_set(e, ERR_INVALID, "daytona: no sandbox ID given");
+	if (strlen(id) >= sizeof((struct daytona_sandbox *)0)->id)
+		return error_set(e, ERR_INVALID, "daytona: '%.100s' is too long for a sandbox", id);
+	d->resume = cfg->resume;
+	d->id = strdup(id);
+	d->user = cfg->user ? strdup(cfg->user) : NULL;
+	d->shell = strdup(cfg->shell ? cfg->shell : "sh");
+	if (!d->id || !d->shell || (cfg->user && !d->user))
+		return error_set(e, ERR_NO_MEMORY, "daytona");
+	return daytona_account_open(&d->account, cfg, e);
+}
+
+enum err daytona_new(
+	struct daytona **out, const struct provider_config *cfg, const char *id, struct error *e)
+{
+	struct daytona *d = calloc(1, sizeof *d);
+	enum err kind;
+
+	if (!d)
+		return error_set(e, ERR_NO_MEMORY, "daytona");
+	d->base.ops = &daytona_provider;
+	pthread_mutex_init(&d->lock, NULL);
+	kind = fill(d, cfg, id, e);
+	if (kind)
+		daytona_free(d);
+	else
+		*out = d;
+	return kind;
+}

@@ -1,0 +1,285 @@
+#include "providers/daytona/control.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/daytona/wish.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define PATH_MAX_URL 4096
+/* The vendor's own limit. */
+#define PAGE "200"
+/* No account has so many pages. */
+#define PAGES_MAX 10000
+#define MINUTE_S  60
+
+/* ---- What is told of a sandbox ---- */
+
+static const struct {
+	const char *state;
+	enum daytona_life life;
+} states[] = {
+	{ "started", DAYTONA_RUNS },
+	{ "stopped", DAYTONA_RESTS },
+	{ "archived", DAYTONA_RESTS },
+	{ "archiving", DAYTONA_RESTS }, /* may be started in the middle of it */
+	{ "paused", DAYTONA_RESTS },
+	{ "error", DAYTONA_FAILED },
+	{ "build_failed", DAYTONA_FAILED },
+	{ "destroyed", DAYTONA_ENDED },
+	{ "destroying", DAYTONA_ENDED },
+};
+
+/* There will be states that nobody heard of: they pass. */
+enum daytona_life daytona_life_of(const char *state)
+{
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		if (!strcmp(states[i].state, state))
+			return states[i].life;
+	return DAYTONA_CHANGES;
+}
+
+enum sandbox_state daytona_state_of(const struct daytona_sandbox *sandbox)
+{
+	const char *state = sandbox->state;
+
+	if (!strcmp(state, "paused") || !strcmp(state, "pausing"))
+		return SANDBOX_PAUSED;
+	if (sandbox->life == DAYTONA_RUNS)
+		return SANDBOX_RUNNING;
+	return sandbox->life != DAYTONA_CHANGES || !strcmp(state, "stopping") ? SANDBOX_STOPPED
+									      : SANDBOX_RUNNING;
+}
+
+/* Our clock may differ from theirs, but not the interval. */
+static int64_t expires_s(struct json_object *json, const struct daytona_sandbox *s)
+{
+	int64_t left_s;
+
+	if (!s->autostop_s || s->life != DAYTONA_RUNS)
+		return -1;
+	left_s = rest_seconds_until(
+		rest_text(json, "lastActivityAt", ""), time(NULL) - s->autostop_s);
+	return left_s < 0 || left_s > s->autostop_s ? s->autostop_s : left_s;
+}
+
+static enum err take_text(
+	char *out, size_t room, struct json_object *json, const char *name, struct error *e)
+{
+	const char *text = rest_text(json, name, "");
+
+	if (strlen(text) >= room)
+		return error_set(e, ERR_PROTOCOL, "daytona: a sandbox's %s is too long", name);
+	strcpy(out, text);
+	return ERR_OK;
+}
+
+static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *out, struct error *e)
+{
+	struct daytona_sandbox s = { .autostop_s =
+					     MINUTE_S * rest_integer(json, "autoStopInterval", 0),
+		.is_ephemeral = rest_integer(json, "autoDeleteInterval", -1) == 0 };
+	enum err kind = take_text(s.id, sizeof s.id, json, "id", e);
+
+	if (!kind)
+		kind = take_text(s.state, sizeof s.state, json, "state", e);
+	if (!kind)
+		kind = take_text(s.user, sizeof s.user, json, "user", e);
+	if (!kind)
+		kind = take_text(s.toolbox_url, sizeof s.toolbox_url, json, "toolboxProxyUrl", e);
+	if (kind)
+		return kind;
+	if (!*s.id)
+		return error_set(e, ERR_PROTOCOL, "daytona: a sandbox without an ID");
+	snprintf(s.why, sizeof s.why, "%s", rest_text(json, "errorReason", "no reason is told"));
+	s.life = daytona_life_of(s.state);
+	s.expires_s = expires_s(json, &s);
+	*out = s;
+	return ERR_OK;
+}
+
+/* ---- Requests about one sandbox ---- */
+
+/* `what` stands behind the sandbox's path. */
+static enum err ask(const struct daytona_account *a, const struct call *call, const char *id,
+	const char *behind, struct rest_ask wanted, struct json_object **json, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX_URL);
+
+	buf_add_string(&path, "/sandbox/");
+	http_escape(&path, id, "");
+	buf_add_string(&path, behind);
+	wanted.path = buf_text(&path);
+	wanted.id = id;
+	wanted.flags = HTTP_REPEATABLE;
+	return path.failed ? buf_check(&path, "a request", e)
+			   : rest_perform(&a->control, call, &wanted, json, e);
+}
+
+enum err daytona_look(const struct daytona_account *a, const struct call *call, const char *id,
+	struct daytona_sandbox *out, struct error *e)
+{
+	const struct rest_ask wanted = { .method = HTTP_GET, .what = "looking for the sandbox" };
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = ask(a, call, id, "", wanted, &json, e);
+
+	if (!kind)
+		kind = take_sandbox(json, out, e);
+	if (!kind && out->life == DAYTONA_ENDED)
+		return error_set(e, ERR_NOT_FOUND, "daytona:%s was deleted", id);
+	return kind;
+}
+
+enum err daytona_make(const struct daytona_account *a, const struct call *call,
+	const struct provider_config *cfg, struct daytona_sandbox *out, struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(WISH_MAX);
+	struct rest_ask wanted = {
+		.method = HTTP_POST, .path = "/sandbox", .what = "creating a sandbox"
+	};
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = daytona_wish(&body, cfg, a->target, e);
+
+	wanted.body = buf_text(&body);
+	if (!kind)
+		kind = rest_perform(&a->control, call, &wanted, &json, e);
+	return kind ? kind : take_sandbox(json, out, e);
+}
+
+static enum err post(const struct daytona_account *a, const struct call *call, const char *id,
+	const char *behind, const char *what, struct error *e)
+{
+	return ask(a, call, id, behind,
+		(struct rest_ask){ .method = HTTP_POST, .body = "{}", .what = what }, NULL, e);
+}
+
+enum err daytona_start(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+{
+	return post(a, call, id, "/start", "starting the sandbox", e);
+}
+
+enum err daytona_stop(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+{
+	return post(a, call, id, "/stop", "stopping the sandbox", e);
+}
+
+enum err daytona_remove(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+{
+	const struct rest_ask wanted = { .method = HTTP_DELETE, .what = "deleting the sandbox" };
+	struct error why = { 0 };
+	enum err kind = ask(a, call, id, "", wanted, NULL, &why);
+
+	return !kind || kind == ERR_NOT_FOUND ? ERR_OK : error_set(e, kind, "%s", why.text);
+}
+
+enum err daytona_touch(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+{
+	return post(a, call, id, "/last-activity", "keeping the sandbox", e);
+}
+
+enum err daytona_set_autostop(const struct daytona_account *a, const struct call *call,
+	const char *id, int64_t seconds, struct error *e)
+{
+	char behind[64];
+
+	snprintf(behind, sizeof behind, "/autostop/%lld", (long long)daytona_minutes(seconds));
+	return post(a, call, id, behind, "keeping the sandbox for longer", e);
+}
+
+/* ---- Where its daemon is ---- */
+
+/* ERR_UNSUPPORTED: the server is from before there was a proxy. */
+static enum err ask_proxy_url(const struct daytona_account *a, const struct call *call,
+	const char *id, char out[DAYTONA_TEXT_MAX], struct error *e)
+{
+	const struct rest_ask wanted = { .method = HTTP_GET, .what = "asking for the proxy" };
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind = ask(a, call, id, "/toolbox-proxy-url", wanted, &json, e);
+
+	return kind ? kind : take_text(out, DAYTONA_TEXT_MAX, json, "url", e);
+}
+
+enum err daytona_toolbox_url(const struct daytona_account *a, const struct call *call,
+	const struct daytona_sandbox *sandbox, char **out, struct error *e)
+{
+	char proxy[DAYTONA_TEXT_MAX];
+	struct error why = { 0 };
+	enum err kind = ERR_OK;
+	int len;
+
+	strcpy(proxy, sandbox->toolbox_url);
+	if (!*proxy)
+		kind = ask_proxy_url(a, call, sandbox->id, proxy, &why);
+	if (kind && kind != ERR_UNSUPPORTED)
+		return error_set(e, kind, "%s", why.text);
+	len = strlen(proxy);
+	while (len && proxy[len - 1] == '/')
+		len--;
+	len = len ? asprintf(out, "%.*s/%s", len, proxy, sandbox->id)
+		  : asprintf(out, "%s/toolbox/%s/toolbox", a->control.base_url, sandbox->id);
+	return len < 0 ? error_set(e, ERR_NO_MEMORY, "daytona") : ERR_OK;
+}
+
+/* ---- All of them ---- */
+
+static enum err tell(struct json_object *items, sandbox_sink sink, void *context, struct error *e)
+{
+	size_t count =
+		json_object_is_type(items, json_type_array) ? json_object_array_length(items) : 0;
+	enum err kind = ERR_OK;
+
+	for (size_t i = 0; !kind && i < count; i++) {
+		struct daytona_sandbox s;
+
+		kind = take_sandbox(json_object_array_get_idx(items, i), &s, e);
+		if (!kind && s.life != DAYTONA_ENDED)
+			kind = sink(context,
+				&(struct sandbox_entry){ s.id, daytona_state_of(&s), s.expires_s },
+				e);
+	}
+	return kind;
+}
+
+/* `cursor`: of this page, "" of the first; then of the next, "": this was the last. */
+static enum err tell_page(const struct daytona_account *a, const struct call *call,
+	struct buf *cursor, sandbox_sink sink, void *context, struct error *e)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX_URL);
+	struct rest_ask wanted = {
+		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "listing sandboxes"
+	};
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind;
+
+	buf_add_string(&path, "/sandbox?limit=" PAGE);
+	if (cursor->len) {
+		buf_add_string(&path, "&cursor=");
+		http_escape(&path, buf_text(cursor), "");
+	}
+	wanted.path = buf_text(&path);
+	kind = buf_check(&path, "a page's address", e);
+	if (!kind)
+		kind = rest_perform(&a->control, call, &wanted, &json, e);
+	buf_reset(cursor);
+	buf_add_string(cursor, rest_text(json, "nextCursor", ""));
+	return kind ? kind : tell(rest_member(json, "items"), sink, context, e);
+}
+
+enum err daytona_list(const struct daytona_account *a, const struct call *call, sandbox_sink sink,
+	void *context, struct error *e)
+{
+	AUTO_BUF struct buf cursor = BUF_INIT(PATH_MAX_URL / 4);
+
+	for (int page = 0; page < PAGES_MAX; page++) {
+		enum err kind = tell_page(a, call, &cursor, sink, context, e);
+
+		if (kind || !cursor.len)
+			return kind ? kind : buf_check(&cursor, "a page's cursor", e);
+	}
+	return error_set(e, ERR_PROTOCOL, "daytona: the list of sandboxes has no end");
+}

@@ -1,0 +1,66 @@
+/*
+ * control.h - Daytona's control plane, as far as single sandboxes are concerned.
+ *
+ * Source: openapi-specs/api.json of daytona/clients 0.205, and the API of daytona 0.190. Everything may be called from any
+ * thread. Errors as account.h and rest.h say; ERR_NOT_FOUND: no such sandbox; ERR_BUSY: its state is changing, a little later
+ * it can be done.
+ */
+#pragma once
+
+#include "providers/daytona/account.h"
+
+/* Many states come to these. */
+enum daytona_life {
+	DAYTONA_RUNS,
+	DAYTONA_RESTS, /* stopped, archived, paused: can be started */
+	DAYTONA_CHANGES,
+	DAYTONA_FAILED, /* never to run again by itself */
+	DAYTONA_ENDED,  /* deleted, though still told of */
+};
+
+#define DAYTONA_TEXT_MAX 512
+
+struct daytona_sandbox {
+	char id[128];
+	char state[32];                     /* in the vendor's words */
+	char user[64];                      /* whose its commands are */
+	char toolbox_url[DAYTONA_TEXT_MAX]; /* without the id; "": not told */
+	char why[200];                      /* DAYTONA_FAILED */
+	enum daytona_life life;
+	int64_t autostop_s; /* it stops after so long without use; 0: never */
+	int64_t expires_s;  /* until then; -1: it does not stop by itself */
+	bool is_ephemeral;  /* deleted when it stops */
+};
+
+enum daytona_life daytona_life_of(const char *state);
+/* How provider.h tells a state. */
+enum sandbox_state daytona_state_of(const struct daytona_sandbox *sandbox);
+
+/* What is known of it. `id`: the ID, or the name. */
+enum err daytona_look(const struct daytona_account *a, const struct call *call, const char *id,
+	struct daytona_sandbox *out, struct error *e);
+/* ERR_INVALID: cfg->template, and what does not go with it. It is not yet to be used. */
+enum err daytona_make(const struct daytona_account *a, const struct call *call,
+	const struct provider_config *cfg, struct daytona_sandbox *out, struct error *e);
+/* These begin a change of state, which goes on behind. */
+enum err daytona_start(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+enum err daytona_stop(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+/* One that does not exist is success. */
+enum err daytona_remove(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+
+/* It was used just now. */
+enum err daytona_touch(
+	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+/* It shall stop after so long without use; rounded up to minutes. */
+enum err daytona_set_autostop(const struct daytona_account *a, const struct call *call,
+	const char *id, int64_t seconds, struct error *e);
+
+/* The base URL for requests to the sandbox; `out` is allocated. */
+enum err daytona_toolbox_url(const struct daytona_account *a, const struct call *call,
+	const struct daytona_sandbox *sandbox, char **out, struct error *e);
+
+enum err daytona_list(const struct daytona_account *a, const struct call *call, sandbox_sink sink,
+	void *context, struct error *e);

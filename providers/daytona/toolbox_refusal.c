@@ -1,0 +1,70 @@
+#include "providers/daytona/toolbox.h"
+#include "providers/errno_words.h"
+
+#include <string.h>
+
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* In the words of the runner, of the proxy, and of newer ones. */
+static bool is_not_running(struct json_object *json)
+{
+	const char *message = rest_text(json, "message", "");
+
+	return has(message, "Is the Sandbox started") ||
+		has(message, "failed to get runner info") ||
+		!strcmp(rest_text(json, "code", ""), "SANDBOX_NOT_RUNNING");
+}
+
+/* An empty body is a file's; text or an API's "Cannot GET" a route's; what has a code of its own is said of a file. */
+static enum err kind_of_404(struct json_object *json, const struct http_answer *answer)
+{
+	const char *message = rest_text(json, "message", "");
+
+	if (!answer->body.len || !strcmp(rest_text(json, "code", ""), "FILE_NOT_FOUND"))
+		return ERR_NOT_FOUND;
+	if (!json || !strncmp(message, "Cannot ", 7))
+		return ERR_UNSUPPORTED;
+	return has(message, "container") || has(message, "andbox") ? ERR_GONE : ERR_NOT_FOUND;
+}
+
+static enum err kind_of(
+	int status, struct json_object *json, const struct http_answer *answer, const char *message)
+{
+	switch (status) {
+	case 400: return is_not_running(json) ? ERR_GONE : errno_words_kind(message, ERR_INVALID);
+	case 404: return kind_of_404(json, answer);
+	case 408: return ERR_TIMEOUT;
+	case 410: return ERR_GONE;
+	default: return ERR_OK;
+	}
+}
+
+/* {message}, {error} or {errors}; nothing at all from many of the daemon's routes. */
+static const char *message_of(struct json_object *json)
+{
+	struct json_object *errors = rest_member(json, "errors");
+	struct json_object *first = json_object_is_type(errors, json_type_array)
+		? json_object_array_get_idx(errors, 0)
+		: NULL;
+
+	if (json_object_is_type(first, json_type_string))
+		return json_object_get_string(first);
+	return rest_text(json, "message", rest_text(json, "error", ""));
+}
+
+enum err toolbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
+	struct json_object *json, const struct http_answer *answer, struct error *e)
+{
+	const char *message = message_of(json);
+	struct error said = { 0 };
+	enum err general, kind;
+
+	if (status >= 200 && status < 300)
+		return ERR_OK;
+	general = rest_refuse(r, ask, status, message, &said);
+	kind = kind_of(status, json, answer, message);
+	return error_set(e, kind ? kind : general, "%s", said.text);
+}

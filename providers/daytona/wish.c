@@ -1,0 +1,100 @@
+#include "providers/daytona/wish.h"
+
+#include "providers/json.h"
+
+#include <string.h>
+
+#define IMAGE "image:"
+/* The vendor counts in these. */
+#define GIB_OF_MIB 1024
+#define MINUTE_S   60
+
+static int64_t round_up(int64_t number, int64_t unit)
+{
+	return number / unit + (number % unit > 0);
+}
+
+int64_t daytona_minutes(int64_t seconds)
+{
+	return round_up(seconds, MINUTE_S);
+}
+
+/* More than any machine has is the vendor's to refuse. */
+static int64_t whole_cpus(double cpus)
+{
+	int64_t whole = cpus < INT32_MAX ? (int64_t)cpus : INT32_MAX;
+
+	return whole + ((double)whole < cpus);
+}
+
+static const char *image_of(const struct provider_config *cfg)
+{
+	bool is_image = cfg->template && !strncmp(cfg->template, IMAGE, strlen(IMAGE));
+
+	return is_image ? cfg->template + strlen(IMAGE) : NULL;
+}
+
+/* An image is what a build of nothing else begins with. */
+static enum err put_image(struct json_writer *w, const char *image, struct error *e)
+{
+	AUTO_BUF struct buf lines = BUF_INIT(4096);
+
+	if (!*image || image[strcspn(image, " \t\r\n")])
+		return error_set(e, ERR_INVALID, "daytona: '%.100s' is no image", image);
+	buf_printf(&lines, "FROM %s\n", image);
+	json_put_open(w, "buildInfo");
+	json_put_text(w, "dockerfileContent", buf_text(&lines));
+	json_put_close(w);
+	return buf_check(&lines, "an image's name", e);
+}
+
+static enum err put_resources(
+	struct json_writer *w, const struct provider_config *cfg, struct error *e)
+{
+	if (!image_of(cfg) && (cfg->cpus > 0 || cfg->memory_mb || cfg->disk_mb))
+		return error_set(e, ERR_INVALID,
+			"daytona: a snapshot says itself what it needs; cpus=, memory= and disk= "
+			"go "
+			"with template=" IMAGE "NAME");
+	if (cfg->cpus > 0)
+		json_put_integer(w, "cpu", whole_cpus(cfg->cpus));
+	if (cfg->memory_mb)
+		json_put_integer(w, "memory", round_up(cfg->memory_mb, GIB_OF_MIB));
+	if (cfg->disk_mb)
+		json_put_integer(w, "disk", round_up(cfg->disk_mb, GIB_OF_MIB));
+	return ERR_OK;
+}
+
+static void put_optional(struct json_writer *w, const char *key, const char *text)
+{
+	if (text)
+		json_put_text(w, key, text);
+}
+
+enum err daytona_wish(
+	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e)
+{
+	struct json_writer w = { .out = out };
+	const char *image = image_of(cfg);
+	int64_t idle_s = cfg->idle_s ? cfg->idle_s : cfg->lifetime_s;
+	enum err kind = ERR_OK;
+
+	json_put_open(&w, NULL);
+	put_optional(&w, "name", cfg->name);
+	put_optional(&w, "user", cfg->user);
+	put_optional(&w, "target", cfg->region ? cfg->region : target);
+	if (image)
+		kind = put_image(&w, image, e);
+	else
+		put_optional(&w, "snapshot", cfg->template);
+	if (!kind)
+		kind = put_resources(&w, cfg, e);
+	if (cfg->env)
+		json_put_pairs(&w, "env", cfg->env);
+	if (cfg->labels)
+		json_put_pairs(&w, "labels", cfg->labels);
+	if (idle_s)
+		json_put_integer(&w, "autoStopInterval", daytona_minutes(idle_s));
+	json_put_close(&w);
+	return kind ? kind : buf_check(out, "a new sandbox", e);
+}

@@ -1,0 +1,25 @@
+/*
+ * wish.h - what a new sandbox is to be like, as Daytona's control plane wants to be told.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/provider.h"
+
+#define WISH_MAX ((size_t)1024 * 1024)
+
+/* enum provider_option: what is looked at. */
+#define WISH_OPTIONS                                                                               \
+	(OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |                \
+		OPTION_MEMORY | OPTION_DISK | OPTION_REGION | OPTION_IDLE | OPTION_LIFETIME |      \
+		OPTION_USER)
+
+/*
+ * Adds the JSON. cfg->template is the name of a snapshot, or, behind "image:", of a container's image; `target`: the region
+ * where cfg names none, or NULL. ERR_INVALID: cpus, memory or disk without an image, which the vendor refuses.
+ */
+enum err daytona_wish(
+	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e);
+
+/* Rounded up. */
+int64_t daytona_minutes(int64_t seconds);
