@@ -139,6 +139,7 @@ help:
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make lint            formatting, cppcheck, direction of includes
 #: make format          clang-format everything
+#: make table           write the tables of README.md that the code prints
 #: make install         PREFIX=/usr/local SBINDIR=/sbin DESTDIR=
 #: make uninstall       the same
 #: make setup, make setup-tests    only install what building, or testing, needs

@@ -21,9 +21,16 @@ static const struct provider_ops *const vendors[] = {
 	&runloop_provider,
 };
 
+#define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
+
+const struct provider_ops *provider_at(size_t index)
+{
+	return index < VENDORS_COUNT ? vendors[index] : NULL;
+}
+
 const struct provider_ops *provider_find(const char *name, size_t name_len)
 {
-	for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+	for (size_t i = 0; i < VENDORS_COUNT; i++)
 		if (strlen(vendors[i]->name) == name_len &&
 			!memcmp(vendors[i]->name, name, name_len))
 			return vendors[i];
@@ -32,7 +39,7 @@ const struct provider_ops *provider_find(const char *name, size_t name_len)
 
 void provider_names(struct buf *out)
 {
-	for (size_t i = 0; i < sizeof vendors / sizeof *vendors; i++)
+	for (size_t i = 0; i < VENDORS_COUNT; i++)
 		buf_printf(out, "%s%s", i ? ", " : "", vendors[i]->name);
 }
 

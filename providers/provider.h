@@ -230,6 +230,8 @@ struct provider {
 
 /* The vendors, by name; NULL: unknown. */
 const struct provider_ops *provider_find(const char *name, size_t name_len);
+/* All of them, from 0 on; NULL: past the last. */
+const struct provider_ops *provider_at(size_t index);
 /* "local, e2b, ...": for messages. */
 void provider_names(struct buf *out);
 

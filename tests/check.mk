@@ -36,15 +36,23 @@ $(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
 
 # ---- Programs that the scripts of tests/mount run -------------------------------------------------
 
-TEST_PROGRAMS := oracle posix stress relay
+TEST_PROGRAMS := oracle posix stress relay differences
 TEST_BIN      := $B/tests/bin
 
+LIBS_differences = $(LIBS_fs)
+EXT_differences  = $(EXT_fs)
+
 define test_program
-$(TEST_BIN)/$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c))
+$(TEST_BIN)/$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c)) $$$$(LIBS_$(1))
 	@mkdir -p $$(@D)
-	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^
+	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(EXT_$(1))
 endef
 $(foreach p,$(TEST_PROGRAMS),$(eval $(call test_program,$p)))
+
+# Writes the tables of README.md that come from the code; tests/mount/readme.t holds README.md against it.
+.PHONY: table
+table: $(TEST_BIN)/differences
+	$(Q)tests/support/readme-tables write $(abspath $(TEST_BIN))
 
 .PHONY: tests
 tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
