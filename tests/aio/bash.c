@@ -1,0 +1,300 @@
+#include "providers/base/cleanup.h"
+#include "tests/aio/fixture.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+TestSuite(bash, .fini = fixture_end, .timeout = 120);
+
+#define EXEC   "POST /v1/bash/exec "
+#define OUTPUT "POST /v1/bash/output "
+#define CLOSE  "POST /v1/bash/sessions/"
+#define MAKE   "POST /v1/bash/sessions/create "
+#define UPLOAD "POST /v1/file/upload "
+#define SAYS(session, status, code, more)                                                          \
+	"{\"success\":true,\"data\":{\"session_id\":\"" session                                    \
+	"\",\"command_id\":\"c1\",\"status\":\"" status "\",\"exit_code\":" code more "}}"
+#define DONE(session) SAYS(session, "completed", "0", ",\"stdout\":\"out\",\"stderr\":null")
+#define LATER(text, at, status, code)                                                              \
+	"{\"success\":true,\"data\":{\"session_id\":\"s1\",\"stdout\":\"" text                     \
+	"\",\"stderr\":\"\",\"offset\":" at                                                        \
+	",\"stderr_offset\":0,\"command\":{\"status\":\"" status "\",\"exit_code\":" code "}}}"
+#define NO_SESSION "{\"detail\":\"Session not found\"}"
+#define GOOD       "{\"success\":true,\"data\":null}"
+
+struct heard {
+	char out[64], err[64];
+};
+
+static enum err hear(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct heard *h = context;
+
+	(void)e;
+	strncat(stream == STREAM_OUT ? h->out : h->err, bytes, len);
+	return ERR_OK;
+}
+
+struct ran {
+	enum err err;
+	int exit_code;
+	struct heard heard;
+};
+
+static struct ran run_with(unsigned flags, const struct remote_upload *upload)
+{
+	static const char *const argv[] = { "printf", "it's", NULL };
+	struct fixture *f = fixture();
+	struct ran ran = { .exit_code = -1 };
+
+	f->e = (struct error){ 0 };
+	ran.err = aio_run(
+		&f->sandbox, NULL, argv, flags, upload, hear, &ran.heard, &ran.exit_code, &f->e);
+	return ran;
+}
+
+static struct ran run(void)
+{
+	return run_with(0, NULL);
+}
+
+static void expect_good(const struct ran *ran, const char *out)
+{
+	cr_expect(eq(int, ran->err, ERR_OK), "%s", fixture()->e.text);
+	cr_expect(eq(int, ran->exit_code, 0));
+	cr_expect(eq(str, (char *)ran->heard.out, (char *)out));
+}
+
+Test(bash, a_program_is_one_request_that_has_all_of_its_output)
+{
+	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL } };
+	struct ran ran;
+
+	FIXTURE_START("Bearer s3cret", rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "out");
+	cr_expect(fixture_has(0, "\"max_output_length\": 0"));
+	cr_expect(fixture_has(0, "\"timeout\": 20.000"));
+	cr_expect(fixture_has(0, "</dev/null\""));
+	cr_expect(fixture_has(0, "Authorization: Bearer s3cret\r\n"));
+	cr_expect(not(fixture_has(0, "session_id")));
+}
+
+Test(bash, a_session_is_used_again)
+{
+	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL },
+		{ EXEC, 200, DONE("s1"), NULL }, { EXEC, 200, DONE("s1"), NULL } };
+
+	FIXTURE_START(NULL, rows);
+	for (int i = 0; i < 3; i++) {
+		struct ran ran = run();
+
+		expect_good(&ran, "out");
+	}
+	canned_stop(&fixture()->server);
+	cr_expect(fixture_has(1, "\"session_id\": \"s1\""));
+	cr_expect(fixture_has(2, "\"session_id\": \"s1\""));
+	cr_expect(not(fixture_has(0, "Authorization")));
+}
+
+/* The service drops the oldest when there are too many, and all when it is started anew. */
+Test(bash, a_session_that_is_gone_is_replaced)
+{
+	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL },
+		{ EXEC, 404, NO_SESSION, NULL }, { CLOSE "s1/close ", 404, NO_SESSION, NULL },
+		{ EXEC, 200, DONE("s2"), NULL } };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	run();
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "out");
+	cr_expect(not(fixture_has(3, "session_id")));
+}
+
+Test(bash, a_session_that_is_busy_is_closed_and_another_taken)
+{
+	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL },
+		{ EXEC, 400, "{\"detail\":\"Session s1 is busy\"}", NULL },
+		{ CLOSE "s1/close ", 200, GOOD, NULL }, { EXEC, 200, DONE("s2"), NULL } };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	run();
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "out");
+}
+
+Test(bash, too_many_sessions_are_told)
+{
+	static const struct canned_row rows[] = { { EXEC, 400,
+		"{\"detail\":\"Maximum number of sessions (10) reached\"}", NULL } };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	cr_expect(eq(int, ran.err, ERR_BUSY));
+	cr_expect(strstr(fixture()->e.text, "Maximum number of sessions (10)") != NULL);
+}
+
+Test(bash, an_image_without_it_is_told_which_has_it)
+{
+	static const struct canned_row rows[] = { { EXEC, 404, "{\"detail\":\"Not Found\"}",
+		NULL } };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	cr_expect(eq(int, ran.err, ERR_UNSUPPORTED));
+	cr_expect(strstr(fixture()->e.text, "has no /v1/bash") != NULL, "%s", fixture()->e.text);
+}
+
+Test(bash, what_lasts_is_followed_from_where_the_answer_before_ended)
+{
+	static const struct canned_row rows[] = {
+		{ EXEC, 200, SAYS("s1", "running", "null", ",\"stdout\":\"a\",\"offset\":1"),
+			NULL },
+		{ OUTPUT, 200, LATER("", "1", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("bc", "3", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("", "3", "completed", "0"), NULL },
+	};
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "abc");
+	cr_expect(fixture_has(1, "\"command_id\": \"c1\""));
+	cr_expect(fixture_has(1, "\"offset\": 1"));
+	cr_expect(fixture_has(2, "\"offset\": 1"));
+	cr_expect(fixture_has(3, "\"offset\": 3"));
+	cr_expect(fixture_has(3, "\"wait\": true"));
+}
+
+Test(bash, output_that_is_older_than_the_status_beside_it_is_asked_for)
+{
+	static const struct canned_row rows[] = {
+		{ EXEC, 200, SAYS("s1", "running", "null", ",\"offset\":0"), NULL },
+		{ OUTPUT, 200, LATER("a", "1", "completed", "0"), NULL },
+		{ OUTPUT, 200, LATER("b", "2", "completed", "0"), NULL },
+		{ OUTPUT, 200, LATER("", "2", "completed", "0"), NULL },
+	};
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "ab");
+	cr_expect(fixture_has(2, "\"wait\": false"));
+}
+
+Test(bash, an_end_by_a_signal_is_as_a_shell_says_it)
+{
+	static const struct canned_row rows[] = { { EXEC, 200, SAYS("s1", "completed", "-9", ""),
+		NULL } };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	cr_expect(eq(int, ran.err, ERR_OK));
+	cr_expect(eq(int, ran.exit_code, 137));
+}
+
+Test(bash, what_makes_no_sense_is_no_end_of_a_program)
+{
+	static const struct canned_row rows[] = {
+		{ EXEC, 200, SAYS("s1", "completed", "null", ""), NULL },
+		{ CLOSE, 200, GOOD, NULL },
+		{ EXEC, 200, SAYS("s1", "finished", "0", ""), NULL },
+		{ CLOSE, 200, GOOD, NULL },
+		{ EXEC, 200, SAYS("s1", "completed", "4096", ""), NULL },
+		{ CLOSE, 200, GOOD, NULL },
+		{ EXEC, 200, "{\"success\":true,\"data\":null}", NULL },
+		{ EXEC, 200, "<html>", NULL },
+	};
+
+	FIXTURE_START(NULL, rows);
+	for (int i = 0; i < 5; i++)
+		cr_expect(eq(int, run().err, ERR_PROTOCOL), "%d: %s", i, fixture()->e.text);
+	canned_stop(&fixture()->server);
+}
+
+/* Its word for what it could not start, too. */
+Test(bash, a_program_that_the_service_ended_has_failed)
+{
+	static const struct canned_row rows[] = {
+		{ EXEC, 200, SAYS("s1", "killed", "null", ""), NULL },
+		{ CLOSE "s1/close ", 200, GOOD, NULL },
+	};
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	cr_expect(eq(int, ran.err, ERR_IO));
+	cr_expect(strstr(fixture()->e.text, "'killed'") != NULL, "%s", fixture()->e.text);
+}
+
+Test(bash, what_may_have_run_is_not_sent_again)
+{
+	static const struct canned_row rows[] = { { EXEC, 0, NULL, NULL } };
+
+	FIXTURE_START(NULL, rows);
+	cr_expect(eq(int, run().err, ERR_UNREACHABLE), "%s", fixture()->e.text);
+	canned_stop(&fixture()->server);
+}
+
+Test(bash, what_changes_nothing_is_sent_again)
+{
+	static const struct canned_row rows[] = { { EXEC, 0, NULL, NULL },
+		{ EXEC, 502, "<html>", NULL }, { EXEC, 200, DONE("s1"), NULL } };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run_with(RUN_REPEATABLE, NULL);
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "out");
+}
+
+/* A program that waits for a file must be ended when that does not come: by its session, which so has to be known. */
+Test(bash, a_file_that_could_not_be_stored_ends_the_program_that_waits)
+{
+	static const struct canned_row rows[] = {
+		{ MAKE, 200, "{\"success\":true,\"data\":{\"session_id\":\"s1\"}}", NULL },
+		{ EXEC, 200, SAYS("s1", "running", "null", ""), NULL },
+		{ UPLOAD, 200, "{\"success\":false,\"message\":\"gone\",\"data\":{\"errno\":2}}",
+			NULL },
+		{ CLOSE "s1/close ", 200, GOOD, NULL },
+	};
+	const struct remote_upload upload = { .path = "/h/.sandboxfs/r", .bytes = "x", .len = 1 };
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run_with(0, &upload);
+	canned_stop(&fixture()->server);
+	cr_expect(eq(int, ran.err, ERR_NOT_FOUND), "%s", fixture()->e.text);
+	cr_expect(fixture_has(1, "\"session_id\": \"s1\""));
+	cr_expect(fixture_has(2, "name=\"file\""));
+	cr_expect(fixture_has(2, "name=\"path\"\r\n\r\n/h/.sandboxfs/r\r\n"));
+}
+
+Test(bash, a_text_that_is_too_long_for_one_argument_is_not_sent)
+{
+	AUTO_FREE char *word = calloc(1, 140001);
+	const char *const argv[] = { "true", memset(word, 'x', 140000), NULL };
+	int exit_code;
+
+	fixture_start_rows(NULL, NULL, 0);
+	cr_expect(ne(int,
+		aio_run(&fixture()->sandbox, NULL, argv, 0, NULL, hear, NULL, &exit_code, NULL),
+		ERR_OK));
+	canned_stop(&fixture()->server);
+}
