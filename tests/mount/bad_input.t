@@ -174,7 +174,7 @@ says "no bubblewrap" 7 \
 says "a dead mount" 32 \
 	"sandboxfs: $SCRATCH/empty: a dead mount is still on it; take it off with: umount -l $SCRATCH/empty" \
 	apart '"$1" -f local:x empty & daemon=$!
-		timeout 20 sh -c "until grep -q /empty.fuse /proc/self/mounts; do sleep 0.05; done"
+		timeout 60 sh -c "until grep -q /empty.fuse /proc/self/mounts; do sleep 0.05; done"
 		kill -KILL $daemon; wait $daemon 2>/dev/null
 		"$1" local:x empty; status=$?
 		umount -i -l empty; exit $status'

@@ -110,7 +110,7 @@ state() {
 
 # error_of COMMAND...: the words for its errno.
 error_of() {
-	deadline 20 "$@" 2>&1 >/dev/null | sed 's/.*: //'
+	deadline "$PATIENCE" "$@" 2>&1 >/dev/null | sed 's/.*: //'
 }
 
 vendor_sandbox sleeper
@@ -124,7 +124,7 @@ is "mounting wakes it" "$(state)" running
 echo text >"$MNT/file"
 admin POST "pause/$SANDBOX" >/dev/null
 is "a sandbox that is paused later" "$(state)" paused
-is "is woken by who uses it" "$(deadline 20 cat "$MNT/file" 2>&1)" text
+is "is woken by who uses it" "$(deadline "$PATIENCE" cat "$MNT/file" 2>&1)" text
 is "and it is written to" "$(echo more 2>&1 >"$MNT/more" && cat "$STORE/more")" more
 is "it runs" "$(state)" running
 unmount
@@ -138,7 +138,7 @@ admin POST reset >/dev/null
 renewals() {
 	admin GET counters | grep -qE '"POST /sandboxes/\{id\}/(refreshes|timeout)"'
 }
-ok "it is given more time while it sleeps" wait_until 20 renewals
+ok "it is given more time while it sleeps" wait_until "$PATIENCE" renewals
 is "which does not wake it" "$(state)" paused
 unmount
 
@@ -147,7 +147,7 @@ admin POST "pause/$SANDBOX" >/dev/null
 is "one that must not be woken is gone" "$(error_of stat "$MNT/file")" "Transport endpoint is not connected"
 is "and sleeps on" "$(state)" paused
 tap_umount "$MNT"
-ok "the process ends" wait_until 20 ended "$DAEMON"
+ok "the process ends" wait_until "$PATIENCE" ended "$DAEMON"
 
 vendor_sandbox mortal
 mount_sandbox mortal attr_timeout=0,entry_timeout=0
@@ -161,7 +161,7 @@ is "who runs a command" "$(error_of sh -c 'echo true >"$1"' - "$MNT/.sandbox/exe
 	"Transport endpoint is not connected"
 is "without a request" "$(requests)" "$before"
 tap_umount "$MNT"
-ok "its process ends" wait_until 20 ended "$DAEMON"
+ok "its process ends" wait_until "$PATIENCE" ended "$DAEMON"
 is "and said so in one line" "$(cat "$LOG")" "sandboxfs: cache: warn: /: sandbox e2b:$SANDBOX is gone"
 
 # ---- A sandbox of the mount's own ------------------------------------------------------------------
@@ -200,12 +200,12 @@ left=$(seconds_left)
 is "for the time that was asked for ($left s)" "$([ "$left" -gt 840 ] && [ "$left" -le 900 ] && echo yes)" yes
 ok "it can be written to" sh -c 'echo x >dir/file'
 tap_umount "$SCRATCH/dir"
-ok "the process ends" wait_until 20 ended "$DAEMON"
+ok "the process ends" wait_until "$PATIENCE" ended "$DAEMON"
 is "after the unmount it is deleted" "$(sandboxes)" "$before"
 
 mount_own
 kill -TERM "$DAEMON"
-ok "SIGTERM ends it" wait_until 20 ended "$DAEMON"
+ok "SIGTERM ends it" wait_until "$PATIENCE" ended "$DAEMON"
 is "and it is deleted as well" "$(sandboxes)" "$before"
 is "nothing is mounted" "$(tap_is_mounted "$SCRATCH/dir" && echo yes)" ""
 
@@ -214,7 +214,7 @@ is "leaves none behind" "$(sandboxes)" "$before"
 
 mount_own keep
 tap_umount "$SCRATCH/dir"
-ok "with keep: the process ends" wait_until 20 ended "$DAEMON"
+ok "with keep: the process ends" wait_until "$PATIENCE" ended "$DAEMON"
 ok "and the sandbox stays" test "$(own_field state)" = running
 vendor_request DELETE "$E2B_API_URL/sandboxes/$OWN" >/dev/null
 

@@ -77,9 +77,9 @@ ends() {
 	$break
 	began=$(date +%s%N)
 	ok "$what" "$@"
-	ok "$what: the process ends" wait_until 20 ended "$DAEMON"
+	ok "$what: the process ends" wait_until "$PATIENCE" ended "$DAEMON"
 	ms=$((($(date +%s%N) - began) / 1000000))
-	is "$what: within 5 s ($ms ms)" "$([ $ms -le 5000 ] && echo yes)" yes
+	is "$what: within 20 s ($ms ms)" "$([ $ms -le 20000 ] && echo yes)" yes
 	is "$what: nothing is mounted" "$(tap_is_mounted "$MNT" && echo yes)" ""
 	$mend
 }

@@ -46,7 +46,7 @@ timed() { # WHAT COMMAND...
 	tap_what=$1
 	shift
 	tap_began=$(date +%s%N)
-	ok "$tap_what" deadline 120 "$@"
+	ok "$tap_what" deadline 600 "$@"
 	diag "$tap_what: $((($(date +%s%N) - tap_began) / 1000000)) ms"
 }
 

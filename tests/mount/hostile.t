@@ -10,12 +10,12 @@ secret="not for the sandbox's eyes"
 
 # What was planted may be seen as late as what is remembered of names lasts.
 sees() { # PATH-IN-MOUNT
-	wait_until 15 ls -d "$MNT/$1" >/dev/null 2>&1 || tap_line 1 "$1 is seen at last"
+	wait_until "$PATIENCE" ls -d "$MNT/$1" >/dev/null 2>&1 || tap_line 1 "$1 is seen at last"
 }
 
 # Every way in: what is at the path must not be the secret.
 is_out_of_reach() { # NAME PATH
-	got=$(deadline 10 cat "$2" 2>/dev/null)
+	got=$(deadline "$PATIENCE" cat "$2" 2>/dev/null)
 	case $got in
 	*"$secret"*)
 		tap_line 1 "$1"
@@ -120,7 +120,7 @@ links_moved_behind() {
 	mv "$STORE/up/per/dir/climber" "$STORE/climber"
 	mv "$STORE/up/per/moved" "$STORE/moved-up"
 	mv "$STORE/ours" "$STORE/theirs"
-	wait_until 15 sh -c '! ls -A "$1"/up/per "$1"/up/per/dir "$1" | grep -qx -e moved -e ours -e climber/' - "$MNT"
+	wait_until "$PATIENCE" sh -c '! ls -A "$1"/up/per "$1"/up/per/dir "$1" | grep -qx -e moved -e ours -e climber/' - "$MNT"
 	ls -A "$MNT/up/per/dir" "$MNT" >/dev/null
 	sees moved-up/climber
 	check_link climber
@@ -164,10 +164,10 @@ kinds() {
 	mkfifo "$STORE/fifo"
 	[ "$(id -u)" -ne 0 ] || mknod "$STORE/device" c 1 5
 	sees fifo
-	ok "a listing with a fifo does not wait" deadline 10 ls -l "$MNT"
+	ok "a listing with a fifo does not wait" deadline "$PATIENCE" ls -l "$MNT"
 	ok "a program with suid bits is nosuid here" grep -q " $MNT fuse[^ ]* [^ ]*nosuid" /proc/self/mounts
 	ok "devices are nodev here" grep -q " $MNT fuse[^ ]* [^ ]*nodev" /proc/self/mounts
-	[ "$(id -u)" -ne 0 ] || fails "a device cannot be opened" deadline 10 head -c 1 "$MNT/device"
+	[ "$(id -u)" -ne 0 ] || fails "a device cannot be opened" deadline "$PATIENCE" head -c 1 "$MNT/device"
 }
 
 # The sandbox changes what a path is between two calls.

@@ -13,7 +13,7 @@ run_cases() {
 	else
 		mount_sandbox "posix$MOUNT_AS"
 	fi
-	$(tap_become "$MOUNT_AS") timeout -k 5 300 "$PROGRAMS/posix" "$MNT" >"$SCRATCH/cases" 2>&1
+	$(tap_become "$MOUNT_AS") timeout -k 5 1800 "$PROGRAMS/posix" "$MNT" >"$SCRATCH/cases" 2>&1
 	is "the program came to its end" "$(grep -c '^1\.\.' "$SCRATCH/cases")" 1
 	while IFS= read -r case; do
 		case $case in

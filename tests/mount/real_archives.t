@@ -36,7 +36,7 @@ same_trees() { # NAME A B
 }
 
 sync_to() { # FROM TO
-	as_owner timeout -k 5 120 rsync -aHX --checksum --itemize-changes "$1/" "$2/"
+	as_owner timeout -k 5 600 rsync -aHX --checksum --itemize-changes "$1/" "$2/"
 }
 
 there_and_back() {

@@ -15,7 +15,7 @@ C
 }
 
 make_here() {
-	as_owner timeout -k 5 120 make -C "$MNT/c" "$@"
+	as_owner timeout -k 5 600 make -C "$MNT/c" "$@"
 }
 
 c_project() {
@@ -50,7 +50,7 @@ npm_project() {
 	ok "npm install of a local package" as_owner sh -c '
 		cd "$1/app" && timeout 120 npm install --silent --offline --no-audit --no-fund --cache "$1/cache" ../lib/lib-1.0.0.tgz' - "$MNT"
 	is "the package is found" "$(as_owner sh -c 'cd "$1/app" && node -p "require(\"lib\")"' - "$MNT")" 11
-	ok "npm ls agrees" as_owner sh -c 'cd "$1/app" && timeout 60 npm ls --offline' - "$MNT"
+	ok "npm ls agrees" as_owner sh -c 'cd "$1/app" && timeout 300 npm ls --offline' - "$MNT"
 }
 
 builds() {

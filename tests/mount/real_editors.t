@@ -4,12 +4,12 @@
 needs vim flock python3
 
 edit_with_vim() {
-	as_owner timeout -k 5 60 vim -es -u NONE -N "$MNT/text" -c '%s/two/TWO/' -c 'normal Gofour' -c wq </dev/null
+	as_owner timeout -k 5 300 vim -es -u NONE -N "$MNT/text" -c '%s/two/TWO/' -c 'normal Gofour' -c wq </dev/null
 }
 
 # As careful programs do: a new file beside the old one, synced, renamed over it, the directory synced.
 save_by_rename() {
-	as_owner timeout -k 5 60 python3 - "$MNT/saved" <<'PYTHON'
+	as_owner timeout -k 5 300 python3 - "$MNT/saved" <<'PYTHON'
 import os, sys
 path = sys.argv[1]
 for text in ("first\n", "second\n", "third\n"):
@@ -28,7 +28,7 @@ PYTHON
 }
 
 map_with_python() {
-	as_owner timeout -k 5 60 python3 - "$MNT/mapped" <<'PYTHON'
+	as_owner timeout -k 5 300 python3 - "$MNT/mapped" <<'PYTHON'
 import mmap, sys
 with open(sys.argv[1], "w+b") as f:
     f.truncate(100000)
@@ -47,11 +47,11 @@ PYTHON
 
 follow_a_log() {
 	as_owner touch "$MNT/log"
-	as_owner sh -c 'timeout 60 tail -n +1 -f "$1" >"$2" & echo $! >"$3"' - "$MNT/log" "$SCRATCH/home/followed$MOUNT_AS" "$SCRATCH/home/tail$MOUNT_AS"
+	as_owner sh -c 'timeout 300 tail -n +1 -f "$1" >"$2" & echo $! >"$3"' - "$MNT/log" "$SCRATCH/home/followed$MOUNT_AS" "$SCRATCH/home/tail$MOUNT_AS"
 	for line in 1 2 3; do
 		as_owner sh -c 'echo "line $2" >>"$1"' - "$MNT/log" $line
 	done
-	wait_until 20 grep -q "line 3" "$SCRATCH/home/followed$MOUNT_AS"
+	wait_until "$PATIENCE" grep -q "line 3" "$SCRATCH/home/followed$MOUNT_AS"
 	followed=$?
 	as_owner kill "$(cat "$SCRATCH/home/tail$MOUNT_AS")"
 	return $followed
@@ -59,7 +59,7 @@ follow_a_log() {
 
 # Twenty processes each add one to a number, one at a time.
 count_under_flock() {
-	as_owner timeout -k 5 120 sh -c '
+	as_owner timeout -k 5 600 sh -c '
 		cd "$1" && echo 0 >count && touch lock
 		for i in $(seq 20); do
 			flock lock sh -c "read -r n <count; echo \$((n + 1)) >count" & pids="$pids $!"

@@ -7,7 +7,7 @@ export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=T
 export GIT_COMMITTER_NAME=T GIT_COMMITTER_EMAIL=t@example.com
 
 git_here() {
-	as_owner timeout -k 5 120 git -C "$MNT/repo" "$@"
+	as_owner timeout -k 5 600 git -C "$MNT/repo" "$@"
 }
 
 write_sources() {

@@ -4,7 +4,7 @@
 needs sqlite3
 
 sql() { # DATABASE SQL
-	as_owner timeout -k 5 120 sqlite3 -bail -cmd '.timeout 30000' "$MNT/$1" "$2"
+	as_owner timeout -k 5 600 sqlite3 -bail -cmd '.timeout 30000' "$MNT/$1" "$2"
 }
 
 fill() { # DATABASE ROWS
@@ -14,7 +14,7 @@ fill() { # DATABASE ROWS
 
 # One writer adds 30 rows, one by one; two readers count, and must never see less than before.
 readers_and_a_writer() { # DATABASE
-	as_owner timeout -k 5 120 sh -c '
+	as_owner timeout -k 5 600 sh -c '
 		for reader in 1 2; do
 			(last=0; for round in $(seq 15); do
 				now=$(sqlite3 -cmd ".timeout 30000" "$1" "SELECT count(*) FROM t;") || exit 1

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-DEADLINE = 30
+DEADLINE = 60
 SLACK = 2.0
 
 

@@ -27,7 +27,7 @@ mount_sandbox staging
 open_removed
 is "a removed open file is kept" "$(cat <&5):$(staged)" text:1
 exec 5<&-
-ok "until its last close" wait_until 5 nothing_staged
+ok "until its last close" wait_until "$PATIENCE" nothing_staged
 
 open_removed
 kill -TERM "$DAEMON"

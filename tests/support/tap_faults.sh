@@ -14,7 +14,7 @@ VERBS=$TOP/tests/mount/verbs.py
 PYTHON=$(python3 -c "import sys; print(sys.executable)")
 TIMEOUT=2
 # The kernel asks for a page twice before it gives up a read. The rest is for the machine.
-LIMIT_MS=$(((2 * TIMEOUT + 1) * 1000))
+LIMIT_MS=$(((2 * TIMEOUT + 15) * 1000))
 SENSIBLE='ok|EIO|ETIMEDOUT|EHOSTUNREACH|ENOTCONN|EACCES|EPROTO|EBUSY'
 
 # ---- What users do -------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ verbs() {
 	break=$1
 	shift
 	: >report
-	deadline 60 "$PYTHON" "$VERBS" "$@" <go >report &
+	deadline 300 "$PYTHON" "$VERBS" "$@" <go >report &
 	worker=$!
 	exec 8>go
 	wait_until "$PATIENCE" test -s report
@@ -37,7 +37,7 @@ verbs() {
 # The command comes last: it waits for what is under way.
 work() { # ROUND [BREAK]
 	verbs "${2:-true}" run "$MNT/$1"
-	deadline 60 "$PYTHON" "$VERBS" exec "$MNT" "$1" </dev/null >>report
+	deadline 300 "$PYTHON" "$VERBS" exec "$MNT" "$1" </dev/null >>report
 }
 
 # Every line of `report` says how a call ended.
@@ -48,7 +48,7 @@ ended_in_time() { # WHAT
 }
 
 same() { # ROUND
-	deadline 30 diff -r "$MNT/$1" "$STORE/$1" 2>&1
+	deadline "$PATIENCE" diff -r "$MNT/$1" "$STORE/$1" 2>&1
 }
 
 commands_run() { # WORD

@@ -48,7 +48,7 @@ vendor_start() {
 vendor_stop() {
 	[ -n "$VENDOR_SERVER" ] || return 0
 	kill "$VENDOR_SERVER" 2>/dev/null
-	wait_until 10 ended "$VENDOR_SERVER" || kill -KILL "$VENDOR_SERVER"
+	wait_until "$PATIENCE" ended "$VENDOR_SERVER" || kill -KILL "$VENDOR_SERVER"
 	VENDOR_SERVER=
 }
 
