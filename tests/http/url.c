@@ -36,8 +36,8 @@ Test(http_url, plain_http_goes_only_to_this_machine)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct error e = { 0 };
 
-		cr_expect(eq(int, http_check_url(rows[i].url, &e), rows[i].want), "%s: %s", rows[i].url,
-			e.text);
+		cr_expect(eq(int, http_check_url(rows[i].url, &e), rows[i].want), "%s: %s",
+			rows[i].url, e.text);
 	}
 }
 
