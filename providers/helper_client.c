@@ -36,16 +36,20 @@ static enum err client_new(
 	return ERR_OK;
 }
 
-static enum err say_hello(struct helper_client *h, const struct call *call, struct error *e)
+enum err helper_say_hello(
+	struct helper_transport *t, const struct call *call, struct hello *out, struct error *e)
 {
 	static const unsigned char no_journal[JOURNAL_ID_SIZE];
-	struct hello_state state = { .hello = &h->hello };
+	struct hello_state state = { .hello = out };
+	const struct listener listener = hello_listener(&state);
 	AUTO_BUF struct buf request = BUF_INIT(WIRE_REQUEST_MAX);
 	enum err kind;
 
 	wire_put_hello_request(&request, no_journal);
-	kind = ask(h, call, FRAME_HELLO, &request, hello_listener(&state), e);
-	return kind == ERR_OK ? check_hello(&h->hello, e) : kind;
+	kind = buf_check(&request, "a greeting for the helper", e);
+	if (kind == ERR_OK)
+		kind = t->ask(t, call, FRAME_HELLO, &request, &listener, e);
+	return kind == ERR_OK ? check_hello(out, e) : kind;
 }
 
 enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
@@ -59,7 +63,7 @@ enum err helper_client_new(struct helper_client **out, int to_fd, int from_fd,
 		kind = client_new(&h, stream, e);
 	if (kind != ERR_OK)
 		return kind;
-	kind = say_hello(h, call, e);
+	kind = helper_say_hello(stream, call, &h->hello, e);
 	if (kind != ERR_OK) {
 		helper_client_free(h);
 		return kind;
@@ -78,6 +82,21 @@ enum err helper_client_new_runs(struct helper_client **out, const struct helper_
 		kind = helper_runs_new(&runs, runner, e);
 	if (kind == ERR_OK)
 		kind = client_new(out, runs, e);
+	if (kind == ERR_OK)
+		(*out)->hello = *hello;
+	return kind;
+}
+
+enum err helper_client_new_kept(struct helper_client **out, const struct helper_keeper *keeper,
+	const struct hello *hello, struct error *e)
+{
+	struct helper_transport *kept;
+	enum err kind = check_hello(hello, e);
+
+	if (kind == ERR_OK)
+		kind = helper_kept_new(&kept, keeper, e);
+	if (kind == ERR_OK)
+		kind = client_new(out, kept, e);
 	if (kind == ERR_OK)
 		(*out)->hello = *hello;
 	return kind;

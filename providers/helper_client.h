@@ -42,6 +42,22 @@ struct helper_runner {
 enum err helper_client_new_runs(struct helper_client **out, const struct helper_runner *runner,
 	const struct hello *hello, struct error *e);
 
+/*
+ * The same over a helper that serves while it is asked: it is started by the first request, and let go when nobody has asked
+ * for `idle_ms`. Its stream may break: the requests on it fail with ERR_UNREACHABLE, and the next one starts another.
+ */
+struct helper_keeper {
+	/* Starts one; *fd is its input and its output, and the callee's to close. */
+	enum err (*start)(void *context, const struct call *call, int *fd, struct error *e);
+	/* One did not come up: puts right what can be. After ERR_OK it is started once more. */
+	enum err (*mend)(void *context, const struct call *call, struct error *e);
+	int64_t idle_ms;
+	void *context;
+};
+
+enum err helper_client_new_kept(struct helper_client **out, const struct helper_keeper *keeper,
+	const struct hello *hello, struct error *e);
+
 const struct hello *helper_client_hello(const struct helper_client *h);
 
 enum err helper_client_list(struct helper_client *h, const struct call *call,

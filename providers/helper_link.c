@@ -57,6 +57,16 @@ static void wake(int fd)
 	eventfd_write(fd, 1);
 }
 
+bool helper_link_is_broken(struct helper_link *l)
+{
+	bool is_broken;
+
+	pthread_mutex_lock(&l->lock);
+	is_broken = l->broken.kind != ERR_OK;
+	pthread_mutex_unlock(&l->lock);
+	return is_broken;
+}
+
 /* ---- Requests ---- */
 
 /* Takes the payload; NULL: it has none. */

@@ -19,6 +19,9 @@ enum err helper_link_new(struct helper_link **out, int to_fd, int from_fd, struc
 /* Closes the stream. No exchange may be left. */
 void helper_link_free(struct helper_link *l);
 
+/* The other end hung up, or made no sense: whatever is asked fails. */
+bool helper_link_is_broken(struct helper_link *l);
+
 /* The payload of one frame of an answer. */
 struct arrival {
 	struct arrival *next;

@@ -58,7 +58,7 @@ enum err helper_runs_new(
 
 	if (!r)
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
-	*r = (struct runs_transport){ { ask, runs_free }, *runner };
+	*r = (struct runs_transport){ { .ask = ask, .free = runs_free }, *runner };
 	*out = &r->base;
 	return ERR_OK;
 }

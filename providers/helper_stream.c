@@ -41,6 +41,11 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	return kind;
 }
 
+static bool is_broken(const struct helper_transport *t)
+{
+	return helper_link_is_broken(((const struct stream_transport *)t)->link);
+}
+
 static void stream_free(struct helper_transport *t)
 {
 	struct stream_transport *s = (struct stream_transport *)t;
@@ -62,7 +67,7 @@ enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd
 		helper_link_free(link);
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
 	}
-	*s = (struct stream_transport){ { ask, stream_free }, link };
+	*s = (struct stream_transport){ { ask, is_broken, stream_free }, link };
 	*out = &s->base;
 	return ERR_OK;
 }

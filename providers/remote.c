@@ -22,6 +22,33 @@ static enum err take_place(struct remote *r, const struct remote_report *report,
 	return ERR_OK;
 }
 
+/* ---- A helper that is kept ---- */
+
+static enum err start_helper(void *context, const struct call *call, int *fd, struct error *e)
+{
+	const struct remote *r = context;
+	const char *const argv[] = { r->helper_path, "serve", r->root, r->staging, NULL };
+
+	return r->ops.keep(r->ops.context, call, argv, fd, e);
+}
+
+static enum err mend_helper(void *context, const struct call *call, struct error *e)
+{
+	return remote_put_back(context, call, e);
+}
+
+static enum err keep_helper(struct remote *r, const struct hello *hello, struct error *e)
+{
+	const struct helper_keeper keeper = { .start = start_helper,
+		.mend = mend_helper,
+		.idle_ms = REMOTE_KEPT_MS,
+		.context = r };
+
+	return helper_client_new_kept(&r->helper, &keeper, hello, e);
+}
+
+/* ---- Attaching ---- */
+
 static enum err take_helper(struct remote *r, const struct remote_report *report, struct error *e)
 {
 	const struct helper_runner runner = {
@@ -38,7 +65,8 @@ static enum err take_helper(struct remote *r, const struct remote_report *report
 		r->helper_path = NULL;
 		return error_set(e, ERR_NO_MEMORY, "an attached sandbox");
 	}
-	return helper_client_new_runs(&r->helper, &runner, &report->hello, e);
+	return r->ops.keep ? keep_helper(r, &report->hello, e)
+			   : helper_client_new_runs(&r->helper, &runner, &report->hello, e);
 }
 
 static enum err take_shell(struct remote *r, const struct remote_report *report,

@@ -28,6 +28,9 @@ struct remote_upload {
 	size_t len;
 };
 
+/* A program that runs costs money, and may keep a sandbox from being let go. */
+#define REMOTE_KEPT_MS 60000
+
 struct remote_ops {
 	/*
 	 * Runs `argv` as the sandbox user, with /dev/null as its input, and hands its output on as it comes. `upload`, or NULL,
@@ -49,6 +52,13 @@ struct remote_ops {
 	enum err (*download)(void *context, const struct call *call, const char *path,
 		execute_sink sink, void *sink_context, struct error *e);
 	size_t download_min;
+	/*
+	 * Starts `argv` and leaves it running: *fd, the caller's, is its input and its output, and to close it ends it. NULL: the
+	 * helper is started anew for each request. For vendors where that costs several requests: it is kept then as long as it
+	 * is asked, and for REMOTE_KEPT_MS more.
+	 */
+	enum err (*keep)(void *context, const struct call *call, const char *const *argv, int *fd,
+		struct error *e);
 	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
 	bool is_text; /* output is text, so answers are armoured */

@@ -158,11 +158,7 @@ static bool is_same_place(const struct remote *r, const struct remote_report *re
 	return strcmp(r->root, report->root) == 0 && strcmp(r->staging, report->staging) == 0;
 }
 
-/*
- * Stores it again, where it was: nothing in `r` changes, so nothing is locked. Callers that find it missing at once may
- * each do this; all but the first to look find it there.
- */
-static enum err put_back(const struct remote *r, const struct call *call, struct error *e)
+enum err remote_put_back(const struct remote *r, const struct call *call, struct error *e)
 {
 	const struct remote_question question = { .path = r->root };
 	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
@@ -203,7 +199,7 @@ enum err remote_runner_run(void *context, const struct call *call, const struct 
 				*e = why;
 			return kind;
 		}
-		kind = put_back(r, call, e);
+		kind = remote_put_back(r, call, e);
 		if (kind != ERR_OK)
 			return kind;
 	}

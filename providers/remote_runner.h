@@ -5,6 +5,12 @@
 
 #include "providers/remote.h"
 
+/*
+ * Stores the helper again, where it was: nothing in `r` changes, so nothing is locked. Callers that find it missing at once
+ * may each do this; all but the first to look find it there.
+ */
+enum err remote_put_back(const struct remote *r, const struct call *call, struct error *e);
+
 /* The `run` of a struct helper_runner whose context is an attached struct remote. */
 enum err remote_runner_run(void *context, const struct call *call, const struct buf *frames,
 	unsigned flags, execute_sink sink, void *sink_context, struct error *e);
