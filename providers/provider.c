@@ -6,6 +6,7 @@
 #include "providers/helper_client.h"
 #include "providers/langsmith/langsmith.h"
 #include "providers/local.h"
+#include "providers/modal/modal.h"
 #include "providers/runloop/runloop.h"
 #include "providers/shell.h"
 #include "providers/store.h"
@@ -18,6 +19,7 @@ static const struct provider_ops *const vendors[] = {
 	&daytona_provider,
 	&e2b_provider,
 	&langsmith_provider,
+	&modal_provider,
 	&runloop_provider,
 };
 

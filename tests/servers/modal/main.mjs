@@ -135,7 +135,7 @@ async function main() {
 	process.once("SIGINT", end);
 	const env = {
 		MODAL_SERVER_URL: context.routerUrl, MODAL_TOKEN_ID: options["token-id"], MODAL_TOKEN_SECRET: options.key,
-		SSL_CERT_FILE: certificate.file,
+		SSL_CERT_FILE: certificate.file, CURL_CA_BUNDLE: certificate.file,
 	};
 	console.log(JSON.stringify({
 		api_url: context.routerUrl, plain_url: `http://127.0.0.1:${port}`, admin_url: adminUrl, key: options.key, env,

@@ -1,0 +1,256 @@
+/*
+ * A program that is kept: one end of a socket is its input and output, the other is served here, by two threads that carry
+ * bytes between it and the worker. A connection that breaks is not noticed by whoever has the first end, since both
+ * directions go on where they were; when the program ends, or the worker has forgotten it, that end hangs up.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/modal/modal.h"
+#include "providers/remote_text.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+/* What goes in one write; a request is sent as soon as it is there. */
+#define PIECE_MAX ((size_t)1024 * 1024)
+/* When it is let go, so long may it take until the worker knows. */
+#define FAREWELL_MS 3000
+
+struct channels {
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	size_t count; /* lock */
+	struct cancel give_up;
+};
+
+struct channel {
+	struct channels *all;
+	struct modal *m;
+	struct worker_exec exec;
+	int fd;
+	unsigned users; /* all->lock; threads that have not ended */
+};
+
+enum err channels_new(struct channels **out, struct error *e)
+{
+	struct channels *c = calloc(1, sizeof *c);
+	enum err kind;
+
+	if (!c)
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	kind = cancel_init(&c->give_up, e);
+	if (kind) {
+		free(c);
+		return kind;
+	}
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->ended, NULL);
+	*out = c;
+	return ERR_OK;
+}
+
+void channels_free(struct channels *c)
+{
+	struct timespec end;
+
+	if (!c)
+		return;
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += FAREWELL_MS / 1000;
+	pthread_mutex_lock(&c->lock);
+	while (c->count && !pthread_cond_timedwait(&c->ended, &c->lock, &end))
+		continue;
+	cancel_throw(&c->give_up);
+	while (c->count)
+		pthread_cond_wait(&c->ended, &c->lock);
+	pthread_mutex_unlock(&c->lock);
+	cancel_release(&c->give_up);
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->ended);
+	free(c);
+}
+
+/* ---- Its two threads ---- */
+
+/* The last one of the two ends it. */
+static void leave(struct channel *ch)
+{
+	struct channels *all = ch->all;
+	bool is_last;
+
+	shutdown(ch->fd, SHUT_RDWR);
+	pthread_mutex_lock(&all->lock);
+	is_last = --ch->users == 0;
+	pthread_mutex_unlock(&all->lock);
+	if (!is_last)
+		return;
+	close(ch->fd);
+	free(ch);
+	pthread_mutex_lock(&all->lock);
+	all->count--;
+	pthread_cond_broadcast(&all->ended);
+	pthread_mutex_unlock(&all->lock);
+}
+
+static void note_end(const struct channel *ch, enum err kind, const struct error *e)
+{
+	if (kind && kind != ERR_INTERRUPTED)
+		log_info(LOG_PROVIDER, "modal:%s: a program that was kept is lost: %s", ch->m->id,
+			e->text);
+}
+
+/* Nothing is due while nobody asks: only a call that is on its way has a deadline. */
+static struct call patience(const struct channel *ch, bool is_asking)
+{
+	return (struct call){ .progress_ms = is_asking ? 0 : -1, .cancel = &ch->all->give_up };
+}
+
+static enum err feed_on(struct channel *ch, unsigned char *piece, struct error *e)
+{
+	const struct call call = patience(ch, true);
+	ssize_t got;
+
+	do {
+		enum err kind;
+
+		got = recv(ch->fd, piece, PIECE_MAX, 0);
+		kind = exec_write(&ch->exec, &call, piece, got > 0 ? (size_t)got : 0, got <= 0, e);
+		if (kind)
+			return kind;
+	} while (got > 0);
+	return ERR_OK;
+}
+
+static void *feed(void *context)
+{
+	struct channel *ch = context;
+	AUTO_FREE unsigned char *piece = malloc(PIECE_MAX);
+	struct error e = { 0 };
+
+	if (piece)
+		note_end(ch, feed_on(ch, piece, &e), &e);
+	/* The program ends now: what it still says is not asked for. */
+	leave(ch);
+	return NULL;
+}
+
+static enum err pass_on(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	const struct channel *ch = context;
+	const unsigned char *at = bytes;
+
+	if (stream != STREAM_OUT)
+		return ERR_OK;
+	while (len) {
+		ssize_t sent = send(ch->fd, at, len, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			return error_set(e, ERR_INTERRUPTED, "nobody listens any more");
+		at += sent;
+		len -= (size_t)sent;
+	}
+	return ERR_OK;
+}
+
+static void *listen_to(void *context)
+{
+	struct channel *ch = context;
+	const struct call call = patience(ch, false);
+	struct follower out = { .exec = &ch->exec, .kind = FOLLOW_OUT };
+	enum grpc_status status;
+	struct error e = { 0 };
+	enum err kind = ERR_OK;
+
+	while (!kind && !out.is_over)
+		kind = follow(&out, &call, pass_on, ch, &status, &e);
+	follow_end(&out);
+	note_end(ch, kind, &e);
+	leave(ch);
+	return NULL;
+}
+
+/* ---- Opening one ---- */
+
+static bool start_thread(void *(*run)(void *), struct channel *ch)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	bool is_started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	is_started = !pthread_create(&thread, NULL, run, ch);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (is_started)
+		pthread_detach(thread);
+	else
+		leave(ch);
+	return is_started;
+}
+
+static enum err serve(struct channel *ch, struct error *e)
+{
+	struct channels *all = ch->all;
+	bool feeds, listens;
+
+	pthread_mutex_lock(&all->lock);
+	all->count++;
+	ch->users = 2;
+	pthread_mutex_unlock(&all->lock);
+	feeds = start_thread(feed, ch);
+	listens = start_thread(listen_to, ch);
+	return feeds && listens ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal: threads");
+}
+
+static enum err open_channel(struct channel *ch, const struct call *call, const char *const *argv,
+	int *fd, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(WORKER_ARGUMENTS_MAX);
+	const char *shell[] = { "/bin/sh", "-c", NULL, NULL };
+	enum grpc_status status;
+	int ends[2];
+	enum err kind;
+
+	/* Modal's arguments are UTF-8, and paths need not be. */
+	remote_text_add(&text, argv);
+	kind = buf_check(&text, "a command", e);
+	if (kind)
+		return kind;
+	shell[2] = buf_text(&text);
+	kind = exec_start(&ch->exec, ch->m->worker, call, shell, &status, e);
+	if (kind)
+		return modal_explain(ch->m, call, kind, status, e);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return error_errno(e, errno, "a socket");
+	*fd = ends[0];
+	ch->fd = ends[1];
+	return ERR_OK;
+}
+
+enum err modal_keep(
+	void *context, const struct call *call, const char *const *argv, int *fd, struct error *e)
+{
+	struct modal *m = context;
+	struct channel *ch;
+	enum err kind = modal_check(m, e);
+
+	if (kind)
+		return kind;
+	ch = malloc(sizeof *ch);
+	if (!ch)
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	*ch = (struct channel){ .all = m->channels, .m = m, .fd = -1 };
+	kind = open_channel(ch, call, argv, fd, e);
+	if (kind) {
+		free(ch);
+		return kind;
+	}
+	kind = serve(ch, e);
+	if (kind)
+		close(*fd);
+	return kind;
+}

@@ -1,0 +1,295 @@
+#include "providers/modal/control.h"
+
+#include "providers/base/base64.h"
+#include "providers/base/cleanup.h"
+#include "providers/key.h"
+#include "providers/modal/modal.pb-c.h"
+#include "providers/modal/uuid.h"
+
+#include <json-c/json.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SERVICE "modal.client.ModalClient/"
+/*
+ * What we say we are: Modal knows no third party, and these two name the calls as its JavaScript SDK makes them. Source:
+ * api.proto, enum ClientType; SDK 0.11.1, src/client.ts. The user agent says who we are.
+ */
+#define CLIENT_TYPE    "8"
+#define CLIENT_VERSION "1.0.0"
+
+/* Of a token that does not say when it expires: as Modal's clients take it. */
+#define TOKEN_LIFE_S 1200
+#define JWT_MAX      8192
+/* Beyond the time that the server may think about an answer. */
+#define SLACK_MS 10000
+
+static const struct grpc_policy retries = {
+	.retries = 3, .pause_ms = 100, .pause_max_ms = 1000, .throttle_max_ms = -1
+};
+
+struct control {
+	struct http *http;
+	const struct modal_settings *settings;
+	char *host;
+	pthread_mutex_t lock;
+	char *token;           /* lock; NULL: none yet */
+	int64_t token_renew_s; /* lock; from then on it is renewed */
+	int64_t token_ends_s;  /* lock */
+};
+
+/* ---- Its life ---- */
+
+/* "https://HOST:PORT/..." */
+static char *host_of(const char *url)
+{
+	const char *at = strstr(url, "://");
+
+	at = at ? at + 3 : url;
+	return *at == '[' ? strndup(at + 1, strcspn(at + 1, "]")) : strndup(at, strcspn(at, ":/"));
+}
+
+enum err control_new(struct control **out, struct http *http, const struct modal_settings *settings,
+	struct error *e)
+{
+	struct control *c;
+	enum err kind = http_check_url(settings->server_url, e);
+
+	if (kind)
+		return kind;
+	c = calloc(1, sizeof *c);
+	if (!c)
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	*c = (struct control){ .http = http, .settings = settings };
+	pthread_mutex_init(&c->lock, NULL);
+	c->host = host_of(settings->server_url);
+	if (!c->host) {
+		control_free(c);
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	}
+	*out = c;
+	return ERR_OK;
+}
+
+void control_free(struct control *c)
+{
+	if (!c)
+		return;
+	key_free(c->token);
+	free(c->host);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* ---- One call ---- */
+
+struct attempt {
+	struct control *c;
+	const struct control_ask *ask;
+	const char *token;   /* NULL: the call that asks for one */
+	char key[UUID_SIZE]; /* "": a call that is not repeated */
+	ProtobufCMessage **answer;
+};
+
+struct metadata {
+	struct http_header list[GRPC_HEADERS_MAX];
+	size_t count;
+	char number[16], method[80];
+};
+
+static void add(struct metadata *m, const char *name, const char *value, bool is_secret)
+{
+	m->list[m->count++] = (struct http_header){ name, value, is_secret };
+}
+
+static void fill_metadata(struct metadata *m, const struct attempt *a, unsigned number)
+{
+	const struct modal_settings *s = a->c->settings;
+
+	m->count = 0;
+	snprintf(m->number, sizeof m->number, "%u", number);
+	snprintf(m->method, sizeof m->method, SERVICE "%s", a->ask->method);
+	add(m, "x-modal-client-type", CLIENT_TYPE, false);
+	add(m, "x-modal-client-version", CLIENT_VERSION, false);
+	add(m, "x-modal-host", a->c->host, false);
+	add(m, "x-modal-token-id", s->token_id, true);
+	add(m, "x-modal-token-secret", s->token_secret, true);
+	if (a->token)
+		add(m, "x-modal-auth-token", a->token, true);
+	if (!*a->key)
+		return;
+	add(m, "x-idempotency-key", a->key, false);
+	add(m, "x-retry-attempt", m->number, false);
+	add(m, "x-throttle-retry-attempt", "0", false);
+}
+
+static struct grpc_request request_of(struct metadata *m, const struct attempt *a, unsigned number)
+{
+	fill_metadata(m, a, number);
+	return (struct grpc_request){ .base_url = a->c->settings->server_url,
+		.method = m->method,
+		.headers = m->list,
+		.headers_count = m->count,
+		.message = a->ask->message,
+		.timeout_ms = a->ask->wait_ms ? a->ask->wait_ms + SLACK_MS : 0,
+		.what = a->ask->what };
+}
+
+static enum err attempt_call(void *context, const struct call *call, unsigned number,
+	struct grpc_outcome *out, struct error *e)
+{
+	struct attempt *a = context;
+	struct metadata metadata;
+	const struct grpc_request request = request_of(&metadata, a, number);
+	struct call patient = call ? *call : (struct call){ 0 };
+
+	/* While the server waits nothing moves. */
+	if (a->ask->wait_ms && call_progress_ms(call) >= 0)
+		patient.progress_ms = call_progress_ms(call) + a->ask->wait_ms + SLACK_MS;
+	return grpc_call(a->c->http, &patient, &request, a->ask->type, a->answer, out, e);
+}
+
+static enum err explain(
+	const struct grpc_outcome *out, enum err kind, const struct error *why, struct error *e)
+{
+	if (out->status == GRPC_UNAUTHENTICATED)
+		return error_set(e, ERR_AUTH,
+			"Modal does not accept MODAL_TOKEN_ID and MODAL_TOKEN_SECRET (%s); `modal "
+			"token new` makes others",
+			why->text);
+	return error_set(e, kind, "%s", why->text);
+}
+
+static enum err perform(
+	struct attempt *a, const struct call *call, struct grpc_outcome *out, struct error *e)
+{
+	struct grpc_policy policy = retries;
+	struct error why = { 0 };
+	enum err kind = uuid_new(a->key, e);
+
+	if (kind)
+		return kind;
+	policy.throttle_max_ms = a->c->settings->throttle_max_ms;
+	kind = grpc_retry(&policy, call, attempt_call, a, out, &why);
+	return kind ? explain(out, kind, &why, e) : ERR_OK;
+}
+
+/* ---- The token ---- */
+
+int64_t jwt_expires_s(const char *jwt)
+{
+	const char *body = strchr(jwt, '.');
+	AUTO_BUF struct buf text = BUF_INIT(JWT_MAX), bytes = BUF_INIT(JWT_MAX);
+	struct json_object *claims = NULL, *exp = NULL;
+	int64_t expires_s = 0;
+
+	for (size_t i = 1; body && body[i] && body[i] != '.'; i++)
+		buf_add_byte(&text,
+			body[i] == '-'           ? '+'
+				: body[i] == '_' ? '/'
+						 : (unsigned char)body[i]);
+	while (!text.failed && text.len % 4)
+		buf_add_byte(&text, '=');
+	if (!text.failed && text.len &&
+		base64_decode(&bytes, (const char *)text.bytes, text.len, NULL) == ERR_OK)
+		claims = json_tokener_parse(buf_text(&bytes));
+	if (json_object_object_get_ex(claims, "exp", &exp))
+		expires_s = json_object_get_int64(exp);
+	json_object_put(claims);
+	return expires_s;
+}
+
+/* Renewed from half of its life on. */
+static void keep_token(struct control *c, const char *token, char **copy)
+{
+	int64_t now_s = time(NULL), ends_s = jwt_expires_s(token);
+
+	if (!ends_s)
+		ends_s = now_s + TOKEN_LIFE_S;
+	key_free(c->token);
+	c->token = strdup(token);
+	c->token_renew_s = now_s + (ends_s - now_s) / 2;
+	c->token_ends_s = ends_s;
+	*copy = c->token ? strdup(c->token) : NULL;
+}
+
+static enum err ask_token_locked(
+	struct control *c, const struct call *call, char **out, struct error *e)
+{
+	const Modal__Empty nothing = MODAL__EMPTY__INIT;
+	const struct control_ask ask = { .method = "AuthTokenGet",
+		.message = &nothing.base,
+		.type = &modal__auth_token_get_response__descriptor,
+		.what = "signing in" };
+	ProtobufCMessage *answer = NULL;
+	struct attempt a = { .c = c, .ask = &ask, .answer = &answer };
+	struct grpc_outcome outcome;
+	enum err kind = perform(&a, call, &outcome, e);
+	const char *token;
+
+	if (kind)
+		return kind;
+	token = ((Modal__AuthTokenGetResponse *)answer)->token;
+	if (token)
+		keep_token(c, token, out);
+	protobuf_c_message_free_unpacked(answer, NULL);
+	if (!token)
+		return error_set(e, ERR_PROTOCOL, "modal: signing in: no token in the answer");
+	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
+}
+
+/* A copy of one that is good. While renewing fails the one before serves until it expires. */
+static enum err get_token(struct control *c, const struct call *call, char **out, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*out = NULL;
+	pthread_mutex_lock(&c->lock);
+	if (!c->token || time(NULL) >= c->token_renew_s)
+		kind = ask_token_locked(c, call, out, e);
+	if (!*out && c->token && time(NULL) < c->token_ends_s) {
+		*out = strdup(c->token);
+		kind = *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
+	}
+	pthread_mutex_unlock(&c->lock);
+	return kind;
+}
+
+/* ---- Every other call ---- */
+
+enum err control_call(struct control *c, const struct call *call, const struct control_ask *ask,
+	ProtobufCMessage **answer, enum grpc_status *status, struct error *e)
+{
+	struct attempt a = { .c = c, .ask = ask, .answer = answer };
+	struct grpc_outcome outcome = { .status = GRPC_LOCAL };
+	char *token;
+	enum err kind = get_token(c, call, &token, e);
+
+	a.token = token;
+	if (!kind)
+		kind = perform(&a, call, &outcome, e);
+	if (status)
+		*status = outcome.status;
+	key_free(token);
+	return kind;
+}
+
+enum err control_begin(struct control *c, const struct call *call, const struct control_ask *ask,
+	struct grpc_stream **out, struct error *e)
+{
+	struct attempt a = { .c = c, .ask = ask };
+	struct metadata metadata;
+	struct grpc_request request;
+	char *token;
+	enum err kind = get_token(c, call, &token, e);
+
+	if (kind)
+		return kind;
+	a.token = token;
+	request = request_of(&metadata, &a, 0);
+	kind = grpc_begin(c->http, &request, out, e);
+	key_free(token);
+	return kind;
+}

@@ -1,0 +1,103 @@
+/*
+ * grpc.h - calls of gRPC over HTTP/2.
+ *
+ * A message on the wire is a byte 0, its length (four bytes, big-endian) and its protobuf. How a call ended stands in the
+ * trailers grpc-status and grpc-message, or in the headers where nothing else comes; where it stands it counts, whatever
+ * the transport says afterwards. Functions may be called from any thread, those of one stream from one at a time.
+ */
+#pragma once
+
+#include "providers/http/http.h"
+
+#include <protobuf-c/protobuf-c.h>
+
+enum grpc_status {
+	GRPC_OK,
+	GRPC_CANCELLED,
+	GRPC_UNKNOWN,
+	GRPC_INVALID_ARGUMENT,
+	GRPC_DEADLINE_EXCEEDED,
+	GRPC_NOT_FOUND,
+	GRPC_ALREADY_EXISTS,
+	GRPC_PERMISSION_DENIED,
+	GRPC_RESOURCE_EXHAUSTED,
+	GRPC_FAILED_PRECONDITION,
+	GRPC_ABORTED,
+	GRPC_OUT_OF_RANGE,
+	GRPC_UNIMPLEMENTED,
+	GRPC_INTERNAL,
+	GRPC_UNAVAILABLE,
+	GRPC_DATA_LOSS,
+	GRPC_UNAUTHENTICATED,
+	GRPC_LOCAL, /* ours: we gave up, or what came makes no sense */
+};
+
+#define GRPC_HEADERS_MAX 12
+
+/* What it points to must outlive the call. */
+struct grpc_request {
+	const char *base_url;
+	const char *method; /* "package.Service/Method" */
+	const struct http_header *headers;
+	size_t headers_count; /* at most GRPC_HEADERS_MAX */
+	const ProtobufCMessage *message;
+	int64_t timeout_ms; /* the server gives up after it (grpc-timeout); 0: when it likes */
+	const char *what;   /* for people: "creating a sandbox" */
+};
+
+/* How a call ended. */
+struct grpc_outcome {
+	enum grpc_status status;
+	int64_t retry_after_ms; /* the server's wish, Modal's RPCRetryPolicy; negative: none */
+	bool may_have_arrived;
+};
+
+/* Whether it may go well another time: what Modal's own clients try again. */
+bool grpc_is_passing(enum grpc_status status);
+
+/* The answers that can be understood at all: Modal's own clients have this limit. */
+#define GRPC_MESSAGE_MAX ((size_t)100 * 1024 * 1024)
+
+/* ---- A call with one answer ---- */
+
+/* Once, without repetition. *answer is to be freed with protobuf_c_message_free_unpacked(). */
+enum err grpc_call(struct http *h, const struct call *call, const struct grpc_request *request,
+	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct grpc_outcome *out,
+	struct error *e);
+
+/* ---- A call with many ---- */
+
+struct grpc_stream;
+
+/* On ERR_OK grpc_end() must follow. */
+enum err grpc_begin(struct http *h, const struct grpc_request *request, struct grpc_stream **out,
+	struct error *e);
+/*
+ * The next answer: valid until the next call; *bytes NULL: it ended well. After an error, and after the end, `out` is
+ * filled in.
+ */
+enum err grpc_next(struct grpc_stream *s, const struct call *call, const unsigned char **bytes,
+	size_t *len, struct grpc_outcome *out, struct error *e);
+/* Whether grpc_next() will answer without waiting; else http_fd() of this becomes readable. */
+bool grpc_is_ready(const struct grpc_stream *s);
+int grpc_fd(const struct grpc_stream *s);
+void grpc_end(struct grpc_stream *s);
+
+/* ---- grpc_retry.c: making a call again ---- */
+
+struct grpc_policy {
+	unsigned retries; /* after them the failure is the caller's */
+	int64_t pause_ms; /* before the first; each is twice as long as the one before */
+	int64_t pause_max_ms;
+	int64_t throttle_max_ms; /* the server's wishes are obeyed so long in all; negative: without limit */
+};
+
+/* `attempt`: 0 the first time. */
+typedef enum err (*grpc_attempt)(void *context, const struct call *call, unsigned attempt,
+	struct grpc_outcome *out, struct error *e);
+
+/* What the server asks to be made again costs no retry. ERR_INTERRUPTED while it pauses. */
+enum err grpc_retry(const struct grpc_policy *policy, const struct call *call, grpc_attempt attempt,
+	void *context, struct grpc_outcome *out, struct error *e);
+/* ERR_INTERRUPTED: the call was cancelled meanwhile. */
+enum err grpc_pause(const struct call *call, int64_t ms, struct error *e);

@@ -1,0 +1,84 @@
+/*
+ * modal.h - Modal (https://modal.com): the vendor's struct, shared by the files of this folder.
+ *
+ * Layers within: toml, settings; grpc; control (the control plane) and worker (the machine that runs the sandbox), sandbox
+ * (what is said about one); over them the provider: running programs, a program that is kept, the lifecycle.
+ */
+#pragma once
+
+#include "providers/modal/sandbox.h"
+#include "providers/remote.h"
+
+#include <pthread.h>
+
+extern const struct provider_ops modal_provider;
+
+struct channels;
+
+struct modal {
+	struct provider base;
+	struct modal_settings settings;
+	struct http *http;
+	struct control *control;
+	struct worker *worker; /* once attached */
+	struct channels *channels;
+	char id[SANDBOX_ID_MAX];
+	char *task_id, *shell;
+	struct remote remote; /* once attached */
+	bool has_remote;
+	pthread_mutex_t lock;
+	bool is_gone;   /* lock */
+	bool has_asked; /* lock: when it ends is known, where anybody does */
+	int64_t ends_s; /* lock; since 1970; 0: not known */
+};
+
+static inline struct modal *modal_of(struct provider *p)
+{
+	return (struct modal *)p;
+}
+
+/* ---- modal.c ---- */
+
+/* The account; no sandbox is meant yet. */
+enum err modal_open(struct modal **out, const struct provider_config *cfg, struct error *e);
+void modal_close(struct modal *m);
+
+/* ERR_GONE: it is known that the sandbox is gone. Without a request. */
+enum err modal_check(struct modal *m, struct error *e);
+/* Remembers that it is gone, and why: ERR_GONE. */
+enum err modal_note_gone(struct modal *m, const struct error *why, struct error *e);
+/*
+ * What became of something with the worker: where that failed in a way that a sandbox which has ended would explain, the
+ * control plane is asked once, and a sandbox that is gone is remembered: ERR_GONE.
+ */
+enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
+	enum grpc_status status, struct error *e);
+
+/* ---- run.c: what remote.h needs, with the struct modal as its context ---- */
+
+enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
+	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
+	struct error *e);
+enum err modal_upload(void *context, const struct call *call, const struct remote_upload *upload,
+	struct error *e);
+
+/* ---- channel.c: a program whose input and output are a descriptor ---- */
+
+enum err channels_new(struct channels **out, struct error *e);
+/* Gives those that are left a moment to end, then gives them up. */
+void channels_free(struct channels *c);
+/* As remote.h says of `keep`. */
+enum err modal_keep(
+	void *context, const struct call *call, const char *const *argv, int *fd, struct error *e);
+
+/* ---- lifecycle.c: the slots of the table, as provider.h has them ---- */
+
+enum err modal_create(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
+enum err modal_info(
+	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
+enum err modal_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e);
+enum err modal_delete(const struct provider_config *cfg, const struct call *call, struct error *e);
+enum err modal_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e);

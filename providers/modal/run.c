@@ -1,0 +1,167 @@
+/*
+ * A program to its end: started, both outputs and its end followed at once. What it waits for comes through its input,
+ * which a shell puts into the file first; then it has none, since a worker leaves the input of every program open.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/modal/modal.h"
+#include "providers/remote_text.h"
+
+#include <limits.h>
+#include <poll.h>
+
+/* Text may be four times as long as what it says. */
+#define TEXT_MAX (4 * WORKER_ARGUMENTS_MAX)
+#define LEGS     3
+
+struct run {
+	struct modal *m;
+	const struct call *call;
+	struct worker_exec exec;
+	struct follower legs[LEGS];
+	execute_sink sink;
+	void *sink_context;
+	enum grpc_status status; /* of what failed */
+	int64_t moved_ms;
+};
+
+/* ---- What is run ---- */
+
+static enum err put_text(struct buf *text, const char *const *argv,
+	const struct remote_upload *upload, struct error *e)
+{
+	static const char store[] = "exec cat >\"$0\"";
+	const char *const storing[] = { "/bin/sh", "-c", store, upload ? upload->path : "", NULL };
+
+	if (upload) {
+		remote_text_add(text, storing);
+		buf_add_string(text, " || exit 127; ");
+	}
+	remote_text_add(text, argv);
+	buf_add_string(text, " </dev/null");
+	return buf_check(text, "a command", e);
+}
+
+static enum err start(
+	struct run *r, const char *const *argv, const struct remote_upload *upload, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+	const char *shell[] = { "/bin/sh", "-c", NULL, NULL };
+	enum err kind = put_text(&text, argv, upload, e);
+
+	if (kind)
+		return kind;
+	shell[2] = buf_text(&text);
+	kind = exec_start(&r->exec, r->m->worker, r->call, shell, &r->status, e);
+	if (!kind && upload)
+		kind = exec_write(&r->exec, r->call, upload->bytes, upload->len, true, e);
+	/* It does not read any more: its end says why. */
+	return upload && kind == ERR_BUSY ? ERR_OK : kind;
+}
+
+/* ---- Following it ---- */
+
+static bool is_over(const struct run *r)
+{
+	return r->legs[FOLLOW_OUT].is_over && r->legs[FOLLOW_ERR].is_over &&
+		r->legs[FOLLOW_EXIT].is_over;
+}
+
+static int left_ms(const struct run *r)
+{
+	int64_t limit_ms = call_progress_ms(r->call), left;
+
+	if (limit_ms < 0)
+		return -1;
+	left = r->moved_ms + limit_ms - monotonic_ms();
+	return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
+}
+
+static enum err wait_for_any(const struct run *r, struct pollfd fds[LEGS + 1], struct error *e)
+{
+	int ready;
+
+	for (size_t i = 0; i < LEGS; i++)
+		fds[i] = (struct pollfd){ .fd = follower_fd(&r->legs[i]), .events = POLLIN };
+	fds[LEGS] = (struct pollfd){ .fd = r->call && r->call->cancel ? r->call->cancel->fd : -1,
+		.events = POLLIN };
+	ready = poll(fds, LEGS + 1, left_ms(r));
+	if (ready == 0)
+		return error_set(e, ERR_TIMEOUT, "modal: a program says nothing any more");
+	return fds[LEGS].revents ? error_set(e, ERR_INTERRUPTED, "modal: interrupted") : ERR_OK;
+}
+
+static enum err take_turn(struct run *r, struct error *e)
+{
+	struct pollfd fds[LEGS + 1];
+	enum err kind = wait_for_any(r, fds, e);
+
+	for (size_t i = 0; i < LEGS && !kind; i++) {
+		if (!fds[i].revents)
+			continue;
+		r->moved_ms = monotonic_ms();
+		kind = follow(&r->legs[i], r->call, r->sink, r->sink_context, &r->status, e);
+	}
+	return kind;
+}
+
+static enum err follow_all(struct run *r, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t i = 0; i < LEGS && !kind; i++) {
+		r->legs[i] = (struct follower){ .exec = &r->exec, .kind = (enum follow_kind)i };
+		kind = follow_begin(&r->legs[i], r->call, e);
+	}
+	r->moved_ms = monotonic_ms();
+	while (!kind && !is_over(r))
+		kind = take_turn(r, e);
+	for (size_t i = 0; i < LEGS; i++)
+		follow_end(&r->legs[i]);
+	return kind;
+}
+
+/* ---- As remote.h wants it ---- */
+
+/* Nothing here is done twice whatever breaks, so `flags` say nothing new. */
+enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
+	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
+	struct error *e)
+{
+	struct run r = { .m = context,
+		.call = call,
+		.sink = sink,
+		.sink_context = sink_context,
+		.status = GRPC_LOCAL };
+	enum err kind = modal_check(r.m, e);
+	struct error why = { 0 };
+
+	(void)flags;
+	if (kind)
+		return kind;
+	kind = start(&r, argv, upload, &why);
+	if (!kind)
+		kind = follow_all(&r, &why);
+	if (!kind)
+		*exit_code = r.legs[FOLLOW_EXIT].exit_code;
+	else if (e)
+		*e = why;
+	return modal_explain(r.m, call, kind, r.status, e);
+}
+
+static enum err ignore(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+enum err modal_upload(
+	void *context, const struct call *call, const struct remote_upload *upload, struct error *e)
+{
+	static const char *const nothing[] = { "true", NULL };
+	int exit_code;
+	enum err kind = modal_run(context, call, nothing, 0, upload, ignore, NULL, &exit_code, e);
+
+	return !kind && exit_code ? error_set(e, ERR_NOT_FOUND, "%s cannot be stored", upload->path)
+				  : kind;
+}

@@ -1,0 +1,235 @@
+#include "providers/modal/sandbox.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/modal/answer.h"
+#include "providers/modal/modal.pb-c.h"
+#include "providers/rest.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BASE62    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+#define V1_RANDOM 22
+/* The server holds an answer so long at most while there is no task. */
+#define TASK_WAIT_S 30
+
+bool sandbox_is_v1(const char *id)
+{
+	return !strncmp(id, "sb-", 3) && strlen(id) == 3 + V1_RANDOM &&
+		strspn(id + 3, BASE62) == V1_RANDOM;
+}
+
+enum err sandbox_check_id(const char *id, struct error *e)
+{
+	bool is_id = !strncmp(id, "sb-", 3) && id[3] && !id[strspn(id, BASE62 "-_")] &&
+		strlen(id) < SANDBOX_ID_MAX;
+
+	return is_id
+		? ERR_OK
+		: error_set(e, ERR_INVALID,
+			  "modal: '%.100s' is no sandbox ID: they are sb- and letters and digits",
+			  id);
+}
+
+static const char *versioned(const char *id, const char *v1, const char *v2)
+{
+	return sandbox_is_v1(id) ? v1 : v2;
+}
+
+/* ---- How it ended ---- */
+
+/* Source: api.proto, GenericResult.GenericStatus. */
+static const char *ending(const Modal__GenericResult *result)
+{
+	static const char *const words[] = { "runs", "ended by itself", "failed", "was terminated",
+		"came to the end of its time", "could not be started", "failed inside Modal",
+		"was idle for too long", "ran out of memory" };
+	size_t status = result->status >= 0 ? (size_t)result->status : 0;
+
+	return status < sizeof words / sizeof *words ? words[status] : "has ended";
+}
+
+static enum err say_ended(const char *id, const Modal__GenericResult *result, struct error *e)
+{
+	return error_set(e, ERR_NOT_FOUND, "sandbox modal:%s %s%s%.150s", id, ending(result),
+		result->exception && *result->exception ? ": " : "",
+		result->exception ? result->exception : "");
+}
+
+static bool has_ended(const Modal__GenericResult *result)
+{
+	return result && result->status != 0;
+}
+
+/* ---- Its task ---- */
+
+struct search {
+	struct control *c;
+	const char *id;
+	char *task_id;
+};
+
+static enum err look_for_task(
+	void *context, const struct call *call, bool *is_done, struct error *e)
+{
+	struct search *s = context;
+	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__SandboxGetTaskIdResponse *said;
+	const struct control_ask ask = { .method = versioned(
+						 s->id, "SandboxGetTaskId", "SandboxGetTaskIdV2"),
+		.message = &request.base,
+		.type = &modal__sandbox_get_task_id_response__descriptor,
+		.wait_ms = TASK_WAIT_S * 1000,
+		.what = "looking for the sandbox" };
+	enum err kind;
+
+	request.sandbox_id = (char *)s->id;
+	request.has_timeout = 1;
+	request.timeout = TASK_WAIT_S;
+	kind = control_call(s->c, call, &ask, &answer, NULL, e);
+	if (kind)
+		return kind;
+	said = (const Modal__SandboxGetTaskIdResponse *)answer;
+	if (has_ended(said->task_result))
+		return say_ended(s->id, said->task_result, e);
+	*is_done = said->task_id && *said->task_id;
+	if (*is_done)
+		s->task_id = strdup(said->task_id);
+	return *is_done && !s->task_id ? error_set(e, ERR_NO_MEMORY, "modal") : ERR_OK;
+}
+
+enum err sandbox_task(
+	struct control *c, const struct call *call, const char *id, char **task_id, struct error *e)
+{
+	struct search search = { .c = c, .id = id };
+	enum err kind = rest_wait(
+		call, REST_READY_MS, "the sandbox to be started", look_for_task, &search, e);
+
+	*task_id = search.task_id;
+	return kind;
+}
+
+enum err sandbox_access(struct control *c, const struct call *call, const char *id,
+	const char *task_id, struct worker_access *out, struct error *e)
+{
+	Modal__SandboxRequest by_sandbox = MODAL__SANDBOX_REQUEST__INIT;
+	Modal__TaskRequest by_task = MODAL__TASK_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__Access *said;
+	bool is_v1 = sandbox_is_v1(id);
+	const struct control_ask ask = { .method = is_v1 ? "TaskGetCommandRouterAccess"
+							 : "SandboxGetCommandRouterAccess",
+		.message = is_v1 ? &by_task.base : &by_sandbox.base,
+		.type = &modal__access__descriptor,
+		.what = "asking the way to the sandbox's worker" };
+	enum err kind;
+
+	by_sandbox.sandbox_id = (char *)id;
+	by_task.task_id = (char *)task_id;
+	kind = control_call(c, call, &ask, &answer, NULL, e);
+	if (kind)
+		return kind;
+	said = (const Modal__Access *)answer;
+	out->jwt = said->jwt ? strdup(said->jwt) : NULL;
+	out->url = said->url ? strdup(said->url) : NULL;
+	return out->jwt && out->url
+		? ERR_OK
+		: error_set(e, ERR_PROTOCOL, "modal: no way to the sandbox's worker in the answer");
+}
+
+enum err sandbox_check_runs(
+	struct control *c, const struct call *call, const char *id, struct error *e)
+{
+	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__SandboxWaitResponse *said;
+	const struct control_ask ask = { .method = versioned(id, "SandboxWait", "SandboxWaitV2"),
+		.message = &request.base,
+		.type = &modal__sandbox_wait_response__descriptor,
+		.what = "looking at the sandbox" };
+	enum err kind;
+
+	request.sandbox_id = (char *)id;
+	request.has_timeout = 1;
+	kind = control_call(c, call, &ask, &answer, NULL, e);
+	if (kind)
+		return kind;
+	said = (const Modal__SandboxWaitResponse *)answer;
+	return has_ended(said->result) ? say_ended(id, said->result, e) : ERR_OK;
+}
+
+enum err sandbox_terminate(
+	struct control *c, const struct call *call, const char *id, struct error *e)
+{
+	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const struct control_ask ask = { .method = versioned(
+						 id, "SandboxTerminate", "SandboxTerminateV2"),
+		.message = &request.base,
+		.type = &modal__empty__descriptor,
+		.what = "deleting the sandbox" };
+	struct error why = { 0 };
+	enum err kind;
+
+	request.sandbox_id = (char *)id;
+	kind = control_call(c, call, &ask, &answer, NULL, &why);
+	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* ---- All of them ---- */
+
+static enum err tell(
+	const Modal__SandboxInfo *info, sandbox_sink sink, void *context, struct error *e)
+{
+	int64_t ends_s = (int64_t)info->created_at + info->timeout_secs, now_s = time(NULL);
+	const struct sandbox_entry entry = { .id = info->id,
+		.state = SANDBOX_RUNNING,
+		.expires_s = !info->timeout_secs ? -1
+			: ends_s > now_s         ? ends_s - now_s
+						 : 0 };
+
+	return info->id && *info->id ? sink(context, &entry, e) : ERR_OK;
+}
+
+/* The newest first. *before: the oldest of this page; 0: there was none. */
+static enum err list_page(struct control *c, const struct call *call, const char *environment,
+	double *before, sandbox_sink sink, void *context, struct error *e)
+{
+	Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__SandboxListResponse *said;
+	const struct control_ask ask = { .method = "SandboxListV2",
+		.message = &request.base,
+		.type = &modal__sandbox_list_response__descriptor,
+		.what = "listing sandboxes" };
+	enum err kind;
+
+	request.environment_name = (char *)environment;
+	request.has_before_timestamp = *before > 0;
+	request.before_timestamp = *before;
+	kind = control_call(c, call, &ask, &answer, NULL, e);
+	said = (const Modal__SandboxListResponse *)answer;
+	*before = 0;
+	for (size_t i = 0; !kind && i < said->n_sandboxes; i++) {
+		*before = said->sandboxes[i]->created_at;
+		kind = tell(said->sandboxes[i], sink, context, e);
+	}
+	return kind;
+}
+
+enum err sandbox_list(struct control *c, const struct call *call, const char *environment,
+	sandbox_sink sink, void *context, struct error *e)
+{
+	double before = 0, earlier;
+	enum err kind;
+
+	do {
+		earlier = before;
+		kind = list_page(c, call, environment, &before, sink, context, e);
+		if (!kind && earlier > 0 && before >= earlier)
+			return error_set(e, ERR_PROTOCOL, "modal: a list of sandboxes without end");
+	} while (!kind && before > 0);
+	return kind;
+}

@@ -1,0 +1,401 @@
+/* Making a sandbox: an app, an image, and the sandbox itself. */
+#include "providers/base/cleanup.h"
+#include "providers/modal/answer.h"
+#include "providers/modal/modal.pb-c.h"
+#include "providers/modal/sandbox.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* All that sandboxfs makes belongs to one app, which is made where it is missing. */
+#define APP               "sandboxfs"
+#define CREATE_IF_MISSING 1
+#define EPHEMERAL         5
+#define NETWORK_OPEN      1
+#define STATUS_SUCCESS    1
+/* Python, git's friends and a GNU userland: what Modal's own guide begins with. */
+#define DEFAULT_IMAGE "python:3.12-slim-bookworm"
+/*
+ * A sandbox's time cannot be made longer afterwards, and at its end all is lost; so it is the longest that Modal gives, not
+ * its default of 300 s. Source: Modal's guide to sandboxes.
+ */
+#define LIFETIME_MAX_S 86400
+/* The server holds an answer so long at most while it builds. */
+#define BUILD_WAIT_S 55
+
+struct making {
+	struct control *c;
+	const struct call *call;
+	const struct modal_settings *settings;
+	const struct provider_config *cfg;
+	bool is_v1;
+	char *app_id, *image_id, *builder_version, *secret_id; /* owned */
+};
+
+static void making_release(struct making *m)
+{
+	free(m->app_id);
+	free(m->image_id);
+	free(m->builder_version);
+	free(m->secret_id);
+}
+#define AUTO_MAKING __attribute__((cleanup(making_release)))
+
+/* What an answer must say. */
+static enum err keep(char **out, const char *text, const char *what, struct error *e)
+{
+	if (!text || !*text)
+		return error_set(
+			e, ERR_PROTOCOL, "modal: making a sandbox: no %s in the answer", what);
+	*out = strdup(text);
+	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
+}
+
+static enum err ask(struct making *m, const char *method, const ProtobufCMessage *message,
+	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct error *e)
+{
+	const struct control_ask wanted = {
+		.method = method, .message = message, .type = type, .what = "making a sandbox"
+	};
+
+	return control_call(m->c, m->call, &wanted, answer, NULL, e);
+}
+
+/* ---- The app and the image ---- */
+
+static enum err find_app(struct making *m, struct error *e)
+{
+	Modal__AppGetOrCreateRequest request = MODAL__APP_GET_OR_CREATE_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	enum err kind;
+
+	request.app_name = (char *)APP;
+	request.environment_name = m->settings->environment;
+	request.has_object_creation_type = 1;
+	request.object_creation_type = CREATE_IF_MISSING;
+	kind = ask(m, "AppGetOrCreate", &request.base,
+		&modal__app_get_or_create_response__descriptor, &answer, e);
+	return kind ? kind
+		    : keep(&m->app_id, ((Modal__AppGetOrCreateResponse *)answer)->app_id, "app", e);
+}
+
+static enum err find_builder(struct making *m, struct error *e)
+{
+	Modal__EnvironmentGetOrCreateRequest request =
+		MODAL__ENVIRONMENT_GET_OR_CREATE_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__EnvironmentMetadata *said;
+	enum err kind;
+
+	if (*m->settings->builder_version)
+		return keep(&m->builder_version, m->settings->builder_version, "version", e);
+	request.deployment_name = m->settings->environment;
+	kind = ask(m, "EnvironmentGetOrCreate", &request.base,
+		&modal__environment_get_or_create_response__descriptor, &answer, e);
+	if (kind)
+		return kind;
+	said = ((Modal__EnvironmentGetOrCreateResponse *)answer)->metadata;
+	return keep(&m->builder_version,
+		said && said->settings ? said->settings->image_builder_version : NULL,
+		"version of the image builder", e);
+}
+
+static enum err judge_build(
+	const struct making *m, const Modal__GenericResult *result, struct error *e)
+{
+	if (result->status == STATUS_SUCCESS)
+		return ERR_OK;
+	return error_set(e, ERR_INVALID, "modal: the image %.100s cannot be built: %.200s",
+		m->cfg->template ? m->cfg->template : DEFAULT_IMAGE,
+		result->exception && *result->exception ? result->exception
+							: "Modal does not say why");
+}
+
+/* One stream of the build's news; it may end before the build does. */
+static enum err follow_build(struct making *m, struct grpc_stream *stream,
+	const struct call *patient, char **last_entry, bool *is_built, struct error *e)
+{
+	const unsigned char *bytes;
+	size_t len;
+	struct grpc_outcome out;
+	enum err kind;
+
+	while (!(kind = grpc_next(stream, patient, &bytes, &len, &out, e)) && bytes && !*is_built) {
+		Modal__ImageJoinStreamingResponse *news =
+			modal__image_join_streaming_response__unpack(NULL, len, bytes);
+
+		if (!news)
+			return error_set(
+				e, ERR_PROTOCOL, "modal: news of a build that make no sense");
+		if (news->entry_id && *news->entry_id) {
+			free(*last_entry);
+			*last_entry = strdup(news->entry_id);
+		}
+		*is_built = news->result && news->result->status;
+		if (*is_built)
+			kind = judge_build(m, news->result, e);
+		modal__image_join_streaming_response__free_unpacked(news, NULL);
+		if (kind)
+			break;
+	}
+	return kind;
+}
+
+static enum err join_build(struct making *m, struct error *e)
+{
+	Modal__ImageJoinStreamingRequest request = MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
+	const struct control_ask wanted = { .method = "ImageJoinStreaming",
+		.message = &request.base,
+		.wait_ms = BUILD_WAIT_S * 1000,
+		.what = "building the image" };
+	const struct call patient = { .progress_ms = 2 * BUILD_WAIT_S * 1000,
+		.cancel = m->call ? m->call->cancel : NULL };
+	AUTO_FREE char *last_entry = NULL;
+	bool is_built = false;
+	enum err kind = ERR_OK;
+
+	request.image_id = m->image_id;
+	request.has_timeout = 1;
+	request.timeout = BUILD_WAIT_S;
+	while (!kind && !is_built) {
+		struct grpc_stream *stream;
+
+		request.last_entry_id = last_entry;
+		kind = control_begin(m->c, m->call, &wanted, &stream, e);
+		if (kind)
+			break;
+		kind = follow_build(m, stream, &patient, &last_entry, &is_built, e);
+		grpc_end(stream);
+	}
+	return kind;
+}
+
+static enum err build_image(struct making *m, const char *name, struct error *e)
+{
+	Modal__ImageGetOrCreateRequest request = MODAL__IMAGE_GET_OR_CREATE_REQUEST__INIT;
+	Modal__Image image = MODAL__IMAGE__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__ImageGetOrCreateResponse *said;
+	char command[300], *commands[] = { command };
+	enum err kind;
+
+	snprintf(command, sizeof command, "FROM %.280s", name);
+	image.n_dockerfile_commands = 1;
+	image.dockerfile_commands = commands;
+	request.image = &image;
+	request.app_id = m->app_id;
+	request.builder_version = m->builder_version;
+	kind = ask(m, "ImageGetOrCreate", &request.base,
+		&modal__image_get_or_create_response__descriptor, &answer, e);
+	if (kind)
+		return kind;
+	said = (const Modal__ImageGetOrCreateResponse *)answer;
+	kind = keep(&m->image_id, said->image_id, "image", e);
+	if (kind)
+		return kind;
+	return said->result && said->result->status ? judge_build(m, said->result, e)
+						    : join_build(m, e);
+}
+
+static enum err find_image(struct making *m, struct error *e)
+{
+	const char *name = m->cfg->template ? m->cfg->template : DEFAULT_IMAGE;
+	enum err kind;
+
+	if (!strncmp(name, "im-", 3))
+		return keep(&m->image_id, name, "image", e);
+	kind = find_builder(m, e);
+	return kind ? kind : build_image(m, name, e);
+}
+
+/* ---- The sandbox ---- */
+
+/* "NAME=value" each, as a map; owned. */
+struct pairs {
+	Modal__StringPair *list, **pointers;
+	size_t count;
+};
+
+static void pairs_release(struct pairs *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free(p->list[i].key);
+	free(p->list);
+	free(p->pointers);
+}
+#define AUTO_PAIRS __attribute__((cleanup(pairs_release)))
+
+static enum err split(struct pairs *out, const char *const *entries, struct error *e)
+{
+	size_t count = 0;
+
+	while (entries && entries[count])
+		count++;
+	*out = (struct pairs){ .list = calloc(count + 1, sizeof *out->list),
+		.pointers = calloc(count + 1, sizeof *out->pointers) };
+	if (!out->list || !out->pointers)
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	for (; out->count < count; out->count++) {
+		Modal__StringPair *pair = &out->list[out->count];
+		char *equals;
+
+		modal__string_pair__init(pair);
+		pair->key = strdup(entries[out->count]);
+		equals = pair->key ? strchr(pair->key, '=') : NULL;
+		if (!equals) {
+			free(pair->key);
+			return error_set(e, ERR_INVALID, "modal: '%.100s' is not NAME=value",
+				entries[out->count]);
+		}
+		*equals = 0;
+		pair->value = equals + 1;
+		out->pointers[out->count] = pair;
+	}
+	return ERR_OK;
+}
+
+/* The first version's environment is a secret that is made before. */
+static enum err make_secret(struct making *m, const struct pairs *env, struct error *e)
+{
+	Modal__SecretGetOrCreateRequest request = MODAL__SECRET_GET_OR_CREATE_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	enum err kind;
+
+	request.environment_name = m->settings->environment;
+	request.has_object_creation_type = 1;
+	request.object_creation_type = EPHEMERAL;
+	request.app_id = m->app_id;
+	request.n_env_dict = env->count;
+	request.env_dict = env->pointers;
+	kind = ask(m, "SecretGetOrCreate", &request.base,
+		&modal__secret_get_or_create_response__descriptor, &answer, e);
+	return kind ? kind
+		    : keep(&m->secret_id, ((Modal__SecretGetOrCreateResponse *)answer)->secret_id,
+			      "secret", e);
+}
+
+struct definition {
+	Modal__SandboxDefinition sandbox;
+	Modal__NetworkAccess network;
+	Modal__Resources resources;
+	Modal__GpuConfig gpu;
+	Modal__SchedulerPlacement placement;
+	char gpu_type[64];
+	char *secret_ids[1], *regions[1];
+};
+
+/* "a100-80gb:4" is four of "A100-80GB". */
+static void set_gpu(struct definition *d, const char *text)
+{
+	size_t len = strcspn(text, ":");
+
+	for (size_t i = 0; i < len && i < sizeof d->gpu_type - 1; i++)
+		d->gpu_type[i] = (char)toupper((unsigned char)text[i]);
+	d->gpu.gpu_type = d->gpu_type;
+	d->gpu.has_count = 1;
+	d->gpu.count = text[len] ? (uint32_t)strtoul(text + len + 1, NULL, 10) : 1;
+	d->resources.gpu_config = &d->gpu;
+}
+
+static void set_resources(struct definition *d, const struct provider_config *cfg)
+{
+	d->resources.has_milli_cpu = cfg->cpus > 0;
+	d->resources.milli_cpu = (uint32_t)(cfg->cpus * 1000);
+	d->resources.has_memory_mb = cfg->memory_mb > 0;
+	d->resources.memory_mb = (uint32_t)cfg->memory_mb;
+	if (cfg->gpu)
+		set_gpu(d, cfg->gpu);
+	d->sandbox.resources = &d->resources;
+}
+
+/* In Modal's words: "us-east". */
+static void set_place(struct definition *d, const struct provider_config *cfg)
+{
+	if (!cfg->region)
+		return;
+	d->regions[0] = (char *)cfg->region;
+	d->placement.n_regions = 1;
+	d->placement.regions = d->regions;
+	d->sandbox.scheduler_placement = &d->placement;
+}
+
+static void define(struct definition *d, const struct making *m)
+{
+	*d = (struct definition){ .sandbox = MODAL__SANDBOX_DEFINITION__INIT,
+		.network = MODAL__NETWORK_ACCESS__INIT,
+		.resources = MODAL__RESOURCES__INIT,
+		.gpu = MODAL__GPU_CONFIG__INIT,
+		.placement = MODAL__SCHEDULER_PLACEMENT__INIT,
+		.secret_ids = { m->secret_id } };
+	d->sandbox.image_id = m->image_id;
+	d->sandbox.name = (char *)m->cfg->name;
+	d->sandbox.has_timeout_secs = 1;
+	d->sandbox.timeout_secs =
+		(uint32_t)(m->cfg->lifetime_s ? m->cfg->lifetime_s : LIFETIME_MAX_S);
+	d->network.has_network_access_type = 1;
+	d->network.network_access_type = NETWORK_OPEN;
+	d->sandbox.network_access = &d->network;
+	d->sandbox.n_secret_ids = m->secret_id ? 1 : 0;
+	d->sandbox.secret_ids = d->secret_ids;
+	d->sandbox.has_idle_timeout_secs = m->cfg->idle_s > 0;
+	d->sandbox.idle_timeout_secs = (uint32_t)m->cfg->idle_s;
+	set_resources(d, m->cfg);
+	set_place(d, m->cfg);
+}
+
+static enum err make(struct making *m, const struct pairs *env, const struct pairs *labels,
+	char id[SANDBOX_ID_MAX], struct error *e)
+{
+	Modal__SandboxCreateRequest request = MODAL__SANDBOX_CREATE_REQUEST__INIT;
+	Modal__StringMap map = MODAL__STRING_MAP__INIT;
+	Modal__SecretSource source = MODAL__SECRET_SOURCE__INIT, *sources[] = { &source };
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	struct definition definition;
+	const char *made;
+	enum err kind;
+
+	define(&definition, m);
+	map.n_contents = env->count;
+	map.contents = env->pointers;
+	source.env = &map;
+	request.app_id = m->app_id;
+	request.definition = &definition.sandbox;
+	/* A tag is such a pair as well: two strings, 1 and 2. */
+	request.n_tags = labels->count;
+	request.tags = labels->pointers;
+	request.n_secret_sources = env->count && !m->is_v1 ? 1 : 0;
+	request.secret_sources = sources;
+	kind = ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
+		&modal__sandbox_create_response__descriptor, &answer, e);
+	if (kind)
+		return kind;
+	made = ((Modal__SandboxCreateResponse *)answer)->sandbox_id;
+	kind = sandbox_check_id(made ? made : "", e);
+	if (!kind)
+		snprintf(id, SANDBOX_ID_MAX, "%s", made);
+	return kind;
+}
+
+enum err sandbox_create(struct control *c, const struct call *call,
+	const struct modal_settings *settings, const struct provider_config *cfg,
+	char id[SANDBOX_ID_MAX], struct error *e)
+{
+	AUTO_MAKING struct making m = { .c = c,
+		.call = call,
+		.settings = settings,
+		.cfg = cfg,
+		.is_v1 = settings->is_v1 || cfg->gpu };
+	AUTO_PAIRS struct pairs env = { 0 }, labels = { 0 };
+	enum err kind = split(&env, cfg->env, e);
+
+	if (!kind)
+		kind = split(&labels, cfg->labels, e);
+	if (!kind)
+		kind = find_app(&m, e);
+	if (!kind)
+		kind = find_image(&m, e);
+	if (!kind && m.is_v1 && env.count)
+		kind = make_secret(&m, &env, e);
+	return kind ? kind : make(&m, &env, &labels, id, e);
+}

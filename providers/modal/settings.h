@@ -1,0 +1,31 @@
+/*
+ * settings.h - where Modal is and who one is there: what the environment and ~/.modal.toml say, as Modal's own SDK reads
+ * them.
+ *
+ * Source: modal SDK 0.11.1, src/config.ts. For each value the environment counts before the profile. Read once, when a
+ * provider is made; nothing else looks at either.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Owned strings. */
+struct modal_settings {
+	char *server_url; /* MODAL_SERVER_URL: https://api.modal.com; no slash at the end */
+	char *token_id, *token_secret; /* MODAL_TOKEN_ID, MODAL_TOKEN_SECRET */
+	char *environment;             /* MODAL_ENVIRONMENT; "": the workspace's default */
+	char *builder_version;         /* MODAL_IMAGE_BUILDER_VERSION; "": asked for */
+	bool is_v1; /* MODAL_SANDBOX_V2=0: the first version of the calls that create */
+	int64_t throttle_max_ms; /* MODAL_MAX_THROTTLE_WAIT, seconds there; negative: no limit */
+};
+
+/*
+ * `key_file`: a file of mode 0600 whose line is "TOKEN_ID:TOKEN_SECRET"; NULL: the environment, then the profile. ERR_AUTH:
+ * no token, or half of one; ERR_INVALID: the configuration file. On failure there is nothing to release.
+ */
+enum err modal_settings_read(struct modal_settings *out, const char *key_file, struct error *e);
+/* Wipes the token first. */
+void modal_settings_release(struct modal_settings *s);

@@ -1,0 +1,15 @@
+/*
+ * toml.h - the part of TOML that Modal's configuration file uses: tables of one level, whose values are strings, booleans
+ * and numbers.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#include <stddef.h>
+
+/* One pair. `table`: "" before the first; `value`: a string's text, or the literal as it stands. Valid during the call. */
+typedef void (*toml_sink)(void *context, const char *table, const char *key, const char *value);
+
+/* ERR_INVALID names the line that is something else; a value's own text is in no message. */
+enum err toml_read(const char *text, size_t len, toml_sink sink, void *context, struct error *e);

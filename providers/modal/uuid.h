@@ -1,0 +1,10 @@
+/*
+ * uuid.h - random names that the vendor wants in this form (RFC 9562, version 4).
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+#define UUID_SIZE 37
+
+enum err uuid_new(char out[UUID_SIZE], struct error *e);

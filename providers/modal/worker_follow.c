@@ -1,0 +1,171 @@
+/* What a program says and how it ends, through connections that break. */
+#include "providers/base/cleanup.h"
+#include "providers/modal/modal.pb-c.h"
+#include "providers/modal/worker.h"
+
+#include <string.h>
+
+/* In a row. Source: SDK 0.11.1, src/task_command_router_client.ts. */
+#define FAILURES_MAX   10
+#define FIRST_PAUSE_MS 10
+/* One that stood so long was no failure in a row: proxies end what is silent. */
+#define STOOD_MS 5000
+
+static enum err open_read(struct follower *f, struct error *e)
+{
+	Modal__ExecStdioReadRequest request = MODAL__EXEC_STDIO_READ_REQUEST__INIT;
+
+	request.task_id = (char *)worker_task(f->exec->worker);
+	request.exec_id = (char *)f->exec->id;
+	request.has_offset = request.has_file_descriptor = 1;
+	request.offset = f->offset;
+	request.file_descriptor = f->kind == FOLLOW_ERR;
+	return worker_begin(
+		f->exec->worker, WORKER_READ, &request.base, &f->generation, &f->stream, e);
+}
+
+static enum err open_wait(struct follower *f, struct error *e)
+{
+	Modal__ExecRequest request = MODAL__EXEC_REQUEST__INIT;
+
+	request.task_id = (char *)worker_task(f->exec->worker);
+	request.exec_id = (char *)f->exec->id;
+	return worker_begin(
+		f->exec->worker, WORKER_WAIT, &request.base, &f->generation, &f->stream, e);
+}
+
+enum err follow_begin(struct follower *f, const struct call *call, struct error *e)
+{
+	(void)call;
+	if (f->stream || f->is_over)
+		return ERR_OK;
+	f->opened_ms = monotonic_ms();
+	return f->kind == FOLLOW_EXIT ? open_wait(f, e) : open_read(f, e);
+}
+
+static void close_stream(struct follower *f)
+{
+	grpc_end(f->stream);
+	f->stream = NULL;
+}
+
+void follow_end(struct follower *f)
+{
+	close_stream(f);
+}
+
+int follower_fd(const struct follower *f)
+{
+	return f->stream ? grpc_fd(f->stream) : -1;
+}
+
+/* ---- What comes ---- */
+
+static enum err take_output(struct follower *f, const unsigned char *bytes, size_t len,
+	execute_sink sink, void *context, struct error *e)
+{
+	Modal__ExecStdioReadResponse *said =
+		modal__exec_stdio_read_response__unpack(NULL, len, bytes);
+	enum err kind = ERR_OK;
+
+	if (!said)
+		return error_set(e, ERR_PROTOCOL, "modal: a program's output makes no sense");
+	f->failures = 0;
+	f->offset += said->data.len;
+	if (said->data.len)
+		kind = sink(context, f->kind == FOLLOW_ERR ? STREAM_ERR : STREAM_OUT,
+			said->data.data, said->data.len, e);
+	modal__exec_stdio_read_response__free_unpacked(said, NULL);
+	return kind;
+}
+
+/* Which of the two is set tells, not whether it is zero. */
+static enum err take_exit(
+	struct follower *f, const unsigned char *bytes, size_t len, struct error *e)
+{
+	Modal__ExecWaitResponse *said = modal__exec_wait_response__unpack(NULL, len, bytes);
+	bool has_code =
+		said && said->exit_status_case == MODAL__EXEC_WAIT_RESPONSE__EXIT_STATUS_CODE;
+	bool has_signal =
+		said && said->exit_status_case == MODAL__EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL;
+
+	f->exit_code = has_code ? said->code : has_signal ? 128 + said->signal : 0;
+	f->is_over = has_code || has_signal;
+	if (said)
+		modal__exec_wait_response__free_unpacked(said, NULL);
+	return f->is_over
+		? ERR_OK
+		: error_set(e, ERR_PROTOCOL, "modal: the worker does not say how a program ended");
+}
+
+static enum err take_message(struct follower *f, const unsigned char *bytes, size_t len,
+	execute_sink sink, void *context, struct error *e)
+{
+	return f->kind == FOLLOW_EXIT ? take_exit(f, bytes, len, e)
+				      : take_output(f, bytes, len, sink, context, e);
+}
+
+/* ---- When it breaks ---- */
+
+static bool may_go_on(struct follower *f, const struct grpc_outcome *out)
+{
+	bool may = grpc_is_passing(out->status) || out->status == GRPC_UNAUTHENTICATED ||
+		out->retry_after_ms >= 0;
+
+	if (monotonic_ms() - f->opened_ms > STOOD_MS)
+		f->failures = 0;
+	return may && f->failures++ < FAILURES_MAX;
+}
+
+/* Opened again when the pause is over. */
+static enum err recover(struct follower *f, const struct call *call, const struct grpc_outcome *out,
+	struct error *e)
+{
+	int64_t pause_ms = out->retry_after_ms >= 0 ? out->retry_after_ms
+						    : (int64_t)FIRST_PAUSE_MS << (f->failures - 1);
+	enum err kind = ERR_OK;
+
+	if (out->status == GRPC_UNAUTHENTICATED)
+		kind = worker_renew_access(f->exec->worker, call, f->generation, e);
+	else
+		kind = grpc_pause(call, pause_ms, e);
+	return kind ? kind : follow_begin(f, call, e);
+}
+
+static enum err settle(struct follower *f, const struct call *call, enum err kind,
+	const struct grpc_outcome *out, const struct error *why, struct error *e)
+{
+	close_stream(f);
+	if (!kind && f->kind != FOLLOW_EXIT) {
+		f->is_over = true;
+		return ERR_OK;
+	}
+	if (f->is_over || (kind && may_go_on(f, out)))
+		return f->is_over ? ERR_OK : recover(f, call, out, e);
+	return kind
+		? error_set(e, kind, "%s", why->text)
+		: error_set(e, ERR_PROTOCOL, "modal: the worker does not say how a program ended");
+}
+
+enum err follow(struct follower *f, const struct call *call, execute_sink sink, void *context,
+	enum grpc_status *status, struct error *e)
+{
+	enum err kind = follow_begin(f, call, e);
+
+	*status = GRPC_LOCAL;
+	while (!kind && f->stream) {
+		struct grpc_outcome out;
+		struct error why = { 0 };
+		const unsigned char *bytes;
+		size_t len;
+
+		kind = grpc_next(f->stream, call, &bytes, &len, &out, &why);
+		*status = out.status;
+		if (kind || !bytes)
+			return settle(f, call, kind, &out, &why, e);
+		kind = take_message(f, bytes, len, sink, context, e);
+		if (!kind && !grpc_is_ready(f->stream))
+			break;
+	}
+	return kind;
+}
