@@ -1,13 +1,13 @@
 // A test server that speaks Modal's wire over real directories and real processes of this machine.
 //
 //	node main.mjs --root DIR [--port 0] [--admin-port 0] [--key as-...] [--token-id ak-...] [--access-seconds 600]
-//		[--page-size 100] [--user root] [--programs DIR]
+//		[--page-size 100] [--user NAME] [--programs DIR]
 //
 // Control plane and worker share one port, over TLS and in plaintext: the vendor's SDK dials loopback workers without TLS
 // although their URL says https. When it serves it prints one line of JSON: api_url (https), plain_url (http, for the
 // SDK), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /kill/ID, and /expire/ID: no token for its
 // worker is good any more), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
-// are. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes with it.
+// are, root or user. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes with it.
 // 77: no namespaces here.
 import fs from "node:fs";
 import os from "node:os";
@@ -44,7 +44,8 @@ const DEFAULTS = {
 	"token-id": "ak-0123456789abcdefABCDEF",
 	"access-seconds": 600,
 	"page-size": 100,
-	user: "root",
+	// Whoever is not root cannot have sandboxes whose user is.
+	user: process.geteuid() === 0 ? "root" : "user",
 	programs: fileURLToPath(new URL("../../../build/servers", import.meta.url)),
 };
 
