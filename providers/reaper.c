@@ -51,19 +51,16 @@ struct reaper {
 
 /*
  * $1: the signal, $2: the marker, $3: how often to look, since what is killed may just have started another. Prints the
- * processes it found. Its own environment has no marker. The shell drops NULs, so tr puts line ends in their place. What
- * the command started with an environment of its own choice (env -i) or as another user (sudo) is not found.
+ * processes it found. Its own environment has no marker. What the command started with an environment of its own choice
+ * (env -i) or as another user (sudo) is not found.
  */
 static const char signal_script[] =
 	"rounds=$3\n"
 	"while [ \"$rounds\" -gt 0 ]; do\n"
 	"	found=\n"
-	"	for file in /proc/[0-9]*/environ; do\n"
-	"		case $(tr '\\0' '\\n' <\"$file\") in\n"
-	"		*" MARKER_NAME "=\"$2\"*)\n"
-	"			pid=${file#/proc/} pid=${pid%/environ}\n"
-	"			kill -s \"$1\" \"$pid\" && echo \"$pid\" && found=yes ;;\n"
-	"		esac\n"
+	"	for file in $(grep -lF \"" MARKER_NAME "=$2\" /proc/[0-9]*/environ); do\n"
+	"		pid=${file#/proc/} pid=${pid%/environ}\n"
+	"		kill -s \"$1\" \"$pid\" && echo \"$pid\" && found=yes\n"
 	"	done\n"
 	"	[ \"$found\" ] || break\n"
 	"	rounds=$((rounds - 1))\n"

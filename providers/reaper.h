@@ -28,6 +28,8 @@ typedef enum err (*reaper_send)(void *context, const struct call *call, const ch
  * marker and prints their numbers, a line each.
  */
 #define REAPER_ARGC 8
+/* Which of its arguments is the script: $1 TERM, KILL or 0, $2 the marker, $3 how often to look. */
+#define REAPER_SCRIPT 2
 void reaper_argv(const char *argv[REAPER_ARGC], const char *marker, int signal);
 
 enum err reaper_new(struct reaper **out, reaper_send send, void *context, struct error *e);

@@ -42,8 +42,6 @@ bool record_add(int fd, enum command_kind kind, const void *bytes, size_t len);
 bool record_end(int fd, uint32_t exit_code, bool timed_out);
 /* Bytes that nobody has received yet. */
 uint64_t record_unread(int fd);
-/* Drops what is recorded: nobody will ask for it. */
-void record_drop(int fd);
 
 /* ---- The reader's side ---- */
 

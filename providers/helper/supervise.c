@@ -237,8 +237,6 @@ static void reap(struct supervisor *v)
 
 static void stop(struct supervisor *v, bool now)
 {
-	if (!v->is_unwanted)
-		record_drop(v->record);
 	v->is_unwanted = true;
 	if (now)
 		send_kill(v);

@@ -86,7 +86,7 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 	BEHAVIOUR_FOR_VENDOR(langsmith, group, claim)                                              \
 	BEHAVIOUR_FOR_VENDOR(modal, group, claim)                                                  \
 	BEHAVIOUR_FOR_VENDOR(runloop, group, claim)                                                \
-	BEHAVIOUR_FOR(contract_text, group, claim)                                                 \
+	BEHAVIOUR_FOR_VENDOR(text, group, claim)                                                   \
 	BEHAVIOUR_HERE(group, claim)
 
 /* The same of a sandbox that we make ourselves, on this machine. */

@@ -1,6 +1,7 @@
 /*
- * The contract's subject for what vendors share who only run programs and give their output as text, at its end and with
- * both streams in one (providers/remote.h): a provider that has no vendor, on this machine.
+ * The contract's subjects for what vendors share who only run programs and give their output as text, with both streams in
+ * one (providers/remote.h): a provider that has no vendor, on this machine. With the helper output comes at a program's end
+ * alone.
  */
 #include "providers/remote_command.h"
 #include "tests/providers/contract.h"
@@ -12,6 +13,11 @@
 static const struct subject text = {
 	.name = "text", .helper = HELPER_PROCESS, .is_remote = true, .lacks = LACKS_WATCH | IS_ALONE
 };
+static const struct subject text_shell = { .name = "text, sh",
+	.helper = HELPER_OFF,
+	.shell = "sh",
+	.is_remote = true,
+	.lacks = SHELL_LACKS | LACKS_WATCH | IS_ALONE };
 
 struct host {
 	struct provider base;
@@ -57,6 +63,7 @@ static enum err host_connect(const struct provider_config *cfg, const struct cal
 	host_remote_init(&h->remote_host, home);
 	h->remote_host.is_text = true;
 	h->remote_host.is_merged = true;
+	h->remote_host.is_late = cfg->helper != HELPER_OFF;
 	h->remote_host.inline_max = 4000;
 	ops = host_remote_ops(&h->remote_host);
 	kind = remote_attach(&h->remote, &ops, cfg, NULL, call, e);
@@ -117,4 +124,10 @@ static void set_up_text(void)
 	set_up(&text);
 }
 
+static void set_up_text_shell(void)
+{
+	set_up(&text_shell);
+}
+
 TestSuite(contract_text, .init = set_up_text, .fini = contract_end, .timeout = 120);
+TestSuite(contract_text_shell, .init = set_up_text_shell, .fini = contract_end, .timeout = 120);

@@ -135,7 +135,7 @@ struct carrying {
 	execute_sink sink;
 	void *context;
 	size_t carried;
-	struct buf kept; /* is_merged: until the end */
+	struct buf kept; /* is_late: until the end */
 };
 
 static enum err hand_on(
@@ -173,6 +173,8 @@ static enum err take_some(struct carrying *c, int *fd, enum stream stream, struc
 		return ERR_OK;
 	}
 	if (c->h->is_merged)
+		stream = STREAM_OUT;
+	if (c->h->is_late && stream == STREAM_OUT)
 		return buf_add(&c->kept, bytes, (size_t)got) ? ERR_OK
 							     : buf_check(&c->kept, "output", e);
 	return stream == STREAM_OUT ? hand_on_output(c, bytes, (size_t)got, e)
@@ -268,5 +270,6 @@ struct remote_ops host_remote_ops(struct host_remote *h)
 		.argument_max = 4096,
 		.inline_max = h->inline_max,
 		.is_text = h->is_text,
+		.is_live = !h->is_late,
 		.context = h };
 }

@@ -21,7 +21,8 @@ struct host_remote {
 	atomic_size_t cut_after; /* 0: never; else output ends there and the run with an error */
 	atomic_size_t lost;      /* so many bytes are missing from the next upload */
 	bool is_text;
-	bool is_merged; /* standard error comes as output, and all of it at the end of the program */
+	bool is_merged; /* standard error comes as output */
+	bool is_late;   /* output comes at the end of the program */
 	size_t inline_max;
 	atomic_size_t runs, uploads; /* so far */
 	atomic_size_t flags;         /* of the last run */

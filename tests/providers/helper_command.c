@@ -1,0 +1,268 @@
+/* Commands and their records, below the coding: what the contract cannot bring about. */
+#include "providers/helper/command.h"
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+#include "providers/helper/record.h"
+#include "tests/support/scratch.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+TestSuite(helper_command, .timeout = 120);
+
+#define MARKER "0123456789abcdef0123456789abcdef"
+#define OTHER  "fedcba9876543210fedcba9876543210"
+
+struct room {
+	struct scratch scratch;
+	struct root root;
+	atomic_bool is_stopped;
+	/* Of the last answer: */
+	struct buf out;
+	struct command_piece last;
+	size_t pieces;
+};
+
+static void room_open(struct room *r)
+{
+	char dir[128], staging[128];
+	struct error e = { 0 };
+
+	*r = (struct room){ .out = BUF_INIT(16 * 1024 * 1024) };
+	scratch_make(&r->scratch);
+	scratch_mkdir(&r->scratch, "tree", 0755);
+	snprintf(dir, sizeof dir, "%s/tree", r->scratch.path);
+	snprintf(staging, sizeof staging, "%s/staging", r->scratch.path);
+	root_open(&r->root, dir, staging, &e);
+	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
+}
+
+static void room_close(struct room *r)
+{
+	root_close(&r->root);
+	buf_release(&r->out);
+	scratch_remove(&r->scratch);
+}
+
+static enum err take_piece(void *context, const struct command_piece *piece, struct error *e)
+{
+	struct room *r = context;
+
+	(void)e;
+	r->pieces++;
+	r->last = *piece;
+	if (piece->kind == COMMAND_OUT || piece->kind == COMMAND_ERR)
+		buf_add(&r->out, piece->bytes, piece->len);
+	return ERR_OK;
+}
+
+static struct command_request request_of(const char *text)
+{
+	return (struct command_request){ .marker = MARKER,
+		.text = text,
+		.cwd = "",
+		.wait_ms = 60000,
+		.more_ms = 60000,
+		.answer_max = UINT32_MAX };
+}
+
+static enum err ask(struct room *r, const struct command_request *request)
+{
+	struct error e = { 0 };
+
+	buf_reset(&r->out);
+	r->pieces = 0;
+	return helper_command(&r->root, request, &r->is_stopped, take_piece, r, &e);
+}
+
+static bool is_there(const struct room *r, const char *path)
+{
+	return faccessat(r->scratch.fd, path, F_OK, 0) == 0;
+}
+
+Test(helper_command, a_start_that_is_asked_again_runs_once)
+{
+	struct command_request request = request_of("echo x >>ran; echo said; exit 3");
+	struct room r;
+
+	room_open(&r);
+	for (int i = 0; i < 3; i++) {
+		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+		cr_expect(eq(str, (char *)buf_text(&r.out), "said\n"));
+		cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 3);
+	}
+	AUTO_FREE char *ran = scratch_read(&r.scratch, "tree/ran", NULL);
+
+	cr_expect(eq(str, ran, "x\n"));
+	room_close(&r);
+}
+
+Test(helper_command, an_answer_ends_when_it_is_large_enough_and_the_next_begins_there)
+{
+	struct command_request request = request_of("head -c 1000000 /dev/zero; echo end");
+	size_t got = 0, answers = 0;
+	struct room r;
+
+	room_open(&r);
+	request.answer_max = 100000;
+	do {
+		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+		got += r.out.len;
+		answers++;
+		request.from = r.last.next;
+		request.text = NULL;
+	} while (r.last.kind == COMMAND_RUNNING);
+	cr_expect(r.last.kind == COMMAND_ENDED);
+	cr_expect(eq(ulong, got, 1000004));
+	cr_expect(ge(ulong, answers, 6));
+	room_close(&r);
+}
+
+Test(helper_command, what_was_received_is_given_back_to_the_disk)
+{
+	struct command_request request = request_of("head -c 8388608 /dev/zero");
+	struct stat st;
+	struct room r;
+
+	room_open(&r);
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	request.from = r.last.next;
+	request.text = NULL;
+	request.wait_ms = 0;
+	cr_expect(ne(int, ask(&r, &request), ERR_IO));
+	cr_assert(fstatat(r.scratch.fd, "staging/command-" MARKER, &st, 0) == 0);
+	cr_expect(lt(long, (long)st.st_blocks * 512, 4 * 1024 * 1024));
+	room_close(&r);
+}
+
+Test(helper_command, one_that_is_stopped_before_it_starts_never_does)
+{
+	struct command_request request = request_of("touch ran");
+	struct room r;
+
+	room_open(&r);
+	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, false, NULL), ERR_OK));
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGTERM);
+	cr_expect(not(is_there(&r, "tree/ran")));
+	room_close(&r);
+}
+
+Test(helper_command, one_that_is_stopped_at_once_ends_whatever_it_ignores)
+{
+	struct command_request request = request_of("trap '' TERM; echo up; while :; do :; done");
+	struct room r;
+
+	room_open(&r);
+	request.answer_max = 1;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, true, NULL), ERR_OK));
+	request.text = NULL;
+	request.answer_max = UINT32_MAX;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGKILL);
+	room_close(&r);
+}
+
+static pid_t supervisor_of(struct room *r)
+{
+	AUTO_CLOSE int fd = -1;
+
+	cr_assert(eq(int, record_open(&r->root, MARKER, &fd, NULL), ERR_OK));
+	return record_supervisor(fd);
+}
+
+Test(helper_command, that_its_supervisor_was_killed_is_told)
+{
+	struct command_request request = request_of("echo up; read line <fifo");
+	struct room r;
+
+	room_open(&r);
+	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
+	request.answer_max = 1;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_RUNNING);
+	kill(supervisor_of(&r), SIGKILL);
+	request.text = NULL;
+	request.from = r.last.next;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_LOST);
+	scratch_write_text(&r.scratch, "tree/fifo", "\n");
+	room_close(&r);
+}
+
+Test(helper_command, what_it_left_behind_lives_on_and_may_write)
+{
+	struct command_request request =
+		request_of("(read line <fifo; echo more; echo more; touch wrote) & echo up");
+	struct room r;
+
+	room_open(&r);
+	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 0);
+	cr_expect(eq(str, (char *)buf_text(&r.out), "up\n"));
+	scratch_write_text(&r.scratch, "tree/fifo", "\n");
+	for (int i = 0; i < 60000 && !is_there(&r, "tree/wrote"); i++)
+		poll(NULL, 0, 1);
+	cr_expect(is_there(&r, "tree/wrote"));
+	room_close(&r);
+}
+
+Test(helper_command, records_are_forgotten_when_asked)
+{
+	static const char *const done[] = { MARKER, "../../etc/passwd", "" };
+	struct command_request request = request_of("true");
+	struct room r;
+
+	room_open(&r);
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(is_there(&r, "staging/command-" MARKER));
+	request.marker = OTHER;
+	request.forget = done;
+	request.forget_count = 3;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(not(is_there(&r, "staging/command-" MARKER)));
+	cr_expect(is_there(&r, "staging/command-" OTHER));
+	room_close(&r);
+}
+
+Test(helper_command, a_record_that_was_overwritten_is_an_error_and_no_more)
+{
+	struct command_request request = request_of("true");
+	struct room r;
+
+	room_open(&r);
+	scratch_write_text(&r.scratch, "staging/command-" MARKER,
+		"this is no record, and long enough that its entries are not what they should be: "
+		"........................................");
+	cr_expect(eq(int, ask(&r, &request), ERR_IO));
+	room_close(&r);
+}
+
+Test(helper_command, what_cannot_be_is_refused)
+{
+	struct command_request request = request_of("touch ran");
+	struct room r;
+
+	room_open(&r);
+	request.cwd = "absent";
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_REFUSED && r.last.err == ERR_NOT_FOUND);
+	cr_expect(not(is_there(&r, "staging/command-" MARKER)));
+	request.cwd = "/t";
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_REFUSED && r.last.err == ERR_INVALID);
+	request.marker = "../" MARKER;
+	cr_expect(eq(int, ask(&r, &request), ERR_INVALID));
+	request.marker = MARKER;
+	request.text = NULL;
+	cr_expect(eq(int, ask(&r, &request), ERR_NOT_FOUND));
+	room_close(&r);
+}
