@@ -10,6 +10,8 @@
 
 /* "All": a number that every implementation can hold. */
 #define LINES "1000000"
+/* Before output that is wanted soon is read as it comes: what ends earlier is one request. */
+#define SOON_S 2
 /* A command in which every character is escaped, and what stands around it. */
 #define BODY_MAX ((size_t)2 * EXECUTION_COMMAND_MAX + 1024)
 
@@ -27,7 +29,7 @@ static enum err put_body(
 	json_put_open(&w, NULL);
 	json_put_text(&w, "command", x->command);
 	json_put_text(&w, "command_id", command_id);
-	json_put_integer(&w, "optimistic_timeout", devbox_hold_s(call));
+	json_put_integer(&w, "optimistic_timeout", x->is_followed ? SOON_S : devbox_hold_s(call));
 	json_put_close(&w);
 	return buf_check(out, "a command", e);
 }
@@ -95,42 +97,68 @@ static enum err pass_text(struct execution *x, struct json_object *view, const c
 		(size_t)json_object_get_string_len(text), e);
 }
 
-static enum err pass_stream(struct execution *x, const struct rest *r, const struct call *call,
-	struct json_object *view, const char *name, enum stream stream, struct error *e)
+static enum err read_stream(struct execution *x, const struct rest *r, const struct call *call,
+	struct json_object *view, enum stream stream, struct error *e)
 {
 	struct devbox_output output = { .id = x->id,
 		.execution_id = rest_text(view, "execution_id", ""),
-		.name = name,
+		.name = stream == STREAM_OUT ? "stdout" : "stderr",
 		.stream = stream,
 		.sink = x->sink,
 		.sink_context = x->sink_context };
-	bool is_truncated = rest_flag(
-		view, stream == STREAM_OUT ? "stdout_truncated" : "stderr_truncated", false);
 
-	return is_truncated ? devbox_output_read(&output, r, call, e)
-			    : pass_text(x, view, name, stream, e);
+	if (!devbox_is_id(output.execution_id))
+		return error_set(
+			e, ERR_PROTOCOL, "runloop:%s: a command without an execution id", x->id);
+	return devbox_output_read(&output, r, call, e);
 }
 
-static enum err finish(struct execution *x, const struct rest *r, const struct call *call,
+static enum err pass_out(struct execution *x, const struct rest *r, const struct call *call,
 	struct json_object *view, struct error *e)
 {
-	enum err kind = pass_stream(x, r, call, view, "stdout", STREAM_OUT, e);
+	return rest_flag(view, "stdout_truncated", false)
+		? read_stream(x, r, call, view, STREAM_OUT, e)
+		: pass_text(x, view, "stdout", STREAM_OUT, e);
+}
+
+static enum err pass_err(struct execution *x, const struct rest *r, const struct call *call,
+	struct json_object *view, struct error *e)
+{
+	return rest_flag(view, "stderr_truncated", false)
+		? read_stream(x, r, call, view, STREAM_ERR, e)
+		: pass_text(x, view, "stderr", STREAM_ERR, e);
+}
+
+/* ---- All of it ---- */
+
+static bool is_over(struct json_object *view)
+{
+	return !strcmp(rest_text(view, "status", ""), "completed");
+}
+
+static enum err take_status(struct execution *x, struct json_object *view, struct error *e)
+{
 	int64_t status = rest_integer(view, "exit_status", -1);
 
-	if (!kind)
-		kind = pass_stream(x, r, call, view, "stderr", STREAM_ERR, e);
-	if (kind)
-		return kind;
-	if (status < 0 || status > 255)
+	if (!is_over(view) || status < 0 || status > 255)
 		return error_set(
 			e, ERR_PROTOCOL, "runloop:%s: it does not say how a command ended", x->id);
 	x->exit_code = (int)status;
 	return ERR_OK;
 }
 
-static bool is_over(struct json_object *view)
+/* Its standard output until its end, and then how that was. *view: what is known, replaced. */
+static enum err follow(struct execution *x, const struct rest *r, const struct call *call,
+	struct json_object **view, struct error *e)
 {
-	return !strcmp(rest_text(view, "status", ""), "completed");
+	struct json_object *end = NULL;
+	enum err kind = read_stream(x, r, call, *view, STREAM_OUT, e);
+
+	if (!kind)
+		kind = wait_for_end(x, r, call, rest_text(*view, "execution_id", ""), &end, e);
+	rest_put(view);
+	*view = end;
+	return kind;
 }
 
 enum err execution_run(
@@ -145,16 +173,9 @@ enum err execution_run(
 			"runloop:%s: a command of more than %d characters cannot be sent", x->id,
 			EXECUTION_COMMAND_MAX);
 	kind = start(x, r, call, &view, e);
-	while (!kind && !is_over(view)) {
-		struct json_object *later = NULL;
-		const char *execution_id = rest_text(view, "execution_id", "");
-
-		if (!devbox_is_id(execution_id))
-			return error_set(e, ERR_PROTOCOL,
-				"runloop:%s: a command without an execution id", x->id);
-		kind = wait_for_end(x, r, call, execution_id, &later, e);
-		rest_put(&view);
-		view = later;
-	}
-	return kind ? kind : finish(x, r, call, view, e);
+	if (!kind)
+		kind = is_over(view) ? pass_out(x, r, call, view, e) : follow(x, r, call, &view, e);
+	if (!kind)
+		kind = pass_err(x, r, call, view, e);
+	return kind ? kind : take_status(x, view, e);
 }

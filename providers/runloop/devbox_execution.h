@@ -2,8 +2,9 @@
  * devbox_execution.h - one shell command in a devbox, to its end, and all that it says.
  *
  * A command is started under an id of ours: to send it again under that id is to ask about the same command, so nothing
- * here runs twice, whatever breaks. An answer holds the last 100 lines of each stream where no more are asked for, and
- * of those not all when they are many bytes: flags say so, and the whole stream is read again from its first byte then.
+ * here runs twice, whatever breaks. One that ends soon is one request, whose answer has its output: the last 100 lines of
+ * each stream where no more are asked for, and of those not all when they are many bytes. Flags say so, and the whole stream
+ * is read from its first byte then. Of one that lasts longer standard output is read as it comes.
  * Output is text: what is not UTF-8 does not come through.
  */
 #pragma once
@@ -15,11 +16,10 @@
 #define EXECUTION_COMMAND_MAX 131000
 
 struct execution {
-	const char *id; /* of the devbox */
-	const char *
-		command; /* run by a bash of its own in the home directory, with nothing on its input */
-	const struct remote_upload
-		*upload; /* a file that the command waits for, stored meanwhile; NULL: none */
+	const char *id;      /* of the devbox */
+	const char *command; /* for a bash of its own, in the home directory and without input */
+	const struct remote_upload *upload; /* what the command waits for; NULL: nothing */
+	bool is_followed;                   /* output is wanted soon, not when it has ended */
 	execute_sink sink;
 	void *sink_context;
 	/* Results. */

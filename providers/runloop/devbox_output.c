@@ -9,6 +9,8 @@
 #define EVENT_MAX ((size_t)16 * 1024 * 1024)
 /* Breaks in a row without a byte between them. */
 #define BREAKS_MAX 5
+/* The service's streams are idle for 30 s before they are ended: one that ends sooner is a break like others. */
+#define IDLE_MIN_MS 200
 
 struct reading {
 	const struct devbox_output *output;
@@ -159,6 +161,12 @@ static bool is_break(const struct reading *g, enum err kind)
 	return g->is_idle || (kind == ERR_UNREACHABLE && !g->has_refused);
 }
 
+/* Whether there was nothing wrong with that: it brought something, or had nothing to bring for long. */
+static bool has_worked(const struct reading *g, uint64_t before, int64_t began_ms)
+{
+	return g->at > before || (g->is_idle && monotonic_ms() - began_ms >= IDLE_MIN_MS);
+}
+
 enum err devbox_output_read(const struct devbox_output *output, const struct rest *r,
 	const struct call *call, struct error *e)
 {
@@ -168,15 +176,17 @@ enum err devbox_output_read(const struct devbox_output *output, const struct res
 
 	for (unsigned breaks = 0;;) {
 		uint64_t before = g.at;
+		int64_t began_ms = monotonic_ms();
 		struct error why = { 0 };
 		enum err kind = read_once(&g, r, call, &why);
 
-		breaks = g.at > before ? 0 : breaks + 1;
+		breaks = has_worked(&g, before, began_ms) ? 0 : breaks + 1;
 		if (is_break(&g, kind) && breaks < BREAKS_MAX)
 			continue;
 		if (!kind && g.is_idle)
 			kind = error_set(&why, ERR_UNREACHABLE,
-				"runloop:%s: reading %s: it stays idle", output->id, output->name);
+				"runloop:%s: reading %s: it breaks off all the time", output->id,
+				output->name);
 		return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 	}
 }

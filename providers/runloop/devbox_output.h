@@ -1,5 +1,5 @@
 /*
- * devbox_output.h - one stream of a command that has ended, whole, from the API's server-sent events.
+ * devbox_output.h - one stream of a command, whole and as it comes, from the API's server-sent events.
  *
  * An event is {"output": TEXT, "offset": BYTES}. Whether the offset is where the text begins or where it ends no source
  * says, so it is not used: bytes are counted here, and a stream that breaks off or is ended for being idle (an error event
@@ -18,5 +18,6 @@ struct devbox_output {
 	void *sink_context;
 };
 
+/* Until the command ends. */
 enum err devbox_output_read(const struct devbox_output *output, const struct rest *r,
 	const struct call *call, struct error *e);

@@ -56,7 +56,17 @@ typedef enum err (*runloop_step)(
 enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,
 	struct error *e);
 
-/* ---- runloop_life.c: slots of the table ---- */
+/* ---- runloop_run.c: what remote.h needs of a vendor ---- */
+
+enum err runloop_run(void *context, const struct call *call, const char *const *argv,
+	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
+	int *exit_code, struct error *e);
+enum err runloop_upload(void *context, const struct call *call, const struct remote_upload *upload,
+	struct error *e);
+enum err runloop_download(void *context, const struct call *call, const char *path,
+	execute_sink sink, void *sink_context, struct error *e);
+
+/* ---- runloop_create.c, runloop_life.c: slots of the table ---- */
 
 enum err runloop_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);

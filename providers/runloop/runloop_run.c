@@ -1,0 +1,141 @@
+#include "providers/base/cleanup.h"
+#include "providers/remote_text.h"
+#include "providers/runloop/devbox_execution.h"
+#include "providers/runloop/devbox_files.h"
+#include "providers/runloop/runloop.h"
+
+#include <limits.h>
+
+/* A program's arguments are at most as much as Linux takes, and each byte four characters of text. */
+#define TEXT_MAX ((size_t)4 * 4 * 1024 * 1024)
+
+/* What is run, or read. */
+struct run {
+	struct execution execution;
+	unsigned flags; /* enum run_flags */
+	execute_sink sink;
+	void *sink_context;
+	bool has_output;
+};
+
+static enum err pass_on(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct run *run = context;
+
+	run->has_output = run->has_output || len;
+	return run->sink(run->sink_context, stream, bytes, len, e);
+}
+
+/* ---- Files ---- */
+
+static enum err upload_step(
+	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	const struct remote_upload *upload = context;
+	enum err kind = devbox_store(&b->api.rest, call, b->id, upload, e);
+
+	*is_done = false;
+	return kind == ERR_INVALID ? ERR_NOT_FOUND : kind;
+}
+
+enum err runloop_upload(
+	void *context, const struct call *call, const struct remote_upload *upload, struct error *e)
+{
+	struct remote_upload copy = *upload;
+
+	return runloop_reach(context, call, upload_step, &copy, e);
+}
+
+struct download {
+	const char *path;
+	struct run run;
+};
+
+static enum err download_step(
+	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	struct download *d = context;
+	enum err kind = devbox_fetch(&b->api.rest, call, b->id, d->path, pass_on, &d->run, e);
+
+	*is_done = d->run.has_output;
+	return kind;
+}
+
+enum err runloop_download(void *context, const struct call *call, const char *path,
+	execute_sink sink, void *sink_context, struct error *e)
+{
+	struct download d = { .path = path, .run = { .sink = sink, .sink_context = sink_context } };
+
+	return runloop_reach(context, call, download_step, &d, e);
+}
+
+/* ---- A program ---- */
+
+static enum err run_step(
+	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	struct run *run = context;
+	bool may_repeat = run->flags & RUN_REPEATABLE;
+	enum err kind;
+
+	kind = execution_run(&run->execution, &b->api.rest, call, e);
+	*is_done = run->has_output || (run->execution.has_started && !may_repeat);
+	/* Its status for a directory that is not there is not known. */
+	return kind == ERR_INVALID && run->execution.upload ? ERR_NOT_FOUND : kind;
+}
+
+static enum err run_text(struct runloop *b, const struct call *call, const char *text,
+	const struct remote_upload *upload, struct run *run, int *exit_code, struct error *e)
+{
+	enum err kind;
+
+	run->execution = (struct execution){ .id = b->id,
+		.command = text,
+		.upload = upload,
+		.is_followed = b->has_remote && !b->remote.helper,
+		.sink = pass_on,
+		.sink_context = run };
+	kind = runloop_reach(b, call, run_step, run, e);
+	*exit_code = run->execution.exit_code;
+	return kind;
+}
+
+/* What is too long for a command, as a file of staging that removes itself. `text` becomes what runs it. */
+static enum err stage_text(
+	struct runloop *b, const struct call *call, struct buf *text, struct error *e)
+{
+	AUTO_BUF struct buf file = BUF_INIT(TEXT_MAX), path = BUF_INIT(PATH_MAX);
+	char name[UUID7_SIZE];
+	enum err kind = uuid7_make(name, e);
+
+	if (kind)
+		return kind;
+	buf_printf(&path, "%s/request-%s", b->remote.staging, name);
+	remote_text_add(&file, (const char *const[]){ "rm", "-f", "--", buf_text(&path), NULL });
+	buf_add_byte(&file, '\n');
+	buf_add(&file, text->bytes, text->len);
+	buf_reset(text);
+	remote_text_add(text, (const char *const[]){ ".", buf_text(&path), NULL });
+	kind = buf_check(&file, "a command", e);
+	if (kind)
+		return kind;
+	return runloop_upload(
+		b, call, &(struct remote_upload){ buf_text(&path), file.bytes, file.len }, e);
+}
+
+enum err runloop_run(void *context, const struct call *call, const char *const *argv,
+	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
+	int *exit_code, struct error *e)
+{
+	struct runloop *b = context;
+	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+	struct run run = { .flags = flags, .sink = sink, .sink_context = sink_context };
+	enum err kind;
+
+	remote_text_add(&text, argv);
+	kind = buf_check(&text, "a command", e);
+	if (!kind && b->has_remote && text.len > EXECUTION_COMMAND_MAX)
+		kind = stage_text(b, call, &text, e);
+	return kind ? kind : run_text(b, call, buf_text(&text), upload, &run, exit_code, e);
+}
