@@ -1,0 +1,96 @@
+/* Where Daytona is and who asks, from the environment. */
+#include "providers/daytona/account.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void set_up(void)
+{
+	static const char *const names[] = { "DAYTONA_API_URL", "DAYTONA_SERVER_URL",
+		"DAYTONA_API_KEY", "DAYTONA_JWT_TOKEN", "DAYTONA_ORGANIZATION_ID",
+		"DAYTONA_TARGET" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unsetenv(names[i]);
+}
+
+TestSuite(account, .init = set_up, .timeout = 120);
+
+static const struct provider_config plain;
+
+static void expect(const char *url, const char *credential, const char *organization)
+{
+	struct daytona_account a = { 0 };
+	struct error e = { 0 };
+	const char *got = NULL;
+
+	cr_assert(eq(int, daytona_account_open(&a, &plain, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, a.control.base_url, (char *)url));
+	cr_expect(eq(str, (char *)a.control.headers[0].value, (char *)credential));
+	cr_expect(a.control.headers[0].is_secret);
+	for (size_t i = 0; i < a.control.headers_count; i++)
+		if (!strcmp(a.control.headers[i].name, "X-Daytona-Organization-ID"))
+			got = a.control.headers[i].value;
+	cr_expect(organization ? got && !strcmp(got, organization) : !got);
+	daytona_account_close(&a);
+}
+
+static void expect_failure(enum err want, const char *part)
+{
+	struct daytona_account a = { 0 };
+	struct error e = { 0 };
+
+	cr_expect(eq(int, daytona_account_open(&a, &plain, &e), (int)want));
+	cr_expect(strstr(e.text, part) != NULL, "%s", e.text);
+}
+
+Test(account, of_a_key_alone_is_the_vendors_cloud)
+{
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	setenv("DAYTONA_ORGANIZATION_ID", "org", 1);
+	expect("https://app.daytona.io/api", "Bearer dtn_1", NULL);
+}
+
+Test(account, the_older_name_of_the_url_counts_less)
+{
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	setenv("DAYTONA_SERVER_URL", "https://old.example/api/", 1);
+	expect("https://old.example/api", "Bearer dtn_1", NULL);
+	setenv("DAYTONA_API_URL", "https://new.example/api", 1);
+	expect("https://new.example/api", "Bearer dtn_1", NULL);
+}
+
+Test(account, a_token_belongs_to_an_organization)
+{
+	setenv("DAYTONA_JWT_TOKEN", "jwt", 1);
+	expect_failure(ERR_AUTH, "DAYTONA_ORGANIZATION_ID");
+	setenv("DAYTONA_ORGANIZATION_ID", "org", 1);
+	expect("https://app.daytona.io/api", "Bearer jwt", "org");
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	expect("https://app.daytona.io/api", "Bearer dtn_1", NULL);
+}
+
+Test(account, without_a_key_says_which_variable)
+{
+	expect_failure(ERR_AUTH, "DAYTONA_API_KEY");
+}
+
+Test(account, plain_http_goes_to_this_machine_alone)
+{
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	setenv("DAYTONA_API_URL", "http://app.example/api", 1);
+	expect_failure(ERR_INVALID, "http");
+}
+
+Test(account, the_region_is_remembered)
+{
+	struct daytona_account a = { 0 };
+
+	setenv("DAYTONA_API_KEY", "dtn_1", 1);
+	setenv("DAYTONA_TARGET", "eu", 1);
+	cr_assert(eq(int, daytona_account_open(&a, &plain, NULL), ERR_OK));
+	cr_expect(eq(str, a.target, "eu"));
+	daytona_account_close(&a);
+}

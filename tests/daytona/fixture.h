@@ -1,0 +1,47 @@
+/*
+ * fixture.h - a sandbox "i1" of a control plane that is written down, from before there was a proxy: so its daemon is on the
+ * same port.
+ */
+#pragma once
+
+#include "providers/daytona/daytona.h"
+#include "tests/support/canned.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+
+#define SANDBOX(state, more) "{\"id\":\"i1\",\"state\":\"" state "\",\"user\":\"daytona\"" more "}"
+#define LOOK                 "GET /sandbox/i1 "
+#define START                "POST /sandbox/i1/start "
+#define LOOK_IS(state)                                                                             \
+	{                                                                                          \
+		LOOK, 200, SANDBOX(state, ""), NULL                                                \
+	}
+#define NO_PROXY                                                                                   \
+	{                                                                                          \
+		"GET /sandbox/i1/toolbox-proxy-url ", 404,                                         \
+			"{\"message\":\"Cannot GET /sandbox/i1/toolbox-proxy-url\"}", NULL         \
+	}
+/* What finding one that runs asks. */
+#define FOUND LOOK_IS("started"), NO_PROXY
+#define CHANGING                                                                                   \
+	{                                                                                          \
+		START, 409, "{\"message\":\"Sandbox state change in progress\"}", NULL             \
+	}
+
+struct fixture {
+	struct canned server;
+	struct daytona *d;
+	struct error e;
+};
+
+/* The account alone. */
+void fixture_open(struct fixture *f, const struct canned_row *rows, size_t count,
+	const struct provider_config *cfg);
+/* And the sandbox found, as after an attach: by then one that is not found was there before. */
+void fixture_find(struct fixture *f, const struct canned_row *rows, size_t count,
+	const struct provider_config *cfg);
+void fixture_close(struct fixture *f);
+
+#define OPEN(f, rows, cfg) fixture_open(f, rows, sizeof(rows) / sizeof *(rows), cfg)
+#define FIND(f, rows, cfg) fixture_find(f, rows, sizeof(rows) / sizeof *(rows), cfg)

@@ -1,0 +1,228 @@
+/* The life of a sandbox, as the control plane is told of it. */
+#include "tests/daytona/fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TOUCH "POST /sandbox/i1/last-activity "
+
+static struct fixture f;
+static const struct provider_config plain;
+static const struct provider_config named = { .id = "i1" };
+
+static void stop(void)
+{
+	fixture_close(&f);
+}
+
+TestSuite(lifecycle, .fini = stop, .timeout = 120);
+
+/* ---- Making and deleting ---- */
+
+Test(lifecycle, a_new_sandbox_is_waited_for_until_its_daemon_answers)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /sandbox ", 200, SANDBOX("creating", ""), NULL },
+		LOOK_IS("creating"),
+		FOUND,
+		{ "GET /toolbox/i1/toolbox/version ", 400,
+			"{\"message\":\"no IP address found. Is the Sandbox started?\"}", NULL },
+		LOOK_IS("started"),
+		{ "GET /toolbox/i1/toolbox/version ", 200, "{\"version\":\"0.190.0\"}", NULL },
+	};
+	char id[128];
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_create(&plain, NULL, id, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(str, id, "i1"));
+}
+
+Test(lifecycle, a_new_sandbox_that_fails_is_deleted)
+{
+	static const struct canned_row rows[] = {
+		{ "POST /sandbox ", 200, SANDBOX("pending_build", ""), NULL },
+		LOOK_IS("building_snapshot"),
+		{ LOOK, 200, SANDBOX("build_failed", ",\"errorReason\":\"no such image\""), NULL },
+		{ "DELETE /sandbox/i1 ", 409, "{\"message\":\"Sandbox state change in progress\"}",
+			NULL },
+		{ "DELETE /sandbox/i1 ", 200, SANDBOX("destroying", ""), NULL },
+	};
+	char id[128];
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
+	cr_expect(strstr(f.e.text, "no such image") != NULL, "%s", f.e.text);
+}
+
+Test(lifecycle, to_delete_what_is_not_there_is_success)
+{
+	static const struct canned_row rows[] = {
+		{ "DELETE /sandbox/i1 ", 404,
+			"{\"message\":\"Sandbox with ID or name i1 not found\"}", NULL },
+	};
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_delete(&named, NULL, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+Test(lifecycle, names_are_escaped)
+{
+	static const struct canned_row rows[] = { { "DELETE /sandbox/a%20b%2Fc ", 200, "{}",
+		NULL } };
+	const struct provider_config cfg = { .id = "a b/c" };
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_delete(&cfg, NULL, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+/* ---- Listing ---- */
+
+struct seen {
+	char text[200];
+};
+
+static enum err see(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	struct seen *s = context;
+	size_t len = strlen(s->text);
+
+	(void)e;
+	snprintf(s->text + len, sizeof s->text - len, "%s %d %lld, ", entry->id, (int)entry->state,
+		(long long)entry->expires_s);
+	return ERR_OK;
+}
+
+Test(lifecycle, all_pages_are_listed)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /sandbox?limit=200 ", 200,
+			"{\"items\":[{\"id\":\"a\",\"state\":\"started\"},{\"id\":\"b\",\"state\":"
+			"\"destroyed\"}],"
+			"\"nextCursor\":\"c/d\"}",
+			NULL },
+		{ "GET /sandbox?limit=200&cursor=c%2Fd ", 200,
+			"{\"items\":[{\"id\":\"e\",\"state\":\"archived\"},{\"id\":\"f\",\"state\":"
+			"\"paused\"},"
+			"{\"id\":\"g\",\"state\":\"restoring\"}],\"nextCursor\":null}",
+			NULL },
+	};
+	struct seen s = { "" };
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(str, s.text, "a 0 -1, e 2 -1, f 1 -1, g 0 -1, "));
+}
+
+/* ---- Stopping and starting ---- */
+
+Test(lifecycle, pausing_waits_until_it_rests)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		LOOK_IS("started"),
+		{ "POST /sandbox/i1/stop ", 409,
+			"{\"message\":\"Sandbox state change in progress\"}", NULL },
+		{ "POST /sandbox/i1/stop ", 200, SANDBOX("stopping", ""), NULL },
+		LOOK_IS("stopping"),
+		LOOK_IS("stopped"),
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_pause(&f.d->base, NULL, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+Test(lifecycle, an_ephemeral_sandbox_is_not_stopped)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, SANDBOX("started", ",\"autoDeleteInterval\":0"), NULL },
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_pause(&f.d->base, NULL, &f.e), ERR_UNSUPPORTED));
+	cr_expect(strstr(f.e.text, "ephemeral") != NULL, "%s", f.e.text);
+}
+
+Test(lifecycle, resuming_starts_whatever_the_mount_allows_itself)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		LOOK_IS("stopped"),
+		{ START, 200, SANDBOX("starting", ""), NULL },
+		LOOK_IS("starting"),
+		LOOK_IS("started"),
+	};
+	const struct provider_config cfg = { .resume = RESUME_NEVER };
+
+	FIND(&f, rows, &cfg);
+	cr_expect(eq(int, daytona_resume(&f.d->base, NULL, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+/* ---- Its time ---- */
+
+#define STOPS_AFTER(minutes)                                                                       \
+	{                                                                                          \
+		LOOK, 200, SANDBOX("started", ",\"autoStopInterval\":" minutes), NULL              \
+	}
+
+Test(lifecycle, to_extend_is_to_use_it)
+{
+	static const struct canned_row rows[] = { STOPS_AFTER("15"), NO_PROXY,
+		{ TOUCH, 201, NULL, NULL } };
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 900, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+Test(lifecycle, to_extend_further_raises_the_interval_once)
+{
+	static const struct canned_row rows[] = {
+		STOPS_AFTER("15"),
+		NO_PROXY,
+		{ "POST /sandbox/i1/autostop/16 ", 200, SANDBOX("started", ""), NULL },
+		{ TOUCH, 201, NULL, NULL },
+		{ TOUCH, 201, NULL, NULL },
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 901, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 901, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+Test(lifecycle, what_does_not_stop_by_itself_is_not_extended)
+{
+	static const struct canned_row rows[] = { STOPS_AFTER("0"), NO_PROXY };
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 900, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+Test(lifecycle, the_time_left_is_never_more_than_the_interval)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200,
+			SANDBOX("started",
+				",\"autoStopInterval\":2,\"lastActivityAt\":\"2999-01-01T00:00:"
+				"00Z\""),
+			NULL },
+		NO_PROXY,
+		{ LOOK, 200,
+			SANDBOX("started",
+				",\"autoStopInterval\":2,\"lastActivityAt\":\"1999-01-01T00:00:"
+				"00Z\""),
+			NULL },
+	};
+	struct sandbox_info info;
+	char root[] = "/home/daytona";
+
+	FIND(&f, rows, &plain);
+	f.d->has_remote = true;
+	f.d->remote.root = root;
+	cr_assert(eq(int, daytona_info(&f.d->base, NULL, &info, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(i64, info.expires_s, 120));
+	cr_assert(eq(int, daytona_info(&f.d->base, NULL, &info, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(i64, info.expires_s, 0));
+	cr_expect(eq(str, info.id, "i1"));
+	cr_expect(eq(str, info.root, "/home/daytona"));
+}

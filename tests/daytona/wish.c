@@ -1,0 +1,92 @@
+/* What is asked for a new sandbox. */
+#include "providers/daytona/wish.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+TestSuite(wish, .timeout = 120);
+
+static void expect(const struct provider_config *cfg, const char *want)
+{
+	AUTO_BUF struct buf got = BUF_INIT(WISH_MAX);
+	struct error e = { 0 };
+
+	cr_assert(eq(int, daytona_wish(&got, cfg, NULL, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, (char *)buf_text(&got), (char *)want));
+}
+
+static void expect_refusal(const struct provider_config *cfg, const char *part)
+{
+	AUTO_BUF struct buf got = BUF_INIT(WISH_MAX);
+	struct error e = { 0 };
+
+	cr_expect(eq(int, daytona_wish(&got, cfg, NULL, &e), ERR_INVALID));
+	cr_expect(strstr(e.text, part) != NULL, "%s", e.text);
+}
+
+Test(wish, of_nothing_is_the_vendors)
+{
+	expect(&(struct provider_config){ 0 }, "{}");
+}
+
+Test(wish, a_template_is_a_snapshot)
+{
+	expect(&(struct provider_config){ .template = "daytonaio/sandbox:0.5" },
+		"{\"snapshot\": \"daytonaio/sandbox:0.5\"}");
+}
+
+Test(wish, an_image_is_built_from_and_has_resources)
+{
+	expect(&(struct provider_config){ .template = "image:python:3.12",
+		       .cpus = 1.5,
+		       .memory_mb = 1025,
+		       .disk_mb = 2048 },
+		"{\"buildInfo\": {\"dockerfileContent\": \"FROM "
+		"python:3.12\\n\"}, \"cpu\": 2, \"memory\": 2, \"disk\": 2}");
+}
+
+Test(wish, resources_go_with_an_image_alone)
+{
+	expect_refusal(&(struct provider_config){ .cpus = 2 }, "template=image:NAME");
+	expect_refusal(&(struct provider_config){ .template = "s", .memory_mb = 1 },
+		"template=image:NAME");
+	expect_refusal(&(struct provider_config){ .disk_mb = 1 }, "template=image:NAME");
+}
+
+Test(wish, an_image_is_no_other_line_of_a_dockerfile)
+{
+	expect_refusal(&(struct provider_config){ .template = "image:" }, "is no image");
+	expect_refusal(&(struct provider_config){ .template = "image:a\nRUN b" }, "is no image");
+}
+
+Test(wish, names_labels_and_environment)
+{
+	static const char *const env[] = { "A=1", "B=x=y", NULL },
+				 *const labels[] = { "project=p", NULL };
+
+	expect(
+		&(struct provider_config){
+			.name = "n", .user = "root", .env = env, .labels = labels },
+		"{\"name\": \"n\", \"user\": \"root\", \"env\": {\"A\": \"1\", \"B\": \"x=y\"}, "
+		"\"labels\": {"
+		"\"project\": \"p\"}}");
+}
+
+Test(wish, idle_time_is_in_whole_minutes)
+{
+	expect(&(struct provider_config){ .idle_s = 61 }, "{\"autoStopInterval\": 2}");
+	expect(&(struct provider_config){ .lifetime_s = 3600 }, "{\"autoStopInterval\": 60}");
+	expect(&(struct provider_config){ .idle_s = 60, .lifetime_s = 3600 },
+		"{\"autoStopInterval\": 1}");
+}
+
+Test(wish, a_region_goes_before_the_environments)
+{
+	AUTO_BUF struct buf got = BUF_INIT(WISH_MAX), other = BUF_INIT(WISH_MAX);
+
+	daytona_wish(&got, &(struct provider_config){ .region = "eu" }, "us", NULL);
+	cr_expect(eq(str, (char *)buf_text(&got), "{\"target\": \"eu\"}"));
+	daytona_wish(&other, &(struct provider_config){ 0 }, "us", NULL);
+	cr_expect(eq(str, (char *)buf_text(&other), "{\"target\": \"us\"}"));
+}
