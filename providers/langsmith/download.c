@@ -9,23 +9,12 @@
 
 /* Connections that break one after the other without a byte between. */
 #define FAILURES_MAX 3
-#define TAG_SIZE     256
-
-struct fetching {
-	const char *path; /* of the request */
-	const char *id;
-	execute_sink sink;
-	void *sink_context;
-	bool has_refused;
-	uint64_t done;      /* bytes passed on */
-	uint64_t skip;      /* bytes of this answer that were passed on before */
-	char tag[TAG_SIZE]; /* of the version that is being read; "": the server names none */
-};
 
 /* ---- What is asked for ---- */
 
 /* `range`: room for its value. */
-static size_t make_headers(const struct fetching *f, struct http_header headers[3], char range[40])
+static size_t make_headers(
+	const struct file_fetch *f, struct http_header headers[3], char range[40])
 {
 	size_t count = 0;
 
@@ -41,7 +30,7 @@ static size_t make_headers(const struct fetching *f, struct http_header headers[
 
 /* ---- What comes ---- */
 
-static enum err say_changed(const struct fetching *f, struct error *e)
+static enum err say_changed(const struct file_fetch *f, struct error *e)
 {
 	return error_set(e, ERR_STALE,
 		"langsmith:%s: a file in the sandbox changed while it was read", f->id);
@@ -52,11 +41,11 @@ static const char *tag_of(const struct http_exchange *x)
 	const char *tag = http_header(x, "ETag");
 
 	/* A weak one does not promise the same bytes. */
-	return tag && *tag == '"' && strlen(tag) < TAG_SIZE ? tag : "";
+	return tag && *tag == '"' && strlen(tag) < FILE_TAG_SIZE ? tag : "";
 }
 
 /* The whole file: the first time; of a changed one; or from a server that knows no ranges. */
-static enum err begin_whole(struct fetching *f, const struct http_exchange *x, struct error *e)
+static enum err begin_whole(struct file_fetch *f, const struct http_exchange *x, struct error *e)
 {
 	const char *tag = tag_of(x);
 
@@ -67,7 +56,7 @@ static enum err begin_whole(struct fetching *f, const struct http_exchange *x, s
 	return ERR_OK;
 }
 
-static enum err begin_range(struct fetching *f, const struct http_exchange *x, struct error *e)
+static enum err begin_range(struct file_fetch *f, const struct http_exchange *x, struct error *e)
 {
 	const char *range = http_header(x, "Content-Range");
 	uint64_t from;
@@ -81,7 +70,7 @@ static enum err begin_range(struct fetching *f, const struct http_exchange *x, s
 }
 
 /* Whether nothing is left of a file behind what came: it broke off at its very end. */
-static bool is_at_end(const struct fetching *f, const struct http_exchange *x)
+static bool is_at_end(const struct file_fetch *f, const struct http_exchange *x)
 {
 	const char *range = http_header(x, "Content-Range");
 	uint64_t size;
@@ -89,7 +78,7 @@ static bool is_at_end(const struct fetching *f, const struct http_exchange *x)
 	return range && sscanf(range, "bytes */%" SCNu64, &size) == 1 && f->done && size == f->done;
 }
 
-static enum err pass_on(struct fetching *f, const void *bytes, size_t len, struct error *e)
+static enum err pass_on(struct file_fetch *f, const void *bytes, size_t len, struct error *e)
 {
 	size_t old = f->skip < len ? (size_t)f->skip : len;
 	enum err kind = len > old
@@ -102,7 +91,7 @@ static enum err pass_on(struct fetching *f, const void *bytes, size_t len, struc
 	return kind;
 }
 
-static enum err pass_all_on(struct fetching *f, struct http_exchange *x, const struct call *call,
+static enum err pass_all_on(struct file_fetch *f, struct http_exchange *x, const struct call *call,
 	const void *bytes, size_t len, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -115,7 +104,7 @@ static enum err pass_all_on(struct fetching *f, struct http_exchange *x, const s
 	return kind;
 }
 
-static enum err take_answer(struct fetching *f, const struct rest *r, const struct call *call,
+static enum err take_answer(struct file_fetch *f, const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct http_exchange *x, struct error *e)
 {
 	const void *bytes;
@@ -135,7 +124,7 @@ static enum err take_answer(struct fetching *f, const struct rest *r, const stru
 /* ---- Until it is whole ---- */
 
 static enum err fetch_once(
-	struct fetching *f, const struct rest *r, const struct call *call, struct error *e)
+	struct file_fetch *f, const struct rest *r, const struct call *call, struct error *e)
 {
 	struct http_header headers[3];
 	char range[40];
@@ -156,8 +145,8 @@ static enum err fetch_once(
 	return kind;
 }
 
-static enum err fetch(
-	struct fetching *f, const struct rest *r, const struct call *call, struct error *e)
+enum err file_fetch(
+	struct file_fetch *f, const struct rest *r, const struct call *call, struct error *e)
 {
 	struct error why;
 	unsigned failures = 0;
@@ -175,7 +164,7 @@ static enum err fetch(
 
 static enum err step(struct langsmith *l, const struct call *call, void *context, struct error *e)
 {
-	return fetch(context, &l->data, call, e);
+	return file_fetch(context, &l->data, call, e);
 }
 
 enum err langsmith_download(void *context, const struct call *call, const char *path,
@@ -183,7 +172,7 @@ enum err langsmith_download(void *context, const struct call *call, const char *
 {
 	struct langsmith *l = context;
 	AUTO_BUF struct buf target = BUF_INIT(FILE_PATH_ROOM);
-	struct fetching f = { .id = l->id, .sink = sink, .sink_context = sink_context };
+	struct file_fetch f = { .id = l->id, .sink = sink, .sink_context = sink_context };
 	enum err kind = file_path_make(&target, "/download", path, e);
 
 	f.path = buf_text(&target);

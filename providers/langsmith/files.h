@@ -20,6 +20,27 @@ enum err file_upload_make(
 	struct file_upload *u, const char *id, const struct remote_upload *upload, struct error *e);
 void file_upload_release(struct file_upload *u);
 
+#define FILE_TAG_SIZE 256
+
+/* A file on its way down, as STREAM_OUT. */
+struct file_fetch {
+	const char *path; /* of the request: "/download?path=..." */
+	const char *id;   /* of the sandbox */
+	execute_sink sink;
+	void *sink_context;
+	uint64_t done;           /* bytes passed on, of the version that the tag names */
+	char tag[FILE_TAG_SIZE]; /* "": the server names none */
+	uint64_t skip;           /* bytes of this answer that were passed on before */
+	bool has_refused;        /* the sink */
+};
+/*
+ * The rest of it, behind `done`. Where it breaks off it goes on from there: by a range of the version that the entity tag
+ * names, or, with servers that know neither (before npm langsmith 0.10.5), by passing over what came before. ERR_STALE: it
+ * was changed meanwhile.
+ */
+enum err file_fetch(
+	struct file_fetch *f, const struct rest *r, const struct call *call, struct error *e);
+
 /* A path of which every byte is escaped, and what stands before it. */
 #define FILE_PATH_ROOM ((size_t)3 * PATH_MAX + 64)
 /* "/download?path=..." */

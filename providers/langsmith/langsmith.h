@@ -92,10 +92,6 @@ enum err langsmith_run_as(struct langsmith *l, const struct call *call, const ch
 	const char *const *argv, unsigned flags, const struct remote_upload *upload,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
 
-/*
- * Where a download breaks off it goes on from there: by a range of the version that the entity tag names, or, with servers
- * that know neither (before npm langsmith 0.10.5), by passing over what came before. ERR_STALE: it was changed meanwhile.
- */
 enum err langsmith_download(void *context, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e);
 

@@ -1,0 +1,230 @@
+/* Who may start a sandbox that stopped, and how it is known to be gone. The steps are played. */
+#include "tests/langsmith/fixture.h"
+
+TestSuite(langsmith_reach, .fini = fixture_end, .timeout = 120);
+
+static const struct call background = { .is_background = true };
+
+/* What a step answers, time after time. */
+struct play {
+	const enum err *answers;
+	size_t done;
+};
+
+static enum err play_step(
+	struct langsmith *l, const struct call *call, void *context, struct error *why)
+{
+	struct play *p = context;
+	enum err kind = p->answers[p->done++];
+
+	(void)l, (void)call;
+	return kind ? error_set(why, kind, "the data plane") : ERR_OK;
+}
+
+static enum err reach(const struct call *call, struct play *p)
+{
+	return langsmith_reach(sandbox, call, play_step, p, &e);
+}
+
+/* As if nobody had used it from here for as long as it may be idle. */
+static void let_time_pass(void)
+{
+	sandbox->used_ms -= 600 * 1000;
+}
+
+#define NEVER_ASKED ((enum err[]){ ERR_IO })
+
+Test(langsmith_reach, what_works_asks_nobody)
+{
+	static const struct canned_row rows[] = { FOUND };
+	struct play p = { .answers = (enum err[]){ ERR_OK, ERR_NO_SPACE } };
+
+	FIND(rows);
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(&background, &p), ERR_NO_SPACE));
+	cr_expect(eq(str, e.text, "the data plane"));
+}
+
+Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, box_stopped, NULL },
+		{ START_BOX, 200, box_stopped, NULL },
+		{ STATUS, 200, "{\"status\":\"provisioning\"}", NULL },
+		{ STATUS, 200, "{\"status\":\"ready\"}", NULL },
+		{ LOOK, 200, box_ready, NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_OK, ERR_OK } };
+
+	FIND(rows);
+	let_time_pass();
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
+	/* And it is known to run. */
+	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
+}
+
+Test(langsmith_reach, nothing_in_the_background_starts_it)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_stopped, NULL },
+		{ LOOK, 200, box_stopped, NULL } };
+	struct play p = { .answers = NEVER_ASKED };
+
+	FIND(rows);
+	let_time_pass();
+	cr_expect(eq(int, reach(&background, &p), ERR_GONE));
+	cr_expect(strstr(e.text, "b1 is stopped, and started when") != NULL, "%s", e.text);
+	cr_expect(eq(int, reach(&background, &p), ERR_GONE));
+	cr_expect(eq(sz, p.done, 0));
+}
+
+Test(langsmith_reach, resume_never_asks_before_it_might_start_it)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_stopped, NULL } };
+	struct play p = { .answers = NEVER_ASKED };
+
+	FIND(rows);
+	sandbox->resume = RESUME_NEVER;
+	let_time_pass();
+	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
+	cr_expect(strstr(e.text, "-o resume=access") != NULL, "%s", e.text);
+	cr_expect(eq(sz, p.done, 0));
+}
+
+Test(langsmith_reach, what_was_stopped_here_is_not_started_by_the_background)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, box_ready, NULL },
+		{ "POST " BOXES "/b1/stop ", 204, NULL, NULL },
+		{ LOOK, 200, box_stopped, NULL },
+	};
+	struct play p = { .answers = NEVER_ASKED };
+
+	FIND(rows);
+	cr_assert(eq(int, langsmith_pause(&sandbox->base, NULL, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(&background, &p), ERR_GONE));
+	cr_expect(eq(sz, p.done, 0));
+}
+
+Test(langsmith_reach, a_sandbox_in_use_is_not_doubted)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_OK, ERR_OK } };
+
+	FIND(rows);
+	let_time_pass();
+	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
+}
+
+Test(langsmith_reach, what_the_router_does_not_know_is_looked_for_and_asked_again)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_OK } };
+
+	FIND(rows);
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(sz, p.done, 2));
+}
+
+Test(langsmith_reach, a_router_that_goes_on_not_knowing_it_cannot_be_reached)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_GONE } };
+
+	FIND(rows);
+	cr_expect(eq(int, reach(NULL, &p), ERR_UNREACHABLE));
+	cr_expect(strstr(e.text, "its data plane does not know it") != NULL, "%s", e.text);
+}
+
+Test(langsmith_reach, what_is_gone_is_asked_nothing_more)
+{
+	static const struct canned_row rows[] = { FOUND,
+		{ LOOK, 404, "{\"detail\":{\"error\":\"ResourceNotFound\"}}", NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+	struct sandbox_info info;
+
+	FIND(rows);
+	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
+	cr_expect(eq(str, e.text, "sandbox langsmith:b1 is gone"));
+	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
+	cr_expect(eq(int, langsmith_pause(&sandbox->base, NULL, &e), ERR_GONE));
+	sandbox->has_found = false;
+	cr_expect(eq(int, langsmith_info(&sandbox->base, NULL, &info, &e), ERR_GONE));
+}
+
+Test(langsmith_reach, what_failed_is_gone_and_says_why)
+{
+	static const struct canned_row rows[] = { FOUND,
+		{ LOOK, 200,
+			"{\"id\":\"b1\",\"status\":\"failed\",\"status_message\":\"disk full\"}",
+			NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+
+	FIND(rows);
+	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
+	cr_expect(strstr(e.text, "disk full") != NULL, "%s", e.text);
+}
+
+Test(langsmith_reach, without_a_router_the_way_out_is_named)
+{
+	static const struct canned_row rows[] = { { LOOK, 200,
+		"{\"id\":\"b1\",\"status\":\"ready\",\"dataplane_url\":null}", NULL } };
+	const struct provider_config cfg = { .id = "b1" };
+
+	SERVE(rows);
+	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_UNSUPPORTED));
+	cr_expect(strstr(e.text, "dataplane_url") != NULL, "%s", e.text);
+}
+
+Test(langsmith_reach, the_key_goes_to_no_data_plane_in_the_clear)
+{
+	static const struct canned_row rows[] = { { LOOK, 200,
+		"{\"id\":\"b1\",\"status\":\"ready\",\"dataplane_url\":\"http://example.com/b\"}",
+		NULL } };
+	const struct provider_config cfg = { .id = "b1" };
+
+	SERVE(rows);
+	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_INVALID));
+}
+
+/* ---- Its end ---- */
+
+#define EXECUTE "POST /dp/opaque/execute "
+#define DONE    "{\"stdout\":\"\",\"stderr\":\"\",\"exit_code\":0}"
+
+Test(langsmith_reach, its_end_is_put_off_by_using_it)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL },
+		{ EXECUTE, 200, DONE, NULL } };
+
+	FIND(rows);
+	cr_expect(eq(int, langsmith_extend(&sandbox->base, NULL, 300, &e), ERR_OK), "%s", e.text);
+}
+
+Test(langsmith_reach, it_may_be_idle_longer_where_that_is_asked_for)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL },
+		{ "PATCH " BOXES "/b1 ", 200, box_ready, NULL }, { EXECUTE, 200, DONE, NULL } };
+
+	FIND(rows);
+	cr_expect(eq(int, langsmith_extend(&sandbox->base, NULL, 1000, &e), ERR_OK), "%s", e.text);
+	fixture_stop();
+	cr_expect(eq(str, (char *)request_body(2), "{\"idle_ttl_seconds\":1020}"));
+}
+
+Test(langsmith_reach, its_end_is_as_far_off_as_it_was_used_lately)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL } };
+	struct sandbox_info info;
+
+	FIND(rows);
+	cr_assert(eq(int, langsmith_info(&sandbox->base, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(le(i64, info.expires_s, 600));
+	sandbox->used_ms -= 400 * 1000;
+	cr_assert(eq(int, langsmith_info(&sandbox->base, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(le(i64, info.expires_s, 200));
+}

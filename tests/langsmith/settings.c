@@ -1,0 +1,74 @@
+/* The environment, as the vendor's SDK reads it. */
+#include "tests/langsmith/fixture.h"
+
+static struct langsmith_account account;
+
+static void start(void)
+{
+	static const char *const names[] = { "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT",
+		"LANGSMITH_API_KEY", "LANGCHAIN_API_KEY" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unsetenv(names[i]);
+}
+
+static void stop(void)
+{
+	langsmith_account_close(&account);
+}
+
+TestSuite(langsmith_settings, .init = start, .fini = stop, .timeout = 120);
+
+static enum err open_account(void)
+{
+	const struct provider_config cfg = { 0 };
+
+	return langsmith_account_open(&account, &cfg, &e);
+}
+
+Test(langsmith_settings, without_any_it_is_the_public_service)
+{
+	setenv("LANGCHAIN_API_KEY", KEY, 1);
+	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+	cr_expect(
+		eq(str, account.control.base_url, "https://api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(eq(str, account.key, KEY));
+}
+
+Test(langsmith_settings, the_newer_names_win_and_slashes_go)
+{
+	setenv("LANGSMITH_API_KEY", KEY, 1);
+	setenv("LANGCHAIN_API_KEY", "older", 1);
+	setenv("LANGSMITH_ENDPOINT", "https://eu.api.smith.langchain.com//", 1);
+	setenv("LANGCHAIN_ENDPOINT", "https://elsewhere", 1);
+	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+	cr_expect(eq(
+		str, account.control.base_url, "https://eu.api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(eq(str, account.key, KEY));
+}
+
+Test(langsmith_settings, an_empty_name_is_none)
+{
+	setenv("LANGSMITH_API_KEY", "", 1);
+	setenv("LANGCHAIN_API_KEY", KEY, 1);
+	setenv("LANGSMITH_ENDPOINT", "", 1);
+	setenv("LANGCHAIN_ENDPOINT", "https://older", 1);
+	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, account.control.base_url, "https://older/v2/sandboxes"));
+}
+
+Test(langsmith_settings, plain_http_goes_nowhere_but_here)
+{
+	setenv("LANGSMITH_API_KEY", KEY, 1);
+	setenv("LANGSMITH_ENDPOINT", "http://example.com", 1);
+	cr_expect(eq(int, open_account(), ERR_INVALID));
+	cr_expect(strstr(e.text, KEY) == NULL, "%s", e.text);
+	setenv("LANGSMITH_ENDPOINT", "http://127.0.0.1:1", 1);
+	cr_expect(eq(int, open_account(), ERR_OK), "%s", e.text);
+}
+
+Test(langsmith_settings, no_key_names_the_variables)
+{
+	cr_expect(eq(int, open_account(), ERR_AUTH));
+	cr_expect(strstr(e.text, "LANGSMITH_API_KEY or LANGCHAIN_API_KEY") != NULL, "%s", e.text);
+}
