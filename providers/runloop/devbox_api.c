@@ -115,11 +115,11 @@ enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int stat
 
 int devbox_hold_s(const struct call *call)
 {
-	int64_t half_s = call_progress_ms(call) / 2000;
+	int64_t limit_ms = call_progress_ms(call);
 
-	if (half_s < 0 || half_s > HOLD_MAX_S)
+	if (limit_ms < 0 || limit_ms / 2000 > HOLD_MAX_S)
 		return HOLD_MAX_S;
-	return half_s ? (int)half_s : 1;
+	return limit_ms >= 2000 ? (int)(limit_ms / 2000) : 1;
 }
 
 static enum err judge(const struct rest *r, const struct rest_ask *ask,

@@ -62,8 +62,12 @@ static enum err start(struct execution *x, const struct rest *r, const struct ca
 		return kind;
 	q.ask.body = buf_text(&body);
 	q.ask.flags = HTTP_REPEATABLE;
-	return x->upload ? start_with_upload(x, r, call, &q.ask, json, e)
+	kind = x->upload ? start_with_upload(x, r, call, &q.ask, json, e)
 			 : devbox_ask_held(r, call, &q.ask, -1, json, &x->has_started, e);
+	/* What is refused for what it is was not done, and what waits for a file that is refused does nothing. */
+	if (kind == ERR_INVALID || kind == ERR_NOT_FOUND || kind == ERR_BUSY)
+		x->has_started = false;
+	return kind;
 }
 
 /* ---- Waiting for its end ---- */

@@ -1,0 +1,255 @@
+#include "tests/runloop/devbox_fixture.h"
+
+TestSuite(devbox_execution, .fini = fixture_end, .timeout = 120);
+
+#define EXECUTE "POST " PATHS "/dbx_1/execute?last_n=1000000 "
+#define WAIT    "POST " PATHS "/dbx_1/executions/exec_1/wait_for_status?last_n=1000000 "
+#define STREAM(name, offset)                                                                       \
+	"GET " PATHS "/dbx_1/executions/exec_1/stream_" name "_updates?offset=" offset " "
+#define VIEW(status, more) "{\"execution_id\":\"exec_1\",\"status\":\"" status "\"" more "}"
+#define DONE(more)         VIEW("completed", ",\"exit_status\":0" more)
+#define EVENT(text)        "data: {\"output\":\"" text "\",\"offset\":77}\n\n"
+/* The body is in chunks, of which the last never comes. */
+#define CUT  "Transfer-Encoding: chunked\r\n"
+#define IDLE "event: error\ndata: {\"code\":\"408\",\"message\":\"idle\"}\n\n"
+
+struct heard {
+	struct buf out, err;
+};
+
+static enum err hear(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct heard *h = context;
+	struct buf *to = stream == STREAM_OUT ? &h->out : &h->err;
+
+	buf_add(to, bytes, len);
+	return buf_check(to, "output", e);
+}
+
+static struct heard heard;
+static struct execution x;
+
+static enum err execute(const char *command)
+{
+	heard = (struct heard){ BUF_INIT(1000000), BUF_INIT(1000000) };
+	x = (struct execution){
+		.id = "dbx_1", .command = command, .sink = hear, .sink_context = &heard
+	};
+	return execution_run(&x, &f.api.rest, &fixture_call, &f.e);
+}
+
+static void expect_heard(const char *out, const char *err)
+{
+	cr_expect(eq(str, (char *)buf_text(&heard.out), (char *)out));
+	cr_expect(eq(str, (char *)buf_text(&heard.err), (char *)err));
+	buf_release(&heard.out);
+	buf_release(&heard.err);
+}
+
+Test(devbox_execution, one_that_ends_soon_is_one_request_that_asks_for_all_lines)
+{
+	static const struct canned_row rows[] = { { EXECUTE, 200,
+		VIEW("completed",
+			",\"exit_status\":7,\"stdout\":\"one\\ntwo\\n\",\"stderr\":\"oh\","
+			"\"stdout_truncated\":false,\"stderr_truncated\":null"),
+		NULL } };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("say \"it\""), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(eq(int, x.exit_code, 7));
+	cr_expect(x.has_started);
+	expect_heard("one\ntwo\n", "oh");
+	cr_expect(strstr(fixture_body(0), "{\"command\": \"say \\\"it\\\"\", \"command_id\": \"") ==
+		fixture_body(0));
+	cr_expect(fixture_has(0, "\"optimistic_timeout\": 25}"));
+}
+
+Test(devbox_execution, what_an_answer_leaves_out_is_read_again_from_the_first_byte)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200,
+			DONE(",\"stdout\":\"last\",\"stdout_truncated\":true,"
+			     "\"stderr\":\"end\",\"stderr_truncated\":true"),
+			NULL },
+		{ STREAM("stdout", "0"), 200, ": hello\n\n" EVENT("first\\n") EVENT("last"), NULL },
+		{ STREAM("stderr", "0"), 200, "data:{\"output\":\"the \"}\r\n\r\n" EVENT("end"),
+			NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	expect_heard("first\nlast", "the end");
+	cr_expect(fixture_has(1, "\r\nAccept: text/event-stream\r\n"));
+}
+
+Test(devbox_execution, a_stream_that_is_idle_or_breaks_goes_on_at_the_bytes_that_came)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("\\u00e4b") IDLE, NULL },
+		{ STREAM("stdout", "3"), 200, "23\r\n" EVENT("cd") "\r\n", CUT },
+		{ STREAM("stdout", "5"), 200, EVENT("ef"), NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	expect_heard("\xc3\xa4"
+		     "bcdef",
+		"");
+}
+
+Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_UNREACHABLE), "%s", f.e.text);
+	fixture_stop();
+	expect_heard("", "");
+}
+
+Test(devbox_execution, a_stream_that_makes_no_sense_is_an_error)
+{
+	static const char *const bodies[] = { "data: {\"output\":7}\n\n", "data: {\n\n",
+		"data: []\n\n", "event: error\ndata: {\"code\":\"500\",\"message\":\"lost\"}\n\n",
+		"event: error\ndata: ?\n\n" };
+
+	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+		const struct canned_row rows[] = {
+			{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
+			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
+			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
+			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
+			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
+			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
+		};
+		/* The service's own failure may pass. */
+		bool is_error = strstr(bodies[i], "event") != NULL;
+
+		fixture_start(rows, is_error ? 6 : 2);
+		cr_expect(eq(int, execute("x"), is_error ? ERR_UNREACHABLE : ERR_PROTOCOL),
+			"%s: %s", bodies[i], f.e.text);
+		fixture_stop();
+		expect_heard("", "");
+		fixture_end();
+		f = (struct fixture){ 0 };
+	}
+}
+
+Test(devbox_execution, one_that_lasts_is_followed_and_waited_for)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200, VIEW("running", ""), NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("as it ") EVENT("comes"), NULL },
+		{ WAIT, LATE, "x-should-retry: true\r\n" },
+		{ WAIT, 200,
+			DONE(",\"stdout\":\"comes\",\"stdout_truncated\":true,\"stderr\":\"e\""),
+			NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	expect_heard("as it comes", "e");
+	cr_expect(eq(str, (char *)fixture_body(3),
+		"{\"statuses\":[\"completed\"],\"timeout_seconds\":25}"));
+}
+
+Test(devbox_execution, is_sent_again_under_the_same_command_id)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 0, NULL, NULL },
+		{ EXECUTE, 502, "{}", NULL },
+		{ EXECUTE, LATE, NULL },
+		{ EXECUTE, 200, DONE(",\"stdout\":\"once\""), NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	expect_heard("once", "");
+	for (size_t i = 1; i < 4; i++)
+		cr_expect(eq(str, (char *)fixture_body(i), (char *)fixture_body(0)));
+}
+
+Test(devbox_execution, two_commands_have_two_ids)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200, DONE(""), NULL },
+		{ EXECUTE, 200, DONE(""), NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(ne(str, (char *)fixture_body(0), (char *)fixture_body(1)));
+}
+
+Test(devbox_execution, what_was_refused_has_not_started)
+{
+	static const struct canned_row rows[] = { { EXECUTE, 400,
+		"{\"message\":\"Devbox is suspended\"}", NULL } };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_INVALID), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(not(x.has_started));
+}
+
+Test(devbox_execution, one_that_is_lost_on_the_way_has_started)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200, VIEW("running", ""), NULL },
+		{ STREAM("stdout", "0"), 404, "{\"message\":\"Execution not found\"}", NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_NOT_FOUND), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(x.has_started);
+}
+
+Test(devbox_execution, an_end_that_is_not_told_is_an_error)
+{
+	static const char *const bodies[] = { VIEW("completed", ""),
+		VIEW("completed", ",\"exit_status\":null"),
+		VIEW("completed", ",\"exit_status\":-1"),
+		VIEW("completed", ",\"exit_status\":\"0\""), "{\"status\":\"running\"}", "{}", "[]",
+		"{\"status\":\"running\",\"execution_id\":\"../../dbx_2\"}" };
+
+	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+		const struct canned_row row = { EXECUTE, 200, bodies[i], NULL };
+
+		fixture_start(&row, 1);
+		cr_expect(eq(int, execute("x"), ERR_PROTOCOL), "%s: %s", bodies[i], f.e.text);
+		fixture_stop();
+		fixture_end();
+		f = (struct fixture){ 0 };
+	}
+}
+
+Test(devbox_execution, a_command_of_more_than_131000_characters_is_not_sent)
+{
+	static const struct canned_row rows[] = { { EXECUTE, 200, DONE(""), NULL } };
+	AUTO_BUF struct buf command = BUF_INIT(200000);
+
+	FIXTURE_START(rows);
+	for (size_t i = 0; i < EXECUTION_COMMAND_MAX; i++)
+		buf_add_byte(&command, '"');
+	cr_expect(eq(int, execute(buf_text(&command)), ERR_OK), "%s", f.e.text);
+	buf_add_byte(&command, '"');
+	cr_expect(eq(int, execute(buf_text(&command)), ERR_TOO_LARGE));
+	fixture_stop();
+}

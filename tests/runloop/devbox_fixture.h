@@ -1,0 +1,50 @@
+/*
+ * devbox_fixture.h - a canned API of Runloop, the account on it, and what a command says.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+#include "providers/runloop/devbox_execution.h"
+#include "providers/runloop/runloop.h"
+#include "tests/support/canned.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+#define KEY   "ak_s3cret"
+#define PATHS "/v1/devboxes"
+/* A devbox, as the API shows it. */
+#define DEVBOX(status) "{\"id\":\"dbx_1\",\"status\":\"" status "\"}"
+#define LATE           408, "{\"message\":\"not yet\"}"
+
+struct fixture {
+	struct canned server;
+	struct devbox_api api;
+	struct runloop *b; /* the devbox dbx_1, which nothing was asked of */
+	struct error e;
+};
+
+/* The one of the test that runs. */
+extern struct fixture f;
+
+void fixture_start(const struct canned_row *rows, size_t count);
+#define FIXTURE_START(rows) fixture_start(rows, sizeof(rows) / sizeof *(rows))
+/* Once all was asked: fails the test unless that were the rows. */
+void fixture_stop(void);
+/* The .fini of a suite. */
+void fixture_end(void);
+
+/* Of a request, after fixture_stop(). */
+const char *fixture_body(size_t request);
+bool fixture_has(size_t request, const char *text);
+/* The value of a header, in a buffer that the next call overwrites. */
+const char *fixture_header(size_t request, const char *name);
+
+/* Without a deadline: the service may hold answers as long as it does. */
+extern const struct call fixture_call;
+
+/* An execute_sink: adds to the struct buf that is its context; NULL: to nothing. */
+enum err fixture_keep(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e);
