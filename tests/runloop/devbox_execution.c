@@ -90,7 +90,8 @@ Test(devbox_execution, a_stream_that_is_idle_or_breaks_goes_on_at_the_bytes_that
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
 		{ STREAM("stdout", "0"), 200, EVENT("\\u00e4b") IDLE, NULL },
-		{ STREAM("stdout", "3"), 200, "23\r\n" EVENT("cd") "\r\n", CUT },
+		{ STREAM("stdout", "3"), 0, NULL, NULL },
+		{ STREAM("stdout", "3"), 200, EVENT("cd") IDLE, NULL },
 		{ STREAM("stdout", "5"), 200, EVENT("ef"), NULL },
 	};
 
