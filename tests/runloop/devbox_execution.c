@@ -9,9 +9,7 @@ TestSuite(devbox_execution, .fini = fixture_end, .timeout = 120);
 #define VIEW(status, more) "{\"execution_id\":\"exec_1\",\"status\":\"" status "\"" more "}"
 #define DONE(more)         VIEW("completed", ",\"exit_status\":0" more)
 #define EVENT(text)        "data: {\"output\":\"" text "\",\"offset\":77}\n\n"
-/* The body is in chunks, of which the last never comes. */
-#define CUT  "Transfer-Encoding: chunked\r\n"
-#define IDLE "event: error\ndata: {\"code\":\"408\",\"message\":\"idle\"}\n\n"
+#define IDLE               "event: error\ndata: {\"code\":\"408\",\"message\":\"idle\"}\n\n"
 
 struct heard {
 	struct buf out, err;

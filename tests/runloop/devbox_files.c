@@ -57,24 +57,6 @@ Test(devbox_files, a_download_is_the_bytes_that_came)
 	cr_expect(fixture_has(0, "\r\nAccept: application/octet-stream\r\n"));
 }
 
-Test(devbox_files, a_download_that_is_cut_short_is_never_taken_for_the_whole)
-{
-	static const struct canned_row rows[] = {
-		{ DOWNLOAD, 200, "4\r\nhalf\r\n", "Transfer-Encoding: chunked\r\n" },
-		{ DOWNLOAD, 200, "half and half", NULL },
-	};
-	AUTO_BUF struct buf got = BUF_INIT(1000);
-
-	FIXTURE_START(rows);
-	cr_expect(eq(int,
-			  devbox_fetch(&f.api.rest, &fixture_call, "dbx_1", "/a", fixture_keep,
-				  &got, &f.e),
-			  ERR_OK),
-		"%s", f.e.text);
-	fixture_stop();
-	cr_expect(eq(str, (char *)buf_text(&got), "half and half"));
-}
-
 /* ---- Together with a command that waits for the file ---- */
 
 static struct execution waiting(void)
