@@ -64,14 +64,19 @@ static enum err ask_about(
 		.path = "/v1/sandbox",
 		.what = "asking what it is",
 		.id = a->address.id };
-	enum err kind = rest_perform(&a->rest, call, &ask, about, e);
+	struct error why = { 0 };
+	enum err kind = rest_perform(&a->rest, call, &ask, about, &why);
 
+	if (kind == ERR_UNREACHABLE)
+		return error_set(e, kind,
+			"aio:%s: is its container running, and is this its port? %s", a->address.id,
+			why.text);
 	if (kind == ERR_NOT_FOUND || kind == ERR_PROTOCOL ||
 		(!kind && !*rest_text(*about, "home_dir", "")))
 		return error_set(e, ERR_UNSUPPORTED,
 			"aio:%s: what answers at %s is no Agent Infra Sandbox", a->address.id,
 			a->address.url);
-	return kind;
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 /* ---- Attaching ---- */
@@ -248,4 +253,5 @@ const struct provider_ops aio_provider = {
 	.release = aio_release,
 	.info = aio_info,
 	.execute = aio_execute,
+	.watch = aio_watch,
 };

@@ -10,10 +10,10 @@
  *      sessions, of which any command needs one       sessions.c
  *      running a program               bash.c
  *      files                           deliver.c
+ *      the stream of changes           aio_watch.c
  *
  * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own
- * listing knows neither owners, nor links, nor numbers of inodes, and its own stream of changes gathers them for 50 ms and
- * more, so the verbs are the helper's.
+ * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's.
  */
 #pragma once
 
@@ -44,6 +44,16 @@ enum err aio_upload(void *context, const struct call *call, const struct remote_
 	struct error *e);
 enum err aio_download(void *context, const struct call *call, const char *path, execute_sink sink,
 	void *sink_context, struct error *e);
+
+/*
+ * Runs `argv`, which changes nothing, with the output of `input`, a line of bash, for its own input, and hands on what it
+ * prints as it comes. ERR_OK: it ended by itself. It ends in any case when this returns.
+ */
+enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
+	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e);
+
+enum err aio_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
+	struct error *e);
 
 /* A form on its way. `ask` is one for rest.h; what `upload` points to must outlive it. */
 struct aio_form {

@@ -25,6 +25,7 @@ struct bash_run {
 	struct buf text;
 	unsigned flags; /* enum run_flags */
 	const struct remote_upload *upload;
+	bool is_stream; /* its output is wanted while it runs */
 
 	char session[SESSION_ID_SIZE], command[SESSION_ID_SIZE];
 	bool is_reused;            /* the session, which may be gone without our knowing */
@@ -55,7 +56,10 @@ static enum err put_exec(const struct bash_run *run, struct buf *body, struct er
 	json_put_bytes(&w, "command", run->text.bytes, run->text.len);
 	if (*run->session)
 		json_put_text(&w, "session_id", run->session);
-	put_patience(run, &w, "timeout");
+	if (run->is_stream)
+		json_put_boolean(&w, "async_mode", true);
+	else
+		put_patience(run, &w, "timeout");
 	/* Or its middle is taken out of what is long, and nothing says so. */
 	json_put_integer(&w, "max_output_length", 0);
 	json_put_close(&w);
@@ -212,7 +216,7 @@ static enum err run_once(struct bash_run *run, struct error *e)
 	if (kind)
 		return kind;
 	run->is_reused = *run->session;
-	if (run->upload && !run->is_reused)
+	if ((run->upload || run->is_stream) && !run->is_reused)
 		kind = sessions_make(sessions, run->call, run->session, e);
 	if (!kind)
 		kind = exec(run, e);
@@ -245,6 +249,16 @@ static enum err run_somewhere(struct bash_run *run, struct error *e)
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
+static enum err run_text(struct bash_run *run, struct error *e)
+{
+	enum err kind = buf_check(&run->text, "a program's arguments", e);
+
+	if (!kind)
+		kind = run_somewhere(run, e);
+	buf_release(&run->text);
+	return kind;
+}
+
 enum err aio_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
 	struct error *e)
@@ -260,10 +274,26 @@ enum err aio_run(void *context, const struct call *call, const char *const *argv
 
 	remote_text_add(&run.text, argv);
 	buf_add_string(&run.text, " </dev/null");
-	kind = buf_check(&run.text, "a program's arguments", e);
-	if (!kind)
-		kind = run_somewhere(&run, e);
-	buf_release(&run.text);
+	kind = run_text(&run, e);
+	*exit_code = run.exit_code;
+	return kind;
+}
+
+enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
+	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+{
+	struct bash_run run = { .a = a,
+		.call = call,
+		.sink = sink,
+		.sink_context = sink_context,
+		.text = BUF_INIT(TEXT_MAX),
+		.flags = RUN_REPEATABLE,
+		.is_stream = true };
+	enum err kind;
+
+	remote_text_add(&run.text, argv);
+	buf_printf(&run.text, " < <(%s)", input);
+	kind = run_text(&run, e);
 	*exit_code = run.exit_code;
 	return kind;
 }
