@@ -32,15 +32,16 @@ struct vendor {
 	const char *name;
 	unsigned lacks;         /* beside what any sandbox lacks here; enum lack */
 	unsigned sandboxes_max; /* that can be made */
+	unsigned shell_lacks;   /* and without the helper, beside SHELL_LACKS */
 };
 
 static const struct vendor vendors[] = {
-	{ "aio", LACKS_WATCH | IS_ALONE, 1 },
-	{ "daytona", LACKS_WATCH, SANDBOXES_MAX },
-	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX },
-	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX },
-	{ "modal", 0, SANDBOXES_MAX },
-	{ "runloop", LACKS_WATCH, SANDBOXES_MAX },
+	{ "aio", IS_ALONE, 1, LACKS_WATCH },
+	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, 0 },
+	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX, 0 },
+	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, 0 },
+	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
+	{ "runloop", LACKS_WATCH, SANDBOXES_MAX, 0 },
 };
 #define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
 
@@ -174,7 +175,7 @@ static void empty_home(const struct subject *s)
 {
 	AUTO_RAN struct ran r = run(s,
 		"chmod -R u+rwX . && find . -mindepth 1 -maxdepth 1 ! -name .sandboxfs "
-		"-exec rm -rf {} + && find .sandboxfs -mindepth 1 ! -name 'helper-*' "
+		"-exec rm -rf {} + && find .sandboxfs -mindepth 1 ! -name '*helper-*' "
 		"! -name 'command-*' -delete");
 
 	cr_assert(eq(int, r.result.exit_code, 0), "%s", buf_text(&r.err_out));
@@ -218,7 +219,7 @@ static void set_up(const char *name, enum helper_mode helper)
 		.helper = helper,
 		.shell = is_shell ? "sh" : NULL,
 		.is_remote = true,
-		.lacks = v->lacks | (is_shell ? SHELL_LACKS : 0) };
+		.lacks = v->lacks | (is_shell ? SHELL_LACKS | v->shell_lacks : 0) };
 
 	if (!provider_find(name, strlen(name)))
 		cr_skip("no such vendor here");
