@@ -17,7 +17,7 @@
 import { randomBytes } from "node:crypto";
 
 import { finish, retryPolicy } from "./grpc.mjs";
-import { sendJson } from "./http.mjs";
+import { sendJson, whenSent } from "./http.mjs";
 
 function matcher(pattern) {
 	if (pattern === undefined)
@@ -81,7 +81,8 @@ export class Faults {
 
 // ---- The actions -----------------------------------------------------------------------------------
 
-function answerStatus({ status, retry_after: retryAfter, body }, req, res) {
+async function answerStatus({ status, retry_after: retryAfter, body }, req, res) {
+	await whenSent(req);
 	const headers = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
 	if (typeof body === "object") {
 		sendJson(res, status, body, headers);
@@ -89,7 +90,6 @@ function answerStatus({ status, retry_after: retryAfter, body }, req, res) {
 		res.writeHead(status, { ...headers, "Content-Length": Buffer.byteLength(body ?? "") });
 		res.end(body);
 	}
-	req.resume();
 	return true;
 }
 
@@ -182,17 +182,17 @@ function changeContentType({ value = "text/html" }, req, res) {
 	};
 }
 
-function garbage({ bytes = 64 }, req, res) {
+async function garbage({ bytes = 64 }, req, res) {
+	await whenSent(req);
 	res.writeHead(200, { "Content-Length": bytes });
 	res.end(randomBytes(bytes));
-	req.resume();
 	return true;
 }
 
-function grpcStatus({ status, message, retry_after: retryAfter }, req, res) {
+async function grpcStatus({ status, message, retry_after: retryAfter }, req, res) {
+	await whenSent(req);
 	const details = retryAfter === undefined ? {} : { "grpc-status-details-bin": retryPolicy(status, retryAfter) };
 	finish(res, { code: status, message, trailers: details });
-	req.resume();
 	return true;
 }
 

@@ -3,6 +3,7 @@
 // A method is { kind: "unary" | "server stream" | "client stream", input, output }. Its handler gets (call, request) and
 // returns the answer; that of a client stream gets an async iterable for `request`; that of a server stream is an async
 // generator of answers. call: { headers, path, isOver: set when the client has gone }.
+import { whenSent } from "./http.mjs";
 import { decode, encode, field, ProtobufError } from "./protobuf.mjs";
 
 export const Status = {
@@ -215,8 +216,8 @@ export const grpcHandler = (service) => async (req, res) => {
 		await answer(service, call, req, res);
 		finish(res, { code: Status.OK });
 	} catch (error) {
+		await whenSent(req);
 		if (!call.isOver)
 			finish(res, failure(error));
 	}
-	req.resume();
 };

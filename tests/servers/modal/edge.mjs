@@ -1,13 +1,14 @@
 // The worker's door: whose token it is says which sandbox's router gets the call.
 import { finish, Status } from "../lib/grpc.mjs";
+import { whenSent } from "../lib/http.mjs";
 import { readToken } from "./jwt.mjs";
 
 const CONTROL_PLANE_ONLY = ["x-modal-token-id", "x-modal-token-secret", "x-modal-auth-token", "x-idempotency-key"];
 const HOP_HEADERS = new Set([":method", ":path", ":scheme", ":authority", "host", "connection"]);
 
-function refuse(req, res, code, message) {
+async function refuse(req, res, code, message) {
+	await whenSent(req);
 	finish(res, { code, message });
-	req.resume();
 }
 
 function claimsOf(headers) {

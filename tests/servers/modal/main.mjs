@@ -1,7 +1,7 @@
 // A test server that speaks Modal's wire over real directories and real processes of this machine.
 //
 //	node main.mjs --root DIR [--port 0] [--admin-port 0] [--key as-...] [--token-id ak-...] [--access-seconds 600]
-//		[--page-size 100] [--user NAME] [--programs DIR]
+//		[--page-size 3] [--user NAME] [--programs DIR]
 //
 // Control plane and worker share one port, over TLS and in plaintext: the vendor's SDK dials loopback workers without TLS
 // although their URL says https. When it serves it prints one line of JSON: api_url (https), plain_url (http, for the
@@ -43,7 +43,7 @@ const DEFAULTS = {
 	key: "as-0123456789abcdefABCDEF",
 	"token-id": "ak-0123456789abcdefABCDEF",
 	"access-seconds": 600,
-	"page-size": 100,
+	"page-size": 3,
 	// Whoever is not root cannot have sandboxes whose user is.
 	user: process.geteuid() === 0 ? "root" : "user",
 	programs: fileURLToPath(new URL("../../../build/servers", import.meta.url)),
