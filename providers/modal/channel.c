@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -31,7 +32,8 @@ struct channel {
 	struct modal *m;
 	struct worker_exec exec;
 	int fd;
-	unsigned users; /* all->lock; threads that have not ended */
+	unsigned users;      /* all->lock; threads that have not ended */
+	atomic_bool is_over; /* the program has ended, or is lost: there is nothing to tell it */
 };
 
 enum err channels_new(struct channels **out, struct error *e)
@@ -117,6 +119,8 @@ static enum err feed_on(struct channel *ch, unsigned char *piece, struct error *
 		enum err kind;
 
 		got = recv(ch->fd, piece, PIECE_MAX, 0);
+		if (ch->is_over)
+			break;
 		kind = exec_write(&ch->exec, &call, piece, got > 0 ? (size_t)got : 0, got <= 0, e);
 		if (kind)
 			return kind;
@@ -168,6 +172,7 @@ static void *listen_to(void *context)
 	while (!kind && !out.is_over)
 		kind = follow(&out, &call, pass_on, ch, &status, &e);
 	follow_end(&out);
+	ch->is_over = true;
 	note_end(ch, kind, &e);
 	leave(ch);
 	return NULL;

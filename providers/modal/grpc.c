@@ -333,7 +333,8 @@ static enum err end_of(struct grpc_stream *s, const struct error *transport,
 
 	if (kind || !s->in.len)
 		return kind;
-	out->status = GRPC_LOCAL;
+	/* Whatever the server says: gRPC's own libraries say that it failed within. */
+	out->status = GRPC_INTERNAL;
 	return error_set(e, ERR_PROTOCOL, "modal: %s: an answer that ends early", s->what);
 }
 
@@ -385,7 +386,7 @@ static enum err read_single(struct grpc_stream *s, const struct call *call, stru
 	}
 	if (kind || (count == 1 && !answer->failed))
 		return kind;
-	out->status = GRPC_LOCAL;
+	out->status = GRPC_INTERNAL;
 	return error_set(
 		e, ERR_PROTOCOL, "modal: %s: %zu answers where one was due", s->what, count);
 }

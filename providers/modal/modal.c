@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Modal takes 65536 bytes of arguments in all, and a script stands beside the longest one. */
-#define ARGUMENT_MAX ((size_t)32 * 1024)
-#define INLINE_MAX   ((size_t)16 * 1024)
+/* Linux's longest argument. */
+#define ARGUMENT_MAX 131071
+/* What travels inside a request costs a third more, as text. */
+#define INLINE_MAX ((size_t)16 * 1024)
 
 /* ---- What is known of the sandbox ---- */
 
@@ -62,7 +63,7 @@ static enum err fill(struct modal *m, const struct provider_config *cfg, struct 
 	if (!kind)
 		kind = http_new(&m->http, "sandboxfs/" SANDBOXFS_VERSION, e);
 	if (!kind)
-		kind = control_new(&m->control, m->http, &m->settings, e);
+		kind = modal_control_new(&m->control, m->http, &m->settings, e);
 	if (!kind)
 		kind = channels_new(&m->channels, e);
 	if (!kind && cfg->id)
@@ -95,7 +96,7 @@ void modal_close(struct modal *m)
 {
 	channels_free(m->channels);
 	worker_free(m->worker);
-	control_free(m->control);
+	modal_control_free(m->control);
 	if (m->http)
 		http_free(m->http);
 	modal_settings_release(&m->settings);

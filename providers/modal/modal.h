@@ -19,7 +19,7 @@ struct modal {
 	struct provider base;
 	struct modal_settings settings;
 	struct http *http;
-	struct control *control;
+	struct modal_control *control;
 	struct worker *worker; /* once attached */
 	struct channels *channels;
 	char id[SANDBOX_ID_MAX];
@@ -54,7 +54,7 @@ enum err modal_note_gone(struct modal *m, const struct error *why, struct error 
 enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 	enum grpc_status status, struct error *e);
 
-/* ---- run.c: what remote.h needs, with the struct modal as its context ---- */
+/* ---- modal_run.c: what remote.h needs, with the struct modal as its context ---- */
 
 enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
@@ -71,7 +71,7 @@ void channels_free(struct channels *c);
 enum err modal_keep(
 	void *context, const struct call *call, const char *const *argv, int *fd, struct error *e);
 
-/* ---- lifecycle.c: the slots of the table, as provider.h has them ---- */
+/* ---- modal_life.c: the slots of the table, as provider.h has them ---- */
 
 enum err modal_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);

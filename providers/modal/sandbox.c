@@ -1,7 +1,7 @@
 #include "providers/modal/sandbox.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/modal/answer.h"
+#include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/rest.h"
 
@@ -65,7 +65,7 @@ static bool has_ended(const Modal__GenericResult *result)
 /* ---- Its task ---- */
 
 struct search {
-	struct control *c;
+	struct modal_control *c;
 	const char *id;
 	char *task_id;
 };
@@ -88,7 +88,7 @@ static enum err look_for_task(
 	request.sandbox_id = (char *)s->id;
 	request.has_timeout = 1;
 	request.timeout = TASK_WAIT_S;
-	kind = control_call(s->c, call, &ask, &answer, NULL, e);
+	kind = modal_control_call(s->c, call, &ask, &answer, NULL, e);
 	if (kind)
 		return kind;
 	said = (const Modal__SandboxGetTaskIdResponse *)answer;
@@ -100,8 +100,8 @@ static enum err look_for_task(
 	return *is_done && !s->task_id ? error_set(e, ERR_NO_MEMORY, "modal") : ERR_OK;
 }
 
-enum err sandbox_task(
-	struct control *c, const struct call *call, const char *id, char **task_id, struct error *e)
+enum err sandbox_task(struct modal_control *c, const struct call *call, const char *id,
+	char **task_id, struct error *e)
 {
 	struct search search = { .c = c, .id = id };
 	enum err kind = rest_wait(
@@ -111,7 +111,7 @@ enum err sandbox_task(
 	return kind;
 }
 
-enum err sandbox_access(struct control *c, const struct call *call, const char *id,
+enum err sandbox_access(struct modal_control *c, const struct call *call, const char *id,
 	const char *task_id, struct worker_access *out, struct error *e)
 {
 	Modal__SandboxRequest by_sandbox = MODAL__SANDBOX_REQUEST__INIT;
@@ -128,7 +128,7 @@ enum err sandbox_access(struct control *c, const struct call *call, const char *
 
 	by_sandbox.sandbox_id = (char *)id;
 	by_task.task_id = (char *)task_id;
-	kind = control_call(c, call, &ask, &answer, NULL, e);
+	kind = modal_control_call(c, call, &ask, &answer, NULL, e);
 	if (kind)
 		return kind;
 	said = (const Modal__Access *)answer;
@@ -140,7 +140,7 @@ enum err sandbox_access(struct control *c, const struct call *call, const char *
 }
 
 enum err sandbox_check_runs(
-	struct control *c, const struct call *call, const char *id, struct error *e)
+	struct modal_control *c, const struct call *call, const char *id, struct error *e)
 {
 	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
@@ -153,7 +153,7 @@ enum err sandbox_check_runs(
 
 	request.sandbox_id = (char *)id;
 	request.has_timeout = 1;
-	kind = control_call(c, call, &ask, &answer, NULL, e);
+	kind = modal_control_call(c, call, &ask, &answer, NULL, e);
 	if (kind)
 		return kind;
 	said = (const Modal__SandboxWaitResponse *)answer;
@@ -161,7 +161,7 @@ enum err sandbox_check_runs(
 }
 
 enum err sandbox_terminate(
-	struct control *c, const struct call *call, const char *id, struct error *e)
+	struct modal_control *c, const struct call *call, const char *id, struct error *e)
 {
 	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
@@ -174,7 +174,7 @@ enum err sandbox_terminate(
 	enum err kind;
 
 	request.sandbox_id = (char *)id;
-	kind = control_call(c, call, &ask, &answer, NULL, &why);
+	kind = modal_control_call(c, call, &ask, &answer, NULL, &why);
 	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
@@ -194,7 +194,7 @@ static enum err tell(
 }
 
 /* The newest first. *before: the oldest of this page; 0: there was none. */
-static enum err list_page(struct control *c, const struct call *call, const char *environment,
+static enum err list_page(struct modal_control *c, const struct call *call, const char *environment,
 	double *before, sandbox_sink sink, void *context, struct error *e)
 {
 	Modal__SandboxListRequest request = MODAL__SANDBOX_LIST_REQUEST__INIT;
@@ -209,7 +209,7 @@ static enum err list_page(struct control *c, const struct call *call, const char
 	request.environment_name = (char *)environment;
 	request.has_before_timestamp = *before > 0;
 	request.before_timestamp = *before;
-	kind = control_call(c, call, &ask, &answer, NULL, e);
+	kind = modal_control_call(c, call, &ask, &answer, NULL, e);
 	said = (const Modal__SandboxListResponse *)answer;
 	*before = 0;
 	for (size_t i = 0; !kind && i < said->n_sandboxes; i++) {
@@ -219,7 +219,7 @@ static enum err list_page(struct control *c, const struct call *call, const char
 	return kind;
 }
 
-enum err sandbox_list(struct control *c, const struct call *call, const char *environment,
+enum err sandbox_list(struct modal_control *c, const struct call *call, const char *environment,
 	sandbox_sink sink, void *context, struct error *e)
 {
 	double before = 0, earlier;

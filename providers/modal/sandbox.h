@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "providers/modal/control.h"
+#include "providers/modal/modal_control.h"
 #include "providers/modal/worker.h"
 
 #define SANDBOX_ID_MAX 128
@@ -18,23 +18,23 @@ bool sandbox_is_v1(const char *id);
  * The task that it runs as, waiting until it has one. ERR_NOT_FOUND: no such sandbox, or it has ended, and the text says
  * how. *task_id is allocated.
  */
-enum err sandbox_task(struct control *c, const struct call *call, const char *id, char **task_id,
-	struct error *e);
+enum err sandbox_task(struct modal_control *c, const struct call *call, const char *id,
+	char **task_id, struct error *e);
 /* The way to its worker. ERR_NOT_FOUND: it has ended. */
-enum err sandbox_access(struct control *c, const struct call *call, const char *id,
+enum err sandbox_access(struct modal_control *c, const struct call *call, const char *id,
 	const char *task_id, struct worker_access *out, struct error *e);
 /* ERR_NOT_FOUND: no such sandbox, or it has ended. */
 enum err sandbox_check_runs(
-	struct control *c, const struct call *call, const char *id, struct error *e);
+	struct modal_control *c, const struct call *call, const char *id, struct error *e);
 /* One that is not there is success. */
 enum err sandbox_terminate(
-	struct control *c, const struct call *call, const char *id, struct error *e);
+	struct modal_control *c, const struct call *call, const char *id, struct error *e);
 
 /* Those that run, of both versions, all pages. `environment`: "": the default. */
-enum err sandbox_list(struct control *c, const struct call *call, const char *environment,
+enum err sandbox_list(struct modal_control *c, const struct call *call, const char *environment,
 	sandbox_sink sink, void *context, struct error *e);
 
 /* sandbox_create.c: from cfg->template, an image of a registry or the id of one that is built. It may not run yet. */
-enum err sandbox_create(struct control *c, const struct call *call,
+enum err sandbox_create(struct modal_control *c, const struct call *call,
 	const struct modal_settings *settings, const struct provider_config *cfg,
 	char id[SANDBOX_ID_MAX], struct error *e);

@@ -1,6 +1,6 @@
 /* Making a sandbox: an app, an image, and the sandbox itself. */
 #include "providers/base/cleanup.h"
-#include "providers/modal/answer.h"
+#include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/sandbox.h"
 
@@ -25,7 +25,7 @@
 #define BUILD_WAIT_S 55
 
 struct making {
-	struct control *c;
+	struct modal_control *c;
 	const struct call *call;
 	const struct modal_settings *settings;
 	const struct provider_config *cfg;
@@ -59,7 +59,7 @@ static enum err ask(struct making *m, const char *method, const ProtobufCMessage
 		.method = method, .message = message, .type = type, .what = "making a sandbox"
 	};
 
-	return control_call(m->c, m->call, &wanted, answer, NULL, e);
+	return modal_control_call(m->c, m->call, &wanted, answer, NULL, e);
 }
 
 /* ---- The app and the image ---- */
@@ -162,7 +162,7 @@ static enum err join_build(struct making *m, struct error *e)
 		struct grpc_stream *stream;
 
 		request.last_entry_id = last_entry;
-		kind = control_begin(m->c, m->call, &wanted, &stream, e);
+		kind = modal_control_begin(m->c, m->call, &wanted, &stream, e);
 		if (kind)
 			break;
 		kind = follow_build(m, stream, &patient, &last_entry, &is_built, e);
@@ -377,7 +377,7 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	return kind;
 }
 
-enum err sandbox_create(struct control *c, const struct call *call,
+enum err sandbox_create(struct modal_control *c, const struct call *call,
 	const struct modal_settings *settings, const struct provider_config *cfg,
 	char id[SANDBOX_ID_MAX], struct error *e)
 {

@@ -2,13 +2,18 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
+#include "providers/modal/modal_control.h"
 #include "providers/modal/modal.pb-c.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define SERVICE "modal.task_command_router.TaskCommandRouter/"
+
+/* A token with less left is renewed, or with half of what it had. Source: SDK 0.11.1, which renews none that has more. */
+#define RENEW_S 30
 
 /* As Modal's own clients repeat, but not beyond 2 s. Source: SDK 0.11.1, src/task_command_router_client.ts. */
 static const struct grpc_policy retries = {
@@ -38,6 +43,7 @@ struct worker {
 	pthread_mutex_t renewing; /* held while another token is asked for */
 	pthread_mutex_t lock;
 	struct worker_access access; /* lock */
+	int64_t renew_s;             /* lock; from then on, since 1970; 0: not known */
 	unsigned generation;         /* lock; of the token */
 };
 
@@ -58,6 +64,13 @@ static enum err check_access(const struct worker_access *a, struct error *e)
 	return http_check_url(a->url, e);
 }
 
+static int64_t when_to_renew(const char *jwt)
+{
+	int64_t expires_s = jwt_expires_s(jwt), half_s = (expires_s - time(NULL)) / 2;
+
+	return expires_s ? expires_s - (half_s < RENEW_S ? half_s : RENEW_S) : 0;
+}
+
 enum err worker_new(struct worker **out, struct http *http, const char *task_id,
 	struct worker_access *access, worker_renew renew, void *context, struct error *e)
 {
@@ -69,7 +82,8 @@ enum err worker_new(struct worker **out, struct http *http, const char *task_id,
 			.task_id = strdup(task_id),
 			.renew = renew,
 			.context = context,
-			.access = *access };
+			.access = *access,
+			.renew_s = access->jwt ? when_to_renew(access->jwt) : 0 };
 		*access = (struct worker_access){ 0 };
 		pthread_mutex_init(&w->lock, NULL);
 		pthread_mutex_init(&w->renewing, NULL);
@@ -114,16 +128,6 @@ static void ticket_release(struct ticket *t)
 }
 #define AUTO_TICKET __attribute__((cleanup(ticket_release)))
 
-static enum err take_ticket(struct worker *w, struct ticket *out, struct error *e)
-{
-	pthread_mutex_lock(&w->lock);
-	*out = (struct ticket){ .url = strdup(w->access.url), .generation = w->generation };
-	if (asprintf(&out->authorization, "Bearer %s", w->access.jwt) < 0)
-		out->authorization = NULL;
-	pthread_mutex_unlock(&w->lock);
-	return out->url && out->authorization ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
-}
-
 /* Its URL stays: that of the first access is the sandbox's. */
 static enum err renew(struct worker *w, const struct call *call, struct error *e)
 {
@@ -136,6 +140,7 @@ static enum err renew(struct worker *w, const struct call *call, struct error *e
 		pthread_mutex_lock(&w->lock);
 		key_free(w->access.jwt);
 		w->access.jwt = take(access.jwt);
+		w->renew_s = when_to_renew(w->access.jwt);
 		w->generation++;
 		pthread_mutex_unlock(&w->lock);
 	}
@@ -167,6 +172,35 @@ enum err worker_renew_access(
 
 /* ---- Calls ---- */
 
+/* Renewed before it is refused, where that can be known: a large request that is refused early may take long to end. */
+static bool is_aged(struct worker *w, unsigned *generation)
+{
+	bool is_aged;
+
+	pthread_mutex_lock(&w->lock);
+	*generation = w->generation;
+	is_aged = w->renew_s && time(NULL) >= w->renew_s;
+	pthread_mutex_unlock(&w->lock);
+	return is_aged;
+}
+
+static enum err take_ticket(
+	struct worker *w, const struct call *call, struct ticket *out, struct error *e)
+{
+	unsigned generation;
+	enum err kind =
+		is_aged(w, &generation) ? worker_renew_access(w, call, generation, e) : ERR_OK;
+
+	if (kind)
+		return kind;
+	pthread_mutex_lock(&w->lock);
+	*out = (struct ticket){ .url = strdup(w->access.url), .generation = w->generation };
+	if (asprintf(&out->authorization, "Bearer %s", w->access.jwt) < 0)
+		out->authorization = NULL;
+	pthread_mutex_unlock(&w->lock);
+	return out->url && out->authorization ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
+}
+
 static struct grpc_request request_of(const struct ticket *t, struct http_header *authorization,
 	enum worker_method method, const ProtobufCMessage *message)
 {
@@ -181,13 +215,14 @@ static struct grpc_request request_of(const struct ticket *t, struct http_header
 		.what = methods[method].what };
 }
 
-enum err worker_begin(struct worker *w, enum worker_method method, const ProtobufCMessage *message,
-	unsigned *generation, struct grpc_stream **out, struct error *e)
+enum err worker_begin(struct worker *w, const struct call *call, enum worker_method method,
+	const ProtobufCMessage *message, unsigned *generation, struct grpc_stream **out,
+	struct error *e)
 {
 	AUTO_TICKET struct ticket ticket = { 0 };
 	struct http_header authorization;
 	struct grpc_request request;
-	enum err kind = take_ticket(w, &ticket, e);
+	enum err kind = take_ticket(w, call, &ticket, e);
 
 	if (kind)
 		return kind;
@@ -203,7 +238,7 @@ static enum err call_with(struct worker *w, const struct call *call, enum worker
 	AUTO_TICKET struct ticket ticket = { 0 };
 	struct http_header authorization;
 	struct grpc_request request;
-	enum err kind = take_ticket(w, &ticket, e);
+	enum err kind = take_ticket(w, call, &ticket, e);
 
 	*out = (struct grpc_outcome){ .status = GRPC_LOCAL, .retry_after_ms = -1 };
 	if (kind)

@@ -102,8 +102,9 @@ enum err worker_call(struct worker *w, const struct call *call, enum worker_meth
 	const ProtobufCMessage *message, ProtobufCMessage **answer, enum grpc_status *status,
 	struct error *e);
 /* *generation: of the token it goes with, for worker_renew_access(). */
-enum err worker_begin(struct worker *w, enum worker_method method, const ProtobufCMessage *message,
-	unsigned *generation, struct grpc_stream **out, struct error *e);
+enum err worker_begin(struct worker *w, const struct call *call, enum worker_method method,
+	const ProtobufCMessage *message, unsigned *generation, struct grpc_stream **out,
+	struct error *e);
 /* The token of this generation was not accepted: asks for another, unless somebody did meanwhile. */
 enum err worker_renew_access(
 	struct worker *w, const struct call *call, unsigned refused, struct error *e);

@@ -1,7 +1,7 @@
 /* Starting programs and feeding them. */
 #include "providers/base/cleanup.h"
 #include "providers/base/utf8.h"
-#include "providers/modal/answer.h"
+#include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/worker.h"
 

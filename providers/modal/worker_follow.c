@@ -11,7 +11,7 @@
 /* One that stood so long was no failure in a row: proxies end what is silent. */
 #define STOOD_MS 5000
 
-static enum err open_read(struct follower *f, struct error *e)
+static enum err open_read(struct follower *f, const struct call *call, struct error *e)
 {
 	Modal__ExecStdioReadRequest request = MODAL__EXEC_STDIO_READ_REQUEST__INIT;
 
@@ -21,26 +21,25 @@ static enum err open_read(struct follower *f, struct error *e)
 	request.offset = f->offset;
 	request.file_descriptor = f->kind == FOLLOW_ERR;
 	return worker_begin(
-		f->exec->worker, WORKER_READ, &request.base, &f->generation, &f->stream, e);
+		f->exec->worker, call, WORKER_READ, &request.base, &f->generation, &f->stream, e);
 }
 
-static enum err open_wait(struct follower *f, struct error *e)
+static enum err open_wait(struct follower *f, const struct call *call, struct error *e)
 {
 	Modal__ExecRequest request = MODAL__EXEC_REQUEST__INIT;
 
 	request.task_id = (char *)worker_task(f->exec->worker);
 	request.exec_id = (char *)f->exec->id;
 	return worker_begin(
-		f->exec->worker, WORKER_WAIT, &request.base, &f->generation, &f->stream, e);
+		f->exec->worker, call, WORKER_WAIT, &request.base, &f->generation, &f->stream, e);
 }
 
 enum err follow_begin(struct follower *f, const struct call *call, struct error *e)
 {
-	(void)call;
 	if (f->stream || f->is_over)
 		return ERR_OK;
 	f->opened_ms = monotonic_ms();
-	return f->kind == FOLLOW_EXIT ? open_wait(f, e) : open_read(f, e);
+	return f->kind == FOLLOW_EXIT ? open_wait(f, call, e) : open_read(f, call, e);
 }
 
 static void close_stream(struct follower *f)

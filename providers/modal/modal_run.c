@@ -1,6 +1,7 @@
 /*
  * A program to its end: started, both outputs and its end followed at once. What it waits for comes through its input,
- * which a shell puts into the file first; then it has none, since a worker leaves the input of every program open.
+ * which a shell puts into the file first; then it has none, since a worker leaves the input of every program open. A
+ * program whose arguments are too long comes through a shell's input itself.
  */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.h"
@@ -8,10 +9,13 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <string.h>
 
-/* Text may be four times as long as what it says. */
-#define TEXT_MAX (4 * WORKER_ARGUMENTS_MAX)
-#define LEGS     3
+/* Text may be four times as long as what it says, and what that is Linux bounds. */
+#define TEXT_MAX ((size_t)16 * 1024 * 1024)
+/* Beside "/bin/sh -c". */
+#define LINE_MAX_LEN (WORKER_ARGUMENTS_MAX - 16)
+#define LEGS         3
 
 struct run {
 	struct modal *m;
@@ -37,8 +41,26 @@ static enum err put_text(struct buf *text, const char *const *argv,
 		buf_add_string(text, " || exit 127; ");
 	}
 	remote_text_add(text, argv);
-	buf_add_string(text, " </dev/null");
+	buf_add_string(text, " </dev/null\n");
 	return buf_check(text, "a command", e);
+}
+
+/* It may not read any more: then its end says why. */
+static enum err feed(struct run *r, const void *bytes, size_t len, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = exec_write(&r->exec, r->call, bytes, len, true, &why);
+
+	return kind && kind != ERR_BUSY ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* What is too long for arguments is read by a shell from its input. */
+static enum err start_long(struct run *r, const struct buf *text, struct error *e)
+{
+	const char *const shell[] = { "/bin/sh", NULL };
+	enum err kind = exec_start(&r->exec, r->m->worker, r->call, shell, &r->status, e);
+
+	return kind ? kind : feed(r, text->bytes, text->len, e);
 }
 
 static enum err start(
@@ -51,11 +73,10 @@ static enum err start(
 	if (kind)
 		return kind;
 	shell[2] = buf_text(&text);
+	if (!upload && text.len > LINE_MAX_LEN)
+		return start_long(r, &text, e);
 	kind = exec_start(&r->exec, r->m->worker, r->call, shell, &r->status, e);
-	if (!kind && upload)
-		kind = exec_write(&r->exec, r->call, upload->bytes, upload->len, true, e);
-	/* It does not read any more: its end says why. */
-	return upload && kind == ERR_BUSY ? ERR_OK : kind;
+	return kind || !upload ? kind : feed(r, upload->bytes, upload->len, e);
 }
 
 /* ---- Following it ---- */
@@ -122,6 +143,16 @@ static enum err follow_all(struct run *r, struct error *e)
 
 /* ---- As remote.h wants it ---- */
 
+/* Perhaps too long for arguments once it is text; then a shell's input is taken. */
+static bool is_long(const char *const *argv)
+{
+	size_t len = 0;
+
+	for (; *argv; argv++)
+		len += strlen(*argv);
+	return len > WORKER_ARGUMENTS_MAX / 8;
+}
+
 /* Nothing here is done twice whatever breaks, so `flags` say nothing new. */
 enum err modal_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
@@ -136,6 +167,10 @@ enum err modal_run(void *context, const struct call *call, const char *const *ar
 	struct error why = { 0 };
 
 	(void)flags;
+	if (!kind && upload && is_long(argv)) {
+		kind = modal_upload(context, call, upload, e);
+		upload = NULL;
+	}
 	if (kind)
 		return kind;
 	kind = start(&r, argv, upload, &why);

@@ -1,4 +1,4 @@
-#include "providers/modal/control.h"
+#include "providers/modal/modal_control.h"
 
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
@@ -30,7 +30,7 @@ static const struct grpc_policy retries = {
 	.retries = 3, .pause_ms = 100, .pause_max_ms = 1000, .throttle_max_ms = -1
 };
 
-struct control {
+struct modal_control {
 	struct http *http;
 	const struct modal_settings *settings;
 	char *host;
@@ -51,29 +51,33 @@ static char *host_of(const char *url)
 	return *at == '[' ? strndup(at + 1, strcspn(at + 1, "]")) : strndup(at, strcspn(at, ":/"));
 }
 
-enum err control_new(struct control **out, struct http *http, const struct modal_settings *settings,
-	struct error *e)
+enum err modal_control_new(struct modal_control **out, struct http *http,
+	const struct modal_settings *settings, struct error *e)
 {
-	struct control *c;
+	struct modal_control *c;
 	enum err kind = http_check_url(settings->server_url, e);
 
 	if (kind)
 		return kind;
+	if (strncmp(settings->server_url, "https://", 8) != 0)
+		return error_set(e, ERR_INVALID,
+			"MODAL_SERVER_URL %.100s: it has to be https, or there is no HTTP/2",
+			settings->server_url);
 	c = calloc(1, sizeof *c);
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "modal");
-	*c = (struct control){ .http = http, .settings = settings };
+	*c = (struct modal_control){ .http = http, .settings = settings };
 	pthread_mutex_init(&c->lock, NULL);
 	c->host = host_of(settings->server_url);
 	if (!c->host) {
-		control_free(c);
+		modal_control_free(c);
 		return error_set(e, ERR_NO_MEMORY, "modal");
 	}
 	*out = c;
 	return ERR_OK;
 }
 
-void control_free(struct control *c)
+void modal_control_free(struct modal_control *c)
 {
 	if (!c)
 		return;
@@ -86,7 +90,7 @@ void control_free(struct control *c)
 /* ---- One call ---- */
 
 struct attempt {
-	struct control *c;
+	struct modal_control *c;
 	const struct control_ask *ask;
 	const char *token;   /* NULL: the call that asks for one */
 	char key[UUID_SIZE]; /* "": a call that is not repeated */
@@ -202,7 +206,7 @@ int64_t jwt_expires_s(const char *jwt)
 }
 
 /* Renewed from half of its life on. */
-static void keep_token(struct control *c, const char *token, char **copy)
+static void keep_token(struct modal_control *c, const char *token, char **copy)
 {
 	int64_t now_s = time(NULL), ends_s = jwt_expires_s(token);
 
@@ -216,7 +220,7 @@ static void keep_token(struct control *c, const char *token, char **copy)
 }
 
 static enum err ask_token_locked(
-	struct control *c, const struct call *call, char **out, struct error *e)
+	struct modal_control *c, const struct call *call, char **out, struct error *e)
 {
 	const Modal__Empty nothing = MODAL__EMPTY__INIT;
 	const struct control_ask ask = { .method = "AuthTokenGet",
@@ -241,7 +245,8 @@ static enum err ask_token_locked(
 }
 
 /* A copy of one that is good. While renewing fails the one before serves until it expires. */
-static enum err get_token(struct control *c, const struct call *call, char **out, struct error *e)
+static enum err get_token(
+	struct modal_control *c, const struct call *call, char **out, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -259,8 +264,9 @@ static enum err get_token(struct control *c, const struct call *call, char **out
 
 /* ---- Every other call ---- */
 
-enum err control_call(struct control *c, const struct call *call, const struct control_ask *ask,
-	ProtobufCMessage **answer, enum grpc_status *status, struct error *e)
+enum err modal_control_call(struct modal_control *c, const struct call *call,
+	const struct control_ask *ask, ProtobufCMessage **answer, enum grpc_status *status,
+	struct error *e)
 {
 	struct attempt a = { .c = c, .ask = ask, .answer = answer };
 	struct grpc_outcome outcome = { .status = GRPC_LOCAL };
@@ -276,8 +282,8 @@ enum err control_call(struct control *c, const struct call *call, const struct c
 	return kind;
 }
 
-enum err control_begin(struct control *c, const struct call *call, const struct control_ask *ask,
-	struct grpc_stream **out, struct error *e)
+enum err modal_control_begin(struct modal_control *c, const struct call *call,
+	const struct control_ask *ask, struct grpc_stream **out, struct error *e)
 {
 	struct attempt a = { .c = c, .ask = ask };
 	struct metadata metadata;

@@ -1,21 +1,21 @@
 /*
- * control.h - Modal's control plane (modal.client.ModalClient): calls with the account's credentials, repeated as Modal's
+ * modal_control.h - Modal's control plane (modal.client.ModalClient): calls with the account's credentials, repeated as Modal's
  * own clients repeat them.
  *
  * Beside the token's two halves most calls want a token that is asked for first and renewed long before it expires. After
- * control_new() everything may be called from any thread.
+ * modal_control_new() everything may be called from any thread.
  */
 #pragma once
 
 #include "providers/modal/grpc.h"
-#include "providers/modal/settings.h"
+#include "providers/modal/modal_settings.h"
 
-struct control;
+struct modal_control;
 
 /* `settings` must outlive it. ERR_INVALID: the server's URL. */
-enum err control_new(struct control **out, struct http *http, const struct modal_settings *settings,
-	struct error *e);
-void control_free(struct control *c);
+enum err modal_control_new(struct modal_control **out, struct http *http,
+	const struct modal_settings *settings, struct error *e);
+void modal_control_free(struct modal_control *c);
 
 struct control_ask {
 	const char *method; /* "SandboxListV2" */
@@ -26,12 +26,13 @@ struct control_ask {
 };
 
 /* *answer is to be freed with protobuf_c_message_free_unpacked(). ERR_AUTH says which variables are wrong. */
-enum err control_call(struct control *c, const struct call *call, const struct control_ask *ask,
-	ProtobufCMessage **answer, enum grpc_status *status, struct error *e);
+enum err modal_control_call(struct modal_control *c, const struct call *call,
+	const struct control_ask *ask, ProtobufCMessage **answer, enum grpc_status *status,
+	struct error *e);
 
 /* Starts a call with many answers; it is not repeated. */
-enum err control_begin(struct control *c, const struct call *call, const struct control_ask *ask,
-	struct grpc_stream **out, struct error *e);
+enum err modal_control_begin(struct modal_control *c, const struct call *call,
+	const struct control_ask *ask, struct grpc_stream **out, struct error *e);
 
 /* The `exp` of a JWT in seconds since 1970; 0: it says none. */
 int64_t jwt_expires_s(const char *jwt);

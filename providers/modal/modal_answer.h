@@ -1,5 +1,5 @@
 /*
- * answer.h - an answer that frees itself.
+ * modal_answer.h - an answer that frees itself.
  */
 #pragma once
 

@@ -1,0 +1,224 @@
+/* How calls end, on Modal's wire: what is repeated, what is renewed, what goes on where it was. */
+#include "providers/base/cleanup.h"
+#include "tests/modal/modal_server.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct modal_server server;
+
+static void set_up(void)
+{
+	modal_server_start(&server);
+	modal_server_attach(&server);
+	modal_server_reset(&server);
+}
+
+static void tear_down(void)
+{
+	modal_server_stop(&server);
+}
+
+TestSuite(modal_calls, .init = set_up, .fini = tear_down, .timeout = 240);
+
+static enum err info(struct error *e)
+{
+	struct sandbox_info ignored;
+
+	return provider_info(server.p, NULL, &ignored, e);
+}
+
+static void expect_said(const char *command, const char *want)
+{
+	AUTO_FREE char *said = modal_server_run(&server, command);
+
+	cr_expect(eq(str, said, (char *)want));
+}
+
+static enum err ignore(void *context, const struct list_item *item, struct error *e)
+{
+	(void)context, (void)item, (void)e;
+	return ERR_OK;
+}
+
+static enum err list(struct error *e)
+{
+	const char *const starts[] = { "" };
+	const struct list_request request = { .starts = starts, .starts_count = 1, .depth = 1 };
+
+	return provider_list(server.p, NULL, &request, ignore, NULL, e);
+}
+
+/* ---- Statuses ---- */
+
+Test(modal_calls, what_is_unavailable_is_asked_again)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"grpc_status\",\"status\":14}", 3);
+	cr_expect(eq(int, info(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 4));
+}
+
+Test(modal_calls, but_not_for_ever)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2",
+		"{\"type\":\"grpc_status\",\"status\":14,\"message\":\"too%20 busy\"}", 0);
+	cr_expect(eq(int, info(&e), ERR_UNREACHABLE), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 4));
+	cr_expect(ne(ptr, strstr(e.text, "too%20 busy"), NULL), "%s", e.text);
+}
+
+Test(modal_calls, the_servers_wish_for_another_time_costs_no_retry)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2",
+		"{\"type\":\"grpc_status\",\"status\":8,\"retry_after\":0.05}", 6);
+	cr_expect(eq(int, info(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 7));
+}
+
+Test(modal_calls, without_it_what_is_exhausted_is_final)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"grpc_status\",\"status\":8}", 1);
+	cr_expect(eq(int, info(&e), ERR_QUOTA), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 1));
+}
+
+Test(modal_calls, a_credential_that_is_not_accepted_is_final_and_named)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"grpc_status\",\"status\":16}", 1);
+	cr_expect(eq(int, info(&e), ERR_AUTH), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "MODAL_TOKEN_ID"), NULL), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 1));
+}
+
+Test(modal_calls, an_http_status_without_grpcs_own_counts_as_grpc_says)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2",
+		"{\"type\":\"status\",\"status\":401,\"body\":\"no\"}", 1);
+	cr_expect(eq(int, info(&e), ERR_AUTH), "%s", e.text);
+	modal_server_fault(&server, "SandboxWaitV2",
+		"{\"type\":\"status\",\"status\":404,\"body\":\"no\"}", 1);
+	cr_expect(eq(int, info(&e), ERR_UNSUPPORTED), "%s", e.text);
+}
+
+Test(modal_calls, an_answer_without_a_status_is_asked_for_again)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"truncate\",\"bytes\":2}", 1);
+	cr_expect(eq(int, info(&e), ERR_OK), "%s", e.text);
+	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"garbage\"}", 1);
+	info(NULL);
+	cr_expect(eq(int, info(&e), ERR_OK), "%s", e.text);
+}
+
+/* ---- The worker ---- */
+
+Test(modal_calls, an_aged_token_of_the_worker_is_renewed_once)
+{
+	struct error e = { 0 };
+	char path[200];
+
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	snprintf(path, sizeof path, "/expire/%s", server.id);
+	modal_server_post(&server, path);
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxGetCommandRouterAccess"), 1));
+}
+
+Test(modal_calls, a_start_that_is_repeated_starts_once)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "TaskExecStart", "{\"type\":\"cut_after\"}", 2);
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "TaskExecStart"), 3));
+	cr_expect(eq(long, modal_server_count(&server, "TaskExecStdioRead"), 1));
+}
+
+Test(modal_calls, input_that_arrived_is_not_sent_again)
+{
+	expect_said("echo one >>log", "");
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"cut_after\"}", 1);
+	expect_said("echo two >>log", "");
+	expect_said("cat log", "one\ntwo\n");
+	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdinStatus"), 1));
+}
+
+Test(modal_calls, input_that_did_not_arrive_is_sent)
+{
+	expect_said("true", "");
+	modal_server_fault(
+		&server, "TaskExecStdinWrite", "{\"type\":\"grpc_status\",\"status\":14}", 2);
+	expect_said("echo there", "there\n");
+}
+
+Test(modal_calls, output_goes_on_where_it_was_cut)
+{
+	AUTO_BUF struct buf want = BUF_INIT((size_t)1024 * 1024);
+
+	expect_said("true", "");
+	modal_server_fault(
+		&server, "TaskExecStdioRead", "{\"type\":\"cut_after\",\"bytes\":5000}", 3);
+	/* The stream that is there has no fault; a cut connection brings another. */
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"cut\"}", 1);
+	for (int i = 1; i <= 20000; i++)
+		buf_printf(&want, "%d\n", i);
+	expect_said("seq 1 20000", buf_text(&want));
+	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 4));
+}
+
+Test(modal_calls, a_request_costs_one_call_while_the_helper_is_kept)
+{
+	struct error e = { 0 };
+
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	modal_server_reset(&server);
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, NULL), 1));
+	modal_server_reset(&server);
+	expect_said("echo hello", "hello\n");
+	cr_expect(eq(long, modal_server_count(&server, NULL), 1));
+}
+
+/* ---- The sandbox ---- */
+
+Test(modal_calls, a_sandbox_that_is_gone_is_known_without_a_request)
+{
+	struct error e = { 0 };
+	char path[200];
+
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+	snprintf(path, sizeof path, "/kill/%s", server.id);
+	modal_server_post(&server, path);
+	/* Whoever has a request under way may hear that the helper is lost. */
+	if (list(&e) != ERR_GONE)
+		cr_expect(eq(int, list(&e), ERR_GONE), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "was terminated"), NULL), "%s", e.text);
+	modal_server_reset(&server);
+	cr_expect(eq(int, list(&e), ERR_GONE), "%s", e.text);
+	cr_expect(eq(int, info(&e), ERR_GONE), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, NULL), 0));
+}
+
+Test(modal_calls, the_sandbox_never_sees_the_token)
+{
+	expect_said("echo seen-by-it", "seen-by-it\n");
+	cr_expect(modal_server_received(&server, "seen-by-it"));
+	cr_expect(not(modal_server_received(&server, getenv("MODAL_TOKEN_SECRET"))));
+	cr_expect(not(modal_server_received(&server, getenv("MODAL_TOKEN_ID"))));
+}

@@ -1,0 +1,222 @@
+/* Sandboxes from their making to their end, on Modal's wire. */
+#include "providers/modal/sandbox.h"
+#include "tests/modal/modal_server.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <string.h>
+
+static struct modal_server server;
+
+static void set_up(void)
+{
+	modal_server_start(&server);
+}
+
+static void tear_down(void)
+{
+	modal_server_stop(&server);
+}
+
+TestSuite(modal_life, .init = set_up, .fini = tear_down, .timeout = 240);
+
+static const struct provider_ops *ops(void)
+{
+	return provider_find("modal", 5);
+}
+
+static void create(const struct provider_config *cfg, char id[128])
+{
+	struct error e = { 0 };
+
+	cr_assert(eq(int, provider_create(ops(), cfg, NULL, id, &e), ERR_OK), "%s", e.text);
+}
+
+static enum err create_fails(const struct provider_config *cfg, struct error *e)
+{
+	char id[128];
+
+	return provider_create(ops(), cfg, NULL, id, e);
+}
+
+static void delete (const char *id)
+{
+	const struct provider_config cfg = { .id = id };
+	struct error e = { 0 };
+
+	cr_expect(eq(int, provider_delete(ops(), &cfg, NULL, &e), ERR_OK), "%s", e.text);
+}
+
+static enum err count(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	(void)entry, (void)e;
+	++*(unsigned *)context;
+	return ERR_OK;
+}
+
+static unsigned listed(void)
+{
+	const struct provider_config cfg = { 0 };
+	unsigned found = 0;
+	struct error e = { 0 };
+
+	provider_list_sandboxes(ops(), &cfg, NULL, count, &found, &e);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+	return found;
+}
+
+static void attach(const char *id)
+{
+	const struct provider_config cfg = { .id = id, .helper = HELPER_PROCESS };
+	struct error e = { 0 };
+
+	cr_assert(
+		eq(int, provider_connect(ops(), &cfg, NULL, &server.p, &e), ERR_OK), "%s", e.text);
+}
+
+static void expect_said(const char *command, const char *want)
+{
+	char *said = modal_server_run(&server, command);
+
+	cr_expect(eq(str, said, (char *)want));
+	free(said);
+}
+
+Test(modal_life, a_new_sandbox_has_what_was_asked_for)
+{
+	static const char *const env[] = { "GREETING=good day", "EMPTY=", NULL };
+	static const char *const labels[] = { "owner=tests", NULL };
+	const struct provider_config cfg = { .env = env, .labels = labels, .lifetime_s = 1000 };
+	struct sandbox_info info;
+	struct error e = { 0 };
+	char id[128];
+
+	create(&cfg, id);
+	cr_expect(not(sandbox_is_v1(id)), "%s", id);
+	attach(id);
+	expect_said("echo \"$GREETING$EMPTY\"", "good day\n");
+	cr_expect(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(le(i64, info.expires_s, 1000));
+	cr_expect(gt(i64, info.expires_s, 700));
+	delete (id);
+}
+
+Test(modal_life, the_first_version_works_as_the_second)
+{
+	static const char *const env[] = { "GREETING=good day", NULL };
+	const struct provider_config cfg = { .env = env };
+	char id[128];
+
+	setenv("MODAL_SANDBOX_V2", "0", 1);
+	create(&cfg, id);
+	cr_expect(sandbox_is_v1(id), "%s", id);
+	attach(id);
+	expect_said("echo \"$GREETING\"", "good day\n");
+	delete (id);
+}
+
+Test(modal_life, a_gpu_is_of_the_first_version)
+{
+	const struct provider_config cfg = { .gpu = "a100-80gb:2" };
+	char id[128];
+
+	create(&cfg, id);
+	cr_expect(sandbox_is_v1(id), "%s", id);
+	delete (id);
+}
+
+Test(modal_life, all_pages_are_listed_and_both_versions)
+{
+	const struct provider_config cfg = { 0 };
+	char ids[5][128];
+
+	for (size_t i = 0; i < 5; i++) {
+		setenv("MODAL_SANDBOX_V2", i % 2 ? "0" : "1", 1);
+		create(&cfg, ids[i]);
+	}
+	cr_expect(eq(uint, listed(), 5));
+	for (size_t i = 0; i < 5; i++)
+		delete (ids[i]);
+	cr_expect(eq(uint, listed(), 0));
+}
+
+Test(modal_life, deleting_what_is_not_there_is_success)
+{
+	delete ("sb-0123456789abcdefABCDEF");
+	delete ("sb-0123456789abcdefABCDEFghijkl");
+}
+
+Test(modal_life, what_is_no_id_is_refused_without_a_request)
+{
+	const struct provider_config cfg = { .id = "../x" };
+	struct error e = { 0 };
+
+	modal_server_reset(&server);
+	cr_expect(eq(int, provider_connect(ops(), &cfg, NULL, &server.p, &e), ERR_INVALID), "%s",
+		e.text);
+	cr_expect(eq(long, modal_server_count(&server, NULL), 0));
+}
+
+Test(modal_life, an_unknown_sandbox_is_not_found)
+{
+	const struct provider_config cfg = { .id = "sb-0123456789abcdefABCDEFghijkl" };
+	struct error e = { 0 };
+
+	cr_expect(eq(int, provider_connect(ops(), &cfg, NULL, &server.p, &e), ERR_NOT_FOUND), "%s",
+		e.text);
+}
+
+Test(modal_life, an_image_that_cannot_be_built_says_why)
+{
+	const struct provider_config cfg = { .template = "does-not-exist" };
+	struct error e = { 0 };
+
+	cr_expect(eq(int, create_fails(&cfg, &e), ERR_INVALID), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "manifest unknown"), NULL), "%s", e.text);
+	cr_expect(eq(uint, listed(), 0));
+}
+
+Test(modal_life, a_repeated_creation_makes_one)
+{
+	const struct provider_config cfg = { 0 };
+	char id[128];
+
+	modal_server_fault(&server, "SandboxCreateV2", "{\"type\":\"cut_after\"}", 2);
+	create(&cfg, id);
+	cr_expect(eq(uint, listed(), 1));
+	delete (id);
+}
+
+Test(modal_life, a_name_that_is_taken_is_told)
+{
+	const struct provider_config cfg = { .name = "mine" };
+	struct error e = { 0 };
+	char id[128];
+
+	create(&cfg, id);
+	cr_expect(eq(int, create_fails(&cfg, &e), ERR_EXISTS), "%s", e.text);
+	delete (id);
+}
+
+Test(modal_life, a_wrong_token_is_told_at_once)
+{
+	const struct provider_config cfg = { 0 };
+	struct error e = { 0 };
+
+	setenv("MODAL_TOKEN_SECRET", "as-wrong", 1);
+	modal_server_reset(&server);
+	cr_expect(eq(int, create_fails(&cfg, &e), ERR_AUTH), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "MODAL_TOKEN_SECRET"), NULL), "%s", e.text);
+	cr_expect(eq(ptr, strstr(e.text, "as-wrong"), NULL), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, NULL), 1));
+}
+
+Test(modal_life, plain_http_is_told_to_have_no_http_2)
+{
+	const struct provider_config cfg = { 0 };
+	struct error e = { 0 };
+
+	setenv("MODAL_SERVER_URL", "http://127.0.0.1:1", 1);
+	cr_expect(eq(int, create_fails(&cfg, &e), ERR_INVALID), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "https"), NULL), "%s", e.text);
+}
