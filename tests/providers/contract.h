@@ -36,6 +36,8 @@ enum lack {
 	SHELL_LACKS = LACKS_HOLES | LACKS_SOCKETS | XATTRS_BY_TOOL,
 	/* A name that is not UTF-8 ends the stream of changes. */
 	WATCHES_TEXT_ONLY = 256,
+	/* A command's output comes when it has ended. */
+	LACKS_LIVE_OUTPUT = 512,
 	/* Only one sandbox may live at a time, so none is made beside it. */
 	IS_ALONE = 128,
 };

@@ -37,7 +37,7 @@ struct vendor {
 
 static const struct vendor vendors[] = {
 	{ "aio", IS_ALONE, 1, LACKS_WATCH },
-	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, 0 },
+	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
 	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX, 0 },
 	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, 0 },
 	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
