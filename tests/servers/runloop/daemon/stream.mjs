@@ -1,13 +1,21 @@
 // One stream of a command as server-sent events, from any byte of it to its end.
-import { once } from "node:events";
-
 import { until } from "../until.mjs";
 
 const PIECE = 16 << 10;
 
+function drained(res) {
+	return new Promise((resolve) => {
+		const go = () => {
+			res.off("drain", go).off("close", go);
+			resolve();
+		};
+		res.on("drain", go).on("close", go);
+	});
+}
+
 async function send(res, fields) {
 	if (!res.write(`${fields.join("\n")}\n\n`))
-		await Promise.race([once(res, "drain"), once(res, "close")]);
+		await drained(res);
 }
 
 // Each event says where its piece begins.
