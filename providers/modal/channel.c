@@ -15,8 +15,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
-/* What goes in one write; a request is sent as soon as it is there. */
-#define PIECE_MAX ((size_t)1024 * 1024)
+/* What goes in one write. */
+#define PIECE_MAX ((size_t)4 * 1024 * 1024)
+/* A request is sent as soon as it is there; behind so much of it there may be more, which a socket holds back. */
+#define BULK    ((size_t)64 * 1024)
+#define BULK_MS 10
 /* When it is let go, so long may it take until the worker knows. */
 #define FAREWELL_MS 3000
 
@@ -110,22 +113,35 @@ static struct call patience(const struct channel *ch, bool is_asking)
 	return (struct call){ .progress_ms = is_asking ? 0 : -1, .cancel = &ch->all->give_up };
 }
 
-static enum err feed_on(struct channel *ch, unsigned char *piece, struct error *e)
+/* Waits for the first byte, and of much for more. *is_end: nothing comes behind it. */
+static size_t take_piece(const struct channel *ch, unsigned char *piece, bool *is_end)
 {
-	const struct call call = patience(ch, true);
+	struct pollfd p = { .fd = ch->fd, .events = POLLIN };
+	size_t len = 0;
 	ssize_t got;
 
 	do {
-		enum err kind;
+		got = recv(ch->fd, piece + len, PIECE_MAX - len, 0);
+		len += got > 0 ? (size_t)got : 0;
+	} while (got >= (ssize_t)BULK && len < PIECE_MAX && poll(&p, 1, BULK_MS) > 0);
+	*is_end = got <= 0;
+	return len;
+}
 
-		got = recv(ch->fd, piece, PIECE_MAX, 0);
+static enum err feed_on(struct channel *ch, unsigned char *piece, struct error *e)
+{
+	const struct call call = patience(ch, true);
+	bool is_end = false;
+	enum err kind = ERR_OK;
+
+	while (!kind && !is_end) {
+		size_t len = take_piece(ch, piece, &is_end);
+
 		if (ch->is_over)
 			break;
-		kind = exec_write(&ch->exec, &call, piece, got > 0 ? (size_t)got : 0, got <= 0, e);
-		if (kind)
-			return kind;
-	} while (got > 0);
-	return ERR_OK;
+		kind = exec_write(&ch->exec, &call, piece, len, is_end, e);
+	}
+	return kind;
 }
 
 static void *feed(void *context)
