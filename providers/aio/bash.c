@@ -39,8 +39,9 @@ struct bash_run {
 /* Seconds, in any locale. The caller's patience is longer than what he asks the service to have. */
 static void put_patience(const struct bash_run *run, struct json_writer *w, const char *name)
 {
-	int64_t limit_ms = call_progress_ms(run->call) * 2 / 3;
-	int64_t answer_ms = limit_ms >= 0 && limit_ms < ANSWER_MS ? limit_ms : ANSWER_MS;
+	int64_t limit_ms = call_progress_ms(run->call);
+	bool is_short = limit_ms >= 0 && limit_ms < ANSWER_MS * 3 / 2;
+	int64_t answer_ms = is_short ? limit_ms * 2 / 3 : ANSWER_MS;
 	char seconds[32];
 
 	snprintf(seconds, sizeof seconds, "%" PRId64 ".%03d", answer_ms / 1000,

@@ -43,7 +43,8 @@ struct ran {
 	struct heard heard;
 };
 
-static struct ran run_with(unsigned flags, const struct remote_upload *upload)
+static struct ran run_by(
+	const struct call *call, unsigned flags, const struct remote_upload *upload)
 {
 	static const char *const argv[] = { "printf", "it's", NULL };
 	struct fixture *f = fixture();
@@ -51,8 +52,13 @@ static struct ran run_with(unsigned flags, const struct remote_upload *upload)
 
 	f->e = (struct error){ 0 };
 	ran.err = aio_run(
-		&f->sandbox, NULL, argv, flags, upload, hear, &ran.heard, &ran.exit_code, &f->e);
+		&f->sandbox, call, argv, flags, upload, hear, &ran.heard, &ran.exit_code, &f->e);
 	return ran;
+}
+
+static struct ran run_with(unsigned flags, const struct remote_upload *upload)
+{
+	return run_by(NULL, flags, upload);
 }
 
 static struct ran run(void)
@@ -81,6 +87,23 @@ Test(bash, a_program_is_one_request_that_has_all_of_its_output)
 	cr_expect(fixture_has(0, "</dev/null\""));
 	cr_expect(fixture_has(0, "Authorization: Bearer s3cret\r\n"));
 	cr_expect(not(fixture_has(0, "session_id")));
+}
+
+Test(bash, an_answer_is_wanted_before_anybody_loses_patience)
+{
+	static const struct canned_row rows[] = { { EXEC, 200, DONE("s1"), NULL },
+		{ EXEC, 200, DONE("s1"), NULL }, { EXEC, 200, DONE("s1"), NULL } };
+	static const struct call calls[] = { { .progress_ms = 30000 }, { .progress_ms = 3000 },
+		{ .progress_ms = -1 } };
+	static const char *const timeouts[] = { "\"timeout\": 20.000", "\"timeout\": 2.000",
+		"\"timeout\": 20.000" };
+
+	FIXTURE_START(NULL, rows);
+	for (int i = 0; i < 3; i++)
+		run_by(&calls[i], 0, NULL);
+	canned_stop(&fixture()->server);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect(fixture_has(i, timeouts[i]), "%zu", i);
 }
 
 Test(bash, a_session_is_used_again)
