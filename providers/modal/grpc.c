@@ -1,17 +1,12 @@
 #include "providers/modal/grpc.h"
 
-#include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
-#include "providers/modal/modal.pb-c.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PREFIX 5
-/* Modal's wish for another time is a few bytes. */
-#define DETAILS_MAX 4096
-#define WORDS_MAX   300
 
 struct grpc_stream {
 	struct http_exchange *exchange;
@@ -20,18 +15,6 @@ struct grpc_stream {
 	struct buf in; /* what came, from the message that was given last */
 	size_t given;  /* its size with its prefix */
 };
-
-bool grpc_is_passing(enum grpc_status status)
-{
-	switch (status) {
-	case GRPC_CANCELLED:
-	case GRPC_UNKNOWN:
-	case GRPC_DEADLINE_EXCEEDED:
-	case GRPC_INTERNAL:
-	case GRPC_UNAVAILABLE: return true;
-	default: return false;
-	}
-}
 
 /* ---- The request ---- */
 
@@ -139,156 +122,6 @@ int grpc_fd(const struct grpc_stream *s)
 	return http_fd(s->exchange);
 }
 
-/* ---- How it ended ---- */
-
-/* gRPC's own table for answers that are none of gRPC's. */
-static enum grpc_status of_http(int status)
-{
-	switch (status) {
-	case 400: return GRPC_INTERNAL;
-	case 401: return GRPC_UNAUTHENTICATED;
-	case 403: return GRPC_PERMISSION_DENIED;
-	case 404: return GRPC_UNIMPLEMENTED;
-	case 429:
-	case 502:
-	case 503:
-	case 504: return GRPC_UNAVAILABLE;
-	default: return GRPC_UNKNOWN;
-	}
-}
-
-static enum err kind_of(enum grpc_status status)
-{
-	switch (status) {
-	case GRPC_OK: return ERR_OK;
-	case GRPC_INVALID_ARGUMENT:
-	case GRPC_OUT_OF_RANGE: return ERR_INVALID;
-	case GRPC_DEADLINE_EXCEEDED: return ERR_TIMEOUT;
-	case GRPC_NOT_FOUND: return ERR_NOT_FOUND;
-	case GRPC_ALREADY_EXISTS: return ERR_EXISTS;
-	case GRPC_PERMISSION_DENIED:
-	case GRPC_UNAUTHENTICATED: return ERR_AUTH;
-	case GRPC_RESOURCE_EXHAUSTED: return ERR_QUOTA;
-	case GRPC_FAILED_PRECONDITION:
-	case GRPC_ABORTED: return ERR_BUSY;
-	case GRPC_UNIMPLEMENTED: return ERR_UNSUPPORTED;
-	case GRPC_DATA_LOSS: return ERR_IO;
-	default: return ERR_UNREACHABLE;
-	}
-}
-
-static int hex(char c)
-{
-	return c >= '0' && c <= '9'    ? c - '0'
-		: c >= 'A' && c <= 'F' ? c - 'A' + 10
-		: c >= 'a' && c <= 'f' ? c - 'a' + 10
-				       : -1;
-}
-
-/* Percent-encoded, as gRPC has it. */
-static void put_words(const struct grpc_stream *s, char words[WORDS_MAX + 1])
-{
-	const char *in = http_header(s->exchange, "grpc-message");
-	size_t len = 0;
-
-	for (; in && *in && len < WORDS_MAX; in++) {
-		bool is_escape = *in == '%' && hex(in[1]) >= 0 && hex(in[2]) >= 0;
-
-		words[len++] = is_escape ? (char)(hex(in[1]) * 16 + hex(in[2])) : *in;
-		in += is_escape ? 2 : 0;
-	}
-	words[len] = 0;
-	http_blot_secrets(s->exchange, words, len);
-}
-
-/* Never less than a tenth of a second, as Modal's clients have it; more than a day nobody waits. */
-static int64_t bounded_ms(float seconds)
-{
-	if (!(seconds >= 0.1F))
-		return 100;
-	return seconds > 86400 ? 86400000 : (int64_t)(seconds * 1000);
-}
-
-static int64_t policy_ms(const Modal__RpcStatus *status)
-{
-	static const char name[] = "/modal.client.RPCRetryPolicy";
-	int64_t ms = -1;
-
-	for (size_t i = 0; i < status->n_details; i++) {
-		const Modal__Any *any = status->details[i];
-		size_t len = any->type_url ? strlen(any->type_url) : 0;
-		Modal__RpcRetryPolicy *policy;
-
-		if (len < sizeof name - 1 || strcmp(any->type_url + len - (sizeof name - 1), name))
-			continue;
-		policy = modal__rpc_retry_policy__unpack(NULL, any->value.len, any->value.data);
-		if (policy)
-			ms = bounded_ms(policy->retry_after_secs);
-		if (policy)
-			modal__rpc_retry_policy__free_unpacked(policy, NULL);
-	}
-	return ms;
-}
-
-/* In base64 whose padding may be missing. */
-static int64_t retry_after_ms(const struct grpc_stream *s)
-{
-	const char *details = http_header(s->exchange, "grpc-status-details-bin");
-	AUTO_BUF struct buf text = BUF_INIT(DETAILS_MAX), bytes = BUF_INIT(DETAILS_MAX);
-	Modal__RpcStatus *status = NULL;
-	int64_t ms = -1;
-
-	if (!details)
-		return -1;
-	buf_add_string(&text, details);
-	while (!text.failed && text.len % 4)
-		buf_add_byte(&text, '=');
-	if (!text.failed &&
-		base64_decode(&bytes, (const char *)text.bytes, text.len, NULL) == ERR_OK)
-		status = modal__rpc_status__unpack(NULL, bytes.len, bytes.bytes);
-	if (status) {
-		ms = policy_ms(status);
-		modal__rpc_status__free_unpacked(status, NULL);
-	}
-	return ms;
-}
-
-static bool parse_status(const char *text, enum grpc_status *out)
-{
-	char *end;
-	long number = strtol(text, &end, 10);
-
-	if (end == text || *end || number < 0 || number > GRPC_UNAUTHENTICATED)
-		return false;
-	*out = (enum grpc_status)number;
-	return true;
-}
-
-/* The transport's failure counts only where the server did not say how it ended. */
-static enum err settle(const struct grpc_stream *s, const struct error *transport,
-	struct grpc_outcome *out, struct error *e)
-{
-	const char *status = http_header(s->exchange, "grpc-status");
-	char words[WORDS_MAX + 1];
-
-	*out = (struct grpc_outcome){ .retry_after_ms = retry_after_ms(s),
-		.may_have_arrived = http_may_have_arrived(s->exchange) };
-	if (status && !parse_status(status, &out->status))
-		out->status = GRPC_UNKNOWN;
-	else if (!status && transport->kind) {
-		out->status = transport->kind == ERR_UNREACHABLE ? GRPC_UNAVAILABLE : GRPC_LOCAL;
-		return error_set(e, transport->kind, "%s", transport->text);
-	} else if (!status)
-		out->status = of_http(http_status(s->exchange));
-	put_words(s, words);
-	if (status)
-		return out->status ? error_set(e, kind_of(out->status), "modal: %s: %s", s->what,
-					     *words ? words : error_words(kind_of(out->status)))
-				   : ERR_OK;
-	return error_set(e, kind_of(out->status), "modal: %s: HTTP status %d without gRPC's own",
-		s->what, http_status(s->exchange));
-}
-
 /* ---- Answers ---- */
 
 static size_t message_len(const struct buf *in)
@@ -329,7 +162,7 @@ static enum err check_prefix(const struct grpc_stream *s, struct error *e)
 static enum err end_of(struct grpc_stream *s, const struct error *transport,
 	struct grpc_outcome *out, struct error *e)
 {
-	enum err kind = settle(s, transport, out, e);
+	enum err kind = grpc_settle(s->exchange, s->what, transport, out, e);
 
 	if (kind || !s->in.len)
 		return kind;

@@ -83,6 +83,15 @@ bool grpc_is_ready(const struct grpc_stream *s);
 int grpc_fd(const struct grpc_stream *s);
 void grpc_end(struct grpc_stream *s);
 
+/* ---- grpc_status.c: how a call ended ---- */
+
+/*
+ * Whatever is there of the answer has been read. The transport's failure counts only where the server did not say how it
+ * ended.
+ */
+enum err grpc_settle(const struct http_exchange *x, const char *what, const struct error *transport,
+	struct grpc_outcome *out, struct error *e);
+
 /* ---- grpc_retry.c: making a call again ---- */
 
 struct grpc_policy {
@@ -96,8 +105,13 @@ struct grpc_policy {
 typedef enum err (*grpc_attempt)(void *context, const struct call *call, unsigned attempt,
 	struct grpc_outcome *out, struct error *e);
 
-/* What the server asks to be made again costs no retry. ERR_INTERRUPTED while it pauses. */
+/*
+ * What the server asks to be made again costs no retry. Failures are no progress, so after the call's time without any the
+ * last one is the caller's. ERR_INTERRUPTED while it pauses.
+ */
 enum err grpc_retry(const struct grpc_policy *policy, const struct call *call, grpc_attempt attempt,
 	void *context, struct grpc_outcome *out, struct error *e);
+/* Whether the call's time without progress is over. */
+bool grpc_is_late(const struct call *call, int64_t since_ms);
 /* ERR_INTERRUPTED: the call was cancelled meanwhile. */
 enum err grpc_pause(const struct call *call, int64_t ms, struct error *e);

@@ -12,6 +12,13 @@ enum err grpc_pause(const struct call *call, int64_t ms, struct error *e)
 	return ERR_OK;
 }
 
+bool grpc_is_late(const struct call *call, int64_t since_ms)
+{
+	int64_t limit_ms = call_progress_ms(call);
+
+	return limit_ms >= 0 && monotonic_ms() - since_ms >= limit_ms;
+}
+
 struct patience {
 	unsigned retries;
 	int64_t pause_ms;
@@ -41,13 +48,14 @@ enum err grpc_retry(const struct grpc_policy *policy, const struct call *call, g
 	void *context, struct grpc_outcome *out, struct error *e)
 {
 	struct patience patience = { .pause_ms = policy->pause_ms };
+	int64_t since_ms = monotonic_ms();
 
 	for (unsigned number = 0;; number++) {
 		struct error why = { 0 };
 		enum err kind = attempt(context, call, number, out, &why);
 		int64_t pause_ms = kind ? next_pause_ms(policy, &patience, out) : -1;
 
-		if (pause_ms < 0)
+		if (pause_ms < 0 || grpc_is_late(call, since_ms))
 			return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 		kind = grpc_pause(call, pause_ms, e);
 		if (kind)

@@ -1,8 +1,8 @@
-/* Making a sandbox: an app, an image, and the sandbox itself. */
+/* Making a sandbox: its app, and itself. */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
-#include "providers/modal/sandbox.h"
+#include "providers/modal/making.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -13,25 +13,11 @@
 #define CREATE_IF_MISSING 1
 #define EPHEMERAL         5
 #define NETWORK_OPEN      1
-#define STATUS_SUCCESS    1
-/* Python, git's friends and a GNU userland: what Modal's own guide begins with. */
-#define DEFAULT_IMAGE "python:3.12-slim-bookworm"
 /*
  * A sandbox's time cannot be made longer afterwards, and at its end all is lost; so it is the longest that Modal gives, not
  * its default of 300 s. Source: Modal's guide to sandboxes.
  */
 #define LIFETIME_MAX_S 86400
-/* The server holds an answer so long at most while it builds. */
-#define BUILD_WAIT_S 55
-
-struct making {
-	struct modal_control *c;
-	const struct call *call;
-	const struct modal_settings *settings;
-	const struct provider_config *cfg;
-	bool is_v1;
-	char *app_id, *image_id, *builder_version, *secret_id; /* owned */
-};
 
 static void making_release(struct making *m)
 {
@@ -42,8 +28,7 @@ static void making_release(struct making *m)
 }
 #define AUTO_MAKING __attribute__((cleanup(making_release)))
 
-/* What an answer must say. */
-static enum err keep(char **out, const char *text, const char *what, struct error *e)
+enum err making_keep(char **out, const char *text, const char *what, struct error *e)
 {
 	if (!text || !*text)
 		return error_set(
@@ -52,7 +37,7 @@ static enum err keep(char **out, const char *text, const char *what, struct erro
 	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
-static enum err ask(struct making *m, const char *method, const ProtobufCMessage *message,
+enum err making_ask(struct making *m, const char *method, const ProtobufCMessage *message,
 	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct error *e)
 {
 	const struct control_ask wanted = {
@@ -62,7 +47,7 @@ static enum err ask(struct making *m, const char *method, const ProtobufCMessage
 	return modal_control_call(m->c, m->call, &wanted, answer, NULL, e);
 }
 
-/* ---- The app and the image ---- */
+/* ---- The app ---- */
 
 static enum err find_app(struct making *m, struct error *e)
 {
@@ -74,139 +59,11 @@ static enum err find_app(struct making *m, struct error *e)
 	request.environment_name = m->settings->environment;
 	request.has_object_creation_type = 1;
 	request.object_creation_type = CREATE_IF_MISSING;
-	kind = ask(m, "AppGetOrCreate", &request.base,
+	kind = making_ask(m, "AppGetOrCreate", &request.base,
 		&modal__app_get_or_create_response__descriptor, &answer, e);
 	return kind ? kind
-		    : keep(&m->app_id, ((Modal__AppGetOrCreateResponse *)answer)->app_id, "app", e);
-}
-
-static enum err find_builder(struct making *m, struct error *e)
-{
-	Modal__EnvironmentGetOrCreateRequest request =
-		MODAL__ENVIRONMENT_GET_OR_CREATE_REQUEST__INIT;
-	AUTO_ANSWER ProtobufCMessage *answer = NULL;
-	const Modal__EnvironmentMetadata *said;
-	enum err kind;
-
-	if (*m->settings->builder_version)
-		return keep(&m->builder_version, m->settings->builder_version, "version", e);
-	request.deployment_name = m->settings->environment;
-	kind = ask(m, "EnvironmentGetOrCreate", &request.base,
-		&modal__environment_get_or_create_response__descriptor, &answer, e);
-	if (kind)
-		return kind;
-	said = ((Modal__EnvironmentGetOrCreateResponse *)answer)->metadata;
-	return keep(&m->builder_version,
-		said && said->settings ? said->settings->image_builder_version : NULL,
-		"version of the image builder", e);
-}
-
-static enum err judge_build(
-	const struct making *m, const Modal__GenericResult *result, struct error *e)
-{
-	if (result->status == STATUS_SUCCESS)
-		return ERR_OK;
-	return error_set(e, ERR_INVALID, "modal: the image %.100s cannot be built: %.200s",
-		m->cfg->template ? m->cfg->template : DEFAULT_IMAGE,
-		result->exception && *result->exception ? result->exception
-							: "Modal does not say why");
-}
-
-/* One stream of the build's news; it may end before the build does. */
-static enum err follow_build(struct making *m, struct grpc_stream *stream,
-	const struct call *patient, char **last_entry, bool *is_built, struct error *e)
-{
-	const unsigned char *bytes;
-	size_t len;
-	struct grpc_outcome out;
-	enum err kind;
-
-	while (!(kind = grpc_next(stream, patient, &bytes, &len, &out, e)) && bytes && !*is_built) {
-		Modal__ImageJoinStreamingResponse *news =
-			modal__image_join_streaming_response__unpack(NULL, len, bytes);
-
-		if (!news)
-			return error_set(
-				e, ERR_PROTOCOL, "modal: news of a build that make no sense");
-		if (news->entry_id && *news->entry_id) {
-			free(*last_entry);
-			*last_entry = strdup(news->entry_id);
-		}
-		*is_built = news->result && news->result->status;
-		if (*is_built)
-			kind = judge_build(m, news->result, e);
-		modal__image_join_streaming_response__free_unpacked(news, NULL);
-		if (kind)
-			break;
-	}
-	return kind;
-}
-
-static enum err join_build(struct making *m, struct error *e)
-{
-	Modal__ImageJoinStreamingRequest request = MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
-	const struct control_ask wanted = { .method = "ImageJoinStreaming",
-		.message = &request.base,
-		.wait_ms = BUILD_WAIT_S * 1000,
-		.what = "building the image" };
-	const struct call patient = { .progress_ms = 2 * BUILD_WAIT_S * 1000,
-		.cancel = m->call ? m->call->cancel : NULL };
-	AUTO_FREE char *last_entry = NULL;
-	bool is_built = false;
-	enum err kind = ERR_OK;
-
-	request.image_id = m->image_id;
-	request.has_timeout = 1;
-	request.timeout = BUILD_WAIT_S;
-	while (!kind && !is_built) {
-		struct grpc_stream *stream;
-
-		request.last_entry_id = last_entry;
-		kind = modal_control_begin(m->c, m->call, &wanted, &stream, e);
-		if (kind)
-			break;
-		kind = follow_build(m, stream, &patient, &last_entry, &is_built, e);
-		grpc_end(stream);
-	}
-	return kind;
-}
-
-static enum err build_image(struct making *m, const char *name, struct error *e)
-{
-	Modal__ImageGetOrCreateRequest request = MODAL__IMAGE_GET_OR_CREATE_REQUEST__INIT;
-	Modal__Image image = MODAL__IMAGE__INIT;
-	AUTO_ANSWER ProtobufCMessage *answer = NULL;
-	const Modal__ImageGetOrCreateResponse *said;
-	char command[300], *commands[] = { command };
-	enum err kind;
-
-	snprintf(command, sizeof command, "FROM %.280s", name);
-	image.n_dockerfile_commands = 1;
-	image.dockerfile_commands = commands;
-	request.image = &image;
-	request.app_id = m->app_id;
-	request.builder_version = m->builder_version;
-	kind = ask(m, "ImageGetOrCreate", &request.base,
-		&modal__image_get_or_create_response__descriptor, &answer, e);
-	if (kind)
-		return kind;
-	said = (const Modal__ImageGetOrCreateResponse *)answer;
-	kind = keep(&m->image_id, said->image_id, "image", e);
-	if (kind)
-		return kind;
-	return said->result && said->result->status ? judge_build(m, said->result, e)
-						    : join_build(m, e);
-}
-
-static enum err find_image(struct making *m, struct error *e)
-{
-	const char *name = m->cfg->template ? m->cfg->template : DEFAULT_IMAGE;
-	enum err kind;
-
-	if (!strncmp(name, "im-", 3))
-		return keep(&m->image_id, name, "image", e);
-	kind = find_builder(m, e);
-	return kind ? kind : build_image(m, name, e);
+		    : making_keep(&m->app_id, ((Modal__AppGetOrCreateResponse *)answer)->app_id,
+			      "app", e);
 }
 
 /* ---- The sandbox ---- */
@@ -268,11 +125,11 @@ static enum err make_secret(struct making *m, const struct pairs *env, struct er
 	request.app_id = m->app_id;
 	request.n_env_dict = env->count;
 	request.env_dict = env->pointers;
-	kind = ask(m, "SecretGetOrCreate", &request.base,
+	kind = making_ask(m, "SecretGetOrCreate", &request.base,
 		&modal__secret_get_or_create_response__descriptor, &answer, e);
 	return kind ? kind
-		    : keep(&m->secret_id, ((Modal__SecretGetOrCreateResponse *)answer)->secret_id,
-			      "secret", e);
+		    : making_keep(&m->secret_id,
+			      ((Modal__SecretGetOrCreateResponse *)answer)->secret_id, "secret", e);
 }
 
 struct definition {
@@ -366,7 +223,7 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	request.tags = labels->pointers;
 	request.n_secret_sources = env->count && !m->is_v1 ? 1 : 0;
 	request.secret_sources = sources;
-	kind = ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
+	kind = making_ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
 		&modal__sandbox_create_response__descriptor, &answer, e);
 	if (kind)
 		return kind;
@@ -394,7 +251,7 @@ enum err sandbox_create(struct modal_control *c, const struct call *call,
 	if (!kind)
 		kind = find_app(&m, e);
 	if (!kind)
-		kind = find_image(&m, e);
+		kind = making_image(&m, e);
 	if (!kind && m.is_v1 && env.count)
 		kind = make_secret(&m, &env, e);
 	return kind ? kind : make(&m, &env, &labels, id, e);

@@ -67,6 +67,7 @@ struct follower {
 	uint64_t offset;            /* bytes so far */
 	int64_t opened_ms;
 	unsigned failures; /* in a row */
+	int64_t failing_since_ms;
 	bool is_over;
 	int exit_code; /* FOLLOW_EXIT: 128 + the signal's number where one ended it */
 };

@@ -113,6 +113,7 @@ static enum err resume(const struct worker_exec *x, const struct call *call, siz
 static enum err write_piece(struct worker_exec *x, const struct call *call,
 	const unsigned char *bytes, size_t len, bool is_end, struct error *e)
 {
+	int64_t since_ms = monotonic_ms();
 	bool is_over = false;
 
 	for (unsigned failures = 0; !is_over; failures++) {
@@ -121,7 +122,9 @@ static enum err write_piece(struct worker_exec *x, const struct call *call,
 		size_t done = len;
 		enum err kind = write_once(x, call, bytes, len, is_end, &out, &why);
 
-		if (kind && (!grpc_is_passing(out.status) || failures >= RESUMES_MAX))
+		if (kind &&
+			(!grpc_is_passing(out.status) || failures >= RESUMES_MAX ||
+				grpc_is_late(call, since_ms)))
 			return error_set(e, kind, "%s", why.text);
 		is_over = !kind;
 		if (kind)

@@ -106,14 +106,16 @@ static enum err take_message(struct follower *f, const unsigned char *bytes, siz
 
 /* ---- When it breaks ---- */
 
-static bool may_go_on(struct follower *f, const struct grpc_outcome *out)
+static bool may_go_on(struct follower *f, const struct call *call, const struct grpc_outcome *out)
 {
 	bool may = grpc_is_passing(out->status) || out->status == GRPC_UNAUTHENTICATED ||
 		out->retry_after_ms >= 0;
 
 	if (monotonic_ms() - f->opened_ms > STOOD_MS)
 		f->failures = 0;
-	return may && f->failures++ < FAILURES_MAX;
+	if (!f->failures)
+		f->failing_since_ms = monotonic_ms();
+	return may && f->failures++ < FAILURES_MAX && !grpc_is_late(call, f->failing_since_ms);
 }
 
 /* Opened again when the pause is over. */
@@ -139,7 +141,7 @@ static enum err settle(struct follower *f, const struct call *call, enum err kin
 		f->is_over = true;
 		return ERR_OK;
 	}
-	if (f->is_over || (kind && may_go_on(f, out)))
+	if (f->is_over || (kind && may_go_on(f, call, out)))
 		return f->is_over ? ERR_OK : recover(f, call, out, e);
 	return kind
 		? error_set(e, kind, "%s", why->text)

@@ -1,0 +1,143 @@
+/* What a sandbox is made from: built by Modal where it is not yet, however long that takes. */
+#include "providers/base/cleanup.h"
+#include "providers/modal/making.h"
+#include "providers/modal/modal.pb-c.h"
+#include "providers/modal/modal_answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STATUS_SUCCESS 1
+/* Python, git's friends and a GNU userland: what Modal's own guide begins with. */
+#define DEFAULT_IMAGE "python:3.12-slim-bookworm"
+/* The server holds an answer so long at most while it builds. */
+#define BUILD_WAIT_S 55
+
+static enum err find_builder(struct making *m, struct error *e)
+{
+	Modal__EnvironmentGetOrCreateRequest request =
+		MODAL__ENVIRONMENT_GET_OR_CREATE_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__EnvironmentMetadata *said;
+	enum err kind;
+
+	if (*m->settings->builder_version)
+		return making_keep(&m->builder_version, m->settings->builder_version, "version", e);
+	request.deployment_name = m->settings->environment;
+	kind = making_ask(m, "EnvironmentGetOrCreate", &request.base,
+		&modal__environment_get_or_create_response__descriptor, &answer, e);
+	if (kind)
+		return kind;
+	said = ((Modal__EnvironmentGetOrCreateResponse *)answer)->metadata;
+	return making_keep(&m->builder_version,
+		said && said->settings ? said->settings->image_builder_version : NULL,
+		"version of the image builder", e);
+}
+
+static enum err judge_build(
+	const struct making *m, const Modal__GenericResult *result, struct error *e)
+{
+	if (result->status == STATUS_SUCCESS)
+		return ERR_OK;
+	return error_set(e, ERR_INVALID, "modal: the image %.100s cannot be built: %.200s",
+		m->cfg->template ? m->cfg->template : DEFAULT_IMAGE,
+		result->exception && *result->exception ? result->exception
+							: "Modal does not say why");
+}
+
+/* One stream of the build's news; it may end before the build does. */
+static enum err follow_build(struct making *m, struct grpc_stream *stream,
+	const struct call *patient, char **last_entry, bool *is_built, struct error *e)
+{
+	const unsigned char *bytes;
+	size_t len;
+	struct grpc_outcome out;
+	enum err kind;
+
+	while (!(kind = grpc_next(stream, patient, &bytes, &len, &out, e)) && bytes && !*is_built) {
+		Modal__ImageJoinStreamingResponse *news =
+			modal__image_join_streaming_response__unpack(NULL, len, bytes);
+
+		if (!news)
+			return error_set(
+				e, ERR_PROTOCOL, "modal: news of a build that make no sense");
+		if (news->entry_id && *news->entry_id) {
+			free(*last_entry);
+			*last_entry = strdup(news->entry_id);
+		}
+		*is_built = news->result && news->result->status;
+		if (*is_built)
+			kind = judge_build(m, news->result, e);
+		modal__image_join_streaming_response__free_unpacked(news, NULL);
+		if (kind)
+			break;
+	}
+	return kind;
+}
+
+static enum err join_build(struct making *m, struct error *e)
+{
+	Modal__ImageJoinStreamingRequest request = MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
+	const struct control_ask wanted = { .method = "ImageJoinStreaming",
+		.message = &request.base,
+		.wait_ms = BUILD_WAIT_S * 1000,
+		.what = "building the image" };
+	const struct call patient = { .progress_ms = 2 * BUILD_WAIT_S * 1000,
+		.cancel = m->call ? m->call->cancel : NULL };
+	AUTO_FREE char *last_entry = NULL;
+	bool is_built = false;
+	enum err kind = ERR_OK;
+
+	request.image_id = m->image_id;
+	request.has_timeout = 1;
+	request.timeout = BUILD_WAIT_S;
+	while (!kind && !is_built) {
+		struct grpc_stream *stream;
+
+		request.last_entry_id = last_entry;
+		kind = modal_control_begin(m->c, m->call, &wanted, &stream, e);
+		if (kind)
+			break;
+		kind = follow_build(m, stream, &patient, &last_entry, &is_built, e);
+		grpc_end(stream);
+	}
+	return kind;
+}
+
+static enum err build_image(struct making *m, const char *name, struct error *e)
+{
+	Modal__ImageGetOrCreateRequest request = MODAL__IMAGE_GET_OR_CREATE_REQUEST__INIT;
+	Modal__Image image = MODAL__IMAGE__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__ImageGetOrCreateResponse *said;
+	char command[300], *commands[] = { command };
+	enum err kind;
+
+	snprintf(command, sizeof command, "FROM %.280s", name);
+	image.n_dockerfile_commands = 1;
+	image.dockerfile_commands = commands;
+	request.image = &image;
+	request.app_id = m->app_id;
+	request.builder_version = m->builder_version;
+	kind = making_ask(m, "ImageGetOrCreate", &request.base,
+		&modal__image_get_or_create_response__descriptor, &answer, e);
+	if (kind)
+		return kind;
+	said = (const Modal__ImageGetOrCreateResponse *)answer;
+	kind = making_keep(&m->image_id, said->image_id, "image", e);
+	if (kind)
+		return kind;
+	return said->result && said->result->status ? judge_build(m, said->result, e)
+						    : join_build(m, e);
+}
+
+enum err making_image(struct making *m, struct error *e)
+{
+	const char *name = m->cfg->template ? m->cfg->template : DEFAULT_IMAGE;
+	enum err kind;
+
+	if (!strncmp(name, "im-", 3))
+		return making_keep(&m->image_id, name, "image", e);
+	kind = find_builder(m, e);
+	return kind ? kind : build_image(m, name, e);
+}
