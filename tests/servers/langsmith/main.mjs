@@ -2,13 +2,13 @@
 //
 //	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key KEY] [--user root]
 //		[--max-sandboxes 20] [--provision-ms 0] [--proxy-timeout-s 310] [--second-ms 1000]
-//		[--old] [--no-router] [--programs DIR]
+//		[--output-max BYTES] [--old] [--no-router] [--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane), sandbox_url (the data plane, whose addresses
 // only a sandbox's dataplane_url tells), admin_url, key, and env: the variables with which a client finds it. --user:
 // whose a sandbox's commands are when nobody is asked for. --provision-ms: how long a sandbox takes to be ready;
-// --second-ms: how long a second of its lifetimes is. --old: daemons from before HEAD, ranges, entity tags and searches.
-// --no-router: sandboxes have no dataplane_url.
+// --second-ms: how long a second of its lifetimes is. --output-max: of a command's stream over HTTP. --old: daemons from
+// before HEAD, ranges, entity tags and searches. --no-router: sandboxes have no dataplane_url.
 //
 // Admin (lib/admin.mjs): POST /create, which answers { id }, /stop/ID (/pause/ID is the same), /kill/ID, /reload/ID: those
 // who listen to commands are sent away with 1001; /cut/ID: its connections break; /doom?why=TEXT: the next sandbox fails.
@@ -39,6 +39,7 @@ const DEFAULTS = {
 	"provision-ms": 0,
 	"proxy-timeout-s": 310,
 	"second-ms": 1000,
+	"output-max": 64 << 20,
 	old: false,
 	"no-router": false,
 	programs: PROGRAMS,
@@ -81,7 +82,8 @@ async function main() {
 	const options = parseOptions(DEFAULTS, ["root"]);
 	requireNamespaces("langsmith");
 	const place = {
-		...makePlace("langsmith", options), defaultUser: options.user, isOld: options.old, secondMs: options["second-ms"],
+		...makePlace("langsmith", options), defaultUser: options.user, isOld: options.old,
+		outputMax: options["output-max"], secondMs: options["second-ms"],
 	};
 	const context = {
 		fleet: new Fleet(place, { sandboxes: options["max-sandboxes"], provisionMs: options["provision-ms"] }),

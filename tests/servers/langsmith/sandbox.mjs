@@ -30,7 +30,8 @@ function clear(directory) {
 }
 
 export class Sandbox extends Guest {
-	// wanted: a checked request. place: as lib/guest.mjs wants it; defaultUser, isOld and secondMs of it are main.mjs's.
+	// wanted: a checked request. place: as lib/guest.mjs wants it; defaultUser, isOld, outputMax and secondMs of it are
+	// main.mjs's.
 	constructor(wanted, place) {
 		const id = randomUUID();
 		super(id, place, USER);
@@ -44,11 +45,11 @@ export class Sandbox extends Guest {
 	// ---- Start ---------------------------------------------------------------------------------------
 
 	async startJailed() {
-		const { place: { defaultUser, isOld }, env_vars: environment, run_config: config } = this;
+		const { place: { defaultUser, isOld, outputMax }, env_vars: environment, run_config: config } = this;
 		await this.startDaemon({
 			hostname: this.name.slice(0, 63),
 			main: "langsmith/daemon/main.mjs",
-			config: { defaultUser, isOld, environment, config },
+			config: { defaultUser, isOld, outputMax, environment, config },
 		});
 	}
 

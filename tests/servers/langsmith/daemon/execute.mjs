@@ -5,8 +5,6 @@ import { invalid, typed } from "../failure.mjs";
 import { Command } from "./command.mjs";
 
 const TIMEOUT_S = 60;
-// Of each stream; how much the vendor keeps is not known, but that nobody is told of the rest.
-const KEPT = 10 << 20;
 const REQUEST = {
 	command: "string!", timeout: "integer", shell: "string", env: "texts", cwd: "string", run_config: "object",
 };
@@ -21,7 +19,7 @@ export function checkExecute(body) {
 	return wanted;
 }
 
-// What outlives its connection goes on.
+// What outlives its connection goes on. How much output the vendor keeps is not known, but that nobody is told of the rest.
 export async function execute(sandbox, req, res) {
 	const wanted = checkExecute(await readObject(req));
 	const { timeout = TIMEOUT_S } = wanted;
@@ -30,7 +28,7 @@ export async function execute(sandbox, req, res) {
 	const said = { stdout: "", stderr: "" };
 	let timer;
 	const code = await new Promise((resolve, reject) => {
-		const add = (stream, text) => (said[stream] += text.slice(0, KEPT - said[stream].length));
+		const add = (stream, text) => (said[stream] += text.slice(0, sandbox.outputMax - said[stream].length));
 		Command.start(sandbox, { ...wanted, hasInput: false }, { text: add, ended: resolve }).then((command) => {
 			timer = setTimeout(() => {
 				command.kill();

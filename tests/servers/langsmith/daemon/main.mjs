@@ -1,8 +1,8 @@
 // The daemon inside a sandbox. Runs in the sandbox's own namespaces.
 //
-// On standard input: one line of JSON { defaultUser, isOld, environment, config }: whose commands are when nobody is
-// asked for, whether it is one from before ranges and searches, and what every command gets: variables, and the
-// sandbox's run_config. It serves on the socket /run/daemon/io/socket, says "ready" on standard output then, and ends
+// On standard input: one line of JSON { defaultUser, isOld, outputMax, environment, config }: whose commands are when
+// nobody is asked for, whether it is one from before ranges and searches, how much of a stream is kept, and what every
+// command gets: variables, and the sandbox's run_config. It serves on the socket /run/daemon/io/socket, says "ready" on standard output then, and ends
 // with its standard input.
 import { once } from "node:events";
 import readline from "node:readline";
