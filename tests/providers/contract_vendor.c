@@ -39,7 +39,7 @@ static const struct vendor vendors[] = {
 	{ "aio", IS_ALONE, 1, LACKS_WATCH },
 	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
 	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX, 0 },
-	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, 0 },
+	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
 	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
 	{ "runloop", LACKS_WATCH, SANDBOXES_MAX, 0 },
 };
