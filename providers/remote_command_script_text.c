@@ -1,0 +1,129 @@
+/*
+ * The script that runs one command without the helper program: it lasts as long as the command, and tells its output once
+ * a second.
+ *
+ * What it tells are lines that begin with the marker, and base64 between them, so that both streams and every byte get
+ * through a transport of text that has one stream. A stream goes through a pipe to a process that keeps its beginning in
+ * a file of staging and swallows the rest: so the disk is bounded, and what the command left behind may go on writing.
+ */
+#include "providers/remote_command_told.h"
+
+#include "providers/reaper.h"
+
+/* Of ulimit(1), which counts 512 bytes: REMOTE_TOLD_MAX_MIB. */
+#define HOLD_BLOCKS "131072"
+_Static_assert(131072LL * 512 == REMOTE_TOLD_MAX_MIB * 1024LL * 1024, "what is kept of a stream");
+
+/*
+ * $1 the directory to run in, $2 the marker, $3 the command, $4 its time limit in seconds or nothing, $5 a file with its
+ * input or nothing, $6 the script that sends signals (reaper.h), $7 staging, the rest its environment. What sends the
+ * signals has no marker in its environment; it ends with 3 when it had to.
+ */
+const char remote_command_script_text[] =
+	"dir=$1 marker=$2 text=$3 limit=$4 input=$5 signals=$6 base=$7/command-$2\n"
+	"last=\"$marker" REMOTE_TOLD_LAST "\"\n"
+	"shift 7\n"
+	"tell() {\n"
+	"	printf '%s' \"$marker\"\n"
+	"	printf ' %s' \"$@\"\n"
+	"	echo\n"
+	"}\n"
+	"leave() {\n"
+	"	rm -f \"$base-\"*\n"
+	"	tell \"$@\"\n"
+	"	exit 0\n"
+	"}\n"
+	"umask 077\n"
+	"command -v base64 >/dev/null || leave lacks base64\n"
+	"cd -- \"$dir\" 2>/dev/null || leave nowhere\n"
+	"unset OLDPWD\n"
+	"exec 4<\"${input:-/dev/null}\"\n"
+
+	/*
+	 * $1 the pipe, $2 the file. One that cannot grow loses its name, so that nobody waits for what it lacks. Here and
+	 * below `exec`: around a function a shell may keep what is redirected, and somebody waits for the end of that.
+	 */
+	"hold() {\n"
+	"	exec <\"$1\" >\"$2\" 2>/dev/null 4<&-\n"
+	"	(ulimit -f " HOLD_BLOCKS "; trap '' XFSZ; exec cat) || rm -f \"$2\"\n"
+	"	exec cat >/dev/null\n"
+	"}\n"
+	": >\"$base-out\" >\"$base-err\"\n"
+	"mkfifo \"$base-to-out\" \"$base-to-err\" 2>/dev/null ||\n"
+	"	leave lacks 'named pipes'\n"
+	"hold \"$base-to-out\" \"$base-out\" &\n"
+	"hold \"$base-to-err\" \"$base-err\" &\n"
+	"exec 5>\"$base-to-out\" 6>\"$base-to-err\"\n"
+	"exec 7<\"$base-out\" 8<\"$base-err\"\n"
+	"rm -f \"$base-to-out\" \"$base-to-err\" \"$base-in\"\n"
+	"umask 022\n"
+
+	"all() {\n"
+	"	/bin/sh -c \"$signals\" sh \"$1\" \"$marker\" \"$2\"\n"
+	"}\n"
+	/* The command's shell may end before the time is up; what else it started then has the rest of it. */
+	"nap() {\n"
+	"	sleep \"$1\" &\n"
+	"	nap=$!\n"
+	"	wait \"$nap\"\n"
+	"}\n"
+	"guard() {\n"
+	"	exec >/dev/null 2>&1 4<&- 5>&- 6>&- 7<&- 8<&-\n"
+	"	trap 'kill \"$nap\"; exit 0' TERM\n"
+	"	nap \"$limit\"\n"
+	"	early=\n"
+	"	trap 'kill \"$nap\"; early=yes' TERM\n"
+	"	all TERM 1\n"
+	"	[ \"$early\" ] || nap 5\n"
+	"	[ \"$(all 0 1)\" ] || exit 3\n"
+	"	[ -z \"$early\" ] || sleep 4\n"
+	"	all KILL 10\n"
+	"	exit 3\n"
+	"}\n"
+	"guard=\n"
+	"[ -z \"$limit\" ] || { guard & guard=$!; }\n"
+	/* What is new; a base64 that has begun is never interrupted. */
+	"dump() {\n"
+	"	tell out\n"
+	"	base64 <&7\n"
+	"	tell err\n"
+	"	base64 <&8\n"
+	"}\n"
+	"pump() {\n"
+	"	exec 2>/dev/null 4<&- 5>&- 6>&-\n"
+	"	over=\n"
+	"	trap over=yes TERM\n"
+	"	trap '' PIPE\n"
+	"	while [ -z \"$over\" ]; do\n"
+	"		kill -0 $$ || { rm -f \"$base-\"*; exit; }\n"
+	"		sleep 1 >/dev/null &\n"
+	"		wait $!\n"
+	"		dump\n"
+	"	done\n"
+	"}\n"
+	"pump &\n"
+	"pump=$!\n"
+	"env " MARKER_NAME "=\"$marker\" \"$@\" /bin/sh -c \"$text\" "
+	"<&4 >&5 2>&6 4<&- 5>&- 6>&- 7<&- 8<&-\n"
+	"code=$?\n"
+	"late=0\n"
+	"[ -z \"$guard\" ] || { kill \"$guard\"; wait \"$guard\"; late=$?; } "
+	"2>/dev/null\n"
+	"{ kill \"$pump\"; wait \"$pump\"; } 2>/dev/null\n"
+
+	/* What comes behind this in a stream was written by what the command left behind. */
+	"printf '%s' \"$last\" >&5\n"
+	"printf '%s' \"$last\" >&6\n"
+	"exec 5>&- 6>&-\n"
+	"await_last() {\n"
+	"	tries=500\n"
+	"	while [ -e \"$1\" ] && [ $((tries -= 1)) -gt 0 ]; do\n"
+	"		tail -c 65536 \"$1\" | grep -qF \"$last\" && break\n"
+	"		sleep 0.02\n"
+	"	done 2>/dev/null\n"
+	"}\n"
+	"await_last \"$base-out\"\n"
+	"await_last \"$base-err\"\n"
+	"rm -f \"$base-\"*\n"
+	"dump\n"
+	"tell end \"$code\" \"$late\"\n";

@@ -1,0 +1,270 @@
+/* Commands for vendors whose programs only print text: what the contract cannot bring about. */
+#include "providers/remote_command.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/reaper.h"
+#include "tests/support/host_remote.h"
+#include "tests/support/scratch.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+TestSuite(remote_command, .timeout = 300);
+
+/* On every wait. */
+#define WAIT_ROUNDS 60000
+#define MIB         ((size_t)1024 * 1024)
+
+/* A sandbox on this machine, and what came of its last command. */
+struct sandbox {
+	struct scratch scratch;
+	struct host_remote host;
+	struct remote remote;
+	size_t cut_runs, cut_after; /* so many runs end after so many bytes */
+	struct cancel cancel;
+	bool is_cancelled_at_output;
+	struct buf out, err_out;
+	struct execute_result result;
+	struct error e;
+};
+
+static enum err run_and_cut(void *context, const struct call *call, const char *const *argv,
+	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
+	int *exit_code, struct error *e)
+{
+	struct sandbox *s = context;
+
+	s->host.cut_after = s->cut_runs ? s->cut_after : 0;
+	s->cut_runs -= s->cut_runs > 0;
+	return host_remote_ops(&s->host).run(
+		&s->host, call, argv, flags, upload, sink, sink_context, exit_code, e);
+}
+
+static enum err upload(
+	void *context, const struct call *call, const struct remote_upload *u, struct error *e)
+{
+	struct sandbox *s = context;
+
+	return host_remote_ops(&s->host).upload(&s->host, call, u, e);
+}
+
+static void sandbox_open(struct sandbox *s, enum helper_mode helper)
+{
+	const struct provider_config cfg = { .helper = helper };
+	struct remote_ops ops;
+	char home[128];
+
+	*s = (struct sandbox){ .out = BUF_INIT(256 * MIB), .err_out = BUF_INIT(MIB) };
+	scratch_make(&s->scratch);
+	scratch_mkdir(&s->scratch, "user", 0755);
+	snprintf(home, sizeof home, "%s/user", s->scratch.path);
+	host_remote_init(&s->host, home);
+	s->host.is_text = s->host.is_merged = true;
+	ops = host_remote_ops(&s->host);
+	ops.run = run_and_cut;
+	ops.upload = upload;
+	ops.context = s;
+	cancel_init(&s->cancel, NULL);
+	cr_assert(eq(int, remote_attach(&s->remote, &ops, &cfg, NULL, NULL, &s->e), ERR_OK), "%s",
+		s->e.text);
+}
+
+static void sandbox_close(struct sandbox *s)
+{
+	remote_release(&s->remote);
+	cancel_release(&s->cancel);
+	buf_release(&s->out);
+	buf_release(&s->err_out);
+	scratch_remove(&s->scratch);
+}
+
+static enum err take_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct sandbox *s = context;
+	struct buf *to = stream == STREAM_OUT ? &s->out : &s->err_out;
+
+	if (s->is_cancelled_at_output)
+		cancel_throw(&s->cancel);
+	return buf_add(to, bytes, len) ? ERR_OK : buf_check(to, "output", e);
+}
+
+static enum err execute(struct sandbox *s, const struct execute_request *request)
+{
+	const struct call call = { .cancel = &s->cancel };
+
+	buf_reset(&s->out);
+	buf_reset(&s->err_out);
+	s->e = (struct error){ 0 };
+	return remote_command(&s->remote, &call, request, take_output, s, &s->result, &s->e);
+}
+
+static enum err run(struct sandbox *s, const char *text)
+{
+	return execute(s, &(struct execute_request){ .command = text });
+}
+
+static bool is_there(const struct sandbox *s, const char *path)
+{
+	return faccessat(s->scratch.fd, path, F_OK, 0) == 0;
+}
+
+static bool is_there_soon(const struct sandbox *s, const char *path)
+{
+	for (int i = 0; i < WAIT_ROUNDS && !is_there(s, path); i++)
+		poll(NULL, 0, 1);
+	return is_there(s, path);
+}
+
+/* Files of commands. */
+static size_t count_staged(const struct sandbox *s)
+{
+	DIR *dir = opendir(s->remote.staging);
+	size_t count = 0;
+
+	cr_assert(dir != NULL);
+	for (const struct dirent *d; (d = readdir(dir));)
+		count += strncmp(d->d_name, "command-", 8) == 0;
+	closedir(dir);
+	return count;
+}
+
+/* ---- Without the helper ---- */
+
+Test(remote_command, a_stream_is_kept_up_to_its_bound_and_the_command_runs_to_its_end)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_expect(eq(int, run(&s, "head -c 70000000 /dev/zero; echo end >&2; touch done"),
+		ERR_TOO_LARGE));
+	cr_expect(eq(sz, s.out.len, 64 * MIB));
+	cr_expect(eq(str, (char *)buf_text(&s.err_out), "end\n"));
+	cr_expect(s.result.has_exit_code && s.result.exit_code == 0 && s.result.may_have_run);
+	cr_expect(is_there(&s, "user/done"));
+	cr_expect(eq(sz, count_staged(&s), 0));
+	sandbox_close(&s);
+}
+
+Test(remote_command, output_is_whole_wherever_its_pieces_end)
+{
+	char text[100];
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	for (size_t len = 65520; len <= 65640; len += 11) {
+		snprintf(text, sizeof text, "head -c %zu /dev/zero; echo x >&2", len);
+		cr_assert(eq(int, run(&s, text), ERR_OK), "%s", s.e.text);
+		cr_expect(eq(sz, s.out.len, len));
+		cr_expect(eq(str, (char *)buf_text(&s.err_out), "x\n"));
+	}
+	sandbox_close(&s);
+}
+
+Test(remote_command, output_may_hold_what_the_script_tells)
+{
+	static const char text[] = "printf '%s ove\\n%s end 7 3\\n%s' $" MARKER_NAME
+				   " $" MARKER_NAME " $" MARKER_NAME " | tee told";
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_assert(eq(int, run(&s, text), ERR_OK), "%s", s.e.text);
+	AUTO_FREE char *told = scratch_read(&s.scratch, "user/told", NULL);
+
+	cr_expect(eq(int, s.result.exit_code, 0));
+	cr_expect(gt(sz, s.out.len, 3 * (MARKER_SIZE - 1)));
+	cr_expect(eq(str, (char *)buf_text(&s.out), told));
+	sandbox_close(&s);
+}
+
+/* More than a pipe holds. */
+Test(remote_command, what_it_left_behind_lives_on_and_may_write)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_assert(mkfifoat(s.scratch.fd, "user/fifo", 0600) == 0);
+	cr_assert(eq(int,
+		run(&s, "(read line <fifo; head -c 200000 /dev/zero; touch wrote) & echo up"),
+		ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&s.out), "up\n"));
+	cr_expect(eq(sz, count_staged(&s), 0));
+	scratch_write_text(&s.scratch, "user/fifo", "\n");
+	cr_expect(is_there_soon(&s, "user/wrote"));
+	sandbox_close(&s);
+}
+
+Test(remote_command, what_it_left_behind_is_not_heard_even_while_it_writes)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_assert(mkfifoat(s.scratch.fd, "user/fifo", 0600) == 0);
+	cr_assert(eq(int,
+		run(&s, "echo up; (while [ ! -e enough ]; do echo more; done; : >over) & exit 3"),
+		ERR_OK));
+	cr_expect(eq(int, s.result.exit_code, 3));
+	cr_expect(eq(int, strncmp(buf_text(&s.out), "up\n", 3), 0));
+	cr_expect(eq(int, strstr(buf_text(&s.out), " over") != NULL, 0));
+	scratch_write_text(&s.scratch, "user/enough", "");
+	cr_expect(is_there_soon(&s, "user/over"));
+	sandbox_close(&s);
+}
+
+Test(remote_command, staging_is_left_empty_whatever_became_of_the_command)
+{
+	AUTO_FREE char *command = malloc(200000);
+	struct execute_request request = { .command = command, .input = "x", .input_len = 1 };
+	struct sandbox s;
+
+	memset(command, '#', 199999);
+	memcpy(command, "echo up; sleep 1000 #", 21);
+	command[199999] = 0;
+	sandbox_open(&s, HELPER_OFF);
+	request.cwd = "nowhere";
+	cr_expect(eq(int, execute(&s, &request), ERR_NOT_FOUND));
+	cr_expect(eq(sz, count_staged(&s), 0));
+	request.cwd = NULL;
+	request.timeout_ms = 200;
+	cr_expect(eq(int, execute(&s, &request), ERR_OK), "%s", s.e.text);
+	cr_expect(s.result.timed_out);
+	cr_expect(eq(sz, count_staged(&s), 0));
+	request.timeout_ms = 0;
+	s.is_cancelled_at_output = true;
+	cr_expect(eq(int, execute(&s, &request), ERR_INTERRUPTED));
+	for (int i = 0; i < WAIT_ROUNDS && count_staged(&s); i++)
+		poll(NULL, 0, 1);
+	cr_expect(eq(sz, count_staged(&s), 0));
+	sandbox_close(&s);
+}
+
+Test(remote_command, any_shell_will_do)
+{
+	static const char *const shells[] = { "/usr/bin/dash", "/usr/bin/bash",
+		"/usr/bin/busybox" };
+	const struct execute_request request = { .command = "cat; echo e >&2; exec sleep 1000",
+		.input = "in",
+		.input_len = 2,
+		.timeout_ms = 500 };
+
+	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {
+		struct sandbox s;
+
+		if (access(shells[i], X_OK))
+			continue;
+		sandbox_open(&s, HELPER_OFF);
+		s.host.shell = shells[i];
+		cr_expect(eq(int, execute(&s, &request), ERR_OK), "%s: %s", shells[i], s.e.text);
+		cr_expect(s.result.timed_out, "%s", shells[i]);
+		cr_expect(eq(str, (char *)buf_text(&s.out), "in"), "%s", shells[i]);
+		cr_expect(eq(str, (char *)buf_text(&s.err_out), "e\n"), "%s", shells[i]);
+		cr_expect(eq(sz, count_staged(&s), 0), "%s", shells[i]);
+		sandbox_close(&s);
+	}
+}
