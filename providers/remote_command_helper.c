@@ -86,6 +86,12 @@ static enum err take_piece(void *context, const struct command_piece *piece, str
 	}
 }
 
+/* Once that was said it does not matter how the answer ended. */
+static bool is_over(const struct following *f)
+{
+	return f->last.kind >= COMMAND_ENDED;
+}
+
 /* Whether the same request may do better: nothing is lost by it. */
 static bool may_ask_again(struct following *f, enum err kind)
 {
@@ -103,8 +109,8 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 		why = (struct error){ 0 };
 		f->last.kind = COMMAND_RUNNING;
 		kind = helper_client_command(helper, call, &f->request, take_piece, f, &why);
-	} while (kind == ERR_OK ? f->last.kind == COMMAND_RUNNING : may_ask_again(f, kind));
-	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
+	} while (!is_over(f) && (kind == ERR_OK || may_ask_again(f, kind)));
+	return is_over(f) ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
 static enum err judge(const struct following *f, struct error *e)
@@ -115,8 +121,7 @@ static enum err judge(const struct following *f, struct error *e)
 	if (last->kind == COMMAND_LOST)
 		return error_set(e, ERR_IO,
 			"what became of the command is not known: who recorded it in the sandbox "
-			"was "
-			"killed, or its disk is full");
+			"was killed, or its disk is full");
 	remote_finished_note(f->run->r->commands, f->run->marker);
 	if (last->kind == COMMAND_REFUSED) {
 		result->may_have_run = false;

@@ -268,3 +268,42 @@ Test(remote_command, any_shell_will_do)
 		sandbox_close(&s);
 	}
 }
+
+/* ---- With the helper ---- */
+
+Test(remote_command, an_answer_that_was_lost_is_asked_for_again_and_the_command_runs_once)
+{
+	static const size_t cuts[] = { 1, 40, 80 };
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	for (size_t i = 0; i < 3; i++) {
+		s.cut_runs = 2;
+		s.cut_after = cuts[i];
+		cr_assert(eq(int, run(&s, "echo x >>ran; echo said; exit 3"), ERR_OK), "%s",
+			s.e.text);
+		cr_expect(eq(sz, s.cut_runs, 0));
+		cr_expect(eq(int, s.result.exit_code, 3));
+		cr_expect(eq(str, (char *)buf_text(&s.out), "said\n"));
+	}
+	AUTO_FREE char *ran = scratch_read(&s.scratch, "user/ran", NULL);
+
+	cr_expect(eq(str, ran, "x\nx\nx\n"));
+	sandbox_close(&s);
+}
+
+Test(remote_command, answers_that_are_lost_again_and_again_are_given_up)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	s.cut_runs = 100;
+	s.cut_after = 1;
+	cr_expect(eq(int, run(&s, "echo x >>ran"), ERR_UNREACHABLE));
+	cr_expect(s.result.may_have_run && !s.result.has_exit_code);
+	cr_expect(is_there_soon(&s, "user/ran"));
+	AUTO_FREE char *ran = scratch_read(&s.scratch, "user/ran", NULL);
+
+	cr_expect(eq(str, ran, "x\n"));
+	sandbox_close(&s);
+}
