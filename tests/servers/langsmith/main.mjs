@@ -1,14 +1,14 @@
 // A test server that speaks the wire of LangSmith's sandboxes over real directories and real processes of this machine.
 //
-//	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key KEY] [--user root]
+//	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key KEY] [--user NAME]
 //		[--max-sandboxes 20] [--provision-ms 0] [--proxy-timeout-s 310] [--second-ms 1000]
 //		[--output-max BYTES] [--old] [--no-router] [--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane), sandbox_url (the data plane, whose addresses
 // only a sandbox's dataplane_url tells), admin_url, key, and env: the variables with which a client finds it. --user:
-// whose a sandbox's commands are when nobody is asked for. --provision-ms: how long a sandbox takes to be ready;
-// --second-ms: how long a second of its lifetimes is. --output-max: of a command's stream over HTTP. --old: daemons from
-// before HEAD, ranges, entity tags and searches. --no-router: sandboxes have no dataplane_url.
+// whose a sandbox's commands are when nobody is asked for, the vendor's default being root. --provision-ms: how long a
+// sandbox takes to be ready; --second-ms: how long a second of its lifetimes is. --output-max: of a command's stream over
+// HTTP. --old: daemons from before HEAD, ranges, entity tags and searches. --no-router: sandboxes have no dataplane_url.
 //
 // Admin (lib/admin.mjs): POST /create, which answers { id }, /stop/ID (/pause/ID is the same), /kill/ID, /reload/ID: those
 // who listen to commands are sent away with 1001; /cut/ID: its connections break; /doom?why=TEXT: the next sandbox fails.
@@ -34,7 +34,8 @@ const DEFAULTS = {
 	"sandbox-port": 0,
 	"admin-port": 0,
 	key: "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789",
-	user: "root",
+	// Whoever is not root cannot have sandboxes whose user is.
+	user: process.geteuid() === 0 ? "root" : "user",
 	"max-sandboxes": 20,
 	"provision-ms": 0,
 	"proxy-timeout-s": 310,
