@@ -79,9 +79,10 @@ struct remote {
 };
 
 /*
- * cfg->path relative or NULL: from `working_dir`, which is absolute, or NULL for the home directory. ERR_NOT_FOUND,
- * ERR_NOT_DIR, ERR_DENIED: the directory to show. With HELPER_AUTO a helper that cannot run is a warning in the log and
- * the shell takes over; with HELPER_PROCESS it is ERR_UNSUPPORTED. On failure there is nothing to release.
+ * cfg->path relative or NULL: from `working_dir`, which is absolute, "." for where the vendor begins programs, or NULL for
+ * the home directory. ERR_NOT_FOUND, ERR_NOT_DIR, ERR_DENIED: the directory to show. With HELPER_AUTO a helper that cannot
+ * run is a warning in the log and the shell takes over; with HELPER_PROCESS it is ERR_UNSUPPORTED. On failure there is
+ * nothing to release.
  */
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	const struct provider_config *cfg, const char *working_dir, const struct call *call,

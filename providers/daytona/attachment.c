@@ -164,6 +164,7 @@ struct reaching {
 	struct daytona *d;
 	daytona_step step;
 	void *context;
+	bool has_answered; /* whoever stands before the daemon found it */
 };
 
 static enum err step_again(void *context, const struct call *call, bool *is_done, struct error *e)
@@ -173,7 +174,7 @@ static enum err step_again(void *context, const struct call *call, bool *is_done
 	enum err kind = r->step(r->d, call, r->context, &why);
 
 	/* Its route is not there yet. */
-	*is_done = kind != ERR_GONE;
+	*is_done = r->has_answered = kind != ERR_GONE;
 	return *is_done && kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
@@ -187,12 +188,11 @@ static enum err reach_again(
 	if (before->kind == ERR_AUTH)
 		return error_set(e, ERR_AUTH, "%s", before->text);
 	kind = rest_wait(call, ROUTE_MS, "reaching the sandbox's daemon", step_again, r, &why);
-	return kind == ERR_TIMEOUT ? error_set(e, ERR_UNREACHABLE,
-					     "sandbox daytona:%s runs, but its daemon cannot be "
-					     "reached: %.200s",
-					     r->d->id, before->text)
-		: kind             ? error_set(e, kind, "%s", why.text)
-				   : ERR_OK;
+	if (kind == ERR_TIMEOUT && !r->has_answered)
+		return error_set(e, ERR_UNREACHABLE,
+			"sandbox daytona:%s runs, but its daemon cannot be reached: %.200s",
+			r->d->id, before->text);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 enum err daytona_reach(struct daytona *d, const struct call *call, bool may_repeat,

@@ -217,7 +217,7 @@ enum err daytona_toolbox_url(const struct daytona_account *a, const struct call 
 		kind = ask_proxy_url(a, call, sandbox->id, proxy, &why);
 	if (kind && kind != ERR_UNSUPPORTED)
 		return error_set(e, kind, "%s", why.text);
-	len = strlen(proxy);
+	len = (int)strlen(proxy);
 	while (len && proxy[len - 1] == '/')
 		len--;
 	len = len ? asprintf(out, "%.*s/%s", len, proxy, sandbox->id)

@@ -189,6 +189,16 @@ Test(attachment, a_route_that_is_not_there_yet_is_waited_for)
 	cr_expect(eq(sz, p.done, 4));
 }
 
+Test(attachment, a_step_that_then_takes_too_long_says_so_itself)
+{
+	static const struct canned_row rows[] = { FOUND, LOOK_IS("started") };
+	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_TIMEOUT } };
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, reach(&p, false), ERR_TIMEOUT));
+	cr_expect(eq(str, f.e.text, "the daemon"));
+}
+
 Test(attachment, nothing_starts_a_sandbox_that_must_rest)
 {
 	static const struct canned_row rows[] = { FOUND, LOOK_IS("archived") };
