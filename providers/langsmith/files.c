@@ -58,21 +58,13 @@ static enum err upload_step(
 	return kind;
 }
 
-static enum err ignore(
-	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
-{
-	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
-	return ERR_OK;
-}
-
 /* What is stored belongs to the sandbox's own user, who may give it away; the other may not make it executable. */
 static enum err give_to(struct langsmith *l, const struct call *call, const char *user,
 	const char *path, struct error *e)
 {
 	const char *const argv[] = { "chown", user, path, NULL };
 	int exit_code;
-	enum err kind = langsmith_run_as(
-		l, call, NULL, argv, RUN_REPEATABLE, NULL, ignore, NULL, &exit_code, e);
+	enum err kind = langsmith_do(l, call, argv, &exit_code, e);
 
 	if (!kind && exit_code)
 		return error_set(e, ERR_DENIED,

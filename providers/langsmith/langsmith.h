@@ -87,13 +87,12 @@ enum err langsmith_run(void *context, const struct call *call, const char *const
 enum err langsmith_upload(void *context, const struct call *call,
 	const struct remote_upload *upload, struct error *e);
 
-/* The same as `user`; NULL: the sandbox's own. */
-enum err langsmith_run_as(struct langsmith *l, const struct call *call, const char *user,
-	const char *const *argv, unsigned flags, const struct remote_upload *upload,
-	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
-
 enum err langsmith_download(void *context, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e);
+
+/* As the sandbox's own user, what does no harm when it is done twice and says nothing that matters. */
+enum err langsmith_do(struct langsmith *l, const struct call *call, const char *const *argv,
+	int *exit_code, struct error *e);
 
 /* ---- lifecycle.c: slots of the table ---- */
 

@@ -152,20 +152,13 @@ enum err langsmith_resume(struct provider *p, const struct call *call, struct er
 	return langsmith_wake(langsmith_of(p), call, e);
 }
 
-static enum err ignore(
-	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
-{
-	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
-	return ERR_OK;
-}
-
 /* Being used is what keeps it: nothing else puts its end off, and only what is done in it counts as use. */
 static enum err use(struct langsmith *l, const struct call *call, struct error *e)
 {
 	static const char *const argv[] = { "true", NULL };
 	int exit_code;
 
-	return langsmith_run(l, call, argv, RUN_REPEATABLE, NULL, ignore, NULL, &exit_code, e);
+	return langsmith_do(l, call, argv, &exit_code, e);
 }
 
 enum err langsmith_extend(

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Paths of the control plane begin so. */
-#define CONTROL "/boxes"
+/* What paths begin with, of the control plane, and of files on their way down. */
+#define CONTROL  "/boxes"
+#define DOWNLOAD "/download"
 
 /* What a failure says of itself. */
 struct words {
@@ -107,9 +108,15 @@ static enum err kind_of_type(const struct words *w)
 	return ERR_OK;
 }
 
-static bool is_control(const struct rest_ask *ask)
+static bool is_below(const struct rest_ask *ask, const char *path)
 {
-	return !strncmp(ask->path, CONTROL, strlen(CONTROL));
+	return !strncmp(ask->path, path, strlen(path));
+}
+
+/* Without a type: of a sandbox that the control plane does not know, of a file, or of a sandbox that the router does not. */
+static enum err kind_of_missing(const struct rest_ask *ask)
+{
+	return is_below(ask, CONTROL) || is_below(ask, DOWNLOAD) ? ERR_NOT_FOUND : ERR_GONE;
 }
 
 /* For 401 and 403. Behind the router a typed 403 is about a file, and was told by its type. */
@@ -143,7 +150,7 @@ enum err langsmith_judge(const struct rest *r, const struct rest_ask *ask, int s
 	switch (status) {
 	case 401:
 	case 403: return say_unauthorised(ask, &w, e);
-	case 404: return say(ask, is_control(ask) ? ERR_NOT_FOUND : ERR_GONE, status, &w, e);
+	case 404: return say(ask, kind_of_missing(ask), status, &w, e);
 	case 408: return say(ask, ERR_TIMEOUT, status, &w, e);
 	default: return rest_refuse(r, ask, status, w.text, e);
 	}

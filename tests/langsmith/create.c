@@ -6,6 +6,14 @@ TestSuite(langsmith_create, .fini = fixture_end, .timeout = 120);
 #define PROVISIONING                                                                               \
 	"{\"id\":\"b1\",\"name\":\"n\",\"status\":\"provisioning\",\"dataplane_url\":null}"
 
+#define QUOTA                                                                                      \
+	{                                                                                          \
+		"POST " BOXES " ", 429,                                                            \
+			"{\"detail\":{\"error\":\"QuotaExceeded\",\"message\":\"sandbox count "    \
+			"limit\"}}",                                                               \
+			NULL                                                                       \
+	}
+
 static char id[128];
 
 static enum err create(const struct provider_config *cfg)
@@ -94,10 +102,7 @@ Test(langsmith_create, of_a_name_of_the_users_nothing_is_deleted_in_doubt)
 
 Test(langsmith_create, a_quota_is_told_and_nothing_is_deleted)
 {
-	static const struct canned_row row = { "POST " BOXES " ", 429,
-		"{\"detail\":{\"error\":\"QuotaExceeded\",\"message\":\"sandbox count limit\"}}",
-		NULL };
-	static const struct canned_row rows[] = { row, row, row, row };
+	static const struct canned_row rows[] = { QUOTA, QUOTA, QUOTA, QUOTA };
 	const struct provider_config cfg = { 0 };
 
 	SERVE(rows);

@@ -73,6 +73,7 @@ Test(langsmith_verdict, kinds)
 		{ DATA, 404, "{\"error\":\"NotFound\",\"message\":\"sandbox not found\"}",
 			ERR_GONE },
 		{ DATA, 404, "", ERR_GONE },
+		{ "/download?path=/x", 404, "{\"detail\":\"not found\"}", ERR_NOT_FOUND },
 		{ DATA, 400, TYPED("NotReady", "provisioning"), ERR_GONE },
 		{ CONTROL, 400, TYPED("InvalidRequest", "it runs"), ERR_INVALID },
 		{ CONTROL, 408, TYPED("Timeout", "late"), ERR_TIMEOUT },
