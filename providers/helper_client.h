@@ -49,7 +49,7 @@ enum err helper_client_new_runs(struct helper_client **out, const struct helper_
 struct helper_keeper {
 	/* Starts one; *fd is its input and its output, and the callee's to close. */
 	enum err (*start)(void *context, const struct call *call, int *fd, struct error *e);
-	/* One did not come up: puts right what can be. After ERR_OK it is started once more. */
+	/* One was started and hung up: puts right what can be. After ERR_OK it is started once more. */
 	enum err (*mend)(void *context, const struct call *call, struct error *e);
 	int64_t idle_ms;
 	void *context;

@@ -36,8 +36,9 @@ static void session_free(struct session *s)
 
 /* ---- Starting one ---- */
 
-static enum err start(
-	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
+/* *is_stillborn: it was started, and hung up. */
+static enum err start(struct kept_transport *t, const struct call *call, struct session **out,
+	bool *is_stillborn, struct error *e)
 {
 	struct session *s = calloc(1, sizeof *s);
 	struct hello hello;
@@ -49,8 +50,10 @@ static enum err start(
 	kind = t->keeper.start(t->keeper.context, call, &fd, e);
 	if (kind == ERR_OK)
 		kind = helper_stream_new(&s->stream, fd, fd, e);
-	if (kind == ERR_OK)
+	if (kind == ERR_OK) {
 		kind = helper_say_hello(s->stream, call, &hello, e);
+		*is_stillborn = kind == ERR_UNREACHABLE;
+	}
 	if (kind != ERR_OK)
 		session_free(s);
 	else
@@ -62,11 +65,12 @@ static enum err start_or_mend(
 	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = start(t, call, out, &why);
+	bool is_stillborn = false;
+	enum err kind = start(t, call, out, &is_stillborn, &why);
 
-	if (kind == ERR_UNREACHABLE) {
+	if (is_stillborn) {
 		kind = t->keeper.mend(t->keeper.context, call, e);
-		return kind == ERR_OK ? start(t, call, out, e) : kind;
+		return kind == ERR_OK ? start(t, call, out, &is_stillborn, e) : kind;
 	}
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }

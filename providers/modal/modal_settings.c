@@ -154,6 +154,7 @@ static char *without_slashes(const char *url)
 	return strndup(url, len);
 }
 
+/* Both halves, or the secret one alone. */
 static enum err take_key_file(struct modal_settings *s, const char *file, struct error *e)
 {
 	static const char *const no_variables[] = { NULL };
@@ -163,18 +164,14 @@ static enum err take_key_file(struct modal_settings *s, const char *file, struct
 	if (kind)
 		return kind;
 	colon = strchr(key, ':');
+	wipe(&s->token_secret);
+	s->token_secret = strdup(colon ? colon + 1 : key);
 	if (colon) {
 		wipe(&s->token_id);
-		wipe(&s->token_secret);
 		s->token_id = strndup(key, (size_t)(colon - key));
-		s->token_secret = strdup(colon + 1);
-		kind = s->token_id && s->token_secret ? ERR_OK
-						      : error_set(e, ERR_NO_MEMORY, "modal");
-	} else
-		kind = error_set(e, ERR_AUTH,
-			"key_file %s: Modal wants TOKEN_ID:TOKEN_SECRET in one line", file);
+	}
 	key_free(key);
-	return kind;
+	return s->token_id && s->token_secret ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
 static enum err check_token(const struct modal_settings *s, struct error *e)

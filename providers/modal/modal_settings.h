@@ -23,7 +23,8 @@ struct modal_settings {
 };
 
 /*
- * `key_file`: a file of mode 0600 whose line is "TOKEN_ID:TOKEN_SECRET"; NULL: the environment, then the profile. ERR_AUTH:
+ * `key_file`: a file of mode 0600 whose line is "TOKEN_ID:TOKEN_SECRET", or the secret alone; what it does not say, and all
+ * where it is NULL, comes from the environment, then the profile. ERR_AUTH:
  * no token, or half of one; ERR_INVALID: the configuration file. On failure there is nothing to release.
  */
 enum err modal_settings_read(struct modal_settings *out, const char *key_file, struct error *e);

@@ -15,9 +15,9 @@
 /* A token with less left is renewed, or with half of what it had. Source: SDK 0.11.1, which renews none that has more. */
 #define RENEW_S 30
 
-/* As Modal's own clients repeat, but not beyond 2 s. Source: SDK 0.11.1, src/task_command_router_client.ts. */
+/* As Modal's own clients repeat, but not for ten seconds. Source: SDK 0.11.1, src/task_command_router_client.ts. */
 static const struct grpc_policy retries = {
-	.retries = 10, .pause_ms = 10, .pause_max_ms = 2000, .throttle_max_ms = -1
+	.retries = 6, .pause_ms = 10, .pause_max_ms = 1000, .throttle_max_ms = -1
 };
 
 static const struct {

@@ -9,8 +9,8 @@
 
 /* One message's worth: a few round trips for a large upload, and far below the limit of a message. */
 #define WRITE_MAX ((size_t)4 * 1024 * 1024)
-/* A write that failed is gone on with so often. Source: SDK 0.11.1, src/task_command_router_client.ts. */
-#define RESUMES_MAX     9
+/* A write that failed is gone on with so often: somewhat less than in SDK 0.11.1, src/task_command_router_client.ts. */
+#define RESUMES_MAX     6
 #define RESUME_PAUSE_MS 10
 
 static enum err check_argv(const char *const *argv, size_t *count, struct error *e)

@@ -21,7 +21,9 @@ function find(context, { sandboxId = "" }, isV2) {
 
 export function accessTo(context, sandbox) {
 	const claims = { use: "router", sandbox: sandbox.id, task: sandbox.taskId, generation: sandbox.generation };
-	return { jwt: makeToken(claims, context.accessSeconds), url: context.routerUrl };
+	const jwt = makeToken(claims, context.accessSeconds);
+	sandbox.tokens.push(jwt);
+	return { jwt, url: context.routerUrl };
 }
 
 function checkedAccess(context, sandbox, isRightKind) {
@@ -157,7 +159,10 @@ const fromName = (isV2) => (context, { sandboxName, environmentName, appName, in
 const both = (name, handler) => ({ [name]: handler(false), [`${name}V2`]: handler(true) });
 
 const HANDLERS = {
-	AuthTokenGet: () => ({ token: makeToken({ use: "auth" }, AUTH_TOKEN_S) }),
+	AuthTokenGet: ({ authTokens }) => {
+		authTokens.push(makeToken({ use: "auth" }, AUTH_TOKEN_S));
+		return { token: authTokens.at(-1) };
+	},
 	AppGetOrCreate: ({ catalog }, request) => catalog.app(request),
 	EnvironmentGetOrCreate: ({ catalog }, request) => catalog.environment(request),
 	ImageGetOrCreate: ({ catalog }, request) => catalog.image(request),
@@ -183,7 +188,7 @@ const HANDLERS = {
 	...both("SandboxTagsSet", setTags),
 };
 
-// context: { fleet, catalog, created: a Map, routerUrl, accessSeconds, pageSize }
+// context: { fleet, catalog, created: a Map, authTokens: an array, routerUrl, accessSeconds, pageSize }
 export function controlHandlers(context) {
 	const bound = Object.entries(HANDLERS).map(([name, handler]) =>
 		[name, (call, request) => handler(context, request, call)]);

@@ -99,6 +99,7 @@ async function create({ fleet, catalog }) {
 const adminRoutes = (context) => ({
 	"POST /create": () => create(context),
 	"GET /received": (argument, query) => received(context.fleet, query.get("contains")),
+	"GET /secrets": (id) => [...named(context.fleet, id).tokens, ...context.authTokens],
 	"POST /kill": (id) => named(context.fleet, id).finish({ status: Result.TERMINATED }),
 	"POST /expire": (id) => {
 		named(context.fleet, id).generation++;
@@ -115,6 +116,7 @@ async function main() {
 		fleet: new Fleet({ root, io, programs: options.programs, user: options.user }),
 		catalog: new Catalog(),
 		created: new Map(),
+		authTokens: [],
 		tokenId: options["token-id"],
 		tokenSecret: options.key,
 		accessSeconds: options["access-seconds"],

@@ -21,6 +21,7 @@ export class Sandbox {
 		this.io = path.join(place.io, id);
 		this.createdAt = Date.now();
 		this.generation = 0;
+		this.tokens = [];
 		this.waiters = new Set();
 		makeHome(this.directory, ORDINARY_USER);
 	}
