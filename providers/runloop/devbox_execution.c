@@ -1,6 +1,7 @@
 #include "providers/runloop/devbox_execution.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
 #include "providers/json.h"
 #include "providers/runloop/devbox_api.h"
 #include "providers/runloop/devbox_files.h"
@@ -12,6 +13,8 @@
 #define LINES "1000000"
 /* Before output that is wanted soon is read as it comes: what ends earlier is one request. */
 #define SOON_S 2
+/* For ending one that nobody listens to any more. */
+#define END_MS 10000
 /* A command in which every character is escaped, and what stands around it. */
 #define BODY_MAX ((size_t)2 * EXECUTION_COMMAND_MAX + 1024)
 
@@ -182,4 +185,62 @@ enum err execution_run(
 	if (!kind)
 		kind = pass_err(x, r, call, view, e);
 	return kind ? kind : take_status(x, view, e);
+}
+
+/* ---- One that goes on ---- */
+
+static enum err start_behind(struct execution *x, const struct rest *r, const struct call *call,
+	struct json_object **json, struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
+	struct json_writer w = { .out = &body };
+	struct devbox_request q;
+	enum err kind = devbox_request_make(
+		&q, HTTP_POST, x->id, "starting a command", e, "%s", "/execute_async");
+
+	json_put_open(&w, NULL);
+	json_put_text(&w, "command", x->command);
+	json_put_close(&w);
+	if (!kind)
+		kind = buf_check(&body, "a command", e);
+	if (kind)
+		return kind;
+	q.ask.body = buf_text(&body);
+	return rest_perform(r, call, &q.ask, json, e);
+}
+
+/* Whoever listened is gone, so this has a time of its own. What cannot be killed ends by itself. */
+static void end_it(const struct execution *x, const struct rest *r, const char *execution_id)
+{
+	const struct call call = { .progress_ms = END_MS };
+	struct devbox_request q;
+	struct error e = { 0 };
+
+	if (devbox_request_make(&q, HTTP_POST, x->id, "ending a command", &e, "/executions/%s/kill",
+		    execution_id))
+		return;
+	q.ask.body = "{\"kill_process_group\":true}";
+	if (rest_perform(r, &call, &q.ask, NULL, &e))
+		log_info(LOG_PROVIDER, "%s", e.text);
+}
+
+enum err execution_listen(
+	struct execution *x, const struct rest *r, const struct call *call, struct error *e)
+{
+	AUTO_JSON struct json_object *view = NULL;
+	AUTO_FREE char *execution_id = NULL;
+	enum err kind = start_behind(x, r, call, &view, e);
+
+	x->has_started = !kind;
+	if (kind)
+		return kind;
+	execution_id = strdup(rest_text(view, "execution_id", ""));
+	if (!execution_id)
+		return error_set(e, ERR_NO_MEMORY, "runloop");
+	kind = follow(x, r, call, &view, e);
+	if (!kind)
+		return take_status(x, view, e);
+	if (devbox_is_id(execution_id))
+		end_it(x, r, execution_id);
+	return kind;
 }

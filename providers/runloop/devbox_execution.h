@@ -29,3 +29,10 @@ struct execution {
 
 enum err execution_run(
 	struct execution *x, const struct rest *r, const struct call *call, struct error *e);
+
+/*
+ * The same for one that goes on until it is told to end: standard output as it comes, and when the call is cancelled or the
+ * sink refuses it is killed with all that it started. It has no id of ours, so it is not sent again.
+ */
+enum err execution_listen(
+	struct execution *x, const struct rest *r, const struct call *call, struct error *e);

@@ -132,4 +132,5 @@ const struct provider_ops runloop_provider = {
 	.resume = runloop_resume,
 	.extend = runloop_extend,
 	.execute = runloop_execute,
+	.watch = runloop_watch,
 };

@@ -56,7 +56,7 @@ typedef enum err (*runloop_step)(
 enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,
 	struct error *e);
 
-/* ---- runloop_run.c: what remote.h needs of a vendor ---- */
+/* ---- runloop_run.c: what remote.h needs of a vendor, and a slot of the table ---- */
 
 enum err runloop_run(void *context, const struct call *call, const char *const *argv,
 	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
@@ -65,6 +65,9 @@ enum err runloop_upload(void *context, const struct call *call, const struct rem
 	struct error *e);
 enum err runloop_download(void *context, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e);
+
+enum err runloop_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
+	struct error *e);
 
 /* ---- runloop_create.c, runloop_life.c: slots of the table ---- */
 

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/remote_text.h"
+#include "providers/remote_watch.h"
 #include "providers/runloop/devbox_execution.h"
 #include "providers/runloop/devbox_files.h"
 #include "providers/runloop/runloop.h"
@@ -138,4 +139,46 @@ enum err runloop_run(void *context, const struct call *call, const char *const *
 	if (!kind && b->has_remote && text.len > EXECUTION_COMMAND_MAX)
 		kind = stage_text(b, call, &text, e);
 	return kind ? kind : run_text(b, call, buf_text(&text), upload, &run, exit_code, e);
+}
+
+/* ---- A program that goes on ---- */
+
+static enum err listen_step(
+	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	struct run *run = context;
+	enum err kind = execution_listen(&run->execution, &b->api.rest, call, e);
+
+	*is_done = run->execution.has_started;
+	return kind;
+}
+
+/* remote_watch.h */
+static enum err listen(void *context, const struct call *call, const char *const *argv,
+	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+{
+	struct runloop *b = context;
+	AUTO_BUF struct buf text = BUF_INIT(EXECUTION_COMMAND_MAX);
+	struct run run = { .sink = sink, .sink_context = sink_context };
+	enum err kind;
+
+	remote_text_add(&text, argv);
+	buf_printf(&text, " < <(%s)", input);
+	kind = buf_check(&text, "a command", e);
+	if (kind)
+		return kind;
+	run.execution = (struct execution){
+		.id = b->id, .command = buf_text(&text), .sink = pass_on, .sink_context = &run
+	};
+	kind = runloop_reach(b, call, listen_step, &run, e);
+	*exit_code = run.execution.exit_code;
+	return kind;
+}
+
+enum err runloop_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
+	struct error *e)
+{
+	struct runloop *b = runloop_of(p);
+
+	return remote_watch(&b->remote, "runloop", listen, b, call, sink, context, e);
 }

@@ -41,7 +41,7 @@ static const struct vendor vendors[] = {
 	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX, 0 },
 	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
 	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
-	{ "runloop", LACKS_WATCH, SANDBOXES_MAX, 0 },
+	{ "runloop", 0, SANDBOXES_MAX, LACKS_WATCH },
 };
 #define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
 

@@ -252,3 +252,63 @@ Test(devbox_execution, a_command_of_more_than_131000_characters_is_not_sent)
 	cr_expect(eq(int, execute(buf_text(&command)), ERR_TOO_LARGE));
 	fixture_stop();
 }
+
+/* ---- One that goes on ---- */
+
+#define BEGIN                                                                                      \
+	{                                                                                          \
+		"POST " PATHS "/dbx_1/execute_async ", 200, VIEW("running", ""), NULL              \
+	}
+
+static enum err refuse(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len;
+	return error_set(e, ERR_INTERRUPTED, "enough");
+}
+
+static enum err listen(execute_sink sink)
+{
+	heard = (struct heard){ BUF_INIT(1000000), BUF_INIT(1000000) };
+	x = (struct execution){
+		.id = "dbx_1", .command = "x", .sink = sink, .sink_context = &heard
+	};
+	return execution_listen(&x, &f.api.rest, &fixture_call, &f.e);
+}
+
+Test(devbox_execution, one_that_goes_on_is_heard_until_its_end)
+{
+	static const struct canned_row rows[] = { BEGIN,
+		{ STREAM("stdout", "0"), 200, EVENT("on and ") IDLE, NULL },
+		{ STREAM("stdout", "7"), 200, EVENT("on"), NULL },
+		{ WAIT, 200, VIEW("completed", ",\"exit_status\":127"), NULL } };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, listen(hear), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(eq(int, x.exit_code, 127));
+	expect_heard("on and on", "");
+}
+
+Test(devbox_execution, one_that_goes_on_is_killed_when_nobody_listens)
+{
+	static const struct canned_row rows[] = { BEGIN,
+		{ STREAM("stdout", "0"), 200, EVENT("on and on"), NULL },
+		{ "POST " PATHS "/dbx_1/executions/exec_1/kill ", 200, "{}", NULL } };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, listen(refuse), ERR_INTERRUPTED), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(x.has_started);
+	cr_expect(eq(str, (char *)fixture_body(2), "{\"kill_process_group\":true}"));
+}
+
+Test(devbox_execution, one_that_goes_on_is_not_begun_twice)
+{
+	static const struct canned_row rows[] = { { "POST " PATHS "/dbx_1/execute_async ", 503,
+		"{}", NULL } };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, listen(hear), ERR_UNREACHABLE), "%s", f.e.text);
+	fixture_stop();
+}
