@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* The longest argument there is, escaped twice over. */
-#define BODY_MAX ((size_t)4 * 1024 * 1024)
+#define BODY_MAX   ((size_t)4 * 1024 * 1024)
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 /*
  * Seconds. Without a limit older daemons take 10; nothing that runs is to end before its caller lets go. It is the longest
  * time that the SDK waits for anything.
@@ -84,6 +85,24 @@ static enum err take_answer(
 	return kind ? kind : pass_on(run, STREAM_ERR, &err, e);
 }
 
+static enum err keep(void *context, const void *bytes, size_t len, struct error *e)
+{
+	return buf_add(context, bytes, len) ? ERR_OK : buf_check(context, "a program's output", e);
+}
+
+/* What is printed may be larger than other answers: a directory of many entries. */
+static enum err perform_alone(const struct rest *r, const struct call *call,
+	const struct rest_ask *command, struct json_object **json, struct error *e)
+{
+	AUTO_BUF struct buf answer = BUF_INIT(ANSWER_MAX);
+	enum err kind = rest_stream(r, call, command, keep, &answer, e);
+
+	if (!kind && !rest_parse(&answer, json))
+		return error_set(e, ERR_PROTOCOL, "daytona: the answer of a command is not JSON");
+	return kind;
+}
+
+/* Uploads are changes, whose answers are short. */
 static enum err perform(const struct rest *r, const struct call *call,
 	const struct rest_ask *command, const struct remote_upload *upload,
 	struct json_object **json, struct error *e)
@@ -94,7 +113,7 @@ static enum err perform(const struct rest *r, const struct call *call,
 	enum err kind;
 
 	if (!upload)
-		return rest_perform(r, call, command, json, e);
+		return perform_alone(r, call, command, json, e);
 	kind = toolbox_form_make(&form, upload, e);
 	if (kind)
 		return kind;

@@ -1,6 +1,7 @@
 /* Requests to the daemon, as they are sent and as they fail. */
 #include "tests/daytona/fixture.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define EXECUTE "POST /toolbox/i1/toolbox/process/execute "
@@ -93,6 +94,24 @@ Test(toolbox, a_shell_that_did_not_start_is_a_failure)
 	cr_expect(eq(int, run(NULL, 0), ERR_IO));
 	cr_expect(strstr(f.e.text, "fork/exec /usr/bin/zsh") != NULL, "%s", f.e.text);
 	cr_expect(eq(int, run(NULL, 0), ERR_PROTOCOL));
+}
+
+/* More than other answers may have. What was printed is no answer to this very request, which is how far it is looked at. */
+Test(toolbox, output_may_be_large)
+{
+	static struct canned_row rows[] = { FOUND, { EXECUTE, 200, NULL, NULL } };
+	static const char before[] = "{\"exitCode\":0,\"result\":\"";
+	size_t len = HTTP_BODY_MAX + 1;
+	char *body = malloc(sizeof before + len + 2);
+
+	memset(stpcpy(body, before), 'x', len);
+	strcpy(body + strlen(before) + len, "\"}");
+	rows[2].body = body;
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, run(NULL, 0), ERR_IO), "%s", f.e.text);
+	cr_expect(strstr(f.e.text, "did not run to its end (exit code 0): xxx") != NULL, "%s",
+		f.e.text);
+	free(body);
 }
 
 Test(toolbox, a_broken_gateway_is_asked_again_only_where_that_is_as_good)

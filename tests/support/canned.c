@@ -50,14 +50,19 @@ static bool read_request(int fd, struct buf *request)
 static void write_answer(int fd, const struct canned_row *row)
 {
 	const char *body = row->body ? row->body : "";
-	AUTO_BUF struct buf answer = BUF_INIT(1000000);
+	AUTO_BUF struct buf answer = BUF_INIT(100000000);
 
 	buf_printf(&answer,
 		"HTTP/1.1 %d Canned\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
 		"Connection: close\r\n%s\r\n%s",
 		row->status, strlen(body), row->headers ? row->headers : "", body);
-	if (row->status)
-		send(fd, answer.bytes, answer.len, MSG_NOSIGNAL);
+	for (size_t at = 0; row->status && at < answer.len;) {
+		ssize_t sent = send(fd, answer.bytes + at, answer.len - at, MSG_NOSIGNAL);
+
+		if (sent <= 0)
+			break;
+		at += (size_t)sent;
+	}
 }
 
 static void serve(struct canned *c, int fd)
