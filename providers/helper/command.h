@@ -68,6 +68,6 @@ enum err helper_command(const struct root *r, const struct command_request *requ
 
 /*
  * Ends a command and all it started: TERM and, 5 s later, KILL; or `now` KILL at once. Does not wait. One that was not
- * started yet will not be. What it prints from now on is not recorded.
+ * started yet will not be. What it prints from now on is not recorded, and in the end its record holds its end alone.
  */
 enum err helper_command_stop(const struct root *r, const char *marker, bool now, struct error *e);

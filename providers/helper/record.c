@@ -188,6 +188,12 @@ bool record_end(int fd, uint32_t exit_code, bool timed_out)
 	return record_add(fd, COMMAND_ENDED, &end, sizeof end);
 }
 
+void record_clear(int fd)
+{
+	if (ftruncate(fd, RECORD_HEAD_SIZE) == 0)
+		lseek(fd, RECORD_HEAD_SIZE, SEEK_SET);
+}
+
 static bool is_entry(const struct entry *entry)
 {
 	if (entry->kind == COMMAND_ENDED)

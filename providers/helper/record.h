@@ -40,6 +40,8 @@ bool record_begin(int fd, pid_t supervisor);
 /* At the end of the file. False: it could not be written, and nothing more is to be. */
 bool record_add(int fd, enum command_kind kind, const void *bytes, size_t len);
 bool record_end(int fd, uint32_t exit_code, bool timed_out);
+/* Drops all that was added: nobody will follow. */
+void record_clear(int fd);
 /* Bytes that nobody has received yet. */
 uint64_t record_unread(int fd);
 

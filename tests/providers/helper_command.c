@@ -81,6 +81,16 @@ static enum err ask(struct room *r, const struct command_request *request)
 	return helper_command(&r->root, request, &r->is_stopped, take_piece, r, &e);
 }
 
+/* Who follows one that is stopped may find that what it read was dropped; the end is there from then. */
+static void ask_how_it_was_stopped(struct room *r)
+{
+	struct command_request request = request_of(NULL);
+
+	do
+		cr_assert(eq(int, ask(r, &request), ERR_OK));
+	while (r->last.kind == COMMAND_LOST || r->last.kind == COMMAND_RUNNING);
+}
+
 static bool is_there(const struct room *r, const char *path)
 {
 	return faccessat(r->scratch.fd, path, F_OK, 0) == 0;
@@ -163,9 +173,7 @@ Test(helper_command, one_that_is_stopped_at_once_ends_whatever_it_ignores)
 	request.answer_max = 1;
 	cr_assert(eq(int, ask(&r, &request), ERR_OK));
 	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, true, NULL), ERR_OK));
-	request.text = NULL;
-	request.answer_max = UINT32_MAX;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	ask_how_it_was_stopped(&r);
 	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGKILL);
 	room_close(&r);
 }
@@ -264,5 +272,130 @@ Test(helper_command, what_cannot_be_is_refused)
 	request.marker = MARKER;
 	request.text = NULL;
 	cr_expect(eq(int, ask(&r, &request), ERR_NOT_FOUND));
+	room_close(&r);
+}
+
+/* ---- What it may cost ---- */
+
+static struct stat record_stat(const struct room *r)
+{
+	struct stat st;
+
+	cr_assert(fstatat(r->scratch.fd, "staging/command-" MARKER, &st, 0) == 0);
+	return st;
+}
+
+Test(helper_command, of_one_that_was_stopped_only_its_end_is_kept)
+{
+	struct command_request request = request_of("head -c 5000000 /dev/zero; exec sleep 1000");
+	struct room r;
+
+	room_open(&r);
+	request.answer_max = 4000000;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, false, NULL), ERR_OK));
+	ask_how_it_was_stopped(&r);
+	request.text = "touch ran";
+	request.answer_max = UINT32_MAX;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGTERM);
+	cr_expect(eq(sz, r.out.len, 0));
+	cr_expect(lt(long, (long)record_stat(&r).st_size, 200));
+	cr_expect(not(is_there(&r, "tree/ran")));
+	room_close(&r);
+}
+
+/* Of pages that are nobody else's, in KiB. */
+static long private_kib(pid_t pid)
+{
+	char path[64], line[256];
+	long kib = -1;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	f = fopen(path, "r");
+	cr_assert(f != NULL);
+	while (fgets(line, sizeof line, f))
+		sscanf(line, "RssAnon: %ld", &kib);
+	fclose(f);
+	return kib;
+}
+
+Test(helper_command, its_supervisor_keeps_nothing_of_the_request)
+{
+	size_t len = (size_t)64 * 1024 * 1024;
+	AUTO_FREE char *input = malloc(len);
+	struct command_request request = request_of("cat >/dev/null; echo up; read line <fifo");
+	struct room r;
+
+	memset(input, 'x', len);
+	room_open(&r);
+	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
+	request.input = input;
+	request.input_len = len;
+	request.answer_max = 1;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&r.out), "up\n"));
+	cr_expect(lt(long, private_kib(supervisor_of(&r)), private_kib(getpid()) - 60 * 1024));
+	scratch_write_text(&r.scratch, "tree/fifo", "\n");
+	room_close(&r);
+}
+
+/* What a record may hold unread, and a piece or two on their way into it. */
+#define HELD_MAX (66L * 1024 * 1024)
+
+Test(helper_command, a_writer_that_nobody_reads_is_held)
+{
+	struct command_request request = request_of("head -c 104857600 /dev/zero; touch done");
+	size_t got = 0;
+	long most = 0;
+	struct room r;
+
+	room_open(&r);
+	request.answer_max = 4 * 1024 * 1024;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	got += r.out.len;
+	for (int i = 0; i < 60000 && record_stat(&r).st_size < 64L * 1024 * 1024; i++)
+		poll(NULL, 0, 1);
+	cr_expect(not(is_there(&r, "tree/done")));
+	for (request.text = NULL; r.last.kind == COMMAND_RUNNING; got += r.out.len) {
+		long used = (long)record_stat(&r).st_blocks * 512;
+
+		most = used > most ? used : most;
+		request.from = r.last.next;
+		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	}
+	cr_expect(eq(sz, got, 104857600));
+	cr_expect(r.last.kind == COMMAND_ENDED && is_there(&r, "tree/done"));
+	cr_expect(gt(long, most, 32L * 1024 * 1024));
+	cr_expect(lt(long, most, HELD_MAX));
+	room_close(&r);
+}
+
+Test(helper_command, many_run_at_once)
+{
+	enum { COUNT = 40 };
+	char markers[COUNT][COMMAND_MARKER_LEN + 1], text[64];
+	struct room r;
+
+	room_open(&r);
+	for (int i = 0; i < COUNT; i++) {
+		struct command_request request = request_of(text);
+
+		snprintf(markers[i], sizeof markers[i], "%032x", i);
+		snprintf(text, sizeof text, "echo out %d; echo err >&2; exit %d", i, i);
+		request.marker = markers[i];
+		request.wait_ms = 0;
+		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	}
+	for (int i = COUNT; i--;) {
+		struct command_request request = request_of(NULL);
+
+		request.marker = markers[i];
+		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+		snprintf(text, sizeof text, "out %d\n", i);
+		cr_expect(r.last.kind == COMMAND_ENDED && (int)r.last.exit_code == i);
+		cr_expect(strstr(buf_text(&r.out), text) && strstr(buf_text(&r.out), "err\n"));
+	}
 	room_close(&r);
 }
