@@ -7,6 +7,7 @@
 #include "providers/runloop/devbox_files.h"
 #include "providers/runloop/devbox_output.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* "All": a number that every implementation can hold. */
@@ -210,7 +211,8 @@ static enum err start_behind(struct execution *x, const struct rest *r, const st
 }
 
 /* Whoever listened is gone, so this has a time of its own. What cannot be killed ends by itself. */
-static void end_it(const struct execution *x, const struct rest *r, const char *execution_id)
+static void kill_execution(
+	const struct execution *x, const struct rest *r, const char *execution_id)
 {
 	const struct call call = { .progress_ms = END_MS };
 	struct devbox_request q;
@@ -228,19 +230,17 @@ enum err execution_listen(
 	struct execution *x, const struct rest *r, const struct call *call, struct error *e)
 {
 	AUTO_JSON struct json_object *view = NULL;
-	AUTO_FREE char *execution_id = NULL;
+	char execution_id[128];
 	enum err kind = start_behind(x, r, call, &view, e);
 
 	x->has_started = !kind;
 	if (kind)
 		return kind;
-	execution_id = strdup(rest_text(view, "execution_id", ""));
-	if (!execution_id)
-		return error_set(e, ERR_NO_MEMORY, "runloop");
+	snprintf(execution_id, sizeof execution_id, "%s", rest_text(view, "execution_id", ""));
 	kind = follow(x, r, call, &view, e);
 	if (!kind)
 		return take_status(x, view, e);
 	if (devbox_is_id(execution_id))
-		end_it(x, r, execution_id);
+		kill_execution(x, r, execution_id);
 	return kind;
 }
