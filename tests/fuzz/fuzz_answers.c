@@ -1,8 +1,8 @@
 /*
  * What a client is sent: every decoder of an answer, and whole answers to a client's calls.
  *
- * A record has one spelling, so whatever is decoded must encode to the same bytes again. Of the input's first byte, two
- * bits choose the verb that is asked and one whether the rest is a stream of frames or the records of one.
+ * A record has one spelling, so whatever is decoded must encode to the same bytes again. Of the input's first byte, bits
+ * 0, 1 and 3 choose the verb that is asked, and bit 2 whether the rest is a stream of frames or the records of one.
  */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
@@ -55,6 +55,14 @@ static bool take_watch_event(const struct buf *in, size_t *at, struct buf *again
 		wire_put_watch_event(again, &event);
 }
 
+static bool take_command_piece(const struct buf *in, size_t *at, struct buf *again)
+{
+	struct command_piece piece;
+
+	return wire_get_command_piece(in, at, &piece, NULL) == ERR_OK &&
+		wire_put_command_piece(again, &piece);
+}
+
 static bool take_hello(const struct buf *in, size_t *at, struct buf *again)
 {
 	struct hello hello;
@@ -64,7 +72,7 @@ static bool take_hello(const struct buf *in, size_t *at, struct buf *again)
 }
 
 static bool (*const takers[])(const struct buf *, size_t *, struct buf *) = { take_list_item,
-	take_fetch_piece, take_change_result, take_watch_event, take_hello };
+	take_fetch_piece, take_change_result, take_watch_event, take_command_piece, take_hello };
 
 static void try_records(const struct buf *in)
 {
@@ -162,6 +170,13 @@ static enum err drop_piece(void *context, const struct fetch_piece *piece, struc
 	return ERR_OK;
 }
 
+static enum err drop_command_piece(
+	void *context, const struct command_piece *piece, struct error *e)
+{
+	(void)context, (void)piece, (void)e;
+	return ERR_OK;
+}
+
 static enum err drop_event(void *context, const struct watch_event *event, struct error *e)
 {
 	(void)context, (void)event, (void)e;
@@ -189,6 +204,12 @@ static void ask(struct helper_client *h, unsigned verb)
 		helper_client_apply(h, NULL,
 			&(struct apply_request){ .changes = changes, .changes_count = 2 }, results,
 			NULL);
+		break;
+	case 3:
+		helper_client_command(h, NULL,
+			&(struct command_request){
+				.marker = "0123456789abcdef0123456789abcdef", .cwd = "" },
+			drop_command_piece, NULL, NULL);
 		break;
 	default: helper_client_watch(h, NULL, drop_event, NULL, NULL); break;
 	}
@@ -226,6 +247,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	wire_get_end(&in, NULL);
 	if (in.len >= FRAME_HEADER_SIZE)
 		frame_decode(in.bytes, &f, NULL);
-	try_call(&in, data[0] & 3, data[0] & 4);
+	try_call(&in, (data[0] & 3) | (data[0] & 8), data[0] & 4);
 	return 0;
 }

@@ -93,6 +93,31 @@ static void try_apply(const struct buf *in)
 	must_be(in, &again);
 }
 
+static void try_command(const struct buf *in)
+{
+	struct command_request request;
+	AUTO_FREE void *memory = NULL;
+	AUTO_BUF struct buf again = BUF_INIT(WIRE_REQUEST_MAX);
+
+	if (wire_get_command(in, &request, &memory, NULL) != ERR_OK)
+		return;
+	wire_put_command(&again, &request);
+	must_be(in, &again);
+}
+
+static void try_stop(const struct buf *in)
+{
+	const char *marker;
+	bool now;
+	AUTO_BUF struct buf again = BUF_INIT(WIRE_REQUEST_MAX);
+
+	if (wire_get_stop(in, &marker, &now, NULL) != ERR_OK)
+		return;
+	wire_put_stop(&again, marker, now);
+	must_be(in, &again);
+}
+
+/* There is no staging, so that no command is started. */
 static void try_stream(const struct buf *in)
 {
 	struct root root;
@@ -120,6 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	try_list(&in);
 	try_fetch(&in);
 	try_apply(&in);
+	try_command(&in);
+	try_stop(&in);
 	if (size >= FRAME_HEADER_SIZE && frame_decode(data, &f, NULL) == ERR_OK)
 		try_stream(&in);
 	return 0;

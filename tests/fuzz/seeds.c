@@ -101,6 +101,31 @@ static void put_apply(struct buf *out)
 			.changes = changes, .changes_count = sizeof changes / sizeof *changes });
 }
 
+#define A_MARKER "0123456789abcdef0123456789abcdef"
+
+static void put_command(struct buf *out)
+{
+	static const char *const env[] = { "A=b" }, *const forget[] = { A_MARKER };
+
+	wire_put_command(out,
+		&(struct command_request){ .marker = A_MARKER,
+			.text = "cat",
+			.cwd = "d",
+			.env = env,
+			.env_count = 1,
+			.input = "hello",
+			.input_len = 5,
+			.timeout_ms = 1000,
+			.answer_max = 1000,
+			.forget = forget,
+			.forget_count = 1 });
+}
+
+static void put_stop(struct buf *out)
+{
+	wire_put_stop(out, A_MARKER, false);
+}
+
 static void add_frame(struct buf *out, enum frame_type type, uint32_t id, const struct buf *payload)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
@@ -118,6 +143,8 @@ static const struct {
 	{ "apply", FRAME_APPLY, put_apply },
 	{ "list", FRAME_LIST, put_list },
 	{ "fetch", FRAME_FETCH, put_fetch },
+	{ "command", FRAME_COMMAND, put_command },
+	{ "stop", FRAME_STOP, put_stop },
 };
 
 static void save_requests(const char *dir)
@@ -186,37 +213,52 @@ static void put_watch_events(struct buf *out)
 	wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_CREATED, .path = "a/b" });
 }
 
+static void put_command_pieces(struct buf *out)
+{
+	const struct command_piece pieces[] = {
+		{ .kind = COMMAND_OUT, .next = 77, .bytes = "hello", .len = 5 },
+		{ .kind = COMMAND_RUNNING, .next = 77 },
+		{ .kind = COMMAND_ENDED, .next = 93, .exit_code = 3 },
+		{ .kind = COMMAND_REFUSED, .err = ERR_NOT_FOUND, .why = "d: not there" },
+	};
+
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+		wire_put_command_piece(out, &pieces[i]);
+}
+
 static const struct {
 	const char *name;
 	void (*put)(struct buf *);
+	unsigned char verb; /* as fuzz_answers.c numbers them */
 } answers[] = {
-	{ "list", put_list_items },
-	{ "fetch", put_fetch_pieces },
-	{ "apply", put_change_results },
-	{ "watch", put_watch_events },
+	{ "list", put_list_items, 0 },
+	{ "fetch", put_fetch_pieces, 1 },
+	{ "apply", put_change_results, 2 },
+	{ "command", put_command_pieces, 3 },
+	{ "watch", put_watch_events, 8 },
 };
 
 static void save_answers(const char *dir)
 {
-	for (unsigned char verb = 0; verb < sizeof answers / sizeof *answers; verb++) {
+	for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
 		AUTO_BUF struct buf records = BUF_INIT(FRAME_PAYLOAD_MAX);
 		AUTO_BUF struct buf one = BUF_INIT(2 * FRAME_PAYLOAD_MAX);
 		AUTO_BUF struct buf end = BUF_INIT(100);
 		char name[32];
 
-		answers[verb].put(&records);
-		buf_add_byte(&one, verb | 4);
+		answers[i].put(&records);
+		buf_add_byte(&one, answers[i].verb | 4);
 		buf_add(&one, records.bytes, records.len);
-		snprintf(name, sizeof name, "%s-records", answers[verb].name);
+		snprintf(name, sizeof name, "%s-records", answers[i].name);
 		save(dir, "fuzz_answers", name, &one);
 
 		/* Hello was request 1. */
 		buf_reset(&one);
-		buf_add_byte(&one, verb);
+		buf_add_byte(&one, answers[i].verb);
 		add_frame(&one, FRAME_ITEMS, 2, &records);
 		wire_put_end(&end, ERR_OK, "");
 		add_frame(&one, FRAME_END, 2, &end);
-		save(dir, "fuzz_answers", answers[verb].name, &one);
+		save(dir, "fuzz_answers", answers[i].name, &one);
 	}
 }
 

@@ -154,6 +154,30 @@ static enum err decode_hello(const struct buf *in, struct error *e)
 	return wire_get_hello(in, &hello, e);
 }
 
+static enum err decode_command(const struct buf *in, struct error *e)
+{
+	struct command_request request;
+	AUTO_FREE void *memory = NULL;
+
+	return wire_get_command(in, &request, &memory, e);
+}
+
+static enum err decode_stop(const struct buf *in, struct error *e)
+{
+	const char *marker;
+	bool now;
+
+	return wire_get_stop(in, &marker, &now, e);
+}
+
+static enum err decode_command_piece(const struct buf *in, struct error *e)
+{
+	struct command_piece piece;
+	size_t at = 0;
+
+	return wire_get_command_piece(in, &at, &piece, e);
+}
+
 static struct change extreme_change(void)
 {
 	return (struct change){ .op = CHANGE_SETXATTR,
@@ -234,6 +258,70 @@ static struct buf put_apply(void)
 	memcpy(request.journal, any_bytes() + 100, JOURNAL_ID_SIZE);
 	cr_assert(wire_put_apply(&out, &request));
 	return out;
+}
+
+#define A_MARKER "0123456789abcdef0123456789abcdef"
+
+static struct buf put_command(void)
+{
+	static const char *const env[] = { "A=", "B=b c" }, *const forget[] = { A_MARKER };
+	struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
+
+	cr_assert(wire_put_command(&out,
+		&(struct command_request){ .marker = A_MARKER,
+			.text = any_name(),
+			.cwd = any_name(),
+			.env = env,
+			.env_count = 2,
+			.input = any_bytes(),
+			.input_len = 256,
+			.timeout_ms = UINT64_MAX,
+			.from = INT64_MAX / 2,
+			.wait_ms = UINT32_MAX,
+			.more_ms = 1,
+			.answer_max = UINT32_MAX,
+			.forget = forget,
+			.forget_count = 1 }));
+	return out;
+}
+
+static struct buf put_stop(void)
+{
+	struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
+
+	cr_assert(wire_put_stop(&out, A_MARKER, true));
+	return out;
+}
+
+static struct buf put_command_piece(const struct command_piece *piece)
+{
+	struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX);
+
+	cr_assert(wire_put_command_piece(&out, piece));
+	return out;
+}
+
+static struct buf put_output(void)
+{
+	return put_command_piece(&(struct command_piece){
+		.kind = COMMAND_ERR, .next = UINT64_MAX, .bytes = any_bytes(), .len = 256 });
+}
+
+static struct buf put_running(void)
+{
+	return put_command_piece(&(struct command_piece){ .kind = COMMAND_RUNNING, .next = 1 });
+}
+
+static struct buf put_ended(void)
+{
+	return put_command_piece(&(struct command_piece){
+		.kind = COMMAND_ENDED, .exit_code = UINT32_MAX, .timed_out = true });
+}
+
+static struct buf put_refused(void)
+{
+	return put_command_piece(&(struct command_piece){
+		.kind = COMMAND_REFUSED, .err = ERR_NOT_FOUND, .why = "not there" });
 }
 
 static struct buf put_list_item(const struct list_item *item)
@@ -385,6 +473,12 @@ static const struct {
 	{ "list", put_list, decode_list, true },
 	{ "fetch", put_fetch, decode_fetch, true },
 	{ "apply", put_apply, decode_apply, true },
+	{ "command", put_command, decode_command, true },
+	{ "stop", put_stop, decode_stop, true },
+	{ "output", put_output, decode_command_piece, false },
+	{ "running", put_running, decode_command_piece, false },
+	{ "ended", put_ended, decode_command_piece, false },
+	{ "refused", put_refused, decode_command_piece, false },
 	{ "self", put_self, decode_list_item, false },
 	{ "failed self", put_failed_self, decode_list_item, false },
 	{ "dir", put_dir, decode_list_item, false },
@@ -586,6 +680,65 @@ Test(wire, an_apply_comes_back)
 	cr_expect(same_change(&got.changes[0], &want));
 	want = (struct change){ .op = CHANGE_UNLINK, .path = "", .needs = 1 };
 	cr_expect(same_change(&got.changes[1], &want));
+}
+
+Test(wire, a_command_comes_back)
+{
+	AUTO_BUF struct buf m = put_command();
+	AUTO_BUF struct buf stop = put_stop();
+	struct command_request got;
+	AUTO_FREE void *memory = NULL;
+	const char *marker;
+	bool now;
+
+	cr_assert(eq(int, wire_get_command(&m, &got, &memory, NULL), ERR_OK));
+	cr_expect(same_string(got.marker, A_MARKER) && same_string(got.text, any_name()));
+	cr_expect(same_string(got.cwd, any_name()));
+	cr_assert(got.env_count == 2 && got.forget_count == 1);
+	cr_expect(same_string(got.env[0], "A=") && same_string(got.env[1], "B=b c"));
+	cr_expect(same_string(got.forget[0], A_MARKER));
+	cr_expect(got.input_len == 256 && memcmp(got.input, any_bytes(), 256) == 0);
+	cr_expect(got.timeout_ms == UINT64_MAX && got.from == INT64_MAX / 2);
+	cr_expect(got.wait_ms == UINT32_MAX && got.more_ms == 1 && got.answer_max == UINT32_MAX);
+	cr_assert(eq(int, wire_get_stop(&stop, &marker, &now, NULL), ERR_OK));
+	cr_expect(now && same_string(marker, A_MARKER));
+}
+
+Test(wire, what_became_of_a_command_comes_back)
+{
+	struct buf (*const puts[])(void) = { put_output, put_running, put_ended, put_refused };
+	AUTO_BUF struct buf m = BUF_INIT(FRAME_PAYLOAD_MAX);
+	struct command_piece got[COUNT(puts)];
+	size_t at = 0;
+
+	for (size_t i = 0; i < COUNT(puts); i++) {
+		AUTO_BUF struct buf one = puts[i]();
+
+		buf_add(&m, one.bytes, one.len);
+	}
+	for (size_t i = 0; i < COUNT(puts); i++)
+		cr_assert(eq(int, wire_get_command_piece(&m, &at, &got[i], NULL), ERR_OK));
+	cr_assert(eq(sz, at, m.len));
+	cr_expect(got[0].kind == COMMAND_ERR && got[0].next == UINT64_MAX);
+	cr_expect(got[0].len == 256 && memcmp(got[0].bytes, any_bytes(), 256) == 0);
+	cr_expect(got[1].kind == COMMAND_RUNNING && got[1].next == 1);
+	cr_expect(got[2].kind == COMMAND_ENDED && got[2].timed_out);
+	cr_expect(eq(u32, got[2].exit_code, UINT32_MAX));
+	cr_expect(got[3].kind == COMMAND_REFUSED && got[3].err == ERR_NOT_FOUND);
+	cr_expect(eq(str, got[3].why, "not there"));
+}
+
+Test(wire, a_command_that_cannot_be_followed_or_a_refusal_without_a_reason_is_refused)
+{
+	struct command_request request = { .marker = A_MARKER, .cwd = "" };
+	AUTO_BUF struct buf far = BUF_INIT(WIRE_REQUEST_MAX);
+	AUTO_BUF struct buf calm =
+		put_command_piece(&(struct command_piece){ .kind = COMMAND_REFUSED });
+
+	cr_expect(ne(int, decode_command_piece(&calm, NULL), ERR_OK));
+	request.from = (uint64_t)INT64_MAX / 2 + 1;
+	cr_assert(wire_put_command(&far, &request));
+	cr_expect(ne(int, decode_command(&far, NULL), ERR_OK));
 }
 
 Test(wire, every_kind_of_list_item_comes_back)
