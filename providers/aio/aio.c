@@ -201,7 +201,7 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 static enum err aio_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	struct aio_address address;
+	struct aio_address address = { .url = "" };
 	enum err kind = aio_address_read(&address, cfg->id, e);
 
 	(void)call;
