@@ -105,7 +105,9 @@ enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int stat
 		return error_set(e, ERR_TIMEOUT, "runloop:%s: %s: the service gave it up%s%s",
 			ask->id, ask->what, colon, words);
 	case 429:
-		return error_set(e, ERR_QUOTA, "runloop: %s: too many requests or devboxes%s%s",
+		/* A devbox that is not there yet is one too many; else it is requests. */
+		return error_set(e, *ask->id ? ERR_BUSY : ERR_QUOTA,
+			"runloop: %s: too many requests or devboxes%s%s; try again later",
 			ask->what, colon, words);
 	default: return rest_refuse(r, ask, status, words, e);
 	}

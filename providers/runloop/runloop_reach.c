@@ -63,12 +63,6 @@ static enum err wait_for(struct runloop *b, const struct call *call, enum devbox
 	return kind ? kind : check_alive(b, d, e);
 }
 
-/* It is not suspended any more: somebody else was faster, and what follows waits for the same. */
-static bool is_late(enum err kind)
-{
-	return kind == ERR_INVALID || kind == ERR_BUSY;
-}
-
 static enum err wake(struct runloop *b, const struct call *call, struct devbox *d, struct error *e)
 {
 	struct error why = { 0 };
@@ -79,7 +73,8 @@ static enum err wake(struct runloop *b, const struct call *call, struct devbox *
 	if (kind)
 		return kind;
 	kind = devbox_act(&b->api.rest, call, b->id, "resume", &why);
-	if (kind && !is_late(kind))
+	/* ERR_INVALID: it is not suspended any more. Somebody else was faster, and what follows waits for the same. */
+	if (kind && kind != ERR_INVALID)
 		return error_set(e, kind, "%s", why.text);
 	kind = wait_for(b, call, DEVBOX_RUNNING, d, e);
 	if (!kind)
@@ -139,7 +134,7 @@ enum err runloop_find(struct runloop *b, const struct call *call, struct error *
 /* A refusal that its state may explain: it is unknown, or in no state for that. */
 static bool is_worth_asking(enum err kind)
 {
-	return kind == ERR_NOT_FOUND || kind == ERR_INVALID || kind == ERR_BUSY;
+	return kind == ERR_NOT_FOUND || kind == ERR_INVALID;
 }
 
 enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step step, void *context,

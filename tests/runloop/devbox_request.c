@@ -14,7 +14,7 @@ static enum err look(void)
 {
 	struct devbox d;
 
-	return devbox_look(&f.api.rest, &fixture_call, "dbx_1", &d, &f.e);
+	return devbox_look(&f.api.rest, NULL, "dbx_1", &d, &f.e);
 }
 
 Test(devbox_request, carries_the_key_and_the_headers_of_the_environment)
@@ -93,6 +93,21 @@ Test(devbox_request, refusals_have_their_kinds_and_never_the_key)
 		fixture_end();
 		f = (struct fixture){ 0 };
 	}
+}
+
+Test(devbox_request, too_many_requests_pass_and_too_many_devboxes_do_not)
+{
+	static const struct canned_row rows[] = {
+		{ "GET ", 429, "{}", "Retry-After: 3600\r\n" },
+		{ "POST ", 429, "{\"message\":\"3 devboxes run\"}", "Retry-After: 3600\r\n" },
+	};
+	struct devbox d;
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int, look(), ERR_BUSY), "%s", f.e.text);
+	cr_expect(eq(int, devbox_create(&f.api.rest, NULL, "{}", &d, &f.e), ERR_QUOTA));
+	cr_expect(strstr(f.e.text, "3 devboxes run") != NULL, "%s", f.e.text);
+	fixture_stop();
 }
 
 Test(devbox_request, what_is_sent_again_has_the_same_request_id)
