@@ -292,3 +292,20 @@ enum err rest_stream(const struct rest *r, const struct call *call, const struct
 	http_end(x);
 	return kind;
 }
+
+static enum err keep(void *context, const void *bytes, size_t len, struct error *e)
+{
+	return buf_add(context, bytes, len) ? ERR_OK : buf_check(context, "a large answer", e);
+}
+
+enum err rest_perform_large(const struct rest *r, const struct call *call,
+	const struct rest_ask *ask, size_t max, struct json_object **json, struct error *e)
+{
+	AUTO_BUF struct buf body = BUF_INIT(max);
+	enum err kind = rest_stream(r, call, ask, keep, &body, e);
+
+	if (!kind && !rest_parse(&body, json))
+		return error_set(
+			e, ERR_PROTOCOL, "%s: %s: the answer is not JSON", r->vendor, ask->what);
+	return kind;
+}

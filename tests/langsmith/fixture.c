@@ -72,6 +72,7 @@ enum err keep(void *context, enum stream stream, const void *bytes, size_t len, 
 
 	if (k->refusal)
 		return error_set(why, k->refusal, "the sink");
+	k->out_len += stream == STREAM_OUT ? len : 0;
 	strncat(to, bytes, len < room - strlen(to) - 1 ? len : room - strlen(to) - 1);
 	return ERR_OK;
 }

@@ -47,7 +47,8 @@ const char *request_body(size_t request);
 
 /* A sink that keeps what comes. */
 struct kept {
-	char out[4096], err_out[256];
+	char out[4096], err_out[256]; /* as much of it as fits */
+	size_t out_len;
 	enum err refusal; /* what it says instead */
 };
 enum err keep(void *context, enum stream stream, const void *bytes, size_t len, struct error *why);

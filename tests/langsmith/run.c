@@ -63,6 +63,23 @@ Test(langsmith_run, an_answer_without_an_end_makes_no_sense)
 	cr_expect(eq(str, kept.out, ""));
 }
 
+Test(langsmith_run, output_may_be_large)
+{
+	static struct canned_row rows[] = { FOUND, { EXECUTE, 200, NULL, NULL } };
+	static const char before[] = "{\"exit_code\":0,\"stdout\":\"";
+	size_t len = HTTP_BODY_MAX + 1;
+	char *body = malloc(sizeof before + len + 2);
+
+	memset(stpcpy(body, before), 'x', len);
+	strcpy(body + strlen(before) + len, "\"}");
+	rows[1].body = body;
+	FIND(rows);
+	cr_expect(eq(int, run(0, NULL), ERR_OK), "%s", e.text);
+	cr_expect(eq(sz, kept.out_len, len));
+	fixture_stop();
+	free(body);
+}
+
 Test(langsmith_run, is_never_sent_twice_once_it_may_have_run)
 {
 	static const int statuses[] = { 0, 500, 502, 503, 504 };
