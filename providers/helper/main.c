@@ -13,15 +13,20 @@
 
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2
+#define REMOVED_MAX 64
 
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
-			    "or once [-a] [-r BASE64]... ROOT [STAGING], "
-			    "or once [-a] -w FILE -n SIZE ROOT [STAGING], or --version\n";
+			    "or once [-a] [-o NAME -m SIZE] [-d NAME]... "
+			    "[-r BASE64]... ROOT [STAGING], or the same with -w FILE -n SIZE "
+			    "for -r, or --version\n";
 
 struct arguments {
 	bool is_once, is_armoured, has_requests;
 	struct buf requests; /* those of -r, or of -w */
 	struct awaited file; /* -w and -n */
+	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
+	const char *answer, *removed[REMOVED_MAX];
+	size_t answer_min, removed_count;
 	const char *root, *staging;
 };
 
@@ -31,13 +36,26 @@ static int complain(const struct error *e)
 	return EXIT_FAILED;
 }
 
-static bool parse_size(const char *text, size_t *out)
+static bool parse_size(const char *text, size_t max, size_t *out)
 {
 	char *end;
 	unsigned long long value = strtoull(text, &end, 10);
 
 	*out = (size_t)value;
-	return end != text && !*end && value && value <= WIRE_STREAM_MAX;
+	return end != text && !*end && value && value <= max;
+}
+
+static bool is_name(const char *text)
+{
+	return *text && !strchr(text, '/') && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
+static bool parse_removed(struct arguments *a, const char *name)
+{
+	if (!is_name(name) || a->removed_count == REMOVED_MAX)
+		return false;
+	a->removed[a->removed_count++] = name;
+	return true;
 }
 
 static bool parse_option(struct arguments *a, int option, struct error *e)
@@ -48,21 +66,25 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 		a->has_requests = true;
 		return base64_decode(&a->requests, optarg, strlen(optarg), e) == ERR_OK;
 	case 'w': a->file.path = optarg; return true;
-	case 'n': return parse_size(optarg, &a->file.size);
+	case 'n': return parse_size(optarg, WIRE_STREAM_MAX, &a->file.size);
+	case 'o': a->answer = optarg; return is_name(optarg);
+	case 'm': return parse_size(optarg, FRAME_PAYLOAD_MAX, &a->answer_min);
+	case 'd': return parse_removed(a, optarg);
 	default: return false;
 	}
 }
 
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
-	const char *known = a->is_once ? "+ar:w:n:" : "+a";
+	const char *known = a->is_once ? "+ar:w:n:o:m:d:" : "+a";
 	int option;
 
 	while ((option = getopt(argc, argv, known)) >= 0)
 		if (!parse_option(a, option, e))
 			return false;
 	/* A file and its size belong together, and nothing else brings requests then. */
-	return !a->file.path == !a->file.size && !(a->file.path && a->has_requests);
+	return !a->file.path == !a->file.size && !(a->file.path && a->has_requests) &&
+		!a->answer == !a->answer_min;
 }
 
 /* `argv[1]` is the mode; its options and operands follow. */
@@ -80,7 +102,7 @@ static bool parse(struct arguments *a, int argc, char **argv, struct error *e)
 	argv += 1 + optind;
 	a->root = argv[0];
 	a->staging = argc > 1 ? argv[1] : NULL;
-	return argc == 1 || argc == 2;
+	return argc == 2 || (argc == 1 && !a->answer && !a->removed_count);
 }
 
 /* Those of -w, which are then as those of -r. */
@@ -97,7 +119,14 @@ static enum err take_file(struct arguments *a, struct error *e)
 	return kind;
 }
 
-static enum err answer(const struct arguments *a, const struct root *root, struct error *e)
+static void remove_names(const struct arguments *a, const struct root *root)
+{
+	for (size_t i = 0; i < a->removed_count; i++)
+		unlinkat(root->staging_fd, a->removed[i], 0);
+}
+
+static enum err answer(const struct arguments *a, const struct root *root, struct answer_file *file,
+	struct error *e)
 {
 	struct serve_options options = { .root = root,
 		.in_fd = a->has_requests ? -1 : STDIN_FILENO,
@@ -105,24 +134,47 @@ static enum err answer(const struct arguments *a, const struct root *root, struc
 		.len = a->requests.len,
 		.out_fd = STDOUT_FILENO,
 		.is_once = a->is_once,
-		.is_armoured = a->is_armoured };
+		.is_armoured = a->is_armoured,
+		.file = a->answer ? file : NULL };
 
 	return serve(&options, e);
+}
+
+static int answer_all(struct arguments *a, const struct root *root)
+{
+	struct error e = { 0 };
+	struct answer_file file;
+	enum err kind = ERR_OK;
+	int code = EXIT_SUCCESS;
+
+	answer_file_init(&file, root->staging_fd, a->answer, a->answer_min);
+	if (a->file.path)
+		kind = take_file(a, &e);
+	if (kind == ERR_OK)
+		kind = answer(a, root, &file, &e);
+	/* Without a word: who asks again without a file may take it for an answer. */
+	if (file.why.kind != ERR_OK)
+		code = WIRE_EXIT_NO_FILE;
+	else if (kind != ERR_OK)
+		code = complain(&e);
+	else if (file.fd >= 0)
+		code = WIRE_EXIT_IN_FILE;
+	answer_file_release(&file);
+	return code;
 }
 
 static int run(struct arguments *a)
 {
 	struct error e = { 0 };
 	struct root root;
-	enum err kind;
+	int code;
 
 	if (root_open(&root, a->root, a->staging, &e) != ERR_OK)
 		return complain(&e);
-	kind = a->file.path ? take_file(a, &e) : ERR_OK;
-	if (kind == ERR_OK)
-		kind = answer(a, &root, &e);
+	remove_names(a, &root);
+	code = answer_all(a, &root);
 	root_close(&root);
-	return kind == ERR_OK ? 0 : complain(&e);
+	return code;
 }
 
 int main(int argc, char **argv)

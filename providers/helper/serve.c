@@ -363,6 +363,7 @@ static void server_init(struct server *s, const struct serve_options *options)
 
 	*s = (struct server){ .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
 	outlet_init(&s->out, options->out_fd, options->is_armoured);
+	s->out.file = options->file;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&s->changed, &attr);
@@ -376,16 +377,6 @@ static void server_release(struct server *s)
 	outlet_release(&s->out);
 }
 
-static bool is_broken(struct outlet *o)
-{
-	bool broken;
-
-	pthread_mutex_lock(&o->lock);
-	broken = o->is_broken;
-	pthread_mutex_unlock(&o->lock);
-	return broken;
-}
-
 static enum err serve_all(struct server *s, struct error *e)
 {
 	struct error why = { 0 };
@@ -397,8 +388,12 @@ static enum err serve_all(struct server *s, struct error *e)
 	if (kind != ERR_OK)
 		answer_end(&s->out, 0, kind, why.text);
 	/* Who has done with us closes both ends; who asked one shot wants its answers. */
-	if (s->options->is_once && is_broken(&s->out))
-		return error_set(e, ERR_UNREACHABLE, "nobody reads the answers");
+	if (s->options->is_once) {
+		enum err ended = outlet_end(&s->out, e);
+
+		if (ended != ERR_OK)
+			return ended;
+	}
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 

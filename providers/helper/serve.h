@@ -16,12 +16,13 @@ struct serve_options {
 	size_t len;
 	int out_fd;
 	bool is_once; /* one request after the other, no watch; at the end of the requests all are answered */
-	bool is_armoured; /* answers as lines of base64 */
+	bool is_armoured;         /* answers as lines of base64 */
+	struct answer_file *file; /* only with is_once: where large answers go; NULL: they do not */
 };
 
 /*
  * Until the requests end: lists, fetches and watches still in work are then given up (not with is_once), changes are
  * done. ERR_PROTOCOL: what came is no stream of requests, which the client is told with a FRAME_END of id 0.
- * ERR_UNREACHABLE, only with is_once: nobody reads the answers. Both descriptors stay the caller's.
+ * ERR_UNREACHABLE, only with is_once: nobody reads the answers. What the file says of itself stands before that. Both descriptors stay the caller's.
  */
 enum err serve(const struct serve_options *options, struct error *e);

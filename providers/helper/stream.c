@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 /* Bytes in one line of armour: 1024 characters, which any tool that reads lines can hold. */
@@ -148,8 +147,7 @@ void outlet_release(struct outlet *o)
 	pthread_mutex_destroy(&o->lock);
 }
 
-/* Both parts, in one system call where the stream takes them. */
-static bool write_parts(int fd, struct iovec parts[2])
+bool stream_write(int fd, struct iovec parts[2])
 {
 	while (parts[0].iov_len + parts[1].iov_len) {
 		ssize_t sent = writev(fd, parts, 2);
@@ -186,8 +184,21 @@ static bool write_armoured(struct outlet *o, const struct iovec parts[2])
 	buf_reset(&o->text);
 	return add_armour(&o->text, parts[0].iov_base, parts[0].iov_len) &&
 		add_armour(&o->text, parts[1].iov_base, parts[1].iov_len) &&
-		write_parts(o->fd,
+		stream_write(o->fd,
 			(struct iovec[2]){ { .iov_base = o->text.bytes, .iov_len = o->text.len } });
+}
+
+static bool write_out(struct outlet *o, struct iovec parts[2])
+{
+	return o->is_armoured ? write_armoured(o, parts) : stream_write(o->fd, parts);
+}
+
+/* Why nothing more is sent. */
+static enum err outlet_error(const struct outlet *o, struct error *e)
+{
+	if (o->file && o->file->why.kind != ERR_OK)
+		return error_set(e, o->file->why.kind, "%s", o->file->why.text);
+	return error_set(e, ERR_UNREACHABLE, "nobody reads the answers");
 }
 
 enum err outlet_send(struct outlet *o, enum frame_type type, uint32_t id, const struct buf *payload,
@@ -197,14 +208,28 @@ enum err outlet_send(struct outlet *o, enum frame_type type, uint32_t id, const 
 	unsigned char header[FRAME_HEADER_SIZE];
 	struct iovec parts[2] = { { .iov_base = header, .iov_len = sizeof header },
 		{ .iov_base = len ? payload->bytes : NULL, .iov_len = len } };
-	bool is_broken;
+	bool is_sign_of_life = type == FRAME_ITEMS && !len;
+	enum err kind;
 
 	frame_encode(header, &(struct frame){ .type = type, .id = id, .len = (uint32_t)len });
 	pthread_mutex_lock(&o->lock);
 	if (!o->is_broken)
-		o->is_broken =
-			!(o->is_armoured ? write_armoured(o, parts) : write_parts(o->fd, parts));
-	is_broken = o->is_broken;
+		o->is_broken = !(o->file && !is_sign_of_life ? answer_file_add(o->file, parts)
+							     : write_out(o, parts));
+	kind = o->is_broken ? outlet_error(o, e) : ERR_OK;
 	pthread_mutex_unlock(&o->lock);
-	return is_broken ? error_set(e, ERR_UNREACHABLE, "nobody reads the answers") : ERR_OK;
+	return kind;
+}
+
+enum err outlet_end(struct outlet *o, struct error *e)
+{
+	enum err kind;
+
+	pthread_mutex_lock(&o->lock);
+	if (!o->is_broken && o->file && o->file->held.len)
+		o->is_broken = !write_out(
+			o, (struct iovec[2]){ { o->file->held.bytes, o->file->held.len }, { 0 } });
+	kind = o->is_broken ? outlet_error(o, e) : ERR_OK;
+	pthread_mutex_unlock(&o->lock);
+	return kind;
 }

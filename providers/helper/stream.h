@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "providers/helper/answer_file.h"
 #include "providers/helper/wire.h"
 
 #include <pthread.h>
@@ -31,6 +32,8 @@ enum err inlet_next(struct inlet *in, struct request *out, bool *at_end, struct 
 struct outlet {
 	int fd;
 	bool is_armoured; /* lines of base64, each decodable alone */
+	/* The caller's; NULL: none. Takes all but the signs of life; what is said of it below is under the lock too. */
+	struct answer_file *file;
 	pthread_mutex_t lock;
 	bool is_broken;  /* lock */
 	struct buf text; /* lock; the armour */
@@ -39,6 +42,12 @@ struct outlet {
 void outlet_init(struct outlet *o, int fd, bool is_armoured);
 void outlet_release(struct outlet *o);
 
-/* `payload` NULL: an empty frame. ERR_UNREACHABLE: nobody reads. */
+/* `payload` NULL: an empty frame. ERR_UNREACHABLE: nobody reads. Else it is the file's error. */
 enum err outlet_send(struct outlet *o, enum frame_type type, uint32_t id, const struct buf *payload,
 	struct error *e);
+
+/* After the last frame: what the file holds in memory is sent. Errors as of outlet_send(), also those of before. */
+enum err outlet_end(struct outlet *o, struct error *e);
+
+/* Both parts whole, in one system call where `fd` takes them. False: errno. */
+bool stream_write(int fd, struct iovec parts[2]);

@@ -19,7 +19,7 @@
 
 TestSuite(helper_program, .timeout = 120);
 
-#define ARGUMENTS_MAX 12
+#define ARGUMENTS_MAX 18
 
 struct program {
 	struct scratch scratch;
@@ -308,6 +308,86 @@ Test(helper_program, a_file_that_holds_more_than_the_request_is_refused_and_remo
 	program_close(&p);
 }
 
+/* ---- An answer that goes to a file ---- */
+
+#define ANSWER_MIN "60" /* a hello's answer is longer */
+
+static char *answer_of_hello(struct program *p, const char *min, int code)
+{
+	AUTO_BUF struct buf request = BUF_INIT(1000);
+
+	put_hello(&request);
+	cr_expect(eq(int,
+		run(p,
+			(const char *[]){ "once", "-a", "-o", "answer", "-m", min, "-d", "old",
+				"-d", "absent", "-r", buf_text(&request), p->root, p->staging,
+				NULL }),
+		code));
+	return scratch_read(&p->scratch, "out", NULL);
+}
+
+static void open_with_staging(struct program *p)
+{
+	struct utsname here;
+
+	cr_assert(uname(&here) == 0);
+	program_open(p, here.machine);
+	scratch_mkdir(&p->scratch, "staging", 0700);
+}
+
+Test(helper_program, a_small_answer_is_not_left_in_a_file)
+{
+	AUTO_BUF struct buf answer = BUF_INIT(1000);
+	struct program p;
+	struct frame f;
+
+	open_with_staging(&p);
+	AUTO_FREE char *said = answer_of_hello(&p, "1000", 0);
+
+	cr_expect(eq(int, base64_decode(&answer, said, strcspn(said, "\n"), NULL), ERR_OK));
+	cr_expect(eq(int, frame_decode(answer.bytes, &f, NULL), ERR_OK));
+	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
+	cr_expect(ne(int, faccessat(p.scratch.fd, "staging/answer", F_OK, 0), 0));
+	program_close(&p);
+}
+
+Test(helper_program, a_large_answer_is_left_in_a_file_of_its_owner_s)
+{
+	struct program p;
+	struct stat st;
+	struct frame f;
+
+	open_with_staging(&p);
+	/* A request that is made again finds the first answer there. */
+	scratch_write_text(&p.scratch, "staging/answer", "that of a request that was lost");
+	scratch_write_text(&p.scratch, "staging/old", "what was read");
+	AUTO_FREE char *said = answer_of_hello(&p, ANSWER_MIN, WIRE_EXIT_IN_FILE);
+	AUTO_FREE char *answer = scratch_read(&p.scratch, "staging/answer", NULL);
+
+	cr_expect(eq(str, said, ""));
+	cr_expect(eq(int, frame_decode((unsigned char *)answer, &f, NULL), ERR_OK));
+	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
+	cr_assert(fstatat(p.scratch.fd, "staging/answer", &st, 0) == 0);
+	cr_expect(eq(u32, st.st_mode, S_IFREG | 0600));
+	cr_expect(gt(sz, (size_t)st.st_size, FRAME_HEADER_SIZE + f.len), "the end follows");
+	cr_expect(ne(int, faccessat(p.scratch.fd, "staging/old", F_OK, 0), 0), "it is removed");
+	program_close(&p);
+}
+
+Test(helper_program, that_there_can_be_no_file_is_an_exit_code_and_no_word)
+{
+	struct program p;
+
+	open_with_staging(&p);
+	scratch_mkdir(&p.scratch, "staging/answer", 0700);
+	AUTO_FREE char *said = answer_of_hello(&p, ANSWER_MIN, WIRE_EXIT_NO_FILE);
+	AUTO_FREE char *words = scratch_read(&p.scratch, "err", NULL);
+
+	cr_expect(eq(str, said, ""));
+	cr_expect(eq(str, words, ""));
+	program_close(&p);
+}
+
 static const struct {
 	const char *arguments[9];
 	int code;
@@ -326,6 +406,15 @@ static const struct {
 	{ { "once", "-w", "/absent", "-n", "99999999999", "/" }, 2, "usage:" },
 	{ { "once", "-w", "/absent", "-n", "5", "-r", "AAAA", "/" }, 2, "usage:" },
 	{ { "serve", "-w", "/absent", "-n", "5", "/" }, 2, "usage:" },
+	{ { "once", "-o", "name", "/", "/tmp" }, 2, "usage:" },
+	{ { "once", "-m", "5", "/", "/tmp" }, 2, "usage:" },
+	{ { "once", "-o", "name", "-m", "5", "/" }, 2, "usage:" },
+	{ { "once", "-o", "a/name", "-m", "5", "/", "/tmp" }, 2, "usage:" },
+	{ { "once", "-o", "..", "-m", "5", "/", "/tmp" }, 2, "usage:" },
+	{ { "once", "-o", "name", "-m", "2000000", "/", "/tmp" }, 2, "usage:" },
+	{ { "once", "-d", "name", "/" }, 2, "usage:" },
+	{ { "once", "-d", "a/name", "/", "/tmp" }, 2, "usage:" },
+	{ { "serve", "-d", "name", "/", "/tmp" }, 2, "usage:" },
 	{ { "once", "-w", "/proc", "-n", "5", "/" }, 1, "not a file of 5 bytes" },
 	{ { "once", "-r", "not base64", "/" }, 2, "base64" },
 	{ { "once", "-r", "AAAA", "/" }, 1, "inside a frame" },
