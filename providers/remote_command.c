@@ -4,16 +4,12 @@
 #include "providers/base/path.h"
 #include "providers/remote_command_inside.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <string.h>
 
 struct remote_commands {
 	const struct remote *r;
 	struct reaper *reaper;
-	pthread_mutex_t lock;
-	char finished[REMOTE_FINISHED_MAX][MARKER_SIZE]; /* lock */
-	size_t finished_count;                           /* lock */
+	struct remote_names *finished;
 };
 
 /* ---- Ending what nobody waits for ---- */
@@ -63,12 +59,14 @@ enum err remote_commands_new(struct remote_commands **out, const struct remote *
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "commands");
 	c->r = r;
-	kind = reaper_new(&c->reaper, send_signal, (void *)r, e);
-	if (kind != ERR_OK)
-		return kind;
-	pthread_mutex_init(&c->lock, NULL);
-	*out = take(c);
-	return ERR_OK;
+	kind = remote_names_new(&c->finished, e);
+	if (kind == ERR_OK)
+		kind = reaper_new(&c->reaper, send_signal, (void *)r, e);
+	if (kind == ERR_OK)
+		*out = take(c);
+	else
+		remote_names_free(c->finished);
+	return kind;
 }
 
 void remote_commands_free(struct remote_commands *c)
@@ -76,30 +74,13 @@ void remote_commands_free(struct remote_commands *c)
 	if (!c)
 		return;
 	reaper_free(c->reaper);
-	pthread_mutex_destroy(&c->lock);
+	remote_names_free(c->finished);
 	free(c);
 }
 
-/* What finds no room is removed by an attach. */
-void remote_finished_note(struct remote_commands *c, const char *marker)
+struct remote_names *remote_finished(struct remote_commands *c)
 {
-	pthread_mutex_lock(&c->lock);
-	if (c->finished_count < REMOTE_FINISHED_MAX)
-		memcpy(c->finished[c->finished_count++], marker, MARKER_SIZE);
-	pthread_mutex_unlock(&c->lock);
-}
-
-size_t remote_finished_take(
-	struct remote_commands *c, char markers[REMOTE_FINISHED_MAX][MARKER_SIZE])
-{
-	size_t count;
-
-	pthread_mutex_lock(&c->lock);
-	count = c->finished_count;
-	memcpy(markers, c->finished, count * MARKER_SIZE);
-	c->finished_count = 0;
-	pthread_mutex_unlock(&c->lock);
-	return count;
+	return c->finished;
 }
 
 /* ---- One command ---- */

@@ -17,7 +17,7 @@ struct following {
 	struct remote_run *run;
 	struct command_request request;
 	const char **forget;
-	char finished[REMOTE_FINISHED_MAX][MARKER_SIZE];
+	char finished[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE];
 	struct command_piece last; /* that came */
 	unsigned failures;
 };
@@ -57,7 +57,8 @@ static void make_request(struct following *f, const struct call *call)
 		.more_ms = is_live ? WAIT_MAX_MS : MORE_MS,
 		.answer_max = is_live ? LIVE_ANSWER_MAX : ANSWER_MAX,
 		.forget = f->forget };
-	f->request.forget_count = remote_finished_take(run->r->commands, f->finished);
+	f->request.forget_count =
+		remote_names_take(remote_finished(run->r->commands), f->finished, REMOTE_NAMES_MAX);
 	for (size_t i = 0; i < f->request.forget_count; i++)
 		f->forget[i] = f->finished[i];
 }
@@ -122,7 +123,7 @@ static enum err judge(const struct following *f, struct error *e)
 		return error_set(e, ERR_IO,
 			"what became of the command is not known: who recorded it in the sandbox "
 			"was killed, or its disk is full");
-	remote_finished_note(f->run->r->commands, f->run->marker);
+	remote_names_add(remote_finished(f->run->r->commands), f->run->marker);
 	if (last->kind == COMMAND_REFUSED) {
 		result->may_have_run = false;
 		return error_set(e, last->err, "%s", last->why);
@@ -135,7 +136,7 @@ static enum err judge(const struct following *f, struct error *e)
 
 enum err remote_run_helper(struct remote_run *run, const struct call *call, struct error *e)
 {
-	const char *forget[REMOTE_FINISHED_MAX];
+	const char *forget[REMOTE_NAMES_MAX];
 	struct following f = { .run = run, .forget = forget };
 	enum err kind;
 

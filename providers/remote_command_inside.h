@@ -5,6 +5,7 @@
 
 #include "providers/reaper.h"
 #include "providers/remote_command.h"
+#include "providers/remote_names.h"
 
 /* One command. */
 struct remote_run {
@@ -25,11 +26,5 @@ enum err remote_run_output(
 enum err remote_run_helper(struct remote_run *run, const struct call *call, struct error *e);
 enum err remote_run_script(struct remote_run *run, const struct call *call, struct error *e);
 
-/*
- * Records that nobody will follow any more: one that was noted is given to whoever takes next, who tells the helper.
- * `markers` has room for REMOTE_FINISHED_MAX.
- */
-#define REMOTE_FINISHED_MAX 64
-void remote_finished_note(struct remote_commands *c, const char *marker);
-size_t remote_finished_take(
-	struct remote_commands *c, char markers[REMOTE_FINISHED_MAX][MARKER_SIZE]);
+/* Markers of commands whose records nobody will follow any more: whoever takes them tells the helper. */
+struct remote_names *remote_finished(struct remote_commands *c);

@@ -2,22 +2,11 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper_image.h"
+#include "providers/remote_names.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
-
-enum err remote_new_name(const char *prefix, char out[REMOTE_NAME_SIZE], struct error *e)
-{
-	uint64_t random;
-
-	if (getrandom(&random, sizeof random, 0) != sizeof random)
-		return error_errno(e, errno, "getrandom");
-	snprintf(out, REMOTE_NAME_SIZE, "%s%016" PRIx64, prefix, random);
-	return ERR_OK;
-}
 
 static void put_images(struct buf *out)
 {

@@ -15,7 +15,3 @@ enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
 
 /* Why the helper of this report does not serve, and the way out. */
 void remote_explain(const struct remote_report *report, char *out, size_t size);
-
-/* PREFIX and sixteen random digits: a name in staging that nobody else takes. */
-#define REMOTE_NAME_SIZE 40
-enum err remote_new_name(const char *prefix, char out[REMOTE_NAME_SIZE], struct error *e);

@@ -4,7 +4,7 @@
  */
 #include "providers/base/cleanup.h"
 #include "providers/e2b/e2b.h"
-#include "providers/remote_find.h"
+#include "providers/remote_names.h"
 #include "providers/store.h"
 
 #include <stdio.h>

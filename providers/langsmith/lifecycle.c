@@ -1,6 +1,6 @@
 #include "providers/base/log.h"
 #include "providers/langsmith/langsmith.h"
-#include "providers/remote_find.h"
+#include "providers/remote_names.h"
 
 #include <stdio.h>
 
