@@ -27,15 +27,22 @@ enum run_flags {
 	RUN_COMPRESSES = 2, /* its answer is worth compressing on the way */
 };
 
+/* Where an answer goes, in order, in pieces of any size: what the helper prints, then what is in a file it left. */
+struct answer_sink {
+	execute_sink output;
+	execute_sink file;
+	void *context;
+};
+
 /*
  * The same over a helper program that is started anew for every request (`sandboxfs-helper once`). `run` hands the frames
- * of one request to it and passes on what it prints, in order, in pieces of any size; ERR_OK: it ended. Watching is not
- * possible so. `hello` is what such a helper answered when it was found.
+ * of one request to it and passes on its answer; ERR_OK: it ended. Watching is not possible so. `hello` is what such a
+ * helper answered when it was found.
  */
 struct helper_runner {
 	enum err (*run)(void *context, const struct call *call, const struct buf *frames,
-		unsigned flags, execute_sink sink, void *sink_context, struct error *e);
-	bool is_armoured; /* what comes is lines of base64 */
+		unsigned flags, const struct answer_sink *sink, struct error *e);
+	bool is_armoured; /* what it prints is lines of base64; what is in a file never is */
 	void *context;
 };
 

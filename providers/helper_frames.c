@@ -217,6 +217,15 @@ static void take_last_line(struct frames_reader *r)
 	take_line(r);
 }
 
+enum err frames_reader_take_file(
+	struct frames_reader *r, const void *bytes, size_t len, struct error *e)
+{
+	if (r->is_armoured && !r->is_over && r->why.kind == ERR_OK && r->line.len)
+		take_last_line(r);
+	r->is_armoured = false;
+	return frames_reader_take(r, bytes, len, e);
+}
+
 enum err frames_reader_end(struct frames_reader *r, const struct error *run, struct error *e)
 {
 	if (!r->is_over && r->why.kind == ERR_OK && r->line.len)

@@ -35,6 +35,9 @@ void frames_reader_release(struct frames_reader *r);
 /* What the listener refuses, and what is no answer, ends the reading: the same error then comes every time. */
 enum err frames_reader_take(
 	struct frames_reader *r, const void *bytes, size_t len, struct error *e);
+/* The same for what follows without armour, at the beginning of a frame: from then on there is none. */
+enum err frames_reader_take_file(
+	struct frames_reader *r, const void *bytes, size_t len, struct error *e);
 
 /*
  * The whole answer's result, once nothing more comes. `run` is what became of the run: an answer that came whole stands

@@ -14,6 +14,12 @@ static enum err take_output(
 	return stream == STREAM_OUT ? frames_reader_take(context, bytes, len, e) : ERR_OK;
 }
 
+static enum err take_file(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	return stream == STREAM_OUT ? frames_reader_take_file(context, bytes, len, e) : ERR_OK;
+}
+
 static unsigned flags_for(enum frame_type type)
 {
 	switch (type) {
@@ -32,6 +38,7 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	const struct helper_runner *runner = &((struct runs_transport *)t)->runner;
 	AUTO_BUF struct buf frames = BUF_INIT(WIRE_STREAM_MAX);
 	AUTO_FRAMES_READER struct frames_reader reader;
+	const struct answer_sink sink = { take_output, take_file, &reader };
 	struct error run = { 0 };
 
 	frames_reader_init(&reader, listener, runner->is_armoured);
@@ -41,8 +48,7 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	if (!frames_of_request(&frames, type, payload))
 		return buf_check(&frames, "a batch for the helper", e);
 	buf_release(payload);
-	run.kind = runner->run(
-		runner->context, call, &frames, flags_for(type), take_output, &reader, &run);
+	run.kind = runner->run(runner->context, call, &frames, flags_for(type), &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }
 

@@ -5,6 +5,7 @@
 #include "providers/helper_image.h"
 #include "providers/remote_command.h"
 #include "providers/remote_find.h"
+#include "providers/remote_names.h"
 #include "providers/remote_runner.h"
 #include "providers/shell.h"
 
@@ -50,9 +51,9 @@ static enum err keep_helper(struct remote *r, const struct hello *hello, struct 
 
 static enum err take_helper(struct remote *r, const struct remote_report *report, struct error *e)
 {
-	const struct helper_runner runner = {
-		.run = remote_runner_run, .is_armoured = r->ops.is_text, .context = r
-	};
+	const struct helper_runner runner = { .run = remote_runner_run,
+		.is_armoured = r->ops.is_text,
+		.context = r };
 	struct helper_image image;
 	char name[HELPER_IMAGE_NAME_SIZE];
 
@@ -110,6 +111,8 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	*out = (struct remote){ .ops = *ops };
 	kind = remote_commands_new(&out->commands, out, e);
 	if (kind == ERR_OK)
+		kind = remote_names_new(&out->answers, e);
+	if (kind == ERR_OK)
 		kind = attach(out, cfg, working_dir, call, e);
 	if (kind != ERR_OK)
 		remote_release(out);
@@ -120,6 +123,7 @@ void remote_release(struct remote *r)
 {
 	remote_commands_free(r->commands);
 	helper_client_free(r->helper);
+	remote_names_free(r->answers);
 	free(r->home);
 	free(r->root);
 	free(r->staging);

@@ -9,12 +9,13 @@
  * Staging is the directory `.sandboxfs` of the sandbox user's home when that is on the file system of the shown directory,
  * else of the shown directory itself, where the verbs hide it; where nothing can be written to that, of the home wherever
  * it is. The helper is stored in it, under a name that contains its hash: whole (its size is checked at every attach, and
- * it is renamed into place), executable, for its owner alone. `request-*` in it are requests on their way, `upload-*` are
- * helpers, `command-*` belong to commands that run (remote_command.h): an attach removes requests and commands that nobody
- * touched for an hour, and helpers for a day.
+ * it is renamed into place), executable, for its owner alone. `request-*` in it are requests on their way, `answer-*` large
+ * answers, `upload-*` are helpers, `command-*` belong to commands that run (remote_command.h). An answer that was read is
+ * removed by the request after; an attach removes requests, answers and commands that nobody touched for an hour, and
+ * helpers for a day.
  *
  * A helper that somebody removed since is put back by the request that misses it. That changes nothing here: after the
- * attach a struct remote is only read, by any number of threads, and nothing is locked.
+ * attach a struct remote is only read, by any number of threads; what its lists hold has their own locks.
  */
 #pragma once
 
@@ -47,7 +48,8 @@ struct remote_ops {
 		const struct remote_upload *upload, struct error *e);
 	/*
 	 * Hands on a file of staging that is whole, in pieces, as STREAM_OUT. NULL: answers come as a program's output alone. For
-	 * vendors whose output is text: from `download_min` bytes an answer is left in staging and fetched so, as the bytes it is.
+	 * vendors whose output is text and comes at the end: an answer of more than `download_min` bytes (1 to
+	 * FRAME_PAYLOAD_MAX) to a request that may be repeated is left in staging and fetched so, as the bytes it is.
 	 */
 	enum err (*download)(void *context, const struct call *call, const char *path,
 		execute_sink sink, void *sink_context, struct error *e);
@@ -67,6 +69,7 @@ struct remote_ops {
 };
 
 struct remote_commands;
+struct remote_names;
 
 /* Stays where it is from the attach to the release: its helper's client points to it. */
 struct remote {
@@ -76,6 +79,7 @@ struct remote {
 	struct helper_client *helper; /* NULL: the shell */
 	struct remote_ops ops;
 	struct remote_commands *commands; /* what remote_command() keeps */
+	struct remote_names *answers;     /* files of staging that were read */
 };
 
 /*

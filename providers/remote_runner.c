@@ -3,9 +3,13 @@
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/remote_find.h"
+#include "providers/remote_names.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* In one request, so that it stays short. */
+#define REMOVED_MAX 8
 
 /* ---- What to run ---- */
 
@@ -15,6 +19,9 @@ struct command {
 	char **pieces; /* of the request, ended by NULL */
 	char *path, size[24];
 	struct remote_upload upload; /* path NULL: the request is in argv */
+	/* A large answer's file in staging and its path, NULL: it has none; and files that were read, to be removed. */
+	char answer[REMOTE_NAME_SIZE], *answer_path, answer_min[24];
+	char removed[REMOVED_MAX][REMOTE_NAME_SIZE];
 };
 
 static void command_release(struct command *c)
@@ -23,6 +30,7 @@ static void command_release(struct command *c)
 		free(*piece);
 	free(c->pieces);
 	free(c->path);
+	free(c->answer_path);
 	free(c->argv);
 }
 #define AUTO_COMMAND __attribute__((cleanup(command_release)))
@@ -72,15 +80,43 @@ static enum err add_upload(
 	return ERR_OK;
 }
 
-/* HELPER once [-a] REQUEST ROOT STAGING */
-static enum err command_make(
-	struct command *c, const struct remote *r, const struct buf *frames, struct error *e)
+static enum err add_answer(struct command *c, const struct remote *r, struct error *e)
+{
+	enum err kind = remote_new_name("answer-", c->answer, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	if (asprintf(&c->answer_path, "%s/%s", r->staging, c->answer) < 0) {
+		c->answer_path = NULL;
+		return error_set(e, ERR_NO_MEMORY, "a request");
+	}
+	snprintf(c->answer_min, sizeof c->answer_min, "%zu", r->ops.download_min);
+	add(c, "-o");
+	add(c, c->answer);
+	add(c, "-m");
+	add(c, c->answer_min);
+	return ERR_OK;
+}
+
+static void add_removed(struct command *c, const struct remote *r)
+{
+	size_t count = remote_names_take(r->answers, c->removed, REMOVED_MAX);
+
+	for (size_t i = 0; i < count; i++) {
+		add(c, "-d");
+		add(c, c->removed[i]);
+	}
+}
+
+/* HELPER once [-a] [-o NAME -m SIZE] [-d NAME]... REQUEST ROOT STAGING */
+static enum err command_make(struct command *c, const struct remote *r, const struct buf *frames,
+	bool may_leave_file, struct error *e)
 {
 	bool is_inline = frames->len <= r->ops.inline_max;
 	size_t pieces = is_inline ? frames->len / (r->ops.argument_max / 4 * 3) + 1 : 0;
 	enum err kind;
 
-	*c = (struct command){ .argv = calloc(2 * pieces + 10, sizeof *c->argv),
+	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 14, sizeof *c->argv),
 		.pieces = calloc(pieces + 1, sizeof *c->pieces) };
 	if (!c->argv || !c->pieces)
 		return error_set(e, ERR_NO_MEMORY, "a request");
@@ -88,6 +124,10 @@ static enum err command_make(
 	add(c, "once");
 	if (r->ops.is_text)
 		add(c, "-a");
+	kind = may_leave_file ? add_answer(c, r, e) : ERR_OK;
+	if (kind != ERR_OK)
+		return kind;
+	add_removed(c, r);
 	kind = is_inline ? add_pieces(c, r, frames, e) : add_upload(c, r, frames, e);
 	add(c, r->root);
 	add(c, r->staging);
@@ -97,9 +137,8 @@ static enum err command_make(
 /* ---- One run ---- */
 
 struct run {
-	execute_sink sink;
-	void *sink_context;
-	bool has_output;
+	const struct answer_sink *sink;
+	bool has_output, is_in_file;
 	struct remote_said said;
 	int exit_code;
 };
@@ -114,7 +153,7 @@ static enum err take_output(
 		return ERR_OK;
 	}
 	r->has_output = r->has_output || len;
-	return r->sink(r->sink_context, stream, bytes, len, e);
+	return r->sink->output(r->sink->context, stream, bytes, len, e);
 }
 
 /* The helper ends what it complains of with the words for a kind. */
@@ -136,7 +175,7 @@ static enum err judge(const struct run *run, struct error *e)
 {
 	char how[REMOTE_SAID_MAX + 40];
 
-	if (!run->exit_code || run->has_output)
+	if (!run->exit_code || run->has_output || run->is_in_file)
 		return ERR_OK;
 	remote_said_describe(&run->said, run->exit_code, how, sizeof how);
 	return error_set(
@@ -148,7 +187,7 @@ static bool was_missing(const struct run *run, enum err kind)
 {
 	bool says_so = kind == ERR_OK && (run->exit_code == 126 || run->exit_code == 127);
 
-	return !run->has_output && (says_so || kind == ERR_NOT_FOUND);
+	return !run->has_output && !run->is_in_file && (says_so || kind == ERR_NOT_FOUND);
 }
 
 /* ---- When somebody removed it ---- */
@@ -177,28 +216,64 @@ enum err remote_put_back(const struct remote *r, const struct call *call, struct
 		"the helper program was removed from the sandbox and cannot be put back: %s", why);
 }
 
+/* ---- The whole ---- */
+
+/* It comes at the end anyway, and what fails can be asked again. */
+static bool may_leave_file(const struct remote *r, unsigned flags)
+{
+	return r->ops.download && r->ops.is_text && !r->ops.is_live && flags & RUN_REPEATABLE;
+}
+
+/* That an answer is gone says nothing of what was asked for. */
+static enum err download_answer(const struct remote *r, const struct call *call,
+	const struct command *c, const struct answer_sink *sink, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = r->ops.download(
+		r->ops.context, call, c->answer_path, sink->file, sink->context, &why);
+
+	if (kind == ERR_NOT_FOUND)
+		return error_set(e, ERR_IO, "the helper's answer was removed: %s", why.text);
+	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
+}
+
+static enum err run_once(const struct remote *r, const struct call *call, const struct command *c,
+	unsigned flags, struct run *run, struct error *e)
+{
+	enum err kind = r->ops.run(r->ops.context, call, c->argv, flags,
+		c->upload.path ? &c->upload : NULL, take_output, run, &run->exit_code, e);
+
+	run->is_in_file = kind == ERR_OK && c->answer_path && run->exit_code == WIRE_EXIT_IN_FILE;
+	if (run->is_in_file)
+		kind = download_answer(r, call, c, run->sink, e);
+	/* Of a run that failed it is not known whether it left one. */
+	if (c->answer_path && (kind != ERR_OK || run->is_in_file))
+		remote_names_add(r->answers, c->answer);
+	return kind;
+}
+
 enum err remote_runner_run(void *context, const struct call *call, const struct buf *frames,
-	unsigned flags, execute_sink sink, void *sink_context, struct error *e)
+	unsigned flags, const struct answer_sink *sink, struct error *e)
 {
 	const struct remote *r = context;
+	bool is_again = false, leaves_file = may_leave_file(r, flags);
 
-	for (bool is_again = false;; is_again = true) {
-		struct run run = { .sink = sink, .sink_context = sink_context };
+	for (;;) {
+		struct run run = { .sink = sink };
 		AUTO_COMMAND struct command c;
 		struct error why = { 0 };
-		enum err kind = command_make(&c, r, frames, e);
+		enum err kind = command_make(&c, r, frames, leaves_file, e);
 
 		if (kind != ERR_OK)
 			return kind;
-		kind = r->ops.run(r->ops.context, call, c.argv, flags,
-			c.upload.path ? &c.upload : NULL, take_output, &run, &run.exit_code, &why);
-		if (is_again || !was_missing(&run, kind)) {
-			if (kind == ERR_OK)
-				return judge(&run, e);
-			if (e)
-				*e = why;
-			return kind;
+		kind = run_once(r, call, &c, flags, &run, &why);
+		if (kind == ERR_OK && leaves_file && run.exit_code == WIRE_EXIT_NO_FILE) {
+			leaves_file = false;
+			continue;
 		}
+		if (is_again || !was_missing(&run, kind))
+			return kind == ERR_OK ? judge(&run, e) : error_set(e, kind, "%s", why.text);
+		is_again = true;
 		kind = remote_put_back(r, call, e);
 		if (kind != ERR_OK)
 			return kind;

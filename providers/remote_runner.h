@@ -13,4 +13,4 @@ enum err remote_put_back(const struct remote *r, const struct call *call, struct
 
 /* The `run` of a struct helper_runner whose context is an attached struct remote. */
 enum err remote_runner_run(void *context, const struct call *call, const struct buf *frames,
-	unsigned flags, execute_sink sink, void *sink_context, struct error *e);
+	unsigned flags, const struct answer_sink *sink, struct error *e);

@@ -1,7 +1,7 @@
 /*
  * The contract's subjects for what vendors share who only run programs and give their output as text, with both streams in
  * one (providers/remote.h): a provider that has no vendor, on this machine. With the helper output comes at a program's end
- * alone.
+ * alone, and what is large of it is left in a file.
  */
 #include "providers/remote_command.h"
 #include "tests/providers/contract.h"
@@ -65,6 +65,7 @@ static enum err host_connect(const struct provider_config *cfg, const struct cal
 	h->remote_host.is_merged = true;
 	h->remote_host.is_late = cfg->helper != HELPER_OFF;
 	h->remote_host.inline_max = 4000;
+	h->remote_host.download_min = 20000;
 	ops = host_remote_ops(&h->remote_host);
 	kind = remote_attach(&h->remote, &ops, cfg, NULL, call, e);
 	if (kind) {

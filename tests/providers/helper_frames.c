@@ -13,7 +13,7 @@ TestSuite(helper_frames, .timeout = 120);
 /* ---- A runner that answers a list with what it has been given ---- */
 
 struct player {
-	struct buf output;
+	struct buf output, file;
 	size_t piece; /* 0: all at once */
 	size_t cut_after;
 	enum err kind; /* of the run, after all that */
@@ -22,7 +22,7 @@ struct player {
 };
 
 static enum err play(void *context, const struct call *call, const struct buf *frames,
-	unsigned flags, execute_sink sink, void *sink_context, struct error *e)
+	unsigned flags, const struct answer_sink *sink, struct error *e)
 {
 	struct player *p = context;
 	size_t len = p->cut_after < p->output.len ? p->cut_after : p->output.len;
@@ -32,14 +32,16 @@ static enum err play(void *context, const struct call *call, const struct buf *f
 	p->runs++;
 	p->flags = flags;
 	p->frames_len = frames->len;
-	sink(sink_context, STREAM_ERR, "a warning\n", 10, e);
+	sink->output(sink->context, STREAM_ERR, "a warning\n", 10, e);
 	for (size_t at = 0; at < len; at += step) {
-		enum err kind = sink(sink_context, STREAM_OUT, p->output.bytes + at,
+		enum err kind = sink->output(sink->context, STREAM_OUT, p->output.bytes + at,
 			len - at < step ? len - at : step, e);
 
 		if (kind != ERR_OK)
 			return kind;
 	}
+	if (p->file.len)
+		sink->file(sink->context, STREAM_OUT, p->file.bytes, p->file.len, e);
 	return p->kind == ERR_OK ? ERR_OK : error_set(e, p->kind, "the line broke");
 }
 
@@ -187,6 +189,33 @@ Test(helper_frames, a_whole_answer_stands_although_the_run_failed)
 	cr_expect(eq(int, list(&p, false, count_item, &items, &e), ERR_TIMEOUT));
 	cr_expect(eq(str, e.text, "the line broke"));
 	buf_release(&p.output);
+}
+
+static void say_signs(struct player *p)
+{
+	say(p, FRAME_ITEMS, 0, NULL);
+	say(p, FRAME_ITEMS, 1, NULL);
+}
+
+Test(helper_frames, an_answer_in_a_file_follows_the_signs_of_life_without_armour)
+{
+	struct player signs = player_of(say_signs), answer = player_of(say_list);
+	struct error e;
+	size_t items;
+
+	armour(&signs);
+	signs.file = answer.output;
+	list(&signs, true, count_item, &items, &e);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+	cr_expect(eq(sz, items, 2));
+	/* A transport of text may keep the very last line end. */
+	signs.cut_after = signs.output.len - 1;
+	list(&signs, true, count_item, &items, &e);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+	signs.file.len--;
+	cr_expect(eq(int, list(&signs, true, count_item, &items, &e), ERR_UNREACHABLE));
+	buf_release(&signs.output);
+	buf_release(&signs.file);
 }
 
 static enum err refuse(void *context, const struct list_item *item, struct error *e)

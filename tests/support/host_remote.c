@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* On every wait. */
@@ -78,6 +79,44 @@ static enum err upload(
 	return ERR_OK;
 }
 
+/* ---- Downloads ---- */
+
+static enum err pass_file(struct host_remote *h, int fd, off_t size, execute_sink sink,
+	void *sink_context, struct error *e)
+{
+	char bytes[65536];
+	enum err kind = ERR_OK;
+
+	for (off_t at = 0; at < size && kind == ERR_OK;) {
+		size_t left = (size_t)(size - at);
+		ssize_t got = pread(fd, bytes, left < sizeof bytes ? left : sizeof bytes, at);
+
+		if (got <= 0)
+			return error_errno(e, got ? errno : EIO, "a download");
+		kind = sink(sink_context, STREAM_OUT, bytes, (size_t)got, e);
+		at += got;
+	}
+	h->downloaded += (size_t)size;
+	return kind;
+}
+
+static enum err download(void *context, const struct call *call, const char *path,
+	execute_sink sink, void *sink_context, struct error *e)
+{
+	struct host_remote *h = context;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	(void)call;
+	h->downloads++;
+	if (h->loses_downloads)
+		return error_set(e, ERR_NOT_FOUND, "%s", path);
+	if (fd < 0 || fstat(fd, &st))
+		return error_errno(e, errno, "%s", path);
+	st.st_size -= (off_t)atomic_exchange(&h->download_lost, 0);
+	return pass_file(h, fd, st.st_size, sink, sink_context, e);
+}
+
 /* ---- Programs ---- */
 
 struct program {
@@ -130,7 +169,7 @@ static int start(const struct host_remote *h, const char *const *argv, struct pr
 }
 
 struct carrying {
-	const struct host_remote *h;
+	struct host_remote *h;
 	const struct call *call;
 	execute_sink sink;
 	void *context;
@@ -158,6 +197,7 @@ static enum err hand_on_output(struct carrying *c, const char *bytes, size_t len
 	enum err kind = hand_on(c, STREAM_OUT, bytes, whole, e);
 
 	c->carried += whole;
+	c->h->output += whole;
 	return kind == ERR_OK && is_cut ? error_set(e, ERR_UNREACHABLE, "the line is cut") : kind;
 }
 
@@ -269,6 +309,8 @@ struct remote_ops host_remote_ops(struct host_remote *h)
 		.upload = upload,
 		.argument_max = 4096,
 		.inline_max = h->inline_max,
+		.download = h->download_min ? download : NULL,
+		.download_min = h->download_min,
 		.is_text = h->is_text,
 		.is_live = !h->is_late,
 		.context = h };
