@@ -205,13 +205,20 @@ static uint64_t known_size(struct readahead *s)
 	return attr.size;
 }
 
+static uint64_t end_of_call(const struct readahead *s, bool is_first)
+{
+	uint64_t most = is_first ? FIRST_CALL : provider_fetch_max(s->ahead->cache->provider);
+
+	return most < UINT64_MAX - s->end ? s->end + most : UINT64_MAX;
+}
+
 /* Items from where the chunks end; of the first call they grow, of others all are of the same size. */
 static void plan(struct stretch *t, const char *path)
 {
 	struct readahead *s = t->stream;
 	bool is_first = !s->has_version;
 	uint64_t at = s->end, length = is_first ? ITEM_FIRST : VERB_DATA_MAX;
-	uint64_t stop = is_first ? at + FIRST_CALL : UINT64_MAX;
+	uint64_t stop = end_of_call(s, is_first);
 	struct expect target = tree_expect(s->ahead->cache->tree, s->inode);
 	uint64_t size = known_size(s);
 

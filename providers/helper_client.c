@@ -9,6 +9,7 @@
 struct helper_client {
 	struct helper_transport *transport;
 	struct hello hello;
+	bool is_late;
 };
 
 static enum err ask(struct helper_client *h, const struct call *call, enum frame_type type,
@@ -82,9 +83,11 @@ enum err helper_client_new_runs(struct helper_client **out, const struct helper_
 		kind = helper_runs_new(&runs, runner, e);
 	if (kind == ERR_OK)
 		kind = client_new(out, runs, e);
-	if (kind == ERR_OK)
-		(*out)->hello = *hello;
-	return kind;
+	if (kind != ERR_OK)
+		return kind;
+	(*out)->hello = *hello;
+	(*out)->is_late = runner->is_late;
+	return ERR_OK;
 }
 
 enum err helper_client_new_kept(struct helper_client **out, const struct helper_keeper *keeper,
@@ -115,6 +118,11 @@ const struct hello *helper_client_hello(const struct helper_client *h)
 }
 
 /* ---- The verbs ---- */
+
+bool helper_client_is_late(const struct helper_client *h)
+{
+	return h->is_late;
+}
 
 enum err helper_client_list(struct helper_client *h, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)

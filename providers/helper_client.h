@@ -43,6 +43,7 @@ struct helper_runner {
 	enum err (*run)(void *context, const struct call *call, const struct buf *frames,
 		unsigned flags, const struct answer_sink *sink, struct error *e);
 	bool is_armoured; /* what it prints is lines of base64; what is in a file never is */
+	bool is_late;     /* nothing is passed on before the answer is whole */
 	void *context;
 };
 
@@ -66,6 +67,9 @@ enum err helper_client_new_kept(struct helper_client **out, const struct helper_
 	const struct hello *hello, struct error *e);
 
 const struct hello *helper_client_hello(const struct helper_client *h);
+
+/* Whether answers are passed on only once they are whole: then they should be bounded by whoever asks. */
+bool helper_client_is_late(const struct helper_client *h);
 
 enum err helper_client_list(struct helper_client *h, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e);

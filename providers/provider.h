@@ -264,6 +264,8 @@ enum err provider_list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e);
 enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
 	size_t items_count, fetch_sink sink, void *context, struct error *e);
+/* Bytes that one fetch should ask for at most, UINT64_MAX where that does not matter. */
+uint64_t provider_fetch_max(const struct provider *p);
 enum err provider_apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
 enum err provider_store(struct provider *p, const struct call *call, const struct store_item *items,

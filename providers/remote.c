@@ -53,6 +53,7 @@ static enum err take_helper(struct remote *r, const struct remote_report *report
 {
 	const struct helper_runner runner = { .run = remote_runner_run,
 		.is_armoured = r->ops.is_text,
+		.is_late = !r->ops.is_live,
 		.context = r };
 	struct helper_image image;
 	char name[HELPER_IMAGE_NAME_SIZE];

@@ -232,3 +232,18 @@ Test(remote_answer, one_that_nobody_read_is_removed_by_an_attach_when_it_is_old)
 	cr_expect(eq(sz, count_answers(), 1));
 	cr_expect(faccessat(scratch.fd, ".sandboxfs/answer-new", F_OK, 0) == 0);
 }
+
+/* Whoever asks for a whole large file gets it in several answers then. */
+Test(remote_answer, only_where_answers_are_late_are_they_bounded)
+{
+	struct provider p = { .helper = remote.helper };
+
+	cr_expect(lt(u64, provider_fetch_max(&p), (uint64_t)1 << 30));
+	remote_release(&remote);
+	host.is_late = false;
+	open_remote();
+	p.helper = remote.helper;
+	cr_expect(eq(u64, provider_fetch_max(&p), UINT64_MAX));
+	expect_fetches(LARGE);
+	cr_expect(eq(sz, host.downloads, 0), "what comes at once is not made to wait");
+}
