@@ -22,6 +22,8 @@ struct kept_transport {
 	pthread_mutex_t starting; /* held while one is started */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	unsigned starts;         /* lock; that are over */
+	struct error failure;    /* lock; of the last one */
 	struct session *current; /* lock; NULL: none runs */
 	int64_t idle_since_ms;   /* lock; while nobody uses the current one */
 	bool is_closing;         /* lock */
@@ -95,29 +97,58 @@ static struct session *use_current(struct kept_transport *t)
 	return s;
 }
 
-static void publish(struct kept_transport *t, struct session *s)
+/* For those who waited for it as well; NULL: it failed. */
+static void publish(struct kept_transport *t, struct session *s, const struct error *why)
 {
 	pthread_mutex_lock(&t->lock);
+	t->starts++;
+	t->failure = *why;
 	t->current = s;
-	s->users = 1;
+	if (s)
+		s->users++;
 	pthread_mutex_unlock(&t->lock);
+}
+
+static unsigned starts_so_far(struct kept_transport *t, struct error *failure)
+{
+	unsigned starts;
+
+	pthread_mutex_lock(&t->lock);
+	starts = t->starts;
+	if (failure)
+		*failure = t->failure;
+	pthread_mutex_unlock(&t->lock);
+	return starts;
+}
+
+/* Who waited for a start that failed has its failure: each trying anew would take the time of all. */
+static enum err get_started(struct kept_transport *t, const struct call *call, unsigned seen,
+	struct session **out, struct error *e)
+{
+	struct error why = { 0 };
+
+	*out = use_current(t);
+	if (*out)
+		return ERR_OK;
+	if (starts_so_far(t, &why) == seen || why.kind == ERR_OK) {
+		why = (struct error){ 0 };
+		start_or_mend(t, call, out, &why);
+		publish(t, *out, &why);
+	}
+	return why.kind == ERR_OK ? ERR_OK : error_set(e, why.kind, "%s", why.text);
 }
 
 static enum err get(
 	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
 {
-	enum err kind = ERR_OK;
+	unsigned seen = starts_so_far(t, NULL);
+	enum err kind;
 
 	*out = use_current(t);
 	if (*out)
 		return ERR_OK;
 	pthread_mutex_lock(&t->starting);
-	*out = use_current(t);
-	if (!*out) {
-		kind = start_or_mend(t, call, out, e);
-		if (kind == ERR_OK)
-			publish(t, *out);
-	}
+	kind = get_started(t, call, seen, out, e);
 	pthread_mutex_unlock(&t->starting);
 	return kind;
 }
