@@ -131,8 +131,13 @@ function begin(res) {
 
 function drained(res) {
 	return new Promise((resolve) => {
-		res.once("drain", resolve);
-		res.once("close", resolve);
+		const go = () => {
+			res.off("drain", go);
+			res.off("close", go);
+			resolve();
+		};
+		res.once("drain", go);
+		res.once("close", go);
 	});
 }
 

@@ -39,12 +39,14 @@ export function makeDoubleServer(handler, { key, cert }) {
 	return net.createServer((socket) => {
 		socket.setNoDelay();
 		socket.on("error", () => {});
-		socket.once("readable", () => {
+		const look = () => {
 			const first = socket.read();
 			if (!first)
 				return;
+			socket.off("readable", look);
 			socket.unshift(first);
 			(first[0] === TLS_HANDSHAKE ? secure : plain).emit("connection", socket);
-		});
+		};
+		socket.on("readable", look);
 	});
 }
