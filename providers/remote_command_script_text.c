@@ -3,8 +3,9 @@
  * a second.
  *
  * What it tells are lines that begin with the marker, and base64 between them, so that both streams and every byte get
- * through a transport of text that has one stream. A stream goes through a pipe to a process that keeps its beginning in
- * a file of staging and swallows the rest: so the disk is bounded, and what the command left behind may go on writing.
+ * through a transport of text that has one stream. A stream goes through a pipe to a process that keeps it in a file of
+ * staging up to a bound, where the command gets SIGPIPE: nobody may hear of it before its end, and the disk is small. What
+ * a command left behind may go on writing: that is swallowed.
  */
 #include "providers/remote_command_told.h"
 
@@ -41,12 +42,13 @@ const char remote_command_script_text[] =
 	"exec 4<\"${input:-/dev/null}\"\n"
 
 	/*
-	 * $1 the pipe, $2 the file. One that cannot grow loses its name, so that nobody waits for what it lacks. Here and
-	 * below `exec`: around a function a shell may keep what is redirected, and somebody waits for the end of that.
+	 * $1 the pipe, $2 the file, which has its name as long as the command runs and it can grow. Here and below `exec`:
+	 * around a function a shell may keep what is redirected, and somebody waits for the end of that.
 	 */
 	"hold() {\n"
 	"	exec <\"$1\" >\"$2\" 4<&-\n"
-	"	(ulimit -f " HOLD_BLOCKS "; trap '' XFSZ; exec cat) || rm -f \"$2\"\n"
+	"	(ulimit -f " HOLD_BLOCKS "; trap '' XFSZ; exec cat) || [ ! -e \"$2\" ] ||\n"
+	"		{ rm -f \"$2\"; exit; }\n"
 	"	exec cat >/dev/null\n"
 	"}\n"
 	": >\"$base-out\" >\"$base-err\"\n"
@@ -115,6 +117,7 @@ const char remote_command_script_text[] =
 	"wait \"$pump\"\n"
 
 	/* What comes behind this in a stream was written by what the command left behind. */
+	"trap '' PIPE\n"
 	"printf '%s' \"$last\" >&5\n"
 	"printf '%s' \"$last\" >&6\n"
 	"exec 5>&- 6>&-\n"

@@ -142,8 +142,8 @@ enum err remote_told_judge(const struct remote_told *t, struct error *e)
 	if (t->is_whole[STREAM_OUT] && t->is_whole[STREAM_ERR])
 		return ERR_OK;
 	return error_set(e, ERR_TOO_LARGE,
-		"the command ended, but the end of its output is lost: without the helper program "
-		"%d MiB of "
-		"each stream are kept, and no more than its disk has room for",
+		"the command was ended by its output: without the helper program it may print %d "
+		"MiB to "
+		"each stream, or what the sandbox's disk has room for",
 		REMOTE_TOLD_MAX_MIB);
 }

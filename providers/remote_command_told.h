@@ -32,7 +32,7 @@ void remote_told_release(struct remote_told *t);
 enum err remote_told_take(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e);
 /*
- * What became of the command, into run->result. ERR_TOO_LARGE: it ran to its end, but of a stream not all was kept.
+ * What became of the command, into run->result. ERR_TOO_LARGE: it printed more than is kept, and got SIGPIPE.
  * ERR_NOT_FOUND, ERR_UNSUPPORTED: it did not run. ERR_UNREACHABLE: the script did not end.
  */
 enum err remote_told_judge(const struct remote_told *t, struct error *e);
