@@ -55,6 +55,11 @@ static const char two_profiles[] =
 	"[work]\ntoken_id = \"ak-work\"\ntoken_secret = \"as-work\"\nactive = true\n"
 	"environment = \"staging\"\nserver_url = \"https://modal.example/\"\n";
 
+static void write_profiles(void)
+{
+	free(write_file(".modal.toml", two_profiles));
+}
+
 Test(modal_settings, the_environment_is_enough)
 {
 	struct modal_settings s;
@@ -72,7 +77,7 @@ Test(modal_settings, the_environment_is_enough)
 
 Test(modal_settings, the_active_profile_is_taken)
 {
-	AUTO_FREE char *path = write_file(".modal.toml", two_profiles);
+	write_profiles();
 	struct modal_settings s;
 
 	read_settings(&s, NULL);
@@ -97,7 +102,7 @@ Test(modal_settings, a_profile_can_be_named)
 
 Test(modal_settings, the_environment_counts_before_the_profile)
 {
-	AUTO_FREE char *path = write_file(".modal.toml", two_profiles);
+	write_profiles();
 	struct modal_settings s;
 
 	setenv("MODAL_ENVIRONMENT", "mine", 1);
