@@ -38,6 +38,7 @@ static enum err kind_of(
 	case 404: return kind_of_404(json, answer);
 	case 408: return ERR_TIMEOUT;
 	case 410: return ERR_GONE;
+	case 429: return ERR_BUSY; /* it passes, a quota does not */
 	default: return ERR_OK;
 	}
 }

@@ -107,7 +107,7 @@ Test(refusal, other_statuses_of_the_daemon)
 		{ 408, JSON("PROCESS_EXECUTION_TIMEOUT", "newer"), ERR_TIMEOUT },
 		{ 410, "", ERR_GONE },
 		{ 413, "", ERR_TOO_LARGE },
-		{ 429, "", ERR_QUOTA },
+		{ 429, "", ERR_BUSY },
 		{ 500, "{\"statusCode\":500,\"message\":\"failed\",\"path\":\"\"}",
 			ERR_UNREACHABLE },
 		{ 502, "", ERR_UNREACHABLE },
