@@ -119,6 +119,12 @@ static enum err kind_of_missing(const struct rest_ask *ask)
 	return is_below(ask, CONTROL) || is_below(ask, DOWNLOAD) ? ERR_NOT_FOUND : ERR_GONE;
 }
 
+/* Too many sandboxes, or too many requests at once. */
+static enum err kind_of_excess(const struct rest_ask *ask)
+{
+	return ask->method == HTTP_POST && !strcmp(ask->path, CONTROL) ? ERR_QUOTA : ERR_BUSY;
+}
+
 /* For 401 and 403. Behind the router a typed 403 is about a file, and was told by its type. */
 static enum err say_unauthorised(const struct rest_ask *ask, const struct words *w, struct error *e)
 {
@@ -152,6 +158,7 @@ enum err langsmith_judge(const struct rest *r, const struct rest_ask *ask, int s
 	case 403: return say_unauthorised(ask, &w, e);
 	case 404: return say(ask, kind_of_missing(ask), status, &w, e);
 	case 408: return say(ask, ERR_TIMEOUT, status, &w, e);
+	case 429: return say(ask, kind_of_excess(ask), status, &w, e);
 	default: return rest_refuse(r, ask, status, w.text, e);
 	}
 }
