@@ -12,6 +12,8 @@
 #define LIVE_ANSWER_MAX ((uint32_t)1024 * 1024 * 1024)
 /* A request that fails is made again, from where the answer ended; so often without any answer between. */
 #define FAILURES_MAX 3
+/* Who cancelled a command hears within a second, and before that what it said so far. */
+#define LAST_LOOK_MS 700
 
 struct following {
 	struct remote_run *run;
@@ -114,6 +116,16 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 	return is_over(f) ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
+/* The request that was given up had output that comes with its end alone. */
+static void look_once_more(struct following *f)
+{
+	const struct call brief = { .progress_ms = LAST_LOOK_MS };
+
+	follow_from(f, f->request.from);
+	f->request.wait_ms = 0;
+	helper_client_command(f->run->r->helper, &brief, &f->request, take_piece, f, NULL);
+}
+
 static enum err judge(const struct following *f, struct error *e)
 {
 	struct execute_result *result = f->run->result;
@@ -142,5 +154,7 @@ enum err remote_run_helper(struct remote_run *run, const struct call *call, stru
 
 	make_request(&f, call);
 	kind = follow(&f, call, e);
+	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->r->ops.is_live)
+		look_once_more(&f);
 	return kind == ERR_OK ? judge(&f, e) : kind;
 }
