@@ -16,6 +16,8 @@
 #define TEXT_EXTRA ((size_t)8 * PATH_LENGTH_MAX)
 /* From TERM to KILL. */
 #define GRACE_MS 5000
+/* Of ulimit(1). */
+#define BLOCKS_PER_MIB 2048
 
 /* ---- What it is given ---- */
 
@@ -24,7 +26,7 @@ struct script_run {
 	char *dir, *input, *file; /* owned */
 	struct buf text;          /* of the command */
 	const char **argv;
-	char limit[32];
+	char limit[32], kept[32];
 };
 
 static void script_run_release(struct script_run *s)
@@ -111,16 +113,19 @@ static enum err make_argv(struct script_run *s, const struct remote_run *run, st
 
 	while (env && env[count])
 		count++;
-	s->argv = calloc(count + 12, sizeof *s->argv);
+	s->argv = calloc(count + 13, sizeof *s->argv);
 	if (!s->argv)
 		return no_memory(e);
 	if (limit_ms > 0)
 		snprintf(s->limit, sizeof s->limit, "%" PRId64 ".%03d", limit_ms / 1000,
 			(int)(limit_ms % 1000));
+	snprintf(s->kept, sizeof s->kept, "%d",
+		(s->r->ops.is_live ? REMOTE_TOLD_MAX_MIB : REMOTE_TOLD_LATE_MAX_MIB) *
+			BLOCKS_PER_MIB);
 	reaper_argv(signals, run->marker, SIGTERM);
 	const char *const first[] = { "/bin/sh", "-c", remote_command_script_text, "sandboxfs",
 		s->dir, run->marker, s->file ? buf_text(&s->text) : run->request->command, s->limit,
-		s->input ? s->input : "", signals[REAPER_SCRIPT], s->r->staging };
+		s->input ? s->input : "", signals[REAPER_SCRIPT], s->r->staging, s->kept };
 
 	for (; at < sizeof first / sizeof *first; at++)
 		s->argv[at] = first[at];

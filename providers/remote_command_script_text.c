@@ -11,19 +11,16 @@
 
 #include "providers/reaper.h"
 
-/* Of ulimit(1), which counts 512 bytes: REMOTE_TOLD_MAX_MIB. */
-#define HOLD_BLOCKS "131072"
-_Static_assert(131072LL * 512 == REMOTE_TOLD_MAX_MIB * 1024LL * 1024, "what is kept of a stream");
-
 /*
  * $1 the directory to run in, $2 the marker, $3 the command, $4 its time limit in seconds or nothing, $5 a file with its
- * input or nothing, $6 the script that sends signals (reaper.h), $7 staging, the rest its environment. What sends the
- * signals has no marker in its environment; it ends with 3 when it had to.
+ * input or nothing, $6 the script that sends signals (reaper.h), $7 staging, $8 how much of a stream is kept, in the 512 bytes of
+ * ulimit(1), the rest its environment. What sends the signals has no marker in its environment; it ends with 3 when it had
+ * to.
  */
 const char remote_command_script_text[] =
-	"dir=$1 marker=$2 text=$3 limit=$4 input=$5 signals=$6 base=$7/command-$2\n"
+	"dir=$1 marker=$2 text=$3 limit=$4 input=$5 signals=$6 base=$7/command-$2 kept=$8\n"
 	"last=\"$marker" REMOTE_TOLD_LAST "\"\n"
-	"shift 7\n"
+	"shift 8\n"
 	"exec 2>/dev/null\n"
 	"tell() {\n"
 	"	printf '%s' \"$marker\"\n"
@@ -47,7 +44,7 @@ const char remote_command_script_text[] =
 	 */
 	"hold() {\n"
 	"	exec <\"$1\" >\"$2\" 4<&-\n"
-	"	(ulimit -f " HOLD_BLOCKS "; trap '' XFSZ; exec cat) || [ ! -e \"$2\" ] ||\n"
+	"	(ulimit -f \"$kept\"; trap '' XFSZ; exec cat) || [ ! -e \"$2\" ] ||\n"
 	"		{ rm -f \"$2\"; exit; }\n"
 	"	exec cat >/dev/null\n"
 	"}\n"

@@ -145,5 +145,5 @@ enum err remote_told_judge(const struct remote_told *t, struct error *e)
 		"the command was ended by its output: without the helper program it may print %d "
 		"MiB to "
 		"each stream, or what the sandbox's disk has room for",
-		REMOTE_TOLD_MAX_MIB);
+		t->run->r->ops.is_live ? REMOTE_TOLD_MAX_MIB : REMOTE_TOLD_LATE_MAX_MIB);
 }

@@ -8,8 +8,12 @@
 
 /* The script, whose arguments its source names. */
 extern const char remote_command_script_text[];
-/* It keeps so much of each stream. A sandbox's disk may be small, and all of it may travel as one answer. */
-#define REMOTE_TOLD_MAX_MIB 64
+/*
+ * It keeps so much of each stream: a sandbox's disk may be small. Where output comes at the end alone it comes as one
+ * answer, of which HTTP_BODY_MAX is taken: that is this in base64.
+ */
+#define REMOTE_TOLD_MAX_MIB      64
+#define REMOTE_TOLD_LATE_MAX_MIB 11
 /* Stands in each stream, behind the marker, where the command's own output ends. */
 #define REMOTE_TOLD_LAST " over"
 

@@ -138,18 +138,25 @@ static size_t count_staged(const struct sandbox *s)
 
 /* ---- Without the helper ---- */
 
-Test(remote_command, who_prints_more_than_is_kept_is_ended)
+static void expect_ended(bool is_live, size_t mib)
 {
 	struct sandbox s;
 
 	sandbox_open(&s, HELPER_OFF);
+	s.remote.ops.is_live = is_live;
 	cr_expect(eq(int, run(&s, "echo begun >&2; exec yes"), ERR_TOO_LARGE));
-	cr_expect(eq(sz, s.out.len, 64 * MIB));
+	cr_expect(eq(sz, s.out.len, mib * MIB));
 	cr_expect(eq(str, (char *)buf_text(&s.err_out), "begun\n"));
 	cr_expect(s.result.has_exit_code && s.result.exit_code == 128 + SIGPIPE);
 	cr_expect(s.result.may_have_run);
 	cr_expect(eq(sz, count_staged(&s), 0));
 	sandbox_close(&s);
+}
+
+Test(remote_command, who_prints_more_than_is_kept_is_ended)
+{
+	expect_ended(true, 64);
+	expect_ended(false, 11);
 }
 
 Test(remote_command, output_is_whole_wherever_its_pieces_end)
