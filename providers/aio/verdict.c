@@ -64,8 +64,8 @@ static enum err say_unauthorised(const struct rest *r, const struct rest_ask *as
 {
 	return error_set(e, ERR_AUTH,
 		has_key(r) ? "aio:%s: the sandbox refuses the key; is SANDBOX_API_KEY, or "
-			     "key_file=, the "
-			     "one it was started with, and has a token not run out?"
+			     "key_file=, the one it was started with, and has a token not "
+			     "run out?"
 			   : "aio:%s: the sandbox wants a key: SANDBOX_API_KEY, or a file in "
 			     "key_file=",
 		ask->id);
@@ -94,13 +94,16 @@ enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
 			"aio:%s: %s: the proxy before it takes no larger body; raise its "
 			"client_max_body_size",
 			ask->id, ask->what);
+	case 429:
+		return error_set(e, ERR_BUSY,
+			"aio:%s: %s: too many requests at once; try again later", ask->id,
+			ask->what);
 	case 502:
 	case 503:
 	case 504:
 		return error_set(e, ERR_UNREACHABLE,
 			"aio:%s: %s: %d: the container is there, its service does not answer; it "
-			"may "
-			"be starting",
+			"may be starting",
 			ask->id, ask->what, status);
 	default: return rest_refuse(r, ask, status, words, e);
 	}

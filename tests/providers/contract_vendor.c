@@ -36,7 +36,7 @@ struct vendor {
 };
 
 static const struct vendor vendors[] = {
-	{ "aio", IS_ALONE, 1, LACKS_WATCH },
+	{ "aio", IS_ALONE, 1, LACKS_WATCH | LACKS_LIVE_OUTPUT },
 	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
 	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX, 0 },
 	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },

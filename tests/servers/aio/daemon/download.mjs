@@ -36,24 +36,27 @@ function stateOf(fd) {
 	return `${size} ${mtimeNs}`;
 }
 
+// The stream closes the file, also when nobody reads on: a read may be under way then.
 async function* contents(fd, path, mustStay) {
 	const before = stateOf(fd);
-	for await (const chunk of fs.createReadStream(path, { fd, autoClose: false, highWaterMark: CHUNK })) {
+	for await (const chunk of fs.createReadStream(path, { fd, highWaterMark: CHUNK })) {
 		if (mustStay && stateOf(fd) !== before)
 			throw new Error(`${path} has changed`);
 		yield chunk;
 	}
 }
 
+function openFile(path) {
+	const fd = open(path);
+	if (fs.fstatSync(fd).isFile())
+		return fd;
+	fs.closeSync(fd);
+	throw new HttpError(400, `Not a file: ${path}`);
+}
+
 export async function download(req, res) {
 	const { path, policy } = parameters(req.url);
-	const fd = open(path);
-	try {
-		if (!fs.fstatSync(fd).isFile())
-			throw new HttpError(400, `Not a file: ${path}`);
-		res.writeHead(200, { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" });
-		await pipeline(contents(fd, path, policy === "abort"), res);
-	} finally {
-		fs.closeSync(fd);
-	}
+	const fd = openFile(path);
+	res.writeHead(200, { "Content-Type": "application/octet-stream", "Content-Disposition": "attachment" });
+	await pipeline(contents(fd, path, policy === "abort"), res);
 }
