@@ -63,14 +63,15 @@ tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST
 # shows in the first few, and the first vendor runs more of what they share.
 VENDOR_TESTS := exec oracle posix real_git vendor_faults vendor_key
 SHARED_TESTS := after_exec hostile real_builds real_editors staging
-T ?= $(TEST_LAYERS:%=$B/test-%) $(wildcard tests/mount/*.t) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
+CONTRACTS    := $(VENDORS) e2b_shell
+T ?= $(TEST_LAYERS:%=$B/test-%) $(CONTRACTS:%=contract:%) $(wildcard tests/mount/*.t) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
 	$(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t))
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
 
 # Ordinary users run some of what writes reports.
 REPORTS  = $(abspath $B/reports)
-TEST_ENV = SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
+TEST_ENV = TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
 	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) \
@@ -104,7 +105,7 @@ run-tests: tests check-includes
 
 # What needs no mount.
 check-units: tests check-includes
-	$(call run_tests,$(TEST_LAYERS:%=$B/test-%))
+	$(call run_tests,$(TEST_LAYERS:%=$B/test-%) contract:e2b)
 
 oracle: tests
 	$(call run_tests,tests/mount/oracle.t)
@@ -124,6 +125,7 @@ check-threads:
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all
 check-all: lint check
+	$(Q)$(MAKE) --no-print-directory run-tests T="$(VENDORS:%=contract:%_shell)"
 	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000
 	$(Q)$(MAKE) --no-print-directory run-tests HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
 	$(Q)$(MAKE) --no-print-directory run-tests HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
