@@ -126,9 +126,10 @@ typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entr
 /* ---- The table ---- */
 
 enum provider_caps {
-	PROVIDER_EMBEDDED = 1,  /* runs on this machine; no key, no network */
-	PROVIDER_NAMES_IDS = 2, /* an ID that does not exist is created by connecting to it */
-	PROVIDER_SINGLE = 4,    /* no ID: the one that is there; `create` finds it, it stays */
+	PROVIDER_EMBEDDED = 1,     /* runs on this machine; no key, no network */
+	PROVIDER_NAMES_IDS = 2,    /* an ID that does not exist is created by connecting to it */
+	PROVIDER_SINGLE = 4,       /* no ID: the one that is there; `create` finds it, it stays */
+	PROVIDER_KEEPS_HELPER = 8, /* its helper serves many requests, so it can watch as well */
 };
 
 struct provider_ops {

@@ -125,6 +125,21 @@ static void print_options(unsigned options)
 	print_cell(buf_text(&names), "nothing");
 }
 
+/* A helper that is started for each request is gone before anything changes. */
+static void print_watch(const struct provider_ops *ops)
+{
+	struct provider nothing = { .ops = ops };
+
+	if (ops->watch)
+		printf(" its own |\n");
+	else if (ops->caps & PROVIDER_KEEPS_HELPER)
+		printf(" the helper's |\n");
+	else
+		printf(" %s |\n",
+			strerrorname_np(
+				errmap_errno(provider_watch(&nothing, NULL, NULL, NULL, NULL))));
+}
+
 static void print_row(const struct provider_ops *ops)
 {
 	printf("| `%s:` %s |", ops->name, ops->title);
@@ -133,7 +148,7 @@ static void print_row(const struct provider_ops *ops)
 	print_options(ops->connect_options);
 	for (size_t i = 0; i < SLOTS_COUNT; i++)
 		print_slot(&slots[i], ops);
-	printf(" %s |\n", ops->watch ? "its own" : "the helper's");
+	print_watch(ops);
 }
 
 static void print_head(void)
