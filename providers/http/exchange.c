@@ -166,6 +166,15 @@ static enum look look(struct http_exchange *x)
 	return found;
 }
 
+/* Where nothing comes any more, idle connections beside this one may be dead as well, each for one more deadline. */
+static enum err give_up(struct http_exchange *x, const struct call *call, struct error *e)
+{
+	http_drop_connections(x->client);
+	return error_set(e, ERR_TIMEOUT, "%s %s: no progress for %lld s",
+		request_method(x->transfer.method), x->transfer.shown,
+		(long long)call_progress_ms(call) / 1000);
+}
+
 /* Until there is something to do. What moves meanwhile moves the deadline, without waking anybody. */
 static enum err wait_for_news(struct http_exchange *x, const struct call *call, struct error *e)
 {
@@ -176,9 +185,7 @@ static enum err wait_for_news(struct http_exchange *x, const struct call *call, 
 		int64_t left = exchange_left_ms(x, call);
 
 		if (left <= 0)
-			return error_set(e, ERR_TIMEOUT, "%s %s: no progress for %lld s",
-				request_method(x->transfer.method), x->transfer.shown,
-				(long long)call_progress_ms(call) / 1000);
+			return give_up(x, call, e);
 		rest.progress_ms = left == INT64_MAX ? -1 : left;
 		kind = call_wait_fd(&rest, x->transfer.fd, POLLIN, e);
 	}

@@ -85,7 +85,7 @@ Test(verdict, a_status_comes_before_what_the_body_says)
 			"File not found: /x" },
 		{ "/v1/file/upload", 413, "<html>", ERR_TOO_LARGE, "client_max_body_size" },
 		{ "/v1/sandbox", 502, "<html>", ERR_UNREACHABLE, "it may be starting" },
-		{ "/v1/sandbox", 429, "", ERR_QUOTA, "429" },
+		{ "/v1/sandbox", 429, "", ERR_BUSY, "too many requests" },
 	};
 
 	EXPECT_ROWS(rows);
