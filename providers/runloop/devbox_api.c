@@ -44,7 +44,8 @@ enum err uuid7_make(char out[UUID7_SIZE], struct error *e)
 
 /* ---- A request ---- */
 
-static void put_path(struct devbox_request *q, const char *id, const char *format, va_list values)
+__attribute__((format(printf, 3, 0))) static void put_path(
+	struct devbox_request *q, const char *id, const char *format, va_list values)
 {
 	int len = snprintf(q->path, sizeof q->path, "/v1/devboxes%s%s", *id ? "/" : "", id);
 
