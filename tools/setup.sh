@@ -9,7 +9,7 @@ set -eu
 BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev musl-tools bubblewrap'
 TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
-	sqlite3 python3 python3-venv npm zsh attr perl'
+	sqlite3 python3 python3-venv npm openssl zsh attr perl'
 BENCH='openssh-server openssh-client sshfs rclone nodejs git python3'
 
 say() {
