@@ -120,6 +120,14 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	return kind;
 }
 
+void remote_lend(const struct remote *r, struct provider *p, const char *shell)
+{
+	p->root = r->root;
+	p->staging = r->staging;
+	p->helper = r->helper;
+	p->shell = shell;
+}
+
 void remote_release(struct remote *r)
 {
 	remote_commands_free(r->commands);

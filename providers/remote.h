@@ -91,4 +91,6 @@ struct remote {
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	const struct provider_config *cfg, const char *working_dir, const struct call *call,
 	struct error *e);
+/* What the derived verbs need of an attached one; both it and `shell` stay the vendor's, and must outlive `p`. */
+void remote_lend(const struct remote *r, struct provider *p, const char *shell);
 void remote_release(struct remote *r);

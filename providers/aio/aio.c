@@ -169,10 +169,7 @@ static enum err attach(struct aio *a, const struct provider_config *cfg, const c
 	if (kind)
 		return kind;
 	a->has_remote = true;
-	a->base.root = a->remote.root;
-	a->base.staging = a->remote.staging;
-	a->base.helper = a->remote.helper;
-	a->base.shell = a->shell;
+	remote_lend(&a->remote, &a->base, a->shell);
 	return ERR_OK;
 }
 

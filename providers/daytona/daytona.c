@@ -98,10 +98,7 @@ static enum err attach(struct daytona *d, const struct provider_config *cfg,
 	if (kind)
 		return kind;
 	d->has_remote = true;
-	d->base.root = d->remote.root;
-	d->base.staging = d->remote.staging;
-	d->base.helper = d->remote.helper;
-	d->base.shell = d->shell;
+	remote_lend(&d->remote, &d->base, d->shell);
 	return ERR_OK;
 }
 

@@ -101,10 +101,7 @@ static enum err attach(
 	if (kind)
 		return kind;
 	b->has_remote = true;
-	b->base.root = b->remote.root;
-	b->base.staging = b->remote.staging;
-	b->base.helper = b->remote.helper;
-	b->base.shell = b->shell;
+	remote_lend(&b->remote, &b->base, b->shell);
 	return ERR_OK;
 }
 

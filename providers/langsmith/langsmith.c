@@ -90,10 +90,7 @@ static enum err attach(struct langsmith *l, const struct provider_config *cfg,
 	if (kind)
 		return kind;
 	l->has_remote = true;
-	l->base.root = l->remote.root;
-	l->base.staging = l->remote.staging;
-	l->base.helper = l->remote.helper;
-	l->base.shell = l->shell;
+	remote_lend(&l->remote, &l->base, l->shell);
 	return ERR_OK;
 }
 

@@ -151,10 +151,7 @@ static enum err attach(struct modal *m, const struct provider_config *cfg, const
 	if (kind)
 		return kind;
 	m->has_remote = true;
-	m->base.root = m->remote.root;
-	m->base.staging = m->remote.staging;
-	m->base.helper = m->remote.helper;
-	m->base.shell = m->shell;
+	remote_lend(&m->remote, &m->base, m->shell);
 	return ERR_OK;
 }
 

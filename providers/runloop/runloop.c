@@ -87,10 +87,7 @@ static enum err attach(struct runloop *b, const struct provider_config *cfg,
 	if (kind)
 		return kind;
 	b->has_remote = true;
-	b->base.root = b->remote.root;
-	b->base.staging = b->remote.staging;
-	b->base.helper = b->remote.helper;
-	b->base.shell = b->shell;
+	remote_lend(&b->remote, &b->base, b->shell);
 	return ERR_OK;
 }
 
