@@ -4,6 +4,7 @@
 #	make check SAN=address,undefined    the same under the sanitizers; a leak fails it
 #	make check T='tests/mount/real_*.t' only these
 #	make check HELPER=off SHELL_KIND=dash
+#	make check AGAIN=1                  what fails beside the others decides alone (tests/support/prove-tests)
 #	make check PROVIDER=e2b             in sandboxes of E2B's test server, or one test: T=e2b:tests/mount/real_git.t
 #	make oracle ORACLE_OPS=100000 ORACLE_SEED=7 HELPER=process
 #	make stress STRESS_SECONDS=600
@@ -73,7 +74,7 @@ ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v
 
 # Ordinary users run some of what writes reports.
 REPORTS  = $(abspath $B/reports)
-TEST_ENV = TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
+TEST_ENV = AGAIN=$(AGAIN) TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
 	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) \
@@ -82,11 +83,10 @@ TEST_ENV = TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$(strip $(VENDOR
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
 	TSAN_OPTIONS=log_path=$(REPORTS)/tsan:second_deadlock_stack=1
 
-# $(call run_tests,WHICH): the tests with prove, then whether a sanitizer had something to say.
+# $(call run_tests,WHICH): the tests, then whether a sanitizer had something to say.
 define run_tests
 	$(Q)rm -rf $(REPORTS); mkdir -p -m 1777 $(REPORTS)
-	$(Q)status=0; $(TEST_ENV) $(TEST_PREFIX) prove --timer --failures -j$(JOBS) --exec tests/support/run-test \
-		$(1) || status=1; \
+	$(Q)status=0; $(TEST_ENV) $(TEST_PREFIX) tests/support/prove-tests $(JOBS) $(1) || status=1; \
 	for report in $(REPORTS)/*; do \
 		[ ! -s "$$report" ] || { head -n 60 "$$report"; echo "sanitizer report: $$report"; status=1; }; \
 	done; \
