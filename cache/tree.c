@@ -35,12 +35,14 @@ static size_t inode_bucket(const struct tree *t, uint64_t dev, uint64_t ino)
 static void inodes_grow_locked(struct tree *t)
 {
 	size_t old_room = t->inodes_room, room = old_room ? old_room * 2 : TABLE_ROOM_FIRST;
-	struct inode **old = t->inodes, **grown = calloc(room, sizeof *grown);
+	struct inode **old = t->inodes, **grown = calloc(room + 1, sizeof *grown);
 
 	if (!grown)
 		return; /* longer chains, still right */
 	t->inodes = grown;
 	t->inodes_room = room;
+	if (old)
+		grown[room] = old[old_room];
 	for (size_t b = 0; b < old_room; b++)
 		for (struct inode *i = old[b], *next; i; i = next) {
 			size_t to = inode_bucket(t, i->attr.dev, i->attr.ino);
@@ -72,10 +74,6 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 	t->inodes[b] = i;
 	i->hashed = true;
 	t->inodes_count++;
-	i->all_next = t->all;
-	if (t->all)
-		t->all->all_prev = i;
-	t->all = i;
 	return i;
 }
 
@@ -88,16 +86,24 @@ struct inode *inode_find_locked(struct tree *t, const struct attr *attr)
 	return i;
 }
 
-void inode_unhash_locked(struct tree *t, struct inode *i)
+static void inode_leave_bucket_locked(struct tree *t, struct inode *i)
 {
-	if (!i->hashed)
-		return;
-	struct inode **at = &t->inodes[inode_bucket(t, i->attr.dev, i->attr.ino)];
+	size_t b = i->hashed ? inode_bucket(t, i->attr.dev, i->attr.ino) : t->inodes_room;
+	struct inode **at = &t->inodes[b];
 
 	while (*at != i)
 		at = &(*at)->next_in_bucket;
 	*at = i->next_in_bucket;
+}
+
+void inode_unhash_locked(struct tree *t, struct inode *i)
+{
+	if (!i->hashed)
+		return;
+	inode_leave_bucket_locked(t, i);
 	i->hashed = false;
+	i->next_in_bucket = t->inodes[t->inodes_room];
+	t->inodes[t->inodes_room] = i;
 }
 
 static bool inode_is_used(const struct tree *t, const struct inode *i)
@@ -119,10 +125,7 @@ static void idle_remove_locked(struct tree *t, struct inode *i)
 static void inode_free_locked(struct tree *t, struct inode *i)
 {
 	idle_remove_locked(t, i);
-	inode_unhash_locked(t, i);
-	*(i->all_prev ? &i->all_prev->all_next : &t->all) = i->all_next;
-	if (i->all_next)
-		i->all_next->all_prev = i->all_prev;
+	inode_leave_bucket_locked(t, i);
 	t->inodes_count--;
 	i->magic = 0;
 	free(i->link);
@@ -314,8 +317,9 @@ void tree_free(struct tree *t)
 			free(d);
 		}
 	absences_free(t);
-	while (t->all)
-		inode_free_locked(t, t->all);
+	for (size_t b = 0; b <= t->inodes_room; b++)
+		while (t->inodes[b])
+			inode_free_locked(t, t->inodes[b]);
 	free(t->names);
 	free(t->inodes);
 	pthread_cond_destroy(&t->settled);

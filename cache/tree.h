@@ -21,47 +21,41 @@
 struct tree;
 struct dentry;
 
-/* Which contents are meant: two equal versions of an inode have the same bytes. */
-struct version {
-	struct timespec mtime, ctime;
-	uint64_t size;
-};
-
+/* Small, because hundreds of thousands are known: flags are bits, and nothing stands between alignments. */
 struct inode {
-	uint32_t magic;        /* INODE_MAGIC: checked where the kernel hands a number back */
+	uint32_t magic;   /* INODE_MAGIC: checked where the kernel hands a number back */
+	bool settled : 1; /* the attributes were read at least one clock tick after the last change */
+	bool removing : 1;    /* an unlink without a staged copy is under way: do not open */
+	bool hashed : 1;      /* found by (dev, ino) */
+	bool gone : 1;        /* removed through the mount, no name left */
+	bool complete : 1;    /* every entry of this directory is a dentry here */
+	bool lists_alone : 1; /* too large for a listing of what is below it, too, or not to be read */
+	bool link_is_ours : 1; /* written through this mount, where it stands now */
+	bool has_pages : 1;
+	bool is_idle : 1;
 	struct attr attr;      /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
-	bool settled; /* the attributes were read at least one clock tick after the last change */
-	uint64_t changed;        /* the serial number of its last local change */
-	unsigned changing;       /* local changes under way */
-	unsigned foreseen;       /* those of them whose effect the attributes show already */
-	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
+	uint64_t changed;      /* the serial number of its last local change */
+	uint64_t moved;        /* likewise: of a rename or a removal of one of its names */
+	unsigned changing;     /* local changes under way */
+	unsigned foreseen;     /* those of them whose effect the attributes show already */
+	unsigned moving;       /* renames and removals of its names under way */
+	unsigned pins;         /* uses inside the cache */
+	unsigned opens;        /* handles */
+	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
+	uint64_t kernel_refs;  /* lookups the kernel has not forgotten */
+	uint64_t pages;        /* which version the kernel's pages were filled from */
 	uint64_t read_next; /* where a sequential reader goes on: cache/ahead.h, under its lock */
-	uint64_t moved;     /* likewise: of a rename or a removal of one of its names */
-	unsigned moving;
-	uint64_t kernel_refs; /* lookups the kernel has not forgotten */
-	unsigned pins;        /* uses inside the cache */
-	unsigned opens;       /* handles */
-	bool removing;        /* an unlink without a staged copy is under way: do not open */
-	bool hashed;          /* found by (dev, ino) */
-	bool gone;            /* removed through the mount, no name left */
-	bool complete;        /* every entry of this directory is a dentry here */
+	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
 	int64_t complete_until_ms;
 	int64_t listed_until_ms; /* what its last listing said of the entries' attributes is believed until then */
-	int64_t asked_ms;  /* when one of its entries was last asked for alone */
-	uint32_t awaited;  /* the listing under way that will tell its entries; 0: none */
-	bool lists_alone;  /* too large for a listing of what is below it, too, or not to be read */
-	char *staged;      /* staging path while unlinked but open; else NULL */
-	char *link;        /* a symbolic link's text; NULL not known */
-	bool link_is_ours; /* written through this mount, where it stands now */
-	bool has_pages;
-	struct version pages;    /* what the kernel's pages were filled from */
+	int64_t asked_ms;        /* when one of its entries was last asked for alone */
+	char *staged;            /* staging path while unlinked but open; else NULL */
+	char *link;              /* a symbolic link's text; NULL not known */
 	struct dentry *names;    /* its dentries */
 	struct dentry *children; /* of a directory */
 	struct inode *next_in_bucket;
-	struct inode *all_prev, *all_next;   /* every inode of the tree */
 	struct inode *idle_prev, *idle_next; /* not used by anyone: oldest first */
-	bool is_idle;
 };
 
 #define INODE_MAGIC 0x1d0de511u

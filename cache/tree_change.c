@@ -1,6 +1,8 @@
 /* Our own changes and handles, brought into the tree as they happen. */
 #include "cache/tree_inside.h"
 
+#include "providers/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -53,17 +55,10 @@ static unsigned scope_share(const struct tree_scope *s, const struct inode *i)
 	return share;
 }
 
-static struct version version_of(const struct attr *a)
-{
-	return (struct version){ .mtime = a->mtime, .ctime = a->ctime, .size = a->size };
-}
-
 void set_own_attr_locked(struct inode *i, const struct attr *attr)
 {
-	struct version before = version_of(&i->attr), after = version_of(attr);
-
-	if (i->has_pages && !memcmp(&i->pages, &before, sizeof before))
-		i->pages = after;
+	if (i->has_pages && i->pages == version_of(&i->attr))
+		i->pages = version_of(attr);
 	i->attr = *attr;
 }
 
@@ -443,9 +438,10 @@ char *tree_take_staged(struct tree *t)
 	char *staged = NULL;
 
 	pthread_mutex_lock(&t->lock);
-	for (struct inode *i = t->all; i && !staged; i = i->all_next) {
-		staged = i->staged;
-		i->staged = NULL;
+	FOR_EACH_INODE(t, i)
+	{
+		if (!staged && i->staged)
+			staged = take(i->staged);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return staged;

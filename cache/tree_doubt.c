@@ -95,10 +95,12 @@ static struct tree_told *collect_locked(struct tree *t, size_t *count)
 	*count = 0;
 	if (!all)
 		return NULL;
-	for (struct inode *i = t->all; i; i = i->all_next)
+	FOR_EACH_INODE(t, i)
+	{
 		if (i->kernel_refs || i == t->root)
 			told_add(all, count,
 				&(struct tree_told){ .inode = i, .is_open = i->opens > 0 });
+	}
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
 			if (d->dir->kernel_refs || d->dir == t->root)
@@ -113,7 +115,8 @@ static struct tree_told *collect_locked(struct tree *t, size_t *count)
 static void doubt_locked(struct tree *t)
 {
 	t->doubted = ++t->serial; /* answers under way are older than this */
-	for (struct inode *i = t->all; i; i = i->all_next) {
+	FOR_EACH_INODE(t, i)
+	{
 		i->attr_until_ms = 0;
 		i->complete_until_ms = 0;
 	}

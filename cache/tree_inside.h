@@ -24,13 +24,13 @@ struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
 	pthread_cond_t settled; /* a move or a removal ended */
 	struct inode *root;
-	struct inode *all;
-	uint64_t serial;       /* of the last step of a local change */
-	uint64_t doubted;      /* when everything was last doubted */
-	uint32_t listings;     /* begun so far */
-	unsigned moves;        /* renames under way */
-	unsigned stops;        /* who makes renames wait */
-	struct inode **inodes; /* by (dev, ino); a power of two of buckets */
+	uint64_t serial;   /* of the last step of a local change */
+	uint64_t doubted;  /* when everything was last doubted */
+	uint32_t listings; /* begun so far */
+	unsigned moves;    /* renames under way */
+	unsigned stops;    /* who makes renames wait */
+	/* By (dev, ino): a power of two of buckets, and one behind them for those that are not found so any more. */
+	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
 	struct dentry **names; /* by (directory, name) */
 	size_t names_count, names_room;
@@ -44,11 +44,18 @@ struct tree {
 /* How long a handler waits for another handler's change of the same inode: one call's progress limit. */
 #define TREE_WAIT_MS 30000
 
+/* Every inode of the tree: found by number or not. */
+#define FOR_EACH_INODE(t, i)                                                                       \
+	for (size_t bucket_ = 0; bucket_ <= (t)->inodes_room; bucket_++)                           \
+		for (struct inode *i = (t)->inodes[bucket_]; i; i = i->next_in_bucket)
+
 int64_t tree_now_ms(void);
 void absences_free(struct tree *t);
 /* Waits on `settled`; false at `end_ms`. */
 bool tree_wait_locked(struct tree *t, int64_t end_ms);
 
+/* Which contents are meant: two equal versions of an inode have the same bytes. */
+uint64_t version_of(const struct attr *attr);
 /* By number, type and time of birth. */
 bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */

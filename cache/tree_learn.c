@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 /* Two ticks of the coarsest clock in use (CONFIG_HZ=100): a change may follow within the same time stamp. */
 #define CLOCK_TICK_NS 20000000
@@ -15,15 +16,12 @@ static bool times_equal(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static struct version version_of(const struct attr *a)
+uint64_t version_of(const struct attr *a)
 {
-	return (struct version){ .mtime = a->mtime, .ctime = a->ctime, .size = a->size };
-}
+	const uint64_t facts[] = { (uint64_t)a->mtime.tv_sec, (uint64_t)a->mtime.tv_nsec,
+		(uint64_t)a->ctime.tv_sec, (uint64_t)a->ctime.tv_nsec, a->size };
 
-static bool versions_equal(const struct version *a, const struct version *b)
-{
-	return a->size == b->size && times_equal(a->mtime, b->mtime) &&
-		times_equal(a->ctime, b->ctime);
+	return XXH3_64bits(facts, sizeof facts);
 }
 
 static bool contents_differ(const struct attr *a, const struct attr *b)
@@ -377,8 +375,8 @@ bool tree_unsettled(struct tree *t, struct inode *i)
 bool tree_pages_current(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	struct version now = version_of(&i->attr);
-	bool current = i->has_pages && i->settled && versions_equal(&i->pages, &now);
+	uint64_t now = version_of(&i->attr);
+	bool current = i->has_pages && i->settled && i->pages == now;
 
 	i->has_pages = true;
 	i->pages = now;
@@ -415,6 +413,20 @@ static bool is_below_locked(const struct tree *t, const struct inode *i, const s
 	return i == dir;
 }
 
+static size_t pin_links_locked(struct tree *t, const struct inode *top, struct inode **out)
+{
+	size_t count = 0;
+
+	FOR_EACH_INODE(t, i)
+	{
+		if (i->kernel_refs && S_ISLNK(i->attr.mode) && is_below_locked(t, i, top)) {
+			i->pins++;
+			out[count++] = i;
+		}
+	}
+	return count;
+}
+
 void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context)
 {
@@ -424,11 +436,8 @@ void tree_each_link(struct tree *t, struct inode *top,
 	pthread_mutex_lock(&t->lock);
 	if (S_ISDIR(top->attr.mode) || S_ISLNK(top->attr.mode))
 		links = calloc(t->inodes_count + 1, sizeof(struct inode *));
-	for (struct inode *i = links ? t->all : NULL; i; i = i->all_next)
-		if (i->kernel_refs && S_ISLNK(i->attr.mode) && is_below_locked(t, i, top)) {
-			i->pins++;
-			links[count++] = i;
-		}
+	if (links)
+		count = pin_links_locked(t, top, links);
 	pthread_mutex_unlock(&t->lock);
 	for (size_t n = 0; n < count; n++) {
 		tell(context, links[n]);
