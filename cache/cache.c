@@ -184,6 +184,8 @@ static enum err start_threads(struct cache *c, struct error *e)
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
 
 	if (!kind && c->options.is_remote)
+		kind = stored_new(&c->stored, e);
+	if (!kind && c->options.is_remote)
 		kind = ahead_new(&c->ahead, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
 		kind = pending_new(&c->pending, c, e);
@@ -225,6 +227,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		kind = start_threads(c, e);
 	if (kind) {
 		ahead_free(c->ahead);
+		stored_free(c->stored);
 		pending_free(c->pending);
 		walk_free(c->walk);
 		tree_free(c->tree);
@@ -251,6 +254,7 @@ void cache_free(struct cache *c)
 	walk_free(c->walk);
 	lifetime_free(c->lifetime);
 	ahead_free(c->ahead);
+	stored_free(c->stored);
 	pending_free(c->pending);
 	drop_all_staged(c);
 	tree_free(c->tree);

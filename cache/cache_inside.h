@@ -7,6 +7,7 @@
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
 #include "cache/pending.h"
+#include "cache/stored.h"
 #include "cache/tree.h"
 
 #include <pthread.h>
@@ -27,6 +28,7 @@ struct cache {
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
 	struct pending *pending;                /* NULL: writes go straight through */
 	struct ahead *ahead;                    /* NULL: every read asks */
+	struct stored *stored;                  /* NULL: nothing is */
 	pthread_mutex_t lock;                   /* guards what follows */
 	struct space space;
 	struct timespec clock; /* the sandbox's, when it was last heard of */
