@@ -280,6 +280,11 @@ const struct provider_ops *cache_provider(const struct cache *c)
 	return c->provider->ops;
 }
 
+struct stats *cache_stats(struct cache *c)
+{
+	return &c->stats;
+}
+
 void cache_used(struct cache *c)
 {
 	lifetime_used(c->lifetime);

@@ -14,6 +14,7 @@
 
 struct cache;
 struct inode; /* cache/tree.h */
+struct stats; /* cache/stats.h */
 
 struct cache_options {
 	const struct sandbox_info *sandbox; /* as just asked, copied; NULL: asked here */
@@ -77,7 +78,7 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e);
 /* Doubts everything known: the next question goes to the sandbox, and the observer is told of all that was handed out. */
 void cache_doubt_all(struct cache *c);
 
-/* Counters for `.sandbox/status`. */
+/* Facts for `.sandbox/status`. */
 struct cache_status {
 	uint64_t pending_changes, pending_bytes; /* writes that the sandbox does not have yet */
 	uint64_t parked_changes;
@@ -86,5 +87,9 @@ struct cache_status {
 	char last_error[400]; /* "" none; with the path it is about */
 	int64_t last_error_age_ms;
 };
+
+/* What it counts, and its callers may count in. */
+struct stats *cache_stats(struct cache *c);
+
 
 void cache_get_status(struct cache *c, struct cache_status *out);

@@ -7,6 +7,7 @@
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
 #include "cache/pending.h"
+#include "cache/stats.h"
 #include "cache/stored.h"
 #include "cache/tree.h"
 
@@ -21,6 +22,7 @@ struct cache {
 	struct walk *walk; /* NULL: the sandbox is on this machine */
 	struct cache_options options;
 	struct sandbox_info sandbox;
+	struct stats stats;
 	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */

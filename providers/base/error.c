@@ -90,6 +90,17 @@ const char *error_words(enum err kind)
 	return "the answer makes no sense";
 }
 
+const char *error_name(enum err kind)
+{
+	switch (kind) {
+#define X(name, number, words)                                                                     \
+	case ERR_##name: return #name;
+		ERR_KINDS(X)
+#undef X
+	}
+	return "PROTOCOL";
+}
+
 int error_is_kind(unsigned number)
 {
 #define X(name, value, words) || number == (value)

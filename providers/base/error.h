@@ -75,5 +75,8 @@ __attribute__((format(printf, 3, 4))) enum err error_errno(
 /* The words for a kind; a number that is no kind gives those of ERR_PROTOCOL. */
 const char *error_words(enum err kind);
 
+/* The name for a program: "NOT_FOUND"; of a number that is no kind that of ERR_PROTOCOL. */
+const char *error_name(enum err kind);
+
 /* Whether a number that came from outside is a kind. */
 int error_is_kind(unsigned number);
