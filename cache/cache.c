@@ -118,15 +118,9 @@ static void tell_name(struct cache *c, struct inode *dir, const char *name)
 
 /* ---- Life ---- */
 
-struct root_answer {
-	struct attr attr;
-	struct space space;
-	struct timespec now;
-};
-
 static enum err take_root(void *context, const struct list_item *item, struct error *e)
 {
-	struct root_answer *root = context;
+	struct root_facts *root = context;
 
 	if (item->kind == LIST_SELF && item->err)
 		return error_set(e, item->err, "the directory to show: %s", error_words(item->err));
@@ -140,7 +134,7 @@ static enum err take_root(void *context, const struct list_item *item, struct er
 }
 
 static enum err ask_root(
-	struct provider *p, const struct call *call, struct root_answer *out, struct error *e)
+	struct provider *p, const struct call *call, struct root_facts *out, struct error *e)
 {
 	const char *start = "";
 	struct list_request request = { .starts = &start, .starts_count = 1 };
@@ -166,7 +160,7 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 }
 
 /* What connecting told of the root is believed like any answer: mounting asks for it next. */
-static enum err new_tree(struct cache *c, const struct root_answer *root, struct error *e)
+static enum err new_tree(struct cache *c, const struct root_facts *root, struct error *e)
 {
 	const struct tree_news news = {
 		.attr = root->attr, .until_ms = cache_attr_until(c), .now = root->now
@@ -196,7 +190,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	const struct call *call, struct error *e)
 {
 	AUTO_FREE struct cache *c = calloc(1, sizeof *c);
-	struct root_answer root = { 0 };
+	struct root_facts root = { 0 };
 	enum err kind;
 
 	if (!c)
@@ -213,7 +207,9 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		c->sandbox = *options->sandbox;
 	else if (!kind)
 		kind = provider_info(p, call, &c->sandbox, e);
-	if (!kind)
+	if (!kind && c->sandbox.has_facts)
+		root = c->sandbox.facts;
+	else if (!kind)
 		kind = ask_root(p, call, &root, e);
 	if (kind)
 		return kind;

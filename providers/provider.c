@@ -83,7 +83,12 @@ void provider_release(struct provider *p)
 enum err provider_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
-	return p->ops->info(p, call, out, e);
+	enum err kind = p->ops->info(p, call, out, e);
+
+	out->has_facts = kind == ERR_OK && p->helper;
+	if (out->has_facts)
+		out->facts = helper_client_hello(p->helper)->root;
+	return kind;
 }
 
 enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,

@@ -87,6 +87,8 @@ struct sandbox_info {
 	char root[1024];   /* the absolute path, in the sandbox, of the directory that is shown */
 	char shell[64];    /* what runs a command, as a person would write it: "/bin/sh -c" */
 	struct identity identity;
+	bool has_facts; /* filled in by provider_info() alone: connecting learned them of the shown directory */
+	struct root_facts facts;
 };
 
 /* ---- execute ---- */

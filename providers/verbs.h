@@ -51,6 +51,13 @@ struct space {
 	uint32_t name_max;
 };
 
+/* The shown root, as it was at `now` by the sandbox's clock. */
+struct root_facts {
+	struct attr attr;
+	struct space space;
+	struct timespec now;
+};
+
 /* Who commands and files belong to in the sandbox. */
 #define IDENTITY_GROUPS_MAX 64
 

@@ -173,9 +173,10 @@ static enum err do_hello(struct speaker *s, const struct buf *request, struct er
 
 	if (kind == ERR_OK && memcmp(journal, none, sizeof none) != 0)
 		kind = helper_last_sequence(root, journal, &hello.last_sequence, e);
+	if (kind == ERR_OK)
+		kind = root_learn(root, &hello.root, e);
 	if (kind != ERR_OK)
 		return kind;
-	clock_gettime(CLOCK_REALTIME, &hello.now);
 	return end_record(s, wire_put_hello(&s->items, &hello), 0, e);
 }
 

@@ -85,6 +85,17 @@ void enc_attr(struct buf *out, const struct attr *a)
 	enc_time(out, &a->ctime);
 }
 
+void enc_space(struct buf *out, const struct space *s)
+{
+	enc_u64(out, s->block_size);
+	enc_u64(out, s->blocks);
+	enc_u64(out, s->free);
+	enc_u64(out, s->available);
+	enc_u64(out, s->files);
+	enc_u64(out, s->files_free);
+	enc_u32(out, s->name_max);
+}
+
 void enc_expect(struct buf *out, const struct expect *x)
 {
 	enc_u64(out, x->dev);
@@ -302,6 +313,17 @@ void dec_attr(struct decoder *d, struct attr *out)
 		decoder_fail(d, "a file of no type");
 	if (out->size > INT64_MAX)
 		decoder_fail(d, "a size beyond all files");
+}
+
+void dec_space(struct decoder *d, struct space *out)
+{
+	out->block_size = dec_u64(d);
+	out->blocks = dec_u64(d);
+	out->free = dec_u64(d);
+	out->available = dec_u64(d);
+	out->files = dec_u64(d);
+	out->files_free = dec_u64(d);
+	out->name_max = dec_u32(d);
 }
 
 struct expect dec_expect(struct decoder *d)

@@ -19,6 +19,7 @@ void enc_optional(struct buf *out, const char *string);
 void enc_data(struct buf *out, const void *bytes, size_t len);
 void enc_time(struct buf *out, const struct timespec *t);
 void enc_attr(struct buf *out, const struct attr *a);
+void enc_space(struct buf *out, const struct space *s);
 void enc_expect(struct buf *out, const struct expect *x);
 
 struct decoder {
@@ -57,4 +58,5 @@ struct timespec dec_time_asked(struct decoder *d);
 /* A count of records that take at least `record_min` bytes each: never more than the message can hold. */
 uint32_t dec_count(struct decoder *d, uint32_t max, size_t record_min);
 void dec_attr(struct decoder *d, struct attr *out);
+void dec_space(struct decoder *d, struct space *out);
 struct expect dec_expect(struct decoder *d);

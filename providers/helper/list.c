@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 /* Directories still to be listed, by the bytes of their paths: a tree must not choose our memory use. */
 #define QUEUE_MAX ((size_t)64 * 1024 * 1024)
@@ -342,19 +341,10 @@ static enum err list_start(struct listing *l, uint32_t start, struct error *e)
 static enum err list_end(struct listing *l, struct error *e)
 {
 	struct list_item item = { .kind = LIST_END };
-	struct statvfs s;
+	enum err k = root_space(l->root, &item.space, e);
 
-	if (fstatvfs(l->root->dir_fd, &s))
-		return error_errno(e, errno, "statvfs");
-	item.space = (struct space){
-		.block_size = s.f_frsize ? s.f_frsize : s.f_bsize,
-		.blocks = s.f_blocks,
-		.free = s.f_bfree,
-		.available = s.f_bavail,
-		.files = s.f_files,
-		.files_free = s.f_ffree,
-		.name_max = (uint32_t)s.f_namemax,
-	};
+	if (k != ERR_OK)
+		return k;
 	clock_gettime(CLOCK_REALTIME, &item.now);
 	return tell(l, &item, e);
 }

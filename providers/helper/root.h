@@ -76,3 +76,8 @@ enum err root_open_dir(const struct root *r, const char *path, const struct expe
 
 /* Whether `a` is the staging directory, which no verb shows. */
 bool root_hides(const struct root *r, const struct attr *a);
+
+/* statvfs(3) of the root. */
+enum err root_space(const struct root *r, struct space *out, struct error *e);
+/* All that is known of it at once. */
+enum err root_learn(const struct root *r, struct root_facts *out, struct error *e);

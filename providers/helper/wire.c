@@ -2,6 +2,7 @@
 #include "providers/helper/coding.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static const unsigned char magic[3] = { 'S', 'b', 'X' };
 
@@ -70,7 +71,9 @@ bool wire_put_hello(struct buf *out, const struct hello *hello)
 	for (uint32_t i = 0; i < who->groups_count; i++)
 		enc_u32(out, who->groups[i]);
 	enc_u64(out, hello->last_sequence);
-	enc_time(out, &hello->now);
+	enc_attr(out, &hello->root.attr);
+	enc_space(out, &hello->root.space);
+	enc_time(out, &hello->root.now);
 	return !out->failed;
 }
 
@@ -86,7 +89,11 @@ enum err wire_get_hello(const struct buf *in, struct hello *out, struct error *e
 	for (uint32_t i = 0; i < out->identity.groups_count; i++)
 		out->identity.groups[i] = dec_u32(&d);
 	out->last_sequence = dec_u64(&d);
-	out->now = dec_time(&d);
+	dec_attr(&d, &out->root.attr);
+	if (!S_ISDIR(out->root.attr.mode))
+		decoder_fail(&d, "a root that is no directory");
+	dec_space(&d, &out->root.space);
+	out->root.now = dec_time(&d);
 	return decoder_check_end(&d, "hello", e);
 }
 

@@ -79,7 +79,7 @@ struct hello {
 	bool has_staging;
 	struct identity identity;
 	uint64_t last_sequence; /* of the journal named in the request, 0 when none was */
-	struct timespec now;
+	struct root_facts root;
 };
 
 /*

@@ -77,28 +77,6 @@ static void dec_xattrs(struct decoder *d, struct list_decoded *out)
 	}
 }
 
-static void enc_space(struct buf *out, const struct space *s)
-{
-	enc_u64(out, s->block_size);
-	enc_u64(out, s->blocks);
-	enc_u64(out, s->free);
-	enc_u64(out, s->available);
-	enc_u64(out, s->files);
-	enc_u64(out, s->files_free);
-	enc_u32(out, s->name_max);
-}
-
-static void dec_space(struct decoder *d, struct space *out)
-{
-	out->block_size = dec_u64(d);
-	out->blocks = dec_u64(d);
-	out->free = dec_u64(d);
-	out->available = dec_u64(d);
-	out->files = dec_u64(d);
-	out->files_free = dec_u64(d);
-	out->name_max = dec_u32(d);
-}
-
 bool wire_put_list_item(struct buf *out, const struct list_item *item)
 {
 	enc_u8(out, item->kind);

@@ -171,7 +171,8 @@ Test(helper_client, says_hello)
 	cr_expect(eq(u32, hello->version, WIRE_VERSION));
 	cr_expect(eq(u32, hello->identity.uid, geteuid()));
 	cr_expect(not(hello->has_staging));
-	cr_expect(hello->now.tv_sec > 1700000000);
+	cr_expect(hello->root.now.tv_sec > 1700000000);
+	cr_expect(hello->root.attr.mode >> 12 == S_IFDIR >> 12 && hello->root.space.blocks);
 	served_close(&s);
 }
 
@@ -391,7 +392,7 @@ static void answer_hello(struct scene *s, uint32_t version)
 
 	cr_assert(hear(s, &f, &payload));
 	buf_reset(&payload);
-	wire_put_hello(&payload, &(struct hello){ .version = version });
+	wire_put_hello(&payload, &(struct hello){ .version = version, .root.attr.mode = S_IFDIR });
 	say(s, FRAME_ITEMS, f.id, &payload);
 	say_end(s, f.id, ERR_OK, "");
 }

@@ -439,8 +439,11 @@ static struct hello extreme_hello(void)
 		.has_staging = true,
 		.identity = { UINT32_MAX, UINT32_MAX, IDENTITY_GROUPS_MAX, { 0 } },
 		.last_sequence = UINT64_MAX,
-		.now = { INT64_MIN, 999999999 } };
+		.root = { .attr = extreme_attr,
+			.space = { .blocks = UINT64_MAX, .name_max = UINT32_MAX },
+			.now = { INT64_MIN, 999999999 } } };
 
+	hello.root.attr.mode = S_IFDIR | 07777;
 	for (uint32_t i = 0; i < IDENTITY_GROUPS_MAX; i++)
 		hello.identity.groups[i] = UINT32_MAX - i;
 	return hello;
@@ -825,7 +828,9 @@ Test(wire, hello_comes_back)
 	cr_assert(eq(int, wire_get_hello(&m, &got, NULL), ERR_OK));
 	cr_expect(got.version == want.version && got.has_staging);
 	cr_expect(memcmp(&got.identity, &want.identity, sizeof want.identity) == 0);
-	cr_expect(got.last_sequence == UINT64_MAX && same_time(&got.now, &want.now));
+	cr_expect(got.last_sequence == UINT64_MAX && same_time(&got.root.now, &want.root.now));
+	cr_expect(same_attr(&got.root.attr, &want.root.attr));
+	cr_expect(memcmp(&got.root.space, &want.root.space, sizeof want.root.space) == 0);
 }
 
 Test(wire, an_end_brings_its_error)
@@ -841,6 +846,16 @@ Test(wire, an_end_brings_its_error)
 }
 
 /* ---- What is refused ---- */
+
+Test(wire, a_hello_of_a_root_that_is_no_directory_is_refused)
+{
+	AUTO_BUF struct buf m = BUF_INIT(FRAME_PAYLOAD_MAX);
+	struct hello got, sent = extreme_hello();
+
+	sent.root.attr.mode = S_IFREG | 0644;
+	cr_assert(wire_put_hello(&m, &sent));
+	cr_expect(eq(int, wire_get_hello(&m, &got, NULL), ERR_PROTOCOL));
+}
 
 static const char *const bad_names[] = { "", ".", "..", "a/b", "/", "/a", "a/" };
 
