@@ -134,12 +134,12 @@ static enum err take_root(void *context, const struct list_item *item, struct er
 }
 
 static enum err ask_root(
-	struct provider *p, const struct call *call, struct root_facts *out, struct error *e)
+	struct cache *c, const struct call *call, struct root_facts *out, struct error *e)
 {
 	const char *start = "";
 	struct list_request request = { .starts = &start, .starts_count = 1 };
 
-	return provider_list(p, call, &request, take_root, out, e);
+	return metered_list(&c->metered, call, &request, take_root, out, e);
 }
 
 static enum err new_journal(unsigned char id[JOURNAL_ID_SIZE], struct error *e)
@@ -156,7 +156,7 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 		.progress_ms = c->options.progress_ms };
 
 	return c->sandbox.expires_s < 0 ? ERR_OK
-					: lifetime_new(&c->lifetime, c->provider, &options, e);
+					: lifetime_new(&c->lifetime, &c->metered, &options, e);
 }
 
 /* What connecting told of the root is believed like any answer: mounting asks for it next. */
@@ -196,6 +196,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	c->provider = p;
+	c->metered = (struct metered){ .provider = p, .stats = &c->stats };
 	c->options = *options;
 	c->options.sandbox = NULL;
 	if (c->options.attr_ms < 0)
@@ -206,11 +207,11 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!kind && options->sandbox)
 		c->sandbox = *options->sandbox;
 	else if (!kind)
-		kind = provider_info(p, call, &c->sandbox, e);
+		kind = metered_info(&c->metered, call, &c->sandbox, e);
 	if (!kind && c->sandbox.has_facts)
 		root = c->sandbox.facts;
 	else if (!kind)
-		kind = ask_root(p, call, &root, e);
+		kind = ask_root(c, call, &root, e);
 	if (kind)
 		return kind;
 	c->space = root.space;
@@ -313,7 +314,7 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	if (kind)
 		return kind;
 	lifetime_hold(c->lifetime);
-	kind = provider_execute(c->provider, call, request, sink, context, result, e);
+	kind = metered_execute(&c->metered, call, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind || result->may_have_run)
 		cache_doubt_all(c);

@@ -88,8 +88,7 @@ struct cache_status {
 	int64_t last_error_age_ms;
 };
 
-/* What it counts, and its callers may count in. */
-struct stats *cache_stats(struct cache *c);
-
-
 void cache_get_status(struct cache *c, struct cache_status *out);
+
+/* What it counts, for `.sandbox/stats`; its callers may count in it. It lives as long as the cache. */
+struct stats *cache_stats(struct cache *c);

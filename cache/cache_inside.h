@@ -6,6 +6,7 @@
 #include "cache/ahead.h"
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
+#include "cache/metered.h"
 #include "cache/pending.h"
 #include "cache/stats.h"
 #include "cache/stored.h"
@@ -23,6 +24,7 @@ struct cache {
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct stats stats;
+	struct metered metered;     /* the provider, as it is called */
 	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */

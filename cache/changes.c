@@ -63,7 +63,7 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	enum err kind;
 
 	*result = (struct change_result){ 0 };
-	kind = provider_apply(c->provider, call, &request, result, e);
+	kind = metered_apply(&c->metered, call, &request, result, e);
 	if (kind)
 		doubt(c, about);
 	else if (result->err)

@@ -14,7 +14,7 @@
 #define AGAIN_MS 5000
 
 struct lifetime {
-	struct provider *provider;
+	struct metered provider;
 	int64_t wanted_s, used_for_ms, progress_ms;
 	pthread_t thread;
 	struct cancel cancel;
@@ -77,10 +77,10 @@ static enum err renew(struct lifetime *l, int64_t *left_s, struct error *e)
 		.progress_ms = l->progress_ms, .cancel = &l->cancel, .is_background = true
 	};
 	struct sandbox_info info = { .expires_s = -1 };
-	enum err kind = provider_extend(l->provider, &call, l->wanted_s, e);
+	enum err kind = metered_extend(&l->provider, &call, l->wanted_s, e);
 
 	if (!kind)
-		kind = provider_info(l->provider, &call, &info, e);
+		kind = metered_info(&l->provider, &call, &info, e);
 	if (!kind)
 		*left_s = info.expires_s;
 	return kind;
@@ -197,7 +197,7 @@ static void release(struct lifetime *l)
 	free(l);
 }
 
-enum err lifetime_new(struct lifetime **out, struct provider *p,
+enum err lifetime_new(struct lifetime **out, const struct metered *provider,
 	const struct lifetime_options *options, struct error *e)
 {
 	struct lifetime *l = calloc(1, sizeof *l);
@@ -206,7 +206,7 @@ enum err lifetime_new(struct lifetime **out, struct provider *p,
 
 	if (!l)
 		return error_set(e, ERR_NO_MEMORY, "the sandbox's lifetime");
-	l->provider = p;
+	l->provider = *provider;
 	l->wanted_s = options->wanted_s ? options->wanted_s : DEFAULT_S;
 	l->progress_ms = options->progress_ms;
 	l->used_for_ms = options->used_ms ? options->used_ms : LIFETIME_USED_MS;

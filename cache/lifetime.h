@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "providers/provider.h"
+#include "cache/metered.h"
 
 struct lifetime;
 
@@ -22,7 +22,8 @@ struct lifetime_options {
 	int64_t used_ms;     /* how long after a request the mount is in use; 0: LIFETIME_USED_MS */
 };
 
-enum err lifetime_new(struct lifetime **out, struct provider *p,
+/* `provider` is copied; what it points to outlives the result. */
+enum err lifetime_new(struct lifetime **out, const struct metered *provider,
 	const struct lifetime_options *options, struct error *e);
 /* Gives up a renewal under way. */
 void lifetime_free(struct lifetime *l);

@@ -350,7 +350,7 @@ enum err listing_run(struct listing *l, const struct call *call, struct error *e
 		return error_set(e, ERR_NO_MEMORY, "listing");
 	for (size_t n = 0; n < l->plan.starts_count; n++)
 		starts[n] = l->plan.starts[n].path;
-	enum err kind = provider_list(l->cache->provider, call, &request, take_item, l, e);
+	enum err kind = metered_list(&l->cache->metered, call, &request, take_item, l, e);
 
 	believe_until(l, ten_times_cost(l));
 	return kind;

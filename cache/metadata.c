@@ -109,7 +109,7 @@ static enum err ask_self(
 	s->xattr_found = false;
 	if (s->xattr_out)
 		buf_reset(s->xattr_out);
-	enum err kind = provider_list(c->provider, s->call, &request, take_self, s, e);
+	enum err kind = metered_list(&c->metered, s->call, &request, take_self, s, e);
 
 	if (kind)
 		return kind;

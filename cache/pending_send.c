@@ -82,7 +82,7 @@ static enum err ask_batch(
 		b->changes[n].needs = (uint32_t)(n - b->done);
 		b->results[n] = (struct change_result){ 0 };
 	}
-	enum err kind = provider_apply(c->provider, &b->call, &request, b->results + b->done, e);
+	enum err kind = metered_apply(&c->metered, &b->call, &request, b->results + b->done, e);
 
 	return kind ? kind : batch_result(b, path, e);
 }

@@ -248,7 +248,7 @@ static enum err ask_stretch(
 	if (!s->has_version)
 		s->seen = tree_seen(c->tree);
 	plan(t, path);
-	return provider_fetch(c->provider, &t->call, t->items, t->count, take_piece, t, e);
+	return metered_fetch(&c->metered, &t->call, t->items, t->count, take_piece, t, e);
 }
 
 static enum err fetch_all(struct readahead *s, struct error *e)

@@ -39,7 +39,7 @@ static enum err ask_fetch(
 	r->got = 0;
 	r->seen = tree_seen(c->tree);
 	a->err = ERR_OK;
-	enum err kind = provider_fetch(c->provider, a->call, &r->item, 1, take_piece, a, e);
+	enum err kind = metered_fetch(&c->metered, a->call, &r->item, 1, take_piece, a, e);
 
 	if (!kind && a->err)
 		kind = error_set(e, a->err, "%s: %s", path, error_words(a->err));

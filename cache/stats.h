@@ -43,7 +43,6 @@ enum stats_counter {
 	X(FETCH, "fetch")                                                                          \
 	X(APPLY, "apply")                                                                          \
 	X(EXECUTE, "execute")                                                                      \
-	X(WATCH, "watch")                                                                          \
 	X(INFO, "info")                                                                            \
 	X(EXTEND, "extend")
 

@@ -80,7 +80,9 @@ static struct lifetime *start_with(struct vendor *v, struct lifetime_options opt
 	struct lifetime *l = NULL;
 	struct error e = { 0 };
 
-	cr_assert(eq(int, lifetime_new(&l, &v->base, &options, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, lifetime_new(&l, &(struct metered){ .provider = &v->base }, &options, &e),
+			  ERR_OK),
+		"%s", e.text);
 	return l;
 }
 

@@ -1,0 +1,118 @@
+#include "cache/metered.h"
+
+#include <string.h>
+#include <time.h>
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static enum err note(
+	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
+{
+	stats_add_call(m->stats, verb, outcome, now_us() - began_us);
+	return outcome;
+}
+
+enum err metered_info(
+	const struct metered *m, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	return note(m, STATS_INFO, provider_info(m->provider, call, out, e), began_us);
+}
+
+enum err metered_extend(
+	const struct metered *m, const struct call *call, int64_t seconds, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	return note(m, STATS_EXTEND, provider_extend(m->provider, call, seconds, e), began_us);
+}
+
+enum err metered_list(const struct metered *m, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	return note(m, STATS_LIST, provider_list(m->provider, call, request, sink, context, e),
+		began_us);
+}
+
+static uint64_t data_of(const struct apply_request *request)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < request->changes_count; i++)
+		sum += request->changes[i].data_len;
+	return sum;
+}
+
+enum err metered_apply(const struct metered *m, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	stats_add_sent(m->stats, STATS_APPLY, data_of(request));
+	return note(
+		m, STATS_APPLY, provider_apply(m->provider, call, request, results, e), began_us);
+}
+
+/* ---- What comes in pieces ---- */
+
+struct fetching {
+	const struct metered *metered;
+	fetch_sink sink;
+	void *context;
+};
+
+static enum err pass_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct fetching *f = context;
+
+	if (piece->kind == FETCH_DATA)
+		stats_add_received(f->metered->stats, STATS_FETCH, piece->len);
+	return f->sink(f->context, piece, e);
+}
+
+enum err metered_fetch(const struct metered *m, const struct call *call,
+	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
+	struct error *e)
+{
+	struct fetching f = { .metered = m, .sink = sink, .context = context };
+	int64_t began_us = now_us();
+
+	return note(m, STATS_FETCH,
+		provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e), began_us);
+}
+
+struct executing {
+	const struct metered *metered;
+	execute_sink sink;
+	void *context;
+};
+
+static enum err pass_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct executing *x = context;
+
+	stats_add_received(x->metered->stats, STATS_EXECUTE, len);
+	return x->sink(x->context, stream, bytes, len, e);
+}
+
+enum err metered_execute(const struct metered *m, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	struct executing x = { .metered = m, .sink = sink, .context = context };
+	int64_t began_us = now_us();
+
+	stats_add_sent(m->stats, STATS_EXECUTE, strlen(request->command) + request->input_len);
+	return note(m, STATS_EXECUTE,
+		provider_execute(m->provider, call, request, pass_output, &x, result, e), began_us);
+}
