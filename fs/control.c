@@ -18,6 +18,7 @@
 static const struct control_file *const files[] = {
 	&control_exec,
 	&control_id,
+	&control_stats,
 	&control_status,
 	&control_sync,
 };

@@ -1,9 +1,10 @@
 /*
- * control_facts.c - the files that only tell: `id` and `status`. Neither asks the sandbox.
+ * control_facts.c - the files that only tell: `id`, `status` and `stats`. None asks the sandbox.
  */
 #include "fs/control_file.h"
 
 #include "cache/cache.h"
+#include "fs/stats_text.h"
 #include "providers/json.h"
 
 #include <errno.h>
@@ -148,5 +149,29 @@ const struct control_file control_status = {
 	.mode = 0444,
 	.open = fact_open,
 	.read = status_read,
+	.close = fact_close,
+};
+
+/* ---- stats ---- */
+
+static void tell_stats(const struct control *c, struct buf *out)
+{
+	struct cache_status status;
+
+	cache_get_status(c->cache, &status);
+	stats_text(cache_stats(c->cache), &status, out);
+}
+
+static void stats_read(struct control_handle *h, fuse_req_t req, size_t size, off_t off)
+{
+	fact_read(h, req, size, off, tell_stats);
+}
+
+const struct control_file control_stats = {
+	.name = "stats",
+	.ino = CONTROL_INO_DIR + 5,
+	.mode = 0444,
+	.open = fact_open,
+	.read = stats_read,
 	.close = fact_close,
 };

@@ -64,6 +64,7 @@ struct control_handle {
 
 extern const struct control_file control_exec;
 extern const struct control_file control_id;
+extern const struct control_file control_stats;
 extern const struct control_file control_status;
 extern const struct control_file control_sync;
 
