@@ -173,12 +173,23 @@ static enum err new_tree(struct cache *c, const struct root_facts *root, struct 
 	return tree_learn_attr(c->tree, tree_root(c->tree), tree_seen(c->tree), &news, &changed, e);
 }
 
+static enum err start_stored(struct cache *c, struct error *e)
+{
+	const struct stored_options options = { .dir = c->options.contents_dir,
+		.size_max = c->options.contents_max,
+		.provider = c->provider->ops->name,
+		.sandbox = c->sandbox.id,
+		.stats = &c->stats };
+
+	return stored_new(&c->stored, &options, e);
+}
+
 static enum err start_threads(struct cache *c, struct error *e)
 {
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
 
 	if (!kind && c->options.is_remote)
-		kind = stored_new(&c->stored, e);
+		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
 		kind = ahead_new(&c->ahead, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)

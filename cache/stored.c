@@ -1,30 +1,113 @@
 #include "cache/stored.h"
 
+#include "cache/block_files.h"
 #include "cache/block_memory.h"
+#include "cache/filter.h"
 #include "cache/partial.h"
 #include "cache/versions.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MEMORY_MAX ((size_t)32 * 1024 * 1024)
+/* The table of versions has one record for so many bytes of the budget: files are small, and have old versions. */
+#define FILE_BYTES ((uint64_t)8 * 1024)
 
 struct stored {
+	struct block_name sandbox;
+	struct block_files *files; /* NULL: there is no directory; nor the two below */
+	struct versions *on_disk;
+	struct filter *filter;
 	struct block_memory *memory;
-	struct versions *versions;
+	struct versions *in_memory;
 	struct partial *partial;
+	struct stats *stats;
+	_Atomic bool is_bypassed; /* the directory did not take something: said once */
 };
 
-enum err stored_new(struct stored **out, struct error *e)
+/* ---- Life ---- */
+
+static uint64_t table_bytes(uint64_t size)
+{
+	return size / FILE_BYTES * VERSIONS_RECORD_BYTES;
+}
+
+static enum err open_beside(struct stored *s,
+	enum err (*opened)(struct stored *s, int fd, struct error *e), const char *name,
+	struct error *e)
+{
+	int fd = block_files_beside(s->files, name);
+
+	return fd < 0 ? error_errno(e, errno, "%s", name) : opened(s, fd, e);
+}
+
+static enum err open_versions(struct stored *s, int fd, struct error *e)
+{
+	return versions_open(&s->on_disk, fd, table_bytes(block_files_max(s->files)), e);
+}
+
+static enum err open_filter(struct stored *s, int fd, struct error *e)
+{
+	return filter_open(&s->filter, fd, e);
+}
+
+static void close_files(struct stored *s)
+{
+	filter_free(take(s->filter));
+	versions_free(take(s->on_disk));
+	block_files_free(take(s->files));
+}
+
+static enum err open_files(struct stored *s, const struct stored_options *options, struct error *e)
+{
+	enum err kind =
+		block_files_open(&s->files, options->dir, options->size_max, options->stats, e);
+
+	if (!kind)
+		kind = open_beside(s, open_versions, "versions", e);
+	if (!kind)
+		kind = open_beside(s, open_filter, "names", e);
+	if (kind)
+		close_files(s);
+	return kind;
+}
+
+static enum err open_memory(struct stored *s, struct error *e)
+{
+	int fd = memfd_create("sandboxfs-versions", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(e, errno, "memfd_create");
+	enum err kind = versions_open(&s->in_memory, fd, table_bytes(MEMORY_MAX), e);
+
+	return kind ? kind : block_memory_new(&s->memory, MEMORY_MAX, e);
+}
+
+static void name_sandbox(struct stored *s, const struct stored_options *options)
+{
+	char text[256];
+	int len = snprintf(text, sizeof text, "%s:%s", options->provider, options->sandbox);
+
+	s->sandbox = block_name(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
+}
+
+enum err stored_new(struct stored **out, const struct stored_options *options, struct error *e)
 {
 	struct stored *s = calloc(1, sizeof *s);
+	struct error why = { 0 };
 
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "cache");
-	enum err kind = block_memory_new(&s->memory, MEMORY_MAX, e);
+	s->stats = options->stats;
+	name_sandbox(s, options);
+	if (options->dir && open_files(s, options, &why))
+		log_warn(LOG_CACHE, "contents are kept in memory only: %s", why.text);
+	enum err kind = open_memory(s, e);
 
-	if (!kind)
-		kind = versions_new(&s->versions, e);
 	if (!kind)
 		kind = partial_new(&s->partial, e);
 	if (kind)
@@ -38,8 +121,9 @@ void stored_free(struct stored *s)
 {
 	if (!s)
 		return;
+	close_files(s);
 	partial_free(s->partial);
-	versions_free(s->versions);
+	versions_free(s->in_memory);
 	block_memory_free(s->memory);
 	free(s);
 }
@@ -52,10 +136,11 @@ struct share {
 };
 
 /* The share of [offset, offset + len), which lies within the file and is not empty, in its first block. */
-static struct share first_share(const struct attr *version, uint64_t offset, size_t len)
+static struct share first_share(
+	const struct stored *s, const struct attr *version, uint64_t offset, size_t len)
 {
 	uint64_t index = offset / BLOCK_SIZE;
-	struct share share = { .place = block_place(version, index),
+	struct share share = { .place = block_place(&s->sandbox, version, index),
 		.block_len = block_len(version->size, index),
 		.at = (size_t)(offset % BLOCK_SIZE) };
 	size_t rest = share.block_len - share.at;
@@ -73,12 +158,24 @@ static size_t within_file(const struct attr *version, uint64_t offset, size_t le
 
 /* ---- Reading ---- */
 
-static bool read_part(
-	struct stored *s, const struct share *share, const struct block_name *name, void *out)
+static bool read_block(struct stored *s, const struct share *share, void *out)
+{
+	struct block_name name;
+
+	if (s->files && versions_find(s->on_disk, &share->place, &name) &&
+		block_files_get(s->files, &name, out, share->block_len))
+		return true;
+	return versions_find(s->in_memory, &share->place, &name) &&
+		block_memory_get(s->memory, &name, out, share->block_len);
+}
+
+static bool read_part(struct stored *s, const struct share *share, void *out)
 {
 	AUTO_FREE unsigned char *block = malloc(share->block_len);
 
-	if (!block || !block_memory_get(s->memory, name, block, share->block_len))
+	if (partial_read(s->partial, &share->place, share->at, out, share->len))
+		return true;
+	if (!block || !read_block(s, share, block))
 		return false;
 	memcpy(out, block + share->at, share->len);
 	return true;
@@ -86,13 +183,11 @@ static bool read_part(
 
 static bool read_share(struct stored *s, const struct share *share, void *out)
 {
-	struct block_name name;
+	bool found = share->len == share->block_len ? read_block(s, share, out)
+						    : read_part(s, share, out);
 
-	if (!versions_find(s->versions, &share->place, &name))
-		return partial_read(s->partial, &share->place, share->at, out, share->len);
-	if (share->len == share->block_len)
-		return block_memory_get(s->memory, &name, out, share->len);
-	return read_part(s, share, &name, out);
+	stats_add(s->stats, found ? STATS_BLOCK_HITS : STATS_BLOCK_MISSES, 1);
+	return found;
 }
 
 bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, void *out,
@@ -104,7 +199,7 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 	if (!s)
 		return false;
 	while (*got < wanted) {
-		struct share share = first_share(version, offset + *got, wanted - *got);
+		struct share share = first_share(s, version, offset + *got, wanted - *got);
 
 		if (!read_share(s, &share, (unsigned char *)out + *got))
 			return false;
@@ -113,27 +208,64 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 	return true;
 }
 
+static bool has_block(struct stored *s, const struct attr *version, uint64_t index)
+{
+	struct block_place place = block_place(&s->sandbox, version, index);
+	struct block_name name;
+
+	if (s->files && versions_find(s->on_disk, &place, &name) &&
+		block_files_has(s->files, &name))
+		return true;
+	return versions_find(s->in_memory, &place, &name) && block_memory_has(s->memory, &name);
+}
+
+bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)
+{
+	return s && (offset >= version->size || has_block(s, version, offset / BLOCK_SIZE));
+}
+
 bool stored_has(struct stored *s, const struct attr *version)
 {
-	for (uint64_t n = 0; s && n < block_count(version->size); n++) {
-		struct block_place place = block_place(version, n);
-		struct block_name name;
-
-		if (!versions_find(s->versions, &place, &name) ||
-			!block_memory_has(s->memory, &name))
+	for (uint64_t n = 0; s && n < block_count(version->size); n++)
+		if (!has_block(s, version, n))
 			return false;
-	}
 	return s;
 }
 
 /* ---- Keeping ---- */
 
+static void bypass(struct stored *s, const char *why)
+{
+	if (!atomic_exchange(&s->is_bypassed, true))
+		log_warn(LOG_CACHE, "contents are kept in memory for now: %s", why);
+}
+
+static bool keep_on_disk(struct stored *s, const struct share *share, const struct block_name *name,
+	const void *bytes)
+{
+	struct error e = { 0 };
+
+	if (!s->files)
+		return false;
+	enum err kind = block_files_put(s->files, name, bytes, share->block_len, &e);
+
+	if (!kind && !versions_note(s->on_disk, &share->place, name))
+		kind = error_set(&e, ERR_IO, "the table of file versions cannot be written");
+	if (kind)
+		bypass(s, e.text);
+	else
+		stats_add(s->stats, STATS_BLOCKS_KEPT, 1);
+	return !kind;
+}
+
 static void keep_block(struct stored *s, const struct share *share, const void *bytes)
 {
 	struct block_name name = block_name(bytes, share->block_len);
 
+	if (keep_on_disk(s, share, &name, bytes))
+		return;
 	block_memory_put(s->memory, &name, bytes, share->block_len);
-	versions_note(s->versions, &share->place, &name);
+	versions_note(s->in_memory, &share->place, &name);
 }
 
 static void keep_share(struct stored *s, const struct share *share, const void *bytes)
@@ -155,9 +287,35 @@ void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, 
 	size_t wanted = within_file(version, offset, len), kept = 0;
 
 	while (s && kept < wanted) {
-		struct share share = first_share(version, offset + kept, wanted - kept);
+		struct share share = first_share(s, version, offset + kept, wanted - kept);
 
 		keep_share(s, &share, (const unsigned char *)bytes + kept);
 		kept += share.len;
+	}
+}
+
+/* ---- Hashes ---- */
+
+void stored_note_name(struct stored *s, const char *name, uint64_t size)
+{
+	if (s && s->filter)
+		filter_add(s->filter, name, size);
+}
+
+bool stored_may_have(struct stored *s, const char *name, uint64_t size)
+{
+	return s && s->filter && filter_may_have(s->filter, name, size);
+}
+
+void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
+	const struct block_name *names, size_t count)
+{
+	if (!s || !s->files)
+		return;
+	for (size_t n = 0; n < count && first + n < block_count(version->size); n++) {
+		struct block_place place = block_place(&s->sandbox, version, first + n);
+
+		if (block_files_has(s->files, &names[n]))
+			versions_note(s->on_disk, &place, &names[n]);
 	}
 }

@@ -2,19 +2,28 @@
  * stored.h - contents of files kept, so that nobody has to ask the sandbox for them again.
  *
  * A file's bytes never mix two versions: bytes are kept for the version that the sandbox said they are of, and given only
- * for that one. Whoever keeps bytes knows that this version is settled (tree_unsettled()); whoever reads, that it is what
+ * for that one. Whoever keeps bytes knows that this version is settled (tree_settled_at()); whoever reads, that it is what
  * the file is now. Nothing here fails: what cannot be kept is asked for again.
  *
- * Functions take NULL for `s`: nothing is stored. Any function may be called from any thread; none of them asks the
- * sandbox.
+ * Blocks go to a directory (block_files.h), and while it takes none, or where there is none, to memory. Functions take NULL
+ * for `s`: nothing is stored. Any function may be called from any thread; none of them asks the sandbox.
  */
 #pragma once
 
 #include "cache/block.h"
+#include "cache/stats.h"
 
 struct stored;
 
-enum err stored_new(struct stored **out, struct error *e);
+struct stored_options {
+	const char *dir;      /* NULL: memory alone */
+	uint64_t size_max;    /* bytes that the directory may take; 0: block_files_open() chooses */
+	const char *provider; /* which sandbox it is: the vendor's name, */
+	const char *sandbox;  /* and its ID */
+	struct stats *stats;
+};
+
+enum err stored_new(struct stored **out, const struct stored_options *options, struct error *e);
 void stored_free(struct stored *s);
 
 /*
@@ -28,5 +37,19 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
 	size_t len);
 
-/* Whether the whole file is here, as far as that can be told without reading it. */
+/* Whether the whole file is here, or the block at `offset`, as far as that can be told without reading. */
 bool stored_has(struct stored *s, const struct attr *version);
+bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset);
+
+/* ---- Files of which only the hashes were asked ---- */
+
+/* A file called `name` was kept, or some of it; whether one of that name and size ever was, perhaps of another sandbox. */
+void stored_note_name(struct stored *s, const char *name, uint64_t size);
+bool stored_may_have(struct stored *s, const char *name, uint64_t size);
+
+/*
+ * The sandbox says that these are the names of this version's blocks from `first` on (FETCH_HASHES of BLOCK_SIZE). Those
+ * that are here become its own.
+ */
+void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
+	const struct block_name *names, size_t count);

@@ -1,45 +1,77 @@
 #include "cache/versions.h"
 
+#include "providers/base/cleanup.h"
+
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
 
-#define ROOM_FIRST ((size_t)1024)
+#define PAGE ((size_t)4096)
 
-struct noted {
+struct record {
 	struct block_place place;
 	struct block_name name;
+	uint64_t check; /* XXH3-64 of both, as this machine has numbers: the table stays here */
 };
+
+#define RECORDS (PAGE / sizeof(struct record))
 
 struct versions {
-	pthread_mutex_t lock; /* guards what follows */
-	struct noted *noted;  /* oldest first */
-	size_t count, room;
-	uint32_t *
-		slots; /* twice as many as there is room: 1 + an index into `noted`, where its place leads or behind; 0 free */
+	int fd;
+	uint64_t pages; /* at least 1 */
+	pthread_mutex_t
+		lock; /* for noting, so that threads do not choose the same free record; and guards: */
+	uint64_t forgotten; /* records that made room */
 };
 
-struct block_place block_place(const struct attr *version, uint64_t index)
+struct block_place block_place(
+	const struct block_name *sandbox, const struct attr *version, uint64_t index)
 {
-	const uint64_t fields[] = { version->dev, version->ino, version->btime_ns, version->size,
+	uint64_t facts[11] = { version->dev, version->ino, version->btime_ns, version->size,
 		(uint64_t)version->mtime.tv_sec, (uint64_t)version->mtime.tv_nsec,
 		(uint64_t)version->ctime.tv_sec, (uint64_t)version->ctime.tv_nsec, index };
-	struct block_name hash = block_name(fields, sizeof fields);
 	struct block_place place;
+
+	memcpy(&facts[9], sandbox, sizeof *sandbox);
+	struct block_name hash = block_name(facts, sizeof facts);
 
 	memcpy(&place, &hash, sizeof place);
 	return place;
 }
 
-enum err versions_new(struct versions **out, struct error *e)
+/* ---- Life ---- */
+
+static enum err measure(struct versions *v, uint64_t bytes, struct error *e)
+{
+	struct stat st;
+
+	if (fstat(v->fd, &st) || (!st.st_size && ftruncate(v->fd, (off_t)bytes)) ||
+		fstat(v->fd, &st))
+		return error_errno(e, errno, "the table of file versions");
+	v->pages = (uint64_t)st.st_size / PAGE;
+	if (!v->pages)
+		v->pages = 1;
+	return ERR_OK;
+}
+
+enum err versions_open(struct versions **out, int fd, uint64_t bytes, struct error *e)
 {
 	struct versions *v = calloc(1, sizeof *v);
 
-	if (!v)
+	if (!v) {
+		close(fd);
 		return error_set(e, ERR_NO_MEMORY, "cache");
+	}
+	v->fd = fd;
 	pthread_mutex_init(&v->lock, NULL);
-	*out = v;
-	return ERR_OK;
+	enum err kind = measure(v, bytes, e);
+
+	if (kind)
+		versions_free(v);
+	else
+		*out = v;
+	return kind;
 }
 
 void versions_free(struct versions *v)
@@ -47,97 +79,94 @@ void versions_free(struct versions *v)
 	if (!v)
 		return;
 	pthread_mutex_destroy(&v->lock);
-	free(v->noted);
-	free(v->slots);
+	close(v->fd);
 	free(v);
 }
 
-/* The slot that leads to it, or the free one where it belongs. There is always a free one. */
-static uint32_t *slot_locked(struct versions *v, const struct block_place *place)
+/* ---- Records ---- */
+
+static uint64_t check_of(const struct record *r)
 {
-	size_t mask = v->room * 2 - 1;
-	uint64_t at;
-
-	memcpy(&at, place, sizeof at);
-	for (;; at++) {
-		uint32_t *slot = &v->slots[at & mask];
-
-		if (!*slot || !memcmp(&v->noted[*slot - 1].place, place, sizeof *place))
-			return slot;
-	}
+	return XXH3_64bits(r, offsetof(struct record, check));
 }
 
-static void fill_slots_locked(struct versions *v)
+static off_t page_offset(const struct versions *v, const struct block_place *place)
 {
-	memset(v->slots, 0, v->room * 2 * sizeof *v->slots);
-	for (size_t n = 0; n < v->count; n++)
-		*slot_locked(v, &v->noted[n].place) = (uint32_t)n + 1;
+	uint64_t number;
+
+	memcpy(&number, place, sizeof number);
+	return (off_t)(number % v->pages * PAGE);
 }
 
-static bool grow_locked(struct versions *v)
+/* What cannot be read is empty. */
+static void read_page(const struct versions *v, off_t offset, struct record records[RECORDS])
 {
-	size_t room = v->room ? v->room * 2 : ROOM_FIRST;
-	uint32_t *slots = malloc(room * 2 * sizeof *slots);
-	struct noted *noted = slots ? realloc(v->noted, room * sizeof *noted) : NULL;
-
-	if (!noted) {
-		free(slots);
-		return false;
-	}
-	free(v->slots);
-	v->slots = slots;
-	v->noted = noted;
-	v->room = room;
-	fill_slots_locked(v);
-	return true;
+	memset(records, 0, RECORDS * sizeof *records);
+	if (pread(v->fd, records, RECORDS * sizeof *records, offset) < 0)
+		memset(records, 0, RECORDS * sizeof *records);
 }
 
-static void forget_half_locked(struct versions *v)
+static bool is_at(const struct record *r, const struct block_place *place)
 {
-	size_t forgotten = v->count / 2;
-
-	v->count -= forgotten;
-	memmove(v->noted, v->noted + forgotten, v->count * sizeof *v->noted);
-	fill_slots_locked(v);
+	return !memcmp(&r->place, place, sizeof *place);
 }
 
-static bool make_room_locked(struct versions *v)
+/* One that is free or damaged. */
+static bool is_free(const struct record *r)
 {
-	if (v->count < v->room)
-		return true;
-	if (v->room < VERSIONS_MAX)
-		return grow_locked(v);
-	forget_half_locked(v);
-	return true;
+	return r->check != check_of(r);
+}
+
+/* Which one is noted of it; RECORDS: none. */
+static size_t index_of(const struct record records[RECORDS], const struct block_place *place)
+{
+	size_t n = 0;
+
+	while (n < RECORDS && (!is_at(&records[n], place) || is_free(&records[n])))
+		n++;
+	return n;
 }
 
 bool versions_find(struct versions *v, const struct block_place *place, struct block_name *out)
 {
-	pthread_mutex_lock(&v->lock);
-	uint32_t at = v->room ? *slot_locked(v, place) : 0;
+	struct record records[RECORDS];
 
-	if (at)
-		*out = v->noted[at - 1].name;
-	pthread_mutex_unlock(&v->lock);
-	return at;
+	read_page(v, page_offset(v, place), records);
+	size_t n = index_of(records, place);
+
+	if (n == RECORDS)
+		return false;
+	*out = records[n].name;
+	/* About to be forgotten, and still of use. */
+	if (n >= RECORDS - RECORDS / 4)
+		versions_note(v, place, out);
+	return true;
 }
 
-static void note_locked(
-	struct versions *v, const struct block_place *place, const struct block_name *name)
+/* Which one goes: what was noted of it before, else one that is free, else the oldest. */
+static size_t victim(const struct record records[RECORDS], const struct block_place *place)
 {
-	if (!make_room_locked(v))
-		return;
-	uint32_t *slot = slot_locked(v, place);
+	size_t n = index_of(records, place);
 
-	if (!*slot)
-		*slot = (uint32_t)++v->count;
-	v->noted[*slot - 1] = (struct noted){ *place, *name };
+	if (n == RECORDS)
+		for (n = 0; n < RECORDS - 1 && !is_free(&records[n]);)
+			n++;
+	return n;
 }
 
-void versions_note(
+bool versions_note(
 	struct versions *v, const struct block_place *place, const struct block_name *name)
 {
+	struct record records[RECORDS];
+	off_t offset = page_offset(v, place);
+
 	pthread_mutex_lock(&v->lock);
-	note_locked(v, place, name);
+	read_page(v, offset, records);
+	memmove(records + 1, records, victim(records, place) * sizeof *records);
+	records[0] = (struct record){ .place = *place, .name = *name };
+	records[0].check = check_of(&records[0]);
+	bool written = pwrite(v->fd, records, sizeof records, offset) == (ssize_t)sizeof records;
+
 	pthread_mutex_unlock(&v->lock);
+	return written;
 }

@@ -2,11 +2,15 @@
 
 #include "cache/block.h"
 #include "tests/cache/distant.h"
+#include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 
 #define KIB ((size_t)1024)
 #define MIB (1024 * KIB)
@@ -18,7 +22,9 @@ static void setup(void)
 {
 	struct error e = { 0 };
 
-	cr_assert(eq(int, stored_new(&stored, &e), ERR_OK), "%s", e.text);
+	const struct stored_options memory = { .provider = "e2b", .sandbox = "one" };
+
+	cr_assert(eq(int, stored_new(&stored, &memory, &e), ERR_OK), "%s", e.text);
 	file = malloc(MIB);
 	got_bytes = malloc(MIB);
 	for (size_t n = 0; n < MIB; n++)
@@ -148,4 +154,170 @@ Test(stored, memory_has_an_end_and_what_is_used_stays)
 	cr_expect(stored_has(stored, &used));
 	cr_expect(not(stored_has(stored, &unused)));
 	cr_expect(lt(long, distant_peak_kb(), 100 * 1024));
+}
+
+/* ---- In a directory ---- */
+
+static struct scratch scratch;
+static struct stats stats;
+
+static struct stored *open_dir(const char *sandbox)
+{
+	struct error e = { 0 };
+	char dir[128];
+	struct stored *s;
+
+	snprintf(dir, sizeof dir, "%s/cache", scratch.path);
+	const struct stored_options options = { .dir = dir,
+		.size_max = 64 * MIB,
+		.provider = "e2b",
+		.sandbox = sandbox,
+		.stats = &stats };
+
+	cr_assert(eq(int, stored_new(&s, &options, &e), ERR_OK), "%s", e.text);
+	return s;
+}
+
+static void reopen(const char *sandbox)
+{
+	stored_free(stored);
+	stored = open_dir(sandbox);
+}
+
+static void setup_dir(void)
+{
+	setup();
+	scratch_make(&scratch);
+	reopen("one");
+}
+
+static void teardown_dir(void)
+{
+	teardown();
+	scratch_remove(&scratch);
+}
+
+TestSuite(stored_dir, .init = setup_dir, .fini = teardown_dir, .timeout = 120);
+
+/* Does something to every block file. */
+static void to_blocks(const char *what)
+{
+	char command[256];
+
+	snprintf(command, sizeof command, "find %s/cache/blocks -type f -exec %s \\;", scratch.path,
+		what);
+	cr_assert(not(system(command)));
+}
+
+Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
+{
+	struct attr v = version(700001, 1);
+
+	stored_keep(stored, &v, 0, file, 700001);
+	reopen("one");
+	cr_expect(stored_has(stored, &v));
+	cr_expect(stored_has_at(stored, &v, 400000));
+	cr_expect(reads(&v, 0, 700001));
+	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 6));
+	cr_expect(eq(u64, stats.counters[STATS_BLOCK_HITS], 6));
+	reopen("two");
+	cr_expect(not(stored_has(stored, &v)));
+	cr_expect(not(stored_has_at(stored, &v, 0)));
+	cr_expect(not(reads(&v, 0, 1)));
+}
+
+Test(stored_dir, damaged_blocks_are_missed_and_kept_anew)
+{
+	const char *const damages[] = { "truncate -s 100 {}", "rm {}", "truncate -s +1 {}",
+		"sh -c 'printf x | dd of={} bs=1 seek=9 conv=notrunc status=none'" };
+	struct attr v = version(700001, 1);
+
+	for (size_t n = 0; n < sizeof damages / sizeof *damages; n++) {
+		stored_keep(stored, &v, 0, file, 700001);
+		cr_expect(reads(&v, 0, 700001), "%s", damages[n]);
+		to_blocks(damages[n]);
+		for (size_t at = 0; at < 700001; at += 128 * KIB)
+			cr_expect(not(reads(&v, at, 128 * KIB)), "%s", damages[n]);
+	}
+	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_BAD], 18));
+}
+
+Test(stored_dir, the_hashes_of_another_sandbox_find_what_is_here)
+{
+	struct attr v = version(300 * KIB, 1);
+	struct block_name names[3];
+
+	for (size_t n = 0; n < 3; n++)
+		names[n] = block_name(file + n * 128 * KIB, n < 2 ? 128 * KIB : 44 * KIB);
+	stored_keep(stored, &v, 0, file, 300 * KIB);
+	stored_note_name(stored, "main.c", v.size);
+	reopen("two");
+	v.ino = 77;
+	cr_expect(stored_may_have(stored, "main.c", v.size));
+	cr_expect(not(stored_may_have(stored, "main.h", v.size)));
+	cr_expect(not(stored_may_have(stored, "main.c", v.size + 1)));
+	names[1].bytes[0] ^= 1;
+	stored_adopt(stored, &v, 0, names, 3);
+	cr_expect(not(stored_has(stored, &v)));
+	cr_expect(reads(&v, 0, 128 * KIB));
+	cr_expect(not(reads(&v, 128 * KIB, 1)));
+	names[1].bytes[0] ^= 1;
+	stored_adopt(stored, &v, 1, names + 1, 2);
+	cr_expect(reads(&v, 0, 300 * KIB));
+}
+
+/* It says that a short file is made of a long block that is here. */
+Test(stored_dir, hashes_that_lie_give_no_bytes_and_cost_nobody_any)
+{
+	struct attr v = version(128 * KIB, 1), lie = version(1000, 2);
+	struct block_name name = block_name(file, 128 * KIB);
+
+	stored_keep(stored, &v, 0, file, 128 * KIB);
+	stored_adopt(stored, &lie, 0, &name, 1);
+	stored_adopt(stored, &lie, 1, &name, 1);
+	cr_expect(not(reads(&lie, 0, 1000)));
+	cr_expect(reads(&v, 0, 128 * KIB));
+}
+
+Test(stored_dir, without_a_directory_there_is_memory)
+{
+	struct attr v = version(MIB, 1);
+
+	stored_free(stored);
+	scratch_remove(&scratch);
+	scratch_make(&scratch);
+	scratch_write_text(&scratch, "cache", "no directory");
+	stored = open_dir("one");
+	stored_keep(stored, &v, 0, file, MIB);
+	cr_expect(reads(&v, 0, MIB));
+	cr_expect(not(stored_may_have(stored, "f", 1)));
+}
+
+/* A file system of 640 KiB for this process alone, where that is allowed. */
+static bool mount_small(void)
+{
+	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		return false;
+	return !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		!mount("small", scratch.path, "tmpfs", 0, "size=640k,mode=700");
+}
+
+Test(stored_dir, a_full_disk_leaves_memory_and_what_it_has)
+{
+	struct attr one = version(256 * KIB, 1), other = version(MIB, 2);
+
+	stored_free(stored);
+	stored = NULL;
+	if (!mount_small())
+		cr_skip("no file system may be mounted here");
+	stored = open_dir("one");
+	stored_keep(stored, &one, 0, file, 256 * KIB);
+	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 2));
+	stored_keep(stored, &other, 256 * KIB, file + 256 * KIB, 768 * KIB);
+	cr_expect(lt(u64, stats.counters[STATS_BLOCKS_KEPT], 8), "the disk is full");
+	cr_expect(reads(&one, 0, 256 * KIB));
+	cr_expect(reads(&other, 256 * KIB, 768 * KIB));
+	stored_free(stored);
+	stored = NULL;
+	umount2(scratch.path, MNT_DETACH);
 }
