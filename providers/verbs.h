@@ -280,19 +280,25 @@ struct store_result {
 
 /* ---- watch: a stream of changes ---- */
 
+/*
+ * What a path names is told as it is at the moment of telling: a change that was undone meanwhile, or a name that is
+ * another file's by now, is never told as it was. So a stream need not be read to its end to know that it was right.
+ */
 enum watch_kind {
 	WATCH_READY = 1, /* from here on nothing is missed */
-	WATCH_CREATED,   /* `path` appeared, also by a rename into the tree */
-	WATCH_CHANGED,   /* contents */
-	WATCH_ATTR,      /* mode, owner, times, links */
-	WATCH_REMOVED,   /* `path` went, also by a rename */
+	WATCH_CREATED, /* `path` appeared, also by a rename into the tree, or is another file's now */
+	WATCH_CHANGED, /* contents */
+	WATCH_ATTR,    /* mode, owner, times, links */
+	WATCH_REMOVED, /* nothing is at `path`: it went, also by a rename */
 	WATCH_LOST, /* the queue overflowed or a directory could not be watched: everything below `path` is in doubt */
 };
 
 struct watch_event {
 	enum watch_kind kind;
-	bool is_dir;
+	bool is_dir; /* WATCH_REMOVED: of what went */
+	bool has_attr; /* of CREATED, CHANGED and ATTR; false: the provider does not know all of them, or may not look */
 	const char *path; /* from the shown root */
+	struct attr attr; /* what `path` names */
 };
 
 typedef enum err (*watch_sink)(void *context, const struct watch_event *event, struct error *e);

@@ -226,11 +226,19 @@ enum err wire_get_change_result(
 
 /* ---- watch ---- */
 
+static bool names_something(enum watch_kind kind)
+{
+	return kind == WATCH_CREATED || kind == WATCH_CHANGED || kind == WATCH_ATTR;
+}
+
 bool wire_put_watch_event(struct buf *out, const struct watch_event *event)
 {
 	enc_u8(out, event->kind);
 	enc_u8(out, event->is_dir);
 	enc_string(out, event->path);
+	enc_u8(out, event->has_attr);
+	if (event->has_attr)
+		enc_attr(out, &event->attr);
 	return !out->failed;
 }
 
@@ -242,5 +250,10 @@ enum err wire_get_watch_event(
 	*out = (struct watch_event){ .kind = dec_enum(&d, WATCH_READY, WATCH_LOST + 1) };
 	out->is_dir = dec_bool(&d);
 	out->path = dec_tree_path(&d);
+	out->has_attr = dec_bool(&d);
+	if (out->has_attr)
+		dec_attr(&d, &out->attr);
+	if (out->has_attr && !names_something(out->kind))
+		decoder_fail(&d, "attributes of what is not there");
 	return finish(&d, "a watched change", at, e);
 }

@@ -210,7 +210,9 @@ static void put_change_results(struct buf *out)
 static void put_watch_events(struct buf *out)
 {
 	wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_READY, .path = "" });
-	wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_CREATED, .path = "a/b" });
+	wire_put_watch_event(out,
+		&(struct watch_event){
+			.kind = WATCH_CREATED, .path = "a/b", .has_attr = true, .attr = a_file });
 }
 
 static void put_command_pieces(struct buf *out)

@@ -11,7 +11,9 @@
 
 struct seen {
 	enum watch_kind kind;
+	bool has_attr;
 	char path[300];
+	struct attr attr;
 };
 
 /* A watch in its own thread, and what it has reported so far. */
@@ -35,10 +37,10 @@ static enum err take_event(void *context, const struct watch_event *event, struc
 	(void)e;
 	pthread_mutex_lock(&w->lock);
 	if (w->count < 4096) {
-		w->seen[w->count].kind = event->kind;
-		snprintf(w->seen[w->count].path, sizeof w->seen->path, "%s",
-			event->path ? event->path : "");
-		w->count++;
+		struct seen *new = &w->seen[w->count++];
+
+		*new = (struct seen){ event->kind, event->has_attr, "", event->attr };
+		snprintf(new->path, sizeof new->path, "%s", event->path);
 	}
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&w->lock);
@@ -119,6 +121,19 @@ static struct watcher *start(struct subject *s)
 	return w;
 }
 
+static struct attr attr_seen(struct watcher *w, enum watch_kind kind, const char *path)
+{
+	struct attr attr = { 0 };
+
+	pthread_mutex_lock(&w->lock);
+	for (size_t i = 0; i < w->count; i++)
+		if (w->seen[i].kind == kind && w->seen[i].has_attr &&
+			!strcmp(w->seen[i].path, path))
+			attr = w->seen[i].attr;
+	pthread_mutex_unlock(&w->lock);
+	return attr;
+}
+
 /* NULL where the subject has no stream: that it says so is checked here. */
 static struct watcher *start_watch(struct subject *s)
 {
@@ -173,6 +188,28 @@ BEHAVIOUR(watch, reports_what_others_do)
 	outside_rename(s, "there", "moved");
 	cr_expect(is_seen_soon(w, WATCH_REMOVED, "there"));
 	cr_expect(is_seen_soon(w, WATCH_CREATED, "moved"));
+	stop_watch(w);
+}
+
+BEHAVIOUR(watch, tells_the_attributes_of_what_is_there)
+{
+	struct watcher *w;
+	struct attr told, now;
+
+	if (s->lacks & WATCHES_TEXT_ONLY)
+		return;
+	outside_write_text(s, "f", "x");
+	w = start_watch(s);
+	if (!w)
+		return;
+	outside_chmod(s, "f", 0600);
+	cr_expect(is_seen_soon(w, WATCH_ATTR, "f"));
+	told = attr_seen(w, WATCH_ATTR, "f");
+	now = outside_attr(s, "f");
+	cr_expect(told.dev == now.dev && told.ino == now.ino && told.size == 1);
+	cr_expect(eq(u32, told.mode, now.mode));
+	cr_expect(eq(long, told.ctime.tv_sec, now.ctime.tv_sec));
+	cr_expect(eq(long, told.ctime.tv_nsec, now.ctime.tv_nsec));
 	stop_watch(w);
 }
 

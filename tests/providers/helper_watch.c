@@ -2,6 +2,7 @@
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
+#include "providers/helper/sys.h"
 #include "providers/helper/watch_table.h"
 
 #include <criterion/criterion.h>
@@ -25,7 +26,8 @@ static struct watching {
 	struct cancel cancel;
 	pthread_mutex_t mutex;
 	pthread_cond_t heard;
-	struct buf log; /* one event a line; under mutex */
+	struct buf log;   /* one event a line; under mutex */
+	struct attr of_f; /* as it was told last of "f"; under mutex */
 	enum err result;
 	bool is_over; /* under mutex */
 	bool is_slow; /* does not read until `gate` opens; under mutex */
@@ -46,6 +48,8 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	(void)e;
 	pthread_mutex_lock(&w->mutex);
 	buf_printf(&w->log, "%c%s%s\n", marks[event->kind], event->path, event->is_dir ? "/" : "");
+	if (event->has_attr && !strcmp(event->path, "f"))
+		w->of_f = event->attr;
 	pthread_cond_broadcast(&w->heard);
 	while (w->is_slow)
 		pthread_cond_wait(&w->heard, &w->mutex);
@@ -323,6 +327,83 @@ Test(helper_watch, other_file_systems_are_in_doubt)
 	cr_expect(has_heard("?m/"));
 }
 
+static void be_slow(bool is_slow)
+{
+	pthread_mutex_lock(&watching.mutex);
+	watching.is_slow = is_slow;
+	pthread_cond_broadcast(&watching.heard);
+	pthread_mutex_unlock(&watching.mutex);
+}
+
+/* What happens from here on lies in the queue until be_slow(false). */
+static void hold_up(void)
+{
+	be_slow(true);
+	scratch_write_text(&shown.scratch, "tree/stone", "");
+	expect_heard("+stone");
+}
+
+static size_t times_heard(const char *line)
+{
+	size_t times = 0;
+
+	pthread_mutex_lock(&watching.mutex);
+	for (const char *at = buf_text(&watching.log); (at = strstr(at, line)); at++)
+		times++;
+	pthread_mutex_unlock(&watching.mutex);
+	return times;
+}
+
+Test(helper_watch, what_is_there_comes_with_its_attributes)
+{
+	struct attr now;
+
+	start_watch(&shown.root);
+	scratch_write_text(&shown.scratch, "tree/f", "text");
+	cr_assert(fchmodat(shown.scratch.fd, "tree/f", 0640, 0) == 0);
+	expect_all_heard();
+	cr_assert(sys_stat(shown.scratch.fd, "tree/f", &now) == 0);
+	cr_expect(watching.of_f.dev == now.dev && watching.of_f.ino == now.ino);
+	cr_expect(eq(ulong, watching.of_f.size, 4));
+	cr_expect(eq(u32, watching.of_f.mode, S_IFREG | 0640));
+	cr_expect(memcmp(&watching.of_f.mtime, &now.mtime, sizeof now.mtime) == 0);
+	cr_expect(memcmp(&watching.of_f.ctime, &now.ctime, sizeof now.ctime) == 0);
+	stop_watch();
+}
+
+Test(helper_watch, what_is_gone_by_now_is_told_once_and_as_gone)
+{
+	start_watch(&shown.root);
+	hold_up();
+	scratch_write_text(&shown.scratch, "tree/temp", "text");
+	rename_in("tree/temp", "tree/name");
+	be_slow(false);
+	expect_all_heard();
+	cr_expect(eq(ulong, times_heard("-temp\n"), 1));
+	cr_expect(not(has_heard("+temp")));
+	cr_expect(not(has_heard("~temp")));
+	cr_expect(has_heard("+name"));
+	stop_watch();
+}
+
+Test(helper_watch, a_name_that_is_another_file_by_now_is_told_as_that)
+{
+	struct attr now;
+
+	scratch_write_text(&shown.scratch, "tree/f", "old");
+	start_watch(&shown.root);
+	hold_up();
+	cr_assert(unlinkat(shown.scratch.fd, "tree/f", 0) == 0);
+	scratch_mkdir(&shown.scratch, "tree/f", 0755);
+	be_slow(false);
+	expect_all_heard();
+	cr_expect(not(has_heard("-f")));
+	cr_expect(has_heard("+f/"));
+	cr_assert(sys_stat(shown.scratch.fd, "tree/f", &now) == 0);
+	cr_expect(eq(ulong, watching.of_f.ino, now.ino));
+	stop_watch();
+}
+
 static long queue_limit(void)
 {
 	AUTO_CLOSE int fd = open("/proc/sys/fs/inotify/max_queued_events", O_RDONLY | O_CLOEXEC);
@@ -338,14 +419,6 @@ static void overflow_queue(void)
 		cr_assert(fchmodat(shown.scratch.fd, "tree/one", 0600, 0) == 0);
 		cr_assert(fchmodat(shown.scratch.fd, "tree/two", 0600, 0) == 0);
 	}
-}
-
-static void be_slow(bool is_slow)
-{
-	pthread_mutex_lock(&watching.mutex);
-	watching.is_slow = is_slow;
-	pthread_cond_broadcast(&watching.heard);
-	pthread_mutex_unlock(&watching.mutex);
 }
 
 Test(helper_watch, after_an_overflow_everything_is_in_doubt_and_watched_again)

@@ -427,7 +427,11 @@ static struct buf put_change_result(void)
 static struct buf put_watch_event(void)
 {
 	struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX);
-	struct watch_event event = { .kind = WATCH_LOST, .is_dir = true, .path = any_name() };
+	struct watch_event event = { .kind = WATCH_ATTR,
+		.is_dir = true,
+		.path = any_name(),
+		.has_attr = true,
+		.attr = extreme_attr };
 
 	cr_assert(wire_put_watch_event(&out, &event));
 	return out;
@@ -584,7 +588,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x01\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x02\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -596,7 +600,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 2" },
+		{ 3, WIRE_VERSION + 1, "version 3" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -817,7 +821,24 @@ Test(wire, a_watched_change_comes_back)
 	size_t at = 0;
 
 	cr_assert(eq(int, wire_get_watch_event(&m, &at, &got, NULL), ERR_OK));
-	cr_expect(got.kind == WATCH_LOST && got.is_dir && same_string(got.path, any_name()));
+	cr_expect(got.kind == WATCH_ATTR && got.is_dir && same_string(got.path, any_name()));
+	cr_expect(got.has_attr && same_attr(&got.attr, &extreme_attr));
+}
+
+Test(wire, attributes_of_what_is_not_there_are_refused)
+{
+	static const enum watch_kind kinds[] = { WATCH_READY, WATCH_REMOVED, WATCH_LOST };
+
+	for (size_t i = 0; i < COUNT(kinds); i++) {
+		AUTO_BUF struct buf m = BUF_INIT(FRAME_PAYLOAD_MAX);
+
+		wire_put_watch_event(&m,
+			&(struct watch_event){ .kind = kinds[i],
+				.path = "a",
+				.has_attr = true,
+				.attr = extreme_attr });
+		cr_expect(eq(int, decode_watch_event(&m, NULL), ERR_PROTOCOL), "kind %d", kinds[i]);
+	}
 }
 
 Test(wire, hello_comes_back)

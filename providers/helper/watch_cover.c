@@ -1,0 +1,211 @@
+/*
+ * A watch stands on every directory. Each directory gets its watch before it is read: what appears in between is then
+ * both read and reported, never missed.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+#include "providers/helper/pin.h"
+#include "providers/helper/sys.h"
+#include "providers/helper/watch_inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#define EVENTS_WANTED                                                                              \
+	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ATTRIB |             \
+		IN_ONLYDIR | IN_EXCL_UNLINK)
+
+/* Directories still to be watched. */
+struct pending {
+	struct pending *next;
+	char path[];
+};
+
+struct cover {
+	struct pending *first;
+	bool tells; /* what is found is new and reported */
+};
+
+static enum err push(struct cover *c, const char *path, struct error *e)
+{
+	size_t len = strlen(path);
+	struct pending *p = malloc(sizeof *p + len + 1);
+
+	if (!p)
+		return error_set(e, ERR_NO_MEMORY, "%s", path);
+	memcpy(p->path, path, len + 1);
+	p->next = c->first;
+	c->first = p;
+	return ERR_OK;
+}
+
+static struct pending *pop(struct cover *c)
+{
+	struct pending *p = c->first;
+
+	if (p)
+		c->first = p->next;
+	return p;
+}
+
+static bool is_dir_entry(int dir_fd, const struct dirent *d)
+{
+	struct attr attr;
+
+	if (d->d_type != DT_UNKNOWN)
+		return d->d_type == DT_DIR;
+	return sys_stat(dir_fd, d->d_name, &attr) == 0 && S_ISDIR(attr.mode);
+}
+
+static enum err cover_entry(struct watcher *w, struct cover *c, const char *dir, const char *name,
+	bool is_dir, struct error *e)
+{
+	AUTO_FREE char *path = path_join(dir, name);
+	enum err k = ERR_OK;
+
+	if (!path)
+		return error_set(e, ERR_NO_MEMORY, "%s", dir);
+	/* The staging directory is found out when it is opened. */
+	if (c->tells && !is_dir)
+		k = watch_tell_state(w, WATCH_CREATED, path, false, e);
+	if (k == ERR_OK && is_dir)
+		k = push(c, path, e);
+	return k;
+}
+
+static enum err cover_entries(
+	struct watcher *w, struct cover *c, const char *dir, DIR *stream, struct error *e)
+{
+	enum err k = ERR_OK;
+
+	while (k == ERR_OK) {
+		const struct dirent *d;
+
+		errno = 0;
+		d = readdir(stream);
+		if (!d)
+			return errno ? watch_tell_lost(w, dir, e) : ERR_OK;
+		if (!path_name_ok(d->d_name, strlen(d->d_name)))
+			continue;
+		/* A tree of files needs only its directories. */
+		if (c->tells || is_dir_entry(dirfd(stream), d))
+			k = cover_entry(w, c, dir, d->d_name, is_dir_entry(dirfd(stream), d), e);
+	}
+	return k;
+}
+
+/* Watches the directory that is open, whatever its name leads to by now. */
+static int add_watch(const struct watcher *w, int dir_fd)
+{
+	char path[PIN_PATH_SIZE];
+	int wd;
+
+	pin_path(dir_fd, path);
+	wd = inotify_add_watch(w->fd, path, EVENTS_WANTED);
+	if (wd < 0 && errno == ENOENT)
+		errno = EOPNOTSUPP;
+	return wd;
+}
+
+/* Takes the descriptor. */
+static enum err read_covered(
+	struct watcher *w, struct cover *c, const char *path, int *dir_fd, struct error *e)
+{
+	DIR *stream = fdopendir(*dir_fd);
+	enum err k;
+
+	if (!stream)
+		return error_errno(e, errno, "%s", path);
+	take_fd(dir_fd);
+	k = cover_entries(w, c, path, stream, e);
+	closedir(stream);
+	return k;
+}
+
+/* What is below it will not be heard of; that it is there can be told all the same. */
+static enum err lose_dir(
+	struct watcher *w, const struct cover *c, const char *path, struct error *e)
+{
+	enum err k = c->tells ? watch_tell_state(w, WATCH_CREATED, path, true, e) : ERR_OK;
+
+	return k == ERR_OK ? watch_tell_lost(w, path, e) : k;
+}
+
+/* With its watch standing, so that nothing of it is older than what the watch hears. */
+static enum err tell_opened(struct watcher *w, const char *path, int dir_fd, struct error *e)
+{
+	struct attr attr;
+	enum err k = attr_of_fd(dir_fd, &attr, e);
+
+	return k == ERR_OK ? watch_tell(w, WATCH_CREATED, path, true, &attr, e) : k;
+}
+
+static enum err watch_opened(
+	struct watcher *w, struct cover *c, const char *path, int *dir_fd, struct error *e)
+{
+	int wd = add_watch(w, *dir_fd);
+	enum err k = ERR_OK;
+	char *kept;
+
+	/* The limit is the system's, the right to read the sandbox's. Without the root there is nothing to watch at all. */
+	if (wd < 0 && *path && (errno == ENOSPC || errno == EACCES))
+		return lose_dir(w, c, path, e);
+	if (wd < 0)
+		return error_errno(e, errno, "%s: inotify", path);
+	kept = strdup(path);
+	if (!kept || !watch_table_put(&w->table, wd, kept))
+		return error_set(e, ERR_NO_MEMORY, "%s", path);
+	if (c->tells && *path)
+		k = tell_opened(w, path, *dir_fd, e);
+	return k == ERR_OK ? read_covered(w, c, path, dir_fd, e) : k;
+}
+
+static bool is_gone(enum err k)
+{
+	return k == ERR_NOT_FOUND || k == ERR_NOT_DIR || k == ERR_STALE;
+}
+
+static enum err cover_dir(struct watcher *w, struct cover *c, const char *path, struct error *e)
+{
+	AUTO_CLOSE int fd = -1;
+	struct error why = { 0 };
+	struct attr attr;
+	enum err k = root_open_dir(w->root, path, NULL, &fd, &why);
+
+	/* An event of its own tells of that. */
+	if (is_gone(k) && *path)
+		return ERR_OK;
+	if (*path && (k == ERR_DENIED || k == ERR_NAME_TOO_LONG))
+		return lose_dir(w, c, path, e);
+	if (k != ERR_OK)
+		return error_set(e, k, "%s", why.text);
+	k = attr_of_fd(fd, &attr, e);
+	if (k != ERR_OK || root_hides(w->root, &attr))
+		return k;
+	return attr.dev == w->dev ? watch_opened(w, c, path, &fd, e) : lose_dir(w, c, path, e);
+}
+
+static enum err check_cancelled(const struct watcher *w, struct error *e)
+{
+	if (w->call && w->call->cancel && cancel_thrown(w->call->cancel))
+		return error_set(e, ERR_INTERRUPTED, "interrupted");
+	return ERR_OK;
+}
+
+enum err watch_cover(struct watcher *w, const char *path, bool tells, struct error *e)
+{
+	struct cover c = { .tells = tells };
+	enum err k = push(&c, path, e);
+
+	for (struct pending *p = pop(&c); p; p = pop(&c)) {
+		if (k == ERR_OK)
+			k = check_cancelled(w, e);
+		if (k == ERR_OK)
+			k = cover_dir(w, &c, p->path, e);
+		free(p);
+	}
+	return k;
+}

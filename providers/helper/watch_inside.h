@@ -1,0 +1,41 @@
+/*
+ * watch_inside.h - what the files of helper_watch() share; internal to watch*.c.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "providers/helper/helper.h"
+#include "providers/helper/watch_table.h"
+
+struct watcher {
+	const struct root *root;
+	const struct call *call;
+	watch_sink sink;
+	void *context;
+	uint64_t dev; /* the root's: other file systems are not watched */
+	int fd;       /* inotify's */
+	struct watch_table table;
+	struct watch_event told; /* the last one of this read, where `has_told` */
+	struct buf told_path;    /* its path */
+	bool has_told;
+};
+
+/* ---- Telling (watch_tell.c) ---- */
+
+/* As they are; `attr` may be NULL. */
+enum err watch_tell(struct watcher *w, enum watch_kind kind, const char *path, bool is_dir,
+	const struct attr *attr, struct error *e);
+enum err watch_tell_lost(struct watcher *w, const char *path, struct error *e);
+/*
+ * Looks what `path` names by now and tells that: `kind` with its attributes, or WATCH_REMOVED. What is there although
+ * `kind` is WATCH_REMOVED has been created anew. `was_dir` is of what is no longer there.
+ */
+enum err watch_tell_state(
+	struct watcher *w, enum watch_kind kind, const char *path, bool was_dir, struct error *e);
+/* What comes now happened after what was told so far: it is told even if it says the same. */
+void watch_forget_told(struct watcher *w);
+
+/* ---- Covering (watch_cover.c) ---- */
+
+/* Watches every directory from `path` on. `tells`: what is found is new and reported. */
+enum err watch_cover(struct watcher *w, const char *path, bool tells, struct error *e);

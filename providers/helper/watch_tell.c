@@ -1,0 +1,97 @@
+/*
+ * An event of inotify says what happened to a name some time ago; by now it may name something else. So what is told is
+ * the present state of the name: whoever listens never learns what is already known to be old.
+ */
+#include "providers/helper/watch_inside.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Every change of an inode but of its time of access moves its ctime. */
+static bool is_same_version(const struct attr *a, const struct attr *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->btime_ns == b->btime_ns &&
+		a->size == b->size && is_same_time(&a->ctime, &b->ctime);
+}
+
+/* Only of states: that something was lost is said twice for a reason. */
+static bool was_told(const struct watcher *w, const struct watch_event *event)
+{
+	if (event->kind == WATCH_LOST)
+		return false;
+	if (!w->has_told || w->told.kind != event->kind || w->told.has_attr != event->has_attr)
+		return false;
+	return strcmp(w->told.path, event->path) == 0 &&
+		(!event->has_attr || is_same_version(&w->told.attr, &event->attr));
+}
+
+static enum err note_told(struct watcher *w, const struct watch_event *event, struct error *e)
+{
+	buf_reset(&w->told_path);
+	buf_add_string(&w->told_path, event->path);
+	w->told = *event;
+	w->told.path = buf_text(&w->told_path);
+	w->has_told = true;
+	return buf_check(&w->told_path, "watch", e);
+}
+
+void watch_forget_told(struct watcher *w)
+{
+	w->has_told = false;
+}
+
+enum err watch_tell(struct watcher *w, enum watch_kind kind, const char *path, bool is_dir,
+	const struct attr *attr, struct error *e)
+{
+	struct watch_event event = { .kind = kind, .path = path, .is_dir = is_dir };
+	enum err k;
+
+	if (attr) {
+		event.has_attr = true;
+		event.attr = *attr;
+	}
+	if (was_told(w, &event))
+		return ERR_OK;
+	k = note_told(w, &event, e);
+	return k == ERR_OK ? w->sink(w->context, &event, e) : k;
+}
+
+enum err watch_tell_lost(struct watcher *w, const char *path, struct error *e)
+{
+	return watch_tell(w, WATCH_LOST, path, true, NULL, e);
+}
+
+static enum err stat_path(const struct watcher *w, const char *path, struct attr *out)
+{
+	AUTO_PLACE struct place at = PLACE_NONE;
+	enum err k = root_place(w->root, path, NULL, &at, NULL);
+
+	return k == ERR_OK ? place_stat(&at, out, path, NULL) : k;
+}
+
+static bool is_gone(enum err k)
+{
+	return k == ERR_NOT_FOUND || k == ERR_NOT_DIR || k == ERR_STALE;
+}
+
+enum err watch_tell_state(
+	struct watcher *w, enum watch_kind kind, const char *path, bool was_dir, struct error *e)
+{
+	struct attr attr;
+	enum err k = stat_path(w, path, &attr);
+
+	if (is_gone(k))
+		return watch_tell(w, WATCH_REMOVED, path, was_dir, NULL, e);
+	/* Something happened to it, and more cannot be said: a directory on the way lost its `x`. */
+	if (k != ERR_OK)
+		return watch_tell(w, kind, path, was_dir, NULL, e);
+	if (root_hides(w->root, &attr))
+		return ERR_OK;
+	return watch_tell(w, kind == WATCH_REMOVED ? WATCH_CREATED : kind, path, S_ISDIR(attr.mode),
+		&attr, e);
+}
