@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file of at most so many bytes is fetched whole: on 100 Mbit/s it takes 10 ms more than its first byte. */
-#define SMALL_MAX ((size_t)128 * 1024)
-
 /* One read on its way. */
 struct wish {
 	const struct call *call;
@@ -95,29 +92,20 @@ void ahead_drop_all(struct ahead *a)
 
 /* ---- Beginning a stream ---- */
 
-/* One that nobody is in, else that of a small file which was not read for the longest time; NULL: all are in use. */
+/* One that nobody is in; NULL: all are in use. */
 static struct readahead *place_locked(struct ahead *a)
 {
-	struct readahead *oldest = NULL;
-
-	for (size_t n = 0; n < READAHEADS_MAX; n++) {
-		struct readahead *s = &a->streams[n];
-
-		if (!s->inode)
-			return s;
-		if (!s->running && !s->readers && (!oldest || s->read_ms < oldest->read_ms))
-			oldest = s;
-	}
-	if (oldest)
-		readahead_drop_locked(oldest);
-	return oldest;
+	for (size_t n = 0; n < READAHEADS_MAX; n++)
+		if (!a->streams[n].inode)
+			return &a->streams[n];
+	return NULL;
 }
 
 /* A stream from `offset` on, empty yet; NULL: there may be no more. */
-static struct readahead *claim_locked(
-	struct ahead *a, struct inode *i, uint64_t offset, uint64_t window)
+static struct readahead *claim_locked(struct ahead *a, struct inode *i, uint64_t offset)
 {
-	struct readahead *s = a->windows + window <= READAHEAD_WINDOWS_MAX ? place_locked(a) : NULL;
+	bool has_room = a->windows + READAHEAD_WINDOW_FIRST <= READAHEAD_WINDOWS_MAX;
+	struct readahead *s = has_room ? place_locked(a) : NULL;
 
 	if (!s)
 		return NULL;
@@ -128,17 +116,17 @@ static struct readahead *claim_locked(
 		.end = offset,
 		.reader = offset,
 		.grown_at = offset,
-		.window = window,
+		.window = READAHEAD_WINDOW_FIRST,
 		.read_ms = monotonic_ms() };
 	STAILQ_INIT(&s->chunks);
 	tree_pin(a->cache->tree, i);
-	a->windows += window;
+	a->windows += s->window;
 	return s;
 }
 
 static struct readahead *start_locked(struct ahead *a, struct inode *i, uint64_t offset)
 {
-	struct readahead *s = claim_locked(a, i, offset, READAHEAD_WINDOW_FIRST);
+	struct readahead *s = claim_locked(a, i, offset);
 
 	if (!s)
 		return NULL;
@@ -309,66 +297,17 @@ static enum err read_exactly(struct ahead *a, struct wish *w, struct error *e)
 	return kind;
 }
 
-static bool is_small(struct ahead *a, const struct wish *w)
-{
-	struct attr attr;
-
-	tree_attr(a->cache->tree, w->inode, &attr);
-	return !w->offset && w->len < attr.size && attr.size <= SMALL_MAX;
-}
-
-/* What was read of a small file beyond what was asked for. Takes the chunk, if there is a place for it. */
-static void keep_small(
-	struct ahead *a, struct inode *i, const struct reading *r, struct chunk **chunk)
-{
-	pthread_mutex_lock(&a->lock);
-	struct readahead *s = find_locked(a, i) ? NULL : claim_locked(a, i, 0, 0);
-
-	if (s) {
-		s->has_version = s->at_end = true;
-		s->version = r->attr;
-		s->seen = r->seen;
-		readahead_add_locked(s, take(*chunk));
-	}
-	pthread_mutex_unlock(&a->lock);
-}
-
-static enum err read_whole(struct ahead *a, struct wish *w, struct chunk **chunk, struct error *e)
-{
-	struct reading r = { .item = { .kind = FETCH_BYTES, .length = SMALL_MAX },
-		.out = (*chunk)->bytes,
-		.room = SMALL_MAX };
-	enum err kind = reading_do(a->cache, w->call, w->inode, &r, e);
-
-	if (kind)
-		return kind;
-	w->got = r.got < w->len ? r.got : w->len;
-	memcpy(w->out, (*chunk)->bytes, w->got);
-	(*chunk)->offset = 0;
-	(*chunk)->len = r.got;
-	if (r.got == r.attr.size)
-		keep_small(a, w->inode, &r, chunk);
-	return ERR_OK;
-}
-
-static enum err read_small(struct ahead *a, struct wish *w, struct error *e)
-{
-	struct chunk *chunk = malloc(sizeof *chunk + SMALL_MAX);
-	enum err kind = chunk ? read_whole(a, w, &chunk, e) : error_set(e, ERR_NO_MEMORY, "a read");
-
-	free(chunk);
-	return kind;
-}
-
 enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e)
 {
 	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
 	bool served;
-	enum err kind = read_stream(a, &w, &served, e);
+	enum err kind = bulk_read(a->cache->bulk, call, i, offset, out, len, &w.got, &served, e);
 
 	if (!served)
-		kind = is_small(a, &w) ? read_small(a, &w, e) : read_exactly(a, &w, e);
+		kind = read_stream(a, &w, &served, e);
+	if (!served)
+		kind = read_exactly(a, &w, e);
 	*got = w.got;
 	return kind;
 }

@@ -1,8 +1,8 @@
 /*
  * ahead.h - reading that runs ahead of a sequential reader.
  *
- * The first read of a file asks for exactly what is wanted, or for the whole file when that is small: one round trip. A
- * second one where the first ended starts a stream: a thread keeps one long fetch under way, in items of at most 1 MiB. An
+ * Small files are left to cache/bulk.h. The first read of another asks for exactly what is wanted: one round trip. A second
+ * one where the first ended starts a stream: a thread keeps one long fetch under way, in items of at most 1 MiB. An
  * item's bytes are handed out only after the sandbox said that they are of the version the stream began with, and as long
  * as nothing newer is known of the file here; else the stream ends, what it holds is dropped, and the read starts over.
  * The fetch waits while its window is full, so the vendor's connection does. The window grows while the reader keeps up. A

@@ -192,6 +192,8 @@ static enum err start_threads(struct cache *c, struct error *e)
 		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
 		kind = ahead_new(&c->ahead, c, e);
+	if (!kind && c->options.is_remote)
+		kind = bulk_new(&c->bulk, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
 		kind = pending_new(&c->pending, c, e);
 	return kind ? kind : start_lifetime(c, e);
@@ -235,6 +237,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		kind = start_threads(c, e);
 	if (kind) {
 		ahead_free(c->ahead);
+		bulk_free(c->bulk);
 		stored_free(c->stored);
 		pending_free(c->pending);
 		walk_free(c->walk);
@@ -262,6 +265,7 @@ void cache_free(struct cache *c)
 	walk_free(c->walk);
 	lifetime_free(c->lifetime);
 	ahead_free(c->ahead);
+	bulk_free(c->bulk);
 	stored_free(c->stored);
 	pending_free(c->pending);
 	drop_all_staged(c);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cache/ahead.h"
+#include "cache/bulk.h"
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
 #include "cache/metered.h"
@@ -32,6 +33,7 @@ struct cache {
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
 	struct pending *pending;                /* NULL: writes go straight through */
 	struct ahead *ahead;                    /* NULL: every read asks */
+	struct bulk *bulk;                      /* NULL: no files are read together */
 	struct stored *stored;                  /* NULL: nothing is */
 	pthread_mutex_t lock;                   /* guards what follows */
 	struct space space;

@@ -261,6 +261,7 @@ static enum err check_open(
 	if (tree_unsettled(c->tree, i)) {
 		tree_doubt(c->tree, i);
 		ahead_drop(c->ahead, i);
+		bulk_drop(c->bulk, i);
 	}
 	enum err kind = cache_attr(c, call, i, &attr, &valid_ms, e);
 

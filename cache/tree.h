@@ -336,3 +336,42 @@ bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway
 void tree_entries_free(struct tree *t, struct tree_entry *entries, size_t count);
 
 void tree_counts(struct tree *t, uint64_t *inodes, uint64_t *names);
+
+/* ---- Small files ---- */
+
+/* A file to be fetched. */
+struct tree_file {
+	struct inode *inode; /* pinned */
+	char *path;
+	uint64_t size;
+	struct expect target;
+};
+
+/* How far from a file others are looked for. */
+enum tree_reach {
+	TREE_ALONE, /* itself only */
+	TREE_NEAR,  /* its directory, then what is below that */
+	TREE_FAR,   /* then what follows in the order of a walk through the whole tree */
+};
+
+struct tree_gathering {
+	enum tree_reach reach;
+	size_t files_max;
+	uint64_t bytes_max;     /* of all files together, but for the first */
+	uint64_t file_size_max; /* a larger one is left out */
+	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may not call the tree. */
+	bool (*wants)(void *context, struct inode *i, const struct attr *attr);
+	void *context;
+};
+
+/*
+ * `first`, and the regular files around it whose names and attributes are believed: in the order in which one who walks
+ * the tree reads them. Directories that hold what nobody reads as a whole (tree_files.c) are not entered from outside, and
+ * not left from inside. Returns how many; `out` has room for files_max, which is at least 1. 0: `first` has no path.
+ */
+size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
+	const struct tree_gathering *g, struct tree_file *out);
+void tree_file_release(struct tree *t, struct tree_file *f);
+
+/* The directory in which `i` stands, only to be compared with; NULL: in none. */
+const struct inode *tree_place(struct tree *t, const struct inode *i);

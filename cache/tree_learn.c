@@ -52,14 +52,20 @@ bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen)
 	return i->changed <= seen && t->doubted <= seen && !i->changing;
 }
 
+/* Nothing follows within the tick any more once it has passed. */
+static bool stays_settled_locked(const struct inode *i, const struct attr *attr)
+{
+	return i->settled && version_of(&i->attr) == version_of(attr);
+}
+
 /* Returns whether the contents changed behind our back. */
 static bool take_news_locked(struct inode *i, const struct tree_news *news)
 {
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
 
+	i->settled = is_settled(news) || stays_settled_locked(i, &news->attr);
 	i->attr = news->attr;
 	i->attr_until_ms = news->until_ms;
-	i->settled = is_settled(news);
 	if (news->link && (!i->link || strcmp(i->link, news->link))) {
 		free(i->link);
 		i->link = strdup(news->link);

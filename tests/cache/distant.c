@@ -101,25 +101,31 @@ struct fetching {
 	void *context;
 };
 
+static void change_file(struct distant *d)
+{
+	int fd = openat(d->scratch.fd, d->changing, O_WRONLY);
+
+	cr_assert(eq(int, (int)pwrite(fd, "NEW", 3, 0), 3));
+	close(fd);
+}
+
 static enum err count_items(void *context, const struct fetch_piece *piece, struct error *e)
 {
 	struct fetching *f = context;
 	struct distant *d = f->distant;
-	enum err kind = f->sink(f->context, piece, e);
 
 	if (piece->kind != FETCH_DONE)
-		return kind;
+		return f->sink(f->context, piece, e);
 	pthread_mutex_lock(&d->lock);
-	bool change = ++d->items == d->change_after;
+	unsigned number = ++d->items;
 
+	pthread_cond_broadcast(&d->changed);
 	pthread_mutex_unlock(&d->lock);
-	if (change) {
-		int fd = openat(d->scratch.fd, d->changing, O_WRONLY);
+	enum err kind = f->sink(f->context, piece, e);
 
-		cr_assert(eq(int, (int)pwrite(fd, "NEW", 3, 0), 3));
-		close(fd);
-	}
-	return kind;
+	if (number == d->change_after)
+		change_file(d);
+	return number == d->break_after ? error_set(e, ERR_IO, "broken off") : kind;
 }
 
 static enum err fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
@@ -221,10 +227,10 @@ static void inode_changed(void *context, struct inode *i, bool pages)
 	pthread_mutex_unlock(&d->lock);
 }
 
-void distant_start(struct distant *d, bool write_through)
+static void start(struct distant *d, bool write_through, int64_t belief_ms)
 {
-	struct cache_options options = { .attr_ms = -1,
-		.entry_ms = -1,
+	struct cache_options options = { .attr_ms = belief_ms,
+		.entry_ms = belief_ms,
 		.progress_ms = TEST_WAIT_S * 1000,
 		.is_remote = true,
 		.write_through = write_through };
@@ -241,6 +247,16 @@ void distant_start(struct distant *d, bool write_through)
 	cr_assert(
 		eq(int, cache_new(&d->cache, &d->base, &options, NULL, &e), ERR_OK), "%s", e.text);
 	cache_observe(d->cache, &observer);
+}
+
+void distant_start(struct distant *d, bool write_through)
+{
+	start(d, write_through, -1);
+}
+
+void distant_start_trusting(struct distant *d)
+{
+	start(d, false, TEST_WAIT_S * 1000);
 }
 
 void distant_stop(struct distant *d)
@@ -309,6 +325,11 @@ void distant_await_fetches(struct distant *d, unsigned count)
 	await(d, &d->fetches, count);
 }
 
+void distant_await_items(struct distant *d, unsigned count)
+{
+	await(d, &d->items, count);
+}
+
 static unsigned get(struct distant *d, const unsigned *what)
 {
 	pthread_mutex_lock(&d->lock);
@@ -335,6 +356,16 @@ size_t distant_apply_bytes(struct distant *d)
 unsigned distant_fetches(struct distant *d)
 {
 	return get(d, &d->fetches);
+}
+
+unsigned distant_lists(struct distant *d)
+{
+	return get(d, &d->lists);
+}
+
+unsigned distant_items(struct distant *d)
+{
+	return get(d, &d->items);
 }
 
 unsigned distant_told(struct distant *d)

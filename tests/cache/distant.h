@@ -33,10 +33,13 @@ struct distant {
 	unsigned items;  /* fetched so far */
 	unsigned change_after; /* so many items, `changing` is written to; 0: never */
 	const char *changing;
-	unsigned told; /* how often the kernel would have been told to forget pages */
+	unsigned break_after; /* so many items, a fetch fails with ERR_IO; 0: never */
+	unsigned told;        /* how often the kernel would have been told to forget pages */
 };
 
 void distant_start(struct distant *d, bool write_through);
+/* The same, and what was heard is believed for 60 s: for tests that count on a slow machine. */
+void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
 
 void distant_hold_applies(struct distant *d, bool hold);
@@ -44,12 +47,15 @@ void distant_hold_fetches(struct distant *d, bool hold);
 /* Lets through the one that arrived as the `number`th, from 1. */
 void distant_pass_apply(struct distant *d, unsigned number);
 void distant_refuse(struct distant *d, enum err kind);
-/* Until so many applies, or fetches, have arrived. */
+/* Until so many applies, fetches or items of these have arrived. */
 void distant_await_applies(struct distant *d, unsigned count);
 void distant_await_fetches(struct distant *d, unsigned count);
+void distant_await_items(struct distant *d, unsigned count);
 unsigned distant_applies(struct distant *d);
 size_t distant_apply_bytes(struct distant *d);
 unsigned distant_fetches(struct distant *d);
+unsigned distant_lists(struct distant *d);
+unsigned distant_items(struct distant *d);
 unsigned distant_told(struct distant *d);
 
 /* A file made through the cache, open for writing; or one that is there. Back with distant_close(). */

@@ -1,0 +1,314 @@
+#include "cache/bulk_inside.h"
+
+#include "cache/wait.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads of one walk are no further apart: a compiler is at work between two of its files. */
+#define GAP_MS 5000
+
+/* The first files of a directory: 256 KiB are 20 ms of 100 Mbit/s, half of a usual round trip. */
+#define NEAR_FILES 64
+#define NEAR_BYTES ((uint64_t)256 * 1024)
+/* The rest of it, when most of those were read. */
+#define MORE_FILES 1024
+#define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
+/* Of a walk: as much as there is room for, and no longer a request than goes up in the time of a round trip. */
+#define FAR_FILES 4096
+#define FAR_BYTES ((uint64_t)BULK_MEMORY_MAX)
+
+/* So many files brought along, or so many calls, show how the reader reads. */
+#define WALK_FILES 4
+#define WALK_CALLS 3
+
+/* Whoever waits for a file is at most so many bytes away from it: 0.3 s of 100 Mbit/s; else he asks for it alone. */
+#define DISTANCE_MAX ((uint64_t)4 * 1024 * 1024)
+
+/* One read on its way. */
+struct wish {
+	const struct call *call;
+	struct inode *inode;
+	uint64_t offset;
+	unsigned char *out;
+	size_t len, got;
+};
+
+/* ---- What comes along ---- */
+
+static bool is_going_locked(const struct bulk *b)
+{
+	return b->latest.number && monotonic_ms() - b->latest.used_ms <= GAP_MS;
+}
+
+static bool was_wasteful(const struct bulk_latest *l)
+{
+	return l->used < l->files / 4;
+}
+
+static bool was_read(const struct bulk_latest *l)
+{
+	return l->used >= l->files - l->files / 4;
+}
+
+/* Most of some files was read, or of few files several times. */
+static bool is_walk(const struct bulk_latest *l)
+{
+	return was_read(l) && (l->files >= WALK_FILES || l->streak >= WALK_CALLS);
+}
+
+static enum tree_reach reach_locked(const struct bulk *b, const struct inode *dir)
+{
+	const struct bulk_latest *l = &b->latest;
+	bool is_alone = was_wasteful(l) || l->reach == TREE_ALONE;
+
+	if (!is_going_locked(b) || dir == l->dir)
+		return TREE_NEAR;
+	return is_alone ? TREE_ALONE : is_walk(l) ? TREE_FAR : TREE_NEAR;
+}
+
+/* Of the same directory most was read, and more is wanted. */
+static bool goes_on_locked(const struct bulk *b, const struct inode *dir)
+{
+	const struct bulk_latest *l = &b->latest;
+
+	return is_going_locked(b) && dir == l->dir && l->files >= WALK_FILES && was_read(l);
+}
+
+static struct tree_gathering limits_locked(const struct bulk *b, const struct inode *dir)
+{
+	uint64_t call_max = provider_fetch_max(b->cache->provider);
+	struct tree_gathering g = { .reach = reach_locked(b, dir),
+		.files_max = NEAR_FILES,
+		.bytes_max = NEAR_BYTES,
+		.file_size_max = NEAR_BYTES };
+
+	if (g.reach == TREE_NEAR && goes_on_locked(b, dir)) {
+		g.files_max = MORE_FILES;
+		g.bytes_max = MORE_BYTES;
+	} else if (g.reach == TREE_FAR) {
+		g.files_max = FAR_FILES;
+		g.bytes_max = FAR_BYTES;
+		g.file_size_max = BULK_FILE_MAX;
+	} else if (g.reach == TREE_ALONE) {
+		g.files_max = 1;
+	}
+	if (g.bytes_max > call_max)
+		g.bytes_max = call_max;
+	return g;
+}
+
+static void begin_locked(struct bulk *b, struct inode *i)
+{
+	const struct inode *dir = tree_place(b->cache->tree, i);
+	const struct tree_gathering limits = limits_locked(b, dir);
+	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits);
+	bool goes_on = is_going_locked(b) && was_read(&b->latest);
+
+	if (!call)
+		return;
+	stats_add(&b->cache->stats, STATS_BULK_FILES, call->count);
+	b->latest = (struct bulk_latest){ .number = call->number,
+		.dir = dir,
+		.reach = limits.reach,
+		.files = (unsigned)call->count - 1,
+		.streak = goes_on ? b->latest.streak + 1 : 0,
+		.used_ms = monotonic_ms() };
+}
+
+/* ---- One read ---- */
+
+/* The first file of a call was asked for anyway. */
+static void note_read_locked(struct bulk *b, struct bulk_file *f)
+{
+	bool is_latest = f->number == b->latest.number;
+
+	if (is_latest)
+		b->latest.used_ms = monotonic_ms();
+	if (f->was_read)
+		return;
+	f->was_read = true;
+	stats_add(&b->cache->stats, STATS_BULK_USED, 1);
+	if (is_latest && f->before)
+		b->latest.used++;
+}
+
+static bool is_current(const struct bulk *b, const struct bulk_file *f)
+{
+	return tree_still(b->cache->tree, f->inode, f->seen, &f->version);
+}
+
+static void copy_locked(const struct bulk_file *f, struct wish *w)
+{
+	size_t at = w->offset < f->len ? (size_t)w->offset : f->len;
+
+	w->got = w->len < f->len - at ? w->len : f->len - at;
+	memcpy(w->out, f->bytes + at, w->got);
+}
+
+/* A call that broke off for want of the sandbox: asking again would only take the same time again. */
+static enum err end_of_call(const struct bulk_call *call, struct error *e)
+{
+	switch (call->error.kind) {
+	case ERR_TIMEOUT:
+	case ERR_UNREACHABLE:
+	case ERR_GONE:
+	case ERR_AUTH: return error_set(e, call->error.kind, "%s", call->error.text);
+	default: return ERR_OK;
+	}
+}
+
+static bool is_near_locked(const struct bulk_file *f)
+{
+	return f->before <= f->call->arrived + DISTANCE_MAX;
+}
+
+/* Until the file is here, or not awaited any more. */
+static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *e)
+{
+	struct bulk_file *f = bulk_find_locked(b, w->inode);
+	struct bulk_call *call = f->call;
+	enum err kind = ERR_OK;
+
+	call->readers++;
+	while (!kind && f && f->call == call) {
+		kind = wait_briefly_locked(&b->changed, &b->lock, w->call, e);
+		f = bulk_find_locked(b, w->inode);
+	}
+	if (!kind && !f)
+		kind = end_of_call(call, e);
+	call->readers--;
+	return kind;
+}
+
+/* What is here but not of the file any more goes. */
+static struct bulk_file *find_current_locked(struct bulk *b, const struct inode *i)
+{
+	struct bulk_file *f = bulk_find_locked(b, i);
+
+	if (!f || f->call || is_current(b, f))
+		return f;
+	bulk_forget_locked(b, f);
+	return NULL;
+}
+
+/* From what is here or on its way. */
+static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
+{
+	struct bulk_file *f = find_current_locked(b, w->inode);
+	enum err kind = ERR_OK;
+
+	if (f)
+		note_read_locked(b, f);
+	if (f && f->call && is_near_locked(f)) {
+		kind = wait_locked(b, w, e);
+		f = find_current_locked(b, w->inode);
+	}
+	*served = kind || (f && !f->call);
+	if (kind || !*served)
+		return kind;
+	bulk_use_locked(b, f);
+	copy_locked(f, w);
+	return ERR_OK;
+}
+
+static enum err fetch_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
+{
+	if (!bulk_find_locked(b, w->inode))
+		begin_locked(b, w->inode);
+	return read_locked(b, w, served, e);
+}
+
+/* From what was stored of the version that the file is believed to be of. */
+static bool read_stored(struct bulk *b, struct wish *w)
+{
+	struct attr attr;
+	bool is_believed = tree_attr(b->cache->tree, w->inode, &attr) > monotonic_ms();
+
+	return is_believed &&
+		stored_read(b->cache->stored, &attr, w->offset, w->out, w->len, &w->got);
+}
+
+static bool is_small(const struct bulk *b, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(b->cache->tree, i, &attr);
+	return attr.size && attr.size <= BULK_FILE_MAX;
+}
+
+typedef enum err (*reader_locked)(struct bulk *b, struct wish *w, bool *served, struct error *e);
+
+static enum err with_lock(
+	struct bulk *b, reader_locked read, struct wish *w, bool *served, struct error *e)
+{
+	pthread_mutex_lock(&b->lock);
+	enum err kind = read(b, w, served, e);
+
+	pthread_mutex_unlock(&b->lock);
+	return kind;
+}
+
+enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, bool *served, struct error *e)
+{
+	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
+
+	*served = false;
+	if (!b || !is_small(b, i))
+		return ERR_OK;
+	enum err kind = with_lock(b, read_locked, &w, served, e);
+
+	if (!kind && !*served)
+		*served = read_stored(b, &w);
+	if (!kind && !*served)
+		kind = with_lock(b, fetch_locked, &w, served, e);
+	*got = w.got;
+	return kind;
+}
+
+void bulk_drop(struct bulk *b, struct inode *i)
+{
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	struct bulk_file *f = bulk_find_locked(b, i);
+
+	if (f && !f->call)
+		bulk_forget_locked(b, f);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- Life ---- */
+
+enum err bulk_new(struct bulk **out, struct cache *c, struct error *e)
+{
+	struct bulk *b = calloc(1, sizeof *b);
+	enum err kind = b ? cancel_init(&b->cancel, e) : error_set(e, ERR_NO_MEMORY, "cache");
+
+	if (kind) {
+		free(b);
+		return kind;
+	}
+	b->cache = c;
+	pthread_mutex_init(&b->lock, NULL);
+	wait_init(&b->changed);
+	TAILQ_INIT(&b->by_use);
+	*out = b;
+	return ERR_OK;
+}
+
+void bulk_free(struct bulk *b)
+{
+	if (!b)
+		return;
+	cancel_throw(&b->cancel);
+	while (!LIST_EMPTY(&b->calls))
+		bulk_call_free(LIST_FIRST(&b->calls));
+	while (!TAILQ_EMPTY(&b->by_use))
+		bulk_forget_locked(b, TAILQ_FIRST(&b->by_use));
+	pthread_cond_destroy(&b->changed);
+	pthread_mutex_destroy(&b->lock);
+	cancel_release(&b->cancel);
+	free(b);
+}

@@ -1,0 +1,265 @@
+/* One fetch of many files: its plan, its thread, and what becomes of each file that arrives. */
+#include "cache/bulk_inside.h"
+
+#include "cache/reading.h"
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each has a connection to the sandbox; whoever finds no place asks for his file alone. */
+#define CALLS_MAX 8
+
+/* ---- What arrives ---- */
+
+/* The file that item `n` was asked for, unless it came already by another name. */
+static struct bulk_file *awaited_locked(struct bulk_call *call, size_t n)
+{
+	struct bulk_file *f = bulk_find_locked(call->bulk, call->files[n].inode);
+
+	return f && f->call == call ? f : NULL;
+}
+
+/* `version` NULL: what came is worthless. */
+static void end_file(struct bulk_call *call, size_t n, const struct attr *version)
+{
+	struct bulk *b = call->bulk;
+
+	pthread_mutex_lock(&b->lock);
+	struct bulk_file *f = awaited_locked(call, n);
+
+	call->arrived += call->files[n].size;
+	if (f && version) {
+		f->version = *version;
+		f->seen = call->seen;
+		bulk_has_locked(b, f, take(call->filling), call->filled);
+	} else if (f) {
+		bulk_forget_locked(b, f);
+	}
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Only what is settled: bytes that follow within a clock tick may have the same times. */
+static void keep(struct bulk_call *call, struct inode *i, const struct attr *version)
+{
+	struct cache *c = call->bulk->cache;
+
+	if (!tree_unsettled(c->tree, i))
+		stored_keep(c->stored, version, 0, call->filling, call->filled);
+}
+
+/* Whether what came is all of the file, of a version that nothing here is newer than. */
+static bool is_whole(struct bulk_call *call, struct inode *i, const struct attr *version)
+{
+	return call->filled && call->filled == version->size &&
+		tree_still(call->bulk->cache->tree, i, call->seen, version);
+}
+
+static void take_file(struct bulk_call *call, size_t n, const struct attr *version)
+{
+	struct inode *i = call->files[n].inode;
+
+	reading_learn(call->bulk->cache, i, call->seen, version);
+	if (!is_whole(call, i, version)) {
+		end_file(call, n, NULL);
+		return;
+	}
+	keep(call, i, version);
+	end_file(call, n, version);
+}
+
+/* The first one somebody waits for, also if it is longer than we thought. */
+static size_t room_for(const struct bulk_call *call, size_t n)
+{
+	return n ? (size_t)call->files[n].size : (size_t)BULK_FILE_MAX;
+}
+
+static enum err add_bytes(struct bulk_call *call, const struct fetch_piece *piece, struct error *e)
+{
+	size_t room = room_for(call, piece->item);
+
+	if (!call->filling)
+		call->filling = malloc(room);
+	if (!call->filling)
+		return error_set(e, ERR_NO_MEMORY, "reading small files");
+	if (piece->offset != call->filled || piece->len > room - call->filled)
+		return error_set(e, ERR_PROTOCOL, "other bytes than were asked for");
+	memcpy(call->filling + call->filled, piece->bytes, piece->len);
+	call->filled += piece->len;
+	return ERR_OK;
+}
+
+static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct bulk_call *call = context;
+
+	if (piece->item >= call->count)
+		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
+	if (piece->kind == FETCH_DATA)
+		return add_bytes(call, piece, e);
+	if (piece->err)
+		end_file(call, piece->item, NULL);
+	else
+		take_file(call, piece->item, &piece->attr);
+	free(take(call->filling));
+	call->filled = 0;
+	return ERR_OK;
+}
+
+/* ---- Asking ---- */
+
+/* The first has an open handle; the mode bits of the others were not judged yet. */
+static struct fetch_item *items_of(const struct bulk_call *call)
+{
+	struct fetch_item *items = calloc(call->count, sizeof *items);
+
+	for (size_t n = 0; items && n < call->count; n++)
+		items[n] = (struct fetch_item){ .kind = FETCH_BYTES,
+			.path = call->files[n].path,
+			.target = call->files[n].target,
+			.length = room_for(call, n),
+			.flags = n ? 0 : CHANGE_BY_HANDLE };
+	return items;
+}
+
+static enum err ask(struct bulk_call *call, struct error *e)
+{
+	struct cache *c = call->bulk->cache;
+	const struct call limits = { .progress_ms = cache_progress_ms(c),
+		.cancel = &call->bulk->cancel };
+	AUTO_FREE struct fetch_item *items = items_of(call);
+
+	if (!items)
+		return error_set(e, ERR_NO_MEMORY, "reading small files");
+	call->seen = tree_seen(c->tree);
+	return metered_fetch(&c->metered, &limits, items, call->count, take_piece, call, e);
+}
+
+/* What has not come never will. */
+static void end_call_locked(struct bulk_call *call, const struct error *error)
+{
+	struct bulk *b = call->bulk;
+
+	for (size_t n = 0; n < call->count; n++) {
+		struct bulk_file *f = awaited_locked(call, n);
+
+		if (f)
+			bulk_forget_locked(b, f);
+	}
+	call->error = *error;
+	call->is_over = true;
+	b->calls_count--;
+	pthread_cond_broadcast(&b->changed);
+}
+
+static void *run(void *context)
+{
+	struct bulk_call *call = context;
+	struct error error = { 0 };
+
+	if (ask(call, &error))
+		cache_note_error(call->bulk->cache, call->files[0].path, &error);
+	free(take(call->filling));
+	pthread_mutex_lock(&call->bulk->lock);
+	end_call_locked(call, &error);
+	pthread_mutex_unlock(&call->bulk->lock);
+	return NULL;
+}
+
+/* ---- Planning ---- */
+
+static bool wants(void *context, struct inode *i, const struct attr *attr)
+{
+	struct bulk *b = context;
+
+	return !bulk_find_locked(b, i) && !stored_has(b->cache->stored, attr);
+}
+
+static enum err plan_locked(
+	struct bulk_call *call, struct inode *first, const struct tree_gathering *limits)
+{
+	struct tree *t = call->bulk->cache->tree;
+	struct tree_gathering asked = *limits;
+
+	asked.wants = wants;
+	asked.context = call->bulk;
+	call->files = calloc(limits->files_max, sizeof *call->files);
+	if (call->files)
+		call->count = tree_gather_files(t, first, monotonic_ms(), &asked, call->files);
+	return call->count ? ERR_OK : ERR_STALE;
+}
+
+/* A file with two names is awaited once. */
+static void await_all_locked(struct bulk_call *call)
+{
+	for (size_t n = 0; n < call->count; n++) {
+		struct bulk_file *f = bulk_find_locked(call->bulk, call->files[n].inode);
+
+		if (!f)
+			f = bulk_await_locked(call->bulk, call->files[n].inode, call);
+		if (f)
+			f->before = call->planned;
+		call->planned += call->files[n].size;
+	}
+}
+
+static void drop_over_locked(struct bulk *b)
+{
+	struct bulk_call *next;
+
+	for (struct bulk_call *call = LIST_FIRST(&b->calls); call; call = next) {
+		next = LIST_NEXT(call, link);
+		if (call->is_over && !call->readers)
+			bulk_call_free(call);
+	}
+}
+
+static struct bulk_call *call_new_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits)
+{
+	struct bulk_call *call = calloc(1, sizeof *call);
+
+	if (!call)
+		return NULL;
+	call->bulk = b;
+	call->number = b->calls_begun + 1;
+	if (!plan_locked(call, first, limits))
+		return call;
+	free(call->files);
+	free(call);
+	return NULL;
+}
+
+struct bulk_call *bulk_call_begin_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits)
+{
+	drop_over_locked(b);
+	struct bulk_call *call =
+		b->calls_count < CALLS_MAX ? call_new_locked(b, first, limits) : NULL;
+
+	if (!call)
+		return NULL;
+	LIST_INSERT_HEAD(&b->calls, call, link);
+	b->calls_begun++;
+	b->calls_count++;
+	await_all_locked(call);
+	call->has_thread = !pthread_create(&call->thread, NULL, run, call);
+	if (call->has_thread)
+		return call;
+	end_call_locked(call, &(struct error){ .kind = ERR_NO_MEMORY });
+	return NULL;
+}
+
+void bulk_call_free(struct bulk_call *call)
+{
+	struct tree *t = call->bulk->cache->tree;
+
+	LIST_REMOVE(call, link);
+	if (call->has_thread)
+		pthread_join(call->thread, NULL);
+	for (size_t n = 0; n < call->count; n++)
+		tree_file_release(t, &call->files[n]);
+	free(call->files);
+	free(call);
+}

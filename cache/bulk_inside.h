@@ -1,0 +1,102 @@
+/*
+ * bulk_inside.h - what the files of bulk share; nobody else includes it.
+ *
+ * Functions that end in _locked expect bulk.lock to be held.
+ */
+#pragma once
+
+#include "cache/bulk.h"
+#include "cache/cache_inside.h"
+
+#include <sys/queue.h>
+
+/*
+ * A file of at most so many bytes is fetched whole: on 100 Mbit/s that takes 40 ms, as long as asking for its next part
+ * would through a usual distance.
+ */
+#define BULK_FILE_MAX ((uint64_t)512 * 1024)
+
+/* Of contents here, whoever wants them. */
+#define BULK_MEMORY_MAX ((size_t)16 * 1024 * 1024)
+
+/* A power of two: a few files in each, where they are of 4 KiB. */
+#define BULK_BUCKETS 1024
+
+struct bulk_call;
+
+/* One file: awaited while `call` is set, then here. */
+struct bulk_file {
+	LIST_ENTRY(bulk_file) in_bucket;
+	TAILQ_ENTRY(bulk_file) by_use; /* where it is here */
+	struct inode *inode;           /* pinned by whoever it is of: the call, then us */
+	struct bulk_call *call;
+	unsigned number; /* of the call that brings or brought it */
+	uint64_t before; /* bytes that come before it in the call */
+	bool was_read;
+	struct attr version;
+	uint64_t seen; /* when it was asked for */
+	unsigned char *bytes;
+	size_t len;
+};
+
+/* The latest call, for choosing the next. */
+struct bulk_latest {
+	unsigned number;
+	const struct inode *dir; /* that of its first file; only to be compared with */
+	enum tree_reach reach;
+	unsigned files, used; /* brought along, and read of them */
+	unsigned streak;      /* calls in a row of which most was read */
+	int64_t used_ms;      /* when one of its files was last asked for */
+};
+
+struct bulk {
+	struct cache *cache;
+	struct cancel cancel;   /* of all calls */
+	pthread_mutex_t lock;   /* guards what follows */
+	pthread_cond_t changed; /* a file came, or a call ended */
+	LIST_HEAD(bulk_bucket, bulk_file) buckets[BULK_BUCKETS];
+	TAILQ_HEAD(, bulk_file) by_use; /* oldest first */
+	size_t used;                    /* bytes of all that are here */
+	unsigned calls_begun;
+	LIST_HEAD(, bulk_call) calls;
+	unsigned calls_count; /* under way */
+	struct bulk_latest latest;
+};
+
+/* ---- bulk_files.c: which are awaited and which are here ---- */
+
+struct bulk_file *bulk_find_locked(struct bulk *b, const struct inode *i);
+/* NULL without memory. `i` has none yet. */
+struct bulk_file *bulk_await_locked(struct bulk *b, struct inode *i, struct bulk_call *call);
+/* Its bytes came, which it takes; older ones make room for them. */
+void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, size_t len);
+void bulk_forget_locked(struct bulk *b, struct bulk_file *f);
+/* Of one that is here: it is wanted. */
+void bulk_use_locked(struct bulk *b, struct bulk_file *f);
+
+/* ---- bulk_call.c: one fetch of many files ---- */
+
+struct bulk_call {
+	LIST_ENTRY(bulk_call) link; /* bulk.lock */
+	struct bulk *bulk;
+	unsigned number;
+	struct tree_file *files; /* the call's, with their pins */
+	size_t count;
+	uint64_t planned; /* bytes of all files */
+	uint64_t seen;    /* when it was asked */
+	uint64_t arrived; /* bytes of files that came, or never will; bulk.lock, as what follows */
+	unsigned readers; /* who wait for it */
+	bool is_over;
+	struct error error; /* of the whole call */
+	pthread_t thread;
+	bool has_thread;
+	/* The thread's own: */
+	unsigned char *filling;
+	size_t filled;
+};
+
+/* Begins to fetch `first` and what belongs with it; NULL: there may be no more. */
+struct bulk_call *bulk_call_begin_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits);
+/* Waits for its thread, which is over or about to be. */
+void bulk_call_free(struct bulk_call *call);

@@ -1,0 +1,219 @@
+/* Which small files are likely to be read after one: for cache/bulk.h. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/*
+ * Of what whoever reads one file seldom reads the others: packages that were installed or downloaded, what was built, the
+ * objects of a repository. git reads its own files for every command, and nobody else does.
+ */
+static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "venv", "__pycache__",
+	"target", "dist", "build" };
+/* Commits and directories are small objects, and git reads these first; contents are larger ones. */
+#define OBJECT_MAX 4096
+
+/* Names looked at, so that the tree is not held for long: 10 ms. */
+#define VISITS_MAX 50000
+
+struct gathering {
+	struct tree *tree;
+	const struct tree_gathering *asked;
+	int64_t now_ms;
+	struct tree_file *out;
+	size_t count;
+	uint64_t bytes;         /* without the first */
+	uint64_t file_size_max; /* just now */
+	unsigned visits;
+};
+
+/* ---- One file ---- */
+
+static bool add_locked(struct gathering *g, struct inode *i)
+{
+	char *path = path_build_locked(g->tree, i, NULL);
+
+	if (!path)
+		return false;
+	g->out[g->count++] = (struct tree_file){ .inode = i,
+		.path = path,
+		.size = i->attr.size,
+		.target = {
+			.dev = i->attr.dev, .ino = i->attr.ino, .btime_ns = i->attr.btime_ns } };
+	i->pins++;
+	inode_wake_locked(g->tree, i);
+	return true;
+}
+
+static bool is_believed_locked(const struct gathering *g, const struct dentry *d)
+{
+	return d->until_ms > g->now_ms && d->inode->attr_until_ms > g->now_ms &&
+		!d->inode->changing;
+}
+
+static bool fits_locked(const struct gathering *g, const struct inode *i)
+{
+	return S_ISREG(i->attr.mode) && i->attr.size && i->attr.size <= g->file_size_max &&
+		g->bytes + i->attr.size <= g->asked->bytes_max;
+}
+
+static void visit_file_locked(struct gathering *g, const struct dentry *d)
+{
+	struct inode *i = d->inode;
+
+	if (is_believed_locked(g, d) && fits_locked(g, i) &&
+		g->asked->wants(g->asked->context, i, &i->attr) && add_locked(g, i))
+		g->bytes += i->attr.size;
+}
+
+/* ---- Directories ---- */
+
+static bool is_full(const struct gathering *g)
+{
+	return g->count == g->asked->files_max || g->visits >= VISITS_MAX;
+}
+
+static bool is_quiet_name(const char *name)
+{
+	for (size_t n = 0; n < sizeof quiet_names / sizeof *quiet_names; n++)
+		if (!strcmp(name, quiet_names[n]))
+			return true;
+	return false;
+}
+
+/* The directory itself, or one above it. */
+static bool is_quiet_locked(const struct inode *dir)
+{
+	while (dir->names && !is_quiet_name(dir->names->name))
+		dir = dir->names->dir;
+	return dir->names;
+}
+
+/* Other file systems are not entered: one of them may be /proc. */
+static bool may_enter_locked(const struct dentry *d)
+{
+	return S_ISDIR(d->inode->attr.mode) && d->inode->attr.dev == d->dir->attr.dev &&
+		!is_quiet_name(d->name);
+}
+
+static void gather_below_locked(struct gathering *g, const struct inode *dir);
+
+/* A file, or what is below a directory. */
+static void visit_locked(struct gathering *g, const struct dentry *d)
+{
+	g->visits++;
+	if (may_enter_locked(d))
+		gather_below_locked(g, d->inode);
+	else
+		visit_file_locked(g, d);
+}
+
+static void gather_below_locked(struct gathering *g, const struct inode *dir)
+{
+	for (const struct dentry *d = dir->children; d && !is_full(g); d = d->sibling_next)
+		visit_locked(g, d);
+}
+
+static struct dentry *name_in_locked(const struct inode *i, const struct inode *dir)
+{
+	struct dentry *d = i->names;
+
+	while (d->dir != dir)
+		d = d->next_of_inode;
+	return d;
+}
+
+/* What follows `i` in its directory, then what stands before it. */
+static void gather_around_locked(struct gathering *g, const struct inode *i,
+	void (*visit)(struct gathering *g, const struct dentry *d))
+{
+	const struct inode *dir = i->names->dir;
+	const struct dentry *own = name_in_locked(i, dir);
+
+	for (const struct dentry *d = own->sibling_next; d && !is_full(g); d = d->sibling_next)
+		visit(g, d);
+	for (const struct dentry *d = dir->children; d != own && !is_full(g); d = d->sibling_next)
+		visit(g, d);
+}
+
+static void visit_sibling_locked(struct gathering *g, const struct dentry *d)
+{
+	g->visits++;
+	visit_file_locked(g, d);
+}
+
+static bool is_repository_locked(const struct inode *dir)
+{
+	return dir->names && !strcmp(dir->names->name, ".git");
+}
+
+/* Of the objects of a repository only small ones. */
+static void gather_subdirs_locked(struct gathering *g, const struct inode *dir)
+{
+	bool has_objects = is_repository_locked(dir);
+
+	for (const struct dentry *d = dir->children; d && !is_full(g); d = d->sibling_next) {
+		bool is_objects = has_objects && !strcmp(d->name, "objects");
+
+		g->file_size_max = is_objects ? OBJECT_MAX : g->asked->file_size_max;
+		if (may_enter_locked(d))
+			visit_locked(g, d);
+	}
+	g->file_size_max = g->asked->file_size_max;
+}
+
+/* Whoever read all of a directory goes on in the one above it. */
+static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
+{
+	while (dir != g->tree->root && dir->names && !is_full(g)) {
+		gather_around_locked(g, dir, visit_locked);
+		dir = dir->names->dir;
+	}
+}
+
+/* ---- All of them ---- */
+
+static void gather_others_locked(struct gathering *g, const struct inode *first)
+{
+	const struct inode *dir = first->names->dir;
+	bool is_quiet = is_quiet_locked(dir);
+
+	gather_around_locked(g, first, visit_sibling_locked);
+	if (!is_quiet || is_repository_locked(dir))
+		gather_subdirs_locked(g, dir);
+	if (!is_quiet && g->asked->reach == TREE_FAR)
+		gather_beyond_locked(g, dir);
+}
+
+size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
+	const struct tree_gathering *asked, struct tree_file *out)
+{
+	struct gathering g = { .tree = t,
+		.asked = asked,
+		.now_ms = now_ms,
+		.out = out,
+		.file_size_max = asked->file_size_max };
+
+	pthread_mutex_lock(&t->lock);
+	if (add_locked(&g, first) && asked->reach != TREE_ALONE && first->names)
+		gather_others_locked(&g, first);
+	pthread_mutex_unlock(&t->lock);
+	return g.count;
+}
+
+void tree_file_release(struct tree *t, struct tree_file *f)
+{
+	tree_unpin(t, f->inode);
+	free(f->path);
+	*f = (struct tree_file){ 0 };
+}
+
+const struct inode *tree_place(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	const struct inode *dir = i->names ? i->names->dir : NULL;
+
+	pthread_mutex_unlock(&t->lock);
+	return dir;
+}
