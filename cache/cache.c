@@ -108,6 +108,14 @@ void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
 	pthread_rwlock_unlock(&c->observing);
 }
 
+void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.changed)
+		c->observer.changed(c->observer.context, kind, path, is_dir);
+	pthread_rwlock_unlock(&c->observing);
+}
+
 static void tell_name(struct cache *c, struct inode *dir, const char *name)
 {
 	pthread_rwlock_rdlock(&c->observing);
@@ -310,6 +318,16 @@ void cache_hold(struct cache *c)
 void cache_let(struct cache *c)
 {
 	lifetime_let(c->lifetime);
+}
+
+void cache_listen(struct cache *c)
+{
+	atomic_fetch_add(&c->listeners, 1);
+}
+
+void cache_unlisten(struct cache *c)
+{
+	atomic_fetch_sub(&c->listeners, 1);
 }
 
 int64_t cache_progress_ms(const struct cache *c)

@@ -47,6 +47,8 @@ struct cache_observer {
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
 	/* Forget the name. */
 	void (*name_changed)(void *context, struct inode *dir, const char *name);
+	/* Somebody else changed something in the sandbox; `kind` and `path` as providers/verbs.h has them. */
+	void (*changed)(void *context, enum watch_kind kind, const char *path, bool is_dir);
 	void *context;
 };
 
@@ -63,6 +65,10 @@ void cache_used(struct cache *c);
 /* It is in use until cache_let(): somebody has a file open for writing. */
 void cache_hold(struct cache *c);
 void cache_let(struct cache *c);
+
+/* Until cache_unlisten() somebody wants to hear of every change: the stream of them is not let go. */
+void cache_listen(struct cache *c);
+void cache_unlisten(struct cache *c);
 
 /* How long a call may go without progress: for struct call. */
 int64_t cache_progress_ms(const struct cache *c);

@@ -28,6 +28,8 @@ struct cache {
 	struct metered metered;     /* the provider, as it is called */
 	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
+	_Atomic unsigned
+		listeners; /* cache_listen(): the stream of changes stays while there are any */
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
 	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */
@@ -69,6 +71,8 @@ struct timespec cache_clock(struct cache *c);
 /* Whether such an answer may be the fault of a path that leads elsewhere by now. */
 bool cache_may_be_lost(enum err kind);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
+/* Of a change that the sandbox told of and that was not made here. */
+void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir);
 
 /* Fills *out and takes a kernel reference. The caller holds a pin. `dir` NULL: without a name. */
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,

@@ -162,7 +162,9 @@ enum err mount_start(struct mount *m, struct error *e)
 		.exec_timeout_ms = m->options.exec_timeout_ms,
 		.uid = m->options.uid,
 		.gid = m->options.gid };
-	struct cache_observer observer = { tell_inode, tell_name, &m->fs };
+	struct cache_observer observer = {
+		.inode_changed = tell_inode, .name_changed = tell_name, .context = &m->fs
+	};
 	enum err kind = notifier_new(&m->fs.notifier, m->session, e);
 
 	if (!kind)

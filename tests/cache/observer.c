@@ -1,9 +1,11 @@
+#include "cache/cache_inside.h"
 #include "tests/cache/distant.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 static struct distant far;
 
@@ -57,4 +59,23 @@ Test(observer, is_out_when_it_is_taken_away)
 	cache_observe(far.cache, NULL);
 	cr_expect(atomic_load(&slow.is_out));
 	pthread_join(thread, NULL);
+}
+
+static void note_path(void *context, enum watch_kind kind, const char *path, bool is_dir)
+{
+	(void)is_dir;
+	snprintf(context, 64, "%d %s", kind, path);
+}
+
+Test(observer, hears_what_others_changed)
+{
+	char heard[64] = "";
+	struct cache_observer observer = { .changed = note_path, .context = heard };
+
+	cache_tell_changed(far.cache, WATCH_CREATED, "a", false);
+	cr_expect(eq(str, heard, ""));
+	cache_observe(far.cache, &observer);
+	cache_tell_changed(far.cache, WATCH_REMOVED, "d/b", true);
+	cr_expect(eq(str, heard, "5 d/b"));
+	cache_observe(far.cache, NULL);
 }
