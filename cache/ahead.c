@@ -2,7 +2,6 @@
 #include "cache/readahead.h"
 
 #include "cache/cache_inside.h"
-#include "cache/reading.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
 
@@ -16,6 +15,9 @@ struct wish {
 	uint64_t offset;
 	unsigned char *out;
 	size_t len, got;
+	bool goes_on; /* where the reader was, at `from` */
+	uint64_t from;
+	bool is_gap; /* what follows is stored, though this is not: a block went, or it is the last */
 };
 
 /* ---- Life ---- */
@@ -168,7 +170,8 @@ static bool reaches(const struct readahead *s, const struct wish *w)
 /* Nothing is known that is newer than what the stream has. */
 static bool is_current(const struct readahead *s)
 {
-	return !s->has_version || tree_still(s->ahead->cache->tree, s->inode, s->seen, &s->version);
+	return !s->has_version ||
+		tree_still(s->ahead->cache->tree, s->inode, s->asked.seen, &s->version);
 }
 
 static void grow_locked(struct readahead *s)
@@ -250,38 +253,80 @@ static enum err serve_locked(struct readahead *s, struct wish *w, bool *served, 
 	return kind;
 }
 
-/* The stream that has what is wanted or soon will; a sequential reader gets one. */
-static struct readahead *stream_for_locked(struct ahead *a, const struct wish *w)
+/* The stream that has what is wanted or soon will. */
+static struct readahead *running_locked(struct ahead *a, const struct wish *w)
 {
 	struct readahead *s = find_locked(a, w->inode);
-	uint64_t from;
-	bool goes_on = goes_on_locked(w->inode, w->offset, w->len, &from);
 
 	if (s && !is_current(s)) {
 		readahead_drop_locked(s);
-		s = NULL;
-	}
-	if (s && reaches(s, w))
-		return s;
-	if (!goes_on)
 		return NULL;
+	}
+	return s && reaches(s, w) ? s : NULL;
+}
+
+/* The same; else a sequential reader gets a new one. */
+static struct readahead *running_or_new_locked(struct ahead *a, const struct wish *w)
+{
+	struct readahead *running = running_locked(a, w), *s = find_locked(a, w->inode);
+
+	if (running)
+		return running;
 	if (s)
 		readahead_drop_locked(s);
-	return start_locked(a, w->inode, from);
+	return start_locked(a, w->inode, w->from);
+}
+
+static enum err read_running(struct ahead *a, struct wish *w, bool *served, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	pthread_mutex_lock(&a->lock);
+	w->goes_on = goes_on_locked(w->inode, w->offset, w->len, &w->from);
+	struct readahead *s = running_locked(a, w);
+
+	*served = false;
+	if (s)
+		kind = serve_locked(s, w, served, e);
+	pthread_mutex_unlock(&a->lock);
+	return kind;
 }
 
 static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struct error *e)
 {
 	enum err kind = ERR_OK;
 
-	*served = false;
+	if (!w->goes_on || w->is_gap)
+		return ERR_OK;
 	pthread_mutex_lock(&a->lock);
-	struct readahead *s = stream_for_locked(a, w);
+	struct readahead *s = running_or_new_locked(a, w);
 
 	if (s)
 		kind = serve_locked(s, w, served, e);
 	pthread_mutex_unlock(&a->lock);
 	return kind;
+}
+
+/* ---- Reading what is stored ---- */
+
+static uint64_t next_block(uint64_t offset)
+{
+	return (offset + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
+}
+
+/* Whether all of it was. */
+static bool read_stored(struct ahead *a, struct wish *w)
+{
+	struct cache *c = a->cache;
+	struct attr version;
+
+	if (!reading_version(c, w->call, w->inode, w->offset, &version))
+		return false;
+	if (stored_read(c->stored, &version, w->offset, w->out, w->len, &w->got))
+		return true;
+	w->got = 0;
+	w->is_gap = stored_has_at(c->stored, &version, next_block(w->offset + w->len));
+	return false;
 }
 
 /* ---- Reading without one ---- */
@@ -297,6 +342,25 @@ static enum err read_exactly(struct ahead *a, struct wish *w, struct error *e)
 	return kind;
 }
 
+/* The blocks it is in, so that they are stored whole. */
+static enum err read_blocks(struct ahead *a, struct wish *w, struct error *e)
+{
+	uint64_t start = w->offset / BLOCK_SIZE * BLOCK_SIZE;
+	size_t skip = (size_t)(w->offset - start);
+	struct wish blocks = *w;
+
+	blocks.offset = start;
+	blocks.len = (size_t)(next_block(w->offset + w->len) - start);
+	AUTO_FREE unsigned char *bytes = blocks.out = malloc(blocks.len);
+	enum err kind = bytes ? read_exactly(a, &blocks, e) : error_set(e, ERR_NO_MEMORY, "a read");
+
+	if (kind || blocks.got <= skip)
+		return kind;
+	w->got = blocks.got - skip < w->len ? blocks.got - skip : w->len;
+	memcpy(w->out, bytes + skip, w->got);
+	return ERR_OK;
+}
+
 enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e)
 {
@@ -305,9 +369,13 @@ enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, u
 	enum err kind = bulk_read(a->cache->bulk, call, i, offset, out, len, &w.got, &served, e);
 
 	if (!served)
+		kind = read_running(a, &w, &served, e);
+	if (!served)
+		served = read_stored(a, &w);
+	if (!served)
 		kind = read_stream(a, &w, &served, e);
 	if (!served)
-		kind = read_exactly(a, &w, e);
+		kind = w.is_gap ? read_blocks(a, &w, e) : read_exactly(a, &w, e);
 	*got = w.got;
 	return kind;
 }

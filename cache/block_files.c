@@ -226,13 +226,13 @@ static void remove_bad(struct block_files *f, const struct path *path, uint64_t 
 		block_budget_give(f->budget, size);
 }
 
-bool block_files_has(struct block_files *f, const struct block_name *name)
+bool block_files_has(struct block_files *f, const struct block_name *name, size_t len)
 {
 	struct path path = path_of(name);
 	struct stat st;
 	AUTO_CLOSE int fd = open_block(f, &path, &st);
 
-	return fd >= 0;
+	return fd >= 0 && (uint64_t)st.st_size == len;
 }
 
 bool block_files_get(struct block_files *f, const struct block_name *name, void *out, size_t len)

@@ -28,7 +28,8 @@ uint64_t block_files_max(const struct block_files *f);
 /* A file beside the blocks, open for reading and writing, made if it is not there; -1 and errno: it cannot be. */
 int block_files_beside(const struct block_files *f, const char *name);
 
-bool block_files_has(struct block_files *f, const struct block_name *name);
+/* Whether there is one of that name and length, whatever it holds. */
+bool block_files_has(struct block_files *f, const struct block_name *name, size_t len);
 /* Reads its `len` bytes. One that holds something else than its name says is removed. */
 bool block_files_get(struct block_files *f, const struct block_name *name, void *out, size_t len);
 /* ERR_NO_SPACE, ERR_READ_ONLY, ...: the directory does not take it. */

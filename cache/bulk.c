@@ -219,14 +219,13 @@ static enum err fetch_locked(struct bulk *b, struct wish *w, bool *served, struc
 	return read_locked(b, w, served, e);
 }
 
-/* From what was stored of the version that the file is believed to be of. */
 static bool read_stored(struct bulk *b, struct wish *w)
 {
-	struct attr attr;
-	bool is_believed = tree_attr(b->cache->tree, w->inode, &attr) > monotonic_ms();
+	struct cache *c = b->cache;
+	struct attr version;
 
-	return is_believed &&
-		stored_read(b->cache->stored, &attr, w->offset, w->out, w->len, &w->got);
+	return reading_version(c, w->call, w->inode, w->offset, &version) &&
+		stored_read(c->stored, &version, w->offset, w->out, w->len, &w->got);
 }
 
 static bool is_small(const struct bulk *b, struct inode *i)

@@ -1,7 +1,6 @@
 /* One fetch of many files: its plan, its thread, and what becomes of each file that arrives. */
 #include "cache/bulk_inside.h"
 
-#include "cache/reading.h"
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static void end_file(struct bulk_call *call, size_t n, const struct attr *versio
 	call->arrived += call->files[n].size;
 	if (f && version) {
 		f->version = *version;
-		f->seen = call->seen;
+		f->seen = call->asked.seen;
 		bulk_has_locked(b, f, take(call->filling), call->filled);
 	} else if (f) {
 		bulk_forget_locked(b, f);
@@ -40,32 +39,24 @@ static void end_file(struct bulk_call *call, size_t n, const struct attr *versio
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Only what is settled: bytes that follow within a clock tick may have the same times. */
-static void keep(struct bulk_call *call, struct inode *i, const struct attr *version)
-{
-	struct cache *c = call->bulk->cache;
-
-	if (!tree_unsettled(c->tree, i))
-		stored_keep(c->stored, version, 0, call->filling, call->filled);
-}
-
 /* Whether what came is all of the file, of a version that nothing here is newer than. */
 static bool is_whole(struct bulk_call *call, struct inode *i, const struct attr *version)
 {
 	return call->filled && call->filled == version->size &&
-		tree_still(call->bulk->cache->tree, i, call->seen, version);
+		tree_still(call->bulk->cache->tree, i, call->asked.seen, version);
 }
 
 static void take_file(struct bulk_call *call, size_t n, const struct attr *version)
 {
+	struct cache *c = call->bulk->cache;
 	struct inode *i = call->files[n].inode;
 
-	reading_learn(call->bulk->cache, i, call->seen, version);
+	reading_learn(c, i, &call->asked, version);
 	if (!is_whole(call, i, version)) {
 		end_file(call, n, NULL);
 		return;
 	}
-	keep(call, i, version);
+	reading_keep(c, call->files[n].path, &call->asked, version, 0, call->filling, call->filled);
 	end_file(call, n, version);
 }
 
@@ -132,7 +123,7 @@ static enum err ask(struct bulk_call *call, struct error *e)
 
 	if (!items)
 		return error_set(e, ERR_NO_MEMORY, "reading small files");
-	call->seen = tree_seen(c->tree);
+	call->asked = asked_now(c);
 	return metered_fetch(&c->metered, &limits, items, call->count, take_piece, call, e);
 }
 

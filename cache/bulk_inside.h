@@ -7,6 +7,7 @@
 
 #include "cache/bulk.h"
 #include "cache/cache_inside.h"
+#include "cache/reading.h"
 
 #include <sys/queue.h>
 
@@ -83,7 +84,7 @@ struct bulk_call {
 	struct tree_file *files; /* the call's, with their pins */
 	size_t count;
 	uint64_t planned; /* bytes of all files */
-	uint64_t seen;    /* when it was asked */
+	struct asked asked;
 	uint64_t arrived; /* bytes of files that came, or never will; bulk.lock, as what follows */
 	unsigned readers; /* who wait for it */
 	bool is_over;

@@ -32,10 +32,10 @@ struct cache_options {
 	 * ahead (ahead.h), writes follow behind (pending.h).
 	 */
 	bool is_remote;
-	const char
-		*contents_dir; /* of a remote sandbox: where contents are kept; NULL: in memory */
-	uint64_t contents_max; /* bytes it may take; 0: as stored.h chooses */
-	bool write_through;    /* but writes do not: each is in the sandbox when it returns */
+	bool write_through; /* but writes do not: each is in the sandbox when it returns */
+	const char *
+		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
+	uint64_t contents_max; /* bytes it may take; 0: chosen there */
 };
 
 /*

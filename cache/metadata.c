@@ -81,6 +81,7 @@ static enum err take_self(void *context, const struct list_item *item, struct er
 	if (item->kind == LIST_END) {
 		s->news.now = item->now;
 		cache_note_space(s->cache, &item->space);
+		cache_note_clock(s->cache, &item->now);
 	}
 	if (item->kind != LIST_SELF)
 		return ERR_OK;

@@ -2,7 +2,6 @@
 #include "cache/readahead.h"
 
 #include "cache/cache_inside.h"
-#include "cache/reading.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
 
@@ -143,7 +142,7 @@ static bool is_same_version(const struct attr *a, const struct attr *b)
 static enum err check_version(struct readahead *s, const struct attr *attr, struct error *e)
 {
 	if (!s->has_version) {
-		reading_learn(s->ahead->cache, s->inode, s->seen, attr);
+		reading_learn(s->ahead->cache, s->inode, &s->asked, attr);
 		s->version = *attr;
 	} else if (!is_same_version(&s->version, attr)) {
 		return error_set(e, ERR_INTERRUPTED, "changed while it was read");
@@ -165,6 +164,9 @@ static enum err end_chunk(struct stretch *t, const struct fetch_piece *piece, st
 
 	if (kind)
 		return kind;
+	if (s->filling)
+		reading_keep(s->ahead->cache, item->path, &s->asked, &s->version,
+			s->filling->offset, s->filling->bytes, s->filling->len);
 	pthread_mutex_lock(&s->ahead->lock);
 	s->has_version = true;
 	s->at_end = !s->filling || s->filling->len < item->length ||
@@ -246,7 +248,7 @@ static enum err ask_stretch(
 
 	free(take(s->filling));
 	if (!s->has_version)
-		s->seen = tree_seen(c->tree);
+		s->asked = asked_now(c);
 	plan(t, path);
 	return metered_fetch(&c->metered, &t->call, t->items, t->count, take_piece, t, e);
 }

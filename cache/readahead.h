@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cache/ahead.h"
+#include "cache/reading.h"
 
 #include <pthread.h>
 #include <sys/queue.h>
@@ -41,9 +42,9 @@ struct readahead {
 	unsigned readers;            /* reads in it */
 	bool has_version;
 	struct attr version;
-	uint64_t seen; /* when it was first asked */
-	bool dropped;  /* nobody may use it any more */
-	bool running;  /* its thread is at work */
+	struct asked asked; /* when it was first asked */
+	bool dropped;       /* nobody may use it any more */
+	bool running;       /* its thread is at work */
 	bool has_thread;
 	pthread_t thread;
 	struct cancel cancel;

@@ -37,21 +37,31 @@ static enum err ask_fetch(
 
 	r->item.path = path;
 	r->got = 0;
-	r->seen = tree_seen(c->tree);
+	r->asked = asked_now(c);
 	a->err = ERR_OK;
 	enum err kind = metered_fetch(&c->metered, a->call, &r->item, 1, take_piece, a, e);
 
 	if (!kind && a->err)
 		kind = error_set(e, a->err, "%s: %s", path, error_words(a->err));
+	if (!kind && r->item.kind == FETCH_BYTES)
+		reading_keep(c, path, &r->asked, &r->attr, r->item.offset, r->out, r->got);
 	return kind;
 }
 
-void reading_learn(struct cache *c, struct inode *i, uint64_t seen, const struct attr *attr)
+struct asked asked_now(struct cache *c)
 {
-	struct tree_news news = { .attr = *attr, .until_ms = cache_attr_until(c) };
+	return (struct asked){ .seen = tree_seen(c->tree), .clock = cache_clock_heard(c) };
+}
+
+void reading_learn(
+	struct cache *c, struct inode *i, const struct asked *asked, const struct attr *attr)
+{
+	struct tree_news news = {
+		.attr = *attr, .until_ms = cache_attr_until(c), .now = asked->clock
+	};
 	bool changed = false;
 
-	tree_learn_attr(c->tree, i, seen, &news, &changed, NULL);
+	tree_learn_attr(c->tree, i, asked->seen, &news, &changed, NULL);
 	if (changed)
 		cache_tell_inode(c, i, true);
 }
@@ -66,6 +76,35 @@ enum err reading_do(struct cache *c, const struct call *call, struct inode *i, s
 	enum err kind = cache_with_path(c, i, NULL, ask_fetch, &a, e);
 
 	if (!kind)
-		reading_learn(c, i, r->seen, &r->attr);
+		reading_learn(c, i, &r->asked, &r->attr);
 	return kind;
+}
+
+/* ---- What is kept ---- */
+
+void reading_keep(struct cache *c, const char *path, const struct asked *asked,
+	const struct attr *attr, uint64_t offset, const void *bytes, size_t len)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!tree_settled_at(attr, asked->clock))
+		return;
+	stored_keep(c->stored, attr, offset, bytes, len);
+	if (!offset)
+		stored_note_name(c->stored, slash ? slash + 1 : path, attr->size);
+}
+
+bool reading_version(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+	struct attr *out)
+{
+	struct attr shown;
+	int64_t valid_ms;
+
+	if (!c->stored)
+		return false;
+	if (tree_version(c->tree, i, monotonic_ms(), out))
+		return true;
+	return stored_has_at(c->stored, out, offset) &&
+		!cache_attr(c, call, i, &shown, &valid_ms, NULL) &&
+		tree_version(c->tree, i, monotonic_ms(), out);
 }

@@ -214,7 +214,7 @@ static bool has_block(struct stored *s, const struct attr *version, uint64_t ind
 	struct block_name name;
 
 	if (s->files && versions_find(s->on_disk, &place, &name) &&
-		block_files_has(s->files, &name))
+		block_files_has(s->files, &name, block_len(version->size, index)))
 		return true;
 	return versions_find(s->in_memory, &place, &name) && block_memory_has(s->memory, &name);
 }
@@ -315,7 +315,7 @@ void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
 	for (size_t n = 0; n < count && first + n < block_count(version->size); n++) {
 		struct block_place place = block_place(&s->sandbox, version, first + n);
 
-		if (block_files_has(s->files, &names[n]))
+		if (block_files_has(s->files, &names[n], block_len(version->size, first + n)))
 			versions_note(s->on_disk, &place, &names[n]);
 	}
 }

@@ -254,6 +254,10 @@ char *tree_take_staged(struct tree *t);
 bool tree_pages_current(struct tree *t, struct inode *i);
 /* The attributes are younger than a clock tick of the sandbox: equal ones need not mean equal contents. */
 bool tree_unsettled(struct tree *t, struct inode *i);
+/* The same of what was asked when the sandbox's clock showed at least `now`: no later contents have these attributes. */
+bool tree_settled_at(const struct attr *attr, struct timespec now);
+/* *out are the attributes of its contents: believed at `now_ms`, settled, and nothing changes them; else false. */
+bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out);
 
 /* ---- Symbolic links ---- */
 

@@ -29,15 +29,14 @@ static bool contents_differ(const struct attr *a, const struct attr *b)
 	return a->size != b->size || !times_equal(a->mtime, b->mtime);
 }
 
-/* Whether what changed last did so at least a tick before the sandbox answered. */
-static bool is_settled(const struct tree_news *news)
+/* Whether what changed last did so at least a tick before. */
+bool tree_settled_at(const struct attr *attr, struct timespec now)
 {
-	struct timespec c = news->attr.ctime;
+	struct timespec c = attr->ctime;
 
-	if (!news->now.tv_sec)
+	if (!now.tv_sec)
 		return false;
-	return (news->now.tv_sec - c.tv_sec) * 1000000000LL + (news->now.tv_nsec - c.tv_nsec) >
-		CLOCK_TICK_NS;
+	return (now.tv_sec - c.tv_sec) * 1000000000LL + (now.tv_nsec - c.tv_nsec) > CLOCK_TICK_NS;
 }
 
 bool is_same_file(const struct attr *a, const struct attr *b)
@@ -63,7 +62,8 @@ static bool take_news_locked(struct inode *i, const struct tree_news *news)
 {
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
 
-	i->settled = is_settled(news) || stays_settled_locked(i, &news->attr);
+	i->settled =
+		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
 	i->attr = news->attr;
 	i->attr_until_ms = news->until_ms;
 	if (news->link && (!i->link || strcmp(i->link, news->link))) {
@@ -376,6 +376,17 @@ bool tree_unsettled(struct tree *t, struct inode *i)
 
 	pthread_mutex_unlock(&t->lock);
 	return unsettled;
+}
+
+bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out)
+{
+	pthread_mutex_lock(&t->lock);
+	bool known =
+		i->settled && !i->changing && i->attr_until_ms > now_ms && S_ISREG(i->attr.mode);
+
+	*out = i->attr;
+	pthread_mutex_unlock(&t->lock);
+	return known;
 }
 
 bool tree_pages_current(struct tree *t, struct inode *i)

@@ -227,14 +227,31 @@ static void inode_changed(void *context, struct inode *i, bool pages)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void start(struct distant *d, bool write_through, int64_t belief_ms)
+static void new_cache(
+	struct distant *d, bool write_through, int64_t belief_ms, const char *contents_dir)
 {
 	struct cache_options options = { .attr_ms = belief_ms,
 		.entry_ms = belief_ms,
 		.progress_ms = TEST_WAIT_S * 1000,
 		.is_remote = true,
-		.write_through = write_through };
+		.write_through = write_through,
+		.contents_dir = contents_dir };
 	struct cache_observer observer = { .inode_changed = inode_changed, .context = d };
+	struct error e = { 0 };
+
+	cr_assert(
+		eq(int, cache_new(&d->cache, &d->base, &options, NULL, &e), ERR_OK), "%s", e.text);
+	cache_observe(d->cache, &observer);
+}
+
+void distant_remount(struct distant *d, const char *contents_dir)
+{
+	cache_free(d->cache);
+	new_cache(d, false, -1, contents_dir);
+}
+
+static void start(struct distant *d, bool write_through, int64_t belief_ms)
+{
 	struct error e = { 0 };
 	char staging[128];
 
@@ -244,9 +261,7 @@ static void start(struct distant *d, bool write_through, int64_t belief_ms)
 	scratch_make(&d->scratch);
 	snprintf(staging, sizeof staging, "%s/.staging", d->scratch.path);
 	cr_assert(eq(int, root_open(&d->root, d->scratch.path, staging, &e), ERR_OK), "%s", e.text);
-	cr_assert(
-		eq(int, cache_new(&d->cache, &d->base, &options, NULL, &e), ERR_OK), "%s", e.text);
-	cache_observe(d->cache, &observer);
+	new_cache(d, write_through, belief_ms, NULL);
 }
 
 void distant_start(struct distant *d, bool write_through)

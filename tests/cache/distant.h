@@ -41,6 +41,8 @@ void distant_start(struct distant *d, bool write_through);
 /* The same, and what was heard is believed for 60 s: for tests that count on a slow machine. */
 void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
+/* A new cache over the same sandbox, once nothing is open; NULL: contents are kept in memory. */
+void distant_remount(struct distant *d, const char *contents_dir);
 
 void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);

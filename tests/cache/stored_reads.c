@@ -1,0 +1,214 @@
+/* Reads that find what they want stored, through a cache and with a sandbox whose calls are counted. */
+#include "cache/cache_inside.h"
+#include "cache/reading.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1024 * 1024)
+
+static struct distant far;
+static struct scratch disk;
+static char dir[96];
+static unsigned char *bytes, *expected;
+
+static void setup(void)
+{
+	distant_start(&far, false);
+	scratch_make(&disk);
+	snprintf(dir, sizeof dir, "%s/cache", disk.path);
+	distant_remount(&far, dir);
+	bytes = malloc(MIB);
+	expected = malloc(MIB);
+}
+
+static void teardown(void)
+{
+	distant_stop(&far);
+	scratch_remove(&disk);
+	free(bytes);
+	free(expected);
+}
+
+TestSuite(stored_reads, .init = setup, .fini = teardown, .timeout = 120);
+
+/* Every 8 bytes say where they are, and which file they are of. */
+static void fill(unsigned char *out, uint64_t offset, size_t len, uint64_t mark)
+{
+	for (size_t n = 0; n < len; n += 8)
+		memcpy(out + n, &(uint64_t){ mark << 32 | (offset + n) }, 8);
+}
+
+static void make(const char *name, uint64_t size, uint64_t mark)
+{
+	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	for (uint64_t at = 0; at < size; at += MIB) {
+		size_t len = size - at < MIB ? size - at : MIB;
+
+		fill(expected, at, len, mark);
+		cr_assert(eq(sz, (size_t)pwrite(fd, expected, len, (off_t)at), len));
+	}
+}
+
+/* What was made is old by the sandbox's clock, as the cache knows: it asks for the root after that. */
+static void let_settle(void)
+{
+	struct timespec began, now;
+
+	clock_gettime(CLOCK_REALTIME, &began);
+	do
+		clock_gettime(CLOCK_REALTIME, &now);
+	while ((now.tv_sec - began.tv_sec) * 1000 + (now.tv_nsec - began.tv_nsec) / 1000000 < 30);
+	distant_remount(&far, dir);
+}
+
+static size_t read_at(struct inode *i, uint64_t offset, size_t len, uint64_t mark)
+{
+	struct error e = { 0 };
+	size_t got;
+
+	cr_assert(eq(int, cache_read(far.cache, NULL, i, offset, bytes, len, &got, &e), ERR_OK),
+		"%s", e.text);
+	fill(expected, offset, len, mark);
+	cr_assert(not(memcmp(bytes, expected, got)), "at %llu", (unsigned long long)offset);
+	return got;
+}
+
+/* Opens it, reads all of it in pieces and closes it. Returns how many fetches that took. */
+static unsigned read_file(const char *name, uint64_t size, uint64_t mark, size_t piece)
+{
+	unsigned before = distant_fetches(&far);
+	struct inode *i = distant_open(&far, name);
+	uint64_t at = 0;
+
+	for (size_t got; (got = read_at(i, at, piece, mark));)
+		at += got;
+	cr_assert(eq(u64, at, size));
+	distant_close(&far, i);
+	return distant_fetches(&far) - before;
+}
+
+static void to_blocks(const char *what)
+{
+	char command[256];
+
+	snprintf(command, sizeof command, "find %s/blocks -type f | sort | %s", dir, what);
+	cr_assert(not(system(command)));
+}
+
+Test(stored_reads, a_file_is_fetched_once_whatever_the_sizes_of_reads)
+{
+	const uint64_t sizes[] = { 10, 4096, 128 * 1024, 200000, 5 * MIB + 123 };
+	char name[16];
+
+	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+		snprintf(name, sizeof name, "f%zu", n);
+		make(name, sizes[n] / 8 * 8, n);
+	}
+	let_settle();
+	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+		snprintf(name, sizeof name, "f%zu", n);
+		read_file(name, sizes[n] / 8 * 8, n, 64 * 1024);
+		cr_expect(eq(uint, read_file(name, sizes[n] / 8 * 8, n, MIB), 0), "%s", name);
+		cr_expect(eq(uint, read_file(name, sizes[n] / 8 * 8, n, 32 * 1024), 0), "%s", name);
+	}
+}
+
+Test(stored_reads, the_next_mount_fetches_nothing)
+{
+	make("f", 3 * MIB, 1);
+	let_settle();
+	read_file("f", 3 * MIB, 1, 128 * 1024);
+	cr_expect(ge(uint, distant_fetches(&far), 1));
+	distant_remount(&far, dir);
+	cr_expect(eq(uint, read_file("f", 3 * MIB, 1, 128 * 1024), 0));
+}
+
+Test(stored_reads, a_file_that_changed_is_fetched_anew)
+{
+	make("f", MIB, 1);
+	let_settle();
+	read_file("f", MIB, 1, 128 * 1024);
+	make("f", MIB, 2);
+	let_settle();
+	cr_expect(ge(uint, read_file("f", MIB, 2, 128 * 1024), 1));
+	cr_expect(eq(uint, read_file("f", MIB, 2, 128 * 1024), 0));
+}
+
+/* What changed within a tick of the sandbox's clock may change again without another time. */
+Test(stored_reads, a_file_that_may_still_change_is_not_kept)
+{
+	const struct attr v = { .ino = 9, .size = 4096, .ctime = { .tv_sec = 1000 } };
+	const struct asked early = { .clock = { .tv_sec = 1000, .tv_nsec = 10000000 } },
+			   late = { .clock = { .tv_sec = 1000, .tv_nsec = 30000000 } };
+
+	reading_keep(far.cache, "d/f", &(struct asked){ 0 }, &v, 0, bytes, 4096);
+	reading_keep(far.cache, "d/f", &early, &v, 0, bytes, 4096);
+	cr_expect(not(stored_has(far.cache->stored, &v)));
+	cr_expect(not(stored_may_have(far.cache->stored, "f", 4096)));
+	reading_keep(far.cache, "d/f", &late, &v, 0, bytes, 4096);
+	cr_expect(stored_has(far.cache->stored, &v));
+	cr_expect(stored_may_have(far.cache->stored, "f", 4096));
+}
+
+Test(stored_reads, a_write_of_ours_is_read_back)
+{
+	struct inode *i;
+
+	make("f", MIB, 1);
+	let_settle();
+	read_file("f", MIB, 1, 128 * 1024);
+	i = distant_open(&far, "f");
+	distant_write(&far, i, 4096, "something else");
+	read_at(i, 0, 4096, 1);
+	size_t got;
+
+	cr_assert(not(cache_read(far.cache, NULL, i, 4096, bytes, 14, &got, NULL)));
+	cr_expect(not(memcmp(bytes, "something else", 14)));
+	distant_close(&far, i);
+}
+
+Test(stored_reads, a_damaged_block_costs_one_fetch_and_the_bytes_are_right)
+{
+	const char *const damages[] = {
+		"sed -n 5p | xargs rm",
+		"sed -n 5p | xargs truncate -s 1000",
+		"sed -n 5p | xargs truncate -s 0",
+		"sed -n 5p | xargs -I{} dd if=/dev/zero of={} bs=1k seek=60 count=1 conv=notrunc "
+		"status=none",
+	};
+
+	make("f", 2 * MIB, 1);
+	let_settle();
+	read_file("f", 2 * MIB, 1, 128 * 1024);
+	for (size_t n = 0; n < sizeof damages / sizeof *damages; n++) {
+		to_blocks(damages[n]);
+		cr_expect(eq(uint, read_file("f", 2 * MIB, 1, 32 * 1024), 1), "%s", damages[n]);
+		cr_expect(eq(uint, read_file("f", 2 * MIB, 1, 32 * 1024), 0), "%s", damages[n]);
+	}
+}
+
+Test(stored_reads, all_damaged_is_as_if_nothing_was_stored)
+{
+	make("f", 2 * MIB, 1);
+	let_settle();
+	unsigned cold = read_file("f", 2 * MIB, 1, 128 * 1024);
+
+	to_blocks("xargs truncate -s 5");
+	cr_expect(le(uint, read_file("f", 2 * MIB, 1, 128 * 1024), cold));
+	cr_expect(eq(uint, read_file("f", 2 * MIB, 1, 128 * 1024), 0));
+}
+
+Test(stored_reads, a_stream_goes_on_while_what_it_brings_is_stored)
+{
+	make("f", 30 * MIB, 1);
+	cr_expect(le(uint, read_file("f", 30 * MIB, 1, 128 * 1024), 3));
+}
