@@ -1,6 +1,7 @@
 #include "fs/control_file.h"
 
 #include "fs/caller.h"
+#include "fs/events.h"
 #include "providers/base/cleanup.h"
 
 #include <assert.h>
@@ -16,6 +17,7 @@
 #define ENTRY_TIMEOUT_S 3600.0
 
 static const struct control_file *const files[] = {
+	&control_events,
 	&control_exec,
 	&control_id,
 	&control_stats,
@@ -69,6 +71,8 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 	if (kind == ERR_OK)
 		kind = exec_last_new(&c->exec_last, e);
 	if (kind == ERR_OK)
+		kind = events_new(&c->events, e);
+	if (kind == ERR_OK)
 		*out = c;
 	else
 		control_free(c);
@@ -88,6 +92,7 @@ void control_free(struct control *c)
 		close_handle(h);
 	deferrals_free(c->deferrals);
 	exec_last_free(c->exec_last);
+	events_free(c->events);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -311,6 +316,7 @@ void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse
 	}
 	fi->fh = (uintptr_t)h;
 	fi->direct_io = 1;
+	fi->nonseekable = file->is_stream;
 	/* The caller was interrupted and is gone: no release will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		close_handle(h);
@@ -322,6 +328,7 @@ void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size
 	struct control_handle *h = handle_of(fi);
 
 	(void)c, (void)ino;
+	atomic_store(&h->flags, fi->flags);
 	if (h->file->read)
 		h->file->read(h, req, size, off);
 	else
@@ -360,6 +367,25 @@ void control_release(struct control *c, fuse_req_t req, fuse_ino_t ino, struct f
 	(void)c, (void)ino;
 	fuse_reply_err(req, 0);
 	close_handle(h);
+}
+
+void control_poll(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+	struct fuse_pollhandle *waiting)
+{
+	struct control_handle *h = handle_of(fi);
+
+	(void)c, (void)ino;
+	if (h->file->poll) {
+		fuse_reply_poll(req, h->file->poll(h, waiting));
+		return;
+	}
+	fuse_pollhandle_destroy(waiting);
+	fuse_reply_poll(req, CONTROL_POLL_ALWAYS);
+}
+
+void control_changed(struct control *c, enum watch_kind kind, const char *path, bool is_dir)
+{
+	events_add(c->events, kind, path, is_dir);
 }
 
 void control_reply_text(fuse_req_t req, const struct buf *text, size_t size, off_t off)

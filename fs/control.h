@@ -9,7 +9,9 @@
 
 #include "fs/lowlevel.h"
 #include "providers/base/error.h"
+#include "providers/verbs.h"
 
+#include <poll.h>
 #include <stdbool.h>
 
 struct cache;
@@ -19,6 +21,9 @@ struct notifier;
 #define CONTROL_DIR_NAME ".sandbox"
 #define CONTROL_INO_DIR  2 /* FUSE_ROOT_ID is 1 */
 #define CONTROL_INO_END  64
+
+/* What poll(2) hears of a file that never lets anybody wait. */
+#define CONTROL_POLL_ALWAYS (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM)
 
 static inline bool control_owns(fuse_ino_t ino)
 {
@@ -38,6 +43,9 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 /* Cancels what runs, waits for its threads. Before the session is destroyed: requests may still be answered here. */
 void control_free(struct control *c);
 
+/* Somebody else changed something in the sandbox: for `events`. Waits for nothing. */
+void control_changed(struct control *c, enum watch_kind kind, const char *path, bool is_dir);
+
 /* The entry of the directory itself, for a lookup of CONTROL_DIR_NAME in the root. */
 void control_entry(const struct control *c, struct fuse_entry_param *out);
 
@@ -53,5 +61,8 @@ void control_read(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size
 	struct fuse_file_info *fi);
 void control_write(struct control *c, fuse_req_t req, fuse_ino_t ino, const char *bytes,
 	size_t size, off_t off, struct fuse_file_info *fi);
+/* `waiting` may be NULL, else it becomes the file's. */
+void control_poll(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+	struct fuse_pollhandle *waiting);
 void control_flush(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void control_release(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);

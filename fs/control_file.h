@@ -10,10 +10,12 @@
 #include "providers/base/buf.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/queue.h>
 #include <time.h>
 
 struct control_handle;
+struct events;
 struct exec_last;
 
 /* What the files share, fixed from control_new() on, or with a lock of its own. */
@@ -23,6 +25,7 @@ struct control {
 	struct control_options options;
 	struct timespec mounted_at;  /* shown as every time of every file */
 	struct deferrals *deferrals; /* runs that are going on */
+	struct events *events;       /* what others changed */
 	struct exec_last *exec_last; /* the last finished command, for who did not write one */
 	pthread_mutex_t lock;
 	LIST_HEAD(control_handles, control_handle) handles; /* all open ones; under the lock */
@@ -34,6 +37,8 @@ struct control_file {
 	fuse_ino_t ino; /* above CONTROL_INO_DIR, below CONTROL_INO_END, its own */
 	mode_t mode;    /* permission bits, shown and enforced: who may open it for what */
 
+	bool is_stream; /* has no offsets */
+
 	/* A new handle for an open file, embedding struct control_handle, which control.c fills; NULL: no memory. */
 	struct control_handle *(*open)(struct control *c);
 
@@ -42,6 +47,12 @@ struct control_file {
 
 	/* Takes bytes and answers. NULL exactly where `mode` lets nobody write. */
 	void (*write)(struct control_handle *h, fuse_req_t req, const char *bytes, size_t size);
+
+	/*
+	 * What of poll(2)'s events there is now. `waiting`, if not NULL, is the file's from then on: the notifier takes it when
+	 * there is more. NULL: it can always be read and written.
+	 */
+	unsigned (*poll)(struct control_handle *h, struct fuse_pollhandle *waiting);
 
 	/*
 	 * One of the file's descriptors was closed, by the process that opened the handle: answers now or later. NULL: there is
@@ -58,10 +69,12 @@ struct control_handle {
 	unsigned magic; /* in fi->fh: is it one? */
 	const struct control_file *file;
 	struct control *control;
-	pid_t opener; /* the process (thread group) that opened it; 0: not visible from here */
+	pid_t opener;      /* the process (thread group) that opened it; 0: not visible from here */
+	_Atomic int flags; /* O_NONBLOCK and others, as of the last read */
 	LIST_ENTRY(control_handle) link;
 };
 
+extern const struct control_file control_events;
 extern const struct control_file control_exec;
 extern const struct control_file control_id;
 extern const struct control_file control_stats;

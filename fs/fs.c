@@ -177,6 +177,7 @@ const struct fuse_lowlevel_ops fs_ops = {
 	.fallocate = op_fallocate,
 	.copy_file_range = op_copy_file_range,
 	.lseek = op_lseek,
+	.poll = op_poll,
 	.opendir = op_opendir,
 	.readdir = op_readdir,
 	.readdirplus = op_readdirplus,

@@ -44,6 +44,13 @@ static void tell_name(void *context, struct inode *dir, const char *name)
 	notifier_name(fs->notifier, fs_number(fs, dir), name);
 }
 
+static void tell_changed(void *context, enum watch_kind kind, const char *path, bool is_dir)
+{
+	struct fs *fs = context;
+
+	control_changed(fs->control, kind, path, is_dir);
+}
+
 /* ---- What the kernel is told at the beginning ---- */
 
 static void want(struct fuse_conn_info *conn, unsigned capability, bool wanted)
@@ -163,7 +170,10 @@ enum err mount_start(struct mount *m, struct error *e)
 		.uid = m->options.uid,
 		.gid = m->options.gid };
 	struct cache_observer observer = {
-		.inode_changed = tell_inode, .name_changed = tell_name, .context = &m->fs
+		.inode_changed = tell_inode,
+		.name_changed = tell_name,
+		.changed = tell_changed,
+		.context = &m->fs,
 	};
 	enum err kind = notifier_new(&m->fs.notifier, m->session, e);
 

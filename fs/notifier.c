@@ -14,6 +14,7 @@ struct notice {
 	fuse_ino_t ino; /* of a name: its directory */
 	char *name;     /* NULL: the inode itself */
 	bool pages;
+	struct fuse_pollhandle *poll; /* not NULL: who polls is woken, and nothing else */
 };
 
 /* Notices in the order they were made. */
@@ -34,8 +35,10 @@ struct notifier {
 
 static void batch_release(struct batch *b)
 {
-	for (size_t i = 0; i < b->len; i++)
+	for (size_t i = 0; i < b->len; i++) {
 		free(b->notices[i].name);
+		fuse_pollhandle_destroy(b->notices[i].poll);
+	}
 	free(b->notices);
 	*b = (struct batch){ 0 };
 }
@@ -59,7 +62,8 @@ static bool notice_repeats(const struct batch *b, const struct notice *notice)
 {
 	const struct notice *last = b->len ? &b->notices[b->len - 1] : NULL;
 
-	return last && last->ino == notice->ino && last->pages == notice->pages &&
+	return last && !last->poll && !notice->poll && last->ino == notice->ino &&
+		last->pages == notice->pages &&
 		(last->name && notice->name ? !strcmp(last->name, notice->name)
 					    : last->name == notice->name);
 }
@@ -87,7 +91,9 @@ static void send_name(struct fuse_session *session, const struct notice *notice)
 /* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
 static void notice_send(struct fuse_session *session, const struct notice *notice)
 {
-	if (notice->name)
+	if (notice->poll)
+		fuse_lowlevel_notify_poll(notice->poll);
+	else if (notice->name)
 		send_name(session, notice);
 	else
 		/* From a negative offset on no page is dropped, only the attributes. */
@@ -197,6 +203,11 @@ void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name)
 		enqueue(n, &(struct notice){ .ino = dir, .name = copy });
 	else
 		log_error(LOG_FS, "out of memory: the kernel keeps an outdated name");
+}
+
+void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting)
+{
+	enqueue(n, &(struct notice){ .poll = waiting });
 }
 
 static struct timespec monotonic_after(int64_t ms)

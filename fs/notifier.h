@@ -24,5 +24,8 @@ void notifier_free(struct notifier *n);
 void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages);
 void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name);
 
+/* Wakes who polls; takes it. */
+void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting);
+
 /* Waits until everything queued before this call was sent, `limit_ms` at most. Never from a handler. */
 bool notifier_drain(struct notifier *n, int64_t limit_ms);

@@ -284,3 +284,17 @@ void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct f
 	else
 		fuse_reply_lseek(req, (off_t)found);
 }
+
+/* Files never let anybody wait. */
+void op_poll(
+	fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi, struct fuse_pollhandle *waiting)
+{
+	const struct fs *fs = fuse_req_userdata(req);
+
+	if (control_owns(ino)) {
+		control_poll(fs->control, req, ino, fi, waiting);
+		return;
+	}
+	fuse_pollhandle_destroy(waiting);
+	fuse_reply_poll(req, CONTROL_POLL_ALWAYS);
+}

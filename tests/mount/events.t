@@ -1,0 +1,31 @@
+#!/bin/sh
+# .sandbox/events: a stream that lets its readers wait, and nobody else.
+# shellcheck disable=SC2016
+HERE=$(cd "${0%/*}" && pwd)
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs python3
+
+mount_sandbox events
+EVENTS=$MNT/.sandbox/events
+
+events() {
+	python3 -B "$HERE/events.py" "$EVENTS" "$@"
+}
+
+is "without events there is nothing to poll or to read" "$(events polls)" "nothing yet"
+
+# More of them than there are workers to serve requests.
+python3 -B "$HERE/events.py" "$EVENTS" wait 70 >waits &
+readers=$!
+ok "many wait for events" wait_until "$PATIENCE" grep -q waiting waits
+echo 1 >"$MNT/file"
+is "the mount answers meanwhile" "$(cat "$MNT/file")" 1
+kill $readers
+ok "a signal ends their waiting" wait_until "$PATIENCE" ended $readers
+fails "nobody writes it" sh -c 'echo x >"$1"' - "$EVENTS"
+fails "it has no offsets" python3 -c 'import os, sys; os.lseek(os.open(sys.argv[1], os.O_RDONLY), 0, 0)' "$EVENTS"
+unmount
+done_testing
