@@ -98,13 +98,14 @@ bool reading_version(struct cache *c, const struct call *call, struct inode *i, 
 	struct attr *out)
 {
 	struct attr shown;
-	int64_t valid_ms;
+	int64_t valid_ms, now_ms = monotonic_ms();
 
 	if (!c->stored)
 		return false;
-	if (tree_version(c->tree, i, monotonic_ms(), out))
+	if (tree_version(c->tree, i, now_ms, out))
 		return true;
+	/* What is asked now is right for this read, also where it is believed no longer than that. */
 	return stored_has_at(c->stored, out, offset) &&
 		!cache_attr(c, call, i, &shown, &valid_ms, NULL) &&
-		tree_version(c->tree, i, monotonic_ms(), out);
+		tree_version(c->tree, i, now_ms - 1, out);
 }

@@ -220,6 +220,16 @@ static double unit_mb(const char *unit)
 	return 0;
 }
 
+/* The daemon has another working directory, and a line of fstab has none. */
+enum err option_set_cache(const struct option *o, const char *value, void *field, struct error *e)
+{
+	if (*value != '/' && strcmp(value, "off"))
+		return error_set(e, ERR_INVALID,
+			"option '%s%.60s': %s is a directory's absolute path, or off", o->name,
+			value, o->argument);
+	return option_set_text(o, value, field, e);
+}
+
 /* Rounded up to whole MiB. A number without a unit would be bytes for one and megabytes for another. */
 enum err option_set_size(const struct option *o, const char *value, void *field, struct error *e)
 {

@@ -111,6 +111,12 @@ const struct option options[] = {
 	VALUE("attr_timeout=", option_set_seconds, attr_ms, "SECONDS",
 		"believe attributes for so long without asking (1.0)"),
 	VALUE("entry_timeout=", option_set_seconds, entry_ms, "SECONDS", "and names (1.0)"),
+	VALUE("cache=", option_set_cache, cache, "DIR|off",
+		"keep contents of files in this directory, for all mounts of this user "
+		"($XDG_CACHE_HOME/sandboxfs, or ~/.cache/sandboxfs); off: a few, in memory"),
+	VALUE("cache_size=", option_set_size, cache_mb, "SIZE",
+		"so much of them at most, as in cache_size=2G (a tenth of what is free, up to "
+		"10G)"),
 	VALUE("max_threads=", option_set_threads, threads_max, "NUMBER",
 		"requests served at once (64)"),
 	VALUE("log=", option_set_log, log, "SPEC",

@@ -13,6 +13,7 @@
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "tools/cache_dir.h"
 #include "tools/config.h"
 #include "tools/daemon.h"
 #include "tools/namespace.h"
@@ -206,6 +207,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 {
 	struct sandbox_info info;
 	struct cache *cache = NULL;
+	AUTO_FREE char *contents_dir = cache_dir(r->config->cache);
 	enum err kind = provider_info(r->provider, &r->call, &info, e);
 
 	if (!kind)
@@ -220,6 +222,8 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 					info.identity.uid == 0 && !config_maps_owners(r->config),
 				.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
 				.write_through = r->config->write_through,
+				.contents_dir = contents_dir,
+				.contents_max = (uint64_t)r->config->cache_mb << 20,
 			},
 			&r->call, e);
 	if (kind)

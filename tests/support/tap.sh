@@ -239,7 +239,8 @@ tap_sandbox() { # NAME DATA
 	fi
 }
 
-# mount_sandbox NAME [OPTIONS]: sets MNT, STORE, STAGING, DAEMON and LOG. Ends the test on failure.
+# mount_sandbox NAME [OPTIONS]: sets MNT, STORE, STAGING, DAEMON and LOG. Ends the test on failure. Contents are kept below
+# $SCRATCH/cache.UID, one for each user who mounts.
 mount_sandbox() {
 	MNT=$SCRATCH/mnt.$1
 	LOG=$SCRATCH/log.$1
@@ -252,7 +253,7 @@ mount_sandbox() {
 		return
 	fi
 	tap_sandbox "$1" "$tap_data"
-	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" "$SANDBOXFS" -f \
+	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" XDG_CACHE_HOME="$SCRATCH/cache.$MOUNT_AS" "$SANDBOXFS" -f \
 		-o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
 	tap_daemons="$tap_daemons $DAEMON"
