@@ -108,13 +108,6 @@ $(BIN)/umount.fuse.sandboxfs: $(call obj,tools/umount.c) $(LIBS_providers)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
 
-# ---- What is still to come -----------------------------------------------------------------------
-
-.PHONY: budgets
-budgets:
-	@echo "budgets: there is no table of them yet; tests/mount/e2b_requests.t holds what is counted so far" >&2
-	@exit 1
-
 # ---- The rest --------------------------------------------------------------------------------------
 
 .PHONY: clean help
@@ -135,7 +128,7 @@ help:
 #: make check-threads   the stress under the thread sanitizer
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
 #: make conformance     test servers held against the vendors' SDKs
-#: make budgets         provider requests counted against what is allowed
+#: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
 #: make lint            formatting, cppcheck, direction of includes
 #: make format          clang-format everything

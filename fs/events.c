@@ -127,16 +127,15 @@ void events_add(struct events *all, enum watch_kind kind, const char *path, bool
 struct events_reader *events_reader_new(struct events *all, void (*wake)(void *), void *context)
 {
 	AUTO_FREE struct events_reader *r = calloc(1, sizeof *r);
+	AUTO_CLOSE int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 
-	if (!r)
+	if (!r || fd < 0)
 		return NULL;
 	*r = (struct events_reader){ .all = all,
 		.wake = wake,
 		.context = context,
-		.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+		.fd = take_fd(&fd),
 		.own = BUF_INIT(EVENTS_MAX + LINE_MAX_BYTES) };
-	if (r->fd < 0)
-		return NULL;
 	pthread_mutex_lock(&all->lock);
 	r->next = all->start + all->lines.len;
 	LIST_INSERT_HEAD(&all->readers, r, link);

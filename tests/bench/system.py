@@ -14,6 +14,7 @@ from processes import Failure, run, stop, wait_until
 
 MOUNTS_WITHIN = 60
 UNMOUNTS_WITHIN = 60
+UNMOUNT, LAZILY = (["umount"], "-l") if os.geteuid() == 0 else (["fusermount3", "-u"], "-z")
 
 
 def is_mounted(path):
@@ -93,13 +94,13 @@ class System:
         """Also a mount that hangs."""
         if is_mounted(self.mountpoint):
             with contextlib.suppress(Failure):
-                run(["umount", str(self.mountpoint)], UNMOUNTS_WITHIN)
+                run([*UNMOUNT, str(self.mountpoint)], UNMOUNTS_WITHIN)
         if self.daemon:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.daemon.wait(0 if is_mounted(self.mountpoint) else UNMOUNTS_WITHIN)
             stop(self.daemon)
         if is_mounted(self.mountpoint):
-            run(["umount", "-l", str(self.mountpoint)], UNMOUNTS_WITHIN)
+            run([*UNMOUNT, LAZILY, str(self.mountpoint)], UNMOUNTS_WITHIN)
         self.daemon = None
 
     def remount_cold(self):

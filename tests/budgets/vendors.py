@@ -1,0 +1,82 @@
+"""A sandbox of a vendor's test server, mounted without a relay; its figures are what the server counted."""
+import json
+import os
+import time
+import urllib.request
+from pathlib import Path
+
+from processes import Failure, ready_line, service
+from systems import Sandboxfs
+
+SERVERS = Path(__file__).resolve().parents[1] / "servers"
+NAMES = sorted(path.parent.name for path in SERVERS.glob("*/main.mjs"))
+# What goes on behind a work belongs to it: the counts are read when they have been the same for so long.
+QUIET_S, QUIET_WITHIN = 0.3, 60
+
+CANNOT_RUN_HERE = 77
+
+
+class Absent(Failure):
+    """The test server cannot run on this machine; the text says why."""
+
+
+class Vendor(Sandboxfs):
+    def __init__(self, name, setting, link):
+        self.name = name
+        super().__init__(setting, link)
+
+    def start(self, stack):
+        super().start(stack)
+        root = self.scratch / "sandboxes"
+        # Root's sandboxes work as root, so that the files there have the owner that is shown here.
+        user = ["--user", "root"] if os.geteuid() == 0 else []
+        command = ["node", SERVERS / self.name / "main.mjs", "--root", root, *user]
+        server = self.said(stack.enter_context(service(command, self.scratch / "server.log")))
+        self.admin = server["admin_url"]
+        self.env |= server["env"]
+        sandbox = self.ask("POST", "create")["id"]
+        self.source = f"{self.name}:{sandbox}"
+        self.backend = root / sandbox / "root" if user else next((root / sandbox / "home").iterdir())
+
+    def said(self, server):
+        """What the server prints when it is ready."""
+        try:
+            return ready_line(server, 60)
+        except Failure:
+            if server.wait(60) == CANNOT_RUN_HERE:
+                raise Absent((self.scratch / "server.log").read_text()[:300].strip()) from None
+            raise
+
+    def ask(self, method, what):
+        """The answer of the test server's admin port."""
+        request = urllib.request.Request(f"{self.admin}/{what}", method=method)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def run_inside(self, command):
+        with open(self.mountpoint / ".sandbox/exec", "r+b", buffering=0) as file:
+            file.write(command.encode())
+            said = json.loads(file.read(1 << 20))
+        if said["exit_code"] != 0:
+            raise Failure(f"{command}: {said}")
+
+    # ---- Counting ----
+
+    def reset_counters(self):
+        self.counters()
+        self.ask("POST", "reset")
+
+    def counters(self):
+        """Once nothing goes on any more."""
+        now, end = self.ask("GET", "counters"), time.monotonic() + QUIET_WITHIN
+        while True:
+            time.sleep(QUIET_S)
+            before, now = now, self.ask("GET", "counters")
+            if now["total"] == before["total"]:
+                break
+            if time.monotonic() > end:
+                raise Failure(f"{self.name}: still busy after {QUIET_WITHIN} s: {now['kinds']}")
+        total = now["total"]
+        kinds = {kind: counts["requests"] for kind, counts in now["kinds"].items()}
+        return {"requests": total["requests"], "bytes": total["wire_in"] + total["wire_out"], "kinds": kinds}

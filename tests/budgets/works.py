@@ -1,0 +1,95 @@
+"""What is counted: the workloads of tests/bench that read, and what else has an allowance.
+
+Each work lays its files where the sandbox keeps them and yields figures (tests/bench/workloads.py), whose counters say
+what the test server counted from its beginning to its end. Whatever mounting itself asks comes before that.
+"""
+import os
+import shlex
+from dataclasses import replace
+
+import fixtures
+import workloads
+from workloads import Figure
+
+MANY_DIRECTORIES, MANY_FILES_EACH = 2000, 10
+
+
+def of(work, figures):
+    """The same figures under the name that they have in the table."""
+    return [replace(figure, workload=work) for figure in figures]
+
+
+def mounting(bench):
+    """The first mount ever of a sandbox may bring something there that stays; then what each mount costs."""
+    bench.system.unmount()
+    for phase in ("first ever", "again"):
+        bench.system.reset_counters()
+        bench.system.mount()
+        yield Figure("mount and ls", phase, counters=bench.system.counters())
+        bench.system.unmount()
+
+
+def command(bench):
+    """One line for a shell to run in the sandbox, as README shows it."""
+    bench.system.remount_cold()
+    script = f"cd {shlex.quote(str(bench.mountpoint))} && echo 'echo said' >.sandbox/exec && cat .sandbox/exec"
+    yield bench.time("a command", "nothing pending", ["sh", "-c", script], lambda output: b'"said\\n"' in output)
+
+
+def listing(bench):
+    yield from of("ls -lR of 2,000 files", workloads.listing(bench))
+    missing = [bench.mountpoint / "project" / name for name in ("none", ".gitmodules", "src")]
+    script = "for name; do [ ! -e $name ] || exit 1; done"
+    yield bench.time("names that are not there", "in listed directories", ["sh", "-c", script, "-", *missing])
+
+
+def listing_many(bench):
+    top = bench.backend / "many"
+    for d in range(MANY_DIRECTORIES):
+        os.makedirs(top / f"d{d}")
+        for f in range(MANY_FILES_EACH):
+            (top / f"d{d}/f{f}").touch()
+    bench.system.remount_cold()
+    count = MANY_DIRECTORIES * MANY_FILES_EACH
+    ls = ["ls", "-lR", bench.mountpoint / "many"]
+    yield bench.time("ls -lR of 20,000 files", "cold", ls, lambda output: output.count(b"\n-rw") == count)
+    bench.remove("many")
+
+
+def status(bench):
+    """With an index that git wrote inside the sandbox."""
+    project = bench.put("project")
+    bench.system.remount_cold()
+    bench.system.run_inside("cd project && git -c safe.directory='*' update-index --refresh")
+    bench.system.remount_cold()
+    for phase in ("cold", "again"):
+        yield bench.time("git status", phase, ["git", "status", "--porcelain"], is_empty, cwd=project)
+
+
+def is_empty(output):
+    return not output
+
+
+def grep(bench):
+    """The third time after a remount, with what the cache on this machine has."""
+    yield from of("grep -r of 16 MB", workloads.grep(bench))
+    bench.system.unmount()
+    bench.system.mount()
+    command = ["grep", "-rc", "--exclude-dir=.git", fixtures.NEEDLE, bench.mountpoint / "project"]
+
+    def is_right(output):
+        return output.count(b":1\n") == bench.facts["needles"]
+
+    yield bench.time("grep -r of 16 MB", "remounted", command, is_right)
+
+
+def reading(bench):
+    big = bench.put("big.bin")
+    first = (bench.fixtures / "big.bin").read_bytes()[:1]
+    bench.system.remount_cold()
+    yield bench.time("100 MB", "first byte", ["head", "-c", "1", big], lambda output: output == first)
+    in_sequence = next(workloads.read(bench))
+    yield replace(in_sequence, workload="100 MB", phase="in sequence")
+
+
+ALL = [mounting, command, listing, listing_many, status, grep, reading]
