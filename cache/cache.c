@@ -87,15 +87,6 @@ void cache_note_clock(struct cache *c, const struct timespec *now)
 	pthread_mutex_unlock(&c->lock);
 }
 
-struct timespec cache_clock_heard(struct cache *c)
-{
-	pthread_mutex_lock(&c->lock);
-	struct timespec now = c->clock;
-
-	pthread_mutex_unlock(&c->lock);
-	return now;
-}
-
 struct timespec cache_clock(struct cache *c)
 {
 	pthread_mutex_lock(&c->lock);

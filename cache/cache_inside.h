@@ -66,9 +66,8 @@ void cache_note_refused(struct cache *c, struct inode *i, const struct error *e)
 void cache_note_lost(struct cache *c, struct inode *i, const struct error *e);
 /* An answer carried the sandbox's clock. */
 void cache_note_clock(struct cache *c, const struct timespec *now);
-/* What it shows by now at least; and what it certainly did before now, however it was set meanwhile. */
+/* What it shows by now at least. */
 struct timespec cache_clock(struct cache *c);
-struct timespec cache_clock_heard(struct cache *c);
 /* Whether such an answer may be the fault of a path that leads elsewhere by now. */
 bool cache_may_be_lost(enum err kind);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);

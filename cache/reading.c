@@ -50,7 +50,7 @@ static enum err ask_fetch(
 
 struct asked asked_now(struct cache *c)
 {
-	return (struct asked){ .seen = tree_seen(c->tree), .clock = cache_clock_heard(c) };
+	return (struct asked){ .seen = tree_seen(c->tree), .clock = cache_clock(c) };
 }
 
 void reading_learn(
