@@ -1,5 +1,6 @@
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
+#include "cache/trust.h"
 #include "cache/walk.h"
 
 #include "providers/base/cleanup.h"
@@ -197,6 +198,8 @@ static enum err start_threads(struct cache *c, struct error *e)
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
 
 	if (!kind && c->options.is_remote)
+		kind = trust_new(&c->trust, c, e);
+	if (!kind && c->options.is_remote)
 		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
 		kind = ahead_new(&c->ahead, c, e);
@@ -249,6 +252,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		stored_free(c->stored);
 		pending_free(c->pending);
 		walk_free(c->walk);
+		trust_free(c->trust);
 		tree_free(c->tree);
 		return kind;
 	}
@@ -277,6 +281,7 @@ void cache_free(struct cache *c)
 	stored_free(c->stored);
 	pending_free(c->pending);
 	drop_all_staged(c);
+	trust_free(c->trust);
 	tree_free(c->tree);
 	pthread_rwlock_destroy(&c->observing);
 	pthread_mutex_destroy(&c->lock);
@@ -376,6 +381,7 @@ void cache_doubt_all(struct cache *c)
 {
 	ahead_drop_all(c->ahead);
 	tree_doubt_all(c->tree, tell_doubt, c);
+	trust_doubted(c->trust);
 }
 
 void cache_get_status(struct cache *c, struct cache_status *out)

@@ -16,12 +16,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct walk; /* cache/walk.h */
+struct trust; /* cache/trust.h */
+struct walk;  /* cache/walk.h */
 
 struct cache {
 	struct provider *provider;
 	struct tree *tree;
-	struct walk *walk; /* NULL: the sandbox is on this machine */
+	struct walk *walk;   /* NULL: the sandbox is on this machine */
+	struct trust *trust; /* NULL: likewise, or no answer is to be believed */
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct stats stats;
@@ -70,6 +72,8 @@ void cache_note_clock(struct cache *c, const struct timespec *now);
 struct timespec cache_clock(struct cache *c);
 /* Whether such an answer may be the fault of a path that leads elsewhere by now. */
 bool cache_may_be_lost(enum err kind);
+/* Whether it says nothing of what was asked for, but that nobody could be asked. */
+bool cache_is_of_the_call(enum err kind);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
 /* Of a change that the sandbox told of and that was not made here. */
 void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir);

@@ -1,5 +1,6 @@
 #include "cache/entries.h"
 #include "cache/listing.h"
+#include "cache/trust.h"
 #include "cache/walk.h"
 
 /* One look at a directory. */
@@ -75,11 +76,15 @@ static enum err entries_held(struct cache *c, const struct call *call, struct in
 	struct look l = { .call = call, .dir = dir };
 
 	for (int tries = 0; tries < CACHE_TRIES && !l.outcome.complete; tries++) {
-		if (are_known(c, dir, out, count))
+		enum err kind = tree_entries_in_doubt(c->tree, dir, monotonic_ms())
+			? trust_restore(c->trust, call, e)
+			: ERR_OK;
+
+		if (!kind && are_known(c, dir, out, count))
 			return ERR_OK;
 		l.reach = reach_of(tries);
-		enum err kind = cache_with_path(c, dir, NULL, ask_entries, &l, e);
-
+		if (!kind)
+			kind = cache_with_path(c, dir, NULL, ask_entries, &l, e);
 		if (kind)
 			return kind;
 	}
@@ -104,18 +109,6 @@ void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t coun
 }
 
 /* Why the listing failed says nothing of the one entry, unless the call itself did. */
-static bool is_of_the_call(enum err kind)
-{
-	switch (kind) {
-	case ERR_INTERRUPTED:
-	case ERR_TIMEOUT:
-	case ERR_UNREACHABLE:
-	case ERR_GONE:
-	case ERR_AUTH: return true;
-	default: return false;
-	}
-}
-
 enum err entries_ask_for_one(
 	struct cache *c, const struct call *call, struct inode *dir, struct error *e)
 {
@@ -126,5 +119,5 @@ enum err entries_ask_for_one(
 		return ERR_OK;
 	enum err kind = cache_with_path(c, dir, NULL, ask_entries, &l, &why);
 
-	return is_of_the_call(kind) ? error_set(e, kind, "%s", why.text) : ERR_OK;
+	return cache_is_of_the_call(kind) ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }

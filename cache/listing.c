@@ -1,5 +1,6 @@
 #include "cache/listing.h"
 
+#include "cache/trust.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 
@@ -16,6 +17,11 @@ struct awaited {
 	char path[];
 };
 
+static bool is_audit(const struct listing *l)
+{
+	return l->plan.changed_since_ns != 0;
+}
+
 /* ---- Directories that are to come ---- */
 
 static bool await_dir(struct listing *l, struct inode *dir, const char *path)
@@ -28,7 +34,9 @@ static bool await_dir(struct listing *l, struct inode *dir, const char *path)
 	a->dir = dir;
 	memcpy(a->path, path, size);
 	tree_pin(l->cache->tree, dir);
-	tree_await(l->cache->tree, dir, l->learned.number);
+	/* Nobody waits for an audit to tell what is in a directory: it may tell nothing of it. */
+	if (!is_audit(l))
+		tree_await(l->cache->tree, dir, l->learned.number);
 	STAILQ_INSERT_TAIL(&l->dirs, a, link);
 	return true;
 }
@@ -49,6 +57,14 @@ static void tell(struct listing *l, struct awaited *a, enum err err, bool comple
 	tree_await_ends(l->cache->tree, a->dir, l->learned.number);
 	l->told(l->context, a->dir, &outcome);
 	await_ends(l, a);
+}
+
+/* None of its entries will be told. */
+static void tell_nothing(struct listing *l, struct awaited *a, enum err err)
+{
+	if (is_audit(l))
+		tree_doubt_entries(l->cache->tree, a->dir);
+	tell(l, a, err, false);
 }
 
 static struct awaited *find_awaited(const struct listing *l, const char *path)
@@ -72,7 +88,7 @@ static struct awaited *take_awaited(struct listing *l, const char *path)
 		STAILQ_REMOVE_HEAD(&l->dirs, link);
 		if (a == wanted)
 			break;
-		tell(l, a, ERR_OK, false);
+		tell_nothing(l, a, ERR_OK);
 	}
 	return wanted;
 }
@@ -82,12 +98,15 @@ static struct awaited *take_awaited(struct listing *l, const char *path)
 static void believe_until(struct listing *l, int64_t cost_ms)
 {
 	const struct cache_options *options = &l->cache->options;
-	struct tree_listing longer = l->learned;
+	struct tree_listing longer = { .until_ms = l->learned.until_ms,
+		.name_until_ms = l->learned.name_until_ms };
 	const struct tree_listing from = { .until_ms = l->asked_ms + options->attr_ms,
 		.name_until_ms = l->asked_ms + options->entry_ms };
 	int64_t until_ms = l->asked_ms +
 		(cost_ms < LISTING_BELIEVED_MAX_MS ? cost_ms : LISTING_BELIEVED_MAX_MS);
 
+	if (!is_audit(l))
+		trust_note_cost(l->cache->trust, cost_ms / 10);
 	/* Who believes nothing wants to pay for that. */
 	if (options->attr_ms && until_ms > longer.until_ms)
 		longer.until_ms = until_ms;
@@ -98,7 +117,8 @@ static void believe_until(struct listing *l, int64_t cost_ms)
 		return;
 	for (size_t n = 0; n < l->complete_count; n++)
 		tree_believe_longer(l->cache->tree, l->complete[n], &from, &longer);
-	l->learned = longer;
+	l->learned.until_ms = longer.until_ms;
+	l->learned.name_until_ms = longer.name_until_ms;
 }
 
 static int64_t ten_times_cost(const struct listing *l)
@@ -178,7 +198,7 @@ static enum err take_start(struct listing *l, const struct list_item *item, stru
 
 	if (a) {
 		STAILQ_REMOVE(&l->dirs, a, awaited, link);
-		tell(l, a, err, false);
+		tell_nothing(l, a, err);
 	}
 	return ERR_OK;
 }
@@ -252,6 +272,10 @@ static void end_dir(struct listing *l, const struct list_item *end)
 
 	if (complete)
 		note_complete(l, a->dir);
+	else if (is_audit(l) && !end->err)
+		tree_audited_in_part(l->cache->tree, a->dir, &l->learned, l->plan.changed_since_ns);
+	else if (is_audit(l))
+		tree_doubt_entries(l->cache->tree, a->dir);
 	if (complete || end->err || is_cut(l))
 		tree_set_lists_alone(l->cache->tree, a->dir,
 			end->err == ERR_DENIED || l->dir_entries >= LISTING_LARGE);
@@ -272,6 +296,7 @@ static enum err take_item(void *context, const struct list_item *item, struct er
 	case LIST_END:
 		cache_note_space(l->cache, &item->space);
 		cache_note_clock(l->cache, &item->now);
+		l->end = item->now;
 		break;
 	}
 	return ERR_OK;
@@ -314,7 +339,10 @@ enum err listing_init(struct listing *l, struct cache *c, struct listing_plan *p
 	l->now = cache_clock(c);
 	l->learned = (struct tree_listing){ .until_ms = l->asked_ms + c->options.attr_ms,
 		.name_until_ms = l->asked_ms + c->options.entry_ms };
+	l->learned.now = l->now;
 	tree_listing_begins(c->tree, &l->learned);
+	if (is_audit(l))
+		tree_audit_begins(c->tree, &l->learned);
 	for (size_t n = 0; n < l->plan.starts_count; n++)
 		if (!await_dir(l, l->plan.starts[n].dir, l->plan.starts[n].path))
 			return error_set(e, ERR_NO_MEMORY, "listing");
@@ -335,6 +363,7 @@ void listing_release(struct listing *l)
 	for (size_t n = 0; n < l->complete_count; n++)
 		tree_unpin(t, l->complete[n]);
 	free(l->complete);
+	tree_listing_ends(t, &l->learned);
 	listing_plan_release(&l->plan, t);
 }
 
@@ -344,7 +373,8 @@ enum err listing_run(struct listing *l, const struct call *call, struct error *e
 	const struct list_request request = { .starts = starts,
 		.starts_count = l->plan.starts_count,
 		.depth = l->plan.depth,
-		.entries_max = l->plan.entries_max };
+		.entries_max = l->plan.entries_max,
+		.changed_since_ns = l->plan.changed_since_ns };
 
 	if (!starts)
 		return error_set(e, ERR_NO_MEMORY, "listing");
@@ -354,4 +384,9 @@ enum err listing_run(struct listing *l, const struct call *call, struct error *e
 
 	believe_until(l, ten_times_cost(l));
 	return kind;
+}
+
+bool listing_is_whole(const struct listing *l)
+{
+	return l->end.tv_sec && !is_cut(l);
 }

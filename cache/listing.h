@@ -4,6 +4,7 @@
  * Every directory of the answer is told when its last entry has come, and is complete in the tree from then on if the
  * answer says so and nothing changed here since it was asked. What a listing taught is believed for as long as the cache
  * believes any answer, and at least ten times as long as the listing took: so nothing is asked again more often than that.
+ * An audit asks only for what changed since some time, and what it does not tell stays as it is known (cache/trust.h).
  * The asker holds the tree (tree_hold), so that nothing just learned is forgotten. A listing belongs to one thread, but
  * for `items`.
  */
@@ -22,9 +23,10 @@
 struct listing_plan {
 	struct tree_start *starts;
 	size_t starts_count;
-	uint32_t depth;       /* 1 or LIST_DEPTH_ALL */
-	uint64_t entries_max; /* 0: no limit */
-	bool takes_changing;  /* a first start that others keep changing is taken as it is */
+	uint32_t depth;           /* 1 or LIST_DEPTH_ALL */
+	uint64_t entries_max;     /* 0: no limit */
+	bool takes_changing;      /* a first start that others keep changing is taken as it is */
+	int64_t changed_since_ns; /* not 0: an audit, as in struct list_request */
 };
 
 /* Makes room for so many starts; `dir`, whose path is `path`, is the first. ERR_NO_MEMORY. */
@@ -51,9 +53,10 @@ struct listing {
 	void *context;
 	struct tree_listing learned;
 	int64_t asked_ms;
-	struct timespec now;         /* the sandbox's clock was at least this when it was asked */
-	_Atomic uint64_t items;      /* heard so far */
-	uint64_t entries;            /* of them */
+	struct timespec now;    /* the sandbox's clock was at least this when it was asked */
+	struct timespec end;    /* and showed this at the end of the answer; 0: there was none */
+	_Atomic uint64_t items; /* heard so far */
+	uint64_t entries;       /* of them */
 	STAILQ_HEAD(, awaited) dirs; /* in the order in which they were named */
 	struct awaited *dir;         /* whose entries are being told; NULL: of none that we know */
 	uint64_t dir_entries;
@@ -70,3 +73,5 @@ void listing_release(struct listing *l);
 
 /* Asks. An error is the whole call's: what was learned before it stays. */
 enum err listing_run(struct listing *l, const struct call *call, struct error *e);
+/* The answer came to its end, and no limit cut it. */
+bool listing_is_whole(const struct listing *l);

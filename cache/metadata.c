@@ -2,6 +2,7 @@
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
 #include "cache/entries.h"
+#include "cache/trust.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -209,14 +210,20 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	if (strlen(name) > PATH_NAME_MAX)
 		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
 	enum tree_answer answer = find_name(c, dir, name, out, negative_ms);
+	enum err kind = ERR_OK;
 
-	if (answer == TREE_UNKNOWN) {
-		enum err kind = entries_ask_for_one(c, call, dir, e);
-
-		if (kind)
-			return kind;
-		answer = find_name(c, dir, name, out, negative_ms);
+	if (answer == TREE_IN_DOUBT) {
+		kind = trust_restore(c->trust, call, e);
+		if (!kind)
+			answer = find_name(c, dir, name, out, negative_ms);
 	}
+	if (!kind && answer >= TREE_IN_DOUBT) {
+		kind = entries_ask_for_one(c, call, dir, e);
+		if (!kind)
+			answer = find_name(c, dir, name, out, negative_ms);
+	}
+	if (kind)
+		return kind;
 	switch (answer) {
 	case TREE_KNOWN: return ERR_OK;
 	case TREE_ABSENT: return error_set(e, ERR_NOT_FOUND, "%s", name);
@@ -250,18 +257,28 @@ static enum err refresh_together(
 	return kind;
 }
 
+static bool attr_is_known(struct cache *c, struct inode *i, struct attr *out, int64_t *valid_ms)
+{
+	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	return *valid_ms || tree_foreseen(c->tree, i, out);
+}
+
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e)
 {
 	AUTO_FREE struct self *s = NULL;
 	struct error why = { 0 };
 
-	*valid_ms = left_ms(tree_attr(c->tree, i, out));
-	if (*valid_ms || tree_foreseen(c->tree, i, out))
+	if (attr_is_known(c, i, out, valid_ms))
 		return ERR_OK;
-	/* Of writes on their way only the sandbox can tell what they make of the file. */
-	enum err kind = pending_drain(c->pending, call, i, e);
+	enum err kind = tree_attr_in_doubt(c->tree, i, monotonic_ms())
+		? trust_restore(c->trust, call, e)
+		: ERR_OK;
 
+	if (kind || attr_is_known(c, i, out, valid_ms))
+		return kind;
+	/* Of writes on their way only the sandbox can tell what they make of the file. */
+	kind = pending_drain(c->pending, call, i, e);
 	*valid_ms = left_ms(tree_attr(c->tree, i, out));
 	if (kind || *valid_ms)
 		return kind;

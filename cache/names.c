@@ -62,6 +62,7 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 	const struct making *m, const struct naming *n, struct cache_entry *out, struct error *e)
 {
 	struct tree_news news = { .attr = n->result.attr,
+		.begun = n->about.scope.begun,
 		.link = m ? m->text : NULL,
 		.until_ms = cache_attr_until(c),
 		.name_until_ms = cache_name_until(c) };

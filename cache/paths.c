@@ -6,6 +6,18 @@ bool cache_may_be_lost(enum err kind)
 	return kind == ERR_NOT_FOUND || kind == ERR_STALE || kind == ERR_NOT_DIR;
 }
 
+bool cache_is_of_the_call(enum err kind)
+{
+	switch (kind) {
+	case ERR_INTERRUPTED:
+	case ERR_TIMEOUT:
+	case ERR_UNREACHABLE:
+	case ERR_GONE:
+	case ERR_AUTH: return true;
+	default: return false;
+	}
+}
+
 struct asking {
 	const struct cache_place *one, *two;
 	bool is_question; /* its answer is worth nothing if the paths moved meanwhile */

@@ -293,6 +293,8 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	if (!t)
 		return NULL;
 	t->idle_max = idle_max;
+	t->held_from = UINT64_MAX;
+	LIST_INIT(&t->under_way);
 	STAILQ_INIT(&t->absences);
 	t->root = inode_new_locked(t, root);
 	if (!t->root) {

@@ -17,8 +17,10 @@
 #include "providers/verbs.h"
 
 #include <pthread.h>
+#include <sys/queue.h>
 
 struct tree;
+struct tree_listing;
 struct dentry;
 
 /* Small, because hundreds of thousands are known: flags are bits, and nothing stands between alignments. */
@@ -95,7 +97,8 @@ unsigned tree_depth(struct tree *t, struct inode *i);
 
 /* ---- Asking ---- */
 
-enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_UNKNOWN };
+/* TREE_IN_DOUBT: it would be known, or absent, were the tree trusted. */
+enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_IN_DOUBT, TREE_UNKNOWN };
 
 /* TREE_KNOWN: *out is pinned. TREE_ABSENT: *absent_until_ms (may be NULL) says until when. */
 enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
@@ -126,6 +129,7 @@ struct tree_news {
 	int64_t until_ms;      /* the attributes are believed until then */
 	int64_t name_until_ms; /* and the name */
 	struct timespec now;   /* the sandbox's clock when it answered; 0 unknown */
+	uint64_t begun;        /* of an own change: its serial number, as in struct tree_scope */
 };
 
 /*
@@ -150,9 +154,14 @@ struct tree_told {
 	char *name;
 };
 
-/* Nothing is believed any more; `tell` is called, without the lock, for each inode and name the kernel may know. */
+/*
+ * Nothing is believed any more, what is held not until the tree is trusted again; `tell` is called, without the lock, for
+ * each inode and name the kernel may know.
+ */
 void tree_doubt_all(
 	struct tree *t, void (*tell)(void *context, const struct tree_told *told), void *context);
+/* Nothing that was learned so far will be believed again. What the kernel knows is its own affair. */
+void tree_forget(struct tree *t);
 
 /* The path by which `i` was asked for leads nowhere, or to another file: that name goes. Whether there may be another. */
 bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *path);
@@ -268,6 +277,28 @@ void tree_link_is_ours(struct tree *t, struct inode *i);
 void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context);
 
+/* ---- Trust ---- */
+
+/*
+ * The time of a belief that is held: it lasts as long as the tree as a whole is trusted. Trust that ended comes back with an
+ * audit: one listing of what changed in all directories since it began, after which what is held is right again. So held
+ * is only what an audit would tell of (the root's file system, no staging) and what was asked late enough.
+ */
+#define TREE_HELD INT64_MAX
+
+/* From now on answers are held; what may not be held is believed for `timed_ms`. */
+void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms);
+/* The tree is trusted until then; TREE_HELD: without end. Not if it was doubted after `audit` was asked (may be NULL). */
+void tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit);
+/* The same, later than so far, unless it was doubted. */
+void tree_trust_longer(struct tree *t, int64_t until_ms);
+bool tree_is_trusted(struct tree *t, int64_t now_ms);
+/* Nothing is known but the root itself. */
+bool tree_is_bare(struct tree *t);
+/* Whether it would be believed were the tree trusted. */
+bool tree_attr_in_doubt(struct tree *t, const struct inode *i, int64_t now_ms);
+bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_ms);
+
 /* ---- Listings ---- */
 
 /* Between these nothing is forgotten for lack of room: a directory may have more entries than are kept unused. */
@@ -278,17 +309,31 @@ void tree_release(struct tree *t);
 struct tree_listing {
 	uint32_t number; /* later ones have greater numbers */
 	uint64_t seen;
+	struct timespec now; /* the sandbox's clock was at least this when it was asked */
 	int64_t until_ms,
 		name_until_ms; /* what it teaches is believed until then, as in struct tree_news */
+	struct timespec audits_from; /* of an audit: from when on the next one asks */
+	LIST_ENTRY(tree_listing) link;
 };
 
-/* Before asking: fills `number` and `seen`. */
+/* Before asking: fills `number` and `seen`. Until it ends the listing stays where it is. */
 void tree_listing_begins(struct tree *t, struct tree_listing *l);
+void tree_listing_ends(struct tree *t, struct tree_listing *l);
+/* This one asks only for what changed: fills `audits_from`, before which nothing was asked that is held from now on. */
+void tree_audit_begins(struct tree *t, struct tree_listing *l);
 /*
  * Every entry of `dir` was told: names that neither this listing nor anybody since it began has learned are dropped, and
  * the directory is complete, unless it changed here meanwhile (false: nothing was done).
  */
 bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_listing *l);
+/*
+ * An audit of what changed since `since_ns` came to `dir` and did not tell all its entries: if it did not change, and not
+ * here either, they are what they were; else what was not told is in doubt.
+ */
+void tree_audited_in_part(
+	struct tree *t, struct inode *dir, const struct tree_listing *l, int64_t since_ns);
+/* Nothing was told of its entries. */
+void tree_doubt_entries(struct tree *t, struct inode *dir);
 /* What is believed of `dir` and its entries at least until `from`, is believed until `until` if that is later. */
 void tree_believe_longer(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until);
@@ -325,6 +370,11 @@ struct tree_start {
 size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 	struct tree_start *out, size_t room, size_t bytes);
 void tree_start_release(struct tree *t, struct tree_start *s);
+/*
+ * Every directory of the root's file system of whose entries anything is known, the root first, as an array to be freed;
+ * NULL: more than `room`, with paths of more than `bytes` together, or no memory.
+ */
+struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, size_t *count);
 
 struct tree_entry {
 	char *name;

@@ -62,15 +62,15 @@ void set_own_attr_locked(struct inode *i, const struct attr *attr)
 	i->attr = *attr;
 }
 
-void adopt_locked(
-	struct inode *i, const struct tree_scope *s, const struct attr *attr, int64_t until_ms)
+void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
+	const struct attr *attr, int64_t until_ms)
 {
 	bool alone = i->changed == s->begun && i->changing == scope_share(s, i);
 	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
 		set_own_attr_locked(i, attr);
-		i->attr_until_ms = until_ms;
+		i->attr_until_ms = belief_locked(t, i, s->begun, until_ms);
 		i->settled = false;
 	} else {
 		i->attr_until_ms = 0;
@@ -81,7 +81,7 @@ void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	adopt_locked(i, s, attr, until_ms);
+	adopt_locked(t, i, s, attr, until_ms);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -187,12 +187,12 @@ static struct inode *inode_made_locked(struct tree *t, const struct attr *attr)
 static void take_made_locked(struct tree *t, struct inode *i, const struct tree_news *news)
 {
 	i->attr = news->attr;
-	i->attr_until_ms = news->until_ms;
+	i->attr_until_ms = belief_locked(t, i, news->begun, news->until_ms);
 	i->settled = false;
 	i->changed = ++t->serial;
 	if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
 		i->complete = true; /* just made: it is empty */
-		i->complete_until_ms = news->name_until_ms;
+		i->complete_until_ms = belief_locked(t, i, news->begun, news->name_until_ms);
 	}
 	if (news->link && !i->link)
 		i->link = strdup(news->link);
@@ -215,7 +215,7 @@ struct inode *tree_made(
 			d = dentry_new_locked(t, dir, name, i);
 	}
 	if (d)
-		d->until_ms = i ? news->name_until_ms : 0;
+		d->until_ms = i ? belief_locked(t, dir, news->begun, news->name_until_ms) : 0;
 	else
 		dir->complete = false;
 	pthread_mutex_unlock(&t->lock);
@@ -231,7 +231,9 @@ void tree_named(
 	struct dentry *d = dentry_new_locked(t, dir, name, i);
 
 	if (d)
-		d->until_ms = i->attr_until_ms < until_ms ? i->attr_until_ms : until_ms;
+		d->until_ms = i->attr_until_ms == TREE_HELD || i->attr_until_ms < until_ms
+			? i->attr_until_ms
+			: until_ms;
 	else
 		dir->complete = false;
 	i->gone = false;
@@ -430,6 +432,7 @@ void tree_staged(struct tree *t, struct inode *i, char *staged)
 	pthread_mutex_lock(&t->lock);
 	free(i->staged);
 	i->staged = staged;
+	stop_holding_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
 

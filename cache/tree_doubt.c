@@ -59,9 +59,16 @@ bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int6
 
 void dentry_lost_locked(struct tree *t, struct dentry *d)
 {
-	if (d->inode->kernel_refs && d->until_ms > tree_now_ms())
-		absence_add_locked(t, d->dir, d->name, d->until_ms);
+	int64_t until_ms = believed_until_locked(t, d->until_ms);
+	struct inode *i = d->inode;
+
+	if (i->kernel_refs && until_ms > tree_now_ms())
+		absence_add_locked(t, d->dir, d->name, until_ms);
+	i->pins++;
 	dentry_drop_locked(t, d);
+	lost_from_sight_locked(t, i);
+	i->pins--;
+	inode_rest_locked(t, i);
 }
 
 void absences_free(struct tree *t)
@@ -112,17 +119,25 @@ static struct tree_told *collect_locked(struct tree *t, size_t *count)
 	return all;
 }
 
-static void doubt_locked(struct tree *t)
+/* What is held comes back with the next audit, unless it is to be forgotten. */
+static void doubt_belief(int64_t *until_ms, bool forget)
+{
+	if (forget || *until_ms != TREE_HELD)
+		*until_ms = 0;
+}
+
+static void doubt_locked(struct tree *t, bool forget)
 {
 	t->doubted = ++t->serial; /* answers under way are older than this */
+	t->trusted_until_ms = 0;
 	FOR_EACH_INODE(t, i)
 	{
-		i->attr_until_ms = 0;
-		i->complete_until_ms = 0;
+		doubt_belief(&i->attr_until_ms, forget);
+		doubt_belief(&i->complete_until_ms, forget);
 	}
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
-			d->until_ms = 0;
+			doubt_belief(&d->until_ms, forget);
 	while (!STAILQ_EMPTY(&t->absences))
 		absence_drop_locked(t);
 }
@@ -135,7 +150,7 @@ void tree_doubt_all(
 	pthread_mutex_lock(&t->lock);
 	struct tree_told *all = collect_locked(t, &count);
 
-	doubt_locked(t);
+	doubt_locked(t, false);
 	pthread_mutex_unlock(&t->lock);
 	for (size_t n = 0; n < count; n++) {
 		if (all[n].inode || all[n].name)
@@ -145,4 +160,12 @@ void tree_doubt_all(
 		free(all[n].name);
 	}
 	free(all);
+}
+
+void tree_forget(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	doubt_locked(t, true);
+	t->held_from = t->serial;
+	pthread_mutex_unlock(&t->lock);
 }

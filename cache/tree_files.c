@@ -46,9 +46,10 @@ static bool add_locked(struct gathering *g, struct inode *i)
 	return true;
 }
 
-static bool is_believed_locked(const struct gathering *g, const struct dentry *d)
+static bool is_known_locked(const struct gathering *g, const struct dentry *d)
 {
-	return d->until_ms > g->now_ms && d->inode->attr_until_ms > g->now_ms &&
+	return is_believed_locked(g->tree, d->until_ms, g->now_ms) &&
+		is_believed_locked(g->tree, d->inode->attr_until_ms, g->now_ms) &&
 		!d->inode->changing;
 }
 
@@ -62,7 +63,7 @@ static void visit_file_locked(struct gathering *g, const struct dentry *d)
 {
 	struct inode *i = d->inode;
 
-	if (is_believed_locked(g, d) && fits_locked(g, i) &&
+	if (is_known_locked(g, d) && fits_locked(g, i) &&
 		g->asked->wants(g->asked->context, i, &i->attr) && add_locked(g, i))
 		g->bytes += i->attr.size;
 }

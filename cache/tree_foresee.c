@@ -41,7 +41,7 @@ void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct i
 	const struct attr *attr, int64_t until_ms, const struct tree_foresight *f)
 {
 	pthread_mutex_lock(&t->lock);
-	adopt_locked(i, s, attr, until_ms);
+	adopt_locked(t, i, s, attr, until_ms);
 	foresee_locked(i, f);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -49,7 +49,8 @@ void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct i
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = i->foreseen && i->changing == i->foreseen && i->attr_until_ms > tree_now_ms();
+	bool known = i->foreseen && i->changing == i->foreseen &&
+		is_believed_locked(t, i->attr_until_ms, tree_now_ms());
 
 	*out = i->attr;
 	pthread_mutex_unlock(&t->lock);

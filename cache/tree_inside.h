@@ -24,11 +24,16 @@ struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
 	pthread_cond_t settled; /* a move or a removal ended */
 	struct inode *root;
-	uint64_t serial;   /* of the last step of a local change */
-	uint64_t doubted;  /* when everything was last doubted */
-	uint32_t listings; /* begun so far */
-	unsigned moves;    /* renames under way */
-	unsigned stops;    /* who makes renames wait */
+	uint64_t serial;  /* of the last step of a local change */
+	uint64_t doubted; /* when everything was last doubted */
+	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
+	uint64_t held_from;
+	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
+	int64_t timed_ms;         /* how long what may not be held is believed */
+	uint32_t listings;        /* begun so far */
+	LIST_HEAD(, tree_listing) under_way;
+	unsigned moves; /* renames under way */
+	unsigned stops; /* who makes renames wait */
 	/* By (dev, ino): a power of two of buckets, and one behind them for those that are not found so any more. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
@@ -61,8 +66,8 @@ bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
 /* Adopts an own change's answer, as tree_adopt() says, or doubts what is known. */
-void adopt_locked(
-	struct inode *i, const struct tree_scope *s, const struct attr *attr, int64_t until_ms);
+void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
+	const struct attr *attr, int64_t until_ms);
 /* Sets the attributes to what an own change made them: the kernel's pages, if they were right, still are. */
 void set_own_attr_locked(struct inode *i, const struct attr *attr);
 /* One more rename or removal of a name of `i` is under way, or has ended. */
@@ -86,6 +91,26 @@ void dentry_drop_locked(struct tree *t, struct dentry *d);
 void dentry_lost_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
+
+/* Whether every entry of `dir` is known and believed. */
+bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms);
+
+/* ---- tree_trust.c ---- */
+
+/* Until when what has this belief is believed: of what is held, as long as the tree is trusted. */
+int64_t believed_until_locked(const struct tree *t, int64_t until_ms);
+bool is_believed_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
+/* Held, but the tree is not trusted. */
+bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
+/* How long an answer of `i` to what was asked at serial number `asked` is believed: held if it may be, else as given. */
+int64_t belief_locked(
+	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
+/* Its attributes are not held any more, but believed for as long as any others. */
+void stop_holding_locked(struct tree *t, struct inode *i);
+/* Others took a name of `i`: if that was the last one, no audit tells of it or of what is below it. */
+void lost_from_sight_locked(struct tree *t, struct inode *i);
+
+/* ---- Paths ---- */
 
 /* The path of `i`, or of `name` in it; to be freed. NULL: it has none, or no memory. */
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);

@@ -58,14 +58,15 @@ static bool stays_settled_locked(const struct inode *i, const struct attr *attr)
 }
 
 /* Returns whether the contents changed behind our back. */
-static bool take_news_locked(struct inode *i, const struct tree_news *news)
+static bool take_news_locked(
+	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news)
 {
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);
 
 	i->settled =
 		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
 	i->attr = news->attr;
-	i->attr_until_ms = news->until_ms;
+	i->attr_until_ms = belief_locked(t, i, seen, news->until_ms);
 	if (news->link && (!i->link || strcmp(i->link, news->link))) {
 		free(i->link);
 		i->link = strdup(news->link);
@@ -151,17 +152,45 @@ static struct inode *inode_for_old_locked(
 	return inode_learned_locked(t, attr, seen);
 }
 
+/* By what others did. */
+static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
+{
+	struct inode *old = d->inode;
+
+	old->pins++;
+	dentry_retarget_locked(t, d, i);
+	lost_from_sight_locked(t, old);
+	old->pins--;
+	inode_rest_locked(t, old);
+}
+
 static struct dentry *learn_dentry_locked(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, bool believed)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
 	if (d && believed)
-		dentry_retarget_locked(t, d, i);
+		replace_locked(t, d, i);
 	/* Even when not believed it is the only way to an inode that has no other. */
 	if (!d && (believed || !i->names))
 		d = dentry_new_locked(t, dir, name, i);
 	return d;
+}
+
+static bool is_after(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* Not to be believed; but what is newer than all we know says that we do not know it. */
+static void pass_news_locked(struct inode *i, const struct tree_news *news)
+{
+	if (!is_same_file(&i->attr, &news->attr))
+		return;
+	if (news->link && !i->link)
+		i->link = strdup(news->link);
+	if (!i->changing && is_after(news->attr.ctime, i->attr.ctime))
+		i->attr_until_ms = 0;
 }
 
 struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name, uint64_t seen,
@@ -181,12 +210,12 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 		if (d)
 			d->listed = t->listings;
 		if (d && believed)
-			d->until_ms = news->name_until_ms;
+			d->until_ms = belief_locked(t, dir, seen, news->name_until_ms);
 		/* An inode that changed here keeps what its own change answered. */
 		if (believed && is_news_locked(t, i, seen))
-			*changed = take_news_locked(i, news);
-		else if (news->link && !i->link && is_same_file(&i->attr, &news->attr))
-			i->link = strdup(news->link);
+			*changed = take_news_locked(t, i, seen, news);
+		else
+			pass_news_locked(i, news);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return i;
@@ -217,7 +246,9 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	if (!is_same_file(&i->attr, &news->attr))
 		kind = error_set(e, ERR_STALE, "replaced in the sandbox");
 	else if (is_news_locked(t, i, seen))
-		*changed = take_news_locked(i, news);
+		*changed = take_news_locked(t, i, seen, news);
+	else
+		pass_news_locked(i, news);
 	pthread_mutex_unlock(&t->lock);
 	return kind;
 }
@@ -275,6 +306,16 @@ struct inode *tree_peek(struct tree *t, struct inode *dir, const char *name)
 	return i;
 }
 
+/* Whether trust in the tree is all that is missing. */
+static bool name_in_doubt_locked(
+	const struct tree *t, const struct inode *dir, const struct dentry *d, int64_t now_ms)
+{
+	if (!d)
+		return dir->complete && is_in_doubt_locked(t, dir->complete_until_ms, now_ms);
+	return is_in_doubt_locked(t, d->until_ms, now_ms) ||
+		is_in_doubt_locked(t, d->inode->attr_until_ms, now_ms);
+}
+
 enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
 	struct inode **out, int64_t *absent_until_ms)
 {
@@ -284,15 +325,18 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (d && d->until_ms > now_ms && d->inode->attr_until_ms > now_ms) {
+	if (d && is_believed_locked(t, d->until_ms, now_ms) &&
+		is_believed_locked(t, d->inode->attr_until_ms, now_ms)) {
 		*out = d->inode;
 		d->inode->pins++;
 		inode_wake_locked(t, d->inode);
 		answer = TREE_KNOWN;
-	} else if (!d && dir->complete && dir->complete_until_ms > now_ms && !dir->changing) {
+	} else if (!d && is_complete_locked(t, dir, now_ms)) {
 		answer = TREE_ABSENT;
 		if (absent_until_ms)
-			*absent_until_ms = dir->complete_until_ms;
+			*absent_until_ms = believed_until_locked(t, dir->complete_until_ms);
+	} else if (name_in_doubt_locked(t, dir, d, now_ms)) {
+		answer = TREE_IN_DOUBT;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return answer;
@@ -310,7 +354,7 @@ int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, con
 {
 	pthread_mutex_lock(&t->lock);
 	const struct dentry *d = dentry_find_locked(t, dir, name);
-	int64_t until_ms = d && d->inode == i ? d->until_ms : 0;
+	int64_t until_ms = d && d->inode == i ? believed_until_locked(t, d->until_ms) : 0;
 
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
@@ -319,7 +363,10 @@ int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, con
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	int64_t until_ms = i->gone && !i->staged ? INT64_MAX : i->changing ? 0 : i->attr_until_ms;
+	int64_t until_ms = i->changing ? 0 : believed_until_locked(t, i->attr_until_ms);
+
+	if (i->gone && !i->staged)
+		until_ms = INT64_MAX;
 
 	*out = i->attr;
 	show_locked(i, out);

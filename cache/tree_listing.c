@@ -11,7 +11,16 @@ void tree_listing_begins(struct tree *t, struct tree_listing *l)
 {
 	pthread_mutex_lock(&t->lock);
 	l->number = ++t->listings;
-	l->seen = t->serial;
+	/* One of its own, so that nothing that was asked earlier has the same. */
+	l->seen = ++t->serial;
+	LIST_INSERT_HEAD(&t->under_way, l, link);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_listing_ends(struct tree *t, struct tree_listing *l)
+{
+	pthread_mutex_lock(&t->lock);
+	LIST_REMOVE(l, link);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -34,8 +43,8 @@ bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_li
 	if (believed) {
 		drop_unlisted_locked(t, dir, l->number);
 		dir->complete = true;
-		dir->complete_until_ms = l->name_until_ms;
-		dir->listed_until_ms = l->until_ms;
+		dir->complete_until_ms = belief_locked(t, dir, l->seen, l->name_until_ms);
+		dir->listed_until_ms = belief_locked(t, dir, l->seen, l->until_ms);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;
@@ -87,16 +96,22 @@ uint32_t tree_awaited(struct tree *t, const struct inode *dir)
 
 /* ---- What is to be listed ---- */
 
-static bool is_listed_locked(const struct inode *dir, int64_t now_ms)
+bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	return dir->complete && !dir->changing && dir->complete_until_ms > now_ms &&
-		dir->listed_until_ms > now_ms;
+	return dir->complete && !dir->changing &&
+		is_believed_locked(t, dir->complete_until_ms, now_ms);
+}
+
+static bool is_listed_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
+{
+	return is_complete_locked(t, dir, now_ms) &&
+		is_believed_locked(t, dir->listed_until_ms, now_ms);
 }
 
 bool tree_is_listed(struct tree *t, const struct inode *dir, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is = is_listed_locked(dir, now_ms);
+	bool is = is_listed_locked(t, dir, now_ms);
 
 	pthread_mutex_unlock(&t->lock);
 	return is;
@@ -161,6 +176,7 @@ struct inode *tree_parent(struct tree *t, struct inode *i)
 struct descent {
 	struct inode **dirs;
 	size_t first, count, room;
+	bool is_cut; /* there was no memory for all */
 };
 
 /* Without memory it is left out: somebody will ask for it alone. */
@@ -170,8 +186,10 @@ static void descent_add(struct descent *d, struct inode *dir)
 		size_t room = d->room ? d->room * 2 : 256;
 		struct inode **grown = reallocarray(d->dirs, room, sizeof(struct inode *));
 
-		if (!grown)
+		if (!grown) {
+			d->is_cut = true;
 			return;
+		}
 		d->dirs = grown;
 		d->room = room;
 	}
@@ -193,10 +211,13 @@ static bool is_above_locked(const struct tree *t, const struct inode *dir, const
 	return i == dir;
 }
 
-static bool wants_listing_locked(const struct inode *dir, int64_t now_ms)
+/* What is only in doubt the next audit restores. */
+static bool wants_listing_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	return !dir->awaited && !dir->lists_alone && !dir->changing &&
-		!is_listed_locked(dir, now_ms);
+	bool is_held = dir->complete && dir->complete_until_ms == TREE_HELD;
+
+	return !dir->awaited && !dir->lists_alone && !dir->changing && !is_held &&
+		!is_listed_locked(t, dir, now_ms);
 }
 
 /* false: there is no room for it. */
@@ -230,7 +251,7 @@ size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 
 		if (dir == except)
 			continue;
-		if (is_above_locked(t, dir, except) || !wants_listing_locked(dir, now_ms))
+		if (is_above_locked(t, dir, except) || !wants_listing_locked(t, dir, now_ms))
 			descend_locked(&d, dir);
 		else if (start_fill_locked(t, dir, &out[count], &bytes))
 			count++;
@@ -240,6 +261,56 @@ size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 	pthread_mutex_unlock(&t->lock);
 	free(d.dirs);
 	return count;
+}
+
+/* Adds those below, too; a directory whose inode alone is known has nothing to be asked for. */
+static void descend_to_end_locked(struct tree *t, struct descent *d)
+{
+	descent_add(d, t->root);
+	for (size_t n = 0; n < d->count; n++)
+		descend_locked(d, d->dirs[n]);
+}
+
+static size_t fill_known_locked(
+	struct tree *t, const struct descent *d, struct tree_start *out, size_t room, size_t *bytes)
+{
+	size_t count = 0;
+
+	for (size_t n = 0; n < d->count; n++) {
+		struct inode *dir = d->dirs[n];
+
+		if (!dir->children && !dir->complete && dir != t->root)
+			continue;
+		if (count == room || !start_fill_locked(t, dir, &out[count], bytes))
+			return SIZE_MAX;
+		count++;
+	}
+	return count;
+}
+
+struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, size_t *count)
+{
+	struct descent d = { 0 };
+	struct tree_start *starts;
+	size_t known = SIZE_MAX;
+
+	pthread_mutex_lock(&t->lock);
+	descend_to_end_locked(t, &d);
+	if (d.count < room)
+		room = d.count;
+	starts = d.is_cut ? NULL : calloc(room + 1, sizeof *starts);
+	if (starts)
+		known = fill_known_locked(t, &d, starts, room, &bytes);
+	pthread_mutex_unlock(&t->lock);
+	free(d.dirs);
+	if (known != SIZE_MAX) {
+		*count = known;
+		return starts;
+	}
+	for (size_t n = 0; starts && starts[n].dir; n++)
+		tree_start_release(t, &starts[n]);
+	free(starts);
+	return NULL;
 }
 
 void tree_start_release(struct tree *t, struct tree_start *s)
@@ -285,7 +356,7 @@ bool tree_entries(struct tree *t, struct inode *dir, int64_t now_ms, bool anyway
 
 	*count = 0;
 	pthread_mutex_lock(&t->lock);
-	if (anyway || (dir->complete && dir->complete_until_ms > now_ms && !dir->changing)) {
+	if (anyway || is_complete_locked(t, dir, now_ms)) {
 		wanted = count_children_locked(dir);
 		entries = calloc(wanted + 1, sizeof *entries);
 	}

@@ -1,0 +1,173 @@
+/* What is held: believed not until a time of its own, but as long as the tree is trusted. */
+#include "cache/tree_inside.h"
+
+#include <sys/stat.h>
+
+int64_t believed_until_locked(const struct tree *t, int64_t until_ms)
+{
+	return until_ms == TREE_HELD ? t->trusted_until_ms : until_ms;
+}
+
+bool is_believed_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+{
+	return believed_until_locked(t, until_ms) > now_ms;
+}
+
+bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+{
+	return until_ms == TREE_HELD && t->trusted_until_ms <= now_ms;
+}
+
+/* Of other file systems, and of staging, no audit tells. */
+int64_t belief_locked(const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
+{
+	bool is_held = asked >= t->held_from && i->attr.dev == t->root->attr.dev && !i->staged;
+
+	return is_held && until_ms ? TREE_HELD : until_ms;
+}
+
+void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_from = ++t->serial;
+	t->timed_ms = timed_ms;
+	t->trusted_until_ms = trusted_until_ms;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!audit || t->doubted <= audit->seen)
+		t->trusted_until_ms = until_ms;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_trust_longer(struct tree *t, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->trusted_until_ms && t->trusted_until_ms < until_ms)
+		t->trusted_until_ms = until_ms;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_is_trusted(struct tree *t, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_trusted = t->trusted_until_ms > now_ms;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_trusted;
+}
+
+bool tree_is_bare(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_bare = !t->root->children && !t->root->complete;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_bare;
+}
+
+bool tree_attr_in_doubt(struct tree *t, const struct inode *i, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_in_doubt = is_in_doubt_locked(t, i->attr_until_ms, now_ms);
+
+	pthread_mutex_unlock(&t->lock);
+	return is_in_doubt;
+}
+
+bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_in_doubt = dir->complete && is_in_doubt_locked(t, dir->complete_until_ms, now_ms);
+
+	pthread_mutex_unlock(&t->lock);
+	return is_in_doubt;
+}
+
+void stop_holding_locked(struct tree *t, struct inode *i)
+{
+	if (i->attr_until_ms == TREE_HELD)
+		i->attr_until_ms = tree_now_ms() + t->timed_ms;
+}
+
+/* ---- Audits ---- */
+
+void tree_audit_begins(struct tree *t, struct tree_listing *l)
+{
+	const struct tree_listing *other;
+
+	pthread_mutex_lock(&t->lock);
+	l->audits_from = l->now;
+	t->held_from = l->seen;
+	LIST_FOREACH(other, &t->under_way, link)
+	{
+		if (other->seen >= t->held_from)
+			continue;
+		t->held_from = other->seen;
+		l->audits_from = other->now;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool changed_since(const struct inode *dir, int64_t since_ns)
+{
+	return dir->attr.ctime.tv_sec * 1000000000LL + dir->attr.ctime.tv_nsec >= since_ns;
+}
+
+void tree_audited_in_part(
+	struct tree *t, struct inode *dir, const struct tree_listing *l, int64_t since_ns)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_news = is_news_locked(t, dir, l->seen);
+
+	if (!is_news || changed_since(dir, since_ns)) {
+		dir->complete_until_ms = 0;
+		for (struct dentry *d = dir->children; d; d = d->sibling_next)
+			if (!is_news || d->listed < l->number)
+				d->until_ms = 0;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void doubt_dentry_locked(struct dentry *d)
+{
+	d->until_ms = 0;
+	d->inode->attr_until_ms = 0;
+}
+
+void tree_doubt_entries(struct tree *t, struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	dir->complete_until_ms = 0;
+	for (struct dentry *d = dir->children; d; d = d->sibling_next)
+		doubt_dentry_locked(d);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* The one after `d` of all that is below `top`, each directory before what is in it. */
+static struct dentry *next_below(const struct inode *top, struct dentry *d)
+{
+	if (d->inode->children)
+		return d->inode->children;
+	while (!d->sibling_next) {
+		if (d->dir == top)
+			return NULL;
+		d = d->dir->names;
+	}
+	return d->sibling_next;
+}
+
+void lost_from_sight_locked(struct tree *t, struct inode *i)
+{
+	if (i->names || i == t->root)
+		return;
+	i->attr_until_ms = 0;
+	i->complete_until_ms = 0;
+	for (struct dentry *d = i->children; d; d = next_below(i, d)) {
+		doubt_dentry_locked(d);
+		d->inode->complete_until_ms = 0;
+	}
+}

@@ -1,0 +1,208 @@
+#include "cache/trust.h"
+
+#include "cache/listing.h"
+#include "cache/wait.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <stdlib.h>
+
+/* Of one audit: as many directories as 200,000 files stand in, with paths that are sent in a tenth of a second. */
+#define DIRS_MAX  16384
+#define PATHS_MAX ((size_t)1024 * 1024)
+/* When more has changed than that (an installation, say), it is cheaper to learn anew what is used. */
+#define CHANGES_MAX 50000
+
+/* Two ticks of the coarsest clock that stamps changes (CONFIG_HZ=100), in ns. */
+#define TICK_NS 20000000
+/* A sandbox's clock that is so far behind what it must show was set back: then its stamps say nothing. In s. */
+#define SET_BACK_S 1
+
+struct trust {
+	struct cache *cache;
+	int64_t least_ms;     /* how long trust lasts at least */
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	bool is_auditing;
+	struct timespec from; /* the sandbox's clock: nothing held was asked earlier */
+	int64_t begun_ms;     /* when trust was last established, monotonic */
+	int64_t cost_ms;      /* of the costliest listing since */
+};
+
+/* ---- Life ---- */
+
+enum err trust_new(struct trust **out, struct cache *c, struct error *e)
+{
+	const struct cache_options *o = &c->options;
+
+	*out = NULL;
+	if (o->attr_ms <= 0 || o->entry_ms <= 0)
+		return ERR_OK;
+	struct trust *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	t->cache = c;
+	t->least_ms = o->attr_ms < o->entry_ms ? o->attr_ms : o->entry_ms;
+	t->begun_ms = monotonic_ms();
+	t->from = cache_clock(c);
+	pthread_mutex_init(&t->lock, NULL);
+	wait_init(&t->changed);
+	tree_holds(c->tree, o->attr_ms, t->begun_ms + t->least_ms);
+	*out = t;
+	return ERR_OK;
+}
+
+void trust_free(struct trust *t)
+{
+	if (!t)
+		return;
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* ---- How long it lasts ---- */
+
+static int64_t lasts_ms(const struct trust *t, int64_t cost_ms)
+{
+	int64_t worth_ms =
+		cost_ms * 10 < LISTING_BELIEVED_MAX_MS ? cost_ms * 10 : LISTING_BELIEVED_MAX_MS;
+
+	return worth_ms > t->least_ms ? worth_ms : t->least_ms;
+}
+
+void trust_note_cost(struct trust *t, int64_t cost_ms)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (cost_ms > t->cost_ms && lasts_ms(t, cost_ms) > lasts_ms(t, t->cost_ms)) {
+		t->cost_ms = cost_ms;
+		tree_trust_longer(t->cache->tree, t->begun_ms + lasts_ms(t, cost_ms));
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- Audits ---- */
+
+/* Whole seconds, for there are sandboxes whose tools tell no others. */
+static int64_t since_ns(struct timespec from)
+{
+	return (from.tv_sec - (from.tv_nsec < TICK_NS)) * 1000000000;
+}
+
+static void nobody_waits(void *context, const struct inode *dir, const struct listing_outcome *o)
+{
+	(void)context, (void)dir, (void)o;
+}
+
+static enum err plan_audit(struct trust *t, struct timespec from, struct listing_plan *plan)
+{
+	*plan = (struct listing_plan){
+		.depth = 1, .entries_max = CHANGES_MAX, .changed_since_ns = since_ns(from)
+	};
+	if (!from.tv_sec)
+		return ERR_UNSUPPORTED; /* no answer told the time */
+	plan->starts = tree_known_dirs(t->cache->tree, DIRS_MAX, PATHS_MAX, &plan->starts_count);
+	return plan->starts ? ERR_OK : ERR_TOO_LARGE;
+}
+
+/* Trust counts from when it was asked. */
+static void establish(struct trust *t, const struct listing *l)
+{
+	pthread_mutex_lock(&t->lock);
+	t->from = l->learned.audits_from;
+	t->begun_ms = l->asked_ms;
+	t->cost_ms = monotonic_ms() - l->asked_ms;
+	tree_trust(t->cache->tree, t->begun_ms + lasts_ms(t, t->cost_ms), &l->learned);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Takes the plan. An answer that breaks off says nothing of the rest. */
+static enum err run_audit(
+	struct trust *t, const struct call *call, struct listing_plan *plan, struct error *e)
+{
+	struct listing l;
+	enum err kind = listing_init(&l, t->cache, plan, nobody_waits, NULL, e);
+
+	if (!kind)
+		kind = listing_run(&l, call, e);
+	if (!kind && !listing_is_whole(&l))
+		kind = error_set(e, ERR_TOO_LARGE, "too much changed");
+	if (!kind && l.end.tv_sec + SET_BACK_S < l.now.tv_sec)
+		kind = error_set(e, ERR_STALE, "the sandbox's clock was set back");
+	if (!kind)
+		establish(t, &l);
+	listing_release(&l);
+	return kind;
+}
+
+static void start_anew(struct trust *t)
+{
+	struct cache *c = t->cache;
+
+	tree_forget(c->tree);
+	pthread_mutex_lock(&t->lock);
+	t->from = cache_clock(c);
+	t->begun_ms = monotonic_ms();
+	t->cost_ms = 0;
+	tree_trust(c->tree, t->begun_ms + t->least_ms, NULL);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static enum err audit(
+	struct trust *t, struct timespec from, const struct call *call, struct error *e)
+{
+	struct listing_plan plan;
+	struct error why = { 0 };
+	enum err kind = plan_audit(t, from, &plan);
+
+	tree_hold(t->cache->tree);
+	if (!kind)
+		kind = run_audit(t, call, &plan, &why);
+	if (kind && !cache_is_of_the_call(kind)) {
+		log_debug(LOG_CACHE, "what is known is learned anew: %s", why.text);
+		start_anew(t);
+		kind = ERR_OK;
+	}
+	tree_release(t->cache->tree);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+void trust_doubted(struct trust *t)
+{
+	if (t && tree_is_bare(t->cache->tree))
+		start_anew(t);
+}
+
+/* The deadline is that of the audit under way: each of its calls has one. */
+static enum err take_turn_locked(struct trust *t, const struct call *call, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	while (!kind && t->is_auditing)
+		kind = wait_briefly_locked(&t->changed, &t->lock, call, e);
+	return kind;
+}
+
+enum err trust_restore(struct trust *t, const struct call *call, struct error *e)
+{
+	if (!t)
+		return ERR_OK;
+	pthread_mutex_lock(&t->lock);
+	enum err kind = take_turn_locked(t, call, e);
+	bool is_mine = !kind && !tree_is_trusted(t->cache->tree, monotonic_ms());
+	struct timespec from = t->from;
+
+	t->is_auditing |= is_mine;
+	pthread_mutex_unlock(&t->lock);
+	if (!is_mine)
+		return kind;
+	kind = audit(t, from, call, e);
+	pthread_mutex_lock(&t->lock);
+	t->is_auditing = false;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	return kind;
+}

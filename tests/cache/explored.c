@@ -1,0 +1,171 @@
+#include "tests/cache/explored.h"
+
+#include "cache/names.h"
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct explored explored;
+
+void explored_setup(void)
+{
+	shown_make(&explored.shown, false);
+	counting_provider_init(&explored.provider, &explored.shown);
+	explored.cache = NULL;
+}
+
+void explored_teardown(void)
+{
+	cache_free(explored.cache);
+	counting_provider_release(&explored.provider);
+	shown_remove(&explored.shown);
+}
+
+/* ---- The tree in the sandbox ---- */
+
+char *explored_text(const char *format, ...)
+{
+	va_list arguments;
+	char *made;
+
+	va_start(arguments, format);
+	cr_assert(ge(int, vasprintf(&made, format, arguments), 0));
+	va_end(arguments);
+	return made;
+}
+
+char *explored_child_of(const char *dir, char letter, unsigned n)
+{
+	return explored_text("%s%s%c%u", dir, *dir ? "/" : "", letter, n);
+}
+
+void explored_make_file(const char *path)
+{
+	AUTO_FREE char *in_tree = explored_text("tree/%s", path);
+
+	scratch_write_text(&explored.shown.scratch, in_tree, "text");
+}
+
+void explored_make_dir(const char *path)
+{
+	AUTO_FREE char *in_tree = explored_text("tree/%s", path);
+
+	scratch_mkdir(&explored.shown.scratch, in_tree, 0755);
+}
+
+void explored_make_files(const char *dir, unsigned count)
+{
+	for (unsigned n = 0; n < count; n++) {
+		AUTO_FREE char *path = explored_child_of(dir, 'f', n);
+
+		explored_make_file(path);
+	}
+}
+
+void explored_make_tree(const char *top, unsigned levels, unsigned files)
+{
+	if (!levels) {
+		explored_make_files(top, files);
+		return;
+	}
+	for (unsigned n = 0; n < 10; n++) {
+		AUTO_FREE char *path = explored_child_of(top, 'd', n);
+
+		explored_make_dir(path);
+		explored_make_tree(path, levels - 1, files);
+	}
+}
+
+void explored_remove_path(const char *path, int flags)
+{
+	AUTO_FREE char *in_tree = explored_text("tree/%s", path);
+
+	cr_assert(eq(int, unlinkat(explored.shown.scratch.fd, in_tree, flags), 0), "%s", path);
+}
+
+/* ---- The mount's side ---- */
+
+void explored_start(int64_t believed_ms)
+{
+	const struct cache_options options = { .attr_ms = believed_ms,
+		.entry_ms = believed_ms,
+		.progress_ms = 20000,
+		.is_remote = true };
+	struct error e = { 0 };
+
+	cr_assert(eq(int, cache_new(&explored.cache, &explored.provider.base, &options, NULL, &e),
+			  ERR_OK),
+		"%s", e.text);
+	explored.provider.lists = 0;
+	explored.provider.entries = 0;
+}
+
+struct inode *explored_find(const char *path)
+{
+	AUTO_FREE char *own = explored_text("%s", path);
+	char *rest = own;
+	struct inode *i = cache_root(explored.cache);
+
+	for (char *name; i && (name = strsep(&rest, "/"));) {
+		struct cache_entry entry;
+		struct error e = { 0 };
+		int64_t negative_ms;
+		enum err kind =
+			cache_lookup(explored.cache, NULL, i, name, &entry, &negative_ms, &e);
+
+		cr_assert(kind == ERR_OK || kind == ERR_NOT_FOUND, "%s: %s", path, e.text);
+		i = kind ? NULL : entry.inode;
+	}
+	return i;
+}
+
+size_t explored_count_of(struct inode *dir)
+{
+	struct tree_entry *entries;
+	size_t count;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, cache_entries(explored.cache, NULL, dir, &entries, &count, &e), ERR_OK),
+		"%s", e.text);
+	cache_entries_free(explored.cache, entries, count);
+	return count;
+}
+
+size_t explored_list_all(struct inode *dir)
+{
+	struct tree_entry *entries;
+	size_t count, below = 0;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, cache_entries(explored.cache, NULL, dir, &entries, &count, &e), ERR_OK),
+		"%s", e.text);
+	for (size_t n = 0; n < count; n++) {
+		struct attr attr;
+		int64_t valid_ms;
+
+		cr_expect(eq(int,
+			cache_attr(explored.cache, NULL, entries[n].inode, &attr, &valid_ms, &e),
+			ERR_OK));
+		if (S_ISDIR(attr.mode))
+			below += explored_list_all(entries[n].inode);
+	}
+	cache_entries_free(explored.cache, entries, count);
+	return count + below;
+}
+
+struct inode *explored_make(struct inode *dir, const char *name, enum change_op op)
+{
+	struct making making = { .op = op, .mode = 0755 };
+	struct cache_entry entry;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, cache_make(explored.cache, NULL, dir, name, &making, &entry, &e), ERR_OK),
+		"%s", e.text);
+	return entry.inode;
+}

@@ -1,0 +1,49 @@
+/*
+ * explored.h - a tree in a scratch directory, and a cache that is asked for it as programs do, by path.
+ *
+ * One at a time, for each test is a process. What fails fails the test.
+ */
+#pragma once
+
+#include "cache/contents.h"
+#include "tests/support/counting_provider.h"
+
+#define A_MINUTE 60000
+#define BRIEF_MS 30
+
+extern struct explored {
+	struct shown shown;
+	struct counting_provider
+		provider; /* whose lists and entries are counted since explored_start() */
+	struct cache *cache;
+} explored;
+
+void explored_setup(void);
+void explored_teardown(void);
+
+/* ---- The tree in the sandbox ---- */
+
+/* To be freed, like the next. */
+__attribute__((format(printf, 1, 2))) char *explored_text(const char *format, ...);
+char *explored_child_of(const char *dir, char letter, unsigned n);
+void explored_make_file(const char *path);
+void explored_make_dir(const char *path);
+/* "f0", "f1", ... */
+void explored_make_files(const char *dir, unsigned count);
+/* Ten directories of ten directories each, and so on, with `files` in each of the last ones. */
+void explored_make_tree(const char *top, unsigned levels, unsigned files);
+/* `flags`: unlinkat(2)'s. */
+void explored_remove_path(const char *path, int flags);
+
+/* ---- The mount's side ---- */
+
+/* Answers are believed so long. */
+void explored_start(int64_t believed_ms);
+/* The inode that `path` leads to, by one lookup for each name; NULL: there is none. Nobody forgets it. */
+struct inode *explored_find(const char *path);
+/* How many entries `dir` has. */
+size_t explored_count_of(struct inode *dir);
+/* As `ls -lR` does it: returns how many entries there are. */
+size_t explored_list_all(struct inode *dir);
+/* CHANGE_CREATE or CHANGE_MKDIR. */
+struct inode *explored_make(struct inode *dir, const char *name, enum change_op op);

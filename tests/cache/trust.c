@@ -1,0 +1,284 @@
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/explored.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(trust, .init = explored_setup, .fini = explored_teardown, .timeout = 120);
+
+/* Everything is known and then doubted, as after a command. */
+static void doubt(void)
+{
+	explored_list_all(cache_root(explored.cache));
+	cache_doubt_all(explored.cache);
+	explored.provider.lists = 0;
+	explored.provider.entries = 0;
+}
+
+static uint64_t size_of(const char *path)
+{
+	struct inode *i = explored_find(path);
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(ne(ptr, i, NULL), "%s is not there", path);
+	cr_assert(eq(int, cache_attr(explored.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return attr.size;
+}
+
+static void write_text(const char *path, const char *contents)
+{
+	AUTO_FREE char *in_tree = explored_text("tree/%s", path);
+
+	scratch_write_text(&explored.shown.scratch, in_tree, contents);
+}
+
+static void rename_path(const char *from, const char *to)
+{
+	AUTO_FREE char *old = explored_text("tree/%s", from);
+	AUTO_FREE char *new = explored_text("tree/%s", to);
+	int fd = explored.shown.scratch.fd;
+
+	cr_assert(eq(int, renameat(fd, old, fd, new), 0), "%s", from);
+}
+
+/* Somebody who walks the whole tree in a thread of his own. */
+struct asker {
+	pthread_t thread;
+	size_t count;
+};
+
+static void *ask(void *context)
+{
+	struct asker *a = context;
+
+	a->count = explored_list_all(cache_root(explored.cache));
+	return NULL;
+}
+
+/* ---- What it costs ---- */
+
+Test(trust, a_tree_in_doubt_is_one_call)
+{
+	explored_make_tree("", 2, 10);
+	explored_start(A_MINUTE);
+	doubt();
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 110 + 1000));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	cr_expect(eq(ptr, explored_find("d3/d4/nothing"), NULL));
+	cr_expect(eq(u64, size_of("d3/d4/f5"), 4));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+}
+
+Test(trust, what_was_never_known_needs_no_audit)
+{
+	explored_make_files("", 3);
+	explored_start(A_MINUTE);
+	cache_doubt_all(explored.cache);
+	explored.provider.lists = 0;
+	cr_expect(eq(sz, explored_count_of(cache_root(explored.cache)), 3));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+}
+
+Test(trust, many_who_ask_share_one_audit)
+{
+	struct asker askers[8] = { 0 };
+
+	explored_make_tree("", 1, 10);
+	explored_start(A_MINUTE);
+	doubt();
+	for (size_t n = 0; n < 8; n++)
+		pthread_create(&askers[n].thread, NULL, ask, &askers[n]);
+	for (size_t n = 0; n < 8; n++) {
+		pthread_join(askers[n].thread, NULL);
+		cr_expect(eq(sz, askers[n].count, 10 + 100));
+	}
+	cr_expect(eq(uint, explored.provider.lists, 1));
+}
+
+Test(trust, what_is_made_here_is_held_too)
+{
+	struct error e = { 0 };
+
+	explored_make_dir("d");
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	struct inode *d = explored_find("d"), *root = cache_root(explored.cache);
+
+	explored_make(d, "own", CHANGE_CREATE);
+	explored_make(d, "sub", CHANGE_MKDIR);
+	explored_make(explored_find("d/sub"), "deep", CHANGE_CREATE);
+	cr_expect(
+		eq(int, cache_rename(explored.cache, NULL, d, "own", root, "moved", 0, &e), ERR_OK),
+		"%s", e.text);
+	doubt();
+	cr_expect(eq(u64, size_of("moved"), 0));
+	cr_expect(ne(ptr, explored_find("d/sub/deep"), NULL));
+	cr_expect(eq(ptr, explored_find("d/own"), NULL));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+}
+
+/* A doubt that comes while the audit reads what was doubted. */
+Test(trust, a_doubt_during_an_audit_is_not_lost)
+{
+	struct asker asker = { 0 };
+
+	explored_make_dir("d");
+	explored_make_files("d", 2);
+	explored_make_dir("e");
+	explored_start(A_MINUTE);
+	doubt();
+	counting_provider_close_gate(&explored.provider, "e");
+	pthread_create(&asker.thread, NULL, ask, &asker);
+	counting_provider_await_held(&explored.provider);
+	write_text("d/f0", "longer text");
+	explored_remove_path("d/f1", 0);
+	cache_doubt_all(explored.cache);
+	counting_provider_open_gate(&explored.provider);
+	pthread_join(asker.thread, NULL);
+	cr_expect(eq(u64, size_of("d/f0"), 11));
+	cr_expect(eq(ptr, explored_find("d/f1"), NULL));
+}
+
+/* ---- What it tells ---- */
+
+Test(trust, every_change_of_others_is_seen)
+{
+	explored_make_dir("d");
+	explored_make_dir("d/e");
+	explored_make_files("d/e", 3);
+	explored_make_files("d", 3);
+	explored_start(A_MINUTE);
+	doubt();
+	explored_make_file("d/e/new");
+	explored_remove_path("d/f0", 0);
+	write_text("d/e/f1", "longer text");
+	explored_make_dir("d/dir");
+	explored_make_file("d/dir/in");
+	cr_expect(ne(ptr, explored_find("d/e/new"), NULL));
+	cr_expect(eq(ptr, explored_find("d/f0"), NULL));
+	cr_expect(eq(u64, size_of("d/e/f1"), 11));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	cr_expect(ne(ptr, explored_find("d/dir/in"), NULL));
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1 + 4 + 4 + 1));
+}
+
+Test(trust, a_directory_that_others_moved_is_found_at_its_new_place_only)
+{
+	explored_make_dir("d");
+	explored_make_dir("d/sub");
+	explored_make_file("d/sub/f");
+	explored_start(A_MINUTE);
+	doubt();
+	struct inode *old = explored_find("d/sub");
+
+	cache_doubt_all(explored.cache);
+	rename_path("d", "e");
+	explored_make_dir("d");
+	explored_make_dir("d/sub");
+	cr_expect(ne(ptr, explored_find("e/sub/f"), NULL));
+	cr_expect(ne(ptr, explored_find("d/sub"), old));
+	cr_expect(eq(ptr, explored_find("d/sub/f"), NULL));
+}
+
+Test(trust, a_file_that_others_replaced_is_another_inode)
+{
+	explored_make_files("", 2);
+	explored_start(A_MINUTE);
+	doubt();
+	struct inode *old = explored_find("f0");
+
+	cache_doubt_all(explored.cache);
+	rename_path("f1", "f0");
+	cr_expect(ne(ptr, explored_find("f0"), old));
+	cr_expect(eq(ptr, explored_find("f1"), NULL));
+}
+
+Test(trust, its_time_ends_without_a_doubt)
+{
+	explored_make_dir("d");
+	explored_make_files("d", 3);
+	explored_start(BRIEF_MS);
+	explored_list_all(cache_root(explored.cache));
+	write_text("d/f0", "longer text");
+	explored_remove_path("d/f1", 0);
+	for (size_t tries = 0; explored_find("d/f1") || size_of("d/f0") == 4; tries++) {
+		cr_assert(lt(sz, tries, 60000), "never seen");
+		usleep(1000);
+	}
+}
+
+/* ---- Beside our own changes ---- */
+
+Test(trust, what_others_change_beside_us_during_an_audit_is_seen)
+{
+	struct asker asker = { 0 };
+
+	explored_make_dir("d");
+	explored_make_files("d", 2);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	struct inode *d = explored_find("d");
+
+	doubt();
+	counting_provider_close_gate(&explored.provider, "d");
+	pthread_create(&asker.thread, NULL, ask, &asker);
+	counting_provider_await_held(&explored.provider);
+	explored_make(d, "own", CHANGE_CREATE);
+	explored_make_file("d/foreign");
+	explored_remove_path("d/f0", 0);
+	counting_provider_open_gate(&explored.provider);
+	pthread_join(asker.thread, NULL);
+	cr_expect(ne(ptr, explored_find("d/own"), NULL));
+	cr_expect(ne(ptr, explored_find("d/foreign"), NULL));
+	cr_expect(eq(ptr, explored_find("d/f0"), NULL));
+}
+
+/* ---- What goes wrong ---- */
+
+Test(trust, an_audit_that_fails_is_tried_again)
+{
+	struct attr attr;
+	int64_t valid_ms;
+	struct error e = { 0 };
+
+	explored_make_files("", 2);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	struct inode *f = explored_find("f0");
+
+	cache_doubt_all(explored.cache);
+	write_text("f0", "longer text");
+	explored.provider.fails_with = ERR_UNREACHABLE;
+	cr_expect(eq(
+		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, &e), ERR_UNREACHABLE));
+	cr_expect(eq(str, e.text, "as the test wants it"));
+	explored.provider.fails_with = ERR_OK;
+	cr_expect(eq(u64, size_of("f0"), 11));
+}
+
+Test(trust, who_cannot_tell_what_changed_is_asked_anew)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	explored_make_files("", 2);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	struct inode *f = explored_find("f0");
+
+	cache_doubt_all(explored.cache);
+	write_text("f0", "longer text");
+	explored.provider.fails_with = ERR_UNSUPPORTED;
+	cr_expect(ne(int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_OK));
+	explored.provider.fails_with = ERR_OK;
+	cr_expect(eq(u64, size_of("f0"), 11));
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 2));
+}
