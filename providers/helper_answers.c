@@ -81,20 +81,27 @@ static bool is_list_item_due(const struct list_state *s, const struct list_item 
 	return false;
 }
 
-static enum err take_list_item(void *state, const struct buf *in, size_t *at, struct error *e)
+/* Checks the decoded item's place among the others. */
+static enum err note_list_item(struct list_state *s, struct error *e)
 {
-	struct list_state *s = state;
 	const struct list_item *item = &s->decoded.item;
-	enum err kind = wire_get_list_item(in, at, &s->decoded, e);
 
-	if (kind != ERR_OK)
-		return kind;
 	if (!is_list_item_due(s, item))
 		return error_set(e, ERR_PROTOCOL, "list: item %d out of order", item->kind);
 	s->selves += item->kind == LIST_SELF;
 	s->is_in_dir = item->kind == LIST_DIR || item->kind == LIST_ENTRY;
 	s->is_over = item->kind == LIST_END;
-	return s->sink(s->context, item, e);
+	return ERR_OK;
+}
+
+static enum err take_list_item(void *state, const struct buf *in, size_t *at, struct error *e)
+{
+	struct list_state *s = state;
+	enum err kind = wire_get_list_item(in, at, &s->decoded, e);
+
+	if (kind == ERR_OK)
+		kind = note_list_item(s, e);
+	return kind == ERR_OK ? s->sink(s->context, &s->decoded.item, e) : kind;
 }
 
 static bool is_list_complete(const void *state)
@@ -188,12 +195,21 @@ struct listener apply_listener(struct apply_state *state)
 
 /* ---- watch ---- */
 
+static enum err note_watch_item(struct list_state *first, struct error *e)
+{
+	return first->request ? note_list_item(first, e)
+			      : error_set(e, ERR_PROTOCOL, "watch: an item of no list");
+}
+
 static enum err take_watch_event(void *state, const struct buf *in, size_t *at, struct error *e)
 {
 	struct watch_state *s = state;
 	struct watch_event event;
-	enum err kind = wire_get_watch_event(in, at, &event, e);
+	enum err kind = wire_get_watch_event(in, at, &event, &s->first.decoded, e);
 
+	if (kind == ERR_OK && event.kind == WATCH_ITEM)
+		kind = note_watch_item(&s->first, e);
+	event.lists = event.kind == WATCH_READY && s->first.request;
 	return kind == ERR_OK ? s->sink(s->context, &event, e) : kind;
 }
 

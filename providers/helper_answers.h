@@ -61,6 +61,7 @@ struct apply_state {
 struct listener apply_listener(struct apply_state *state);
 
 struct watch_state {
+	struct list_state first; /* its request NULL: none was asked for; its sink is not used */
 	watch_sink sink;
 	void *context;
 };

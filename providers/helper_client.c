@@ -164,15 +164,18 @@ static int64_t watch_progress_ms(const struct call *call)
 	return asked_ms < 0 || asked_ms > least_ms ? asked_ms : least_ms;
 }
 
-enum err helper_client_watch(struct helper_client *h, const struct call *call, watch_sink sink,
-	void *context, struct error *e)
+enum err helper_client_watch(struct helper_client *h, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	struct call patient = { .progress_ms = watch_progress_ms(call),
 		.cancel = call ? call->cancel : NULL };
-	struct watch_state state = { .sink = sink, .context = context };
-	AUTO_BUF struct buf request = BUF_INIT(0);
+	struct watch_state state = {
+		.first = { .request = request->first }, .sink = sink, .context = context
+	};
+	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
 
-	return ask(h, &patient, FRAME_WATCH, &request, watch_listener(&state), e);
+	wire_put_watch(&out, request);
+	return ask(h, &patient, FRAME_WATCH, &out, watch_listener(&state), e);
 }
 
 enum err helper_client_command(struct helper_client *h, const struct call *call,

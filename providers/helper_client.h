@@ -78,8 +78,8 @@ enum err helper_client_fetch(struct helper_client *h, const struct call *call,
 	struct error *e);
 enum err helper_client_apply(struct helper_client *h, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
-enum err helper_client_watch(struct helper_client *h, const struct call *call, watch_sink sink,
-	void *context, struct error *e);
+enum err helper_client_watch(struct helper_client *h, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e);
 
 /*
  * One request of those that start a command or follow it, as helper/command.h says: the last piece says how it stands. It

@@ -313,10 +313,10 @@ static enum err local_apply(struct provider *p, const struct call *call,
 	return helper_apply(&local_of(p)->root, request, results, e);
 }
 
-static enum err local_watch(struct provider *p, const struct call *call, watch_sink sink,
-	void *context, struct error *e)
+static enum err local_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
-	return helper_watch(&local_of(p)->root, call, sink, context, e);
+	return helper_watch(&local_of(p)->root, call, request, sink, context, e);
 }
 
 /* ---- The tables ---- */

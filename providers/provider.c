@@ -188,12 +188,12 @@ enum err provider_store(struct provider *p, const struct call *call, const struc
 	return store_by_apply(p, call, items, items_count, results, e);
 }
 
-enum err provider_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e)
+enum err provider_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	if (p->ops->watch)
-		return p->ops->watch(p, call, sink, context, e);
+		return p->ops->watch(p, call, request, sink, context, e);
 	if (p->helper)
-		return helper_client_watch(p->helper, call, sink, context, e);
+		return helper_client_watch(p->helper, call, request, sink, context, e);
 	return cannot(p->ops, "without the helper there is no stream of changes", e);
 }

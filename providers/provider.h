@@ -213,11 +213,13 @@ struct provider_ops {
 		struct error *e);
 
 	/*
-	 * Reports changes below the shown root until cancelled (ERR_INTERRUPTED), the sink stops it or the stream breaks.
+	 * Reports changes below the shown root until cancelled (ERR_INTERRUPTED), the sink stops it or the stream breaks;
+	 * before them what `request` asks for, where it can.
 	 * NULL: the helper's inotify where there is a helper, else ERR_UNSUPPORTED.
 	 */
-	enum err (*watch)(struct provider *p, const struct call *call, watch_sink sink,
-		void *context, struct error *e);
+	enum err (*watch)(struct provider *p, const struct call *call,
+		const struct watch_request *request, watch_sink sink, void *context,
+		struct error *e);
 };
 
 /* First member of every vendor's own struct. */
@@ -273,5 +275,5 @@ enum err provider_apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
 enum err provider_store(struct provider *p, const struct call *call, const struct store_item *items,
 	size_t items_count, struct store_result *results, struct error *e);
-enum err provider_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e);
+enum err provider_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e);

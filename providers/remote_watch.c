@@ -6,8 +6,9 @@
 
 /* Whoever listens may be killed and close nothing: by then it ends itself, and a listener that lives starts another. */
 #define SERVES_S 3600
-/* A request to watch has no payload, so it is a frame's header. */
-#define INPUT_MAX 256
+/* The request is text of a command: four characters a byte. One start for a list has some fifty bytes. */
+#define REQUEST_MAX ((size_t)4 * 1024)
+#define INPUT_MAX   (4 * REQUEST_MAX + 256)
 
 struct watching {
 	const struct remote *r;
@@ -25,12 +26,17 @@ static enum err hear(
 }
 
 /* The request, and then nothing, but no end either. */
-static enum err put_input(struct buf *out, struct error *e)
+static enum err put_input(struct buf *out, const struct watch_request *request, struct error *e)
 {
-	AUTO_BUF struct buf frames = BUF_INIT(INPUT_MAX);
-	const struct buf none = BUF_INIT(0);
+	AUTO_BUF struct buf payload = BUF_INIT(REQUEST_MAX);
+	AUTO_BUF struct buf frames = BUF_INIT(REQUEST_MAX);
+	enum err kind;
 
-	if (!frames_of_request(&frames, FRAME_WATCH, &none))
+	wire_put_watch(&payload, request);
+	kind = buf_check(&payload, "what to list before a watch", e);
+	if (kind)
+		return kind;
+	if (!frames_of_request(&frames, FRAME_WATCH, &payload))
 		return buf_check(&frames, "a request to watch", e);
 	buf_add_string(out, "printf '");
 	for (size_t i = 0; i < frames.len; i++)
@@ -55,10 +61,12 @@ static enum err listen_once(struct watching *w, const struct call *call, struct 
 }
 
 enum err remote_watch(const struct remote *r, const char *vendor, remote_listen listen,
-	void *listen_context, const struct call *call, watch_sink sink, void *context,
-	struct error *e)
+	void *listen_context, const struct call *call, const struct watch_request *request,
+	watch_sink sink, void *context, struct error *e)
 {
-	struct watch_state state = { .sink = sink, .context = context };
+	struct watch_state state = {
+		.first = { .request = request->first }, .sink = sink, .context = context
+	};
 	struct listener listener = watch_listener(&state);
 	AUTO_BUF struct buf input = BUF_INIT(INPUT_MAX);
 	struct watching w = {
@@ -69,7 +77,7 @@ enum err remote_watch(const struct remote *r, const char *vendor, remote_listen 
 	if (!r->helper)
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s: without the helper there is no stream of changes", vendor);
-	kind = put_input(&input, e);
+	kind = put_input(&input, request, e);
 	if (kind)
 		return kind;
 	w.input = buf_text(&input);

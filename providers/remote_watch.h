@@ -15,5 +15,5 @@ typedef enum err (*remote_listen)(void *context, const struct call *call, const 
 
 /* As provider.h says of `watch`. `vendor` is for messages. ERR_UNSUPPORTED: there is no helper. */
 enum err remote_watch(const struct remote *r, const char *vendor, remote_listen listen,
-	void *listen_context, const struct call *call, watch_sink sink, void *context,
-	struct error *e);
+	void *listen_context, const struct call *call, const struct watch_request *request,
+	watch_sink sink, void *context, struct error *e);

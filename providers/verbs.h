@@ -285,12 +285,21 @@ struct store_result {
  * another file's by now, is never told as it was. So a stream need not be read to its end to know that it was right.
  */
 enum watch_kind {
-	WATCH_READY = 1, /* from here on nothing is missed */
+	WATCH_READY = 1, /* from here on nothing is missed; `lists` */
 	WATCH_CREATED, /* `path` appeared, also by a rename into the tree, or is another file's now */
 	WATCH_CHANGED, /* contents */
 	WATCH_ATTR,    /* mode, owner, times, links */
 	WATCH_REMOVED, /* nothing is at `path`: it went, also by a rename */
 	WATCH_LOST, /* the queue overflowed or a directory could not be watched: everything below `path` is in doubt */
+	WATCH_ITEM, /* `item` of the list that was asked for */
+};
+
+struct watch_request {
+	/*
+	 * NULL, or what is listed once the watch stands: its items follow WATCH_READY, up to LIST_END, and what changed
+	 * meanwhile follows them. So whoever takes the list in and then the changes misses nothing, for one request.
+	 */
+	const struct list_request *first;
 };
 
 struct watch_event {
@@ -299,6 +308,8 @@ struct watch_event {
 	bool has_attr; /* of CREATED, CHANGED and ATTR; false: the provider does not know all of them, or may not look */
 	const char *path; /* from the shown root */
 	struct attr attr; /* what `path` names */
+	bool lists; /* WATCH_READY: the items of `first` follow; false: the provider cannot, and the caller lists */
+	const struct list_item *item; /* WATCH_ITEM; as list_sink has them */
 };
 
 typedef enum err (*watch_sink)(void *context, const struct watch_event *event, struct error *e);

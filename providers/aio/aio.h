@@ -52,8 +52,8 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
 	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e);
 
-enum err aio_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e);
+enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,
+	watch_sink sink, void *context, struct error *e);
 
 /* A form on its way. `ask` is one for rest.h; what `upload` points to must outlive it. */
 struct aio_form {

@@ -12,10 +12,10 @@ static enum err listen(void *context, const struct call *call, const char *const
 	return aio_stream(context, call, argv, input, sink, sink_context, exit_code, e);
 }
 
-enum err aio_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e)
+enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,
+	watch_sink sink, void *context, struct error *e)
 {
 	struct aio *a = (struct aio *)p;
 
-	return remote_watch(&a->remote, "aio", listen, a, call, sink, context, e);
+	return remote_watch(&a->remote, "aio", listen, a, call, request, sink, context, e);
 }

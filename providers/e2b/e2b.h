@@ -110,5 +110,5 @@ enum err e2b_upload(
 	struct e2b *b, const struct call *call, const struct envd_upload *upload, struct error *e);
 
 /* watching.c */
-enum err e2b_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e);
+enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
+	watch_sink sink, void *context, struct error *e);

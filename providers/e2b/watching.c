@@ -25,9 +25,10 @@ static enum err watch_step(
 	return kind;
 }
 
-enum err e2b_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e)
+enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
+	watch_sink sink, void *context, struct error *e)
 {
+	(void)request;
 	struct watched w = { .b = e2b_of(p), .sink = sink, .context = context };
 
 	return e2b_reach(e2b_of(p), call, watch_step, &w, e);

@@ -43,25 +43,37 @@ static enum err end_record(struct speaker *s, bool was_put, size_t before, struc
 
 /* ---- The verbs ---- */
 
-static enum err say_list_item(void *context, const struct list_item *item, struct error *e)
+/* The first directory is what somebody is waiting for; the rest is there in advance, and its end is news again. */
+static bool is_awaited(struct speaker *s, const struct list_item *item)
 {
-	struct speaker *s = context;
+	bool is_first_dir = item->kind == LIST_DIR_END && !s->said_first_dir;
+
+	s->said_first_dir |= is_first_dir;
+	return is_first_dir || item->kind == LIST_END;
+}
+
+/* An item as a record of its own, or inside another. */
+typedef bool (*put_item)(struct buf *out, const struct list_item *item);
+
+static enum err say_item(
+	struct speaker *s, const struct list_item *item, put_item put, struct error *e)
+{
 	size_t before = s->items.len;
-	bool was_put = wire_put_list_item(&s->items, item);
+	bool was_put = put(&s->items, item);
 	enum err kind = end_record(s, was_put, before, e);
 
 	/* Some file systems keep more attributes of one file than a message holds. */
 	if (!was_put && item->kind == LIST_SELF && item->xattrs_count)
-		return say_list_item(s,
+		return say_item(s,
 			&(struct list_item){
 				.kind = LIST_SELF, .start = item->start, .err = ERR_TOO_BIG_XATTR },
-			e);
-	/* The first directory is what somebody is waiting for; the rest is there in advance. */
-	if (kind == ERR_OK && item->kind == LIST_DIR_END && !s->said_first_dir) {
-		s->said_first_dir = true;
-		kind = send_items(s, e);
-	}
-	return kind;
+			put, e);
+	return kind == ERR_OK && is_awaited(s, item) ? send_items(s, e) : kind;
+}
+
+static enum err say_list_item(void *context, const struct list_item *item, struct error *e)
+{
+	return say_item(context, item, wire_put_list_item, e);
 }
 
 static enum err do_list(struct speaker *s, const struct buf *request, struct error *e)
@@ -114,21 +126,34 @@ static enum err do_apply(struct speaker *s, const struct buf *request, struct er
 	return kind;
 }
 
-/* Events are rare and wanted at once. */
+static bool put_watched_item(struct buf *out, const struct list_item *item)
+{
+	return wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_ITEM, .item = item });
+}
+
+/* Changes are rare and wanted at once. */
 static enum err say_watch_event(void *context, const struct watch_event *event, struct error *e)
 {
 	struct speaker *s = context;
 	size_t before = s->items.len;
-	enum err kind = end_record(s, wire_put_watch_event(&s->items, event), before, e);
+	enum err kind;
 
+	if (event->kind == WATCH_ITEM)
+		return say_item(s, event->item, put_watched_item, e);
+	kind = end_record(s, wire_put_watch_event(&s->items, event), before, e);
 	return kind == ERR_OK ? send_items(s, e) : kind;
 }
 
 static enum err do_watch(struct speaker *s, const struct buf *request, struct error *e)
 {
-	if (request->len)
-		return error_set(e, ERR_PROTOCOL, "watch: %zu bytes too many", request->len);
-	return helper_watch(s->answer->root, s->answer->call, say_watch_event, s, e);
+	struct watch_request watch;
+	struct list_request first;
+	AUTO_FREE void *memory = NULL;
+	enum err kind = wire_get_watch(request, &watch, &first, &memory, e);
+
+	if (kind != ERR_OK)
+		return kind;
+	return helper_watch(s->answer->root, s->answer->call, &watch, say_watch_event, s, e);
 }
 
 static enum err say_command_piece(void *context, const struct command_piece *piece, struct error *e)

@@ -29,8 +29,9 @@ enum err helper_last_sequence(const struct root *r, const unsigned char journal[
 	uint64_t *out, struct error *e);
 
 /*
- * Watches the tree below the root with inotify until `call` is cancelled (ERR_INTERRUPTED) or the sink stops it. New
+ * Watches the tree below the root with inotify until `call` is cancelled (ERR_INTERRUPTED), the sink stops it or what
+ * `request` asks to be listed is refused. New
  * subdirectories are covered: what was made in one before its watch stood is reported as created.
  */
-enum err helper_watch(const struct root *r, const struct call *call, watch_sink sink, void *context,
-	struct error *e);
+enum err helper_watch(const struct root *r, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e);

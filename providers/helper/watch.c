@@ -137,20 +137,43 @@ static enum err read_events(struct watcher *w, char *room, struct error *e)
 	return on_events(w, room, (size_t)len, e);
 }
 
-static enum err watch_until_stopped(struct watcher *w, struct error *e)
+/* ---- The list that comes first ---- */
+
+static enum err tell_item(void *context, const struct list_item *item, struct error *e)
+{
+	const struct watcher *w = context;
+	const struct watch_event event = { .kind = WATCH_ITEM, .path = "", .item = item };
+	enum err k = watch_check_cancelled(w, e);
+
+	return k == ERR_OK ? w->sink(w->context, &event, e) : k;
+}
+
+static enum err tell_ready(
+	const struct watcher *w, const struct list_request *first, struct error *e)
+{
+	const struct watch_event event = {
+		.kind = WATCH_READY, .is_dir = true, .path = "", .lists = first
+	};
+	enum err k = w->sink(w->context, &event, e);
+
+	return k == ERR_OK && first ? helper_list(w->root, first, tell_item, (void *)w, e) : k;
+}
+
+static enum err watch_until_stopped(
+	struct watcher *w, const struct list_request *first, struct error *e)
 {
 	AUTO_FREE char *room = malloc(EVENTS_SIZE);
 	enum err k = room ? start(w, e) : error_set(e, ERR_NO_MEMORY, "watch");
 
 	if (k == ERR_OK)
-		k = watch_tell(w, WATCH_READY, "", true, NULL, e);
+		k = tell_ready(w, first, e);
 	while (k == ERR_OK)
 		k = read_events(w, room, e);
 	return k;
 }
 
-enum err helper_watch(const struct root *r, const struct call *call, watch_sink sink, void *context,
-	struct error *e)
+enum err helper_watch(const struct root *r, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	struct watcher w = { .root = r,
 		.call = call,
@@ -164,7 +187,7 @@ enum err helper_watch(const struct root *r, const struct call *call, watch_sink 
 	if (k != ERR_OK)
 		return k;
 	w.dev = attr.dev;
-	k = watch_until_stopped(&w, e);
+	k = watch_until_stopped(&w, request->first, e);
 	stop(&w);
 	buf_release(&w.told_path);
 	return k;

@@ -188,13 +188,6 @@ static enum err cover_dir(struct watcher *w, struct cover *c, const char *path, 
 	return attr.dev == w->dev ? watch_opened(w, c, path, &fd, e) : lose_dir(w, c, path, e);
 }
 
-static enum err check_cancelled(const struct watcher *w, struct error *e)
-{
-	if (w->call && w->call->cancel && cancel_thrown(w->call->cancel))
-		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	return ERR_OK;
-}
-
 enum err watch_cover(struct watcher *w, const char *path, bool tells, struct error *e)
 {
 	struct cover c = { .tells = tells };
@@ -202,7 +195,7 @@ enum err watch_cover(struct watcher *w, const char *path, bool tells, struct err
 
 	for (struct pending *p = pop(&c); p; p = pop(&c)) {
 		if (k == ERR_OK)
-			k = check_cancelled(w, e);
+			k = watch_check_cancelled(w, e);
 		if (k == ERR_OK)
 			k = cover_dir(w, &c, p->path, e);
 		free(p);

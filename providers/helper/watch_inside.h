@@ -35,6 +35,9 @@ enum err watch_tell_state(
 /* What comes now happened after what was told so far: it is told even if it says the same. */
 void watch_forget_told(struct watcher *w);
 
+/* ERR_INTERRUPTED: the call was cancelled. */
+enum err watch_check_cancelled(const struct watcher *w, struct error *e);
+
 /* ---- Covering (watch_cover.c) ---- */
 
 /* Watches every directory from `path` on. `tells`: what is found is new and reported. */

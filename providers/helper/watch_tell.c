@@ -95,3 +95,10 @@ enum err watch_tell_state(
 	return watch_tell(w, kind == WATCH_REMOVED ? WATCH_CREATED : kind, path, S_ISDIR(attr.mode),
 		&attr, e);
 }
+
+enum err watch_check_cancelled(const struct watcher *w, struct error *e)
+{
+	if (w->call && w->call->cancel && cancel_thrown(w->call->cancel))
+		return error_set(e, ERR_INTERRUPTED, "interrupted");
+	return ERR_OK;
+}

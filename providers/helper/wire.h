@@ -54,7 +54,7 @@ enum frame_type {
 	FRAME_LIST,
 	FRAME_FETCH,
 	FRAME_APPLY,
-	FRAME_WATCH,
+	FRAME_WATCH,  /* request: nothing, or as of a FRAME_LIST what is listed first */
 	FRAME_CANCEL, /* request: gives up the one of this id, changes in work excepted; no answer */
 	FRAME_ITEMS,  /* answer: records */
 	FRAME_END,    /* answer: the verb's result, the last frame of an id */
@@ -92,6 +92,10 @@ enum err wire_get_hello_request(
 bool wire_put_list(struct buf *out, const struct list_request *request);
 enum err wire_get_list(
 	const struct buf *in, struct list_request *request, void **memory, struct error *e);
+bool wire_put_watch(struct buf *out, const struct watch_request *request);
+/* `first`: where that of the request is kept. */
+enum err wire_get_watch(const struct buf *in, struct watch_request *request,
+	struct list_request *first, void **memory, struct error *e);
 bool wire_put_fetch(struct buf *out, const struct fetch_item *items, size_t items_count);
 enum err wire_get_fetch(const struct buf *in, struct fetch_item **items, size_t *items_count,
 	void **memory, struct error *e);
@@ -125,8 +129,9 @@ bool wire_put_change_result(struct buf *out, const struct change_result *result)
 enum err wire_get_change_result(
 	const struct buf *in, size_t *at, struct change_result *out, struct error *e);
 bool wire_put_watch_event(struct buf *out, const struct watch_event *event);
-enum err wire_get_watch_event(
-	const struct buf *in, size_t *at, struct watch_event *out, struct error *e);
+/* `item`: where that of a WATCH_ITEM is kept. */
+enum err wire_get_watch_event(const struct buf *in, size_t *at, struct watch_event *out,
+	struct list_decoded *item, struct error *e);
 bool wire_put_command_piece(struct buf *out, const struct command_piece *piece);
 enum err wire_get_command_piece(
 	const struct buf *in, size_t *at, struct command_piece *out, struct error *e);

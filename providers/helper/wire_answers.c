@@ -234,6 +234,8 @@ static bool names_something(enum watch_kind kind)
 bool wire_put_watch_event(struct buf *out, const struct watch_event *event)
 {
 	enc_u8(out, event->kind);
+	if (event->kind == WATCH_ITEM)
+		return wire_put_list_item(out, event->item);
 	enc_u8(out, event->is_dir);
 	enc_string(out, event->path);
 	enc_u8(out, event->has_attr);
@@ -242,12 +244,27 @@ bool wire_put_watch_event(struct buf *out, const struct watch_event *event)
 	return !out->failed;
 }
 
-enum err wire_get_watch_event(
-	const struct buf *in, size_t *at, struct watch_event *out, struct error *e)
+static enum err get_watch_item(const struct buf *in, size_t *at, struct watch_event *out,
+	struct list_decoded *item, struct error *e)
+{
+	size_t inner = *at + 1;
+	enum err kind = wire_get_list_item(in, &inner, item, e);
+
+	out->path = "";
+	out->item = &item->item;
+	if (kind == ERR_OK)
+		*at = inner;
+	return kind;
+}
+
+enum err wire_get_watch_event(const struct buf *in, size_t *at, struct watch_event *out,
+	struct list_decoded *item, struct error *e)
 {
 	struct decoder d = decoder_at(in, *at);
 
-	*out = (struct watch_event){ .kind = dec_enum(&d, WATCH_READY, WATCH_LOST + 1) };
+	*out = (struct watch_event){ .kind = dec_enum(&d, WATCH_READY, WATCH_ITEM + 1) };
+	if (out->kind == WATCH_ITEM)
+		return get_watch_item(in, at, out, item, e);
 	out->is_dir = dec_bool(&d);
 	out->path = dec_tree_path(&d);
 	out->has_attr = dec_bool(&d);

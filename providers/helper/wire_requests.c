@@ -74,6 +74,20 @@ enum err wire_get_list(
 	return finish(&d, "list", memory, e);
 }
 
+/* Nothing, or what is listed first. */
+bool wire_put_watch(struct buf *out, const struct watch_request *request)
+{
+	return !request->first || wire_put_list(out, request->first);
+}
+
+enum err wire_get_watch(const struct buf *in, struct watch_request *request,
+	struct list_request *first, void **memory, struct error *e)
+{
+	*memory = NULL;
+	*request = (struct watch_request){ .first = in->len ? first : NULL };
+	return in->len ? wire_get_list(in, first, memory, e) : ERR_OK;
+}
+
 static void enc_fetch_item(struct buf *out, const struct fetch_item *item)
 {
 	enc_u8(out, item->kind);

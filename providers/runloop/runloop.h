@@ -66,8 +66,8 @@ enum err runloop_upload(void *context, const struct call *call, const struct rem
 enum err runloop_download(void *context, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e);
 
-enum err runloop_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e);
+enum err runloop_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e);
 
 /* ---- runloop_create.c, runloop_life.c: slots of the table ---- */
 

@@ -175,10 +175,10 @@ static enum err listen(void *context, const struct call *call, const char *const
 	return kind;
 }
 
-enum err runloop_watch(struct provider *p, const struct call *call, watch_sink sink, void *context,
-	struct error *e)
+enum err runloop_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	struct runloop *b = runloop_of(p);
 
-	return remote_watch(&b->remote, "runloop", listen, b, call, sink, context, e);
+	return remote_watch(&b->remote, "runloop", listen, b, call, request, sink, context, e);
 }

@@ -136,8 +136,8 @@ static void print_watch(const struct provider_ops *ops)
 		printf(" the helper's |\n");
 	else
 		printf(" %s |\n",
-			strerrorname_np(
-				errmap_errno(provider_watch(&nothing, NULL, NULL, NULL, NULL))));
+			strerrorname_np(errmap_errno(provider_watch(
+				&nothing, NULL, &(struct watch_request){ 0 }, NULL, NULL, NULL))));
 }
 
 static void print_row(const struct provider_ops *ops)

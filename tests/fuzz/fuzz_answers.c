@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,9 +50,10 @@ static bool take_change_result(const struct buf *in, size_t *at, struct buf *aga
 
 static bool take_watch_event(const struct buf *in, size_t *at, struct buf *again)
 {
+	static struct list_decoded item;
 	struct watch_event event;
 
-	return wire_get_watch_event(in, at, &event, NULL) == ERR_OK &&
+	return wire_get_watch_event(in, at, &event, &item, NULL) == ERR_OK &&
 		wire_put_watch_event(again, &event);
 }
 
@@ -141,7 +143,9 @@ static void *play(void *context)
 	AUTO_BUF struct buf hello = BUF_INIT(FRAME_PAYLOAD_MAX);
 	struct frame f;
 
-	wire_put_hello(&hello, &(struct hello){ .version = WIRE_VERSION });
+	wire_put_hello(&hello,
+		&(struct hello){
+			.version = WIRE_VERSION, .root = { .attr = { .mode = S_IFDIR } } });
 	if (hear_request(p->fd, &f)) {
 		say(p->fd, FRAME_ITEMS, f.id, &hello);
 		say_end(p->fd, f.id);
@@ -211,7 +215,10 @@ static void ask(struct helper_client *h, unsigned verb)
 				.marker = "0123456789abcdef0123456789abcdef", .cwd = "" },
 			drop_command_piece, NULL, NULL);
 		break;
-	default: helper_client_watch(h, NULL, drop_event, NULL, NULL); break;
+	default:
+		helper_client_watch(
+			h, NULL, &(struct watch_request){ .first = &list }, drop_event, NULL, NULL);
+		break;
 	}
 }
 

@@ -52,7 +52,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 static void must_be(const struct buf *in, const struct buf *again)
 {
-	if (again->failed || again->len != in->len || memcmp(again->bytes, in->bytes, in->len))
+	if (again->failed || again->len != in->len ||
+		(in->len && memcmp(again->bytes, in->bytes, in->len)))
 		abort();
 }
 
@@ -65,6 +66,19 @@ static void try_list(const struct buf *in)
 	if (wire_get_list(in, &request, &memory, NULL) != ERR_OK)
 		return;
 	wire_put_list(&again, &request);
+	must_be(in, &again);
+}
+
+static void try_watch(const struct buf *in)
+{
+	struct watch_request request;
+	struct list_request first;
+	AUTO_FREE void *memory = NULL;
+	AUTO_BUF struct buf again = BUF_INIT(WIRE_REQUEST_MAX);
+
+	if (wire_get_watch(in, &request, &first, &memory, NULL) != ERR_OK)
+		return;
+	wire_put_watch(&again, &request);
 	must_be(in, &again);
 }
 
@@ -143,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	wire_get_hello_request(&in, journal, NULL);
 	try_list(&in);
+	try_watch(&in);
 	try_fetch(&in);
 	try_apply(&in);
 	try_command(&in);

@@ -163,7 +163,7 @@ static void save_requests(const char *dir)
 
 /* ---- Answers: the verb and the way in the first byte, then the records ---- */
 
-static void put_list_items(struct buf *out)
+static void each_item(struct buf *out, bool (*put)(struct buf *out, const struct list_item *item))
 {
 	static const struct xattr xattr = { "user.a", "v", 1 };
 	const struct list_item items[] = {
@@ -180,7 +180,12 @@ static void put_list_items(struct buf *out)
 	};
 
 	for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-		wire_put_list_item(out, &items[i]);
+		put(out, &items[i]);
+}
+
+static void put_list_items(struct buf *out)
+{
+	each_item(out, wire_put_list_item);
 }
 
 static void put_fetch_pieces(struct buf *out)
@@ -215,6 +220,17 @@ static void put_watch_events(struct buf *out)
 			.kind = WATCH_CREATED, .path = "a/b", .has_attr = true, .attr = a_file });
 }
 
+static bool put_watched_item(struct buf *out, const struct list_item *item)
+{
+	return wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_ITEM, .item = item });
+}
+
+static void put_watched_list(struct buf *out)
+{
+	wire_put_watch_event(out, &(struct watch_event){ .kind = WATCH_READY, .path = "" });
+	each_item(out, put_watched_item);
+}
+
 static void put_command_pieces(struct buf *out)
 {
 	const struct command_piece pieces[] = {
@@ -238,6 +254,7 @@ static const struct {
 	{ "apply", put_change_results, 2 },
 	{ "command", put_command_pieces, 3 },
 	{ "watch", put_watch_events, 8 },
+	{ "watch-list", put_watched_list, 8 },
 };
 
 static void save_answers(const char *dir)

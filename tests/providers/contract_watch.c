@@ -19,16 +19,30 @@ struct seen {
 /* A watch in its own thread, and what it has reported so far. */
 struct watcher {
 	struct subject *s;
+	struct watch_request request;
 	struct cancel cancel;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct seen seen[4096]; /* lock */
 	size_t count;           /* lock */
+	bool lists;             /* lock; as WATCH_READY said */
 	bool has_ended;         /* lock */
 	enum err end;           /* lock */
 	struct error why;       /* lock */
 };
+
+/* No name can be "/". */
+#define END_OF_LIST "/"
+
+static const char *path_of(const struct watch_event *event)
+{
+	if (event->kind != WATCH_ITEM)
+		return event->path;
+	if (event->item->kind == LIST_END)
+		return END_OF_LIST;
+	return event->item->name ? event->item->name : "";
+}
 
 static enum err take_event(void *context, const struct watch_event *event, struct error *e)
 {
@@ -40,7 +54,8 @@ static enum err take_event(void *context, const struct watch_event *event, struc
 		struct seen *new = &w->seen[w->count++];
 
 		*new = (struct seen){ event->kind, event->has_attr, "", event->attr };
-		snprintf(new->path, sizeof new->path, "%s", event->path);
+		snprintf(new->path, sizeof new->path, "%s", path_of(event));
+		w->lists |= event->lists;
 	}
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&w->lock);
@@ -52,7 +67,7 @@ static void *watch(void *context)
 	struct watcher *w = context;
 	struct call call = { .cancel = &w->cancel };
 	struct error why = { 0 };
-	enum err end = provider_watch(w->s->p, &call, take_event, w, &why);
+	enum err end = provider_watch(w->s->p, &call, &w->request, take_event, w, &why);
 
 	pthread_mutex_lock(&w->lock);
 	w->has_ended = true;
@@ -108,12 +123,13 @@ static bool is_seen_soon(struct watcher *w, enum watch_kind kind, const char *pa
 	return is_soon(w, has_seen_locked, kind, path);
 }
 
-static struct watcher *start(struct subject *s)
+static struct watcher *start(struct subject *s, const struct list_request *first)
 {
 	struct watcher *w = calloc(1, sizeof *w);
 
 	cr_assert(w != NULL);
 	w->s = s;
+	w->request.first = first;
 	cr_assert(eq(int, cancel_init(&w->cancel, NULL), ERR_OK));
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
@@ -135,9 +151,9 @@ static struct attr attr_seen(struct watcher *w, enum watch_kind kind, const char
 }
 
 /* NULL where the subject has no stream: that it says so is checked here. */
-static struct watcher *start_watch(struct subject *s)
+static struct watcher *start_watch_of(struct subject *s, const struct list_request *first)
 {
-	struct watcher *w = start(s);
+	struct watcher *w = start(s, first);
 
 	if (s->lacks & LACKS_WATCH) {
 		pthread_join(w->thread, NULL);
@@ -150,6 +166,11 @@ static struct watcher *start_watch(struct subject *s)
 	cr_assert(is_seen_soon(w, WATCH_READY, ""), "not ready: %s", w->why.text);
 	cr_expect(eq(int, (int)w->seen[0].kind, WATCH_READY), "something before it was ready");
 	return w;
+}
+
+static struct watcher *start_watch(struct subject *s)
+{
+	return start_watch_of(s, NULL);
 }
 
 static void expect_end(struct watcher *w, enum err end)
@@ -210,6 +231,30 @@ BEHAVIOUR(watch, tells_the_attributes_of_what_is_there)
 	cr_expect(eq(u32, told.mode, now.mode));
 	cr_expect(eq(long, told.ctime.tv_sec, now.ctime.tv_sec));
 	cr_expect(eq(long, told.ctime.tv_nsec, now.ctime.tv_nsec));
+	stop_watch(w);
+}
+
+BEHAVIOUR(watch, lists_first_what_is_asked_for)
+{
+	static const char *const starts[] = { "" };
+	static const struct list_request first = {
+		.starts = starts, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+	struct watcher *w;
+
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "d/there", "x");
+	w = start_watch_of(s, &first);
+	if (!w)
+		return;
+	cr_expect(eq(int, w->lists, !(s->lacks & WATCHES_TEXT_ONLY)));
+	if (w->lists) {
+		cr_expect(is_seen_soon(w, WATCH_ITEM, END_OF_LIST));
+		cr_expect(is_seen_soon(w, WATCH_ITEM, "there"));
+		cr_expect(eq(int, (int)w->seen[1].kind, WATCH_ITEM));
+	}
+	outside_write_text(s, "d/new", "x");
+	cr_expect(is_seen_soon(w, WATCH_CREATED, "d/new"));
 	stop_watch(w);
 }
 

@@ -312,7 +312,8 @@ static void *run_watch(void *context)
 	struct watcher *w = context;
 	struct call call = { .cancel = &w->scene->cancel };
 
-	w->ended = helper_client_watch(w->scene->client, &call, note_event, w, NULL);
+	w->ended = helper_client_watch(
+		w->scene->client, &call, &(struct watch_request){ 0 }, note_event, w, NULL);
 	return NULL;
 }
 
@@ -807,6 +808,33 @@ Test(helper_client, results_that_are_not_one_for_each_change_are_refused)
 	cr_assert(eq(int, scene_open(&s, play_apply_lies, NULL), ERR_OK));
 	for (int lie = 0; lie < 3; lie++)
 		cr_expect(eq(int, apply(&s, NULL, changes, 2, NULL), ERR_PROTOCOL), "lie %d", lie);
+	scene_close(&s);
+}
+
+static void play_unasked_item(struct scene *s)
+{
+	static const struct list_item end = { .kind = LIST_END };
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct frame f;
+
+	answer_hello(s, WIRE_VERSION);
+	cr_assert(hear(s, &f, &payload));
+	buf_reset(&payload);
+	wire_put_watch_event(&payload, &(struct watch_event){ .kind = WATCH_ITEM, .item = &end });
+	say(s, FRAME_ITEMS, f.id, &payload);
+	wait_for_end(s);
+}
+
+Test(helper_client, an_item_of_a_list_that_was_not_asked_for_is_refused)
+{
+	struct scene s = { 0 };
+	struct watcher w = { .scene = &s };
+
+	cr_assert(eq(int, scene_open(&s, play_unasked_item, NULL), ERR_OK));
+	cr_expect(eq(int,
+		helper_client_watch(
+			s.client, NULL, &(struct watch_request){ 0 }, note_event, &w, NULL),
+		ERR_PROTOCOL));
 	scene_close(&s);
 }
 

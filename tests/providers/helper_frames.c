@@ -357,8 +357,10 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = &change, .changes_count = 1 }, &result, NULL);
 	cr_expect(eq(uint, p.flags, 0));
-	cr_expect(
-		eq(int, helper_client_watch(client, NULL, no_event, NULL, NULL), ERR_UNSUPPORTED));
+	cr_expect(eq(int,
+		helper_client_watch(
+			client, NULL, &(struct watch_request){ 0 }, no_event, NULL, NULL),
+		ERR_UNSUPPORTED));
 	cr_expect(eq(sz, p.runs, 3));
 	helper_client_free(client);
 	buf_release(&p.output);

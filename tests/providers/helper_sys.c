@@ -199,7 +199,9 @@ Test(helper_sys, without_proc_files_are_opened_by_name_and_checked)
 		apply_one((struct change){ .op = CHANGE_SETXATTR, .path = "f", .name = "user.a" }),
 		ERR_UNSUPPORTED));
 	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "d" }), ERR_OK));
-	cr_expect(eq(
-		int, helper_watch(&shown.root, NULL, refuse_event, NULL, NULL), ERR_UNSUPPORTED));
+	cr_expect(eq(int,
+		helper_watch(
+			&shown.root, NULL, &(struct watch_request){ 0 }, refuse_event, NULL, NULL),
+		ERR_UNSUPPORTED));
 	cr_expect(umount("/proc") == 0);
 }

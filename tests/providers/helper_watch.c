@@ -19,9 +19,11 @@
 
 static struct shown shown;
 
-/* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost. */
+/* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost;
+ * of a list "[path", "=name" and "]" for its end. */
 static struct watching {
 	const struct root *root;
+	const struct watch_request *request;
 	pthread_t thread;
 	struct cancel cancel;
 	pthread_mutex_t mutex;
@@ -35,7 +37,17 @@ static struct watching {
 	.heard = PTHREAD_COND_INITIALIZER,
 	.log = BUF_INIT(64 << 20) };
 
-static enum err hear(void *context, const struct watch_event *event, struct error *e)
+static void log_item(struct buf *log, const struct list_item *item)
+{
+	if (item->kind == LIST_DIR)
+		buf_printf(log, "[%s\n", item->path);
+	if (item->kind == LIST_ENTRY)
+		buf_printf(log, "=%s\n", item->name);
+	if (item->kind == LIST_END)
+		buf_add_string(log, "]\n");
+}
+
+static void log_event(struct buf *log, const struct watch_event *event)
 {
 	static const char marks[] = { [WATCH_READY] = '!',
 		[WATCH_CREATED] = '+',
@@ -43,11 +55,21 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 		[WATCH_ATTR] = '@',
 		[WATCH_REMOVED] = '-',
 		[WATCH_LOST] = '?' };
+
+	if (event->kind == WATCH_ITEM)
+		log_item(log, event->item);
+	else
+		buf_printf(
+			log, "%c%s%s\n", marks[event->kind], event->path, event->is_dir ? "/" : "");
+}
+
+static enum err hear(void *context, const struct watch_event *event, struct error *e)
+{
 	struct watching *w = context;
 
 	(void)e;
 	pthread_mutex_lock(&w->mutex);
-	buf_printf(&w->log, "%c%s%s\n", marks[event->kind], event->path, event->is_dir ? "/" : "");
+	log_event(&w->log, event);
 	if (event->has_attr && !strcmp(event->path, "f"))
 		w->of_f = event->attr;
 	pthread_cond_broadcast(&w->heard);
@@ -61,7 +83,7 @@ static void *watch(void *context)
 {
 	struct watching *w = context;
 	const struct call call = { .progress_ms = 1, .cancel = &w->cancel };
-	enum err k = helper_watch(w->root, &call, hear, w, NULL);
+	enum err k = helper_watch(w->root, &call, w->request, hear, w, NULL);
 
 	pthread_mutex_lock(&w->mutex);
 	w->result = k;
@@ -129,12 +151,21 @@ static void expect_all_heard(void)
 	cr_assert(heard, "no '-last' in:\n%s", buf_text(&watching.log));
 }
 
-static void start_watch(const struct root *root)
+static void start_watch_of(const struct root *root, const struct list_request *first)
 {
+	static struct watch_request request;
+
+	request.first = first;
 	watching.root = root;
+	watching.request = &request;
 	cr_assert(eq(int, cancel_init(&watching.cancel, NULL), ERR_OK));
 	cr_assert(pthread_create(&watching.thread, NULL, watch, &watching) == 0);
 	expect_heard("!/");
+}
+
+static void start_watch(const struct root *root)
+{
+	start_watch_of(root, NULL);
 }
 
 static enum err stop_watch(void)
@@ -404,6 +435,39 @@ Test(helper_watch, a_name_that_is_another_file_by_now_is_told_as_that)
 	stop_watch();
 }
 
+static const char *const whole[] = { "" };
+
+static size_t place_of(const char *line)
+{
+	const char *at;
+
+	expect_heard(line);
+	at = strstr(buf_text(&watching.log), line);
+	return (size_t)(at - buf_text(&watching.log));
+}
+
+Test(helper_watch, a_list_comes_first_and_what_changed_meanwhile_after_it)
+{
+	const struct list_request first = {
+		.starts = whole, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/d/old", "");
+	be_slow(true);
+	start_watch_of(&shown.root, &first);
+	/* It is ready and has listed nothing yet. */
+	scratch_write_text(&shown.scratch, "tree/new", "");
+	be_slow(false);
+	expect_heard("=old");
+	expect_heard("=new");
+	expect_heard("+new");
+	cr_expect(lt(ulong, place_of("!/"), place_of("[d")));
+	cr_expect(lt(ulong, place_of("=new"), place_of("]")));
+	cr_expect(lt(ulong, place_of("]"), place_of("+new")));
+	cr_expect(eq(int, stop_watch(), ERR_INTERRUPTED));
+}
+
 static long queue_limit(void)
 {
 	AUTO_CLOSE int fd = open("/proc/sys/fs/inotify/max_queued_events", O_RDONLY | O_CLOEXEC);
@@ -454,8 +518,25 @@ Test(helper_watch, a_sink_that_refuses_ends_it)
 {
 	struct error e = { 0 };
 
-	cr_expect(eq(int, helper_watch(&shown.root, NULL, refuse, NULL, &e), ERR_GONE));
+	cr_expect(eq(int,
+		helper_watch(&shown.root, NULL, &(struct watch_request){ 0 }, refuse, NULL, &e),
+		ERR_GONE));
 	cr_expect(eq(str, e.text, "enough"));
+}
+
+static enum err refuse_items(void *context, const struct watch_event *event, struct error *e)
+{
+	(void)context;
+	return event->kind == WATCH_ITEM ? error_set(e, ERR_GONE, "enough") : ERR_OK;
+}
+
+Test(helper_watch, a_sink_that_refuses_an_item_ends_it)
+{
+	const struct list_request first = { .starts = whole, .starts_count = 1, .depth = 1 };
+	const struct watch_request request = { .first = &first };
+
+	cr_expect(eq(int, helper_watch(&shown.root, NULL, &request, refuse_items, NULL, NULL),
+		ERR_GONE));
 }
 
 static enum err forbid(void *context, const struct watch_event *event, struct error *e)
@@ -472,7 +553,8 @@ static int watch_unreadable(struct shown *s)
 
 	if (mkdirat(s->scratch.fd, "tree/d", 0300))
 		return 1;
-	if (helper_watch(&s->root, NULL, forbid, &is_lost, NULL) != ERR_GONE)
+	if (helper_watch(&s->root, NULL, &(struct watch_request){ 0 }, forbid, &is_lost, NULL) !=
+		ERR_GONE)
 		return 2;
 	return is_lost ? 0 : 3;
 }

@@ -141,10 +141,11 @@ static enum err decode_change_result(const struct buf *in, struct error *e)
 
 static enum err decode_watch_event(const struct buf *in, struct error *e)
 {
+	static struct list_decoded item;
 	struct watch_event event;
 	size_t at = 0;
 
-	return wire_get_watch_event(in, &at, &event, e);
+	return wire_get_watch_event(in, &at, &event, &item, e);
 }
 
 static enum err decode_hello(const struct buf *in, struct error *e)
@@ -437,6 +438,18 @@ static struct buf put_watch_event(void)
 	return out;
 }
 
+static struct buf put_watch_item(void)
+{
+	struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX);
+	struct list_item item = {
+		.kind = LIST_ENTRY, .start = 1, .name = "n", .attr = extreme_attr
+	};
+
+	cr_assert(wire_put_watch_event(
+		&out, &(struct watch_event){ .kind = WATCH_ITEM, .item = &item }));
+	return out;
+}
+
 static struct hello extreme_hello(void)
 {
 	struct hello hello = { .version = UINT32_MAX,
@@ -497,6 +510,7 @@ static const struct {
 	{ "failed fetch", put_failed_fetch, decode_fetch_piece, false },
 	{ "change result", put_change_result, decode_change_result, false },
 	{ "watch event", put_watch_event, decode_watch_event, false },
+	{ "watch item", put_watch_item, decode_watch_event, false },
 	{ "hello", put_hello, decode_hello, true },
 	{ "end", put_end, wire_get_end, true },
 };
@@ -820,7 +834,7 @@ Test(wire, a_watched_change_comes_back)
 	struct watch_event got;
 	size_t at = 0;
 
-	cr_assert(eq(int, wire_get_watch_event(&m, &at, &got, NULL), ERR_OK));
+	cr_assert(eq(int, wire_get_watch_event(&m, &at, &got, NULL, NULL), ERR_OK));
 	cr_expect(got.kind == WATCH_ATTR && got.is_dir && same_string(got.path, any_name()));
 	cr_expect(got.has_attr && same_attr(&got.attr, &extreme_attr));
 }
@@ -839,6 +853,42 @@ Test(wire, attributes_of_what_is_not_there_are_refused)
 				.attr = extreme_attr });
 		cr_expect(eq(int, decode_watch_event(&m, NULL), ERR_PROTOCOL), "kind %d", kinds[i]);
 	}
+}
+
+Test(wire, an_item_of_a_watch_comes_back)
+{
+	AUTO_BUF struct buf m = BUF_INIT(FRAME_PAYLOAD_MAX);
+	static struct list_decoded kept;
+	struct watch_event got;
+	size_t at = 0;
+
+	wire_put_watch_event(&m,
+		&(struct watch_event){ .kind = WATCH_ITEM,
+			.item = &(struct list_item){
+				.kind = LIST_DIR, .start = 3, .path = "a/b" } });
+	cr_assert(eq(int, wire_get_watch_event(&m, &at, &got, &kept, NULL), ERR_OK));
+	cr_expect(eq(ulong, at, m.len));
+	cr_expect(got.kind == WATCH_ITEM && got.item->kind == LIST_DIR && got.item->start == 3);
+	cr_expect(eq(str, (char *)got.item->path, "a/b"));
+}
+
+Test(wire, a_watch_says_what_it_lists_first)
+{
+	const char *starts[] = { "a", "b" };
+	const struct list_request list = { .starts = starts, .starts_count = 2, .depth = 7 };
+	AUTO_BUF struct buf none = BUF_INIT(WIRE_REQUEST_MAX), m = BUF_INIT(WIRE_REQUEST_MAX);
+	AUTO_FREE void *nothing = NULL, *memory = NULL;
+	struct watch_request got;
+	struct list_request first;
+
+	wire_put_watch(&none, &(struct watch_request){ 0 });
+	cr_assert(eq(int, wire_get_watch(&none, &got, &first, &nothing, NULL), ERR_OK));
+	cr_expect(got.first == NULL);
+	wire_put_watch(&m, &(struct watch_request){ .first = &list });
+	cr_assert(eq(int, wire_get_watch(&m, &got, &first, &memory, NULL), ERR_OK));
+	cr_expect(got.first == &first && first.depth == 7 && first.starts_count == 2);
+	m.len--;
+	cr_expect(eq(int, wire_get_watch(&m, &got, &first, &nothing, NULL), ERR_PROTOCOL));
 }
 
 Test(wire, hello_comes_back)
