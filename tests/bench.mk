@@ -4,9 +4,13 @@
 
 BENCH ?=
 
-.PHONY: bench
+.PHONY: bench bench-table
 # Makes of its own, because nothing may be compiled before what compiling needs is there.
 bench:
 	$(Q)sh tools/setup.sh build bench
 	$(Q)$(MAKE) --no-print-directory programs test-servers $(TEST_BIN)/relay
 	$(Q)python3 -B tests/bench/bench.py --sandboxfs $(BIN)/sandboxfs --relay $(TEST_BIN)/relay $(BENCH)
+
+# Into README.md what the last run measured.
+bench-table:
+	$(Q)python3 -B tests/bench/readme.py build/bench/results.md README.md

@@ -2,7 +2,8 @@
 """bench.py - the workloads on each file system, through a slow link and through a fast one.
 
 Prints a table of seconds, how many times as long the others took, requests and bytes. All figures are also written as
-lines of JSON. Requests are those the test server counted; of what goes over ssh, the messages that the client sent.
+lines of JSON, and beside these a picture of the times (.svg) and a table in Markdown (.md). Requests are those the test
+server counted; of what goes over ssh, the messages that the client sent.
 """
 import argparse
 import json
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import fixtures
+import plot
 import systems
 import table
 import workloads
@@ -99,6 +101,11 @@ def measure(o, scratch, results):
                     yield row
 
 
+def write_beside(results, rows):
+    results.with_suffix(".svg").write_text(plot.svg(rows))
+    results.with_suffix(".md").write_text(table.markdown(rows))
+
+
 def main():
     """Fails if the reference has a wrong result; what others get wrong is only shown."""
     o = options()
@@ -109,6 +116,7 @@ def main():
     os.makedirs(o.fixtures, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sandboxfs-bench.") as scratch, open(o.results, "w") as results:
         rows = list(measure(o, scratch, results))
+    write_beside(Path(o.results), rows)
     print(table.text(rows, reference))
     return 1 if any(row["wrong"] for row in rows if row["system"] == reference) else 0
 

@@ -1,4 +1,7 @@
-"""The figures as one table for each link: the quantities from left to right, for each the systems side by side."""
+"""The figures as one table for each link: the quantities from left to right, for each the systems side by side.
+
+As text for a terminal, and as Markdown for README.md, which has fewer quantities and says what the workloads are.
+"""
 
 MISSING = "-"
 
@@ -63,6 +66,63 @@ def aligned(table):
     for name, *cells in table:
         right = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:]))
         yield "  ".join([f"{name:<{widths[0]}}", *right]).rstrip()
+
+
+# ---- Markdown ----
+
+TITLES = {
+    ("mount", "cold"): "mount and the first `ls`",
+    ("list", "cold"): "`ls -lR` of 2,000 files",
+    ("list", "warm"): "again",
+    ("status", "first"): "`git status`, its index written in the sandbox",
+    ("status", "cold"): "`git status`, its index written through a mount before",
+    ("status", "warm"): "again",
+    ("grep", "cold"): "`grep -r` over 16 MB in 2,000 files",
+    ("grep", "warm"): "again",
+    ("read", "cold"): "read 100 MB in sequence",
+    ("read", "warm"): "again",
+    ("random", "cold"): "200 random reads of 4 KiB in 100 MB",
+    ("write", "cold"): "write 100 MB, fsync",
+    ("untar", "cold"): "untar 200 files",
+    ("remove", "warm"): "`rm -rf` of them",
+    ("save", "cold"): "20 saves of an editor: write, fsync, rename",
+    ("patch", "cold"): "one byte changed in 100 MB, fsync",
+}
+# As people know them.
+NAMES = {"e2b": "sandboxfs", "disk": "local disk"}
+IN_MARKDOWN = {"s": seconds, "landed s": landed, "requests": requests, "MB": megabytes}
+
+
+def columns(rows):
+    """Those of which there is a figure."""
+    names = unique(row["system"] for row in rows)
+    for quantity, cell in IN_MARKDOWN.items():
+        for name in names:
+            if any(cell(row, None) != MISSING for row in rows if row["system"] == name):
+                yield quantity, cell, name
+
+
+def markdown_lines(rows):
+    shown = list(columns(rows))
+    found = {(row["workload"], row["phase"], row["system"]): row for row in rows}
+    yield ["", *(f"{NAMES.get(name, name)}, {quantity}" for quantity, _, name in shown)]
+    yield ["---", *("---:" for _ in shown)]
+    for key in unique((row["workload"], row["phase"]) for row in rows):
+        here = [(cell, found.get((*key, name))) for _, cell, name in shown]
+        yield [TITLES[key], *(cell(row, None) if row else MISSING for cell, row in here)]
+
+
+def markdown(rows):
+    """`rows` as bench.py writes them."""
+    blocks = []
+    for link in unique(row["link"] for row in rows):
+        here = [row for row in rows if row["link"] == link]
+        lines_here = ("| " + " | ".join(cells) + " |" for cells in markdown_lines(here))
+        blocks.append("\n".join([f"Round trip {link}:", "", *lines_here]))
+    return "\n\n".join([*blocks, LEGEND[0].upper() + LEGEND[1:] + ".", ""])
+
+
+# ---- Text ----
 
 
 def text(rows, reference):

@@ -1,0 +1,62 @@
+#!/bin/sh
+# What make bench and make budgets say of the figures they are given.
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs python3
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$TOP/tests/bench:$TOP/tests/budgets"
+
+# ---- The table and the picture of make bench -------------------------------------------------------
+
+cat >rows.py <<'END'
+def row(system, workload, phase, seconds, wrong=None, given_up_after=None, **counters):
+    return {"system": system, "link": "40 ms, 100 Mbit/s", "workload": workload, "phase": phase, "seconds": seconds,
+            "landed": None, "wrong": wrong, "given_up_after": given_up_after, **counters}
+
+
+ROWS = [
+    row("e2b", "list", "cold", 0.25, requests=1, bytes_up=1000, bytes_down=49000),
+    row("sshfs", "list", "cold", 17.0, requests=838, bytes_up=500000, bytes_down=500000),
+    row("e2b", "read", "cold", 8.1, requests=3, bytes_up=1000, bytes_down=100000000),
+    row("sshfs", "read", "cold", None, wrong="too slow", given_up_after=300),
+]
+END
+python3 -c 'import rows, table; print(table.markdown(rows.ROWS))' >table.md
+is "the table for README names what is compared" "$(grep sandboxfs table.md)" \
+	"|  | sandboxfs, s | sshfs, s | sandboxfs, requests | sshfs, requests | sandboxfs, MB | sshfs, MB |"
+is "a work is a line of it" "$(grep ls table.md)" "| \`ls -lR\` of 2,000 files | 0.25 | 17 | 1 | 838 | 0.05 | 1.00 |"
+is "what was given up is no time" "$(grep read table.md)" "| read 100 MB in sequence | 8.1 | >300 | 3 | - | 100.00 | - |"
+ok "every workload has its words there" python3 -c '
+import inspect, re, table, workloads
+said = set(re.findall(r"(?:time|Figure)\(\"(\w+)\", \"(\w+)\"", inspect.getsource(workloads)))
+assert len(said) > 10 and said == set(table.TITLES), said ^ set(table.TITLES)'
+ok "the picture is a well-formed drawing with a bar for each figure" python3 -c '
+import plot, rows, xml.dom.minidom
+drawing = xml.dom.minidom.parseString(plot.svg(rows.ROWS))
+assert len(drawing.getElementsByTagName("rect")) == 1 + 2 + 4
+assert ">300" in drawing.documentElement.toxml().replace("&gt;", ">")'
+printf 'before\n<!-- measured by make bench -->\nold\n<!-- end of what was measured -->\nafter\n' >readme
+ok "the table is put into README" python3 "$TOP/tests/bench/readme.py" table.md readme
+is "in its place" "$(sed -n '1p;2p;$p' readme | tr '\n' '+')$(grep -c old readme)" \
+	"before+<!-- measured by make bench -->+after+0"
+fails "and in no other" python3 "$TOP/tests/bench/readme.py" table.md table.md
+
+# ---- The verdicts of make budgets ------------------------------------------------------------------
+
+cat >verdict.py <<'END'
+import sys
+import allowed, budgets
+from workloads import Figure
+
+allowed.NOT_YET = {("git status", "cold"): ("e2b",)}
+requests, phase, size = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+figure = Figure("git status", phase, wrong=" ".join(sys.argv[4:]) or None)
+figure.counters = {"requests": requests, "bytes": size, "kinds": {"exec": requests}}
+sys.exit(budgets.tell("e2b", [figure]))
+END
+ok "what is allowed is kept" python3 verdict.py 0 again 0
+fails "a request more is not" python3 verdict.py 1 again 0
+fails "nor are too many bytes" python3 verdict.py 0 again 2000000
+fails "nor is a wrong result" python3 verdict.py 0 again 0 it says nothing
+ok "what is not reached yet is no failure" python3 verdict.py 9 cold 0
+done_testing
