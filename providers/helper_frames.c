@@ -94,6 +94,13 @@ static enum err take_last_words(const struct buf *in, struct error *e)
 	return kind == ERR_OK ? error_set(e, ERR_UNREACHABLE, "the helper ended") : kind;
 }
 
+static void end_answer(struct frames_reader *r)
+{
+	r->is_over = !r->next || r->why.kind != ERR_OK;
+	r->listener = r->is_over ? r->listener : r->next;
+	r->next = NULL;
+}
+
 /* The one that is complete. */
 static enum err take_frame(struct frames_reader *r)
 {
@@ -109,7 +116,8 @@ static enum err take_frame(struct frames_reader *r)
 		kind = take_last_words(&in, &r->why);
 	else
 		listener_take_end(r->listener, &in, &r->why);
-	r->is_over = r->frame.type == FRAME_END && r->frame.id;
+	if (r->frame.type == FRAME_END && r->frame.id)
+		end_answer(r);
 	r->frame.len = 0;
 	buf_reset(&r->bytes);
 	return kind;

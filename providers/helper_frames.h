@@ -17,6 +17,7 @@ bool frames_of_request(struct buf *out, enum frame_type type, const struct buf *
 
 struct frames_reader {
 	const struct listener *listener;
+	const struct listener *next; /* of a second answer, behind a first that is no error; NULL: there is none */
 	bool is_armoured;
 	bool is_over;     /* the end has come: `result` */
 	struct error why; /* the result, or why nothing more is read */

@@ -395,3 +395,60 @@ Test(helper_frames, a_helper_of_another_version_is_refused)
 		&client, &runner, &(struct hello){ .version = WIRE_VERSION + 1 }, &e);
 	cr_expect(eq(int, e.kind, ERR_PROTOCOL));
 }
+
+/* ---- Two answers ---- */
+
+static enum err read_pieces(struct frames_reader *reader, const struct player *p)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t at = 0; at < p->output.len && kind == ERR_OK; at += p->piece) {
+		size_t left = p->output.len - at;
+
+		kind = frames_reader_take(
+			reader, p->output.bytes + at, left < p->piece ? left : p->piece, NULL);
+	}
+	return kind;
+}
+
+Test(helper_frames, an_answer_behind_another_goes_to_the_next_listener)
+{
+	const char *start = "gone";
+	const struct list_request request = { .starts = &start, .starts_count = 1 };
+	size_t first = 0, second = 0;
+	struct list_state one = { .request = &request, .sink = count_item, .context = &first };
+	struct list_state two = { .request = &request, .sink = count_item, .context = &second };
+	struct listener listener = list_listener(&one), next = list_listener(&two);
+	struct player p = player_of(say_list);
+	AUTO_FRAMES_READER struct frames_reader reader;
+
+	say_list(&p);
+	p.piece = 7;
+	frames_reader_init(&reader, &listener, false);
+	reader.next = &next;
+	cr_expect(eq(int, read_pieces(&reader, &p), ERR_OK));
+	cr_expect(eq(int, frames_reader_end(&reader, &(struct error){ 0 }, NULL), ERR_OK));
+	cr_expect(eq(sz, first, 2));
+	cr_expect(eq(sz, second, 2));
+	buf_release(&p.output);
+}
+
+static void say_failure(struct player *p)
+{
+	say_end(p, 1, ERR_DENIED, "not allowed");
+}
+
+Test(helper_frames, behind_an_error_no_other_answer_is_awaited)
+{
+	struct list_state one = { 0 }, two = { 0 };
+	struct listener listener = list_listener(&one), next = list_listener(&two);
+	struct player p = player_of(say_failure);
+	AUTO_FRAMES_READER struct frames_reader reader;
+
+	p.piece = 1000;
+	frames_reader_init(&reader, &listener, false);
+	reader.next = &next;
+	read_pieces(&reader, &p);
+	cr_expect(eq(int, frames_reader_end(&reader, &(struct error){ 0 }, NULL), ERR_DENIED));
+	buf_release(&p.output);
+}
