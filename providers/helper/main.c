@@ -14,8 +14,6 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2
 #define REMOVED_MAX 64
-/* Whoever listens may be killed and end nothing: by then a watch in one shot ends by itself, and who lives starts another. */
-#define WATCH_MAX_MS ((int64_t)3600 * 1000)
 
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
 			    "or once [-a] [-o NAME -m SIZE] [-d NAME]... "
@@ -136,7 +134,6 @@ static enum err answer(const struct arguments *a, const struct root *root, struc
 		.len = a->requests.len,
 		.out_fd = STDOUT_FILENO,
 		.is_once = a->is_once,
-		.watch_max_ms = WATCH_MAX_MS,
 		.is_armoured = a->is_armoured,
 		.file = a->answer ? file : NULL };
 

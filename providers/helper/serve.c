@@ -248,14 +248,6 @@ static void stop_all_but_changes(struct server *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* In one shot nobody may be there any more to end it. */
-static void stop_watches_locked(const struct server *s)
-{
-	for (struct job *j = s->jobs; j; j = j->next)
-		if (j->request.type == FRAME_WATCH)
-			stop_job(j);
-}
-
 static bool is_in_work(struct server *s, uint32_t id)
 {
 	bool found;
@@ -275,10 +267,12 @@ static enum err take_request(struct server *s, struct request *r, struct error *
 		cancel_job(s, r->id);
 		return ERR_OK;
 	}
-	l = wait_room(s, s->options->is_once ? 0 : JOBS_MAX - 1, JOBS_BYTES_MAX - r->payload.room);
 	if (is_in_work(s, r->id))
 		return error_set(e, ERR_PROTOCOL, "request %u is in work", (unsigned)r->id);
-	if (is_watch && l.watches >= WATCHES_MAX)
+	l = wait_room(s, s->options->is_once ? 0 : JOBS_MAX - 1, JOBS_BYTES_MAX - r->payload.room);
+	if (is_watch && s->options->is_once)
+		answer_end(&s->out, r->id, ERR_UNSUPPORTED, "nothing is watched in one shot");
+	else if (is_watch && l.watches >= WATCHES_MAX)
 		answer_end(&s->out, r->id, ERR_BUSY, "too many watches");
 	else if (!start_job(s, r))
 		answer_end(&s->out, r->id, ERR_NO_MEMORY, "no thread for this request");
@@ -336,14 +330,12 @@ static void *run_pulse(void *context)
 	uint32_t ids[JOBS_MAX + WATCHES_MAX];
 
 	pthread_mutex_lock(&s->lock);
-	for (int64_t beats = 1;; beats++) {
+	for (;;) {
 		size_t count;
 
 		wait_beat_locked(s);
 		if (s->is_over)
 			break;
-		if (s->options->is_once && beats * WIRE_ALIVE_MS >= s->options->watch_max_ms)
-			stop_watches_locked(s);
 		count = ids_locked(s, ids);
 		pthread_mutex_unlock(&s->lock);
 		for (size_t i = 0; i < count; i++)

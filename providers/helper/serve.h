@@ -15,8 +15,7 @@ struct serve_options {
 	const void *bytes; /* frames */
 	size_t len;
 	int out_fd;
-	bool is_once; /* one request after the other; at the end of the requests all are answered */
-	int64_t watch_max_ms; /* with is_once: so long, in whole WIRE_ALIVE_MS, is watched at most */
+	bool is_once; /* one request after the other, no watch; at the end of the requests all are answered */
 	bool is_armoured;         /* answers as lines of base64 */
 	struct answer_file *file; /* only with is_once: where large answers go; NULL: they do not */
 };

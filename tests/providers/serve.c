@@ -103,7 +103,6 @@ static enum err shoot(struct room *r, const struct buf *requests, bool is_armour
 		.len = requests->len,
 		.out_fd = out,
 		.is_once = true,
-		.watch_max_ms = WIRE_ALIVE_MS,
 		.is_armoured = is_armoured };
 	enum err kind = serve(&options, e);
 	off_t len = lseek(out, 0, SEEK_END);
@@ -164,21 +163,19 @@ Test(serve, one_shot_answers_every_request_in_order)
 	room_close(&r);
 }
 
-Test(serve, one_shot_watches_for_its_time_and_then_ends)
+Test(serve, one_shot_refuses_to_watch_and_goes_on)
 {
 	struct room r;
 	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf watch = BUF_INIT(WIRE_REQUEST_MAX);
 	size_t at = 0;
 
 	room_open(&r);
-	cr_assert(wire_put_watch(&watch, &(struct watch_request){ .first = NULL }));
-	add_hello(&requests, 1);
-	add_frame(&requests, FRAME_WATCH, 1, &watch);
+	add_frame(&requests, FRAME_WATCH, 1, NULL);
+	add_hello(&requests, 2);
 	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
-	cr_expect(eq(int, next_end(&answers, &at, 1, NULL), ERR_OK));
-	cr_expect(eq(int, next_end(&answers, &at, 1, NULL), ERR_INTERRUPTED));
+	cr_expect(eq(int, next_end(&answers, &at, 1, NULL), ERR_UNSUPPORTED));
+	cr_expect(eq(int, next_end(&answers, &at, 2, NULL), ERR_OK));
 	room_close(&r);
 }
 
