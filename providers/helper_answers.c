@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* Files of this size are read for their text; larger items are parts of files. */
+#define SMALL_ITEM_MAX ((uint64_t)512 * 1024)
+
 enum err listener_take_items(const struct listener *listener, const struct buf *in, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -40,7 +43,9 @@ static bool is_hello_complete(const void *state)
 
 struct listener hello_listener(struct hello_state *state)
 {
-	return (struct listener){ take_hello, is_hello_complete, state };
+	return (struct listener){
+		.hear = take_hello, .is_complete = is_hello_complete, .state = state
+	};
 }
 
 enum err check_hello(const struct hello *hello, struct error *e)
@@ -111,7 +116,10 @@ static bool is_list_complete(const void *state)
 
 struct listener list_listener(struct list_state *state)
 {
-	return (struct listener){ take_list_item, is_list_complete, state };
+	return (struct listener){ .hear = take_list_item,
+		.is_complete = is_list_complete,
+		.state = state,
+		.packs_well = true };
 }
 
 /* ---- fetch ---- */
@@ -165,9 +173,22 @@ static bool is_fetch_complete(const void *state)
 	return s->done == s->items_count;
 }
 
+/* Several small files are mostly text. What is large is more often packed already, and costs the sandbox more. */
+static bool fetches_small_files(const struct fetch_state *s)
+{
+	size_t n = 0;
+
+	while (n < s->items_count && s->items[n].length <= SMALL_ITEM_MAX)
+		n++;
+	return s->items_count > 1 && n == s->items_count;
+}
+
 struct listener fetch_listener(struct fetch_state *state)
 {
-	return (struct listener){ take_fetch_piece, is_fetch_complete, state };
+	return (struct listener){ .hear = take_fetch_piece,
+		.is_complete = is_fetch_complete,
+		.state = state,
+		.packs_well = fetches_small_files(state) };
 }
 
 /* ---- apply ---- */
@@ -190,7 +211,9 @@ static bool is_apply_complete(const void *state)
 
 struct listener apply_listener(struct apply_state *state)
 {
-	return (struct listener){ take_change_result, is_apply_complete, state };
+	return (struct listener){
+		.hear = take_change_result, .is_complete = is_apply_complete, .state = state
+	};
 }
 
 /* ---- watch ---- */
@@ -222,7 +245,9 @@ static bool is_watch_complete(const void *state)
 
 struct listener watch_listener(struct watch_state *state)
 {
-	return (struct listener){ take_watch_event, is_watch_complete, state };
+	return (struct listener){
+		.hear = take_watch_event, .is_complete = is_watch_complete, .state = state
+	};
 }
 
 /* ---- commands ---- */
@@ -259,7 +284,9 @@ static bool is_command_complete(const void *state)
 
 struct listener command_listener(struct command_state *state)
 {
-	return (struct listener){ take_command_piece, is_command_complete, state };
+	return (struct listener){
+		.hear = take_command_piece, .is_complete = is_command_complete, .state = state
+	};
 }
 
 /* ---- nothing ---- */
@@ -278,5 +305,7 @@ static bool is_always_complete(const void *state)
 
 struct listener silent_listener(void)
 {
-	return (struct listener){ take_nothing, is_always_complete, NULL };
+	return (struct listener){
+		.hear = take_nothing, .is_complete = is_always_complete, .state = NULL
+	};
 }

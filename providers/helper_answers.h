@@ -14,6 +14,7 @@ struct listener {
 	/* Whether nothing is missing. */
 	bool (*is_complete)(const void *state);
 	void *state;
+	bool packs_well; /* the answer, and what asks for it, are worth compressing on the way */
 };
 
 /* The payload of a FRAME_ITEMS. */

@@ -23,7 +23,7 @@ static enum err take_file(
 static unsigned flags_for(enum frame_type type)
 {
 	switch (type) {
-	case FRAME_LIST: return RUN_REPEATABLE | RUN_COMPRESSES;
+	case FRAME_LIST:
 	case FRAME_FETCH:
 	case FRAME_COMMAND: /* its marker sees to it */
 	case FRAME_STOP:
@@ -40,6 +40,7 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	AUTO_FRAMES_READER struct frames_reader reader;
 	const struct answer_sink sink = { take_output, take_file, &reader };
 	struct error run = { 0 };
+	unsigned flags = flags_for(type);
 
 	frames_reader_init(&reader, listener, runner->is_armoured);
 	if (type == FRAME_WATCH)
@@ -48,7 +49,9 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	if (!frames_of_request(&frames, type, payload))
 		return buf_check(&frames, "a batch for the helper", e);
 	buf_release(payload);
-	run.kind = runner->run(runner->context, call, &frames, flags_for(type), &sink, &run);
+	if (listener->packs_well)
+		flags |= RUN_COMPRESSES;
+	run.kind = runner->run(runner->context, call, &frames, flags, &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }
 

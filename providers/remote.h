@@ -63,6 +63,7 @@ struct remote_ops {
 		struct error *e);
 	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
+	size_t inline_packed_max; /* the same of one that is compressed on the way (RUN_COMPRESSES); 0: no other */
 	bool is_text; /* output is text, so answers are armoured */
 	bool is_live; /* output comes while a program runs; false: at its end */
 	void *context;

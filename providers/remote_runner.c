@@ -108,11 +108,18 @@ static void add_removed(struct command *c, const struct remote *r)
 	}
 }
 
+static bool is_inline_size(const struct remote *r, size_t len, unsigned flags)
+{
+	size_t packed_max = flags & RUN_COMPRESSES ? r->ops.inline_packed_max : 0;
+
+	return len <= r->ops.inline_max || len <= packed_max;
+}
+
 /* HELPER once [-a] [-o NAME -m SIZE] [-d NAME]... REQUEST ROOT STAGING */
 static enum err command_make(struct command *c, const struct remote *r, const struct buf *frames,
-	bool may_leave_file, struct error *e)
+	unsigned flags, bool may_leave_file, struct error *e)
 {
-	bool is_inline = frames->len <= r->ops.inline_max;
+	bool is_inline = is_inline_size(r, frames->len, flags);
 	size_t pieces = is_inline ? frames->len / (r->ops.argument_max / 4 * 3) + 1 : 0;
 	enum err kind;
 
@@ -262,7 +269,7 @@ enum err remote_runner_run(void *context, const struct call *call, const struct 
 		struct run run = { .sink = sink };
 		AUTO_COMMAND struct command c;
 		struct error why = { 0 };
-		enum err kind = command_make(&c, r, frames, leaves_file, e);
+		enum err kind = command_make(&c, r, frames, flags, leaves_file, e);
 
 		if (kind != ERR_OK)
 			return kind;

@@ -6,6 +6,8 @@
 #define ARGUMENT_MAX 131071
 /* What travels inside a request costs a third more, as text; an upload costs a second request. */
 #define INLINE_MAX ((size_t)64 * 1024)
+/* Paths are packed to a tenth. Arguments may be 2 MB together, a quarter of the stack that a process has by default. */
+#define INLINE_PACKED_MAX ((size_t)512 * 1024)
 
 /* ---- What remote.h needs of a vendor ---- */
 
@@ -95,6 +97,7 @@ static enum err attach(
 		.upload = upload_remote,
 		.argument_max = ARGUMENT_MAX,
 		.inline_max = INLINE_MAX,
+		.inline_packed_max = INLINE_PACKED_MAX,
 		.context = b };
 	enum err kind = remote_attach(&b->remote, &ops, cfg, NULL, call, e);
 

@@ -344,7 +344,12 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 {
 	struct player p = player_of(say_refusal);
 	struct helper_client *client = client_of(&p, false);
-	const struct fetch_item item = { .kind = FETCH_BYTES, .path = "f" };
+	const struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = 1000 };
+	const struct fetch_item small[] = { item, item },
+				large[] = { item,
+					{ .kind = FETCH_BYTES,
+						.path = "f",
+						.length = VERB_DATA_MAX } };
 	const struct change change = { .op = CHANGE_UNLINK, .path = "f" };
 	struct change_result result;
 	size_t items;
@@ -354,6 +359,10 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, &item, 1, no_piece, NULL, NULL);
 	cr_expect(eq(uint, p.flags, RUN_REPEATABLE));
+	helper_client_fetch(client, NULL, small, 2, no_piece, NULL, NULL);
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
+	helper_client_fetch(client, NULL, large, 2, no_piece, NULL, NULL);
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE));
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = &change, .changes_count = 1 }, &result, NULL);
 	cr_expect(eq(uint, p.flags, 0));
@@ -361,7 +370,7 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 		helper_client_watch(
 			client, NULL, &(struct watch_request){ 0 }, no_event, NULL, NULL),
 		ERR_UNSUPPORTED));
-	cr_expect(eq(sz, p.runs, 3));
+	cr_expect(eq(sz, p.runs, 5));
 	helper_client_free(client);
 	buf_release(&p.output);
 }

@@ -509,6 +509,33 @@ Test(remote, a_large_request_is_uploaded_while_the_helper_waits)
 	scene_close(&s);
 }
 
+static enum err no_item(void *context, const struct list_item *item, struct error *e)
+{
+	(void)context, (void)item, (void)e;
+	return ERR_OK;
+}
+
+Test(remote, a_request_that_is_packed_may_be_longer)
+{
+	const char *starts[100];
+	const struct list_request request = { .starts = starts, .starts_count = 100 };
+	struct scene s;
+
+	for (size_t n = 0; n < 100; n++)
+		starts[n] = "no/such/path/in/the/sandbox";
+	scene_open(&s);
+	s.host.inline_max = 1000;
+	s.host.inline_packed_max = 10000;
+	attach(&s);
+	cr_expect(eq(int, helper_client_list(s.remote.helper, NULL, &request, no_item, NULL, NULL),
+		ERR_OK));
+	cr_expect(eq(sz, s.host.uploads_in_runs, 0));
+	expect_works(&s.remote, "f", 5000);
+	cr_expect(eq(sz, s.host.uploads_in_runs, 1));
+	remote_release(&s.remote);
+	scene_close(&s);
+}
+
 Test(remote, a_request_in_many_arguments_is_one_request)
 {
 	struct scene s;

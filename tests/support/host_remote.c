@@ -282,6 +282,7 @@ static enum err run(void *context, const struct call *call, const char *const *a
 
 	h->runs++;
 	h->flags = flags;
+	h->uploads_in_runs += u != NULL;
 	if (u && pthread_create(&up.thread, NULL, write_slowly, &up))
 		return error_set(e, ERR_NO_MEMORY, "a thread");
 	kind = run_program(&c, argv, exit_code, e);
@@ -309,6 +310,7 @@ struct remote_ops host_remote_ops(struct host_remote *h)
 		.upload = upload,
 		.argument_max = 4096,
 		.inline_max = h->inline_max,
+		.inline_packed_max = h->inline_packed_max,
 		.download = h->download_min ? download : NULL,
 		.download_min = h->download_min,
 		.is_text = h->is_text,

@@ -23,13 +23,14 @@ struct host_remote {
 	bool is_text;
 	bool is_merged; /* standard error comes as output */
 	bool is_late;   /* output comes at the end of the program */
-	size_t inline_max;
+	size_t inline_max, inline_packed_max;
 	size_t download_min;         /* 0: there are no downloads */
 	atomic_size_t download_lost; /* so many bytes are missing at the end of the next download */
 	bool loses_downloads;        /* there is nothing to download */
 	atomic_size_t runs, uploads, downloads; /* so far */
 	atomic_size_t output, downloaded;       /* bytes */
 	atomic_size_t flags;                    /* of the last run */
+	atomic_size_t uploads_in_runs;          /* requests that were no arguments */
 };
 
 /* `home`: absolute. */
