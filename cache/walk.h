@@ -20,8 +20,8 @@ enum err walk_new(struct walk **out, struct cache *c, struct error *e);
 void walk_free(struct walk *w);
 
 enum walk_reach {
-	WALK_NEAR,     /* for single entries: a few of the directories below, too */
-	WALK_FAR,      /* for all entries, as a walk does: many of them */
+	WALK_NEAR, /* for single entries: directories below, too */
+	WALK_FAR, /* for all entries, as a walk does: others that are known, too, from the second on */
 	WALK_ALONE,    /* the directory, of any size, and nothing else */
 	WALK_AS_IT_IS, /* the same, and it is complete though others keep changing it */
 };
