@@ -14,9 +14,9 @@
 /* The rest of it, when most of those were read. */
 #define MORE_FILES 1024
 #define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
-/* Of a walk: as much as there is room for, and no longer a request than goes up in the time of a round trip. */
+/* Of a walk: 1.3 s of 100 Mbit/s, and no longer a request than goes up in the time of a round trip. */
 #define FAR_FILES 4096
-#define FAR_BYTES ((uint64_t)BULK_MEMORY_MAX)
+#define FAR_BYTES ((uint64_t)16 * 1024 * 1024)
 
 /* So many files brought along, or so many calls, show how the reader reads. */
 #define WALK_FILES 4
@@ -88,7 +88,8 @@ static struct tree_gathering limits_locked(const struct bulk *b, const struct in
 		g.bytes_max = MORE_BYTES;
 	} else if (g.reach == TREE_FAR) {
 		g.files_max = FAR_FILES;
-		g.bytes_max = FAR_BYTES;
+		/* Where nothing is stored only as much as there is room for. */
+		g.bytes_max = b->cache->stored ? FAR_BYTES : BULK_MEMORY_MAX;
 		g.file_size_max = BULK_FILE_MAX;
 	} else if (g.reach == TREE_ALONE) {
 		g.files_max = 1;

@@ -36,6 +36,9 @@ struct bulk_file *bulk_await_locked(struct bulk *b, struct inode *i, struct bulk
 
 void bulk_forget_locked(struct bulk *b, struct bulk_file *f)
 {
+	/* Whether it will be read is not known. */
+	if (f->number == b->latest.number && f->before && !f->was_read)
+		b->latest.files--;
 	LIST_REMOVE(f, in_bucket);
 	if (!f->call) {
 		TAILQ_REMOVE(&b->by_use, f, by_use);

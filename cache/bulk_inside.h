@@ -17,8 +17,8 @@
  */
 #define BULK_FILE_MAX ((uint64_t)512 * 1024)
 
-/* Of contents here, whoever wants them. */
-#define BULK_MEMORY_MAX ((size_t)16 * 1024 * 1024)
+/* Of contents here; what had to go may still be stored. */
+#define BULK_MEMORY_MAX ((size_t)8 * 1024 * 1024)
 
 /* A power of two: a few files in each, where they are of 4 KiB. */
 #define BULK_BUCKETS 1024
