@@ -2,11 +2,15 @@
 #include "cache/readahead.h"
 
 #include "cache/cache_inside.h"
+#include "cache/hashes.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A larger file is worth asking what it is made of: its contents take longer than that. */
+#define HASHED_MIN ((uint64_t)512 * 1024)
 
 /* One read on its way. */
 struct wish {
@@ -314,6 +318,41 @@ static uint64_t next_block(uint64_t offset)
 	return (offset + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
 }
 
+/* Whether nobody asked for the hashes of this version lately; from now on somebody did. */
+static bool is_new_locked(struct ahead *a, const struct attr *version)
+{
+	const uint64_t facts[] = { version->ino, version->size, (uint64_t)version->ctime.tv_sec,
+		(uint64_t)version->ctime.tv_nsec };
+	struct block_name name = block_name(facts, sizeof facts);
+	uint64_t mark = block_name_number(&name);
+
+	for (size_t n = 0; n < READAHEADS_MAX; n++)
+		if (a->hashed[n] == mark)
+			return false;
+	a->hashed[a->hashed_count++ % READAHEADS_MAX] = mark;
+	return true;
+}
+
+/* Of a large file, of which nothing is known to be here, the hashes may tell that it is. */
+static bool adopt(struct ahead *a, const struct wish *w, const struct attr *version)
+{
+	if (version->size <= HASHED_MIN)
+		return false;
+	pthread_mutex_lock(&a->lock);
+	bool is_new = is_new_locked(a, version);
+
+	pthread_mutex_unlock(&a->lock);
+	return is_new && hashes_adopt_one(a->cache, w->call, w->inode, version);
+}
+
+static bool copy_stored(struct ahead *a, struct wish *w, const struct attr *version)
+{
+	if (stored_read(a->cache->stored, version, w->offset, w->out, w->len, &w->got))
+		return true;
+	w->got = 0;
+	return false;
+}
+
 /* Whether all of it was. */
 static bool read_stored(struct ahead *a, struct wish *w)
 {
@@ -322,11 +361,10 @@ static bool read_stored(struct ahead *a, struct wish *w)
 
 	if (!reading_version(c, w->call, w->inode, w->offset, &version))
 		return false;
-	if (stored_read(c->stored, &version, w->offset, w->out, w->len, &w->got))
+	if (copy_stored(a, w, &version))
 		return true;
-	w->got = 0;
 	w->is_gap = stored_has_at(c->stored, &version, next_block(w->offset + w->len));
-	return false;
+	return !w->is_gap && adopt(a, w, &version) && copy_stored(a, w, &version);
 }
 
 /* ---- Reading without one ---- */

@@ -46,7 +46,7 @@ static bool is_whole(struct bulk_call *call, struct inode *i, const struct attr 
 		tree_still(call->bulk->cache->tree, i, call->asked.seen, version);
 }
 
-static void take_file(struct bulk_call *call, size_t n, const struct attr *version)
+void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version)
 {
 	struct cache *c = call->bulk->cache;
 	struct inode *i = call->files[n].inode;
@@ -66,9 +66,10 @@ static size_t room_for(const struct bulk_call *call, size_t n)
 	return n ? (size_t)call->files[n].size : (size_t)BULK_FILE_MAX;
 }
 
-static enum err add_bytes(struct bulk_call *call, const struct fetch_piece *piece, struct error *e)
+static enum err add_bytes(
+	struct bulk_call *call, size_t n, const struct fetch_piece *piece, struct error *e)
 {
-	size_t room = room_for(call, piece->item);
+	size_t room = room_for(call, n);
 
 	if (!call->filling)
 		call->filling = malloc(room);
@@ -81,20 +82,27 @@ static enum err add_bytes(struct bulk_call *call, const struct fetch_piece *piec
 	return ERR_OK;
 }
 
+static void drop_filling(struct bulk_call *call)
+{
+	free(take(call->filling));
+	call->filled = 0;
+}
+
 static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {
 	struct bulk_call *call = context;
 
-	if (piece->item >= call->count)
+	if (piece->item >= call->asked_count)
 		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
+	size_t n = call->asked_files[piece->item];
+
 	if (piece->kind == FETCH_DATA)
-		return add_bytes(call, piece, e);
+		return add_bytes(call, n, piece, e);
 	if (piece->err)
-		end_file(call, piece->item, NULL);
+		end_file(call, n, NULL);
 	else
-		take_file(call, piece->item, &piece->attr);
-	free(take(call->filling));
-	call->filled = 0;
+		bulk_call_took(call, n, &piece->attr);
+	drop_filling(call);
 	return ERR_OK;
 }
 
@@ -103,15 +111,28 @@ static enum err take_piece(void *context, const struct fetch_piece *piece, struc
 /* The first has an open handle; the mode bits of the others were not judged yet. */
 static struct fetch_item *items_of(const struct bulk_call *call)
 {
-	struct fetch_item *items = calloc(call->count, sizeof *items);
+	struct fetch_item *items = calloc(call->asked_count, sizeof *items);
 
-	for (size_t n = 0; items && n < call->count; n++)
+	for (size_t n = 0; items && n < call->asked_count; n++) {
+		size_t file = call->asked_files[n];
+
 		items[n] = (struct fetch_item){ .kind = FETCH_BYTES,
-			.path = call->files[n].path,
-			.target = call->files[n].target,
-			.length = room_for(call, n),
-			.flags = n ? 0 : CHANGE_BY_HANDLE };
+			.path = call->files[file].path,
+			.target = call->files[file].target,
+			.length = room_for(call, file),
+			.flags = file ? 0 : CHANGE_BY_HANDLE };
+	}
 	return items;
+}
+
+static enum err fetch_asked(struct bulk_call *call, const struct call *limits, struct error *e)
+{
+	AUTO_FREE struct fetch_item *items = items_of(call);
+
+	if (!items)
+		return error_set(e, ERR_NO_MEMORY, "reading small files");
+	return metered_fetch(
+		&call->bulk->cache->metered, limits, items, call->asked_count, take_piece, call, e);
 }
 
 static enum err ask(struct bulk_call *call, struct error *e)
@@ -119,12 +140,12 @@ static enum err ask(struct bulk_call *call, struct error *e)
 	struct cache *c = call->bulk->cache;
 	const struct call limits = { .progress_ms = cache_progress_ms(c),
 		.cancel = &call->bulk->cancel };
-	AUTO_FREE struct fetch_item *items = items_of(call);
 
-	if (!items)
-		return error_set(e, ERR_NO_MEMORY, "reading small files");
 	call->asked = asked_now(c);
-	return metered_fetch(&c->metered, &limits, items, call->count, take_piece, call, e);
+	enum err kind = bulk_take_alike(call, &limits, e);
+
+	drop_filling(call);
+	return kind || !call->asked_count ? kind : fetch_asked(call, &limits, e);
 }
 
 /* What has not come never will. */
@@ -151,7 +172,7 @@ static void *run(void *context)
 
 	if (ask(call, &error))
 		cache_note_error(call->bulk->cache, call->files[0].path, &error);
-	free(take(call->filling));
+	drop_filling(call);
 	pthread_mutex_lock(&call->bulk->lock);
 	end_call_locked(call, &error);
 	pthread_mutex_unlock(&call->bulk->lock);
@@ -252,5 +273,6 @@ void bulk_call_free(struct bulk_call *call)
 	for (size_t n = 0; n < call->count; n++)
 		tree_file_release(t, &call->files[n]);
 	free(call->files);
+	free(call->asked_files);
 	free(call);
 }

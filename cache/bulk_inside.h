@@ -83,6 +83,8 @@ struct bulk_call {
 	unsigned number;
 	struct tree_file *files; /* the call's, with their pins */
 	size_t count;
+	size_t *asked_files; /* the thread's own: which of them each item is */
+	size_t asked_count;
 	uint64_t planned; /* bytes of all files */
 	struct asked asked;
 	uint64_t arrived; /* bytes of files that came, or never will; bulk.lock, as what follows */
@@ -99,5 +101,13 @@ struct bulk_call {
 /* Begins to fetch `first` and what belongs with it; NULL: there may be no more. */
 struct bulk_call *bulk_call_begin_locked(
 	struct bulk *b, struct inode *first, const struct tree_gathering *limits);
+/* What is in `filling` is file `n`, of this version. */
+void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version);
+
+/* ---- bulk_alike.c: what of a call's files is here already, as another sandbox's ---- */
+
+/* Takes them, and fills `asked_files` with the others. ERR_NO_MEMORY only. */
+enum err bulk_take_alike(struct bulk_call *call, const struct call *limits, struct error *e);
+
 /* Waits for its thread, which is over or about to be. */
 void bulk_call_free(struct bulk_call *call);

@@ -1,6 +1,7 @@
 #include "cache/reading.h"
 
 #include "cache/cache_inside.h"
+#include "providers/base/path.h"
 
 #include <string.h>
 
@@ -85,13 +86,11 @@ enum err reading_do(struct cache *c, const struct call *call, struct inode *i, s
 void reading_keep(struct cache *c, const char *path, const struct asked *asked,
 	const struct attr *attr, uint64_t offset, const void *bytes, size_t len)
 {
-	const char *slash = strrchr(path, '/');
-
 	if (!tree_settled_at(attr, asked->clock))
 		return;
 	stored_keep(c->stored, attr, offset, bytes, len);
 	if (!offset)
-		stored_note_name(c->stored, slash ? slash + 1 : path, attr->size);
+		stored_note_name(c->stored, path_name(path), attr->size);
 }
 
 bool reading_version(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,

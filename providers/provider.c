@@ -163,6 +163,11 @@ enum err provider_fetch(struct provider *p, const struct call *call, const struc
 	return cannot(p->ops, "fetch needs the helper program or a shell", e);
 }
 
+bool provider_has_hashes(const struct provider *p)
+{
+	return p->ops->fetch || p->helper;
+}
+
 uint64_t provider_fetch_max(const struct provider *p)
 {
 	return p->helper && helper_client_is_late(p->helper) ? LATE_FETCH_MAX : UINT64_MAX;

@@ -269,6 +269,8 @@ enum err provider_list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e);
 enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
 	size_t items_count, fetch_sink sink, void *context, struct error *e);
+/* Whether FETCH_HASHES costs less than the bytes would: a shell's tools know no such hash. */
+bool provider_has_hashes(const struct provider *p);
 /* Bytes that one fetch should ask for at most, UINT64_MAX where that does not matter. */
 uint64_t provider_fetch_max(const struct provider *p);
 enum err provider_apply(struct provider *p, const struct call *call,

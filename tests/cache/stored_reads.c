@@ -212,3 +212,85 @@ Test(stored_reads, a_stream_goes_on_while_what_it_brings_is_stored)
 	make("f", 30 * MIB, 1);
 	cr_expect(le(uint, read_file("f", 30 * MIB, 1, 128 * 1024), 3));
 }
+
+/* ---- Equal bytes of another file ---- */
+
+static uint64_t received(void)
+{
+	return far.cache->stats.calls[STATS_FETCH].received;
+}
+
+/* Another inode with other times. */
+static void make_anew(const char *name, uint64_t size, uint64_t mark)
+{
+	cr_assert(not(unlinkat(far.scratch.fd, name, 0)));
+	make(name, size, mark);
+}
+
+Test(stored_reads, a_large_file_written_anew_costs_its_hashes)
+{
+	make("f", 5 * MIB, 1);
+	let_settle();
+	read_file("f", 5 * MIB, 1, 128 * 1024);
+	make_anew("f", 5 * MIB, 1);
+	let_settle();
+	cr_expect(eq(uint, read_file("f", 5 * MIB, 1, 128 * 1024), 1));
+	cr_expect(eq(u64, received(), 40 * 16));
+	cr_expect(eq(uint, read_file("f", 5 * MIB, 1, 128 * 1024), 0));
+}
+
+Test(stored_reads, only_the_blocks_that_differ_are_fetched)
+{
+	make("f", 5 * MIB, 1);
+	let_settle();
+	read_file("f", 5 * MIB, 1, 128 * 1024);
+	make_anew("f", 5 * MIB, 1);
+	AUTO_CLOSE int fd = openat(far.scratch.fd, "f", O_WRONLY);
+
+	cr_assert(eq(int, (int)pwrite(fd, &(uint64_t){ 2 }, 8, 3 * MIB), 8));
+	let_settle();
+	struct inode *i = distant_open(&far, "f");
+	size_t got;
+
+	for (uint64_t at = 0; at < 5 * MIB; at += 128 * 1024)
+		cr_assert(not(cache_read(far.cache, NULL, i, at, bytes, 128 * 1024, &got, NULL)));
+	cr_assert(not(cache_read(far.cache, NULL, i, 3 * MIB, bytes, 8, &got, NULL)));
+	cr_expect(not(memcmp(bytes, &(uint64_t){ 2 }, 8)));
+	cr_expect(eq(u64, received(), 40 * 16 + 128 * 1024));
+	distant_close(&far, i);
+}
+
+Test(stored_reads, small_files_written_anew_cost_their_hashes_together)
+{
+	char name[16];
+
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t n = 0; n < 30; n++) {
+			snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
+			if (round)
+				unlinkat(far.scratch.fd, name, 0);
+			make(name, 8000 + 8 * n, n);
+		}
+		let_settle();
+		for (uint64_t n = 0; n < 30; n++) {
+			snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
+			read_file(name, 8000 + 8 * n, n, 128 * 1024);
+		}
+	}
+	cr_expect(eq(u64, received(), 30 * 16));
+}
+
+Test(stored_reads, a_file_of_the_same_name_and_size_has_its_own_bytes)
+{
+	make("f", 3 * MIB, 1);
+	make("g", 8000, 1);
+	let_settle();
+	read_file("f", 3 * MIB, 1, 128 * 1024);
+	read_file("g", 8000, 1, 128 * 1024);
+	make_anew("f", 3 * MIB, 2);
+	make_anew("g", 8000, 2);
+	let_settle();
+	read_file("f", 3 * MIB, 2, 128 * 1024);
+	read_file("g", 8000, 2, 128 * 1024);
+	cr_expect(ge(u64, received(), 3 * MIB + 8000));
+}
