@@ -5,6 +5,9 @@
 /* Files of this size are read for their text; larger items are parts of files. */
 #define SMALL_ITEM_MAX ((uint64_t)512 * 1024)
 
+/* After so many missed signs of life a watch is dead. */
+#define SIGNS_MISSED 3
+
 enum err listener_take_items(const struct listener *listener, const struct buf *in, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -248,6 +251,15 @@ struct listener watch_listener(struct watch_state *state)
 	return (struct listener){
 		.hear = take_watch_event, .is_complete = is_watch_complete, .state = state
 	};
+}
+
+struct call watch_call(const struct call *call)
+{
+	struct call patient = call ? *call : (struct call){ 0 };
+	int64_t asked_ms = call_progress_ms(call), least_ms = (int64_t)SIGNS_MISSED * WIRE_ALIVE_MS;
+
+	patient.progress_ms = asked_ms < 0 || asked_ms > least_ms ? asked_ms : least_ms;
+	return patient;
 }
 
 /* ---- commands ---- */

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "providers/base/call.h"
 #include "providers/helper/wire.h"
 
 struct listener {
@@ -69,6 +70,8 @@ struct watch_state {
 
 /* A watch has no good end. */
 struct listener watch_listener(struct watch_state *state);
+/* The call with the patience that a watch needs: nothing may change for days, but signs of life come all the time. */
+struct call watch_call(const struct call *call);
 
 struct command_state {
 	command_sink sink;

@@ -3,9 +3,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/helper_transport.h"
 
-/* A watch may say nothing for days, but signs of life come all the time: after so many missed ones it is dead. */
-#define SIGNS_MISSED 3
-
 struct helper_client {
 	struct helper_transport *transport;
 	struct hello hello;
@@ -157,18 +154,10 @@ enum err helper_client_apply(struct helper_client *h, const struct call *call,
 	return ask(h, call, FRAME_APPLY, &out, apply_listener(&state), e);
 }
 
-static int64_t watch_progress_ms(const struct call *call)
-{
-	int64_t asked_ms = call_progress_ms(call), least_ms = (int64_t)SIGNS_MISSED * WIRE_ALIVE_MS;
-
-	return asked_ms < 0 || asked_ms > least_ms ? asked_ms : least_ms;
-}
-
 enum err helper_client_watch(struct helper_client *h, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
-	struct call patient = { .progress_ms = watch_progress_ms(call),
-		.cancel = call ? call->cancel : NULL };
+	const struct call patient = watch_call(call);
 	struct watch_state state = {
 		.first = { .request = request->first }, .sink = sink, .context = context
 	};

@@ -215,7 +215,7 @@ struct provider_ops {
 	/*
 	 * Reports changes below the shown root until cancelled (ERR_INTERRUPTED), the sink stops it or the stream breaks;
 	 * before them what `request` asks for, where it can.
-	 * NULL: the helper's inotify where there is a helper, else ERR_UNSUPPORTED.
+	 * NULL: the helper's inotify where there is one that serves many requests, else ERR_UNSUPPORTED.
 	 */
 	enum err (*watch)(struct provider *p, const struct call *call,
 		const struct watch_request *request, watch_sink sink, void *context,

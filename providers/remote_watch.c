@@ -1,20 +1,20 @@
 #include "providers/remote_watch.h"
 
+#include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper_frames.h"
 #include "providers/remote_runner.h"
 
-/* Whoever listens may be killed and close nothing: by then it ends itself, and a listener that lives starts another. */
-#define SERVES_S 3600
-/* The request is text of a command: four characters a byte. One start for a list has some fifty bytes. */
-#define REQUEST_MAX ((size_t)4 * 1024)
-#define INPUT_MAX   (4 * REQUEST_MAX + 256)
+/* Whoever listens may be killed and close nothing: by then the helper ends itself. In seconds. */
+#define RUNS_S "3600"
+/* The request is an argument. One start for a list has some fifty bytes. */
+#define REQUEST_MAX ((size_t)16 * 1024)
 
 struct watching {
 	const struct remote *r;
 	remote_listen listen;
 	void *listen_context;
-	const char *input;
+	const char *request; /* base64 */
 	struct listener *listener;
 	bool is_missing; /* the program is not there, and nothing was heard */
 };
@@ -25,8 +25,7 @@ static enum err hear(
 	return stream == STREAM_OUT ? frames_reader_take(context, bytes, len, e) : ERR_OK;
 }
 
-/* The request, and then nothing, but no end either. */
-static enum err put_input(struct buf *out, const struct watch_request *request, struct error *e)
+static enum err put_request(struct buf *out, const struct watch_request *request, struct error *e)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(REQUEST_MAX);
 	AUTO_BUF struct buf frames = BUF_INIT(REQUEST_MAX);
@@ -38,24 +37,22 @@ static enum err put_input(struct buf *out, const struct watch_request *request, 
 		return kind;
 	if (!frames_of_request(&frames, FRAME_WATCH, &payload))
 		return buf_check(&frames, "a request to watch", e);
-	buf_add_string(out, "printf '");
-	for (size_t i = 0; i < frames.len; i++)
-		buf_printf(out, "\\%03o", frames.bytes[i]);
-	buf_printf(out, "'; exec sleep %d 2>/dev/null", SERVES_S);
+	base64_encode(out, frames.bytes, frames.len);
 	return buf_check(out, "a request to watch", e);
 }
 
 static enum err listen_once(struct watching *w, const struct call *call, struct error *e)
 {
-	const char *const argv[] = { w->r->helper_path, "serve", "-a", w->r->root, w->r->staging,
-		NULL };
+	const struct remote *r = w->r;
+	const char *const argv[] = { r->helper_path, "once", "-t", RUNS_S, "-r", w->request,
+		r->ops.is_text ? "-a" : "--", r->root, r->staging, NULL };
 	AUTO_FRAMES_READER struct frames_reader reader;
+	const struct call patient = watch_call(call);
 	struct error run = { 0 };
 	int exit_code = 0;
 
-	frames_reader_init(&reader, w->listener, true);
-	run.kind =
-		w->listen(w->listen_context, call, argv, w->input, hear, &reader, &exit_code, &run);
+	frames_reader_init(&reader, w->listener, r->ops.is_text);
+	run.kind = w->listen(w->listen_context, &patient, argv, hear, &reader, &exit_code, &run);
 	w->is_missing = exit_code == 127 && !reader.has_frame;
 	return frames_reader_end(&reader, &run, e);
 }
@@ -68,7 +65,7 @@ enum err remote_watch(const struct remote *r, const char *vendor, remote_listen 
 		.first = { .request = request->first }, .sink = sink, .context = context
 	};
 	struct listener listener = watch_listener(&state);
-	AUTO_BUF struct buf input = BUF_INIT(INPUT_MAX);
+	AUTO_BUF struct buf text = BUF_INIT(2 * REQUEST_MAX);
 	struct watching w = {
 		.r = r, .listen = listen, .listen_context = listen_context, .listener = &listener
 	};
@@ -77,10 +74,10 @@ enum err remote_watch(const struct remote *r, const char *vendor, remote_listen 
 	if (!r->helper)
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s: without the helper there is no stream of changes", vendor);
-	kind = put_input(&input, request, e);
+	kind = put_request(&text, request, e);
 	if (kind)
 		return kind;
-	w.input = buf_text(&input);
+	w.request = buf_text(&text);
 	kind = listen_once(&w, call, e);
 	if (!w.is_missing)
 		return kind;

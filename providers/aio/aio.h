@@ -46,11 +46,11 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 	void *sink_context, struct error *e);
 
 /*
- * Runs `argv`, which changes nothing, with the output of `input`, a line of bash, for its own input, and hands on what it
- * prints as it comes. ERR_OK: it ended by itself. It ends in any case when this returns.
+ * Runs `argv`, which changes nothing, and hands on what it prints as it comes. ERR_OK: it ended by itself. It ends in any
+ * case when this returns.
  */
 enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
-	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e);
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
 
 enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,
 	watch_sink sink, void *context, struct error *e);

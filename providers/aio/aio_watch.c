@@ -7,9 +7,9 @@
 #include "providers/remote_watch.h"
 
 static enum err listen(void *context, const struct call *call, const char *const *argv,
-	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
-	return aio_stream(context, call, argv, input, sink, sink_context, exit_code, e);
+	return aio_stream(context, call, argv, sink, sink_context, exit_code, e);
 }
 
 enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,

@@ -260,6 +260,19 @@ static enum err run_text(struct bash_run *run, struct error *e)
 	return kind;
 }
 
+static enum err run_program(
+	struct bash_run *run, const char *const *argv, int *exit_code, struct error *e)
+{
+	enum err kind;
+
+	run->text = (struct buf)BUF_INIT(TEXT_MAX);
+	remote_text_add(&run->text, argv);
+	buf_add_string(&run->text, " </dev/null");
+	kind = run_text(run, e);
+	*exit_code = run->exit_code;
+	return kind;
+}
+
 enum err aio_run(void *context, const struct call *call, const char *const *argv, unsigned flags,
 	const struct remote_upload *upload, execute_sink sink, void *sink_context, int *exit_code,
 	struct error *e)
@@ -268,33 +281,21 @@ enum err aio_run(void *context, const struct call *call, const char *const *argv
 		.call = call,
 		.sink = sink,
 		.sink_context = sink_context,
-		.text = BUF_INIT(TEXT_MAX),
 		.flags = flags,
 		.upload = upload };
-	enum err kind;
 
-	remote_text_add(&run.text, argv);
-	buf_add_string(&run.text, " </dev/null");
-	kind = run_text(&run, e);
-	*exit_code = run.exit_code;
-	return kind;
+	return run_program(&run, argv, exit_code, e);
 }
 
 enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
-	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
 	struct bash_run run = { .a = a,
 		.call = call,
 		.sink = sink,
 		.sink_context = sink_context,
-		.text = BUF_INIT(TEXT_MAX),
 		.flags = RUN_REPEATABLE,
 		.is_stream = true };
-	enum err kind;
 
-	remote_text_add(&run.text, argv);
-	buf_printf(&run.text, " < <(%s)", input);
-	kind = run_text(&run, e);
-	*exit_code = run.exit_code;
-	return kind;
+	return run_program(&run, argv, exit_code, e);
 }

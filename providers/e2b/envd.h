@@ -46,6 +46,7 @@ struct envd_command {
 	 * connection; 0: 10, or a third of the call's deadline where that is less.
 	 */
 	int64_t keepalive_s;
+	bool is_lasting; /* goes on for as long as somebody listens: it has a connection of its own */
 	const struct envd_upload
 		*upload; /* stored while the command runs and waits for it; or NULL */
 };

@@ -142,7 +142,9 @@ static int64_t keepalive_of(const struct run *r)
 
 static enum err begin_stream(struct run *r, const struct buf *message, struct error *e)
 {
-	unsigned flags = r->command->flags;
+	const struct envd_command *c = r->command;
+	unsigned flags = ENVD_HTTP | (c->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0) |
+		(c->is_lasting ? HTTP_OWN_CONNECTION : 0);
 	AUTO_FREE char *url = envd_procedure(r->d, "process.Process/Start");
 
 	if (!url)
@@ -154,8 +156,8 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 			.headers_count = r->d->command_headers,
 			.message = message->bytes,
 			.len = message->len,
-			.flags = ENVD_HTTP | (flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0),
-			.wants_compressed = flags & RUN_COMPRESSES,
+			.flags = flags,
+			.wants_compressed = c->flags & RUN_COMPRESSES,
 			.keepalive_s = keepalive_of(r) },
 		&r->stream, e);
 }

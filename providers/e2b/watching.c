@@ -1,4 +1,74 @@
+/*
+ * The stream of changes: the helper's, as the output of a program that goes on. Without the helper the daemon's own
+ * WatchDir, which knows names that are text and no whole attributes, and lists nothing.
+ */
 #include "providers/e2b/e2b.h"
+#include "providers/remote_watch.h"
+
+#include <signal.h>
+
+/* The helper says something every 5 s; the daemon need not. */
+#define KEEPALIVE_S 60
+/* Whoever is let go should not wait long for a sandbox that may be gone; its helper ends by itself, too. */
+#define KILL_MS 5000
+
+/* ---- By the helper ---- */
+
+struct listening {
+	const char *const *argv;
+	execute_sink sink;
+	void *context;
+	bool has_output; /* from then on the caller must list anew */
+	int exit_code;
+};
+
+static enum err pass_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct listening *l = context;
+
+	l->has_output = true;
+	return l->sink(l->context, stream, bytes, len, e);
+}
+
+/* The end of a stream is not the end of its program. */
+static void end_program(struct envd *d, const struct envd_outcome *outcome)
+{
+	const struct call call = { .progress_ms = KILL_MS, .is_background = true };
+
+	if (outcome->pid && !outcome->has_exit_code)
+		envd_kill(d, &call, outcome->pid, SIGKILL, NULL);
+}
+
+static enum err listen_step(
+	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	struct listening *l = context;
+	const struct envd_command command = { .argv = l->argv,
+		.flags = RUN_REPEATABLE | RUN_COMPRESSES,
+		.keepalive_s = KEEPALIVE_S,
+		.is_lasting = true };
+	struct envd_outcome outcome;
+	enum err kind = envd_run(d, call, &command, NULL, pass_output, l, &outcome, e);
+
+	end_program(d, &outcome);
+	*is_done = l->has_output;
+	l->exit_code = outcome.exit_code;
+	return kind;
+}
+
+/* remote_watch.h */
+static enum err listen(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+{
+	struct listening l = { .argv = argv, .sink = sink, .context = sink_context };
+	enum err kind = e2b_reach(context, call, listen_step, &l, e);
+
+	*exit_code = l.exit_code;
+	return kind;
+}
+
+/* ---- By the daemon ---- */
 
 struct watched {
 	const struct e2b *b;
@@ -7,7 +77,7 @@ struct watched {
 	bool has_begun; /* from then on the caller must list anew */
 };
 
-static enum err pass_on(void *context, const struct watch_event *event, struct error *e)
+static enum err pass_event(void *context, const struct watch_event *event, struct error *e)
 {
 	struct watched *w = context;
 
@@ -19,17 +89,21 @@ static enum err watch_step(
 	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e)
 {
 	struct watched *w = context;
-	enum err kind = envd_watch(d, call, w->b->base.root, w->b->base.staging, pass_on, w, e);
+	enum err kind = envd_watch(d, call, w->b->base.root, w->b->base.staging, pass_event, w, e);
 
 	*is_done = w->has_begun;
 	return kind;
 }
 
+/* ---- Either ---- */
+
 enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
 	watch_sink sink, void *context, struct error *e)
 {
-	(void)request;
-	struct watched w = { .b = e2b_of(p), .sink = sink, .context = context };
+	struct e2b *b = e2b_of(p);
+	struct watched w = { .b = b, .sink = sink, .context = context };
 
-	return e2b_reach(e2b_of(p), call, watch_step, &w, e);
+	if (b->remote.helper)
+		return remote_watch(&b->remote, "e2b", listen, b, call, request, sink, context, e);
+	return e2b_reach(b, call, watch_step, &w, e);
 }

@@ -14,14 +14,16 @@
 #define EXIT_FAILED 1
 #define EXIT_USAGE  2
 #define REMOVED_MAX 64
+#define SECONDS_MAX 86400
 
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
-			    "or once [-a] [-o NAME -m SIZE] [-d NAME]... "
+			    "or once [-a] [-t SECONDS] [-o NAME -m SIZE] [-d NAME]... "
 			    "[-r BASE64]... ROOT [STAGING], or the same with -w FILE -n SIZE "
 			    "for -r, or --version\n";
 
 struct arguments {
 	bool is_once, is_armoured, has_requests;
+	size_t seconds; /* -t: one request may be to watch, and after so long it all ends; 0: neither */
 	struct buf requests; /* those of -r, or of -w */
 	struct awaited file; /* -w and -n */
 	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
@@ -62,6 +64,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 {
 	switch (option) {
 	case 'a': a->is_armoured = true; return true;
+	case 't': return parse_size(optarg, SECONDS_MAX, &a->seconds);
 	case 'r':
 		a->has_requests = true;
 		return base64_decode(&a->requests, optarg, strlen(optarg), e) == ERR_OK;
@@ -76,7 +79,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
-	const char *known = a->is_once ? "+ar:w:n:o:m:d:" : "+a";
+	const char *known = a->is_once ? "+at:r:w:n:o:m:d:" : "+a";
 	int option;
 
 	while ((option = getopt(argc, argv, known)) >= 0)
@@ -134,6 +137,7 @@ static enum err answer(const struct arguments *a, const struct root *root, struc
 		.len = a->requests.len,
 		.out_fd = STDOUT_FILENO,
 		.is_once = a->is_once,
+		.may_watch = a->seconds,
 		.is_armoured = a->is_armoured,
 		.file = a->answer ? file : NULL };
 
@@ -172,6 +176,8 @@ static int run(struct arguments *a)
 	if (root_open(&root, a->root, a->staging, &e) != ERR_OK)
 		return complain(&e);
 	remove_names(a, &root);
+	/* Whoever listens may be killed and close nothing. SIGALRM's own action is the end that nothing can hold up. */
+	alarm((unsigned)a->seconds);
 	code = answer_all(a, &root);
 	root_close(&root);
 	return code;

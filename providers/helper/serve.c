@@ -270,7 +270,7 @@ static enum err take_request(struct server *s, struct request *r, struct error *
 	if (is_in_work(s, r->id))
 		return error_set(e, ERR_PROTOCOL, "request %u is in work", (unsigned)r->id);
 	l = wait_room(s, s->options->is_once ? 0 : JOBS_MAX - 1, JOBS_BYTES_MAX - r->payload.room);
-	if (is_watch && s->options->is_once)
+	if (is_watch && s->options->is_once && !s->options->may_watch)
 		answer_end(&s->out, r->id, ERR_UNSUPPORTED, "nothing is watched in one shot");
 	else if (is_watch && l.watches >= WATCHES_MAX)
 		answer_end(&s->out, r->id, ERR_BUSY, "too many watches");
@@ -324,6 +324,16 @@ static void wait_beat_locked(struct server *s)
 			return;
 }
 
+/* False: nobody reads them. */
+static bool send_signs(struct server *s, const uint32_t *ids, size_t count)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t i = 0; i < count && kind == ERR_OK; i++)
+		kind = outlet_send(&s->out, FRAME_ITEMS, ids[i], NULL, NULL);
+	return kind == ERR_OK;
+}
+
 static void *run_pulse(void *context)
 {
 	struct server *s = context;
@@ -338,8 +348,8 @@ static void *run_pulse(void *context)
 			break;
 		count = ids_locked(s, ids);
 		pthread_mutex_unlock(&s->lock);
-		for (size_t i = 0; i < count; i++)
-			outlet_send(&s->out, FRAME_ITEMS, ids[i], NULL, NULL);
+		if (!send_signs(s, ids, count))
+			stop_all_but_changes(s);
 		pthread_mutex_lock(&s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);

@@ -155,7 +155,7 @@ static enum err listen_step(
 
 /* remote_watch.h */
 static enum err listen(void *context, const struct call *call, const char *const *argv,
-	const char *input, execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
 	struct runloop *b = context;
 	AUTO_BUF struct buf text = BUF_INIT(EXECUTION_COMMAND_MAX);
@@ -163,7 +163,6 @@ static enum err listen(void *context, const struct call *call, const char *const
 	enum err kind;
 
 	remote_text_add(&text, argv);
-	buf_printf(&text, " < <(%s)", input);
 	kind = buf_check(&text, "a command", e);
 	if (kind)
 		return kind;

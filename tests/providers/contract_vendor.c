@@ -38,7 +38,7 @@ struct vendor {
 static const struct vendor vendors[] = {
 	{ "aio", IS_ALONE, 1, LACKS_WATCH | LACKS_LIVE_OUTPUT },
 	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
-	{ "e2b", WATCHES_TEXT_ONLY, SANDBOXES_MAX, 0 },
+	{ "e2b", 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY },
 	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
 	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
 	{ "runloop", 0, SANDBOXES_MAX, LACKS_WATCH },

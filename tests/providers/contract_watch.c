@@ -352,6 +352,33 @@ BEHAVIOUR(watch, says_nothing_of_staging)
 	stop_watch(w);
 }
 
+/* A helper that listens for this sandbox, by its arguments. */
+static bool is_listened_for(struct subject *s)
+{
+	char command[sizeof s->root + 200];
+
+	snprintf(command, sizeof command,
+		"for p in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$p; echo; done 2>/dev/null | "
+		"grep -q -e '[-]t 3600 .*%s '",
+		s->root);
+	AUTO_RAN struct ran r = run(s, command);
+
+	return r.result.exit_code == 0;
+}
+
+BEHAVIOUR(watch, leaves_no_program_behind)
+{
+	struct watcher *w = start_watch(s);
+	int64_t end_ms;
+
+	if (!w)
+		return;
+	stop_watch(w);
+	end_ms = monotonic_ms() + SEEN_MS;
+	while (is_listened_for(s))
+		cr_assert(monotonic_ms() < end_ms, "it listens still");
+}
+
 BEHAVIOUR(watch, other_calls_go_on_meanwhile)
 {
 	struct watcher *w = start_watch(s);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -222,6 +223,83 @@ Test(helper_program, answers_in_one_shot_on_aarch64)
 	answers_in_one_shot("aarch64");
 }
 
+/* ---- once, for long ---- */
+
+/* A watch, as base64. */
+static void put_watch(struct buf *text)
+{
+	unsigned char header[FRAME_HEADER_SIZE];
+
+	frame_encode(header, &(struct frame){ FRAME_WATCH, 1, 0 });
+	base64_encode(text, header, sizeof header);
+}
+
+/* The kind of the event that comes next; signs of life are passed over. */
+static enum watch_kind next_event(int fd)
+{
+	static struct list_decoded item;
+	AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
+	unsigned char header[FRAME_HEADER_SIZE];
+	struct frame f = { 0 };
+	struct watch_event event;
+	size_t at = 0;
+
+	while (!f.len) {
+		cr_assert(read(fd, header, sizeof header) == sizeof header);
+		cr_assert(eq(int, frame_decode(header, &f, NULL), ERR_OK));
+	}
+	cr_assert(read(fd, buf_reserve(&payload, f.len), f.len) == f.len);
+	payload.len = f.len;
+	cr_assert(eq(int, wire_get_watch_event(&payload, &at, &event, &item, NULL), ERR_OK));
+	return event.kind;
+}
+
+static pid_t start_watch(struct program *p, const char *seconds, int *from)
+{
+	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	AUTO_BUF struct buf request = BUF_INIT(1000);
+	struct utsname here;
+	int back[2];
+	pid_t pid;
+
+	cr_assert(uname(&here) == 0);
+	program_open(p, here.machine);
+	put_watch(&request);
+	cr_assert(pipe2(back, O_CLOEXEC) == 0);
+	pid = start(p,
+		(const char *[]){ "once", "-t", seconds, "-r", buf_text(&request), p->root, NULL },
+		nothing, back[1], 2);
+	close(back[1]);
+	*from = back[0];
+	return pid;
+}
+
+Test(helper_program, watches_in_one_shot_until_nobody_listens)
+{
+	struct program p;
+	int from;
+	pid_t pid = start_watch(&p, "600", &from);
+
+	cr_expect(eq(int, (int)next_event(from), WATCH_READY));
+	scratch_mkdir(&p.scratch, "root/new", 0755);
+	cr_expect(eq(int, (int)next_event(from), WATCH_CREATED));
+	close(from);
+	/* At the next sign of life. */
+	cr_expect(eq(int, exit_code(pid), 1));
+	program_close(&p);
+}
+
+Test(helper_program, a_watch_in_one_shot_ends_at_its_time)
+{
+	struct program p;
+	int from;
+	pid_t pid = start_watch(&p, "1", &from);
+
+	cr_expect(eq(int, exit_code(pid), 128 + SIGALRM));
+	close(from);
+	program_close(&p);
+}
+
 /* ---- A request that comes as a file ---- */
 
 struct late {
@@ -398,6 +476,9 @@ static const struct {
 	{ { "serve" }, 2, "usage:" },
 	{ { "serve", "/", "/tmp", "/tmp" }, 2, "usage:" },
 	{ { "serve", "-r", "AAAA", "/" }, 2, "usage:" },
+	{ { "serve", "-t", "60", "/" }, 2, "usage:" },
+	{ { "once", "-t", "0", "/" }, 2, "usage:" },
+	{ { "once", "-t", "86401", "/" }, 2, "usage:" },
 	{ { "once", "-x", "/" }, 2, "usage:" },
 	{ { "once", "-r" }, 2, "usage:" },
 	{ { "once", "-w", "/absent", "/" }, 2, "usage:" },
