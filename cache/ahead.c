@@ -2,15 +2,11 @@
 #include "cache/readahead.h"
 
 #include "cache/cache_inside.h"
-#include "cache/hashes.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A larger file is worth asking what it is made of: its contents take longer than that. */
-#define HASHED_MIN ((uint64_t)512 * 1024)
 
 /* One read on its way. */
 struct wish {
@@ -21,7 +17,6 @@ struct wish {
 	size_t len, got;
 	bool goes_on; /* where the reader was, at `from` */
 	uint64_t from;
-	bool is_gap; /* what follows is stored, though this is not: a block went, or it is the last */
 };
 
 /* ---- Life ---- */
@@ -300,7 +295,7 @@ static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struc
 {
 	enum err kind = ERR_OK;
 
-	if (!w->goes_on || w->is_gap)
+	if (!w->goes_on)
 		return ERR_OK;
 	pthread_mutex_lock(&a->lock);
 	struct readahead *s = running_or_new_locked(a, w);
@@ -309,62 +304,6 @@ static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struc
 		kind = serve_locked(s, w, served, e);
 	pthread_mutex_unlock(&a->lock);
 	return kind;
-}
-
-/* ---- Reading what is stored ---- */
-
-static uint64_t next_block(uint64_t offset)
-{
-	return (offset + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
-}
-
-/* Whether nobody asked for the hashes of this version lately; from now on somebody did. */
-static bool is_new_locked(struct ahead *a, const struct attr *version)
-{
-	const uint64_t facts[] = { version->ino, version->size, (uint64_t)version->ctime.tv_sec,
-		(uint64_t)version->ctime.tv_nsec };
-	struct block_name name = block_name(facts, sizeof facts);
-	uint64_t mark = block_name_number(&name);
-
-	for (size_t n = 0; n < READAHEADS_MAX; n++)
-		if (a->hashed[n] == mark)
-			return false;
-	a->hashed[a->hashed_count++ % READAHEADS_MAX] = mark;
-	return true;
-}
-
-/* Of a large file, of which nothing is known to be here, the hashes may tell that it is. */
-static bool adopt(struct ahead *a, const struct wish *w, const struct attr *version)
-{
-	if (version->size <= HASHED_MIN)
-		return false;
-	pthread_mutex_lock(&a->lock);
-	bool is_new = is_new_locked(a, version);
-
-	pthread_mutex_unlock(&a->lock);
-	return is_new && hashes_adopt_one(a->cache, w->call, w->inode, version);
-}
-
-static bool copy_stored(struct ahead *a, struct wish *w, const struct attr *version)
-{
-	if (stored_read(a->cache->stored, version, w->offset, w->out, w->len, &w->got))
-		return true;
-	w->got = 0;
-	return false;
-}
-
-/* Whether all of it was. */
-static bool read_stored(struct ahead *a, struct wish *w)
-{
-	struct cache *c = a->cache;
-	struct attr version;
-
-	if (!reading_version(c, w->call, w->inode, w->offset, &version))
-		return false;
-	if (copy_stored(a, w, &version))
-		return true;
-	w->is_gap = stored_has_at(c->stored, &version, next_block(w->offset + w->len));
-	return !w->is_gap && adopt(a, w, &version) && copy_stored(a, w, &version);
 }
 
 /* ---- Reading without one ---- */
@@ -380,25 +319,6 @@ static enum err read_exactly(struct ahead *a, struct wish *w, struct error *e)
 	return kind;
 }
 
-/* The blocks it is in, so that they are stored whole. */
-static enum err read_blocks(struct ahead *a, struct wish *w, struct error *e)
-{
-	uint64_t start = w->offset / BLOCK_SIZE * BLOCK_SIZE;
-	size_t skip = (size_t)(w->offset - start);
-	struct wish blocks = *w;
-
-	blocks.offset = start;
-	blocks.len = (size_t)(next_block(w->offset + w->len) - start);
-	AUTO_FREE unsigned char *bytes = blocks.out = malloc(blocks.len);
-	enum err kind = bytes ? read_exactly(a, &blocks, e) : error_set(e, ERR_NO_MEMORY, "a read");
-
-	if (kind || blocks.got <= skip)
-		return kind;
-	w->got = blocks.got - skip < w->len ? blocks.got - skip : w->len;
-	memcpy(w->out, bytes + skip, w->got);
-	return ERR_OK;
-}
-
 enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e)
 {
@@ -409,11 +329,11 @@ enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, u
 	if (!served)
 		kind = read_running(a, &w, &served, e);
 	if (!served)
-		served = read_stored(a, &w);
+		kind = recall_read(a->cache->recall, call, i, offset, out, len, &w.got, &served, e);
 	if (!served)
 		kind = read_stream(a, &w, &served, e);
 	if (!served)
-		kind = w.is_gap ? read_blocks(a, &w, e) : read_exactly(a, &w, e);
+		kind = read_exactly(a, &w, e);
 	*got = w.got;
 	return kind;
 }

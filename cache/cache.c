@@ -190,7 +190,9 @@ static enum err start_stored(struct cache *c, struct error *e)
 		.sandbox = c->sandbox.id,
 		.stats = &c->stats };
 
-	return stored_new(&c->stored, &options, e);
+	enum err kind = stored_new(&c->stored, &options, e);
+
+	return kind ? kind : recall_new(&c->recall, c, e);
 }
 
 static enum err start_threads(struct cache *c, struct error *e)
@@ -249,6 +251,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (kind) {
 		ahead_free(c->ahead);
 		bulk_free(c->bulk);
+		recall_free(c->recall);
 		stored_free(c->stored);
 		pending_free(c->pending);
 		walk_free(c->walk);
@@ -278,6 +281,7 @@ void cache_free(struct cache *c)
 	lifetime_free(c->lifetime);
 	ahead_free(c->ahead);
 	bulk_free(c->bulk);
+	recall_free(c->recall);
 	stored_free(c->stored);
 	pending_free(c->pending);
 	drop_all_staged(c);

@@ -10,6 +10,7 @@
 #include "cache/metered.h"
 #include "cache/pending.h"
 #include "cache/stats.h"
+#include "cache/recall.h"
 #include "cache/stored.h"
 #include "cache/tree.h"
 
@@ -38,8 +39,9 @@ struct cache {
 	struct pending *pending;                /* NULL: writes go straight through */
 	struct ahead *ahead;                    /* NULL: every read asks */
 	struct bulk *bulk;                      /* NULL: no files are read together */
-	struct stored *stored;                  /* NULL: nothing is */
-	pthread_mutex_t lock;                   /* guards what follows */
+	struct stored *stored;                  /* NULL: nothing is; nor the next */
+	struct recall *recall;
+	pthread_mutex_t lock; /* guards what follows */
 	struct space space;
 	struct timespec clock; /* the sandbox's, when it was last heard of */
 	int64_t clock_ms;

@@ -58,9 +58,6 @@ struct ahead {
 	pthread_cond_t changed;
 	uint64_t windows; /* the sum of all */
 	struct readahead streams[READAHEADS_MAX];
-	/* Versions whose hashes were asked lately: nobody asks twice. */
-	uint64_t hashed[READAHEADS_MAX];
-	unsigned hashed_count;
 };
 
 /* The stream's thread: fetches until the end, until it is dropped or nobody reads. */

@@ -46,7 +46,9 @@ static enum err measure(struct versions *v, uint64_t bytes, struct error *e)
 {
 	struct stat st;
 
-	if (fstat(v->fd, &st) || (!st.st_size && ftruncate(v->fd, (off_t)bytes)) ||
+	/* What is wanted follows what is free on the disk: a little more is not worth losing all. */
+	if (fstat(v->fd, &st) ||
+		((uint64_t)st.st_size < bytes / 2 && ftruncate(v->fd, (off_t)bytes)) ||
 		fstat(v->fd, &st))
 		return error_errno(e, errno, "the table of file versions");
 	v->pages = (uint64_t)st.st_size / PAGE;

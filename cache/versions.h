@@ -29,7 +29,7 @@ struct block_place {
 struct block_place block_place(
 	const struct block_name *sandbox, const struct attr *version, uint64_t index);
 
-/* Takes `fd`, open for reading and writing; a file without contents is made `bytes` long. */
+/* Takes `fd`, open for reading and writing; one less than half as long is made `bytes` long and forgets all. */
 enum err versions_open(struct versions **out, int fd, uint64_t bytes, struct error *e);
 void versions_free(struct versions *v);
 

@@ -173,6 +173,24 @@ Test(versions, a_table_that_was_cut_is_empty_and_of_use)
 	close(fd);
 }
 
+Test(versions, a_table_grows_only_where_that_is_worth_losing_it)
+{
+	note(versions, 1, 1);
+	struct versions *other = open_table(1024 * 1024 * 2);
+
+	cr_expect(knows(other, 1, 1));
+	versions_free(other);
+	other = open_table(1024 * 1024 * 64);
+	for (int n = 0; n < 100000; n++)
+		note(other, n, n);
+	int known = 0;
+
+	for (int n = 0; n < 100000; n++)
+		known += knows(other, n, n);
+	cr_expect(eq(int, known, 100000));
+	versions_free(other);
+}
+
 Test(versions, several_processes_note_at_once)
 {
 	enum { PROCESSES = 4, EACH = 500 };
