@@ -57,6 +57,16 @@ static bool stays_settled_locked(const struct inode *i, const struct attr *attr)
 	return i->settled && version_of(&i->attr) == version_of(attr);
 }
 
+/* What is held already needs no newer answer than the one that says the same. */
+static int64_t belief_in_news_locked(
+	const struct tree *t, const struct inode *i, uint64_t seen, const struct tree_news *news)
+{
+	bool is_held =
+		i->attr_until_ms == TREE_HELD && version_of(&i->attr) == version_of(&news->attr);
+
+	return is_held ? TREE_HELD : belief_locked(t, i, seen, news->until_ms);
+}
+
 /* Returns whether the contents changed behind our back. */
 static bool take_news_locked(
 	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news)
@@ -65,8 +75,8 @@ static bool take_news_locked(
 
 	i->settled =
 		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
+	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
 	i->attr = news->attr;
-	i->attr_until_ms = belief_locked(t, i, seen, news->until_ms);
 	if (news->link && (!i->link || strcmp(i->link, news->link))) {
 		free(i->link);
 		i->link = strdup(news->link);

@@ -219,6 +219,24 @@ static struct inode *learn_late(
 	return i;
 }
 
+Test(tree, what_is_held_stays_so_when_an_older_answer_says_the_same)
+{
+	const int64_t trusted_until_ms = 5000, timed_until_ms = 100;
+	uint64_t seen = tree_seen(tree);
+	bool changed;
+
+	tree_holds(tree, 1000, trusted_until_ms);
+	struct inode *f = learn(root, "f", 9, S_IFREG | 0644);
+	struct tree_news news = { .attr = attr_of(9, S_IFREG | 0644), .until_ms = timed_until_ms };
+	struct attr attr;
+
+	cr_assert(eq(int, tree_learn_attr(tree, f, seen, &news, &changed, NULL), ERR_OK));
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), trusted_until_ms));
+	news.attr.size++;
+	cr_assert(eq(int, tree_learn_attr(tree, f, seen, &news, &changed, NULL), ERR_OK));
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), timed_until_ms));
+}
+
 Test(tree, an_answer_older_than_a_change_of_the_file_leaves_its_size)
 {
 	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
