@@ -1,4 +1,5 @@
 /* Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`. */
+#include "cache/versions.h"
 #include "providers/base/base64.h"
 #include "providers/e2b/envelope.h"
 #include "providers/e2b/gzip.h"
@@ -7,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct attr a_file = { .dev = 1,
 	.ino = 2,
@@ -317,6 +320,34 @@ static void save_connect(const char *dir)
 	save(dir, "fuzz_connect", "packed", &packed);
 }
 
+/* ---- What lies beside stored blocks ---- */
+
+static void save_stored(const char *dir)
+{
+	static const struct block_name sandbox = { "fuzz" };
+	AUTO_BUF struct buf table = BUF_INIT(8192), sum = BUF_INIT(8);
+	int fd = memfd_create("seeds", MFD_CLOEXEC);
+	struct versions *v;
+
+	if (fd < 0 || versions_open(&v, fd, table.max, NULL))
+		fail("a table");
+	for (uint64_t n = 0; n < 250; n++) {
+		struct block_place place =
+			block_place(&sandbox, &(struct attr){ .ino = n, .size = 1 }, 0);
+
+		versions_note(v, &place, &sandbox);
+	}
+	unsigned char *bytes = buf_reserve(&table, table.max);
+
+	if (!bytes || pread(fd, bytes, table.max, 0) != (ssize_t)table.max)
+		fail("a table");
+	table.len = table.max;
+	versions_free(v);
+	buf_add(&sum, &(uint64_t){ 4096 }, 8);
+	save(dir, "fuzz_stored", "table", &table);
+	save(dir, "fuzz_stored", "sum", &sum);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -327,5 +358,6 @@ int main(int argc, char **argv)
 	save_requests(argv[1]);
 	save_answers(argv[1]);
 	save_connect(argv[1]);
+	save_stored(argv[1]);
 	return 0;
 }
