@@ -94,11 +94,14 @@ static enum err take_last_words(const struct buf *in, struct error *e)
 	return kind == ERR_OK ? error_set(e, ERR_UNREACHABLE, "the helper ended") : kind;
 }
 
-static void end_answer(struct frames_reader *r)
+static enum err end_answer(struct frames_reader *r)
 {
 	r->is_over = !r->next || r->why.kind != ERR_OK;
-	r->listener = r->is_over ? r->listener : r->next;
+	if (r->is_over)
+		return ERR_OK;
+	r->listener = r->next;
 	r->next = NULL;
+	return r->turn ? r->turn(r->turn_context, &r->why) : ERR_OK;
 }
 
 /* The one that is complete. */
@@ -117,7 +120,7 @@ static enum err take_frame(struct frames_reader *r)
 	else
 		listener_take_end(r->listener, &in, &r->why);
 	if (r->frame.type == FRAME_END && r->frame.id)
-		end_answer(r);
+		kind = end_answer(r);
 	r->frame.len = 0;
 	buf_reset(&r->bytes);
 	return kind;

@@ -17,7 +17,11 @@ bool frames_of_request(struct buf *out, enum frame_type type, const struct buf *
 
 struct frames_reader {
 	const struct listener *listener;
-	const struct listener *next; /* of a second answer, behind a first that is no error; NULL: there is none */
+	const struct listener *
+		next; /* of a second answer, behind a first that is no error; NULL: there is none */
+	/* NULL, or told in between; its error ends the reading. */
+	enum err (*turn)(void *context, struct error *e);
+	void *turn_context;
 	bool is_armoured;
 	bool is_over;     /* the end has come: `result` */
 	struct error why; /* the result, or why nothing more is read */

@@ -45,6 +45,11 @@ struct provider_config {
 	enum resume_mode resume;
 	int64_t lifetime_s; /* to give a sandbox that would end by itself; 0: the vendor's default */
 	int64_t progress_ms; /* base/call.h; 0: the default */
+	/*
+	 * What the first `watch` is going to ask for, so that it may begin with the attach and cost no request of its own;
+	 * NULL: nobody will.
+	 */
+	const struct watch_request *opening;
 
 	/* Of a sandbox that is made; NULL or 0: the vendor's default. */
 	const char *template;      /* what it is made from: an image, a snapshot, ... */

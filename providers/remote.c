@@ -6,6 +6,7 @@
 #include "providers/remote_command.h"
 #include "providers/remote_find.h"
 #include "providers/remote_names.h"
+#include "providers/remote_opening.h"
 #include "providers/remote_runner.h"
 #include "providers/shell.h"
 
@@ -91,7 +92,9 @@ static enum err take_shell(struct remote *r, const struct remote_report *report,
 static enum err attach(struct remote *r, const struct provider_config *cfg, const char *working_dir,
 	const struct call *call, struct error *e)
 {
-	const struct remote_question question = { .path = cfg->path, .working_dir = working_dir };
+	const struct remote_question question = {
+		.path = cfg->path, .working_dir = working_dir, .opening = r->opening
+	};
 	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
 	enum err kind = remote_find(&report, &r->ops, question, cfg->helper != HELPER_OFF, call, e);
 
@@ -101,6 +104,11 @@ static enum err attach(struct remote *r, const struct provider_config *cfg, cons
 		return kind;
 	return report.state == REMOTE_READY ? take_helper(r, &report, e)
 					    : take_shell(r, &report, cfg->helper, e);
+}
+
+static bool can_open(const struct remote *r, const struct provider_config *cfg)
+{
+	return cfg->opening && r->ops.listen && cfg->helper != HELPER_OFF;
 }
 
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,
@@ -113,6 +121,8 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	kind = remote_commands_new(&out->commands, out, e);
 	if (kind == ERR_OK)
 		kind = remote_names_new(&out->answers, e);
+	if (kind == ERR_OK && can_open(out, cfg))
+		kind = remote_opening_new(&out->opening, cfg->opening, e);
 	if (kind == ERR_OK)
 		kind = attach(out, cfg, working_dir, call, e);
 	if (kind != ERR_OK)
@@ -130,6 +140,7 @@ void remote_lend(const struct remote *r, struct provider *p, const char *shell)
 
 void remote_release(struct remote *r)
 {
+	remote_opening_free(r->opening);
 	remote_commands_free(r->commands);
 	helper_client_free(r->helper);
 	remote_names_free(r->answers);

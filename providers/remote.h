@@ -32,6 +32,16 @@ struct remote_upload {
 /* A program that runs costs money, and may keep a sandbox from being let go. */
 #define REMOTE_KEPT_MS 60000
 
+/*
+ * Runs `argv` as remote_ops.run does, and hands its output on as it comes until it ends, the call is cancelled or the sink
+ * refuses; then it ends the program, as far as the sandbox can still be reached.
+ */
+typedef enum err (*remote_listen)(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
+
+/* Whoever listens may be killed and end nothing: by then the helper ends itself. In seconds. */
+#define REMOTE_WATCH_S "3600"
+
 struct remote_ops {
 	/*
 	 * Runs `argv` as the sandbox user, with /dev/null as its input, and hands its output on as it comes. `upload`, or NULL,
@@ -61,6 +71,8 @@ struct remote_ops {
 	 */
 	enum err (*keep)(void *context, const struct call *call, const char *const *argv, int *fd,
 		struct error *e);
+	/* NULL: a stream of changes cannot begin with the attach (provider_config.opening). */
+	remote_listen listen;
 	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */
 	size_t inline_packed_max; /* the same of one that is compressed on the way (RUN_COMPRESSES); 0: no other */
@@ -71,6 +83,7 @@ struct remote_ops {
 
 struct remote_commands;
 struct remote_names;
+struct remote_opening;
 
 /* Stays where it is from the attach to the release: its helper's client points to it. */
 struct remote {
@@ -81,6 +94,8 @@ struct remote {
 	struct remote_ops ops;
 	struct remote_commands *commands; /* what remote_command() keeps */
 	struct remote_names *answers;     /* files of staging that were read */
+	struct remote_opening
+		*opening; /* a stream of changes that began with the attach; NULL: none did */
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/helper_image.h"
 #include "providers/remote_names.h"
+#include "providers/remote_opening.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,6 +20,14 @@ static void put_images(struct buf *out)
 		helper_image_name(&image, name);
 		buf_printf(out, "%s %s %zu ", machine, name, image.len);
 	}
+}
+
+static enum err run_script(struct remote_report *out, const struct remote_ops *ops,
+	const struct remote_question *question, const struct call *call, struct error *e)
+{
+	return question->opening
+		? remote_opening_run(question->opening, out, ops, question, call, e)
+		: remote_script_run(out, ops, question, call, e);
 }
 
 /* Under the name *stored, which the next run of the script takes. */
@@ -51,7 +60,7 @@ static enum err store(struct remote_report *report, const struct remote_ops *ops
 		return kind;
 	remote_report_release(report);
 	question.stored = stored;
-	kind = remote_script_run(report, ops, &question, call, e);
+	kind = run_script(report, ops, &question, call, e);
 	if (kind == ERR_OK && report->state == REMOTE_ABSENT)
 		return error_set(e, ERR_IO,
 			"the helper program was uploaded to %s and is not there whole%s%s",
@@ -85,7 +94,7 @@ enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
 	if (wants_helper)
 		put_images(&images);
 	question.images = buf_text(&images);
-	kind = remote_script_run(out, ops, &question, call, e);
+	kind = run_script(out, ops, &question, call, e);
 	if (kind == ERR_OK && out->state == REMOTE_ABSENT)
 		kind = store(out, ops, question, call, e);
 	if (kind == ERR_OK && out->state == REMOTE_BROKEN)

@@ -9,6 +9,8 @@
 
 /* Three paths of 4096 bytes as digits, and the rest. */
 #define REPORT_MAX ((size_t)64 * 1024)
+/* A hello, and a list from one start. */
+#define REQUESTS_MAX ((size_t)16 * 1024)
 
 enum field {
 	FIELD_STATE,
@@ -45,6 +47,9 @@ struct output {
 	bool has_line;
 	struct frames_reader *answer;
 	struct remote_said said;
+	struct remote_report *report;
+	const struct remote_second *second; /* NULL: none */
+	bool has_begun;
 };
 
 static enum err check_mark(const struct buf *line, struct error *e)
@@ -221,16 +226,36 @@ static enum err read_hello(
 	return kind == ERR_OK ? check_hello(&r->hello, e) : kind;
 }
 
+/* ---- What follows the hello ---- */
+
+/* Once the first answer is whole. */
+static enum err begin_second(void *context, struct error *e)
+{
+	struct output *o = context;
+	enum err kind = read_report(o->report, o, 0, e);
+
+	if (kind == ERR_OK)
+		kind = check_hello(&o->report->hello, e);
+	if (kind != ERR_OK)
+		return kind;
+	o->has_begun = true;
+	o->second->begins(o->second->context);
+	return ERR_OK;
+}
+
 /* ---- One run ---- */
 
-static enum err put_hello(struct buf *out, struct error *e)
+static enum err put_requests(const struct remote_question *q, struct buf *out, struct error *e)
 {
 	static const unsigned char no_journal[JOURNAL_ID_SIZE];
 	AUTO_BUF struct buf request = BUF_INIT(JOURNAL_ID_SIZE);
-	AUTO_BUF struct buf frames = BUF_INIT(JOURNAL_ID_SIZE + FRAME_HEADER_SIZE);
+	AUTO_BUF struct buf frames = BUF_INIT(REQUESTS_MAX);
 
 	wire_put_hello_request(&request, no_journal);
-	if (frames_of_request(&frames, FRAME_HELLO, &request))
+	frames_of_request(&frames, FRAME_HELLO, &request);
+	if (q->second)
+		frames_of_request(&frames, FRAME_WATCH, q->second->request);
+	if (!frames.failed)
 		base64_encode(out, frames.bytes, frames.len);
 	return out->len ? buf_check(out, "a hello", e) : buf_check(&frames, "a hello", e);
 }
@@ -238,16 +263,28 @@ static enum err put_hello(struct buf *out, struct error *e)
 static enum err run_script(const struct remote_ops *ops, const struct remote_question *q,
 	const struct call *call, struct output *o, int *exit_code, struct error *e)
 {
-	AUTO_BUF struct buf hello = BUF_INIT(1024);
-	enum err kind = put_hello(&hello, e);
+	AUTO_BUF struct buf requests = BUF_INIT(2 * REQUESTS_MAX);
+	enum err kind = put_requests(q, &requests, e);
 	const char *const argv[] = { "/bin/sh", "-c", remote_script_text, "sandboxfs",
 		q->path ? q->path : "", q->working_dir ? q->working_dir : "", q->images,
-		q->stored ? q->stored : "", buf_text(&hello), ops->is_text ? "-a" : "", NULL };
+		q->stored ? q->stored : "", buf_text(&requests), ops->is_text ? "-a" : "",
+		q->second ? "-t " REMOTE_WATCH_S : "", NULL };
 
 	if (kind != ERR_OK)
 		return kind;
-	return ops->run(
-		ops->context, call, argv, RUN_REPEATABLE, NULL, take_output, o, exit_code, e);
+	return q->second ? ops->listen(ops->context, call, argv, take_output, o, exit_code, e)
+			 : ops->run(ops->context, call, argv, RUN_REPEATABLE, NULL, take_output, o,
+				   exit_code, e);
+}
+
+static enum err read_first(struct remote_report *out, struct output *o, const struct error *run,
+	int exit_code, struct error *e)
+{
+	enum err kind = run->kind == ERR_OK ? read_report(out, o, exit_code, e)
+					    : error_set(e, run->kind, "%s", run->text);
+
+	return kind == ERR_OK && out->state == REMOTE_READY ? read_hello(out, o, exit_code, e)
+							    : kind;
 }
 
 void remote_report_release(struct remote_report *r)
@@ -261,17 +298,24 @@ enum err remote_script_run(struct remote_report *out, const struct remote_ops *o
 	struct hello_state hello = { .hello = &out->hello };
 	struct listener listener = hello_listener(&hello);
 	AUTO_FRAMES_READER struct frames_reader answer;
-	struct output o = { .line = BUF_INIT(REPORT_MAX), .answer = &answer };
+	struct output o = { .line = BUF_INIT(REPORT_MAX),
+		.answer = &answer,
+		.report = out,
+		.second = question->second };
+	struct error run = { 0 };
 	int exit_code = 0;
 	enum err kind;
 
 	*out = (struct remote_report){ .fields = BUF_INIT(REPORT_MAX / 2) };
 	frames_reader_init(&answer, &listener, ops->is_text);
-	kind = run_script(ops, question, call, &o, &exit_code, e);
-	if (kind == ERR_OK)
-		kind = read_report(out, &o, exit_code, e);
-	if (kind == ERR_OK && out->state == REMOTE_READY)
-		kind = read_hello(out, &o, exit_code, e);
+	if (question->second) {
+		answer.next = question->second->listener;
+		answer.turn = begin_second;
+		answer.turn_context = &o;
+	}
+	run.kind = run_script(ops, question, call, &o, &exit_code, &run);
+	kind = o.has_begun ? frames_reader_end(&answer, &run, e)
+			   : read_first(out, &o, &run, exit_code, e);
 	buf_release(&o.line);
 	return kind;
 }

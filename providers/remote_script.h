@@ -26,12 +26,26 @@ void remote_said_add(struct remote_said *s, const void *bytes, size_t len);
 /* " (exit code 126: sh: ...)" for a sentence; the text is cut at its end of line. */
 void remote_said_describe(const struct remote_said *s, int exit_code, char *out, size_t size);
 
+/* A request to watch, which the helper answers behind its hello, for as long as the run lasts. */
+struct remote_second {
+	const struct buf *request; /* the payload */
+	const struct listener *listener;
+	/* The hello has come, and what `out` of remote_script_run() says is known. */
+	void (*begins)(void *context);
+	void *context;
+};
+
+struct remote_opening;
+
 struct remote_question {
 	const char *path;        /* to show; NULL: `working_dir` */
 	const char *working_dir; /* absolute; NULL: home */
 	const char
 		*images; /* "MACHINE NAME SIZE" for each that is carried; "": no helper is wanted */
 	const char *stored; /* an upload in staging that is to become the helper; NULL: none */
+	const struct remote_second *second; /* NULL: the hello is all that is asked for */
+	struct remote_opening
+		*opening; /* for remote_find(): who holds the run; NULL: it ends with the hello */
 };
 
 enum remote_state {

@@ -1,15 +1,15 @@
 #include "providers/remote_script.h"
 
 /*
- * $1 the directory to show, $2 what it is relative to, $3 the images, $4 an upload, $5 what to ask the helper, $6 its
- * option -a or nothing. Names come from `cd -P` and $PWD: a command substitution would eat their trailing newlines.
+ * $1 the directory to show, $2 what it is relative to, $3 the images, $4 an upload, $5 what to ask the helper, $6 and $7
+ * its options -a and -t or nothing. Names come from `cd -P` and $PWD: a command substitution would eat their trailing newlines.
  */
 const char remote_script_text[] =
 	"LC_ALL=C\n"
 	"export LC_ALL\n"
 	"unset CDPATH\n"
 	"newline='\n'\n"
-	"path=$1 from=$2 images=$3 stored=$4 hello=$5 armour=$6\n"
+	"path=$1 from=$2 images=$3 stored=$4 hello=$5 options=\"$6 $7\"\n"
 
 	"tell() {\n"
 	"	printf '" REMOTE_REPORT_MARK "'\n"
@@ -85,5 +85,5 @@ const char remote_script_text[] =
 	"ids=\n"
 	"[ $state = ready ] || ids=$(id -u && id -g && id -G)\n"
 	"tell $state \"$why\" \"$home\" \"$root\" \"$staging\" \"$machine\" \"$ids\"\n"
-	"[ $state != ready ] || exec \"$helper\" once $armour -r \"$hello\" \"$root\" "
+	"[ $state != ready ] || exec \"$helper\" once $options -r \"$hello\" \"$root\" "
 	"\"$staging\"\n";

@@ -3,10 +3,9 @@
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper_frames.h"
+#include "providers/remote_opening.h"
 #include "providers/remote_runner.h"
 
-/* Whoever listens may be killed and close nothing: by then the helper ends itself. In seconds. */
-#define RUNS_S "3600"
 /* The request is an argument. One start for a list has some fifty bytes. */
 #define REQUEST_MAX ((size_t)16 * 1024)
 
@@ -44,7 +43,7 @@ static enum err put_request(struct buf *out, const struct watch_request *request
 static enum err listen_once(struct watching *w, const struct call *call, struct error *e)
 {
 	const struct remote *r = w->r;
-	const char *const argv[] = { r->helper_path, "once", "-t", RUNS_S, "-r", w->request,
+	const char *const argv[] = { r->helper_path, "once", "-t", REMOTE_WATCH_S, "-r", w->request,
 		r->ops.is_text ? "-a" : "--", r->root, r->staging, NULL };
 	AUTO_FRAMES_READER struct frames_reader reader;
 	const struct call patient = watch_call(call);
@@ -69,13 +68,16 @@ enum err remote_watch(const struct remote *r, const char *vendor, remote_listen 
 	struct watching w = {
 		.r = r, .listen = listen, .listen_context = listen_context, .listener = &listener
 	};
+	bool is_taken;
 	enum err kind;
 
 	if (!r->helper)
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s: without the helper there is no stream of changes", vendor);
-	kind = put_request(&text, request, e);
-	if (kind)
+	kind = remote_opening_take(r->opening, call, request, sink, context, &is_taken, e);
+	if (!is_taken)
+		kind = put_request(&text, request, e);
+	if (is_taken || kind)
 		return kind;
 	w.request = buf_text(&text);
 	kind = listen_once(&w, call, e);

@@ -95,6 +95,7 @@ static enum err attach(
 {
 	const struct remote_ops ops = { .run = run_remote,
 		.upload = upload_remote,
+		.listen = e2b_listen,
 		.argument_max = ARGUMENT_MAX,
 		.inline_max = INLINE_MAX,
 		.inline_packed_max = INLINE_PACKED_MAX,

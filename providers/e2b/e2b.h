@@ -110,5 +110,8 @@ enum err e2b_upload(
 	struct e2b *b, const struct call *call, const struct envd_upload *upload, struct error *e);
 
 /* watching.c */
+/* A remote_listen, whose context is the struct e2b. */
+enum err e2b_listen(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
 enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
 	watch_sink sink, void *context, struct error *e);

@@ -57,8 +57,7 @@ static enum err listen_step(
 	return kind;
 }
 
-/* remote_watch.h */
-static enum err listen(void *context, const struct call *call, const char *const *argv,
+enum err e2b_listen(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
 	struct listening l = { .argv = argv, .sink = sink, .context = sink_context };
@@ -104,6 +103,7 @@ enum err e2b_watch(struct provider *p, const struct call *call, const struct wat
 	struct watched w = { .b = b, .sink = sink, .context = context };
 
 	if (b->remote.helper)
-		return remote_watch(&b->remote, "e2b", listen, b, call, request, sink, context, e);
+		return remote_watch(
+			&b->remote, "e2b", e2b_listen, b, call, request, sink, context, e);
 	return e2b_reach(b, call, watch_step, &w, e);
 }

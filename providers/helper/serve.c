@@ -267,9 +267,9 @@ static enum err take_request(struct server *s, struct request *r, struct error *
 		cancel_job(s, r->id);
 		return ERR_OK;
 	}
+	l = wait_room(s, s->options->is_once ? 0 : JOBS_MAX - 1, JOBS_BYTES_MAX - r->payload.room);
 	if (is_in_work(s, r->id))
 		return error_set(e, ERR_PROTOCOL, "request %u is in work", (unsigned)r->id);
-	l = wait_room(s, s->options->is_once ? 0 : JOBS_MAX - 1, JOBS_BYTES_MAX - r->payload.room);
 	if (is_watch && s->options->is_once && !s->options->may_watch)
 		answer_end(&s->out, r->id, ERR_UNSUPPORTED, "nothing is watched in one shot");
 	else if (is_watch && l.watches >= WATCHES_MAX)

@@ -296,6 +296,12 @@ static enum err run(void *context, const struct call *call, const char *const *a
 	return up.kind == ERR_OK ? kind : error_set(e, up.kind, "%s", u->path);
 }
 
+static enum err listen(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+{
+	return run(context, call, argv, 0, NULL, sink, sink_context, exit_code, e);
+}
+
 /* ---- The whole ---- */
 
 void host_remote_init(struct host_remote *h, const char *home)
@@ -315,5 +321,6 @@ struct remote_ops host_remote_ops(struct host_remote *h)
 		.download_min = h->download_min,
 		.is_text = h->is_text,
 		.is_live = !h->is_late,
+		.listen = h->is_late ? NULL : listen,
 		.context = h };
 }
