@@ -172,19 +172,19 @@ static bool read_block(struct stored *s, const struct share *share, void *out)
 static bool read_part(struct stored *s, const struct share *share, void *out)
 {
 	AUTO_FREE unsigned char *block = malloc(share->block_len);
+	bool found = block && read_block(s, share, block);
 
-	if (partial_read(s->partial, &share->place, share->at, out, share->len))
-		return true;
-	if (!block || !read_block(s, share, block))
-		return false;
-	memcpy(out, block + share->at, share->len);
-	return true;
+	if (found)
+		memcpy(out, block + share->at, share->len);
+	return found;
 }
 
 static bool read_share(struct stored *s, const struct share *share, void *out)
 {
-	bool found = share->len == share->block_len ? read_block(s, share, out)
-						    : read_part(s, share, out);
+	bool found = share->len == share->block_len
+		? read_block(s, share, out)
+		: partial_read(s->partial, &share->place, share->at, out, share->len) ||
+			read_part(s, share, out);
 
 	stats_add(s->stats, found ? STATS_BLOCK_HITS : STATS_BLOCK_MISSES, 1);
 	return found;
