@@ -25,6 +25,7 @@ enum run_flags {
 	/* To run it twice is as good as once: may be run again as long as no output was passed on. */
 	RUN_REPEATABLE = 1,
 	RUN_COMPRESSES = 2, /* it and its answer are worth compressing on the way */
+	RUN_PLAIN = 4,      /* its answer is large and not: nothing is compressed */
 };
 
 /* Where an answer goes, in order, in pieces of any size: what the helper prints, then what is in a file it left. */

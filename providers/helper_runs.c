@@ -23,8 +23,8 @@ static enum err take_file(
 static unsigned flags_for(enum frame_type type)
 {
 	switch (type) {
+	case FRAME_FETCH: return RUN_REPEATABLE | RUN_PLAIN;
 	case FRAME_LIST:
-	case FRAME_FETCH:
 	case FRAME_COMMAND: /* its marker sees to it */
 	case FRAME_STOP:
 	case FRAME_HELLO: return RUN_REPEATABLE;
@@ -50,7 +50,7 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 		return buf_check(&frames, "a batch for the helper", e);
 	buf_release(payload);
 	if (listener->packs_well)
-		flags |= RUN_COMPRESSES;
+		flags = (flags | RUN_COMPRESSES) & ~(unsigned)RUN_PLAIN;
 	run.kind = runner->run(runner->context, call, &frames, flags, &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }

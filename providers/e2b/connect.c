@@ -60,7 +60,7 @@ static bool put_body(struct buf *body, const struct connect_request *request, un
 	AUTO_BUF struct buf packed = BUF_INIT(ENVELOPE_MAX);
 
 	*flags = 0;
-	if (request->len >= WORTH_COMPRESSING &&
+	if (!request->is_plain && request->len >= WORTH_COMPRESSING &&
 		gzip_deflate(&packed, request->message, request->len) && packed.len < request->len)
 		*flags = ENVELOPE_GZIP;
 	return *flags ? envelope_add(body, *flags, packed.bytes, packed.len)

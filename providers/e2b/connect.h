@@ -20,6 +20,7 @@ struct connect_request {
 	size_t len;
 	unsigned flags;        /* enum http_flags */
 	bool wants_compressed; /* the answers are worth it */
+	bool is_plain;         /* they are not: then the request is not compressed either */
 	int64_t keepalive_s; /* of a stream: after so long a silence the daemon says something; 0: its own 90 */
 };
 

@@ -158,6 +158,7 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 			.len = message->len,
 			.flags = flags,
 			.wants_compressed = c->flags & RUN_COMPRESSES,
+			.is_plain = c->flags & RUN_PLAIN,
 			.keepalive_s = keepalive_of(r) },
 		&r->stream, e);
 }

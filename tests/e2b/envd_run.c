@@ -149,6 +149,27 @@ Test(envd_run, a_long_request_is_compressed_and_answers_may_be)
 	cr_expect(packed.len > 100000);
 }
 
+/* The daemon would compress its answers, too. */
+Test(envd_run, one_whose_answers_do_not_pack_is_not_compressed)
+{
+	AUTO_FREE char *text = malloc(100001);
+	const char *const long_argv[] = { "echo", text, NULL };
+	size_t len;
+
+	memset(text, 'a', 100000);
+	text[100000] = 0;
+	command.argv = long_argv;
+	command.flags = RUN_PLAIN;
+	say_ended(&words, 0, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(not(envd_fixture_asked(&f, 0, "ncoding: gzip")));
+	envd_fixture_body(&f, 0, &len);
+	cr_expect(len > 100000);
+}
+
 Test(envd_run, what_cannot_travel_is_refused_before_anything_is_sent)
 {
 	AUTO_FREE char *text = calloc(1, ENVD_ARGUMENT_MAX + 2);

@@ -358,11 +358,11 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 	list(&p, false, count_item, &items, &e);
 	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, &item, 1, no_piece, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_PLAIN));
 	helper_client_fetch(client, NULL, small, 2, no_piece, NULL, NULL);
 	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, large, 2, no_piece, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_PLAIN));
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = &change, .changes_count = 1 }, &result, NULL);
 	cr_expect(eq(uint, p.flags, 0));
