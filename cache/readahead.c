@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first call is short, so that little is wasted on a reader who reads no further; the others are as long as one may be. */
-#define FIRST_CALL ((uint64_t)4 * 1024 * 1024)
-#define ITEMS_MAX  128
+/* Of one call: a reader of 100 MB needs no other. What he does not read waits in the connection. */
+#define ITEMS_MAX 128
 /* The first items are small, so that their bytes can be handed out early; then they double. */
 #define ITEM_FIRST ((uint64_t)128 * 1024)
 
@@ -207,9 +206,9 @@ static uint64_t known_size(struct readahead *s)
 	return attr.size;
 }
 
-static uint64_t end_of_call(const struct readahead *s, bool is_first)
+static uint64_t end_of_call(const struct readahead *s)
 {
-	uint64_t most = is_first ? FIRST_CALL : provider_fetch_max(s->ahead->cache->provider);
+	uint64_t most = provider_fetch_max(s->ahead->cache->provider);
 
 	return most < UINT64_MAX - s->end ? s->end + most : UINT64_MAX;
 }
@@ -220,7 +219,7 @@ static void plan(struct stretch *t, const char *path)
 	struct readahead *s = t->stream;
 	bool is_first = !s->has_version;
 	uint64_t at = s->end, length = is_first ? ITEM_FIRST : VERB_DATA_MAX;
-	uint64_t stop = end_of_call(s, is_first);
+	uint64_t stop = end_of_call(s);
 	struct expect target = tree_expect(s->ahead->cache->tree, s->inode);
 	uint64_t size = known_size(s);
 
