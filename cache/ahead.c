@@ -308,6 +308,17 @@ static enum err read_stream(struct ahead *a, struct wish *w, bool *served, struc
 
 /* ---- Reading without one ---- */
 
+static enum err read_stored(struct ahead *a, struct wish *w, bool *served, struct error *e)
+{
+	struct cache *c = a->cache;
+	enum err kind = recall_read(
+		c->recall, w->call, w->inode, w->offset, w->out, w->len, &w->got, served, e);
+
+	if (!w->goes_on)
+		fill_note(c->fill, w->inode, !*served);
+	return kind;
+}
+
 static enum err read_exactly(struct ahead *a, struct wish *w, struct error *e)
 {
 	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = w->offset, .length = w->len },
@@ -329,7 +340,7 @@ enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, u
 	if (!served)
 		kind = read_running(a, &w, &served, e);
 	if (!served)
-		kind = recall_read(a->cache->recall, call, i, offset, out, len, &w.got, &served, e);
+		kind = read_stored(a, &w, &served, e);
 	if (!served)
 		kind = read_stream(a, &w, &served, e);
 	if (!served)

@@ -207,6 +207,8 @@ static enum err start_threads(struct cache *c, struct error *e)
 		kind = ahead_new(&c->ahead, c, e);
 	if (!kind && c->options.is_remote)
 		kind = bulk_new(&c->bulk, c, e);
+	if (!kind && c->options.is_remote)
+		kind = fill_new(&c->fill, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
 		kind = pending_new(&c->pending, c, e);
 	return kind ? kind : start_lifetime(c, e);
@@ -251,6 +253,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (kind) {
 		ahead_free(c->ahead);
 		bulk_free(c->bulk);
+		fill_free(c->fill);
 		recall_free(c->recall);
 		stored_free(c->stored);
 		pending_free(c->pending);
@@ -281,6 +284,7 @@ void cache_free(struct cache *c)
 	lifetime_free(c->lifetime);
 	ahead_free(c->ahead);
 	bulk_free(c->bulk);
+	fill_free(c->fill);
 	recall_free(c->recall);
 	stored_free(c->stored);
 	pending_free(c->pending);

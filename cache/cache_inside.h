@@ -5,6 +5,7 @@
 
 #include "cache/ahead.h"
 #include "cache/bulk.h"
+#include "cache/fill.h"
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
 #include "cache/metered.h"
@@ -39,6 +40,7 @@ struct cache {
 	struct pending *pending;                /* NULL: writes go straight through */
 	struct ahead *ahead;                    /* NULL: every read asks */
 	struct bulk *bulk;                      /* NULL: no files are read together */
+	struct fill *fill;                      /* NULL: no file is fetched behind its reader */
 	struct stored *stored;                  /* NULL: nothing is; nor the next */
 	struct recall *recall;
 	pthread_mutex_t lock; /* guards what follows */

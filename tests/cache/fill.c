@@ -1,0 +1,141 @@
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB       ((size_t)1024 * 1024)
+#define FILE_SIZE (20 * MIB)
+/* Two ticks of the sandbox's clock, and one more for whoever measures them. */
+#define SETTLED_NS 30000000
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_trusting(&far);
+}
+
+static void teardown(void)
+{
+	distant_hold_fetches(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(fill, .init = setup, .fini = teardown, .timeout = 120);
+
+static int64_t realtime_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Every MiB begins with its offset. It is old enough to be trusted. */
+static struct inode *open_file(const char *name)
+{
+	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT, 0644);
+
+	cr_assert(not(ftruncate(fd, FILE_SIZE)));
+	for (uint64_t at = 0; at < FILE_SIZE; at += MIB)
+		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
+	int64_t end_ns = realtime_ns() + SETTLED_NS;
+
+	while (realtime_ns() < end_ns)
+		usleep(1000);
+	cache_doubt_all(far.cache);
+	return distant_open(&far, name);
+}
+
+/* 4 KiB of a MiB, chosen so that no read follows another. */
+static void read_scattered(struct inode *i, unsigned n)
+{
+	uint64_t at = n * 7 % 20 * MIB, mark;
+	unsigned char bytes[4096];
+	struct error e = { 0 };
+	size_t got;
+
+	cr_assert(
+		eq(int, cache_read(far.cache, NULL, i, at, bytes, sizeof bytes, &got, &e), ERR_OK),
+		"%s", e.text);
+	memcpy(&mark, bytes, sizeof mark);
+	cr_assert(eq(u64, mark, at));
+}
+
+static bool is_stored(struct inode *i)
+{
+	struct attr version;
+
+	return tree_version(far.cache->tree, i, monotonic_ms(), &version) &&
+		stored_has(far.cache->stored, &version);
+}
+
+Test(fill, a_file_that_is_read_here_and_there_is_soon_all_here)
+{
+	struct inode *i = open_file("f");
+	int64_t end_ms = monotonic_ms() + 60000;
+
+	for (unsigned n = 0; !is_stored(i); n++) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "never comes");
+		read_scattered(i, n);
+	}
+	unsigned fetches = distant_fetches(&far);
+
+	for (unsigned n = 0; n < 20; n++)
+		read_scattered(i, n);
+	cr_expect(eq(uint, distant_fetches(&far), fetches));
+	distant_close(&far, i);
+}
+
+Test(fill, a_few_reads_bring_nothing_else)
+{
+	struct inode *i = open_file("f");
+
+	for (unsigned n = 0; n < 10; n++)
+		read_scattered(i, n);
+	cr_expect(eq(uint, distant_fetches(&far), 10));
+	cr_expect(eq(uint, distant_items(&far), 10));
+	distant_close(&far, i);
+}
+
+Test(fill, who_reads_no_more_is_brought_no_more)
+{
+	struct inode *i = open_file("f");
+
+	for (unsigned n = 0; n < 15; n++)
+		read_scattered(i, n);
+	distant_hold_fetches(&far, true);
+	fill_note(far.cache->fill, i, true);
+	distant_await_fetches(&far, 16);
+	int64_t end_ms = monotonic_ms() + 1200;
+
+	while (monotonic_ms() < end_ms)
+		usleep(10000);
+	distant_hold_fetches(&far, false);
+	distant_await_items(&far, 16);
+	distant_close(&far, i);
+	fill_free(take(far.cache->fill));
+	cr_expect(le(uint, distant_items(&far), 17));
+}
+
+Test(fill, a_file_that_changes_is_left_alone)
+{
+	struct inode *i = open_file("f");
+
+	for (unsigned n = 0; n < 15; n++)
+		read_scattered(i, n);
+	distant_hold_fetches(&far, true);
+	fill_note(far.cache->fill, i, true);
+	distant_await_fetches(&far, 16);
+	distant_write(&far, i, 8, "mine");
+	distant_hold_fetches(&far, false);
+	distant_await_items(&far, 16);
+	distant_close(&far, i);
+	fill_free(take(far.cache->fill));
+	cr_expect(eq(uint, distant_items(&far), 16));
+}
