@@ -99,6 +99,7 @@ static enum err attach(
 		.argument_max = ARGUMENT_MAX,
 		.inline_max = INLINE_MAX,
 		.inline_packed_max = INLINE_PACKED_MAX,
+		.is_live = true,
 		.context = b };
 	enum err kind = remote_attach(&b->remote, &ops, cfg, NULL, call, e);
 

@@ -66,6 +66,25 @@ at_most "again" 0
 is "the mount took at most 100 MB ($(peak_kb) KiB)" "$([ "$(peak_kb)" -lt 100000 ] && echo yes)" yes
 unmount
 
+# ---- A large file --------------------------------------------------------------------------------
+
+vendor_sandbox large
+python3 -c '
+import random, sys
+with open(sys.argv[1], "wb") as file:
+    for n in range(100):
+        file.write(random.Random(n).randbytes(1000000))' "$STORE/large"
+mount_fresh large
+head -c 1 "$MNT/large" >/dev/null
+at_most "the first byte of 100 MB, and its name" 2
+is "100 MB are read in sequence" "$(cksum <"$MNT/large")" "$(cksum <"$STORE/large")"
+at_most "the name, the first byte and all of 100 MB" 4
+is "and take at most 100 MB of memory ($(peak_kb) KiB)" "$([ "$(peak_kb)" -lt 100000 ] && echo yes)" yes
+reset
+is "again" "$(cksum <"$MNT/large")" "$(cksum <"$STORE/large")"
+at_most "100 MB again" 0
+unmount
+
 # ---- A repository --------------------------------------------------------------------------------
 
 vendor_sandbox repository
