@@ -1,6 +1,7 @@
 #include "cache/bulk_inside.h"
 
 #include "cache/wait.h"
+#include "cache/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,9 @@
 /* So many files brought along, or so many calls, show how the reader reads. */
 #define WALK_FILES 4
 #define WALK_CALLS 3
+
+/* So long it is worth while to hear of more files first: listings take less, or bring more than one call may fetch. */
+#define LISTING_MS 100
 
 /* Whoever waits for a file is at most so many bytes away from it: 0.3 s of 100 Mbit/s; else he asks for it alone. */
 #define DISTANCE_MAX ((uint64_t)4 * 1024 * 1024)
@@ -261,8 +265,10 @@ enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uin
 
 	if (!kind && !*served)
 		*served = read_stored(b, &w);
-	if (!kind && !*served)
+	if (!kind && !*served) {
+		walk_settle(b->cache->walk, call, LISTING_MS);
 		kind = with_lock(b, fetch_locked, &w, served, e);
+	}
 	*got = w.got;
 	return kind;
 }

@@ -33,6 +33,9 @@ enum walk_reach {
 enum err walk_list(struct walk *w, const struct call *call, struct inode *dir, const char *path,
 	enum walk_reach reach, bool *complete, struct error *e);
 
+/* Waits for the end of a listing under way, if there is one, but no longer than so: whoever goes by what is known. */
+void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms);
+
 /* A directory was read that needed no listing: the next one that does belongs to the same walk. */
 void walk_goes_on(struct walk *w);
 

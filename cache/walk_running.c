@@ -1,8 +1,10 @@
 /* A listing while it is under way: who waits for it, and its thread. */
+#include "cache/walk.h"
 #include "cache/walk_inside.h"
 
 #include "providers/base/cleanup.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 
@@ -100,4 +102,33 @@ void running_free(struct running *r)
 	if (r->has_thread)
 		pthread_join(r->thread, NULL);
 	free(r);
+}
+
+/* ---- Waiting for any of them ---- */
+
+static bool enter_any(struct walk *w, struct waiter *x)
+{
+	struct running *r;
+
+	pthread_mutex_lock(&w->lock);
+	for (r = LIST_FIRST(&w->all); r && r->is_over; r = LIST_NEXT(r, link))
+		;
+	if (r)
+		LIST_INSERT_HEAD(&r->waiters, x, link);
+	pthread_mutex_unlock(&w->lock);
+	return r;
+}
+
+void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms)
+{
+	const struct call brief = { .progress_ms = limit_ms, .cancel = call ? call->cancel : NULL };
+	AUTO_CLOSE int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	struct waiter x = { .fd = fd };
+
+	if (fd < 0 || !enter_any(w, &x))
+		return;
+	call_wait_fd(&brief, fd, POLLIN, NULL);
+	pthread_mutex_lock(&w->lock);
+	LIST_REMOVE(&x, link);
+	pthread_mutex_unlock(&w->lock);
 }
