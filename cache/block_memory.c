@@ -125,3 +125,13 @@ void block_memory_put(
 		add_locked(m, take(k));
 	pthread_mutex_unlock(&m->lock);
 }
+
+void block_memory_drop(struct block_memory *m, const struct block_name *name)
+{
+	pthread_mutex_lock(&m->lock);
+	struct kept *k = find_locked(m, name);
+
+	if (k)
+		drop_locked(m, k);
+	pthread_mutex_unlock(&m->lock);
+}

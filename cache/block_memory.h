@@ -18,3 +18,5 @@ bool block_memory_has(struct block_memory *m, const struct block_name *name);
 bool block_memory_get(struct block_memory *m, const struct block_name *name, void *out, size_t len);
 void block_memory_put(
 	struct block_memory *m, const struct block_name *name, const void *bytes, size_t len);
+/* Nobody needs it here any more. */
+void block_memory_drop(struct block_memory *m, const struct block_name *name);

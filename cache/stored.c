@@ -3,6 +3,7 @@
 #include "cache/block_files.h"
 #include "cache/block_memory.h"
 #include "cache/filter.h"
+#include "cache/later.h"
 #include "cache/partial.h"
 #include "cache/versions.h"
 #include "providers/base/cleanup.h"
@@ -19,15 +20,228 @@
 
 struct stored {
 	struct block_name sandbox;
-	struct block_files *files; /* NULL: there is no directory; nor the two below */
+	struct block_files *files; /* NULL: there is no directory; nor the three below */
 	struct versions *on_disk;
 	struct filter *filter;
-	struct block_memory *memory;
+	struct later *later;         /* writes them, from memory */
+	struct block_memory *memory; /* what is about to be written, or cannot be */
 	struct versions *in_memory;
 	struct partial *partial;
 	struct stats *stats;
 	_Atomic bool is_bypassed; /* the directory did not take something: said once */
 };
+
+/* What a read or a write has to do with one block. */
+struct share {
+	struct block_place place;
+	size_t block_len;
+	size_t at, len; /* within it */
+};
+
+/* The share of [offset, offset + len), which lies within the file and is not empty, in its first block. */
+static struct share first_share(
+	const struct stored *s, const struct attr *version, uint64_t offset, size_t len)
+{
+	uint64_t index = offset / BLOCK_SIZE;
+	struct share share = { .place = block_place(&s->sandbox, version, index),
+		.block_len = block_len(version->size, index),
+		.at = (size_t)(offset % BLOCK_SIZE) };
+	size_t rest = share.block_len - share.at;
+
+	share.len = len < rest ? len : rest;
+	return share;
+}
+
+static size_t within_file(const struct attr *version, uint64_t offset, size_t len)
+{
+	if (offset >= version->size)
+		return 0;
+	return version->size - offset < len ? (size_t)(version->size - offset) : len;
+}
+
+/* ---- Reading ---- */
+
+static bool read_block(struct stored *s, const struct share *share, void *out)
+{
+	struct block_name name;
+
+	/* In this order, for a block that is written just now is in both, and then on the disk alone. */
+	if (versions_find(s->in_memory, &share->place, &name) &&
+		block_memory_get(s->memory, &name, out, share->block_len))
+		return true;
+	return s->files && versions_find(s->on_disk, &share->place, &name) &&
+		block_files_get(s->files, &name, out, share->block_len);
+}
+
+static bool read_part(struct stored *s, const struct share *share, void *out)
+{
+	AUTO_FREE unsigned char *block = malloc(share->block_len);
+	bool found = block && read_block(s, share, block);
+
+	if (found)
+		memcpy(out, block + share->at, share->len);
+	return found;
+}
+
+static bool read_share(struct stored *s, const struct share *share, void *out)
+{
+	bool found = share->len == share->block_len
+		? read_block(s, share, out)
+		: partial_read(s->partial, &share->place, share->at, out, share->len) ||
+			read_part(s, share, out);
+
+	stats_add(s->stats, found ? STATS_BLOCK_HITS : STATS_BLOCK_MISSES, 1);
+	return found;
+}
+
+bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, void *out,
+	size_t len, size_t *got)
+{
+	size_t wanted = within_file(version, offset, len);
+
+	*got = 0;
+	if (!s)
+		return false;
+	while (*got < wanted) {
+		struct share share = first_share(s, version, offset + *got, wanted - *got);
+
+		if (!read_share(s, &share, (unsigned char *)out + *got))
+			return false;
+		*got += share.len;
+	}
+	return true;
+}
+
+static bool has_block(struct stored *s, const struct attr *version, uint64_t index)
+{
+	struct block_place place = block_place(&s->sandbox, version, index);
+	struct block_name name;
+
+	if (versions_find(s->in_memory, &place, &name) && block_memory_has(s->memory, &name))
+		return true;
+	return s->files && versions_find(s->on_disk, &place, &name) &&
+		block_files_has(s->files, &name, block_len(version->size, index));
+}
+
+bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)
+{
+	return s && (offset >= version->size || has_block(s, version, offset / BLOCK_SIZE));
+}
+
+bool stored_has(struct stored *s, const struct attr *version)
+{
+	for (uint64_t n = 0; s && n < block_count(version->size); n++)
+		if (!has_block(s, version, n))
+			return false;
+	return s;
+}
+
+/* ---- Keeping ---- */
+
+static void bypass(struct stored *s, const char *why)
+{
+	if (!atomic_exchange(&s->is_bypassed, true))
+		log_warn(LOG_CACHE, "contents are kept in memory for now: %s", why);
+}
+
+/* `bytes` NULL: the block is there, as one of another file. */
+static enum err write_block(
+	struct stored *s, const struct later_block *b, const void *bytes, struct error *e)
+{
+	enum err kind = bytes ? block_files_put(s->files, &b->name, bytes, b->len, e) : ERR_OK;
+
+	if (!kind && !versions_note(s->on_disk, &b->place, &b->name))
+		kind = error_set(e, ERR_IO, "the table of file versions cannot be written");
+	return kind;
+}
+
+/* From memory, where it stays if that fails. */
+static void write_kept(void *context, const struct later_block *b)
+{
+	struct stored *s = context;
+	AUTO_FREE unsigned char *bytes = malloc(b->len);
+	bool is_here = bytes && block_memory_get(s->memory, &b->name, bytes, b->len);
+	struct error e = { 0 };
+
+	if (!is_here && !block_files_has(s->files, &b->name, b->len))
+		return;
+	if (write_block(s, b, is_here ? bytes : NULL, &e)) {
+		bypass(s, e.text);
+		return;
+	}
+	block_memory_drop(s->memory, &b->name);
+	stats_add(s->stats, STATS_BLOCKS_KEPT, 1);
+}
+
+static void keep_block(struct stored *s, const struct share *share, const void *bytes)
+{
+	const struct later_block b = { .place = share->place,
+		.name = block_name(bytes, share->block_len),
+		.len = share->block_len };
+
+	block_memory_put(s->memory, &b.name, bytes, b.len);
+	versions_note(s->in_memory, &b.place, &b.name);
+	if (s->files && !later_add(s->later, &b))
+		write_kept(s, &b);
+}
+
+void stored_flush(struct stored *s)
+{
+	if (s && s->later)
+		later_flush(s->later);
+}
+
+static void keep_share(struct stored *s, const struct share *share, const void *bytes)
+{
+	AUTO_FREE unsigned char *whole = NULL;
+
+	if (share->len < share->block_len) {
+		whole = partial_add(
+			s->partial, &share->place, share->block_len, share->at, bytes, share->len);
+		bytes = whole;
+	}
+	if (bytes)
+		keep_block(s, share, bytes);
+}
+
+void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
+	size_t len)
+{
+	size_t wanted = within_file(version, offset, len), kept = 0;
+
+	while (s && kept < wanted) {
+		struct share share = first_share(s, version, offset + kept, wanted - kept);
+
+		keep_share(s, &share, (const unsigned char *)bytes + kept);
+		kept += share.len;
+	}
+}
+
+/* ---- Hashes ---- */
+
+void stored_note_name(struct stored *s, const char *name, uint64_t size)
+{
+	if (s && s->filter)
+		filter_add(s->filter, name, size);
+}
+
+bool stored_may_have(struct stored *s, const char *name, uint64_t size)
+{
+	return s && s->filter && filter_may_have(s->filter, name, size);
+}
+
+void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
+	const struct block_name *names, size_t count)
+{
+	if (!s || !s->files)
+		return;
+	for (size_t n = 0; n < count && first + n < block_count(version->size); n++) {
+		struct block_place place = block_place(&s->sandbox, version, first + n);
+
+		if (block_files_has(s->files, &names[n], block_len(version->size, first + n)))
+			versions_note(s->on_disk, &place, &names[n]);
+	}
+}
 
 /* ---- Life ---- */
 
@@ -110,6 +324,8 @@ enum err stored_new(struct stored **out, const struct stored_options *options, s
 
 	if (!kind)
 		kind = partial_new(&s->partial, e);
+	if (!kind && s->files)
+		kind = later_new(&s->later, write_kept, s, e);
 	if (kind)
 		stored_free(s);
 	else
@@ -121,201 +337,10 @@ void stored_free(struct stored *s)
 {
 	if (!s)
 		return;
+	later_free(s->later);
 	close_files(s);
 	partial_free(s->partial);
 	versions_free(s->in_memory);
 	block_memory_free(s->memory);
 	free(s);
-}
-
-/* What a read or a write has to do with one block. */
-struct share {
-	struct block_place place;
-	size_t block_len;
-	size_t at, len; /* within it */
-};
-
-/* The share of [offset, offset + len), which lies within the file and is not empty, in its first block. */
-static struct share first_share(
-	const struct stored *s, const struct attr *version, uint64_t offset, size_t len)
-{
-	uint64_t index = offset / BLOCK_SIZE;
-	struct share share = { .place = block_place(&s->sandbox, version, index),
-		.block_len = block_len(version->size, index),
-		.at = (size_t)(offset % BLOCK_SIZE) };
-	size_t rest = share.block_len - share.at;
-
-	share.len = len < rest ? len : rest;
-	return share;
-}
-
-static size_t within_file(const struct attr *version, uint64_t offset, size_t len)
-{
-	if (offset >= version->size)
-		return 0;
-	return version->size - offset < len ? (size_t)(version->size - offset) : len;
-}
-
-/* ---- Reading ---- */
-
-static bool read_block(struct stored *s, const struct share *share, void *out)
-{
-	struct block_name name;
-
-	if (s->files && versions_find(s->on_disk, &share->place, &name) &&
-		block_files_get(s->files, &name, out, share->block_len))
-		return true;
-	return versions_find(s->in_memory, &share->place, &name) &&
-		block_memory_get(s->memory, &name, out, share->block_len);
-}
-
-static bool read_part(struct stored *s, const struct share *share, void *out)
-{
-	AUTO_FREE unsigned char *block = malloc(share->block_len);
-	bool found = block && read_block(s, share, block);
-
-	if (found)
-		memcpy(out, block + share->at, share->len);
-	return found;
-}
-
-static bool read_share(struct stored *s, const struct share *share, void *out)
-{
-	bool found = share->len == share->block_len
-		? read_block(s, share, out)
-		: partial_read(s->partial, &share->place, share->at, out, share->len) ||
-			read_part(s, share, out);
-
-	stats_add(s->stats, found ? STATS_BLOCK_HITS : STATS_BLOCK_MISSES, 1);
-	return found;
-}
-
-bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, void *out,
-	size_t len, size_t *got)
-{
-	size_t wanted = within_file(version, offset, len);
-
-	*got = 0;
-	if (!s)
-		return false;
-	while (*got < wanted) {
-		struct share share = first_share(s, version, offset + *got, wanted - *got);
-
-		if (!read_share(s, &share, (unsigned char *)out + *got))
-			return false;
-		*got += share.len;
-	}
-	return true;
-}
-
-static bool has_block(struct stored *s, const struct attr *version, uint64_t index)
-{
-	struct block_place place = block_place(&s->sandbox, version, index);
-	struct block_name name;
-
-	if (s->files && versions_find(s->on_disk, &place, &name) &&
-		block_files_has(s->files, &name, block_len(version->size, index)))
-		return true;
-	return versions_find(s->in_memory, &place, &name) && block_memory_has(s->memory, &name);
-}
-
-bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)
-{
-	return s && (offset >= version->size || has_block(s, version, offset / BLOCK_SIZE));
-}
-
-bool stored_has(struct stored *s, const struct attr *version)
-{
-	for (uint64_t n = 0; s && n < block_count(version->size); n++)
-		if (!has_block(s, version, n))
-			return false;
-	return s;
-}
-
-/* ---- Keeping ---- */
-
-static void bypass(struct stored *s, const char *why)
-{
-	if (!atomic_exchange(&s->is_bypassed, true))
-		log_warn(LOG_CACHE, "contents are kept in memory for now: %s", why);
-}
-
-static bool keep_on_disk(struct stored *s, const struct share *share, const struct block_name *name,
-	const void *bytes)
-{
-	struct error e = { 0 };
-
-	if (!s->files)
-		return false;
-	enum err kind = block_files_put(s->files, name, bytes, share->block_len, &e);
-
-	if (!kind && !versions_note(s->on_disk, &share->place, name))
-		kind = error_set(&e, ERR_IO, "the table of file versions cannot be written");
-	if (kind)
-		bypass(s, e.text);
-	else
-		stats_add(s->stats, STATS_BLOCKS_KEPT, 1);
-	return !kind;
-}
-
-static void keep_block(struct stored *s, const struct share *share, const void *bytes)
-{
-	struct block_name name = block_name(bytes, share->block_len);
-
-	if (keep_on_disk(s, share, &name, bytes))
-		return;
-	block_memory_put(s->memory, &name, bytes, share->block_len);
-	versions_note(s->in_memory, &share->place, &name);
-}
-
-static void keep_share(struct stored *s, const struct share *share, const void *bytes)
-{
-	AUTO_FREE unsigned char *whole = NULL;
-
-	if (share->len < share->block_len) {
-		whole = partial_add(
-			s->partial, &share->place, share->block_len, share->at, bytes, share->len);
-		bytes = whole;
-	}
-	if (bytes)
-		keep_block(s, share, bytes);
-}
-
-void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
-	size_t len)
-{
-	size_t wanted = within_file(version, offset, len), kept = 0;
-
-	while (s && kept < wanted) {
-		struct share share = first_share(s, version, offset + kept, wanted - kept);
-
-		keep_share(s, &share, (const unsigned char *)bytes + kept);
-		kept += share.len;
-	}
-}
-
-/* ---- Hashes ---- */
-
-void stored_note_name(struct stored *s, const char *name, uint64_t size)
-{
-	if (s && s->filter)
-		filter_add(s->filter, name, size);
-}
-
-bool stored_may_have(struct stored *s, const char *name, uint64_t size)
-{
-	return s && s->filter && filter_may_have(s->filter, name, size);
-}
-
-void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
-	const struct block_name *names, size_t count)
-{
-	if (!s || !s->files)
-		return;
-	for (size_t n = 0; n < count && first + n < block_count(version->size); n++) {
-		struct block_place place = block_place(&s->sandbox, version, first + n);
-
-		if (block_files_has(s->files, &names[n], block_len(version->size, first + n)))
-			versions_note(s->on_disk, &place, &names[n]);
-	}
 }

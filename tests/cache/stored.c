@@ -204,6 +204,7 @@ static void to_blocks(const char *what)
 {
 	char command[256];
 
+	stored_flush(stored);
 	snprintf(command, sizeof command, "find %s/cache/blocks -type f -exec %s \\;", scratch.path,
 		what);
 	cr_assert(not(system(command)));
@@ -273,6 +274,7 @@ Test(stored_dir, hashes_that_lie_give_no_bytes_and_cost_nobody_any)
 	struct block_name name = block_name(file, 128 * KIB);
 
 	stored_keep(stored, &v, 0, file, 128 * KIB);
+	stored_flush(stored);
 	stored_adopt(stored, &lie, 0, &name, 1);
 	stored_adopt(stored, &lie, 1, &name, 1);
 	cr_expect(not(reads(&lie, 0, 1000)));
@@ -312,8 +314,10 @@ Test(stored_dir, a_full_disk_leaves_memory_and_what_it_has)
 		cr_skip("no file system may be mounted here");
 	stored = open_dir("one");
 	stored_keep(stored, &one, 0, file, 256 * KIB);
+	stored_flush(stored);
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 2));
 	stored_keep(stored, &other, 256 * KIB, file + 256 * KIB, 768 * KIB);
+	stored_flush(stored);
 	cr_expect(lt(u64, stats.counters[STATS_BLOCKS_KEPT], 8), "the disk is full");
 	cr_expect(reads(&one, 0, 256 * KIB));
 	cr_expect(reads(&other, 256 * KIB, 768 * KIB));

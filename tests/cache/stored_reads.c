@@ -100,6 +100,7 @@ static void to_blocks(const char *what)
 {
 	char command[256];
 
+	stored_flush(far.cache->stored);
 	snprintf(command, sizeof command, "find %s/blocks -type f | sort | %s", dir, what);
 	cr_assert(not(system(command)));
 }
