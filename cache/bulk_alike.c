@@ -31,10 +31,15 @@ static void choose(struct alike *a)
 	}
 }
 
-/* Where all may be here the contents need no asking any more. */
+/*
+ * Where all may be here the contents need no asking any more. Of other calls much must be: in any large tree some files have
+ * the name and the size of others.
+ */
 static bool is_worth_it(const struct alike *a)
 {
-	return a->bytes >= WORTH_BYTES || (a->count > 1 && a->count == a->call->count);
+	bool is_much = a->bytes >= WORTH_BYTES && a->bytes >= a->call->planned / 4;
+
+	return is_much || (a->count > 1 && a->count == a->call->count);
 }
 
 static void take_one(void *context, size_t item, const struct attr *version)
