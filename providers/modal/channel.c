@@ -22,6 +22,9 @@
 #define BULK_MS 10
 /* When it is let go, so long may it take until the worker knows. */
 #define FAREWELL_MS 3000
+/* One that is lost is told that its input ends: tried so long, so often. */
+#define LOST_MS       60000
+#define LOST_PAUSE_MS 500
 
 struct channels {
 	pthread_mutex_t lock;
@@ -34,6 +37,7 @@ struct channel {
 	struct channels *all;
 	struct modal *m;
 	struct worker_exec exec;
+	int64_t progress_ms; /* of whoever started it: what is written must arrive in that time */
 	int fd;
 	unsigned users;      /* all->lock; threads that have not ended */
 	atomic_bool is_over; /* the program has ended, or is lost: there is nothing to tell it */
@@ -80,13 +84,19 @@ void channels_free(struct channels *c)
 
 /* ---- Its two threads ---- */
 
+/* For the other thread, and for whoever has the first end. */
+static void hang_up(const struct channel *ch)
+{
+	shutdown(ch->fd, SHUT_RDWR);
+}
+
 /* The last one of the two ends it. */
 static void leave(struct channel *ch)
 {
 	struct channels *all = ch->all;
 	bool is_last;
 
-	shutdown(ch->fd, SHUT_RDWR);
+	hang_up(ch);
 	pthread_mutex_lock(&all->lock);
 	is_last = --ch->users == 0;
 	pthread_mutex_unlock(&all->lock);
@@ -110,7 +120,8 @@ static void note_end(const struct channel *ch, enum err kind, const struct error
 /* Nothing is due while nobody asks: only a call that is on its way has a deadline. */
 static struct call patience(const struct channel *ch, bool is_asking)
 {
-	return (struct call){ .progress_ms = is_asking ? 0 : -1, .cancel = &ch->all->give_up };
+	return (struct call){ .progress_ms = is_asking ? ch->progress_ms : -1,
+		.cancel = &ch->all->give_up };
 }
 
 /* Waits for the first byte, and of much for more. *is_end: nothing comes behind it. */
@@ -144,15 +155,36 @@ static enum err feed_on(struct channel *ch, unsigned char *piece, struct error *
 	return kind;
 }
 
+static bool is_passing(enum err kind)
+{
+	return kind == ERR_TIMEOUT || kind == ERR_UNREACHABLE || kind == ERR_IO;
+}
+
+/* Where its input does not end, a lost program runs on, and its sandbox is never idle. */
+static void end_lost(struct channel *ch)
+{
+	const struct call call = patience(ch, true);
+	const int64_t end_ms = monotonic_ms() + LOST_MS;
+	struct error ignored;
+
+	while (!ch->is_over && monotonic_ms() < end_ms &&
+		is_passing(exec_end_input(&ch->exec, &call, &ignored)) &&
+		!grpc_pause(&call, LOST_PAUSE_MS, &ignored))
+		continue;
+}
+
 static void *feed(void *context)
 {
 	struct channel *ch = context;
 	AUTO_FREE unsigned char *piece = malloc(PIECE_MAX);
 	struct error e = { 0 };
+	enum err kind = piece ? feed_on(ch, piece, &e) : error_set(&e, ERR_NO_MEMORY, "modal");
 
-	if (piece)
-		note_end(ch, feed_on(ch, piece, &e), &e);
+	note_end(ch, kind, &e);
 	/* The program ends now: what it still says is not asked for. */
+	hang_up(ch);
+	if (kind)
+		end_lost(ch);
 	leave(ch);
 	return NULL;
 }
@@ -176,6 +208,15 @@ static enum err pass_on(
 	return ERR_OK;
 }
 
+/* Until the program says something, or nobody listens any more: false. */
+static bool await_output(const struct channel *ch, const struct follower *out)
+{
+	struct pollfd fds[] = { { .fd = follower_fd(out), .events = POLLIN },
+		{ .fd = ch->all->give_up.fd, .events = POLLIN }, { .fd = ch->fd } };
+
+	return poll(fds, 3, -1) < 0 || !fds[2].revents;
+}
+
 static void *listen_to(void *context)
 {
 	struct channel *ch = context;
@@ -183,12 +224,12 @@ static void *listen_to(void *context)
 	struct follower out = { .exec = &ch->exec, .kind = FOLLOW_OUT };
 	enum grpc_status status;
 	struct error e = { 0 };
-	enum err kind = ERR_OK;
+	enum err kind = follow_begin(&out, &call, &e);
 
-	while (!kind && !out.is_over)
+	while (!kind && !out.is_over && await_output(ch, &out))
 		kind = follow(&out, &call, pass_on, ch, &status, &e);
 	follow_end(&out);
-	ch->is_over = true;
+	ch->is_over = kind || out.is_over;
 	note_end(ch, kind, &e);
 	leave(ch);
 	return NULL;
@@ -264,7 +305,9 @@ enum err modal_keep(
 	ch = malloc(sizeof *ch);
 	if (!ch)
 		return error_set(e, ERR_NO_MEMORY, "modal");
-	*ch = (struct channel){ .all = m->channels, .m = m, .fd = -1 };
+	*ch = (struct channel){
+		.all = m->channels, .m = m, .progress_ms = call_progress_ms(call), .fd = -1
+	};
 	kind = open_channel(ch, call, argv, fd, e);
 	if (kind) {
 		free(ch);

@@ -51,6 +51,9 @@ enum err exec_start(struct worker_exec *out, struct worker *w, const struct call
 enum err exec_write(struct worker_exec *x, const struct call *call, const void *bytes, size_t len,
 	bool is_end, struct error *e);
 
+/* Its input ends with what has arrived of it, also where a write failed in the middle. */
+enum err exec_end_input(struct worker_exec *x, const struct call *call, struct error *e);
+
 /* ---- Following it ---- */
 
 enum follow_kind {

@@ -155,3 +155,12 @@ enum err exec_write(struct worker_exec *x, const struct call *call, const void *
 	} while (!kind && len);
 	return kind;
 }
+
+enum err exec_end_input(struct worker_exec *x, const struct call *call, struct error *e)
+{
+	struct grpc_outcome out;
+	bool is_closed;
+	enum err kind = ask_written(x, call, &x->written, &is_closed, e);
+
+	return kind || is_closed ? kind : write_once(x, call, NULL, 0, true, &out, e);
+}

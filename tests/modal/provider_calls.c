@@ -43,12 +43,17 @@ static enum err ignore(void *context, const struct list_item *item, struct error
 	return ERR_OK;
 }
 
-static enum err list(struct error *e)
+static enum err list_within(const struct call *call, struct error *e)
 {
 	const char *const starts[] = { "" };
 	const struct list_request request = { .starts = starts, .starts_count = 1, .depth = 1 };
 
-	return provider_list(server.p, NULL, &request, ignore, NULL, e);
+	return provider_list(server.p, call, &request, ignore, NULL, e);
+}
+
+static enum err list(struct error *e)
+{
+	return list_within(NULL, e);
 }
 
 /* ---- Statuses ---- */
@@ -180,6 +185,73 @@ Test(modal_calls, output_goes_on_where_it_was_cut)
 		buf_printf(&want, "%d\n", i);
 	expect_said("seq 1 20000", buf_text(&want));
 	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 4));
+}
+
+Test(modal_calls, the_program_is_kept_through_many_failures_in_a_row)
+{
+	expect_said("true", "");
+	modal_server_reset(&server);
+	modal_server_fault(
+		&server, "TaskExecStdioRead", "{\"type\":\"grpc_status\",\"status\":14}", 14);
+	/* It takes the connection with it, and so the stream that is there. */
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"cut\"}", 1);
+	expect_said("echo kept", "kept\n");
+	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 15));
+	cr_expect(eq(long, modal_server_count(&server, "TaskExecStart"), 0));
+}
+
+/* ---- A helper that is lost ---- */
+
+static enum err list_impatiently(struct error *e)
+{
+	const struct call call = { .progress_ms = 3000 };
+
+	return list_within(&call, e);
+}
+
+/* As a number: each that serves has as many as the next, and the command that counts them is always there. */
+static char *count_of_helpers(void)
+{
+	return modal_server_run(&server,
+		"for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline; echo; done 2>/dev/null | "
+		"grep -c sandboxfs-helper");
+}
+
+static bool are_helpers(const char *want)
+{
+	AUTO_FREE char *said = count_of_helpers();
+
+	return !strcmp(said, want);
+}
+
+Test(modal_calls, input_that_stalls_is_given_up_when_its_sender_would_be)
+{
+	struct error e = { 0 };
+	int tries = 0;
+
+	cr_expect(eq(int, list_impatiently(&e), ERR_OK), "%s", e.text);
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"stall\"}", 1);
+	/* Another one is started long before the 30 s that a call has by default are over. */
+	while (list_impatiently(&e) && ++tries < 8)
+		continue;
+	cr_expect(lt(int, tries, 8), "%s", e.text);
+}
+
+Test(modal_calls, a_helper_that_is_lost_ends)
+{
+	AUTO_FREE char *before = count_of_helpers();
+	struct error e = { 0 };
+	int64_t end_ms = monotonic_ms() + 100000;
+
+	cr_expect(eq(int, list_impatiently(&e), ERR_OK), "%s", e.text);
+	modal_server_reset(&server);
+	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"stall\"}", 1);
+	while (list_impatiently(&e) && monotonic_ms() < end_ms)
+		continue;
+	cr_expect(ge(long, modal_server_count(&server, "TaskExecStart"), 1), "none was lost");
+	while (!are_helpers(before) && monotonic_ms() < end_ms)
+		continue;
+	cr_expect(lt(i64, monotonic_ms(), end_ms), "the one that was lost still runs");
 }
 
 Test(modal_calls, a_request_costs_one_call_while_the_helper_is_kept)
