@@ -1,6 +1,7 @@
 /*
  * Requests to a helper that serves while it is asked: the first one starts it, all share it, and when nobody has asked for a
- * while it is let go. One whose stream broke is left to those that still wait for it; the next request starts another.
+ * while it is let go. One whose stream broke, or that fell silent, is left to those that still wait for it; the next request
+ * starts another.
  */
 #include "providers/base/cleanup.h"
 #include "providers/helper_transport.h"
@@ -166,16 +167,30 @@ static void put(struct kept_transport *t, struct session *s)
 		session_free(s);
 }
 
+/* A stream can be dead without having broken: one that said nothing in a request's whole time is left to its users. */
+static void leave_if_mute(struct kept_transport *t, const struct session *s, int64_t asked_ms)
+{
+	if (s->stream->heard_ms(s->stream) > asked_ms)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (t->current == s)
+		t->current = NULL;
+	pthread_mutex_unlock(&t->lock);
+}
+
 static enum err ask(struct helper_transport *base, const struct call *call, enum frame_type type,
 	struct buf *payload, const struct listener *listener, struct error *e)
 {
 	struct kept_transport *t = (struct kept_transport *)base;
 	struct session *s;
 	enum err kind = get(t, call, &s, e);
+	int64_t asked_ms = monotonic_ms();
 
 	if (kind != ERR_OK)
 		return kind;
 	kind = s->stream->ask(s->stream, call, type, payload, listener, e);
+	if (kind == ERR_TIMEOUT)
+		leave_if_mute(t, s, asked_ms);
 	put(t, s);
 	return kind;
 }

@@ -44,6 +44,8 @@ struct helper_link {
 	bool is_closing;               /* lock */
 	bool is_held;                  /* lock; `arriving` is complete and has no place to go */
 
+	_Atomic int64_t heard_ms; /* when the helper last said something */
+
 	/* The thread's own. */
 	int to_fd, from_fd;
 	unsigned char header[FRAME_HEADER_SIZE];
@@ -65,6 +67,11 @@ bool helper_link_is_broken(struct helper_link *l)
 	is_broken = l->broken.kind != ERR_OK;
 	pthread_mutex_unlock(&l->lock);
 	return is_broken;
+}
+
+int64_t helper_link_heard_ms(const struct helper_link *l)
+{
+	return l->heard_ms;
 }
 
 /* ---- Requests ---- */
@@ -304,8 +311,10 @@ static ssize_t read_piece(struct helper_link *l)
 	size_t len = l->arriving ? l->frame.len : sizeof l->header;
 	ssize_t got = read(l->from_fd, dst + l->got, len - l->got);
 
-	if (got > 0)
+	if (got > 0) {
 		l->got += (size_t)got;
+		l->heard_ms = monotonic_ms();
+	}
 	return got;
 }
 

@@ -21,6 +21,8 @@ void helper_link_free(struct helper_link *l);
 
 /* The other end hung up, or made no sense: whatever is asked fails. */
 bool helper_link_is_broken(struct helper_link *l);
+/* When the helper last said something, on the monotonic clock; 0: never. */
+int64_t helper_link_heard_ms(const struct helper_link *l);
 
 /* The payload of one frame of an answer. */
 struct arrival {

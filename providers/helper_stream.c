@@ -46,6 +46,11 @@ static bool is_broken(const struct helper_transport *t)
 	return helper_link_is_broken(((const struct stream_transport *)t)->link);
 }
 
+static int64_t heard_ms(const struct helper_transport *t)
+{
+	return helper_link_heard_ms(((const struct stream_transport *)t)->link);
+}
+
 static void stream_free(struct helper_transport *t)
 {
 	struct stream_transport *s = (struct stream_transport *)t;
@@ -67,7 +72,7 @@ enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd
 		helper_link_free(link);
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
 	}
-	*s = (struct stream_transport){ { ask, is_broken, stream_free }, link };
+	*s = (struct stream_transport){ { ask, is_broken, heard_ms, stream_free }, link };
 	*out = &s->base;
 	return ERR_OK;
 }

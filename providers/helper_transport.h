@@ -19,6 +19,8 @@ struct helper_transport {
 		struct buf *payload, const struct listener *listener, struct error *e);
 	/* Whether nothing can be asked of it any more. NULL: that never is so. */
 	bool (*is_broken)(const struct helper_transport *t);
+	/* When it last said something, on the monotonic clock. NULL: nobody knows. */
+	int64_t (*heard_ms)(const struct helper_transport *t);
 	void (*free)(struct helper_transport *t);
 };
 

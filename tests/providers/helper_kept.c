@@ -107,12 +107,17 @@ static enum err ignore(void *context, const struct list_item *item, struct error
 	return ERR_OK;
 }
 
-static enum err list(struct scene *s, struct error *e)
+static enum err list_within(struct scene *s, const struct call *call, struct error *e)
 {
 	const char *const starts[] = { "" };
 	const struct list_request request = { .starts = starts, .starts_count = 1, .depth = 1 };
 
-	return helper_client_list(s->client, NULL, &request, ignore, NULL, e);
+	return helper_client_list(s->client, call, &request, ignore, NULL, e);
+}
+
+static enum err list(struct scene *s, struct error *e)
+{
+	return list_within(s, NULL, e);
 }
 
 static void expect_list(struct scene *s)
@@ -179,6 +184,45 @@ Test(helper_kept, where_the_stream_broke_the_next_request_starts_another)
 		expect_list(&s);
 	}
 	cr_expect(eq(uint, s.started, 2));
+	scene_close(&s);
+}
+
+/* From now on what it says goes nowhere, and nobody hangs up; to be closed. */
+struct muted {
+	int kept, nowhere[2];
+};
+
+static struct muted mute(const struct scene *s, unsigned helper)
+{
+	struct muted m = { .kept = dup(s->fds[helper]) };
+
+	cr_assert(ge(int, m.kept, 0));
+	cr_assert(eq(int, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, m.nowhere), 0));
+	cr_assert(ge(int, dup2(m.nowhere[0], s->fds[helper]), 0));
+	return m;
+}
+
+static void unmute(const struct muted *m)
+{
+	close(m->kept);
+	close(m->nowhere[0]);
+	close(m->nowhere[1]);
+}
+
+Test(helper_kept, where_the_stream_is_dead_without_having_broken_the_next_request_starts_another)
+{
+	const struct call impatient = { .progress_ms = 500 };
+	struct scene s = { 0 };
+	struct error e = { 0 };
+	struct muted first;
+
+	scene_open(&s, LONG_MS);
+	expect_list(&s);
+	first = mute(&s, 0);
+	cr_expect(eq(int, list_within(&s, &impatient, &e), ERR_TIMEOUT), "%s", e.text);
+	expect_list(&s);
+	cr_expect(eq(uint, s.started, 2));
+	unmute(&first);
 	scene_close(&s);
 }
 
