@@ -348,6 +348,31 @@ static void save_stored(const char *dir)
 	save(dir, "fuzz_stored", "sum", &sum);
 }
 
+/* ---- A bulk download: how large its pieces are, then the daemon's answer ---- */
+
+#define BOUNDARY "--DAYTONA-FILE-BOUNDARY"
+
+static void save_part(const char *dir, const char *name, const char *headers, const char *contents)
+{
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	buf_printf(&out,
+		"\1" BOUNDARY "\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" BOUNDARY
+		"--\r\n",
+		headers, contents);
+	save(dir, "fuzz_parts", name, &out);
+}
+
+static void save_parts(const char *dir)
+{
+	save_part(dir, "file", "name=\"file\"\r\nContent-Length: 5", "hello");
+	save_part(dir, "grown", "name=\"file\"\r\nContent-Length: 0", "hello");
+	save_part(dir, "boundary_within", "name=\"file\"\r\nContent-Length: 30",
+		"\r\n" BOUNDARY "--\r\nx");
+	save_part(dir, "refused", "name=\"error\"",
+		"{\"message\":\"none\",\"code\":\"FILE_NOT_FOUND\"}");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -359,5 +384,6 @@ int main(int argc, char **argv)
 	save_answers(argv[1]);
 	save_connect(argv[1]);
 	save_stored(argv[1]);
+	save_parts(argv[1]);
 	return 0;
 }
