@@ -14,8 +14,9 @@ C
 	printf "OBJ := \$(patsubst src/%%.c,build/%%.o,\$(wildcard src/*.c))\nprogram: \$(OBJ)\n\tcc -o \$@ \$^\nbuild/%%.o: src/%%.c\n\t@mkdir -p build\n\tcc -O1 -c -o \$@ \$<\n" >Makefile' - "$MNT/c"
 }
 
+# Not with the flags of the make that runs the tests: after `make -s` nothing would be told.
 make_here() {
-	as_owner timeout -k 5 600 make -C "$MNT/c" "$@"
+	as_owner timeout -k 5 600 env -u MAKEFLAGS -u MFLAGS make -C "$MNT/c" "$@"
 }
 
 c_project() {
