@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many reads that were asked for alone, no further apart than this, make it worth while: 0.7 s of round trips. */
-#define READS_MIN    16
+/* So many reads that were asked for alone, no further apart than this, make it worth while: 0.3 s of round trips. */
+#define READS_MIN    8
 #define READS_GAP_MS 1000
 /* A larger file takes longer than most readers go on: 20 s of 100 Mbit/s. */
 #define FILE_MAX ((uint64_t)256 * 1024 * 1024)

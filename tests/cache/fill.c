@@ -96,10 +96,10 @@ Test(fill, a_few_reads_bring_nothing_else)
 {
 	struct inode *i = open_file("f");
 
-	for (unsigned n = 0; n < 10; n++)
+	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
-	cr_expect(eq(uint, distant_fetches(&far), 10));
-	cr_expect(eq(uint, distant_items(&far), 10));
+	cr_expect(eq(uint, distant_fetches(&far), 7));
+	cr_expect(eq(uint, distant_items(&far), 7));
 	distant_close(&far, i);
 }
 
@@ -107,35 +107,35 @@ Test(fill, who_reads_no_more_is_brought_no_more)
 {
 	struct inode *i = open_file("f");
 
-	for (unsigned n = 0; n < 15; n++)
+	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
 	distant_hold_fetches(&far, true);
 	fill_note(far.cache->fill, i, true);
-	distant_await_fetches(&far, 16);
+	distant_await_fetches(&far, 8);
 	int64_t end_ms = monotonic_ms() + 1200;
 
 	while (monotonic_ms() < end_ms)
 		usleep(10000);
 	distant_hold_fetches(&far, false);
-	distant_await_items(&far, 16);
+	distant_await_items(&far, 8);
 	distant_close(&far, i);
 	fill_free(take(far.cache->fill));
-	cr_expect(le(uint, distant_items(&far), 17));
+	cr_expect(le(uint, distant_items(&far), 9));
 }
 
 Test(fill, a_file_that_changes_is_left_alone)
 {
 	struct inode *i = open_file("f");
 
-	for (unsigned n = 0; n < 15; n++)
+	for (unsigned n = 0; n < 7; n++)
 		read_scattered(i, n);
 	distant_hold_fetches(&far, true);
 	fill_note(far.cache->fill, i, true);
-	distant_await_fetches(&far, 16);
+	distant_await_fetches(&far, 8);
 	distant_write(&far, i, 8, "mine");
 	distant_hold_fetches(&far, false);
-	distant_await_items(&far, 16);
+	distant_await_items(&far, 8);
 	distant_close(&far, i);
 	fill_free(take(far.cache->fill));
-	cr_expect(eq(uint, distant_items(&far), 16));
+	cr_expect(eq(uint, distant_items(&far), 8));
 }
