@@ -183,8 +183,7 @@ Test(stored_reads, a_damaged_block_costs_one_fetch_and_the_bytes_are_right)
 		"sed -n 5p | xargs rm",
 		"sed -n 5p | xargs truncate -s 1000",
 		"sed -n 5p | xargs truncate -s 0",
-		"sed -n 5p | xargs -I{} dd if=/dev/zero of={} bs=9 count=1 conv=notrunc "
-		"status=none",
+		"sed -n 5p | xargs shred -n 1 -x",
 	};
 
 	make("f", 2 * MIB, 1);
