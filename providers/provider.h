@@ -137,6 +137,8 @@ enum provider_caps {
 	PROVIDER_NAMES_IDS = 2,    /* an ID that does not exist is created by connecting to it */
 	PROVIDER_SINGLE = 4,       /* no ID: the one that is there; `create` finds it, it stays */
 	PROVIDER_KEEPS_HELPER = 8, /* its helper serves many requests, so it can watch as well */
+	PROVIDER_WATCHES =
+		16, /* it has a stream of changes of its own, for where there is no helper */
 };
 
 struct provider_ops {

@@ -133,22 +133,42 @@ static enum err run_watched(struct remote_run *run, const struct call *call, str
 	return kind;
 }
 
+static enum err run_command(struct remote_run *run, const struct call *call, struct error *e)
+{
+	enum err kind;
+
+	run->cwd = run->request->cwd ? run->request->cwd : "";
+	*run->result = (struct execute_result){ 0 };
+	kind = check_cwd(run->cwd, e);
+	if (kind != ERR_OK)
+		return kind;
+	if (is_cancelled(call))
+		return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
+	return run_watched(run, call, e);
+}
+
 enum err remote_command(const struct remote *r, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	struct remote_run run = {
+		.r = r, .request = request, .sink = sink, .sink_context = context, .result = result
+	};
+
+	return run_command(&run, call, e);
+}
+
+enum err remote_command_listen(const struct remote *r, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {
 	struct remote_run run = { .r = r,
 		.request = request,
-		.cwd = request->cwd ? request->cwd : "",
 		.sink = sink,
 		.sink_context = context,
+		.is_prompt = true,
 		.result = result };
-	enum err kind = check_cwd(run.cwd, e);
 
-	*result = (struct execute_result){ 0 };
-	if (kind != ERR_OK)
-		return kind;
-	if (is_cancelled(call))
-		return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
-	return run_watched(&run, call, e);
+	return r->helper ? run_command(&run, call, e)
+			 : error_set(e, ERR_UNSUPPORTED, "nobody records a program's output");
 }

@@ -23,6 +23,15 @@ enum err remote_command(const struct remote *r, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);
 
+/*
+ * The same of a program that says little and is wanted to be heard at once. A request lasts until it says something and a
+ * tenth of a second more, or 20 s (half of the call's deadline on progress where that is less); while it goes on saying
+ * something, requests last up to a second. ERR_UNSUPPORTED: there is no helper.
+ */
+enum err remote_command_listen(const struct remote *r, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e);
+
 /* What outlives a single command: those that are to be ended, and records to be removed. Internal to remote*.c. */
 enum err remote_commands_new(struct remote_commands **out, const struct remote *r, struct error *e);
 /* Commands that were cancelled are ended first. Waits, but not for long. */

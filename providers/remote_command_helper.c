@@ -8,6 +8,7 @@
 #define WAIT_MAX_MS 20000
 /* Where output comes with the end of a request alone, it is to come soon; and in portions that any transport takes. */
 #define MORE_MS         1000
+#define PROMPT_MS       100
 #define ANSWER_MAX      ((uint32_t)4 * 1024 * 1024)
 #define LIVE_ANSWER_MAX ((uint32_t)1024 * 1024 * 1024)
 /* A request that fails is made again, from where the answer ended; so often without any answer between. */
@@ -22,6 +23,7 @@ struct following {
 	char finished[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE];
 	struct command_piece last; /* that came */
 	unsigned failures;
+	int64_t pause_ms; /* before the next request, where output is wanted promptly */
 };
 
 static size_t count_words(const char *const *words)
@@ -101,6 +103,22 @@ static bool may_ask_again(struct following *f, enum err kind)
 	return kind == ERR_UNREACHABLE && !f->run->has_refused && ++f->failures < FAILURES_MAX;
 }
 
+/*
+ * Who is to be heard at once is, after a silence; while it goes on speaking, one request a second is enough. What the first
+ * one brings is the beginning, which is long.
+ */
+static enum err keep_pace(
+	struct following *f, int64_t began_ms, const struct call *call, struct error *e)
+{
+	int64_t pause_ms = f->pause_ms;
+
+	f->request.more_ms = PROMPT_MS;
+	f->pause_ms = 2 * pause_ms + PROMPT_MS < MORE_MS ? 2 * pause_ms + PROMPT_MS : MORE_MS;
+	if (monotonic_ms() - began_ms >= MORE_MS)
+		f->pause_ms = pause_ms = 0;
+	return call_sleep(call, pause_ms, e);
+}
+
 static enum err follow(struct following *f, const struct call *call, struct error *e)
 {
 	struct helper_client *helper = f->run->r->helper;
@@ -109,9 +127,13 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 
 	f->run->result->may_have_run = true;
 	do {
+		int64_t began_ms = monotonic_ms();
+
 		why = (struct error){ 0 };
 		f->last.kind = COMMAND_RUNNING;
 		kind = helper_client_command(helper, call, &f->request, take_piece, f, &why);
+		if (kind == ERR_OK && f->run->is_prompt && !is_over(f))
+			kind = keep_pace(f, began_ms, call, &why);
 	} while (!is_over(f) && (kind == ERR_OK || may_ask_again(f, kind)));
 	return is_over(f) ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
@@ -154,7 +176,7 @@ enum err remote_run_helper(struct remote_run *run, const struct call *call, stru
 
 	make_request(&f, call);
 	kind = follow(&f, call, e);
-	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->r->ops.is_live)
+	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->r->ops.is_live && !run->is_prompt)
 		look_once_more(&f);
 	return kind == ERR_OK ? judge(&f, e) : kind;
 }

@@ -16,6 +16,7 @@ struct remote_run {
 	execute_sink sink;
 	void *sink_context;
 	bool has_refused; /* the sink */
+	bool is_prompt;   /* output is wanted as soon as it is there, request or not */
 	struct execute_result *result;
 };
 

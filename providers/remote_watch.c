@@ -3,8 +3,10 @@
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper_frames.h"
+#include "providers/remote_command.h"
 #include "providers/remote_opening.h"
 #include "providers/remote_runner.h"
+#include "providers/remote_text.h"
 
 /* The request is an argument. One start for a list has some fifty bytes. */
 #define REQUEST_MAX ((size_t)16 * 1024)
@@ -40,17 +42,42 @@ static enum err put_request(struct buf *out, const struct watch_request *request
 	return buf_check(out, "a request to watch", e);
 }
 
+/* A remote_listen whose context is the struct remote. */
+static enum err listen_to_record(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(4 * REQUEST_MAX);
+	struct execute_request request = { 0 };
+	struct execute_result result = { 0 };
+	enum err kind;
+
+	remote_text_add(&text, argv);
+	kind = buf_check(&text, "a request to watch", e);
+	if (kind)
+		return kind;
+	request.command = buf_text(&text);
+	kind = remote_command_listen(context, call, &request, sink, sink_context, &result, e);
+	*exit_code = result.exit_code;
+	return kind;
+}
+
 static enum err listen_once(struct watching *w, const struct call *call, struct error *e)
 {
 	const struct remote *r = w->r;
+	/* A record holds any byte, and who keeps it gives signs of life by itself. */
+	bool is_recorded = w->listen == listen_to_record,
+	     is_armoured = r->ops.is_text && !is_recorded;
 	const char *const argv[] = { r->helper_path, "once", "-t", REMOTE_WATCH_S, "-r", w->request,
-		r->ops.is_text ? "-a" : "--", r->root, r->staging, NULL };
+		is_recorded           ? "-q"
+			: is_armoured ? "-a"
+				      : "--",
+		r->root, r->staging, NULL };
 	AUTO_FRAMES_READER struct frames_reader reader;
 	const struct call patient = watch_call(call);
 	struct error run = { 0 };
 	int exit_code = 0;
 
-	frames_reader_init(&reader, w->listener, r->ops.is_text);
+	frames_reader_init(&reader, w->listener, is_armoured);
 	run.kind = w->listen(w->listen_context, &patient, argv, hear, &reader, &exit_code, &run);
 	w->is_missing = exit_code == 127 && !reader.has_frame;
 	return frames_reader_end(&reader, &run, e);
@@ -65,9 +92,10 @@ enum err remote_watch(const struct remote *r, const char *vendor, remote_listen 
 	};
 	struct listener listener = watch_listener(&state);
 	AUTO_BUF struct buf text = BUF_INIT(2 * REQUEST_MAX);
-	struct watching w = {
-		.r = r, .listen = listen, .listen_context = listen_context, .listener = &listener
-	};
+	struct watching w = { .r = r,
+		.listen = listen ? listen : listen_to_record,
+		.listen_context = listen ? listen_context : (void *)r,
+		.listener = &listener };
 	bool is_taken;
 	enum err kind;
 

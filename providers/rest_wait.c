@@ -8,15 +8,6 @@ static int64_t less(int64_t one, int64_t other)
 	return one < other ? one : other;
 }
 
-/* ERR_OK: it is over. ERR_INTERRUPTED. */
-static enum err pause_for(const struct call *call, int64_t ms, struct error *e)
-{
-	const struct call pause = { .progress_ms = ms, .cancel = call ? call->cancel : NULL };
-	enum err kind = call_wait_fd(&pause, -1, 0, e);
-
-	return kind == ERR_TIMEOUT ? ERR_OK : kind;
-}
-
 enum err rest_wait(const struct call *call, int64_t limit_ms, const char *what, rest_poll poll,
 	void *context, struct error *e)
 {
@@ -30,7 +21,7 @@ enum err rest_wait(const struct call *call, int64_t limit_ms, const char *what, 
 		if (left_ms <= 0)
 			return error_set(e, ERR_TIMEOUT, "%s: not done after %lld s", what,
 				(long long)limit_ms / 1000);
-		kind = pause_for(call, less(pause_ms, left_ms), e);
+		kind = call_sleep(call, less(pause_ms, left_ms), e);
 		if (!kind)
 			kind = poll(context, call, &is_done, e);
 		pause_ms = less(2 * pause_ms, PAUSE_MAX_MS);

@@ -68,3 +68,13 @@ enum err call_wait_fd(const struct call *call, int fd, short events, struct erro
 				(long long)limit_ms / 1000);
 	}
 }
+
+enum err call_sleep(const struct call *call, int64_t ms, struct error *e)
+{
+	const struct call pause = { .progress_ms = ms, .cancel = call ? call->cancel : NULL };
+	struct error why = { 0 };
+
+	if (ms <= 0 || call_wait_fd(&pause, -1, 0, &why) == ERR_TIMEOUT)
+		return ERR_OK;
+	return error_set(e, why.kind, "%s", why.text);
+}

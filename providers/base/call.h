@@ -45,3 +45,6 @@ int64_t call_progress_ms(const struct call *call);
  * A hang-up counts as ready, since the next read or write tells what it is.
  */
 enum err call_wait_fd(const struct call *call, int fd, short events, struct error *e);
+
+/* Lets so much time pass. ERR_INTERRUPTED: the call was cancelled meanwhile. */
+enum err call_sleep(const struct call *call, int64_t ms, struct error *e);

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/daytona/wish.h"
 #include "providers/remote_command.h"
+#include "providers/remote_watch.h"
 
 #include <string.h>
 
@@ -127,6 +128,13 @@ static enum err daytona_execute(struct provider *p, const struct call *call,
 	return remote_command(&daytona_of(p)->remote, call, request, sink, context, result, e);
 }
 
+static enum err daytona_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
+{
+	return remote_watch(
+		&daytona_of(p)->remote, "daytona", NULL, NULL, call, request, sink, context, e);
+}
+
 /* list, fetch and apply are the helper's: the daemon follows links, does not show broken ones and replaces nothing whole. */
 const struct provider_ops daytona_provider = {
 	.name = "daytona",
@@ -144,4 +152,5 @@ const struct provider_ops daytona_provider = {
 	.resume = daytona_resume,
 	.extend = daytona_extend,
 	.execute = daytona_execute,
+	.watch = daytona_watch,
 };

@@ -137,6 +137,7 @@ const struct provider_ops e2b_provider = {
 	.name = "e2b",
 	.title = "E2B",
 	.key_names = "E2B_API_KEY",
+	.caps = PROVIDER_WATCHES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_LIFETIME,
 	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,
 	.create = e2b_create,

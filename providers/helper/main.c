@@ -17,12 +17,12 @@
 #define SECONDS_MAX 86400
 
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
-			    "or once [-a] [-t SECONDS] [-o NAME -m SIZE] [-d NAME]... "
+			    "or once [-a] [-q] [-t SECONDS] [-o NAME -m SIZE] [-d NAME]... "
 			    "[-r BASE64]... ROOT [STAGING], or the same with -w FILE -n SIZE "
 			    "for -r, or --version\n";
 
 struct arguments {
-	bool is_once, is_armoured, has_requests;
+	bool is_once, is_armoured, is_quiet, has_requests;
 	size_t seconds; /* -t: one request may be to watch, and after so long it all ends; 0: neither */
 	struct buf requests; /* those of -r, or of -w */
 	struct awaited file; /* -w and -n */
@@ -64,6 +64,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 {
 	switch (option) {
 	case 'a': a->is_armoured = true; return true;
+	case 'q': a->is_quiet = true; return true;
 	case 't': return parse_size(optarg, SECONDS_MAX, &a->seconds);
 	case 'r':
 		a->has_requests = true;
@@ -79,7 +80,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
-	const char *known = a->is_once ? "+at:r:w:n:o:m:d:" : "+a";
+	const char *known = a->is_once ? "+aqt:r:w:n:o:m:d:" : "+a";
 	int option;
 
 	while ((option = getopt(argc, argv, known)) >= 0)
@@ -138,6 +139,7 @@ static enum err answer(const struct arguments *a, const struct root *root, struc
 		.out_fd = STDOUT_FILENO,
 		.is_once = a->is_once,
 		.may_watch = a->seconds,
+		.is_quiet = a->is_quiet,
 		.is_armoured = a->is_armoured,
 		.file = a->answer ? file : NULL };
 

@@ -348,7 +348,7 @@ static void *run_pulse(void *context)
 			break;
 		count = ids_locked(s, ids);
 		pthread_mutex_unlock(&s->lock);
-		if (!send_signs(s, ids, count))
+		if (!s->options->is_quiet && !send_signs(s, ids, count))
 			stop_all_but_changes(s);
 		pthread_mutex_lock(&s->lock);
 	}

@@ -17,7 +17,8 @@ struct serve_options {
 	int out_fd;
 	bool is_once; /* one request after the other; at the end of the requests all are answered */
 	bool may_watch; /* also with is_once: it then ends when nobody reads the answers any more */
-	bool is_armoured;         /* answers as lines of base64 */
+	bool is_armoured; /* answers as lines of base64 */
+	bool is_quiet;    /* no signs of life: somebody else sees to it that they are not needed */
 	struct answer_file *file; /* only with is_once: where large answers go; NULL: they do not */
 };
 

@@ -1,6 +1,7 @@
 #include "providers/langsmith/langsmith.h"
 
 #include "providers/remote_command.h"
+#include "providers/remote_watch.h"
 
 #include <string.h>
 
@@ -119,6 +120,13 @@ static enum err langsmith_execute(struct provider *p, const struct call *call,
 	return remote_command(&langsmith_of(p)->remote, call, request, sink, context, result, e);
 }
 
+static enum err langsmith_watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
+{
+	return remote_watch(
+		&langsmith_of(p)->remote, "langsmith", NULL, NULL, call, request, sink, context, e);
+}
+
 const struct provider_ops langsmith_provider = {
 	.name = "langsmith",
 	.title = "LangSmith",
@@ -136,4 +144,5 @@ const struct provider_ops langsmith_provider = {
 	.resume = langsmith_resume,
 	.extend = langsmith_extend,
 	.execute = langsmith_execute,
+	.watch = langsmith_watch,
 };

@@ -125,14 +125,13 @@ static void print_options(unsigned options)
 	print_cell(buf_text(&names), "nothing");
 }
 
-/* A helper that is started for each request is gone before anything changes. */
 static void print_watch(const struct provider_ops *ops)
 {
 	struct provider nothing = { .ops = ops };
 
-	if (ops->watch)
-		printf(" its own |\n");
-	else if (ops->caps & PROVIDER_KEEPS_HELPER)
+	if (ops->caps & PROVIDER_WATCHES)
+		printf(" the helper's, else its own |\n");
+	else if (ops->watch || ops->caps & PROVIDER_KEEPS_HELPER)
 		printf(" the helper's |\n");
 	else
 		printf(" %s |\n",

@@ -37,9 +37,9 @@ struct vendor {
 
 static const struct vendor vendors[] = {
 	{ "aio", IS_ALONE, 1, LACKS_WATCH | LACKS_LIVE_OUTPUT },
-	{ "daytona", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
+	{ "daytona", 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT },
 	{ "e2b", 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY },
-	{ "langsmith", LACKS_WATCH, SANDBOXES_MAX, LACKS_LIVE_OUTPUT },
+	{ "langsmith", 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT },
 	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
 	{ "runloop", 0, SANDBOXES_MAX, LACKS_WATCH },
 };

@@ -111,6 +111,14 @@ static enum err run(struct sandbox *s, const char *text)
 	return execute(s, &(struct execute_request){ .command = text });
 }
 
+static enum err listen_to(struct sandbox *s, const char *text)
+{
+	const struct call call = { .cancel = &s->cancel };
+
+	return remote_command_listen(&s->remote, &call,
+		&(struct execute_request){ .command = text }, take_output, s, &s->result, &s->e);
+}
+
 static bool is_there(const struct sandbox *s, const char *path)
 {
 	return faccessat(s->scratch.fd, path, F_OK, 0) == 0;
@@ -312,5 +320,54 @@ Test(remote_command, answers_that_are_lost_again_and_again_are_given_up)
 	AUTO_FREE char *ran = scratch_read(&s.scratch, "user/ran", NULL);
 
 	cr_expect(eq(str, ran, "x\n"));
+	sandbox_close(&s);
+}
+
+/* ---- Programs that are listened to ---- */
+
+Test(remote_command, who_speaks_all_the_time_is_asked_about_once_a_second)
+{
+	struct sandbox s;
+	size_t runs_before;
+	int64_t began_ms;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	runs_before = s.host.runs;
+	began_ms = monotonic_ms();
+	cr_assert(eq(int,
+			  listen_to(&s,
+				  "i=0; while [ $i -lt 200 ]; do echo x; sleep 0.02; "
+				  "i=$((i+1)); done; exit 3"),
+			  ERR_OK),
+		"%s", s.e.text);
+	cr_expect(eq(int, s.result.exit_code, 3));
+	cr_expect(eq(sz, s.out.len, 400));
+	/* The first that follow each other come sooner. */
+	cr_expect(
+		le(sz, s.host.runs - runs_before, 4 + (size_t)(monotonic_ms() - began_ms) / 1000));
+	sandbox_close(&s);
+}
+
+Test(remote_command, who_is_listened_to_ends_when_the_listener_has_enough)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	s.is_cancelled_at_output = true;
+	cr_expect(eq(int,
+		listen_to(&s,
+			"trap 'echo >$HOME/ended; exit' TERM; echo x; "
+			"while :; do sleep 0.1; done"),
+		ERR_INTERRUPTED));
+	cr_expect(is_there_soon(&s, "user/ended"));
+	sandbox_close(&s);
+}
+
+Test(remote_command, without_the_helper_nobody_is_listened_to)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_expect(eq(int, listen_to(&s, "echo x"), ERR_UNSUPPORTED));
 	sandbox_close(&s);
 }
