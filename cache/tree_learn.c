@@ -438,8 +438,8 @@ bool tree_unsettled(struct tree *t, struct inode *i)
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known =
-		i->settled && !i->changing && i->attr_until_ms > now_ms && S_ISREG(i->attr.mode);
+	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) &&
+		is_believed_locked(t, i->attr_until_ms, now_ms);
 
 	*out = i->attr;
 	pthread_mutex_unlock(&t->lock);

@@ -144,6 +144,20 @@ Test(stored_reads, a_file_that_changed_is_fetched_anew)
 	cr_expect(eq(uint, read_file("f", MIB, 2, 128 * 1024), 0));
 }
 
+Test(stored_reads, an_open_file_that_a_command_changed_is_fetched_anew)
+{
+	struct inode *i;
+
+	make("f", MIB, 1);
+	let_settle();
+	i = distant_open(&far, "f");
+	read_at(i, 0, 4096, 1);
+	make("f", MIB, 2);
+	cache_doubt_all(far.cache);
+	read_at(i, 0, 4096, 2);
+	distant_close(&far, i);
+}
+
 /* What changed within a tick of the sandbox's clock may change again without another time. */
 Test(stored_reads, a_file_that_may_still_change_is_not_kept)
 {
