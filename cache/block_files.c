@@ -217,13 +217,15 @@ static bool is_another(int fd, const struct stat *st, const struct block_name *n
 			is_sound(fd, name, bytes, (size_t)st->st_size));
 }
 
+/* Several may find it so at once: one of them removes it. */
 static void remove_bad(struct block_files *f, const struct path *path, uint64_t size)
 {
 	AUTO_CLOSE int folder = open_folder(f->blocks, path->folder, false);
 
+	if (folder < 0 || unlinkat(folder, path->name, 0))
+		return;
 	stats_add(f->stats, STATS_BLOCKS_BAD, 1);
-	if (folder >= 0 && !unlinkat(folder, path->name, 0))
-		block_budget_give(f->budget, size);
+	block_budget_give(f->budget, size);
 }
 
 bool block_files_has(struct block_files *f, const struct block_name *name, size_t len)
