@@ -1,5 +1,6 @@
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
+#include "cache/lease.h"
 #include "cache/trust.h"
 #include "cache/walk.h"
 
@@ -125,6 +126,19 @@ static void tell_name(struct cache *c, struct inode *dir, const char *name)
 	pthread_rwlock_unlock(&c->observing);
 }
 
+/* Of an open file the pages, too: who has it mapped asks for no attributes. */
+static void tell(void *context, const struct tree_told *told)
+{
+	struct cache *c = context;
+
+	if (told->event)
+		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
+	else if (told->inode)
+		cache_tell_inode(c, told->inode, told->pages);
+	else
+		tell_name(c, told->dir, told->name);
+}
+
 /* ---- Life ---- */
 
 static enum err take_root(void *context, const struct list_item *item, struct error *e)
@@ -179,6 +193,7 @@ static enum err new_tree(struct cache *c, const struct root_facts *root, struct 
 	c->tree = tree_new(&root->attr, CACHE_IDLE_MAX);
 	if (!c->tree)
 		return error_set(e, ERR_NO_MEMORY, "cache");
+	tree_tells(c->tree, tell, c);
 	return tree_learn_attr(c->tree, tree_root(c->tree), tree_seen(c->tree), &news, &changed, e);
 }
 
@@ -201,6 +216,8 @@ static enum err start_threads(struct cache *c, struct error *e)
 
 	if (!kind && c->options.is_remote)
 		kind = trust_new(&c->trust, c, e);
+	if (!kind && c->options.is_remote)
+		kind = lease_new(&c->lease, c, e);
 	if (!kind && c->options.is_remote)
 		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
@@ -258,6 +275,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		stored_free(c->stored);
 		pending_free(c->pending);
 		walk_free(c->walk);
+		lease_free(c->lease);
 		trust_free(c->trust);
 		tree_free(c->tree);
 		return kind;
@@ -281,6 +299,7 @@ void cache_free(struct cache *c)
 	if (!c)
 		return;
 	walk_free(c->walk);
+	lease_free(c->lease);
 	lifetime_free(c->lifetime);
 	ahead_free(c->ahead);
 	bulk_free(c->bulk);
@@ -321,6 +340,7 @@ struct stats *cache_stats(struct cache *c)
 void cache_used(struct cache *c)
 {
 	lifetime_used(c->lifetime);
+	lease_used(c->lease);
 }
 
 void cache_hold(struct cache *c)
@@ -336,11 +356,13 @@ void cache_let(struct cache *c)
 void cache_listen(struct cache *c)
 {
 	atomic_fetch_add(&c->listeners, 1);
+	lease_listened(c->lease);
 }
 
 void cache_unlisten(struct cache *c)
 {
 	atomic_fetch_sub(&c->listeners, 1);
+	lease_listened(c->lease);
 }
 
 int64_t cache_progress_ms(const struct cache *c)
@@ -359,8 +381,12 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	*result = (struct execute_result){ 0 };
 	if (kind)
 		return kind;
+	struct call heard = call ? *call : (struct call){ 0 };
+
+	if (cache_provider(c)->caps & PROVIDER_COMMANDS_PULSE)
+		heard.progress_ms = c->options.progress_ms;
 	lifetime_hold(c->lifetime);
-	kind = metered_execute(&c->metered, call, request, sink, context, result, e);
+	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind || result->may_have_run)
 		cache_doubt_all(c);
@@ -374,21 +400,10 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 	return pending_drain_all(c->pending, call, e);
 }
 
-/* Of an open file the pages, too: who has it mapped asks for no attributes. */
-static void tell_doubt(void *context, const struct tree_told *told)
-{
-	struct cache *c = context;
-
-	if (told->inode)
-		cache_tell_inode(c, told->inode, told->is_open);
-	else
-		tell_name(c, told->dir, told->name);
-}
-
 void cache_doubt_all(struct cache *c)
 {
 	ahead_drop_all(c->ahead);
-	tree_doubt_all(c->tree, tell_doubt, c);
+	tree_doubt_all(c->tree, tell, c);
 	trust_doubted(c->trust);
 }
 

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+struct lease; /* cache/lease.h */
 struct trust; /* cache/trust.h */
 struct walk;  /* cache/walk.h */
 
@@ -25,6 +26,7 @@ struct cache {
 	struct provider *provider;
 	struct tree *tree;
 	struct walk *walk;   /* NULL: the sandbox is on this machine */
+	struct lease *lease; /* NULL: likewise, or no answer is to be believed */
 	struct trust *trust; /* NULL: likewise, or no answer is to be believed */
 	struct cache_options options;
 	struct sandbox_info sandbox;

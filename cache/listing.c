@@ -1,5 +1,6 @@
 #include "cache/listing.h"
 
+#include "cache/lease.h"
 #include "cache/trust.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -380,8 +381,15 @@ enum err listing_run(struct listing *l, const struct call *call, struct error *e
 		return error_set(e, ERR_NO_MEMORY, "listing");
 	for (size_t n = 0; n < l->plan.starts_count; n++)
 		starts[n] = l->plan.starts[n].path;
-	enum err kind = metered_list(&l->cache->metered, call, &request, take_item, l, e);
+	const struct lease_list list = { .request = &request,
+		.listing = &l->learned,
+		.is_audit = is_audit(l),
+		.sink = take_item,
+		.context = l };
+	enum err kind;
 
+	if (!lease_carry(l->cache->lease, call, &list, &kind, e))
+		kind = metered_list(&l->cache->metered, call, &request, take_item, l, e);
 	believe_until(l, ten_times_cost(l));
 	return kind;
 }

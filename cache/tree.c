@@ -296,6 +296,7 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	t->held_from = UINT64_MAX;
 	LIST_INIT(&t->under_way);
 	STAILQ_INIT(&t->absences);
+	STAILQ_INIT(&t->heard);
 	t->root = inode_new_locked(t, root);
 	if (!t->root) {
 		free(t->inodes);
@@ -313,6 +314,8 @@ void tree_free(struct tree *t)
 {
 	if (!t)
 		return;
+	heard_release_locked(t);
+	unwatched_release_locked(t);
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b], *next; d; d = next) {
 			next = d->next_in_bucket;

@@ -35,6 +35,8 @@ struct inode {
 	bool link_is_ours : 1; /* written through this mount, where it stands now */
 	bool has_pages : 1;
 	bool is_idle : 1;
+	bool own : 1;          /* the attributes are what a change of ours made them */
+	bool unwatched : 1;    /* the change stream tells nothing of what is in this directory */
 	struct attr attr;      /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
 	uint64_t changed;      /* the serial number of its last local change */
@@ -150,16 +152,18 @@ bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int6
 /* An inode, or a name in a directory. */
 struct tree_told {
 	struct inode *inode, *dir;
-	bool is_open;
-	char *name;
+	bool pages; /* of an inode: the contents, too */
+	const char *name;
+	const struct watch_event *event; /* or that somebody else made a change */
 };
+
+typedef void (*tree_tell)(void *context, const struct tree_told *told);
 
 /*
  * Nothing is believed any more, what is held not until the tree is trusted again; `tell` is called, without the lock, for
  * each inode and name the kernel may know.
  */
-void tree_doubt_all(
-	struct tree *t, void (*tell)(void *context, const struct tree_told *told), void *context);
+void tree_doubt_all(struct tree *t, tree_tell tell, void *context);
 /* Nothing that was learned so far will be believed again. What the kernel knows is its own affair. */
 void tree_forget(struct tree *t);
 
@@ -298,6 +302,28 @@ bool tree_is_bare(struct tree *t);
 /* Whether it would be believed were the tree trusted. */
 bool tree_attr_in_doubt(struct tree *t, const struct inode *i, int64_t now_ms);
 bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_ms);
+
+/* ---- The change stream ---- */
+
+/*
+ * While a stream of changes lives, trust has no end, and what is held is what was asked after the stream had begun, or
+ * told by the listing `first` that came with it. Until the stream is ready nothing else is held.
+ */
+void tree_stream_begins(struct tree *t, const struct tree_listing *first);
+void tree_stream_ready(struct tree *t);
+/* Trust is the caller's to take away. */
+void tree_stream_ends(struct tree *t);
+
+/* What tree_hear() finds new is told by this, with the lock held. To be called before. */
+void tree_tells(struct tree *t, tree_tell tell, void *context);
+/*
+ * The sandbox told of a change. What is known already is the echo of a change of ours and says nothing; of an inode that
+ * is known new attributes are taken; anything else is in doubt from now on, and answers under way are not believed. Nothing
+ * else is learned.
+ */
+void tree_hear(struct tree *t, const struct watch_event *event);
+/* The directory cannot be watched: what is below it is not held. false: there are too many of those. */
+bool tree_hear_unwatched(struct tree *t, const char *path);
 
 /* ---- Listings ---- */
 

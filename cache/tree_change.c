@@ -42,6 +42,7 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 		if (s->inodes[n] && !again)
 			inode_rest_locked(t, s->inodes[n]);
 	}
+	judge_heard_locked(t);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -60,6 +61,7 @@ void set_own_attr_locked(struct inode *i, const struct attr *attr)
 	if (i->has_pages && i->pages == version_of(&i->attr))
 		i->pages = version_of(attr);
 	i->attr = *attr;
+	i->own = true;
 }
 
 void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
@@ -208,11 +210,11 @@ struct inode *tree_made(
 	if (i) {
 		i->pins++;
 		inode_wake_locked(t, i);
-		take_made_locked(t, i, news);
 		if (d)
 			dentry_retarget_locked(t, d, i);
 		else
 			d = dentry_new_locked(t, dir, name, i);
+		take_made_locked(t, i, news);
 	}
 	if (d)
 		d->until_ms = i ? belief_locked(t, dir, news->begun, news->name_until_ms) : 0;

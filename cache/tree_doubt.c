@@ -106,7 +106,7 @@ static struct tree_told *collect_locked(struct tree *t, size_t *count)
 	{
 		if (i->kernel_refs || i == t->root)
 			told_add(all, count,
-				&(struct tree_told){ .inode = i, .is_open = i->opens > 0 });
+				&(struct tree_told){ .inode = i, .pages = i->opens > 0 });
 	}
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
@@ -142,8 +142,7 @@ static void doubt_locked(struct tree *t, bool forget)
 		absence_drop_locked(t);
 }
 
-void tree_doubt_all(
-	struct tree *t, void (*tell)(void *context, const struct tree_told *told), void *context)
+void tree_doubt_all(struct tree *t, tree_tell tell, void *context)
 {
 	size_t count;
 
@@ -157,7 +156,7 @@ void tree_doubt_all(
 			tell(context, &all[n]);
 		tree_unpin(t, all[n].inode);
 		tree_unpin(t, all[n].dir);
-		free(all[n].name);
+		free((char *)all[n].name);
 	}
 	free(all);
 }
@@ -166,6 +165,10 @@ void tree_forget(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
 	doubt_locked(t, true);
-	t->held_from = t->serial;
+	/* While a stream begins nothing is held anyway. */
+	if (t->held_from == UINT64_MAX)
+		t->held_before = t->serial;
+	else
+		t->held_from = t->serial;
 	pthread_mutex_unlock(&t->lock);
 }

@@ -32,6 +32,14 @@ struct tree {
 	int64_t timed_ms;         /* how long what may not be held is believed */
 	uint32_t listings;        /* begun so far */
 	LIST_HEAD(, tree_listing) under_way;
+	uint64_t held_alone;  /* the serial number of a listing that is held in any case; 0: none */
+	uint64_t held_before; /* held_from, while a stream begins */
+	char **unwatched;     /* directories that the change stream tells nothing of */
+	size_t unwatched_count;
+	STAILQ_HEAD(, heard) heard; /* events not yet judged, in the order in which they came */
+	size_t heard_count;
+	tree_tell tell; /* set before anything is heard */
+	void *tell_context;
 	unsigned moves; /* renames under way */
 	unsigned stops; /* who makes renames wait */
 	/* By (dev, ino): a power of two of buckets, and one behind them for those that are not found so any more. */
@@ -105,10 +113,29 @@ bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* How long an answer of `i` to what was asked at serial number `asked` is believed: held if it may be, else as given. */
 int64_t belief_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
+/* Whether any change of it would be told at once. */
+bool is_told_of_locked(const struct tree *t, const struct inode *i);
 /* Its attributes are not held any more, but believed for as long as any others. */
 void stop_holding_locked(struct tree *t, struct inode *i);
 /* Others took a name of `i`: if that was the last one, no audit tells of it or of what is below it. */
 void lost_from_sight_locked(struct tree *t, struct inode *i);
+
+/* A directory is on its way down from the root: whether it is one that the change stream tells nothing of. */
+void note_unwatched_locked(struct tree *t, struct inode *dir);
+void unwatched_release_locked(struct tree *t);
+/* Nothing below `top` is believed. */
+void doubt_below_locked(struct inode *top);
+
+/* ---- tree_heard.c ---- */
+
+/* The deepest directory on the way to `path` that is known; *rest: what of the path lies beyond. */
+struct inode *deepest_locked(struct tree *t, const char *path, const char **rest);
+/* A change of ours ended: what was told of it meanwhile is judged. */
+void judge_heard_locked(struct tree *t);
+/* The answer to what was asked at `seen` told of a name; or of all names of `dir`. */
+void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
+void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen);
+void heard_release_locked(struct tree *t);
 
 /* ---- Paths ---- */
 

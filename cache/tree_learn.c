@@ -77,6 +77,7 @@ static bool take_news_locked(
 		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
 	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
 	i->attr = news->attr;
+	i->own = false;
 	if (news->link && (!i->link || strcmp(i->link, news->link))) {
 		free(i->link);
 		i->link = strdup(news->link);
@@ -221,11 +222,14 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 			d->listed = t->listings;
 		if (d && believed)
 			d->until_ms = belief_locked(t, dir, seen, news->name_until_ms);
+		if (S_ISDIR(i->attr.mode))
+			note_unwatched_locked(t, i);
 		/* An inode that changed here keeps what its own change answered. */
 		if (believed && is_news_locked(t, i, seen))
 			*changed = take_news_locked(t, i, seen, news);
 		else
 			pass_news_locked(i, news);
+		judge_learned_locked(t, dir, name, seen);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return i;
@@ -241,6 +245,7 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 
 		if (d)
 			dentry_lost_locked(t, d);
+		judge_learned_locked(t, dir, name, seen);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;
@@ -429,7 +434,7 @@ bool tree_is(struct tree *t, struct inode *i, const struct attr *attr)
 bool tree_unsettled(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool unsettled = !i->settled;
+	bool unsettled = !i->settled && !is_told_of_locked(t, i);
 
 	pthread_mutex_unlock(&t->lock);
 	return unsettled;
@@ -450,7 +455,7 @@ bool tree_pages_current(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	uint64_t now = version_of(&i->attr);
-	bool current = i->has_pages && i->settled && i->pages == now;
+	bool current = i->has_pages && i->pages == now && (i->settled || is_told_of_locked(t, i));
 
 	i->has_pages = true;
 	i->pages = now;

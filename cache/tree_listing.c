@@ -45,6 +45,7 @@ bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_li
 		dir->complete = true;
 		dir->complete_until_ms = belief_locked(t, dir, l->seen, l->name_until_ms);
 		dir->listed_until_ms = belief_locked(t, dir, l->seen, l->until_ms);
+		judge_complete_locked(t, dir, l->seen);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;

@@ -1,7 +1,10 @@
 /* What is held: believed not until a time of its own, but as long as the tree is trusted. */
 #include "cache/tree_inside.h"
 
-#include <sys/stat.h>
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 int64_t believed_until_locked(const struct tree *t, int64_t until_ms)
 {
@@ -18,10 +21,21 @@ bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 	return until_ms == TREE_HELD && t->trusted_until_ms <= now_ms;
 }
 
-/* Of other file systems, and of staging, no audit tells. */
+/* By the change stream. */
+static bool is_watched_locked(const struct tree *t, const struct inode *i)
+{
+	for (; t->unwatched_count && i != t->root && i->names; i = i->names->dir)
+		if (i->unwatched || i->names->dir->unwatched)
+			return false;
+	return true;
+}
+
+/* Of other file systems, and of staging, nothing is told by an audit or the change stream. */
 int64_t belief_locked(const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
 {
-	bool is_held = asked >= t->held_from && i->attr.dev == t->root->attr.dev && !i->staged;
+	bool is_late_enough = asked >= t->held_from || (asked && asked == t->held_alone);
+	bool is_held = is_late_enough && i->attr.dev == t->root->attr.dev && !i->staged &&
+		is_watched_locked(t, i);
 
 	return is_held && until_ms ? TREE_HELD : until_ms;
 }
@@ -87,6 +101,11 @@ bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_
 	return is_in_doubt;
 }
 
+bool is_told_of_locked(const struct tree *t, const struct inode *i)
+{
+	return i->attr_until_ms == TREE_HELD && t->trusted_until_ms == TREE_HELD;
+}
+
 void stop_holding_locked(struct tree *t, struct inode *i)
 {
 	if (i->attr_until_ms == TREE_HELD)
@@ -98,17 +117,19 @@ void stop_holding_locked(struct tree *t, struct inode *i)
 void tree_audit_begins(struct tree *t, struct tree_listing *l)
 {
 	const struct tree_listing *other;
+	uint64_t earliest = l->seen;
 
 	pthread_mutex_lock(&t->lock);
 	l->audits_from = l->now;
-	t->held_from = l->seen;
 	LIST_FOREACH(other, &t->under_way, link)
 	{
-		if (other->seen >= t->held_from)
+		if (other->seen >= earliest || other->seen < t->held_from)
 			continue;
-		t->held_from = other->seen;
+		earliest = other->seen;
 		l->audits_from = other->now;
 	}
+	if (t->held_from < earliest)
+		t->held_from = earliest;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -160,14 +181,108 @@ static struct dentry *next_below(const struct inode *top, struct dentry *d)
 	return d->sibling_next;
 }
 
+void doubt_below_locked(struct inode *top)
+{
+	top->complete_until_ms = 0;
+	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
+		doubt_dentry_locked(d);
+		d->inode->complete_until_ms = 0;
+	}
+}
+
 void lost_from_sight_locked(struct tree *t, struct inode *i)
 {
 	if (i->names || i == t->root)
 		return;
 	i->attr_until_ms = 0;
-	i->complete_until_ms = 0;
-	for (struct dentry *d = i->children; d; d = next_below(i, d)) {
-		doubt_dentry_locked(d);
-		d->inode->complete_until_ms = 0;
+	doubt_below_locked(i);
+}
+
+/* ---- The change stream ---- */
+
+/* So many directories may be unreadable, or beyond the system's limit, before a stream is of no use. */
+#define UNWATCHED_MAX 256
+
+void tree_stream_begins(struct tree *t, const struct tree_listing *first)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_before = t->held_from;
+	t->held_from = UINT64_MAX;
+	t->held_alone = first->seen;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stream_ready(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_from = ++t->serial;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stream_ends(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->held_from == UINT64_MAX)
+		t->held_from = t->held_before;
+	t->held_alone = 0;
+	heard_release_locked(t);
+	unwatched_release_locked(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void unwatched_release_locked(struct tree *t)
+{
+	for (size_t n = 0; n < t->unwatched_count; n++)
+		free(t->unwatched[n]);
+	free(t->unwatched);
+	t->unwatched = NULL;
+	t->unwatched_count = 0;
+	FOR_EACH_INODE(t, i)
+	i->unwatched = false;
+}
+
+void note_unwatched_locked(struct tree *t, struct inode *dir)
+{
+	AUTO_FREE char *path = t->unwatched_count ? path_build_locked(t, dir, NULL) : NULL;
+
+	for (size_t n = 0; path && n < t->unwatched_count; n++)
+		dir->unwatched |= !strcmp(path, t->unwatched[n]);
+}
+
+static bool unwatched_add_locked(struct tree *t, const char *path)
+{
+	char *copy = t->unwatched_count < UNWATCHED_MAX ? strdup(path) : NULL;
+	char **grown =
+		copy ? reallocarray(t->unwatched, t->unwatched_count + 1, sizeof(char *)) : NULL;
+
+	if (!grown) {
+		free(copy);
+		return false;
 	}
+	t->unwatched = grown;
+	t->unwatched[t->unwatched_count++] = copy;
+	return true;
+}
+
+static void doubt_unwatched_locked(struct tree *t, const char *path)
+{
+	const char *name;
+	struct inode *dir = deepest_locked(t, path, &name);
+	struct dentry *d = strchr(name, '/') ? NULL : dentry_find_locked(t, dir, name);
+
+	if (!d)
+		return;
+	d->inode->unwatched = true;
+	doubt_below_locked(d->inode);
+}
+
+bool tree_hear_unwatched(struct tree *t, const char *path)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_added = unwatched_add_locked(t, path);
+
+	if (is_added)
+		doubt_unwatched_locked(t, path);
+	pthread_mutex_unlock(&t->lock);
+	return is_added;
 }

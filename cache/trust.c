@@ -1,5 +1,6 @@
 #include "cache/trust.h"
 
+#include "cache/lease.h"
 #include "cache/listing.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
@@ -108,6 +109,23 @@ static enum err plan_audit(struct trust *t, struct timespec from, struct listing
 	return plan->starts ? ERR_OK : ERR_TOO_LARGE;
 }
 
+static int64_t trusted_until_locked(const struct trust *t)
+{
+	if (lease_is_live(t->cache->lease))
+		return TREE_HELD;
+	return t->begun_ms + lasts_ms(t, t->cost_ms);
+}
+
+void trust_began(struct trust *t, const struct tree_listing *first)
+{
+	pthread_mutex_lock(&t->lock);
+	t->from = first->now;
+	t->begun_ms = monotonic_ms();
+	t->cost_ms = 0;
+	tree_trust(t->cache->tree, trusted_until_locked(t), first);
+	pthread_mutex_unlock(&t->lock);
+}
+
 /* Trust counts from when it was asked. */
 static void establish(struct trust *t, const struct listing *l)
 {
@@ -115,7 +133,7 @@ static void establish(struct trust *t, const struct listing *l)
 	t->from = l->learned.audits_from;
 	t->begun_ms = l->asked_ms;
 	t->cost_ms = monotonic_ms() - l->asked_ms;
-	tree_trust(t->cache->tree, t->begun_ms + lasts_ms(t, t->cost_ms), &l->learned);
+	tree_trust(t->cache->tree, trusted_until_locked(t), &l->learned);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -143,12 +161,9 @@ static void start_anew(struct trust *t)
 	struct cache *c = t->cache;
 
 	tree_forget(c->tree);
-	pthread_mutex_lock(&t->lock);
-	t->from = cache_clock(c);
-	t->begun_ms = monotonic_ms();
-	t->cost_ms = 0;
-	tree_trust(c->tree, t->begun_ms + t->least_ms, NULL);
-	pthread_mutex_unlock(&t->lock);
+	const struct tree_listing now = { .seen = tree_seen(c->tree), .now = cache_clock(c) };
+
+	trust_began(t, &now);
 }
 
 static enum err audit(
@@ -160,6 +175,9 @@ static enum err audit(
 
 	tree_hold(t->cache->tree);
 	if (!kind)
+		kind = run_audit(t, call, &plan, &why);
+	/* A stream that breaks in the middle of it does not begin again at once: now it is a call of its own. */
+	if (kind == ERR_UNREACHABLE && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
 	if (kind && !cache_is_of_the_call(kind)) {
 		log_debug(LOG_CACHE, "what is known is learned anew: %s", why.text);

@@ -1,7 +1,8 @@
 /*
  * trust.h - when what the tree holds may be believed, and the audit that restores trust in it.
  *
- * For sandboxes that are a network away. Answers are held (cache/tree.h) while the tree is trusted. Trust lasts for the
+ * For sandboxes that are a network away. Answers are held (cache/tree.h) while the tree is trusted. Under a change stream
+ * (cache/lease.h) that has no end; without one trust lasts for the
  * time that attributes and names are believed, and at least ten times as long as an audit costs; a command that ran ends
  * it at once. The next question that only lacks trust starts one audit: a list, in one call, of what changed since the
  * last one in the directories that are known. Whoever else asks meanwhile waits for it. So nothing is ever asked again
@@ -12,6 +13,7 @@
 #pragma once
 
 #include "cache/cache.h"
+#include "cache/tree.h"
 
 struct trust;
 
@@ -27,6 +29,9 @@ enum err trust_restore(struct trust *t, const struct call *call, struct error *e
 
 /* The tree was doubted. Where nothing was known there is nothing to audit. */
 void trust_doubted(struct trust *t);
+
+/* All that is held was, or is being, told by `first`, or asked later: there is nothing to audit. */
+void trust_began(struct trust *t, const struct tree_listing *first);
 
 /* A listing took so long: an audit costs as much. */
 void trust_note_cost(struct trust *t, int64_t cost_ms);

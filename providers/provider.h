@@ -139,6 +139,8 @@ enum provider_caps {
 	PROVIDER_KEEPS_HELPER = 8, /* its helper serves many requests, so it can watch as well */
 	PROVIDER_WATCHES =
 		16, /* it has a stream of changes of its own, for where there is no helper */
+	PROVIDER_COMMANDS_PULSE =
+		32, /* a silent command makes progress, too: one that makes none is out of reach */
 };
 
 struct provider_ops {

@@ -89,6 +89,22 @@ void explored_remove_path(const char *path, int flags)
 	cr_assert(eq(int, unlinkat(explored.shown.scratch.fd, in_tree, flags), 0), "%s", path);
 }
 
+void explored_write(const char *path, const char *contents)
+{
+	AUTO_FREE char *in_tree = explored_text("tree/%s", path);
+
+	scratch_write_text(&explored.shown.scratch, in_tree, contents);
+}
+
+void explored_rename(const char *from, const char *to)
+{
+	AUTO_FREE char *old = explored_text("tree/%s", from);
+	AUTO_FREE char *new = explored_text("tree/%s", to);
+	int fd = explored.shown.scratch.fd;
+
+	cr_assert(eq(int, renameat(fd, old, fd, new), 0), "%s", from);
+}
+
 /* ---- The mount's side ---- */
 
 void explored_start(int64_t believed_ms)
@@ -168,4 +184,15 @@ struct inode *explored_make(struct inode *dir, const char *name, enum change_op 
 	cr_assert(eq(int, cache_make(explored.cache, NULL, dir, name, &making, &entry, &e), ERR_OK),
 		"%s", e.text);
 	return entry.inode;
+}
+
+uint64_t explored_size_of(const char *path)
+{
+	struct inode *i = explored_find(path);
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(ne(ptr, i, NULL), "%s is not there", path);
+	cr_assert(eq(int, cache_attr(explored.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return attr.size;
 }

@@ -32,6 +32,9 @@ void explored_make_dir(const char *path);
 void explored_make_files(const char *dir, unsigned count);
 /* Ten directories of ten directories each, and so on, with `files` in each of the last ones. */
 void explored_make_tree(const char *top, unsigned levels, unsigned files);
+/* Contents of a new file, or instead of an old one's. */
+void explored_write(const char *path, const char *contents);
+void explored_rename(const char *from, const char *to);
 /* `flags`: unlinkat(2)'s. */
 void explored_remove_path(const char *path, int flags);
 
@@ -45,5 +48,6 @@ struct inode *explored_find(const char *path);
 size_t explored_count_of(struct inode *dir);
 /* As `ls -lR` does it: returns how many entries there are. */
 size_t explored_list_all(struct inode *dir);
+uint64_t explored_size_of(const char *path);
 /* CHANGE_CREATE or CHANGE_MKDIR. */
 struct inode *explored_make(struct inode *dir, const char *name, enum change_op op);

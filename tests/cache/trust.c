@@ -22,33 +22,6 @@ static void doubt(void)
 	explored.provider.entries = 0;
 }
 
-static uint64_t size_of(const char *path)
-{
-	struct inode *i = explored_find(path);
-	struct attr attr;
-	int64_t valid_ms;
-
-	cr_assert(ne(ptr, i, NULL), "%s is not there", path);
-	cr_assert(eq(int, cache_attr(explored.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
-	return attr.size;
-}
-
-static void write_text(const char *path, const char *contents)
-{
-	AUTO_FREE char *in_tree = explored_text("tree/%s", path);
-
-	scratch_write_text(&explored.shown.scratch, in_tree, contents);
-}
-
-static void rename_path(const char *from, const char *to)
-{
-	AUTO_FREE char *old = explored_text("tree/%s", from);
-	AUTO_FREE char *new = explored_text("tree/%s", to);
-	int fd = explored.shown.scratch.fd;
-
-	cr_assert(eq(int, renameat(fd, old, fd, new), 0), "%s", from);
-}
-
 /* Somebody who walks the whole tree in a thread of his own. */
 struct asker {
 	pthread_t thread;
@@ -73,7 +46,7 @@ Test(trust, a_tree_in_doubt_is_one_call)
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 110 + 1000));
 	cr_expect(eq(uint, explored.provider.lists, 1));
 	cr_expect(eq(ptr, explored_find("d3/d4/nothing"), NULL));
-	cr_expect(eq(u64, size_of("d3/d4/f5"), 4));
+	cr_expect(eq(u64, explored_size_of("d3/d4/f5"), 4));
 	cr_expect(eq(uint, explored.provider.lists, 1));
 }
 
@@ -119,7 +92,7 @@ Test(trust, what_is_made_here_is_held_too)
 		eq(int, cache_rename(explored.cache, NULL, d, "own", root, "moved", 0, &e), ERR_OK),
 		"%s", e.text);
 	doubt();
-	cr_expect(eq(u64, size_of("moved"), 0));
+	cr_expect(eq(u64, explored_size_of("moved"), 0));
 	cr_expect(ne(ptr, explored_find("d/sub/deep"), NULL));
 	cr_expect(eq(ptr, explored_find("d/own"), NULL));
 	cr_expect(eq(uint, explored.provider.lists, 1));
@@ -138,12 +111,12 @@ Test(trust, a_doubt_during_an_audit_is_not_lost)
 	counting_provider_close_gate(&explored.provider, "e");
 	pthread_create(&asker.thread, NULL, ask, &asker);
 	counting_provider_await_held(&explored.provider);
-	write_text("d/f0", "longer text");
+	explored_write("d/f0", "longer text");
 	explored_remove_path("d/f1", 0);
 	cache_doubt_all(explored.cache);
 	counting_provider_open_gate(&explored.provider);
 	pthread_join(asker.thread, NULL);
-	cr_expect(eq(u64, size_of("d/f0"), 11));
+	cr_expect(eq(u64, explored_size_of("d/f0"), 11));
 	cr_expect(eq(ptr, explored_find("d/f1"), NULL));
 }
 
@@ -159,12 +132,12 @@ Test(trust, every_change_of_others_is_seen)
 	doubt();
 	explored_make_file("d/e/new");
 	explored_remove_path("d/f0", 0);
-	write_text("d/e/f1", "longer text");
+	explored_write("d/e/f1", "longer text");
 	explored_make_dir("d/dir");
 	explored_make_file("d/dir/in");
 	cr_expect(ne(ptr, explored_find("d/e/new"), NULL));
 	cr_expect(eq(ptr, explored_find("d/f0"), NULL));
-	cr_expect(eq(u64, size_of("d/e/f1"), 11));
+	cr_expect(eq(u64, explored_size_of("d/e/f1"), 11));
 	cr_expect(eq(uint, explored.provider.lists, 1));
 	cr_expect(ne(ptr, explored_find("d/dir/in"), NULL));
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1 + 4 + 4 + 1));
@@ -180,7 +153,7 @@ Test(trust, a_directory_that_others_moved_is_found_at_its_new_place_only)
 	struct inode *old = explored_find("d/sub");
 
 	cache_doubt_all(explored.cache);
-	rename_path("d", "e");
+	explored_rename("d", "e");
 	explored_make_dir("d");
 	explored_make_dir("d/sub");
 	cr_expect(ne(ptr, explored_find("e/sub/f"), NULL));
@@ -196,7 +169,7 @@ Test(trust, a_file_that_others_replaced_is_another_inode)
 	struct inode *old = explored_find("f0");
 
 	cache_doubt_all(explored.cache);
-	rename_path("f1", "f0");
+	explored_rename("f1", "f0");
 	cr_expect(ne(ptr, explored_find("f0"), old));
 	cr_expect(eq(ptr, explored_find("f1"), NULL));
 }
@@ -207,9 +180,9 @@ Test(trust, its_time_ends_without_a_doubt)
 	explored_make_files("d", 3);
 	explored_start(BRIEF_MS);
 	explored_list_all(cache_root(explored.cache));
-	write_text("d/f0", "longer text");
+	explored_write("d/f0", "longer text");
 	explored_remove_path("d/f1", 0);
-	for (size_t tries = 0; explored_find("d/f1") || size_of("d/f0") == 4; tries++) {
+	for (size_t tries = 0; explored_find("d/f1") || explored_size_of("d/f0") == 4; tries++) {
 		cr_assert(lt(sz, tries, 60000), "never seen");
 		usleep(1000);
 	}
@@ -255,13 +228,13 @@ Test(trust, an_audit_that_fails_is_tried_again)
 	struct inode *f = explored_find("f0");
 
 	cache_doubt_all(explored.cache);
-	write_text("f0", "longer text");
+	explored_write("f0", "longer text");
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(eq(
 		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, &e), ERR_UNREACHABLE));
 	cr_expect(eq(str, e.text, "as the test wants it"));
 	explored.provider.fails_with = ERR_OK;
-	cr_expect(eq(u64, size_of("f0"), 11));
+	cr_expect(eq(u64, explored_size_of("f0"), 11));
 }
 
 Test(trust, who_cannot_tell_what_changed_is_asked_anew)
@@ -275,10 +248,10 @@ Test(trust, who_cannot_tell_what_changed_is_asked_anew)
 	struct inode *f = explored_find("f0");
 
 	cache_doubt_all(explored.cache);
-	write_text("f0", "longer text");
+	explored_write("f0", "longer text");
 	explored.provider.fails_with = ERR_UNSUPPORTED;
 	cr_expect(ne(int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_OK));
 	explored.provider.fails_with = ERR_OK;
-	cr_expect(eq(u64, size_of("f0"), 11));
+	cr_expect(eq(u64, explored_size_of("f0"), 11));
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 2));
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PATIENCE_S 10
+#define PATIENCE_S 60
 
 /* One list on its way to its asker. */
 struct passing {
@@ -90,6 +90,40 @@ static enum err apply(struct provider *base, const struct call *call,
 	return helper_apply(&p->shown->root, request, results, e);
 }
 
+/* One stream of changes on its way. */
+struct watching {
+	struct counting_provider *provider;
+	watch_sink sink;
+	void *context;
+};
+
+static enum err pass_event(void *context, const struct watch_event *event, struct error *e)
+{
+	const struct watching *w = context;
+	struct counting_provider *p = w->provider;
+	bool is_change = event->kind != WATCH_READY && event->kind != WATCH_ITEM;
+
+	pthread_mutex_lock(&p->lock);
+	bool breaks = is_change && p->breaks_watch;
+
+	if (breaks)
+		p->breaks_watch = false;
+	pthread_mutex_unlock(&p->lock);
+	return breaks ? error_set(e, ERR_UNREACHABLE, "broken off") : w->sink(w->context, event, e);
+}
+
+static enum err watch(struct provider *base, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
+{
+	struct counting_provider *p = (struct counting_provider *)base;
+	struct watching w = { .provider = p, .sink = sink, .context = context };
+
+	if (!p->has_watch)
+		return error_set(e, ERR_UNSUPPORTED, "no stream of changes");
+	p->watches++;
+	return helper_watch(&p->shown->root, call, request, pass_event, &w, e);
+}
+
 static enum err info(
 	struct provider *base, const struct call *call, struct sandbox_info *out, struct error *e)
 {
@@ -104,7 +138,7 @@ static enum err info(
 }
 
 static const struct provider_ops counting_ops = {
-	.name = "counting", .info = info, .list = list, .apply = apply
+	.name = "counting", .info = info, .list = list, .apply = apply, .watch = watch
 };
 
 void counting_provider_init(struct counting_provider *p, struct shown *shown)

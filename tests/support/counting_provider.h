@@ -19,9 +19,12 @@ struct counting_provider {
 	_Atomic unsigned entries; /* told by lists, together */
 	enum err fails_with;      /* every list does; ERR_OK: none */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* of the two below */
-	const char *gate;       /* a directory's path; NULL: no list is held up */
-	unsigned held;          /* lists that came to the gate since it was closed */
+	pthread_cond_t changed;   /* of the two below */
+	const char *gate;         /* a directory's path; NULL: no list is held up */
+	unsigned held;            /* lists that came to the gate since it was closed */
+	bool has_watch;           /* it tells of changes: set before the first is asked for */
+	bool breaks_watch;        /* the next change that is to be told ends the stream instead */
+	_Atomic unsigned watches; /* streams of changes so far */
 };
 
 void counting_provider_init(struct counting_provider *p, struct shown *shown);
@@ -29,6 +32,6 @@ void counting_provider_release(struct counting_provider *p);
 
 /* From now on lists stop before the entries of `path`. */
 void counting_provider_close_gate(struct counting_provider *p, const char *path);
-/* Waits until a list stands at the gate; fails the test after 10 s. */
+/* Waits until a list stands at the gate; fails the test after 60 s. */
 void counting_provider_await_held(struct counting_provider *p);
 void counting_provider_open_gate(struct counting_provider *p);

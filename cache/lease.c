@@ -1,0 +1,224 @@
+#include "cache/lease_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/wait.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* After so long without use nothing in the sandbox is kept running for us: design decision. */
+#define IDLE_MS 60000
+/* Use is noted, and the clocks are compared, so often at most. */
+#define NOTE_MS 1000
+/* The machine slept if one clock went on so much further than the other. */
+#define SLEPT_MS 2000
+
+static bool has_thread_locked(struct lease *l)
+{
+	if (!l->has_thread)
+		l->has_thread = !pthread_create(&l->thread, NULL, lease_run, l);
+	return l->has_thread;
+}
+
+/* ---- When it ends ---- */
+
+void lease_end_after(const struct lease *l, int64_t ms)
+{
+	const struct itimerspec at = { .it_value = { .tv_sec = ms / 1000,
+					       .tv_nsec = ms % 1000 * 1000000 + 1 } };
+
+	timerfd_settime(l->ends.fd, 0, &at, NULL);
+}
+
+static void stay(const struct lease *l)
+{
+	const struct itimerspec never = { 0 };
+
+	timerfd_settime(l->ends.fd, 0, &never, NULL);
+}
+
+void lease_arm(const struct lease *l)
+{
+	if (atomic_load(&l->cache->listeners))
+		stay(l);
+	else
+		lease_end_after(l, IDLE_MS);
+}
+
+/* Whoever listens may begin a stream, too. */
+void lease_listened(struct lease *l)
+{
+	if (!l)
+		return;
+	lease_arm(l);
+	pthread_mutex_lock(&l->lock);
+	has_thread_locked(l);
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static int64_t slept_ms(void)
+{
+	struct timespec awake, all;
+
+	clock_gettime(CLOCK_MONOTONIC, &awake);
+	clock_gettime(CLOCK_BOOTTIME, &all);
+	return (all.tv_sec - awake.tv_sec) * 1000 + (all.tv_nsec - awake.tv_nsec) / 1000000;
+}
+
+/* Nobody knows what was missed, and the connections are not what they were. */
+static void note_sleep(struct lease *l)
+{
+	int64_t now_ms = slept_ms();
+
+	pthread_mutex_lock(&l->lock);
+	bool has_slept = now_ms - l->slept_ms > SLEPT_MS;
+
+	l->slept_ms = now_ms;
+	pthread_mutex_unlock(&l->lock);
+	if (!has_slept)
+		return;
+	lease_end_after(l, 0);
+	cache_doubt_all(l->cache);
+}
+
+void lease_used(struct lease *l)
+{
+	int64_t now_ms = monotonic_ms();
+
+	if (!l || now_ms - atomic_load(&l->noted_ms) < NOTE_MS)
+		return;
+	atomic_store(&l->noted_ms, now_ms);
+	lease_arm(l);
+	note_sleep(l);
+}
+
+bool lease_is_live(struct lease *l)
+{
+	return l && atomic_load(&l->state) == LEASE_LIVE;
+}
+
+/* ---- What begins it ---- */
+
+static bool may_begin_locked(const struct lease *l, const struct lease_list *list)
+{
+	return atomic_load(&l->state) == LEASE_IDLE && !l->is_running && !l->is_stopping &&
+		monotonic_ms() >= l->retry_ms && (list->is_audit || tree_is_bare(l->cache->tree));
+}
+
+void lease_begin_locked(struct lease *l, struct carried *c)
+{
+	l->carried = c;
+	l->first = c ? *c->list->listing : (struct tree_listing){ 0 };
+	l->is_bare = c && !c->list->is_audit;
+	atomic_store(&l->state, LEASE_BEGINNING);
+	tree_stream_begins(l->cache->tree, &l->first);
+	pthread_cond_broadcast(&l->changed);
+}
+
+/* The stream, if it began, goes on without him. */
+static void leave_locked(struct lease *l)
+{
+	l->carried = NULL;
+	if (l->is_running)
+		return;
+	atomic_store(&l->state, LEASE_IDLE);
+	tree_stream_ends(l->cache->tree);
+}
+
+static enum err await_locked(
+	struct lease *l, const struct carried *c, const struct call *call, struct error *e)
+{
+	int64_t limit_ms = call_progress_ms(call), end_ms = monotonic_ms() + limit_ms;
+	uint64_t heard = 0;
+	enum err kind = ERR_OK;
+
+	while (!kind && !c->is_over) {
+		kind = wait_briefly_locked(&l->changed, &l->lock, call, e);
+		if (c->items != heard)
+			end_ms = monotonic_ms() + limit_ms;
+		else if (!kind && limit_ms >= 0 && monotonic_ms() >= end_ms)
+			kind = error_set(e, ERR_TIMEOUT, "no progress for %lld s",
+				(long long)limit_ms / 1000);
+		heard = c->items;
+	}
+	return c->is_over ? ERR_OK : kind;
+}
+
+/* Until the list is over. false: not a word of it came. */
+static bool carry_locked(struct lease *l, struct carried *c, const struct call *call,
+	enum err *kind, struct error *e)
+{
+	lease_begin_locked(l, c);
+	*kind = await_locked(l, c, call, e);
+	if (*kind) {
+		leave_locked(l);
+		if (*kind == ERR_TIMEOUT)
+			lease_end_after(l, 0);
+		return true;
+	}
+	*kind = c->kind;
+	if (c->kind && c->items)
+		error_set(e, c->kind, "%s", c->error.text);
+	return !c->kind || c->items;
+}
+
+bool lease_carry(struct lease *l, const struct call *call, const struct lease_list *list,
+	enum err *kind, struct error *e)
+{
+	struct carried c = { .list = list };
+	bool is_carried = false;
+
+	if (!l)
+		return false;
+	pthread_mutex_lock(&l->lock);
+	if (may_begin_locked(l, list) && has_thread_locked(l))
+		is_carried = carry_locked(l, &c, call, kind, e);
+	pthread_mutex_unlock(&l->lock);
+	return is_carried;
+}
+
+/* ---- Life ---- */
+
+enum err lease_new(struct lease **out, struct cache *c, struct error *e)
+{
+	*out = NULL;
+	if (!c->trust)
+		return ERR_OK;
+	struct lease *l = calloc(1, sizeof *l);
+
+	if (!l)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	l->cache = c;
+	l->state = LEASE_IDLE;
+	l->slept_ms = slept_ms();
+	l->ends.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (l->ends.fd < 0) {
+		free(l);
+		return error_errno(e, errno, "a timer");
+	}
+	pthread_mutex_init(&l->lock, NULL);
+	wait_init(&l->changed);
+	*out = l;
+	return ERR_OK;
+}
+
+void lease_free(struct lease *l)
+{
+	if (!l)
+		return;
+	pthread_mutex_lock(&l->lock);
+	l->is_stopping = true;
+	lease_end_after(l, 0);
+	pthread_cond_broadcast(&l->changed);
+	pthread_mutex_unlock(&l->lock);
+	if (l->has_thread)
+		pthread_join(l->thread, NULL);
+	cancel_release(&l->ends);
+	pthread_cond_destroy(&l->changed);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}

@@ -1,0 +1,197 @@
+/* What the change stream tells, from its beginning to its end. */
+#include "cache/lease_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/trust.h"
+#include "cache/wait.h"
+#include "providers/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* From a stream that failed to the next one: doubled each time, unless it had lived for as long as the longest pause. */
+#define PAUSE_FIRST_MS 1000
+#define PAUSE_MAX_MS   60000
+
+/* ---- What the stream tells ---- */
+
+static enum err on_ready(struct lease *l, const struct watch_event *event, struct error *e)
+{
+	struct cache *c = l->cache;
+
+	if (!event->lists)
+		return error_set(e, ERR_UNSUPPORTED, "the change stream brings no lists");
+	tree_stream_ready(c->tree);
+	atomic_store(&l->state, LEASE_LIVE);
+	if (l->is_bare)
+		trust_began(c->trust, &l->first);
+	return ERR_OK;
+}
+
+static void carried_ends_locked(struct lease *l, enum err kind)
+{
+	if (l->carried) {
+		l->carried->is_over = true;
+		l->carried->kind = kind;
+	}
+	l->carried = NULL;
+	pthread_cond_broadcast(&l->changed);
+}
+
+/* With the lock, so that whoever gives up the list can go. */
+static void on_item(struct lease *l, const struct list_item *item)
+{
+	pthread_mutex_lock(&l->lock);
+	struct carried *c = l->carried;
+
+	if (c) {
+		enum err kind = c->list->sink(c->list->context, item, &c->error);
+
+		c->items++;
+		if (kind || item->kind == LIST_END)
+			carried_ends_locked(l, kind);
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+static enum err on_lost(struct lease *l, const struct watch_event *event, struct error *e)
+{
+	struct cache *c = l->cache;
+
+	if (*event->path && !tree_hear_unwatched(c->tree, event->path))
+		return error_set(e, ERR_UNSUPPORTED, "too many directories cannot be watched");
+	if (!lease_is_live(l))
+		return ERR_OK;
+	cache_doubt_all(c);
+	cache_tell_changed(c, WATCH_LOST, event->path, true);
+	return ERR_OK;
+}
+
+static enum err hear(void *context, const struct watch_event *event, struct error *e)
+{
+	struct lease *l = context;
+
+	switch (event->kind) {
+	case WATCH_READY: return on_ready(l, event, e);
+	case WATCH_LOST: return on_lost(l, event, e);
+	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
+	default: tree_hear(l->cache->tree, event); return ERR_OK;
+	}
+}
+
+/* ---- One stream ---- */
+
+/* The request as the stream has it: whoever asked for the list may have gone. */
+struct copied {
+	struct list_request request;
+	char **starts;
+};
+
+static void copied_release(struct copied *c)
+{
+	for (size_t n = 0; c->starts && n < c->request.starts_count; n++)
+		free(c->starts[n]);
+	free(c->starts);
+}
+
+static enum err copy_request(struct copied *c, const struct list_request *from, struct error *e)
+{
+	*c = (struct copied){ .request = *from };
+	c->starts = calloc(from->starts_count + 1, sizeof(char *));
+	c->request.starts = (const char *const *)c->starts;
+	for (size_t n = 0; c->starts && n < from->starts_count; n++) {
+		c->starts[n] = strdup(from->starts[n]);
+		if (!c->starts[n])
+			return error_set(e, ERR_NO_MEMORY, "the change stream");
+	}
+	return c->starts ? ERR_OK : error_set(e, ERR_NO_MEMORY, "the change stream");
+}
+
+/* Given up on purpose it may begin again at once. */
+static void pause_locked(struct lease *l, enum err kind)
+{
+	int64_t now_ms = monotonic_ms();
+	bool was_good = now_ms - l->begun_ms >= PAUSE_MAX_MS;
+
+	if (kind == ERR_INTERRUPTED)
+		return;
+	l->pause_ms = was_good || !l->pause_ms ? PAUSE_FIRST_MS : l->pause_ms * 2;
+	if (l->pause_ms > PAUSE_MAX_MS)
+		l->pause_ms = PAUSE_MAX_MS;
+	l->retry_ms = now_ms + l->pause_ms;
+}
+
+/* What is trusted while the state says that it lives is doubted after it does not say so any more. */
+static void stream_ended(struct lease *l, enum err kind, const struct error *why)
+{
+	bool was_live = lease_is_live(l);
+
+	log_debug(LOG_CACHE, "the change stream ended: %s", why->text);
+	pthread_mutex_lock(&l->lock);
+	atomic_store(&l->state, kind == ERR_UNSUPPORTED ? LEASE_OFF : LEASE_IDLE);
+	pause_locked(l, kind);
+	if (l->carried)
+		l->carried->error = *why;
+	carried_ends_locked(l, kind ? kind : ERR_UNREACHABLE);
+	l->is_running = false;
+	pthread_mutex_unlock(&l->lock);
+	tree_stream_ends(l->cache->tree);
+	if (was_live)
+		cache_doubt_all(l->cache);
+}
+
+/* Who only listens asks for nothing but the root itself. */
+static const char *const root_only = "";
+static const struct list_request nothing = { .starts = &root_only, .starts_count = 1 };
+
+static void run_stream_locked(struct lease *l)
+{
+	const struct call call = { .progress_ms = l->cache->options.progress_ms,
+		.cancel = &l->ends };
+	const struct list_request *first = l->carried ? l->carried->list->request : &nothing;
+	struct error why = { 0 };
+	struct copied copied;
+	enum err kind = copy_request(&copied, first, &why);
+	const struct watch_request request = { .first = &copied.request };
+
+	l->is_running = true;
+	l->begun_ms = monotonic_ms();
+	lease_arm(l);
+	pthread_mutex_unlock(&l->lock);
+	if (!kind)
+		kind = provider_watch(l->cache->provider, &call, &request, hear, l, &why);
+	stream_ended(l, kind, &why);
+	copied_release(&copied);
+	pthread_mutex_lock(&l->lock);
+}
+
+/* Somebody listens, and there may be a stream. */
+static bool is_listened_locked(const struct lease *l)
+{
+	return atomic_load(&l->cache->listeners) && atomic_load(&l->state) == LEASE_IDLE &&
+		monotonic_ms() >= l->retry_ms;
+}
+
+static int64_t next_look_locked(const struct lease *l)
+{
+	int64_t now_ms = monotonic_ms();
+
+	return l->retry_ms > now_ms ? l->retry_ms : now_ms + PAUSE_MAX_MS;
+}
+
+void *lease_run(void *lease)
+{
+	struct lease *l = lease;
+
+	pthread_mutex_lock(&l->lock);
+	while (!l->is_stopping) {
+		if (!l->carried && is_listened_locked(l))
+			lease_begin_locked(l, NULL);
+		if (atomic_load(&l->state) == LEASE_BEGINNING)
+			run_stream_locked(l);
+		else
+			wait_until_locked(&l->changed, &l->lock, next_look_locked(l));
+	}
+	pthread_mutex_unlock(&l->lock);
+	return NULL;
+}

@@ -1,0 +1,286 @@
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/explored.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* So long answers are believed without a stream. */
+#define WITHOUT_MS  100
+#define PATIENCE_MS 60000
+
+static void setup(void)
+{
+	explored_setup();
+	explored.provider.has_watch = true;
+}
+
+TestSuite(lease, .init = setup, .fini = explored_teardown, .timeout = 120);
+
+static unsigned calls(void)
+{
+	return explored.provider.lists + explored.provider.watches;
+}
+
+/* A tree "d" of files, known, under a stream; calls are counted from here on. */
+static struct inode *known_tree(void)
+{
+	explored_make_dir("d");
+	explored_make_files("d", 5);
+	explored_start(WITHOUT_MS);
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 6));
+	cr_expect(eq(uint, explored.provider.watches, 1));
+	cr_expect(eq(uint, explored.provider.lists, 0));
+	explored.provider.watches = 0;
+	return explored_find("d");
+}
+
+static bool has(const char *path)
+{
+	return explored_find(path) != NULL;
+}
+
+static void await(bool (*is_so)(const char *), const char *path, bool wanted)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	while (is_so(path) != wanted) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: never seen", path);
+		usleep(1000);
+	}
+}
+
+/* Until the stream has told everything so far; what that costs is not counted. */
+static void all_is_told(void)
+{
+	explored_make_file("marker");
+	await(has, "marker", true);
+	explored_list_all(cache_root(explored.cache));
+	explored.provider.lists = explored.provider.watches = 0;
+}
+
+static bool is_long(const char *path)
+{
+	return explored_size_of(path) > 4;
+}
+
+static void write_here(const char *path, const char *contents)
+{
+	struct inode *i = explored_find(path);
+	struct error e = { 0 };
+	bool keep;
+
+	cr_assert(eq(int, cache_open(explored.cache, NULL, i, O_RDWR, &keep, &e), ERR_OK), "%s",
+		e.text);
+	cr_assert(
+		eq(int, cache_write(explored.cache, NULL, i, 0, contents, strlen(contents), 0, &e),
+			ERR_OK),
+		"%s", e.text);
+	cr_assert(eq(int, cache_flush(explored.cache, NULL, i, &e), ERR_OK), "%s", e.text);
+	cache_close(explored.cache, i);
+}
+
+/* ---- What it costs ---- */
+
+Test(lease, what_is_known_is_not_asked_again)
+{
+	known_tree();
+	usleep(3 * WITHOUT_MS * 1000);
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 6));
+	cr_expect(not(has("d/none")));
+	cr_expect(eq(u64, explored_size_of("d/f1"), 4));
+	cr_expect(eq(uint, calls(), 0));
+}
+
+Test(lease, what_is_changed_here_costs_the_changes_only)
+{
+	struct inode *d = known_tree(), *root = cache_root(explored.cache);
+	struct error e = { 0 };
+
+	explored_make(d, "made", CHANGE_CREATE);
+	explored_make(explored_make(d, "dir", CHANGE_MKDIR), "deep", CHANGE_CREATE);
+	write_here("d/f0", "longer text");
+	cr_expect(eq(int, cache_unlink(explored.cache, NULL, d, "f1", &e), ERR_OK), "%s", e.text);
+	cr_expect(
+		eq(int, cache_rename(explored.cache, NULL, d, "f2", root, "moved", 0, &e), ERR_OK),
+		"%s", e.text);
+	cr_expect(eq(uint, calls(), 0));
+	all_is_told();
+	usleep(3 * WITHOUT_MS * 1000);
+	cr_expect(has("d/made"));
+	cr_expect(has("d/dir/deep"));
+	cr_expect(has("moved"));
+	cr_expect(not(has("d/f1")));
+	cr_expect(not(has("d/f2")));
+	cr_expect(eq(u64, explored_size_of("d/f0"), 11));
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 9));
+	cr_expect(eq(uint, calls(), 0));
+}
+
+/* The echo of our own changes says nothing that was not known. */
+Test(lease, echoes_leave_a_directory_known)
+{
+	struct inode *d = known_tree();
+
+	all_is_told();
+	for (unsigned n = 0; n < 50; n++) {
+		AUTO_FREE char *name = explored_text("own%u", n);
+
+		explored_make(d, name, CHANGE_CREATE);
+	}
+	explored_make_dir("last");
+	await(has, "last", true);
+	explored.provider.lists = 0;
+	cr_expect(eq(sz, explored_count_of(d), 55));
+	cr_expect(eq(uint, calls(), 0));
+}
+
+/* ---- What others change ---- */
+
+Test(lease, contents_that_others_change_are_seen)
+{
+	known_tree();
+	explored_write("d/f1", "longer text");
+	await(is_long, "d/f1", true);
+	cr_expect(eq(uint, calls(), 0), "the stream told all of it");
+}
+
+Test(lease, names_that_come_and_go_are_seen)
+{
+	known_tree();
+	explored_make_file("d/new");
+	await(has, "d/new", true);
+	explored_remove_path("d/f1", 0);
+	await(has, "d/f1", false);
+	explored_rename("d/f2", "d/f3");
+	await(has, "d/f2", false);
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1 + 4));
+}
+
+Test(lease, a_directory_that_moves_takes_its_entries_along)
+{
+	known_tree();
+	explored_rename("d", "e");
+	await(has, "e/f4", true);
+	cr_expect(not(has("d")));
+	explored_make_file("e/new");
+	await(has, "e/new", true);
+}
+
+Test(lease, what_others_change_beside_us_is_seen)
+{
+	struct inode *d = known_tree();
+
+	for (unsigned n = 0; n < 20; n++) {
+		AUTO_FREE char *own = explored_text("own%u", n);
+		AUTO_FREE char *foreign = explored_text("d/foreign%u", n);
+
+		explored_make(d, own, CHANGE_CREATE);
+		explored_make_file(foreign);
+	}
+	await(has, "d/foreign19", true);
+	for (unsigned n = 0; n < 20; n++) {
+		AUTO_FREE char *foreign = explored_text("d/foreign%u", n);
+
+		await(has, foreign, true);
+	}
+	cr_expect(eq(sz, explored_count_of(d), 45));
+}
+
+/* ---- Doubt ---- */
+
+Test(lease, after_a_doubt_one_audit_restores_everything)
+{
+	known_tree();
+	cache_doubt_all(explored.cache);
+	explored_write("d/f1", "longer text");
+	explored_remove_path("d/f2", 0);
+	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
+	cr_expect(not(has("d/f2")));
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 5));
+	cr_expect(eq(uint, explored.provider.watches, 0));
+	usleep(3 * WITHOUT_MS * 1000);
+	unsigned before = explored.provider.lists;
+
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 5));
+	cr_expect(eq(uint, explored.provider.lists, before), "trust without end");
+}
+
+static bool is_known(const char *path)
+{
+	unsigned before = calls();
+
+	has(path);
+	return calls() == before;
+}
+
+Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
+{
+	known_tree();
+	explored.provider.breaks_watch = true;
+	explored_write("d/f1", "longer text");
+	await(is_long, "d/f1", true);
+	explored_make_file("d/new");
+	await(has, "d/new", true);
+	/* After a pause another stream begins. */
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !explored.provider.watches;) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "no other stream");
+		has("d/f0");
+		usleep(1000);
+	}
+	await(is_known, "d/f0", true);
+	usleep(3 * WITHOUT_MS * 1000);
+	cr_expect(is_known("d/f0"));
+	cr_expect(eq(uint, explored.provider.watches, 1));
+}
+
+Test(lease, without_a_stream_trust_has_an_end)
+{
+	explored.provider.has_watch = false;
+	explored_make_dir("d");
+	explored_make_files("d", 5);
+	explored_start(WITHOUT_MS);
+	explored_list_all(cache_root(explored.cache));
+	explored_write("d/f1", "longer text");
+	await(is_long, "d/f1", true);
+	cr_expect(eq(uint, explored.provider.watches, 0));
+}
+
+static void note_path(void *context, enum watch_kind kind, const char *path, bool is_dir)
+{
+	_Atomic bool *heard = context;
+
+	(void)kind, (void)is_dir;
+	if (!strcmp(path, "far/away"))
+		*heard = true;
+}
+
+Test(lease, who_listens_hears_of_what_nobody_asked_for)
+{
+	_Atomic bool heard = false;
+	struct cache_observer observer = { .changed = note_path, .context = (void *)&heard };
+
+	explored_make_dir("far");
+	explored_start(WITHOUT_MS);
+	cache_observe(explored.cache, &observer);
+	cache_listen(explored.cache);
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !heard;) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing heard");
+		explored_write("far/away", "text");
+		usleep(1000);
+	}
+	cr_expect(eq(uint, explored.provider.watches, 1));
+	cache_unlisten(explored.cache);
+	cache_observe(explored.cache, NULL);
+}
+
+Test(lease, the_end_does_not_wait_for_a_stream)
+{
+	known_tree();
+	cache_free(explored.cache);
+	explored.cache = NULL;
+}

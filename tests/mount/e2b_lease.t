@@ -1,0 +1,135 @@
+#!/bin/sh
+# Under the change stream nothing is asked again, what others change is seen at once, and what is changed here costs
+# nothing but the change.
+# shellcheck disable=SC2016,SC2317
+PROVIDER=e2b
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs node python3
+
+reset() {
+	vendor_request POST "$ADMIN/reset" >/dev/null
+}
+
+requests() {
+	vendor_request GET "$ADMIN/counters" | sed 's/.*"total":{"requests":\([0-9]*\).*/\1/'
+}
+
+costs() { # NAME COUNT
+	is "$1: requests" "$(requests)" "$2" || diag "$(vendor_request GET "$ADMIN/counters")"
+}
+
+costs_at_most() { # NAME COUNT
+	got=$(requests)
+	is "$1: at most $2 requests ($got)" "$([ "$got" -le "$2" ] && echo yes)" yes ||
+		diag "$(vendor_request GET "$ADMIN/counters")"
+}
+
+count() { # DIRECTORY
+	find "$1" -mindepth 1 | wc -l
+}
+
+vendor_sandbox lease
+python3 - "$STORE/lease" <<'END'
+import os, sys
+for d in range(20):
+    os.makedirs(f"{sys.argv[1]}/dir{d}")
+    for f in range(10):
+        with open(f"{sys.argv[1]}/dir{d}/file{f}", "w") as file:
+            file.write(f"{d} {f}\n")
+END
+mount_sandbox lease attr_timeout=1,entry_timeout=1
+IN=$STORE/lease/dir1
+DIR=$MNT/lease/dir1
+reset
+ls -lR "$MNT/lease" >first
+costs_at_most "ls -lR, cold, with the stream" 2
+# Longer than anything is believed without a stream.
+sleep 3
+reset
+ls -lR "$MNT/lease" >second
+is "again: the same" "$(cmp first second)" ""
+costs "again, later" 0
+fails "what is not there is not there" test -e "$DIR/none"
+costs "a name that is not there" 0
+
+# ---- Changes of others ---------------------------------------------------------------------------
+
+sees_content() {
+	[ "$(cat "$DIR/file1" 2>/dev/null)" = "changed inside" ]
+}
+
+sees_new() {
+	[ -e "$DIR/none" ]
+}
+
+sees_gone() {
+	[ ! -e "$DIR/file2" ]
+}
+
+sees_mode() {
+	[ "$(stat -c %a "$DIR/file3")" = 600 ]
+}
+
+cat "$DIR/file1" >/dev/null
+echo "changed inside" >"$IN/file1"
+ok "contents that others changed" wait_until "$PATIENCE" sees_content
+touch "$IN/none"
+ok "a name that was looked for before" wait_until "$PATIENCE" sees_new
+rm "$IN/file2"
+ok "a name that went" wait_until "$PATIENCE" sees_gone
+chmod 600 "$IN/file3"
+ok "a mode" wait_until "$PATIENCE" sees_mode
+mv "$IN" "$STORE/lease/moved"
+moved() {
+	[ -e "$MNT/lease/moved/none" ] && [ ! -e "$DIR" ]
+}
+ok "a directory that moved" wait_until "$PATIENCE" moved
+is "and what is in it" "$(count "$MNT/lease/moved")" "$(count "$STORE/lease/moved")"
+
+# ---- After a command -----------------------------------------------------------------------------
+
+ls -lR "$MNT/lease" >/dev/null
+reset
+echo 'cd lease && for d in 2 3 4 5; do echo more >>dir$d/file0; rm dir$d/file1; done' >"$MNT/.sandbox/exec"
+costs_at_most "a command" 1
+reset
+for d in 2 3 4 5; do
+	is "dir$d as the command left it" "$(stat -c %s "$MNT/lease/dir$d/file0") $(count "$MNT/lease/dir$d")" \
+		"$(stat -c %s "$STORE/lease/dir$d/file0") 9"
+done
+ls -lR "$MNT/lease" >/dev/null
+costs "trust in everything" 1
+
+# ---- Changes of ours -----------------------------------------------------------------------------
+
+own() {
+	echo one >"$MNT/lease/dir7/new"
+	mv "$MNT/lease/dir7/new" "$MNT/lease/dir7/newer"
+	echo two >"$MNT/lease/dir7/file1"
+	rm "$MNT/lease/dir7/file2"
+	mkdir "$MNT/lease/dir7/sub"
+}
+ls -lR "$MNT/lease" >/dev/null
+reset
+own
+changes=$(requests)
+diag "changes: $changes requests"
+# So that the stream has told all of it.
+marker_seen() {
+	[ -e "$MNT/lease/marker" ]
+}
+touch "$STORE/lease/marker"
+ok "the stream goes on" wait_until "$PATIENCE" marker_seen
+ls -lR "$MNT/lease" >/dev/null
+reset
+ls -lR "$MNT/lease/dir7" >third
+stat "$MNT/lease/dir7/newer" >/dev/null
+fails "what was removed here stays away" test -e "$MNT/lease/dir7/file2"
+costs "what was changed here is known" 0
+is "and is what the sandbox has" "$(cd "$MNT/lease/dir7" && ls -R && cat newer file1)" \
+	"$(cd "$STORE/lease/dir7" && ls -R && cat newer file1)"
+unmount
+done_testing
