@@ -231,6 +231,12 @@ static enum err start_threads(struct cache *c, struct error *e)
 	return kind ? kind : start_lifetime(c, e);
 }
 
+const struct watch_request *cache_opening(const struct cache_options *options)
+{
+	/* Where no answer is believed nothing is asked before it is wanted. */
+	return options->attr_ms && options->entry_ms ? walk_opening() : NULL;
+}
+
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e)
 {
@@ -280,6 +286,8 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		tree_free(c->tree);
 		return kind;
 	}
+	if (p->is_opened)
+		walk_open(c->walk);
 	*out = take(c);
 	return ERR_OK;
 }

@@ -52,6 +52,12 @@ struct cache_observer {
 	void *context;
 };
 
+/*
+ * What the cache asks of a sandbox first, under these options: a provider may begin with it when it connects
+ * (provider_config.opening). NULL: nothing is known beforehand.
+ */
+const struct watch_request *cache_opening(const struct cache_options *options);
+
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e);
 void cache_free(struct cache *c);

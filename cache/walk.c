@@ -2,6 +2,7 @@
 #include "cache/walk_inside.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -226,6 +227,31 @@ enum err walk_list(struct walk *w, const struct call *call, struct inode *dir, c
 	if (!x->is_told && x->error.kind)
 		return error_set(e, x->error.kind, "%s", x->error.text);
 	return ERR_OK;
+}
+
+void walk_open(struct walk *w)
+{
+	struct error e = { 0 };
+	struct running *r;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (begin_locked(w, tree_root(w->cache->tree), "", WALK_FAR, &r, &e))
+		log_debug(LOG_CACHE, "nothing is listed before it is asked for: %s", e.text);
+	pthread_mutex_unlock(&w->lock);
+}
+
+const struct watch_request *walk_opening(void)
+{
+	static const char *const root[] = { "" };
+	static const struct list_request list = { .starts = root,
+		.starts_count = 1,
+		.depth = LIST_DEPTH_ALL,
+		.entries_max = FIRST_ENTRIES };
+	static const struct watch_request opening = { .first = &list };
+
+	return &opening;
 }
 
 void walk_goes_on(struct walk *w)

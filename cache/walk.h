@@ -33,6 +33,15 @@ enum walk_reach {
 enum err walk_list(struct walk *w, const struct call *call, struct inode *dir, const char *path,
 	enum walk_reach reach, bool *complete, struct error *e);
 
+/*
+ * Lists the root with what is below it before anybody asks, from the stream of changes that began with the attach
+ * (walk_opening()).
+ */
+void walk_open(struct walk *w);
+
+/* What the first list of a mount asks for. */
+const struct watch_request *walk_opening(void);
+
 /* Waits for the end of a listing under way, if there is one, but no longer than so: whoever goes by what is known. */
 void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms);
 

@@ -240,6 +240,7 @@ struct provider {
 		staging; /* absolute path, in the sandbox, of the staging directory; for the shell scripts */
 	const char *root;  /* absolute path, in the sandbox, of the shown root; likewise */
 	const char *shell; /* what runs the shell scripts: "sh" */
+	bool is_opened; /* a stream of changes began with the attach, as provider_config.opening asks */
 };
 
 /* The vendors, by name; NULL: unknown. */

@@ -102,8 +102,10 @@ static enum err attach(struct remote *r, const struct provider_config *cfg, cons
 		kind = take_place(r, &report, e);
 	if (kind != ERR_OK)
 		return kind;
-	return report.state == REMOTE_READY ? take_helper(r, &report, e)
-					    : take_shell(r, &report, cfg->helper, e);
+	if (report.state == REMOTE_READY)
+		return take_helper(r, &report, e);
+	remote_opening_free(take(r->opening));
+	return take_shell(r, &report, cfg->helper, e);
 }
 
 static bool can_open(const struct remote *r, const struct provider_config *cfg)
@@ -136,6 +138,7 @@ void remote_lend(const struct remote *r, struct provider *p, const char *shell)
 	p->staging = r->staging;
 	p->helper = r->helper;
 	p->shell = shell;
+	p->is_opened = r->opening;
 }
 
 void remote_release(struct remote *r)

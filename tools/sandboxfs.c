@@ -74,6 +74,8 @@ static enum err make_sandbox(struct run *r, struct error *e)
 
 static struct provider_config wanted_sandbox(const struct source *source, const struct config *c)
 {
+	const struct cache_options freshness = { .attr_ms = c->attr_ms, .entry_ms = c->entry_ms };
+
 	return (struct provider_config){
 		.id = source->id,
 		.path = source->path,
@@ -84,6 +86,7 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.resume = (enum resume_mode)c->resume,
 		.lifetime_s = (c->lifetime_ms + 999) / 1000,
 		.progress_ms = c->progress_ms,
+		.opening = cache_opening(&freshness),
 		.template = c->template,
 		.env = (const char *const *)c->env,
 		.labels = (const char *const *)c->labels,
