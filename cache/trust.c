@@ -25,6 +25,7 @@ struct trust {
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	bool is_auditing;
+	struct error failure; /* of the last audit; kind 0: it did not fail */
 	struct timespec from; /* the sandbox's clock: nothing held was asked earlier */
 	int64_t begun_ms;     /* when trust was last established, monotonic */
 	int64_t cost_ms;      /* of the costliest listing since */
@@ -194,18 +195,36 @@ void trust_doubted(struct trust *t)
 		start_anew(t);
 }
 
-/* The deadline is that of the audit under way: each of its calls has one. */
+/*
+ * The deadline is that of the audit under way: each of its calls has one. What it failed for is the answer of all who waited
+ * for it: one after the other they would only wait as long again.
+ */
 static enum err take_turn_locked(struct trust *t, const struct call *call, struct error *e)
 {
+	const bool has_waited = t->is_auditing;
 	enum err kind = ERR_OK;
 
 	while (!kind && t->is_auditing)
 		kind = wait_briefly_locked(&t->changed, &t->lock, call, e);
+	if (!kind && has_waited && t->failure.kind)
+		kind = error_set(e, t->failure.kind, "%s", t->failure.text);
 	return kind;
+}
+
+/* That one caller was interrupted is no answer for another. */
+static void end_audit(struct trust *t, const struct error *failure)
+{
+	pthread_mutex_lock(&t->lock);
+	t->is_auditing = false;
+	t->failure = failure->kind == ERR_INTERRUPTED ? (struct error){ 0 } : *failure;
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
 }
 
 enum err trust_restore(struct trust *t, const struct call *call, struct error *e)
 {
+	struct error why = { 0 };
+
 	if (!t)
 		return ERR_OK;
 	pthread_mutex_lock(&t->lock);
@@ -217,10 +236,7 @@ enum err trust_restore(struct trust *t, const struct call *call, struct error *e
 	pthread_mutex_unlock(&t->lock);
 	if (!is_mine)
 		return kind;
-	kind = audit(t, from, call, e);
-	pthread_mutex_lock(&t->lock);
-	t->is_auditing = false;
-	pthread_cond_broadcast(&t->changed);
-	pthread_mutex_unlock(&t->lock);
-	return kind;
+	kind = audit(t, from, call, &why);
+	end_audit(t, &why);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
