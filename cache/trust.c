@@ -216,7 +216,9 @@ static void end_audit(struct trust *t, const struct error *failure)
 {
 	pthread_mutex_lock(&t->lock);
 	t->is_auditing = false;
-	t->failure = failure->kind == ERR_INTERRUPTED ? (struct error){ 0 } : *failure;
+	t->failure = *failure;
+	if (failure->kind == ERR_INTERRUPTED)
+		t->failure.kind = ERR_OK;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -293,7 +293,7 @@ static enum err run(void *context, const struct call *call, const char *const *a
 	if (u)
 		pthread_join(up.thread, NULL);
 	close(up.stop_fd);
-	return up.kind == ERR_OK ? kind : error_set(e, up.kind, "%s", u->path);
+	return !u || up.kind == ERR_OK ? kind : error_set(e, up.kind, "%s", u->path);
 }
 
 static enum err listen(void *context, const struct call *call, const char *const *argv,
