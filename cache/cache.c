@@ -380,6 +380,31 @@ int64_t cache_progress_ms(const struct cache *c)
 
 /* ---- Commands, barriers, doubt ---- */
 
+static void tell_but_root(void *context, const struct tree_told *told)
+{
+	const struct cache *c = context;
+
+	if (told->event || told->inode != tree_root(c->tree))
+		tell(context, told);
+}
+
+static void doubt_and_tell(
+	struct cache *c, void (*whom)(void *context, const struct tree_told *told))
+{
+	ahead_drop_all(c->ahead);
+	tree_doubt_all(c->tree, whom, c);
+	trust_doubted(c->trust);
+}
+
+/*
+ * The kernel keeps the root's own attributes, where the stream tells if they change: it asks for them on the way to every
+ * file, and so to the command's answer, which should cost no request.
+ */
+static void doubt_after_command(struct cache *c)
+{
+	doubt_and_tell(c, lease_is_live(c->lease) ? tell_but_root : tell);
+}
+
 enum err cache_execute(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
@@ -397,7 +422,7 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind || result->may_have_run)
-		cache_doubt_all(c);
+		doubt_after_command(c);
 	return kind;
 }
 
@@ -410,9 +435,7 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 
 void cache_doubt_all(struct cache *c)
 {
-	ahead_drop_all(c->ahead);
-	tree_doubt_all(c->tree, tell, c);
-	trust_doubted(c->trust);
+	doubt_and_tell(c, tell);
 }
 
 void cache_get_status(struct cache *c, struct cache_status *out)
