@@ -268,7 +268,7 @@ Test(lease, who_listens_hears_of_what_nobody_asked_for)
 	explored_start(WITHOUT_MS);
 	cache_observe(explored.cache, &observer);
 	cache_listen(explored.cache);
-	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !heard;) {
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !atomic_load(&heard);) {
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing heard");
 		explored_write("far/away", "text");
 		usleep(1000);
