@@ -63,7 +63,7 @@ tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST
 # Again with each vendor's sandboxes (tests/support/run-test), as many as a few minutes allow: what a vendor has of its own
 # shows in the first few, and the first vendor runs more of what they share.
 VENDOR_TESTS := exec oracle posix real_git vendor_faults vendor_key
-SHARED_TESTS := after_exec hostile real_builds real_editors staging
+SHARED_TESTS := after_exec events hostile real_builds real_editors staging
 CONTRACTS    := $(VENDORS) e2b_shell
 # On a busy machine Modal's calls, several to each of ours, miss the test's deadline of 2 s: for check-all alone.
 LONG_TESTS   := modal:tests/mount/vendor_faults.t

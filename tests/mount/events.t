@@ -25,7 +25,20 @@ echo 1 >"$MNT/file"
 is "the mount answers meanwhile" "$(cat "$MNT/file")" 1
 kill $readers
 ok "a signal ends their waiting" wait_until "$PATIENCE" ended $readers
+# Its threads, which have the files open, may end after it.
+wait $readers 2>/dev/null
 fails "nobody writes it" sh -c 'echo x >"$1"' - "$EVENTS"
 fails "it has no offsets" python3 -c 'import os, sys; os.lseek(os.open(sys.argv[1], os.O_RDONLY), 0, 0)' "$EVENTS"
+told() { # SCRIPT KIND NAME
+	is "what others do is told: $2 $3" "$(events hears "$1" "$2" "$3" | tail -n 1)" "$2 $3"
+}
+
+if [ "$PROVIDER" != local ]; then
+	export STORE
+	told 'echo x >"$STORE/made"' created made
+	told 'echo more >>"$STORE/made"' changed made
+	told 'chmod 600 "$STORE/made"' attr made
+	told 'rm "$STORE/made"' removed made
+fi
 unmount
 done_testing
