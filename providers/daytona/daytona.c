@@ -140,6 +140,7 @@ const struct provider_ops daytona_provider = {
 	.name = "daytona",
 	.title = "Daytona",
 	.key_names = "DAYTONA_API_KEY",
+	.caps = PROVIDER_COMMANDS_PULSE,
 	.create_options = WISH_OPTIONS,
 	.connect_options = OPTION_LIFETIME | OPTION_USER | OPTION_RESUME_NEVER,
 	.create = daytona_create,
