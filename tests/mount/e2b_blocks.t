@@ -4,25 +4,14 @@
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_counters.sh
+. "$TOP/tests/support/tap_counters.sh"
 
 needs_mount
 needs node python3
 
 FRESH=attr_timeout=600,entry_timeout=600
 CACHE=$SCRATCH/cache.$MOUNT_AS/sandboxfs
-
-reset() {
-	vendor_request POST "$ADMIN/reset" >/dev/null
-}
-
-requests() {
-	vendor_request GET "$ADMIN/counters" | sed 's/.*"total":{"requests":\([0-9]*\).*/\1/'
-}
-
-at_most() { # NAME LIMIT
-	got=$(requests)
-	is "$1: at most $2 requests ($got)" "$([ "$got" -le "$2" ] && echo yes)" yes
-}
 
 counter() { # NAME
 	awk -v name="sandboxfs_$1" '$1 == name { print $2 }' "$MNT/.sandbox/stats"

@@ -4,27 +4,11 @@
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_counters.sh
+. "$TOP/tests/support/tap_counters.sh"
 
 needs_mount
 needs node python3 git
-
-reset() {
-	vendor_request POST "$ADMIN/reset" >/dev/null
-}
-
-# What was counted since reset, and of it a number in the total.
-counters() {
-	vendor_request GET "$ADMIN/counters"
-}
-
-total() { # NAME
-	counters | sed "s/.*\"total\":{[^}]*\"$1\":\([0-9]*\).*/\1/"
-}
-
-at_most() { # NAME LIMIT
-	got=$(total requests)
-	is "$1: at most $2 requests ($got)" "$([ "$got" -le "$2" ] && echo yes)" yes || diag "$(counters)"
-}
 
 fetches_less() { # NAME BYTES
 	got=$(total bytes_out)

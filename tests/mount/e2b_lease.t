@@ -5,26 +5,14 @@
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_counters.sh
+. "$TOP/tests/support/tap_counters.sh"
 
 needs_mount
 needs node python3
 
-reset() {
-	vendor_request POST "$ADMIN/reset" >/dev/null
-}
-
-requests() {
-	vendor_request GET "$ADMIN/counters" | sed 's/.*"total":{"requests":\([0-9]*\).*/\1/'
-}
-
 costs() { # NAME COUNT
-	is "$1: requests" "$(requests)" "$2" || diag "$(vendor_request GET "$ADMIN/counters")"
-}
-
-costs_at_most() { # NAME COUNT
-	got=$(requests)
-	is "$1: at most $2 requests ($got)" "$([ "$got" -le "$2" ] && echo yes)" yes ||
-		diag "$(vendor_request GET "$ADMIN/counters")"
+	is "$1: requests" "$(requests)" "$2" || diag "$(counters)"
 }
 
 count() { # DIRECTORY
@@ -45,7 +33,7 @@ IN=$STORE/lease/dir1
 DIR=$MNT/lease/dir1
 reset
 ls -lR "$MNT/lease" >first
-costs_at_most "ls -lR, cold, with the stream" 2
+at_most "ls -lR, cold, with the stream" 2
 # Longer than anything is believed without a stream.
 sleep 3
 reset
@@ -94,7 +82,7 @@ is "and what is in it" "$(count "$MNT/lease/moved")" "$(count "$STORE/lease/move
 ls -lR "$MNT/lease" >/dev/null
 reset
 echo 'cd lease && for d in 2 3 4 5; do echo more >>dir$d/file0; rm dir$d/file1; done' >"$MNT/.sandbox/exec"
-costs_at_most "a command" 1
+at_most "a command" 1
 reset
 for d in 2 3 4 5; do
 	is "dir$d as the command left it" "$(stat -c %s "$MNT/lease/dir$d/file0") $(count "$MNT/lease/dir$d")" \

@@ -4,31 +4,11 @@
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_counters.sh
+. "$TOP/tests/support/tap_counters.sh"
 
 needs_mount
 needs node python3 git
-
-reset() {
-	vendor_request POST "$ADMIN/reset" >/dev/null
-}
-
-# How many requests of whatever kind, and which, since reset.
-counters() {
-	vendor_request GET "$ADMIN/counters"
-}
-
-requests() {
-	counters | sed 's/.*"total":{"requests":\([0-9]*\).*/\1/'
-}
-
-fetched_bytes() {
-	counters | sed 's/.*"total":{.*"bytes_out":\([0-9]*\).*/\1/'
-}
-
-at_most() { # NAME LIMIT
-	got=$(requests)
-	is "$1: at most $2 requests ($got)" "$([ "$got" -le "$2" ] && echo yes)" yes || diag "$(counters)"
-}
 
 run_inside() { # COMMAND
 	python3 -c '
@@ -90,7 +70,7 @@ index=$(tail -n 1 said)
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 reset
 is "git status here: clean" "$(git -C "$MNT/repo" status --porcelain 2>&1)" ""
-bytes=$(fetched_bytes)
+bytes=$(total bytes_out)
 is "it fetches no contents of files ($bytes bytes of 2.9 MB)" "$([ "$bytes" -lt 200000 ] && echo yes)" yes || diag "$(counters)"
 run_inside 'cd repo && git status --porcelain && git ls-files --debug | cmp - /tmp/before && stat -c %y .git/index' >said 2>&1
 is "git inside finds its index as it was, and reads nothing again" "$(cat said)" "$index"
