@@ -110,7 +110,7 @@ static enum err attach(struct remote *r, const struct provider_config *cfg, cons
 
 static bool can_open(const struct remote *r, const struct provider_config *cfg)
 {
-	return cfg->opening && r->ops.listen && cfg->helper != HELPER_OFF;
+	return cfg->opening && r->ops.listen && r->ops.is_live && cfg->helper != HELPER_OFF;
 }
 
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,

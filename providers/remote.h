@@ -71,7 +71,10 @@ struct remote_ops {
 	 */
 	enum err (*keep)(void *context, const struct call *call, const char *const *argv, int *fd,
 		struct error *e);
-	/* NULL: a stream of changes cannot begin with the attach (provider_config.opening). */
+	/*
+	 * For a stream of changes (remote_watch.h). NULL: a program's output comes only at its end. Where it is_live as well
+	 * the stream can begin with the attach (provider_config.opening).
+	 */
 	remote_listen listen;
 	size_t argument_max; /* bytes of one argument, at least 4: Linux's own limit is 131071 */
 	size_t inline_max; /* a request up to so many bytes travels as arguments, a larger one as an upload */

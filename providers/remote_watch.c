@@ -83,9 +83,8 @@ static enum err listen_once(struct watching *w, const struct call *call, struct 
 	return frames_reader_end(&reader, &run, e);
 }
 
-enum err remote_watch(const struct remote *r, const char *vendor, remote_listen listen,
-	void *listen_context, const struct call *call, const struct watch_request *request,
-	watch_sink sink, void *context, struct error *e)
+enum err remote_watch(const struct remote *r, const char *vendor, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	struct watch_state state = {
 		.first = { .request = request->first }, .sink = sink, .context = context
@@ -93,8 +92,8 @@ enum err remote_watch(const struct remote *r, const char *vendor, remote_listen 
 	struct listener listener = watch_listener(&state);
 	AUTO_BUF struct buf text = BUF_INIT(2 * REQUEST_MAX);
 	struct watching w = { .r = r,
-		.listen = listen ? listen : listen_to_record,
-		.listen_context = listen ? listen_context : (void *)r,
+		.listen = r->ops.listen ? r->ops.listen : listen_to_record,
+		.listen_context = r->ops.listen ? r->ops.context : (void *)r,
 		.listener = &listener };
 	bool is_taken;
 	enum err kind;

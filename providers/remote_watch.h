@@ -12,10 +12,9 @@
 /*
  * As provider.h says of `watch`. `vendor` is for messages. ERR_UNSUPPORTED: there is no helper.
  *
- * `listen` NULL: the vendor gives a program's output only at its end. Then the helper is a recorded command that is followed
+ * Where a vendor has no `listen` (remote_ops) its programs' output comes only at their end. Then the helper is a recorded command that is followed
  * request by request (remote_command_listen()): three or four a minute while nothing changes, at most one a second while
  * much does, and a change that follows a silence is heard a tenth of a second and a round trip later.
  */
-enum err remote_watch(const struct remote *r, const char *vendor, remote_listen listen,
-	void *listen_context, const struct call *call, const struct watch_request *request,
-	watch_sink sink, void *context, struct error *e);
+enum err remote_watch(const struct remote *r, const char *vendor, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e);

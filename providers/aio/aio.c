@@ -158,6 +158,7 @@ static enum err attach(struct aio *a, const struct provider_config *cfg, const c
 {
 	const struct remote_ops ops = { .run = aio_run,
 		.upload = aio_upload,
+		.listen = aio_stream,
 		.download = aio_download,
 		.download_min = DOWNLOAD_MIN,
 		.argument_max = ARGUMENT_MAX,

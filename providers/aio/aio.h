@@ -47,9 +47,9 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 
 /*
  * Runs `argv`, which changes nothing, and hands on what it prints as it comes. ERR_OK: it ended by itself. It ends in any
- * case when this returns.
+ * case when this returns. A remote_listen, whose context is the struct aio.
  */
-enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
+enum err aio_stream(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
 
 enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,

@@ -6,16 +6,10 @@
 #include "providers/aio/aio.h"
 #include "providers/remote_watch.h"
 
-static enum err listen(void *context, const struct call *call, const char *const *argv,
-	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
-{
-	return aio_stream(context, call, argv, sink, sink_context, exit_code, e);
-}
-
 enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,
 	watch_sink sink, void *context, struct error *e)
 {
 	struct aio *a = (struct aio *)p;
 
-	return remote_watch(&a->remote, "aio", listen, a, call, request, sink, context, e);
+	return remote_watch(&a->remote, "aio", call, request, sink, context, e);
 }

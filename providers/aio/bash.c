@@ -287,9 +287,10 @@ enum err aio_run(void *context, const struct call *call, const char *const *argv
 	return run_program(&run, argv, exit_code, e);
 }
 
-enum err aio_stream(struct aio *a, const struct call *call, const char *const *argv,
+enum err aio_stream(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
+	struct aio *a = context;
 	struct bash_run run = { .a = a,
 		.call = call,
 		.sink = sink,

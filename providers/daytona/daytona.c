@@ -131,8 +131,7 @@ static enum err daytona_execute(struct provider *p, const struct call *call,
 static enum err daytona_watch(struct provider *p, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
-	return remote_watch(
-		&daytona_of(p)->remote, "daytona", NULL, NULL, call, request, sink, context, e);
+	return remote_watch(&daytona_of(p)->remote, "daytona", call, request, sink, context, e);
 }
 
 /* list, fetch and apply are the helper's: the daemon follows links, does not show broken ones and replaces nothing whole. */

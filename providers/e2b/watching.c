@@ -103,7 +103,6 @@ enum err e2b_watch(struct provider *p, const struct call *call, const struct wat
 	struct watched w = { .b = b, .sink = sink, .context = context };
 
 	if (b->remote.helper)
-		return remote_watch(
-			&b->remote, "e2b", e2b_listen, b, call, request, sink, context, e);
+		return remote_watch(&b->remote, "e2b", call, request, sink, context, e);
 	return e2b_reach(b, call, watch_step, &w, e);
 }

@@ -123,8 +123,7 @@ static enum err langsmith_execute(struct provider *p, const struct call *call,
 static enum err langsmith_watch(struct provider *p, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
-	return remote_watch(
-		&langsmith_of(p)->remote, "langsmith", NULL, NULL, call, request, sink, context, e);
+	return remote_watch(&langsmith_of(p)->remote, "langsmith", call, request, sink, context, e);
 }
 
 const struct provider_ops langsmith_provider = {

@@ -76,6 +76,7 @@ static enum err attach(struct runloop *b, const struct provider_config *cfg,
 {
 	const struct remote_ops ops = { .run = runloop_run,
 		.upload = runloop_upload,
+		.listen = runloop_listen,
 		.download = runloop_download,
 		.download_min = DOWNLOAD_MIN,
 		.argument_max = ARGUMENT_MAX,

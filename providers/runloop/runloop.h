@@ -61,6 +61,9 @@ enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step 
 enum err runloop_run(void *context, const struct call *call, const char *const *argv,
 	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
 	int *exit_code, struct error *e);
+/* A remote_listen, whose context is the struct runloop. */
+enum err runloop_listen(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
 enum err runloop_upload(void *context, const struct call *call, const struct remote_upload *upload,
 	struct error *e);
 enum err runloop_download(void *context, const struct call *call, const char *path,

@@ -153,8 +153,7 @@ static enum err listen_step(
 	return kind;
 }
 
-/* remote_watch.h */
-static enum err listen(void *context, const struct call *call, const char *const *argv,
+enum err runloop_listen(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
 	struct runloop *b = context;
@@ -179,5 +178,5 @@ enum err runloop_watch(struct provider *p, const struct call *call,
 {
 	struct runloop *b = runloop_of(p);
 
-	return remote_watch(&b->remote, "runloop", listen, b, call, request, sink, context, e);
+	return remote_watch(&b->remote, "runloop", call, request, sink, context, e);
 }

@@ -97,7 +97,7 @@ static struct heard watch(struct scene *s, const struct watch_request *what)
 	struct heard h = { .scene = s };
 	struct error e = { 0 };
 
-	remote_watch(&s->remote, "host", s->ops.listen, s->ops.context, NULL, what, hear, &h, &e);
+	remote_watch(&s->remote, "host", NULL, what, hear, &h, &e);
 	cr_expect(eq(int, e.kind, ERR_INTERRUPTED), "%s", e.text);
 	return h;
 }
@@ -167,8 +167,7 @@ Test(remote_opening, another_watch_is_not_the_one_that_began)
 	scene_open(&s);
 	attach(&s);
 	s.host.runs = 0;
-	remote_watch(&s.remote, "host", s.ops.listen, s.ops.context, NULL, &nothing, stop_at_ready,
-		&is_ready, &e);
+	remote_watch(&s.remote, "host", NULL, &nothing, stop_at_ready, &is_ready, &e);
 	cr_expect(is_ready, "%s", e.text);
 	cr_expect(eq(sz, s.host.runs, 1));
 	scene_close(&s);
