@@ -141,6 +141,7 @@ enum provider_caps {
 		16, /* it has a stream of changes of its own, for where there is no helper */
 	PROVIDER_COMMANDS_PULSE =
 		32, /* a silent command makes progress, too: one that makes none is out of reach */
+	PROVIDER_FINDS_NAMES = 64, /* a sandbox is also found by the name that it was made with */
 };
 
 struct provider_ops {

@@ -130,7 +130,7 @@ const struct provider_ops langsmith_provider = {
 	.name = "langsmith",
 	.title = "LangSmith",
 	.key_names = LANGSMITH_KEY_NAMES,
-	.caps = PROVIDER_COMMANDS_PULSE,
+	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
 		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE,
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,

@@ -66,7 +66,8 @@ static void read_lifetime(struct devbox *out, struct json_object *launch)
 
 enum err devbox_parse(struct devbox *out, struct json_object *json, struct error *e)
 {
-	const char *id = rest_text(json, "id", ""), *status = rest_text(json, "status", "");
+	const char *id = rest_text(json, "id", ""), *name = rest_text(json, "name", "");
+	const char *status = rest_text(json, "status", "");
 	const char *reason =
 		rest_text(json, "shutdown_reason", rest_text(json, "failure_reason", ""));
 
@@ -74,6 +75,7 @@ enum err devbox_parse(struct devbox *out, struct json_object *json, struct error
 		return error_set(e, ERR_PROTOCOL, "runloop: a devbox without an id");
 	*out = (struct devbox){ .phase = phase_of(status), .running_ms = running_since(json) };
 	snprintf(out->id, sizeof out->id, "%s", id);
+	snprintf(out->name, sizeof out->name, "%s", strlen(name) < sizeof out->name ? name : "");
 	snprintf(out->status, sizeof out->status, "%s", status);
 	snprintf(out->reason, sizeof out->reason, "%s", reason);
 	read_lifetime(out, rest_member(json, "launch_parameters"));

@@ -18,6 +18,7 @@ enum devbox_phase {
 
 struct devbox {
 	char id[128];
+	char name[128]; /* "": none, or longer */
 	enum devbox_phase phase;
 	char status[32]; /* the API's word for the phase */
 	char reason[40]; /* why it has ended, in the API's words; "": it does not say */

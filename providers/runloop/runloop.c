@@ -35,10 +35,9 @@ static enum err fill(struct runloop *b, const struct provider_config *cfg, struc
 
 	if (kind)
 		return kind;
-	if (cfg->id && !devbox_is_id(cfg->id))
+	if (cfg->id && strlen(cfg->id) >= sizeof b->id)
 		return error_set(e, ERR_INVALID,
-			"runloop: '%.100s' is no devbox ID: they are letters, digits, _ and -",
-			cfg->id);
+			"runloop: '%.100s...' is too long for a devbox's ID or name", cfg->id);
 	snprintf(b->id, sizeof b->id, "%s", cfg->id ? cfg->id : "");
 	b->resume = cfg->resume;
 	b->shell = strdup(cfg->shell ? cfg->shell : "sh");
@@ -100,8 +99,7 @@ static enum err runloop_connect(const struct provider_config *cfg, const struct 
 
 	if (kind)
 		return kind;
-	if (!*b->id)
-		kind = error_set(e, ERR_INVALID, "runloop: no devbox ID given");
+	kind = runloop_resolve(b, call, e);
 	if (!kind)
 		kind = runloop_find(b, call, e);
 	if (!kind)
@@ -117,7 +115,7 @@ const struct provider_ops runloop_provider = {
 	.name = "runloop",
 	.title = "Runloop",
 	.key_names = "RUNLOOP_API_KEY",
-	.caps = PROVIDER_COMMANDS_PULSE,
+	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
 		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE | OPTION_LIFETIME,
 	.connect_options = OPTION_LIFETIME | OPTION_RESUME_NEVER,

@@ -33,9 +33,17 @@ static inline struct runloop *runloop_of(struct provider *p)
 	return (struct runloop *)p;
 }
 
-/* cfg->id may be NULL. Freed with runloop_free(), which the remote must have been released before. */
+/* cfg->id, an ID or a name, may be NULL. Freed with runloop_free(), which the remote must have been released before. */
 enum err runloop_new(struct runloop **out, const struct provider_config *cfg, struct error *e);
 void runloop_free(struct runloop *b);
+
+/* ---- runloop_name.c ---- */
+
+/*
+ * Has b->id be an ID where it is a name: of the devboxes that have not ended. ERR_NOT_FOUND: it is neither. ERR_INVALID:
+ * several have the name, or it is empty.
+ */
+enum err runloop_resolve(struct runloop *b, const struct call *call, struct error *e);
 
 /* ---- runloop_reach.c ---- */
 

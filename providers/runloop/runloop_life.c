@@ -120,7 +120,11 @@ enum err runloop_delete(const struct provider_config *cfg, const struct call *ca
 
 	if (kind)
 		return kind;
-	kind = delete_one(&b->api.rest, call, b->id, e);
+	kind = runloop_resolve(b, call, e);
+	if (!kind)
+		kind = delete_one(&b->api.rest, call, b->id, e);
+	else if (kind == ERR_NOT_FOUND)
+		kind = ERR_OK;
 	runloop_free(b);
 	return kind;
 }

@@ -139,9 +139,18 @@ static void print_watch(const struct provider_ops *ops)
 				&nothing, NULL, &(struct watch_request){ 0 }, NULL, NULL, NULL))));
 }
 
+static const char *found_by(const struct provider_ops *ops)
+{
+	if (ops->caps & PROVIDER_SINGLE)
+		return "address";
+	if (ops->caps & PROVIDER_NAMES_IDS)
+		return "name";
+	return ops->caps & PROVIDER_FINDS_NAMES ? "ID or name" : "ID";
+}
+
 static void print_row(const struct provider_ops *ops)
 {
-	printf("| `%s:` %s |", ops->name, ops->title);
+	printf("| `%s:` %s | %s |", ops->name, ops->title, found_by(ops));
 	print_cell(ops->key_names, "none");
 	print_options(ops->create_options);
 	print_options(ops->connect_options);
@@ -152,10 +161,10 @@ static void print_row(const struct provider_ops *ops)
 
 static void print_head(void)
 {
-	printf("| provider | key | a new one takes | any takes |");
+	printf("| provider | found by | key | a new one takes | any takes |");
 	for (size_t i = 0; i < SLOTS_COUNT; i++)
 		printf(" %s |", slots[i].title);
-	printf(" stream of changes |\n|---|---|---|---|");
+	printf(" stream of changes |\n|---|---|---|---|---|");
 	for (size_t i = 0; i < SLOTS_COUNT; i++)
 		printf("---|");
 	printf("---|\n");

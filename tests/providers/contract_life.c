@@ -2,6 +2,7 @@
 #include "tests/providers/contract.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static struct provider *connect_to(
 	const struct subject *s, const char *id, const char *path, enum err *kind, struct error *e)
@@ -89,6 +90,31 @@ BEHAVIOUR(life, two_that_are_made_differ)
 	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, NULL), ERR_OK));
 	cfg.id = two;
 	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, NULL), ERR_OK));
+}
+
+BEHAVIOUR(life, one_that_was_given_a_name_is_found_and_deleted_by_it)
+{
+	if (s->lacks & IS_ALONE || !(s->ops->caps & PROVIDER_FINDS_NAMES))
+		return;
+	struct provider_config cfg = contract_config(s, NULL);
+	struct sandbox_info info;
+	struct error e = { 0 };
+	char id[128], name[64];
+	struct provider *p;
+	enum err kind;
+
+	snprintf(name, sizeof name, "contract-%s-%d", s->name, getpid());
+	cfg.name = name;
+	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, id, &e), ERR_OK), "%s", e.text);
+	p = connect_to(s, name, NULL, &kind, &e);
+	cr_assert(p != NULL, "%s", e.text);
+	cr_expect(eq(int, provider_info(p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, info.id, id));
+	provider_release(p);
+	cfg.id = name;
+	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(ulong, count_listed(s, id), 0));
+	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, &e), ERR_OK), "%s", e.text);
 }
 
 BEHAVIOUR(life, what_was_written_outlives_the_connection)

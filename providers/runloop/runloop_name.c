@@ -1,0 +1,61 @@
+#include "providers/runloop/runloop.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the service's ids begin with. A name may do so as well: it is not looked for. */
+#define ID_BEGIN "dbx_"
+
+/* The API finds devboxes by their id only, so all are asked for. Names need not differ. */
+struct search {
+	const char *wanted;
+	char id[128]; /* of the first that is called so; "": none yet */
+	char other[128];
+	bool is_id; /* `wanted` is an id after all */
+};
+
+static enum err compare(void *context, const struct devbox *d, struct error *e)
+{
+	struct search *s = context;
+	bool is_id = !strcmp(d->id, s->wanted);
+
+	(void)e;
+	if (s->is_id || (!is_id && strcmp(d->name, s->wanted)))
+		return ERR_OK;
+	s->is_id = is_id;
+	snprintf(is_id || !*s->id ? s->id : s->other, sizeof s->id, "%s", d->id);
+	return ERR_OK;
+}
+
+static enum err settle(const struct search *s, char id[128], struct error *e)
+{
+	if (!*s->id)
+		return error_set(e, ERR_NOT_FOUND,
+			"runloop: no devbox has '%.100s' for its ID or name", s->wanted);
+	if (*s->other && !s->is_id)
+		return error_set(e, ERR_INVALID,
+			"runloop: several devboxes are called '%.100s': %.60s, %.60s; give an ID",
+			s->wanted, s->id, s->other);
+	snprintf(id, sizeof s->id, "%s", s->id);
+	return ERR_OK;
+}
+
+static bool is_surely_id(const char *text)
+{
+	return !strncmp(text, ID_BEGIN, strlen(ID_BEGIN)) && devbox_is_id(text);
+}
+
+enum err runloop_resolve(struct runloop *b, const struct call *call, struct error *e)
+{
+	char wanted[sizeof b->id];
+	struct search s = { .wanted = wanted };
+	enum err kind;
+
+	if (!*b->id)
+		return error_set(e, ERR_INVALID, "runloop: no devbox ID or name given");
+	if (is_surely_id(b->id))
+		return ERR_OK;
+	memcpy(wanted, b->id, sizeof wanted);
+	kind = devbox_list(&b->api.rest, call, compare, &s, e);
+	return kind ? kind : settle(&s, b->id, e);
+}
