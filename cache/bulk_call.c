@@ -179,28 +179,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* ---- Planning ---- */
-
-static bool wants(void *context, struct inode *i, const struct attr *attr)
-{
-	struct bulk *b = context;
-
-	return !bulk_find_locked(b, i) && !stored_has(b->cache->stored, attr);
-}
-
-static enum err plan_locked(
-	struct bulk_call *call, struct inode *first, const struct tree_gathering *limits)
-{
-	struct tree *t = call->bulk->cache->tree;
-	struct tree_gathering asked = *limits;
-
-	asked.wants = wants;
-	asked.context = call->bulk;
-	call->files = calloc(limits->files_max, sizeof *call->files);
-	if (call->files)
-		call->count = tree_gather_files(t, first, monotonic_ms(), &asked, call->files);
-	return call->count ? ERR_OK : ERR_STALE;
-}
+/* ---- Beginning ---- */
 
 /* A file with two names is awaited once. */
 static void await_all_locked(struct bulk_call *call)
@@ -236,9 +215,9 @@ static struct bulk_call *call_new_locked(
 		return NULL;
 	call->bulk = b;
 	call->number = b->calls_begun + 1;
-	if (!plan_locked(call, first, limits))
+	call->files = bulk_plan_locked(b, first, limits, &call->count);
+	if (call->files)
 		return call;
-	free(call->files);
 	free(call);
 	return NULL;
 }

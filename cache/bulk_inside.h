@@ -75,6 +75,15 @@ void bulk_forget_locked(struct bulk *b, struct bulk_file *f);
 /* Of one that is here: it is wanted. */
 void bulk_use_locked(struct bulk *b, struct bulk_file *f);
 
+/* ---- bulk_plan.c: what a call is to bring ---- */
+
+/*
+ * `first`, and as many of those around it as `limits` allow that are neither awaited nor here nor stored, with their pins,
+ * as an array to be freed. NULL: `first` has no path, or no memory. The disk is asked without the tree's lock.
+ */
+struct tree_file *bulk_plan_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits, size_t *count);
+
 /* ---- bulk_call.c: one fetch of many files ---- */
 
 struct bulk_call {

@@ -439,8 +439,8 @@ struct tree_gathering {
 	size_t files_max;
 	uint64_t bytes_max;     /* of all files together, but for the first */
 	uint64_t file_size_max; /* a larger one is left out */
-	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may not call the tree. */
-	bool (*wants)(void *context, struct inode *i, const struct attr *attr);
+	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may neither call the tree nor block. */
+	bool (*wants)(void *context, const struct inode *i);
 	void *context;
 };
 

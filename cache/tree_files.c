@@ -63,8 +63,8 @@ static void visit_file_locked(struct gathering *g, const struct dentry *d)
 {
 	struct inode *i = d->inode;
 
-	if (is_known_locked(g, d) && fits_locked(g, i) &&
-		g->asked->wants(g->asked->context, i, &i->attr) && add_locked(g, i))
+	if (is_known_locked(g, d) && fits_locked(g, i) && g->asked->wants(g->asked->context, i) &&
+		add_locked(g, i))
 		g->bytes += i->attr.size;
 }
 

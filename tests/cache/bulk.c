@@ -1,5 +1,6 @@
 #include "cache/bulk.h"
 
+#include "cache/cache_inside.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"
 
@@ -294,6 +295,31 @@ Test(bulk, a_repository_brings_its_small_objects)
 	read_file(".git/objects/ab/commit");
 	cr_expect(eq(uint, distant_fetches(&far), 1));
 	cr_expect(eq(uint, distant_items(&far), 4));
+}
+
+Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
+{
+	struct scratch disk;
+
+	for (int n = 0; n < 300; n++)
+		make(KIB, "d/f%d", n);
+	made();
+	scratch_make(&disk);
+	distant_remount(&far, disk.path);
+	cr_expect(eq(uint, read_all(), 300));
+	stored_flush(far.cache->stored);
+	for (int n = 0; n < 30; n++)
+		make(KIB + 1, "d/f%d", n * 10);
+	made();
+	distant_remount(&far, disk.path);
+	unsigned items = distant_items(&far), fetches = distant_fetches(&far);
+
+	for (int n = 0; n < 30; n++)
+		cr_expect(eq(sz, read_file("d/f%d", n * 10), KIB + 1));
+	cr_expect(eq(uint, distant_items(&far) - items, 30));
+	cr_expect(eq(uint, distant_fetches(&far) - fetches, 1));
+	distant_remount(&far, NULL);
+	scratch_remove(&disk);
 }
 
 /* ---- When a file is not what it was ---- */

@@ -227,11 +227,10 @@ static void inode_changed(void *context, struct inode *i, bool pages)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void new_cache(
-	struct distant *d, bool write_through, int64_t belief_ms, const char *contents_dir)
+static void new_cache(struct distant *d, bool write_through, const char *contents_dir)
 {
-	struct cache_options options = { .attr_ms = belief_ms,
-		.entry_ms = belief_ms,
+	struct cache_options options = { .attr_ms = d->belief_ms,
+		.entry_ms = d->belief_ms,
 		.progress_ms = TEST_WAIT_S * 1000,
 		.is_remote = true,
 		.write_through = write_through,
@@ -247,7 +246,7 @@ static void new_cache(
 void distant_remount(struct distant *d, const char *contents_dir)
 {
 	cache_free(d->cache);
-	new_cache(d, false, -1, contents_dir);
+	new_cache(d, false, contents_dir);
 }
 
 static void start(struct distant *d, bool write_through, int64_t belief_ms)
@@ -255,13 +254,13 @@ static void start(struct distant *d, bool write_through, int64_t belief_ms)
 	struct error e = { 0 };
 	char staging[128];
 
-	*d = (struct distant){ .base.ops = &distant_ops };
+	*d = (struct distant){ .base.ops = &distant_ops, .belief_ms = belief_ms };
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
 	scratch_make(&d->scratch);
 	snprintf(staging, sizeof staging, "%s/.staging", d->scratch.path);
 	cr_assert(eq(int, root_open(&d->root, d->scratch.path, staging, &e), ERR_OK), "%s", e.text);
-	new_cache(d, write_through, belief_ms, NULL);
+	new_cache(d, write_through, NULL);
 }
 
 void distant_start(struct distant *d, bool write_through)

@@ -18,6 +18,7 @@ struct distant {
 	struct scratch scratch;
 	struct root root;
 	struct cache *cache;
+	int64_t belief_ms;    /* what was heard is believed so long; -1: as long as usual */
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	unsigned lists, fetches, applies; /* calls that arrived */
