@@ -64,6 +64,49 @@ Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
 	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
 }
 
+#define TOO_MANY "{\"detail\":{\"error\":\"QuotaExceeded\",\"message\":\"cpu limit reached\"}}"
+
+/* Nothing was started by then, so it is asked again when the service says, as often as any request. */
+Test(langsmith_reach, a_start_that_is_one_too_many_is_tried_again_when_the_service_says)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, box_stopped, NULL },
+		{ START_BOX, 429, TOO_MANY, "Retry-After: 1\r\n" },
+		{ START_BOX, 200, box_stopped, NULL },
+		{ STATUS, 200, "{\"status\":\"ready\"}", NULL },
+		{ LOOK, 200, box_ready, NULL },
+	};
+	struct play p = { .answers = (enum err[]){ ERR_OK } };
+	int64_t began_ms;
+
+	FIND(rows);
+	let_time_pass();
+	began_ms = monotonic_ms();
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
+	cr_expect(ge(i64, monotonic_ms() - began_ms, 1000));
+}
+
+/* It would be waited for in vain: nobody else starts it. */
+Test(langsmith_reach, a_start_that_is_always_one_too_many_is_told)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, box_stopped, NULL },
+		{ START_BOX, 429, TOO_MANY, NULL },
+		{ START_BOX, 429, TOO_MANY, NULL },
+		{ START_BOX, 429, TOO_MANY, NULL },
+		{ START_BOX, 429, TOO_MANY, NULL },
+	};
+	struct play p = { .answers = NEVER_ASKED };
+
+	FIND(rows);
+	let_time_pass();
+	cr_expect(eq(int, reach(NULL, &p), ERR_QUOTA));
+	cr_expect(strstr(e.text, "cpu limit reached") != NULL, "%s", e.text);
+	cr_expect(eq(sz, p.done, 0));
+}
+
 Test(langsmith_reach, nothing_in_the_background_starts_it)
 {
 	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_stopped, NULL },
