@@ -60,6 +60,7 @@ struct provider_config {
 	int64_t memory_mb, disk_mb; /* of 1024 * 1024 bytes */
 	const char *gpu, *region;   /* in the vendor's words */
 	int64_t idle_s;             /* to end, or be paused, after so long without use */
+	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
 };
 
 /* What of it a vendor can do. */
@@ -74,9 +75,10 @@ enum provider_option {
 	OPTION_GPU = 128,
 	OPTION_REGION = 256,
 	OPTION_IDLE = 512,
-	OPTION_LIFETIME = 1024,
-	OPTION_USER = 2048, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 4096,
+	OPTION_DELETE_AFTER = 1024,
+	OPTION_LIFETIME = 2048,
+	OPTION_USER = 4096, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 8192,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };

@@ -15,6 +15,7 @@ static const struct {
 	{ OPTION_GPU, "gpu=" },
 	{ OPTION_REGION, "region=" },
 	{ OPTION_IDLE, "idle=" },
+	{ OPTION_DELETE_AFTER, "delete_after=" },
 	{ OPTION_LIFETIME, "lifetime=" },
 	{ OPTION_USER, "user=" },
 	{ OPTION_RESUME_NEVER, "resume=never" },
@@ -27,6 +28,7 @@ unsigned provider_options_asked(const struct provider_config *cfg)
 		(cfg->cpus > 0 ? OPTION_CPUS : 0) | (cfg->memory_mb ? OPTION_MEMORY : 0) |
 		(cfg->disk_mb ? OPTION_DISK : 0) | (cfg->gpu ? OPTION_GPU : 0) |
 		(cfg->region ? OPTION_REGION : 0) | (cfg->idle_s ? OPTION_IDLE : 0) |
+		(cfg->delete_after_s ? OPTION_DELETE_AFTER : 0) |
 		(cfg->lifetime_s ? OPTION_LIFETIME : 0) | (cfg->user ? OPTION_USER : 0) |
 		(cfg->resume == RESUME_NEVER ? OPTION_RESUME_NEVER : 0);
 }

@@ -43,7 +43,7 @@ struct config {
 	char *template, *name, *gpu, *region;
 	char **env, **labels; /* ended by NULL */
 	double cpus;
-	int64_t memory_mb, disk_mb, idle_ms;
+	int64_t memory_mb, disk_mb, idle_ms, delete_after_ms;
 
 	/* The mount. */
 	int idmap;        /* enum config_idmap */

@@ -73,6 +73,8 @@ const struct option options[] = {
 		"no ID: where it is made, in the provider's words"),
 	VALUE("idle=", option_set_seconds, idle_ms, "SECONDS",
 		"no ID: it ends, or is paused, after so long without use"),
+	VALUE("delete_after=", option_set_seconds, delete_after_ms, "SECONDS",
+		"no ID: it is deleted when it was stopped for so long"),
 	VALUE("lifetime=", option_set_seconds, lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "
 		"mount "

@@ -97,6 +97,7 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.gpu = c->gpu,
 		.region = c->region,
 		.idle_s = (c->idle_ms + 999) / 1000,
+		.delete_after_s = (c->delete_after_ms + 999) / 1000,
 	};
 }
 

@@ -95,6 +95,8 @@ enum err daytona_wish(
 		json_put_pairs(&w, "labels", cfg->labels);
 	if (idle_s)
 		json_put_integer(&w, "autoStopInterval", daytona_minutes(idle_s));
+	if (cfg->delete_after_s)
+		json_put_integer(&w, "autoDeleteInterval", daytona_minutes(cfg->delete_after_s));
 	json_put_close(&w);
 	return kind ? kind : buf_check(out, "a new sandbox", e);
 }

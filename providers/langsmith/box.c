@@ -74,7 +74,7 @@ enum err box_check_id(const char *id, struct error *e)
 		: error_set(e, ERR_INVALID, "langsmith: '%.100s' is no sandbox's id or name", id);
 }
 
-int64_t box_idle_s(int64_t seconds)
+int64_t box_whole_minutes(int64_t seconds)
 {
 	return (seconds + 59) / 60 * 60;
 }

@@ -67,7 +67,7 @@ enum err box_list(const struct rest *r, const struct call *call, sandbox_sink si
 	struct error *e);
 
 /* The API takes multiples of 60 s: not less than `seconds`. */
-int64_t box_idle_s(int64_t seconds);
+int64_t box_whole_minutes(int64_t seconds);
 /* What a provider says of it: how it is, and how long it lives where nobody uses it. */
 enum sandbox_state box_state(const struct box *b);
 int64_t box_ends_s(const struct box *b);

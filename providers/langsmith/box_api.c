@@ -171,7 +171,10 @@ static void put_wanted(struct json_writer *w, const struct provider_config *cfg,
 	put_size(w, "mem_bytes", cfg->memory_mb);
 	put_size(w, "fs_capacity_bytes", cfg->disk_mb);
 	if (cfg->idle_s)
-		json_put_integer(w, "idle_ttl_seconds", box_idle_s(cfg->idle_s));
+		json_put_integer(w, "idle_ttl_seconds", box_whole_minutes(cfg->idle_s));
+	if (cfg->delete_after_s)
+		json_put_integer(
+			w, "delete_after_stop_seconds", box_whole_minutes(cfg->delete_after_s));
 	json_put_close(w);
 }
 

@@ -132,7 +132,7 @@ const struct provider_ops langsmith_provider = {
 	.key_names = LANGSMITH_KEY_NAMES,
 	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
-		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE,
+		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE | OPTION_DELETE_AFTER,
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
 	.create = langsmith_create,
 	.connect = langsmith_connect,

@@ -171,6 +171,7 @@ enum err langsmith_extend(
 	if (kind || !b.idle_s)
 		return kind;
 	if (seconds > b.idle_s)
-		kind = box_set_idle(&l->account.control, call, l->id, box_idle_s(seconds), e);
+		kind = box_set_idle(
+			&l->account.control, call, l->id, box_whole_minutes(seconds), e);
 	return kind ? kind : use(l, call, e);
 }

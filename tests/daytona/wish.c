@@ -81,6 +81,14 @@ Test(wish, idle_time_is_in_whole_minutes)
 		"{\"autoStopInterval\": 1}");
 }
 
+/* 0 minutes would be as soon as it stops. */
+Test(wish, one_that_stopped_is_deleted_after_whole_minutes)
+{
+	expect(&(struct provider_config){ .delete_after_s = 1 }, "{\"autoDeleteInterval\": 1}");
+	expect(&(struct provider_config){ .delete_after_s = 86401 },
+		"{\"autoDeleteInterval\": 1441}");
+}
+
 Test(wish, a_region_goes_before_the_environments)
 {
 	AUTO_BUF struct buf got = BUF_INIT(WISH_MAX), other = BUF_INIT(WISH_MAX);

@@ -169,9 +169,9 @@ Test(langsmith_box_api, deleting_what_is_not_there_is_success)
 	cr_expect(eq(int, box_delete(&account.control, NULL, "b1", &e), ERR_AUTH));
 }
 
-Test(langsmith_box_api, idle_time_is_a_multiple_of_60)
+Test(langsmith_box_api, times_are_multiples_of_60)
 {
-	cr_expect(eq(i64, box_idle_s(1), 60));
-	cr_expect(eq(i64, box_idle_s(60), 60));
-	cr_expect(eq(i64, box_idle_s(601), 660));
+	cr_expect(eq(i64, box_whole_minutes(1), 60));
+	cr_expect(eq(i64, box_whole_minutes(60), 60));
+	cr_expect(eq(i64, box_whole_minutes(601), 660));
 }

@@ -36,7 +36,8 @@ Test(langsmith_create, asks_for_what_was_wanted_and_waits_by_the_status)
 		.cpus = 2,
 		.memory_mb = 8192,
 		.disk_mb = 1024,
-		.idle_s = 90 };
+		.idle_s = 90,
+		.delete_after_s = 86399 };
 
 	SERVE(rows);
 	cr_assert(eq(int, create(&cfg), ERR_OK), "%s", e.text);
@@ -47,7 +48,7 @@ Test(langsmith_create, asks_for_what_was_wanted_and_waits_by_the_status)
 		"{\"wait_for_ready\": false, \"name\": \"mine\", \"snapshot_name\": \"py:3\", "
 		"\"env_vars\": {\"A\": \"b=c\"}, \"labels\": {\"team\": \"x y\"}, \"vcpus\": 2, "
 		"\"mem_bytes\": 8589934592, \"fs_capacity_bytes\": 1073741824, "
-		"\"idle_ttl_seconds\": 120}"));
+		"\"idle_ttl_seconds\": 120, \"delete_after_stop_seconds\": 86400}"));
 }
 
 Test(langsmith_create, a_uuid_is_a_snapshots_id_and_half_a_cpu_has_its_own_name)

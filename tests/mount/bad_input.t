@@ -77,7 +77,7 @@ refused "an unknown log component" 1 \
 
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': local:made exists already; leave one of the two out" local:made empty -f -o template=base
-for asked in template=base env=A=b label=team=red name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60 lifetime=60; do
+for asked in template=base env=A=b label=team=red name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60 delete_after=60 lifetime=60; do
 	refused "$asked for a new embedded sandbox" 32 \
 		"local: a new sandbox cannot be given '${asked%%=*}='; leave it out" local: empty -f -o "$asked"
 done

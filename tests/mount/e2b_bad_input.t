@@ -57,7 +57,7 @@ refused "an unknown user" 1 '.*nobody-there.*' "$good" user=nobody-there
 refused "a template for a sandbox that is there" 1 \
 	"option 'template=': e2b:.* exists already; leave one of the two out" "$good" template=base
 
-for asked in name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60; do
+for asked in name=box cpus=2 memory=1G disk=10G gpu=T4 region=eu idle=60 delete_after=60; do
 	refused "$asked for a new sandbox" 32 "e2b: a new sandbox cannot be given '${asked%%=*}='; leave it out" e2b: "$asked"
 done
 

@@ -45,6 +45,7 @@ static const struct provider_config everything = { .template = "t",
 	.gpu = "g",
 	.region = "r",
 	.idle_s = 1,
+	.delete_after_s = 1,
 	.lifetime_s = 1,
 	.user = "u",
 	.resume = RESUME_NEVER };
