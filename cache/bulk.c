@@ -9,9 +9,9 @@
 /* Reads of one walk are no further apart: a compiler is at work between two of its files. */
 #define GAP_MS 5000
 
-/* The first files of a directory: 256 KiB are 20 ms of 100 Mbit/s, half of a usual round trip. */
+/* The first files of a directory: as much as 100 Mbit/s carry in a usual round trip of 40 ms. */
 #define NEAR_FILES 64
-#define NEAR_BYTES ((uint64_t)256 * 1024)
+#define NEAR_BYTES ((uint64_t)512 * 1024)
 /* The rest of it, when most of those were read. */
 #define MORE_FILES 1024
 #define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
@@ -85,7 +85,7 @@ static struct tree_gathering limits_locked(const struct bulk *b, const struct in
 	struct tree_gathering g = { .reach = reach_locked(b, dir),
 		.files_max = NEAR_FILES,
 		.bytes_max = NEAR_BYTES,
-		.file_size_max = NEAR_BYTES };
+		.file_size_max = BULK_FILE_MAX };
 
 	if (g.reach == TREE_NEAR && goes_on_locked(b, dir)) {
 		g.files_max = MORE_FILES;
@@ -94,7 +94,6 @@ static struct tree_gathering limits_locked(const struct bulk *b, const struct in
 		g.files_max = FAR_FILES;
 		/* Where nothing is stored only as much as there is room for. */
 		g.bytes_max = b->cache->stored ? FAR_BYTES : BULK_MEMORY_MAX;
-		g.file_size_max = BULK_FILE_MAX;
 	} else if (g.reach == TREE_ALONE) {
 		g.files_max = 1;
 	}
