@@ -125,7 +125,7 @@ echo text >"$MNT/file"
 admin POST "pause/$SANDBOX" >/dev/null
 is "a sandbox that is paused later" "$(state)" paused
 is "is woken by who uses it" "$(deadline "$PATIENCE" cat "$MNT/file" 2>&1)" text
-is "and it is written to" "$(echo more 2>&1 >"$MNT/more" && cat "$STORE/more")" more
+is "and it is written to" "$(echo more 2>&1 >"$MNT/more" && settle && cat "$STORE/more")" more
 is "it runs" "$(state)" running
 unmount
 
@@ -133,6 +133,7 @@ unmount
 admin POST "pause/$SANDBOX" >/dev/null
 mount_sandbox sleeper lifetime=8
 echo more >"$MNT/more"
+settle
 admin POST "pause/$SANDBOX" >/dev/null
 admin POST reset >/dev/null
 renewals() {

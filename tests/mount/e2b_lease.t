@@ -103,8 +103,8 @@ own() {
 ls -lR "$MNT/lease" >/dev/null
 reset
 own
-changes=$(requests)
-diag "changes: $changes requests"
+ok "the sandbox has the changes" sync "$MNT/lease/dir7" "$MNT/lease/dir7/newer" "$MNT/lease/dir7/file1"
+diag "changes: $(requests) requests"
 # So that the stream has told all of it.
 marker_seen() {
 	[ -e "$MNT/lease/marker" ]

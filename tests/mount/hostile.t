@@ -121,6 +121,7 @@ links_moved_behind() {
 	ln -s ../../../secret "$STORE/up/per/dir/climber"
 	ln -s ../../../secret "$STORE/up/per/moved/climber"
 	ln -s "$SCRATCH/secret" "$MNT/ours"
+	settle
 	sees up/per/moved/climber
 	is "a link that stays inside" "$(readlink "$MNT/up/per/dir/climber")" ../../../secret
 	is "and one in a folder" "$(readlink "$MNT/up/per/moved/climber")" ../../../secret
@@ -159,6 +160,7 @@ names() {
 		"$(odd_names | sort -z | md5sum)"
 	ok "every odd name can be written through the mount" sh -c '
 		cd "$1/names" && for name in * ...; do printf %s "$name" >"./$name" || exit 1; done' - "$MNT"
+	settle
 	ok "and the store has what was written" sh -c '
 		cd "$1/names" && for name in * ...; do [ "$(cat "./$name"; echo .)" = "$name." ] || exit 1; done' - "$STORE"
 	ok "they can be moved" sh -c 'mkdir "$1/n2" && cd "$1/names" && mv -- * ... ../n2/' - "$MNT"
@@ -187,6 +189,7 @@ swapped() {
 	ln -s "$(dirname "$STORE")" "$STORE/swap"
 	is_out_of_reach "a folder that became a link leads nowhere" "$MNT/swap/secret"
 	echo x 2>/dev/null >"$MNT/swap/made"
+	settle 2>/dev/null
 	ok "and nothing is made behind it" test ! -e "$(dirname "$STORE")/made"
 }
 

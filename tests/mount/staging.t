@@ -21,6 +21,7 @@ open_removed() {
 	echo text >"$MNT/file"
 	exec 5<"$MNT/file"
 	rm "$MNT/file"
+	settle
 }
 
 mount_sandbox staging

@@ -305,6 +305,14 @@ unmount() {
 	fi
 }
 
+# ---- What the sandbox has ------------------------------------------------------------------------
+
+# settle: returns when the sandbox has all that was changed through $MNT, and fails when it refused some of it. What the
+# mount knows is asked for again afterwards; where that would spoil the test, `sync FILE...` (fsync) settles these alone.
+settle() {
+	[ "$TARGET" = plain ] || echo | as_owner dd of="$MNT/.sandbox/sync" conv=notrunc status=none
+}
+
 # ---- The beginning and the end -------------------------------------------------------------------
 
 tap_drop_mount() { # DIRECTORY

@@ -65,6 +65,8 @@ trouble() {
 	is "$1: the command ran at most once" "$(commands_run "$1" | grep -v '[01]')" ""
 	ok "$1: the process lives" alive "$DAEMON"
 	$2
+	# What was refused meanwhile is told here.
+	settle 2>/dev/null
 	work "$1.after"
 	is "$1: everything works again at once" "$(grep -vE '^ready| ok ' report)" ""
 	is "$1: here is what is there" "$(same "$1" && same "$1.after")" ""
