@@ -32,7 +32,9 @@ struct cache_options {
 	 * ahead (ahead.h), writes follow behind (pending.h).
 	 */
 	bool is_remote;
-	bool write_through; /* but writes do not: each is in the sandbox when it returns */
+	bool write_through; /* but nothing does: a change is in the sandbox when its call returns */
+	bool close_waits;   /* a close of what was written returns when the sandbox has it */
+	bool excl_remote; /* whether a name is free for what must be new is asked, not decided here */
 	const char *
 		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */

@@ -51,7 +51,8 @@ struct config {
 	int allow_other, allow_root, read_only, noexec, noatime, nonempty;
 	int symlinks; /* enum mount_symlinks */
 	int list_control;
-	int write_through; /* a write returns when the sandbox has it */
+	/* As in struct cache_options. */
+	int close_waits, write_through, excl_remote;
 	char *cache; /* "off", or a directory's absolute path; NULL: the default (cache_dir.h) */
 	int64_t cache_mb; /* of 1024 * 1024 bytes; 0: chosen by what is free */
 	int64_t attr_ms, entry_ms, exec_timeout_ms;

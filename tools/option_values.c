@@ -136,16 +136,6 @@ enum err option_set_choice(const struct option *o, const char *value, void *fiel
 	}
 }
 
-/* `close=wait` is what happens anyhow; another value would be a promise not kept. */
-enum err option_set_close(const struct option *o, const char *value, void *field, struct error *e)
-{
-	(void)field;
-	if (strcmp(value, "wait"))
-		return error_set(e, ERR_INVALID,
-			"option '%s%.60s': use close=wait, or leave it out", o->name, value);
-	return ERR_OK;
-}
-
 /* `argument` says why not. */
 enum err option_refuse(const struct option *o, const char *value, void *field, struct error *e)
 {

@@ -26,8 +26,6 @@ enum err option_set_gid(
 	const struct option *o, const char *value, void *field, struct error *e); /* int64_t */
 enum err option_set_choice(
 	const struct option *o, const char *value, void *field, struct error *e); /* int */
-enum err option_set_close(
-	const struct option *o, const char *value, void *field, struct error *e); /* none */
 enum err option_refuse(
 	const struct option *o, const char *value, void *field, struct error *e); /* none */
 

@@ -124,13 +124,17 @@ const struct option options[] = {
 	VALUE("log=", option_set_log, log, "SPEC",
 		"error, warn, info or debug, alone or as COMPONENT=LEVEL, ':' between several "
 		"(components: tools fs control cache provider helper)"),
-	{ .name = "close=",
-		.argument = "wait",
-		.set = option_set_close,
-		.help = "a close returns when the sandbox has the file; it always does" },
-
-	FLAG("sync", write_through, 1, "a write returns when the sandbox has it, not only a close"),
+	VALUE("close=", option_set_choice, close_waits, "async|wait",
+		"wait: a close returns when the sandbox has what was written to the file, or with "
+		"the error"),
+	FLAG("sync", write_through, 1,
+		"a change returns when the sandbox has it, or with the error"),
+	HIDDEN("dirsync", write_through, 1),
 	HIDDEN("async", write_through, 0),
+	VALUE("excl=", option_set_choice, excl_remote, "auto|remote",
+		"remote: the sandbox alone says whether a name is free for what must be new "
+		"(O_EXCL, "
+		"mkdir, link), so that lock files hold against its programs, too"),
 
 	FLAG("noatime", noatime, 1, ""),
 	REFUSED("remount", "unmount and mount again instead"),
@@ -139,7 +143,6 @@ const struct option options[] = {
 	REFUSED("loop", "a sandbox is no disk image; leave it out"),
 
 	/* Always so, whatever is asked. mount.fuse3 adds suid and dev of its own accord. */
-	IGNORED("dirsync"),
 	IGNORED("nosuid"),
 	IGNORED("nodev"),
 	IGNORED("suid"),

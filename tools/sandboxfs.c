@@ -226,6 +226,8 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 					info.identity.uid == 0 && !config_maps_owners(r->config),
 				.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
 				.write_through = r->config->write_through,
+				.close_waits = r->config->close_waits,
+				.excl_remote = r->config->excl_remote,
 				.contents_dir = contents_dir,
 				.contents_max = (uint64_t)r->config->cache_mb << 20,
 			},

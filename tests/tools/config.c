@@ -108,6 +108,45 @@ Test(config, understands_each_value)
 	cr_expect(eq(str, (char *)config_log_spec(&c), "warn,fs=debug"));
 }
 
+Test(config, says_what_waits_for_the_sandbox)
+{
+	static const struct {
+		const char *line;
+		int close_waits, write_through, excl_remote;
+	} rows[] = {
+		{ "sandboxfs local:x /mnt", 0, 0, 0 },
+		{ "sandboxfs local:x /mnt -o close=wait", 1, 0, 0 },
+		{ "sandboxfs local:x /mnt -o close=wait,close=async", 0, 0, 0 },
+		{ "sandboxfs local:x /mnt -o sync", 0, 1, 0 },
+		{ "sandboxfs local:x /mnt -o dirsync", 0, 1, 0 },
+		{ "sandboxfs local:x /mnt -o sync,async", 0, 0, 0 },
+		{ "sandboxfs local:x /mnt -o excl=remote", 0, 0, 1 },
+		{ "sandboxfs local:x /mnt -o excl=remote,excl=auto", 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_CONFIG struct config c = { 0 };
+
+		must_parse(&c, rows[i].line);
+		cr_expect(eq(int, c.close_waits, rows[i].close_waits), "%s", rows[i].line);
+		cr_expect(eq(int, c.write_through, rows[i].write_through), "%s", rows[i].line);
+		cr_expect(eq(int, c.excl_remote, rows[i].excl_remote), "%s", rows[i].line);
+	}
+}
+
+Test(config, tells_of_them_in_its_help)
+{
+	AUTO_FREE char *text = NULL;
+	size_t len;
+	FILE *to = open_memstream(&text, &len);
+
+	config_print_help(to);
+	fclose(to);
+	cr_expect(says(text, "close=async|wait"));
+	cr_expect(says(text, "excl=auto|remote"));
+	cr_expect(says(text, " sync "));
+}
+
 Test(config, finds_users_by_name)
 {
 	AUTO_CONFIG struct config c = { 0 };
@@ -224,7 +263,13 @@ Test(config, names_the_wrong_word_and_the_way_out)
 			"option 'symlinks=follow': use one of rewrite|refuse|raw" },
 		{ "sandboxfs local:x /mnt -o helper=aut", "use one of auto|off|process" },
 		{ "sandboxfs local:x /mnt -o helper=", "use one of auto|off|process" },
-		{ "sandboxfs local:x /mnt -o close=later", "use close=wait" },
+		{ "sandboxfs local:x /mnt -o close=later",
+			"option 'close=later': use one of async|wait" },
+		{ "sandboxfs local:x /mnt -o close=", "option 'close=': use one of async|wait" },
+		{ "sandboxfs local:x /mnt -o close", "unknown option 'close'" },
+		{ "sandboxfs local:x /mnt -o excl=local",
+			"option 'excl=local': use one of auto|remote" },
+		{ "sandboxfs local:x /mnt -o sync=yes", "unknown option 'sync=yes'" },
 		{ "sandboxfs local:x /mnt -o remount,ro", "unmount and mount again" },
 		{ "sandboxfs local:x /mnt -o fsname=y", "the mount table shows the source" },
 		{ "sandboxfs local:x /mnt -o allow_other,allow_root", "one of them" },
