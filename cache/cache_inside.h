@@ -53,8 +53,8 @@ struct cache {
 	int64_t last_error_ms;
 };
 
-/* Inodes known beyond those the kernel uses. */
-#define CACHE_IDLE_MAX 100000
+/* Inodes known beyond those the kernel uses: with its name one takes 400 bytes, and all of them less than 100 MB. */
+#define CACHE_IDLE_MAX 220000
 
 /* How often an operation asks again, each time because renames here moved its path while it was under way. */
 #define CACHE_TRIES 64

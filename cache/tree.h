@@ -48,12 +48,19 @@ struct inode {
 	unsigned opens;        /* handles */
 	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
 	uint64_t kernel_refs;  /* lookups the kernel has not forgotten */
-	uint64_t pages;        /* which version the kernel's pages were filled from */
-	uint64_t read_next; /* where a sequential reader goes on: cache/ahead.h, under its lock */
+	/* What only regular files have stands where only directories have something. */
+	union {
+		uint64_t pages;   /* which version the kernel's pages were filled from */
+		int64_t asked_ms; /* when an entry of the directory was last asked for alone */
+	};
+	union {
+		/* Where a sequential reader goes on: cache/ahead.h, under its lock. */
+		uint64_t read_next;
+		/* What the directory's last listing said of the entries' attributes is believed until then. */
+		int64_t listed_until_ms;
+	};
 	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
 	int64_t complete_until_ms;
-	int64_t listed_until_ms; /* what its last listing said of the entries' attributes is believed until then */
-	int64_t asked_ms;        /* when one of its entries was last asked for alone */
 	char *staged;            /* staging path while unlinked but open; else NULL */
 	char *link;              /* a symbolic link's text; NULL not known */
 	struct dentry *names;    /* its dentries */

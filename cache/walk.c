@@ -11,7 +11,7 @@
 
 /*
  * An entry is about 100 bytes on the wire, 20 where they are packed: the first 4,000 cost 7 to 30 ms at 100 Mbit/s, less than
- * the 40 ms of a round trip; 50,000 are half of what is kept of unused inodes (CACHE_IDLE_MAX).
+ * the 40 ms of a round trip; 50,000 are a quarter of what is kept of unused inodes (CACHE_IDLE_MAX).
  */
 #define FIRST_ENTRIES LISTING_LARGE
 #define MOST_ENTRIES  50000
