@@ -43,14 +43,12 @@ static bool is_ordinary(enum err kind)
 static void note(struct cache *c, const char *path, const struct error *e)
 {
 	const char *where = *path ? path : "/";
-	bool is_said;
+	bool is_news;
 
 	pthread_mutex_lock(&c->lock);
-	is_said = e->kind == ERR_GONE && strstr(c->last_error, e->text);
-	snprintf(c->last_error, sizeof c->last_error, "%.100s: %.290s", where, e->text);
-	c->last_error_ms = monotonic_ms();
+	is_news = last_errors_add(&c->errors, where, e, monotonic_ms());
 	pthread_mutex_unlock(&c->lock);
-	if (!is_said)
+	if (is_news)
 		log_warn(LOG_CACHE, "%s: %s", where, e->text);
 }
 
@@ -444,7 +442,6 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
 	pending_count(c->pending, &out->pending_changes, &out->pending_bytes);
 	pthread_mutex_lock(&c->lock);
-	memcpy(out->last_error, c->last_error, sizeof out->last_error);
-	out->last_error_age_ms = c->last_error_ms ? monotonic_ms() - c->last_error_ms : 0;
+	out->errors_count = last_errors_get(&c->errors, monotonic_ms(), out->errors);
 	pthread_mutex_unlock(&c->lock);
 }

@@ -95,14 +95,34 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e);
 /* Doubts everything known: the next question goes to the sandbox, and the observer is told of all that was handed out. */
 void cache_doubt_all(struct cache *c);
 
+/* An error that a person should hear of. */
+#define CACHE_ERRORS_KEPT 8
+struct cache_error {
+	char path[256]; /* what it is about; cut where it is longer */
+	char text[sizeof((struct error *)0)->text];
+	int64_t age_ms;
+};
+
+/* A change that was acknowledged, and then refused by the sandbox: it is not done, and not tried again. */
+#define CACHE_PARKED_TOLD 16
+struct cache_parked {
+	enum change_op op;
+	char path[256]; /* as in struct cache_error */
+	char error[200];
+};
+
 /* Facts for `.sandbox/status`. */
 struct cache_status {
-	uint64_t pending_changes, pending_bytes; /* writes that the sandbox does not have yet */
+	uint64_t pending_changes, pending_bytes; /* what the sandbox does not have yet */
 	uint64_t parked_changes;
+	struct cache_parked parked[CACHE_PARKED_TOLD]; /* of these the first */
+	size_t parked_told;
+	const char *
+		journal_dir; /* where what is pending and parked stands; lives as long as the cache; NULL: in memory */
 	uint64_t inodes_known, names_known;
-	int64_t expires_s;    /* until the sandbox ends; -1: it does not */
-	char last_error[400]; /* "" none; with the path it is about */
-	int64_t last_error_age_ms;
+	int64_t expires_s;                            /* until the sandbox ends; -1: it does not */
+	struct cache_error errors[CACHE_ERRORS_KEPT]; /* the last ones, newest first */
+	size_t errors_count;
 };
 
 void cache_get_status(struct cache *c, struct cache_status *out);

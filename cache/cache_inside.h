@@ -6,6 +6,7 @@
 #include "cache/ahead.h"
 #include "cache/bulk.h"
 #include "cache/fill.h"
+#include "cache/last_errors.h"
 #include "cache/lifetime.h"
 #include "cache/metadata.h"
 #include "cache/metered.h"
@@ -49,8 +50,7 @@ struct cache {
 	struct space space;
 	struct timespec clock; /* the sandbox's, when it was last heard of */
 	int64_t clock_ms;
-	char last_error[400];
-	int64_t last_error_ms;
+	struct last_errors errors;
 };
 
 /* Inodes known beyond those the kernel uses: with its name one takes 400 bytes, and all of them less than 100 MB. */

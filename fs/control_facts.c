@@ -5,11 +5,10 @@
 
 #include "cache/cache.h"
 #include "fs/stats_text.h"
-#include "providers/json.h"
+#include "fs/status_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FACT_MAX ((size_t)64 * 1024)
 
@@ -81,61 +80,12 @@ const struct control_file control_id = {
 
 /* ---- status ---- */
 
-static const char *state_word(enum sandbox_state state)
-{
-	switch (state) {
-	case SANDBOX_RUNNING: return "running";
-	case SANDBOX_PAUSED: return "paused";
-	case SANDBOX_STOPPED: return "stopped";
-	}
-	return "unknown";
-}
-
-static void put_sandbox(
-	struct json_writer *w, const struct control *c, const struct cache_status *status)
-{
-	const struct sandbox_info *sandbox = cache_sandbox(c->cache);
-	const char *source = c->options.source;
-
-	json_put_text(w, "source", source);
-	json_put_bytes(w, "provider", source, strcspn(source, ":"));
-	json_put_text(w, "id", sandbox->id);
-	json_put_text(w, "state", state_word(sandbox->state));
-	json_put_text(w, "root", sandbox->root);
-	if (status->expires_s < 0)
-		json_put_null(w, "expires_s");
-	else
-		json_put_integer(w, "expires_s", status->expires_s);
-}
-
-static void put_last_error(struct json_writer *w, const struct cache_status *status)
-{
-	if (!status->last_error[0]) {
-		json_put_null(w, "last_error");
-		return;
-	}
-	json_put_open(w, "last_error");
-	json_put_text(w, "text", status->last_error);
-	json_put_integer(w, "age_ms", status->last_error_age_ms);
-	json_put_close(w);
-}
-
 static void tell_status(const struct control *c, struct buf *out)
 {
-	struct json_writer w = { .out = out };
 	struct cache_status status;
 
 	cache_get_status(c->cache, &status);
-	json_put_open(&w, NULL);
-	put_sandbox(&w, c, &status);
-	json_put_integer(&w, "pending_changes", (int64_t)status.pending_changes);
-	json_put_integer(&w, "pending_bytes", (int64_t)status.pending_bytes);
-	json_put_integer(&w, "parked_changes", (int64_t)status.parked_changes);
-	json_put_integer(&w, "inodes_known", (int64_t)status.inodes_known);
-	json_put_integer(&w, "names_known", (int64_t)status.names_known);
-	put_last_error(&w, &status);
-	json_put_close(&w);
-	buf_add_byte(out, '\n');
+	status_text(c->options.source, cache_sandbox(c->cache), &status, out);
 }
 
 static void status_read(struct control_handle *h, fuse_req_t req, size_t size, off_t off)

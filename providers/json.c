@@ -78,16 +78,36 @@ static void add_key(struct json_writer *w, const char *key)
 	add_key_bytes(w, key, key ? strlen(key) : 0);
 }
 
+static void open_with(struct json_writer *w, const char *key, const char *bracket)
+{
+	json_put_raw(w, key, bracket);
+	w->follows = false;
+}
+
+static void close_with(struct json_writer *w, char bracket)
+{
+	buf_add_byte(w->out, bracket);
+	w->follows = true;
+}
+
 void json_put_open(struct json_writer *w, const char *key)
 {
-	json_put_raw(w, key, "{");
-	w->follows = false;
+	open_with(w, key, "{");
 }
 
 void json_put_close(struct json_writer *w)
 {
-	buf_add_byte(w->out, '}');
-	w->follows = true;
+	close_with(w, '}');
+}
+
+void json_put_open_list(struct json_writer *w, const char *key)
+{
+	open_with(w, key, "[");
+}
+
+void json_put_close_list(struct json_writer *w)
+{
+	close_with(w, ']');
 }
 
 void json_put_bytes(struct json_writer *w, const char *key, const void *bytes, size_t len)

@@ -17,6 +17,9 @@ struct json_writer {
 /* An object: what is put between belongs to it. */
 void json_put_open(struct json_writer *w, const char *key);
 void json_put_close(struct json_writer *w);
+/* The same of a list. */
+void json_put_open_list(struct json_writer *w, const char *key);
+void json_put_close_list(struct json_writer *w);
 
 void json_put_bytes(struct json_writer *w, const char *key, const void *bytes, size_t len);
 void json_put_text(struct json_writer *w, const char *key, const char *text);

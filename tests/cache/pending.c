@@ -538,7 +538,8 @@ Test(pending, what_was_refused_is_reported_once_by_the_close)
 	cr_expect(eq(int, flush(i), ERR_OK));
 	cr_expect(eq(u64, distant_size(&far, i), 0), "the file is what the sandbox has");
 	cache_get_status(far.cache, &status);
-	cr_expect(ne(str, status.last_error, ""));
+	cr_expect(eq(sz, status.errors_count, 1));
+	cr_expect(eq(str, status.errors[0].path, "f"));
 	cr_expect(gt(uint, distant_told(&far), 0));
 	distant_close(&far, i);
 }

@@ -21,11 +21,16 @@ Test(json, an_object_of_every_kind_of_value)
 	json_put_close(&w);
 	json_put_null(&w, "nothing");
 	json_put_raw(&w, "raw", "[1]");
+	json_put_open_list(&w, "list");
+	json_put_integer(&w, NULL, 1);
+	json_put_open(&w, NULL);
+	json_put_close(&w);
+	json_put_close_list(&w);
 	json_put_close(&w);
 	cr_assert(not(out.failed));
 	cr_assert(eq(str, (char *)buf_text(&out),
 		"{\"text\": \"a/\\\"b\\\"\\n\", \"most\": -9223372036854775808, \"yes\": true, "
-		"\"inner\": {}, \"nothing\": null, \"raw\": [1]}"));
+		"\"inner\": {}, \"nothing\": null, \"raw\": [1], \"list\": [1, {}]}"));
 }
 
 static void expect_string(const char *bytes, size_t len, const char *wanted)

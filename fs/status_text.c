@@ -1,0 +1,116 @@
+#include "fs/status_text.h"
+
+#include "providers/json.h"
+
+#include <string.h>
+
+static const char *state_word(enum sandbox_state state)
+{
+	switch (state) {
+	case SANDBOX_RUNNING: return "running";
+	case SANDBOX_PAUSED: return "paused";
+	case SANDBOX_STOPPED: return "stopped";
+	}
+	return "unknown";
+}
+
+static void put_sandbox(struct json_writer *w, const char *source,
+	const struct sandbox_info *sandbox, int64_t expires_s)
+{
+	json_put_text(w, "source", source);
+	json_put_bytes(w, "provider", source, strcspn(source, ":"));
+	json_put_text(w, "id", sandbox->id);
+	json_put_text(w, "state", state_word(sandbox->state));
+	json_put_text(w, "root", sandbox->root);
+	if (expires_s < 0)
+		json_put_null(w, "expires_s");
+	else
+		json_put_integer(w, "expires_s", expires_s);
+}
+
+/* ---- The journal ---- */
+
+static const char *op_word(enum change_op op)
+{
+	switch (op) {
+	case CHANGE_MKDIR: return "mkdir";
+	case CHANGE_CREATE: return "create";
+	case CHANGE_MKNOD: return "mknod";
+	case CHANGE_SYMLINK: return "symlink";
+	case CHANGE_LINK: return "link";
+	case CHANGE_UNLINK: return "unlink";
+	case CHANGE_RMDIR: return "rmdir";
+	case CHANGE_RENAME: return "rename";
+	case CHANGE_SETATTR: return "setattr";
+	case CHANGE_WRITE: return "write";
+	case CHANGE_APPEND: return "append";
+	case CHANGE_FALLOCATE: return "fallocate";
+	case CHANGE_COPY: return "copy";
+	case CHANGE_PLACE: return "place";
+	case CHANGE_SETXATTR: return "setxattr";
+	case CHANGE_REMOVEXATTR: return "removexattr";
+	case CHANGE_SYNC: return "fsync";
+	case CHANGE_OP_END: break;
+	}
+	return "unknown";
+}
+
+static void put_parked(struct json_writer *w, const struct cache_parked *parked)
+{
+	json_put_open(w, NULL);
+	json_put_text(w, "path", parked->path);
+	json_put_text(w, "op", op_word(parked->op));
+	json_put_text(w, "error", parked->error);
+	json_put_close(w);
+}
+
+static void put_journal(struct json_writer *w, const struct cache_status *status)
+{
+	json_put_open(w, "journal");
+	if (status->journal_dir)
+		json_put_text(w, "dir", status->journal_dir);
+	else
+		json_put_null(w, "dir");
+	json_put_integer(w, "entries", (int64_t)status->pending_changes);
+	json_put_integer(w, "bytes", (int64_t)status->pending_bytes);
+	json_put_open_list(w, "parked");
+	for (size_t i = 0; i < status->parked_told; i++)
+		put_parked(w, &status->parked[i]);
+	json_put_close_list(w);
+	json_put_close(w);
+}
+
+/* ---- Errors ---- */
+
+static void put_errors(struct json_writer *w, const struct cache_status *status)
+{
+	json_put_open_list(w, "last_errors");
+	for (size_t i = 0; i < status->errors_count; i++) {
+		const struct cache_error *error = &status->errors[i];
+
+		json_put_open(w, NULL);
+		json_put_text(w, "path", error->path);
+		json_put_text(w, "text", error->text);
+		json_put_integer(w, "age_ms", error->age_ms);
+		json_put_close(w);
+	}
+	json_put_close_list(w);
+}
+
+void status_text(const char *source, const struct sandbox_info *sandbox,
+	const struct cache_status *status, struct buf *out)
+{
+	struct json_writer w = { .out = out };
+
+	json_put_open(&w, NULL);
+	put_sandbox(&w, source, sandbox, status->expires_s);
+	json_put_integer(&w, "pending_changes", (int64_t)status->pending_changes);
+	json_put_integer(&w, "pending_bytes", (int64_t)status->pending_bytes);
+	json_put_integer(&w, "parked_changes", (int64_t)status->parked_changes);
+	put_journal(&w, status);
+	json_put_integer(&w, "inodes_known", (int64_t)status->inodes_known);
+	json_put_integer(&w, "names_known", (int64_t)status->names_known);
+	put_errors(&w, status);
+	json_put_close(&w);
+	buf_add_byte(out, '\n');
+}
