@@ -54,6 +54,28 @@ static void inodes_grow_locked(struct tree *t)
 	free(old);
 }
 
+static size_t bucket_of_locked(const struct tree *t, const struct inode *i)
+{
+	return i->hashed ? inode_bucket(t, i->attr.dev, i->attr.ino) : t->inodes_room;
+}
+
+static void inode_enter_bucket_locked(struct tree *t, struct inode *i)
+{
+	struct inode **first = &t->inodes[bucket_of_locked(t, i)];
+
+	i->next_in_bucket = *first;
+	*first = i;
+}
+
+static void inode_leave_bucket_locked(struct tree *t, struct inode *i)
+{
+	struct inode **at = &t->inodes[bucket_of_locked(t, i)];
+
+	while (*at != i)
+		at = &(*at)->next_in_bucket;
+	*at = i->next_in_bucket;
+}
+
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 {
 	struct inode *i = calloc(1, sizeof *i);
@@ -68,11 +90,8 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 		free(i);
 		return NULL;
 	}
-	size_t b = inode_bucket(t, attr->dev, attr->ino);
-
-	i->next_in_bucket = t->inodes[b];
-	t->inodes[b] = i;
 	i->hashed = true;
+	inode_enter_bucket_locked(t, i);
 	t->inodes_count++;
 	return i;
 }
@@ -86,24 +105,24 @@ struct inode *inode_find_locked(struct tree *t, const struct attr *attr)
 	return i;
 }
 
-static void inode_leave_bucket_locked(struct tree *t, struct inode *i)
-{
-	size_t b = i->hashed ? inode_bucket(t, i->attr.dev, i->attr.ino) : t->inodes_room;
-	struct inode **at = &t->inodes[b];
-
-	while (*at != i)
-		at = &(*at)->next_in_bucket;
-	*at = i->next_in_bucket;
-}
-
 void inode_unhash_locked(struct tree *t, struct inode *i)
 {
 	if (!i->hashed)
 		return;
 	inode_leave_bucket_locked(t, i);
 	i->hashed = false;
-	i->next_in_bucket = t->inodes[t->inodes_room];
-	t->inodes[t->inodes_room] = i;
+	inode_enter_bucket_locked(t, i);
+}
+
+void inode_hash_locked(struct tree *t, struct inode *i)
+{
+	struct inode *other = inode_find_locked(t, &i->attr);
+
+	if (other)
+		inode_unhash_locked(t, other);
+	inode_leave_bucket_locked(t, i);
+	i->hashed = true;
+	inode_enter_bucket_locked(t, i);
 }
 
 static bool inode_is_used(const struct tree *t, const struct inode *i)
@@ -492,6 +511,7 @@ enum err tree_path(
 	tree_path_release(out);
 	choose_name_locked(t, i);
 	out->stamp = path_stamp_locked(t, i, &moving);
+	out->is_owed = i->foreseen || owes_path_locked(t, i);
 	out->dir = i->names ? i->names->dir : NULL;
 	out->text = path_build_locked(t, i, name);
 	pthread_mutex_unlock(&t->lock);

@@ -3,7 +3,8 @@
  *
  * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two dentries of one inode. A
  * directory that the sandbox moved, and a symbolic link that it moved or linked nearer to the root, become new inodes here:
- * what the kernel was shown of a link at its old depth is never used at a smaller one. The tree makes no provider calls.
+ * what the kernel was shown of a link at its old depth is never used at a smaller one. What was made here and the sandbox
+ * has not heard of is provisional: it has a number of our own, by which nothing is found. The tree makes no provider calls.
  * One lock covers it all and is held only inside the functions below; they may be called from any thread.
  *
  * A serial number that every local change takes when it begins and when it ends keeps answers and changes apart:
@@ -37,13 +38,15 @@ struct inode {
 	bool is_idle : 1;
 	bool own : 1;          /* the attributes are what a change of ours made them */
 	bool unwatched : 1;    /* the change stream tells nothing of what is in this directory */
+	bool provisional : 1;  /* made here, and the sandbox has not answered yet */
+	uint16_t moving;       /* renames and removals of its names under way */
 	struct attr attr;      /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
 	uint64_t changed;      /* the serial number of its last local change */
 	uint64_t moved;        /* likewise: of a rename or a removal of one of its names */
 	unsigned changing;     /* local changes under way */
 	unsigned foreseen;     /* those of them whose effect the attributes show already */
-	unsigned moving;       /* renames and removals of its names under way */
+	unsigned owed;         /* changes of its own names that were not sent yet */
 	unsigned pins;         /* uses inside the cache */
 	unsigned opens;        /* handles */
 	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
@@ -59,6 +62,8 @@ struct inode {
 		/* What the directory's last listing said of the entries' attributes is believed until then. */
 		int64_t listed_until_ms;
 	};
+	/* Its provisional number, while somebody may remember it; 0: attr.ino is shown. */
+	uint64_t shown_ino;
 	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
 	int64_t complete_until_ms;
 	char *staged;            /* staging path while unlinked but open; else NULL */
@@ -88,6 +93,11 @@ char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count);
 struct tree_path {
 	char *text; /* to be freed */
 	uint64_t stamp;
+	/*
+	 * The sandbox has not heard of what leads there, or of foreseen changes of the inode: what it would answer now is
+	 * not what is shown here. Whoever asks waits until it has.
+	 */
+	bool is_owed;
 	const struct inode *dir; /* where its last name stands; only to be compared with */
 };
 
@@ -198,9 +208,16 @@ void tree_change_ends(struct tree *t, struct tree_scope *s);
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 
-/* What writes that the sandbox does not have yet make of a file: it ends at `end` or later, and changed at `now`. */
+/*
+ * What a change that the sandbox does not have yet makes of an inode, a file or a directory: a file ends at `end` or later,
+ * it has `links` more links (of a directory: entries that are directories), and what `set` names (a CHANGE_SETATTR, or
+ * NULL; UTIME_NOW is `now`). It changed at `now`, and its contents or entries with it, unless it `keeps_mtime`.
+ */
 struct tree_foresight {
 	uint64_t end;
+	int links; /* -1, 0 or 1; 0 of a file that is unlinked into staging, where it keeps the link */
+	bool keeps_mtime;
+	const struct change *set;
 	struct timespec now; /* the sandbox's clock */
 };
 
@@ -214,8 +231,51 @@ void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct i
  * shown, for now. Their times and blocks become others once the sandbox has the changes.
  */
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
+/*
+ * Whether what a change of the names in `dir` does can be said here: every entry is held under a trust without end, so is
+ * the way to it, and no change but foreseen ones is under way in it.
+ */
+bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms);
+/*
+ * The sandbox answered to a foreseen change of `i` with `attr`, the changes of one inode in the order in which they
+ * began; before tree_change_ends(). While other foreseen ones are under way what is shown stays as it is, and so does the
+ * belief in it; the last answer is adopted, as tree_adopt() does it. A provisional inode is the sandbox's from now on. An
+ * answer without attributes: tree_doubt().
+ */
+void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms);
 /* Whether what was asked at `seen` and had these attributes may still be what is there. */
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr);
+
+/* ---- Provisional inodes ---- */
+
+/*
+ * The numbers that are given to them follow this one. No file system counts so far, and the highest bits alone would be
+ * those by which overlayfs tells its layers apart (xino).
+ */
+#define TREE_PROVISIONAL ((uint64_t)0x5a << 56)
+
+/*
+ * A foreseen change makes `name`, which is absent in `dir`: an inode with the mode, owner, size and times of news->attr;
+ * the rest of it is filled in here. It is believed until the sandbox answers, whatever comes into doubt meanwhile: nobody
+ * else knows of it. tree_expect() of it is all zero. A directory is complete and empty. Returned pinned, NULL without
+ * memory. The number that is shown of it stays until the kernel has forgotten it and nobody has it open.
+ */
+struct inode *tree_foresee_made(
+	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
+bool tree_is_provisional(struct tree *t, const struct inode *i);
+/*
+ * The sandbox refused to make it: it has no names any more, and every use of it is ERR_STALE; what tree_tells() set is
+ * told, and the directories are in doubt.
+ */
+void tree_refused_made(struct tree *t, struct inode *i);
+
+/* `delta` more changes of the names of `i` itself (made, renamed, linked, staged) that the sandbox has not done. */
+void tree_owe_name(struct tree *t, struct inode *i, int delta);
+/* Whether there are any of `i` or of a directory on its way: by its path the sandbox finds nothing, or something else. */
+bool tree_owes_path(struct tree *t, const struct inode *i);
+
+/* ---- Moving ---- */
 
 /* A rename of a name of `one`, and of `two` where names are exchanged; each may be NULL. */
 void tree_move_begins(struct tree *t, struct inode *one, struct inode *two);
@@ -405,7 +465,8 @@ size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 void tree_start_release(struct tree *t, struct tree_start *s);
 /*
  * Every directory of the root's file system of whose entries anything is known, the root first, as an array to be freed;
- * NULL: more than `room`, with paths of more than `bytes` together, or no memory.
+ * those that the sandbox would not find by their paths (tree_owes_path) are left out, and their entries doubted. NULL: more
+ * than `room`, with paths of more than `bytes` together, or no memory.
  */
 struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, size_t *count);
 

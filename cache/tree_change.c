@@ -29,10 +29,12 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (s->inodes[n]) {
-			s->inodes[n]->changed = ended;
 			s->inodes[n]->changing--;
 			s->inodes[n]->foreseen -= s->is_foreseen;
 			s->inodes[n]->pins--;
+			/* Of several foreseen ones the last ends them all: its answer is the newest. */
+			if (!s->is_foreseen || !s->inodes[n]->foreseen)
+				s->inodes[n]->changed = ended;
 		}
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		bool again = false;
@@ -64,10 +66,15 @@ void set_own_attr_locked(struct inode *i, const struct attr *attr)
 	i->own = true;
 }
 
+bool is_only_change_locked(const struct tree_scope *s, const struct inode *i)
+{
+	return i->changing == scope_share(s, i);
+}
+
 void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms)
 {
-	bool alone = i->changed == s->begun && i->changing == scope_share(s, i);
+	bool alone = i->changed == s->begun && is_only_change_locked(s, i);
 	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
@@ -298,24 +305,28 @@ static void set_time(struct timespec *out, struct timespec wanted, struct timesp
 		*out = wanted.tv_nsec == UTIME_NOW ? now : wanted;
 }
 
+void set_attr(struct attr *attr, const struct change *what, struct timespec now)
+{
+	if (what->set & SET_MODE)
+		attr->mode = (attr->mode & S_IFMT) | (what->mode & ~(uint32_t)S_IFMT);
+	if (what->set & SET_UID)
+		attr->uid = what->uid;
+	if (what->set & SET_GID)
+		attr->gid = what->gid;
+	if (what->set & SET_ATIME)
+		set_time(&attr->atime, what->atime, now);
+	if (what->set & SET_MTIME)
+		set_time(&attr->mtime, what->mtime, now);
+}
+
 bool tree_set_gone(struct tree *t, struct inode *i, const struct change *what, struct timespec now)
 {
 	pthread_mutex_lock(&t->lock);
 	bool gone = is_gone_locked(i);
-	struct attr *a = &i->attr;
 
 	if (gone) {
-		if (what->set & SET_MODE)
-			a->mode = (a->mode & S_IFMT) | what->mode;
-		if (what->set & SET_UID)
-			a->uid = what->uid;
-		if (what->set & SET_GID)
-			a->gid = what->gid;
-		if (what->set & SET_ATIME)
-			set_time(&a->atime, what->atime, now);
-		if (what->set & SET_MTIME)
-			set_time(&a->mtime, what->mtime, now);
-		a->ctime = now;
+		set_attr(&i->attr, what, now);
+		i->attr.ctime = now;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return gone;
@@ -377,6 +388,7 @@ char *tree_close(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	i->opens--;
+	forget_shown_locked(i);
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);
@@ -390,6 +402,7 @@ char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count)
 	i->kernel_refs -= count < i->kernel_refs ? count : i->kernel_refs;
 	if (!i->kernel_refs)
 		i->has_pages = false;
+	forget_shown_locked(i);
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);

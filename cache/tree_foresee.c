@@ -1,6 +1,8 @@
 /* Changes that the sandbox has not heard of yet, shown as if it had; and whether an answer still holds. */
 #include "cache/tree_inside.h"
 
+#include <sys/stat.h>
+
 static bool is_before(struct timespec a, struct timespec b)
 {
 	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
@@ -16,16 +18,55 @@ static struct timespec next_time(struct timespec last, struct timespec now)
 	return last;
 }
 
+static uint64_t blocks_of(uint64_t size)
+{
+	return (size + 511) / 512;
+}
+
 /* Whoever sees a size without blocks takes the file for one great hole: what grows gets its blocks, too. */
+static void foresee_end(struct attr *attr, uint64_t end)
+{
+	if (end <= attr->size)
+		return;
+	attr->blocks += blocks_of(end - attr->size);
+	attr->size = end;
+}
+
+/* What is added is a hole. */
+static void foresee_size(struct attr *attr, uint64_t size)
+{
+	if (attr->blocks > blocks_of(size))
+		attr->blocks = blocks_of(size);
+	attr->size = size;
+}
+
+/* File systems that do not count the directories in a directory say 1 of each. */
+static void foresee_links(struct attr *attr, int links)
+{
+	if (S_ISDIR(attr->mode) ? attr->nlink > 1 : links > 0 || attr->nlink > 0)
+		attr->nlink += (uint32_t)links;
+}
+
+static void foresee_set(struct attr *attr, const struct change *set, struct timespec now)
+{
+	if (set->set & SET_SIZE)
+		foresee_size(attr, set->size);
+	set_attr(attr, set, now);
+}
+
 static void foresee_locked(struct inode *i, const struct tree_foresight *f)
 {
+	bool keeps_mtime = f->keeps_mtime || (f->set && !(f->set->set & SET_SIZE));
 	struct attr attr = i->attr;
+	struct timespec now = next_time(attr.ctime, f->now);
 
-	if (f->end > attr.size) {
-		attr.blocks += (f->end - attr.size + 511) / 512;
-		attr.size = f->end;
-	}
-	attr.mtime = attr.ctime = next_time(attr.ctime, f->now);
+	foresee_end(&attr, f->end);
+	foresee_links(&attr, f->links);
+	attr.ctime = now;
+	if (!keeps_mtime)
+		attr.mtime = now;
+	if (f->set)
+		foresee_set(&attr, f->set, f->now);
 	set_own_attr_locked(i, &attr);
 	i->settled = false;
 }
@@ -46,11 +87,24 @@ void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct i
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	if (i->provisional)
+		take_identity_locked(t, i, attr);
+	bool has_more = i->changing == i->foreseen && !is_only_change_locked(s, i);
+
+	if (!has_more || !is_same_file(&i->attr, attr))
+		adopt_locked(t, i, s, attr, until_ms);
+	pthread_mutex_unlock(&t->lock);
+}
+
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = i->foreseen && i->changing == i->foreseen &&
-		is_believed_locked(t, i->attr_until_ms, tree_now_ms());
+	bool known = (i->foreseen || i->provisional) && i->changing == i->foreseen &&
+		is_attr_believed_locked(t, i, tree_now_ms());
 
 	*out = i->attr;
 	pthread_mutex_unlock(&t->lock);
@@ -74,4 +128,31 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
 
 	pthread_mutex_unlock(&t->lock);
 	return still;
+}
+
+/* ---- Deciding here ---- */
+
+/* Nobody could take it from its place without our being told. */
+static bool is_way_held_locked(const struct tree *t, const struct inode *i)
+{
+	while (i->names && (i->provisional || i->names->until_ms == TREE_HELD))
+		i = i->names->dir;
+	return i == t->root;
+}
+
+/* Likewise: change it, or what is in it. */
+static bool is_held_locked(const struct inode *dir)
+{
+	return dir->provisional ||
+		(dir->attr_until_ms == TREE_HELD && dir->complete_until_ms == TREE_HELD);
+}
+
+bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool may = t->trusted_until_ms == TREE_HELD && is_held_locked(dir) &&
+		is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
 }

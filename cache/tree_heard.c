@@ -26,7 +26,7 @@ void tree_tells(struct tree *t, tree_tell tell, void *context)
 	t->tell_context = context;
 }
 
-static void tell_locked(const struct tree *t, const struct tree_told *told)
+void tell_locked(const struct tree *t, const struct tree_told *told)
 {
 	if (t->tell)
 		t->tell(t->tell_context, told);

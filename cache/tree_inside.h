@@ -24,8 +24,9 @@ struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
 	pthread_cond_t settled; /* a move or a removal ended */
 	struct inode *root;
-	uint64_t serial;  /* of the last step of a local change */
-	uint64_t doubted; /* when everything was last doubted */
+	uint64_t serial;       /* of the last step of a local change */
+	uint64_t provisionals; /* made so far */
+	uint64_t doubted;      /* when everything was last doubted */
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
 	uint64_t held_from;
 	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
@@ -69,6 +70,8 @@ bool tree_wait_locked(struct tree *t, int64_t end_ms);
 
 /* Which contents are meant: two equal versions of an inode have the same bytes. */
 uint64_t version_of(const struct attr *attr);
+/* Adds what is to be shown otherwise than the sandbox has it. */
+void show_locked(const struct tree *t, const struct inode *i, struct attr *attr);
 /* By number, type and time of birth. */
 bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
@@ -76,6 +79,10 @@ bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
 /* Adopts an own change's answer, as tree_adopt() says, or doubts what is known. */
 void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms);
+/* Whether the change is the only one of `i` under way. */
+bool is_only_change_locked(const struct tree_scope *s, const struct inode *i);
+/* What a CHANGE_SETATTR sets, but for the size. */
+void set_attr(struct attr *attr, const struct change *what, struct timespec now);
 /* Sets the attributes to what an own change made them: the kernel's pages, if they were right, still are. */
 void set_own_attr_locked(struct inode *i, const struct attr *attr);
 /* One more rename or removal of a name of `i` is under way, or has ended. */
@@ -85,6 +92,8 @@ void move_ends_locked(struct tree *t, struct inode *i);
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr);
 void inode_unhash_locked(struct tree *t, struct inode *i);
+/* The opposite, by the numbers in its attributes: another one that had them is not found by them any more. */
+void inode_hash_locked(struct tree *t, struct inode *i);
 /* Puts an unused inode on the idle list, or frees one that has no name; undoes the former when it is used again. */
 void inode_rest_locked(struct tree *t, struct inode *i);
 void inode_wake_locked(struct tree *t, struct inode *i);
@@ -100,6 +109,9 @@ void dentry_lost_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
 
+/* Whether the name, or the attributes, are believed; those of a provisional inode always are. */
+bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms);
+bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms);
 /* Whether every entry of `dir` is known and believed. */
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms);
 
@@ -123,10 +135,22 @@ void lost_from_sight_locked(struct tree *t, struct inode *i);
 /* A directory is on its way down from the root: whether it is one that the change stream tells nothing of. */
 void note_unwatched_locked(struct tree *t, struct inode *dir);
 void unwatched_release_locked(struct tree *t);
-/* Nothing below `top` is believed. */
+/* Nothing that was told of its entries is believed, or of all that is below it. */
+void doubt_entries_locked(struct inode *dir);
 void doubt_below_locked(struct inode *top);
 
+/* ---- tree_provisional.c ---- */
+
+bool owes_path_locked(const struct tree *t, const struct inode *i);
+/* The sandbox made it, with these attributes. */
+void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr);
+/* The number of its own is shown until nobody remembers it. */
+void forget_shown_locked(struct inode *i);
+
 /* ---- tree_heard.c ---- */
+
+/* What tree_tells() set. */
+void tell_locked(const struct tree *t, const struct tree_told *told);
 
 /* The deepest directory on the way to `path` that is known; *rest: what of the path lies beyond. */
 struct inode *deepest_locked(struct tree *t, const char *path, const char **rest);

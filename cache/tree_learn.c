@@ -283,6 +283,11 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 	bool was_staged = path_is_staged(path->text);
 
 	pthread_mutex_lock(&t->lock);
+	if (owes_path_locked(t, i)) {
+		/* No wonder. */
+		pthread_mutex_unlock(&t->lock);
+		return true;
+	}
 	struct dentry *d = was_staged || i == t->root ? NULL : name_used_locked(i, path);
 
 	i->pins++;
@@ -340,8 +345,8 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (d && is_believed_locked(t, d->until_ms, now_ms) &&
-		is_believed_locked(t, d->inode->attr_until_ms, now_ms)) {
+	if (d && is_name_believed_locked(t, d, now_ms) &&
+		is_attr_believed_locked(t, d->inode, now_ms)) {
 		*out = d->inode;
 		d->inode->pins++;
 		inode_wake_locked(t, d->inode);
@@ -357,8 +362,13 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 	return answer;
 }
 
-static void show_locked(const struct inode *i, struct attr *attr)
+/* The numbers of a provisional inode are shown as those of the root's file system, wherever it turns out to be. */
+void show_locked(const struct tree *t, const struct inode *i, struct attr *attr)
 {
+	if (i->shown_ino)
+		attr->ino = i->shown_ino;
+	if (i->shown_ino || i->provisional)
+		attr->dev = t->root->attr.dev;
 	if (i->staged && attr->nlink)
 		attr->nlink--;
 	else if (i->gone)
@@ -378,13 +388,14 @@ int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, con
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	int64_t until_ms = i->changing ? 0 : believed_until_locked(t, i->attr_until_ms);
+	bool is_under_change = i->changing || i->provisional;
+	int64_t until_ms = is_under_change ? 0 : believed_until_locked(t, i->attr_until_ms);
 
 	if (i->gone && !i->staged)
 		until_ms = INT64_MAX;
 
 	*out = i->attr;
-	show_locked(i, out);
+	show_locked(t, i, out);
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
 }
@@ -392,15 +403,19 @@ int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
 void tree_show(struct tree *t, struct inode *i, struct attr *attr)
 {
 	pthread_mutex_lock(&t->lock);
-	show_locked(i, attr);
+	show_locked(t, i, attr);
 	pthread_mutex_unlock(&t->lock);
 }
 
 void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above)
 {
 	pthread_mutex_lock(&t->lock);
+	const struct inode *up = dir->names ? dir->names->dir : dir;
+
 	*self = dir->attr;
-	*above = dir->names ? dir->names->dir->attr : dir->attr;
+	show_locked(t, dir, self);
+	*above = up->attr;
+	show_locked(t, up, above);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -418,6 +433,8 @@ struct expect tree_expect(struct tree *t, struct inode *i)
 	pthread_mutex_lock(&t->lock);
 	struct expect x = { .dev = i->attr.dev, .ino = i->attr.ino, .btime_ns = i->attr.btime_ns };
 
+	if (i->provisional)
+		x = (struct expect){ 0 };
 	pthread_mutex_unlock(&t->lock);
 	return x;
 }

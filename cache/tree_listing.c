@@ -99,14 +99,16 @@ uint32_t tree_awaited(struct tree *t, const struct inode *dir)
 
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	return dir->complete && !dir->changing &&
-		is_believed_locked(t, dir->complete_until_ms, now_ms);
+	bool is_told = dir->provisional || is_believed_locked(t, dir->complete_until_ms, now_ms);
+
+	return dir->complete && dir->changing == dir->foreseen && is_told;
 }
 
 static bool is_listed_locked(const struct tree *t, const struct inode *dir, int64_t now_ms)
 {
-	return is_complete_locked(t, dir, now_ms) &&
-		is_believed_locked(t, dir->listed_until_ms, now_ms);
+	bool is_told = dir->provisional || is_believed_locked(t, dir->listed_until_ms, now_ms);
+
+	return is_complete_locked(t, dir, now_ms) && is_told;
 }
 
 bool tree_is_listed(struct tree *t, const struct inode *dir, int64_t now_ms)
@@ -218,7 +220,7 @@ static bool wants_listing_locked(const struct tree *t, const struct inode *dir, 
 	bool is_held = dir->complete && dir->complete_until_ms == TREE_HELD;
 
 	return !dir->awaited && !dir->lists_alone && !dir->changing && !is_held &&
-		!is_listed_locked(t, dir, now_ms);
+		!is_listed_locked(t, dir, now_ms) && !owes_path_locked(t, dir);
 }
 
 /* false: there is no room for it. */
@@ -282,6 +284,10 @@ static size_t fill_known_locked(
 
 		if (!dir->children && !dir->complete && dir != t->root)
 			continue;
+		if (owes_path_locked(t, dir)) {
+			doubt_entries_locked(dir);
+			continue;
+		}
 		if (count == room || !start_fill_locked(t, dir, &out[count], bytes))
 			return SIZE_MAX;
 		count++;

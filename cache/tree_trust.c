@@ -16,6 +16,17 @@ bool is_believed_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 	return believed_until_locked(t, until_ms) > now_ms;
 }
 
+/* Nobody else knows of it. */
+bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms)
+{
+	return d->inode->provisional || is_believed_locked(t, d->until_ms, now_ms);
+}
+
+bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
+{
+	return i->provisional || is_believed_locked(t, i->attr_until_ms, now_ms);
+}
+
 bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 {
 	return until_ms == TREE_HELD && t->trusted_until_ms <= now_ms;
@@ -159,12 +170,17 @@ static void doubt_dentry_locked(struct dentry *d)
 	d->inode->attr_until_ms = 0;
 }
 
-void tree_doubt_entries(struct tree *t, struct inode *dir)
+void doubt_entries_locked(struct inode *dir)
 {
-	pthread_mutex_lock(&t->lock);
 	dir->complete_until_ms = 0;
 	for (struct dentry *d = dir->children; d; d = d->sibling_next)
 		doubt_dentry_locked(d);
+}
+
+void tree_doubt_entries(struct tree *t, struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	doubt_entries_locked(dir);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -1,0 +1,153 @@
+/* Inodes that were made here and that the sandbox has not heard of, and paths that lead there through names it has not. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Made here ---- */
+
+/* File systems that do not count the directories in a directory say 1 of each. */
+static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
+{
+	return S_ISDIR(mode) && dir->attr.nlink > 1 ? 2 : 1;
+}
+
+static struct attr attr_of_made(struct tree *t, const struct inode *dir, const struct attr *wanted)
+{
+	struct attr attr = *wanted;
+
+	attr.dev = dir->attr.dev;
+	attr.ino = TREE_PROVISIONAL + ++t->provisionals;
+	attr.btime_ns = 0;
+	attr.nlink = links_of_made(dir, attr.mode);
+	attr.blksize = dir->attr.blksize;
+	attr.blocks = 0;
+	return attr;
+}
+
+/* Answers under way are older. */
+static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i, struct dentry *d,
+	const struct tree_news *news)
+{
+	uint64_t made = ++t->serial;
+
+	dir->changed = i->changed = made;
+	i->provisional = true;
+	i->own = true;
+	i->attr_until_ms = belief_locked(t, i, made, news->until_ms);
+	d->until_ms = belief_locked(t, dir, made, news->name_until_ms);
+	if (S_ISDIR(i->attr.mode)) {
+		i->complete = true;
+		i->complete_until_ms = d->until_ms;
+		i->listed_until_ms = i->attr_until_ms;
+	}
+	if (news->link)
+		i->link = strdup(news->link);
+}
+
+struct inode *tree_foresee_made(
+	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news)
+{
+	pthread_mutex_lock(&t->lock);
+	struct attr attr = attr_of_made(t, dir, &news->attr);
+	struct inode *i = inode_new_locked(t, &attr);
+	struct dentry *d = i ? dentry_new_locked(t, dir, name, i) : NULL;
+
+	if (i) {
+		inode_unhash_locked(t, i);
+		i->pins++;
+	}
+	if (d) {
+		note_made_locked(t, dir, i, d, news);
+	} else if (i) {
+		i->pins--;
+		inode_rest_locked(t, i);
+		i = NULL;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return i;
+}
+
+bool tree_is_provisional(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = i->provisional;
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+/* ---- What the sandbox says to it ---- */
+
+void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	i->shown_ino = i->attr.ino;
+	i->provisional = false;
+	i->attr.dev = attr->dev;
+	i->attr.ino = attr->ino;
+	i->attr.btime_ns = attr->btime_ns;
+	/* What has lost its names meanwhile is found by none. */
+	if (!i->gone || i->staged)
+		inode_hash_locked(t, i);
+	forget_shown_locked(i);
+}
+
+void forget_shown_locked(struct inode *i)
+{
+	if (!i->kernel_refs && !i->opens)
+		i->shown_ino = 0;
+}
+
+static void refuse_name_locked(struct tree *t, struct dentry *d)
+{
+	struct inode *dir = d->dir;
+
+	dir->complete = false;
+	dir->attr_until_ms = 0;
+	tell_locked(t, &(struct tree_told){ .dir = dir, .name = d->name });
+	tell_locked(t, &(struct tree_told){ .inode = dir });
+	dentry_drop_locked(t, d);
+}
+
+void tree_refused_made(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->pins++;
+	i->provisional = false;
+	i->gone = i->complete = false;
+	i->attr_until_ms = 0;
+	free(i->staged);
+	i->staged = NULL;
+	while (i->names)
+		refuse_name_locked(t, i->names);
+	tell_locked(t, &(struct tree_told){ .inode = i, .pages = true });
+	i->pins--;
+	inode_rest_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- Paths that the sandbox does not have ---- */
+
+void tree_owe_name(struct tree *t, struct inode *i, int delta)
+{
+	pthread_mutex_lock(&t->lock);
+	i->owed += (unsigned)delta;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool owes_path_locked(const struct tree *t, const struct inode *i)
+{
+	while (!i->owed && !i->provisional && i != t->root && i->names)
+		i = i->names->dir;
+	return i->owed || i->provisional;
+}
+
+bool tree_owes_path(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool owes = owes_path_locked(t, i);
+
+	pthread_mutex_unlock(&t->lock);
+	return owes;
+}

@@ -1,0 +1,575 @@
+/* Changes that the sandbox has not heard of yet: what the tree shows of them, and what it makes of the answers. */
+#include "cache/tree.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FOREVER TREE_HELD
+
+static struct tree *tree;
+static struct inode *root;
+
+static struct attr attr_of(uint64_t ino, uint32_t mode)
+{
+	return (struct attr){ .dev = 1,
+		.ino = ino,
+		.btime_ns = ino,
+		.mode = mode,
+		.nlink = S_ISDIR(mode) ? 2 : 1,
+		.size = 10,
+		.mtime = { .tv_sec = 100 },
+		.ctime = { .tv_sec = 100 } };
+}
+
+static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+{
+	struct tree_news news = {
+		.attr = attr_of(ino, mode), .until_ms = FOREVER, .name_until_ms = FOREVER
+	};
+	bool changed;
+	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree), &news, &changed);
+
+	cr_assert(ne(ptr, i, NULL));
+	tree_unpin(tree, i);
+	return i;
+}
+
+/* Every entry of `dir` was told. */
+static void complete(struct inode *dir)
+{
+	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
+	struct tree_news news = { .until_ms = FOREVER };
+	bool changed;
+
+	tree_attr(tree, dir, &news.attr);
+	tree_listing_begins(tree, &listing);
+	tree_learn_attr(tree, dir, listing.seen, &news, &changed, NULL);
+	cr_assert(tree_learn_complete(tree, dir, &listing));
+	tree_listing_ends(tree, &listing);
+}
+
+/* A root that is complete under a trust without end. */
+static void setup(void)
+{
+	struct attr attr = attr_of(1, S_IFDIR | 0755);
+
+	tree = tree_new(&attr, 100);
+	root = tree_root(tree);
+	tree_holds(tree, 1000, FOREVER);
+	complete(root);
+}
+
+static void teardown(void)
+{
+	tree_free(tree);
+}
+
+TestSuite(tree_foresee, .init = setup, .fini = teardown, .timeout = 120);
+
+static int64_t now(void)
+{
+	return 1;
+}
+
+static struct tree_scope begin(struct inode *one, struct inode *two)
+{
+	struct tree_scope scope = { .inodes = { one, two }, .is_foreseen = true };
+
+	tree_change_begins(tree, &scope);
+	return scope;
+}
+
+static void answer(struct tree_scope *scope, struct inode *i, struct attr attr)
+{
+	tree_answered(tree, scope, i, &attr, FOREVER);
+}
+
+static struct attr shown(struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(tree, i, &attr);
+	return attr;
+}
+
+/* As whoever asks for it gets to see it; the inode is known, and not pinned. */
+static struct inode *find(struct inode *dir, const char *name)
+{
+	struct inode *i;
+
+	if (tree_find(tree, dir, name, now(), &i, NULL) != TREE_KNOWN)
+		return NULL;
+	tree_unpin(tree, i);
+	return i;
+}
+
+static struct inode *make(struct inode *dir, const char *name, uint32_t mode)
+{
+	struct tree_news news = { .attr = attr_of(0, mode),
+		.link = S_ISLNK(mode) ? "text" : NULL,
+		.until_ms = FOREVER,
+		.name_until_ms = FOREVER };
+	struct inode *i = tree_foresee_made(tree, dir, name, &news);
+
+	cr_assert(ne(ptr, i, NULL));
+	return i;
+}
+
+/* ---- What is shown of an inode ---- */
+
+Test(tree_foresee, a_link_and_its_removal_move_the_count_and_only_the_ctime)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, root);
+	struct tree_foresight one = { .links = 1, .keeps_mtime = true, .now = { .tv_sec = 200 } };
+
+	tree_foresee(tree, f, &one);
+	cr_expect(eq(u32, shown(f).nlink, 2));
+	cr_expect(eq(long, shown(f).ctime.tv_sec, 200));
+	cr_expect(eq(long, shown(f).mtime.tv_sec, 100));
+	one.links = -1;
+	tree_foresee(tree, f, &one);
+	cr_expect(eq(u32, shown(f).nlink, 1));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, a_directory_shows_what_is_made_in_it)
+{
+	struct tree_scope scope = begin(root, NULL);
+	struct tree_foresight one = { .links = 1, .now = { .tv_sec = 200 } };
+	struct attr attr;
+
+	tree_foresee(tree, root, &one);
+	cr_expect(tree_foreseen(tree, root, &attr));
+	cr_expect(eq(u32, attr.nlink, 3));
+	cr_expect(eq(u64, attr.size, 10));
+	cr_expect(eq(long, attr.mtime.tv_sec, 200));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, a_directory_that_does_not_count_its_directories_keeps_one_link)
+{
+	struct tree_news news = {
+		.attr = attr_of(5, S_IFDIR | 0755), .until_ms = FOREVER, .name_until_ms = FOREVER
+	};
+	struct tree_foresight one = { .links = 1 };
+	bool changed;
+
+	news.attr.nlink = 1;
+	struct inode *d = tree_learn_name(tree, root, "d", tree_seen(tree), &news, &changed);
+	struct tree_scope scope = begin(d, NULL);
+
+	tree_foresee(tree, d, &one);
+	cr_expect(eq(u32, shown(d).nlink, 1));
+	struct inode *sub = make(d, "sub", S_IFDIR | 0755);
+
+	cr_expect(eq(u32, shown(sub).nlink, 1));
+	tree_unpin(tree, sub);
+	tree_change_ends(tree, &scope);
+	tree_unpin(tree, d);
+}
+
+Test(tree_foresee, what_is_set_is_shown)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+	struct change set = { .set = SET_MODE | SET_UID | SET_GID | SET_ATIME | SET_MTIME,
+		.mode = 04711,
+		.uid = 3,
+		.gid = 4,
+		.atime = { .tv_nsec = UTIME_NOW },
+		.mtime = { .tv_sec = 50 } };
+	struct tree_foresight one = { .set = &set, .now = { .tv_sec = 200 } };
+
+	tree_foresee(tree, f, &one);
+	cr_expect(eq(u32, shown(f).mode, S_IFREG | 04711));
+	cr_expect(eq(u32, shown(f).uid, 3));
+	cr_expect(eq(u32, shown(f).gid, 4));
+	cr_expect(eq(long, shown(f).atime.tv_sec, 200));
+	cr_expect(eq(long, shown(f).mtime.tv_sec, 50));
+	cr_expect(eq(long, shown(f).ctime.tv_sec, 200));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, a_new_mode_leaves_the_mtime)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+	struct change set = { .set = SET_MODE, .mode = 0600 };
+	struct tree_foresight one = { .set = &set, .now = { .tv_sec = 200 } };
+
+	tree_foresee(tree, f, &one);
+	cr_expect(eq(long, shown(f).mtime.tv_sec, 100));
+	cr_expect(eq(long, shown(f).ctime.tv_sec, 200));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, a_file_is_cut_and_grows_by_its_size)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+	struct change set = { .set = SET_SIZE, .size = 5000 };
+	struct tree_foresight cut = { .set = &set, .now = { .tv_sec = 200 } };
+
+	tree_foresee(tree, f, &(struct tree_foresight){ .end = 10000, .now = { .tv_sec = 150 } });
+	cr_expect(eq(u64, shown(f).size, 10000));
+	tree_foresee(tree, f, &cut);
+	cr_expect(eq(u64, shown(f).size, 5000));
+	cr_expect(eq(u64, shown(f).blocks, 10));
+	cr_expect(eq(long, shown(f).mtime.tv_sec, 200));
+	set.size = 100000;
+	tree_foresee(tree, f, &cut);
+	cr_expect(eq(u64, shown(f).size, 100000));
+	cr_expect(eq(u64, shown(f).blocks, 10));
+	tree_change_ends(tree, &scope);
+}
+
+/* ---- Directories with foreseen changes ---- */
+
+Test(tree_foresee, a_directory_with_foreseen_changes_stays_complete)
+{
+	struct tree_scope scope = begin(root, NULL);
+	struct inode *i;
+
+	cr_expect(tree_is_listed(tree, root, now()));
+	cr_expect(eq(int, tree_find(tree, root, "none", now(), &i, NULL), TREE_ABSENT));
+	struct tree_scope other = { .inodes = { root } };
+
+	tree_change_begins(tree, &other);
+	cr_expect(not(tree_is_listed(tree, root, now())));
+	cr_expect(eq(int, tree_find(tree, root, "none", now(), &i, NULL), TREE_UNKNOWN));
+	tree_change_ends(tree, &other);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, what_is_held_may_be_decided)
+{
+	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
+
+	cr_expect(tree_may_decide(tree, root, now()));
+	cr_expect(not(tree_may_decide(tree, d, now())));
+	complete(d);
+	cr_expect(tree_may_decide(tree, d, now()));
+	tree_trust(tree, 1000, NULL);
+	cr_expect(not(tree_may_decide(tree, d, now())));
+	tree_trust(tree, FOREVER, NULL);
+	cr_expect(tree_may_decide(tree, d, now()));
+	tree_doubt_entries(tree, root);
+	cr_expect(not(tree_may_decide(tree, d, now())));
+}
+
+Test(tree_foresee, nothing_is_decided_beside_a_change_that_is_asked)
+{
+	struct tree_scope foreseen = begin(root, NULL), asked = { .inodes = { root } };
+
+	cr_expect(tree_may_decide(tree, root, now()));
+	tree_change_begins(tree, &asked);
+	cr_expect(not(tree_may_decide(tree, root, now())));
+	tree_change_ends(tree, &asked);
+	cr_expect(tree_may_decide(tree, root, now()));
+	tree_change_ends(tree, &foreseen);
+}
+
+/* ---- Answers ---- */
+
+Test(tree_foresee, the_last_answer_is_adopted)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope one = begin(f, NULL);
+	struct attr attr = attr_of(7, S_IFREG | 0644);
+
+	tree_foresee(tree, f, &(struct tree_foresight){ .end = 20, .now = { .tv_sec = 200 } });
+	struct tree_scope two = begin(f, NULL);
+
+	tree_foresee(tree, f, &(struct tree_foresight){ .end = 30, .now = { .tv_sec = 201 } });
+	attr.size = 20;
+	answer(&one, f, attr);
+	tree_change_ends(tree, &one);
+	cr_expect(eq(u64, shown(f).size, 30));
+	cr_expect(tree_foreseen(tree, f, &attr));
+	attr.size = 30;
+	attr.mtime.tv_sec = attr.ctime.tv_sec = 300;
+	answer(&two, f, attr);
+	tree_change_ends(tree, &two);
+	cr_expect(eq(long, shown(f).mtime.tv_sec, 300));
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), FOREVER));
+}
+
+Test(tree_foresee, an_answer_beside_a_change_that_was_asked_is_not_believed)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope foreseen = begin(f, NULL), asked = { .inodes = { f } };
+	struct attr attr = attr_of(7, S_IFREG | 0644);
+
+	tree_change_begins(tree, &asked);
+	tree_change_ends(tree, &asked);
+	answer(&foreseen, f, attr);
+	tree_change_ends(tree, &foreseen);
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), 0));
+}
+
+Test(tree_foresee, an_answer_about_another_file_is_not_believed)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope one = begin(f, NULL), two = begin(f, NULL);
+	struct attr attr;
+
+	answer(&one, f, attr_of(8, S_IFREG | 0644));
+	tree_change_ends(tree, &one);
+	cr_expect(not(tree_foreseen(tree, f, &attr)));
+	tree_change_ends(tree, &two);
+}
+
+/* ---- What was made here ---- */
+
+Test(tree_foresee, what_was_made_here_is_known_at_once)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0640);
+	struct tree_scope scope = begin(root, f);
+	struct expect x = tree_expect(tree, f);
+	struct attr attr;
+
+	cr_expect(eq(ptr, find(root, "f"), f));
+	cr_expect(tree_is_provisional(tree, f));
+	cr_expect(tree_foreseen(tree, f, &attr));
+	cr_expect(eq(u32, attr.mode, S_IFREG | 0640));
+	cr_expect(gt(u64, attr.ino, TREE_PROVISIONAL));
+	cr_expect(zero(u64, x.dev | x.ino | x.btime_ns));
+	tree_unpin(tree, f);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, a_directory_made_here_is_complete_and_empty)
+{
+	struct inode *d = make(root, "d", S_IFDIR | 0755), *i;
+	struct tree_scope scope = begin(root, d);
+	struct tree_entry *entries;
+	size_t count;
+
+	cr_expect(tree_may_decide(tree, d, now()));
+	cr_expect(eq(int, tree_find(tree, d, "x", now(), &i, NULL), TREE_ABSENT));
+	cr_expect(tree_entries(tree, d, now(), false, &entries, &count));
+	cr_expect(zero(sz, count));
+	tree_entries_free(tree, entries, count);
+	tree_unpin(tree, d);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, the_text_of_a_link_made_here_is_known)
+{
+	struct inode *l = make(root, "l", S_IFLNK | 0777);
+	struct tree_scope scope = begin(root, l);
+	char text[16];
+	bool is_ours;
+
+	cr_expect(tree_link_text(tree, l, text, sizeof text, &is_ours));
+	cr_expect(eq(str, text, "text"));
+	tree_unpin(tree, l);
+	tree_change_ends(tree, &scope);
+}
+
+static void tell_nobody(void *context, const struct tree_told *told)
+{
+	(void)context, (void)told;
+}
+
+/* Nobody but us can say anything of it. */
+Test(tree_foresee, what_was_made_here_is_shown_though_everything_is_in_doubt)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+	struct attr attr;
+
+	tree_doubt_all(tree, tell_nobody, NULL);
+	cr_expect(eq(ptr, find(root, "f"), f));
+	cr_expect(tree_foreseen(tree, f, &attr));
+	tree_unpin(tree, f);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, an_answer_older_than_it_does_not_take_its_name)
+{
+	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
+
+	tree_listing_begins(tree, &listing);
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+
+	cr_expect(not(tree_learn_complete(tree, root, &listing)));
+	cr_expect(not(tree_learn_absent(tree, root, "f", listing.seen)));
+	tree_listing_ends(tree, &listing);
+	cr_expect(eq(ptr, find(root, "f"), f));
+	tree_unpin(tree, f);
+}
+
+Test(tree_foresee, the_answer_makes_it_the_sandboxs)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+
+	answer(&scope, f, attr_of(42, S_IFREG | 0644));
+	tree_change_ends(tree, &scope);
+	tree_unpin(tree, f);
+	cr_expect(not(tree_is_provisional(tree, f)));
+	cr_expect(eq(u64, tree_expect(tree, f).ino, 42));
+	cr_expect(eq(u64, shown(f).ino, 42));
+	cr_expect(eq(ptr, learn(root, "again", 42, S_IFREG | 0644), f));
+}
+
+Test(tree_foresee, its_number_stays_while_the_kernel_or_a_handle_remembers_it)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+	uint64_t number = shown(f).ino;
+
+	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	answer(&scope, f, attr_of(42, S_IFREG | 0644));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(u64, shown(f).ino, number));
+	cr_expect(eq(u64, tree_expect(tree, f).ino, 42));
+	tree_kernel_forget(tree, f, 1);
+	cr_expect(eq(u64, shown(f).ino, number));
+	tree_close(tree, f);
+	cr_expect(eq(u64, shown(f).ino, 42));
+	tree_unpin(tree, f);
+}
+
+/* Some file systems have directories on one device and files on another. */
+Test(tree_foresee, its_device_is_shown_as_it_was)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+	struct attr attr = attr_of(42, S_IFREG | 0644);
+
+	tree_kernel_get(tree, f);
+	attr.dev = 2;
+	answer(&scope, f, attr);
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(u64, shown(f).dev, 1));
+	tree_kernel_forget(tree, f, 1);
+	cr_expect(eq(u64, shown(f).dev, 2));
+	tree_unpin(tree, f);
+}
+
+Test(tree_foresee, another_inode_of_that_number_is_found_by_it_no_more)
+{
+	struct inode *old = learn(root, "old", 42, S_IFREG | 0644);
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+
+	tree_kernel_get(tree, old);
+	answer(&scope, f, attr_of(42, S_IFREG | 0644));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, learn(root, "again", 42, S_IFREG | 0644), f));
+	tree_kernel_forget(tree, old, 1);
+	tree_unpin(tree, f);
+}
+
+Test(tree_foresee, what_was_removed_before_the_answer_is_found_by_no_number)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope made = begin(root, f), removed = begin(root, f);
+
+	tree_kernel_get(tree, f);
+	tree_unnamed(tree, root, "f");
+	answer(&made, f, attr_of(42, S_IFREG | 0644));
+	tree_change_ends(tree, &made);
+	tree_change_ends(tree, &removed);
+	cr_expect(tree_is_gone(tree, f));
+	cr_expect(ne(ptr, learn(root, "other", 42, S_IFREG | 0644), f));
+	tree_unpin(tree, f);
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree_foresee, what_was_refused_has_no_name_and_no_attributes)
+{
+	struct inode *d = make(root, "d", S_IFDIR | 0755);
+	struct tree_scope scope = begin(root, d);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct attr attr;
+
+	tree_kernel_get(tree, d);
+	tree_refused_made(tree, d);
+	tree_change_ends(tree, &scope);
+	tree_unpin(tree, d);
+	cr_expect(eq(ptr, find(root, "d"), NULL));
+	cr_expect(eq(int, tree_path(tree, d, NULL, &path, NULL), ERR_STALE));
+	cr_expect(eq(i64, tree_attr(tree, d, &attr), 0));
+	cr_expect(not(tree_foreseen(tree, d, &attr)));
+	cr_expect(not(tree_is_listed(tree, d, now())));
+	cr_expect(not(tree_is_listed(tree, root, now())));
+	tree_kernel_forget(tree, d, 1);
+}
+
+/* ---- Paths that the sandbox does not have ---- */
+
+static bool is_owed(struct inode *i, const char *name)
+{
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	cr_assert(eq(int, tree_path(tree, i, name, &path, NULL), ERR_OK));
+	return path.is_owed;
+}
+
+Test(tree_foresee, a_path_is_owed_while_a_name_on_it_is)
+{
+	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
+	struct inode *f = learn(d, "f", 7, S_IFREG | 0644);
+
+	cr_expect(not(tree_owes_path(tree, f)));
+	tree_owe_name(tree, d, 1);
+	cr_expect(tree_owes_path(tree, f));
+	cr_expect(is_owed(f, NULL));
+	cr_expect(not(is_owed(root, "x")));
+	tree_owe_name(tree, d, -1);
+	cr_expect(not(is_owed(f, NULL)));
+}
+
+Test(tree_foresee, what_is_asked_of_a_directory_waits_for_its_foreseen_changes)
+{
+	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
+	struct tree_scope scope = begin(root, NULL);
+
+	cr_expect(is_owed(root, "x"));
+	cr_expect(not(is_owed(d, NULL)));
+	tree_change_ends(tree, &scope);
+	cr_expect(not(is_owed(root, "x")));
+}
+
+Test(tree_foresee, a_path_that_is_owed_and_leads_nowhere_keeps_its_name)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	tree_owe_name(tree, f, 1);
+	cr_expect(tree_name_failed(tree, f, &path));
+	cr_expect(eq(ptr, find(root, "f"), f));
+	tree_owe_name(tree, f, -1);
+	cr_expect(not(tree_name_failed(tree, f, &path)));
+}
+
+Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
+{
+	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
+	size_t count;
+
+	learn(d, "f", 7, S_IFREG | 0644);
+	complete(d);
+	tree_owe_name(tree, d, 1);
+	struct tree_start *starts = tree_known_dirs(tree, 10, 1000, &count);
+
+	cr_assert(ne(ptr, starts, NULL));
+	cr_expect(eq(sz, count, 1));
+	cr_expect(eq(ptr, starts[0].dir, root));
+	for (size_t n = 0; n < count; n++)
+		tree_start_release(tree, &starts[n]);
+	free(starts);
+	tree_owe_name(tree, d, -1);
+	cr_expect(eq(ptr, find(d, "f"), NULL));
+	cr_expect(not(tree_is_listed(tree, d, now())));
+}
