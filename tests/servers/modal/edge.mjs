@@ -18,9 +18,12 @@ function claimsOf(headers) {
 }
 
 function pass(sandbox, req, res) {
+	// The client may have left while a fault held its call back.
+	if (res.stream.destroyed)
+		return;
 	const headers = Object.fromEntries(Object.entries(req.headers).filter(([name]) => !HOP_HEADERS.has(name)));
 	delete headers.authorization;
-	const upstream = sandbox.session.request({ ":method": req.method, ":path": req.url, ...headers, "x-task": sandbox.taskId });
+	const upstream = sandbox.request({ ":method": req.method, ":path": req.url, ...headers, "x-task": sandbox.taskId });
 	const fail = () => !res.writableEnded && (res.headersSent ? res.stream?.close() :
 		refuse(req, res, Status.UNAVAILABLE, "the worker is gone"));
 	upstream.on("response", ({ ":status": status, ...given }) => {

@@ -23,6 +23,7 @@ export class Sandbox {
 		this.generation = 0;
 		this.tokens = [];
 		this.waiters = new Set();
+		this.sessions = new Set();
 		makeHome(this.directory, ORDINARY_USER);
 	}
 
@@ -51,15 +52,32 @@ export class Sandbox {
 			},
 		});
 		this.startedAt = Date.now();
-		this.session = http2.connect("http://router", {
-			createConnection: () => net.connect(this.jail.socket),
-			settings: { initialWindowSize: WINDOW },
-		});
-		this.session.on("connect", () => this.session.setLocalWindowSize(CONNECTION_WINDOW));
-		this.session.on("error", () => {});
 		this.timer = setTimeout(() => this.finish({ status: Result.TIMEOUT }), this.definition.timeoutSecs * 1000);
 		this.watchIdle();
 		this.wake();
+	}
+
+	// ---- Its daemon ----------------------------------------------------------------------------------
+
+	connect() {
+		const session = http2.connect("http://router", {
+			createConnection: () => net.connect(this.jail.socket),
+			settings: { initialWindowSize: WINDOW },
+		});
+		session.on("connect", () => session.setLocalWindowSize(CONNECTION_WINDOW));
+		session.on("error", () => {});
+		session.once("close", () => this.sessions.delete(session));
+		this.sessions.add(session);
+		return session;
+	}
+
+	// Each call has a connection of its own: Node does not read from one while it writes to it, so two calls that both move
+	// much, one either way, would stop each other for good.
+	request(headers) {
+		const session = this.connect();
+		const call = session.request(headers);
+		call.once("close", () => session.close());
+		return call;
 	}
 
 	// ---- Waiting -------------------------------------------------------------------------------------
@@ -88,7 +106,7 @@ export class Sandbox {
 	// Asked of the daemon: whether a command runs, and since when none does.
 	activity() {
 		return new Promise((resolve) => {
-			const ask = this.session.request({ ":path": "/activity" });
+			const ask = this.request({ ":path": "/activity" });
 			const parts = [];
 			ask.on("data", (part) => parts.push(part));
 			ask.on("end", () => resolve(JSON.parse(Buffer.concat(parts).toString() || "{}")));
@@ -119,7 +137,7 @@ export class Sandbox {
 		this.finishedAt = Date.now();
 		clearTimeout(this.timer);
 		clearTimeout(this.idleTimer);
-		this.session?.destroy();
+		this.sessions.forEach((session) => session.destroy());
 		await this.jail?.kill();
 		this.wake();
 	}
