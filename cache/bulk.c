@@ -12,6 +12,8 @@
 /* The first files of a directory: as much as 100 Mbit/s carry in a usual round trip of 40 ms. */
 #define NEAR_FILES 64
 #define NEAR_BYTES ((uint64_t)512 * 1024)
+/* One, and what is beside it. */
+#define ALONE_FILES 5
 /* The rest of it, when most of those were read. */
 #define MORE_FILES 1024
 #define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
@@ -95,7 +97,7 @@ static struct tree_gathering limits_locked(const struct bulk *b, const struct in
 		/* Where nothing is stored only as much as there is room for. */
 		g.bytes_max = b->cache->stored ? FAR_BYTES : BULK_MEMORY_MAX;
 	} else if (g.reach == TREE_ALONE) {
-		g.files_max = 1;
+		g.files_max = ALONE_FILES;
 	}
 	if (g.bytes_max > call_max)
 		g.bytes_max = call_max;
@@ -144,7 +146,8 @@ static bool is_current(const struct bulk *b, const struct bulk_file *f)
 
 static void copy_locked(const struct bulk_file *f, struct wish *w)
 {
-	size_t at = w->offset < f->len ? (size_t)w->offset : f->len;
+	uint64_t skip = w->offset - f->offset;
+	size_t at = skip < f->len ? (size_t)skip : f->len;
 
 	w->got = w->len < f->len - at ? w->len : f->len - at;
 	memcpy(w->out, f->bytes + at, w->got);
@@ -170,14 +173,14 @@ static bool is_near_locked(const struct bulk_file *f)
 /* Until the file is here, or not awaited any more. */
 static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *e)
 {
-	struct bulk_file *f = bulk_find_locked(b, w->inode);
+	struct bulk_file *f = bulk_find_locked(b, w->inode, w->offset, w->len);
 	struct bulk_call *call = f->call;
 	enum err kind = ERR_OK;
 
 	call->readers++;
 	while (!kind && f && f->call == call) {
 		kind = wait_briefly_locked(&b->changed, &b->lock, w->call, e);
-		f = bulk_find_locked(b, w->inode);
+		f = bulk_find_locked(b, w->inode, w->offset, w->len);
 	}
 	if (!kind && !f)
 		kind = end_of_call(call, e);
@@ -186,9 +189,9 @@ static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *
 }
 
 /* What is here but not of the file any more goes. */
-static struct bulk_file *find_current_locked(struct bulk *b, const struct inode *i)
+static struct bulk_file *find_current_locked(struct bulk *b, const struct wish *w)
 {
-	struct bulk_file *f = bulk_find_locked(b, i);
+	struct bulk_file *f = bulk_find_locked(b, w->inode, w->offset, w->len);
 
 	if (!f || f->call || is_current(b, f))
 		return f;
@@ -199,14 +202,14 @@ static struct bulk_file *find_current_locked(struct bulk *b, const struct inode 
 /* From what is here or on its way. */
 static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
 {
-	struct bulk_file *f = find_current_locked(b, w->inode);
+	struct bulk_file *f = find_current_locked(b, w);
 	enum err kind = ERR_OK;
 
 	if (f)
 		note_read_locked(b, f);
 	if (f && f->call && is_near_locked(f)) {
 		kind = wait_locked(b, w, e);
-		f = find_current_locked(b, w->inode);
+		f = find_current_locked(b, w);
 	}
 	*served = kind || (f && !f->call);
 	if (kind || !*served)
@@ -218,7 +221,7 @@ static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct
 
 static enum err fetch_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
 {
-	if (!bulk_find_locked(b, w->inode))
+	if (!bulk_find_locked(b, w->inode, w->offset, w->len))
 		begin_locked(b, w->inode);
 	return read_locked(b, w, served, e);
 }
@@ -252,22 +255,27 @@ static enum err with_lock(
 	return kind;
 }
 
+static enum err read_small(struct bulk *b, struct wish *w, bool *served, struct error *e)
+{
+	*served = read_stored(b, w);
+	if (*served)
+		return ERR_OK;
+	walk_settle(b->cache->walk, w->call, LISTING_MS);
+	return with_lock(b, fetch_locked, w, served, e);
+}
+
 enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, bool *served, struct error *e)
 {
 	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
 
 	*served = false;
-	if (!b || !is_small(b, i))
+	if (!b)
 		return ERR_OK;
 	enum err kind = with_lock(b, read_locked, &w, served, e);
 
-	if (!kind && !*served)
-		*served = read_stored(b, &w);
-	if (!kind && !*served) {
-		walk_settle(b->cache->walk, call, LISTING_MS);
-		kind = with_lock(b, fetch_locked, &w, served, e);
-	}
+	if (!kind && !*served && is_small(b, i))
+		kind = read_small(b, &w, served, e);
 	*got = w.got;
 	return kind;
 }
@@ -277,10 +285,7 @@ void bulk_drop(struct bulk *b, struct inode *i)
 	if (!b)
 		return;
 	pthread_mutex_lock(&b->lock);
-	struct bulk_file *f = bulk_find_locked(b, i);
-
-	if (f && !f->call)
-		bulk_forget_locked(b, f);
+	bulk_forget_all_locked(b, i);
 	pthread_mutex_unlock(&b->lock);
 }
 

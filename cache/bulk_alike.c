@@ -24,7 +24,9 @@ static void choose(struct alike *a)
 	for (size_t n = 0; n < call->count; n++) {
 		const struct tree_file *f = &call->files[n];
 
-		if (!hashes_may_help(call->bulk->cache, f->path, f->size))
+		bool is_all = !f->offset && f->has_end;
+
+		if (!is_all || !hashes_may_help(call->bulk->cache, f->path, f->size))
 			continue;
 		a->files[a->count++] = n;
 		a->bytes += f->size;

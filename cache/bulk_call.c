@@ -14,7 +14,8 @@
 /* The file that item `n` was asked for, unless it came already by another name. */
 static struct bulk_file *awaited_locked(struct bulk_call *call, size_t n)
 {
-	struct bulk_file *f = bulk_find_locked(call->bulk, call->files[n].inode);
+	const struct tree_file *file = &call->files[n];
+	struct bulk_file *f = bulk_find_locked(call->bulk, file->inode, file->offset, file->size);
 
 	return f && f->call == call ? f : NULL;
 }
@@ -39,24 +40,28 @@ static void end_file(struct bulk_call *call, size_t n, const struct attr *versio
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* Whether what came is all of the file, of a version that nothing here is newer than. */
-static bool is_whole(struct bulk_call *call, struct inode *i, const struct attr *version)
+/* Whether what came is all that was meant, of a version that nothing here is newer than. */
+static bool is_whole(
+	struct bulk_call *call, const struct tree_file *file, const struct attr *version)
 {
-	return call->filled && call->filled == version->size &&
-		tree_still(call->bulk->cache->tree, i, call->asked.seen, version);
+	uint64_t end = file->has_end ? version->size : file->offset + file->size;
+
+	return call->filled && file->offset + call->filled == end &&
+		tree_still(call->bulk->cache->tree, file->inode, call->asked.seen, version);
 }
 
 void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version)
 {
 	struct cache *c = call->bulk->cache;
-	struct inode *i = call->files[n].inode;
+	const struct tree_file *file = &call->files[n];
 
-	reading_learn(c, i, &call->asked, version);
-	if (!is_whole(call, i, version)) {
+	reading_learn(c, file->inode, &call->asked, version);
+	if (!is_whole(call, file, version)) {
 		end_file(call, n, NULL);
 		return;
 	}
-	reading_keep(c, call->files[n].path, &call->asked, version, 0, call->filling, call->filled);
+	reading_keep(
+		c, file->path, &call->asked, version, file->offset, call->filling, call->filled);
 	end_file(call, n, version);
 }
 
@@ -75,7 +80,8 @@ static enum err add_bytes(
 		call->filling = malloc(room);
 	if (!call->filling)
 		return error_set(e, ERR_NO_MEMORY, "reading small files");
-	if (piece->offset != call->filled || piece->len > room - call->filled)
+	if (piece->offset != call->files[n].offset + call->filled ||
+		piece->len > room - call->filled)
 		return error_set(e, ERR_PROTOCOL, "other bytes than were asked for");
 	memcpy(call->filling + call->filled, piece->bytes, piece->len);
 	call->filled += piece->len;
@@ -119,6 +125,7 @@ static struct fetch_item *items_of(const struct bulk_call *call)
 		items[n] = (struct fetch_item){ .kind = FETCH_BYTES,
 			.path = call->files[file].path,
 			.target = call->files[file].target,
+			.offset = call->files[file].offset,
 			.length = room_for(call, file),
 			.flags = file ? 0 : CHANGE_BY_HANDLE };
 	}
@@ -185,13 +192,15 @@ static void *run(void *context)
 static void await_all_locked(struct bulk_call *call)
 {
 	for (size_t n = 0; n < call->count; n++) {
-		struct bulk_file *f = bulk_find_locked(call->bulk, call->files[n].inode);
+		const struct tree_file *file = &call->files[n];
+		struct bulk_file *f =
+			bulk_find_locked(call->bulk, file->inode, file->offset, file->size);
 
 		if (!f)
-			f = bulk_await_locked(call->bulk, call->files[n].inode, call);
+			f = bulk_await_locked(call->bulk, file, call);
 		if (f)
 			f->before = call->planned;
-		call->planned += call->files[n].size;
+		call->planned += file->size;
 	}
 }
 

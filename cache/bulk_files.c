@@ -13,24 +13,36 @@ static size_t cost(const struct bulk_file *f)
 	return sizeof *f + f->len;
 }
 
-struct bulk_file *bulk_find_locked(struct bulk *b, const struct inode *i)
+static bool covers(const struct bulk_file *f, uint64_t offset, uint64_t len)
+{
+	return offset >= f->offset && (f->has_end || offset - f->offset + len <= f->size);
+}
+
+struct bulk_file *bulk_find_locked(
+	struct bulk *b, const struct inode *i, uint64_t offset, uint64_t len)
 {
 	struct bulk_file *f;
 
 	LIST_FOREACH(f, bucket_of(b, i), in_bucket)
-	if (f->inode == i)
+	if (f->inode == i && covers(f, offset, len))
 		return f;
 	return NULL;
 }
 
-struct bulk_file *bulk_await_locked(struct bulk *b, struct inode *i, struct bulk_call *call)
+struct bulk_file *bulk_await_locked(
+	struct bulk *b, const struct tree_file *file, struct bulk_call *call)
 {
 	struct bulk_file *f = malloc(sizeof *f);
 
 	if (!f)
 		return NULL;
-	*f = (struct bulk_file){ .inode = i, .call = call, .number = call->number };
-	LIST_INSERT_HEAD(bucket_of(b, i), f, in_bucket);
+	*f = (struct bulk_file){ .inode = file->inode,
+		.call = call,
+		.offset = file->offset,
+		.size = file->size,
+		.has_end = file->has_end,
+		.number = call->number };
+	LIST_INSERT_HEAD(bucket_of(b, file->inode), f, in_bucket);
 	return f;
 }
 
@@ -47,6 +59,17 @@ void bulk_forget_locked(struct bulk *b, struct bulk_file *f)
 	}
 	free(f->bytes);
 	free(f);
+}
+
+void bulk_forget_all_locked(struct bulk *b, const struct inode *i)
+{
+	struct bulk_file *next;
+
+	for (struct bulk_file *f = LIST_FIRST(bucket_of(b, i)); f; f = next) {
+		next = LIST_NEXT(f, in_bucket);
+		if (f->inode == i && !f->call)
+			bulk_forget_locked(b, f);
+	}
 }
 
 void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, size_t len)

@@ -25,12 +25,15 @@
 
 struct bulk_call;
 
-/* One file: awaited while `call` is set, then here. */
+/* One file, or an end of it: awaited while `call` is set, then here. */
 struct bulk_file {
 	LIST_ENTRY(bulk_file) in_bucket;
 	TAILQ_ENTRY(bulk_file) by_use; /* where it is here */
 	struct inode *inode;           /* pinned by whoever it is of: the call, then us */
 	struct bulk_call *call;
+	uint64_t offset; /* of what is meant of it, `size` bytes */
+	uint64_t size;
+	bool has_end;
 	unsigned number; /* of the call that brings or brought it */
 	uint64_t before; /* bytes that come before it in the call */
 	bool was_read;
@@ -66,12 +69,17 @@ struct bulk {
 
 /* ---- bulk_files.c: which are awaited and which are here ---- */
 
-struct bulk_file *bulk_find_locked(struct bulk *b, const struct inode *i);
-/* NULL without memory. `i` has none yet. */
-struct bulk_file *bulk_await_locked(struct bulk *b, struct inode *i, struct bulk_call *call);
+/* What has these bytes, as far as there are any. */
+struct bulk_file *bulk_find_locked(
+	struct bulk *b, const struct inode *i, uint64_t offset, uint64_t len);
+/* NULL without memory. There is none for it yet. */
+struct bulk_file *bulk_await_locked(
+	struct bulk *b, const struct tree_file *file, struct bulk_call *call);
 /* Its bytes came, which it takes; older ones make room for them. */
 void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, size_t len);
 void bulk_forget_locked(struct bulk *b, struct bulk_file *f);
+/* All that is here of it. */
+void bulk_forget_all_locked(struct bulk *b, const struct inode *i);
 /* Of one that is here: it is wanted. */
 void bulk_use_locked(struct bulk *b, struct bulk_file *f);
 

@@ -31,7 +31,7 @@ static bool wants(void *context, const struct inode *i)
 {
 	const struct plan *p = context;
 
-	return !bulk_find_locked(p->bulk, i) && !tfind(i, &p->judged, compare_inodes);
+	return !bulk_find_locked(p->bulk, i, 0, 1) && !tfind(i, &p->judged, compare_inodes);
 }
 
 static size_t gather(struct plan *p, struct inode *first, struct tree_file *out)
@@ -43,12 +43,16 @@ static size_t gather(struct plan *p, struct inode *first, struct tree_file *out)
 	return tree_gather_files(p->bulk->cache->tree, first, monotonic_ms(), &asked, out);
 }
 
-static bool is_stored(const struct plan *p, struct inode *i)
+static bool is_stored(const struct plan *p, const struct tree_file *f)
 {
+	const struct cache *c = p->bulk->cache;
+	uint64_t at = f->offset;
 	struct attr version;
 
-	tree_attr(p->bulk->cache->tree, i, &version);
-	return stored_has(p->bulk->cache->stored, &version);
+	tree_attr(c->tree, f->inode, &version);
+	while (at < f->offset + f->size && stored_has_at(c->stored, &version, at))
+		at += BLOCK_SIZE;
+	return at >= f->offset + f->size;
 }
 
 static bool has_room(const struct plan *p, const struct tree_file *f)
@@ -60,7 +64,7 @@ static bool is_wanted(struct plan *p, const struct tree_file *f)
 {
 	if (!tsearch(f->inode, &p->judged, compare_inodes) || !has_room(p, f))
 		return false;
-	if (!is_stored(p, f->inode))
+	if (!is_stored(p, f))
 		return true;
 	p->left_out++;
 	return false;

@@ -491,22 +491,25 @@ void tree_counts(struct tree *t, uint64_t *inodes, uint64_t *names);
 struct tree_file {
 	struct inode *inode; /* pinned */
 	char *path;
-	uint64_t size;
+	/* What is meant of it: all, or one end. */
+	uint64_t offset, size;
+	bool has_end;
 	struct expect target;
 };
 
 /* How far from a file others are looked for. */
 enum tree_reach {
-	TREE_ALONE, /* itself only */
-	TREE_NEAR,  /* its directory, then what is below that */
+	TREE_ALONE, /* what is beside it by the same name but for the extension */
+	TREE_NEAR,  /* then its directory, then what is below that */
 	TREE_FAR,   /* then what follows in the order of a walk through the whole tree */
 };
 
 struct tree_gathering {
 	enum tree_reach reach;
 	size_t files_max;
-	uint64_t bytes_max;     /* of all files together, but for the first */
-	uint64_t file_size_max; /* a larger one is left out */
+	uint64_t bytes_max; /* of all files together, but for the first */
+	/* Not below 512 KiB. Of a larger one beside the first both ends are meant, others are left out. */
+	uint64_t file_size_max;
 	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may neither call the tree nor block. */
 	bool (*wants)(void *context, const struct inode *i);
 	void *context;

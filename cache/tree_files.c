@@ -1,4 +1,5 @@
 /* Which small files are likely to be read after one: for cache/bulk.h. */
+#include "cache/block.h"
 #include "cache/tree_inside.h"
 
 #include <stdlib.h>
@@ -14,12 +15,20 @@ static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "ven
 /* Commits and directories are small objects, and git reads these first; contents are larger ones. */
 #define OBJECT_MAX 4096
 
+/*
+ * Of a large file: where its format keeps what all else is found by. An archive has that at its end, a database at its
+ * beginning, a pack of git's objects both.
+ */
+#define HEAD_BYTES ((uint64_t)BLOCK_SIZE)
+#define TAIL_BYTES ((uint64_t)2 * BLOCK_SIZE)
+
 /* Names looked at, so that the tree is not held for long: 10 ms. */
 #define VISITS_MAX 50000
 
 struct gathering {
 	struct tree *tree;
 	const struct tree_gathering *asked;
+	const struct inode *first;
 	int64_t now_ms;
 	struct tree_file *out;
 	size_t count;
@@ -30,7 +39,12 @@ struct gathering {
 
 /* ---- One file ---- */
 
-static bool add_locked(struct gathering *g, struct inode *i)
+static bool is_full(const struct gathering *g)
+{
+	return g->count == g->asked->files_max || g->visits >= VISITS_MAX;
+}
+
+static bool add_part_locked(struct gathering *g, struct inode *i, uint64_t offset, uint64_t size)
 {
 	char *path = path_build_locked(g->tree, i, NULL);
 
@@ -38,12 +52,19 @@ static bool add_locked(struct gathering *g, struct inode *i)
 		return false;
 	g->out[g->count++] = (struct tree_file){ .inode = i,
 		.path = path,
-		.size = i->attr.size,
+		.offset = offset,
+		.size = size,
+		.has_end = offset + size == i->attr.size,
 		.target = {
 			.dev = i->attr.dev, .ino = i->attr.ino, .btime_ns = i->attr.btime_ns } };
 	i->pins++;
 	inode_wake_locked(g->tree, i);
 	return true;
+}
+
+static bool add_locked(struct gathering *g, struct inode *i)
+{
+	return add_part_locked(g, i, 0, i->attr.size);
 }
 
 static bool is_known_locked(const struct gathering *g, const struct dentry *d)
@@ -53,27 +74,68 @@ static bool is_known_locked(const struct gathering *g, const struct dentry *d)
 		!d->inode->changing && !owes_path_locked(g->tree, d->dir);
 }
 
-static bool fits_locked(const struct gathering *g, const struct inode *i)
+static bool may_come_locked(const struct gathering *g, const struct dentry *d)
 {
-	return S_ISREG(i->attr.mode) && i->attr.size && i->attr.size <= g->file_size_max &&
-		g->bytes + i->attr.size <= g->asked->bytes_max;
+	const struct inode *i = d->inode;
+
+	return is_known_locked(g, d) && S_ISREG(i->attr.mode) && i->attr.size &&
+		g->asked->wants(g->asked->context, i);
+}
+
+static void take_locked(struct gathering *g, struct inode *i, uint64_t offset, uint64_t size)
+{
+	bool has_room = !is_full(g) && g->bytes + size <= g->asked->bytes_max;
+
+	if (has_room && add_part_locked(g, i, offset, size))
+		g->bytes += size;
+}
+
+/* ---- What is beside it ---- */
+
+static size_t stem_len(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot > name ? (size_t)(dot - name) : strlen(name);
+}
+
+/* An index beside what it is of, a header beside its source: in a walk they come anyway. */
+static bool is_beside_locked(const struct gathering *g, const struct dentry *d)
+{
+	const struct dentry *own = g->first->names;
+	size_t len = stem_len(own->name);
+
+	return g->asked->reach != TREE_FAR && d->dir == own->dir && stem_len(d->name) == len &&
+		!memcmp(d->name, own->name, len);
+}
+
+static void take_ends_locked(struct gathering *g, struct inode *i)
+{
+	uint64_t tail = (i->attr.size - 1) / BLOCK_SIZE * BLOCK_SIZE + BLOCK_SIZE - TAIL_BYTES;
+
+	take_locked(g, i, 0, HEAD_BYTES);
+	take_locked(g, i, tail, i->attr.size - tail);
+}
+
+static void visit_beside_locked(struct gathering *g, const struct dentry *d)
+{
+	g->visits++;
+	if (!is_beside_locked(g, d) || !may_come_locked(g, d))
+		return;
+	if (d->inode->attr.size > g->asked->file_size_max)
+		take_ends_locked(g, d->inode);
+	else
+		take_locked(g, d->inode, 0, d->inode->attr.size);
 }
 
 static void visit_file_locked(struct gathering *g, const struct dentry *d)
 {
-	struct inode *i = d->inode;
-
-	if (is_known_locked(g, d) && fits_locked(g, i) && g->asked->wants(g->asked->context, i) &&
-		add_locked(g, i))
-		g->bytes += i->attr.size;
+	if (d->inode->attr.size <= g->file_size_max && !is_beside_locked(g, d) &&
+		may_come_locked(g, d))
+		take_locked(g, d->inode, 0, d->inode->attr.size);
 }
 
 /* ---- Directories ---- */
-
-static bool is_full(const struct gathering *g)
-{
-	return g->count == g->asked->files_max || g->visits >= VISITS_MAX;
-}
 
 static bool is_quiet_name(const char *name)
 {
@@ -180,6 +242,9 @@ static void gather_others_locked(struct gathering *g, const struct inode *first)
 	const struct inode *dir = first->names->dir;
 	bool is_quiet = is_quiet_locked(dir);
 
+	gather_around_locked(g, first, visit_beside_locked);
+	if (g->asked->reach == TREE_ALONE)
+		return;
 	gather_around_locked(g, first, visit_sibling_locked);
 	if (!is_quiet || is_repository_locked(dir))
 		gather_subdirs_locked(g, dir);
@@ -192,12 +257,13 @@ size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
 {
 	struct gathering g = { .tree = t,
 		.asked = asked,
+		.first = first,
 		.now_ms = now_ms,
 		.out = out,
 		.file_size_max = asked->file_size_max };
 
 	pthread_mutex_lock(&t->lock);
-	if (add_locked(&g, first) && asked->reach != TREE_ALONE && first->names)
+	if (add_locked(&g, first) && first->names)
 		gather_others_locked(&g, first);
 	pthread_mutex_unlock(&t->lock);
 	return g.count;

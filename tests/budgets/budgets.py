@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """budgets.py - the requests that everyday work takes, counted by the vendors' test servers and held against allowances.
 
-Prints a table for each vendor and fails when a work takes more than it may (allowed.py), or goes wrong. What is not
-reached yet is said and does not fail. The counts do not depend on how fast the machine is.
+Prints a table for each vendor and fails when a work takes more than it may (allowed.py), or goes wrong. Where an allowance
+is not reached so far, that is said, and the run fails when it takes more or less than is known. The counts do not depend
+on how fast the machine is.
 """
 import argparse
 import os
@@ -75,11 +76,7 @@ def verdict(vendor, figure):
     """What stands beside the counts, and whether it fails the run."""
     if figure.wrong:
         return figure.wrong, True
-    allowance = allowed.of(vendor, figure)
-    if allowance.covers(figure.counters):
-        return ("reached, and may leave NOT_YET" if allowance.is_not_yet else ""), False
-    why = allowance.why_not(figure.counters)
-    return (f"not yet, {why}" if allowance.is_not_yet else f"EXCEEDED, {why}"), not allowance.is_not_yet
+    return allowed.of(vendor, figure).judge(figure.counters)
 
 
 def row_of(vendor, figure):

@@ -322,6 +322,76 @@ Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
 	scratch_remove(&disk);
 }
 
+/* ---- What is beside a file ---- */
+
+/* What stands at `offset` of a file. */
+static void expect_at(const char *path, uint64_t offset, const char *text)
+{
+	struct inode *i = distant_open(&far, path);
+	struct error e = { 0 };
+	size_t got;
+
+	cr_assert(eq(int, cache_read(far.cache, NULL, i, offset, bytes, 4096, &got, &e), ERR_OK),
+		"%s: %s", path, e.text);
+	cr_expect(ge(sz, got, strlen(text)), "%s: ends before", path);
+	cr_expect(not(memcmp(bytes, text, strlen(text))), "%s: other bytes", path);
+	distant_close(&far, i);
+}
+
+static void write_at(const char *path, uint64_t offset, const char *text)
+{
+	int fd = openat(far.scratch.fd, path, O_WRONLY);
+
+	cr_assert(eq(long, pwrite(fd, text, strlen(text), (off_t)offset), (long)strlen(text)));
+	close(fd);
+}
+
+Test(bulk, an_index_brings_the_ends_of_what_it_is_of)
+{
+	make(60 * KIB, "a.idx");
+	make(8000 * KIB, "a.pack");
+	make(8000 * KIB, "b.pack");
+	write_at("a.pack", 7900 * KIB, "near the end");
+	made();
+	read_file("a.idx");
+	distant_await_items(&far, 3);
+	expect_at("a.pack", 0, "a.pack");
+	expect_at("a.pack", 7900 * KIB, "near the end");
+	expect_at("a.pack", 8000 * KIB, "");
+	cr_expect(eq(uint, distant_fetches(&far), 1));
+	expect_at("a.pack", 4000 * KIB, "");
+	expect_at("b.pack", 0, "b.pack");
+	cr_expect(eq(uint, distant_fetches(&far), 3));
+}
+
+Test(bulk, whoever_reads_one_file_of_each_directory_gets_what_is_beside_it)
+{
+	for (int d = 0; d < 3; d++) {
+		make(KIB, "d%d/part.h", d);
+		make(KIB, "d%d/part.c", d);
+		make(KIB, "d%d/other", d);
+	}
+	for (int n = 0; n < 20; n++)
+		make(KIB, "d0/f%d", n);
+	made();
+	for (int d = 0; d < 3; d++)
+		read_file("d%d/part.c", d);
+	distant_await_items(&far, 23 + 2 + 2);
+	cr_expect(eq(uint, distant_items(&far), 23 + 2 + 2));
+}
+
+Test(bulk, the_ends_of_a_file_that_grows_are_fetched_again)
+{
+	make(KIB, "a.idx");
+	make(8000 * KIB, "a.pack");
+	made();
+	read_file("a.idx");
+	distant_await_items(&far, 3);
+	write_at("a.pack", 8000 * KIB, "more");
+	cache_doubt_all(far.cache);
+	expect_at("a.pack", 8000 * KIB, "more");
+}
+
 /* ---- When a file is not what it was ---- */
 
 Test(bulk, what_changed_in_the_sandbox_is_fetched_again)

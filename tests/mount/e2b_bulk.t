@@ -93,6 +93,13 @@ is "git status: clean" "$(git -C "$MNT/repo" --no-optional-locks status --porcel
 at_most "git status on a cold mount" 2
 fetches_less "git status fetches no contents of files" 200000
 unmount
+git -C "$STORE/repo" repack -adq >said 2>&1
+chown -hR --reference="$STORE" "$STORE/repo/.git"
+mount_fresh repository
+is "git status of what is packed: clean" "$(git -C "$MNT/repo" --no-optional-locks status --porcelain 2>&1)" ""
+at_most "the pack's index and both ends of the pack come together" 2
+fetches_less "and not all of it" 600000
+unmount
 
 # ---- Programs ------------------------------------------------------------------------------------
 
