@@ -1,5 +1,6 @@
 #include "cache/block_files.h"
 #include "cache/block_budget.h"
+#include "cache/disk.h"
 
 #include "providers/base/cleanup.h"
 
@@ -24,49 +25,7 @@ struct block_files {
 	struct stats *stats;
 };
 
-/* In the system's words: an error's own are about the sandbox. */
-static enum err disk_error(const char *path, struct error *e)
-{
-	int number = errno;
-
-	return error_set(e, error_from_errno(number), "%s: %s", path, strerrordesc_np(number));
-}
-
 /* ---- The directory ---- */
-
-static enum err make_dirs(const char *dir, struct error *e)
-{
-	AUTO_FREE char *path = strdup(dir);
-
-	if (!path)
-		return error_set(e, ERR_NO_MEMORY, "cache");
-	for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
-		*slash = '\0';
-		if (mkdir(path, 0700) && errno != EEXIST && errno != EROFS && errno != EACCES)
-			return disk_error(path, e);
-		*slash = '/';
-	}
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return disk_error(path, e);
-	return ERR_OK;
-}
-
-/* What others may write to, or made, is not to be trusted with what files hold. */
-static enum err open_own(const char *dir, int *out, struct error *e)
-{
-	AUTO_CLOSE int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st))
-		return disk_error(dir, e);
-	if (st.st_uid != geteuid())
-		return error_set(e, ERR_DENIED, "%s belongs to another user", dir);
-	if (st.st_mode & 022)
-		return error_set(
-			e, ERR_DENIED, "%s can be written to by others: chmod 700 it", dir);
-	*out = take_fd(&fd);
-	return ERR_OK;
-}
 
 static int open_folder(int dir, const char *name, bool make)
 {
@@ -98,10 +57,8 @@ static uint64_t default_max(int dir, uint64_t used)
 
 static enum err open_all(struct block_files *f, uint64_t max, struct error *e)
 {
-	enum err kind = make_dirs(f->path, e);
+	enum err kind = disk_open_own(&f->dir, f->path, e);
 
-	if (!kind)
-		kind = open_own(f->path, &f->dir, e);
 	if (kind)
 		return kind;
 	f->blocks = open_folder(f->dir, "blocks", true);

@@ -1,0 +1,15 @@
+/*
+ * disk.h - a directory of this machine that is its user's alone.
+ */
+#pragma once
+
+#include "providers/base/error.h"
+
+/*
+ * Opens `dir` for reading; made with mode 0700 if it is not there, parents as well. ERR_DENIED: others may write to it, or
+ * made it: it is not to be trusted with what files hold.
+ */
+enum err disk_open_own(int *out, const char *dir, struct error *e);
+
+/* errno in the system's words, about `path` on this machine: an error's own are about the sandbox. */
+enum err disk_error(const char *path, struct error *e);
