@@ -201,6 +201,21 @@ static void dec_change(struct decoder *d, uint32_t index, struct change *out)
 		decoder_fail(d, "a change that lacks a name");
 }
 
+bool wire_put_change(struct buf *out, const struct change *change)
+{
+	enc_change(out, change);
+	return !out->failed;
+}
+
+enum err wire_get_change(const struct buf *in, struct change *out, struct error *e)
+{
+	struct decoder d = decoder_at(in, 0);
+
+	*out = (struct change){ 0 };
+	dec_change(&d, 0, out);
+	return decoder_check_end(&d, "change", e);
+}
+
 bool wire_put_apply(struct buf *out, const struct apply_request *request)
 {
 	buf_add(out, request->journal, JOURNAL_ID_SIZE);

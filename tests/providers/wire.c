@@ -703,6 +703,18 @@ Test(wire, an_apply_comes_back)
 	cr_expect(same_change(&got.changes[1], &want));
 }
 
+Test(wire, a_change_alone_comes_back_and_nothing_behind_it)
+{
+	AUTO_BUF struct buf m = BUF_INIT(WIRE_REQUEST_MAX);
+	struct change got, want = extreme_change();
+
+	cr_assert(wire_put_change(&m, &want));
+	cr_assert(eq(int, wire_get_change(&m, &got, NULL), ERR_OK));
+	cr_expect(same_change(&got, &want));
+	buf_add_byte(&m, 0);
+	cr_expect(eq(int, wire_get_change(&m, &got, NULL), ERR_PROTOCOL));
+}
+
 Test(wire, a_command_comes_back)
 {
 	AUTO_BUF struct buf m = put_command();
