@@ -11,8 +11,8 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 comma := ,
-# A folder for each compiler and sanitizer; the plain build's programs land in build/bin.
-VARIANT := $(notdir $(CC))-$(or $(subst $(comma),-,$(SAN)),plain)
+# A folder for each compiler and sanitizer; the plain build's programs land in build/bin. FAULTS=1: see cache/fault.h.
+VARIANT := $(notdir $(CC))-$(or $(subst $(comma),-,$(SAN)),plain)$(if $(FAULTS),-faults)
 B       := build/$(VARIANT)
 BIN     := $(if $(filter gcc-plain,$(VARIANT)),build/bin,$B/bin)
 
@@ -21,7 +21,7 @@ WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wmissing-prototyp
 WERROR ?=
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -MMD -MP -I. \
-	-DSANDBOXFS_VERSION='"$(VERSION)"' $(FUSE_CFLAGS) $(SANFLAGS) $(CFLAGS)
+	-DSANDBOXFS_VERSION='"$(VERSION)"' $(if $(FAULTS),-DFAULT_POINTS) $(FUSE_CFLAGS) $(SANFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS) -pthread
 
 ifeq ($V,0)
