@@ -17,11 +17,11 @@ needs_root
 #	O_TMPFILE and the time of birth: libfuse has no such requests
 #	a chown of nothing: where the set-group-id bit stands without its execute bit, the kernel's own answer differs
 #	sockets: no tool makes one, where the shell does the work
-#	times: those of a write are provisional until a remote sandbox has it, at the next close
+#	times: those of a change are provisional until a remote sandbox has it, at the next fsync
 LEFT_OUT=open_tmpfile,btime,chown_nothing
 [ "${HELPER:-auto}" = off ] && LEFT_OUT=$LEFT_OUT,mksock
 DIFFERENCES="--no-atime --without=$LEFT_OUT"
-[ "$PROVIDER" != local ] && DIFFERENCES="--writes-follow --times-every=7 $DIFFERENCES"
+[ "$PROVIDER" != local ] && DIFFERENCES="--changes-follow --times-every=7 $DIFFERENCES"
 [ "$TARGET" = plain ] && DIFFERENCES=
 
 cp "$PROGRAMS/oracle" "$SCRATCH"
@@ -29,7 +29,9 @@ cp "$PROGRAMS/oracle" "$SCRATCH"
 replay() { # NAME OPTION...
 	name=$1
 	shift
+	case $DIFFERENCES in *--changes-follow*) set -- --sync="$MNT/.sandbox/sync" "$@" ;; esac
 	as_owner mkdir -p "$MNT/work" "$XDG_DATA_HOME/plain.$MOUNT_AS"
+	settle
 	# shellcheck disable=SC2086
 	ok "$name" as_owner timeout -k 5 3000 "$SCRATCH/oracle" --quiet --ops="${ORACLE_OPS:-10000}" $DIFFERENCES \
 		${ORACLE_MORE:-} "$@" --behind="$STORE/work" "$MNT/work" "$XDG_DATA_HOME/plain.$MOUNT_AS"

@@ -42,17 +42,22 @@ bool behind_takes(const struct behind *w, const struct call *c)
 	return c->at[0].base == BASE_ROOT && (!(uses & USES_PATH2) || c->at[1].base == BASE_ROOT);
 }
 
-bool behind_settle(struct behind *w)
+bool behind_sync(const struct behind *w)
 {
-	int fd = open(w->sync_path, O_WRONLY | O_CLOEXEC);
+	int fd = w->sync_path ? open(w->sync_path, O_WRONLY | O_CLOEXEC) : -1;
 	bool told = fd >= 0 && write(fd, "\n", 1) == 1;
 
-	side_close_slots(&w->a);
-	side_close_slots(&w->b);
 	/* The close is what does it. */
-	if (fd < 0 || close(fd) || !told) {
+	if (w->sync_path && (fd < 0 || close(fd) || !told)) {
 		perror(w->sync_path);
 		return false;
 	}
 	return true;
+}
+
+bool behind_settle(struct behind *w)
+{
+	side_close_slots(&w->a);
+	side_close_slots(&w->b);
+	return behind_sync(w);
 }

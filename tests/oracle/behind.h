@@ -10,9 +10,10 @@
 #include "tests/oracle/trace.h"
 
 struct behind {
-	unsigned every;        /* how many calls apart; 0: never */
-	const char *sync_path; /* a file of the mount: what is written to it makes it check */
-	struct side a, b;      /* `a` is where A's files are */
+	unsigned every; /* how many calls apart; 0: never */
+	const char *
+		sync_path; /* a file of the mount: what is written to it makes it send and check; NULL: no need */
+	struct side a, b; /* `a` is where A's files are */
 };
 
 /* Of sides that have begun. false: cannot be used, said on stderr. */
@@ -22,5 +23,7 @@ void behind_end(struct behind *w);
 /* Whether this call is the second writer's. */
 bool behind_takes(const struct behind *w, const struct call *c);
 
-/* After the call: descriptors that it opened are closed, and the mount knows. false: it cannot be told. */
+/* The directory has what was done on the mount, which checks what it knows. false: it cannot be told, said on stderr. */
+bool behind_sync(const struct behind *w);
+/* After the call: descriptors that it opened are closed, and the mount knows. */
 bool behind_settle(struct behind *w);

@@ -224,13 +224,39 @@ static void report_outcomes(struct lockstep *l, const struct outcome *a, const s
 		text_first_difference(&a->facts, &b->facts, &l->difference);
 }
 
-/* On both sides: a close gives up locks. */
-static void settle(struct lockstep *l)
+static void settle_where(const struct side *s, const struct where *w)
 {
-	if (!l->writes_follow)
+	static char directory[sizeof w->path];
+	int dir = w->base == BASE_SLOT ? s->slot[w->slot] : s->root;
+
+	side_settle_path(dir, w->path);
+	parent_path(w->path, directory);
+	side_settle_path(dir, directory);
+}
+
+static void settle_side(const struct side *s, const struct call *c)
+{
+	side_settle(s);
+	if (c->op->uses & USES_PATH)
+		settle_where(s, &c->at[0]);
+	if (c->op->uses & USES_PATH2)
+		settle_where(s, &c->at[1]);
+}
+
+/* What the call may change, on both sides: a close gives up locks. */
+static void settle(struct lockstep *l, const struct call *c)
+{
+	if (!l->changes_follow)
 		return;
-	side_settle(&l->a);
-	side_settle(&l->b);
+	settle_side(&l->a, c);
+	settle_side(&l->b, c);
+}
+
+/* All of it. */
+static void settle_all(struct lockstep *l)
+{
+	if (!behind_sync(&l->writer))
+		exit(2);
 }
 
 /* Whether the second writer makes this call: then nothing is open. */
@@ -240,6 +266,7 @@ static bool goes_behind(struct lockstep *l, const struct call *c)
 		return false;
 	side_close_slots(&l->a);
 	side_close_slots(&l->b);
+	settle_all(l);
 	return true;
 }
 
@@ -252,7 +279,7 @@ static bool step(struct lockstep *l, const struct call *c)
 	bool look_closer = is_behind || (l->times_every && c->step % l->times_every == 0);
 
 	if (look_closer) {
-		settle(l);
+		settle(l, c);
 		look(&l->a, c, &before_a);
 		look(&l->b, c, &before_b);
 		if (l->times_are_coarse)
@@ -308,9 +335,12 @@ static bool compare_all(struct lockstep *l)
 	struct stat_rules behind = l->rules;
 
 	behind.nlink = false;
-	settle(l);
-	return compare_trees(l, l->a.top, &l->rules, "") &&
-		(l->behind < 0 || compare_trees(l, l->behind, &behind, " (A seen from behind)"));
+	if (!compare_trees(l, l->a.top, &l->rules, ""))
+		return false;
+	settle_all(l);
+	if (l->changes_follow && !compare_trees(l, l->a.top, &l->rules, " (once A has it all)"))
+		return false;
+	return l->behind < 0 || compare_trees(l, l->behind, &behind, " (A seen from behind)");
 }
 
 static bool is_left_out(const struct lockstep *l, const struct call *c)
@@ -351,6 +381,7 @@ bool lockstep_run(struct lockstep *l)
 	umask(022);
 	if (!side_begin(&l->a) || !side_begin(&l->b))
 		exit(2);
+	settle_all(l);
 	if (l->writer.every && !behind_begin(&l->writer, l->behind_path, &l->b))
 		exit(2);
 	same = run_steps(l);

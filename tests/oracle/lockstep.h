@@ -20,7 +20,7 @@ struct lockstep {
 	struct trace trace;
 	struct stat_rules rules;
 	bool times_are_coarse; /* the clock of B's files moves in ticks: wait for one before a change is looked for */
-	bool writes_follow; /* A's times and blocks are provisional until a close: it comes before they are compared */
+	bool changes_follow; /* A's times are provisional until an fsync: it comes before they are compared */
 	unsigned tree_every, times_every;
 	unsigned long first, count; /* steps */
 	const struct op *without[OPS_MAX];

@@ -23,7 +23,7 @@ struct options {
 	uint64_t seed;
 	unsigned long ops, from, sabotage_step;
 	unsigned tree_every, times_every, patience_s;
-	bool as_users, plain_modes, minimize, no_atime, no_nanos, quiet, writes_follow;
+	bool as_users, plain_modes, minimize, no_atime, no_nanos, quiet, changes_follow;
 	unsigned second_writer;
 	const char *without, *behind, *sync, *a, *b;
 	enum sabotage sabotage;
@@ -42,7 +42,7 @@ enum option_key {
 	KEY_SABOTAGE,
 	KEY_SABOTAGE_STEP,
 	KEY_PATIENCE,
-	KEY_WRITES_FOLLOW,
+	KEY_CHANGES_FOLLOW,
 	KEY_PLAIN_MODES,
 	KEY_SECOND_WRITER,
 	KEY_SYNC,
@@ -68,15 +68,16 @@ static const struct argp_option option_table[] = {
 		"Compare stat and the moves of times around every Nth call (3)", 0 },
 	{ "behind", KEY_BEHIND, "DIR", 0,
 		"The directory on disk that A shows: compared with the whole tree too", 0 },
-	{ "writes-follow", KEY_WRITES_FOLLOW, NULL, 0,
-		"A has what is written at the next close: one comes before times and trees are "
-		"compared",
+	{ "changes-follow", KEY_CHANGES_FOLLOW, NULL, 0,
+		"A has a change at the next fsync: one comes before times are compared, and FILE "
+		"of --sync before the whole trees",
 		0 },
 	{ "second-writer", KEY_SECOND_WRITER, "N", 0,
 		"Make about every Nth call behind A, where it is one on paths (needs --behind, "
 		"--sync)",
 		0 },
-	{ "sync", KEY_SYNC, "FILE", 0, "What is written to it makes A check what it knows", 0 },
+	{ "sync", KEY_SYNC, "FILE", 0,
+		"What is written to it makes A send what it owes and check what it knows", 0 },
 	{ "patience", KEY_PATIENCE, "S", 0, "A call that takes so many seconds hangs (60)", 0 },
 	{ "quiet", 'q', NULL, 0, "No counts at the end", 0 },
 	{ "sabotage", KEY_SABOTAGE, "KIND", 0, "Spoil A on purpose: result, drop or content", 0 },
@@ -135,7 +136,7 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	case KEY_BEHIND: o->behind = arg; break;
 	case KEY_PATIENCE: o->patience_s = (unsigned)number(arg, state); break;
 	case KEY_PLAIN_MODES: o->plain_modes = true; break;
-	case KEY_WRITES_FOLLOW: o->writes_follow = true; break;
+	case KEY_CHANGES_FOLLOW: o->changes_follow = true; break;
 	case KEY_SECOND_WRITER: o->second_writer = (unsigned)number(arg, state); break;
 	case KEY_SYNC: o->sync = arg; break;
 	case KEY_SABOTAGE: o->sabotage = sabotage_kind(arg, state); break;
@@ -199,7 +200,7 @@ static bool set_up(struct lockstep *l, const struct options *o)
 			.nanos = !o->no_nanos,
 			.rdev = true,
 			.nlink = true },
-		.writes_follow = o->writes_follow,
+		.changes_follow = o->changes_follow,
 		.tree_every = o->tree_every,
 		.times_every = o->times_every,
 		.first = o->from,

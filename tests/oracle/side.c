@@ -190,14 +190,27 @@ bool side_begin(struct side *s)
 	return make_folders(s->root);
 }
 
-void side_settle(struct side *s)
+void side_settle(const struct side *s)
 {
-	for (int i = 0; i < SLOTS; i++) {
-		int copy = s->slot[i] < 0 ? -1 : fcntl(s->slot[i], F_DUPFD_CLOEXEC, 0);
+	for (int i = 0; i < SLOTS; i++)
+		if (s->slot[i] >= 0)
+			fsync(s->slot[i]);
+}
 
-		if (copy >= 0)
-			close(copy);
-	}
+void side_settle_path(int dir, const char *path)
+{
+	struct stat st;
+	int fd;
+
+	/* Opening a device does something. */
+	if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) ||
+		!(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+		return;
+	fd = openat(dir, path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
 }
 
 void side_close_slots(struct side *s)
