@@ -17,6 +17,7 @@ ORACLE_SEED    ?= 1
 ORACLE_SEEDS   ?= 2
 ORACLE_OPS     ?= 10000
 STRESS_SECONDS ?= 8
+MIXING_ROUNDS  ?= 300
 
 # ---- Criterion's programs, one for each layer ----------------------------------------------------
 
@@ -63,7 +64,7 @@ tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST
 # Again with each vendor's sandboxes (tests/support/run-test), as many as a few minutes allow: what a vendor has of its own
 # shows in the first few, and the first vendor runs more of what they share.
 VENDOR_TESTS := exec oracle posix real_git vendor_faults vendor_key
-SHARED_TESTS := after_exec events hostile real_builds real_editors staging
+SHARED_TESTS := after_exec events hostile mixing real_builds real_editors staging
 CONTRACTS    := $(VENDORS) e2b_shell
 # For check-all alone: on a busy machine Modal's calls, several to each of ours, miss the test's deadline of 2 s; and 200,000
 # files take half a minute to make and to remove.
@@ -78,7 +79,7 @@ REPORTS  = $(abspath $B/reports)
 TEST_ENV = AGAIN=$(AGAIN) TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
-	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) \
+	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
 	LSAN_OPTIONS=log_path=$(REPORTS)/lsan:suppressions=$(abspath tests/support/leaks.supp):print_suppressions=0 \
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
@@ -137,6 +138,7 @@ check-all: lint check
 	$(Q)$(MAKE) --no-print-directory run-tests HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
 	$(Q)$(MAKE) --no-print-directory run-tests HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
 	$(Q)$(MAKE) --no-print-directory oracle HELPER=off SHELL_KIND=dash ORACLE_OPS=20000
+	$(Q)$(MAKE) --no-print-directory run-tests MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
 	$(Q)for vendor in $(VENDORS); do \
 		$(MAKE) --no-print-directory run-tests PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \
 			T="$(ALL_VENDOR_TESTS)" || exit; \
