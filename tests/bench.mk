@@ -2,7 +2,8 @@
 #
 #	make bench BENCH='--systems sshfs,rclone --workloads list,read --links 40:100'
 
-BENCH ?=
+BENCH         ?=
+BENCH_RESULTS ?= build/bench/results.jsonl
 
 .PHONY: bench bench-table
 # Makes of its own, because nothing may be compiled before what compiling needs is there.
@@ -11,6 +12,6 @@ bench:
 	$(Q)$(MAKE) --no-print-directory programs test-servers $(TEST_BIN)/relay
 	$(Q)python3 -B tests/bench/bench.py --sandboxfs $(BIN)/sandboxfs --relay $(TEST_BIN)/relay $(BENCH)
 
-# Into README.md what the last run measured.
+# Into README.md what the last run measured, or several (BENCH_RESULTS='FILE FILE', as --results named them).
 bench-table:
-	$(Q)python3 -B tests/bench/readme.py build/bench/results.md README.md
+	$(Q)python3 -B tests/bench/readme.py README.md $(BENCH_RESULTS)

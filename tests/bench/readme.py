@@ -1,18 +1,29 @@
 #!/usr/bin/python3
-"""readme.py RESULTS README - puts the table that bench.py wrote in Markdown into its place in README.md."""
+"""readme.py README RESULTS... - puts the figures that runs of bench.py wrote as JSON into their table in README.md.
+
+Of several runs the tables of the same link become one; a figure of a later run replaces that of an earlier.
+"""
+import json
 import sys
 from pathlib import Path
+
+import table
 
 BEGIN, END = "<!-- measured by make bench -->\n", "<!-- end of what was measured -->\n"
 
 
-def main(results, readme):
+def merged(results):
+    rows = [json.loads(line) for path in results for line in Path(path).read_text().splitlines()]
+    return list({(row["link"], row["workload"], row["phase"], row["system"]): row for row in rows}.values())
+
+
+def main(readme, *results):
     text = Path(readme).read_text()
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         sys.exit(f"{readme}: no place for the table: {BEGIN.strip()} ... {END.strip()}")
-    Path(readme).write_text(before + begin + Path(results).read_text() + end + after)
+    Path(readme).write_text(before + begin + table.markdown(merged(results)) + end + after)
 
 
 if __name__ == "__main__":

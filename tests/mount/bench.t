@@ -35,11 +35,22 @@ import plot, rows, xml.dom.minidom
 drawing = xml.dom.minidom.parseString(plot.svg(rows.ROWS))
 assert len(drawing.getElementsByTagName("rect")) == 1 + 2 + 4
 assert ">300" in drawing.documentElement.toxml().replace("&gt;", ">")'
+python3 -c '
+import json, rows
+rows.ROWS[0]["seconds"] = 0.5
+print("\n".join(map(json.dumps, rows.ROWS)))' >first.jsonl
+python3 -c 'import json, rows; print(json.dumps(rows.ROWS[0]))' >second.jsonl
 printf 'before\n<!-- measured by make bench -->\nold\n<!-- end of what was measured -->\nafter\n' >readme
-ok "the table is put into README" python3 "$TOP/tests/bench/readme.py" table.md readme
+ok "the tables of two runs are put into README" python3 "$TOP/tests/bench/readme.py" readme first.jsonl second.jsonl
+is "as one, with the figures of the later" "$(sed -n '/measured by/,/end of/p' readme | sed '1d;$d')" "$(cat table.md)"
 is "in its place" "$(sed -n '1p;2p;$p' readme | tr '\n' '+')$(grep -c old readme)" \
 	"before+<!-- measured by make bench -->+after+0"
-fails "and in no other" python3 "$TOP/tests/bench/readme.py" table.md table.md
+fails "and in no other" python3 "$TOP/tests/bench/readme.py" table.md first.jsonl
+is "what took too long once is not tried again" "$(python3 -c '
+import bench
+from workloads import Figure
+given_up = [Figure("status", "first", given_up_after=given_up) for given_up in (None, 300, None)]
+print(len(list(bench.until_given_up(given_up))))')" 2
 
 # ---- The verdicts of make budgets ------------------------------------------------------------------
 
