@@ -1,7 +1,7 @@
 """mixing.py SHOWN STORE ROUNDS - files that somebody in the sandbox appends to and replaces while they are read.
 
-Every line of a file says which edition it is of and where it stands, so that bytes of two editions, bytes from elsewhere and
-zeroes are seen at once. A round is one file read whole through the mount, in pieces of any size and in any order, while at
+Every line of a file says over and over which edition it is of and where it stands, so that bytes of two editions, bytes from
+elsewhere and zeroes are seen at once. A round is one file read whole through the mount, in pieces of any size and in any order, while at
 some moment in between a process on the other side makes a change. A reader may be told to start over (ESTALE), and what he
 reads may be old; what he reads is one edition from its first line on. Afterwards everything is shown as it is.
 """
@@ -10,20 +10,20 @@ import os
 import random
 import sys
 import time
-import zlib
 from pathlib import Path
 
-FILES, READERS = 8, 3
-LINE = 64
-LINES_MAX = 6000
+# Lines after which a file is begun anew: small files come together, of large ones at times the ends first.
+FILES = {"one": 400, "two": 400, "three": 400, "four": 30, "five": 3, "both.index": 200, "both.pack": 3000, "large": 3000}
+READERS = 3
+LINE = 1000
 SHOWN_WITHIN = 60
 # Of one file over and over: each time it was removed or replaced.
 STARTS_MAX = 1000
 
 
 def line_of(name, edition, number):
-    text = b"%s %08d %08d" % (name, edition, number)
-    return (b"%s %08x" % (text, zlib.crc32(text))).ljust(LINE - 1, b".") + b"\n"
+    text = b"%s %08d %08d " % (name, edition, number)
+    return (text * (LINE // len(text) + 1))[: LINE - 1] + b"\n"
 
 
 def lines(name, edition, first, count):
@@ -34,9 +34,9 @@ def lines(name, edition, first, count):
 
 
 class File:
-    def __init__(self, path):
-        self.path, self.edition, self.lines = path, 0, 0
-        self.replace(LINES_MAX // 2)
+    def __init__(self, path, lines_max):
+        self.path, self.lines_max, self.edition, self.lines = path, lines_max, 0, 0
+        self.replace(lines_max // 2)
 
     def replace(self, count):
         self.edition, self.lines = self.edition + 1, count
@@ -77,10 +77,10 @@ class Asking:
 def change(files, asking, chance):
     for _ in asking.changes():
         file = chance.choice(files)
-        if file.lines > LINES_MAX or chance.random() < 0.3:
-            file.replace(chance.randrange(LINES_MAX))
+        if file.lines > file.lines_max or chance.random() < 0.3:
+            file.replace(chance.randrange(file.lines_max))
         else:
-            file.append(chance.choice([1, 3, 70, 1000]))
+            file.append(chance.choice([1, 3, 70]))
 
 
 # ---- Through the mount ----
@@ -129,7 +129,7 @@ def why_wrong(name, whole):
     if whole == wanted:
         return None
     at = next(n for n in range(len(whole)) if whole[n] != wanted[n])
-    return f"{name.decode()}: at {at} of {len(whole)}: {whole[at - at % LINE:][:LINE]} in edition {edition}"
+    return f"{name.decode()}: at {at} of {len(whole)}: {whole[at - at % LINE:][:64]} in edition {edition}"
 
 
 def one_round(path, asking, chance):
@@ -150,7 +150,7 @@ def one_round(path, asking, chance):
 
 def read_often(shown, rounds, asking, chance):
     for _ in range(rounds):
-        one_round(shown / f"file{chance.randrange(FILES)}", asking, chance)
+        one_round(shown / chance.choice(list(FILES)), asking, chance)
 
 
 # ---- All of it ----
@@ -189,7 +189,7 @@ def is_shown(shown, store):
 
 def main(shown, store, rounds):
     shown, store = Path(shown), Path(store)
-    files = [File(store / f"file{n}") for n in range(FILES)]
+    files = [File(store / name, lines_max) for name, lines_max in FILES.items()]
     asking = Asking()
     writer = child(change, files, asking, random.Random(1))
     readers = [child(read_often, shown, rounds // READERS, asking, random.Random(2 + n)) for n in range(READERS)]
