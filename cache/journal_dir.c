@@ -74,7 +74,7 @@ static enum err open_and_lock(struct journal_dir *d, struct error *e)
 
 		if (!kind)
 			kind = lock_owner(d, e);
-		if (kind || is_still_there(d))
+		if (kind != ERR_NOT_FOUND && (kind || is_still_there(d)))
 			return kind;
 		close_files(d);
 	}
@@ -154,15 +154,21 @@ static void name_of(uint32_t ordinal, char name[NAME_SIZE])
 	snprintf(name, NAME_SIZE, NAME_FORMAT, ordinal);
 }
 
-static int is_segment(const struct dirent *entry)
+/* 0: it is none's. */
+static uint32_t ordinal_of(const char *file)
 {
 	uint32_t ordinal;
 	char name[NAME_SIZE];
 
-	if (sscanf(entry->d_name, "segment-%8" SCNx32, &ordinal) != 1)
-		return false;
+	if (sscanf(file, "segment-%8" SCNx32, &ordinal) != 1)
+		return 0;
 	name_of(ordinal, name);
-	return !strcmp(name, entry->d_name);
+	return strcmp(name, file) ? 0 : ordinal;
+}
+
+static int is_segment(const struct dirent *entry)
+{
+	return ordinal_of(entry->d_name) != 0;
 }
 
 enum err journal_dir_list(
@@ -177,7 +183,7 @@ enum err journal_dir_list(
 	*ordinals = calloc(*count + 1, sizeof **ordinals);
 	for (size_t n = 0; n < *count; n++) {
 		if (*ordinals)
-			sscanf(entries[n]->d_name, "segment-%8" SCNx32, *ordinals + n);
+			(*ordinals)[n] = ordinal_of(entries[n]->d_name);
 		free(entries[n]);
 	}
 	free(entries);

@@ -32,9 +32,10 @@ uint64_t segments_next_sequence_locked(const struct journal *j);
 enum err segments_begin_locked(struct journal *j, struct error *e);
 /* Removes those whose entries are all done, except the last one. */
 void segments_remove_done_locked(struct journal *j);
+void segments_remove(struct journal *j, struct segment *s);
 void segments_remove_all(struct journal *j);
 /* Forgets them; the files stay. */
 void segments_release(struct journal *j);
 
-/* Those that are there. ERR_PROTOCOL: they make no journal. Without any the journal has no ID yet. */
+/* Those that are there (journal_load.c). ERR_PROTOCOL: they make no journal. Without any the journal has no ID yet. */
 enum err segments_load(struct journal *j, struct error *e);

@@ -3,11 +3,9 @@
 #include "cache/disk.h"
 #include "cache/fault.h"
 #include "providers/base/cleanup.h"
-#include "providers/helper/wire.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 
 /* Of an entry's notes, when each is told alone: sent, done, and a word about why it is parked. */
@@ -54,127 +52,11 @@ struct segment_slot *segment_slot(const struct segment *s, uint64_t number)
 								  : NULL;
 }
 
-/* ---- What a record says, whether it was read or is just written ---- */
-
-static bool reserve_slot(struct segment *s)
-{
-	if (s->count < s->room)
-		return true;
-	size_t room = s->room ? 2 * s->room : 64;
-	struct segment_slot *slots = reallocarray(s->slots, room, sizeof *slots);
-
-	if (!slots)
-		return false;
-	s->slots = slots;
-	s->room = room;
-	return true;
-}
-
-static void raise_sequence(struct segment *s, uint64_t next)
-{
-	if (next > s->next_sequence)
-		s->next_sequence = next;
-}
-
-static bool take_begin(struct segment *s, const struct record_header *h, const void *text)
-{
-	struct record_begin begin;
-
-	if (h->text_len != sizeof begin)
-		return false;
-	memcpy(&begin, text, sizeof begin);
-	if (!s->size) {
-		memcpy(s->journal, begin.journal, sizeof s->journal);
-		s->first = h->number;
-	}
-	raise_sequence(s, begin.next_sequence);
-	return !memcmp(s->journal, begin.journal, sizeof s->journal) && h->number >= segment_end(s);
-}
-
-static bool take_entry(struct segment *s, const struct record_header *h)
-{
-	if (s->ended || h->number != segment_end(s))
-		return false;
-	s->slots[s->count++] = (struct segment_slot){ .offset = (uint32_t)s->size };
-	s->owed++;
-	return true;
-}
-
-static void mark_done(struct segment *s, struct segment_slot *slot)
-{
-	if (slot->sequence == SEGMENT_DONE)
-		return;
-	s->owed--;
-	s->parked -= slot->parked != 0;
-	slot->sequence = SEGMENT_DONE;
-}
-
-static void mark_sent(struct segment *s, struct segment_slot *slot, uint64_t sequence)
-{
-	if (slot->sequence != SEGMENT_DONE)
-		slot->sequence = sequence;
-	raise_sequence(s, sequence + 1);
-}
-
-static bool take_numbers(struct segment *s, const struct record_header *h, const void *text)
-{
-	for (size_t n = 0; n < h->text_len / sizeof(uint64_t); n++) {
-		uint64_t number;
-
-		memcpy(&number, (const char *)text + n * sizeof number, sizeof number);
-		struct segment_slot *slot = segment_slot(s, number);
-
-		if (!slot)
-			return false;
-		if (h->type == RECORD_DONE)
-			mark_done(s, slot);
-		else
-			mark_sent(s, slot, h->number + n);
-	}
-	return h->text_len % sizeof(uint64_t) == 0;
-}
-
-static bool take_parked(struct segment *s, const struct record_header *h)
-{
-	struct segment_slot *slot = segment_slot(s, h->number);
-
-	if (!slot || h->text_len < sizeof(uint32_t))
-		return false;
-	if (slot->sequence == SEGMENT_DONE)
-		return true;
-	s->parked += slot->parked == 0;
-	slot->parked = (uint32_t)s->size;
-	return true;
-}
-
-static bool take_end(struct segment *s, const struct record_header *h)
-{
-	s->ended = true;
-	return h->number == segment_end(s);
-}
-
-/* The record at `size`. false: it cannot stand there. */
-static bool take_record(struct segment *s, const struct record_header *h, const void *text)
-{
-	if (!s->size && h->type != RECORD_BEGIN)
-		return false;
-	switch ((enum record_type)h->type) {
-	case RECORD_BEGIN: return take_begin(s, h, text);
-	case RECORD_ENTRY: return take_entry(s, h);
-	case RECORD_SENT:
-	case RECORD_DONE: return take_numbers(s, h, text);
-	case RECORD_PARKED: return take_parked(s, h);
-	case RECORD_END: return take_end(s, h);
-	case RECORD_TYPE_END: break;
-	}
-	return false;
-}
-
 /* ---- Reading ---- */
 
-static enum err damaged(const struct segment *s, enum err kind, struct error *e)
+static enum err damaged(const struct segment *s, struct error *e)
 {
-	return error_set(e, kind, "%s is damaged", s->path);
+	return error_set(e, ERR_IO, "%s is damaged", s->path);
 }
 
 enum err segment_read(const struct segment *s, uint64_t at, void *out, size_t len, struct error *e)
@@ -183,7 +65,7 @@ enum err segment_read(const struct segment *s, uint64_t at, void *out, size_t le
 
 	if (got < 0)
 		return disk_error(s->path, e);
-	return (size_t)got == len ? ERR_OK : damaged(s, ERR_IO, e);
+	return (size_t)got == len ? ERR_OK : damaged(s, e);
 }
 
 enum err segment_read_header(
@@ -191,7 +73,7 @@ enum err segment_read_header(
 {
 	enum err kind = segment_read(s, offset, out, sizeof *out, e);
 
-	return kind || record_is_sound(out) ? kind : damaged(s, ERR_IO, e);
+	return kind || record_is_sound(out) ? kind : damaged(s, e);
 }
 
 enum err segment_read_text(const struct segment *s, uint64_t offset, struct record_header *header,
@@ -207,7 +89,7 @@ enum err segment_read_text(const struct segment *s, uint64_t offset, struct reco
 		return error_set(e, ERR_NO_MEMORY, "journal");
 	kind = segment_read(s, offset + sizeof *header, bytes, header->text_len, e);
 	if (!kind && !record_has_text(header, bytes))
-		kind = damaged(s, ERR_IO, e);
+		kind = damaged(s, e);
 	if (kind)
 		return kind;
 	bytes[header->text_len] = '\0';
@@ -222,56 +104,6 @@ struct journal_extent segment_extent(
 		.at = (uint64_t)s->ordinal << 32 | (offset + sizeof *h + h->text_len),
 		.len = h->data_len,
 	};
-}
-
-static bool is_change(const struct record_header *h, void *text)
-{
-	const struct buf in = { .bytes = text, .len = h->text_len };
-	struct change change;
-
-	return !wire_get_change(&in, &change, NULL);
-}
-
-/* *whole false: the file of `file_size` bytes ends within it. */
-static enum err load_record(struct segment *s, uint64_t file_size, bool *whole, struct error *e)
-{
-	uint64_t rest = file_size - s->size;
-	struct record_header h;
-	AUTO_FREE void *text = NULL;
-
-	*whole = false;
-	if (rest < sizeof h)
-		return ERR_OK;
-	enum err kind = segment_read(s, s->size, &h, sizeof h, e);
-
-	if (kind)
-		return kind;
-	if (!record_is_sound(&h))
-		return damaged(s, ERR_PROTOCOL, e);
-	if (rest < record_len(&h))
-		return ERR_OK;
-	kind = segment_read_text(s, s->size, &h, &text, NULL);
-	if (kind == ERR_NO_MEMORY || !reserve_slot(s))
-		return error_set(e, ERR_NO_MEMORY, "journal");
-	if (kind || !take_record(s, &h, text) || (h.type == RECORD_ENTRY && !is_change(&h, text)))
-		return damaged(s, ERR_PROTOCOL, e);
-	s->size += record_len(&h);
-	*whole = true;
-	return ERR_OK;
-}
-
-enum err segment_load(struct segment *s, struct error *e)
-{
-	struct stat st;
-	bool whole = true;
-	enum err kind = fstat(s->fd, &st) ? disk_error(s->path, e) : ERR_OK;
-
-	if (!kind && (uint64_t)st.st_size > SEGMENT_MAX)
-		kind = damaged(s, ERR_PROTOCOL, e);
-	while (!kind && whole)
-		kind = load_record(s, (uint64_t)st.st_size, &whole, e);
-	s->torn = true;
-	return kind;
 }
 
 /* ---- Writing ---- */
@@ -331,14 +163,14 @@ static enum err write_record(struct segment *s, struct record *r, struct error *
 /* Takes what it says as if it had been read. */
 static enum err append(struct segment *s, struct record *r, uint64_t number, struct error *e)
 {
-	if (!reserve_slot(s))
+	if (!segment_reserve(s))
 		return error_set(e, ERR_NO_MEMORY, "journal");
 	record_number(r, number);
 	enum err kind = write_record(s, r, e);
 
 	if (kind)
 		return kind;
-	if (!take_record(s, &r->header, r->text))
+	if (!segment_take(s, &r->header, r->text))
 		abort();
 	s->size += record_len(&r->header);
 	return ERR_OK;

@@ -49,8 +49,15 @@ uint64_t segment_end(const struct segment *s);
 struct segment_slot *segment_slot(const struct segment *s, uint64_t number);
 
 /*
+ * What the record at `size` says, be it read or just written. false: it cannot stand there. Room for an entry was reserved
+ * (journal_slots.c); false: out of memory.
+ */
+bool segment_reserve(struct segment *s);
+bool segment_take(struct segment *s, const struct record_header *h, const void *text);
+
+/*
  * Reads the file up to its end or to a record that was torn, which is cut off; without a whole record `size` is 0 then.
- * ERR_PROTOCOL: it is damaged.
+ * ERR_PROTOCOL: it is damaged. (journal_load.c)
  */
 enum err segment_load(struct segment *s, struct error *e);
 

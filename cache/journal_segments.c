@@ -1,7 +1,5 @@
 #include "cache/journal_inside.h"
 
-#include "providers/base/cleanup.h"
-
 #include <string.h>
 
 struct segment *segments_last_locked(const struct journal *j)
@@ -73,8 +71,11 @@ static enum err make_locked(
 	int fd;
 	enum err kind = journal_dir_file(&j->dir, ordinal, true, &fd, &path, e);
 
-	if (!kind)
-		kind = segment_new(out, ordinal, fd, path, e);
+	if (kind)
+		return kind;
+	kind = segment_new(out, ordinal, fd, path, e);
+	if (kind)
+		journal_dir_unlink(&j->dir, ordinal);
 	return kind;
 }
 
@@ -100,7 +101,7 @@ enum err segments_begin_locked(struct journal *j, struct error *e)
 
 /* ---- Those that go ---- */
 
-static void remove_one(struct journal *j, struct segment *s)
+void segments_remove(struct journal *j, struct segment *s)
 {
 	TAILQ_REMOVE(&j->segments, s, link);
 	journal_dir_unlink(&j->dir, s->ordinal);
@@ -123,14 +124,14 @@ void segments_remove_done_locked(struct journal *j)
 	for (struct segment *s = TAILQ_FIRST(&j->segments), *next; s; s = next) {
 		next = TAILQ_NEXT(s, link);
 		if (may_go_locked(j, s))
-			remove_one(j, s);
+			segments_remove(j, s);
 	}
 }
 
 void segments_remove_all(struct journal *j)
 {
 	while (!TAILQ_EMPTY(&j->segments))
-		remove_one(j, TAILQ_FIRST(&j->segments));
+		segments_remove(j, TAILQ_FIRST(&j->segments));
 }
 
 void segments_release(struct journal *j)
@@ -139,65 +140,4 @@ void segments_release(struct journal *j)
 		TAILQ_REMOVE(&j->segments, s, link);
 		segment_free(s);
 	}
-}
-
-/* ---- Those that an earlier owner left ---- */
-
-static enum err load_one(struct journal *j, uint32_t ordinal, struct error *e)
-{
-	struct segment *s = NULL;
-	char *path = NULL;
-	int fd;
-	enum err kind = journal_dir_file(&j->dir, ordinal, false, &fd, &path, e);
-
-	if (!kind)
-		kind = segment_new(&s, ordinal, fd, path, e);
-	if (kind)
-		return kind;
-	TAILQ_INSERT_TAIL(&j->segments, s, link);
-	return segment_load(s, e);
-}
-
-static bool follows(const struct segment *before, const struct segment *s)
-{
-	return before->ended && !memcmp(before->journal, s->journal, sizeof s->journal) &&
-		s->first >= segment_end(before);
-}
-
-static enum err check_row(const struct journal *j, struct error *e)
-{
-	const struct segment *s;
-
-	TAILQ_FOREACH(s, &j->segments, link)
-	{
-		const struct segment *before = TAILQ_PREV(s, segments, link);
-
-		if (!s->size || (before && !follows(before, s)))
-			return error_set(
-				e, ERR_PROTOCOL, "%s: what was before it is missing", s->path);
-	}
-	return ERR_OK;
-}
-
-/* Its maker was killed before it had said anything. */
-static void drop_empty(struct journal *j)
-{
-	struct segment *last = segments_last_locked(j);
-
-	if (last && !last->size)
-		remove_one(j, last);
-}
-
-enum err segments_load(struct journal *j, struct error *e)
-{
-	AUTO_FREE uint32_t *ordinals = NULL;
-	size_t count = 0;
-	enum err kind = journal_dir_list(&j->dir, &ordinals, &count, e);
-
-	for (size_t n = 0; n < count && !kind; n++)
-		kind = load_one(j, ordinals[n], e);
-	if (kind)
-		return kind;
-	drop_empty(j);
-	return check_row(j, e);
 }
