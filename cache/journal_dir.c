@@ -87,7 +87,8 @@ static enum err name_owner(const struct journal_dir *d, const char *mount, struc
 	int len = snprintf(who, sizeof who, "process %ld%s%.250s", (long)getpid(),
 		mount ? ", mounted on " : "", mount ? mount : "");
 
-	if (ftruncate(d->owner, 0) || pwrite(d->owner, who, (size_t)len, 0) != len)
+	/* In this order, for file systems that flush what was emptied and written again. */
+	if (pwrite(d->owner, who, (size_t)len, 0) != len || ftruncate(d->owner, len))
 		return disk_error(d->path, e);
 	return ERR_OK;
 }

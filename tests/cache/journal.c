@@ -1,176 +1,56 @@
-#include "cache/journal.h"
-#include "providers/base/buf.h"
+#include "tests/cache/journaled.h"
+
 #include "providers/base/cleanup.h"
-#include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#define KIB ((size_t)1024)
-#define MIB (1024 * KIB)
-
-static struct scratch scratch;
-static char dir[100];
-static struct journal *journal;
-
-static struct journal_options options(uint64_t size_max)
-{
-	return (struct journal_options){ .dir = dir, .size_max = size_max, .mount = "/mnt/one" };
-}
-
-static void open_sized(uint64_t size_max)
-{
-	struct error e = { 0 };
-	struct journal_options o = options(size_max);
-
-	cr_assert(eq(int, journal_open(&journal, &o, &e), ERR_OK), "%s", e.text);
-}
-
-static void reopen(void)
-{
-	journal_close(journal);
-	open_sized(0);
-}
+static struct journaled j;
 
 static void setup(void)
 {
-	scratch_make(&scratch);
-	snprintf(dir, sizeof dir, "%s/state/journal", scratch.path);
-	open_sized(0);
+	journaled_setup(&j, 0);
 }
 
 static void teardown(void)
 {
-	journal_close(take(journal));
-	scratch_remove(&scratch);
+	journaled_teardown(&j);
 }
 
 TestSuite(journal, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- What is added, and what is owed ---- */
 
-/* The bytes of write number `n`. */
-static const void *bytes_of(uint64_t n, size_t len)
-{
-	static unsigned char bytes[MIB];
-
-	for (size_t at = 0; at < len; at++)
-		bytes[at] = (unsigned char)((at + n) * 2654435761u >> 13);
-	return bytes;
-}
-
-static struct journal_extent add_write(const char *path, uint64_t offset, size_t len)
-{
-	struct change change = { .op = CHANGE_WRITE,
-		.path = path,
-		.offset = offset,
-		.data = bytes_of(offset, len),
-		.data_len = len };
-	struct journal_extent where;
-	struct error e = { 0 };
-	uint64_t number;
-
-	cr_assert(
-		eq(int, journal_add(journal, &change, &number, &where, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(sz, where.len, len));
-	return where;
-}
-
-static uint64_t add_name(enum change_op op, const char *path, const char *path2)
-{
-	struct change change = { .op = op, .path = path, .path2 = path2, .needs = 7 };
-	struct journal_extent where;
-	struct error e = { 0 };
-	uint64_t number;
-
-	cr_assert(
-		eq(int, journal_add(journal, &change, &number, &where, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(sz, where.len, 0));
-	return number;
-}
-
-static void note_done(uint64_t first, uint64_t last)
-{
-	for (uint64_t n = first; n <= last; n++)
-		cr_assert(eq(int, journal_note_done(journal, &n, 1, NULL), ERR_OK));
-}
-
-static bool reads(const struct journal_extent *where, uint64_t n, size_t from)
-{
-	AUTO_FREE unsigned char *got = malloc(where->len + 1);
-
-	return !journal_read(journal, where, got, NULL) &&
-		!memcmp(got, (const char *)bytes_of(n, from + where->len) + from, where->len);
-}
-
-/* One line an entry: its number, path, and what else is said of it. */
-static enum err tell(void *context, const struct journal_entry *entry, struct error *e)
-{
-	(void)e;
-	buf_printf(context, "%llu:%s", (unsigned long long)entry->number, entry->change.path);
-	if (entry->change.path2)
-		buf_printf(context, ">%s", entry->change.path2);
-	if (entry->where.len)
-		buf_printf(context, "+%u", entry->where.len);
-	if (entry->sequence)
-		buf_printf(context, " seq %llu", (unsigned long long)entry->sequence);
-	if (entry->is_parked)
-		buf_printf(context, " %s: %s", error_name(entry->err), entry->why);
-	buf_add_byte(context, '\n');
-	return ERR_OK;
-}
-
-static void expect_owed(const char *expected)
-{
-	AUTO_BUF struct buf told = BUF_INIT(MIB);
-	struct error e = { 0 };
-
-	cr_assert(eq(int, journal_each(journal, tell, &told, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, (char *)buf_text(&told), (char *)expected));
-}
-
-static uint64_t owed(void)
-{
-	uint64_t entries, bytes, parked;
-
-	journal_usage(journal, &entries, &bytes, &parked);
-	return entries;
-}
-
 Test(journal, entries_are_owed_in_their_order_until_they_are_done)
 {
-	cr_expect(eq(u64, add_name(CHANGE_MKDIR, "d", NULL), 1));
-	add_write("d/f", 5, 3);
-	cr_expect(eq(u64, add_name(CHANGE_RENAME, "d/f", "d/g"), 3));
-	expect_owed("1:d\n2:d/f+3\n3:d/f>d/g\n");
-	note_done(2, 2);
-	expect_owed("1:d\n3:d/f>d/g\n");
-	cr_expect(eq(u64, owed(), 2));
-	note_done(2, 2);
-	cr_expect(eq(u64, owed(), 2));
-	note_done(1, 3);
-	expect_owed("");
+	cr_expect(eq(u64, journaled_name(&j, CHANGE_MKDIR, "d", NULL), 1));
+	journaled_write(&j, "d/f", 5, 3);
+	cr_expect(eq(u64, journaled_name(&j, CHANGE_RENAME, "d/f", "d/g"), 3));
+	journaled_expect(&j, "1:d\n2:d/f+3\n3:d/f>d/g\n");
+	journaled_done(&j, 2, 2);
+	journaled_expect(&j, "1:d\n3:d/f>d/g\n");
+	cr_expect(eq(u64, journaled_owed(&j), 2));
+	journaled_done(&j, 2, 2);
+	cr_expect(eq(u64, journaled_owed(&j), 2));
+	journaled_done(&j, 1, 3);
+	journaled_expect(&j, "");
 }
 
 Test(journal, what_is_owed_is_there_again)
 {
-	add_name(CHANGE_MKDIR, "d", NULL);
-	struct journal_extent where = add_write("d/f", 5, 100 * KIB);
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	struct journal_extent where = journaled_write(&j, "d/f", 5, 100 * KIB);
 
-	add_name(CHANGE_UNLINK, "e", NULL);
-	note_done(1, 1);
-	reopen();
-	expect_owed("2:d/f+102400\n3:e\n");
-	cr_expect(reads(&where, 5, 0));
-	cr_expect(eq(u64, add_name(CHANGE_RMDIR, "r", NULL), 4));
+	journaled_name(&j, CHANGE_UNLINK, "e", NULL);
+	journaled_done(&j, 1, 1);
+	journaled_reopen(&j);
+	journaled_expect(&j, "2:d/f+102400\n3:e\n");
+	cr_expect(journaled_reads(&j, &where, 5, 0));
+	cr_expect(eq(u64, journaled_name(&j, CHANGE_RMDIR, "r", NULL), 4));
 }
 
 static enum err check_change(void *context, const struct journal_entry *entry, struct error *e)
@@ -212,23 +92,23 @@ Test(journal, a_change_comes_back_with_all_that_it_says_but_its_data)
 	struct journal_extent where;
 	uint64_t number;
 
-	cr_assert(eq(int, journal_add(journal, &c, &number, &where, NULL), ERR_OK));
-	cr_assert(eq(int, journal_each(journal, check_change, &c, NULL), ERR_OK));
+	cr_assert(eq(int, journal_add(j.journal, &c, &number, &where, NULL), ERR_OK));
+	cr_assert(eq(int, journal_each(j.journal, check_change, &c, NULL), ERR_OK));
 }
 
 Test(journal, any_part_of_the_data_can_be_read)
 {
-	add_write("f", 1, 1);
-	struct journal_extent where = add_write("f", 2, MIB), part;
+	journaled_write(&j, "f", 1, 1);
+	struct journal_extent where = journaled_write(&j, "f", 2, MIB), part;
 
-	add_write("f", 3, 10);
+	journaled_write(&j, "f", 3, 10);
 	part = (struct journal_extent){ where.at + 1000, 5000 };
-	cr_expect(reads(&where, 2, 0));
-	cr_expect(reads(&part, 2, 1000));
+	cr_expect(journaled_reads(&j, &where, 2, 0));
+	cr_expect(journaled_reads(&j, &part, 2, 1000));
 	part = (struct journal_extent){ where.at + MIB - 1, 1 };
-	cr_expect(reads(&part, 2, MIB - 1));
+	cr_expect(journaled_reads(&j, &part, 2, MIB - 1));
 	part.len = 2;
-	cr_expect(not(reads(&part, 2, MIB - 1)));
+	cr_expect(not(journaled_reads(&j, &part, 2, MIB - 1)));
 }
 
 /* ---- Notes ---- */
@@ -237,54 +117,157 @@ Test(journal, sequence_numbers_are_known_again)
 {
 	const uint64_t numbers[] = { 3, 1 };
 
-	cr_expect(eq(u64, journal_next_sequence(journal), 1));
-	add_name(CHANGE_MKDIR, "a", NULL);
-	add_name(CHANGE_MKDIR, "b", NULL);
-	add_name(CHANGE_MKDIR, "c", NULL);
-	cr_assert(eq(int, journal_note_sent(journal, 40, numbers, 2, NULL), ERR_OK));
-	expect_owed("1:a seq 41\n2:b\n3:c seq 40\n");
-	reopen();
-	expect_owed("1:a seq 41\n2:b\n3:c seq 40\n");
-	cr_expect(eq(u64, journal_next_sequence(journal), 42));
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 1));
+	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "b", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "c", NULL);
+	cr_assert(eq(int, journal_note_sent(j.journal, 40, numbers, 2, NULL), ERR_OK));
+	journaled_expect(&j, "1:a seq 41\n2:b\n3:c seq 40\n");
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:a seq 41\n2:b\n3:c seq 40\n");
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 42));
 }
 
 Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
 {
-	uint64_t entries, bytes, parked;
-
-	add_name(CHANGE_MKDIR, "a", NULL);
-	add_name(CHANGE_MKDIR, "b", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "b", NULL);
 	cr_assert(eq(
-		int, journal_note_parked(journal, 1, ERR_CONFLICT, "a: is there", NULL), ERR_OK));
-	reopen();
-	expect_owed("1:a CONFLICT: a: is there\n2:b\n");
-	journal_usage(journal, &entries, &bytes, &parked);
-	cr_expect(eq(u64, entries, 1));
-	cr_expect(eq(u64, parked, 1));
-	note_done(1, 1);
-	expect_owed("2:b\n");
-	journal_usage(journal, &entries, &bytes, &parked);
-	cr_expect(eq(u64, parked, 0));
+		int, journal_note_parked(j.journal, 1, ERR_CONFLICT, "a: is there", NULL), ERR_OK));
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:a CONFLICT: a: is there\n2:b\n");
+	cr_expect(eq(u64, journaled_owed(&j), 1));
+	cr_expect(eq(u64, journaled_parked(&j), 1));
+	journaled_done(&j, 1, 1);
+	journaled_expect(&j, "2:b\n");
+	cr_expect(eq(u64, journaled_parked(&j), 0));
 }
 
 Test(journal, the_id_stays_as_long_as_something_is_owed)
 {
 	unsigned char id[JOURNAL_ID_SIZE];
 
-	memcpy(id, journal_id(journal), sizeof id);
-	add_name(CHANGE_MKDIR, "a", NULL);
-	reopen();
-	cr_expect(not(memcmp(id, journal_id(journal), sizeof id)));
-	note_done(1, 1);
-	reopen();
-	cr_expect(memcmp(id, journal_id(journal), sizeof id) != 0);
-	cr_expect(eq(u64, add_name(CHANGE_MKDIR, "a", NULL), 1));
+	memcpy(id, journal_id(j.journal), sizeof id);
+	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
+	journaled_reopen(&j);
+	cr_expect(not(memcmp(id, journal_id(j.journal), sizeof id)));
+	journaled_done(&j, 1, 1);
+	journaled_reopen(&j);
+	cr_expect(memcmp(id, journal_id(j.journal), sizeof id) != 0);
+	cr_expect(eq(u64, journaled_name(&j, CHANGE_MKDIR, "a", NULL), 1));
 }
 
 Test(journal, nothing_is_left_of_a_journal_that_owes_nothing)
 {
-	add_write("f", 0, MIB);
-	note_done(1, 1);
-	journal_close(take(journal));
-	cr_expect(eq(int, access(dir, F_OK), -1));
+	journaled_write(&j, "f", 0, MIB);
+	journaled_done(&j, 1, 1);
+	journal_close(take(j.journal));
+	cr_expect(eq(int, access(j.dir, F_OK), -1));
+}
+
+/* ---- More of them ---- */
+
+#define MANY 10000
+
+static enum err count_one(void *context, const struct journal_entry *entry, struct error *e)
+{
+	uint64_t *count = context;
+	char path[20];
+
+	(void)e;
+	snprintf(path, sizeof path, "f%llu", (unsigned long long)++*count);
+	cr_expect(eq(str, (char *)entry->change.path, path));
+	return ERR_OK;
+}
+
+Test(journal, ten_thousand_entries_are_there_again)
+{
+	uint64_t count = 0;
+	char path[20];
+
+	for (int n = 1; n <= MANY; n++) {
+		snprintf(path, sizeof path, "f%d", n);
+		journaled_name(&j, CHANGE_MKDIR, path, NULL);
+	}
+	journaled_reopen(&j);
+	cr_assert(eq(int, journal_each(j.journal, count_one, &count, NULL), ERR_OK));
+	cr_expect(eq(u64, count, MANY));
+	cr_expect(eq(u64, journaled_owed(&j), MANY));
+}
+
+static enum err stop_at_two(void *context, const struct journal_entry *entry, struct error *e)
+{
+	*(uint64_t *)context = entry->number;
+	return entry->number == 2 ? error_set(e, ERR_INTERRUPTED, "enough") : ERR_OK;
+}
+
+Test(journal, whoever_is_told_may_end_the_round)
+{
+	uint64_t last = 0;
+
+	for (int n = 0; n < 3; n++)
+		journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	cr_expect(eq(int, journal_each(j.journal, stop_at_two, &last, NULL), ERR_INTERRUPTED));
+	cr_expect(eq(u64, last, 2));
+}
+
+#define THREADS 4
+#define ROUNDS  300
+
+static void *use_at_once(void *numbers)
+{
+	char data[200];
+	struct change change = {
+		.op = CHANGE_WRITE, .path = "f", .data = data, .data_len = sizeof data
+	};
+
+	memset(data, (int)(uintptr_t)numbers, sizeof data);
+	for (int n = 0; n < ROUNDS; n++) {
+		uint64_t *number = (uint64_t *)numbers + n;
+		char got[sizeof data];
+		struct journal_extent where;
+		struct error e = { 0 };
+
+		cr_assert(not(journal_add(j.journal, &change, number, &where, &e)), "%s", e.text);
+		cr_assert(not(journal_read(j.journal, &where, got, &e)), "%s", e.text);
+		cr_assert(not(memcmp(got, data, sizeof data)));
+		if (n % 2)
+			cr_assert(
+				not(journal_note_done(j.journal, number - 1, 2, &e)), "%s", e.text);
+	}
+	return NULL;
+}
+
+Test(journal, several_threads_use_it_at_once)
+{
+	static uint64_t numbers[THREADS][ROUNDS];
+	static bool given[THREADS * ROUNDS + 1];
+	pthread_t threads[THREADS];
+
+	for (int n = 0; n < THREADS; n++)
+		cr_assert(not(pthread_create(&threads[n], NULL, use_at_once, numbers[n])));
+	for (int n = 0; n < THREADS; n++)
+		pthread_join(threads[n], NULL);
+	for (int n = 0; n < THREADS * ROUNDS; n++) {
+		uint64_t number = numbers[n / ROUNDS][n % ROUNDS];
+
+		cr_assert(number >= 1 && number <= THREADS * ROUNDS && !given[number]);
+		given[number] = true;
+	}
+	cr_expect(eq(u64, journaled_owed(&j), 0));
+}
+
+Test(journal, without_a_directory_its_files_have_no_names)
+{
+	struct journal_options nowhere = { 0 };
+
+	journal_close(take(j.journal));
+	setenv("TMPDIR", j.scratch.path, 1);
+	cr_assert(eq(int, journal_open(&j.journal, &nowhere, NULL), ERR_OK));
+	struct journal_extent where = journaled_write(&j, "f", 3, 10 * KIB);
+
+	cr_expect(journaled_reads(&j, &where, 3, 0));
+	cr_expect(eq(sz, journaled_count(&j, ".", "sandboxfs-"), 0));
+	journaled_expect(&j, "1:f+10240\n");
+	journaled_done(&j, 1, 1);
 }

@@ -1,0 +1,335 @@
+/* What becomes of a journal whose owner was killed, whose files were damaged, and whose disk is full. */
+#include "tests/cache/journaled.h"
+
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define SEGMENT "segment-00000001"
+#define FIRST   "state/journal/" SEGMENT
+
+static struct journaled j;
+
+static void setup(void)
+{
+	journaled_setup(&j, 0);
+}
+
+static void teardown(void)
+{
+	journaled_teardown(&j);
+}
+
+TestSuite(journal_disk, .init = setup, .fini = teardown, .timeout = 300);
+
+/* A directory with this segment alone, for the journal that is opened next. */
+static void leave(const void *bytes, size_t len)
+{
+	char state[60], path[100];
+
+	snprintf(j.state, sizeof j.state, "left-%u", ++j.left);
+	snprintf(state, sizeof state, "%s/journal", j.state);
+	snprintf(path, sizeof path, "%s/" SEGMENT, state);
+	snprintf(j.dir, sizeof j.dir, "%s/%s", j.scratch.path, state);
+	scratch_mkdir(&j.scratch, j.state, 0700);
+	scratch_mkdir(&j.scratch, state, 0700);
+	scratch_write(&j.scratch, path, bytes, len);
+}
+
+static size_t set_aside(void)
+{
+	return journaled_count(&j, j.state, "journal.unreadable-");
+}
+
+/* ---- Torn ---- */
+
+struct state {
+	uint64_t size; /* of the file */
+	const char *owed;
+};
+
+static const char *owed_at(const struct state *states, size_t count, size_t size)
+{
+	const char *owed = "";
+
+	for (size_t n = 0; n < count && states[n].size <= size; n++)
+		owed = states[n].owed;
+	return owed;
+}
+
+Test(journal_disk, a_tail_torn_at_any_byte_is_dropped)
+{
+	const uint64_t two = 2;
+	struct state states[5] = { { journaled_size(&j), "" } };
+	size_t len;
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	states[1] = (struct state){ journaled_size(&j), "1:d\n" };
+	journaled_write(&j, "d/f", 0, 40);
+	states[2] = (struct state){ journaled_size(&j), "1:d\n2:d/f+40\n" };
+	journal_note_sent(j.journal, 9, &two, 1, NULL);
+	states[3] = (struct state){ journaled_size(&j), "1:d\n2:d/f+40 seq 9\n" };
+	journal_note_done(j.journal, &two, 1, NULL);
+	states[4] = (struct state){ journaled_size(&j), "1:d\n" };
+	journal_close(take(j.journal));
+	AUTO_FREE char *whole = scratch_read(&j.scratch, FIRST, &len);
+
+	cr_assert(eq(sz, len, states[4].size));
+	for (size_t cut = 0; cut <= len; cut++) {
+		leave(whole, cut);
+		journaled_open(&j, 0);
+		journaled_expect(&j, owed_at(states, 5, cut));
+		uint64_t number = journaled_name(&j, CHANGE_MKDIR, "more", NULL);
+
+		journaled_reopen(&j);
+		cr_expect(eq(u64, journaled_name(&j, CHANGE_MKDIR, "more", NULL), number + 1));
+		cr_expect(eq(sz, set_aside(), 0), "cut to %zu", cut);
+		journal_close(take(j.journal));
+	}
+}
+
+/* Adds without end; how many times it was told that one is kept. */
+static void add_until_killed(_Atomic uint64_t *kept)
+{
+	for (uint64_t n = 0;; n++) {
+		journaled_write(&j, "f", n, 3000);
+		atomic_store(kept, n + 1);
+	}
+}
+
+static void kill_after(uint64_t enough, _Atomic uint64_t *kept)
+{
+	pid_t child = fork();
+
+	cr_assert(child >= 0);
+	if (!child) {
+		journaled_open(&j, 0);
+		add_until_killed(kept);
+	}
+	while (atomic_load(kept) < enough)
+		sched_yield();
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+Test(journal_disk, what_a_killed_process_was_told_is_kept)
+{
+	_Atomic uint64_t *kept =
+		mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert(kept != MAP_FAILED);
+	for (uint64_t round = 1; round <= 20; round++) {
+		journal_close(take(j.journal));
+		atomic_store(kept, 0);
+		kill_after(11 * round, kept);
+		journaled_open(&j, 0);
+		cr_expect(journaled_owed(&j) >= atomic_load(kept), "round %d", (int)round);
+		cr_expect(journaled_owed(&j) <= atomic_load(kept) + 1, "round %d", (int)round);
+		journaled_done(&j, 1, journaled_owed(&j));
+	}
+	cr_expect(eq(sz, set_aside(), 0));
+	munmap(kept, sizeof *kept);
+}
+
+Test(journal_disk, zeros_that_a_loss_of_power_left_are_dropped)
+{
+	static const char zeros[5000];
+	size_t len;
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	journal_close(take(j.journal));
+	AUTO_FREE char *whole = scratch_read(&j.scratch, FIRST, &len);
+	AUTO_BUF struct buf bytes = BUF_INIT(MIB);
+
+	buf_add(&bytes, whole, len);
+	buf_add(&bytes, zeros, sizeof zeros);
+	leave(bytes.bytes, bytes.len);
+	journaled_open(&j, 0);
+	journaled_expect(&j, "1:d\n");
+	cr_expect(eq(sz, set_aside(), 0));
+}
+
+/* ---- Damaged ---- */
+
+/* Whether it was noticed that a byte of the file is another: all at once, or when the data is read. */
+static bool is_noticed(const struct journal_extent *where)
+{
+	if (set_aside())
+		return !journaled_owed(&j);
+	journaled_expect(&j, "1:d\n2:d/f+40\n");
+	return !journaled_reads(&j, where, 0, 0);
+}
+
+Test(journal_disk, a_bit_that_is_wrong_anywhere_is_noticed_and_nothing_is_deleted)
+{
+	size_t len;
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	struct journal_extent where = journaled_write(&j, "d/f", 0, 40);
+
+	journal_close(take(j.journal));
+	AUTO_FREE char *whole = scratch_read(&j.scratch, FIRST, &len);
+
+	cr_assert(freopen("/dev/null", "w", stderr) != NULL);
+	for (size_t at = 0; at < len; at++) {
+		whole[at] ^= 1 << at % 8;
+		leave(whole, len);
+		journaled_open(&j, 0);
+		cr_expect(is_noticed(&where), "byte %zu of %zu", at, len);
+		journal_close(take(j.journal));
+		cr_expect(eq(sz, journaled_count(&j, j.state, "journal"), 1), "byte %zu", at);
+		whole[at] ^= 1 << at % 8;
+	}
+}
+
+/* Cuts bytes off a segment's end. */
+static void cut(const char *segment, off_t len)
+{
+	int fd = openat(j.scratch.fd, segment, O_WRONLY | O_CLOEXEC);
+	struct stat st;
+
+	cr_assert(fd >= 0 && !fstat(fd, &st) && !ftruncate(fd, st.st_size - len));
+	close(fd);
+}
+
+Test(journal_disk, a_gap_is_noticed)
+{
+	for (uint64_t n = 0; n < 30; n++)
+		journaled_write(&j, "f", n, MIB);
+	cr_assert(eq(sz, journaled_count(&j, "state/journal", "segment-"), 2));
+	journal_close(take(j.journal));
+	cut(FIRST, 1);
+	journaled_open(&j, 0);
+	cr_expect(eq(u64, journaled_owed(&j), 0));
+	cr_expect(eq(sz, set_aside(), 1));
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:d\n");
+}
+
+/* ---- Segments ---- */
+
+Test(journal_disk, segments_go_when_all_in_them_is_done_whatever_their_order)
+{
+	journal_close(take(j.journal));
+	journaled_open(&j, 4 * MIB);
+	for (uint64_t n = 0; n < 100; n++)
+		journaled_write(&j, "f", n, 30 * KIB);
+	cr_assert(eq(sz, journaled_count(&j, "state/journal", "segment-"), 50));
+	journaled_done(&j, 51, 100);
+	cr_expect(eq(sz, journaled_count(&j, "state/journal", "segment-"), 26));
+	journaled_done(&j, 2, 50);
+	cr_expect(eq(sz, journaled_count(&j, "state/journal", "segment-"), 2));
+	cr_expect(journaled_size(&j) < 200 * KIB);
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:f+30720\n");
+}
+
+Test(journal_disk, sequence_numbers_outlive_the_segments_they_were_noted_in)
+{
+	const uint64_t numbers[] = { 1, 2, 3 };
+
+	journal_close(take(j.journal));
+	journaled_open(&j, 4 * MIB);
+	for (uint64_t n = 0; n < 5; n++)
+		journaled_write(&j, "f", n, 30 * KIB);
+	cr_assert(eq(int, journal_note_sent(j.journal, 70, numbers, 3, NULL), ERR_OK));
+	journaled_done(&j, 1, 4);
+	cr_assert(eq(sz, journaled_count(&j, "state/journal", "segment-"), 1));
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 73));
+	journaled_reopen(&j);
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 73));
+	journaled_expect(&j, "5:f+30720\n");
+}
+
+/* ---- Full ---- */
+
+Test(journal_disk, what_is_more_than_it_may_take_is_refused_until_something_is_done)
+{
+	struct journal_extent where;
+	struct error e = { 0 };
+	uint64_t number = 0;
+
+	journal_close(take(j.journal));
+	journaled_open(&j, MIB);
+	for (int round = 0; round < 50; round++) {
+		uint64_t first = number + 1;
+
+		for (int n = 0; n < 3; n++)
+			cr_assert(not(
+				journaled_try_write(&j, "f", 0, 300 * KIB, &number, &where, &e)));
+		cr_assert(eq(int, journaled_try_write(&j, "f", 0, 300 * KIB, &number, &where, &e),
+			ERR_NO_SPACE));
+		journaled_done(&j, first, number);
+	}
+	cr_expect(strstr(e.text, j.dir) && strstr(e.text, "journal_size="), "%s", e.text);
+	cr_expect(eq(u64, number, 150));
+}
+
+static void limit_files(rlim_t size)
+{
+	struct rlimit limit;
+
+	cr_assert(not(getrlimit(RLIMIT_FSIZE, &limit)));
+	limit.rlim_cur = size;
+	cr_assert(not(setrlimit(RLIMIT_FSIZE, &limit)));
+}
+
+Test(journal_disk, what_the_disk_does_not_take_leaves_nothing_and_notes_still_go)
+{
+	struct journal_extent first = journaled_write(&j, "f", 1, 100 * KIB), where;
+	struct error e = { 0 };
+	uint64_t number;
+
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(150 * KIB);
+	cr_expect(eq(int, journaled_try_write(&j, "f", 2, 100 * KIB, &number, &where, &e),
+		ERR_NO_SPACE));
+	cr_expect(strstr(e.text, j.dir) && strstr(e.text, "journal=DIR"), "%s", e.text);
+	cr_expect(eq(u64, journaled_name(&j, CHANGE_MKDIR, "d", NULL), 2));
+	journaled_done(&j, 2, 2);
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:f+102400\n");
+	cr_expect(journaled_reads(&j, &first, 1, 0));
+	limit_files(RLIM_INFINITY);
+}
+
+/* ---- Whose it is ---- */
+
+Test(journal_disk, it_has_one_owner_who_is_named)
+{
+	struct journal_options other = { .dir = j.dir, .mount = "/mnt/two" };
+	struct journal *second = NULL;
+	struct error e = { 0 };
+	char pid[40];
+
+	cr_assert(eq(int, journal_open(&second, &other, &e), ERR_CONFLICT));
+	snprintf(pid, sizeof pid, "process %ld,", (long)getpid());
+	cr_expect(strstr(e.text, pid) && strstr(e.text, "/mnt/one"), "%s", e.text);
+	journal_close(take(j.journal));
+	cr_expect(eq(int, journal_open(&second, &other, &e), ERR_OK));
+	journal_close(second);
+}
+
+Test(journal_disk, a_directory_that_others_write_to_is_none)
+{
+	struct error e = { 0 };
+
+	journal_close(take(j.journal));
+	scratch_mkdir(&j.scratch, "state/journal", 0777);
+	cr_assert(not(chmod(j.dir, 0777)));
+	struct journal_options o = { .dir = j.dir };
+
+	cr_expect(eq(int, journal_open(&j.journal, &o, &e), ERR_DENIED), "%s", e.text);
+}
