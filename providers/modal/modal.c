@@ -195,7 +195,7 @@ const struct provider_ops modal_provider = {
 	.name = "modal",
 	.title = "Modal",
 	.key_names = "MODAL_TOKEN_ID, MODAL_TOKEN_SECRET",
-	.caps = PROVIDER_KEEPS_HELPER,
+	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
 		OPTION_MEMORY | OPTION_GPU | OPTION_REGION | OPTION_IDLE | OPTION_LIFETIME,
 	.create = modal_create,

@@ -87,27 +87,54 @@ static bool is_over(const struct run *r)
 		r->legs[FOLLOW_EXIT].is_over;
 }
 
+/* Half of the call's time without progress; the other half is for asking whether there is life. */
+static int64_t quiet_ms(const struct run *r)
+{
+	return call_progress_ms(r->call) / 2;
+}
+
 static int left_ms(const struct run *r)
 {
-	int64_t limit_ms = call_progress_ms(r->call), left;
+	int64_t left;
 
-	if (limit_ms < 0)
+	if (call_progress_ms(r->call) < 0)
 		return -1;
-	left = r->moved_ms + limit_ms - monotonic_ms();
+	left = r->moved_ms + quiet_ms(r) - monotonic_ms();
 	return left < 0 ? 0 : left > INT_MAX ? INT_MAX : (int)left;
 }
 
-static enum err wait_for_any(const struct run *r, struct pollfd fds[LEGS + 1], struct error *e)
+/* What is open may be dead where a new connection is not: it goes on where it was. */
+static enum err reopen(struct run *r, struct error *e)
 {
-	int ready;
+	enum err kind = ERR_OK;
 
+	for (size_t i = 0; i < LEGS && !kind; i++) {
+		follow_end(&r->legs[i]);
+		kind = follow_begin(&r->legs[i], r->call, e);
+	}
+	return kind;
+}
+
+/* A program may be silent for as long as it likes, its worker may not. */
+static enum err feel_pulse(struct run *r, struct error *e)
+{
+	const struct call rest = { .progress_ms = call_progress_ms(r->call) - quiet_ms(r),
+		.cancel = r->call ? r->call->cancel : NULL };
+	bool has_ended;
+	enum err kind = exec_poll(&r->exec, &rest, &has_ended, &r->status, e);
+
+	r->moved_ms = monotonic_ms();
+	return !kind && has_ended ? reopen(r, e) : kind;
+}
+
+static enum err wait_for_any(struct run *r, struct pollfd fds[LEGS + 1], struct error *e)
+{
 	for (size_t i = 0; i < LEGS; i++)
 		fds[i] = (struct pollfd){ .fd = follower_fd(&r->legs[i]), .events = POLLIN };
 	fds[LEGS] = (struct pollfd){ .fd = r->call && r->call->cancel ? r->call->cancel->fd : -1,
 		.events = POLLIN };
-	ready = poll(fds, LEGS + 1, left_ms(r));
-	if (ready == 0)
-		return error_set(e, ERR_TIMEOUT, "modal: a program says nothing any more");
+	if (poll(fds, LEGS + 1, left_ms(r)) == 0)
+		return feel_pulse(r, e);
 	return fds[LEGS].revents ? error_set(e, ERR_INTERRUPTED, "modal: interrupted") : ERR_OK;
 }
 

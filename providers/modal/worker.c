@@ -29,6 +29,8 @@ static const struct {
 	[WORKER_READ] = { SERVICE "TaskExecStdioRead", "reading a program's output", NULL },
 	[WORKER_WAIT] = { SERVICE "TaskExecWait", "waiting for a program",
 		&modal__exec_wait_response__descriptor },
+	[WORKER_POLL] = { SERVICE "TaskExecPoll", "looking after a program",
+		&modal__exec_wait_response__descriptor },
 	[WORKER_WRITE] = { SERVICE "TaskExecStdinWrite", "feeding a program",
 		&modal__empty__descriptor },
 	[WORKER_STDIN_STATUS] = { SERVICE "TaskExecStdinStatus", "feeding a program",

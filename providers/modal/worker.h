@@ -54,6 +54,10 @@ enum err exec_write(struct worker_exec *x, const struct call *call, const void *
 /* Its input ends with what has arrived of it, also where a write failed in the middle. */
 enum err exec_end_input(struct worker_exec *x, const struct call *call, struct error *e);
 
+/* Whether it has ended, at once: a sign of life of whatever is between us and a program that is silent. */
+enum err exec_poll(const struct worker_exec *x, const struct call *call, bool *has_ended,
+	enum grpc_status *status, struct error *e);
+
 /* ---- Following it ---- */
 
 enum follow_kind {
@@ -92,6 +96,7 @@ enum worker_method {
 	WORKER_START,
 	WORKER_READ,
 	WORKER_WAIT,
+	WORKER_POLL,
 	WORKER_WRITE,
 	WORKER_STDIN_STATUS,
 };

@@ -49,22 +49,41 @@ enum err exec_start(struct worker_exec *out, struct worker *w, const struct call
 	return worker_call(w, call, WORKER_START, &request.base, &answer, status, e);
 }
 
+/* What needs no more than its name. */
+static enum err ask_about(const struct worker_exec *x, const struct call *call,
+	enum worker_method method, ProtobufCMessage **answer, enum grpc_status *status,
+	struct error *e)
+{
+	Modal__ExecRequest request = MODAL__EXEC_REQUEST__INIT;
+
+	request.task_id = (char *)worker_task(x->worker);
+	request.exec_id = (char *)x->id;
+	return worker_call(x->worker, call, method, &request.base, answer, status, e);
+}
+
+enum err exec_poll(const struct worker_exec *x, const struct call *call, bool *has_ended,
+	enum grpc_status *status, struct error *e)
+{
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	enum err kind = ask_about(x, call, WORKER_POLL, &answer, status, e);
+
+	*has_ended = !kind &&
+		((const Modal__ExecWaitResponse *)answer)->exit_status_case !=
+			MODAL__EXEC_WAIT_RESPONSE__EXIT_STATUS__NOT_SET;
+	return kind;
+}
+
 /* ---- Its input ---- */
 
 /* How much of it has arrived. */
 static enum err ask_written(const struct worker_exec *x, const struct call *call, uint64_t *written,
 	bool *is_closed, struct error *e)
 {
-	Modal__ExecRequest request = MODAL__EXEC_REQUEST__INIT;
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
 	const Modal__ExecStdinStatusResponse *said;
 	enum grpc_status status;
-	enum err kind;
+	enum err kind = ask_about(x, call, WORKER_STDIN_STATUS, &answer, &status, e);
 
-	request.task_id = (char *)worker_task(x->worker);
-	request.exec_id = (char *)x->id;
-	kind = worker_call(
-		x->worker, call, WORKER_STDIN_STATUS, &request.base, &answer, &status, e);
 	if (kind)
 		return kind;
 	said = (const Modal__ExecStdinStatusResponse *)answer;

@@ -8,25 +8,18 @@ PROVIDER=e2b
 FAULT_KINDS='process|filesystem|files'
 # shellcheck source=tests/support/tap_faults.sh
 . "$TOP/tests/support/tap_faults.sh"
-RELAY=${PROGRAMS:-$TOP/build/gcc-plain/tests/bin}/relay
-[ -x "$RELAY" ] || skip_all "$RELAY is not built: make check builds it"
+# shellcheck source=tests/support/tap_relay.sh
+. "$TOP/tests/support/tap_relay.sh"
 
 # ---- Faults of the link --------------------------------------------------------------------------
 
-# start_relay NAME URL: prints the URL to use instead.
-start_relay() {
-	"$RELAY" --control="$SCRATCH/$1" "${2##*:}" >"$SCRATCH/$1.port" &
-	tap_daemons="$tap_daemons $!"
-	wait_until "$PATIENCE" test -s "$SCRATCH/$1.port" || exit 1
-}
-
 relay_url() { # NAME
-	echo "http://127.0.0.1:$(sed 's/[^0-9]//g' "$SCRATCH/$1.port")"
+	echo "http://127.0.0.1:$(relay_port "$1")"
 }
 
 tell() { # COMMAND...
-	"$RELAY" --tell="$SCRATCH/to_control" "$@" && "$RELAY" --tell="$SCRATCH/to_data" "$@"
-} >/dev/null
+	tell_relay to_control "$@" && tell_relay to_data "$@"
+}
 
 link_stall() { tell stall 0; }
 link_ghost() { tell ghost; }

@@ -5,8 +5,8 @@
 //
 // Control plane and worker share one port, over TLS and in plaintext: the vendor's SDK dials loopback workers without TLS
 // although their URL says https. When it serves it prints one line of JSON: api_url (https), plain_url (http, for the
-// SDK), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /kill/ID, and /expire/ID: no token for its
-// worker is good any more), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
+// SDK), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /kill/ID, /expire/ID: no token for its
+// worker is good any more, and /router/PORT: where workers are from now on, of who stands between), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
 // are, root or user. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes with it.
 // 77: no namespaces here.
 import fs from "node:fs";
@@ -103,6 +103,9 @@ const adminRoutes = (context) => ({
 	"POST /kill": (id) => named(context.fleet, id).finish({ status: Result.TERMINATED }),
 	"POST /expire": (id) => {
 		named(context.fleet, id).generation++;
+	},
+	"POST /router": (port) => {
+		context.routerUrl = `https://127.0.0.1:${port}`;
 	},
 });
 

@@ -1,0 +1,48 @@
+#!/bin/sh
+# A command that says nothing, while the link to its worker lives and when it is dead.
+# shellcheck disable=SC2016,SC2317
+PROVIDER=modal
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs node python3
+# shellcheck source=tests/support/tap_relay.sh
+. "$TOP/tests/support/tap_relay.sh"
+# As much as a helper's signs of life may be late, twice, and the rest for the machine.
+LIMIT_S=60
+
+# Prints how it ended.
+run() { # COMMAND
+	deadline 300 python3 -c '
+import json, sys
+with open(sys.argv[1] + "/.sandbox/exec", "r+", buffering=1, encoding="utf-8") as file:
+    file.write(sys.argv[2] + "\n")
+    answer = json.loads(file.read())
+print(answer["exit_code"], answer["output"].strip(), "failed" if answer["error"] else "well")' "$MNT" "$1" </dev/null
+}
+
+run_over_dead_link() {
+	run "echo >begun; sleep 1000" >said &
+	wait_until "$PATIENCE" test -e "$STORE/begun"
+	tell_relay worker stall 0
+	began=$(date +%s)
+	wait $!
+	took=$(($(date +%s) - began))
+	tell_relay worker resume
+}
+
+vendor_sandbox auto
+start_relay worker "$MODAL_SERVER_URL"
+vendor_request POST "$ADMIN/router/$(relay_port worker)" >/dev/null
+expect_log '.*'
+for HELPER in auto off; do
+	mount_sandbox $HELPER timeout=2
+	is "helper=$HELPER: a command may be silent" "$(run "sleep 6; echo done")" "0 done well"
+	run_over_dead_link
+	is "helper=$HELPER: over a dead link it fails" "$(cat said)" "None  failed"
+	is "helper=$HELPER: in time ($took s)" "$([ $took -lt $LIMIT_S ] && echo yes)" yes
+	is "helper=$HELPER: and the next one works" "$(run "echo next")" "0 next well"
+	unmount
+done
+done_testing
