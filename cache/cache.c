@@ -431,6 +431,12 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 	return pending_drain_all(c->pending, call, e);
 }
 
+void cache_doubt_untold(struct cache *c)
+{
+	tree_doubt_all(c->tree, tell_but_root, c);
+	trust_doubted(c->trust);
+}
+
 void cache_doubt_all(struct cache *c)
 {
 	doubt_and_tell(c, tell);

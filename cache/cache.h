@@ -38,6 +38,8 @@ struct cache_options {
 	const char *
 		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */
+	int64_t stream_idle_ms; /* the change stream is let go after so long without use (lease.h); 0: 60 s */
+	const struct clocks *clocks; /* cache/clocks.h; NULL: the system's */
 };
 
 /*

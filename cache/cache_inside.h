@@ -81,6 +81,8 @@ bool cache_may_be_lost(enum err kind);
 /* Whether it says nothing of what was asked for, but that nobody could be asked. */
 bool cache_is_of_the_call(enum err kind);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
+/* As cache_doubt_all(), on account of what no stream tells: what is being read ahead knows by itself what it is worth. */
+void cache_doubt_untold(struct cache *c);
 /* Of a change that the sandbox told of and that was not made here. */
 void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir);
 

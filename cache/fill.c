@@ -1,6 +1,7 @@
 #include "cache/fill.h"
 
 #include "cache/cache_inside.h"
+#include "cache/clocks.h"
 #include "cache/reading.h"
 #include "providers/base/cleanup.h"
 
@@ -39,10 +40,15 @@ struct filling {
 
 /* ---- What arrives ---- */
 
+static int64_t now_ms(const struct fill *f)
+{
+	return clocks_awake_ms(f->cache->options.clocks);
+}
+
 static bool is_wanted(struct fill *f)
 {
 	pthread_mutex_lock(&f->lock);
-	bool is = monotonic_ms() - f->read_ms <= READS_GAP_MS;
+	bool is = now_ms(f) - f->read_ms <= READS_GAP_MS;
 
 	pthread_mutex_unlock(&f->lock);
 	return is;
@@ -162,12 +168,12 @@ static bool is_worth(struct fill *f, struct inode *i)
 
 static void note_locked(struct fill *f, struct inode *i, bool asked)
 {
-	bool goes_on = f->inode == i && monotonic_ms() - f->read_ms <= READS_GAP_MS;
+	bool goes_on = f->inode == i && now_ms(f) - f->read_ms <= READS_GAP_MS;
 
 	if (f->is_running && f->inode != i)
 		return;
 	f->inode = i;
-	f->read_ms = monotonic_ms();
+	f->read_ms = now_ms(f);
 	f->reads = goes_on ? f->reads + asked : asked;
 	if (!f->is_running && f->reads >= READS_MIN && is_worth(f, i))
 		start_locked(f);

@@ -1,16 +1,18 @@
 #include "cache/lease_inside.h"
 
 #include "cache/cache_inside.h"
+#include "cache/clocks.h"
 #include "cache/wait.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
 /* After so long without use nothing in the sandbox is kept running for us: design decision. */
 #define IDLE_MS 60000
+/* After so long without a word what is known is compared with the sandbox: likewise. */
+#define SILENCE_MS 60000
 /* Use is noted, and the clocks are compared, so often at most. */
 #define NOTE_MS 1000
 /* The machine slept if one clock went on so much further than the other. */
@@ -42,10 +44,12 @@ static void stay(const struct lease *l)
 
 void lease_arm(const struct lease *l)
 {
+	int64_t idle_ms = l->cache->options.stream_idle_ms;
+
 	if (atomic_load(&l->cache->listeners))
 		stay(l);
 	else
-		lease_end_after(l, IDLE_MS);
+		lease_end_after(l, idle_ms ? idle_ms : IDLE_MS);
 }
 
 /* Whoever listens may begin a stream, too. */
@@ -60,19 +64,17 @@ void lease_listened(struct lease *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static int64_t slept_ms(void)
-{
-	struct timespec awake, all;
+/* ---- Use ---- */
 
-	clock_gettime(CLOCK_MONOTONIC, &awake);
-	clock_gettime(CLOCK_BOOTTIME, &all);
-	return (all.tv_sec - awake.tv_sec) * 1000 + (all.tv_nsec - awake.tv_nsec) / 1000000;
+static int64_t awake_ms(const struct lease *l)
+{
+	return clocks_awake_ms(l->cache->options.clocks);
 }
 
 /* Nobody knows what was missed, and the connections are not what they were. */
 static void note_sleep(struct lease *l)
 {
-	int64_t now_ms = slept_ms();
+	int64_t now_ms = clocks_slept_ms(l->cache->options.clocks);
 
 	pthread_mutex_lock(&l->lock);
 	bool has_slept = now_ms - l->slept_ms > SLEPT_MS;
@@ -85,15 +87,31 @@ static void note_sleep(struct lease *l)
 	cache_doubt_all(l->cache);
 }
 
+void lease_heard(struct lease *l)
+{
+	atomic_store(&l->heard_ms, awake_ms(l));
+}
+
+/* Only one of those who use it at the same time comes to doubt. */
+static void note_silence(struct lease *l, int64_t now_ms)
+{
+	int64_t heard_ms = atomic_load(&l->heard_ms);
+
+	if (lease_is_live(l) && now_ms - heard_ms >= SILENCE_MS &&
+		atomic_compare_exchange_strong(&l->heard_ms, &heard_ms, now_ms))
+		cache_doubt_untold(l->cache);
+}
+
 void lease_used(struct lease *l)
 {
-	int64_t now_ms = monotonic_ms();
+	int64_t now_ms = l ? awake_ms(l) : 0;
 
 	if (!l || now_ms - atomic_load(&l->noted_ms) < NOTE_MS)
 		return;
 	atomic_store(&l->noted_ms, now_ms);
 	lease_arm(l);
 	note_sleep(l);
+	note_silence(l, now_ms);
 }
 
 bool lease_is_live(struct lease *l)
@@ -194,7 +212,7 @@ enum err lease_new(struct lease **out, struct cache *c, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	l->cache = c;
 	l->state = LEASE_IDLE;
-	l->slept_ms = slept_ms();
+	l->slept_ms = clocks_slept_ms(c->options.clocks);
 	l->ends.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (l->ends.fd < 0) {
 		free(l);

@@ -4,8 +4,9 @@
  * The stream begins with the first list that is asked for, which it carries: so what is listed is already protected, for
  * one request. While it lives the sandbox tells of every change (tree_hear()), and trust has no end. It is let go when the
  * mount was not used for a while. When it ends, or tells that it lost something, everything known is in doubt, and the
- * next audit begins it anew; after a failure not at once. A sandbox that has no such stream is trusted for a time only
- * (cache/trust.h).
+ * next audit begins it anew; after a failure not at once. So it is, but for the beginning anew, when the mount is used
+ * after a minute in which nothing was told: no stream tells of a write through a mapping, or of a link made where nobody
+ * watches. A sandbox that has no such stream is trusted for a time only (cache/trust.h).
  *
  * One thread, from the first use on. Functions may be called from any thread and take NULL for `l`: there is no stream.
  */

@@ -30,8 +30,10 @@ struct lease {
 	struct cache *cache;
 	struct cancel ends; /* a timer: when it is over the stream is given up */
 	_Atomic enum lease_state state;
-	_Atomic int64_t noted_ms; /* when use was last noted */
-	pthread_mutex_t lock;     /* guards what follows */
+	_Atomic int64_t noted_ms; /* when use was last noted, by the cache's clocks */
+	_Atomic int64_t
+		heard_ms; /* likewise: when something was last told, or doubted because nothing was */
+	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	bool has_thread, is_running, is_stopping;
 	pthread_t thread;
@@ -50,5 +52,7 @@ void lease_begin_locked(struct lease *l, struct carried *c);
 
 /* From now on it counts how long the mount is not used. */
 void lease_arm(const struct lease *l);
+/* Something was told. */
+void lease_heard(struct lease *l);
 /* The stream is given up after so long, in ms. */
 void lease_end_after(const struct lease *l, int64_t ms);

@@ -71,6 +71,7 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 {
 	struct lease *l = context;
 
+	lease_heard(l);
 	switch (event->kind) {
 	case WATCH_READY: return on_ready(l, event, e);
 	case WATCH_LOST: return on_lost(l, event, e);

@@ -227,6 +227,13 @@ static void inode_changed(void *context, struct inode *i, bool pages)
 	pthread_mutex_unlock(&d->lock);
 }
 
+static int64_t tell_time(void *context)
+{
+	const struct distant *d = context;
+
+	return d->now_ms;
+}
+
 static void new_cache(struct distant *d, bool write_through, const char *contents_dir)
 {
 	struct cache_options options = { .attr_ms = d->belief_ms,
@@ -234,7 +241,8 @@ static void new_cache(struct distant *d, bool write_through, const char *content
 		.progress_ms = TEST_WAIT_S * 1000,
 		.is_remote = true,
 		.write_through = write_through,
-		.contents_dir = contents_dir };
+		.contents_dir = contents_dir,
+		.clocks = &d->clocks };
 	struct cache_observer observer = { .inode_changed = inode_changed, .context = d };
 	struct error e = { 0 };
 
@@ -254,7 +262,9 @@ static void start(struct distant *d, bool write_through, int64_t belief_ms)
 	struct error e = { 0 };
 	char staging[128];
 
-	*d = (struct distant){ .base.ops = &distant_ops, .belief_ms = belief_ms };
+	*d = (struct distant){ .base.ops = &distant_ops,
+		.belief_ms = belief_ms,
+		.clocks = { .awake_ms = tell_time, .all_ms = tell_time, .context = d } };
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
 	scratch_make(&d->scratch);

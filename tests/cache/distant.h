@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cache/cache.h"
+#include "cache/clocks.h"
 #include "cache/contents.h"
 #include "cache/names.h"
 #include "providers/helper/root.h"
@@ -18,7 +19,9 @@ struct distant {
 	struct scratch scratch;
 	struct root root;
 	struct cache *cache;
-	int64_t belief_ms;    /* what was heard is believed so long; -1: as long as usual */
+	int64_t belief_ms;      /* what was heard is believed so long; -1: as long as usual */
+	_Atomic int64_t now_ms; /* the cache's clock, which stands still */
+	struct clocks clocks;
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	unsigned lists, fetches, applies; /* calls that arrived */

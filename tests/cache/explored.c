@@ -112,7 +112,9 @@ void explored_start(int64_t believed_ms)
 	const struct cache_options options = { .attr_ms = believed_ms,
 		.entry_ms = believed_ms,
 		.progress_ms = 20000,
-		.is_remote = true };
+		.is_remote = true,
+		.stream_idle_ms = explored.stream_idle_ms,
+		.clocks = explored.clocks };
 	struct error e = { 0 };
 
 	cr_assert(eq(int, cache_new(&explored.cache, &explored.provider.base, &options, NULL, &e),

@@ -16,6 +16,9 @@ extern struct explored {
 	struct counting_provider
 		provider; /* whose lists and entries are counted since explored_start() */
 	struct cache *cache;
+	/* Of a cache that is started; zero: as usual. */
+	int64_t stream_idle_ms;
+	const struct clocks *clocks;
 } explored;
 
 void explored_setup(void);

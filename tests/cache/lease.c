@@ -1,5 +1,7 @@
+#include "cache/clocks.h"
 #include "cache/contents.h"
 #include "cache/names.h"
+#include "cache/walk.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/explored.h"
 
@@ -13,10 +15,35 @@
 #define WITHOUT_MS  100
 #define PATIENCE_MS 60000
 
+/* The machine's time, and how much of it it slept: as the tests have it. */
+static _Atomic int64_t awake_ms, asleep_ms;
+
+static int64_t tell_awake(void *context)
+{
+	(void)context;
+	return awake_ms;
+}
+
+static int64_t tell_all(void *context)
+{
+	(void)context;
+	return awake_ms + asleep_ms;
+}
+
+static const struct clocks clocks = { .awake_ms = tell_awake, .all_ms = tell_all };
+
 static void setup(void)
 {
 	explored_setup();
+	explored.clocks = &clocks;
 	explored.provider.has_watch = true;
+}
+
+/* As many ms later it is used. */
+static void use_later(int64_t ms)
+{
+	awake_ms += ms;
+	cache_used(explored.cache);
 }
 
 TestSuite(lease, .init = setup, .fini = explored_teardown, .timeout = 120);
@@ -218,6 +245,16 @@ static bool is_known(const char *path)
 	return calls() == before;
 }
 
+/* Which use brings about: "f0" is asked for until it comes. */
+static void await_stream(unsigned count)
+{
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; explored.provider.watches < count;) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "no other stream");
+		has("d/f0");
+		usleep(1000);
+	}
+}
+
 Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
 {
 	known_tree();
@@ -226,16 +263,142 @@ Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
 	await(is_long, "d/f1", true);
 	explored_make_file("d/new");
 	await(has, "d/new", true);
-	/* After a pause another stream begins. */
-	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !explored.provider.watches;) {
-		cr_assert(lt(i64, monotonic_ms(), end_ms), "no other stream");
-		has("d/f0");
-		usleep(1000);
-	}
+	await_stream(1); /* after a pause */
 	await(is_known, "d/f0", true);
 	usleep(3 * WITHOUT_MS * 1000);
 	cr_expect(is_known("d/f0"));
 	cr_expect(eq(uint, explored.provider.watches, 1));
+}
+
+/* ---- What no stream tells ---- */
+
+/* Of another name of the file, which the stream does not know by. */
+static void change_unseen(const char *name)
+{
+	struct scratch *s = &explored.shown.scratch;
+
+	cr_assert(eq(int, linkat(s->fd, name, s->fd, "outside/other", 0), 0));
+	scratch_write_text(s, "outside/other", "longer text");
+}
+
+Test(lease, use_after_a_minute_of_silence_audits_once)
+{
+	known_tree();
+	walk_settle(explored.cache->walk, NULL, PATIENCE_MS);
+	change_unseen("tree/d/f1");
+	use_later(59000);
+	cr_expect(eq(u64, explored_size_of("d/f1"), 4));
+	cr_expect(eq(uint, calls(), 0));
+	use_later(1000);
+	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 6));
+	use_later(59000);
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 6));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	cr_expect(eq(uint, explored.provider.watches, 0), "the stream lives on");
+}
+
+Test(lease, what_is_told_ends_the_silence)
+{
+	known_tree();
+	walk_settle(explored.cache->walk, NULL, PATIENCE_MS);
+	awake_ms += 59000;
+	explored_write("d/f1", "longer text");
+	await(is_long, "d/f1", true);
+	change_unseen("tree/d/f2");
+	use_later(59000);
+	cr_expect(eq(u64, explored_size_of("d/f2"), 4));
+	cr_expect(eq(uint, calls(), 0));
+}
+
+static _Atomic bool was_lost;
+
+static void note_lost(void *context, enum watch_kind kind, const char *path, bool is_dir)
+{
+	(void)context, (void)is_dir;
+	if (kind == WATCH_LOST && !*path)
+		was_lost = true;
+}
+
+static bool is_told_of_loss(const char *path)
+{
+	(void)path;
+	return was_lost;
+}
+
+static void lose(const char *dir)
+{
+	pthread_mutex_lock(&explored.provider.lock);
+	explored.provider.loses = dir;
+	pthread_mutex_unlock(&explored.provider.lock);
+}
+
+Test(lease, when_something_was_lost_everything_is_audited)
+{
+	struct cache_observer observer = { .changed = note_lost };
+
+	known_tree();
+	cache_observe(explored.cache, &observer);
+	lose("");
+	explored_write("d/f1", "longer text");
+	await(is_long, "d/f1", true);
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	cr_expect(eq(uint, explored.provider.watches, 0), "the stream lives on");
+	await(is_told_of_loss, "d/f1", true);
+	cache_observe(explored.cache, NULL);
+}
+
+/* As where a directory may not be read, or one more cannot be watched. */
+Test(lease, a_directory_that_cannot_be_watched_is_believed_for_a_time)
+{
+	explored_make_tree("", 1, 2);
+	explored_start(WITHOUT_MS);
+	explored_list_all(cache_root(explored.cache));
+	change_unseen("tree/d1/f1");
+	lose("d1");
+	explored_make_file("d1/new");
+	await(has, "d1/new", true);
+	await(is_long, "d1/f1", true);
+	unsigned before = calls();
+
+	cr_expect(eq(u64, explored_size_of("d2/f1"), 4));
+	cr_expect(eq(uint, calls(), before), "what is watched is held");
+	explored_remove_path("d1/new", 0);
+	await(has, "d1/new", false);
+}
+
+/* ---- When it ends ---- */
+
+static void await_end(void)
+{
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !explored.provider.watches_over;) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "the stream lives on");
+		usleep(1000);
+	}
+}
+
+Test(lease, after_the_machine_slept_nothing_is_believed)
+{
+	known_tree();
+	change_unseen("tree/d/f1");
+	asleep_ms += 3000;
+	use_later(1000);
+	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
+	await_end();
+	await_stream(1);
+}
+
+Test(lease, an_unused_stream_is_let_go)
+{
+	explored.stream_idle_ms = 50;
+	explored_make_dir("d");
+	explored_make_files("d", 5);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	await_end();
+	change_unseen("tree/d/f1");
+	await(is_long, "d/f1", true);
+	await_stream(2);
 }
 
 Test(lease, without_a_stream_trust_has_an_end)

@@ -13,6 +13,8 @@ struct passing {
 	const struct call *call;
 	list_sink sink;
 	void *context;
+	unsigned told; /* entries */
+	bool is_cut;
 };
 
 static struct timespec deadline(void)
@@ -55,16 +57,30 @@ static enum err stand_at_gate(
 	return kind;
 }
 
+/* Once for each time that a test wants it. */
+static bool is_cut_here(struct passing *pass)
+{
+	unsigned after = pass->provider->cut_after;
+
+	pass->is_cut = after && pass->told == after;
+	if (pass->is_cut)
+		pass->provider->cut_after = 0;
+	return pass->is_cut;
+}
+
 static enum err pass_on(void *context, const struct list_item *item, struct error *e)
 {
-	const struct passing *pass = context;
+	struct passing *pass = context;
 	struct counting_provider *p = pass->provider;
 	enum err kind = ERR_OK;
 
+	if (is_cut_here(pass))
+		return error_set(e, ERR_IO, "cut");
 	if (item->kind == LIST_DIR)
 		kind = stand_at_gate(p, pass->call, item->path, e);
 
 	p->entries += item->kind == LIST_ENTRY;
+	pass->told += item->kind == LIST_ENTRY;
 	return kind ? kind : pass->sink(pass->context, item, e);
 }
 
@@ -77,7 +93,11 @@ static enum err list(struct provider *base, const struct call *call,
 	p->lists++;
 	if (p->fails_with)
 		return error_set(e, p->fails_with, "as the test wants it");
-	return helper_list(&p->shown->root, request, pass_on, &pass, e);
+	enum err kind = helper_list(&p->shown->root, request, pass_on, &pass, e);
+
+	if (!pass.is_cut)
+		return kind;
+	return p->cut_with ? error_set(e, p->cut_with, "cut") : ERR_OK;
 }
 
 static enum err apply(struct provider *base, const struct call *call,
@@ -105,11 +125,16 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 
 	pthread_mutex_lock(&p->lock);
 	bool breaks = is_change && p->breaks_watch;
+	struct watch_event lost = { .kind = WATCH_LOST, .path = is_change ? p->loses : NULL };
 
 	if (breaks)
 		p->breaks_watch = false;
+	if (lost.path)
+		p->loses = NULL;
 	pthread_mutex_unlock(&p->lock);
-	return breaks ? error_set(e, ERR_UNREACHABLE, "broken off") : w->sink(w->context, event, e);
+	if (breaks)
+		return error_set(e, ERR_UNREACHABLE, "broken off");
+	return w->sink(w->context, lost.path ? &lost : event, e);
 }
 
 static enum err watch(struct provider *base, const struct call *call,
@@ -121,7 +146,10 @@ static enum err watch(struct provider *base, const struct call *call,
 	if (!p->has_watch)
 		return error_set(e, ERR_UNSUPPORTED, "no stream of changes");
 	p->watches++;
-	return helper_watch(&p->shown->root, call, request, pass_event, &w, e);
+	enum err kind = helper_watch(&p->shown->root, call, request, pass_event, &w, e);
+
+	p->watches_over++;
+	return kind;
 }
 
 static enum err info(

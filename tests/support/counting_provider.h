@@ -18,13 +18,19 @@ struct counting_provider {
 	_Atomic unsigned lists, applies;
 	_Atomic unsigned entries; /* told by lists, together */
 	enum err fails_with;      /* every list does; ERR_OK: none */
+	_Atomic unsigned
+		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
+	enum err cut_with; /* that one, ERR_OK: without a word of it */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;   /* of the two below */
-	const char *gate;         /* a directory's path; NULL: no list is held up */
-	unsigned held;            /* lists that came to the gate since it was closed */
-	bool has_watch;           /* it tells of changes: set before the first is asked for */
-	bool breaks_watch;        /* the next change that is to be told ends the stream instead */
-	_Atomic unsigned watches; /* streams of changes so far */
+	pthread_cond_t changed; /* of the two below */
+	const char *gate;       /* a directory's path; NULL: no list is held up */
+	unsigned held;          /* lists that came to the gate since it was closed */
+	bool has_watch;         /* it tells of changes: set before the first is asked for */
+	bool breaks_watch;      /* the next change that is to be told ends the stream instead */
+	const char *
+		loses; /* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
+	_Atomic unsigned watches;      /* streams of changes so far */
+	_Atomic unsigned watches_over; /* those that have ended */
 };
 
 void counting_provider_init(struct counting_provider *p, struct shown *shown);
