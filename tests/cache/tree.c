@@ -237,6 +237,31 @@ Test(tree, what_is_held_stays_so_when_an_older_answer_says_the_same)
 	cr_expect(eq(i64, tree_attr(tree, f, &attr), timed_until_ms));
 }
 
+Test(tree, of_another_file_system_nothing_is_held)
+{
+	const int64_t timed_until_ms = 100;
+	struct attr attr = attr_of(9, S_IFDIR | 0755);
+
+	attr.dev = 2;
+	tree_holds(tree, 1000, TREE_HELD);
+	struct tree_news news = {
+		.attr = attr, .until_ms = timed_until_ms, .name_until_ms = timed_until_ms
+	};
+	bool changed;
+	struct inode *other =
+		tree_learn_name(tree, root, "other", tree_seen(tree), &news, &changed);
+	struct tree_listing l = { .until_ms = timed_until_ms, .name_until_ms = timed_until_ms };
+
+	tree_listing_begins(tree, &l);
+	cr_expect(tree_learn_complete(tree, other, &l));
+	tree_listing_ends(tree, &l);
+	cr_expect(eq(i64, tree_attr(tree, other, &attr), timed_until_ms));
+	cr_expect(eq(i64, tree_name_until(tree, root, "other", other), TREE_HELD));
+	cr_expect(tree_is_listed(tree, other, timed_until_ms - 1));
+	cr_expect(not(tree_is_listed(tree, other, timed_until_ms)));
+	tree_unpin(tree, other);
+}
+
 Test(tree, an_answer_older_than_a_change_of_the_file_leaves_its_size)
 {
 	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);

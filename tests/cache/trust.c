@@ -237,6 +237,44 @@ Test(trust, an_audit_that_fails_is_tried_again)
 	cr_expect(eq(u64, explored_size_of("f0"), 11));
 }
 
+/* Whatever it told before; what it did not tell may have changed, too. */
+static void cut_an_audit(enum err kind)
+{
+	explored_make_tree("", 1, 10);
+	explored_start(A_MINUTE);
+	doubt();
+	explored_write("d0/f0", "longer text");
+	explored_write("d9/f9", "longer text");
+	explored_remove_path("d5/f5", 0);
+	explored_make_file("d5/new");
+	explored.provider.cut_with = kind;
+	explored.provider.cut_after = 2;
+	cr_expect(eq(u64, explored_size_of("d0/f0"), 11));
+	cr_expect(eq(u64, explored_size_of("d9/f9"), 11));
+	cr_expect(eq(ptr, explored_find("d5/f5"), NULL));
+	cr_expect(ne(ptr, explored_find("d5/new"), NULL));
+	cr_expect(eq(uint, explored.provider.cut_after, 0), "it was cut");
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 10 + 100));
+}
+
+Test(trust, an_audit_that_breaks_off_is_asked_again)
+{
+	cut_an_audit(ERR_UNREACHABLE);
+	cr_expect(eq(uint, explored.provider.lists, 2));
+}
+
+Test(trust, an_audit_without_an_end_counts_for_nothing)
+{
+	cut_an_audit(ERR_OK);
+	cr_expect(gt(uint, explored.provider.lists, 1));
+}
+
+Test(trust, an_audit_that_is_refused_in_the_middle_counts_for_nothing)
+{
+	cut_an_audit(ERR_PROTOCOL);
+	cr_expect(gt(uint, explored.provider.lists, 1));
+}
+
 Test(trust, who_cannot_tell_what_changed_is_asked_anew)
 {
 	struct attr attr;
