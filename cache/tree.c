@@ -157,6 +157,12 @@ void inode_wake_locked(struct tree *t, struct inode *i)
 	idle_remove_locked(t, i);
 }
 
+void inode_unpin_locked(struct tree *t, struct inode *i)
+{
+	i->pins--;
+	inode_rest_locked(t, i);
+}
+
 /* Forgets the longest unused inode, and with it that its directories are complete. */
 static void idle_trim_locked(struct tree *t)
 {
@@ -192,7 +198,7 @@ void inode_rest_locked(struct tree *t, struct inode *i)
 
 /* ---- The table of names ---- */
 
-static uint32_t dentry_hash(const struct inode *dir, const char *name)
+uint32_t dentry_hash(const struct inode *dir, const char *name)
 {
 	return (uint32_t)XXH3_64bits_withSeed(name, strlen(name), (uint64_t)(uintptr_t)dir);
 }
@@ -315,7 +321,7 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	t->held_from = UINT64_MAX;
 	LIST_INIT(&t->under_way);
 	STAILQ_INIT(&t->absences);
-	STAILQ_INIT(&t->heard);
+	TAILQ_INIT(&t->late);
 	t->root = inode_new_locked(t, root);
 	if (!t->root) {
 		free(t->inodes);
@@ -333,7 +339,7 @@ void tree_free(struct tree *t)
 {
 	if (!t)
 		return;
-	heard_release_locked(t);
+	late_release_locked(t);
 	unwatched_release_locked(t);
 	for (size_t b = 0; b < t->names_room; b++)
 		for (struct dentry *d = t->names[b], *next; d; d = next) {
@@ -369,8 +375,7 @@ void tree_unpin(struct tree *t, struct inode *i)
 	if (!i)
 		return;
 	pthread_mutex_lock(&t->lock);
-	i->pins--;
-	inode_rest_locked(t, i);
+	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
 

@@ -36,11 +36,12 @@ struct inode {
 	bool link_is_ours : 1; /* written through this mount, where it stands now */
 	bool has_pages : 1;
 	bool is_idle : 1;
-	bool own : 1;          /* the attributes are what a change of ours made them */
-	bool unwatched : 1;    /* the change stream tells nothing of what is in this directory */
-	bool provisional : 1;  /* made here, and the sandbox has not answered yet */
-	uint16_t moving;       /* renames and removals of its names under way */
-	struct attr attr;      /* as the sandbox has it */
+	bool own : 1;         /* the attributes are what a change of ours made them */
+	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
+	bool provisional : 1; /* made here, and the sandbox has not answered yet */
+	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
+	uint16_t moving;  /* renames and removals of its names under way */
+	struct attr attr; /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
 	uint64_t changed;      /* the serial number of its last local change */
 	uint64_t moved;        /* likewise: of a rename or a removal of one of its names */
@@ -203,6 +204,8 @@ struct tree_scope {
 };
 
 void tree_change_begins(struct tree *t, struct tree_scope *s);
+/* The change that has begun touches `i`, which was made by it, too: a place in the scope must be free. */
+void tree_change_touches(struct tree *t, struct tree_scope *s, struct inode *i);
 void tree_change_ends(struct tree *t, struct tree_scope *s);
 /* Adopts the attributes an own change answered with; believed only when no other change ran at the same time. */
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
@@ -274,6 +277,8 @@ void tree_refused_made(struct tree *t, struct inode *i);
 void tree_owe_name(struct tree *t, struct inode *i, int delta);
 /* Whether there are any of `i` or of a directory on its way: by its path the sandbox finds nothing, or something else. */
 bool tree_owes_path(struct tree *t, const struct inode *i);
+/* The lowest of those, pinned; NULL: none. */
+struct inode *tree_owing_on_path(struct tree *t, struct inode *i);
 
 /* ---- Moving ---- */
 

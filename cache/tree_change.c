@@ -7,18 +7,51 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/*
+ * Of several foreseen ones the first begins and the last ends them all: whichever is answered last has been asked after
+ * everything else that changed it.
+ */
+static void change_begins_locked(struct tree *t, const struct tree_scope *s, struct inode *i)
+{
+	if (!s->is_foreseen || !i->foreseen)
+		i->changed = s->begun;
+	i->changing++;
+	i->foreseen += s->is_foreseen;
+	i->pins++;
+	inode_wake_locked(t, i);
+}
+
+static void change_ends_locked(
+	struct tree *t, const struct tree_scope *s, struct inode *i, uint64_t ended)
+{
+	i->changing--;
+	i->foreseen -= s->is_foreseen;
+	if (s->is_foreseen && i->foreseen)
+		return;
+	i->changed = ended;
+	if (!i->foreseen)
+		stray_ends_locked(t, i);
+}
+
 void tree_change_begins(struct tree *t, struct tree_scope *s)
 {
 	pthread_mutex_lock(&t->lock);
 	s->begun = ++t->serial;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
-		if (s->inodes[n]) {
-			s->inodes[n]->changed = s->begun;
-			s->inodes[n]->changing++;
-			s->inodes[n]->foreseen += s->is_foreseen;
-			s->inodes[n]->pins++;
-			inode_wake_locked(t, s->inodes[n]);
-		}
+		if (s->inodes[n])
+			change_begins_locked(t, s, s->inodes[n]);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_change_touches(struct tree *t, struct tree_scope *s, struct inode *i)
+{
+	int n = 0;
+
+	while (s->inodes[n])
+		n++;
+	pthread_mutex_lock(&t->lock);
+	s->inodes[n] = i;
+	change_begins_locked(t, s, i);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -28,23 +61,14 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 	uint64_t ended = ++t->serial;
 
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
-		if (s->inodes[n]) {
-			s->inodes[n]->changing--;
-			s->inodes[n]->foreseen -= s->is_foreseen;
-			s->inodes[n]->pins--;
-			/* Of several foreseen ones the last ends them all: its answer is the newest. */
-			if (!s->is_foreseen || !s->inodes[n]->foreseen)
-				s->inodes[n]->changed = ended;
-		}
-	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
-		bool again = false;
-
-		for (int m = 0; m < n; m++)
-			again |= s->inodes[m] == s->inodes[n];
-		if (s->inodes[n] && !again)
-			inode_rest_locked(t, s->inodes[n]);
-	}
-	judge_heard_locked(t);
+		if (s->inodes[n])
+			change_ends_locked(t, s, s->inodes[n], ended);
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (s->inodes[n])
+			judge_late_locked(t, s->inodes[n]);
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (s->inodes[n])
+			inode_unpin_locked(t, s->inodes[n]);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -74,7 +98,7 @@ bool is_only_change_locked(const struct tree_scope *s, const struct inode *i)
 void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms)
 {
-	bool alone = i->changed == s->begun && is_only_change_locked(s, i);
+	bool alone = i->changed <= s->begun && is_only_change_locked(s, i);
 	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
@@ -173,8 +197,7 @@ static void unname_locked(struct tree *t, struct inode *dir, const char *name)
 	i->pins++;
 	dentry_drop_locked(t, d);
 	lost_name_locked(t, i);
-	i->pins--;
-	inode_rest_locked(t, i);
+	inode_unpin_locked(t, i);
 }
 
 /* The inode of what was just made: known only where O_CREAT opened what was there. */
@@ -246,8 +269,8 @@ void tree_named(
 	else
 		dir->complete = false;
 	i->gone = false;
-	i->pins--;
-	inode_rest_locked(t, i);
+	stray_begins_locked(t, i);
+	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -272,6 +295,8 @@ void tree_exchanged(
 		second->pins++;
 		dentry_retarget_locked(t, a, second);
 		dentry_retarget_locked(t, b, first);
+		stray_begins_locked(t, first);
+		stray_begins_locked(t, second);
 		first->pins--;
 		second->pins--;
 	} else {

@@ -22,8 +22,7 @@ static void absence_drop_locked(struct tree *t)
 
 	STAILQ_REMOVE_HEAD(&t->absences, link);
 	t->absences_count--;
-	a->dir->pins--;
-	inode_rest_locked(t, a->dir);
+	inode_unpin_locked(t, a->dir);
 	free(a);
 }
 
@@ -67,8 +66,7 @@ void dentry_lost_locked(struct tree *t, struct dentry *d)
 	i->pins++;
 	dentry_drop_locked(t, d);
 	lost_from_sight_locked(t, i);
-	i->pins--;
-	inode_rest_locked(t, i);
+	inode_unpin_locked(t, i);
 }
 
 void absences_free(struct tree *t)

@@ -3,20 +3,8 @@
 
 #include "providers/base/path.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/* What is told of entries that we are changing, or may be about to learn, waits; of more the oldest is taken for news. */
-#define HEARD_MAX 1024
-
-struct heard {
-	STAILQ_ENTRY(heard) link;
-	struct inode *dir;        /* pinned */
-	char *name;               /* "" the root itself, then `dir` is the root */
-	struct watch_event event; /* its path is our own */
-	uint64_t serial;          /* answers to what was asked before it may be older */
-};
 
 /* ---- Telling ---- */
 
@@ -129,13 +117,16 @@ static bool is_known(const struct dentry *d, const struct watch_event *event)
 	return is_told_the_same(d, event) && is_echo(d->inode, event) && !d->inode->foreseen;
 }
 
-/* A change of ours is under way, or an answer that knows more than we do: what is told can only be judged after that. */
-static bool is_early(const struct inode *dir, const struct dentry *d)
+/* What stands where it stood is not touched by what is foreseen of others in the directory. */
+bool is_early_locked(
+	const struct inode *dir, const struct dentry *d, const struct watch_event *event)
 {
+	if (is_told_the_same(d, event) && dir->changing == dir->foreseen)
+		return d->inode->changing;
 	return dir->changing || (d ? d->inode->changing : !dir->complete);
 }
 
-static void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
+void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
 	const struct watch_event *event)
 {
 	if (is_told_the_same(d, event))
@@ -145,113 +136,44 @@ static void news_locked(struct tree *t, struct inode *dir, const char *name, str
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 
-/* ---- What waits for the end of a change of ours ---- */
-
-static void heard_free_locked(struct tree *t, struct heard *h)
-{
-	STAILQ_REMOVE(&t->heard, h, heard, link);
-	t->heard_count--;
-	h->dir->pins--;
-	inode_rest_locked(t, h->dir);
-	free((char *)h->event.path);
-	free(h->name);
-	free(h);
-}
-
-static struct heard *heard_find_locked(
-	const struct tree *t, const struct inode *dir, const char *name)
-{
-	struct heard *h;
-
-	STAILQ_FOREACH(h, &t->heard, link)
-	{
-		if (h->dir == dir && !strcmp(h->name, name))
-			return h;
-	}
-	return NULL;
-}
-
-static struct heard *heard_new(struct inode *dir, const char *name, const struct watch_event *event)
-{
-	struct heard *h = calloc(1, sizeof *h);
-
-	if (!h)
-		return NULL;
-	*h = (struct heard){ .dir = dir, .name = strdup(name), .event = *event };
-	h->event.path = strdup(event->path);
-	if (h->name && h->event.path)
-		return h;
-	free(h->name);
-	free((char *)h->event.path);
-	free(h);
-	return NULL;
-}
-
-static void judge_locked(struct tree *t, struct heard *h)
-{
-	struct dentry *d = dentry_find_locked(t, h->dir, h->name);
-
-	if (!is_known(d, &h->event))
-		news_locked(t, h->dir, h->name, d, &h->event);
-	heard_free_locked(t, h);
-}
-
-/* Of one name the latest word counts. */
-static void put_off_locked(
+void judge_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
-	struct heard *old = heard_find_locked(t, dir, name);
-	struct heard *h = heard_new(dir, name, event);
+	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (old)
-		heard_free_locked(t, old);
-	if (!h) {
-		news_locked(t, dir, name, dentry_find_locked(t, dir, name), event);
+	if (!is_known(d, event))
+		news_locked(t, dir, name, d, event);
+}
+
+/* ---- Directories that were moved here ---- */
+
+void stray_begins_locked(struct tree *t, struct inode *i)
+{
+	if (!S_ISDIR(i->attr.mode) || !i->foreseen || i->provisional || i->strays)
 		return;
-	}
-	h->serial = ++t->serial;
-	dir->pins++;
-	inode_wake_locked(t, dir);
-	STAILQ_INSERT_TAIL(&t->heard, h, link);
-	if (++t->heard_count > HEARD_MAX)
-		judge_locked(t, STAILQ_FIRST(&t->heard));
+	i->strays = true;
+	t->strays++;
 }
 
-void judge_heard_locked(struct tree *t)
+void stray_ends_locked(struct tree *t, struct inode *i)
 {
-	for (struct heard *h = STAILQ_FIRST(&t->heard), *next; h; h = next) {
-		next = STAILQ_NEXT(h, link);
-		if (!is_early(h->dir, dentry_find_locked(t, h->dir, h->name)))
-			judge_locked(t, h);
-	}
+	if (!i->strays)
+		return;
+	i->strays = false;
+	if (t->has_missed)
+		doubt_and_tell_below_locked(t, i);
+	if (!--t->strays)
+		t->has_missed = false;
 }
 
-void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
+/* Of what lies beyond `dir`, or by a way that the sandbox has otherwise. */
+static bool may_be_missed_locked(const struct tree *t, const struct inode *dir, const char *rest)
 {
-	struct heard *h = heard_find_locked(t, dir, name);
-
-	if (h && h->serial <= seen)
-		heard_free_locked(t, h);
-	else if (h && !is_early(dir, dentry_find_locked(t, dir, name)))
-		judge_locked(t, h);
-}
-
-/* Those of names that the answer did not have are judged: they came later. */
-void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen)
-{
-	for (struct heard *h = STAILQ_FIRST(&t->heard), *next; h; h = next) {
-		next = STAILQ_NEXT(h, link);
-		if (h->dir == dir && h->serial <= seen)
-			heard_free_locked(t, h);
-		else if (h->dir == dir && !dir->changing)
-			judge_locked(t, h);
-	}
-}
-
-void heard_release_locked(struct tree *t)
-{
-	while (!STAILQ_EMPTY(&t->heard))
-		heard_free_locked(t, STAILQ_FIRST(&t->heard));
+	if (strchr(rest, '/'))
+		return true;
+	while (dir != t->root && !dir->strays && !dir->provisional && dir->names)
+		dir = dir->names->dir;
+	return dir->strays || dir->provisional;
 }
 
 /* ---- One event ---- */
@@ -277,7 +199,7 @@ static void hear_name_locked(
 
 	if (is_known(d, event) && !is_silent)
 		return;
-	if (is_early(dir, d))
+	if (is_early_locked(dir, d, event))
 		put_off_locked(t, dir, name, event);
 	else
 		news_locked(t, dir, name, d, event);
@@ -290,6 +212,8 @@ void tree_hear(struct tree *t, const struct watch_event *event)
 	pthread_mutex_lock(&t->lock);
 	struct inode *dir = deepest_locked(t, event->path, &rest);
 
+	if (t->strays && may_be_missed_locked(t, dir, rest))
+		t->has_missed = true;
 	if (!*event->path) {
 		hear_root_locked(t, event);
 	} else if (strchr(rest, '/')) {

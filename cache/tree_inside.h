@@ -20,6 +20,9 @@ struct dentry {
 	char name[];
 };
 
+/* A power of two. */
+#define LATE_BUCKETS 1024
+
 struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
 	pthread_cond_t settled; /* a move or a removal ended */
@@ -37,12 +40,16 @@ struct tree {
 	uint64_t held_before; /* held_from, while a stream begins */
 	char **unwatched;     /* directories that the change stream tells nothing of */
 	size_t unwatched_count;
-	STAILQ_HEAD(, heard) heard; /* events not yet judged, in the order in which they came */
-	size_t heard_count;
-	tree_tell tell; /* set before anything is heard */
+	TAILQ_HEAD(, late) late; /* events not yet judged, in the order in which they came */
+	LIST_HEAD(, late) late_by_name[LATE_BUCKETS], late_by_dir[LATE_BUCKETS];
+	size_t late_count;
+	int64_t late_judged_ms; /* when those that waited for long were judged last */
+	tree_tell tell;         /* set before anything is heard */
 	void *tell_context;
-	unsigned moves; /* renames under way */
-	unsigned stops; /* who makes renames wait */
+	unsigned strays; /* directories that were moved here and not yet in the sandbox */
+	bool has_missed; /* something was told that may be of what is below one of those */
+	unsigned moves;  /* renames under way */
+	unsigned stops;  /* who makes renames wait */
 	/* By (dev, ino): a power of two of buckets, and one behind them for those that are not found so any more. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
@@ -97,7 +104,10 @@ void inode_hash_locked(struct tree *t, struct inode *i);
 /* Puts an unused inode on the idle list, or frees one that has no name; undoes the former when it is used again. */
 void inode_rest_locked(struct tree *t, struct inode *i);
 void inode_wake_locked(struct tree *t, struct inode *i);
+/* It may be freed by this. */
+void inode_unpin_locked(struct tree *t, struct inode *i);
 
+uint32_t dentry_hash(const struct inode *dir, const char *name);
 struct dentry *dentry_find_locked(struct tree *t, const struct inode *dir, const char *name);
 /* Gives `i` the name; a dentry of that name in `dir` must not exist. NULL without memory. */
 struct dentry *dentry_new_locked(
@@ -138,6 +148,8 @@ void unwatched_release_locked(struct tree *t);
 /* Nothing that was told of its entries is believed, or of all that is below it. */
 void doubt_entries_locked(struct inode *dir);
 void doubt_below_locked(struct inode *top);
+/* The same, and what tree_tells() set is told. */
+void doubt_and_tell_below_locked(struct tree *t, struct inode *top);
 
 /* ---- tree_provisional.c ---- */
 
@@ -151,15 +163,36 @@ void forget_shown_locked(struct inode *i);
 
 /* What tree_tells() set. */
 void tell_locked(const struct tree *t, const struct tree_told *told);
-
 /* The deepest directory on the way to `path` that is known; *rest: what of the path lies beyond. */
 struct inode *deepest_locked(struct tree *t, const char *path, const char **rest);
-/* A change of ours ended: what was told of it meanwhile is judged. */
-void judge_heard_locked(struct tree *t);
+/*
+ * Whether what is told of `name` in `dir`, for which `d` stands, can only be judged later: a change of ours is under way,
+ * or an answer that knows more than we do.
+ */
+bool is_early_locked(
+	const struct inode *dir, const struct dentry *d, const struct watch_event *event);
+/* The echo of what is known already says nothing; else it is taken as news. */
+void judge_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event);
+void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
+	const struct watch_event *event);
+
+/* A foreseen change moves `i`, if that is a directory: what is told by its old path is not understood until it is done. */
+void stray_begins_locked(struct tree *t, struct inode *i);
+/* The last foreseen change of `i` ended: if anything was missed meanwhile, what is below it is in doubt. */
+void stray_ends_locked(struct tree *t, struct inode *i);
+
+/* ---- tree_late.c ---- */
+
+/* Keeps it until it can be judged. */
+void put_off_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event);
+/* A change of ours of `i` ended: what was told of it, or of names in it, is judged. */
+void judge_late_locked(struct tree *t, struct inode *i);
 /* The answer to what was asked at `seen` told of a name; or of all names of `dir`. */
 void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
 void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen);
-void heard_release_locked(struct tree *t);
+void late_release_locked(struct tree *t);
 
 /* ---- Paths ---- */
 

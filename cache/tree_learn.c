@@ -171,8 +171,7 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 	old->pins++;
 	dentry_retarget_locked(t, d, i);
 	lost_from_sight_locked(t, old);
-	old->pins--;
-	inode_rest_locked(t, old);
+	inode_unpin_locked(t, old);
 }
 
 static struct dentry *learn_dentry_locked(
@@ -298,8 +297,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 	i->attr_until_ms = 0;
 	bool may_have_other = !was_staged && (i->names || i->staged);
 
-	i->pins--;
-	inode_rest_locked(t, i);
+	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 	return may_have_other;
 }

@@ -32,7 +32,9 @@ static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i,
 {
 	uint64_t made = ++t->serial;
 
-	dir->changed = i->changed = made;
+	i->changed = made;
+	if (!dir->changing)
+		dir->changed = made;
 	i->provisional = true;
 	i->own = true;
 	i->attr_until_ms = belief_locked(t, i, made, news->until_ms);
@@ -61,8 +63,7 @@ struct inode *tree_foresee_made(
 	if (d) {
 		note_made_locked(t, dir, i, d, news);
 	} else if (i) {
-		i->pins--;
-		inode_rest_locked(t, i);
+		inode_unpin_locked(t, i);
 		i = NULL;
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -122,8 +123,7 @@ void tree_refused_made(struct tree *t, struct inode *i)
 	while (i->names)
 		refuse_name_locked(t, i->names);
 	tell_locked(t, &(struct tree_told){ .inode = i, .pages = true });
-	i->pins--;
-	inode_rest_locked(t, i);
+	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -136,11 +136,16 @@ void tree_owe_name(struct tree *t, struct inode *i, int delta)
 	pthread_mutex_unlock(&t->lock);
 }
 
-bool owes_path_locked(const struct tree *t, const struct inode *i)
+static struct inode *owing_locked(const struct tree *t, struct inode *i)
 {
 	while (!i->owed && !i->provisional && i != t->root && i->names)
 		i = i->names->dir;
-	return i->owed || i->provisional;
+	return i->owed || i->provisional ? i : NULL;
+}
+
+bool owes_path_locked(const struct tree *t, const struct inode *i)
+{
+	return owing_locked(t, (struct inode *)i);
 }
 
 bool tree_owes_path(struct tree *t, const struct inode *i)
@@ -150,4 +155,15 @@ bool tree_owes_path(struct tree *t, const struct inode *i)
 
 	pthread_mutex_unlock(&t->lock);
 	return owes;
+}
+
+struct inode *tree_owing_on_path(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *owing = owing_locked(t, i);
+
+	if (owing)
+		owing->pins++;
+	pthread_mutex_unlock(&t->lock);
+	return owing;
 }

@@ -206,6 +206,16 @@ void doubt_below_locked(struct inode *top)
 	}
 }
 
+void doubt_and_tell_below_locked(struct tree *t, struct inode *top)
+{
+	doubt_below_locked(top);
+	tell_locked(t, &(struct tree_told){ .inode = top });
+	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
+		tell_locked(t, &(struct tree_told){ .dir = d->dir, .name = d->name });
+		tell_locked(t, &(struct tree_told){ .inode = d->inode, .pages = true });
+	}
+}
+
 void lost_from_sight_locked(struct tree *t, struct inode *i)
 {
 	if (i->names || i == t->root)
@@ -241,7 +251,7 @@ void tree_stream_ends(struct tree *t)
 	if (t->held_from == UINT64_MAX)
 		t->held_from = t->held_before;
 	t->held_alone = 0;
-	heard_release_locked(t);
+	late_release_locked(t);
 	unwatched_release_locked(t);
 	pthread_mutex_unlock(&t->lock);
 }

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -57,7 +58,7 @@ static void setup(void)
 {
 	struct attr attr = attr_of(1, S_IFDIR | 0755);
 
-	tree = tree_new(&attr, 100);
+	tree = tree_new(&attr, 10000);
 	root = tree_root(tree);
 	tree_holds(tree, 1000, FOREVER);
 	complete(root);
@@ -324,6 +325,38 @@ Test(tree_foresee, an_answer_about_another_file_is_not_believed)
 	tree_change_ends(tree, &two);
 }
 
+/* Contents are sent beside each other, and either may be answered first. */
+Test(tree_foresee, the_last_answer_is_adopted_whichever_change_it_is_of)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope one = begin(f, NULL), two = begin(f, NULL);
+	struct attr attr = attr_of(7, S_IFREG | 0644);
+
+	answer(&two, f, attr);
+	tree_change_ends(tree, &two);
+	attr.size = 30;
+	answer(&one, f, attr);
+	tree_change_ends(tree, &one);
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), FOREVER));
+	cr_expect(eq(u64, attr.size, 30));
+}
+
+Test(tree_foresee, what_a_change_made_is_touched_by_it)
+{
+	struct tree_scope scope = begin(root, NULL);
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct attr attr;
+
+	tree_change_touches(tree, &scope, f);
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), 0));
+	answer(&scope, f, attr_of(42, S_IFREG | 0644));
+	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(i64, tree_attr(tree, f, &attr), FOREVER));
+	cr_expect(eq(i64, tree_attr(tree, root, &attr), FOREVER));
+	tree_unpin(tree, f);
+}
+
 /* ---- What was made here ---- */
 
 Test(tree_foresee, what_was_made_here_is_known_at_once)
@@ -558,8 +591,8 @@ Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 	struct inode *d = learn(root, "d", 5, S_IFDIR | 0755);
 	size_t count;
 
-	learn(d, "f", 7, S_IFREG | 0644);
 	complete(d);
+	learn(d, "f", 7, S_IFREG | 0644);
 	tree_owe_name(tree, d, 1);
 	struct tree_start *starts = tree_known_dirs(tree, 10, 1000, &count);
 
@@ -572,4 +605,160 @@ Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 	tree_owe_name(tree, d, -1);
 	cr_expect(eq(ptr, find(d, "f"), NULL));
 	cr_expect(not(tree_is_listed(tree, d, now())));
+}
+
+/* ---- What the change stream tells meanwhile ---- */
+
+static void hear(enum watch_kind kind, const char *path, struct attr attr)
+{
+	const struct watch_event event = {
+		.kind = kind, .path = path, .has_attr = kind != WATCH_REMOVED, .attr = attr
+	};
+
+	tree_hear(tree, &event);
+}
+
+static unsigned told;
+
+static void count_told(void *context, const struct tree_told *one)
+{
+	(void)context;
+	told += one->event != NULL;
+}
+
+static void count(void)
+{
+	told = 0;
+	tree_tells(tree, count_told, NULL);
+}
+
+Test(tree_foresee, the_echo_of_what_was_made_here_is_not_told)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+	struct attr attr = attr_of(42, S_IFREG | 0644);
+
+	count();
+	hear(WATCH_CREATED, "f", attr);
+	hear(WATCH_CHANGED, "f", attr);
+	cr_expect(eq(ptr, find(root, "f"), f));
+	answer(&scope, f, attr);
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(uint, told, 0));
+	cr_expect(eq(ptr, find(root, "f"), f));
+	tree_unpin(tree, f);
+}
+
+Test(tree_foresee, what_others_did_to_it_before_the_answer_is_told)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+	struct attr attr = attr_of(42, S_IFREG | 0644);
+
+	count();
+	attr.ctime.tv_sec++;
+	attr.size = 77;
+	hear(WATCH_CHANGED, "f", attr);
+	answer(&scope, f, attr_of(42, S_IFREG | 0644));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(uint, told, 1));
+	cr_expect(eq(u64, shown(f).size, 77));
+	tree_unpin(tree, f);
+}
+
+Test(tree_foresee, another_file_that_has_its_name_is_news)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+
+	hear(WATCH_CREATED, "f", attr_of(43, S_IFREG | 0644));
+	answer(&scope, f, attr_of(42, S_IFREG | 0644));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, find(root, "f"), NULL));
+	tree_unpin(tree, f);
+}
+
+/* A build writes its log into a directory in which we make files all the time. */
+Test(tree_foresee, a_file_beside_those_that_change_here_is_judged_at_once)
+{
+	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(root, NULL);
+	struct attr attr = attr_of(7, S_IFREG | 0644);
+
+	count();
+	attr.ctime.tv_sec++;
+	attr.size = 77;
+	hear(WATCH_CHANGED, "log", attr);
+	cr_expect(eq(uint, told, 1));
+	cr_expect(eq(u64, shown(f).size, 77));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, events_are_judged_when_the_change_of_their_inode_ends)
+{
+	enum { FILES = 3000 };
+	struct inode *files[FILES];
+	struct tree_scope scopes[FILES];
+	char name[16];
+
+	count();
+	for (uint64_t n = 0; n < FILES; n++) {
+		snprintf(name, sizeof name, "f%u", (unsigned)n);
+		files[n] = make(root, name, S_IFREG | 0644);
+		scopes[n] = begin(root, files[n]);
+	}
+	for (uint64_t n = 0; n < FILES; n++) {
+		snprintf(name, sizeof name, "f%u", (unsigned)n);
+		hear(WATCH_CREATED, name, attr_of(100 + n, S_IFREG | 0644));
+	}
+	hear(WATCH_CREATED, "others", attr_of(99, S_IFREG | 0644));
+	for (uint64_t n = 0; n < FILES; n++) {
+		answer(&scopes[n], files[n], attr_of(100 + n, S_IFREG | 0644));
+		tree_change_ends(tree, &scopes[n]);
+		tree_unpin(tree, files[n]);
+	}
+	cr_expect(eq(uint, told, 1));
+	cr_expect(not(tree_is_listed(tree, root, now())));
+}
+
+/* By its old path nothing can be found here any more. */
+Test(tree_foresee, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_doubt)
+{
+	static const char *const paths[] = { "elsewhere/y", "new/x", "old/x" };
+
+	for (int n = 0; n < 3; n++) {
+		struct inode *d = learn(root, "old", 5, S_IFDIR | 0755);
+
+		complete(d);
+		learn(d, "x", 7, S_IFREG | 0644);
+		struct tree_scope scope = begin(root, d);
+
+		tree_named(tree, root, "new", d, FOREVER);
+		tree_unnamed(tree, root, "old");
+		hear(WATCH_CHANGED, paths[n], attr_of(7, S_IFREG | 0644));
+		answer(&scope, d, attr_of(5, S_IFDIR | 0755));
+		tree_change_ends(tree, &scope);
+		cr_expect(eq(ptr, find(root, "new"), d));
+		cr_expect(eq(ptr, find(d, "x"), NULL), "%s", paths[n]);
+		cr_expect(not(tree_is_listed(tree, d, now())));
+		teardown();
+		setup();
+	}
+}
+
+Test(tree_foresee, a_directory_that_was_moved_here_stays_known_where_nothing_is_told)
+{
+	struct inode *d = learn(root, "old", 5, S_IFDIR | 0755);
+
+	complete(d);
+	struct inode *x = learn(d, "x", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(root, d);
+
+	tree_named(tree, root, "new", d, FOREVER);
+	tree_unnamed(tree, root, "old");
+	hear(WATCH_CREATED, "other", attr_of(8, S_IFREG | 0644));
+	answer(&scope, d, attr_of(5, S_IFDIR | 0755));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, find(d, "x"), x));
+	cr_expect(tree_is_listed(tree, d, now()));
 }
