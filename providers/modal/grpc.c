@@ -1,6 +1,7 @@
 #include "providers/modal/grpc.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/modal/warnings.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 struct grpc_stream {
 	struct http_exchange *exchange;
 	const char *what;
+	struct warnings *warnings;
 	struct buf body;
 	struct buf in; /* what came, from the message that was given last */
 	size_t given;  /* its size with its prefix */
@@ -96,6 +98,7 @@ enum err grpc_begin(struct http *h, const struct grpc_request *request, struct g
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "%s", request->what);
 	*s = (struct grpc_stream){ .what = request->what,
+		.warnings = request->warnings,
 		.body = BUF_INIT(GRPC_MESSAGE_MAX + PREFIX),
 		.in = BUF_INIT(GRPC_MESSAGE_MAX + PREFIX + HTTP_WINDOW) };
 	kind = send_request(h, request, s, e);
@@ -164,6 +167,8 @@ static enum err end_of(struct grpc_stream *s, const struct error *transport,
 {
 	enum err kind = grpc_settle(s->exchange, s->what, transport, out, e);
 
+	if (s->warnings)
+		warnings_note(s->warnings, s->exchange);
 	if (kind || !s->in.len)
 		return kind;
 	/* Whatever the server says: gRPC's own libraries say that it failed within. */

@@ -11,6 +11,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
+struct warnings;
+
 enum grpc_status {
 	GRPC_OK,
 	GRPC_CANCELLED,
@@ -42,7 +44,8 @@ struct grpc_request {
 	size_t headers_count; /* at most GRPC_HEADERS_MAX */
 	const ProtobufCMessage *message;
 	int64_t timeout_ms; /* the server gives up after it (grpc-timeout); 0: when it likes */
-	const char *what;   /* for people: "creating a sandbox" */
+	struct warnings *warnings; /* where those of the server go; NULL: nowhere */
+	const char *what;          /* for people: "creating a sandbox" */
 };
 
 /* How a call ended. */
@@ -84,6 +87,9 @@ int grpc_fd(const struct grpc_stream *s);
 void grpc_end(struct grpc_stream *s);
 
 /* ---- grpc_status.c: how a call ended ---- */
+
+/* Undoes percent-encoding, as gRPC has it: at most `max` bytes, and a NUL. */
+size_t grpc_decode(char *out, size_t max, const char *in, size_t len);
 
 /*
  * Whatever is there of the answer has been read. The transport's failure counts only where the server did not say how it

@@ -66,19 +66,26 @@ static int hex(char c)
 				       : -1;
 }
 
-/* Percent-encoded, as gRPC has it. */
+size_t grpc_decode(char *out, size_t max, const char *in, size_t len)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < len && made < max; i++) {
+		bool is_escape =
+			in[i] == '%' && i + 2 < len && hex(in[i + 1]) >= 0 && hex(in[i + 2]) >= 0;
+
+		out[made++] = is_escape ? (char)(hex(in[i + 1]) * 16 + hex(in[i + 2])) : in[i];
+		i += is_escape ? 2 : 0;
+	}
+	out[made] = 0;
+	return made;
+}
+
 static void put_words(const struct http_exchange *x, char words[WORDS_MAX + 1])
 {
 	const char *in = http_header(x, "grpc-message");
-	size_t len = 0;
+	size_t len = grpc_decode(words, WORDS_MAX, in ? in : "", in ? strlen(in) : 0);
 
-	for (; in && *in && len < WORDS_MAX; in++) {
-		bool is_escape = *in == '%' && hex(in[1]) >= 0 && hex(in[2]) >= 0;
-
-		words[len++] = is_escape ? (char)(hex(in[1]) * 16 + hex(in[2])) : *in;
-		in += is_escape ? 2 : 0;
-	}
-	words[len] = 0;
 	http_blot_secrets(x, words, len);
 }
 

@@ -5,6 +5,7 @@
 #include "providers/key.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/uuid.h"
+#include "providers/modal/warnings.h"
 
 #include <json-c/json.h>
 #include <pthread.h>
@@ -34,6 +35,7 @@ struct modal_control {
 	struct http *http;
 	const struct modal_settings *settings;
 	char *host;
+	struct warnings *warnings;
 	pthread_mutex_t lock;
 	char *token;           /* lock; NULL: none yet */
 	int64_t token_renew_s; /* lock; from then on it is renewed */
@@ -69,12 +71,12 @@ enum err modal_control_new(struct modal_control **out, struct http *http,
 	*c = (struct modal_control){ .http = http, .settings = settings };
 	pthread_mutex_init(&c->lock, NULL);
 	c->host = host_of(settings->server_url);
-	if (!c->host) {
+	kind = c->host ? warnings_new(&c->warnings, e) : error_set(e, ERR_NO_MEMORY, "modal");
+	if (kind)
 		modal_control_free(c);
-		return error_set(e, ERR_NO_MEMORY, "modal");
-	}
-	*out = c;
-	return ERR_OK;
+	else
+		*out = c;
+	return kind;
 }
 
 void modal_control_free(struct modal_control *c)
@@ -82,6 +84,7 @@ void modal_control_free(struct modal_control *c)
 	if (!c)
 		return;
 	key_free(c->token);
+	warnings_free(c->warnings);
 	free(c->host);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
@@ -138,6 +141,7 @@ static struct grpc_request request_of(struct metadata *m, const struct attempt *
 		.headers_count = m->count,
 		.message = a->ask->message,
 		.timeout_ms = a->ask->wait_ms ? a->ask->wait_ms + SLACK_MS : 0,
+		.warnings = a->c->warnings,
 		.what = a->ask->what };
 }
 

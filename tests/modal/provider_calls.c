@@ -6,6 +6,8 @@
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static struct modal_server server;
 
@@ -105,6 +107,38 @@ Test(modal_calls, a_credential_that_is_not_accepted_is_final_and_named)
 	cr_expect(eq(int, info(&e), ERR_AUTH), "%s", e.text);
 	cr_expect(ne(ptr, strstr(e.text, "MODAL_TOKEN_ID"), NULL), "%s", e.text);
 	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 1));
+}
+
+/* How often the log has this text. */
+static int times_logged(int log, const char *text)
+{
+	char said[20000] = "";
+	int times = 0;
+
+	cr_assert(ge(int, (int)pread(log, said, sizeof said - 1, 0), 0));
+	for (const char *at = said; (at = strstr(at, text)); at++)
+		times++;
+	return times;
+}
+
+Test(modal_calls, a_warning_of_the_servers_is_shown_once_and_without_escapes)
+{
+	AUTO_CLOSE int log = memfd_create("log", MFD_CLOEXEC);
+	AUTO_CLOSE int before = dup(STDERR_FILENO);
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2",
+		"{\"type\":\"trailer\",\"name\":\"x-modal-warning\","
+		"\"value\":\"Too%20old%1B%5B31m%2C%20they%20say, another\"}",
+		2);
+	dup2(log, STDERR_FILENO);
+	info(&e);
+	info(&e);
+	dup2(before, STDERR_FILENO);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 2));
+	cr_expect(eq(int, times_logged(log, "Too old, they say\n"), 1));
+	cr_expect(eq(int, times_logged(log, "another"), 1));
 }
 
 Test(modal_calls, an_http_status_without_grpcs_own_counts_as_grpc_says)

@@ -12,6 +12,7 @@
 //   truncate { bytes }                the answer's body ends early, as if it were whole
 //   stall { bytes, ms }               after so many bytes (none: before the headers) nothing for ms (none: until released)
 //   content_type { value }            this Content-Type
+//   trailer { name, value }           the answer, with this trailer
 //   garbage { bytes }                 200 and random bytes (64)
 //   grpc_status { status, message, retry_after }   a gRPC call's end; retry_after: seconds, as Modal's servers say it
 import { randomBytes } from "node:crypto";
@@ -182,6 +183,8 @@ function changeContentType({ value = "text/html" }, req, res) {
 	};
 }
 
+const addTrailer = ({ name, value }, req, res) => (res.setTrailer(name, value), false);
+
 async function garbage({ bytes = 64 }, req, res) {
 	await whenSent(req);
 	res.writeHead(200, { "Content-Length": bytes });
@@ -216,6 +219,7 @@ const actions = {
 	truncate,
 	stall,
 	content_type: changeContentType,
+	trailer: addTrailer,
 	garbage,
 	grpc_status: grpcStatus,
 };
