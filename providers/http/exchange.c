@@ -1,4 +1,6 @@
 #include "providers/http/exchange.h"
+
+#include "providers/base/cleanup.h"
 #include "providers/http/request.h"
 #include "providers/http/secrets.h"
 #include "providers/http/url.h"
@@ -15,6 +17,7 @@ static void free_exchange(struct http_exchange *x)
 	curl_slist_free_all(x->headers);
 	curl_slist_free_all(x->open_headers);
 	curl_slist_free_all(x->secrets);
+	curl_slist_free_all(x->address);
 	buf_release(&x->piece);
 	buf_release(&x->ready);
 	free(x->origin);
@@ -45,6 +48,20 @@ static enum err take_headers(
 	return kind;
 }
 
+/* libcurl's form: any host and port, then the address, and the port stays. */
+static enum err take_address(struct http_exchange *x, const char *address, struct error *e)
+{
+	AUTO_FREE char *line = NULL;
+
+	if (!address)
+		return ERR_OK;
+	if (asprintf(&line, "::%s:", address) < 0)
+		line = NULL;
+	x->address = line ? curl_slist_append(NULL, line) : NULL;
+	x->transfer.address = x->address;
+	return x->address ? ERR_OK : error_set(e, ERR_NO_MEMORY, "a request");
+}
+
 static enum err fill(struct http_exchange *x, const struct http_request *request, struct error *e)
 {
 	struct transfer *t = &x->transfer;
@@ -66,6 +83,8 @@ static enum err fill(struct http_exchange *x, const struct http_request *request
 		kind = exchange_set_url(x, x->origin ? strdup(x->origin) : NULL, e);
 	if (kind == ERR_OK)
 		kind = take_headers(x, request, e);
+	if (kind == ERR_OK)
+		kind = take_address(x, request->address, e);
 	return kind;
 }
 

@@ -14,6 +14,7 @@ struct http_exchange {
 	struct curl_slist *headers,
 		*open_headers;      /* the second without secrets; NULL: not needed */
 	struct curl_slist *secrets; /* values, to be blotted out */
+	struct curl_slist *address; /* NULL: that of the URL's host */
 	char *origin;               /* the first URL */
 	http_source source;
 	void *source_context;

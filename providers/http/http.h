@@ -78,11 +78,13 @@ enum http_flags {
 	HTTP_REQUIRE_2 = 32,
 };
 
-/* What it points to must outlive the exchange, except `headers` and `url`, which are copied. */
+/* What it points to must outlive the exchange, except `headers`, `url` and `address`, which are copied. */
 struct http_request {
 	enum http_method method;
 	unsigned flags; /* enum http_flags */
 	const char *url;
+	/* Connects there, to the URL's port, while its host stays who is meant and whose certificate counts; NULL: to that. */
+	const char *address;
 	const struct http_header *headers;
 	size_t headers_count;
 	const void *body; /* or NULL: from `source`, else none */

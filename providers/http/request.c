@@ -59,6 +59,7 @@ static void set_connection(CURL *easy, const struct transfer *t)
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, is_own ? 1L : 0L);
 	if (!(t->flags & HTTP_REPEATABLE))
 		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_MAX_S);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->address);
 	/* Plain requests stay on this machine, whatever http_proxy says. */
 	if (is_plain)
 		curl_easy_setopt(easy, CURLOPT_PROXY, "");

@@ -35,7 +35,7 @@ struct transfer {
 	enum http_method method;
 	unsigned flags;
 	char *url, *shown;
-	const struct curl_slist *headers;
+	const struct curl_slist *headers, *address;
 	const void *body;
 	uint64_t body_len;
 	bool has_source;

@@ -82,6 +82,7 @@ static enum err send_request(
 		&(struct http_request){ .method = HTTP_POST,
 			.flags = HTTP_REQUIRE_2,
 			.url = url,
+			.address = request->address,
 			.headers = headers.list,
 			.headers_count = headers.count,
 			.body = s->body.bytes,

@@ -39,7 +39,8 @@ enum grpc_status {
 /* What it points to must outlive the call. */
 struct grpc_request {
 	const char *base_url;
-	const char *method; /* "package.Service/Method" */
+	const char *address; /* NULL, or as http.h says */
+	const char *method;  /* "package.Service/Method" */
 	const struct http_header *headers;
 	size_t headers_count; /* at most GRPC_HEADERS_MAX */
 	const ProtobufCMessage *message;

@@ -134,6 +134,8 @@ enum err sandbox_access(struct modal_control *c, const struct call *call, const 
 	said = (const Modal__Access *)answer;
 	out->jwt = said->jwt ? strdup(said->jwt) : NULL;
 	out->url = said->url ? strdup(said->url) : NULL;
+	if (said->worker_ipv4_address && *said->worker_ipv4_address)
+		out->address = strdup(said->worker_ipv4_address);
 	return out->jwt && out->url
 		? ERR_OK
 		: error_set(e, ERR_PROTOCOL, "modal: no way to the sandbox's worker in the answer");

@@ -5,6 +5,7 @@
 #include "providers/modal/modal_control.h"
 #include "providers/modal/modal.pb-c.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,14 +56,20 @@ void worker_access_release(struct worker_access *a)
 {
 	key_free(a->jwt);
 	free(a->url);
+	free(a->address);
 	*a = (struct worker_access){ 0 };
 }
 
 static enum err check_access(const struct worker_access *a, struct error *e)
 {
+	struct in_addr ignored;
+
 	if (!a->url || !a->jwt || strncmp(a->url, "https://", 8))
 		return error_set(e, ERR_PROTOCOL,
 			"modal: the worker's address '%.100s' is not https", a->url ? a->url : "");
+	if (a->address && inet_pton(AF_INET, a->address, &ignored) != 1)
+		return error_set(e, ERR_PROTOCOL,
+			"modal: the worker's address '%.100s' is not one of IPv4", a->address);
 	return http_check_url(a->url, e);
 }
 
@@ -119,7 +126,7 @@ const char *worker_task(const struct worker *w)
 /* ---- Its token ---- */
 
 struct ticket {
-	char *url, *authorization;
+	char *url, *address, *authorization;
 	unsigned generation;
 };
 
@@ -127,10 +134,11 @@ static void ticket_release(struct ticket *t)
 {
 	key_free(t->authorization);
 	free(t->url);
+	free(t->address);
 }
 #define AUTO_TICKET __attribute__((cleanup(ticket_release)))
 
-/* Its URL stays: that of the first access is the sandbox's. */
+/* Where it is stays: that of the first access is the sandbox's. */
 static enum err renew(struct worker *w, const struct call *call, struct error *e)
 {
 	struct worker_access access = { 0 };
@@ -186,21 +194,32 @@ static bool is_aged(struct worker *w, unsigned *generation)
 	return is_aged;
 }
 
+static bool fill_ticket_locked(const struct worker *w, struct ticket *out)
+{
+	const struct worker_access *access = &w->access;
+
+	*out = (struct ticket){ .url = strdup(access->url),
+		.address = access->address ? strdup(access->address) : NULL,
+		.generation = w->generation };
+	if (asprintf(&out->authorization, "Bearer %s", access->jwt) < 0)
+		out->authorization = NULL;
+	return out->url && out->authorization && (out->address || !access->address);
+}
+
 static enum err take_ticket(
 	struct worker *w, const struct call *call, struct ticket *out, struct error *e)
 {
 	unsigned generation;
+	bool is_filled;
 	enum err kind =
 		is_aged(w, &generation) ? worker_renew_access(w, call, generation, e) : ERR_OK;
 
 	if (kind)
 		return kind;
 	pthread_mutex_lock(&w->lock);
-	*out = (struct ticket){ .url = strdup(w->access.url), .generation = w->generation };
-	if (asprintf(&out->authorization, "Bearer %s", w->access.jwt) < 0)
-		out->authorization = NULL;
+	is_filled = fill_ticket_locked(w, out);
 	pthread_mutex_unlock(&w->lock);
-	return out->url && out->authorization ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
+	return is_filled ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
 static struct grpc_request request_of(const struct ticket *t, struct http_header *authorization,
@@ -210,6 +229,7 @@ static struct grpc_request request_of(const struct ticket *t, struct http_header
 		.name = "authorization", .value = t->authorization, .is_secret = true
 	};
 	return (struct grpc_request){ .base_url = t->url,
+		.address = t->address,
 		.method = methods[method].method,
 		.headers = authorization,
 		.headers_count = 1,

@@ -19,6 +19,7 @@ struct worker;
 /* Owned strings. */
 struct worker_access {
 	char *url, *jwt;
+	char *address; /* NULL, or where its host is: a name that need not be known to anybody else */
 };
 
 void worker_access_release(struct worker_access *a);
@@ -27,7 +28,7 @@ void worker_access_release(struct worker_access *a);
 typedef enum err (*worker_renew)(
 	void *context, const struct call *call, struct worker_access *out, struct error *e);
 
-/* Takes `access`, also on failure. ERR_PROTOCOL: its URL is not https. */
+/* Takes `access`, also on failure. ERR_PROTOCOL: its URL is not https, or its address none. */
 enum err worker_new(struct worker **out, struct http *http, const char *task_id,
 	struct worker_access *access, worker_renew renew, void *context, struct error *e);
 void worker_free(struct worker *w);

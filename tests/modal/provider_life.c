@@ -115,6 +115,17 @@ Test(modal_life, the_first_version_works_as_the_second)
 	delete (id);
 }
 
+Test(modal_life, a_worker_is_met_where_its_address_is)
+{
+	const struct provider_config cfg = { 0 };
+	char id[128];
+
+	create(&cfg, id);
+	modal_server_post(&server, "/nowhere");
+	attach(id);
+	expect_said("echo here", "here\n");
+}
+
 Test(modal_life, a_gpu_is_of_the_first_version)
 {
 	const struct provider_config cfg = { .gpu = "a100-80gb:2" };

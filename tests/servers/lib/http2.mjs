@@ -9,12 +9,12 @@ const TLS_HANDSHAKE = 0x16;
 const SETTINGS = { initialWindowSize: 4 << 20, maxConcurrentStreams: 100 };
 const CONNECTION_WINDOW = 16 << 20;
 
-// A certificate for loopback that is its own authority, in files of `folder`.
+// A certificate for loopback, and for a host that no name server knows, that is its own authority, in files of `folder`.
 export function makeCertificate(folder) {
 	const key = path.join(folder, "key.pem");
 	const certificate = path.join(folder, "certificate.pem");
 	execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-		"-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+		"-days", "30", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,DNS:nowhere.invalid,IP:127.0.0.1",
 		"-keyout", key, "-out", certificate], { stdio: ["ignore", "ignore", "pipe"] });
 	return { key: fs.readFileSync(key), cert: fs.readFileSync(certificate), file: certificate };
 }

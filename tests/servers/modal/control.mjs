@@ -23,7 +23,7 @@ export function accessTo(context, sandbox) {
 	const claims = { use: "router", sandbox: sandbox.id, task: sandbox.taskId, generation: sandbox.generation };
 	const jwt = makeToken(claims, context.accessSeconds);
 	sandbox.tokens.push(jwt);
-	return { jwt, url: context.routerUrl };
+	return { jwt, url: context.routerUrl, workerIpv4Address: context.routerAddress };
 }
 
 function checkedAccess(context, sandbox, isRightKind) {
@@ -188,7 +188,8 @@ const HANDLERS = {
 	...both("SandboxTagsSet", setTags),
 };
 
-// context: { fleet, catalog, created: a Map, authTokens: an array, routerUrl, accessSeconds, pageSize }
+// context: { fleet, catalog, created: a Map, authTokens: an array, routerUrl, routerAddress: none by default,
+// accessSeconds, pageSize }
 export function controlHandlers(context) {
 	const bound = Object.entries(HANDLERS).map(([name, handler]) =>
 		[name, (call, request) => handler(context, request, call)]);

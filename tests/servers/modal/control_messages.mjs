@@ -41,7 +41,7 @@ const Definition = {
 const Tag = { name: field(1, "string"), value: field(2, "string") };
 const Tunnel = { host: field(1, "string"), port: field(2, "uint32"), containerPort: field(5, "uint32") };
 const HandleMetadata = { result: field(1, GenericResult), appId: field(2, "string") };
-const Access = { jwt: field(1, "string"), url: field(2, "string") };
+const Access = { jwt: field(1, "string"), url: field(2, "string"), workerIpv4Address: field(3, "string") };
 const TaskInfo = {
 	id: field(1, "string"), startedAt: field(2, "double"), finishedAt: field(3, "double"),
 	result: field(4, GenericResult), enqueuedAt: field(5, "double"),

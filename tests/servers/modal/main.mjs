@@ -5,10 +5,11 @@
 //
 // Control plane and worker share one port, over TLS and in plaintext: the vendor's SDK dials loopback workers without TLS
 // although their URL says https. When it serves it prints one line of JSON: api_url (https), plain_url (http, for the
-// SDK), admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /kill/ID, /expire/ID: no token for its
-// worker is good any more, and /router/PORT: where workers are from now on, of who stands between), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
-// are, root or user. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes with it.
-// 77: no namespaces here.
+// SDK), admin_url (lib/admin.mjs and, with POST, /create, which answers { id }, /kill/ID, /expire/ID: no token for its
+// worker is good any more, /router/PORT: workers are said to be there, and /nowhere: at a name that nobody knows, with
+// their address beside it), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
+// are, root or user. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes
+// with it. 77: no namespaces here.
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -106,6 +107,10 @@ const adminRoutes = (context) => ({
 	},
 	"POST /router": (port) => {
 		context.routerUrl = `https://127.0.0.1:${port}`;
+	},
+	"POST /nowhere": () => {
+		context.routerUrl = context.routerUrl.replace("127.0.0.1", "nowhere.invalid");
+		context.routerAddress = "127.0.0.1";
 	},
 });
 
