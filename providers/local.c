@@ -309,8 +309,7 @@ static enum err local_fetch(struct provider *p, const struct call *call,
 static enum err local_apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
-	(void)call;
-	return helper_apply(&local_of(p)->root, request, results, e);
+	return helper_apply(&local_of(p)->root, call, request, results, e);
 }
 
 static enum err local_watch(struct provider *p, const struct call *call,

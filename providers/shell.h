@@ -26,7 +26,8 @@
  * | a write that fails midway | tells no count; some of it may be there |
  * | an append | its offset is the size afterwards less its length, which is wrong if another process appended too |
  * | writing through a handle that a mode forbids by now | the mode is really another for a moment, and ctime moves |
- * | numbered batches | no lock: two batches of one journal must not run at once |
+ * | numbered batches | a second one of a journal waits for the first only where there is `flock` |
+ * | an append in whose midst a run was killed | what others appended meanwhile is taken for its bytes |
  * | a listing's "complete" | says that all was read, not that nothing changed meanwhile; one entry that cannot be looked at makes every directory of its start incomplete; paths over 4096 bytes are left out |
  * | a listing of changes only | all entries travel, and are chosen here |
  * | a listing that stops at so many entries | stops depth first, after the start's own entries |

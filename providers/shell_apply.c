@@ -334,23 +334,30 @@ static void add_removexattr(struct script *s, const struct change *c)
 static const struct kind {
 	void (*add)(struct script *s, const struct change *c);
 	bool has_second, takes_data;
-	bool needs_look; /* at what is there, also without a precondition */
-	bool is_new;     /* what the name means before is none of its business */
+	bool needs_look;   /* at what is there, also without a precondition */
+	bool is_new;       /* what the name means before is none of its business */
+	const char *again; /* what tells that it was done before: the shell's settled() */
 } kinds[CHANGE_OP_END] = {
 	[CHANGE_MKDIR] = { .add = add_mkdir, .is_new = true },
 	[CHANGE_CREATE] = { .add = add_create },
 	[CHANGE_MKNOD] = { .add = add_mknod, .is_new = true },
 	[CHANGE_SYMLINK] = { .add = add_symlink, .is_new = true },
-	[CHANGE_LINK] = { .add = add_link, .has_second = true },
+	[CHANGE_LINK] = { .add = add_link, .has_second = true, .again = "linked" },
 	[CHANGE_UNLINK] = { .add = add_unlink, .needs_look = true },
-	[CHANGE_RMDIR] = { .add = add_rmdir },
-	[CHANGE_RENAME] = { .add = add_rename, .has_second = true, .needs_look = true },
+	[CHANGE_RMDIR] = { .add = add_rmdir, .again = "removed" },
+	[CHANGE_RENAME] = { .add = add_rename,
+		.has_second = true,
+		.needs_look = true,
+		.again = "moved" },
 	[CHANGE_SETATTR] = { .add = add_setattr },
 	[CHANGE_WRITE] = { .add = add_write, .takes_data = true },
 	[CHANGE_APPEND] = { .add = add_write, .takes_data = true },
 	[CHANGE_FALLOCATE] = { .add = add_fallocate },
 	[CHANGE_COPY] = { .add = add_copy, .has_second = true, .needs_look = true },
-	[CHANGE_PLACE] = { .add = add_place, .has_second = true, .needs_look = true },
+	[CHANGE_PLACE] = { .add = add_place,
+		.has_second = true,
+		.needs_look = true,
+		.again = "placed" },
 	[CHANGE_SETXATTR] = { .add = add_setxattr },
 	[CHANGE_REMOVEXATTR] = { .add = add_removexattr },
 	[CHANGE_SYNC] = { .add = add_sync },
@@ -464,13 +471,43 @@ static void add_judge(struct script *s, const struct change *c)
 	script_expect(s, &target2);
 }
 
-static void add_steps(struct script *s, const struct change *c)
+/* FALLOC_FL_COLLAPSE_RANGE or FALLOC_FL_INSERT_RANGE: doing it again would do more. */
+static bool shifts_bytes(const struct change *c)
+{
+	return c->op == CHANGE_FALLOCATE &&
+		c->mode & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
+}
+
+static const char *how_settled(const struct change *c)
+{
+	if (c->op == CHANGE_UNLINK)
+		return c->path2 ? "kept" : "removed";
+	return shifts_bytes(c) ? "resized" : kinds[c->op].again;
+}
+
+/* Of a recorded change: whether it was done before; and, when nothing more can be refused beforehand, that it begins. */
+static void add_settled(struct script *s, const struct change *c)
+{
+	if (how_settled(c))
+		buf_printf(&s->text, " && ! settled %s", how_settled(c));
+}
+
+static void add_intent(struct script *s, const struct change *c)
+{
+	buf_add_string(&s->text, c->op == CHANGE_LINK ? " && intend \"$N2\"" : " && intend \"$N\"");
+}
+
+static void add_steps(struct script *s, const struct change *c, bool recorded)
 {
 	buf_add_string(&s->text, has_second(c) ? " && both" : " && at");
 	script_place(s, c->path);
 	if (has_second(c))
 		script_place(s, c->path2);
+	if (recorded)
+		add_settled(s, c);
 	add_judge(s, c);
+	if (recorded)
+		add_intent(s, c);
 	buf_add_string(&s->text, " && ");
 	kinds[c->op].add(s, c);
 }
@@ -480,21 +517,6 @@ static bool is_recorded(const struct apply_request *r)
 	static const unsigned char none[JOURNAL_ID_SIZE];
 
 	return memcmp(r->journal, none, sizeof none) != 0;
-}
-
-/* The helper program keeps the same record: eight bytes, the lowest first. */
-static void add_say(struct script *s, const struct apply_request *r, size_t i)
-{
-	uint64_t number = r->first_sequence + i;
-
-	buf_add_string(&s->text, "; say");
-	if (is_recorded(r)) {
-		buf_add_string(&s->text, " '");
-		for (int shift = 0; shift < 64; shift += 8)
-			buf_printf(&s->text, "\\%03o", (unsigned)(number >> shift & 255));
-		buf_add_string(&s->text, "'");
-	}
-	buf_add_byte(&s->text, '\n');
 }
 
 /* What is refused here is said in its turn all the same, so that it is recorded and what needs it skipped. */
@@ -510,10 +532,10 @@ static void add_change(struct script *s, const struct apply_request *r, size_t i
 	else
 		buf_add_string(&s->text, "''");
 	if (is_good)
-		add_steps(s, c);
+		add_steps(s, c, is_recorded(r));
 	else
 		buf_add_string(&s->text, " && fail @INVALID");
-	add_say(s, r, i);
+	buf_add_string(&s->text, "; say\n");
 }
 
 static void add_journal(struct script *s, const struct apply_request *r)
@@ -524,12 +546,21 @@ static void add_journal(struct script *s, const struct apply_request *r)
 	buf_printf(&s->text, " %" PRIu64 "\n", r->first_sequence);
 }
 
+static void add_end(struct script *s, const struct apply_request *r)
+{
+	buf_printf(&s->text, "ended %" PRIu64 "\n", r->first_sequence + r->changes_count - 1);
+}
+
 /* ---- What is answered ---- */
 
 static size_t follow(void *context, const char *record)
 {
 	(void)context;
-	return record[0] == 'R' ? 4 : SIZE_MAX;
+	switch (record[0]) {
+	case 'R': return 4;
+	case 'L': return 0;
+	default: return SIZE_MAX;
+	}
 }
 
 static bool take_attr(const char *line, struct attr *out)
@@ -563,7 +594,7 @@ static void count_bytes(struct change_result *r, const struct change *c, const c
 		r->offset = r->attr.size - r->count;
 }
 
-/* R, reason, bytes copied, attributes, those of the second directory */
+/* L: the lock was not to be had. R, reason, bytes copied, attributes, those of the second directory */
 static enum err message(void *context, char **records, size_t count, uint64_t *raw, struct error *e)
 {
 	struct applying *a = context;
@@ -572,6 +603,9 @@ static enum err message(void *context, char **records, size_t count, uint64_t *r
 	enum err refused;
 
 	(void)count, (void)raw;
+	if (records[0][0] == 'L')
+		return error_set(
+			e, ERR_TIMEOUT, "an earlier run of the same journal is still at work");
 	if (a->next == a->request->changes_count || strtoull(records[0] + 1, NULL, 10) != a->next)
 		return error_set(e, ERR_PROTOCOL, "an answer to no question");
 	a->next++;
@@ -603,6 +637,8 @@ enum err shell_apply(struct provider *p, const struct call *call,
 		add_journal(&s, request);
 	for (size_t i = 0; i < request->changes_count; i++)
 		add_change(&s, request, i);
+	if (is_recorded(request) && request->changes_count)
+		add_end(&s, request);
 	k = script_run(&s, p, call, &reader, e);
 	if (k == ERR_OK && a.next != request->changes_count)
 		return error_set(e, ERR_PROTOCOL, "%zu of %zu changes answered", a.next,

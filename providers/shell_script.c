@@ -24,7 +24,7 @@
 /* ---- Building ---- */
 
 static const char *const tools[] = { "chmod", "chown", "date", "dd", "fallocate", "find", "id",
-	"link", "ln", "mkdir", "mknod", "mv", "od", "readlink", "rm", "rmdir", "stat", "sync",
+	"link", "ln", "mkdir", "mknod", "mv", "readlink", "rm", "rmdir", "sleep", "stat", "sync",
 	"touch", "truncate", "unlink" };
 
 /* "busybox" of "busybox sh": the program that is every tool. */
@@ -484,16 +484,6 @@ static bool is_into_itself(const char *text, size_t len)
 	return memmem(text, len, said, sizeof said - 1) != NULL && text[len - 1] == '\'';
 }
 
-static enum err kind_named(const char *name)
-{
-#define X(kind, number, text)                                                                      \
-	if (!strcmp(name, #kind))                                                                  \
-		return ERR_##kind;
-	ERR_KINDS(X)
-#undef X
-	return ERR_PROTOCOL;
-}
-
 static enum err kind_said(const char *text, size_t len)
 {
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -526,6 +516,15 @@ static size_t without_counts(const char *text, size_t len)
 	}
 }
 
+/* `sentence` for a person, on one line. */
+static void tell_why(char *why, size_t why_size, const char *sentence, size_t len)
+{
+	snprintf(why, why_size, "%.*s", (int)(len < why_size ? len : why_size), sentence);
+	for (char *c = why; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+}
+
 enum err script_reason(const char *text, char *why, size_t why_size)
 {
 	size_t len = strlen(text);
@@ -535,15 +534,16 @@ enum err script_reason(const char *text, char *why, size_t why_size)
 	if (!len)
 		return ERR_OK;
 	if (text[0] == '@') {
-		kind = kind_named(text + 1);
-		snprintf(why, why_size, "%s", error_words(kind));
+		size_t name_len = strcspn(text, " ");
+		const char *sentence = text + name_len + 1;
+
+		kind = error_named(text + 1, name_len - 1);
+		if (!text[name_len])
+			sentence = error_words(kind);
+		tell_why(why, why_size, sentence, strlen(sentence));
 		return kind;
 	}
 	len = without_counts(text, len);
-	kind = kind_said(text, len);
-	snprintf(why, why_size, "%.*s", (int)(len < why_size ? len : why_size), text);
-	for (char *c = why; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	return kind;
+	tell_why(why, why_size, text, len);
+	return kind_said(text, len);
 }

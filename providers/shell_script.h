@@ -61,7 +61,7 @@ enum err script_run(struct script *s, struct provider *p, const struct call *cal
 bool script_attr(const char *line, struct attr *out);
 
 /*
- * What a script gave as the reason of a failure, "" for none: '@' and the name of a kind, or what a tool said, which ends
- * in the C library's words for the errno. A tool's text never decides by what stands before that: it may hold a name.
+ * What a script gave as the reason of a failure, "" for none: '@' and the name of a kind, perhaps with a sentence behind a
+ * space, or what a tool said, which ends in the C library's words for the errno. A tool's text never decides by what stands before that: it may hold a name.
  */
 enum err script_reason(const char *text, char *why, size_t why_size);

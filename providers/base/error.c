@@ -101,6 +101,16 @@ const char *error_name(enum err kind)
 	return "PROTOCOL";
 }
 
+enum err error_named(const char *name, size_t len)
+{
+#define X(kind, number, words)                                                                     \
+	if (len == sizeof #kind - 1 && !memcmp(name, #kind, len))                                  \
+		return ERR_##kind;
+	ERR_KINDS(X)
+#undef X
+	return ERR_PROTOCOL;
+}
+
 int error_is_kind(unsigned number)
 {
 #define X(name, value, words) || number == (value)

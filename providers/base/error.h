@@ -78,5 +78,8 @@ const char *error_words(enum err kind);
 /* The name for a program: "NOT_FOUND"; of a number that is no kind that of ERR_PROTOCOL. */
 const char *error_name(enum err kind);
 
+/* The kind of that name; ERR_PROTOCOL where there is none. */
+enum err error_named(const char *name, size_t len);
+
 /* Whether a number that came from outside is a kind. */
 int error_is_kind(unsigned number);

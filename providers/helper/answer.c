@@ -117,7 +117,7 @@ static enum err do_apply(struct speaker *s, const struct buf *request, struct er
 	results = calloc(apply.changes_count + 1, sizeof *results);
 	if (!results)
 		return error_set(e, ERR_NO_MEMORY, "%zu changes", apply.changes_count);
-	kind = helper_apply(s->answer->root, &apply, results, e);
+	kind = helper_apply(s->answer->root, NULL, &apply, results, e);
 	for (size_t i = 0; i < apply.changes_count && kind == ERR_OK; i++) {
 		size_t before = s->items.len;
 

@@ -1,10 +1,8 @@
 #include "providers/helper/apply.h"
 
-#include "providers/helper/helper.h"
-#include "providers/helper/sequence.h"
+#include "providers/helper/sys.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 
 enum second_path { ONE_PATH, MAYBE_TWO_PATHS, TWO_PATHS };
 
@@ -102,102 +100,89 @@ static void describe_parents(struct work *w)
 		r->has_parent2 = false;
 }
 
-static void release_places(struct work *w)
+/* What the change makes, moves or removes is known by this name. */
+static void learn_before(struct work *w)
 {
-	place_release(&w->at);
-	place_release(&w->at2);
+	const struct place *p = w->change->op == CHANGE_LINK ? &w->at2 : &w->at;
+	struct attr attr;
+
+	if (sys_stat(p->fd, p->name, &attr) == 0)
+		w->before = (struct before){ .size = attr.size, .ino = attr.ino };
 }
 
-static enum err apply_change(struct work *w, struct error *e)
+enum err work_prepare(struct work *w, struct error *e)
 {
 	enum err k = check_change(w->change, e);
 
 	if (k == ERR_OK)
 		k = find_places(w, e);
-	if (k == ERR_OK)
-		k = kinds[w->change->op].run(w, e);
-	if (k == ERR_OK)
-		describe_parents(w);
-	release_places(w);
+	if (k == ERR_OK && !w->is_again)
+		learn_before(w);
 	return k;
 }
 
-/* The name that a change leaves behind. */
-static bool is_about_second(enum change_op op)
+enum err work_carry_out(struct work *w, struct error *e)
 {
-	return op == CHANGE_LINK || op == CHANGE_RENAME || op == CHANGE_PLACE || op == CHANGE_COPY;
+	enum err k;
+
+	if (w->is_again && again_is_gone(w)) {
+		work_describe(w);
+		return ERR_OK;
+	}
+	k = kinds[w->change->op].run(w, e);
+	if (k == ERR_OK)
+		describe_parents(w);
+	return k;
 }
 
-/* Of a change done earlier only the present can be told, and perhaps its name is gone again. */
-static void describe_done(struct work *w)
+void work_release(struct work *w)
+{
+	place_release(&w->at);
+	place_release(&w->at2);
+}
+
+/* ---- One that is over ---- */
+
+/* The name that a change leaves behind. */
+static const struct place *left_behind(const struct work *w)
+{
+	switch (w->change->op) {
+	case CHANGE_LINK:
+	case CHANGE_RENAME:
+	case CHANGE_PLACE:
+	case CHANGE_COPY: return &w->at2;
+	case CHANGE_UNLINK: return w->change->path2 ? &w->at2 : &w->at;
+	default: return &w->at;
+	}
+}
+
+/* All of them: what was written in part was refused. */
+static void describe_bytes(struct work *w)
+{
+	const struct change *c = w->change;
+	struct change_result *r = w->result;
+
+	if (c->op != CHANGE_WRITE && c->op != CHANGE_APPEND)
+		return;
+	r->count = c->data_len;
+	if (c->op == CHANGE_APPEND && r->has_attr && r->attr.size >= r->count)
+		r->offset = r->attr.size - r->count;
+}
+
+/* Perhaps its name is gone again. */
+void work_describe(struct work *w)
 {
 	const struct change *c = w->change;
 	const struct place *p;
 
-	w->result->err = ERR_OK;
 	if (check_change(c, NULL) != ERR_OK)
 		return;
+	work_release(w);
 	root_place(w->root, c->path, NULL, &w->at, NULL);
 	if (has_second(c))
 		root_place(w->root, c->path2, NULL, &w->at2, NULL);
-	p = is_about_second(c->op) || (c->op == CHANGE_UNLINK && c->path2) ? &w->at2 : &w->at;
+	p = left_behind(w);
 	w->result->has_attr = p->fd >= 0 && place_stat(p, &w->result->attr, "", NULL) == ERR_OK;
+	describe_bytes(w);
 	describe_parents(w);
-	release_places(w);
-}
-
-/* ---- The batch ---- */
-
-static bool is_needed_missing(
-	const struct apply_request *request, const struct change_result *results, size_t index)
-{
-	uint32_t needs = request->changes[index].needs;
-
-	return needs && (needs > index || results[needs - 1].err != ERR_OK);
-}
-
-static void apply_one(const struct root *r, const struct apply_request *request,
-	struct change_result *results, size_t index)
-{
-	struct change_result *result = &results[index];
-	struct error why = { 0 };
-	struct work w = { .root = r,
-		.change = &request->changes[index],
-		.result = result,
-		.at = PLACE_NONE,
-		.at2 = PLACE_NONE };
-
-	if (is_needed_missing(request, results, index))
-		result->err = error_set(&why, ERR_SKIPPED, "a change before it failed");
-	else
-		result->err = apply_change(&w, &why);
-	if (result->err != ERR_OK)
-		snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof result->why - 1,
-			why.text);
-}
-
-enum err helper_apply(const struct root *r, const struct apply_request *request,
-	struct change_result *results, struct error *e)
-{
-	AUTO_SEQUENCE struct sequence done = SEQUENCE_NONE;
-	enum err k = sequence_open(r, request->journal, &done, e);
-
-	for (size_t i = 0; i < request->changes_count; i++)
-		results[i] = (struct change_result){ .err = ERR_SKIPPED };
-	for (size_t i = 0; i < request->changes_count && k == ERR_OK; i++) {
-		uint64_t number = request->first_sequence + i;
-
-		if (sequence_is_done(&done, number)) {
-			describe_done(&(struct work){ .root = r,
-				.change = &request->changes[i],
-				.result = &results[i],
-				.at = PLACE_NONE,
-				.at2 = PLACE_NONE });
-			continue;
-		}
-		apply_one(r, request, results, i);
-		/* Without its record a change could be done twice: then none follows. */
-		k = sequence_record(&done, number, e);
-	}
-	return k;
 }

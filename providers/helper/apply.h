@@ -6,14 +6,38 @@
  */
 #pragma once
 
-#include "providers/helper/root.h"
+#include "providers/helper/sequence.h"
 
 struct work {
 	const struct root *root;
 	const struct change *change;
 	struct change_result *result;
 	struct place at, at2; /* of change->path and, where the change has one, change->path2 */
+	struct before
+		before; /* what the change's own name named: that of path, of a new link that of path2 */
+	/* A run that did not live to record the end began it: it may have been done, wholly or in part. */
+	bool is_again;
 };
+
+#define WORK_ON(r, c, out)                                                                         \
+	{                                                                                          \
+		.root = (r), .change = (c), .result = (out), .at = PLACE_NONE, .at2 = PLACE_NONE   \
+	}
+
+/*
+ * One change: prepared, which refuses what can be refused beforehand and fills `before`; carried out; and released in any
+ * case. Of one that is over only the present can be told.
+ */
+enum err work_prepare(struct work *w, struct error *e);
+enum err work_carry_out(struct work *w, struct error *e);
+void work_describe(struct work *w);
+void work_release(struct work *w);
+
+/* What is to be known of a change that is done again: apply_again.c */
+/* Whether what is asked to go or to move has done so. */
+bool again_is_gone(const struct work *w);
+/* Whether what is at the new name is exactly what the change would have put there. */
+bool again_is_made(const struct work *w, mode_t type);
 
 /* Names: apply_names.c */
 enum err change_mkdir(struct work *w, struct error *e);

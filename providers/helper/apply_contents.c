@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+
+/* FALLOC_FL_COLLAPSE_RANGE and FALLOC_FL_INSERT_RANGE of <linux/falloc.h>, which not every C library has. */
+#define FALLOCATE_SHIFTS (0x08 | 0x20)
 
 /* ---- Writing ---- */
 
@@ -37,14 +41,51 @@ enum err change_write(struct work *w, struct error *e)
 	return k == ERR_OK ? work_done(w, fd, e) : k;
 }
 
+/* How many bytes of the change were appended by a run that was killed: those behind the size before, if they are ours. */
+static size_t appended_before(const struct work *w, int fd, uint64_t size)
+{
+	const struct change *c = w->change;
+	uint64_t more = size > w->before.size ? size - w->before.size : 0;
+	size_t len = more < c->data_len ? (size_t)more : c->data_len;
+	AUTO_FREE void *there = malloc(len + 1);
+
+	if (!there || pread(fd, there, len, (off_t)w->before.size) != (ssize_t)len)
+		return 0;
+	return len && memcmp(there, c->data, len) == 0 ? len : 0;
+}
+
+/* Whoever appended behind a part of ours has cut it off: it is written again, whole. */
+static size_t count_appended(const struct work *w, int fd)
+{
+	struct attr now;
+	size_t len;
+
+	if (!w->is_again || attr_of_fd(fd, &now, NULL) != ERR_OK)
+		return 0;
+	len = appended_before(w, fd, now.size);
+	return len == w->change->data_len || w->before.size + len == now.size ? len : 0;
+}
+
+/* What was appended before is read again. */
+static enum err open_appended(struct work *w, int *out_fd, struct error *e)
+{
+	return work_open(w, (w->is_again ? O_RDWR : O_WRONLY) | O_APPEND, out_fd, e);
+}
+
 enum err change_append(struct work *w, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
-	enum err k = work_open(w, O_WRONLY | O_APPEND, &fd, e);
+	enum err k = open_appended(w, &fd, e);
 	off_t end;
 
-	if (k == ERR_OK)
-		k = write_all(w, fd, false, e);
+	if (k != ERR_OK)
+		return k;
+	w->result->count = count_appended(w, fd);
+	if (w->result->count && w->result->count == w->change->data_len) {
+		w->result->offset = w->before.size;
+		return work_done(w, fd, e);
+	}
+	k = write_all(w, fd, false, e);
 	if (k != ERR_OK)
 		return k;
 	/* O_APPEND leaves the descriptor's position behind what it wrote. */
@@ -53,6 +94,15 @@ enum err change_append(struct work *w, struct error *e)
 		return error_errno(e, errno, "%s: lseek", w->change->path);
 	w->result->offset = (uint64_t)end - w->result->count;
 	return work_done(w, fd, e);
+}
+
+/* Bytes that were cut out or put in by a run that was killed must not be so again. */
+static bool is_shifted(const struct work *w, int fd)
+{
+	struct attr now;
+
+	return w->is_again && w->change->mode & FALLOCATE_SHIFTS &&
+		attr_of_fd(fd, &now, NULL) == ERR_OK && now.size != w->before.size;
 }
 
 enum err change_fallocate(struct work *w, struct error *e)
@@ -67,6 +117,8 @@ enum err change_fallocate(struct work *w, struct error *e)
 	k = work_open(w, O_WRONLY, &fd, e);
 	if (k != ERR_OK)
 		return k;
+	if (is_shifted(w, fd))
+		return work_done(w, fd, e);
 	do
 		result = fallocate(fd, (int)c->mode, (off_t)c->offset, (off_t)c->length);
 	while (result < 0 && errno == EINTR);

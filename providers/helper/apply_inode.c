@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -86,6 +87,14 @@ static enum err pin_for_xattr(struct work *w, int *out_pin, struct error *e)
 	return place_pin(&w->at, &c->target, out_pin, &attr, c->path, e);
 }
 
+static bool has_value(int pin, const struct change *c)
+{
+	AUTO_FREE char *value = malloc(c->data_len + 1);
+	ssize_t len = value ? pin_getxattr(pin, c->name, value, c->data_len + 1) : -1;
+
+	return len >= 0 && (size_t)len == c->data_len && !memcmp(value, c->data, c->data_len);
+}
+
 enum err change_setxattr(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
@@ -96,7 +105,8 @@ enum err change_setxattr(struct work *w, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	if (pin_setxattr(pin, c->name, c->data, c->data_len, flags))
+	if (pin_setxattr(pin, c->name, c->data, c->data_len, flags) &&
+		!(errno == EEXIST && w->is_again && has_value(pin, c)))
 		return error_errno(e, errno, "%s: %s", c->path, c->name);
 	return work_done(w, pin, e);
 }
@@ -109,7 +119,7 @@ enum err change_removexattr(struct work *w, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	if (pin_removexattr(pin, c->name))
+	if (pin_removexattr(pin, c->name) && !(errno == ENODATA && w->is_again))
 		return error_errno(e, errno, "%s: %s", c->path, c->name);
 	return work_done(w, pin, e);
 }

@@ -63,6 +63,8 @@ static enum err finish_made(struct work *w, mode_t type, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
+	if (w->is_again && attr.uid == w->change->uid)
+		return work_done(w, pin, e);
 	if (has_owner(w->change) && ((attr.mode & S_IFMT) != type || attr.uid != geteuid()))
 		return error_set(e, ERR_STALE, "%s: was replaced at once", w->change->path);
 	return finish_new(w, pin, S_ISDIR(type) ? AT_REMOVEDIR : 0, e);
@@ -70,13 +72,17 @@ static enum err finish_made(struct work *w, mode_t type, struct error *e)
 
 /* ---- Making ---- */
 
+/* After mkdir(2) and its like: 0 or -1 and errno. */
+static enum err made(struct work *w, int result, mode_t type, struct error *e)
+{
+	if (result && !(errno == EEXIST && again_is_made(w, type)))
+		return error_errno(e, errno, "%s", w->change->path);
+	return finish_made(w, type, e);
+}
+
 enum err change_mkdir(struct work *w, struct error *e)
 {
-	const struct change *c = w->change;
-
-	if (mkdirat(w->at.fd, w->at.name, c->mode & 07777))
-		return error_errno(e, errno, "%s", c->path);
-	return finish_made(w, S_IFDIR, e);
+	return made(w, mkdirat(w->at.fd, w->at.name, w->change->mode & 07777), S_IFDIR, e);
 }
 
 enum err change_mknod(struct work *w, struct error *e)
@@ -84,9 +90,7 @@ enum err change_mknod(struct work *w, struct error *e)
 	const struct change *c = w->change;
 	const mode_t type = (c->mode & S_IFMT) ? c->mode & S_IFMT : S_IFREG;
 
-	if (mknodat(w->at.fd, w->at.name, type | (c->mode & 07777), c->rdev))
-		return error_errno(e, errno, "%s", c->path);
-	return finish_made(w, type, e);
+	return made(w, mknodat(w->at.fd, w->at.name, type | (c->mode & 07777), c->rdev), type, e);
 }
 
 enum err change_symlink(struct work *w, struct error *e)
@@ -102,9 +106,7 @@ enum err change_symlink(struct work *w, struct error *e)
 	if (c->data_len)
 		memcpy(text, c->data, c->data_len);
 	text[c->data_len] = 0;
-	if (symlinkat(text, w->at.fd, w->at.name))
-		return error_errno(e, errno, "%s", c->path);
-	return finish_made(w, S_IFLNK, e);
+	return made(w, symlinkat(text, w->at.fd, w->at.name), S_IFLNK, e);
 }
 
 static enum err take_existing(struct work *w, struct error *e)
@@ -136,6 +138,8 @@ enum err change_create(struct work *w, struct error *e)
 
 		if (fd >= 0)
 			return finish_new(w, fd, 0, e);
+		if (errno == EEXIST && again_is_made(w, S_IFREG))
+			return finish_made(w, S_IFREG, e);
 		if (errno != EEXIST || c->flags & CHANGE_EXCL)
 			return error_errno(e, errno, "%s", c->path);
 		k = take_existing(w, e);
@@ -143,6 +147,11 @@ enum err change_create(struct work *w, struct error *e)
 			return k;
 	}
 	return error_set(e, ERR_STALE, "%s: comes and goes", c->path);
+}
+
+static bool again_is_linked(const struct work *w, const struct attr *linked)
+{
+	return w->is_again && !w->before.ino && place_is(&w->at2, linked);
 }
 
 enum err change_link(struct work *w, struct error *e)
@@ -154,7 +163,8 @@ enum err change_link(struct work *w, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	if (linkat(w->at.fd, w->at.name, w->at2.fd, w->at2.name, 0))
+	if (linkat(w->at.fd, w->at.name, w->at2.fd, w->at2.name, 0) &&
+		!(errno == EEXIST && again_is_linked(w, &attr)))
 		return error_errno(e, errno, "%s", c->path2);
 	if (!place_is(&w->at2, &attr)) {
 		unlinkat(w->at2.fd, w->at2.name, 0);

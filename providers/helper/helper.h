@@ -18,13 +18,16 @@ enum err helper_fetch(const struct root *r, const struct fetch_item *items, size
 	fetch_sink sink, void *context, struct error *e);
 
 /*
- * Fills one result for each change. Does not stop at a failed one. A sequence number that the journal's record in staging
- * says is done is not done again: its result is ERR_OK with the present attributes.
+ * Fills one result for each change. Does not stop at a failed one. A batch with a journal may be sent again, whatever
+ * became of its first run: what the record in staging (helper/sequence.h) says is over is not done again, and its result
+ * is the same refusal, or ERR_OK with the present attributes; a change in whose midst the first run was killed is done
+ * once all the same. While another run of the journal is at work it waits, and fails with ERR_TIMEOUT after `call`'s limit
+ * on progress.
  */
-enum err helper_apply(const struct root *r, const struct apply_request *request,
-	struct change_result *results, struct error *e);
+enum err helper_apply(const struct root *r, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e);
 
-/* The last sequence number done for `journal`; 0: none. */
+/* The last sequence number of `journal` that was done or refused; 0: none. */
 enum err helper_last_sequence(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE],
 	uint64_t *out, struct error *e);
 

@@ -2,14 +2,26 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
-#define RECORD_SIZE 8
+/* A number, a kind and a sentence of struct change_result. */
+#define REFUSAL_MAX 256
+/* Every change of the largest batch refused. */
+#define REFUSALS_MAX ((size_t)WIRE_BATCH_MAX * REFUSAL_MAX)
+/* Kept free for the record: a full disk is a reason to refuse changes, and must not be one to lose the refusals. */
+#define ROOM_KEPT ((off_t)64 * 1024)
+/* From one try for the lock to the next. */
+#define LOCK_TRY_MS 20
+
+/* ---- The file ---- */
 
 struct record_name {
 	char text[sizeof "seq-" + 2 * JOURNAL_ID_SIZE];
@@ -37,79 +49,253 @@ static int open_record(
 	return openat(r->staging_fd, name_of(journal).text, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* A record that was never written in full says that nothing was done. */
-static enum err read_record(int fd, uint64_t *out, struct error *e)
+static enum err record_failed(struct error *e)
 {
-	unsigned char bytes[RECORD_SIZE];
-	ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+	return error_errno(e, errno, "the journal's record in staging");
+}
 
-	*out = 0;
-	if (got < 0)
-		return error_errno(e, errno, "the journal's record");
-	if (got < RECORD_SIZE)
-		return ERR_OK;
-	for (int i = RECORD_SIZE - 1; i >= 0; i--)
-		*out = *out << 8 | bytes[i];
+/* The lock goes with the descriptor, also when the run that holds it is killed. */
+static enum err lock(int fd, const struct call *call, struct error *e)
+{
+	int64_t limit_ms = call_progress_ms(call);
+	int64_t end_ms = monotonic_ms() + (limit_ms < 0 ? CALL_PROGRESS_MS : limit_ms);
+	enum err k = ERR_OK;
+
+	while (k == ERR_OK && flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return record_failed(e);
+		if (monotonic_ms() >= end_ms)
+			return error_set(e, ERR_TIMEOUT,
+				"an earlier run of the same journal is still at work");
+		k = call_sleep(call, LOCK_TRY_MS, e);
+	}
+	return k;
+}
+
+/* ---- Reading ---- */
+
+/* A first line that is none says that nothing was done. */
+static void read_head(struct sequence *s, const char *text)
+{
+	uint64_t number;
+	char state;
+
+	s->over = s->begun = 0;
+	if (sscanf(text, "%" SCNu64 " %c %" SCNu64 " %" SCNu64, &number, &state, &s->before.size,
+		    &s->before.ino) != 4)
+		return;
+	s->over = state == 'e' || !number ? number : number - 1;
+	s->begun = state == 'e' ? 0 : number;
+}
+
+/* Up to the last line that is whole; what comes behind it was never recorded. */
+static void cut_torn_line(struct buf *text)
+{
+	while (text->len && text->bytes[text->len - 1] != '\n')
+		text->len--;
+	if (text->bytes)
+		text->bytes[text->len] = 0;
+}
+
+static enum err read_all(int fd, struct buf *out, struct error *e)
+{
+	for (;;) {
+		char piece[16 * 1024];
+		ssize_t got = pread(fd, piece, sizeof piece, (off_t)out->len);
+
+		if (got < 0)
+			return record_failed(e);
+		if (!got)
+			break;
+		if (!buf_add(out, piece, (size_t)got))
+			return buf_check(out, "the journal's record", e);
+	}
+	cut_torn_line(out);
 	return ERR_OK;
 }
 
-static int lock(int fd)
+/* What was refused is over, whether or not the first line says so by now. */
+static void count_refusals(struct sequence *s)
 {
-	int result;
+	const char *lines = buf_text(&s->refusals) + SEQUENCE_HEAD_SIZE;
+	const char *before = memrchr(lines, '\n', s->refusals.len - SEQUENCE_HEAD_SIZE - 1);
+	uint64_t number = strtoull(before ? before + 1 : lines, NULL, 10);
 
-	do
-		result = flock(fd, LOCK_EX);
-	while (result < 0 && errno == EINTR);
-	return result;
+	if (number > s->over)
+		s->over = number;
+	if (s->begun <= s->over)
+		s->begun = 0;
 }
 
-enum err sequence_open(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE],
-	struct sequence *out, struct error *e)
+static enum err read_record(struct sequence *s, struct error *e)
 {
-	*out = (struct sequence)SEQUENCE_NONE;
+	enum err k = read_all(s->fd, &s->refusals, e);
+
+	if (k != ERR_OK || s->refusals.len < SEQUENCE_HEAD_SIZE)
+		return k;
+	read_head(s, buf_text(&s->refusals));
+	s->next_line = SEQUENCE_HEAD_SIZE;
+	s->end = (off_t)s->refusals.len;
+	if (s->refusals.len > SEQUENCE_HEAD_SIZE)
+		count_refusals(s);
+	return ERR_OK;
+}
+
+/* ---- Opening ---- */
+
+/* A new batch is sent when the answers to the last one have come. */
+static enum err forget_refusals(struct sequence *s, struct error *e)
+{
+	bool has_some = s->end > SEQUENCE_HEAD_SIZE;
+
+	if (has_some && ftruncate(s->fd, SEQUENCE_HEAD_SIZE))
+		return record_failed(e);
+	/* Not every file system can: then the refusals need their room when they come. */
+	if (has_some || !s->refusals.len)
+		fallocate(s->fd, FALLOC_FL_KEEP_SIZE, 0, ROOM_KEPT);
+	s->end = s->next_line = SEQUENCE_HEAD_SIZE;
+	s->refusals.len = 0;
+	return ERR_OK;
+}
+
+enum err sequence_open(const struct root *r, const struct call *call,
+	const unsigned char journal[JOURNAL_ID_SIZE], uint64_t first, struct sequence *out,
+	struct error *e)
+{
+	enum err k;
+
+	*out = (struct sequence){ .fd = -1,
+		.refusals = BUF_INIT(SEQUENCE_HEAD_SIZE + REFUSALS_MAX),
+		.end = SEQUENCE_HEAD_SIZE };
 	if (!is_recorded(r, journal))
 		return ERR_OK;
 	out->fd = open_record(r, journal, O_RDWR | O_CREAT);
-	if (out->fd < 0 || lock(out->fd))
-		return error_errno(e, errno, "the journal's record");
-	return read_record(out->fd, &out->done, e);
+	if (out->fd < 0)
+		return record_failed(e);
+	k = lock(out->fd, call, e);
+	if (k == ERR_OK)
+		k = read_record(out, e);
+	return k == ERR_OK && first > out->over ? forget_refusals(out, e) : k;
 }
 
 void sequence_release(struct sequence *s)
 {
 	cleanup_close(&s->fd);
 	s->fd = -1;
+	buf_release(&s->refusals);
 }
 
-bool sequence_is_done(const struct sequence *s, uint64_t number)
+/* ---- Asking ---- */
+
+bool sequence_is_over(const struct sequence *s, uint64_t number)
 {
-	return s->fd >= 0 && number <= s->done;
+	return s->fd >= 0 && number <= s->over;
 }
 
-enum err sequence_record(struct sequence *s, uint64_t number, struct error *e)
+/* "@KIND SENTENCE"; a shell also keeps the words of a tool. */
+static enum err parse_refusal(const char *text, const char **why)
 {
-	unsigned char bytes[RECORD_SIZE];
+	size_t len = strcspn(text, " ");
+
+	*why = text;
+	if (*text != '@')
+		return ERR_IO;
+	*why = text + len + (text[len] == ' ');
+	return error_named(text + 1, len - 1);
+}
+
+/* Ends the line that begins there, and gives where the next one does. */
+static size_t end_line(struct buf *record, size_t at)
+{
+	unsigned char *line = record->bytes + at;
+	unsigned char *end = memchr(line, '\n', record->len - at);
+
+	*end = 0;
+	return at + (size_t)(end - line) + 1;
+}
+
+/* No line was torn: each has its end. */
+bool sequence_was_refused(struct sequence *s, uint64_t number, enum err *err, const char **why)
+{
+	while (s->next_line < s->refusals.len) {
+		char *text, *line = (char *)s->refusals.bytes + s->next_line;
+		uint64_t refused = strtoull(line, &text, 10);
+
+		if (refused > number)
+			return false;
+		s->next_line = end_line(&s->refusals, s->next_line);
+		if (refused < number)
+			continue;
+		*err = parse_refusal(text + (*text == ' '), why);
+		return true;
+	}
+	return false;
+}
+
+/* ---- Recording ---- */
+
+static enum err write_record(
+	struct sequence *s, const char *text, size_t len, off_t at, struct error *e)
+{
+	ssize_t written = pwrite(s->fd, text, len, at);
+
+	if (written >= 0 && (size_t)written < len)
+		errno = ENOSPC;
+	return written == (ssize_t)len ? ERR_OK : record_failed(e);
+}
+
+static enum err write_head(struct sequence *s, uint64_t number, char state,
+	const struct before *before, struct error *e)
+{
+	char head[SEQUENCE_HEAD_SIZE + 1];
 
 	if (s->fd < 0)
 		return ERR_OK;
-	for (int i = 0; i < RECORD_SIZE; i++)
-		bytes[i] = (unsigned char)(number >> 8 * i);
-	if (pwrite(s->fd, bytes, sizeof bytes, 0) != RECORD_SIZE)
-		return error_errno(e, errno, "the journal's record");
-	s->done = number;
-	return ERR_OK;
+	snprintf(head, sizeof head, "%20" PRIu64 " %c %20" PRIu64 " %20" PRIu64 "\n", number, state,
+		before->size, before->ino);
+	return write_record(s, head, SEQUENCE_HEAD_SIZE, 0, e);
+}
+
+enum err sequence_begin(
+	struct sequence *s, uint64_t number, const struct before *before, struct error *e)
+{
+	return write_head(s, number, 'b', before, e);
+}
+
+enum err sequence_refuse(
+	struct sequence *s, uint64_t number, enum err err, const char *why, struct error *e)
+{
+	char line[REFUSAL_MAX];
+	int len;
+	enum err k;
+
+	if (s->fd < 0)
+		return ERR_OK;
+	len = snprintf(line, sizeof line, "%" PRIu64 " @%s %s\n", number, error_name(err), why);
+	k = write_record(s, line, (size_t)len, s->end, e);
+	s->end += k == ERR_OK ? len : 0;
+	return k;
+}
+
+enum err sequence_end(struct sequence *s, uint64_t number, struct error *e)
+{
+	return write_head(s, number, 'e', &(struct before){ 0 }, e);
 }
 
 enum err helper_last_sequence(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE],
 	uint64_t *out, struct error *e)
 {
-	AUTO_CLOSE int fd = -1;
+	AUTO_SEQUENCE struct sequence s = SEQUENCE_NONE;
+	enum err k;
 
 	*out = 0;
 	if (!is_recorded(r, journal))
 		return ERR_OK;
-	fd = open_record(r, journal, O_RDONLY);
-	if (fd < 0)
-		return errno == ENOENT ? ERR_OK : error_errno(e, errno, "the journal's record");
-	return read_record(fd, out, e);
+	s.refusals.max = SEQUENCE_HEAD_SIZE + REFUSALS_MAX;
+	s.fd = open_record(r, journal, O_RDONLY);
+	if (s.fd < 0)
+		return errno == ENOENT ? ERR_OK : record_failed(e);
+	k = read_record(&s, e);
+	*out = s.over;
+	return k;
 }

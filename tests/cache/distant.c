@@ -181,7 +181,7 @@ static enum err apply(struct provider *p, const struct call *call,
 	if (kind)
 		return kind;
 	if (!refusal) {
-		kind = helper_apply(&d->root, request, results, e);
+		kind = helper_apply(&d->root, NULL, request, results, e);
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		return d->lose_answers ? error_set(e, ERR_UNREACHABLE, "lost") : kind;

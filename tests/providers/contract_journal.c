@@ -1,6 +1,7 @@
-/* What the journal of a mount builds on: files that appear whole. */
+/* What the journal of a mount builds on: files that appear whole, batches that can be sent again. */
 #include "tests/providers/contract.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 #define OWNERLESS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
@@ -104,4 +105,77 @@ BEHAVIOUR(journal, a_time_set_behind_a_write_stays)
 	expect_mtime(s, &want.mtime);
 	expect_same_attr(s, &r[1].attr, &want, "f");
 	cr_expect(outside_holds(s, "f", "new"));
+}
+
+/* ---- A batch that is sent again ---- */
+
+BEHAVIOUR(journal, a_batch_sent_again_is_answered_as_before)
+{
+	const struct change changes[] = {
+		{ .op = CHANGE_APPEND, .path = "f", .data = "1", .data_len = 1 },
+		{ .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS },
+		{ .op = CHANGE_MKDIR, .path = "e", .mode = 0755, .needs = 2, OWNERLESS },
+		{ .op = CHANGE_APPEND, .path = "f", .data = "2", .data_len = 1 },
+	};
+	static const enum err want[] = { ERR_OK, ERR_EXISTS, ERR_SKIPPED, ERR_OK };
+	const struct apply_request request = { .journal = "of this test",
+		.first_sequence = 41,
+		.changes = changes,
+		.changes_count = 4 };
+	struct change_result first[4], again[4];
+	struct error e = { 0 };
+
+	outside_write_text(s, "f", "");
+	outside_write_text(s, "d", "in the way");
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, first, &e), ERR_OK), "%s", e.text);
+	outside_unlink(s, "d");
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, again, &e), ERR_OK), "%s", e.text);
+	for (size_t i = 0; i < 4; i++) {
+		cr_expect(eq(int, first[i].err, want[i]), "change %zu: %s", i, first[i].why);
+		cr_expect(eq(int, again[i].err, want[i]), "change %zu: %s", i, again[i].why);
+	}
+	cr_expect(eq(str, (char *)again[1].why, (char *)first[1].why));
+	cr_expect(again[3].has_attr && again[3].attr.size == 2 && again[3].count == 1);
+	cr_expect(not(outside_exists(s, "d")));
+	cr_expect(outside_holds(s, "f", "12"));
+}
+
+enum { APPENDED = 20 };
+
+static void *append_all(void *context)
+{
+	struct subject *s = context;
+	struct change changes[APPENDED];
+	struct change_result r[APPENDED];
+	const struct apply_request request = { .journal = "run twice",
+		.first_sequence = 1,
+		.changes = changes,
+		.changes_count = APPENDED };
+
+	for (size_t i = 0; i < APPENDED; i++)
+		changes[i] = (struct change){
+			.op = CHANGE_APPEND, .path = "f", .data = "x", .data_len = 1
+		};
+	if (provider_apply(s->p, NULL, &request, r, NULL) != ERR_OK)
+		return "the batch failed";
+	for (size_t i = 0; i < APPENDED; i++)
+		if (r[i].err != ERR_OK)
+			return "a change failed";
+	return NULL;
+}
+
+BEHAVIOUR(journal, two_runs_of_a_batch_at_once_do_it_once)
+{
+	pthread_t threads[3];
+
+	outside_write_text(s, "f", "");
+	for (size_t i = 0; i < 3; i++)
+		cr_assert(pthread_create(&threads[i], NULL, append_all, s) == 0);
+	for (size_t i = 0; i < 3; i++) {
+		void *failure;
+
+		pthread_join(threads[i], &failure);
+		cr_expect(failure == NULL, "%s", (char *)failure);
+	}
+	cr_assert(eq(u64, outside_attr(s, "f").size, APPENDED));
 }

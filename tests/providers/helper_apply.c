@@ -749,7 +749,7 @@ Test(helper_apply, a_batch_goes_on_after_a_failure_but_not_with_what_needs_it)
 	const struct apply_request request = { .changes = changes, .changes_count = 7 };
 	struct change_result results[7];
 
-	cr_assert(eq(int, helper_apply(&shown.root, &request, results, NULL), ERR_OK));
+	cr_assert(eq(int, helper_apply(&shown.root, NULL, &request, results, NULL), ERR_OK));
 	for (size_t i = 0; i < 7; i++)
 		cr_expect(eq(int, results[i].err, want[i]), "change %zu: %s", i, results[i].why);
 	cr_expect(not(shown_exists(&shown, "tree/f")));
@@ -763,7 +763,7 @@ static enum err apply_numbered(
 		.changes = changes,
 		.changes_count = count };
 
-	return helper_apply(&shown.root, &request, results, NULL);
+	return helper_apply(&shown.root, NULL, &request, results, NULL);
 }
 
 static uint64_t last_sequence(unsigned char first_byte)

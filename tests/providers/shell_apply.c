@@ -116,7 +116,7 @@ static void expect_same(
 	struct error e = { 0 };
 
 	cr_assert(count <= CHANGES_MAX);
-	cr_assert(helper_apply(&w->helper, &request, want, &e) == ERR_OK, "%s", e.text);
+	cr_assert(helper_apply(&w->helper, NULL, &request, want, &e) == ERR_OK, "%s", e.text);
 	pair_apply(w, changes, count, got);
 	for (size_t i = 0; i < count; i++)
 		expect_same_result(what, w, &changes[i], &got[i], &want[i]);
@@ -560,6 +560,152 @@ OVER_SHELLS(shell_apply, a_recorded_change_is_not_done_again)
 	AUTO_FREE char *got = scratch_read(&w->by_shell, "f", &len);
 
 	cr_expect(len == 2 && !memcmp(got, "ab", 2), "%s", w->shell);
+}
+
+/* ---- apply: sent again ---- */
+
+static void apply_recorded(
+	struct pair *w, bool by_shell, const struct change *c, struct change_result *out)
+{
+	const struct apply_request request = {
+		.journal = { 5 }, .first_sequence = 8, .changes = c, .changes_count = 1
+	};
+	struct error e = { 0 };
+	enum err kind = by_shell ? shell_apply(&w->host.base, NULL, &request, out, &e)
+				 : helper_apply(&w->helper, NULL, &request, out, &e);
+
+	cr_assert(eq(int, kind, ERR_OK), "%s: %s", w->shell, e.text);
+}
+
+/* Of the shell's staging or the helper's. */
+static int open_staged(const struct pair *w, bool by_shell, const char *name, int flags)
+{
+	AUTO_CLOSE int shells = open(w->host.base.staging, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return openat(by_shell ? shells : w->helper.staging_fd, name, flags | O_CLOEXEC, 0600);
+}
+
+static int open_record(const struct pair *w, bool by_shell, int flags)
+{
+	int fd = open_staged(w, by_shell, "seq-05000000000000000000000000000000", O_RDWR | flags);
+
+	cr_assert(fd >= 0);
+	return fd;
+}
+
+/* What the change's own name is before it. */
+static struct stat stat_before(const struct pair *w, bool by_shell, const struct change *c)
+{
+	const struct scratch *tree = by_shell ? &w->by_shell : &w->by_helper;
+	const char *path = c->op == CHANGE_LINK ? c->path2 : c->path;
+	struct stat st = { 0 };
+
+	if (path_is_staged(path)) {
+		AUTO_CLOSE int fd = open_staged(w, by_shell, path + 1, O_RDONLY);
+
+		fstat(fd, &st);
+	} else {
+		fstatat(tree->fd, path, &st, AT_SYMLINK_NOFOLLOW);
+	}
+	return st;
+}
+
+/* It is done or refused, and then nobody lived to say so. */
+static enum err done_twice(const char *what, struct pair *w, bool by_shell, const struct change *c)
+{
+	struct stat before = stat_before(w, by_shell, c);
+	struct change_result first, again;
+
+	apply_recorded(w, by_shell, c, &first);
+	AUTO_CLOSE int record = open_record(w, by_shell, O_TRUNC);
+
+	dprintf(record, "%20d b %20ju %20ju\n", 8, (uintmax_t)before.st_size,
+		(uintmax_t)before.st_ino);
+	apply_recorded(w, by_shell, c, &again);
+	cr_expect(eq(int, again.err, first.err), "%s: %s: %s", w->shell, what, again.why);
+	cr_assert(ftruncate(record, 0) == 0);
+	return first.err;
+}
+
+static void expect_done_once(const char *what, struct pair *w, const struct change *c)
+{
+	enum err by_helper = done_twice(what, w, false, c);
+
+	cr_expect(eq(int, done_twice(what, w, true, c), by_helper), "%s: %s", w->shell, what);
+	expect_same_trees(what, w);
+}
+
+OVER_SHELLS(shell_apply, what_a_killed_run_did_is_not_done_again)
+{
+	static const struct change rows[] = {
+		{ .op = CHANGE_MKDIR, .path = "made", .mode = 0751, OWNERLESS },
+		{ .op = CHANGE_CREATE,
+			.flags = CHANGE_EXCL,
+			.path = "new",
+			.mode = 0750,
+			OWNERLESS },
+		{ .op = CHANGE_MKNOD, .path = "pipe", .mode = S_IFIFO | 0640, OWNERLESS },
+		{ .op = CHANGE_SYMLINK, .path = "sl", .data = "to\n", .data_len = 3, OWNERLESS },
+		{ .op = CHANGE_LINK, .path = "new", .path2 = "made/too" },
+		{ .op = CHANGE_APPEND, .path = "new", .data = "more", .data_len = 4 },
+		{ .op = CHANGE_APPEND, .path = "new", .data = "more", .data_len = 4 },
+		{ .op = CHANGE_RENAME, .path = "sl", .path2 = "made/sl" },
+		{ .op = CHANGE_RENAME,
+			.flags = CHANGE_EXCHANGE,
+			.path = "made/sl",
+			.path2 = "pipe" },
+		{ .op = CHANGE_RENAME,
+			.flags = CHANGE_NOREPLACE,
+			.path = "pipe",
+			.path2 = "moved" },
+		{ .op = CHANGE_UNLINK, .path = "made/too" },
+		{ .op = CHANGE_UNLINK, .path = "made/sl", .path2 = "/u-1" },
+		{ .op = CHANGE_RMDIR, .path = "made" },
+		{ .op = CHANGE_PLACE, .path = "/t", .path2 = "placed" },
+		/* And what was refused still is. */
+		{ .op = CHANGE_MKDIR, .path = "new", .mode = 0751, OWNERLESS },
+		{ .op = CHANGE_CREATE,
+			.flags = CHANGE_EXCL,
+			.path = "new",
+			.mode = 0750,
+			OWNERLESS },
+		{ .op = CHANGE_RMDIR, .path = "nothing" },
+		{ .op = CHANGE_RENAME, .path = "nothing", .path2 = "new" },
+	};
+
+	pair_make_fixtures(w);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char what[32];
+
+		snprintf(what, sizeof what, "row %zu", i);
+		expect_done_once(what, w, &rows[i]);
+	}
+}
+
+OVER_SHELLS(shell_apply, a_refusal_is_told_again_by_either)
+{
+	struct change_result first, again;
+	const struct change c = { .op = CHANGE_MKDIR, .path = "a\nb", .mode = 0755, OWNERLESS };
+	const struct apply_request request = {
+		.journal = { 5 }, .first_sequence = 8, .changes = &c, .changes_count = 1
+	};
+
+	scratch_write_text(&w->by_shell, c.path, "");
+	scratch_write_text(&w->by_helper, c.path, "");
+	apply_recorded(w, true, &c, &first);
+	cr_assert(unlinkat(w->by_shell.fd, c.path, 0) == 0);
+	apply_recorded(w, true, &c, &again);
+	cr_expect(eq(int, first.err, ERR_EXISTS), "%s", first.why);
+	cr_expect(eq(int, again.err, ERR_EXISTS), "%s: %s", w->shell, again.why);
+	cr_expect(faccessat(w->by_shell.fd, c.path, F_OK, 0) != 0);
+
+	/* What the helper has recorded, in the shell's tree. */
+	AUTO_CLOSE int record = open_record(w, true, O_TRUNC);
+
+	dprintf(record, "%20d e %20d %20d\n8 @QUOTA a sentence of the helper's\n", 8, 0, 0);
+	cr_assert(eq(int, shell_apply(&w->host.base, NULL, &request, &again, NULL), ERR_OK));
+	cr_expect(eq(int, again.err, ERR_QUOTA));
+	cr_expect(eq(str, (char *)again.why, (char *)"a sentence of the helper's"));
 }
 
 /* ---- apply: preconditions ---- */

@@ -107,7 +107,7 @@ static enum err apply(struct provider *base, const struct call *call,
 
 	(void)call;
 	p->applies++;
-	return helper_apply(&p->shown->root, request, results, e);
+	return helper_apply(&p->shown->root, NULL, request, results, e);
 }
 
 /* One stream of changes on its way. */

@@ -1,0 +1,99 @@
+#include "providers/helper/apply.h"
+#include "providers/helper/helper.h"
+
+#include <stdio.h>
+
+static bool is_needed_missing(
+	const struct apply_request *request, const struct change_result *results, size_t index)
+{
+	uint32_t needs = request->changes[index].needs;
+
+	return needs && (needs > index || results[needs - 1].err != ERR_OK);
+}
+
+static void refuse(struct change_result *result, enum err err, const char *why)
+{
+	result->err = err;
+	snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof result->why - 1, why);
+}
+
+/* Was it refused, it still is; was it done, the present can be told. */
+static void tell_again(struct sequence *s, uint64_t number, struct work *w)
+{
+	const char *why;
+	enum err err;
+
+	if (sequence_was_refused(s, number, &err, &why)) {
+		refuse(w->result, err, why);
+		return;
+	}
+	w->result->err = ERR_OK;
+	work_describe(w);
+}
+
+/* Whether it is refused before anything was begun. */
+static enum err prepare(const struct apply_request *request, const struct change_result *results,
+	size_t index, struct work *w, struct error *e)
+{
+	if (is_needed_missing(request, results, index))
+		return error_set(e, ERR_SKIPPED, "a change before it failed");
+	return work_prepare(w, e);
+}
+
+/* Fails only where the record does. */
+static enum err apply_one(struct sequence *s, const struct apply_request *request,
+	struct change_result *results, size_t index, struct work *w, struct error *e)
+{
+	uint64_t number = request->first_sequence + index;
+	struct error why = { 0 };
+	enum err refusal, k = ERR_OK;
+
+	w->is_again = s->begun && s->begun == number;
+	w->before = w->is_again ? s->before : (struct before){ 0 };
+	refusal = prepare(request, results, index, w, &why);
+	if (refusal == ERR_OK) {
+		k = sequence_begin(s, number, &w->before, e);
+		if (k != ERR_OK)
+			return k;
+		refusal = work_carry_out(w, &why);
+	}
+	w->result->err = refusal;
+	if (refusal == ERR_OK)
+		return ERR_OK;
+	refuse(w->result, refusal, why.text);
+	return sequence_refuse(s, number, refusal, w->result->why, e);
+}
+
+static enum err apply_all(const struct root *r, struct sequence *s,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	enum err k = ERR_OK;
+
+	for (size_t i = 0; i < request->changes_count && k == ERR_OK; i++) {
+		uint64_t number = request->first_sequence + i;
+		struct work w = WORK_ON(r, &request->changes[i], &results[i]);
+
+		if (sequence_is_over(s, number))
+			tell_again(s, number, &w);
+		else
+			k = apply_one(s, request, results, i, &w, e);
+		work_release(&w);
+	}
+	return k;
+}
+
+enum err helper_apply(const struct root *r, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	AUTO_SEQUENCE struct sequence s = SEQUENCE_NONE;
+	enum err k = sequence_open(r, call, request->journal, request->first_sequence, &s, e);
+	uint64_t last = request->first_sequence + request->changes_count - 1;
+
+	for (size_t i = 0; i < request->changes_count; i++)
+		results[i] = (struct change_result){ .err = ERR_SKIPPED };
+	if (k == ERR_OK)
+		k = apply_all(r, &s, request, results, e);
+	if (k != ERR_OK || !request->changes_count || sequence_is_over(&s, last))
+		return k;
+	return sequence_end(&s, last, e);
+}

@@ -1,0 +1,404 @@
+/* A batch that is sent again: its first run had ended, is at work, or was killed wherever one can be killed. */
+#include "tests/support/shown.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/helper/sequence.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+TestSuite(helper_again, .timeout = 300);
+
+#define NO_OWNER   .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
+#define DATA(text) .data = (text), .data_len = sizeof(text) - 1
+#define RECORD     "staging/seq-6a000000000000000000000000000000"
+
+/* ---- Being killed at a write ---- */
+
+enum moment { BEFORE, WITHIN, AFTER, MOMENTS };
+
+/* Of the child that is to be killed; 0: of none. */
+static int writes_left;
+static enum moment moment;
+
+/* A line of the record is never torn: a signal does not end a write within a page. */
+static bool is_record(int fd)
+{
+	char link[64], path[512];
+	ssize_t len;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof path - 1);
+	path[len > 0 ? len : 0] = 0;
+	return strstr(path, "/seq-") != NULL;
+}
+
+static size_t len_of_write(int fd, size_t len)
+{
+	if (!writes_left || --writes_left)
+		return len;
+	if (moment == WITHIN && !is_record(fd))
+		return len / 2;
+	return moment == AFTER ? len : 0;
+}
+
+/* In the place of the C library's. */
+ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset)
+{
+	bool is_armed = writes_left > 0;
+	ssize_t written = syscall(SYS_pwrite64, fd, bytes, len_of_write(fd, len), offset);
+
+	if (is_armed && !writes_left)
+		raise(SIGKILL);
+	return written;
+}
+
+ssize_t write(int fd, const void *bytes, size_t len)
+{
+	bool is_armed = writes_left > 0;
+	ssize_t written = syscall(SYS_write, fd, bytes, len_of_write(fd, len));
+
+	if (is_armed && !writes_left)
+		raise(SIGKILL);
+	return written;
+}
+
+/* ---- A batch of everything ---- */
+
+static const struct timespec then = { .tv_sec = 1234567890, .tv_nsec = 123456789 };
+
+static const struct change changes[] = {
+	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "d", .mode = 0751 },
+	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "d/f", .mode = 0640 },
+	{ NO_OWNER, .op = CHANGE_CREATE, .path = "d/f", .mode = 0600 },
+	{ .op = CHANGE_WRITE, .path = "d/f", DATA("hello") },
+	{ .op = CHANGE_APPEND, .path = "d/f", DATA(" world") },
+	{ .op = CHANGE_SETATTR, .path = "d/f", .set = SET_MTIME, .mtime = then },
+	{ NO_OWNER, .op = CHANGE_SYMLINK, .path = "d/l", DATA("f") },
+	{ .op = CHANGE_LINK, .path = "d/f", .path2 = "d/g" },
+	{ NO_OWNER, .op = CHANGE_MKNOD, .path = "fifo", .mode = S_IFIFO | 0644 },
+	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "empty", .mode = 0755 },
+	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "empty/x", .mode = 0755, .needs = 10 },
+	{ .op = CHANGE_RENAME, .path = "old", .path2 = "d/moved" },
+	{ .op = CHANGE_RENAME, .path = "a", .path2 = "b", .flags = CHANGE_EXCHANGE },
+	{ .op = CHANGE_RENAME, .path = "a", .path2 = "b", .flags = CHANGE_NOREPLACE },
+	{ .op = CHANGE_RENAME, .path = "empty", .path2 = "full" },
+	{ .op = CHANGE_UNLINK, .path = "d/g" },
+	{ .op = CHANGE_UNLINK, .path = "d/g" },
+	{ .op = CHANGE_UNLINK, .path = "open", .path2 = "/u-1" },
+	{ .op = CHANGE_RMDIR, .path = "empty" },
+	{ .op = CHANGE_APPEND, .path = "log", DATA("line\n") },
+	{ .op = CHANGE_APPEND, .path = "log", DATA("line\n") },
+	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-1", .mode = 0600 },
+	{ .op = CHANGE_WRITE, .path = "/n-1", DATA("new") },
+	{ .op = CHANGE_PLACE, .path = "/n-1", .path2 = "new", .flags = CHANGE_EXCL },
+	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-1", .mode = 0600 },
+	{ .op = CHANGE_WRITE, .path = "/n-1", DATA("newer") },
+	{ .op = CHANGE_PLACE, .path = "/n-1", .path2 = "new" },
+	{ .op = CHANGE_COPY, .path = "log", .path2 = "new", .offset2 = 5, .length = 5 },
+	{ .op = CHANGE_SETXATTR,
+		.path = "new",
+		.name = "user.x",
+		.flags = CHANGE_EXCL,
+		DATA("value") },
+	{ .op = CHANGE_REMOVEXATTR, .path = "a", .name = "user.y" },
+	{ .op = CHANGE_SYNC, .path = "new" },
+};
+
+enum { COUNT = sizeof changes / sizeof *changes };
+
+static void fill(struct shown *s)
+{
+	char path[128];
+
+	shown_make(s, false);
+	scratch_write_text(&s->scratch, "tree/old", "old");
+	scratch_write_text(&s->scratch, "tree/a", "a");
+	scratch_write_text(&s->scratch, "tree/b", "b");
+	scratch_write_text(&s->scratch, "tree/open", "open");
+	scratch_write_text(&s->scratch, "tree/log", "line\n");
+	scratch_mkdir(&s->scratch, "tree/full", 0755);
+	scratch_write_text(&s->scratch, "tree/full/f", "f");
+	snprintf(path, sizeof path, "%s/tree/b", s->scratch.path);
+	cr_assert(setxattr(path, "user.y", "y", 1, 0) == 0);
+}
+
+static enum err apply(const struct shown *s, const struct call *call, const struct change *batch,
+	size_t count, struct change_result *results, struct error *e)
+{
+	const struct apply_request request = {
+		.journal = { 0x6a }, .first_sequence = 1, .changes = batch, .changes_count = count
+	};
+
+	return helper_apply(&s->root, call, &request, results, e);
+}
+
+static void apply_all(const struct shown *s, struct change_result *results)
+{
+	struct error e = { 0 };
+
+	cr_assert(eq(int, apply(s, NULL, changes, COUNT, results, &e), ERR_OK), "%s", e.text);
+}
+
+/* ---- What became of it ---- */
+
+static enum err describe_item(void *context, const struct list_item *item, struct error *e)
+{
+	const struct attr *a = &item->attr;
+
+	(void)e;
+	if (item->kind == LIST_DIR)
+		buf_printf(context, "%s:\n", item->path);
+	else if (item->kind == LIST_ENTRY)
+		buf_printf(context, "%s %o %u %llu %s\n", item->name, a->mode, a->nlink,
+			(unsigned long long)(S_ISDIR(a->mode) ? 0 : a->size),
+			item->link ? item->link : "");
+	return ERR_OK;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The tree as text, the same whatever the order of its directories' entries. */
+static void describe(const struct shown *s, struct buf *out)
+{
+	static const char *const files[] = { "tree/d/f", "tree/d/moved", "tree/a", "tree/b",
+		"tree/log", "tree/new", "staging/u-1" };
+	const struct list_request request = {
+		.starts = (const char *const[]){ "" }, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+	AUTO_BUF struct buf listed = BUF_INIT(1 << 20);
+	char *lines[64], *rest;
+	size_t count = 0;
+
+	cr_assert(eq(int, helper_list(&s->root, &request, describe_item, &listed, NULL), ERR_OK));
+	for (char *line = strtok_r((char *)listed.bytes, "\n", &rest); line && count < 64;
+		line = strtok_r(NULL, "\n", &rest))
+		lines[count++] = line;
+	qsort(lines, count, sizeof *lines, compare_lines);
+	for (size_t i = 0; i < count; i++)
+		buf_printf(out, "%s\n", lines[i]);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		AUTO_FREE char *text = scratch_read(&s->scratch, files[i], NULL);
+
+		buf_printf(out, "%s: %s\n", files[i], text);
+	}
+}
+
+static void expect_same_results(
+	const struct change_result *got, const struct change_result *want, const char *when)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		cr_expect(eq(int, got[i].err, want[i].err), "%s, change %zu: %s", when, i,
+			got[i].why);
+		cr_expect(eq(str, (char *)got[i].why, (char *)want[i].why), "%s", when);
+		/* How much was copied is not kept. */
+		if (changes[i].data)
+			cr_expect(eq(u64, got[i].count, want[i].count), "%s, change %zu", when, i);
+	}
+}
+
+/* ---- Killed ---- */
+
+/* False: it came to its end, since it does not write so often. */
+static bool is_killed_at(const struct shown *s, int nth, enum moment when)
+{
+	struct change_result results[COUNT];
+	int status;
+	pid_t child = fork();
+
+	cr_assert(child >= 0);
+	if (!child) {
+		moment = when;
+		writes_left = nth;
+		apply(s, NULL, changes, COUNT, results, NULL);
+		_exit(0);
+	}
+	cr_assert(eq(int, waitpid(child, &status, 0), child));
+	return WIFSIGNALED(status);
+}
+
+static bool is_done_once_after(
+	int nth, enum moment when, const struct change_result *want, const char *want_tree)
+{
+	static const char *const words[] = { "before", "within", "after" };
+	AUTO_BUF struct buf tree = BUF_INIT(1 << 20);
+	struct change_result results[COUNT];
+	struct shown s;
+	bool was_killed;
+	char label[64];
+
+	snprintf(label, sizeof label, "killed %s write %d", words[when], nth);
+	fill(&s);
+	was_killed = is_killed_at(&s, nth, when);
+	apply_all(&s, results);
+	describe(&s, &tree);
+	expect_same_results(results, want, label);
+	cr_expect(eq(str, (char *)buf_text(&tree), (char *)want_tree), "%s", label);
+	shown_remove(&s);
+	return was_killed;
+}
+
+Test(helper_again, every_change_is_done_once_wherever_the_first_run_was_killed)
+{
+	AUTO_BUF struct buf tree = BUF_INIT(1 << 20);
+	struct change_result want[COUNT];
+	struct shown s;
+
+	fill(&s);
+	apply_all(&s, want);
+	describe(&s, &tree);
+	shown_remove(&s);
+	cr_assert(eq(int, want[9 + 1].err, ERR_OK));
+	cr_assert(eq(int, want[13].err, ERR_EXISTS));
+	cr_assert(eq(int, want[16].err, ERR_NOT_FOUND));
+	for (enum moment when = BEFORE; when < MOMENTS; when++) {
+		int nth = 1;
+
+		while (is_done_once_after(nth, when, want, buf_text(&tree)))
+			nth++;
+		cr_expect(gt(int, nth, (int)COUNT));
+	}
+}
+
+/* ---- Refused ---- */
+
+Test(helper_again, a_refusal_stays_when_its_reason_is_gone)
+{
+	static const struct change batch[] = {
+		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "a", .mode = 0755 },
+		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "a/b", .mode = 0755, .needs = 1 },
+		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "none/c", .mode = 0755 },
+		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "d", .mode = 0755 },
+	};
+	static const enum err want[] = { ERR_EXISTS, ERR_SKIPPED, ERR_NOT_FOUND, ERR_OK };
+	struct change_result first[4], again[4];
+	struct shown s;
+
+	fill(&s);
+	cr_assert(eq(int, apply(&s, NULL, batch, 4, first, NULL), ERR_OK));
+	cr_assert(unlinkat(s.scratch.fd, "tree/a", 0) == 0);
+	scratch_mkdir(&s.scratch, "tree/none", 0755);
+	cr_assert(eq(int, apply(&s, NULL, batch, 4, again, NULL), ERR_OK));
+	for (size_t i = 0; i < 4; i++) {
+		cr_expect(eq(int, again[i].err, want[i]), "%zu: %s", i, again[i].why);
+		cr_expect(eq(str, (char *)again[i].why, (char *)first[i].why));
+	}
+	cr_expect(not(shown_exists(&s, "tree/a")));
+	cr_expect(not(shown_exists(&s, "tree/none/c")));
+	cr_expect(eq(u64, again[3].attr.ino, first[3].attr.ino));
+	shown_remove(&s);
+}
+
+Test(helper_again, the_refusals_of_an_earlier_batch_are_forgotten)
+{
+	enum { REFUSED = 500 };
+	AUTO_FREE struct change *batch = calloc(REFUSED, sizeof *batch);
+	AUTO_FREE struct change_result *results = calloc(REFUSED, sizeof *results);
+	struct apply_request request = {
+		.journal = { 0x6a }, .first_sequence = 1, .changes = batch, .changes_count = REFUSED
+	};
+	struct shown s;
+
+	for (size_t i = 0; i < REFUSED; i++)
+		batch[i] = (struct change){ .op = CHANGE_RMDIR, .path = "none" };
+	fill(&s);
+	cr_assert(eq(int, helper_apply(&s.root, NULL, &request, results, NULL), ERR_OK));
+	cr_expect(gt(u64, shown_attr(&s, RECORD).size, SEQUENCE_HEAD_SIZE + 500));
+	memset(results, 0, REFUSED * sizeof *results);
+	cr_assert(eq(int, helper_apply(&s.root, NULL, &request, results, NULL), ERR_OK));
+	for (size_t i = 0; i < REFUSED; i++)
+		cr_expect(eq(int, results[i].err, ERR_NOT_FOUND), "%zu", i);
+	request.first_sequence += REFUSED;
+	request.changes = &(struct change){ .op = CHANGE_SYNC, .path = "" };
+	request.changes_count = 1;
+	cr_assert(eq(int, helper_apply(&s.root, NULL, &request, results, NULL), ERR_OK));
+	cr_expect(eq(int, results[0].err, ERR_OK));
+	cr_expect(eq(u64, shown_attr(&s, RECORD).size, SEQUENCE_HEAD_SIZE));
+	shown_remove(&s);
+}
+
+/* A kill in the midst of a write to the record can leave no part of a line, but a full disk can. */
+Test(helper_again, a_torn_refusal_is_none)
+{
+	struct change_result results[COUNT];
+	struct shown s;
+	int fd;
+
+	fill(&s);
+	apply_all(&s, results);
+	fd = openat(s.scratch.fd, RECORD, O_WRONLY | O_APPEND);
+	cr_assert(write(fd, "99 @EXI", 7) == 7);
+	close(fd);
+	apply_all(&s, results);
+	cr_expect(eq(int, results[0].err, ERR_OK), "%s", results[0].why);
+	cr_expect(eq(int, results[13].err, ERR_EXISTS), "%s", results[13].why);
+	shown_remove(&s);
+}
+
+/* ---- At work ---- */
+
+static void *run_again(void *context)
+{
+	struct change_result results[COUNT];
+
+	apply_all(context, results);
+	return NULL;
+}
+
+Test(helper_again, two_runs_at_once_do_it_once)
+{
+	AUTO_BUF struct buf want = BUF_INIT(1 << 20);
+	struct change_result results[COUNT];
+	struct shown s;
+
+	fill(&s);
+	apply_all(&s, results);
+	describe(&s, &want);
+	shown_remove(&s);
+	for (int round = 0; round < 20; round++) {
+		AUTO_BUF struct buf tree = BUF_INIT(1 << 20);
+		pthread_t threads[4];
+
+		fill(&s);
+		for (size_t i = 0; i < 4; i++)
+			cr_assert(pthread_create(&threads[i], NULL, run_again, &s) == 0);
+		for (size_t i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+		describe(&s, &tree);
+		cr_expect(eq(str, (char *)buf_text(&tree), (char *)buf_text(&want)));
+		shown_remove(&s);
+	}
+}
+
+Test(helper_again, who_waits_for_another_run_gives_up_in_time)
+{
+	const struct call call = { .progress_ms = 50 };
+	struct change_result results[COUNT];
+	struct error e = { 0 };
+	struct shown s;
+	int fd;
+
+	fill(&s);
+	fd = openat(s.scratch.fd, RECORD, O_RDWR | O_CREAT, 0600);
+	cr_assert(flock(fd, LOCK_EX) == 0);
+	cr_expect(eq(int, apply(&s, &call, changes, COUNT, results, &e), ERR_TIMEOUT));
+	cr_expect(strstr(e.text, "still at work") != NULL, "%s", e.text);
+	cr_expect(not(shown_exists(&s, "tree/d")));
+	close(fd);
+	apply_all(&s, results);
+	cr_expect(eq(int, results[0].err, ERR_OK));
+	shown_remove(&s);
+}
