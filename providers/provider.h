@@ -119,6 +119,7 @@ struct execute_result {
 	bool has_exit_code; /* false: could not be determined */
 	int exit_code;      /* 128 + the signal's number when one ended it; 124 after a timeout */
 	bool timed_out;
+	bool is_cut; /* it printed more than the provider keeps: something is missing between beginning and end */
 	bool may_have_run; /* on an error: whether the command may have started */
 };
 

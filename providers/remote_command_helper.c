@@ -13,8 +13,6 @@
 #define LIVE_ANSWER_MAX ((uint32_t)1024 * 1024 * 1024)
 /* A request that fails is made again, from where the answer ended; so often without any answer between. */
 #define FAILURES_MAX 3
-/* Who cancelled a command hears within a second, and before that what it said so far. */
-#define LAST_LOOK_MS 700
 
 struct following {
 	struct remote_run *run;
@@ -141,7 +139,7 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 /* The request that was given up had output that comes with its end alone. */
 static void look_once_more(struct following *f)
 {
-	const struct call brief = { .progress_ms = LAST_LOOK_MS };
+	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS };
 
 	follow_from(f, f->request.from);
 	f->request.wait_ms = 0;

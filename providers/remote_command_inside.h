@@ -20,6 +20,9 @@ struct remote_run {
 	struct execute_result *result;
 };
 
+/* Who cancelled a command hears within a second, and before that what it said so far. */
+#define REMOTE_LAST_LOOK_MS 700
+
 /* To the caller's sink. */
 enum err remote_run_output(
 	struct remote_run *run, enum stream stream, const void *bytes, size_t len, struct error *e);

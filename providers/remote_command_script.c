@@ -17,7 +17,7 @@
 /* From TERM to KILL. */
 #define GRACE_MS 5000
 /* Of ulimit(1). */
-#define BLOCKS_PER_MIB 2048
+#define BLOCK_SIZE 512
 
 /* ---- What it is given ---- */
 
@@ -26,7 +26,7 @@ struct script_run {
 	char *dir, *input, *file; /* owned */
 	struct buf text;          /* of the command */
 	const char **argv;
-	char limit[32], kept[32];
+	char limit[32], kept[32], ending[32];
 };
 
 static void script_run_release(struct script_run *s)
@@ -113,19 +113,21 @@ static enum err make_argv(struct script_run *s, const struct remote_run *run, st
 
 	while (env && env[count])
 		count++;
-	s->argv = calloc(count + 13, sizeof *s->argv);
+	s->argv = calloc(count + 14, sizeof *s->argv);
 	if (!s->argv)
 		return no_memory(e);
 	if (limit_ms > 0)
 		snprintf(s->limit, sizeof s->limit, "%" PRId64 ".%03d", limit_ms / 1000,
 			(int)(limit_ms % 1000));
-	snprintf(s->kept, sizeof s->kept, "%d",
-		(s->r->ops.is_live ? REMOTE_TOLD_MAX_MIB : REMOTE_TOLD_LATE_MAX_MIB) *
-			BLOCKS_PER_MIB);
+	snprintf(s->kept, sizeof s->kept, "%zu", REMOTE_TOLD_BEGIN_MAX / BLOCK_SIZE);
+	/* Twice: the first may be lost. */
+	snprintf(s->ending, sizeof s->ending, "%zu",
+		REMOTE_TOLD_END_MAX + 2 * (strlen(run->marker) + strlen(REMOTE_TOLD_LAST)));
 	reaper_argv(signals, run->marker, SIGTERM);
 	const char *const first[] = { "/bin/sh", "-c", remote_command_script_text, "sandboxfs",
 		s->dir, run->marker, s->file ? buf_text(&s->text) : run->request->command, s->limit,
-		s->input ? s->input : "", signals[REAPER_SCRIPT], s->r->staging, s->kept };
+		s->input ? s->input : "", signals[REAPER_SCRIPT], s->r->staging, s->kept,
+		s->ending };
 
 	for (; at < sizeof first / sizeof *first; at++)
 		s->argv[at] = first[at];
@@ -158,6 +160,26 @@ static struct call patience(const struct remote_run *run, const struct call *cal
 	return out;
 }
 
+/* What it printed since it told last: the request that was given up would have brought it at its end, or a second later. */
+static void look_once_more(struct remote_told *t)
+{
+	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS };
+	const struct remote *r = t->run->r;
+	char out_from[32], err_from[32];
+	const char *const argv[] = { "/bin/sh", "-c", remote_command_look_text, "sandboxfs",
+		t->run->marker, r->staging, out_from, err_from, NULL };
+	struct error e = { 0 };
+	int exit_code;
+
+	snprintf(out_from, sizeof out_from, "%" PRIu64, t->passed[STREAM_OUT] + 1);
+	snprintf(err_from, sizeof err_from, "%" PRIu64, t->passed[STREAM_ERR] + 1);
+	remote_told_restart(t);
+	r->ops.run(r->ops.context, &brief, argv, RUN_REPEATABLE, NULL, remote_told_take, t,
+		&exit_code, &e);
+	remote_told_end(t, NULL);
+	t->run->result->is_cut = t->is_cut;
+}
+
 enum err remote_run_script(struct remote_run *run, const struct call *call, struct error *e)
 {
 	AUTO_SCRIPT_RUN struct script_run s = { .r = run->r, .text = BUF_INIT(TEXT_EXTRA) };
@@ -172,5 +194,7 @@ enum err remote_run_script(struct remote_run *run, const struct call *call, stru
 	run->result->may_have_run = true;
 	kind = run->r->ops.run(
 		run->r->ops.context, &inner, s.argv, 0, NULL, remote_told_take, &t, &exit_code, e);
+	if (kind == ERR_INTERRUPTED && !run->has_refused)
+		look_once_more(&t);
 	return kind == ERR_OK ? remote_told_judge(&t, e) : kind;
 }

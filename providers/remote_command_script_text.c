@@ -3,9 +3,9 @@
  * a second.
  *
  * What it tells are lines that begin with the marker, and base64 between them, so that both streams and every byte get
- * through a transport of text that has one stream. A stream goes through a pipe to a process that keeps it in a file of
- * staging up to a bound, where the command gets SIGPIPE: nobody may hear of it before its end, and the disk is small. What
- * a command left behind may go on writing: that is swallowed.
+ * through a transport of text that has one stream. A stream goes through a pipe to a process that keeps its beginning in a
+ * file of staging, and of what is too long its end in memory: nobody may hear of it before its end, and the disk is small.
+ * What a command left behind may go on writing: that is swallowed.
  */
 #include "providers/remote_command_told.h"
 
@@ -13,14 +13,15 @@
 
 /*
  * $1 the directory to run in, $2 the marker, $3 the command, $4 its time limit in seconds or nothing, $5 a file with its
- * input or nothing, $6 the script that sends signals (reaper.h), $7 staging, $8 how much of a stream is kept, in the 512 bytes of
- * ulimit(1), the rest its environment. What sends the signals has no marker in its environment; it ends with 3 when it had
+ * input or nothing, $6 the script that sends signals (reaper.h), $7 staging, $8 how much of a stream's beginning is kept, in the
+ * 512 bytes of ulimit(1), $9 how many bytes of its end, the rest its environment. What sends the signals has no marker in its environment; it ends with 3 when it had
  * to.
  */
 const char remote_command_script_text[] =
-	"dir=$1 marker=$2 text=$3 limit=$4 input=$5 signals=$6 base=$7/command-$2 kept=$8\n"
+	"dir=$1 marker=$2 text=$3 limit=$4 input=$5 signals=$6 base=$7/command-$2 kept=$8 "
+	"ending=$9\n"
 	"last=\"$marker" REMOTE_TOLD_LAST "\"\n"
-	"shift 8\n"
+	"shift 9\n"
 	"exec 2>/dev/null\n"
 	"tell() {\n"
 	"	printf '%s' \"$marker\"\n"
@@ -39,13 +40,13 @@ const char remote_command_script_text[] =
 	"exec 4<\"${input:-/dev/null}\"\n"
 
 	/*
-	 * $1 the pipe, $2 the file, which has its name as long as the command runs and it can grow. Here and below `exec`:
-	 * around a function a shell may keep what is redirected, and somebody waits for the end of that.
+	 * $1 the pipe, $2 the file, which has its name as long as the command runs. Here and below `exec`: around a function a
+	 * shell may keep what is redirected, and somebody waits for the end of that.
 	 */
 	"hold() {\n"
 	"	exec <\"$1\" >\"$2\" 4<&-\n"
 	"	(ulimit -f \"$kept\"; trap '' XFSZ; exec cat) || [ ! -e \"$2\" ] ||\n"
-	"		{ rm -f \"$2\"; exit; }\n"
+	"		exec tail -c \"$ending\" >\"$2-end\"\n"
 	"	exec cat >/dev/null\n"
 	"}\n"
 	": >\"$base-out\" >\"$base-err\"\n"
@@ -117,16 +118,48 @@ const char remote_command_script_text[] =
 	"trap '' PIPE\n"
 	"printf '%s' \"$last\" >&5\n"
 	"printf '%s' \"$last\" >&6\n"
-	"exec 5>&- 6>&-\n"
+	"has_last() {\n"
+	"	tail -c 65536 \"$1\" | grep -qF \"$last\"\n"
+	"}\n"
+	/* $1 a file, $2 how often to look. Where it is full by now the last may be lost. */
 	"await_last() {\n"
-	"	tries=500\n"
+	"	tries=$2\n"
 	"	while [ -e \"$1\" ] && [ $((tries -= 1)) -gt 0 ]; do\n"
-	"		tail -c 65536 \"$1\" | grep -qF \"$last\" && break\n"
+	"		has_last \"$1\" && break\n"
+	"		[ ! -e \"$1-end\" ] || break\n"
 	"		sleep 0.02\n"
 	"	done\n"
 	"}\n"
-	"await_last \"$base-out\"\n"
-	"await_last \"$base-err\"\n"
-	"rm -f \"$base-\"*\n"
+	"await_last \"$base-out\" 500\n"
+	"await_last \"$base-err\" 500\n"
+	"[ ! -e \"$base-out-end\" ] || printf '%s' \"$last\" >&5\n"
+	"[ ! -e \"$base-err-end\" ] || printf '%s' \"$last\" >&6\n"
+	"exec 5>&- 6>&-\n"
+	/* Written when its stream has ended, which it has not where something that was left behind still prints. */
+	"await_last \"$base-out-end\" 100\n"
+	"await_last \"$base-err-end\" 100\n"
+	"dump_end() {\n"
+	"	[ -e \"$base-$1-end\" ] || return 0\n"
+	"	tell cut \"$1\"\n"
+	"	base64 <\"$base-$1-end\"\n"
+	"}\n"
+	"rm -f \"$base-out\" \"$base-err\"\n"
 	"dump\n"
+	"dump_end out\n"
+	"dump_end err\n"
+	"rm -f \"$base-\"*\n"
 	"tell end \"$code\" \"$late\"\n";
+
+/*
+ * $1 the marker, $2 staging, $3 and $4 from which byte on each stream is wanted, the first being 1. Files that are full
+ * are not all that there is.
+ */
+const char remote_command_look_text[] =
+	"marker=$1 base=$2/command-$1\n"
+	"exec 2>/dev/null\n"
+	"for stream in out err; do\n"
+	"	printf '%s %s\\n' \"$marker\" \"$stream\"\n"
+	"	tail -c \"+$3\" \"$base-$stream\" | base64\n"
+	"	[ ! -e \"$base-$stream-end\" ] || printf '%s cut %s\\n' \"$marker\" \"$stream\"\n"
+	"	shift\n"
+	"done\n";

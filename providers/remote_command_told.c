@@ -1,6 +1,7 @@
 #include "providers/remote_command_told.h"
 
 #include "providers/base/base64.h"
+#include "providers/base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,62 +14,115 @@
 
 void remote_told_init(struct remote_told *t, struct remote_run *run)
 {
-	*t = (struct remote_told){
-		.run = run, .line = BUF_INIT(LINE_MAX_LEN), .output = BUF_INIT(2 * PIECE_ENOUGH)
-	};
+	*t = (struct remote_told){ .run = run,
+		.line = BUF_INIT(LINE_MAX_LEN),
+		.output = { [STREAM_OUT] = BUF_INIT(2 * PIECE_ENOUGH),
+			[STREAM_ERR] = BUF_INIT(2 * PIECE_ENOUGH) } };
 }
 
 void remote_told_release(struct remote_told *t)
 {
 	buf_release(&t->line);
-	buf_release(&t->output);
+	buf_release(&t->output[STREAM_OUT]);
+	buf_release(&t->output[STREAM_ERR]);
 }
 
 /* ---- Output ---- */
 
 /* Where the command's own output ends; NULL: not here. */
-static const unsigned char *find_last(const struct remote_told *t)
+static const unsigned char *find_last(const struct remote_told *t, const struct buf *output)
 {
 	char last[LAST_LEN + 1];
 
 	snprintf(last, sizeof last, "%s" REMOTE_TOLD_LAST, t->run->marker);
-	return t->output.len ? memmem(t->output.bytes, t->output.len, last, LAST_LEN) : NULL;
+	return output->len ? memmem(output->bytes, output->len, last, LAST_LEN) : NULL;
 }
 
-/* All but the last `kept` bytes, which may be the beginning of the end. */
-static enum err pass_on(struct remote_told *t, size_t kept, struct error *e)
+/* All but the last `kept` bytes, which may be the beginning of something. */
+static enum err pass_on(struct remote_told *t, enum stream stream, size_t kept, struct error *e)
 {
-	const unsigned char *last = find_last(t);
-	enum stream stream = t->stream;
-	size_t len = t->output.len > kept ? t->output.len - kept : 0;
+	struct buf *output = &t->output[stream];
+	const unsigned char *last = find_last(t, output);
+	size_t len = output->len > kept ? output->len - kept : 0;
 	enum err kind = ERR_OK;
 
+	if (!output->len)
+		return ERR_OK;
 	if (last) {
 		t->is_whole[stream] = true;
 		t->stream = 0;
-		len = (size_t)(last - t->output.bytes);
+		len = (size_t)(last - output->bytes);
 	}
 	if (len)
-		kind = remote_run_output(t->run, stream, t->output.bytes, len, e);
-	if (last || !kept)
-		buf_reset(&t->output);
-	else
-		buf_consume(&t->output, len);
+		kind = remote_run_output(t->run, stream, output->bytes, len, e);
+	t->passed[stream] += len;
+	buf_consume(output, last ? output->len : len);
 	return kind;
+}
+
+/* The rest of a character that is being printed comes with what is told next. */
+static enum err pause_stream(struct remote_told *t, struct error *e)
+{
+	const struct buf *output = &t->output[t->stream];
+
+	if (!t->stream)
+		return ERR_OK;
+	return pass_on(t, t->stream, utf8_cut_at_end(output->bytes, output->len), e);
+}
+
+/* Of characters that were cut neither half is of use. */
+static void begin_end_of(struct remote_told *t, enum stream stream)
+{
+	buf_reset(&t->output[stream]);
+	t->stream = stream;
+	t->is_cut = t->is_after_cut = true;
+}
+
+static void drop_half_character(struct remote_told *t)
+{
+	struct buf *output = &t->output[t->stream];
+
+	if (t->is_after_cut && output->len)
+		buf_consume(output, utf8_cut_at_start(output->bytes, output->len));
+	t->is_after_cut = false;
+}
+
+void remote_told_restart(struct remote_told *t)
+{
+	buf_reset(&t->line);
+	buf_reset(&t->output[STREAM_OUT]);
+	buf_reset(&t->output[STREAM_ERR]);
+	t->stream = 0;
+}
+
+enum err remote_told_end(struct remote_told *t, struct error *e)
+{
+	enum err kind = pass_on(t, STREAM_OUT, 0, e);
+
+	return kind == ERR_OK ? pass_on(t, STREAM_ERR, 0, e) : kind;
 }
 
 /* ---- Lines ---- */
 
+static enum stream stream_of(const char *word)
+{
+	if (strcmp(word, "out") == 0)
+		return STREAM_OUT;
+	return strcmp(word, "err") == 0 ? STREAM_ERR : 0;
+}
+
 static enum err take_word(struct remote_told *t, const char *word, struct error *e)
 {
-	enum err kind = pass_on(t, 0, e);
+	enum err kind = pause_stream(t, e);
 
-	t->stream = strcmp(word, "out") == 0 ? STREAM_OUT
-		: strcmp(word, "err") == 0   ? STREAM_ERR
-					     : 0;
+	t->stream = stream_of(word);
+	if (strncmp(word, "cut ", 4) == 0 && stream_of(word + 4))
+		begin_end_of(t, stream_of(word + 4));
 	t->is_nowhere |= strcmp(word, "nowhere") == 0;
 	t->has_end |= sscanf(word, "end %d %d", &t->code, &t->late) == 2;
 	sscanf(word, "lacks %31[a-z0-9 ]", t->lacks);
+	if (kind == ERR_OK && t->has_end)
+		kind = remote_told_end(t, e);
 	return kind;
 }
 
@@ -82,8 +136,12 @@ static enum err take_line(struct remote_told *t, struct error *e)
 		return take_word(t, line + marker_len + 1, e);
 	if (!t->stream)
 		return ERR_OK;
-	kind = base64_decode(&t->output, line, t->line.len, e);
-	return kind == ERR_OK && t->output.len >= PIECE_ENOUGH ? pass_on(t, LAST_LEN - 1, e) : kind;
+	kind = base64_decode(&t->output[t->stream], line, t->line.len, e);
+	if (kind != ERR_OK)
+		return kind;
+	drop_half_character(t);
+	return t->output[t->stream].len >= PIECE_ENOUGH ? pass_on(t, t->stream, LAST_LEN - 1, e)
+							: ERR_OK;
 }
 
 /* A terminal's line ends have two characters. */
@@ -139,11 +197,7 @@ enum err remote_told_judge(const struct remote_told *t, struct error *e)
 	result->has_exit_code = true;
 	result->timed_out = t->late == 3;
 	result->exit_code = result->timed_out ? 124 : t->code;
-	if (t->is_whole[STREAM_OUT] && t->is_whole[STREAM_ERR])
-		return ERR_OK;
-	return error_set(e, ERR_TOO_LARGE,
-		"the command was ended by its output: without the helper program it may print %d "
-		"MiB to "
-		"each stream, or what the sandbox's disk has room for",
-		t->run->r->ops.is_live ? REMOTE_TOLD_MAX_MIB : REMOTE_TOLD_LATE_MAX_MIB);
+	/* Without its end where the disk is full, or something that it left behind still prints. */
+	result->is_cut = t->is_cut || !t->is_whole[STREAM_OUT] || !t->is_whole[STREAM_ERR];
+	return ERR_OK;
 }

@@ -3,6 +3,7 @@
  * lets the program go on; what it prints then is asked for from where the answer before ended.
  */
 #include "providers/aio/aio.h"
+#include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
 #include "providers/remote_text.h"
@@ -14,6 +15,8 @@
 /* Linux's longest argument, of which the whole text is one: `bash -c TEXT`. */
 #define TEXT_MAX 131071
 #define BODY_MAX ((size_t)2 * TEXT_MAX + 1024)
+/* What a program prints, once as text and in JSON. */
+#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 /* The proxy before the service gives up after 60 s of silence (nginx's proxy_read_timeout). */
 #define ANSWER_MS 20000
 
@@ -151,6 +154,16 @@ static enum err take_result(struct bash_run *run, struct json_object *answer, st
 	return kind ? kind : take_status(run, data, e);
 }
 
+/* What is printed may be more than other answers have. */
+static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
+	struct json_object **answer, struct error *e)
+{
+	const struct rest *r = &run->a->rest;
+	enum err kind = rest_perform_large(r, run->call, ask, ANSWER_MAX, answer, e);
+
+	return kind ? kind : aio_judge(r, ask, 200, *answer, NULL, e);
+}
+
 /* The status may be younger than the output beside it, so the end has come when both say so. */
 static enum err follow(struct bash_run *run, struct error *e)
 {
@@ -165,7 +178,7 @@ static enum err follow(struct bash_run *run, struct error *e)
 		ask = ask_with(run, "/v1/bash/output", &body);
 		ask.flags = HTTP_REPEATABLE;
 		if (!kind)
-			kind = rest_perform(&run->a->rest, run->call, &ask, &answer, e);
+			kind = perform(run, &ask, &answer, e);
 		if (!kind)
 			kind = take_output(run, rest_member(answer, "data"), e);
 		if (!kind)
@@ -199,8 +212,7 @@ static enum err exec(struct bash_run *run, struct error *e)
 	if (kind)
 		return kind;
 	ask.flags = run->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0;
-	kind = run->upload ? send_both(run, &ask, &answer, e)
-			   : rest_perform(&run->a->rest, run->call, &ask, &answer, e);
+	kind = run->upload ? send_both(run, &ask, &answer, e) : perform(run, &ask, &answer, e);
 	if (!kind)
 		kind = take_result(run, answer, e);
 	if (!kind && run->is_running)

@@ -85,23 +85,6 @@ static enum err take_answer(
 	return kind ? kind : pass_on(run, STREAM_ERR, &err, e);
 }
 
-static enum err keep(void *context, const void *bytes, size_t len, struct error *e)
-{
-	return buf_add(context, bytes, len) ? ERR_OK : buf_check(context, "a program's output", e);
-}
-
-/* What is printed may be larger than other answers: a directory of many entries. */
-static enum err perform_alone(const struct rest *r, const struct call *call,
-	const struct rest_ask *command, struct json_object **json, struct error *e)
-{
-	AUTO_BUF struct buf answer = BUF_INIT(ANSWER_MAX);
-	enum err kind = rest_stream(r, call, command, keep, &answer, e);
-
-	if (!kind && !rest_parse(&answer, json))
-		return error_set(e, ERR_PROTOCOL, "daytona: the answer of a command is not JSON");
-	return kind;
-}
-
 /* Uploads are changes, whose answers are short. */
 static enum err perform(const struct rest *r, const struct call *call,
 	const struct rest_ask *command, const struct remote_upload *upload,
@@ -113,7 +96,7 @@ static enum err perform(const struct rest *r, const struct call *call,
 	enum err kind;
 
 	if (!upload)
-		return perform_alone(r, call, command, json, e);
+		return rest_perform_large(r, call, command, ANSWER_MAX, json, e);
 	kind = toolbox_form_make(&form, upload, e);
 	if (kind)
 		return kind;

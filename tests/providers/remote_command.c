@@ -2,6 +2,7 @@
 #include "providers/remote_command.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/utf8.h"
 #include "providers/reaper.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,25 +148,116 @@ static size_t count_staged(const struct sandbox *s)
 
 /* ---- Without the helper ---- */
 
-static void expect_ended(bool is_live, size_t mib)
+static bool begins_and_ends(const struct buf *b, const char *begin, const char *end)
+{
+	size_t begin_len = strlen(begin), end_len = strlen(end);
+
+	return b->len > begin_len + end_len && !memcmp(b->bytes, begin, begin_len) &&
+		!memcmp(b->bytes + b->len - end_len, end, end_len);
+}
+
+/* As with the helper: it is not ended, and of what it prints the beginning and the end are kept. */
+static void expect_cut(bool is_live)
 {
 	struct sandbox s;
 
 	sandbox_open(&s, HELPER_OFF);
 	s.remote.ops.is_live = is_live;
-	cr_expect(eq(int, run(&s, "echo begun >&2; exec yes"), ERR_TOO_LARGE));
-	cr_expect(eq(sz, s.out.len, mib * MIB));
+	cr_expect(eq(int,
+			  run(&s,
+				  "echo begun >&2; echo one; yes | head -c 33333333; echo last; "
+				  "exit 3"),
+			  ERR_OK),
+		"%s", s.e.text);
+	cr_expect(s.result.is_cut);
+	cr_expect(s.result.has_exit_code && s.result.exit_code == 3);
+	cr_expect(eq(sz, s.out.len, 16 * MIB));
+	cr_expect(begins_and_ends(&s.out, "one\ny\ny\n", "y\nylast\n"));
 	cr_expect(eq(str, (char *)buf_text(&s.err_out), "begun\n"));
-	cr_expect(s.result.has_exit_code && s.result.exit_code == 128 + SIGPIPE);
-	cr_expect(s.result.may_have_run);
 	cr_expect(eq(sz, count_staged(&s), 0));
 	sandbox_close(&s);
 }
 
-Test(remote_command, who_prints_more_than_is_kept_is_ended)
+Test(remote_command, of_more_than_is_kept_the_beginning_and_the_end_are)
 {
-	expect_ended(true, 64);
-	expect_ended(false, 11);
+	expect_cut(true);
+	expect_cut(false);
+}
+
+Test(remote_command, who_prints_without_end_comes_to_its_time)
+{
+	const struct execute_request request = { .command = "yes | tee /dev/stderr",
+		.timeout_ms = 1500 };
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	s.err_out.max = s.out.max;
+	cr_expect(eq(int, execute(&s, &request), ERR_OK), "%s", s.e.text);
+	cr_expect(s.result.timed_out && s.result.exit_code == 124);
+	cr_expect(begins_and_ends(&s.out, "y\ny\n", "y\ny\n"));
+	cr_expect(begins_and_ends(&s.err_out, "y\ny\n", "y\n"));
+	cr_expect(eq(sz, count_staged(&s), 0));
+	sandbox_close(&s);
+}
+
+/* The pieces' lengths are no multiple of a character's. */
+Test(remote_command, text_is_cut_between_characters)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_expect(eq(int, run(&s, "printf x; yes \xe2\x82\xac\xe2\x82\xac | head -c 33333335"),
+			  ERR_OK),
+		"%s", s.e.text);
+	cr_expect(s.result.is_cut);
+	cr_expect(utf8_valid(s.out.bytes, s.out.len));
+	sandbox_close(&s);
+}
+
+/* Behind it stands a word of the script's own, for which there may be no room. */
+Test(remote_command, what_is_kept_whole_is_not_called_cut)
+{
+	char text[100];
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	for (size_t more = 0; more <= 100; more += 50) {
+		size_t len = 15 * MIB - 50 + more;
+
+		snprintf(text, sizeof text, "head -c %zu /dev/zero; exit 3", len);
+		cr_assert(eq(int, run(&s, text), ERR_OK), "%s", s.e.text);
+		cr_expect(eq(int, s.result.exit_code, 3));
+		cr_expect(eq(int, s.result.is_cut, len >= 15 * MIB), "%zu", len);
+		cr_expect(le(sz, s.out.len, len));
+		cr_expect(ge(sz, s.out.len, len < 15 * MIB ? len : 15 * MIB));
+	}
+	sandbox_close(&s);
+}
+
+/* Throws the switch once the command has said so. */
+static void *cancel_when_up(void *context)
+{
+	struct sandbox *s = context;
+
+	cr_expect(is_there_soon(s, "user/up"));
+	cancel_throw(&s->cancel);
+	return NULL;
+}
+
+Test(remote_command, who_cancels_has_what_was_printed_by_then)
+{
+	struct sandbox s;
+	pthread_t thread;
+
+	sandbox_open(&s, HELPER_OFF);
+	cr_assert(eq(int, pthread_create(&thread, NULL, cancel_when_up, &s), 0));
+	cr_expect(eq(int, run(&s, "echo so far; echo far >&2; seq 100000; : >up; exec sleep 1000"),
+		ERR_INTERRUPTED));
+	pthread_join(thread, NULL);
+	cr_expect(begins_and_ends(&s.out, "so far\n1\n2\n", "\n99999\n100000\n"));
+	cr_expect(eq(str, (char *)buf_text(&s.err_out), "far\n"));
+	cr_expect(eq(sz, s.out.len, strlen("so far\n") + 588895));
+	sandbox_close(&s);
 }
 
 Test(remote_command, output_is_whole_wherever_its_pieces_end)
