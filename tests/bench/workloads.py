@@ -304,8 +304,8 @@ def edition(number):
     return (b"%04d a line of the file\n" % number * 1000)[:20000]
 
 
-def save_often(path):
-    for number in range(SAVES):
+def save_often(path, times=SAVES):
+    for number in range(int(times)):
         fd = os.open(path + "~", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
         os.write(fd, edition(number))
         os.fsync(fd)

@@ -1,4 +1,4 @@
-"""What is counted: the workloads of tests/bench that read, and what else has an allowance.
+"""What is counted: workloads of tests/bench, and what else has an allowance.
 
 Each work lays its files where the sandbox keeps them and yields figures (tests/bench/workloads.py), whose counters say
 what the test server counted from its beginning to its end. Whatever mounting itself asks comes before that.
@@ -12,6 +12,7 @@ import workloads
 from workloads import Figure
 
 MANY_DIRECTORIES, MANY_FILES_EACH = 2000, 10
+COPIED = 64_000_000
 
 
 def of(work, figures):
@@ -92,4 +93,40 @@ def reading(bench):
     yield replace(in_sequence, workload="100 MB", phase="in sequence")
 
 
-ALL = [mounting, command, listing, listing_many, status, grep, reading]
+# ---- Writing: counted until the sandbox has it ----
+
+
+def small_files(bench):
+    untar, remove = workloads.small_files(bench)
+    yield replace(untar, workload="untar of 200 files", phase="until they are there")
+    yield replace(remove, workload="rm -rf of them", phase="until they are gone")
+
+
+def save(bench):
+    """As editors do: a new file, fsync, renamed over the old one."""
+    landed = bench.backend / "text"
+    landed.write_text("before\n")
+    bench.system.remount_cold()
+    once = workloads.python("save_often", bench.mountpoint / "text", 1)
+    wanted = workloads.edition(0)
+    yield bench.time("an editor's save", "with fsync", once, has_landed=lambda: landed.read_bytes() == wanted)
+    bench.remove("text")
+
+
+def patch(bench):
+    yield from (replace(figure, workload="100 MB", phase="a byte changed, fsync") for figure in workloads.patch(bench))
+
+
+def copying(bench):
+    """cp asks the kernel to copy, and the kernel the sandbox."""
+    source, landed = bench.put("big.bin"), bench.backend / "copy"
+    os.truncate(bench.backend / "big.bin", COPIED)
+    bench.system.remount_cold()
+    command = ["cp", source, bench.mountpoint / "copy"]
+    has_landed = lambda: workloads.same(landed, bench.backend / "big.bin")  # noqa: E731
+    yield bench.time("cp of 64 MB", "inside the mount", command, has_landed=has_landed)
+    bench.remove("copy")
+    bench.remove("big.bin")
+
+
+ALL = [mounting, command, listing, listing_many, status, grep, reading, small_files, save, patch, copying]
