@@ -9,9 +9,10 @@
 /* Reads of one walk are no further apart: a compiler is at work between two of its files. */
 #define GAP_MS 5000
 
-/* The first files of a directory: as much as 100 Mbit/s carry in a usual round trip of 40 ms. */
-#define NEAR_FILES 64
-#define NEAR_BYTES ((uint64_t)512 * 1024)
+/* The first files of a directory: what comes in a round trip, at least as much as 100 Mbit/s bring in the usual 40 ms. */
+#define NEAR_FILES     64
+#define NEAR_BYTES     ((uint64_t)512 * 1024)
+#define NEAR_BYTES_MAX ((uint64_t)2 * 1024 * 1024)
 /* One, and what is beside it. */
 #define ALONE_FILES 5
 /* The rest of it, when most of those were read. */
@@ -86,7 +87,8 @@ static struct tree_gathering limits_locked(const struct bulk *b, const struct in
 	uint64_t call_max = provider_fetch_max(b->cache->provider);
 	struct tree_gathering g = { .reach = reach_locked(b, dir),
 		.files_max = NEAR_FILES,
-		.bytes_max = NEAR_BYTES,
+		.bytes_max =
+			bandwidth_delay_product(&b->cache->bandwidth, NEAR_BYTES, NEAR_BYTES_MAX),
 		.file_size_max = BULK_FILE_MAX };
 
 	if (g.reach == TREE_NEAR && goes_on_locked(b, dir)) {

@@ -245,7 +245,8 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	c->provider = p;
-	c->metered = (struct metered){ .provider = p, .stats = &c->stats };
+	c->metered =
+		(struct metered){ .provider = p, .stats = &c->stats, .bandwidth = &c->bandwidth };
 	c->options = *options;
 	c->options.sandbox = NULL;
 	if (c->options.attr_ms < 0)

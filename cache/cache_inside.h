@@ -33,6 +33,7 @@ struct cache {
 	struct sandbox_info sandbox;
 	struct stats stats;
 	struct metered metered;     /* the provider, as it is called */
+	struct bandwidth bandwidth; /* of the connection to it */
 	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
 	_Atomic unsigned

@@ -68,14 +68,34 @@ struct fetching {
 	const struct metered *metered;
 	fetch_sink sink;
 	void *context;
+	int64_t began_us, first_us, last_us; /* the call, its first bytes and its last so far */
+	uint64_t bytes;                      /* since the first */
 };
+
+static void note_bytes(struct fetching *f, size_t len)
+{
+	f->last_us = now_us();
+	if (f->first_us)
+		f->bytes += len;
+	else
+		f->first_us = f->last_us;
+}
+
+static void note_bandwidth(const struct fetching *f)
+{
+	if (f->metered->bandwidth && f->first_us)
+		bandwidth_note(f->metered->bandwidth, f->first_us - f->began_us, f->bytes,
+			f->last_us - f->first_us);
+}
 
 static enum err pass_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {
 	struct fetching *f = context;
 
-	if (piece->kind == FETCH_DATA)
+	if (piece->kind == FETCH_DATA) {
 		stats_add_received(f->metered->stats, STATS_FETCH, piece->len);
+		note_bytes(f, piece->len);
+	}
 	return f->sink(f->context, piece, e);
 }
 
@@ -83,11 +103,13 @@ enum err metered_fetch(const struct metered *m, const struct call *call,
 	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
 	struct error *e)
 {
-	struct fetching f = { .metered = m, .sink = sink, .context = context };
-	int64_t began_us = now_us();
+	struct fetching f = {
+		.metered = m, .sink = sink, .context = context, .began_us = now_us()
+	};
+	enum err kind = provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e);
 
-	return note(m, STATS_FETCH,
-		provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e), began_us);
+	note_bandwidth(&f);
+	return note(m, STATS_FETCH, kind, f.began_us);
 }
 
 struct executing {

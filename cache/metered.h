@@ -7,12 +7,14 @@
  */
 #pragma once
 
+#include "cache/bandwidth.h"
 #include "cache/stats.h"
 #include "providers/provider.h"
 
 struct metered {
 	struct provider *provider;
-	struct stats *stats; /* NULL: nothing is counted */
+	struct stats *stats;         /* NULL: nothing is counted */
+	struct bandwidth *bandwidth; /* what fetches show of it; NULL: is not measured */
 };
 
 enum err metered_info(const struct metered *m, const struct call *call, struct sandbox_info *out,

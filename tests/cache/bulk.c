@@ -1,4 +1,5 @@
 #include "cache/bulk.h"
+#include "cache/cache_inside.h"
 
 #include "cache/cache_inside.h"
 #include "providers/base/cleanup.h"
@@ -225,6 +226,17 @@ Test(bulk, the_first_read_of_a_large_directory_brings_a_few)
 	read_file("d/f7");
 	distant_await_items(&far, 52);
 	cr_expect(le(uint, distant_items(&far), 52)); /* 512 KiB, and the one that was asked for */
+}
+
+Test(bulk, of_a_distant_sandbox_the_first_read_brings_more)
+{
+	for (int n = 0; n < 60; n++)
+		make(50 * KIB, "d/f%d", n);
+	made();
+	bandwidth_note(&far.cache->bandwidth, 100000, 12500000, 1000000); /* 100 ms, 100 Mbit/s */
+	read_file("d/f7");
+	distant_await_items(&far, 25);
+	cr_expect(le(uint, distant_items(&far), 25)); /* 1.25 MB, and the one that was asked for */
 }
 
 Test(bulk, a_large_directory_of_which_all_is_read_takes_few_calls)

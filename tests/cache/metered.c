@@ -114,6 +114,19 @@ Test(metered, a_fetch_counts_the_bytes_that_came)
 	cr_expect(eq(u64, calls_in_buckets(fetch), 1));
 }
 
+Test(metered, a_fetch_shows_how_far_the_sandbox_is)
+{
+	struct fixture f;
+	struct bandwidth bandwidth = { .round_trip_us = 60000000 };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+
+	start(&f);
+	f.metered.bandwidth = &bandwidth;
+	cr_assert(eq(int, metered_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
+		ERR_OK));
+	cr_expect(lt(i64, bandwidth.round_trip_us, 60000000));
+}
+
 Test(metered, who_stops_a_fetch_is_its_outcome)
 {
 	struct fixture f;
