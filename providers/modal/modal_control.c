@@ -1,13 +1,12 @@
 #include "providers/modal/modal_control.h"
 
-#include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
+#include "providers/modal/jwt.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/uuid.h"
 #include "providers/modal/warnings.h"
 
-#include <json-c/json.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +22,6 @@
 
 /* Of a token that does not say when it expires: as Modal's clients take it. */
 #define TOKEN_LIFE_S 1200
-#define JWT_MAX      8192
 /* Beyond the time that the server may think about an answer. */
 #define SLACK_MS 10000
 
@@ -185,29 +183,6 @@ static enum err perform(
 }
 
 /* ---- The token ---- */
-
-int64_t jwt_expires_s(const char *jwt)
-{
-	const char *body = strchr(jwt, '.');
-	AUTO_BUF struct buf text = BUF_INIT(JWT_MAX), bytes = BUF_INIT(JWT_MAX);
-	struct json_object *claims = NULL, *exp = NULL;
-	int64_t expires_s = 0;
-
-	for (size_t i = 1; body && body[i] && body[i] != '.'; i++)
-		buf_add_byte(&text,
-			body[i] == '-'           ? '+'
-				: body[i] == '_' ? '/'
-						 : (unsigned char)body[i]);
-	while (!text.failed && text.len % 4)
-		buf_add_byte(&text, '=');
-	if (!text.failed && text.len &&
-		base64_decode(&bytes, (const char *)text.bytes, text.len, NULL) == ERR_OK)
-		claims = json_tokener_parse(buf_text(&bytes));
-	if (json_object_object_get_ex(claims, "exp", &exp))
-		expires_s = json_object_get_int64(exp);
-	json_object_put(claims);
-	return expires_s;
-}
 
 /* Renewed from half of its life on. */
 static void keep_token(struct modal_control *c, const char *token, char **copy)

@@ -33,6 +33,3 @@ enum err modal_control_call(struct modal_control *c, const struct call *call,
 /* Starts a call with many answers; it is not repeated. */
 enum err modal_control_begin(struct modal_control *c, const struct call *call,
 	const struct control_ask *ask, struct grpc_stream **out, struct error *e);
-
-/* The `exp` of a JWT in seconds since 1970; 0: it says none. */
-int64_t jwt_expires_s(const char *jwt);

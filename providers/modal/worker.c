@@ -2,7 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/key.h"
-#include "providers/modal/modal_control.h"
+#include "providers/modal/jwt.h"
 #include "providers/modal/modal.pb-c.h"
 
 #include <arpa/inet.h>
