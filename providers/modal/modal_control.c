@@ -109,6 +109,18 @@ static void add(struct metadata *m, const char *name, const char *value, bool is
 	m->list[m->count++] = (struct http_header){ name, value, is_secret };
 }
 
+static void add_credentials(struct metadata *m, const struct modal_settings *s)
+{
+	if (s->is_oauth) {
+		add(m, "x-modal-refresh-token", s->refresh_token, true);
+		add(m, "x-modal-oauth-client-id", s->client_id, true);
+		add(m, "x-modal-oauth-client-secret", s->client_secret, true);
+	} else {
+		add(m, "x-modal-token-id", s->token_id, true);
+		add(m, "x-modal-token-secret", s->token_secret, true);
+	}
+}
+
 static void fill_metadata(struct metadata *m, const struct attempt *a, unsigned number)
 {
 	const struct modal_settings *s = a->c->settings;
@@ -119,8 +131,7 @@ static void fill_metadata(struct metadata *m, const struct attempt *a, unsigned 
 	add(m, "x-modal-client-type", CLIENT_TYPE, false);
 	add(m, "x-modal-client-version", CLIENT_VERSION, false);
 	add(m, "x-modal-host", a->c->host, false);
-	add(m, "x-modal-token-id", s->token_id, true);
-	add(m, "x-modal-token-secret", s->token_secret, true);
+	add_credentials(m, s);
 	if (a->token)
 		add(m, "x-modal-auth-token", a->token, true);
 	if (!*a->key)
@@ -157,15 +168,21 @@ static enum err attempt_call(void *context, const struct call *call, unsigned nu
 	return grpc_call(a->c->http, &patient, &request, a->ask->type, a->answer, out, e);
 }
 
-static enum err explain(
-	const struct grpc_outcome *out, enum err kind, const struct error *why, struct error *e)
+static enum err explain(const struct modal_settings *s, const struct grpc_outcome *out,
+	enum err kind, const struct error *why, struct error *e)
 {
-	if (out->status == GRPC_UNAUTHENTICATED)
+	if (out->status != GRPC_UNAUTHENTICATED)
+		return error_set(e, kind, "%s", why->text);
+	if (s->is_oauth)
 		return error_set(e, ERR_AUTH,
-			"Modal does not accept MODAL_TOKEN_ID and MODAL_TOKEN_SECRET (%s); `modal "
-			"token new` makes others",
+			"Modal does not accept MODAL_OAUTH_REFRESH_TOKEN with "
+			"MODAL_OAUTH_CLIENT_ID and "
+			"MODAL_OAUTH_CLIENT_SECRET (%s)",
 			why->text);
-	return error_set(e, kind, "%s", why->text);
+	return error_set(e, ERR_AUTH,
+		"Modal does not accept MODAL_TOKEN_ID and MODAL_TOKEN_SECRET (%s); `modal token "
+		"new` makes others",
+		why->text);
 }
 
 static enum err perform(
@@ -179,7 +196,7 @@ static enum err perform(
 		return kind;
 	policy.throttle_max_ms = a->c->settings->throttle_max_ms;
 	kind = grpc_retry(&policy, call, attempt_call, a, out, &why);
-	return kind ? explain(out, kind, &why, e) : ERR_OK;
+	return kind ? explain(a->c->settings, out, kind, &why, e) : ERR_OK;
 }
 
 /* ---- The token ---- */

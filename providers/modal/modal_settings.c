@@ -22,7 +22,20 @@ static const char *environment(const char *name)
 
 /* ---- The profile ---- */
 
-enum value { SERVER, TOKEN_ID, TOKEN_SECRET, ENVIRONMENT, BUILDER, V2, THROTTLE, VALUES };
+enum value {
+	SERVER,
+	TOKEN_ID,
+	TOKEN_SECRET,
+	REFRESH_TOKEN,
+	CLIENT_ID,
+	CLIENT_SECRET,
+	SIGNING_KEY,
+	ENVIRONMENT,
+	BUILDER,
+	V2,
+	THROTTLE,
+	VALUES,
+};
 
 static const struct {
 	const char *variable, *key, *otherwise;
@@ -30,6 +43,10 @@ static const struct {
 	[SERVER] = { "MODAL_SERVER_URL", "server_url", SERVER_URL },
 	[TOKEN_ID] = { "MODAL_TOKEN_ID", "token_id", "" },
 	[TOKEN_SECRET] = { "MODAL_TOKEN_SECRET", "token_secret", "" },
+	[REFRESH_TOKEN] = { "MODAL_OAUTH_REFRESH_TOKEN", "oauth_refresh_token", "" },
+	[CLIENT_ID] = { "MODAL_OAUTH_CLIENT_ID", "oauth_client_id", "" },
+	[CLIENT_SECRET] = { "MODAL_OAUTH_CLIENT_SECRET", "oauth_client_secret", "" },
+	[SIGNING_KEY] = { "MODAL_OAUTH_JWT_KEY", "oauth_jwt_key", "" },
 	[ENVIRONMENT] = { "MODAL_ENVIRONMENT", "environment", "" },
 	[BUILDER] = { "MODAL_IMAGE_BUILDER_VERSION", "image_builder_version", "" },
 	[V2] = { "MODAL_SANDBOX_V2", "sandbox_v2", "true" },
@@ -188,26 +205,60 @@ static enum err check_token(const struct modal_settings *s, struct error *e)
 		       : ERR_OK;
 }
 
+/* As Modal's own SDK takes it; what it signs with a key, where it has one, we do not. */
+static enum err check_oauth(const struct modal_settings *s, bool has_key, struct error *e)
+{
+	enum value lacking = !*s->refresh_token ? REFRESH_TOKEN
+		: !*s->client_id                ? CLIENT_ID
+						: CLIENT_SECRET;
+
+	if (*s->token_id || *s->token_secret)
+		return error_set(e, ERR_INVALID,
+			"modal: there is a token (MODAL_TOKEN_ID, MODAL_TOKEN_SECRET) and OAuth "
+			"(MODAL_OAUTH_...), and only one of them can count");
+	if (has_key && !*s->client_secret)
+		return error_set(e, ERR_UNSUPPORTED,
+			"modal: MODAL_OAUTH_JWT_KEY cannot be used here; MODAL_OAUTH_CLIENT_SECRET "
+			"can");
+	return *s->refresh_token && *s->client_id && *s->client_secret
+		? ERR_OK
+		: error_set(e, ERR_AUTH, "modal: %s is not set, which OAuth needs",
+			  sources[lacking].variable);
+}
+
+/* A key file is what was asked for, whatever else is there. */
+static enum err settle_credentials(
+	struct modal_settings *s, const char *key_file, bool has_key, struct error *e)
+{
+	enum err kind = key_file ? take_key_file(s, key_file, e) : ERR_OK;
+
+	if (kind)
+		return kind;
+	s->is_oauth =
+		!key_file && (*s->refresh_token || *s->client_id || *s->client_secret || has_key);
+	return s->is_oauth ? check_oauth(s, has_key, e) : check_token(s, e);
+}
+
 static enum err fill(
 	struct modal_settings *s, const struct profile *p, const char *key_file, struct error *e)
 {
 	double throttle_s = strtod(value_of(p, THROTTLE), NULL);
-	enum err kind = ERR_OK;
 
 	*s = (struct modal_settings){ .server_url = without_slashes(value_of(p, SERVER)),
 		.token_id = strdup(value_of(p, TOKEN_ID)),
 		.token_secret = strdup(value_of(p, TOKEN_SECRET)),
+		.refresh_token = strdup(value_of(p, REFRESH_TOKEN)),
+		.client_id = strdup(value_of(p, CLIENT_ID)),
+		.client_secret = strdup(value_of(p, CLIENT_SECRET)),
 		.environment = strdup(value_of(p, ENVIRONMENT)),
 		.builder_version = strdup(value_of(p, BUILDER)),
 		.is_v1 = is_off(value_of(p, V2)),
 		.throttle_max_ms =
 			throttle_s >= 0 && throttle_s < 1e9 ? (int64_t)(throttle_s * 1000) : -1 };
-	if (!s->server_url || !s->token_id || !s->token_secret || !s->environment ||
-		!s->builder_version)
+	if (!s->server_url || !s->token_id || !s->token_secret || !s->refresh_token ||
+		!s->client_id || !s->client_secret || !s->environment || !s->builder_version)
 		return error_set(e, ERR_NO_MEMORY, "modal");
-	if (key_file)
-		kind = take_key_file(s, key_file, e);
-	return kind ? kind : check_token(s, e);
+	return settle_credentials(s, key_file, *value_of(p, SIGNING_KEY), e);
 }
 
 enum err modal_settings_read(struct modal_settings *out, const char *key_file, struct error *e)
@@ -227,6 +278,9 @@ void modal_settings_release(struct modal_settings *s)
 {
 	wipe(&s->token_id);
 	wipe(&s->token_secret);
+	wipe(&s->refresh_token);
+	wipe(&s->client_secret);
+	free(s->client_id);
 	free(s->server_url);
 	free(s->environment);
 	free(s->builder_version);

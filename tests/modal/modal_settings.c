@@ -15,7 +15,9 @@ static void set_up(void)
 {
 	static const char *const variables[] = { "MODAL_SERVER_URL", "MODAL_TOKEN_ID",
 		"MODAL_TOKEN_SECRET", "MODAL_ENVIRONMENT", "MODAL_PROFILE", "MODAL_SANDBOX_V2",
-		"MODAL_IMAGE_BUILDER_VERSION", "MODAL_MAX_THROTTLE_WAIT", "MODAL_CONFIG_PATH" };
+		"MODAL_OAUTH_REFRESH_TOKEN", "MODAL_OAUTH_CLIENT_ID", "MODAL_OAUTH_CLIENT_SECRET",
+		"MODAL_OAUTH_JWT_KEY", "MODAL_IMAGE_BUILDER_VERSION", "MODAL_MAX_THROTTLE_WAIT",
+		"MODAL_CONFIG_PATH" };
 
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
 		unsetenv(variables[i]);
@@ -149,6 +151,70 @@ Test(modal_settings, half_a_token_is_refused_with_the_other_halfs_name)
 	setenv("MODAL_TOKEN_ID", "ak-1", 1);
 	cr_expect(eq(int, modal_settings_read(&s, NULL, &e), ERR_AUTH));
 	cr_expect(ne(ptr, strstr(e.text, "MODAL_TOKEN_SECRET"), NULL), "%s", e.text);
+}
+
+/* ---- OAuth ---- */
+
+static void set_oauth(void)
+{
+	setenv("MODAL_OAUTH_REFRESH_TOKEN", "rt-1", 1);
+	setenv("MODAL_OAUTH_CLIENT_ID", "oc-1", 1);
+	setenv("MODAL_OAUTH_CLIENT_SECRET", "os-1", 1);
+}
+
+static void expect_refused(enum err want, const char *words)
+{
+	struct modal_settings s;
+	struct error e = { 0 };
+
+	cr_expect(eq(int, modal_settings_read(&s, NULL, &e), want));
+	cr_expect(ne(ptr, strstr(e.text, words), NULL), "%s", e.text);
+}
+
+Test(modal_settings, oauth_takes_the_tokens_place)
+{
+	struct modal_settings s;
+
+	set_oauth();
+	read_settings(&s, NULL);
+	cr_expect(s.is_oauth);
+	cr_expect(eq(str, s.refresh_token, "rt-1"));
+	cr_expect(eq(str, s.client_id, "oc-1"));
+	cr_expect(eq(str, s.client_secret, "os-1"));
+	modal_settings_release(&s);
+}
+
+Test(modal_settings, a_key_file_counts_before_oauth)
+{
+	AUTO_FREE char *file = write_file("key", "ak-1:as-1\n");
+	struct modal_settings s;
+
+	set_oauth();
+	read_settings(&s, file);
+	cr_expect(not(s.is_oauth));
+	modal_settings_release(&s);
+}
+
+Test(modal_settings, a_token_and_oauth_are_one_too_many)
+{
+	set_oauth();
+	setenv("MODAL_TOKEN_ID", "ak-1", 1);
+	expect_refused(ERR_INVALID, "only one");
+}
+
+Test(modal_settings, a_part_of_oauth_is_refused_with_the_others_name)
+{
+	set_oauth();
+	unsetenv("MODAL_OAUTH_CLIENT_ID");
+	expect_refused(ERR_AUTH, "MODAL_OAUTH_CLIENT_ID");
+}
+
+Test(modal_settings, a_key_to_sign_with_is_refused_with_what_would_do)
+{
+	set_oauth();
+	unsetenv("MODAL_OAUTH_CLIENT_SECRET");
+	setenv("MODAL_OAUTH_JWT_KEY", "-----BEGIN", 1);
+	expect_refused(ERR_UNSUPPORTED, "MODAL_OAUTH_CLIENT_SECRET");
 }
 
 Test(modal_settings, a_file_that_makes_no_sense_is_named)

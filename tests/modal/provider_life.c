@@ -222,6 +222,25 @@ Test(modal_life, a_wrong_token_is_told_at_once)
 	cr_expect(eq(long, modal_server_count(&server, NULL), 1));
 }
 
+Test(modal_life, oauth_signs_in)
+{
+	struct error e = { 0 };
+	const struct provider_config cfg = { 0 };
+	unsigned found = 0;
+
+	unsetenv("MODAL_TOKEN_ID");
+	unsetenv("MODAL_TOKEN_SECRET");
+	/* Those of tests/servers/modal/access.mjs. */
+	setenv("MODAL_OAUTH_REFRESH_TOKEN", "rt-0123456789abcdef", 1);
+	setenv("MODAL_OAUTH_CLIENT_ID", "oc-0123456789abcdef", 1);
+	setenv("MODAL_OAUTH_CLIENT_SECRET", "os-0123456789abcdef", 1);
+	cr_expect(eq(u32, listed(), 0));
+	setenv("MODAL_OAUTH_CLIENT_SECRET", "os-another", 1);
+	cr_expect(eq(int, provider_list_sandboxes(ops(), &cfg, NULL, count, &found, &e), ERR_AUTH));
+	cr_expect(ne(ptr, strstr(e.text, "MODAL_OAUTH_CLIENT_SECRET"), NULL), "%s", e.text);
+	cr_expect(eq(ptr, strstr(e.text, "os-another"), NULL), "%s", e.text);
+}
+
 Test(modal_life, plain_http_is_told_to_have_no_http_2)
 {
 	const struct provider_config cfg = { 0 };

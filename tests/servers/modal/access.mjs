@@ -15,12 +15,27 @@ function checkClient(headers) {
 		throw new GrpcError(Status.FAILED_PRECONDITION, "no x-modal-client-version");
 }
 
+// Who signs in by OAuth has all of these, and no token.
+const OAUTH = {
+	"x-modal-refresh-token": "rt-0123456789abcdef",
+	"x-modal-oauth-client-id": "oc-0123456789abcdef",
+	"x-modal-oauth-client-secret": "os-0123456789abcdef",
+};
+
+function checkOauth(headers) {
+	if (headers["x-modal-token-id"] !== undefined || Object.entries(OAUTH).some(([name, value]) => headers[name] !== value))
+		throw refused("OAuth credentials could not be validated.");
+}
+
 function checkCredentials(context, headers) {
+	if (headers["x-modal-refresh-token"] !== undefined)
+		return checkOauth(headers);
 	const id = headers["x-modal-token-id"];
 	if (!id || !headers["x-modal-token-secret"])
 		throw refused("Token missing. Could not authenticate client.");
 	if (id !== context.tokenId || headers["x-modal-token-secret"] !== context.tokenSecret)
 		throw refused("Token validation failed. Could not authenticate client.");
+	return undefined;
 }
 
 const needsAuthToken = (path) => /V2$|\/SandboxGetCommandRouterAccess$/.test(path);
