@@ -66,9 +66,8 @@ tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST
 VENDOR_TESTS := exec oracle posix real_git vendor_faults vendor_key
 SHARED_TESTS := after_exec events hostile mixing real_builds real_editors staging
 CONTRACTS    := $(VENDORS) e2b_shell
-# For check-all alone: on a busy machine Modal's calls, several to each of ours, miss the test's deadline of 2 s; and 200,000
-# files take half a minute to make and to remove.
-LONG_TESTS   := modal:tests/mount/vendor_faults.t tests/mount/e2b_many.t
+# For check-all alone: 200,000 files take half a minute to make and to remove.
+LONG_TESTS   := tests/mount/e2b_many.t
 T ?= $(TEST_LAYERS:%=$B/test-%) $(CONTRACTS:%=contract:%) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
 	$(filter-out $(LONG_TESTS),$(wildcard tests/mount/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
 # Those that are about one vendor stay out.
