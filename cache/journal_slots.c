@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Nobody counts so far, and what is added to it does not overflow. */
+#define NUMBER_MAX (SEGMENT_DONE / 2)
+
 bool segment_reserve(struct segment *s)
 {
 	if (s->count < s->room)
@@ -30,6 +33,8 @@ static bool take_begin(struct segment *s, const struct record_header *h, const v
 	if (h->text_len != sizeof begin)
 		return false;
 	memcpy(&begin, text, sizeof begin);
+	if (begin.next_sequence > NUMBER_MAX)
+		return false;
 	if (!s->size) {
 		memcpy(s->journal, begin.journal, sizeof s->journal);
 		s->first = h->number;
@@ -102,7 +107,7 @@ static bool take_end(struct segment *s, const struct record_header *h)
 
 bool segment_take(struct segment *s, const struct record_header *h, const void *text)
 {
-	if (!s->size && h->type != RECORD_BEGIN)
+	if (h->number > NUMBER_MAX || (!s->size && h->type != RECORD_BEGIN))
 		return false;
 	switch ((enum record_type)h->type) {
 	case RECORD_BEGIN: return take_begin(s, h, text);

@@ -129,6 +129,11 @@ check-threads:
 	$(Q)$(MAKE) --no-print-directory SAN=thread TEST_PREFIX="setarch --addr-no-randomize" \
 		STRESS_SECONDS=$(or $(THREADS_SECONDS),30) stress
 
+# Where a kill could lose a change or make it twice (cache/fault.h).
+.PHONY: check-faults
+check-faults:
+	$(Q)$(MAKE) --no-print-directory FAULTS=1 run-tests T=build/gcc-plain-faults/test-cache
+
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all
 check-all: lint check
@@ -144,6 +149,7 @@ check-all: lint check
 	done
 	$(Q)$(MAKE) --no-print-directory run-tests SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory run-tests CC=clang
+	$(Q)$(MAKE) --no-print-directory check-faults
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
 	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600

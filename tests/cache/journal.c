@@ -1,6 +1,8 @@
 #include "tests/cache/journaled.h"
 
+#include "cache/journal_record.h"
 #include "providers/base/cleanup.h"
+#include "providers/helper/wire.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 static struct journaled j;
 
@@ -94,6 +97,37 @@ Test(journal, a_change_comes_back_with_all_that_it_says_but_its_data)
 
 	cr_assert(eq(int, journal_add(j.journal, &c, &number, &where, NULL), ERR_OK));
 	cr_assert(eq(int, journal_each(j.journal, check_change, &c, NULL), ERR_OK));
+}
+
+/* What another build left is read as this one's: another coding of a change needs another RECORD_VERSION. */
+Test(journal, the_coding_of_a_change_is_that_of_the_version)
+{
+	const struct change c = { .op = CHANGE_RENAME,
+		.flags = CHANGE_NOREPLACE,
+		.path = "a",
+		.path2 = "b",
+		.keep = "c",
+		.parent = { 1, 2, 3 },
+		.target = { 4, 5, 6 },
+		.parent2 = { 7, 8, 9 },
+		.target2 = { 10, 11, 12 },
+		.set = SET_MODE,
+		.mode = 13,
+		.uid = 14,
+		.gid = 15,
+		.rdev = 16,
+		.size = 17,
+		.atime = { 18, 19 },
+		.mtime = { 20, 21 },
+		.offset = 22,
+		.offset2 = 23,
+		.length = 24,
+		.name = "d" };
+	AUTO_BUF struct buf text = BUF_INIT(MIB);
+
+	cr_assert(wire_put_change(&text, &c));
+	cr_expect(eq(int, RECORD_VERSION, 1));
+	cr_expect(XXH3_64bits(text.bytes, text.len) == 0x566db691df0c5ca9);
 }
 
 Test(journal, any_part_of_the_data_can_be_read)

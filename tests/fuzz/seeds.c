@@ -1,4 +1,5 @@
 /* Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`. */
+#include "cache/journal_segment.h"
 #include "cache/versions.h"
 #include "providers/base/base64.h"
 #include "providers/e2b/envelope.h"
@@ -348,6 +349,59 @@ static void save_stored(const char *dir)
 	save(dir, "fuzz_stored", "sum", &sum);
 }
 
+/* ---- A segment of a journal: as it lies in its file, and as records of which the hashes are made ---- */
+
+static void add_whole(struct buf *out, struct record *r, uint64_t number)
+{
+	record_number(r, number);
+	buf_add(out, &r->header, sizeof r->header);
+	buf_add(out, r->text, r->header.text_len);
+	buf_add(out, r->data, r->header.data_len);
+}
+
+static void add_parts(struct buf *out, const struct record *r)
+{
+	buf_add_byte(out, (unsigned char)r->header.type);
+	buf_add_byte(out, (unsigned char)r->header.number);
+	buf_add_byte(out, (unsigned char)(r->header.text_len & 1));
+	buf_add_byte(out, (unsigned char)(r->header.text_len / 2));
+	buf_add_byte(out, (unsigned char)r->header.data_len);
+	buf_add(out, r->text, r->header.text_len);
+	buf_add(out, r->data, r->header.data_len);
+}
+
+static void save_journal(const char *dir)
+{
+	static const struct record_begin begin = { .next_sequence = 1 };
+	static const uint64_t number = 1;
+	AUTO_BUF struct buf text = BUF_INIT(1000), whole = BUF_INIT(8192), parts = BUF_INIT(8192);
+
+	wire_put_change(&text, &(struct change){ .op = CHANGE_WRITE, .path = "d/f" });
+	const struct {
+		struct record record;
+		uint64_t number;
+	} records[] = {
+		{ record_make(RECORD_BEGIN, &begin, sizeof begin, NULL, 0), 1 },
+		{ record_make(RECORD_ENTRY, text.bytes, text.len, "hello", 5), 1 },
+		{ record_make(RECORD_ENTRY, text.bytes, text.len, NULL, 0), 2 },
+		{ record_make(RECORD_SENT, &number, sizeof number, NULL, 0), 9 },
+		{ record_make(RECORD_PARKED, "\2\0\0\0why", 7, NULL, 0), 2 },
+		{ record_make(RECORD_DONE, &number, sizeof number, NULL, 0), 0 },
+		{ record_make(RECORD_END, NULL, 0, NULL, 0), 3 },
+	};
+
+	buf_add_byte(&whole, 0);
+	buf_add_byte(&parts, 1);
+	for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+		struct record r = records[i].record;
+
+		add_whole(&whole, &r, records[i].number);
+		add_parts(&parts, &r);
+	}
+	save(dir, "fuzz_journal", "segment", &whole);
+	save(dir, "fuzz_journal", "records", &parts);
+}
+
 /* ---- A bulk download: how large its pieces are, then the daemon's answer ---- */
 
 #define BOUNDARY "--DAYTONA-FILE-BOUNDARY"
@@ -384,6 +438,7 @@ int main(int argc, char **argv)
 	save_answers(argv[1]);
 	save_connect(argv[1]);
 	save_stored(argv[1]);
+	save_journal(argv[1]);
 	save_parts(argv[1]);
 	return 0;
 }
