@@ -453,6 +453,28 @@ static struct expect parent_of(const char *path, const struct expect *x)
 	return *path ? *x : (struct expect){ 0 };
 }
 
+static bool is_no_version(const struct version *v)
+{
+	return !v->size && !v->mtime.tv_sec && !v->mtime.tv_nsec && !v->ctime.tv_sec &&
+		!v->ctime.tv_nsec;
+}
+
+/* ` && based ...` of what judge() found and keeps in the variable `found`. */
+static void add_based(struct script *s, const struct version *v, const char *found)
+{
+	if (!is_no_version(v))
+		buf_printf(&s->text, " && based %" PRIu64 " %lld %09ld %lld %09ld $%s", v->size,
+			(long long)v->mtime.tv_sec, v->mtime.tv_nsec, (long long)v->ctime.tv_sec,
+			v->ctime.tv_nsec, found);
+}
+
+static bool needs_judge(const struct change *c)
+{
+	if (kinds[c->op].needs_look || !is_no_version(&c->version))
+		return true;
+	return has_second(c) && (c->op == CHANGE_UNLINK || !is_no_version(&c->version2));
+}
+
 static void add_judge(struct script *s, const struct change *c)
 {
 	const struct expect none = { 0 };
@@ -461,14 +483,17 @@ static void add_judge(struct script *s, const struct change *c)
 	const struct expect parent2 = has_second(c) ? parent_of(c->path2, &c->parent2) : none;
 	const struct expect target2 = has_second(c) ? c->target2 : none;
 
-	if (!kinds[c->op].needs_look && !(has_second(c) && c->op == CHANGE_UNLINK) &&
-		is_unset(&parent) && is_unset(&target) && is_unset(&parent2) && is_unset(&target2))
+	if (!needs_judge(c) && is_unset(&parent) && is_unset(&target) && is_unset(&parent2) &&
+		is_unset(&target2))
 		return;
 	buf_add_string(&s->text, c->op == CHANGE_CREATE ? " && judge_found" : " && judge");
 	script_expect(s, &parent);
 	script_expect(s, &target);
 	script_expect(s, &parent2);
 	script_expect(s, &target2);
+	add_based(s, &c->version, "v1");
+	if (has_second(c))
+		add_based(s, &c->version2, "v2");
 }
 
 /* FALLOC_FL_COLLAPSE_RANGE or FALLOC_FL_INSERT_RANGE: doing it again would do more. */

@@ -314,11 +314,18 @@ const char shell_apply_functions[] =
 	"\tknown $2\n"
 	"\tg2=$g d1=${1%% *} d2=${2%% *}\n"
 	"\tknown $3\n"
-	"\to1=$o f1=$f n1=$n s1=$s\n"
+	"\to1=$o f1=$f n1=$n s1=$s v1=$v\n"
 	"\tknown $4\n"
-	"\to2=$o s2=$s\n"
+	"\to2=$o s2=$s v2=$v\n"
 	"}\n"
-	"known() { o=\"$1 $2\" f=$4 n=$5 g=$7 s=${10}; }\n"
+	"known() { o=\"$1 $2\" f=$4 n=$5 g=$7 s=${10} v=\"${10} ${14} ${15} ${20} ${23}\"; }\n"
+	/* based SIZE MTIME FRACTION CTIME FRACTION FOUND: the version FOUND, as known() keeps it, is the expected one. */
+	"based() {\n"
+	"\t[ -z \"$again\" ] || return 0\n"
+	"\t[ \"$1 $2 $4\" = \"$6 $7 $8\" ] && fraction \"$3\" \"$9\" && fraction \"$5\" \"${10}\" || fail @CONFLICT\n"
+	"}\n"
+	/* Some stat(1) know none: they are not compared. */
+	"fraction() { case $2 in *.*) [ \"$1\" = \"${2#*.}\" ] ;; esac; }\n"
 	/* The same where it does not matter whether the target is there. */
 	"judge_found() { exists \"$N\" || set -- \"$1\" ''; judge \"$@\"; }\n"
 

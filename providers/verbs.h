@@ -44,6 +44,15 @@ struct expect {
 	uint64_t dev, ino, btime_ns; /* btime_ns 0 on either side: not compared */
 };
 
+/*
+ * What a file was when a change was decided. All zero: any. A change that finds another one answers ERR_CONFLICT and does
+ * nothing, also where the file is gone.
+ */
+struct version {
+	uint64_t size;
+	struct timespec mtime, ctime;
+};
+
 /* What statvfs(3) says of the shown root. */
 struct space {
 	uint64_t block_size, blocks, free, available; /* counts of `block_size` bytes */
@@ -180,6 +189,8 @@ struct change {
 	const char *keep;         /* CHANGE_RENAME: staging path, or NULL */
 	/* Preconditions: the directory of path and of path2, and the inodes that path and path2 name. */
 	struct expect parent, target, parent2, target2;
+	/* And of those two inodes what they are based on: for a change that is done long after it was decided. */
+	struct version version, version2;
 	uint32_t set; /* enum change_set */
 	uint32_t mode, uid, gid;
 	uint64_t rdev;
@@ -206,7 +217,11 @@ struct change_result {
 #define JOURNAL_ID_SIZE 16
 
 struct apply_request {
-	/* Whose changes these are; all zero: not recorded. The sandbox keeps, per journal, the last sequence number done. */
+	/*
+	 * Whose changes these are; all zero: not recorded. The sandbox keeps, per journal, how far it has got, so that a batch
+	 * may be sent again, also in parts that begin later, until its answer has come: each change is done once, and a
+	 * refusal stays. One batch of a journal at a time: ERR_TIMEOUT where an earlier run of it does not end.
+	 */
 	unsigned char journal[JOURNAL_ID_SIZE];
 	uint64_t
 		first_sequence; /* of changes[0]; the next ones follow without a gap. A number already done is not done again */

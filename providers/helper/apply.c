@@ -100,6 +100,42 @@ static void describe_parents(struct work *w)
 		r->has_parent2 = false;
 }
 
+static bool is_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_version(const struct version *v, const struct attr *a)
+{
+	return v->size == a->size && is_time(&v->mtime, &a->mtime) && is_time(&v->ctime, &a->ctime);
+}
+
+static enum err judge_version(const struct place *p, const struct version *v,
+	const struct expect *x, const char *path, struct error *e)
+{
+	static const struct attr none;
+	struct attr there;
+
+	if (is_version(v, &none))
+		return ERR_OK;
+	if (sys_stat(p->fd, p->name, &there))
+		return error_set(e, ERR_CONFLICT, "%s: is gone", path);
+	/* That it is another file altogether the change itself says. */
+	if (!expect_met(x, &there) || is_version(v, &there))
+		return ERR_OK;
+	return error_set(e, ERR_CONFLICT, "%s: was changed in the sandbox", path);
+}
+
+static enum err judge_versions(const struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	enum err k = judge_version(&w->at, &c->version, &c->target, c->path, e);
+
+	if (k != ERR_OK || !has_second(c))
+		return k;
+	return judge_version(&w->at2, &c->version2, &c->target2, c->path2, e);
+}
+
 /* What the change makes, moves or removes is known by this name. */
 static void learn_before(struct work *w)
 {
@@ -116,9 +152,11 @@ enum err work_prepare(struct work *w, struct error *e)
 
 	if (k == ERR_OK)
 		k = find_places(w, e);
-	if (k == ERR_OK && !w->is_again)
-		learn_before(w);
-	return k;
+	/* Of one that is done again this was judged before it began. */
+	if (k != ERR_OK || w->is_again)
+		return k;
+	learn_before(w);
+	return judge_versions(w, e);
 }
 
 enum err work_carry_out(struct work *w, struct error *e)

@@ -103,6 +103,13 @@ void enc_expect(struct buf *out, const struct expect *x)
 	enc_u64(out, x->btime_ns);
 }
 
+void enc_version(struct buf *out, const struct version *v)
+{
+	enc_u64(out, v->size);
+	enc_time(out, &v->mtime);
+	enc_time(out, &v->ctime);
+}
+
 struct decoder decoder_at(const struct buf *in, size_t at)
 {
 	return (struct decoder){ .bytes = in->bytes, .len = in->len, .at = at };
@@ -333,4 +340,13 @@ struct expect dec_expect(struct decoder *d)
 	x.ino = dec_u64(d);
 	x.btime_ns = dec_u64(d);
 	return x;
+}
+
+struct version dec_version(struct decoder *d)
+{
+	struct version v = { .size = dec_u64(d) };
+
+	v.mtime = dec_time(d);
+	v.ctime = dec_time(d);
+	return v;
 }

@@ -21,6 +21,7 @@ void enc_time(struct buf *out, const struct timespec *t);
 void enc_attr(struct buf *out, const struct attr *a);
 void enc_space(struct buf *out, const struct space *s);
 void enc_expect(struct buf *out, const struct expect *x);
+void enc_version(struct buf *out, const struct version *v);
 
 struct decoder {
 	const unsigned char *bytes;
@@ -60,3 +61,4 @@ uint32_t dec_count(struct decoder *d, uint32_t max, size_t record_min);
 void dec_attr(struct decoder *d, struct attr *out);
 void dec_space(struct decoder *d, struct space *out);
 struct expect dec_expect(struct decoder *d);
+struct version dec_version(struct decoder *d);

@@ -6,7 +6,7 @@
 /* What the smallest record takes: the bound on how many a message can hold. */
 #define STRING_MIN     5
 #define FETCH_ITEM_MIN (1 + STRING_MIN + 24 + 24)
-#define CHANGE_MIN     206
+#define CHANGE_MIN     270
 
 #define LIST_FLAGS_ALL (LIST_XATTRS | LIST_CROSS_DEVICES)
 #define CHANGE_FLAGS_ALL                                                                           \
@@ -143,6 +143,8 @@ static void enc_change(struct buf *out, const struct change *c)
 	enc_expect(out, &c->target);
 	enc_expect(out, &c->parent2);
 	enc_expect(out, &c->target2);
+	enc_version(out, &c->version);
+	enc_version(out, &c->version2);
 	enc_u32(out, c->set);
 	enc_u32(out, c->mode);
 	enc_u32(out, c->uid);
@@ -182,6 +184,8 @@ static void dec_change(struct decoder *d, uint32_t index, struct change *out)
 	out->target = dec_expect(d);
 	out->parent2 = dec_expect(d);
 	out->target2 = dec_expect(d);
+	out->version = dec_version(d);
+	out->version2 = dec_version(d);
 	out->set = dec_flags(d, CHANGE_SET_ALL);
 	out->mode = dec_u32(d);
 	out->uid = dec_u32(d);

@@ -179,3 +179,53 @@ BEHAVIOUR(journal, two_runs_of_a_batch_at_once_do_it_once)
 	}
 	cr_assert(eq(u64, outside_attr(s, "f").size, APPENDED));
 }
+
+/* ---- What a change is based on ---- */
+
+static struct version version_of(struct attr a)
+{
+	return (struct version){ .size = a.size, .mtime = a.mtime, .ctime = a.ctime };
+}
+
+BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
+{
+	struct version f, g;
+
+	outside_write_text(s, "f", "f");
+	outside_write_text(s, "g", "g");
+	cr_assert(eq(int,
+		apply_one(s,
+			(struct change){
+				.op = CHANGE_CREATE, .path = STAGED, .mode = 0600, OWNERLESS })
+			.err,
+		ERR_OK));
+	f = version_of(outside_attr(s, "f"));
+	g = version_of(outside_attr(s, "g"));
+	outside_write_text(s, "f", "changed");
+	const struct change rows[] = {
+		{ .op = CHANGE_WRITE, .path = "f", .version = f, .data = "!", .data_len = 1 },
+		{ .op = CHANGE_APPEND, .path = "f", .version = f, .data = "!", .data_len = 1 },
+		{ .op = CHANGE_SETATTR, .path = "f", .version = f, .set = SET_SIZE },
+		{ .op = CHANGE_RENAME, .path = "g", .path2 = "f", .version2 = f },
+		{ .op = CHANGE_RENAME, .path = "f", .path2 = "h", .version = f },
+		{ .op = CHANGE_RENAME, .path = "g", .path2 = "h", .version2 = f },
+		{ .op = CHANGE_PLACE, .path = STAGED, .path2 = "f", .version2 = f },
+		{ .op = CHANGE_UNLINK, .path = "f", .version = f },
+		{ .op = CHANGE_WRITE, .path = "h", .version = f, .data = "!", .data_len = 1 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct change_result r = apply_one(s, rows[i]);
+
+		cr_expect(eq(int, r.err, ERR_CONFLICT), "row %zu: %s", i, r.why);
+	}
+	cr_expect(outside_holds(s, "f", "changed"));
+	cr_expect(outside_holds(s, "g", "g"));
+	cr_expect(not(outside_exists(s, "h")));
+	cr_expect(eq(int,
+		apply_one(s,
+			(struct change){
+				.op = CHANGE_RENAME, .path = "g", .path2 = "f", .version = g })
+			.err,
+		ERR_OK));
+}

@@ -53,6 +53,8 @@ static const struct attr extreme_attr = {
 };
 
 static const struct expect extreme_expect = { UINT64_MAX, 1, UINT64_MAX };
+static const struct version extreme_version = { UINT64_MAX, { INT64_MIN, 0 },
+	{ INT64_MAX, 999999999 } };
 
 static bool same_time(const struct timespec *a, const struct timespec *b)
 {
@@ -72,6 +74,12 @@ static bool same_attr(const struct attr *a, const struct attr *b)
 static bool same_expect(const struct expect *a, const struct expect *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->btime_ns == b->btime_ns;
+}
+
+static bool same_version(const struct version *a, const struct version *b)
+{
+	return a->size == b->size && same_time(&a->mtime, &b->mtime) &&
+		same_time(&a->ctime, &b->ctime);
 }
 
 static bool same_string(const char *a, const char *b)
@@ -191,6 +199,8 @@ static struct change extreme_change(void)
 		.target = extreme_expect,
 		.parent2 = extreme_expect,
 		.target2 = extreme_expect,
+		.version = extreme_version,
+		.version2 = extreme_version,
 		.set = 63,
 		.mode = UINT32_MAX,
 		.uid = UINT32_MAX,
@@ -602,7 +612,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x02\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x03\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -614,7 +624,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 3" },
+		{ 3, WIRE_VERSION + 1, "version 4" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -679,10 +689,12 @@ static bool same_change(const struct change *a, const struct change *b)
 		same_string(a->path, b->path) && same_string(a->path2, b->path2) &&
 		same_string(a->keep, b->keep) && same_expect(&a->parent, &b->parent) &&
 		same_expect(&a->target, &b->target) && same_expect(&a->parent2, &b->parent2) &&
-		same_expect(&a->target2, &b->target2) && a->set == b->set && a->mode == b->mode &&
-		a->uid == b->uid && a->gid == b->gid && a->rdev == b->rdev && a->size == b->size &&
-		same_time(&a->atime, &b->atime) && same_time(&a->mtime, &b->mtime) &&
-		a->offset == b->offset && a->offset2 == b->offset2 && a->length == b->length &&
+		same_expect(&a->target2, &b->target2) && same_version(&a->version, &b->version) &&
+		same_version(&a->version2, &b->version2) && a->set == b->set &&
+		a->mode == b->mode && a->uid == b->uid && a->gid == b->gid && a->rdev == b->rdev &&
+		a->size == b->size && same_time(&a->atime, &b->atime) &&
+		same_time(&a->mtime, &b->mtime) && a->offset == b->offset &&
+		a->offset2 == b->offset2 && a->length == b->length &&
 		same_string(a->name, b->name) && a->data_len == b->data_len &&
 		(!a->data_len || memcmp(a->data, b->data, a->data_len) == 0);
 }
