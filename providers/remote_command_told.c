@@ -65,7 +65,7 @@ static enum err pause_stream(struct remote_told *t, struct error *e)
 {
 	const struct buf *output = &t->output[t->stream];
 
-	if (!t->stream)
+	if (!t->stream || !output->len)
 		return ERR_OK;
 	return pass_on(t, t->stream, utf8_cut_at_end(output->bytes, output->len), e);
 }

@@ -1,9 +1,8 @@
 /*
  * devbox_output.h - one stream of a command, whole and as it comes, from the API's server-sent events.
  *
- * An event is {"output": TEXT, "offset": BYTES}. Whether the offset is where the text begins or where it ends no source
- * says, so it is not used: bytes are counted here, and a stream that breaks off or is ended for being idle (an error event
- * with the code "408") is asked for again from that count.
+ * Bytes are counted here, and a stream that breaks off or is ended for being idle (devbox_events.h) is asked for again from
+ * that count.
  */
 #pragma once
 

@@ -427,6 +427,55 @@ static void save_parts(const char *dir)
 		"{\"message\":\"none\",\"code\":\"FILE_NOT_FOUND\"}");
 }
 
+/* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
+
+static const struct {
+	const char *fuzzer, *name, *text;
+} texts[] = {
+	{ "fuzz_events", "output",
+		"\001data: {\"output\":\"abc\\u00e4\",\"offset\":5}\n\n: "
+		"comment\r\n\r\ndata:{\ndata: "
+		"\"output\":\"\"}\n\n" },
+	{ "fuzz_events", "idle",
+		"\002data: {\"output\":\"a\"}\n\nevent: error\ndata: {\"code\":\"408\"}\n\n" },
+	{ "fuzz_events", "error", "\003event: error\ndata: {\"message\":\"no\"}\n\n" },
+	{ "fuzz_told", "whole",
+		"\001m out\nYWJj\r\nm err\nm out\nw6RtIG92ZXI=\nm err\nbSBvdmVy\nm end 3 0\n" },
+	{ "fuzz_told", "cut",
+		"\002m out\nYWLD\nm err\nbSBvdmVy\nm cut out\npGFiY20gb3Zlcg==\nm end 0 3\n" },
+	{ "fuzz_told", "lacks", "\003m lacks named pipes\n" },
+	{ "fuzz_told", "nowhere", "\004m nowhere\n" },
+	{ "fuzz_json", "box",
+		"\004{\"id\":\"b1\",\"status\":\"stopped\",\"stopped_at\":\"2027-01-15T07:59:00."
+		"123Z\","
+		"\"delete_after_stop_seconds\":60,\"dataplane_url\":\"https://x/y\"}" },
+	{ "fuzz_json", "devbox",
+		"\004{\"id\":\"dbx_1\",\"name\":\"n\",\"status\":\"running\",\"state_transitions\":"
+		"[{"
+		"\"status\":\"running\",\"transition_time_ms\":1}],\"launch_parameters\":{"
+		"\"lifecycle\":{"
+		"\"after_idle\":{\"idle_time_seconds\":60}}}}" },
+	{ "fuzz_json", "refusal",
+		"\004{\"detail\":[{\"loc\":[\"body\",\"name\"],\"msg\":\"taken\"}],\"error\":"
+		"\"x\"}" },
+	{ "fuzz_json", "list",
+		"\004[{\"sandboxID\":\"i1\",\"state\":\"paused\",\"endAt\":\"2027-01-15T07:59:00+"
+		"01:00\"}]" },
+	{ "fuzz_json", "time", "\0012027-01-15T07:59:00.5-05:30" },
+	{ "fuzz_json", "fields", "\002Retry-After: 5\r\netag:  \"x\" \r\n\r\n" },
+	{ "fuzz_json", "marks", "\003login\nmarkabcmarkerr" },
+};
+
+static void save_texts(const char *dir)
+{
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		AUTO_BUF struct buf out = BUF_INIT(1000);
+
+		buf_add_string(&out, texts[i].text);
+		save(dir, texts[i].fuzzer, texts[i].name, &out);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -440,5 +489,6 @@ int main(int argc, char **argv)
 	save_stored(argv[1]);
 	save_journal(argv[1]);
 	save_parts(argv[1]);
+	save_texts(argv[1]);
 	return 0;
 }
