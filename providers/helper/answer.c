@@ -1,8 +1,10 @@
 #include "providers/helper/answer.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/helper/staging.h"
 
 #include <string.h>
+#include <time.h>
 
 /*
  * Records are sent when so many bytes are there. A frame has room for this and the largest record besides: a piece of
@@ -186,9 +188,20 @@ static enum err do_stop(struct speaker *s, const struct buf *request, struct err
 	return kind == ERR_OK ? helper_command_stop(s->answer->root, marker, now, e) : kind;
 }
 
-static enum err do_hello(struct speaker *s, const struct buf *request, struct error *e)
+/* Who names his journal attaches with it. */
+static enum err learn_journal(const struct root *root, const unsigned char journal[JOURNAL_ID_SIZE],
+	uint64_t *last, struct error *e)
 {
 	static const unsigned char none[JOURNAL_ID_SIZE];
+
+	if (memcmp(journal, none, sizeof none) == 0)
+		return ERR_OK;
+	staging_clean(root, journal, time(NULL));
+	return helper_last_sequence(root, journal, last, e);
+}
+
+static enum err do_hello(struct speaker *s, const struct buf *request, struct error *e)
+{
 	const struct root *root = s->answer->root;
 	struct hello hello = { .version = WIRE_VERSION,
 		.has_staging = root->staging_fd >= 0,
@@ -196,8 +209,8 @@ static enum err do_hello(struct speaker *s, const struct buf *request, struct er
 	unsigned char journal[JOURNAL_ID_SIZE];
 	enum err kind = wire_get_hello_request(request, journal, e);
 
-	if (kind == ERR_OK && memcmp(journal, none, sizeof none) != 0)
-		kind = helper_last_sequence(root, journal, &hello.last_sequence, e);
+	if (kind == ERR_OK)
+		kind = learn_journal(root, journal, &hello.last_sequence, e);
 	if (kind == ERR_OK)
 		kind = root_learn(root, &hello.root, e);
 	if (kind != ERR_OK)
