@@ -12,6 +12,9 @@
 #define DEFAULT_IMAGE "python:3.12-slim-bookworm"
 /* The server holds an answer so long at most while it builds. */
 #define BUILD_WAIT_S 55
+/* As other calls of the control plane are repeated. */
+#define REJOINS_MAX     3
+#define REJOIN_PAUSE_MS 500
 
 static enum err find_builder(struct making *m, struct error *e)
 {
@@ -45,62 +48,92 @@ static enum err judge_build(
 							: "Modal does not say why");
 }
 
-/* One stream of the build's news; it may end before the build does. */
-static enum err follow_build(struct making *m, struct grpc_stream *stream,
-	const struct call *patient, char **last_entry, bool *is_built, struct error *e)
+struct build {
+	struct making *m;
+	char *last_entry; /* owned; of its news */
+	bool is_over;
+	unsigned failures; /* in a row */
+};
+
+static enum err take_news(struct build *b, const unsigned char *bytes, size_t len, struct error *e)
 {
+	Modal__ImageJoinStreamingResponse *news =
+		modal__image_join_streaming_response__unpack(NULL, len, bytes);
+	enum err kind = ERR_OK;
+
+	if (!news)
+		return error_set(e, ERR_PROTOCOL, "modal: news of a build that make no sense");
+	b->failures = 0;
+	if (news->entry_id && *news->entry_id) {
+		free(b->last_entry);
+		b->last_entry = strdup(news->entry_id);
+	}
+	b->is_over = news->result && news->result->status;
+	if (b->is_over)
+		kind = judge_build(b->m, news->result, e);
+	modal__image_join_streaming_response__free_unpacked(news, NULL);
+	return kind;
+}
+
+/* One stream of the build's news; it may end before the build does. */
+static enum err follow_build(
+	struct build *b, struct grpc_stream *stream, struct grpc_outcome *out, struct error *e)
+{
+	const struct call patient = { .progress_ms = 2 * BUILD_WAIT_S * 1000,
+		.cancel = b->m->call ? b->m->call->cancel : NULL };
 	const unsigned char *bytes;
 	size_t len;
-	struct grpc_outcome out;
-	enum err kind;
+	enum err kind = ERR_OK;
 
-	while (!(kind = grpc_next(stream, patient, &bytes, &len, &out, e)) && bytes && !*is_built) {
-		Modal__ImageJoinStreamingResponse *news =
-			modal__image_join_streaming_response__unpack(NULL, len, bytes);
-
-		if (!news)
-			return error_set(
-				e, ERR_PROTOCOL, "modal: news of a build that make no sense");
-		if (news->entry_id && *news->entry_id) {
-			free(*last_entry);
-			*last_entry = strdup(news->entry_id);
-		}
-		*is_built = news->result && news->result->status;
-		if (*is_built)
-			kind = judge_build(m, news->result, e);
-		modal__image_join_streaming_response__free_unpacked(news, NULL);
-		if (kind)
+	while (!kind && !b->is_over) {
+		kind = grpc_next(stream, &patient, &bytes, &len, out, e);
+		if (kind || !bytes)
 			break;
+		kind = take_news(b, bytes, len, e);
 	}
 	return kind;
 }
 
-static enum err join_build(struct making *m, struct error *e)
+static enum err join_once(struct build *b, struct grpc_outcome *out, struct error *e)
 {
 	Modal__ImageJoinStreamingRequest request = MODAL__IMAGE_JOIN_STREAMING_REQUEST__INIT;
 	const struct control_ask wanted = { .method = "ImageJoinStreaming",
 		.message = &request.base,
 		.wait_ms = BUILD_WAIT_S * 1000,
 		.what = "building the image" };
-	const struct call patient = { .progress_ms = 2 * BUILD_WAIT_S * 1000,
-		.cancel = m->call ? m->call->cancel : NULL };
-	AUTO_FREE char *last_entry = NULL;
-	bool is_built = false;
-	enum err kind = ERR_OK;
+	struct grpc_stream *stream;
+	enum err kind;
 
-	request.image_id = m->image_id;
+	*out = (struct grpc_outcome){ .status = GRPC_LOCAL };
+	request.image_id = b->m->image_id;
 	request.has_timeout = 1;
 	request.timeout = BUILD_WAIT_S;
-	while (!kind && !is_built) {
-		struct grpc_stream *stream;
+	request.last_entry_id = b->last_entry;
+	kind = modal_control_begin(b->m->c, b->m->call, &wanted, &stream, e);
+	if (kind)
+		return kind;
+	kind = follow_build(b, stream, out, e);
+	grpc_end(stream);
+	return kind;
+}
 
-		request.last_entry_id = last_entry;
-		kind = modal_control_begin(m->c, m->call, &wanted, &stream, e);
-		if (kind)
-			break;
-		kind = follow_build(m, stream, &patient, &last_entry, &is_built, e);
-		grpc_end(stream);
+/* What breaks off goes on behind the last of its news. */
+static enum err join_build(struct making *m, struct error *e)
+{
+	struct build b = { .m = m };
+	enum err kind = ERR_OK;
+
+	while (!kind && !b.is_over) {
+		struct grpc_outcome out;
+		struct error why = { 0 };
+
+		kind = join_once(&b, &out, &why);
+		if (kind && !(grpc_is_passing(out.status) && b.failures++ < REJOINS_MAX))
+			kind = error_set(e, kind, "%s", why.text);
+		else if (!b.is_over)
+			kind = grpc_pause(m->call, REJOIN_PAUSE_MS, e);
 	}
+	free(b.last_entry);
 	return kind;
 }
 

@@ -187,6 +187,17 @@ Test(modal_life, an_image_that_cannot_be_built_says_why)
 	cr_expect(eq(uint, listed(), 0));
 }
 
+Test(modal_life, a_build_goes_on_being_followed)
+{
+	const struct provider_config cfg = { 0 };
+	char id[128];
+
+	modal_server_fault(
+		&server, "ImageJoinStreaming", "{\"type\":\"grpc_status\",\"status\":14}", 2);
+	create(&cfg, id);
+	cr_expect(eq(long, modal_server_count(&server, "ImageJoinStreaming"), 3));
+}
+
 Test(modal_life, a_repeated_creation_makes_one)
 {
 	const struct provider_config cfg = { 0 };
