@@ -43,14 +43,23 @@ static bool may_be_gone(enum err kind, enum grpc_status status)
 		status == GRPC_NOT_FOUND || status == GRPC_FAILED_PRECONDITION;
 }
 
+/* It knows no such program, or has lost it: no file is meant. */
+static enum err mean_no_file(enum err kind, struct error *e)
+{
+	const struct error said = e ? *e : (struct error){ 0 };
+
+	return kind == ERR_NOT_FOUND ? error_set(e, ERR_UNREACHABLE, "%s", said.text) : kind;
+}
+
 enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 	enum grpc_status status, struct error *e)
 {
 	struct error why = { 0 };
 
-	if (!kind || !m->has_remote || !may_be_gone(kind, status) ||
-		sandbox_check_runs(m->control, call, m->id, &why) != ERR_NOT_FOUND)
+	if (!kind || !m->has_remote || !may_be_gone(kind, status))
 		return kind;
+	if (sandbox_check_runs(m->control, call, m->id, &why) != ERR_NOT_FOUND)
+		return mean_no_file(kind, e);
 	return modal_note_gone(m, &why, e);
 }
 

@@ -49,7 +49,8 @@ enum err modal_check(struct modal *m, struct error *e);
 enum err modal_note_gone(struct modal *m, const struct error *why, struct error *e);
 /*
  * What became of something with the worker: where that failed in a way that a sandbox which has ended would explain, the
- * control plane is asked once, and a sandbox that is gone is remembered: ERR_GONE.
+ * control plane is asked once, and a sandbox that is gone is remembered: ERR_GONE. ERR_NOT_FOUND never comes out once it is
+ * attached to, since that is said of files.
  */
 enum err modal_explain(struct modal *m, const struct call *call, enum err kind,
 	enum grpc_status status, struct error *e);

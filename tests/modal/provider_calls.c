@@ -153,6 +153,17 @@ Test(modal_calls, an_http_status_without_grpcs_own_counts_as_grpc_says)
 	cr_expect(eq(int, info(&e), ERR_UNSUPPORTED), "%s", e.text);
 }
 
+Test(modal_calls, what_a_worker_does_not_know_is_no_missing_file)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "TaskExecStart",
+		"{\"type\":\"grpc_status\",\"status\":5,\"message\":\"no task\"}", 1);
+	cr_expect(eq(int, list(&e), ERR_UNREACHABLE));
+	cr_expect(ne(ptr, strstr(e.text, "no task"), NULL), "%s", e.text);
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
+}
+
 Test(modal_calls, an_answer_without_a_status_is_asked_for_again)
 {
 	struct error e = { 0 };
