@@ -230,11 +230,21 @@ static enum err read_single(struct grpc_stream *s, const struct call *call, stru
 		e, ERR_PROTOCOL, "modal: %s: %zu answers where one was due", s->what, count);
 }
 
+static struct call with_deadline(const struct call *call, const struct grpc_request *request)
+{
+	struct call out = call ? *call : (struct call){ 0 };
+
+	if (call_progress_ms(call) < 0)
+		out.progress_ms = CALL_PROGRESS_MS + request->timeout_ms;
+	return out;
+}
+
 enum err grpc_call(struct http *h, const struct call *call, const struct grpc_request *request,
 	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct grpc_outcome *out,
 	struct error *e)
 {
 	AUTO_BUF struct buf bytes = BUF_INIT(GRPC_MESSAGE_MAX);
+	const struct call bounded = with_deadline(call, request);
 	struct grpc_stream *s;
 	enum err kind;
 
@@ -243,7 +253,7 @@ enum err grpc_call(struct http *h, const struct call *call, const struct grpc_re
 	kind = grpc_begin(h, request, &s, e);
 	if (kind)
 		return kind;
-	kind = read_single(s, call, &bytes, out, e);
+	kind = read_single(s, &bounded, &bytes, out, e);
 	grpc_end(s);
 	if (kind)
 		return kind;

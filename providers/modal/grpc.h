@@ -64,7 +64,10 @@ bool grpc_is_passing(enum grpc_status status);
 
 /* ---- A call with one answer ---- */
 
-/* Once, without repetition. *answer is to be freed with protobuf_c_message_free_unpacked(). */
+/*
+ * Once, without repetition. A call without a deadline has the usual one here, beyond the request's own time: what may be
+ * silent is a program, not a server that was asked. *answer is to be freed with protobuf_c_message_free_unpacked().
+ */
 enum err grpc_call(struct http *h, const struct call *call, const struct grpc_request *request,
 	const ProtobufCMessageDescriptor *type, ProtobufCMessage **answer, struct grpc_outcome *out,
 	struct error *e);

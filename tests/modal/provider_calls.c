@@ -164,6 +164,17 @@ Test(modal_calls, what_a_worker_does_not_know_is_no_missing_file)
 	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
 }
 
+Test(modal_calls, a_server_that_was_asked_has_a_deadline_whoever_asks)
+{
+	const struct call endless = { .progress_ms = -1 };
+	struct sandbox_info ignored;
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"stall\"}", 1);
+	cr_expect(eq(int, provider_info(server.p, &endless, &ignored, &e), ERR_TIMEOUT), "%s",
+		e.text);
+}
+
 Test(modal_calls, an_answer_without_a_status_is_asked_for_again)
 {
 	struct error e = { 0 };
