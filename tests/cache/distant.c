@@ -168,6 +168,22 @@ static void note_size(struct distant *d, const struct apply_request *request)
 	pthread_mutex_unlock(&d->lock);
 }
 
+#define LATE_MS 5
+
+/* The same for every run of the same steps. */
+static void be_late(struct distant *d)
+{
+	struct timespec end = soon(LATE_MS);
+	int failed = 0;
+
+	pthread_mutex_lock(&d->lock);
+	unsigned until = d->steps + (d->late_most ? d->applies * 7 % d->late_most : 0);
+
+	while (d->steps < until && !failed)
+		failed = pthread_cond_timedwait(&d->changed, &d->lock, &end);
+	pthread_mutex_unlock(&d->lock);
+}
+
 static enum err apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
@@ -180,8 +196,10 @@ static enum err apply(struct provider *p, const struct call *call,
 
 	if (kind)
 		return kind;
+	be_late(d);
 	if (!refusal) {
 		kind = helper_apply(&d->root, NULL, request, results, e);
+		be_late(d);
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		return d->lose_answers ? error_set(e, ERR_UNREACHABLE, "lost") : kind;
@@ -189,6 +207,16 @@ static enum err apply(struct provider *p, const struct call *call,
 	for (size_t n = 0; n < request->changes_count; n++)
 		results[n] = (struct change_result){ .err = n ? ERR_SKIPPED : refusal };
 	return ERR_OK;
+}
+
+static enum err watch(struct provider *p, const struct call *call,
+	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
+{
+	struct distant *d = of(p);
+
+	if (!d->tells_changes)
+		return error_set(e, ERR_UNSUPPORTED, "no stream of changes");
+	return helper_watch(&d->root, call, request, sink, context, e);
 }
 
 static void release(struct provider *p)
@@ -213,7 +241,8 @@ static const struct provider_ops distant_ops = { .name = "distant",
 	.execute = execute,
 	.list = list,
 	.fetch = fetch,
-	.apply = apply };
+	.apply = apply,
+	.watch = watch };
 
 /* ---- Life ---- */
 
@@ -257,13 +286,14 @@ void distant_remount(struct distant *d, const char *contents_dir)
 	new_cache(d, false, contents_dir);
 }
 
-static void start(struct distant *d, bool write_through, int64_t belief_ms)
+static void start(struct distant *d, bool write_through, int64_t belief_ms, bool tells_changes)
 {
 	struct error e = { 0 };
 	char staging[128];
 
 	*d = (struct distant){ .base.ops = &distant_ops,
 		.belief_ms = belief_ms,
+		.tells_changes = tells_changes,
 		.clocks = { .awake_ms = tell_time, .all_ms = tell_time, .context = d } };
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
@@ -275,12 +305,17 @@ static void start(struct distant *d, bool write_through, int64_t belief_ms)
 
 void distant_start(struct distant *d, bool write_through)
 {
-	start(d, write_through, -1);
+	start(d, write_through, -1, false);
 }
 
 void distant_start_trusting(struct distant *d)
 {
-	start(d, false, TEST_WAIT_S * 1000);
+	start(d, false, TEST_WAIT_S * 1000, false);
+}
+
+void distant_start_telling(struct distant *d)
+{
+	start(d, false, -1, true);
 }
 
 void distant_stop(struct distant *d)
@@ -395,6 +430,14 @@ unsigned distant_items(struct distant *d)
 unsigned distant_told(struct distant *d)
 {
 	return get(d, &d->told);
+}
+
+void distant_step(struct distant *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->steps++;
+	pthread_cond_broadcast(&d->changed);
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* ---- Files ---- */

@@ -38,7 +38,11 @@ struct distant {
 	unsigned change_after; /* so many items, `changing` is written to; 0: never */
 	const char *changing;
 	unsigned break_after; /* so many items, a fetch fails with ERR_IO; 0: never */
-	unsigned told;        /* how often the kernel would have been told to forget pages */
+	bool tells_changes;   /* it has a stream of changes: set before the start */
+	unsigned
+		late_most; /* an apply waits for up to so many steps of the test, and no longer than 5 ms */
+	unsigned steps;
+	unsigned told; /* how often the kernel would have been told to forget pages */
 };
 
 void distant_start(struct distant *d, bool write_through);
@@ -47,6 +51,11 @@ void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
 /* A new cache over the same sandbox, once nothing is open; NULL: contents are kept in memory. */
 void distant_remount(struct distant *d, const char *contents_dir);
+
+/* As distant_start(), and it tells of changes. */
+void distant_start_telling(struct distant *d);
+/* The test does something: what waits for that to arrive late goes on. */
+void distant_step(struct distant *d);
 
 void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);
