@@ -18,7 +18,7 @@
 #include "providers/verbs.h"
 
 /* Of all this, and of the coding of a change (providers/helper/wire_requests.c): another one is not read. */
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2
 
 enum record_type {
 	RECORD_BEGIN = 1,

@@ -111,6 +111,8 @@ Test(journal, the_coding_of_a_change_is_that_of_the_version)
 		.target = { 4, 5, 6 },
 		.parent2 = { 7, 8, 9 },
 		.target2 = { 10, 11, 12 },
+		.version = { 25, { 26, 27 }, { 28, 29 } },
+		.version2 = { 30, { 31, 32 }, { 33, 34 } },
 		.set = SET_MODE,
 		.mode = 13,
 		.uid = 14,
@@ -126,8 +128,8 @@ Test(journal, the_coding_of_a_change_is_that_of_the_version)
 	AUTO_BUF struct buf text = BUF_INIT(MIB);
 
 	cr_assert(wire_put_change(&text, &c));
-	cr_expect(eq(int, RECORD_VERSION, 1));
-	cr_expect(XXH3_64bits(text.bytes, text.len) == 0x566db691df0c5ca9);
+	cr_expect(eq(int, RECORD_VERSION, 2));
+	cr_expect(XXH3_64bits(text.bytes, text.len) == 0x140c989feae611c6);
 }
 
 Test(journal, any_part_of_the_data_can_be_read)
