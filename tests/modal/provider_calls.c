@@ -1,5 +1,6 @@
 /* How calls end, on Modal's wire: what is repeated, what is renewed, what goes on where it was. */
 #include "providers/base/cleanup.h"
+#include "providers/modal/modal.h"
 #include "tests/modal/modal_server.h"
 
 #include <criterion/criterion.h>
@@ -254,6 +255,34 @@ Test(modal_calls, the_program_is_kept_through_many_failures_in_a_row)
 	expect_said("echo kept", "kept\n");
 	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 15));
 	cr_expect(eq(long, modal_server_count(&server, "TaskExecStart"), 0));
+}
+
+/* ---- How a program ends ---- */
+
+static enum err drop(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+/* The worker says a code, which may be 0, or a signal. */
+Test(modal_calls, a_code_and_a_signal_are_told_apart)
+{
+	static const struct {
+		const char *command;
+		int want;
+	} rows[] = { { "exit 0", 0 }, { "exit 3", 3 }, { "kill -9 $PPID", 128 + 9 } };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *const argv[] = { "/bin/sh", "-c", rows[i].command, NULL };
+		struct error e = { 0 };
+		int code = -1;
+
+		modal_run(modal_of(server.p), NULL, argv, 0, NULL, drop, NULL, &code, &e);
+		cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+		cr_expect(eq(int, code, rows[i].want), "%s", rows[i].command);
+	}
 }
 
 /* ---- A helper that is lost ---- */
