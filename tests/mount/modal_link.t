@@ -45,4 +45,10 @@ for HELPER in auto off; do
 	is "helper=$HELPER: and the next one works" "$(run "echo next")" "0 next well"
 	unmount
 done
+
+# As Modal's own clients do, who have seen workers that take a while.
+tell_relay worker refuse 4
+mount_sandbox late timeout=10
+is "a worker that cannot be reached at first is waited for" "$(run "echo there")" "0 there well"
+unmount
 done_testing
