@@ -21,7 +21,8 @@
 #define CLIENT_VERSION "1.0.0"
 
 /* Of a token that does not say when it expires: as Modal's clients take it. */
-#define TOKEN_LIFE_S 1200
+#define TOKEN_LIFE_S      1200
+#define TOKEN_PAUSE_MAX_S 60
 /* Beyond the time that the server may think about an answer. */
 #define SLACK_MS 10000
 
@@ -38,6 +39,7 @@ struct modal_control {
 	char *token;           /* lock; NULL: none yet */
 	int64_t token_renew_s; /* lock; from then on it is renewed */
 	int64_t token_ends_s;  /* lock */
+	int64_t token_pause_s; /* lock; until it is tried again, since renewing it fails; 0: it does not */
 };
 
 /* ---- Its life ---- */
@@ -212,6 +214,7 @@ static void keep_token(struct modal_control *c, const char *token, char **copy)
 	c->token = strdup(token);
 	c->token_renew_s = now_s + (ends_s - now_s) / 2;
 	c->token_ends_s = ends_s;
+	c->token_pause_s = 0;
 	*copy = c->token ? strdup(c->token) : NULL;
 }
 
@@ -240,6 +243,15 @@ static enum err ask_token_locked(
 	return *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 }
 
+/* As Modal's own clients do: not every call is to wait for what fails. */
+static void put_off_locked(struct modal_control *c)
+{
+	int64_t pause_s = c->token_pause_s ? c->token_pause_s * 2 : 1;
+
+	c->token_pause_s = pause_s < TOKEN_PAUSE_MAX_S ? pause_s : TOKEN_PAUSE_MAX_S;
+	c->token_renew_s = time(NULL) + c->token_pause_s;
+}
+
 /* A copy of one that is good. While renewing fails the one before serves until it expires. */
 static enum err get_token(
 	struct modal_control *c, const struct call *call, char **out, struct error *e)
@@ -252,6 +264,8 @@ static enum err get_token(
 		kind = ask_token_locked(c, call, out, e);
 	if (!*out && c->token && time(NULL) < c->token_ends_s) {
 		*out = strdup(c->token);
+		if (kind)
+			put_off_locked(c);
 		kind = *out ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
 	}
 	pthread_mutex_unlock(&c->lock);

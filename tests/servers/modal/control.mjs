@@ -4,7 +4,6 @@ import { checkDefinition, checkEnv } from "./create_input.mjs";
 import { asHandlers, Result } from "./control_messages.mjs";
 import { makeToken } from "./jwt.mjs";
 
-const AUTH_TOKEN_S = 1200;
 
 const seconds = (ms) => (ms === undefined ? 0 : ms / 1000);
 const isV1Id = (id) => /^sb-[0-9A-Za-z]{22}$/.test(id);
@@ -159,8 +158,8 @@ const fromName = (isV2) => (context, { sandboxName, environmentName, appName, in
 const both = (name, handler) => ({ [name]: handler(false), [`${name}V2`]: handler(true) });
 
 const HANDLERS = {
-	AuthTokenGet: ({ authTokens }) => {
-		authTokens.push(makeToken({ use: "auth" }, AUTH_TOKEN_S));
+	AuthTokenGet: ({ authTokens, authSeconds }) => {
+		authTokens.push(makeToken({ use: "auth" }, authSeconds));
 		return { token: authTokens.at(-1) };
 	},
 	AppGetOrCreate: ({ catalog }, request) => catalog.app(request),
@@ -188,7 +187,7 @@ const HANDLERS = {
 	...both("SandboxTagsSet", setTags),
 };
 
-// context: { fleet, catalog, created: a Map, authTokens: an array, routerUrl, routerAddress: none by default,
+// context: { fleet, catalog, created: a Map, authTokens: an array, authSeconds, routerUrl, routerAddress: none by default,
 // accessSeconds, pageSize }
 export function controlHandlers(context) {
 	const bound = Object.entries(HANDLERS).map(([name, handler]) =>

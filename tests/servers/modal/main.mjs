@@ -6,8 +6,8 @@
 // Control plane and worker share one port, over TLS and in plaintext: the vendor's SDK dials loopback workers without TLS
 // although their URL says https. When it serves it prints one line of JSON: api_url (https), plain_url (http, for the
 // SDK), admin_url (lib/admin.mjs and, with POST, /create, which answers { id }, /kill/ID, /expire/ID: no token for its
-// worker is good any more, /router/PORT: workers are said to be there, and /nowhere: at a name that nobody knows, with
-// their address beside it), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
+// worker is good any more, /router/PORT: workers are said to be there, /nowhere: at a name that nobody knows, with
+// their address beside it, and /short/SECONDS: the control plane's tokens live so long), key, and env: the variables with which a client finds it. --user: whose a sandbox's commands
 // are, root or user. Files of the sandbox ID are in DIR/ID/home, root and tmp. It ends on SIGTERM and takes all sandboxes
 // with it. 77: no namespaces here.
 import fs from "node:fs";
@@ -34,6 +34,7 @@ import { Fleet } from "./fleet.mjs";
 
 const CANNOT_RUN_HERE = 77;
 const LIFETIME_S = 3600;
+const AUTH_TOKEN_S = 1200;
 const MAX_MESSAGE = 100 << 20;
 const ROUTER = "modal.task_command_router.TaskCommandRouter/";
 const OPEN_NETWORK = 1;
@@ -108,6 +109,9 @@ const adminRoutes = (context) => ({
 	"POST /router": (port) => {
 		context.routerUrl = `https://127.0.0.1:${port}`;
 	},
+	"POST /short": (seconds) => {
+		context.authSeconds = Number(seconds);
+	},
 	"POST /nowhere": () => {
 		context.routerUrl = context.routerUrl.replace("127.0.0.1", "nowhere.invalid");
 		context.routerAddress = "127.0.0.1";
@@ -125,6 +129,7 @@ async function main() {
 		catalog: new Catalog(),
 		created: new Map(),
 		authTokens: [],
+		authSeconds: AUTH_TOKEN_S,
 		tokenId: options["token-id"],
 		tokenSecret: options.key,
 		accessSeconds: options["access-seconds"],
