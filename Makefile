@@ -104,7 +104,9 @@ $(BIN)/sandboxfs: $(call obj,$(filter-out tools/umount.c,$(SRC_tools))) $(LIBS_f
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_fs)
 
-$(BIN)/umount.fuse.sandboxfs: $(call obj,tools/umount.c) $(LIBS_providers)
+# It is small: what it shares with sandboxfs are these, and it has no use for the layers.
+SRC_umount := $(patsubst %,tools/%.c,umount apart detach drain namespace owed)
+$(BIN)/umount.fuse.sandboxfs: $(call obj,$(SRC_umount)) $(LIBS_providers)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
 

@@ -263,6 +263,11 @@ static bool attr_is_known(struct cache *c, struct inode *i, struct attr *out, in
 	return *valid_ms || tree_foreseen(c->tree, i, out);
 }
 
+void cache_attr_last(struct cache *c, struct inode *i, struct attr *out)
+{
+	tree_attr(c->tree, i, out);
+}
+
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e)
 {

@@ -9,6 +9,9 @@
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 
+/* What a killed child may take to end, unless it hangs. */
+#define END_MS 500
+
 /* Waits on the pidfd, so that the limit needs no timer and no signal handler. */
 static bool ended_in_time(int pidfd, int64_t limit_ms)
 {
@@ -32,14 +35,30 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
 }
 
-int apart_run(int (*work)(const void *context), const void *context, int64_t limit_ms)
+pid_t apart_begin(int (*work)(const void *context), const void *context)
 {
 	pid_t child = fork();
 
-	if (child < 0)
-		return errno;
 	if (child == 0)
 		_exit(work(context) & 0xff); /* Linux's errnos are below 134 */
+	return child;
+}
+
+void apart_end(pid_t child)
+{
+	AUTO_CLOSE int pidfd = pidfd_open(child, 0);
+
+	kill(child, SIGKILL);
+	if (pidfd >= 0 && ended_in_time(pidfd, END_MS))
+		status_of(child);
+}
+
+int apart_run(int (*work)(const void *context), const void *context, int64_t limit_ms)
+{
+	pid_t child = apart_begin(work, context);
+
+	if (child < 0)
+		return errno;
 
 	AUTO_CLOSE int pidfd = pidfd_open(child, 0);
 

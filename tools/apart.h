@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define APART_NO_LIMIT (-1)
 
@@ -15,3 +16,7 @@
  * (it is then killed, as far as the kernel lets it); ECHILD when it died otherwise.
  */
 int apart_run(int (*work)(const void *context), const void *context, int64_t limit_ms);
+
+/* Work that goes on beside this process until apart_end() kills it, which waits no longer than a moment. -1: errno. */
+pid_t apart_begin(int (*work)(const void *context), const void *context);
+void apart_end(pid_t child);

@@ -1,8 +1,5 @@
 # What brings the programs onto a machine: included by the Makefile. B, BIN, PREFIX and SBINDIR come from there.
 
-# umount.fuse.sandboxfs is small: it shares these with sandboxfs and has no use for the layers.
-$(BIN)/umount.fuse.sandboxfs: $B/tools/apart.o $B/tools/detach.o $B/tools/namespace.o
-
 .PHONY: install uninstall setup setup-tests demo run-demo
 
 # mount(8) and umount(8) look for their helpers in /sbin alone, whatever PREFIX is.

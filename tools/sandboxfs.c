@@ -202,9 +202,15 @@ static enum err send_pending(const struct run *r, struct cache *cache, struct er
 {
 	struct error why = { 0 };
 	struct call call = { .progress_ms = r->config->progress_ms };
+	struct cache_status status;
 	enum err kind = cache_sync(cache, &call, &why);
 
-	return kind ? error_set(e, kind, "not everything could be sent: %s", why.text) : ERR_OK;
+	if (!kind)
+		return ERR_OK;
+	cache_get_status(cache, &status);
+	return error_set(e, kind, "not everything could be sent: %s%s%s", why.text,
+		status.journal_dir ? "; it is kept for the next mount, in " : "",
+		status.journal_dir ? status.journal_dir : "");
 }
 
 static enum err mount_sandbox(struct run *r, struct error *e)

@@ -1,17 +1,15 @@
 /*
  * umount.fuse.sandboxfs - what umount(8) calls for our mounts: sends what is pending, then unmounts.
  *
- *      umount.fuse.sandboxfs DIR [-nlfvr] [-N namespace] [-t type.subtype]
+ *      umount.fuse.sandboxfs DIR [-nlfvr] [-N namespace] [-t type.subtype] [-o options]
  */
 #include "providers/base/cleanup.h"
-#include "tools/apart.h"
 #include "tools/detach.h"
+#include "tools/drain.h"
 #include "tools/exits.h"
 #include "tools/namespace.h"
 
-#include <fcntl.h>
 #include <getopt.h>
-#include <grp.h>
 #include <mntent.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,22 +19,18 @@
 #define OUR_TYPE "fuse.sandboxfs"
 
 /* Who unmounts by force or lazily does not wait for an answer that may never come. */
-#define SYNC_FORCED_MS 10000
+#define FORCED_MS   10000
+#define SECONDS_MAX 1e9
 
 struct request {
 	const char *dir;
 	const char *namespace;
+	int64_t limit_ms; /* for sending what is pending; -1: as long as it goes on */
 	bool is_lazy, is_forced, is_verbose;
 	bool wants_help, wants_version;
 };
 
 /* ---- The mount, as the mount table has it ---- */
-
-struct mounted {
-	char *dir; /* absolute */
-	uid_t uid; /* whose mount it is: FUSE lets nobody else in, not even root */
-	gid_t gid;
-};
 
 /* 0, root's, where the table names none. */
 static unsigned option_number(const struct mntent *entry, const char *name)
@@ -72,57 +66,6 @@ static enum err find_mount(const char *dir, struct mounted *out, struct error *e
 	return ERR_OK;
 }
 
-/* ---- Sending what is pending ---- */
-
-/* Root is kept out of other users' mounts unless it becomes them. */
-static bool become_owner(const struct mounted *m)
-{
-	if (geteuid() != 0 || m->uid == 0)
-		return true;
-	return !setgroups(0, NULL) && !setresgid(m->gid, m->gid, m->gid) &&
-		!setresuid(m->uid, m->uid, m->uid);
-}
-
-/* In a process of its own. Returns an errno. */
-static int write_sync(const void *context)
-{
-	const struct mounted *m = context;
-	AUTO_FREE char *path = NULL;
-	int fd;
-
-	if (!become_owner(m) || asprintf(&path, "%s/.sandbox/sync", m->dir) < 0)
-		return errno;
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-
-	int failure = write(fd, "1\n", 2) == 2 ? 0 : errno;
-
-	if (close(fd) && !failure)
-		failure = errno;
-	return failure;
-}
-
-static enum err send_pending(const struct mounted *m, bool goes_anyway, struct error *e)
-{
-	int failure = apart_run(write_sync, m, goes_anyway ? SYNC_FORCED_MS : APART_NO_LIMIT);
-
-	if (!failure)
-		return ERR_OK;
-	/* The daemon is gone, or the mount is read-only: there is nobody, or nothing, to send. */
-	if (failure == ENOTCONN || failure == EROFS)
-		return ERR_OK;
-	if (goes_anyway)
-		return error_set(e, ERR_IO,
-			"%s: unmounted although not everything could be sent: %s", m->dir,
-			strerror(failure));
-	return error_set(e, ERR_IO,
-		"%s: not unmounted, because not everything could be sent: %s; %s/.sandbox/status "
-		"says "
-		"what, `umount -l %s` unmounts all the same",
-		m->dir, strerror(failure), m->dir, m->dir);
-}
-
 /* ---- The program ---- */
 
 static void complain(const struct error *e)
@@ -143,7 +86,7 @@ static enum err unmount(const struct request *r, struct error *e)
 
 	if (kind)
 		return kind;
-	kind = send_pending(&m, how, e);
+	kind = drain(&m, r->limit_ms < 0 && how ? FORCED_MS : r->limit_ms, how, e);
 	if (kind && !how)
 		return kind;
 	if (kind)
@@ -156,15 +99,39 @@ static enum err unmount(const struct request *r, struct error *e)
 
 static void print_help(void)
 {
-	printf("Usage: umount.fuse.sandboxfs DIRECTORY [-nlfvr] [-N namespace] [-t type]\n"
+	printf("Usage: umount.fuse.sandboxfs DIRECTORY [-nlfvr] [-N namespace] [-t type] [-o "
+	       "options]\n"
 	       "Sends what a mount of sandboxfs has pending, then unmounts it. umount(8) calls "
 	       "it.\n\n"
 	       "  -l  lazily: take it from the tree now, also if not everything could be sent\n"
 	       "  -f  by force: requests that wait fail, also if not everything could be sent\n"
 	       "  -v  say what is done\n"
 	       "  -N  in that mount namespace\n"
+	       "  -o timeout=SECONDS  wait no longer than this for what is sent; other options\n"
+	       "      are those of mount(8), without effect\n"
 	       "  -n, -r, -t  accepted for umount(8), without effect\n\n"
 	       "Exit status: 0; 1 wrong usage or not permitted; 32 not unmounted.\n");
+}
+
+/* What is not ours is accepted: a line of fstab has one list of options for both programs. */
+static enum err take_options(struct request *r, char *list, struct error *e)
+{
+	static const char timeout[] = "timeout=";
+
+	for (char *word; (word = strsep(&list, ","));) {
+		const char *value = word + strlen(timeout);
+		char *end;
+
+		if (strncmp(word, timeout, strlen(timeout)) != 0)
+			continue;
+		double seconds = strtod(value, &end);
+
+		if (end == value || *end || !(seconds >= 0 && seconds <= SECONDS_MAX))
+			return error_set(e, ERR_INVALID,
+				"option '%.60s': a number of seconds, as in timeout=60", word);
+		r->limit_ms = (int64_t)(seconds * 1000);
+	}
+	return ERR_OK;
 }
 
 static enum err parse(struct request *r, int argc, char **argv, struct error *e)
@@ -175,13 +142,16 @@ static enum err parse(struct request *r, int argc, char **argv, struct error *e)
 		{ 0 },
 	};
 
+	enum err kind = ERR_OK;
+
 	opterr = 0; /* one line, and it is ours */
-	for (int c; (c = getopt_long(argc, argv, "nlfvrN:t:hV", names, NULL)) != -1;)
+	for (int c; !kind && (c = getopt_long(argc, argv, "nlfvrN:t:o:hV", names, NULL)) != -1;)
 		switch (c) {
 		case 'l': r->is_lazy = true; break;
 		case 'f': r->is_forced = true; break;
 		case 'v': r->is_verbose = true; break;
 		case 'N': r->namespace = optarg; break;
+		case 'o': kind = take_options(r, optarg, e); break;
 		case 'h': r->wants_help = true; break;
 		case 'V': r->wants_version = true; break;
 		case '?':
@@ -190,6 +160,8 @@ static enum err parse(struct request *r, int argc, char **argv, struct error *e)
 				argv[optind - 1]);
 		default: break;
 		}
+	if (kind)
+		return kind;
 	r->dir = argv[optind];
 	if (optind + 1 != argc && !r->wants_help && !r->wants_version)
 		return error_set(e, ERR_INVALID, "%s; see --help",
@@ -214,7 +186,7 @@ static enum err act(const struct request *r, struct error *e)
 
 int main(int argc, char **argv)
 {
-	struct request request = { 0 };
+	struct request request = { .limit_ms = -1 };
 	struct error e = { 0 };
 	enum err kind = parse(&request, argc, argv, &e);
 

@@ -272,6 +272,12 @@ is "and line" "$(cat err)" "umount.fuse.sandboxfs: /proc: not a mount of sandbox
 $UMOUNT 2>err
 is "no directory: exit status" $? 1
 is "and line" "$(cat err)" "umount.fuse.sandboxfs: the directory is missing; see --help"
+$UMOUNT dir -o timeout=soon 2>err
+is "a limit that is none: exit status" $? 1
+is "and line" "$(cat err)" "umount.fuse.sandboxfs: option 'timeout=soon': a number of seconds, as in timeout=60"
+deadline 60 "$SANDBOXFS" local:x dir
+ok "the options of fstab's line are accepted" deadline 60 $UMOUNT dir -o rw,_netdev,timeout=60,x-systemd.automount
+is_gone "with options" dir
 $UMOUNT -q dir 2>err
 is "an unknown option: exit status" $? 1
 is "and line" "$(cat err)" "umount.fuse.sandboxfs: '-q': unknown, or its value is missing; see --help"

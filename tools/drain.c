@@ -1,0 +1,144 @@
+#include "tools/drain.h"
+
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+#include "tools/apart.h"
+#include "tools/owed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* The mount answers from memory, or hangs; but on the way there it may ask for its root in vain first. */
+#define STATUS_MS      45000
+#define SHOWN_EVERY_MS 200
+
+struct drain {
+	const struct mounted *mounted;
+	struct owed *owed; /* shared with the children that ask */
+};
+
+/* ---- In processes of their own, since a mount may hang ---- */
+
+/* Root is kept out of other users' mounts unless it becomes them. */
+static bool become_owner(const struct mounted *m)
+{
+	if (geteuid() != 0 || m->uid == 0)
+		return true;
+	return !setgroups(0, NULL) && !setresgid(m->gid, m->gid, m->gid) &&
+		!setresuid(m->uid, m->uid, m->uid);
+}
+
+/* Returns an errno, as the others do. */
+static int write_sync(const void *context)
+{
+	const struct drain *d = context;
+	AUTO_FREE char *path = NULL;
+	int fd;
+
+	if (!become_owner(d->mounted) || asprintf(&path, "%s/.sandbox/sync", d->mounted->dir) < 0)
+		return errno;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+
+	int failure = write(fd, "1\n", 2) == 2 ? 0 : errno;
+
+	if (close(fd) && !failure)
+		failure = errno;
+	return failure;
+}
+
+static int read_owed(const void *context)
+{
+	const struct drain *d = context;
+
+	return become_owner(d->mounted) ? owed_read(d->owed, d->mounted->dir) : errno;
+}
+
+/* Until it is ended. */
+static int show_progress(const void *context)
+{
+	const struct drain *d = context;
+	char words[OWED_WORDS_MAX];
+	struct owed owed;
+
+	if (!become_owner(d->mounted))
+		return errno;
+	for (;;) {
+		poll(NULL, 0, SHOWN_EVERY_MS);
+		if (!owed_read(&owed, d->mounted->dir) && owed.changes)
+			fprintf(stderr, "\r\033[Ksending: %s left", owed_words(&owed, words));
+	}
+}
+
+/* ---- What could not be sent ---- */
+
+static const char *what_is_left(const struct owed *o, char words[OWED_WORDS_MAX])
+{
+	if (o->changes)
+		return owed_words(o, words);
+	snprintf(words, OWED_WORDS_MAX, "the sandbox refused %lld", (long long)o->refused);
+	return o->refused ? words : "";
+}
+
+static enum err not_sent(const struct mounted *m, const struct owed *o, int failure,
+	bool goes_anyway, struct error *e)
+{
+	char words[OWED_WORDS_MAX];
+	const char *left = what_is_left(o, words), *between = *left ? ": " : "";
+	const char *kept = *o->journal ? "; it is kept for the next mount, in " : "";
+
+	if (goes_anyway)
+		return error_set(e, ERR_IO,
+			"%s: unmounted although not everything could be sent: %s%s%s%s%s", m->dir,
+			left, between, strerror(failure), kept, o->journal);
+	return error_set(e, ERR_IO,
+		"%s: not unmounted, because not everything could be sent: %s%s%s%s%s; "
+		"%s/.sandbox/status says what, `umount -l %s` unmounts all the same",
+		m->dir, left, between, strerror(failure), kept, o->journal, m->dir, m->dir);
+}
+
+/* The daemon is gone, or the mount is read-only: there is nobody, or nothing, to send. */
+static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
+{
+	return failure == EROFS || (failure == ENOTCONN && (unknown || !o->changes));
+}
+
+/* ---- Doing it ---- */
+
+static int send_showing(const struct drain *d, int64_t limit_ms)
+{
+	pid_t shower = isatty(STDERR_FILENO) ? apart_begin(show_progress, d) : -1;
+	int failure = apart_run(write_sync, d, limit_ms);
+
+	if (shower > 0) {
+		apart_end(shower);
+		fprintf(stderr, "\r\033[K");
+	}
+	return failure;
+}
+
+enum err drain(const struct mounted *m, int64_t limit_ms, bool goes_anyway, struct error *e)
+{
+	struct owed *owed =
+		mmap(NULL, sizeof *owed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	const struct drain d = { .mounted = m, .owed = owed };
+	enum err kind = ERR_OK;
+
+	if (owed == MAP_FAILED)
+		return error_errno(e, errno, "%s: cannot ask it", m->dir);
+
+	int failure = send_showing(&d, limit_ms);
+	int unknown = failure ? apart_run(read_owed, &d, STATUS_MS) : 0;
+
+	if (failure && !is_nothing_to_send(failure, unknown, owed))
+		kind = not_sent(m, owed, failure, goes_anyway, e);
+	munmap(owed, sizeof *owed);
+	return kind;
+}
