@@ -108,7 +108,7 @@ struct grpc_policy {
 	unsigned retries; /* after them the failure is the caller's */
 	int64_t pause_ms; /* before the first; each is twice as long as the one before */
 	int64_t pause_max_ms;
-	int64_t throttle_max_ms; /* the server's wishes are obeyed so long in all; negative: without limit */
+	int64_t throttle_max_ms; /* the server's wishes are obeyed so long in all; negative: without limit; 0: not at all */
 };
 
 /* `attempt`: 0 the first time. */

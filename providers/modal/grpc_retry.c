@@ -31,7 +31,7 @@ static int64_t next_pause_ms(
 {
 	int64_t pause_ms = p->pause_ms;
 
-	if (out->retry_after_ms >= 0) {
+	if (out->retry_after_ms >= 0 && policy->throttle_max_ms) {
 		p->throttled_ms += out->retry_after_ms;
 		return policy->throttle_max_ms < 0 || p->throttled_ms <= policy->throttle_max_ms
 			? out->retry_after_ms

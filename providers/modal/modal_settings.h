@@ -22,7 +22,7 @@ struct modal_settings {
 	char *environment;     /* MODAL_ENVIRONMENT; "": the workspace's default */
 	char *builder_version; /* MODAL_IMAGE_BUILDER_VERSION; "": asked for */
 	bool is_v1;            /* MODAL_SANDBOX_V2=0: the first version of the calls that create */
-	int64_t throttle_max_ms; /* MODAL_MAX_THROTTLE_WAIT, seconds there; negative: no limit */
+	int64_t throttle_max_ms; /* MODAL_MAX_THROTTLE_WAIT, seconds there; negative: no limit; 0: never */
 };
 
 /*

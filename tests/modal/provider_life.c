@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct modal_server server;
@@ -276,6 +277,33 @@ Test(modal_life, oauth_signs_in)
 	cr_expect(eq(int, provider_list_sandboxes(ops(), &cfg, NULL, count, &found, &e), ERR_AUTH));
 	cr_expect(ne(ptr, strstr(e.text, "MODAL_OAUTH_CLIENT_SECRET"), NULL), "%s", e.text);
 	cr_expect(eq(ptr, strstr(e.text, "os-another"), NULL), "%s", e.text);
+}
+
+/* How often its list was asked for, while the server wishes for `seconds` each time. */
+static long asked_with_wishes(int status, double seconds, int times, enum err want)
+{
+	const struct provider_config cfg = { 0 };
+	unsigned found = 0;
+	struct error e = { 0 };
+	char wish[100];
+
+	snprintf(wish, sizeof wish, "{\"type\":\"grpc_status\",\"status\":%d,\"retry_after\":%.1f}",
+		status, seconds);
+	modal_server_reset(&server);
+	modal_server_fault(&server, "SandboxListV2", wish, times);
+	cr_expect(eq(int, provider_list_sandboxes(ops(), &cfg, NULL, count, &found, &e), want),
+		"%s", e.text);
+	modal_server_mend(&server);
+	return modal_server_count(&server, "SandboxListV2");
+}
+
+Test(modal_life, the_servers_wishes_are_obeyed_for_so_long)
+{
+	setenv("MODAL_MAX_THROTTLE_WAIT", "1", 1);
+	cr_expect(eq(long, asked_with_wishes(8, 0.4, 0, ERR_QUOTA), 3));
+	setenv("MODAL_MAX_THROTTLE_WAIT", "0", 1);
+	cr_expect(eq(long, asked_with_wishes(8, 0.4, 0, ERR_QUOTA), 1));
+	cr_expect(eq(long, asked_with_wishes(14, 0.4, 2, ERR_OK), 3));
 }
 
 Test(modal_life, plain_http_is_told_to_have_no_http_2)
