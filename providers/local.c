@@ -4,6 +4,7 @@
 #include "providers/base/path.h"
 #include "providers/bubblewrap.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/staging.h"
 #include "providers/helper_process.h"
 #include "providers/local_store.h"
 
@@ -11,6 +12,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* What the staging directory is called in the jail: local_store.h has the layout. */
 #define JAIL_STAGING "/home/.staging"
@@ -199,7 +201,10 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 	l->base.root = l->root_path;
 	l->base.staging = JAIL_STAGING;
 	l->base.shell = l->shell;
-	return open_root(l, e);
+	kind = open_root(l, e);
+	if (!kind && cfg->journal)
+		staging_clean(&l->root, cfg->journal, time(NULL));
+	return kind;
 }
 
 static const struct provider_ops local_without_calls;

@@ -50,6 +50,11 @@ struct provider_config {
 	 * NULL: nobody will.
 	 */
 	const struct watch_request *opening;
+	/*
+	 * JOURNAL_ID_SIZE bytes: whose changes are going to be applied. Leftovers of other mounts are then removed from
+	 * staging. NULL: nobody's.
+	 */
+	const unsigned char *journal;
 
 	/* Of a sandbox that is made; NULL or 0: the vendor's default. */
 	const char *template;      /* what it is made from: an image, a snapshot, ... */

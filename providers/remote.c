@@ -92,12 +92,15 @@ static enum err take_shell(struct remote *r, const struct remote_report *report,
 static enum err attach(struct remote *r, const struct provider_config *cfg, const char *working_dir,
 	const struct call *call, struct error *e)
 {
-	const struct remote_question question = {
+	struct remote_question question = {
 		.path = cfg->path, .working_dir = working_dir, .opening = r->opening
 	};
 	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
-	enum err kind = remote_find(&report, &r->ops, question, cfg->helper != HELPER_OFF, call, e);
+	enum err kind;
 
+	if (cfg->journal)
+		memcpy(question.journal, cfg->journal, JOURNAL_ID_SIZE);
+	kind = remote_find(&report, &r->ops, question, cfg->helper != HELPER_OFF, call, e);
 	if (kind == ERR_OK)
 		kind = take_place(r, &report, e);
 	if (kind != ERR_OK)

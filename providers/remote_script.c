@@ -247,11 +247,10 @@ static enum err begin_second(void *context, struct error *e)
 
 static enum err put_requests(const struct remote_question *q, struct buf *out, struct error *e)
 {
-	static const unsigned char no_journal[JOURNAL_ID_SIZE];
 	AUTO_BUF struct buf request = BUF_INIT(JOURNAL_ID_SIZE);
 	AUTO_BUF struct buf frames = BUF_INIT(REQUESTS_MAX);
 
-	wire_put_hello_request(&request, no_journal);
+	wire_put_hello_request(&request, q->journal);
 	frames_of_request(&frames, FRAME_HELLO, &request);
 	if (q->second)
 		frames_of_request(&frames, FRAME_WATCH, q->second->request);

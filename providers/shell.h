@@ -28,6 +28,7 @@
  * | writing through a handle that a mode forbids by now | the mode is really another for a moment, and ctime moves |
  * | numbered batches | a second one of a journal waits for the first only where there is `flock` |
  * | an append in whose midst a run was killed | what others appended meanwhile is taken for its bytes |
+ * | what other mounts left in staging when they were killed | stays there |
  * | a listing's "complete" | says that all was read, not that nothing changed meanwhile; one entry that cannot be looked at makes every directory of its start incomplete; paths over 4096 bytes are left out |
  * | a listing of changes only | all entries travel, and are chosen here |
  * | a listing that stops at so many entries | stops depth first, after the start's own entries |

@@ -44,7 +44,12 @@ static bool is_own(const char *name, const struct own *own)
 		!strncmp(id, own->mount, strlen(own->mount));
 }
 
-/* A rename into staging moves the time of change alone. */
+/* A record is written before each change; a rename into staging moves a file's time of change alone. */
+static int64_t last_changed_s(const char *name, const struct attr *a)
+{
+	return lasting_s(name) == STAGING_RECORDS_S ? a->mtime.tv_sec : a->ctime.tv_sec;
+}
+
 static bool is_left(int staging_fd, const char *name, const struct own *own, int64_t now_s)
 {
 	int64_t lasting = lasting_s(name);
@@ -52,7 +57,7 @@ static bool is_left(int staging_fd, const char *name, const struct own *own, int
 
 	if (!lasting || is_own(name, own) || sys_stat(staging_fd, name, &attr))
 		return false;
-	return !S_ISDIR(attr.mode) && attr.ctime.tv_sec < now_s - lasting;
+	return !S_ISDIR(attr.mode) && last_changed_s(name, &attr) < now_s - lasting;
 }
 
 void staging_clean(

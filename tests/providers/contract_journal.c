@@ -229,3 +229,54 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 			.err,
 		ERR_OK));
 }
+
+/* ---- What dead mounts left ---- */
+
+#define DEAD_RECORD "/seq-dead0000000000000000000000000000"
+#define OWN_RECORD  "/seq-6f757273000000000000000000000000"
+
+static void leave_record(struct subject *s, const char *path)
+{
+	const struct change changes[] = {
+		{ .op = CHANGE_CREATE, .path = path, .mode = 0600, OWNERLESS },
+		{ .op = CHANGE_SETATTR, .path = path, .set = SET_MTIME, .mtime = then },
+	};
+	struct change_result r[2];
+
+	apply_all(s, changes, 2, r);
+	expect_all_done(r, 2);
+}
+
+static enum err look_at(struct subject *s, const char *path)
+{
+	return apply_one(s, (struct change){ .op = CHANGE_SYNC, .path = path }).err;
+}
+
+/* The subject over a connection of its own. */
+static struct subject connected(const struct subject *s, const unsigned char *journal)
+{
+	struct provider_config cfg = contract_config(s, s->id);
+	struct subject another = *s;
+	struct error e = { 0 };
+
+	another.p = NULL;
+	cfg.journal = journal;
+	provider_connect(s->ops, &cfg, NULL, &another.p, &e);
+	cr_assert(another.p != NULL, "%s", e.text);
+	return another;
+}
+
+BEHAVIOUR(journal, who_attaches_removes_what_dead_journals_left)
+{
+	static const unsigned char ours[JOURNAL_ID_SIZE] = "ours";
+	bool stays = s->is_remote && s->helper == HELPER_OFF;
+	struct subject before = connected(s, NULL), attached;
+
+	leave_record(&before, DEAD_RECORD);
+	leave_record(&before, OWN_RECORD);
+	attached = connected(s, ours);
+	cr_expect(eq(int, look_at(&attached, DEAD_RECORD), stays ? ERR_OK : ERR_NOT_FOUND));
+	cr_expect(eq(int, look_at(&attached, OWN_RECORD), ERR_OK));
+	provider_release(before.p);
+	provider_release(attached.p);
+}
