@@ -36,6 +36,9 @@ struct cache_options {
 	bool close_waits;   /* a close of what was written returns when the sandbox has it */
 	bool excl_remote; /* whether a name is free for what must be new is asked, not decided here */
 	const char *
+		journal_dir; /* of a remote one: where changes are kept (journal.h); NULL: with the process */
+	uint64_t journal_max; /* bytes it may take; 0: chosen there */
+	const char *
 		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */
 	int64_t stream_idle_ms; /* the change stream is let go after so long without use (lease.h); 0: 60 s */

@@ -222,6 +222,7 @@ void config_release(struct config *c)
 	free_list(c->env);
 	free_list(c->labels);
 	free(c->shell);
+	free(c->journal);
 	free(c->cache);
 	*c = (struct config){ 0 };
 }

@@ -211,7 +211,7 @@ static double unit_mb(const char *unit)
 }
 
 /* The daemon has another working directory, and a line of fstab has none. */
-enum err option_set_cache(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_dir(const struct option *o, const char *value, void *field, struct error *e)
 {
 	if (*value != '/' && strcmp(value, "off"))
 		return error_set(e, ERR_INVALID,

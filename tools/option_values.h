@@ -10,7 +10,7 @@ enum err option_set_flag(
 	const struct option *o, const char *value, void *field, struct error *e); /* int */
 enum err option_set_text(
 	const struct option *o, const char *value, void *field, struct error *e); /* char * */
-enum err option_set_cache(
+enum err option_set_dir(
 	const struct option *o, const char *value, void *field, struct error *e); /* char * */
 enum err option_set_log(
 	const struct option *o, const char *value, void *field, struct error *e); /* char * */

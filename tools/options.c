@@ -113,7 +113,14 @@ const struct option options[] = {
 	VALUE("attr_timeout=", option_set_seconds, attr_ms, "SECONDS",
 		"believe attributes for so long without asking (1.0)"),
 	VALUE("entry_timeout=", option_set_seconds, entry_ms, "SECONDS", "and names (1.0)"),
-	VALUE("cache=", option_set_cache, cache, "DIR|off",
+	VALUE("journal=", option_set_dir, journal, "DIR|off",
+		"keep changes that a sandbox does not have yet in this directory, one below it for "
+		"each sandbox "
+		"($XDG_STATE_HOME/sandboxfs, or ~/.local/state/sandboxfs); off: in files that end "
+		"with the mount"),
+	VALUE("journal_size=", option_set_size, journal_mb, "SIZE",
+		"so much of them at most, then writes wait (1G)"),
+	VALUE("cache=", option_set_dir, cache, "DIR|off",
 		"keep contents of files in this directory, for all mounts of this user "
 		"($XDG_CACHE_HOME/sandboxfs, or ~/.cache/sandboxfs); off: a few, in memory"),
 	VALUE("cache_size=", option_set_size, cache_mb, "SIZE",

@@ -13,13 +13,13 @@
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
-#include "tools/cache_dir.h"
 #include "tools/config.h"
 #include "tools/daemon.h"
 #include "tools/namespace.h"
 #include "tools/preflight.h"
 #include "tools/signals.h"
 #include "tools/source.h"
+#include "tools/user_dirs.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -217,9 +217,12 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 {
 	struct sandbox_info info;
 	struct cache *cache = NULL;
-	AUTO_FREE char *contents_dir = cache_dir(r->config->cache);
+	AUTO_FREE char *contents_dir = user_cache_dir(r->config->cache);
+	AUTO_FREE char *journal_dir = NULL;
 	enum err kind = provider_info(r->provider, &r->call, &info, e);
 
+	if (!kind)
+		journal_dir = user_journal_dir(r->config->journal, r->source->ops->name, &info);
 	if (!kind)
 		kind = cache_new(&cache, r->provider,
 			&(struct cache_options){
@@ -234,6 +237,8 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 				.write_through = r->config->write_through,
 				.close_waits = r->config->close_waits,
 				.excl_remote = r->config->excl_remote,
+				.journal_dir = journal_dir,
+				.journal_max = (uint64_t)r->config->journal_mb << 20,
 				.contents_dir = contents_dir,
 				.contents_max = (uint64_t)r->config->cache_mb << 20,
 			},

@@ -86,12 +86,14 @@ Test(config, understands_each_value)
 	must_parse(&c,
 		"sandboxfs local:x /mnt -o "
 		"attr_timeout=0.25,entry_timeout=0,exec_timeout=5,timeout=0 "
-		"-o cache=/var/cache/sbx,cache_size=2G "
+		"-o cache=/var/cache/sbx,cache_size=2G,journal=/var/lib/sbx,journal_size=64M "
 		"-o helper=process,symlinks=raw,idmap=user,max_threads=7,uid=1234,gid=5678 "
 		"-o "
 		"shell=dash,key_file=/k,keep,list_control,nonempty,allow_other,log=warn:fs=debug");
 	cr_expect(eq(str, c.cache, "/var/cache/sbx"));
 	cr_expect(eq(i64, c.cache_mb, 2048));
+	cr_expect(eq(str, c.journal, "/var/lib/sbx"));
+	cr_expect(eq(i64, c.journal_mb, 64));
 	cr_expect(eq(i64, c.attr_ms, 250));
 	cr_expect(eq(i64, c.entry_ms, 0));
 	cr_expect(eq(i64, c.exec_timeout_ms, 5000));
@@ -252,6 +254,9 @@ Test(config, names_the_wrong_word_and_the_way_out)
 		{ "sandboxfs local:x /mnt -o cache=here",
 			"option 'cache=here': DIR|off is a directory's absolute path" },
 		{ "sandboxfs local:x /mnt -o cache_size=5", "option 'cache_size=5': SIZE" },
+		{ "sandboxfs local:x /mnt -o journal=here",
+			"option 'journal=here': DIR|off is a directory's absolute path" },
+		{ "sandboxfs local:x /mnt -o journal_size=5", "option 'journal_size=5': SIZE" },
 		{ "sandboxfs local:x /mnt -o max_threads=0", "option 'max_threads=0': NUMBER" },
 		{ "sandboxfs local:x /mnt -o max_threads=1001", "NUMBER is 1 to 1000" },
 		{ "sandboxfs local:x /mnt -o max_threads=5x", "NUMBER is 1 to 1000" },

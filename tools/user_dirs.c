@@ -1,0 +1,86 @@
+#include "tools/user_dirs.h"
+
+#include "cache/block.h"
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <pwd.h>
+#include <string.h>
+
+/* Of a file's name; what is longer is cut, and told apart by a hash. Whoever sets it aside appends to it. */
+#define NAME_LEN_MAX 200
+
+static const char *absolute(const char *variable)
+{
+	const char *path = getenv(variable);
+
+	return path && *path == '/' ? path : NULL;
+}
+
+static const char *home(void)
+{
+	const char *path = absolute("HOME");
+	const struct passwd *user = path ? NULL : getpwuid(geteuid());
+
+	return user && *user->pw_dir == '/' ? user->pw_dir : path;
+}
+
+static char *below(const char *dir, const char *rest)
+{
+	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX);
+
+	buf_printf(&path, "%s/%s", dir, rest);
+	return path.failed ? NULL : strdup(buf_text(&path));
+}
+
+/* `variable` names a directory for all programs, as `in_home` does where it is not set. */
+static char *user_dir(const char *asked, const char *variable, const char *in_home)
+{
+	const char *all = absolute(variable), *dir = home();
+
+	if (asked)
+		return strcmp(asked, "off") ? strdup(asked) : NULL;
+	if (all)
+		return below(all, "sandboxfs");
+	return dir ? below(dir, in_home) : NULL;
+}
+
+char *user_cache_dir(const char *asked)
+{
+	return user_dir(asked, "XDG_CACHE_HOME", ".cache/sandboxfs");
+}
+
+/* Each byte that may not stand in a name, or stands for another here, as %XX. */
+static void add_escaped(struct buf *name, const char *text)
+{
+	for (; *text; text++)
+		if (isalnum((unsigned char)*text) || strchr("._-", *text))
+			buf_add_byte(name, (unsigned char)*text);
+		else
+			buf_printf(name, "%%%02X", (unsigned char)*text);
+}
+
+static void shorten(struct buf *name)
+{
+	struct block_name hash = block_name(name->bytes, name->len);
+
+	name->len = NAME_LEN_MAX - 2 * sizeof hash.bytes;
+	for (size_t n = 0; n < sizeof hash.bytes; n++)
+		buf_printf(name, "%02x", hash.bytes[n]);
+}
+
+char *user_journal_dir(const char *asked, const char *provider, const struct sandbox_info *sandbox)
+{
+	AUTO_FREE char *dir = user_dir(asked, "XDG_STATE_HOME", ".local/state/sandboxfs");
+	AUTO_BUF struct buf name = BUF_INIT(3 * sizeof *sandbox);
+
+	add_escaped(&name, provider);
+	buf_add_byte(&name, '-');
+	add_escaped(&name, sandbox->id);
+	add_escaped(&name, sandbox->root);
+	if (name.len > NAME_LEN_MAX)
+		shorten(&name);
+	return dir && !name.failed ? below(dir, buf_text(&name)) : NULL;
+}
