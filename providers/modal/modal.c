@@ -75,10 +75,11 @@ static enum err fill(struct modal *m, const struct provider_config *cfg, struct 
 		kind = modal_control_new(&m->control, m->http, &m->settings, e);
 	if (!kind)
 		kind = channels_new(&m->channels, e);
-	if (!kind && cfg->id)
-		kind = sandbox_check_id(cfg->id, e);
 	if (kind)
 		return kind;
+	if (cfg->id && strlen(cfg->id) >= sizeof m->id)
+		return error_set(e, ERR_INVALID,
+			"modal: '%.100s...' is too long for a sandbox's ID or name", cfg->id);
 	snprintf(m->id, sizeof m->id, "%s", cfg->id ? cfg->id : "");
 	m->shell = strdup(cfg->shell ? cfg->shell : "sh");
 	return m->shell ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
@@ -99,6 +100,18 @@ enum err modal_open(struct modal **out, const struct provider_config *cfg, struc
 	else
 		*out = m;
 	return kind;
+}
+
+enum err modal_resolve(struct modal *m, const struct call *call, struct error *e)
+{
+	char name[sizeof m->id];
+
+	if (!*m->id)
+		return error_set(e, ERR_INVALID, "modal: no sandbox ID or name given");
+	if (!sandbox_check_id(m->id, NULL))
+		return ERR_OK;
+	memcpy(name, m->id, sizeof name);
+	return sandbox_find_named(m->control, call, m->settings.environment, name, m->id, e);
 }
 
 void modal_close(struct modal *m)
@@ -172,8 +185,7 @@ static enum err modal_connect(const struct provider_config *cfg, const struct ca
 
 	if (kind)
 		return kind;
-	if (!*m->id)
-		kind = error_set(e, ERR_INVALID, "modal: no sandbox ID given");
+	kind = modal_resolve(m, call, e);
 	if (!kind)
 		kind = find_worker(m, call, e);
 	if (!kind)
@@ -204,7 +216,7 @@ const struct provider_ops modal_provider = {
 	.name = "modal",
 	.title = "Modal",
 	.key_names = "MODAL_TOKEN_ID, MODAL_TOKEN_SECRET",
-	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE,
+	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
 		OPTION_MEMORY | OPTION_GPU | OPTION_REGION | OPTION_IDLE | OPTION_LIFETIME,
 	.create = modal_create,

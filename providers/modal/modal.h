@@ -39,8 +39,10 @@ static inline struct modal *modal_of(struct provider *p)
 
 /* ---- modal.c ---- */
 
-/* The account; no sandbox is meant yet. */
+/* The account; m->id is cfg->id, which may be a name. */
 enum err modal_open(struct modal **out, const struct provider_config *cfg, struct error *e);
+/* Has m->id be an ID. ERR_NOT_FOUND: no sandbox that runs in SANDBOX_APP has that name. ERR_INVALID: it is empty. */
+enum err modal_resolve(struct modal *m, const struct call *call, struct error *e);
 void modal_close(struct modal *m);
 
 /* ERR_GONE: it is known that the sandbox is gone. Without a request. */

@@ -67,15 +67,17 @@ enum err modal_list_sandboxes(const struct provider_config *cfg, const struct ca
 
 enum err modal_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
 {
+	struct error why = { 0 };
 	struct modal *m;
 	enum err kind = modal_open(&m, cfg, e);
 
 	if (kind)
 		return kind;
-	kind = *m->id ? sandbox_terminate(m->control, call, m->id, e)
-		      : error_set(e, ERR_INVALID, "modal: no sandbox ID given");
+	kind = modal_resolve(m, call, &why);
+	if (!kind)
+		kind = sandbox_terminate(m->control, call, m->id, &why);
 	modal_close(m);
-	return kind;
+	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 /* ---- One that is attached ---- */

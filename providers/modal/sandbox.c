@@ -11,6 +11,8 @@
 
 #define BASE62    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define V1_RANDOM 22
+/* Names are shorter. */
+#define NAME_ROOM 64
 /* The server holds an answer so long at most while there is no task. */
 #define TASK_WAIT_S 30
 
@@ -35,6 +37,58 @@ enum err sandbox_check_id(const char *id, struct error *e)
 static const char *versioned(const char *id, const char *v1, const char *v2)
 {
 	return sandbox_is_v1(id) ? v1 : v2;
+}
+
+/* ---- Its name ---- */
+
+static enum err ask_named(struct modal_control *c, const struct call *call, const char *method,
+	const Modal__SandboxGetFromNameRequest *request, char id[SANDBOX_ID_MAX], struct error *e)
+{
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const struct control_ask ask = { .method = method,
+		.message = &request->base,
+		.type = &modal__sandbox_get_from_name_response__descriptor,
+		.what = "looking for a name" };
+	const char *found;
+	enum err kind = modal_control_call(c, call, &ask, &answer, NULL, e);
+
+	if (kind)
+		return kind;
+	found = ((const Modal__SandboxGetFromNameResponse *)answer)->sandbox_id;
+	kind = sandbox_check_id(found ? found : "", e);
+	if (!kind)
+		snprintf(id, SANDBOX_ID_MAX, "%s", found);
+	return kind == ERR_INVALID ? error_set(e, ERR_PROTOCOL, "modal: a name without an ID")
+				   : kind;
+}
+
+/* Modal's own rule. */
+static bool is_name(const char *text)
+{
+	size_t len = strspn(text, BASE62 "._-");
+
+	return len && !text[len] && len < NAME_ROOM;
+}
+
+/* Of which version it is the name does not say. */
+enum err sandbox_find_named(struct modal_control *c, const struct call *call,
+	const char *environment, const char *name, char id[SANDBOX_ID_MAX], struct error *e)
+{
+	Modal__SandboxGetFromNameRequest request = MODAL__SANDBOX_GET_FROM_NAME_REQUEST__INIT;
+	struct error why = { 0 };
+	enum err kind;
+
+	if (!is_name(name))
+		return error_set(e, ERR_INVALID,
+			"modal: '%.100s' is no sandbox's ID, which begins with sb-, and no name",
+			name);
+	request.sandbox_name = (char *)name;
+	request.environment_name = (char *)environment;
+	request.app_name = (char *)SANDBOX_APP;
+	kind = ask_named(c, call, "SandboxGetFromNameV2", &request, id, &why);
+	if (kind == ERR_NOT_FOUND)
+		kind = ask_named(c, call, "SandboxGetFromName", &request, id, &why);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 /* ---- How it ended ---- */

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All that sandboxfs makes belongs to one app, which is made where it is missing. */
-#define APP               "sandboxfs"
 #define CREATE_IF_MISSING 1
 #define EPHEMERAL         5
 #define NETWORK_OPEN      1
@@ -55,7 +53,7 @@ static enum err find_app(struct making *m, struct error *e)
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
 	enum err kind;
 
-	request.app_name = (char *)APP;
+	request.app_name = (char *)SANDBOX_APP;
 	request.environment_name = m->settings->environment;
 	request.has_object_creation_type = 1;
 	request.object_creation_type = CREATE_IF_MISSING;

@@ -195,6 +195,16 @@ Test(modal_life, what_is_no_id_is_refused_without_a_request)
 	cr_expect(eq(long, modal_server_count(&server, NULL), 0));
 }
 
+Test(modal_life, a_name_that_nobody_has_is_not_found_and_deleted_already)
+{
+	const struct provider_config cfg = { .id = "nobody" };
+	struct error e = { 0 };
+
+	cr_expect(eq(int, provider_connect(ops(), &cfg, NULL, &server.p, &e), ERR_NOT_FOUND), "%s",
+		e.text);
+	delete ("nobody");
+}
+
 Test(modal_life, an_unknown_sandbox_is_not_found)
 {
 	const struct provider_config cfg = { .id = "sb-0123456789abcdefABCDEFghijkl" };
