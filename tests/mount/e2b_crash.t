@@ -1,0 +1,39 @@
+#!/bin/sh
+# The mount's process is killed at any moment, again and again: what was acknowledged is in the sandbox after the next mount,
+# once and whole.
+#
+#	CRASHES      how often (6)
+#	CRASH_SEED   the first seed (1)
+#	CRASH_OPEN   how many files that were written to are open then (0): what was not closed is the process's alone
+PROVIDER=e2b
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs node python3
+CRASH=$TOP/tests/mount/crash.py
+
+# Takes away what was mounted last, whose process is dead.
+bury() {
+	wait "$DAEMON" 2>/dev/null
+	tap_drop_mount "$MNT"
+}
+
+vendor_sandbox crash
+mkdir "$STORE/work"
+seed=${CRASH_SEED:-1}
+last=$((seed + ${CRASHES:-6} - 1))
+while [ "$seed" -le "$last" ]; do
+	mount_sandbox crash
+	diag "seed $seed: $(deadline "$PATIENCE" python3 "$CRASH" run "$MNT/work" model "$DAEMON" "$seed" \
+		"${CRASH_OPEN:-0}")"
+	bury
+	mount_sandbox crash
+	ok "seed $seed: the next mount sends what is left" settle
+	ok "seed $seed: the sandbox has what was acknowledged, once and whole" python3 "$CRASH" check "$STORE/work" model
+	ok "seed $seed: and so has the mount" python3 "$CRASH" check "$MNT/work" model
+	tap_umount "$MNT"
+	wait_until "$PATIENCE" ended "$DAEMON"
+	seed=$((seed + 1))
+done
+done_testing
