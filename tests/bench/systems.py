@@ -110,7 +110,7 @@ class Sandboxfs(System):
         return [self.setting.sandboxfs, "-f", self.source, self.mountpoint]
 
     def start(self, stack):
-        for what in ("data", "cache", "config"):
+        for what in ("data", "cache", "config", "state"):
             self.env[f"XDG_{what.upper()}_HOME"] = str(self.scratch / what)
 
     def forget(self):

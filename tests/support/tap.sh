@@ -240,7 +240,7 @@ tap_sandbox() { # NAME DATA
 }
 
 # mount_sandbox NAME [OPTIONS]: sets MNT, STORE, STAGING, DAEMON and LOG. Ends the test on failure. Contents are kept below
-# $SCRATCH/cache.UID, one for each user who mounts.
+# $SCRATCH/cache.UID and changes below $SCRATCH/state.UID, one for each user who mounts.
 mount_sandbox() {
 	MNT=$SCRATCH/mnt.$1
 	LOG=$SCRATCH/log.$1
@@ -253,8 +253,8 @@ mount_sandbox() {
 		return
 	fi
 	tap_sandbox "$1" "$tap_data"
-	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" XDG_CACHE_HOME="$SCRATCH/cache.$MOUNT_AS" "$SANDBOXFS" -f \
-		-o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
+	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" XDG_CACHE_HOME="$SCRATCH/cache.$MOUNT_AS" \
+		XDG_STATE_HOME="$SCRATCH/state.$MOUNT_AS" "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
 	tap_daemons="$tap_daemons $DAEMON"
 	tap_mounts="$tap_mounts $MNT"
@@ -359,6 +359,7 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 export SCRATCH XDG_DATA_HOME="$SCRATCH/data" XDG_CACHE_HOME="$SCRATCH/cache" XDG_CONFIG_HOME="$SCRATCH/config"
+export XDG_STATE_HOME="$SCRATCH/state"
 mkdir "$SCRATCH/home" "$XDG_DATA_HOME"
 chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
 [ "${TAP_APART:-}" != 1 ] || tap_open_fuse || exit 1
