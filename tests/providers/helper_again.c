@@ -75,15 +75,16 @@ ssize_t write(int fd, const void *bytes, size_t len)
 
 /* ---- A batch of everything ---- */
 
-static const struct timespec then = { .tv_sec = 1234567890, .tv_nsec = 123456789 };
-
 static const struct change changes[] = {
 	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "d", .mode = 0751 },
 	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "d/f", .mode = 0640 },
 	{ NO_OWNER, .op = CHANGE_CREATE, .path = "d/f", .mode = 0600 },
 	{ .op = CHANGE_WRITE, .path = "d/f", DATA("hello") },
 	{ .op = CHANGE_APPEND, .path = "d/f", DATA(" world") },
-	{ .op = CHANGE_SETATTR, .path = "d/f", .set = SET_MTIME, .mtime = then },
+	{ .op = CHANGE_SETATTR,
+		.path = "d/f",
+		.set = SET_MTIME,
+		.mtime = { 1234567890, 123456789 } },
 	{ NO_OWNER, .op = CHANGE_SYMLINK, .path = "d/l", DATA("f") },
 	{ .op = CHANGE_LINK, .path = "d/f", .path2 = "d/g" },
 	{ NO_OWNER, .op = CHANGE_MKNOD, .path = "fifo", .mode = S_IFIFO | 0644 },
