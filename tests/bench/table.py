@@ -105,9 +105,11 @@ def columns(rows):
 def markdown_lines(rows):
     shown = list(columns(rows))
     found = {(row["workload"], row["phase"], row["system"]): row for row in rows}
+    measured = {(row["workload"], row["phase"]) for row in rows}
     yield ["", *(f"{NAMES.get(name, name)}, {quantity}" for quantity, _, name in shown)]
     yield ["---", *("---:" for _ in shown)]
-    for key in unique((row["workload"], row["phase"]) for row in rows):
+    # In one order, whichever run they are of.
+    for key in (key for key in TITLES if key in measured):
         here = [(cell, found.get((*key, name))) for _, cell, name in shown]
         yield [TITLES[key], *(cell(row, None) if row else MISSING for cell, row in here)]
 
