@@ -174,6 +174,14 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 	inode_unpin_locked(t, old);
 }
 
+/* Whether what has no dentry in `dir` is known not to be there, or will be when the tree is trusted again. */
+static bool is_absent_locked(const struct tree *t, const struct inode *dir)
+{
+	return dir->complete &&
+		(dir->complete_until_ms == TREE_HELD ||
+			is_believed_locked(t, dir->complete_until_ms, tree_now_ms()));
+}
+
 static struct dentry *learn_dentry_locked(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, bool believed)
 {
@@ -181,8 +189,8 @@ static struct dentry *learn_dentry_locked(
 
 	if (d && believed)
 		replace_locked(t, d, i);
-	/* Even when not believed it is the only way to an inode that has no other. */
-	if (!d && (believed || !i->names))
+	/* Even when not believed it is the only way to an inode that has no other, unless we know better. */
+	if (!d && (believed || (!i->names && !is_absent_locked(t, dir))))
 		d = dentry_new_locked(t, dir, name, i);
 	return d;
 }

@@ -762,3 +762,24 @@ Test(tree_foresee, a_directory_that_was_moved_here_stays_known_where_nothing_is_
 	cr_expect(eq(ptr, find(d, "x"), x));
 	cr_expect(tree_is_listed(tree, d, now()));
 }
+
+Test(tree_foresee, an_answer_older_than_a_removal_does_not_bring_the_name_back)
+{
+	struct tree_entry *entries;
+	size_t entries_count;
+
+	learn(root, "f", 7, S_IFREG | 0644);
+	uint64_t seen = tree_seen(tree);
+	struct tree_scope scope = begin(root, find(root, "f"));
+	struct tree_news news = {
+		.attr = attr_of(7, S_IFREG | 0644), .until_ms = FOREVER, .name_until_ms = FOREVER
+	};
+	bool changed;
+
+	tree_unnamed(tree, root, "f");
+	tree_unpin(tree, tree_learn_name(tree, root, "f", seen, &news, &changed));
+	tree_change_ends(tree, &scope);
+	cr_expect(tree_entries(tree, root, now(), false, &entries, &entries_count));
+	cr_expect(zero(sz, entries_count));
+	tree_entries_free(tree, entries, entries_count);
+}
