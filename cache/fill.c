@@ -172,7 +172,8 @@ static void note_locked(struct fill *f, struct inode *i, bool asked)
 
 	if (f->is_running && f->inode != i)
 		return;
-	f->inode = i;
+	if (!f->is_running)
+		f->inode = i; /* else its thread reads it, without the lock */
 	f->read_ms = now_ms(f);
 	f->reads = goes_on ? f->reads + asked : asked;
 	if (!f->is_running && f->reads >= READS_MIN && is_worth(f, i))

@@ -2,6 +2,7 @@
 #
 #	make check                          everything, short: a few minutes
 #	make check SAN=address,undefined    the same under the sanitizers; a leak fails it
+#	make check-units SAN=thread         what needs no mount, for races
 #	make check T='tests/mount/real_*.t' only these
 #	make check HELPER=off SHELL_KIND=dash
 #	make check AGAIN=1                  what fails beside the others decides alone (tests/support/prove-tests)
@@ -84,6 +85,9 @@ TEST_ENV = AGAIN=$(AGAIN) TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
 	TSAN_OPTIONS=log_path=$(REPORTS)/tsan:second_deadlock_stack=1
 
+# Thread sanitizers want memory where they expect it. Criterion's runner does not start there: tests/support/plain_runner.c.
+TEST_PREFIX = $(if $(filter thread,$(SAN)),setarch --addr-no-randomize)
+
 # $(call run_tests,WHICH): the tests, then whether a sanitizer had something to say.
 define run_tests
 	$(Q)rm -rf $(REPORTS); mkdir -p -m 1777 $(REPORTS)
@@ -123,10 +127,10 @@ stress: tests
 posix: tests
 	$(call run_tests,tests/mount/posix.t)
 
-# Races in the mount's own process, under the stress program. Thread sanitizers want memory where they expect it.
+# Races in the mount's own process, under the stress program.
 .PHONY: check-threads
 check-threads:
-	$(Q)$(MAKE) --no-print-directory SAN=thread TEST_PREFIX="setarch --addr-no-randomize" \
+	$(Q)$(MAKE) --no-print-directory SAN=thread \
 		STRESS_SECONDS=$(or $(THREADS_SECONDS),30) stress
 
 # Where a kill could lose a change or make it twice (cache/fault.h).

@@ -13,11 +13,11 @@
 #define TEST_WAIT_S 60
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define __SANITIZE_ADDRESS__ 1
 #endif
 #endif
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define IS_SANITIZED true
 #else
 #define IS_SANITIZED false

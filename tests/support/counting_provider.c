@@ -122,13 +122,11 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 	const struct watching *w = context;
 	struct counting_provider *p = w->provider;
 	bool is_change = event->kind != WATCH_READY && event->kind != WATCH_ITEM;
+	bool breaks = is_change && atomic_exchange(&p->breaks_watch, false);
 
 	pthread_mutex_lock(&p->lock);
-	bool breaks = is_change && p->breaks_watch;
 	struct watch_event lost = { .kind = WATCH_LOST, .path = is_change ? p->loses : NULL };
 
-	if (breaks)
-		p->breaks_watch = false;
 	if (lost.path)
 		p->loses = NULL;
 	pthread_mutex_unlock(&p->lock);
