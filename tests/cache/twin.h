@@ -11,7 +11,7 @@
 #include "cache/names.h"
 
 #define TWIN_HANDLES  4
-#define TWIN_PATH_MAX 64
+#define TWIN_PATH_MAX 512
 
 enum step_kind {
 	STEP_CREATE, /* O_EXCL, stays open as `handle` */
