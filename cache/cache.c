@@ -58,18 +58,9 @@ void cache_note_error(struct cache *c, const char *path, const struct error *e)
 		note(c, path, e);
 }
 
-void cache_note_lost(struct cache *c, struct inode *i, const struct error *e)
+void cache_note_lost(struct cache *c, const char *path, const struct error *e)
 {
-	AUTO_TREE_PATH struct tree_path path = { 0 };
-
-	note(c, tree_path(c->tree, i, NULL, &path, NULL) ? "a removed file" : path.text, e);
-}
-
-/* What is not ordinary was noted where it was asked. */
-void cache_note_refused(struct cache *c, struct inode *i, const struct error *e)
-{
-	if (is_ordinary(e->kind))
-		cache_note_lost(c, i, e);
+	note(c, path, e);
 }
 
 void cache_note_space(struct cache *c, const struct space *space)
@@ -447,7 +438,7 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 {
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
-	pending_count(c->pending, &out->pending_changes, &out->pending_bytes);
+	pending_count(c->pending, &out->pending_changes, &out->pending_bytes, &out->parked_changes);
 	pthread_mutex_lock(&c->lock);
 	out->errors_count = last_errors_get(&c->errors, monotonic_ms(), out->errors);
 	pthread_mutex_unlock(&c->lock);

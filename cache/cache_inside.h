@@ -69,10 +69,8 @@ int64_t cache_name_until(const struct cache *c);
 /* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
-/* The same of a write that was acknowledged and then refused, whatever the reason. */
-void cache_note_refused(struct cache *c, struct inode *i, const struct error *e);
-/* The same of one that the sandbox was never asked for. */
-void cache_note_lost(struct cache *c, struct inode *i, const struct error *e);
+/* The same of a change that was acknowledged and then refused, whatever the reason. */
+void cache_note_lost(struct cache *c, const char *path, const struct error *e);
 /* An answer carried the sandbox's clock. */
 void cache_note_clock(struct cache *c, const struct timespec *now);
 /* What it shows by now at least. */

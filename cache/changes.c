@@ -1,5 +1,6 @@
 #include "cache/changes.h"
 #include "cache/cache_inside.h"
+#include "cache/decide.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,8 @@ enum err changes_drop_staged(struct cache *c, struct inode *i, char *staged)
 
 	if (!staged)
 		return ERR_OK;
+	if (c->pending && i)
+		return decide_drop_staged(c, i, staged);
 	tree_change_begins(c->tree, &about.scope);
 	if (changes_do(c, NULL, &change, &about, &result, &e))
 		cache_note_error(c, staged, &e);

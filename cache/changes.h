@@ -1,8 +1,6 @@
 /*
- * changes.h - the one place through which every change passes on its way to the sandbox.
- *
- * Today each change is its own barrier: it is sent at once and the call returns with the sandbox's answer. The journal will
- * stand here.
+ * changes.h - changes that only the sandbox can decide: each is its own barrier, sent at once, and the call returns with the
+ * sandbox's answer. What is decided here follows behind (cache/decide.h, cache/pending.h).
  */
 #pragma once
 

@@ -1,6 +1,7 @@
 #include "cache/contents.h"
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
+#include "cache/decide.h"
 #include "cache/judge.h"
 #include "cache/reading.h"
 
@@ -54,7 +55,11 @@ enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i
 		return ERR_OK;
 	w.change.op = CHANGE_SETATTR;
 	w.change.flags = by_handle ? CHANGE_BY_HANDLE : 0;
-	return change_inode(c, i, &w, e);
+	ahead_drop(c->ahead, i);
+	bool decided;
+	enum err kind = decide_setattr(c, call, i, &w.change, &decided, e);
+
+	return decided ? kind : change_inode(c, i, &w, e);
 }
 
 static enum err write_now(struct cache *c, const struct call *call, struct inode *i,
@@ -139,6 +144,8 @@ enum err cache_flush(struct cache *c, const struct call *call, struct inode *i, 
 {
 	bool synced;
 
+	if (!c->options.close_waits)
+		return pending_report(c->pending, i, e);
 	return pending_flush(c->pending, call, i, false, &synced, e);
 }
 
@@ -326,13 +333,8 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 
 void cache_close(struct cache *c, struct inode *i)
 {
-	const struct call call = { .progress_ms = c->options.progress_ms };
-	struct error e = { 0 };
-
 	tree_pin(c->tree, i);
-	/* What the kernel wrote back from a mapping after the last close. */
-	if (pending_drain(c->pending, &call, i, &e))
-		cache_note_error(c, "closing a file", &e);
+	decide_keep_times(c, i);
 	ahead_drop(c->ahead, i);
 	changes_drop_staged(c, i, tree_close(c->tree, i));
 	tree_unpin(c->tree, i);

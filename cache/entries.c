@@ -84,6 +84,8 @@ static enum err entries_held(struct cache *c, const struct call *call, struct in
 			return ERR_OK;
 		l.reach = reach_of(tries);
 		if (!kind)
+			kind = pending_drain(c->pending, call, dir, e);
+		if (!kind)
 			kind = cache_with_path(c, dir, NULL, ask_entries, &l, e);
 		if (kind)
 			return kind;

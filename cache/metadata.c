@@ -217,6 +217,8 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 		if (!kind)
 			answer = find_name(c, dir, name, out, negative_ms);
 	}
+	if (!kind && answer >= TREE_IN_DOUBT)
+		kind = pending_drain(c->pending, call, dir, e);
 	if (!kind && answer >= TREE_IN_DOUBT) {
 		kind = entries_ask_for_one(c, call, dir, e);
 		if (!kind)

@@ -1,6 +1,7 @@
 #include "cache/names.h"
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
+#include "cache/decide.h"
 
 #include "providers/base/cleanup.h"
 
@@ -56,6 +57,15 @@ static enum err settle_contents(
 	return kind || !i ? kind : pending_refusal(c->pending, i, e);
 }
 
+/* What is asked now comes after what was decided before. */
+static enum err settle(struct cache *c, const struct call *call, struct inode *one,
+	struct inode *two, struct error *e)
+{
+	enum err kind = one ? pending_drain(c->pending, call, one, e) : ERR_OK;
+
+	return kind || !two ? kind : pending_drain(c->pending, call, two, e);
+}
+
 /* ---- Making ---- */
 
 static enum err hand_out_made(struct cache *c, struct inode *dir, const char *name,
@@ -97,8 +107,14 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 	struct naming n = { .call = call,
 		.change = making_change(c, m),
 		.about = { .scope.inodes = { dir }, .dir = dir } };
-	enum err kind;
+	bool decided;
+	enum err kind = decide_make(c, call, dir, name, m, out, &decided, e);
 
+	if (decided)
+		return kind;
+	kind = settle(c, call, dir, NULL, e);
+	if (kind)
+		return kind;
 	n.change.parent = tree_expect(c->tree, dir);
 	tree_change_begins(c->tree, &n.about.scope);
 	kind = cache_with_path(c, dir, name, ask_change, &n, e);
@@ -141,15 +157,24 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 {
 	const struct cache_place one = { i, NULL }, two = { dir, name };
 	struct naming n = { .call = call,
-		.change = { .op = CHANGE_LINK,
-			.target = tree_expect(c->tree, i),
-			.parent2 = tree_expect(c->tree, dir) },
+		.change = { .op = CHANGE_LINK },
 		.about = { .scope.inodes = { i, dir }, .target = i, .dir = dir } };
+	enum err kind = pending_refusal(c->pending, i, e);
+	bool decided = false;
 
-	enum err kind = settle_contents(c, call, i, e);
-
+	if (!kind)
+		kind = decide_link(c, call, i, dir, name, out, &decided, e);
+	if (decided && !kind)
+		tell_moved_links(c, i);
+	if (kind || decided)
+		return kind;
+	kind = settle_contents(c, call, i, e);
+	if (!kind)
+		kind = settle(c, call, dir, NULL, e);
 	if (kind)
 		return kind;
+	n.change.target = tree_expect(c->tree, i);
+	n.change.parent2 = tree_expect(c->tree, dir);
 	tree_change_begins(c->tree, &n.about.scope);
 	kind = cache_with_paths(c, &one, &two, ask_change, &n, e);
 	if (!kind)
@@ -190,12 +215,18 @@ static enum err unlink_target(struct cache *c, struct inode *dir, const char *na
 static enum err remove_name(struct cache *c, const struct call *call, struct inode *dir,
 	const char *name, enum change_op op, struct error *e)
 {
+	bool decided;
+	enum err kind = decide_remove(c, call, dir, name, op, &decided, e);
+
+	if (decided)
+		return kind;
 	struct inode *target = tree_peek(c->tree, dir, name);
 	struct naming n = { .call = call,
-		.change = { .op = op, .parent = tree_expect(c->tree, dir) },
+		.change = { .op = op },
 		.about = { .scope.inodes = { dir, target }, .target = target, .dir = dir } };
-	enum err kind = target ? pending_drain(c->pending, call, target, e) : ERR_OK;
 
+	kind = settle(c, call, dir, target, e);
+	n.change.parent = tree_expect(c->tree, dir);
 	if (!kind)
 		kind = unlink_target(c, dir, name, target, &n, e);
 	tree_unpin(c->tree, target);
@@ -267,42 +298,83 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	return kind;
 }
 
+/* What is pending below it is known by its present path. */
+static bool moves_directory(struct cache *c, const struct renaming *r)
+{
+	struct inode *const both[] = { r->moved, r->replaced };
+	struct attr attr;
+
+	for (int n = 0; n < 2; n++) {
+		if (both[n])
+			tree_attr(c->tree, both[n], &attr);
+		if (!r->moved || (both[n] && S_ISDIR(attr.mode)))
+			return true;
+	}
+	return false;
+}
+
+static enum err settle_renaming(
+	struct cache *c, const struct call *call, const struct renaming *r, struct error *e)
+{
+	bool exchanges = r->naming.change.flags & CHANGE_EXCHANGE;
+	enum err kind = moves_directory(c, r) ? pending_drain_all_quietly(c->pending, call, e)
+					      : settle(c, call, r->dir, r->dir2, e);
+
+	if (!kind)
+		kind = settle_contents(c, call, r->moved, e);
+	if (kind || !r->replaced)
+		return kind;
+	return exchanges ? settle_contents(c, call, r->replaced, e)
+			 : settle(c, call, r->replaced, NULL, e);
+}
+
+static enum err ask_rename(
+	struct cache *c, const struct call *call, struct renaming *r, struct error *e)
+{
+	enum err kind = settle_renaming(c, call, r, e);
+
+	if (kind)
+		return kind;
+	r->naming.call = call;
+	r->naming.change.parent = tree_expect(c->tree, r->dir);
+	r->naming.change.parent2 = tree_expect(c->tree, r->dir2);
+	r->naming.about =
+		(struct change_about){ .scope.inodes = { r->dir, r->dir2, r->moved, r->replaced },
+			.target = r->moved,
+			.dir = r->dir,
+			.dir2 = r->dir2 };
+	kind = do_rename(c, r, e);
+	if (!kind && r->replaced)
+		tree_doubt(c->tree, r->replaced);
+	surprised(c, r->dir, kind);
+	return surprised(c, r->dir2, kind);
+}
+
 enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct inode *dir2, const char *name2, uint32_t flags, struct error *e)
 {
-	struct renaming r = { .dir = dir,
+	struct renaming r = { .naming.change = { .op = CHANGE_RENAME, .flags = flags },
+		.dir = dir,
 		.dir2 = dir2,
 		.name = name,
 		.name2 = name2,
 		.moved = tree_peek(c->tree, dir, name),
 		.replaced = tree_peek(c->tree, dir2, name2) };
+	bool decided = false;
+	enum err kind = r.moved ? pending_refusal(c->pending, r.moved, e) : ERR_OK;
 
-	r.naming = (struct naming){ .call = call,
-		.change = { .op = CHANGE_RENAME,
-			.flags = flags,
-			.parent = tree_expect(c->tree, dir),
-			.parent2 = tree_expect(c->tree, dir2) },
-		.about = { .scope.inodes = { dir, dir2, r.moved, r.replaced },
-			.target = r.moved,
-			.dir = dir,
-			.dir2 = dir2 } };
-	enum err kind = settle_contents(c, call, r.moved, e);
-
-	if (!kind && flags & CHANGE_EXCHANGE)
-		kind = settle_contents(c, call, r.replaced, e);
-	else if (!kind && r.replaced)
-		kind = pending_drain(c->pending, call, r.replaced, e);
+	if (!kind && r.replaced && flags & CHANGE_EXCHANGE)
+		kind = pending_refusal(c->pending, r.replaced, e);
 	if (!kind)
-		kind = do_rename(c, &r, e);
+		kind = decide_rename(c, call, dir, name, dir2, name2, flags, &decided, e);
+	if (!kind && !decided)
+		kind = ask_rename(c, call, &r, e);
 	if (!kind) {
 		tell_moved_links(c, r.moved);
 		if (flags & CHANGE_EXCHANGE)
 			tell_moved_links(c, r.replaced);
-		if (r.replaced)
-			tree_doubt(c->tree, r.replaced);
 	}
 	tree_unpin(c->tree, r.moved);
 	tree_unpin(c->tree, r.replaced);
-	surprised(c, dir, kind);
-	return surprised(c, dir2, kind);
+	return kind;
 }

@@ -46,6 +46,21 @@ static bool paths_held(struct cache *c, const struct asking *a, const struct tre
 	return (!a->two->inode || tree_path_held(c->tree, a->two->inode, path2)) && held;
 }
 
+/* The path of a place, once the sandbox has the names on it. */
+static enum err settled_path(
+	struct cache *c, const struct cache_place *place, struct tree_path *out, struct error *e)
+{
+	const struct call call = { .progress_ms = c->options.progress_ms };
+	enum err kind = ERR_OK;
+
+	do {
+		kind = pending_drain_path(c->pending, &call, place->inode, e);
+		if (!kind)
+			kind = tree_path(c->tree, place->inode, place->name, out, e);
+	} while (!kind && c->pending && tree_owes_path(c->tree, place->inode));
+	return kind;
+}
+
 static enum err ask_once(struct cache *c, const struct asking *a, bool *again, struct error *e)
 {
 	const struct cache_place *one = a->one, *two = a->two;
@@ -53,10 +68,13 @@ static enum err ask_once(struct cache *c, const struct asking *a, bool *again, s
 	AUTO_TREE_PATH struct tree_path path2 = { 0 };
 
 	*again = false;
-	if (tree_path(c->tree, one->inode, one->name, &path, e) ||
-		(two->inode && tree_path(c->tree, two->inode, two->name, &path2, e)))
-		return ERR_STALE;
-	enum err kind = a->ask(c, path.text, path2.text, a->context, e);
+	enum err kind = settled_path(c, one, &path, e);
+
+	if (!kind && two->inode)
+		kind = settled_path(c, two, &path2, e);
+	if (kind)
+		return kind;
+	kind = a->ask(c, path.text, path2.text, a->context, e);
 
 	if (kind && !cache_may_be_lost(kind)) {
 		cache_note_error(c, path.text, e);

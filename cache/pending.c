@@ -9,18 +9,35 @@
 
 /* ---- Life ---- */
 
+static enum err open_journal(struct pending *p, struct error *e)
+{
+	const struct journal_options options = { .dir = p->cache->options.journal_dir,
+		.size_max = p->cache->options.journal_max };
+	enum err kind = journal_open(&p->journal, &options, e);
+
+	p->journal_max = options.size_max ? options.size_max : JOURNAL_SIZE_DEFAULT;
+	if (!kind)
+		p->sequences = journal_next_sequence(p->journal) - 1;
+	return kind;
+}
+
 enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 {
 	AUTO_FREE struct pending *p = calloc(1, sizeof *p);
 
 	if (!p)
 		return error_set(e, ERR_NO_MEMORY, "cache");
-	enum err kind = cancel_init(&p->cancel, e);
-
-	if (kind)
-		return kind;
 	p->cache = c;
+	TAILQ_INIT(&p->queue);
 	TAILQ_INIT(&p->backlogs);
+	enum err kind = open_journal(p, e);
+
+	if (!kind)
+		kind = cancel_init(&p->cancel, e);
+	if (kind) {
+		journal_close(p->journal);
+		return kind;
+	}
 	pthread_mutex_init(&p->lock, NULL);
 	wait_init(&p->changed);
 	pthread_mutex_lock(&p->lock);
@@ -29,53 +46,27 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 
 	pthread_mutex_unlock(&p->lock);
 	if (!has_sender) {
-		cancel_release(&p->cancel);
-		return error_set(e, ERR_NO_MEMORY, "a thread for sending writes");
+		pending_free(take(p));
+		return error_set(e, ERR_NO_MEMORY, "a thread for sending changes");
 	}
 	*out = take(p);
 	return ERR_OK;
 }
 
-static struct backlog *backlog_new_locked(struct pending *p, struct inode *i)
+static void leave_locked(struct pending *p)
 {
-	struct backlog *b = calloc(1, sizeof *b);
-
-	if (!b)
-		return NULL;
-	b->inode = i;
-	pieces_init(&b->gathered);
-	for (size_t n = 0; n < PENDING_BATCHES_MAX; n++)
-		pieces_init(&b->sending[n].pieces);
-	i->backlog = b;
-	tree_pin(p->cache->tree, i);
-	TAILQ_INSERT_TAIL(&p->backlogs, b, link);
-	return b;
-}
-
-static void backlog_free_locked(struct pending *p, struct backlog *b)
-{
-	TAILQ_REMOVE(&p->backlogs, b, link);
-	b->inode->backlog = NULL;
-	tree_unpin(p->cache->tree, b->inode);
-	free(b);
-}
-
-void backlog_rest_locked(struct pending *p, struct backlog *b)
-{
-	if (!b->gathered.count && !backlog_is_sending(b) && !b->waiters && !b->for_handle)
-		backlog_free_locked(p, b);
-}
-
-static void drop_backlog_locked(struct pending *p, struct backlog *b)
-{
-	const struct error e = { ERR_IO, "the mount ended before everything was sent" };
-
-	if (b->gathered.count) {
-		cache_note_lost(p->cache, b->inode, &e);
-		tree_change_ends(p->cache->tree, &b->scope);
+	if (p->changes)
+		log_warn(LOG_CACHE,
+			"the mount ended before everything was sent: %llu changes are kept in %s",
+			(unsigned long long)p->changes,
+			p->cache->options.journal_dir ? p->cache->options.journal_dir : "memory");
+	while (!TAILQ_EMPTY(&p->queue))
+		pending_remove_locked(p, TAILQ_FIRST(&p->queue));
+	for (struct backlog *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
+		next = TAILQ_NEXT(b, link);
+		b->for_handle = false;
+		backlog_rest_locked(p, b);
 	}
-	pieces_release(&b->gathered);
-	backlog_free_locked(p, b);
 }
 
 void pending_free(struct pending *p)
@@ -84,9 +75,9 @@ void pending_free(struct pending *p)
 		return;
 	senders_stop(p);
 	pthread_mutex_lock(&p->lock);
-	while (!TAILQ_EMPTY(&p->backlogs))
-		drop_backlog_locked(p, TAILQ_FIRST(&p->backlogs));
+	leave_locked(p);
 	pthread_mutex_unlock(&p->lock);
+	journal_close(p->journal);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	cancel_release(&p->cancel);
@@ -95,72 +86,118 @@ void pending_free(struct pending *p)
 
 /* ---- Waiting ---- */
 
-/* The deadline is on progress, and of what is under way the sender's call has it. */
-struct patience {
-	const struct call *call;
-	int64_t limit_ms, end_ms;
-	uint64_t answers;
-};
-
-static struct patience patience_of(const struct pending *p, const struct call *call)
+struct patience patience_of(const struct pending *p, const struct call *call)
 {
 	int64_t limit_ms = call_progress_ms(call);
 
 	return (struct patience){ .call = call,
 		.limit_ms = limit_ms,
 		.end_ms = monotonic_ms() + limit_ms,
-		.answers = p->answers };
+		.answers = p->answers,
+		.failures = p->failures };
 }
 
-static enum err wait_locked(struct pending *p, struct patience *w, struct error *e)
+/* A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. */
+enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
 {
-	if (p->under_way || p->answers != w->answers) {
+	bool has_failed = p->failures != w->failures;
+
+	if (p->answers != w->answers || (p->under_way && !has_failed)) {
 		w->answers = p->answers;
 		w->end_ms = monotonic_ms() + w->limit_ms;
 	}
-	if (w->limit_ms >= 0 && monotonic_ms() >= w->end_ms)
-		return error_set(e, ERR_TIMEOUT, "pending writes: no progress for %lld s",
-			(long long)w->limit_ms / 1000);
-	return wait_briefly_locked(&p->changed, &p->lock, w->call, e);
+	if (has_failed && p->failure.kind == ERR_GONE)
+		return error_set(e, ERR_GONE, "%s", p->failure.text);
+	if (w->limit_ms < 0 || monotonic_ms() < w->end_ms)
+		return wait_briefly_locked(&p->changed, &p->lock, w->call, e);
+	if (p->failure.kind)
+		return error_set(e, p->failure.kind, "%s", p->failure.text);
+	return error_set(e, ERR_TIMEOUT, "pending changes: no progress for %lld s",
+		(long long)w->limit_ms / 1000);
 }
 
-/* The first batch that is not answered. */
-static uint64_t first_owed(const struct backlog *b)
-{
-	uint64_t first = b->gathered.count ? b->gathered_number : UINT64_MAX;
+/* ---- Who waits for what ---- */
 
-	for (size_t n = 0; n < PENDING_BATCHES_MAX; n++)
-		if (b->sending[n].number && b->sending[n].number < first)
-			first = b->sending[n].number;
-	return first;
+static bool touches(const struct queued *q, const struct inode *i)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n] == i)
+			return true;
+	return false;
 }
 
-/* Whether `b` has anything of the batches up to `number`. */
-static bool owes(const struct backlog *b, uint64_t number)
+/* Any of the inodes is touched by something that is wanted and younger. */
+static bool is_needed(const struct queued *q, uint64_t gathering)
 {
-	return first_owed(b) <= number;
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		const struct inode *i = q->about.scope.inodes[n];
+
+		if (i && i->backlog->gathering == gathering)
+			return true;
+	}
+	return false;
 }
 
-static void hurry_locked(struct pending *p, struct backlog *b)
+static void mark(const struct queued *q, uint64_t gathering)
 {
-	if (!b->gathered.count)
-		return;
-	b->due_ms = 0;
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+
+		if (i)
+			i->backlog->gathering = gathering;
+	}
+}
+
+/* The changes that touch `i`, and those without which they cannot be done, are sent before others. */
+static void hurry_locked(struct pending *p, const struct inode *i)
+{
+	uint64_t gathering = ++p->gatherings;
+	bool is_behind_wall = false;
+	struct queued *q;
+
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	{
+		if (!is_behind_wall && !touches(q, i) && !is_needed(q, gathering))
+			continue;
+		is_behind_wall |= q->is_wall;
+		q->is_wanted = true;
+		mark(q, gathering);
+	}
 	senders_wake_locked(p);
 }
 
-/* Returns when `b` owes nothing of what it does now. It stays meanwhile. */
+static void hurry_all_locked(struct pending *p)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	q->is_wanted = true;
+	senders_wake_locked(p);
+}
+
+/* The oldest change that touches `i`. */
+static uint64_t first_owed_locked(const struct pending *p, const struct inode *i)
+{
+	const struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (touches(q, i))
+		return q->order;
+	return UINT64_MAX;
+}
+
+/* Returns when nothing is queued that touches `b` and is there now. It stays meanwhile. */
 static enum err settle_locked(
 	struct pending *p, struct backlog *b, const struct call *call, struct error *e)
 {
 	struct patience w = patience_of(p, call);
-	uint64_t number = p->numbers;
+	uint64_t last = p->orders;
 	enum err kind = ERR_OK;
 
-	hurry_locked(p, b);
+	hurry_locked(p, b->inode);
 	b->waiters++;
-	while (!kind && owes(b, number))
-		kind = wait_locked(p, &w, e);
+	while (!kind && b->owes && first_owed_locked(p, b->inode) <= last)
+		kind = patience_wait_locked(p, &w, e);
 	b->waiters--;
 	return kind;
 }
@@ -171,55 +208,8 @@ static enum err report_locked(struct backlog *b, struct error *e)
 {
 	if (!b || !b->for_handle)
 		return ERR_OK;
-	b->for_handle = b->for_barrier = false;
+	b->for_handle = b->for_barrier = b->lost_contents = false;
 	return error_set(e, b->refused.kind, "%s", b->refused.text);
-}
-
-static bool has_room(const struct pending *p, const struct backlog *b, size_t len)
-{
-	size_t cost = len + PIECE_COST;
-
-	return (!b || b->gathered.cost + cost <= PENDING_GATHER_MAX) &&
-		p->cost + cost <= PENDING_TOTAL_MAX;
-}
-
-static enum err wait_for_room_locked(struct pending *p, const struct call *call,
-	const struct inode *i, size_t len, struct error *e)
-{
-	struct patience w = patience_of(p, call);
-	enum err kind = ERR_OK;
-
-	while (!kind && !has_room(p, i->backlog, len))
-		kind = wait_locked(p, &w, e);
-	return kind;
-}
-
-/* The first of a batch opens it. */
-static void begin_batch_locked(struct pending *p, struct backlog *b)
-{
-	b->gathered_number = ++p->numbers;
-	b->due_ms = monotonic_ms() + PENDING_WAIT_MS;
-	if (!backlog_is_sending(b)) {
-		b->scope = (struct tree_scope){ .inodes = { b->inode }, .is_foreseen = true };
-		tree_change_begins(p->cache->tree, &b->scope);
-	}
-	senders_wake_locked(p);
-}
-
-static enum err gather_locked(struct pending *p, struct backlog *b, enum change_op op,
-	uint64_t offset, const void *bytes, size_t len, struct error *e)
-{
-	size_t before = b->gathered.cost;
-	bool is_first = !b->gathered.count;
-
-	if (!pieces_add(&b->gathered, op, offset, bytes, len))
-		return error_set(e, ERR_NO_MEMORY, "a write of %zu bytes", len);
-	p->cost += b->gathered.cost - before;
-	if (is_first)
-		begin_batch_locked(p, b);
-	if (b->gathered.bytes >= PENDING_MOUTHFUL && backlog_place(b))
-		senders_wake_locked(p);
-	return ERR_OK;
 }
 
 static void foresee_locked(
@@ -233,19 +223,63 @@ static void foresee_locked(
 	tree_foresee(p->cache->tree, i, &f);
 }
 
+/* Written into the youngest change of the file, if that is one it can go on in. */
+static enum err extend_locked(struct pending *p, struct backlog *b, const struct change *change,
+	bool *extended, struct error *e)
+{
+	struct queued *last = b ? b->last : NULL;
+	struct journal_extent where;
+	uint64_t number;
+
+	*extended = last && queued_may_extend(last, change->op, change->offset, change->data_len);
+	if (!*extended)
+		return ERR_OK;
+	size_t before = last->change.data_len, cost = queued_cost(last);
+	enum err kind = journal_add(p->journal, change, &number, &where, e);
+
+	if (!kind && !queued_add_piece(last, &where, number, change->offset)) {
+		journal_note_done(p->journal, &number, 1, NULL);
+		kind = error_set(e, ERR_NO_MEMORY, "a write of %zu bytes", change->data_len);
+	}
+	p->cost += queued_cost(last) - cost;
+	p->bytes += last->change.data_len - before;
+	p->unsent_bytes += last->change.data_len - before;
+	p->last_ms = monotonic_ms();
+	if (last->change.data_len >= PENDING_MOUTHFUL)
+		senders_wake_locked(p);
+	return kind;
+}
+
+static enum err queue_write_locked(
+	struct pending *p, struct inode *i, struct change *change, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct queued *q;
+	bool extended;
+	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
+
+	change->path = path.text;
+	if (!kind)
+		kind = extend_locked(p, i->backlog, change, &extended, e);
+	if (kind || extended)
+		return kind;
+	return pending_add_locked(p, change, &about, &q, e);
+}
+
 static enum err write_locked(struct pending *p, const struct call *call, struct inode *i,
-	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e)
+	struct change *change, struct error *e)
 {
 	enum err kind = report_locked(i->backlog, e);
 
 	if (!kind)
-		kind = wait_for_room_locked(p, call, i, len, e);
-	if (!kind && !i->backlog && !backlog_new_locked(p, i))
-		kind = error_set(e, ERR_NO_MEMORY, "a write of %zu bytes", len);
+		kind = pending_room_locked(p, call, change->data_len, e);
+	if (!kind && i->backlog && i->backlog->is_lost)
+		kind = error_set(e, ERR_STALE, "the sandbox did not take the file");
 	if (!kind)
-		kind = gather_locked(p, i->backlog, op, offset, bytes, len, e);
+		kind = queue_write_locked(p, i, change, e);
 	if (!kind)
-		foresee_locked(p, i, op, offset, len);
+		foresee_locked(p, i, change->op, change->offset, change->data_len);
 	if (i->backlog)
 		backlog_rest_locked(p, i->backlog);
 	return kind;
@@ -254,14 +288,31 @@ static enum err write_locked(struct pending *p, const struct call *call, struct 
 enum err pending_write(struct pending *p, const struct call *call, struct inode *i,
 	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e)
 {
+	struct change change = { .op = op,
+		.flags = CHANGE_BY_HANDLE,
+		.offset = offset,
+		.data = bytes,
+		.data_len = len };
+
 	pthread_mutex_lock(&p->lock);
-	enum err kind = write_locked(p, call, i, op, offset, bytes, len, e);
+	enum err kind = write_locked(p, call, i, &change, e);
 
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
 
 /* ---- Barriers ---- */
+
+bool pending_touches(struct pending *p, struct inode *i)
+{
+	if (!p)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	bool touched = i->backlog && i->backlog->owes;
+
+	pthread_mutex_unlock(&p->lock);
+	return touched;
+}
 
 enum err pending_drain(struct pending *p, const struct call *call, struct inode *i, struct error *e)
 {
@@ -270,7 +321,7 @@ enum err pending_drain(struct pending *p, const struct call *call, struct inode 
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	if (i->backlog && first_owed(i->backlog) != UINT64_MAX) {
+	if (i->backlog && i->backlog->owes) {
 		kind = settle_locked(p, i->backlog, call, e);
 		backlog_rest_locked(p, i->backlog);
 	}
@@ -278,19 +329,45 @@ enum err pending_drain(struct pending *p, const struct call *call, struct inode 
 	return kind;
 }
 
+/* From the lowest up; what is on the way may move again meanwhile. */
+enum err pending_drain_path(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+	struct inode *owing;
+
+	while (p && !kind && (owing = tree_owing_on_path(p->cache->tree, i))) {
+		kind = pending_drain(p, call, owing, e);
+		tree_unpin(p->cache->tree, owing);
+	}
+	return kind;
+}
+
+static enum err add_sync_locked(struct pending *p, struct inode *i, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct change change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE };
+	struct queued *q;
+	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
+
+	change.path = path.text;
+	return kind ? kind : pending_add_locked(p, &change, &about, &q, e);
+}
+
 static enum err flush_locked(struct pending *p, struct backlog *b, const struct call *call,
 	bool sync, bool *synced, struct error *e)
 {
-	uint64_t from = first_owed(b);
+	uint64_t from = first_owed_locked(p, b->inode);
 	enum err kind = ERR_OK;
 
 	*synced = sync && from != UINT64_MAX;
 	if (*synced)
-		kind = gather_locked(p, b, CHANGE_SYNC, 0, NULL, 0, e);
+		kind = add_sync_locked(p, b->inode, e);
 	if (!kind)
 		kind = settle_locked(p, b, call, e);
-	/* Somebody else who waited may have reported it, but what was asked here is whether these writes are done. */
-	if (!kind && b->refused_number >= from)
+	/* Somebody else who waited may have reported it, but what was asked here is whether these changes are done. */
+	if (!kind && b->refused_order >= from)
 		b->for_handle = true;
 	return kind ? kind : report_locked(b, e);
 }
@@ -325,24 +402,28 @@ enum err pending_refusal(struct pending *p, struct inode *i, struct error *e)
 	return kind;
 }
 
-/* The first batch of all that is not answered. */
-static uint64_t first_owed_of_all_locked(const struct pending *p)
+enum err pending_report(struct pending *p, struct inode *i, struct error *e)
 {
-	const struct backlog *b;
-	uint64_t first = UINT64_MAX;
+	enum err kind = ERR_OK;
 
-	TAILQ_FOREACH(b, &p->backlogs, link)
-	first = first_owed(b) < first ? first_owed(b) : first;
-	return first;
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog) {
+		kind = report_locked(i->backlog, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
 }
 
-/* What was refused since batch `from`, else what no barrier has reported. */
+/* What was refused since the change `from`, else what no barrier has reported. */
 static enum err report_all_locked(struct pending *p, uint64_t from, struct error *e)
 {
 	enum err kind = ERR_OK;
 	struct backlog *b;
 
-	if (p->refused_number >= from)
+	if (p->refused_order >= from)
 		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
 	TAILQ_FOREACH(b, &p->backlogs, link)
 	{
@@ -353,21 +434,26 @@ static enum err report_all_locked(struct pending *p, uint64_t from, struct error
 	return kind;
 }
 
+static uint64_t first_order_locked(const struct pending *p)
+{
+	const struct queued *first = TAILQ_FIRST(&p->queue);
+
+	return first ? first->order : UINT64_MAX;
+}
+
 static enum err drain_all_locked(struct pending *p, const struct call *call, struct error *e)
 {
 	struct patience w = patience_of(p, call);
-	uint64_t from = first_owed_of_all_locked(p), last = p->numbers;
+	uint64_t last = p->orders;
 	enum err kind = ERR_OK;
-	struct backlog *b;
 
-	TAILQ_FOREACH(b, &p->backlogs, link)
-	hurry_locked(p, b);
-	while (!kind && first_owed_of_all_locked(p) <= last)
-		kind = wait_locked(p, &w, e);
-	return kind ? kind : report_all_locked(p, from, e);
+	hurry_all_locked(p);
+	while (!kind && first_order_locked(p) <= last)
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
 }
 
-enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e)
+enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
 {
 	if (!p)
 		return ERR_OK;
@@ -378,22 +464,28 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 	return kind;
 }
 
-void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes)
+enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e)
 {
-	const struct backlog *b;
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	uint64_t from = first_order_locked(p);
+	enum err kind = drain_all_locked(p, call, e);
 
-	*changes = *bytes = 0;
+	if (!kind)
+		kind = report_all_locked(p, from, e);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes, uint64_t *parked)
+{
+	*changes = *bytes = *parked = 0;
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
-	TAILQ_FOREACH(b, &p->backlogs, link)
-	{
-		*changes += b->gathered.count;
-		*bytes += b->gathered.bytes;
-		for (size_t n = 0; n < PENDING_BATCHES_MAX; n++) {
-			*changes += b->sending[n].pieces.count;
-			*bytes += b->sending[n].pieces.bytes;
-		}
-	}
+	*changes = p->changes;
+	*bytes = p->bytes;
+	*parked = p->parked;
 	pthread_mutex_unlock(&p->lock);
 }

@@ -1,19 +1,19 @@
 /*
- * pending.h - writes that were acknowledged and that the sandbox does not have yet.
+ * pending.h - changes that were acknowledged and that the sandbox has not answered for yet.
  *
- * Writes to a file are gathered and sent many to a call: as soon as there is a good mouthful and nothing of that file is on
- * its way, at the latest 100 ms after the first one. While one batch is under way the next gathers; when it is full and
- * nothing in it depends on the one before, it is sent beside that, so that the link is busy while the sandbox works. Of
- * what overlaps, appends or cuts the order is kept exactly; different files do not wait for each other. The tree shows at
- * once what the writes make of the file (tree_foresee).
+ * What is changed here is in the journal (cache/journal.h) before the call returns, and the tree shows it at once. It is sent
+ * many changes to a call: 100 ms after the first of them, at once where somebody waits, and in any case after the answer to
+ * the call before. Changes that touch a common inode keep their order. Much that is written into files which the sandbox
+ * has goes beside that, two calls at a time, so that the link is busy while the sandbox works.
  *
- * What is refused is remembered on the file and reported by its next write, fsync or close for writing, once; it is not
- * sent again. After a failed one none of the same batch is done (its later writes are lost with it); what was written
- * since is sent.
+ * Where the sandbox cannot be reached the same is sent again, for as long as the mount lasts, and done once: the sandbox
+ * keeps a record. What it refuses is parked, with what cannot be done without it: it stays in the journal, the tree goes
+ * back to what the sandbox has, and who asks for the file next is told: its next write, fsync or close for writing, and the
+ * next barrier, once.
  *
- * The sending belongs to threads of this module, so that nobody who is killed while waiting takes the data with him. Their
- * calls have the deadline on progress; whoever waits for them waits as long as one is under way, and else no longer than
- * that deadline. Locks: its own one, above the tree's. Every function takes NULL for `p`: nothing is ever pending.
+ * The sending belongs to threads of this module, so that nobody who is killed while waiting takes the data with him. Whoever
+ * waits does so while answers come, and else no longer than the deadline on progress. Locks: its own one, above the
+ * tree's and the journal's. Every function but pending_new() takes NULL for `p`: nothing is ever pending.
  */
 #pragma once
 
@@ -22,35 +22,45 @@
 
 struct pending;
 
-/* Starts a thread. */
+/* Starts a thread. What an earlier mount left in the journal is taken on, before everything else. */
 enum err pending_new(struct pending **out, struct cache *c, struct error *e);
-/* Gives up what is on its way and drops what is left, with a word in the log: pending_drain_all() comes before it. */
+/* Gives up what is on its way; what is left stays in the journal, with a word in the log. */
 void pending_free(struct pending *p);
 
 /*
- * Takes a copy of a CHANGE_WRITE or CHANGE_APPEND of at most VERB_DATA_MAX bytes. `offset` of an append: where it should
- * land; if it lands elsewhere the kernel is told that its pages are wrong. Waits while too much is pending. The error may
- * be that of an earlier write.
+ * A CHANGE_WRITE or CHANGE_APPEND of at most VERB_DATA_MAX bytes. `offset` of an append: where it should land; if it
+ * lands elsewhere the kernel is told that its pages are wrong. Waits while the journal is full. The error may be that of an
+ * earlier write.
  */
 enum err pending_write(struct pending *p, const struct call *call, struct inode *i,
 	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e);
 
+/* Whether any change that touches it is pending. */
+bool pending_touches(struct pending *p, struct inode *i);
+
 /*
- * Returns when the sandbox has answered all that was written to `i` before, whatever it said. An error is one of waiting:
- * ERR_INTERRUPTED, ERR_TIMEOUT; nothing is lost by it.
+ * Returns when the sandbox has answered all that touched `i` before, and what that depends on, whatever it said. An error
+ * is one of waiting: ERR_INTERRUPTED, ERR_TIMEOUT, or why the sandbox cannot be reached; nothing is lost by it.
  */
 enum err pending_drain(
 	struct pending *p, const struct call *call, struct inode *i, struct error *e);
+/* The same for the names on the way to `i`: after it the sandbox has it where the tree says. */
+enum err pending_drain_path(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e);
 
-/* The same, and reports what was refused; `sync`: with a CHANGE_SYNC at the end, if anything was pending: *synced. */
+/* pending_drain(), and reports what was refused; `sync`: with a CHANGE_SYNC at the end, if anything was pending: *synced. */
 enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
 	bool *synced, struct error *e);
 
-/* What was refused and not reported yet; it stays so. */
+/* What was refused and not reported yet; it stays so, or counts as reported by this. */
 enum err pending_refusal(struct pending *p, struct inode *i, struct error *e);
+enum err pending_report(struct pending *p, struct inode *i, struct error *e);
 
-/* Of every file. The error may also be a refusal that no earlier one of these reported. */
+/* Of everything. The error may also be a refusal that no earlier one of these reported. */
 enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e);
 
-/* Pieces and bytes not yet answered for. */
-void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes);
+/* The same, and leaves what was refused to whoever reports it. */
+enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e);
+
+/* Changes and bytes not yet answered for, and changes that were refused. */
+void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes, uint64_t *parked);

@@ -1,80 +1,145 @@
 /*
- * pending_inside.h - what pending.c and pending_send.c share; nobody else includes it.
+ * pending_inside.h - what pending*.c and decide.c share; nobody else includes it.
  *
  * Functions that end in _locked expect pending.lock to be held.
  */
 #pragma once
 
 #include "cache/pending.h"
-#include "cache/pieces.h"
+#include "cache/queue.h"
 
 #include <pthread.h>
-#include <sys/queue.h>
 
 /*
- * Limits, in bytes: a mouthful is FUSE's largest request; what gathers for one file keeps a link of 100 Mbit/s and any
- * round trip below 0.6 s busy, and its request fits into 8 MiB; the whole bounds the process.
+ * Limits, in bytes: a mouthful is FUSE's largest request; a batch keeps a link of 100 Mbit/s and any round trip below
+ * 0.6 s busy, and its request fits into 8 MiB.
  */
-#define PENDING_MOUTHFUL   VERB_DATA_MAX
-#define PENDING_GATHER_MAX ((size_t)15 * 512 * 1024)
-#define PENDING_TOTAL_MAX  ((size_t)32 * 1024 * 1024)
-/* Batches of one file on their way at once: while one is answered the other keeps the link busy. */
-#define PENDING_BATCHES_MAX 2
-/* So long a write waits for others, in ms. */
-#define PENDING_WAIT_MS 100
-/* Files that are sent at once. */
-#define PENDING_SENDERS_MAX 16
+#define PENDING_MOUTHFUL  VERB_DATA_MAX
+#define PENDING_BATCH_MAX ((size_t)15 * 512 * 1024)
+/* Changes in one batch: their paths and results take a few hundred bytes each. */
+#define PENDING_CHANGES_MAX 4096
+/* Memory for all that is pending: whoever makes more waits. */
+#define PENDING_COST_MAX ((size_t)32 * 1024 * 1024)
+/* So long a change waits for others, and for those that follow it closely, in ms. */
+#define PENDING_WAIT_MS      100
+#define PENDING_WAIT_MOST_MS 500
+/* Batches at once: a recorded one, and others of nothing but contents. */
+#define PENDING_SENDERS_MAX 4
+/* From one attempt to the next while the sandbox cannot be reached, in ms. */
+#define PENDING_PAUSE_MS      1000
+#define PENDING_PAUSE_MOST_MS 30000
 
-/* A batch on its way. */
-struct sending {
-	struct pieces pieces;
-	uint64_t number; /* over all files; 0: none, this place is free */
-	bool overlaps; /* another one was on its way meanwhile: which answer is the newer one does not follow from their order */
-};
-
-/* What one file owes. It is there while anything is pending, refused and not reported, or being waited for. */
+/* What is pending of one inode, or refused and not reported, or being waited for. */
 struct backlog {
 	TAILQ_ENTRY(backlog) link;
-	struct inode *inode;     /* pinned; its `backlog` leads here */
-	struct tree_scope scope; /* begun while anything is pending */
-	struct pieces gathered;
-	uint64_t gathered_number; /* as that of a batch on its way */
-	struct sending sending[PENDING_BATCHES_MAX];
-	struct timespec answered; /* the latest ctime in an answer */
-	int64_t due_ms;           /* what is gathered is sent then at the latest, monotonic */
+	struct inode *inode; /* pinned; its `backlog` leads here */
+	unsigned owes;       /* changes in the queue that touch it */
 	unsigned waiters;
-	uint64_t refused_number;      /* of the last refused batch; 0: none */
+	struct queued *last;          /* the youngest of them */
+	struct attr answered;         /* the latest state that an answer told */
 	struct error refused;         /* the first that was not reported */
 	bool for_handle, for_barrier; /* who is still to hear of it */
+	bool is_lost;       /* the sandbox refused to make it: nothing can be done to it any more */
+	bool lost_contents; /* since the last report: its name must not move on top of others */
+	uint64_t refused_order; /* of the last change refused */
+	/* While a batch is being gathered (pending_batch.c): */
+	uint64_t gathering;          /* which one the rest is about */
+	bool is_blocked;             /* something of it was passed over: what follows waits, too */
+	uint64_t busy_from, busy_to; /* contents on their way beside this batch */
+	size_t step;                 /* 1 + the index of the change that the next one of it needs */
 };
 
 struct pending {
 	struct cache *cache;
+	struct journal *journal;
+	uint64_t journal_max; /* bytes */
 	struct cancel cancel; /* thrown at the end: sending is given up */
-	pthread_mutex_t lock; /* guards what follows and every backlog */
+	pthread_mutex_t lock; /* guards what follows, every backlog and what is queued */
 	pthread_cond_t changed;
+	struct queued_list queue;
 	TAILQ_HEAD(, backlog) backlogs;
-	uint64_t numbers;        /* of batches, given out so far */
-	size_t cost;             /* of everything pending */
-	uint64_t answers;        /* batches answered so far */
-	uint64_t refused_number; /* of the last refused batch of any file; 0: none */
+	uint64_t orders;         /* given out so far */
+	uint64_t sequences;      /* likewise, to recorded changes */
+	uint64_t gatherings;     /* likewise, to batches */
+	uint64_t changes, bytes; /* in the queue */
+	uint64_t unsent_bytes;
+	size_t cost;     /* in memory */
+	int64_t last_ms; /* when something was added last, monotonic */
+	uint64_t parked;
+	uint64_t answers;       /* batches answered so far */
+	uint64_t failures;      /* and attempts that failed for lack of an answer */
+	struct error failure;   /* the last of those; none: the last attempt was answered */
+	uint64_t refused_order; /* of the last change refused */
 	struct error refused;
-	unsigned under_way;
+	unsigned under_way; /* batches */
+	bool recorded_under_way;
+	int64_t retry_ms; /* not before */
 	pthread_t senders[PENDING_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;
 };
 
+/* ---- Waiting (pending.c) ---- */
+
+/* While answers come the wait goes on; else it ends at the deadline on progress, with why nothing came. */
+struct patience {
+	const struct call *call;
+	int64_t limit_ms, end_ms;
+	uint64_t answers, failures;
+};
+
+struct patience patience_of(const struct pending *p, const struct call *call);
+/* Waits for a while: whoever calls it looks again at what is awaited. */
+enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e);
+
+/* ---- The queue (pending_queue.c) ---- */
+
+/* What is pending of `i`; made where there is nothing yet. NULL without memory. */
+struct backlog *backlog_of_locked(struct pending *p, struct inode *i);
+/* Frees it if nothing keeps it. */
+void backlog_rest_locked(struct pending *p, struct backlog *b);
+
+/*
+ * Writes a change into the journal and queues it; the inodes of about->scope are under change from now on, and the tree is
+ * the caller's to change before the lock is let go. Fails before anything is done.
+ */
+enum err pending_add_locked(struct pending *p, const struct change *change,
+	const struct change_about *about, struct queued **out, struct error *e);
+/* `i`, made by `q`, is touched by it, too. */
+enum err pending_touch_locked(
+	struct pending *p, struct queued *q, struct inode *i, struct error *e);
+/* Takes it out of the queue: it was answered. */
+void pending_remove_locked(struct pending *p, struct queued *q);
+/* Waits while the journal is full. */
+enum err pending_room_locked(
+	struct pending *p, const struct call *call, size_t len, struct error *e);
+
+/* ---- Batches (pending_batch.c) ---- */
+
+struct batch {
+	struct queued **queued;
+	struct change *changes; /* of those */
+	struct change_result *results;
+	size_t count, room;
+	size_t bytes;            /* of contents */
+	uint64_t first_sequence; /* 0: not recorded */
+	unsigned char *contents; /* of all changes */
+};
+
+/* Takes what may leave now: false: nothing, *next_ms says when to look again. */
+bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
+/* Reads the contents, and notes in the journal what is sent. Without the lock. */
+enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
+void batch_release(struct batch *b);
+
+/* ---- Answers (pending_answer.c) ---- */
+
+void batch_answered_locked(struct pending *p, struct batch *b);
+/* Nothing of it was done, for this reason. */
+void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e);
+
+/* ---- Senders (pending_send.c) ---- */
+
 /* One more thread, if none is idle and there may be one more; without memory the others have more to do. */
 void senders_wake_locked(struct pending *p);
 void senders_stop(struct pending *p);
-
-bool backlog_is_sending(const struct backlog *b);
-/*
- * Where what is gathered may leave from, NULL: not yet. Beside another batch it leaves only when it is much and when it
- * does not matter which of the two is done first.
- */
-struct sending *backlog_place(struct backlog *b);
-
-/* Frees it if nothing keeps it. */
-void backlog_rest_locked(struct pending *p, struct backlog *b);

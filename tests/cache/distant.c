@@ -270,6 +270,7 @@ static void new_cache(struct distant *d, bool write_through, const char *content
 		.progress_ms = TEST_WAIT_S * 1000,
 		.is_remote = true,
 		.write_through = write_through,
+		.close_waits = !d->tells_changes,
 		.contents_dir = contents_dir,
 		.clocks = &d->clocks };
 	struct cache_observer observer = { .inode_changed = inode_changed, .context = d };

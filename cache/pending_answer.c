@@ -1,0 +1,212 @@
+/* What the sandbox answered to a batch, brought into the tree. */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+
+#include <string.h>
+
+/* ---- Done ---- */
+
+static bool is_after(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+/* Of contents that were sent beside each other either may be answered first: the latest state counts. */
+static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
+{
+	struct attr *latest = &i->backlog->answered;
+	struct cache *c = p->cache;
+
+	if (!attr) {
+		tree_doubt(c->tree, i);
+		return;
+	}
+	if (latest->ino != attr->ino || !is_after(latest->ctime, attr->ctime))
+		*latest = *attr;
+	tree_answered(c->tree, &q->about.scope, i, latest, cache_attr_until(c));
+}
+
+/* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
+static const struct attr *attr_of_dir(
+	struct pending *p, struct inode *dir, const struct change_result *r)
+{
+	struct expect x = tree_expect(p->cache->tree, dir);
+
+	if (r->has_parent && r->parent.ino == x.ino && r->parent.dev == x.dev)
+		return &r->parent;
+	if (r->has_parent2 && r->parent2.ino == x.ino && r->parent2.dev == x.dev)
+		return &r->parent2;
+	return NULL;
+}
+
+/* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
+static void check_landing(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	if (q->change.op == CHANGE_APPEND && r->offset != q->change.offset)
+		cache_tell_inode(p->cache, q->about.target, true);
+}
+
+static bool is_gone_by(const struct queued *q)
+{
+	return (q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR) && !q->change.path2;
+}
+
+static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
+{
+	const struct change_about *about = &q->about;
+
+	check_landing(p, q, r);
+	if (about->target && (r->has_attr || !is_gone_by(q)))
+		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
+	if (about->dir)
+		adopt(p, q, about->dir, attr_of_dir(p, about->dir, r));
+	if (about->dir2 && about->dir2 != about->dir)
+		adopt(p, q, about->dir2, attr_of_dir(p, about->dir2, r));
+	/* Of what a rename replaced nothing is told, and it may have other names. */
+	if (q->change.op == CHANGE_RENAME && about->scope.inodes[3])
+		tree_doubt(p->cache->tree, about->scope.inodes[3]);
+}
+
+/* ---- Refused ---- */
+
+static void remember_locked(
+	struct pending *p, const struct queued *q, struct inode *i, const struct error *why)
+{
+	struct backlog *b = i->backlog;
+
+	b->refused_order = q->order;
+	if (!b->for_handle)
+		b->refused = *why;
+	b->for_handle = b->for_barrier = true;
+	b->lost_contents |= queued_changes_contents(q);
+	(void)p;
+}
+
+/* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
+static void doubt_all_of(struct pending *p, const struct queued *q)
+{
+	struct cache *c = p->cache;
+
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n]) {
+			tree_doubt(c->tree, q->about.scope.inodes[n]);
+			cache_tell_inode(c, q->about.scope.inodes[n], true);
+		}
+}
+
+static void lose_made(struct pending *p, const struct queued *q)
+{
+	q->made->backlog->is_lost = true;
+	tree_refused_made(p->cache->tree, q->made);
+}
+
+static void park_locked(struct pending *p, struct queued *q, const struct error *why)
+{
+	struct inode *about = q->about.target ? q->about.target : q->about.dir;
+
+	journal_note_parked(p->journal, q->number, why->kind, why->text, NULL);
+	p->parked++;
+	p->refused_order = q->order;
+	p->refused = *why;
+	if (about)
+		remember_locked(p, q, about, why);
+	if (q->about.dir && q->about.dir != about)
+		remember_locked(p, q, q->about.dir, why);
+	if (q->made)
+		lose_made(p, q);
+	doubt_all_of(p, q);
+	cache_note_lost(p->cache, q->change.path, why);
+}
+
+/* Whether it cannot be done since something before it was not. */
+static bool is_lost(const struct queued *q)
+{
+	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK;
+
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		const struct inode *i = q->about.scope.inodes[n];
+
+		if (i && i->backlog->is_lost)
+			return true;
+	}
+	return moves && q->about.target && q->about.target->backlog->lost_contents;
+}
+
+/* What waits in the queue for something that will never be there. */
+static void park_lost_locked(struct pending *p)
+{
+	const struct error why = { ERR_STALE, "what it needs was refused" };
+
+	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (q->is_sent || !is_lost(q))
+			continue;
+		park_locked(p, q, &why);
+		pending_remove_locked(p, q);
+	}
+}
+
+static void refused_locked(struct pending *p, struct queued *q, const struct change_result *r)
+{
+	struct error why = { 0 };
+
+	error_set(&why, r->err == ERR_SKIPPED ? ERR_IO : r->err, "%s: %s", q->change.path,
+		r->why[0] ? r->why : error_words(r->err));
+	park_locked(p, q, &why);
+}
+
+/* ---- The batch ---- */
+
+static bool is_short(const struct queued *q, const struct change_result *r)
+{
+	return queued_has_contents(q) && !r->err && r->count < q->change.data_len;
+}
+
+static bool answer_locked(struct pending *p, struct queued *q, struct change_result *r)
+{
+	if (is_short(q, r)) {
+		r->err = ERR_NO_SPACE;
+		r->why[0] = 0;
+	}
+	if (r->err) {
+		refused_locked(p, q, r);
+	} else {
+		done_locked(p, q, r);
+		queued_note_done(q, p->journal, NULL);
+	}
+	bool is_done = !r->err;
+
+	pending_remove_locked(p, q);
+	return is_done;
+}
+
+static void end_locked(struct pending *p, const struct batch *b)
+{
+	p->answers++;
+	p->under_way--;
+	if (b->first_sequence)
+		p->recorded_under_way = false;
+	pthread_cond_broadcast(&p->changed);
+}
+
+void batch_answered_locked(struct pending *p, struct batch *b)
+{
+	bool all = true;
+
+	for (size_t n = 0; n < b->count; n++)
+		all &= answer_locked(p, b->queued[n], &b->results[n]);
+	if (!all)
+		park_lost_locked(p);
+	end_locked(p, b);
+}
+
+void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e)
+{
+	for (size_t n = 0; n < b->count; n++) {
+		park_locked(p, b->queued[n], e);
+		pending_remove_locked(p, b->queued[n]);
+	}
+	park_lost_locked(p);
+	end_locked(p, b);
+}

@@ -1,0 +1,314 @@
+/* Which changes leave together. */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_FIRST 64
+
+/* ---- Its changes ---- */
+
+static bool batch_grow(struct batch *b)
+{
+	size_t room = b->room ? b->room * 2 : ROOM_FIRST;
+
+	if (b->count < b->room)
+		return true;
+	struct queued **queued = realloc(b->queued, room * sizeof *queued);
+
+	if (queued)
+		b->queued = queued;
+	struct change *changes = realloc(b->changes, room * sizeof *changes);
+
+	if (changes)
+		b->changes = changes;
+	if (queued && changes)
+		b->room = room;
+	return queued && changes;
+}
+
+void batch_release(struct batch *b)
+{
+	free(b->queued);
+	free(b->changes);
+	free(b->results);
+	free(b->contents);
+	*b = (struct batch){ 0 };
+}
+
+/* ---- One gathering ---- */
+
+struct gathering {
+	struct pending *p;
+	struct batch *batch;
+	int64_t now_ms;
+	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
+	bool is_wanted_only; /* nobody waited long enough for anything else */
+	bool has_passed;     /* something was passed over */
+};
+
+static struct backlog *fresh(const struct gathering *g, struct inode *i)
+{
+	struct backlog *b = i->backlog;
+
+	if (b->gathering == g->p->gatherings)
+		return b;
+	b->gathering = g->p->gatherings;
+	b->is_blocked = false;
+	b->busy_from = UINT64_MAX;
+	b->busy_to = 0;
+	b->step = 0;
+	return b;
+}
+
+static bool is_plain(const struct pending *p, const struct queued *q)
+{
+	return q->change.op == CHANGE_WRITE &&
+		!tree_is_provisional(p->cache->tree, q->about.target);
+}
+
+/* Contents on their way hold up only what reaches into them. */
+static void pass_sent(const struct gathering *g, const struct queued *q)
+{
+	struct backlog *b = q->change.op == CHANGE_WRITE ? fresh(g, q->about.target) : NULL;
+	uint64_t end = q->change.offset + q->change.data_len;
+
+	for (int n = 0; n < TREE_SCOPE_MAX && !b; n++)
+		if (q->about.scope.inodes[n])
+			fresh(g, q->about.scope.inodes[n])->is_blocked = true;
+	if (!b)
+		return;
+	b->busy_from = q->change.offset < b->busy_from ? q->change.offset : b->busy_from;
+	b->busy_to = end > b->busy_to ? end : b->busy_to;
+}
+
+static void pass(struct gathering *g, const struct queued *q)
+{
+	g->has_passed = true;
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n])
+			fresh(g, q->about.scope.inodes[n])->is_blocked = true;
+}
+
+static bool is_held_up(const struct gathering *g, const struct queued *q)
+{
+	bool is_write = q->change.op == CHANGE_WRITE;
+	uint64_t end = q->change.offset + q->change.data_len;
+
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+		const struct backlog *b = i ? fresh(g, i) : NULL;
+
+		if (!b)
+			continue;
+		if (b->is_blocked)
+			return true;
+		if (b->busy_to &&
+			(!is_write || (q->change.offset < b->busy_to && end > b->busy_from)))
+			return true;
+	}
+	return false;
+}
+
+/* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
+static size_t needs_of(const struct gathering *g, const struct queued *q)
+{
+	const struct change_about *about = &q->about;
+	size_t step = about->target && about->target != q->made ? fresh(g, about->target)->step : 0;
+
+	if (!step && about->dir)
+		step = fresh(g, about->dir)->step;
+	if (!step && about->dir2)
+		step = fresh(g, about->dir2)->step;
+	return step;
+}
+
+static bool take_change(struct gathering *g, struct queued *q)
+{
+	struct batch *b = g->batch;
+
+	if (!batch_grow(b))
+		return false;
+	struct change *c = &b->changes[b->count];
+
+	*c = q->change;
+	c->needs = (uint32_t)needs_of(g, q);
+	b->queued[b->count++] = q;
+	if (queued_has_contents(q))
+		b->bytes += q->change.data_len;
+	if (q->about.target)
+		fresh(g, q->about.target)->step = b->count;
+	q->is_sent = true;
+	return true;
+}
+
+static bool fits(const struct gathering *g, const struct queued *q)
+{
+	size_t len = queued_has_contents(q) ? q->change.data_len : 0;
+
+	return g->batch->count < PENDING_CHANGES_MAX &&
+		(!g->batch->bytes || g->batch->bytes + len <= PENDING_BATCH_MAX);
+}
+
+static bool may_leave(const struct gathering *g, const struct queued *q)
+{
+	if (g->is_plain && !is_plain(g->p, q))
+		return false;
+	if (g->is_wanted_only && !q->is_wanted)
+		return false;
+	if (q->is_wall && g->has_passed)
+		return false;
+	return fits(g, q) && !is_held_up(g, q);
+}
+
+/* In their order; true: something was taken. */
+static bool gather(struct gathering *g)
+{
+	struct queued *q;
+
+	g->p->gatherings++;
+	g->has_passed = false;
+	TAILQ_FOREACH(q, &g->p->queue, link)
+	{
+		bool is_taken = !q->is_sent && may_leave(g, q) && take_change(g, q);
+
+		if (is_taken)
+			continue;
+		if (q->is_sent)
+			pass_sent(g, q);
+		else
+			pass(g, q);
+		g->has_passed = true;
+		if (q->is_wall || g->batch->bytes >= PENDING_BATCH_MAX)
+			break;
+	}
+	return g->batch->count > 0;
+}
+
+/* ---- Whether it is time ---- */
+
+static bool is_full(const struct pending *p)
+{
+	return p->unsent_bytes + PENDING_MOUTHFUL >= PENDING_BATCH_MAX;
+}
+
+/* The first unsent change, and whether one is wanted. */
+static const struct queued *first_unsent_locked(const struct pending *p, bool *is_wanted)
+{
+	const struct queued *q, *first = NULL;
+
+	*is_wanted = false;
+	TAILQ_FOREACH(q, &p->queue, link)
+	{
+		if (q->is_sent)
+			continue;
+		first = first ? first : q;
+		*is_wanted |= q->is_wanted;
+	}
+	return first;
+}
+
+static bool is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, bool *is_wanted)
+{
+	const struct queued *first = first_unsent_locked(p, is_wanted);
+
+	*next_ms = now_ms + CALL_PROGRESS_MS;
+	if (!first)
+		return false;
+	if (now_ms < p->retry_ms) {
+		*next_ms = p->retry_ms;
+		return false;
+	}
+	int64_t quiet_ms = p->last_ms + PENDING_WAIT_MS;
+	int64_t late_ms = first->since_ms + PENDING_WAIT_MOST_MS;
+
+	*next_ms = quiet_ms < late_ms ? quiet_ms : late_ms;
+	return *is_wanted || is_full(p) || now_ms >= *next_ms;
+}
+
+/* What somebody waits for comes first. Beside a recorded batch only contents leave that are wanted or fill one. */
+static bool gather_locked(struct gathering *g, bool is_wanted)
+{
+	struct pending *p = g->p;
+
+	g->is_plain = p->recorded_under_way;
+	g->is_wanted_only = is_wanted;
+	if (gather(g))
+		return true;
+	g->is_wanted_only = g->is_plain && !is_full(p);
+	return !g->is_wanted_only && gather(g);
+}
+
+/* What is nothing but contents needs no record, and may be done beside others. */
+static bool is_all_plain(const struct gathering *g)
+{
+	for (size_t n = 0; n < g->batch->count; n++)
+		if (!is_plain(g->p, g->batch->queued[n]))
+			return false;
+	return true;
+}
+
+bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
+{
+	struct gathering g = { .p = p, .batch = b, .now_ms = monotonic_ms() };
+
+	bool is_wanted;
+
+	*b = (struct batch){ 0 };
+	if (!is_due_locked(p, g.now_ms, next_ms, &is_wanted))
+		return false;
+	if (!gather_locked(&g, is_wanted)) {
+		*next_ms = g.now_ms + CALL_PROGRESS_MS;
+		return false;
+	}
+	p->unsent_bytes -= b->bytes;
+	if (!is_all_plain(&g)) {
+		b->first_sequence = p->sequences + 1;
+		p->sequences += b->count;
+		p->recorded_under_way = true;
+	}
+	p->under_way++;
+	return true;
+}
+
+/* ---- What it needs to leave ---- */
+
+/* Of what the sandbox knows by now. */
+static void fill_expected(struct pending *p, const struct queued *q, struct change *c)
+{
+	bool is_known = q->about.target && q->about.target != q->made;
+
+	if (is_known && c->op >= CHANGE_SETATTR)
+		c->target = tree_expect(p->cache->tree, q->about.target);
+}
+
+static enum err read_contents(struct pending *p, struct batch *b, struct error *e)
+{
+	size_t at = 0;
+
+	for (size_t n = 0; n < b->count; n++) {
+		const struct queued *q = b->queued[n];
+
+		fill_expected(p, q, &b->changes[n]);
+		if (!queued_has_contents(q))
+			continue;
+		enum err kind = queued_read(q, p->journal, b->contents + at, e);
+
+		if (kind)
+			return kind;
+		b->changes[n].data = b->contents + at;
+		at += q->change.data_len;
+	}
+	return ERR_OK;
+}
+
+enum err batch_prepare(struct pending *p, struct batch *b, struct error *e)
+{
+	b->results = calloc(b->count, sizeof *b->results);
+	b->contents = malloc(b->bytes ? b->bytes : 1);
+	if (!b->results || !b->contents)
+		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
+	return read_contents(p, b, e);
+}

@@ -1,0 +1,186 @@
+/* The queue of what is pending, and what each inode owes in it. */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/wait.h"
+
+#include <stdlib.h>
+
+/* ---- What an inode owes ---- */
+
+struct backlog *backlog_of_locked(struct pending *p, struct inode *i)
+{
+	struct backlog *b = i->backlog;
+
+	if (b)
+		return b;
+	b = calloc(1, sizeof *b);
+	if (!b)
+		return NULL;
+	b->inode = i;
+	i->backlog = b;
+	tree_pin(p->cache->tree, i);
+	TAILQ_INSERT_TAIL(&p->backlogs, b, link);
+	return b;
+}
+
+void backlog_rest_locked(struct pending *p, struct backlog *b)
+{
+	if (b->owes || b->waiters || b->for_handle)
+		return;
+	TAILQ_REMOVE(&p->backlogs, b, link);
+	b->inode->backlog = NULL;
+	tree_unpin(p->cache->tree, b->inode);
+	free(b);
+}
+
+/* ---- In and out ---- */
+
+static bool touch(struct pending *p, struct queued *q)
+{
+	struct inode *const *inodes = q->about.scope.inodes;
+
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct backlog *b = inodes[n] ? backlog_of_locked(p, inodes[n]) : NULL;
+
+		if (inodes[n] && !b)
+			return false;
+	}
+	return true;
+}
+
+static void rest_all(struct pending *p, const struct queued *q)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+
+		if (i && i->backlog)
+			backlog_rest_locked(p, i->backlog);
+	}
+}
+
+static bool stands_before(const struct queued *q, int place)
+{
+	const struct inode *i = q->about.scope.inodes[place];
+
+	for (int n = 0; n < place; n++)
+		if (q->about.scope.inodes[n] == i)
+			return true;
+	return false;
+}
+
+static void enter_locked(struct pending *p, struct queued *q)
+{
+	q->order = ++p->orders;
+	q->since_ms = p->last_ms = monotonic_ms();
+	TAILQ_INSERT_TAIL(&p->queue, q, link);
+	p->changes++;
+	p->cost += queued_cost(q);
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+
+		if (!i || stands_before(q, n))
+			continue;
+		i->backlog->owes++;
+		i->backlog->last = q;
+	}
+	q->about.scope.is_foreseen = true;
+	tree_change_begins(p->cache->tree, &q->about.scope);
+	senders_wake_locked(p);
+}
+
+enum err pending_add_locked(struct pending *p, const struct change *change,
+	const struct change_about *about, struct queued **out, struct error *e)
+{
+	struct queued *q = queued_new(change);
+	struct journal_extent where;
+	enum err kind = ERR_OK;
+
+	if (!q)
+		return error_set(e, ERR_NO_MEMORY, "a change");
+	q->about = *about;
+	if (!touch(p, q))
+		kind = error_set(e, ERR_NO_MEMORY, "a change");
+	if (!kind)
+		kind = journal_add(p->journal, change, &q->number, &where, e);
+	if (!kind && queued_has_contents(q) &&
+		!queued_add_piece(q, &where, q->number, change->offset)) {
+		journal_note_done(p->journal, &q->number, 1, NULL);
+		kind = error_set(e, ERR_NO_MEMORY, "a change");
+	}
+	if (kind) {
+		rest_all(p, q);
+		queued_free(q);
+		return kind;
+	}
+	if (queued_has_contents(q)) {
+		p->bytes += q->change.data_len;
+		p->unsent_bytes += q->change.data_len;
+	}
+	enter_locked(p, q);
+	*out = q;
+	return ERR_OK;
+}
+
+enum err pending_touch_locked(struct pending *p, struct queued *q, struct inode *i, struct error *e)
+{
+	struct backlog *b = backlog_of_locked(p, i);
+
+	if (!b)
+		return error_set(e, ERR_NO_MEMORY, "a change");
+	tree_change_touches(p->cache->tree, &q->about.scope, i);
+	b->owes++;
+	b->last = q;
+	return ERR_OK;
+}
+
+void pending_remove_locked(struct pending *p, struct queued *q)
+{
+	TAILQ_REMOVE(&p->queue, q, link);
+	p->changes--;
+	p->cost -= queued_cost(q);
+	if (queued_has_contents(q))
+		p->bytes -= q->change.data_len;
+	if (queued_has_contents(q) && !q->is_sent)
+		p->unsent_bytes -= q->change.data_len;
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+
+		if (!i || stands_before(q, n))
+			continue;
+		i->backlog->owes--;
+		if (i->backlog->last == q)
+			i->backlog->last = NULL;
+	}
+	for (int n = 0; n < 2; n++)
+		if (q->moved[n])
+			tree_owe_name(p->cache->tree, q->moved[n], -1);
+	rest_all(p, q);
+	tree_change_ends(p->cache->tree, &q->about.scope);
+	queued_free(q);
+}
+
+/* ---- Room ---- */
+
+/* What an entry takes in the journal beside its contents: its paths, at most. */
+#define ROOM_SPARE ((uint64_t)64 * 1024)
+
+static bool has_room(const struct pending *p, size_t len)
+{
+	uint64_t entries, bytes, parked;
+
+	journal_usage(p->journal, &entries, &bytes, &parked);
+	return TAILQ_EMPTY(&p->queue) ||
+		(bytes + len + ROOM_SPARE <= p->journal_max && p->cost < PENDING_COST_MAX);
+}
+
+enum err pending_room_locked(
+	struct pending *p, const struct call *call, size_t len, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	enum err kind = ERR_OK;
+
+	while (!kind && !has_room(p, len))
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
+}

@@ -1,0 +1,146 @@
+#include "cache/queue.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_text(const char **text)
+{
+	if (*text)
+		*text = strdup(*text);
+}
+
+static bool has_pieces(enum change_op op)
+{
+	return op == CHANGE_WRITE || op == CHANGE_APPEND;
+}
+
+/* The texts become copies; one that could not be made is NULL where it was not. */
+static bool own_texts(struct change *c)
+{
+	const struct change given = *c;
+
+	copy_text(&c->path);
+	copy_text(&c->path2);
+	copy_text(&c->keep);
+	copy_text(&c->name);
+	c->data = given.data_len ? malloc(given.data_len) : NULL;
+	if (c->data)
+		memcpy((void *)c->data, given.data, given.data_len);
+	return !c->path == !given.path && !c->path2 == !given.path2 && !c->keep == !given.keep &&
+		!c->name == !given.name && (!given.data_len || c->data);
+}
+
+struct queued *queued_new(const struct change *change)
+{
+	struct queued *q = calloc(1, sizeof *q);
+
+	if (!q)
+		return NULL;
+	q->change = *change;
+	if (has_pieces(change->op))
+		q->change.data_len = 0;
+	if (own_texts(&q->change))
+		return q;
+	queued_free(q);
+	return NULL;
+}
+
+void queued_free(struct queued *q)
+{
+	if (!q)
+		return;
+	free((char *)q->change.path);
+	free((char *)q->change.path2);
+	free((char *)q->change.keep);
+	free((char *)q->change.name);
+	free((void *)q->change.data);
+	free(q->pieces);
+	free(q);
+}
+
+bool queued_has_contents(const struct queued *q)
+{
+	return has_pieces(q->change.op);
+}
+
+bool queued_changes_contents(const struct queued *q)
+{
+	return has_pieces(q->change.op) ||
+		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
+}
+
+bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len)
+{
+	const struct change *c = &q->change;
+
+	if (q->is_sent || c->op != op || !has_pieces(op))
+		return false;
+	if (op == CHANGE_APPEND)
+		return c->data_len + len <= QUEUED_CONTENTS_MAX;
+	return offset >= c->offset && offset - c->offset <= c->data_len &&
+		offset - c->offset + len <= QUEUED_CONTENTS_MAX;
+}
+
+bool queued_add_piece(
+	struct queued *q, const struct journal_extent *where, uint64_t number, uint64_t offset)
+{
+	if (q->pieces_count == q->pieces_room) {
+		size_t room = q->pieces_room ? q->pieces_room * 2 : 1;
+		struct piece *grown = realloc(q->pieces, room * sizeof *grown);
+
+		if (!grown)
+			return false;
+		q->pieces = grown;
+		q->pieces_room = room;
+	}
+	if (q->change.op == CHANGE_APPEND)
+		offset = q->change.offset + q->change.data_len;
+	q->pieces[q->pieces_count++] =
+		(struct piece){ .where = *where, .number = number, .offset = offset };
+	size_t end = (size_t)(offset - q->change.offset) + where->len;
+
+	if (end > q->change.data_len)
+		q->change.data_len = end;
+	return true;
+}
+
+enum err queued_read(
+	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; n < q->pieces_count && !kind; n++)
+		kind = journal_read(journal, &q->pieces[n].where,
+			out + (q->pieces[n].offset - q->change.offset), e);
+	return kind;
+}
+
+enum err queued_note_sent(
+	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e)
+{
+	enum err kind =
+		q->pieces_count ? ERR_OK : journal_note_sent(journal, sequence, &q->number, 1, e);
+
+	for (size_t n = 0; n < q->pieces_count && !kind; n++)
+		kind = journal_note_sent(journal, sequence, &q->pieces[n].number, 1, e);
+	return kind;
+}
+
+enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e)
+{
+	enum err kind = q->pieces_count ? ERR_OK : journal_note_done(journal, &q->number, 1, e);
+
+	for (size_t n = 0; n < q->pieces_count && !kind; n++)
+		kind = journal_note_done(journal, &q->pieces[n].number, 1, e);
+	return kind;
+}
+
+size_t queued_cost(const struct queued *q)
+{
+	size_t texts = (q->change.path ? strlen(q->change.path) : 0) +
+		(q->change.path2 ? strlen(q->change.path2) : 0);
+
+	return sizeof *q + texts + q->pieces_room * sizeof *q->pieces;
+}

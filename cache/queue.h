@@ -1,0 +1,64 @@
+/*
+ * queue.h - the changes that were decided here and that the sandbox has not answered for, in the order of their making.
+ *
+ * Each stands in the journal, which has its contents; here is what is needed to send it and to take its answer in. What
+ * touches a common inode keeps its order; anything else may overtake. Not locked: cache/pending_inside.h.
+ */
+#pragma once
+
+#include "cache/changes.h"
+#include "cache/journal.h"
+
+#include <sys/queue.h>
+
+/* A part of what is written: bytes that the journal has, and where in the file they begin. */
+struct piece {
+	struct journal_extent where;
+	uint64_t number; /* of the journal's entry */
+	uint64_t offset;
+};
+
+struct queued {
+	TAILQ_ENTRY(queued) link;
+	struct change
+		change; /* its texts are its own; its data, where there are pieces, in the journal */
+	struct change_about about;
+	struct inode *made;     /* by it, and not known to the sandbox before; else NULL */
+	struct inode *moved[2]; /* whose own name changes: with `made` those whose path it makes */
+	bool is_wall; /* moves a directory: nothing overtakes it, and it overtakes nothing */
+	uint64_t order;
+	uint64_t number;      /* of the journal's entry, where there are no pieces */
+	int64_t since_ms;     /* monotonic */
+	struct piece *pieces; /* CHANGE_WRITE, CHANGE_APPEND; later ones lie over earlier ones */
+	size_t pieces_count, pieces_room;
+	bool is_sent;   /* in a batch on its way */
+	bool is_wanted; /* somebody waits for it */
+};
+
+TAILQ_HEAD(queued_list, queued);
+
+/* What is written beyond its place among others: the bytes one change may carry. */
+#define QUEUED_CONTENTS_MAX VERB_DATA_MAX
+
+/* A change with its own copies of the texts; NULL without memory. `change->data` is copied where it is a text. */
+struct queued *queued_new(const struct change *change);
+void queued_free(struct queued *q);
+
+bool queued_has_contents(const struct queued *q);
+/* Whether the change moves the contents of a file. */
+bool queued_changes_contents(const struct queued *q);
+/* Whether bytes at `offset` may go on in it, so that in the end the file is the same. */
+bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len);
+/* Adds a piece; false: no memory. */
+bool queued_add_piece(
+	struct queued *q, const struct journal_extent *where, uint64_t number, uint64_t offset);
+/* Its contents, put together in `out`, which has room for change.data_len bytes. */
+enum err queued_read(
+	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);
+/* Calls journal_note_sent() for it, as the change of this number. */
+enum err queued_note_sent(
+	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e);
+/* Calls journal_note_done() for it. */
+enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e);
+/* What it takes in memory, in bytes. */
+size_t queued_cost(const struct queued *q);
