@@ -48,7 +48,8 @@ struct change_result shown_apply(const struct shown *s, const struct change *c)
 	struct change_result result;
 	struct error e = { 0 };
 
-	cr_assert(eq(int, helper_apply(&s->root, NULL, &request, &result, &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, helper_apply(&s->root, NULL, &request, &result, &e), ERR_OK), "%s", e.text);
 	return result;
 }
 
