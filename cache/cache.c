@@ -439,6 +439,8 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
 	pending_count(c->pending, &out->pending_changes, &out->pending_bytes, &out->parked_changes);
+	out->parked_told = pending_parked(c->pending, out->parked, CACHE_PARKED_TOLD);
+	out->journal_dir = pending_place(c->pending);
 	pthread_mutex_lock(&c->lock);
 	out->errors_count = last_errors_get(&c->errors, monotonic_ms(), out->errors);
 	pthread_mutex_unlock(&c->lock);

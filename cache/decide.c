@@ -471,6 +471,8 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 
 	change.path = path.text;
 	change.path2 = path2.text;
+	if (replaces)
+		change.version2 = pending_version_locked(p, m->replaced);
 	change.keep = staged;
 	kind = queue_rename_locked(p, m, &change, e);
 	if (!kind && keep)
@@ -605,6 +607,9 @@ static enum err setattr_locked(
 	enum err kind = tree_path(c->tree, i, NULL, &path, e);
 
 	change->path = path.text;
+	change->target = tree_expect(c->tree, i);
+	if (change->set & SET_SIZE)
+		change->version = pending_version_locked(p, i);
 	if (!kind)
 		kind = pending_add_locked(p, change, &about, &q, e);
 	if (!kind)

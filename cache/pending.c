@@ -5,7 +5,9 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- Life ---- */
 
@@ -15,10 +17,23 @@ static enum err open_journal(struct pending *p, struct error *e)
 		.size_max = p->cache->options.journal_max };
 	enum err kind = journal_open(&p->journal, &options, e);
 
+	if (!kind && options.dir && !(p->place = strdup(options.dir)))
+		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	p->journal_max = options.size_max ? options.size_max : JOURNAL_SIZE_DEFAULT;
 	if (!kind)
 		p->sequences = journal_next_sequence(p->journal) - 1;
 	return kind;
+}
+
+/* What is known of the sandbox is asked after it. If it takes too long it goes on behind, with nothing overtaking it. */
+static void wait_for_recovered(struct pending *p)
+{
+	const struct call call = { .progress_ms = p->cache->options.progress_ms,
+		.cancel = &p->cancel };
+	struct error e = { 0 };
+
+	if (pending_drain_all_quietly(p, &call, &e))
+		cache_note_error(p->cache, "changes of an earlier mount", &e);
 }
 
 enum err pending_new(struct pending **out, struct cache *c, struct error *e)
@@ -36,19 +51,24 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 		kind = cancel_init(&p->cancel, e);
 	if (kind) {
 		journal_close(p->journal);
+		free(p->place);
 		return kind;
 	}
 	pthread_mutex_init(&p->lock, NULL);
 	wait_init(&p->changed);
+	kind = pending_recover(p, e);
 	pthread_mutex_lock(&p->lock);
 	senders_wake_locked(p);
 	bool has_sender = p->senders_count > 0;
 
 	pthread_mutex_unlock(&p->lock);
-	if (!has_sender) {
+	if (!kind && !has_sender)
+		kind = error_set(e, ERR_NO_MEMORY, "a thread for sending changes");
+	if (kind) {
 		pending_free(take(p));
-		return error_set(e, ERR_NO_MEMORY, "a thread for sending changes");
+		return kind;
 	}
+	wait_for_recovered(p);
 	*out = take(p);
 	return ERR_OK;
 }
@@ -58,8 +78,7 @@ static void leave_locked(struct pending *p)
 	if (p->changes)
 		log_warn(LOG_CACHE,
 			"the mount ended before everything was sent: %llu changes are kept in %s",
-			(unsigned long long)p->changes,
-			p->cache->options.journal_dir ? p->cache->options.journal_dir : "memory");
+			(unsigned long long)p->changes, p->place ? p->place : "memory");
 	while (!TAILQ_EMPTY(&p->queue))
 		pending_remove_locked(p, TAILQ_FIRST(&p->queue));
 	for (struct backlog *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
@@ -78,6 +97,7 @@ void pending_free(struct pending *p)
 	leave_locked(p);
 	pthread_mutex_unlock(&p->lock);
 	journal_close(p->journal);
+	free(p->place);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	cancel_release(&p->cancel);
@@ -256,10 +276,12 @@ static enum err queue_write_locked(
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	struct queued *q;
-	bool extended;
+	bool extended = false;
 	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
 
 	change->path = path.text;
+	change->target = tree_expect(p->cache->tree, i);
+	change->version = pending_version_locked(p, i);
 	if (!kind)
 		kind = extend_locked(p, i->backlog, change, &extended, e);
 	if (kind || extended)
@@ -488,4 +510,38 @@ void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes, uint64
 	*bytes = p->bytes;
 	*parked = p->parked;
 	pthread_mutex_unlock(&p->lock);
+}
+
+struct telling {
+	struct cache_parked *out;
+	size_t count, room;
+};
+
+static enum err tell_parked(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct telling *t = context;
+
+	(void)e;
+	if (!entry->is_parked || t->count == t->room)
+		return ERR_OK;
+	struct cache_parked *out = &t->out[t->count++];
+
+	out->op = entry->change.op;
+	snprintf(out->path, sizeof out->path, "%s", entry->change.path);
+	snprintf(out->error, sizeof out->error, "%s", entry->why);
+	return ERR_OK;
+}
+
+size_t pending_parked(struct pending *p, struct cache_parked *out, size_t room)
+{
+	struct telling t = { .out = out, .room = room };
+
+	if (p && p->parked)
+		journal_each(p->journal, tell_parked, &t, NULL);
+	return t.count;
+}
+
+const char *pending_place(const struct pending *p)
+{
+	return p ? p->place : NULL;
 }

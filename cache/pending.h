@@ -62,5 +62,10 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 /* The same, and leaves what was refused to whoever reports it. */
 enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e);
 
+/* The directory in which it is kept; NULL: in memory. */
+const char *pending_place(const struct pending *p);
+/* The first of those that were refused; returns how many. */
+size_t pending_parked(struct pending *p, struct cache_parked *out, size_t room);
+
 /* Changes and bytes not yet answered for, and changes that were refused. */
 void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes, uint64_t *parked);

@@ -115,6 +115,8 @@ static void park_locked(struct pending *p, struct queued *q, const struct error 
 		remember_locked(p, q, q->about.dir, why);
 	if (q->made)
 		lose_made(p, q);
+	if (q->is_recovered)
+		queued_lose_path(q);
 	doubt_all_of(p, q);
 	cache_note_lost(p->cache, q->change.path, why);
 }
@@ -124,6 +126,8 @@ static bool is_lost(const struct queued *q)
 {
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK;
 
+	if (q->is_lost)
+		return true;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = q->about.scope.inodes[n];
 
@@ -149,10 +153,13 @@ static void park_lost_locked(struct pending *p)
 
 static void refused_locked(struct pending *p, struct queued *q, const struct change_result *r)
 {
+	enum err kind = r->err == ERR_SKIPPED ? ERR_IO : r->err;
 	struct error why = { 0 };
 
-	error_set(&why, r->err == ERR_SKIPPED ? ERR_IO : r->err, "%s: %s", q->change.path,
-		r->why[0] ? r->why : error_words(r->err));
+	if (r->why[0])
+		error_set(&why, kind, "%s", r->why);
+	else
+		error_set(&why, kind, "%s: %s", q->change.path, error_words(r->err));
 	park_locked(p, q, &why);
 }
 

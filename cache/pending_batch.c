@@ -65,14 +65,15 @@ static struct backlog *fresh(const struct gathering *g, struct inode *i)
 
 static bool is_plain(const struct pending *p, const struct queued *q)
 {
-	return q->change.op == CHANGE_WRITE &&
+	return q->change.op == CHANGE_WRITE && q->about.target &&
 		!tree_is_provisional(p->cache->tree, q->about.target);
 }
 
 /* Contents on their way hold up only what reaches into them. */
 static void pass_sent(const struct gathering *g, const struct queued *q)
 {
-	struct backlog *b = q->change.op == CHANGE_WRITE ? fresh(g, q->about.target) : NULL;
+	bool is_write = q->change.op == CHANGE_WRITE && q->about.target;
+	struct backlog *b = is_write ? fresh(g, q->about.target) : NULL;
 	uint64_t end = q->change.offset + q->change.data_len;
 
 	for (int n = 0; n < TREE_SCOPE_MAX && !b; n++)
@@ -112,10 +113,22 @@ static bool is_held_up(const struct gathering *g, const struct queued *q)
 	return false;
 }
 
+static size_t needs_by_path(const struct batch *b, const struct queued *q)
+{
+	size_t step = b->count;
+
+	while (step && !queued_leads_to(b->queued[step - 1], q))
+		step--;
+	return step;
+}
+
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
 static size_t needs_of(const struct gathering *g, const struct queued *q)
 {
 	const struct change_about *about = &q->about;
+
+	if (q->is_recovered)
+		return needs_by_path(g->batch, q);
 	size_t step = about->target && about->target != q->made ? fresh(g, about->target)->step : 0;
 
 	if (!step && about->dir)
@@ -134,11 +147,16 @@ static bool take_change(struct gathering *g, struct queued *q)
 	struct change *c = &b->changes[b->count];
 
 	*c = q->change;
+	/* What it is based on counts where others may have been at it since: after a crash. */
+	if (!q->is_recovered)
+		c->version = c->version2 = (struct version){ 0 };
+	if (!b->count)
+		b->first_sequence = q->sequence;
 	c->needs = (uint32_t)needs_of(g, q);
 	b->queued[b->count++] = q;
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;
-	if (q->about.target)
+	if (q->about.target && (q->made || q->moved[0] || queued_changes_contents(q)))
 		fresh(g, q->about.target)->step = b->count;
 	q->is_sent = true;
 	return true;
@@ -152,8 +170,16 @@ static bool fits(const struct gathering *g, const struct queued *q)
 		(!g->batch->bytes || g->batch->bytes + len <= PENDING_BATCH_MAX);
 }
 
+/* What left already does so again under its old number, beside nothing else. */
+static bool fits_in_sequence(const struct batch *b, const struct queued *q)
+{
+	return !b->count || q->sequence == (b->first_sequence ? b->first_sequence + b->count : 0);
+}
+
 static bool may_leave(const struct gathering *g, const struct queued *q)
 {
+	if (!fits_in_sequence(g->batch, q))
+		return false;
 	if (g->is_plain && !is_plain(g->p, q))
 		return false;
 	if (g->is_wanted_only && !q->is_wanted)
@@ -264,11 +290,11 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 		return false;
 	}
 	p->unsent_bytes -= b->bytes;
-	if (!is_all_plain(&g)) {
+	if (!b->first_sequence && !is_all_plain(&g)) {
 		b->first_sequence = p->sequences + 1;
 		p->sequences += b->count;
-		p->recorded_under_way = true;
 	}
+	p->recorded_under_way |= b->first_sequence > 0;
 	p->under_way++;
 	return true;
 }

@@ -53,6 +53,7 @@ struct pending {
 	struct cache *cache;
 	struct journal *journal;
 	uint64_t journal_max; /* bytes */
+	char *place;          /* its directory; NULL: in memory */
 	struct cancel cancel; /* thrown at the end: sending is given up */
 	pthread_mutex_t lock; /* guards what follows, every backlog and what is queued */
 	pthread_cond_t changed;
@@ -110,9 +111,18 @@ enum err pending_touch_locked(
 	struct pending *p, struct queued *q, struct inode *i, struct error *e);
 /* Takes it out of the queue: it was answered. */
 void pending_remove_locked(struct pending *p, struct queued *q);
+/* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
+struct version pending_version_locked(struct pending *p, struct inode *i);
 /* Waits while the journal is full. */
 enum err pending_room_locked(
 	struct pending *p, const struct call *call, size_t len, struct error *e);
+
+/* ---- What an earlier mount left (pending_recover.c) ---- */
+
+/* Takes it out of the journal into the queue. Before anything else. */
+enum err pending_recover(struct pending *p, struct error *e);
+/* It was refused: what follows by its name makes no sense any more. */
+void queued_lose_path(struct queued *refused);
 
 /* ---- Batches (pending_batch.c) ---- */
 

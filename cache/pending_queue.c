@@ -160,6 +160,16 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 	queued_free(q);
 }
 
+struct version pending_version_locked(struct pending *p, struct inode *i)
+{
+	struct attr attr;
+	bool is_known = tree_attr(p->cache->tree, i, &attr) > monotonic_ms();
+
+	if (!is_known || (i->backlog && i->backlog->owes))
+		return (struct version){ 0 };
+	return (struct version){ .size = attr.size, .mtime = attr.mtime, .ctime = attr.ctime };
+}
+
 /* ---- Room ---- */
 
 /* What an entry takes in the journal beside its contents: its paths, at most. */

@@ -71,6 +71,25 @@ bool queued_changes_contents(const struct queued *q)
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
 
+/* Whether `path` is `top` or below it. */
+static bool is_below(const char *path, const char *top)
+{
+	size_t len = path ? strlen(top) : 0;
+
+	return path && !strncmp(path, top, len) && (!path[len] || path[len] == '/');
+}
+
+bool queued_leads_to(const struct queued *before, const struct queued *q)
+{
+	const struct change *c = &before->change;
+	bool moves = c->op == CHANGE_RENAME || c->op == CHANGE_LINK;
+	const char *made = moves ? c->path2 : c->path;
+
+	if (!moves && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
+		return false;
+	return is_below(q->change.path, made) || is_below(q->change.path2, made);
+}
+
 bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len)
 {
 	const struct change *c = &q->change;

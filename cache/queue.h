@@ -27,12 +27,15 @@ struct queued {
 	struct inode *moved[2]; /* whose own name changes: with `made` those whose path it makes */
 	bool is_wall; /* moves a directory: nothing overtakes it, and it overtakes nothing */
 	uint64_t order;
+	uint64_t sequence;    /* it left by this already, in an earlier mount; 0: it did not */
 	uint64_t number;      /* of the journal's entry, where there are no pieces */
 	int64_t since_ms;     /* monotonic */
 	struct piece *pieces; /* CHANGE_WRITE, CHANGE_APPEND; later ones lie over earlier ones */
 	size_t pieces_count, pieces_room;
-	bool is_sent;   /* in a batch on its way */
-	bool is_wanted; /* somebody waits for it */
+	bool is_sent;      /* in a batch on its way */
+	bool is_wanted;    /* somebody waits for it */
+	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
+	bool is_lost;      /* what it needs was refused */
 };
 
 TAILQ_HEAD(queued_list, queued);
@@ -47,6 +50,8 @@ void queued_free(struct queued *q);
 bool queued_has_contents(const struct queued *q);
 /* Whether the change moves the contents of a file. */
 bool queued_changes_contents(const struct queued *q);
+/* Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before. */
+bool queued_leads_to(const struct queued *before, const struct queued *q);
 /* Whether bytes at `offset` may go on in it, so that in the end the file is the same. */
 bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len);
 /* Adds a piece; false: no memory. */

@@ -275,7 +275,10 @@ static void new_cache(struct distant *d, bool write_through, const char *content
 		.clocks = &d->clocks };
 	struct cache_observer observer = { .inode_changed = inode_changed, .context = d };
 	struct error e = { 0 };
+	char journal[128];
 
+	snprintf(journal, sizeof journal, "%s/journal", d->journal.path);
+	options.journal_dir = d->keeps_journal ? journal : NULL;
 	cr_assert(
 		eq(int, cache_new(&d->cache, &d->base, &options, NULL, &e), ERR_OK), "%s", e.text);
 	cache_observe(d->cache, &observer);
@@ -285,6 +288,19 @@ void distant_remount(struct distant *d, const char *contents_dir)
 {
 	cache_free(d->cache);
 	new_cache(d, false, contents_dir);
+}
+
+void distant_keep_journal(struct distant *d)
+{
+	scratch_make(&d->journal);
+	d->keeps_journal = true;
+	distant_remount(d, NULL);
+}
+
+void distant_break_off(struct distant *d)
+{
+	cache_free(d->cache);
+	d->cache = NULL;
 }
 
 static void start(struct distant *d, bool write_through, int64_t belief_ms, bool tells_changes)
@@ -324,6 +340,8 @@ void distant_stop(struct distant *d)
 	cache_free(d->cache);
 	root_close(&d->root);
 	scratch_remove(&d->scratch);
+	if (d->keeps_journal)
+		scratch_remove(&d->journal);
 	pthread_cond_destroy(&d->changed);
 	pthread_mutex_destroy(&d->lock);
 }

@@ -17,6 +17,8 @@
 struct distant {
 	struct provider base;
 	struct scratch scratch;
+	struct scratch journal; /* where changes are kept from one cache to the next, if they are */
+	bool keeps_journal;
 	struct root root;
 	struct cache *cache;
 	int64_t belief_ms;      /* what was heard is believed so long; -1: as long as usual */
@@ -51,6 +53,11 @@ void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
 /* A new cache over the same sandbox, once nothing is open; NULL: contents are kept in memory. */
 void distant_remount(struct distant *d, const char *contents_dir);
+
+/* A new cache, which leaves what was not sent to the next one. */
+void distant_keep_journal(struct distant *d);
+/* Ends the cache in the middle of its work. */
+void distant_break_off(struct distant *d);
 
 /* As distant_start(), and it tells of changes. */
 void distant_start_telling(struct distant *d);

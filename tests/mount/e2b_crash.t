@@ -26,7 +26,7 @@ last=$((seed + ${CRASHES:-6} - 1))
 while [ "$seed" -le "$last" ]; do
 	mount_sandbox crash
 	diag "seed $seed: $(deadline "$PATIENCE" python3 "$CRASH" run "$MNT/work" model "$DAEMON" "$seed" \
-		"${CRASH_OPEN:-0}")"
+		"${CRASH_OPEN:-3}")"
 	bury
 	mount_sandbox crash
 	ok "seed $seed: the next mount sends what is left" settle

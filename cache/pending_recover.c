@@ -1,0 +1,138 @@
+/*
+ * What an earlier mount left in the journal. Nothing is known here of the inodes, so each change is held against what it
+ * expected of them, all go in their order, and nothing new overtakes them. What had left already has its old number: the
+ * sandbox's record says whether it was done.
+ */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Out of the journal ---- */
+
+/* The text of a link and the value of an attribute; contents stay where they are. */
+static enum err read_text(struct pending *p, const struct journal_entry *entry,
+	struct change *change, void **memory, struct error *e)
+{
+	bool has_text =
+		change->op != CHANGE_WRITE && change->op != CHANGE_APPEND && entry->where.len;
+
+	change->data = NULL;
+	change->data_len = has_text ? entry->where.len : 0;
+	if (!has_text)
+		return ERR_OK;
+	*memory = malloc(entry->where.len);
+	change->data = *memory;
+	return *memory ? journal_read(p->journal, &entry->where, *memory, e)
+		       : error_set(e, ERR_NO_MEMORY, "the journal");
+}
+
+/* In the order in which they left; what never did comes after that. */
+static void insert(struct pending *p, struct queued *q)
+{
+	struct queued *at = TAILQ_LAST(&p->queue, queued_list);
+
+	while (at && q->sequence && (!at->sequence || at->sequence > q->sequence))
+		at = TAILQ_PREV(at, queued_list, link);
+	if (at)
+		TAILQ_INSERT_AFTER(&p->queue, at, q, link);
+	else
+		TAILQ_INSERT_HEAD(&p->queue, q, link);
+	p->changes++;
+	p->cost += queued_cost(q);
+}
+
+static bool add_piece(struct pending *p, struct queued *q, const struct journal_entry *entry)
+{
+	size_t before = q->change.data_len, cost = queued_cost(q);
+
+	if (!queued_has_contents(q))
+		return true;
+	if (!queued_add_piece(q, &entry->where, entry->number, entry->change.offset))
+		return false;
+	p->cost += queued_cost(q) - cost;
+	p->bytes += q->change.data_len - before;
+	p->unsent_bytes += q->change.data_len - before;
+	return true;
+}
+
+/* What was sent as one change has one number. */
+static struct queued *find_sent(const struct pending *p, const struct journal_entry *entry)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	{
+		if (entry->sequence && q->sequence == entry->sequence)
+			return q;
+	}
+	return NULL;
+}
+
+static struct queued *take_up(
+	struct pending *p, const struct journal_entry *entry, const struct change *change)
+{
+	struct queued *q = queued_new(change);
+
+	if (!q)
+		return NULL;
+	q->number = entry->number;
+	q->sequence = entry->sequence;
+	q->is_wall = q->is_wanted = q->is_recovered = true;
+	q->since_ms = monotonic_ms();
+	insert(p, q);
+	return q;
+}
+
+static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct pending *p = context;
+	AUTO_FREE void *text = NULL;
+	struct change change = entry->change;
+
+	if (entry->is_parked) {
+		p->parked++;
+		return ERR_OK;
+	}
+	enum err kind = read_text(p, entry, &change, &text, e);
+	struct queued *q = kind ? NULL : find_sent(p, entry);
+
+	if (!kind && !q)
+		q = take_up(p, entry, &change);
+	if (!kind && (!q || !add_piece(p, q, entry)))
+		kind = error_set(e, ERR_NO_MEMORY, "the journal");
+	return kind;
+}
+
+static void number_all(struct pending *p)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	q->order = ++p->orders;
+}
+
+enum err pending_recover(struct pending *p, struct error *e)
+{
+	enum err kind = journal_each(p->journal, take_entry, p, e);
+
+	number_all(p);
+	if (!kind && p->changes)
+		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
+			(unsigned long long)p->changes);
+	return kind;
+}
+
+/* ---- Refused ---- */
+
+void queued_lose_path(struct queued *refused)
+{
+	struct queued *q = refused;
+
+	while ((q = TAILQ_NEXT(q, link)) && q->is_recovered)
+		q->is_lost |= queued_leads_to(refused, q);
+}

@@ -1,0 +1,171 @@
+#include "tests/cache/distant.h"
+
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_trusting(&far);
+	distant_keep_journal(&far);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(recover, .init = setup, .fini = teardown, .timeout = 120);
+
+static void expect_text(const char *name, const char *wanted)
+{
+	AUTO_FREE char *text = distant_text(&far, name);
+
+	cr_expect(eq(str, text, (char *)wanted));
+}
+
+static uint64_t parked(void)
+{
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	return status.parked_changes;
+}
+
+/* As somebody in the sandbox does. */
+static void put(const char *name, const char *text)
+{
+	int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	cr_assert(eq(sz, (size_t)write(fd, text, strlen(text)), strlen(text)));
+	close(fd);
+}
+
+/* A file that the sandbox has, with a text whose sending is broken off before it begins, and the cache ends. */
+static void leave(const char *name, const char *text, unsigned flags)
+{
+	struct inode *i = distant_make(&far, name);
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	cr_assert(eq(
+		int, cache_write(far.cache, NULL, i, 0, text, strlen(text), flags, NULL), ERR_OK));
+	distant_await_applies(&far, before + 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+Test(recover, what_one_mount_left_the_next_one_sends)
+{
+	leave("f", "hello", 0);
+	expect_text("f", "");
+	distant_remount(&far, NULL);
+	expect_text("f", "hello");
+	cr_expect(eq(u64, parked(), 0));
+	distant_remount(&far, NULL);
+	expect_text("f", "hello");
+}
+
+Test(recover, pieces_are_put_together_in_their_order)
+{
+	struct inode *i = distant_make(&far, "f");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "aaaa");
+	distant_await_applies(&far, before + 1);
+	distant_write(&far, i, 2, "bbbb");
+	distant_write(&far, i, 6, "cc");
+	distant_write(&far, i, 1, "d");
+	cr_assert(
+		eq(int, cache_write(far.cache, NULL, i, 8, "end", 3, WRITE_APPEND, NULL), ERR_OK));
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	expect_text("f", "adbbbbccend");
+}
+
+Test(recover, what_was_done_but_not_answered_is_not_done_again)
+{
+	far.does_first = true;
+	leave("f", "once", WRITE_APPEND);
+	expect_text("f", "once");
+	far.does_first = false;
+	distant_remount(&far, NULL);
+	expect_text("f", "once");
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
+{
+	put("f", "before");
+	struct inode *i = distant_open(&far, "f");
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	put("f", "theirs, and longer");
+	distant_remount(&far, NULL);
+	expect_text("f", "theirs, and longer");
+	cr_expect(eq(u64, parked(), 1));
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	cr_assert(eq(sz, status.parked_told, 1));
+	cr_expect(eq(str, status.parked[0].path, "f"));
+}
+
+/* Names are decided here while a stream of changes is heard. */
+static void remount_telling(void)
+{
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+}
+
+/* Until names are decided here: then nothing of it reaches the sandbox. */
+static struct inode *make_held(const char *name)
+{
+	static const struct making file = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
+	struct cache_entry entry;
+
+	remount_telling();
+	struct tree_entry *entries;
+	size_t count;
+
+	cr_assert(eq(int,
+		cache_entries(far.cache, NULL, cache_root(far.cache), &entries, &count, NULL),
+		ERR_OK));
+	cache_entries_free(far.cache, entries, count);
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int,
+		cache_make(far.cache, NULL, cache_root(far.cache), name, &file, &entry, NULL),
+		ERR_OK));
+	return entry.inode;
+}
+
+Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
+{
+	struct inode *i = make_held("new");
+
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	put("new", "theirs");
+	distant_remount(&far, NULL);
+	expect_text("new", "theirs");
+	cr_expect(eq(u64, parked(), 2));
+}
