@@ -4,7 +4,7 @@
 #
 #	CRASHES      how often (6)
 #	CRASH_SEED   the first seed (1)
-#	CRASH_OPEN   how many files that were written to are open then (0): what was not closed is the process's alone
+#	CRASH_OPEN   how many files that were written to are open then (3)
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
