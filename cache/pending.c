@@ -117,6 +117,16 @@ struct patience patience_of(const struct pending *p, const struct call *call)
 		.failures = p->failures };
 }
 
+/* Sending is tried more often meanwhile. */
+static enum err wait_noticed_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	p->waiting++;
+	enum err kind = wait_briefly_locked(&p->changed, &p->lock, call, e);
+
+	p->waiting--;
+	return kind;
+}
+
 /* A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. */
 enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
 {
@@ -129,7 +139,7 @@ enum err patience_wait_locked(struct pending *p, struct patience *w, struct erro
 	if (has_failed && p->failure.kind == ERR_GONE)
 		return error_set(e, ERR_GONE, "%s", p->failure.text);
 	if (w->limit_ms < 0 || monotonic_ms() < w->end_ms)
-		return wait_briefly_locked(&p->changed, &p->lock, w->call, e);
+		return wait_noticed_locked(p, w->call, e);
 	if (p->failure.kind)
 		return error_set(e, p->failure.kind, "%s", p->failure.text);
 	return error_set(e, ERR_TIMEOUT, "pending changes: no progress for %lld s",

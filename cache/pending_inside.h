@@ -25,7 +25,7 @@
 #define PENDING_WAIT_MOST_MS 500
 /* Batches at once: a recorded one, and others of nothing but contents. */
 #define PENDING_SENDERS_MAX 4
-/* From one attempt to the next while the sandbox cannot be reached, in ms. */
+/* From one attempt to the next while the sandbox cannot be reached, in ms; the first while somebody waits for it. */
 #define PENDING_PAUSE_MS      1000
 #define PENDING_PAUSE_MOST_MS 30000
 
@@ -73,6 +73,7 @@ struct pending {
 	uint64_t refused_order; /* of the last change refused */
 	struct error refused;
 	unsigned under_way; /* batches */
+	unsigned waiting;   /* calls, for an answer */
 	bool recorded_under_way;
 	int64_t retry_ms; /* not before */
 	pthread_t senders[PENDING_SENDERS_MAX];

@@ -190,6 +190,8 @@ enum err pending_room_locked(
 	struct patience w = patience_of(p, call);
 	enum err kind = ERR_OK;
 
+	if (!has_room(p, len))
+		senders_wake_locked(p);
 	while (!kind && !has_room(p, len))
 		kind = patience_wait_locked(p, &w, e);
 	return kind;

@@ -38,13 +38,15 @@ static void note_failure_locked(struct pending *p, const struct error *e)
 	pthread_cond_broadcast(&p->changed);
 }
 
-/* Until it is time for another attempt; somebody who has begun to wait for the sandbox hastens it. */
+/* Until it is time for another attempt; while somebody waits for the sandbox that is soon. */
 static void pause_locked(struct pending *p, int64_t pause_ms)
 {
-	int64_t end_ms = monotonic_ms() + pause_ms;
+	int64_t begun_ms = monotonic_ms(), end_ms = begun_ms + pause_ms;
 
-	while (!p->stopping && monotonic_ms() < end_ms)
+	while (!p->stopping && monotonic_ms() < end_ms) {
 		wait_until_locked(&p->changed, &p->lock, end_ms);
+		end_ms = begun_ms + (p->waiting ? PENDING_PAUSE_MS : pause_ms);
+	}
 }
 
 /* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */

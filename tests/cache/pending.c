@@ -617,6 +617,22 @@ Test(pending, a_sandbox_that_stalls_is_given_up_at_the_deadline)
 	distant_close(&far, i);
 }
 
+/* After four attempts the next one would be 8 s away. */
+Test(pending, who_waits_does_not_wait_for_a_long_pause)
+{
+	struct inode *i = make("f");
+
+	far.lose_answers = true;
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, 4);
+	far.lose_answers = false;
+	int64_t begun_ms = monotonic_ms();
+
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(lt(i64, monotonic_ms() - begun_ms, 7000));
+	distant_close(&far, i);
+}
+
 Test(pending, everything_is_sent_by_a_sync)
 {
 	struct inode *one = make("one"), *two = make("two");
