@@ -399,15 +399,18 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {
-	enum err kind = cache_sync(c, call, e);
+	struct call heard = call ? *call : (struct call){ 0 };
+	int64_t silence_ms = heard.progress_ms;
+
+	/* A command may be silent for hours, but what comes before it is the sandbox's to answer in time. */
+	heard.progress_ms = c->options.progress_ms;
+	enum err kind = cache_sync(c, &heard, e);
 
 	*result = (struct execute_result){ 0 };
 	if (kind)
 		return kind;
-	struct call heard = call ? *call : (struct call){ 0 };
-
-	if (cache_provider(c)->caps & PROVIDER_COMMANDS_PULSE)
-		heard.progress_ms = c->options.progress_ms;
+	if (!(cache_provider(c)->caps & PROVIDER_COMMANDS_PULSE))
+		heard.progress_ms = silence_ms;
 	lifetime_hold(c->lifetime);
 	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);

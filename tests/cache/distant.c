@@ -267,7 +267,7 @@ static void new_cache(struct distant *d, bool write_through, const char *content
 {
 	struct cache_options options = { .attr_ms = d->belief_ms,
 		.entry_ms = d->belief_ms,
-		.progress_ms = TEST_WAIT_S * 1000,
+		.progress_ms = d->progress_ms ? d->progress_ms : TEST_WAIT_S * 1000,
 		.is_remote = true,
 		.write_through = write_through,
 		.close_waits = !d->tells_changes,

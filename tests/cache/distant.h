@@ -21,6 +21,7 @@ struct distant {
 	bool keeps_journal;
 	struct root root;
 	struct cache *cache;
+	int64_t progress_ms;    /* of the cache's own deadlines, before it is made; 0: 60 s */
 	int64_t belief_ms;      /* what was heard is believed so long; -1: as long as usual */
 	_Atomic int64_t now_ms; /* the cache's clock, which stands still */
 	struct clocks clocks;

@@ -587,6 +587,25 @@ Test(pending, a_command_does_not_run_without_what_was_written)
 
 /* ---- Waiting ---- */
 
+Test(pending, a_command_without_a_deadline_does_not_wait_for_ever_for_what_was_written)
+{
+	const struct call call = { .progress_ms = -1 };
+	struct execute_request request = { .command = "true" };
+	struct execute_result result;
+
+	far.progress_ms = far.hasty_ms = 1000;
+	distant_remount(&far, NULL);
+	struct inode *i = make("f");
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_execute(far.cache, &call, &request, NULL, NULL, &result, NULL),
+		ERR_TIMEOUT));
+	cr_expect(not(result.may_have_run));
+	distant_hold_applies(&far, false);
+	distant_close(&far, i);
+}
+
 Test(pending, who_waits_can_be_killed_and_nothing_is_lost)
 {
 	struct cancel cancel;
