@@ -49,7 +49,7 @@ static void check_landing(struct pending *p, const struct queued *q, const struc
 
 static bool is_gone_by(const struct queued *q)
 {
-	return (q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR) && !q->change.path2;
+	return queued_removes(q) && !q->change.path2;
 }
 
 static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
@@ -95,26 +95,28 @@ static void doubt_all_of(struct pending *p, const struct queued *q)
 		}
 }
 
-static void lose_made(struct pending *p, const struct queued *q)
+static void lose_made(struct pending *p, struct inode *made)
 {
-	q->made->backlog->is_lost = true;
-	tree_refused_made(p->cache->tree, q->made);
+	made->backlog->is_lost = true;
+	tree_refused_made(p->cache->tree, made);
 }
 
-static void park_locked(struct pending *p, struct queued *q, const struct error *why)
+/* `is_cause`: not by a refusal before it, which is what is reported. */
+static void park_locked(struct pending *p, struct queued *q, const struct error *why, bool is_cause)
 {
 	struct inode *about = q->about.target ? q->about.target : q->about.dir;
 
-	journal_note_parked(p->journal, q->number, why->kind, why->text, NULL);
+	queued_note_parked(q, p->journal, why, NULL);
 	p->parked++;
 	p->refused_order = q->order;
-	p->refused = *why;
+	if (is_cause)
+		p->refused = *why;
 	if (about)
 		remember_locked(p, q, about, why);
 	if (q->about.dir && q->about.dir != about)
 		remember_locked(p, q, q->about.dir, why);
 	if (q->made)
-		lose_made(p, q);
+		lose_made(p, q->made);
 	if (q->is_recovered)
 		queued_lose_path(q);
 	doubt_all_of(p, q);
@@ -134,7 +136,21 @@ static bool is_lost(const struct queued *q)
 		if (i && i->backlog->is_lost)
 			return true;
 	}
+	const struct inode *other = queued_exchanged(q);
+
+	if (other && other->backlog->lost_contents)
+		return true;
 	return moves && q->about.target && q->about.target->backlog->lost_contents;
+}
+
+/* It leaves the queue. What was made and is gone again before an answer told of it will never be known. */
+static void leave_locked(struct pending *p, struct queued *q)
+{
+	struct inode *i = q->about.target;
+
+	if (i && i->backlog->owes == 1 && tree_is_provisional(p->cache->tree, i))
+		lose_made(p, i);
+	pending_remove_locked(p, q);
 }
 
 /* What waits in the queue for something that will never be there. */
@@ -146,8 +162,8 @@ static void park_lost_locked(struct pending *p)
 		next = TAILQ_NEXT(q, link);
 		if (q->is_sent || !is_lost(q))
 			continue;
-		park_locked(p, q, &why);
-		pending_remove_locked(p, q);
+		park_locked(p, q, &why, false);
+		leave_locked(p, q);
 	}
 }
 
@@ -160,7 +176,7 @@ static void refused_locked(struct pending *p, struct queued *q, const struct cha
 		error_set(&why, kind, "%s", r->why);
 	else
 		error_set(&why, kind, "%s: %s", q->change.path, error_words(r->err));
-	park_locked(p, q, &why);
+	park_locked(p, q, &why, r->err != ERR_SKIPPED);
 }
 
 /* ---- The batch ---- */
@@ -184,7 +200,7 @@ static bool answer_locked(struct pending *p, struct queued *q, struct change_res
 	}
 	bool is_done = !r->err;
 
-	pending_remove_locked(p, q);
+	leave_locked(p, q);
 	return is_done;
 }
 
@@ -211,8 +227,8 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e)
 {
 	for (size_t n = 0; n < b->count; n++) {
-		park_locked(p, b->queued[n], e);
-		pending_remove_locked(p, b->queued[n]);
+		park_locked(p, b->queued[n], e, true);
+		leave_locked(p, b->queued[n]);
 	}
 	park_lost_locked(p);
 	end_locked(p, b);

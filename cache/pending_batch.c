@@ -59,7 +59,7 @@ static struct backlog *fresh(const struct gathering *g, struct inode *i)
 	b->is_blocked = false;
 	b->busy_from = UINT64_MAX;
 	b->busy_to = 0;
-	b->step = 0;
+	b->step = b->name_step = 0;
 	return b;
 }
 
@@ -122,6 +122,29 @@ static size_t needs_by_path(const struct batch *b, const struct queued *q)
 	return step;
 }
 
+/* What is to go goes, whatever became of its contents. */
+static size_t removal_needs(const struct gathering *g, const struct queued *q)
+{
+	struct inode *target = q->about.target ? q->about.target : q->about.scope.inodes[0];
+	size_t step = target ? fresh(g, target)->name_step : 0;
+
+	return step || !q->about.dir ? step : fresh(g, q->about.dir)->step;
+}
+
+/* Of the other file in an exchange. */
+static size_t step_of_exchanged(const struct gathering *g, const struct queued *q)
+{
+	struct inode *other = queued_exchanged(q);
+
+	return other ? fresh(g, other)->step : 0;
+}
+
+/* A change can say only of one other that it needs it. */
+static bool needs_two(const struct gathering *g, const struct queued *q)
+{
+	return step_of_exchanged(g, q) && fresh(g, q->about.target)->step;
+}
+
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
 static size_t needs_of(const struct gathering *g, const struct queued *q)
 {
@@ -129,13 +152,28 @@ static size_t needs_of(const struct gathering *g, const struct queued *q)
 
 	if (q->is_recovered)
 		return needs_by_path(g->batch, q);
+	if (queued_removes(q))
+		return removal_needs(g, q);
 	size_t step = about->target && about->target != q->made ? fresh(g, about->target)->step : 0;
 
+	if (!step)
+		step = step_of_exchanged(g, q);
 	if (!step && about->dir)
 		step = fresh(g, about->dir)->step;
 	if (!step && about->dir2)
 		step = fresh(g, about->dir2)->step;
 	return step;
+}
+
+static void note_step(const struct gathering *g, const struct queued *q)
+{
+	bool is_of_name = q->made || q->moved[0];
+	struct backlog *b = q->about.target ? fresh(g, q->about.target) : NULL;
+
+	if (b && (is_of_name || queued_changes_contents(q)))
+		b->step = g->batch->count;
+	if (b && is_of_name)
+		b->name_step = g->batch->count;
 }
 
 static bool take_change(struct gathering *g, struct queued *q)
@@ -156,8 +194,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 	b->queued[b->count++] = q;
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;
-	if (q->about.target && (q->made || q->moved[0] || queued_changes_contents(q)))
-		fresh(g, q->about.target)->step = b->count;
+	note_step(g, q);
 	q->is_sent = true;
 	return true;
 }
@@ -186,7 +223,7 @@ static bool may_leave(const struct gathering *g, const struct queued *q)
 		return false;
 	if (q->is_wall && g->has_passed)
 		return false;
-	return fits(g, q) && !is_held_up(g, q);
+	return fits(g, q) && !is_held_up(g, q) && !needs_two(g, q);
 }
 
 /* In their order; true: something was taken. */

@@ -47,6 +47,7 @@ struct backlog {
 	bool is_blocked;             /* something of it was passed over: what follows waits, too */
 	uint64_t busy_from, busy_to; /* contents on their way beside this batch */
 	size_t step;                 /* 1 + the index of the change that the next one of it needs */
+	size_t name_step;            /* likewise of the last that is not about its contents */
 };
 
 struct pending {

@@ -71,6 +71,18 @@ bool queued_changes_contents(const struct queued *q)
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
 
+bool queued_removes(const struct queued *q)
+{
+	return q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
+}
+
+struct inode *queued_exchanged(const struct queued *q)
+{
+	bool exchanges = q->change.op == CHANGE_RENAME && q->change.flags & CHANGE_EXCHANGE;
+
+	return exchanges ? q->moved[1] : NULL;
+}
+
 /* Whether `path` is `top` or below it. */
 static bool is_below(const char *path, const char *top)
 {
@@ -153,6 +165,18 @@ enum err queued_note_done(const struct queued *q, struct journal *journal, struc
 
 	for (size_t n = 0; n < q->pieces_count && !kind; n++)
 		kind = journal_note_done(journal, &q->pieces[n].number, 1, e);
+	return kind;
+}
+
+enum err queued_note_parked(
+	const struct queued *q, struct journal *journal, const struct error *why, struct error *e)
+{
+	size_t count = q->pieces_count ? q->pieces_count : 1;
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; n < count && !kind; n++)
+		kind = journal_note_parked(journal,
+			q->pieces_count ? q->pieces[n].number : q->number, why->kind, why->text, e);
 	return kind;
 }
 

@@ -52,6 +52,10 @@ bool queued_has_contents(const struct queued *q);
 bool queued_changes_contents(const struct queued *q);
 /* Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before. */
 bool queued_leads_to(const struct queued *before, const struct queued *q);
+/* Whether it takes a name away. */
+bool queued_removes(const struct queued *q);
+/* What its target changes places with; NULL: nothing. */
+struct inode *queued_exchanged(const struct queued *q);
 /* Whether bytes at `offset` may go on in it, so that in the end the file is the same. */
 bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len);
 /* Adds a piece; false: no memory. */
@@ -65,5 +69,8 @@ enum err queued_note_sent(
 	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e);
 /* Calls journal_note_done() for it. */
 enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e);
+/* Calls journal_note_parked() for it. */
+enum err queued_note_parked(
+	const struct queued *q, struct journal *journal, const struct error *why, struct error *e);
 /* What it takes in memory, in bytes. */
 size_t queued_cost(const struct queued *q);

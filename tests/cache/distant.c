@@ -1,11 +1,13 @@
 #include "tests/cache/distant.h"
 
+#include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -143,18 +145,46 @@ static bool is_contents(const struct change *c)
 	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND;
 }
 
+static size_t first_contents(const struct apply_request *request)
+{
+	size_t n = 0;
+
+	while (n < request->changes_count && !is_contents(&request->changes[n]))
+		n++;
+	return n;
+}
+
 static enum err take_refusal(struct distant *d, const struct apply_request *request)
 {
 	enum err refusal = ERR_OK;
 
 	pthread_mutex_lock(&d->lock);
 	d->changes += (unsigned)request->changes_count;
-	if (is_contents(&request->changes[0])) {
+	if (first_contents(request) < request->changes_count) {
 		refusal = d->refusal;
 		d->refusal = ERR_OK;
 	}
 	pthread_mutex_unlock(&d->lock);
 	return refusal;
+}
+
+/* The first change of contents is of a file that is nowhere; what needs it is skipped, the rest done. */
+static enum err apply_without(struct distant *d, const struct apply_request *request,
+	struct change_result *results, enum err refusal, struct error *e)
+{
+	size_t len = request->changes_count * sizeof *request->changes;
+	AUTO_FREE struct change *changes = malloc(len);
+	struct apply_request rest = *request;
+	size_t refused = first_contents(request);
+
+	cr_assert(changes != NULL);
+	memcpy(changes, request->changes, len);
+	changes[refused].path = "nowhere/at-all";
+	rest.changes = changes;
+	enum err kind = helper_apply(&d->root, NULL, &rest, results, e);
+
+	results[refused].err = refusal;
+	return kind;
 }
 
 static void note_size(struct distant *d, const struct apply_request *request)
@@ -184,6 +214,22 @@ static void be_late(struct distant *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
+static bool is_lost(struct distant *d)
+{
+	pthread_mutex_lock(&d->lock);
+	bool is = d->lose_answers || (d->lose_every && d->applies % d->lose_every == 0);
+
+	pthread_mutex_unlock(&d->lock);
+	return is;
+}
+
+static void forget_attrs(
+	const struct distant *d, const struct apply_request *request, struct change_result *results)
+{
+	for (size_t n = 0; n < request->changes_count && d->tells_no_attrs; n++)
+		results[n].has_attr = false;
+}
+
 static enum err apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
@@ -202,11 +248,10 @@ static enum err apply(struct provider *p, const struct call *call,
 		be_late(d);
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
-		return d->lose_answers ? error_set(e, ERR_UNREACHABLE, "lost") : kind;
+		forget_attrs(d, request, results);
+		return is_lost(d) ? error_set(e, ERR_UNREACHABLE, "lost") : kind;
 	}
-	for (size_t n = 0; n < request->changes_count; n++)
-		results[n] = (struct change_result){ .err = n ? ERR_SKIPPED : refusal };
-	return ERR_OK;
+	return apply_without(d, request, results, refusal, e);
 }
 
 static enum err watch(struct provider *p, const struct call *call,

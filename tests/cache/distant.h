@@ -13,6 +13,7 @@
 #include "tests/support/scratch.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct distant {
 	struct provider base;
@@ -34,8 +35,10 @@ struct distant {
 	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
 	unsigned
 		passing; /* the number of an apply that is let through though they are held; 0: none */
-	enum err refusal;  /* of the next change of contents */
-	bool lose_answers; /* of applies, which are done */
+	enum err refusal;           /* of the next change of contents */
+	atomic_bool lose_answers;   /* of applies, which are done */
+	unsigned lose_every;        /* likewise of every so many; 0: never */
+	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
 	unsigned items;  /* fetched so far */
 	unsigned change_after; /* so many items, `changing` is written to; 0: never */
