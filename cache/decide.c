@@ -670,12 +670,14 @@ void decide_keep_times(struct cache *c, struct inode *i)
 	struct change change = {
 		.op = CHANGE_SETATTR, .flags = CHANGE_BY_HANDLE, .set = SET_MTIME
 	};
+	const struct call call = { .progress_ms = c->options.progress_ms };
 	struct pending *p = c->pending;
 	struct attr attr;
 
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
+	pending_still_locked(p, &call, NULL);
 	tree_attr(c->tree, i, &attr);
 	change.mtime = attr.mtime;
 	if (times_are_owed(i->backlog) && may_set(c, i, &change) && !tree_is_gone(c->tree, i))

@@ -225,10 +225,12 @@ static enum err remove_name(struct cache *c, const struct call *call, struct ino
 		.change = { .op = op },
 		.about = { .scope.inodes = { dir, target }, .target = target, .dir = dir } };
 
+	pending_move_begins(c->pending);
 	kind = settle(c, call, dir, target, e);
 	n.change.parent = tree_expect(c->tree, dir);
 	if (!kind)
 		kind = unlink_target(c, dir, name, target, &n, e);
+	pending_move_ends(c->pending);
 	tree_unpin(c->tree, target);
 	return surprised(c, dir, kind);
 }
@@ -283,7 +285,6 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	change->keep = staged;
 	if (keep)
 		change->target2 = tree_expect(c->tree, r->replaced);
-	tree_move_begins(c->tree, r->moved, exchanged);
 	tree_change_begins(c->tree, &r->naming.about.scope);
 	enum err kind = cache_move_paths(c, &one, &two, ask_change, &r->naming, e);
 
@@ -292,7 +293,6 @@ static enum err do_rename(struct cache *c, struct renaming *r, struct error *e)
 	if (!kind)
 		note_renamed(c, r);
 	tree_change_ends(c->tree, &r->naming.about.scope);
-	tree_move_ends(c->tree, r->moved, exchanged);
 	if (replaces)
 		tree_removal_ends(c->tree, r->replaced);
 	return kind;
@@ -328,7 +328,7 @@ static enum err settle_renaming(
 			 : settle(c, call, r->replaced, NULL, e);
 }
 
-static enum err ask_rename(
+static enum err ask_settled_rename(
 	struct cache *c, const struct call *call, struct renaming *r, struct error *e)
 {
 	enum err kind = settle_renaming(c, call, r, e);
@@ -348,6 +348,21 @@ static enum err ask_rename(
 		tree_doubt(c->tree, r->replaced);
 	surprised(c, r->dir, kind);
 	return surprised(c, r->dir2, kind);
+}
+
+static enum err ask_rename(
+	struct cache *c, const struct call *call, struct renaming *r, struct error *e)
+{
+	bool exchanges = r->naming.change.flags & CHANGE_EXCHANGE;
+	struct inode *exchanged = exchanges ? r->replaced : NULL;
+
+	tree_move_begins(c->tree, r->moved, exchanged);
+	pending_move_begins(c->pending);
+	enum err kind = ask_settled_rename(c, call, r, e);
+
+	pending_move_ends(c->pending);
+	tree_move_ends(c->tree, r->moved, exchanged);
+	return kind;
 }
 
 enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,

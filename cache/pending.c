@@ -413,7 +413,9 @@ enum err pending_flush(struct pending *p, const struct call *call, struct inode 
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	if (i->backlog) {
+	if (sync)
+		kind = pending_still_locked(p, call, e);
+	if (!kind && i->backlog) {
 		kind = flush_locked(p, i->backlog, call, sync, synced, e);
 		backlog_rest_locked(p, i->backlog);
 	}

@@ -52,6 +52,13 @@ enum err pending_drain_path(
 enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
 	bool *synced, struct error *e);
 
+/*
+ * While the sandbox is asked to move what is there nothing new is taken on: it would go by paths that are none any more.
+ * Whoever asks begins before he waits for what is pending.
+ */
+void pending_move_begins(struct pending *p);
+void pending_move_ends(struct pending *p);
+
 /* What was refused and not reported yet; it stays so, or counts as reported by this. */
 enum err pending_refusal(struct pending *p, struct inode *i, struct error *e);
 enum err pending_report(struct pending *p, struct inode *i, struct error *e);

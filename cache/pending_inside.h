@@ -73,6 +73,7 @@ struct pending {
 	struct error failure;   /* the last of those; none: the last attempt was answered */
 	uint64_t refused_order; /* of the last change refused */
 	struct error refused;
+	unsigned moves;     /* that the sandbox is asked for */
 	unsigned under_way; /* batches */
 	unsigned waiting;   /* calls, for an answer */
 	bool recorded_under_way;
@@ -115,7 +116,9 @@ enum err pending_touch_locked(
 void pending_remove_locked(struct pending *p, struct queued *q);
 /* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
 struct version pending_version_locked(struct pending *p, struct inode *i);
-/* Waits while the journal is full. */
+/* Waits while the sandbox is asked to move something. */
+enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
+/* The same, and while the journal is full. */
 enum err pending_room_locked(
 	struct pending *p, const struct call *call, size_t len, struct error *e);
 

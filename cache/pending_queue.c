@@ -192,7 +192,36 @@ enum err pending_room_locked(
 
 	if (!has_room(p, len))
 		senders_wake_locked(p);
-	while (!kind && !has_room(p, len))
+	while (!kind && (p->moves || !has_room(p, len)))
 		kind = patience_wait_locked(p, &w, e);
 	return kind;
+}
+
+enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	enum err kind = ERR_OK;
+
+	while (!kind && p->moves)
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
+}
+
+void pending_move_begins(struct pending *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->moves++;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void pending_move_ends(struct pending *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->moves--;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
 }

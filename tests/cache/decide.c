@@ -137,3 +137,66 @@ Test(decide, what_was_refused_is_not_exchanged_for_another_file)
 	distant_close(&far, old);
 	distant_close(&far, i);
 }
+
+/* ---- What only the sandbox can decide, and what is decided meanwhile ---- */
+
+static void setup_silent(void)
+{
+	distant_start(&far, false);
+}
+
+TestSuite(decide_silent, .init = setup_silent, .fini = teardown, .timeout = 120);
+
+static void *move_dir(void *context)
+{
+	struct inode *root = cache_root(far.cache);
+
+	(void)context;
+	cache_rename(far.cache, NULL, root, "d", root, "e", 0, NULL);
+	return NULL;
+}
+
+static struct inode *make_in(const char *dir, const char *name)
+{
+	const struct making mkdir = { .op = CHANGE_MKDIR, .mode = 0755 };
+	const struct making create = { .op = CHANGE_CREATE, .mode = 0644 };
+	struct cache_entry above, entry;
+
+	cr_assert(eq(int,
+		cache_make(far.cache, NULL, cache_root(far.cache), dir, &mkdir, &above, NULL),
+		ERR_OK));
+	cr_assert(eq(int, cache_make(far.cache, NULL, above.inode, name, &create, &entry, NULL),
+		ERR_OK));
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &entry, O_RDWR, NULL), ERR_OK));
+	cache_forget(far.cache, above.inode, 1);
+	return entry.inode;
+}
+
+/* A writer that cannot wait: it tries again when the move is over. */
+Test(decide_silent, what_is_written_while_a_directory_moves_arrives)
+{
+	struct inode *i = make_in("d", "f");
+	struct cancel thrown;
+	struct call hasty = { .cancel = &thrown };
+	pthread_t mover;
+
+	cr_assert(eq(int, cancel_init(&thrown, NULL), ERR_OK));
+	cancel_throw(&thrown);
+	unsigned applies = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, pthread_create(&mover, NULL, move_dir, NULL), 0));
+	distant_await_applies(&far, applies + 1);
+	enum err kind = cache_write(far.cache, &hasty, i, 0, "hello", 5, 0, NULL);
+
+	distant_hold_applies(&far, false);
+	pthread_join(mover, NULL);
+	if (kind == ERR_INTERRUPTED)
+		distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	AUTO_FREE char *text = distant_text(&far, "e/f");
+
+	cr_expect(eq(str, text, "hello"));
+	distant_close(&far, i);
+	cancel_release(&thrown);
+}
