@@ -323,10 +323,11 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 	};
 	bool keep = change->op == CHANGE_UNLINK && tree_removal_begins(c->tree, target);
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
+	bool is_cancelled = !keep && pending_cancel_locked(p, target);
 	struct queued *q;
 
 	change->path2 = staged;
-	enum err kind = pending_add_locked(p, change, &about, &q, e);
+	enum err kind = is_cancelled ? ERR_OK : pending_add_locked(p, change, &about, &q, e);
 
 	if (!kind && keep) {
 		q->moved[0] = target;
@@ -338,6 +339,8 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 		show_links(c, target, -1);
 		show_dir(c, dir, change->op == CHANGE_RMDIR ? -1 : 0);
 	}
+	if (is_cancelled)
+		pending_drop_locked(p, target);
 	if (change->op == CHANGE_UNLINK)
 		tree_removal_ends(c->tree, target);
 	return kind;
@@ -647,7 +650,9 @@ enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged)
 	struct queued *q;
 
 	pthread_mutex_lock(&p->lock);
-	if (pending_add_locked(p, &change, &about, &q, &e))
+	if (pending_cancel_locked(p, i))
+		pending_drop_locked(p, i);
+	else if (pending_add_locked(p, &change, &about, &q, &e))
 		cache_note_error(c, staged, &e);
 	pthread_mutex_unlock(&p->lock);
 	free(staged);

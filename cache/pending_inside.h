@@ -129,6 +129,16 @@ enum err pending_recover(struct pending *p, struct error *e);
 /* It was refused: what follows by its name makes no sense any more. */
 void queued_lose_path(struct queued *refused);
 
+/* ---- What the sandbox need not hear of (pending_cancel.c) ---- */
+
+/*
+ * `i`, which nobody has open and which has no other name, is removed. Where it was made here and nothing of it was sent,
+ * the journal owes nothing of it from now on: true: the caller shows it gone and calls pending_drop_locked().
+ */
+bool pending_cancel_locked(struct pending *p, struct inode *i);
+/* Takes all that touches `i` out of the queue. It is pinned. */
+void pending_drop_locked(struct pending *p, struct inode *i);
+
 /* ---- Batches (pending_batch.c) ---- */
 
 struct batch {

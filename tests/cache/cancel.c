@@ -1,0 +1,160 @@
+#include "cache/cache_inside.h"
+#include "cache/lease.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 30000
+
+static struct distant far;
+static struct inode *top;
+
+/* Names are decided here once there is a stream of changes and the directory is known. */
+static void setup(void)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+	struct cache_entry entry;
+	int64_t absent_ms;
+
+	distant_start_telling(&far);
+	top = cache_root(far.cache);
+	cr_assert(eq(int, cache_lookup(far.cache, NULL, top, "none", &entry, &absent_ms, NULL),
+		ERR_NOT_FOUND));
+	while (!lease_is_live(far.cache->lease)) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "no stream of changes");
+		usleep(1000);
+	}
+	/* What was heard before the stream is not held. */
+	cr_assert(eq(int, cache_lookup(far.cache, NULL, top, "none", &entry, &absent_ms, NULL),
+		ERR_NOT_FOUND));
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	far.applies = far.changes = 0;
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(cancel, .init = setup, .fini = teardown, .timeout = 120);
+
+static void expect_gone(const char *name)
+{
+	struct cache_entry entry;
+	int64_t absent_ms;
+	struct stat st;
+
+	cr_expect(eq(int, cache_lookup(far.cache, NULL, top, name, &entry, &absent_ms, NULL),
+		ERR_NOT_FOUND));
+	cr_expect(ne(int, fstatat(far.scratch.fd, name, &st, 0), 0));
+}
+
+static void expect_pending(uint64_t changes)
+{
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	cr_expect(eq(u64, status.pending_changes, changes));
+	cr_expect(eq(u64, status.parked_changes, 0));
+}
+
+static void unlink_it(const char *name)
+{
+	cr_expect(eq(int, cache_unlink(far.cache, NULL, top, name, NULL), ERR_OK));
+}
+
+/* Another file's change is on its way, so that nothing leaves before the test lets it. */
+static struct inode *hold_up(void)
+{
+	distant_hold_applies(&far, true);
+	struct inode *i = distant_make(&far, "other");
+
+	distant_await_applies(&far, 1);
+	return i;
+}
+
+static void let_go(struct inode *other)
+{
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_close(&far, other);
+}
+
+Test(cancel, of_a_lock_that_was_made_written_and_removed_the_sandbox_hears_nothing)
+{
+	struct inode *other = hold_up();
+	struct inode *i = distant_make(&far, "lock");
+
+	distant_write(&far, i, 0, "hello");
+	distant_write(&far, i, 100, "again");
+	distant_close(&far, i);
+	unlink_it("lock");
+	expect_pending(1);
+	let_go(other);
+	cr_expect(eq(uint, far.changes, 1));
+	expect_gone("lock");
+}
+
+Test(cancel, one_that_is_closed_after_its_removal_leaves_nothing_either)
+{
+	struct inode *other = hold_up();
+	struct inode *i = distant_make(&far, "lock");
+
+	distant_write(&far, i, 0, "hello");
+	unlink_it("lock");
+	distant_write(&far, i, 5, " you");
+	distant_close(&far, i);
+	expect_pending(1);
+	let_go(other);
+	cr_expect(eq(uint, far.changes, 1));
+	expect_gone("lock");
+}
+
+Test(cancel, the_name_can_be_taken_again)
+{
+	struct inode *other = hold_up();
+
+	distant_close(&far, distant_make(&far, "lock"));
+	unlink_it("lock");
+	struct inode *i = distant_make(&far, "lock");
+
+	distant_write(&far, i, 0, "second");
+	let_go(other);
+	AUTO_FREE char *text = distant_text(&far, "lock");
+
+	cr_expect(eq(str, text, "second"));
+	distant_close(&far, i);
+}
+
+Test(cancel, what_was_moved_over_another_file_still_removes_that)
+{
+	distant_close(&far, distant_make(&far, "f"));
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	far.applies = far.changes = 0;
+	struct inode *other = hold_up();
+
+	distant_close(&far, distant_make(&far, "new"));
+	cr_expect(eq(int, cache_rename(far.cache, NULL, top, "new", top, "f", 0, NULL), ERR_OK));
+	unlink_it("f");
+	let_go(other);
+	expect_gone("new");
+	expect_gone("f");
+}
+
+Test(cancel, what_has_left_is_removed_there)
+{
+	distant_hold_applies(&far, true);
+	distant_close(&far, distant_make(&far, "lock"));
+	distant_await_applies(&far, 1);
+	unlink_it("lock");
+	expect_pending(2);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	cr_expect(eq(uint, far.changes, 2));
+	expect_gone("lock");
+}
