@@ -8,34 +8,14 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
-
-#define PATIENCE_MS 60000
 
 static struct distant far;
 
-static void look_at_root(void)
-{
-	struct tree_entry *entries;
-	size_t count;
-
-	cr_assert(eq(int,
-		cache_entries(far.cache, NULL, cache_root(far.cache), &entries, &count, NULL),
-		ERR_OK));
-	cache_entries_free(far.cache, entries, count);
-}
-
 static void setup(void)
 {
-	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
-
 	distant_start_telling(&far);
-	do {
-		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing may be decided");
-		sched_yield();
-		look_at_root();
-	} while (!tree_may_decide(far.cache->tree, cache_root(far.cache), monotonic_ms()));
+	distant_await_deciding(&far);
 }
 
 static void teardown(void)

@@ -1,11 +1,13 @@
 #include "tests/cache/distant.h"
 
+#include "cache/cache_inside.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +380,29 @@ void distant_start_trusting(struct distant *d)
 void distant_start_telling(struct distant *d)
 {
 	start(d, false, -1, true);
+}
+
+static void look_at_root(struct distant *d)
+{
+	struct tree_entry *entries;
+	struct error e = { 0 };
+	size_t count;
+
+	cr_assert(eq(int, cache_entries(d->cache, NULL, cache_root(d->cache), &entries, &count, &e),
+			  ERR_OK),
+		"%s", e.text);
+	cache_entries_free(d->cache, entries, count);
+}
+
+void distant_await_deciding(struct distant *d)
+{
+	int64_t end_ms = monotonic_ms() + (int64_t)TEST_WAIT_S * 1000;
+
+	do {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing may be decided");
+		sched_yield();
+		look_at_root(d);
+	} while (!tree_may_decide(d->cache->tree, cache_root(d->cache), monotonic_ms()));
 }
 
 void distant_stop(struct distant *d)

@@ -65,6 +65,8 @@ void distant_break_off(struct distant *d);
 
 /* As distant_start(), and it tells of changes. */
 void distant_start_telling(struct distant *d);
+/* Where it tells of changes: until names in the root are decided here. */
+void distant_await_deciding(struct distant *d);
 /* The test does something: what waits for that to arrive late goes on. */
 void distant_step(struct distant *d);
 

@@ -128,27 +128,15 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	cr_expect(eq(str, status.parked[0].path, "f"));
 }
 
-/* Names are decided here while a stream of changes is heard. */
-static void remount_telling(void)
-{
-	far.tells_changes = true;
-	distant_remount(&far, NULL);
-}
-
-/* Until names are decided here: then nothing of it reaches the sandbox. */
+/* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
 static struct inode *make_held(const char *name)
 {
 	static const struct making file = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
 	struct cache_entry entry;
 
-	remount_telling();
-	struct tree_entry *entries;
-	size_t count;
-
-	cr_assert(eq(int,
-		cache_entries(far.cache, NULL, cache_root(far.cache), &entries, &count, NULL),
-		ERR_OK));
-	cache_entries_free(far.cache, entries, count);
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
 	distant_hold_applies(&far, true);
 	cr_assert(eq(int,
 		cache_make(far.cache, NULL, cache_root(far.cache), name, &file, &entry, NULL),
