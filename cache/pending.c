@@ -127,7 +127,10 @@ static enum err wait_noticed_locked(struct pending *p, const struct call *call, 
 	return kind;
 }
 
-/* A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. */
+/*
+ * A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. A sandbox
+ * that is gone is not waited for, whoever found it out.
+ */
 enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
 {
 	bool has_failed = p->failures != w->failures;
@@ -136,7 +139,7 @@ enum err patience_wait_locked(struct pending *p, struct patience *w, struct erro
 		w->answers = p->answers;
 		w->end_ms = monotonic_ms() + w->limit_ms;
 	}
-	if (has_failed && p->failure.kind == ERR_GONE)
+	if (p->failure.kind == ERR_GONE)
 		return error_set(e, ERR_GONE, "%s", p->failure.text);
 	if (w->limit_ms < 0 || monotonic_ms() < w->end_ms)
 		return wait_noticed_locked(p, w->call, e);

@@ -251,7 +251,8 @@ static enum err apply(struct provider *p, const struct call *call,
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		forget_attrs(d, request, results);
-		return is_lost(d) ? error_set(e, ERR_UNREACHABLE, "lost") : kind;
+		return is_lost(d) ? error_set(e, d->lost_as ? d->lost_as : ERR_UNREACHABLE, "lost")
+				  : kind;
 	}
 	return apply_without(d, request, results, refusal, e);
 }

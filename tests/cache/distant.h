@@ -37,6 +37,7 @@ struct distant {
 		passing; /* the number of an apply that is let through though they are held; 0: none */
 	enum err refusal;           /* of the next change of contents */
 	atomic_bool lose_answers;   /* of applies, which are done */
+	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */
 	unsigned lose_every;        /* likewise of every so many; 0: never */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */

@@ -654,6 +654,22 @@ Test(pending, who_waits_does_not_wait_for_a_long_pause)
 	distant_close(&far, i);
 }
 
+/* The next attempt is held, so that the answer is not its own. */
+Test(pending, who_comes_when_the_sandbox_is_gone_is_told_at_once)
+{
+	struct inode *i = make("f");
+
+	far.lost_as = ERR_GONE;
+	far.lose_answers = true;
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, flush(i), ERR_GONE));
+	distant_hold_applies(&far, true);
+	cr_expect(eq(int, flush(i), ERR_GONE));
+	far.lose_answers = false;
+	distant_hold_applies(&far, false);
+	distant_close(&far, i);
+}
+
 Test(pending, everything_is_sent_by_a_sync)
 {
 	struct inode *one = make("one"), *two = make("two");
