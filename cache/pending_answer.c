@@ -233,3 +233,39 @@ void batch_refused_locked(struct pending *p, struct batch *b, const struct error
 	park_lost_locked(p);
 	end_locked(p, b);
 }
+
+/* ---- Damaged ---- */
+
+/* As the sandbox does where it refuses one: what needs it is skipped, and so on. */
+static void skip_what_needs_damaged(struct batch *b)
+{
+	b->results[b->damaged - 1].err = ERR_IO;
+	for (size_t n = b->damaged; n < b->count; n++) {
+		uint32_t needs = b->changes[n].needs;
+
+		if (needs && b->results[needs - 1].err)
+			b->results[n].err = ERR_SKIPPED;
+	}
+}
+
+static void put_back_locked(struct pending *p, struct queued *q)
+{
+	q->is_sent = false;
+	if (queued_has_contents(q))
+		p->unsent_bytes += q->change.data_len;
+}
+
+void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e)
+{
+	skip_what_needs_damaged(b);
+	park_locked(p, b->queued[b->damaged - 1], e, true);
+	leave_locked(p, b->queued[b->damaged - 1]);
+	for (size_t n = 0; n < b->count; n++) {
+		if (!b->results[n].err)
+			put_back_locked(p, b->queued[n]);
+		else if (n + 1 != b->damaged)
+			answer_locked(p, b->queued[n], &b->results[n]);
+	}
+	park_lost_locked(p);
+	end_locked(p, b);
+}

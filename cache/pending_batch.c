@@ -280,10 +280,6 @@ static bool is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, b
 	*next_ms = now_ms + CALL_PROGRESS_MS;
 	if (!first)
 		return false;
-	if (now_ms < p->retry_ms) {
-		*next_ms = p->retry_ms;
-		return false;
-	}
 	int64_t quiet_ms = p->last_ms + PENDING_WAIT_MS;
 	int64_t late_ms = first->since_ms + PENDING_WAIT_MOST_MS;
 
@@ -359,6 +355,8 @@ static enum err read_contents(struct pending *p, struct batch *b, struct error *
 			continue;
 		enum err kind = queued_read(q, p->journal, b->contents + at, e);
 
+		if (kind == ERR_IO)
+			b->damaged = n + 1;
 		if (kind)
 			return kind;
 		b->changes[n].data = b->contents + at;
@@ -367,11 +365,27 @@ static enum err read_contents(struct pending *p, struct batch *b, struct error *
 	return ERR_OK;
 }
 
+static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; n < b->count && b->first_sequence && !kind; n++)
+		kind = queued_note_sent(b->queued[n], p->journal, b->first_sequence + n, e);
+	return kind;
+}
+
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e)
 {
-	b->results = calloc(b->count, sizeof *b->results);
-	b->contents = malloc(b->bytes ? b->bytes : 1);
+	if (!b->results)
+		b->results = calloc(b->count, sizeof *b->results);
+	if (!b->contents)
+		b->contents = malloc(b->bytes ? b->bytes : 1);
 	if (!b->results || !b->contents)
 		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
-	return read_contents(p, b, e);
+	enum err kind = read_contents(p, b, e);
+
+	if (!kind)
+		kind = note_sent(p, b, e);
+	b->is_ready = !kind;
+	return kind;
 }

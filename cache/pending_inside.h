@@ -77,7 +77,6 @@ struct pending {
 	unsigned under_way; /* batches */
 	unsigned waiting;   /* calls, for an answer */
 	bool recorded_under_way;
-	int64_t retry_ms; /* not before */
 	pthread_t senders[PENDING_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;
@@ -149,11 +148,16 @@ struct batch {
 	size_t bytes;            /* of contents */
 	uint64_t first_sequence; /* 0: not recorded */
 	unsigned char *contents; /* of all changes */
+	bool is_ready;           /* they are read, and the journal knows that they leave */
+	size_t damaged;          /* 1 + the index of one that cannot be read back; 0: none */
 };
 
 /* Takes what may leave now: false: nothing, *next_ms says when to look again. */
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
-/* Reads the contents, and notes in the journal what is sent. Without the lock. */
+/*
+ * Reads the contents, and notes in the journal what is sent. Without the lock. An error is one of this machine, and may be
+ * gone the next time, unless it tells of a change that is damaged.
+ */
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
 void batch_release(struct batch *b);
 
@@ -162,6 +166,8 @@ void batch_release(struct batch *b);
 void batch_answered_locked(struct pending *p, struct batch *b);
 /* Nothing of it was done, for this reason. */
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e);
+/* One of its changes is damaged: that is parked with what needs it, and the others leave again. */
+void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e);
 
 /* ---- Senders (pending_send.c) ---- */
 

@@ -8,15 +8,6 @@
 
 /* ---- One batch ---- */
 
-static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
-{
-	enum err kind = ERR_OK;
-
-	for (size_t n = 0; n < b->count && b->first_sequence && !kind; n++)
-		kind = queued_note_sent(b->queued[n], p->journal, b->first_sequence + n, e);
-	return kind;
-}
-
 static enum err ask(struct pending *p, struct batch *b, struct error *e)
 {
 	const struct call call = { .progress_ms = p->cache->options.progress_ms,
@@ -49,13 +40,25 @@ static void pause_locked(struct pending *p, int64_t pause_ms)
 	}
 }
 
+static enum err attempt(struct pending *p, struct batch *b, struct error *e)
+{
+	enum err kind = b->is_ready ? ERR_OK : batch_prepare(p, b, e);
+
+	return kind ? kind : ask(p, b, e);
+}
+
+/* Whether the next attempt may do: what is lacking is the way to the sandbox, or memory or room on the disk here. */
+static bool may_pass(const struct batch *b, enum err kind)
+{
+	return b->is_ready ? cache_is_of_the_call(kind) : kind && !b->damaged;
+}
+
 /* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */
-static enum err ask_until_answered(struct pending *p, struct batch *b, struct error *e)
+static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
 {
 	int64_t pause_ms = PENDING_PAUSE_MS;
-	enum err kind;
 
-	while ((kind = ask(p, b, e)) && cache_is_of_the_call(kind)) {
+	while (may_pass(b, attempt(p, b, e))) {
 		cache_note_error(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
 		note_failure_locked(p, e);
@@ -64,19 +67,22 @@ static enum err ask_until_answered(struct pending *p, struct batch *b, struct er
 
 		pthread_mutex_unlock(&p->lock);
 		if (stopping)
-			return kind;
+			return;
 		pause_ms =
 			pause_ms * 2 < PENDING_PAUSE_MOST_MS ? pause_ms * 2 : PENDING_PAUSE_MOST_MS;
 		*e = (struct error){ 0 };
 	}
-	return kind;
 }
 
 /* What is given up at the end stays in the journal. */
 static void finish_locked(struct pending *p, struct batch *b, const struct error *e)
 {
-	if (e->kind && cache_is_of_the_call(e->kind)) {
+	if (may_pass(b, e->kind)) {
 		p->under_way--;
+		return;
+	}
+	if (b->damaged) {
+		batch_damaged_locked(p, b, e);
 		return;
 	}
 	p->failure = (struct error){ 0 };
@@ -91,12 +97,7 @@ static void send_locked(struct pending *p, struct batch *b)
 	struct error e = { 0 };
 
 	pthread_mutex_unlock(&p->lock);
-	enum err kind = batch_prepare(p, b, &e);
-
-	if (!kind)
-		kind = note_sent(p, b, &e);
-	if (!kind)
-		ask_until_answered(p, b, &e);
+	try_until_answered(p, b, &e);
 	pthread_mutex_lock(&p->lock);
 	finish_locked(p, b, &e);
 	batch_release(b);
