@@ -170,6 +170,10 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 	enum err kind =
 		i ? pending_touch_locked(p, q, i, e) : error_set(e, ERR_NO_MEMORY, "%s", name);
 
+	if (kind && i) {
+		tree_refused_made(c->tree, i);
+		tree_unpin(c->tree, i);
+	}
 	if (kind)
 		return kind;
 	q->made = q->about.target = q->moved[0] = i;
@@ -313,6 +317,12 @@ enum err decide_link(struct cache *c, const struct call *call, struct inode *i, 
 
 /* ---- Removing ---- */
 
+/* What is open and loses its last name must not be removed for want of another. */
+static enum err check_staged(bool keep, const char *staged, const char *name, struct error *e)
+{
+	return keep && !staged ? error_set(e, ERR_NO_MEMORY, "%s", name) : ERR_OK;
+}
+
 /* The last handle of a staged file is closed elsewhere; here it gets its staging name. */
 static enum err unlink_locked(struct pending *p, struct inode *dir, const char *name,
 	struct inode *target, struct change *change, struct error *e)
@@ -325,9 +335,11 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 	bool is_cancelled = !keep && pending_cancel_locked(p, target);
 	struct queued *q;
+	enum err kind = check_staged(keep, staged, name, e);
 
 	change->path2 = staged;
-	enum err kind = is_cancelled ? ERR_OK : pending_add_locked(p, change, &about, &q, e);
+	if (!kind && !is_cancelled)
+		kind = pending_add_locked(p, change, &about, &q, e);
 
 	if (!kind && keep) {
 		q->moved[0] = target;
@@ -477,7 +489,9 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	if (replaces)
 		change.version2 = pending_version_locked(p, m->replaced);
 	change.keep = staged;
-	kind = queue_rename_locked(p, m, &change, e);
+	kind = check_staged(keep, staged, m->name2, e);
+	if (!kind)
+		kind = queue_rename_locked(p, m, &change, e);
 	if (!kind && keep)
 		tree_staged(c->tree, m->replaced, take(staged));
 	if (!kind)
