@@ -22,16 +22,21 @@ static bool decides_names(const struct cache *c)
 }
 
 /* Where the kernel here does not judge for the sandbox's user. */
-static enum err judge_dir(struct cache *c, struct inode *dir, const char *name, struct error *e)
+static enum err judge_access(
+	struct cache *c, struct inode *dir, unsigned want, const char *name, struct error *e)
 {
 	struct attr attr;
 
 	tree_attr(c->tree, dir, &attr);
-	if (c->options.owners_from_caller ||
-		judge_allows(&c->sandbox.identity, &attr, JUDGE_WRITE | JUDGE_EXEC))
+	if (c->options.owners_from_caller || judge_allows(&c->sandbox.identity, &attr, want))
 		return ERR_OK;
 	return error_set(
 		e, ERR_DENIED, "%s: the sandbox's user may not change this directory", name);
+}
+
+static enum err judge_dir(struct cache *c, struct inode *dir, const char *name, struct error *e)
+{
+	return judge_access(c, dir, JUDGE_WRITE | JUDGE_EXEC, name, e);
 }
 
 /* In a directory with the sticky bit only the owners of the directory and of the entry may take a name away. */
@@ -49,6 +54,14 @@ static enum err judge_removal(
 	if (above.mode & S_ISVTX && uid != above.uid && uid != attr.uid)
 		return error_set(e, ERR_NOT_OWNER, "%s: belongs to somebody else", name);
 	return ERR_OK;
+}
+
+static bool is_owner(struct cache *c, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(c->tree, i, &attr);
+	return c->sandbox.identity.uid == 0 || c->sandbox.identity.uid == attr.uid;
 }
 
 static bool is_dir(struct cache *c, struct inode *i)
@@ -293,6 +306,12 @@ static bool is_known(struct cache *c, struct inode *i)
 	return tree_attr(c->tree, i, &attr) > monotonic_ms() || tree_foreseen(c->tree, i, &attr);
 }
 
+/* Whether others may link to a file is a setting of the sandbox's kernel (protected_hardlinks). */
+static bool may_link(struct cache *c, struct inode *i, struct inode *dir)
+{
+	return may_decide(c, dir) && is_known(c, i) && is_owner(c, i);
+}
+
 enum err decide_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
 	const char *name, struct cache_entry *out, bool *decided, struct error *e)
 {
@@ -304,7 +323,7 @@ enum err decide_link(struct cache *c, const struct call *call, struct inode *i, 
 	pthread_mutex_lock(&p->lock);
 	enum err kind = pending_room_locked(p, call, 0, e);
 
-	*decided = kind || (may_decide(c, dir) && is_known(c, i));
+	*decided = kind || may_link(c, i, dir);
 	if (*decided && !kind && is_there(c, dir, name))
 		kind = error_set(e, ERR_EXISTS, "%s", name);
 	if (*decided && !kind)
@@ -501,6 +520,21 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	return kind;
 }
 
+/* A directory that gets another parent is written to: it has an entry for that. */
+static enum err judge_new_parents(struct cache *c, const struct moving *m, struct error *e)
+{
+	bool exchanges = m->flags & CHANGE_EXCHANGE;
+	enum err kind = ERR_OK;
+
+	if (m->dir == m->dir2)
+		return ERR_OK;
+	if (is_dir(c, m->moved))
+		kind = judge_access(c, m->moved, JUDGE_WRITE, m->name, e);
+	if (!kind && exchanges && is_dir(c, m->replaced))
+		kind = judge_access(c, m->replaced, JUDGE_WRITE, m->name2, e);
+	return kind;
+}
+
 static enum err judge_rename(struct cache *c, const struct moving *m, struct error *e)
 {
 	enum err kind = check_name(m->name2, e);
@@ -518,7 +552,7 @@ static enum err judge_rename(struct cache *c, const struct moving *m, struct err
 	if (m->replaced && !(m->flags & CHANGE_EXCHANGE) && is_dir(c, m->replaced) &&
 		!is_empty(c, m->replaced))
 		return error_set(e, ERR_NOT_EMPTY, "%s", m->name2);
-	return ERR_OK;
+	return judge_new_parents(c, m, e);
 }
 
 /* The kernel has checked already what goes with what, and that no directory moves into itself. */
@@ -594,21 +628,29 @@ enum err decide_rename(struct cache *c, const struct call *call, struct inode *d
 /* Beyond it the sandbox's file system may say that a file cannot be so large, and whoever asks should hear of it. */
 #define SIZE_MAX_DECIDED ((uint64_t)1 << 40)
 
-static bool may_set(struct cache *c, struct inode *i, const struct change *what)
+/* Through a handle for writing the owner may, whatever has become of the mode since. */
+static bool may_resize(struct cache *c, struct inode *i, const struct change *what)
 {
-	const struct identity *who = &c->sandbox.identity;
 	struct attr attr;
 
-	if (!is_known(c, i))
+	tree_attr(c->tree, i, &attr);
+	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED)
+		return false;
+	return judge_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
+		(what->flags & CHANGE_BY_HANDLE && is_owner(c, i));
+}
+
+static bool may_set(struct cache *c, struct inode *i, const struct change *what)
+{
+	bool is_root = c->sandbox.identity.uid == 0;
+	struct attr attr;
+
+	if (!is_known(c, i) || (what->set & SET_SIZE && !may_resize(c, i, what)))
 		return false;
 	tree_attr(c->tree, i, &attr);
-	if (what->set & SET_SIZE && (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED))
-		return false;
 	if (S_ISLNK(attr.mode) || what->set & (SET_UID | SET_GID))
-		return who->uid == 0;
-	if (what->set & (SET_MODE | SET_ATIME | SET_MTIME) && who->uid != 0)
-		return who->uid == attr.uid;
-	return who->uid == 0 || judge_allows(who, &attr, JUDGE_WRITE) || who->uid == attr.uid;
+		return is_root;
+	return !(what->set & (SET_MODE | SET_ATIME | SET_MTIME)) || is_owner(c, i);
 }
 
 static enum err setattr_locked(

@@ -1,5 +1,6 @@
 /* Changes that are decided here, and what becomes of them where the sandbox refuses some or others come in between. */
 #include "cache/cache_inside.h"
+#include "cache/decide.h"
 #include "cache/lease.h"
 #include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
@@ -116,6 +117,114 @@ Test(decide, what_was_refused_is_not_exchanged_for_another_file)
 	cr_expect(eq(str, text, "precious"));
 	distant_close(&far, old);
 	distant_close(&far, i);
+}
+
+/* ---- What the sandbox's user may ---- */
+
+#define OWNER  1000
+#define OTHERS 1001
+
+static void become(uint32_t uid)
+{
+	far.cache->sandbox.identity = (struct identity){ .uid = uid, .gid = uid };
+}
+
+/* Of that user, who stays the sandbox's; nothing of it reaches the sandbox while that is held. */
+static struct inode *make_of(
+	uint32_t uid, struct inode *dir, const char *name, enum change_op op, uint32_t mode)
+{
+	const struct making making = { .op = op, .mode = mode };
+	struct cache_entry entry;
+
+	become(uid);
+	cr_assert(eq(int, cache_make(far.cache, NULL, dir, name, &making, &entry, NULL), ERR_OK));
+	return entry.inode;
+}
+
+static struct inode *make_top(void)
+{
+	distant_hold_applies(&far, true);
+	return make_of(0, cache_root(far.cache), "top", CHANGE_MKDIR, 0777);
+}
+
+static bool decides_to_set(struct inode *i, const struct change *what)
+{
+	bool decided;
+
+	decide_setattr(far.cache, NULL, i, what, &decided, NULL);
+	return decided;
+}
+
+Test(decide, a_file_that_may_not_be_written_is_cut_by_its_owner_through_a_handle_only)
+{
+	const struct change by_path = { .set = SET_SIZE | SET_MTIME };
+	const struct change by_handle = { .set = SET_SIZE, .flags = CHANGE_BY_HANDLE };
+	struct inode *top = make_top(), *i = make_of(OWNER, top, "f", CHANGE_CREATE, 0444);
+
+	cr_expect(not(decides_to_set(i, &by_path)));
+	cr_expect(decides_to_set(i, &by_handle));
+	become(OTHERS);
+	cr_expect(not(decides_to_set(i, &by_handle)));
+	become(0);
+	cr_expect(decides_to_set(i, &by_path));
+	cache_forget(far.cache, i, 1);
+	cache_forget(far.cache, top, 1);
+}
+
+static bool decides_to_link(uint32_t uid, struct inode *i, struct inode *dir, const char *name)
+{
+	struct cache_entry entry;
+	bool decided;
+
+	become(uid);
+	cr_expect(eq(
+		int, decide_link(far.cache, NULL, i, dir, name, &entry, &decided, NULL), ERR_OK));
+	if (decided)
+		cache_forget(far.cache, entry.inode, 1);
+	return decided;
+}
+
+Test(decide, whether_a_file_of_others_is_linked_to_is_asked)
+{
+	struct inode *top = make_top(), *i = make_of(OWNER, top, "f", CHANGE_CREATE, 0666);
+
+	cr_expect(not(decides_to_link(OTHERS, i, top, "a")));
+	cr_expect(decides_to_link(OWNER, i, top, "b"));
+	cr_expect(decides_to_link(0, i, top, "c"));
+	cache_forget(far.cache, i, 1);
+	cache_forget(far.cache, top, 1);
+}
+
+static enum err move(uint32_t uid, struct inode *dir, const char *name, struct inode *dir2,
+	const char *name2, uint32_t flags)
+{
+	struct error e = { 0 };
+	bool decided;
+
+	become(uid);
+	enum err kind = decide_rename(far.cache, NULL, dir, name, dir2, name2, flags, &decided, &e);
+
+	cr_expect(decided);
+	return kind;
+}
+
+Test(decide, a_directory_that_may_not_be_written_stays_below_its_parent)
+{
+	struct inode *top = make_top(), *a = make_of(OWNER, top, "a", CHANGE_MKDIR, 0755);
+	struct inode *b = make_of(OWNER, top, "b", CHANGE_MKDIR, 0755);
+	struct inode *closed = make_of(OWNER, a, "closed", CHANGE_MKDIR, 0555);
+	struct inode *open = make_of(OWNER, b, "open", CHANGE_MKDIR, 0755);
+
+	cr_expect(eq(int, move(OWNER, a, "closed", b, "closed", 0), ERR_DENIED));
+	cr_expect(eq(int, move(OWNER, b, "open", a, "closed", CHANGE_EXCHANGE), ERR_DENIED));
+	cr_expect(eq(int, move(OWNER, a, "closed", a, "other", 0), ERR_OK));
+	cr_expect(eq(int, move(OWNER, b, "open", a, "open", 0), ERR_OK));
+	cr_expect(eq(int, move(0, a, "other", b, "other", 0), ERR_OK));
+	cache_forget(far.cache, open, 1);
+	cache_forget(far.cache, closed, 1);
+	cache_forget(far.cache, b, 1);
+	cache_forget(far.cache, a, 1);
+	cache_forget(far.cache, top, 1);
 }
 
 /* ---- What only the sandbox can decide, and what is decided meanwhile ---- */
