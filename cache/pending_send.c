@@ -29,14 +29,20 @@ static void note_failure_locked(struct pending *p, const struct error *e)
 	pthread_cond_broadcast(&p->changed);
 }
 
-/* Until it is time for another attempt; while somebody waits for the sandbox that is soon. */
+/* While somebody waits for the sandbox another attempt is soon, whether he came before the pause or comes in it. */
+static int64_t pause_end_locked(const struct pending *p, int64_t begun_ms, int64_t pause_ms)
+{
+	return begun_ms + (p->waiting ? PENDING_PAUSE_MS : pause_ms);
+}
+
 static void pause_locked(struct pending *p, int64_t pause_ms)
 {
-	int64_t begun_ms = monotonic_ms(), end_ms = begun_ms + pause_ms;
+	int64_t begun_ms = monotonic_ms();
+	int64_t end_ms = pause_end_locked(p, begun_ms, pause_ms);
 
 	while (!p->stopping && monotonic_ms() < end_ms) {
 		wait_until_locked(&p->changed, &p->lock, end_ms);
-		end_ms = begun_ms + (p->waiting ? PENDING_PAUSE_MS : pause_ms);
+		end_ms = pause_end_locked(p, begun_ms, pause_ms);
 	}
 }
 

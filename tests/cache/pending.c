@@ -1,5 +1,7 @@
 #include "tests/cache/distant.h"
 
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>
@@ -650,6 +652,50 @@ Test(pending, who_waits_does_not_wait_for_a_long_pause)
 	int64_t begun_ms = monotonic_ms();
 
 	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(lt(i64, monotonic_ms() - begun_ms, 7000));
+	distant_close(&far, i);
+}
+
+static void *flush_it(void *context)
+{
+	struct inode *i = context;
+
+	return (void *)(intptr_t)flush(i);
+}
+
+static void await_waiter(struct pending *p)
+{
+	bool is_waiting;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&p->lock);
+		is_waiting = p->waiting > 0;
+		pthread_mutex_unlock(&p->lock);
+	} while (!is_waiting);
+}
+
+/* The fourth attempt is lost while somebody waits already. */
+Test(pending, who_waits_when_an_attempt_fails_does_not_wait_for_a_long_pause)
+{
+	struct inode *i = make("f");
+	void *kind = NULL;
+	pthread_t waiter;
+
+	far.lose_answers = true;
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, 3);
+	distant_hold_applies(&far, true);
+	distant_await_applies(&far, 4);
+	far.lose_every = 4;
+	far.lose_answers = false;
+	cr_assert(eq(int, pthread_create(&waiter, NULL, flush_it, i), 0));
+	await_waiter(far.cache->pending);
+	int64_t begun_ms = monotonic_ms();
+
+	distant_hold_applies(&far, false);
+	pthread_join(waiter, &kind);
+	cr_expect(eq(int, (int)(intptr_t)kind, ERR_OK));
 	cr_expect(lt(i64, monotonic_ms() - begun_ms, 7000));
 	distant_close(&far, i);
 }
