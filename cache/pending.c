@@ -43,6 +43,7 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 	if (!p)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	p->cache = c;
+	p->pause_ms = PENDING_PAUSE_MS;
 	TAILQ_INIT(&p->queue);
 	TAILQ_INIT(&p->backlogs);
 	enum err kind = open_journal(p, e);

@@ -77,6 +77,7 @@ struct pending {
 	unsigned under_way; /* batches */
 	unsigned waiting;   /* calls, for an answer */
 	bool recorded_under_way;
+	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
 	pthread_t senders[PENDING_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;
@@ -147,6 +148,7 @@ struct batch {
 	size_t count, room;
 	size_t bytes;            /* of contents */
 	uint64_t first_sequence; /* 0: not recorded */
+	bool is_repeated;        /* an answer was lost: perhaps it was done already */
 	unsigned char *contents; /* of all changes */
 	bool is_ready;           /* they are read, and the journal knows that they leave */
 	size_t damaged;          /* 1 + the index of one that cannot be read back; 0: none */
@@ -160,6 +162,15 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
  */
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
 void batch_release(struct batch *b);
+
+/* ---- Batches sent again (pending_repeat.c) ---- */
+
+/*
+ * Puts into the results of a batch that was sent again what became of each file. Fails where the question failed for lack
+ * of an answer; what the sandbox could not tell is missing in the results. Without the lock.
+ */
+enum err batch_find_moved(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e);
 
 /* ---- Answers (pending_answer.c) ---- */
 

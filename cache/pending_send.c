@@ -19,7 +19,9 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	if (b->first_sequence)
 		memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
 	memset(b->results, 0, b->count * sizeof *b->results);
-	return metered_apply(&p->cache->metered, &call, &request, b->results, e);
+	enum err kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
+
+	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
 }
 
 static void note_failure_locked(struct pending *p, const struct error *e)
@@ -32,7 +34,7 @@ static void note_failure_locked(struct pending *p, const struct error *e)
 /* While somebody waits for the sandbox another attempt is soon, whether he came before the pause or comes in it. */
 static int64_t pause_end_locked(const struct pending *p, int64_t begun_ms, int64_t pause_ms)
 {
-	return begun_ms + (p->waiting ? PENDING_PAUSE_MS : pause_ms);
+	return begun_ms + (p->waiting ? p->pause_ms : pause_ms);
 }
 
 static void pause_locked(struct pending *p, int64_t pause_ms)
@@ -62,9 +64,10 @@ static bool may_pass(const struct batch *b, enum err kind)
 /* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */
 static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
 {
-	int64_t pause_ms = PENDING_PAUSE_MS;
+	int64_t pause_ms = p->pause_ms;
 
 	while (may_pass(b, attempt(p, b, e))) {
+		b->is_repeated = b->is_ready && b->first_sequence;
 		cache_note_error(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
 		note_failure_locked(p, e);

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,36 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 	if (!moves && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
+}
+
+const char *queued_leaves(const struct queued *q)
+{
+	if (q->change.path2)
+		return q->change.path2;
+	return queued_removes(q) ? NULL : q->change.path;
+}
+
+/* What is at or below `from` is there `to`, if anywhere. */
+static char *move_path(char *path, const char *from, const char *to)
+{
+	char *moved = NULL;
+
+	if (to && asprintf(&moved, "%s%s", to, path + strlen(from)) < 0)
+		moved = NULL;
+	free(path);
+	return moved;
+}
+
+char *queued_carry(const struct queued *q, char *path)
+{
+	const struct change *c = &q->change;
+	bool moves = c->op == CHANGE_RENAME;
+
+	if ((moves || queued_removes(q)) && is_below(path, c->path))
+		return move_path(path, c->path, c->path2);
+	if (moves && is_below(path, c->path2))
+		return move_path(path, c->path2, c->flags & CHANGE_EXCHANGE ? c->path : c->keep);
+	return path;
 }
 
 bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len)

@@ -54,6 +54,10 @@ bool queued_changes_contents(const struct queued *q);
 bool queued_leads_to(const struct queued *before, const struct queued *q);
 /* Whether it takes a name away. */
 bool queued_removes(const struct queued *q);
+/* Where what it is about is afterwards; NULL: it has lost this name. */
+const char *queued_leaves(const struct queued *q);
+/* Where what is at `path` is afterwards. Takes `path`, gives what is to be freed: NULL: that name is gone, or no memory. */
+char *queued_carry(const struct queued *q, char *path);
 /* What its target changes places with; NULL: nothing. */
 struct inode *queued_exchanged(const struct queued *q);
 /* Whether bytes at `offset` may go on in it, so that in the end the file is the same. */

@@ -289,3 +289,73 @@ Test(decide_silent, what_is_written_while_a_directory_moves_arrives)
 	distant_close(&far, i);
 	cancel_release(&thrown);
 }
+
+/* ---- An answer that is lost ---- */
+
+/* What is done until its end is one batch, of which the first answer is lost. */
+static void begin_batch_to_lose(void)
+{
+	far.cache->pending->pause_ms = 5;
+	distant_hold_applies(&far, true);
+	distant_close(&far, distant_make(&far, "before"));
+	distant_await_applies(&far, 1);
+}
+
+static void end_batch_to_lose(void)
+{
+	far.lose_every = 2;
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+}
+
+static void expect_arrives(struct inode *i, const char *text, const char *name)
+{
+	distant_write(&far, i, 0, text);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	AUTO_FREE char *there = distant_text(&far, name);
+
+	cr_expect(eq(str, there, (char *)text));
+	distant_close(&far, i);
+}
+
+Test(decide, a_file_whose_name_another_one_has_by_now_stays_itself_where_an_answer_was_lost)
+{
+	struct inode *root = cache_root(far.cache), *one, *two;
+
+	begin_batch_to_lose();
+	one = distant_make(&far, "f");
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "f", root, "g", 0, NULL), ERR_OK));
+	two = distant_make(&far, "f");
+	end_batch_to_lose();
+	expect_arrives(one, "one", "g");
+	expect_arrives(two, "two", "f");
+}
+
+Test(decide, a_file_that_moved_with_its_directory_stays_itself_where_an_answer_was_lost)
+{
+	struct inode *one, *two;
+
+	begin_batch_to_lose();
+	one = make_in("d", "f");
+	move_dir(NULL);
+	two = make_in("d", "f");
+	end_batch_to_lose();
+	expect_arrives(one, "one", "e/f");
+	expect_arrives(two, "two", "d/f");
+}
+
+Test(decide, a_file_that_was_replaced_stays_itself_where_an_answer_was_lost)
+{
+	struct inode *root = cache_root(far.cache), *one, *two;
+
+	begin_batch_to_lose();
+	one = distant_make(&far, "f");
+	two = distant_make(&far, "g");
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "g", root, "f", 0, NULL), ERR_OK));
+	end_batch_to_lose();
+	distant_write(&far, one, 0, "one");
+	expect_arrives(two, "two", "f");
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cr_expect(eq(u64, distant_size(&far, one), 3));
+	distant_close(&far, one);
+}

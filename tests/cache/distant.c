@@ -216,10 +216,12 @@ static void be_late(struct distant *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static bool is_lost(struct distant *d)
+static bool is_lost(struct distant *d, const struct apply_request *request)
 {
 	pthread_mutex_lock(&d->lock);
-	bool is = d->lose_answers || (d->lose_every && d->applies % d->lose_every == 0);
+	d->recorded += request->first_sequence > 0;
+	bool is = d->lose_answers ||
+		(request->first_sequence && d->lose_every && d->recorded % d->lose_every == 0);
 
 	pthread_mutex_unlock(&d->lock);
 	return is;
@@ -251,8 +253,9 @@ static enum err apply(struct provider *p, const struct call *call,
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		forget_attrs(d, request, results);
-		return is_lost(d) ? error_set(e, d->lost_as ? d->lost_as : ERR_UNREACHABLE, "lost")
-				  : kind;
+		return is_lost(d, request)
+			? error_set(e, d->lost_as ? d->lost_as : ERR_UNREACHABLE, "lost")
+			: kind;
 	}
 	return apply_without(d, request, results, refusal, e);
 }

@@ -38,7 +38,8 @@ struct distant {
 	enum err refusal;           /* of the next change of contents */
 	atomic_bool lose_answers;   /* of applies, which are done */
 	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */
-	unsigned lose_every;        /* likewise of every so many; 0: never */
+	unsigned lose_every;        /* likewise of every so many that are recorded; 0: never */
+	unsigned recorded;          /* of those that were done */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
 	unsigned items;  /* fetched so far */
