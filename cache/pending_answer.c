@@ -47,9 +47,15 @@ static void check_landing(struct pending *p, const struct queued *q, const struc
 		cache_tell_inode(p->cache, q->about.target, true);
 }
 
-static bool is_gone_by(const struct queued *q)
+/* Whether it took the last name, so that there is nothing left to tell of. */
+static bool is_gone_by(struct pending *p, const struct queued *q)
 {
-	return queued_removes(q) && !q->change.path2;
+	struct attr attr;
+
+	if (!queued_removes(q) || q->change.path2)
+		return false;
+	tree_attr(p->cache->tree, q->about.target, &attr);
+	return q->change.op == CHANGE_RMDIR || !attr.nlink;
 }
 
 static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
@@ -57,7 +63,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	const struct change_about *about = &q->about;
 
 	check_landing(p, q, r);
-	if (about->target && (r->has_attr || !is_gone_by(q)))
+	if (about->target && (r->has_attr || !is_gone_by(p, q)))
 		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
 	if (about->dir)
 		adopt(p, q, about->dir, attr_of_dir(p, about->dir, r));

@@ -6,6 +6,7 @@
  */
 #include "cache/cache_inside.h"
 #include "cache/lease.h"
+#include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"
 #include "tests/cache/twin.h"
@@ -23,6 +24,10 @@
 #define RUNS        4
 #define STEPS       300
 #define PATIENCE_MS 60000
+/* Of answers that are lost: every so many, and until the next attempt. */
+#define LOSING_RUNS   8
+#define LOSE_EVERY    2
+#define LOST_PAUSE_MS 5
 /* Whoever sets times sets old ones: what is younger is what the clocks said. */
 #define OLD_S 1000000000
 
@@ -433,7 +438,7 @@ static void await_stream(void)
 	}
 }
 
-static void begin_run(uint64_t seed)
+static void begin_run(uint64_t seed, unsigned lose_every)
 {
 	now = (struct replay){ .random = seed * 0x9e3779b97f4a7c15u };
 	distant_start_telling(&now.far);
@@ -444,6 +449,8 @@ static void begin_run(uint64_t seed)
 	now.mounted.cache = now.far.cache;
 	await_stream();
 	now.far.late_most = 40;
+	now.far.lose_every = lose_every;
+	now.far.cache->pending->pause_ms = LOST_PAUSE_MS;
 }
 
 static void end_run(void)
@@ -462,11 +469,11 @@ static unsigned from_environment(const char *name, unsigned otherwise)
 	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
-static void run(uint64_t seed)
+static void run(uint64_t seed, unsigned lose_every)
 {
 	unsigned steps = from_environment("SANDBOXFS_REPLAY_STEPS", STEPS);
 
-	begin_run(seed);
+	begin_run(seed, lose_every);
 	for (now.number = 1; now.number <= steps; now.number++) {
 		take_step();
 		if (!pick(100))
@@ -475,15 +482,24 @@ static void run(uint64_t seed)
 	end_run();
 }
 
+static void run_all(unsigned runs, unsigned lose_every)
+{
+	unsigned only = from_environment("SANDBOXFS_REPLAY_SEED", 0);
+
+	for (unsigned seed = 1; seed <= runs && !only; seed++)
+		run(seed, lose_every);
+	if (only)
+		run(only, lose_every);
+}
+
 TestSuite(replay, .timeout = 600);
 
 Test(replay, random_steps_show_what_a_plain_directory_has)
 {
-	unsigned only = from_environment("SANDBOXFS_REPLAY_SEED", 0);
+	run_all(RUNS, 0);
+}
 
-	for (unsigned seed = 1; seed <= RUNS; seed++)
-		if (!only || only == seed)
-			run(seed);
-	if (only > RUNS)
-		run(only);
+Test(replay, random_steps_show_the_same_where_every_second_answer_is_lost)
+{
+	run_all(LOSING_RUNS, LOSE_EVERY);
 }
