@@ -334,7 +334,7 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 void cache_close(struct cache *c, struct inode *i)
 {
 	tree_pin(c->tree, i);
-	decide_keep_times(c, i);
+	pending_keep_times(c->pending, i);
 	ahead_drop(c->ahead, i);
 	changes_drop_staged(c, i, tree_close(c->tree, i));
 	tree_unpin(c->tree, i);

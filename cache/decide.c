@@ -714,34 +714,3 @@ enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged)
 	free(staged);
 	return e.kind;
 }
-
-static bool times_are_owed(const struct backlog *b)
-{
-	const struct queued *last = b ? b->last : NULL;
-
-	return last && (queued_changes_contents(last) || last->change.op == CHANGE_RENAME);
-}
-
-/*
- * What stat(2) said here after a write stays true: an editor that finds another time there takes the file for changed by
- * somebody else, a build for newer than it is, and the kernel would drop its pages.
- */
-void decide_keep_times(struct cache *c, struct inode *i)
-{
-	struct change change = {
-		.op = CHANGE_SETATTR, .flags = CHANGE_BY_HANDLE, .set = SET_MTIME
-	};
-	const struct call call = { .progress_ms = c->options.progress_ms };
-	struct pending *p = c->pending;
-	struct attr attr;
-
-	if (!p)
-		return;
-	pthread_mutex_lock(&p->lock);
-	pending_still_locked(p, &call, NULL);
-	tree_attr(c->tree, i, &attr);
-	change.mtime = attr.mtime;
-	if (times_are_owed(i->backlog) && may_set(c, i, &change) && !tree_is_gone(c->tree, i))
-		setattr_locked(p, i, &change, NULL);
-	pthread_mutex_unlock(&p->lock);
-}

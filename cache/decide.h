@@ -23,5 +23,3 @@ enum err decide_setattr(struct cache *c, const struct call *call, struct inode *
 	const struct change *what, bool *decided, struct error *e);
 /* The last handle of a file without a name was closed. Takes `staged`. */
 enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged);
-/* The last handle for writing of a file was closed: the time that it shows is kept. */
-void decide_keep_times(struct cache *c, struct inode *i);

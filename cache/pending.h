@@ -35,6 +35,9 @@ void pending_free(struct pending *p);
 enum err pending_write(struct pending *p, const struct call *call, struct inode *i,
 	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e);
 
+/* A handle of `i` is closed: the times that it shows are kept. */
+void pending_keep_times(struct pending *p, struct inode *i);
+
 /* Whether any change that touches it is pending. */
 bool pending_touches(struct pending *p, struct inode *i);
 

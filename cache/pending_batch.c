@@ -267,7 +267,8 @@ static const struct queued *first_unsent_locked(const struct pending *p, bool *i
 	{
 		if (q->is_sent)
 			continue;
-		first = first ? first : q;
+		if (!first && !q->is_lazy)
+			first = q;
 		*is_wanted |= q->is_wanted;
 	}
 	return first;
@@ -278,13 +279,15 @@ static bool is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, b
 	const struct queued *first = first_unsent_locked(p, is_wanted);
 
 	*next_ms = now_ms + CALL_PROGRESS_MS;
-	if (!first)
+	if (!first && !*is_wanted)
 		return false;
+	if (*is_wanted)
+		return true;
 	int64_t quiet_ms = p->last_ms + PENDING_WAIT_MS;
 	int64_t late_ms = first->since_ms + PENDING_WAIT_MOST_MS;
 
 	*next_ms = quiet_ms < late_ms ? quiet_ms : late_ms;
-	return *is_wanted || is_full(p) || now_ms >= *next_ms;
+	return is_full(p) || now_ms >= *next_ms;
 }
 
 /* What somebody waits for comes first. Beside a recorded batch only contents leave that are wanted or fill one. */
@@ -318,6 +321,8 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	*b = (struct batch){ 0 };
 	if (!is_due_locked(p, g.now_ms, next_ms, &is_wanted))
 		return false;
+	if (!p->recorded_under_way)
+		pending_keep_other_times_locked(p);
 	if (!gather_locked(&g, is_wanted)) {
 		*next_ms = g.now_ms + CALL_PROGRESS_MS;
 		return false;

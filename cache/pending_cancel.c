@@ -1,6 +1,8 @@
 /* What is made and removed again before the sandbox hears of it: it never does. */
 #include "cache/pending_inside.h"
 
+#include "cache/cache_inside.h"
+
 #include <stdlib.h>
 
 /* ---- What concerns the inode ---- */
@@ -89,10 +91,19 @@ bool pending_cancel_locked(struct pending *p, struct inode *i)
 
 void pending_drop_locked(struct pending *p, struct inode *i)
 {
+	struct inode *dir = NULL;
+
 	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (touches(q, i))
-			pending_remove_locked(p, q);
+		if (!touches(q, i))
+			continue;
+		if (q->made == i) {
+			dir = q->about.dir;
+			tree_pin(p->cache->tree, dir);
+		}
+		pending_remove_locked(p, q);
 	}
+	pending_keep_time_lazily_locked(p, dir);
+	tree_unpin(p->cache->tree, dir);
 	pthread_cond_broadcast(&p->changed);
 }

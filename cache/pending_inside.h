@@ -139,6 +139,13 @@ bool pending_cancel_locked(struct pending *p, struct inode *i);
 /* Takes all that touches `i` out of the queue. It is pinned. */
 void pending_drop_locked(struct pending *p, struct inode *i);
 
+/* ---- Times (pending_times.c) ---- */
+
+/* The directory shows a time of which the sandbox has not heard: it hears of it with other changes. */
+void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
+/* Before a batch is gathered: of directories and the like, what they show is set behind what moves it. */
+void pending_keep_other_times_locked(struct pending *p);
+
 /* ---- Batches (pending_batch.c) ---- */
 
 struct batch {

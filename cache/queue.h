@@ -34,6 +34,7 @@ struct queued {
 	size_t pieces_count, pieces_room;
 	bool is_sent;      /* in a batch on its way */
 	bool is_wanted;    /* somebody waits for it */
+	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
 	bool is_lost;      /* what it needs was refused */
 };

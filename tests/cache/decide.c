@@ -60,6 +60,51 @@ Test(decide, a_file_whose_writing_was_refused_can_be_removed)
 	cr_expect(not(is_there("f")));
 }
 
+static struct timespec mtime_of(struct inode *i)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return attr.mtime;
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static struct inode *make_one(enum change_op op, const char *name)
+{
+	const struct making m = {
+		.op = op, .mode = 0755, .text = op == CHANGE_SYMLINK ? "to" : NULL
+	};
+	struct cache_entry entry;
+
+	cr_assert(
+		eq(int, cache_make(far.cache, NULL, cache_root(far.cache), name, &m, &entry, NULL),
+			ERR_OK));
+	return entry.inode;
+}
+
+Test(decide, times_stay_what_they_were_shown_as)
+{
+	distant_hold_applies(&far, true);
+	struct inode *const made[] = { make_one(CHANGE_MKDIR, "d"), make_one(CHANGE_SYMLINK, "l"),
+		cache_root(far.cache) };
+	struct timespec shown[3];
+
+	for (int n = 0; n < 3; n++)
+		shown[n] = mtime_of(made[n]);
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cache_doubt_all(far.cache);
+	for (int n = 0; n < 3; n++)
+		cr_expect(is_same_time(shown[n], mtime_of(made[n])), "%d", n);
+	for (int n = 0; n < 2; n++)
+		cache_forget(far.cache, made[n], 1);
+}
+
 Test(decide, a_refused_write_of_many_parts_is_parked_whole)
 {
 	struct inode *i = make_and_hold("f");

@@ -1,0 +1,110 @@
+/*
+ * What stat(2) said here of a time stays true when the sandbox does the change later: an editor that finds another one takes
+ * the file for changed by somebody else, a build for newer than it is, rsync copies again, and the kernel drops its pages.
+ */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+
+#include <sys/stat.h>
+
+/* Only the owner may set them. */
+static bool may_set(const struct pending *p, const struct attr *attr)
+{
+	uint32_t uid = p->cache->sandbox.identity.uid;
+
+	return uid == 0 || uid == attr->uid;
+}
+
+static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
+{
+	struct tree *t = p->cache->tree;
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct change change = {
+		.op = CHANGE_SETATTR, .flags = CHANGE_BY_HANDLE, .set = SET_MTIME
+	};
+	const struct tree_foresight f = { .now = cache_clock(p->cache), .set = &change };
+	struct queued *q;
+	struct attr attr;
+
+	tree_attr(t, i, &attr);
+	if (!may_set(p, &attr) || tree_is_gone(t, i) || tree_path(t, i, NULL, &path, NULL))
+		return NULL;
+	change.path = path.text;
+	change.target = tree_expect(t, i);
+	change.mtime = attr.mtime;
+	if (pending_add_locked(p, &change, &about, &q, NULL))
+		return NULL;
+	tree_foresee(t, i, &f);
+	return q;
+}
+
+/* ---- Files: at their close ---- */
+
+static bool contents_are_owed(const struct backlog *b)
+{
+	const struct queued *last = b ? b->last : NULL;
+
+	return last && (queued_changes_contents(last) || last->change.op == CHANGE_RENAME);
+}
+
+void pending_keep_times(struct pending *p, struct inode *i)
+{
+	if (!p)
+		return;
+	const struct call call = { .progress_ms = p->cache->options.progress_ms };
+
+	pthread_mutex_lock(&p->lock);
+	pending_still_locked(p, &call, NULL);
+	if (contents_are_owed(i->backlog))
+		set_mtime_locked(p, i);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- Directories and what has no contents: when they are sent ---- */
+
+static bool sets_mtime(const struct queued *q, const struct inode *i, struct timespec mtime)
+{
+	const struct change *c = &q->change;
+
+	return c->op == CHANGE_SETATTR && c->set & SET_MTIME && q->about.target == i &&
+		c->mtime.tv_sec == mtime.tv_sec && c->mtime.tv_nsec == mtime.tv_nsec;
+}
+
+/* Without a youngest change that was one which the sandbox never hears of (pending_cancel.c). */
+static bool times_are_owed(const struct pending *p, const struct backlog *b)
+{
+	const struct queued *last = b->last;
+	struct attr attr;
+
+	tree_attr(p->cache->tree, b->inode, &attr);
+	if (!b->owes || S_ISREG(attr.mode))
+		return false;
+	return !last || !(last->is_sent || sets_mtime(last, b->inode, attr.mtime));
+}
+
+/* It leaves with what it follows. */
+void pending_keep_other_times_locked(struct pending *p)
+{
+	struct backlog *b;
+
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	{
+		bool is_wanted = b->last && b->last->is_wanted;
+		struct queued *q = times_are_owed(p, b) ? set_mtime_locked(p, b->inode) : NULL;
+
+		if (q)
+			q->is_wanted = is_wanted;
+	}
+}
+
+void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir)
+{
+	const struct queued *last = dir->backlog ? dir->backlog->last : NULL;
+	struct queued *q =
+		last && last->is_lazy && !last->is_sent ? NULL : set_mtime_locked(p, dir);
+
+	if (q)
+		q->is_lazy = true;
+}
