@@ -7,14 +7,6 @@
 
 /* ---- What concerns the inode ---- */
 
-static bool touches(const struct queued *q, const struct inode *i)
-{
-	for (int n = 0; n < TREE_SCOPE_MAX; n++)
-		if (q->about.scope.inodes[n] == i)
-			return true;
-	return false;
-}
-
 /* Matters to nobody once `i` is gone: no other inode has a part in it but the directory that had the name. */
 static bool is_its_own(const struct queued *q, const struct inode *i)
 {
@@ -54,7 +46,7 @@ static size_t cancellable_locked(const struct pending *p, const struct inode *i)
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (!touches(q, i))
+		if (!queued_touches(q, i))
 			continue;
 		if (q->is_sent || !is_its_own(q, i))
 			return 0;
@@ -74,7 +66,7 @@ static bool note_all_done_locked(struct pending *p, const struct inode *i, size_
 	if (!numbers)
 		return false;
 	TAILQ_FOREACH(q, &p->queue, link)
-	if (touches(q, i))
+	if (queued_touches(q, i))
 		add_numbers(q, numbers, &noted);
 	bool is_noted = !journal_note_done(p->journal, numbers, noted, NULL);
 
@@ -95,7 +87,7 @@ void pending_drop_locked(struct pending *p, struct inode *i)
 
 	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (!touches(q, i))
+		if (!queued_touches(q, i))
 			continue;
 		if (q->made == i) {
 			dir = q->about.dir;

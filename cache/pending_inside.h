@@ -83,7 +83,7 @@ struct pending {
 	bool stopping;
 };
 
-/* ---- Waiting (pending.c) ---- */
+/* ---- Waiting (pending_wait.c) ---- */
 
 /* While answers come the wait goes on; else it ends at the deadline on progress, with why nothing came. */
 struct patience {
@@ -100,6 +100,8 @@ enum err patience_wait_locked(struct pending *p, struct patience *w, struct erro
 
 /* What is pending of `i`; made where there is nothing yet. NULL without memory. */
 struct backlog *backlog_of_locked(struct pending *p, struct inode *i);
+/* What was refused and no handle has heard of: it counts as told. `b` may be NULL. */
+enum err backlog_report_locked(struct backlog *b, struct error *e);
 /* Frees it if nothing keeps it. */
 void backlog_rest_locked(struct pending *p, struct backlog *b);
 

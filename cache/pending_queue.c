@@ -34,6 +34,14 @@ void backlog_rest_locked(struct pending *p, struct backlog *b)
 	free(b);
 }
 
+enum err backlog_report_locked(struct backlog *b, struct error *e)
+{
+	if (!b || !b->for_handle)
+		return ERR_OK;
+	b->for_handle = b->for_barrier = b->lost_contents = false;
+	return error_set(e, b->refused.kind, "%s", b->refused.text);
+}
+
 /* ---- In and out ---- */
 
 static bool touch(struct pending *p, struct queued *q)

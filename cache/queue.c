@@ -61,6 +61,14 @@ void queued_free(struct queued *q)
 	free(q);
 }
 
+bool queued_touches(const struct queued *q, const struct inode *i)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n] == i)
+			return true;
+	return false;
+}
+
 bool queued_has_contents(const struct queued *q)
 {
 	return has_pieces(q->change.op);

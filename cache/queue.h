@@ -48,6 +48,8 @@ TAILQ_HEAD(queued_list, queued);
 struct queued *queued_new(const struct change *change);
 void queued_free(struct queued *q);
 
+/* Whether it is about `i`, too. */
+bool queued_touches(const struct queued *q, const struct inode *i);
 bool queued_has_contents(const struct queued *q);
 /* Whether the change moves the contents of a file. */
 bool queued_changes_contents(const struct queued *q);

@@ -1,0 +1,79 @@
+/* Attributes that are set here. */
+#include "cache/decide_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/judge.h"
+
+#include <sys/stat.h>
+
+/* ---- Attributes ---- */
+
+/* Beyond it the sandbox's file system may say that a file cannot be so large, and whoever asks should hear of it. */
+#define SIZE_MAX_DECIDED ((uint64_t)1 << 40)
+
+/* Through a handle for writing the owner may, whatever has become of the mode since. */
+static bool may_resize(struct cache *c, struct inode *i, const struct change *what)
+{
+	struct attr attr;
+
+	tree_attr(c->tree, i, &attr);
+	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED)
+		return false;
+	return judge_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
+		(what->flags & CHANGE_BY_HANDLE && decide_is_owner(c, i));
+}
+
+static bool may_set(struct cache *c, struct inode *i, const struct change *what)
+{
+	bool is_root = c->sandbox.identity.uid == 0;
+	struct attr attr;
+
+	if (!decide_is_known(c, i) || (what->set & SET_SIZE && !may_resize(c, i, what)))
+		return false;
+	tree_attr(c->tree, i, &attr);
+	if (S_ISLNK(attr.mode) || what->set & (SET_UID | SET_GID))
+		return is_root;
+	return !(what->set & (SET_MODE | SET_ATIME | SET_MTIME)) || decide_is_owner(c, i);
+}
+
+static enum err setattr_locked(
+	struct pending *p, struct inode *i, struct change *change, struct error *e)
+{
+	struct cache *c = p->cache;
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct tree_foresight f = {
+		.now = cache_clock(c), .keeps_mtime = !(change->set & SET_SIZE), .set = change
+	};
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct queued *q;
+	enum err kind = tree_path(c->tree, i, NULL, &path, e);
+
+	change->path = path.text;
+	change->target = tree_expect(c->tree, i);
+	if (change->set & SET_SIZE)
+		change->version = pending_version_locked(p, i);
+	if (!kind)
+		kind = pending_add_locked(p, change, &about, &q, e);
+	if (!kind)
+		tree_foresee(c->tree, i, &f);
+	return kind;
+}
+
+enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
+	const struct change *what, bool *decided, struct error *e)
+{
+	struct pending *p = c->pending;
+	struct change change = *what;
+
+	*decided = c->pending && !c->options.write_through;
+	if (!*decided)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind = pending_room_locked(p, call, 0, e);
+
+	*decided = kind || may_set(c, i, what);
+	if (*decided && !kind)
+		kind = setattr_locked(p, i, &change, e);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}

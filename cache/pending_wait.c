@@ -1,0 +1,307 @@
+/* Barriers: who waits for what is pending. */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/wait.h"
+
+/* ---- Waiting ---- */
+
+struct patience patience_of(const struct pending *p, const struct call *call)
+{
+	int64_t limit_ms = call_progress_ms(call);
+
+	return (struct patience){ .call = call,
+		.limit_ms = limit_ms,
+		.end_ms = monotonic_ms() + limit_ms,
+		.answers = p->answers,
+		.failures = p->failures };
+}
+
+/* Sending is tried more often meanwhile. */
+static enum err wait_noticed_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	p->waiting++;
+	enum err kind = wait_briefly_locked(&p->changed, &p->lock, call, e);
+
+	p->waiting--;
+	return kind;
+}
+
+/*
+ * A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. A sandbox
+ * that is gone is not waited for, whoever found it out.
+ */
+enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
+{
+	bool has_failed = p->failures != w->failures;
+
+	if (p->answers != w->answers || (p->under_way && !has_failed)) {
+		w->answers = p->answers;
+		w->end_ms = monotonic_ms() + w->limit_ms;
+	}
+	if (p->failure.kind == ERR_GONE)
+		return error_set(e, ERR_GONE, "%s", p->failure.text);
+	if (w->limit_ms < 0 || monotonic_ms() < w->end_ms)
+		return wait_noticed_locked(p, w->call, e);
+	if (p->failure.kind)
+		return error_set(e, p->failure.kind, "%s", p->failure.text);
+	return error_set(e, ERR_TIMEOUT, "pending changes: no progress for %lld s",
+		(long long)w->limit_ms / 1000);
+}
+
+/* ---- Who waits for what ---- */
+
+/* Any of the inodes is touched by something that is wanted and younger. */
+static bool is_needed(const struct queued *q, uint64_t gathering)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		const struct inode *i = q->about.scope.inodes[n];
+
+		if (i && i->backlog->gathering == gathering)
+			return true;
+	}
+	return false;
+}
+
+static void mark(const struct queued *q, uint64_t gathering)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+
+		if (i)
+			i->backlog->gathering = gathering;
+	}
+}
+
+/* The changes that touch `i`, and those without which they cannot be done, are sent before others. */
+static void hurry_locked(struct pending *p, const struct inode *i)
+{
+	uint64_t gathering = ++p->gatherings;
+	bool is_behind_wall = false;
+	struct queued *q;
+
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	{
+		if (!is_behind_wall && !queued_touches(q, i) && !is_needed(q, gathering))
+			continue;
+		is_behind_wall |= q->is_wall;
+		q->is_wanted = true;
+		mark(q, gathering);
+	}
+	senders_wake_locked(p);
+}
+
+static void hurry_all_locked(struct pending *p)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	q->is_wanted = true;
+	senders_wake_locked(p);
+}
+
+/* The oldest change that touches `i`. */
+static uint64_t first_owed_locked(const struct pending *p, const struct inode *i)
+{
+	const struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (queued_touches(q, i))
+		return q->order;
+	return UINT64_MAX;
+}
+
+/* Returns when nothing is queued that touches `b` and is there now. It stays meanwhile. */
+static enum err settle_locked(
+	struct pending *p, struct backlog *b, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	uint64_t last = p->orders;
+	enum err kind = ERR_OK;
+
+	hurry_locked(p, b->inode);
+	b->waiters++;
+	while (!kind && b->owes && first_owed_locked(p, b->inode) <= last)
+		kind = patience_wait_locked(p, &w, e);
+	b->waiters--;
+	return kind;
+}
+
+/* ---- Barriers ---- */
+
+bool pending_touches(struct pending *p, struct inode *i)
+{
+	if (!p)
+		return false;
+	pthread_mutex_lock(&p->lock);
+	bool touched = i->backlog && i->backlog->owes;
+
+	pthread_mutex_unlock(&p->lock);
+	return touched;
+}
+
+enum err pending_drain(struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog && i->backlog->owes) {
+		kind = settle_locked(p, i->backlog, call, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+/* From the lowest up; what is on the way may move again meanwhile. */
+enum err pending_drain_path(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+	struct inode *owing;
+
+	while (p && !kind && (owing = tree_owing_on_path(p->cache->tree, i))) {
+		kind = pending_drain(p, call, owing, e);
+		tree_unpin(p->cache->tree, owing);
+	}
+	return kind;
+}
+
+static enum err add_sync_locked(struct pending *p, struct inode *i, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct change change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE };
+	struct queued *q;
+	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
+
+	change.path = path.text;
+	return kind ? kind : pending_add_locked(p, &change, &about, &q, e);
+}
+
+static enum err flush_locked(struct pending *p, struct backlog *b, const struct call *call,
+	bool sync, bool *synced, struct error *e)
+{
+	uint64_t from = first_owed_locked(p, b->inode);
+	enum err kind = ERR_OK;
+
+	*synced = sync && from != UINT64_MAX;
+	if (*synced)
+		kind = add_sync_locked(p, b->inode, e);
+	if (!kind)
+		kind = settle_locked(p, b, call, e);
+	/* Somebody else who waited may have reported it, but what was asked here is whether these changes are done. */
+	if (!kind && b->refused_order >= from)
+		b->for_handle = true;
+	return kind ? kind : backlog_report_locked(b, e);
+}
+
+enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
+	bool *synced, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*synced = false;
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (sync)
+		kind = pending_still_locked(p, call, e);
+	if (!kind && i->backlog) {
+		kind = flush_locked(p, i->backlog, call, sync, synced, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+enum err pending_refusal(struct pending *p, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog && i->backlog->for_handle)
+		kind = error_set(e, i->backlog->refused.kind, "%s", i->backlog->refused.text);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+enum err pending_report(struct pending *p, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog) {
+		kind = backlog_report_locked(i->backlog, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+/* What was refused since the change `from`, else what no barrier has reported. */
+static enum err report_all_locked(struct pending *p, uint64_t from, struct error *e)
+{
+	enum err kind = ERR_OK;
+	struct backlog *b;
+
+	if (p->refused_order >= from)
+		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	{
+		if (b->for_barrier && !kind)
+			kind = error_set(e, b->refused.kind, "%s", b->refused.text);
+		b->for_barrier = false;
+	}
+	return kind;
+}
+
+static uint64_t first_order_locked(const struct pending *p)
+{
+	const struct queued *first = TAILQ_FIRST(&p->queue);
+
+	return first ? first->order : UINT64_MAX;
+}
+
+static enum err drain_all_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	uint64_t last = p->orders;
+	enum err kind = ERR_OK;
+
+	hurry_all_locked(p);
+	while (!kind && first_order_locked(p) <= last)
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
+}
+
+enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind = drain_all_locked(p, call, e);
+
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	uint64_t from = first_order_locked(p);
+	enum err kind = drain_all_locked(p, call, e);
+
+	if (!kind)
+		kind = report_all_locked(p, from, e);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
