@@ -1,21 +1,21 @@
 #include "providers/modal/grpc.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/modal/grpc_frames.h"
 #include "providers/modal/warnings.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#define PREFIX 5
+static_assert(HTTP_WINDOW <= GRPC_PIECE_MAX, "a piece of an answer has room behind a message");
 
 struct grpc_stream {
 	struct http_exchange *exchange;
 	const char *what;
 	struct warnings *warnings;
 	struct buf body;
-	struct buf in; /* what came, from the message that was given last */
-	size_t given;  /* its size with its prefix */
+	struct grpc_frames frames;
 };
 
 /* ---- The request ---- */
@@ -23,8 +23,8 @@ struct grpc_stream {
 static bool put_message(struct buf *out, const ProtobufCMessage *message)
 {
 	size_t len = protobuf_c_message_get_packed_size(message);
-	unsigned char prefix[PREFIX] = { 0, (unsigned char)(len >> 24), (unsigned char)(len >> 16),
-		(unsigned char)(len >> 8), (unsigned char)len };
+	unsigned char prefix[GRPC_PREFIX] = { 0, (unsigned char)(len >> 24),
+		(unsigned char)(len >> 16), (unsigned char)(len >> 8), (unsigned char)len };
 	unsigned char *room;
 
 	buf_add(out, prefix, sizeof prefix);
@@ -100,8 +100,8 @@ enum err grpc_begin(struct http *h, const struct grpc_request *request, struct g
 		return error_set(e, ERR_NO_MEMORY, "%s", request->what);
 	*s = (struct grpc_stream){ .what = request->what,
 		.warnings = request->warnings,
-		.body = BUF_INIT(GRPC_MESSAGE_MAX + PREFIX),
-		.in = BUF_INIT(GRPC_MESSAGE_MAX + PREFIX + HTTP_WINDOW) };
+		.body = BUF_INIT(GRPC_MESSAGE_MAX + GRPC_PREFIX),
+		.frames = GRPC_FRAMES_INIT(request->what) };
 	kind = send_request(h, request, s, e);
 	if (kind)
 		grpc_end(s);
@@ -117,7 +117,7 @@ void grpc_end(struct grpc_stream *s)
 	if (s->exchange)
 		http_end(s->exchange);
 	buf_release(&s->body);
-	buf_release(&s->in);
+	grpc_frames_release(&s->frames);
 	free(s);
 }
 
@@ -128,39 +128,9 @@ int grpc_fd(const struct grpc_stream *s)
 
 /* ---- Answers ---- */
 
-static size_t message_len(const struct buf *in)
-{
-	const unsigned char *b = in->bytes;
-
-	return (size_t)b[1] << 24 | (size_t)b[2] << 16 | (size_t)b[3] << 8 | b[4];
-}
-
-static bool has_whole(const struct grpc_stream *s)
-{
-	struct buf rest = s->in;
-
-	if (s->in.len < s->given + PREFIX)
-		return false;
-	rest.bytes += s->given;
-	return s->in.len - s->given - PREFIX >= message_len(&rest);
-}
-
 bool grpc_is_ready(const struct grpc_stream *s)
 {
-	return has_whole(s);
-}
-
-/* We ask for no compression. */
-static enum err check_prefix(const struct grpc_stream *s, struct error *e)
-{
-	if (s->in.len < PREFIX)
-		return ERR_OK;
-	if (s->in.bytes[0] != 0)
-		return error_set(e, ERR_PROTOCOL, "modal: %s: a compressed answer", s->what);
-	if (message_len(&s->in) > GRPC_MESSAGE_MAX)
-		return error_set(e, ERR_TOO_LARGE, "modal: %s: an answer of more than %zu MiB",
-			s->what, GRPC_MESSAGE_MAX >> 20);
-	return ERR_OK;
+	return grpc_frames_has(&s->frames);
 }
 
 static enum err end_of(struct grpc_stream *s, const struct error *transport,
@@ -170,7 +140,7 @@ static enum err end_of(struct grpc_stream *s, const struct error *transport,
 
 	if (s->warnings)
 		warnings_note(s->warnings, s->exchange);
-	if (kind || !s->in.len)
+	if (kind || !grpc_frames_is_cut(&s->frames))
 		return kind;
 	/* Whatever the server says: gRPC's own libraries say that it failed within. */
 	out->status = GRPC_INTERNAL;
@@ -180,34 +150,23 @@ static enum err end_of(struct grpc_stream *s, const struct error *transport,
 enum err grpc_next(struct grpc_stream *s, const struct call *call, const unsigned char **bytes,
 	size_t *len, struct grpc_outcome *out, struct error *e)
 {
-	enum err kind = ERR_OK;
-
-	*bytes = NULL;
-	*len = 0;
 	*out = (struct grpc_outcome){ .status = GRPC_LOCAL, .may_have_arrived = true };
-	if (s->given)
-		buf_consume(&s->in, s->given);
-	s->given = 0;
-	while (kind == ERR_OK && !has_whole(s)) {
+	for (;;) {
 		struct error transport = { 0 };
 		const void *piece;
 		size_t piece_len = 0;
+		enum err kind = grpc_frames_next(&s->frames, bytes, len, e);
 
+		if (kind || *bytes)
+			return kind;
 		if (http_read(s->exchange, call, &piece, &piece_len, &transport) || !piece_len)
 			return end_of(s, &transport, out, e);
 		/* What is no answer of gRPC's is of no interest. */
-		if (http_status(s->exchange) != 200)
-			continue;
-		if (!buf_add(&s->in, piece, piece_len))
-			return buf_check(&s->in, s->what, e);
-		kind = check_prefix(s, e);
+		if (http_status(s->exchange) == 200)
+			kind = grpc_frames_add(&s->frames, piece, piece_len, e);
+		if (kind)
+			return kind;
 	}
-	if (kind)
-		return kind;
-	*bytes = s->in.bytes + PREFIX;
-	*len = message_len(&s->in);
-	s->given = *len + PREFIX;
-	return ERR_OK;
 }
 
 /* ---- One answer ---- */

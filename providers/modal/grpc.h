@@ -1,9 +1,9 @@
 /*
  * grpc.h - calls of gRPC over HTTP/2.
  *
- * A message on the wire is a byte 0, its length (four bytes, big-endian) and its protobuf. How a call ended stands in the
- * trailers grpc-status and grpc-message, or in the headers where nothing else comes; where it stands it counts, whatever
- * the transport says afterwards. Functions may be called from any thread, those of one stream from one at a time.
+ * Messages on the wire are as grpc_frames.h says. How a call ended stands in the trailers grpc-status and grpc-message, or
+ * in the headers where nothing else comes; where it stands it counts, whatever the transport says afterwards. Functions
+ * may be called from any thread, those of one stream from one at a time.
  */
 #pragma once
 
@@ -58,9 +58,6 @@ struct grpc_outcome {
 
 /* Whether it may go well another time: what Modal's own clients try again. */
 bool grpc_is_passing(enum grpc_status status);
-
-/* The answers that can be understood at all: Modal's own clients have this limit. */
-#define GRPC_MESSAGE_MAX ((size_t)100 * 1024 * 1024)
 
 /* ---- A call with one answer ---- */
 
