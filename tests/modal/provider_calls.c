@@ -154,6 +154,18 @@ Test(modal_calls, an_http_status_without_grpcs_own_counts_as_grpc_says)
 	cr_expect(eq(int, info(&e), ERR_UNSUPPORTED), "%s", e.text);
 }
 
+/* Were it a link that broke, it would be asked again. */
+Test(modal_calls, a_status_counts_also_when_the_stream_is_reset_behind_it)
+{
+	struct error e = { 0 };
+
+	modal_server_fault(&server, "SandboxWaitV2",
+		"{\"type\":\"grpc_reset\",\"status\":8,\"message\":\"used up\"}", 1);
+	cr_expect(eq(int, info(&e), ERR_QUOTA), "%s", e.text);
+	cr_expect(ne(ptr, strstr(e.text, "used up"), NULL), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 1));
+}
+
 Test(modal_calls, what_a_worker_does_not_know_is_no_missing_file)
 {
 	struct error e = { 0 };

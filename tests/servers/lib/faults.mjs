@@ -15,7 +15,9 @@
 //   trailer { name, value }           the answer, with this trailer
 //   garbage { bytes }                 200 and random bytes (64)
 //   grpc_status { status, message, retry_after }   a gRPC call's end; retry_after: seconds, as Modal's servers say it
+//   grpc_reset { status, message }    a gRPC call's end, behind which the stream is reset
 import { randomBytes } from "node:crypto";
+import http2 from "node:http2";
 
 import { finish, retryPolicy } from "./grpc.mjs";
 import { sendJson, whenSent } from "./http.mjs";
@@ -199,6 +201,17 @@ async function grpcStatus({ status, message, retry_after: retryAfter }, req, res
 	return true;
 }
 
+async function grpcReset({ status, message }, req, res) {
+	await whenSent(req);
+	res.stream.on("error", () => {});
+	res.setHeader("grpc-status", String(status));
+	res.setHeader("grpc-message", message);
+	res.flushHeaders();
+	// The headers leave first.
+	setImmediate(() => res.stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR));
+	return true;
+}
+
 const UNAUTHORIZED = {
 	code: 401,
 	message: "unauthorized access, please provide a valid access token or method signing if supported",
@@ -222,4 +235,5 @@ const actions = {
 	trailer: addTrailer,
 	garbage,
 	grpc_status: grpcStatus,
+	grpc_reset: grpcReset,
 };
