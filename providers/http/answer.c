@@ -28,8 +28,10 @@ static enum err note_headers(
 	const struct http_exchange *x, struct http_answer *out, struct error *e)
 {
 	const char *token = http_header(x, "X-Next-Token"), *type = http_header(x, "Content-Type");
+	const char *should_retry = http_header(x, "X-Should-Retry");
 
 	snprintf(out->content_type, sizeof out->content_type, "%s", type ? type : "");
+	out->is_final = should_retry && !strcasecmp(should_retry, "false");
 	if (token && strlen(token) >= sizeof out->next_token)
 		return error_set(e, ERR_PROTOCOL, "the header X-Next-Token is too long");
 	snprintf(out->next_token, sizeof out->next_token, "%s", token ? token : "");

@@ -55,7 +55,7 @@ static bool may_repeat(const struct http_exchange *x)
 	if (x->repetitions >= RETRY_MAX)
 		return false;
 	if (o->failure.kind == ERR_OK)
-		return retry_wants_status(x->transfer.flags, o->status);
+		return retry_wants_status(x->transfer.flags, o->status, o->wish);
 	return o->failure.kind == ERR_UNREACHABLE &&
 		(x->transfer.flags & HTTP_REPEATABLE || !o->was_sent);
 }

@@ -64,6 +64,11 @@ enum http_flags {
 	 * deadline allows.
 	 */
 	HTTP_CONFLICT_PASSES = 64,
+	/*
+	 * The header x-should-retry of an answer counts more than its status: after `false` nothing is sent again, and `true`
+	 * has what is HTTP_REPEATABLE sent again after any status from 400 but 408, with which a server ends what it held.
+	 */
+	HTTP_SHOULD_RETRY = 128,
 	/* A connection of its own, closed afterwards: for streams that live as long as the mount. */
 	HTTP_OWN_CONNECTION = 4,
 	/*
@@ -147,6 +152,7 @@ struct http_answer {
 	char next_token[512]; /* the header X-Next-Token, "" when absent */
 	char content_type[128];
 	bool may_have_arrived; /* also set on failure */
+	bool is_final;         /* the header X-Should-Retry says false */
 };
 
 #define HTTP_ANSWER_NONE                                                                           \

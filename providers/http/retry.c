@@ -2,14 +2,28 @@
 
 #include "providers/http/http.h"
 
+#include <strings.h>
 #include <sys/random.h>
 
 #define FIRST_PAUSE_MS 250
 /* More than anybody waits for; what a server asks for may be any number. */
 #define RETRY_AFTER_MAX_S ((int64_t)24 * 60 * 60)
 
-bool retry_wants_status(unsigned flags, int status)
+enum retry_wish retry_wish_of(unsigned flags, const char *value)
 {
+	if (!value || !(flags & HTTP_SHOULD_RETRY))
+		return RETRY_UNSAID;
+	if (!strcasecmp(value, "false"))
+		return RETRY_NEVER;
+	return strcasecmp(value, "true") ? RETRY_UNSAID : RETRY_AGAIN;
+}
+
+bool retry_wants_status(unsigned flags, int status, enum retry_wish wish)
+{
+	if (wish == RETRY_NEVER)
+		return false;
+	if (wish == RETRY_AGAIN && flags & HTTP_REPEATABLE && status >= 400 && status != 408)
+		return true;
 	switch (status) {
 	case 409: return flags & HTTP_CONFLICT_PASSES;
 	case 429: return true;

@@ -9,8 +9,13 @@
 /* After these the answer, or the error, is the caller's. */
 #define RETRY_MAX 3
 
+/* What the server says of it in x-should-retry, where HTTP_SHOULD_RETRY asks for that. */
+enum retry_wish { RETRY_UNSAID, RETRY_NEVER, RETRY_AGAIN };
+
+/* `value` of the header; NULL: none. */
+enum retry_wish retry_wish_of(unsigned flags, const char *value);
 /* `status` may be a fault that passes; `flags`: enum http_flags. */
-bool retry_wants_status(unsigned flags, int status);
+bool retry_wants_status(unsigned flags, int status, enum retry_wish wish);
 /* Whether it may pass only after more than RETRY_MAX repetitions. */
 bool retry_is_lasting(unsigned flags, int status);
 /* Whether the server says by it that it did nothing. */

@@ -11,6 +11,7 @@
 
 #include "providers/http/fields.h"
 #include "providers/http/http.h"
+#include "providers/http/retry.h"
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -27,6 +28,7 @@ struct outcome {
 	bool was_stale;       /* on a kept connection that had died: worth another try at once */
 	char *redirect;       /* where a 3xx points, absolute; owned; NULL: nowhere */
 	int64_t retry_after_s;
+	enum retry_wish wish;
 	int64_t received, took_ms; /* bytes of the body; for the log */
 };
 

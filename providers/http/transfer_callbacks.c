@@ -1,5 +1,4 @@
 /* What libcurl calls while a transfer runs, in the I/O thread. */
-#include "providers/http/retry.h"
 #include "providers/http/transfer.h"
 
 #include <string.h>
@@ -95,7 +94,9 @@ static bool end_fields_locked(struct transfer *t)
 	curl_easy_getinfo(t->easy, CURLINFO_RESPONSE_CODE, &status);
 	t->has_fields = status >= 200;
 	t->outcome.status = (int)status;
-	t->is_held = is_followed(t, (int)status) || retry_wants_status(t->flags, (int)status);
+	t->outcome.wish = retry_wish_of(t->flags, fields_find(&t->fields, "x-should-retry"));
+	t->is_held = is_followed(t, (int)status) ||
+		retry_wants_status(t->flags, (int)status, t->outcome.wish);
 	return true;
 }
 

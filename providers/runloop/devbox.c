@@ -101,7 +101,7 @@ enum err devbox_look(const struct rest *r, const struct call *call, const char *
 	struct devbox_request q;
 	enum err kind = devbox_request_make(&q, HTTP_GET, id, "looking at it", e, "%s", "");
 
-	q.ask.flags = HTTP_REPEATABLE;
+	q.ask.flags |= HTTP_REPEATABLE;
 	if (!kind)
 		kind = rest_perform(r, call, &q.ask, &json, e);
 	return parse_answer(kind, json, out, e);
@@ -121,7 +121,7 @@ enum err devbox_wait(const struct rest *r, const struct call *call, const char *
 		"{\"statuses\":[\"%s\",\"failure\",\"shutdown\"],\"timeout_seconds\":%d}", status,
 		devbox_hold_s(call));
 	q.ask.body = body;
-	q.ask.flags = HTTP_REPEATABLE;
+	q.ask.flags |= HTTP_REPEATABLE;
 	if (!kind)
 		kind = devbox_ask_held(r, call, &q.ask, REST_READY_MS, &json, NULL, e);
 	return parse_answer(kind, json, out, e);
@@ -133,7 +133,7 @@ enum err devbox_act(const struct rest *r, const struct call *call, const char *i
 	struct devbox_request q;
 	enum err kind = devbox_request_make(&q, HTTP_POST, id, action, e, "/%s", action);
 
-	q.ask.flags = HTTP_REPEATABLE;
+	q.ask.flags |= HTTP_REPEATABLE;
 	return kind ? kind : rest_perform(r, call, &q.ask, NULL, e);
 }
 
@@ -179,7 +179,7 @@ static enum err list_page(const struct rest *r, const struct call *call, devbox_
 		"?limit=%d&include_total_count=false%s%s", PAGE, *last ? "&starting_after=" : "",
 		last);
 
-	q.ask.flags = HTTP_REPEATABLE;
+	q.ask.flags |= HTTP_REPEATABLE;
 	if (!kind)
 		kind = rest_perform(r, call, &q.ask, &json, e);
 	if (kind)

@@ -59,7 +59,9 @@ enum err devbox_request_make(struct devbox_request *q, enum http_method method, 
 	va_list values;
 	enum err kind;
 
-	*q = (struct devbox_request){ .ask = { .method = method, .id = id, .what = what } };
+	*q = (struct devbox_request){
+		.ask = { .method = method, .flags = HTTP_SHOULD_RETRY, .id = id, .what = what }
+	};
 	q->ask.path = q->path;
 	va_start(values, format);
 	put_path(q, id, format, values);
@@ -149,19 +151,19 @@ static enum err pause_for(const struct call *call, int64_t ms, struct error *e)
 	return kind == ERR_TIMEOUT ? ERR_OK : kind;
 }
 
-/* One answer. *is_late: it was 408. */
+/* One answer. *is_late: it was 408, and may be asked for again. */
 static enum err ask_once(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct json_object **json, bool *may_have_arrived, bool *is_late, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	enum err kind = rest_send(r, call, ask, &answer, e);
 
-	*is_late = !kind && answer.status == 408;
+	*is_late = !kind && answer.status == 408 && !answer.is_final;
 	if (!kind)
 		kind = judge(r, ask, &answer, json, e);
-	/* What was refused for what it is was not done. */
-	*may_have_arrived =
-		answer.may_have_arrived && (answer.status < 400 || answer.status >= 500);
+	/* What was refused for what it is was not done; 408 says only that it was not done in time. */
+	*may_have_arrived = answer.may_have_arrived &&
+		(answer.status < 400 || answer.status == 408 || answer.status >= 500);
 	return kind;
 }
 
@@ -177,7 +179,7 @@ enum err devbox_ask_held(const struct rest *r, const struct call *call, const st
 		enum err kind = ask_once(r, call, ask, json, &may_have, &is_late, &why);
 
 		if (may_have_arrived)
-			*may_have_arrived = may_have || is_late;
+			*may_have_arrived = may_have;
 		if (!is_late || (limit_ms >= 0 && monotonic_ms() - begin_ms >= limit_ms))
 			return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 		if (monotonic_ms() - asked_ms < HOLD_MIN_MS && pause_for(call, HOLD_MIN_MS, e))

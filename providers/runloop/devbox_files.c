@@ -26,7 +26,7 @@ enum err devbox_upload_make(struct devbox_upload *u, const char *id,
 	multipart_add_text(&u->form, "path", upload->path);
 	multipart_add_file(&u->form, "file", "file", upload->bytes, upload->len);
 	multipart_content_type(&u->form, u->content_type);
-	u->request.ask.flags = HTTP_REPEATABLE;
+	u->request.ask.flags |= HTTP_REPEATABLE;
 	u->request.ask.content_type = u->content_type;
 	u->request.ask.source = multipart_read;
 	u->request.ask.source_context = &u->form;
@@ -86,6 +86,6 @@ enum err devbox_fetch(const struct rest *r, const struct call *call, const char 
 	q.headers[q.ask.headers_count++] =
 		(struct http_header){ .name = "Accept", .value = "application/octet-stream" };
 	q.ask.body = buf_text(&body);
-	q.ask.flags = HTTP_REPEATABLE;
+	q.ask.flags |= HTTP_REPEATABLE;
 	return rest_stream(r, call, &q.ask, pass_on, &fetching, e);
 }

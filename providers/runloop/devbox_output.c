@@ -19,7 +19,7 @@ static enum err read_once(
 		(unsigned long long)g->at);
 
 	devbox_events_restart(g);
-	q.ask.flags = HTTP_REPEATABLE;
+	q.ask.flags |= HTTP_REPEATABLE;
 	q.ask.headers = &accept;
 	q.ask.headers_count = 1;
 	return kind ? kind : rest_stream(r, call, &q.ask, devbox_events_take, g, e);

@@ -45,6 +45,10 @@ static void answer_faults(struct peer *p)
 #define AFTER(status, seconds)                                                                     \
 	"HTTP/1.1 " status " X\r\nRetry-After: " seconds "\r\nContent-Length: 5\r\n\r\nfault"
 
+#define SHOULD(status, whether)                                                                    \
+	"HTTP/1.1 " status " X\r\nx-should-retry: " whether "\r\nContent-Length: 5\r\n\r\nfault"
+#define OBEDIENT (HTTP_REPEATABLE | HTTP_SHOULD_RETRY)
+
 Test(http_retry, what_is_repeated_and_what_is_not)
 {
 	static const struct {
@@ -71,6 +75,15 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 		{ AFTER("409", "600"), 1, HTTP_CONFLICT_PASSES, 409, 1, false },
 		{ AFTER("429", "1"), 1, 0, 200, 2, true },
 		{ AFTER("429", "600"), 1, 0, 429, 1, false },
+		{ SHOULD("503", "false"), 1, OBEDIENT, 503, 1, true },
+		{ SHOULD("429", "false"), 1, HTTP_SHOULD_RETRY, 429, 1, false },
+		{ SHOULD("400", "true"), 1, OBEDIENT, 200, 2, true },
+		{ SHOULD("400", "true"), 9, OBEDIENT, 400, 4, true },
+		{ SHOULD("400", "true"), 1, HTTP_SHOULD_RETRY, 400, 1, true },
+		{ SHOULD("408", "true"), 1, OBEDIENT, 408, 1, true },
+		{ SHOULD("503", "perhaps"), 1, OBEDIENT, 200, 2, true },
+		{ SHOULD("503", "false"), 1, HTTP_REPEATABLE, 200, 2, true },
+		{ SHOULD("400", "true"), 1, HTTP_REPEATABLE, 400, 1, true },
 		{ "", 1, HTTP_REPEATABLE, 200, 2, true },
 		{ "", 9, HTTP_REPEATABLE, 0, 4, true },
 		{ "", 1, 0, 0, 1, true },

@@ -150,6 +150,44 @@ Test(devbox_request, a_wait_that_is_answered_408_is_repeated_at_once)
 		"{\"statuses\":[\"running\",\"failure\",\"shutdown\"],\"timeout_seconds\":25}"));
 }
 
+#define NEVER "x-should-retry: false\r\n"
+
+Test(devbox_request, what_should_not_be_retried_is_not)
+{
+	static const struct canned_row rows[] = {
+		{ "GET " PATHS "/dbx_1 ", 503, "{}", NEVER },
+		{ "GET " PATHS "/dbx_1 ", 429, "{}", NEVER },
+		{ "POST " PATHS "/dbx_1/wait_for_status ", LATE, NEVER },
+	};
+	struct devbox d;
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int, look(), ERR_UNREACHABLE), "%s", f.e.text);
+	cr_expect(eq(int, look(), ERR_BUSY), "%s", f.e.text);
+	cr_expect(
+		eq(int, devbox_wait(&f.api.rest, &fixture_call, "dbx_1", DEVBOX_RUNNING, &d, &f.e),
+			ERR_TIMEOUT),
+		"%s", f.e.text);
+	fixture_stop();
+}
+
+/* Making one is not repeated whatever the service says: there would be two. */
+Test(devbox_request, what_should_be_retried_is_where_that_does_no_harm)
+{
+	static const struct canned_row rows[] = {
+		{ "GET " PATHS "/dbx_1 ", 400, "{}", "x-should-retry: true\r\n" },
+		LOOK,
+		{ "POST " PATHS " ", 400, "{}", "x-should-retry: true\r\n" },
+	};
+	struct devbox d;
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int, look(), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, devbox_create(&f.api.rest, NULL, "{}", &d, &f.e), ERR_INVALID), "%s",
+		f.e.text);
+	fixture_stop();
+}
+
 Test(devbox_request, an_answer_is_held_for_half_of_the_deadline_at_most)
 {
 	static const struct {
