@@ -92,6 +92,9 @@ void grpc_end(struct grpc_stream *s);
 /* Undoes percent-encoding, as gRPC has it: at most `max` bytes, and a NUL. */
 size_t grpc_decode(char *out, size_t max, const char *in, size_t len);
 
+/* The server's wish for another time in grpc-status-details-bin, from a tenth of a second to a day; -1: it has none. */
+int64_t grpc_retry_after_ms(const char *details);
+
 /*
  * Whatever is there of the answer has been read. The transport's failure counts only where the server did not say how it
  * ended.

@@ -119,15 +119,12 @@ static int64_t policy_ms(const Modal__RpcStatus *status)
 }
 
 /* In base64 whose padding may be missing. */
-static int64_t retry_after_ms(const struct http_exchange *x)
+int64_t grpc_retry_after_ms(const char *details)
 {
-	const char *details = http_header(x, "grpc-status-details-bin");
 	AUTO_BUF struct buf text = BUF_INIT(DETAILS_MAX), bytes = BUF_INIT(DETAILS_MAX);
 	Modal__RpcStatus *status = NULL;
 	int64_t ms = -1;
 
-	if (!details)
-		return -1;
 	buf_add_string(&text, details);
 	while (!text.failed && text.len % 4)
 		buf_add_byte(&text, '=');
@@ -157,9 +154,10 @@ enum err grpc_settle(const struct http_exchange *x, const char *what, const stru
 	struct grpc_outcome *out, struct error *e)
 {
 	const char *status = http_header(x, "grpc-status");
+	const char *details = http_header(x, "grpc-status-details-bin");
 	char words[WORDS_MAX + 1];
 
-	*out = (struct grpc_outcome){ .retry_after_ms = retry_after_ms(x),
+	*out = (struct grpc_outcome){ .retry_after_ms = details ? grpc_retry_after_ms(details) : -1,
 		.may_have_arrived = http_may_have_arrived(x) };
 	if (status && !parse_status(status, &out->status))
 		out->status = GRPC_UNKNOWN;

@@ -5,6 +5,7 @@
 #include "providers/e2b/envelope.h"
 #include "providers/e2b/gzip.h"
 #include "providers/helper/wire.h"
+#include "providers/modal/modal.pb-c.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -427,6 +428,37 @@ static void save_parts(const char *dir)
 		"{\"message\":\"none\",\"code\":\"FILE_NOT_FOUND\"}");
 }
 
+/* ---- Modal's wire: how large its pieces are, then messages, or how a call ended ---- */
+
+static void put_wish(struct buf *out)
+{
+	Modal__RpcRetryPolicy policy = MODAL__RPC_RETRY_POLICY__INIT;
+	Modal__RpcStatus status = MODAL__RPC_STATUS__INIT;
+	Modal__Any any = MODAL__ANY__INIT, *details[] = { &any };
+	unsigned char value[100], bytes[200];
+
+	policy.has_retry_after_secs = any.has_value = true;
+	policy.retry_after_secs = 1.5F;
+	any.type_url = "type.googleapis.com/modal.client.RPCRetryPolicy";
+	any.value.len = modal__rpc_retry_policy__pack(&policy, value);
+	any.value.data = value;
+	status.n_details = 1;
+	status.details = details;
+	buf_add_byte(out, 1);
+	buf_add(out, bytes, modal__rpc_status__pack(&status, bytes));
+}
+
+static void save_grpc(const char *dir)
+{
+	static const char messages[] = "\3\0\0\0\0\3one\0\0\0\0\0\0\0\0\0\3two\1\0\0\0\1x";
+	AUTO_BUF struct buf framed = BUF_INIT(1000), wish = BUF_INIT(1000);
+
+	buf_add(&framed, messages, sizeof messages - 1);
+	save(dir, "fuzz_grpc", "messages", &framed);
+	put_wish(&wish);
+	save(dir, "fuzz_grpc", "wish", &wish);
+}
+
 /* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
 
 static const struct {
@@ -439,6 +471,7 @@ static const struct {
 	{ "fuzz_events", "idle",
 		"\002data: {\"output\":\"a\"}\n\nevent: error\ndata: {\"code\":\"408\"}\n\n" },
 	{ "fuzz_events", "error", "\003event: error\ndata: {\"message\":\"no\"}\n\n" },
+	{ "fuzz_grpc", "words", "\001too%20busy%2C 100% of %e2%82%ac" },
 	{ "fuzz_told", "whole",
 		"\001m out\nYWJj\r\nm err\nm out\nw6RtIG92ZXI=\nm err\nbSBvdmVy\nm end 3 0\n" },
 	{ "fuzz_told", "cut",
@@ -489,6 +522,7 @@ int main(int argc, char **argv)
 	save_stored(argv[1]);
 	save_journal(argv[1]);
 	save_parts(argv[1]);
+	save_grpc(argv[1]);
 	save_texts(argv[1]);
 	return 0;
 }
