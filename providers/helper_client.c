@@ -37,16 +37,11 @@ static enum err client_new(
 enum err helper_say_hello(
 	struct helper_transport *t, const struct call *call, struct hello *out, struct error *e)
 {
-	static const unsigned char no_journal[JOURNAL_ID_SIZE];
 	struct hello_state state = { .hello = out };
 	const struct listener listener = hello_listener(&state);
-	AUTO_BUF struct buf request = BUF_INIT(WIRE_REQUEST_MAX);
-	enum err kind;
+	struct buf nothing = { 0 };
+	enum err kind = t->ask(t, call, FRAME_HELLO, &nothing, &listener, e);
 
-	wire_put_hello_request(&request, no_journal);
-	kind = buf_check(&request, "a greeting for the helper", e);
-	if (kind == ERR_OK)
-		kind = t->ask(t, call, FRAME_HELLO, &request, &listener, e);
 	return kind == ERR_OK ? check_hello(out, e) : kind;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The longest line that is taken for a key: no vendor's is near it, and a header of HTTP has to hold it. */
 #define KEY_MAX 1024
@@ -32,6 +33,25 @@ static enum err copy_key(char **out, const char *text, size_t len, struct error 
 
 /* ---- From a file ---- */
 
+static const char *credentials_dir(void)
+{
+	return secure_getenv("CREDENTIALS_DIRECTORY");
+}
+
+static bool is_credential(const char *file)
+{
+	const char *dir = credentials_dir();
+	size_t len = dir ? strlen(dir) : 0;
+
+	return len && !strncmp(file, dir, len) && file[len] == '/';
+}
+
+/* systemd gives a credential to the unit's user by an access list, whose mask stands where the group's bits are. */
+static mode_t forbidden_bits(const char *file)
+{
+	return is_credential(file) ? 037 : 077;
+}
+
 static enum err check_file(int fd, const char *file, struct error *e)
 {
 	struct stat facts;
@@ -44,7 +64,7 @@ static enum err check_file(int fd, const char *file, struct error *e)
 		return error_set(e, ERR_AUTH,
 			"key_file %s: belongs to user %u, who could change it; chown it", file,
 			(unsigned)facts.st_uid);
-	if (facts.st_mode & 077)
+	if (facts.st_mode & forbidden_bits(file))
 		return error_set(e, ERR_AUTH,
 			"key_file %s: mode %04o lets others at the key; chmod 600 %s", file,
 			(unsigned)facts.st_mode & 07777, file);
@@ -102,6 +122,24 @@ static enum err read_file(char **out, const char *file, struct error *e)
 	return kind;
 }
 
+/* ERR_NOT_FOUND: none of them is there. */
+static enum err read_credential(char **out, const char *const *names, struct error *e)
+{
+	const char *dir = credentials_dir();
+
+	for (; dir && *names; names++) {
+		AUTO_FREE char *file = NULL;
+
+		if (asprintf(&file, "%s/%s", dir, *names) < 0) {
+			file = NULL;
+			return error_set(e, ERR_NO_MEMORY, "the key");
+		}
+		if (!access(file, F_OK))
+			return read_file(out, file, e);
+	}
+	return ERR_NOT_FOUND;
+}
+
 /* ---- From the environment ---- */
 
 static enum err no_key(const char *const *variables, const char *vendor, struct error *e)
@@ -112,7 +150,8 @@ static enum err no_key(const char *const *variables, const char *vendor, struct 
 		len += (size_t)snprintf(
 			names + len, sizeof names - len, "%s%s", len ? " or " : "", *variables);
 	return error_set(e, ERR_AUTH,
-		"%s: no key: set %s, or give -o key_file=FILE (mode 0600); sudo and mount(8) do "
+		"%s: no key: set %s, or give -o key_file=FILE (mode 0600), with sandboxctl "
+		"--key-file FILE; sudo and mount(8) do "
 		"not "
 		"pass the environment on",
 		vendor, names);
@@ -136,7 +175,10 @@ enum err key_read(char **out, const char *file, const char *const *variables, co
 				vendor, *name);
 		return copy_key(out, value, strlen(value), e);
 	}
-	return no_key(variables, vendor, e);
+
+	enum err kind = read_credential(out, variables, e);
+
+	return kind == ERR_NOT_FOUND ? no_key(variables, vendor, e) : kind;
 }
 
 void key_free(char *key)

@@ -190,7 +190,10 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		return error_set(e, ERR_UNSUPPORTED,
 			"local: commands and files belong to %s, who mounts; not to '%s'", l->user,
 			cfg->user);
-	kind = local_store_open(&l->store, l->id, e);
+	if (cfg->account_only)
+		kind = local_store_find(l->id, e);
+	if (!kind)
+		kind = local_store_open(&l->store, l->id, e);
 	if (kind)
 		return kind;
 	l->jail = (struct jail){ .name = l->id,
@@ -202,8 +205,8 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 	l->base.staging = JAIL_STAGING;
 	l->base.shell = l->shell;
 	kind = open_root(l, e);
-	if (!kind && cfg->journal)
-		staging_clean(&l->root, cfg->journal, time(NULL));
+	if (!kind)
+		staging_clean(&l->root, time(NULL)); /* mounts of it need no journal */
 	return kind;
 }
 
@@ -272,6 +275,15 @@ static enum err local_delete(
 	return local_store_delete(cfg->id, e);
 }
 
+/* Its network is this machine's. */
+static enum err local_url(struct provider *p, const struct call *call, unsigned port,
+	struct buf *out, struct error *e)
+{
+	(void)p, (void)call, (void)e;
+	buf_printf(out, "http://127.0.0.1:%u", port);
+	return ERR_OK;
+}
+
 /* ---- execute ---- */
 
 static enum err local_execute(struct provider *p, const struct call *call,
@@ -330,7 +342,8 @@ static enum err local_watch(struct provider *p, const struct call *call,
 	.caps = PROVIDER_EMBEDDED | PROVIDER_NAMES_IDS,                                            \
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER, .create = local_create,              \
 	.connect = local_connect, .release = local_release, .info = local_info,                    \
-	.list_sandboxes = local_list_sandboxes, .delete = local_delete, .execute = local_execute
+	.list_sandboxes = local_list_sandboxes, .delete = local_delete, .url = local_url,          \
+	.execute = local_execute
 
 const struct provider_ops local_provider = {
 	LOCAL_FACTS,

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/home.h"
 #include "providers/local_devices.h"
 #include "providers/verbs.h"
 
@@ -56,16 +57,18 @@ enum err local_store_check_name(const char *name, struct error *e)
 /* The directory of all sandboxes. As the XDG specification says, a path that is not absolute counts as unset. */
 static enum err store_path(char **out, struct error *e)
 {
-	const char *data = secure_getenv("XDG_DATA_HOME"), *home = secure_getenv("HOME");
+	const char *data = secure_getenv("XDG_DATA_HOME");
+	AUTO_FREE char *home = home_dir();
 	int len;
 
 	if (data && *data == '/')
 		len = asprintf(out, "%s/sandboxfs", data);
-	else if (home && *home == '/')
+	else if (home)
 		len = asprintf(out, "%s/.local/share/sandboxfs", home);
 	else
 		return error_set(e, ERR_INVALID,
-			"local: neither XDG_DATA_HOME nor HOME says where sandboxes are kept");
+			"local: neither XDG_DATA_HOME nor a home directory says where sandboxes "
+			"are kept");
 	return len < 0 ? error_set(e, ERR_NO_MEMORY, "local") : ERR_OK;
 }
 
@@ -280,6 +283,23 @@ void local_store_close(struct local_store *s)
 	free(s->tmp);
 	free(s->devices);
 	*s = LOCAL_STORE_NONE;
+}
+
+enum err local_store_find(const char *name, struct error *e)
+{
+	AUTO_FREE char *path = NULL;
+	AUTO_CLOSE int store = -1;
+	struct error why = { 0 };
+	enum err kind = local_store_check_name(name, e);
+
+	if (kind)
+		return kind;
+	kind = open_store(false, &path, &store, &why);
+	if (!kind && !faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return ERR_OK;
+	if (kind && kind != ERR_NOT_FOUND)
+		return error_set(e, kind, "%s", why.text);
+	return error_set(e, ERR_NOT_FOUND, "local:%s: there is no such sandbox", name);
 }
 
 enum err local_store_create(char name[128], struct error *e)

@@ -43,6 +43,9 @@ enum err local_store_check_name(const char *name, struct error *e);
 enum err local_store_open(struct local_store *s, const char *name, struct error *e);
 void local_store_close(struct local_store *s);
 
+/* ERR_NOT_FOUND: there is none of that name. */
+enum err local_store_find(const char *name, struct error *e);
+
 /* Makes a sandbox with a name that was free. */
 enum err local_store_create(char name[128], struct error *e);
 

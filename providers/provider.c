@@ -16,6 +16,9 @@
 /* Of an answer that is whole before its first byte is read: 0.3 s of a disk's time, 2.7 s of 100 Mbit/s. */
 #define LATE_FETCH_MAX ((uint64_t)32 * 1024 * 1024)
 
+/* Longer than any that browsers take. */
+#define URL_MAX 4096
+
 static const struct provider_ops *const vendors[] = {
 	&local_provider,
 	&aio_provider,
@@ -123,6 +126,37 @@ enum err provider_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	return p->ops->extend ? p->ops->extend(p, call, seconds, e) : ERR_OK;
+}
+
+/* From outside: it goes to terminals and into scripts. */
+static bool is_url(const char *text)
+{
+	bool is_plain = !strncmp(text, "https://", 8) || !strncmp(text, "http://", 7);
+
+	for (; is_plain && *text; text++)
+		is_plain = *text > ' ' && *text < 127;
+	return is_plain;
+}
+
+enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	AUTO_BUF struct buf url = BUF_INIT(URL_MAX);
+	enum err kind;
+
+	if (!port || port > UINT16_MAX)
+		return error_set(e, ERR_INVALID, "'%u' is no port: they are 1 to 65535", port);
+	if (!p->ops->url)
+		return cannot(p->ops, "ports are not shown outside", e);
+	kind = p->ops->url(p, call, port, &url, e);
+	if (!kind)
+		kind = buf_check(&url, "a port's URL", e);
+	if (!kind && !is_url(buf_text(&url)))
+		kind = error_set(e, ERR_PROTOCOL, "%s: what it tells of port %u is no URL",
+			p->ops->name, port);
+	if (!kind)
+		buf_add_string(out, buf_text(&url));
+	return kind ? kind : buf_check(out, "a port's URL", e);
 }
 
 enum err provider_execute(struct provider *p, const struct call *call,

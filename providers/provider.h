@@ -43,6 +43,12 @@ struct provider_config {
 	const char *shell;    /* HELPER_OFF: the shell that runs the derived scripts; NULL: "sh" */
 	enum helper_mode helper;
 	enum resume_mode resume;
+	/*
+	 * Nothing in the sandbox is used or looked at, and a paused one is not woken: of what is connected so, only info (whose
+	 * root, shell and identity may be empty), pause, resume and extend may be asked. Also that the sandbox exists may only
+	 * be known by what is asked then.
+	 */
+	bool account_only;
 	int64_t lifetime_s; /* to give a sandbox that would end by itself; 0: the vendor's default */
 	int64_t progress_ms; /* base/call.h; 0: the default */
 	/*
@@ -50,11 +56,6 @@ struct provider_config {
 	 * NULL: nobody will.
 	 */
 	const struct watch_request *opening;
-	/*
-	 * JOURNAL_ID_SIZE bytes: whose changes are going to be applied. Leftovers of other mounts are then removed from
-	 * staging. NULL: nobody's.
-	 */
-	const unsigned char *journal;
 
 	/* Of a sandbox that is made; NULL or 0: the vendor's default. */
 	const char *template;      /* what it is made from: an image, a snapshot, ... */
@@ -66,6 +67,7 @@ struct provider_config {
 	const char *gpu, *region;   /* in the vendor's words */
 	int64_t idle_s;             /* to end, or be paused, after so long without use */
 	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
+	bool block_network;         /* its programs reach nothing outside */
 };
 
 /* What of it a vendor can do. */
@@ -81,9 +83,10 @@ enum provider_option {
 	OPTION_REGION = 256,
 	OPTION_IDLE = 512,
 	OPTION_DELETE_AFTER = 1024,
-	OPTION_LIFETIME = 2048,
-	OPTION_USER = 4096, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 8192,
+	OPTION_BLOCK_NETWORK = 2048,
+	OPTION_LIFETIME = 4096,
+	OPTION_USER = 8192, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 16384,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };
@@ -134,6 +137,7 @@ struct sandbox_entry {
 	const char *id;
 	enum sandbox_state state;
 	int64_t expires_s;
+	const char *const *labels; /* "key=value", ended by NULL; NULL: the vendor does not say */
 };
 
 typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entry, struct error *e);
@@ -205,6 +209,14 @@ struct provider_ops {
 	 */
 	enum err (*extend)(
 		struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+
+	/*
+	 * Where programs elsewhere reach what listens on `port` (1 to 65535) of the sandbox by HTTP: adds the URL to `out`. Who
+	 * knows it may use it, as long as the vendor has it hold. Nothing needs to listen yet. ERR_UNSUPPORTED: that port is
+	 * not shown to anybody. NULL: none is.
+	 */
+	enum err (*url)(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+		struct error *e);
 
 	/*
 	 * Runs a command as the sandbox user in the shown root. ERR_OK: it ran, `result` says how it ended, also after a
@@ -281,6 +293,9 @@ enum err provider_pause(struct provider *p, const struct call *call, struct erro
 enum err provider_resume(struct provider *p, const struct call *call, struct error *e);
 enum err provider_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+/* ERR_INVALID: that is no port. ERR_PROTOCOL: what the vendor tells is no URL that could be shown to anybody. */
+enum err provider_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e);
 enum err provider_execute(struct provider *p, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);

@@ -98,8 +98,6 @@ static enum err attach(struct remote *r, const struct provider_config *cfg, cons
 	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
 	enum err kind;
 
-	if (cfg->journal)
-		memcpy(question.journal, cfg->journal, JOURNAL_ID_SIZE);
 	kind = remote_find(&report, &r->ops, question, cfg->helper != HELPER_OFF, call, e);
 	if (kind == ERR_OK)
 		kind = take_place(r, &report, e);
@@ -142,6 +140,15 @@ void remote_lend(const struct remote *r, struct provider *p, const char *shell)
 	p->helper = r->helper;
 	p->shell = shell;
 	p->is_opened = r->opening;
+}
+
+void remote_describe(const struct remote *r, struct sandbox_info *out)
+{
+	snprintf(out->shell, sizeof out->shell, "/bin/sh -c");
+	if (!r->root)
+		return;
+	snprintf(out->root, sizeof out->root, "%s", r->root);
+	out->identity = r->identity;
 }
 
 void remote_release(struct remote *r)

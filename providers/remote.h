@@ -112,4 +112,6 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	struct error *e);
 /* What the derived verbs need of an attached one; both it and `shell` stay the vendor's, and must outlive `p`. */
 void remote_lend(const struct remote *r, struct provider *p, const char *shell);
+/* What attaching learned, for provider_ops.info: nothing where it never came to that. */
+void remote_describe(const struct remote *r, struct sandbox_info *out);
 void remote_release(struct remote *r);

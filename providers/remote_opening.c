@@ -118,7 +118,6 @@ static bool copy_string(const char *from, const char **to)
 static bool copy_question(const struct remote_question *from, struct remote_question *to)
 {
 	*to = (struct remote_question){ 0 };
-	memcpy(to->journal, from->journal, JOURNAL_ID_SIZE);
 	return copy_string(from->path, &to->path) &&
 		copy_string(from->working_dir, &to->working_dir) &&
 		copy_string(from->images, &to->images) && copy_string(from->stored, &to->stored);

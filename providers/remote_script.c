@@ -247,11 +247,10 @@ static enum err begin_second(void *context, struct error *e)
 
 static enum err put_requests(const struct remote_question *q, struct buf *out, struct error *e)
 {
-	AUTO_BUF struct buf request = BUF_INIT(JOURNAL_ID_SIZE);
+	const struct buf nothing = { 0 };
 	AUTO_BUF struct buf frames = BUF_INIT(REQUESTS_MAX);
 
-	wire_put_hello_request(&request, q->journal);
-	frames_of_request(&frames, FRAME_HELLO, &request);
+	frames_of_request(&frames, FRAME_HELLO, &nothing);
 	if (q->second)
 		frames_of_request(&frames, FRAME_WATCH, q->second->request);
 	if (!frames.failed)

@@ -43,8 +43,7 @@ struct remote_question {
 	const char
 		*images; /* "MACHINE NAME SIZE" for each that is carried; "": no helper is wanted */
 	const char *stored; /* an upload in staging that is to become the helper; NULL: none */
-	unsigned char journal[JOURNAL_ID_SIZE]; /* that the hello names; zeros: none */
-	const struct remote_second *second;     /* NULL: the hello is all that is asked for */
+	const struct remote_second *second; /* NULL: the hello is all that is asked for */
 	struct remote_opening
 		*opening; /* for remote_find(): who holds the run; NULL: it ends with the hello */
 };

@@ -119,6 +119,8 @@ int64_t rest_integer(struct json_object *o, const char *name, int64_t otherwise)
 bool rest_flag(struct json_object *o, const char *name, bool otherwise);
 /* NULL: absent, or neither an object nor an array. */
 struct json_object *rest_member(struct json_object *o, const char *name);
+/* An object of an array, from 0 on; NULL: past the last, or no array. It lives as long as `list`. */
+struct json_object *rest_item(struct json_object *list, size_t index);
 
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
 int64_t rest_seconds_until(const char *time, int64_t now_s);

@@ -69,3 +69,10 @@ struct json_object *rest_member(struct json_object *o, const char *name)
 
 	return object ? object : find(o, name, json_type_array);
 }
+
+struct json_object *rest_item(struct json_object *list, size_t index)
+{
+	if (!json_object_is_type(list, json_type_array) || index >= json_object_array_length(list))
+		return NULL;
+	return json_object_array_get_idx(list, index);
+}

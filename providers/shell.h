@@ -26,6 +26,7 @@
  * | a write that fails midway | tells no count; some of it may be there |
  * | an append | its offset is the size afterwards less its length, which is wrong if another process appended too |
  * | writing through a handle that a mode forbids by now | the mode is really another for a moment, and ctime moves |
+ * | new files | are there, and empty, until they are closed: without a stream of changes names are not decided here |
  * | numbered batches | a second one of a journal waits for the first only where there is `flock` |
  * | an append in whose midst a run was killed | what others appended meanwhile is taken for its bytes |
  * | what other mounts left in staging when they were killed | stays there |

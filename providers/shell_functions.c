@@ -657,6 +657,7 @@ const char shell_apply_functions[] =
 	"\tplain \"$N2\" || return\n"
 	"\t[ \"$s2\" -le \"$s1\" ] || cut=$s1\n"
 	"\tpour \"$1\" || return\n"
+	"\ttouch -c -r \"$N\" \"$N2\" 2>/dev/null\n"
 	"\tcount=$s1\n"
 	"\tunlink \"$N\"\n"
 	"}\n"

@@ -149,7 +149,7 @@ enum change_op {
 	CHANGE_APPEND,    /* path, data; the result's `offset` is where it landed */
 	CHANGE_FALLOCATE, /* path, offset, length, mode = fallocate(2)'s */
 	CHANGE_COPY, /* path, offset -> path2, offset2, length: within the sandbox; result's `count` */
-	CHANGE_PLACE, /* path (staged) becomes path2: renamed where nothing is, else copied over, inode kept */
+	CHANGE_PLACE, /* path (staged) becomes path2: renamed where nothing is, else copied over with its times, inode kept */
 	CHANGE_SETXATTR, /* path, name, data; CHANGE_EXCL = XATTR_CREATE, CHANGE_REPLACE = XATTR_REPLACE */
 	CHANGE_REMOVEXATTR, /* path, name */
 	CHANGE_SYNC,        /* path: fsync(2) of the file or directory in the sandbox */
@@ -158,6 +158,8 @@ enum change_op {
 
 /* Staging names that begin so are of files that were removed while a mount had them open: nothing without that mount. */
 #define STAGED_UNLINKED "u-"
+/* And these of what is put in its place when it is whole; the id of the journal follows. */
+#define STAGED_NEW "n-"
 
 enum change_flags {
 	CHANGE_EXCL = 1,      /* must not exist */

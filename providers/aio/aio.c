@@ -186,7 +186,7 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 	kind = ask_about(a, call, &about, e);
 	if (!kind)
 		kind = check_user(a, cfg->user, about, e);
-	if (!kind)
+	if (!kind && !cfg->account_only)
 		kind = attach(a, cfg, working_dir(about), call, e);
 	if (kind)
 		aio_release(&a->base);
@@ -220,12 +220,18 @@ static enum err aio_info(
 	a->was_asked = true;
 	if (kind)
 		return kind;
-	*out = (struct sandbox_info){
-		.state = SANDBOX_RUNNING, .expires_s = -1, .identity = a->remote.identity
-	};
+	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 };
 	snprintf(out->id, sizeof out->id, "%s", a->address.id);
-	snprintf(out->root, sizeof out->root, "%s", a->remote.root);
-	snprintf(out->shell, sizeof out->shell, "/bin/sh -c");
+	remote_describe(&a->remote, out);
+	return ERR_OK;
+}
+
+/* Source: the vendor's guide, basic/proxy.md. Where there is a key, it is asked for there, too. */
+static enum err aio_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	(void)call, (void)e;
+	buf_printf(out, "%s/proxy/%u/", aio_of(p)->address.url, port);
 	return ERR_OK;
 }
 
@@ -246,6 +252,7 @@ const struct provider_ops aio_provider = {
 	.connect = aio_connect,
 	.release = aio_release,
 	.info = aio_info,
+	.url = aio_url,
 	.execute = aio_execute,
 	.watch = aio_watch,
 };

@@ -31,12 +31,22 @@ bool cancel_thrown(const struct cancel *c)
 	return poll(&p, 1, 0) > 0;
 }
 
-int64_t monotonic_ms(void)
+static int64_t clock_ms(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t monotonic_ms(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+int64_t boottime_ms(void)
+{
+	return clock_ms(CLOCK_BOOTTIME);
 }
 
 int64_t call_progress_ms(const struct call *call)

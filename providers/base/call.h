@@ -36,6 +36,8 @@ struct call {
 
 /* Milliseconds of the monotonic clock. */
 int64_t monotonic_ms(void);
+/* The same clock, going on while the machine sleeps. */
+int64_t boottime_ms(void);
 
 /* The limit in force for `call`, which may be NULL. */
 int64_t call_progress_ms(const struct call *call);

@@ -82,24 +82,38 @@ static enum err check_user(
 		sandbox->user, d->user);
 }
 
+/* In place of a name. */
+static enum err take_id(struct daytona *d, const struct daytona_sandbox *sandbox, struct error *e)
+{
+	char *id = strdup(sandbox->id);
+
+	if (!id)
+		return error_set(e, ERR_NO_MEMORY, "daytona");
+	free(d->id);
+	d->id = id;
+	return ERR_OK;
+}
+
+enum err daytona_know(struct daytona *d, const struct call *call, struct error *e)
+{
+	struct daytona_sandbox sandbox;
+	enum err kind = daytona_see(d, call, &sandbox, e);
+
+	return kind ? kind : take_id(d, &sandbox, e);
+}
+
 /* The proxy goes by the ID alone. */
 static enum err adopt(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *sandbox, struct error *e)
 {
 	enum err kind;
-	char *id;
 
 	if (d->toolbox.base_url)
 		return ERR_OK;
 	kind = check_user(d, sandbox, e);
-	if (kind)
-		return kind;
-	id = strdup(sandbox->id);
-	if (!id)
-		return error_set(e, ERR_NO_MEMORY, "daytona");
-	free(d->id);
-	d->id = id;
-	return address(d, call, sandbox, e);
+	if (!kind)
+		kind = take_id(d, sandbox, e);
+	return kind ? kind : address(d, call, sandbox, e);
 }
 
 /* ---- Making it run ---- */

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/daytona/wish.h"
+#include "providers/labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 /* No account has so many pages. */
 #define PAGES_MAX 10000
 #define MINUTE_S  60
+/* The service's own limit. */
+#define URL_HOLDS_S 86400
 
 /* ---- What is told of a sandbox ---- */
 
@@ -191,7 +194,22 @@ enum err daytona_set_autostop(const struct daytona_account *a, const struct call
 	return post(a, call, id, behind, "keeping the sandbox for longer", e);
 }
 
-/* ---- Where its daemon is ---- */
+/* ---- Where its ports and its daemon are ---- */
+
+enum err daytona_port_url(const struct daytona_account *a, const struct call *call, const char *id,
+	unsigned port, struct buf *out, struct error *e)
+{
+	const struct rest_ask wanted = { .method = HTTP_GET, .what = "asking for a port's URL" };
+	AUTO_JSON struct json_object *json = NULL;
+	char behind[80];
+	enum err kind;
+
+	snprintf(behind, sizeof behind, "/ports/%u/signed-preview-url?expiresInSeconds=%d", port,
+		URL_HOLDS_S);
+	kind = ask(a, call, id, behind, wanted, &json, e);
+	buf_add_string(out, rest_text(json, "url", ""));
+	return kind;
+}
 
 /* ERR_UNSUPPORTED: the server is from before there was a proxy. */
 static enum err ask_proxy_url(const struct daytona_account *a, const struct call *call,
@@ -234,12 +252,18 @@ static enum err tell(struct json_object *items, sandbox_sink sink, void *context
 	enum err kind = ERR_OK;
 
 	for (size_t i = 0; !kind && i < count; i++) {
+		struct json_object *item = json_object_array_get_idx(items, i);
+		AUTO_LABELS struct labels labels = { 0 };
 		struct daytona_sandbox s;
 
-		kind = take_sandbox(json_object_array_get_idx(items, i), &s, e);
+		kind = take_sandbox(item, &s, e);
+		labels_add_object(&labels, rest_member(item, "labels"));
 		if (!kind && s.life != DAYTONA_ENDED)
 			kind = sink(context,
-				&(struct sandbox_entry){ s.id, daytona_state_of(&s), s.expires_s },
+				&(struct sandbox_entry){ .id = s.id,
+					.state = daytona_state_of(&s),
+					.expires_s = s.expires_s,
+					.labels = labels_list(&labels) },
 				e);
 	}
 	return kind;

@@ -58,6 +58,10 @@ enum err daytona_touch(
 enum err daytona_set_autostop(const struct daytona_account *a, const struct call *call,
 	const char *id, int64_t seconds, struct error *e);
 
+/* A URL for `port` that holds for a day, the longest that there is. Adds it to `out`. */
+enum err daytona_port_url(const struct daytona_account *a, const struct call *call, const char *id,
+	unsigned port, struct buf *out, struct error *e);
+
 /* The base URL for requests to the sandbox; `out` is allocated. */
 enum err daytona_toolbox_url(const struct daytona_account *a, const struct call *call,
 	const struct daytona_sandbox *sandbox, char **out, struct error *e);

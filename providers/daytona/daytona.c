@@ -111,8 +111,8 @@ static enum err daytona_connect(const struct provider_config *cfg, const struct 
 
 	if (kind)
 		return kind;
-	kind = daytona_find(d, call, e);
-	if (!kind)
+	kind = cfg->account_only ? daytona_know(d, call, e) : daytona_find(d, call, e);
+	if (!kind && !cfg->account_only)
 		kind = attach(d, cfg, call, e);
 	if (kind)
 		daytona_release(&d->base);
@@ -151,6 +151,7 @@ const struct provider_ops daytona_provider = {
 	.pause = daytona_pause,
 	.resume = daytona_resume,
 	.extend = daytona_extend,
+	.url = daytona_url,
 	.execute = daytona_execute,
 	.watch = daytona_watch,
 };

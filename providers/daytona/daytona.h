@@ -72,6 +72,9 @@ enum err daytona_note(struct daytona *d, enum err kind, struct error *e);
 enum err daytona_see(
 	struct daytona *d, const struct call *call, struct daytona_sandbox *out, struct error *e);
 
+/* The same for one that is not going to be attached; its id takes the place of its name. */
+enum err daytona_know(struct daytona *d, const struct call *call, struct error *e);
+
 /* ---- The slots of the table, as provider.h has them: lifecycle.c ---- */
 
 enum err daytona_create(
@@ -86,3 +89,5 @@ enum err daytona_pause(struct provider *p, const struct call *call, struct error
 enum err daytona_resume(struct provider *p, const struct call *call, struct error *e);
 enum err daytona_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+enum err daytona_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e);

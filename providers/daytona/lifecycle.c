@@ -135,7 +135,7 @@ enum err daytona_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
-	struct sandbox_info info = { .shell = "/bin/sh -c", .identity = d->remote.identity };
+	struct sandbox_info info = { 0 };
 
 	if (!recall(d, &info)) {
 		struct daytona_sandbox sandbox;
@@ -147,7 +147,7 @@ enum err daytona_info(
 		info.expires_s = sandbox.expires_s;
 	}
 	snprintf(info.id, sizeof info.id, "%s", d->id);
-	snprintf(info.root, sizeof info.root, "%s", d->remote.root);
+	remote_describe(&d->remote, &info);
 	*out = info;
 	return ERR_OK;
 }
@@ -242,4 +242,16 @@ enum err daytona_extend(
 		set_autostop(d, seconds);
 	}
 	return daytona_note(d, daytona_touch(&d->account, call, d->id, e), e);
+}
+
+/* ---- A port ---- */
+
+enum err daytona_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	struct daytona *d = daytona_of(p);
+	enum err kind = daytona_check(d, e);
+
+	return kind ? kind
+		    : daytona_note(d, daytona_port_url(&d->account, call, d->id, port, out, e), e);
 }

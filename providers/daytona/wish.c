@@ -93,6 +93,8 @@ enum err daytona_wish(
 		json_put_pairs(&w, "env", cfg->env);
 	if (cfg->labels)
 		json_put_pairs(&w, "labels", cfg->labels);
+	if (cfg->block_network)
+		json_put_boolean(&w, "networkBlockAll", true);
 	if (idle_s)
 		json_put_integer(&w, "autoStopInterval", daytona_minutes(idle_s));
 	if (cfg->delete_after_s)

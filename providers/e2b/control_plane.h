@@ -46,6 +46,7 @@ struct plane_new_sandbox {
 	const char *const *env, *const *labels; /* as in provider_config */
 	int64_t lifetime_s;                     /* 0: the vendor's default */
 	bool pause_at_end;                      /* instead of being killed */
+	bool block_network;                     /* it reaches nothing outside */
 };
 
 /* POST /v2/sandboxes. Never repeated: there is no idempotency key. */

@@ -2,6 +2,7 @@
 
 #include "providers/e2b/settings.h"
 #include "providers/json.h"
+#include "providers/labels.h"
 #include "providers/rest.h"
 
 #include <stdio.h>
@@ -98,10 +99,14 @@ enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *contex
 		return error_set(
 			e, ERR_PROTOCOL, "e2b: the answer is no list of sandboxes in JSON");
 	for (size_t i = 0; !kind && i < json_object_array_length(array); i++) {
+		struct json_object *item = json_object_array_get_idx(array, i);
+		AUTO_LABELS struct labels labels = { 0 };
 		struct plane_sandbox sandbox = { .ends_s = -1 };
 		struct sandbox_entry entry = { .id = sandbox.id };
 
-		kind = take_sandbox(json_object_array_get_idx(array, i), &sandbox, e);
+		kind = take_sandbox(item, &sandbox, e);
+		labels_add_object(&labels, rest_member(item, "metadata"));
+		entry.labels = labels_list(&labels);
 		entry.state = sandbox.state;
 		entry.expires_s = sandbox.ends_s;
 		if (!kind)
@@ -148,6 +153,8 @@ void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, 
 		json_put_pairs(&w, "metadata", wanted->labels);
 	if (wanted->pause_at_end)
 		json_put_boolean(&w, "autoPause", true);
+	if (wanted->block_network)
+		json_put_boolean(&w, "allow_internet_access", false);
 	json_put_close(&w);
 }
 

@@ -110,6 +110,16 @@ static enum err attach(
 	return ERR_OK;
 }
 
+static enum err reach(
+	struct e2b *b, const struct provider_config *cfg, const struct call *call, struct error *e)
+{
+	enum err kind = reaper_new(&b->reaper, e2b_signal, b, e);
+
+	if (!kind)
+		kind = e2b_find(b, call, e);
+	return kind ? kind : attach(b, cfg, call, e);
+}
+
 static enum err e2b_connect(const struct provider_config *cfg, const struct call *call,
 	struct provider **out, struct error *e)
 {
@@ -119,12 +129,8 @@ static enum err e2b_connect(const struct provider_config *cfg, const struct call
 	if (kind)
 		return kind;
 	kind = e2b_name(b, cfg->id, e);
-	if (!kind)
-		kind = reaper_new(&b->reaper, e2b_signal, b, e);
-	if (!kind)
-		kind = e2b_find(b, call, e);
-	if (!kind)
-		kind = attach(b, cfg, call, e);
+	if (!kind && !cfg->account_only)
+		kind = reach(b, cfg, call, e);
 	if (kind)
 		e2b_release(&b->base);
 	else
@@ -138,7 +144,8 @@ const struct provider_ops e2b_provider = {
 	.title = "E2B",
 	.key_names = "E2B_API_KEY",
 	.caps = PROVIDER_WATCHES | PROVIDER_COMMANDS_PULSE,
-	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_LIFETIME,
+	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
+		OPTION_LIFETIME,
 	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,
 	.create = e2b_create,
 	.connect = e2b_connect,
@@ -149,6 +156,7 @@ const struct provider_ops e2b_provider = {
 	.pause = e2b_pause,
 	.resume = e2b_resume,
 	.extend = e2b_extend,
+	.url = e2b_url,
 	.execute = e2b_execute,
 	.store = e2b_store,
 	.watch = e2b_watch,

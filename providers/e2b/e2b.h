@@ -92,6 +92,8 @@ enum err e2b_delete(const struct provider_config *cfg, const struct call *call, 
 enum err e2b_pause(struct provider *p, const struct call *call, struct error *e);
 enum err e2b_resume(struct provider *p, const struct call *call, struct error *e);
 enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e);
 
 /* execute.c */
 enum err e2b_execute(struct provider *p, const struct call *call,

@@ -90,6 +90,7 @@ static enum err create_with(
 		.labels = cfg->labels,
 		.lifetime_s = cfg->lifetime_s,
 		.pause_at_end = true,
+		.block_network = cfg->block_network,
 	};
 	struct plane_sandbox made;
 	enum err kind;
@@ -177,12 +178,9 @@ enum err e2b_info(
 
 	if (kind)
 		return kind;
-	*out = (struct sandbox_info){ .state = sandbox.state,
-		.expires_s = sandbox.ends_s,
-		.shell = "/bin/sh -c",
-		.identity = b->remote.identity };
+	*out = (struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s };
 	snprintf(out->id, sizeof out->id, "%s", b->id);
-	snprintf(out->root, sizeof out->root, "%s", b->remote.root);
+	remote_describe(&b->remote, out);
 	return ERR_OK;
 }
 
@@ -214,4 +212,16 @@ enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds
 	if (kind || !b->account.plane)
 		return kind;
 	return e2b_note(b, plane_extend(b->account.plane, call, b->id, seconds, e), e);
+}
+
+enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	struct e2b *b = e2b_of(p);
+	struct plane_sandbox sandbox;
+	enum err kind = e2b_look(b, call, &sandbox, e);
+
+	if (!kind)
+		e2b_port_url(out, &b->account.settings, b->id, sandbox.domain, port);
+	return kind;
 }

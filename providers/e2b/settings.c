@@ -94,6 +94,15 @@ enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, 
 	return len < 0 ? error_set(e, ERR_NO_MEMORY, "e2b") : ERR_OK;
 }
 
+void e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id, const char *domain,
+	unsigned port)
+{
+	if (s->is_debug)
+		buf_printf(out, "http://localhost:%u", port);
+	else
+		buf_printf(out, "https://%u-%s.%s", port, id, *domain ? domain : s->domain);
+}
+
 enum err e2b_sandbox_id(
 	char *out, size_t room, const struct e2b_settings *s, const char *text, struct error *e)
 {

@@ -32,6 +32,10 @@ void e2b_settings_release(struct e2b_settings *s);
 enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, const char *domain,
 	struct error *e);
 
+/* Where a port of it is reached, by whomever. `domain` as above. */
+void e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id, const char *domain,
+	unsigned port);
+
 /* `text` without the "-<client id>" that older ids end with, in `out`. ERR_INVALID names what is no id. */
 enum err e2b_sandbox_id(
 	char *out, size_t room, const struct e2b_settings *s, const char *text, struct error *e);

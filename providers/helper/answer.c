@@ -188,34 +188,19 @@ static enum err do_stop(struct speaker *s, const struct buf *request, struct err
 	return kind == ERR_OK ? helper_command_stop(s->answer->root, marker, now, e) : kind;
 }
 
-/* Who names his journal attaches with it. */
-static enum err learn_journal(const struct root *root, const unsigned char journal[JOURNAL_ID_SIZE],
-	uint64_t *last, struct error *e)
-{
-	static const unsigned char none[JOURNAL_ID_SIZE];
-
-	if (memcmp(journal, none, sizeof none) == 0)
-		return ERR_OK;
-	staging_clean(root, journal, time(NULL));
-	return helper_last_sequence(root, journal, last, e);
-}
-
 static enum err do_hello(struct speaker *s, const struct buf *request, struct error *e)
 {
 	const struct root *root = s->answer->root;
 	struct hello hello = { .version = WIRE_VERSION,
 		.has_staging = root->staging_fd >= 0,
 		.identity = root->identity };
-	unsigned char journal[JOURNAL_ID_SIZE];
-	enum err kind = wire_get_hello_request(request, journal, e);
 
-	if (kind == ERR_OK)
-		kind = learn_journal(root, journal, &hello.last_sequence, e);
-	if (kind == ERR_OK)
-		kind = root_learn(root, &hello.root, e);
-	if (kind != ERR_OK)
-		return kind;
-	return end_record(s, wire_put_hello(&s->items, &hello), 0, e);
+	if (request->len)
+		return error_set(e, ERR_PROTOCOL, "hello: %zu bytes too many", request->len);
+
+	enum err kind = root_learn(root, &hello.root, e);
+
+	return kind == ERR_OK ? end_record(s, wire_put_hello(&s->items, &hello), 0, e) : kind;
 }
 
 static enum err do_request(struct speaker *s, const struct request *r, struct error *e)

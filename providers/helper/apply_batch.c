@@ -1,7 +1,9 @@
 #include "providers/helper/apply.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/staging.h"
 
 #include <stdio.h>
+#include <time.h>
 
 static bool is_needed_missing(
 	const struct apply_request *request, const struct change_result *results, size_t index)
@@ -91,6 +93,8 @@ enum err helper_apply(const struct root *r, const struct call *call,
 
 	for (size_t i = 0; i < request->changes_count; i++)
 		results[i] = (struct change_result){ .err = ERR_SKIPPED };
+	if (s.is_new)
+		staging_clean(r, time(NULL));
 	if (k == ERR_OK)
 		k = apply_all(r, &s, request, results, e);
 	if (k != ERR_OK || !request->changes_count || sequence_is_over(&s, last))

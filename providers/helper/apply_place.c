@@ -1,10 +1,12 @@
 #include "providers/base/cleanup.h"
+#include "providers/base/path.h"
 #include "providers/helper/apply.h"
 #include "providers/helper/pin.h"
 #include "providers/helper/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 /* A name that appears and vanishes under our hands is tried so often. */
@@ -25,14 +27,70 @@ static void adopt_group(const struct work *w, int pin)
 		pin_chmod(pin, staged.mode & 07777);
 }
 
+/* What a rename would have taken along. Only a superuser may give it away; else it is ours as it was in staging. */
+static int copy_all(int from, int to, const struct attr *staged)
+{
+	uint64_t count;
+
+	if (copy_bytes(from, 0, to, 0, staged->size, &count))
+		return -1;
+	fchown(to, staged->uid, staged->gid);
+	if (fchmod(to, staged->mode & 07777))
+		return -1;
+	return futimens(to, (const struct timespec[]){ staged->atime, staged->mtime });
+}
+
+/* A name beside the new one, that nobody has chosen for his own. */
+struct beside {
+	char text[sizeof ".sandboxfs-" + PATH_NAME_MAX];
+};
+
+static int move_copy(const struct work *w, int from, const struct beside *beside)
+{
+	struct place copy = { .fd = w->at2.fd, .name = (char *)beside->text };
+	AUTO_CLOSE int to = openat(
+		copy.fd, copy.name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct attr staged;
+
+	if (to < 0 || sys_stat(from, "", &staged) || copy_all(from, to, &staged))
+		return -1;
+	return rename_new(&copy, &w->at2);
+}
+
+/* Staging is on another file system. */
+static enum err move_across(struct work *w, struct error *e)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int from = -1;
+	struct beside beside;
+	struct attr attr;
+	enum err k = place_open(&w->at, O_RDONLY, &c->target, true, &from, c->path, e);
+
+	if (k != ERR_OK)
+		return k;
+	snprintf(beside.text, sizeof beside.text, ".sandboxfs-%s", w->at.name);
+	if (move_copy(w, from, &beside)) {
+		k = error_errno(e, errno, "%s", c->path2);
+		unlinkat(w->at2.fd, beside.text, 0);
+		return k;
+	}
+	unlinkat(w->at.fd, w->at.name, 0);
+	k = place_stat(&w->at2, &attr, c->path2, e);
+	w->result->attr = attr;
+	w->result->has_attr = k == ERR_OK;
+	return k;
+}
+
 static enum err move_in(struct work *w, int pin, struct error *e)
 {
 	const struct change *c = w->change;
 
-	adopt_group(w, pin);
-	if (rename_new(&w->at, &w->at2))
-		return error_errno(e, errno, "%s", c->path2);
-	return work_done(w, pin, e);
+	/* Through a handle it was given all its attributes. */
+	if (!(c->flags & CHANGE_BY_HANDLE))
+		adopt_group(w, pin);
+	if (rename_new(&w->at, &w->at2) == 0)
+		return work_done(w, pin, e);
+	return errno == EXDEV ? move_across(w, e) : error_errno(e, errno, "%s", c->path2);
 }
 
 /* ---- Where a file is: its inode stays ---- */
@@ -51,6 +109,8 @@ static enum err copy_over(struct work *w, int from, int to, struct error *e)
 		return error_set(e, ERR_STALE, "%s: became shorter", c->path);
 	if (ftruncate(to, (off_t)staged.size))
 		return error_errno(e, errno, "%s: truncate", c->path2);
+	/* Not ours to set: then they are those of the copying. */
+	futimens(to, (const struct timespec[]){ staged.atime, staged.mtime });
 	return ERR_OK;
 }
 

@@ -22,14 +22,10 @@ enum err helper_fetch(const struct root *r, const struct fetch_item *items, size
  * became of its first run: what the record in staging (helper/sequence.h) says is over is not done again, and its result
  * is the same refusal, or ERR_OK with the present attributes; a change in whose midst the first run was killed is done
  * once all the same. While another run of the journal is at work it waits, and fails with ERR_TIMEOUT after `call`'s limit
- * on progress.
+ * on progress. The first batch of a journal also removes from staging what dead mounts left (helper/staging.h).
  */
 enum err helper_apply(const struct root *r, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
-
-/* The last sequence number of `journal` that was done or refused; 0: none. */
-enum err helper_last_sequence(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE],
-	uint64_t *out, struct error *e);
 
 /*
  * Watches the tree below the root with inotify until `call` is cancelled (ERR_INTERRUPTED), the sink stops it or what

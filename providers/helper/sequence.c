@@ -175,6 +175,7 @@ enum err sequence_open(const struct root *r, const struct call *call,
 	k = lock(out->fd, call, e);
 	if (k == ERR_OK)
 		k = read_record(out, e);
+	out->is_new = k == ERR_OK && !out->refusals.len;
 	return k == ERR_OK && first > out->over ? forget_refusals(out, e) : k;
 }
 
@@ -280,22 +281,4 @@ enum err sequence_refuse(
 enum err sequence_end(struct sequence *s, uint64_t number, struct error *e)
 {
 	return write_head(s, number, 'e', &(struct before){ 0 }, e);
-}
-
-enum err helper_last_sequence(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE],
-	uint64_t *out, struct error *e)
-{
-	AUTO_SEQUENCE struct sequence s = SEQUENCE_NONE;
-	enum err k;
-
-	*out = 0;
-	if (!is_recorded(r, journal))
-		return ERR_OK;
-	s.refusals.max = SEQUENCE_HEAD_SIZE + REFUSALS_MAX;
-	s.fd = open_record(r, journal, O_RDONLY);
-	if (s.fd < 0)
-		return errno == ENOENT ? ERR_OK : record_failed(e);
-	k = read_record(&s, e);
-	*out = s.over;
-	return k;
 }

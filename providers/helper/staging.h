@@ -8,11 +8,10 @@
 
 #include "providers/helper/root.h"
 
-/* Nothing of a mount that lives is left alone so long; its own files are spared all the same. */
-#define STAGING_FILES_S ((int64_t)24 * 3600)
-/* A record is small, and whoever comes back without his would do changes twice. */
-#define STAGING_RECORDS_S (30 * STAGING_FILES_S)
+/* Nothing of a mount that lives is left alone so long. */
+#define STAGING_UNLINKED_S ((int64_t)24 * 3600)
+/* Whoever comes back without his record would do changes twice, and without a new file could not give it its name. */
+#define STAGING_OWED_S (30 * STAGING_UNLINKED_S)
 
-/* Removes what was last changed so many seconds before `now_s` (since 1970) and is not of `journal`. */
-void staging_clean(
-	const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE], int64_t now_s);
+/* Removes what was last changed so many seconds before `now_s` (since 1970). */
+void staging_clean(const struct root *r, int64_t now_s);

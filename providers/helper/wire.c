@@ -45,20 +45,6 @@ enum err frame_decode(const unsigned char in[FRAME_HEADER_SIZE], struct frame *o
 	return ERR_OK;
 }
 
-bool wire_put_hello_request(struct buf *out, const unsigned char journal[JOURNAL_ID_SIZE])
-{
-	return buf_add(out, journal, JOURNAL_ID_SIZE);
-}
-
-enum err wire_get_hello_request(
-	const struct buf *in, unsigned char journal[JOURNAL_ID_SIZE], struct error *e)
-{
-	if (in->len != JOURNAL_ID_SIZE)
-		return error_set(e, ERR_PROTOCOL, "hello: %zu bytes of journal", in->len);
-	memcpy(journal, in->bytes, JOURNAL_ID_SIZE);
-	return ERR_OK;
-}
-
 bool wire_put_hello(struct buf *out, const struct hello *hello)
 {
 	const struct identity *who = &hello->identity;
@@ -70,7 +56,6 @@ bool wire_put_hello(struct buf *out, const struct hello *hello)
 	enc_u32(out, who->groups_count);
 	for (uint32_t i = 0; i < who->groups_count; i++)
 		enc_u32(out, who->groups[i]);
-	enc_u64(out, hello->last_sequence);
 	enc_attr(out, &hello->root.attr);
 	enc_space(out, &hello->root.space);
 	enc_time(out, &hello->root.now);
@@ -88,7 +73,6 @@ enum err wire_get_hello(const struct buf *in, struct hello *out, struct error *e
 	out->identity.groups_count = dec_count(&d, IDENTITY_GROUPS_MAX, 4);
 	for (uint32_t i = 0; i < out->identity.groups_count; i++)
 		out->identity.groups[i] = dec_u32(&d);
-	out->last_sequence = dec_u64(&d);
 	dec_attr(&d, &out->root.attr);
 	if (!S_ISDIR(out->root.attr.mode))
 		decoder_fail(&d, "a root that is no directory");

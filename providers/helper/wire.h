@@ -28,7 +28,7 @@
 #include "providers/helper/command.h"
 #include "providers/verbs.h"
 
-#define WIRE_VERSION      3
+#define WIRE_VERSION      4
 #define FRAME_HEADER_SIZE 16
 /* One piece of data and its record around it. */
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)
@@ -50,7 +50,7 @@
 
 enum frame_type {
 	FRAME_MORE = 1, /* request: a piece, more follows */
-	FRAME_HELLO,    /* request: a journal's id, or zeros; answer: struct hello */
+	FRAME_HELLO,    /* request: nothing; answer: struct hello */
 	FRAME_LIST,
 	FRAME_FETCH,
 	FRAME_APPLY,
@@ -78,7 +78,6 @@ struct hello {
 	uint32_t version;
 	bool has_staging;
 	struct identity identity;
-	uint64_t last_sequence; /* of the journal named in the request, 0 when none was */
 	struct root_facts root;
 };
 
@@ -86,9 +85,6 @@ struct hello {
  * Requests. An encoder appends to `out`. A decoder gives arrays that point into `in` and are themselves allocated in
  * `*memory`, which the caller frees; both must outlive what was decoded.
  */
-bool wire_put_hello_request(struct buf *out, const unsigned char journal[JOURNAL_ID_SIZE]);
-enum err wire_get_hello_request(
-	const struct buf *in, unsigned char journal[JOURNAL_ID_SIZE], struct error *e);
 bool wire_put_list(struct buf *out, const struct list_request *request);
 enum err wire_get_list(
 	const struct buf *in, struct list_request *request, void **memory, struct error *e);

@@ -21,7 +21,10 @@ struct http {
 	struct connections *connections; /* lock; the newest first, only the newest used */
 	size_t exchanges;                /* lock */
 	bool is_closing;                 /* lock */
+	int64_t slept_ms; /* lock; how long the machine had slept in all when something was asked last */
 };
 
+/* Any thread, before a request: connections from before the machine slept lead nowhere, and are dropped. */
+void client_note_sleep(struct http *h);
 /* Any thread: has the I/O thread do it, in order. `ask`: enum transfer_ask. */
 void client_ask(struct http *h, struct transfer *t, unsigned ask);

@@ -100,6 +100,7 @@ void exchange_start(struct http_exchange *x)
 	transfer_reset(&x->transfer);
 	buf_reset(&x->ready);
 	x->made = 0;
+	client_note_sleep(x->client);
 	client_ask(x->client, &x->transfer, TRANSFER_START);
 }
 

@@ -180,6 +180,27 @@ void http_drop_connections(struct http *h)
 	curl_multi_wakeup(h->multi);
 }
 
+/* Beyond what two clocks that are read one after the other may differ by. */
+#define SLEPT_MIN_MS 2000
+
+static int64_t slept_ms(void)
+{
+	return boottime_ms() - monotonic_ms();
+}
+
+void client_note_sleep(struct http *h)
+{
+	int64_t now_ms = slept_ms();
+
+	pthread_mutex_lock(&h->lock);
+	bool has_slept = now_ms - h->slept_ms > SLEPT_MIN_MS;
+
+	h->slept_ms = now_ms;
+	pthread_mutex_unlock(&h->lock);
+	if (has_slept)
+		http_drop_connections(h);
+}
+
 /* libcurl's own state, which belongs to the process. */
 static void init_libcurl(void)
 {
@@ -206,6 +227,7 @@ static bool build(struct http *h, const char *user_agent)
 
 	h->multi = curl_multi_init();
 	h->connections = connections_new();
+	h->slept_ms = slept_ms();
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
 		!copy(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
 		!copy(&h->ca_folder, environment("SSL_CERT_DIR")))

@@ -60,6 +60,9 @@ enum err box_act(const struct rest *r, const struct call *call, const char *id, 
 	struct error *e);
 enum err box_set_idle(const struct rest *r, const struct call *call, const char *id, int64_t idle_s,
 	struct error *e);
+/* A URL for `port` that holds for a day, the longest that there is. Adds it to `out`. */
+enum err box_port_url(const struct rest *r, const struct call *call, const char *id, unsigned port,
+	struct buf *out, struct error *e);
 /* One that is not there is success. */
 enum err box_delete(const struct rest *r, const struct call *call, const char *id, struct error *e);
 /* All pages. */

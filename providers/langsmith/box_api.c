@@ -1,6 +1,7 @@
 /* Requests to the control plane. */
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
+#include "providers/labels.h"
 #include "providers/langsmith/box.h"
 
 #include <stdio.h>
@@ -14,6 +15,8 @@
 /* More sandboxes than that no account has: a server that goes on is astray. */
 #define PAGES_MAX 10000
 #define MIB       ((int64_t)1024 * 1024)
+/* The service's own limit. */
+#define URL_HOLDS_S 86400
 
 /* ---- One request ---- */
 
@@ -83,6 +86,24 @@ enum err box_set_idle(const struct rest *r, const struct call *call, const char 
 
 	snprintf(body, sizeof body, "{\"idle_ttl_seconds\":%lld}", (long long)idle_s);
 	return ask_about(r, call, id, "", ask, NULL, e);
+}
+
+/* The browser's URL carries the token, which a program would else send in a header. */
+enum err box_port_url(const struct rest *r, const struct call *call, const char *id, unsigned port,
+	struct buf *out, struct error *e)
+{
+	char body[64];
+	const struct rest_ask ask = { .method = HTTP_POST,
+		.flags = HTTP_REPEATABLE,
+		.body = body,
+		.what = "asking for a port's URL" };
+	AUTO_JSON struct json_object *json = NULL;
+	enum err kind;
+
+	snprintf(body, sizeof body, "{\"port\":%u,\"expires_in_seconds\":%d}", port, URL_HOLDS_S);
+	kind = ask_about(r, call, id, "/service-url", ask, &json, e);
+	buf_add_string(out, rest_text(json, "browser_url", ""));
+	return kind;
 }
 
 enum err box_delete(const struct rest *r, const struct call *call, const char *id, struct error *e)
@@ -217,13 +238,18 @@ static enum err tell_page(
 	enum err kind = ERR_OK;
 
 	for (size_t i = 0; i < count && !kind; i++) {
+		struct json_object *item = json_object_array_get_idx(list, i);
+		struct json_object *told = rest_member(item, "labels");
+		AUTO_LABELS struct labels labels = { 0 };
 		struct sandbox_entry entry;
 		struct box b;
 
-		kind = box_parse(&b, json_object_array_get_idx(list, i), now_s, e);
-		entry = (struct sandbox_entry){
-			.id = b.id, .state = box_state(&b), .expires_s = box_ends_s(&b)
-		};
+		kind = box_parse(&b, item, now_s, e);
+		labels_add_object(&labels, told);
+		entry = (struct sandbox_entry){ .id = b.id,
+			.state = box_state(&b),
+			.expires_s = box_ends_s(&b),
+			.labels = told ? labels_list(&labels) : NULL };
 		if (!kind && b.status != BOX_DELETING)
 			kind = sink(context, &entry, e);
 	}

@@ -103,9 +103,11 @@ static enum err langsmith_connect(const struct provider_config *cfg, const struc
 
 	if (kind)
 		return kind;
-	kind = langsmith_find(l, call, e);
-	if (!kind)
-		kind = attach(l, cfg, call, e);
+	if (!cfg->account_only) {
+		kind = langsmith_find(l, call, e);
+		if (!kind)
+			kind = attach(l, cfg, call, e);
+	}
 	if (kind)
 		langsmith_release(&l->base);
 	else
@@ -143,6 +145,7 @@ const struct provider_ops langsmith_provider = {
 	.pause = langsmith_pause,
 	.resume = langsmith_resume,
 	.extend = langsmith_extend,
+	.url = langsmith_url,
 	.execute = langsmith_execute,
 	.watch = langsmith_watch,
 };

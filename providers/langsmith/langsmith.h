@@ -108,3 +108,5 @@ enum err langsmith_pause(struct provider *p, const struct call *call, struct err
 enum err langsmith_resume(struct provider *p, const struct call *call, struct error *e);
 enum err langsmith_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+enum err langsmith_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e);

@@ -122,11 +122,9 @@ enum err langsmith_info(
 	if (kind)
 		return kind;
 	*out = (struct sandbox_info){ .state = box_state(&b),
-		.expires_s = langsmith_ends_s(l, &b),
-		.shell = "/bin/sh -c",
-		.identity = l->remote.identity };
-	snprintf(out->id, sizeof out->id, "%s", l->id);
-	snprintf(out->root, sizeof out->root, "%s", l->remote.root);
+		.expires_s = langsmith_ends_s(l, &b) };
+	snprintf(out->id, sizeof out->id, "%s", b.id);
+	remote_describe(&l->remote, out);
 	return ERR_OK;
 }
 
@@ -157,8 +155,9 @@ static enum err use(struct langsmith *l, const struct call *call, struct error *
 {
 	static const char *const argv[] = { "true", NULL };
 	int exit_code;
+	enum err kind = l->data.base_url ? ERR_OK : langsmith_find(l, call, e);
 
-	return langsmith_do(l, call, argv, &exit_code, e);
+	return kind ? kind : langsmith_do(l, call, argv, &exit_code, e);
 }
 
 enum err langsmith_extend(
@@ -174,4 +173,14 @@ enum err langsmith_extend(
 		kind = box_set_idle(
 			&l->account.control, call, l->id, box_whole_minutes(seconds), e);
 	return kind ? kind : use(l, call, e);
+}
+
+enum err langsmith_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	struct langsmith *l = langsmith_of(p);
+	struct box b;
+	enum err kind = langsmith_look(l, call, &b, e);
+
+	return kind ? kind : box_port_url(&l->account.control, call, l->id, port, out, e);
 }

@@ -57,7 +57,7 @@ int64_t langsmith_ends_s(struct langsmith *l, const struct box *b)
 	if (b->status != BOX_READY || left_s < 0)
 		return left_s;
 	pthread_mutex_lock(&l->lock);
-	unused_s = (monotonic_ms() - l->used_ms) / 1000;
+	unused_s = l->used_ms ? (monotonic_ms() - l->used_ms) / 1000 : 0;
 	pthread_mutex_unlock(&l->lock);
 	return left_s > unused_s ? left_s - unused_s : 0;
 }

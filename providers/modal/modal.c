@@ -186,10 +186,11 @@ static enum err modal_connect(const struct provider_config *cfg, const struct ca
 	if (kind)
 		return kind;
 	kind = modal_resolve(m, call, e);
-	if (!kind)
+	if (!kind && !cfg->account_only) {
 		kind = find_worker(m, call, e);
-	if (!kind)
-		kind = attach(m, cfg, call, e);
+		if (!kind)
+			kind = attach(m, cfg, call, e);
+	}
 	if (kind)
 		modal_release(&m->base);
 	else
@@ -218,7 +219,9 @@ const struct provider_ops modal_provider = {
 	.key_names = "MODAL_TOKEN_ID, MODAL_TOKEN_SECRET",
 	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
-		OPTION_MEMORY | OPTION_GPU | OPTION_REGION | OPTION_IDLE | OPTION_LIFETIME,
+		OPTION_MEMORY | OPTION_GPU | OPTION_REGION | OPTION_IDLE | OPTION_BLOCK_NETWORK |
+		OPTION_LIFETIME,
+	.connect_options = OPTION_RESUME_NEVER,
 	.create = modal_create,
 	.connect = modal_connect,
 	.release = modal_release,
@@ -226,5 +229,6 @@ const struct provider_ops modal_provider = {
 	.list_sandboxes = modal_list_sandboxes,
 	.delete = modal_delete,
 	.extend = modal_extend,
+	.url = modal_url,
 	.execute = modal_execute,
 };

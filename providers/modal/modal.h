@@ -83,5 +83,7 @@ enum err modal_info(
 enum err modal_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e);
 enum err modal_delete(const struct provider_config *cfg, const struct call *call, struct error *e);
+enum err modal_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e);
 enum err modal_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);

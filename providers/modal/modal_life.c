@@ -148,12 +148,9 @@ enum err modal_info(
 	if (kind)
 		return error_set(e, kind, "%s", why.text);
 	learn_end(m, call);
-	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING,
-		.expires_s = expires_s(m),
-		.shell = "/bin/sh -c",
-		.identity = m->remote.identity };
+	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = expires_s(m) };
 	snprintf(out->id, sizeof out->id, "%s", m->id);
-	snprintf(out->root, sizeof out->root, "%s", m->remote.root);
+	remote_describe(&m->remote, out);
 	return ERR_OK;
 }
 
@@ -170,4 +167,19 @@ enum err modal_extend(struct provider *p, const struct call *call, int64_t secon
 		"modal:%s ends in %lld s and Modal gives a sandbox no more time than it was made "
 		"with; lifetime= says how much that is",
 		m->id, (long long)left_s);
+}
+
+enum err modal_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	struct modal *m = modal_of(p);
+	struct error why = { 0 };
+	enum err kind = modal_check(m, e);
+
+	if (kind)
+		return kind;
+	kind = sandbox_port_url(m->control, call, m->id, port, out, &why);
+	if (kind == ERR_NOT_FOUND)
+		return modal_note_gone(m, &why, e);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }

@@ -1,6 +1,7 @@
 #include "providers/modal/modal_settings.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/home.h"
 #include "providers/key.h"
 #include "providers/modal/toml.h"
 
@@ -127,8 +128,8 @@ static enum err parse_file(struct profile *p, const char *text, size_t len, stru
 
 static enum err read_profile(struct profile *p, struct error *e)
 {
-	const char *given = environment("MODAL_CONFIG_PATH"), *home = environment("HOME");
-	AUTO_FREE char *path = NULL, *text = malloc(FILE_MAX);
+	const char *given = environment("MODAL_CONFIG_PATH");
+	AUTO_FREE char *path = NULL, *home = home_dir(), *text = malloc(FILE_MAX);
 	struct error why = { 0 };
 	ssize_t len;
 

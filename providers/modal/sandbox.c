@@ -1,6 +1,7 @@
 #include "providers/modal/sandbox.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/labels.h"
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/rest.h"
@@ -234,18 +235,68 @@ enum err sandbox_terminate(
 	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
+/* ---- Its ports ---- */
+
+/* 443 is a browser's own. */
+static void put_url(struct buf *out, const Modal__TunnelData *tunnel)
+{
+	buf_printf(out, "https://%s", tunnel->host);
+	if (tunnel->port != 443)
+		buf_printf(out, ":%u", tunnel->port);
+}
+
+enum err sandbox_port_url(struct modal_control *c, const struct call *call, const char *id,
+	unsigned port, struct buf *out, struct error *e)
+{
+	Modal__SandboxRequest request = MODAL__SANDBOX_REQUEST__INIT;
+	AUTO_ANSWER ProtobufCMessage *answer = NULL;
+	const Modal__SandboxGetTunnelsResponse *said;
+	const struct control_ask ask = { .method = versioned(
+						 id, "SandboxGetTunnels", "SandboxGetTunnelsV2"),
+		.message = &request.base,
+		.type = &modal__sandbox_get_tunnels_response__descriptor,
+		.wait_ms = TASK_WAIT_S * 1000,
+		.what = "asking for its ports" };
+	enum err kind;
+
+	request.sandbox_id = (char *)id;
+	request.has_timeout = true;
+	request.timeout = TASK_WAIT_S;
+	kind = modal_control_call(c, call, &ask, &answer, NULL, e);
+	if (kind)
+		return kind;
+	said = (const Modal__SandboxGetTunnelsResponse *)answer;
+	for (size_t i = 0; i < said->n_tunnels; i++)
+		if (said->tunnels[i]->container_port == port && said->tunnels[i]->host) {
+			put_url(out, said->tunnels[i]);
+			return ERR_OK;
+		}
+	return error_set(e, ERR_UNSUPPORTED,
+		"modal:%s: port %u was not opened when it was made, and Modal opens none later", id,
+		port);
+}
+
 /* ---- All of them ---- */
+
+static const char *present(const char *text)
+{
+	return text ? text : "";
+}
 
 static enum err tell(
 	const Modal__SandboxInfo *info, sandbox_sink sink, void *context, struct error *e)
 {
 	int64_t ends_s = (int64_t)info->created_at + info->timeout_secs, now_s = time(NULL);
-	const struct sandbox_entry entry = { .id = info->id,
+	AUTO_LABELS struct labels labels = { 0 };
+	struct sandbox_entry entry = { .id = info->id,
 		.state = SANDBOX_RUNNING,
 		.expires_s = !info->timeout_secs ? -1
 			: ends_s > now_s         ? ends_s - now_s
 						 : 0 };
 
+	for (size_t i = 0; i < info->n_tags; i++)
+		labels_add(&labels, present(info->tags[i]->key), present(info->tags[i]->value));
+	entry.labels = labels_list(&labels);
 	return info->id && *info->id ? sink(context, &entry, e) : ERR_OK;
 }
 

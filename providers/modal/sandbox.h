@@ -32,6 +32,9 @@ enum err sandbox_access(struct modal_control *c, const struct call *call, const 
 /* ERR_NOT_FOUND: no such sandbox, or it has ended. */
 enum err sandbox_check_runs(
 	struct modal_control *c, const struct call *call, const char *id, struct error *e);
+/* Adds the URL of a port that it was made with as open. ERR_UNSUPPORTED: it was not. ERR_NOT_FOUND as above. */
+enum err sandbox_port_url(struct modal_control *c, const struct call *call, const char *id,
+	unsigned port, struct buf *out, struct error *e);
 /* One that is not there is success. */
 enum err sandbox_terminate(
 	struct modal_control *c, const struct call *call, const char *id, struct error *e);

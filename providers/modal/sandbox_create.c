@@ -11,6 +11,7 @@
 #define CREATE_IF_MISSING 1
 #define EPHEMERAL         5
 #define NETWORK_OPEN      1
+#define NETWORK_BLOCKED   2
 /*
  * A sandbox's time cannot be made longer afterwards, and at its end all is lost; so it is the longest that Modal gives, not
  * its default of 300 s. Source: Modal's guide to sandboxes.
@@ -189,7 +190,7 @@ static void define(struct definition *d, const struct making *m)
 	d->sandbox.timeout_secs =
 		(uint32_t)(m->cfg->lifetime_s ? m->cfg->lifetime_s : LIFETIME_MAX_S);
 	d->network.has_network_access_type = 1;
-	d->network.network_access_type = NETWORK_OPEN;
+	d->network.network_access_type = m->cfg->block_network ? NETWORK_BLOCKED : NETWORK_OPEN;
 	d->sandbox.network_access = &d->network;
 	d->sandbox.n_secret_ids = m->secret_id ? 1 : 0;
 	d->sandbox.secret_ids = d->secret_ids;

@@ -1,6 +1,7 @@
 #include "providers/runloop/devbox.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,16 @@ static void read_lifetime(struct devbox *out, struct json_object *launch)
 			       : rest_integer(launch, "keep_alive_time_seconds", -1);
 }
 
+/* It becomes a part of a host's name, where every id may stand. */
+static bool take_tunnel(char key[128], struct json_object *tunnel)
+{
+	const char *text = rest_text(tunnel, "tunnel_key", "");
+	bool is_fit = devbox_is_id(text);
+
+	snprintf(key, 128, "%s", is_fit ? text : "");
+	return is_fit;
+}
+
 enum err devbox_parse(struct devbox *out, struct json_object *json, struct error *e)
 {
 	const char *id = rest_text(json, "id", ""), *name = rest_text(json, "name", "");
@@ -79,6 +90,7 @@ enum err devbox_parse(struct devbox *out, struct json_object *json, struct error
 	snprintf(out->status, sizeof out->status, "%s", status);
 	snprintf(out->reason, sizeof out->reason, "%s", reason);
 	read_lifetime(out, rest_member(json, "launch_parameters"));
+	take_tunnel(out->tunnel, rest_member(json, "tunnel"));
 	return ERR_OK;
 }
 
@@ -137,6 +149,34 @@ enum err devbox_act(const struct rest *r, const struct call *call, const char *i
 	return kind ? kind : rest_perform(r, call, &q.ask, NULL, e);
 }
 
+enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const char *id,
+	char key[128], struct error *e)
+{
+	AUTO_JSON struct json_object *json = NULL;
+	struct devbox_request q;
+	enum err kind = devbox_request_make(
+		&q, HTTP_POST, id, "opening its tunnel", e, "%s", "/enable_tunnel");
+
+	q.ask.body = "{\"auth_mode\":\"open\"}";
+	q.ask.flags |= HTTP_REPEATABLE;
+	if (!kind)
+		kind = rest_perform(r, call, &q.ask, &json, e);
+	if (!kind && !take_tunnel(key, json))
+		kind = error_set(e, ERR_PROTOCOL, "runloop:%s: a tunnel without a key", id);
+	return kind;
+}
+
+/* As the vendor's SDK finds it: beside the API's host. */
+void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, unsigned port)
+{
+	const char *host = strstr(r->base_url, "://");
+
+	host = host ? host + 3 : r->base_url;
+	if (!strncmp(host, "api.", 4))
+		host += 4;
+	buf_printf(out, "https://%u-%s.tunnel.%.*s", port, tunnel, (int)strcspn(host, ":/"), host);
+}
+
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e)
 {
@@ -157,11 +197,14 @@ static enum err pass_page(struct json_object *devboxes, devbox_sink sink, void *
 	char last[128], struct error *e)
 {
 	for (size_t i = 0; i < json_object_array_length(devboxes); i++) {
+		struct json_object *item = json_object_array_get_idx(devboxes, i);
+		AUTO_LABELS struct labels labels = { 0 };
 		struct devbox d;
-		enum err kind = devbox_parse(&d, json_object_array_get_idx(devboxes, i), e);
+		enum err kind = devbox_parse(&d, item, e);
 
+		labels_add_object(&labels, rest_member(item, "metadata"));
 		if (!kind && d.phase != DEVBOX_ENDED)
-			kind = sink(context, &d, e);
+			kind = sink(context, &d, &labels, e);
 		if (kind)
 			return kind;
 		snprintf(last, 128, "%s", d.id);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "providers/labels.h"
 #include "providers/provider.h"
 #include "providers/runloop/devbox_api.h"
 
@@ -25,6 +26,7 @@ struct devbox {
 	int64_t running_ms; /* when it began to run last, in milliseconds since 1970 by the service's clock */
 	int64_t lifetime_s; /* from then; or, with is_idle_counted, from its last use; -1: none is known */
 	bool is_idle_counted;
+	char tunnel[128]; /* the key in the URLs of its ports; "": it has none yet */
 };
 
 /* ERR_PROTOCOL: it has no id that can be used. An unknown status is taken for running: requests tell. */
@@ -41,10 +43,19 @@ enum err devbox_wait(const struct rest *r, const struct call *call, const char *
 /* `action`: suspend, resume, keep_alive, shutdown. ERR_INVALID: not in its state. */
 enum err devbox_act(const struct rest *r, const struct call *call, const char *id,
 	const char *action, struct error *e);
+/*
+ * Opens its tunnel, by which anybody who knows the key reaches its ports: there is one for all of them, and it stays. Only
+ * of one that runs.
+ */
+enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const char *id,
+	char key[128], struct error *e);
+/* Adds the URL of a port. */
+void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, unsigned port);
 /* `json`: the body. It is on its way to running when this returns. */
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e);
 /* All pages, without those that have ended. */
-typedef enum err (*devbox_sink)(void *context, const struct devbox *d, struct error *e);
+typedef enum err (*devbox_sink)(
+	void *context, const struct devbox *d, const struct labels *labels, struct error *e);
 enum err devbox_list(const struct rest *r, const struct call *call, devbox_sink sink, void *context,
 	struct error *e);

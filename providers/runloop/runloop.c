@@ -100,10 +100,11 @@ static enum err runloop_connect(const struct provider_config *cfg, const struct 
 	if (kind)
 		return kind;
 	kind = runloop_resolve(b, call, e);
-	if (!kind)
+	if (!kind && !cfg->account_only) {
 		kind = runloop_find(b, call, e);
-	if (!kind)
-		kind = attach(b, cfg, call, e);
+		if (!kind)
+			kind = attach(b, cfg, call, e);
+	}
 	if (kind)
 		runloop_release(&b->base);
 	else
@@ -128,6 +129,7 @@ const struct provider_ops runloop_provider = {
 	.pause = runloop_pause,
 	.resume = runloop_resume,
 	.extend = runloop_extend,
+	.url = runloop_url,
 	.execute = runloop_execute,
 	.watch = runloop_watch,
 };

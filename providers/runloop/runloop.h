@@ -94,3 +94,5 @@ enum err runloop_pause(struct provider *p, const struct call *call, struct error
 enum err runloop_resume(struct provider *p, const struct call *call, struct error *e);
 enum err runloop_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
+enum err runloop_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e);

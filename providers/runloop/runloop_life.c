@@ -54,12 +54,9 @@ enum err runloop_info(
 
 	if (kind)
 		return kind;
-	*out = (struct sandbox_info){ .state = state_of(&d),
-		.expires_s = left_s(&d, kept_ms),
-		.shell = "/bin/sh -c",
-		.identity = b->remote.identity };
+	*out = (struct sandbox_info){ .state = state_of(&d), .expires_s = left_s(&d, kept_ms) };
 	snprintf(out->id, sizeof out->id, "%s", b->id);
-	snprintf(out->root, sizeof out->root, "%s", b->remote.root);
+	remote_describe(&b->remote, out);
 	return ERR_OK;
 }
 
@@ -68,12 +65,14 @@ struct listing {
 	void *context;
 };
 
-static enum err pass_entry(void *context, const struct devbox *d, struct error *e)
+static enum err pass_entry(
+	void *context, const struct devbox *d, const struct labels *labels, struct error *e)
 {
 	const struct listing *l = context;
-	const struct sandbox_entry entry = {
-		.id = d->id, .state = state_of(d), .expires_s = left_s(d, 0)
-	};
+	const struct sandbox_entry entry = { .id = d->id,
+		.state = state_of(d),
+		.expires_s = left_s(d, 0),
+		.labels = labels_list(labels) };
 
 	return l->sink(l->context, &entry, e);
 }
@@ -129,6 +128,19 @@ enum err runloop_delete(const struct provider_config *cfg, const struct call *ca
 	return kind;
 }
 
+/* ERR_INVALID is also what one says that is suspended already. */
+static enum err suspend(struct runloop *b, const struct call *call, struct error *e)
+{
+	struct error why = { 0 };
+	struct devbox d;
+	enum err kind = devbox_act(&b->api.rest, call, b->id, "suspend", &why);
+
+	if (kind == ERR_INVALID && !runloop_look(b, call, &d, NULL) &&
+		state_of(&d) == SANDBOX_PAUSED)
+		return ERR_OK;
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
 enum err runloop_pause(struct provider *p, const struct call *call, struct error *e)
 {
 	struct runloop *b = runloop_of(p);
@@ -136,7 +148,7 @@ enum err runloop_pause(struct provider *p, const struct call *call, struct error
 	enum err kind = runloop_check(b, e);
 
 	if (!kind)
-		kind = devbox_act(&b->api.rest, call, b->id, "suspend", e);
+		kind = suspend(b, call, e);
 	if (!kind)
 		kind = devbox_wait(&b->api.rest, call, b->id, DEVBOX_SUSPENDED, &d, e);
 	return kind;
@@ -164,4 +176,20 @@ enum err runloop_extend(
 	b->kept_ms = asked_ms;
 	pthread_mutex_unlock(&b->lock);
 	return ERR_OK;
+}
+
+/* ---- A port ---- */
+
+enum err runloop_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	struct runloop *b = runloop_of(p);
+	struct devbox d;
+	enum err kind = runloop_look(b, call, &d, e);
+
+	if (!kind && !*d.tunnel)
+		kind = devbox_open_tunnel(&b->api.rest, call, b->id, d.tunnel, e);
+	if (!kind)
+		devbox_port_url(out, &b->api.rest, d.tunnel, port);
+	return kind;
 }

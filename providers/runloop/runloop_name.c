@@ -14,12 +14,13 @@ struct search {
 	bool is_id; /* `wanted` is an id after all */
 };
 
-static enum err compare(void *context, const struct devbox *d, struct error *e)
+static enum err compare(
+	void *context, const struct devbox *d, const struct labels *labels, struct error *e)
 {
 	struct search *s = context;
 	bool is_id = !strcmp(d->id, s->wanted);
 
-	(void)e;
+	(void)labels, (void)e;
 	if (s->is_id || (!is_id && strcmp(d->name, s->wanted)))
 		return ERR_OK;
 	s->is_id = is_id;

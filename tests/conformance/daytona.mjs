@@ -77,6 +77,14 @@ async function listPages() {
 	await assert.rejects(daytona.get(others[0].id), sdk.DaytonaNotFoundError);
 }
 
+async function portUrls() {
+	const { url, token, port } = await sandbox.getSignedPreviewUrl(3000, 86_400);
+	assert.equal(port, 3000);
+	assert.match(url, new RegExp(`^https://3000-${token}\\.`));
+	await assert.rejects(sandbox.getSignedPreviewUrl(3000, 86_401), sdk.DaytonaError);
+	await assert.rejects(sandbox.getSignedPreviewUrl(65_536), sdk.DaytonaError);
+}
+
 async function stopAndStart() {
 	await sandbox.fs.uploadFile(Buffer.from("kept"), "kept");
 	await sandbox.stop();
@@ -222,6 +230,7 @@ const failed = await runTests([
 	["create from an image with resources; ephemeral", fromImage],
 	["create is refused", createErrors],
 	["list all pages, filter, delete", listPages],
+	["URLs of ports", portUrls],
 	["stop and start", stopAndStart],
 	["archive and start", archive],
 	["intervals, activity, labels", intervals],

@@ -98,6 +98,13 @@ async function terminates() {
 	assert.equal(await (await client.sandboxes.fromId(short.sandboxId)).poll(), 137);
 }
 
+async function tunnels() {
+	const open = await client.sandboxes.create(app, image, { encryptedPorts: [3000] });
+	assert.match((await open.tunnels())[3000].url, /^https:\/\/[^/:]+$/);
+	await open.terminate();
+	assert.deepEqual(await sandbox.tunnels(), {});
+}
+
 async function expires() {
 	const short = await client.sandboxes.create(app, image, { timeoutMs: 1000 });
 	assert.equal(await short.wait(), 124);
@@ -238,6 +245,7 @@ const failed = await runTests([
 	["tags are read and set", tags],
 	["sandboxes are listed in pages", listsInPages],
 	["a terminated sandbox says so", terminates],
+	["ports that were opened have URLs", tunnels],
 	["a sandbox ends with its time", expires],
 	["an idle sandbox ends", idlesOut],
 	["the first version of the calls", firstVersion],

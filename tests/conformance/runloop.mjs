@@ -77,6 +77,14 @@ async function listPages() {
 	assert.equal(running.has_more, false);
 }
 
+async function portUrls() {
+	const tunnel = await devbox.net.enableTunnel({ auth_mode: "open" });
+	assert.deepEqual([tunnel.auth_mode, tunnel.auth_token], ["open", null]);
+	assert.equal((await devbox.getInfo()).tunnel.tunnel_key, tunnel.tunnel_key);
+	assert.ok((await devbox.getTunnelUrl(3000)).startsWith(`https://3000-${tunnel.tunnel_key}.tunnel.`));
+	await assert.rejects(devbox.net.enableTunnel({ auth_mode: "closed" }), runloop.BadRequestError);
+}
+
 async function suspendAndResume() {
 	await devbox.file.write({ file_path: "kept", contents: "yes" });
 	await devbox.cmd.exec("sleep 600 >/dev/null 2>&1 &");
@@ -255,6 +263,7 @@ const failed = await runTests([
 	["name and metadata", update],
 	["create from a blueprint and of a size, and wait behind", createBehind],
 	["list in pages", listPages],
+	["URLs of ports", portUrls],
 	["suspend and resume: the disk alone lives on", suspendAndResume],
 	["create from a snapshot", snapshots],
 	["what ends a lifetime", lifetimes],

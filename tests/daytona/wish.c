@@ -73,6 +73,11 @@ Test(wish, names_labels_and_environment)
 		"\"project\": \"p\"}}");
 }
 
+Test(wish, its_network_is_blocked)
+{
+	expect(&(struct provider_config){ .block_network = true }, "{\"networkBlockAll\": true}");
+}
+
 Test(wish, idle_time_is_in_whole_minutes)
 {
 	expect(&(struct provider_config){ .idle_s = 61 }, "{\"autoStopInterval\": 2}");

@@ -30,6 +30,7 @@ IS_THERE(delete)
 IS_THERE(pause)
 IS_THERE(resume)
 IS_THERE(extend)
+IS_THERE(url)
 
 static enum err call_create(struct provider *p)
 {
@@ -68,6 +69,11 @@ static enum err call_extend(struct provider *p)
 	return provider_extend(p, NULL, 1, NULL);
 }
 
+static enum err call_url(struct provider *p)
+{
+	return provider_url(p, NULL, 1, NULL, NULL);
+}
+
 static const struct slot slots[] = {
 	{ "make", has_create, call_create },
 	{ "list", has_list_sandboxes, call_list },
@@ -75,6 +81,7 @@ static const struct slot slots[] = {
 	{ "pause", has_pause, call_pause },
 	{ "resume", has_resume, call_resume },
 	{ "more time", has_extend, call_extend },
+	{ "a port's URL", has_url, call_url },
 };
 #define SLOTS_COUNT (sizeof slots / sizeof *slots)
 

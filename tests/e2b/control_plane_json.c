@@ -171,7 +171,8 @@ Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
 			.env = env,
 			.labels = labels,
 			.lifetime_s = 3000000000,
-			.pause_at_end = true };
+			.pause_at_end = true,
+			.block_network = true };
 	AUTO_BUF struct buf out = BUF_INIT(1000);
 
 	plane_json_create(&out, &none, false);
@@ -181,7 +182,8 @@ Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
 	cr_expect(eq(str, (char *)buf_text(&out),
 		"{\"templateID\": \"my \\\"box\\\"\", \"timeout\": 2147483647, "
 		"\"envVars\": {\"A\": \"1\", \"B\": \"x=\\\"y\\\"\", \"C\": \"\"}, "
-		"\"metadata\": {\"team\": \"red\"}, \"autoPause\": true}"));
+		"\"metadata\": {\"team\": \"red\"}, \"autoPause\": true, "
+		"\"allow_internet_access\": false}"));
 	buf_reset(&out);
 	plane_json_create(&out, &none, true);
 	cr_expect(eq(str, (char *)buf_text(&out),

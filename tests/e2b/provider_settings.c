@@ -35,6 +35,25 @@ static void expect_envd(const struct e2b_settings *s, const char *domain, const 
 	free(url);
 }
 
+static void expect_port_url(const struct e2b_settings *s, const char *domain, const char *want)
+{
+	AUTO_BUF struct buf url = BUF_INIT(300);
+
+	e2b_port_url(&url, s, "iabc", domain, 8080);
+	cr_expect(eq(str, (char *)buf_text(&url), (char *)want));
+}
+
+Test(provider_settings, a_port_has_a_host_of_its_own_in_the_sandboxs_domain)
+{
+	struct e2b_settings s = read_settings();
+
+	expect_port_url(&s, "", "https://8080-iabc.e2b.app");
+	expect_port_url(&s, "e2b-x.dev", "https://8080-iabc.e2b-x.dev");
+	s.is_debug = true;
+	expect_port_url(&s, "", "http://localhost:8080");
+	e2b_settings_release(&s);
+}
+
 Test(provider_settings, of_an_empty_environment_are_the_vendors)
 {
 	struct e2b_settings s;

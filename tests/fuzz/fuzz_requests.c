@@ -151,11 +151,9 @@ static void try_stream(const struct buf *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	unsigned char journal[JOURNAL_ID_SIZE];
 	struct frame f;
 	struct buf in = { .bytes = (unsigned char *)data, .len = size, .max = size };
 
-	wire_get_hello_request(&in, journal, NULL);
 	try_list(&in);
 	try_watch(&in);
 	try_fetch(&in);

@@ -1,3 +1,4 @@
+#include "providers/http/client.h"
 #include "tests/http/room.h"
 
 #include <poll.h>
@@ -42,6 +43,19 @@ Test(http_exchange, dropped_connections_are_closed_and_not_used_again)
 	http_drop_connections(r.http);
 	/* Ends only when the client has closed it. */
 	server_join_peer(&r.server, 0);
+	perform_ok(&r);
+	perform_ok(&r);
+	cr_expect(eq(int, r.server.connections, 2));
+	room_close(&r);
+}
+
+Test(http_exchange, connections_from_before_a_sleep_are_not_used_again)
+{
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	perform_ok(&r);
+	r.http->slept_ms -= 60000;
 	perform_ok(&r);
 	perform_ok(&r);
 	cr_expect(eq(int, r.server.connections, 2));

@@ -40,6 +40,8 @@ enum lack {
 	LACKS_LIVE_OUTPUT = 512,
 	/* Only one sandbox may live at a time, so none is made beside it. */
 	IS_ALONE = 128,
+	/* Ports are opened when a sandbox is made, or never. */
+	LACKS_PORTS = 1024,
 };
 
 struct subject {

@@ -627,22 +627,24 @@ BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 		{ .op = CHANGE_PLACE, .path = "/t1", .path2 = "new" },
 		{ .op = CHANGE_CREATE, .path = "/t2", .mode = 0600, OWNERLESS },
 		{ .op = CHANGE_WRITE, .path = "/t2", .data = "two", .data_len = 3 },
+		{ .op = CHANGE_SETATTR, .path = "/t2", .set = SET_MTIME, .mtime = { 1000, 0 } },
 		{ .op = CHANGE_PLACE, .path = "/t2", .path2 = "old" },
 	};
-	struct change_result r[6];
+	struct change_result r[7];
 	struct attr before;
 
 	outside_write_text(s, "old", "longer than two");
 	before = outside_attr(s, "old");
-	apply_all(s, changes, 6, r);
-	for (size_t i = 0; i < 6; i++)
+	apply_all(s, changes, 7, r);
+	for (size_t i = 0; i < 7; i++)
 		cr_assert(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
 	cr_assert(outside_holds(s, "new", "one"));
 	cr_assert(eq(u32, outside_attr(s, "new").mode & 07777, 0640));
 	cr_assert(outside_holds(s, "old", "two"));
 	cr_assert(eq(u64, outside_attr(s, "old").ino, before.ino));
 	cr_assert(eq(u32, outside_attr(s, "old").mode, before.mode));
-	cr_assert(eq(u64, r[5].attr.ino, before.ino));
+	cr_assert(eq(u64, r[6].attr.ino, before.ino));
+	cr_assert(eq(long, outside_attr(s, "old").mtime.tv_sec, 1000));
 }
 
 BEHAVIOUR(apply, sync_reaches_files_and_directories)

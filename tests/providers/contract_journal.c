@@ -233,7 +233,6 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 /* ---- What dead mounts left ---- */
 
 #define DEAD_RECORD "/seq-dead0000000000000000000000000000"
-#define OWN_RECORD  "/seq-6f757273000000000000000000000000"
 
 static void leave_record(struct subject *s, const char *path)
 {
@@ -252,31 +251,17 @@ static enum err look_at(struct subject *s, const char *path)
 	return apply_one(s, (struct change){ .op = CHANGE_SYNC, .path = path }).err;
 }
 
-/* The subject over a connection of its own. */
-static struct subject connected(const struct subject *s, const unsigned char *journal)
+BEHAVIOUR(journal, its_first_batch_removes_what_dead_ones_left)
 {
-	struct provider_config cfg = contract_config(s, s->id);
-	struct subject another = *s;
-	struct error e = { 0 };
+	const struct change change = { .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS };
+	const struct apply_request request = {
+		.journal = "new", .first_sequence = 1, .changes = &change, .changes_count = 1
+	};
+	bool stays = s->helper == HELPER_OFF;
+	struct change_result r;
 
-	another.p = NULL;
-	cfg.journal = journal;
-	provider_connect(s->ops, &cfg, NULL, &another.p, &e);
-	cr_assert(another.p != NULL, "%s", e.text);
-	return another;
-}
-
-BEHAVIOUR(journal, who_attaches_removes_what_dead_journals_left)
-{
-	static const unsigned char ours[JOURNAL_ID_SIZE] = "ours";
-	bool stays = s->is_remote && s->helper == HELPER_OFF;
-	struct subject before = connected(s, NULL), attached;
-
-	leave_record(&before, DEAD_RECORD);
-	leave_record(&before, OWN_RECORD);
-	attached = connected(s, ours);
-	cr_expect(eq(int, look_at(&attached, DEAD_RECORD), stays ? ERR_OK : ERR_NOT_FOUND));
-	cr_expect(eq(int, look_at(&attached, OWN_RECORD), ERR_OK));
-	provider_release(before.p);
-	provider_release(attached.p);
+	leave_record(s, DEAD_RECORD);
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, &r, NULL), ERR_OK));
+	cr_expect(eq(int, look_at(s, DEAD_RECORD), stays ? ERR_OK : ERR_NOT_FOUND));
+	cr_expect(eq(int, look_at(s, "/seq-6e657700000000000000000000000000"), ERR_OK));
 }

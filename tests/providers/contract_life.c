@@ -55,6 +55,30 @@ BEHAVIOUR(info, says_what_commands_say)
 	cr_assert(strlen(info.shell) > 0);
 }
 
+BEHAVIOUR(url, names_the_port)
+{
+	AUTO_BUF struct buf url = BUF_INIT(5000);
+	struct error e = { 0 };
+	enum err kind = provider_url(s->p, NULL, 8181, &url, &e);
+
+	if (s->lacks & LACKS_PORTS) {
+		cr_assert(eq(int, kind, ERR_UNSUPPORTED), "%s", e.text);
+		return;
+	}
+	cr_assert(eq(int, kind, ERR_OK), "%s", e.text);
+	cr_assert(eq(int, strncmp(buf_text(&url), "http", 4), 0), "%s", buf_text(&url));
+	cr_assert(strstr(buf_text(&url), "8181") != NULL, "%s", buf_text(&url));
+}
+
+BEHAVIOUR(url, of_no_port_is_refused)
+{
+	AUTO_BUF struct buf url = BUF_INIT(5000);
+
+	cr_assert(eq(int, provider_url(s->p, NULL, 0, &url, NULL), ERR_INVALID));
+	cr_assert(eq(int, provider_url(s->p, NULL, 65536, &url, NULL), ERR_INVALID));
+	cr_assert(eq(ulong, url.len, 0));
+}
+
 BEHAVIOUR(life, a_sandbox_is_made_used_and_deleted)
 {
 	if (s->lacks & IS_ALONE)
@@ -192,4 +216,79 @@ BEHAVIOUR(life, an_absent_slot_is_answered_with_the_name_of_the_provider)
 		cr_assert(strstr(e.text, s->ops->name) != NULL, "%s", e.text);
 	}
 	cr_assert(eq(int, provider_extend(s->p, NULL, 60, &e), ERR_OK));
+}
+
+/* ---- Without attaching ---- */
+
+static struct provider *reach_account(const struct subject *s, const char *id)
+{
+	struct provider_config cfg = contract_config(s, id);
+	struct provider *p = NULL;
+	struct error e = { 0 };
+
+	cfg.account_only = true;
+	cr_assert(eq(int, provider_connect(s->ops, &cfg, NULL, &p, &e), ERR_OK), "%s", e.text);
+	return p;
+}
+
+static enum sandbox_state state_by_account(const struct subject *s, const char *id)
+{
+	struct provider *p = reach_account(s, id);
+	struct sandbox_info info;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, provider_info(p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, info.id, (char *)id));
+	provider_release(p);
+	return info.state;
+}
+
+BEHAVIOUR(life, of_a_paused_one_the_account_tells_without_waking_it)
+{
+	struct provider *p = reach_account(s, s->id);
+	struct error e = { 0 };
+
+	cr_assert(eq(int, (int)state_by_account(s, s->id), SANDBOX_RUNNING));
+	if (!s->ops->pause) {
+		provider_release(p);
+		return;
+	}
+	cr_assert(eq(int, provider_pause(p, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(ne(int, (int)state_by_account(s, s->id), SANDBOX_RUNNING));
+	cr_assert(eq(int, provider_pause(p, NULL, &e), ERR_OK), "again: %s", e.text);
+	cr_assert(ne(int, (int)state_by_account(s, s->id), SANDBOX_RUNNING));
+	cr_assert(eq(int, provider_resume(p, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, (int)state_by_account(s, s->id), SANDBOX_RUNNING));
+	provider_release(p);
+}
+
+static enum err compare_label(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	struct search *s = context;
+
+	(void)e;
+	for (const char *const *label = entry->labels; label && *label; label++)
+		s->found += !strcmp(entry->id, s->id) && !strcmp(*label, "contract=its value");
+	return ERR_OK;
+}
+
+BEHAVIOUR(life, a_list_tells_the_labels_that_it_was_made_with)
+{
+	if (s->lacks & IS_ALONE || !(s->ops->create_options & OPTION_LABELS))
+		return;
+	static const char *const labels[] = { "contract=its value", "empty=", NULL };
+	struct provider_config cfg = contract_config(s, NULL);
+	char id[128];
+	struct search found = { .id = id };
+	struct error e = { 0 };
+
+	cfg.labels = labels;
+	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, id, &e), ERR_OK), "%s", e.text);
+	cfg.labels = NULL;
+	cr_assert(eq(int, provider_list_sandboxes(s->ops, &cfg, NULL, compare_label, &found, &e),
+			  ERR_OK),
+		"%s", e.text);
+	cr_expect(eq(ulong, found.found, 1));
+	cfg.id = id;
+	cr_assert(eq(int, provider_delete(s->ops, &cfg, NULL, &e), ERR_OK), "%s", e.text);
 }

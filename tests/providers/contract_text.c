@@ -10,14 +10,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-static const struct subject text = {
-	.name = "text", .helper = HELPER_PROCESS, .is_remote = true, .lacks = LACKS_WATCH | IS_ALONE
-};
+static const struct subject text = { .name = "text",
+	.helper = HELPER_PROCESS,
+	.is_remote = true,
+	.lacks = LACKS_WATCH | IS_ALONE | LACKS_PORTS };
 static const struct subject text_shell = { .name = "text, sh",
 	.helper = HELPER_OFF,
 	.shell = "sh",
 	.is_remote = true,
-	.lacks = SHELL_LACKS | LACKS_WATCH | IS_ALONE };
+	.lacks = SHELL_LACKS | LACKS_WATCH | IS_ALONE | LACKS_PORTS };
 
 struct host {
 	struct provider base;

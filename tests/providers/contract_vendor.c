@@ -40,7 +40,7 @@ static const struct vendor vendors[] = {
 	{ "daytona", 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT },
 	{ "e2b", 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY },
 	{ "langsmith", 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT },
-	{ "modal", 0, SANDBOXES_MAX, LACKS_WATCH },
+	{ "modal", LACKS_PORTS, SANDBOXES_MAX, LACKS_WATCH },
 	{ "runloop", 0, SANDBOXES_MAX, LACKS_WATCH },
 };
 #define VENDORS_COUNT (sizeof vendors / sizeof *vendors)

@@ -1,6 +1,7 @@
 #include "tests/support/shown.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/helper/sequence.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -571,6 +572,32 @@ Test(helper_apply, place_renames_where_nothing_is)
 	expect_text("tree/f", "new");
 }
 
+Test(helper_apply, place_crosses_file_systems)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/tree/m", shown.scratch.path);
+	scratch_mkdir(&shown.scratch, "tree/m", 0755);
+	if (mount("none", path, "tmpfs", 0, NULL))
+		shown_skip(&shown, "no right to mount");
+	scratch_write_text(&shown.scratch, "staging/t", "new");
+	scratch_write_text(&shown.scratch, "staging/u", "another");
+	struct change_result placed =
+		applied(.op = CHANGE_PLACE, .path = "/t", .path2 = "m/f", .flags = CHANGE_EXCL);
+	struct change_result taken =
+		applied(.op = CHANGE_PLACE, .path = "/u", .path2 = "m/f", .flags = CHANGE_EXCL);
+
+	cr_expect(eq(int, placed.err, ERR_OK), "%s", placed.why);
+	cr_expect(eq(u64, placed.attr.ino, ino_of("tree/m/f")));
+	cr_expect(eq(uint, placed.attr.mode, S_IFREG | 0644));
+	cr_expect(not(shown_exists(&shown, "staging/t")));
+	cr_expect(eq(int, taken.err, ERR_EXISTS));
+	expect_text("tree/m/f", "new");
+	expect_text("staging/u", "another");
+	cr_expect(not(shown_exists(&shown, "tree/m/.sandboxfs-u")));
+	cr_assert(umount(path) == 0);
+}
+
 Test(helper_apply, place_over_a_file_keeps_its_inode_mode_and_links)
 {
 	uint64_t old;
@@ -769,10 +796,10 @@ static enum err apply_numbered(
 static uint64_t last_sequence(unsigned char first_byte)
 {
 	const unsigned char journal[JOURNAL_ID_SIZE] = { first_byte, [15] = 0x01 };
-	uint64_t last = 99;
+	AUTO_SEQUENCE struct sequence record = SEQUENCE_NONE;
 
-	cr_assert(eq(int, helper_last_sequence(&shown.root, journal, &last, NULL), ERR_OK));
-	return last;
+	cr_assert(eq(int, sequence_open(&shown.root, NULL, journal, 0, &record, NULL), ERR_OK));
+	return record.over;
 }
 
 Test(helper_apply, what_is_recorded_as_done_is_not_done_again)
@@ -801,12 +828,9 @@ Test(helper_apply, what_is_recorded_as_done_is_not_done_again)
 Test(helper_apply, without_a_journal_nothing_is_recorded)
 {
 	struct change_result r = applied(.op = CHANGE_CREATE, .path = "f", .mode = 0644);
-	const unsigned char none[JOURNAL_ID_SIZE] = { 0 };
-	uint64_t last = 99;
 
 	cr_expect(eq(int, r.err, ERR_OK));
-	cr_assert(eq(int, helper_last_sequence(&shown.root, none, &last, NULL), ERR_OK));
-	cr_expect(eq(u64, last, 0));
+	cr_expect(not(shown_exists(&shown, "staging/seq-00000000000000000000000000000000")));
 }
 
 /* ---- Hostile company ---- */

@@ -1,3 +1,4 @@
+#include "providers/base/cleanup.h"
 #include "providers/key.h"
 
 #include "tests/support/scratch.h"
@@ -85,6 +86,33 @@ Test(key, is_the_first_variable_that_is_set_and_not_empty)
 	setenv(names[1], "second", 1);
 	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, key, "second"));
+	key_free(key);
+}
+
+/* As systemd has it for a service with User=: root's, and the access list's mask in the group's bits. */
+Test(key, is_a_credential_where_no_variable_is_set)
+{
+	AUTO_FREE char *credential = NULL;
+	struct error e = { 0 };
+	char *key = NULL;
+
+	setenv("CREDENTIALS_DIRECTORY", scratch.path, 1);
+	scratch_write_text(&scratch, names[1], "secret\n");
+	cr_assert(asprintf(&credential, "%s/%s", scratch.path, names[1]) > 0);
+	cr_assert(eq(int, chmod(credential, 0440), 0));
+	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, key, "secret"));
+	key_free(key);
+
+	cr_assert(eq(int, key_read(&key, credential, names, "vendor", &e), ERR_OK), "%s", e.text);
+	key_free(key);
+
+	cr_assert(eq(int, chmod(credential, 0444), 0));
+	cr_expect(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_AUTH));
+
+	setenv(names[0], "other", 1);
+	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, key, "other"));
 	key_free(key);
 }
 

@@ -46,6 +46,7 @@ static const struct provider_config everything = { .template = "t",
 	.region = "r",
 	.idle_s = 1,
 	.delete_after_s = 1,
+	.block_network = true,
 	.lifetime_s = 1,
 	.user = "u",
 	.resume = RESUME_NEVER };

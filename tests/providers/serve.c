@@ -35,11 +35,7 @@ static void add_frame(struct buf *out, enum frame_type type, uint32_t id, const 
 
 static void add_hello(struct buf *out, uint32_t id)
 {
-	static const unsigned char no_journal[JOURNAL_ID_SIZE];
-	AUTO_BUF struct buf payload = BUF_INIT(1000);
-
-	wire_put_hello_request(&payload, no_journal);
-	add_frame(out, FRAME_HELLO, id, &payload);
+	add_frame(out, FRAME_HELLO, id, NULL);
 }
 
 static void put_create(struct buf *payload, const char *path)

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "providers/helper/sequence.h"
 
 #include <fcntl.h>
 #include <fts.h>
@@ -525,13 +526,13 @@ OVER_SHELLS(shell_apply, a_batch_of_thousands_keeps_script_and_contents_apart)
 
 static uint64_t last_sequence(const struct pair *w, const unsigned char *journal)
 {
+	AUTO_SEQUENCE struct sequence record = SEQUENCE_NONE;
 	struct root r;
-	uint64_t last = 0;
 
 	cr_assert(root_open(&r, w->host.root, w->host.base.staging, NULL) == ERR_OK);
-	cr_assert(helper_last_sequence(&r, journal, &last, NULL) == ERR_OK);
+	cr_assert(sequence_open(&r, NULL, journal, 0, &record, NULL) == ERR_OK);
 	root_close(&r);
-	return last;
+	return record.over;
 }
 
 /* The record is the helper's own, so that a journal may be finished by either. */

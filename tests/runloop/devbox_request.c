@@ -208,11 +208,12 @@ struct listed {
 	char ids[200];
 };
 
-static enum err note(void *context, const struct devbox *d, struct error *e)
+static enum err note(
+	void *context, const struct devbox *d, const struct labels *labels, struct error *e)
 {
 	struct listed *l = context;
 
-	(void)e;
+	(void)labels, (void)e;
 	strcat(strcat(l->ids, d->id), " ");
 	return ERR_OK;
 }

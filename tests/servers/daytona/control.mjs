@@ -1,4 +1,6 @@
 // The control plane: https://app.daytona.io/api as far as sandboxes are concerned.
+import { randomBytes } from "node:crypto";
+
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, badRequest } from "./api_error.mjs";
 import { checkCreate, interval, readObject, selectPage } from "./control_input.mjs";
@@ -7,6 +9,9 @@ import { serveLegacy } from "./proxy.mjs";
 
 const PREFIX = "/api";
 const LEAST_AUTO_DELETE = -1;
+const PREVIEW_S = 60;
+const PREVIEW_MAX_S = 86_400;
+const PREVIEW_DOMAIN = "proxy.daytona.works";
 
 // ---- Routes ----------------------------------------------------------------------------------------
 
@@ -86,6 +91,18 @@ function lastActivity(context, req, res, { sandbox }) {
 	sendEmpty(res, 201, { "Content-Length": 0 });
 }
 
+// The token is a part of the host's name, which is the proxy's.
+function signedPreviewUrl(context, req, res, { sandbox, rest, query }) {
+	const port = Number(rest);
+	const seconds = Number(query.get("expiresInSeconds") ?? PREVIEW_S);
+	if (!Number.isInteger(port) || port < 1 || port > 65_535)
+		throw badRequest("Invalid port");
+	if (!Number.isInteger(seconds) || seconds < 1 || seconds > PREVIEW_MAX_S)
+		throw badRequest("expiresInSeconds must be between 1 second and 24 hours");
+	const token = randomBytes(16).toString("hex");
+	sendJson(res, 200, { sandboxId: sandbox.id, port, token, url: `https://${port}-${token}.${PREVIEW_DOMAIN}` });
+}
+
 function pause() {
 	throw new ApiError(422, "Pausing is not supported for this sandbox");
 }
@@ -111,6 +128,7 @@ const ROUTES = {
 	"POST /sandbox/{id}/autodelete/{n}": autoDelete,
 	"POST /sandbox/{id}/last-activity": lastActivity,
 	"GET /sandbox/{id}/toolbox-proxy-url": toolboxProxyUrl,
+	"GET /sandbox/{id}/ports/{n}/signed-preview-url": signedPreviewUrl,
 };
 
 // ---- Serving ---------------------------------------------------------------------------------------
@@ -119,7 +137,8 @@ const LEGACY_TOOLBOX = /^\/api\/toolbox\/([^/]+)\/toolbox(\/.*)$/s;
 
 const pattern = (pathname) => pathname
 	.replace(/^\/api\/sandbox\/[^/]+/, `${PREFIX}/sandbox/{id}`)
-	.replace(/\/(auto\w+)\/[^/]+$/, "/$1/{n}");
+	.replace(/\/(auto\w+)\/[^/]+$/, "/$1/{n}")
+	.replace(/\/ports\/[^/]+\//, "/ports/{n}/");
 
 // Of the data plane under its old address: as under the new one.
 export function controlKind(req) {

@@ -36,7 +36,7 @@ const common = (sandbox) => ({
 export const sandboxView = (sandbox, proxyUrl) => ({
 	...common(sandbox),
 	env: sandbox.env,
-	networkBlockAll: false,
+	networkBlockAll: sandbox.networkBlockAll ?? false,
 	volumes: [],
 	buildInfo: sandbox.buildInfo,
 	...(proxyUrl ? { toolboxProxyUrl: proxyUrl } : {}),

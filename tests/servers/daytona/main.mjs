@@ -44,6 +44,7 @@ async function create(fleet) {
 const adminRoutes = ({ fleet }) => ({
 	"POST /create": () => create(fleet),
 	"GET /received": (argument, query) => received(fleet.everyOne, query.get("contains")),
+	"GET /network": (id) => ({ blocked: fleet.find(id).networkBlockAll === true }),
 	"GET /activity": (id) => ({ ms: fleet.find(id).lastActivityAt }),
 	"POST /start": (id) => fleet.find(id).start(),
 	"POST /stop": (id) => fleet.find(id).stop(),

@@ -60,6 +60,7 @@ const create = (version) => async (context, req, res) => {
 		autoPause: wanted.autoPause ?? false,
 		autoPauseMemory: wanted.autoPauseMemory ?? true,
 		autoResume: wanted.autoResume?.enabled ?? false,
+		isCutOff: wanted.allow_internet_access === false,
 		secure: version === "v2" || wanted.secure === true,
 	}, timeoutS);
 	sendJson(res, 201, createdView(sandbox));

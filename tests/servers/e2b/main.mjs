@@ -50,6 +50,7 @@ const adminRoutes = (context) => ({
 	"POST /create": () => create(context.fleet),
 	"GET /received": (argument, query) => received(context.fleet.everyOne, query.get("contains")),
 	"GET /secrets": (id) => [named(context.fleet, id).token],
+	"GET /network": (id) => ({ blocked: named(context.fleet, id).isCutOff }),
 	"POST /pause": (id) => named(context.fleet, id).pause(),
 	"POST /kill": (id) => named(context.fleet, id).kill(),
 	"POST /skew": (seconds, query) => {

@@ -100,8 +100,10 @@ const terminate = (isV2) => async (context, request) => {
 };
 
 const getTunnels = (isV2) => (context, request) => {
-	find(context, request, isV2);
-	return { result: { status: Result.SUCCESS }, tunnels: [] };
+	const { id, definition } = find(context, request, isV2);
+	const tunnels = (definition.openPorts?.ports ?? []).map(({ port }) =>
+		({ host: `${id.slice(3).toLowerCase()}-${port}.w.modal.host`, port: 443, containerPort: port }));
+	return { result: { status: Result.SUCCESS }, tunnels };
 };
 
 const getTags = (isV2) => (context, request) => ({ tags: find(context, request, isV2).tags });

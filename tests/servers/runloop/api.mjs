@@ -109,6 +109,13 @@ function keepAlive(context, req, res, id) {
 	sendJson(res, 200, {});
 }
 
+// One for all its ports, which stays.
+async function enableTunnel(context, req, res, id) {
+	const wanted = checkMembers(await readObject(req),
+		{ auth_mode: oneOf("open", "authenticated"), http_keep_alive: flag, wake_on_http: flag });
+	sendJson(res, 200, requireStatus(find(context, id), "running").openTunnel(wanted));
+}
+
 async function shutdown(context, req, res, id) {
 	const devbox = find(context, id);
 	if (devbox.hasEnded)
@@ -152,6 +159,7 @@ const ROUTES = {
 	"POST /v1/devboxes/{id}/suspend": suspend,
 	"POST /v1/devboxes/{id}/resume": resume,
 	"POST /v1/devboxes/{id}/keep_alive": keepAlive,
+	"POST /v1/devboxes/{id}/enable_tunnel": enableTunnel,
 	"POST /v1/devboxes/{id}/shutdown": shutdown,
 	"POST /v1/devboxes/{id}/snapshot_disk": snapshot,
 };

@@ -75,6 +75,18 @@ export class Devbox extends Guest {
 			this.beginLifetime();
 	}
 
+	openTunnel({ auth_mode: mode = "open", http_keep_alive: keepsAlive = true, wake_on_http: wakes = false }) {
+		this.tunnel ??= {
+			tunnel_key: randomBytes(12).toString("hex"),
+			auth_mode: mode,
+			auth_token: mode === "authenticated" ? randomBytes(16).toString("hex") : null,
+			create_time_ms: Date.now(),
+			http_keep_alive: keepsAlive,
+			wake_on_http: wakes,
+		};
+		return this.tunnel;
+	}
+
 	async stopDaemon() {
 		clearTimeout(this.timer);
 		this.cutConnections();

@@ -18,6 +18,7 @@ export function devboxView(devbox) {
 		snapshot_id: wanted.snapshot_id ?? null,
 		failure_reason: devbox.failure ? "health_check_failed" : null,
 		shutdown_reason: devbox.shutdownReason ?? null,
+		tunnel: devbox.tunnel ?? null,
 	};
 }
 

@@ -1,0 +1,21 @@
+#include "providers/home.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A row of the user database: far more than any has. */
+#define ROW_MAX 16384
+
+char *home_dir(void)
+{
+	const char *home = secure_getenv("HOME");
+	char row[ROW_MAX];
+	struct passwd user, *found = NULL;
+
+	if (home && *home == '/')
+		return strdup(home);
+	getpwuid_r(geteuid(), &user, row, sizeof row, &found);
+	return found && *found->pw_dir == '/' ? strdup(found->pw_dir) : NULL;
+}

@@ -1,0 +1,10 @@
+/*
+ * home.h - where the user who runs us has his own files.
+ */
+#pragma once
+
+/*
+ * $HOME, where it is an absolute path, else what the user database says: mount(8) and systemd start programs without HOME.
+ * Allocated; NULL: nobody knows, or no memory. From any thread.
+ */
+char *home_dir(void);
