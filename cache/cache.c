@@ -70,24 +70,46 @@ void cache_note_space(struct cache *c, const struct space *space)
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* An answer that tells of a time so long ago was not on its way all the time: the clock was set back. */
+#define SET_BACK_NS ((int64_t)CALL_PROGRESS_MS * 1000000)
+
+static int64_t ns_between(struct timespec from, struct timespec to)
+{
+	return (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
+}
+
+static struct timespec clock_locked(const struct cache *c, int64_t now_ms)
+{
+	struct timespec now = c->clock;
+	int64_t since_ns = (now_ms - c->clock_ms) * 1000000 + now.tv_nsec;
+
+	if (now.tv_sec)
+		now = (struct timespec){ .tv_sec = now.tv_sec + since_ns / 1000000000,
+			.tv_nsec = since_ns % 1000000000 };
+	return now;
+}
+
+/* The latest answer is not the one that was least long on its way. */
 void cache_note_clock(struct cache *c, const struct timespec *now)
 {
+	int64_t now_ms = monotonic_ms();
+
 	pthread_mutex_lock(&c->lock);
-	c->clock = *now;
-	c->clock_ms = monotonic_ms();
+	int64_t ahead_ns = ns_between(clock_locked(c, now_ms), *now);
+
+	if (!c->clock.tv_sec || ahead_ns > 0 || ahead_ns < -SET_BACK_NS) {
+		c->clock = *now;
+		c->clock_ms = now_ms;
+	}
 	pthread_mutex_unlock(&c->lock);
 }
 
 struct timespec cache_clock(struct cache *c)
 {
 	pthread_mutex_lock(&c->lock);
-	struct timespec now = c->clock;
-	int64_t since_ns = (monotonic_ms() - c->clock_ms) * 1000000 + now.tv_nsec;
+	struct timespec now = clock_locked(c, monotonic_ms());
 
 	pthread_mutex_unlock(&c->lock);
-	if (now.tv_sec)
-		now = (struct timespec){ .tv_sec = now.tv_sec + since_ns / 1000000000,
-			.tv_nsec = since_ns % 1000000000 };
 	return now;
 }
 
@@ -120,12 +142,14 @@ static void tell(void *context, const struct tree_told *told)
 {
 	struct cache *c = context;
 
-	if (told->event)
+	if (told->event) {
+		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
 		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
-	else if (told->inode)
+	} else if (told->inode) {
 		cache_tell_inode(c, told->inode, told->pages);
-	else
+	} else {
 		tell_name(c, told->dir, told->name);
+	}
 }
 
 /* ---- Life ---- */
@@ -417,6 +441,29 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	if (!kind || result->may_have_run)
 		doubt_after_command(c);
 	return kind;
+}
+
+enum err cache_execute_own(struct cache *c, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	return metered_execute(&c->metered, call, request, sink, context, result, e);
+}
+
+void cache_command_ended(struct cache *c)
+{
+	doubt_after_command(c);
+}
+
+const char *cache_staging(const struct cache *c)
+{
+	return c->provider->staging;
+}
+
+enum err cache_port_url(
+	struct cache *c, const struct call *call, unsigned port, struct buf *out, struct error *e)
+{
+	return provider_url(c->provider, call, port, out, e);
 }
 
 enum err cache_sync(struct cache *c, const struct call *call, struct error *e)

@@ -38,6 +38,7 @@ struct cache_options {
 	const char *
 		journal_dir; /* of a remote one: where changes are kept (journal.h); NULL: with the process */
 	uint64_t journal_max; /* bytes it may take; 0: chosen there */
+	const char *mount;    /* told to who wants the same journal; NULL: shown nowhere */
 	const char *
 		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */
@@ -93,6 +94,21 @@ int64_t cache_progress_ms(const struct cache *c);
 enum err cache_execute(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e);
+
+/*
+ * Runs a command of our own, which changes nothing that the mount shows: neither is anything sent before nor doubted after.
+ */
+enum err cache_execute_own(struct cache *c, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e);
+/* A command that cache_execute() did not wait for has ended: what is known is doubted as after one that it did. */
+void cache_command_ended(struct cache *c);
+/* Where commands may leave files that no mount shows: a directory that only has to be made. NULL: nowhere. */
+const char *cache_staging(const struct cache *c);
+
+/* Where a port of the sandbox is reached from elsewhere, as provider_url() says. */
+enum err cache_port_url(
+	struct cache *c, const struct call *call, unsigned port, struct buf *out, struct error *e);
 
 /* Returns when the sandbox has every change made so far, or with the first error. */
 enum err cache_sync(struct cache *c, const struct call *call, struct error *e);

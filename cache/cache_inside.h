@@ -71,7 +71,7 @@ void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
 /* The same of a change that was acknowledged and then refused, whatever the reason. */
 void cache_note_lost(struct cache *c, const char *path, const struct error *e);
-/* An answer carried the sandbox's clock. */
+/* An answer carried the sandbox's clock, or the time of a change that it was about. */
 void cache_note_clock(struct cache *c, const struct timespec *now);
 /* What it shows by now at least. */
 struct timespec cache_clock(struct cache *c);

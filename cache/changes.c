@@ -6,6 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct change changes_making(const struct cache *c, const struct making *m)
+{
+	bool owned = c->options.owners_from_caller;
+
+	return (struct change){ .op = m->op,
+		.flags = m->exclusive ? CHANGE_EXCL : 0,
+		.mode = m->mode,
+		.rdev = m->rdev,
+		.uid = owned ? m->uid : CHANGE_NO_OWNER,
+		.gid = owned ? m->gid : CHANGE_NO_OWNER,
+		.data = m->text,
+		.data_len = m->text ? strlen(m->text) : 0 };
+}
+
 char *changes_staged_name(struct cache *c)
 {
 	uint64_t number = atomic_fetch_add(&c->staged_names, 1);
@@ -38,6 +52,8 @@ static void adopt_dir(struct cache *c, struct change_about *about, struct inode 
 
 static void adopt(struct cache *c, struct change_about *about, const struct change_result *r)
 {
+	if (r->has_attr)
+		cache_note_clock(c, &r->attr.ctime);
 	if (about->target && r->has_attr)
 		tree_adopt(c->tree, &about->scope, about->target, &r->attr, cache_attr_until(c));
 	else if (about->target)

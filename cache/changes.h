@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cache/cache.h"
+#include "cache/names.h"
 #include "cache/tree.h"
 
 /*
@@ -20,6 +21,9 @@ struct change_about {
 
 enum err changes_do(struct cache *c, const struct call *call, struct change *change,
 	struct change_about *about, struct change_result *result, struct error *e);
+
+/* What makes it, but for the path and the directory expected there. */
+struct change changes_making(const struct cache *c, const struct making *making);
 
 /* A staging name that was never used before: "/u-<journal>-<n>". Allocated; NULL without memory. */
 char *changes_staged_name(struct cache *c);

@@ -3,7 +3,6 @@
 #include "providers/base/call.h"
 
 #include <stddef.h>
-#include <time.h>
 
 int64_t clocks_awake_ms(const struct clocks *c)
 {
@@ -12,12 +11,7 @@ int64_t clocks_awake_ms(const struct clocks *c)
 
 static int64_t all_ms(const struct clocks *c)
 {
-	struct timespec now;
-
-	if (c && c->all_ms)
-		return c->all_ms(c->context);
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return c && c->all_ms ? c->all_ms(c->context) : boottime_ms();
 }
 
 int64_t clocks_slept_ms(const struct clocks *c)

@@ -172,34 +172,49 @@ static enum err drain_both(struct cache *c, const struct call *call, struct inod
 	return kind ? kind : pending_drain(c->pending, call, to, e);
 }
 
-enum err cache_copy(struct cache *c, const struct call *call, struct inode *from, uint64_t offset,
-	struct inode *to, uint64_t offset2, uint64_t len, uint64_t *copied, struct error *e)
+static enum err copy_now(struct cache *c, const struct call *call, const struct copying *what,
+	uint64_t *copied, struct error *e)
 {
+	struct inode *from = what->from, *to = what->to;
 	const struct cache_place one = { from, NULL }, two = { to, NULL };
 	struct inode_change w = { .call = call,
 		.change = { .op = CHANGE_COPY,
 			.flags = CHANGE_BY_HANDLE,
 			.target = tree_expect(c->tree, from),
 			.target2 = tree_expect(c->tree, to),
-			.offset = offset,
-			.offset2 = offset2,
-			.length = len },
+			.offset = what->offset,
+			.offset2 = what->offset2,
+			.length = what->len },
 		.about = { .scope.inodes = { to }, .target = to } };
 
 	enum err kind = drain_both(c, call, from, to, e);
 
 	if (kind)
 		return kind;
-	ahead_drop(c->ahead, to);
 	tree_change_begins(c->tree, &w.about.scope);
 	kind = cache_with_paths(c, &one, &two, ask_inode_change, &w, e);
 
 	tree_change_ends(c->tree, &w.about.scope);
-	if (!kind) {
-		*copied = w.result.count;
-		/* The kernel did not see these bytes pass. */
+	*copied = w.result.count;
+	return kind;
+}
+
+enum err cache_copy(struct cache *c, const struct call *call, struct inode *from, uint64_t offset,
+	struct inode *to, uint64_t offset2, uint64_t len, uint64_t *copied, struct error *e)
+{
+	const struct copying what = {
+		.from = from, .to = to, .offset = offset, .offset2 = offset2, .len = len
+	};
+	bool decided;
+
+	ahead_drop(c->ahead, to);
+	enum err kind = decide_copy(c, call, &what, copied, &decided, e);
+
+	if (!decided)
+		kind = copy_now(c, call, &what, copied, e);
+	/* The kernel did not see these bytes pass. */
+	if (!kind)
 		cache_tell_inode(c, to, true);
-	}
 	return kind;
 }
 
@@ -211,9 +226,12 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = offset, .length = len },
 		.out = out,
 		.room = len };
-	enum err kind = pending_drain(c->pending, call, i, e);
+	bool served;
+	enum err kind = pending_read(c->pending, i, offset, out, len, got, &served, e);
 
-	*got = 0;
+	if (kind || served)
+		return kind;
+	kind = pending_drain(c->pending, call, i, e);
 	if (kind || c->ahead)
 		return kind ? kind : ahead_read(c->ahead, call, i, offset, out, len, got, e);
 	kind = reading_do(c, call, i, &r, e);
@@ -323,6 +341,8 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 		kind = empty_file(c, call, i, e);
 		if (!kind)
 			kind = cache_attr(c, call, i, &made->attr, &made->valid_ms, e);
+	} else if (flags & (O_EXCL | O_TRUNC)) {
+		pending_stage(c->pending, call, i);
 	}
 	if (kind)
 		cache_close(c, i);
@@ -337,5 +357,7 @@ void cache_close(struct cache *c, struct inode *i)
 	pending_keep_times(c->pending, i);
 	ahead_drop(c->ahead, i);
 	changes_drop_staged(c, i, tree_close(c->tree, i));
+	if (!tree_is_open(c->tree, i))
+		pending_release(c->pending, i);
 	tree_unpin(c->tree, i);
 }

@@ -21,5 +21,13 @@ enum err decide_rename(struct cache *c, const struct call *call, struct inode *d
 	struct error *e);
 enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
 	const struct change *what, bool *decided, struct error *e);
+/* As cache_copy(). */
+struct copying {
+	struct inode *from, *to;
+	uint64_t offset, offset2, len;
+};
+
+enum err decide_copy(struct cache *c, const struct call *call, const struct copying *what,
+	uint64_t *copied, bool *decided, struct error *e);
 /* The last handle of a file without a name was closed. Takes `staged`. */
 enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged);

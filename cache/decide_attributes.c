@@ -36,27 +36,11 @@ static bool may_set(struct cache *c, struct inode *i, const struct change *what)
 	return !(what->set & (SET_MODE | SET_ATIME | SET_MTIME)) || decide_is_owner(c, i);
 }
 
-static enum err setattr_locked(
-	struct pending *p, struct inode *i, struct change *change, struct error *e)
+/* An open file is emptied: what is written next is all that will be in it. */
+static bool begins_anew(struct cache *c, struct inode *i, const struct change *what)
 {
-	struct cache *c = p->cache;
-	const struct change_about about = { .scope.inodes = { i }, .target = i };
-	const struct tree_foresight f = {
-		.now = cache_clock(c), .keeps_mtime = !(change->set & SET_SIZE), .set = change
-	};
-	AUTO_TREE_PATH struct tree_path path = { 0 };
-	struct queued *q;
-	enum err kind = tree_path(c->tree, i, NULL, &path, e);
-
-	change->path = path.text;
-	change->target = tree_expect(c->tree, i);
-	if (change->set & SET_SIZE)
-		change->version = pending_version_locked(p, i);
-	if (!kind)
-		kind = pending_add_locked(p, change, &about, &q, e);
-	if (!kind)
-		tree_foresee(c->tree, i, &f);
-	return kind;
+	return what->set & SET_SIZE && !what->size && what->flags & CHANGE_BY_HANDLE &&
+		tree_is_open(c->tree, i);
 }
 
 enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
@@ -64,6 +48,7 @@ enum err decide_setattr(struct cache *c, const struct call *call, struct inode *
 {
 	struct pending *p = c->pending;
 	struct change change = *what;
+	struct queued *q;
 
 	*decided = c->pending && !c->options.write_through;
 	if (!*decided)
@@ -72,8 +57,10 @@ enum err decide_setattr(struct cache *c, const struct call *call, struct inode *
 	enum err kind = pending_room_locked(p, call, 0, e);
 
 	*decided = kind || may_set(c, i, what);
+	if (*decided && !kind && begins_anew(c, i, what))
+		kind = pending_stage_over_locked(p, i, e);
 	if (*decided && !kind)
-		kind = setattr_locked(p, i, &change, e);
+		kind = pending_set_locked(p, i, &change, &q, e);
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }

@@ -2,19 +2,12 @@
 #include "cache/decide_inside.h"
 
 #include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
 /* ---- Making ---- */
-
-struct made {
-	struct cache *cache;
-	struct inode *dir;
-	const char *name;
-	const struct making *making;
-	struct tree_path path;
-};
 
 static uint32_t type_of(const struct making *m)
 {
@@ -53,19 +46,6 @@ static struct attr attr_to_be(struct cache *c, struct inode *dir, const struct m
 	return attr;
 }
 
-static struct change change_to_make(struct cache *c, const struct making *m)
-{
-	bool owned = c->options.owners_from_caller;
-
-	return (struct change){ .op = m->op,
-		.flags = m->op == CHANGE_CREATE ? CHANGE_EXCL : 0,
-		.mode = m->mode,
-		.uid = owned ? m->uid : CHANGE_NO_OWNER,
-		.gid = owned ? m->gid : CHANGE_NO_OWNER,
-		.data = m->text,
-		.data_len = m->text ? strlen(m->text) : 0 };
-}
-
 static enum err show_made_locked(struct pending *p, struct queued *q, const struct making *m,
 	struct inode *dir, const char *name, struct inode **out, struct error *e)
 {
@@ -94,14 +74,81 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 	return ERR_OK;
 }
 
+static void take_back_locked(struct pending *p, struct queued *q)
+{
+	queued_note_done(q, p->journal, NULL);
+	pending_remove_locked(p, q);
+}
+
+static enum err make_in_place_locked(struct pending *p, const struct change *change,
+	struct inode *dir, const char *name, const struct making *m, struct inode **out,
+	struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { dir }, .dir = dir };
+	struct queued *q;
+	enum err kind = pending_add_locked(p, change, &about, &q, e);
+
+	if (kind)
+		return kind;
+	kind = show_made_locked(p, q, m, dir, name, out, e);
+	if (kind)
+		take_back_locked(p, q);
+	return kind;
+}
+
+/* The sandbox sees it when it is whole. */
+static enum err make_staged_locked(struct pending *p, const struct change *change,
+	struct inode *dir, const char *name, const struct making *m, struct inode **out,
+	struct error *e)
+{
+	static const struct change_about nothing;
+	AUTO_FREE char *staged = pending_new_name(p);
+	const struct change place = { .op = CHANGE_PLACE,
+		.flags = CHANGE_EXCL | CHANGE_BY_HANDLE,
+		.path = staged,
+		.path2 = change->path,
+		.parent2 = change->parent };
+	struct change create = *change;
+	struct queued *q;
+
+	if (!staged)
+		return error_set(e, ERR_NO_MEMORY, "%s", name);
+	create.path = staged;
+	create.parent = (struct expect){ 0 };
+	enum err kind = pending_add_locked(p, &create, &nothing, &q, e);
+
+	if (kind)
+		return kind;
+	q->is_lazy = true;
+	kind = show_made_locked(p, q, m, dir, name, out, e);
+	if (!kind) {
+		bool may_replace = !m->exclusive && m->empties;
+
+		kind = pending_stage_new_locked(p, *out, dir, &place, may_replace, e);
+		if (!kind)
+			return ERR_OK;
+		tree_refused_made(p->cache->tree, *out);
+		tree_unpin(p->cache->tree, *out);
+	}
+	take_back_locked(p, q);
+	return kind;
+}
+
+/* Which only the kernel there may do, and not for what is moved in. */
+static bool gives_its_group(struct cache *c, struct inode *dir)
+{
+	struct attr attr;
+
+	tree_attr(c->tree, dir, &attr);
+	return attr.mode & S_ISGID;
+}
+
 static enum err make_locked(struct pending *p, struct inode *dir, const char *name,
 	const struct making *m, struct inode **out, struct error *e)
 {
 	struct cache *c = p->cache;
-	const struct change_about about = { .scope.inodes = { dir }, .dir = dir };
-	struct change change = change_to_make(c, m);
+	struct change change = changes_making(c, m);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
-	struct queued *q;
 	enum err kind = decide_check_name(name, e);
 
 	if (!kind)
@@ -110,16 +157,15 @@ static enum err make_locked(struct pending *p, struct inode *dir, const char *na
 		kind = tree_path(c->tree, dir, name, &path, e);
 	change.path = path.text;
 	change.parent = tree_expect(c->tree, dir);
-	if (!kind)
-		kind = pending_add_locked(p, &change, &about, &q, e);
+	/* Whoever asked for no more than a file that is there was promised a new one all the same. */
+	if (m->op == CHANGE_CREATE)
+		change.flags |= CHANGE_EXCL;
 	if (kind)
 		return kind;
-	kind = show_made_locked(p, q, m, dir, name, out, e);
-	if (kind) {
-		queued_note_done(q, p->journal, NULL);
-		pending_remove_locked(p, q);
-	}
-	return kind;
+	bool is_staged = m->opens && !gives_its_group(c, dir);
+
+	return (is_staged ? make_staged_locked : make_in_place_locked)(
+		p, &change, dir, name, m, out, e);
 }
 
 static bool is_device(const struct making *m)
@@ -167,6 +213,7 @@ static enum err link_locked(
 	struct queued *q;
 	enum err kind = decide_check_name(name, e);
 
+	pending_release_locked(p, i);
 	if (!kind)
 		kind = decide_judge_dir(c, dir, name, e);
 	if (!kind)

@@ -14,6 +14,8 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 	const struct change_about about = {
 		.scope.inodes = { dir, target }, .target = target, .dir = dir
 	};
+
+	pending_release_locked(p, target);
 	bool keep = change->op == CHANGE_UNLINK && tree_removal_begins(c->tree, target);
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 	bool is_cancelled = !keep && pending_cancel_locked(p, target);

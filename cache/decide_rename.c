@@ -37,6 +37,23 @@ static void show_renamed(struct cache *c, const struct moving *m)
 		decide_show_dir(c, m->dir2, moves_dir - (moves_back || replaces_dir));
 }
 
+/* What is known by its path does not find it again. */
+static bool moves_dir(struct cache *c, const struct moving *m)
+{
+	return decide_is_dir(c, m->moved) ||
+		(m->flags & CHANGE_EXCHANGE && decide_is_dir(c, m->replaced));
+}
+
+/* What is held back has its place where it was when it was made. */
+static void release_moved(struct pending *p, const struct moving *m)
+{
+	if (moves_dir(p->cache, m))
+		pending_release_all_locked(p);
+	pending_release_locked(p, m->moved);
+	if (m->replaced)
+		pending_release_locked(p, m->replaced);
+}
+
 static enum err queue_rename_locked(
 	struct pending *p, const struct moving *m, struct change *change, struct error *e)
 {
@@ -46,7 +63,6 @@ static enum err queue_rename_locked(
 		.target = m->moved,
 		.dir = m->dir,
 		.dir2 = m->dir2 };
-	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	struct queued *q;
 	enum err kind = pending_add_locked(p, change, &about, &q, e);
 
@@ -54,10 +70,11 @@ static enum err queue_rename_locked(
 		return kind;
 	q->moved[0] = m->moved;
 	q->moved[1] = m->replaced;
+	q->may_replace = change->flags & CHANGE_NOREPLACE && !(m->flags & CHANGE_NOREPLACE);
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
 			tree_owe_name(c->tree, q->moved[n], 1);
-	q->is_wall = decide_is_dir(c, m->moved) || (exchanges && decide_is_dir(c, m->replaced));
+	q->is_wall = moves_dir(c, m);
 	return ERR_OK;
 }
 
@@ -78,6 +95,7 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 		kind = tree_path(c->tree, m->dir2, m->name2, &path2, e);
 	if (kind)
 		return kind;
+	release_moved(p, m);
 	bool keep = replaces && tree_removal_begins(c->tree, m->replaced);
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 
@@ -85,6 +103,8 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	change.path2 = path2.text;
 	if (replaces)
 		change.version2 = pending_version_locked(p, m->replaced);
+	if (!m->replaced)
+		change.flags |= CHANGE_NOREPLACE;
 	change.keep = staged;
 	kind = decide_check_staged(keep, staged, m->name2, e);
 	if (!kind)

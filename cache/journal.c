@@ -54,28 +54,56 @@ static uint64_t segment_size(uint64_t size_max)
 	return size < SEGMENT_MAX / 2 ? size : SEGMENT_MAX / 2;
 }
 
-enum err journal_open(struct journal **out, const struct journal_options *options, struct error *e)
+static enum err make(struct journal **out, const struct journal_options *options, struct error *e)
 {
 	struct journal *j = calloc(1, sizeof *j);
 
+	*out = j;
 	if (!j)
 		return error_set(e, ERR_NO_MEMORY, "journal");
 	pthread_mutex_init(&j->lock, NULL);
 	TAILQ_INIT(&j->segments);
+	j->dir = JOURNAL_DIR_NONE;
 	j->size_max = options->size_max ? options->size_max : JOURNAL_SIZE_DEFAULT;
 	j->segment_max = segment_size(j->size_max);
-	enum err kind = journal_dir_open(&j->dir, options, e);
+	return journal_dir_open(&j->dir, options, e);
+}
+
+static void unmake(struct journal *j, bool remove)
+{
+	if (!j)
+		return;
+	segments_release(j);
+	journal_dir_close(&j->dir, remove);
+	pthread_mutex_destroy(&j->lock);
+	free(j);
+}
+
+enum err journal_open(struct journal **out, const struct journal_options *options, struct error *e)
+{
+	struct journal *j;
+	enum err kind = make(&j, options, e);
 
 	if (!kind)
 		kind = take_up(j, options, e);
-	if (!kind) {
+	if (kind)
+		unmake(j, false);
+	else
 		*out = j;
-		return ERR_OK;
-	}
-	segments_release(j);
-	journal_dir_close(&j->dir, false);
-	pthread_mutex_destroy(&j->lock);
-	free(j);
+	return kind;
+}
+
+enum err journal_open_left(struct journal **out, const char *dir, struct error *e)
+{
+	struct journal *j;
+	enum err kind = make(&j, &(struct journal_options){ .dir = dir }, e);
+
+	if (!kind)
+		kind = segments_load(j, e);
+	if (kind)
+		unmake(j, false);
+	else
+		*out = j;
 	return kind;
 }
 
@@ -87,10 +115,23 @@ void journal_close(struct journal *j)
 
 	if (is_done)
 		segments_remove_all(j);
-	segments_release(j);
-	journal_dir_close(&j->dir, is_done);
-	pthread_mutex_destroy(&j->lock);
-	free(j);
+	unmake(j, is_done);
+}
+
+enum err journal_discard(const char *dir, struct error *e)
+{
+	AUTO_FREE uint32_t *ordinals = NULL;
+	struct journal_dir d;
+	size_t count = 0;
+	enum err kind = journal_dir_open(&d, &(struct journal_options){ .dir = dir }, e);
+
+	if (kind)
+		return kind;
+	kind = journal_dir_list(&d, &ordinals, &count, e);
+	for (size_t n = 0; n < count && !kind; n++)
+		journal_dir_unlink(&d, ordinals[n]);
+	journal_dir_close(&d, !kind);
+	return kind;
 }
 
 const unsigned char *journal_id(const struct journal *j)

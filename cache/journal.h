@@ -44,6 +44,24 @@ enum err journal_open(struct journal **out, const struct journal_options *option
 /* Removes the directory when nothing is owed. NULL: nothing. */
 void journal_close(struct journal *j);
 
+/* ---- Those that nobody mounts ---- */
+
+/* What is said of an owner: "process 12, mounted on /mnt". */
+#define JOURNAL_OWNER_MAX 300
+/* Whether a process has the journal in `dir`, and which. */
+bool journal_has_owner(const char *dir, char who[JOURNAL_OWNER_MAX]);
+
+/*
+ * Takes up what is in `dir`, to look at it: entries are read and none is added. ERR_PROTOCOL: it cannot be read, and stays
+ * as it is. ERR_CONFLICT as above.
+ */
+enum err journal_open_left(struct journal **out, const char *dir, struct error *e);
+
+/* Gives up all that is owed in `dir`, be it readable or not. ERR_CONFLICT as above. */
+enum err journal_discard(const char *dir, struct error *e);
+
+/* ---- Its own ---- */
+
 /* JOURNAL_ID_SIZE random bytes, made with the journal. */
 const unsigned char *journal_id(const struct journal *j);
 

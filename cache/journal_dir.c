@@ -15,8 +15,6 @@
 /* "segment-0000001f" */
 #define NAME_FORMAT "segment-%08" PRIx32
 #define NAME_SIZE   sizeof "segment-00000000"
-/* What is said of an owner: a number and a path. */
-#define OWNER_MAX 300
 /* Each time another owner has just removed the directory. */
 #define TRIES_MAX 10
 
@@ -24,7 +22,7 @@
 
 static enum err conflict(const struct journal_dir *d, struct error *e)
 {
-	char who[OWNER_MAX] = "";
+	char who[JOURNAL_OWNER_MAX] = "";
 
 	if (pread(d->owner, who, sizeof who - 1, 0) <= 0)
 		snprintf(who, sizeof who, "another process");
@@ -32,6 +30,25 @@ static enum err conflict(const struct journal_dir *d, struct error *e)
 		"%s is in use by %s: one mount of a sandbox at a time keeps its changes there; "
 		"unmount that one, or mount with -o journal=DIR or journal=off",
 		d->path, who);
+}
+
+bool journal_has_owner(const char *dir, char who[JOURNAL_OWNER_MAX])
+{
+	AUTO_FREE char *path = NULL;
+
+	if (asprintf(&path, "%s/owner", dir) < 0) {
+		path = NULL;
+		return false;
+	}
+
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0 || !flock(fd, LOCK_SH | LOCK_NB) || errno != EWOULDBLOCK)
+		return false;
+	ssize_t len = pread(fd, who, JOURNAL_OWNER_MAX - 1, 0);
+
+	who[len > 0 ? len : 0] = '\0';
+	return true;
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)
@@ -83,7 +100,7 @@ static enum err open_and_lock(struct journal_dir *d, struct error *e)
 
 static enum err name_owner(const struct journal_dir *d, const char *mount, struct error *e)
 {
-	char who[OWNER_MAX];
+	char who[JOURNAL_OWNER_MAX];
 	int len = snprintf(who, sizeof who, "process %ld%s%.250s", (long)getpid(),
 		mount ? ", mounted on " : "", mount ? mount : "");
 

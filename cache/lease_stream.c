@@ -76,7 +76,10 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	case WATCH_READY: return on_ready(l, event, e);
 	case WATCH_LOST: return on_lost(l, event, e);
 	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
-	default: tree_hear(l->cache->tree, event); return ERR_OK;
+	default:
+		stats_add(&l->cache->stats, STATS_EVENTS, 1);
+		tree_hear(l->cache->tree, event);
+		return ERR_OK;
 	}
 }
 
@@ -137,6 +140,8 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 	l->is_running = false;
 	pthread_mutex_unlock(&l->lock);
 	tree_stream_ends(l->cache->tree);
+	if (was_live && kind != ERR_INTERRUPTED)
+		stats_add(&l->cache->stats, STATS_STREAMS_LOST, 1);
 	if (was_live)
 		cache_doubt_all(l->cache);
 }

@@ -270,8 +270,8 @@ void cache_attr_last(struct cache *c, struct inode *i, struct attr *out)
 	tree_attr(c->tree, i, out);
 }
 
-enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
-	int64_t *valid_ms, struct error *e)
+static enum err ask_attr(struct cache *c, const struct call *call, struct inode *i,
+	struct attr *out, int64_t *valid_ms, struct error *e)
 {
 	AUTO_FREE struct self *s = NULL;
 	struct error why = { 0 };
@@ -308,6 +308,36 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 		tree_show(c->tree, i, out);
 	}
 	return ERR_OK;
+}
+
+/*
+ * The way to `.sandbox` leads through the root: what it tells is wanted most where the sandbox is out of reach. There are
+ * vendors that tell what a command prints once a second.
+ */
+#define ROOT_WAIT_MS 5000
+
+static enum err root_attr(struct cache *c, const struct call *call, struct inode *root,
+	struct attr *out, int64_t *valid_ms, struct error *e)
+{
+	struct call brief = call ? *call : (struct call){ 0 };
+	struct error why = { 0 };
+
+	brief.progress_ms = ROOT_WAIT_MS;
+	enum err kind = ask_attr(c, &brief, root, out, valid_ms, &why);
+
+	if (kind != ERR_TIMEOUT && kind != ERR_UNREACHABLE)
+		return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+	tree_attr(c->tree, root, out);
+	*valid_ms = 0;
+	return ERR_OK;
+}
+
+enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
+	int64_t *valid_ms, struct error *e)
+{
+	if (i == tree_root(c->tree))
+		return root_attr(c, call, i, out, valid_ms, e);
+	return ask_attr(c, call, i, out, valid_ms, e);
 }
 
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,

@@ -87,25 +87,11 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 	return ERR_OK;
 }
 
-static struct change making_change(const struct cache *c, const struct making *m)
-{
-	bool owned = c->options.owners_from_caller;
-
-	return (struct change){ .op = m->op,
-		.flags = m->exclusive ? CHANGE_EXCL : 0,
-		.mode = m->mode,
-		.rdev = m->rdev,
-		.uid = owned ? m->uid : CHANGE_NO_OWNER,
-		.gid = owned ? m->gid : CHANGE_NO_OWNER,
-		.data = m->text,
-		.data_len = m->text ? strlen(m->text) : 0 };
-}
-
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct making *m, struct cache_entry *out, struct error *e)
 {
 	struct naming n = { .call = call,
-		.change = making_change(c, m),
+		.change = changes_making(c, m),
 		.about = { .scope.inodes = { dir }, .dir = dir } };
 	bool decided;
 	enum err kind = decide_make(c, call, dir, name, m, out, &decided, e);
@@ -128,7 +114,7 @@ enum err cache_make_nameless(struct cache *c, const struct call *call, const str
 	struct cache_entry *out, struct error *e)
 {
 	AUTO_FREE char *staged = changes_staged_name(c);
-	struct naming n = { .call = call, .change = making_change(c, m) };
+	struct naming n = { .call = call, .change = changes_making(c, m) };
 	enum err kind;
 
 	if (!staged)

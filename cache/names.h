@@ -12,6 +12,8 @@ struct making {
 	uint32_t uid, gid; /* who makes it: used where owners come from the caller */
 	const char *text;  /* CHANGE_SYMLINK */
 	bool exclusive;    /* CHANGE_CREATE: must not exist */
+	bool empties;      /* likewise: what exists is emptied */
+	bool opens;        /* likewise: cache_open_made() follows */
 };
 
 /* The new (or, not exclusive, the existing) entry is handed out like a lookup's. */

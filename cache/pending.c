@@ -14,7 +14,8 @@
 static enum err open_journal(struct pending *p, struct error *e)
 {
 	const struct journal_options options = { .dir = p->cache->options.journal_dir,
-		.size_max = p->cache->options.journal_max };
+		.size_max = p->cache->options.journal_max,
+		.mount = p->cache->options.mount };
 	enum err kind = journal_open(&p->journal, &options, e);
 
 	if (!kind && options.dir && !(p->place = strdup(options.dir)))
@@ -45,6 +46,7 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 	p->cache = c;
 	p->pause_ms = PENDING_PAUSE_MS;
 	TAILQ_INIT(&p->queue);
+	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);
 	enum err kind = open_journal(p, e);
 
@@ -76,6 +78,7 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 
 static void leave_locked(struct pending *p)
 {
+	pending_release_all_locked(p);
 	if (p->changes)
 		log_warn(LOG_CACHE,
 			"the mount ended before everything was sent: %llu changes are kept in %s",

@@ -35,11 +35,24 @@ void pending_free(struct pending *p);
 enum err pending_write(struct pending *p, const struct call *call, struct inode *i,
 	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e);
 
+/*
+ * Reads what is pending of its contents. *served: all that was asked for is, up to the end of the file; *got < len only there.
+ * Otherwise the sandbox has a part of it. The error is one of the journal's.
+ */
+enum err pending_read(struct pending *p, struct inode *i, uint64_t offset, void *out, size_t len,
+	size_t *got, bool *served, struct error *e);
+
 /* A handle of `i` is closed: the times that it shows are kept. */
 void pending_keep_times(struct pending *p, struct inode *i);
-
-/* Whether any change that touches it is pending. */
-bool pending_touches(struct pending *p, struct inode *i);
+/*
+ * `i` is open and empty: what is written to it until its last handle is closed is to be seen at once, if that can be done.
+ */
+void pending_stage(struct pending *p, const struct call *call, struct inode *i);
+/*
+ * The last one is: what it has been given since it was made, or emptied, is whole, and the sandbox is to see it. Until then
+ * that waits in staging, unless somebody waits for the file or moves it.
+ */
+void pending_release(struct pending *p, struct inode *i);
 
 /*
  * Returns when the sandbox has answered all that touched `i` before, and what that depends on, whatever it said. An error

@@ -3,7 +3,9 @@
 
 #include "cache/cache_inside.h"
 
-#include <string.h>
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
 
 /* ---- Done ---- */
 
@@ -22,6 +24,7 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 		tree_doubt(c->tree, i);
 		return;
 	}
+	cache_note_clock(c, &attr->ctime);
 	if (latest->ino != attr->ino || !is_after(latest->ctime, attr->ctime))
 		*latest = *attr;
 	tree_answered(c->tree, &q->about.scope, i, latest, cache_attr_until(c));
@@ -58,11 +61,21 @@ static bool is_gone_by(struct pending *p, const struct queued *q)
 	return q->change.op == CHANGE_RMDIR || !attr.nlink;
 }
 
+/* Over what was there, or from one file system to another, it is not the inode that it was in staging. */
+static void check_placed(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	if (q->change.op == CHANGE_PLACE && q->moved[0] && r->has_attr)
+		tree_placed(p->cache->tree, q->moved[0], &r->attr);
+}
+
 static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
 {
 	const struct change_about *about = &q->about;
 
+	if (q->is_beside)
+		return;
 	check_landing(p, q, r);
+	check_placed(p, q, r);
 	if (about->target && (r->has_attr || !is_gone_by(p, q)))
 		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
 	if (about->dir)
@@ -76,8 +89,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 
 /* ---- Refused ---- */
 
-static void remember_locked(
-	struct pending *p, const struct queued *q, struct inode *i, const struct error *why)
+static void remember_locked(const struct queued *q, struct inode *i, const struct error *why)
 {
 	struct backlog *b = i->backlog;
 
@@ -85,8 +97,7 @@ static void remember_locked(
 	if (!b->for_handle)
 		b->refused = *why;
 	b->for_handle = b->for_barrier = true;
-	b->lost_contents |= queued_changes_contents(q);
-	(void)p;
+	b->lost_contents |= q->is_beside || queued_changes_contents(q);
 }
 
 /* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
@@ -101,38 +112,55 @@ static void doubt_all_of(struct pending *p, const struct queued *q)
 		}
 }
 
+/* What it was made for is of no use either. */
 static void lose_made(struct pending *p, struct inode *made)
 {
+	pending_release_locked(p, made);
 	made->backlog->is_lost = true;
 	tree_refused_made(p->cache->tree, made);
+}
+
+/* Without it there is no such file. */
+static bool gives_first_name(const struct queued *q)
+{
+	return q->made || (q->change.op == CHANGE_PLACE && q->moved[0]);
+}
+
+/* Who asks for what it is about, and the next barrier. */
+static void tell_refused_locked(struct pending *p, const struct queued *q, const struct error *why)
+{
+	struct inode *about = q->about.target ? q->about.target : q->about.dir;
+
+	p->refused_order = q->order;
+	if (about)
+		remember_locked(q, about, why);
+	if (q->about.dir && q->about.dir != about)
+		remember_locked(q, q->about.dir, why);
+	doubt_all_of(p, q);
+	cache_note_lost(p->cache, q->change.path2 ? q->change.path2 : q->change.path, why);
 }
 
 /* `is_cause`: not by a refusal before it, which is what is reported. */
 static void park_locked(struct pending *p, struct queued *q, const struct error *why, bool is_cause)
 {
-	struct inode *about = q->about.target ? q->about.target : q->about.dir;
-
 	queued_note_parked(q, p->journal, why, NULL);
 	p->parked++;
-	p->refused_order = q->order;
 	if (is_cause)
 		p->refused = *why;
-	if (about)
-		remember_locked(p, q, about, why);
-	if (q->about.dir && q->about.dir != about)
-		remember_locked(p, q, q->about.dir, why);
-	if (q->made)
-		lose_made(p, q->made);
+	tell_refused_locked(p, q, why);
+	if (q->about.target)
+		pending_release_locked(p, q->about.target);
+	if (gives_first_name(q))
+		lose_made(p, q->about.target);
 	if (q->is_recovered)
 		queued_lose_path(q);
-	doubt_all_of(p, q);
-	cache_note_lost(p->cache, q->change.path, why);
 }
 
 /* Whether it cannot be done since something before it was not. */
 static bool is_lost(const struct queued *q)
 {
-	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK;
+	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
+		q->change.op == CHANGE_PLACE;
 
 	if (q->is_lost)
 		return true;
@@ -154,7 +182,8 @@ static void leave_locked(struct pending *p, struct queued *q)
 {
 	struct inode *i = q->about.target;
 
-	if (i && i->backlog->owes == 1 && tree_is_provisional(p->cache->tree, i))
+	if (i && i->backlog->owes == 1 && !i->backlog->place &&
+		tree_is_provisional(p->cache->tree, i))
 		lose_made(p, i);
 	pending_remove_locked(p, q);
 }
@@ -182,30 +211,63 @@ static void refused_locked(struct pending *p, struct queued *q, const struct cha
 		error_set(&why, kind, "%s", r->why);
 	else
 		error_set(&why, kind, "%s: %s", q->change.path, error_words(r->err));
-	park_locked(p, q, &why, r->err != ERR_SKIPPED);
+	if (pending_keep_both_locked(p, q, r->err, &why))
+		tell_refused_locked(p, q, &why);
+	else
+		park_locked(p, q, &why, r->err != ERR_SKIPPED);
 }
 
 /* ---- The batch ---- */
 
 static bool is_short(const struct queued *q, const struct change_result *r)
 {
-	return queued_has_contents(q) && !r->err && r->count < q->change.data_len;
+	const struct change *c = &q->change;
+	uint64_t wanted = queued_has_contents(q) ? c->data_len
+		: c->op == CHANGE_COPY           ? c->length
+						 : 0;
+
+	return !r->err && r->count < wanted;
 }
 
-static bool answer_locked(struct pending *p, struct queued *q, struct change_result *r)
+/* A write that the sandbox did not do whole was refused. */
+static void refuse_short(struct batch *b)
 {
-	if (is_short(q, r)) {
-		r->err = ERR_NO_SPACE;
-		r->why[0] = 0;
+	for (size_t n = 0; n < b->count; n++)
+		if (is_short(b->queued[n], &b->results[n])) {
+			b->results[n].err = ERR_NO_SPACE;
+			b->results[n].why[0] = 0;
+		}
+}
+
+/* The journal owes it no more. One record for all; without memory one for each. */
+static void note_done_locked(struct pending *p, const struct batch *b)
+{
+	size_t room = 0, count = 0;
+
+	for (size_t n = 0; n < b->count; n++)
+		room += queued_numbers_count(b->queued[n]);
+	AUTO_FREE uint64_t *numbers = calloc(room, sizeof *numbers);
+
+	for (size_t n = 0; n < b->count; n++) {
+		if (b->results[n].err)
+			continue;
+		if (numbers)
+			queued_add_numbers(b->queued[n], numbers, &count);
+		else
+			queued_note_done(b->queued[n], p->journal, NULL);
 	}
-	if (r->err) {
-		refused_locked(p, q, r);
-	} else {
-		done_locked(p, q, r);
-		queued_note_done(q, p->journal, NULL);
-	}
+	if (count)
+		journal_note_done(p->journal, numbers, count, NULL);
+}
+
+static bool answer_locked(struct pending *p, struct queued *q, const struct change_result *r)
+{
 	bool is_done = !r->err;
 
+	if (is_done)
+		done_locked(p, q, r);
+	else
+		refused_locked(p, q, r);
 	leave_locked(p, q);
 	return is_done;
 }
@@ -223,6 +285,8 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 {
 	bool all = true;
 
+	refuse_short(b);
+	note_done_locked(p, b);
 	for (size_t n = 0; n < b->count; n++)
 		all &= answer_locked(p, b->queued[n], &b->results[n]);
 	if (!all)

@@ -43,7 +43,6 @@ void batch_release(struct batch *b)
 struct gathering {
 	struct pending *p;
 	struct batch *batch;
-	int64_t now_ms;
 	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
 	bool is_wanted_only; /* nobody waited long enough for anything else */
 	bool has_passed;     /* something was passed over */
@@ -176,6 +175,23 @@ static void note_step(const struct gathering *g, const struct queued *q)
 		b->name_step = g->batch->count;
 }
 
+/* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
+static bool was_long_untold(const struct pending *p, const struct queued *q)
+{
+	return q->is_recovered || q->failures != p->failures;
+}
+
+/* At the same moment: as if they had done it just before. */
+static void allow_what_others_did(const struct queued *q, struct change *c)
+{
+	c->version2 = (struct version){ 0 };
+	/* But what is copied is what was there when it was decided. */
+	if (c->op != CHANGE_COPY)
+		c->version = (struct version){ 0 };
+	if (q->may_replace)
+		c->flags &= ~(uint32_t)(CHANGE_EXCL | CHANGE_NOREPLACE);
+}
+
 static bool take_change(struct gathering *g, struct queued *q)
 {
 	struct batch *b = g->batch;
@@ -185,9 +201,8 @@ static bool take_change(struct gathering *g, struct queued *q)
 	struct change *c = &b->changes[b->count];
 
 	*c = q->change;
-	/* What it is based on counts where others may have been at it since: after a crash. */
-	if (!q->is_recovered)
-		c->version = c->version2 = (struct version){ 0 };
+	if (!was_long_untold(g->p, q))
+		allow_what_others_did(q, c);
 	if (!b->count)
 		b->first_sequence = q->sequence;
 	c->needs = (uint32_t)needs_of(g, q);
@@ -250,45 +265,7 @@ static bool gather(struct gathering *g)
 	return g->batch->count > 0;
 }
 
-/* ---- Whether it is time ---- */
-
-static bool is_full(const struct pending *p)
-{
-	return p->unsent_bytes + PENDING_MOUTHFUL >= PENDING_BATCH_MAX;
-}
-
-/* The first unsent change, and whether one is wanted. */
-static const struct queued *first_unsent_locked(const struct pending *p, bool *is_wanted)
-{
-	const struct queued *q, *first = NULL;
-
-	*is_wanted = false;
-	TAILQ_FOREACH(q, &p->queue, link)
-	{
-		if (q->is_sent)
-			continue;
-		if (!first && !q->is_lazy)
-			first = q;
-		*is_wanted |= q->is_wanted;
-	}
-	return first;
-}
-
-static bool is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, bool *is_wanted)
-{
-	const struct queued *first = first_unsent_locked(p, is_wanted);
-
-	*next_ms = now_ms + CALL_PROGRESS_MS;
-	if (!first && !*is_wanted)
-		return false;
-	if (*is_wanted)
-		return true;
-	int64_t quiet_ms = p->last_ms + PENDING_WAIT_MS;
-	int64_t late_ms = first->since_ms + PENDING_WAIT_MOST_MS;
-
-	*next_ms = quiet_ms < late_ms ? quiet_ms : late_ms;
-	return is_full(p) || now_ms >= *next_ms;
-}
+/* ---- The whole ---- */
 
 /* What somebody waits for comes first. Beside a recorded batch only contents leave that are wanted or fill one. */
 static bool gather_locked(struct gathering *g, bool is_wanted)
@@ -299,7 +276,7 @@ static bool gather_locked(struct gathering *g, bool is_wanted)
 	g->is_wanted_only = is_wanted;
 	if (gather(g))
 		return true;
-	g->is_wanted_only = g->is_plain && !is_full(p);
+	g->is_wanted_only = g->is_plain && !pending_is_full(p);
 	return !g->is_wanted_only && gather(g);
 }
 
@@ -314,17 +291,17 @@ static bool is_all_plain(const struct gathering *g)
 
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 {
-	struct gathering g = { .p = p, .batch = b, .now_ms = monotonic_ms() };
-
+	struct gathering g = { .p = p, .batch = b };
+	int64_t now_ms = monotonic_ms();
 	bool is_wanted;
 
 	*b = (struct batch){ 0 };
-	if (!is_due_locked(p, g.now_ms, next_ms, &is_wanted))
+	if (!pending_is_due_locked(p, now_ms, next_ms, &is_wanted))
 		return false;
 	if (!p->recorded_under_way)
 		pending_keep_other_times_locked(p);
 	if (!gather_locked(&g, is_wanted)) {
-		*next_ms = g.now_ms + CALL_PROGRESS_MS;
+		*next_ms = now_ms + CALL_PROGRESS_MS;
 		return false;
 	}
 	p->unsent_bytes -= b->bytes;
@@ -342,10 +319,14 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 /* Of what the sandbox knows by now. */
 static void fill_expected(struct pending *p, const struct queued *q, struct change *c)
 {
-	bool is_known = q->about.target && q->about.target != q->made;
+	bool is_known = q->about.target && q->about.target != q->made && !q->is_beside;
 
-	if (is_known && c->op >= CHANGE_SETATTR)
+	if (!is_known || c->op < CHANGE_SETATTR)
+		return;
+	if (c->op != CHANGE_PLACE && c->op != CHANGE_COPY)
 		c->target = tree_expect(p->cache->tree, q->about.target);
+	else if (!q->moved[0])
+		c->target2 = tree_expect(p->cache->tree, q->about.target);
 }
 
 static enum err read_contents(struct pending *p, struct batch *b, struct error *e)

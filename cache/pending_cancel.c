@@ -17,22 +17,11 @@ static bool is_its_own(const struct queued *q, const struct inode *i)
 	case CHANGE_APPEND:
 	case CHANGE_SETATTR:
 	case CHANGE_SYNC:
+	case CHANGE_COPY:
+	case CHANGE_PLACE:
 	case CHANGE_UNLINK: return q->about.target == i;
 	default: return false;
 	}
-}
-
-static size_t numbers_of(const struct queued *q)
-{
-	return q->pieces_count ? q->pieces_count : 1;
-}
-
-static void add_numbers(const struct queued *q, uint64_t *numbers, size_t *count)
-{
-	if (!q->pieces_count)
-		numbers[(*count)++] = q->number;
-	for (size_t n = 0; n < q->pieces_count; n++)
-		numbers[(*count)++] = q->pieces[n].number;
 }
 
 /* ---- Dropping it ---- */
@@ -51,7 +40,7 @@ static size_t cancellable_locked(const struct pending *p, const struct inode *i)
 		if (q->is_sent || !is_its_own(q, i))
 			return 0;
 		is_made |= q->made == i;
-		count += numbers_of(q);
+		count += queued_numbers_count(q);
 	}
 	return is_made ? count : 0;
 }
@@ -67,7 +56,7 @@ static bool note_all_done_locked(struct pending *p, const struct inode *i, size_
 		return false;
 	TAILQ_FOREACH(q, &p->queue, link)
 	if (queued_touches(q, i))
-		add_numbers(q, numbers, &noted);
+		queued_add_numbers(q, numbers, &noted);
 	bool is_noted = !journal_note_done(p->journal, numbers, noted, NULL);
 
 	free(numbers);
@@ -89,7 +78,7 @@ void pending_drop_locked(struct pending *p, struct inode *i)
 		next = TAILQ_NEXT(q, link);
 		if (!queued_touches(q, i))
 			continue;
-		if (q->made == i) {
+		if (q->about.dir && !dir) {
 			dir = q->about.dir;
 			tree_pin(p->cache->tree, dir);
 		}

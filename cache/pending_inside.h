@@ -34,8 +34,10 @@ struct backlog {
 	TAILQ_ENTRY(backlog) link;
 	struct inode *inode; /* pinned; its `backlog` leads here */
 	unsigned owes;       /* changes in the queue that touch it */
+	unsigned held;       /* and those that touch it and are held back */
 	unsigned waiters;
 	struct queued *last;          /* the youngest of them */
+	struct queued *place;         /* held back: puts it in its place when it is whole */
 	struct attr answered;         /* the latest state that an answer told */
 	struct error refused;         /* the first that was not reported */
 	bool for_handle, for_barrier; /* who is still to hear of it */
@@ -59,6 +61,7 @@ struct pending {
 	pthread_mutex_t lock; /* guards what follows, every backlog and what is queued */
 	pthread_cond_t changed;
 	struct queued_list queue;
+	struct queued_list held; /* not yet in it: pending_stage.c */
 	TAILQ_HEAD(, backlog) backlogs;
 	uint64_t orders;         /* given out so far */
 	uint64_t sequences;      /* likewise, to recorded changes */
@@ -76,6 +79,7 @@ struct pending {
 	unsigned moves;     /* that the sandbox is asked for */
 	unsigned under_way; /* batches */
 	unsigned waiting;   /* calls, for an answer */
+	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
 	bool recorded_under_way;
 	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
 	pthread_t senders[PENDING_SENDERS_MAX];
@@ -111,6 +115,10 @@ void backlog_rest_locked(struct pending *p, struct backlog *b);
  */
 enum err pending_add_locked(struct pending *p, const struct change *change,
 	const struct change_about *about, struct queued **out, struct error *e);
+/* The same in two parts: in the journal, and in the queue; in between it is the caller's. */
+enum err pending_prepare_locked(struct pending *p, const struct change *change,
+	const struct change_about *about, struct queued **out, struct error *e);
+void pending_enter_locked(struct pending *p, struct queued *q);
 /* `i`, made by `q`, is touched by it, too. */
 enum err pending_touch_locked(
 	struct pending *p, struct queued *q, struct inode *i, struct error *e);
@@ -118,6 +126,9 @@ enum err pending_touch_locked(
 void pending_remove_locked(struct pending *p, struct queued *q);
 /* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
 struct version pending_version_locked(struct pending *p, struct inode *i);
+/* Queues a CHANGE_SETATTR of `i` and shows it; its path and what it expects are filled in here. */
+enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
+	struct queued **out, struct error *e);
 /* Waits while the sandbox is asked to move something. */
 enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
 /* The same, and while the journal is full. */
@@ -130,6 +141,36 @@ enum err pending_room_locked(
 enum err pending_recover(struct pending *p, struct error *e);
 /* It was refused: what follows by its name makes no sense any more. */
 void queued_lose_path(struct queued *refused);
+
+/*
+ * ---- What is staged (pending_stage.c) ----
+ *
+ * A new file, and one that was emptied to be written anew: what is written to it goes to a file in staging, and the change
+ * that puts this in its place is held back until the last handle is closed, or somebody waits for the file or moves it.
+ */
+
+/* The path of a new file in staging; NULL without memory. */
+char *pending_new_name(struct pending *p);
+/* `i` was made there; `place` gives it its name in `dir`. */
+enum err pending_stage_new_locked(struct pending *p, struct inode *i, struct inode *dir,
+	const struct change *place, bool may_replace, struct error *e);
+/* What is written to `i` from now on is all that will be in it. */
+enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e);
+/*
+ * Where a change of its contents goes, and of what else `set` names; *is_beside: that is not `i` itself. NULL: to its own
+ * path.
+ */
+const char *pending_staged_path_locked(
+	struct pending *p, struct inode *i, unsigned set, bool *is_beside);
+/* What is held back and touches `i` is not any longer; likewise all. */
+void pending_release_locked(struct pending *p, const struct inode *i);
+void pending_release_all_locked(struct pending *p);
+
+/* ---- What others did at the same name (pending_conflict.c) ---- */
+
+/* The refused change is queued again, for another name. false: it is not of that kind. */
+bool pending_keep_both_locked(
+	struct pending *p, struct queued *q, enum err refusal, struct error *why);
 
 /* ---- What the sandbox need not hear of (pending_cancel.c) ---- */
 
@@ -147,6 +188,13 @@ void pending_drop_locked(struct pending *p, struct inode *i);
 void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
 /* Before a batch is gathered: of directories and the like, what they show is set behind what moves it. */
 void pending_keep_other_times_locked(struct pending *p);
+
+/* ---- When a batch is to leave (pending_due.c) ---- */
+
+/* Whether there are contents for a whole one. */
+bool pending_is_full(const struct pending *p);
+/* `is_wanted`: somebody waits for one of the changes. false: nothing is due, *next_ms says when to look again. */
+bool pending_is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, bool *is_wanted);
 
 /* ---- Batches (pending_batch.c) ---- */
 

@@ -26,7 +26,7 @@ struct backlog *backlog_of_locked(struct pending *p, struct inode *i)
 
 void backlog_rest_locked(struct pending *p, struct backlog *b)
 {
-	if (b->owes || b->waiters || b->for_handle)
+	if (b->owes || b->held || b->waiters || b->for_handle)
 		return;
 	TAILQ_REMOVE(&p->backlogs, b, link);
 	b->inode->backlog = NULL;
@@ -77,12 +77,18 @@ static bool stands_before(const struct queued *q, int place)
 	return false;
 }
 
-static void enter_locked(struct pending *p, struct queued *q)
+void pending_enter_locked(struct pending *p, struct queued *q)
 {
+	bool was_full = pending_is_full(p);
+
 	q->order = ++p->orders;
 	q->since_ms = p->last_ms = monotonic_ms();
 	TAILQ_INSERT_TAIL(&p->queue, q, link);
 	p->changes++;
+	if (queued_has_contents(q)) {
+		p->bytes += q->change.data_len;
+		p->unsent_bytes += q->change.data_len;
+	}
 	p->cost += queued_cost(q);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
@@ -92,12 +98,15 @@ static void enter_locked(struct pending *p, struct queued *q)
 		i->backlog->owes++;
 		i->backlog->last = q;
 	}
-	q->about.scope.is_foreseen = true;
-	tree_change_begins(p->cache->tree, &q->about.scope);
-	senders_wake_locked(p);
+	if (!q->about.scope.is_foreseen) {
+		q->about.scope.is_foreseen = true;
+		tree_change_begins(p->cache->tree, &q->about.scope);
+	}
+	if (!p->is_scheduled || (pending_is_full(p) && !was_full))
+		senders_wake_locked(p);
 }
 
-enum err pending_add_locked(struct pending *p, const struct change *change,
+enum err pending_prepare_locked(struct pending *p, const struct change *change,
 	const struct change_about *about, struct queued **out, struct error *e)
 {
 	struct queued *q = queued_new(change);
@@ -121,13 +130,19 @@ enum err pending_add_locked(struct pending *p, const struct change *change,
 		queued_free(q);
 		return kind;
 	}
-	if (queued_has_contents(q)) {
-		p->bytes += q->change.data_len;
-		p->unsent_bytes += q->change.data_len;
-	}
-	enter_locked(p, q);
+	q->failures = p->failures;
 	*out = q;
 	return ERR_OK;
+}
+
+enum err pending_add_locked(struct pending *p, const struct change *change,
+	const struct change_about *about, struct queued **out, struct error *e)
+{
+	enum err kind = pending_prepare_locked(p, change, about, out, e);
+
+	if (!kind)
+		pending_enter_locked(p, *out);
+	return kind;
 }
 
 enum err pending_touch_locked(struct pending *p, struct queued *q, struct inode *i, struct error *e)
@@ -176,6 +191,34 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	if (!is_known || (i->backlog && i->backlog->owes))
 		return (struct version){ 0 };
 	return (struct version){ .size = attr.size, .mtime = attr.mtime, .ctime = attr.ctime };
+}
+
+enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
+	struct queued **out, struct error *e)
+{
+	struct tree *t = p->cache->tree;
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct tree_foresight f = { .now = cache_clock(p->cache),
+		.keeps_mtime = !(change->set & SET_SIZE),
+		.set = change };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	bool is_beside;
+	const char *staged = pending_staged_path_locked(p, i, change->set, &is_beside);
+	enum err kind = tree_path(t, i, NULL, &path, e);
+
+	change->path = staged ? staged : path.text;
+	if (!staged)
+		change->target = tree_expect(t, i);
+	if (!staged && change->set & SET_SIZE)
+		change->version = pending_version_locked(p, i);
+	if (!kind)
+		kind = pending_add_locked(p, change, &about, out, e);
+	if (kind)
+		return kind;
+	(*out)->is_beside = is_beside;
+	(*out)->is_lazy = staged;
+	tree_foresee(t, i, &f);
+	return ERR_OK;
 }
 
 /* ---- Room ---- */

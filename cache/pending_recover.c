@@ -8,6 +8,7 @@
 #include "cache/cache_inside.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,31 @@ static struct queued *find_sent(const struct pending *p, const struct journal_en
 	return NULL;
 }
 
+/* The file of staging that it changes; NULL: another one, or it has left already. */
+static const char *staged_file(const struct queued *q)
+{
+	const struct change *c = &q->change;
+	const char *changed = c->op == CHANGE_COPY ? c->path2 : c->path;
+	bool is_content = c->op >= CHANGE_SETATTR && c->op != CHANGE_PLACE;
+
+	return is_content && !q->sequence && path_is_staged(changed) ? changed : NULL;
+}
+
+/* What was held back is in the journal from the beginning: what was written since comes before it. */
+static void move_held_behind(struct pending *p, struct queued *q)
+{
+	const char *staged = staged_file(q);
+	struct queued *place = q;
+
+	while (staged && (place = TAILQ_PREV(place, queued_list, link)))
+		if (place->change.op == CHANGE_PLACE && !strcmp(place->change.path, staged))
+			break;
+	if (!staged || !place || place->sequence)
+		return;
+	TAILQ_REMOVE(&p->queue, place, link);
+	TAILQ_INSERT_AFTER(&p->queue, q, place, link);
+}
+
 static struct queued *take_up(
 	struct pending *p, const struct journal_entry *entry, const struct change *change)
 {
@@ -85,6 +111,7 @@ static struct queued *take_up(
 	q->is_wall = q->is_wanted = q->is_recovered = true;
 	q->since_ms = monotonic_ms();
 	insert(p, q);
+	move_held_behind(p, q);
 	return q;
 }
 

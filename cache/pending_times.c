@@ -19,24 +19,18 @@ static bool may_set(const struct pending *p, const struct attr *attr)
 static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
 {
 	struct tree *t = p->cache->tree;
-	const struct change_about about = { .scope.inodes = { i }, .target = i };
-	AUTO_TREE_PATH struct tree_path path = { 0 };
-	struct change change = {
-		.op = CHANGE_SETATTR, .flags = CHANGE_BY_HANDLE, .set = SET_MTIME
-	};
-	const struct tree_foresight f = { .now = cache_clock(p->cache), .set = &change };
-	struct queued *q;
+	struct queued *q = NULL;
 	struct attr attr;
 
 	tree_attr(t, i, &attr);
-	if (!may_set(p, &attr) || tree_is_gone(t, i) || tree_path(t, i, NULL, &path, NULL))
+	if (!may_set(p, &attr) || tree_is_gone(t, i))
 		return NULL;
-	change.path = path.text;
-	change.target = tree_expect(t, i);
-	change.mtime = attr.mtime;
-	if (pending_add_locked(p, &change, &about, &q, NULL))
-		return NULL;
-	tree_foresee(t, i, &f);
+	struct change change = { .op = CHANGE_SETATTR,
+		.flags = CHANGE_BY_HANDLE,
+		.set = SET_MTIME,
+		.mtime = attr.mtime };
+
+	pending_set_locked(p, i, &change, &q, NULL);
 	return q;
 }
 

@@ -129,17 +129,6 @@ static enum err settle_locked(
 
 /* ---- Barriers ---- */
 
-bool pending_touches(struct pending *p, struct inode *i)
-{
-	if (!p)
-		return false;
-	pthread_mutex_lock(&p->lock);
-	bool touched = i->backlog && i->backlog->owes;
-
-	pthread_mutex_unlock(&p->lock);
-	return touched;
-}
-
 enum err pending_drain(struct pending *p, const struct call *call, struct inode *i, struct error *e)
 {
 	enum err kind = ERR_OK;
@@ -147,6 +136,7 @@ enum err pending_drain(struct pending *p, const struct call *call, struct inode 
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
+	pending_release_locked(p, i);
 	if (i->backlog && i->backlog->owes) {
 		kind = settle_locked(p, i->backlog, call, e);
 		backlog_rest_locked(p, i->backlog);
@@ -209,6 +199,7 @@ enum err pending_flush(struct pending *p, const struct call *call, struct inode 
 	pthread_mutex_lock(&p->lock);
 	if (sync)
 		kind = pending_still_locked(p, call, e);
+	pending_release_locked(p, i);
 	if (!kind && i->backlog) {
 		kind = flush_locked(p, i->backlog, call, sync, synced, e);
 		backlog_rest_locked(p, i->backlog);
@@ -286,6 +277,7 @@ enum err pending_drain_all_quietly(struct pending *p, const struct call *call, s
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
+	pending_release_all_locked(p);
 	enum err kind = drain_all_locked(p, call, e);
 
 	pthread_mutex_unlock(&p->lock);
@@ -297,6 +289,7 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
+	pending_release_all_locked(p);
 	uint64_t from = first_order_locked(p);
 	enum err kind = drain_all_locked(p, call, e);
 

@@ -36,8 +36,10 @@ static enum err extend_locked(struct pending *p, struct backlog *b, const struct
 	p->bytes += last->change.data_len - before;
 	p->unsent_bytes += last->change.data_len - before;
 	p->last_ms = monotonic_ms();
-	if (last->change.data_len >= PENDING_MOUTHFUL)
+	if (last->change.data_len >= PENDING_MOUTHFUL) {
+		last->is_lazy = false;
 		senders_wake_locked(p);
+	}
 	return kind;
 }
 
@@ -47,17 +49,25 @@ static enum err queue_write_locked(
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	struct queued *q;
-	bool extended = false;
+	bool extended = false, is_beside;
+	const char *staged = pending_staged_path_locked(p, i, 0, &is_beside);
 	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
 
-	change->path = path.text;
-	change->target = tree_expect(p->cache->tree, i);
-	change->version = pending_version_locked(p, i);
+	change->path = staged ? staged : path.text;
+	if (!staged) {
+		change->target = tree_expect(p->cache->tree, i);
+		change->version = pending_version_locked(p, i);
+	}
 	if (!kind)
 		kind = extend_locked(p, i->backlog, change, &extended, e);
 	if (kind || extended)
 		return kind;
-	return pending_add_locked(p, change, &about, &q, e);
+	kind = pending_add_locked(p, change, &about, &q, e);
+	if (!kind) {
+		q->is_beside = is_beside;
+		q->is_lazy = staged && change->data_len < PENDING_MOUTHFUL;
+	}
+	return kind;
 }
 
 static enum err write_locked(struct pending *p, const struct call *call, struct inode *i,

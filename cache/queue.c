@@ -76,7 +76,8 @@ bool queued_has_contents(const struct queued *q)
 
 bool queued_changes_contents(const struct queued *q)
 {
-	return has_pieces(q->change.op) ||
+	return has_pieces(q->change.op) || q->change.op == CHANGE_PLACE ||
+		q->change.op == CHANGE_COPY ||
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
 
@@ -92,6 +93,12 @@ struct inode *queued_exchanged(const struct queued *q)
 	return exchanges ? q->moved[1] : NULL;
 }
 
+/* Whether it takes what is at its path to another one; a link leaves it there, too. */
+static bool takes_along(const struct change *c)
+{
+	return c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
+}
+
 /* Whether `path` is `top` or below it. */
 static bool is_below(const char *path, const char *top)
 {
@@ -103,10 +110,10 @@ static bool is_below(const char *path, const char *top)
 bool queued_leads_to(const struct queued *before, const struct queued *q)
 {
 	const struct change *c = &before->change;
-	bool moves = c->op == CHANGE_RENAME || c->op == CHANGE_LINK;
-	const char *made = moves ? c->path2 : c->path;
+	bool leaves_second = takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
+	const char *made = leaves_second ? c->path2 : c->path;
 
-	if (!moves && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
+	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
@@ -132,11 +139,10 @@ static char *move_path(char *path, const char *from, const char *to)
 char *queued_carry(const struct queued *q, char *path)
 {
 	const struct change *c = &q->change;
-	bool moves = c->op == CHANGE_RENAME;
 
-	if ((moves || queued_removes(q)) && is_below(path, c->path))
+	if ((takes_along(c) || queued_removes(q)) && is_below(path, c->path))
 		return move_path(path, c->path, c->path2);
-	if (moves && is_below(path, c->path2))
+	if (c->op == CHANGE_RENAME && is_below(path, c->path2))
 		return move_path(path, c->path2, c->flags & CHANGE_EXCHANGE ? c->path : c->keep);
 	return path;
 }
@@ -196,6 +202,19 @@ enum err queued_note_sent(
 	for (size_t n = 0; n < q->pieces_count && !kind; n++)
 		kind = journal_note_sent(journal, sequence, &q->pieces[n].number, 1, e);
 	return kind;
+}
+
+size_t queued_numbers_count(const struct queued *q)
+{
+	return q->pieces_count ? q->pieces_count : 1;
+}
+
+void queued_add_numbers(const struct queued *q, uint64_t *numbers, size_t *count)
+{
+	if (!q->pieces_count)
+		numbers[(*count)++] = q->number;
+	for (size_t n = 0; n < q->pieces_count; n++)
+		numbers[(*count)++] = q->pieces[n].number;
 }
 
 enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e)

@@ -30,6 +30,7 @@ struct queued {
 	uint64_t sequence;    /* it left by this already, in an earlier mount; 0: it did not */
 	uint64_t number;      /* of the journal's entry, where there are no pieces */
 	int64_t since_ms;     /* monotonic */
+	uint64_t failures;    /* attempts that had failed for lack of an answer when it was made */
 	struct piece *pieces; /* CHANGE_WRITE, CHANGE_APPEND; later ones lie over earlier ones */
 	size_t pieces_count, pieces_room;
 	bool is_sent;      /* in a batch on its way */
@@ -37,6 +38,10 @@ struct queued {
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
 	bool is_lost;      /* what it needs was refused */
+	bool is_beside;    /* about what is to be copied over its target */
+	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */
+	bool may_replace;
+	unsigned conflicts; /* names that others have taken */
 };
 
 TAILQ_HEAD(queued_list, queued);
@@ -51,7 +56,7 @@ void queued_free(struct queued *q);
 /* Whether it is about `i`, too. */
 bool queued_touches(const struct queued *q, const struct inode *i);
 bool queued_has_contents(const struct queued *q);
-/* Whether the change moves the contents of a file. */
+/* Whether the change moves the contents of a file, or puts them in their place. */
 bool queued_changes_contents(const struct queued *q);
 /* Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before. */
 bool queued_leads_to(const struct queued *before, const struct queued *q);
@@ -74,6 +79,9 @@ enum err queued_read(
 /* Calls journal_note_sent() for it, as the change of this number. */
 enum err queued_note_sent(
 	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e);
+/* How many entries the journal has of it; their numbers, of which there is room for as many more. */
+size_t queued_numbers_count(const struct queued *q);
+void queued_add_numbers(const struct queued *q, uint64_t *numbers, size_t *count);
 /* Calls journal_note_done() for it. */
 enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e);
 /* Calls journal_note_parked() for it. */

@@ -27,7 +27,8 @@
 	X(AUDITS, "audits_total",                                                                  \
 		"Times that all metadata in doubt was compared with the sandbox.")                 \
 	X(EVENTS, "events_total", "Changes that the sandbox told of.")                             \
-	X(ECHOES, "event_echoes_total", "Those of them that were made through this mount.")        \
+	X(FOREIGN_EVENTS, "foreign_events_total",                                                  \
+		"Those of them that were not made through this mount.")                            \
 	X(STREAMS_LOST, "streams_lost_total", "Times that the stream of changes broke off.")
 
 enum stats_counter {

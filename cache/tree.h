@@ -267,6 +267,8 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
 struct inode *tree_foresee_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 bool tree_is_provisional(struct tree *t, const struct inode *i);
+/* The sandbox took `i` from staging to its place, where it is an inode with these attributes. */
+void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
 /*
  * The sandbox refused to make it: it has no names any more, and every use of it is ERR_STALE; what tree_tells() set is
  * told, and the directories are in doubt.
@@ -323,6 +325,8 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 enum err tree_open(struct tree *t, struct inode *i, struct error *e);
 /* Not NULL: that was the last use of a staged file, whose staging path the caller gets to remove, and to free. */
 char *tree_close(struct tree *t, struct inode *i);
+/* Whether there are handles. */
+bool tree_is_open(struct tree *t, const struct inode *i);
 /*
  * Before an unlink or a replacing rename of a name of `i`: returns true when it may be open, no other name is known and
  * the inode must be kept in staging. Unless another name remains, no handle can be opened until tree_removal_ends(): the

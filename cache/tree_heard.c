@@ -56,15 +56,15 @@ static bool is_equal(const struct attr *a, const struct attr *b)
 /* Of what stands there by what we know, a state that is no later than the one we know. */
 static bool is_echo(const struct inode *i, const struct watch_event *event)
 {
-	/* Contents that changed again within the tick. */
-	if (event->kind == WATCH_CHANGED && !i->settled && !i->own)
-		return false;
 	const struct attr *known = &i->attr, *told = &event->attr;
 
 	if (known->ctime.tv_sec != told->ctime.tv_sec)
 		return known->ctime.tv_sec > told->ctime.tv_sec;
 	if (known->ctime.tv_nsec != told->ctime.tv_nsec)
 		return known->ctime.tv_nsec > told->ctime.tv_nsec;
+	/* Contents that changed again within the tick. */
+	if (event->kind == WATCH_CHANGED && !i->settled && !i->own)
+		return false;
 	return is_equal(known, told);
 }
 

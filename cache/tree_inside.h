@@ -96,6 +96,9 @@ void set_own_attr_locked(struct inode *i, const struct attr *attr);
 void move_begins_locked(struct tree *t, struct inode *i);
 void move_ends_locked(struct tree *t, struct inode *i);
 
+/* A table has room for so many at first. */
+#define TREE_ROOM_FIRST 1024
+
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr);
 void inode_unhash_locked(struct tree *t, struct inode *i);
@@ -103,6 +106,10 @@ void inode_unhash_locked(struct tree *t, struct inode *i);
 void inode_hash_locked(struct tree *t, struct inode *i);
 /* Puts an unused inode on the idle list, or frees one that has no name; undoes the former when it is used again. */
 void inode_rest_locked(struct tree *t, struct inode *i);
+/* It has no names, and nobody uses it. */
+void inode_free_locked(struct tree *t, struct inode *i);
+/* Forgets the inodes that were unused for longest, and with each that its directories are complete, down to tree.idle_max. */
+void inodes_trim_locked(struct tree *t);
 void inode_wake_locked(struct tree *t, struct inode *i);
 /* It may be freed by this. */
 void inode_unpin_locked(struct tree *t, struct inode *i);
@@ -154,6 +161,8 @@ void doubt_and_tell_below_locked(struct tree *t, struct inode *top);
 /* ---- tree_provisional.c ---- */
 
 bool owes_path_locked(const struct tree *t, const struct inode *i);
+/* Whether the sandbox has not done all that was done here to names of its inode: it does not speak of this one. */
+bool is_only_here_locked(const struct dentry *d);
 /* The sandbox made it, with these attributes. */
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr);
 /* The number of its own is shown until nobody remembers it. */

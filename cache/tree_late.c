@@ -199,7 +199,7 @@ void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen)
 			continue;
 		if (l->serial <= seen)
 			late_drop_locked(t, l);
-		else if (!dir->changing)
+		else if (!is_early_still(t, l))
 			late_judge_locked(t, l);
 	}
 }

@@ -29,7 +29,7 @@ static void drop_unlisted_locked(struct tree *t, struct inode *dir, uint32_t num
 	dir->pins++;
 	for (struct dentry *d = dir->children, *next; d; d = next) {
 		next = d->sibling_next;
-		if (d->listed < number)
+		if (d->listed < number && !is_only_here_locked(d))
 			dentry_lost_locked(t, d);
 	}
 	dir->pins--;

@@ -94,6 +94,20 @@ void take_identity_locked(struct tree *t, struct inode *i, const struct attr *at
 	forget_shown_locked(i);
 }
 
+void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	uint64_t shown = i->shown_ino ? i->shown_ino : i->attr.ino;
+
+	if (!i->provisional && !is_same_file(&i->attr, attr)) {
+		inode_unhash_locked(t, i);
+		take_identity_locked(t, i, attr);
+		i->shown_ino = shown;
+		forget_shown_locked(i);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
 void forget_shown_locked(struct inode *i)
 {
 	if (!i->kernel_refs && !i->opens)
@@ -128,6 +142,11 @@ void tree_refused_made(struct tree *t, struct inode *i)
 }
 
 /* ---- Paths that the sandbox does not have ---- */
+
+bool is_only_here_locked(const struct dentry *d)
+{
+	return d && d->inode->owed;
+}
 
 void tree_owe_name(struct tree *t, struct inode *i, int delta)
 {

@@ -136,6 +136,7 @@ static void establish(struct trust *t, const struct listing *l)
 	t->cost_ms = monotonic_ms() - l->asked_ms;
 	tree_trust(t->cache->tree, trusted_until_locked(t), &l->learned);
 	pthread_mutex_unlock(&t->lock);
+	stats_add(&t->cache->stats, STATS_AUDITS, 1);
 }
 
 /* Takes the plan. An answer that breaks off says nothing of the rest. */

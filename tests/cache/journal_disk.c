@@ -322,6 +322,37 @@ Test(journal_disk, it_has_one_owner_who_is_named)
 	journal_close(second);
 }
 
+Test(journal_disk, one_that_nobody_has_can_be_looked_at_and_discarded)
+{
+	char who[JOURNAL_OWNER_MAX];
+	struct error e = { 0 };
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	cr_expect(journal_has_owner(j.dir, who) && strstr(who, "mounted on /mnt/one"), "%s", who);
+	cr_expect(eq(int, journal_discard(j.dir, &e), ERR_CONFLICT));
+	journal_close(take(j.journal));
+	cr_expect(not(journal_has_owner(j.dir, who)));
+	cr_assert(eq(int, journal_open_left(&j.journal, j.dir, &e), ERR_OK), "%s", e.text);
+	journaled_expect(&j, "1:d\n");
+	journal_close(take(j.journal));
+	cr_assert(eq(int, journal_discard(j.dir, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, access(j.dir, F_OK), -1));
+}
+
+Test(journal_disk, one_that_cannot_be_read_stays_when_it_is_looked_at)
+{
+	struct error e = { 0 };
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	journal_close(take(j.journal));
+	leave("no journal, but longer than a header of a record, which has 56 bytes", 68);
+	cr_expect(eq(int, journal_open_left(&j.journal, j.dir, &e), ERR_PROTOCOL), "%s", e.text);
+	cr_expect(strstr(e.text, SEGMENT) != NULL, "%s", e.text);
+	cr_expect(eq(sz, set_aside(), 0));
+	cr_expect(eq(int, journal_discard(j.dir, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, access(j.dir, F_OK), -1));
+}
+
 Test(journal_disk, a_directory_that_others_write_to_is_none)
 {
 	struct error e = { 0 };

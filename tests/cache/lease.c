@@ -113,6 +113,11 @@ static void write_here(const char *path, const char *contents)
 
 /* ---- What it costs ---- */
 
+static uint64_t counted(enum stats_counter counter)
+{
+	return atomic_load(&explored.cache->stats.counters[counter]);
+}
+
 Test(lease, what_is_known_is_not_asked_again)
 {
 	known_tree();
@@ -159,11 +164,14 @@ Test(lease, echoes_leave_a_directory_known)
 
 		explored_make(d, name, CHANGE_CREATE);
 	}
+	cr_assert(eq(int, cache_sync(explored.cache, NULL, NULL), ERR_OK));
 	explored_make_dir("last");
 	await(has, "last", true);
 	explored.provider.lists = 0;
 	cr_expect(eq(sz, explored_count_of(d), 55));
 	cr_expect(eq(uint, calls(), 0));
+	cr_expect(ge(u64, counted(STATS_EVENTS), 50));
+	cr_expect(lt(u64, counted(STATS_FOREIGN_EVENTS), 10), "of what the others made alone");
 }
 
 /* ---- What others change ---- */
@@ -235,6 +243,8 @@ Test(lease, after_a_doubt_one_audit_restores_everything)
 
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 5));
 	cr_expect(eq(uint, explored.provider.lists, before), "trust without end");
+	cr_expect(eq(u64, counted(STATS_AUDITS), 1));
+	cr_expect(eq(u64, counted(STATS_STREAMS_LOST), 0));
 }
 
 static bool is_known(const char *path)
@@ -268,6 +278,7 @@ Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
 	usleep(3 * WITHOUT_MS * 1000);
 	cr_expect(is_known("d/f0"));
 	cr_expect(eq(uint, explored.provider.watches, 1));
+	cr_expect(eq(u64, counted(STATS_STREAMS_LOST), 1));
 }
 
 /* ---- What no stream tells ---- */

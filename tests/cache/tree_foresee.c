@@ -678,6 +678,25 @@ Test(tree_foresee, another_file_that_has_its_name_is_news)
 	tree_unpin(tree, f);
 }
 
+/* The directory is listed while it is written to a file in it, and what the stream tells is how the file was before. */
+Test(tree_foresee, what_is_told_of_a_file_waits_for_its_changes_though_its_directory_becomes_known)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
+	struct tree_scope scope = begin(f, NULL);
+	const struct tree_foresight written = { .end = 17, .now = { .tv_sec = 200 } };
+	struct attr before = attr_of(7, S_IFREG | 0644);
+
+	tree_foresee(tree, f, &written);
+	tree_listing_begins(tree, &listing);
+	learn(root, "f", 7, S_IFREG | 0644);
+	hear(WATCH_CHANGED, "f", before);
+	cr_assert(tree_learn_complete(tree, root, &listing));
+	tree_listing_ends(tree, &listing);
+	cr_expect(eq(u64, shown(f).size, 17));
+	tree_change_ends(tree, &scope);
+}
+
 /* A build writes its log into a directory in which we make files all the time. */
 Test(tree_foresee, a_file_beside_those_that_change_here_is_judged_at_once)
 {

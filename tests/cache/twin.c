@@ -15,7 +15,8 @@
 const char *step_text(const struct step *s)
 {
 	static const char *const names[STEP_END] = { "create", "mkdir", "symlink", "link", "rename",
-		"unlink", "rmdir", "chmod", "times", "cut", "open", "close", "write", "append" };
+		"unlink", "rmdir", "chmod", "times", "cut", "open", "close", "empty", "write",
+		"append" };
 	static char text[3 * TWIN_PATH_MAX];
 
 	snprintf(text, sizeof text, "%s %s %s flags %x number %llu len %zu handle %u",
@@ -111,6 +112,7 @@ static int do_plain(struct plain *p, const struct step *s)
 	case STEP_CUT: return cut_plain(p, s);
 	case STEP_OPEN: return open_plain(p, s, 0);
 	case STEP_CLOSE: return close_plain(p, s);
+	case STEP_EMPTY: return ftruncate(p->handles[s->handle], 0);
 	default: return write_plain(p, s);
 	}
 }
@@ -195,7 +197,9 @@ static void keep_handle(struct mounted *m, unsigned handle, struct inode *i)
 
 static enum err make(struct mounted *m, const struct step *s, struct inode *dir, const char *name)
 {
-	struct making making = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
+	struct making making = {
+		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = true
+	};
 	struct cache_entry entry;
 	struct error e = { 0 };
 
@@ -316,6 +320,9 @@ static enum err do_handle(struct mounted *m, const struct step *s)
 		mounted_forget(m, i);
 		return kind;
 	}
+	if (s->kind == STEP_EMPTY)
+		return cache_setattr(
+			m->cache, NULL, i, &(struct change){ .set = SET_SIZE }, true, &e);
 	cr_assert(bytes != NULL);
 	memset(bytes, s->byte, s->len);
 	cr_assert(eq(int, mounted_attr(m, i, &attr), ERR_OK));
@@ -336,6 +343,7 @@ enum err mounted_do(struct mounted *m, const struct step *s)
 	case STEP_LINK:
 	case STEP_RENAME: return do_names(m, s);
 	case STEP_CLOSE:
+	case STEP_EMPTY:
 	case STEP_WRITE:
 	case STEP_APPEND: return do_handle(m, s);
 	default: return do_inode(m, s);

@@ -25,7 +25,8 @@ enum step_kind {
 	STEP_TIMES, /* number: seconds, of both times */
 	STEP_CUT,   /* number: the size */
 	STEP_OPEN,  /* as `handle` */
-	STEP_CLOSE, /* `handle`, as with the next two */
+	STEP_CLOSE, /* `handle`, as with the next three */
+	STEP_EMPTY,
 	STEP_WRITE, /* len bytes of `byte` at number */
 	STEP_APPEND,
 	STEP_END,

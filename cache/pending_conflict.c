@@ -1,0 +1,101 @@
+/* What others did meanwhile at a name that we give: both versions stay. */
+#include "cache/pending_inside.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFLICT ".sandboxfs-conflict"
+/* Then there is something else amiss. */
+#define CONFLICTS_MAX 100
+
+/* ---- Names ---- */
+
+/* CONFLICT, CONFLICT-2, CONFLICT-3, ... */
+static void write_suffix(char out[40], unsigned number)
+{
+	if (number > 1)
+		snprintf(out, 40, CONFLICT "-%u", number);
+	else
+		snprintf(out, 40, CONFLICT);
+}
+
+/* The next name after `taken`, which was the one of `number`; 0: the name that was wanted. A long one is cut. */
+static char *next_name(const char *taken, unsigned number)
+{
+	char old[40] = "", new[40];
+	char *name;
+
+	if (number)
+		write_suffix(old, number);
+	write_suffix(new, number + 1);
+	size_t dir_len = (size_t)(path_name(taken) - taken);
+	size_t len = strlen(taken) - dir_len - strlen(old);
+
+	if (len + strlen(new) > PATH_NAME_MAX)
+		len = PATH_NAME_MAX - strlen(new);
+	if (asprintf(&name, "%.*s%s", (int)(dir_len + len), taken, new) < 0)
+		return NULL;
+	return name;
+}
+
+/* ---- Again ---- */
+
+/* The name is another file's, or the file is not what it was when it was decided to write it anew. */
+static bool is_conflict(const struct queued *q, enum err refusal)
+{
+	if (q->change.op != CHANGE_PLACE && q->change.op != CHANGE_RENAME)
+		return false;
+	if (refusal == ERR_EXISTS || refusal == ERR_CONFLICT)
+		return true;
+	return q->change.op == CHANGE_PLACE && (refusal == ERR_STALE || refusal == ERR_IS_DIR);
+}
+
+/* In its turn: who waits for the one waits for the other. */
+static void take_turn_of(struct pending *p, struct queued *again, struct queued *q)
+{
+	TAILQ_REMOVE(&p->queue, again, link);
+	TAILQ_INSERT_AFTER(&p->queue, q, again, link);
+	again->order = q->order;
+	again->is_wanted = q->is_wanted;
+	again->conflicts = q->conflicts + 1;
+}
+
+/* The inode that it was about is theirs, or known by a name that is theirs. */
+static enum err queue_again_locked(
+	struct pending *p, struct queued *q, const char *name, struct error *e)
+{
+	struct change_about about = q->about;
+	struct change change = q->change;
+	struct queued *again;
+
+	about.target = NULL;
+	about.scope.is_foreseen = false;
+	change.path2 = name;
+	change.keep = NULL;
+	change.flags = change.op == CHANGE_PLACE ? CHANGE_EXCL : CHANGE_NOREPLACE;
+	change.target2 = (struct expect){ 0 };
+	change.version2 = (struct version){ 0 };
+	enum err kind = pending_add_locked(p, &change, &about, &again, e);
+
+	if (!kind)
+		take_turn_of(p, again, q);
+	return kind;
+}
+
+bool pending_keep_both_locked(
+	struct pending *p, struct queued *q, enum err refusal, struct error *why)
+{
+	bool may_be = is_conflict(q, refusal) && q->conflicts < CONFLICTS_MAX;
+	AUTO_FREE char *name = may_be ? next_name(q->change.path2, q->conflicts) : NULL;
+
+	if (!name || queue_again_locked(p, q, name, NULL))
+		return false;
+	queued_note_done(q, p->journal, NULL);
+	error_set(why, ERR_CONFLICT, "%s: somebody in the sandbox wrote it, too; ours is %s",
+		q->change.path2, path_name(name));
+	return true;
+}

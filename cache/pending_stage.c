@@ -1,0 +1,198 @@
+/* Files that are staged until they are whole. */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Names ---- */
+
+/* Of the journal, since they last as long as it; of the mount, since each counts from 1. */
+char *pending_new_name(struct pending *p)
+{
+	const unsigned char *journal = journal_id(p->journal);
+	char id[2 * JOURNAL_ID_SIZE + 1];
+	uint64_t mount;
+	char *name;
+
+	for (size_t n = 0; n < JOURNAL_ID_SIZE; n++)
+		snprintf(id + 2 * n, 3, "%02x", journal[n]);
+	memcpy(&mount, p->cache->journal, sizeof mount);
+	if (asprintf(&name, "/" STAGED_NEW "%s-%016llx-%llu", id, (unsigned long long)mount,
+		    (unsigned long long)atomic_fetch_add(&p->cache->staged_names, 1)) < 0)
+		return NULL;
+	return name;
+}
+
+/* ---- Holding back ---- */
+
+static void count_held(const struct queued *q, int delta)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n])
+			q->about.scope.inodes[n]->backlog->held += (unsigned)delta;
+}
+
+static enum err hold_locked(struct pending *p, const struct change *place,
+	const struct change_about *about, struct queued **out, struct error *e)
+{
+	enum err kind = pending_prepare_locked(p, place, about, out, e);
+
+	if (kind)
+		return kind;
+	TAILQ_INSERT_TAIL(&p->held, *out, link);
+	count_held(*out, 1);
+	about->target->backlog->place = *out;
+	return ERR_OK;
+}
+
+static void let_go_locked(struct pending *p, struct queued *q)
+{
+	TAILQ_REMOVE(&p->held, q, link);
+	count_held(q, -1);
+	q->about.target->backlog->place = NULL;
+	pending_enter_locked(p, q);
+}
+
+void pending_release_locked(struct pending *p, const struct inode *i)
+{
+	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (queued_touches(q, i))
+			let_go_locked(p, q);
+	}
+}
+
+void pending_release_all_locked(struct pending *p)
+{
+	while (!TAILQ_EMPTY(&p->held))
+		let_go_locked(p, TAILQ_FIRST(&p->held));
+}
+
+void pending_release(struct pending *p, struct inode *i)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog && i->backlog->place)
+		pending_release_locked(p, i);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- New files ---- */
+
+enum err pending_stage_new_locked(struct pending *p, struct inode *i, struct inode *dir,
+	const struct change *place, bool may_replace, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { dir, i }, .target = i, .dir = dir };
+	struct queued *q;
+	enum err kind = hold_locked(p, place, &about, &q, e);
+
+	if (kind)
+		return kind;
+	q->may_replace = may_replace;
+	q->moved[0] = i;
+	tree_owe_name(p->cache->tree, i, 1);
+	return ERR_OK;
+}
+
+/* ---- Files that are written anew ---- */
+
+static bool is_over(const struct queued *place)
+{
+	return place->change.flags & CHANGE_REPLACE;
+}
+
+/* What the sandbox says of it meanwhile is not what is shown. */
+static void begin_over_locked(struct pending *p, struct queued *place)
+{
+	place->about.scope.is_foreseen = true;
+	tree_change_begins(p->cache->tree, &place->about.scope);
+}
+
+static enum err make_beside_locked(struct pending *p, struct inode *i, const char *staged,
+	struct queued **out, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct change change = { .op = CHANGE_CREATE,
+		.flags = CHANGE_EXCL,
+		.path = staged,
+		.mode = 0600,
+		.uid = CHANGE_NO_OWNER,
+		.gid = CHANGE_NO_OWNER };
+	enum err kind = pending_add_locked(p, &change, &about, out, e);
+
+	if (!kind)
+		(*out)->is_beside = (*out)->is_lazy = true;
+	return kind;
+}
+
+static enum err over_locked(
+	struct pending *p, struct inode *i, const char *staged, const char *path, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct change place = { .op = CHANGE_PLACE,
+		.flags = CHANGE_REPLACE | CHANGE_BY_HANDLE,
+		.path = staged,
+		.path2 = path,
+		.target2 = tree_expect(p->cache->tree, i),
+		.version2 = pending_version_locked(p, i) };
+	struct queued *made, *held;
+	enum err kind = make_beside_locked(p, i, staged, &made, e);
+
+	if (kind)
+		return kind;
+	kind = hold_locked(p, &place, &about, &held, e);
+	if (!kind) {
+		begin_over_locked(p, held);
+		return ERR_OK;
+	}
+	queued_note_done(made, p->journal, NULL);
+	pending_remove_locked(p, made);
+	return kind;
+}
+
+/* What is staged already, for this reason or since it has no name any more, is seen by nobody. */
+enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e)
+{
+	AUTO_FREE char *staged = pending_new_name(p);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	if (!staged)
+		return error_set(e, ERR_NO_MEMORY, "a file of staging");
+	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
+
+	if (kind || path_is_staged(path.text) || (i->backlog && i->backlog->place))
+		return kind;
+	return over_locked(p, i, staged, path.text, e);
+}
+
+void pending_stage(struct pending *p, const struct call *call, struct inode *i)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (!pending_room_locked(p, call, 0, NULL))
+		pending_stage_over_locked(p, i, NULL);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- What is done to them ---- */
+
+const char *pending_staged_path_locked(
+	struct pending *p, struct inode *i, unsigned set, bool *is_beside)
+{
+	const struct queued *place = i->backlog ? i->backlog->place : NULL;
+
+	*is_beside = place && is_over(place);
+	if (*is_beside && set & ~(unsigned)(SET_SIZE | SET_ATIME | SET_MTIME)) {
+		pending_release_locked(p, i);
+		*is_beside = false;
+		return NULL;
+	}
+	return place ? place->change.path : NULL;
+}

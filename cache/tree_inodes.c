@@ -1,0 +1,175 @@
+/* The table of inodes, and which of them may be forgotten. */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+#include <xxhash.h>
+
+static size_t inode_bucket(const struct tree *t, uint64_t dev, uint64_t ino)
+{
+	uint64_t key[2] = { dev, ino };
+
+	return XXH3_64bits(key, sizeof key) & (t->inodes_room - 1);
+}
+
+static void inodes_grow_locked(struct tree *t)
+{
+	size_t old_room = t->inodes_room, room = old_room ? old_room * 2 : TREE_ROOM_FIRST;
+	struct inode **old = t->inodes, **grown = calloc(room + 1, sizeof *grown);
+
+	if (!grown)
+		return; /* longer chains, still right */
+	t->inodes = grown;
+	t->inodes_room = room;
+	if (old)
+		grown[room] = old[old_room];
+	for (size_t b = 0; b < old_room; b++)
+		for (struct inode *i = old[b], *next; i; i = next) {
+			size_t to = inode_bucket(t, i->attr.dev, i->attr.ino);
+
+			next = i->next_in_bucket;
+			i->next_in_bucket = grown[to];
+			grown[to] = i;
+		}
+	free(old);
+}
+
+static size_t bucket_of_locked(const struct tree *t, const struct inode *i)
+{
+	return i->hashed ? inode_bucket(t, i->attr.dev, i->attr.ino) : t->inodes_room;
+}
+
+static void inode_enter_bucket_locked(struct tree *t, struct inode *i)
+{
+	struct inode **first = &t->inodes[bucket_of_locked(t, i)];
+
+	i->next_in_bucket = *first;
+	*first = i;
+}
+
+static void inode_leave_bucket_locked(struct tree *t, struct inode *i)
+{
+	struct inode **at = &t->inodes[bucket_of_locked(t, i)];
+
+	while (*at != i)
+		at = &(*at)->next_in_bucket;
+	*at = i->next_in_bucket;
+}
+
+struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
+{
+	struct inode *i = calloc(1, sizeof *i);
+
+	if (!i)
+		return NULL;
+	i->magic = INODE_MAGIC;
+	i->attr = *attr;
+	if (t->inodes_count >= t->inodes_room)
+		inodes_grow_locked(t);
+	if (!t->inodes_room) {
+		free(i);
+		return NULL;
+	}
+	i->hashed = true;
+	inode_enter_bucket_locked(t, i);
+	t->inodes_count++;
+	return i;
+}
+
+struct inode *inode_find_locked(struct tree *t, const struct attr *attr)
+{
+	struct inode *i = t->inodes[inode_bucket(t, attr->dev, attr->ino)];
+
+	while (i && (i->attr.dev != attr->dev || i->attr.ino != attr->ino))
+		i = i->next_in_bucket;
+	return i;
+}
+
+void inode_unhash_locked(struct tree *t, struct inode *i)
+{
+	if (!i->hashed)
+		return;
+	inode_leave_bucket_locked(t, i);
+	i->hashed = false;
+	inode_enter_bucket_locked(t, i);
+}
+
+void inode_hash_locked(struct tree *t, struct inode *i)
+{
+	struct inode *other = inode_find_locked(t, &i->attr);
+
+	if (other)
+		inode_unhash_locked(t, other);
+	inode_leave_bucket_locked(t, i);
+	i->hashed = true;
+	inode_enter_bucket_locked(t, i);
+}
+
+static bool inode_is_used(const struct tree *t, const struct inode *i)
+{
+	return i == t->root || i->kernel_refs || i->pins || i->opens || i->children || i->staged;
+}
+
+static void idle_remove_locked(struct tree *t, struct inode *i)
+{
+	if (!i->is_idle)
+		return;
+	*(i->idle_prev ? &i->idle_prev->idle_next : &t->idle_oldest) = i->idle_next;
+	*(i->idle_next ? &i->idle_next->idle_prev : &t->idle_newest) = i->idle_prev;
+	i->idle_prev = i->idle_next = NULL;
+	i->is_idle = false;
+	t->idle_count--;
+}
+
+void inode_free_locked(struct tree *t, struct inode *i)
+{
+	idle_remove_locked(t, i);
+	inode_leave_bucket_locked(t, i);
+	t->inodes_count--;
+	i->magic = 0;
+	free(i->link);
+	free(i->staged);
+	free(i);
+}
+
+void inode_wake_locked(struct tree *t, struct inode *i)
+{
+	idle_remove_locked(t, i);
+}
+
+void inode_unpin_locked(struct tree *t, struct inode *i)
+{
+	i->pins--;
+	inode_rest_locked(t, i);
+}
+
+void inodes_trim_locked(struct tree *t)
+{
+	while (!t->holds && t->idle_count > t->idle_max) {
+		struct inode *oldest = t->idle_oldest;
+
+		/* Off the list and pinned: its directory may come to rest by this, and trim in its turn. */
+		idle_remove_locked(t, oldest);
+		oldest->pins++;
+		while (oldest->names) {
+			oldest->names->dir->complete = false;
+			dentry_drop_locked(t, oldest->names);
+		}
+		inode_free_locked(t, oldest);
+	}
+}
+
+void inode_rest_locked(struct tree *t, struct inode *i)
+{
+	if (inode_is_used(t, i) || i->is_idle)
+		return;
+	if (!i->names) {
+		inode_free_locked(t, i);
+		return;
+	}
+	i->idle_prev = t->idle_newest;
+	*(t->idle_newest ? &t->idle_newest->idle_next : &t->idle_oldest) = i;
+	t->idle_newest = i;
+	i->is_idle = true;
+	t->idle_count++;
+	inodes_trim_locked(t);
+}

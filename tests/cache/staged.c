@@ -1,0 +1,501 @@
+/* Files that the sandbox sees when they are whole, and what others did meanwhile at their names. */
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_telling(&far);
+	distant_await_deciding(&far);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(staged, .init = setup, .fini = teardown, .timeout = 120);
+
+/* ---- Words ---- */
+
+static bool is_there(const char *name)
+{
+	return !faccessat(far.scratch.fd, name, F_OK, 0);
+}
+
+static void expect_text(const char *name, const char *wanted)
+{
+	AUTO_FREE char *text = is_there(name) ? distant_text(&far, name) : strdup("nothing");
+
+	cr_expect(eq(str, text, (char *)wanted), "%s", name);
+}
+
+static ino_t ino_of(const char *name)
+{
+	struct stat st;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &st, 0), 0));
+	return st.st_ino;
+}
+
+static void put(const char *name, const char *text)
+{
+	scratch_write_text(&far.scratch, name, text);
+}
+
+/* Before anything is made here: until the cache has heard of it. */
+static void put_first(const char *name, const char *text)
+{
+	int64_t end_ms = monotonic_ms() + 60000, absent_ms;
+	struct cache_entry entry;
+
+	put(name, text);
+	while (cache_lookup(far.cache, NULL, cache_root(far.cache), name, &entry, &absent_ms, NULL))
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: is never seen", name);
+	cache_forget(far.cache, entry.inode, 1);
+	distant_await_deciding(&far);
+}
+
+static enum err sync_all(void)
+{
+	return cache_sync(far.cache, NULL, NULL);
+}
+
+/* As open(2) with O_CREAT and these flags does. */
+static struct inode *make(const char *name, int flags)
+{
+	const struct making m = { .op = CHANGE_CREATE,
+		.mode = 0644,
+		.exclusive = flags & O_EXCL,
+		.empties = flags & O_TRUNC,
+		.opens = true };
+	struct cache_entry entry;
+
+	cr_assert(
+		eq(int, cache_make(far.cache, NULL, cache_root(far.cache), name, &m, &entry, NULL),
+			ERR_OK));
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &entry, O_RDWR | flags, NULL), ERR_OK));
+	return entry.inode;
+}
+
+static uint64_t copy(struct inode *from, struct inode *to, uint64_t len)
+{
+	uint64_t copied = 0;
+
+	cr_assert(eq(int, cache_copy(far.cache, NULL, from, 0, to, 0, len, &copied, NULL), ERR_OK));
+	return copied;
+}
+
+/* As O_TRUNC does. */
+static void empty(struct inode *i)
+{
+	const struct change nothing = { .set = SET_SIZE };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &nothing, true, NULL), ERR_OK));
+}
+
+/* Enough to be sent at once; it ends with `end`. */
+static void write_much(struct inode *i, char end)
+{
+	AUTO_FREE char *bytes = calloc(1, VERB_DATA_MAX + 1);
+	unsigned before = distant_applies(&far);
+
+	memset(bytes, 'm', VERB_DATA_MAX);
+	bytes[VERB_DATA_MAX - 1] = end;
+	distant_write(&far, i, 0, bytes);
+	distant_await_applies(&far, before + 1);
+}
+
+static void expect_much(const char *name, char end)
+{
+	AUTO_FREE char *text = distant_text(&far, name);
+
+	cr_expect(eq(sz, strlen(text), VERB_DATA_MAX));
+	cr_expect(eq(chr, text[VERB_DATA_MAX - 1], end));
+}
+
+static unsigned count_staged(void)
+{
+	AUTO_CLOSE int fd = openat(far.scratch.fd, ".staging", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fdopendir(dup(fd));
+	unsigned count = 0;
+
+	cr_assert(dir != NULL);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		count += !strncmp(entry->d_name, STAGED_NEW, strlen(STAGED_NEW));
+	closedir(dir);
+	return count;
+}
+
+static uint64_t parked(void)
+{
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	return status.parked_changes;
+}
+
+/* ---- New files ---- */
+
+Test(staged, a_new_file_is_not_seen_before_it_is_closed)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	write_much(i, 'z');
+	cr_expect(not(is_there("f")));
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("f", 'z');
+	cr_expect(eq(uint, count_staged(), 0));
+}
+
+Test(staged, a_small_new_file_is_one_call)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "hello, ");
+	distant_write(&far, i, 7, "world");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "hello, world");
+	cr_expect(eq(uint, distant_applies(&far), 1));
+}
+
+Test(staged, a_new_file_that_is_open_and_synced_is_there_with_what_was_written)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "one");
+	cr_assert(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	expect_text("f", "one");
+	distant_write(&far, i, 3, " two");
+	cr_assert(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	expect_text("f", "one two");
+	distant_close(&far, i);
+}
+
+Test(staged, a_barrier_of_everything_shows_what_is_open)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "so far");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "so far");
+	distant_close(&far, i);
+}
+
+Test(staged, a_new_file_that_is_removed_while_open_leaves_nothing)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	write_much(i, 'z');
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, cache_root(far.cache), "f", NULL), ERR_OK));
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_expect(not(is_there("f")));
+	cr_expect(eq(uint, count_staged(), 0));
+}
+
+Test(staged, a_new_file_that_is_moved_while_open_is_there_by_its_new_name)
+{
+	struct inode *root = cache_root(far.cache), *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "one");
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "f", root, "g", 0, NULL), ERR_OK));
+	distant_write(&far, i, 3, " two");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_expect(not(is_there("f")));
+	expect_text("g", "one two");
+}
+
+Test(staged, a_new_file_of_which_a_part_was_refused_is_not_there)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	write_much(i, 'z');
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, VERB_DATA_MAX, "more");
+	distant_close(&far, i);
+	cr_expect(eq(int, sync_all(), ERR_NO_SPACE));
+	cr_expect(not(is_there("f")));
+}
+
+/* ---- Files that are written anew ---- */
+
+Test(staged, an_emptied_file_stays_what_it_was_until_it_is_closed)
+{
+	put_first("f", "before");
+	ino_t ino = ino_of("f");
+	struct inode *i = distant_open(&far, "f");
+
+	empty(i);
+	write_much(i, 'z');
+	cr_expect(eq(u64, distant_size(&far, i), VERB_DATA_MAX));
+	expect_text("f", "before");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("f", 'z');
+	cr_expect(eq(u64, ino_of("f"), ino));
+	cr_expect(eq(uint, count_staged(), 0));
+}
+
+Test(staged, an_emptied_file_whose_mode_is_set_is_there_with_both)
+{
+	const struct change mode = { .set = SET_MODE, .mode = 0751 };
+	struct stat st;
+
+	put_first("f", "before");
+	struct inode *i = distant_open(&far, "f");
+
+	empty(i);
+	distant_write(&far, i, 0, "after");
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, true, NULL), ERR_OK));
+	distant_write(&far, i, 5, "wards");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "afterwards");
+	fstatat(far.scratch.fd, "f", &st, 0);
+	cr_expect(eq(uint, st.st_mode & 07777, 0751));
+}
+
+Test(staged, an_emptied_file_of_which_a_part_was_refused_stays_what_it_was)
+{
+	put_first("f", "before");
+	struct inode *i = distant_open(&far, "f");
+
+	empty(i);
+	write_much(i, 'z');
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, VERB_DATA_MAX, "more");
+	distant_close(&far, i);
+	cr_expect(eq(int, sync_all(), ERR_NO_SPACE));
+	expect_text("f", "before");
+}
+
+/* ---- What others did meanwhile ---- */
+
+/* Closed before the sandbox hears of it; somebody there makes one, too. */
+static void make_both(const char *name, int flags)
+{
+	struct inode *i = make(name, flags);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_close(&far, i);
+	put(name, "theirs");
+	distant_hold_applies(&far, false);
+}
+
+Test(staged, a_name_that_others_took_stays_theirs_and_ours_is_beside_it)
+{
+	make_both("f", O_EXCL);
+	cr_expect(eq(int, sync_all(), ERR_CONFLICT));
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "theirs");
+	expect_text("f.sandboxfs-conflict", "ours");
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(staged, names_of_conflicts_are_counted)
+{
+	put_first("f.sandboxfs-conflict", "old");
+	put_first("f.sandboxfs-conflict-2", "older");
+	make_both("f", 0);
+	sync_all();
+	sync_all();
+	expect_text("f.sandboxfs-conflict", "old");
+	expect_text("f.sandboxfs-conflict-2", "older");
+	expect_text("f.sandboxfs-conflict-3", "ours");
+}
+
+Test(staged, what_others_make_at_the_same_moment_is_emptied_by_who_asked_for_that)
+{
+	make_both("f", O_TRUNC);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "ours");
+	cr_expect(not(is_there("f.sandboxfs-conflict")));
+}
+
+/* ---- What one mount leaves ---- */
+
+static void setup_kept(void)
+{
+	distant_start_trusting(&far);
+	distant_keep_journal(&far);
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+}
+
+TestSuite(staged_left, .init = setup_kept, .fini = teardown, .timeout = 120);
+
+static void break_off(void)
+{
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+Test(staged_left, a_file_that_was_open_is_there_with_what_was_written)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "one");
+	distant_write(&far, i, 3, " two");
+	break_off();
+	cr_expect(not(is_there("f")));
+	distant_remount(&far, NULL);
+	expect_text("f", "one two");
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(staged_left, a_file_of_which_a_part_had_arrived_is_whole)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	write_much(i, 'z');
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, VERB_DATA_MAX - 1, "y");
+	break_off();
+	cr_expect(not(is_there("f")));
+	distant_remount(&far, NULL);
+	expect_much("f", 'y');
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
+{
+	put_first("f", "before");
+	struct inode *i = distant_open(&far, "f");
+
+	empty(i);
+	write_much(i, 'z');
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, VERB_DATA_MAX - 1, "y");
+	break_off();
+	expect_text("f", "before");
+	distant_remount(&far, NULL);
+	expect_much("f", 'y');
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(staged_left, both_versions_of_an_overwritten_file_stay)
+{
+	put_first("f", "before");
+	struct inode *i = distant_open(&far, "f");
+
+	empty(i);
+	distant_write(&far, i, 0, "ours");
+	break_off();
+	put("f", "theirs, and longer");
+	distant_remount(&far, NULL);
+	expect_text("f", "theirs, and longer");
+	expect_text("f.sandboxfs-conflict", "ours");
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(staged_left, a_name_that_others_took_since_stays_theirs_whatever_was_asked_for)
+{
+	struct inode *i = make("f", O_TRUNC);
+
+	distant_write(&far, i, 0, "ours");
+	break_off();
+	put("f", "theirs");
+	distant_remount(&far, NULL);
+	expect_text("f", "theirs");
+	expect_text("f.sandboxfs-conflict", "ours");
+}
+
+/* As an editor saves. */
+static void save(const char *tmp, const char *name, const char *text)
+{
+	struct inode *root = cache_root(far.cache), *i = make(tmp, O_EXCL);
+
+	distant_write(&far, i, 0, text);
+	distant_close(&far, i);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, tmp, root, name, 0, NULL), ERR_OK));
+}
+
+Test(staged_left, what_was_saved_over_a_file_that_others_changed_since_is_beside_it)
+{
+	put_first("f", "before");
+	distant_close(&far, distant_open(&far, "f"));
+	distant_hold_applies(&far, true);
+	save("tmp", "f", "ours");
+	save("tmp2", "new", "ours, too");
+	break_off();
+	put("f", "theirs, and longer");
+	put("new", "theirs");
+	distant_remount(&far, NULL);
+	expect_text("f", "theirs, and longer");
+	expect_text("f.sandboxfs-conflict", "ours");
+	expect_text("new", "theirs");
+	expect_text("new.sandboxfs-conflict", "ours, too");
+	cr_expect(not(is_there("tmp")));
+}
+
+/* ---- Groups ---- */
+
+Test(staged, a_file_keeps_the_group_it_was_given_though_its_directory_gives_another)
+{
+	struct inode *i = make("f", O_EXCL);
+	const struct change group = { .set = SET_GID, .gid = 12345 };
+	struct stat st;
+
+	if (geteuid())
+		cr_skip("only root gives files away");
+	cr_assert(eq(int, fchmod(far.scratch.fd, 02755), 0));
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &group, true, NULL), ERR_OK));
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &st, 0), 0));
+	cr_expect(eq(u32, st.st_gid, 12345));
+}
+
+/* ---- What is copied in the sandbox ---- */
+
+Test(staged, a_copy_leaves_with_the_file_that_it_makes)
+{
+	put_first("source", "what is copied");
+	struct inode *from = distant_open(&far, "source"), *to = make("copy", O_EXCL);
+
+	struct attr attr;
+
+	far.applies = 0;
+	cr_expect(eq(u64, copy(from, to, 1000), 14));
+	cache_attr_last(far.cache, to, &attr);
+	cr_expect(eq(u64, attr.size, 14));
+	cr_expect(eq(u64, copy(from, to, 0), 0));
+	cr_expect(not(is_there("copy")));
+	distant_close(&far, to);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("copy", "what is copied");
+	cr_expect(eq(uint, distant_applies(&far), 1));
+	distant_close(&far, from);
+}
+
+Test(staged, what_others_make_of_a_file_before_it_is_copied_is_not_taken_for_it)
+{
+	put_first("source", "what is copied");
+	struct inode *from = distant_open(&far, "source"), *to = make("copy", O_EXCL);
+
+	copy(from, to, 1000);
+	put("source", "something else of another length");
+	distant_close(&far, to);
+	cr_expect(ne(int, sync_all(), ERR_OK));
+	expect_text("copy", "nothing");
+	distant_close(&far, from);
+}
