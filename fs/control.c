@@ -2,46 +2,16 @@
 
 #include "fs/caller.h"
 #include "fs/events.h"
+#include "fs/jobs.h"
 #include "providers/base/cleanup.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define HANDLE_MAGIC 0x63746c68u
-
-/* Names and numbers never change; attributes are asked for each time, so that no size is ever believed. */
-#define ENTRY_TIMEOUT_S 3600.0
-
-static const struct control_file *const files[] = {
-	&control_events,
-	&control_exec,
-	&control_id,
-	&control_stats,
-	&control_status,
-	&control_sync,
-};
-
-#define FILES_COUNT (sizeof files / sizeof *files)
-
-static const struct control_file *file_by_ino(fuse_ino_t ino)
-{
-	for (size_t i = 0; i < FILES_COUNT; i++)
-		if (files[i]->ino == ino)
-			return files[i];
-	return NULL;
-}
-
-static const struct control_file *file_by_name(const char *name)
-{
-	for (size_t i = 0; i < FILES_COUNT; i++)
-		if (strcmp(files[i]->name, name) == 0)
-			return files[i];
-	return NULL;
-}
 
 /* ---- Life ---- */
 
@@ -73,6 +43,8 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 	if (kind == ERR_OK)
 		kind = events_new(&c->events, e);
 	if (kind == ERR_OK)
+		kind = jobs_new(&c->jobs, cache, c->deferrals, e);
+	if (kind == ERR_OK)
 		*out = c;
 	else
 		control_free(c);
@@ -90,171 +62,12 @@ void control_free(struct control *c)
 	/* Files that were open to the end: the kernel no longer says that they are closed. */
 	while ((h = LIST_FIRST(&c->handles)))
 		close_handle(h);
+	jobs_free(c->jobs);
 	deferrals_free(c->deferrals);
 	exec_last_free(c->exec_last);
 	events_free(c->events);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
-}
-
-/* ---- Attributes and names ---- */
-
-static struct stat attributes(const struct control *c, fuse_ino_t ino, mode_t mode, nlink_t links)
-{
-	return (struct stat){
-		.st_ino = ino,
-		.st_mode = mode,
-		.st_nlink = links,
-		.st_uid = c->options.uid,
-		.st_gid = c->options.gid,
-		.st_blksize = 4096,
-		.st_atim = c->mounted_at,
-		.st_mtim = c->mounted_at,
-		.st_ctim = c->mounted_at,
-	};
-}
-
-static struct stat directory_attributes(const struct control *c)
-{
-	return attributes(c, CONTROL_INO_DIR, S_IFDIR | 0555, 2);
-}
-
-static struct stat file_attributes(const struct control *c, const struct control_file *file)
-{
-	return attributes(c, file->ino, S_IFREG | file->mode, 1);
-}
-
-static struct fuse_entry_param entry_of(const struct stat *attr)
-{
-	return (struct fuse_entry_param){
-		.ino = attr->st_ino,
-		.attr = *attr,
-		.attr_timeout = 0,
-		.entry_timeout = ENTRY_TIMEOUT_S,
-	};
-}
-
-void control_entry(const struct control *c, struct fuse_entry_param *out)
-{
-	struct stat attr = directory_attributes(c);
-
-	*out = entry_of(&attr);
-}
-
-void control_lookup(struct control *c, fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	const struct control_file *file = file_by_name(name);
-	struct fuse_entry_param entry;
-	struct stat attr;
-
-	if (parent != CONTROL_INO_DIR || !file) {
-		fuse_reply_err(req, parent == CONTROL_INO_DIR ? ENOENT : ENOTDIR);
-		return;
-	}
-	attr = file_attributes(c, file);
-	entry = entry_of(&attr);
-	fuse_reply_entry(req, &entry);
-}
-
-void control_getattr(struct control *c, fuse_req_t req, fuse_ino_t ino)
-{
-	const struct control_file *file = file_by_ino(ino);
-	struct stat attr;
-
-	if (ino != CONTROL_INO_DIR && !file) {
-		fuse_reply_err(req, ENOENT);
-		return;
-	}
-	attr = file ? file_attributes(c, file) : directory_attributes(c);
-	fuse_reply_attr(req, &attr, 0);
-}
-
-void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_set)
-{
-	const int owned = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID;
-	const struct control_file *file = file_by_ino(ino);
-
-	/* A truncation may bring times along. */
-	if (!file || (to_set & owned) || !(to_set & FUSE_SET_ATTR_SIZE))
-		fuse_reply_err(req, EPERM);
-	else if (!file->write)
-		fuse_reply_err(req, EACCES);
-	else
-		control_getattr(c, req, ino);
-}
-
-/* ---- The directory's listing ---- */
-
-/* ".", ".." and the files, by their place, which is also their offset. */
-static const char *listed(const struct control *c, size_t place, struct stat *attr)
-{
-	if (place >= FILES_COUNT + 2)
-		return NULL;
-	*attr = directory_attributes(c);
-	if (place == 0)
-		return ".";
-	if (place == 1) {
-		attr->st_ino = FUSE_ROOT_ID;
-		return "..";
-	}
-	*attr = file_attributes(c, files[place - 2]);
-	return files[place - 2]->name;
-}
-
-static size_t add_listed(fuse_req_t req, char *at, size_t room, const char *name,
-	const struct stat *attr, off_t next, bool plus)
-{
-	struct fuse_entry_param entry = entry_of(attr);
-
-	if (!plus)
-		return fuse_add_direntry(req, at, room, name, attr, next);
-	/* No inode: the kernel looks at neither, and counts no lookup. */
-	if (name[0] == '.')
-		entry.ino = 0;
-	return fuse_add_direntry_plus(req, at, room, name, &entry, next);
-}
-
-static void list(
-	struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, bool plus)
-{
-	char page[4096];
-	size_t room = size < sizeof page ? size : sizeof page;
-	size_t used = 0;
-	const char *name;
-	struct stat attr;
-
-	if (ino != CONTROL_INO_DIR || off < 0) {
-		fuse_reply_err(req, ino != CONTROL_INO_DIR ? ENOTDIR : EINVAL);
-		return;
-	}
-	for (size_t i = (size_t)off; (name = listed(c, i, &attr)); i++) {
-		size_t len =
-			add_listed(req, page + used, room - used, name, &attr, (off_t)i + 1, plus);
-
-		if (len > room - used)
-			break;
-		used += len;
-	}
-	fuse_reply_buf(req, page, used);
-}
-
-void control_opendir(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	(void)c;
-	if (ino == CONTROL_INO_DIR)
-		fuse_reply_open(req, fi);
-	else
-		fuse_reply_err(req, ENOTDIR);
-}
-
-void control_readdir(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off)
-{
-	list(c, req, ino, size, off, false);
-}
-
-void control_readdirplus(struct control *c, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off)
-{
-	list(c, req, ino, size, off, true);
 }
 
 /* ---- Open files ---- */
@@ -283,13 +96,13 @@ static bool may_open(const struct control *c, const struct control_file *file, u
 }
 
 static struct control_handle *open_handle(
-	struct control *c, const struct control_file *file, const struct fuse_ctx *ctx)
+	struct control *c, const struct control_node *node, const struct fuse_ctx *ctx)
 {
-	struct control_handle *h = file->open(c);
+	struct control_handle *h = node->file->open(c, node->number);
 
 	if (h) {
 		h->magic = HANDLE_MAGIC;
-		h->file = file;
+		h->file = node->file;
 		h->control = c;
 		h->opener = caller_process(ctx->pid);
 		pthread_mutex_lock(&c->lock);
@@ -301,22 +114,23 @@ static struct control_handle *open_handle(
 
 void control_open(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	const struct control_file *file = file_by_ino(ino);
+	const struct control_node node = control_node(ino);
 	const struct fuse_ctx *ctx = fuse_req_ctx(req);
 	struct control_handle *h;
 
-	if (!file || !may_open(c, file, ctx->uid, fi->flags)) {
-		fuse_reply_err(req, ino == CONTROL_INO_DIR ? EISDIR : file ? EACCES : ENOENT);
+	if (!node.file || node.file->dir || !may_open(c, node.file, ctx->uid, fi->flags)) {
+		fuse_reply_err(req, !node.file ? ENOENT : node.file->dir ? EISDIR : EACCES);
 		return;
 	}
-	h = open_handle(c, file, ctx);
+	h = open_handle(c, &node, ctx);
 	if (!h) {
 		fuse_reply_err(req, ENOMEM);
 		return;
 	}
+	atomic_store(&h->flags, fi->flags);
 	fi->fh = (uintptr_t)h;
 	fi->direct_io = 1;
-	fi->nonseekable = file->is_stream;
+	fi->nonseekable = node.file->is_stream;
 	/* The caller was interrupted and is gone: no release will come. */
 	if (fuse_reply_open(req, fi) == -ENOENT)
 		close_handle(h);

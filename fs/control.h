@@ -1,8 +1,8 @@
 /*
  * control.h - the directory `.sandbox` of a mount: commands and facts as files.
  *
- * Its nodes have small fixed numbers, below CONTROL_INO_END, and never reach the cache's tree. ops.c passes on every
- * operation whose node is one of them; each function replies to `req` exactly once, now or (a run of `exec`, `sync`)
+ * Its nodes never reach the cache's tree, and have numbers that no inode of it has: each file a small one, below
+ * CONTROL_INO_END, and what is below a number (`jobs/1/status`) that and the number. ops.c passes on every operation whose node is one of them; each function replies to `req` exactly once, now or (a run of `exec`, `sync`)
  * later from a thread of its own, so that no FUSE worker waits for a command.
  */
 #pragma once
@@ -25,9 +25,12 @@ struct notifier;
 /* What poll(2) hears of a file that never lets anybody wait. */
 #define CONTROL_POLL_ALWAYS (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM)
 
+/* With a number; the others are addresses of this process, which are lower. */
+#define CONTROL_INO_NUMBERED ((fuse_ino_t)1 << 62)
+
 static inline bool control_owns(fuse_ino_t ino)
 {
-	return ino >= CONTROL_INO_DIR && ino < CONTROL_INO_END;
+	return (ino >= CONTROL_INO_DIR && ino < CONTROL_INO_END) || ino >= CONTROL_INO_NUMBERED;
 }
 
 struct control_options {

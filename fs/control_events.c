@@ -39,10 +39,11 @@ static void wake_poller(void *context)
 		notifier_poll(h->base.control->notifier, waiting);
 }
 
-static struct control_handle *events_open(struct control *c)
+static struct control_handle *events_open(struct control *c, uint64_t number)
 {
 	AUTO_FREE struct events_handle *h = calloc(1, sizeof *h);
 
+	(void)number;
 	if (!h)
 		return NULL;
 	h->base.control = c;

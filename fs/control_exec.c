@@ -105,11 +105,11 @@ static void set_last_response(struct exec_last *last, struct exec_response *resp
 
 /* ---- Handles ---- */
 
-static struct control_handle *exec_open(struct control *c)
+static struct control_handle *exec_open(struct control *c, uint64_t number)
 {
 	struct exec_handle *h = calloc(1, sizeof *h);
 
-	(void)c;
+	(void)c, (void)number;
 	if (!h)
 		return NULL;
 	*h = (struct exec_handle){ .references = 1, .text = BUF_INIT(EXEC_TEXT_MAX), .start = -1 };

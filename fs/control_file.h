@@ -1,7 +1,7 @@
 /*
- * control_file.h - what a file of the control directory is to control.c: a row of its table.
+ * control_file.h - what a file of the control directory is to control.c and control_names.c: a row of their tables.
  *
- * A new file is one source file that exports one `const struct control_file`, and one line in control.c.
+ * A new file is one source file that exports one `const struct control_file`, and one line in the directory that has it.
  */
 #pragma once
 
@@ -17,6 +17,7 @@
 struct control_handle;
 struct events;
 struct exec_last;
+struct jobs;
 
 /* What the files share, fixed from control_new() on, or with a lock of its own. */
 struct control {
@@ -27,20 +28,33 @@ struct control {
 	struct deferrals *deferrals; /* runs that are going on */
 	struct events *events;       /* what others changed */
 	struct exec_last *exec_last; /* the last finished command, for who did not write one */
+	struct jobs *jobs;           /* what was spawned */
 	pthread_mutex_t lock;
 	LIST_HEAD(control_handles, control_handle) handles; /* all open ones; under the lock */
 };
 
+struct control_dir;
+
 /* Every function may be called from several threads at once, also for one handle; `close` is its last call, alone. */
 struct control_file {
-	const char *name;
-	fuse_ino_t ino; /* above CONTROL_INO_DIR, below CONTROL_INO_END, its own */
-	mode_t mode;    /* permission bits, shown and enforced: who may open it for what */
+	const char *name; /* NULL: a number, in a directory that has `numbered` */
+	fuse_ino_t ino;   /* from CONTROL_INO_DIR on, below CONTROL_INO_END, its own */
+	mode_t mode;      /* permission bits, shown and enforced: who may open it for what */
+
+	const struct control_dir
+		*dir; /* of a directory, which has nothing of what follows; NULL: a file */
 
 	bool is_stream; /* has no offsets */
 
-	/* A new handle for an open file, embedding struct control_handle, which control.c fills; NULL: no memory. */
-	struct control_handle *(*open)(struct control *c);
+	/* Its size now; NULL: it has none, which is 0. */
+	enum err (*size)(struct control *c, uint64_t number, const struct call *call,
+		uint64_t *size, struct error *e);
+
+	/*
+	 * A new handle for an open file, embedding struct control_handle, which control.c fills. `number`: that of the numbered
+	 * directory or file on the way to it; 0: there is none. NULL: no memory, or that number is gone.
+	 */
+	struct control_handle *(*open)(struct control *c, uint64_t number);
 
 	/* Answers with bytes, now or later. NULL exactly where `mode` lets nobody read. */
 	void (*read)(struct control_handle *h, fuse_req_t req, size_t size, off_t off);
@@ -64,19 +78,37 @@ struct control_file {
 	void (*close)(struct control_handle *h);
 };
 
+struct control_dir {
+	const struct control_file *const *files; /* by name; ended by NULL */
+	const struct control_file *numbered; /* besides, each number that `has` knows; NULL: none */
+	bool (*has)(struct control *c, uint64_t number);
+	/* Which of them are listed: the next after that one; 0: no more. */
+	uint64_t (*next)(struct control *c, uint64_t number);
+};
+
 /* The first member of every file's own handle. */
 struct control_handle {
 	unsigned magic; /* in fi->fh: is it one? */
 	const struct control_file *file;
 	struct control *control;
 	pid_t opener;      /* the process (thread group) that opened it; 0: not visible from here */
-	_Atomic int flags; /* O_NONBLOCK and others, as of the last read */
+	_Atomic int flags; /* O_NONBLOCK and others, as of the open or the last read */
 	LIST_ENTRY(control_handle) link;
 };
+
+/* What a node number stands for. */
+struct control_node {
+	const struct control_file *file; /* NULL: for nothing */
+	uint64_t number;
+};
+struct control_node control_node(fuse_ino_t ino);
 
 extern const struct control_file control_events;
 extern const struct control_file control_exec;
 extern const struct control_file control_id;
+extern const struct control_file control_jobs;
+extern const struct control_file control_ports;
+extern const struct control_file control_spawn;
 extern const struct control_file control_stats;
 extern const struct control_file control_status;
 extern const struct control_file control_sync;

@@ -64,9 +64,9 @@ static enum err sync_start(struct control *c, fuse_req_t req, struct error *e)
 	return kind;
 }
 
-static struct control_handle *sync_open(struct control *c)
+static struct control_handle *sync_open(struct control *c, uint64_t number)
 {
-	(void)c;
+	(void)c, (void)number;
 	return calloc(1, sizeof(struct sync_handle)); /* it begins with the base */
 }
 

@@ -27,5 +27,8 @@ void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name);
 /* Wakes who polls; takes it. */
 void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting);
 
-/* Waits until everything queued before this call was sent, `limit_ms` at most. Never from a handler. */
+/*
+ * Waits until everything queued before this call was sent, `limit_ms` at most. Never from a handler, but for those of control
+ * files, of which no notice ever is.
+ */
 bool notifier_drain(struct notifier *n, int64_t limit_ms);

@@ -40,7 +40,9 @@ void op_create(
 		.mode = mode & 07777,
 		.uid = who->uid,
 		.gid = who->gid,
-		.exclusive = fi->flags & O_EXCL };
+		.exclusive = fi->flags & O_EXCL,
+		.empties = fi->flags & O_TRUNC,
+		.opens = true };
 	struct fuse_entry_param param;
 	struct cache_entry entry;
 	struct error e = { 0 };

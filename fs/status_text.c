@@ -1,5 +1,6 @@
 #include "fs/status_text.h"
 
+#include "providers/change_words.h"
 #include "providers/json.h"
 
 #include <string.h>
@@ -30,36 +31,11 @@ static void put_sandbox(struct json_writer *w, const char *source,
 
 /* ---- The journal ---- */
 
-static const char *op_word(enum change_op op)
-{
-	switch (op) {
-	case CHANGE_MKDIR: return "mkdir";
-	case CHANGE_CREATE: return "create";
-	case CHANGE_MKNOD: return "mknod";
-	case CHANGE_SYMLINK: return "symlink";
-	case CHANGE_LINK: return "link";
-	case CHANGE_UNLINK: return "unlink";
-	case CHANGE_RMDIR: return "rmdir";
-	case CHANGE_RENAME: return "rename";
-	case CHANGE_SETATTR: return "setattr";
-	case CHANGE_WRITE: return "write";
-	case CHANGE_APPEND: return "append";
-	case CHANGE_FALLOCATE: return "fallocate";
-	case CHANGE_COPY: return "copy";
-	case CHANGE_PLACE: return "place";
-	case CHANGE_SETXATTR: return "setxattr";
-	case CHANGE_REMOVEXATTR: return "removexattr";
-	case CHANGE_SYNC: return "fsync";
-	case CHANGE_OP_END: break;
-	}
-	return "unknown";
-}
-
 static void put_parked(struct json_writer *w, const struct cache_parked *parked)
 {
 	json_put_open(w, NULL);
 	json_put_text(w, "path", parked->path);
-	json_put_text(w, "op", op_word(parked->op));
+	json_put_text(w, "op", change_word(parked->op));
 	json_put_text(w, "error", parked->error);
 	json_put_close(w);
 }

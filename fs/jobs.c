@@ -1,0 +1,254 @@
+#include "fs/job_inside.h"
+
+#include "cache/cache.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* How often a job is looked at while the sandbox's time is to be extended for it, which is done every 150 s. */
+#define WATCH_MS 60000
+
+/* ---- Life ---- */
+
+static void job_free(struct job *job)
+{
+	buf_release(&job->text);
+	pthread_cond_destroy(&job->changed);
+	pthread_mutex_destroy(&job->lock);
+	free(job);
+}
+
+static void put_locked(struct job *job)
+{
+	if (--job->references == 0)
+		job_free(job);
+}
+
+void job_put(struct job *job)
+{
+	struct jobs *all = job->all;
+
+	pthread_mutex_lock(&all->lock);
+	put_locked(job);
+	pthread_mutex_unlock(&all->lock);
+}
+
+uint64_t job_id(const struct job *job)
+{
+	return job->facts.id;
+}
+
+static enum err job_new(struct job **out, struct jobs *all, struct buf *text, struct error *e)
+{
+	struct job *job = calloc(1, sizeof *job);
+	pthread_condattr_t monotonic;
+
+	if (!job)
+		return error_set(e, ERR_NO_MEMORY, "a job");
+	*job = (struct job){ .all = all, .text = *text, .facts = { .state = JOB_STARTING } };
+	*text = (struct buf)BUF_INIT(text->max);
+	job->facts.command = buf_text(&job->text);
+	pthread_mutex_init(&job->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&job->changed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	*out = job;
+	return ERR_OK;
+}
+
+enum err jobs_new(
+	struct jobs **out, struct cache *cache, struct deferrals *deferrals, struct error *e)
+{
+	struct jobs *all = calloc(1, sizeof *all);
+	uint64_t mount;
+
+	if (!all)
+		return error_set(e, ERR_NO_MEMORY, "jobs");
+	if (getrandom(&mount, sizeof mount, 0) != sizeof mount) {
+		free(all);
+		return error_errno(e, errno, "getrandom");
+	}
+	*all = (struct jobs){ .cache = cache, .deferrals = deferrals };
+	snprintf(all->mount, sizeof all->mount, "%016" PRIx64, mount);
+	pthread_mutex_init(&all->lock, NULL);
+	TAILQ_INIT(&all->list);
+	*out = all;
+	return ERR_OK;
+}
+
+void jobs_free(struct jobs *all)
+{
+	struct job *job;
+
+	if (!all)
+		return;
+	pthread_mutex_lock(&all->lock);
+	while ((job = TAILQ_FIRST(&all->list))) {
+		TAILQ_REMOVE(&all->list, job, link);
+		put_locked(job);
+	}
+	pthread_mutex_unlock(&all->lock);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+/* ---- The list ---- */
+
+static void drop_oldest_locked(struct jobs *all)
+{
+	struct job *oldest = NULL, *job;
+	size_t ended = 0;
+
+	TAILQ_FOREACH_REVERSE(job, &all->list, job_list, link)
+	if (job_has_ended(job)) {
+		oldest = job;
+		ended++;
+	}
+	if (ended <= JOBS_ENDED_MAX)
+		return;
+	TAILQ_REMOVE(&all->list, oldest, link);
+	put_locked(oldest);
+}
+
+/* The caller's reference and the list's. */
+static void enlist(struct jobs *all, struct job *job)
+{
+	pthread_mutex_lock(&all->lock);
+	job->references = 2;
+	job->facts.id = ++all->last;
+	snprintf(job->base, sizeof job->base, "%s/job-%s-%" PRIu64, cache_staging(all->cache),
+		all->mount, job->facts.id);
+	TAILQ_INSERT_TAIL(&all->list, job, link);
+	drop_oldest_locked(all);
+	pthread_mutex_unlock(&all->lock);
+}
+
+struct job *jobs_get(struct jobs *all, uint64_t id)
+{
+	struct job *job;
+
+	pthread_mutex_lock(&all->lock);
+	TAILQ_FOREACH(job, &all->list, link)
+	if (job->facts.id == id) {
+		job->references++;
+		break;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return job;
+}
+
+uint64_t jobs_next(struct jobs *all, uint64_t id)
+{
+	struct job *job;
+	uint64_t next = 0;
+
+	pthread_mutex_lock(&all->lock);
+	TAILQ_FOREACH(job, &all->list, link)
+	if (job->facts.id > id) {
+		next = job->facts.id;
+		break;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return next;
+}
+
+uint64_t jobs_last(struct jobs *all)
+{
+	uint64_t last;
+
+	pthread_mutex_lock(&all->lock);
+	last = all->last;
+	pthread_mutex_unlock(&all->lock);
+	return last;
+}
+
+/* ---- The thread of a job ---- */
+
+/* While it runs the sandbox is in use; whether it does matters where the sandbox would end otherwise. */
+static void keep_alive(struct job *job, const struct cancel *cancel)
+{
+	struct cache *cache = job->all->cache;
+	const struct call call = {
+		.progress_ms = cache_progress_ms(cache), .cancel = cancel, .is_background = true
+	};
+	struct job_facts facts;
+	struct error e = { 0 };
+
+	cache_hold(cache);
+	while (!job_has_ended(job) && !call_sleep(&call, WATCH_MS, NULL))
+		if (job_look(job, &call, &facts, &e) == ERR_GONE)
+			break;
+	cache_let(cache);
+}
+
+static void live(void *context, const struct cancel *cancel)
+{
+	struct job *job = context;
+	const struct call call = { .progress_ms = cache_progress_ms(job->all->cache) };
+	struct job_facts facts;
+	struct error e = { 0 };
+
+	job_start(job, cancel);
+	if (!job_is_embedded(job) && cache_sandbox(job->all->cache)->expires_s >= 0)
+		keep_alive(job, cancel);
+	if (!job_is_embedded(job) || job_has_ended(job))
+		return;
+	if (job_look(job, &call, &facts, &e))
+		log_warn(LOG_CONTROL, "%s", e.text);
+	job_note_lost(job);
+}
+
+static void live_release(void *context)
+{
+	job_put(context);
+}
+
+static const struct deferred_work life = { .run = live, .release = live_release };
+
+static enum err check_text(const struct buf *text, struct error *e)
+{
+	if (text->failed)
+		return error_set(
+			e, ERR_TOO_LARGE, "a job's command has more than %zu bytes", text->max);
+	if (text->len && memchr(text->bytes, 0, text->len))
+		return error_set(e, ERR_INVALID, "a job's command contains a NUL byte");
+	if (strspn(buf_text(text), " \t\n\v\f\r") == text->len)
+		return error_set(e, ERR_INVALID, "a job without a command");
+	return ERR_OK;
+}
+
+/* Its own thread has a reference. */
+static void begin(struct jobs *all, struct job *job)
+{
+	struct error e = { 0 };
+
+	jobs_get(all, job->facts.id);
+	if (deferred_start(all->deferrals, &life, job, NULL, &e) == ERR_OK)
+		return;
+	job_note_failed(job, e.kind, e.text);
+	job_put(job);
+}
+
+enum err jobs_spawn(struct jobs *all, struct buf *text, struct job **out, struct error *e)
+{
+	struct job *job = NULL;
+	enum err kind = check_text(text, e);
+
+	if (!kind && !cache_staging(all->cache))
+		kind = error_set(e, ERR_UNSUPPORTED, "there is no place for a job's output");
+	if (!kind)
+		kind = job_new(&job, all, text, e);
+	if (kind)
+		return kind;
+	enlist(all, job);
+	begin(all, job);
+	*out = job;
+	return ERR_OK;
+}
