@@ -21,7 +21,7 @@ WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wmissing-prototyp
 WERROR ?=
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 ALL_CFLAGS = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -MMD -MP -I. \
-	-DSANDBOXFS_VERSION='"$(VERSION)"' $(if $(FAULTS),-DFAULT_POINTS) $(FUSE_CFLAGS) $(SANFLAGS) $(CFLAGS)
+	-DSANDBOXFS_VERSION='"$(VERSION)"' $(if $(FAULTS),-DFAULT_POINTS) $(FUSE_CFLAGS) $(SANFLAGS) $(CPPFLAGS) $(CFLAGS)
 LDFLAGS_ALL = $(SANFLAGS) $(LDFLAGS) -pthread
 
 ifeq ($V,0)
@@ -50,7 +50,9 @@ SRC_vendors   := $(wildcard $(VENDORS:%=providers/%/*.c))
 SRC_providers := $(SRC_base) $(SRC_helper) $(SRC_http) $(SRC_vendors) $(wildcard providers/*.c)
 SRC_cache     := $(wildcard cache/*.c)
 SRC_fs        := $(wildcard fs/*.c)
-SRC_tools     := $(wildcard tools/*.c)
+SRC_ctl       := $(wildcard tools/ctl/*.c)
+TOOLS_MAINS   := $(patsubst %,tools/%.c,sandboxfs umount sandboxctl)
+SRC_tools     := $(filter-out $(TOOLS_MAINS),$(wildcard tools/*.c))
 
 obj = $(patsubst %.c,$B/%.o,$(1))
 
@@ -94,21 +96,30 @@ LIBS_fs        := $B/libfs.a $(LIBS_cache)
 EXT_providers   = $(shell pkg-config --libs libxxhash json-c libcurl libprotobuf-c zlib)
 EXT_cache       = $(EXT_providers)
 EXT_fs          = $(shell pkg-config --libs fuse3) $(EXT_cache)
+EXT_ctl         = $(shell pkg-config --libs libarchive) $(EXT_fs)
 
 # ---- Programs ------------------------------------------------------------------------------------
 
 .PHONY: programs
-programs: $(BIN)/sandboxfs $(BIN)/umount.fuse.sandboxfs
+programs: $(BIN)/sandboxfs $(BIN)/umount.fuse.sandboxfs $(BIN)/sandboxctl
 
-$(BIN)/sandboxfs: $(call obj,$(filter-out tools/umount.c,$(SRC_tools))) $(LIBS_fs)
+$(BIN)/sandboxfs: $(call obj,tools/sandboxfs.c $(SRC_tools)) $(LIBS_fs)
+$(BIN)/sandboxctl: $(call obj,tools/sandboxctl.c $(SRC_ctl) $(SRC_tools)) $(LIBS_fs)
+$(BIN)/sandboxfs: EXT = $(EXT_fs)
+$(BIN)/sandboxctl: EXT = $(EXT_ctl)
+$(BIN)/sandboxfs $(BIN)/sandboxctl:
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_fs)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT)
 
 # It is small: what it shares with sandboxfs are these, and it has no use for the layers.
-SRC_umount := $(patsubst %,tools/%.c,umount apart detach drain namespace owed)
+SRC_umount := $(patsubst %,tools/%.c,umount umount_help help apart detach drain mounted namespace owed bytes_text)
 $(BIN)/umount.fuse.sandboxfs: $(call obj,$(SRC_umount)) $(LIBS_providers)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
+
+# Prints what the others know of themselves: man pages are made of it.
+$B/describe: $(call obj,$(wildcard tools/describe/*.c) $(SRC_ctl) $(SRC_tools)) $(LIBS_fs)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_ctl)
 
 # ---- The rest --------------------------------------------------------------------------------------
 
@@ -136,9 +147,10 @@ help:
 #: make lint            formatting, cppcheck, direction of includes
 #: make format          clang-format everything
 #: make table           write the tables of README.md that the code prints
-#: make install         PREFIX=/usr/local SBINDIR=/sbin DESTDIR=
+#: make install         PREFIX=/usr/local SBINDIR=/sbin DESTDIR= (tools/install.mk has more)
 #: make uninstall       the same
+#: make deb             a package for Debian, in build/deb
 #: make setup, make setup-tests    only install what building, or testing, needs
 #: make clean           remove build
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find build -path build/deb -prune -o -name '*.d' -print 2>/dev/null)

@@ -24,12 +24,11 @@ MIXING_ROUNDS  ?= 300
 
 TEST_LAYERS := $(foreach l,providers http $(VENDORS) cache fs tools,$(if $(wildcard tests/$l/*.c),$l))
 
-# The programs' own main functions stay out.
-TOOLS_MAINS := tools/sandboxfs.c tools/umount.c
 $(foreach l,http $(VENDORS),$(eval LIBS_$l = $$(LIBS_providers)) $(eval EXT_$l = $$(EXT_providers)))
-TESTED_tools = $(call obj,$(filter-out $(TOOLS_MAINS),$(wildcard tools/*.c)))
+# Without the programs' own main functions.
+TESTED_tools = $(call obj,$(SRC_tools) $(SRC_ctl))
 LIBS_tools   = $(LIBS_fs)
-EXT_tools    = $(EXT_fs)
+EXT_tools    = $(EXT_ctl)
 
 define layer_test
 $B/test-$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c tests/support/*.c)) $$$$(TESTED_$(1)) $$$$(LIBS_$(1))
@@ -58,19 +57,21 @@ table: $(TEST_BIN)/differences
 	$(Q)tests/support/readme-tables write $(abspath $(TEST_BIN))
 
 .PHONY: tests
-tests: programs test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
+tests: programs pages test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
 
 # ---- Running them ----------------------------------------------------------------------------------
 
 # Again with each vendor's sandboxes (tests/support/run-test), as many as a few minutes allow: what a vendor has of its own
 # shows in the first few, and the first vendor runs more of what they share.
-VENDOR_TESTS := exec oracle posix real_git vendor_faults vendor_key
+VENDOR_TESTS := ctl_copy ctl_create ctl_exec ctl_life ctl_list ctl_run ctl_url ctl_with exec jobs oracle ports posix real_git vendor_faults vendor_key
 SHARED_TESTS := after_exec events hostile mixing real_builds real_editors staging
 CONTRACTS    := $(VENDORS) e2b_shell
-# For check-all alone: 200,000 files take half a minute to make and to remove.
-LONG_TESTS   := tests/mount/e2b_many.t
+# A clean Debian is made for these.
+ROOT_TESTS   := tests/install/debian.t tests/install/systemd.t
+# For check-all alone: 200,000 files take half a minute to make and to remove, a Debian takes minutes.
+LONG_TESTS   := tests/mount/e2b_many.t $(ROOT_TESTS)
 T ?= $(TEST_LAYERS:%=$B/test-%) $(CONTRACTS:%=contract:%) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
-	$(filter-out $(LONG_TESTS),$(wildcard tests/mount/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
+	$(filter-out $(LONG_TESTS),$(wildcard tests/mount/*.t tests/install/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
 
@@ -151,6 +152,8 @@ check-all: lint check
 		$(MAKE) --no-print-directory run-tests PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \
 			T="$(ALL_VENDOR_TESTS)" || exit; \
 	done
+	$(Q)sh tools/setup.sh package
+	$(Q)$(MAKE) --no-print-directory run-tests T="$(ROOT_TESTS)"
 	$(Q)$(MAKE) --no-print-directory run-tests SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory run-tests CC=clang
 	$(Q)$(MAKE) --no-print-directory check-faults
@@ -178,7 +181,7 @@ check-includes:
 	$(Q)! grep -lE '^#include <json-c/' -r tools fs cache providers | \
 		grep -vE '^providers/(rest[^/]*$$|(aio|daytona|e2b|langsmith|modal|runloop)/)'
 
-SOURCES = $(wildcard $(foreach d,tools fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
+SOURCES = $(wildcard $(foreach d,tools tools/ctl tools/describe fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
 	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint

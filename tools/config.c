@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "tools/help.h"
 #include "tools/options.h"
 #include "tools/spelling.h"
 
@@ -229,54 +230,6 @@ void config_release(struct config *c)
 
 /* ---- Help ---- */
 
-#define HELP_COLUMN 28
-#define HELP_WIDTH  80
-
-/* Words from `column` on, in lines of HELP_WIDTH that start at HELP_COLUMN. */
-static void print_wrapped(FILE *to, const char *text, size_t column)
-{
-	while (*text) {
-		size_t len = strcspn(text, " ");
-
-		if (column > HELP_COLUMN && column + 1 + len > HELP_WIDTH) {
-			fprintf(to, "\n");
-			column = 0;
-		}
-		if (column < HELP_COLUMN)
-			fprintf(to, "%*s", (int)(HELP_COLUMN - column), "");
-		else if (column > HELP_COLUMN)
-			fprintf(to, " ");
-		fprintf(to, "%.*s", (int)len, text);
-		column = (column < HELP_COLUMN ? HELP_COLUMN : column + (column > HELP_COLUMN)) +
-			len;
-		text += len + (text[len] == ' ');
-	}
-	fprintf(to, "\n");
-}
-
-static void print_option(FILE *to, const struct option *o)
-{
-	const char *argument = o->argument ? o->argument : "";
-	int column = fprintf(to, "  %s%s%s", o->name[0] == '-' ? "" : "-o ", o->name, argument);
-
-	if (column + 2 > HELP_COLUMN) {
-		fprintf(to, "\n");
-		column = 0;
-	}
-	print_wrapped(to, o->help, (size_t)column);
-}
-
-static void print_ignored(FILE *to)
-{
-	AUTO_BUF struct buf names = BUF_INIT(4096);
-
-	for (const struct option *o = options; o < options + options_count; o++)
-		if (!o->help)
-			buf_printf(&names, " %s", o->name);
-	fprintf(to, "\nAccepted and without effect:\n");
-	print_wrapped(to, buf_text(&names) + 1, 0);
-}
-
 void config_print_help(FILE *to)
 {
 	AUTO_BUF struct buf providers = BUF_INIT(1024);
@@ -290,10 +243,9 @@ void config_print_help(FILE *to)
 		"unmount.\n"
 		"Providers: %s\n\n",
 		buf_text(&providers));
-	for (const struct option *o = options; o < options + options_count; o++)
-		if (o->help && *o->help)
-			print_option(to, o);
-	print_ignored(to);
+	help_print_options(to, options, options_count);
+	fprintf(to, "\nAccepted and without effect:\n");
+	help_print_ignored(to, options, options_count);
 	fprintf(to,
 		"\nEnvironment: SANDBOXFS_LOG, as -o log=.\n"
 		"Exit status: 0; 1 wrong usage or not permitted; 32 the mount failed.\n");

@@ -44,6 +44,7 @@ struct config {
 	char **env, **labels; /* ended by NULL */
 	double cpus;
 	int64_t memory_mb, disk_mb, idle_ms, delete_after_ms;
+	int block_network;
 
 	/* The mount. */
 	int idmap;        /* enum config_idmap */

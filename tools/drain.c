@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,15 +24,6 @@ struct drain {
 
 /* ---- In processes of their own, since a mount may hang ---- */
 
-/* Root is kept out of other users' mounts unless it becomes them. */
-static bool become_owner(const struct mounted *m)
-{
-	if (geteuid() != 0 || m->uid == 0)
-		return true;
-	return !setgroups(0, NULL) && !setresgid(m->gid, m->gid, m->gid) &&
-		!setresuid(m->uid, m->uid, m->uid);
-}
-
 /* Returns an errno, as the others do. */
 static int write_sync(const void *context)
 {
@@ -41,7 +31,8 @@ static int write_sync(const void *context)
 	AUTO_FREE char *path = NULL;
 	int fd;
 
-	if (!become_owner(d->mounted) || asprintf(&path, "%s/.sandbox/sync", d->mounted->dir) < 0)
+	if (!mounted_become_owner(d->mounted) ||
+		asprintf(&path, "%s/.sandbox/sync", d->mounted->dir) < 0)
 		return errno;
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -58,7 +49,7 @@ static int read_owed(const void *context)
 {
 	const struct drain *d = context;
 
-	return become_owner(d->mounted) ? owed_read(d->owed, d->mounted->dir) : errno;
+	return mounted_become_owner(d->mounted) ? owed_read(d->owed, d->mounted->dir) : errno;
 }
 
 /* Until it is ended. */
@@ -68,7 +59,7 @@ static int show_progress(const void *context)
 	char words[OWED_WORDS_MAX];
 	struct owed owed;
 
-	if (!become_owner(d->mounted))
+	if (!mounted_become_owner(d->mounted))
 		return errno;
 	for (;;) {
 		poll(NULL, 0, SHOWN_EVERY_MS);
@@ -87,21 +78,14 @@ static const char *what_is_left(const struct owed *o, char words[OWED_WORDS_MAX]
 	return o->refused ? words : "";
 }
 
-static enum err not_sent(const struct mounted *m, const struct owed *o, int failure,
-	bool goes_anyway, struct error *e)
+static enum err not_sent(const struct owed *o, int failure, struct error *e)
 {
 	char words[OWED_WORDS_MAX];
 	const char *left = what_is_left(o, words), *between = *left ? ": " : "";
 	const char *kept = *o->journal ? "; it is kept for the next mount, in " : "";
 
-	if (goes_anyway)
-		return error_set(e, ERR_IO,
-			"%s: unmounted although not everything could be sent: %s%s%s%s%s", m->dir,
-			left, between, strerror(failure), kept, o->journal);
-	return error_set(e, ERR_IO,
-		"%s: not unmounted, because not everything could be sent: %s%s%s%s%s; "
-		"%s/.sandbox/status says what, `umount -l %s` unmounts all the same",
-		m->dir, left, between, strerror(failure), kept, o->journal, m->dir, m->dir);
+	return error_set(e, ERR_IO, "not everything could be sent: %s%s%s%s%s", left, between,
+		strerror(failure), kept, o->journal);
 }
 
 /* The daemon is gone, or the mount is read-only: there is nobody, or nothing, to send. */
@@ -124,21 +108,36 @@ static int send_showing(const struct drain *d, int64_t limit_ms)
 	return failure;
 }
 
-enum err drain(const struct mounted *m, int64_t limit_ms, bool goes_anyway, struct error *e)
+enum err drain_send(const struct mounted *m, int64_t limit_ms, bool *has_nobody, struct error *e)
 {
 	struct owed *owed =
 		mmap(NULL, sizeof *owed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	const struct drain d = { .mounted = m, .owed = owed };
-	enum err kind = ERR_OK;
 
+	*has_nobody = false;
 	if (owed == MAP_FAILED)
 		return error_errno(e, errno, "%s: cannot ask it", m->dir);
 
 	int failure = send_showing(&d, limit_ms);
 	int unknown = failure ? apart_run(read_owed, &d, STATUS_MS) : 0;
+	enum err kind = failure ? not_sent(owed, failure, e) : ERR_OK;
 
-	if (failure && !is_nothing_to_send(failure, unknown, owed))
-		kind = not_sent(m, owed, failure, goes_anyway, e);
+	*has_nobody = failure && is_nothing_to_send(failure, unknown, owed);
 	munmap(owed, sizeof *owed);
 	return kind;
+}
+
+enum err drain(const struct mounted *m, int64_t limit_ms, bool goes_anyway, struct error *e)
+{
+	struct error why = { 0 };
+	bool has_nobody;
+
+	if (!drain_send(m, limit_ms, &has_nobody, &why) || has_nobody)
+		return ERR_OK;
+	if (goes_anyway)
+		return error_set(e, why.kind, "%s: unmounted although %s", m->dir, why.text);
+	return error_set(e, why.kind,
+		"%s: not unmounted, because %s; %s/.sandbox/status says what, `umount -l %s` "
+		"unmounts all the same",
+		m->dir, why.text, m->dir, m->dir);
 }

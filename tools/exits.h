@@ -1,5 +1,6 @@
 /*
- * exits.h - the exit statuses of the programs: those that mount(8) and umount(8) document.
+ * exits.h - the exit statuses of the programs: for mounting and unmounting those that mount(8) and umount(8) document, for
+ * sandboxctl those that timeout(1), env(1) and the shell have.
  */
 #pragma once
 
@@ -22,3 +23,14 @@ static inline enum exits exits_for(enum err kind)
 	default: return EXITS_MOUNT;
 	}
 }
+
+enum ctl_exits {
+	CTL_OK = 0,
+	CTL_FAILED = 1,
+	CTL_WRONG_USAGE = 2,
+	/* Of commands that run a command, whose own status theirs is otherwise: */
+	CTL_TIMED_OUT = 124,
+	CTL_BROKEN = 125, /* it is sandboxctl that failed */
+	CTL_CANNOT_RUN = 126,
+	CTL_NO_COMMAND = 127,
+};

@@ -1,19 +1,67 @@
 # What brings the programs onto a machine: included by the Makefile. B, BIN, PREFIX and SBINDIR come from there.
 
-.PHONY: install uninstall setup setup-tests demo run-demo
+BINDIR ?= $(PREFIX)/bin
+MANDIR ?= $(PREFIX)/share/man
+# Where the shells look for what others bring.
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 
-# mount(8) and umount(8) look for their helpers in /sbin alone, whatever PREFIX is.
-install: programs
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(SBINDIR)
-	install -m 755 $(BIN)/sandboxfs $(DESTDIR)$(PREFIX)/bin/sandboxfs
-	ln -sf $(PREFIX)/bin/sandboxfs $(DESTDIR)$(SBINDIR)/mount.fuse.sandboxfs
-	install -m 755 $(BIN)/umount.fuse.sandboxfs $(DESTDIR)$(SBINDIR)/umount.fuse.sandboxfs
+.PHONY: pages install uninstall setup setup-tests demo run-demo
+
+# ---- Manual pages --------------------------------------------------------------------------------
+
+# Their tables of options are those that the programs read.
+PAGES := $(patsubst tools/man/%.in,build/man/%,$(wildcard tools/man/*.in))
+pages: $(PAGES)
+
+build/man/facts: $B/describe
+	@mkdir -p $(@D)
+	$(Q)$< >$@
+
+build/man/%: tools/man/%.in tools/man/page.awk build/man/facts
+	$(call say,MAN,$@)awk -v version=$(VERSION) -f tools/man/page.awk build/man/facts $< >$@
+
+# ---- Services ------------------------------------------------------------------------------------
+
+UNIT := build/systemd/sandboxfs@.service
+
+# Made anew each time: it names the places that this make was given.
+.PHONY: $(UNIT)
+$(UNIT): tools/systemd/sandboxfs@.service.in
+	@mkdir -p $(@D)
+	$(Q)sed 's|@bindir@|$(BINDIR)|; s|@sbindir@|$(SBINDIR)|' $< >$@
+
+# ---- Installing ----------------------------------------------------------------------------------
+
+# bash and fish look for a file of the program's name.
+COMPLETED := sandboxctl sandboxfs umount.fuse.sandboxfs
+
+# MODE:FILE:DESTINATION. mount(8) and umount(8) look for their helpers in /sbin alone, whatever PREFIX is.
+INSTALLED = 755:$(BIN)/sandboxfs:$(BINDIR)/sandboxfs \
+	755:$(BIN)/sandboxctl:$(BINDIR)/sandboxctl \
+	755:$(BIN)/umount.fuse.sandboxfs:$(SBINDIR)/umount.fuse.sandboxfs \
+	644:$(UNIT):$(UNITDIR)/$(notdir $(UNIT)) \
+	644:tools/completions/_sandboxctl:$(ZSHDIR)/_sandboxctl \
+	$(foreach program,$(COMPLETED),644:tools/completions/sandboxctl.bash:$(BASHDIR)/$(program) \
+		644:tools/completions/sandboxctl.fish:$(FISHDIR)/$(program).fish) \
+	$(foreach page,$(PAGES),644:$(page):$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
+
+define install_file
+	install -D -m $(word 1,$(1)) $(word 2,$(1)) $(DESTDIR)$(word 3,$(1))
+
+endef
+
+install: programs pages $(UNIT)
+	$(foreach file,$(INSTALLED),$(call install_file,$(subst :, ,$(file))))
+	ln -sf $(BINDIR)/sandboxfs $(DESTDIR)$(SBINDIR)/mount.fuse.sandboxfs
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/sandboxfs $(DESTDIR)$(SBINDIR)/mount.fuse.sandboxfs \
-		$(DESTDIR)$(SBINDIR)/umount.fuse.sandboxfs
+	rm -f $(foreach file,$(INSTALLED),$(DESTDIR)$(word 3,$(subst :, ,$(file)))) $(DESTDIR)$(SBINDIR)/mount.fuse.sandboxfs
 
-# What building needs; what the tests need besides.
+# ---- What building needs; what the tests need besides --------------------------------------------
+
 setup:
 	$(Q)sh tools/setup.sh build
 

@@ -146,15 +146,12 @@ enum err option_refuse(const struct option *o, const char *value, void *field, s
 
 /* ---- Of a sandbox that is made ---- */
 
-/* "NAME=VALUE" with a name: appended to a list that ends with NULL. */
-static enum err add_pair(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_word(const struct option *o, const char *value, void *field, struct error *e)
 {
 	char ***list = field, **grown;
 	size_t count = 0;
 
-	if (*value == '=' || !strchr(value, '='))
-		return error_set(e, ERR_INVALID, "option '%s%.60s': use %s%s", o->name, value,
-			o->name, o->argument);
+	(void)o;
 	while (*list && (*list)[count])
 		count++;
 	grown = reallocarray(*list, count + 2, sizeof *grown);
@@ -164,6 +161,15 @@ static enum err add_pair(const struct option *o, const char *value, void *field,
 	grown[count] = strdup(value);
 	grown[count + 1] = NULL;
 	return grown[count] ? ERR_OK : error_set(e, ERR_NO_MEMORY, "options");
+}
+
+/* "NAME=VALUE" with a name. */
+static enum err add_pair(const struct option *o, const char *value, void *field, struct error *e)
+{
+	if (*value == '=' || !strchr(value, '='))
+		return error_set(e, ERR_INVALID, "option '%s%.60s': use %s%s", o->name, value,
+			o->name, o->argument);
+	return option_set_word(o, value, field, e);
 }
 
 enum err option_set_label(const struct option *o, const char *value, void *field, struct error *e)
@@ -181,8 +187,8 @@ enum err option_set_variable(
 	if (value[len] != '=' || (*value >= '0' && *value <= '9'))
 		return error_set(e, ERR_INVALID,
 			"option '%s%.*s': a variable's name is of letters, digits and _, as in "
-			"env=NAME=VALUE",
-			o->name, (int)strcspn(value, "="), value);
+			"%sNAME=VALUE",
+			o->name, (int)strcspn(value, "="), value, o->name);
 	return add_pair(o, value, field, e);
 }
 
@@ -193,8 +199,8 @@ enum err option_set_cpus(const struct option *o, const char *value, void *field,
 
 	if (end == value || *end || !(number > 0 && number <= CPUS_MAX))
 		return error_set(e, ERR_INVALID,
-			"option '%s%.60s': %s is a number of processors, as in cpus=0.5", o->name,
-			value, o->argument);
+			"option '%s%.60s': %s is a number of processors, as in %s0.5", o->name,
+			value, o->argument, o->name);
 	*(double *)field = number;
 	return ERR_OK;
 }

@@ -29,7 +29,8 @@ enum err option_set_choice(
 enum err option_refuse(
 	const struct option *o, const char *value, void *field, struct error *e); /* none */
 
-/* char **, ended by NULL: each value is added, allocated. */
+/* char **, ended by NULL: each value is added, allocated. A word is any text. */
+enum err option_set_word(const struct option *o, const char *value, void *field, struct error *e);
 enum err option_set_variable(
 	const struct option *o, const char *value, void *field, struct error *e);
 enum err option_set_label(const struct option *o, const char *value, void *field, struct error *e);

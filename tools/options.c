@@ -75,6 +75,7 @@ const struct option options[] = {
 		"no ID: it ends, or is paused, after so long without use"),
 	VALUE("delete_after=", option_set_seconds, delete_after_ms, "SECONDS",
 		"no ID: it is deleted when it was stopped for so long"),
+	FLAG("block_network", block_network, 1, "no ID: its programs reach nothing outside"),
 	VALUE("lifetime=", option_set_seconds, lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "
 		"mount "

@@ -23,5 +23,10 @@ struct option {
 	int number;       /* what a flag stores */
 };
 
+/* Those of sandboxfs. */
 extern const struct option options[];
 extern const size_t options_count;
+
+/* Those of umount.fuse.sandboxfs, which reads them by itself (umount.c). */
+extern const struct option umount_options[];
+extern const size_t umount_options_count;

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/rest.h"
+#include "tools/bytes_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,13 +63,9 @@ int owed_read(struct owed *out, const char *dir)
 
 const char *owed_words(const struct owed *o, char words[OWED_WORDS_MAX])
 {
-	static const char *const units[] = { "bytes", "kB", "MB", "GB" };
-	double size = (double)o->bytes;
-	size_t unit = 0;
+	char size[BYTES_TEXT_SIZE];
 
-	for (; size >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
-		size /= 1000;
-	snprintf(words, OWED_WORDS_MAX, "%lld change%s, %.*f %s", (long long)o->changes,
-		o->changes == 1 ? "" : "s", unit ? 1 : 0, size, units[unit]);
+	snprintf(words, OWED_WORDS_MAX, "%lld change%s, %s", (long long)o->changes,
+		o->changes == 1 ? "" : "s", bytes_text((uint64_t)o->bytes, size));
 	return words;
 }

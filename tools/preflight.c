@@ -3,17 +3,19 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "tools/apart.h"
+#include "tools/host.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 /* How long a mount that is there already may take to say whether it is alive. */
 #define ALIVE_MS 2000
 
-#define FUSE_DEVICE "/dev/fuse"
-#define FUSE_CONF   "/etc/fuse.conf"
+#define FUSE_CONF "/etc/fuse.conf"
 
 /* ---- The mount point ---- */
 
@@ -22,6 +24,14 @@ static int touch(const void *dir)
 	struct stat ignored;
 
 	return stat(dir, &ignored) ? errno : 0;
+}
+
+/* The place that systemd or autofs keeps for what is mounted when somebody looks: to be mounted over is what it is there for. */
+static bool is_automount(const char *dir)
+{
+	struct statfs facts;
+
+	return !statfs(dir, &facts) && facts.f_type == AUTOFS_SUPER_MAGIC;
 }
 
 /* Mounting over a mount is seldom meant; over one whose daemon died, never. */
@@ -40,7 +50,7 @@ static enum err check_not_mounted(const char *dir, bool may_cover, struct error 
 		return error_set(e, ERR_BUSY,
 			"%s: a dead mount is still on it; take it off with: %s %s", dir,
 			geteuid() ? "fusermount3 -uz" : "umount -l", dir);
-	if (may_cover)
+	if (may_cover || is_automount(dir))
 		return ERR_OK;
 	return error_set(e, ERR_BUSY,
 		"%s: already a mount point; unmount it (%s %s), or mount over it with -o nonempty",
@@ -130,63 +140,6 @@ static enum err check_mountpoint(char **out, const struct config *config, struct
 
 /* ---- FUSE ---- */
 
-static enum err check_device(struct error *e)
-{
-	AUTO_CLOSE int fd = open(FUSE_DEVICE, O_RDWR | O_CLOEXEC);
-
-	if (fd >= 0)
-		return ERR_OK;
-	switch (errno) {
-	case ENOENT:
-	case ENODEV:
-	case ENXIO:
-		return error_set(e, ERR_UNSUPPORTED,
-			"no " FUSE_DEVICE "; load the kernel's module as root: modprobe fuse (in a "
-			"container: --device " FUSE_DEVICE " --cap-add SYS_ADMIN)");
-	case EACCES:
-		return error_set(e, ERR_DENIED,
-			FUSE_DEVICE
-			": permission denied; let everyone in as root: chmod 666 " FUSE_DEVICE);
-	case EPERM:
-		return error_set(e, ERR_NOT_OWNER,
-			FUSE_DEVICE ": forbidden here; give the container --device " FUSE_DEVICE
-				    " --cap-add SYS_ADMIN");
-	default: return error_errno(e, errno, FUSE_DEVICE ": cannot be opened");
-	}
-}
-
-/* Whether a program of that name is in one of the directories, a list with ':' between. */
-static bool is_in(const char *name, const char *directories)
-{
-	for (const char *dir = directories; *dir;) {
-		size_t len = strcspn(dir, ":");
-		AUTO_FREE char *path = NULL;
-		struct stat facts;
-
-		if (asprintf(&path, "%.*s/%s", (int)len, dir, name) < 0)
-			return false;
-		if (!stat(path, &facts) && S_ISREG(facts.st_mode) && !access(path, X_OK))
-			return true;
-		dir += len + (dir[len] == ':');
-	}
-	return false;
-}
-
-static bool has_program(const char *name)
-{
-	const char *path = getenv("PATH");
-
-	return (path && is_in(name, path)) || is_in(name, "/usr/bin:/bin:/usr/local/bin");
-}
-
-static enum err check_fusermount(struct error *e)
-{
-	if (geteuid() == 0 || has_program("fusermount3"))
-		return ERR_OK;
-	return error_set(e, ERR_NOT_FOUND,
-		"no fusermount3, which mounts for ordinary users; as root: apt install fuse3");
-}
-
 /* The line stands alone, with nothing but blanks around it. */
 static bool is_other_allowed(void)
 {
@@ -245,7 +198,7 @@ static enum err check_key_file(struct config *config, struct error *e)
 
 static void look_for_bubblewrap(const struct source *source)
 {
-	if (source->ops->caps & PROVIDER_EMBEDDED && !has_program("bwrap"))
+	if (source->ops->caps & PROVIDER_EMBEDDED && !host_has_program("bwrap"))
 		log_warn(LOG_TOOLS,
 			"no bubblewrap (bwrap): files work, commands (.sandbox/exec) do not; as "
 			"root: apt "
@@ -259,9 +212,9 @@ enum err preflight(
 	enum err kind = check_mountpoint(&dir, config, e);
 
 	if (!kind)
-		kind = check_device(e);
+		kind = host_check_device(e);
 	if (!kind)
-		kind = check_fusermount(e);
+		kind = host_check_fusermount(e);
 	if (!kind)
 		kind = check_allow_other(config, e);
 	if (!kind)

@@ -98,6 +98,7 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.region = c->region,
 		.idle_s = (c->idle_ms + 999) / 1000,
 		.delete_after_s = (c->delete_after_ms + 999) / 1000,
+		.block_network = c->block_network,
 	};
 }
 
@@ -239,6 +240,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 				.excl_remote = r->config->excl_remote,
 				.journal_dir = journal_dir,
 				.journal_max = (uint64_t)r->config->journal_mb << 20,
+				.mount = r->mountpoint,
 				.contents_dir = contents_dir,
 				.contents_max = (uint64_t)r->config->cache_mb << 20,
 			},

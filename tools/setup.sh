@@ -1,16 +1,17 @@
 #!/bin/sh
-# setup.sh [build] [tests] [bench] - installs through apt what is missing to build sandboxfs, to test it, and to set it
-# beside other remote file systems.
+# setup.sh [build] [tests] [bench] [package] - installs through apt what is missing to build sandboxfs, to test it, to set it beside
+# other remote file systems, and to make and test a package of it.
 #
 # Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
 # shellcheck disable=SC2086 # lists of words are split where they are used
 set -eu
 
-BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev
+BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev libarchive-dev
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev musl-tools bubblewrap'
 TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
-	sqlite3 python3 python3-venv npm openssl zsh attr perl'
+	sqlite3 python3 python3-venv npm openssl zsh fish attr perl man-db mandoc bsdextrautils'
 BENCH='openssh-server openssh-client sshfs rclone nodejs git python3'
+PACKAGE='debhelper dpkg-dev lintian debootstrap systemd-container'
 
 say() {
 	echo "setup: $*"
@@ -26,8 +27,9 @@ wanted() {
 			[ "$(uname -m)" = aarch64 ] || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 			;;
 		bench) echo $BENCH ;;
+		package) echo $PACKAGE ;;
 		*)
-			say "'$group': use build, tests, bench or several of them" >&2
+			say "'$group': use build, tests, bench, package or several of them" >&2
 			exit 1
 			;;
 		esac

@@ -6,12 +6,14 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct signals {
 	pthread_t thread;
 	sigset_t set;
 	struct cancel cancel;
+	atomic_int taken;
 	pthread_mutex_t lock;
 	struct mount *mount; /* lock */
 	bool ending;         /* lock */
@@ -22,6 +24,23 @@ const struct cancel *signals_cancel(const struct signals *s)
 	return &s->cancel;
 }
 
+int signals_taken(const struct signals *s)
+{
+	return atomic_load(&s->taken);
+}
+
+_Noreturn void signals_die(int number)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	signal(number, SIG_DFL);
+	raise(number);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	_exit(128 + number);
+}
+
 /* Returns false when it is signals_free() that sent it. */
 static bool handle(struct signals *s, int number)
 {
@@ -30,6 +49,7 @@ static bool handle(struct signals *s, int number)
 
 	if (!ending) {
 		log_info(LOG_TOOLS, "ending: %s", strsignal(number));
+		atomic_store(&s->taken, number);
 		cancel_throw(&s->cancel);
 		if (s->mount)
 			mount_stop(s->mount);

@@ -19,5 +19,11 @@ void signals_free(struct signals *s);
 /* Thrown by the first signal; for calls made before there is a mount. Belongs to `s`. */
 const struct cancel *signals_cancel(const struct signals *s);
 
+/* The signal that threw it; 0: none did yet. */
+int signals_taken(const struct signals *s);
+
+/* Ends the program as that signal would have, so that whoever started it knows. */
+_Noreturn void signals_die(int number);
+
 /* From now on a signal stops `mount`, also one that came before; NULL: there is none any more. */
 void signals_stop(struct signals *s, struct mount *mount);

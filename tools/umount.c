@@ -8,6 +8,7 @@
 #include "tools/drain.h"
 #include "tools/exits.h"
 #include "tools/namespace.h"
+#include "tools/umount_help.h"
 
 #include <getopt.h>
 #include <mntent.h>
@@ -15,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
-
-#define OUR_TYPE "fuse.sandboxfs"
 
 /* Who unmounts by force or lazily does not wait for an answer that may never come. */
 #define FORCED_MS   10000
@@ -32,14 +31,6 @@ struct request {
 
 /* ---- The mount, as the mount table has it ---- */
 
-/* 0, root's, where the table names none. */
-static unsigned option_number(const struct mntent *entry, const char *name)
-{
-	const char *option = hasmntopt(entry, name);
-
-	return option ? (unsigned)strtoul(option + strlen(name) + 1, NULL, 10) : 0;
-}
-
 /* The topmost mount on `dir`: the last in the table. */
 static enum err find_mount(const char *dir, struct mounted *out, struct error *e)
 {
@@ -53,9 +44,8 @@ static enum err find_mount(const char *dir, struct mounted *out, struct error *e
 		if (strcmp(entry->mnt_dir, dir))
 			continue;
 		is_mounted = true;
-		is_ours = !strcmp(entry->mnt_type, OUR_TYPE);
-		out->uid = option_number(entry, "user_id");
-		out->gid = option_number(entry, "group_id");
+		is_ours = !strcmp(entry->mnt_type, MOUNTED_TYPE);
+		mounted_take_owner(out, entry);
 	}
 	endmntent(table);
 	if (!is_mounted)
@@ -95,22 +85,6 @@ static enum err unmount(const struct request *r, struct error *e)
 	if (!kind && r->is_verbose)
 		printf("%s: unmounted\n", dir);
 	return kind;
-}
-
-static void print_help(void)
-{
-	printf("Usage: umount.fuse.sandboxfs DIRECTORY [-nlfvr] [-N namespace] [-t type] [-o "
-	       "options]\n"
-	       "Sends what a mount of sandboxfs has pending, then unmounts it. umount(8) calls "
-	       "it.\n\n"
-	       "  -l  lazily: take it from the tree now, also if not everything could be sent\n"
-	       "  -f  by force: requests that wait fail, also if not everything could be sent\n"
-	       "  -v  say what is done\n"
-	       "  -N  in that mount namespace\n"
-	       "  -o timeout=SECONDS  wait no longer than this for what is sent; other options\n"
-	       "      are those of mount(8), without effect\n"
-	       "  -n, -r, -t  accepted for umount(8), without effect\n\n"
-	       "Exit status: 0; 1 wrong usage or not permitted; 32 not unmounted.\n");
 }
 
 /* What is not ours is accepted: a line of fstab has one list of options for both programs. */
@@ -174,7 +148,7 @@ static enum err act(const struct request *r, struct error *e)
 	enum err kind = ERR_OK;
 
 	if (r->wants_help)
-		print_help();
+		umount_print_help(stdout);
 	else if (r->wants_version)
 		printf("umount.fuse.sandboxfs " SANDBOXFS_VERSION "\n");
 	if (r->wants_help || r->wants_version)

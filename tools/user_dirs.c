@@ -3,10 +3,11 @@
 #include "cache/block.h"
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
+#include "providers/home.h"
 
 #include <ctype.h>
 #include <limits.h>
-#include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of a file's name; what is longer is cut, and told apart by a hash. Whoever sets it aside appends to it. */
@@ -17,14 +18,6 @@ static const char *absolute(const char *variable)
 	const char *path = getenv(variable);
 
 	return path && *path == '/' ? path : NULL;
-}
-
-static const char *home(void)
-{
-	const char *path = absolute("HOME");
-	const struct passwd *user = path ? NULL : getpwuid(geteuid());
-
-	return user && *user->pw_dir == '/' ? user->pw_dir : path;
 }
 
 static char *below(const char *dir, const char *rest)
@@ -38,18 +31,24 @@ static char *below(const char *dir, const char *rest)
 /* `variable` names a directory for all programs, as `in_home` does where it is not set. */
 static char *user_dir(const char *asked, const char *variable, const char *in_home)
 {
-	const char *all = absolute(variable), *dir = home();
+	const char *all = absolute(variable);
+	AUTO_FREE char *home = home_dir();
 
 	if (asked)
 		return strcmp(asked, "off") ? strdup(asked) : NULL;
 	if (all)
 		return below(all, "sandboxfs");
-	return dir ? below(dir, in_home) : NULL;
+	return home ? below(home, in_home) : NULL;
 }
 
 char *user_cache_dir(const char *asked)
 {
 	return user_dir(asked, "XDG_CACHE_HOME", ".cache/sandboxfs");
+}
+
+char *user_journals_dir(const char *asked)
+{
+	return user_dir(asked, "XDG_STATE_HOME", ".local/state/sandboxfs");
 }
 
 /* Each byte that may not stand in a name, or stands for another here, as %XX. */
@@ -73,7 +72,7 @@ static void shorten(struct buf *name)
 
 char *user_journal_dir(const char *asked, const char *provider, const struct sandbox_info *sandbox)
 {
-	AUTO_FREE char *dir = user_dir(asked, "XDG_STATE_HOME", ".local/state/sandboxfs");
+	AUTO_FREE char *dir = user_journals_dir(asked);
 	AUTO_BUF struct buf name = BUF_INIT(3 * sizeof *sandbox);
 
 	add_escaped(&name, provider);
@@ -83,4 +82,33 @@ char *user_journal_dir(const char *asked, const char *provider, const struct san
 	if (name.len > NAME_LEN_MAX)
 		shorten(&name);
 	return dir && !name.failed ? below(dir, buf_text(&name)) : NULL;
+}
+
+static void add_unescaped(struct buf *out, const char *text, size_t len)
+{
+	for (size_t n = 0; n < len; n++) {
+		unsigned byte;
+
+		if (text[n] == '%' && n + 2 < len && sscanf(text + n, "%%%2X", &byte) == 1) {
+			buf_add_byte(out, (unsigned char)byte);
+			n += 2;
+		} else {
+			buf_add_byte(out, (unsigned char)text[n]);
+		}
+	}
+}
+
+char *user_journal_source(const char *name)
+{
+	const char *aside = strstr(name, ".unreadable-"), *dash = strchr(name, '-');
+	const char *root = strstr(name, "%2F");
+	size_t len = aside ? (size_t)(aside - name) : strlen(name);
+	AUTO_BUF struct buf source = BUF_INIT(PATH_MAX);
+
+	if (!dash || !root || root < dash || len >= NAME_LEN_MAX)
+		return NULL;
+	buf_printf(
+		&source, "%.*s:%.*s:", (int)(dash - name), name, (int)(root - dash - 1), dash + 1);
+	add_unescaped(&source, root, len - (size_t)(root - name));
+	return source.failed ? NULL : strdup(buf_text(&source));
 }

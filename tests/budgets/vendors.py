@@ -14,8 +14,6 @@ NAMES = sorted(path.parent.name for path in SERVERS.glob("*/main.mjs"))
 QUIET_S, QUIET_WITHIN = 0.3, 60
 
 CANNOT_RUN_HERE = 77
-# What is known stays believed as under a stream of changes, however slow the machine is.
-FRESHNESS = "attr_timeout=600,entry_timeout=600"
 
 
 class Absent(Failure):
@@ -39,10 +37,6 @@ class Vendor(Sandboxfs):
         sandbox = self.ask("POST", "create")["id"]
         self.source = f"{self.name}:{sandbox}"
         self.backend = root / sandbox / "root" if user else next((root / sandbox / "home").iterdir())
-
-    def command(self):
-        program, *rest = super().command()
-        return [program, "-o", FRESHNESS, *rest]
 
     def said(self, server):
         """What the server prints when it is ready."""

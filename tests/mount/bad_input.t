@@ -81,6 +81,8 @@ for asked in template=base env=A=b label=team=red name=box cpus=2 memory=1G disk
 	refused "$asked for a new embedded sandbox" 32 \
 		"local: a new sandbox cannot be given '${asked%%=*}='; leave it out" local: empty -f -o "$asked"
 done
+refused "a blocked network for a new embedded sandbox" 32 \
+	"local: a new sandbox cannot be given 'block_network'; leave it out" local: empty -f -o block_network
 refused "a variable and processors for a sandbox that is there" 1 \
 	"option 'env=, cpus=': local:made exists already; leave one of the two out" local:made empty -f -o cpus=2,env=A=b
 refused "a lifetime for the embedded sandbox" 32 \

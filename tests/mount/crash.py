@@ -3,12 +3,14 @@
     crash.py run MOUNT MODEL PID SEED OPEN   works below MOUNT until PID is killed, at a moment that SEED chooses; so many
                                              files that were written to are open then
     crash.py check DIRECTORY MODEL           whether DIRECTORY has just what was acknowledged
+    crash.py watch DIRECTORY                 looks for new files that are there in part, until it is killed, and tells of one
 
-The model is a file that each run goes on with. Each step is one change: of the one that did not return either is right,
+The model is a file that each run goes on with. Each call is one change: of the one that did not return either is right,
 that it was done and that it was not; all before it were done, once. The kernel may hand on a write in two parts, the
 first of which ends with a page: then that alone is right, too.
 """
 import copy
+import itertools
 import json
 import os
 import random
@@ -16,11 +18,15 @@ import signal
 import stat
 import sys
 import threading
+import time
 
 # Of a write: less than the kernel hands on at once, most times.
 WRITE_MAX = 60_000
 LATEST_KILL_S = 2
 NAMES = 12
+# Files that are written from one end to the other before they are closed, and then left alone: their names begin so, and
+# their texts with how long they are.
+WHOLE, WHOLE_MOST, LENGTH = "w", 6, 8
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -28,8 +34,12 @@ def content(chance):
     return "%x" % chance.getrandbits(chance.choice([40, 4000, 4 * WRITE_MAX - 4]))
 
 
+def is_whole_one(path):
+    return os.path.basename(path).startswith(WHOLE)
+
+
 class Steps:
-    """Each method chooses one call by the model `tree`: how it is made, and what it makes of the model; None: nothing to do.
+    """Each method chooses calls by the model `tree`: how each is made, and what it makes of the model; None: nothing to do.
 
     The model: a path's node is a list of what it is ("dir", "file", "link"), its mode, and its text.
     """
@@ -38,8 +48,9 @@ class Steps:
         self.root, self.tree, self.chance, self.open_at_once = root, tree, chance, open_at_once
         self.descriptors = []
 
-    def some(self, *kinds):
-        return self.chance.choice(sorted(path for path, node in self.tree.items() if node[0] in kinds) or [None])
+    def some(self, *kinds, whole=False):
+        return self.chance.choice(sorted(path for path, node in self.tree.items()
+                                         if node[0] in kinds and is_whole_one(path) == whole) or [None])
 
     def new(self):
         path = os.path.normpath(f"{self.some('dir')}/n{self.chance.randrange(NAMES)}")
@@ -63,6 +74,30 @@ class Steps:
             made = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             return (lambda: self.open_and(path, made, lambda fd: None),
                     lambda tree: tree.update({path: ["file", 0o644, ""]}))
+
+    def write_all(self, path, flags, text):
+        """Calls that open it so, write the text, and close it."""
+        opened, pieces = [], [text[at:at + WRITE_MAX] for at in range(0, len(text), WRITE_MAX)]
+
+        def writes(piece, end):
+            return (lambda: os.write(opened[0], piece.encode()),
+                    lambda tree: tree.update({path: [*tree[path][:2], text[:end]]}))
+
+        return [(lambda: opened.append(os.open(self.at(path), os.O_WRONLY | flags, 0o644)),
+                 lambda tree: tree.update({path: ["file", tree.get(path, ["file", 0o644])[1], ""]})),
+                *[writes(piece, number * WRITE_MAX + len(piece)) for number, piece in enumerate(pieces)],
+                (lambda: os.close(opened[0]), lambda tree: None)]
+
+    def make_whole_file(self):
+        if sum(map(is_whole_one, self.tree)) >= WHOLE_MOST:
+            return self.remove_one(self.some("file", whole=True))
+        path = os.path.normpath(f"{self.some('dir')}/{WHOLE}{self.chance.getrandbits(64):x}")
+        text = "".join(content(self.chance) for _ in range(self.chance.choice([1, 3, 20])))
+        return self.write_all(path, os.O_CREAT | os.O_EXCL, f"{LENGTH + len(text):0{LENGTH}x}{text}")
+
+    def write_anew(self):
+        if path := self.some("file"):
+            return self.write_all(path, os.O_TRUNC, content(self.chance) + content(self.chance))
 
     def make_link(self):
         if path := self.new():
@@ -107,21 +142,24 @@ class Steps:
 
             return lambda: os.rename(self.at(old), self.at(new)), move
 
+    def remove_one(self, path):
+        return lambda: os.unlink(self.at(path)), lambda tree: tree.pop(path)
+
     def remove(self):
         if path := self.some("file", "link"):
-            return lambda: os.unlink(self.at(path)), lambda tree: tree.pop(path)
+            return self.remove_one(path)
 
     def sync(self):
         if path := self.some("file"):
             return lambda: self.open_and(path, os.O_RDONLY, os.fsync), lambda tree: None
 
-    KINDS = [make_directory, make_file, make_file, make_link, append, append, overwrite, cut, change_mode, rename,
+    KINDS = [make_directory, make_file, make_file, make_whole_file, write_anew, make_link, append, append, overwrite, cut, change_mode, rename,
              rename_directory, remove, sync]  # fmt: skip
 
     def choose(self):
         while True:
             if step := self.chance.choice(self.KINDS)(self):
-                return step
+                return step if isinstance(step, list) else [step]
 
 
 def load(model):
@@ -143,8 +181,7 @@ def run(mount, model, pid, seed, open_at_once):
     steps, count = Steps(mount, tree, chance, int(open_at_once)), 0
     # A moment of the machine's, not of the trace's.
     threading.Timer(chance.uniform(0, LATEST_KILL_S), os.kill, (int(pid), signal.SIGKILL)).start()
-    while True:
-        call, effect = steps.choose()
+    for call, effect in itertools.chain.from_iterable(iter(steps.choose, None)):
         after = copy.deepcopy(tree)
         effect(after)
         try:
@@ -168,6 +205,25 @@ def found(root):
             text = os.readlink(path) if is_link else "" if kind == "dir" else open(path, encoding="latin-1").read()
             tree[os.path.relpath(path, root)] = [kind, stat.S_IMODE(os.lstat(path).st_mode), text]
     return tree
+
+
+def whole_ones(root):
+    return {os.path.join(folder, name) for folder, _, names in os.walk(root) for name in names if is_whole_one(name)}
+
+
+def watch(directory):
+    """What is there already may be what a crash has left of one."""
+    old = {os.path.basename(path) for path in whole_ones(directory)}
+    while True:
+        for path in whole_ones(directory):
+            try:
+                text = open(path, encoding="latin-1").read()
+            except FileNotFoundError:
+                continue
+            if os.path.basename(path) not in old and int(text[:LENGTH] or "0", 16) != len(text):
+                print(f"{path}: {len(text)} bytes of it are there: {text[:LENGTH]!r}")
+                return
+        time.sleep(0.001)
 
 
 def shown(node):
@@ -196,4 +252,4 @@ def check(directory, model):
 
 
 if __name__ == "__main__":
-    {"run": run, "check": check}[sys.argv[1]](*sys.argv[2:])
+    {"run": run, "check": check, "watch": watch}[sys.argv[1]](*sys.argv[2:])

@@ -19,15 +19,25 @@ bury() {
 	tap_drop_mount "$MNT"
 }
 
+# Until the next mount, which shows what there is of files that were never closed.
+stop_watching() {
+	kill "$WATCHER" 2>/dev/null
+	wait "$WATCHER" 2>/dev/null
+}
+
 vendor_sandbox crash
 mkdir "$STORE/work"
 seed=${CRASH_SEED:-1}
 last=$((seed + ${CRASHES:-6} - 1))
 while [ "$seed" -le "$last" ]; do
 	mount_sandbox crash
+	python3 "$CRASH" watch "$STORE/work" >half 2>&1 &
+	WATCHER=$!
 	diag "seed $seed: $(deadline "$PATIENCE" python3 "$CRASH" run "$MNT/work" model "$DAEMON" "$seed" \
 		"${CRASH_OPEN:-3}")"
 	bury
+	stop_watching
+	is "seed $seed: no new file was ever there in part" "$(cat half)" ""
 	mount_sandbox crash
 	ok "seed $seed: the next mount sends what is left" settle
 	ok "seed $seed: the sandbox has what was acknowledged, once and whole" python3 "$CRASH" check "$STORE/work" model

@@ -8,11 +8,6 @@ needs_mount
 
 secret="not for the sandbox's eyes"
 
-# What was planted may be seen as late as what is remembered of names lasts.
-sees() { # PATH-IN-MOUNT
-	wait_until "$PATIENCE" ls -d "$MNT/$1" >/dev/null 2>&1 || tap_line 1 "$1 is seen at last"
-}
-
 # Every way in: what is at the path must not be the secret.
 is_out_of_reach() { # NAME PATH
 	got=$(deadline "$PATIENCE" cat "$2" 2>/dev/null)
@@ -188,6 +183,8 @@ swapped() {
 	mv "$STORE/swap" "$STORE/swap.old"
 	ln -s "$(dirname "$STORE")" "$STORE/swap"
 	is_out_of_reach "a folder that became a link leads nowhere" "$MNT/swap/secret"
+	# Where the mount has not heard of it yet it is the sandbox that refuses.
+	expect_log 'swap'
 	echo x 2>/dev/null >"$MNT/swap/made"
 	settle 2>/dev/null
 	ok "and nothing is made behind it" test ! -e "$(dirname "$STORE")/made"

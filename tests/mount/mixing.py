@@ -17,6 +17,8 @@ FILES = {"one": 400, "two": 400, "three": 400, "four": 30, "five": 3, "both.inde
 READERS = 3
 LINE = 1000
 SHOWN_WITHIN = 60
+# What a reader may be told of a file that was removed or replaced meanwhile.
+STARTS_OVER = (errno.ESTALE, errno.ENOENT)
 # Of one file over and over: each time it was removed or replaced.
 STARTS_MAX = 1000
 
@@ -138,7 +140,7 @@ def one_round(path, asking, chance):
         try:
             read = read_whole(path, asking, chance)
         except OSError as failure:
-            if failure.errno not in (errno.ESTALE, errno.ENOENT):
+            if failure.errno not in STARTS_OVER:
                 raise
             continue
         wrong = why_wrong(path.name.encode(), assembled(read))
@@ -174,8 +176,17 @@ def has_ended_well(pid):
     return os.waitpid(pid, 0)[1] == 0
 
 
+def differs(shown, stored):
+    try:
+        return shown.read_bytes() != stored.read_bytes()
+    except OSError as failure:
+        if failure.errno not in STARTS_OVER:
+            raise
+        return True
+
+
 def differing(shown, store):
-    return [path.name for path in store.iterdir() if (shown / path.name).read_bytes() != path.read_bytes()]
+    return [path.name for path in store.iterdir() if differs(shown / path.name, path)]
 
 
 def is_shown(shown, store):

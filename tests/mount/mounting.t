@@ -162,6 +162,14 @@ done
 ok "umount(8) unmounts it" deadline 60 umount dir
 is_gone "mount(8)" dir
 
+# mount(8) takes HOME away.
+home=$(getent passwd 0 | cut -d : -f 6)
+mkdir root && mount --bind root "$home"
+ok "mount(8) mounts what is in the home" deadline 60 env -u XDG_DATA_HOME mount -t fuse.sandboxfs local:homely dir
+umount dir
+ok "which is there" test -d root/.local/share/sandboxfs/homely
+umount "$home"
+
 ignored=$("$SANDBOXFS" --help | sed -n '/^Accepted/,/^$/p' | tail -n +2 | tr -s ' \n' ',' | sed 's/comment=/comment=x/; s/^,//; s/,$//')
 ok "what --help lists as without effect is accepted by all who read it" deadline 60 "$SANDBOXFS" local:x dir -o "$ignored"
 ok "and has none" sh -c '[ "$(findmnt -n -o VFS-OPTIONS --target "$1" | tail -n 1)" = rw,nosuid,nodev,relatime ]' - dir

@@ -30,6 +30,7 @@ is "a command is one more" "$(calls execute)" $((before + 1))
 is "with its output" "$(prometheus 'sandboxfs_received_bytes_total{verb="execute"}')" 5
 is "and how long it took" "$(prometheus 'sandboxfs_call_duration_seconds_count{verb="execute"}')" $((before + 1))
 echo 123 >"$STORE/file"
+sees file
 is "a file is read" "$(cat "$MNT/file")" 123
 is "its bytes are counted" "$(prometheus 'sandboxfs_received_bytes_total{verb="fetch"}')" 4
 ok "names are counted" [ "$(prometheus sandboxfs_names)" -ge 1 ]

@@ -134,6 +134,11 @@ wait_until() {
 	done
 }
 
+# What was made behind the mount may be seen as late as what is remembered of names lasts.
+sees() { # PATH-IN-MOUNT
+	wait_until "$PATIENCE" ls -d "$MNT/$1" >/dev/null 2>&1 || tap_line 1 "$1 is seen at last"
+}
+
 # A child that has ended but was not waited for counts as ended.
 alive() { # PID
 	case $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) in
@@ -366,7 +371,8 @@ chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
 # An ordinary user cannot reach a program that lies below a home directory which is closed to others.
 if [ "$(id -u)" -eq 0 ] && ! as_user test -x "$SANDBOXFS"; then
 	mkdir "$SCRATCH/bin"
-	cp "${SANDBOXFS%/*}/"*sandboxfs "$SCRATCH/bin"
+	cp "${SANDBOXFS%/*}/"*sandbox* "$SCRATCH/bin"
 	SANDBOXFS=$SCRATCH/bin/sandboxfs
 fi
+SANDBOXCTL=${SANDBOXFS%/*}/sandboxctl
 cd "$SCRATCH" || exit 1

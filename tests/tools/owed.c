@@ -57,7 +57,7 @@ Test(owed, is_said_in_a_few_words)
 		{ 0, 0, "0 changes, 0 bytes" },
 		{ 3, 999, "3 changes, 999 bytes" },
 		{ 20, 4100000, "20 changes, 4.1 MB" },
-		{ 2, 7000000000000, "2 changes, 7000.0 GB" },
+		{ 2, 7000000000000, "2 changes, 7.0 TB" },
 	};
 	char words[OWED_WORDS_MAX];
 

@@ -96,3 +96,23 @@ Test(user_dirs, long_names_are_cut_and_still_differ)
 	cr_expect(eq(sz, strlen(other), strlen(one)));
 	cr_expect(ne(str, one, other));
 }
+
+Test(user_dirs, a_journal_tells_its_sandbox_by_its_name)
+{
+	static const struct {
+		const char *name, *source;
+	} rows[] = {
+		{ "e2b-abc%2Fhome%2Fuser", "e2b:abc:/home/user" },
+		{ "modal-sb-1%2Fwork%20dir", "modal:sb-1:/work dir" },
+		{ "e2b-abc%2Froot.unreadable-12.000000034", "e2b:abc:/root" },
+		{ "something", NULL },
+		{ "some-thing", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_FREE char *source = user_journal_source(rows[i].name);
+
+		cr_expect(rows[i].source ? source && !strcmp(source, rows[i].source) : !source,
+			"%s: %s", rows[i].name, source ? source : "(none)");
+	}
+}

@@ -1,0 +1,58 @@
+#!/bin/sh
+# The Debian package, on a clean system: it is installed, mounts by mount(8) and by a line of fstab, and leaves nothing.
+# shellcheck disable=SC2016
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_install.sh
+. "$TOP/tests/support/tap_install.sh"
+# shellcheck source=tests/support/tap_root.sh
+. "$TOP/tests/support/tap_root.sh"
+
+needs_mount
+needs_local
+needs_root
+needs_installable
+needs debootstrap lintian unshare
+unshare -mpf true 2>/dev/null || skip_all "needs namespaces"
+
+ok "the package is built" tap_make deb
+DEB=$(echo "$TOP"/build/deb/sandboxfs_*.deb)
+is "lintian finds no error and no warning" "$(lintian --allow-root "$DEB" 2>&1 | grep '^[EW]:')" ""
+make_root
+cp "$DEB" "$ROOT/root/sandboxfs.deb"
+
+# All files but what dpkg and apt note, and what belongs to users.
+files() {
+	(cd "$ROOT" && find . -xdev \( -path ./var/lib/dpkg -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \
+		-o -path ./root -o -path ./tmp \) -prune -o -printf '%y %m %p %l\n' | sort)
+}
+
+depends=$(dpkg-deb -f "$DEB" Depends Recommends | sed 's/^[A-Za-z]*: //' | paste -sd ,)
+ok "what it depends on is to be had" in_root apt-get satisfy -qq -y --no-install-recommends "$depends"
+files >before
+ok "it is installed" in_root apt-get install -qq -y --no-install-recommends /root/sandboxfs.deb
+ok "its programs run" in_root sh -ec 'sandboxfs --version; sandboxctl --version; sandboxctl list local'
+ok "its pages and completions are there" sh -c 'cd "$1/usr/share" &&
+	ls man/man1/sandboxfs.1.gz man/man8/mount.fuse.sandboxfs.8.gz bash-completion/completions/sandboxctl' - "$ROOT"
+
+ok "mount -t fuse.sandboxfs mounts" in_root sh -ec '
+	mount -t fuse.sandboxfs local:x /mnt
+	echo "echo in the sandbox" >/mnt/script
+	echo "sh script" >/mnt/.sandbox/exec
+	grep -q "in the sandbox" /mnt/.sandbox/exec
+	umount /mnt
+	! grep -q " /mnt " /proc/self/mounts'
+
+ok "so does a line of fstab" in_root sh -ec '
+	cp -p /etc/fstab /root/fstab
+	echo "local:x /mnt fuse.sandboxfs noauto,_netdev 0 0" >>/etc/fstab
+	mount /mnt
+	[ "$(cat /mnt/script)" = "echo in the sandbox" ]
+	umount /mnt
+	cp -p /root/fstab /etc/fstab'
+
+ok "it is purged" in_root apt-get purge -qq -y sandboxfs
+files >after
+is "and has left nothing" "$(diff before after)" ""
+
+done_testing

@@ -1,0 +1,139 @@
+#!/bin/sh
+# sandboxctl create: what it prints, what it refuses, its setup script.
+# shellcheck disable=SC2016
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+needs_mount
+
+# What each vendor takes, as its documentation has it.
+takes_env='' blocks_network=''
+case $PROVIDER in
+e2b | daytona | modal) takes_env=1 blocks_network=1 ;;
+langsmith | runloop) takes_env=1 ;;
+esac
+
+count() {
+	ctl list "$PROVIDER" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'
+}
+
+[ "$PROVIDER" = local ] || vendor_start
+
+if [ "$PROVIDER" = aio ]; then
+	# There is one, and it is found.
+	SOURCE=$(ctl create aio)
+	like "the one that is there is told" "$SOURCE" '^aio:'
+	echo 'exit 3' >setup
+	says "a setup script that fails leaves it alone" 1 "sandboxctl: setup script setup: exit status 3" \
+		ctl create aio --setup setup
+	says "so it is still there" 0 "hello" ctl exec "$SOURCE" 'echo hello' </dev/null
+	like "one that does not answer is not told" \
+		"$(env SANDBOX_HOST=127.0.0.1 SANDBOX_PORT=1 "$SANDBOXCTL" create aio 2>&1)" \
+		"^sandboxctl: aio:127.0.0.1_1: is its container running, and is this its port\\? GET .*: Failed to connect"
+	done_testing
+fi
+
+# ---- Wrong words ---------------------------------------------------------------------------------
+
+says "no provider" 2 "sandboxctl: create: the provider is missing, as in create local" ctl create
+says "an id where a new one is to be made" 1 "sandboxctl: '$PROVIDER:x': a provider alone, as in $PROVIDER" \
+	ctl create "$PROVIDER:x"
+says "no size" 2 \
+	"sandboxctl: create: option '--memory=much': SIZE is a number with K, M or G behind it, as in --memory=512M" \
+	ctl create "$PROVIDER" --memory much
+says "no label" 2 "sandboxctl: create: option '--label=red': use --label=KEY=VALUE" \
+	ctl create "$PROVIDER" --label red
+says "a variable that is not set here" 2 \
+	"sandboxctl: create: option '--env=NOT_SET': that is not set here; give it a value, as in --env=NAME=VALUE" \
+	ctl create "$PROVIDER" --env NOT_SET
+says "a file of variables that is not there" 2 \
+	"sandboxctl: create: --env-file nowhere: no such file or directory" ctl create "$PROVIDER" --env-file nowhere
+says "a setup script that is not there" 1 "sandboxctl: setup script nowhere: no such file or directory" \
+	ctl create "$PROVIDER" --setup nowhere
+[ -n "$blocks_network" ] || says "a network that cannot be blocked" 1 \
+	"sandboxctl: $PROVIDER: a new sandbox cannot be given 'block_network'; leave it out" \
+	ctl create "$PROVIDER" --block-network
+is "nothing was made" "$(count)" 0
+
+# ---- A new one -----------------------------------------------------------------------------------
+
+name=$(ctl create "$PROVIDER")
+like "its name is a source" "$name" "^$PROVIDER:[A-Za-z0-9_-]+\$"
+is "the name alone is printed" "$(printf '%s\n' "$name" | wc -l)" 1
+is "it is there" "$(ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1)" "$name"
+is "and its programs run" "$(ctl exec "$name" 'echo hello' </dev/null)" hello
+ctl delete "$name"
+is "as JSON" "$(ctl create "$PROVIDER" --json | field provider)" "$PROVIDER"
+ctl delete "$(ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1)"
+fails "one whose name cannot be told" sh -c '"$1" create "$2" >/dev/full' - "$SANDBOXCTL" "$PROVIDER"
+is "is not left behind" "$(count)" 0
+
+if [ -n "$takes_env" ]; then
+	printf '# a comment\n\nFROM_FILE=of a file\nFROM_HERE\n' >variables
+	name=$(FROM_HERE='of here' ctl create "$PROVIDER" -e GIVEN=1 --env-file variables -l team=red -l kind=test)
+	is "its programs have what was given" \
+		"$(ctl exec "$name" 'echo "$GIVEN, $FROM_FILE, $FROM_HERE"' </dev/null)" "1, of a file, of here"
+	is "it is found by its label" "$(ctl list "$PROVIDER" --label team=red | sed 1d | cut -d' ' -f1)" "$name"
+	is "by its key" "$(ctl list "$PROVIDER" --label team --label kind=test | sed 1d | cut -d' ' -f1)" "$name"
+	says "and by no other" 0 "[]" ctl list "$PROVIDER" --json --label team=blue
+	ctl delete "$name"
+fi
+if [ -n "$blocks_network" ]; then
+	name=$(ctl create "$PROVIDER" --block-network)
+	is "its network is blocked" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" True
+	ctl delete "$name"
+	name=$(ctl create "$PROVIDER")
+	is "and else it is not" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" False
+	ctl delete "$name"
+fi
+
+# ---- The setup script ----------------------------------------------------------------------------
+
+cat >setup <<'END'
+echo "value: $VALUE, ${VALUE}, '$VALUE', $NOT_SET, $$VALUE"
+echo "to standard error" >&2
+printf '%s' "$0" >name
+stat -c %a "$0" >mode
+printf done >result
+END
+name=$(VALUE='a secret' ctl create "$PROVIDER" --setup setup 2>said)
+is "what it prints is shown, with the values of here" "$(sort said)" "to standard error
+value: a secret, a secret, 'a secret', , "
+is "it ran in the working directory" "$(ctl exec "$name" 'cat result' </dev/null)" "done"
+is "its text was for its user alone" "$(ctl exec "$name" 'cat mode' </dev/null)" 600
+is "and is gone" "$(ctl exec "$name" 'test -e "$(cat name)" && echo still there' </dev/null)" ""
+ctl delete "$name"
+
+echo 'echo before; exit 3' >setup
+says "one that fails is told, with what it printed" 1 "before
+sandboxctl: setup script setup: exit status 3" ctl create "$PROVIDER" --setup setup
+is "and its sandbox is deleted" "$(count)" 0
+
+echo 'sleep 1000' >setup
+like "one that takes too long is ended" "$(ctl create "$PROVIDER" --setup setup --setup-timeout 0.5 2>&1)" \
+	"^sandboxctl: setup script setup: not done after 0.5 s; --setup-timeout gives it more$"
+is "and its sandbox is deleted as well" "$(count)" 0
+
+{
+	head -c 300000 /dev/zero | tr '\0' '#'
+	printf '\necho it ran\n'
+} >setup
+says_name=$(ctl create "$PROVIDER" --setup setup 2>said)
+is "one that is longer than an argument may be runs" "$(cat said)" "it ran"
+ctl delete "$says_name"
+
+printf '\377\n' >setup
+says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no text of UTF-8" \
+	ctl create "$PROVIDER" --setup setup
+
+if [ "$PROVIDER" = local ]; then
+	echo 'echo ready; sleep 1000' >setup
+	"$SANDBOXCTL" create local --setup setup 2>said &
+	wait_until "$PATIENCE" grep -q ready said
+	kill -TERM $!
+	wait $!
+	is "a signal ends it" $? 143
+	is "and nothing is left behind" "$(count)" 0
+fi
+
+done_testing

@@ -1,0 +1,56 @@
+#!/bin/sh
+# sandboxctl doctor: what this machine has, and whether providers answer.
+# shellcheck disable=SC2016,SC2317
+PROVIDER=e2b
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs node python3
+
+# line CHECK: of its last run.
+line() {
+	tr -s ' ' <out | grep -E "^(ok|unused|warn|fail) $1 "
+}
+
+vendor_start
+for variable in DAYTONA_API_KEY LANGSMITH_API_KEY LANGCHAIN_API_KEY MODAL_TOKEN_ID MODAL_TOKEN_SECRET RUNLOOP_API_KEY; do
+	unset "$variable"
+done
+export HOME="$SCRATCH/home"
+
+says "a word too many" 2 "sandboxctl: doctor: 'me': one word too many; see sandboxctl doctor --help" ctl doctor me
+
+ctl doctor >out
+is "with all that is needed nothing fails" $? 0
+is "fuse" "$(line fuse)" "ok fuse /dev/fuse can be opened"
+ok "the kernel is told" grep -q "$(uname -r)" out
+is "a provider whose key it takes answers" "$(line e2b)" "ok e2b answers, and takes the key"
+is "one without a key is not used" "$(line runloop)" "unused runloop no key; to use it set RUNLOOP_API_KEY"
+is "local: is here" "$(line local)" "ok local is here"
+fails "the key is not shown" grep -qF "$VENDOR_KEY" out
+is "the same as JSON" "$(ctl doctor --json | python3 -c '
+import json, sys
+print([(c["check"], c["result"]) for c in json.load(sys.stdin) if c["check"] in ("fuse", "e2b", "runloop")])')" \
+	"[('fuse', 'ok'), ('e2b', 'ok'), ('runloop', 'unused')]"
+
+(export E2B_API_KEY=e2b_0000000000000000000000000000000000000000 && ctl doctor >out)
+is "a key that is refused fails it" $? 1
+ok "and the line says so" sh -c 'echo "$1" | grep -q "^fail e2b .*key"' - "$(line e2b)"
+
+(export E2B_API_URL=http://127.0.0.1:9 && ctl doctor >out)
+is "a provider that cannot be reached fails it" $? 1
+ok "and the line says so" sh -c 'echo "$1" | grep -q "^fail e2b .*127.0.0.1"' - "$(line e2b)"
+
+vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/./","times":0},"action":{"type":"stall"}}' >/dev/null
+ctl doctor >out
+is "one that does not answer fails it in time" $? 1
+ok "and the line says so" sh -c 'echo "$1" | grep -qE "^fail e2b (no answer within 15 s|.*no progress)"' - "$(line e2b)"
+
+vendor_request DELETE "$ADMIN/faults" >/dev/null
+(export XDG_STATE_HOME="$PWD/out" && ctl doctor >out)
+ok "a journal that cannot be written fails" sh -c 'echo "$1" | grep -q "^fail journal $2/sandboxfs: you cannot write there"' \
+	- "$(line journal)" "$PWD/out"
+done_testing

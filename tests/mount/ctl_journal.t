@@ -1,0 +1,92 @@
+#!/bin/sh
+# sandboxctl journal: what a mount that was killed owes a sandbox that is gone is listed, exported and given up.
+# shellcheck disable=SC2016,SC2317
+PROVIDER=e2b
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs node python3 tar
+JOURNALS=$SCRATCH/state.$MOUNT_AS/sandboxfs
+
+journal() {
+	ctl journal "$@" --dir "$JOURNALS" </dev/null
+}
+
+# listed: without the heads and with single spaces.
+listed() {
+	journal list | sed 1d | tr -s ' '
+}
+
+says "no word" 2 "sandboxctl: journal: list, export or discard, as in journal list" ctl journal
+says "an unknown word" 2 "sandboxctl: journal: list, export or discard, as in journal list" ctl journal show
+says "no journal" 2 \
+	"sandboxctl: journal: the journal is missing; \`sandboxctl journal list\` shows those there are" ctl journal discard
+says "none on this machine" 0 "JOURNAL  SANDBOX  STATE  CHANGES  REFUSED  SIZE" ctl journal list
+says "one that is not there" 1 \
+	"sandboxctl: 'none': no such journal; \`sandboxctl journal list\` shows those there are" ctl journal export none
+
+# ---- A mount has it ------------------------------------------------------------------------------
+
+mount_sandbox demo timeout=2
+expect_log '.*'
+mkdir "$MNT/dir"
+echo base >"$MNT/dir/old"
+echo base >"$MNT/dir/gone"
+sync "$MNT/dir/old" "$MNT/dir/gone" "$MNT/dir"
+ls -lR "$MNT" >/dev/null
+vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/./","times":0},"action":{"type":"stall"}}' >/dev/null
+echo new >"$MNT/dir/new"
+printf 1234 >>"$MNT/dir/old"
+rm "$MNT/dir/gone"
+mkdir "$MNT/dir/sub"
+ln -s new "$MNT/dir/link"
+mv "$MNT/dir/new" "$MNT/dir/sub/moved"
+NAME=$(ls "$JOURNALS")
+is "a journal that a mount has is shown with it" "$(listed | head -n 1)" "$NAME $SOURCE:$(dirname "$STORE/x" | sed 's,.*/,/,') in use - - -"
+says "it is not exported" 1 \
+	"sandboxctl: $NAME: in use by process $DAEMON, mounted on $MNT; unmount that one first" journal export "$NAME" -o tar
+says "nor given up" 1 \
+	"sandboxctl: $NAME: in use by process $DAEMON, mounted on $MNT; unmount that one first" journal discard "$NAME" --yes
+
+# ---- Nobody has it -------------------------------------------------------------------------------
+
+kill -KILL "$DAEMON"
+wait "$DAEMON" 2>/dev/null
+tap_drop_mount "$MNT"
+vendor_stop # and with it the sandbox
+ok "it is listed with what it owes" sh -c 'echo "$1" | grep -qE "^$2 e2b:[a-z0-9]+:/root left [0-9]+ 0 [0-9.]+ kB$"' - "$(listed)" "$NAME"
+is "the same as JSON" "$(journal list --json | python3 -c '
+import json, sys
+one, = json.load(sys.stdin)
+print(one["name"], one["state"], one["changes"] > 4, one["refused"])')" "$NAME left True []"
+ok "it is exported by its name" journal export "$NAME" -o tar
+is "a file that is there is left alone" "$(journal export "$NAME" -o tar 2>&1)" "sandboxctl: tar: already exists"
+mkdir out
+ok "tar reads it" tar -xf tar -C out
+is "a new file is in it under its last name" "$(cat out/dir/sub/moved)" new
+is "a link, too" "$(readlink out/dir/link)" new
+is "of a file of the sandbox what was written" "$(tail -c 4 out/dir/old)" 1234
+ok "what was removed is listed" grep -qx 'unlink dir/gone' out/.sandboxfs-changes
+ok "and what was renamed" grep -qx 'rename dir/new -> dir/sub/moved' out/.sandboxfs-changes
+ok "and where a file was written" grep -qxE '(append|write) dir/old \(4 bytes at [0-9]+\)' out/.sandboxfs-changes
+is "a pipe has the same" "$(journal export "$NAME" | tar -t | sort)" "$(tar -tf tar | sort)"
+
+cp -r "$JOURNALS/$NAME" "$JOURNALS/broken"
+chmod 700 "$JOURNALS/broken"
+printf 'no record' | dd of="$JOURNALS/broken/segment-00000001" conv=notrunc status=none
+ok "one that cannot be read is named" \
+	sh -c 'echo "$1" | grep -q "^broken: unreadable: $2/broken/segment-00000001 is damaged$"' - "$(listed)" "$JOURNALS"
+fails "and not exported" journal export broken -o broken.tar
+fails "no half archive stays" test -e broken.tar
+ok "it is still there" test -s "$JOURNALS/broken/segment-00000001"
+
+says "without --yes nothing is given up where nobody can be asked" 1 \
+	"sandboxctl: $NAME: nobody to ask whether its changes may be given up; say --yes" journal discard "$NAME"
+ok "given up it is gone" journal discard "$NAME" broken --yes
+mkdir "$JOURNALS/else"
+is "what is no journal is not listed" "$(listed)" ""
+is "and stays" "$(ls "$JOURNALS")" else
+done_testing

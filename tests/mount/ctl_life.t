@@ -1,0 +1,82 @@
+#!/bin/sh
+# sandboxctl info, delete, pause, resume and extend.
+# shellcheck disable=SC2016
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+needs_mount
+
+# What each provider can do, as its documentation has it.
+case $PROVIDER in
+local | aio) can_pause= can_extend= ;;
+modal) can_pause= can_extend= ;;
+*) can_pause=1 can_extend=1 ;;
+esac
+
+state() {
+	ctl info "$SOURCE" --json | field state
+}
+
+a_sandbox one
+
+# ---- Wrong words ---------------------------------------------------------------------------------
+
+says "no sandbox" 2 "sandboxctl: info: the sandbox is missing, as in sandboxctl info local:demo" ctl info
+says "no id" 1 "sandboxctl: '$PROVIDER:': the id is missing; sandboxctl list $PROVIDER shows those there are" \
+	ctl info "$PROVIDER:"
+says "no number" 2 \
+	"sandboxctl: extend: option '--timeout=soon': SECONDS is a number of seconds, as in --timeout=1.5" \
+	ctl extend -t soon "$SOURCE"
+
+# ---- info ----------------------------------------------------------------------------------------
+
+is "info tells its state" "$(ctl info "$SOURCE" | sed -n 's/^state  *//p')" running
+is "and whose it is, as JSON" "$(ctl info "$SOURCE" --json | field provider)" "$PROVIDER"
+is "what is inside is not looked at" "$(ctl info "$SOURCE" | grep -c '^shell ')" 0
+ok "unless that is asked for" sh -c '"$1" info --inside "$2" | grep -q "^directory  */"' - "$SANDBOXCTL" "$SOURCE"
+ok "also as JSON" sh -c '"$1" info --inside --json "$2" | grep -q "\"directory\": *\"/"' - "$SANDBOXCTL" "$SOURCE"
+
+# ---- pause, resume, extend -----------------------------------------------------------------------
+
+if [ -n "$can_pause" ]; then
+	says "a sandbox is paused" 0 "" ctl pause "$SOURCE"
+	ok "then that is its state" sh -c '[ "$1" = paused ] || [ "$1" = stopped ]' - "$(state)"
+	says "pausing it again is no failure" 0 "" ctl pause "$SOURCE"
+	fails "what is inside cannot be looked at then, and it is not woken" ctl info --inside "$SOURCE"
+	ok "it is still paused" sh -c '[ "$1" != running ]' - "$(state)"
+	says "it is resumed" 0 "" ctl resume "$SOURCE"
+	is "then it runs" "$(state)" running
+	says "resuming it again is no failure" 0 "" ctl resume "$SOURCE"
+elif [ "$PROVIDER" = aio ]; then
+	says "what cannot be paused says so" 1 "sandboxctl: aio: sandboxes cannot be paused" ctl pause "$SOURCE"
+else
+	says "what cannot be paused says so" 1 "sandboxctl: $PROVIDER: sandboxes cannot be paused" ctl pause "$SOURCE"
+	says "nor resumed" 1 "sandboxctl: $PROVIDER: sandboxes cannot be resumed" ctl resume "$SOURCE"
+fi
+if [ -n "$can_extend" ]; then
+	extended=$(ctl extend -t 1200 "$SOURCE" 2>&1)
+	like "it is given more time, and how much it has is told" "$extended" "^$SOURCE  *running  *([0-9]|-)"
+fi
+
+# ---- delete --------------------------------------------------------------------------------------
+
+if [ "$PROVIDER" = aio ]; then
+	says "the container itself cannot be deleted" 1 "sandboxctl: aio: cannot delete sandboxes" ctl delete "$SOURCE"
+	done_testing
+fi
+says "a sandbox is deleted" 0 "" ctl delete "$SOURCE"
+says "then it is not listed" 0 "[]" ctl list "$PROVIDER" --json
+says "deleting it again is no failure" 0 "" ctl delete "$SOURCE"
+fails "and it cannot be told of" ctl info "$SOURCE"
+
+if [ "$PROVIDER" = local ]; then
+	says "one that is not there is not made by asking" 1 "sandboxctl: local:nobody: there is no such sandbox" \
+		ctl info local:nobody
+	says "and there is still none" 0 "[]" ctl list local --json
+	mount_sandbox two
+	says "what is mounted is not deleted, but all others" 1 "sandboxctl: 'local:/': an id is letters, digits, '.', '_' and '-', starting with none of '.' and '-'
+sandboxctl: local:two is in use; unmount it first" ctl delete local:/ local:two local:three
+	unmount
+fi
+
+done_testing

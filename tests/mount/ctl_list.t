@@ -1,0 +1,90 @@
+#!/bin/sh
+# sandboxctl itself, and its list.
+# shellcheck disable=SC2016
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+needs_mount
+
+# ---- How it is called ----------------------------------------------------------------------------
+
+if [ "$PROVIDER" = local ]; then
+	says "no command" 2 "sandboxctl: the command is missing; see sandboxctl --help" ctl
+	says "an unknown command" 2 \
+		"sandboxctl: 'lsit': no such command; did you mean 'list'? see sandboxctl --help" ctl lsit
+	says "nothing like a command" 2 "sandboxctl: 'xyzzy': no such command; see sandboxctl --help" ctl xyzzy
+	says "an unknown option" 2 \
+		"sandboxctl: list: '--frob': unknown, or its value is missing; see sandboxctl list --help" ctl list --frob
+	says "an unknown letter" 2 \
+		"sandboxctl: list: '-x': unknown, or its value is missing; see sandboxctl list --help" ctl list local -x
+	says "an option without its value" 2 \
+		"sandboxctl: list: '--key-file': unknown, or its value is missing; see sandboxctl list --help" ctl list local --key-file
+	says "one word too many" 2 \
+		"sandboxctl: list: 'e2b': one word too many; see sandboxctl list --help" ctl list local e2b
+	says "no number" 2 \
+		"sandboxctl: list: option '--progress-timeout=soon': SECONDS is a number of seconds, as in --progress-timeout=1.5" \
+		ctl list local --progress-timeout soon
+	ok "--help names the commands" sh -c '"$1" --help | grep -q "^  list  *List the sandboxes"' - "$SANDBOXCTL"
+	ok "the help of a command shows how it is called" \
+		sh -c '"$1" list --help | grep -q "^Usage: sandboxctl list "' - "$SANDBOXCTL"
+	ok "--version" sh -c '"$1" --version | grep -q "^sandboxctl [0-9]"' - "$SANDBOXCTL"
+	fails "output that cannot be written fails it" sh -c '"$1" --help >/dev/full' - "$SANDBOXCTL"
+fi
+
+# ---- No key, and no network ----------------------------------------------------------------------
+
+if [ "$PROVIDER" = local ]; then
+	without_key() {
+		env -u E2B_API_KEY HOME="$SCRATCH" "$SANDBOXCTL" "$@"
+	}
+	says "no key" 1 "sandboxctl: e2b: no key: set E2B_API_KEY, or give -o key_file=FILE (mode 0600), with sandboxctl \
+--key-file FILE; sudo and mount(8) do not pass the environment on" without_key list e2b
+	echo key >key
+	chmod 644 key
+	says "a key for everybody" 1 "sandboxctl: key_file key: mode 0644 lets others at the key; chmod 600 key" \
+		without_key info --key-file key e2b:abc
+	unreachable() {
+		env E2B_API_KEY=e2b_0123456789abcdef0123456789abcdef01234567 E2B_API_URL=http://127.0.0.1:1 "$SANDBOXCTL" "$@" 2>&1
+	}
+	for command in "list e2b" "info e2b:abc" "delete e2b:abc" "pause e2b:abc" "resume e2b:abc" "extend e2b:abc" "create e2b"; do
+		# shellcheck disable=SC2086
+		like "$command without a network" "$(unreachable $command)" \
+			"^sandboxctl: [A-Z]+ http://127.0.0.1:1/.*: Failed to connect"
+	done
+fi
+
+# ---- list ----------------------------------------------------------------------------------------
+
+if [ "$PROVIDER" = local ]; then
+	says "none yet" 0 "SANDBOX  STATE  LIFE LEFT  LABELS" ctl list local
+	says "none yet, as JSON" 0 "[]" ctl list local --json
+	says "an unknown provider" 1 \
+		"sandboxctl: 'nowhere:': unknown provider 'nowhere'; known: $("$SANDBOXCTL" --help | sed -n 's/.*Providers: //p')" \
+		ctl list nowhere
+	says "a sandbox where a provider is expected" 1 \
+		"sandboxctl: 'local:a': a provider alone, as in local" ctl list local:a
+fi
+if [ "$PROVIDER" = aio ]; then
+	vendor_start
+	says "where there is no list that is said" 1 "sandboxctl: aio: cannot list sandboxes" ctl list aio
+	done_testing
+fi
+mount_sandbox one
+unmount
+ok "a sandbox is listed with its state" sh -c '"$1" list "$2" | grep -q "^$3  *running "' - "$SANDBOXCTL" "$PROVIDER" "$SOURCE"
+ok "the provider may have its colon" sh -c '"$1" list "$2:" | grep -q "^$3 "' - "$SANDBOXCTL" "$PROVIDER" "$SOURCE"
+is "and the same as JSON" "$(ctl list "$PROVIDER" --json | python3 -c '
+import json, sys
+print(" ".join("%(provider)s:%(id)s %(state)s" % s for s in json.load(sys.stdin)))')" "$SOURCE running"
+ok "what goes to no terminal has no colour" sh -c '! "$1" list "$2" | grep -q "$(printf "\033")"' - "$SANDBOXCTL" "$PROVIDER"
+
+if command -v script >/dev/null; then
+	on_terminal() { # VARIABLE=VALUE...
+		env -u NO_COLOR TERM=xterm "$@" script -qec "$SANDBOXCTL list $PROVIDER" /dev/null | sed -n '1s/SANDBOX.*//p' | od -An -c
+	}
+	is "on a terminal its heads are bold" "$(on_terminal)" "$(printf '\033[1m\n' | od -An -c)"
+	is "but not with NO_COLOR" "$(on_terminal NO_COLOR=1)" "$(printf '\n' | od -An -c)"
+fi
+
+done_testing

@@ -1,0 +1,27 @@
+#!/bin/sh
+# sandboxctl url: where a port of a sandbox is reached.
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+needs_mount
+needs python3
+
+a_sandbox url
+needed="sandboxctl: url: a sandbox and a port are needed, as in url local:demo 8080"
+says "no words" 2 "$needed" ctl url
+says "no port" 2 "$needed" ctl url "$SOURCE"
+for port in 0 65536 080 http 80x -1; do
+	fails "$port is no port" ctl url -- "$SOURCE" "$port"
+done
+says "a word is no port" 2 "sandboxctl: url: 'http': a port is a number from 1 to 65535" ctl url "$SOURCE" http
+
+if [ "$PROVIDER" = modal ]; then
+	# Its sandboxes have the ports that they were made with.
+	ctl url "$SOURCE" 8080 >said 2>&1
+	is "a port that was not opened has no URL" "$? $(grep -c '^sandboxctl: .*8080.* was not opened' said)" "1 1"
+else
+	is "a URL is one line and names its port" "$(ctl url "$SOURCE" 8080 | grep -c '^https\{0,1\}://[^ ]*8080')" 1
+	is "one is there as JSON" "$(ctl url --json "$SOURCE" 8080 | field url | grep -c '^https\{0,1\}://[^ ]*8080')" 1
+fi
+done_testing

@@ -1,0 +1,122 @@
+#!/bin/sh
+# sandboxctl with: a sandbox that lasts as long as a command.
+# shellcheck disable=SC2016
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+needs_mount
+needs pgrep
+
+export XDG_RUNTIME_DIR="$SCRATCH/run"
+mkdir "$XDG_RUNTIME_DIR" mnt
+
+# Nothing is left: no sandbox, no mount, no directory.
+nothing_left() {
+	if [ "$PROVIDER" != aio ]; then
+		[ "$(ctl list "$PROVIDER" --json)" = '[]' ] || return 1
+	fi
+	! grep -F " $SCRATCH/" /proc/self/mounts && [ -z "$(ls "$XDG_RUNTIME_DIR")" ]
+}
+
+with() {
+	ctl with "$PROVIDER" "$@" 2>said
+}
+
+# A shell whose children ignore INT would keep it from sandboxctl, which obeys that.
+begin_with() { # COMMAND...
+	python3 -c '
+import os, signal, sys
+for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(one, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$SANDBOXCTL" with "$PROVIDER" mnt -- "$@" >said 2>&1 &
+	WITH=$!
+	wait_until "$PATIENCE" test -e mnt/ready
+}
+
+[ "$PROVIDER" = local ] || vendor_start
+
+# ---- Wrong words ---------------------------------------------------------------------------------
+
+says "no provider" 2 "sandboxctl: with: the provider is missing, as in sandboxctl with local -- make" ctl with
+says "no command" 2 "sandboxctl: with: the command is missing, as in sandboxctl with $PROVIDER -- make" \
+	ctl with "$PROVIDER"
+says "a command without dashes" 2 \
+	"sandboxctl: with: 'make': write -- before the command, as in sandboxctl with local -- make" \
+	ctl with "$PROVIDER" mnt make
+says "a directory that is not there" 125 "sandboxctl: nowhere: no such file or directory" \
+	ctl with "$PROVIDER" nowhere -- true
+
+# ---- A command -----------------------------------------------------------------------------------
+
+is "it runs in the sandbox's directory" "$(with -- sh -c 'echo text >f && cat f .sandbox/id')" "text
+$(sed -n "s/sandboxctl: made $PROVIDER:\(.*\), to be deleted.*/\1/p" said)"
+[ "$PROVIDER" = aio ] || like "the sandbox is named" "$(cat said)" "^sandboxctl: made $PROVIDER:.*, to be deleted when"
+ok "then nothing is left" nothing_left
+with -- sh -c 'exit 7'
+is "its exit code is ours" $? 7
+with -- sh -c 'kill -KILL $$'
+is "also when a signal ended it" $? 137
+with -- no-such-program
+is "a program that is not there" $? 127
+with -- /etc/passwd
+is "a file that is no program" $? 126
+is "its options are its own" "$(with -- printf "%s" --help)" "--help"
+is "on a directory that is given" "$(with mnt -- pwd)" "$SCRATCH/mnt"
+is "with options of the mount" "$(with -o ro -- sh -c 'echo x >f || echo refused' 2>/dev/null)" refused
+with mnt -- "$SANDBOXCTL" with "$PROVIDER" . -- true
+is "not where a sandbox is mounted already" "$? $(grep -c 'a sandbox is mounted there already$' said)" "125 1"
+ok "nothing is left" nothing_left
+
+echo 'echo prepared >prepared' >setup
+is "a setup script prepares it" "$(with --setup setup -- cat prepared)" prepared
+echo 'exit 3' >setup
+with --setup setup -- touch ran
+is "and when it fails the command does not run" "$? $(tail -n 1 said)" "125 sandboxctl: setup script setup: exit status 3"
+with -o no_such_option -- true
+is "nor when it cannot be mounted" $? 125
+ok "nothing is left" nothing_left
+
+if [ "$PROVIDER" = local ] && [ "$(id -u)" -eq 0 ]; then
+	is "an ordinary user's sandbox" "$(env XDG_DATA_HOME="$SCRATCH/home/data" XDG_STATE_HOME="$SCRATCH/home/state" \
+		XDG_CACHE_HOME="$SCRATCH/home/cache" $(tap_become "$TEST_UID") "$SANDBOXCTL" with local -- id -u 2>said)" "$TEST_UID"
+	ok "leaves nothing either" sh -c '[ -z "$(ls "$1/home/data/sandboxfs")" ]' - "$SCRATCH"
+fi
+
+# ---- Signals -------------------------------------------------------------------------------------
+
+for signal in TERM:143 INT:130 HUP:129; do
+	begin_with sh -c 'sleep 1000 & trap "kill $!; exit 9" HUP INT TERM; touch ready; wait'
+	kill -"${signal%:*}" $WITH
+	wait $WITH
+	got=$?
+	# Who handles INT and ends in its own way has not been ended by it.
+	[ "${signal%:*}" != INT ] || signal=INT:9
+	is "$signal is passed on" $got "${signal#*:}"
+	ok "and nothing is left" nothing_left
+done
+
+begin_with sh -c 'touch ready; exec sleep 1000'
+kill -INT $WITH
+wait $WITH
+is "a command that INT ends" $? 130
+ok "leaves nothing" nothing_left
+
+# ---- Being killed --------------------------------------------------------------------------------
+
+mounts_gone() {
+	! grep -qF " $SCRATCH/" /proc/self/mounts
+}
+
+begin_with sh -c 'touch ready; exec sleep 1000'
+command=$(pgrep -P $WITH sleep)
+kill -KILL $WITH
+wait $WITH
+ok "when it is killed the mount ends all the same" wait_until "$PATIENCE" mounts_gone
+[ -z "$command" ] || kill "$command"
+name=$(sed -n "s/^sandboxctl: made \(.*\), to be deleted.*/\1/p" said)
+if [ "$PROVIDER" != aio ]; then
+	is "the sandbox is still there" "$(ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1)" "$name"
+	ok "and can be deleted by the name that was told" wait_until "$PATIENCE" "$SANDBOXCTL" delete "$name"
+fi
+
+done_testing

@@ -1,0 +1,316 @@
+#include "tools/ctl/copy.h"
+
+#include "providers/base/cleanup.h"
+#include "tests/support/scratch.h"
+#include "tools/ctl/directory.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Two directories of a scratch one, and what a copy between them told. */
+static struct {
+	struct scratch scratch;
+	struct provider *from, *to;
+	struct copy_counts counts;
+	char failures[400];
+	uint64_t told, total;
+} room;
+
+static void open_side(const char *name, struct provider **out)
+{
+	char path[100];
+	struct error e = { 0 };
+
+	scratch_mkdir(&room.scratch, name, 0755);
+	snprintf(path, sizeof path, "%s/%s", room.scratch.path, name);
+	cr_assert(eq(int, directory_open(path, out, &e), ERR_OK), "%s", e.text);
+}
+
+static void furnish(void)
+{
+	scratch_make(&room.scratch);
+	open_side("from", &room.from);
+	open_side("to", &room.to);
+}
+
+static void clear(void)
+{
+	provider_release(room.from);
+	provider_release(room.to);
+	scratch_remove(&room.scratch);
+}
+
+TestSuite(ctl_copy, .init = furnish, .fini = clear, .timeout = 120);
+
+static void note_failure(void *context, const char *path, const char *text)
+{
+	size_t len = strlen(room.failures);
+
+	(void)context;
+	snprintf(room.failures + len, sizeof room.failures - len, "%s: %s\n", path, text);
+}
+
+static void note_progress(void *context, uint64_t bytes, uint64_t total)
+{
+	(void)context;
+	room.told = bytes;
+	room.total = total;
+}
+
+static enum err copy(struct provider *from, const struct call *call, const char *path,
+	const char *base, const char *target)
+{
+	const struct copy_source source = { path, target };
+	const struct copy c = { .from = from,
+		.to = room.to,
+		.call = call,
+		.mode_mask = 01777,
+		.base = base,
+		.failed = note_failure,
+		.progress = note_progress };
+
+	*room.failures = 0;
+	return copy_run(&c, &source, 1, &room.counts, NULL);
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return !fstatat(room.scratch.fd, path, &st, AT_SYMLINK_NOFOLLOW);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st = { 0 };
+
+	fstatat(room.scratch.fd, path, &st, AT_SYMLINK_NOFOLLOW);
+	return st.st_mode & 07777;
+}
+
+static void expect_text(const char *path, const char *wanted)
+{
+	AUTO_FREE char *text = scratch_read(&room.scratch, path, NULL);
+
+	cr_expect(eq(str, text, (char *)wanted), "%s", path);
+}
+
+/* ---- What is copied ------------------------------------------------------------------------------ */
+
+Test(ctl_copy, a_tree_goes_below_directories_that_are_made)
+{
+	scratch_mkdir(&room.scratch, "from/d", 0750);
+	scratch_write_text(&room.scratch, "from/d/f", "text");
+	cr_assert(eq(int, copy(room.from, NULL, "d", "new/er", "new/er/d"), ERR_OK));
+	cr_expect(eq(str, room.failures, ""));
+	expect_text("to/new/er/d/f", "text");
+	cr_expect(eq(u32, mode_of("to/new/er/d"), 0750));
+	cr_expect(eq(u64, room.counts.files, 1));
+	cr_expect(eq(u64, room.counts.bytes, 4));
+	cr_expect(eq(u64, room.told, 4));
+	cr_expect(eq(u64, room.total, 4));
+}
+
+Test(ctl_copy, permissions_beyond_the_mask_stay_behind)
+{
+	scratch_write_text(&room.scratch, "from/f", "");
+	fchmodat(room.scratch.fd, "from/f", 06755, 0);
+	cr_assert(eq(int, copy(room.from, NULL, "f", "", "f"), ERR_OK));
+	cr_expect(eq(u32, mode_of("to/f"), 0755));
+}
+
+Test(ctl_copy, a_file_that_is_replaced_is_another_inode)
+{
+	scratch_write_text(&room.scratch, "from/f", "new");
+	scratch_write_text(&room.scratch, "to/f", "old");
+	linkat(room.scratch.fd, "to/f", room.scratch.fd, "kept", 0);
+	cr_assert(eq(int, copy(room.from, NULL, "f", "", "f"), ERR_OK));
+	expect_text("to/f", "new");
+	expect_text("kept", "old");
+}
+
+Test(ctl_copy, a_file_of_several_megabytes_is_whole)
+{
+	const size_t len = 5000001;
+	AUTO_FREE char *bytes = malloc(len), *got = NULL;
+	size_t got_len;
+
+	for (size_t n = 0; n < len; n++)
+		bytes[n] = (char)(n * 2654435761u >> 24);
+	scratch_write(&room.scratch, "from/f", bytes, len);
+	cr_assert(eq(int, copy(room.from, NULL, "f", "", "f"), ERR_OK));
+	got = scratch_read(&room.scratch, "to/f", &got_len);
+	cr_assert(eq(sz, got_len, len));
+	cr_expect(eq(int, memcmp(got, bytes, len), 0));
+}
+
+/* ---- What fails ---------------------------------------------------------------------------------- */
+
+Test(ctl_copy, what_is_not_there_is_told)
+{
+	cr_assert(eq(int, copy(room.from, NULL, "none", "", "none"), ERR_OK));
+	cr_expect(eq(str, room.failures, "none: no such file or directory\n"));
+	cr_expect(eq(u64, room.counts.failed, 1));
+}
+
+Test(ctl_copy, a_file_does_not_replace_a_directory_and_leaves_nothing)
+{
+	scratch_write_text(&room.scratch, "from/f", "text");
+	scratch_mkdir(&room.scratch, "to/f", 0755);
+	cr_assert(eq(int, copy(room.from, NULL, "f", "", "f"), ERR_OK));
+	cr_expect(eq(u64, room.counts.failed, 1));
+	cr_expect(eq(u64, room.counts.files, 0));
+	cr_expect(eq(int, unlinkat(room.scratch.fd, "to/f", AT_REMOVEDIR), 0));
+	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
+}
+
+Test(ctl_copy, one_that_is_cancelled_ends_so)
+{
+	struct cancel cancel;
+	const struct call call = { .cancel = &cancel };
+
+	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
+	cancel_throw(&cancel);
+	scratch_write_text(&room.scratch, "from/f", "text");
+	cr_expect(eq(int, copy(room.from, &call, "f", "", "f"), ERR_INTERRUPTED));
+	cr_expect(not(is_there("to/f")));
+	cancel_release(&cancel);
+}
+
+/* ---- A sandbox that lies ------------------------------------------------------------------------- */
+
+/* Lists what a test says, and gives a file of as many bytes as it says, or fails after the first of them. */
+static struct {
+	const struct list_item *items;
+	size_t count;
+	size_t given;
+	enum err end;
+} liar;
+
+static enum err lie(struct provider *p, const struct call *call, const struct list_request *request,
+	list_sink sink, void *context, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	(void)p, (void)call, (void)request;
+	for (size_t n = 0; !kind && n < liar.count; n++)
+		kind = sink(context, &liar.items[n], e);
+	return kind;
+}
+
+static enum err give(struct provider *p, const struct call *call, const struct fetch_item *items,
+	size_t items_count, fetch_sink sink, void *context, struct error *e)
+{
+	static const char bytes[100];
+	enum err kind = ERR_OK;
+
+	(void)p, (void)call, (void)items;
+	for (uint32_t n = 0; !kind && n < items_count; n++) {
+		const struct fetch_piece data = {
+			.kind = FETCH_DATA, .item = n, .bytes = bytes, .len = liar.given
+		};
+		const struct fetch_piece done = {
+			.kind = FETCH_DONE, .item = n, .attr.size = liar.given
+		};
+
+		kind = sink(context, &data, e);
+		if (!kind && liar.end)
+			return error_set(e, liar.end, "the line is dead");
+		if (!kind)
+			kind = sink(context, &done, e);
+	}
+	return kind;
+}
+
+static const struct provider_ops liar_ops = { .name = "liar", .list = lie, .fetch = give };
+static struct provider liar_provider = { .ops = &liar_ops };
+
+#define DIRECTORY      .attr.mode = S_IFDIR | 0755
+#define REGULAR(bytes) .attr = { .mode = S_IFREG | 0644, .size = (bytes) }
+
+Test(ctl_copy, a_name_that_is_a_link_and_then_a_directory_leads_nowhere)
+{
+	const struct list_item items[] = {
+		{ .kind = LIST_SELF, DIRECTORY },
+		{ .kind = LIST_DIR, .path = "t" },
+		{ .kind = LIST_ENTRY,
+			.name = "a",
+			.attr.mode = S_IFLNK | 0777,
+			.link = "../../out" },
+		{ .kind = LIST_ENTRY, .name = "a", DIRECTORY },
+		{ .kind = LIST_DIR_END },
+		{ .kind = LIST_DIR, .path = "t/a" },
+		{ .kind = LIST_ENTRY, .name = "f", REGULAR(3) },
+		{ .kind = LIST_DIR_END },
+		{ .kind = LIST_END },
+	};
+
+	scratch_mkdir(&room.scratch, "out", 0700);
+	liar.items = items;
+	liar.count = sizeof items / sizeof *items;
+	liar.given = 3;
+	cr_assert(eq(int, copy(&liar_provider, NULL, "t", "", "t"), ERR_OK));
+	cr_expect(eq(u64, room.counts.failed, 1), "%s", room.failures);
+	cr_expect(not(is_there("out/f")));
+	cr_expect(eq(u32, mode_of("out"), 0700));
+}
+
+Test(ctl_copy, entries_of_a_directory_that_nobody_named_are_refused)
+{
+	const struct list_item items[] = {
+		{ .kind = LIST_SELF, DIRECTORY },
+		{ .kind = LIST_DIR, .path = "other" },
+	};
+
+	liar.items = items;
+	liar.count = 2;
+	cr_expect(eq(int, copy(&liar_provider, NULL, "t", "", "t"), ERR_PROTOCOL));
+}
+
+Test(ctl_copy, a_directory_that_was_not_listed_is_told)
+{
+	const struct list_item items[] = { { .kind = LIST_SELF, DIRECTORY } };
+
+	liar.items = items;
+	liar.count = 1;
+	cr_assert(eq(int, copy(&liar_provider, NULL, "t", "", "t"), ERR_OK));
+	cr_expect(eq(str, room.failures, "t: could not be listed; copy it alone\n"));
+}
+
+Test(ctl_copy, a_file_that_grew_is_told_and_not_made)
+{
+	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(3) } };
+
+	liar.items = items;
+	liar.count = 1;
+	liar.given = 4;
+	cr_assert(eq(int, copy(&liar_provider, NULL, "f", "", "f"), ERR_OK));
+	cr_expect(eq(str, room.failures, "f: changed while it was copied\n"));
+	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
+}
+
+Test(ctl_copy, a_line_that_breaks_leaves_nothing_behind)
+{
+	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(3) } };
+
+	liar.items = items;
+	liar.count = 1;
+	liar.given = 3;
+	liar.end = ERR_UNREACHABLE;
+	cr_expect(eq(int, copy(&liar_provider, NULL, "f", "", "f"), ERR_UNREACHABLE));
+	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
+}
+
+Test(ctl_copy, a_file_of_an_impossible_size_is_told)
+{
+	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(UINT64_MAX) } };
+
+	liar.items = items;
+	liar.count = 1;
+	cr_assert(eq(int, copy(&liar_provider, NULL, "f", "", "f"), ERR_OK));
+	cr_expect(eq(str, room.failures, "f: has an impossible size\n"));
+}

@@ -1,0 +1,98 @@
+#include "providers/base/cleanup.h"
+#include "tools/apart.h"
+#include "tools/ctl/checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- In a process of its own ---- */
+
+/* Shared with it. */
+struct probe {
+	const struct provider_ops *ops;
+	enum err kind;
+	char text[sizeof((struct error *)0)->text];
+};
+
+/* One is as good as all of them. */
+static enum err stop(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	(void)entry;
+	*(bool *)context = true;
+	return error_set(e, ERR_INTERRUPTED, "enough");
+}
+
+static int ask(const void *context)
+{
+	struct probe *p = *(struct probe *const *)context;
+	const struct call call = { .progress_ms = CHECK_PROVIDER_MS };
+	struct error e = { 0 };
+	bool has_some = false;
+
+	p->kind = provider_list_sandboxes(
+		p->ops, &(struct provider_config){ 0 }, &call, stop, &has_some, &e);
+	if (has_some)
+		p->kind = ERR_OK;
+	snprintf(p->text, sizeof p->text, "%s", e.text);
+	return 0;
+}
+
+/* ---- What it means ---- */
+
+/* A variable of a list with ", " between. */
+static bool has_key(const char *names)
+{
+	AUTO_FREE char *copy = strdup(names);
+	char *rest = copy;
+
+	for (const char *name; copy && (name = strsep(&rest, ", "));) {
+		const char *value = *name ? getenv(name) : NULL;
+
+		if (value && *value)
+			return true;
+	}
+	return false;
+}
+
+static void tell(const struct probe *p, struct finding *out)
+{
+	const char *names = p->ops->key_names;
+
+	switch ((int)p->kind) {
+	case ERR_OK:
+		finding_set(
+			out, FINDING_OK, "%s", *names ? "answers, and takes the key" : "is here");
+		break;
+	case ERR_UNSUPPORTED:
+		finding_set(out, FINDING_UNUSED, "cannot list its sandboxes: not asked");
+		break;
+	case ERR_AUTH:
+		if (has_key(names))
+			finding_set(out, FINDING_FAIL, "%s", p->text);
+		else
+			finding_set(out, FINDING_UNUSED, "no key; to use it set %s", names);
+		break;
+	default: finding_set(out, FINDING_FAIL, "%s", p->text);
+	}
+}
+
+void check_provider(const struct provider_ops *ops, struct finding *out)
+{
+	struct probe *p =
+		mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		finding_set(out, FINDING_FAIL, "out of memory");
+		return;
+	}
+	p->ops = ops;
+	if (apart_run(ask, &p, CHECK_PROVIDER_MS) == 0)
+		tell(p, out);
+	else
+		finding_set(out, FINDING_FAIL,
+			"no answer within %d s; look at the network, and at https_proxy",
+			CHECK_PROVIDER_MS / 1000);
+	munmap(p, sizeof *p);
+}

@@ -1,0 +1,109 @@
+/*
+ * command.h - a command of sandboxctl: a row of the table in commands.c, and a file of its own here.
+ *
+ *      sandboxctl NAME [options] ARGUMENTS
+ *
+ * To add one: write ctl/NAME.c, which defines `const struct ctl_command ctl_NAME`, declare it below and add its line to
+ * commands.c. It parses its words into a struct of its own (ctl_parse), then acts. What it fails with it returns: the main
+ * function prints it, in one line.
+ */
+#pragma once
+
+#include "providers/base/call.h"
+#include "tools/exits.h"
+#include "tools/signals.h"
+
+#include <argp.h>
+
+/* The options that commands share, as they were given. The texts belong to argv. */
+struct ctl_common {
+	bool json;            /* --json */
+	const char *key_file; /* --key-file FILE; NULL: the environment */
+	const char *user;     /* --user NAME: in the sandbox; NULL: its default */
+	int64_t progress_ms;  /* --progress-timeout SECONDS, as in base/call.h; 0: the default */
+	const struct cancel *cancel; /* thrown by INT, TERM and HUP; NULL: CTL_OWN_SIGNALS */
+};
+
+enum ctl_flags {
+	CTL_JSON = 1,    /* takes --json */
+	CTL_ACCOUNT = 2, /* talks to a provider: takes --key-file and --progress-timeout */
+	CTL_USER = 4,    /* works as a user of the sandbox: takes --user */
+	/* Its arguments end in a command line, whose own options are left alone. */
+	CTL_COMMAND_LINE = 8,
+	/* It has its own way with INT, TERM and HUP; of all others these cancel what they wait for (signals.h). */
+	CTL_OWN_SIGNALS = 16,
+};
+
+/* One run of one command. */
+struct ctl_run {
+	const struct ctl_command *command;
+	int argc;
+	char **argv;             /* argv[0] is "sandboxctl NAME" */
+	struct signals *signals; /* NULL: CTL_OWN_SIGNALS */
+	/*
+	 * The exit status (exits.h). 0 at first, which is CTL_FAILED where run() fails: only a command that promises another
+	 * one sets it, before it can fail.
+	 */
+	int status;
+};
+
+struct ctl_command {
+	const char *name;
+	const char *arguments; /* for its --help: "[PROVIDER...]" */
+	const char *summary;   /* one line without a full stop */
+	const char *details;   /* paragraphs below the options in its --help; NULL: none */
+	unsigned flags;        /* enum ctl_flags */
+	/*
+	 * Its own options and the parser of them and of its arguments, with what was given to ctl_parse() as input. Wrong
+	 * words: ctl_usage(). Neither args_doc nor doc: those are made of the above. NULL: takes no words.
+	 */
+	const struct argp *argp;
+	enum err (*run)(struct ctl_run *run, struct error *e);
+};
+
+/* The commands, in the order of --help. */
+extern const struct ctl_command ctl_create;
+extern const struct ctl_command ctl_list;
+extern const struct ctl_command ctl_info;
+extern const struct ctl_command ctl_delete;
+extern const struct ctl_command ctl_pause;
+extern const struct ctl_command ctl_resume;
+extern const struct ctl_command ctl_extend;
+extern const struct ctl_command ctl_exec;
+extern const struct ctl_command ctl_run;
+extern const struct ctl_command ctl_push;
+extern const struct ctl_command ctl_pull;
+extern const struct ctl_command ctl_url;
+extern const struct ctl_command ctl_status;
+extern const struct ctl_command ctl_sync;
+extern const struct ctl_command ctl_journal;
+extern const struct ctl_command ctl_doctor;
+extern const struct ctl_command ctl_with;
+
+/* The command of that name; NULL: there is none. */
+const struct ctl_command *ctl_find(const char *name);
+/* All of them, from 0 on; NULL: past the last. */
+const struct ctl_command *ctl_at(size_t index);
+
+/* The tables of the options of a command, its own and those that it shares, ended by an empty one: for documentation, too. */
+#define CTL_TABLES_MAX 4
+void ctl_tables(const struct ctl_command *command, struct argp_child out[CTL_TABLES_MAX + 1]);
+
+/*
+ * Reads the words of `run` into `input`, which the command's parser knows, and into `common`. --help ends the program.
+ * ERR_INVALID, and the run's status is CTL_WRONG_USAGE: how it was called, with the way out.
+ */
+enum err ctl_parse(struct ctl_run *run, void *input, struct ctl_common *common, struct error *e);
+
+struct value;
+
+/*
+ * For parsers: puts `value` into the field of state->input that the row of `key` names (values.h); `rows` are ended by a key
+ * 0. ARGP_ERR_UNKNOWN: there is no such row.
+ */
+error_t ctl_take_value(
+	const struct value *rows, int key, const char *value, const struct argp_state *state);
+
+/* For parsers: says what is wrong with the words, in a sentence; to be returned. */
+__attribute__((format(printf, 2, 3))) error_t ctl_usage(
+	const struct argp_state *state, const char *format, ...);

@@ -1,0 +1,61 @@
+#include "tools/ctl/command_line.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/shell_script.h"
+#include "tools/ctl/command.h"
+#include "tools/ctl/values.h"
+
+/* ---- The words ---- */
+
+void command_line_release(struct command_line *line)
+{
+	free(line->dir);
+	value_list_free(line->env);
+}
+
+error_t command_line_take(int key, const char *value, const struct argp_state *state)
+{
+	static const struct value values[] = {
+		{ 'w', "--workdir=", VALUE_TEXT, offsetof(struct command_line, dir) },
+		{ 'e', "--env=", VALUE_VARIABLE, offsetof(struct command_line, env) },
+		{ 'm', "--merge", VALUE_FLAG, offsetof(struct command_line, merges) },
+		{ 't', "--timeout=", VALUE_SECONDS, offsetof(struct command_line, timeout_ms) },
+		{ 0 },
+	};
+
+	return ctl_take_value(values, key, value, state);
+}
+
+error_t command_line_take_words(struct command_line *line, struct argp_state *state)
+{
+	line->words = state->argv + state->next - 1;
+	line->count = (size_t)(state->argc - state->next + 1);
+	state->next = state->argc;
+	return 0;
+}
+
+/* ---- The text ---- */
+
+static void add_dir(struct buf *out, const char *dir)
+{
+	AUTO_BUF struct buf complaint = BUF_INIT(COMMAND_LINE_MAX);
+
+	buf_printf(&complaint, "sandboxctl: %s: no such directory in the sandbox", dir);
+	buf_add_string(out, "cd --");
+	script_quote(out, dir);
+	buf_add_string(out, " 2>/dev/null || { printf '%s\\n'");
+	script_quote(out, buf_text(&complaint));
+	buf_add_string(out, " >&2; exit 125; }\n");
+}
+
+void command_line_text(const struct command_line *line, struct buf *out)
+{
+	if (line->merges)
+		buf_add_string(out, "exec 2>&1\n");
+	if (line->dir)
+		add_dir(out, line->dir);
+	if (line->count == 1)
+		buf_add_string(out, line->words[0]);
+	for (size_t n = 0; line->count > 1 && n < line->count; n++)
+		script_quote(out, line->words[n]);
+}

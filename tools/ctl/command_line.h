@@ -1,0 +1,43 @@
+/*
+ * command_line.h - what exec and run have in common: the words behind `--`, which become the text that a sandbox's shell
+ * runs, and the options that say how.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+
+#include <argp.h>
+
+/* Linux takes 128 KiB of one argument and 2 MB of all. */
+#define COMMAND_LINE_MAX ((size_t)16 * 1024 * 1024)
+
+struct command_line {
+	char *const *words; /* argv's */
+	size_t count;
+	char *dir;          /* where it runs; NULL: where it is begun */
+	char **env;         /* "NAME=value", ended by NULL; NULL: none added */
+	int merges;         /* what it says on standard error comes on standard output */
+	int64_t timeout_ms; /* 0: none */
+};
+
+#define AUTO_COMMAND_LINE __attribute__((cleanup(command_line_release)))
+
+void command_line_release(struct command_line *line);
+
+/* Their rows of an argp, by command_line.c's keys. */
+#define COMMAND_LINE_OPTIONS                                                                       \
+	{ "workdir", 'w', "DIRECTORY", 0, "run it there", 0 },                                     \
+		{ "env", 'e', "NAME=VALUE", 0, "a variable for it; may be repeated", 0 },          \
+		{ "merge", 'm', NULL, 0,                                                           \
+			"what it says on standard error comes on standard output, in order", 0 },  \
+	{                                                                                          \
+		"timeout", 't', "SECONDS", 0, "end it after so long; 0: never, as without this", 0 \
+	}
+
+/* What a parser whose input begins with a struct command_line does not know itself. */
+error_t command_line_take(int key, const char *value, const struct argp_state *state);
+/* At the first word of the command: takes all that is left. */
+error_t command_line_take_words(struct command_line *line, struct argp_state *state);
+
+/* One word is shell text, handed on as it is; several are a program and its arguments, which no shell takes apart. */
+void command_line_text(const struct command_line *line, struct buf *out);

@@ -1,0 +1,147 @@
+#include "tools/ctl/complete.h"
+
+#include "providers/base/path.h"
+#include "providers/provider.h"
+
+#include <ctype.h>
+#include <mntent.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+void offer(const struct completion *c, const char *before, const char *text, size_t len,
+	const char *help)
+{
+	AUTO_BUF struct buf candidate = BUF_INIT(4096);
+
+	buf_printf(&candidate, "%s%.*s", before, (int)len, text);
+	if (!strncmp(buf_text(&candidate), c->word, strlen(c->word)))
+		fprintf(c->to, "%s\t%s\n", buf_text(&candidate), help ? help : "");
+}
+
+/* ---- Sandboxes ---- */
+
+static void offer_providers(const struct completion *c, const char *after)
+{
+	const struct provider_ops *ops;
+
+	for (size_t i = 0; (ops = provider_at(i)); i++) {
+		char name[64];
+		int len = snprintf(name, sizeof name, "%s%s", ops->name, after);
+
+		offer(c, "", name, (size_t)len, ops->title);
+	}
+}
+
+struct listing {
+	const struct completion *completion;
+	const struct provider_ops *ops;
+};
+
+static enum err offer_sandbox(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	const struct listing *l = context;
+	char source[256];
+	int len = snprintf(source, sizeof source, "%s:%s", l->ops->name, entry->id);
+
+	(void)e;
+	if ((size_t)len < sizeof source)
+		offer(l->completion, "", source, (size_t)len, l->ops->title);
+	return ERR_OK;
+}
+
+static void give_up(int signal)
+{
+	(void)signal;
+	_exit(0);
+}
+
+static void offer_ids(const struct completion *c, const struct provider_ops *ops)
+{
+	const struct provider_config config = { 0 };
+	const struct call call = { .progress_ms = COMPLETE_SECONDS * 1000 };
+	struct listing l = { c, ops };
+
+	signal(SIGALRM, give_up);
+	alarm(COMPLETE_SECONDS);
+	provider_list_sandboxes(ops, &config, &call, offer_sandbox, &l, NULL);
+}
+
+static void offer_sources(const struct completion *c)
+{
+	size_t len = strcspn(c->word, ":");
+	const struct provider_ops *ops = c->word[len] ? provider_find(c->word, len) : NULL;
+
+	if (ops)
+		offer_ids(c, ops);
+	else
+		offer_providers(c, ":");
+}
+
+/* ---- Mounts ---- */
+
+static void offer_mounts(const struct completion *c)
+{
+	FILE *table = setmntent("/proc/self/mounts", "re");
+	const struct mntent *entry;
+
+	while (table && (entry = getmntent(table)))
+		if (!strcmp(entry->mnt_type, "fuse.sandboxfs"))
+			offer(c, "", entry->mnt_dir, strlen(entry->mnt_dir), entry->mnt_fsname);
+	if (table)
+		endmntent(table);
+}
+
+/* ---- By what --help calls it ---- */
+
+static void offer_choices(const struct completion *c, const char *before, const char *choices)
+{
+	while (*choices && *choices != ' ') {
+		size_t len = strcspn(choices, "| ");
+
+		if (islower((unsigned char)*choices))
+			offer(c, before, choices, len, NULL);
+		choices += len + (choices[len] == '|');
+	}
+}
+
+static bool is_file(const char *argument)
+{
+	static const char *const names[] = { "FILE", "SCRIPT", "PATH", "LOCAL" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strncmp(argument, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+void offer_argument(const struct completion *c, const char *before, const char *argument)
+{
+	argument += strspn(argument, "[");
+	if (!strncmp(argument, "PROVIDER:", 9))
+		offer_sources(c);
+	else if (!strncmp(argument, "PROVIDER", 8))
+		offer_providers(c, "");
+	else if (!strncmp(argument, "MOUNT", 5))
+		offer_mounts(c);
+	else if (!strncmp(argument, "DIR", 3))
+		fprintf(c->to, ":directories\n");
+	else if (is_file(argument))
+		fprintf(c->to, ":files\n");
+	offer_choices(c, before, argument);
+}
+
+void complete(int argc, char **argv, FILE *to)
+{
+	const struct completion c = { argc > 1 ? argv[argc - 1] : "", to };
+	char **words = argv + 1;
+	size_t count = argc > 2 ? (size_t)argc - 2 : 0;
+	const char *program = argc ? path_name(argv[0]) : "";
+
+	if (!strcmp(program, "sandboxctl"))
+		complete_command(&c, words, count);
+	else if (!strcmp(program, "sandboxfs") || !strncmp(program, "mount.", 6))
+		complete_mount(&c, words, count);
+	else if (!strncmp(program, "umount.", 7))
+		complete_unmount(&c, words, count);
+}

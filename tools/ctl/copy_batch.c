@@ -1,0 +1,186 @@
+/* Which changes leave together, and what becomes of them. */
+#include "tools/ctl/copy_inside.h"
+
+#include "providers/base/cleanup.h"
+
+#include <string.h>
+
+/*
+ * Contents and changes of one batch. 2,000 files of 16 MB in all are to leave in one, which is held several times over on
+ * its way; a directory here takes each change for itself.
+ */
+#define BATCH_BYTES        ((size_t)20 * 1024 * 1024)
+#define BATCH_CHANGES      ((size_t)16384)
+#define BATCH_BYTES_HERE   ((size_t)2 * 1024 * 1024)
+#define BATCH_CHANGES_HERE ((size_t)256)
+/* Paths can be as long as contents; a request holds 64 MiB (helper/wire.h). */
+#define PATHS_MAX  ((size_t)16 * 1024 * 1024)
+#define ROOM_FIRST ((size_t)256)
+
+_Static_assert(BATCH_BYTES_HERE >= VERB_DATA_MAX, "a piece of contents finds room");
+
+/* ---- Its memory ---- */
+
+static bool is_here(const struct copying *c)
+{
+	return c->copy->to->ops->caps & PROVIDER_EMBEDDED;
+}
+
+enum err copy_batch_new(struct copying *c, struct error *e)
+{
+	struct copy_batch *b = &c->batch;
+
+	b->data_max = is_here(c) ? BATCH_BYTES_HERE : BATCH_BYTES;
+	b->data = malloc(b->data_max);
+	return b->data ? ERR_OK : copy_no_memory(e);
+}
+
+void copy_batch_release(struct copy_batch *b)
+{
+	free(b->changes);
+	free(b->results);
+	free(b->owners);
+	free(b->data);
+}
+
+static bool grow(struct copy_batch *b)
+{
+	size_t room = b->room ? 2 * b->room : ROOM_FIRST;
+
+	if (b->count < b->room)
+		return true;
+	struct change *changes = realloc(b->changes, room * sizeof *changes);
+
+	if (changes)
+		b->changes = changes;
+	struct change_result *results = realloc(b->results, room * sizeof *results);
+
+	if (results)
+		b->results = results;
+	struct copy_entry **owners = realloc(b->owners, room * sizeof(struct copy_entry *));
+
+	if (owners)
+		b->owners = owners;
+	if (changes && results && owners)
+		b->room = room;
+	return b->room == room;
+}
+
+/* ---- What became of it ---- */
+
+/* A directory that is there already will do, and keeps its attributes. */
+static bool is_fine(struct copy_entry *owner, const struct change *change, enum err result)
+{
+	if (change->op == CHANGE_MKDIR && result == ERR_EXISTS)
+		owner->is_there = true;
+	return result == ERR_OK || owner->is_there;
+}
+
+static void count_done(struct copying *c, struct copy_entry *owner, const struct change *change)
+{
+	if (owner->parent)
+		c->list.entries[owner->parent - 1].is_entered = true;
+	switch (change->op) {
+	case CHANGE_MKDIR: c->counts->directories++; break;
+	case CHANGE_WRITE: c->counts->bytes += change->data_len; break;
+	case CHANGE_RENAME:
+		*(owner->link ? &c->counts->links : &c->counts->files) += 1;
+		free(take(owner->staged));
+		break;
+	default: break;
+	}
+}
+
+/* The first refusal counts: what needed it was only skipped. */
+static void hear(struct copying *c, size_t n)
+{
+	const struct change *change = &c->batch.changes[n];
+	const struct change_result *result = &c->batch.results[n];
+	struct copy_entry *owner = c->batch.owners[n];
+
+	if (!owner)
+		return;
+	owner->step = 0;
+	if (is_fine(owner, change, result->err))
+		count_done(c, owner, change);
+	else
+		copy_fail(c, owner, *result->why ? result->why : error_words(result->err));
+}
+
+enum err copy_flush(struct copying *c, struct error *e)
+{
+	struct copy_batch *b = &c->batch;
+	const struct apply_request request = { .changes = b->changes, .changes_count = b->count };
+	enum err kind = copy_check(c, e);
+
+	if (kind == ERR_OK && b->count) {
+		memset(b->results, 0, b->count * sizeof *b->results);
+		kind = provider_apply(c->copy->to, c->call, &request, b->results, e);
+	}
+	for (size_t n = 0; kind == ERR_OK && n < b->count; n++)
+		hear(c, n);
+	b->count = b->data_len = b->paths_len = 0;
+	if (kind == ERR_OK && c->copy->progress)
+		c->copy->progress(c->copy->context, c->counts->bytes, c->list.bytes);
+	return kind;
+}
+
+/* ---- Gathering ---- */
+
+static enum err make_room(struct copying *c, size_t data_len, struct error *e)
+{
+	struct copy_batch *b = &c->batch;
+	size_t changes_max = is_here(c) ? BATCH_CHANGES_HERE : BATCH_CHANGES;
+	bool fits = b->count < changes_max && b->paths_len < PATHS_MAX &&
+		data_len <= b->data_max - b->data_len;
+	enum err kind = fits ? ERR_OK : copy_flush(c, e);
+
+	if (kind == ERR_OK && !grow(b))
+		return copy_no_memory(e);
+	return kind;
+}
+
+static void add(struct copying *c, struct copy_entry *owner, struct change change)
+{
+	struct copy_batch *b = &c->batch;
+
+	change.uid = change.gid = CHANGE_NO_OWNER;
+	change.needs = owner ? (uint32_t)owner->step : 0;
+	b->paths_len += strlen(change.path) + (change.path2 ? strlen(change.path2) : 0);
+	b->changes[b->count] = change;
+	b->owners[b->count++] = owner;
+	if (owner)
+		owner->step = b->count;
+}
+
+enum err copy_add(
+	struct copying *c, struct copy_entry *owner, struct change change, struct error *e)
+{
+	enum err kind = make_room(c, 0, e);
+
+	if (kind == ERR_OK && !(owner && (owner->is_failed || owner->is_there)))
+		add(c, owner, change);
+	return kind;
+}
+
+enum err copy_add_bytes(struct copying *c, struct copy_entry *owner, uint64_t offset,
+	const void *bytes, size_t len, struct error *e)
+{
+	struct copy_batch *b = &c->batch;
+	enum err kind = make_room(c, len, e);
+
+	if (kind != ERR_OK || owner->is_failed)
+		return kind;
+	unsigned char *place = b->data + b->data_len;
+
+	memcpy(place, bytes, len);
+	b->data_len += len;
+	add(c, owner,
+		(struct change){ .op = CHANGE_WRITE,
+			.flags = CHANGE_BY_HANDLE,
+			.path = owner->staged,
+			.offset = offset,
+			.data = place,
+			.data_len = len });
+	return ERR_OK;
+}

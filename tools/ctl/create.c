@@ -1,0 +1,98 @@
+/*
+ * create.c - sandboxctl create: makes a sandbox and tells its name, which is a source for sandboxfs.
+ *
+ *      sandboxfs "$(sandboxctl create e2b)" /mnt/sbx
+ */
+#include "tools/ctl/making.h"
+#include "tools/ctl/sandboxes.h"
+
+/* An id and a few words. */
+#define JSON_MAX 4096
+
+struct request {
+	struct making making; /* first: the input of its options */
+	const char *provider;
+};
+
+static enum err tell_json(const struct target *t, struct error *e)
+{
+	AUTO_BUF struct buf json = BUF_INIT(JSON_MAX);
+	struct json_writer w = { .out = &json };
+
+	json_put_open(&w, NULL);
+	json_put_text(&w, "provider", t->source.ops->name);
+	json_put_text(&w, "id", t->source.id);
+	json_put_close(&w);
+	return print_json(&json, stdout, e);
+}
+
+static enum err tell(const struct target *t, bool is_json, struct error *e)
+{
+	if (is_json)
+		return tell_json(t, e);
+	if (printf("%s:%s\n", t->source.ops->name, t->source.id) < 0 || fflush(stdout))
+		return error_errno(e, errno, "standard output");
+	return ERR_OK;
+}
+
+static enum err create(const struct request *r, const struct ctl_common *common, struct error *e)
+{
+	AUTO_TARGET struct target t = { 0 };
+	enum err kind = making_do(&r->making, r->provider, common, &t, e);
+
+	if (kind)
+		return kind;
+	kind = tell(&t, common->json, e);
+	/* Nobody would know of it. */
+	if (kind)
+		making_undo(&t);
+	return kind;
+}
+
+static error_t take_word(int key, char *value, struct argp_state *state)
+{
+	struct request *r = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT: state->child_inputs[0] = &r->making; return 0;
+	case ARGP_KEY_ARG:
+		if (r->provider)
+			return ARGP_ERR_UNKNOWN;
+		r->provider = value;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return ctl_usage(state, "the provider is missing, as in create local");
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static enum err run(struct ctl_run *run, struct error *e)
+{
+	struct request r = { .making = MAKING_INIT };
+	struct ctl_common common;
+	enum err kind = ctl_parse(run, &r, &common, e);
+
+	if (!kind)
+		kind = create(&r, &common, e);
+	making_release(&r.making);
+	return kind;
+}
+
+const struct ctl_command ctl_create = {
+	.name = "create",
+	.arguments = "PROVIDER",
+	.summary = "Make a sandbox and print its name",
+	.details =
+		"The name is what sandboxfs mounts: sandboxfs \"$(sandboxctl create e2b)\" /mnt. "
+		"What "
+		"a provider cannot give is refused before anything is made. What the setup script "
+		"prints comes on standard error.",
+	.flags = CTL_JSON | CTL_ACCOUNT | CTL_USER,
+	.argp =
+		&(const struct argp){
+			.parser = take_word,
+			.children =
+				(const struct argp_child[]){ { &making_argp, 0, NULL, 0 }, { 0 } },
+		},
+	.run = run,
+};

@@ -1,0 +1,115 @@
+/*
+ * doctor.c - sandboxctl doctor: what this machine has and lacks, and the way out.
+ */
+#include "providers/json.h"
+#include "tools/ctl/checks.h"
+#include "tools/ctl/command.h"
+#include "tools/ctl/output.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define JSON_MAX (256 * 1024)
+
+static const struct {
+	const char *name;
+	void (*check)(struct finding *out);
+} checks[] = {
+	{ "kernel", check_kernel },
+	{ "fuse", check_device },
+	{ "fusermount3", check_fusermount },
+	{ "libfuse", check_libfuse },
+	{ "bubblewrap", check_bubblewrap },
+	{ "user namespaces", check_namespaces },
+	{ "cache", check_cache },
+	{ "journal", check_journal },
+};
+
+/* What is going to be printed. */
+struct report {
+	struct table table;
+	struct buf json;
+	struct json_writer writer; /* into `json` */
+	size_t failures;
+};
+
+const char *finding_word(enum finding_level level)
+{
+	switch (level) {
+	case FINDING_OK: return "ok";
+	case FINDING_UNUSED: return "unused";
+	case FINDING_WARN: return "warn";
+	case FINDING_FAIL: return "fail";
+	}
+	return "unknown";
+}
+
+void finding_set(struct finding *f, enum finding_level level, const char *format, ...)
+{
+	va_list arguments;
+
+	f->level = level;
+	va_start(arguments, format);
+	vsnprintf(f->text, sizeof f->text, format, arguments);
+	va_end(arguments);
+}
+
+static void add(struct report *r, const char *name, const struct finding *f)
+{
+	const char *word = finding_word(f->level);
+	struct json_writer *w = &r->writer;
+
+	r->failures += f->level == FINDING_FAIL;
+	table_add(&r->table, (const char *const[]){ word, name, f->text });
+	json_put_open(w, NULL);
+	json_put_text(w, "check", name);
+	json_put_text(w, "result", word);
+	json_put_text(w, "text", f->text);
+	json_put_close(w);
+}
+
+static void check_all(struct report *r)
+{
+	const struct provider_ops *ops;
+	struct finding f;
+
+	json_put_open_list(&r->writer, NULL);
+	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+		checks[i].check(&f);
+		add(r, checks[i].name, &f);
+	}
+	for (size_t i = 0; (ops = provider_at(i)); i++) {
+		check_provider(ops, &f);
+		add(r, ops->name, &f);
+	}
+	json_put_close_list(&r->writer);
+}
+
+static enum err run(struct ctl_run *run, struct error *e)
+{
+	struct report r = { .json = BUF_INIT(JSON_MAX) };
+	struct ctl_common common;
+	enum err kind = ctl_parse(run, NULL, &common, e);
+
+	if (kind)
+		return kind;
+	r.writer.out = &r.json;
+	table_init(&r.table, (const char *const[]){ "RESULT", "CHECK", "FINDING", NULL });
+	check_all(&r);
+	kind = common.json ? print_json(&r.json, stdout, e) : table_print(&r.table, stdout, e);
+	table_release(&r.table);
+	buf_release(&r.json);
+	if (!kind && r.failures)
+		run->status = CTL_FAILED;
+	return kind;
+}
+
+const struct ctl_command ctl_doctor = {
+	.name = "doctor",
+	.summary = "Look at what this machine has and lacks, and tell the way out",
+	.details = "A provider is asked for its sandboxes with the key of the environment, which "
+		   "is shown "
+		   "nowhere. Exit status 1 when something fails.",
+	.flags = CTL_JSON,
+	.run = run,
+};

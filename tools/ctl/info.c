@@ -1,0 +1,137 @@
+/*
+ * info.c - sandboxctl info: what there is to know of one sandbox.
+ */
+#include "tools/ctl/command.h"
+#include "tools/ctl/sandboxes.h"
+#include "tools/ctl/target.h"
+
+#include <string.h>
+
+/* An id, a path and a few words, with room for escapes. */
+#define JSON_MAX 65536
+
+struct request {
+	const char *word;
+	bool looks_inside;
+};
+
+/* ---- What is printed ---- */
+
+static void add_fact(struct table *t, const char *name, const char *fact)
+{
+	table_add(t, (const char *const[]){ name, fact });
+}
+
+static enum err print_table(
+	const struct target *t, const struct sandbox_info *info, struct error *e)
+{
+	AUTO_TABLE struct table table;
+	char source[256], left[32], user[64];
+
+	table_init(&table, (const char *const[]){ "", "", NULL });
+	snprintf(source, sizeof source, "%s:%s", t->source.ops->name, info->id);
+	duration_text(info->expires_s, left);
+	add_fact(&table, "sandbox", source);
+	add_fact(&table, "provider", t->source.ops->title);
+	add_fact(&table, "state", sandbox_state_word(info->state));
+	add_fact(&table, "life left", left);
+	if (!t->config.account_only) {
+		snprintf(user, sizeof user, "uid %u, gid %u", info->identity.uid,
+			info->identity.gid);
+		add_fact(&table, "directory", info->root);
+		add_fact(&table, "user", user);
+		add_fact(&table, "shell", info->shell);
+	}
+	return table_print(&table, stdout, e);
+}
+
+static void put_inside(struct json_writer *w, const struct sandbox_info *info)
+{
+	json_put_text(w, "directory", info->root);
+	json_put_integer(w, "uid", info->identity.uid);
+	json_put_integer(w, "gid", info->identity.gid);
+	json_put_text(w, "shell", info->shell);
+}
+
+static enum err print_object(
+	const struct target *t, const struct sandbox_info *info, struct error *e)
+{
+	AUTO_BUF struct buf json = BUF_INIT(JSON_MAX);
+	struct json_writer w = { .out = &json };
+
+	json_put_open(&w, NULL);
+	sandboxes_put(&w, t->source.ops->name,
+		&(struct sandbox_entry){
+			.id = info->id, .state = info->state, .expires_s = info->expires_s });
+	if (!t->config.account_only)
+		put_inside(&w, info);
+	json_put_close(&w);
+	return print_json(&json, stdout, e);
+}
+
+/* ---- The command ---- */
+
+static enum err tell(const struct request *r, const struct ctl_common *common, struct error *e)
+{
+	AUTO_TARGET struct target t = { 0 };
+	struct sandbox_info info;
+	enum err kind = target_parse(&t, r->word, common, e);
+
+	if (kind)
+		return kind;
+	t.config.resume = RESUME_NEVER;
+	kind = r->looks_inside ? target_connect(&t, e) : target_reach_account(&t, e);
+	if (!kind)
+		kind = provider_info(t.provider, &t.call, &info, e);
+	if (kind)
+		return kind;
+	return common->json ? print_object(&t, &info, e) : print_table(&t, &info, e);
+}
+
+static error_t take_word(int key, char *value, struct argp_state *state)
+{
+	struct request *r = state->input;
+
+	switch (key) {
+	case 'i': r->looks_inside = true; return 0;
+	case ARGP_KEY_ARG:
+		if (r->word)
+			return ARGP_ERR_UNKNOWN;
+		r->word = value;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		return ctl_usage(
+			state, "the sandbox is missing, as in %s local:demo", state->argv[0]);
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static enum err run(struct ctl_run *run, struct error *e)
+{
+	struct request request = { 0 };
+	struct ctl_common common;
+	enum err kind = ctl_parse(run, &request, &common, e);
+
+	return kind ? kind : tell(&request, &common, e);
+}
+
+const struct ctl_command ctl_info = {
+	.name = "info",
+	.arguments = "PROVIDER:ID",
+	.summary = "Tell what there is to know of a sandbox",
+	.details = "A paused sandbox stays paused.",
+	.flags = CTL_JSON | CTL_ACCOUNT,
+	.argp =
+		&(const struct argp){
+			.options =
+				(const struct argp_option[]){
+					{ "inside", 'i', NULL, 0,
+						"also what is known in the sandbox alone, which "
+						"must run: directory, user, shell",
+						0 },
+					{ 0 },
+				},
+			.parser = take_word,
+		},
+	.run = run,
+};

@@ -1,0 +1,150 @@
+#include "tools/ctl/journal_list.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/change_words.h"
+#include "providers/json.h"
+#include "tools/bytes_text.h"
+#include "tools/ctl/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX ((size_t)64 * 1024 * 1024)
+
+/* What is going to be printed. */
+struct listing {
+	struct table table;
+	struct buf troubles; /* below the table, a line each */
+	struct buf json;
+	struct json_writer writer; /* into `json` */
+};
+
+/* What one owes; `state` is for people, too. */
+struct owing {
+	const struct journal_found *found;
+	const char *state;
+	char why[sizeof((struct error *)0)->text]; /* who has it, or why it cannot be read */
+	struct journal *journal;                   /* NULL: is not ours to look into */
+	uint64_t entries, bytes, parked;
+};
+
+/* ---- One ---- */
+
+static void look_at(struct owing *o)
+{
+	struct error e = { 0 };
+
+	if (journal_has_owner(o->found->dir, o->why))
+		o->state = "in use";
+	else if (journal_open_left(&o->journal, o->found->dir, &e))
+		o->state = "unreadable";
+	else
+		o->state = "left";
+	if (e.kind)
+		snprintf(o->why, sizeof o->why, "%s", e.text);
+	if (o->journal)
+		journal_usage(o->journal, &o->entries, &o->bytes, &o->parked);
+}
+
+/* ---- For people ---- */
+
+static enum err add_refused(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct buf *out = context;
+
+	(void)e;
+	if (entry->is_parked)
+		buf_printf(out, "refused: %s %s: %s\n", change_word(entry->change.op),
+			entry->change.path, entry->why);
+	return ERR_OK;
+}
+
+static void add_row(struct listing *l, const struct owing *o)
+{
+	char entries[32], parked[32], bytes[BYTES_TEXT_SIZE];
+
+	snprintf(entries, sizeof entries, "%llu", (unsigned long long)o->entries);
+	snprintf(parked, sizeof parked, "%llu", (unsigned long long)o->parked);
+	table_add(&l->table,
+		(const char *const[]){ o->found->name, o->found->source ? o->found->source : "-",
+			o->state, o->journal ? entries : "-", o->journal ? parked : "-",
+			o->journal ? bytes_text(o->bytes, bytes) : "-" });
+	if (*o->why)
+		buf_printf(&l->troubles, "%s: %s: %s\n", o->found->name, o->state, o->why);
+	if (o->journal)
+		journal_each(o->journal, add_refused, &l->troubles, NULL);
+}
+
+/* ---- For scripts ---- */
+
+static enum err put_refused(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct json_writer *w = context;
+
+	(void)e;
+	if (!entry->is_parked)
+		return ERR_OK;
+	json_put_open(w, NULL);
+	json_put_text(w, "op", change_word(entry->change.op));
+	json_put_text(w, "path", entry->change.path);
+	json_put_text(w, "error", entry->why);
+	json_put_close(w);
+	return ERR_OK;
+}
+
+static void add_object(struct listing *l, const struct owing *o)
+{
+	struct json_writer *w = &l->writer;
+
+	json_put_open(w, NULL);
+	json_put_text(w, "name", o->found->name);
+	json_put_text(w, "directory", o->found->dir);
+	if (o->found->source)
+		json_put_text(w, "source", o->found->source);
+	else
+		json_put_null(w, "source");
+	json_put_text(w, "state", o->state);
+	json_put_text(w, "why", o->why);
+	json_put_integer(w, "changes", (int64_t)o->entries);
+	json_put_integer(w, "bytes", (int64_t)o->bytes);
+	json_put_open_list(w, "refused");
+	if (o->journal)
+		journal_each(o->journal, put_refused, w, NULL);
+	json_put_close_list(w);
+	json_put_close(w);
+}
+
+/* ---- All ---- */
+
+static void add(struct listing *l, const struct journal_found *found)
+{
+	struct owing o = { .found = found };
+
+	look_at(&o);
+	if (!o.journal || o.entries || o.parked) {
+		add_row(l, &o);
+		add_object(l, &o);
+	}
+	journal_close(o.journal);
+}
+
+enum err journal_list(const struct journals *journals, bool as_json, struct error *e)
+{
+	struct listing l = { .troubles = BUF_INIT(TEXT_MAX), .json = BUF_INIT(TEXT_MAX) };
+	enum err kind;
+
+	l.writer.out = &l.json;
+	table_init(&l.table,
+		(const char *const[]){
+			"JOURNAL", "SANDBOX", "STATE", "CHANGES", "REFUSED", "SIZE", NULL });
+	json_put_open_list(&l.writer, NULL);
+	for (size_t n = 0; n < journals->count; n++)
+		add(&l, &journals->list[n]);
+	json_put_close_list(&l.writer);
+	kind = as_json ? print_json(&l.json, stdout, e)
+		       : table_print_with(&l.table, &l.troubles, stdout, e);
+	table_release(&l.table);
+	buf_release(&l.troubles);
+	buf_release(&l.json);
+	return kind;
+}

@@ -1,0 +1,44 @@
+/*
+ * making.h - a sandbox that is made as the words of a command ask for it.
+ *
+ *      create.c leaves it behind, with.c deletes it when its command has ended
+ */
+#pragma once
+
+#include "tools/ctl/setup.h"
+#include "tools/ctl/target.h"
+
+/* What is asked for. Zero: the vendor's default; all is owned. */
+struct making {
+	char *template, *name, *gpu, *region;
+	char **env, **labels; /* ended by NULL; NULL: none */
+	double cpus;
+	int64_t memory_mb, disk_mb;
+	int64_t lifetime_ms, idle_ms, delete_after_ms;
+	int block_network;
+	char *setup; /* a file here; NULL: none */
+	int64_t setup_timeout_ms;
+};
+
+#define MAKING_INIT                                                                                \
+	{                                                                                          \
+		.setup_timeout_ms = SETUP_TIMEOUT_MS                                               \
+	}
+#define AUTO_MAKING __attribute__((cleanup(making_release)))
+
+/* Its options; the parser's input is a struct making. */
+extern const struct argp making_argp;
+void making_release(struct making *m);
+
+/*
+ * Makes a sandbox of `provider` and runs the setup script in it; what is wrong with the script's file is known before
+ * anything is made. `t` is then parsed, with the new one's id, and not connected. On failure nothing is left behind.
+ */
+enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
+	struct target *t, struct error *e);
+
+/*
+ * Deletes what was made, also when the call was cancelled, and says so when it cannot. One that was only found
+ * (PROVIDER_SINGLE) stays.
+ */
+void making_undo(const struct target *t);

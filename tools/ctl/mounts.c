@@ -1,0 +1,231 @@
+#include "tools/ctl/mounts.h"
+
+#include "providers/base/cleanup.h"
+#include "tools/apart.h"
+#include "tools/drain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Far more than a mount says. */
+#define STATUS_MAX ((size_t)256 * 1024)
+
+/* ---- The table ---- */
+
+static void release_one(struct mounted *m)
+{
+	free(m->dir);
+	free(m->source);
+}
+
+/* What is mounted on a directory later is what one sees there. */
+static void uncover(struct mounts *m, const char *dir)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (!strcmp(m->list[i].dir, dir)) {
+			release_one(&m->list[i]);
+			m->count--;
+			memmove(m->list + i, m->list + i + 1, (m->count - i) * sizeof *m->list);
+			return;
+		}
+}
+
+static bool is_ours(const struct mounted *m)
+{
+	return geteuid() == 0 || m->uid == geteuid();
+}
+
+static enum err add(struct mounts *m, const struct mntent *line, struct error *e)
+{
+	struct mounted one = { 0 };
+
+	mounted_take_owner(&one, line);
+	if (strcmp(line->mnt_type, MOUNTED_TYPE) != 0 || !is_ours(&one))
+		return ERR_OK;
+
+	struct mounted *list = reallocarray(m->list, m->count + 1, sizeof *list);
+
+	if (!list)
+		return error_set(e, ERR_NO_MEMORY, "the mount table");
+	m->list = list;
+	one.dir = strdup(line->mnt_dir);
+	one.source = strdup(line->mnt_fsname);
+	list[m->count++] = one;
+	return one.dir && one.source ? ERR_OK : error_set(e, ERR_NO_MEMORY, "the mount table");
+}
+
+enum err mounts_find(struct mounts *out, struct error *e)
+{
+	FILE *table = setmntent("/proc/self/mounts", "re");
+	const struct mntent *line;
+	enum err kind = ERR_OK;
+
+	*out = (struct mounts){ 0 };
+	if (!table)
+		return error_errno(e, errno, "/proc/self/mounts");
+	while (!kind && (line = getmntent(table))) {
+		uncover(out, line->mnt_dir);
+		kind = add(out, line, e);
+	}
+	endmntent(table);
+	return kind;
+}
+
+void mounts_release(struct mounts *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		release_one(&m->list[i]);
+	free(m->list);
+	*m = (struct mounts){ 0 };
+}
+
+/* ---- One of them ---- */
+
+static bool is_within(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/' || len == 1);
+}
+
+/* The innermost. */
+static const struct mounted *find_within(const struct mounts *m, const char *path)
+{
+	const struct mounted *found = NULL;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (is_within(path, m->list[i].dir) &&
+			(!found || strlen(m->list[i].dir) > strlen(found->dir)))
+			found = &m->list[i];
+	return found;
+}
+
+/* As text first: to ask for the directory is to hang with its mount. */
+enum err mounts_at(
+	const struct mounts *m, const char *dir, const struct mounted **out, struct error *e)
+{
+	AUTO_FREE char *here = *dir == '/' ? NULL : getcwd(NULL, 0);
+	AUTO_FREE char *path = NULL;
+	AUTO_FREE char *real = NULL;
+
+	if (asprintf(&path, "%s%s%s", here ? here : "", here ? "/" : "", dir) < 0) {
+		path = NULL;
+		return error_set(e, ERR_NO_MEMORY, "%s", dir);
+	}
+	*out = strstr(path, "/.") ? NULL : find_within(m, path);
+	if (!*out && (real = realpath(dir, NULL)))
+		*out = find_within(m, real);
+	if (*out)
+		return ERR_OK;
+	return error_set(e, ERR_NOT_FOUND,
+		"%s: no mount of yours; `sandboxctl status` tells where they are", dir);
+}
+
+/* ---- Asking it ---- */
+
+/* Shared with the child that asks. */
+struct question {
+	const struct mounted *mounted;
+	struct answer {
+		size_t len;
+		char text[STATUS_MAX];
+	} * answer;
+};
+
+/* Returns an errno. */
+static int read_status(const void *context)
+{
+	const struct question *q = context;
+	struct answer *a = q->answer;
+	char path[PATH_MAX];
+	ssize_t got;
+
+	if (!mounted_become_owner(q->mounted))
+		return errno;
+	if (snprintf(path, sizeof path, "%s/.sandbox/status", q->mounted->dir) >= (int)sizeof path)
+		return ENAMETOOLONG;
+
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	while ((got = read(fd, a->text + a->len, sizeof a->text - a->len)) > 0)
+		a->len += (size_t)got;
+	return got < 0 ? errno : 0;
+}
+
+static enum mount_state state_of(int failure)
+{
+	switch (failure) {
+	case 0: return MOUNT_ALIVE;
+	case ENOTCONN: return MOUNT_DEAD;
+	case ETIMEDOUT: return MOUNT_SILENT;
+	default: return MOUNT_CLOSED;
+	}
+}
+
+enum mount_state mounts_status(const struct mounted *m, struct buf *out)
+{
+	struct question q = { .mounted = m };
+
+	q.answer = mmap(
+		NULL, sizeof *q.answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (q.answer == MAP_FAILED)
+		return MOUNT_CLOSED;
+
+	enum mount_state state = state_of(apart_run(read_status, &q, MOUNTS_STATUS_MS));
+
+	if (state == MOUNT_ALIVE)
+		buf_add(out, q.answer->text, q.answer->len);
+	munmap(q.answer, sizeof *q.answer);
+	return state;
+}
+
+const char *mount_state_word(enum mount_state state)
+{
+	switch (state) {
+	case MOUNT_ALIVE: return "mounted";
+	case MOUNT_DEAD: return "dead";
+	case MOUNT_SILENT: return "silent";
+	case MOUNT_CLOSED: return "closed";
+	}
+	return "unknown";
+}
+
+enum err mounts_explain(const struct mounted *m, enum mount_state state, struct error *e)
+{
+	switch (state) {
+	case MOUNT_ALIVE: return ERR_OK;
+	case MOUNT_DEAD:
+		return error_set(e, ERR_GONE,
+			"%s: its process is dead; take it off with %s %s, and mount again: what it "
+			"owed is sent then",
+			m->dir, geteuid() ? "fusermount3 -uz" : "umount -l", m->dir);
+	case MOUNT_SILENT:
+		return error_set(e, ERR_TIMEOUT,
+			"%s: its process does not answer; wait, or take it off with %s %s", m->dir,
+			geteuid() ? "fusermount3 -uz" : "umount -l", m->dir);
+	case MOUNT_CLOSED: return error_set(e, ERR_DENIED, "%s: it does not let you in", m->dir);
+	}
+	return ERR_OK;
+}
+
+enum err mounts_sync(const struct mounted *m, int64_t limit_ms, struct error *e)
+{
+	AUTO_BUF struct buf status = BUF_INIT(STATUS_MAX);
+	enum mount_state state = mounts_status(m, &status);
+	struct error why = { 0 };
+	bool has_nobody;
+
+	if (state != MOUNT_ALIVE)
+		return mounts_explain(m, state, e);
+	if (!drain_send(m, limit_ms, &has_nobody, &why) || has_nobody)
+		return ERR_OK;
+	return error_set(e, why.kind, "%s: %s", m->dir, why.text);
+}

@@ -1,0 +1,47 @@
+/*
+ * mounts.h - the mounts of sandboxfs that are this user's, and what each says of itself.
+ *
+ * A mount may be dead (its process is gone) or silent (its process does not answer): nothing here hangs with it. Before
+ * threads start.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+#include "tools/mounted.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct mounts {
+	struct mounted *list;
+	size_t count;
+};
+
+#define AUTO_MOUNTS __attribute__((cleanup(mounts_release)))
+
+/* In the order in which they were mounted; of root everybody's. One that another covers is not among them. */
+enum err mounts_find(struct mounts *out, struct error *e);
+void mounts_release(struct mounts *m);
+
+/* The one that is on `dir` or above it; ERR_NOT_FOUND: there is none. */
+enum err mounts_at(
+	const struct mounts *m, const char *dir, const struct mounted **out, struct error *e);
+
+enum mount_state { MOUNT_ALIVE, MOUNT_DEAD, MOUNT_SILENT, MOUNT_CLOSED /* to us */ };
+
+/* A mount answers this from memory, so that one which takes so long is silent. */
+#define MOUNTS_STATUS_MS 5000
+
+/* What is in its .sandbox/status; only MOUNT_ALIVE says something. */
+enum mount_state mounts_status(const struct mounted *m, struct buf *out);
+
+/* "mounted", "dead", "silent", "closed". */
+const char *mount_state_word(enum mount_state state);
+/* What to do about one that is not alive. */
+enum err mounts_explain(const struct mounted *m, enum mount_state state, struct error *e);
+
+/*
+ * Returns when its sandbox has everything, and what it knows of that is to be asked for again: as drain_send() says. An
+ * error also where it is not alive.
+ */
+enum err mounts_sync(const struct mounted *m, int64_t limit_ms, struct error *e);

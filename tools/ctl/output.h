@@ -1,0 +1,48 @@
+/*
+ * output.h - what a command prints on standard output: a table for people, or JSON.
+ *
+ * A table is aligned when it is printed, so a row costs memory until then. On a terminal its heads are bold, unless
+ * NO_COLOR is set (no-color.org) or TERM is dumb. Whatever bytes a cell has, none of them reaches the terminal as a
+ * control character.
+ */
+#pragma once
+
+#include "providers/base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TABLE_COLUMNS_MAX 8
+
+struct table {
+	const char *heads[TABLE_COLUMNS_MAX];
+	size_t columns;
+	size_t widths[TABLE_COLUMNS_MAX]; /* in characters */
+	struct buf cells;                 /* each ended by NUL, row by row */
+};
+
+#define AUTO_TABLE __attribute__((cleanup(table_release)))
+
+/* `heads`: as many as there are columns, ended by NULL; literals. The first one empty: no line of heads is printed. */
+void table_init(struct table *t, const char *const *heads);
+void table_release(struct table *t);
+
+/* As many cells as there are columns; they are copied. */
+void table_add(struct table *t, const char *const *cells);
+
+/* ERR_NO_MEMORY: too much was added. ERR_IO and its like: it could not be written. */
+enum err table_print(const struct table *t, FILE *to, struct error *e);
+/* With `lines` below it, in which no other control characters reach the terminal than the ends of lines. */
+enum err table_print_with(
+	const struct table *t, const struct buf *lines, FILE *to, struct error *e);
+
+/* One line of JSON, as a json_writer made it. */
+enum err print_json(const struct buf *json, FILE *to, struct error *e);
+
+/* Whether `to` shows colours. */
+bool shows_colour(FILE *to);
+
+/* "2 h 5 min", "45 s": the two largest units. "-" for a negative one, which is none. */
+void duration_text(int64_t seconds, char out[32]);

@@ -1,0 +1,52 @@
+/*
+ * pause.c - sandboxctl pause and resume: a sandbox is stopped so that it costs less, and goes on where it was.
+ */
+#include "tools/ctl/each.h"
+
+static enum err pause_it(struct target *t, void *context, struct error *e)
+{
+	enum err kind = target_reach_account(t, e);
+
+	(void)context;
+	return kind ? kind : provider_pause(t->provider, &t->call, e);
+}
+
+static enum err resume_it(struct target *t, void *context, struct error *e)
+{
+	enum err kind = target_reach_account(t, e);
+
+	(void)context;
+	return kind ? kind : provider_resume(t->provider, &t->call, e);
+}
+
+static enum err run_pause(struct ctl_run *run, struct error *e)
+{
+	return each_run(run, pause_it, e);
+}
+
+static enum err run_resume(struct ctl_run *run, struct error *e)
+{
+	return each_run(run, resume_it, e);
+}
+
+const struct ctl_command ctl_pause = {
+	.name = "pause",
+	.arguments = "PROVIDER:ID...",
+	.summary = "Stop sandboxes so that they can be resumed",
+	.details =
+		"What a mount of it has not sent yet is sent when it is resumed. What runs in it "
+		"goes on then only where the provider keeps its memory.",
+	.flags = CTL_ACCOUNT,
+	.argp = &each_argp,
+	.run = run_pause,
+};
+
+const struct ctl_command ctl_resume = {
+	.name = "resume",
+	.arguments = "PROVIDER:ID...",
+	.summary = "Wake paused sandboxes",
+	.details = "One that runs is left as it is.",
+	.flags = CTL_ACCOUNT,
+	.argp = &each_argp,
+	.run = run_resume,
+};

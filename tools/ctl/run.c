@@ -1,0 +1,109 @@
+/*
+ * run.c - sandboxctl run: a command in the sandbox whose mount one is in.
+ *
+ * It runs over a connection of its own, so that its output comes as it is printed. Before it the mount sends what is
+ * pending, after it the mount checks what it knows: the command finds what was written here, and what it wrote is found.
+ */
+#include "providers/base/cleanup.h"
+#include "tools/apart.h"
+#include "tools/ctl/command.h"
+#include "tools/ctl/foreground.h"
+#include "tools/ctl/mounts.h"
+#include "tools/ctl/target.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static error_t take_word(int key, char *value, struct argp_state *state)
+{
+	struct command_line *line = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG: return command_line_take_words(line, state);
+	case ARGP_KEY_NO_ARGS: return ctl_usage(state, "the command is missing, as in run -- make");
+	default: return command_line_take(key, value, state);
+	}
+}
+
+/* As the mount table has it: the directory that we are in, below the mount's own. */
+static const char *below(const struct mounted *m, const char *here)
+{
+	const char *rest = here + strlen(m->dir);
+
+	return rest + strspn(rest, "/");
+}
+
+static enum err execute(const struct mounted *m, const char *cwd, const struct command_line *line,
+	const struct ctl_common *common, int *status, struct error *e)
+{
+	AUTO_TARGET struct target t = { 0 };
+	enum err kind = target_open(&t, m->source, common, e);
+
+	return kind ? kind : foreground_run(t.provider, &t.call, line, cwd, status, e);
+}
+
+/* The command has run by then: that the mount could not check says nothing about it. */
+static void check_again(const struct mounted *m)
+{
+	struct error e = { 0 };
+
+	if (mounts_sync(m, APART_NO_LIMIT, &e))
+		fprintf(stderr, "sandboxctl: %s\n", e.text);
+}
+
+static enum err run_inside(const struct command_line *line, const struct ctl_common *common,
+	const struct signals *signals, int *status, struct error *e)
+{
+	AUTO_MOUNTS struct mounts mounts = { 0 };
+	AUTO_FREE char *here = getcwd(NULL, 0);
+	const struct mounted *m;
+	enum err kind = here ? mounts_find(&mounts, e) : error_errno(e, errno, "this directory");
+
+	if (!kind)
+		kind = mounts_at(&mounts, here, &m, e);
+	if (!kind)
+		kind = mounts_sync(m, APART_NO_LIMIT, e);
+	if (!kind && signals_taken(signals))
+		kind = error_set(e, ERR_INTERRUPTED, "interrupted");
+	if (kind)
+		return kind;
+	kind = execute(m, below(m, here), line, common, status, e);
+	check_again(m);
+	return kind;
+}
+
+static enum err run(struct ctl_run *run, struct error *e)
+{
+	AUTO_COMMAND_LINE struct command_line line = { 0 };
+	struct ctl_common common;
+	enum err kind;
+
+	run->status = CTL_BROKEN;
+	kind = ctl_parse(run, &line, &common, e);
+	if (!kind)
+		kind = run_inside(&line, &common, run->signals, &run->status, e);
+	/* Nobody reads what it prints. */
+	if (kind == ERR_INTERRUPTED && !signals_taken(run->signals))
+		signals_die(SIGPIPE);
+	return kind;
+}
+
+const struct ctl_command ctl_run = {
+	.name = "run",
+	.arguments = "[--] COMMAND [ARGUMENTS...]",
+	.summary = "Run a command in the sandbox whose mount this is",
+	.details = "In the directory that stands for this one, after everything that was changed "
+		   "here; what it "
+		   "changes is seen here when it ends. COMMAND, standard input and exit status are "
+		   "those of exec; "
+		   "the key and the user are not those of the mount: --key-file, --user.",
+	.flags = CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,
+	.argp =
+		&(const struct argp){
+			.options = (const struct argp_option[]){ COMMAND_LINE_OPTIONS, { 0 } },
+			.parser = take_word,
+		},
+	.run = run,
+};

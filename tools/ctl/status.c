@@ -1,0 +1,162 @@
+/*
+ * status.c - sandboxctl status: the mounts of this user, and how each of them is.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/json.h"
+#include "providers/rest.h"
+#include "tools/ctl/command.h"
+#include "tools/ctl/mounts.h"
+#include "tools/ctl/output.h"
+#include "tools/owed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX ((size_t)16 * 1024 * 1024)
+
+/* What is going to be printed. */
+struct report {
+	struct table table;
+	struct buf troubles; /* below the table, a line each */
+	struct buf json;
+	struct json_writer writer; /* into `json` */
+};
+
+/* ---- For people ---- */
+
+static void add_refused(struct report *r, const char *dir, struct json_object *status)
+{
+	struct json_object *parked = rest_member(rest_member(status, "journal"), "parked"), *one;
+
+	for (size_t i = 0; (one = rest_item(parked, i)); i++)
+		buf_printf(&r->troubles, "%s: refused: %s %s: %s\n", dir, rest_text(one, "op", ""),
+			rest_text(one, "path", ""), rest_text(one, "error", ""));
+}
+
+static void add_errors(struct report *r, const char *dir, struct json_object *status)
+{
+	struct json_object *errors = rest_member(status, "last_errors"), *one;
+	char ago[32];
+
+	for (size_t i = 0; (one = rest_item(errors, i)); i++) {
+		duration_text(rest_integer(one, "age_ms", 0) / 1000, ago);
+		buf_printf(&r->troubles, "%s: %s ago: %s: %s\n", dir, ago,
+			rest_text(one, "path", ""), rest_text(one, "text", ""));
+	}
+}
+
+static void add_alive(struct report *r, const struct mounted *m, const struct buf *text)
+{
+	AUTO_JSON struct json_object *status = NULL;
+	char pending[OWED_WORDS_MAX], refused[32], known[32], left[32];
+	struct owed owed = { 0 };
+
+	rest_parse(text, &status);
+	owed_parse(&owed, text);
+	snprintf(refused, sizeof refused, "%lld", (long long)owed.refused);
+	snprintf(known, sizeof known, "%lld", (long long)rest_integer(status, "inodes_known", 0));
+	duration_text(rest_integer(status, "expires_s", -1), left);
+	table_add(&r->table,
+		(const char *const[]){ m->source, m->dir, mount_state_word(MOUNT_ALIVE),
+			owed.changes ? owed_words(&owed, pending) : "-", refused, known, left });
+	add_refused(r, m->dir, status);
+	add_errors(r, m->dir, status);
+}
+
+static void add_row(
+	struct report *r, const struct mounted *m, enum mount_state state, const struct buf *text)
+{
+	struct error why = { 0 };
+
+	if (state == MOUNT_ALIVE) {
+		add_alive(r, m, text);
+		return;
+	}
+	table_add(&r->table,
+		(const char *const[]){
+			m->source, m->dir, mount_state_word(state), "?", "?", "?", "?" });
+	mounts_explain(m, state, &why);
+	buf_printf(&r->troubles, "%s\n", why.text);
+}
+
+/* ---- For scripts ---- */
+
+static void add_object(
+	struct report *r, const struct mounted *m, enum mount_state state, const struct buf *text)
+{
+	struct json_writer *w = &r->writer;
+
+	json_put_open(w, NULL);
+	json_put_text(w, "directory", m->dir);
+	json_put_text(w, "source", m->source);
+	json_put_integer(w, "uid", m->uid);
+	json_put_text(w, "mount", mount_state_word(state));
+	if (state == MOUNT_ALIVE && text->len)
+		json_put_raw(w, "status", buf_text(text));
+	else
+		json_put_null(w, "status");
+	json_put_close(w);
+}
+
+/* ---- The command ---- */
+
+static void ask(struct report *r, const struct mounted *m)
+{
+	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+	AUTO_JSON struct json_object *status = NULL;
+	enum mount_state state = mounts_status(m, &text);
+
+	/* What cannot be read is no answer. */
+	if (state == MOUNT_ALIVE && !rest_parse(&text, &status))
+		state = MOUNT_CLOSED;
+	while (text.len && text.bytes[text.len - 1] == '\n')
+		text.bytes[--text.len] = 0;
+	add_row(r, m, state, &text);
+	add_object(r, m, state, &text);
+}
+
+static enum err report_all(struct report *r, bool as_json, struct error *e)
+{
+	AUTO_MOUNTS struct mounts mounts = { 0 };
+	enum err kind = mounts_find(&mounts, e);
+
+	if (kind)
+		return kind;
+	json_put_open_list(&r->writer, NULL);
+	for (size_t i = 0; i < mounts.count; i++)
+		ask(r, &mounts.list[i]);
+	json_put_close_list(&r->writer);
+	return as_json ? print_json(&r->json, stdout, e)
+		       : table_print_with(&r->table, &r->troubles, stdout, e);
+}
+
+static enum err run(struct ctl_run *run, struct error *e)
+{
+	struct report r = { .troubles = BUF_INIT(TEXT_MAX), .json = BUF_INIT(TEXT_MAX) };
+	struct ctl_common common;
+	enum err kind = ctl_parse(run, NULL, &common, e);
+
+	if (kind)
+		return kind;
+	r.writer.out = &r.json;
+	table_init(&r.table,
+		(const char *const[]){ "SANDBOX", "DIRECTORY", "STATE", "PENDING", "REFUSED",
+			"KNOWN", "LIFE LEFT", NULL });
+	kind = report_all(&r, common.json, e);
+	table_release(&r.table);
+	buf_release(&r.troubles);
+	buf_release(&r.json);
+	return kind;
+}
+
+const struct ctl_command ctl_status = {
+	.name = "status",
+	.summary = "Show your mounts, and what is wrong with them",
+	.details = "PENDING is what the sandbox does not have yet, REFUSED how many changes it did "
+		   "not "
+		   "take, KNOWN how many files and directories are known without asking. Below the "
+		   "table stand the refused changes, and the last errors. A mount whose process is "
+		   "gone is dead; one that did not answer within five seconds is silent.",
+	.flags = CTL_JSON,
+	.run = run,
+};

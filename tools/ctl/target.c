@@ -1,0 +1,79 @@
+#include "tools/ctl/target.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void prepare(struct target *t, const struct ctl_common *common)
+{
+	t->call = (struct call){ .progress_ms = common->progress_ms, .cancel = common->cancel };
+	t->config = (struct provider_config){
+		.id = t->source.id,
+		.path = t->source.path,
+		.user = common->user,
+		.key_file = common->key_file,
+		.progress_ms = common->progress_ms,
+	};
+}
+
+enum err target_parse(
+	struct target *t, const char *word, const struct ctl_common *common, struct error *e)
+{
+	enum err kind = source_parse(&t->source, word, e);
+
+	if (kind)
+		return kind;
+	if (!t->source.id)
+		return error_set(e, ERR_INVALID,
+			"'%.60s': the id is missing; sandboxctl list %s shows those there are",
+			word, t->source.ops->name);
+	prepare(t, common);
+	return ERR_OK;
+}
+
+enum err target_parse_provider(
+	struct target *t, const char *word, const struct ctl_common *common, struct error *e)
+{
+	AUTO_FREE char *source = NULL;
+	size_t len = strcspn(word, ":");
+	enum err kind;
+
+	if (word[len] && word[len + 1])
+		return error_set(e, ERR_INVALID, "'%.150s': a provider alone, as in %.*s", word,
+			len > 60 ? 60 : (int)len, word);
+	if (asprintf(&source, "%.*s:", (int)len, word) < 0) {
+		source = NULL;
+		return error_set(e, ERR_NO_MEMORY, "%.60s", word);
+	}
+	kind = source_parse(&t->source, source, e);
+	if (!kind)
+		prepare(t, common);
+	return kind;
+}
+
+enum err target_connect(struct target *t, struct error *e)
+{
+	return provider_connect(t->source.ops, &t->config, &t->call, &t->provider, e);
+}
+
+enum err target_reach_account(struct target *t, struct error *e)
+{
+	t->config.account_only = true;
+	return target_connect(t, e);
+}
+
+enum err target_open(
+	struct target *t, const char *word, const struct ctl_common *common, struct error *e)
+{
+	enum err kind = target_parse(t, word, common, e);
+
+	return kind ? kind : target_connect(t, e);
+}
+
+void target_release(struct target *t)
+{
+	provider_release(t->provider);
+	source_release(&t->source);
+	*t = (struct target){ 0 };
+}

@@ -1,0 +1,99 @@
+/*
+ * url.c - sandboxctl url: where a port of a sandbox is reached from outside.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/json.h"
+#include "tools/ctl/command.h"
+#include "tools/ctl/output.h"
+#include "tools/ctl/target.h"
+
+#include <stdio.h>
+
+/* Far more than a vendor's URL has, with room for escapes. */
+#define URL_MAX 65536
+
+struct request {
+	const char *word;
+	unsigned port;
+};
+
+static error_t take_port(struct request *r, const char *value, const struct argp_state *state)
+{
+	char *end;
+	unsigned long port = strtoul(value, &end, 10);
+
+	if (*value < '1' || *value > '9' || *end || port > 65535)
+		return ctl_usage(state, "'%.60s': a port is a number from 1 to 65535", value);
+	r->port = (unsigned)port;
+	return 0;
+}
+
+static error_t take_word(int key, char *value, struct argp_state *state)
+{
+	struct request *r = state->input;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		if (r->port)
+			return ARGP_ERR_UNKNOWN;
+		if (r->word)
+			return take_port(r, value, state);
+		r->word = value;
+		return 0;
+	case ARGP_KEY_END:
+		return r->port
+			? 0
+			: ctl_usage(state,
+				  "a sandbox and a port are needed, as in url local:demo 8080");
+	default: return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static enum err print_object(const struct request *r, const struct buf *url, struct error *e)
+{
+	AUTO_BUF struct buf json = BUF_INIT(2 * URL_MAX);
+	struct json_writer w = { .out = &json };
+
+	json_put_open(&w, NULL);
+	json_put_integer(&w, "port", r->port);
+	json_put_text(&w, "url", buf_text(url));
+	json_put_close(&w);
+	return print_json(&json, stdout, e);
+}
+
+static enum err tell(const struct request *r, const struct ctl_common *common, struct error *e)
+{
+	AUTO_TARGET struct target t = { 0 };
+	AUTO_BUF struct buf url = BUF_INIT(URL_MAX);
+	enum err kind = target_parse(&t, r->word, common, e);
+
+	if (!kind)
+		kind = target_reach_account(&t, e);
+	if (!kind)
+		kind = provider_url(t.provider, &t.call, r->port, &url, e);
+	if (kind)
+		return kind;
+	if (common->json)
+		return print_object(r, &url, e);
+	printf("%s\n", buf_text(&url));
+	return ERR_OK;
+}
+
+static enum err run(struct ctl_run *run, struct error *e)
+{
+	struct request request = { 0 };
+	struct ctl_common common;
+	enum err kind = ctl_parse(run, &request, &common, e);
+
+	return kind ? kind : tell(&request, &common, e);
+}
+
+const struct ctl_command ctl_url = {
+	.name = "url",
+	.arguments = "PROVIDER:ID PORT",
+	.summary = "Tell where a port of a sandbox is reached from outside",
+	.details = "Whether something listens on it is not asked.",
+	.flags = CTL_JSON | CTL_ACCOUNT,
+	.argp = &(const struct argp){ .parser = take_word },
+	.run = run,
+};

@@ -1,0 +1,17 @@
+/*
+ * describe.h - what the programs know of themselves, printed for their man pages and completions. A line each, fields apart by
+ * tabs, empty ones included; a new line within a field is "\n", two characters:
+ *
+ *      provider        NAME    TITLE   VARIABLES               those that may hold its key, ", " between
+ *      command         PROGRAM NAME    ARGUMENTS       SUMMARY         DETAILS
+ *      option          PROGRAM COMMAND SPELLINGS       ARGUMENT        HELP    a blank between spellings
+ *      mount-option    PROGRAM COMMAND NAME[=]         ARGUMENT        HELP    given as -o NAME
+ *      ignored         PROGRAM COMMAND NAME                                    accepted, without effect
+ */
+#pragma once
+
+/* Of sandboxfs and umount.fuse.sandboxfs. */
+void describe_options(void);
+
+/* Of sandboxctl. Apart, because argp's headers have a `struct option` of their own. */
+void describe_commands(void);

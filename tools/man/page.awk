@@ -1,0 +1,151 @@
+# page.awk - fills in a man page: awk -v version=0.1.0 -f page.awk FACTS PAGE.in
+#
+# FACTS is what tools/describe prints. A line of the page that is one of these stands for what the programs know:
+#
+#	@options PROGRAM@     options, as items of a list
+#	@ignored PROGRAM@     names of those without effect, as text
+#	@commands PROGRAM@    its commands with their options, a section each
+#	@providers@           providers, as items of a list
+#	@variables@           what may hold their keys, as items of a list
+#
+# and @version@ within a line for the version.
+
+BEGIN { FS = "\t" }
+
+NR == FNR {
+	facts[++facts_count] = $0
+	next
+}
+
+/^@.*@$/ {
+	split(substr($0, 2, length($0) - 2), words, " ")
+	fill_in(words[1], words[2])
+	next
+}
+
+{
+	gsub(/@version@/, version)
+	print
+}
+
+function fill_in(what, program,    i, fields) {
+	for (i = 1; i <= facts_count; i++) {
+		split(facts[i], fields, "\t")
+		if (what == "providers" && fields[1] == "provider")
+			print_item("Cm " fields[2] ":", fields[3])
+		else if (what == "variables" && fields[1] == "provider")
+			print_variables(fields[2], fields[4])
+		else if (what == "commands" && fields[1] == "command" && fields[2] == program)
+			print_command(fields)
+		else if (what == "ignored" && fields[1] == "ignored" && fields[2] == program)
+			print ".Cm " bare(fields[4])
+		else if (what == "options" && fields[2] == program && fields[3] == "")
+			print_option(fields)
+	}
+}
+
+function print_item(head, help) {
+	print ".It " head
+	print prose(help)
+}
+
+# "E2B_API_KEY, OTHER": one item each.
+function print_variables(provider, text,    names, n, i) {
+	n = split(text, names, ", ")
+	for (i = 1; i <= n; i++)
+		print_item("Ev " names[i], "the key for " provider ":")
+}
+
+function print_option(fields) {
+	if (fields[1] == "mount-option")
+		print_item("Fl o Cm " mount_option(fields[4], fields[5]), fields[6])
+	else if (fields[1] == "option")
+		print_item(spellings(fields[4], fields[5]), fields[6])
+}
+
+function print_command(command,    i, fields, found) {
+	print ".Ss " command[3]
+	print ".D1 Nm sandboxctl Cm " command[3] " Oo Ar options Oc" arguments(command[4])
+	print prose(command[5]) "."
+	for (i = 1; i <= facts_count; i++) {
+		split(facts[i], fields, "\t")
+		if (fields[1] != "option" || fields[2] != command[2] || fields[3] != command[3])
+			continue
+		if (!found++)
+			print ".Bl -tag -width Ds"
+		print_option(fields)
+	}
+	if (found)
+		print ".El"
+	print_details(command[6])
+}
+
+# Paragraphs; a line that begins with a blank is an example.
+function print_details(text,    lines, n, i) {
+	n = split(text, lines, /\\n/)
+	if (n)
+		print ".Pp"
+	for (i = 1; i <= n; i++)
+		if (lines[i] == "")
+			print ".Pp"
+		else if (lines[i] ~ /^[ \t]/)
+			print ".Dl " prose(lines[i])
+		else
+			print prose(lines[i])
+}
+
+# ---- Words of mdoc ----
+
+# A sentence a line, without what roff would take for something else: a backslash, an option's dash, a control character that
+# begins a line.
+function prose(text) {
+	while (match(text, /\. [A-Z]/))
+		text = substr(text, 1, RSTART) "\n" substr(text, RSTART + 2)
+	sub(/^[ \t]+/, "", text)
+	gsub(/\\/, "\\e", text)
+	gsub(/--/, "\\-\\-", text)
+	gsub(/ -/, " \\-", text)
+	gsub(/~/, "\\(ti", text)
+	return (text ~ /^[.']/ ? "\\&" : "") text
+}
+
+# "PROVIDER:ID -- COMMAND...": what is to be filled in, but for the dashes.
+function arguments(text,    words, n, i, out) {
+	n = split(text, words, " ")
+	for (i = 1; i <= n; i++)
+		out = out (words[i] == "--" ? " Fl Fl" : " Ar " prose(words[i]))
+	return out
+}
+
+# "DIR|off": a name to fill in, or a word that stands there as it is.
+function value(text,    out) {
+	while (match(text, /[|=]/)) {
+		out = out word(substr(text, 1, RSTART - 1)) " Ns \\&" substr(text, RSTART, 1) " Ns "
+		text = substr(text, RSTART + 1)
+	}
+	return out word(text)
+}
+
+function word(text) {
+	return (text ~ /[a-z]/ ? "Cm " : "Ar ") text
+}
+
+function bare(name) {
+	sub(/=$/, "", name)
+	return name
+}
+
+function mount_option(name, argument) {
+	return bare(name) (argument == "" ? "" : " Ns = Ns " value(argument))
+}
+
+# "-k --key-file": each with its value, as in: -k FILE, --key-file=FILE
+function spellings(text, argument,    names, n, i, out) {
+	n = split(text, names, " ")
+	for (i = 1; i <= n; i++) {
+		out = out (i > 1 ? " , " : "") "Fl " substr(names[i], 2)
+		if (argument != "")
+			out = out (names[i] ~ /^--/ ? " Ns = Ns " : " ") value(argument)
+	}
+	return out
+}

@@ -1,0 +1,25 @@
+/*
+ * mounted.h - a mount of sandboxfs on this machine, as the mount table has it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The type that the mount table shows. */
+#define MOUNTED_TYPE "fuse.sandboxfs"
+
+struct mntent;
+
+struct mounted {
+	char *dir;    /* absolute */
+	char *source; /* PROVIDER:ID[:PATH]; NULL where nobody asked */
+	uid_t uid;    /* whose mount it is: FUSE lets nobody else in, not even root */
+	gid_t gid;
+};
+
+/* From a line of the table: root's, where it names none. */
+void mounted_take_owner(struct mounted *m, const struct mntent *line);
+
+/* For a process of its own (apart.h): root is kept out of other users' mounts unless it becomes them. false: errno. */
+bool mounted_become_owner(const struct mounted *m);

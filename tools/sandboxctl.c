@@ -1,0 +1,130 @@
+/*
+ * sandboxctl - what one does with sandboxes besides mounting them: a command each, in ctl/.
+ *
+ *      sandboxctl COMMAND [options] ARGUMENTS
+ */
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/provider.h"
+#include "tools/ctl/command.h"
+#include "tools/ctl/complete.h"
+#include "tools/spelling.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_help(void)
+{
+	AUTO_BUF struct buf providers = BUF_INIT(1024);
+	const struct ctl_command *command;
+
+	provider_names(&providers);
+	printf("Usage: sandboxctl COMMAND [options] ARGUMENTS\n"
+	       "Makes sandboxes, works in them and removes them.\n\n"
+	       "A sandbox is PROVIDER:ID, as in local:demo. Providers: %s\n\n",
+		buf_text(&providers));
+	for (size_t i = 0; (command = ctl_at(i)); i++)
+		printf("  %-10s%s\n", command->name, command->summary);
+	printf("\nsandboxctl COMMAND --help tells more. sandboxfs(1) shows a sandbox as a "
+	       "directory.\n"
+	       "Exit status: 0; 1 it failed; 2 how it was called; of exec, run and with that of "
+	       "their\n"
+	       "command, 124 when its time was over, 125 when sandboxctl itself failed.\n");
+}
+
+static enum err unknown(const char *name, struct error *e)
+{
+	const struct ctl_command *command, *nearest = NULL;
+	size_t best = strlen(name) / 2 + 1;
+
+	for (size_t i = 0; (command = ctl_at(i)); i++) {
+		size_t distance = spelling_distance(
+			name, strnlen(name, SPELLING_MAX), command->name, strlen(command->name));
+
+		if (distance < best) {
+			best = distance;
+			nearest = command;
+		}
+	}
+	return error_set(e, ERR_INVALID, "'%.60s': no such command;%s%s%s see sandboxctl --help",
+		name, nearest ? " did you mean '" : "", nearest ? nearest->name : "",
+		nearest ? "'?" : "");
+}
+
+static enum err run_command(struct ctl_run *run, struct error *e)
+{
+	AUTO_FREE char *name = NULL;
+	int signal = 0;
+	enum err kind = ERR_OK;
+
+	if (asprintf(&name, "sandboxctl %s", run->command->name) < 0) {
+		name = NULL;
+		return error_set(e, ERR_NO_MEMORY, "%s", run->command->name);
+	}
+	run->argv[0] = name; /* in --help */
+	if (!(run->command->flags & CTL_OWN_SIGNALS))
+		kind = signals_new(&run->signals, e);
+	if (!kind)
+		kind = run->command->run(run, e);
+	if (run->signals)
+		signal = signals_taken(run->signals);
+	signals_free(run->signals);
+	if (kind == ERR_INTERRUPTED && signal)
+		signals_die(signal);
+	return kind;
+}
+
+/* Where one of the three is closed, the next file that is opened would stand for it. */
+static void hold_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	close(fd);
+}
+
+static enum ctl_exits complain(const struct error *e, enum ctl_exits status)
+{
+	fprintf(stderr, "sandboxctl: %s\n", e->text);
+	return status;
+}
+
+static int run_words(int argc, char **argv)
+{
+	struct ctl_run run = { .command = ctl_find(argv[0]), .argc = argc, .argv = argv };
+	struct error e = { 0 };
+
+	if (!run.command) {
+		unknown(argv[0], &e);
+		return complain(&e, CTL_WRONG_USAGE);
+	}
+	if (log_setup("sandboxctl", getenv("SANDBOXFS_LOG"), false, &e))
+		return complain(&e, CTL_WRONG_USAGE);
+	if (run_command(&run, &e))
+		return complain(&e, run.status ? run.status : CTL_FAILED);
+	return run.status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	int status = CTL_OK;
+
+	hold_streams();
+	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+		print_help();
+	} else if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
+		printf("sandboxctl " SANDBOXFS_VERSION "\n");
+	} else if (!strcmp(word, "--complete")) {
+		complete(argc - 2, argv + 2, stdout);
+	} else if (argc < 2) {
+		fprintf(stderr, "sandboxctl: the command is missing; see sandboxctl --help\n");
+		status = CTL_WRONG_USAGE;
+	} else {
+		status = run_words(argc - 1, argv + 1);
+	}
+	return fflush(stdout) && !status ? CTL_FAILED : status;
+}
