@@ -27,11 +27,12 @@ struct sync_run {
 static void sync_run(void *context, const struct cancel *cancel)
 {
 	struct sync_run *run = context;
-	struct call call = { .cancel = cancel };
+	struct cache *cache = run->control->cache;
+	struct call call = { .progress_ms = cache_progress_ms(cache), .cancel = cancel };
 
-	if (cache_sync(run->control->cache, &call, &run->error) != ERR_OK)
+	if (cache_sync(cache, &call, &run->error) != ERR_OK)
 		log_warn(LOG_CONTROL, "sync: %s", run->error.text);
-	cache_doubt_all(run->control->cache);
+	cache_doubt_all(cache);
 }
 
 static void sync_answer(void *context, fuse_req_t req, bool ended)
