@@ -5,8 +5,6 @@
 #include "tools/ctl/foreground.h"
 #include "tools/ctl/target.h"
 
-#include <signal.h>
-
 struct request {
 	struct command_line line; /* first, for command_line_take() */
 	const char *sandbox;
@@ -54,10 +52,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 	if (!kind)
 		kind = exec(&request, &common, &run->status, e);
 	command_line_release(&request.line);
-	/* Nobody reads what it prints. */
-	if (kind == ERR_INTERRUPTED && !signals_taken(run->signals))
-		signals_die(SIGPIPE);
-	return kind;
+	return foreground_end(run, kind);
 }
 
 const struct ctl_command ctl_exec = {

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 /* What a provider takes as a command's input. */
@@ -115,4 +116,11 @@ enum err foreground_run(struct provider *p, const struct call *call,
 			.input_len = input.len,
 			.env = (const char *const *)line->env },
 		status, e);
+}
+
+enum err foreground_end(const struct ctl_run *run, enum err kind)
+{
+	if (kind == ERR_INTERRUPTED && !signals_taken(run->signals))
+		signals_die(SIGPIPE);
+	return kind;
 }

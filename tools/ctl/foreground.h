@@ -5,6 +5,7 @@
 #pragma once
 
 #include "providers/provider.h"
+#include "tools/ctl/command.h"
 #include "tools/ctl/command_line.h"
 
 /* A command may be silent for hours; where one says that it is still there, one that does not is out of reach. */
@@ -17,3 +18,6 @@ struct call foreground_patience(const struct provider *p, const struct call *cal
  */
 enum err foreground_run(struct provider *p, const struct call *call,
 	const struct command_line *line, const char *cwd, int *status, struct error *e);
+
+/* How a command that ended so ends sandboxctl: where nobody reads its output any more, as SIGPIPE would have. Else `kind`. */
+enum err foreground_end(const struct ctl_run *run, enum err kind);

@@ -11,7 +11,6 @@
 #include "tools/ctl/mounts.h"
 #include "tools/ctl/target.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,10 +83,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 	kind = ctl_parse(run, &line, &common, e);
 	if (!kind)
 		kind = run_inside(&line, &common, run->signals, &run->status, e);
-	/* Nobody reads what it prints. */
-	if (kind == ERR_INTERRUPTED && !signals_taken(run->signals))
-		signals_die(SIGPIPE);
-	return kind;
+	return foreground_end(run, kind);
 }
 
 const struct ctl_command ctl_run = {
