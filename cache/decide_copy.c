@@ -52,8 +52,7 @@ static enum err queue_copy_locked(struct pending *p, struct inode *from, struct 
 	change->path2 = pending_staged_path_locked(p, to, 0, &is_beside);
 	change->target = tree_expect(t, from);
 	tree_attr(t, from, &attr);
-	change->version =
-		(struct version){ .size = attr.size, .mtime = attr.mtime, .ctime = attr.ctime };
+	change->version = version_shown(&attr);
 	if (!kind)
 		kind = pending_add_locked(p, change, &about, &q, e);
 	if (kind)

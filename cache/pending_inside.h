@@ -124,6 +124,8 @@ enum err pending_touch_locked(
 	struct pending *p, struct queued *q, struct inode *i, struct error *e);
 /* Takes it out of the queue: it was answered. */
 void pending_remove_locked(struct pending *p, struct queued *q);
+/* Of a file that is shown so. */
+struct version version_shown(const struct attr *attr);
 /* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
 struct version pending_version_locked(struct pending *p, struct inode *i);
 /* Queues a CHANGE_SETATTR of `i` and shows it; its path and what it expects are filled in here. */

@@ -183,6 +183,11 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 	queued_free(q);
 }
 
+struct version version_shown(const struct attr *attr)
+{
+	return (struct version){ .size = attr->size, .mtime = attr->mtime, .ctime = attr->ctime };
+}
+
 struct version pending_version_locked(struct pending *p, struct inode *i)
 {
 	struct attr attr;
@@ -190,7 +195,7 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 
 	if (!is_known || (i->backlog && i->backlog->owes))
 		return (struct version){ 0 };
-	return (struct version){ .size = attr.size, .mtime = attr.mtime, .ctime = attr.ctime };
+	return version_shown(&attr);
 }
 
 enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,

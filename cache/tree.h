@@ -226,9 +226,6 @@ struct tree_foresight {
 
 /* Shows it. The inode is under a foreseen change. */
 void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f);
-/* tree_adopt() of an answer in the middle of a foreseen change, with what is still to come. */
-void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct inode *i,
-	const struct attr *attr, int64_t until_ms, const struct tree_foresight *f);
 /*
  * Whether only foreseen changes are under way and what they were built on is believed: *out are the attributes to be
  * shown, for now. Their times and blocks become others once the sandbox has the changes.

@@ -78,15 +78,6 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_adopt_and_foresee(struct tree *t, const struct tree_scope *s, struct inode *i,
-	const struct attr *attr, int64_t until_ms, const struct tree_foresight *f)
-{
-	pthread_mutex_lock(&t->lock);
-	adopt_locked(t, i, s, attr, until_ms);
-	foresee_locked(i, f);
-	pthread_mutex_unlock(&t->lock);
-}
-
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
