@@ -312,23 +312,25 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 
 /*
  * The way to `.sandbox` leads through the root: what it tells is wanted most where the sandbox is out of reach. There are
- * vendors that tell what a command prints once a second.
+ * vendors that tell what a command prints once a second. One that did not answer is asked again a little later.
  */
-#define ROOT_WAIT_MS 5000
+#define ROOT_WAIT_MS  3000
+#define ROOT_AGAIN_MS 1000
 
 static enum err root_attr(struct cache *c, const struct call *call, struct inode *root,
 	struct attr *out, int64_t *valid_ms, struct error *e)
 {
 	struct call brief = call ? *call : (struct call){ 0 };
+	int64_t limit_ms = call_progress_ms(call);
 	struct error why = { 0 };
 
-	brief.progress_ms = ROOT_WAIT_MS;
+	brief.progress_ms = limit_ms < 0 || limit_ms > ROOT_WAIT_MS ? ROOT_WAIT_MS : limit_ms;
 	enum err kind = ask_attr(c, &brief, root, out, valid_ms, &why);
 
 	if (kind != ERR_TIMEOUT && kind != ERR_UNREACHABLE)
 		return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 	tree_attr(c->tree, root, out);
-	*valid_ms = 0;
+	*valid_ms = ROOT_AGAIN_MS;
 	return ERR_OK;
 }
 

@@ -29,8 +29,8 @@ enum err mounts_at(
 
 enum mount_state { MOUNT_ALIVE, MOUNT_DEAD, MOUNT_SILENT, MOUNT_CLOSED /* to us */ };
 
-/* A mount answers this from memory, so that one which takes so long is silent. */
-#define MOUNTS_STATUS_MS 5000
+/* A mount answers this from memory, but for the way to it, which may ask the sandbox first (cache/metadata.c, ROOT_WAIT_MS). */
+#define MOUNTS_STATUS_MS 10000
 
 /* What is in its .sandbox/status; only MOUNT_ALIVE says something. */
 enum mount_state mounts_status(const struct mounted *m, struct buf *out);
