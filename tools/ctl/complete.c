@@ -2,9 +2,9 @@
 
 #include "providers/base/path.h"
 #include "providers/provider.h"
+#include "tools/ctl/mounts.h"
 
 #include <ctype.h>
-#include <mntent.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,14 +82,12 @@ static void offer_sources(const struct completion *c)
 
 static void offer_mounts(const struct completion *c)
 {
-	FILE *table = setmntent("/proc/self/mounts", "re");
-	const struct mntent *entry;
+	AUTO_MOUNTS struct mounts mounts = { 0 };
 
-	while (table && (entry = getmntent(table)))
-		if (!strcmp(entry->mnt_type, "fuse.sandboxfs"))
-			offer(c, "", entry->mnt_dir, strlen(entry->mnt_dir), entry->mnt_fsname);
-	if (table)
-		endmntent(table);
+	if (!mounts_find(&mounts, NULL))
+		for (size_t i = 0; i < mounts.count; i++)
+			offer(c, "", mounts.list[i].dir, strlen(mounts.list[i].dir),
+				mounts.list[i].source);
 }
 
 /* ---- By what --help calls it ---- */

@@ -1,10 +1,10 @@
-#include "tools/ctl/mounted.h"
+#include "tools/ctl/mount_here.h"
 
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
+#include "tools/ctl/mounts.h"
 
 #include <limits.h>
-#include <mntent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,12 +13,11 @@
 /* Options given, those of the target, and five words. */
 #define WORDS_MAX 256
 /* How often the mount table is looked at until the mount is in it. */
-#define LOOK_MS  10
-#define OUR_TYPE "fuse.sandboxfs"
+#define LOOK_MS 10
 
 /* ---- The directory ---- */
 
-static enum err make_dir(struct mounted_here *m, struct error *e)
+static enum err make_dir(struct mount_here *m, struct error *e)
 {
 	const char *place = getenv("XDG_RUNTIME_DIR");
 
@@ -34,19 +33,16 @@ static enum err make_dir(struct mounted_here *m, struct error *e)
 
 static bool is_mounted(const char *dir)
 {
-	FILE *table = setmntent("/proc/self/mounts", "re");
-	const struct mntent *entry;
-	bool is_ours = false;
+	AUTO_MOUNTS struct mounts mounts = { 0 };
 
-	while (table && (entry = getmntent(table)))
-		if (!strcmp(entry->mnt_dir, dir))
-			is_ours = !strcmp(entry->mnt_type, OUR_TYPE);
-	if (table)
-		endmntent(table);
-	return is_ours;
+	if (!mounts_find(&mounts, NULL))
+		for (size_t i = 0; i < mounts.count; i++)
+			if (!strcmp(mounts.list[i].dir, dir))
+				return true;
+	return false;
 }
 
-static enum err choose_dir(struct mounted_here *m, const char *dir, struct error *e)
+static enum err choose_dir(struct mount_here *m, const char *dir, struct error *e)
 {
 	if (!dir)
 		return make_dir(m, e);
@@ -58,12 +54,12 @@ static enum err choose_dir(struct mounted_here *m, const char *dir, struct error
 	return ERR_OK;
 }
 
-static void let_go(struct mounted_here *m)
+static void let_go(struct mount_here *m)
 {
 	if (m->is_made && rmdir(m->dir))
 		fprintf(stderr, "sandboxctl: %s: %s\n", m->dir, strerror(errno));
 	free(m->dir);
-	*m = (struct mounted_here){ 0 };
+	*m = (struct mount_here){ 0 };
 }
 
 /* ---- The program ---- */
@@ -104,7 +100,7 @@ static void add_words(char *words[WORDS_MAX], size_t count, char *const *options
 }
 
 static enum err start(
-	struct mounted_here *m, const struct target *t, char *const *options, struct error *e)
+	struct mount_here *m, const struct target *t, char *const *options, struct error *e)
 {
 	AUTO_BUF struct buf own = BUF_INIT(PATH_MAX * 3);
 	AUTO_FREE char *source = source_text(&t->source, t->source.id);
@@ -127,7 +123,7 @@ static enum err start(
 	return child_start(&request, &m->sandboxfs, e);
 }
 
-static enum err end_sandboxfs(struct mounted_here *m, struct error *e)
+static enum err end_sandboxfs(struct mount_here *m, struct error *e)
 {
 	int status = 0;
 
@@ -140,7 +136,7 @@ static enum err end_sandboxfs(struct mounted_here *m, struct error *e)
 	return ERR_OK;
 }
 
-static enum err wait_until_mounted(struct mounted_here *m, const struct call *call, struct error *e)
+static enum err wait_until_mounted(struct mount_here *m, const struct call *call, struct error *e)
 {
 	int status;
 
@@ -158,12 +154,12 @@ static enum err wait_until_mounted(struct mounted_here *m, const struct call *ca
 	return ERR_OK;
 }
 
-enum err mounted_start(struct mounted_here *m, const struct target *t, const char *dir,
+enum err mount_here_start(struct mount_here *m, const struct target *t, const char *dir,
 	char *const *options, struct error *e)
 {
 	enum err kind;
 
-	*m = (struct mounted_here){ 0 };
+	*m = (struct mount_here){ 0 };
 	kind = choose_dir(m, dir, e);
 	if (!kind)
 		kind = start(m, t, options, e);
@@ -174,7 +170,7 @@ enum err mounted_start(struct mounted_here *m, const struct target *t, const cha
 	return kind;
 }
 
-enum err mounted_end(struct mounted_here *m, struct error *e)
+enum err mount_here_end(struct mount_here *m, struct error *e)
 {
 	enum err kind = end_sandboxfs(m, e);
 

@@ -1,5 +1,5 @@
 /*
- * mounted.h - a sandbox that sandboxfs shows in a directory for as long as a command of ours wants it.
+ * mount_here.h - a sandbox that sandboxfs shows in a directory for as long as a command of ours wants it.
  */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-struct mounted_here {
+struct mount_here {
 	char *dir;    /* absolute; owned */
 	bool is_made; /* a directory of ours, removed in the end */
 	pid_t sandboxfs;
@@ -17,8 +17,8 @@ struct mounted_here {
  * Mounts `t` on `dir`, or, where that is NULL, on a new directory, with these `-o` options, which are ended by NULL; NULL: no
  * more than `t` says. ERR_BUSY: a sandbox is mounted there already. ERR_INTERRUPTED: t->call was cancelled. On failure there is nothing to unmount.
  */
-enum err mounted_start(struct mounted_here *m, const struct target *t, const char *dir,
+enum err mount_here_start(struct mount_here *m, const struct target *t, const char *dir,
 	char *const *options, struct error *e);
 
 /* Unmounts when the sandbox has all that was changed. ERR_IO: it has not; sandboxfs has said why. */
-enum err mounted_end(struct mounted_here *m, struct error *e);
+enum err mount_here_end(struct mount_here *m, struct error *e);

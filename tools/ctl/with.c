@@ -10,7 +10,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
 #include "tools/ctl/making.h"
-#include "tools/ctl/mounted.h"
+#include "tools/ctl/mount_here.h"
 #include "tools/ctl/values.h"
 
 #include <signal.h>
@@ -99,14 +99,14 @@ static enum err run_command(
 static enum err work(
 	const struct request *r, const struct target *t, struct ctl_run *run, struct error *e)
 {
-	struct mounted_here mounted;
+	struct mount_here mounted;
 	struct error why = { 0 };
-	enum err kind = mounted_start(&mounted, t, r->dir, r->options, e);
+	enum err kind = mount_here_start(&mounted, t, r->dir, r->options, e);
 
 	if (kind)
 		return kind;
 	kind = run_command(r, mounted.dir, run, e);
-	if (mounted_end(&mounted, &why))
+	if (mount_here_end(&mounted, &why))
 		fprintf(stderr, "sandboxctl: %s\n", why.text);
 	return kind;
 }
