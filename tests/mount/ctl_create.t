@@ -127,13 +127,23 @@ says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no t
 	ctl create "$PROVIDER" --setup setup
 
 if [ "$PROVIDER" = local ]; then
+	begin_setup() {
+		"$SANDBOXCTL" create local --setup setup >said 2>&1 &
+		wait_until "$PATIENCE" grep -q ready said
+	}
+	nothing_left() {
+		[ "$(count)" -eq 0 ]
+	}
 	echo 'echo ready; sleep 1000' >setup
-	"$SANDBOXCTL" create local --setup setup 2>said &
-	wait_until "$PATIENCE" grep -q ready said
+	begin_setup
 	kill -TERM $!
 	wait $!
 	is "a signal ends it" $? 143
-	is "and nothing is left behind" "$(count)" 0
+	ok "and nothing is left behind" nothing_left
+	begin_setup
+	kill -KILL $!
+	wait $!
+	ok "nor when it was killed" wait_until "$PATIENCE" nothing_left
 fi
 
 done_testing

@@ -42,6 +42,8 @@ static _Noreturn void become(const struct child_request *r, pid_t parent)
 {
 	if (r->is_apart)
 		stand_apart(parent);
+	if (r->held > 0)
+		fcntl(r->held, F_SETFD, 0);
 	give_signals_back();
 	if (r->dir && chdir(r->dir)) {
 		dprintf(STDERR_FILENO, "sandboxctl: %s: %s\n", r->dir, strerror(errno));

@@ -13,6 +13,7 @@ struct child_request {
 	const char *dir;   /* where it runs; NULL: here */
 	/* Signals of the terminal do not reach it, and it is sent TERM when sandboxctl ends, whatever ends it. */
 	bool is_apart;
+	int held; /* a descriptor that is open as long as it lives; 0 or -1: none */
 };
 
 /*

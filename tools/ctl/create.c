@@ -38,7 +38,8 @@ static enum err tell(const struct target *t, bool is_json, struct error *e)
 static enum err create(const struct request *r, const struct ctl_common *common, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
-	enum err kind = making_do(&r->making, r->provider, common, &t, e);
+	struct guard guard = GUARD_NONE;
+	enum err kind = making_do(&r->making, r->provider, common, &t, &guard, e);
 
 	if (kind)
 		return kind;
@@ -46,6 +47,7 @@ static enum err create(const struct request *r, const struct ctl_common *common,
 	/* Nobody would know of it. */
 	if (kind)
 		making_undo(&t);
+	guard_end(&guard);
 	return kind;
 }
 

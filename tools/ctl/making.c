@@ -211,21 +211,25 @@ static enum err set_up(
 	return kind;
 }
 
-static enum err make(
-	const struct making *m, const struct setup *s, struct target *t, struct error *e)
+static enum err make(const struct making *m, const struct setup *s, struct target *t,
+	struct guard *guard, struct error *e)
 {
 	enum err kind = create(t, e);
 
-	if (kind || !s->path)
-		return kind;
-	kind = set_up(m, s, t, e);
 	if (kind)
-		making_undo(t);
+		return kind;
+	kind = guard_start(guard, t, e);
+	if (!kind && s->path)
+		kind = set_up(m, s, t, e);
+	if (!kind)
+		return ERR_OK;
+	making_undo(t);
+	guard_end(guard);
 	return kind;
 }
 
 enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
-	struct target *t, struct error *e)
+	struct target *t, struct guard *guard, struct error *e)
 {
 	AUTO_SETUP struct setup setup = { 0 };
 	enum err kind = target_parse_provider(t, provider, common, e);
@@ -235,7 +239,7 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 	if (kind)
 		return kind;
 	ask(&t->config, m);
-	return make(m, &setup, t, e);
+	return make(m, &setup, t, guard, e);
 }
 
 void making_undo(const struct target *t)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "tools/ctl/guard.h"
 #include "tools/ctl/setup.h"
 #include "tools/ctl/target.h"
 
@@ -33,9 +34,10 @@ void making_release(struct making *m);
 /*
  * Makes a sandbox of `provider` and runs the setup script in it; what is wrong with the script's file is known before
  * anything is made. `t` is then parsed, with the new one's id, and not connected. On failure nothing is left behind.
+ * Until `guard` is ended, as the caller does in the end, the sandbox goes when this process is killed.
  */
 enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
-	struct target *t, struct error *e);
+	struct target *t, struct guard *guard, struct error *e);
 
 /*
  * Deletes what was made, also when the call was cancelled, and says so when it cannot. One that was only found

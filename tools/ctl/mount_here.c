@@ -99,13 +99,13 @@ static void add_words(char *words[WORDS_MAX], size_t count, char *const *options
 	words[count] = NULL;
 }
 
-static enum err start(
-	struct mount_here *m, const struct target *t, char *const *options, struct error *e)
+static enum err start(struct mount_here *m, const struct target *t, int held, char *const *options,
+	struct error *e)
 {
 	AUTO_BUF struct buf own = BUF_INIT(PATH_MAX * 3);
 	AUTO_FREE char *source = source_text(&t->source, t->source.id);
 	char program[PATH_MAX], *words[WORDS_MAX] = { program, "-f", source, m->dir };
-	const struct child_request request = { .argv = words, .is_apart = true };
+	const struct child_request request = { .argv = words, .is_apart = true, .held = held };
 	size_t count = 4;
 	enum err kind;
 
@@ -154,7 +154,7 @@ static enum err wait_until_mounted(struct mount_here *m, const struct call *call
 	return ERR_OK;
 }
 
-enum err mount_here_start(struct mount_here *m, const struct target *t, const char *dir,
+enum err mount_here_start(struct mount_here *m, const struct target *t, int held, const char *dir,
 	char *const *options, struct error *e)
 {
 	enum err kind;
@@ -162,7 +162,7 @@ enum err mount_here_start(struct mount_here *m, const struct target *t, const ch
 	*m = (struct mount_here){ 0 };
 	kind = choose_dir(m, dir, e);
 	if (!kind)
-		kind = start(m, t, options, e);
+		kind = start(m, t, held, options, e);
 	if (!kind)
 		kind = wait_until_mounted(m, &t->call, e);
 	if (kind)

@@ -15,9 +15,10 @@ struct mount_here {
 
 /*
  * Mounts `t` on `dir`, or, where that is NULL, on a new directory, with these `-o` options, which are ended by NULL; NULL: no
- * more than `t` says. ERR_BUSY: a sandbox is mounted there already. ERR_INTERRUPTED: t->call was cancelled. On failure there is nothing to unmount.
+ * more than `t` says. `held`: a descriptor that is open as long as the mount is (child.h). ERR_BUSY: a sandbox is mounted
+ * there already. ERR_INTERRUPTED: t->call was cancelled. On failure there is nothing to unmount.
  */
-enum err mount_here_start(struct mount_here *m, const struct target *t, const char *dir,
+enum err mount_here_start(struct mount_here *m, const struct target *t, int held, const char *dir,
 	char *const *options, struct error *e);
 
 /* Unmounts when the sandbox has all that was changed. ERR_IO: it has not; sandboxfs has said why. */

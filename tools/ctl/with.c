@@ -4,8 +4,7 @@
  *      sandboxctl with e2b --setup install.sh -- make test
  *
  * The command runs here, in the directory that shows the sandbox. Whatever ends it, the mount and the sandbox go as well.
- * Only when sandboxctl itself is killed (KILL) there is nobody to delete the sandbox: its name was printed, and the mount
- * goes by itself.
+ * Where sandboxctl itself is killed (KILL), the mount goes by itself, and when it has gone the guard deletes the sandbox.
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
@@ -96,12 +95,12 @@ static enum err run_command(
 	return ERR_OK;
 }
 
-static enum err work(
-	const struct request *r, const struct target *t, struct ctl_run *run, struct error *e)
+static enum err work(const struct request *r, const struct target *t, int held, struct ctl_run *run,
+	struct error *e)
 {
 	struct mount_here mounted;
 	struct error why = { 0 };
-	enum err kind = mount_here_start(&mounted, t, r->dir, r->options, e);
+	enum err kind = mount_here_start(&mounted, t, held, r->dir, r->options, e);
 
 	if (kind)
 		return kind;
@@ -127,16 +126,18 @@ static enum err with(const struct request *r, const struct ctl_common *common, s
 	struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
+	struct guard guard = GUARD_NONE;
 	enum err kind = check_dir(r->dir, e);
 
 	if (!kind)
-		kind = making_do(&r->making, r->provider, common, &t, e);
+		kind = making_do(&r->making, r->provider, common, &t, &guard, e);
 	if (kind)
 		return kind;
 	fprintf(stderr, "sandboxctl: made %s:%s, to be deleted when the command has ended\n",
 		t.source.ops->name, t.source.id);
-	kind = work(r, &t, run, e);
+	kind = work(r, &t, guard.held, run, e);
 	making_undo(&t);
+	guard_end(&guard);
 	return kind;
 }
 
@@ -169,10 +170,11 @@ const struct ctl_command ctl_with = {
 		   "When it "
 		   "has ended, also by a signal (HUP, INT or TERM, which are passed on to it), all "
 		   "that "
-		   "it changed is sent, the mount ends and the sandbox is deleted. When sandboxctl "
-		   "itself is "
-		   "killed (KILL), the mount ends, but the sandbox, whose name was printed, stays: "
-		   "sandboxctl delete.\n\n"
+		   "it changed is sent, the mount ends and the sandbox is deleted. So it is when "
+		   "sandboxctl "
+		   "itself is killed (KILL), except that the command, which is then nobody's, goes "
+		   "on without "
+		   "it.\n\n"
 		   "Exit status: the command's; 125 when sandboxctl failed, 126 and 127 as of a "
 		   "shell.",
 	.flags = CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,
