@@ -65,6 +65,29 @@ if [ "$PROVIDER" = local ]; then
 	says "a sandbox where a provider is expected" 1 \
 		"sandboxctl: 'local:a': a provider alone, as in local" ctl list local:a
 fi
+if [ "$PROVIDER" = local ]; then
+	# Whoever runs this may have keys.
+	with_keys() { # NAME=VALUE...
+		deadline "$PATIENCE" env -i PATH="$PATH" HOME="$SCRATCH/home" XDG_DATA_HOME="$XDG_DATA_HOME" "$@"
+	}
+	"$SANDBOXCTL" create local >made
+	set -- "$SANDBOXCTL" list
+	is "without a provider, and without a key" "$(with_keys "$@" | sed 1d | cut -d' ' -f1)" "$(cat made)"
+	broken="E2B_API_KEY=e2b_0123456789abcdef0123456789abcdef01234567 E2B_API_URL=http://127.0.0.1:1"
+	# shellcheck disable=SC2086
+	with_keys $broken "$@" >out 2>err
+	is "one that fails makes it fail" "$?" 1
+	like "is told" "$(cat err)" "^sandboxctl: list e2b: GET http://127.0.0.1:1/.*: Failed to connect"
+	is "in one line" "$(wc -l <err)" 1
+	is "and hides no other" "$(sed 1d out | cut -d' ' -f1)" "$(cat made)"
+	# shellcheck disable=SC2086
+	with_keys $broken RUNLOOP_API_KEY=key RUNLOOP_BASE_URL=http://127.0.0.1:1 "$@" --json >out 2>err
+	is "of two each is told" "$? $(sed 's/^sandboxctl: list \([a-z0-9]*\): .*/\1/' err | sort | tr '\n' ' ')" "1 e2b runloop "
+	is "as JSON" "$(python3 -c 'import json; print(len(json.load(open("out"))))')" 1
+	says "a key that is of one alone" 2 \
+		"sandboxctl: list: --key-file is the key of one provider: name that, as in list e2b" ctl list --key-file key
+	ctl delete "$(cat made)"
+fi
 if [ "$PROVIDER" = aio ]; then
 	vendor_start
 	says "where there is no list that is said" 1 "sandboxctl: aio: cannot list sandboxes" ctl list aio
@@ -74,6 +97,7 @@ mount_sandbox one
 unmount
 ok "a sandbox is listed with its state" sh -c '"$1" list "$2" | grep -q "^$3  *running "' - "$SANDBOXCTL" "$PROVIDER" "$SOURCE"
 ok "the provider may have its colon" sh -c '"$1" list "$2:" | grep -q "^$3 "' - "$SANDBOXCTL" "$PROVIDER" "$SOURCE"
+ok "and among all" sh -c '"$1" list | grep -q "^$2  *running "' - "$SANDBOXCTL" "$SOURCE"
 is "and the same as JSON" "$(ctl list "$PROVIDER" --json | python3 -c '
 import json, sys
 print(" ".join("%(provider)s:%(id)s %(state)s" % s for s in json.load(sys.stdin)))')" "$SOURCE running"

@@ -1,10 +1,8 @@
-#include "providers/base/cleanup.h"
 #include "tools/apart.h"
 #include "tools/ctl/checks.h"
+#include "tools/ctl/keys.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* ---- In a process of its own ---- */
@@ -41,21 +39,6 @@ static int ask(const void *context)
 
 /* ---- What it means ---- */
 
-/* A variable of a list with ", " between. */
-static bool has_key(const char *names)
-{
-	AUTO_FREE char *copy = strdup(names);
-	char *rest = copy;
-
-	for (const char *name; copy && (name = strsep(&rest, ", "));) {
-		const char *value = *name ? getenv(name) : NULL;
-
-		if (value && *value)
-			return true;
-	}
-	return false;
-}
-
 static void tell(const struct probe *p, struct finding *out)
 {
 	const char *names = p->ops->key_names;
@@ -69,7 +52,7 @@ static void tell(const struct probe *p, struct finding *out)
 		finding_set(out, FINDING_UNUSED, "cannot list its sandboxes: not asked");
 		break;
 	case ERR_AUTH:
-		if (has_key(names))
+		if (provider_key_is_set(p->ops))
 			finding_set(out, FINDING_FAIL, "%s", p->text);
 		else
 			finding_set(out, FINDING_UNUSED, "no key; to use it set %s", names);

@@ -1,21 +1,24 @@
 /*
- * list.c - sandboxctl list: the sandboxes of an account.
+ * list.c - sandboxctl list: the sandboxes of an account, or of all accounts whose keys are here.
  */
 #include "tools/ctl/command.h"
+#include "tools/ctl/keys.h"
 #include "tools/ctl/sandboxes.h"
 #include "tools/ctl/target.h"
 #include "tools/ctl/values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct request {
-	const char *provider;
-	char **labels; /* "key=value" or "key", ended by NULL; owned, NULL: none */
+	const char *provider; /* NULL: all */
+	char **labels;        /* "key=value" or "key", ended by NULL; owned, NULL: none */
 };
 
 struct listing {
 	const struct request *request;
-	const char *provider;
+	const struct ctl_common *common;
+	const char *provider; /* the one that is asked */
 	struct sandboxes *sandboxes;
 };
 
@@ -61,20 +64,54 @@ static enum err add(void *context, const struct sandbox_entry *entry, struct err
 
 /* ---- The command ---- */
 
-static enum err list(const struct request *r, const struct ctl_common *common, struct error *e)
+static enum err list_provider(struct listing *l, const char *provider, struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
-	AUTO_SANDBOXES struct sandboxes sandboxes;
-	struct listing l = { .request = r, .sandboxes = &sandboxes };
-	enum err kind;
+	enum err kind = target_parse_provider(&t, provider, l->common, e);
 
-	sandboxes_init(&sandboxes, common->json, true);
-	kind = target_parse_provider(&t, r->provider, common, e);
 	if (kind)
 		return kind;
-	l.provider = t.source.ops->name;
-	kind = provider_list_sandboxes(t.source.ops, &t.config, &t.call, add, &l, e);
-	return kind ? kind : sandboxes_print(&sandboxes, e);
+	l->provider = t.source.ops->name;
+	return provider_list_sandboxes(t.source.ops, &t.config, &t.call, add, l, e);
+}
+
+/* Of all of them: this one has no list, has no labels, or is nothing that its user has a key of. */
+static bool is_left_out(const struct provider_ops *ops, enum err kind)
+{
+	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops));
+}
+
+/* One that fails hides no other. As each_do(): of several failures the last is returned, and those before it are printed. */
+static enum err list_all(struct listing *l, struct error *e)
+{
+	const struct provider_ops *ops;
+	enum err failure = ERR_OK;
+
+	for (size_t i = 0; failure != ERR_INTERRUPTED && (ops = provider_at(i)); i++) {
+		struct error why = { 0 };
+		enum err kind = list_provider(l, ops->name, &why);
+
+		if (!kind || is_left_out(ops, kind))
+			continue;
+		if (failure)
+			fprintf(stderr, "sandboxctl: %s\n", e->text);
+		failure = error_set(e, kind, "list %s: %s", ops->name, why.text);
+	}
+	return failure;
+}
+
+static enum err list(const struct request *r, const struct ctl_common *common, struct error *e)
+{
+	AUTO_SANDBOXES struct sandboxes sandboxes;
+	struct listing l = { .request = r, .common = common, .sandboxes = &sandboxes };
+	enum err kind, printed = ERR_OK;
+	struct error why = { 0 };
+
+	sandboxes_init(&sandboxes, common->json, true);
+	kind = r->provider ? list_provider(&l, r->provider, e) : list_all(&l, e);
+	if (!kind || !r->provider)
+		printed = sandboxes_print(&sandboxes, &why);
+	return printed && !kind ? error_set(e, printed, "%s", why.text) : kind;
 }
 
 static error_t take_word(int key, char *value, struct argp_state *state)
@@ -91,9 +128,18 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 			return ARGP_ERR_UNKNOWN;
 		r->provider = value;
 		return 0;
-	case ARGP_KEY_NO_ARGS: return ctl_usage(state, "the provider is missing, as in list local");
 	default: return ctl_take_value(values, key, value, state);
 	}
+}
+
+static enum err check(const struct request *r, const struct ctl_common *common, struct ctl_run *run,
+	struct error *e)
+{
+	if (!common->key_file || r->provider)
+		return ERR_OK;
+	run->status = CTL_WRONG_USAGE;
+	return error_set(e, ERR_INVALID,
+		"list: --key-file is the key of one provider: name that, as in list e2b");
 }
 
 static enum err run(struct ctl_run *run, struct error *e)
@@ -103,6 +149,8 @@ static enum err run(struct ctl_run *run, struct error *e)
 	enum err kind = ctl_parse(run, &r, &common, e);
 
 	if (!kind)
+		kind = check(&r, &common, run, e);
+	if (!kind)
 		kind = list(&r, &common, e);
 	value_list_free(r.labels);
 	return kind;
@@ -110,8 +158,11 @@ static enum err run(struct ctl_run *run, struct error *e)
 
 const struct ctl_command ctl_list = {
 	.name = "list",
-	.arguments = "PROVIDER",
+	.arguments = "[PROVIDER]",
 	.summary = "List the sandboxes of an account",
+	.details = "Without PROVIDER those of all accounts whose keys are here, and those of this "
+		   "machine. An account that cannot be asked is told, hides no other, and makes "
+		   "the exit status 1.",
 	.flags = CTL_JSON | CTL_ACCOUNT,
 	.argp =
 		&(const struct argp){
