@@ -82,14 +82,22 @@ static bool goes_on_locked(const struct bulk *b, const struct inode *dir)
 	return is_going_locked(b) && dir == l->dir && l->files >= WALK_FILES && was_read(l);
 }
 
-static struct tree_gathering limits_locked(const struct bulk *b, const struct inode *dir)
+/* What may be larger than others has room of its own. */
+static uint64_t near_bytes(const struct bulk *b, const struct inode *first)
+{
+	struct cache *c = b->cache;
+
+	return bandwidth_delay_product(&c->bandwidth, NEAR_BYTES, NEAR_BYTES_MAX) +
+		tree_whole_max(c->tree, first) - TREE_WHOLE_MAX;
+}
+
+static struct tree_gathering limits_locked(
+	const struct bulk *b, const struct inode *first, const struct inode *dir)
 {
 	uint64_t call_max = provider_fetch_max(b->cache->provider);
 	struct tree_gathering g = { .reach = reach_locked(b, dir),
 		.files_max = NEAR_FILES,
-		.bytes_max =
-			bandwidth_delay_product(&b->cache->bandwidth, NEAR_BYTES, NEAR_BYTES_MAX),
-		.file_size_max = BULK_FILE_MAX };
+		.bytes_max = near_bytes(b, first) };
 
 	if (g.reach == TREE_NEAR && goes_on_locked(b, dir)) {
 		g.files_max = MORE_FILES;
@@ -109,7 +117,7 @@ static struct tree_gathering limits_locked(const struct bulk *b, const struct in
 static void begin_locked(struct bulk *b, struct inode *i)
 {
 	const struct inode *dir = tree_place(b->cache->tree, i);
-	const struct tree_gathering limits = limits_locked(b, dir);
+	const struct tree_gathering limits = limits_locked(b, i, dir);
 	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits);
 	bool goes_on = is_going_locked(b) && was_read(&b->latest);
 
@@ -242,7 +250,7 @@ static bool is_small(const struct bulk *b, struct inode *i)
 	struct attr attr;
 
 	tree_attr(b->cache->tree, i, &attr);
-	return attr.size && attr.size <= BULK_FILE_MAX;
+	return attr.size && attr.size <= tree_whole_max(b->cache->tree, i);
 }
 
 typedef enum err (*reader_locked)(struct bulk *b, struct wish *w, bool *served, struct error *e);

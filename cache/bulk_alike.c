@@ -51,7 +51,7 @@ static void take_one(void *context, size_t item, const struct attr *version)
 	size_t n = a->files[item];
 
 	free(call->filling);
-	call->filling = version->size <= BULK_FILE_MAX ? malloc(version->size + 1) : NULL;
+	call->filling = version->size <= bulk_call_room(call, n) ? malloc(version->size + 1) : NULL;
 	if (!call->filling ||
 		!stored_read(call->bulk->cache->stored, version, 0, call->filling,
 			(size_t)version->size, &call->filled))

@@ -65,16 +65,17 @@ void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version
 	end_file(call, n, version);
 }
 
-/* The first one somebody waits for, also if it is longer than we thought. */
-static size_t room_for(const struct bulk_call *call, size_t n)
+size_t bulk_call_room(const struct bulk_call *call, size_t n)
 {
-	return n ? (size_t)call->files[n].size : (size_t)BULK_FILE_MAX;
+	uint64_t size = call->files[n].size;
+
+	return (size_t)(n || size > TREE_WHOLE_MAX ? size : TREE_WHOLE_MAX);
 }
 
 static enum err add_bytes(
 	struct bulk_call *call, size_t n, const struct fetch_piece *piece, struct error *e)
 {
-	size_t room = room_for(call, n);
+	size_t room = bulk_call_room(call, n);
 
 	if (!call->filling)
 		call->filling = malloc(room);
@@ -126,7 +127,7 @@ static struct fetch_item *items_of(const struct bulk_call *call)
 			.path = call->files[file].path,
 			.target = call->files[file].target,
 			.offset = call->files[file].offset,
-			.length = room_for(call, file),
+			.length = bulk_call_room(call, file),
 			.flags = file ? 0 : CHANGE_BY_HANDLE };
 	}
 	return items;

@@ -11,12 +11,6 @@
 
 #include <sys/queue.h>
 
-/*
- * A file of at most so many bytes is fetched whole: on 100 Mbit/s that takes 40 ms, as long as asking for its next part
- * would through a usual distance.
- */
-#define BULK_FILE_MAX ((uint64_t)512 * 1024)
-
 /* Of contents here; what had to go may still be stored. */
 #define BULK_MEMORY_MAX ((size_t)8 * 1024 * 1024)
 
@@ -118,6 +112,8 @@ struct bulk_call {
 /* Begins to fetch `first` and what belongs with it; NULL: there may be no more. */
 struct bulk_call *bulk_call_begin_locked(
 	struct bulk *b, struct inode *first, const struct tree_gathering *limits);
+/* Bytes of file `n` that there is room for: of the first, which somebody waits for, also if it is longer than we thought. */
+size_t bulk_call_room(const struct bulk_call *call, size_t n);
 /* What is in `filling` is file `n`, of this version. */
 void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version);
 

@@ -510,12 +510,19 @@ enum tree_reach {
 	TREE_FAR,   /* then what follows in the order of a walk through the whole tree */
 };
 
+/*
+ * A file of at most so many bytes is fetched whole: on 100 Mbit/s that takes 40 ms, as long as asking for its next part
+ * would through a usual distance.
+ */
+#define TREE_WHOLE_MAX ((uint64_t)512 * 1024)
+
+/* The same of this one: more where it stands among those that are always read to their end. */
+uint64_t tree_whole_max(struct tree *t, const struct inode *i);
+
 struct tree_gathering {
 	enum tree_reach reach;
 	size_t files_max;
 	uint64_t bytes_max; /* of all files together, but for the first */
-	/* Not below 512 KiB. Of a larger one beside the first both ends are meant, others are left out. */
-	uint64_t file_size_max;
 	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may neither call the tree nor block. */
 	bool (*wants)(void *context, const struct inode *i);
 	void *context;
@@ -523,7 +530,7 @@ struct tree_gathering {
 
 /*
  * `first`, and the regular files around it whose names and attributes are believed: in the order in which one who walks
- * the tree reads them. Directories that hold what nobody reads as a whole (tree_files.c) are not entered from outside, and
+ * the tree reads them. Larger ones than tree_whole_max() are left out, but for both ends of those beside the first. Directories that hold what nobody reads as a whole (tree_files.c) are not entered from outside, and
  * not left from inside. Returns how many; `out` has room for files_max, which is at least 1. 0: `first` has no path.
  */
 size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,

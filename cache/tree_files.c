@@ -14,6 +14,8 @@ static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "ven
 	"target", "dist", "build" };
 /* Commits and directories are small objects, and git reads these first; contents are larger ones. */
 #define OBJECT_MAX 4096
+/* Of what stands in .git itself: git reads its index for almost every command, and of 40,000 files that has so much. */
+#define REPOSITORY_FILE_MAX ((uint64_t)4 * 1024 * 1024)
 
 /*
  * Of a large file: where its format keeps what all else is found by. An archive has that at its end, a database at its
@@ -32,8 +34,8 @@ struct gathering {
 	int64_t now_ms;
 	struct tree_file *out;
 	size_t count;
-	uint64_t bytes;         /* without the first */
-	uint64_t file_size_max; /* just now */
+	uint64_t bytes;                     /* without the first */
+	uint64_t above_size, file_size_max; /* just now */
 	unsigned visits;
 };
 
@@ -90,6 +92,29 @@ static void take_locked(struct gathering *g, struct inode *i, uint64_t offset, u
 		g->bytes += size;
 }
 
+/* ---- How large ---- */
+
+static bool is_repository_locked(const struct inode *dir)
+{
+	return dir->names && !strcmp(dir->names->name, ".git");
+}
+
+static uint64_t whole_max_locked(const struct inode *i)
+{
+	bool is_of_repository = i->names && is_repository_locked(i->names->dir);
+
+	return is_of_repository ? REPOSITORY_FILE_MAX : TREE_WHOLE_MAX;
+}
+
+uint64_t tree_whole_max(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	uint64_t max = whole_max_locked(i);
+
+	pthread_mutex_unlock(&t->lock);
+	return max;
+}
+
 /* ---- What is beside it ---- */
 
 static size_t stem_len(const char *name)
@@ -122,7 +147,7 @@ static void visit_beside_locked(struct gathering *g, const struct dentry *d)
 	g->visits++;
 	if (!is_beside_locked(g, d) || !may_come_locked(g, d))
 		return;
-	if (d->inode->attr.size > g->asked->file_size_max)
+	if (d->inode->attr.size > whole_max_locked(d->inode))
 		take_ends_locked(g, d->inode);
 	else
 		take_locked(g, d->inode, 0, d->inode->attr.size);
@@ -130,9 +155,11 @@ static void visit_beside_locked(struct gathering *g, const struct dentry *d)
 
 static void visit_file_locked(struct gathering *g, const struct dentry *d)
 {
-	if (d->inode->attr.size <= g->file_size_max && !is_beside_locked(g, d) &&
+	uint64_t size = d->inode->attr.size;
+
+	if (size > g->above_size && size <= g->file_size_max && !is_beside_locked(g, d) &&
 		may_come_locked(g, d))
-		take_locked(g, d->inode, 0, d->inode->attr.size);
+		take_locked(g, d->inode, 0, size);
 }
 
 /* ---- Directories ---- */
@@ -206,9 +233,16 @@ static void visit_sibling_locked(struct gathering *g, const struct dentry *d)
 	visit_file_locked(g, d);
 }
 
-static bool is_repository_locked(const struct inode *dir)
+/* Those of usual size, then the larger ones, where they come whole. */
+static void gather_siblings_locked(struct gathering *g, const struct inode *first)
 {
-	return dir->names && !strcmp(dir->names->name, ".git");
+	gather_around_locked(g, first, visit_sibling_locked);
+	g->above_size = g->file_size_max;
+	g->file_size_max = whole_max_locked(first);
+	if (g->file_size_max > g->above_size)
+		gather_around_locked(g, first, visit_sibling_locked);
+	g->file_size_max = g->above_size;
+	g->above_size = 0;
 }
 
 /* Of the objects of a repository only small ones. */
@@ -219,11 +253,11 @@ static void gather_subdirs_locked(struct gathering *g, const struct inode *dir)
 	for (const struct dentry *d = dir->children; d && !is_full(g); d = d->sibling_next) {
 		bool is_objects = has_objects && !strcmp(d->name, "objects");
 
-		g->file_size_max = is_objects ? OBJECT_MAX : g->asked->file_size_max;
+		g->file_size_max = is_objects ? OBJECT_MAX : TREE_WHOLE_MAX;
 		if (may_enter_locked(d))
 			visit_locked(g, d);
 	}
-	g->file_size_max = g->asked->file_size_max;
+	g->file_size_max = TREE_WHOLE_MAX;
 }
 
 /* Whoever read all of a directory goes on in the one above it. */
@@ -245,7 +279,7 @@ static void gather_others_locked(struct gathering *g, const struct inode *first)
 	gather_around_locked(g, first, visit_beside_locked);
 	if (g->asked->reach == TREE_ALONE)
 		return;
-	gather_around_locked(g, first, visit_sibling_locked);
+	gather_siblings_locked(g, first);
 	if (!is_quiet || is_repository_locked(dir))
 		gather_subdirs_locked(g, dir);
 	if (!is_quiet && g->asked->reach == TREE_FAR)
@@ -260,7 +294,7 @@ size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
 		.first = first,
 		.now_ms = now_ms,
 		.out = out,
-		.file_size_max = asked->file_size_max };
+		.file_size_max = TREE_WHOLE_MAX };
 
 	pthread_mutex_lock(&t->lock);
 	if (add_locked(&g, first) && first->names)

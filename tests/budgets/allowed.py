@@ -23,6 +23,8 @@ REQUESTS = {
     ("ls -lR of 20,000 files", "cold"): (1, 3, 3, 3, 1, 3),
     ("git status", "cold"): (2, 4, 4, 4, 2, 4),
     ("git status", "again"): (0, 0, 0, 0, 0, 0),
+    ("git status of 20,000 files", "cold"): (4, 8, 8, 8, 4, 8),
+    ("git status of 20,000 files", "again"): (0, 0, 0, 0, 0, 0),
     ("grep -r of 16 MB", "cold"): (3, 5, 5, 5, 3, 5),
     ("grep -r of 16 MB", "warm"): (0, 0, 0, 0, 0, 0),
     ("grep -r of 16 MB", "remounted"): (3, 3, 3, 3, 3, 3),

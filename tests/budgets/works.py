@@ -71,6 +71,22 @@ def is_empty(output):
     return not output
 
 
+def status_many(bench):
+    """The index has 1.8 MB."""
+    top = bench.backend / "large"
+    for d in range(MANY_DIRECTORIES):
+        os.makedirs(top / f"directory{d:04}")
+        for f in range(MANY_FILES_EACH):
+            (top / f"directory{d:04}/file{f}").touch()
+    fixtures.set_times(top)
+    fixtures.commit(top)
+    bench.system.remount_cold()
+    for phase in ("cold", "again"):
+        command = ["git", "status", "--porcelain"]
+        yield bench.time("git status of 20,000 files", phase, command, is_empty, cwd=bench.mountpoint / "large")
+    bench.remove("large")
+
+
 def grep(bench):
     """The third time after a remount, with what the cache on this machine has."""
     yield from of("grep -r of 16 MB", workloads.grep(bench))
@@ -129,4 +145,4 @@ def copying(bench):
     bench.remove("big.bin")
 
 
-ALL = [mounting, command, listing, listing_many, status, grep, reading, small_files, save, patch, copying]
+ALL = [mounting, command, listing, listing_many, status, status_many, grep, reading, small_files, save, patch, copying]

@@ -309,6 +309,47 @@ Test(bulk, a_repository_brings_its_small_objects)
 	cr_expect(eq(uint, distant_items(&far), 4));
 }
 
+/* 20,000 files. Small ones come first, also where there are many of them. */
+Test(bulk, a_repository_brings_a_large_index_too)
+{
+	make(30, ".git/HEAD");
+	make(2048 * KIB, ".git/index");
+	for (int n = 0; n < 100; n++)
+		make(KIB, ".git/objects/ab/%d", n);
+	made();
+	list_all();
+	read_file(".git/HEAD");
+	cr_expect(eq(sz, read_file(".git/index"), sizeof bytes));
+	cr_expect(eq(uint, distant_fetches(&far), 1));
+}
+
+Test(bulk, a_large_index_that_is_read_first_comes_whole)
+{
+	make(30, ".git/HEAD");
+	make(2048 * KIB, ".git/index");
+	made();
+	list_all();
+	read_file(".git/index");
+	read_file(".git/HEAD");
+	cr_expect(eq(uint, distant_fetches(&far), 1));
+	cr_expect(eq(uint, distant_items(&far), 2));
+}
+
+Test(bulk, other_large_files_do_not_come_along)
+{
+	make(30, ".git/HEAD");
+	make(5 * 1024 * KIB, ".git/index");
+	make(600 * KIB, ".git/hooks/large");
+	make(30, "d/small");
+	make(600 * KIB, "d/large");
+	made();
+	list_all();
+	read_file(".git/HEAD");
+	read_file("d/small");
+	distant_await_items(&far, 2);
+	cr_expect(eq(uint, distant_items(&far), 2));
+}
+
 Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
 {
 	struct scratch disk;
