@@ -20,6 +20,13 @@
 /* The proxy before the service gives up after 60 s of silence (nginx's proxy_read_timeout). */
 #define ANSWER_MS 20000
 
+/*
+ * An answer comes with the first bytes that are new. So many with something new may follow each other at once; the next ones
+ * are asked for when some more has been gathered, or whoever prints little and often would take a request each time.
+ */
+#define HASTY_MAX 2
+#define GATHER_MS 100
+
 struct bash_run {
 	struct aio *a;
 	const struct call *call;
@@ -34,6 +41,7 @@ struct bash_run {
 	bool is_reused;            /* the session, which may be gone without our knowing */
 	int64_t out_at, err_at;    /* bytes passed on */
 	bool is_running, has_more; /* as the last answer said: goes on, had something new */
+	unsigned hasty;            /* answers in a row that had */
 	int exit_code;
 };
 
@@ -164,26 +172,39 @@ static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
 	return kind ? kind : aio_judge(r, ask, 200, *answer, NULL, e);
 }
 
+static enum err ask_for_more(struct bash_run *run, struct error *e)
+{
+	AUTO_JSON struct json_object *answer = NULL;
+	AUTO_BUF struct buf body = BUF_INIT(1024);
+	enum err kind = put_output(run, &body, e);
+	struct rest_ask ask = ask_with(run, "/v1/bash/output", &body);
+
+	ask.flags = HTTP_REPEATABLE;
+	if (!kind)
+		kind = perform(run, &ask, &answer, e);
+	if (!kind)
+		kind = take_output(run, rest_member(answer, "data"), e);
+	if (!kind)
+		kind = take_status(run, rest_member(rest_member(answer, "data"), "command"), e);
+	return kind;
+}
+
+static enum err let_gather(struct bash_run *run, struct error *e)
+{
+	run->hasty = run->has_more ? run->hasty + 1 : 0;
+	return run->is_running && run->hasty > HASTY_MAX ? call_sleep(run->call, GATHER_MS, e)
+							 : ERR_OK;
+}
+
 /* The status may be younger than the output beside it, so the end has come when both say so. */
 static enum err follow(struct bash_run *run, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	while (!kind && (run->is_running || run->has_more)) {
-		AUTO_JSON struct json_object *answer = NULL;
-		AUTO_BUF struct buf body = BUF_INIT(1024);
-		struct rest_ask ask;
-
-		kind = put_output(run, &body, e);
-		ask = ask_with(run, "/v1/bash/output", &body);
-		ask.flags = HTTP_REPEATABLE;
+		kind = let_gather(run, e);
 		if (!kind)
-			kind = perform(run, &ask, &answer, e);
-		if (!kind)
-			kind = take_output(run, rest_member(answer, "data"), e);
-		if (!kind)
-			kind = take_status(
-				run, rest_member(rest_member(answer, "data"), "command"), e);
+			kind = ask_for_more(run, e);
 	}
 	return kind;
 }

@@ -201,6 +201,29 @@ Test(bash, what_lasts_is_followed_from_where_the_answer_before_ended)
 	cr_expect(fixture_has(3, "\"wait\": true"));
 }
 
+Test(bash, who_prints_often_is_not_asked_each_time)
+{
+	static const struct canned_row rows[] = {
+		{ EXEC, 200, SAYS("s1", "running", "null", ",\"offset\":0"), NULL },
+		{ OUTPUT, 200, LATER("a", "1", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("b", "2", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("c", "3", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("d", "4", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("e", "5", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("f", "6", "running", "null"), NULL },
+		{ OUTPUT, 200, LATER("", "6", "completed", "0"), NULL },
+	};
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	int64_t begun_ms = monotonic_ms();
+
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "abcdef");
+	cr_expect(ge(i64, monotonic_ms() - begun_ms, 350)); /* four pauses of 100 ms */
+}
+
 Test(bash, output_that_is_older_than_the_status_beside_it_is_asked_for)
 {
 	static const struct canned_row rows[] = {

@@ -51,18 +51,18 @@ BYTES = {
 
 # Of a stream of changes that is followed request by request, while little changes: so many a second.
 STREAM = {"aio": 12 / 60, "daytona": 4 / 60, "langsmith": 4 / 60}
+# While much changes: so many at once, then so many a second until the sandbox has it all.
+BUSY_STREAM = {"aio": (2, 10)}
 
 # So many more than that it takes so far. A copy waits until the sandbox has made the file. Of git's lock the sandbox hears
-# where it stays for longer than changes wait for others. Where the stream of changes is followed request by request, many
-# changes end many requests.
+# where it stays for longer than changes wait for others.
 EXCESS = {
     ("git status", "cold"): (2, 4, 4, 4, 4, 4),
     ("git status", "again"): (2, 4, 4, 4, 4, 4),
-    ("untar of 200 files", "until they are there"): (0, 100, 0, 0, 0, 0),
-    ("rm -rf of them", "until they are gone"): (0, 40, 0, 0, 0, 0),
 }
 # Into how many calls many changes go depends on how fast they come: less is no news.
-GATHERED = {"git status", "untar of 200 files", "rm -rf of them"}
+CHANGES_MUCH = {"untar of 200 files", "rm -rf of them"}
+GATHERED = {"git status", *CHANGES_MUCH}
 
 
 @dataclass
@@ -84,11 +84,20 @@ class Allowance:
         return (f"{over} too many, as known" if over > 0 else ""), False
 
 
+def of_stream(vendor, figure):
+    """Requests of the stream of changes, where it is followed so."""
+    if vendor not in STREAM:
+        return 0
+    quiet = 1 + math.ceil((figure.seconds or 0) * STREAM[vendor])
+    if vendor not in BUSY_STREAM or figure.workload not in CHANGES_MUCH:
+        return quiet
+    at_once, a_second = BUSY_STREAM[vendor]
+    return quiet + at_once + math.ceil((figure.landed or 0) * a_second)
+
+
 def of(vendor, figure):
     row, column = (figure.workload, figure.phase), VENDORS.index(vendor)
-    requests = REQUESTS[row][column]
-    if vendor in STREAM:
-        requests += 1 + math.ceil((figure.seconds or 0) * STREAM[vendor])
+    requests = REQUESTS[row][column] + of_stream(vendor, figure)
     excess = EXCESS[row][column] if row in EXCESS else 0
     is_exact = vendor not in STREAM and figure.workload not in GATHERED
     return Allowance(requests, excess, BYTES.get(row, NO_LIMIT), is_exact)
