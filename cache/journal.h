@@ -79,7 +79,10 @@ enum err journal_add(struct journal *j, const struct change *change, uint64_t *n
 enum err journal_read(
 	struct journal *j, const struct journal_extent *where, void *out, struct error *e);
 
-/* Before a recorded batch leaves: its entries, in their order, have the sequence numbers from `first_sequence` on. */
+/*
+ * Before a batch leaves: its entries, in their order, have the sequence numbers from `first_sequence` on; 0: they have none,
+ * and nobody will know whether they were done.
+ */
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e);
 /* They are owed no longer. On failure some may be owed until it is tried again. */
@@ -100,7 +103,8 @@ struct journal_entry {
 	uint64_t number;
 	struct change change; /* without its data */
 	struct journal_extent where;
-	uint64_t sequence; /* noted last; 0: it never left */
+	uint64_t sequence; /* noted last; 0: none */
+	bool has_left;     /* with one or without */
 	bool is_parked;
 	enum err err; /* of a parked one, */
 	const char *why;

@@ -64,7 +64,7 @@ static void mark_done(struct segment *s, struct segment_slot *slot)
 static void mark_sent(struct segment *s, struct segment_slot *slot, uint64_t sequence)
 {
 	if (slot->sequence != SEGMENT_DONE)
-		slot->sequence = sequence;
+		slot->sequence = sequence ? sequence : SEGMENT_LEFT;
 	raise_sequence(s, sequence + 1);
 }
 
@@ -81,7 +81,7 @@ static bool take_numbers(struct segment *s, const struct record_header *h, const
 		if (h->type == RECORD_DONE)
 			mark_done(s, slot);
 		else
-			mark_sent(s, slot, h->number + n);
+			mark_sent(s, slot, h->number ? h->number + n : 0);
 	}
 	return h->text_len % sizeof(uint64_t) == 0;
 }

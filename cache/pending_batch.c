@@ -355,8 +355,9 @@ static enum err note_sent(struct pending *p, const struct batch *b, struct error
 {
 	enum err kind = ERR_OK;
 
-	for (size_t n = 0; n < b->count && b->first_sequence && !kind; n++)
-		kind = queued_note_sent(b->queued[n], p->journal, b->first_sequence + n, e);
+	for (size_t n = 0; n < b->count && !kind; n++)
+		kind = queued_note_sent(
+			b->queued[n], p->journal, b->first_sequence ? b->first_sequence + n : 0, e);
 	return kind;
 }
 

@@ -231,6 +231,15 @@ void batch_release(struct batch *b);
 enum err batch_find_moved(
 	struct pending *p, const struct call *call, struct batch *b, struct error *e);
 
+/* ---- Contents that an earlier mount had sent (pending_left.c) ---- */
+
+/*
+ * Of those that were done already it drops what they were based on. Before the batch is sent, and without the lock. Fails
+ * where the question failed for lack of an answer.
+ */
+enum err batch_find_done(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e);
+
 /* ---- Answers (pending_answer.c) ---- */
 
 void batch_answered_locked(struct pending *p, struct batch *b);

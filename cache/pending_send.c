@@ -19,8 +19,10 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	if (b->first_sequence)
 		memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
 	memset(b->results, 0, b->count * sizeof *b->results);
-	enum err kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
+	enum err kind = batch_find_done(p, &call, b, e);
 
+	if (!kind)
+		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
 }
 

@@ -37,6 +37,7 @@ struct queued {
 	bool is_wanted;    /* somebody waits for it */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
+	bool may_be_done;  /* contents that left without a number in an earlier mount */
 	bool is_lost;      /* what it needs was refused */
 	bool is_beside;    /* about what is to be copied over its target */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */
@@ -76,7 +77,7 @@ bool queued_add_piece(
 /* Its contents, put together in `out`, which has room for change.data_len bytes. */
 enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);
-/* Calls journal_note_sent() for it, as the change of this number. */
+/* Calls journal_note_sent() for it, as the change of this number; 0: it has none. */
 enum err queued_note_sent(
 	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e);
 /* How many entries the journal has of it; their numbers, of which there is room for as many more. */

@@ -128,6 +128,43 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	cr_expect(eq(str, status.parked[0].path, "f"));
 }
 
+/* Contents of a file that is there leave without a number. */
+static void leave_half_done(const char *text, const char *more)
+{
+	put("f", "before");
+	struct inode *i = distant_open(&far, "f");
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	far.does_first = true;
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, text);
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 2, more);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	far.does_first = false;
+}
+
+Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
+{
+	leave_half_done("oursover", "us");
+	expect_text("f", "oursover");
+	distant_remount(&far, NULL);
+	expect_text("f", "ouusover");
+	cr_expect(eq(u64, parked(), 0));
+}
+
+Test(recover, but_what_others_wrote_over_it_is_one)
+{
+	leave_half_done("ours", "us");
+	put("f", "theirs");
+	distant_remount(&far, NULL);
+	expect_text("f", "theirs");
+	cr_expect(eq(u64, parked(), 2));
+}
+
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
 static struct inode *make_held(const char *name)
 {
