@@ -1,13 +1,13 @@
 """A mixed load on a mount whose process is killed, and a model of what was acknowledged until then.
 
     crash.py run MOUNT MODEL PID SEED OPEN   works below MOUNT until PID is killed, at a moment that SEED chooses; so many
-                                             files that were written to are open then
+                                             files that were written to are open then. PID 0: it dies by itself
     crash.py check DIRECTORY MODEL           whether DIRECTORY has just what was acknowledged
     crash.py watch DIRECTORY                 looks for new files that are there in part, until it is killed, and tells of one
 
 The model is a file that each run goes on with. Each call is one change: of the one that did not return either is right,
 that it was done and that it was not; all before it were done, once. The kernel may hand on a write in two parts, the
-first of which ends with a page: then that alone is right, too.
+first of which ends with a page: then that alone is right, too, and the call may return with that.
 """
 import copy
 import itertools
@@ -23,6 +23,8 @@ import time
 # Of a write: less than the kernel hands on at once, most times.
 WRITE_MAX = 60_000
 LATEST_KILL_S = 2
+# Who is to die by itself does so by then.
+PATIENCE_S = 60
 NAMES = 12
 # Files that are written from one end to the other before they are closed, and then left alone: their names begin so, and
 # their texts with how long they are.
@@ -32,6 +34,13 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 def content(chance):
     return "%x" % chance.getrandbits(chance.choice([40, 4000, 4 * WRITE_MAX - 4]))
+
+
+def write(fd, text, *at):
+    """All of it in one call, at an offset if one is given."""
+    data = text.encode()
+    if (os.pwrite if at else os.write)(fd, data, *at) < len(data):
+        raise OSError("it was written in part")
 
 
 def is_whole_one(path):
@@ -80,7 +89,7 @@ class Steps:
         opened, pieces = [], [text[at:at + WRITE_MAX] for at in range(0, len(text), WRITE_MAX)]
 
         def writes(piece, end):
-            return (lambda: os.write(opened[0], piece.encode()),
+            return (lambda: write(opened[0], piece),
                     lambda tree: tree.update({path: [*tree[path][:2], text[:end]]}))
 
         return [(lambda: opened.append(os.open(self.at(path), os.O_WRONLY | flags, 0o644)),
@@ -107,14 +116,14 @@ class Steps:
     def append(self):
         if path := self.some("file"):
             text = content(self.chance)
-            return (lambda: self.open_and(path, os.O_WRONLY | os.O_APPEND, lambda fd: os.write(fd, text.encode())),
+            return (lambda: self.open_and(path, os.O_WRONLY | os.O_APPEND, lambda fd: write(fd, text)),
                     lambda tree: tree[path].__setitem__(2, tree[path][2] + text))
 
     def overwrite(self):
         if path := self.some("file"):
             text, old = content(self.chance), self.tree[path][2]
             at = self.chance.randrange(len(old) + 1)
-            return (lambda: self.open_and(path, os.O_WRONLY, lambda fd: os.pwrite(fd, text.encode(), at)),
+            return (lambda: self.open_and(path, os.O_WRONLY, lambda fd: write(fd, text, at)),
                     lambda tree: tree[path].__setitem__(2, old[:at] + text + old[at + len(text):]))
 
     def cut(self):
@@ -130,7 +139,7 @@ class Steps:
 
     def rename(self):
         old, new = self.some("file", "link"), self.new() or self.some("file")
-        if old and old != new:
+        if old and new and old != new:
             return lambda: os.rename(self.at(old), self.at(new)), lambda tree: tree.update({new: tree.pop(old)})
 
     def rename_directory(self):
@@ -180,7 +189,9 @@ def run(mount, model, pid, seed, open_at_once):
     [tree] = load(model)
     steps, count = Steps(mount, tree, chance, int(open_at_once)), 0
     # A moment of the machine's, not of the trace's.
-    threading.Timer(chance.uniform(0, LATEST_KILL_S), os.kill, (int(pid), signal.SIGKILL)).start()
+    kill_s, end_s = chance.uniform(0, LATEST_KILL_S), time.monotonic() + PATIENCE_S
+    if int(pid):
+        threading.Timer(kill_s, os.kill, (int(pid), signal.SIGKILL)).start()
     for call, effect in itertools.chain.from_iterable(iter(steps.choose, None)):
         after = copy.deepcopy(tree)
         effect(after)
@@ -192,6 +203,8 @@ def run(mount, model, pid, seed, open_at_once):
         tree.clear()
         tree.update(after)
         count += 1
+        if time.monotonic() > end_s:
+            sys.exit(f"it lives on after {count} calls")
 
 
 def found(root):

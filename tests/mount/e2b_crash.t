@@ -19,6 +19,14 @@ bury() {
 	tap_drop_mount "$MNT"
 }
 
+# What the sandbox does not have, and what it refused.
+owed() {
+	python3 -c '
+import json, sys
+status = json.load(open(sys.argv[1]))
+print(status["pending_changes"], status["parked_changes"], *status["journal"]["parked"])' "$MNT/.sandbox/status"
+}
+
 # Until the next mount, which shows what there is of files that were never closed.
 stop_watching() {
 	kill "$WATCHER" 2>/dev/null
@@ -40,6 +48,7 @@ while [ "$seed" -le "$last" ]; do
 	is "seed $seed: no new file was ever there in part" "$(cat half)" ""
 	mount_sandbox crash
 	ok "seed $seed: the next mount sends what is left" settle
+	is "seed $seed: and all of it" "$(owed)" "0 0"
 	ok "seed $seed: the sandbox has what was acknowledged, once and whole" python3 "$CRASH" check "$STORE/work" model
 	ok "seed $seed: and so has the mount" python3 "$CRASH" check "$MNT/work" model
 	tap_umount "$MNT"
