@@ -1,6 +1,7 @@
 /* What others did meanwhile at a name that we give: both versions stay. */
 #include "cache/pending_inside.h"
 
+#include "cache/fault.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 
@@ -86,6 +87,14 @@ static enum err queue_again_locked(
 	return kind;
 }
 
+bool pending_is_again(const struct queued *q, const struct change *again)
+{
+	bool moves = again->op == CHANGE_PLACE || again->op == CHANGE_RENAME;
+
+	return moves && strstr(path_name(again->path2), CONFLICT) && q->change.op == again->op &&
+		!strcmp(q->change.path, again->path) && strcmp(q->change.path2, again->path2);
+}
+
 bool pending_keep_both_locked(
 	struct pending *p, struct queued *q, enum err refusal, struct error *why)
 {
@@ -94,6 +103,7 @@ bool pending_keep_both_locked(
 
 	if (!name || queue_again_locked(p, q, name, NULL))
 		return false;
+	fault_point("pending.conflict");
 	queued_note_done(q, p->journal, NULL);
 	error_set(why, ERR_CONFLICT, "%s: somebody in the sandbox wrote it, too; ours is %s",
 		q->change.path2, path_name(name));

@@ -174,6 +174,9 @@ void pending_release_all_locked(struct pending *p);
 bool pending_keep_both_locked(
 	struct pending *p, struct queued *q, enum err refusal, struct error *why);
 
+/* Whether `again` is what became of `q`: it is for another name, and `q` is owed no more. */
+bool pending_is_again(const struct queued *q, const struct change *again);
+
 /* ---- What the sandbox need not hear of (pending_cancel.c) ---- */
 
 /*

@@ -116,6 +116,23 @@ static struct queued *take_up(
 	return q;
 }
 
+/* The mount ended when it had just been queued again, for another name. */
+static void drop_refused(struct pending *p, const struct change *again)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (pending_is_again(q, again))
+		break;
+	if (!q)
+		return;
+	queued_note_done(q, p->journal, NULL);
+	TAILQ_REMOVE(&p->queue, q, link);
+	p->changes--;
+	p->cost -= queued_cost(q);
+	queued_free(q);
+}
+
 static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
 {
 	struct pending *p = context;
@@ -129,6 +146,8 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 	enum err kind = read_text(p, entry, &change, &text, e);
 	struct queued *q = kind ? NULL : find_sent(p, entry);
 
+	if (!kind)
+		drop_refused(p, &change);
 	if (!kind && !q)
 		q = take_up(p, entry, &change);
 	if (!kind && (!q || !add_piece(p, q, entry)))
