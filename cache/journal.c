@@ -293,6 +293,7 @@ enum err journal_note_parked(
 	if (s)
 		kind = segment_note(s, RECORD_PARKED, number, &text, sizeof text.err + len, e);
 	pthread_mutex_unlock(&j->lock);
+	fault_point("journal.parked");
 	return kind;
 }
 

@@ -1,6 +1,7 @@
 #include "cache/journal_dir.h"
 
 #include "cache/disk.h"
+#include "cache/fault.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
@@ -158,6 +159,7 @@ enum err journal_dir_set_aside(struct journal_dir *d, const struct journal_optio
 		return error_set(e, ERR_NO_MEMORY, "journal");
 	if (rename(d->path, aside))
 		return disk_error(d->path, e);
+	fault_point("journal.aside");
 	log_error(LOG_CACHE,
 		"%s: changes that the sandbox does not have cannot be read: kept as %s", why,
 		aside);

@@ -150,8 +150,9 @@ static enum err write_record(struct segment *s, struct record *r, struct error *
 	if (s->torn && ftruncate(s->fd, (off_t)s->size))
 		return write_error(s, e);
 	s->torn = true;
-	if (r->header.type == RECORD_ENTRY && fault_is_due("journal.add.torn")) {
-		write_all(s, parts, 2, e);
+	if (r->header.type == RECORD_ENTRY ? fault_is_due("journal.add.torn")
+					   : fault_is_due("journal.note.torn")) {
+		write_all(s, parts, r->header.type == RECORD_ENTRY ? 2 : 1, e);
 		fault_kill();
 	}
 	enum err kind = write_all(s, parts, 3, e);

@@ -1,3 +1,4 @@
+#include "cache/fault.h"
 #include "cache/journal_inside.h"
 
 #include <string.h>
@@ -85,10 +86,12 @@ enum err segments_begin_locked(struct journal *j, struct error *e)
 	uint32_t ordinal = last ? last->ordinal + 1 : 1;
 	enum err kind = last ? end_locked(last, e) : ERR_OK;
 
+	fault_point("journal.segment.ended");
 	if (!kind)
 		kind = make_locked(j, ordinal, &s, e);
 	if (kind)
 		return kind;
+	fault_point("journal.segment.made");
 	kind = say_begin_locked(j, s, last ? segment_end(last) : 1, e);
 	if (!kind) {
 		TAILQ_INSERT_TAIL(&j->segments, s, link);
@@ -106,6 +109,7 @@ void segments_remove(struct journal *j, struct segment *s)
 	TAILQ_REMOVE(&j->segments, s, link);
 	journal_dir_unlink(&j->dir, s->ordinal);
 	segment_free(s);
+	fault_point("journal.segment.gone");
 }
 
 /* A failure leaves the segment until the next time. */

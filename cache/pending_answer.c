@@ -2,6 +2,7 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
+#include "cache/fault.h"
 
 #include "providers/base/cleanup.h"
 
@@ -281,11 +282,23 @@ static void end_locked(struct pending *p, const struct batch *b)
 	pthread_cond_broadcast(&p->changed);
 }
 
+/* The sandbox has done it, and the journal does not know. */
+static void pass_answered(const struct batch *b)
+{
+	fault_point("pending.answered");
+	if (!b->first_sequence)
+		fault_point("pending.answered.plain");
+	for (size_t n = 0; n < b->count; n++)
+		if (b->queued[n]->change.op == CHANGE_PLACE)
+			fault_point("pending.placed");
+}
+
 void batch_answered_locked(struct pending *p, struct batch *b)
 {
 	bool all = true;
 
 	refuse_short(b);
+	pass_answered(b);
 	note_done_locked(p, b);
 	for (size_t n = 0; n < b->count; n++)
 		all &= answer_locked(p, b->queued[n], &b->results[n]);

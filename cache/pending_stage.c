@@ -2,6 +2,7 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
+#include "cache/fault.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 
@@ -40,6 +41,7 @@ static void count_held(const struct queued *q, int delta)
 static enum err hold_locked(struct pending *p, const struct change *place,
 	const struct change_about *about, struct queued **out, struct error *e)
 {
+	fault_point("pending.staged");
 	enum err kind = pending_prepare_locked(p, place, about, out, e);
 
 	if (kind)
@@ -47,6 +49,7 @@ static enum err hold_locked(struct pending *p, const struct change *place,
 	TAILQ_INSERT_TAIL(&p->held, *out, link);
 	count_held(*out, 1);
 	about->target->backlog->place = *out;
+	fault_point("pending.held");
 	return ERR_OK;
 }
 
@@ -56,6 +59,7 @@ static void let_go_locked(struct pending *p, struct queued *q)
 	count_held(q, -1);
 	q->about.target->backlog->place = NULL;
 	pending_enter_locked(p, q);
+	fault_point("pending.released");
 }
 
 void pending_release_locked(struct pending *p, const struct inode *i)

@@ -68,10 +68,12 @@ SHARED_TESTS := after_exec events hostile mixing real_builds real_editors stagin
 CONTRACTS    := $(VENDORS) e2b_shell
 # A clean Debian is made for these.
 ROOT_TESTS   := tests/install/debian.t tests/install/systemd.t
+# For check-faults alone.
+FAULT_TESTS  := tests/mount/e2b_crash_points.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, a Debian takes minutes.
 LONG_TESTS   := tests/mount/e2b_many.t $(ROOT_TESTS)
 T ?= $(TEST_LAYERS:%=$B/test-%) $(CONTRACTS:%=contract:%) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
-	$(filter-out $(LONG_TESTS),$(wildcard tests/mount/*.t tests/install/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
+	$(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard tests/mount/*.t tests/install/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
 
@@ -137,7 +139,7 @@ check-threads:
 # Where a kill could lose a change or make it twice (cache/fault.h).
 .PHONY: check-faults
 check-faults:
-	$(Q)$(MAKE) --no-print-directory FAULTS=1 run-tests T=build/gcc-plain-faults/test-cache
+	$(Q)$(MAKE) --no-print-directory FAULTS=1 run-tests T="build/gcc-plain-faults/test-cache $(FAULT_TESTS)"
 
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all

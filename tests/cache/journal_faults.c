@@ -61,6 +61,9 @@ Test(journal_faults, what_was_acknowledged_is_owed_and_nothing_else)
 		{ "journal.add.torn:3", "", 3, 13 },
 		{ "journal.add.after:3", "3:f+100\n", 4, 13 },
 		{ "journal.sent:3", "3:f+100 seq 13\n", 4, 14 },
+		/* The first one is of the journal's beginning, and each entry has two. */
+		{ "journal.note.torn:6", "3:f+100\n", 4, 13 },
+		{ "journal.note.torn:7", "3:f+100 seq 13\n", 4, 14 },
 		{ "journal.done:3", "", 4, 14 },
 	};
 
