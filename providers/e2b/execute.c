@@ -6,13 +6,13 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "providers/base/utf8.h"
+#include "providers/cancel_join.h"
 #include "providers/e2b/e2b.h"
 #include "providers/reaper.h"
 #include "providers/shell_script.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 /* Linux takes arguments of up to 131071 bytes. */
 #define COMMAND_MAX ((size_t)120 * 1024)
@@ -248,29 +248,15 @@ static enum err run(struct command *c, const struct call *call, const struct cal
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
-/* One switch that is thrown when either is: an epoll descriptor is readable like what it holds. */
-static enum err join_cancels(
-	struct cancel *out, const struct cancel *one, const struct cancel *other, struct error *e)
-{
-	struct epoll_event readable = { .events = EPOLLIN };
-
-	out->fd = epoll_create1(EPOLL_CLOEXEC);
-	if (out->fd < 0 || epoll_ctl(out->fd, EPOLL_CTL_ADD, one->fd, &readable) ||
-		(other && epoll_ctl(out->fd, EPOLL_CTL_ADD, other->fd, &readable)))
-		return error_errno(e, errno, "epoll");
-	return ERR_OK;
-}
-
 static enum err watch_and_run(
 	struct command *c, const struct call *call, struct execute_result *result, struct error *e)
 {
-	__attribute__((cleanup(cancel_release))) struct cancel abandon = { .fd = -1 },
-							       either = { .fd = -1 };
+	AUTO_CANCEL struct cancel abandon = CANCEL_NONE, either = CANCEL_NONE;
 	struct call inner = call ? *call : (struct call){ 0 };
 	enum err kind = cancel_init(&abandon, e);
 
 	if (!kind)
-		kind = join_cancels(&either, &abandon, inner.cancel, e);
+		kind = cancel_join(&either, &abandon, inner.cancel, e);
 	if (!kind)
 		kind = reaper_watch(c->b->reaper, c->request->timeout_ms, &abandon, &c->quarry, e);
 	if (kind)
