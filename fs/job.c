@@ -321,7 +321,7 @@ enum err job_feed(
 	if (!takes_input(job))
 		return error_set(
 			e, ERR_NOT_FOUND, "job %" PRIu64 " takes no input any more", job->facts.id);
-	job_script_feed(&script, job->base);
+	input_pipe_feed(&script, job->base);
 	return ask_pipe(job, &patient, &script, &input, e);
 }
 
@@ -331,7 +331,7 @@ static enum err tell(struct job *job, const struct call *call, const char *word,
 
 	if (facts_of(job).state != JOB_RUNNING)
 		return error_set(e, ERR_NOT_FOUND, "job %" PRIu64 " is over", job->facts.id);
-	job_script_tell(&script, job->base, word);
+	input_pipe_tell(&script, job->base, word);
 	return ask_pipe(job, call, &script, NULL, e);
 }
 
@@ -343,7 +343,7 @@ enum err job_end_input(struct job *job, const struct call *call, struct error *e
 	had_ended = job->has_input_ended;
 	job->has_input_ended = true;
 	pthread_mutex_unlock(&job->lock);
-	return had_ended ? ERR_OK : tell(job, call, JOB_SCRIPT_EOF, e);
+	return had_ended ? ERR_OK : tell(job, call, INPUT_PIPE_EOF, e);
 }
 
 enum err job_signal(struct job *job, const struct call *call, const char *name, struct error *e)

@@ -1,6 +1,6 @@
 #include "fs/job_script.h"
 
-#include "providers/shell_script.h"
+#include "providers/input_pipe.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 	"exec >/dev/null 2>&1\n"                                                                   \
 	"(while read -r word <&3; do\n"                                                            \
 	"	case $word in\n"                                                                         \
-	"	" JOB_SCRIPT_EOF ") exec 4<&- ;;\n"                                                \
+	"	" INPUT_PIPE_EOF ") exec 4<&- ;;\n"                                                \
 	"	*) kill -s \"$word\" -- \"-$pid\" || kill -s \"$word\" \"$pid\" ;;\n"                    \
 	"	esac\n"                                                                                  \
 	"done) &\n"                                                                                \
@@ -51,8 +51,7 @@ static const char start_text[] =
 	"do\n"
 	"	rm -f \"${old%.code}\".*\n"
 	"done\n"
-	"printf '%s\\n' \"$3\" >\"$base.sh\" && : >\"$base.out\" && mkfifo \"$base.ctl\" "
-	"\"$base.in\" || exit\n"
+	"printf '%s\\n' \"$3\" >\"$base.sh\" && : >\"$base.out\" && " INPUT_PIPE_MAKE " || exit\n"
 	"keeper='" KEEPER "'\n"
 	"[ \"$2\" = leaves ] || exec /bin/sh -c \"$keeper\" sh \"$base\" \"$mask\"\n"
 	"{ setsid /bin/sh -c \"$keeper\" sh \"$base\" \"$mask\" </dev/null 2>/dev/null & } |\n"
@@ -74,25 +73,8 @@ static const char look_text[] =
 	"[ \"$count\" = 0 ] || tail -c \"+$from\" \"$base.out\" | head -c \"$count\"\n";
 _Static_assert(JOB_SCRIPT_GONE == 3, "the script names it");
 
-/* Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. */
-static const char feed_text[] = "[ -p \"$base.in\" ] || exit 3\n"
-				"exec 5<>\"$base.in\" 6>\"$base.in\" 5<&-\n"
-				"cat >&6\n";
-
-static const char tell_text[] = "[ -p \"$base.ctl\" ] || exit 3\n"
-				"exec 5<>\"$base.ctl\" 6>\"$base.ctl\" 5<&-\n"
-				"echo \"$2\" >&6\n";
-
-/* The arguments of what follows: $1 the base, then the others, ended by NULL. */
-static void begin_with(struct buf *out, const char *base, const char *const *others)
-{
-	buf_add_string(out, "set --");
-	script_quote(out, base);
-	for (; *others; others++)
-		script_quote(out, *others);
-	buf_add_string(out, "\nbase=$1\n");
-}
-#define begin(out, base, ...) begin_with(out, base, (const char *const[]){ __VA_ARGS__, NULL })
+#define begin(out, base, ...)                                                                      \
+	input_pipe_begin(out, base, (const char *const[]){ __VA_ARGS__, NULL })
 
 void job_script_start(struct buf *out, const char *base, bool stays, const char *command)
 {
@@ -106,18 +88,6 @@ void job_script_look(
 	begin(out, base, has_processes ? "sees" : "blind");
 	buf_printf(out, "from=%llu count=%zu\n", (unsigned long long)offset + 1, count);
 	buf_add_string(out, look_text);
-}
-
-void job_script_feed(struct buf *out, const char *base)
-{
-	begin(out, base, "");
-	buf_add_string(out, feed_text);
-}
-
-void job_script_tell(struct buf *out, const char *base, const char *word)
-{
-	begin(out, base, word);
-	buf_add_string(out, tell_text);
 }
 
 bool job_script_read(struct job_look *out, const char *line)

@@ -6,8 +6,8 @@
  *
  *	.sh     the command
  *	.out    what it printed, on both streams
- *	.in     a named pipe: its standard input
- *	.ctl    a named pipe: signals to send it, by name, and "eof"
+ *	.in     a named pipe: its standard input (providers/input_pipe.h)
+ *	.ctl    a named pipe: signals to send it, by name, and INPUT_PIPE_EOF
  *	.pid    its process, and when it started, in seconds since 1970
  *	.code   how it ended, and when
  *
@@ -17,6 +17,7 @@
 #pragma once
 
 #include "providers/base/buf.h"
+#include "providers/input_pipe.h"
 
 #include <stdint.h>
 
@@ -33,13 +34,7 @@ void job_script_start(struct buf *out, const char *base, bool stays, const char 
  */
 void job_script_look(
 	struct buf *out, const char *base, bool has_processes, uint64_t offset, size_t count);
-#define JOB_SCRIPT_GONE 3
-
-/* Hands it what comes as standard input; ends when all of it is in the pipe. As the next, it fails where the job has ended. */
-void job_script_feed(struct buf *out, const char *base);
-/* `word`: a signal's name, or JOB_SCRIPT_EOF, which ends its input. */
-void job_script_tell(struct buf *out, const char *base, const char *word);
-#define JOB_SCRIPT_EOF "eof"
+#define JOB_SCRIPT_GONE INPUT_PIPE_GONE
 
 struct job_look {
 	bool has_ended;
