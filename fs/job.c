@@ -321,7 +321,7 @@ enum err job_feed(
 	if (!takes_input(job))
 		return error_set(
 			e, ERR_NOT_FOUND, "job %" PRIu64 " takes no input any more", job->facts.id);
-	input_pipe_feed(&script, job->base);
+	input_pipe_feed(&script, job->base, 0);
 	return ask_pipe(job, &patient, &script, &input, e);
 }
 

@@ -2,14 +2,25 @@
 
 #include "providers/shell_script.h"
 
-/* Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. */
-static const char feed_text[] = "[ -p \"$base.in\" ] || exit 3\n"
-				"exec 5<>\"$base.in\" 6>\"$base.in\" 5<&-\n"
-				"cat >&6\n";
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
 
-static const char tell_text[] = "[ -p \"$base.ctl\" ] || exit 3\n"
-				"exec 5<>\"$base.ctl\" 6>\"$base.ctl\" 5<&-\n"
-				"echo \"$2\" >&6\n";
+/* A tenth of a second each. */
+#define AWAIT_TRIES 300
+
+/* Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. */
+#define OPEN(end) "exec 5<>\"$base" end "\" 6>\"$base" end "\" 5<&-\n"
+
+static const char feed_text[] = "until [ -p \"$base.in\" ]; do\n"
+				"	[ \"$tries\" -gt 0 ] || exit 3\n"
+				"	tries=$((tries - 1))\n"
+				"	sleep 0.1 2>/dev/null || sleep 1\n"
+				"done\n" OPEN(".in") "cat >&6 || exit 3\n";
+static const char last_text[] =
+	"[ -p \"$base.ctl\" ] || exit 3\n" OPEN(".ctl") "echo " INPUT_PIPE_EOF " >&6\n";
+
+static const char tell_text[] = "[ -p \"$base.ctl\" ] || exit 3\n" OPEN(".ctl") "echo \"$2\" >&6\n";
 _Static_assert(INPUT_PIPE_GONE == 3, "the scripts name it");
 
 void input_pipe_begin(struct buf *out, const char *base, const char *const *others)
@@ -21,14 +32,71 @@ void input_pipe_begin(struct buf *out, const char *base, const char *const *othe
 	buf_add_string(out, "\nbase=$1\n");
 }
 
-void input_pipe_feed(struct buf *out, const char *base)
+void input_pipe_feed(struct buf *out, const char *base, unsigned flags)
 {
 	input_pipe_begin(out, base, (const char *const[]){ NULL });
+	buf_printf(out, "tries=%d\n", flags & INPUT_PIPE_AWAIT ? AWAIT_TRIES : 0);
 	buf_add_string(out, feed_text);
+	if (flags & INPUT_PIPE_LAST)
+		buf_add_string(out, last_text);
 }
 
 void input_pipe_tell(struct buf *out, const char *base, const char *word)
 {
 	input_pipe_begin(out, base, (const char *const[]){ word, NULL });
 	buf_add_string(out, tell_text);
+}
+
+/* ---- A command that is kept in the foreground ---- */
+
+/*
+ * $1 the base, $2 the command, $3 whether it must have the input. The pipe gets its name when there is who reads it, so that
+ * whoever finds it may write at once; it is open for writing where words are waited for, and nowhere else. The keeper
+ * outlives a TERM to all, which its children get as well.
+ */
+static const char keep_text[] =
+	"dir=${base%/*} mask=$(umask)\n"
+	"umask 077\n"
+	"mkdir -p \"$dir\" 2>/dev/null\n"
+	"if ! mkfifo \"$base.ctl\" \"$base.new\" 2>/dev/null; then\n"
+	"	umask \"$mask\"\n"
+	"	[ \"$3\" = must ] || exec /bin/sh -c \"$2\" </dev/null\n"
+	"	echo \"sandboxctl: no named pipe can be made in $dir of the sandbox, so input can "
+	"come from a file only\" >&2\n"
+	"	exit 125\n"
+	"fi\n"
+	"find \"$dir\" -maxdepth 1 -name 'fed-*' -mtime +6 -exec rm -f {} + 2>/dev/null\n"
+	"exec 3<>\"$base.ctl\" 4<>\"$base.new\" 5<\"$base.new\" 8>&1 9>&2 >/dev/null 2>&1\n"
+	"mv \"$base.new\" \"$base.in\"\n"
+	"while read -r word && [ \"$word\" != " INPUT_PIPE_EOF
+	" ]; do :; done <&3 5<&- 8>&- 9>&- &\n"
+	"teller=$!\n"
+	"exec 3<&- 4<&-\n"
+	"trap : HUP INT TERM\n"
+	"(umask \"$mask\"; exec /bin/sh -c \"$2\") <&5 5<&- >&8 2>&9 8>&- 9>&-\n"
+	"code=$?\n"
+	"kill -s KILL \"$teller\"\n"
+	"rm -f \"$base.ctl\" \"$base.in\"\n"
+	"exit \"$code\"\n";
+
+enum err input_pipe_base(char out[INPUT_PIPE_BASE_SIZE], const char *staging, struct error *e)
+{
+	uint64_t name[2];
+	int len;
+
+	if (getrandom(name, sizeof name, 0) != sizeof name)
+		return error_errno(e, errno, "getrandom");
+	len = snprintf(out, INPUT_PIPE_BASE_SIZE, "%s/fed-%016llx%016llx", staging,
+		(unsigned long long)name[0], (unsigned long long)name[1]);
+	return len < INPUT_PIPE_BASE_SIZE
+		? ERR_OK
+		: error_set(e, ERR_TOO_LARGE, "%.60s...: too long a name", staging);
+}
+
+void input_pipe_command(struct buf *out, const char *base, const char *command, bool is_optional)
+{
+	const char *need = is_optional ? "may" : "must";
+
+	input_pipe_begin(out, base, (const char *const[]){ command, need, NULL });
+	buf_add_string(out, keep_text);
 }

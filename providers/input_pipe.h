@@ -24,6 +24,32 @@
 /* ` 'BASE' ...` as the arguments of what follows, $1 the base, which is also $base; then the others, ended by NULL. */
 void input_pipe_begin(struct buf *out, const char *base, const char *const *others);
 
-/* Writes what comes as standard input into the pipe; ends when all of it is there. */
-void input_pipe_feed(struct buf *out, const char *base);
+enum input_pipe_feed {
+	INPUT_PIPE_AWAIT = 1, /* it may be about to be made: looks for it for half a minute */
+	INPUT_PIPE_LAST = 2,  /* and then the input ends */
+};
+
+/* Writes what comes as standard input into the pipe; ends when all of it is there. `flags`: enum input_pipe_feed. */
+void input_pipe_feed(struct buf *out, const char *base, unsigned flags);
 void input_pipe_tell(struct buf *out, const char *base, const char *word);
+
+/* ---- A command that is kept in the foreground ---- */
+
+#define INPUT_PIPE_BASE_SIZE 1200
+
+/* Such a base, which nobody else has, in `staging`. ERR_TOO_LARGE: its name is too long. */
+enum err input_pipe_base(char out[INPUT_PIPE_BASE_SIZE], const char *staging, struct error *e);
+
+/*
+ * Runs `command`, as short as an argument must be (INPUT_PIPE_COMMAND_MAX), with the pipe as its input; its output, its end
+ * and who its processes belong to are as if it were run itself. The files are removed at its end, also when TERM is sent
+ * to all of it; those that were left a week ago, when another one starts. Where the sandbox cannot make pipes it ends with
+ * 125 and says so; `is_optional`: the command has no input then.
+ */
+void input_pipe_command(struct buf *out, const char *base, const char *command, bool is_optional);
+#define INPUT_PIPE_COMMAND_MAX ((size_t)120 * 1024)
+/* How the names of its files end, behind the base; then NULL. */
+#define INPUT_PIPE_ENDS                                                                            \
+	{                                                                                          \
+		".in", ".ctl", ".new", NULL                                                        \
+	}

@@ -66,36 +66,53 @@ is "3 MB there and back" "$(ctl exec "$SOURCE" cat <bytes | cksum)" "$(cksum <by
 is "none" "$(ctl exec "$SOURCE" cat </dev/null)" ""
 is "closed" "$(ctl exec "$SOURCE" 'cat; echo ran' <&-)" ran
 
+# ---- Input while it runs ---------------------------------------------------------------------------
+
+# talks NAME: one of tests/mount/ctl_input.py, with what is given it.
+talks() {
+	deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" "$@" "$SANDBOXCTL" exec "$SOURCE"
+}
+ok "what comes later is answered at once" talks lines
+ok "a command that needs no input does not wait for it" talks unneeded
+ok "nor does one wait that has had enough of it" talks enough
+ok "a terminal's lines come as they are typed" talks typed
+ok "in the background nothing is stopped by a terminal" talks background
+is "any byte may come" "$({ wait_until "$PATIENCE" test -e begun; printf 'a\0b'; } |
+	ctl exec "$SOURCE" 'echo begun; od -An -c' | while read -r line; do
+		touch begun
+		printf '%s\n' "$line"
+	done | tr -d ' ')" 'begun
+a\0b'
+is "exit codes are the command's" "$(for end in 'exit 0' 'exit 7' 'kill -KILL $$' 'kill -TERM $$'; do
+	talks status "$end"
+done | tr '\n' ' ')" "0 7 137 143 "
+head -c 20000000 /dev/urandom >bytes
+is "more than one call carries" "$(cat bytes | ctl exec "$SOURCE" cat | cksum)" "$(cksum <bytes)"
+is "also of a file" "$(ctl exec "$SOURCE" cat <bytes | cksum)" "$(cksum <bytes)"
+if [ "$PROVIDER" = local ]; then
+	ok "in constant memory" talks much
+fi
+ok "a directory is no input" sh -c '"$1" exec "$2" cat <. 2>&1 | grep -q "^sandboxctl: standard input: "' - "$SANDBOXCTL" "$SOURCE"
+
 # ---- Time ----------------------------------------------------------------------------------------
 
-# Whoever runs the tests may ignore some signals. told_by SIGNAL: how it ended, within how many seconds, and what of the
-# command is left in the sandbox.
+# ended_by SIGNAL [INPUT]: how it ended, and what of the command is left in the sandbox, soon.
 ended_by() {
-	python3 - "$SANDBOXCTL" "$SOURCE" "$1" <<'END'
-import os, signal, subprocess, sys, time
-program, source, name = sys.argv[1:]
-def defaults():
-    for other in ("HUP", "INT", "TERM"):
-        signal.signal(getattr(signal, "SIG" + other), signal.SIG_DFL)
-command = "echo $$; trap '' HUP INT; sleep 4711 & sleep 4711; wait"
-p = subprocess.Popen([program, "exec", source, command], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, preexec_fn=defaults)
-p.stdout.readline()
-p.send_signal(getattr(signal, "SIG" + name))
-begin = time.monotonic()
-p.wait(120)
-print(-p.returncode == getattr(signal, "SIG" + name))
-left = subprocess.run(["pgrep", "-fx", "sleep 4711"], stdout=subprocess.PIPE).stdout
-while left and time.monotonic() - begin < 60:
-    time.sleep(0.05)
-    left = subprocess.run(["pgrep", "-fx", "sleep 4711"], stdout=subprocess.PIPE).stdout
-print("nothing is left" if not left else "left: %r" % left)
-END
+	deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" ended "$1" "${2:-none}" "$SANDBOXCTL" exec "$SOURCE"
 }
 for name in INT TERM HUP; do
-	is "$name ends it, and what it started" "$(ended_by $name)" "True
+	is "$name ends it, and what it started" "$(ended_by $name)" "$name
 nothing is left"
 done
+is "also while it has input" "$(ended_by INT open)" "INT
+nothing is left"
+nothing_stays() {
+	[ -z "$(find "$SCRATCH" -name 'fed-*')" ]
+}
+ok "no pipe stays" wait_until "$PATIENCE" nothing_stays
 says "its time is over" 124 "so far" ctl exec --timeout 1 "$SOURCE" 'echo so far; sleep 100'
+is "also while its input is not" \
+	"$(deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" status 'sleep 1000' "$SANDBOXCTL" exec --timeout 1 "$SOURCE")" 124
 ok "output comes as it is printed" python3 -c '
 import subprocess, sys
 p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)

@@ -28,6 +28,8 @@ is "what it changed is seen at once" "$(cat moved)" changed
 ok "so is what it made" test -d made
 fails "and what it moved is gone" test -e "sub/deep er/file"
 is "standard input" "$(printf 'a\nb\n' | ctl run -- sort -r | tr '\n' ' ')" "b a "
+ok "which is answered as it comes" deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" lines "$SANDBOXCTL" run
+ok "also from a terminal" deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" typed "$SANDBOXCTL" run
 is "its streams are apart" "$(ctl run 'echo out; echo err >&2' 2>err; cat err)" "out
 err"
 for code in 0 3 124 127; do
@@ -47,7 +49,7 @@ for name in a b c d; do
 	echo "int $name(void) { return 1; }" >$name.c
 done
 echo 'int a(void), b(void), c(void), d(void); int main(void) { return a() + b() + c() + d(); }' >main.c
-printf 'all: program\n\nprogram: main.o a.o b.o c.o d.o\n\tcc -o $@ $^\n\nfails:\n\t@exit 7\n\nwaits:\n\t@echo begun; sleep 4713\n' >Makefile
+printf 'all: program\n\nprogram: main.o a.o b.o c.o d.o\n\tcc -o $@ $^\n\nfails:\n\t@exit 7\n\nwaits: one other\n\none other:\n\tsleep $(SECONDS)\n' >Makefile
 ctl run -- make -j2 >said 2>&1
 is "make -j2" $? 0
 is "says what it does" "$(grep -c '\.o\b' said)" 6
@@ -58,20 +60,9 @@ is "a failure is make's own" "$? $(grep -c 'Error 7' said)" "2 1"
 echo 'int a(void) { return 5; }' >a.c
 is "a change here makes it build again" "$(ctl run -- make 2>&1 | grep -c 'a\.o\b')" 2
 is "and again nothing is to be done" "$(ctl run -- make 2>&1 | grep -cE "Nothing to be done|up to date")" 1
-ok "its output comes as it is printed, and Ctrl-C ends it" python3 -c '
-import signal, subprocess, sys, time
-def defaults():
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-def left():
-    return subprocess.run(["pgrep", "-fx", "sleep 4713"], stdout=subprocess.PIPE).stdout
-p = subprocess.Popen([sys.argv[1], "run", "--", "make", "-s", "waits"], stdout=subprocess.PIPE, preexec_fn=defaults)
-assert p.stdout.readline() == b"begun\n"
-p.send_signal(signal.SIGINT)
-assert p.wait(120) == -signal.SIGINT
-end = time.monotonic() + 60
-while left():
-    assert time.monotonic() < end, left()
-    time.sleep(0.05)' "$SANDBOXCTL"
+is "its output comes as it is printed, and Ctrl-C ends all of it" \
+	"$(deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" make INT "$SANDBOXCTL" run)" "INT
+nothing is left"
 is "the mount goes on" "$(cat a.c)" 'int a(void) { return 5; }'
 cd "$SCRATCH" || exit 1
 unmount

@@ -61,6 +61,9 @@ const struct ctl_command ctl_exec = {
 	.summary = "Run a command in a sandbox, as if it ran here",
 	.details = "One word behind the sandbox is shell text, as in exec e2b:ID 'make && ./test'; "
 		   "several are a program and its arguments, which no shell takes apart.\n\n"
+		   "Standard input reaches it as it comes, also of a terminal, line by line; the "
+		   "command itself has a pipe. What is typed while it runs is read in any case: "
+		   "</dev/null keeps it. Ctrl-C ends the command.\n\n"
 		   "Exit status: the command's; 124 when its time was over, 125 when sandboxctl "
 		   "failed.",
 	.flags = CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "tools/ctl/alive.h"
+#include "tools/ctl/feeding.h"
 #include "tools/exits.h"
 
 #include <limits.h>
@@ -9,9 +10,8 @@
 #include <signal.h>
 #include <string.h>
 
-/* What a provider takes as a command's input. */
-#define INPUT_MAX ((size_t)60 * 1024 * 1024)
-#define PIECE     ((size_t)64 * 1024)
+/* What feeding adds to a command. */
+#define SCRIPT_MAX ((size_t)64 * 1024)
 
 /* ---- Output ---- */
 
@@ -42,30 +42,6 @@ static enum err write_out(
 	return ERR_OK;
 }
 
-/* ---- Input ---- */
-
-static enum err read_input(const struct call *call, struct buf *input, struct error *e)
-{
-	const struct call patient = { .progress_ms = -1, .cancel = call->cancel };
-
-	for (;;) {
-		unsigned char *room = buf_reserve(input, PIECE);
-		enum err kind = room ? call_wait_fd(&patient, STDIN_FILENO, POLLIN, e)
-				     : error_set(e, ERR_TOO_LARGE,
-					       "standard input: more than %zu bytes", INPUT_MAX);
-		ssize_t n;
-
-		if (kind)
-			return kind;
-		n = read(STDIN_FILENO, room, PIECE);
-		if (!n)
-			return ERR_OK;
-		if (n < 0 && errno != EINTR && errno != EAGAIN)
-			return error_errno(e, errno, "standard input");
-		input->len += n > 0 ? (size_t)n : 0;
-	}
-}
-
 /* ---- The command ---- */
 
 struct call foreground_patience(const struct provider *p, const struct call *call)
@@ -93,29 +69,59 @@ static enum err run(struct provider *p, const struct call *call,
 	return ERR_OK;
 }
 
+/* Its input comes while it runs. */
+static enum err run_fed(struct provider *p, const struct call *call, struct input *input,
+	const struct execute_request *request, int *status, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(4 * INPUT_PIPE_COMMAND_MAX + SCRIPT_MAX);
+	AUTO_FEEDING struct feeding feeding = FEEDING_NONE;
+	struct execute_request kept = *request;
+	enum err kind = feeding_begin(&feeding, p, call, input, e);
+
+	if (kind)
+		return kind;
+	input_pipe_command(&text, feeding.base, request->command, input->is_terminal);
+	kept.command = buf_text(&text);
+	kind = buf_check(&text, "the command", e);
+	if (!kind)
+		kind = run(p, &feeding.call, &kept, status, e);
+	return feeding_end(&feeding, kind, e);
+}
+
+/* All of its input is there by now, or else it must be; of a terminal it is none. */
+static enum err run_whole(struct provider *p, const struct call *call, struct input *input,
+	const struct execute_request *request, int *status, struct error *e)
+{
+	struct execute_request whole = *request;
+	enum err kind = input->is_terminal ? ERR_OK : input_await_end(input, call, e);
+
+	whole.input = input->bytes.bytes;
+	whole.input_len = input->bytes.len;
+	return kind ? kind : run(p, call, &whole, status, e);
+}
+
 enum err foreground_run(struct provider *p, const struct call *call,
 	const struct command_line *line, const char *cwd, int *status, struct error *e)
 {
-	AUTO_BUF struct buf text = BUF_INIT(COMMAND_LINE_MAX), input = BUF_INIT(INPUT_MAX);
+	AUTO_BUF struct buf text = BUF_INIT(COMMAND_LINE_MAX);
+	AUTO_INPUT struct input input = INPUT_INIT;
 	AUTO_ALIVE struct alive alive = { 0 };
+	struct execute_request request = {
+		.cwd = cwd, .timeout_ms = line->timeout_ms, .env = (const char *const *)line->env
+	};
 	enum err kind;
 
 	command_line_text(line, &text);
+	request.command = buf_text(&text);
 	kind = buf_check(&text, "the command", e);
-	if (!kind && !isatty(STDIN_FILENO))
-		kind = read_input(call, &input, e);
 	if (!kind)
 		kind = alive_begin(&alive, p, call, e);
+	if (!kind)
+		kind = input_look(&input, call, e);
 	if (kind)
 		return kind;
-	return run(p, call,
-		&(struct execute_request){ .command = buf_text(&text),
-			.cwd = cwd,
-			.timeout_ms = line->timeout_ms,
-			.input = input.bytes,
-			.input_len = input.len,
-			.env = (const char *const *)line->env },
-		status, e);
+	return (input.has_ended || !feeding_is_possible(p, request.command) ? run_whole : run_fed)(
+		p, call, &input, &request, status, e);
 }
 
 enum err foreground_end(const struct ctl_run *run, enum err kind)

@@ -1,0 +1,107 @@
+#include "tools/ctl/input.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#define READ_MAX ((size_t)64 * 1024)
+/* What comes so soon after something else goes with it: whoever writes much does so in portions. */
+#define MORE_MS 10
+/* How soon it is noticed that we are in the foreground again: nobody tells. */
+#define BACKGROUND_MS 200
+
+void input_release(struct input *in)
+{
+	buf_release(&in->bytes);
+}
+
+/* ---- Whose the terminal is ---- */
+
+/* Also of a terminal that controls nobody. */
+static bool is_ours(const struct input *in)
+{
+	pid_t group = in->is_terminal ? tcgetpgrp(STDIN_FILENO) : -1;
+
+	return group < 0 || group == getpgrp();
+}
+
+/* As poll(2) has it, for any number of milliseconds. */
+static bool is_ready(int ms)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+
+	return poll(&p, 1, ms) > 0;
+}
+
+static enum err wait_for_some(const struct input *in, const struct call *call, struct error *e)
+{
+	const struct call patient = { .progress_ms = -1, .cancel = call->cancel };
+
+	for (;;) {
+		enum err kind = is_ours(in) ? call_wait_fd(&patient, STDIN_FILENO, POLLIN, e)
+					    : call_sleep(&patient, BACKGROUND_MS, e);
+
+		if (kind || (is_ours(in) && is_ready(0)))
+			return kind;
+	}
+}
+
+/* ---- Reading ---- */
+
+/* What is ready; nothing where it is somebody else's by now. */
+static enum err read_some(struct input *in, struct error *e)
+{
+	unsigned char *room = buf_reserve(&in->bytes, READ_MAX);
+	ssize_t n;
+
+	if (!room)
+		return error_set(
+			e, ERR_TOO_LARGE, "standard input: more than %zu bytes", INPUT_MAX);
+	n = read(STDIN_FILENO, room, READ_MAX);
+	if (n < 0 && errno == EIO && !is_ours(in))
+		return ERR_OK;
+	if (n < 0 && errno != EINTR && errno != EAGAIN)
+		return error_errno(e, errno, "standard input");
+	in->has_ended = !n;
+	in->bytes.len += n > 0 ? (size_t)n : 0;
+	return ERR_OK;
+}
+
+static enum err read_piece(struct input *in, int wait_ms, const struct call *call, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (; !kind && !in->has_ended && in->bytes.len < INPUT_PIECE_MAX && is_ours(in) &&
+		is_ready(wait_ms);
+		wait_ms = MORE_MS) {
+		if (call->cancel && cancel_thrown(call->cancel))
+			return error_set(e, ERR_INTERRUPTED, "interrupted");
+		kind = read_some(in, e);
+	}
+	return kind;
+}
+
+enum err input_look(struct input *in, const struct call *call, struct error *e)
+{
+	in->is_terminal = isatty(STDIN_FILENO);
+	return in->is_terminal ? ERR_OK : read_piece(in, 0, call, e);
+}
+
+enum err input_await(struct input *in, const struct call *call, struct error *e)
+{
+	enum err kind = in->has_ended ? ERR_OK : wait_for_some(in, call, e);
+
+	return kind ? kind : read_piece(in, 0, call, e);
+}
+
+enum err input_await_end(struct input *in, const struct call *call, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	while (!kind && !in->has_ended) {
+		kind = wait_for_some(in, call, e);
+		if (!kind)
+			kind = read_some(in, e);
+	}
+	return kind;
+}
