@@ -111,6 +111,16 @@ uint64_t block_files_max(const struct block_files *f)
 	return f->max;
 }
 
+uint64_t block_files_used(const struct block_files *f)
+{
+	return block_budget_used(f->budget);
+}
+
+const char *block_files_dir(const struct block_files *f)
+{
+	return f->path;
+}
+
 /* ---- One block ---- */
 
 /* 256 folders: more would be larger than what they hold, and 100,000 blocks are 400 in each. */

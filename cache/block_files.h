@@ -24,6 +24,10 @@ enum err block_files_open(struct block_files **out, const char *dir, uint64_t ma
 void block_files_free(struct block_files *f);
 
 uint64_t block_files_max(const struct block_files *f);
+/* What they take by now, of all who share the directory. */
+uint64_t block_files_used(const struct block_files *f);
+/* As it was given. */
+const char *block_files_dir(const struct block_files *f);
 
 /* A file beside the blocks, open for reading and writing, made if it is not there; -1 and errno: it cannot be. */
 int block_files_beside(const struct block_files *f, const char *name);

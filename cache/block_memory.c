@@ -77,6 +77,15 @@ static struct kept *find_locked(struct block_memory *m, const struct block_name 
 	return NULL;
 }
 
+size_t block_memory_used(struct block_memory *m)
+{
+	pthread_mutex_lock(&m->lock);
+	size_t used = m->used;
+
+	pthread_mutex_unlock(&m->lock);
+	return used;
+}
+
 bool block_memory_has(struct block_memory *m, const struct block_name *name)
 {
 	pthread_mutex_lock(&m->lock);

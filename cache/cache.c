@@ -484,6 +484,15 @@ void cache_doubt_all(struct cache *c)
 	doubt_and_tell(c, tell);
 }
 
+static void tell_room(struct cache *c, struct cache_status *out)
+{
+	struct stored_room room = stored_room(c->stored);
+
+	out->contents_dir = room.dir;
+	out->contents_bytes = room.used;
+	out->contents_max = room.max;
+}
+
 void cache_get_status(struct cache *c, struct cache_status *out)
 {
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
@@ -491,6 +500,7 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 	pending_count(c->pending, &out->pending_changes, &out->pending_bytes, &out->parked_changes);
 	out->parked_told = pending_parked(c->pending, out->parked, CACHE_PARKED_TOLD);
 	out->journal_dir = pending_place(c->pending);
+	tell_room(c, out);
 	pthread_mutex_lock(&c->lock);
 	out->errors_count = last_errors_get(&c->errors, monotonic_ms(), out->errors);
 	pthread_mutex_unlock(&c->lock);

@@ -141,6 +141,9 @@ struct cache_status {
 	const char *
 		journal_dir; /* where what is pending and parked stands; lives as long as the cache; NULL: in memory */
 	uint64_t inodes_known, names_known;
+	const char *
+		contents_dir; /* where contents are kept, of all mounts of this user; NULL: in memory */
+	uint64_t contents_bytes, contents_max;
 	int64_t expires_s;                            /* until the sandbox ends; -1: it does not */
 	struct cache_error errors[CACHE_ERRORS_KEPT]; /* the last ones, newest first */
 	size_t errors_count;

@@ -344,3 +344,14 @@ void stored_free(struct stored *s)
 	block_memory_free(s->memory);
 	free(s);
 }
+
+struct stored_room stored_room(struct stored *s)
+{
+	if (!s)
+		return (struct stored_room){ 0 };
+	if (s->files)
+		return (struct stored_room){ .dir = block_files_dir(s->files),
+			.used = block_files_used(s->files),
+			.max = block_files_max(s->files) };
+	return (struct stored_room){ .used = block_memory_used(s->memory), .max = MEMORY_MAX };
+}

@@ -26,6 +26,15 @@ struct stored_options {
 enum err stored_new(struct stored **out, const struct stored_options *options, struct error *e);
 void stored_free(struct stored *s);
 
+struct stored_room {
+	const char *
+		dir; /* where blocks are, of all mounts of one user; lives as long as `s`; NULL: in memory */
+	uint64_t used, max; /* bytes */
+};
+
+/* What is stored takes, and may take. */
+struct stored_room stored_room(struct stored *s);
+
 /*
  * All of the `len` bytes from `offset`, up to the end of the file; *got says how many these are. false: not all of them
  * are here, and `out` may hold anything.

@@ -40,19 +40,35 @@ static void put_parked(struct json_writer *w, const struct cache_parked *parked)
 	json_put_close(w);
 }
 
+static void put_dir(struct json_writer *w, const char *dir)
+{
+	if (dir)
+		json_put_text(w, "dir", dir);
+	else
+		json_put_null(w, "dir");
+}
+
 static void put_journal(struct json_writer *w, const struct cache_status *status)
 {
 	json_put_open(w, "journal");
-	if (status->journal_dir)
-		json_put_text(w, "dir", status->journal_dir);
-	else
-		json_put_null(w, "dir");
+	put_dir(w, status->journal_dir);
 	json_put_integer(w, "entries", (int64_t)status->pending_changes);
 	json_put_integer(w, "bytes", (int64_t)status->pending_bytes);
 	json_put_open_list(w, "parked");
 	for (size_t i = 0; i < status->parked_told; i++)
 		put_parked(w, &status->parked[i]);
 	json_put_close_list(w);
+	json_put_close(w);
+}
+
+/* ---- What is kept here of what it has ---- */
+
+static void put_cache(struct json_writer *w, const struct cache_status *status)
+{
+	json_put_open(w, "cache");
+	put_dir(w, status->contents_dir);
+	json_put_integer(w, "bytes", (int64_t)status->contents_bytes);
+	json_put_integer(w, "max_bytes", (int64_t)status->contents_max);
 	json_put_close(w);
 }
 
@@ -86,6 +102,7 @@ void status_text(const char *source, const struct sandbox_info *sandbox,
 	put_journal(&w, status);
 	json_put_integer(&w, "inodes_known", (int64_t)status->inodes_known);
 	json_put_integer(&w, "names_known", (int64_t)status->names_known);
+	put_cache(&w, status);
 	put_errors(&w, status);
 	json_put_close(&w);
 	buf_add_byte(out, '\n');

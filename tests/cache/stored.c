@@ -135,6 +135,20 @@ Test(stored, nothing_stored_has_nothing)
 	stored_free(NULL);
 }
 
+Test(stored, says_what_it_takes_of_memory)
+{
+	struct attr v = version(MIB, 1);
+
+	cr_expect(eq(u64, stored_room(stored).used, 0));
+	stored_keep(stored, &v, 0, file, MIB);
+	struct stored_room room = stored_room(stored);
+
+	cr_expect(eq(ptr, (void *)room.dir, NULL));
+	cr_expect(gt(u64, room.used, 0));
+	cr_expect(ge(u64, room.max, room.used));
+	cr_expect(eq(u64, stored_room(NULL).max, 0), "nothing is stored");
+}
+
 Test(stored, memory_has_an_end_and_what_is_used_stays)
 {
 	struct attr used = version(MIB, 1), unused = version(MIB, 2);
@@ -225,6 +239,23 @@ Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
 	cr_expect(not(stored_has(stored, &v)));
 	cr_expect(not(stored_has_at(stored, &v, 0)));
 	cr_expect(not(reads(&v, 0, 1)));
+}
+
+Test(stored_dir, says_what_the_directory_takes)
+{
+	struct attr v = version(700001, 1);
+
+	cr_expect(eq(u64, stored_room(stored).used, 0));
+	for (size_t at = 0; at < 700001; at++)
+		file[at] = (unsigned char)(at >> 9 ^ at >> 17);
+	stored_keep(stored, &v, 0, file, 700001);
+	stored_flush(stored);
+	struct stored_room room = stored_room(stored);
+
+	cr_expect(eq(str, strrchr(room.dir, '/'), "/cache"));
+	cr_expect(ge(u64, room.used, 700001), "%llu", (unsigned long long)room.used);
+	cr_expect(lt(u64, room.used, MIB), "in whole pages, and no more");
+	cr_expect(eq(u64, room.max, 64 * MIB));
 }
 
 Test(stored_dir, damaged_blocks_are_missed_and_kept_anew)

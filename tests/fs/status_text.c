@@ -92,6 +92,22 @@ Test(status_text, says_what_the_sandbox_does_not_have)
 	json_object_put(whole);
 }
 
+Test(status_text, says_what_is_kept_of_contents_and_where)
+{
+	struct cache_status status = { .contents_dir = "/var/cache/c",
+		.contents_bytes = 4096,
+		.contents_max = (uint64_t)10 << 30 };
+	struct json_object *whole = told(&status), *cache = field(whole, "cache");
+
+	expect_field(cache, "dir", "/var/cache/c");
+	expect_field(cache, "bytes", "4096");
+	expect_field(cache, "max_bytes", "10737418240");
+	json_object_put(whole);
+	whole = told(&(struct cache_status){ 0 });
+	cr_expect(eq(ptr, field(field(whole, "cache"), "dir"), NULL), "in memory");
+	json_object_put(whole);
+}
+
 Test(status_text, says_the_last_errors)
 {
 	struct cache_status status = {

@@ -36,10 +36,19 @@ ls "$MNT" >/dev/null
 ok "what is written is sent" sh -c 'echo x >"$1/dir/file" && "$2" sync "$1/dir"' - "$MNT" "$SANDBOXCTL"
 is "the sandbox has it" "$(cat "$STORE/dir/file")" x
 ok "a mount is shown with its sandbox and what is left of its life" \
-	sh -c 'echo "$1" | grep -qE "^$2 $3 mounted - 0 [0-9]+ [0-9]+ min [0-9]+ s$|^$2 $3 mounted - 0 [0-9]+ [0-9]+ h [0-9]+ min$"' \
+	sh -c 'echo "$1" | grep -qE "^$2 $3 mounted - 0 [0-9]+ [0-9.]+ (bytes|kB) of [0-9.]+ [MG]B [0-9]+ (min [0-9]+ s|h [0-9]+ min)$"' \
 	- "$(status)" "$SOURCE" "$MNT"
 is "the same as JSON" "$(of_json '(mount["source"], mount["mount"], mount["status"]["pending_changes"], mount["uid"])')" \
 	"('$SOURCE', 'mounted', 0, $MOUNT_AS)"
+
+head -c 300000 /dev/urandom >"$STORE/large"
+sees large
+ok "a file is read" cmp "$MNT/large" "$STORE/large"
+cached() {
+	[ "$(of_json 'mount["status"]["cache"]["bytes"] >= 300000')" = True ]
+}
+ok "what is kept of it counts" wait_until "$PATIENCE" cached
+is "where it is" "$(of_json 'mount["status"]["cache"]["dir"]')" "$SCRATCH/cache.$MOUNT_AS/sandboxfs"
 
 # ---- The sandbox does not answer -------------------------------------------------------------------
 
@@ -59,14 +68,14 @@ is "the sandbox has it, once" "$(tail -n 1 "$STORE/dir/file")" owed
 # ---- The process is stopped, then killed -----------------------------------------------------------
 
 kill -STOP "$DAEMON"
-ok "status does not hang with a process that is stopped" sh -c 'echo "$1" | grep -q " silent ? ? ? ?$"' - "$(status | grep ' silent ')"
+ok "status does not hang with a process that is stopped" sh -c 'echo "$1" | grep -q " silent ? ? ? ? ?$"' - "$(status | grep ' silent ')"
 says "nor does sync" 1 \
 	"sandboxctl: $MNT: its process does not answer; wait, or take it off with umount -l $MNT" ctl sync "$MNT"
 is "JSON says so" "$(of_json '(mount["mount"], mount["status"])')" "('silent', None)"
 kill -CONT "$DAEMON"
 kill -KILL "$DAEMON"
 wait "$DAEMON" 2>/dev/null
-ok "a process that is gone is shown" sh -c 'echo "$1" | grep -q " dead ? ? ? ?$"' - "$(status | grep ' dead ')"
+ok "a process that is gone is shown" sh -c 'echo "$1" | grep -q " dead ? ? ? ? ?$"' - "$(status | grep ' dead ')"
 says "and has nothing to send" 1 \
 	"sandboxctl: $MNT: its process is dead; take it off with umount -l $MNT, and mount again: what it owed is sent then" \
 	ctl sync "$MNT"

@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
 #include "providers/rest.h"
+#include "tools/bytes_text.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/mounts.h"
 #include "tools/ctl/output.h"
@@ -45,10 +46,25 @@ static void add_errors(struct report *r, const char *dir, struct json_object *st
 	}
 }
 
+/* "4.1 MB of 10.7 GB"; of a mount that says nothing of it "-". */
+static const char *cache_words(struct json_object *status, char out[2 * BYTES_TEXT_SIZE + 4])
+{
+	struct json_object *cache = rest_member(status, "cache");
+	int64_t used = rest_integer(cache, "bytes", 0), max = rest_integer(cache, "max_bytes", 0);
+	char words[2][BYTES_TEXT_SIZE];
+
+	if (max <= 0)
+		return "-";
+	snprintf(out, 2 * BYTES_TEXT_SIZE + 4, "%s of %s", bytes_text((uint64_t)used, words[0]),
+		bytes_text((uint64_t)max, words[1]));
+	return out;
+}
+
 static void add_alive(struct report *r, const struct mounted *m, const struct buf *text)
 {
 	AUTO_JSON struct json_object *status = NULL;
 	char pending[OWED_WORDS_MAX], refused[32], known[32], left[32];
+	char cache[2 * BYTES_TEXT_SIZE + 4];
 	struct owed owed = { 0 };
 
 	rest_parse(text, &status);
@@ -58,7 +74,8 @@ static void add_alive(struct report *r, const struct mounted *m, const struct bu
 	duration_text(rest_integer(status, "expires_s", -1), left);
 	table_add(&r->table,
 		(const char *const[]){ m->source, m->dir, mount_state_word(MOUNT_ALIVE),
-			owed.changes ? owed_words(&owed, pending) : "-", refused, known, left });
+			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
+			cache_words(status, cache), left });
 	add_refused(r, m->dir, status);
 	add_errors(r, m->dir, status);
 }
@@ -74,7 +91,7 @@ static void add_row(
 	}
 	table_add(&r->table,
 		(const char *const[]){
-			m->source, m->dir, mount_state_word(state), "?", "?", "?", "?" });
+			m->source, m->dir, mount_state_word(state), "?", "?", "?", "?", "?" });
 	mounts_explain(m, state, &why);
 	buf_printf(&r->troubles, "%s\n", why.text);
 }
@@ -141,7 +158,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 	r.writer.out = &r.json;
 	table_init(&r.table,
 		(const char *const[]){ "SANDBOX", "DIRECTORY", "STATE", "PENDING", "REFUSED",
-			"KNOWN", "LIFE LEFT", NULL });
+			"KNOWN", "CACHE", "LIFE LEFT", NULL });
 	kind = report_all(&r, common.json, e);
 	table_release(&r.table);
 	buf_release(&r.troubles);
@@ -152,11 +169,14 @@ static enum err run(struct ctl_run *run, struct error *e)
 const struct ctl_command ctl_status = {
 	.name = "status",
 	.summary = "Show your mounts, and what is wrong with them",
-	.details = "PENDING is what the sandbox does not have yet, REFUSED how many changes it did "
-		   "not "
-		   "take, KNOWN how many files and directories are known without asking. Below the "
-		   "table stand the refused changes, and the last errors. A mount whose process is "
-		   "gone is dead; one that did not answer within five seconds is silent.",
+	.details =
+		"PENDING is what the sandbox does not have yet, REFUSED how many changes it did "
+		"not "
+		"take, KNOWN how many files and directories are known without asking, CACHE what "
+		"contents take on this machine, of all your mounts that share a directory, "
+		"and may take at most. Below the "
+		"table stand the refused changes, and the last errors. A mount whose process is "
+		"gone is dead; one that did not answer within five seconds is silent.",
 	.flags = CTL_JSON,
 	.run = run,
 };
