@@ -68,6 +68,8 @@ struct provider_config {
 	int64_t idle_s;             /* to end, or be paused, after so long without use */
 	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
 	bool block_network;         /* its programs reach nothing outside */
+	const uint16_t *
+		ports; /* ended by 0: those that have a URL, where a vendor must know them before */
 };
 
 /* What of it a vendor can do. */
@@ -84,9 +86,10 @@ enum provider_option {
 	OPTION_IDLE = 512,
 	OPTION_DELETE_AFTER = 1024,
 	OPTION_BLOCK_NETWORK = 2048,
-	OPTION_LIFETIME = 4096,
-	OPTION_USER = 8192, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 16384,
+	OPTION_PORTS = 4096,
+	OPTION_LIFETIME = 8192,
+	OPTION_USER = 16384, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 32768,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };

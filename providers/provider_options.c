@@ -17,6 +17,7 @@ static const struct {
 	{ OPTION_IDLE, "idle=" },
 	{ OPTION_DELETE_AFTER, "delete_after=" },
 	{ OPTION_BLOCK_NETWORK, "block_network" },
+	{ OPTION_PORTS, "port=" },
 	{ OPTION_LIFETIME, "lifetime=" },
 	{ OPTION_USER, "user=" },
 	{ OPTION_RESUME_NEVER, "resume=never" },
@@ -30,7 +31,7 @@ unsigned provider_options_asked(const struct provider_config *cfg)
 		(cfg->disk_mb ? OPTION_DISK : 0) | (cfg->gpu ? OPTION_GPU : 0) |
 		(cfg->region ? OPTION_REGION : 0) | (cfg->idle_s ? OPTION_IDLE : 0) |
 		(cfg->delete_after_s ? OPTION_DELETE_AFTER : 0) |
-		(cfg->block_network ? OPTION_BLOCK_NETWORK : 0) |
+		(cfg->block_network ? OPTION_BLOCK_NETWORK : 0) | (cfg->ports ? OPTION_PORTS : 0) |
 		(cfg->lifetime_s ? OPTION_LIFETIME : 0) | (cfg->user ? OPTION_USER : 0) |
 		(cfg->resume == RESUME_NEVER ? OPTION_RESUME_NEVER : 0);
 }
@@ -54,6 +55,10 @@ static enum err refuse(
 
 	while (!(options & names[first].option))
 		first++;
+	if (names[first].option == OPTION_PORTS && ops->url)
+		return error_set(e, ERR_UNSUPPORTED,
+			"%s: every port has a URL, none is opened beforehand; leave '%s' out",
+			ops->name, names[first].name);
 	return error_set(e, ERR_UNSUPPORTED, "%s: %s cannot be given '%s'; leave it out", ops->name,
 		whose, names[first].name);
 }

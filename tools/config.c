@@ -222,6 +222,7 @@ void config_release(struct config *c)
 	free(c->region);
 	free_list(c->env);
 	free_list(c->labels);
+	free(c->ports);
 	free(c->shell);
 	free(c->journal);
 	free(c->cache);

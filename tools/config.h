@@ -45,6 +45,7 @@ struct config {
 	double cpus;
 	int64_t memory_mb, disk_mb, idle_ms, delete_after_ms;
 	int block_network;
+	uint16_t *ports; /* ended by 0 */
 
 	/* The mount. */
 	int idmap;        /* enum config_idmap */

@@ -192,6 +192,27 @@ enum err option_set_variable(
 	return add_pair(o, value, field, e);
 }
 
+enum err option_set_port(const struct option *o, const char *value, void *field, struct error *e)
+{
+	uint16_t **list = field, *grown;
+	size_t count = 0;
+	int64_t port;
+
+	if (!parse_count(value, UINT16_MAX, &port) || !port)
+		return error_set(e, ERR_INVALID, "option '%s%.60s': %s is 1 to %d", o->name, value,
+			o->argument, UINT16_MAX);
+	for (; *list && (*list)[count]; count++)
+		if ((*list)[count] == port)
+			return ERR_OK;
+	grown = reallocarray(*list, count + 2, sizeof *grown);
+	if (!grown)
+		return error_set(e, ERR_NO_MEMORY, "options");
+	*list = grown;
+	grown[count] = (uint16_t)port;
+	grown[count + 1] = 0;
+	return ERR_OK;
+}
+
 enum err option_set_cpus(const struct option *o, const char *value, void *field, struct error *e)
 {
 	char *end;

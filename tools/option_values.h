@@ -34,6 +34,8 @@ enum err option_set_word(const struct option *o, const char *value, void *field,
 enum err option_set_variable(
 	const struct option *o, const char *value, void *field, struct error *e);
 enum err option_set_label(const struct option *o, const char *value, void *field, struct error *e);
+enum err option_set_port(const struct option *o, const char *value, void *field,
+	struct error *e); /* uint16_t *, ended by 0: added */
 enum err option_set_cpus(
 	const struct option *o, const char *value, void *field, struct error *e); /* double */
 enum err option_set_size(

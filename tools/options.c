@@ -76,6 +76,9 @@ const struct option options[] = {
 	VALUE("delete_after=", option_set_seconds, delete_after_ms, "SECONDS",
 		"no ID: it is deleted when it was stopped for so long"),
 	FLAG("block_network", block_network, 1, "no ID: its programs reach nothing outside"),
+	VALUE("port=", option_set_port, ports, "PORT",
+		"no ID: a port that is to have a URL, where the provider must know it before; may "
+		"be repeated"),
 	VALUE("lifetime=", option_set_seconds, lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "
 		"mount "

@@ -99,6 +99,7 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.idle_s = (c->idle_ms + 999) / 1000,
 		.delete_after_s = (c->delete_after_ms + 999) / 1000,
 		.block_network = c->block_network,
+		.ports = c->ports,
 	};
 }
 

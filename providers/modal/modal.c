@@ -220,7 +220,7 @@ const struct provider_ops modal_provider = {
 	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
 		OPTION_MEMORY | OPTION_GPU | OPTION_REGION | OPTION_IDLE | OPTION_BLOCK_NETWORK |
-		OPTION_LIFETIME,
+		OPTION_PORTS | OPTION_LIFETIME,
 	.connect_options = OPTION_RESUME_NEVER,
 	.create = modal_create,
 	.connect = modal_connect,

@@ -272,8 +272,9 @@ enum err sandbox_port_url(struct modal_control *c, const struct call *call, cons
 			return ERR_OK;
 		}
 	return error_set(e, ERR_UNSUPPORTED,
-		"modal:%s: port %u was not opened when it was made, and Modal opens none later", id,
-		port);
+		"modal:%s: port %u was not opened when it was made, and Modal opens none later; "
+		"sandboxctl create modal --port %u makes one that has it",
+		id, port, port);
 }
 
 /* ---- All of them ---- */

@@ -137,6 +137,8 @@ struct definition {
 	Modal__Resources resources;
 	Modal__GpuConfig gpu;
 	Modal__SchedulerPlacement placement;
+	Modal__PortSpecs ports;
+	Modal__PortSpec *port_list, **port_pointers; /* owned, both */
 	char gpu_type[64];
 	char *secret_ids[1], *regions[1];
 };
@@ -176,13 +178,46 @@ static void set_place(struct definition *d, const struct provider_config *cfg)
 	d->sandbox.scheduler_placement = &d->placement;
 }
 
-static void define(struct definition *d, const struct making *m)
+/* What comes to one of these by TLS is handed on to its program without. */
+static enum err set_ports(struct definition *d, const uint16_t *ports, struct error *e)
+{
+	size_t count = 0;
+
+	while (ports && ports[count])
+		count++;
+	if (!count)
+		return ERR_OK;
+	d->port_list = calloc(count, sizeof *d->port_list);
+	d->port_pointers = calloc(count, sizeof *d->port_pointers);
+	if (!d->port_list || !d->port_pointers)
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	for (size_t i = 0; i < count; i++) {
+		modal__port_spec__init(&d->port_list[i]);
+		d->port_list[i].has_port = 1;
+		d->port_list[i].port = ports[i];
+		d->port_pointers[i] = &d->port_list[i];
+	}
+	d->ports.n_ports = count;
+	d->ports.ports = d->port_pointers;
+	d->sandbox.open_ports = &d->ports;
+	return ERR_OK;
+}
+
+static void definition_release(struct definition *d)
+{
+	free(d->port_list);
+	free(d->port_pointers);
+}
+#define AUTO_DEFINITION __attribute__((cleanup(definition_release)))
+
+static enum err define(struct definition *d, const struct making *m, struct error *e)
 {
 	*d = (struct definition){ .sandbox = MODAL__SANDBOX_DEFINITION__INIT,
 		.network = MODAL__NETWORK_ACCESS__INIT,
 		.resources = MODAL__RESOURCES__INIT,
 		.gpu = MODAL__GPU_CONFIG__INIT,
 		.placement = MODAL__SCHEDULER_PLACEMENT__INIT,
+		.ports = MODAL__PORT_SPECS__INIT,
 		.secret_ids = { m->secret_id } };
 	d->sandbox.image_id = m->image_id;
 	d->sandbox.name = (char *)m->cfg->name;
@@ -198,6 +233,7 @@ static void define(struct definition *d, const struct making *m)
 	d->sandbox.idle_timeout_secs = (uint32_t)m->cfg->idle_s;
 	set_resources(d, m->cfg);
 	set_place(d, m->cfg);
+	return set_ports(d, m->cfg->ports, e);
 }
 
 static enum err make(struct making *m, const struct pairs *env, const struct pairs *labels,
@@ -207,11 +243,12 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	Modal__StringMap map = MODAL__STRING_MAP__INIT;
 	Modal__SecretSource source = MODAL__SECRET_SOURCE__INIT, *sources[] = { &source };
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
-	struct definition definition;
+	AUTO_DEFINITION struct definition definition;
 	const char *made;
-	enum err kind;
+	enum err kind = define(&definition, m, e);
 
-	define(&definition, m);
+	if (kind)
+		return kind;
 	map.n_contents = env->count;
 	map.contents = env->pointers;
 	source.env = &map;

@@ -163,6 +163,36 @@ Test(modal_life, a_gpu_is_of_the_first_version)
 	delete (id);
 }
 
+static enum err port_url(const char *id, unsigned port, struct buf *out, struct error *e)
+{
+	const struct provider_config cfg = { .id = id, .account_only = true };
+	struct provider *p;
+	enum err kind = provider_connect(ops(), &cfg, NULL, &p, e);
+
+	if (kind)
+		return kind;
+	kind = provider_url(p, NULL, port, out, e);
+	provider_release(p);
+	return kind;
+}
+
+Test(modal_life, ports_that_it_is_made_with_have_urls_and_no_others)
+{
+	static const uint16_t ports[] = { 8000, 9000, 0 };
+	AUTO_BUF struct buf url = BUF_INIT(1000);
+	struct error e = { 0 };
+	char id[128];
+
+	create(&(struct provider_config){ .ports = ports }, id);
+	cr_expect(eq(int, port_url(id, 8000, &url, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, strncmp(buf_text(&url), "https://", 8), 0), "%s", buf_text(&url));
+	cr_expect(ne(ptr, strstr(buf_text(&url), "-8000."), NULL), "%s", buf_text(&url));
+	cr_expect(eq(int, port_url(id, 9000, &url, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, port_url(id, 8001, &url, &e), ERR_UNSUPPORTED));
+	cr_expect(ne(ptr, strstr(e.text, "--port 8001"), NULL), "%s", e.text);
+	delete (id);
+}
+
 Test(modal_life, all_pages_are_listed_and_both_versions)
 {
 	const struct provider_config cfg = { 0 };

@@ -20,8 +20,22 @@ if [ "$PROVIDER" = modal ]; then
 	# Its sandboxes have the ports that they were made with.
 	ctl url "$SOURCE" 8080 >said 2>&1
 	is "a port that was not opened has no URL" "$? $(grep -c '^sandboxctl: .*8080.* was not opened' said)" "1 1"
+	is "and the way to one is told" "$(sed -n 's/.*; \(sandboxctl create .*\) makes one that has it$/\1/p' said)" \
+		"sandboxctl create modal --port 8080"
+	SOURCE=$(ctl create modal --port 8080 --port 9000)
+	is "one that was opened has" "$(ctl url "$SOURCE" 8080 | grep -c '^https://[^ ]*-8080\.')" 1
+	is "each of several" "$(ctl url "$SOURCE" 9000 | grep -c '^https://[^ ]*-9000\.')" 1
+	fails "and no other" ctl url "$SOURCE" 9001
+	ctl delete "$SOURCE"
 else
 	is "a URL is one line and names its port" "$(ctl url "$SOURCE" 8080 | grep -c '^https\{0,1\}://[^ ]*8080')" 1
 	is "one is there as JSON" "$(ctl url --json "$SOURCE" 8080 | field url | grep -c '^https\{0,1\}://[^ ]*8080')" 1
 fi
+says "no port to open" 2 "sandboxctl: create: option '--port=0': PORT is 1 to 65535" ctl create "$PROVIDER" --port 0
+case $PROVIDER in
+modal | aio) ;;
+*) says "a port that need not be opened" 1 \
+	"sandboxctl: $PROVIDER: every port has a URL, none is opened beforehand; leave 'port=' out" \
+	ctl create "$PROVIDER" --port 8080 ;;
+esac
 done_testing

@@ -35,6 +35,7 @@ static struct provider_ops vendor(unsigned create_options, unsigned connect_opti
 }
 
 static const char *const list[] = { "A=b", NULL };
+static const uint16_t ports[] = { 8000, 0 };
 static const struct provider_config everything = { .template = "t",
 	.env = list,
 	.labels = list,
@@ -47,6 +48,7 @@ static const struct provider_config everything = { .template = "t",
 	.idle_s = 1,
 	.delete_after_s = 1,
 	.block_network = true,
+	.ports = ports,
 	.lifetime_s = 1,
 	.user = "u",
 	.resume = RESUME_NEVER };
@@ -77,6 +79,25 @@ Test(provider_options, each_that_is_missing_is_refused_by_its_name)
 		cr_expect(eq(int, calls, 0));
 		buf_release(&name);
 	}
+}
+
+static enum err url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+	struct error *e)
+{
+	(void)p, (void)call, (void)port, (void)out, (void)e;
+	return ERR_OK;
+}
+
+Test(provider_options, a_port_that_need_not_be_opened_is_refused_in_these_words)
+{
+	struct provider_ops ops = vendor(ALL & ~OPTION_PORTS, 0);
+	struct error e = { 0 };
+	char id[128];
+
+	ops.url = url;
+	cr_expect(eq(int, provider_create(&ops, &everything, NULL, id, &e), ERR_UNSUPPORTED));
+	cr_expect(eq(str, e.text,
+		"vendor: every port has a URL, none is opened beforehand; leave 'port=' out"));
 }
 
 Test(provider_options, what_the_vendor_can_do_is_passed_on)

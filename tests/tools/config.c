@@ -381,7 +381,7 @@ Test(config, says_what_a_sandbox_is_made_with)
 	must_parse(&c,
 		"sandboxfs e2b: /mnt -o env=A=1,env=B_2=x=y -o label=team=red,env=EMPTY= -o "
 		"name=box,cpus=0.5,memory=1.5G,disk=10G,gpu=T4,region=eu,idle=90,delete_after="
-		"3600");
+		"3600,port=8000,port=65535,port=8000");
 	cr_expect(eq(str, c.env[0], "A=1"));
 	cr_expect(eq(str, c.env[1], "B_2=x=y"));
 	cr_expect(eq(str, c.env[2], "EMPTY="));
@@ -396,6 +396,9 @@ Test(config, says_what_a_sandbox_is_made_with)
 	cr_expect(eq(str, c.region, "eu"));
 	cr_expect(eq(i64, c.idle_ms, 90000));
 	cr_expect(eq(i64, c.delete_after_ms, 3600000));
+	cr_expect(eq(int, c.ports[0], 8000));
+	cr_expect(eq(int, c.ports[1], 65535));
+	cr_expect(eq(int, c.ports[2], 0), "each once");
 }
 
 Test(config, rounds_sizes_up_to_whole_mebibytes)
@@ -412,7 +415,7 @@ Test(config, refuses_what_no_sandbox_can_be_made_with)
 	static const char *const wrong[] = { "env=A", "env==x", "env=1A=x", "env=A-B=x", "label=x",
 		"label==x", "name=", "cpus=0", "cpus=-1", "cpus=many", "cpus=nan", "memory=512",
 		"memory=512MB", "memory=0M", "memory=-1G", "memory=M", "disk=1e30G", "idle=soon",
-		"delete_after=never" };
+		"delete_after=never", "port=0", "port=65536", "port=http", "port=-1" };
 
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct config c = { 0 };

@@ -19,6 +19,7 @@ enum key {
 	KEY_REGION,
 	KEY_IDLE,
 	KEY_DELETE_AFTER,
+	KEY_PORT,
 };
 
 static const struct argp_option options[] = {
@@ -54,6 +55,10 @@ static const struct argp_option options[] = {
 	{ "idle", KEY_IDLE, "SECONDS", 0, "it ends, or is paused, after so long without use", 0 },
 	{ "delete-after", KEY_DELETE_AFTER, "SECONDS", 0,
 		"it is deleted when it was stopped for so long", 0 },
+	{ "port", KEY_PORT, "PORT", 0,
+		"a port that sandboxctl url will be asked for, where the provider must know it "
+		"before (Modal); may be repeated",
+		0 },
 	{ 0 },
 };
 
@@ -73,6 +78,7 @@ static const struct value values[] = {
 	{ KEY_REGION, "--region=", VALUE_TEXT, AT(region) },
 	{ KEY_IDLE, "--idle=", VALUE_SECONDS, AT(idle_ms) },
 	{ KEY_DELETE_AFTER, "--delete-after=", VALUE_SECONDS, AT(delete_after_ms) },
+	{ KEY_PORT, "--port=", VALUE_PORT, AT(ports) },
 	{ 0 },
 };
 
@@ -145,6 +151,7 @@ void making_release(struct making *m)
 	free(m->setup);
 	value_list_free(m->env);
 	value_list_free(m->labels);
+	free(m->ports);
 }
 
 /* ---- The sandbox ---- */
@@ -169,6 +176,7 @@ static void ask(struct provider_config *c, const struct making *m)
 	c->idle_s = whole_seconds(m->idle_ms);
 	c->delete_after_s = whole_seconds(m->delete_after_ms);
 	c->block_network = m->block_network;
+	c->ports = m->ports;
 }
 
 /* One that was only found: whether it answers is known when it is asked. */

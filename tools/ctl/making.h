@@ -17,7 +17,8 @@ struct making {
 	int64_t memory_mb, disk_mb;
 	int64_t lifetime_ms, idle_ms, delete_after_ms;
 	int block_network;
-	char *setup; /* a file here; NULL: none */
+	uint16_t *ports; /* ended by 0; NULL: none */
+	char *setup;     /* a file here; NULL: none */
 	int64_t setup_timeout_ms;
 };
 

@@ -13,6 +13,7 @@ enum err value_set(const struct value *v, const char *value, void *field, struct
 		[VALUE_SECONDS] = { option_set_seconds, "SECONDS" },
 		[VALUE_PROGRESS] = { option_set_progress, "SECONDS" },
 		[VALUE_SIZE] = { option_set_size, "SIZE" },
+		[VALUE_PORT] = { option_set_port, "PORT" },
 		[VALUE_CPUS] = { option_set_cpus, "NUMBER" },
 		[VALUE_TEXT] = { option_set_text, "its value" },
 		[VALUE_VARIABLE] = { option_set_variable, "NAME=VALUE" },

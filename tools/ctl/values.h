@@ -12,6 +12,7 @@ enum value_kind {
 	VALUE_SECONDS,  /* int64_t: milliseconds; a number of seconds, which may have a fraction */
 	VALUE_PROGRESS, /* int64_t: the same of a deadline on progress (base/call.h); 0 is none */
 	VALUE_SIZE,     /* int64_t: MiB; "512M" */
+	VALUE_PORT,     /* uint16_t *, ended by 0: added, allocated */
 	VALUE_CPUS,     /* double */
 	VALUE_TEXT,     /* char *, allocated; not empty */
 	VALUE_VARIABLE, /* char **, ended by NULL: "NAME=value" is added, allocated */

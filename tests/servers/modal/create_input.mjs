@@ -33,6 +33,14 @@ function checkTags(tags) {
 	}
 }
 
+function checkPorts({ ports = [] } = {}) {
+	const numbers = ports.map(({ port = 0 }) => port);
+	if (numbers.some((port) => port < 1 || port > 65535))
+		throw invalid("Port must be between 1 and 65535");
+	if (new Set(numbers).size < numbers.length)
+		throw invalid(`Port specs must be unique, got: ${numbers}`);
+}
+
 function checkV2(definition) {
 	if (definition.resources?.gpuConfig?.gpuType)
 		throw invalid("GPUs are not supported for V2 sandboxes");
@@ -53,6 +61,7 @@ export function checkDefinition(definition, tags, isV2) {
 	checkWorkdir(definition.workdir);
 	checkArguments(definition.entrypointArgs ?? []);
 	checkTags(tags);
+	checkPorts(definition.openPorts);
 	if (isV2)
 		checkV2(definition);
 	return { ...definition, timeoutSecs };
