@@ -4,6 +4,7 @@
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/change_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +138,7 @@ static enum err tell_parked(void *context, const struct journal_entry *entry, st
 	struct cache_parked *out = &t->out[t->count++];
 
 	out->op = entry->change.op;
-	snprintf(out->path, sizeof out->path, "%s", entry->change.path);
+	snprintf(out->path, sizeof out->path, "%s", change_shown_path(&entry->change));
 	snprintf(out->error, sizeof out->error, "%s", entry->why);
 	return ERR_OK;
 }

@@ -24,3 +24,8 @@ const char *change_word(enum change_op op)
 	}
 	return "unknown";
 }
+
+const char *change_shown_path(const struct change *c)
+{
+	return c->op == CHANGE_PLACE ? c->path2 : c->path;
+}

@@ -7,3 +7,5 @@
 
 /* "mkdir", "write", ... */
 const char *change_word(enum change_op op);
+/* The path by which people know what it is about: a file that is put into its place is no longer a name of staging. */
+const char *change_shown_path(const struct change *c);

@@ -89,4 +89,46 @@ ok "given up it is gone" journal discard "$NAME" broken --yes
 mkdir "$JOURNALS/else"
 is "what is no journal is not listed" "$(listed)" ""
 is "and stays" "$(ls "$JOURNALS")" else
+
+# ---- What the sandbox refused ----------------------------------------------------------------------
+
+refused() { # EXPRESSION
+	journal list --json | python3 -c '
+import json, sys
+journal, = [j for j in json.load(sys.stdin) if j["name"] == sys.argv[1]]
+print(eval(sys.argv[2]))' "$NAME" "$1"
+}
+
+VENDOR_USER=
+mount_sandbox refusing timeout=2
+mkdir "$MNT/dir" "$MNT/kept"
+echo base >"$MNT/kept/old"
+sync "$MNT/kept/old" "$MNT/kept" "$MNT/dir"
+ls -lR "$MNT" >/dev/null
+vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/./","times":0},"action":{"type":"stall"}}' >/dev/null
+echo new >"$MNT/dir/new"
+printf more >>"$MNT/kept/old"
+rm -r "$STORE/dir" "$STORE/kept"
+vendor_request DELETE "$ADMIN/faults" >/dev/null
+fails "what others removed cannot be written to" settle
+ok "status names both by the names that they were to have" sh -c \
+	'"$1" status | grep -F "$2: refused: place dir/new: " && "$1" status | grep -E "^$2: refused: (append|write) kept/old: "' \
+	- "$SANDBOXCTL" "$MNT"
+NAME=$(ls "$JOURNALS" | grep -v else)
+tap_umount "$MNT"
+ok "the mount ends" wait_until "$PATIENCE" ended "$DAEMON"
+wait "$DAEMON"
+is "its journal is left with what was refused" \
+	"$(refused '{"dir/new", "kept/old"} <= {r["path"] for r in journal["refused"]}')" True
+ok "each is a line for people" sh -c 'echo "$1" | grep -q "^refused: place dir/new: " && echo "$1" | grep -qE "^refused: (append|write) kept/old: "' \
+	- "$(listed)"
+mkdir refused
+ok "it is exported by its name" sh -c '"$1" journal export "$2" --dir "$3" | tar -xf - -C refused' - "$SANDBOXCTL" "$NAME" "$JOURNALS"
+is "what a file of the sandbox was to get is in it" "$(tail -c 4 refused/kept/old)" more
+like "what was refused says so" "$(cat refused/.sandboxfs-changes)" '^(append|write) kept/old \(4 bytes at [0-9]+\) \(refused: '
+staged=$(sed -n "s/^place dir.new (refused: .*; what was sent of it is in the sandbox's staging directory: \(.*\))$/\1/p" \
+	refused/.sandboxfs-changes)
+is "where a new file waits is told, and it is there" "$(cat "$STAGING/$staged")" new
+ok "given up by its name it is gone" journal discard "$NAME" --yes
+is "with all that was refused" "$(listed)" ""
 done_testing

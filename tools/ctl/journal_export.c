@@ -169,6 +169,18 @@ static void list_path(const struct export *x, const char *path)
 			fputc(*path, x->listing);
 }
 
+/* Contents that were sent are no longer here: they wait in the sandbox for a place, which was refused. */
+static void list_unplaced(const struct export *x, const struct journal_entry *entry)
+{
+	fputs("place ", x->listing);
+	list_path(x, entry->change.path2);
+	fprintf(x->listing,
+		" (refused: %s; what was sent of it is in the sandbox's staging directory: ",
+		entry->why);
+	list_path(x, path_name(entry->change.path));
+	fputs(")\n", x->listing);
+}
+
 static void list(const struct export *x, const struct change *c, const struct journal_entry *entry)
 {
 	fprintf(x->listing, "%s ", change_word(c->op));
@@ -190,6 +202,8 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 	const struct export *x = context;
 	struct change shown = entry->change;
 
+	if (shown.op == CHANGE_PLACE && entry->is_parked)
+		list_unplaced(x, entry);
 	shown.path = place_of(x, entry->change.path);
 	shown.path2 = place_of(x, entry->change.path2);
 	if (!shown.path || shown.op == CHANGE_PLACE)

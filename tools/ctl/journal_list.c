@@ -55,7 +55,7 @@ static enum err add_refused(void *context, const struct journal_entry *entry, st
 	(void)e;
 	if (entry->is_parked)
 		buf_printf(out, "refused: %s %s: %s\n", change_word(entry->change.op),
-			entry->change.path, entry->why);
+			change_shown_path(&entry->change), entry->why);
 	return ERR_OK;
 }
 
@@ -86,7 +86,7 @@ static enum err put_refused(void *context, const struct journal_entry *entry, st
 		return ERR_OK;
 	json_put_open(w, NULL);
 	json_put_text(w, "op", change_word(entry->change.op));
-	json_put_text(w, "path", entry->change.path);
+	json_put_text(w, "path", change_shown_path(&entry->change));
 	json_put_text(w, "error", entry->why);
 	json_put_close(w);
 	return ERR_OK;
