@@ -108,6 +108,18 @@ static int run_words(int argc, char **argv)
 	return run.status;
 }
 
+/* "help", "help COMMAND", as other tools have it. */
+static int run_help(int argc, char **argv)
+{
+	char option[] = "--help";
+	char *words[] = { argv[1], option, NULL };
+
+	if (argc > 1)
+		return run_words(2, words);
+	print_help();
+	return CTL_OK;
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
@@ -120,6 +132,8 @@ int main(int argc, char **argv)
 		printf("sandboxctl " SANDBOXFS_VERSION "\n");
 	} else if (!strcmp(word, "--complete")) {
 		complete(argc - 2, argv + 2, stdout);
+	} else if (!strcmp(word, "help")) {
+		status = run_help(argc - 1, argv + 1);
 	} else if (argc < 2) {
 		fprintf(stderr, "sandboxctl: the command is missing; see sandboxctl --help\n");
 		status = CTL_WRONG_USAGE;

@@ -26,6 +26,13 @@ if [ "$PROVIDER" = local ]; then
 		"sandboxctl: list: option '--progress-timeout=soon': SECONDS is a number of seconds, as in --progress-timeout=1.5" \
 		ctl list local --progress-timeout soon
 	ok "--help names the commands" sh -c '"$1" --help | grep -q "^  list  *List the sandboxes"' - "$SANDBOXCTL"
+	is "help is --help" "$(ctl help)" "$(ctl --help)"
+	is "also of a command" "$(ctl help list)" "$(ctl list --help)"
+	says "which there must be" 2 "sandboxctl: 'xyzzy': no such command; see sandboxctl --help" ctl help xyzzy
+	for word in local local:; do
+		says "the id is missing in $word" 1 \
+			"sandboxctl: '$word': the id is missing; sandboxctl list local shows those there are" ctl info "$word"
+	done
 	ok "the help of a command shows how it is called" \
 		sh -c '"$1" list --help | grep -q "^Usage: sandboxctl list "' - "$SANDBOXCTL"
 	ok "--version" sh -c '"$1" --version | grep -q "^sandboxctl [0-9]"' - "$SANDBOXCTL"
@@ -40,6 +47,11 @@ if [ "$PROVIDER" = local ]; then
 	}
 	says "no key" 1 "sandboxctl: e2b: no key: set E2B_API_KEY, or give -o key_file=FILE (mode 0600), with sandboxctl \
 --key-file FILE; sudo and mount(8) do not pass the environment on" without_key list e2b
+	for command in "info e2b:abc" "delete e2b:abc" "pause e2b:abc" "resume e2b:abc" "extend e2b:abc" "create e2b" \
+		"exec e2b:abc true" "push . e2b:abc" "pull e2b:abc ." "url e2b:abc 80" "with e2b -- true"; do
+		# shellcheck disable=SC2086
+		like "no key for $command" "$(without_key $command 2>&1)" "^sandboxctl: e2b: no key: set E2B_API_KEY, or give "
+	done
 	echo key >key
 	chmod 644 key
 	says "a key for everybody" 1 "sandboxctl: key_file key: mode 0644 lets others at the key; chmod 600 key" \
@@ -47,7 +59,8 @@ if [ "$PROVIDER" = local ]; then
 	unreachable() {
 		env E2B_API_KEY=e2b_0123456789abcdef0123456789abcdef01234567 E2B_API_URL=http://127.0.0.1:1 "$SANDBOXCTL" "$@" 2>&1
 	}
-	for command in "list e2b" "info e2b:abc" "delete e2b:abc" "pause e2b:abc" "resume e2b:abc" "extend e2b:abc" "create e2b"; do
+	for command in "list e2b" "info e2b:abc" "delete e2b:abc" "pause e2b:abc" "resume e2b:abc" "extend e2b:abc" "create e2b" \
+		"exec e2b:abc true" "push key e2b:abc" "pull e2b:abc ." "url e2b:abc 80" "with e2b -- true"; do
 		# shellcheck disable=SC2086
 		like "$command without a network" "$(unreachable $command)" \
 			"^sandboxctl: [A-Z]+ http://127.0.0.1:1/.*: Failed to connect"

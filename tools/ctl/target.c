@@ -1,6 +1,7 @@
 #include "tools/ctl/target.h"
 
 #include "providers/base/cleanup.h"
+#include "tools/ctl/option_name.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,20 +15,27 @@ static void prepare(struct target *t, const struct ctl_common *common)
 		.user = common->user,
 		.key_file = common->key_file,
 		.progress_ms = common->progress_ms,
+		.option_name = ctl_option_name,
 	};
+}
+
+static enum err no_id(const char *word, const struct provider_ops *ops, struct error *e)
+{
+	return error_set(e, ERR_INVALID,
+		"'%.60s': the id is missing; sandboxctl list %s shows those there are", word,
+		ops->name);
 }
 
 enum err target_parse(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e)
 {
-	enum err kind = source_parse(&t->source, word, e);
+	const struct provider_ops *alone = provider_find(word, strlen(word));
+	enum err kind = alone ? no_id(word, alone, e) : source_parse(&t->source, word, e);
 
 	if (kind)
 		return kind;
 	if (!t->source.id)
-		return error_set(e, ERR_INVALID,
-			"'%.60s': the id is missing; sandboxctl list %s shows those there are",
-			word, t->source.ops->name);
+		return no_id(word, t->source.ops, e);
 	prepare(t, common);
 	return ERR_OK;
 }
