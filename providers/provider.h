@@ -68,8 +68,10 @@ struct provider_config {
 	int64_t idle_s;             /* to end, or be paused, after so long without use */
 	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
 	bool block_network;         /* its programs reach nothing outside */
-	const uint16_t *
-		ports; /* ended by 0: those that have a URL, where a vendor must know them before */
+	const uint16_t *ports; /* ended by 0: to have URLs, where a vendor must know that before */
+
+	/* How whoever asks calls the option of that bit, for messages; NULL: as mounts do, "cpus=". */
+	const char *(*option_name)(unsigned option);
 };
 
 /* What of it a vendor can do. */
@@ -276,7 +278,9 @@ void provider_names(struct buf *out);
 
 /* Bits of enum provider_option: what `cfg` asks for. */
 unsigned provider_options_asked(const struct provider_config *cfg);
-/* "template=, env=, ...": as they are called on the command line. */
+/* How `cfg`'s user calls the option of that one bit, for messages. */
+const char *provider_option_name(const struct provider_config *cfg, unsigned option);
+/* "template=, env=, ...": as mounts call them. */
 void provider_option_names(unsigned options, struct buf *out);
 
 /* ---- What callers use: one for each slot, absent ones handled ---- */

@@ -1,6 +1,6 @@
 #include "providers/provider_inside.h"
 
-/* As they are called on the command line. */
+/* As mounts call them. */
 static const struct {
 	unsigned option;
 	const char *name;
@@ -47,20 +47,37 @@ void provider_option_names(unsigned options, struct buf *out)
 		}
 }
 
-/* Of what is to be found in a message, the first is enough. */
-static enum err refuse(
-	const struct provider_ops *ops, const char *whose, unsigned options, struct error *e)
+static unsigned first_of(unsigned options)
 {
-	size_t first = 0;
+	return options & -options;
+}
 
-	while (!(options & names[first].option))
-		first++;
-	if (names[first].option == OPTION_PORTS && ops->url)
+static const char *mounts_name(unsigned option)
+{
+	size_t i = 0;
+
+	while (names[i].option != option)
+		i++;
+	return names[i].name;
+}
+
+const char *provider_option_name(const struct provider_config *cfg, unsigned option)
+{
+	return (cfg->option_name ? cfg->option_name : mounts_name)(option);
+}
+
+/* Of what is to be found in a message, the first is enough. */
+static enum err refuse(const struct provider_ops *ops, const struct provider_config *cfg,
+	const char *whose, unsigned options, struct error *e)
+{
+	const char *name = provider_option_name(cfg, first_of(options));
+
+	if (first_of(options) == OPTION_PORTS && ops->url)
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s: every port has a URL, none is opened beforehand; leave '%s' out",
-			ops->name, names[first].name);
+			ops->name, name);
 	return error_set(e, ERR_UNSUPPORTED, "%s: %s cannot be given '%s'; leave it out", ops->name,
-		whose, names[first].name);
+		whose, name);
 }
 
 enum err provider_check_create(
@@ -69,7 +86,7 @@ enum err provider_check_create(
 	unsigned missing =
 		provider_options_asked(cfg) & ~(ops->create_options | ops->connect_options);
 
-	return missing ? refuse(ops, "a new sandbox", missing, e) : ERR_OK;
+	return missing ? refuse(ops, cfg, "a new sandbox", missing, e) : ERR_OK;
 }
 
 /* What it was made with is asked for again when it is connected to. */
@@ -79,5 +96,5 @@ enum err provider_check_connect(
 	unsigned missing = provider_options_asked(cfg) & ~OPTIONS_OF_MAKING &
 		~(ops->create_options | ops->connect_options);
 
-	return missing ? refuse(ops, "its sandboxes", missing, e) : ERR_OK;
+	return missing ? refuse(ops, cfg, "its sandboxes", missing, e) : ERR_OK;
 }

@@ -139,10 +139,9 @@ static enum err check_user(
 	if (!wanted || !strcmp(wanted, user))
 		return ERR_OK;
 	return error_set(e, ERR_UNSUPPORTED,
-		"aio:%s: user=%s: commands and files are those of '%s' in this sandbox; leave "
-		"user= "
-		"out",
-		a->address.id, wanted, user);
+		"aio:%s: commands and files are those of '%s' in this sandbox; leave the user "
+		"'%s' out",
+		a->address.id, user, wanted);
 }
 
 /* $WORKSPACE of the image; that of older ones is the home directory. */

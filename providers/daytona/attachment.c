@@ -78,7 +78,7 @@ static enum err check_user(
 	if (!d->user || !strcmp(d->user, sandbox->user))
 		return ERR_OK;
 	return error_set(e, ERR_UNSUPPORTED,
-		"daytona:%s was made for the user '%s', so user=%s cannot be had", d->id,
+		"daytona:%s was made for the user '%s', so '%s' cannot be had", d->id,
 		sandbox->user, d->user);
 }
 

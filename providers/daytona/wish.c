@@ -53,9 +53,12 @@ static enum err put_resources(
 {
 	if (!image_of(cfg) && (cfg->cpus > 0 || cfg->memory_mb || cfg->disk_mb))
 		return error_set(e, ERR_INVALID,
-			"daytona: a snapshot says itself what it needs; cpus=, memory= and disk= "
-			"go "
-			"with template=" IMAGE "NAME");
+			"daytona: a snapshot says itself what it needs; %s, %s and %s go with "
+			"%s" IMAGE "NAME",
+			provider_option_name(cfg, OPTION_CPUS),
+			provider_option_name(cfg, OPTION_MEMORY),
+			provider_option_name(cfg, OPTION_DISK),
+			provider_option_name(cfg, OPTION_TEMPLATE));
 	if (cfg->cpus > 0)
 		json_put_integer(w, "cpu", whole_cpus(cfg->cpus));
 	if (cfg->memory_mb)

@@ -237,7 +237,7 @@ static enum err say_refused(const struct e2b *b, struct error *failure)
 	const struct error said = *failure;
 
 	return error_set(failure, ERR_AUTH, "e2b:%s: %.250s%s", b->id, said.text,
-		b->user ? "; is user= one of the sandbox's users?" : "");
+		b->user ? "; does the sandbox have the user that was asked for?" : "");
 }
 
 /* Asks, and does the step again where there is reason to expect more of it. */

@@ -68,7 +68,8 @@ static enum err give_to(struct langsmith *l, const struct call *call, const char
 
 	if (!kind && exit_code)
 		return error_set(e, ERR_DENIED,
-			"langsmith:%s: user=%s cannot have files of its own here: is it one of "
+			"langsmith:%s: the user '%s' cannot have files of its own here: is it one "
+			"of "
 			"the sandbox's users, and the sandbox's own user root?",
 			l->id, user);
 	return kind;

@@ -165,7 +165,7 @@ enum err modal_extend(struct provider *p, const struct call *call, int64_t secon
 		return ERR_OK;
 	return error_set(e, ERR_UNSUPPORTED,
 		"modal:%s ends in %lld s and Modal gives a sandbox no more time than it was made "
-		"with; lifetime= says how much that is",
+		"with; lifetime= says how much that is, --timeout of sandboxctl create",
 		m->id, (long long)left_s);
 }
 

@@ -100,12 +100,15 @@ static enum err check_wanted(const struct provider_config *cfg, struct error *e)
 
 	if (has_cpus != has_memory || (cfg->disk_mb && !has_cpus))
 		return error_set(e, ERR_INVALID,
-			"runloop: a devbox of another size needs cpus= and memory= together");
+			"runloop: a devbox of another size needs %s and %s together",
+			provider_option_name(cfg, OPTION_CPUS),
+			provider_option_name(cfg, OPTION_MEMORY));
 	if (cfg->idle_s && cfg->lifetime_s)
 		return error_set(e, ERR_INVALID,
-			"runloop: idle= and lifetime= are the same here, how long after its last "
-			"use a "
-			"devbox is suspended: give one of them");
+			"runloop: %s and %s are the same here, how long after its last use a "
+			"devbox is suspended: give one of them",
+			provider_option_name(cfg, OPTION_IDLE),
+			provider_option_name(cfg, OPTION_LIFETIME));
 	return ERR_OK;
 }
 

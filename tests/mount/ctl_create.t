@@ -50,8 +50,19 @@ says "a file of variables that is not there" 2 \
 	"sandboxctl: create: --env-file nowhere: no such file or directory" ctl create "$PROVIDER" --env-file nowhere
 says "a setup script that is not there" 1 "sandboxctl: setup script nowhere: no such file or directory" \
 	ctl create "$PROVIDER" --setup nowhere
+case $PROVIDER in
+local | e2b) says "an option of a vendor's that is not this one's" 1 \
+	"sandboxctl: $PROVIDER: a new sandbox cannot be given '--delete-after='; leave it out" \
+	ctl create "$PROVIDER" --delete-after 5 ;;
+runloop) says "options that belong together" 1 \
+	"sandboxctl: runloop: a devbox of another size needs --cpus= and --memory= together" \
+	ctl create runloop --cpus 2 ;;
+daytona) says "options that belong together" 1 \
+	"sandboxctl: daytona: a snapshot says itself what it needs; --cpus=, --memory= and --disk= go with --template=image:NAME" \
+	ctl create daytona --cpus 2 ;;
+esac
 [ -n "$blocks_network" ] || says "a network that cannot be blocked" 1 \
-	"sandboxctl: $PROVIDER: a new sandbox cannot be given 'block_network'; leave it out" \
+	"sandboxctl: $PROVIDER: a new sandbox cannot be given '--block-network'; leave it out" \
 	ctl create "$PROVIDER" --block-network
 is "nothing was made" "$(count)" 0
 

@@ -35,7 +35,7 @@ says "no port to open" 2 "sandboxctl: create: option '--port=0': PORT is 1 to 65
 case $PROVIDER in
 modal | aio) ;;
 *) says "a port that need not be opened" 1 \
-	"sandboxctl: $PROVIDER: every port has a URL, none is opened beforehand; leave 'port=' out" \
+	"sandboxctl: $PROVIDER: every port has a URL, none is opened beforehand; leave '--port=' out" \
 	ctl create "$PROVIDER" --port 8080 ;;
 esac
 done_testing

@@ -100,6 +100,22 @@ Test(provider_options, a_port_that_need_not_be_opened_is_refused_in_these_words)
 		"vendor: every port has a URL, none is opened beforehand; leave 'port=' out"));
 }
 
+static const char *bit(unsigned option)
+{
+	return option == OPTION_CPUS ? "--cpus" : "another";
+}
+
+Test(provider_options, one_that_is_refused_is_called_as_its_user_calls_it)
+{
+	struct provider_config cfg = { .cpus = 1, .option_name = bit };
+	struct provider_ops ops = vendor(0, 0);
+	struct error e = { 0 };
+	char id[128];
+
+	cr_expect(eq(int, provider_create(&ops, &cfg, NULL, id, &e), ERR_UNSUPPORTED));
+	cr_expect(eq(str, e.text, "vendor: a new sandbox cannot be given '--cpus'; leave it out"));
+}
+
 Test(provider_options, what_the_vendor_can_do_is_passed_on)
 {
 	struct provider_ops ops = vendor(ALL & ~OPTION_USER, OPTION_USER);
