@@ -4,6 +4,7 @@
     big.bin       100 MB that do not compress
     new.bin       100 MB more, with other contents
     small.tar     200 files of 1 to 12 kB in 20 directories
+    branches/     a git repository whose two branches, `main` and `other`, differ in all of its 500 files
     facts.json    what the workloads compare with
 """
 import hashlib
@@ -24,6 +25,7 @@ NEEDLE_EVERY = 37
 LINKS = 10
 BIG = 100_000_000
 SMALL_DIRECTORIES, SMALL_FILES_EACH = 20, 10
+BRANCH_DIRECTORIES, BRANCH_FILES_EACH = 25, 20
 
 
 class Text:
@@ -87,12 +89,27 @@ def set_times(root):
             os.utime(path, (STAMP, STAMP), follow_symlinks=False)
 
 
-def commit(root):
+def git(root, *commands):
     who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
            for what, value in (("NAME", "bench"), ("EMAIL", "bench@localhost"), ("DATE", f"{STAMP} +0000"))}
     env = {**os.environ, **who, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
-    for command in ("init -q -b main", "add -A", "commit -q -m all", "repack -adq"):
+    for command in commands:
         subprocess.run(["git", "-c", "gc.auto=0", *command.split()], cwd=root, env=env, check=True, timeout=120)
+
+
+def write_branch(root, seed):
+    text = Text(random.Random(seed))
+    for d in range(BRANCH_DIRECTORIES):
+        (root / f"d{d:02}").mkdir(parents=True, exist_ok=True)
+        for f in range(BRANCH_FILES_EACH):
+            (root / f"d{d:02}/f{f:02}.c").write_text(text.make(text.chance.randint(500, 12000)))
+
+
+def write_branches(root):
+    write_branch(root, 44)
+    git(root, "init -q -b main", "add -A", "commit -q -m main", "checkout -q -b other")
+    write_branch(root, 45)
+    git(root, "commit -q -a -m other", "checkout -q main", "repack -adq")
 
 
 def write_random(path, seed):
@@ -133,7 +150,8 @@ def make(root, files):
     (root / "project").mkdir(parents=True)
     facts = {"files": files, "needles": write_project(root / "project", files)}
     set_times(root / "project")
-    commit(root / "project")
+    git(root / "project", "init -q -b main", "add -A", "commit -q -m all", "repack -adq")
+    write_branches(root / "branches")
     facts["big"] = write_random(root / "big.bin", 7)
     facts["new"] = write_random(root / "new.bin", 8)
     write_archive(root / "small.tar")

@@ -85,6 +85,9 @@ TITLES = {
     ("write", "cold"): "write 100 MB, fsync",
     ("untar", "cold"): "untar 200 files",
     ("remove", "warm"): "`rm -rf` of them",
+    ("checkout", "cold"): "`git checkout` of a branch that differs in 500 files",
+    ("clone", "cold"): "`git clone` of 2,000 files into the mount",
+    ("packages", "cold"): "5,000 small files by eight threads, as npm writes them",
     ("save", "cold"): "20 saves of an editor: write, fsync, rename",
     ("patch", "cold"): "one byte changed in 100 MB, fsync",
 }

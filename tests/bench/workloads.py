@@ -13,6 +13,7 @@ import shutil
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -245,6 +246,55 @@ def small_files(bench):
     yield bench.time("remove", "warm", command, has_landed=lambda: not (bench.backend / "small").exists())
 
 
+def wanted_tree(bench, repository, branch):
+    """That branch in a directory of its own, and the names of its files."""
+    wanted = bench.system.scratch / f"wanted.{repository}"
+    run(["git", "clone", "-q", "-b", branch, bench.fixtures / repository, wanted], 120, env=ENVIRONMENT)
+    listed = run(["git", "ls-files", "-z"], 60, cwd=wanted, env=ENVIRONMENT)
+    return wanted, [os.fsdecode(name) for name in listed.split(b"\0") if name]
+
+
+def has_all(names, wanted, landed):
+    return all(os.path.islink(wanted / name) or same(wanted / name, landed / name) for name in names)
+
+
+def checkout(bench):
+    """git checkout of another branch, all of whose 500 files differ, with an index that was written on the server."""
+    repository = bench.put("branches")
+    wanted, names = wanted_tree(bench, "branches", "other")
+    landed = bench.backend / "branches"
+    run(["git", "update-index", "--refresh"], 60, cwd=landed, env=ENVIRONMENT)
+    bench.system.remount_cold()
+    command = ["git", "checkout", "-q", "other"]
+    yield bench.time("checkout", "cold", command, has_landed=lambda: has_all(names, wanted, landed), cwd=repository)
+    bench.remove("branches")
+
+
+def clone(bench):
+    """git clone of the project into the mount."""
+    bench.remove("clone")
+    wanted, names = wanted_tree(bench, "project", "main")
+    landed = bench.backend / "clone"
+    bench.system.remount_cold()
+    command = ["git", "clone", "-q", "--no-hardlinks", bench.fixtures / "project", bench.mountpoint / "clone"]
+    yield bench.time("clone", "cold", command, has_landed=lambda: has_all(names, wanted, landed))
+    bench.remove("clone")
+
+
+def packages(bench):
+    """5,000 small files by eight threads, as who installs packages writes them."""
+    bench.remove("node_modules")
+    landed = bench.backend / "node_modules"
+    bench.system.remount_cold()
+
+    def has_landed():
+        return all((landed / name).read_bytes() == contents for name, contents in package_files())
+
+    command = python("write_packages", bench.mountpoint / "node_modules")
+    yield bench.time("packages", "cold", command, has_landed=has_landed)
+    bench.remove("node_modules")
+
+
 def save(bench):
     """20 saves as editors do them: 20 kB to a new file, fsync, rename over the old one."""
     bench.remove("text")
@@ -276,6 +326,9 @@ ALL = {
     "random": random_reads,
     "write": write,
     "untar": small_files,
+    "checkout": checkout,
+    "clone": clone,
+    "packages": packages,
     "save": save,
     "patch": patch,
 }
@@ -285,6 +338,7 @@ ALL = {
 SAVES = 20
 RANDOM_READS, RANDOM_SIZE = 200, 4096
 PATCH_AT = fixtures.BIG // 2 + 1
+PACKAGES, PACKAGE_FILES, PACKAGE_WRITERS = 500, 10, 8
 
 
 def print_digest(path):
@@ -311,6 +365,29 @@ def save_often(path, times=SAVES):
         os.fsync(fd)
         os.close(fd)
         os.rename(path + "~", path)
+
+
+def package_files():
+    """Their names and contents, package by package."""
+    chance = random.Random(6)
+    for package in range(PACKAGES):
+        for number in range(PACKAGE_FILES):
+            folder = "lib/" if number > 2 else ""
+            line = f"module.exports.f{chance.random()} = () => {package * number};\n".encode()
+            yield f"package-{package:03}/{folder}file{number}.js", line * chance.randint(2, 60)
+
+
+def write_file(root, name, contents):
+    path = os.path.join(root, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "xb") as file:
+        file.write(contents)
+
+
+def write_packages(root):
+    with ThreadPoolExecutor(PACKAGE_WRITERS) as writers:
+        for written in [writers.submit(write_file, root, *file) for file in package_files()]:
+            written.result()
 
 
 def change_byte(path):
