@@ -265,11 +265,6 @@ static bool attr_is_known(struct cache *c, struct inode *i, struct attr *out, in
 	return *valid_ms || tree_foreseen(c->tree, i, out);
 }
 
-void cache_attr_last(struct cache *c, struct inode *i, struct attr *out)
-{
-	tree_attr(c->tree, i, out);
-}
-
 static enum err ask_attr(struct cache *c, const struct call *call, struct inode *i,
 	struct attr *out, int64_t *valid_ms, struct error *e)
 {
@@ -317,29 +312,26 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 #define ROOT_WAIT_MS  3000
 #define ROOT_AGAIN_MS 1000
 
-static enum err root_attr(struct cache *c, const struct call *call, struct inode *root,
-	struct attr *out, int64_t *valid_ms, struct error *e)
+static void root_attr(struct cache *c, const struct call *call, struct inode *root,
+	struct attr *out, int64_t *valid_ms)
 {
 	struct call brief = call ? *call : (struct call){ 0 };
 	int64_t limit_ms = call_progress_ms(call);
-	struct error why = { 0 };
 
 	brief.progress_ms = limit_ms < 0 || limit_ms > ROOT_WAIT_MS ? ROOT_WAIT_MS : limit_ms;
-	enum err kind = ask_attr(c, &brief, root, out, valid_ms, &why);
-
-	if (kind != ERR_TIMEOUT && kind != ERR_UNREACHABLE)
-		return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
-	tree_attr(c->tree, root, out);
-	*valid_ms = ROOT_AGAIN_MS;
-	return ERR_OK;
+	if (ask_attr(c, &brief, root, out, valid_ms, NULL)) {
+		tree_attr(c->tree, root, out);
+		*valid_ms = ROOT_AGAIN_MS;
+	}
 }
 
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e)
 {
-	if (i == tree_root(c->tree))
-		return root_attr(c, call, i, out, valid_ms, e);
-	return ask_attr(c, call, i, out, valid_ms, e);
+	if (i != tree_root(c->tree))
+		return ask_attr(c, call, i, out, valid_ms, e);
+	root_attr(c, call, i, out, valid_ms);
+	return ERR_OK;
 }
 
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,

@@ -23,10 +23,9 @@ void cache_forget(struct cache *c, struct inode *i, uint64_t count);
 enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct cache_entry *out, int64_t *negative_ms, struct error *e);
 
+/* The root's, where the sandbox cannot be asked, are those that it last had. */
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e);
-/* As they were last known, however long ago. */
-void cache_attr_last(struct cache *c, struct inode *i, struct attr *out);
 
 /* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: written through this mount, where it stands. */
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,

@@ -59,24 +59,6 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forg
 	fuse_reply_none(req);
 }
 
-/*
- * The way to .sandbox leads through the root, and of a sandbox that does not answer it has most to tell: for so long the
- * root is what it was when the sandbox last did.
- */
-#define ROOT_LAST_MS 1000
-
-static enum err find_attr(const struct fs *fs, const struct call *call, struct inode *i,
-	struct attr *attr, int64_t *valid_ms, struct error *e)
-{
-	enum err kind = cache_attr(fs->cache, call, i, attr, valid_ms, e);
-
-	if (!kind || i != fs_inode(fs, FUSE_ROOT_ID))
-		return kind;
-	cache_attr_last(fs->cache, i, attr);
-	*valid_ms = ROOT_LAST_MS;
-	return ERR_OK;
-}
-
 static void reply_attr(
 	fuse_req_t req, const struct fs *fs, const struct call *call, struct inode *i)
 {
@@ -85,7 +67,7 @@ static void reply_attr(
 	struct error e = { 0 };
 	int64_t valid_ms;
 
-	if (find_attr(fs, call, i, &attr, &valid_ms, &e)) {
+	if (cache_attr(fs->cache, call, i, &attr, &valid_ms, &e)) {
 		fs_reply(req, &e);
 		return;
 	}
