@@ -38,6 +38,13 @@ static void count_held(const struct queued *q, int delta)
 			q->about.scope.inodes[n]->backlog->held += (unsigned)delta;
 }
 
+/* What the sandbox says meanwhile, of the directory too, is not what is shown. */
+static void begin_locked(struct pending *p, struct queued *place)
+{
+	place->about.scope.is_foreseen = true;
+	tree_change_begins(p->cache->tree, &place->about.scope);
+}
+
 static enum err hold_locked(struct pending *p, const struct change *place,
 	const struct change_about *about, struct queued **out, struct error *e)
 {
@@ -49,6 +56,7 @@ static enum err hold_locked(struct pending *p, const struct change *place,
 	TAILQ_INSERT_TAIL(&p->held, *out, link);
 	count_held(*out, 1);
 	about->target->backlog->place = *out;
+	begin_locked(p, *out);
 	fault_point("pending.held");
 	return ERR_OK;
 }
@@ -111,13 +119,6 @@ static bool is_over(const struct queued *place)
 	return place->change.flags & CHANGE_REPLACE;
 }
 
-/* What the sandbox says of it meanwhile is not what is shown. */
-static void begin_over_locked(struct pending *p, struct queued *place)
-{
-	place->about.scope.is_foreseen = true;
-	tree_change_begins(p->cache->tree, &place->about.scope);
-}
-
 static enum err make_beside_locked(struct pending *p, struct inode *i, const char *staged,
 	struct queued **out, struct error *e)
 {
@@ -151,10 +152,8 @@ static enum err over_locked(
 	if (kind)
 		return kind;
 	kind = hold_locked(p, &place, &about, &held, e);
-	if (!kind) {
-		begin_over_locked(p, held);
+	if (!kind)
 		return ERR_OK;
-	}
 	queued_note_done(made, p->journal, NULL);
 	pending_remove_locked(p, made);
 	return kind;

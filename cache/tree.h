@@ -39,7 +39,7 @@ struct inode {
 	bool own : 1;         /* the attributes are what a change of ours made them */
 	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
 	bool provisional : 1; /* made here, and the sandbox has not answered yet */
-	bool lent : 1;    /* the kernel keeps attributes that are shown ahead of the sandbox */
+	bool lent : 1;        /* the kernel keeps attributes that are shown ahead of the sandbox */
 	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
 	uint16_t moving;  /* renames and removals of its names under way */
 	struct attr attr; /* as the sandbox has it */
