@@ -13,8 +13,8 @@ import time
 
 # A loaded machine is slow; what lasts longer hangs. Whoever is told to end has less.
 SOON_S = 60
-# How soon what runs in the sandbox is gone: a second is meant, and reported.
-GONE_S = 20
+# How soon what runs in the sandbox is gone: a second is meant, and what it was is told. After five it would be KILL's doing.
+GONE_S = 4
 
 
 def start(ctl, command, **more):
