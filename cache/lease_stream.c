@@ -125,7 +125,10 @@ static void pause_locked(struct lease *l, enum err kind)
 	l->retry_ms = now_ms + l->pause_ms;
 }
 
-/* What is trusted while the state says that it lives is doubted after it does not say so any more. */
+/*
+ * What is trusted while the state says that it lives is doubted after it does not say so any more. The tree hears of the
+ * end before whoever carried a list does, for he asks for it alone, and the answer is to be held; and before another begins.
+ */
 static void stream_ended(struct lease *l, enum err kind, const struct error *why)
 {
 	bool was_live = lease_is_live(l);
@@ -133,13 +136,13 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 	log_debug(LOG_CACHE, "the change stream ended: %s", why->text);
 	pthread_mutex_lock(&l->lock);
 	atomic_store(&l->state, kind == ERR_UNSUPPORTED ? LEASE_OFF : LEASE_IDLE);
+	tree_stream_ends(l->cache->tree);
 	pause_locked(l, kind);
 	if (l->carried)
 		l->carried->error = *why;
 	carried_ends_locked(l, kind ? kind : ERR_UNREACHABLE);
 	l->is_running = false;
 	pthread_mutex_unlock(&l->lock);
-	tree_stream_ends(l->cache->tree);
 	if (was_live && kind != ERR_INTERRUPTED)
 		stats_add(&l->cache->stats, STATS_STREAMS_LOST, 1);
 	if (was_live)
