@@ -2,8 +2,8 @@
 """budgets.py - the requests that everyday work takes, counted by the vendors' test servers and held against allowances.
 
 Prints a table for each vendor and fails when a work takes more than it may (allowed.py), or goes wrong. Where an allowance
-is not reached so far, that is said, and the run fails when it takes more or less than is known. The counts do not depend
-on how fast the machine is.
+is not always reached, that is said, and the run fails when it takes more than is known. The counts do not depend on how
+fast the machine is.
 """
 import argparse
 import os
