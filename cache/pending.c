@@ -46,6 +46,7 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	p->cache = c;
 	p->pause_ms = PENDING_PAUSE_MS;
+	p->open_ms = PENDING_OPEN_MS;
 	TAILQ_INIT(&p->queue);
 	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);

@@ -28,6 +28,8 @@
 /* From one attempt to the next while the sandbox cannot be reached, in ms; the first while somebody waits for it. */
 #define PENDING_PAUSE_MS      1000
 #define PENDING_PAUSE_MOST_MS 30000
+/* A file that stays open is seen all the same where so long, in ms, it was not given as much as is sent at once. */
+#define PENDING_OPEN_MS 5000
 
 /* What is pending of one inode, or refused and not reported, or being waited for. */
 struct backlog {
@@ -38,6 +40,8 @@ struct backlog {
 	unsigned waiters;
 	struct queued *last;          /* the youngest of them */
 	struct queued *place;         /* held back: puts it in its place when it is whole */
+	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
+	size_t place_bytes;           /* written since that was done last */
 	struct attr answered;         /* the latest state that an answer told */
 	struct error refused;         /* the first that was not reported */
 	bool for_handle, for_barrier; /* who is still to hear of it */
@@ -82,6 +86,7 @@ struct pending {
 	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
 	bool recorded_under_way;
 	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
+	int64_t open_ms;  /* PENDING_OPEN_MS, likewise */
 	pthread_t senders[PENDING_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;
@@ -133,6 +138,8 @@ enum err pending_set_locked(struct pending *p, struct inode *i, struct change *c
 	struct queued **out, struct error *e);
 /* Waits while the sandbox is asked to move something. */
 enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
+/* Whether the journal, and memory, take so many bytes more. */
+bool pending_has_room_locked(const struct pending *p, size_t len);
 /* The same, and while the journal is full. */
 enum err pending_room_locked(
 	struct pending *p, const struct call *call, size_t len, struct error *e);
@@ -148,7 +155,8 @@ void queued_lose_path(struct queued *refused);
  * ---- What is staged (pending_stage.c) ----
  *
  * A new file, and one that was emptied to be written anew: what is written to it goes to a file in staging, and the change
- * that puts this in its place is held back until the last handle is closed, or somebody waits for the file or moves it.
+ * that puts this in its place is held back until the last handle is closed, or somebody waits for the file or moves it, or
+ * it stays open without being copied: then nobody knows when it will be whole, or ever.
  */
 
 /* The path of a new file in staging; NULL without memory. */
@@ -164,6 +172,10 @@ enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct er
  */
 const char *pending_staged_path_locked(
 	struct pending *p, struct inode *i, unsigned set, bool *is_beside);
+/* So many bytes were written there. */
+void pending_staged_more_locked(struct inode *i, size_t len);
+/* What stays open and is not being copied is held back no longer; returns when to look again, monotonic. */
+int64_t pending_release_open_locked(struct pending *p, int64_t now_ms);
 /* What is held back and touches `i` is not any longer; likewise all. */
 void pending_release_locked(struct pending *p, const struct inode *i);
 void pending_release_all_locked(struct pending *p);

@@ -231,7 +231,7 @@ enum err pending_set_locked(struct pending *p, struct inode *i, struct change *c
 /* What an entry takes in the journal beside its contents: its paths, at most. */
 #define ROOM_SPARE ((uint64_t)64 * 1024)
 
-static bool has_room(const struct pending *p, size_t len)
+bool pending_has_room_locked(const struct pending *p, size_t len)
 {
 	uint64_t entries, bytes, parked;
 
@@ -246,9 +246,9 @@ enum err pending_room_locked(
 	struct patience w = patience_of(p, call);
 	enum err kind = ERR_OK;
 
-	if (!has_room(p, len))
+	if (!pending_has_room_locked(p, len))
 		senders_wake_locked(p);
-	while (!kind && (p->moves || !has_room(p, len)))
+	while (!kind && (p->moves || !pending_has_room_locked(p, len)))
 		kind = patience_wait_locked(p, &w, e);
 	return kind;
 }

@@ -124,9 +124,12 @@ static void *send_all(void *context)
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stopping) {
+		int64_t look_ms = pending_release_open_locked(p, monotonic_ms());
+
 		if (!batch_gather_locked(p, &b, &next_ms)) {
 			batch_release(&b);
-			wait_until_locked(&p->changed, &p->lock, next_ms);
+			wait_until_locked(
+				&p->changed, &p->lock, look_ms < next_ms ? look_ms : next_ms);
 			continue;
 		}
 		/* Somebody must see when the next is due. */

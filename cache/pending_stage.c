@@ -45,6 +45,13 @@ static void begin_locked(struct pending *p, struct queued *place)
 	tree_change_begins(p->cache->tree, &place->about.scope);
 }
 
+/* One of the senders does. */
+static void look_later(const struct pending *p, struct backlog *b)
+{
+	b->place_look_ms = monotonic_ms() + p->open_ms;
+	b->place_bytes = 0;
+}
+
 static enum err hold_locked(struct pending *p, const struct change *place,
 	const struct change_about *about, struct queued **out, struct error *e)
 {
@@ -57,6 +64,9 @@ static enum err hold_locked(struct pending *p, const struct change *place,
 	count_held(*out, 1);
 	about->target->backlog->place = *out;
 	begin_locked(p, *out);
+	look_later(p, about->target->backlog);
+	if (!p->is_scheduled)
+		senders_wake_locked(p);
 	fault_point("pending.held");
 	return ERR_OK;
 }
@@ -93,6 +103,42 @@ void pending_release(struct pending *p, struct inode *i)
 	if (i->backlog && i->backlog->place)
 		pending_release_locked(p, i);
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- What stays open ---- */
+
+void pending_staged_more_locked(struct inode *i, size_t len)
+{
+	if (i->backlog && i->backlog->place)
+		i->backlog->place_bytes += len;
+}
+
+/* A log, or what an editor keeps to itself. Whoever copies is held up by nothing but us. */
+static bool is_left_open(const struct pending *p, const struct backlog *b)
+{
+	bool is_held_up =
+		p->moves || p->failure.kind || !pending_has_room_locked(p, PENDING_MOUTHFUL);
+
+	return !is_held_up && b->place_bytes < PENDING_MOUTHFUL;
+}
+
+int64_t pending_release_open_locked(struct pending *p, int64_t now_ms)
+{
+	int64_t next_ms = INT64_MAX;
+
+	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		struct backlog *b = q->about.target->backlog;
+
+		next = TAILQ_NEXT(q, link);
+		if (b->place_look_ms <= now_ms && is_left_open(p, b)) {
+			let_go_locked(p, q);
+			continue;
+		}
+		if (b->place_look_ms <= now_ms)
+			look_later(p, b);
+		next_ms = b->place_look_ms < next_ms ? b->place_look_ms : next_ms;
+	}
+	return next_ms;
 }
 
 /* ---- New files ---- */

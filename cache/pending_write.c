@@ -60,6 +60,8 @@ static enum err queue_write_locked(
 	}
 	if (!kind)
 		kind = extend_locked(p, i->backlog, change, &extended, e);
+	if (!kind && staged)
+		pending_staged_more_locked(i, change->data_len);
 	if (kind || extended)
 		return kind;
 	kind = pending_add_locked(p, change, &about, &q, e);

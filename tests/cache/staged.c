@@ -226,6 +226,101 @@ Test(staged, a_barrier_of_everything_shows_what_is_open)
 	distant_close(&far, i);
 }
 
+/* The next one that is made counts as left open after so long. */
+static void leave_open_after(int64_t ms)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	p->open_ms = ms;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void await_text(const char *name, const char *wanted)
+{
+	int64_t end_ms = monotonic_ms() + 60000;
+
+	for (;;) {
+		AUTO_FREE char *text =
+			is_there(name) ? distant_text(&far, name) : strdup("nothing");
+
+		if (!strcmp(text, wanted))
+			return;
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s is %s", name, text);
+		usleep(1000);
+	}
+}
+
+Test(staged, a_file_that_stays_open_is_seen_and_so_is_what_is_added_to_it)
+{
+	leave_open_after(1);
+	struct inode *i = make("log", O_EXCL);
+
+	distant_write(&far, i, 0, "one");
+	await_text("log", "one");
+	distant_write(&far, i, 3, " two");
+	await_text("log", "one two");
+	cr_expect(eq(uint, count_staged(), 0));
+	distant_close(&far, i);
+}
+
+Test(staged, an_emptied_file_that_stays_open_is_seen)
+{
+	put_first("log", "of yesterday");
+	leave_open_after(1);
+	struct inode *i = distant_open(&far, "log");
+
+	empty(i);
+	distant_write(&far, i, 0, "of today");
+	await_text("log", "of today");
+	distant_close(&far, i);
+}
+
+/* As a sender does when it is time. */
+static int64_t look_at_open_files(void)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	int64_t next_ms = pending_release_open_locked(p, monotonic_ms() + 2 * PENDING_OPEN_MS);
+
+	pthread_mutex_unlock(&p->lock);
+	return next_ms;
+}
+
+Test(staged, a_file_that_stays_open_since_it_is_being_copied_is_not_seen)
+{
+	struct inode *i = make("copy", O_EXCL);
+
+	write_much(i, 'z');
+	cr_expect(lt(i64, look_at_open_files(), INT64_MAX));
+	cr_expect(eq(i64, look_at_open_files(), INT64_MAX), "nothing was added since");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("copy", 'z');
+}
+
+static void set_reachable(bool is_reachable)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	p->failure.kind = is_reachable ? ERR_OK : ERR_UNREACHABLE;
+	pthread_mutex_unlock(&p->lock);
+}
+
+Test(staged, a_file_whose_writer_may_be_held_up_by_the_sandbox_is_not_seen)
+{
+	struct inode *i = make("copy", O_EXCL);
+
+	distant_write(&far, i, 0, "a part");
+	set_reachable(false);
+	cr_expect(lt(i64, look_at_open_files(), INT64_MAX));
+	set_reachable(true);
+	cr_expect(eq(i64, look_at_open_files(), INT64_MAX));
+	distant_close(&far, i);
+}
+
 Test(staged, a_new_file_that_is_removed_while_open_leaves_nothing)
 {
 	struct inode *i = make("f", O_EXCL);
