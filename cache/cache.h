@@ -38,7 +38,8 @@ struct cache_options {
 	const char *
 		journal_dir; /* of a remote one: where changes are kept (journal.h); NULL: with the process */
 	uint64_t journal_max; /* bytes it may take; 0: chosen there */
-	const char *mount;    /* told to who wants the same journal; NULL: shown nowhere */
+	bool full_fails; /* a change that finds it full waits only while the sandbox can be reached */
+	const char *mount; /* told to who wants the same journal; NULL: shown nowhere */
 	const char *
 		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */

@@ -29,8 +29,8 @@ void pending_free(struct pending *p);
 
 /*
  * A CHANGE_WRITE or CHANGE_APPEND of at most VERB_DATA_MAX bytes. `offset` of an append: where it should land; if it
- * lands elsewhere the kernel is told that its pages are wrong. Waits while the journal is full. The error may be that of an
- * earlier write.
+ * lands elsewhere the kernel is told that its pages are wrong. Waits while the journal is full (cache_options.full_fails).
+ * The error may be that of an earlier write.
  */
 enum err pending_write(struct pending *p, const struct call *call, struct inode *i,
 	enum change_op op, uint64_t offset, const void *bytes, size_t len, struct error *e);

@@ -240,6 +240,20 @@ bool pending_has_room_locked(const struct pending *p, size_t len)
 		(bytes + len + ROOM_SPARE <= p->journal_max && p->cost < PENDING_COST_MAX);
 }
 
+/* Of what it has nothing is sent. */
+static bool is_stuck(const struct pending *p)
+{
+	return p->cache->options.full_fails && p->failure.kind;
+}
+
+static enum err wait_for_room_locked(
+	struct pending *p, size_t len, struct patience *w, struct error *e)
+{
+	if (!pending_has_room_locked(p, len) && is_stuck(p))
+		return error_set(e, ERR_NO_SPACE, "the journal is full: %s", p->failure.text);
+	return patience_wait_locked(p, w, e);
+}
+
 enum err pending_room_locked(
 	struct pending *p, const struct call *call, size_t len, struct error *e)
 {
@@ -249,7 +263,7 @@ enum err pending_room_locked(
 	if (!pending_has_room_locked(p, len))
 		senders_wake_locked(p);
 	while (!kind && (p->moves || !pending_has_room_locked(p, len)))
-		kind = patience_wait_locked(p, &w, e);
+		kind = wait_for_room_locked(p, len, &w, e);
 	return kind;
 }
 

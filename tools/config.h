@@ -54,7 +54,7 @@ struct config {
 	int symlinks; /* enum mount_symlinks */
 	int list_control;
 	/* As in struct cache_options. */
-	int close_waits, write_through, excl_remote;
+	int close_waits, write_through, excl_remote, full_fails;
 	char *journal,
 		*cache; /* "off", or a directory's absolute path; NULL: the default (user_dirs.h) */
 	int64_t journal_mb; /* as cache_mb; 0: the default (cache/journal.h) */

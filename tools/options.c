@@ -122,8 +122,10 @@ const struct option options[] = {
 		"each sandbox "
 		"($XDG_STATE_HOME/sandboxfs, or ~/.local/state/sandboxfs); off: in files that end "
 		"with the mount"),
-	VALUE("journal_size=", option_set_size, journal_mb, "SIZE",
-		"so much of them at most, then writes wait (1G)"),
+	VALUE("journal_size=", option_set_size, journal_mb, "SIZE", "so much of them at most (1G)"),
+	VALUE("journal_full=", option_set_choice, full_fails, "wait|fail",
+		"then changes wait until some of it was sent, for as long as something is, or fail "
+		"with ENOSPC while the sandbox cannot be reached"),
 	VALUE("cache=", option_set_dir, cache, "DIR|off",
 		"keep contents of files in this directory, for all mounts of this user "
 		"($XDG_CACHE_HOME/sandboxfs, or ~/.cache/sandboxfs); off: a few, in memory"),

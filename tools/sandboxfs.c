@@ -241,6 +241,7 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 				.excl_remote = r->config->excl_remote,
 				.journal_dir = journal_dir,
 				.journal_max = (uint64_t)r->config->journal_mb << 20,
+				.full_fails = r->config->full_fails,
 				.mount = r->mountpoint,
 				.contents_dir = contents_dir,
 				.contents_max = (uint64_t)r->config->cache_mb << 20,

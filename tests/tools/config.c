@@ -136,6 +136,25 @@ Test(config, says_what_waits_for_the_sandbox)
 	}
 }
 
+Test(config, says_what_becomes_of_changes_when_the_journal_is_full)
+{
+	static const struct {
+		const char *line;
+		int full_fails;
+	} rows[] = {
+		{ "sandboxfs local:x /mnt", 0 },
+		{ "sandboxfs local:x /mnt -o journal_full=fail", 1 },
+		{ "sandboxfs local:x /mnt -o journal_full=fail,journal_full=wait", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_CONFIG struct config c = { 0 };
+
+		must_parse(&c, rows[i].line);
+		cr_expect(eq(int, c.full_fails, rows[i].full_fails), "%s", rows[i].line);
+	}
+}
+
 Test(config, tells_of_them_in_its_help)
 {
 	AUTO_FREE char *text = NULL;
