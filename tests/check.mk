@@ -70,8 +70,8 @@ CONTRACTS    := $(VENDORS) e2b_shell
 ROOT_TESTS   := tests/install/debian.t tests/install/systemd.t
 # For check-faults alone.
 FAULT_TESTS  := tests/mount/e2b_crash_points.t
-# For check-all alone: 200,000 files take half a minute to make and to remove, a Debian takes minutes.
-LONG_TESTS   := tests/mount/e2b_many.t $(ROOT_TESTS)
+# For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
+LONG_TESTS   := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
 T ?= $(TEST_LAYERS:%=$B/test-%) $(CONTRACTS:%=contract:%) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
 	$(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard tests/mount/*.t tests/install/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
 # Those that are about one vendor stay out.

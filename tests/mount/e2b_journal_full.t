@@ -22,7 +22,7 @@ pending_bytes() {
 }
 
 is_nearly_full() {
-	[ "$(pending_bytes)" -ge $NEARLY_FULL ]
+	[ "$(pending_bytes)" -ge "$NEARLY_FULL" ]
 }
 
 has_written() {
@@ -66,7 +66,7 @@ begin journal_full=fail,timeout=5
 write_12_mib
 is "or fails, once nobody answers" "$? $(grep -c 'No space left on device' dd.err)" "1 1"
 written=$(($(sed -n 's/+.* records out//p' dd.err) * 65536))
-ok "when the journal is full" test "$written" -ge $NEARLY_FULL
+ok "when the journal is full" test "$written" -ge "$NEARLY_FULL"
 tell resume
 ok "when the link is back what was taken on is sent" wait_until "$PATIENCE" has_written
 ok "and more is" write_12_mib
