@@ -261,12 +261,22 @@ enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uin
 	return kind;
 }
 
+/* The last segment is never removed: when it has grown and all of it is done, another one is, so that it gives its room back. */
+static void renew_locked(struct journal *j)
+{
+	const struct segment *last = segments_last_locked(j);
+
+	if (!last->owed && last->size >= SEGMENT_MIN)
+		segments_begin_locked(j, NULL);
+}
+
 enum err journal_note_done(
 	struct journal *j, const uint64_t *numbers, size_t count, struct error *e)
 {
 	pthread_mutex_lock(&j->lock);
 	enum err kind = note_locked(j, RECORD_DONE, 0, numbers, count, e);
 
+	renew_locked(j);
 	segments_remove_done_locked(j);
 	pthread_mutex_unlock(&j->lock);
 	fault_point("journal.done");

@@ -305,6 +305,24 @@ Test(journal_disk, what_the_disk_does_not_take_leaves_nothing_and_notes_still_go
 	limit_files(RLIM_INFINITY);
 }
 
+Test(journal_disk, what_is_done_makes_room_on_a_full_disk)
+{
+	struct journal_extent where;
+	uint64_t number;
+
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(150 * KIB);
+	for (uint64_t n = 1; n <= 10; n++) {
+		cr_assert(eq(int, journaled_try_write(&j, "f", n, 100 * KIB, &number, &where, NULL),
+			ERR_OK));
+		cr_expect(eq(u64, number, n));
+		journaled_done(&j, n, n);
+	}
+	limit_files(RLIM_INFINITY);
+	cr_expect(journaled_size(&j) < 200 * KIB);
+	cr_expect(eq(sz, journaled_count(&j, "state/journal", "segment-"), 1));
+}
+
 /* ---- Whose it is ---- */
 
 Test(journal_disk, it_has_one_owner_who_is_named)
