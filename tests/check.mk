@@ -156,6 +156,7 @@ check-all: lint check
 	done
 	$(Q)sh tools/setup.sh package
 	$(Q)$(MAKE) --no-print-directory run-tests T="$(ROOT_TESTS)"
+	$(Q)ROUNDS=all $(MAKE) --no-print-directory run-tests T=tests/mount/e2b_fault_works.t
 	$(Q)$(MAKE) --no-print-directory run-tests SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory run-tests CC=clang
 	$(Q)$(MAKE) --no-print-directory check-faults

@@ -13,20 +13,6 @@ FAULT_KINDS='process|filesystem|files'
 
 # ---- Faults of the link --------------------------------------------------------------------------
 
-relay_url() { # NAME
-	echo "http://127.0.0.1:$(relay_port "$1")"
-}
-
-tell() { # COMMAND...
-	tell_relay to_control "$@" && tell_relay to_data "$@"
-}
-
-link_stall() { tell stall 0; }
-link_ghost() { tell ghost; }
-link_refuse() { tell refuse 600 && tell cut; }
-link_reset() { tell reset-after-from-server 700; }
-mend_reset() { tell reset-after-from-server 0; }
-mend_link() { tell resume; }
 LINK_FAULTS='link_stall link_refuse link_reset link_ghost'
 
 vendor_sandbox demo

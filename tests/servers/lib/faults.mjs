@@ -9,6 +9,7 @@
 //   cut                               the connection ends before any answer
 //   cut_request { bytes }             the connection ends after so many bytes of the request's body
 //   cut_after { bytes }               the connection ends after so many bytes of the answer's body
+//   duplicate                         the request arrives twice, at the same time; HTTP/1.1
 //   truncate { bytes }                the answer's body ends early, as if it were whole
 //   stall { bytes, ms }               after so many bytes (none: before the headers) nothing for ms (none: until released)
 //   content_type { value }            this Content-Type
@@ -17,10 +18,14 @@
 //   grpc_status { status, message, retry_after }   a gRPC call's end; retry_after: seconds, as Modal's servers say it
 //   grpc_reset { status, message }    a gRPC call's end, behind which the stream is reset
 import { randomBytes } from "node:crypto";
+import http from "node:http";
 import http2 from "node:http2";
 
 import { finish, retryPolicy } from "./grpc.mjs";
 import { sendJson, whenSent } from "./http.mjs";
+
+// Of a request that arrives once more, which is left alone.
+const AGAIN = "x-arrives-again";
 
 function matcher(pattern) {
 	if (pattern === undefined)
@@ -56,7 +61,9 @@ export class Faults {
 		this.releasers = new Set();
 	}
 
-	take(kind, url) {
+	take(kind, { url, headers }) {
+		if (AGAIN in headers)
+			return undefined;
 		const fault = this.list.find((one) => one.left > 0 && one.isKind(kind) && one.isPath(url));
 		if (!fault)
 			return undefined;
@@ -114,6 +121,24 @@ function onRequestBytes(req, limit, act) {
 			act();
 		return push.call(req, chunk);
 	};
+}
+
+// Nobody reads the other answer.
+function duplicate(action, req) {
+	const { method, url, socket, push } = req;
+	const again = http.request({
+		host: socket.localAddress, port: socket.localPort, method, path: url, headers: { ...req.headers, [AGAIN]: "1" },
+	});
+	again.on("response", (answer) => answer.on("error", () => {}).resume());
+	again.on("error", () => {});
+	req.push = (chunk, ...rest) => {
+		if (chunk === null)
+			again.end();
+		else
+			again.write(chunk);
+		return push.call(req, chunk, ...rest);
+	};
+	return false;
 }
 
 // Calls act once the answer's body has `limit` bytes; what is beyond them goes to `beyond`, with which call it was.
@@ -223,6 +248,7 @@ const actions = {
 	say_back: sayBack,
 	expired_token: (action, req, res) => answerStatus({ status: 401, body: UNAUTHORIZED }, req, res),
 	cut: (action, req) => destroyed(req),
+	duplicate,
 	cut_request: ({ bytes }, req) => onRequestBytes(req, bytes, () => cutConnection(req)),
 	cut_after: ({ bytes = 0 }, req, res) => {
 		if (bytes === 0)

@@ -27,7 +27,7 @@ export function front({ counters, faults, kindOf, handler }) {
 		countRequest(req, counts);
 		countAnswer(res, counts);
 		res.on("error", () => {});
-		const action = faults.take(kind, req.url);
+		const action = faults.take(kind, req);
 		if (action && await faults.apply(action, req, res))
 			return;
 		await handler(req, res);

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""What git, tar and SQLite do on a mount, all of it at once; e2b_fault_works.t looks at what is left of it.
+
+works.py run DIRECTORY ARCHIVE             works in DIRECTORY and prints for each: WORK COUNT RESULT; COUNT is how many steps or
+                                           rows it was told are done, RESULT `ok` or what went wrong
+works.py check DIRECTORY ARCHIVE REPORT [refused]
+                                           whether all that is whole there; refused: the sandbox refused some of what nobody
+                                           waited for, so that this may be missing
+"""
+import glob
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+
+CALL_S = 120
+FILES = 8
+ROWS = 8
+# As git is set up where a power cut must lose nothing that it said is done.
+GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.fsync=all", "-c", "gc.auto=0",
+       "-c", "init.defaultBranch=main"]  # fmt: skip
+
+
+class Failed(Exception):
+    pass
+
+
+def call(*command, **more):
+    done = subprocess.run(command, timeout=CALL_S, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)  # fmt: skip
+    if done.returncode:
+        raise Failed(f"{command[-1]}: {done.stdout[-300:]}")
+    return done.stdout
+
+
+# ---- Working -------------------------------------------------------------------------------------
+
+
+def write_files(directory, text):
+    for n in range(FILES):
+        with open(f"{directory}/f{n}", "w") as file:
+            file.write(f"{text} {n}\n" * 100)
+
+
+def git_steps(place):
+    tree = f"{place}/git"
+    git = lambda *words: call(*GIT, "-C", tree, *words)
+    return [lambda: call(*GIT, "init", "-q", tree),
+            lambda: write_files(tree, "one"),
+            lambda: git("add", "."),
+            lambda: git("commit", "-qm", "one"),
+            lambda: git("checkout", "-qb", "other"),
+            lambda: write_files(tree, "two"),
+            lambda: git("commit", "-qam", "two"),
+            lambda: git("checkout", "-q", "main"),
+            lambda: git("gc", "-q"),
+            lambda: git("checkout", "-q", "other")]  # fmt: skip
+
+
+def tar_steps(place, archive):
+    return [lambda: os.mkdir(f"{place}/tar"), lambda: call("tar", "-C", f"{place}/tar", "-xf", archive)]
+
+
+def sqlite_steps(place, mode):
+    opened = []
+
+    def begin():
+        base = sqlite3.connect(f"{place}/{mode}.db", timeout=30, isolation_level=None, check_same_thread=False)
+        opened.append(base)
+        base.execute(f"pragma journal_mode={mode}")
+        base.execute("pragma synchronous=extra")
+        base.execute("create table t (n integer primary key, text blob)")
+
+    def add(row):
+        opened[0].execute("begin")
+        opened[0].execute("insert into t values (?, randomblob(5000))", (row,))
+        opened[0].execute("commit")
+
+    return [begin, *[lambda row=row: add(row) for row in range(ROWS)], lambda: opened[0].close()]
+
+
+def work(name, steps):
+    done = 0
+    try:
+        for step in steps:
+            step()
+            done += 1
+        result = "ok"
+    except (OSError, Failed, sqlite3.Error, subprocess.TimeoutExpired) as error:
+        result = f"{type(error).__name__}: {error}".replace("\n", " ")[:300]
+    sys.stdout.write(f"{name} {done} {result}\n")
+
+
+def run(place, archive):
+    os.mkdir(place)
+    works = {"git": git_steps(place), "tar": tar_steps(place, archive),
+             "delete": sqlite_steps(place, "delete"), "wal": sqlite_steps(place, "wal")}  # fmt: skip
+    threads = [threading.Thread(target=work, args=one) for one in works.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+# ---- Checking ------------------------------------------------------------------------------------
+
+
+def check_git(place, done, is_whole):
+    # The first commit is told to be there.
+    if done >= 4:
+        said = call(*GIT, "-C", f"{place}/git", "fsck", "--full")
+        assert "missing" not in said and "broken" not in said, said
+    if done >= 7:
+        assert len(call(*GIT, "-C", f"{place}/git", "log", "--format=%h", "other").split()) == 2
+    if is_whole:
+        assert not call(*GIT, "-C", f"{place}/git", "status", "--porcelain")
+
+
+def check_tar(place, archive, is_whole):
+    if is_whole:
+        call("tar", "-C", f"{place}/tar", "-df", archive)
+
+
+# On a copy: whoever opens it may have something to put right.
+def check_sqlite(place, mode, done):
+    with tempfile.TemporaryDirectory() as copy:
+        for file in glob.glob(f"{place}/{mode}.db*"):
+            if not file.endswith("-shm"):
+                shutil.copy(file, copy)
+        base = sqlite3.connect(f"{copy}/{mode}.db")
+        assert base.execute("pragma integrity_check").fetchall() == [("ok",)]
+        if done:
+            rows = [row for row, in base.execute("select n from t order by n")]
+            assert rows[:done - 1] == list(range(min(done - 1, ROWS))) and len(rows) <= done, (done, rows)
+        base.close()
+
+
+def check(place, archive, report, *refused):
+    with open(report) as file:
+        results = {name: (int(done), result == "ok") for name, done, result in
+                   (line.strip().split(" ", 2) for line in file)}  # fmt: skip
+    done, is_ok = results["git"]
+    check_git(place, done, is_ok and not refused)
+    check_tar(place, archive, results["tar"][1] and not refused)
+    for mode in "delete", "wal":
+        check_sqlite(place, mode, results[mode][0])
+
+
+if __name__ == "__main__":
+    {"run": run, "check": check}[sys.argv[1]](*sys.argv[2:])
