@@ -716,6 +716,28 @@ Test(pending, who_comes_when_the_sandbox_is_gone_is_told_at_once)
 	distant_close(&far, i);
 }
 
+Test(pending, a_server_in_trouble_refuses_nothing)
+{
+	static const enum err troubles[] = { ERR_BUSY, ERR_IO };
+	struct inode *i = make("f");
+
+	for (size_t n = 0; n < sizeof troubles / sizeof *troubles; n++) {
+		unsigned before = distant_applies(&far);
+		struct cache_status status;
+
+		far.lost_as = troubles[n];
+		far.lose_answers = true;
+		distant_write(&far, i, 0, n ? "again" : "hello");
+		distant_await_applies(&far, before + 2);
+		far.lose_answers = false;
+		cr_expect(eq(int, flush(i), ERR_OK));
+		expect_text("f", n ? "again" : "hello");
+		cache_get_status(far.cache, &status);
+		cr_expect(eq(u64, status.parked_changes, 0));
+	}
+	distant_close(&far, i);
+}
+
 Test(pending, everything_is_sent_by_a_sync)
 {
 	struct inode *one = make("one"), *two = make("two");
