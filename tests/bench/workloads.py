@@ -219,6 +219,18 @@ def random_reads(bench):
 # ---- Writing ----
 
 
+def landing(rest, is_there):
+    """Whether all of these are there, as a question to be asked again and again: what was there once is not looked at again."""
+    rest = list(rest)
+
+    def has_landed():
+        while rest and is_there(rest[-1]):
+            rest.pop()
+        return not rest
+
+    return has_landed
+
+
 def write(bench):
     """Write 100 MB and fsync."""
     landed, new = bench.backend / "out.bin", bench.fixtures / "new.bin"
@@ -237,9 +249,7 @@ def small_files(bench):
     names = [path.relative_to(wanted) for path in wanted.rglob("*.txt")]
     bench.system.remount_cold()
 
-    def has_landed():
-        return all(same(wanted / name, bench.backend / name) for name in names)
-
+    has_landed = landing(names, lambda name: same(wanted / name, bench.backend / name))
     command = ["tar", "xf", bench.fixtures / "small.tar", "-C", bench.mountpoint]
     yield bench.time("untar", "cold", command, has_landed=has_landed)
     command = ["rm", "-rf", bench.mountpoint / "small"]
@@ -254,8 +264,10 @@ def wanted_tree(bench, repository, branch):
     return wanted, [os.fsdecode(name) for name in listed.split(b"\0") if name]
 
 
-def has_all(names, wanted, landed):
-    return all(os.path.islink(wanted / name) or same(wanted / name, landed / name) for name in names)
+def landing_of(tree, wanted, names):
+    """Links aside, which lead to what is there on either side."""
+    files = [name for name in names if not os.path.islink(wanted / name)]
+    return landing(files, lambda name: same(wanted / name, tree / name))
 
 
 def checkout(bench):
@@ -266,7 +278,7 @@ def checkout(bench):
     run(["git", "update-index", "--refresh"], 60, cwd=landed, env=ENVIRONMENT)
     bench.system.remount_cold()
     command = ["git", "checkout", "-q", "other"]
-    yield bench.time("checkout", "cold", command, has_landed=lambda: has_all(names, wanted, landed), cwd=repository)
+    yield bench.time("checkout", "cold", command, has_landed=landing_of(landed, wanted, names), cwd=repository)
     bench.remove("branches")
 
 
@@ -277,7 +289,7 @@ def clone(bench):
     landed = bench.backend / "clone"
     bench.system.remount_cold()
     command = ["git", "clone", "-q", "--no-hardlinks", bench.fixtures / "project", bench.mountpoint / "clone"]
-    yield bench.time("clone", "cold", command, has_landed=lambda: has_all(names, wanted, landed))
+    yield bench.time("clone", "cold", command, has_landed=landing_of(landed, wanted, names))
     bench.remove("clone")
 
 
@@ -287,9 +299,7 @@ def packages(bench):
     landed = bench.backend / "node_modules"
     bench.system.remount_cold()
 
-    def has_landed():
-        return all((landed / name).read_bytes() == contents for name, contents in package_files())
-
+    has_landed = landing(list(package_files()), lambda file: (landed / file[0]).read_bytes() == file[1])
     command = python("write_packages", bench.mountpoint / "node_modules")
     yield bench.time("packages", "cold", command, has_landed=has_landed)
     bench.remove("node_modules")
