@@ -56,7 +56,7 @@ void tree_free(struct tree *t)
 			free(d);
 		}
 	absences_free(t);
-	for (size_t b = 0; b <= t->inodes_room; b++)
+	for (size_t b = 0; b < t->inodes_room; b++)
 		while (t->inodes[b])
 			inode_free_locked(t, t->inodes[b]);
 	free(t->names);

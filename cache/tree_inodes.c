@@ -4,27 +4,32 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-static size_t inode_bucket(const struct tree *t, uint64_t dev, uint64_t ino)
+static size_t bucket_of_number(size_t room, uint64_t dev, uint64_t ino)
 {
 	uint64_t key[2] = { dev, ino };
 
-	return XXH3_64bits(key, sizeof key) & (t->inodes_room - 1);
+	return XXH3_64bits(key, sizeof key) & (room - 1);
+}
+
+/* By where it is in memory, where it is not to be found by its number: of these there may be as many. */
+static size_t bucket_of(size_t room, const struct inode *i)
+{
+	return i->hashed ? bucket_of_number(room, i->attr.dev, i->attr.ino)
+			 : XXH3_64bits(&i, sizeof i) & (room - 1);
 }
 
 static void inodes_grow_locked(struct tree *t)
 {
 	size_t old_room = t->inodes_room, room = old_room ? old_room * 2 : TREE_ROOM_FIRST;
-	struct inode **old = t->inodes, **grown = calloc(room + 1, sizeof *grown);
+	struct inode **old = t->inodes, **grown = calloc(room, sizeof *grown);
 
 	if (!grown)
 		return; /* longer chains, still right */
 	t->inodes = grown;
 	t->inodes_room = room;
-	if (old)
-		grown[room] = old[old_room];
 	for (size_t b = 0; b < old_room; b++)
 		for (struct inode *i = old[b], *next; i; i = next) {
-			size_t to = inode_bucket(t, i->attr.dev, i->attr.ino);
+			size_t to = bucket_of(room, i);
 
 			next = i->next_in_bucket;
 			i->next_in_bucket = grown[to];
@@ -33,14 +38,9 @@ static void inodes_grow_locked(struct tree *t)
 	free(old);
 }
 
-static size_t bucket_of_locked(const struct tree *t, const struct inode *i)
-{
-	return i->hashed ? inode_bucket(t, i->attr.dev, i->attr.ino) : t->inodes_room;
-}
-
 static void inode_enter_bucket_locked(struct tree *t, struct inode *i)
 {
-	struct inode **first = &t->inodes[bucket_of_locked(t, i)];
+	struct inode **first = &t->inodes[bucket_of(t->inodes_room, i)];
 
 	i->next_in_bucket = *first;
 	*first = i;
@@ -48,7 +48,7 @@ static void inode_enter_bucket_locked(struct tree *t, struct inode *i)
 
 static void inode_leave_bucket_locked(struct tree *t, struct inode *i)
 {
-	struct inode **at = &t->inodes[bucket_of_locked(t, i)];
+	struct inode **at = &t->inodes[bucket_of(t->inodes_room, i)];
 
 	while (*at != i)
 		at = &(*at)->next_in_bucket;
@@ -77,9 +77,9 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr)
 {
-	struct inode *i = t->inodes[inode_bucket(t, attr->dev, attr->ino)];
+	struct inode *i = t->inodes[bucket_of_number(t->inodes_room, attr->dev, attr->ino)];
 
-	while (i && (i->attr.dev != attr->dev || i->attr.ino != attr->ino))
+	while (i && (!i->hashed || i->attr.dev != attr->dev || i->attr.ino != attr->ino))
 		i = i->next_in_bucket;
 	return i;
 }

@@ -50,7 +50,7 @@ struct tree {
 	bool has_missed; /* something was told that may be of what is below one of those */
 	unsigned moves;  /* renames under way */
 	unsigned stops;  /* who makes renames wait */
-	/* By (dev, ino): a power of two of buckets, and one behind them for those that are not found so any more. */
+	/* A power of two of buckets: by (dev, ino), or by address while an inode is not found so. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
 	struct dentry **names; /* by (directory, name) */
@@ -67,7 +67,7 @@ struct tree {
 
 /* Every inode of the tree: found by number or not. */
 #define FOR_EACH_INODE(t, i)                                                                       \
-	for (size_t bucket_ = 0; bucket_ <= (t)->inodes_room; bucket_++)                           \
+	for (size_t bucket_ = 0; bucket_ < (t)->inodes_room; bucket_++)                            \
 		for (struct inode *i = (t)->inodes[bucket_]; i; i = i->next_in_bucket)
 
 int64_t tree_now_ms(void);
