@@ -3,6 +3,7 @@
 
 works.py run DIRECTORY ARCHIVE             works in DIRECTORY and prints for each: WORK COUNT RESULT; COUNT is how many steps or
                                            rows it was told are done, RESULT `ok` or what went wrong
+works.py one WORK DIRECTORY ARCHIVE        does one of them
 works.py check DIRECTORY ARCHIVE REPORT [refused]
                                            whether all that is whole there; refused: the sandbox refused some of what nobody
                                            waited for, so that this may be missing
@@ -14,11 +15,12 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
 
 CALL_S = 120
 FILES = 8
 ROWS = 8
+WORKS = "git", "tar", "delete", "wal"
+STEP = "step"
 # As git is set up where a power cut must lose nothing that it said is done.
 GIT = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "core.fsync=all", "-c", "gc.auto=0",
        "-c", "init.defaultBranch=main"]  # fmt: skip
@@ -82,27 +84,32 @@ def sqlite_steps(place, mode):
     return [begin, *[lambda row=row: add(row) for row in range(ROWS)], lambda: opened[0].close()]
 
 
-def work(name, steps):
-    done = 0
+def steps_of(name, place, archive):
+    if name == "git":
+        return git_steps(place)
+    return tar_steps(place, archive) if name == "tar" else sqlite_steps(place, name)
+
+
+def one(name, place, archive):
+    """A line for each step, then the result."""
     try:
-        for step in steps:
+        for step in steps_of(name, place, archive):
             step()
-            done += 1
-        result = "ok"
+            print(STEP, flush=True)
+        print("ok")
     except (OSError, Failed, sqlite3.Error, subprocess.TimeoutExpired) as error:
-        result = f"{type(error).__name__}: {error}".replace("\n", " ")[:300]
-    sys.stdout.write(f"{name} {done} {result}\n")
+        print(f"{type(error).__name__}: {error}".replace("\n", " ")[:300])
 
 
 def run(place, archive):
+    """Each as a process of its own: a page of a mapping that cannot be read ends it with SIGBUS."""
     os.mkdir(place)
-    works = {"git": git_steps(place), "tar": tar_steps(place, archive),
-             "delete": sqlite_steps(place, "delete"), "wal": sqlite_steps(place, "wal")}  # fmt: skip
-    threads = [threading.Thread(target=work, args=one) for one in works.items()]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    works = {name: subprocess.Popen([sys.executable, "-B", __file__, "one", name, place, archive], text=True,
+                                    stdout=subprocess.PIPE) for name in WORKS}  # fmt: skip
+    for name, process in works.items():
+        lines = process.communicate()[0].splitlines()
+        result = lines[-1] if lines and lines[-1] != STEP else f"ended with {process.returncode}"
+        print(name, lines.count(STEP), result)
 
 
 # ---- Checking ------------------------------------------------------------------------------------
@@ -150,4 +157,4 @@ def check(place, archive, report, *refused):
 
 
 if __name__ == "__main__":
-    {"run": run, "check": check}[sys.argv[1]](*sys.argv[2:])
+    {"run": run, "one": one, "check": check}[sys.argv[1]](*sys.argv[2:])
