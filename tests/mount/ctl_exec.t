@@ -73,6 +73,7 @@ talks() {
 	deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" "$@" "$SANDBOXCTL" exec "$SOURCE"
 }
 ok "what comes later is answered at once" talks lines
+ok "also what never stops coming" talks steady
 ok "a command that needs no input does not wait for it" talks unneeded
 ok "nor does one wait that has had enough of it" talks enough
 ok "a terminal's lines come as they are typed" talks typed

@@ -38,6 +38,20 @@ def lines(ctl):
     assert p.wait(SOON_S) == 3
 
 
+def steady(ctl):
+    """A line each millisecond, for as long as it takes to see one that came before the command began, and one after."""
+    p = start(ctl, 'while read -r line; do echo "$line"; done')
+    written, wanted = 0, [0]
+    while wanted:
+        written += 1
+        p.stdin.write(b"%d\n" % written)
+        if select.select([p.stdout], [], [], 0.001)[0] and int(p.stdout.readline()) >= wanted[0]:
+            wanted = [written + 1] if wanted == [0] else []
+    p.stdin.close()
+    p.stdout.read()
+    assert p.wait(SOON_S) == 0
+
+
 def unneeded(ctl):
     p = start(ctl, "echo ran")
     says(p.stdout, b"ran\n")

@@ -7,6 +7,8 @@
 #define READ_MAX ((size_t)64 * 1024)
 /* What comes so soon after something else goes with it: whoever writes much does so in portions. */
 #define MORE_MS 10
+/* But whoever writes steadily is not held up by it for longer. */
+#define PIECE_MS 100
 /* How soon it is noticed that we are in the foreground again: nobody tells. */
 #define BACKGROUND_MS 200
 
@@ -67,16 +69,19 @@ static enum err read_some(struct input *in, struct error *e)
 	return ERR_OK;
 }
 
-static enum err read_piece(struct input *in, int wait_ms, const struct call *call, struct error *e)
+/* What is ready, and what comes soon. */
+static enum err read_piece(struct input *in, const struct call *call, struct error *e)
 {
+	int64_t end_ms = monotonic_ms() + PIECE_MS, wait_ms = 0;
 	enum err kind = ERR_OK;
 
-	for (; !kind && !in->has_ended && in->bytes.len < INPUT_PIECE_MAX && is_ours(in) &&
-		is_ready(wait_ms);
-		wait_ms = MORE_MS) {
+	while (!kind && !in->has_ended && in->bytes.len < INPUT_PIECE_MAX && wait_ms >= 0 &&
+		is_ours(in) && is_ready((int)wait_ms)) {
 		if (call->cancel && cancel_thrown(call->cancel))
 			return error_set(e, ERR_INTERRUPTED, "interrupted");
 		kind = read_some(in, e);
+		wait_ms = end_ms - monotonic_ms();
+		wait_ms = wait_ms < MORE_MS ? wait_ms : MORE_MS;
 	}
 	return kind;
 }
@@ -84,14 +89,14 @@ static enum err read_piece(struct input *in, int wait_ms, const struct call *cal
 enum err input_look(struct input *in, const struct call *call, struct error *e)
 {
 	in->is_terminal = isatty(STDIN_FILENO);
-	return in->is_terminal ? ERR_OK : read_piece(in, 0, call, e);
+	return in->is_terminal ? ERR_OK : read_piece(in, call, e);
 }
 
 enum err input_await(struct input *in, const struct call *call, struct error *e)
 {
 	enum err kind = in->has_ended ? ERR_OK : wait_for_some(in, call, e);
 
-	return kind ? kind : read_piece(in, 0, call, e);
+	return kind ? kind : read_piece(in, call, e);
 }
 
 enum err input_await_end(struct input *in, const struct call *call, struct error *e)
