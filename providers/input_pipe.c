@@ -23,13 +23,19 @@ static const char last_text[] =
 static const char tell_text[] = "[ -p \"$base.ctl\" ] || exit 3\n" OPEN(".ctl") "echo \"$2\" >&6\n";
 _Static_assert(INPUT_PIPE_GONE == 3, "the scripts name it");
 
-void input_pipe_begin(struct buf *out, const char *base, const char *const *others)
+static void add_arguments(struct buf *out, const char *base, const char *const *others)
 {
 	buf_add_string(out, "set --");
 	script_quote(out, base);
 	for (; *others; others++)
 		script_quote(out, *others);
-	buf_add_string(out, "\nbase=$1\n");
+	buf_add_string(out, "\n");
+}
+
+void input_pipe_begin(struct buf *out, const char *base, const char *const *others)
+{
+	add_arguments(out, base, others);
+	buf_add_string(out, "base=$1\n");
 }
 
 void input_pipe_feed(struct buf *out, const char *base, unsigned flags)
@@ -50,34 +56,35 @@ void input_pipe_tell(struct buf *out, const char *base, const char *word)
 /* ---- A command that is kept in the foreground ---- */
 
 /*
- * $1 the base, $2 the command, $3 whether it must have the input. The pipe gets its name when there is who reads it, so that
- * whoever finds it may write at once; it is open for writing where words are waited for, and nowhere else. The keeper
- * outlives a TERM to all, which its children get as well.
+ * $1 the base, $2 the command, $3 whether it must have the input; then $4 its directory and $5 the umask, $6 the teller. No
+ * variables: one that came with the environment would go on to the command with another value. The pipe gets its name when
+ * there is who reads it, so that whoever finds it may write at once; it is open for writing where words are waited for, and
+ * nowhere else. The keeper outlives a TERM to all, which its children get as well.
  */
 static const char keep_text[] =
-	"dir=${base%/*} mask=$(umask)\n"
+	"set -- \"$@\" \"${1%/*}\" \"$(umask)\"\n"
 	"umask 077\n"
-	"mkdir -p \"$dir\" 2>/dev/null\n"
-	"if ! mkfifo \"$base.ctl\" \"$base.new\" 2>/dev/null; then\n"
-	"	umask \"$mask\"\n"
+	"mkdir -p \"$4\" 2>/dev/null\n"
+	"if ! mkfifo \"$1.ctl\" \"$1.new\" 2>/dev/null; then\n"
+	"	umask \"$5\"\n"
 	"	[ \"$3\" = must ] || exec /bin/sh -c \"$2\" </dev/null\n"
-	"	echo \"sandboxctl: no named pipe can be made in $dir of the sandbox, so input can "
+	"	echo \"sandboxctl: no named pipe can be made in $4 of the sandbox, so input can "
 	"come from a file only\" >&2\n"
 	"	exit 125\n"
 	"fi\n"
-	"find \"$dir\" -maxdepth 1 -name 'fed-*' -mtime +6 -exec rm -f {} + 2>/dev/null\n"
-	"exec 3<>\"$base.ctl\" 4<>\"$base.new\" 5<\"$base.new\" 8>&1 9>&2 >/dev/null 2>&1\n"
-	"mv \"$base.new\" \"$base.in\"\n"
+	"find \"$4\" -maxdepth 1 -name 'fed-*' -mtime +6 -exec rm -f {} + 2>/dev/null\n"
+	"exec 3<>\"$1.ctl\" 4<>\"$1.new\" 5<\"$1.new\" 8>&1 9>&2 >/dev/null 2>&1\n"
+	"mv \"$1.new\" \"$1.in\"\n"
 	"while read -r word && [ \"$word\" != " INPUT_PIPE_EOF
 	" ]; do :; done <&3 5<&- 8>&- 9>&- &\n"
-	"teller=$!\n"
+	"set -- \"$@\" \"$!\"\n"
 	"exec 3<&- 4<&-\n"
 	"trap : HUP INT TERM\n"
-	"(umask \"$mask\"; exec /bin/sh -c \"$2\") <&5 5<&- >&8 2>&9 8>&- 9>&-\n"
-	"code=$?\n"
-	"kill -s KILL \"$teller\"\n"
-	"rm -f \"$base.ctl\" \"$base.in\"\n"
-	"exit \"$code\"\n";
+	"(umask \"$5\"; exec /bin/sh -c \"$2\") <&5 5<&- >&8 2>&9 8>&- 9>&-\n"
+	"set -- \"$@\" \"$?\"\n"
+	"kill -s KILL \"$6\"\n"
+	"rm -f \"$1.ctl\" \"$1.in\"\n"
+	"exit \"$7\"\n";
 
 enum err input_pipe_base(char out[INPUT_PIPE_BASE_SIZE], const char *staging, struct error *e)
 {
@@ -97,6 +104,6 @@ void input_pipe_command(struct buf *out, const char *base, const char *command, 
 {
 	const char *need = is_optional ? "may" : "must";
 
-	input_pipe_begin(out, base, (const char *const[]){ command, need, NULL });
+	add_arguments(out, base, (const char *const[]){ command, need, NULL });
 	buf_add_string(out, keep_text);
 }

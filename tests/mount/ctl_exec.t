@@ -84,6 +84,8 @@ is "any byte may come" "$({ wait_until "$PATIENCE" test -e begun; printf 'a\0b';
 		printf '%s\n' "$line"
 	done | tr -d ' ')" 'begun
 a\0b'
+is "variables are the command's" "$({ wait_until "$PATIENCE" test -s told; } | ctl exec -e base=1 -e dir=2 -e mask=3 "$SOURCE" \
+	'echo "$base,$dir,$mask"' | tee told)" "1,2,3"
 is "exit codes are the command's" "$(for end in 'exit 0' 'exit 7' 'kill -KILL $$' 'kill -TERM $$'; do
 	talks status "$end"
 done | tr '\n' ' ')" "0 7 137 143 "

@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -113,6 +114,20 @@ Test(input_pipe, a_command_reads_what_comes_while_it_runs)
 		cr_expect(access(path, F_OK) != 0, "%s stays", path);
 	}
 	cr_expect(eq(int, feed(base, "late", 0), INPUT_PIPE_GONE));
+}
+
+Test(input_pipe, its_environment_is_as_it_was_given)
+{
+	static const char *const names[] = { "base", "dir", "mask", "teller", "code", "word" };
+	AUTO_OUTCOME struct outcome o = OUTCOME_INIT;
+	char base[INPUT_PIPE_BASE_SIZE];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		setenv(names[i], "given", true);
+	base_of(base);
+	input_pipe_command(&o.script, base, "echo $base $dir $mask $teller $code $word", false);
+	run(&o, NULL);
+	cr_expect(eq(str, (char *)buf_text(&o.out), "given given given given given given\n"));
 }
 
 Test(input_pipe, its_end_may_be_all_that_comes)
