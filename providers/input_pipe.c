@@ -7,13 +7,13 @@
 #include <sys/random.h>
 
 /* A tenth of a second each. */
-#define AWAIT_TRIES 300
+#define AWAIT_TRIES 50
 
 /* Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. */
 #define OPEN(end) "exec 5<>\"$base" end "\" 6>\"$base" end "\" 5<&-\n"
 
 static const char feed_text[] = "until [ -p \"$base.in\" ]; do\n"
-				"	[ \"$tries\" -gt 0 ] || exit 3\n"
+				"	[ \"$tries\" -gt 0 ] || exit \"$absent\"\n"
 				"	tries=$((tries - 1))\n"
 				"	sleep 0.1 2>/dev/null || sleep 1\n"
 				"done\n" OPEN(".in") "cat >&6 || exit 3\n";
@@ -41,7 +41,10 @@ void input_pipe_begin(struct buf *out, const char *base, const char *const *othe
 void input_pipe_feed(struct buf *out, const char *base, unsigned flags)
 {
 	input_pipe_begin(out, base, (const char *const[]){ NULL });
-	buf_printf(out, "tries=%d\n", flags & INPUT_PIPE_AWAIT ? AWAIT_TRIES : 0);
+	if (flags & INPUT_PIPE_AWAIT)
+		buf_printf(out, "tries=%d absent=%d\n", AWAIT_TRIES, INPUT_PIPE_NOT_YET);
+	else
+		buf_printf(out, "tries=0 absent=%d\n", INPUT_PIPE_GONE);
 	buf_add_string(out, feed_text);
 	if (flags & INPUT_PIPE_LAST)
 		buf_add_string(out, last_text);

@@ -18,14 +18,15 @@
 #define INPUT_PIPE_MAKE "mkfifo \"$base.ctl\" \"$base.in\""
 #define INPUT_PIPE_EOF  "eof"
 
-/* How a script ends where nobody reads, or nobody does any more. */
-#define INPUT_PIPE_GONE 3
+/* How a script ends where nobody reads, or nobody does any more; and where nobody does who is still awaited. */
+#define INPUT_PIPE_GONE    3
+#define INPUT_PIPE_NOT_YET 4
 
 /* ` 'BASE' ...` as the arguments of what follows, $1 the base, which is also $base; then the others, ended by NULL. */
 void input_pipe_begin(struct buf *out, const char *base, const char *const *others);
 
 enum input_pipe_feed {
-	INPUT_PIPE_AWAIT = 1, /* it may be about to be made: looks for it for half a minute */
+	INPUT_PIPE_AWAIT = 1, /* it may be about to be made: looks for it for some seconds */
 	INPUT_PIPE_LAST = 2,  /* and then the input ends */
 };
 

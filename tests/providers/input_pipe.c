@@ -173,6 +173,15 @@ Test(input_pipe, without_a_place_for_it_only_a_command_runs_that_may_go_without)
 	}
 }
 
+Test(input_pipe, what_is_not_there_yet_is_not_gone)
+{
+	char base[INPUT_PIPE_BASE_SIZE];
+
+	base_of(base);
+	cr_expect(eq(int, feed(base, "early", INPUT_PIPE_AWAIT), INPUT_PIPE_NOT_YET));
+	cr_expect(eq(int, feed(base, "late", 0), INPUT_PIPE_GONE));
+}
+
 Test(input_pipe, every_base_is_another)
 {
 	char one[INPUT_PIPE_BASE_SIZE], other[INPUT_PIPE_BASE_SIZE], long_name[2000] = "";

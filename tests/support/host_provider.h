@@ -14,9 +14,9 @@ struct host_provider {
 	char shell[64];
 	/* How the transport may be unkind: text before the command's own output, and an end after so many bytes of it. */
 	const char *greeting;
-	size_t cut_after; /* 0: never */
-	size_t garble_at; /* 0: nowhere; else this byte of it is another */
-	size_t executed;  /* commands so far */
+	size_t cut_after;        /* 0: never */
+	size_t garble_at;        /* 0: nowhere; else this byte of it is another */
+	_Atomic size_t executed; /* commands so far */
 };
 
 /* `dir`: absolute; "tree" and "staging" are made in it. */

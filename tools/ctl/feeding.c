@@ -26,8 +26,8 @@ static enum err note_complaint(
 	return ERR_OK;
 }
 
-/* *is_read: the command took it, or will. */
-static enum err send_piece(struct feeding *f, bool *is_read, struct error *e)
+/* *is_read: the command took it, or will. What it cannot take yet is kept. */
+static enum err offer_piece(struct feeding *f, bool *is_read, struct error *e)
 {
 	const struct call silent = foreground_patience(f->provider, &f->call);
 	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX), complaint = BUF_INIT(COMPLAINT_MAX);
@@ -36,7 +36,8 @@ static enum err send_piece(struct feeding *f, bool *is_read, struct error *e)
 	struct execute_result result = { 0 };
 	enum err kind;
 
-	input_pipe_feed(&script, f->base, INPUT_PIPE_AWAIT | (in->has_ended ? INPUT_PIPE_LAST : 0));
+	input_pipe_feed(&script, f->base,
+		(f->is_begun ? 0 : INPUT_PIPE_AWAIT) | (in->has_ended ? INPUT_PIPE_LAST : 0));
 	request.command = buf_text(&script);
 	kind = buf_check(&script, "a script", e);
 	if (!kind)
@@ -44,12 +45,24 @@ static enum err send_piece(struct feeding *f, bool *is_read, struct error *e)
 			f->provider, &silent, &request, note_complaint, &complaint, &result, e);
 	if (kind)
 		return kind;
-	buf_consume(&in->bytes, in->bytes.len);
+	f->is_begun = !result.has_exit_code || result.exit_code != INPUT_PIPE_NOT_YET;
 	*is_read = result.exit_code != INPUT_PIPE_GONE;
-	if (!result.has_exit_code || (*is_read && result.exit_code))
+	if (f->is_begun)
+		buf_consume(&in->bytes, in->bytes.len);
+	if (f->is_begun && (!result.has_exit_code || (*is_read && result.exit_code)))
 		return error_set(e, ERR_IO, "%.300s",
 			complaint.len ? buf_text(&complaint) : "the sandbox does not take it");
 	return ERR_OK;
+}
+
+/* However late the command starts: its end cancels the call. */
+static enum err send_piece(struct feeding *f, bool *is_read, struct error *e)
+{
+	enum err kind = offer_piece(f, is_read, e);
+
+	while (!kind && !f->is_begun)
+		kind = offer_piece(f, is_read, e);
+	return kind;
 }
 
 /* ---- The thread ---- */

@@ -24,6 +24,7 @@ struct feeding {
 	char base[INPUT_PIPE_BASE_SIZE];
 	struct call call;         /* of the command, and of all that feeds it */
 	struct cancel over, both; /* either has ended; that, or the caller gave up */
+	bool is_begun;            /* the pipe was there */
 	bool has_thread;
 	pthread_t thread;
 	struct error
