@@ -9,8 +9,13 @@
 /* A tenth of a second each. */
 #define AWAIT_TRIES 50
 
-/* Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. */
-#define OPEN(end) "exec 5<>\"$base" end "\" 6>\"$base" end "\" 5<&-\n"
+/*
+ * Opened both ways first, it lets nobody wait; then for writing alone, so that it breaks where nobody reads. Where it has
+ * just gone that made a file.
+ */
+#define OPEN(end)                                                                                  \
+	"exec 5<>\"$base" end "\" 6>\"$base" end "\" 5<&-\n"                                       \
+	"[ -p \"$base" end "\" ] || { rm -f \"$base" end "\"; exit 3; }\n"
 
 static const char feed_text[] = "until [ -p \"$base.in\" ]; do\n"
 				"	[ \"$tries\" -gt 0 ] || exit \"$absent\"\n"

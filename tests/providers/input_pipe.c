@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- What is run ---- */
@@ -180,6 +181,34 @@ Test(input_pipe, what_is_not_there_yet_is_not_gone)
 	base_of(base);
 	cr_expect(eq(int, feed(base, "early", INPUT_PIPE_AWAIT), INPUT_PIPE_NOT_YET));
 	cr_expect(eq(int, feed(base, "late", 0), INPUT_PIPE_GONE));
+}
+
+static void *tell(void *context)
+{
+	AUTO_OUTCOME struct outcome o = OUTCOME_INIT;
+
+	input_pipe_tell(&o.script, context, "word");
+	run(&o, NULL);
+	return NULL;
+}
+
+/* The moment between looking at it and opening it is short, so it is tried at many. */
+Test(input_pipe, no_file_is_made_of_one_that_goes)
+{
+	char base[INPUT_PIPE_BASE_SIZE], path[INPUT_PIPE_BASE_SIZE + 8];
+
+	for (int i = 0; i < 200; i++) {
+		pthread_t thread;
+
+		base_of(base);
+		snprintf(path, sizeof path, "%s.ctl", base);
+		cr_assert(zero(int, mkfifo(path, 0600)));
+		cr_assert(zero(int, pthread_create(&thread, NULL, tell, base)));
+		usleep((useconds_t)i * 10);
+		unlink(path);
+		pthread_join(thread, NULL);
+		cr_assert(access(path, F_OK) != 0, "round %d", i);
+	}
 }
 
 Test(input_pipe, every_base_is_another)
