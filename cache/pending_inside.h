@@ -246,7 +246,7 @@ void batch_release(struct batch *b);
 enum err batch_find_moved(
 	struct pending *p, const struct call *call, struct batch *b, struct error *e);
 
-/* ---- Contents that an earlier mount had sent (pending_left.c) ---- */
+/* ---- Contents that had left without a number (pending_left.c) ---- */
 
 /*
  * Of those that were done already it drops what they were based on. Before the batch is sent, and without the lock. Fails

@@ -1,7 +1,8 @@
 /*
- * Contents that an earlier mount had sent without a number: nobody knows whether they were done. If they were, the file is
- * not what they were based on, and yet nobody else was at it. So what is there is held against them: where one of them is
- * found, those of that file are done again, which changes nothing; where none is, somebody else may have written.
+ * Contents that were sent without a number and not answered, by an earlier mount or by this one: nobody knows whether they
+ * were done. If they were, the file is not what they were based on, and yet nobody else was at it. So what is there is held
+ * against them: where one of them is found, those of that file are done again, which changes nothing; where none is,
+ * somebody else may have written.
  */
 #include "cache/pending_inside.h"
 

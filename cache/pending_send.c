@@ -71,15 +71,25 @@ static bool may_pass(const struct batch *b, enum err kind)
 	return cache_is_of_the_call(kind) || is_of_the_server(kind);
 }
 
+/* What has no number is told by what is there by now (pending_left.c). */
+static void repeat_locked(struct batch *b)
+{
+	if (!b->is_ready)
+		return;
+	b->is_repeated = b->first_sequence;
+	for (size_t n = 0; n < b->count && !b->is_repeated; n++)
+		b->queued[n]->may_be_done = true;
+}
+
 /* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */
 static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
 {
 	int64_t pause_ms = p->pause_ms;
 
 	while (may_pass(b, attempt(p, b, e))) {
-		b->is_repeated = b->is_ready && b->first_sequence;
 		cache_note_error(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
+		repeat_locked(b);
 		note_failure_locked(p, e);
 		pause_locked(p, pause_ms);
 		bool stopping = p->stopping;

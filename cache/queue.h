@@ -37,7 +37,7 @@ struct queued {
 	bool is_wanted;    /* somebody waits for it */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
-	bool may_be_done;  /* contents that left without a number in an earlier mount */
+	bool may_be_done;  /* contents that left without a number, and whose answer never came */
 	bool is_lost;      /* what it needs was refused */
 	bool is_beside;    /* about what is to be copied over its target */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */

@@ -1,0 +1,127 @@
+/* Contents that left without a number, and whose answer was lost: they are sent again. */
+#include "tests/cache/distant.h"
+
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_trusting(&far);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(resend, .init = setup, .fini = teardown, .timeout = 120);
+
+static void expect_text(const char *name, const char *wanted)
+{
+	AUTO_FREE char *text = distant_text(&far, name);
+
+	cr_expect(eq(str, text, (char *)wanted));
+}
+
+static uint64_t parked(void)
+{
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	return status.parked_changes;
+}
+
+/* As somebody in the sandbox does. */
+static void put(const char *name, const char *text)
+{
+	int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	cr_assert(eq(sz, (size_t)write(fd, text, strlen(text)), strlen(text)));
+	close(fd);
+}
+
+/* Open, and its version known. */
+static struct inode *open_known(const char *name)
+{
+	struct inode *i = distant_open(&far, name);
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return i;
+}
+
+/* The attempt that is held, as the `number`th, is done and its answer lost; the next one arrives, and is held. */
+static void lose_answer(unsigned number)
+{
+	far.lose_answers = true;
+	distant_pass_apply(&far, number);
+	distant_await_applies(&far, number + 1);
+	far.lose_answers = false;
+}
+
+/*
+ * Writes `text` while a change that has a number is under way, whose first answer is lost: what was written before that is
+ * held against its version when it leaves, as the third attempt, which is held.
+ */
+static struct inode *write_in_an_outage(const char *name, const char *text)
+{
+	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+
+	put(name, "before");
+	put("other", "");
+	struct inode *i = open_known(name), *other = open_known("other");
+
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 0, text);
+	lose_answer(1);
+	distant_pass_apply(&far, 2);
+	distant_await_applies(&far, 3);
+	distant_close(&far, other);
+	return i;
+}
+
+Test(resend, what_was_done_and_not_answered_is_no_conflict)
+{
+	struct inode *i = write_in_an_outage("f", "ours");
+
+	lose_answer(3);
+	expect_text("f", "oursre");
+	lose_answer(4);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	expect_text("f", "oursre");
+	cr_expect(eq(u64, parked(), 0));
+	distant_close(&far, i);
+}
+
+Test(resend, but_what_others_wrote_over_it_is_one)
+{
+	struct inode *i = write_in_an_outage("f", "ours");
+
+	distant_hold_fetches(&far, true);
+	far.lose_answers = true;
+	distant_pass_apply(&far, 3);
+	distant_await_fetches(&far, 1);
+	far.lose_answers = false;
+	put("f", "theirs");
+	distant_hold_fetches(&far, false);
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	expect_text("f", "theirs");
+	cr_expect(eq(u64, parked(), 1));
+	distant_close(&far, i);
+}
