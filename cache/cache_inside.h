@@ -79,6 +79,11 @@ struct timespec cache_clock(struct cache *c);
 bool cache_may_be_lost(enum err kind);
 /* Whether it says nothing of what was asked for, but that nobody could be asked. */
 bool cache_is_of_the_call(enum err kind);
+/*
+ * The same, and of a whole batch that a server in trouble says nothing of what is in it, though it may have done that, or
+ * that there was no memory to ask: asked again, it may be told.
+ */
+bool cache_is_no_answer(enum err kind);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
 /* As cache_doubt_all(), on account of what no stream tells: what is being read ahead knows by itself what it is worth. */
 void cache_doubt_untold(struct cache *c);

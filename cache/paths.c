@@ -18,6 +18,13 @@ bool cache_is_of_the_call(enum err kind)
 	}
 }
 
+bool cache_is_no_answer(enum err kind)
+{
+	bool is_of_the_server = kind == ERR_BUSY || kind == ERR_IO;
+
+	return is_of_the_server || kind == ERR_NO_MEMORY || cache_is_of_the_call(kind);
+}
+
 struct asking {
 	const struct cache_place *one, *two;
 	bool is_question; /* its answer is worth nothing if the paths moved meanwhile */

@@ -58,7 +58,7 @@ static enum err ask(
 	enum err kind =
 		metered_fetch(&p->cache->metered, call, c->items, c->count, take_piece, c, &why);
 
-	if (c->found || !cache_is_of_the_call(kind))
+	if (c->found || !cache_is_no_answer(kind))
 		return ERR_OK;
 	return error_set(e, kind, "%s", why.text);
 }

@@ -57,18 +57,12 @@ static enum err attempt(struct pending *p, struct batch *b, struct error *e)
 	return kind ? kind : ask(p, b, e);
 }
 
-/* A server in trouble says nothing of the changes, and may have done them. */
-static bool is_of_the_server(enum err kind)
-{
-	return kind == ERR_BUSY || kind == ERR_IO;
-}
-
 /* Whether the next attempt may do: what is lacking is the way to the sandbox, or memory or room on the disk here. */
 static bool may_pass(const struct batch *b, enum err kind)
 {
 	if (!b->is_ready)
 		return kind && !b->damaged;
-	return cache_is_of_the_call(kind) || is_of_the_server(kind);
+	return cache_is_no_answer(kind);
 }
 
 /* What has no number is told by what is there by now (pending_left.c). */

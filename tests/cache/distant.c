@@ -132,6 +132,17 @@ static enum err count_items(void *context, const struct fetch_piece *piece, stru
 	return number == d->break_after ? error_set(e, ERR_IO, "broken off") : kind;
 }
 
+static enum err take_fetch_failure(struct distant *d, struct error *e)
+{
+	pthread_mutex_lock(&d->lock);
+	enum err failure = d->fetch_failures ? *d->fetch_failures : ERR_OK;
+
+	if (failure)
+		d->fetch_failures++;
+	pthread_mutex_unlock(&d->lock);
+	return failure ? error_set(e, failure, "no answer") : ERR_OK;
+}
+
 static enum err fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
 	size_t count, fetch_sink sink, void *context, struct error *e)
 {
@@ -139,6 +150,8 @@ static enum err fetch(struct provider *p, const struct call *call, const struct 
 	struct fetching f = { d, sink, context };
 	enum err kind = pass_gate(d, &d->hold_fetches, &d->fetches, call, e);
 
+	if (!kind)
+		kind = take_fetch_failure(d, e);
 	return kind ? kind : helper_fetch(&d->root, items, count, count_items, &f, e);
 }
 

@@ -45,6 +45,8 @@ struct distant {
 	unsigned items;  /* fetched so far */
 	unsigned change_after; /* so many items, `changing` is written to; 0: never */
 	const char *changing;
+	const enum err *
+		fetch_failures; /* how the next fetches end, which tell nothing, up to an ERR_OK; or NULL */
 	unsigned break_after; /* so many items, a fetch fails with ERR_IO; 0: never */
 	bool tells_changes;   /* it has a stream of changes: set before the start */
 	unsigned

@@ -108,6 +108,21 @@ Test(resend, what_was_done_and_not_answered_is_no_conflict)
 	distant_close(&far, i);
 }
 
+Test(resend, who_cannot_be_asked_whether_it_was_done_is_asked_again)
+{
+	static const enum err troubles[] = { ERR_BUSY, ERR_IO, ERR_NO_MEMORY, ERR_OK };
+	struct inode *i = write_in_an_outage("f", "ours");
+
+	far.fetch_failures = troubles;
+	lose_answer(3);
+	cr_expect(eq(uint, distant_fetches(&far), 4));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	expect_text("f", "oursre");
+	cr_expect(eq(u64, parked(), 0));
+	distant_close(&far, i);
+}
+
 Test(resend, but_what_others_wrote_over_it_is_one)
 {
 	struct inode *i = write_in_an_outage("f", "ours");
