@@ -104,7 +104,7 @@ struct journal_entry {
 	struct change change; /* without its data */
 	struct journal_extent where;
 	uint64_t sequence; /* noted last; 0: none */
-	bool has_left;     /* with one or without */
+	bool has_left;     /* without one, whether or not with one since */
 	bool is_parked;
 	enum err err; /* of a parked one, */
 	const char *why;

@@ -156,9 +156,8 @@ static enum err read_telling_locked(
 	const struct segment_slot *slot = segment_slot(s, number);
 
 	*t = (struct telling){ .entry = { .number = number,
-				       .sequence =
-					       slot->sequence == SEGMENT_LEFT ? 0 : slot->sequence,
-				       .has_left = slot->sequence != 0 } };
+				       .sequence = slot->sequence & ~SEGMENT_LEFT,
+				       .has_left = slot->sequence & SEGMENT_LEFT } };
 	enum err kind = read_change(t, s, slot->offset, e);
 
 	return !kind && slot->parked ? read_why(t, s, slot->parked, e) : kind;

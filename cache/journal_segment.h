@@ -13,14 +13,14 @@
 
 /* What is known of an entry without reading it. */
 struct segment_slot {
-	uint64_t
-		sequence; /* noted last; 0: it never left; SEGMENT_LEFT: it did without one; SEGMENT_DONE */
-	uint32_t offset; /* of its record */
-	uint32_t parked; /* of the record that says why; 0: it is not */
+	uint64_t sequence; /* noted last; 0: none; with the bit SEGMENT_LEFT; or SEGMENT_DONE */
+	uint32_t offset;   /* of its record */
+	uint32_t parked;   /* of the record that says why; 0: it is not */
 };
 
 #define SEGMENT_DONE UINT64_MAX
-#define SEGMENT_LEFT (UINT64_MAX - 1)
+/* It left without a sequence number, and may have another time with one. */
+#define SEGMENT_LEFT ((uint64_t)1 << 63)
 /* Bytes: the offsets above reach so far, and the largest record with the notes behind it. */
 #define SEGMENT_MAX ((uint64_t)2 * 1024 * 1024 * 1024)
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody counts so far, and what is added to it does not overflow. */
-#define NUMBER_MAX (SEGMENT_DONE / 2)
+/* Nobody counts so far, and what is added to it does not reach the bit. */
+#define NUMBER_MAX (SEGMENT_LEFT / 2)
 
 bool segment_reserve(struct segment *s)
 {
@@ -61,10 +61,12 @@ static void mark_done(struct segment *s, struct segment_slot *slot)
 	slot->sequence = SEGMENT_DONE;
 }
 
+/* It may have been done without a number: that stays true when it gets one. */
 static void mark_sent(struct segment *s, struct segment_slot *slot, uint64_t sequence)
 {
 	if (slot->sequence != SEGMENT_DONE)
-		slot->sequence = sequence ? sequence : SEGMENT_LEFT;
+		slot->sequence =
+			sequence ? sequence | (slot->sequence & SEGMENT_LEFT) : SEGMENT_LEFT;
 	raise_sequence(s, sequence + 1);
 }
 

@@ -164,6 +164,21 @@ Test(journal, sequence_numbers_are_known_again)
 	cr_expect(eq(u64, journal_next_sequence(j.journal), 42));
 }
 
+Test(journal, that_an_entry_left_without_a_number_is_not_forgotten_when_it_gets_one)
+{
+	const uint64_t numbers[] = { 1, 2 };
+
+	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "b", NULL);
+	cr_assert(eq(int, journal_note_sent(j.journal, 0, numbers, 2, NULL), ERR_OK));
+	cr_assert(eq(int, journal_note_sent(j.journal, 7, numbers, 1, NULL), ERR_OK));
+	journaled_expect(&j, "1:a seq 7 left\n2:b left\n");
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:a seq 7 left\n2:b left\n");
+	journaled_done(&j, 1, 1);
+	journaled_expect(&j, "2:b left\n");
+}
+
 Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
 {
 	journaled_name(&j, CHANGE_MKDIR, "a", NULL);

@@ -109,6 +109,8 @@ static enum err tell(void *context, const struct journal_entry *entry, struct er
 		buf_printf(context, "+%u", entry->where.len);
 	if (entry->sequence)
 		buf_printf(context, " seq %llu", (unsigned long long)entry->sequence);
+	if (entry->has_left)
+		buf_printf(context, " left");
 	if (entry->is_parked)
 		buf_printf(context, " %s: %s", error_name(entry->err), entry->why);
 	buf_add_byte(context, '\n');

@@ -40,7 +40,7 @@ void journaled_done(struct journaled *j, uint64_t first, uint64_t last);
 bool journaled_reads(
 	struct journaled *j, const struct journal_extent *where, uint64_t n, size_t from);
 
-/* All that is owed, a line each: "NUMBER:PATH>PATH2+LEN seq SEQUENCE KIND: why". */
+/* All that is owed, a line each: "NUMBER:PATH>PATH2+LEN seq SEQUENCE left KIND: why". */
 void journaled_expect(struct journaled *j, const char *expected);
 uint64_t journaled_owed(struct journaled *j);
 uint64_t journaled_parked(struct journaled *j);

@@ -156,6 +156,24 @@ Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
 	cr_expect(eq(u64, parked(), 0));
 }
 
+/* It gets a number when it leaves again; of that the sandbox never heard. */
+Test(recover, nor_is_it_when_the_next_mount_ended_before_it_was_sent)
+{
+	leave_half_done("oursover", "us");
+	unsigned before = distant_applies(&far);
+
+	far.progress_ms = 100;
+	distant_hold_applies(&far, true);
+	distant_remount(&far, NULL);
+	distant_await_applies(&far, before + 1);
+	distant_break_off(&far);
+	far.progress_ms = 0;
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	expect_text("f", "ouusover");
+	cr_expect(eq(u64, parked(), 0));
+}
+
 Test(recover, but_what_others_wrote_over_it_is_one)
 {
 	leave_half_done("ours", "us");
