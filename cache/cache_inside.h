@@ -69,7 +69,7 @@ int64_t cache_name_until(const struct cache *c);
 /* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
 void cache_note_space(struct cache *c, const struct space *space);
-/* The same of a change that was acknowledged and then refused, whatever the reason. */
+/* The same of a change that was acknowledged and then refused, or that cannot be sent, whatever the reason. */
 void cache_note_lost(struct cache *c, const char *path, const struct error *e);
 /* An answer carried the sandbox's clock, or the time of a change that it was about. */
 void cache_note_clock(struct cache *c, const struct timespec *now);

@@ -81,7 +81,8 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 	int64_t pause_ms = p->pause_ms;
 
 	while (may_pass(b, attempt(p, b, e))) {
-		cache_note_error(p->cache, b->changes[0].path, e);
+		if (e->kind != ERR_INTERRUPTED)
+			cache_note_lost(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
 		repeat_locked(b);
 		note_failure_locked(p, e);

@@ -734,6 +734,7 @@ Test(pending, a_server_in_trouble_refuses_nothing)
 		expect_text("f", n ? "again" : "hello");
 		cache_get_status(far.cache, &status);
 		cr_expect(eq(u64, status.parked_changes, 0));
+		cr_expect(status.errors_count > n, "why nothing was sent is told");
 	}
 	distant_close(&far, i);
 }
