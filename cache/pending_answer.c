@@ -243,20 +243,12 @@ static void refuse_short(struct batch *b)
 /* The journal owes it no more. One record for all; without memory one for each. */
 static void note_done_locked(struct pending *p, const struct batch *b)
 {
-	size_t room = 0, count = 0;
+	size_t count;
+	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 
-	for (size_t n = 0; n < b->count; n++)
-		room += queued_numbers_count(b->queued[n]);
-	AUTO_FREE uint64_t *numbers = calloc(room, sizeof *numbers);
-
-	for (size_t n = 0; n < b->count; n++) {
-		if (b->results[n].err)
-			continue;
-		if (numbers)
-			queued_add_numbers(b->queued[n], numbers, &count);
-		else
+	for (size_t n = 0; n < b->count && !numbers; n++)
+		if (!b->results[n].err)
 			queued_note_done(b->queued[n], p->journal, NULL);
-	}
 	if (count)
 		journal_note_done(p->journal, numbers, count, NULL);
 }

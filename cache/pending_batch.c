@@ -2,6 +2,7 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,21 @@ void batch_release(struct batch *b)
 	free(b->results);
 	free(b->contents);
 	*b = (struct batch){ 0 };
+}
+
+uint64_t *batch_numbers(const struct batch *b, size_t *count)
+{
+	size_t room = 0;
+
+	*count = 0;
+	for (size_t n = 0; n < b->count; n++)
+		room += queued_numbers_count(b->queued[n]);
+	uint64_t *numbers = calloc(room, sizeof *numbers);
+
+	for (size_t n = 0; n < b->count && numbers; n++)
+		if (!b->results[n].err)
+			queued_add_numbers(b->queued[n], numbers, count);
+	return numbers;
 }
 
 /* ---- One gathering ---- */
@@ -351,13 +367,25 @@ static enum err read_contents(struct pending *p, struct batch *b, struct error *
 	return ERR_OK;
 }
 
+static enum err note_unnumbered(struct pending *p, const struct batch *b, struct error *e)
+{
+	size_t count;
+	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
+
+	if (!numbers)
+		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
+	return journal_note_sent(p->journal, 0, numbers, count, e);
+}
+
+/* What has no number is one record for all. */
 static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
 {
 	enum err kind = ERR_OK;
 
+	if (!b->first_sequence)
+		return note_unnumbered(p, b, e);
 	for (size_t n = 0; n < b->count && !kind; n++)
-		kind = queued_note_sent(
-			b->queued[n], p->journal, b->first_sequence ? b->first_sequence + n : 0, e);
+		kind = queued_note_sent(b->queued[n], p->journal, b->first_sequence + n, e);
 	return kind;
 }
 

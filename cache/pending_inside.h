@@ -236,6 +236,8 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
  */
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
 void batch_release(struct batch *b);
+/* The journal's entries of those that were not refused, to be freed; NULL without memory. `results` are there. */
+uint64_t *batch_numbers(const struct batch *b, size_t *count);
 
 /* ---- Batches sent again (pending_repeat.c) ---- */
 

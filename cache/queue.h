@@ -77,7 +77,7 @@ bool queued_add_piece(
 /* Its contents, put together in `out`, which has room for change.data_len bytes. */
 enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);
-/* Calls journal_note_sent() for it, as the change of this number; 0: it has none. */
+/* Calls journal_note_sent() for it, as the change of this number. */
 enum err queued_note_sent(
 	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e);
 /* How many entries the journal has of it; their numbers, of which there is room for as many more. */
