@@ -64,10 +64,11 @@ void input_pipe_tell(struct buf *out, const char *base, const char *word)
 /* ---- A command that is kept in the foreground ---- */
 
 /*
- * $1 the base, $2 the command, $3 whether it must have the input; then $4 its directory and $5 the umask, $6 the teller. No
+ * $1 the base, $2 the command, $3 whether it must have the input; then $4 its directory, $5 the umask and $6 the end. No
  * variables: one that came with the environment would go on to the command with another value. The pipe gets its name when
  * there is who reads it, so that whoever finds it may write at once; it is open for writing where words are waited for, and
- * nowhere else. The keeper outlives a TERM to all, which its children get as well.
+ * nowhere else. Whoever waits for them is told the end by an empty one, not by a signal: should a TERM to all have ended it,
+ * its number may be another's. The keeper outlives that TERM, which its children get as well.
  */
 static const char keep_text[] =
 	"set -- \"$@\" \"${1%/*}\" \"$(umask)\"\n"
@@ -83,16 +84,16 @@ static const char keep_text[] =
 	"find \"$4\" -maxdepth 1 -name 'fed-*' -mtime +6 -exec rm -f {} + 2>/dev/null\n"
 	"exec 3<>\"$1.ctl\" 4<>\"$1.new\" 5<\"$1.new\" 8>&1 9>&2 >/dev/null 2>&1\n"
 	"mv \"$1.new\" \"$1.in\"\n"
-	"while read -r word && [ \"$word\" != " INPUT_PIPE_EOF
-	" ]; do :; done <&3 5<&- 8>&- 9>&- &\n"
-	"set -- \"$@\" \"$!\"\n"
-	"exec 3<&- 4<&-\n"
+	"(while read -r word <&3 && [ \"$word\" ]; do\n"
+	"	[ \"$word\" != " INPUT_PIPE_EOF " ] || exec 4<&-\n"
+	"done) 5<&- 8>&- 9>&- &\n"
+	"exec 4<&-\n"
 	"trap : HUP INT TERM\n"
-	"(umask \"$5\"; exec /bin/sh -c \"$2\") <&5 5<&- >&8 2>&9 8>&- 9>&-\n"
+	"(umask \"$5\"; exec /bin/sh -c \"$2\") <&5 3<&- 5<&- >&8 2>&9 8>&- 9>&-\n"
 	"set -- \"$@\" \"$?\"\n"
-	"kill -s KILL \"$6\"\n"
+	"echo >&3\n"
 	"rm -f \"$1.ctl\" \"$1.in\"\n"
-	"exit \"$7\"\n";
+	"exit \"$6\"\n";
 
 enum err input_pipe_base(char out[INPUT_PIPE_BASE_SIZE], const char *staging, struct error *e)
 {

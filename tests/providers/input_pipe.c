@@ -1,10 +1,13 @@
 #include "providers/input_pipe.h"
 
+#include "providers/base/call.h"
 #include "tests/support/host_provider.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +148,30 @@ Test(input_pipe, its_end_may_be_all_that_comes)
 	cr_expect(zero(sz, o.out.len));
 	cr_expect(zero(sz, o.err.len), "%s", buf_text(&o.err));
 	cr_expect(eq(int, o.result.exit_code, 137));
+}
+
+Test(input_pipe, nobody_waits_for_words_any_more)
+{
+	AUTO_OUTCOME struct outcome o = OUTCOME_INIT;
+	char base[INPUT_PIPE_BASE_SIZE], command[3 * INPUT_PIPE_BASE_SIZE];
+	char path[INPUT_PIPE_BASE_SIZE + 8];
+	pthread_t thread;
+	int fd;
+
+	base_of(base);
+	snprintf(path, sizeof path, "%s.kept", base);
+	snprintf(command, sizeof command, "cat; ln '%s.ctl' '%s'", base, path);
+	input_pipe_command(&o.script, base, command, false);
+	cr_assert(zero(int, pthread_create(&thread, NULL, keep, &o)));
+	cr_expect(zero(int, feed(base, "one\n", INPUT_PIPE_AWAIT | INPUT_PIPE_LAST)));
+	pthread_join(thread, NULL);
+	cr_expect(eq(str, (char *)buf_text(&o.out), "one\n"));
+	cr_expect(zero(int, o.result.exit_code), "%s", buf_text(&o.err));
+	while ((fd = open(path, O_WRONLY | O_NONBLOCK)) >= 0) {
+		close(fd);
+		call_sleep(NULL, 10, NULL);
+	}
+	cr_expect(eq(int, errno, ENXIO));
 }
 
 Test(input_pipe, a_command_ends_without_reading)
