@@ -116,6 +116,9 @@ ok "no pipe stays" wait_until "$PATIENCE" nothing_stays
 says "its time is over" 124 "so far" ctl exec --timeout 1 "$SOURCE" 'echo so far; sleep 100'
 is "also while its input is not" \
 	"$(deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" status 'sleep 1000' "$SANDBOXCTL" exec --timeout 1 "$SOURCE")" 124
+is "and its command ignores that" "$(deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" status \
+	'trap "" TERM; sleep 1000; sleep 1000' "$SANDBOXCTL" exec --timeout 1 "$SOURCE")" 124
+ok "no pipe stays then" wait_until "$PATIENCE" nothing_stays
 ok "output comes as it is printed" python3 -c '
 import subprocess, sys
 p = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)

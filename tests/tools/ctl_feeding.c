@@ -59,7 +59,7 @@ Test(ctl_feeding, input_waits_for_a_command_that_starts_late)
 			  provider_execute(
 				  &host.base, &f.call, &request, take_output, &out, &result, &e)),
 		"%s", e.text);
-	cr_expect(zero(int, feeding_end(&f, ERR_OK, &e)), "%s", e.text);
+	cr_expect(zero(int, feeding_end(&f, ERR_OK, false, &e)), "%s", e.text);
 	cr_expect(eq(str, (char *)buf_text(&out), "a line\n"));
 	cr_expect(zero(int, result.exit_code));
 }

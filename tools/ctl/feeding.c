@@ -119,7 +119,7 @@ enum err feeding_begin(struct feeding *f, struct provider *p, const struct call 
 
 /* ---- Its end ---- */
 
-/* A command that is given up may be killed before it does. */
+/* A command that is given up, or whose time is over, may be killed before it does. */
 static void remove_pipes(const struct feeding *f)
 {
 	const struct call brief = { .progress_ms = REMOVE_MS };
@@ -149,10 +149,10 @@ void feeding_release(struct feeding *f)
 	cancel_release(&f->over);
 }
 
-enum err feeding_end(struct feeding *f, enum err kind, struct error *e)
+enum err feeding_end(struct feeding *f, enum err kind, bool is_killed, struct error *e)
 {
 	feeding_release(f);
-	if (kind)
+	if (kind || is_killed)
 		remove_pipes(f);
 	if (kind == ERR_INTERRUPTED && f->error.kind)
 		return error_set(e, f->error.kind, "%s", f->error.text);

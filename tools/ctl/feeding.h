@@ -4,7 +4,7 @@
  *      AUTO_FEEDING struct feeding f = FEEDING_NONE;
  *      feeding_begin(&f, provider, &call, &input, e)
  *      ... input_pipe_command(..., f.base, ...) is run with &f.call ...
- *      feeding_end(&f, kind, e)
+ *      feeding_end(&f, kind, is_killed, e)
  *
  * A thread reads it and sends piece after piece, each with a command of its own; it ends with the command, with the input,
  * or when nobody reads any more. Where the input cannot be handed on the command is given up.
@@ -44,6 +44,6 @@ bool feeding_is_possible(const struct provider *p, const char *command);
 enum err feeding_begin(struct feeding *f, struct provider *p, const struct call *call,
 	struct input *input, struct error *e);
 
-/* The command is over: `kind` and `e` as it ended, or why it had to be given up. */
-enum err feeding_end(struct feeding *f, enum err kind, struct error *e);
+/* The command is over: `kind` and `e` as it ended, or why it had to be given up; `is_killed`: its time was. */
+enum err feeding_end(struct feeding *f, enum err kind, bool is_killed, struct error *e);
 void feeding_release(struct feeding *f);

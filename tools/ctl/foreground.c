@@ -85,7 +85,7 @@ static enum err run_fed(struct provider *p, const struct call *call, struct inpu
 	kind = buf_check(&text, "the command", e);
 	if (!kind)
 		kind = run(p, &feeding.call, &kept, status, e);
-	return feeding_end(&feeding, kind, e);
+	return feeding_end(&feeding, kind, *status == CTL_TIMED_OUT, e);
 }
 
 /* All of its input is there by now, or else it must be; of a terminal it is none. */
