@@ -89,6 +89,8 @@ is "variables are the command's" "$({ wait_until "$PATIENCE" test -s told; } | c
 is "exit codes are the command's" "$(for end in 'exit 0' 'exit 7' 'kill -KILL $$' 'kill -TERM $$'; do
 	talks status "$end"
 done | tr '\n' ' ')" "0 7 137 143 "
+mkfifo named
+is "a named pipe" "$(printf word >named & ctl exec "$SOURCE" cat <named)" word
 head -c 20000000 /dev/urandom >bytes
 is "more than one call carries" "$(cat bytes | ctl exec "$SOURCE" cat | cksum)" "$(cksum <bytes)"
 is "also of a file" "$(ctl exec "$SOURCE" cat <bytes | cksum)" "$(cksum <bytes)"

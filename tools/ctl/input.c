@@ -1,7 +1,12 @@
 #include "tools/ctl/input.h"
 
+#include "providers/base/cleanup.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_MAX ((size_t)64 * 1024)
@@ -15,6 +20,30 @@
 void input_release(struct input *in)
 {
 	buf_release(&in->bytes);
+	cleanup_close(&in->own);
+}
+
+/* A terminal's other side would be opened as another one. */
+static bool is_master(void)
+{
+	char name[64];
+
+	return !ptsname_r(STDIN_FILENO, name, sizeof name);
+}
+
+/*
+ * A terminal or a pipe may be shared: what poll() saw somebody else may have taken, and then we would wait where nothing
+ * cancels it. Not to wait is a property of what was opened, which others have as well; so it has to be our own.
+ */
+static int open_own(void)
+{
+	struct stat st;
+
+	if (fstat(STDIN_FILENO, &st) || (fcntl(STDIN_FILENO, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		return -1;
+	if (!S_ISFIFO(st.st_mode) && !(isatty(STDIN_FILENO) && !is_master()))
+		return -1;
+	return open("/proc/self/fd/0", O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 /* ---- Whose the terminal is ---- */
@@ -27,7 +56,7 @@ static bool is_ours(const struct input *in)
 	return group < 0 || group == getpgrp();
 }
 
-/* As poll(2) has it, for any number of milliseconds. */
+/* As poll(2) has it, for any number of milliseconds. It is fd 0 that knows whether there ever was who writes. */
 static bool is_ready(int ms)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
@@ -59,7 +88,7 @@ static enum err read_some(struct input *in, struct error *e)
 	if (!room)
 		return error_set(
 			e, ERR_TOO_LARGE, "standard input: more than %zu bytes", INPUT_MAX);
-	n = read(STDIN_FILENO, room, READ_MAX);
+	n = read(in->own >= 0 ? in->own : STDIN_FILENO, room, READ_MAX);
 	if (n < 0 && errno == EIO && !is_ours(in))
 		return ERR_OK;
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -89,6 +118,7 @@ static enum err read_piece(struct input *in, const struct call *call, struct err
 enum err input_look(struct input *in, const struct call *call, struct error *e)
 {
 	in->is_terminal = isatty(STDIN_FILENO);
+	in->own = open_own();
 	return in->is_terminal ? ERR_OK : read_piece(in, call, e);
 }
 

@@ -20,13 +20,14 @@
 
 struct input {
 	struct buf bytes; /* what was read and is not yet handed on: the caller consumes it */
+	int own; /* what fd 0 is, opened once more so that reading it never waits; -1: fd 0 is read itself */
 	bool is_terminal;
 	bool has_ended; /* behind `bytes` there is nothing more */
 };
 
 #define INPUT_INIT                                                                                 \
 	{                                                                                          \
-		.bytes = BUF_INIT(INPUT_MAX)                                                       \
+		.bytes = BUF_INIT(INPUT_MAX), .own = -1                                            \
 	}
 #define AUTO_INPUT __attribute__((cleanup(input_release)))
 
