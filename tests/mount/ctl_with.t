@@ -30,7 +30,7 @@ for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(one, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$SANDBOXCTL" with "$PROVIDER" mnt -- "$@" >said 2>&1 &
 	WITH=$!
-	wait_until "$PATIENCE" test -e mnt/ready
+	wait_until "$PATIENCE" test -s mnt/ready
 }
 
 [ "$PROVIDER" = local ] || vendor_start
@@ -85,7 +85,7 @@ fi
 # ---- Signals -------------------------------------------------------------------------------------
 
 for signal in TERM:143 INT:130 HUP:129; do
-	begin_with sh -c 'sleep 1000 & trap "kill $!; exit 9" HUP INT TERM; touch ready; wait'
+	begin_with sh -c 'sleep 1000 & trap "kill $!; exit 9" HUP INT TERM; echo >ready; wait'
 	kill -"${signal%:*}" $WITH
 	wait $WITH
 	got=$?
@@ -95,7 +95,7 @@ for signal in TERM:143 INT:130 HUP:129; do
 	ok "and nothing is left" nothing_left
 done
 
-begin_with sh -c 'touch ready; exec sleep 1000'
+begin_with sh -c 'echo >ready; exec sleep 1000'
 kill -INT $WITH
 wait $WITH
 is "a command that INT ends" $? 130
@@ -111,8 +111,11 @@ sandbox_gone() {
 	[ "$(ctl list "$PROVIDER" --json)" = '[]' ]
 }
 
-begin_with sh -c 'touch ready; exec sleep 1000'
-command=$(pgrep -P $WITH sleep)
+begin_with sh -c 'echo $$ >ready; exec sleep 1000'
+command=$(cat mnt/ready)
+# Whoever ends all that is called sandboxctl; this one stays until it has done its work.
+guard=$(pgrep -P $WITH sandboxctl)
+[ "$PROVIDER" = aio ] || ok "somebody watches" kill -TERM "$guard"
 kill -KILL $WITH
 wait $WITH
 ok "when it is killed the mount ends all the same" wait_until "$PATIENCE" mounts_gone

@@ -15,7 +15,7 @@
 
 /*
  * Ctrl-C and the end of the terminal are none of its business, and whoever reads our output does not wait for it. Signals
- * stay blocked, as we have them: only KILL ends it.
+ * stay blocked, as we have them: only KILL ends it while it watches.
  */
 static void stand_apart(void)
 {
@@ -37,12 +37,22 @@ static bool is_let_go(int end)
 	return got == 1 && byte == LET_GO;
 }
 
+/* What came while it watched is still pending, and would cancel the delete at once. A later TERM may. */
+static void forget_signals(void)
+{
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+}
+
 /* It is a new program, because of this one's threads only the one that forked is here. */
 static _Noreturn void watch(int end, char *const argv[])
 {
 	stand_apart();
 	if (is_let_go(end))
 		_exit(0);
+	forget_signals();
 	execv("/proc/self/exe", argv);
 	_exit(1);
 }
