@@ -137,6 +137,7 @@ def ends(name, command, ctl, stdin):
     p = start(ctl, command, stdin=stdin, preexec_fn=defaults)
     says(p.stdout, b"begun\n")
     until(lambda: len(left()) == 2, SOON_S)
+    assert len(left()) == 2, left()
     p.send_signal(getattr(signal, "SIG" + name))
     begin = time.monotonic()
     gone_s = until(lambda: not left(), GONE_S)
