@@ -42,15 +42,6 @@ static int64_t left_ms(int64_t until_ms)
 	return left > 0 ? left : 0;
 }
 
-/* What the kernel may keep, and how long. */
-static bool attr_is_known(struct cache *c, struct inode *i, struct attr *out, int64_t *valid_ms)
-{
-	*valid_ms = left_ms(tree_attr(c->tree, i, out));
-	if (!*valid_ms)
-		*valid_ms = left_ms(tree_lend(c->tree, i, out));
-	return *valid_ms > 0;
-}
-
 /* ---- One entry ---- */
 
 /* What a list of a single start said. */
@@ -136,8 +127,8 @@ void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct
 {
 	out->inode = i;
 	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
-	attr_is_known(c, i, &out->attr, &out->valid_ms);
 	tree_kernel_get(c->tree, i);
+	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,
@@ -266,6 +257,12 @@ static enum err refresh_together(
 
 	tree_unpin(c->tree, dir);
 	return kind;
+}
+
+static bool attr_is_known(struct cache *c, struct inode *i, struct attr *out, int64_t *valid_ms)
+{
+	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	return *valid_ms || tree_foreseen(c->tree, i, out);
 }
 
 static enum err ask_attr(struct cache *c, const struct call *call, struct inode *i,

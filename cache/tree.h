@@ -39,7 +39,6 @@ struct inode {
 	bool own : 1;         /* the attributes are what a change of ours made them */
 	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
 	bool provisional : 1; /* made here, and the sandbox has not answered yet */
-	bool lent : 1;        /* the kernel keeps attributes that are shown ahead of the sandbox */
 	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
 	uint16_t moving;  /* renames and removals of its names under way */
 	struct attr attr; /* as the sandbox has it */
@@ -208,6 +207,10 @@ void tree_change_begins(struct tree *t, struct tree_scope *s);
 /* The change that has begun touches `i`, which was made by it, too: a place in the scope must be free. */
 void tree_change_touches(struct tree *t, struct tree_scope *s, struct inode *i);
 void tree_change_ends(struct tree *t, struct tree_scope *s);
+/* In a directory in which we never stop to change something what others do is told after so long. */
+#define TREE_LATE_MS 1000
+/* Tells it, where nothing of ours ends that would: while a change is held back. */
+void tree_judge_overdue(struct tree *t);
 /* Adopts the attributes an own change answered with; believed only when no other change ran at the same time. */
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
@@ -232,8 +235,6 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
  * shown, for now. Their times and blocks become others once the sandbox has the changes.
  */
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
-/* The same for the kernel, which may keep them until then (monotonic ms, 0: not at all). It is told when they are over. */
-int64_t tree_lend(struct tree *t, struct inode *i, struct attr *out);
 /*
  * Whether what a change of the names in `dir` does can be said here: every entry is held under a trust without end, so is
  * the way to it, and no change but foreseen ones is under way in it.

@@ -18,14 +18,6 @@ static void change_begins_locked(struct tree *t, const struct tree_scope *s, str
 	inode_wake_locked(t, i);
 }
 
-/* What they are now may be otherwise. */
-static void take_back_locked(struct tree *t, struct inode *i)
-{
-	if (i->lent)
-		tell_locked(t, &(struct tree_told){ .inode = i });
-	i->lent = false;
-}
-
 static void change_ends_locked(
 	struct tree *t, const struct tree_scope *s, struct inode *i, uint64_t ended)
 {
@@ -34,10 +26,8 @@ static void change_ends_locked(
 	if (s->is_foreseen && i->foreseen)
 		return;
 	i->changed = ended;
-	if (!i->foreseen) {
+	if (!i->foreseen)
 		stray_ends_locked(t, i);
-		take_back_locked(t, i);
-	}
 }
 
 void tree_change_begins(struct tree *t, struct tree_scope *s)

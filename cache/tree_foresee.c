@@ -91,34 +91,17 @@ void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	pthread_mutex_unlock(&t->lock);
 }
 
-static bool is_foreseen_locked(const struct tree *t, const struct inode *i, struct attr *out)
-{
-	*out = i->attr;
-	show_locked(t, i, out);
-	return (i->foreseen || i->provisional) && i->changing == i->foreseen &&
-		is_attr_believed_locked(t, i, tree_now_ms());
-}
-
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = is_foreseen_locked(t, i, out);
+	bool known = (i->foreseen || i->provisional) && i->changing == i->foreseen &&
+		is_attr_believed_locked(t, i, tree_now_ms());
 
+	*out = i->attr;
 	pthread_mutex_unlock(&t->lock);
+	if (known)
+		tree_show(t, i, out);
 	return known;
-}
-
-int64_t tree_lend(struct tree *t, struct inode *i, struct attr *out)
-{
-	int64_t until_ms = 0;
-
-	pthread_mutex_lock(&t->lock);
-	if (is_foreseen_locked(t, i, out)) {
-		until_ms = i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
-		i->lent = true;
-	}
-	pthread_mutex_unlock(&t->lock);
-	return until_ms;
 }
 
 static bool is_same_version(const struct attr *a, const struct attr *b)

@@ -607,60 +607,6 @@ Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 	cr_expect(not(tree_is_listed(tree, d, now())));
 }
 
-/* ---- What the kernel keeps meanwhile ---- */
-
-static const struct inode *taken_back;
-
-static void note_taken_back(void *context, const struct tree_told *one)
-{
-	(void)context;
-	taken_back = one->inode;
-}
-
-Test(tree_foresee, what_is_shown_is_lent_until_the_last_answer)
-{
-	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
-	struct tree_scope first = begin(f, NULL), second = begin(f, NULL);
-	struct attr attr;
-
-	taken_back = NULL;
-	tree_tells(tree, note_taken_back, NULL);
-	tree_foresee(tree, f, &(struct tree_foresight){ .end = 50, .now = { .tv_sec = 200 } });
-	cr_expect(gt(i64, tree_lend(tree, f, &attr), now()));
-	cr_expect(eq(u64, attr.size, 50));
-	answer(&first, f, attr_of(7, S_IFREG | 0644));
-	tree_change_ends(tree, &first);
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
-	answer(&second, f, attr_of(7, S_IFREG | 0644));
-	tree_change_ends(tree, &second);
-	cr_expect(eq(ptr, (void *)taken_back, f));
-}
-
-Test(tree_foresee, what_nobody_asked_for_is_not_told)
-{
-	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
-	struct tree_scope scope = begin(f, NULL);
-
-	taken_back = NULL;
-	tree_tells(tree, note_taken_back, NULL);
-	tree_foresee(tree, f, &(struct tree_foresight){ .end = 50, .now = { .tv_sec = 200 } });
-	answer(&scope, f, attr_of(7, S_IFREG | 0644));
-	tree_change_ends(tree, &scope);
-	cr_expect(eq(ptr, (void *)taken_back, NULL));
-}
-
-Test(tree_foresee, what_another_change_is_doing_to_it_is_not_lent)
-{
-	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
-	struct tree_scope scope = begin(f, NULL), other = { .inodes = { f } };
-	struct attr attr;
-
-	tree_change_begins(tree, &other);
-	cr_expect(eq(i64, tree_lend(tree, f, &attr), 0));
-	tree_change_ends(tree, &other);
-	tree_change_ends(tree, &scope);
-}
-
 /* ---- What the change stream tells meanwhile ---- */
 
 static void hear(enum watch_kind kind, const char *path, struct attr attr)
