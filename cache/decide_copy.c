@@ -59,6 +59,7 @@ static enum err queue_copy_locked(struct pending *p, struct inode *from, struct 
 		return kind;
 	q->is_beside = is_beside;
 	q->is_lazy = true;
+	pending_staged_more_locked(to, change->length);
 	tree_foresee(t, to, &f);
 	return ERR_OK;
 }

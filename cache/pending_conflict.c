@@ -87,12 +87,34 @@ static enum err queue_again_locked(
 	return kind;
 }
 
+/* Where the suffix begins that next_name() gave it; NULL: it has none. */
+static const char *suffix_of(const char *path)
+{
+	const char *found = NULL;
+
+	for (const char *at = path_name(path); (at = strstr(at, CONFLICT)); at++)
+		found = at;
+	return found;
+}
+
+/* Whether next_name() makes `name` of `old`, or of one that was made of it. */
+static bool is_made_of(const char *name, const char *old)
+{
+	const char *suffix = suffix_of(name), *old_suffix = suffix_of(old);
+	size_t len = suffix ? (size_t)(suffix - name) : 0;
+	bool is_cut = strlen(path_name(name)) == PATH_NAME_MAX;
+
+	if (!suffix || !strcmp(name, old) || strncmp(name, old, len) != 0)
+		return false;
+	return is_cut || !old[len] || old_suffix == old + len;
+}
+
 bool pending_is_again(const struct queued *q, const struct change *again)
 {
 	bool moves = again->op == CHANGE_PLACE || again->op == CHANGE_RENAME;
 
-	return moves && strstr(path_name(again->path2), CONFLICT) && q->change.op == again->op &&
-		!strcmp(q->change.path, again->path) && strcmp(q->change.path2, again->path2);
+	return moves && q->change.op == again->op && !strcmp(q->change.path, again->path) &&
+		is_made_of(again->path2, q->change.path2);
 }
 
 bool pending_keep_both_locked(

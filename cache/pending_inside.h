@@ -138,11 +138,11 @@ enum err pending_set_locked(struct pending *p, struct inode *i, struct change *c
 	struct queued **out, struct error *e);
 /* Waits while the sandbox is asked to move something. */
 enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
-/* Whether the journal, and memory, take so many bytes more. */
-bool pending_has_room_locked(const struct pending *p, size_t len);
 /* The same, and while the journal is full. */
 enum err pending_room_locked(
 	struct pending *p, const struct call *call, size_t len, struct error *e);
+/* Whether the journal, and memory, take so many bytes more. */
+bool pending_has_room_locked(const struct pending *p, size_t len);
 
 /* ---- What an earlier mount left (pending_recover.c) ---- */
 

@@ -240,10 +240,10 @@ bool pending_has_room_locked(const struct pending *p, size_t len)
 		(bytes + len + ROOM_SPARE <= p->journal_max && p->cost < PENDING_COST_MAX);
 }
 
-/* Of what it has nothing is sent. */
+/* Of what it has nothing is sent: the sandbox is out of reach, and not only busy for a moment. */
 static bool is_stuck(const struct pending *p)
 {
-	return p->cache->options.full_fails && p->failure.kind;
+	return p->cache->options.full_fails && cache_is_of_the_call(p->failure.kind);
 }
 
 static enum err wait_for_room_locked(

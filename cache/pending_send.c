@@ -129,6 +129,18 @@ static void send_locked(struct pending *p, struct batch *b)
 
 /* ---- The threads ---- */
 
+/* When to look again at what waits until it is whole, and at what others did beside it meanwhile. */
+static int64_t look_at_held_locked(struct pending *p)
+{
+	int64_t now_ms = monotonic_ms();
+	int64_t look_ms = pending_release_open_locked(p, now_ms);
+
+	if (look_ms == INT64_MAX)
+		return look_ms;
+	tree_judge_overdue(p->cache->tree);
+	return look_ms < now_ms + TREE_LATE_MS ? look_ms : now_ms + TREE_LATE_MS;
+}
+
 static void *send_all(void *context)
 {
 	struct pending *p = context;
@@ -137,7 +149,7 @@ static void *send_all(void *context)
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->stopping) {
-		int64_t look_ms = pending_release_open_locked(p, monotonic_ms());
+		int64_t look_ms = look_at_held_locked(p);
 
 		if (!batch_gather_locked(p, &b, &next_ms)) {
 			batch_release(&b);

@@ -7,8 +7,6 @@
 
 /* As many names as a few batches of changes have; of more the oldest is judged at once. */
 #define LATE_MAX 65536
-/* In a directory in which we never stop to change something others are told of after so long. */
-#define LATE_MS 1000
 
 struct late {
 	TAILQ_ENTRY(late) link;
@@ -112,7 +110,7 @@ static bool is_overdue(struct tree *t, const struct late *l, int64_t now_ms)
 	const struct dentry *d = dentry_find_locked(t, l->dir, l->name);
 	bool is_foreseen = l->dir->changing && l->dir->changing == l->dir->foreseen;
 
-	return is_foreseen && now_ms - l->told_ms >= LATE_MS && !(d && d->inode->changing);
+	return is_foreseen && now_ms - l->told_ms >= TREE_LATE_MS && !(d && d->inode->changing);
 }
 
 /* Should it have been an echo of ours, then it costs a question. */
@@ -120,7 +118,7 @@ static void judge_overdue_locked(struct tree *t)
 {
 	int64_t now_ms = tree_now_ms();
 
-	if (TAILQ_EMPTY(&t->late) || now_ms - t->late_judged_ms < LATE_MS)
+	if (TAILQ_EMPTY(&t->late) || now_ms - t->late_judged_ms < TREE_LATE_MS)
 		return;
 	t->late_judged_ms = now_ms;
 	for (struct late *l = TAILQ_FIRST(&t->late), *next; l; l = next) {
@@ -176,6 +174,13 @@ void judge_late_locked(struct tree *t, struct inode *i)
 		judge_entries_locked(t, i);
 	}
 	judge_overdue_locked(t);
+}
+
+void tree_judge_overdue(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	judge_overdue_locked(t);
+	pthread_mutex_unlock(&t->lock);
 }
 
 void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen)
