@@ -97,6 +97,10 @@ def git(root, *commands):
         subprocess.run(["git", "-c", "gc.auto=0", *command.split()], cwd=root, env=env, check=True, timeout=120)
 
 
+def commit(root):
+    git(root, "init -q -b main", "add -A", "commit -q -m all", "repack -adq")
+
+
 def write_branch(root, seed):
     text = Text(random.Random(seed))
     for d in range(BRANCH_DIRECTORIES):
@@ -150,7 +154,7 @@ def make(root, files):
     (root / "project").mkdir(parents=True)
     facts = {"files": files, "needles": write_project(root / "project", files)}
     set_times(root / "project")
-    git(root / "project", "init -q -b main", "add -A", "commit -q -m all", "repack -adq")
+    commit(root / "project")
     write_branches(root / "branches")
     facts["big"] = write_random(root / "big.bin", 7)
     facts["new"] = write_random(root / "new.bin", 8)
