@@ -46,7 +46,7 @@ BYTES = {
     ("100 MB", "first byte"): 1 * MB,
     ("100 MB", "in sequence"): 101 * MB,
     ("100 MB", "a byte changed, fsync"): 10_000,
-    ("cp of 64 MB", "inside the mount"): 10_000,
+    ("cp of 64 MB", "inside the mount"): 20_000,
 }
 
 # Of a stream of changes that is followed request by request, while little changes: so many a second.
