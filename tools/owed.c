@@ -40,7 +40,7 @@ static int read_whole(int fd, struct buf *out)
 			return EFBIG;
 		got = read(fd, room, PIECE);
 		if (got > 0)
-			out->len += (size_t)got;
+			buf_filled(out, (size_t)got);
 	} while (got > 0);
 	return got < 0 ? errno : 0;
 }

@@ -29,8 +29,7 @@ bool base64_encode(struct buf *out, const void *bytes, size_t len)
 		return false;
 	for (size_t at = 0; at < len; at += 3, text += 4)
 		encode_group(text, in + at, len - at);
-	out->len += text_len;
-	out->bytes[out->len] = 0;
+	buf_filled(out, text_len);
 	return true;
 }
 

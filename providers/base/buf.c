@@ -40,6 +40,12 @@ unsigned char *buf_reserve(struct buf *b, size_t len)
 	return b->bytes + b->len;
 }
 
+void buf_filled(struct buf *b, size_t len)
+{
+	b->len += len;
+	b->bytes[b->len] = 0;
+}
+
 bool buf_add(struct buf *b, const void *bytes, size_t len)
 {
 	unsigned char *place = buf_reserve(b, len);
@@ -48,8 +54,7 @@ bool buf_add(struct buf *b, const void *bytes, size_t len)
 		return false;
 	if (len)
 		memcpy(place, bytes, len);
-	b->len += len;
-	b->bytes[b->len] = 0;
+	buf_filled(b, len);
 	return true;
 }
 

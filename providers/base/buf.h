@@ -37,8 +37,11 @@ bool buf_add_string(struct buf *b, const char *string);
 bool buf_add_byte(struct buf *b, unsigned char byte);
 __attribute__((format(printf, 2, 3))) bool buf_printf(struct buf *b, const char *format, ...);
 
-/* Room for `len` more bytes, to be filled by the caller and then counted into `len`; NULL at the ceiling. */
+/* Room for `len` more bytes, to be filled by the caller and then told to buf_filled(); NULL at the ceiling. */
 unsigned char *buf_reserve(struct buf *b, size_t len);
+
+/* Takes in the first `len` bytes of what was reserved. */
+void buf_filled(struct buf *b, size_t len);
 
 /* Drops the first `len` bytes. */
 void buf_consume(struct buf *b, size_t len);

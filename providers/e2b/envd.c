@@ -122,7 +122,6 @@ enum err envd_pack(
 
 	if (!place)
 		return buf_check(out, what, e);
-	out->len += protobuf_c_message_pack(message, place);
-	out->bytes[out->len] = 0;
+	buf_filled(out, protobuf_c_message_pack(message, place));
 	return ERR_OK;
 }

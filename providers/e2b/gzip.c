@@ -21,8 +21,7 @@ static enum err inflate_step(z_stream *z, struct buf *out, bool *is_over, struct
 	z->next_out = dst;
 	z->avail_out = (unsigned)room;
 	status = inflate(z, Z_NO_FLUSH);
-	out->len += room - z->avail_out;
-	out->bytes[out->len] = 0;
+	buf_filled(out, room - z->avail_out);
 	*is_over = status == Z_STREAM_END;
 	/* Z_BUF_ERROR: it wants more bytes, and there are none. */
 	if (status != Z_OK && !*is_over)
@@ -60,10 +59,8 @@ bool gzip_deflate(struct buf *out, const void *bytes, size_t len)
 	z.next_out = dst;
 	z.avail_out = dst ? (unsigned)room : 0;
 	status = dst ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
-	if (status == Z_STREAM_END) {
-		out->len += z.total_out;
-		out->bytes[out->len] = 0;
-	}
+	if (status == Z_STREAM_END)
+		buf_filled(out, z.total_out);
 	deflateEnd(&z);
 	return status == Z_STREAM_END;
 }

@@ -95,7 +95,7 @@ static enum err read_whole(const struct awaited *file, int fd, struct buf *out, 
 			return error_errno(e, got ? errno : EIO, "%s", file->path);
 		at += (size_t)got;
 	}
-	out->len += file->size;
+	buf_filled(out, file->size);
 	return ERR_OK;
 }
 

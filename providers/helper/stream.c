@@ -83,7 +83,7 @@ static enum err read_payload(
 		return kind;
 	if (got < f->len)
 		return error_set(e, ERR_PROTOCOL, "the requests end inside a frame");
-	out->len += got;
+	buf_filled(out, got);
 	return ERR_OK;
 }
 

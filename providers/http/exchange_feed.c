@@ -19,7 +19,7 @@ static enum err make_ready(struct http_exchange *x, struct error *e)
 	x->since_ms = monotonic_ms();
 	if (kind != ERR_OK)
 		return kind;
-	x->ready.len = len;
+	buf_filled(&x->ready, len);
 	x->made += len;
 	return ERR_OK;
 }

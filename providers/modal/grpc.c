@@ -31,7 +31,7 @@ static bool put_message(struct buf *out, const ProtobufCMessage *message)
 	room = buf_reserve(out, len);
 	if (!room)
 		return false;
-	out->len += protobuf_c_message_pack(message, room);
+	buf_filled(out, protobuf_c_message_pack(message, room));
 	return true;
 }
 

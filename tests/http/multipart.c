@@ -34,8 +34,7 @@ static void read_in_steps(struct multipart *m, uint64_t offset, size_t step, str
 		unsigned char *place = buf_reserve(out, len);
 
 		cr_assert(eq(int, multipart_read(m, offset, place, len, NULL), ERR_OK));
-		out->len += len;
-		out->bytes[out->len] = 0;
+		buf_filled(out, len);
 		offset += len;
 	}
 }

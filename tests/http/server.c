@@ -21,10 +21,8 @@ static ssize_t receive(struct peer *p)
 	unsigned char *place = buf_reserve(&p->request, 256 * 1024);
 	ssize_t got = place ? recv(p->fd, place, 256 * 1024, 0) : -1;
 
-	if (got > 0) {
-		p->request.len += (size_t)got;
-		p->request.bytes[p->request.len] = 0;
-	}
+	if (got > 0)
+		buf_filled(&p->request, (size_t)got);
 	return got;
 }
 

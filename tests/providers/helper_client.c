@@ -363,7 +363,7 @@ static bool hear(struct scene *s, struct frame *f, struct buf *payload)
 		return false;
 	if (!read_full(s->in, buf_reserve(payload, f->len), f->len))
 		return false;
-	payload->len = f->len;
+	buf_filled(payload, f->len);
 	return true;
 }
 

@@ -245,7 +245,7 @@ static enum watch_kind next_event(int fd)
 		cr_assert(eq(int, frame_decode(header, &f, NULL), ERR_OK));
 	}
 	cr_assert(read(fd, buf_reserve(&payload, f.len), f.len) == f.len);
-	payload.len = f.len;
+	buf_filled(&payload, f.len);
 	cr_assert(eq(int, wire_get_watch_event(&payload, &at, &event, &item, NULL), ERR_OK));
 	return event.kind;
 }

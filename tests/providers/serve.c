@@ -104,7 +104,7 @@ static enum err shoot(struct room *r, const struct buf *requests, bool is_armour
 	off_t len = lseek(out, 0, SEEK_END);
 
 	cr_assert(pread(out, buf_reserve(answers, (size_t)len), (size_t)len, 0) == len);
-	answers->len += (size_t)len;
+	buf_filled(answers, (size_t)len);
 	return kind;
 }
 
@@ -419,7 +419,7 @@ static enum err hear_end(struct server *s, uint32_t id)
 				f.len - payload.len);
 
 			cr_assert(n > 0);
-			payload.len += (size_t)n;
+			buf_filled(&payload, (size_t)n);
 		}
 		if (f.type == FRAME_END && f.id == id)
 			return wire_get_end(&payload, NULL);

@@ -94,7 +94,7 @@ static enum err read_some(struct input *in, struct error *e)
 	if (n < 0 && errno != EINTR && errno != EAGAIN)
 		return error_errno(e, errno, "standard input");
 	in->has_ended = !n;
-	in->bytes.len += n > 0 ? (size_t)n : 0;
+	buf_filled(&in->bytes, n > 0 ? (size_t)n : 0);
 	return ERR_OK;
 }
 

@@ -93,7 +93,7 @@ static enum err read_file(const char *path, struct buf *out, struct error *e)
 		n = read(fd, room, PIECE);
 		if (n < 0)
 			return error_errno(e, errno, "setup script %s", path);
-		out->len += (size_t)n;
+		buf_filled(out, (size_t)n);
 	} while (n);
 	if (!utf8_valid(out->bytes, out->len) || memchr(out->bytes, 0, out->len))
 		return error_set(e, ERR_INVALID, "setup script %s: is no text of UTF-8", path);
