@@ -45,7 +45,7 @@ static void begin_locked(struct pending *p, struct queued *place)
 	tree_change_begins(p->cache->tree, &place->about.scope);
 }
 
-/* One of the senders does. */
+/* A sender does, when it next looks at what is held. */
 static void look_later(const struct pending *p, struct backlog *b)
 {
 	b->place_look_ms = monotonic_ms() + p->open_ms;
