@@ -140,17 +140,15 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 {
 	struct mount *m = calloc(1, sizeof *m);
 	struct attr root;
-	int64_t valid_ms;
 	enum err kind;
 
 	if (!m)
 		return error_set(e, ERR_NO_MEMORY, "mount");
 	m->options = *options;
 	m->fs = (struct fs){ .cache = cache, .options = &m->options };
-	kind = cache_attr(cache, NULL, cache_root(cache), &root, &valid_ms, e);
+	cache_believed(cache, cache_root(cache), &root);
 	m->fs.root_dev = root.dev;
-	if (!kind)
-		kind = new_session(m, e);
+	kind = new_session(m, e);
 	if (!kind && fuse_session_mount(m->session, options->mountpoint))
 		kind = error_set(e, access("/dev/fuse", R_OK | W_OK) ? ERR_UNSUPPORTED : ERR_DENIED,
 			"%s: the mount was refused", options->mountpoint);
