@@ -600,6 +600,21 @@ char *distant_text(struct distant *d, const char *name)
 	return scratch_read(&d->scratch, name, NULL);
 }
 
+void distant_expect_text(struct distant *d, const char *name, const char *wanted)
+{
+	AUTO_FREE char *text = distant_text(d, name);
+
+	cr_expect(eq(str, text, (char *)wanted), "%s", name);
+}
+
+uint64_t distant_parked(struct distant *d)
+{
+	struct cache_status status;
+
+	cache_get_status(d->cache, &status);
+	return status.parked_changes;
+}
+
 uint64_t distant_size(struct distant *d, struct inode *i)
 {
 	struct error e = { 0 };

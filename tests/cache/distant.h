@@ -98,6 +98,9 @@ void distant_close(struct distant *d, struct inode *i);
 void distant_write(struct distant *d, struct inode *i, uint64_t offset, const char *text);
 /* What is in the sandbox by now; to be freed. */
 char *distant_text(struct distant *d, const char *name);
+void distant_expect_text(struct distant *d, const char *name, const char *wanted);
+/* Changes that the sandbox refused. */
+uint64_t distant_parked(struct distant *d);
 uint64_t distant_size(struct distant *d, struct inode *i);
 
 /* The most memory that this process ever had, in KiB; 0 under a sanitizer, which has its own. */

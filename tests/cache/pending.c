@@ -30,13 +30,6 @@ static void teardown(void)
 
 TestSuite(pending, .init = setup, .fini = teardown, .timeout = 120);
 
-static void expect_text(const char *name, const char *wanted)
-{
-	AUTO_FREE char *text = distant_text(&far, name);
-
-	cr_expect(eq(str, text, (char *)wanted));
-}
-
 static enum err flush(struct inode *i)
 {
 	return cache_flush(far.cache, NULL, i, NULL);
@@ -62,7 +55,7 @@ Test(pending, a_write_a_sync_and_a_close_are_one_call)
 	cr_expect(eq(int, flush(i), ERR_OK));
 	distant_close(&far, i);
 	cr_expect(eq(uint, distant_applies(&far), 1));
-	expect_text("f", "hello");
+	distant_expect_text(&far, "f", "hello");
 }
 
 Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
@@ -72,10 +65,10 @@ Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "hello");
 	distant_await_applies(&far, 1);
-	expect_text("f", "");
+	distant_expect_text(&far, "f", "");
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, flush(i), ERR_OK));
-	expect_text("f", "hello");
+	distant_expect_text(&far, "f", "hello");
 	distant_close(&far, i);
 }
 
@@ -176,7 +169,7 @@ Test(pending, scattered_bytes_take_little_memory)
 	distant_hold_applies(&far, true);
 	for (int n = 0; n < 6; n++)
 		count += scatter(files[n], &hasty);
-	cr_expect(gt(uint, count, 1000));
+	cr_expect(count > 1000);
 	cr_expect(lt(long, distant_peak_kb() - idle_kb, 64 * 1024));
 	distant_hold_applies(&far, false);
 	for (int n = 0; n < 6; n++)
@@ -425,7 +418,7 @@ Test(pending, appends_keep_their_place_among_writes)
 	cache_write(far.cache, NULL, i, 9, "jkl", 3, WRITE_APPEND, NULL);
 	cr_expect(eq(u64, distant_size(&far, i), 12));
 	cr_expect(eq(int, flush(i), ERR_OK));
-	expect_text("f", "abcdefghijkl");
+	distant_expect_text(&far, "f", "abcdefghijkl");
 	cr_expect(eq(uint, distant_told(&far), 0));
 	distant_close(&far, i);
 }
@@ -439,8 +432,8 @@ Test(pending, an_append_behind_somebody_elses_is_told_to_the_kernel)
 	scratch_write_text(&far.scratch, "f", "abcXY");
 	cache_write(far.cache, NULL, i, 3, "def", 3, WRITE_APPEND, NULL);
 	cr_expect(eq(int, flush(i), ERR_OK));
-	expect_text("f", "abcXYdef");
-	cr_expect(gt(uint, distant_told(&far), 0));
+	distant_expect_text(&far, "f", "abcXYdef");
+	cr_expect(distant_told(&far) > 0);
 	distant_close(&far, i);
 }
 
@@ -467,7 +460,7 @@ Test(pending, two_handles_see_one_file)
 	distant_write(&far, two, 3, "two");
 	cr_expect(eq(u64, distant_size(&far, one), 6));
 	cr_expect(eq(int, flush(two), ERR_OK));
-	expect_text("f", "onetwo");
+	distant_expect_text(&far, "f", "onetwo");
 	distant_close(&far, two);
 	distant_close(&far, one);
 }
@@ -480,10 +473,10 @@ Test(pending, a_rename_comes_after_what_was_written_before)
 
 	distant_write(&far, i, 0, "hello");
 	cr_expect(eq(int, cache_rename(far.cache, NULL, root, "f", root, "g", 0, NULL), ERR_OK));
-	expect_text("g", "hello");
+	distant_expect_text(&far, "g", "hello");
 	distant_write(&far, i, 5, " you");
 	cr_expect(eq(int, flush(i), ERR_OK));
-	expect_text("g", "hello you");
+	distant_expect_text(&far, "g", "hello you");
 	distant_close(&far, i);
 }
 
@@ -496,7 +489,7 @@ Test(pending, what_was_refused_does_not_replace_another_file)
 	distant_write(&far, i, 0, "hello");
 	cr_expect(eq(int, cache_rename(far.cache, NULL, root, "new", root, "old", 0, NULL),
 		ERR_NO_SPACE));
-	expect_text("old", "precious");
+	distant_expect_text(&far, "old", "precious");
 	cr_expect(eq(int, flush(i), ERR_NO_SPACE), "and the close reports it, too");
 	distant_close(&far, i);
 }
@@ -544,7 +537,7 @@ Test(pending, what_was_refused_is_reported_once_by_the_close)
 	cache_get_status(far.cache, &status);
 	cr_expect(eq(sz, status.errors_count, 1));
 	cr_expect(eq(str, status.errors[0].path, "f"));
-	cr_expect(gt(uint, distant_told(&far), 0));
+	cr_expect(distant_told(&far) > 0);
 	distant_close(&far, i);
 }
 
@@ -560,7 +553,7 @@ Test(pending, what_was_refused_is_reported_by_the_next_write)
 	cr_expect(eq(int, cache_write(far.cache, NULL, i, 0, "x", 1, 0, &e), ERR_NO_SPACE));
 	distant_write(&far, i, 0, "again");
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
-	expect_text("f", "again");
+	distant_expect_text(&far, "f", "again");
 	distant_close(&far, i);
 }
 
@@ -623,7 +616,7 @@ Test(pending, who_waits_can_be_killed_and_nothing_is_lost)
 	cr_expect(eq(int, cache_flush(far.cache, &call, i, NULL), ERR_INTERRUPTED));
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, flush(i), ERR_OK));
-	expect_text("f", "hello");
+	distant_expect_text(&far, "f", "hello");
 	cancel_release(&cancel);
 	distant_close(&far, i);
 }
@@ -731,7 +724,7 @@ Test(pending, a_server_in_trouble_refuses_nothing)
 		distant_await_applies(&far, before + 2);
 		far.lose_answers = false;
 		cr_expect(eq(int, flush(i), ERR_OK));
-		expect_text("f", n ? "again" : "hello");
+		distant_expect_text(&far, "f", n ? "again" : "hello");
 		cache_get_status(far.cache, &status);
 		cr_expect(eq(u64, status.parked_changes, 0));
 		cr_expect(status.errors_count > n, "why nothing was sent is told");
@@ -746,8 +739,8 @@ Test(pending, everything_is_sent_by_a_sync)
 	distant_write(&far, one, 0, "1");
 	distant_write(&far, two, 0, "2");
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	expect_text("one", "1");
-	expect_text("two", "2");
+	distant_expect_text(&far, "one", "1");
+	distant_expect_text(&far, "two", "2");
 	distant_close(&far, one);
 	distant_close(&far, two);
 }
@@ -759,7 +752,7 @@ Test(pending, a_handle_that_asks_for_it_writes_through)
 	distant_write(&far, i, 0, "old");
 	cr_expect(
 		eq(int, cache_write(far.cache, NULL, i, 3, "new", 3, WRITE_THROUGH, NULL), ERR_OK));
-	expect_text("f", "oldnew");
+	distant_expect_text(&far, "f", "oldnew");
 	distant_close(&far, i);
 }
 
@@ -772,7 +765,7 @@ Test(pending, what_a_lost_answer_was_about_is_done_once)
 	distant_await_applies(&far, 2);
 	far.lose_answers = false;
 	cr_expect(eq(int, flush(i), ERR_OK));
-	expect_text("f", "hello");
+	distant_expect_text(&far, "f", "hello");
 	distant_close(&far, i);
 }
 
@@ -789,7 +782,7 @@ Test(pending, what_the_end_of_the_mount_keeps_is_logged)
 	distant_await_applies(&far, 1);
 	distant_write(&far, i, 4, "gathered");
 	cache_free(take(far.cache));
-	cr_expect(gt(sz, fread(log, 1, sizeof log - 1, cr_get_redirected_stderr()), 0));
+	cr_expect(fread(log, 1, sizeof log - 1, cr_get_redirected_stderr()) > 0);
 	cr_expect(ne(ptr, strstr(log, "the mount ended before everything was sent"), NULL), "%s",
 		log);
 }

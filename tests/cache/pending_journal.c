@@ -29,13 +29,6 @@ static void teardown(void)
 
 TestSuite(pending_journal, .init = setup, .fini = teardown, .timeout = 120);
 
-static void expect_text(const char *name, const char *wanted)
-{
-	AUTO_FREE char *text = distant_text(&far, name);
-
-	cr_expect(eq(str, text, (char *)wanted), "%s", name);
-}
-
 static struct cache_status status(void)
 {
 	struct cache_status status;
@@ -80,8 +73,8 @@ Test(pending_journal, of_a_batch_only_what_is_damaged_and_what_needs_it_is_parke
 	damage("unreadable");
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_IO));
-	expect_text("two", "sound");
-	expect_text("one", "");
+	distant_expect_text(&far, "two", "sound");
+	distant_expect_text(&far, "one", "");
 	cr_expect(eq(u64, status().parked_changes, 2));
 	cr_expect(eq(u64, status().pending_changes, 0));
 	distant_close(&far, first);
@@ -124,7 +117,7 @@ Test(pending_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
 		continue;
 	limit_files(RLIM_INFINITY);
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
-	expect_text("f", "one two");
+	distant_expect_text(&far, "f", "one two");
 	cr_expect(eq(u64, status().parked_changes, 0));
 	distant_close(&far, i);
 }

@@ -25,30 +25,6 @@ static void teardown(void)
 
 TestSuite(recover, .init = setup, .fini = teardown, .timeout = 120);
 
-static void expect_text(const char *name, const char *wanted)
-{
-	AUTO_FREE char *text = distant_text(&far, name);
-
-	cr_expect(eq(str, text, (char *)wanted));
-}
-
-static uint64_t parked(void)
-{
-	struct cache_status status;
-
-	cache_get_status(far.cache, &status);
-	return status.parked_changes;
-}
-
-/* As somebody in the sandbox does. */
-static void put(const char *name, const char *text)
-{
-	int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	cr_assert(eq(sz, (size_t)write(fd, text, strlen(text)), strlen(text)));
-	close(fd);
-}
-
 /* A file that the sandbox has, with a text whose sending is broken off before it begins, and the cache ends. */
 static void leave(const char *name, const char *text, unsigned flags)
 {
@@ -66,12 +42,12 @@ static void leave(const char *name, const char *text, unsigned flags)
 Test(recover, what_one_mount_left_the_next_one_sends)
 {
 	leave("f", "hello", 0);
-	expect_text("f", "");
+	distant_expect_text(&far, "f", "");
 	distant_remount(&far, NULL);
-	expect_text("f", "hello");
-	cr_expect(eq(u64, parked(), 0));
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_remount(&far, NULL);
-	expect_text("f", "hello");
+	distant_expect_text(&far, "f", "hello");
 }
 
 Test(recover, pieces_are_put_together_in_their_order)
@@ -90,23 +66,23 @@ Test(recover, pieces_are_put_together_in_their_order)
 	distant_break_off(&far);
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
-	expect_text("f", "adbbbbccend");
+	distant_expect_text(&far, "f", "adbbbbccend");
 }
 
 Test(recover, what_was_done_but_not_answered_is_not_done_again)
 {
 	far.does_first = true;
 	leave("f", "once", WRITE_APPEND);
-	expect_text("f", "once");
+	distant_expect_text(&far, "f", "once");
 	far.does_first = false;
 	distant_remount(&far, NULL);
-	expect_text("f", "once");
-	cr_expect(eq(u64, parked(), 0));
+	distant_expect_text(&far, "f", "once");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 {
-	put("f", "before");
+	scratch_write_text(&far.scratch, "f", "before");
 	struct inode *i = distant_open(&far, "f");
 	struct attr attr;
 	int64_t valid_ms;
@@ -117,10 +93,10 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	distant_await_applies(&far, 1);
 	distant_break_off(&far);
 	distant_hold_applies(&far, false);
-	put("f", "theirs, and longer");
+	scratch_write_text(&far.scratch, "f", "theirs, and longer");
 	distant_remount(&far, NULL);
-	expect_text("f", "theirs, and longer");
-	cr_expect(eq(u64, parked(), 1));
+	distant_expect_text(&far, "f", "theirs, and longer");
+	cr_expect(eq(u64, distant_parked(&far), 1));
 	struct cache_status status;
 
 	cache_get_status(far.cache, &status);
@@ -131,7 +107,7 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 /* Contents of a file that is there leave without a number. */
 static void leave_half_done(const char *text, const char *more)
 {
-	put("f", "before");
+	scratch_write_text(&far.scratch, "f", "before");
 	struct inode *i = distant_open(&far, "f");
 	struct attr attr;
 	int64_t valid_ms;
@@ -150,10 +126,10 @@ static void leave_half_done(const char *text, const char *more)
 Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
 {
 	leave_half_done("oursover", "us");
-	expect_text("f", "oursover");
+	distant_expect_text(&far, "f", "oursover");
 	distant_remount(&far, NULL);
-	expect_text("f", "ouusover");
-	cr_expect(eq(u64, parked(), 0));
+	distant_expect_text(&far, "f", "ouusover");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 /* It gets a number when it leaves again; of that the sandbox never heard. */
@@ -170,17 +146,17 @@ Test(recover, nor_is_it_when_the_next_mount_ended_before_it_was_sent)
 	far.progress_ms = 0;
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
-	expect_text("f", "ouusover");
-	cr_expect(eq(u64, parked(), 0));
+	distant_expect_text(&far, "f", "ouusover");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(recover, but_what_others_wrote_over_it_is_one)
 {
 	leave_half_done("ours", "us");
-	put("f", "theirs");
+	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
-	expect_text("f", "theirs");
-	cr_expect(eq(u64, parked(), 2));
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
 }
 
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
@@ -207,8 +183,8 @@ Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
 	distant_await_applies(&far, 1);
 	distant_break_off(&far);
 	distant_hold_applies(&far, false);
-	put("new", "theirs");
+	scratch_write_text(&far.scratch, "new", "theirs");
 	distant_remount(&far, NULL);
-	expect_text("new", "theirs");
-	cr_expect(eq(u64, parked(), 2));
+	distant_expect_text(&far, "new", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
 }

@@ -26,30 +26,6 @@ static void teardown(void)
 
 TestSuite(resend, .init = setup, .fini = teardown, .timeout = 120);
 
-static void expect_text(const char *name, const char *wanted)
-{
-	AUTO_FREE char *text = distant_text(&far, name);
-
-	cr_expect(eq(str, text, (char *)wanted));
-}
-
-static uint64_t parked(void)
-{
-	struct cache_status status;
-
-	cache_get_status(far.cache, &status);
-	return status.parked_changes;
-}
-
-/* As somebody in the sandbox does. */
-static void put(const char *name, const char *text)
-{
-	int fd = openat(far.scratch.fd, name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	cr_assert(eq(sz, (size_t)write(fd, text, strlen(text)), strlen(text)));
-	close(fd);
-}
-
 /* Open, and its version known. */
 static struct inode *open_known(const char *name)
 {
@@ -78,8 +54,8 @@ static struct inode *write_in_an_outage(const char *name, const char *text)
 {
 	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
 
-	put(name, "before");
-	put("other", "");
+	scratch_write_text(&far.scratch, name, "before");
+	scratch_write_text(&far.scratch, "other", "");
 	struct inode *i = open_known(name), *other = open_known("other");
 
 	far.cache->pending->pause_ms = 10;
@@ -99,12 +75,12 @@ Test(resend, what_was_done_and_not_answered_is_no_conflict)
 	struct inode *i = write_in_an_outage("f", "ours");
 
 	lose_answer(3);
-	expect_text("f", "oursre");
+	distant_expect_text(&far, "f", "oursre");
 	lose_answer(4);
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	expect_text("f", "oursre");
-	cr_expect(eq(u64, parked(), 0));
+	distant_expect_text(&far, "f", "oursre");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
 }
 
@@ -118,8 +94,8 @@ Test(resend, who_cannot_be_asked_whether_it_was_done_is_asked_again)
 	cr_expect(eq(uint, distant_fetches(&far), 4));
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	expect_text("f", "oursre");
-	cr_expect(eq(u64, parked(), 0));
+	distant_expect_text(&far, "f", "oursre");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
 }
 
@@ -132,11 +108,11 @@ Test(resend, but_what_others_wrote_over_it_is_one)
 	distant_pass_apply(&far, 3);
 	distant_await_fetches(&far, 1);
 	far.lose_answers = false;
-	put("f", "theirs");
+	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_hold_fetches(&far, false);
 	distant_hold_applies(&far, false);
 	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	expect_text("f", "theirs");
-	cr_expect(eq(u64, parked(), 1));
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
 	distant_close(&far, i);
 }

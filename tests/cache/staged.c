@@ -140,14 +140,6 @@ static unsigned count_staged(void)
 	return count;
 }
 
-static uint64_t parked(void)
-{
-	struct cache_status status;
-
-	cache_get_status(far.cache, &status);
-	return status.parked_changes;
-}
-
 /* ---- New files ---- */
 
 Test(staged, a_new_file_is_not_seen_before_it_is_closed)
@@ -427,7 +419,7 @@ Test(staged, a_name_that_others_took_stays_theirs_and_ours_is_beside_it)
 	cr_expect(eq(int, sync_all(), ERR_OK));
 	expect_text("f", "theirs");
 	expect_text("f.sandboxfs-conflict", "ours");
-	cr_expect(eq(u64, parked(), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(staged, names_of_conflicts_are_counted)
@@ -479,7 +471,7 @@ Test(staged_left, a_file_that_was_open_is_there_with_what_was_written)
 	cr_expect(not(is_there("f")));
 	distant_remount(&far, NULL);
 	expect_text("f", "one two");
-	cr_expect(eq(u64, parked(), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(staged_left, a_file_of_which_a_part_had_arrived_is_whole)
@@ -493,7 +485,7 @@ Test(staged_left, a_file_of_which_a_part_had_arrived_is_whole)
 	cr_expect(not(is_there("f")));
 	distant_remount(&far, NULL);
 	expect_much("f", 'y');
-	cr_expect(eq(u64, parked(), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
@@ -509,7 +501,7 @@ Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
 	expect_text("f", "before");
 	distant_remount(&far, NULL);
 	expect_much("f", 'y');
-	cr_expect(eq(u64, parked(), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(staged_left, both_versions_of_an_overwritten_file_stay)
@@ -524,7 +516,7 @@ Test(staged_left, both_versions_of_an_overwritten_file_stay)
 	distant_remount(&far, NULL);
 	expect_text("f", "theirs, and longer");
 	expect_text("f.sandboxfs-conflict", "ours");
-	cr_expect(eq(u64, parked(), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(staged_left, a_name_that_others_took_since_stays_theirs_whatever_was_asked_for)
