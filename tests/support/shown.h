@@ -39,8 +39,8 @@ void shown_as_nobody(struct shown *s, int (*act)(struct shown *s));
 
 /*
  * Swaps two names below the scratch directory back and forth from a thread of its own, as a hostile process would, from
- * shown_swap_start() to shown_swap_stop(); *rounds, when read after the stop, tells how often.
+ * shown_swap_start(), which returns when it has begun, to shown_swap_stop().
  */
 struct swapper;
 struct swapper *shown_swap_start(const struct shown *s, const char *one, const char *other);
-unsigned long shown_swap_stop(struct swapper *w);
+void shown_swap_stop(struct swapper *w);
