@@ -266,13 +266,13 @@ Test(trust, an_audit_that_breaks_off_is_asked_again)
 Test(trust, an_audit_without_an_end_counts_for_nothing)
 {
 	cut_an_audit(ERR_OK);
-	cr_expect(gt(uint, explored.provider.lists, 1));
+	cr_expect(explored.provider.lists > 1);
 }
 
 Test(trust, an_audit_that_is_refused_in_the_middle_counts_for_nothing)
 {
 	cut_an_audit(ERR_PROTOCOL);
-	cr_expect(gt(uint, explored.provider.lists, 1));
+	cr_expect(explored.provider.lists > 1);
 }
 
 Test(trust, who_cannot_tell_what_changed_is_asked_anew)

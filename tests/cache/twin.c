@@ -379,7 +379,7 @@ char *mounted_text(struct mounted *m, struct inode *i, size_t *len)
 					  &got, &e),
 				  ERR_OK),
 			"%s", e.text);
-		cr_assert(gt(sz, got, 0), "the file ends at %zu", *len);
+		cr_assert(got > 0, "the file ends at %zu", *len);
 		*len += got;
 	}
 	cache_close(m->cache, i);

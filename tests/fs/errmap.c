@@ -23,7 +23,7 @@ Test(errmap, every_kind_has_an_errno)
 	};
 
 	for (size_t i = 1; i < sizeof rows / sizeof *rows; i++)
-		cr_expect(gt(int, errmap_errno(rows[i].kind), 0), "%s", rows[i].words);
+		cr_expect(errmap_errno(rows[i].kind) > 0, "%s", rows[i].words);
 }
 
 /* Kinds that several errnos or none of a local call lead to are not among these. */

@@ -48,7 +48,7 @@ static void expect_line(const char *line, const char *wanted)
 	int end = 0;
 
 	cr_assert(eq(int, sscanf(line, "{\"time\": %lf, %n", &time, &end), 1), "%s", line);
-	cr_expect(gt(dbl, time, 1e9));
+	cr_expect(time > 1e9);
 	cr_expect(eq(str, (char *)line + end, (char *)wanted));
 }
 
@@ -166,7 +166,7 @@ Test(events, who_waits_is_woken_by_an_event)
 	start(&f);
 	cr_assert(eq(int, pthread_create(&other, NULL, add_one, f.all), 0));
 	cr_expect(eq(int, events_reader_wait(f.reader, NULL, NULL), ERR_OK));
-	cr_expect(gt(sz, events_reader_take(f.reader, text, sizeof text), 0));
+	cr_expect(events_reader_take(f.reader, text, sizeof text) > 0);
 	pthread_join(other, NULL);
 	stop(&f);
 }

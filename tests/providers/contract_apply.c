@@ -492,7 +492,7 @@ BEHAVIOUR(apply, setattr_changes_the_link_and_not_its_target)
 			.mtime = { 1000000000, 0 } });
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(long, outside_attr(s, "l").mtime.tv_sec, 1000000000));
-	cr_assert(gt(long, outside_attr(s, "f").mtime.tv_sec, 1000000000));
+	cr_assert(outside_attr(s, "f").mtime.tv_sec > 1000000000);
 }
 
 BEHAVIOUR(apply, setattr_gives_files_away_for_root_alone)

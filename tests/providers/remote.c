@@ -564,7 +564,7 @@ Test(remote, an_answer_cut_at_any_byte_is_an_error_and_no_other_answer)
 		cr_assert(eq(int, e.kind, ERR_UNREACHABLE), "%zu: %s", s.host.cut_after, e.text);
 		cr_assert(s.host.cut_after < 1000);
 	}
-	cr_expect(gt(sz, s.host.cut_after, 60));
+	cr_expect(s.host.cut_after > 60);
 	remote_release(&s.remote);
 	scene_close(&s);
 }
@@ -581,7 +581,7 @@ Test(remote, an_attach_cut_at_any_byte_is_an_error)
 		cr_assert(eq(int, e.kind, ERR_UNREACHABLE), "%zu: %s", s.host.cut_after, e.text);
 		cr_assert(s.host.cut_after < 3000);
 	}
-	cr_expect(gt(sz, s.host.cut_after, 100));
+	cr_expect(s.host.cut_after > 100);
 	remote_release(&s.remote);
 	scene_close(&s);
 }
