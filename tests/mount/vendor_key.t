@@ -44,9 +44,14 @@ use() {
 	echo text >"$MNT/written"
 	echo "echo ran; env; cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ" >"$MNT/.sandbox/exec"
 	mv "$MNT/written" "$MNT/moved"
-	for fact in exec id status; do
+	echo "env; echo a job ran" >"$MNT/.sandbox/spawn"
+	for fact in exec id ports/8000 spawn jobs/1/status jobs/1/output stats status; do
 		cat "$MNT/.sandbox/$fact"
 	done
+}
+
+job_ran() {
+	grep -q 'a job ran' "$MNT"/.sandbox/jobs/1/output
 }
 
 # look LEVEL STATUSES: mounts, uses, lets every answer go wrong, and looks for the secrets.
@@ -55,6 +60,8 @@ look() {
 	tr '\0' '\n' <"/proc/$DAEMON/cmdline" >cmdline
 	cat /proc/self/mounts >mounts
 	use >used 2>&1
+	ok "$1: a job runs" wait_until "$PATIENCE" job_ran
+	cat "$MNT/.sandbox/jobs/1/output" >>used
 	for status in $2; do
 		say_back "$status"
 		use >>used 2>&1
