@@ -44,6 +44,21 @@ enum lack {
 	LACKS_PORTS = 1024,
 };
 
+/*
+ * The vendors, a row for each: its name, what it lacks beside what any sandbox lacks here (enum lack), how many sandboxes
+ * can be made, and what it lacks without the helper, beside SHELL_LACKS.
+ */
+#define EACH_VENDOR(ROW, ...)                                                                      \
+	ROW(aio, IS_ALONE, 1, LACKS_WATCH | LACKS_LIVE_OUTPUT, __VA_ARGS__)                        \
+	ROW(daytona, 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT, __VA_ARGS__)               \
+	ROW(e2b, 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY, __VA_ARGS__)                                 \
+	ROW(langsmith, 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT, __VA_ARGS__)             \
+	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, LACKS_WATCH, __VA_ARGS__)                           \
+	ROW(runloop, 0, SANDBOXES_MAX, LACKS_WATCH, __VA_ARGS__)
+
+/* More tests at a time than that never run. */
+#define SANDBOXES_MAX 16
+
 struct subject {
 	const char *name;
 	unsigned lacks; /* enum lack */
@@ -77,20 +92,18 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 		group##_##claim(contract_subject());                                               \
 	}
 
-#define BEHAVIOUR_FOR_VENDOR(vendor, group, claim)                                                 \
+#define BEHAVIOUR_FOR_REMOTE(vendor, group, claim)                                                 \
 	BEHAVIOUR_FOR(contract_##vendor, group, claim)                                             \
 	BEHAVIOUR_FOR(contract_##vendor##_shell, group, claim)
+
+#define BEHAVIOUR_FOR_VENDOR(vendor, lacks, sandboxes_max, shell_lacks, group, claim)              \
+	BEHAVIOUR_FOR_REMOTE(vendor, group, claim)
 
 /* "group: claim" reads as a sentence: BEHAVIOUR(apply, mkdir_of_an_existing_name_is_refused). */
 #define BEHAVIOUR(group, claim)                                                                    \
 	static void group##_##claim(struct subject *s);                                            \
-	BEHAVIOUR_FOR_VENDOR(aio, group, claim)                                                    \
-	BEHAVIOUR_FOR_VENDOR(daytona, group, claim)                                                \
-	BEHAVIOUR_FOR_VENDOR(e2b, group, claim)                                                    \
-	BEHAVIOUR_FOR_VENDOR(langsmith, group, claim)                                              \
-	BEHAVIOUR_FOR_VENDOR(modal, group, claim)                                                  \
-	BEHAVIOUR_FOR_VENDOR(runloop, group, claim)                                                \
-	BEHAVIOUR_FOR_VENDOR(text, group, claim)                                                   \
+	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
+	BEHAVIOUR_FOR_REMOTE(text, group, claim)                                                   \
 	BEHAVIOUR_HERE(group, claim)
 
 /* The same of a sandbox that we make ourselves, on this machine. */

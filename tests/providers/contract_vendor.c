@@ -23,8 +23,6 @@
 /* From the process that started a server to the tests: its sandboxes' folder, or why it did not start. */
 #define SANDBOXES "SANDBOXFS_TEST_SANDBOXES_"
 #define COMPLAINT "SANDBOXFS_TEST_COMPLAINT_"
-/* More tests at a time than that never run. */
-#define SANDBOXES_MAX 16
 
 /* ---- The vendors ---- */
 
@@ -35,14 +33,9 @@ struct vendor {
 	unsigned shell_lacks;   /* and without the helper, beside SHELL_LACKS */
 };
 
-static const struct vendor vendors[] = {
-	{ "aio", IS_ALONE, 1, LACKS_WATCH | LACKS_LIVE_OUTPUT },
-	{ "daytona", 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT },
-	{ "e2b", 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY },
-	{ "langsmith", 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT },
-	{ "modal", LACKS_PORTS, SANDBOXES_MAX, LACKS_WATCH },
-	{ "runloop", 0, SANDBOXES_MAX, LACKS_WATCH },
-};
+#define VENDOR_ROW(vendor, lacks, sandboxes_max, shell_lacks, ...)                                 \
+	{ #vendor, lacks, sandboxes_max, shell_lacks },
+static const struct vendor vendors[] = { EACH_VENDOR(VENDOR_ROW) };
 #define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
 
 static struct vendor_server servers[VENDORS_COUNT];
@@ -230,7 +223,7 @@ static void set_up(const char *name, enum helper_mode helper)
 		connect_to_server(v, contract_subject());
 }
 
-#define VENDOR_SUITES(vendor)                                                                      \
+#define VENDOR_SUITES(vendor, ...)                                                                 \
 	static void set_up_##vendor(void)                                                          \
 	{                                                                                          \
 		set_up(#vendor, HELPER_PROCESS);                                                   \
@@ -242,11 +235,6 @@ static void set_up(const char *name, enum helper_mode helper)
 	TestSuite(                                                                                 \
 		contract_##vendor, .init = set_up_##vendor, .fini = contract_end, .timeout = 300); \
 	TestSuite(contract_##vendor##_shell, .init = set_up_##vendor##_shell,                      \
-		.fini = contract_end, .timeout = 300)
+		.fini = contract_end, .timeout = 300);
 
-VENDOR_SUITES(aio);
-VENDOR_SUITES(daytona);
-VENDOR_SUITES(e2b);
-VENDOR_SUITES(langsmith);
-VENDOR_SUITES(modal);
-VENDOR_SUITES(runloop);
+EACH_VENDOR(VENDOR_SUITES)
