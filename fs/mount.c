@@ -221,6 +221,7 @@ void mount_free(struct mount *m)
 	if (!m)
 		return;
 	cache_observe(m->fs.cache, NULL);
+	notifier_stop(m->fs.notifier);
 	if (m->mounted)
 		fuse_session_unmount(m->session);
 	control_free(m->fs.control);

@@ -6,9 +6,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+/* So long an unmount waits for a notice that is under way. */
+#define STOP_MS 1000
 
 struct notice {
 	fuse_ino_t ino; /* of a name: its directory */
@@ -30,7 +35,7 @@ struct notifier {
 	pthread_cond_t changed; /* of the fields below */
 	struct batch queue;
 	uint64_t queued, sent; /* notices since the beginning */
-	bool stopping;
+	bool stopping, has_ended;
 };
 
 static void batch_release(struct batch *b)
@@ -111,10 +116,28 @@ static struct batch next_batch_locked(struct notifier *n)
 	return batch;
 }
 
+/*
+ * A notice waits in the kernel for the lock of a directory, which whoever waits for our answer may hold, and no signal ends
+ * that. If this process is killed then, what its other threads have open must be closed all the same: that alone ends
+ * what waits for answers of theirs. So this one has a table of open files of its own, with no more than it needs in it;
+ * it must open nothing, nor write to the log.
+ */
+static void part_from_other_threads(struct fuse_session *session)
+{
+	unsigned fd = (unsigned)fuse_session_fd(session);
+
+	if (unshare(CLONE_FILES))
+		return;
+	if (fd > STDERR_FILENO + 1)
+		close_range(STDERR_FILENO + 1, fd - 1, 0);
+	close_range(fd + 1, ~0U, 0);
+}
+
 static void *send_notices(void *context)
 {
 	struct notifier *n = context;
 
+	part_from_other_threads(n->session);
 	pthread_mutex_lock(&n->lock);
 	while (!n->stopping) {
 		struct batch batch = next_batch_locked(n);
@@ -127,6 +150,8 @@ static void *send_notices(void *context)
 		batch_release(&batch);
 		pthread_cond_broadcast(&n->changed);
 	}
+	n->has_ended = true;
+	pthread_cond_broadcast(&n->changed);
 	pthread_mutex_unlock(&n->lock);
 	return NULL;
 }
@@ -179,10 +204,7 @@ void notifier_free(struct notifier *n)
 {
 	if (!n)
 		return;
-	pthread_mutex_lock(&n->lock);
-	n->stopping = true;
-	pthread_cond_broadcast(&n->changed);
-	pthread_mutex_unlock(&n->lock);
+	notifier_stop(n);
 	pthread_join(n->thread, NULL);
 	batch_release(&n->queue);
 	pthread_cond_destroy(&n->changed);
@@ -230,4 +252,19 @@ bool notifier_drain(struct notifier *n, int64_t limit_ms)
 	in_time = n->sent >= goal;
 	pthread_mutex_unlock(&n->lock);
 	return in_time;
+}
+
+void notifier_stop(struct notifier *n)
+{
+	struct timespec end = monotonic_after(STOP_MS);
+	int failed = 0;
+
+	if (!n)
+		return;
+	pthread_mutex_lock(&n->lock);
+	n->stopping = true;
+	pthread_cond_broadcast(&n->changed);
+	while (!n->has_ended && !failed)
+		failed = pthread_cond_timedwait(&n->changed, &n->lock, &end);
+	pthread_mutex_unlock(&n->lock);
 }

@@ -17,7 +17,9 @@ struct notifier;
 
 /* Starts the thread: to be called after daemonizing. */
 enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e);
-/* After unmounting, which ends a notification that is blocked in the kernel, and before the session is destroyed. */
+/* Before unmounting, since it has the device open: nothing is sent any more. Waits a moment for what is under way. */
+void notifier_stop(struct notifier *n);
+/* After it, which ends a notification that is blocked in the kernel, and before the session is destroyed. */
 void notifier_free(struct notifier *n);
 
 /* Queue and return. `pages`: the contents too, not only the attributes. */
