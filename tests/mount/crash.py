@@ -231,7 +231,7 @@ def watch(directory):
         for path in whole_ones(directory):
             try:
                 text = open(path, encoding="latin-1").read()
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 continue
             if os.path.basename(path) not in old and int(text[:LENGTH] or "0", 16) != len(text):
                 print(f"{path}: {len(text)} bytes of it are there: {text[:LENGTH]!r}")
