@@ -121,6 +121,14 @@ void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
 	pthread_rwlock_unlock(&c->observing);
 }
 
+static void tell_taken_back(struct cache *c, struct inode *i)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.inode_taken_back)
+		c->observer.inode_taken_back(c->observer.context, i);
+	pthread_rwlock_unlock(&c->observing);
+}
+
 void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir)
 {
 	pthread_rwlock_rdlock(&c->observing);
@@ -145,6 +153,8 @@ static void tell(void *context, const struct tree_told *told)
 	if (told->event) {
 		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
 		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
+	} else if (told->inode && told->taken_back) {
+		tell_taken_back(c, told->inode);
 	} else if (told->inode) {
 		cache_tell_inode(c, told->inode, told->pages);
 	} else {

@@ -48,12 +48,14 @@ struct cache_options {
 };
 
 /*
- * What the cache tells the kernel's view of it, from any thread: the receiver queues, waits for nothing and does not call
- * back, since locks of the cache may be held.
+ * What the cache tells the kernel's view of it, from any thread: the receiver waits for no request and does not call back,
+ * since locks of the cache may be held; all but inode_taken_back it queues.
  */
 struct cache_observer {
 	/* Forget attributes; `pages`: contents too. `ino` is what the inode was handed out as. */
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
+	/* Likewise the attributes of cache_lend_attr(): they are forgotten when it returns, before anybody is answered. */
+	void (*inode_taken_back)(void *context, struct inode *inode);
 	/* Forget the name. */
 	void (*name_changed)(void *context, struct inode *dir, const char *name);
 	/* Somebody else changed something in the sandbox; `kind` and `path` as providers/verbs.h has them. */

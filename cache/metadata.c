@@ -334,6 +334,16 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 	return ERR_OK;
 }
 
+enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
+	struct attr *out, int64_t *valid_ms, struct error *e)
+{
+	enum err kind = cache_attr(c, call, i, out, valid_ms, e);
+
+	if (!kind && !*valid_ms)
+		*valid_ms = left_ms(tree_lend(c->tree, i, out));
+	return kind;
+}
+
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e)
 {

@@ -27,6 +27,13 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e);
 
+/*
+ * The same for an answer that the receiver drops when it is told before that of attributes taken back: those that are shown
+ * ahead of the sandbox, too, are valid for longer than now, and cache_observer.inode_taken_back tells when that is over.
+ */
+enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
+	struct attr *out, int64_t *valid_ms, struct error *e);
+
 /* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: written through this mount, where it stands. */
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e);

@@ -39,6 +39,7 @@ struct inode {
 	bool own : 1;         /* the attributes are what a change of ours made them */
 	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
 	bool provisional : 1; /* made here, and the sandbox has not answered yet */
+	bool lent : 1;        /* the kernel keeps attributes that are shown ahead of the sandbox */
 	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
 	uint16_t moving;  /* renames and removals of its names under way */
 	struct attr attr; /* as the sandbox has it */
@@ -170,7 +171,8 @@ bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int6
 /* An inode, or a name in a directory. */
 struct tree_told {
 	struct inode *inode, *dir;
-	bool pages; /* of an inode: the contents, too */
+	bool pages;      /* of an inode: the contents, too */
+	bool taken_back; /* of an inode: what tree_lend() gave, and at once */
 	const char *name;
 	const struct watch_event *event; /* or that somebody else made a change */
 };
@@ -235,6 +237,12 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
  * shown, for now. Their times and blocks become others once the sandbox has the changes.
  */
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
+/*
+ * The same for the kernel, which may keep them until then (monotonic ms; 0: not at all, and *out is left alone). Whatever
+ * we do that moves them takes them back first: what tree_tells() set is told, under the lock, so that nobody hears of the
+ * change, or that the sandbox has it, while the kernel still shows what was before. What others do is told as of any inode.
+ */
+int64_t tree_lend(struct tree *t, struct inode *i, struct attr *out);
 /*
  * Whether what a change of the names in `dir` does can be said here: every entry is held under a trust without end, so is
  * the way to it, and no change but foreseen ones is under way in it.

@@ -12,6 +12,8 @@ static void change_begins_locked(struct tree *t, const struct tree_scope *s, str
 {
 	if (!s->is_foreseen || !i->foreseen)
 		i->changed = s->begun;
+	if (!s->is_foreseen)
+		take_back_locked(t, i);
 	i->changing++;
 	i->foreseen += s->is_foreseen;
 	i->pins++;
@@ -26,8 +28,10 @@ static void change_ends_locked(
 	if (s->is_foreseen && i->foreseen)
 		return;
 	i->changed = ended;
-	if (!i->foreseen)
+	if (!i->foreseen) {
 		stray_ends_locked(t, i);
+		take_back_locked(t, i);
+	}
 }
 
 void tree_change_begins(struct tree *t, struct tree_scope *s)
@@ -79,8 +83,9 @@ static unsigned scope_share(const struct tree_scope *s, const struct inode *i)
 	return share;
 }
 
-void set_own_attr_locked(struct inode *i, const struct attr *attr)
+void set_own_attr_locked(struct tree *t, struct inode *i, const struct attr *attr)
 {
+	take_back_locked(t, i);
 	if (i->has_pages && i->pages == version_of(&i->attr))
 		i->pages = version_of(attr);
 	i->attr = *attr;
@@ -92,17 +97,18 @@ bool is_only_change_locked(const struct tree_scope *s, const struct inode *i)
 	return i->changing == scope_share(s, i);
 }
 
-void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
+void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms)
 {
 	bool alone = i->changed <= s->begun && is_only_change_locked(s, i);
 	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
-		set_own_attr_locked(i, attr);
+		set_own_attr_locked(t, i, attr);
 		i->attr_until_ms = belief_locked(t, i, s->begun, until_ms);
 		i->settled = false;
 	} else {
+		take_back_locked(t, i);
 		i->attr_until_ms = 0;
 	}
 }
@@ -178,6 +184,7 @@ static void lost_name_locked(struct tree *t, struct inode *i)
 {
 	if (i->names)
 		return;
+	take_back_locked(t, i);
 	i->gone = true;
 	if (!i->staged)
 		inode_unhash_locked(t, i);
@@ -215,6 +222,7 @@ static struct inode *inode_made_locked(struct tree *t, const struct attr *attr)
 
 static void take_made_locked(struct tree *t, struct inode *i, const struct tree_news *news)
 {
+	take_back_locked(t, i);
 	i->attr = news->attr;
 	i->attr_until_ms = belief_locked(t, i, news->begun, news->until_ms);
 	i->settled = false;
@@ -347,6 +355,7 @@ bool tree_set_gone(struct tree *t, struct inode *i, const struct change *what, s
 	bool gone = is_gone_locked(i);
 
 	if (gone) {
+		take_back_locked(t, i);
 		set_attr(&i->attr, what, now);
 		i->attr.ctime = now;
 	}

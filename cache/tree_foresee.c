@@ -54,7 +54,7 @@ static void foresee_set(struct attr *attr, const struct change *set, struct time
 	set_attr(attr, set, now);
 }
 
-static void foresee_locked(struct inode *i, const struct tree_foresight *f)
+static void foresee_locked(struct tree *t, struct inode *i, const struct tree_foresight *f)
 {
 	bool keeps_mtime = f->keeps_mtime || (f->set && !(f->set->set & SET_SIZE));
 	struct attr attr = i->attr;
@@ -67,14 +67,14 @@ static void foresee_locked(struct inode *i, const struct tree_foresight *f)
 		attr.mtime = now;
 	if (f->set)
 		foresee_set(&attr, f->set, f->now);
-	set_own_attr_locked(i, &attr);
+	set_own_attr_locked(t, i, &attr);
 	i->settled = false;
 }
 
 void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f)
 {
 	pthread_mutex_lock(&t->lock);
-	foresee_locked(i, f);
+	foresee_locked(t, i, f);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -91,17 +91,45 @@ void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	pthread_mutex_unlock(&t->lock);
 }
 
+static bool is_foreseen_locked(const struct tree *t, const struct inode *i)
+{
+	return (i->foreseen || i->provisional) && i->changing == i->foreseen &&
+		is_attr_believed_locked(t, i, tree_now_ms());
+}
+
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = (i->foreseen || i->provisional) && i->changing == i->foreseen &&
-		is_attr_believed_locked(t, i, tree_now_ms());
+	bool known = is_foreseen_locked(t, i);
 
 	*out = i->attr;
+	show_locked(t, i, out);
 	pthread_mutex_unlock(&t->lock);
-	if (known)
-		tree_show(t, i, out);
 	return known;
+}
+
+/* ---- What the kernel keeps meanwhile ---- */
+
+int64_t tree_lend(struct tree *t, struct inode *i, struct attr *out)
+{
+	int64_t until_ms = 0;
+
+	pthread_mutex_lock(&t->lock);
+	if (is_foreseen_locked(t, i)) {
+		*out = i->attr;
+		show_locked(t, i, out);
+		until_ms = i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
+		i->lent = true;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return until_ms;
+}
+
+void take_back_locked(struct tree *t, struct inode *i)
+{
+	if (i->lent)
+		tell_locked(t, &(struct tree_told){ .inode = i, .taken_back = true });
+	i->lent = false;
 }
 
 static bool is_same_version(const struct attr *a, const struct attr *b)

@@ -50,6 +50,7 @@ static char *leave_staging_locked(struct tree *t, struct inode *i)
 		return NULL;
 	char *staged = i->staged;
 
+	take_back_locked(t, i);
 	i->staged = NULL;
 	if (i->gone)
 		inode_unhash_locked(t, i);
@@ -126,6 +127,7 @@ void tree_removal_ends(struct tree *t, struct inode *i)
 void tree_staged(struct tree *t, struct inode *i, char *staged)
 {
 	pthread_mutex_lock(&t->lock);
+	take_back_locked(t, i);
 	free(i->staged);
 	i->staged = staged;
 	stop_holding_locked(t, i);

@@ -84,14 +84,16 @@ bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
 /* Adopts an own change's answer, as tree_adopt() says, or doubts what is known. */
-void adopt_locked(const struct tree *t, struct inode *i, const struct tree_scope *s,
+void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms);
 /* Whether the change is the only one of `i` under way. */
 bool is_only_change_locked(const struct tree_scope *s, const struct inode *i);
 /* What a CHANGE_SETATTR sets, but for the size. */
 void set_attr(struct attr *attr, const struct change *what, struct timespec now);
 /* Sets the attributes to what an own change made them: the kernel's pages, if they were right, still are. */
-void set_own_attr_locked(struct inode *i, const struct attr *attr);
+void set_own_attr_locked(struct tree *t, struct inode *i, const struct attr *attr);
+/* The attributes that tree_lend() gave are, or may be, others from now on. */
+void take_back_locked(struct tree *t, struct inode *i);
 /* One more rename or removal of a name of `i` is under way, or has ended. */
 void move_begins_locked(struct tree *t, struct inode *i);
 void move_ends_locked(struct tree *t, struct inode *i);

@@ -313,6 +313,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 void tree_doubt(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
+	take_back_locked(t, i);
 	i->attr_until_ms = 0;
 	i->complete_until_ms = 0;
 	pthread_mutex_unlock(&t->lock);

@@ -118,6 +118,7 @@ static void refuse_name_locked(struct tree *t, struct dentry *d)
 {
 	struct inode *dir = d->dir;
 
+	take_back_locked(t, dir);
 	dir->complete = false;
 	dir->attr_until_ms = 0;
 	tell_locked(t, &(struct tree_told){ .dir = dir, .name = d->name });
@@ -128,6 +129,7 @@ static void refuse_name_locked(struct tree *t, struct dentry *d)
 void tree_refused_made(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
+	take_back_locked(t, i);
 	i->pins++;
 	i->provisional = false;
 	i->gone = i->complete = false;

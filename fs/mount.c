@@ -37,6 +37,13 @@ static void tell_inode(void *context, struct inode *inode, bool pages)
 	notifier_inode(fs->notifier, fs_number(fs, inode), pages);
 }
 
+static void tell_taken_back(void *context, struct inode *inode)
+{
+	struct fs *fs = context;
+
+	notifier_attributes(fs->notifier, fs_number(fs, inode));
+}
+
 static void tell_name(void *context, struct inode *dir, const char *name)
 {
 	struct fs *fs = context;
@@ -169,6 +176,7 @@ enum err mount_start(struct mount *m, struct error *e)
 		.gid = m->options.gid };
 	struct cache_observer observer = {
 		.inode_changed = tell_inode,
+		.inode_taken_back = tell_taken_back,
 		.name_changed = tell_name,
 		.changed = tell_changed,
 		.context = &m->fs,

@@ -93,6 +93,12 @@ static void send_name(struct fuse_session *session, const struct notice *notice)
 			session, notice->ino, notice->name, strlen(notice->name));
 }
 
+/* From a negative offset on no page is dropped, only the attributes. */
+static void send_attributes(struct fuse_session *session, fuse_ino_t ino)
+{
+	fuse_lowlevel_notify_inval_inode(session, ino, -1, 0);
+}
+
 /* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
 static void notice_send(struct fuse_session *session, const struct notice *notice)
 {
@@ -100,9 +106,10 @@ static void notice_send(struct fuse_session *session, const struct notice *notic
 		fuse_lowlevel_notify_poll(notice->poll);
 	else if (notice->name)
 		send_name(session, notice);
+	else if (notice->pages)
+		fuse_lowlevel_notify_inval_inode(session, notice->ino, 0, 0);
 	else
-		/* From a negative offset on no page is dropped, only the attributes. */
-		fuse_lowlevel_notify_inval_inode(session, notice->ino, notice->pages ? 0 : -1, 0);
+		send_attributes(session, notice->ino);
 }
 
 static struct batch next_batch_locked(struct notifier *n)
@@ -215,6 +222,11 @@ void notifier_free(struct notifier *n)
 void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages)
 {
 	enqueue(n, &(struct notice){ .ino = ino, .pages = pages });
+}
+
+void notifier_attributes(struct notifier *n, fuse_ino_t ino)
+{
+	send_attributes(n->session, ino);
 }
 
 void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name)

@@ -59,19 +59,12 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forg
 	fuse_reply_none(req);
 }
 
-static void reply_attr(
-	fuse_req_t req, const struct fs *fs, const struct call *call, struct inode *i)
+static void reply_attr(fuse_req_t req, const struct fs *fs, struct inode *i,
+	const struct attr *attr, int64_t valid_ms)
 {
-	struct attr attr;
 	struct stat st;
-	struct error e = { 0 };
-	int64_t valid_ms;
 
-	if (cache_attr(fs->cache, call, i, &attr, &valid_ms, &e)) {
-		fs_reply(req, &e);
-		return;
-	}
-	fs_stat(fs, i, &attr, &st);
+	fs_stat(fs, i, attr, &st);
 	fuse_reply_attr(req, &st, fs_seconds(valid_ms));
 }
 
@@ -79,14 +72,22 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
+	struct error e = { 0 };
+	struct attr attr;
+	int64_t valid_ms;
 
 	(void)fi;
 	if (control_owns(ino)) {
 		control_getattr(fs->control, req, ino);
 		return;
 	}
+	struct inode *i = fs_inode(fs, ino);
+
 	request_begin(&r, req);
-	reply_attr(req, fs, &r.call, fs_inode(fs, ino));
+	if (cache_lend_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
+		fs_reply(req, &e);
+	else
+		reply_attr(req, fs, i, &attr, valid_ms);
 }
 
 static struct timespec wanted_time(int to_set, int now_bit, struct timespec given)
@@ -128,6 +129,8 @@ void op_setattr(
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
 	struct error e = { 0 };
+	struct attr attr;
+	int64_t valid_ms;
 
 	if (control_owns(ino)) {
 		control_setattr(fs->control, req, ino, to_set);
@@ -139,10 +142,12 @@ void op_setattr(
 	request_begin(&r, req);
 	if (change.set & (SET_SIZE | SET_UID | SET_GID))
 		setgid_drop_with(fs, req, i, &change);
-	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e))
+	/* Nothing is lent: the kernel takes this answer whatever it was told meanwhile. */
+	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e) ||
+		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
 		fs_reply(req, &e);
 	else
-		reply_attr(req, fs, &r.call, i);
+		reply_attr(req, fs, i, &attr, valid_ms);
 }
 
 static enum err shown_text(const struct fs *fs, const struct call *call, struct inode *i,

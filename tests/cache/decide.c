@@ -105,6 +105,54 @@ Test(decide, times_stay_what_they_were_shown_as)
 		cache_forget(far.cache, made[n], 1);
 }
 
+/* As the kernel does it: attributes are kept until they are taken back. */
+struct keeping {
+	struct inode *inode;
+	atomic_bool is_kept;
+};
+
+static void note_taken_back(void *context, struct inode *i)
+{
+	for (struct keeping *k = context; k->inode; k++)
+		if (k->inode == i)
+			atomic_store(&k->is_kept, false);
+}
+
+static void keep(struct keeping *k)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	atomic_store(&k->is_kept, true);
+	cr_assert(eq(
+		int, cache_lend_attr(far.cache, NULL, k->inode, &attr, &valid_ms, NULL), ERR_OK));
+	cr_expect(gt(i64, valid_ms, 0));
+}
+
+Test(decide, attributes_that_are_lent_are_taken_back_before_a_barrier_returns)
+{
+	distant_hold_applies(&far, true);
+	struct keeping all[] = { { .inode = make_one(CHANGE_MKDIR, "d") },
+		{ .inode = cache_root(far.cache) }, { 0 } };
+	struct cache_observer observer = { .inode_taken_back = note_taken_back, .context = all };
+
+	cache_observe(far.cache, &observer);
+	keep(&all[0]);
+	keep(&all[1]);
+	cr_expect(atomic_load(&all[1].is_kept));
+	cache_forget(far.cache, make_one(CHANGE_MKDIR, "e"), 1);
+	cr_expect(atomic_load(&all[0].is_kept), "nothing was done to it");
+	cr_expect(not(atomic_load(&all[1].is_kept)), "another change shows before it is answered");
+	keep(&all[1]);
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, cache_fsync(far.cache, NULL, all[0].inode, NULL), ERR_OK));
+	cr_expect(not(atomic_load(&all[0].is_kept)));
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_expect(not(atomic_load(&all[1].is_kept)));
+	cache_observe(far.cache, NULL);
+	cache_forget(far.cache, all[0].inode, 1);
+}
+
 Test(decide, a_refused_write_of_many_parts_is_parked_whole)
 {
 	struct inode *i = make_and_hold("f");

@@ -607,6 +607,142 @@ Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 	cr_expect(not(tree_is_listed(tree, d, now())));
 }
 
+/* ---- What the kernel keeps meanwhile ---- */
+
+static const struct inode *taken_back;
+
+static void note_taken_back(void *context, const struct tree_told *one)
+{
+	(void)context;
+	if (one->taken_back)
+		taken_back = one->inode;
+}
+
+static void watch_lent(void)
+{
+	taken_back = NULL;
+	tree_tells(tree, note_taken_back, NULL);
+}
+
+static bool lend(struct inode *i)
+{
+	struct attr attr;
+
+	return tree_lend(tree, i, &attr) > now();
+}
+
+static void foresee_end(struct inode *i, uint64_t end)
+{
+	tree_foresee(tree, i, &(struct tree_foresight){ .end = end, .now = { .tv_sec = 200 } });
+}
+
+Test(tree_foresee, what_is_shown_is_lent_until_the_last_answer)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope first = begin(f, NULL), second = begin(f, NULL);
+	struct attr attr;
+
+	watch_lent();
+	foresee_end(f, 50);
+	cr_expect(gt(i64, tree_lend(tree, f, &attr), now()));
+	cr_expect(eq(u64, attr.size, 50));
+	answer(&first, f, attr_of(7, S_IFREG | 0644));
+	tree_change_ends(tree, &first);
+	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	answer(&second, f, attr_of(7, S_IFREG | 0644));
+	tree_change_ends(tree, &second);
+	cr_expect(eq(ptr, (void *)taken_back, f));
+}
+
+Test(tree_foresee, what_nobody_asked_for_is_not_told)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+
+	watch_lent();
+	foresee_end(f, 50);
+	answer(&scope, f, attr_of(7, S_IFREG | 0644));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, (void *)taken_back, NULL));
+}
+
+Test(tree_foresee, what_another_change_is_doing_to_it_is_not_lent)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL), other = { .inodes = { f } };
+
+	watch_lent();
+	cr_expect(lend(f));
+	tree_change_begins(tree, &other);
+	cr_expect(eq(ptr, (void *)taken_back, f));
+	cr_expect(not(lend(f)));
+	tree_change_ends(tree, &other);
+	tree_change_ends(tree, &scope);
+}
+
+/* A change of our own accord, as of the times that are kept: no request of the kernel's tells it. */
+Test(tree_foresee, what_is_lent_is_taken_back_when_more_is_foreseen)
+{
+	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
+	struct tree_scope scope = begin(d, NULL), kept = begin(d, NULL);
+	const struct change change = {
+		.op = CHANGE_SETATTR, .set = SET_MTIME, .mtime.tv_sec = 150
+	};
+
+	watch_lent();
+	cr_expect(lend(d));
+	tree_foresee(tree, d,
+		&(struct tree_foresight){
+			.keeps_mtime = true, .set = &change, .now = { .tv_sec = 200 } });
+	cr_expect(eq(ptr, (void *)taken_back, d));
+	taken_back = NULL;
+	cr_expect(lend(d));
+	foresee_end(d, 0);
+	cr_expect(eq(ptr, (void *)taken_back, d));
+	tree_change_ends(tree, &kept);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, what_is_lent_is_taken_back_when_it_is_doubted)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+
+	watch_lent();
+	cr_expect(lend(f));
+	tree_doubt(tree, f);
+	cr_expect(eq(ptr, (void *)taken_back, f));
+	cr_expect(not(lend(f)));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, what_is_lent_is_taken_back_when_the_name_is_gone)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+
+	watch_lent();
+	cr_expect(lend(f));
+	tree_unnamed(tree, root, "f");
+	cr_expect(eq(ptr, (void *)taken_back, f));
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, what_is_lent_of_what_is_refused_is_taken_back_with_its_directory)
+{
+	struct inode *f = make(root, "f", S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+	struct attr attr;
+
+	watch_lent();
+	cr_expect(lend(f));
+	cr_expect(eq(i64, tree_lend(tree, f, &attr), INT64_MAX));
+	tree_refused_made(tree, f);
+	cr_expect(eq(ptr, (void *)taken_back, f));
+	tree_unpin(tree, f);
+	tree_change_ends(tree, &scope);
+}
+
 /* ---- What the change stream tells meanwhile ---- */
 
 static void hear(enum watch_kind kind, const char *path, struct attr attr)
