@@ -195,9 +195,11 @@ static void hear_name_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	bool is_silent = event->kind == WATCH_REMOVED && !dir->complete && !dir->changing;
+	/* It may have been told of before, and an answer under way may still have it. */
+	bool is_unsure =
+		event->kind == WATCH_REMOVED && !is_absent_locked(t, dir) && !dir->changing;
 
-	if (is_known(d, event) && !is_silent)
+	if (is_known(d, event) && !is_unsure)
 		return;
 	if (is_early_locked(dir, d, event))
 		put_off_locked(t, dir, name, event);

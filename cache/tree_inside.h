@@ -134,6 +134,9 @@ bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_
 /* Whether every entry of `dir` is known and believed. */
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms);
 
+/* Whether what has no dentry in `dir` is known not to be there, or will be when the tree is trusted again. */
+bool is_absent_locked(const struct tree *t, const struct inode *dir);
+
 /* ---- tree_trust.c ---- */
 
 /* Until when what has this belief is believed: of what is held, as long as the tree is trusted. */

@@ -174,8 +174,7 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 	inode_unpin_locked(t, old);
 }
 
-/* Whether what has no dentry in `dir` is known not to be there, or will be when the tree is trusted again. */
-static bool is_absent_locked(const struct tree *t, const struct inode *dir)
+bool is_absent_locked(const struct tree *t, const struct inode *dir)
 {
 	return dir->complete &&
 		(dir->complete_until_ms == TREE_HELD ||

@@ -26,17 +26,24 @@ static struct attr attr_of(uint64_t ino, uint32_t mode)
 		.ctime = { .tv_sec = 100 } };
 }
 
-static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+/* From the answer to what was asked at `seen`. */
+static struct inode *learn_of(
+	uint64_t seen, struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
 {
 	struct tree_news news = {
 		.attr = attr_of(ino, mode), .until_ms = FOREVER, .name_until_ms = FOREVER
 	};
 	bool changed;
-	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree), &news, &changed);
+	struct inode *i = tree_learn_name(tree, dir, name, seen, &news, &changed);
 
 	cr_assert(ne(ptr, i, NULL));
 	tree_unpin(tree, i);
 	return i;
+}
+
+static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+{
+	return learn_of(tree_seen(tree), dir, name, ino, mode);
 }
 
 /* Every entry of `dir` was told. */
@@ -831,6 +838,23 @@ Test(tree_foresee, what_is_told_of_a_file_waits_for_its_changes_though_its_direc
 	tree_listing_ends(tree, &listing);
 	cr_expect(eq(u64, shown(f).size, 17));
 	tree_change_ends(tree, &scope);
+}
+
+/* Others make a file and remove it again, and who asked in between is answered last. */
+Test(tree_foresee, what_others_made_and_removed_is_told_and_no_older_answer_shows_it)
+{
+	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
+
+	count();
+	hear(WATCH_CREATED, "made", attr_of(7, S_IFREG | 0644));
+	cr_expect(eq(uint, told, 1));
+	tree_listing_begins(tree, &listing);
+	hear(WATCH_REMOVED, "made", (struct attr){ 0 });
+	cr_expect(eq(uint, told, 2));
+	learn_of(listing.seen, root, "made", 7, S_IFREG | 0644);
+	cr_expect(not(tree_learn_complete(tree, root, &listing)));
+	tree_listing_ends(tree, &listing);
+	cr_expect(eq(ptr, find(root, "made"), NULL));
 }
 
 /* A build writes its log into a directory in which we make files all the time. */
