@@ -18,6 +18,12 @@
 #define THREADS_DEFAULT 64
 /* The signal that gets the serving thread out of its wait; nobody else uses it. */
 #define STOP_SIGNAL SIGUSR2
+/*
+ * So long an end waits for a notice that is under way: as long as who holds a lock may have to wait for a sandbox out of
+ * reach, while he is answered; when nobody is, he has been told so, and it is over at once.
+ */
+#define ANSWERED_MS   60000
+#define UNANSWERED_MS 1000
 
 struct mount {
 	struct fs fs;
@@ -219,6 +225,8 @@ enum err mount_serve(struct mount *m, struct error *e)
 
 void mount_stop(struct mount *m)
 {
+	/* While requests are answered: whom nobody hears any more would keep the lock that a notice waits for. */
+	notifier_stop(m->fs.notifier, ANSWERED_MS);
 	fuse_session_exit(m->session);
 	if (m->is_serving)
 		pthread_kill(m->serving, STOP_SIGNAL);
@@ -229,7 +237,7 @@ void mount_free(struct mount *m)
 	if (!m)
 		return;
 	cache_observe(m->fs.cache, NULL);
-	notifier_stop(m->fs.notifier);
+	notifier_stop(m->fs.notifier, UNANSWERED_MS);
 	if (m->mounted)
 		fuse_session_unmount(m->session);
 	control_free(m->fs.control);

@@ -7,13 +7,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* So long an unmount waits for a notice that is under way. */
-#define STOP_MS 1000
 
 struct notice {
 	fuse_ino_t ino; /* of a name: its directory */
@@ -35,7 +33,8 @@ struct notifier {
 	pthread_cond_t changed; /* of the fields below */
 	struct batch queue;
 	uint64_t queued, sent; /* notices since the beginning */
-	bool stopping, has_ended;
+	bool has_ended;
+	atomic_bool stopping; /* changed under the lock */
 };
 
 static void batch_release(struct batch *b)
@@ -150,7 +149,7 @@ static void *send_notices(void *context)
 		struct batch batch = next_batch_locked(n);
 
 		pthread_mutex_unlock(&n->lock);
-		for (size_t i = 0; i < batch.len; i++)
+		for (size_t i = 0; i < batch.len && !n->stopping; i++)
 			notice_send(n->session, &batch.notices[i]);
 		pthread_mutex_lock(&n->lock);
 		n->sent += batch.len;
@@ -211,7 +210,7 @@ void notifier_free(struct notifier *n)
 {
 	if (!n)
 		return;
-	notifier_stop(n);
+	notifier_stop(n, 0);
 	pthread_join(n->thread, NULL);
 	batch_release(&n->queue);
 	pthread_cond_destroy(&n->changed);
@@ -266,9 +265,9 @@ bool notifier_drain(struct notifier *n, int64_t limit_ms)
 	return in_time;
 }
 
-void notifier_stop(struct notifier *n)
+void notifier_stop(struct notifier *n, int64_t limit_ms)
 {
-	struct timespec end = monotonic_after(STOP_MS);
+	struct timespec end = monotonic_after(limit_ms);
 	int failed = 0;
 
 	if (!n)

@@ -17,8 +17,11 @@ struct notifier;
 
 /* Starts the thread: to be called after daemonizing. */
 enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e);
-/* Before unmounting, since it has the device open: nothing is sent any more. Waits a moment for what is under way. */
-void notifier_stop(struct notifier *n);
+/*
+ * Nothing more is sent, and what is under way is waited for, `limit_ms` at most: it may wait for requests that are answered.
+ * Before unmounting, since the thread has the device open.
+ */
+void notifier_stop(struct notifier *n, int64_t limit_ms);
 /* After it, which ends a notification that is blocked in the kernel, and before the session is destroyed. */
 void notifier_free(struct notifier *n);
 

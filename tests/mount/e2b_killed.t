@@ -1,6 +1,7 @@
 #!/bin/sh
 # The process is killed while it tells the kernel of a name in a directory that somebody keeps locked who waits for its
-# answer: that ends all the same, with him and with it.
+# answer; or it is to end while it tells of pages that are locked in the same way. That ends all the same, with him and
+# with it.
 # shellcheck disable=SC2317
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
@@ -23,11 +24,61 @@ ask_on() (
 	done
 )
 
-# No signal reaches a thread that does. Each name that goes is one more to be told of.
-waits_for_the_lock() {
-	rm -f "$STORE/dir/$(ls "$STORE/dir" | head -n 1)"
+# No signal reaches a thread that does.
+waits_for_a_lock() {
 	grep -qs '^[0-9]* ([^)]*) D' "/proc/$DAEMON"/task/*/stat
 }
+
+# Each name that goes is one more to be told of.
+waits_for_the_directory() {
+	rm -f "$STORE/dir/$(ls "$STORE/dir" | head -n 1)"
+	waits_for_a_lock
+}
+
+# There is always more to be told.
+waits_for_a_page() {
+	for file in $FILES; do
+		echo more >>"$STORE/$file"
+	done
+	waits_for_a_lock
+}
+
+# Pages one by one, several times each at the same time, until that fails.
+read_on() { # NAME
+	python3 -c '
+import os, sys
+file = os.open(sys.argv[1], os.O_RDONLY)
+os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+while True:
+    for page in range(8):
+        os.pread(file, 4096, page * 4096)
+' "$MNT/$1"
+}
+
+nobody_reads() {
+	for reader in $READERS; do
+		ended "$reader" || return 1
+	done
+}
+
+vendor_sandbox ended
+FILES=$(seq 6)
+for file in $FILES; do
+	seq 10000 >"$STORE/$file"
+done
+mount_sandbox ended cache=off
+server_is_slow
+READERS=
+for file in $FILES $FILES; do
+	read_on "$file" >/dev/null 2>&1 &
+	READERS="$READERS $!"
+done
+ok "of a locked page nothing can be told" wait_until "$PATIENCE" waits_for_a_page
+kill -TERM "$DAEMON"
+ok "who waits for it is answered when the process is to end" wait_until "$PATIENCE" nobody_reads
+ok "and the process does" wait_until "$PATIENCE" ended "$DAEMON"
+umount -f "$MNT" 2>/dev/null
+tap_drop_mount "$MNT"
 
 vendor_sandbox killed
 mkdir "$STORE/dir"
@@ -37,7 +88,7 @@ ls -l "$MNT/dir" >/dev/null
 server_is_slow
 ask_on >refusal &
 ASKING=$!
-ok "of a locked directory nothing can be told" wait_until "$PATIENCE" waits_for_the_lock
+ok "of a locked directory nothing can be told" wait_until "$PATIENCE" waits_for_the_directory
 kill -KILL "$DAEMON"
 ok "who locked it is answered when the process is killed" wait_until "$PATIENCE" ended "$ASKING"
 ok "and the process ends" wait_until "$PATIENCE" ended "$DAEMON"
