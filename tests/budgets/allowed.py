@@ -13,6 +13,8 @@ MB = 1_000_000
 NO_LIMIT = 1 << 62
 
 VENDORS = ("e2b", "aio", "daytona", "langsmith", "modal", "runloop")
+# A vendor without a column may take what this one does, to which nothing is native but commands and files one by one.
+COMMON = "daytona"
 REQUESTS = {
     ("mount and ls", "first ever"): (4, 7, 6, 6, 22, 6),
     ("mount and ls", "again"): (2, 5, 4, 4, 13, 4),
@@ -90,7 +92,8 @@ def of_stream(vendor, figure):
 
 
 def of(vendor, figure):
-    row, column = (figure.workload, figure.phase), VENDORS.index(vendor)
+    row = figure.workload, figure.phase
+    column = VENDORS.index(vendor if vendor in VENDORS else COMMON)
     requests = REQUESTS[row][column] + of_stream(vendor, figure)
     excess = EXCESS[row][column] if row in EXCESS else 0
     return Allowance(requests, excess, BYTES.get(row, NO_LIMIT))

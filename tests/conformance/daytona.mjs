@@ -1,4 +1,5 @@
 // Daytona's own SDK against our test server: what it can do with the real service, it must be able to do here.
+// npm: @daytonaio/sdk@0.218.0
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";

@@ -1,4 +1,5 @@
 // E2B's own SDK against our test server: what it can do with the real service, it must be able to do here.
+// npm: e2b@2.51.0
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";

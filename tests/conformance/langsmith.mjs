@@ -1,4 +1,6 @@
 // LangSmith's own SDK against our test server: what it can do with the real service, it must be able to do here.
+// It streams only with ws.
+// npm: langsmith@0.10.5 ws@8.19.0
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";

@@ -1,5 +1,6 @@
 // Runloop's own SDK against our test server: what it can do with the real service, it must be able to do here. It speaks
 // HTTP/2 unless it is told otherwise.
+// npm: @runloop/api-client@1.32.0
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";

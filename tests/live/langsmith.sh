@@ -1,0 +1,3 @@
+# shellcheck shell=sh disable=SC2034
+key=LANGSMITH_API_KEY
+address=LANGSMITH_ENDPOINT
