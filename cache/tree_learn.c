@@ -301,6 +301,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 		d->dir->complete = false;
 		dentry_lost_locked(t, d);
 	}
+	take_back_locked(t, i);
 	i->attr_until_ms = 0;
 	bool may_have_other = !was_staged && (i->names || i->staged);
 

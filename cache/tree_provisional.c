@@ -83,6 +83,7 @@ bool tree_is_provisional(struct tree *t, const struct inode *i)
 
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr)
 {
+	take_back_locked(t, i);
 	i->shown_ino = i->attr.ino;
 	i->provisional = false;
 	i->attr.dev = attr->dev;

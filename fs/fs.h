@@ -19,6 +19,7 @@ struct fs {
 	struct cache *cache;
 	struct control *control;
 	struct notifier *notifier;
+	struct notifier *recalls; /* of attributes alone, which waits for no request */
 	const struct mount_options *options;
 	uint64_t root_dev;
 };

@@ -24,6 +24,8 @@
  */
 #define ANSWERED_MS   60000
 #define UNANSWERED_MS 1000
+/* So long a change waits until the kernel has forgotten attributes that were shown ahead of it. */
+#define RECALL_MS 1000
 
 struct mount {
 	struct fs fs;
@@ -43,11 +45,18 @@ static void tell_inode(void *context, struct inode *inode, bool pages)
 	notifier_inode(fs->notifier, fs_number(fs, inode), pages);
 }
 
+/*
+ * When this returns they are forgotten, and so are those in an answer to a getattr that the kernel has not taken yet: it
+ * counts the changes of each inode (attr_version) and drops what it asked for before. Nothing that waits for a request of
+ * ours is locked for it, but for the end of the mount, when nobody can ask any more: so there is a limit, and a thread of
+ * its own, which alone is then stuck.
+ */
 static void tell_taken_back(void *context, struct inode *inode)
 {
 	struct fs *fs = context;
 
-	notifier_attributes(fs->notifier, fs_number(fs, inode));
+	notifier_inode(fs->recalls, fs_number(fs, inode), false);
+	notifier_drain(fs->recalls, RECALL_MS);
 }
 
 static void tell_name(void *context, struct inode *dir, const char *name)
@@ -190,6 +199,8 @@ enum err mount_start(struct mount *m, struct error *e)
 	enum err kind = notifier_new(&m->fs.notifier, m->session, e);
 
 	if (!kind)
+		kind = notifier_new(&m->fs.recalls, m->session, e);
+	if (!kind)
 		kind = control_new(&m->fs.control, m->fs.cache, m->fs.notifier, &control, e);
 	if (!kind)
 		cache_observe(m->fs.cache, &observer);
@@ -238,10 +249,12 @@ void mount_free(struct mount *m)
 		return;
 	cache_observe(m->fs.cache, NULL);
 	notifier_stop(m->fs.notifier, UNANSWERED_MS);
+	notifier_stop(m->fs.recalls, UNANSWERED_MS);
 	if (m->mounted)
 		fuse_session_unmount(m->session);
 	control_free(m->fs.control);
 	notifier_free(m->fs.notifier);
+	notifier_free(m->fs.recalls);
 	if (m->session)
 		fuse_session_destroy(m->session);
 	free(m);

@@ -92,12 +92,6 @@ static void send_name(struct fuse_session *session, const struct notice *notice)
 			session, notice->ino, notice->name, strlen(notice->name));
 }
 
-/* From a negative offset on no page is dropped, only the attributes. */
-static void send_attributes(struct fuse_session *session, fuse_ino_t ino)
-{
-	fuse_lowlevel_notify_inval_inode(session, ino, -1, 0);
-}
-
 /* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
 static void notice_send(struct fuse_session *session, const struct notice *notice)
 {
@@ -105,10 +99,9 @@ static void notice_send(struct fuse_session *session, const struct notice *notic
 		fuse_lowlevel_notify_poll(notice->poll);
 	else if (notice->name)
 		send_name(session, notice);
-	else if (notice->pages)
-		fuse_lowlevel_notify_inval_inode(session, notice->ino, 0, 0);
 	else
-		send_attributes(session, notice->ino);
+		/* From a negative offset on no page is dropped, only the attributes. */
+		fuse_lowlevel_notify_inval_inode(session, notice->ino, notice->pages ? 0 : -1, 0);
 }
 
 static struct batch next_batch_locked(struct notifier *n)
@@ -147,12 +140,13 @@ static void *send_notices(void *context)
 	pthread_mutex_lock(&n->lock);
 	while (!n->stopping) {
 		struct batch batch = next_batch_locked(n);
+		size_t sent = 0;
 
 		pthread_mutex_unlock(&n->lock);
-		for (size_t i = 0; i < batch.len && !n->stopping; i++)
-			notice_send(n->session, &batch.notices[i]);
+		while (sent < batch.len && !n->stopping)
+			notice_send(n->session, &batch.notices[sent++]);
 		pthread_mutex_lock(&n->lock);
-		n->sent += batch.len;
+		n->sent += sent;
 		batch_release(&batch);
 		pthread_cond_broadcast(&n->changed);
 	}
@@ -221,11 +215,6 @@ void notifier_free(struct notifier *n)
 void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages)
 {
 	enqueue(n, &(struct notice){ .ino = ino, .pages = pages });
-}
-
-void notifier_attributes(struct notifier *n, fuse_ino_t ino)
-{
-	send_attributes(n->session, ino);
 }
 
 void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name)

@@ -1,9 +1,9 @@
 /*
  * notifier.h - tells the kernel what it must forget.
  *
- * One thread sends every notification but those of attributes that must be gone at once. It holds no lock while it does, and
- * is never waited for by a handler: a notification can block in the kernel until the very operation that caused it has been
- * answered. Whoever replies from a thread of its own (a run of `exec`) may wait for what was queued before.
+ * One thread sends what it is given, holds no lock while it does, and is never waited for without end by a handler: a
+ * notification can block in the kernel until the very operation that caused it has been answered. Whoever replies from a
+ * thread of its own (a run of `exec`) may wait for what was queued before.
  */
 #pragma once
 
@@ -28,13 +28,6 @@ void notifier_free(struct notifier *n);
 /* Queue and return. `pages`: the contents too, not only the attributes. */
 void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages);
 void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name);
-
-/*
- * The attributes are forgotten when it returns, and so are those in an answer to a getattr that the kernel has not taken yet:
- * it counts the changes of each inode (attr_version) and drops what it asked for before. From any thread, whatever it holds:
- * no page and no directory is locked for it in the kernel, so that it waits for no request.
- */
-void notifier_attributes(struct notifier *n, fuse_ino_t ino);
 
 /* Wakes who polls; takes it. */
 void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting);
