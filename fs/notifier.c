@@ -118,8 +118,8 @@ static struct batch next_batch_locked(struct notifier *n)
 /*
  * A notice waits in the kernel for the lock of a directory, which whoever waits for our answer may hold, and no signal ends
  * that. If this process is killed then, what its other threads have open must be closed all the same: that alone ends
- * what waits for answers of theirs. So this one has a table of open files of its own, with no more than it needs in it;
- * it must open nothing, nor write to the log.
+ * what waits for answers of theirs. So this one has a table of open files of its own, with nothing but the device in it:
+ * nor does whoever reads what the process printed wait for this one to close it. It must open nothing, nor write to the log.
  */
 static void part_from_other_threads(struct fuse_session *session)
 {
@@ -127,8 +127,8 @@ static void part_from_other_threads(struct fuse_session *session)
 
 	if (unshare(CLONE_FILES))
 		return;
-	if (fd > STDERR_FILENO + 1)
-		close_range(STDERR_FILENO + 1, fd - 1, 0);
+	if (fd > 0)
+		close_range(0, fd - 1, 0);
 	close_range(fd + 1, ~0U, 0);
 }
 
