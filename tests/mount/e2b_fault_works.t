@@ -92,7 +92,8 @@ in_trouble() { # BREAK MEND WHAT
 	diag "$(cut -c 1-150 "$round.report")"
 	ok "$round: the sandbox has all that it takes" settles
 	[ "$3" = all ] || [ "$(status parked_changes)" = "$parked" ] || refused=refused
-	[ "$3" = some ] || is "$round: which is everything" "$(status pending_changes) $(status parked_changes)" "0 $parked"
+	[ "$3" = some ] || is "$round: which is everything" "$(status pending_changes) $(status parked_changes)" "0 $parked" ||
+		diag "$(cat "$MNT/.sandbox/status")"
 	whole "$round" "$MNT/$round" "$STORE/$round"
 	is "$round: here is what is there" "$(deadline "$PATIENCE" diff -r --no-dereference "$MNT/$round" "$STORE/$round" 2>&1)" ""
 	deadline 300 "$PYTHON" "$WORKS" run "$MNT/$round.after" archive.tar >"$round.after.report"
