@@ -33,7 +33,7 @@ void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name);
 void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting);
 
 /*
- * Waits until everything queued before this call was sent, `limit_ms` at most. Never from a handler, but for those of control
- * files, of which no notice ever is.
+ * Waits until everything queued before this call was sent, `limit_ms` at most. From a handler only where no notice in the
+ * queue can wait for him: of control files none ever is, and one of attributes alone waits for nobody's request.
  */
 bool notifier_drain(struct notifier *n, int64_t limit_ms);
