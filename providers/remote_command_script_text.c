@@ -75,8 +75,11 @@ const char remote_command_script_text[] =
 	"	nap=$!\n"
 	"	all TERM 1\n"
 	"	[ \"$early\" ] || wait \"$nap\"\n"
-	"	[ \"$(all 0 1)\" ] || exit 3\n"
-	"	[ -z \"$early\" ] || sleep 4\n"
+	/* What got TERM together with a shell that has ended may take a moment longer. */
+	"	for rest in ${early:+0.1 0.4 0.5 1 2} 0; do\n"
+	"		[ \"$(all 0 1)\" ] || exit 3\n"
+	"		sleep \"$rest\"\n"
+	"	done\n"
 	"	all KILL 10\n"
 	"	exit 3\n"
 	"}\n"
