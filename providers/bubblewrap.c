@@ -5,8 +5,9 @@
  *
  * bwrap's options travel in a file (JAIL_ARGS) and its own environment is empty, because the jail's processes can read
  * both in /proc/1. The prologue reports on JAIL_REPORT that the jail stands and the command begins: until then all that
- * appears on standard error is bwrap's complaint. Standard input is a file in memory, so nothing has to be fed. Killing
- * our child kills process 1 (--die-with-parent), and with that the kernel kills everything in the jail.
+ * appears on standard error is bwrap's complaint. Standard input is a file in memory, so nothing has to be fed. When our
+ * child ends so does process 1 (--die-with-parent), and with that the kernel ends everything in the jail. While the jail
+ * is being made process 1 has not asked for that yet, so whoever kills our child kills process 1 first.
  */
 #include "providers/bubblewrap.h"
 
@@ -29,6 +30,8 @@
 
 /* After TERM a command has so long to tidy up before KILL: provider.h. */
 #define TERM_GRACE_MS 5000
+/* A bwrap that was started tells of process 1 within milliseconds; one that does not is killed without it. */
+#define TELL_MS 1000
 /* Options of bwrap, mostly the environment of the request. */
 #define ARGS_MAX (4 * 1024 * 1024)
 /* What bwrap says when it cannot make the jail is a line or two. */
@@ -245,6 +248,8 @@ _Static_assert(JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_TEXT == 7, "put_all() 
 struct run {
 	pid_t pid; /* bwrap; 0 once it was waited for */
 	int pid_fd;
+	/* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
+	pid_t session;
 	int out, err, info, report; /* our ends of the pipes; -1: ended */
 	bool has_started, no_directory, timed_out;
 	int64_t deadline_ms; /* of the monotonic clock; -1: none. Then the next step of stopping it */
@@ -361,40 +366,66 @@ static void read_report(struct run *run)
 
 /* ---- Stopping it ---- */
 
-/* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
-static pid_t jail_session(const struct run *run)
+static void read_info(struct run *run)
 {
 	char info[1024];
-	ssize_t len = read(run->info, info, sizeof info - 1);
+	ssize_t len = run->session ? 0 : read(run->info, info, sizeof info - 1);
 	const char *number;
 
 	if (len <= 0)
-		return 0;
+		return;
 	info[len] = 0;
 	number = strstr(info, "\"child-pid\":");
-	return number ? (pid_t)strtol(number + strlen("\"child-pid\":"), NULL, 10) : 0;
+	if (number)
+		run->session = (pid_t)strtol(number + strlen("\"child-pid\":"), NULL, 10);
 }
 
-static void run_kill(const struct run *run)
+/* Then it may have waited for process 1, whose number may be somebody else's by now. */
+static bool has_ended(const struct run *run)
 {
-	if (run->pid)
-		kill(run->pid, SIGKILL);
+	struct pollfd ended = { .fd = run->pid_fd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) > 0;
+}
+
+/* Until bwrap has told of process 1, or has ended. It tells before it lets that one go on. */
+static void await_info(struct run *run)
+{
+	struct pollfd polled[] = { { .fd = run->info, .events = POLLIN },
+		{ .fd = run->pid_fd, .events = POLLIN } };
+	int64_t until_ms = monotonic_ms() + TELL_MS, left_ms = TELL_MS;
+
+	while (left_ms > 0 && poll(polled, 2, (int)left_ms) < 0 && errno == EINTR)
+		left_ms = until_ms - monotonic_ms();
+	read_info(run);
+}
+
+static void run_kill(struct run *run)
+{
+	if (!run->pid)
+		return;
+	if (!run->session)
+		await_info(run);
+	if (run->session > 1 && !has_ended(run))
+		kill(run->session, SIGKILL);
+	kill(run->pid, SIGKILL);
 }
 
 /* The first time TERM to the command's session (process 1 ignores it), then KILL to everything. */
 static void run_stop(struct run *run)
 {
-	pid_t session = 0;
+	bool is_first = !run->timed_out;
 
 	read_report(run);
-	if (run->has_started && !run->timed_out)
-		session = jail_session(run);
+	read_info(run);
 	run->timed_out = true;
-	run->deadline_ms = session > 1 ? monotonic_ms() + TERM_GRACE_MS : -1;
-	if (session > 1)
-		kill(-session, SIGTERM);
-	else
+	run->deadline_ms = -1;
+	if (!is_first || !run->has_started || run->session <= 1) {
 		run_kill(run);
+		return;
+	}
+	run->deadline_ms = monotonic_ms() + TERM_GRACE_MS;
+	kill(-run->session, SIGTERM);
 }
 
 /* Waits for bwrap, which has ended or was killed, and gives its status of waitpid(2). */

@@ -1,0 +1,138 @@
+/* How bwrap is ended: what it has started by then ends with it, whenever that is. */
+#include "providers/bubblewrap.h"
+
+#include "providers/base/cleanup.h"
+#include "tests/support/scratch.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static struct scratch store;
+static char home[100], tmp[100];
+
+/* Whatever loses its parent becomes ours. */
+static void set_up(void)
+{
+	scratch_make(&store);
+	scratch_mkdir(&store, "home", 0755);
+	scratch_mkdir(&store, "home/user", 0755);
+	scratch_mkdir(&store, "tmp", 0755);
+	snprintf(home, sizeof home, "%s/home", store.path);
+	snprintf(tmp, sizeof tmp, "%s/tmp", store.path);
+	cr_assert(zero(int, prctl(PR_SET_CHILD_SUBREAPER, 1)));
+}
+
+static void tear_down(void)
+{
+	scratch_remove(&store);
+}
+
+TestSuite(bubblewrap, .init = set_up, .fini = tear_down, .timeout = 120);
+
+/* Soon. What has ended is waited for. */
+static bool no_process_is_left(void)
+{
+	int64_t until_ms = monotonic_ms() + 5000;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) >= 0 && monotonic_ms() < until_ms)
+		if (!pid)
+			call_sleep(NULL, 1, NULL);
+	return pid < 0 && errno == ECHILD;
+}
+
+static enum err discard(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+struct canceller {
+	struct cancel cancel;
+	int64_t after_us;
+};
+
+static void *cancel_after(void *context)
+{
+	struct canceller *c = context;
+
+	usleep((useconds_t)c->after_us);
+	cancel_throw(&c->cancel);
+	return NULL;
+}
+
+/* A command that would take long, cancelled so soon. */
+static enum err run_cancelled(int64_t after_us)
+{
+	const struct jail jail = { .name = "x", .home = home, .tmp = tmp, .user = "user" };
+	const struct execute_request request = { .command = "sleep 1000" };
+	struct canceller c = { .after_us = after_us };
+	const struct call call = { .cancel = &c.cancel };
+	struct execute_result result;
+	struct error e = { 0 };
+	pthread_t thread;
+	enum err kind;
+
+	cr_assert(zero(int, cancel_init(&c.cancel, NULL)));
+	cr_assert(zero(int, pthread_create(&thread, NULL, cancel_after, &c)));
+	kind = bubblewrap_run(&jail, &call, &request, "/home", discard, NULL, &result, &e);
+	pthread_join(thread, NULL);
+	cancel_release(&c.cancel);
+	return kind;
+}
+
+Test(bubblewrap, a_command_that_is_cancelled_at_any_moment_of_its_start_leaves_no_process)
+{
+	for (int64_t after_us = 0; after_us < 30000; after_us += 150) {
+		cr_assert(eq(int, run_cancelled(after_us), ERR_INTERRUPTED));
+		cr_assert(no_process_is_left(), "after %ld us", (long)after_us);
+	}
+}
+
+/* In place of bwrap. */
+static void make_bwrap(const char *script)
+{
+	char path[100];
+
+	scratch_mkdir(&store, "bin", 0755);
+	scratch_write_text(&store, "bin/bwrap", script);
+	cr_assert(zero(int, fchmodat(store.fd, "bin/bwrap", 0755, 0)));
+	snprintf(path, sizeof path, "%s/bin", store.path);
+	setenv("PATH", path, 1);
+}
+
+/* Its process has not asked to end with it, as that of the true one has not at first. */
+#define BEGIN "#!/bin/sh\nsleep 1000 &\n"
+#define TELL  "printf '{\\n    \"child-pid\": %d' $! >&4\nwait\n"
+
+Test(bubblewrap, its_process_that_does_not_end_with_it_is_killed_too)
+{
+	make_bwrap(BEGIN TELL);
+	cr_assert(eq(int, run_cancelled(200000), ERR_INTERRUPTED));
+	cr_assert(no_process_is_left());
+}
+
+Test(bubblewrap, also_one_that_it_has_not_told_of_yet)
+{
+	make_bwrap(BEGIN "sleep 0.3\n" TELL);
+	cr_assert(eq(int, run_cancelled(100000), ERR_INTERRUPTED));
+	cr_assert(no_process_is_left());
+}
+
+Test(bubblewrap, one_that_tells_nothing_is_not_waited_for)
+{
+	int64_t begun_ms = monotonic_ms();
+
+	make_bwrap("#!/bin/sh\nexec sleep 1000\n");
+	cr_assert(eq(int, run_cancelled(100000), ERR_INTERRUPTED));
+	cr_assert(lt(long, monotonic_ms() - begun_ms, 5000));
+	cr_assert(no_process_is_left());
+}
