@@ -34,7 +34,7 @@ static int copy_all(int from, int to, const struct attr *staged)
 
 	if (copy_bytes(from, 0, to, 0, staged->size, &count))
 		return -1;
-	fchown(to, staged->uid, staged->gid);
+	(void)!fchown(to, staged->uid, staged->gid);
 	if (fchmod(to, staged->mode & 07777))
 		return -1;
 	return futimens(to, (const struct timespec[]){ staged->atime, staged->mtime });

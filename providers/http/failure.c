@@ -27,6 +27,17 @@ static enum err kind_of(CURLcode code)
 	}
 }
 
+/* Plain http goes to this machine alone. */
+static bool is_far(const struct transfer *t, CURLcode code)
+{
+	switch ((int)code) {
+	case CURLE_COULDNT_RESOLVE_PROXY:
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_CONNECT: return !strncmp(t->shown, "https:", 6);
+	default: return false;
+	}
+}
+
 static enum err set(const struct transfer *t, enum err kind, const char *why, struct error *e)
 {
 	return error_set(e, kind, "%s %s: %s", request_method(t->method), t->shown, why);
@@ -52,6 +63,9 @@ enum err failure_of(const struct transfer *t, CURLcode code, struct error *e)
 	if (kind == ERR_AUTH)
 		return error_set(e, ERR_AUTH,
 			"%s %s: %s; SSL_CERT_FILE can name the authority to be trusted",
+			request_method(t->method), t->shown, why);
+	if (is_far(t, code))
+		return error_set(e, kind, "%s %s: %s; look at the network, and at https_proxy",
 			request_method(t->method), t->shown, why);
 	return set(t, kind, why, e);
 }
