@@ -5,12 +5,9 @@
 #include "cache/walk.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/base/log.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 
 int64_t cache_attr_until(const struct cache *c)
@@ -21,145 +18,6 @@ int64_t cache_attr_until(const struct cache *c)
 int64_t cache_name_until(const struct cache *c)
 {
 	return monotonic_ms() + c->options.entry_ms;
-}
-
-static bool is_ordinary(enum err kind)
-{
-	switch (kind) {
-	case ERR_IO:
-	case ERR_NO_MEMORY:
-	case ERR_TIMEOUT:
-	case ERR_UNREACHABLE:
-	case ERR_GONE:
-	case ERR_AUTH:
-	case ERR_PROTOCOL:
-	case ERR_FILES_LIMIT:
-	case ERR_CONFLICT: return false;
-	default: return true;
-	}
-}
-
-/* A sandbox that is gone is gone for every path: one line says it. */
-static void note(struct cache *c, const char *path, const struct error *e)
-{
-	const char *where = *path ? path : "/";
-	bool is_news;
-
-	pthread_mutex_lock(&c->lock);
-	is_news = last_errors_add(&c->errors, where, e, monotonic_ms());
-	pthread_mutex_unlock(&c->lock);
-	if (is_news)
-		log_warn(LOG_CACHE, "%s: %s", where, e->text);
-}
-
-void cache_note_error(struct cache *c, const char *path, const struct error *e)
-{
-	if (!is_ordinary(e->kind))
-		note(c, path, e);
-}
-
-void cache_note_lost(struct cache *c, const char *path, const struct error *e)
-{
-	note(c, path, e);
-}
-
-void cache_note_space(struct cache *c, const struct space *space)
-{
-	pthread_mutex_lock(&c->lock);
-	c->space = *space;
-	pthread_mutex_unlock(&c->lock);
-}
-
-/* An answer that tells of a time so long ago was not on its way all the time: the clock was set back. */
-#define SET_BACK_NS ((int64_t)CALL_PROGRESS_MS * 1000000)
-
-static int64_t ns_between(struct timespec from, struct timespec to)
-{
-	return (to.tv_sec - from.tv_sec) * 1000000000 + to.tv_nsec - from.tv_nsec;
-}
-
-static struct timespec clock_locked(const struct cache *c, int64_t now_ms)
-{
-	struct timespec now = c->clock;
-	int64_t since_ns = (now_ms - c->clock_ms) * 1000000 + now.tv_nsec;
-
-	if (now.tv_sec)
-		now = (struct timespec){ .tv_sec = now.tv_sec + since_ns / 1000000000,
-			.tv_nsec = since_ns % 1000000000 };
-	return now;
-}
-
-/* The latest answer is not the one that was least long on its way. */
-void cache_note_clock(struct cache *c, const struct timespec *now)
-{
-	int64_t now_ms = monotonic_ms();
-
-	pthread_mutex_lock(&c->lock);
-	int64_t ahead_ns = ns_between(clock_locked(c, now_ms), *now);
-
-	if (!c->clock.tv_sec || ahead_ns > 0 || ahead_ns < -SET_BACK_NS) {
-		c->clock = *now;
-		c->clock_ms = now_ms;
-	}
-	pthread_mutex_unlock(&c->lock);
-}
-
-struct timespec cache_clock(struct cache *c)
-{
-	pthread_mutex_lock(&c->lock);
-	struct timespec now = clock_locked(c, monotonic_ms());
-
-	pthread_mutex_unlock(&c->lock);
-	return now;
-}
-
-void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
-{
-	pthread_rwlock_rdlock(&c->observing);
-	if (c->observer.inode_changed)
-		c->observer.inode_changed(c->observer.context, i, pages);
-	pthread_rwlock_unlock(&c->observing);
-}
-
-static void tell_taken_back(struct cache *c, struct inode *i)
-{
-	pthread_rwlock_rdlock(&c->observing);
-	if (c->observer.inode_taken_back)
-		c->observer.inode_taken_back(c->observer.context, i);
-	pthread_rwlock_unlock(&c->observing);
-}
-
-void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir)
-{
-	pthread_rwlock_rdlock(&c->observing);
-	if (c->observer.changed)
-		c->observer.changed(c->observer.context, kind, path, is_dir);
-	pthread_rwlock_unlock(&c->observing);
-}
-
-static void tell_name(struct cache *c, struct inode *dir, const char *name)
-{
-	pthread_rwlock_rdlock(&c->observing);
-	if (c->observer.name_changed)
-		c->observer.name_changed(c->observer.context, dir, name);
-	pthread_rwlock_unlock(&c->observing);
-}
-
-/* Of an open file the pages, too: who has it mapped asks for no attributes. */
-static void tell(void *context, const struct tree_told *told)
-{
-	struct cache *c = context;
-
-	if (told->event) {
-		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
-		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
-	} else if (told->inode && told->taken_back) {
-		tell_taken_back(c, told->inode);
-	} else if (told->inode) {
-		cache_tell_inode(c, told->inode, told->pages);
-	} else {
-		tell_name(c, told->dir, told->name);
-	}
 }
 
 /* ---- Life ---- */
@@ -216,7 +74,7 @@ static enum err new_tree(struct cache *c, const struct root_facts *root, struct 
 	c->tree = tree_new(&root->attr, CACHE_IDLE_MAX);
 	if (!c->tree)
 		return error_set(e, ERR_NO_MEMORY, "cache");
-	tree_tells(c->tree, tell, c);
+	tree_tells(c->tree, cache_tell, c);
 	return tree_learn_attr(c->tree, tree_root(c->tree), tree_seen(c->tree), &news, &changed, e);
 }
 
@@ -241,6 +99,7 @@ static enum err start_threads(struct cache *c, struct error *e)
 		kind = trust_new(&c->trust, c, e);
 	if (!kind && c->options.is_remote)
 		kind = lease_new(&c->lease, c, e);
+	c->metered.lease = c->lease;
 	if (!kind && c->options.is_remote)
 		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
@@ -331,7 +190,7 @@ void cache_free(struct cache *c)
 	if (!c)
 		return;
 	walk_free(c->walk);
-	lease_free(c->lease);
+	lease_stop(c->lease);
 	lifetime_free(c->lifetime);
 	ahead_free(c->ahead);
 	bulk_free(c->bulk);
@@ -340,18 +199,12 @@ void cache_free(struct cache *c)
 	stored_free(c->stored);
 	pending_free(c->pending);
 	drop_all_staged(c);
+	lease_free(c->lease);
 	trust_free(c->trust);
 	tree_free(c->tree);
 	pthread_rwlock_destroy(&c->observing);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
-}
-
-void cache_observe(struct cache *c, const struct cache_observer *observer)
-{
-	pthread_rwlock_wrlock(&c->observing);
-	c->observer = observer ? *observer : (struct cache_observer){ 0 };
-	pthread_rwlock_unlock(&c->observing);
 }
 
 const struct sandbox_info *cache_sandbox(const struct cache *c)
@@ -402,32 +255,7 @@ int64_t cache_progress_ms(const struct cache *c)
 	return c->options.progress_ms;
 }
 
-/* ---- Commands, barriers, doubt ---- */
-
-static void tell_but_root(void *context, const struct tree_told *told)
-{
-	const struct cache *c = context;
-
-	if (told->event || told->inode != tree_root(c->tree))
-		tell(context, told);
-}
-
-static void doubt_and_tell(
-	struct cache *c, void (*whom)(void *context, const struct tree_told *told))
-{
-	ahead_drop_all(c->ahead);
-	tree_doubt_all(c->tree, whom, c);
-	trust_doubted(c->trust);
-}
-
-/*
- * The kernel keeps the root's own attributes, where the stream tells if they change: it asks for them on the way to every
- * file, and so to the command's answer, which should cost no request.
- */
-static void doubt_after_command(struct cache *c)
-{
-	doubt_and_tell(c, lease_is_live(c->lease) ? tell_but_root : tell);
-}
+/* ---- Commands, barriers ---- */
 
 enum err cache_execute(struct cache *c, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
@@ -449,7 +277,7 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind || result->may_have_run)
-		doubt_after_command(c);
+		cache_command_ended(c);
 	return kind;
 }
 
@@ -458,11 +286,6 @@ enum err cache_execute_own(struct cache *c, const struct call *call,
 	struct execute_result *result, struct error *e)
 {
 	return metered_execute(&c->metered, call, request, sink, context, result, e);
-}
-
-void cache_command_ended(struct cache *c)
-{
-	doubt_after_command(c);
 }
 
 const char *cache_staging(const struct cache *c)
@@ -483,17 +306,6 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 	return pending_drain_all(c->pending, call, e);
 }
 
-void cache_doubt_untold(struct cache *c)
-{
-	tree_doubt_all(c->tree, tell_but_root, c);
-	trust_doubted(c->trust);
-}
-
-void cache_doubt_all(struct cache *c)
-{
-	doubt_and_tell(c, tell);
-}
-
 static void tell_room(struct cache *c, struct cache_status *out)
 {
 	struct stored_room room = stored_room(c->stored);
@@ -507,6 +319,7 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 {
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
+	out->has_stream = lease_is_live(c->lease);
 	pending_count(c->pending, &out->pending_changes, &out->pending_bytes, &out->parked_changes);
 	out->parked_told = pending_parked(c->pending, out->parked, CACHE_PARKED_TOLD);
 	out->journal_dir = pending_place(c->pending);

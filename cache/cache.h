@@ -144,6 +144,7 @@ struct cache_status {
 	const char *
 		journal_dir; /* where what is pending and parked stands; lives as long as the cache; NULL: in memory */
 	uint64_t inodes_known, names_known;
+	bool has_stream; /* the sandbox tells of its changes: what is known is believed meanwhile */
 	const char *
 		contents_dir; /* where contents are kept, of all mounts of this user; NULL: in memory */
 	uint64_t contents_bytes, contents_max;

@@ -9,7 +9,7 @@
 #include "cache/tree.h"
 
 /*
- * Does `change` (journal and sequence are filled in here). The inodes of `scope` are under change: the caller has begun it
+ * Does `change`. The inodes of `scope` are under change: the caller has begun it
  * (tree_change_begins) and ends it when the names in the tree are what the change made them, so that no answer from in
  * between is believed. The attributes that come back are adopted for those named: `target` what path (or path2) names
  * afterwards, `dir` and `dir2` the directories; each may be NULL.

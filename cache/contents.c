@@ -56,10 +56,15 @@ enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i
 	w.change.op = CHANGE_SETATTR;
 	w.change.flags = by_handle ? CHANGE_BY_HANDLE : 0;
 	ahead_drop(c->ahead, i);
-	bool decided;
+	bool decided = false;
 	enum err kind = decide_setattr(c, call, i, &w.change, &decided, e);
 
-	return decided ? kind : change_inode(c, i, &w, e);
+	/* What was made here needs no trust. */
+	if (!kind && !decided)
+		kind = decide_restore(c, call, e);
+	if (!kind && !decided)
+		kind = decide_setattr(c, call, i, &w.change, &decided, e);
+	return kind || decided ? kind : change_inode(c, i, &w, e);
 }
 
 static enum err write_now(struct cache *c, const struct call *call, struct inode *i,

@@ -3,6 +3,7 @@
 
 #include "cache/cache_inside.h"
 #include "cache/judge.h"
+#include "cache/trust.h"
 #include "providers/base/path.h"
 
 #include <string.h>
@@ -18,6 +19,18 @@ bool decide_may(struct cache *c, struct inode *dir)
 bool decide_has_names(const struct cache *c)
 {
 	return c->pending && !c->options.excl_remote && !c->options.write_through;
+}
+
+enum err decide_restore(struct cache *c, const struct call *call, struct error *e)
+{
+	bool wants = decide_has_names(c) && tree_wants_trust(c->tree, monotonic_ms());
+
+	return wants ? trust_restore(c->trust, call, e) : ERR_OK;
+}
+
+bool decide_wants_entries(struct cache *c, struct inode *dir)
+{
+	return decide_has_names(c) && tree_may_decide_once_listed(c->tree, dir, monotonic_ms());
 }
 
 /* Where the kernel here does not judge for the sandbox's user. */

@@ -11,6 +11,13 @@
 
 enum err decide_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct making *m, struct cache_entry *out, bool *decided, struct error *e);
+/*
+ * Before what is decided here only under trust: restores it where it was lost, as a question for what is known does. An
+ * error is the call's.
+ */
+enum err decide_restore(struct cache *c, const struct call *call, struct error *e);
+/* Whether names in `dir` are not decided here for want of its entries alone. */
+bool decide_wants_entries(struct cache *c, struct inode *dir);
 enum err decide_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
 	const char *name, struct cache_entry *out, bool *decided, struct error *e);
 /* `op`: CHANGE_UNLINK or CHANGE_RMDIR. */

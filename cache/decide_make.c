@@ -207,7 +207,9 @@ static enum err link_locked(
 {
 	struct cache *c = p->cache;
 	const struct change_about about = { .scope.inodes = { i, dir }, .target = i, .dir = dir };
-	struct change change = { .op = CHANGE_LINK, .parent2 = tree_expect(c->tree, dir) };
+	struct change change = { .op = CHANGE_LINK,
+		.parent2 = tree_expect(c->tree, dir),
+		.target = tree_expect(c->tree, i) };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	AUTO_TREE_PATH struct tree_path path2 = { 0 };
 	struct queued *q;

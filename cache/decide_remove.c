@@ -47,7 +47,9 @@ static enum err remove_locked(struct pending *p, struct inode *dir, const char *
 	struct inode *target, enum change_op op, struct error *e)
 {
 	struct cache *c = p->cache;
-	struct change change = { .op = op, .parent = tree_expect(c->tree, dir) };
+	struct change change = { .op = op,
+		.parent = tree_expect(c->tree, dir),
+		.target = tree_expect(c->tree, target) };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	enum err kind = decide_judge_removal(c, dir, target, name, e);
 

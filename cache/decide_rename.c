@@ -84,7 +84,8 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	struct change change = { .op = CHANGE_RENAME,
 		.flags = m->flags,
 		.parent = tree_expect(c->tree, m->dir),
-		.parent2 = tree_expect(c->tree, m->dir2) };
+		.parent2 = tree_expect(c->tree, m->dir2),
+		.target = tree_expect(c->tree, m->moved) };
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	bool replaces = m->replaced && !exchanges;
 	AUTO_TREE_PATH struct tree_path path = { 0 };

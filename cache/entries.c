@@ -110,16 +110,25 @@ void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t coun
 	tree_entries_free(c->tree, entries, count);
 }
 
-/* Why the listing failed says nothing of the one entry, unless the call itself did. */
-enum err entries_ask_for_one(
+/* Why the listing failed says nothing of what it is asked for, unless the call itself did. */
+static enum err ask_nearby(
 	struct cache *c, const struct call *call, struct inode *dir, struct error *e)
 {
 	struct look l = { .call = call, .dir = dir, .reach = WALK_NEAR };
 	struct error why = { 0 };
-
-	if (!c->walk || !walk_is_due(c->walk, dir))
-		return ERR_OK;
 	enum err kind = cache_with_path(c, dir, NULL, ask_entries, &l, &why);
 
 	return cache_is_of_the_call(kind) ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+enum err entries_ask_for_one(
+	struct cache *c, const struct call *call, struct inode *dir, struct error *e)
+{
+	return c->walk && walk_is_due(c->walk, dir) ? ask_nearby(c, call, dir, e) : ERR_OK;
+}
+
+enum err entries_ask_to_decide(
+	struct cache *c, const struct call *call, struct inode *dir, struct error *e)
+{
+	return c->walk ? ask_nearby(c, call, dir, e) : ERR_OK;
 }

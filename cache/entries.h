@@ -11,3 +11,9 @@
  */
 enum err entries_ask_for_one(
 	struct cache *c, const struct call *call, struct inode *dir, struct error *e);
+/*
+ * The entries of `dir` are wanted so that a change of them can be decided here, and are asked for once. ERR_OK says nothing
+ * of them either.
+ */
+enum err entries_ask_to_decide(
+	struct cache *c, const struct call *call, struct inode *dir, struct error *e);

@@ -46,6 +46,8 @@ void lease_arm(const struct lease *l)
 {
 	int64_t idle_ms = l->cache->options.stream_idle_ms;
 
+	if (atomic_load(&l->is_given_up))
+		return;
 	if (atomic_load(&l->cache->listeners))
 		stay(l);
 	else
@@ -72,6 +74,14 @@ static int64_t awake_ms(const struct lease *l)
 }
 
 /* Nobody knows what was missed, and the connections are not what they were. */
+static void give_up(struct lease *l)
+{
+	if (atomic_exchange(&l->is_given_up, true))
+		return;
+	lease_end_after(l, 0);
+	cache_doubt_all(l->cache);
+}
+
 static void note_sleep(struct lease *l)
 {
 	int64_t now_ms = clocks_slept_ms(l->cache->options.clocks);
@@ -81,10 +91,16 @@ static void note_sleep(struct lease *l)
 
 	l->slept_ms = now_ms;
 	pthread_mutex_unlock(&l->lock);
-	if (!has_slept)
-		return;
-	lease_end_after(l, 0);
-	cache_doubt_all(l->cache);
+	if (has_slept && lease_is_live(l))
+		give_up(l);
+	else if (has_slept)
+		cache_doubt_all(l->cache);
+}
+
+void lease_link_failed(struct lease *l)
+{
+	if (lease_is_live(l))
+		give_up(l);
 }
 
 void lease_heard(struct lease *l)
@@ -132,6 +148,7 @@ void lease_begin_locked(struct lease *l, struct carried *c)
 	l->carried = c;
 	l->first = c ? *c->list->listing : (struct tree_listing){ 0 };
 	l->is_bare = c && !c->list->is_audit;
+	atomic_store(&l->is_given_up, false);
 	atomic_store(&l->state, LEASE_BEGINNING);
 	tree_stream_begins(l->cache->tree, &l->first);
 	pthread_cond_broadcast(&l->changed);
@@ -224,7 +241,7 @@ enum err lease_new(struct lease **out, struct cache *c, struct error *e)
 	return ERR_OK;
 }
 
-void lease_free(struct lease *l)
+void lease_stop(struct lease *l)
 {
 	if (!l)
 		return;
@@ -235,6 +252,14 @@ void lease_free(struct lease *l)
 	pthread_mutex_unlock(&l->lock);
 	if (l->has_thread)
 		pthread_join(l->thread, NULL);
+	l->has_thread = false;
+}
+
+void lease_free(struct lease *l)
+{
+	if (!l)
+		return;
+	lease_stop(l);
 	cancel_release(&l->ends);
 	pthread_cond_destroy(&l->changed);
 	pthread_mutex_destroy(&l->lock);

@@ -18,11 +18,18 @@
 struct lease;
 
 enum err lease_new(struct lease **out, struct cache *c, struct error *e);
-/* Ends the stream and waits for that. */
+/* Ends the stream and waits for that; none begins any more. */
+void lease_stop(struct lease *l);
+/* Stops it, too, and nobody else uses it any more. */
 void lease_free(struct lease *l);
 
 /* Something was asked of the mount. Costs next to nothing. */
 void lease_used(struct lease *l);
+/*
+ * Something was asked of the sandbox, and nobody answered. The stream may be as dead, and would be silent for long before
+ * that is seen: it is given up, and everything known is in doubt.
+ */
+void lease_link_failed(struct lease *l);
 /* Somebody began or ceased to listen to all changes (cache_listen()): while anybody does the stream stays. */
 void lease_listened(struct lease *l);
 

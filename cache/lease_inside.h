@@ -33,7 +33,8 @@ struct lease {
 	_Atomic int64_t noted_ms; /* when use was last noted, by the cache's clocks */
 	_Atomic int64_t
 		heard_ms; /* likewise: when something was last told, or doubted because nothing was */
-	pthread_mutex_t lock; /* guards what follows */
+	atomic_bool is_given_up; /* because others found nobody */
+	pthread_mutex_t lock;    /* guards what follows */
 	pthread_cond_t changed;
 	bool has_thread, is_running, is_stopping;
 	pthread_t thread;

@@ -128,7 +128,7 @@ void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct
 	out->inode = i;
 	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
 	tree_kernel_get(c->tree, i);
-	out->valid_ms = left_ms(tree_attr(c->tree, i, &out->attr));
+	out->valid_ms = left_ms(tree_lend(c->tree, i, false, &out->attr));
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,
@@ -259,33 +259,34 @@ static enum err refresh_together(
 	return kind;
 }
 
-static bool attr_is_known(struct cache *c, struct inode *i, struct attr *out, int64_t *valid_ms)
+static bool attr_is_known(
+	struct cache *c, struct inode *i, bool ahead, struct attr *out, int64_t *valid_ms)
 {
-	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
 	return *valid_ms || tree_foreseen(c->tree, i, out);
 }
 
-static enum err ask_attr(struct cache *c, const struct call *call, struct inode *i,
+static enum err ask_attr(struct cache *c, const struct call *call, struct inode *i, bool ahead,
 	struct attr *out, int64_t *valid_ms, struct error *e)
 {
 	AUTO_FREE struct self *s = NULL;
 	struct error why = { 0 };
 
-	if (attr_is_known(c, i, out, valid_ms))
+	if (attr_is_known(c, i, ahead, out, valid_ms))
 		return ERR_OK;
 	enum err kind = tree_attr_in_doubt(c->tree, i, monotonic_ms())
 		? trust_restore(c->trust, call, e)
 		: ERR_OK;
 
-	if (kind || attr_is_known(c, i, out, valid_ms))
+	if (kind || attr_is_known(c, i, ahead, out, valid_ms))
 		return kind;
 	/* Of writes on their way only the sandbox can tell what they make of the file. */
 	kind = pending_drain(c->pending, call, i, e);
-	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
 	if (kind || *valid_ms)
 		return kind;
 	kind = refresh_together(c, call, i, e);
-	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
 	if (kind || *valid_ms)
 		return kind;
 	s = calloc(1, sizeof *s);
@@ -296,7 +297,7 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 	/* Unless it was removed here meanwhile, and lives on in memory. */
 	if (refresh(c, i, s, &why) && !tree_is_gone(c->tree, i))
 		return error_set(e, why.kind, "%s", why.text);
-	*valid_ms = left_ms(tree_attr(c->tree, i, out));
+	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
 	if (!*valid_ms) {
 		/* A change of ours runs meanwhile: this answer is as good as any, but only for now. */
 		*out = s->news.attr;
@@ -312,36 +313,38 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 #define ROOT_WAIT_MS  3000
 #define ROOT_AGAIN_MS 1000
 
-static void root_attr(struct cache *c, const struct call *call, struct inode *root,
+static void root_attr(struct cache *c, const struct call *call, struct inode *root, bool ahead,
 	struct attr *out, int64_t *valid_ms)
 {
 	struct call brief = call ? *call : (struct call){ 0 };
 	int64_t limit_ms = call_progress_ms(call);
 
 	brief.progress_ms = limit_ms < 0 || limit_ms > ROOT_WAIT_MS ? ROOT_WAIT_MS : limit_ms;
-	if (ask_attr(c, &brief, root, out, valid_ms, NULL)) {
+	if (ask_attr(c, &brief, root, ahead, out, valid_ms, NULL)) {
 		tree_attr(c->tree, root, out);
 		*valid_ms = ROOT_AGAIN_MS;
 	}
 }
 
+static enum err attr_of(struct cache *c, const struct call *call, struct inode *i, bool ahead,
+	struct attr *out, int64_t *valid_ms, struct error *e)
+{
+	if (i != tree_root(c->tree))
+		return ask_attr(c, call, i, ahead, out, valid_ms, e);
+	root_attr(c, call, i, ahead, out, valid_ms);
+	return ERR_OK;
+}
+
 enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, struct attr *out,
 	int64_t *valid_ms, struct error *e)
 {
-	if (i != tree_root(c->tree))
-		return ask_attr(c, call, i, out, valid_ms, e);
-	root_attr(c, call, i, out, valid_ms);
-	return ERR_OK;
+	return attr_of(c, call, i, false, out, valid_ms, e);
 }
 
 enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
 	struct attr *out, int64_t *valid_ms, struct error *e)
 {
-	enum err kind = cache_attr(c, call, i, out, valid_ms, e);
-
-	if (!kind && !*valid_ms)
-		*valid_ms = left_ms(tree_lend(c->tree, i, out));
-	return kind;
+	return attr_of(c, call, i, true, out, valid_ms, e);
 }
 
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,

@@ -18,6 +18,15 @@ static enum err note(
 	return outcome;
 }
 
+/* The same of what the sandbox itself was asked for. */
+static enum err note_asked(
+	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
+{
+	if (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT)
+		lease_link_failed(m->lease);
+	return note(m, verb, outcome, began_us);
+}
+
 enum err metered_info(
 	const struct metered *m, const struct call *call, struct sandbox_info *out, struct error *e)
 {
@@ -39,8 +48,8 @@ enum err metered_list(const struct metered *m, const struct call *call,
 {
 	int64_t began_us = now_us();
 
-	return note(m, STATS_LIST, provider_list(m->provider, call, request, sink, context, e),
-		began_us);
+	return note_asked(m, STATS_LIST,
+		provider_list(m->provider, call, request, sink, context, e), began_us);
 }
 
 static uint64_t data_of(const struct apply_request *request)
@@ -58,7 +67,7 @@ enum err metered_apply(const struct metered *m, const struct call *call,
 	int64_t began_us = now_us();
 
 	stats_add_sent(m->stats, STATS_APPLY, data_of(request));
-	return note(
+	return note_asked(
 		m, STATS_APPLY, provider_apply(m->provider, call, request, results, e), began_us);
 }
 
@@ -109,7 +118,7 @@ enum err metered_fetch(const struct metered *m, const struct call *call,
 	enum err kind = provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e);
 
 	note_bandwidth(&f);
-	return note(m, STATS_FETCH, kind, f.began_us);
+	return note_asked(m, STATS_FETCH, kind, f.began_us);
 }
 
 struct executing {
@@ -135,6 +144,6 @@ enum err metered_execute(const struct metered *m, const struct call *call,
 	int64_t began_us = now_us();
 
 	stats_add_sent(m->stats, STATS_EXECUTE, strlen(request->command) + request->input_len);
-	return note(m, STATS_EXECUTE,
+	return note_asked(m, STATS_EXECUTE,
 		provider_execute(m->provider, call, request, pass_output, &x, result, e), began_us);
 }

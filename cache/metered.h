@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cache/bandwidth.h"
+#include "cache/lease.h"
 #include "cache/stats.h"
 #include "providers/provider.h"
 
@@ -15,6 +16,7 @@ struct metered {
 	struct provider *provider;
 	struct stats *stats;         /* NULL: nothing is counted */
 	struct bandwidth *bandwidth; /* what fetches show of it; NULL: is not measured */
+	struct lease *lease;         /* which hears where nobody answered; NULL: there is none */
 };
 
 enum err metered_info(const struct metered *m, const struct call *call, struct sandbox_info *out,

@@ -2,6 +2,7 @@
 #include "cache/cache_inside.h"
 #include "cache/changes.h"
 #include "cache/decide.h"
+#include "cache/entries.h"
 
 #include "providers/base/cleanup.h"
 
@@ -15,6 +16,7 @@ struct naming {
 	struct change change;
 	struct change_about about;
 	struct change_result result;
+	bool was_lost; /* an answer to it */
 };
 
 static enum err ask_change(
@@ -87,6 +89,25 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 	return ERR_OK;
 }
 
+/*
+ * The sandbox, if it is asked to make a file, has an empty one at its place before the first byte is written. One question
+ * for the entries costs as much, and what is decided then is seen there when it is whole.
+ */
+static enum err decide_or_list(struct cache *c, const struct call *call, struct inode *dir,
+	const char *name, const struct making *m, struct cache_entry *out, bool *decided,
+	struct error *e)
+{
+	enum err kind = decide_restore(c, call, e);
+
+	*decided = kind;
+	if (!kind)
+		kind = decide_make(c, call, dir, name, m, out, decided, e);
+	if (*decided || kind || m->op != CHANGE_CREATE || !decide_wants_entries(c, dir))
+		return kind;
+	kind = entries_ask_to_decide(c, call, dir, e);
+	return kind ? kind : decide_make(c, call, dir, name, m, out, decided, e);
+}
+
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct making *m, struct cache_entry *out, struct error *e)
 {
@@ -94,11 +115,12 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 		.change = changes_making(c, m),
 		.about = { .scope.inodes = { dir }, .dir = dir } };
 	bool decided;
-	enum err kind = decide_make(c, call, dir, name, m, out, &decided, e);
+	enum err kind = decide_or_list(c, call, dir, name, m, out, &decided, e);
 
 	if (decided)
 		return kind;
-	kind = settle(c, call, dir, NULL, e);
+	if (!kind)
+		kind = settle(c, call, dir, NULL, e);
 	if (kind)
 		return kind;
 	n.change.parent = tree_expect(c->tree, dir);
@@ -149,6 +171,8 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 	bool decided = false;
 
 	if (!kind)
+		kind = decide_restore(c, call, e);
+	if (!kind)
 		kind = decide_link(c, call, i, dir, name, out, &decided, e);
 	if (decided && !kind)
 		tell_moved_links(c, i);
@@ -175,6 +199,50 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 
 /* ---- Removing ---- */
 
+/* So long a removal whose answer was lost is asked for again, with growing pauses: others wait meanwhile. */
+#define REMOVAL_AGAIN_MS 1000
+#define REMOVAL_PAUSE_MS 100
+
+/*
+ * A removal whose answer was lost may have been done. Left at that the file would be here what it is not there, and what
+ * is written to it could not arrive. Asked again it is for this file alone: what has come to its place since stays.
+ */
+static enum err ask_removal(
+	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
+{
+	struct naming *n = context;
+	int64_t end_ms = monotonic_ms() + REMOVAL_AGAIN_MS, pause_ms = REMOVAL_PAUSE_MS;
+	enum err kind = ask_change(c, path, path2, n, e);
+
+	while (kind == ERR_UNREACHABLE && n->about.target && monotonic_ms() < end_ms) {
+		n->was_lost = true;
+		n->change.target = tree_expect(c->tree, n->about.target);
+		if (call_sleep(n->call, pause_ms, NULL))
+			break;
+		pause_ms *= 2;
+		kind = ask_change(c, path, path2, n, e);
+	}
+	return kind;
+}
+
+static enum err ask_until_removed(
+	struct cache *c, struct inode *dir, const char *name, struct naming *n, struct error *e)
+{
+	enum err kind = cache_with_path(c, dir, name, ask_removal, n, e);
+
+	if (!n->was_lost)
+		return kind;
+	/* Whoever took this for an answer would try again, and remove what has come to its place. */
+	if (kind == ERR_STALE)
+		return error_set(
+			e, ERR_UNREACHABLE, "%s: it is not known whether it was removed", name);
+	if (kind != ERR_NOT_FOUND)
+		return kind;
+	if (e)
+		*e = (struct error){ 0 };
+	return ERR_OK;
+}
+
 /* The last handle of a staged file is closed elsewhere; here it gets its staging name. */
 static enum err unlink_target(struct cache *c, struct inode *dir, const char *name,
 	struct inode *target, struct naming *n, struct error *e)
@@ -186,7 +254,7 @@ static enum err unlink_target(struct cache *c, struct inode *dir, const char *na
 		n->change.target = tree_expect(c->tree, target);
 	n->change.path2 = staged;
 	tree_change_begins(c->tree, &n->about.scope);
-	enum err kind = cache_with_path(c, dir, name, ask_change, n, e);
+	enum err kind = ask_until_removed(c, dir, name, n, e);
 
 	if (!kind && keep)
 		tree_staged(c->tree, target, take(staged));
@@ -201,10 +269,12 @@ static enum err unlink_target(struct cache *c, struct inode *dir, const char *na
 static enum err remove_name(struct cache *c, const struct call *call, struct inode *dir,
 	const char *name, enum change_op op, struct error *e)
 {
-	bool decided;
-	enum err kind = decide_remove(c, call, dir, name, op, &decided, e);
+	bool decided = false;
+	enum err kind = decide_restore(c, call, e);
 
-	if (decided)
+	if (!kind)
+		kind = decide_remove(c, call, dir, name, op, &decided, e);
+	if (kind || decided)
 		return kind;
 	struct inode *target = tree_peek(c->tree, dir, name);
 	struct naming n = { .call = call,
@@ -354,6 +424,10 @@ static enum err ask_rename(
 enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct inode *dir2, const char *name2, uint32_t flags, struct error *e)
 {
+	enum err kind = decide_restore(c, call, e);
+
+	if (kind)
+		return kind;
 	struct renaming r = { .naming.change = { .op = CHANGE_RENAME, .flags = flags },
 		.dir = dir,
 		.dir2 = dir2,
@@ -362,7 +436,8 @@ enum err cache_rename(struct cache *c, const struct call *call, struct inode *di
 		.moved = tree_peek(c->tree, dir, name),
 		.replaced = tree_peek(c->tree, dir2, name2) };
 	bool decided = false;
-	enum err kind = r.moved ? pending_refusal(c->pending, r.moved, e) : ERR_OK;
+
+	kind = r.moved ? pending_refusal(c->pending, r.moved, e) : ERR_OK;
 
 	if (!kind && r.replaced && flags & CHANGE_EXCHANGE)
 		kind = pending_refusal(c->pending, r.replaced, e);

@@ -79,6 +79,9 @@ void pending_move_ends(struct pending *p);
 enum err pending_refusal(struct pending *p, struct inode *i, struct error *e);
 enum err pending_report(struct pending *p, struct inode *i, struct error *e);
 
+/* Why the last attempt to send something was in vain, if it was. Another one is soon. */
+enum err pending_trouble(struct pending *p, struct error *e);
+
 /* Of everything. The error may also be a refusal that no earlier one of these reported. */
 enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e);
 

@@ -146,18 +146,35 @@ static size_t removal_needs(const struct gathering *g, const struct queued *q)
 	return step || !q->about.dir ? step : fresh(g, q->about.dir)->step;
 }
 
-/* Of the other file in an exchange. */
-static size_t step_of_exchanged(const struct gathering *g, const struct queued *q)
+/* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
+static bool was_long_untold(const struct pending *p, const struct queued *q)
+{
+	return q->is_recovered || q->failures != p->failures;
+}
+
+/* What a rename takes the place of without another word of what that was: NULL none. */
+static struct inode *replaced_by(const struct queued *q)
+{
+	const struct change *c = &q->change;
+	bool is_held = c->version2.ctime.tv_sec || c->flags & (CHANGE_EXCHANGE | CHANGE_NOREPLACE);
+
+	return c->op == CHANGE_RENAME && !is_held ? q->moved[1] : NULL;
+}
+
+/* Of the other file in an exchange; of one that is replaced, where it may not have come to its name. */
+static size_t step_of_other(const struct gathering *g, const struct queued *q)
 {
 	struct inode *other = queued_exchanged(q);
 
+	if (!other && was_long_untold(g->p, q))
+		other = replaced_by(q);
 	return other ? fresh(g, other)->step : 0;
 }
 
 /* A change can say only of one other that it needs it. */
 static bool needs_two(const struct gathering *g, const struct queued *q)
 {
-	return step_of_exchanged(g, q) && fresh(g, q->about.target)->step;
+	return step_of_other(g, q) && fresh(g, q->about.target)->step;
 }
 
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
@@ -172,7 +189,7 @@ static size_t needs_of(const struct gathering *g, const struct queued *q)
 	size_t step = about->target && about->target != q->made ? fresh(g, about->target)->step : 0;
 
 	if (!step)
-		step = step_of_exchanged(g, q);
+		step = step_of_other(g, q);
 	if (!step && about->dir)
 		step = fresh(g, about->dir)->step;
 	if (!step && about->dir2)
@@ -191,12 +208,6 @@ static void note_step(const struct gathering *g, const struct queued *q)
 		b->name_step = g->batch->count;
 }
 
-/* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
-static bool was_long_untold(const struct pending *p, const struct queued *q)
-{
-	return q->is_recovered || q->failures != p->failures;
-}
-
 /* At the same moment: as if they had done it just before. */
 static void allow_what_others_did(const struct queued *q, struct change *c)
 {
@@ -204,8 +215,40 @@ static void allow_what_others_did(const struct queued *q, struct change *c)
 	/* But what is copied is what was there when it was decided. */
 	if (c->op != CHANGE_COPY)
 		c->version = (struct version){ 0 };
+	/* Of what is moved out of their way it is still that file. */
+	if (c->op < CHANGE_SETATTR && !q->conflicts)
+		c->target = (struct expect){ 0 };
 	if (q->may_replace)
 		c->flags &= ~(uint32_t)(CHANGE_EXCL | CHANGE_NOREPLACE);
+}
+
+static void expect_known(const struct pending *p, struct inode *i, struct expect *out)
+{
+	if (i && !tree_is_provisional(p->cache->tree, i))
+		*out = tree_expect(p->cache->tree, i);
+}
+
+/* What is removed, moved, linked or replaced is that file, not what has come to its name since. */
+static void expect_the_same(const struct pending *p, const struct queued *q, struct change *c)
+{
+	bool is_there = q->about.target != q->made && !q->is_beside;
+
+	if (is_there && c->op < CHANGE_SETATTR)
+		expect_known(p, q->about.target, &c->target);
+	expect_known(p, replaced_by(q), &c->target2);
+}
+
+void batch_is_late_locked(struct pending *p, struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++) {
+		const struct queued *q = b->queued[n];
+		struct change *c = &b->changes[n];
+
+		c->version = q->change.version;
+		c->version2 = q->change.version2;
+		c->flags = q->change.flags;
+		expect_the_same(p, q, c);
+	}
 }
 
 static bool take_change(struct gathering *g, struct queued *q)
@@ -217,7 +260,9 @@ static bool take_change(struct gathering *g, struct queued *q)
 	struct change *c = &b->changes[b->count];
 
 	*c = q->change;
-	if (!was_long_untold(g->p, q))
+	if (was_long_untold(g->p, q))
+		expect_the_same(g->p, q, c);
+	else
 		allow_what_others_did(q, c);
 	if (!b->count)
 		b->first_sequence = q->sequence;

@@ -1,6 +1,7 @@
 /* What others did meanwhile at a name that we give: both versions stay. */
 #include "cache/pending_inside.h"
 
+#include "cache/cache_inside.h"
 #include "cache/fault.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -78,6 +79,8 @@ static enum err queue_again_locked(
 	change.path2 = name;
 	change.keep = NULL;
 	change.flags = change.op == CHANGE_PLACE ? CHANGE_EXCL : CHANGE_NOREPLACE;
+	if (change.op == CHANGE_RENAME && q->about.target)
+		change.target = tree_expect(p->cache->tree, q->about.target);
 	change.target2 = (struct expect){ 0 };
 	change.version2 = (struct version){ 0 };
 	enum err kind = pending_add_locked(p, &change, &about, &again, e);

@@ -83,6 +83,7 @@ struct pending {
 	unsigned moves;     /* that the sandbox is asked for */
 	unsigned under_way; /* batches */
 	unsigned waiting;   /* calls, for an answer */
+	int64_t looked_ms;  /* when somebody last looked whether there is one, and did not wait */
 	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
 	bool recorded_under_way;
 	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
@@ -235,6 +236,8 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
  * gone the next time, unless it tells of a change that is damaged.
  */
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
+/* An attempt was in vain: from now on its changes are held against what they are based on. */
+void batch_is_late_locked(struct pending *p, struct batch *b);
 void batch_release(struct batch *b);
 /* The journal's entries of those that were not refused, to be freed; NULL without memory. `results` are there. */
 uint64_t *batch_numbers(const struct batch *b, size_t *count);

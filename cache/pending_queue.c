@@ -130,7 +130,8 @@ enum err pending_prepare_locked(struct pending *p, const struct change *change,
 		queued_free(q);
 		return kind;
 	}
-	q->failures = p->failures;
+	/* That nobody answered was found out by a question, not by an attempt. */
+	q->failures = p->failures - tree_is_unheard(p->cache->tree);
 	*out = q;
 	return ERR_OK;
 }
@@ -191,7 +192,9 @@ struct version version_shown(const struct attr *attr)
 struct version pending_version_locked(struct pending *p, struct inode *i)
 {
 	struct attr attr;
-	bool is_known = tree_attr(p->cache->tree, i, &attr) > monotonic_ms();
+	int64_t now_ms = monotonic_ms();
+	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
+		tree_attr_in_doubt(p->cache->tree, i, now_ms);
 
 	if (!is_known || (i->backlog && i->backlog->owes))
 		return (struct version){ 0 };

@@ -36,7 +36,9 @@ static void note_failure_locked(struct pending *p, const struct error *e)
 /* While somebody waits for the sandbox another attempt is soon, whether he came before the pause or comes in it. */
 static int64_t pause_end_locked(const struct pending *p, int64_t begun_ms, int64_t pause_ms)
 {
-	return begun_ms + (p->waiting ? p->pause_ms : pause_ms);
+	bool is_wanted = p->waiting || p->looked_ms + p->pause_ms >= begun_ms;
+
+	return begun_ms + (is_wanted ? p->pause_ms : pause_ms);
 }
 
 static void pause_locked(struct pending *p, int64_t pause_ms)
@@ -66,10 +68,11 @@ static bool may_pass(const struct batch *b, enum err kind)
 }
 
 /* What has no number is told by what is there by now (pending_left.c). */
-static void repeat_locked(struct batch *b)
+static void repeat_locked(struct pending *p, struct batch *b)
 {
 	if (!b->is_ready)
 		return;
+	batch_is_late_locked(p, b);
 	b->is_repeated = b->first_sequence;
 	for (size_t n = 0; n < b->count && !b->is_repeated; n++)
 		b->queued[n]->may_be_done = true;
@@ -84,7 +87,7 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 		if (e->kind != ERR_INTERRUPTED)
 			cache_note_lost(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
-		repeat_locked(b);
+		repeat_locked(p, b);
 		note_failure_locked(p, e);
 		pause_locked(p, pause_ms);
 		bool stopping = p->stopping;

@@ -272,6 +272,20 @@ static enum err drain_all_locked(struct pending *p, const struct call *call, str
 	return kind;
 }
 
+enum err pending_trouble(struct pending *p, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind =
+		p->failure.kind ? error_set(e, p->failure.kind, "%s", p->failure.text) : ERR_OK;
+
+	p->looked_ms = monotonic_ms();
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
 enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
 {
 	if (!p)

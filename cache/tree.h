@@ -238,16 +238,19 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
  */
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
 /*
- * The same for the kernel, which may keep them until then (monotonic ms; 0: not at all, and *out is left alone). Whatever
- * we do that moves them takes them back first: what tree_tells() set is told, under the lock, so that nobody hears of the
- * change, or that the sandbox has it, while the kernel still shows what was before. What others do is told as of any inode.
+ * As tree_attr(), for the kernel, which may keep them until then; `ahead`: what is foreseen, too. Whatever we do that moves
+ * what is kept of a directory, or was foreseen, takes it back first: what tree_tells() set is told, under the lock, so that
+ * nobody hears of the change, or that the sandbox has it, while the kernel still shows what was before, and an answer that
+ * the change overtakes is dropped. What others do is told as of any inode.
  */
-int64_t tree_lend(struct tree *t, struct inode *i, struct attr *out);
+int64_t tree_lend(struct tree *t, struct inode *i, bool ahead, struct attr *out);
 /*
- * Whether what a change of the names in `dir` does can be said here: every entry is held under a trust without end, so is
- * the way to it, and no change but foreseen ones is under way in it.
+ * Whether what a change of the names in `dir` does can be said here: every entry is held, so is the way to it, the trust was
+ * one without end when the sandbox was last heard, and no change but foreseen ones is under way in it.
  */
 bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms);
+/* Whether all that is missing for that are the entries of `dir`. */
+bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_ms);
 /*
  * The sandbox answered to a foreseen change of `i` with `attr`, the changes of one inode in the order in which they
  * began; before tree_change_ends(). While other foreseen ones are under way what is shown stays as it is, and so does the
@@ -377,8 +380,19 @@ void tree_each_link(struct tree *t, struct inode *top,
 
 /* From now on answers are held; what may not be held is believed for `timed_ms`. */
 void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms);
-/* The tree is trusted until then; TREE_HELD: without end. Not if it was doubted after `audit` was asked (may be NULL). */
-void tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit);
+/*
+ * The tree is trusted until then; TREE_HELD: without end. Not if it was doubted after `audit` was asked (may be NULL): false.
+ */
+bool tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit);
+/*
+ * Likewise, though nobody could be asked: what was held is believed, and names are decided if they were when it was last
+ * trusted, since the sandbox refuses what does not fit any more.
+ */
+void tree_trust_unheard(struct tree *t, int64_t until_ms);
+/* Whether that was the last word: what is decided here may be long out of date in the sandbox. */
+bool tree_is_unheard(struct tree *t);
+/* Whether names were decided here when it was last trusted, and it is not any more. */
+bool tree_wants_trust(struct tree *t, int64_t now_ms);
 /* The same, later than so far, unless it was doubted. */
 void tree_trust_longer(struct tree *t, int64_t until_ms);
 bool tree_is_trusted(struct tree *t, int64_t now_ms);
@@ -542,8 +556,9 @@ struct tree_gathering {
 
 /*
  * `first`, and the regular files around it whose names and attributes are believed: in the order in which one who walks
- * the tree reads them. Larger ones than tree_whole_max() are left out, but for both ends of those beside the first. Directories that hold what nobody reads as a whole (tree_files.c) are not entered from outside, and
- * not left from inside. Returns how many; `out` has room for files_max, which is at least 1. 0: `first` has no path.
+ * the tree reads them. Larger ones than tree_whole_max() are left out, but for both ends of those beside the first, and of
+ * a repository's newest pack. Directories that hold what nobody reads as a whole (tree_files.c) are not entered from
+ * outside, and not left from inside. Returns how many; `out` has room for files_max, which is at least 1. 0: `first` has no path.
  */
 size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
 	const struct tree_gathering *g, struct tree_file *out);

@@ -76,14 +76,17 @@ int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, con
 	return until_ms;
 }
 
+int64_t attr_until_locked(const struct tree *t, const struct inode *i)
+{
+	if (i->gone && !i->staged)
+		return INT64_MAX;
+	return i->changing || i->provisional ? 0 : believed_until_locked(t, i->attr_until_ms);
+}
+
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_under_change = i->changing || i->provisional;
-	int64_t until_ms = is_under_change ? 0 : believed_until_locked(t, i->attr_until_ms);
-
-	if (i->gone && !i->staged)
-		until_ms = INT64_MAX;
+	int64_t until_ms = attr_until_locked(t, i);
 
 	*out = i->attr;
 	show_locked(t, i, out);

@@ -30,7 +30,7 @@ static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "ven
 struct gathering {
 	struct tree *tree;
 	const struct tree_gathering *asked;
-	const struct inode *first;
+	const struct dentry *beside; /* just now: of whose name others differ by the extension */
 	int64_t now_ms;
 	struct tree_file *out;
 	size_t count;
@@ -127,7 +127,7 @@ static size_t stem_len(const char *name)
 /* An index beside what it is of, a header beside its source: in a walk they come anyway. */
 static bool is_beside_locked(const struct gathering *g, const struct dentry *d)
 {
-	const struct dentry *own = g->first->names;
+	const struct dentry *own = g->beside;
 	size_t len = stem_len(own->name);
 
 	return g->asked->reach != TREE_FAR && d->dir == own->dir && stem_len(d->name) == len &&
@@ -205,26 +205,22 @@ static void gather_below_locked(struct gathering *g, const struct inode *dir)
 		visit_locked(g, d);
 }
 
-static struct dentry *name_in_locked(const struct inode *i, const struct inode *dir)
-{
-	struct dentry *d = i->names;
-
-	while (d->dir != dir)
-		d = d->next_of_inode;
-	return d;
-}
-
-/* What follows `i` in its directory, then what stands before it. */
-static void gather_around_locked(struct gathering *g, const struct inode *i,
+/* What follows `own` in its directory, then what stands before it. */
+static void gather_around_locked(struct gathering *g, const struct dentry *own,
 	void (*visit)(struct gathering *g, const struct dentry *d))
 {
-	const struct inode *dir = i->names->dir;
-	const struct dentry *own = name_in_locked(i, dir);
+	const struct dentry *d;
 
-	for (const struct dentry *d = own->sibling_next; d && !is_full(g); d = d->sibling_next)
+	for (d = own->sibling_next; d && !is_full(g); d = d->sibling_next)
 		visit(g, d);
-	for (const struct dentry *d = dir->children; d != own && !is_full(g); d = d->sibling_next)
+	for (d = own->dir->children; d != own && !is_full(g); d = d->sibling_next)
 		visit(g, d);
+}
+
+static void gather_beside_locked(struct gathering *g, const struct dentry *own)
+{
+	g->beside = own;
+	gather_around_locked(g, own, visit_beside_locked);
 }
 
 static void visit_sibling_locked(struct gathering *g, const struct dentry *d)
@@ -236,11 +232,11 @@ static void visit_sibling_locked(struct gathering *g, const struct dentry *d)
 /* Those of usual size, then the larger ones, where they come whole. */
 static void gather_siblings_locked(struct gathering *g, const struct inode *first)
 {
-	gather_around_locked(g, first, visit_sibling_locked);
+	gather_around_locked(g, first->names, visit_sibling_locked);
 	g->above_size = g->file_size_max;
 	g->file_size_max = whole_max_locked(first);
 	if (g->file_size_max > g->above_size)
-		gather_around_locked(g, first, visit_sibling_locked);
+		gather_around_locked(g, first->names, visit_sibling_locked);
 	g->file_size_max = g->above_size;
 	g->above_size = 0;
 }
@@ -260,11 +256,61 @@ static void gather_subdirs_locked(struct gathering *g, const struct inode *dir)
 	g->file_size_max = TREE_WHOLE_MAX;
 }
 
+/* ---- A repository's pack ---- */
+
+static const struct inode *dir_in_locked(
+	const struct gathering *g, const struct inode *dir, const char *name)
+{
+	const struct dentry *d = dir ? dentry_find_locked(g->tree, dir, name) : NULL;
+
+	return d && may_enter_locked(d) ? d->inode : NULL;
+}
+
+static bool is_index_name(const char *name)
+{
+	return !strcmp(name + stem_len(name), ".idx");
+}
+
+static bool is_newer(const struct dentry *d, const struct dentry *than)
+{
+	struct timespec a = d->inode->attr.mtime, b = than->inode->attr.mtime;
+
+	return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* git looks there first. */
+static const struct dentry *newest_index_locked(struct gathering *g, const struct inode *packs)
+{
+	const struct dentry *newest = NULL;
+
+	for (const struct dentry *d = packs->children; d && !is_full(g); d = d->sibling_next) {
+		g->visits++;
+		if (is_index_name(d->name) && (!newest || is_newer(d, newest)))
+			newest = d;
+	}
+	return newest;
+}
+
+/* The latest commit is in the newest pack, where it is in any: what git finds it by, which it wants next. */
+static void gather_pack_locked(struct gathering *g, const struct inode *repository)
+{
+	const struct inode *objects = dir_in_locked(g, repository, "objects"),
+			   *packs = dir_in_locked(g, objects, "pack");
+	const struct dentry *index = packs ? newest_index_locked(g, packs) : NULL;
+
+	if (!index)
+		return;
+	gather_beside_locked(g, index);
+	visit_beside_locked(g, index);
+}
+
+/* ---- Above it ---- */
+
 /* Whoever read all of a directory goes on in the one above it. */
 static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
 {
 	while (dir != g->tree->root && dir->names && !is_full(g)) {
-		gather_around_locked(g, dir, visit_locked);
+		gather_around_locked(g, dir->names, visit_locked);
 		dir = dir->names->dir;
 	}
 }
@@ -276,10 +322,12 @@ static void gather_others_locked(struct gathering *g, const struct inode *first)
 	const struct inode *dir = first->names->dir;
 	bool is_quiet = is_quiet_locked(dir);
 
-	gather_around_locked(g, first, visit_beside_locked);
+	gather_beside_locked(g, first->names);
 	if (g->asked->reach == TREE_ALONE)
 		return;
 	gather_siblings_locked(g, first);
+	if (is_repository_locked(dir))
+		gather_pack_locked(g, dir);
 	if (!is_quiet || is_repository_locked(dir))
 		gather_subdirs_locked(g, dir);
 	if (!is_quiet && g->asked->reach == TREE_FAR)
@@ -291,7 +339,6 @@ size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
 {
 	struct gathering g = { .tree = t,
 		.asked = asked,
-		.first = first,
 		.now_ms = now_ms,
 		.out = out,
 		.file_size_max = TREE_WHOLE_MAX };

@@ -110,17 +110,21 @@ bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
 
 /* ---- What the kernel keeps meanwhile ---- */
 
-int64_t tree_lend(struct tree *t, struct inode *i, struct attr *out)
+static int64_t ahead_until_locked(const struct tree *t, const struct inode *i)
 {
-	int64_t until_ms = 0;
+	return i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
+}
 
+int64_t tree_lend(struct tree *t, struct inode *i, bool ahead, struct attr *out)
+{
 	pthread_mutex_lock(&t->lock);
-	if (is_foreseen_locked(t, i)) {
-		*out = i->attr;
-		show_locked(t, i, out);
-		until_ms = i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
-		i->lent = true;
-	}
+	bool is_ahead = ahead && is_foreseen_locked(t, i);
+	int64_t until_ms = is_ahead ? ahead_until_locked(t, i) : attr_until_locked(t, i);
+
+	*out = i->attr;
+	show_locked(t, i, out);
+	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
+	i->lent |= until_ms && (is_ahead || S_ISDIR(i->attr.mode));
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
 }
@@ -169,8 +173,19 @@ static bool is_held_locked(const struct inode *dir)
 bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms)
 {
 	pthread_mutex_lock(&t->lock);
-	bool may = t->trusted_until_ms == TREE_HELD && is_held_locked(dir) &&
+	bool may = t->decides && t->trusted_until_ms > now_ms && is_held_locked(dir) &&
 		is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}
+
+bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool holds_entries = dir->attr.dev == t->root->attr.dev && !dir->unwatched;
+	bool may = t->trusted_until_ms == TREE_HELD && holds_entries && !dir->lists_alone &&
+		!is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
 
 	pthread_mutex_unlock(&t->lock);
 	return may;

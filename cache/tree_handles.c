@@ -25,6 +25,12 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 	return i;
 }
 
+/* Whether nothing leads to it any more: whoever means its name has to look that up again. */
+static bool is_lost_locked(const struct tree *t, const struct inode *i)
+{
+	return i != t->root && !i->names && !i->opens;
+}
+
 enum err tree_open(struct tree *t, struct inode *i, struct error *e)
 {
 	int64_t end_ms = tree_now_ms() + TREE_WAIT_MS;
@@ -33,7 +39,7 @@ enum err tree_open(struct tree *t, struct inode *i, struct error *e)
 	pthread_mutex_lock(&t->lock);
 	while (i->removing && tree_wait_locked(t, end_ms))
 		;
-	if (i->removing || (i->gone && !i->staged))
+	if (i->removing || (!i->staged && (i->gone || is_lost_locked(t, i))))
 		kind = error_set(e, ERR_STALE, "removed");
 	else
 		i->opens++;

@@ -33,8 +33,10 @@ struct tree {
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
 	uint64_t held_from;
 	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
-	int64_t timed_ms;         /* how long what may not be held is believed */
-	uint32_t listings;        /* begun so far */
+	bool decides; /* there was a change stream when it was last trusted by what the sandbox said */
+	bool is_unheard;   /* since then nobody answered */
+	int64_t timed_ms;  /* how long what may not be held is believed */
+	uint32_t listings; /* begun so far */
 	LIST_HEAD(, tree_listing) under_way;
 	uint64_t held_alone;  /* the serial number of a listing that is held in any case; 0: none */
 	uint64_t held_before; /* held_from, while a stream begins */
@@ -92,6 +94,8 @@ bool is_only_change_locked(const struct tree_scope *s, const struct inode *i);
 void set_attr(struct attr *attr, const struct change *what, struct timespec now);
 /* Sets the attributes to what an own change made them: the kernel's pages, if they were right, still are. */
 void set_own_attr_locked(struct tree *t, struct inode *i, const struct attr *attr);
+/* What tree_attr() returns. */
+int64_t attr_until_locked(const struct tree *t, const struct inode *i);
 /* The attributes that tree_lend() gave are, or may be, others from now on. */
 void take_back_locked(struct tree *t, struct inode *i);
 /* One more rename or removal of a name of `i` is under way, or has ended. */
@@ -147,7 +151,7 @@ bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms);
 /* How long an answer of `i` to what was asked at serial number `asked` is believed: held if it may be, else as given. */
 int64_t belief_locked(
 	const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms);
-/* Whether any change of it would be told at once. */
+/* Whether any change of it would be told at once, or would have been when it was last trusted. */
 bool is_told_of_locked(const struct tree *t, const struct inode *i);
 /* Its attributes are not held any more, but believed for as long as any others. */
 void stop_holding_locked(struct tree *t, struct inode *i);

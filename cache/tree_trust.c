@@ -57,15 +57,48 @@ void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms)
 	t->held_from = ++t->serial;
 	t->timed_ms = timed_ms;
 	t->trusted_until_ms = trusted_until_ms;
+	t->decides = trusted_until_ms == TREE_HELD;
 	pthread_mutex_unlock(&t->lock);
 }
 
-void tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
+bool tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
 {
 	pthread_mutex_lock(&t->lock);
-	if (!audit || t->doubted <= audit->seen)
+	bool is_late_enough = !audit || t->doubted <= audit->seen;
+
+	if (is_late_enough) {
 		t->trusted_until_ms = until_ms;
+		t->decides = until_ms == TREE_HELD;
+		t->is_unheard = false;
+	}
 	pthread_mutex_unlock(&t->lock);
+	return is_late_enough;
+}
+
+void tree_trust_unheard(struct tree *t, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	t->trusted_until_ms = until_ms;
+	t->is_unheard = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_is_unheard(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_unheard = t->is_unheard;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_unheard;
+}
+
+bool tree_wants_trust(struct tree *t, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool wants = t->decides && t->trusted_until_ms <= now_ms;
+
+	pthread_mutex_unlock(&t->lock);
+	return wants;
 }
 
 void tree_trust_longer(struct tree *t, int64_t until_ms)
@@ -114,7 +147,7 @@ bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_
 
 bool is_told_of_locked(const struct tree *t, const struct inode *i)
 {
-	return i->attr_until_ms == TREE_HELD && t->trusted_until_ms == TREE_HELD;
+	return i->attr_until_ms == TREE_HELD && t->decides && t->trusted_until_ms;
 }
 
 void stop_holding_locked(struct tree *t, struct inode *i)

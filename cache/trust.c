@@ -19,6 +19,14 @@
 /* A sandbox's clock that is so far behind what it must show was set back: then its stamps say nothing. In s. */
 #define SET_BACK_S 1
 
+/*
+ * While nobody answers what is known is shown for so long at a time, or as long as the question took that was in vain. Then
+ * somebody asks again, and waits no longer than at first so, and twice as long each time: there are sandboxes that answer
+ * slowly. Design decisions.
+ */
+#define UNHEARD_MS        5000
+#define PATIENCE_LEAST_MS 3000
+
 struct trust {
 	struct cache *cache;
 	int64_t least_ms;     /* how long trust lasts at least */
@@ -29,6 +37,8 @@ struct trust {
 	struct timespec from; /* the sandbox's clock: nothing held was asked earlier */
 	int64_t begun_ms;     /* when trust was last established, monotonic */
 	int64_t cost_ms;      /* of the costliest listing since */
+	int64_t patience_ms; /* with the next audit, where the last one was in vain; 0: it was not */
+	bool must_ask;       /* what is known must not be shown before somebody answered */
 };
 
 /* ---- Life ---- */
@@ -79,7 +89,8 @@ void trust_note_cost(struct trust *t, int64_t cost_ms)
 	if (!t)
 		return;
 	pthread_mutex_lock(&t->lock);
-	if (cost_ms > t->cost_ms && lasts_ms(t, cost_ms) > lasts_ms(t, t->cost_ms)) {
+	if (!t->patience_ms && cost_ms > t->cost_ms &&
+		lasts_ms(t, cost_ms) > lasts_ms(t, t->cost_ms)) {
 		t->cost_ms = cost_ms;
 		tree_trust_longer(t->cache->tree, t->begun_ms + lasts_ms(t, cost_ms));
 	}
@@ -117,13 +128,23 @@ static int64_t trusted_until_locked(const struct trust *t)
 	return t->begun_ms + lasts_ms(t, t->cost_ms);
 }
 
+/* An answer to what was asked before a command ended says nothing of what that did. */
+static void is_heard_locked(struct trust *t, const struct tree_listing *heard)
+{
+	if (t->patience_ms)
+		log_warn(LOG_CACHE, "the sandbox can be reached again");
+	t->patience_ms = 0;
+	if (tree_trust(t->cache->tree, trusted_until_locked(t), heard))
+		t->must_ask = false;
+}
+
 void trust_began(struct trust *t, const struct tree_listing *first)
 {
 	pthread_mutex_lock(&t->lock);
 	t->from = first->now;
 	t->begun_ms = monotonic_ms();
 	t->cost_ms = 0;
-	tree_trust(t->cache->tree, trusted_until_locked(t), first);
+	is_heard_locked(t, first);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -134,7 +155,7 @@ static void establish(struct trust *t, const struct listing *l)
 	t->from = l->learned.audits_from;
 	t->begun_ms = l->asked_ms;
 	t->cost_ms = monotonic_ms() - l->asked_ms;
-	tree_trust(t->cache->tree, trusted_until_locked(t), &l->learned);
+	is_heard_locked(t, &l->learned);
 	pthread_mutex_unlock(&t->lock);
 	stats_add(&t->cache->stats, STATS_AUDITS, 1);
 }
@@ -168,20 +189,35 @@ static void start_anew(struct trust *t)
 	trust_began(t, &now);
 }
 
+/* The sandbox, or who stands before it, is not in a state to answer. */
+static bool is_unheard(enum err kind)
+{
+	return kind == ERR_UNREACHABLE || kind == ERR_TIMEOUT || kind == ERR_BUSY;
+}
+
+/* Whether another question would be over in time. */
+static bool has_time(const struct call *call, int64_t begun_ms)
+{
+	int64_t limit_ms = call_progress_ms(call);
+
+	return limit_ms < 0 || monotonic_ms() - begun_ms < limit_ms / 2;
+}
+
 static enum err audit(
 	struct trust *t, struct timespec from, const struct call *call, struct error *e)
 {
 	struct listing_plan plan;
 	struct error why = { 0 };
+	int64_t begun_ms = monotonic_ms();
 	enum err kind = plan_audit(t, from, &plan);
 
 	tree_hold(t->cache->tree);
 	if (!kind)
 		kind = run_audit(t, call, &plan, &why);
 	/* A stream that breaks in the middle of it does not begin again at once: now it is a call of its own. */
-	if (kind == ERR_UNREACHABLE && !plan_audit(t, from, &plan))
+	if (kind == ERR_UNREACHABLE && has_time(call, begun_ms) && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
-	if (kind && !cache_is_of_the_call(kind)) {
+	if (kind && !cache_is_of_the_call(kind) && !is_unheard(kind)) {
 		log_debug(LOG_CACHE, "what is known is learned anew: %s", why.text);
 		start_anew(t);
 		kind = ERR_OK;
@@ -212,16 +248,92 @@ static enum err take_turn_locked(struct trust *t, const struct call *call, struc
 	return kind;
 }
 
-/* That one caller was interrupted is no answer for another. */
+/* That one caller was interrupted, or waited for less than others do, is no answer for another. */
 static void end_audit(struct trust *t, const struct error *failure)
 {
 	pthread_mutex_lock(&t->lock);
 	t->is_auditing = false;
 	t->failure = *failure;
-	if (failure->kind == ERR_INTERRUPTED)
+	if (failure->kind == ERR_INTERRUPTED || (is_unheard(failure->kind) && !t->must_ask))
 		t->failure.kind = ERR_OK;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- While nobody answers ---- */
+
+static int64_t full_limit_ms(const struct trust *t)
+{
+	return call_progress_ms(&(struct call){ .progress_ms = t->cache->options.progress_ms });
+}
+
+/* Who waits for less than others says nothing for them. */
+static bool may_go_on_locked(const struct trust *t, const struct call *call)
+{
+	int64_t limit_ms = call_progress_ms(call);
+	int64_t wanted_ms = t->patience_ms ? t->patience_ms : full_limit_ms(t);
+
+	return !t->must_ask && (limit_ms < 0 || (wanted_ms >= 0 && limit_ms >= wanted_ms));
+}
+
+/* Who reads what is known needs nobody. To ask took `cost_ms`, in vain. */
+static void go_on_locked(struct trust *t, int64_t cost_ms, const struct error *why)
+{
+	int64_t lasts = lasts_ms(t, cost_ms), full_ms = full_limit_ms(t);
+
+	if (!t->patience_ms)
+		log_warn(LOG_CACHE, "what is known is shown until the sandbox can be asked: %s",
+			why->text);
+	if (!t->patience_ms)
+		t->patience_ms = PATIENCE_LEAST_MS;
+	else if (cost_ms >= t->patience_ms / 2)
+		t->patience_ms *= 2;
+	if (full_ms >= 0 && t->patience_ms > full_ms)
+		t->patience_ms = full_ms;
+	if (lasts > UNHEARD_MS)
+		lasts = cost_ms > UNHEARD_MS ? cost_ms : UNHEARD_MS;
+	tree_trust_unheard(t->cache->tree, monotonic_ms() + lasts);
+}
+
+/* Whether that was all that was wrong, and is mended. */
+static bool go_on_unheard(
+	struct trust *t, const struct call *call, int64_t cost_ms, const struct error *why)
+{
+	pthread_mutex_lock(&t->lock);
+	bool may = is_unheard(why->kind) && may_go_on_locked(t, call);
+
+	if (may)
+		go_on_locked(t, cost_ms, why);
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}
+
+void trust_must_ask(struct trust *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->must_ask = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+/*
+ * Answers about what is under change here are not believed: the sandbox must have it all. Where it is known not to be
+ * reached, whoever sends that is the one who finds out that it can be.
+ */
+static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t patience_ms,
+	const struct call *call, struct error *e)
+{
+	struct pending *p = t->cache->pending;
+	int64_t limit_ms = call_progress_ms(call);
+	struct call brief = call ? *call : (struct call){ 0 };
+	enum err kind = patience_ms ? pending_trouble(p, e) : ERR_OK;
+
+	if (patience_ms && (limit_ms < 0 || limit_ms > patience_ms))
+		brief.progress_ms = patience_ms;
+	if (!kind)
+		kind = pending_drain_all_quietly(p, &brief, e);
+	return kind ? kind : audit(t, from, &brief, e);
 }
 
 enum err trust_restore(struct trust *t, const struct call *call, struct error *e)
@@ -234,15 +346,17 @@ enum err trust_restore(struct trust *t, const struct call *call, struct error *e
 	enum err kind = take_turn_locked(t, call, e);
 	bool is_mine = !kind && !tree_is_trusted(t->cache->tree, monotonic_ms());
 	struct timespec from = t->from;
+	int64_t patience_ms = t->patience_ms;
 
 	t->is_auditing |= is_mine;
 	pthread_mutex_unlock(&t->lock);
 	if (!is_mine)
 		return kind;
-	/* Answers about what is under change here are not believed: the sandbox must have it all. */
-	kind = pending_drain_all_quietly(t->cache->pending, call, &why);
-	if (!kind)
-		kind = audit(t, from, call, &why);
+	int64_t begun_ms = monotonic_ms();
+
+	if (settle_and_audit(t, from, patience_ms, call, &why) &&
+		go_on_unheard(t, call, monotonic_ms() - begun_ms, &why))
+		why = (struct error){ 0 };
 	end_audit(t, &why);
-	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+	return why.kind ? error_set(e, why.kind, "%s", why.text) : ERR_OK;
 }

@@ -142,7 +142,7 @@ void op_setattr(
 	request_begin(&r, req);
 	if (change.set & (SET_SIZE | SET_UID | SET_GID))
 		setgid_drop_with(fs, req, i, &change);
-	/* Nothing is lent: the kernel takes this answer whatever it was told meanwhile. */
+	/* Nothing is shown ahead: the kernel takes this answer whatever it was told meanwhile. */
 	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e) ||
 		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
 		fs_reply(req, &e);

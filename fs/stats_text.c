@@ -29,6 +29,10 @@ static void put_status(const struct cache_status *status, struct buf *out)
 {
 	put_gauge(out, "inodes", "Files and directories that are known.", status->inodes_known);
 	put_gauge(out, "names", "Names that are known.", status->names_known);
+	put_gauge(out, "stream_live",
+		"1: the sandbox tells of its changes, and what is known is believed meanwhile; 0: "
+		"it is asked again.",
+		status->has_stream);
 	put_gauge(out, "pending_changes", "Changes that the sandbox does not have yet.",
 		status->pending_changes);
 	put_gauge(out, "pending_bytes", "Bytes of contents that the sandbox does not have yet.",

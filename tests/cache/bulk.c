@@ -380,15 +380,19 @@ Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
 /* What stands at `offset` of a file. */
 static void expect_at(const char *path, uint64_t offset, const char *text)
 {
-	struct inode *i = distant_open(&far, path);
+	struct inode *i = find(path);
 	struct error e = { 0 };
+	bool keep;
 	size_t got;
 
+	cr_assert(eq(int, cache_open(far.cache, NULL, i, O_RDONLY, &keep, &e), ERR_OK), "%s: %s",
+		path, e.text);
 	cr_assert(eq(int, cache_read(far.cache, NULL, i, offset, bytes, 4096, &got, &e), ERR_OK),
 		"%s: %s", path, e.text);
 	cr_expect(ge(sz, got, strlen(text)), "%s: ends before", path);
 	cr_expect(not(memcmp(bytes, text, strlen(text))), "%s: other bytes", path);
-	distant_close(&far, i);
+	cache_close(far.cache, i);
+	cache_forget(far.cache, i, 1);
 }
 
 static void write_at(const char *path, uint64_t offset, const char *text)
@@ -415,6 +419,34 @@ Test(bulk, an_index_brings_the_ends_of_what_it_is_of)
 	expect_at("a.pack", 4000 * KIB, "");
 	expect_at("b.pack", 0, "b.pack");
 	cr_expect(eq(uint, distant_fetches(&far), 3));
+}
+
+/* The latest commit is in the newest pack: git needs its index and its ends for almost every command. */
+Test(bulk, a_repository_brings_what_finds_its_latest_commit)
+{
+	const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+
+	make(30, ".git/HEAD");
+	for (char pack = 'a'; pack <= 'c'; pack++) {
+		make(60 * KIB, ".git/objects/pack/%c.idx", pack);
+		make(8000 * KIB, ".git/objects/pack/%c.pack", pack);
+	}
+	make(KIB, ".git/objects/pack/b.rev");
+	for (int n = 0; n < 100; n++)
+		make(KIB, ".git/objects/ab/%d", n);
+	utimensat(far.scratch.fd, ".git/objects/pack/a.idx", long_ago, 0);
+	utimensat(far.scratch.fd, ".git/objects/pack/c.idx", long_ago, 0);
+	write_at(".git/objects/pack/b.pack", 7900 * KIB, "near the end");
+	made();
+	list_all();
+	read_file(".git/HEAD");
+	cr_expect(eq(sz, read_file(".git/objects/pack/b.idx"), 60 * KIB));
+	cr_expect(eq(sz, read_file(".git/objects/pack/b.rev"), KIB));
+	expect_at(".git/objects/pack/b.pack", 0, ".git/objects/pack/b.pack");
+	expect_at(".git/objects/pack/b.pack", 7900 * KIB, "near the end");
+	cr_expect(eq(uint, distant_fetches(&far), 1));
+	expect_at(".git/objects/pack/a.pack", 0, ".git/objects/pack/a.pack");
+	cr_expect(eq(uint, distant_fetches(&far), 2));
 }
 
 Test(bulk, whoever_reads_one_file_of_each_directory_gets_what_is_beside_it)

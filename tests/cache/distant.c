@@ -233,9 +233,10 @@ static bool is_lost(struct distant *d, const struct apply_request *request)
 {
 	pthread_mutex_lock(&d->lock);
 	d->recorded += request->first_sequence > 0;
-	bool is = d->lose_answers ||
+	bool is = d->lose_answers || d->lose_next ||
 		(request->first_sequence && d->lose_every && d->recorded % d->lose_every == 0);
 
+	d->lose_next -= d->lose_next > 0;
 	pthread_mutex_unlock(&d->lock);
 	return is;
 }

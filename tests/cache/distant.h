@@ -37,6 +37,7 @@ struct distant {
 		passing; /* the number of an apply that is let through though they are held; 0: none */
 	enum err refusal;           /* of the next change of contents */
 	atomic_bool lose_answers;   /* of applies, which are done */
+	atomic_uint lose_next;      /* of so many of them, from the next one on */
 	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */
 	unsigned lose_every;        /* likewise of every so many that are recorded; 0: never */
 	unsigned recorded;          /* of those that were done */

@@ -399,6 +399,24 @@ Test(lease, after_the_machine_slept_nothing_is_believed)
 	await_stream(1);
 }
 
+/* A stream on a link of which nothing comes any more would be silent. */
+Test(lease, after_a_call_that_nobody_answered_nothing_is_believed)
+{
+	AUTO_BUF struct buf names = BUF_INIT(1000);
+
+	known_tree();
+	struct inode *f = explored_find("d/f0");
+
+	explored.provider.fails_with = ERR_UNREACHABLE;
+	cr_expect(
+		eq(int, cache_xattr(explored.cache, NULL, f, NULL, &names, NULL), ERR_UNREACHABLE));
+	explored.provider.fails_with = ERR_OK;
+	change_unseen("tree/d/f1");
+	cr_expect(eq(u64, explored_size_of("d/f1"), 11));
+	await_end();
+	await_stream(1);
+}
+
 Test(lease, an_unused_stream_is_let_go)
 {
 	explored.stream_idle_ms = 50;

@@ -522,6 +522,41 @@ Test(pending, a_removed_file_takes_writes_until_it_is_closed)
 	distant_close(&far, i);
 }
 
+/* ---- Removals that are asked for, and whose answer is lost ---- */
+
+static enum err remove_asked(const char *name)
+{
+	struct error e = { 0 };
+	enum err kind = cache_unlink(far.cache, NULL, cache_root(far.cache), name, &e);
+
+	cr_expect(eq(int, e.kind, kind));
+	return kind;
+}
+
+Test(pending, a_removal_whose_answer_was_lost_was_done)
+{
+	distant_close(&far, make("f"));
+	far.lose_next = 1;
+	cr_expect(eq(int, remove_asked("f"), ERR_OK));
+	cr_expect(eq(int, remove_asked("f"), ERR_NOT_FOUND));
+}
+
+Test(pending, what_is_written_to_a_file_after_that_has_its_place)
+{
+	struct inode *i = make("f");
+	char bytes[4] = "";
+	size_t got;
+
+	far.lose_next = 2;
+	cr_expect(eq(int, remove_asked("f"), ERR_OK));
+	distant_write(&far, i, 0, "abc");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(int, cache_read(far.cache, NULL, i, 0, bytes, 3, &got, NULL), ERR_OK));
+	cr_expect(eq(str, bytes, "abc"));
+	distant_close(&far, i);
+}
+
 /* ---- Errors ---- */
 
 Test(pending, what_was_refused_is_reported_once_by_the_close)

@@ -56,16 +56,22 @@ static void put(const char *name, const char *text)
 	scratch_write_text(&far.scratch, name, text);
 }
 
-/* Before anything is made here: until the cache has heard of it. */
-static void put_first(const char *name, const char *text)
+/* Until the cache has heard of it. To be given back with cache_forget(). */
+static struct inode *await(const char *name)
 {
 	int64_t end_ms = monotonic_ms() + 60000, absent_ms;
 	struct cache_entry entry;
 
-	put(name, text);
 	while (cache_lookup(far.cache, NULL, cache_root(far.cache), name, &entry, &absent_ms, NULL))
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: is never seen", name);
-	cache_forget(far.cache, entry.inode, 1);
+	return entry.inode;
+}
+
+/* Before anything is made here. */
+static void put_first(const char *name, const char *text)
+{
+	put(name, text);
+	cache_forget(far.cache, await(name), 1);
 	distant_await_deciding(&far);
 }
 
@@ -75,7 +81,7 @@ static enum err sync_all(void)
 }
 
 /* As open(2) with O_CREAT and these flags does. */
-static struct inode *make(const char *name, int flags)
+static struct inode *make_in(struct inode *dir, const char *name, int flags)
 {
 	const struct making m = { .op = CHANGE_CREATE,
 		.mode = 0644,
@@ -84,11 +90,14 @@ static struct inode *make(const char *name, int flags)
 		.opens = true };
 	struct cache_entry entry;
 
-	cr_assert(
-		eq(int, cache_make(far.cache, NULL, cache_root(far.cache), name, &m, &entry, NULL),
-			ERR_OK));
+	cr_assert(eq(int, cache_make(far.cache, NULL, dir, name, &m, &entry, NULL), ERR_OK));
 	cr_assert(eq(int, cache_open_made(far.cache, NULL, &entry, O_RDWR | flags, NULL), ERR_OK));
 	return entry.inode;
+}
+
+static struct inode *make(const char *name, int flags)
+{
+	return make_in(cache_root(far.cache), name, flags);
 }
 
 static uint64_t copy(struct inode *from, struct inode *to, uint64_t len)
@@ -152,6 +161,33 @@ Test(staged, a_new_file_is_not_seen_before_it_is_closed)
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_much("f", 'z');
 	cr_expect(eq(uint, count_staged(), 0));
+}
+
+Test(staged, nor_is_one_in_a_directory_that_nobody_has_listed)
+{
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
+	struct inode *dir = await("d"), *i = make_in(dir, "f", O_EXCL);
+
+	write_much(i, 'z');
+	cr_expect(not(is_there("d/f")));
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("d/f", 'z');
+	cache_forget(far.cache, dir, 1);
+}
+
+Test(staged, one_that_is_there_already_in_such_a_directory_is_no_new_one)
+{
+	const struct making m = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
+	struct cache_entry entry;
+
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
+	put("d/f", "theirs");
+	struct inode *dir = await("d");
+
+	cr_expect(eq(int, cache_make(far.cache, NULL, dir, "f", &m, &entry, NULL), ERR_EXISTS));
+	expect_text("d/f", "theirs");
+	cache_forget(far.cache, dir, 1);
 }
 
 Test(staged, a_small_new_file_is_one_call)

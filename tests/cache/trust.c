@@ -216,25 +216,83 @@ Test(trust, what_others_change_beside_us_during_an_audit_is_seen)
 
 /* ---- What goes wrong ---- */
 
-Test(trust, an_audit_that_fails_is_tried_again)
+static bool is_size(const char *path, uint64_t size)
+{
+	return explored_size_of(path) == size;
+}
+
+static void await_size(const char *path, uint64_t size)
+{
+	int64_t end_ms = monotonic_ms() + A_MINUTE;
+
+	while (!is_size(path, size))
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: what is there is never seen", path);
+}
+
+/* While nobody can be asked. */
+static void fail_audits(enum err kind)
+{
+	explored_make_files("", 2);
+	explored_make_dir("d");
+	explored_start(BRIEF_MS);
+	explored_list_all(cache_root(explored.cache));
+	cache_doubt_all(explored.cache);
+	explored_write("f0", "longer text");
+	explored.provider.fails_with = kind;
+}
+
+Test(trust, what_is_known_is_shown_while_nobody_answers)
+{
+	fail_audits(ERR_UNREACHABLE);
+	cr_expect(eq(u64, explored_size_of("f0"), 4));
+	cr_expect(eq(sz, explored_count_of(cache_root(explored.cache)), 3));
+	cr_expect(eq(ptr, explored_find("nothing"), NULL));
+	explored.provider.fails_with = ERR_OK;
+	await_size("f0", 11);
+}
+
+Test(trust, and_while_it_is_too_busy)
+{
+	fail_audits(ERR_BUSY);
+	cr_expect(eq(u64, explored_size_of("f0"), 4));
+	explored.provider.fails_with = ERR_OK;
+	await_size("f0", 11);
+}
+
+/* What a command did is not what is known. */
+Test(trust, but_not_after_a_command)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	fail_audits(ERR_OK);
+	struct inode *f = explored_find("f0");
+
+	cache_command_ended(explored.cache);
+	explored.provider.fails_with = ERR_UNREACHABLE;
+	cr_expect(eq(
+		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_UNREACHABLE));
+	explored.provider.fails_with = ERR_OK;
+	cr_expect(eq(u64, explored_size_of("f0"), 11));
+	cache_doubt_all(explored.cache);
+	explored.provider.fails_with = ERR_UNREACHABLE;
+	cr_expect(eq(u64, explored_size_of("f0"), 11));
+	explored.provider.fails_with = ERR_OK;
+}
+
+Test(trust, a_sandbox_that_is_gone_shows_nothing)
 {
 	struct attr attr;
 	int64_t valid_ms;
 	struct error e = { 0 };
 
-	explored_make_files("", 2);
-	explored_start(A_MINUTE);
-	explored_list_all(cache_root(explored.cache));
+	fail_audits(ERR_OK);
 	struct inode *f = explored_find("f0");
 
 	cache_doubt_all(explored.cache);
-	explored_write("f0", "longer text");
-	explored.provider.fails_with = ERR_UNREACHABLE;
-	cr_expect(eq(
-		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, &e), ERR_UNREACHABLE));
+	explored.provider.fails_with = ERR_GONE;
+	cr_expect(eq(int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, &e), ERR_GONE));
 	cr_expect(eq(str, e.text, "as the test wants it"));
-	explored.provider.fails_with = ERR_OK;
-	cr_expect(eq(u64, explored_size_of("f0"), 11));
 }
 
 /* Whatever it told before; what it did not tell may have changed, too. */

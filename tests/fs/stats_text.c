@@ -57,3 +57,16 @@ Test(stats_text, a_sandbox_without_end_has_no_lifetime)
 	stats_text(&s, &(struct cache_status){ .expires_s = -1 }, &text);
 	cr_expect(eq(ptr, strstr(buf_text(&text), "lifetime"), NULL));
 }
+
+Test(stats_text, says_whether_there_is_a_stream_of_changes)
+{
+	struct stats s = { 0 };
+
+	for (int has = 0; has <= 1; has++) {
+		AUTO_BUF struct buf text = BUF_INIT(65536);
+
+		stats_text(&s, &(struct cache_status){ .has_stream = has }, &text);
+		expect_line(
+			&text, has ? "\nsandboxfs_stream_live 1\n" : "\nsandboxfs_stream_live 0\n");
+	}
+}

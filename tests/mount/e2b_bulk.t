@@ -97,7 +97,7 @@ git -C "$STORE/repo" repack -adq >said 2>&1
 chown -hR --reference="$STORE" "$STORE/repo/.git"
 mount_fresh repository
 is "git status of what is packed: clean" "$(git -C "$MNT/repo" --no-optional-locks status --porcelain 2>&1)" ""
-at_most "the pack's index and both ends of the pack come together" 2
+at_most "the pack's index and both ends of the pack come with the repository's own files" 1
 fetches_less "and not all of it" 600000
 unmount
 

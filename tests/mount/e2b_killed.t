@@ -43,13 +43,14 @@ waits_for_a_page() {
 	waits_for_a_lock
 }
 
-# Pages one by one, several times each at the same time, until that fails.
+# Pages one by one, several times each at the same time, until that fails: what the kernel has, it would give for ever.
 read_on() { # NAME
 	python3 -c '
 import os, sys
 file = os.open(sys.argv[1], os.O_RDONLY)
 os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
 while True:
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
     for page in range(8):
         os.pread(file, 4096, page * 4096)
 ' "$MNT/$1"

@@ -51,6 +51,7 @@ is "again: the same" "$(cmp first second)" ""
 costs "again, later" 0
 fails "what is not there is not there" test -e "$DIR/none"
 costs "a name that is not there" 0
+is "stats say that there is a stream" "$(sed -n 's/^sandboxfs_stream_live //p' "$MNT/.sandbox/stats")" 1
 
 # ---- Changes of others ---------------------------------------------------------------------------
 
@@ -85,6 +86,39 @@ moved() {
 }
 ok "a directory that moved" wait_until "$PATIENCE" moved
 is "and what is in it" "$(count "$MNT/lease/moved")" "$(count "$STORE/lease/moved")"
+
+# Of 20 changes a quarter, since a machine that is busy with other things may hold up any of them.
+WITHIN_MS=200
+python3 - "$STORE/lease/dir9" "$MNT/lease/dir9" >delays <<'END'
+import os, sys, time
+inside, shown = sys.argv[1:]
+
+def delay_ms(change, is_seen):
+    assert not is_seen()
+    change()
+    began = time.monotonic()
+    while not is_seen():
+        assert time.monotonic() < began + 60
+        time.sleep(0.001)
+    return (time.monotonic() - began) * 1000
+
+def write(name, text):
+    with open(name, "w") as file:
+        file.write(text)
+
+def read(name):
+    with open(name) as file:
+        return file.read()
+
+delays = []
+for n in range(10):
+    name, text = f"new{n}", f"text {n}\n"
+    delays.append(delay_ms(lambda: write(f"{inside}/{name}", "x"), lambda: os.path.exists(f"{shown}/{name}")))
+    delays.append(delay_ms(lambda: write(f"{inside}/file1", text), lambda: read(f"{shown}/file1") == text))
+print(*(round(delay) for delay in sorted(delays)))
+END
+diag "changes were seen after so many ms: $(cat delays)"
+is "what others change is seen within $WITHIN_MS ms" "$([ "$(cut -d ' ' -f 5 delays)" -le $WITHIN_MS ] && echo yes)" yes
 
 # ---- After a command -----------------------------------------------------------------------------
 

@@ -1,0 +1,99 @@
+/* Who observes the cache is told what is not as it was, or may not be. */
+#include "cache/cache_inside.h"
+#include "cache/lease.h"
+#include "cache/trust.h"
+
+void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.inode_changed)
+		c->observer.inode_changed(c->observer.context, i, pages);
+	pthread_rwlock_unlock(&c->observing);
+}
+
+static void tell_taken_back(struct cache *c, struct inode *i)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.inode_taken_back)
+		c->observer.inode_taken_back(c->observer.context, i);
+	pthread_rwlock_unlock(&c->observing);
+}
+
+void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.changed)
+		c->observer.changed(c->observer.context, kind, path, is_dir);
+	pthread_rwlock_unlock(&c->observing);
+}
+
+static void tell_name(struct cache *c, struct inode *dir, const char *name)
+{
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.name_changed)
+		c->observer.name_changed(c->observer.context, dir, name);
+	pthread_rwlock_unlock(&c->observing);
+}
+
+/* Of an open file the pages, too: who has it mapped asks for no attributes. */
+void cache_tell(void *context, const struct tree_told *told)
+{
+	struct cache *c = context;
+
+	if (told->event) {
+		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
+		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
+	} else if (told->inode && told->taken_back) {
+		tell_taken_back(c, told->inode);
+	} else if (told->inode) {
+		cache_tell_inode(c, told->inode, told->pages);
+	} else {
+		tell_name(c, told->dir, told->name);
+	}
+}
+
+void cache_observe(struct cache *c, const struct cache_observer *observer)
+{
+	pthread_rwlock_wrlock(&c->observing);
+	c->observer = observer ? *observer : (struct cache_observer){ 0 };
+	pthread_rwlock_unlock(&c->observing);
+}
+
+/* ---- Doubt ---- */
+
+static void tell_but_root(void *context, const struct tree_told *told)
+{
+	const struct cache *c = context;
+
+	if (told->event || told->inode != tree_root(c->tree))
+		cache_tell(context, told);
+}
+
+static void doubt_and_tell(
+	struct cache *c, void (*whom)(void *context, const struct tree_told *told))
+{
+	ahead_drop_all(c->ahead);
+	tree_doubt_all(c->tree, whom, c);
+	trust_doubted(c->trust);
+}
+
+/*
+ * The kernel keeps the root's own attributes, where the stream tells if they change: it asks for them on the way to every
+ * file, and so to the command's answer, which should cost no request.
+ */
+void cache_command_ended(struct cache *c)
+{
+	trust_must_ask(c->trust);
+	doubt_and_tell(c, lease_is_live(c->lease) ? tell_but_root : cache_tell);
+}
+
+void cache_doubt_untold(struct cache *c)
+{
+	tree_doubt_all(c->tree, tell_but_root, c);
+	trust_doubted(c->trust);
+}
+
+void cache_doubt_all(struct cache *c)
+{
+	doubt_and_tell(c, cache_tell);
+}
