@@ -32,6 +32,7 @@ ok "what it depends on is to be had" in_root apt-get satisfy -qq -y --no-install
 files >before
 ok "it is installed" in_root apt-get install -qq -y --no-install-recommends /root/sandboxfs.deb
 ok "its programs run" in_root sh -ec 'sandboxfs --version; sandboxctl --version; sandboxctl list local'
+is "doctor has nothing to complain of" "$(in_root sandboxctl doctor | grep -E '^(warn|fail) ')" ""
 ok "its pages and completions are there" sh -c 'cd "$1/usr/share" &&
 	ls man/man1/sandboxfs.1.gz man/man8/mount.fuse.sandboxfs.8.gz bash-completion/completions/sandboxctl' - "$ROOT"
 

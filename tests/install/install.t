@@ -13,6 +13,18 @@ installed() {
 	(cd "$ROOT" && find . -type l -printf '-> %l %P\n' -o -type f -printf '%m %P\n' | sort -k 2)
 }
 
+# A package is built with nothing but these, and what every Debian builds with.
+lacking() {
+	sed -n "/^BUILD='/,/'\$/{s/BUILD=//;p}" "$TOP/tools/setup.sh" | tr -d "'" | tr -s ' \t' '\n' | while read -r package; do
+		case $package in
+		gcc | make | '') ;;
+		fuse3 | bubblewrap) ;; # to run
+		*) sed '/^Standards-Version/,$d' "$TOP/tools/debian/control" | grep -qE "[ ,]$package(,|$)" || echo "$package" ;;
+		esac
+	done
+}
+is "the package names all that building needs" "$(lacking)" ""
+
 ROOT=$SCRATCH/root
 ok "it is installed for a package" make_install DESTDIR="$ROOT" PREFIX=/usr
 installed >listed

@@ -19,7 +19,9 @@ facts() {
 
 if [ "$PROVIDER" = local ]; then
 	says "no destination" 2 \
-		"sandboxctl: push: a source and a destination are needed; see sandboxctl push --help" ctl push file
+		"sandboxctl: push: a source and a destination are needed, as in sandboxctl push project local:demo" ctl push file
+	says "no source" 2 \
+		"sandboxctl: pull: a source and a destination are needed, as in sandboxctl pull local:demo:result ." ctl pull
 	says "a destination without an ID" 1 \
 		"sandboxctl: 'local:': the id is missing; sandboxctl list local shows those there are" ctl push file local:
 	says "a source without an ID" 1 \

@@ -35,7 +35,7 @@ fi
 
 # ---- Wrong words ---------------------------------------------------------------------------------
 
-says "no provider" 2 "sandboxctl: create: the provider is missing, as in create local" ctl create
+says "no provider" 2 "sandboxctl: create: the provider is missing, as in sandboxctl create local" ctl create
 says "an id where a new one is to be made" 1 "sandboxctl: '$PROVIDER:x': a provider alone, as in $PROVIDER" \
 	ctl create "$PROVIDER:x"
 says "no size" 2 \

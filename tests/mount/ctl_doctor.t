@@ -29,6 +29,7 @@ is "fuse" "$(line fuse)" "ok fuse /dev/fuse can be opened"
 ok "the kernel is told" grep -q "$(uname -r)" out
 is "a provider whose key it takes answers" "$(line e2b)" "ok e2b answers, and takes the key"
 is "one without a key is not used" "$(line runloop)" "unused runloop no key; to use it set RUNLOOP_API_KEY"
+is "namespaces" "$(line namespaces)" "ok namespaces can be made"
 is "local: is here" "$(line local)" "ok local is here"
 fails "the key is not shown" grep -qF "$VENDOR_KEY" out
 is "the same as JSON" "$(ctl doctor --json | python3 -c '

@@ -14,9 +14,9 @@ exec </dev/null
 # ---- How it is called ----------------------------------------------------------------------------
 
 if [ "$PROVIDER" = local ]; then
-	says "no sandbox" 2 "sandboxctl: exec: the sandbox is missing, as in exec local:demo -- ls" ctl exec
-	says "no command" 2 "sandboxctl: exec: the command is missing, as in exec local:a -- ls" ctl exec local:a
-	says "nothing behind --" 2 "sandboxctl: exec: the command is missing, as in exec local:a -- ls" ctl exec local:a --
+	says "no sandbox" 2 "sandboxctl: exec: the sandbox is missing, as in sandboxctl exec local:demo -- ls" ctl exec
+	says "no command" 2 "sandboxctl: exec: the command is missing, as in sandboxctl exec local:a -- ls" ctl exec local:a
+	says "nothing behind --" 2 "sandboxctl: exec: the command is missing, as in sandboxctl exec local:a -- ls" ctl exec local:a --
 	says "no variable" 2 \
 		"sandboxctl: exec: option '--env=LANG': a variable's name is of letters, digits and _, as in --env=NAME=VALUE" ctl exec -e LANG local:a true
 	says "no number" 2 "sandboxctl: exec: option '--timeout=soon': SECONDS is a number of seconds, as in --timeout=1.5" \

@@ -20,13 +20,15 @@ listed() {
 	journal list | sed 1d | tr -s ' '
 }
 
-says "no word" 2 "sandboxctl: journal: list, export or discard, as in journal list" ctl journal
-says "an unknown word" 2 "sandboxctl: journal: list, export or discard, as in journal list" ctl journal show
+says "no word" 2 "sandboxctl: journal: list, export or discard, as in sandboxctl journal list" ctl journal
+says "an unknown word" 2 "sandboxctl: journal: list, export or discard, as in sandboxctl journal list" ctl journal show
 says "no journal" 2 \
-	"sandboxctl: journal: the journal is missing; \`sandboxctl journal list\` shows those there are" ctl journal discard
+	"sandboxctl: journal: the journal is missing; sandboxctl journal list shows those there are" ctl journal discard
+says "two of them in one archive" 2 \
+	"sandboxctl: journal: 'b': one journal an archive, as in sandboxctl journal export JOURNAL -o FILE" ctl journal export a b
 says "none on this machine" 0 "JOURNAL  SANDBOX  STATE  CHANGES  REFUSED  SIZE" ctl journal list
 says "one that is not there" 1 \
-	"sandboxctl: 'none': no such journal; \`sandboxctl journal list\` shows those there are" ctl journal export none
+	"sandboxctl: 'none': no such journal; sandboxctl journal list shows those there are" ctl journal export none
 
 # ---- A mount has it ------------------------------------------------------------------------------
 

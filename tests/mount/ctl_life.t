@@ -67,10 +67,13 @@ fi
 says "a sandbox is deleted" 0 "" ctl delete "$SOURCE"
 says "then it is not listed" 0 "[]" ctl list "$PROVIDER" --json
 says "deleting it again is no failure" 0 "" ctl delete "$SOURCE"
-fails "and it cannot be told of" ctl info "$SOURCE"
+for command in info ${can_pause:+resume}; do
+	like "and $command tells how to find others" "$(ctl $command "$SOURCE" 2>&1)" \
+		"^sandboxctl: .*; sandboxctl list $PROVIDER shows those there are\$"
+done
 
 if [ "$PROVIDER" = local ]; then
-	says "one that is not there is not made by asking" 1 "sandboxctl: local:nobody: there is no such sandbox" \
+	says "one that is not there is not made by asking" 1 "sandboxctl: local:nobody: there is no such sandbox; sandboxctl list local shows those there are" \
 		ctl info local:nobody
 	says "and there is still none" 0 "[]" ctl list local --json
 	mount_sandbox two

@@ -65,6 +65,9 @@ if [ "$PROVIDER" = local ]; then
 		like "$command without a network" "$(unreachable $command)" \
 			"^sandboxctl: [A-Z]+ http://127.0.0.1:1/.*: Failed to connect"
 	done
+	like "away from this machine the way out is told" "$(E2B_API_URL=https://127.0.0.1:1 \
+		E2B_API_KEY=e2b_0123456789abcdef0123456789abcdef01234567 "$SANDBOXCTL" list e2b 2>&1)" \
+		"^sandboxctl: GET https://127.0.0.1:1/.*: Failed to connect .*; look at the network, and at https_proxy\$"
 fi
 
 # ---- list ----------------------------------------------------------------------------------------
@@ -98,7 +101,7 @@ if [ "$PROVIDER" = local ]; then
 	is "of two each is told" "$? $(sed 's/^sandboxctl: list \([a-z0-9]*\): .*/\1/' err | sort | tr '\n' ' ')" "1 e2b runloop "
 	is "as JSON" "$(python3 -c 'import json; print(len(json.load(open("out"))))')" 1
 	says "a key that is of one alone" 2 \
-		"sandboxctl: list: --key-file is the key of one provider: name that, as in list e2b" ctl list --key-file key
+		"sandboxctl: list: --key-file is the key of one provider: name that, as in sandboxctl list e2b" ctl list --key-file key
 	ctl delete "$(cat made)"
 fi
 if [ "$PROVIDER" = aio ]; then

@@ -12,8 +12,8 @@ exec </dev/null
 mount_sandbox run
 cd "$MNT" || exit 1
 
-says "no command" 2 "sandboxctl: run: the command is missing, as in run -- make" ctl run
-says "nowhere" 125 "sandboxctl: $SCRATCH: no mount of yours; \`sandboxctl status\` tells where they are" \
+says "no command" 2 "sandboxctl: run: the command is missing, as in sandboxctl run -- make" ctl run
+says "nowhere" 125 "sandboxctl: $SCRATCH: no mount of yours; sandboxctl status tells where they are" \
 	sh -c 'cd "$SCRATCH" && "$1" run true' - "$SANDBOXCTL"
 
 # ---- Where and when ------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ print(eval(sys.argv[2]))' "$MNT" "$1"
 says "a word too many" 2 "sandboxctl: status: 'here': one word too many; see sandboxctl status --help" ctl status here
 says "no number" 2 \
 	"sandboxctl: sync: option '--timeout=soon': SECONDS is a number of seconds, as in --timeout=1.5" ctl sync --timeout soon
-says "no mount" 1 "sandboxctl: /: no mount of yours; \`sandboxctl status\` tells where they are" ctl sync /
+says "no mount" 1 "sandboxctl: /: no mount of yours; sandboxctl status tells where they are" ctl sync /
 
 # ---- Alive ---------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ needs_mount
 needs python3
 
 a_sandbox url
-needed="sandboxctl: url: a sandbox and a port are needed, as in url local:demo 8080"
+needed="sandboxctl: url: a sandbox and a port are needed, as in sandboxctl url local:demo 8080"
 says "no words" 2 "$needed" ctl url
 says "no port" 2 "$needed" ctl url "$SOURCE"
 for port in 0 65536 080 http 80x -1; do

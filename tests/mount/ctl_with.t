@@ -65,6 +65,7 @@ is "on a directory that is given" "$(with mnt -- pwd)" "$SCRATCH/mnt"
 is "with options of the mount" "$(with -o ro -- sh -c 'echo x >f || echo refused' 2>/dev/null)" refused
 with mnt -- "$SANDBOXCTL" with "$PROVIDER" . -- true
 is "not where a sandbox is mounted already" "$? $(grep -c 'a sandbox is mounted there already$' said)" "125 1"
+is "which is said before another one is made" "$(grep -c 'sandboxctl: made' said)" 1
 ok "nothing is left" nothing_left
 
 echo 'echo prepared >prepared' >setup
@@ -122,6 +123,20 @@ ok "when it is killed the mount ends all the same" wait_until "$PATIENCE" mounts
 [ -z "$command" ] || kill "$command"
 if [ "$PROVIDER" != aio ]; then
 	ok "and then the sandbox goes" wait_until "$PATIENCE" sandbox_gone
+fi
+
+"$SANDBOXCTL" with "$PROVIDER" -- sh -c 'echo $$ >"$1/number"; exec sleep 1000' - "$SCRATCH" >said 2>&1 &
+WITH=$!
+wait_until "$PATIENCE" test -s number
+kill -KILL $WITH
+wait $WITH
+dirs_gone() {
+	[ -z "$(ls "$XDG_RUNTIME_DIR")" ]
+}
+ok "a directory that was made for it goes, too" wait_until "$PATIENCE" dirs_gone
+kill "$(cat number)"
+if [ "$PROVIDER" != aio ]; then
+	ok "and so does its sandbox" wait_until "$PATIENCE" sandbox_gone
 fi
 
 case $PROVIDER in

@@ -96,10 +96,11 @@ void check_bubblewrap(struct finding *out)
 			"bubblewrap");
 }
 
+/* As bwrap does: root needs no namespace of users, which in a chroot cannot be made. */
 static int make_namespace(const void *context)
 {
 	(void)context;
-	return unshare(CLONE_NEWUSER | CLONE_NEWNS) ? errno : 0;
+	return unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) ? errno : 0;
 }
 
 void check_namespaces(struct finding *out)
@@ -110,11 +111,11 @@ void check_namespaces(struct finding *out)
 		finding_set(out, FINDING_OK, "can be made");
 	else
 		finding_set(out, FINDING_WARN,
-			"cannot be made (%s): commands in sandboxes of local: do not run; as root: "
-			"sysctl "
-			"kernel.unprivileged_userns_clone=1, or on Ubuntu "
-			"kernel.apparmor_restrict_unprivileged_userns=0",
-			strerror(failure));
+			"cannot be made (%s): commands in sandboxes of local: do not run; %s",
+			strerror(failure),
+			geteuid() ? "as root: sysctl kernel.unprivileged_userns_clone=1, or on "
+				    "Ubuntu kernel.apparmor_restrict_unprivileged_userns=0"
+				  : "in a container, start that with CAP_SYS_ADMIN");
 }
 
 /* ---- Room ---- */

@@ -63,7 +63,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		r->provider = value;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return ctl_usage(state, "the provider is missing, as in create local");
+		return ctl_usage(state, "the provider is missing, as in %s local", state->argv[0]);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

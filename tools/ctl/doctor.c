@@ -20,7 +20,7 @@ static const struct {
 	{ "fusermount3", check_fusermount },
 	{ "libfuse", check_libfuse },
 	{ "bubblewrap", check_bubblewrap },
-	{ "user namespaces", check_namespaces },
+	{ "namespaces", check_namespaces },
 	{ "cache", check_cache },
 	{ "journal", check_journal },
 };

@@ -24,7 +24,7 @@ static enum err do_to(const char *word, const struct ctl_common *common, each_ac
 	AUTO_TARGET struct target t = { 0 };
 	enum err kind = target_parse(&t, word, common, e);
 
-	return kind ? kind : act(&t, context, e);
+	return kind ? kind : target_explain(&t, act(&t, context, e), e);
 }
 
 enum err each_do(

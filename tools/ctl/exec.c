@@ -22,11 +22,11 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!r->sandbox)
-			return ctl_usage(
-				state, "the sandbox is missing, as in exec local:demo -- ls");
+			return ctl_usage(state, "the sandbox is missing, as in %s local:demo -- ls",
+				state->argv[0]);
 		if (!r->line.count)
-			return ctl_usage(state, "the command is missing, as in exec %.60s -- ls",
-				r->sandbox);
+			return ctl_usage(state, "the command is missing, as in %s %.60s -- ls",
+				state->argv[0], r->sandbox);
 		return 0;
 	default: return command_line_take(key, value, state);
 	}
@@ -59,7 +59,8 @@ const struct ctl_command ctl_exec = {
 	.name = "exec",
 	.arguments = "PROVIDER:ID[:DIRECTORY] [--] COMMAND [ARGUMENTS...]",
 	.summary = "Run a command in a sandbox, as if it ran here",
-	.details = "One word behind the sandbox is shell text, as in exec e2b:ID 'make && ./test'; "
+	.details = "One word behind the sandbox is shell text, as in sandboxctl exec e2b:ID 'make "
+		   "&& ./test'; "
 		   "several are a program and its arguments, which no shell takes apart.\n\n"
 		   "Standard input reaches it as it comes, also of a terminal, line by line; the "
 		   "command itself has a pipe. What is typed while it runs is read in any case: "

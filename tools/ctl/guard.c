@@ -3,12 +3,14 @@
 #include "providers/base/cleanup.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What guard_end() sends. The end of the pipe without it: we were killed. */
+/* What guard_end() sends, behind a directory and its NUL if there is one. The end of the pipe without it: we were killed. */
 #define LET_GO 'g'
 
 /* ---- In the process of its own ---- */
@@ -26,15 +28,19 @@ static void stand_apart(void)
 	dup2(nothing, STDOUT_FILENO);
 }
 
-static bool is_let_go(int end)
+/* Then, or when it knows that it never will be; what came before is in `dir`, which is "" at first. */
+static bool is_let_go(int end, char dir[PATH_MAX + 1])
 {
-	char byte = 0;
+	size_t len = 0;
 	ssize_t got;
 
-	do
-		got = read(end, &byte, 1);
-	while (got < 0 && errno == EINTR);
-	return got == 1 && byte == LET_GO;
+	while ((got = read(end, dir + len, PATH_MAX + 1 - len)) > 0 ||
+		(got < 0 && errno == EINTR)) {
+		len += got > 0 ? (size_t)got : 0;
+		if (len && dir[len - 1] == LET_GO)
+			return true;
+	}
+	return false;
 }
 
 /* What came while it watched is still pending, and would cancel the delete at once. A later TERM may. */
@@ -49,12 +55,16 @@ static void forget_signals(void)
 /* It is a new program, because of this one's threads only the one that forked is here. */
 static _Noreturn void watch(int end, char *const argv[])
 {
+	char dir[PATH_MAX + 1] = "";
+
 	stand_apart();
-	if (is_let_go(end))
+	if (is_let_go(end, dir))
 		_exit(0);
 	forget_signals();
-	execv("/proc/self/exe", argv);
-	_exit(1);
+	rmdir(dir);
+	if (*argv)
+		execv("/proc/self/exe", argv);
+	_exit(*argv != NULL);
 }
 
 /* ---- For the one that is watched ---- */
@@ -88,10 +98,18 @@ enum err guard_start(struct guard *g, const struct target *t, struct error *e)
 
 	*g = (struct guard)GUARD_NONE;
 	if (t->source.ops->caps & PROVIDER_SINGLE)
-		return ERR_OK;
+		*argv = NULL;
 	if (!source)
 		return error_set(e, ERR_NO_MEMORY, "%s", t->source.id);
 	return start(g, (char *const *)argv, e);
+}
+
+void guard_add_dir(const struct guard *g, const char *dir)
+{
+	if (g->pid <= 0 || strlen(dir) >= PATH_MAX)
+		return;
+	while (write(g->held, dir, strlen(dir) + 1) < 0 && errno == EINTR)
+		;
 }
 
 void guard_end(struct guard *g)

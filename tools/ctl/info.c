@@ -84,7 +84,7 @@ static enum err tell(const struct request *r, const struct ctl_common *common, s
 	if (!kind)
 		kind = provider_info(t.provider, &t.call, &info, e);
 	if (kind)
-		return kind;
+		return target_explain(&t, kind, e);
 	return common->json ? print_object(&t, &info, e) : print_table(&t, &info, e);
 }
 

@@ -124,16 +124,17 @@ static error_t check(const struct request *r, const struct argp_state *state)
 	bool lists = r->verb && !strcmp(r->verb, "list");
 
 	if (!r->verb || (!lists && strcmp(r->verb, "export") && strcmp(r->verb, "discard")))
-		return ctl_usage(state, "list, export or discard, as in journal list");
+		return ctl_usage(state, "list, export or discard, as in %s list", state->argv[0]);
 	if (lists && r->names_count)
 		return ctl_usage(state, "'%.60s': one word too many; see %s --help", r->names[0],
 			state->argv[0]);
 	if (!lists && !r->names_count)
-		return ctl_usage(state,
-			"the journal is missing; `sandboxctl journal list` shows "
-			"those there are");
+		return ctl_usage(state, "the journal is missing; %s list shows those there are",
+			state->argv[0]);
 	if (!strcmp(r->verb, "export") && r->names_count > 1)
-		return ctl_usage(state, "one journal an archive");
+		return ctl_usage(state,
+			"'%.60s': one journal an archive, as in %s export JOURNAL -o FILE",
+			r->names[1], state->argv[0]);
 	return 0;
 }
 

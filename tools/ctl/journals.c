@@ -96,7 +96,7 @@ enum err journals_named(const struct journals *j, const char *name,
 			return ERR_OK;
 	}
 	return error_set(e, ERR_NOT_FOUND,
-		"'%.200s': no such journal; `sandboxctl journal list` shows those there are", name);
+		"'%.200s': no such journal; sandboxctl journal list shows those there are", name);
 }
 
 enum err journal_check_left(const struct journal_found *j, struct error *e)

@@ -139,7 +139,8 @@ static enum err check(const struct request *r, const struct ctl_common *common, 
 		return ERR_OK;
 	run->status = CTL_WRONG_USAGE;
 	return error_set(e, ERR_INVALID,
-		"list: --key-file is the key of one provider: name that, as in list e2b");
+		"list: --key-file is the key of one provider: name that, as in sandboxctl list "
+		"e2b");
 }
 
 static enum err run(struct ctl_run *run, struct error *e)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 /* Options given, those of the target, and five words. */
@@ -42,16 +43,31 @@ static bool is_mounted(const char *dir)
 	return false;
 }
 
+/* *out is the same directory, absolute: to be freed. */
+static enum err find_free_dir(char **out, const char *dir, struct error *e)
+{
+	struct stat st;
+
+	*out = realpath(dir, NULL);
+	if (!*out || stat(*out, &st))
+		return error_errno(e, errno, "%s", dir);
+	if (!S_ISDIR(st.st_mode))
+		return error_errno(e, ENOTDIR, "%s", dir);
+	if (is_mounted(*out))
+		return error_set(e, ERR_BUSY, "%s: a sandbox is mounted there already", *out);
+	return ERR_OK;
+}
+
+enum err mount_here_check(const char *dir, struct error *e)
+{
+	AUTO_FREE char *absolute = NULL;
+
+	return dir ? find_free_dir(&absolute, dir, e) : ERR_OK;
+}
+
 static enum err choose_dir(struct mount_here *m, const char *dir, struct error *e)
 {
-	if (!dir)
-		return make_dir(m, e);
-	m->dir = realpath(dir, NULL);
-	if (!m->dir)
-		return error_errno(e, errno, "%s", dir);
-	if (is_mounted(m->dir))
-		return error_set(e, ERR_BUSY, "%s: a sandbox is mounted there already", m->dir);
-	return ERR_OK;
+	return dir ? find_free_dir(&m->dir, dir, e) : make_dir(m, e);
 }
 
 static void let_go(struct mount_here *m)
@@ -99,13 +115,15 @@ static void add_words(char *words[WORDS_MAX], size_t count, char *const *options
 	words[count] = NULL;
 }
 
-static enum err start(struct mount_here *m, const struct target *t, int held, char *const *options,
-	struct error *e)
+static enum err start(struct mount_here *m, const struct target *t, const struct guard *guard,
+	char *const *options, struct error *e)
 {
 	AUTO_BUF struct buf own = BUF_INIT(PATH_MAX * 3);
 	AUTO_FREE char *source = source_text(&t->source, t->source.id);
 	char program[PATH_MAX], *words[WORDS_MAX] = { program, "-f", source, m->dir };
-	const struct child_request request = { .argv = words, .is_apart = true, .held = held };
+	const struct child_request request = {
+		.argv = words, .is_apart = true, .held = guard->held
+	};
 	size_t count = 4;
 	enum err kind;
 
@@ -154,15 +172,17 @@ static enum err wait_until_mounted(struct mount_here *m, const struct call *call
 	return ERR_OK;
 }
 
-enum err mount_here_start(struct mount_here *m, const struct target *t, int held, const char *dir,
-	char *const *options, struct error *e)
+enum err mount_here_start(struct mount_here *m, const struct target *t, const struct guard *guard,
+	const char *dir, char *const *options, struct error *e)
 {
 	enum err kind;
 
 	*m = (struct mount_here){ 0 };
 	kind = choose_dir(m, dir, e);
+	if (!kind && m->is_made)
+		guard_add_dir(guard, m->dir);
 	if (!kind)
-		kind = start(m, t, held, options, e);
+		kind = start(m, t, guard, options, e);
 	if (!kind)
 		kind = wait_until_mounted(m, &t->call, e);
 	if (kind)

@@ -124,7 +124,7 @@ enum err mounts_at(
 	if (*out)
 		return ERR_OK;
 	return error_set(e, ERR_NOT_FOUND,
-		"%s: no mount of yours; `sandboxctl status` tells where they are", dir);
+		"%s: no mount of yours; sandboxctl status tells where they are", dir);
 }
 
 /* ---- Asking it ---- */

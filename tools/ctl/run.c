@@ -21,7 +21,8 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 	switch (key) {
 	case ARGP_KEY_ARG: return command_line_take_words(line, state);
-	case ARGP_KEY_NO_ARGS: return ctl_usage(state, "the command is missing, as in run -- make");
+	case ARGP_KEY_NO_ARGS:
+		return ctl_usage(state, "the command is missing, as in %s -- make", state->argv[0]);
 	default: return command_line_take(key, value, state);
 	}
 }

@@ -71,12 +71,30 @@ enum err target_reach_account(struct target *t, struct error *e)
 	return target_connect(t, e);
 }
 
+/* With a PATH it may be that one which is missing. */
+static bool is_without_sandbox(const struct target *t, enum err kind)
+{
+	bool is_meant = t->config.account_only || !t->source.path;
+
+	return kind == ERR_GONE || (kind == ERR_NOT_FOUND && is_meant);
+}
+
+enum err target_explain(const struct target *t, enum err kind, struct error *e)
+{
+	const struct error said = *e;
+
+	if (!is_without_sandbox(t, kind) || !t->source.ops->list_sandboxes)
+		return kind;
+	return error_set(e, kind, "%s; sandboxctl list %s shows those there are", said.text,
+		t->source.ops->name);
+}
+
 enum err target_open(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e)
 {
 	enum err kind = target_parse(t, word, common, e);
 
-	return kind ? kind : target_connect(t, e);
+	return kind ? kind : target_explain(t, target_connect(t, e), e);
 }
 
 void target_release(struct target *t)

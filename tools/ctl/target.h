@@ -33,6 +33,9 @@ enum err target_connect(struct target *t, struct error *e);
 /* The same without touching what is inside, as provider_config.account_only says: for its lifecycle. */
 enum err target_reach_account(struct target *t, struct error *e);
 
+/* What came of an attempt to reach it: where there is no such sandbox the sentence also says how to find those there are. */
+enum err target_explain(const struct target *t, enum err kind, struct error *e);
+
 /* Parses and attaches. */
 enum err target_open(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e);

@@ -24,8 +24,8 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!t->count)
 			return ctl_usage(state,
-				"a source and a destination are needed; see %s --help",
-				t->run->argv[0]);
+				"a source and a destination are needed, as in %s %s",
+				t->run->argv[0], t->example);
 		return 0;
 	default: return ARGP_ERR_UNKNOWN;
 	}

@@ -15,6 +15,7 @@ struct transfer {
 	char **words; /* SOURCE... DESTINATION */
 	size_t count; /* of the sources; words[count] is the destination */
 	uint32_t mode_mask;
+	const char *example; /* of its words */
 	struct progress progress;
 	struct copy_counts counts; /* of all copies */
 	struct buf errors;         /* a list of JSON */

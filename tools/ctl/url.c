@@ -44,7 +44,8 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		return r->port
 			? 0
 			: ctl_usage(state,
-				  "a sandbox and a port are needed, as in url local:demo 8080");
+				  "a sandbox and a port are needed, as in %s local:demo 8080",
+				  state->argv[0]);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -72,7 +73,7 @@ static enum err tell(const struct request *r, const struct ctl_common *common, s
 	if (!kind)
 		kind = provider_url(t.provider, &t.call, r->port, &url, e);
 	if (kind)
-		return kind;
+		return target_explain(&t, kind, e);
 	if (common->json)
 		return print_object(r, &url, e);
 	printf("%s\n", buf_text(&url));

@@ -4,7 +4,8 @@
  *      sandboxctl with e2b --setup install.sh -- make test
  *
  * The command runs here, in the directory that shows the sandbox. Whatever ends it, the mount and the sandbox go as well.
- * Where sandboxctl itself is killed (KILL), the mount goes by itself, and when it has gone the guard deletes the sandbox.
+ * Where sandboxctl itself is killed (KILL), the mount goes by itself, and when it has gone the guard deletes the sandbox and
+ * the directory that was made.
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
@@ -14,7 +15,6 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 struct request {
@@ -95,12 +95,12 @@ static enum err run_command(
 	return ERR_OK;
 }
 
-static enum err work(const struct request *r, const struct target *t, int held, struct ctl_run *run,
-	struct error *e)
+static enum err work(const struct request *r, const struct target *t, const struct guard *guard,
+	struct ctl_run *run, struct error *e)
 {
 	struct mount_here mounted;
 	struct error why = { 0 };
-	enum err kind = mount_here_start(&mounted, t, held, r->dir, r->options, e);
+	enum err kind = mount_here_start(&mounted, t, guard, r->dir, r->options, e);
 
 	if (kind)
 		return kind;
@@ -110,24 +110,12 @@ static enum err work(const struct request *r, const struct target *t, int held, 
 	return kind;
 }
 
-/* Before anything is made. */
-static enum err check_dir(const char *dir, struct error *e)
-{
-	struct stat st;
-
-	if (!dir)
-		return ERR_OK;
-	if (stat(dir, &st))
-		return error_errno(e, errno, "%s", dir);
-	return S_ISDIR(st.st_mode) ? ERR_OK : error_errno(e, ENOTDIR, "%s", dir);
-}
-
 static enum err with(const struct request *r, const struct ctl_common *common, struct ctl_run *run,
 	struct error *e)
 {
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
-	enum err kind = check_dir(r->dir, e);
+	enum err kind = mount_here_check(r->dir, e);
 
 	if (!kind)
 		kind = making_do(&r->making, r->provider, common, &t, &guard, e);
@@ -135,7 +123,7 @@ static enum err with(const struct request *r, const struct ctl_common *common, s
 		return kind;
 	fprintf(stderr, "sandboxctl: made %s:%s, to be deleted when the command has ended\n",
 		t.source.ops->name, t.source.id);
-	kind = work(r, &t, guard.held, run, e);
+	kind = work(r, &t, &guard, run, e);
 	making_undo(&t);
 	guard_end(&guard);
 	return kind;
