@@ -71,6 +71,7 @@ def aligned(table):
 # ---- Markdown ----
 
 TITLES = {
+    ("mount", "first"): "mount and `ls` for the first time ever",
     ("mount", "cold"): "mount and the first `ls`",
     ("list", "cold"): "`ls -lR` of 2,000 files",
     ("list", "warm"): "again",

@@ -142,16 +142,25 @@ def same(a, b):
 # ---- Reading ----
 
 
-def mounting(bench):
-    """Mount, until the first listing is answered; of what is not mounted there is no figure."""
-    bench.put("small.tar")
+def mount_cold(bench):
+    """When it began, when the first listing was answered."""
     bench.system.unmount()
     bench.system.forget()
     bench.system.reset_counters()
     start = time.monotonic()
     bench.system.mount()
+    return start, time.monotonic()
+
+
+def mounting(bench):
+    """Mount, until the first listing is answered; of what is not mounted there is no figure. `first`: what is brought to
+    a sandbox once and stays there is not there yet, where no other workload came before."""
+    bench.put("small.tar")
+    start, end = mount_cold(bench)
     if bench.system.daemon:
-        yield Figure("mount", "cold", time.monotonic() - start, counters=bench.system.counters())
+        yield Figure("mount", "first", end - start, counters=bench.system.counters())
+        start, end = mount_cold(bench)
+        yield Figure("mount", "cold", end - start, counters=bench.system.counters())
 
 
 def listing(bench):
