@@ -303,7 +303,10 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 {
 	if (call && call->cancel && cancel_thrown(call->cancel))
 		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	return pending_drain_all(c->pending, call, e);
+	enum err kind = pending_drain_all(c->pending, call, e);
+
+	tree_show_real_ctimes(c->tree);
+	return kind;
 }
 
 static void tell_room(struct cache *c, struct cache_status *out)

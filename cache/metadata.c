@@ -347,6 +347,11 @@ enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode 
 	return attr_of(c, call, i, true, out, valid_ms, e);
 }
 
+struct timespec cache_shown_ctime(struct cache *c, struct inode *i, const struct attr *attr)
+{
+	return tree_shown_ctime(c->tree, i, attr);
+}
+
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e)
 {

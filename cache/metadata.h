@@ -34,6 +34,9 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
 	struct attr *out, int64_t *valid_ms, struct error *e);
 
+/* The ctime that is shown of `i` where *attr, one of the above, has the sandbox's: cache/tree.h. */
+struct timespec cache_shown_ctime(struct cache *c, struct inode *i, const struct attr *attr);
+
 /* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: written through this mount, where it stands. */
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e);

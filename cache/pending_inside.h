@@ -137,6 +137,9 @@ struct version pending_version_locked(struct pending *p, struct inode *i);
 /* Queues a CHANGE_SETATTR of `i` and shows it; its path and what it expects are filled in here. */
 enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
 	struct queued **out, struct error *e);
+/* The same of what is shown already. */
+enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
+	struct queued **out, struct error *e);
 /* Waits while the sandbox is asked to move something. */
 enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
 /* The same, and while the journal is full. */

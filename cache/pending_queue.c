@@ -201,14 +201,11 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	return version_shown(&attr);
 }
 
-enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
+enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
 	struct queued **out, struct error *e)
 {
 	struct tree *t = p->cache->tree;
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
-	const struct tree_foresight f = { .now = cache_clock(p->cache),
-		.keeps_mtime = !(change->set & SET_SIZE),
-		.set = change };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	bool is_beside;
 	const char *staged = pending_staged_path_locked(p, i, change->set, &is_beside);
@@ -225,8 +222,20 @@ enum err pending_set_locked(struct pending *p, struct inode *i, struct change *c
 		return kind;
 	(*out)->is_beside = is_beside;
 	(*out)->is_lazy = staged;
-	tree_foresee(t, i, &f);
 	return ERR_OK;
+}
+
+enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
+	struct queued **out, struct error *e)
+{
+	const struct tree_foresight f = { .now = cache_clock(p->cache),
+		.keeps_mtime = !(change->set & SET_SIZE),
+		.set = change };
+	enum err kind = pending_set_unseen_locked(p, i, change, out, e);
+
+	if (!kind)
+		tree_foresee(p->cache->tree, i, &f);
+	return kind;
 }
 
 /* ---- Room ---- */

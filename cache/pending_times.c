@@ -30,7 +30,8 @@ static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
 		.set = SET_MTIME,
 		.mtime = attr.mtime };
 
-	pending_set_locked(p, i, &change, &q, NULL);
+	/* It is shown already, and no change of it. */
+	pending_set_unseen_locked(p, i, &change, &q, NULL);
 	return q;
 }
 

@@ -66,6 +66,8 @@ struct inode {
 	};
 	/* Its provisional number, while somebody may remember it; 0: attr.ino is shown. */
 	uint64_t shown_ino;
+	struct kept_ctime
+		*kept_ctime;     /* what is shown instead: tree_ctime.c; NULL: attr.ctime is */
 	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
 	int64_t complete_until_ms;
 	char *staged;            /* staging path while unlinked but open; else NULL */
@@ -259,6 +261,13 @@ bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_
  */
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
+/*
+ * The ctime to be shown of `i`, of which *attr is a copy. That of a foreseen change stays when the sandbox answers, until the
+ * kernel has forgotten the inode and nobody has it open, or tree_show_real_ctime(): what tree_lend() gave is taken back then.
+ */
+struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr);
+void tree_show_real_ctime(struct tree *t, struct inode *i);
+void tree_show_real_ctimes(struct tree *t);
 /* Whether what was asked at `seen` and had these attributes may still be what is there. */
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr);
 

@@ -58,7 +58,8 @@ static void foresee_locked(struct tree *t, struct inode *i, const struct tree_fo
 {
 	bool keeps_mtime = f->keeps_mtime || (f->set && !(f->set->set & SET_SIZE));
 	struct attr attr = i->attr;
-	struct timespec now = next_time(attr.ctime, f->now);
+	struct timespec shown = shown_ctime_locked(i, attr.ctime);
+	struct timespec now = next_time(attr.ctime, next_time(shown, f->now));
 
 	foresee_end(&attr, f->end);
 	foresee_links(&attr, f->links);
@@ -78,6 +79,24 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
 	pthread_mutex_unlock(&t->lock);
 }
 
+/* It is what was foreseen, but for what only the sandbox can say: nobody else changed it meanwhile. */
+static bool is_as_foreseen(const struct attr *foreseen, const struct attr *now)
+{
+	return now->size == foreseen->size && now->mtime.tv_sec == foreseen->mtime.tv_sec &&
+		now->mtime.tv_nsec == foreseen->mtime.tv_nsec;
+}
+
+static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms)
+{
+	struct attr foreseen = i->attr;
+	struct timespec shown = shown_ctime_locked(i, foreseen.ctime);
+
+	adopt_locked(t, i, s, attr, until_ms);
+	if (i->attr_until_ms && is_as_foreseen(&foreseen, &i->attr))
+		keep_ctime_locked(t, i, shown);
+}
+
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
@@ -87,7 +106,7 @@ void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	bool has_more = i->changing == i->foreseen && !is_only_change_locked(s, i);
 
 	if (!has_more || !is_same_file(&i->attr, attr))
-		adopt_locked(t, i, s, attr, until_ms);
+		adopt_answer_locked(t, s, i, attr, until_ms);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -124,7 +143,7 @@ int64_t tree_lend(struct tree *t, struct inode *i, bool ahead, struct attr *out)
 	*out = i->attr;
 	show_locked(t, i, out);
 	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
-	i->lent |= until_ms && (is_ahead || S_ISDIR(i->attr.mode));
+	i->lent |= until_ms && (is_ahead || S_ISDIR(i->attr.mode) || i->kept_ctime);
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
 }

@@ -126,6 +126,7 @@ void inode_free_locked(struct tree *t, struct inode *i)
 	inode_leave_bucket_locked(t, i);
 	t->inodes_count--;
 	i->magic = 0;
+	forget_ctime_locked(i);
 	free(i->link);
 	free(i->staged);
 	free(i);

@@ -59,7 +59,8 @@ struct tree {
 	size_t names_count, names_room;
 	struct inode *idle_oldest, *idle_newest;
 	size_t idle_count, idle_max;
-	unsigned holds;                  /* while there are any, nothing idle is forgotten */
+	unsigned holds; /* while there are any, nothing idle is forgotten */
+	LIST_HEAD(, kept_ctime) kept_ctimes;
 	STAILQ_HEAD(, absence) absences; /* oldest first */
 	size_t absences_count;
 };
@@ -174,8 +175,16 @@ bool owes_path_locked(const struct tree *t, const struct inode *i);
 bool is_only_here_locked(const struct dentry *d);
 /* The sandbox made it, with these attributes. */
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr);
-/* The number of its own is shown until nobody remembers it. */
+/* The number of its own and a ctime that was kept are shown until nobody remembers them. */
 void forget_shown_locked(struct inode *i);
+
+/* ---- tree_ctime.c ---- */
+
+/* The ctime that is shown of `i` where the attributes have this one. */
+struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime);
+/* This is shown instead of the attributes' own; and that is over. */
+void keep_ctime_locked(struct tree *t, struct inode *i, struct timespec shown);
+void forget_ctime_locked(struct inode *i);
 
 /* ---- tree_heard.c ---- */
 

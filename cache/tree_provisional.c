@@ -111,8 +111,10 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 
 void forget_shown_locked(struct inode *i)
 {
-	if (!i->kernel_refs && !i->opens)
-		i->shown_ino = 0;
+	if (i->kernel_refs || i->opens)
+		return;
+	i->shown_ino = 0;
+	forget_ctime_locked(i);
 }
 
 static void refuse_name_locked(struct tree *t, struct dentry *d)

@@ -117,7 +117,7 @@ void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, stru
 		.st_blocks = (blkcnt_t)attr->blocks,
 		.st_atim = attr->atime,
 		.st_mtim = attr->mtime,
-		.st_ctim = attr->ctime };
+		.st_ctim = cache_shown_ctime(fs->cache, i, attr) };
 }
 
 void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out)

@@ -257,10 +257,9 @@ BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
 /* Its shell ends at TERM, what that started a moment later: nobody is to wait for the rest of the grace then. */
 BEHAVIOUR(execute, waits_no_longer_than_what_a_command_left_takes)
 {
-	struct execute_request request = {
-		.command = "(trap 'sleep 0.3; exit' TERM; echo up; while :; do sleep 0.05; done) & wait",
-		.timeout_ms = 500
-	};
+	struct execute_request request = { .command = "(trap 'sleep 0.3; exit' TERM; echo up; "
+						      "while :; do sleep 0.05; done) & wait",
+		.timeout_ms = 500 };
 	int64_t start_ms = monotonic_ms();
 	AUTO_RAN struct ran r = run_request(s, NULL, &request);
 

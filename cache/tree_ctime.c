@@ -1,0 +1,79 @@
+/*
+ * The ctime of a change made here stays as it was shown, though the sandbox made the change later. To git a file with
+ * another ctime than a moment ago is one that somebody has changed: a merge that looks twice would give up. It stays until
+ * the kernel has forgotten the inode, another change moves it, or a barrier says that from now on all is as the sandbox has
+ * it. What the tree itself compares is always the sandbox's.
+ */
+#include "cache/tree_inside.h"
+
+#include <stdlib.h>
+
+struct kept_ctime {
+	struct inode *inode;
+	struct timespec shown, real;
+	LIST_ENTRY(kept_ctime) link; /* tree.kept_ctimes */
+};
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
+{
+	const struct kept_ctime *kept = i->kept_ctime;
+
+	return kept && is_same_time(kept->real, ctime) ? kept->shown : ctime;
+}
+
+void forget_ctime_locked(struct inode *i)
+{
+	if (i->kept_ctime)
+		LIST_REMOVE(i->kept_ctime, link);
+	free(i->kept_ctime);
+	i->kept_ctime = NULL;
+}
+
+/* Without memory it moves. */
+void keep_ctime_locked(struct tree *t, struct inode *i, struct timespec shown)
+{
+	forget_ctime_locked(i);
+	if (is_same_time(shown, i->attr.ctime))
+		return;
+	i->kept_ctime = malloc(sizeof *i->kept_ctime);
+	if (!i->kept_ctime)
+		return;
+	*i->kept_ctime = (struct kept_ctime){ .inode = i, .shown = shown, .real = i->attr.ctime };
+	LIST_INSERT_HEAD(&t->kept_ctimes, i->kept_ctime, link);
+}
+
+struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	struct timespec shown = shown_ctime_locked(i, attr->ctime);
+
+	pthread_mutex_unlock(&t->lock);
+	return shown;
+}
+
+static void show_real_locked(struct tree *t, struct inode *i)
+{
+	forget_ctime_locked(i);
+	take_back_locked(t, i);
+}
+
+void tree_show_real_ctime(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	if (i->kept_ctime)
+		show_real_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_show_real_ctimes(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	while (!LIST_EMPTY(&t->kept_ctimes))
+		show_real_locked(t, LIST_FIRST(&t->kept_ctimes)->inode);
+	pthread_mutex_unlock(&t->lock);
+}
