@@ -1,7 +1,7 @@
 #include "providers/e2b/connect.h"
 
 #include "providers/e2b/envelope.h"
-#include "providers/e2b/gzip.h"
+#include "providers/gzip.h"
 #include "providers/e2b/refusal.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 #include "providers/e2b/envelope.h"
 
-#include "providers/e2b/gzip.h"
+#include "providers/gzip.h"
 
 #include <endian.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "providers/e2b/envelope.h"
-#include "providers/e2b/gzip.h"
+#include "providers/gzip.h"
 
 #include "providers/base/cleanup.h"
 #include "tests/e2b/envd_words.h"

@@ -2,7 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/e2b/envd_process.h"
-#include "providers/e2b/gzip.h"
+#include "providers/gzip.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

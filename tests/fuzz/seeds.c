@@ -3,7 +3,7 @@
 #include "cache/versions.h"
 #include "providers/base/base64.h"
 #include "providers/e2b/envelope.h"
-#include "providers/e2b/gzip.h"
+#include "providers/gzip.h"
 #include "providers/helper/wire.h"
 #include "providers/modal/modal.pb-c.h"
 

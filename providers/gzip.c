@@ -1,4 +1,4 @@
-#include "providers/e2b/gzip.h"
+#include "providers/gzip.h"
 
 #include <zlib.h>
 
