@@ -7,6 +7,7 @@
 #include "providers/remote_find.h"
 #include "providers/remote_names.h"
 #include "providers/remote_opening.h"
+#include "providers/remote_pack.h"
 #include "providers/remote_runner.h"
 #include "providers/shell.h"
 
@@ -114,6 +115,12 @@ static bool can_open(const struct remote *r, const struct provider_config *cfg)
 	return cfg->opening && r->ops.listen && r->ops.is_live && cfg->helper != HELPER_OFF;
 }
 
+static enum err new_packer(struct remote *r, struct error *e)
+{
+	r->packer = calloc(1, sizeof *r->packer);
+	return r->packer ? ERR_OK : error_set(e, ERR_NO_MEMORY, "a connection");
+}
+
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	const struct provider_config *cfg, const char *working_dir, const struct call *call,
 	struct error *e)
@@ -124,6 +131,8 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	kind = remote_commands_new(&out->commands, out, e);
 	if (kind == ERR_OK)
 		kind = remote_names_new(&out->answers, e);
+	if (kind == ERR_OK)
+		kind = new_packer(out, e);
 	if (kind == ERR_OK && can_open(out, cfg))
 		kind = remote_opening_new(&out->opening, cfg->opening, e);
 	if (kind == ERR_OK)
@@ -157,6 +166,7 @@ void remote_release(struct remote *r)
 	remote_commands_free(r->commands);
 	helper_client_free(r->helper);
 	remote_names_free(r->answers);
+	free(r->packer);
 	free(r->home);
 	free(r->root);
 	free(r->staging);

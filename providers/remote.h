@@ -87,6 +87,7 @@ struct remote_ops {
 struct remote_commands;
 struct remote_names;
 struct remote_opening;
+struct remote_packer;
 
 /* Stays where it is from the attach to the release: its helper's client points to it. */
 struct remote {
@@ -97,6 +98,7 @@ struct remote {
 	struct remote_ops ops;
 	struct remote_commands *commands; /* what remote_command() keeps */
 	struct remote_names *answers;     /* files of staging that were read */
+	struct remote_packer *packer;     /* what is known of uploads */
 	struct remote_opening
 		*opening; /* a stream of changes that began with the attach; NULL: none did */
 };

@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/remote_find.h"
 #include "providers/remote_names.h"
+#include "providers/remote_pack.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,8 @@ struct command {
 	const char **argv;
 	size_t argc;
 	char **pieces; /* of the request, ended by NULL */
-	char *path, size[24];
+	char *path, size[24], unpacked_size[24];
+	struct buf packed;           /* what is uploaded; empty: the request as it is */
 	struct remote_upload upload; /* path NULL: the request is in argv */
 	/* A large answer's file in staging and its path, NULL: it has none; and files that were read, to be removed. */
 	char answer[REMOTE_NAME_SIZE], *answer_path, answer_min[24];
@@ -30,6 +32,7 @@ static void command_release(struct command *c)
 		free(*piece);
 	free(c->pieces);
 	free(c->path);
+	buf_release(&c->packed);
 	free(c->answer_path);
 	free(c->argv);
 }
@@ -71,12 +74,19 @@ static enum err add_upload(
 		c->path = NULL;
 		return error_set(e, ERR_NO_MEMORY, "a request");
 	}
-	snprintf(c->size, sizeof c->size, "%zu", frames->len);
-	c->upload = (struct remote_upload){ c->path, frames->bytes, frames->len };
+	const struct buf *sent = remote_pack(r->packer, frames, &c->packed) ? &c->packed : frames;
+
+	snprintf(c->size, sizeof c->size, "%zu", sent->len);
+	c->upload = (struct remote_upload){ c->path, sent->bytes, sent->len };
 	add(c, "-w");
 	add(c, c->path);
 	add(c, "-n");
 	add(c, c->size);
+	if (sent == frames)
+		return ERR_OK;
+	snprintf(c->unpacked_size, sizeof c->unpacked_size, "%zu", frames->len);
+	add(c, "-z");
+	add(c, c->unpacked_size);
 	return ERR_OK;
 }
 
@@ -123,7 +133,8 @@ static enum err command_make(struct command *c, const struct remote *r, const st
 	size_t pieces = is_inline ? frames->len / (r->ops.argument_max / 4 * 3) + 1 : 0;
 	enum err kind;
 
-	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 14, sizeof *c->argv),
+	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 16, sizeof *c->argv),
+		.packed = BUF_INIT(2 * frames->len + 1024),
 		.pieces = calloc(pieces + 1, sizeof *c->pieces) };
 	if (!c->argv || !c->pieces)
 		return error_set(e, ERR_NO_MEMORY, "a request");
@@ -247,9 +258,12 @@ static enum err download_answer(const struct remote *r, const struct call *call,
 static enum err run_once(const struct remote *r, const struct call *call, const struct command *c,
 	unsigned flags, struct run *run, struct error *e)
 {
+	int64_t begun_ms = monotonic_ms();
 	enum err kind = r->ops.run(r->ops.context, call, c->argv, flags,
 		c->upload.path ? &c->upload : NULL, take_output, run, &run->exit_code, e);
 
+	if (kind == ERR_OK && c->upload.path)
+		remote_pack_timed(r->packer, c->upload.len, monotonic_ms() - begun_ms);
 	run->is_in_file = kind == ERR_OK && c->answer_path && run->exit_code == WIRE_EXIT_IN_FILE;
 	if (run->is_in_file)
 		kind = download_answer(r, call, c, run->sink, e);
@@ -276,6 +290,10 @@ enum err remote_runner_run(void *context, const struct call *call, const struct 
 		kind = run_once(r, call, &c, flags, &run, &why);
 		if (kind == ERR_OK && leaves_file && run.exit_code == WIRE_EXIT_NO_FILE) {
 			leaves_file = false;
+			continue;
+		}
+		if (kind == ERR_OK && c.packed.len && run.exit_code == WIRE_EXIT_NO_GZIP) {
+			atomic_store(&r->packer->is_refused, true);
 			continue;
 		}
 		if (is_again || !was_missing(&run, kind))

@@ -4,7 +4,9 @@
 #include "providers/base/cleanup.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /* Whoever uploads has a deadline of half as much (base/call.h): past this nothing more will come. */
@@ -80,14 +82,15 @@ static enum err wait_whole(const struct awaited *file, struct outlet *out, int *
 	return kind;
 }
 
-static enum err read_whole(const struct awaited *file, int fd, struct buf *out, struct error *e)
+static enum err read_whole(
+	const struct awaited *file, int fd, size_t size, struct buf *out, struct error *e)
 {
-	unsigned char *place = buf_reserve(out, file->size);
+	unsigned char *place = buf_reserve(out, size);
 
 	if (!place)
 		return buf_check(out, "the requests", e);
-	for (size_t at = 0; at < file->size;) {
-		ssize_t got = read(fd, place + at, file->size - at);
+	for (size_t at = 0; at < size;) {
+		ssize_t got = read(fd, place + at, size - at);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -95,8 +98,60 @@ static enum err read_whole(const struct awaited *file, int fd, struct buf *out, 
 			return error_errno(e, got ? errno : EIO, "%s", file->path);
 		at += (size_t)got;
 	}
-	buf_filled(out, file->size);
+	buf_filled(out, size);
 	return ERR_OK;
+}
+
+/* ---- Packed ---- */
+
+/* *out: the end to read from. The number of what went wrong, or 0. */
+static int start_gzip(int file_fd, pid_t *pid, int *out)
+{
+	const char *const argv[] = { "gzip", "-dc", NULL };
+	posix_spawn_file_actions_t actions;
+	int ends[2], number;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return errno;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, file_fd, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	number = posix_spawnp(pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	*out = ends[0];
+	return number;
+}
+
+static bool has_succeeded(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return false;
+	return WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+/* gzip itself knows whether all of it came unharmed. */
+static enum err read_packed(const struct awaited *file, int fd, struct buf *out, struct error *e)
+{
+	int unpacked = -1;
+	pid_t pid;
+	int number = start_gzip(fd, &pid, &unpacked);
+	enum err kind;
+
+	if (number) {
+		cleanup_close(&unpacked);
+		return number == ENOENT || number == EACCES
+			? error_set(e, ERR_UNSUPPORTED, "there is no gzip")
+			: error_errno(e, number, "gzip");
+	}
+	kind = read_whole(file, unpacked, file->unpacked, out, e);
+	close(unpacked);
+	if (!has_succeeded(pid) && kind == ERR_OK)
+		kind = error_set(e, ERR_PROTOCOL, "%s: gzip cannot unpack it", file->path);
+	return kind;
 }
 
 enum err await_requests(
@@ -106,7 +161,8 @@ enum err await_requests(
 	enum err kind = wait_whole(file, out, &fd, e);
 
 	if (kind == ERR_OK)
-		kind = read_whole(file, fd, requests, e);
+		kind = file->unpacked ? read_packed(file, fd, requests, e)
+				      : read_whole(file, fd, file->size, requests, e);
 	unlink(file->path);
 	return kind;
 }

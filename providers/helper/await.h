@@ -7,13 +7,14 @@
 
 struct awaited {
 	const char *path;
-	size_t size; /* the requests are so many bytes */
+	size_t size;     /* of the file */
+	size_t unpacked; /* it is gzip of requests of so many bytes; 0: it is the requests */
 };
 
 /*
  * Waits until the file is there, may be read and has its size, fills `requests` with it and removes it. Meanwhile `out`
  * gets a sign of life (wire.h) every WIRE_ALIVE_MS. ERR_TIMEOUT: it did not grow for a minute; ERR_UNREACHABLE: nobody
- * reads the signs. What is there of the file is removed then too.
+ * reads the signs. What is there of the file is removed then too. ERR_UNSUPPORTED: there is no gzip(1) here.
  */
 enum err await_requests(
 	const struct awaited *file, struct outlet *out, struct buf *requests, struct error *e);

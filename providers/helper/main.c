@@ -19,13 +19,13 @@
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
 			    "or once [-a] [-q] [-t SECONDS] [-o NAME -m SIZE] [-d NAME]... "
 			    "[-r BASE64]... ROOT [STAGING], or the same with -w FILE -n SIZE "
-			    "for -r, or --version\n";
+			    "[-z SIZE] for -r, or --version\n";
 
 struct arguments {
 	bool is_once, is_armoured, is_quiet, has_requests;
 	size_t seconds; /* -t: one request may be to watch, and after so long it all ends; 0: neither */
 	struct buf requests; /* those of -r, or of -w */
-	struct awaited file; /* -w and -n */
+	struct awaited file; /* -w, -n and -z */
 	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
 	const char *answer, *removed[REMOVED_MAX];
 	size_t answer_min, removed_count;
@@ -71,6 +71,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 		return base64_decode(&a->requests, optarg, strlen(optarg), e) == ERR_OK;
 	case 'w': a->file.path = optarg; return true;
 	case 'n': return parse_size(optarg, WIRE_STREAM_MAX, &a->file.size);
+	case 'z': return parse_size(optarg, WIRE_STREAM_MAX, &a->file.unpacked);
 	case 'o': a->answer = optarg; return is_name(optarg);
 	case 'm': return parse_size(optarg, FRAME_PAYLOAD_MAX, &a->answer_min);
 	case 'd': return parse_removed(a, optarg);
@@ -80,15 +81,15 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
-	const char *known = a->is_once ? "+aqt:r:w:n:o:m:d:" : "+a";
+	const char *known = a->is_once ? "+aqt:r:w:n:z:o:m:d:" : "+a";
 	int option;
 
 	while ((option = getopt(argc, argv, known)) >= 0)
 		if (!parse_option(a, option, e))
 			return false;
 	/* A file and its size belong together, and nothing else brings requests then. */
-	return !a->file.path == !a->file.size && !(a->file.path && a->has_requests) &&
-		!a->answer == !a->answer_min;
+	return !a->file.path == !a->file.size && !(a->file.unpacked && !a->file.path) &&
+		!(a->file.path && a->has_requests) && !a->answer == !a->answer_min;
 }
 
 /* `argv[1]` is the mode; its options and operands follow. */
@@ -152,15 +153,19 @@ static int answer_all(struct arguments *a, const struct root *root)
 	struct answer_file file;
 	enum err kind = ERR_OK;
 	int code = EXIT_SUCCESS;
+	bool lacks_gzip;
 
 	answer_file_init(&file, root->staging_fd, a->answer, a->answer_min);
 	if (a->file.path)
 		kind = take_file(a, &e);
+	lacks_gzip = kind == ERR_UNSUPPORTED;
 	if (kind == ERR_OK)
 		kind = answer(a, root, &file, &e);
 	/* Without a word: who asks again without a file may take it for an answer. */
 	if (file.why.kind != ERR_OK)
 		code = WIRE_EXIT_NO_FILE;
+	else if (lacks_gzip)
+		code = WIRE_EXIT_NO_GZIP;
 	else if (kind != ERR_OK)
 		code = complain(&e);
 	else if (file.fd >= 0)

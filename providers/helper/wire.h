@@ -43,10 +43,12 @@
 #define WIRE_ALIVE_MS 5000
 /*
  * Exit codes of a helper that was given a file for a large answer: all of the answer is in the file, as frames; or it was
- * not possible to write that. Others: 0; 1, which its standard error explains; 2, a wrong usage.
+ * not possible to write that. Of one whose requests come packed: nothing unpacks them here, and nothing was done. Others: 0;
+ * 1, which its standard error explains; 2, a wrong usage.
  */
 #define WIRE_EXIT_IN_FILE 3
 #define WIRE_EXIT_NO_FILE 4
+#define WIRE_EXIT_NO_GZIP 5
 
 enum frame_type {
 	FRAME_MORE = 1, /* request: a piece, more follows */

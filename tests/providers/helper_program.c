@@ -382,6 +382,32 @@ Test(helper_program, a_file_that_holds_more_than_the_request_is_refused_and_remo
 	program_close(&p);
 }
 
+Test(helper_program, a_packed_file_that_cannot_be_unpacked_is_refused_and_removed)
+{
+	static const char *const sizes[] = { "20", "5000" };
+	struct utsname here;
+	struct program p;
+	char path[160];
+
+	cr_assert(uname(&here) == 0);
+	program_open(&p, here.machine);
+	snprintf(path, sizeof path, "%s/request", p.scratch.path);
+	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+		scratch_write_text(&p.scratch, "request", "this is not gzip at all");
+		cr_expect(eq(int,
+			run(&p,
+				(const char *[]){ "once", "-w", path, "-n", "23", "-z", sizes[n],
+					p.root, NULL }),
+			1));
+		AUTO_FREE char *said = scratch_read(&p.scratch, "err", NULL);
+
+		cr_expect(strstr(said, "not in gzip format") || strstr(said, "invalid magic"), "%s",
+			said);
+		cr_expect(ne(int, access(path, F_OK), 0));
+	}
+	program_close(&p);
+}
+
 /* ---- An answer that goes to a file ---- */
 
 #define ANSWER_MIN "60" /* a hello's answer is longer */
@@ -483,6 +509,8 @@ static const struct {
 	{ { "once", "-w", "/absent", "-n", "99999999999", "/" }, 2, "usage:" },
 	{ { "once", "-w", "/absent", "-n", "5", "-r", "AAAA", "/" }, 2, "usage:" },
 	{ { "serve", "-w", "/absent", "-n", "5", "/" }, 2, "usage:" },
+	{ { "once", "-z", "5", "/" }, 2, "usage:" },
+	{ { "once", "-w", "/absent", "-n", "5", "-z", "0", "/" }, 2, "usage:" },
 	{ { "once", "-o", "name", "/", "/tmp" }, 2, "usage:" },
 	{ { "once", "-m", "5", "/", "/tmp" }, 2, "usage:" },
 	{ { "once", "-o", "name", "-m", "5", "/" }, 2, "usage:" },

@@ -283,6 +283,7 @@ static enum err run(void *context, const struct call *call, const char *const *a
 	h->runs++;
 	h->flags = flags;
 	h->uploads_in_runs += u != NULL;
+	h->uploaded += u ? u->len : 0;
 	if (u && pthread_create(&up.thread, NULL, write_slowly, &up))
 		return error_set(e, ERR_NO_MEMORY, "a thread");
 	kind = run_program(&c, argv, exit_code, e);

@@ -31,6 +31,7 @@ struct host_remote {
 	atomic_size_t output, downloaded;       /* bytes */
 	atomic_size_t flags;                    /* of the last run */
 	atomic_size_t uploads_in_runs;          /* requests that were no arguments */
+	atomic_size_t uploaded;                 /* their bytes */
 };
 
 /* `home`: absolute. */
