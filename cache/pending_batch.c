@@ -84,10 +84,23 @@ static bool is_plain(const struct pending *p, const struct queued *q)
 		!tree_is_provisional(p->cache->tree, q->about.target);
 }
 
+/* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
+static bool was_long_untold(const struct pending *p, const struct queued *q)
+{
+	return q->is_recovered || q->failures != p->failures;
+}
+
+/* It is held against a version, which nothing of ours may change meanwhile. */
+static bool is_held_against(const struct pending *p, const struct queued *q)
+{
+	return was_long_untold(p, q) && q->change.version.ctime.tv_sec;
+}
+
 /* Contents on their way hold up only what reaches into them. */
 static void pass_sent(const struct gathering *g, const struct queued *q)
 {
-	bool is_write = q->change.op == CHANGE_WRITE && q->about.target;
+	bool is_write =
+		q->change.op == CHANGE_WRITE && q->about.target && !is_held_against(g->p, q);
 	struct backlog *b = is_write ? fresh(g, q->about.target) : NULL;
 	uint64_t end = q->change.offset + q->change.data_len;
 
@@ -146,12 +159,6 @@ static size_t removal_needs(const struct gathering *g, const struct queued *q)
 	return step || !q->about.dir ? step : fresh(g, q->about.dir)->step;
 }
 
-/* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
-static bool was_long_untold(const struct pending *p, const struct queued *q)
-{
-	return q->is_recovered || q->failures != p->failures;
-}
-
 /* What a rename takes the place of without another word of what that was: NULL none. */
 static struct inode *replaced_by(const struct queued *q)
 {
@@ -202,6 +209,8 @@ static void note_step(const struct gathering *g, const struct queued *q)
 	bool is_of_name = q->made || q->moved[0];
 	struct backlog *b = q->about.target ? fresh(g, q->about.target) : NULL;
 
+	if (b)
+		b->goes_beside |= b->busy_to > 0;
 	if (b && (is_of_name || queued_changes_contents(q)))
 		b->step = g->batch->count;
 	if (b && is_of_name)
@@ -238,13 +247,23 @@ static void expect_the_same(const struct pending *p, const struct queued *q, str
 	expect_known(p, replaced_by(q), &c->target2);
 }
 
+/* Of contents that others of ours left beside nobody can say any more what they would find. */
+static struct version version_to_find(const struct queued *q)
+{
+	static const struct version any;
+	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
+	bool is_beside = i && i->backlog->goes_beside;
+
+	return is_beside ? any : q->change.version;
+}
+
 void batch_is_late_locked(struct pending *p, struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++) {
 		const struct queued *q = b->queued[n];
 		struct change *c = &b->changes[n];
 
-		c->version = q->change.version;
+		c->version = version_to_find(q);
 		c->version2 = q->change.version2;
 		c->flags = q->change.flags;
 		expect_the_same(p, q, c);

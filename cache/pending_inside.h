@@ -47,6 +47,7 @@ struct backlog {
 	bool for_handle, for_barrier; /* who is still to hear of it */
 	bool is_lost;       /* the sandbox refused to make it: nothing can be done to it any more */
 	bool lost_contents; /* since the last report: its name must not move on top of others */
+	bool goes_beside;   /* some of its contents left while others of them were on their way */
 	uint64_t refused_order; /* of the last change refused */
 	/* While a batch is being gathered (pending_batch.c): */
 	uint64_t gathering;          /* which one the rest is about */

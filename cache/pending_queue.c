@@ -173,6 +173,7 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 		if (!i || stands_before(q, n))
 			continue;
 		i->backlog->owes--;
+		i->backlog->goes_beside &= i->backlog->owes > 0;
 		if (i->backlog->last == q)
 			i->backlog->last = NULL;
 	}

@@ -116,3 +116,40 @@ Test(resend, but_what_others_wrote_over_it_is_one)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 	distant_close(&far, i);
 }
+
+/* Two writes of one file are on their way at the same time; the first one is never answered, and not done. */
+Test(resend, what_was_written_beside_it_is_no_conflict)
+{
+	scratch_write_text(&far.scratch, "f", "before and after");
+	struct inode *i = open_known("f");
+
+	far.hasty_ms = 1000;
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 11, "ours");
+	distant_await_applies(&far, 2);
+	distant_pass_apply(&far, 2);
+	distant_await_applies(&far, 3);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "oursre and oursr");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
+{
+	struct inode *i = write_in_an_outage("f", "ours");
+
+	distant_write(&far, i, 5, "!");
+	usleep(300000);
+	cr_expect(eq(uint, distant_applies(&far), 3));
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "oursr!");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
