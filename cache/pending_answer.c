@@ -158,7 +158,7 @@ static void park_locked(struct pending *p, struct queued *q, const struct error 
 }
 
 /* Whether it cannot be done since something before it was not. */
-static bool is_lost(const struct queued *q)
+static bool is_lost(const struct pending *p, const struct queued *q)
 {
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
 		q->change.op == CHANGE_PLACE;
@@ -173,6 +173,8 @@ static bool is_lost(const struct queued *q)
 	}
 	const struct inode *other = queued_exchanged(q);
 
+	if (!other)
+		other = batch_replaced_late(p, q);
 	if (other && other->backlog->lost_contents)
 		return true;
 	return moves && q->about.target && q->about.target->backlog->lost_contents;
@@ -196,7 +198,7 @@ static void park_lost_locked(struct pending *p)
 
 	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (q->is_sent || !is_lost(q))
+		if (q->is_sent || !is_lost(p, q))
 			continue;
 		park_locked(p, q, &why, false);
 		leave_locked(p, q);

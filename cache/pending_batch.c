@@ -168,13 +168,18 @@ static struct inode *replaced_by(const struct queued *q)
 	return c->op == CHANGE_RENAME && !is_held ? q->moved[1] : NULL;
 }
 
+struct inode *batch_replaced_late(const struct pending *p, const struct queued *q)
+{
+	return was_long_untold(p, q) ? replaced_by(q) : NULL;
+}
+
 /* Of the other file in an exchange; of one that is replaced, where it may not have come to its name. */
 static size_t step_of_other(const struct gathering *g, const struct queued *q)
 {
 	struct inode *other = queued_exchanged(q);
 
-	if (!other && was_long_untold(g->p, q))
-		other = replaced_by(q);
+	if (!other)
+		other = batch_replaced_late(g->p, q);
 	return other ? fresh(g, other)->step : 0;
 }
 

@@ -240,6 +240,11 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
  * gone the next time, unless it tells of a change that is damaged.
  */
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
+/*
+ * What a rename replaces that others may have been at since, where it does not say which version: it depends on what was
+ * done to that before. NULL: nothing.
+ */
+struct inode *batch_replaced_late(const struct pending *p, const struct queued *q);
 /* An attempt was in vain: from now on its changes are held against what they are based on. */
 void batch_is_late_locked(struct pending *p, struct batch *b);
 void batch_release(struct batch *b);
