@@ -39,6 +39,7 @@ struct trust {
 	int64_t cost_ms;      /* of the costliest listing since */
 	int64_t patience_ms; /* with the next audit, where the last one was in vain; 0: it was not */
 	bool must_ask;       /* what is known must not be shown before somebody answered */
+	uint64_t must_ask_since; /* what was asked after this serial number of the tree */
 };
 
 /* ---- Life ---- */
@@ -135,7 +136,7 @@ static void is_heard_locked(struct trust *t, const struct tree_listing *heard)
 		log_warn(LOG_CACHE, "the sandbox can be reached again");
 	t->patience_ms = 0;
 	if (tree_trust(t->cache->tree, trusted_until_locked(t), heard))
-		t->must_ask = false;
+		t->must_ask &= heard->seen <= t->must_ask_since;
 }
 
 void trust_began(struct trust *t, const struct tree_listing *first)
@@ -314,6 +315,7 @@ void trust_must_ask(struct trust *t)
 		return;
 	pthread_mutex_lock(&t->lock);
 	t->must_ask = true;
+	t->must_ask_since = tree_seen(t->cache->tree);
 	pthread_mutex_unlock(&t->lock);
 }
 

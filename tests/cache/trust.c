@@ -1,5 +1,7 @@
 #include "cache/contents.h"
+#include "cache/cache_inside.h"
 #include "cache/names.h"
+#include "cache/trust.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/explored.h"
 
@@ -277,6 +279,30 @@ Test(trust, but_not_after_a_command)
 	cache_doubt_all(explored.cache);
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(eq(u64, explored_size_of("f0"), 11));
+	explored.provider.fails_with = ERR_OK;
+}
+
+/* It ends while an audit is under way that was asked for before. */
+Test(trust, nor_when_an_earlier_audit_is_answered_just_then)
+{
+	struct asker asker = { 0 };
+	struct attr attr;
+	int64_t valid_ms;
+
+	fail_audits(ERR_OK);
+	struct inode *f = explored_find("f0");
+
+	cache_doubt_all(explored.cache);
+	counting_provider_close_gate(&explored.provider, "d");
+	pthread_create(&asker.thread, NULL, ask, &asker);
+	counting_provider_await_held(&explored.provider);
+	trust_must_ask(explored.cache->trust);
+	counting_provider_open_gate(&explored.provider);
+	pthread_join(asker.thread, NULL);
+	explored.provider.fails_with = ERR_UNREACHABLE;
+	cache_doubt_all(explored.cache);
+	cr_expect(eq(
+		int, cache_attr(explored.cache, NULL, f, &attr, &valid_ms, NULL), ERR_UNREACHABLE));
 	explored.provider.fails_with = ERR_OK;
 }
 
