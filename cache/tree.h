@@ -264,6 +264,7 @@ void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 /*
  * The ctime to be shown of `i`, of which *attr is a copy. That of a foreseen change stays when the sandbox answers, until the
  * kernel has forgotten the inode and nobody has it open, or tree_show_real_ctime(): what tree_lend() gave is taken back then.
+ * Where it is for all of them, they may be many: that each is to be forgotten is told as of any inode.
  */
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr);
 void tree_show_real_ctime(struct tree *t, struct inode *i);

@@ -56,24 +56,28 @@ struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct a
 	return shown;
 }
 
-static void show_real_locked(struct tree *t, struct inode *i)
-{
-	forget_ctime_locked(i);
-	take_back_locked(t, i);
-}
-
 void tree_show_real_ctime(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	if (i->kept_ctime)
-		show_real_locked(t, i);
+	if (i->kept_ctime) {
+		forget_ctime_locked(i);
+		take_back_locked(t, i);
+	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+/* One by one they would be taken back for as long as nobody else gets at the tree. */
+static void show_real_later_locked(struct tree *t, struct inode *i)
+{
+	forget_ctime_locked(i);
+	if (i->lent)
+		tell_locked(t, &(struct tree_told){ .inode = i });
 }
 
 void tree_show_real_ctimes(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
 	while (!LIST_EMPTY(&t->kept_ctimes))
-		show_real_locked(t, LIST_FIRST(&t->kept_ctimes)->inode);
+		show_real_later_locked(t, LIST_FIRST(&t->kept_ctimes)->inode);
 	pthread_mutex_unlock(&t->lock);
 }
