@@ -132,6 +132,7 @@ static void pause_locked(struct lease *l, enum err kind)
 static void stream_ended(struct lease *l, enum err kind, const struct error *why)
 {
 	bool was_live = lease_is_live(l);
+	bool is_lost = kind != ERR_INTERRUPTED || atomic_load(&l->is_given_up);
 
 	log_debug(LOG_CACHE, "the change stream ended: %s", why->text);
 	pthread_mutex_lock(&l->lock);
@@ -143,7 +144,7 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 	carried_ends_locked(l, kind ? kind : ERR_UNREACHABLE);
 	l->is_running = false;
 	pthread_mutex_unlock(&l->lock);
-	if (was_live && kind != ERR_INTERRUPTED)
+	if (was_live && is_lost)
 		stats_add(&l->cache->stats, STATS_STREAMS_LOST, 1);
 	if (was_live)
 		cache_doubt_all(l->cache);
