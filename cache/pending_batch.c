@@ -262,6 +262,46 @@ static struct version version_to_find(const struct queued *q)
 	return is_beside ? any : q->change.version;
 }
 
+/* The last of the first `count` changes that is one of the contents of `i`; 0: none. Steps count from 1, as needs do. */
+static size_t contents_step(const struct batch *b, size_t count, const struct inode *i)
+{
+	while (count &&
+		!(b->queued[count - 1]->about.target == i &&
+			queued_changes_contents(b->queued[count - 1])))
+		count--;
+	return count;
+}
+
+static size_t first_needed(const struct batch *b, size_t step)
+{
+	while (b->changes[step - 1].needs)
+		step = b->changes[step - 1].needs;
+	return step;
+}
+
+/*
+ * What was not said when they left: where what was written to a file is refused now, for others were at it, nothing takes
+ * its place. A change can say only of one other that it needs it, so what it needs already is made to need that, or the
+ * other way round.
+ */
+static void need_replaced(struct batch *b, size_t step)
+{
+	struct change *c = &b->changes[step - 1];
+	const struct inode *other = replaced_by(b->queued[step - 1]);
+	size_t written = other ? contents_step(b, step - 1, other) : 0;
+
+	if (!written)
+		return;
+	if (!c->needs) {
+		c->needs = (uint32_t)written;
+	} else if (written < first_needed(b, c->needs)) {
+		b->changes[first_needed(b, c->needs) - 1].needs = (uint32_t)written;
+	} else if (c->needs < first_needed(b, written)) {
+		b->changes[first_needed(b, written) - 1].needs = c->needs;
+		c->needs = (uint32_t)written;
+	}
+}
+
 void batch_is_late_locked(struct pending *p, struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++) {
@@ -272,6 +312,7 @@ void batch_is_late_locked(struct pending *p, struct batch *b)
 		c->version2 = q->change.version2;
 		c->flags = q->change.flags;
 		expect_the_same(p, q, c);
+		need_replaced(b, n + 1);
 	}
 }
 

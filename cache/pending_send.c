@@ -70,9 +70,9 @@ static bool may_pass(const struct batch *b, enum err kind)
 /* What has no number is told by what is there by now (pending_left.c). */
 static void repeat_locked(struct pending *p, struct batch *b)
 {
+	batch_is_late_locked(p, b);
 	if (!b->is_ready)
 		return;
-	batch_is_late_locked(p, b);
 	b->is_repeated = b->first_sequence;
 	for (size_t n = 0; n < b->count && !b->is_repeated; n++)
 		b->queued[n]->may_be_done = true;

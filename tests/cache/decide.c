@@ -488,3 +488,36 @@ Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_here_stay
 	distant_expect_text(&far, "new", "ours, too");
 	distant_close(&far, other);
 }
+
+/* The same where all of it had left together, in vain. */
+Test(decide, and_where_that_was_sent_again)
+{
+	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other"),
+		     *f = distant_make(&far, "f");
+
+	distant_write(&far, f, 0, "before");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	unsigned arrived = distant_applies(&far);
+
+	far.hasty_ms = 1000;
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
+	distant_await_applies(&far, arrived + 1);
+	distant_write(&far, f, 0, "ours");
+	distant_close(&far, f);
+	struct inode *new = distant_make(&far, "new");
+
+	distant_write(&far, new, 0, "ours, too");
+	distant_close(&far, new);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "new", root, "f", 0, NULL), ERR_OK));
+	distant_pass_apply(&far, arrived + 1);
+	distant_await_applies(&far, arrived + 2);
+	distant_await_applies(&far, arrived + 3);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, sync_all(), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	distant_close(&far, other);
+}
