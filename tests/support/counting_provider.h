@@ -26,7 +26,7 @@ struct counting_provider {
 	const char *gate;       /* a directory's path; NULL: no list is held up */
 	unsigned held;          /* lists that came to the gate since it was closed */
 	bool has_watch;         /* it tells of changes: set before the first is asked for */
-	bool breaks_watch;      /* the next change that is to be told ends the stream instead */
+	atomic_bool breaks_watch; /* the next change that is to be told ends the stream instead */
 	const char *
 		loses; /* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
 	_Atomic unsigned watches;      /* streams of changes so far */
