@@ -22,10 +22,10 @@ struct counting_provider {
 		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
 	enum err cut_with; /* that one, ERR_OK: without a word of it */
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* of the two below */
-	const char *gate;       /* a directory's path; NULL: no list is held up */
-	unsigned held;          /* lists that came to the gate since it was closed */
-	bool has_watch;         /* it tells of changes: set before the first is asked for */
+	pthread_cond_t changed;   /* of the two below */
+	const char *gate;         /* a directory's path; NULL: no list is held up */
+	unsigned held;            /* lists that came to the gate since it was closed */
+	bool has_watch;           /* it tells of changes: set before the first is asked for */
 	atomic_bool breaks_watch; /* the next change that is to be told ends the stream instead */
 	const char *
 		loses; /* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
