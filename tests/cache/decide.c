@@ -455,12 +455,11 @@ Test(decide, a_file_that_was_replaced_stays_itself_where_an_answer_was_lost)
 
 /* ---- What others did in an outage ---- */
 
-/* It was not to be replaced by then: what was written to it before says so, which is refused. */
-Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_here_stays)
+/* While a change of `other` is on its way f, which was there, is written to and then replaced. Returned: calls before. */
+static unsigned write_and_replace(struct inode *other)
 {
 	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
-	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other"),
-		     *f = distant_make(&far, "f");
+	struct inode *root = cache_root(far.cache), *f = distant_make(&far, "f");
 
 	distant_write(&far, f, 0, "before");
 	cr_assert(eq(int, sync_all(), ERR_OK));
@@ -477,14 +476,28 @@ Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_here_stay
 	distant_write(&far, new, 0, "ours, too");
 	distant_close(&far, new);
 	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "new", root, "f", 0, NULL), ERR_OK));
-	far.lose_answers = true;
-	distant_pass_apply(&far, arrived + 1);
-	distant_await_applies(&far, arrived + 2);
-	far.lose_answers = false;
+	return arrived;
+}
+
+static void expect_theirs_stays(void)
+{
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_hold_applies(&far, false);
 	cr_expect(ne(int, sync_all(), ERR_OK));
 	distant_expect_text(&far, "f", "theirs");
+}
+
+/* It was not to be replaced by then: what was written to it before says so, which is refused. */
+Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_here_stays)
+{
+	struct inode *other = distant_make(&far, "other");
+	unsigned arrived = write_and_replace(other);
+
+	far.lose_answers = true;
+	distant_pass_apply(&far, arrived + 1);
+	distant_await_applies(&far, arrived + 2);
+	far.lose_answers = false;
+	expect_theirs_stays();
 	distant_expect_text(&far, "new", "ours, too");
 	distant_close(&far, other);
 }
@@ -492,32 +505,14 @@ Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_here_stay
 /* The same where all of it had left together, in vain. */
 Test(decide, and_where_that_was_sent_again)
 {
-	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
-	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other"),
-		     *f = distant_make(&far, "f");
-
-	distant_write(&far, f, 0, "before");
-	cr_assert(eq(int, sync_all(), ERR_OK));
-	unsigned arrived = distant_applies(&far);
+	struct inode *other = distant_make(&far, "other");
 
 	far.hasty_ms = 1000;
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
-	distant_await_applies(&far, arrived + 1);
-	distant_write(&far, f, 0, "ours");
-	distant_close(&far, f);
-	struct inode *new = distant_make(&far, "new");
+	unsigned arrived = write_and_replace(other);
 
-	distant_write(&far, new, 0, "ours, too");
-	distant_close(&far, new);
-	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "new", root, "f", 0, NULL), ERR_OK));
 	distant_pass_apply(&far, arrived + 1);
 	distant_await_applies(&far, arrived + 2);
 	distant_await_applies(&far, arrived + 3);
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, sync_all(), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
+	expect_theirs_stays();
 	distant_close(&far, other);
 }
