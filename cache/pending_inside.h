@@ -76,10 +76,13 @@ struct pending {
 	size_t cost;     /* in memory */
 	int64_t last_ms; /* when something was added last, monotonic */
 	uint64_t parked;
-	uint64_t answers;       /* batches answered so far */
-	uint64_t failures;      /* and attempts that failed for lack of an answer */
-	struct error failure;   /* the last of those; none: the last attempt was answered */
-	uint64_t refused_order; /* of the last change refused */
+	uint64_t answers;        /* batches answered so far */
+	uint64_t failures;       /* and attempts that failed for lack of an answer */
+	struct error failure;    /* the last of those; none: the last attempt was answered */
+	uint64_t attempts;       /* begun so far */
+	uint64_t failed_attempt; /* that of `failure` */
+	uint64_t doubted;        /* somebody believes none up to this one */
+	uint64_t refused_order;  /* of the last change refused */
 	struct error refused;
 	unsigned moves;     /* that the sandbox is asked for */
 	unsigned under_way; /* batches */
@@ -101,6 +104,8 @@ struct patience {
 	const struct call *call;
 	int64_t limit_ms, end_ms;
 	uint64_t answers, failures;
+	uint64_t attempts;    /* what an earlier one found out may be mended */
+	int64_t doubt_end_ms; /* but so long only */
 };
 
 struct patience patience_of(const struct pending *p, const struct call *call);

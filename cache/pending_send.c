@@ -26,10 +26,20 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
 }
 
-static void note_failure_locked(struct pending *p, const struct error *e)
+static uint64_t begin_attempt(struct pending *p)
+{
+	pthread_mutex_lock(&p->lock);
+	uint64_t attempt = ++p->attempts;
+
+	pthread_mutex_unlock(&p->lock);
+	return attempt;
+}
+
+static void note_failure_locked(struct pending *p, uint64_t attempt, const struct error *e)
 {
 	p->failures++;
 	p->failure = *e;
+	p->failed_attempt = attempt;
 	pthread_cond_broadcast(&p->changed);
 }
 
@@ -41,18 +51,18 @@ static int64_t pause_end_locked(const struct pending *p, int64_t begun_ms, int64
 	return begun_ms + (is_wanted ? p->pause_ms : pause_ms);
 }
 
-static void pause_locked(struct pending *p, int64_t pause_ms)
+static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
 {
 	int64_t begun_ms = monotonic_ms();
 	int64_t end_ms = pause_end_locked(p, begun_ms, pause_ms);
 
-	while (!p->stopping && monotonic_ms() < end_ms) {
+	while (!p->stopping && p->doubted < attempt && monotonic_ms() < end_ms) {
 		wait_until_locked(&p->changed, &p->lock, end_ms);
 		end_ms = pause_end_locked(p, begun_ms, pause_ms);
 	}
 }
 
-static enum err attempt(struct pending *p, struct batch *b, struct error *e)
+static enum err try(struct pending *p, struct batch *b, struct error *e)
 {
 	enum err kind = b->is_ready ? ERR_OK : batch_prepare(p, b, e);
 
@@ -82,16 +92,18 @@ static void repeat_locked(struct pending *p, struct batch *b)
 static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
 {
 	int64_t pause_ms = p->pause_ms;
+	uint64_t attempt = begin_attempt(p);
 
-	while (may_pass(b, attempt(p, b, e))) {
+	while (may_pass(b, try(p, b, e))) {
 		if (e->kind != ERR_INTERRUPTED)
 			cache_note_lost(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
 		repeat_locked(p, b);
-		note_failure_locked(p, e);
-		pause_locked(p, pause_ms);
+		note_failure_locked(p, attempt, e);
+		pause_locked(p, attempt, pause_ms);
 		bool stopping = p->stopping;
 
+		attempt = ++p->attempts;
 		pthread_mutex_unlock(&p->lock);
 		if (stopping)
 			return;

@@ -8,13 +8,15 @@
 
 struct patience patience_of(const struct pending *p, const struct call *call)
 {
-	int64_t limit_ms = call_progress_ms(call);
+	int64_t limit_ms = call_progress_ms(call), now_ms = monotonic_ms();
 
 	return (struct patience){ .call = call,
 		.limit_ms = limit_ms,
-		.end_ms = monotonic_ms() + limit_ms,
+		.end_ms = now_ms + limit_ms,
 		.answers = p->answers,
-		.failures = p->failures };
+		.failures = p->failures,
+		.attempts = p->attempts,
+		.doubt_end_ms = now_ms + p->pause_ms };
 }
 
 /* Sending is tried more often meanwhile. */
@@ -27,10 +29,21 @@ static enum err wait_noticed_locked(struct pending *p, const struct call *call, 
 	return kind;
 }
 
-/*
- * A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. A sandbox
- * that is gone is not waited for, whoever found it out.
- */
+/* A sandbox that was gone may be back: an attempt of now is asked for, and waited for if it is quick. */
+static bool is_gone_locked(struct pending *p, const struct patience *w)
+{
+	if (p->failure.kind != ERR_GONE)
+		return false;
+	if (p->failed_attempt > w->attempts || monotonic_ms() >= w->doubt_end_ms)
+		return true;
+	if (p->doubted < w->attempts) {
+		p->doubted = w->attempts;
+		pthread_cond_broadcast(&p->changed);
+	}
+	return false;
+}
+
+/* A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. */
 enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
 {
 	bool has_failed = p->failures != w->failures;
@@ -39,7 +52,7 @@ enum err patience_wait_locked(struct pending *p, struct patience *w, struct erro
 		w->answers = p->answers;
 		w->end_ms = monotonic_ms() + w->limit_ms;
 	}
-	if (p->failure.kind == ERR_GONE)
+	if (is_gone_locked(p, w))
 		return error_set(e, ERR_GONE, "%s", p->failure.text);
 	if (w->limit_ms < 0 || monotonic_ms() < w->end_ms)
 		return wait_noticed_locked(p, w->call, e);

@@ -744,6 +744,21 @@ Test(pending, who_comes_when_the_sandbox_is_gone_is_told_at_once)
 	distant_close(&far, i);
 }
 
+/* The next attempt would be seconds away. */
+Test(pending, who_comes_when_the_sandbox_is_back_does_not_hear_that_it_was_gone)
+{
+	struct inode *i = make("f");
+
+	far.lost_as = ERR_GONE;
+	far.lose_answers = true;
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, 3);
+	cr_expect(eq(int, flush(i), ERR_GONE));
+	far.lose_answers = false;
+	cr_expect(eq(int, flush(i), ERR_OK));
+	distant_close(&far, i);
+}
+
 Test(pending, a_server_in_trouble_refuses_nothing)
 {
 	static const enum err troubles[] = { ERR_BUSY, ERR_IO };

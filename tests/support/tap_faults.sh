@@ -68,7 +68,7 @@ trouble() {
 	# What was refused meanwhile is told here.
 	settle 2>/dev/null
 	work "$1.after"
-	is "$1: everything works again at once" "$(grep -vE '^ready| ok ' report)" ""
+	is "$1: everything works again at once" "$(grep -vE '^ready| ok ' report) $(grep -c ' ok ' report)" " 13"
 	is "$1: here is what is there" "$(same "$1" && same "$1.after")" ""
 }
 
