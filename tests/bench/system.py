@@ -14,6 +14,7 @@ from processes import Failure, run, stop, wait_until
 
 MOUNTS_WITHIN = 60
 UNMOUNTS_WITHIN = 60
+LANDS_WITHIN = 60
 UNMOUNT, LAZILY = (["umount"], "-l") if os.geteuid() == 0 else (["fusermount3", "-u"], "-z")
 
 
@@ -89,6 +90,10 @@ class System:
         if self.daemon.poll() is not None:
             raise Failure(f"{self.name}: the mount ended: {self.log().read_text(errors='replace')[-500:].strip()}")
         return is_mounted(self.mountpoint)
+
+    def sync(self):
+        """As who wants the server to have everything, where that can be said."""
+        run(["sync", "-f", str(self.mountpoint)], LANDS_WITHIN)
 
     def unmount(self):
         """Also a mount that hangs."""

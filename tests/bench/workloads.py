@@ -1,8 +1,8 @@
 """What people do with a mounted directory, timed.
 
 Each workload lays its fixtures where the server keeps them, mounts, and yields its figures: `cold` is the first time
-after a mount with no local cache, `warm` the same again at once. `landed` is when the server has the right result,
-counted from the beginning. A wrong result, an error or too long a time is a figure too.
+after a mount with no local cache, `warm` the same again at once. `landed` is when the server has the right result
+after a sync that follows at once, counted from the beginning. A wrong result, an error or too long a time is a figure too.
 """
 import contextlib
 import filecmp
@@ -19,8 +19,8 @@ from pathlib import Path
 
 import fixtures
 from processes import Failure, run
+from system import LANDS_WITHIN
 
-LANDS_WITHIN = 60
 TIMES = b"times: "
 ENVIRONMENT = {
     **os.environ,
@@ -103,6 +103,7 @@ class Bench:
             if is_right and not is_right(output):
                 figure.wrong = f"wrong: {output[-200:].decode(errors='replace')!r}"
             elif landing:
+                self.system.sync()
                 figure.landed = since(started, landing.wait())
         except Failure as failure:
             figure.wrong = str(failure)
