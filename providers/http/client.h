@@ -3,7 +3,14 @@
  */
 #pragma once
 
+#include "providers/http/preconnect.h"
 #include "providers/http/transfer.h"
+
+/*
+ * A request that must arrive at most once does not go out on a connection idle for longer: servers and proxies close
+ * theirs after 15 s and more, and a request that meets the closing cannot be sent again.
+ */
+#define CONNECTION_IDLE_MAX_S 15L
 
 /* Connections that may be shared. Another one takes its place when they are dropped. */
 struct connections {
@@ -15,12 +22,17 @@ struct http {
 	char *user_agent, *ca_file, *ca_folder; /* the last two: NULL, libcurl's own */
 	CURLM *multi;
 	pthread_t thread;
+	struct preconnect *preconnects; /* the I/O thread's */
+	int lent; /* likewise; of them, to the socket that is being opened; -1: none */
 
 	pthread_mutex_t lock;
-	struct transfer *first, *last;   /* lock; asking for something */
-	struct connections *connections; /* lock; the newest first, only the newest used */
-	size_t exchanges;                /* lock */
-	bool is_closing;                 /* lock */
+	struct preconnect *preconnects_asked; /* lock */
+	int preconnects_ready;                /* lock; how often one stood */
+	uint64_t drops;                       /* lock; how often connections were dropped */
+	struct transfer *first, *last;        /* lock; asking for something */
+	struct connections *connections;      /* lock; the newest first, only the newest used */
+	size_t exchanges;                     /* lock */
+	bool is_closing;                      /* lock */
 	int64_t slept_ms; /* lock; how long the machine had slept in all when something was asked last */
 };
 

@@ -84,8 +84,12 @@ static void finish_transfers(struct http *h)
 		struct transfer *t = NULL;
 
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&t);
-		if (message->msg == CURLMSG_DONE)
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		if (t)
 			transfer_finish(t, h->multi, code);
+		else
+			preconnect_finish(h, message->easy_handle, code);
 	}
 }
 
@@ -126,6 +130,7 @@ static void *run(void *context)
 
 	while (!is_closing(h)) {
 		serve_asks(h);
+		preconnect_serve(h);
 		curl_multi_perform(h->multi, &running);
 		finish_transfers(h);
 		sweep_connections(h);
@@ -176,6 +181,7 @@ void http_drop_connections(struct http *h)
 	pthread_mutex_lock(&h->lock);
 	fresh->older = h->connections;
 	h->connections = fresh;
+	h->drops++;
 	pthread_mutex_unlock(&h->lock);
 	curl_multi_wakeup(h->multi);
 }
@@ -228,6 +234,7 @@ static bool build(struct http *h, const char *user_agent)
 	h->multi = curl_multi_init();
 	h->connections = connections_new();
 	h->slept_ms = slept_ms();
+	h->lent = -1;
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
 		!copy(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
 		!copy(&h->ca_folder, environment("SSL_CERT_DIR")))
@@ -240,6 +247,7 @@ static bool build(struct http *h, const char *user_agent)
 
 static void release(struct http *h)
 {
+	preconnect_release(h);
 	while (h->connections) {
 		struct connections *c = h->connections;
 

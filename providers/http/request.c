@@ -6,11 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-/*
- * A request that must arrive at most once does not go out on a connection idle for longer: servers and proxies close
- * theirs after 15 s and more, and a request that meets the closing cannot be sent again.
- */
-#define IDLE_MAX_S 15L
 /* Read from a connection, and written to one, in one go. */
 #define RECEIVE_SIZE (128 * 1024L)
 #define SEND_SIZE    (256 * 1024L)
@@ -58,7 +53,7 @@ static void set_connection(CURL *easy, const struct transfer *t)
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_own ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, is_own ? 1L : 0L);
 	if (!(t->flags & HTTP_REPEATABLE))
-		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_MAX_S);
+		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_IDLE_MAX_S);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->address);
 	/* Plain requests stay on this machine, whatever http_proxy says. */
 	if (is_plain)

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/http/failure.h"
+#include "providers/http/preconnect.h"
 #include "providers/http/request.h"
 
 #include <string.h>
@@ -85,7 +86,7 @@ void transfer_tell_locked(struct transfer *t)
 
 /* ---- Its life in the I/O thread ---- */
 
-void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURLSH *connections)
+void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections)
 {
 	t->sendings = 0;
 	t->moved = 0;
@@ -98,6 +99,7 @@ void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURL
 		return;
 	}
 	transfer_set_callbacks(t);
+	preconnect_lend(t->easy, h);
 	/* A connection of its own is not even seen by the others. */
 	if (!(t->flags & HTTP_OWN_CONNECTION))
 		curl_easy_setopt(t->easy, CURLOPT_SHARE, connections);

@@ -88,7 +88,7 @@ struct http;
 
 /* transfer_callbacks.c: has libcurl fill `window` and drain `upload`. */
 void transfer_set_callbacks(struct transfer *t);
-void transfer_start(struct transfer *t, CURLM *multi, const struct http *h, CURLSH *connections);
+void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections);
 void transfer_resume(struct transfer *t);
 /* Takes its handle from `multi`; `code` says how it ended. */
 void transfer_finish(struct transfer *t, CURLM *multi, CURLcode code);

@@ -78,6 +78,16 @@ bool url_same_origin(const char *one, const char *other)
 		!strcasecmp(a.host, b.host) && !strcmp(a.port, b.port);
 }
 
+char *url_of_host(const char *url)
+{
+	AUTO_PARTS struct parts p = { 0 };
+	char *out = NULL;
+
+	if (parse(url, &p) || asprintf(&out, "http://%s:%s", p.host, p.port) < 0)
+		return NULL;
+	return out;
+}
+
 char *url_shown(const char *url)
 {
 	return strndup(url, strcspn(url, "?#"));

@@ -1,5 +1,9 @@
 #include "tests/http/room.h"
 
+#include "providers/http/client.h"
+
+#include <sched.h>
+
 static const struct call patient = { .progress_ms = 10000 };
 
 void room_open(struct room *r, void (*handler)(struct peer *p), void *context)
@@ -38,4 +42,16 @@ void answer_ok(struct peer *p)
 {
 	while (peer_read_request(p) && peer_say(p, OK_ANSWER))
 		;
+}
+
+void room_await_preconnected(struct http *h, int count)
+{
+	int ready;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&h->lock);
+		ready = h->preconnects_ready;
+		pthread_mutex_unlock(&h->lock);
+	} while (ready < count);
 }

@@ -27,6 +27,9 @@ struct http_exchange *room_begin(struct room *r, const struct http_request *requ
 /* http_perform() with a deadline of 10 s on progress. */
 enum err room_perform(struct room *r, const struct http_request *request, struct http_answer *out);
 
+/* Waits until so many connections ever stood before anybody had a request for them. */
+void room_await_preconnected(struct http *h, int count);
+
 /* A handler: "ok" to every request. */
 void answer_ok(struct peer *p);
 #define OK_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -163,6 +163,26 @@ Test(http_secure, http_1_1_works_where_the_server_has_nothing_else)
 	secure_close(&s);
 }
 
+/* The handshake of TLS is on a connection that was there before. */
+static void expect_preconnected(const char *version, const char *want)
+{
+	struct secure s;
+
+	secure_open(&s, version, true);
+	snprintf(s.url, sizeof s.url, "https://127.0.0.1:%d", s.port);
+	http_preconnect(s.http, s.url);
+	room_await_preconnected(s.http, 1);
+	expect_answer(&s, "/", want);
+	expect_answer(&s, "/sockets", "1");
+	secure_close(&s);
+}
+
+Test(http_secure, a_connection_that_is_there_is_taken)
+{
+	expect_preconnected("1", "1.1 1");
+	expect_preconnected("2", "2.0 1");
+}
+
 Test(http_secure, streams_share_a_connection_over_http_2)
 {
 	struct http_exchange *waiting[20];

@@ -18,6 +18,7 @@ function* long() {
 		yield Buffer.alloc(64 * 1024, 'x')
 }
 
+let sockets = 0
 let connections = 0
 let waiting = []
 
@@ -31,6 +32,8 @@ function answer(request, response) {
 		for (const w of waiting.splice(0))
 			w.end('released')
 		return response.end(String(connections))
+	case '/sockets':
+		return response.end(String(sockets))
 	case '/trailers':
 		response.writeHead(200, { Trailer: 'grpc-status', 'X-Both': 'header' })
 		response.write('body')
@@ -47,6 +50,7 @@ function answer(request, response) {
 }
 
 const server = version === '2' ? http2.createSecureServer(options, answer) : https.createServer(options, answer)
+server.on('connection', () => sockets++)
 server.on('secureConnection', () => connections++)
 server.listen(0, '127.0.0.1', () => console.log(server.address().port))
 process.stdin.on('end', () => process.exit(0)).resume()
