@@ -210,9 +210,20 @@ static void remember(struct e2b *b, const struct plane_sandbox *sandbox)
 	pthread_mutex_unlock(&b->lock);
 }
 
+/* Where its daemon will be, if the control plane does not say otherwise: a round trip that passes beside its answer. */
+static void preconnect(struct e2b *b)
+{
+	AUTO_FREE char *base_url = NULL;
+
+	if (!b->daemon && !e2b_envd_url(&base_url, &b->account.settings, b->id, "", NULL))
+		http_preconnect(b->account.http, base_url);
+}
+
 enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 {
 	struct plane_sandbox sandbox;
+
+	preconnect(b);
 	enum err kind = e2b_look(b, call, &sandbox, e);
 
 	if (kind)

@@ -149,6 +149,9 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 
 	if (!url)
 		return error_set(e, ERR_NO_MEMORY, "running a command");
+	/* This one keeps its connection: whoever comes next finds another. */
+	if (c->is_lasting)
+		http_preconnect(r->d->http, url);
 	return connect_begin(r->d->http,
 		&(struct connect_request){ .url = url,
 			.what = "running a command",
