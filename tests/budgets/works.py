@@ -100,6 +100,24 @@ def grep(bench):
     yield bench.time("grep -r of 16 MB", "remounted", command, is_right)
 
 
+def grep_many(bench):
+    """Few bytes in each of many files."""
+    top = bench.backend / "sources"
+    for d in range(MANY_DIRECTORIES):
+        os.makedirs(top / f"d{d}")
+        for f in range(MANY_FILES_EACH):
+            (top / f"d{d}/f{f}").write_text(f"in file {f} of directory {d}\n" * 10)
+    count = MANY_DIRECTORIES * MANY_FILES_EACH
+    bench.system.remount_cold()
+    for phase in ("cold", "warm", "remounted"):
+        if phase == "remounted":
+            bench.system.unmount()
+            bench.system.mount()
+        command = ["grep", "-rc", "in file", bench.mountpoint / "sources"]
+        yield bench.time("grep -r of 20,000 files", phase, command, lambda output: output.count(b":10\n") == count)
+    bench.remove("sources")
+
+
 def reading(bench):
     big = bench.put("big.bin")
     first = (bench.fixtures / "big.bin").read_bytes()[:1]
@@ -145,4 +163,4 @@ def copying(bench):
     bench.remove("big.bin")
 
 
-ALL = [mounting, command, listing, listing_many, status, status_many, grep, reading, small_files, save, patch, copying]
+ALL = [mounting, command, listing, listing_many, status, status_many, grep, grep_many, reading, small_files, save, patch, copying]
