@@ -144,10 +144,15 @@ static void finish(struct supervisor *v)
 	close(v->record);
 }
 
-/* What the command left behind is not to die of a pipe that nobody reads. */
+/*
+ * What the command left behind is not to die of a pipe that nobody reads. Who is orphaned meanwhile becomes our child; it is
+ * to leave no zombie.
+ */
 static void swallow(struct supervisor *v)
 {
 	v->is_unwanted = true;
+	signal(SIGCHLD, SIG_IGN);
+	reap(v);
 	while (v->out >= 0 || v->err >= 0) {
 		struct pollfd polled[] = { { .fd = v->out, .events = POLLIN },
 			{ .fd = v->err, .events = POLLIN } };
@@ -158,7 +163,6 @@ static void swallow(struct supervisor *v)
 			take_output(v, &v->out, COMMAND_OUT);
 		if (polled[1].revents)
 			take_output(v, &v->err, COMMAND_ERR);
-		reap(v);
 	}
 }
 

@@ -223,6 +223,45 @@ Test(helper_command, what_it_left_behind_lives_on_and_may_write)
 	room_close(&r);
 }
 
+/* What somebody writes there, and a line end. */
+static pid_t number_soon(const struct room *r, const char *path)
+{
+	int number = 0;
+
+	for (int i = 0; i < 60000 && !number; i++) {
+		AUTO_FREE char *text =
+			is_there(r, path) ? scratch_read(&r->scratch, path, NULL) : NULL;
+
+		if (text && strchr(text, '\n'))
+			number = atoi(text);
+		else
+			poll(NULL, 0, 1);
+	}
+	cr_assert(gt(int, number, 0));
+	return number;
+}
+
+/* Whose parent is gone: it would stay a zombie until the supervisor ends, and that may never be. */
+Test(helper_command, what_is_orphaned_by_what_it_left_behind_is_buried)
+{
+	struct command_request request = request_of(
+		"(read line <fifo; (sh -c 'echo $$ >orphan' &); read line <fifo) & echo up");
+	struct room r;
+	pid_t orphan;
+
+	room_open(&r);
+	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(r.last.kind == COMMAND_ENDED);
+	scratch_write_text(&r.scratch, "tree/fifo", "\n");
+	orphan = number_soon(&r, "tree/orphan");
+	for (int i = 0; i < 10000 && !kill(orphan, 0); i++)
+		poll(NULL, 0, 1);
+	cr_expect(ne(int, kill(orphan, 0), 0));
+	scratch_write_text(&r.scratch, "tree/fifo", "\n");
+	room_close(&r);
+}
+
 Test(helper_command, records_are_forgotten_when_asked)
 {
 	static const char *const done[] = { MARKER, "../../etc/passwd", "" };
