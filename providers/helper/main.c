@@ -117,6 +117,8 @@ static enum err take_file(struct arguments *a, struct error *e)
 	enum err kind;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* Whoever started us may ignore it; then nobody would hear how what unpacks the file ended. */
+	signal(SIGCHLD, SIG_DFL);
 	outlet_init(&signs, STDOUT_FILENO, a->is_armoured);
 	kind = await_requests(&a->file, &signs, &a->requests, e);
 	outlet_release(&signs);

@@ -10,6 +10,7 @@
 #include <criterion/new/assert.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -115,6 +116,15 @@ Test(remote_pack, text_travels_small_and_arrives_whole)
 	cr_expect(lt(sz, write_file(LARGE), LARGE / 10));
 	expect_file(LARGE);
 	cr_expect(eq(sz, count_requests(), 0));
+}
+
+/* Whoever runs programs there may ignore how they end, and what he runs inherits that. */
+Test(remote_pack, it_arrives_also_where_nobody_is_told_how_programs_end)
+{
+	make_text();
+	signal(SIGCHLD, SIG_IGN);
+	cr_expect(lt(sz, write_file(LARGE), LARGE / 10));
+	expect_file(LARGE);
 }
 
 Test(remote_pack, what_does_not_shrink_travels_as_it_is)
