@@ -61,13 +61,18 @@ const char remote_command_script_text[] =
 	"all() {\n"
 	"	/bin/sh -c \"$signals\" sh \"$1\" \"$marker\" \"$2\"\n"
 	"}\n"
+	/* False: it was not that long. */
+	"doze() {\n"
+	"	sleep \"$1\" &\n"
+	"	nap=$!\n"
+	"	wait \"$nap\"\n"
+	"}\n"
 	/* The command's shell may end before the time is up; what else it started then has the rest of it. */
 	"guard() {\n"
 	"	exec >/dev/null 4<&- 5>&- 6>&- 7<&- 8<&-\n"
 	"	trap 'kill \"$nap\"; exit 0' TERM\n"
-	"	sleep \"$limit\" &\n"
-	"	nap=$!\n"
-	"	wait \"$nap\"\n"
+	/* The first may take no fractions, or be killed by the command. */
+	"	doze \"$limit\" || doze \"${limit%.*}\"\n"
 	"	early=\n"
 	"	trap 'kill \"$nap\"; early=yes' TERM\n"
 	/* Before the command can end: the one who waits for it is then to find this sleep, not none. */

@@ -377,6 +377,33 @@ Test(remote_command, any_shell_will_do)
 	}
 }
 
+/* As POSIX has it, and like one that the command kills. */
+static void make_sleep_of_whole_seconds(struct sandbox *s)
+{
+	static char path[160];
+
+	scratch_mkdir(&s->scratch, "bin", 0755);
+	scratch_write_text(&s->scratch, "bin/sleep",
+		"#!/bin/sh\ncase $1 in *[!0-9]*) exit 1 ;; esac\nexec /bin/sleep \"$1\"\n");
+	cr_assert(zero(int, fchmodat(s->scratch.fd, "bin/sleep", 0755, 0)));
+	snprintf(path, sizeof path, "%s/bin:/usr/bin:/bin", s->scratch.path);
+	s->host.path = path;
+}
+
+Test(remote_command, a_sleep_that_fails_is_not_the_end_of_its_time)
+{
+	const struct execute_request request = { .command = "/bin/sleep 0.5; echo out",
+		.timeout_ms = 60000 };
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_OFF);
+	make_sleep_of_whole_seconds(&s);
+	cr_expect(eq(int, execute(&s, &request), ERR_OK), "%s", s.e.text);
+	cr_expect(not(s.result.timed_out));
+	cr_expect(eq(str, (char *)buf_text(&s.out), "out\n"));
+	sandbox_close(&s);
+}
+
 /* ---- With the helper ---- */
 
 Test(remote_command, an_answer_that_was_lost_is_asked_for_again_and_the_command_runs_once)
