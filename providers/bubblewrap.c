@@ -12,6 +12,7 @@
 #include "providers/bubblewrap.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/helper/descendants.h"
 #include "providers/jail_filter.h"
 #include "providers/local_devices.h"
 #include "providers/spawn.h"
@@ -411,7 +412,7 @@ static void run_kill(struct run *run)
 	kill(run->pid, SIGKILL);
 }
 
-/* The first time TERM to the command's session (process 1 ignores it), then KILL to everything. */
+/* The first time TERM to all that runs in the jail, then KILL. */
 static void run_stop(struct run *run)
 {
 	bool is_first = !run->timed_out;
@@ -425,7 +426,7 @@ static void run_stop(struct run *run)
 		return;
 	}
 	run->deadline_ms = monotonic_ms() + TERM_GRACE_MS;
-	kill(-run->session, SIGTERM);
+	descendants_signal(run->session, SIGTERM);
 }
 
 /* Waits for bwrap, which has ended or was killed, and gives its status of waitpid(2). */

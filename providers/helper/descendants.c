@@ -67,9 +67,9 @@ static void read_all(struct processes *p)
 	closedir(dir);
 }
 
-static bool has_our_parent(const struct processes *p, const struct process *child, pid_t self)
+static bool has_our_parent(const struct processes *p, const struct process *child, pid_t first)
 {
-	if (child->parent == self)
+	if (child->parent == first)
 		return true;
 	for (size_t i = 0; i < p->count; i++)
 		if (p->all[i].pid == child->parent)
@@ -78,9 +78,8 @@ static bool has_our_parent(const struct processes *p, const struct process *chil
 }
 
 /* Numbers come round, so a parent may stand behind its child. */
-static void mark(struct processes *p)
+static void mark(struct processes *p, pid_t first)
 {
-	pid_t self = getpid();
 	bool is_more = true;
 
 	while (is_more) {
@@ -88,19 +87,19 @@ static void mark(struct processes *p)
 		for (size_t i = 0; i < p->count; i++) {
 			struct process *one = &p->all[i];
 
-			if (one->is_ours || !has_our_parent(p, one, self))
+			if (one->is_ours || !has_our_parent(p, one, first))
 				continue;
 			one->is_ours = is_more = true;
 		}
 	}
 }
 
-void descendants_signal(int signal)
+void descendants_signal(pid_t process, int signal)
 {
 	struct processes p = { 0 };
 
 	read_all(&p);
-	mark(&p);
+	mark(&p, process);
 	for (size_t i = 0; i < p.count; i++)
 		if (p.all[i].is_ours)
 			kill(p.all[i].pid, signal);

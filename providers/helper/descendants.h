@@ -5,5 +5,7 @@
  */
 #pragma once
 
-/* Sends each of this process's descendants the signal; those that start meanwhile may be missed. */
-void descendants_signal(int signal);
+#include <sys/types.h>
+
+/* Sends each of the process's descendants the signal; those that start meanwhile may be missed. */
+void descendants_signal(pid_t process, int signal);

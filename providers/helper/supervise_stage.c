@@ -3,6 +3,8 @@
 #include "providers/helper/descendants.h"
 #include "providers/helper/supervise_inside.h"
 
+#include <unistd.h>
+
 /* Between TERM and KILL. */
 #define GRACE_MS 5000
 /* KILL is sent again so often, since what is killed may just have started another, and for so long. */
@@ -22,7 +24,7 @@ void supervisor_enter_running(struct supervisor *v, int64_t limit_ms)
 
 void supervisor_send_term(struct supervisor *v)
 {
-	descendants_signal(SIGTERM);
+	descendants_signal(getpid(), SIGTERM);
 	enter(v, STAGE_TERM, GRACE_MS);
 }
 
@@ -31,7 +33,7 @@ static void send_kill(struct supervisor *v)
 {
 	if (v->stage != STAGE_KILL)
 		v->kill_until_ms = monotonic_ms() + KILL_LAST_MS;
-	descendants_signal(SIGKILL);
+	descendants_signal(getpid(), SIGKILL);
 	if (monotonic_ms() < v->kill_until_ms)
 		enter(v, STAGE_KILL, KILL_AGAIN_MS);
 	else

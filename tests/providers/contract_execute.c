@@ -280,6 +280,20 @@ BEHAVIOUR(execute, lets_a_silent_command_tidy_up_too)
 	cr_assert(outside_exists(s, "tidied"));
 }
 
+/* timeout(1) makes one of its own, as shells with job control do. */
+BEHAVIOUR(execute, lets_another_process_group_tidy_up_too)
+{
+	struct execute_request request = {
+		.command = "exec timeout 1000 sh -c \"trap 'echo x >tidied; exit 0' TERM; "
+			   "while :; do sleep 0.05; done\"",
+		.timeout_ms = 500
+	};
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_assert(r.result.timed_out, "%s", r.why.text);
+	cr_assert(outside_exists(s, "tidied"));
+}
+
 /* flock(1)'s lock is held by whatever has the descriptor, also in a session of its own. */
 BEHAVIOUR(execute, kills_all_that_a_command_started_at_its_time)
 {
