@@ -502,7 +502,15 @@ static int until_deadline(const struct run *run)
 	return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
 }
 
-/* From the start to the end of bwrap: output goes to the sink, deadlines are kept. */
+static bool is_due(const struct run *run)
+{
+	return run->deadline_ms >= 0 && monotonic_ms() >= run->deadline_ms;
+}
+
+/*
+ * From the start to the end of bwrap: output goes to the sink, deadlines are kept. The command may have ended while the sink
+ * was at work; then it was in time.
+ */
 static enum err run_listen(
 	struct run *run, const struct call *call, execute_sink sink, void *context, struct error *e)
 {
@@ -526,7 +534,7 @@ static enum err run_listen(
 			return kind;
 		if (polled[2].revents)
 			return drain(run, sink, context, e);
-		if (run->deadline_ms >= 0 && monotonic_ms() >= run->deadline_ms)
+		if (is_due(run) && !has_ended(run))
 			run_stop(run);
 	}
 }
