@@ -33,6 +33,7 @@
  * | a listing's "complete" | says that all was read, not that nothing changed meanwhile; one entry that cannot be looked at makes every directory of its start incomplete; paths over 4096 bytes are left out |
  * | a listing of changes only | all entries travel, and are chosen here |
  * | a listing that stops at so many entries | stops depth first, after the start's own entries |
+ * | ending a command, where a vendor cannot do it | what it started with an environment of its own (`env -i`) or as another user (`sudo`) is not found, and lives on |
  * | output of a command, where a vendor cannot stream it | comes once a second or at the end; of more than 15 MiB of a stream its beginning and its last MiB are kept, without the latter where something that the command left behind goes on printing |
  * | cost | some processes for each change and each file that is read |
  */

@@ -71,9 +71,9 @@ enum err envd_run(struct envd *d, const struct call *call, const struct envd_com
 	void (*started)(void *context, uint32_t pid), execute_sink sink, void *context,
 	struct envd_outcome *out, struct error *e);
 
-/* SIGTERM or SIGKILL to one process. One that has ended is success. */
-enum err envd_kill(
-	struct envd *d, const struct call *call, uint32_t pid, int signal, struct error *e);
+/* SIGTERM or SIGKILL to one process. *found, or NULL: it was there; one that has ended is success. */
+enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, int signal, bool *found,
+	struct error *e);
 
 /* ---- Files: /files ---- */
 

@@ -261,8 +261,8 @@ static bool says_ended(const struct error *e)
 	return e->kind == ERR_NOT_FOUND || strstr(e->text, "process already finished");
 }
 
-enum err envd_kill(
-	struct envd *d, const struct call *call, uint32_t pid, int signal, struct error *e)
+enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, int signal, bool *found,
+	struct error *e)
 {
 	AUTO_FREE char *url = envd_procedure(d, "process.Process/SendSignal");
 	AUTO_BUF struct buf message = BUF_INIT(64);
@@ -282,6 +282,8 @@ enum err envd_kill(
 			.len = message.len,
 			.flags = ENVD_HTTP | HTTP_REPEATABLE },
 		&answer, &why);
+	if (found)
+		*found = kind == ERR_OK;
 	if (kind == ERR_OK || says_ended(&why))
 		return ERR_OK;
 	return error_set(e, kind, "%s", why.text);

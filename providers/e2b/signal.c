@@ -46,6 +46,7 @@ static enum err hunt_step(
 	const char *argv[REAPER_ARGC];
 	const struct envd_command command = { .argv = argv, .cwd = "/" };
 	struct envd_outcome outcome = { 0 };
+	bool is_there = false;
 	enum err kind;
 
 	reaper_argv(argv, h->marker, h->signal);
@@ -54,11 +55,11 @@ static enum err hunt_step(
 	*is_done = false;
 	if (kind)
 		return kind;
-	*h->found = h->pids.len != 0;
 	/* It may have another environment by now; the daemon knows its own children, so no stranger is hit. */
 	if (h->pid && !has_pid(&h->pids, h->pid))
-		return envd_kill(d, call, h->pid, h->signal, e);
-	return ERR_OK;
+		kind = envd_kill(d, call, h->pid, h->signal, &is_there, e);
+	*h->found = h->pids.len || is_there;
+	return kind;
 }
 
 enum err e2b_signal(void *context, const struct call *call, const char *marker, uint32_t pid,

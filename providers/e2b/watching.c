@@ -37,7 +37,7 @@ static void end_program(struct envd *d, const struct envd_outcome *outcome)
 	const struct call call = { .progress_ms = KILL_MS, .is_background = true };
 
 	if (outcome->pid && !outcome->has_exit_code)
-		envd_kill(d, &call, outcome->pid, SIGKILL, NULL);
+		envd_kill(d, &call, outcome->pid, SIGKILL, NULL, NULL);
 }
 
 static enum err listen_step(

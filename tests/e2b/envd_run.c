@@ -631,6 +631,7 @@ Test(envd_run, an_upload_that_does_not_move_is_a_timeout_whatever_the_command_sa
 
 Test(envd_run, a_signal_goes_to_one_process)
 {
+	bool found = false;
 	size_t len;
 
 	put_answer(&answer, 200, IS_PROTO, "", 0);
@@ -638,7 +639,9 @@ Test(envd_run, a_signal_goes_to_one_process)
 		&(struct envd_row){
 			.want = "POST /process.Process/SendSignal ", .answer = &answer },
 		1);
-	cr_assert(eq(int, envd_kill(f.envd, NULL, 1899, SIGKILL, &f.e), ERR_OK), "%s", f.e.text);
+	cr_assert(eq(int, envd_kill(f.envd, NULL, 1899, SIGKILL, &found, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(found);
 	envd_fixture_stop(&f);
 	cr_expect(envd_fixture_asked(&f, 0, "\r\nContent-Type: application/proto\r\n"));
 	/* process { pid: 1899 } signal: 9 */
@@ -669,12 +672,15 @@ Test(envd_run, a_signal_is_sent_once_and_a_process_that_has_ended_needs_none)
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool found = true;
+
 		buf_reset(&answer);
 		put_answer(&answer, rows[i].status, IS_JSON, rows[i].body, strlen(rows[i].body));
 		envd_fixture_make(
 			&f, NULL, &(struct envd_row){ .want = "POST ", .answer = &answer }, 1);
-		cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGTERM, &f.e), rows[i].kind),
+		cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGTERM, &found, &f.e), rows[i].kind),
 			"row %zu: %s", i, f.e.text);
+		cr_expect(not(found), "row %zu", i);
 		envd_fixture_stop(&f);
 		envd_fixture_release(&f);
 		f = (struct envd_fixture){ 0 };
@@ -684,6 +690,6 @@ Test(envd_run, a_signal_is_sent_once_and_a_process_that_has_ended_needs_none)
 Test(envd_run, other_signals_are_refused)
 {
 	envd_fixture_make(&f, NULL, NULL, 0);
-	cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGINT, &f.e), ERR_INVALID));
+	cr_expect(eq(int, envd_kill(f.envd, NULL, 7, SIGINT, NULL, &f.e), ERR_INVALID));
 	envd_fixture_stop(&f);
 }

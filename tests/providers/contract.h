@@ -42,6 +42,10 @@ enum lack {
 	IS_ALONE = 128,
 	/* Ports are opened when a sandbox is made, or never. */
 	LACKS_PORTS = 1024,
+	/* A process is known for a command's by its environment alone. */
+	KNOWS_ENVIRONMENTS_ONLY = 2048,
+	/* What a vendor lacks beside these where scripts run commands as well. */
+	SCRIPT_LACKS = LACKS_WATCH | KNOWS_ENVIRONMENTS_ONLY,
 };
 
 /*
@@ -49,12 +53,12 @@ enum lack {
  * can be made, and what it lacks without the helper, beside SHELL_LACKS.
  */
 #define EACH_VENDOR(ROW, ...)                                                                      \
-	ROW(aio, IS_ALONE, 1, LACKS_WATCH | LACKS_LIVE_OUTPUT, __VA_ARGS__)                        \
-	ROW(daytona, 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT, __VA_ARGS__)               \
+	ROW(aio, IS_ALONE, 1, SCRIPT_LACKS | LACKS_LIVE_OUTPUT, __VA_ARGS__)                       \
+	ROW(daytona, 0, SANDBOXES_MAX, SCRIPT_LACKS | LACKS_LIVE_OUTPUT, __VA_ARGS__)              \
 	ROW(e2b, 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY, __VA_ARGS__)                                 \
-	ROW(langsmith, 0, SANDBOXES_MAX, LACKS_WATCH | LACKS_LIVE_OUTPUT, __VA_ARGS__)             \
-	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, LACKS_WATCH, __VA_ARGS__)                           \
-	ROW(runloop, 0, SANDBOXES_MAX, LACKS_WATCH, __VA_ARGS__)
+	ROW(langsmith, 0, SANDBOXES_MAX, SCRIPT_LACKS | LACKS_LIVE_OUTPUT, __VA_ARGS__)            \
+	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, SCRIPT_LACKS, __VA_ARGS__)                          \
+	ROW(runloop, 0, SANDBOXES_MAX, SCRIPT_LACKS, __VA_ARGS__)
 
 /* More tests at a time than that never run. */
 #define SANDBOXES_MAX 16

@@ -343,12 +343,11 @@ static void *cancel_when_it_runs(void *context)
 	return NULL;
 }
 
-BEHAVIOUR(execute, a_cancelled_command_returns_at_once_and_dies)
+static void expect_death_when_cancelled(struct subject *s, const char *command)
 {
 	struct canceller c = { .s = s };
 	struct call call = { .cancel = &c.cancel };
-	struct execute_request request = { .command = "exec 9>held; flock 9; trap '' TERM INT HUP; "
-						      "(sleep 1000) & echo up >up; sleep 1000" };
+	struct execute_request request = { .command = command };
 	pthread_t thread;
 
 	cancel_init(&c.cancel, NULL);
@@ -361,6 +360,21 @@ BEHAVIOUR(execute, a_cancelled_command_returns_at_once_and_dies)
 	cr_assert(lt(long, monotonic_ms() - c.thrown_ms, 1000));
 	cr_assert(outside_is_unlocked_soon(s, "held"), "its processes live on");
 	cancel_release(&c.cancel);
+}
+
+BEHAVIOUR(execute, a_cancelled_command_returns_at_once_and_dies)
+{
+	expect_death_when_cancelled(s,
+		"exec 9>held; flock 9; trap '' TERM INT HUP; (sleep 1000) & echo up >up; sleep "
+		"1000");
+}
+
+BEHAVIOUR(execute, a_cancelled_command_dies_whatever_its_environment)
+{
+	if (s->lacks & KNOWS_ENVIRONMENTS_ONLY)
+		return;
+	expect_death_when_cancelled(
+		s, "exec 9>held; flock 9; trap '' TERM; echo up >up; exec env -i sleep 1000");
 }
 
 BEHAVIOUR(execute, a_call_cancelled_before_it_begins_runs_nothing)

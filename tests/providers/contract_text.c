@@ -18,7 +18,7 @@ static const struct subject text_shell = { .name = "text, sh",
 	.helper = HELPER_OFF,
 	.shell = "sh",
 	.is_remote = true,
-	.lacks = SHELL_LACKS | LACKS_WATCH | IS_ALONE | LACKS_PORTS };
+	.lacks = SHELL_LACKS | SCRIPT_LACKS | IS_ALONE | LACKS_PORTS };
 
 struct host {
 	struct provider base;
