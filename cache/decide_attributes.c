@@ -43,12 +43,41 @@ static bool begins_anew(struct cache *c, struct inode *i, const struct change *w
 		tree_is_open(c->tree, i);
 }
 
+/* A file that the sandbox does not have is made as it is shown: an owner or a mode that it has by then need not be set. */
+static bool is_so_already(struct cache *c, struct inode *i, const struct change *what)
+{
+	struct attr attr;
+
+	if (!what->set || what->set & ~(uint32_t)(SET_MODE | SET_UID | SET_GID) ||
+		!tree_is_provisional(c->tree, i) || !i->backlog || !i->backlog->owes)
+		return false;
+	tree_attr(c->tree, i, &attr);
+	if (what->set & (SET_UID | SET_GID) && attr.mode & (S_ISUID | S_ISGID))
+		return false;
+	return (!(what->set & SET_MODE) || (what->mode & 07777) == (attr.mode & 07777)) &&
+		(!(what->set & SET_UID) || what->uid == attr.uid) &&
+		(!(what->set & SET_GID) || what->gid == attr.gid);
+}
+
+static enum err set_locked(
+	struct pending *p, struct inode *i, struct change *change, struct error *e)
+{
+	struct tree *t = p->cache->tree;
+	const struct tree_foresight touch = {
+		.now = cache_clock(p->cache), .keeps_mtime = true, .set = change
+	};
+
+	if (!is_so_already(p->cache, i, change))
+		return pending_set_locked(p, i, change, e);
+	tree_foresee(t, i, &touch);
+	return ERR_OK;
+}
+
 enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
 	const struct change *what, bool *decided, struct error *e)
 {
 	struct pending *p = c->pending;
 	struct change change = *what;
-	struct queued *q;
 
 	*decided = c->pending && !c->options.write_through;
 	if (!*decided)
@@ -60,7 +89,7 @@ enum err decide_setattr(struct cache *c, const struct call *call, struct inode *
 	if (*decided && !kind && begins_anew(c, i, what))
 		kind = pending_stage_over_locked(p, i, e);
 	if (*decided && !kind)
-		kind = pending_set_locked(p, i, &change, &q, e);
+		kind = set_locked(p, i, &change, e);
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }

@@ -131,6 +131,8 @@ enum err pending_add_locked(struct pending *p, const struct change *change,
 enum err pending_prepare_locked(struct pending *p, const struct change *change,
 	const struct change_about *about, struct queued **out, struct error *e);
 void pending_enter_locked(struct pending *p, struct queued *q);
+/* What a change that is made now counts as attempts that had failed before. */
+uint64_t pending_failures_locked(const struct pending *p);
 /* `i`, made by `q`, is touched by it, too. */
 enum err pending_touch_locked(
 	struct pending *p, struct queued *q, struct inode *i, struct error *e);
@@ -140,12 +142,6 @@ void pending_remove_locked(struct pending *p, struct queued *q);
 struct version version_shown(const struct attr *attr);
 /* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
 struct version pending_version_locked(struct pending *p, struct inode *i);
-/* Queues a CHANGE_SETATTR of `i` and shows it; its path and what it expects are filled in here. */
-enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
-	struct queued **out, struct error *e);
-/* The same of what is shown already. */
-enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
-	struct queued **out, struct error *e);
 /* Waits while the sandbox is asked to move something. */
 enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
 /* The same, and while the journal is full. */
@@ -153,6 +149,15 @@ enum err pending_room_locked(
 	struct pending *p, const struct call *call, size_t len, struct error *e);
 /* Whether the journal, and memory, take so many bytes more. */
 bool pending_has_room_locked(const struct pending *p, size_t len);
+
+/* ---- Attributes (pending_set.c) ---- */
+
+/* Queues a CHANGE_SETATTR of `i`, or sets it with one that is queued, and shows it; its path and what it expects are filled in here. */
+enum err pending_set_locked(
+	struct pending *p, struct inode *i, struct change *change, struct error *e);
+/* The same of what is shown already, as a change of its own: *out. */
+enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
+	struct queued **out, struct error *e);
 
 /* ---- What an earlier mount left (pending_recover.c) ---- */
 

@@ -106,6 +106,12 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 		senders_wake_locked(p);
 }
 
+/* That nobody answered was found out by a question, not by an attempt. */
+uint64_t pending_failures_locked(const struct pending *p)
+{
+	return p->failures - tree_is_unheard(p->cache->tree);
+}
+
 enum err pending_prepare_locked(struct pending *p, const struct change *change,
 	const struct change_about *about, struct queued **out, struct error *e)
 {
@@ -130,8 +136,7 @@ enum err pending_prepare_locked(struct pending *p, const struct change *change,
 		queued_free(q);
 		return kind;
 	}
-	/* That nobody answered was found out by a question, not by an attempt. */
-	q->failures = p->failures - tree_is_unheard(p->cache->tree);
+	q->failures = pending_failures_locked(p);
 	*out = q;
 	return ERR_OK;
 }
@@ -200,43 +205,6 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	if (!is_known || (i->backlog && i->backlog->owes))
 		return (struct version){ 0 };
 	return version_shown(&attr);
-}
-
-enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
-	struct queued **out, struct error *e)
-{
-	struct tree *t = p->cache->tree;
-	const struct change_about about = { .scope.inodes = { i }, .target = i };
-	AUTO_TREE_PATH struct tree_path path = { 0 };
-	bool is_beside;
-	const char *staged = pending_staged_path_locked(p, i, change->set, &is_beside);
-	enum err kind = tree_path(t, i, NULL, &path, e);
-
-	change->path = staged ? staged : path.text;
-	if (!staged)
-		change->target = tree_expect(t, i);
-	if (!staged && change->set & SET_SIZE)
-		change->version = pending_version_locked(p, i);
-	if (!kind)
-		kind = pending_add_locked(p, change, &about, out, e);
-	if (kind)
-		return kind;
-	(*out)->is_beside = is_beside;
-	(*out)->is_lazy = staged;
-	return ERR_OK;
-}
-
-enum err pending_set_locked(struct pending *p, struct inode *i, struct change *change,
-	struct queued **out, struct error *e)
-{
-	const struct tree_foresight f = { .now = cache_clock(p->cache),
-		.keeps_mtime = !(change->set & SET_SIZE),
-		.set = change };
-	enum err kind = pending_set_unseen_locked(p, i, change, out, e);
-
-	if (!kind)
-		tree_foresee(p->cache->tree, i, &f);
-	return kind;
 }
 
 /* ---- Room ---- */

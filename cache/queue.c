@@ -182,6 +182,37 @@ bool queued_add_piece(
 	return true;
 }
 
+/* Who may not set the owner may still set the rest, so that stands by itself. */
+bool queued_may_set_more(const struct queued *q, const struct change *change)
+{
+	const uint32_t simple = SET_MODE | SET_ATIME | SET_MTIME;
+	const struct change *c = &q->change;
+
+	if (q->is_sent || q->is_recovered || c->op != CHANGE_SETATTR || c->flags != change->flags)
+		return false;
+	return c->set && change->set && !((c->set | change->set) & ~simple) &&
+		!strcmp(c->path, change->path);
+}
+
+bool queued_set_more(struct queued *q, const struct change *change, uint64_t number)
+{
+	static const struct journal_extent nothing;
+	struct change *c = &q->change;
+
+	if (!q->pieces_count && !queued_add_piece(q, &nothing, q->number, 0))
+		return false;
+	if (!queued_add_piece(q, &nothing, number, 0))
+		return false;
+	c->set |= change->set;
+	if (change->set & SET_MODE)
+		c->mode = change->mode;
+	if (change->set & SET_ATIME)
+		c->atime = change->atime;
+	if (change->set & SET_MTIME)
+		c->mtime = change->mtime;
+	return true;
+}
+
 enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e)
 {

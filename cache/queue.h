@@ -27,11 +27,12 @@ struct queued {
 	struct inode *moved[2]; /* whose own name changes: with `made` those whose path it makes */
 	bool is_wall; /* moves a directory: nothing overtakes it, and it overtakes nothing */
 	uint64_t order;
-	uint64_t sequence;    /* it left by this already, in an earlier mount; 0: it did not */
-	uint64_t number;      /* of the journal's entry, where there are no pieces */
-	int64_t since_ms;     /* monotonic */
-	uint64_t failures;    /* attempts that had failed for lack of an answer when it was made */
-	struct piece *pieces; /* CHANGE_WRITE, CHANGE_APPEND; later ones lie over earlier ones */
+	uint64_t sequence; /* it left by this already, in an earlier mount; 0: it did not */
+	uint64_t number;   /* of the journal's entry, where there are no pieces */
+	int64_t since_ms;  /* monotonic */
+	uint64_t failures; /* attempts that had failed for lack of an answer when it was made */
+	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. CHANGE_SETATTR: without bytes, what else was set. */
+	struct piece *pieces;
 	size_t pieces_count, pieces_room;
 	bool is_sent;      /* in a batch on its way */
 	bool is_wanted;    /* somebody waits for it */
@@ -74,6 +75,10 @@ bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offse
 /* Adds a piece; false: no memory. */
 bool queued_add_piece(
 	struct queued *q, const struct journal_extent *where, uint64_t number, uint64_t offset);
+/* Whether it says the same with what `change`, which is about the same file, sets. */
+bool queued_may_set_more(const struct queued *q, const struct change *change);
+/* It sets that, too; `number` is of the journal's entry. false: no memory, and nothing is changed. */
+bool queued_set_more(struct queued *q, const struct change *change, uint64_t number);
 /* Its contents, put together in `out`, which has room for change.data_len bytes. */
 enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);

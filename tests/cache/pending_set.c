@@ -1,0 +1,156 @@
+/* Attributes that are set before the sandbox hears of the file, or of what was set before. */
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_telling(&far);
+	distant_await_deciding(&far);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(pending_set, .init = setup, .fini = teardown, .timeout = 120);
+
+static const struct timespec then = { .tv_sec = 1600000000, .tv_nsec = 123456789 };
+
+static void set(struct inode *i, struct change what)
+{
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &what, true, NULL), ERR_OK));
+}
+
+static void set_mode(struct inode *i, uint32_t mode)
+{
+	set(i, (struct change){ .set = SET_MODE, .mode = mode });
+}
+
+static void set_mtime(struct inode *i)
+{
+	set(i, (struct change){ .set = SET_MTIME, .mtime = then });
+}
+
+static void set_owner(struct inode *i, uint32_t uid, uint32_t gid)
+{
+	set(i, (struct change){ .set = SET_UID | SET_GID, .uid = uid, .gid = gid });
+}
+
+static unsigned changes(void)
+{
+	pthread_mutex_lock(&far.lock);
+	unsigned count = far.changes;
+
+	pthread_mutex_unlock(&far.lock);
+	return count;
+}
+
+static void sync_all(void)
+{
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+}
+
+static void expect_there(const char *name, mode_t mode, struct timespec mtime)
+{
+	struct stat st;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &st, 0), 0));
+	cr_expect(eq(u32, st.st_mode & 07777, mode));
+	cr_expect(eq(i64, st.st_mtim.tv_sec, mtime.tv_sec));
+	cr_expect(eq(i64, st.st_mtim.tv_nsec, mtime.tv_nsec));
+}
+
+/* As tar(1) does: made, written, its times and its mode set; the owner that it has already costs nothing. */
+Test(pending_set, what_is_set_of_a_new_file_is_one_change)
+{
+	struct inode *i = distant_make(&far, "f");
+	unsigned before = changes();
+
+	distant_write(&far, i, 0, "hello");
+	set_mtime(i);
+	set_owner(i, getuid(), getgid());
+	set_mode(i, 0600);
+	set_mode(i, 0640);
+	distant_close(&far, i);
+	sync_all();
+	expect_there("f", 0640, then);
+	distant_expect_text(&far, "f", "hello");
+	/* It is made, written, set, and put in its place. */
+	cr_expect(eq(u32, changes() - before, 4));
+}
+
+Test(pending_set, what_has_left_is_not_added_to)
+{
+	struct inode *i = distant_make(&far, "f");
+
+	distant_close(&far, i);
+	sync_all();
+	distant_hold_applies(&far, true);
+	set_mode(i, 0600);
+	distant_await_applies(&far, distant_applies(&far) + 1);
+	set_mode(i, 0640);
+	set_mtime(i);
+	distant_hold_applies(&far, false);
+	sync_all();
+	expect_there("f", 0640, then);
+}
+
+/* chown(2) takes set-ID bits away, and a write sets the time. */
+Test(pending_set, the_order_stays_where_it_counts)
+{
+	struct inode *i = distant_make(&far, "f");
+
+	set_mode(i, 04755);
+	set_owner(i, getuid(), getgid());
+	set_mtime(i);
+	distant_write(&far, i, 0, "hello");
+	set_mode(i, 0711);
+	set_mtime(i);
+	distant_close(&far, i);
+	sync_all();
+	expect_there("f", 0711, then);
+	distant_expect_text(&far, "f", "hello");
+}
+
+Test(pending_set, a_set_id_bit_goes_with_chown)
+{
+	struct inode *i = distant_make(&far, "f");
+
+	set_mode(i, 04755);
+	set_owner(i, getuid(), getgid());
+	distant_close(&far, i);
+	sync_all();
+	struct stat st;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &st, 0), 0));
+	cr_expect(eq(u32, st.st_mode & 07777, 0755));
+}
+
+/* Each stands in the journal by itself. */
+Test(pending_set, all_of_it_is_there_after_a_crash)
+{
+	distant_keep_journal(&far);
+	distant_await_deciding(&far);
+	struct inode *i = distant_make(&far, "f");
+
+	distant_hold_applies(&far, true);
+	set_mtime(i);
+	set_mode(i, 0600);
+	distant_close(&far, i);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	sync_all();
+	expect_there("f", 0600, then);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
