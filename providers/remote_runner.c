@@ -6,8 +6,10 @@
 #include "providers/remote_names.h"
 #include "providers/remote_pack.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* In one request, so that it stays short. */
 #define REMOVED_MAX 8
@@ -18,7 +20,7 @@ struct command {
 	const char **argv;
 	size_t argc;
 	char **pieces; /* of the request, ended by NULL */
-	char *path, size[24], unpacked_size[24];
+	char *path, size[24], hash[24], unpacked_size[24];
 	struct buf packed;           /* what is uploaded; empty: the request as it is */
 	struct remote_upload upload; /* path NULL: the request is in argv */
 	/* A large answer's file in staging and its path, NULL: it has none; and files that were read, to be removed. */
@@ -77,11 +79,14 @@ static enum err add_upload(
 	const struct buf *sent = remote_pack(r->packer, frames, &c->packed) ? &c->packed : frames;
 
 	snprintf(c->size, sizeof c->size, "%zu", sent->len);
+	snprintf(c->hash, sizeof c->hash, "%016" PRIx64, XXH3_64bits(sent->bytes, sent->len));
 	c->upload = (struct remote_upload){ c->path, sent->bytes, sent->len };
 	add(c, "-w");
 	add(c, c->path);
 	add(c, "-n");
 	add(c, c->size);
+	add(c, "-c");
+	add(c, c->hash);
 	if (sent == frames)
 		return ERR_OK;
 	snprintf(c->unpacked_size, sizeof c->unpacked_size, "%zu", frames->len);
@@ -133,7 +138,7 @@ static enum err command_make(struct command *c, const struct remote *r, const st
 	size_t pieces = is_inline ? frames->len / (r->ops.argument_max / 4 * 3) + 1 : 0;
 	enum err kind;
 
-	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 16, sizeof *c->argv),
+	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 20, sizeof *c->argv),
 		.packed = BUF_INIT(2 * frames->len + 1024),
 		.pieces = calloc(pieces + 1, sizeof *c->pieces) };
 	if (!c->argv || !c->pieces)

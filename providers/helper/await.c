@@ -1,3 +1,4 @@
+#define XXH_INLINE_ALL
 #include "providers/helper/await.h"
 
 #include "providers/base/call.h"
@@ -8,12 +9,16 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <xxhash.h>
 
 /* Whoever uploads has a deadline of half as much (base/call.h): past this nothing more will come. */
 #define GROWTH_MS 60000
 /* Between two looks: soon enough for the small, few enough for the large. */
 #define LOOK_FIRST_NS 200000
 #define LOOK_LAST_NS  5000000
+/* Before the whole of a file is read once more. */
+#define READ_AGAIN_NS 100000000
+#define PIECE         ((size_t)32 * 1024)
 
 struct waiting {
 	off_t size;       /* that was seen last */
@@ -26,6 +31,28 @@ static bool is_not_yet(int number)
 {
 	/* It may be made for another user, who gives it away. */
 	return number == ENOENT || number == EACCES;
+}
+
+static bool has_hash(int fd, uint64_t hash)
+{
+	unsigned char piece[PIECE];
+	XXH3_state_t state;
+	ssize_t got;
+
+	XXH3_64bits_reset(&state);
+	for (off_t at = 0; (got = pread(fd, piece, sizeof piece, at)) > 0; at += got)
+		XXH3_64bits_update(&state, piece, (size_t)got);
+	return !got && XXH3_64bits_digest(&state) == hash;
+}
+
+static bool is_whole(const struct awaited *file, struct waiting *w, int fd)
+{
+	if ((size_t)w->size != file->size)
+		return false;
+	if (!file->has_hash || has_hash(fd, file->hash))
+		return true;
+	w->pause_ns = READ_AGAIN_NS;
+	return false;
 }
 
 /* *fd stays -1 while the file is not whole. */
@@ -44,7 +71,7 @@ static enum err look(const struct awaited *file, struct waiting *w, int *fd, str
 	if (st.st_size != w->size)
 		w->grown_ms = monotonic_ms();
 	w->size = st.st_size;
-	if ((size_t)st.st_size == file->size)
+	if (is_whole(file, w, opened))
 		*fd = take_fd(&opened);
 	return ERR_OK;
 }
@@ -56,8 +83,9 @@ static enum err linger(
 	int64_t now_ms = monotonic_ms();
 
 	if (now_ms - w->grown_ms >= GROWTH_MS)
-		return error_set(e, ERR_TIMEOUT, "%s: has %lld of %zu bytes and does not grow",
-			file->path, (long long)w->size, file->size);
+		return error_set(e, ERR_TIMEOUT, "%s: has %lld of %zu bytes%s and does not change",
+			file->path, (long long)w->size, file->size,
+			(size_t)w->size == file->size ? ", but other ones," : "");
 	if (now_ms - w->sign_ms >= WIRE_ALIVE_MS) {
 		w->sign_ms = now_ms;
 		if (outlet_send(out, FRAME_ITEMS, 0, NULL, e) != ERR_OK)

@@ -9,12 +9,15 @@ struct awaited {
 	const char *path;
 	size_t size;     /* of the file */
 	size_t unpacked; /* it is gzip of requests of so many bytes; 0: it is the requests */
+	uint64_t hash;   /* XXH3 of its bytes: one that is sent twice may have holes at first */
+	bool has_hash;
 };
 
 /*
- * Waits until the file is there, may be read and has its size, fills `requests` with it and removes it. Meanwhile `out`
- * gets a sign of life (wire.h) every WIRE_ALIVE_MS. ERR_TIMEOUT: it did not grow for a minute; ERR_UNREACHABLE: nobody
- * reads the signs. What is there of the file is removed then too. ERR_UNSUPPORTED: there is no gzip(1) here.
+ * Waits until the file is there, may be read and has its size and its hash, fills `requests` with it and removes it.
+ * Meanwhile `out` gets a sign of life (wire.h) every WIRE_ALIVE_MS. ERR_TIMEOUT: it did not grow for a minute;
+ * ERR_UNREACHABLE: nobody reads the signs. What is there of the file is removed then too. ERR_UNSUPPORTED: there is no
+ * gzip(1) here.
  */
 enum err await_requests(
 	const struct awaited *file, struct outlet *out, struct buf *requests, struct error *e);

@@ -19,13 +19,13 @@
 static const char usage[] = "usage: sandboxfs-helper serve [-a] ROOT [STAGING], "
 			    "or once [-a] [-q] [-t SECONDS] [-o NAME -m SIZE] [-d NAME]... "
 			    "[-r BASE64]... ROOT [STAGING], or the same with -w FILE -n SIZE "
-			    "[-z SIZE] for -r, or --version\n";
+			    "[-c HASH] [-z SIZE] for -r, or --version\n";
 
 struct arguments {
 	bool is_once, is_armoured, is_quiet, has_requests;
 	size_t seconds; /* -t: one request may be to watch, and after so long it all ends; 0: neither */
 	struct buf requests; /* those of -r, or of -w */
-	struct awaited file; /* -w, -n and -z */
+	struct awaited file; /* -w, -n, -c and -z */
 	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
 	const char *answer, *removed[REMOVED_MAX];
 	size_t answer_min, removed_count;
@@ -45,6 +45,15 @@ static bool parse_size(const char *text, size_t max, size_t *out)
 
 	*out = (size_t)value;
 	return end != text && !*end && value && value <= max;
+}
+
+static bool parse_hash(const char *text, struct awaited *file)
+{
+	char *end;
+
+	file->hash = strtoull(text, &end, 16);
+	file->has_hash = true;
+	return end != text && !*end;
 }
 
 static bool is_name(const char *text)
@@ -71,6 +80,7 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 		return base64_decode(&a->requests, optarg, strlen(optarg), e) == ERR_OK;
 	case 'w': a->file.path = optarg; return true;
 	case 'n': return parse_size(optarg, WIRE_STREAM_MAX, &a->file.size);
+	case 'c': return parse_hash(optarg, &a->file);
 	case 'z': return parse_size(optarg, WIRE_STREAM_MAX, &a->file.unpacked);
 	case 'o': a->answer = optarg; return is_name(optarg);
 	case 'm': return parse_size(optarg, FRAME_PAYLOAD_MAX, &a->answer_min);
@@ -81,14 +91,15 @@ static bool parse_option(struct arguments *a, int option, struct error *e)
 
 static bool parse_options(struct arguments *a, int argc, char **argv, struct error *e)
 {
-	const char *known = a->is_once ? "+aqt:r:w:n:z:o:m:d:" : "+a";
+	const char *known = a->is_once ? "+aqt:r:w:n:c:z:o:m:d:" : "+a";
 	int option;
 
 	while ((option = getopt(argc, argv, known)) >= 0)
 		if (!parse_option(a, option, e))
 			return false;
 	/* A file and its size belong together, and nothing else brings requests then. */
-	return !a->file.path == !a->file.size && !(a->file.unpacked && !a->file.path) &&
+	return !a->file.path == !a->file.size &&
+		!((a->file.unpacked || a->file.has_hash) && !a->file.path) &&
 		!(a->file.path && a->has_requests) && !a->answer == !a->answer_min;
 }
 

@@ -134,6 +134,18 @@ Test(remote_pack, what_does_not_shrink_travels_as_it_is)
 	expect_file(LARGE);
 }
 
+/* As of a service that writes what is sent to it twice, the first time late. */
+Test(remote_pack, what_has_its_size_too_soon_is_waited_for)
+{
+	host.has_holes = true;
+	make_noise();
+	write_file(LARGE);
+	expect_file(LARGE);
+	make_text();
+	write_file(LARGE);
+	expect_file(LARGE);
+}
+
 Test(remote_pack, on_a_link_that_is_faster_than_packing_it_travels_as_it_is)
 {
 	make_text();

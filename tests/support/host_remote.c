@@ -24,6 +24,7 @@
 
 struct uploading {
 	const struct remote_upload *upload;
+	bool has_holes;
 	pthread_t thread;
 	int stop_fd; /* readable: the program has ended */
 	enum err kind;
@@ -57,6 +58,8 @@ static void *write_slowly(void *context)
 		up->kind = error_from_errno(errno);
 		return NULL;
 	}
+	if (up->has_holes && ftruncate(fd, (off_t)u->len))
+		up->kind = error_from_errno(errno);
 	inotify_add_watch(watch_fd, u->path, IN_OPEN);
 	for (size_t at = 0; at < u->len && up->kind == ERR_OK; at += step) {
 		if (!wait_look(watch_fd, up->stop_fd))
@@ -277,7 +280,9 @@ static enum err run(void *context, const struct call *call, const char *const *a
 		.sink = sink,
 		.context = sink_context,
 		.kept = BUF_INIT(KEPT_MAX) };
-	struct uploading up = { .upload = u, .stop_fd = eventfd(0, EFD_CLOEXEC) };
+	struct uploading up = {
+		.upload = u, .has_holes = h->has_holes, .stop_fd = eventfd(0, EFD_CLOEXEC)
+	};
 	enum err kind;
 
 	h->runs++;

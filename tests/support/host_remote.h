@@ -20,6 +20,7 @@ struct host_remote {
 	size_t piece;            /* output comes in pieces of so many bytes; 0: as it comes */
 	atomic_size_t cut_after; /* 0: never; else output ends there and the run with an error */
 	atomic_size_t lost;      /* so many bytes are missing from the next upload */
+	bool has_holes; /* a file that a run waits for has its size before it has its bytes */
 	bool is_text;
 	bool is_merged; /* standard error comes as output */
 	bool is_late;   /* output comes at the end of the program */
