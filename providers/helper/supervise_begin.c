@@ -38,11 +38,15 @@ static void close_others(const struct supervision *s)
 		closedir(dir);
 }
 
-/* Those we are given stand above. */
-static void open_standard(void)
+/* Those we are given stand above. /dev/null may be anything, the root is always there. */
+static bool take_standard(void)
 {
-	while (open("/dev/null", O_RDWR) < STDERR_FILENO)
-		;
+	int fd;
+
+	do
+		fd = open("/", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd < STDERR_FILENO);
+	return fd >= 0;
 }
 
 static int open_signals(void)
@@ -169,7 +173,8 @@ bool supervisor_begin(struct supervisor *v, const struct supervision *given)
 
 	*v = (struct supervisor){ .record = s.record, .out = -1, .err = -1 };
 	close_others(&s);
-	open_standard();
+	if (!take_standard())
+		return false;
 	v->signals = open_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (v->signals < 0 || !record_begin(v->record, getpid()) || !start_shell(v, &s))

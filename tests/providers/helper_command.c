@@ -9,9 +9,11 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 TestSuite(helper_command, .timeout = 120);
@@ -408,6 +410,36 @@ Test(helper_command, a_writer_that_nobody_reads_is_held)
 	cr_expect(r.last.kind == COMMAND_ENDED && is_there(&r, "tree/done"));
 	cr_expect(most > 32L * 1024 * 1024);
 	cr_expect(lt(long, most, HELD_MAX));
+	room_close(&r);
+}
+
+/* For this process alone. False: nobody may. */
+static bool make_null_read_only(struct room *r)
+{
+	char path[128];
+
+	scratch_write_text(&r->scratch, "null", "");
+	snprintf(path, sizeof path, "%s/null", r->scratch.path);
+	return !unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		!mount(path, "/dev/null", NULL, MS_BIND, NULL) &&
+		!mount("none", "/dev/null", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
+}
+
+Test(helper_command, one_runs_where_nothing_can_be_thrown_away)
+{
+	struct command_request request = request_of("echo said; exit 3");
+	struct room r;
+
+	room_open(&r);
+	if (!make_null_read_only(&r)) {
+		room_close(&r);
+		cr_skip_test("mounting needs root");
+	}
+	request.wait_ms = 5000;
+	cr_assert(eq(int, ask(&r, &request), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&r.out), "said\n"));
+	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 3);
+	umount2("/dev/null", MNT_DETACH);
 	room_close(&r);
 }
 
