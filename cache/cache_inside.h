@@ -84,6 +84,8 @@ bool cache_is_of_the_call(enum err kind);
  * that there was no memory to ask: asked again, it may be told.
  */
 bool cache_is_no_answer(enum err kind);
+/* The sandbox, or who stands before it, is not in a state to answer. */
+bool cache_is_unheard(enum err kind);
 /* Passes on what the tree tells; the context is the cache. */
 void cache_tell(void *context, const struct tree_told *told);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);

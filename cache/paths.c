@@ -25,6 +25,11 @@ bool cache_is_no_answer(enum err kind)
 	return is_of_the_server || kind == ERR_NO_MEMORY || cache_is_of_the_call(kind);
 }
 
+bool cache_is_unheard(enum err kind)
+{
+	return kind == ERR_UNREACHABLE || kind == ERR_TIMEOUT || kind == ERR_BUSY;
+}
+
 struct asking {
 	const struct cache_place *one, *two;
 	bool is_question; /* its answer is worth nothing if the paths moved meanwhile */

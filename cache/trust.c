@@ -190,12 +190,6 @@ static void start_anew(struct trust *t)
 	trust_began(t, &now);
 }
 
-/* The sandbox, or who stands before it, is not in a state to answer. */
-static bool is_unheard(enum err kind)
-{
-	return kind == ERR_UNREACHABLE || kind == ERR_TIMEOUT || kind == ERR_BUSY;
-}
-
 /* Whether another question would be over in time. */
 static bool has_time(const struct call *call, int64_t begun_ms)
 {
@@ -218,7 +212,7 @@ static enum err audit(
 	/* A stream that breaks in the middle of it does not begin again at once: now it is a call of its own. */
 	if (kind == ERR_UNREACHABLE && has_time(call, begun_ms) && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
-	if (kind && !cache_is_of_the_call(kind) && !is_unheard(kind)) {
+	if (kind && !cache_is_of_the_call(kind) && !cache_is_unheard(kind)) {
 		log_debug(LOG_CACHE, "what is known is learned anew: %s", why.text);
 		start_anew(t);
 		kind = ERR_OK;
@@ -255,7 +249,7 @@ static void end_audit(struct trust *t, const struct error *failure)
 	pthread_mutex_lock(&t->lock);
 	t->is_auditing = false;
 	t->failure = *failure;
-	if (failure->kind == ERR_INTERRUPTED || (is_unheard(failure->kind) && !t->must_ask))
+	if (failure->kind == ERR_INTERRUPTED || (cache_is_unheard(failure->kind) && !t->must_ask))
 		t->failure.kind = ERR_OK;
 	pthread_cond_broadcast(&t->changed);
 	pthread_mutex_unlock(&t->lock);
@@ -301,7 +295,7 @@ static bool go_on_unheard(
 	struct trust *t, const struct call *call, int64_t cost_ms, const struct error *why)
 {
 	pthread_mutex_lock(&t->lock);
-	bool may = is_unheard(why->kind) && may_go_on_locked(t, call);
+	bool may = cache_is_unheard(why->kind) && may_go_on_locked(t, call);
 
 	if (may)
 		go_on_locked(t, cost_ms, why);
@@ -333,7 +327,7 @@ static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t 
 
 	if (patience_ms && (limit_ms < 0 || limit_ms > patience_ms))
 		brief.progress_ms = patience_ms;
-	if (!is_unheard(kind))
+	if (!cache_is_unheard(kind))
 		kind = pending_drain_all_quietly(p, &brief, e);
 	return kind ? kind : audit(t, from, &brief, e);
 }
