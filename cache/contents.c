@@ -235,9 +235,12 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 	bool served;
 	enum err kind = pending_read(c->pending, i, offset, out, len, got, &served, e);
 
-	if (kind || served)
+	if (kind || served || pending_read_unheard(c->pending, call, i, offset, out, len, got))
 		return kind;
 	kind = pending_drain(c->pending, call, i, e);
+	if (cache_is_unheard(kind) &&
+		pending_read_unheard(c->pending, call, i, offset, out, len, got))
+		return ERR_OK;
 	if (kind || c->ahead)
 		return kind ? kind : ahead_read(c->ahead, call, i, offset, out, len, got, e);
 	kind = reading_do(c, call, i, &r, e);

@@ -42,6 +42,13 @@ enum err pending_write(struct pending *p, const struct call *call, struct inode 
 enum err pending_read(struct pending *p, struct inode *i, uint64_t offset, void *out, size_t len,
 	size_t *got, bool *served, struct error *e);
 
+/*
+ * The same of a file of which a part was changed here, while nobody answers: over what is stored of what it was before that.
+ * false: not all of it is known here. It may ask whether somebody answers by now.
+ */
+bool pending_read_unheard(struct pending *p, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got);
+
 /* A handle of `i` is closed: the times that it shows are kept. */
 void pending_keep_times(struct pending *p, struct inode *i);
 /*

@@ -31,6 +31,12 @@
 /* A file that stays open is seen all the same where so long, in ms, it was not given as much as is sent at once. */
 #define PENDING_OPEN_MS 5000
 
+/* What the changes of a file are made to, none of which was answered yet. */
+struct base {
+	struct attr version;
+	uint64_t number; /* no two have the same */
+};
+
 /* What is pending of one inode, or refused and not reported, or being waited for. */
 struct backlog {
 	TAILQ_ENTRY(backlog) link;
@@ -43,6 +49,7 @@ struct backlog {
 	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
 	size_t place_bytes;           /* written since that was done last */
 	struct attr answered;         /* the latest state that an answer told */
+	struct base *base;            /* NULL: the sandbox may have something else by now */
 	struct error refused;         /* the first that was not reported */
 	bool for_handle, for_barrier; /* who is still to hear of it */
 	bool is_lost;       /* the sandbox refused to make it: nothing can be done to it any more */
@@ -69,8 +76,10 @@ struct pending {
 	struct queued_list held; /* not yet in it: pending_stage.c */
 	TAILQ_HEAD(, backlog) backlogs;
 	uint64_t orders;         /* given out so far */
+	uint64_t recovered;      /* of these the last one to a change of an earlier mount */
 	uint64_t sequences;      /* likewise, to recorded changes */
 	uint64_t gatherings;     /* likewise, to batches */
+	uint64_t bases;          /* likewise, to what changes are made to */
 	uint64_t changes, bytes; /* in the queue */
 	uint64_t unsent_bytes;
 	size_t cost;     /* in memory */
@@ -158,6 +167,15 @@ enum err pending_set_locked(
 /* The same of what is shown already, as a change of its own: *out. */
 enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
 	struct queued **out, struct error *e);
+
+/* ---- What is read of it (pending_read.c, pending_overlay.c) ---- */
+
+/* Lays what is queued over `out`, which has what `base` had there, and zeros behind its end. *served as pending_read() says. */
+enum err pending_lay_locked(struct pending *p, struct inode *i, const struct attr *base,
+	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e);
+/* The first of the changes of `i` is about to begin; one of them was answered. */
+void base_note_locked(struct pending *p, struct inode *i);
+void base_drop_locked(struct backlog *b);
 
 /* ---- What an earlier mount left (pending_recover.c) ---- */
 

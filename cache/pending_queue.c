@@ -31,6 +31,7 @@ void backlog_rest_locked(struct pending *p, struct backlog *b)
 	TAILQ_REMOVE(&p->backlogs, b, link);
 	b->inode->backlog = NULL;
 	tree_unpin(p->cache->tree, b->inode);
+	base_drop_locked(b);
 	free(b);
 }
 
@@ -95,6 +96,8 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 
 		if (!i || stands_before(q, n))
 			continue;
+		if (i == q->about.target && !i->backlog->owes)
+			base_note_locked(p, i);
 		i->backlog->owes++;
 		i->backlog->last = q;
 	}
@@ -178,6 +181,7 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 		if (!i || stands_before(q, n))
 			continue;
 		i->backlog->owes--;
+		base_drop_locked(i->backlog);
 		i->backlog->goes_beside &= i->backlog->owes > 0;
 		if (i->backlog->last == q)
 			i->backlog->last = NULL;

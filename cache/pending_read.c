@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+/* So much is read of the journal at most to lay it over what was there before: each part of it costs a call. */
+#define PIECES_MAX 8192
+#define BYTES_MAX  ((size_t)64 * 1024 * 1024)
+
 /* One read: `out` is what the file has at `offset`, of which so far only what lies between `from` and `to` is known. */
 struct picture {
 	struct pending *p;
@@ -12,8 +16,11 @@ struct picture {
 	unsigned char *out;
 	size_t len;
 	uint64_t from, to;
-	bool is_changed; /* something of what is pending is about its contents */
-	bool is_torn;    /* what is known is in several places */
+	bool is_changed;      /* something of what is pending is about its contents */
+	bool is_torn;         /* what is known is in several places, or not to be had here */
+	bool is_based;        /* what was there before is known, too: */
+	uint64_t size;        /* then this is the file's size so far */
+	size_t pieces, bytes; /* read then */
 };
 
 static uint64_t end_of(const struct picture *w)
@@ -52,6 +59,11 @@ static enum err show_piece(struct picture *w, const struct piece *piece, struct 
 
 	if (from >= to)
 		return ERR_OK;
+	w->bytes += piece->where.len;
+	if (w->is_based && (++w->pieces > PIECES_MAX || w->bytes > BYTES_MAX)) {
+		w->is_torn = true;
+		return ERR_OK;
+	}
 	know(w, from, to);
 	return journal_read(w->p->journal, &part, w->out + (from - w->offset), e);
 }
@@ -65,18 +77,32 @@ static enum err show_change(struct picture *w, const struct queued *q, struct er
 		show_end(w, 0);
 	if (q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE)
 		show_end(w, q->change.size);
-	for (size_t n = 0; n < q->pieces_count && !kind; n++)
+	for (size_t n = 0; n < q->pieces_count && !kind && !w->is_torn; n++)
 		kind = show_piece(w, &q->pieces[n], e);
 	return kind;
 }
 
-/* What the sandbox alone knows the outcome of. */
-static bool is_opaque(const struct queued *q)
+static uint64_t size_after(const struct queued *q, uint64_t size)
 {
+	const struct change *c = &q->change;
+	uint64_t end = queued_has_contents(q) ? c->offset + c->data_len : 0;
+
+	if (c->op == CHANGE_CREATE)
+		return 0;
+	if (c->op == CHANGE_SETATTR && c->set & SET_SIZE)
+		return c->size;
+	return end > size ? end : size;
+}
+
+/* What the sandbox alone knows the outcome of: also where an append lands, unless that is where it was to. */
+static bool is_opaque(const struct picture *w, const struct queued *q)
+{
+	if (w->is_based && q->change.op == CHANGE_APPEND && q->change.offset != w->size)
+		return true;
 	return q->change.op == CHANGE_COPY || q->change.op == CHANGE_FALLOCATE;
 }
 
-/* In their order, on top of what the sandbox has, which is not known here. */
+/* In their order, on top of what the sandbox has. */
 static enum err show_all_locked(struct picture *w, const struct inode *i, struct error *e)
 {
 	const struct queued *q;
@@ -86,17 +112,20 @@ static enum err show_all_locked(struct picture *w, const struct inode *i, struct
 	{
 		if (q->about.target != i)
 			continue;
-		if (is_opaque(q))
+		if (is_opaque(w, q))
 			w->is_torn = true;
 		kind = w->is_torn ? ERR_OK : show_change(w, q, e);
 		if (kind || w->is_torn)
 			break;
+		w->size = size_after(q, w->size);
 	}
 	return kind;
 }
 
 static bool is_known(const struct picture *w)
 {
+	if (w->is_based)
+		return !w->is_torn;
 	if (!w->len)
 		return w->is_changed;
 	return !w->is_torn && w->from <= w->offset && w->to >= end_of(w);
@@ -111,10 +140,26 @@ static enum err read_locked(
 	if (attr.size < end_of(w))
 		w->len = attr.size > w->offset ? (size_t)(attr.size - w->offset) : 0;
 	enum err kind = show_all_locked(w, i, e);
+	bool is_as_shown = !w->is_based || w->size == attr.size;
 
-	*served = !kind && is_known(w);
+	*served = !kind && is_as_shown && is_known(w);
 	*got = *served ? w->len : 0;
 	return kind;
+}
+
+enum err pending_lay_locked(struct pending *p, struct inode *i, const struct attr *base,
+	uint64_t offset, void *out, size_t len, size_t *got, bool *served, struct error *e)
+{
+	struct picture w = { .p = p,
+		.offset = offset,
+		.out = out,
+		.len = len,
+		.from = offset,
+		.to = offset + len,
+		.is_based = true,
+		.size = base->size };
+
+	return read_locked(&w, i, got, served, e);
 }
 
 enum err pending_read(struct pending *p, struct inode *i, uint64_t offset, void *out, size_t len,

@@ -161,6 +161,7 @@ static void number_all(struct pending *p)
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	q->order = ++p->orders;
+	p->recovered = p->orders;
 }
 
 enum err pending_recover(struct pending *p, struct error *e)

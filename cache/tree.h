@@ -41,6 +41,7 @@ struct inode {
 	bool provisional : 1; /* made here, and the sandbox has not answered yet */
 	bool lent : 1;        /* the kernel keeps attributes that are shown ahead of the sandbox */
 	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
+	bool told_of : 1; /* since tree_base(): it may be that others changed it */
 	uint16_t moving;  /* renames and removals of its names under way */
 	struct attr attr; /* as the sandbox has it */
 	int64_t attr_until_ms; /* monotonic; believed until then */
@@ -369,6 +370,17 @@ bool tree_unsettled(struct tree *t, struct inode *i);
 bool tree_settled_at(const struct attr *attr, struct timespec now);
 /* *out are the attributes of its contents: believed at `now_ms`, settled, and nothing changes them; else false. */
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out);
+
+/*
+ * The same before a foreseen change of it begins that is the only one, and also where it would be believed were the tree
+ * trusted: what all changes are made to that begin while any of them are under way.
+ */
+bool tree_base(struct tree *t, struct inode *i, struct attr *out);
+/*
+ * Whether it is that still, as far as we know: since then none but foreseen changes were under way, nobody told of the file
+ * what could not be judged because of them, and what is shown of it is believed.
+ */
+bool tree_base_holds(struct tree *t, struct inode *i);
 
 /* ---- Symbolic links ---- */
 

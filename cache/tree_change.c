@@ -14,6 +14,7 @@ static void change_begins_locked(struct tree *t, const struct tree_scope *s, str
 		i->changed = s->begun;
 	if (!s->is_foreseen)
 		take_back_locked(t, i);
+	i->told_of |= !s->is_foreseen;
 	i->changing++;
 	i->foreseen += s->is_foreseen;
 	i->pins++;

@@ -127,6 +127,31 @@ bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
 	return known;
 }
 
+bool tree_base(struct tree *t, struct inode *i, struct attr *out)
+{
+	int64_t now_ms = tree_now_ms();
+
+	pthread_mutex_lock(&t->lock);
+	bool is_trusted = is_believed_locked(t, i->attr_until_ms, now_ms) ||
+		is_in_doubt_locked(t, i->attr_until_ms, now_ms);
+	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) && is_trusted &&
+		!is_put_off_locked(t, i);
+
+	*out = i->attr;
+	i->told_of = false;
+	pthread_mutex_unlock(&t->lock);
+	return known;
+}
+
+bool tree_base_holds(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool holds = is_foreseen_locked(t, i) && !i->told_of && !t->has_missed;
+
+	pthread_mutex_unlock(&t->lock);
+	return holds;
+}
+
 /* ---- What the kernel keeps meanwhile ---- */
 
 static int64_t ahead_until_locked(const struct tree *t, const struct inode *i)

@@ -77,6 +77,7 @@ static bool is_told_the_same(const struct dentry *d, const struct watch_event *e
 static void touch_locked(struct tree *t, struct inode *i)
 {
 	i->changed = ++t->serial;
+	i->told_of = true;
 }
 
 /* What is told of an inode is the latest state of it. */
@@ -191,6 +192,17 @@ static void hear_root_locked(struct tree *t, const struct watch_event *event)
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 
+/* Of what is under change here: of what has that name, and of what is told of by it. */
+static void note_told_locked(struct tree *t, struct dentry *d, const struct watch_event *event)
+{
+	struct inode *told = event->has_attr ? inode_find_locked(t, &event->attr) : NULL;
+
+	if (d)
+		d->inode->told_of = true;
+	if (told)
+		told->told_of = true;
+}
+
 static void hear_name_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
@@ -201,6 +213,7 @@ static void hear_name_locked(
 
 	if (is_known(d, event) && !is_unsure)
 		return;
+	note_told_locked(t, d, event);
 	if (is_early_locked(dir, d, event))
 		put_off_locked(t, dir, name, event);
 	else
@@ -221,6 +234,7 @@ void tree_hear(struct tree *t, const struct watch_event *event)
 	} else if (strchr(rest, '/')) {
 		/* An answer under way may be about to teach what is on the way there. */
 		touch_locked(t, dir);
+		note_told_locked(t, NULL, event);
 		tell_locked(t, &(struct tree_told){ .event = event });
 	} else {
 		hear_name_locked(t, dir, rest, event);

@@ -214,6 +214,8 @@ void stray_ends_locked(struct tree *t, struct inode *i);
 /* Keeps it until it can be judged. */
 void put_off_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event);
+/* Whether something is kept that was told of a name of `i`. */
+bool is_put_off_locked(struct tree *t, const struct inode *i);
 /* A change of ours of `i` ended: what was told of it, or of names in it, is judged. */
 void judge_late_locked(struct tree *t, struct inode *i);
 /* The answer to what was asked at `seen` told of a name; or of all names of `dir`. */

@@ -146,6 +146,15 @@ void put_off_locked(
 		late_judge_locked(t, TAILQ_FIRST(&t->late));
 }
 
+bool is_put_off_locked(struct tree *t, const struct inode *i)
+{
+	const struct dentry *d = t->late_count ? i->names : NULL;
+
+	while (d && !late_find_locked(t, d->dir, d->name))
+		d = d->next_of_inode;
+	return d;
+}
+
 static void judge_names_locked(struct tree *t, const struct inode *i)
 {
 	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {

@@ -202,6 +202,7 @@ static bool is_after(struct timespec a, struct timespec b)
 /* Not to be believed; but what is newer than all we know says that we do not know it. */
 static void pass_news_locked(struct inode *i, const struct tree_news *news)
 {
+	i->told_of = true;
 	if (!is_same_file(&i->attr, &news->attr))
 		return;
 	if (news->link && !i->link)
@@ -252,6 +253,8 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 		if (d)
 			dentry_lost_locked(t, d);
 		judge_learned_locked(t, dir, name, seen);
+	} else if (d) {
+		d->inode->told_of = true;
 	}
 	pthread_mutex_unlock(&t->lock);
 	return believed;
@@ -264,6 +267,7 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 
 	*changed = false;
 	pthread_mutex_lock(&t->lock);
+	i->told_of |= !is_same_file(&i->attr, &news->attr);
 	if (!is_same_file(&i->attr, &news->attr))
 		kind = error_set(e, ERR_STALE, "replaced in the sandbox");
 	else if (is_news_locked(t, i, seen))

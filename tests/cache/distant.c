@@ -68,7 +68,7 @@ static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived
 	unsigned number = ++*arrived;
 
 	pthread_cond_broadcast(&d->changed);
-	while (*held && !kind && !take_pass(d, held, number)) {
+	while (*held && !kind && !d->is_cut && !take_pass(d, held, number)) {
 		struct timespec look = soon(5);
 
 		pthread_cond_timedwait(&d->changed, &d->lock, &look);
@@ -77,6 +77,8 @@ static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived
 		else if (limit_ms >= 0 && monotonic_ms() > end_ms)
 			kind = error_set(e, ERR_TIMEOUT, "no progress");
 	}
+	if (!kind && d->is_cut)
+		kind = error_set(e, ERR_UNREACHABLE, "no route");
 	pthread_mutex_unlock(&d->lock);
 	return kind;
 }

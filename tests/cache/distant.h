@@ -35,6 +35,7 @@ struct distant {
 	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
 	unsigned
 		passing; /* the number of an apply that is let through though they are held; 0: none */
+	atomic_bool is_cut;         /* nothing reaches it: every call fails at once */
 	enum err refusal;           /* of the next change of contents */
 	atomic_bool lose_answers;   /* of applies, which are done */
 	atomic_uint lose_next;      /* of so many of them, from the next one on */

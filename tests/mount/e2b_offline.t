@@ -33,7 +33,15 @@ in_time() {
 	echo "$?"
 }
 
+# A part of it is other, and it is longer.
+change_in='printf changed | dd of="$1" bs=1 seek=150000 conv=notrunc status=none && echo more >>"$1"'
+# Whether it is the same through a mapping: FILE OTHER.
+map_it='import mmap, sys
+with open(sys.argv[1], "rb") as f, open(sys.argv[2], "rb") as other:
+    assert mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)[:] == other.read()'
+
 vendor_sandbox demo
+WANTED=$STORE/../wanted
 mkdir "$STORE/dir"
 echo 'before' >"$STORE/dir/known"
 mkdir "$STORE/theirs"
@@ -41,6 +49,8 @@ for name in changed removed moved saved; do
 	echo before >"$STORE/theirs/$name"
 done
 head -c 2M /dev/urandom >"$STORE/unread"
+head -c 1M /dev/urandom >"$STORE/part"
+cp "$STORE/part" "$WANTED"
 start_relay to_control "$E2B_API_URL"
 start_relay to_data "$E2B_SANDBOX_URL"
 E2B_API_URL=$(relay_url to_control)
@@ -48,6 +58,7 @@ E2B_SANDBOX_URL=$(relay_url to_data)
 mount_sandbox demo timeout=5
 expect_log '.*'
 is "a file is read" "$(cat "$MNT/dir/known")" before
+is "a larger one is read" "$(cmp "$MNT/part" "$WANTED" 2>&1)" ""
 listed=$(ls -lR "$MNT")
 
 lost=$(streams_lost)
@@ -68,6 +79,12 @@ is "and read" "$(in_time 20 cat "$MNT/dir/new")" "new
 is "one that was there gets other contents" "$(in_time 20 sh -c 'echo after >"$1/dir/known"' - "$MNT")" 0
 is "and is read" "$(in_time 20 cat "$MNT/dir/known")" "after
 0"
+sh -c "$change_in" - "$WANTED"
+is "of one that was read a part is changed" "$(in_time 20 sh -c "$change_in" - "$MNT/part")" 0
+is "and it is read" "$(in_time 20 cmp "$WANTED" "$MNT/part")" 0
+is "also through a mapping" "$(in_time 20 python3 -c "$map_it" "$MNT/part" "$WANTED")" 0
+is "and it is that long" "$(in_time 20 stat -c %s "$MNT/part")" "$(stat -c %s "$WANTED")
+0"
 is "nothing of it is there yet" "$(ls "$STORE/dir")" known
 echo foreign >"$STORE/dir/foreign"
 
@@ -75,6 +92,7 @@ mend_link
 ok "when it is back, the sandbox gets everything" settle
 is "as it was done" "$(cat "$STORE/dir/new" "$STORE/dir/known")" "new
 after"
+is "also in the midst of a file" "$(cmp "$WANTED" "$STORE/part" 2>&1)" ""
 ok "what was done there meanwhile is seen" wait_until "$PATIENCE" has_text "$MNT/dir/foreign" foreign
 is "all is the same here" "$(diff -r "$STORE" "$MNT" 2>&1 | grep -v '^Only in .*: \.')" ""
 
