@@ -607,10 +607,13 @@ static void describe(
 		r->has_parent2 = false;
 }
 
+/* Of a copy that is over already nothing is counted: all of it. */
 static void count_bytes(struct change_result *r, const struct change *c, const char *counted)
 {
 	if (c->op == CHANGE_WRITE || c->op == CHANGE_APPEND)
 		r->count = c->data_len;
+	else if (c->op == CHANGE_COPY && !*counted)
+		r->count = c->length;
 	else
 		r->count = strtoull(counted, NULL, 10);
 	if (c->op == CHANGE_COPY && r->count > c->length)

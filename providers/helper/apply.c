@@ -194,15 +194,16 @@ static const struct place *left_behind(const struct work *w)
 	}
 }
 
-/* All of them: what was written in part was refused. */
+/* All of them: what was written in part was refused, and how much was copied nobody knows any more. */
 static void describe_bytes(struct work *w)
 {
 	const struct change *c = w->change;
 	struct change_result *r = w->result;
 
-	if (c->op != CHANGE_WRITE && c->op != CHANGE_APPEND)
-		return;
-	r->count = c->data_len;
+	if (c->op == CHANGE_WRITE || c->op == CHANGE_APPEND)
+		r->count = c->data_len;
+	if (c->op == CHANGE_COPY)
+		r->count = c->length;
 	if (c->op == CHANGE_APPEND && r->has_attr && r->attr.size >= r->count)
 		r->offset = r->attr.size - r->count;
 }

@@ -647,3 +647,19 @@ Test(staged, what_others_make_of_a_file_before_it_is_copied_is_not_taken_for_it)
 	expect_text("copy", "nothing");
 	distant_close(&far, from);
 }
+
+/* The sandbox did it, and was asked again. */
+Test(staged, a_copy_whose_answer_was_lost_is_whole)
+{
+	put_first("source", "what is copied");
+	struct inode *from = distant_open(&far, "source"), *to = make("copy", O_EXCL);
+
+	far.cache->pending->pause_ms = 10;
+	copy(from, to, 1000);
+	far.lose_next = 1;
+	distant_close(&far, to);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	expect_text("copy", "what is copied");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, from);
+}

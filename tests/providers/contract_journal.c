@@ -116,26 +116,29 @@ BEHAVIOUR(journal, a_batch_sent_again_is_answered_as_before)
 		{ .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS },
 		{ .op = CHANGE_MKDIR, .path = "e", .mode = 0755, .needs = 2, OWNERLESS },
 		{ .op = CHANGE_APPEND, .path = "f", .data = "2", .data_len = 1 },
+		{ .op = CHANGE_COPY, .path = "f", .path2 = "g", .length = 2 },
 	};
-	static const enum err want[] = { ERR_OK, ERR_EXISTS, ERR_SKIPPED, ERR_OK };
+	static const enum err want[] = { ERR_OK, ERR_EXISTS, ERR_SKIPPED, ERR_OK, ERR_OK };
 	const struct apply_request request = { .journal = "of this test",
 		.first_sequence = 41,
 		.changes = changes,
-		.changes_count = 4 };
-	struct change_result first[4], again[4];
+		.changes_count = 5 };
+	struct change_result first[5], again[5];
 	struct error e = { 0 };
 
 	outside_write_text(s, "f", "");
+	outside_write_text(s, "g", "");
 	outside_write_text(s, "d", "in the way");
 	cr_assert(eq(int, provider_apply(s->p, NULL, &request, first, &e), ERR_OK), "%s", e.text);
 	outside_unlink(s, "d");
 	cr_assert(eq(int, provider_apply(s->p, NULL, &request, again, &e), ERR_OK), "%s", e.text);
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		cr_expect(eq(int, first[i].err, want[i]), "change %zu: %s", i, first[i].why);
 		cr_expect(eq(int, again[i].err, want[i]), "change %zu: %s", i, again[i].why);
 	}
 	cr_expect(eq(str, (char *)again[1].why, (char *)first[1].why));
 	cr_expect(again[3].has_attr && again[3].attr.size == 2 && again[3].count == 1);
+	cr_expect(eq(u64, again[4].count, 2));
 	cr_expect(not(outside_exists(s, "d")));
 	cr_expect(outside_holds(s, "f", "12"));
 }
