@@ -181,6 +181,6 @@ void queued_lose_path(struct queued *refused)
 {
 	struct queued *q = refused;
 
-	while ((q = TAILQ_NEXT(q, link)) && q->is_recovered)
-		q->is_lost |= queued_leads_to(refused, q);
+	while ((q = TAILQ_NEXT(q, link)))
+		q->is_lost |= q->is_recovered && queued_leads_to(refused, q);
 }

@@ -160,9 +160,11 @@ Test(recover, but_what_others_wrote_over_it_is_one)
 }
 
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
-static struct inode *make_held(const char *name)
+static struct cache_entry make_held(const char *name, bool opens)
 {
-	static const struct making file = { .op = CHANGE_CREATE, .mode = 0644, .exclusive = true };
+	const struct making file = {
+		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = opens
+	};
 	struct cache_entry entry;
 
 	far.tells_changes = true;
@@ -172,12 +174,12 @@ static struct inode *make_held(const char *name)
 	cr_assert(eq(int,
 		cache_make(far.cache, NULL, cache_root(far.cache), name, &file, &entry, NULL),
 		ERR_OK));
-	return entry.inode;
+	return entry;
 }
 
 Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
 {
-	struct inode *i = make_held("new");
+	struct inode *i = make_held("new", false).inode;
 
 	distant_write(&far, i, 0, "ours");
 	distant_await_applies(&far, 1);
@@ -187,4 +189,25 @@ Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "new", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+/* What was written after the file was whole had not left yet. */
+Test(recover, nor_is_anything_added_to_his)
+{
+	struct cache_entry made = make_held("new", true);
+	struct inode *i = made.inode;
+	unsigned before = distant_applies(&far);
+
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &made, O_RDWR | O_EXCL, NULL), ERR_OK));
+	distant_write(&far, i, 0, "ours");
+	cache_close(far.cache, i);
+	distant_await_applies(&far, before + 1);
+	distant_write(&far, i, 0, "more");
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "new", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "new", "theirs");
+	distant_expect_text(&far, "new.sandboxfs-conflict", "ours");
+	cr_expect(eq(u64, distant_parked(&far), 1));
 }
