@@ -205,6 +205,16 @@ static void park_lost_locked(struct pending *p)
 	}
 }
 
+/* Others were at the file: what was to follow is not for what they made of it. */
+static void lose_followers(struct queued *refused)
+{
+	const struct inode *i = refused->about.target;
+	struct queued *q = refused;
+
+	while (i && (q = TAILQ_NEXT(q, link)))
+		q->is_lost |= q->about.target == i || q->moved[1] == i;
+}
+
 static void refused_locked(struct pending *p, struct queued *q, const struct change_result *r)
 {
 	enum err kind = r->err == ERR_SKIPPED ? ERR_IO : r->err;
@@ -218,6 +228,8 @@ static void refused_locked(struct pending *p, struct queued *q, const struct cha
 		tell_refused_locked(p, q, &why);
 	else
 		park_locked(p, q, &why, r->err != ERR_SKIPPED);
+	if (r->err == ERR_CONFLICT)
+		lose_followers(q);
 }
 
 /* ---- The batch ---- */

@@ -153,3 +153,16 @@ Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
 }
+
+Test(resend, what_follows_a_write_that_was_a_conflict_is_one_too)
+{
+	struct inode *i = write_in_an_outage("f", "ours");
+
+	distant_write(&far, i, 5, "!");
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+	distant_close(&far, i);
+}
