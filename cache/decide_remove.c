@@ -16,6 +16,8 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 	};
 
 	pending_release_locked(p, target);
+	if (change->op == CHANGE_UNLINK)
+		change->version = pending_version_locked(p, target);
 	bool keep = change->op == CHANGE_UNLINK && tree_removal_begins(c->tree, target);
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 	bool is_cancelled = !keep && pending_cancel_locked(p, target);

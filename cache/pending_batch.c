@@ -150,11 +150,13 @@ static size_t needs_by_path(const struct batch *b, const struct queued *q)
 	return step;
 }
 
-/* What is to go goes, whatever became of its contents. */
+/* What is to go goes, whatever became of its contents, unless others may have been at them since. */
 static size_t removal_needs(const struct gathering *g, const struct queued *q)
 {
 	struct inode *target = q->about.target ? q->about.target : q->about.scope.inodes[0];
-	size_t step = target ? fresh(g, target)->name_step : 0;
+	const struct backlog *b = target ? fresh(g, target) : NULL;
+	bool is_late = q->about.target && was_long_untold(g->p, q);
+	size_t step = !b ? 0 : is_late ? b->step : b->name_step;
 
 	return step || !q->about.dir ? step : fresh(g, q->about.dir)->step;
 }
@@ -272,6 +274,14 @@ static size_t contents_step(const struct batch *b, size_t count, const struct in
 	return count;
 }
 
+/* What it takes away without a word of what that was: NULL none. */
+static const struct inode *taken_away(const struct queued *q)
+{
+	bool removes = q->change.op == CHANGE_UNLINK && !q->change.version.ctime.tv_sec;
+
+	return removes ? q->about.target : replaced_by(q);
+}
+
 static size_t first_needed(const struct batch *b, size_t step)
 {
 	while (b->changes[step - 1].needs)
@@ -280,14 +290,14 @@ static size_t first_needed(const struct batch *b, size_t step)
 }
 
 /*
- * What was not said when they left: where what was written to a file is refused now, for others were at it, nothing takes
- * its place. A change can say only of one other that it needs it, so what it needs already is made to need that, or the
- * other way round.
+ * What was not said when they left: where what was written to a file is refused now, for others were at it, it is not
+ * removed and nothing takes its place. A change can say only of one other that it needs it, so what it needs already is
+ * made to need that, or the other way round.
  */
-static void need_replaced(struct batch *b, size_t step)
+static void need_taken_away(struct batch *b, size_t step)
 {
 	struct change *c = &b->changes[step - 1];
-	const struct inode *other = replaced_by(b->queued[step - 1]);
+	const struct inode *other = taken_away(b->queued[step - 1]);
 	size_t written = other ? contents_step(b, step - 1, other) : 0;
 
 	if (!written)
@@ -312,7 +322,7 @@ void batch_is_late_locked(struct pending *p, struct batch *b)
 		c->version2 = q->change.version2;
 		c->flags = q->change.flags;
 		expect_the_same(p, q, c);
-		need_replaced(b, n + 1);
+		need_taken_away(b, n + 1);
 	}
 }
 

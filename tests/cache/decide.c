@@ -516,3 +516,85 @@ Test(decide, and_where_that_was_sent_again)
 	expect_theirs_stays();
 	distant_close(&far, other);
 }
+
+/* Known here, and nobody has it open. */
+static void make_known(const char *name, const char *text)
+{
+	struct inode *i = distant_make(&far, name);
+
+	distant_write(&far, i, 0, text);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	distant_await_deciding(&far);
+	mtime_of(i);
+	distant_close(&far, i);
+}
+
+/* A change of `other` is under way; what is done here meanwhile leaves after it. Returned: its number. */
+static unsigned begin_outage(struct inode *other)
+{
+	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+	unsigned arrived = distant_applies(&far);
+
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
+	distant_await_applies(&far, arrived + 1);
+	return arrived + 1;
+}
+
+/* The answer to that is lost. */
+static void notice_outage(unsigned number)
+{
+	far.lose_answers = true;
+	distant_pass_apply(&far, number);
+	distant_await_applies(&far, number + 1);
+	far.lose_answers = false;
+}
+
+Test(decide, what_others_wrote_to_a_file_that_was_removed_here_stays)
+{
+	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
+
+	make_known("f", "before");
+	unsigned number = begin_outage(other);
+
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	notice_outage(number);
+	expect_theirs_stays();
+	distant_close(&far, other);
+}
+
+Test(decide, and_where_it_was_written_before_it_was_removed)
+{
+	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
+
+	make_known("f", "before");
+	unsigned number = begin_outage(other);
+	struct inode *f = distant_open(&far, "f");
+
+	distant_write(&far, f, 0, "ours");
+	distant_close(&far, f);
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	notice_outage(number);
+	expect_theirs_stays();
+	distant_close(&far, other);
+}
+
+/* All of it left together, in vain. */
+Test(decide, and_where_that_was_sent_again_too)
+{
+	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
+
+	far.hasty_ms = 1000;
+	make_known("f", "before");
+	unsigned number = begin_outage(other);
+	struct inode *f = distant_open(&far, "f");
+
+	distant_write(&far, f, 0, "ours");
+	distant_close(&far, f);
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	distant_pass_apply(&far, number);
+	distant_await_applies(&far, number + 2);
+	expect_theirs_stays();
+	distant_close(&far, other);
+}
