@@ -22,6 +22,7 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 	struct cache *c = p->cache;
 
 	if (!attr) {
+		*latest = (struct attr){ 0 };
 		tree_doubt(c->tree, i);
 		return;
 	}
@@ -85,7 +86,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 		adopt(p, q, about->dir2, attr_of_dir(p, about->dir2, r));
 	/* Of what a rename replaced nothing is told, and it may have other names. */
 	if (q->change.op == CHANGE_RENAME && about->scope.inodes[3])
-		tree_doubt(p->cache->tree, about->scope.inodes[3]);
+		adopt(p, q, about->scope.inodes[3], NULL);
 }
 
 /* ---- Refused ---- */
@@ -95,6 +96,7 @@ static void remember_locked(const struct queued *q, struct inode *i, const struc
 	struct backlog *b = i->backlog;
 
 	b->refused_order = q->order;
+	b->answered = (struct attr){ 0 };
 	if (!b->for_handle)
 		b->refused = *why;
 	b->for_handle = b->for_barrier = true;
@@ -310,6 +312,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 		all &= answer_locked(p, b->queued[n], &b->results[n]);
 	if (!all)
 		park_lost_locked(p);
+	pending_base_next_locked(p);
 	end_locked(p, b);
 }
 

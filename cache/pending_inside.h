@@ -48,7 +48,7 @@ struct backlog {
 	struct queued *place;         /* held back: puts it in its place when it is whole */
 	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
 	size_t place_bytes;           /* written since that was done last */
-	struct attr answered;         /* the latest state that an answer told */
+	struct attr answered;         /* the latest state that an answer told while it owes */
 	struct base *base;            /* NULL: the sandbox may have something else by now */
 	struct error refused;         /* the first that was not reported */
 	bool for_handle, for_barrier; /* who is still to hear of it */
@@ -231,6 +231,11 @@ bool pending_is_again(const struct queued *q, const struct change *again);
 bool pending_cancel_locked(struct pending *p, struct inode *i);
 /* Takes all that touches `i` out of the queue. It is pinned. */
 void pending_drop_locked(struct pending *p, struct inode *i);
+
+/* ---- What comes after others of ours (pending_base.c) ---- */
+
+/* Some of what was queued has left: what comes next of the same files is based on what that left. */
+void pending_base_next_locked(struct pending *p);
 
 /* ---- Times (pending_times.c) ---- */
 

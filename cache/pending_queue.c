@@ -183,6 +183,8 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 		i->backlog->owes--;
 		base_drop_locked(i->backlog);
 		i->backlog->goes_beside &= i->backlog->owes > 0;
+		if (!i->backlog->owes && !i->backlog->held)
+			i->backlog->answered = (struct attr){ 0 };
 		if (i->backlog->last == q)
 			i->backlog->last = NULL;
 	}

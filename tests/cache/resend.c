@@ -154,6 +154,47 @@ Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
 	distant_close(&far, i);
 }
 
+/* What is written while the first write is on its way comes after that: it is based on what that leaves. */
+static struct inode *write_twice_and_lose_the_second(void)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	struct inode *i = open_known("f");
+
+	far.hasty_ms = 1000;
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 0, "more");
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 3);
+	distant_expect_text(&far, "f", "oursre");
+	return i;
+}
+
+Test(resend, what_follows_a_write_is_held_against_what_that_left)
+{
+	struct inode *i = write_twice_and_lose_the_second();
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_close(&far, i);
+}
+
+Test(resend, and_arrives_where_nobody_else_wrote)
+{
+	struct inode *i = write_twice_and_lose_the_second();
+
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "morere");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
 Test(resend, what_follows_a_write_that_was_a_conflict_is_one_too)
 {
 	struct inode *i = write_in_an_outage("f", "ours");

@@ -8,6 +8,7 @@
 #include <criterion/new/assert.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -611,6 +612,75 @@ Test(staged, a_file_keeps_the_group_it_was_given_though_its_directory_gives_anot
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &st, 0), 0));
 	cr_expect(eq(u32, st.st_gid, 12345));
+}
+
+static void await_answers(uint64_t count)
+{
+	struct pending *p = far.cache->pending;
+	bool are_there;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&p->lock);
+		are_there = p->answers >= count;
+		pthread_mutex_unlock(&p->lock);
+	} while (!are_there);
+}
+
+/* Emptied again while the sandbox puts what it was given first in its place; closed before or after that is answered. */
+static void save_twice_and_lose_the_second(bool closes_first)
+{
+	put_first("f", "before");
+	struct inode *i = distant_open(&far, "f");
+	unsigned arrived = distant_applies(&far);
+
+	far.hasty_ms = 1000;
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	empty(i);
+	distant_write(&far, i, 0, "once");
+	pending_release(far.cache->pending, i);
+	distant_await_applies(&far, arrived + 1);
+	empty(i);
+	distant_write(&far, i, 0, "twice");
+	if (closes_first)
+		pending_release(far.cache->pending, i);
+	uint64_t answers = far.cache->pending->answers;
+
+	distant_pass_apply(&far, arrived + 1);
+	await_answers(answers + 1);
+	distant_close(&far, i);
+	distant_await_applies(&far, arrived + 3);
+	expect_text("f", "once");
+}
+
+static void expect_both_versions(void)
+{
+	put("f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, sync_all(), ERR_CONFLICT));
+	expect_text("f", "theirs");
+	expect_text("f.sandboxfs-conflict", "twice");
+}
+
+Test(staged, what_others_wrote_between_two_versions_of_ours_stays)
+{
+	save_twice_and_lose_the_second(true);
+	expect_both_versions();
+}
+
+Test(staged, and_where_the_second_one_was_not_whole_when_the_first_arrived)
+{
+	save_twice_and_lose_the_second(false);
+	expect_both_versions();
+}
+
+Test(staged, the_second_of_two_versions_arrives_where_nobody_else_wrote)
+{
+	save_twice_and_lose_the_second(true);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "twice");
 }
 
 /* ---- What is copied in the sandbox ---- */
