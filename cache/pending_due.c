@@ -6,20 +6,31 @@ bool pending_is_full(const struct pending *p)
 	return p->unsent_bytes + PENDING_MOUTHFUL >= PENDING_BATCH_MAX;
 }
 
-/* The first unsent change, and whether one is wanted. */
-static const struct queued *first_unsent_locked(const struct pending *p, bool *is_wanted)
+/* When it is worth a call, monotonic. */
+static int64_t worth_ms(const struct pending *p, const struct queued *q)
 {
-	const struct queued *q, *first = NULL;
 	/* Then what is not worth a call of its own is sent all the same. */
 	bool is_pressed = p->waiting || pending_is_full(p);
+
+	return q->is_lazy && !is_pressed ? q->since_ms + PENDING_LAZY_MS : q->since_ms;
+}
+
+/* The first unsent change that is worth a call by now, and whether one is wanted; *look_ms: when the next one is, at most. */
+static const struct queued *first_unsent_locked(
+	const struct pending *p, int64_t now_ms, int64_t *look_ms, bool *is_wanted)
+{
+	const struct queued *q, *first = NULL;
 
 	*is_wanted = false;
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
 		if (q->is_sent)
 			continue;
-		if (!first && (!q->is_lazy || is_pressed))
+		int64_t due_ms = worth_ms(p, q);
+
+		if (!first && due_ms <= now_ms)
 			first = q;
+		*look_ms = due_ms < *look_ms ? due_ms : *look_ms;
 		*is_wanted |= q->is_wanted;
 	}
 	return first;
@@ -27,10 +38,10 @@ static const struct queued *first_unsent_locked(const struct pending *p, bool *i
 
 bool pending_is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, bool *is_wanted)
 {
-	const struct queued *first = first_unsent_locked(p, is_wanted);
+	*next_ms = now_ms + CALL_PROGRESS_MS;
+	const struct queued *first = first_unsent_locked(p, now_ms, next_ms, is_wanted);
 
 	p->is_scheduled = first;
-	*next_ms = now_ms + CALL_PROGRESS_MS;
 	if (!first && !*is_wanted)
 		return false;
 	if (*is_wanted)

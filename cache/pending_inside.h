@@ -30,6 +30,11 @@
 #define PENDING_PAUSE_MOST_MS 30000
 /* A file that stays open is seen all the same where so long, in ms, it was not given as much as is sent at once. */
 #define PENDING_OPEN_MS 5000
+/*
+ * What is not worth a call of its own waits so long for one, in ms, and what others do beside it is not seen here meanwhile.
+ * A file that stays open has left by then.
+ */
+#define PENDING_LAZY_MS (PENDING_OPEN_MS + 1000)
 
 /* What the changes of a file are made to, none of which was answered yet. */
 struct base {

@@ -159,3 +159,21 @@ Test(cancel, what_has_left_is_removed_there)
 	cr_expect(eq(uint, far.changes, 4));
 	expect_gone("lock");
 }
+
+/* Whether something that is at work here is what made it cannot be told before the sandbox has everything. */
+Test(cancel, what_others_make_beside_it_is_seen)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS, absent_ms;
+	struct cache_entry entry;
+
+	distant_close(&far, distant_make(&far, "lock"));
+	unlink_it("lock");
+	expect_pending(1);
+	scratch_write_text(&far.scratch, "theirs", "");
+	while (cache_lookup(far.cache, NULL, top, "theirs", &entry, &absent_ms, NULL)) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "it is never seen");
+		usleep(1000);
+	}
+	cache_forget(far.cache, entry.inode, 1);
+	expect_pending(0);
+}
