@@ -437,7 +437,8 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	if (!p->recorded_under_way)
 		pending_keep_other_times_locked(p);
 	if (!gather_locked(&g, is_wanted)) {
-		*next_ms = now_ms + CALL_PROGRESS_MS;
+		/* All that is due waits for what is on its way; what is added now is no news, and may not have to. */
+		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
 		return false;
 	}
 	p->unsent_bytes -= b->bytes;

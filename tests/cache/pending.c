@@ -317,8 +317,11 @@ Test(pending, a_batch_that_depends_on_another_waits_for_it)
 		write_mouthfuls(i, 0, 1, 'a', 0);
 		distant_await_applies(&far, 1);
 		write_mouthfuls(i, dependants[n].at, FULL_MOUTHFULS, 'b', dependants[n].flags);
+		int64_t begun_ms = monotonic_ms();
+
 		distant_write(&far, other, 0, "x");
 		distant_await_applies(&far, 2);
+		cr_expect(lt(i64, monotonic_ms() - begun_ms, 10000), "%s", dependants[n].name);
 		cr_expect(eq(sz, distant_apply_bytes(&far), 1), "%s", dependants[n].name);
 		distant_hold_applies(&far, false);
 		cr_expect(eq(int, flush(i), ERR_OK));
