@@ -373,8 +373,9 @@ BEHAVIOUR(execute, a_cancelled_command_dies_whatever_its_environment)
 {
 	if (s->lacks & KNOWS_ENVIRONMENTS_ONLY)
 		return;
-	expect_death_when_cancelled(
-		s, "exec 9>held; flock 9; trap '' TERM; echo up >up; exec env -i sleep 1000");
+	expect_death_when_cancelled(s,
+		"exec 9>held; flock 9; trap '' TERM; "
+		"exec env -i \"PATH=$PATH\" sh -c 'echo up >up; exec sleep 1000'");
 }
 
 BEHAVIOUR(execute, a_call_cancelled_before_it_begins_runs_nothing)
