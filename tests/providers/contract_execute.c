@@ -369,13 +369,14 @@ BEHAVIOUR(execute, a_cancelled_command_returns_at_once_and_dies)
 		"1000");
 }
 
+/* It is known by its number then, which takes a moment to arrive. */
 BEHAVIOUR(execute, a_cancelled_command_dies_whatever_its_environment)
 {
 	if (s->lacks & KNOWS_ENVIRONMENTS_ONLY)
 		return;
 	expect_death_when_cancelled(s,
 		"exec 9>held; flock 9; trap '' TERM; "
-		"exec env -i \"PATH=$PATH\" sh -c 'echo up >up; exec sleep 1000'");
+		"exec env -i \"PATH=$PATH\" sh -c 'sleep 1; echo up >up; exec sleep 1000'");
 }
 
 BEHAVIOUR(execute, a_call_cancelled_before_it_begins_runs_nothing)
