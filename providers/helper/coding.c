@@ -6,6 +6,10 @@
 /* The length of a string that is not there. */
 #define ABSENT UINT32_MAX
 
+/* Of a byte of a number: what counts, and whether another byte follows. */
+#define VAR_BITS 0x7f
+#define VAR_MORE 0x80
+
 static void enc_number(struct buf *out, uint64_t value, size_t size)
 {
 	unsigned char bytes[8];
@@ -33,6 +37,27 @@ void enc_u32(struct buf *out, uint32_t value)
 void enc_u64(struct buf *out, uint64_t value)
 {
 	enc_number(out, value, 8);
+}
+
+void enc_var(struct buf *out, uint64_t value)
+{
+	for (; value > VAR_BITS; value >>= 7)
+		buf_add_byte(out, (unsigned char)(value | VAR_MORE));
+	buf_add_byte(out, (unsigned char)value);
+}
+
+void enc_difference(struct buf *out, uint64_t from, uint64_t to)
+{
+	bool is_less = to - from > INT64_MAX;
+
+	enc_var(out, is_less ? (from - to) * 2 - 1 : (to - from) * 2);
+}
+
+void enc_count(struct buf *out, size_t count)
+{
+	if (count > WIRE_BATCH_MAX)
+		out->failed = true;
+	enc_u32(out, (uint32_t)count);
 }
 
 void enc_string(struct buf *out, const char *string)
@@ -136,7 +161,7 @@ enum err decoder_check_end(const struct decoder *d, const char *what, struct err
 }
 
 /* NULL: they are not there. */
-static const unsigned char *dec_bytes(struct decoder *d, size_t len)
+const void *dec_bytes(struct decoder *d, size_t len)
 {
 	const unsigned char *bytes = d->bytes + d->at;
 
@@ -178,6 +203,31 @@ uint32_t dec_u32(struct decoder *d)
 uint64_t dec_u64(struct decoder *d)
 {
 	return dec_number(d, 8);
+}
+
+uint64_t dec_var(struct decoder *d, uint64_t max)
+{
+	uint64_t value = 0;
+	unsigned byte = VAR_MORE, shift = 0;
+
+	for (; byte & VAR_MORE && shift < 64; shift += 7) {
+		byte = dec_u8(d);
+		value |= (uint64_t)(byte & VAR_BITS) << shift;
+	}
+	bool is_cut = byte & VAR_MORE || (shift > 64 && byte > 1), is_padded = !byte && shift > 7;
+
+	if (is_cut || value > max)
+		decoder_fail(d, "a number too large");
+	if (is_padded)
+		decoder_fail(d, "a number longer than it is");
+	return d->wrong ? 0 : value;
+}
+
+uint64_t dec_difference(struct decoder *d, uint64_t from)
+{
+	uint64_t twice = dec_var(d, UINT64_MAX);
+
+	return twice & 1 ? from - twice / 2 - 1 : from + twice / 2;
 }
 
 unsigned dec_enum(struct decoder *d, unsigned first, unsigned end)

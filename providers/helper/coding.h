@@ -13,6 +13,12 @@ void enc_u8(struct buf *out, unsigned value);
 void enc_u16(struct buf *out, unsigned value);
 void enc_u32(struct buf *out, uint32_t value);
 void enc_u64(struct buf *out, uint64_t value);
+/* In as few bytes as it takes: seven bits in each, the lowest first. */
+void enc_var(struct buf *out, uint64_t value);
+/* `to` by how far it is from `from`, on either side: in few bytes where they are near each other. */
+void enc_difference(struct buf *out, uint64_t from, uint64_t to);
+/* Of records that follow: at most WIRE_BATCH_MAX. */
+void enc_count(struct buf *out, size_t count);
 void enc_string(struct buf *out, const char *string);
 /* One that may be NULL. */
 void enc_optional(struct buf *out, const char *string);
@@ -40,6 +46,9 @@ unsigned dec_u8(struct decoder *d);
 unsigned dec_u16(struct decoder *d);
 uint32_t dec_u32(struct decoder *d);
 uint64_t dec_u64(struct decoder *d);
+/* At most `max`, and in no more bytes than it takes. */
+uint64_t dec_var(struct decoder *d, uint64_t max);
+uint64_t dec_difference(struct decoder *d, uint64_t from);
 /* A number below `end`. */
 unsigned dec_enum(struct decoder *d, unsigned first, unsigned end);
 bool dec_bool(struct decoder *d);
@@ -53,6 +62,8 @@ const char *dec_optional(struct decoder *d, size_t max);
 /* A string that fits `out`, which is `size` bytes. */
 void dec_text(struct decoder *d, char *out, size_t size);
 const void *dec_data(struct decoder *d, size_t max, size_t *len);
+/* `len` bytes as they lie there; NULL after a failure. */
+const void *dec_bytes(struct decoder *d, size_t len);
 struct timespec dec_time(struct decoder *d);
 /* Any tv_nsec: that of a request may be UTIME_NOW, and is judged by utimensat(2). */
 struct timespec dec_time_asked(struct decoder *d);

@@ -4,9 +4,8 @@
 #include <string.h>
 
 /* What the smallest record takes: the bound on how many a message can hold. */
-#define STRING_MIN     5
-#define FETCH_ITEM_MIN (1 + STRING_MIN + 24 + 24)
-#define CHANGE_MIN     270
+#define STRING_MIN 5
+#define CHANGE_MIN 270
 
 #define LIST_FLAGS_ALL (LIST_XATTRS | LIST_CROSS_DEVICES)
 #define CHANGE_FLAGS_ALL                                                                           \
@@ -15,13 +14,6 @@
 
 /* Whether it can be read at all; what path_check() says of it is the verb's answer for that one item. */
 #define REQUEST_STRING_MAX (4 * 65536)
-
-static void enc_count(struct buf *out, size_t count)
-{
-	if (count > WIRE_BATCH_MAX)
-		out->failed = true;
-	enc_u32(out, (uint32_t)count);
-}
 
 /* Room for `count` records; fails the decoder where there is none. */
 static void *make_records(struct decoder *d, uint32_t count, size_t size, void **memory)
@@ -86,49 +78,6 @@ enum err wire_get_watch(const struct buf *in, struct watch_request *request,
 	*memory = NULL;
 	*request = (struct watch_request){ .first = in->len ? first : NULL };
 	return in->len ? wire_get_list(in, first, memory, e) : ERR_OK;
-}
-
-static void enc_fetch_item(struct buf *out, const struct fetch_item *item)
-{
-	enc_u8(out, item->kind);
-	enc_string(out, item->path);
-	enc_expect(out, &item->target);
-	enc_u64(out, item->offset);
-	enc_u64(out, item->length);
-	enc_u32(out, item->block_size);
-	enc_u32(out, item->flags);
-}
-
-static void dec_fetch_item(struct decoder *d, struct fetch_item *out)
-{
-	out->kind = dec_enum(d, FETCH_BYTES, FETCH_SEEK_HOLE + 1);
-	out->path = dec_string(d, REQUEST_STRING_MAX);
-	out->target = dec_expect(d);
-	out->offset = dec_u64(d);
-	out->length = dec_u64(d);
-	out->block_size = dec_u32(d);
-	out->flags = dec_flags(d, CHANGE_BY_HANDLE);
-}
-
-bool wire_put_fetch(struct buf *out, const struct fetch_item *items, size_t items_count)
-{
-	enc_count(out, items_count);
-	for (size_t i = 0; i < items_count && !out->failed; i++)
-		enc_fetch_item(out, &items[i]);
-	return !out->failed;
-}
-
-enum err wire_get_fetch(const struct buf *in, struct fetch_item **items, size_t *items_count,
-	void **memory, struct error *e)
-{
-	struct decoder d = decoder_at(in, 0);
-	uint32_t count = dec_count(&d, WIRE_BATCH_MAX, FETCH_ITEM_MIN);
-
-	*items = make_records(&d, count, sizeof **items, memory);
-	*items_count = count;
-	for (uint32_t i = 0; i < count && !d.wrong; i++)
-		dec_fetch_item(&d, &(*items)[i]);
-	return finish(&d, "fetch", memory, e);
 }
 
 static void enc_change(struct buf *out, const struct change *c)

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -595,7 +596,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x04\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x05\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -607,7 +608,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 5" },
+		{ 3, WIRE_VERSION + 1, "version 6" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -664,6 +665,103 @@ Test(wire, a_fetch_comes_back)
 	cr_expect(eq(u64, got[1].offset, UINT64_MAX));
 	cr_expect(eq(u32, got[1].block_size, UINT32_MAX));
 	cr_expect(eq(u32, got[1].flags, CHANGE_BY_HANDLE));
+}
+
+static struct fetch_item source(unsigned n, char *path, size_t size)
+{
+	snprintf(path, size, "project/source/directory%u/file%u.c", n / 100, n % 100);
+	return (struct fetch_item){ .kind = FETCH_BYTES,
+		.path = path,
+		.target = { .dev = UINT64_MAX - 7,
+			.ino = UINT64_MAX / 2 + (n % 2 ? -n : n),
+			.btime_ns = 1700000000 * (uint64_t)1000000000 + n * 100000 },
+		.length = 4096 };
+}
+
+Test(wire, a_fetch_of_many_sources_takes_few_bytes)
+{
+	enum { ITEMS = 20000, PATH_SIZE = 60, EACH = 24 };
+	static char paths[ITEMS][PATH_SIZE];
+	AUTO_FREE struct fetch_item *items = calloc(ITEMS, sizeof *items);
+	struct fetch_item *got;
+	AUTO_BUF struct buf m = BUF_INIT(WIRE_REQUEST_MAX);
+	size_t count;
+	AUTO_FREE void *memory = NULL;
+
+	for (unsigned n = 0; n < ITEMS; n++)
+		items[n] = source(n, paths[n], PATH_SIZE);
+	cr_assert(wire_put_fetch(&m, items, ITEMS));
+	cr_expect(lt(sz, m.len, ITEMS * EACH));
+	cr_assert(eq(int, wire_get_fetch(&m, &got, &count, &memory, NULL), ERR_OK));
+	cr_assert(eq(sz, count, ITEMS));
+	for (size_t n = 0; n < ITEMS; n++)
+		cr_assert(same_string(got[n].path, paths[n]) &&
+			same_expect(&got[n].target, &items[n].target));
+}
+
+/* One of a fetch's items as it lies there: only the path is told. */
+static void add_fetch_path(struct buf *m, const char *said, size_t len)
+{
+	static const unsigned char rest[7] = { 0 };
+
+	buf_add_byte(m, FETCH_BYTES);
+	buf_add(m, said, len);
+	buf_add(m, rest, sizeof rest);
+}
+
+Test(wire, a_path_of_a_fetch_is_told_in_one_way)
+{
+	static const struct {
+		const char *second; /* the first is "ab" */
+		size_t len;
+		enum err err;
+	} rows[] = {
+		{ "\x01\x01x", 3, ERR_OK }, /* "ax" */
+		{ "\x02\x00", 2, ERR_OK },  /* "ab" again */
+		{ "\x00\x00", 2, ERR_OK },
+		{ "\x03\x00", 2, ERR_PROTOCOL }, /* more than there is of it */
+		{ "\x01\x01"
+		  "b",
+			3, ERR_PROTOCOL }, /* "ab", but not so */
+		{ "\x00\x02"
+		  "ax",
+			4, ERR_PROTOCOL },
+		{ "\x02\x01\0", 3, ERR_PROTOCOL },           /* no string */
+		{ "\x82\x00\x00", 3, ERR_PROTOCOL },         /* a number longer than it is */
+		{ "\x02\xff\xff\xff\x7f", 5, ERR_PROTOCOL }, /* a length beyond all messages */
+	};
+
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		AUTO_BUF struct buf m = BUF_INIT(WIRE_REQUEST_MAX);
+
+		buf_add(&m, "\x02\0\0\0", 4);
+		add_fetch_path(&m,
+			"\0\x02"
+			"ab",
+			4);
+		add_fetch_path(&m, rows[i].second, rows[i].len);
+		cr_expect(eq(int, decode_fetch(&m, NULL), rows[i].err), "row %zu", i);
+	}
+}
+
+/* A message of 400 KB could else claim paths of 25 GB. */
+Test(wire, paths_of_a_fetch_are_bounded_together)
+{
+	enum { LEN = 200000, ITEMS = 1000 };
+	AUTO_FREE char *path = malloc(LEN + 1);
+	AUTO_FREE struct fetch_item *items = calloc(ITEMS, sizeof *items);
+	AUTO_BUF struct buf m = BUF_INIT(WIRE_REQUEST_MAX);
+
+	memset(path, 'p', LEN);
+	path[LEN] = '\0';
+	for (size_t n = 0; n < ITEMS; n++)
+		items[n] = (struct fetch_item){ .kind = FETCH_BYTES, .path = path };
+	cr_assert(wire_put_fetch(&m, items, ITEMS));
+	cr_assert(lt(sz, m.len, 2 * LEN));
+	cr_expect(eq(int, decode_fetch(&m, NULL), ERR_PROTOCOL));
+	buf_reset(&m);
+	cr_assert(wire_put_fetch(&m, items, ITEMS / 4));
+	cr_expect(eq(int, decode_fetch(&m, NULL), ERR_OK));
 }
 
 static bool same_change(const struct change *a, const struct change *b)
