@@ -80,18 +80,14 @@ static struct awaited *find_awaited(const struct listing *l, const char *path)
 	return NULL;
 }
 
-/* Directories come in the order in which they were named: one that was passed over does not come. */
+/* Mostly they come in the order in which they were named. */
 static struct awaited *take_awaited(struct listing *l, const char *path)
 {
-	struct awaited *wanted = find_awaited(l, path), *a;
+	struct awaited *a = find_awaited(l, path);
 
-	while (wanted && (a = STAILQ_FIRST(&l->dirs))) {
-		STAILQ_REMOVE_HEAD(&l->dirs, link);
-		if (a == wanted)
-			break;
-		tell_nothing(l, a, ERR_OK);
-	}
-	return wanted;
+	if (a)
+		STAILQ_REMOVE(&l->dirs, a, awaited, link);
+	return a;
 }
 
 /* ---- How long it is believed ---- */

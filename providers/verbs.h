@@ -114,7 +114,7 @@ enum list_kind {
 	LIST_END, /* `now`, `space`: once, the last item */
 };
 
-/* Directories come breadth first. The order of entries within one is the file system's. */
+/* Directories come breadth first; what is in a repository's .git may come sooner. The order of entries within one is the file system's. */
 struct list_item {
 	enum list_kind kind;
 	uint32_t start; /* index into `starts` */

@@ -19,7 +19,12 @@ struct wanted {
 	uint32_t start, level; /* level 0: the start itself */
 	uint64_t start_dev;
 	struct expect self; /* the inode that was listed: another one by now is not entered */
+	bool is_gits;       /* a repository's .git, or below one */
 	char path[];
+};
+
+struct queue {
+	struct wanted *first, *last;
 };
 
 struct listing {
@@ -27,7 +32,7 @@ struct listing {
 	const struct list_request *request;
 	list_sink sink;
 	void *context;
-	struct wanted *first, *last;
+	struct queue gits, others;
 	size_t queued_bytes;
 	uint64_t entries;
 	char link[VERB_LINK_MAX + 1];
@@ -42,7 +47,12 @@ struct opened {
 	bool is_stopped; /* by the sink, or at entries_max */
 };
 
-/* ---- The queue: breadth first ---- */
+/* ---- The queues: breadth first, but git reads all that is its own before it looks at what it keeps ---- */
+
+static struct queue *queue_of(struct listing *l, const struct wanted *w)
+{
+	return w->is_gits ? &l->gits : &l->others;
+}
 
 static bool wants_entries_of(const struct listing *l, uint32_t level, const struct attr *a)
 {
@@ -66,23 +76,27 @@ static bool queue_dir(
 	w->self = expect_of(a);
 	memcpy(w->path, path, strlen(path) + 1);
 	l->queued_bytes += size;
-	if (l->last)
-		l->last->next = w;
+	struct queue *q = queue_of(l, w);
+
+	if (q->last)
+		q->last->next = w;
 	else
-		l->first = w;
-	l->last = w;
+		q->first = w;
+	q->last = w;
 	return true;
 }
 
 static struct wanted *next_dir(struct listing *l)
 {
-	struct wanted *w = l->first;
+	struct wanted *w = l->gits.first ? l->gits.first : l->others.first;
 
 	if (!w)
 		return NULL;
-	l->first = w->next;
-	if (!l->first)
-		l->last = NULL;
+	struct queue *q = queue_of(l, w);
+
+	q->first = w->next;
+	if (!q->first)
+		q->last = NULL;
 	l->queued_bytes -= sizeof *w + strlen(w->path) + 1;
 	return w;
 }
@@ -147,6 +161,7 @@ static enum err queue_entry(struct listing *l, const struct wanted *dir, const c
 	struct wanted like = *dir;
 
 	like.level++;
+	like.is_gits = dir->is_gits || !strcmp(name, ".git");
 	if (!wants_entries_of(l, like.level, a) || !may_enter(l, dir, a))
 		return ERR_OK;
 	AUTO_FREE char *path = path_join(dir->path, name);

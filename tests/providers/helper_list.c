@@ -111,6 +111,24 @@ Test(helper_list, directories_come_breadth_first)
 		"end complete success\nover\n");
 }
 
+Test(helper_list, what_is_gits_comes_before_what_it_keeps)
+{
+	scratch_mkdir(&shown.scratch, "tree/p", 0755);
+	scratch_mkdir(&shown.scratch, "tree/p/.git", 0755);
+	scratch_mkdir(&shown.scratch, "tree/p/.git/refs", 0755);
+	scratch_mkdir(&shown.scratch, "tree/p/.git/refs/heads", 0755);
+	scratch_mkdir(&shown.scratch, "tree/p/.gitx", 0755);
+	AUTO_BUF struct buf all = listed_tree(LIST_DEPTH_ALL, 0);
+	const char *own = "dir p/.git\nentry refs\nend complete success\n"
+			  "dir p/.git/refs\nentry heads\nend complete success\n"
+			  "dir p/.git/refs/heads\nend complete success\n";
+	const char *kept = "dir p/.gitx\nend complete success\nover\n";
+	const char *at = strstr(buf_text(&all), own);
+
+	cr_assert(ne(ptr, (void *)at, NULL), "%s", buf_text(&all));
+	cr_expect(eq(str, (char *)at + strlen(own), (char *)kept));
+}
+
 Test(helper_list, staging_inside_the_tree_is_hidden)
 {
 	char tree[128], staging[128];
