@@ -9,12 +9,15 @@
 /* So much travels in half of a usual round trip of 40 ms, by 100 Mbit/s: for less nobody asks before. */
 #define WORTH_BYTES ((uint64_t)256 * 1024)
 
+/* The answer to a hash: the attributes of the file, and what is around them. */
+#define ANSWER_BYTES 160
+
 struct alike {
 	struct bulk_call *call;
 	bool *is_here; /* of each file of the call */
 	size_t *files; /* which file each item is */
 	size_t count;
-	uint64_t bytes;
+	uint64_t saved; /* bytes, if all of them are here */
 };
 
 static void choose(struct alike *a)
@@ -29,7 +32,7 @@ static void choose(struct alike *a)
 		if (!is_all || !hashes_may_help(call->bulk->cache, f->path, f->size))
 			continue;
 		a->files[a->count++] = n;
-		a->bytes += f->size;
+		a->saved += f->size > ANSWER_BYTES ? f->size - ANSWER_BYTES : 0;
 	}
 }
 
@@ -39,7 +42,7 @@ static void choose(struct alike *a)
  */
 static bool is_worth_it(const struct alike *a)
 {
-	bool is_much = a->bytes >= WORTH_BYTES && a->bytes >= a->call->planned / 4;
+	bool is_much = a->saved >= WORTH_BYTES && a->saved >= a->call->planned / 4;
 
 	return is_much || (a->count > 1 && a->count == a->call->count);
 }

@@ -8,6 +8,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -292,6 +293,46 @@ Test(stored_reads, small_files_written_anew_cost_their_hashes_together)
 		}
 	}
 	cr_expect(eq(u64, received(), 30 * 16));
+}
+
+/* Not all of them can be the same the second time. */
+static uint64_t tiny_size(unsigned n, unsigned round)
+{
+	return 400 + (n % 10 ? 0 : 8 * round);
+}
+
+/* In the order in which a walk comes to them. */
+static void read_tiny(unsigned round)
+{
+	struct tree_entry *entries;
+	size_t count;
+
+	cr_assert(
+		not(cache_entries(far.cache, NULL, cache_root(far.cache), &entries, &count, NULL)));
+	for (size_t e = 0; e < count; e++) {
+		unsigned n = (unsigned)strtoul(entries[e].name + 1, NULL, 10);
+
+		read_file(entries[e].name, tiny_size(n, round), n + round, 4096);
+	}
+	cache_entries_free(far.cache, entries, count);
+}
+
+/* The hashes of what is tiny cost as much as its bytes, and a request more. */
+Test(stored_reads, of_tiny_files_nobody_asks_for_hashes)
+{
+	unsigned fetches = 0;
+	char name[16];
+
+	for (unsigned round = 0; round < 2; round++) {
+		for (unsigned n = 0; n < 2000; n++) {
+			snprintf(name, sizeof name, "f%u", n);
+			make(name, tiny_size(n, round), n + round);
+		}
+		let_settle();
+		fetches = distant_fetches(&far);
+		read_tiny(round);
+	}
+	cr_expect(le(uint, distant_fetches(&far) - fetches, 3));
 }
 
 Test(stored_reads, a_file_of_the_same_name_and_size_has_its_own_bytes)
