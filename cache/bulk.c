@@ -19,15 +19,18 @@
 #define MORE_FILES 1024
 #define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
 /* Of a walk: 1.3 s of 100 Mbit/s, and no longer a request than goes up in the time of a round trip. */
-#define FAR_FILES 4096
+#define FAR_FILES 25000
 #define FAR_BYTES ((uint64_t)16 * 1024 * 1024)
+/* Where a walk may never come: a few round trips. */
+#define BEYOND_BYTES ((uint64_t)2 * 1024 * 1024)
 
 /* So many files brought along, or so many calls, show how the reader reads. */
 #define WALK_FILES 4
 #define WALK_CALLS 3
 
 /* So long it is worth while to hear of more files first: listings take less, or bring more than one call may fetch. */
-#define LISTING_MS 100
+#define LISTING_MS     100
+#define FAR_LISTING_MS 500
 
 /* Whoever waits for a file is at most so many bytes away from it: 0.3 s of 100 Mbit/s; else he asks for it alone. */
 #define DISTANCE_MAX ((uint64_t)4 * 1024 * 1024)
@@ -106,6 +109,8 @@ static struct tree_gathering limits_locked(
 		g.files_max = FAR_FILES;
 		/* Where nothing is stored only as much as there is room for. */
 		g.bytes_max = b->cache->stored ? FAR_BYTES : BULK_MEMORY_MAX;
+		g.before = b->latest.dir;
+		g.beyond_max = BEYOND_BYTES;
 	} else if (g.reach == TREE_ALONE) {
 		g.files_max = ALONE_FILES;
 	}
@@ -114,21 +119,30 @@ static struct tree_gathering limits_locked(
 	return g;
 }
 
+static void drop_latest_locked(struct bulk *b)
+{
+	tree_unpin(b->cache->tree, b->latest.dir);
+	b->latest = (struct bulk_latest){ 0 };
+}
+
 static void begin_locked(struct bulk *b, struct inode *i)
 {
-	const struct inode *dir = tree_place(b->cache->tree, i);
+	struct inode *dir = tree_parent(b->cache->tree, i);
 	const struct tree_gathering limits = limits_locked(b, i, dir);
 	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits);
-	bool goes_on = is_going_locked(b) && was_read(&b->latest);
+	unsigned streak = is_going_locked(b) && was_read(&b->latest) ? b->latest.streak + 1 : 0;
 
-	if (!call)
+	if (!call) {
+		tree_unpin(b->cache->tree, dir);
 		return;
+	}
 	stats_add(&b->cache->stats, STATS_BULK_FILES, call->count);
+	drop_latest_locked(b);
 	b->latest = (struct bulk_latest){ .number = call->number,
 		.dir = dir,
 		.reach = limits.reach,
 		.files = (unsigned)call->count - 1,
-		.streak = goes_on ? b->latest.streak + 1 : 0,
+		.streak = streak,
 		.used_ms = monotonic_ms() };
 }
 
@@ -265,12 +279,25 @@ static enum err with_lock(
 	return kind;
 }
 
+static bool goes_far(struct bulk *b, const struct inode *i)
+{
+	const struct inode *dir = tree_place(b->cache->tree, i);
+
+	pthread_mutex_lock(&b->lock);
+	bool is_far = reach_locked(b, dir) == TREE_FAR;
+
+	pthread_mutex_unlock(&b->lock);
+	return is_far;
+}
+
 static enum err read_small(struct bulk *b, struct wish *w, bool *served, struct error *e)
 {
+	if (tree_is_gits(b->cache->tree, w->inode))
+		walk_foresee(b->cache->walk);
 	*served = read_stored(b, w);
 	if (*served)
 		return ERR_OK;
-	walk_settle(b->cache->walk, w->call, LISTING_MS);
+	walk_settle(b->cache->walk, w->call, goes_far(b, w->inode) ? FAR_LISTING_MS : LISTING_MS);
 	return with_lock(b, fetch_locked, w, served, e);
 }
 
@@ -327,6 +354,7 @@ void bulk_free(struct bulk *b)
 		bulk_call_free(LIST_FIRST(&b->calls));
 	while (!TAILQ_EMPTY(&b->by_use))
 		bulk_forget_locked(b, TAILQ_FIRST(&b->by_use));
+	drop_latest_locked(b);
 	pthread_cond_destroy(&b->changed);
 	pthread_mutex_destroy(&b->lock);
 	cancel_release(&b->cancel);

@@ -40,7 +40,7 @@ struct bulk_file {
 /* The latest call, for choosing the next. */
 struct bulk_latest {
 	unsigned number;
-	const struct inode *dir; /* that of its first file; only to be compared with */
+	struct inode *dir; /* that of its first file, pinned; NULL: of none */
 	enum tree_reach reach;
 	unsigned files, used; /* brought along, and read of them */
 	unsigned streak;      /* calls in a row of which most was read */

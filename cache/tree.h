@@ -567,10 +567,16 @@ enum tree_reach {
 /* The same of this one: more where it stands among those that are always read to their end. */
 uint64_t tree_whole_max(struct tree *t, const struct inode *i);
 
+/* Whether it stands in a repository's .git itself, with its index: before git looks at what it keeps, it reads there. */
+bool tree_is_gits(struct tree *t, const struct inode *i);
+
 struct tree_gathering {
 	enum tree_reach reach;
 	size_t files_max;
 	uint64_t bytes_max; /* of all files together, but for the first */
+	/* Of TREE_FAR: where the walk was before. Of what is not below a directory that is above both it is to be so much. */
+	const struct inode *before; /* pinned; NULL: nobody knows */
+	uint64_t beyond_max;
 	/* Whether one is still wanted; each is asked for once. Under the tree's lock: it may neither call the tree nor block. */
 	bool (*wants)(void *context, const struct inode *i);
 	void *context;

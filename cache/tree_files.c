@@ -34,7 +34,7 @@ struct gathering {
 	int64_t now_ms;
 	struct tree_file *out;
 	size_t count;
-	uint64_t bytes;                     /* without the first */
+	uint64_t bytes, bytes_max;          /* without the first */
 	uint64_t above_size, file_size_max; /* just now */
 	unsigned visits;
 };
@@ -86,7 +86,7 @@ static bool may_come_locked(const struct gathering *g, const struct dentry *d)
 
 static void take_locked(struct gathering *g, struct inode *i, uint64_t offset, uint64_t size)
 {
-	bool has_room = !is_full(g) && g->bytes + size <= g->asked->bytes_max;
+	bool has_room = !is_full(g) && g->bytes + size <= g->bytes_max;
 
 	if (has_room && add_part_locked(g, i, offset, size))
 		g->bytes += size;
@@ -99,11 +99,14 @@ static bool is_repository_locked(const struct inode *dir)
 	return dir->names && !strcmp(dir->names->name, ".git");
 }
 
+static bool is_gits_locked(const struct inode *i)
+{
+	return i->names && is_repository_locked(i->names->dir);
+}
+
 static uint64_t whole_max_locked(const struct inode *i)
 {
-	bool is_of_repository = i->names && is_repository_locked(i->names->dir);
-
-	return is_of_repository ? REPOSITORY_FILE_MAX : TREE_WHOLE_MAX;
+	return is_gits_locked(i) ? REPOSITORY_FILE_MAX : TREE_WHOLE_MAX;
 }
 
 uint64_t tree_whole_max(struct tree *t, const struct inode *i)
@@ -113,6 +116,15 @@ uint64_t tree_whole_max(struct tree *t, const struct inode *i)
 
 	pthread_mutex_unlock(&t->lock);
 	return max;
+}
+
+bool tree_is_gits(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = is_gits_locked(i);
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
 }
 
 /* ---- What is beside it ---- */
@@ -306,10 +318,32 @@ static void gather_pack_locked(struct gathering *g, const struct inode *reposito
 
 /* ---- Above it ---- */
 
+static void limit_beyond(struct gathering *g)
+{
+	uint64_t max = g->bytes + g->asked->beyond_max;
+
+	if (max < g->bytes_max)
+		g->bytes_max = max;
+}
+
+/* Whether a walk that was at `before` may never leave it. */
+static bool is_bound_locked(const struct gathering *g, const struct inode *dir)
+{
+	const struct inode *before = g->asked->before;
+
+	return !before || is_above_locked(g->tree, dir, before);
+}
+
 /* Whoever read all of a directory goes on in the one above it. */
 static void gather_beyond_locked(struct gathering *g, const struct inode *dir)
 {
+	bool is_beyond = false;
+
 	while (dir != g->tree->root && dir->names && !is_full(g)) {
+		if (!is_beyond && is_bound_locked(g, dir)) {
+			is_beyond = true;
+			limit_beyond(g);
+		}
 		gather_around_locked(g, dir->names, visit_locked);
 		dir = dir->names->dir;
 	}
@@ -341,6 +375,7 @@ size_t tree_gather_files(struct tree *t, struct inode *first, int64_t now_ms,
 		.asked = asked,
 		.now_ms = now_ms,
 		.out = out,
+		.bytes_max = asked->bytes_max,
 		.file_size_max = TREE_WHOLE_MAX };
 
 	pthread_mutex_lock(&t->lock);

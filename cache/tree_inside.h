@@ -228,6 +228,9 @@ void late_release_locked(struct tree *t);
 /* The path of `i`, or of `name` in it; to be freed. NULL: it has none, or no memory. */
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);
 
+/* Whether `i` is below `dir`, or is it. */
+bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i);
+
 /* Of what stands in `dir`, and of an inode: see tree_depth(). */
 unsigned dir_depth_locked(const struct tree *t, const struct inode *dir);
 unsigned inode_depth_locked(const struct tree *t, const struct inode *i);

@@ -207,7 +207,7 @@ static void descend_locked(struct descent *d, const struct inode *dir)
 			descent_add(d, c->inode);
 }
 
-static bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i)
+bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i)
 {
 	while (i != dir && i != t->root && i->names)
 		i = i->names->dir;

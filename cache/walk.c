@@ -262,6 +262,17 @@ void walk_goes_on(struct walk *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
+void walk_foresee(struct walk *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (!is_going_locked(w) || w->steps < NEAR_STEPS)
+		w->steps = NEAR_STEPS;
+	w->last_ms = monotonic_ms();
+	pthread_mutex_unlock(&w->lock);
+}
+
 bool walk_is_due(struct walk *w, struct inode *dir)
 {
 	struct tree *t = w->cache->tree;

@@ -209,6 +209,70 @@ Test(bulk, a_walk_through_everything_takes_three_calls)
 	cr_expect(eq(uint, distant_items(&far), 2000), "what is here is asked for again");
 }
 
+Test(bulk, a_walk_through_one_project_brings_little_of_another)
+{
+	enum { OTHERS = 40 };
+
+	for (int d = 0; d < 8; d++)
+		for (int n = 0; n < 10; n++)
+			make(KIB, "a/d%d/f%d", d, n);
+	for (int n = 0; n < OTHERS; n++)
+		make(256 * KIB, "b/f%d", n);
+	made();
+	list_all();
+	cr_expect(eq(uint, walk(entry_of(cache_root(far.cache), "a"), true), 80));
+	distant_await_items(&far, 80 + 8);
+	cr_expect(le(uint, distant_items(&far), 80 + 8)); /* 2 MiB */
+	cr_expect(le(uint, distant_fetches(&far), 2));
+	cr_expect(eq(uint, read_all(), 80 + OTHERS));
+}
+
+/* A walk, as three calls in a row of which all was read are. */
+Test(bulk, a_walk_goes_on_behind_a_file_that_stands_nowhere)
+{
+	size_t got;
+	bool keep;
+
+	for (int d = 0; d < 10; d++)
+		make(KIB, "d%d/f", d);
+	made();
+	list_all();
+	struct inode *dir = entry_of(cache_root(far.cache), "d3"), *i = entry_of(dir, "f");
+
+	cr_assert(not(cache_open(far.cache, NULL, i, O_RDONLY, &keep, NULL)));
+	cr_assert(not(cache_unlink(far.cache, NULL, dir, "f", NULL)));
+	for (int d = 0; d < 3; d++)
+		read_file("d%d/f", d);
+	cr_assert(not(cache_read(far.cache, NULL, i, 0, bytes, sizeof bytes, &got, NULL)));
+	expect_path("d3/f");
+	for (int d = 4; d < 10; d++)
+		read_file("d%d/f", d);
+	cr_expect(le(uint, distant_fetches(&far), 5));
+	cache_close(far.cache, i);
+	cache_forget(far.cache, i, 1);
+	cache_forget(far.cache, dir, 1);
+}
+
+/* Also by name, and from several places: as git status looks at a tree that is larger than the first listings. */
+Test(bulk, after_git_read_its_own_all_that_it_keeps_is_one_listing)
+{
+	make(30, ".git/HEAD");
+	for (int d = 0; d < 60; d++)
+		for (int n = 0; n < 100; n++)
+			make(1, "d%d/f%d", d, n);
+	made();
+	read_file(".git/HEAD");
+	unsigned before = distant_lists(&far);
+
+	for (int d = 59; d >= 0; d--) {
+		char path[40];
+
+		snprintf(path, sizeof path, "d%d/f7", d);
+		cache_forget(far.cache, find(path), 1);
+	}
+	cr_expect(le(uint, distant_lists(&far), before + 1));
+}
+
 Test(bulk, a_walk_through_directories_of_one_file_grows_too)
 {
 	for (int d = 0; d < 100; d++)
