@@ -255,15 +255,16 @@ def write(bench):
 def small_files(bench):
     """Untar 200 small files, then rm -rf them."""
     bench.remove("small")
+    bench.system.remount_cold()
     wanted = bench.system.scratch / "wanted"
     wanted.mkdir(exist_ok=True)
     run(["tar", "xf", bench.fixtures / "small.tar", "-C", wanted], 60)
     names = [path.relative_to(wanted) for path in wanted.rglob("*.txt")]
-    bench.system.remount_cold()
 
     has_landed = landing(names, lambda name: same(wanted / name, bench.backend / name))
     command = ["tar", "xf", bench.fixtures / "small.tar", "-C", bench.mountpoint]
     yield bench.time("untar", "cold", command, has_landed=has_landed)
+    run(["diff", "-r", wanted / "small", bench.mountpoint / "small"], bench.step_seconds)
     command = ["rm", "-rf", bench.mountpoint / "small"]
     yield bench.time("remove", "warm", command, has_landed=lambda: not (bench.backend / "small").exists())
 
