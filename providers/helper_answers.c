@@ -4,6 +4,8 @@
 
 /* Files of this size are read for their text; larger items are parts of files. */
 #define SMALL_ITEM_MAX ((uint64_t)512 * 1024)
+/* Results of changes take 150 bytes each, a tenth of that when packed: below this it is not worth the sandbox's time. */
+#define RESULTS_MIN 64
 
 /* After so many missed signs of life a watch is dead. */
 #define SIGNS_MISSED 3
@@ -214,9 +216,10 @@ static bool is_apply_complete(const void *state)
 
 struct listener apply_listener(struct apply_state *state)
 {
-	return (struct listener){
-		.hear = take_change_result, .is_complete = is_apply_complete, .state = state
-	};
+	return (struct listener){ .hear = take_change_result,
+		.is_complete = is_apply_complete,
+		.state = state,
+		.answer_packs_well = state->count >= RESULTS_MIN };
 }
 
 /* ---- watch ---- */

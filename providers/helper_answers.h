@@ -16,6 +16,7 @@ struct listener {
 	bool (*is_complete)(const void *state);
 	void *state;
 	bool packs_well; /* the answer, and what asks for it, are worth compressing on the way */
+	bool answer_packs_well; /* the answer is */
 };
 
 /* The payload of a FRAME_ITEMS. */

@@ -24,8 +24,9 @@ void helper_client_free(struct helper_client *h);
 enum run_flags {
 	/* To run it twice is as good as once: may be run again as long as no output was passed on. */
 	RUN_REPEATABLE = 1,
-	RUN_COMPRESSES = 2, /* it and its answer are worth compressing on the way */
-	RUN_PLAIN = 4,      /* its answer is large and not: nothing is compressed */
+	RUN_COMPRESSES = 2,    /* it and its answer are worth compressing on the way */
+	RUN_PLAIN = 4,         /* its answer is large and not: nothing is compressed */
+	RUN_PACKED_ANSWER = 8, /* its answer is, whatever it is itself */
 };
 
 /* Where an answer goes, in order, in pieces of any size: what the helper prints, then what is in a file it left. */

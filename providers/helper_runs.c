@@ -51,6 +51,8 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	buf_release(payload);
 	if (listener->packs_well)
 		flags = (flags | RUN_COMPRESSES) & ~(unsigned)RUN_PLAIN;
+	if (listener->answer_packs_well)
+		flags |= RUN_PACKED_ANSWER;
 	run.kind = runner->run(runner->context, call, &frames, flags, &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }

@@ -160,7 +160,7 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 			.message = message->bytes,
 			.len = message->len,
 			.flags = flags,
-			.wants_compressed = c->flags & RUN_COMPRESSES,
+			.wants_compressed = c->flags & (RUN_COMPRESSES | RUN_PACKED_ANSWER),
 			.is_plain = c->flags & RUN_PLAIN,
 			.keepalive_s = keepalive_of(r) },
 		&r->stream, e);

@@ -149,6 +149,18 @@ Test(envd_run, a_long_request_is_compressed_and_answers_may_be)
 	cr_expect(packed.len > 100000);
 }
 
+Test(envd_run, one_whose_answer_alone_packs_travels_as_it_is)
+{
+	command.flags = RUN_PACKED_ANSWER;
+	say_ended(&words, 0, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_assert(eq(int, run(), ERR_OK), "%s", f.e.text);
+	envd_fixture_stop(&f);
+	cr_expect(envd_fixture_asked(&f, 0, "\r\nConnect-Accept-Encoding: gzip\r\n"));
+	cr_expect(not(envd_fixture_asked(&f, 0, "Connect-Content-Encoding")));
+}
+
 /* The daemon would compress its answers, too. */
 Test(envd_run, one_whose_answers_do_not_pack_is_not_compressed)
 {

@@ -350,11 +350,15 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 					{ .kind = FETCH_BYTES,
 						.path = "f",
 						.length = VERB_DATA_MAX } };
+	enum { MANY = 100 };
 	const struct change change = { .op = CHANGE_UNLINK, .path = "f" };
-	struct change_result result;
+	struct change many[MANY];
+	struct change_result result, results[MANY];
 	size_t items;
 	struct error e;
 
+	for (size_t n = 0; n < MANY; n++)
+		many[n] = change;
 	list(&p, false, count_item, &items, &e);
 	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, &item, 1, no_piece, NULL, NULL);
@@ -366,11 +370,14 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = &change, .changes_count = 1 }, &result, NULL);
 	cr_expect(eq(uint, p.flags, 0));
+	helper_client_apply(client, NULL,
+		&(struct apply_request){ .changes = many, .changes_count = MANY }, results, NULL);
+	cr_expect(eq(uint, p.flags, RUN_PACKED_ANSWER));
 	cr_expect(eq(int,
 		helper_client_watch(
 			client, NULL, &(struct watch_request){ 0 }, no_event, NULL, NULL),
 		ERR_UNSUPPORTED));
-	cr_expect(eq(sz, p.runs, 5));
+	cr_expect(eq(sz, p.runs, 6));
 	helper_client_free(client);
 	buf_release(&p.output);
 }
