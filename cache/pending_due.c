@@ -6,6 +6,11 @@ bool pending_is_full(const struct pending *p)
 	return p->unsent_bytes + PENDING_MOUTHFUL >= PENDING_BATCH_MAX;
 }
 
+bool pending_is_whole(const struct pending *p)
+{
+	return pending_is_full(p) || p->unsent >= PENDING_CHANGES_MAX;
+}
+
 /* When it is worth a call, monotonic. */
 static int64_t worth_ms(const struct pending *p, const struct queued *q)
 {
@@ -50,5 +55,5 @@ bool pending_is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, 
 	int64_t late_ms = first->since_ms + PENDING_WAIT_MOST_MS;
 
 	*next_ms = quiet_ms < late_ms ? quiet_ms : late_ms;
-	return pending_is_full(p) || now_ms >= *next_ms;
+	return pending_is_whole(p) || now_ms >= *next_ms;
 }

@@ -86,7 +86,7 @@ struct pending {
 	uint64_t gatherings;     /* likewise, to batches */
 	uint64_t bases;          /* likewise, to what changes are made to */
 	uint64_t changes, bytes; /* in the queue */
-	uint64_t unsent_bytes;
+	uint64_t unsent, unsent_bytes;
 	size_t cost;     /* in memory */
 	int64_t last_ms; /* when something was added last, monotonic */
 	uint64_t parked;
@@ -251,8 +251,9 @@ void pending_keep_other_times_locked(struct pending *p);
 
 /* ---- When a batch is to leave (pending_due.c) ---- */
 
-/* Whether there are contents for a whole one. */
+/* Whether there are contents for a whole one; and those, or as many changes as go at once. */
 bool pending_is_full(const struct pending *p);
+bool pending_is_whole(const struct pending *p);
 /* `is_wanted`: somebody waits for one of the changes. false: nothing is due, *next_ms says when to look again. */
 bool pending_is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, bool *is_wanted);
 

@@ -80,12 +80,13 @@ static bool stands_before(const struct queued *q, int place)
 
 void pending_enter_locked(struct pending *p, struct queued *q)
 {
-	bool was_full = pending_is_full(p);
+	bool was_whole = pending_is_whole(p);
 
 	q->order = ++p->orders;
 	q->since_ms = p->last_ms = monotonic_ms();
 	TAILQ_INSERT_TAIL(&p->queue, q, link);
 	p->changes++;
+	p->unsent++;
 	if (queued_has_contents(q)) {
 		p->bytes += q->change.data_len;
 		p->unsent_bytes += q->change.data_len;
@@ -105,7 +106,7 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 		q->about.scope.is_foreseen = true;
 		tree_change_begins(p->cache->tree, &q->about.scope);
 	}
-	if (!p->is_scheduled || (pending_is_full(p) && !was_full))
+	if (!p->is_scheduled || (pending_is_whole(p) && !was_whole))
 		senders_wake_locked(p);
 }
 
@@ -171,6 +172,7 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 	TAILQ_REMOVE(&p->queue, q, link);
 	p->changes--;
 	p->cost -= queued_cost(q);
+	p->unsent -= !q->is_sent;
 	if (queued_has_contents(q))
 		p->bytes -= q->change.data_len;
 	if (queued_has_contents(q) && !q->is_sent)

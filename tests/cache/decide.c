@@ -9,6 +9,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static struct distant far;
@@ -45,6 +46,34 @@ static struct inode *make_and_hold(const char *name)
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	distant_hold_applies(&far, true);
 	return i;
+}
+
+static void make_directory(unsigned n)
+{
+	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	struct cache_entry entry;
+	char name[16];
+
+	snprintf(name, sizeof name, "d%u", n);
+	cr_assert(
+		eq(int, cache_make(far.cache, NULL, cache_root(far.cache), name, &m, &entry, NULL),
+			ERR_OK));
+	cache_forget(far.cache, entry.inode, 1);
+}
+
+/* Others keep following, and what may wait for them has half a second. */
+Test(decide, as_many_changes_as_go_at_once_do_not_wait_for_more)
+{
+	unsigned made = 0;
+
+	while (made < PENDING_CHANGES_MAX)
+		make_directory(made++);
+	while (!distant_applies(&far)) {
+		make_directory(made++);
+		usleep(2000);
+	}
+	cr_expect(lt(uint, made, PENDING_CHANGES_MAX + 100));
+	cr_expect(eq(int, sync_all(), ERR_OK));
 }
 
 Test(decide, a_file_whose_writing_was_refused_can_be_removed)
