@@ -38,14 +38,21 @@ static enum err play_step(
 	return kind ? error_set(why, kind, "the daemon") : ERR_OK;
 }
 
+static void set_environment(void)
+{
+	setenv("E2B_API_URL", server.url, 1);
+	setenv("E2B_API_KEY", "e2b_s3cret", 1);
+	/* Nobody listens there. A name would be looked up, beyond the end of a test too. */
+	setenv("E2B_SANDBOX_URL", "http://127.0.0.1:1", 1);
+	unsetenv("E2B_DEBUG");
+}
+
 static void start_rows(const struct canned_row *rows, size_t count, enum resume_mode resume)
 {
 	struct provider_config cfg = { .id = "i1", .resume = resume };
 
 	canned_start(&server, rows, count);
-	setenv("E2B_API_URL", server.url, 1);
-	setenv("E2B_API_KEY", "e2b_s3cret", 1);
-	unsetenv("E2B_DEBUG");
+	set_environment();
 	cr_assert(eq(int, e2b_new(&b, &cfg, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, e2b_name(b, cfg.id, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, e2b_find(b, NULL, &e), ERR_OK), "%s", e.text);
@@ -217,8 +224,7 @@ static enum err connect_to(const char *id, enum resume_mode resume)
 	struct provider_config cfg = { .id = id, .resume = resume };
 	struct provider *p = NULL;
 
-	setenv("E2B_API_URL", server.url, 1);
-	setenv("E2B_API_KEY", "e2b_s3cret", 1);
+	set_environment();
 	return provider_connect(&e2b_provider, &cfg, NULL, &p, &e);
 }
 
@@ -285,8 +291,7 @@ Test(provider_connect, a_new_sandbox_that_is_too_old_is_deleted_again)
 	char id[128] = "";
 
 	CANNED_START(&server, rows);
-	setenv("E2B_API_URL", server.url, 1);
-	setenv("E2B_API_KEY", "e2b_s3cret", 1);
+	set_environment();
 	cr_expect(eq(int, provider_create(&e2b_provider, &cfg, NULL, id, &e), ERR_UNSUPPORTED));
 	cr_expect(eq(str, id, ""));
 	canned_stop(&server);
