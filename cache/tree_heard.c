@@ -94,6 +94,13 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 	tell_locked(t, &(struct tree_told){ .inode = i, .pages = pages });
 }
 
+/* What lies in a directory that went, or was away, may have changed where nobody told of it. */
+static void doubt_inside_locked(struct tree *t, struct inode *i)
+{
+	if (S_ISDIR(i->attr.mode))
+		doubt_and_tell_below_locked(t, i);
+}
+
 /* A name that is not what we thought, in a directory that is not what it was. */
 static void doubt_name_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d)
 {
@@ -105,6 +112,7 @@ static void doubt_name_locked(struct tree *t, struct inode *dir, const char *nam
 		d->until_ms = 0;
 		d->inode->attr_until_ms = 0;
 		tell_locked(t, &(struct tree_told){ .inode = d->inode, .pages = true });
+		doubt_inside_locked(t, d->inode);
 	}
 	tell_locked(t, &(struct tree_told){ .dir = dir, .name = (char *)name });
 	tell_locked(t, &(struct tree_told){ .inode = dir });
@@ -130,10 +138,14 @@ bool is_early_locked(
 void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
 	const struct watch_event *event)
 {
-	if (is_told_the_same(d, event))
+	bool is_same = is_told_the_same(d, event);
+
+	if (is_same)
 		take_attr_locked(t, d->inode, event);
 	else
 		doubt_name_locked(t, dir, name, d);
+	if (is_same && event->kind == WATCH_CREATED)
+		doubt_inside_locked(t, d->inode);
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 

@@ -206,6 +206,16 @@ Test(lease, a_directory_that_moves_takes_its_entries_along)
 	await(has, "e/new", true);
 }
 
+Test(lease, what_went_from_a_directory_that_was_away_is_not_shown)
+{
+	known_tree();
+	explored_rename("d", "e");
+	explored_remove_path("e/f1", 0);
+	explored_rename("e", "d");
+	await(has, "d/f1", false);
+	cr_expect(has("d/f4"));
+}
+
 Test(lease, what_others_change_beside_us_is_seen)
 {
 	struct inode *d = known_tree();
