@@ -246,6 +246,7 @@ void tree_hear(struct tree *t, const struct watch_event *event)
 	} else if (strchr(rest, '/')) {
 		/* An answer under way may be about to teach what is on the way there. */
 		touch_locked(t, dir);
+		t->told_beyond = dir->changed;
 		note_told_locked(t, NULL, event);
 		tell_locked(t, &(struct tree_told){ .event = event });
 	} else {

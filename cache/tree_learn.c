@@ -160,7 +160,11 @@ static struct inode *inode_for_old_locked(
 
 	if (d || (i && is_same_file(&i->attr, attr) && !i->gone))
 		return i;
-	return inode_learned_locked(t, attr, seen);
+	i = inode_learned_locked(t, attr, seen);
+	/* What was told of may have been in it. */
+	if (i && t->told_beyond > seen)
+		i->changed = dir->changed;
+	return i;
 }
 
 /* By what others did. */
@@ -226,7 +230,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 		inode_wake_locked(t, i);
 		struct dentry *d = learn_dentry_locked(t, dir, name, i, believed);
 
-		if (d)
+		if (d && believed)
 			d->listed = t->listings;
 		if (d && believed)
 			d->until_ms = belief_locked(t, dir, seen, news->name_until_ms);

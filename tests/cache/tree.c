@@ -54,6 +54,11 @@ static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, ui
 	return i;
 }
 
+static void hear(enum watch_kind kind, const char *path)
+{
+	tree_hear(tree, &(struct watch_event){ .kind = kind, .path = path });
+}
+
 static const char *path_of(struct inode *i, const char *name)
 {
 	static char text[4096];
@@ -406,6 +411,38 @@ Test(tree, a_listing_spares_what_a_later_one_named)
 	cr_assert(tree_learn_complete(tree, root, &first));
 	cr_expect(eq(int, tree_find(tree, root, "new", 0, &found, NULL), TREE_KNOWN));
 	tree_unpin(tree, found);
+}
+
+Test(tree, a_listing_drops_what_only_an_older_one_named)
+{
+	struct inode *found;
+	struct tree_listing first = { .until_ms = LATER, .name_until_ms = LATER }, later = first;
+
+	learn(root, "gone", 4, S_IFREG | 0644);
+	tree_listing_begins(tree, &first);
+	hear(WATCH_REMOVED, "gone");
+	tree_listing_begins(tree, &later);
+	tree_unpin(tree, learn_late(first.seen, root, "gone", attr_of(4, S_IFREG | 0644)));
+	cr_assert(tree_learn_complete(tree, root, &later));
+	cr_expect(eq(int, tree_find(tree, root, "gone", 0, &found, NULL), TREE_ABSENT));
+}
+
+/* The answer was on its way when the stream told of it. */
+Test(tree, a_directory_in_which_others_were_before_it_was_known_is_asked_for_again)
+{
+	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
+
+	tree_listing_begins(tree, &listing);
+	hear(WATCH_CREATED, "d/e/new");
+	struct inode *d = learn_late(listing.seen, root, "d", attr_of(4, S_IFDIR | 0755));
+	struct inode *e = learn_late(listing.seen, d, "e", attr_of(5, S_IFDIR | 0755));
+
+	cr_expect(not(tree_learn_complete(tree, d, &listing)));
+	cr_expect(not(tree_learn_complete(tree, e, &listing)));
+	tree_listing_begins(tree, &listing);
+	cr_expect(tree_learn_complete(tree, e, &listing));
+	tree_unpin(tree, e);
+	tree_unpin(tree, d);
 }
 
 Test(tree, a_path_through_a_renamed_directory_is_not_held)
