@@ -226,10 +226,10 @@ static enum err take_entry(struct listing *l, const struct list_item *item, stru
 	struct tree_news news = news_of(l, item);
 	bool changed;
 
-	if (!l->dir)
-		return ERR_OK;
 	if (l->plan.entries_max && ++l->entries > l->plan.entries_max)
 		return nonsense("more entries than were asked for", e);
+	if (!l->dir)
+		return ERR_OK;
 	l->dir_entries++;
 	struct inode *i = tree_learn_name(
 		l->cache->tree, l->dir->dir, item->name, l->learned.seen, &news, &changed);
