@@ -243,6 +243,9 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 	fs_reply(req, &e);
 }
 
+/* The kernel reads 32 bits of the answer: whole pages, and who wants more asks again. */
+#define COPY_MAX ((size_t)UINT32_MAX & ~(size_t)4095)
+
 void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fuse_file_info *fi,
 	fuse_ino_t ino2, off_t offset2, struct fuse_file_info *fi2, size_t len, int flags)
 {
@@ -253,6 +256,7 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 
 	(void)fi;
 	(void)fi2;
+	len = len < COPY_MAX ? len : COPY_MAX;
 	if (flags || control_owns(ino) || control_owns(ino2)) {
 		fuse_reply_err(req, EINVAL);
 		return;
