@@ -46,6 +46,11 @@ diag() {
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
+# Why a test failed, where prove(1) shows it.
+tap_why() {
+	diag "$*" | head -n 40 >&2
+}
+
 tap_line() { # STATUS NAME
 	tap_count=$((tap_count + 1))
 	if [ "$1" -eq 0 ]; then
@@ -64,8 +69,8 @@ ok() {
 	tap_said=$("$@" 2>&1)
 	tap_status=$?
 	tap_line $tap_status "$tap_name" && return
-	diag "exit status $tap_status of: $*"
-	diag "$(printf '%s\n' "$tap_said" | tail -n 30)"
+	tap_why "exit status $tap_status of: $*"
+	tap_why "$(printf '%s\n' "$tap_said" | tail -n 30)"
 	return 1
 }
 
@@ -75,7 +80,7 @@ fails() {
 	shift
 	if tap_said=$("$@" 2>&1); then
 		tap_line 1 "$tap_name"
-		diag "succeeded: $*"
+		tap_why "succeeded: $*"
 		return 1
 	fi
 	tap_line 0 "$tap_name"
@@ -87,8 +92,8 @@ is() {
 		tap_line 0 "$1"
 	else
 		tap_line 1 "$1"
-		diag "got:    $2"
-		diag "wanted: $3"
+		tap_why "got:    $2"
+		tap_why "wanted: $3"
 		return 1
 	fi
 }
