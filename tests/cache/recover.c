@@ -41,6 +41,18 @@ static void leave(const char *name, const char *text, unsigned flags)
 	distant_hold_applies(&far, false);
 }
 
+/* "f", which the sandbox has, open, and its version known. */
+static struct inode *open_known(void)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	struct inode *i = distant_open(&far, "f");
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return i;
+}
+
 Test(recover, what_one_mount_left_the_next_one_sends)
 {
 	leave("f", "hello", 0);
@@ -84,12 +96,8 @@ Test(recover, what_was_done_but_not_answered_is_not_done_again)
 
 Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 {
-	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = distant_open(&far, "f");
-	struct attr attr;
-	int64_t valid_ms;
+	struct inode *i = open_known();
 
-	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "ours");
 	distant_await_applies(&far, 1);
@@ -109,12 +117,8 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 /* Contents of a file that is there leave without a number. */
 static void leave_half_done(const char *text, const char *more)
 {
-	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = distant_open(&far, "f");
-	struct attr attr;
-	int64_t valid_ms;
+	struct inode *i = open_known();
 
-	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
 	far.does_first = true;
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, text);
@@ -168,12 +172,8 @@ static void leave_two(const char *beside)
 
 	cr_assert(whole != NULL);
 	memset(whole, 'o', PENDING_BATCH_MAX);
-	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = distant_open(&far, "f");
-	struct attr attr;
-	int64_t valid_ms;
+	struct inode *i = open_known();
 
-	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
 	distant_hold_applies(&far, true);
 	for (size_t at = 0; at < PENDING_BATCH_MAX; at += VERB_DATA_MAX / 2)
 		cr_assert(eq(int,
