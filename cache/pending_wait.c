@@ -167,6 +167,9 @@ enum err pending_drain_path(
 
 	while (p && !kind && (owing = tree_owing_on_path(p->cache->tree, i))) {
 		kind = pending_drain(p, call, owing, e);
+		/* What was made and removed again before it left never comes. */
+		if (!kind && tree_is_gone(p->cache->tree, owing))
+			kind = error_set(e, ERR_STALE, "it was removed");
 		tree_unpin(p->cache->tree, owing);
 	}
 	return kind;
