@@ -34,7 +34,8 @@ struct queued {
 	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. CHANGE_SETATTR: without bytes, what else was set. */
 	struct piece *pieces;
 	size_t pieces_count, pieces_room;
-	bool is_sent;      /* in a batch on its way */
+	bool is_sent; /* in a batch on its way */
+	bool is_based; /* on a version that its entry in the journal has: the next mount holds it against that */
 	bool is_wanted;    /* somebody waits for it */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */

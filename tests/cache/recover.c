@@ -1,12 +1,10 @@
 #include "tests/cache/distant.h"
 
-#include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -163,62 +161,6 @@ Test(recover, but_what_others_wrote_over_it_is_one)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 2));
-}
-
-/* A batch full of contents, and some that leave beside it, which alone are done. */
-static void leave_two(const char *beside)
-{
-	AUTO_FREE char *whole = malloc(PENDING_BATCH_MAX);
-
-	cr_assert(whole != NULL);
-	memset(whole, 'o', PENDING_BATCH_MAX);
-	struct inode *i = open_known();
-
-	distant_hold_applies(&far, true);
-	for (size_t at = 0; at < PENDING_BATCH_MAX; at += VERB_DATA_MAX / 2)
-		cr_assert(eq(int,
-			cache_write(far.cache, NULL, i, at, whole + at, VERB_DATA_MAX / 2, 0, NULL),
-			ERR_OK));
-	distant_await_applies(&far, 1);
-	cr_assert(eq(int,
-		cache_write(far.cache, NULL, i, PENDING_BATCH_MAX, beside, strlen(beside), 0, NULL),
-		ERR_OK));
-	distant_await_applies(&far, 2);
-	far.lose_answers = true;
-	distant_pass_apply(&far, 2);
-	distant_await_applies(&far, 3);
-	distant_break_off(&far);
-	far.lose_answers = false;
-	distant_hold_applies(&far, false);
-}
-
-static void expect_both(const char *beside)
-{
-	AUTO_CLOSE int fd = openat(far.scratch.fd, "f", O_RDONLY | O_CLOEXEC);
-	char got[64] = "";
-
-	cr_expect(eq(long, (long)pread(fd, got, 1, 0), 1));
-	cr_expect(eq(chr, got[0], 'o'));
-	cr_expect(eq(
-		long, (long)pread(fd, got, sizeof got, PENDING_BATCH_MAX), (long)strlen(beside)));
-	cr_expect(eq(int, memcmp(got, beside, strlen(beside)), 0));
-}
-
-Test(recover, what_was_done_beside_it_without_an_answer_is_no_conflict)
-{
-	leave_two("beside");
-	distant_remount(&far, NULL);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	expect_both("beside");
-}
-
-Test(recover, but_what_others_wrote_over_both_is_one)
-{
-	leave_two("beside");
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_remount(&far, NULL);
-	distant_expect_text(&far, "f", "theirs");
-	cr_expect(ne(u64, distant_parked(&far), 0));
 }
 
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
