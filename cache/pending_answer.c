@@ -343,7 +343,7 @@ static void skip_what_needs_damaged(struct batch *b)
 static void put_back_locked(struct pending *p, struct queued *q)
 {
 	q->is_sent = false;
-	p->unsent++;
+	p->sent--;
 	if (queued_has_contents(q))
 		p->unsent_bytes += q->change.data_len;
 }

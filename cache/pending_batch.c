@@ -444,7 +444,7 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
 		return false;
 	}
-	p->unsent -= b->count;
+	p->sent += b->count;
 	p->unsent_bytes -= b->bytes;
 	if (!b->first_sequence && !is_all_plain(&g)) {
 		b->first_sequence = p->sequences + 1;

@@ -86,7 +86,8 @@ struct pending {
 	uint64_t gatherings;     /* likewise, to batches */
 	uint64_t bases;          /* likewise, to what changes are made to */
 	uint64_t changes, bytes; /* in the queue */
-	uint64_t unsent, unsent_bytes;
+	uint64_t sent;           /* of them, in batches under way */
+	uint64_t unsent_bytes;
 	size_t cost;     /* in memory */
 	int64_t last_ms; /* when something was added last, monotonic */
 	uint64_t parked;

@@ -86,7 +86,6 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 	q->since_ms = p->last_ms = monotonic_ms();
 	TAILQ_INSERT_TAIL(&p->queue, q, link);
 	p->changes++;
-	p->unsent++;
 	if (queued_has_contents(q)) {
 		p->bytes += q->change.data_len;
 		p->unsent_bytes += q->change.data_len;
@@ -172,7 +171,7 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 	TAILQ_REMOVE(&p->queue, q, link);
 	p->changes--;
 	p->cost -= queued_cost(q);
-	p->unsent -= !q->is_sent;
+	p->sent -= q->is_sent;
 	if (queued_has_contents(q))
 		p->bytes -= q->change.data_len;
 	if (queued_has_contents(q) && !q->is_sent)

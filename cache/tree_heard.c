@@ -80,6 +80,13 @@ static void touch_locked(struct tree *t, struct inode *i)
 	i->told_of = true;
 }
 
+/* What lies in a directory that went, or was away, may have changed where nobody told of it. */
+static void doubt_inside_locked(struct tree *t, struct inode *i)
+{
+	if (S_ISDIR(i->attr.mode))
+		doubt_and_tell_below_locked(t, i);
+}
+
 /* What is told of an inode is the latest state of it. */
 static void take_attr_locked(struct tree *t, struct inode *i, const struct watch_event *event)
 {
@@ -92,13 +99,8 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 	i->settled = false;
 	i->own = false;
 	tell_locked(t, &(struct tree_told){ .inode = i, .pages = pages });
-}
-
-/* What lies in a directory that went, or was away, may have changed where nobody told of it. */
-static void doubt_inside_locked(struct tree *t, struct inode *i)
-{
-	if (S_ISDIR(i->attr.mode))
-		doubt_and_tell_below_locked(t, i);
+	if (event->kind == WATCH_CREATED)
+		doubt_inside_locked(t, i);
 }
 
 /* A name that is not what we thought, in a directory that is not what it was. */
@@ -138,14 +140,10 @@ bool is_early_locked(
 void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
 	const struct watch_event *event)
 {
-	bool is_same = is_told_the_same(d, event);
-
-	if (is_same)
+	if (is_told_the_same(d, event))
 		take_attr_locked(t, d->inode, event);
 	else
 		doubt_name_locked(t, dir, name, d);
-	if (is_same && event->kind == WATCH_CREATED)
-		doubt_inside_locked(t, d->inode);
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 

@@ -30,8 +30,7 @@ struct tree {
 	uint64_t serial;       /* of the last step of a local change */
 	uint64_t provisionals; /* made so far */
 	uint64_t doubted;      /* when everything was last doubted */
-	uint64_t
-		told_beyond; /* when a change was last told of beyond the directories that are known */
+	uint64_t told_beyond;  /* when others last changed what lies beyond what is known */
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
 	uint64_t held_from;
 	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */

@@ -1,5 +1,7 @@
 #include "tests/cache/distant.h"
 
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>
@@ -60,6 +62,15 @@ Test(recover, what_one_mount_left_the_next_one_sends)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "hello");
+}
+
+/* What is made then is gathered for a moment, as ever. */
+Test(recover, what_was_left_does_not_count_as_unsent_any_more)
+{
+	leave("f", "hello", 0);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(not(pending_is_whole(far.cache->pending)));
 }
 
 Test(recover, pieces_are_put_together_in_their_order)
