@@ -89,151 +89,6 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 		adopt(p, q, about->scope.inodes[3], NULL);
 }
 
-/* ---- Refused ---- */
-
-static void remember_locked(const struct queued *q, struct inode *i, const struct error *why)
-{
-	struct backlog *b = i->backlog;
-
-	b->refused_order = q->order;
-	b->answered = (struct attr){ 0 };
-	if (!b->for_handle)
-		b->refused = *why;
-	b->for_handle = b->for_barrier = true;
-	b->lost_contents |= q->is_beside || queued_changes_contents(q);
-}
-
-/* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
-static void doubt_all_of(struct pending *p, const struct queued *q)
-{
-	struct cache *c = p->cache;
-
-	for (int n = 0; n < TREE_SCOPE_MAX; n++)
-		if (q->about.scope.inodes[n]) {
-			tree_doubt(c->tree, q->about.scope.inodes[n]);
-			cache_tell_inode(c, q->about.scope.inodes[n], true);
-		}
-}
-
-/* What it was made for is of no use either. */
-static void lose_made(struct pending *p, struct inode *made)
-{
-	pending_release_locked(p, made);
-	made->backlog->is_lost = true;
-	tree_refused_made(p->cache->tree, made);
-}
-
-/* Without it there is no such file. */
-static bool gives_first_name(const struct queued *q)
-{
-	return q->made || (q->change.op == CHANGE_PLACE && q->moved[0]);
-}
-
-/* Who asks for what it is about, and the next barrier. */
-static void tell_refused_locked(struct pending *p, const struct queued *q, const struct error *why)
-{
-	struct inode *about = q->about.target ? q->about.target : q->about.dir;
-
-	p->refused_order = q->order;
-	if (about)
-		remember_locked(q, about, why);
-	if (q->about.dir && q->about.dir != about)
-		remember_locked(q, q->about.dir, why);
-	doubt_all_of(p, q);
-	cache_note_lost(p->cache, q->change.path2 ? q->change.path2 : q->change.path, why);
-}
-
-/* `is_cause`: not by a refusal before it, which is what is reported. */
-static void park_locked(struct pending *p, struct queued *q, const struct error *why, bool is_cause)
-{
-	queued_note_parked(q, p->journal, why, NULL);
-	p->parked++;
-	if (is_cause)
-		p->refused = *why;
-	tell_refused_locked(p, q, why);
-	if (q->about.target)
-		pending_release_locked(p, q->about.target);
-	if (gives_first_name(q))
-		lose_made(p, q->about.target);
-	if (q->is_recovered)
-		queued_lose_path(q);
-}
-
-/* Whether it cannot be done since something before it was not. */
-static bool is_lost(const struct pending *p, const struct queued *q)
-{
-	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
-		q->change.op == CHANGE_PLACE;
-
-	if (q->is_lost)
-		return true;
-	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
-		const struct inode *i = q->about.scope.inodes[n];
-
-		if (i && i->backlog->is_lost)
-			return true;
-	}
-	const struct inode *other = queued_exchanged(q);
-
-	if (!other)
-		other = batch_replaced_late(p, q);
-	if (other && other->backlog->lost_contents)
-		return true;
-	return moves && q->about.target && q->about.target->backlog->lost_contents;
-}
-
-/* It leaves the queue. What was made and is gone again before an answer told of it will never be known. */
-static void leave_locked(struct pending *p, struct queued *q)
-{
-	struct inode *i = q->about.target;
-
-	if (i && i->backlog->owes == 1 && !i->backlog->place &&
-		tree_is_provisional(p->cache->tree, i))
-		lose_made(p, i);
-	pending_remove_locked(p, q);
-}
-
-/* What waits in the queue for something that will never be there. */
-static void park_lost_locked(struct pending *p)
-{
-	const struct error why = { ERR_STALE, "what it needs was refused" };
-
-	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
-		next = TAILQ_NEXT(q, link);
-		if (q->is_sent || !is_lost(p, q))
-			continue;
-		park_locked(p, q, &why, false);
-		leave_locked(p, q);
-	}
-}
-
-/* Others were at the file: what was to follow is not for what they made of it. */
-static void lose_followers(struct queued *refused)
-{
-	const struct inode *i = refused->about.target;
-	struct queued *q = refused;
-
-	while (i && (q = TAILQ_NEXT(q, link)))
-		q->is_lost |= q->about.target == i || q->moved[1] == i;
-}
-
-static void refused_locked(struct pending *p, struct queued *q, const struct change_result *r)
-{
-	enum err kind = r->err == ERR_SKIPPED ? ERR_IO : r->err;
-	struct error why = { 0 };
-
-	if (r->why[0])
-		error_set(&why, kind, "%s", r->why);
-	else
-		error_set(&why, kind, "%s: %s", q->change.path, error_words(r->err));
-	if (pending_keep_both_locked(p, q, r->err, &why))
-		tell_refused_locked(p, q, &why);
-	else
-		park_locked(p, q, &why, r->err != ERR_SKIPPED);
-	if (r->err == ERR_CONFLICT)
-		lose_followers(q);
-}
-
 /* ---- The batch ---- */
 
 static bool is_short(const struct queued *q, const struct change_result *r)
@@ -269,18 +124,6 @@ static void note_done_locked(struct pending *p, const struct batch *b)
 		journal_note_done(p->journal, numbers, count, NULL);
 }
 
-static bool answer_locked(struct pending *p, struct queued *q, const struct change_result *r)
-{
-	bool is_done = !r->err;
-
-	if (is_done)
-		done_locked(p, q, r);
-	else
-		refused_locked(p, q, r);
-	leave_locked(p, q);
-	return is_done;
-}
-
 static void end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
@@ -308,21 +151,31 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 	refuse_short(b);
 	pass_answered(b);
 	note_done_locked(p, b);
-	for (size_t n = 0; n < b->count; n++)
-		all &= answer_locked(p, b->queued[n], &b->results[n]);
+	for (size_t n = 0; n < b->count; n++) {
+		struct queued *q = b->queued[n];
+
+		if (b->results[n].err) {
+			refuse_locked(p, b, n);
+			all = false;
+			continue;
+		}
+		done_locked(p, q, &b->results[n]);
+		pending_leave_locked(p, q);
+	}
 	if (!all)
-		park_lost_locked(p);
+		refused_leave_locked(p, b);
 	pending_base_next_locked(p);
 	end_locked(p, b);
 }
 
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e)
 {
+	b->why = *e;
 	for (size_t n = 0; n < b->count; n++) {
-		park_locked(p, b->queued[n], e, true);
-		leave_locked(p, b->queued[n]);
+		b->results[n].err = e->kind;
+		refuse_locked(p, b, n);
 	}
-	park_lost_locked(p);
+	refused_leave_locked(p, b);
 	end_locked(p, b);
 }
 
@@ -350,15 +203,14 @@ static void put_back_locked(struct pending *p, struct queued *q)
 
 void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e)
 {
+	b->why = *e;
 	skip_what_needs_damaged(b);
-	park_locked(p, b->queued[b->damaged - 1], e, true);
-	leave_locked(p, b->queued[b->damaged - 1]);
 	for (size_t n = 0; n < b->count; n++) {
-		if (!b->results[n].err)
+		if (b->results[n].err)
+			refuse_locked(p, b, n);
+		else
 			put_back_locked(p, b->queued[n]);
-		else if (n + 1 != b->damaged)
-			answer_locked(p, b->queued[n], &b->results[n]);
 	}
-	park_lost_locked(p);
+	refused_leave_locked(p, b);
 	end_locked(p, b);
 }

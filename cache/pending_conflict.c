@@ -129,10 +129,6 @@ bool pending_keep_both_locked(
 	if (!name || queue_again_locked(p, q, name, NULL))
 		return false;
 	fault_point("pending.conflict");
-	queued_note_done(q, p->journal, NULL);
-	/* What was to follow by that name would go to theirs. */
-	if (q->is_recovered)
-		queued_lose_path(q);
 	error_set(why, ERR_CONFLICT, "%s: somebody in the sandbox wrote it, too; ours is %s",
 		q->change.path2, path_name(name));
 	return true;

@@ -187,8 +187,6 @@ void base_drop_locked(struct backlog *b);
 
 /* Takes it out of the journal into the queue. Before anything else. */
 enum err pending_recover(struct pending *p, struct error *e);
-/* It was refused: what follows by its name makes no sense any more. */
-void queued_lose_path(struct queued *refused);
 
 /*
  * ---- What is staged (pending_stage.c) ----
@@ -221,7 +219,7 @@ void pending_release_all_locked(struct pending *p);
 
 /* ---- What others did at the same name (pending_conflict.c) ---- */
 
-/* The refused change is queued again, for another name. false: it is not of that kind. */
+/* The refused change is queued again, for another name, and owed no more itself. false: it is not of that kind. */
 bool pending_keep_both_locked(
 	struct pending *p, struct queued *q, enum err refusal, struct error *why);
 
@@ -271,6 +269,7 @@ struct batch {
 	unsigned char *contents; /* of all changes */
 	bool is_ready;           /* they are read, and the journal knows that they leave */
 	size_t damaged;          /* 1 + the index of one that cannot be read back; 0: none */
+	struct error why;        /* of what was refused, where that is not one of the results */
 };
 
 /* Takes what may leave now: false: nothing, *next_ms says when to look again. */
@@ -316,6 +315,17 @@ void batch_answered_locked(struct pending *p, struct batch *b);
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e);
 /* One of its changes is damaged: that is parked with what needs it, and the others leave again. */
 void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e);
+
+/* ---- Refusals (pending_refused.c) ---- */
+
+/* The change of this index was: it is marked as lost, or queued again. */
+void refuse_locked(struct pending *p, struct batch *b, size_t n);
+/* All refused of the batch, and what in the queue makes no sense without that, is noted and leaves. */
+void refused_leave_locked(struct pending *p, const struct batch *b);
+/* What was queued again leaves, with what in the queue makes no sense any more. */
+void refused_again_locked(struct pending *p, struct queued *q);
+/* It leaves the queue: it was answered. */
+void pending_leave_locked(struct pending *p, struct queued *q);
 
 /* ---- Senders (pending_send.c) ---- */
 

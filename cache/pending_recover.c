@@ -116,7 +116,7 @@ static struct queued *take_up(
 	return q;
 }
 
-/* The mount ended when it had just been queued again, for another name. */
+/* The mount ended when it had just been queued again, for another name; what was to follow by the first one is not theirs. */
 static void drop_refused(struct pending *p, const struct change *again)
 {
 	struct queued *q;
@@ -124,13 +124,8 @@ static void drop_refused(struct pending *p, const struct change *again)
 	TAILQ_FOREACH(q, &p->queue, link)
 	if (pending_is_again(q, again))
 		break;
-	if (!q)
-		return;
-	queued_note_done(q, p->journal, NULL);
-	TAILQ_REMOVE(&p->queue, q, link);
-	p->changes--;
-	p->cost -= queued_cost(q);
-	queued_free(q);
+	if (q)
+		refused_again_locked(p, q);
 }
 
 static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
@@ -173,14 +168,4 @@ enum err pending_recover(struct pending *p, struct error *e)
 		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
 			(unsigned long long)p->changes);
 	return kind;
-}
-
-/* ---- Refused ---- */
-
-void queued_lose_path(struct queued *refused)
-{
-	struct queued *q = refused;
-
-	while ((q = TAILQ_NEXT(q, link)))
-		q->is_lost |= q->is_recovered && queued_leads_to(refused, q);
 }

@@ -41,6 +41,7 @@ struct queued {
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
 	bool may_be_done;  /* contents that left without a number, and whose answer never came */
 	bool is_lost;      /* what it needs was refused */
+	bool is_again;     /* refused, and queued again for another name */
 	bool is_beside;    /* about what is to be copied over its target */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */
 	bool may_replace;

@@ -8,6 +8,8 @@
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_counters.sh
+. "${0%/*}/../support/tap_counters.sh"
 
 needs_mount
 needs node python3
@@ -43,6 +45,9 @@ journal.segment.gone 5 load journal_size=4M
 journal.done 1 cancel
 pending.conflict 1 conflict
 pending.answered 2 conflict
+pending.conflict 1 followed
+journal.parked 1 followed
+journal.done 2 followed
 journal.parked 1 refused
 journal.aside 1 unreadable
 '}
@@ -180,6 +185,33 @@ stall() {
 
 mend() {
 	vendor_request DELETE "$ADMIN/faults" >/dev/null
+}
+
+is_asked() {
+	[ "$(requests)" -gt 0 ]
+}
+
+# The same, and while ours is on its way it is moved.
+followed() { # POINT TIMES OPTIONS
+	mount_to_die "$@"
+	set -C
+	exec 5>"$MNT/both.$seed"
+	set +C
+	echo ours >&5
+	stall
+	reset
+	exec 5>&-
+	ok "$what: ours is on its way" wait_until "$PATIENCE" is_asked
+	mv "$MNT/both.$seed" "$MNT/moved.$seed"
+	echo theirs >"$STORE/both.$seed"
+	mend
+	is_dead
+	mount_sandbox crash "$3"
+	settle
+	is "$what: both are there" "$(cat "$STORE/both.$seed" "$STORE/both.$seed.sandboxfs-conflict" 2>&1)" "theirs
+ours"
+	is "$what: and theirs is not moved" "$(ls "$STORE/moved.$seed" 2>/dev/null)" ""
+	leave
 }
 
 # Somebody in the sandbox makes a directory that we make.
