@@ -321,6 +321,7 @@ Test(bulk, whoever_reads_one_file_of_each_directory_gets_no_others)
 	made();
 	for (int d = 0; d < 20; d++)
 		read_file("d%d/f3", d);
+	distant_await_items(&far, 20 + 19);
 	cr_expect(eq(uint, distant_fetches(&far), 20));
 	cr_expect(eq(uint, distant_items(&far), 20 + 19));
 }
