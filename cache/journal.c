@@ -223,6 +223,26 @@ enum err journal_add(struct journal *j, const struct change *change, uint64_t *n
 
 /* ---- Notes ---- */
 
+enum err journal_note_based(
+	struct journal *j, const struct journal_base *bases, size_t count, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	pthread_mutex_lock(&j->lock);
+	for (size_t at = 0, len; at < count && !kind; at += len) {
+		struct segment *s = segments_find_locked(j, bases[at].number);
+
+		for (len = 1; at + len < count && len < RECORD_BASES_MAX; len++)
+			if (!s || !segment_slot(s, bases[at + len].number))
+				break;
+		if (s)
+			kind = segment_note(s, RECORD_BASED, 0, bases + at, len * sizeof *bases, e);
+	}
+	pthread_mutex_unlock(&j->lock);
+	fault_point("journal.based");
+	return kind;
+}
+
 /* How many of the numbers are of this segment, one after another. */
 static size_t run_of(const struct segment *s, const uint64_t *numbers, size_t count)
 {

@@ -85,6 +85,18 @@ enum err journal_read(
  */
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e);
+/* What an entry is held against, instead of what it says itself. */
+struct journal_base {
+	uint64_t number;
+	struct version version;
+};
+
+/* Where a change says that: of what takes the place of a file it is about that file. */
+struct version *journal_base_in(struct change *change);
+
+/* The last word counts. */
+enum err journal_note_based(
+	struct journal *j, const struct journal_base *bases, size_t count, struct error *e);
 /* They are owed no longer. On failure some may be owed until it is tried again. */
 enum err journal_note_done(
 	struct journal *j, const uint64_t *numbers, size_t count, struct error *e);
@@ -101,7 +113,7 @@ void journal_usage(struct journal *j, uint64_t *entries, uint64_t *bytes, uint64
 /* An entry that is not done. What it points to is valid during the call. */
 struct journal_entry {
 	uint64_t number;
-	struct change change; /* without its data */
+	struct change change; /* without its data; held against what was noted last */
 	struct journal_extent where;
 	uint64_t sequence; /* noted last; 0: none */
 	bool has_left;     /* without one, whether or not with one since */

@@ -134,6 +134,30 @@ static enum err read_change(
 	return kind;
 }
 
+struct version *journal_base_in(struct change *change)
+{
+	bool takes_place = change->op == CHANGE_RENAME || change->op == CHANGE_PLACE;
+
+	return takes_place ? &change->version2 : &change->version;
+}
+
+static enum err read_base(struct telling *t, const struct segment *s, uint64_t offset,
+	uint64_t number, struct error *e)
+{
+	AUTO_FREE void *bases = NULL;
+	struct record_header h;
+	enum err kind = segment_read_text(s, offset, &h, &bases, e);
+
+	for (size_t n = 0; !kind && n < h.text_len / sizeof(struct journal_base); n++) {
+		struct journal_base base;
+
+		memcpy(&base, (const char *)bases + n * sizeof base, sizeof base);
+		if (base.number == number)
+			*journal_base_in(&t->entry.change) = base.version;
+	}
+	return kind;
+}
+
 static enum err read_why(
 	struct telling *t, const struct segment *s, uint64_t offset, struct error *e)
 {
@@ -160,6 +184,8 @@ static enum err read_telling_locked(
 				       .has_left = slot->sequence & SEGMENT_LEFT } };
 	enum err kind = read_change(t, s, slot->offset, e);
 
+	if (!kind && slot->based)
+		kind = read_base(t, s, slot->based, number, e);
 	return !kind && slot->parked ? read_why(t, s, slot->parked, e) : kind;
 }
 

@@ -12,6 +12,7 @@
  *                      0: they have none
  *      DONE            0                       the entries' numbers
  *      PARKED          of the entry            u32 enum err, then why, not terminated
+ *      BASED           0                       struct journal_base each
  *      END             of the next entry       none: no entries follow, but notes about those before may
  */
 #pragma once
@@ -28,6 +29,7 @@ enum record_type {
 	RECORD_DONE,
 	RECORD_PARKED,
 	RECORD_END,
+	RECORD_BASED,
 	RECORD_TYPE_END, /* one past the last */
 };
 
@@ -49,6 +51,8 @@ struct record_begin {
 /* A change has four strings of at most 256 KiB; and so many numbers a record of notes has at most. */
 #define RECORD_TEXT_MAX    ((uint32_t)2 * 1024 * 1024)
 #define RECORD_NUMBERS_MAX ((size_t)64 * 1024)
+/* Of these all are read for one. */
+#define RECORD_BASES_MAX ((size_t)64)
 
 /* What of a record is to be written; its header can be made before its number is known, but for the last step. */
 struct record {

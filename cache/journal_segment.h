@@ -16,6 +16,7 @@ struct segment_slot {
 	uint64_t sequence; /* noted last; 0: none; with the bit SEGMENT_LEFT; or SEGMENT_DONE */
 	uint32_t offset;   /* of its record */
 	uint32_t parked;   /* of the record that says why; 0: it is not */
+	uint32_t based;    /* of the last record that says on what; 0: the entry itself does */
 };
 
 #define SEGMENT_DONE UINT64_MAX

@@ -101,6 +101,21 @@ static bool take_parked(struct segment *s, const struct record_header *h)
 	return true;
 }
 
+static bool take_bases(struct segment *s, const struct record_header *h, const void *text)
+{
+	for (size_t n = 0; n < h->text_len / sizeof(struct journal_base); n++) {
+		struct journal_base base;
+
+		memcpy(&base, (const char *)text + n * sizeof base, sizeof base);
+		struct segment_slot *slot = segment_slot(s, base.number);
+
+		if (!slot)
+			return false;
+		slot->based = (uint32_t)s->size;
+	}
+	return h->text_len % sizeof(struct journal_base) == 0;
+}
+
 static bool take_end(struct segment *s, const struct record_header *h)
 {
 	s->ended = true;
@@ -118,6 +133,7 @@ bool segment_take(struct segment *s, const struct record_header *h, const void *
 	case RECORD_DONE: return take_numbers(s, h, text);
 	case RECORD_PARKED: return take_parked(s, h);
 	case RECORD_END: return take_end(s, h);
+	case RECORD_BASED: return take_bases(s, h, text);
 	case RECORD_TYPE_END: break;
 	}
 	return false;

@@ -74,6 +74,8 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 {
 	const struct change_about *about = &q->about;
 
+	if (q->is_recovered && r->has_attr)
+		pending_base_recovered_locked(p, q, &r->attr);
 	if (q->is_beside)
 		return;
 	check_landing(p, q, r);
@@ -111,19 +113,6 @@ static void refuse_short(struct batch *b)
 		}
 }
 
-/* The journal owes it no more. One record for all; without memory one for each. */
-static void note_done_locked(struct pending *p, const struct batch *b)
-{
-	size_t count;
-	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
-
-	for (size_t n = 0; n < b->count && !numbers; n++)
-		if (!b->results[n].err)
-			queued_note_done(b->queued[n], p->journal, NULL);
-	if (count)
-		journal_note_done(p->journal, numbers, count, NULL);
-}
-
 static void end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
@@ -144,13 +133,26 @@ static void pass_answered(const struct batch *b)
 			fault_point("pending.placed");
 }
 
+/* Without memory for a record of all. */
+static void note_each_done(struct pending *p, const struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		if (!b->results[n].err)
+			queued_note_done(b->queued[n], p->journal, NULL);
+}
+
+/* What follows is noted before that it is done, for then the next mount would know nothing of it. */
 void batch_answered_locked(struct pending *p, struct batch *b)
 {
 	bool all = true;
+	size_t count;
 
 	refuse_short(b);
 	pass_answered(b);
-	note_done_locked(p, b);
+	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
+
+	if (!numbers)
+		note_each_done(p, b);
 	for (size_t n = 0; n < b->count; n++) {
 		struct queued *q = b->queued[n];
 
@@ -165,6 +167,8 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 	if (!all)
 		refused_leave_locked(p, b);
 	pending_base_next_locked(p);
+	if (count)
+		journal_note_done(p->journal, numbers, count, NULL);
 	end_locked(p, b);
 }
 

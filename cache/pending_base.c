@@ -1,9 +1,11 @@
 /*
- * What a change of a file is based on where others of ours come before it: nobody knows when it is decided, but the answer
- * to those tells what they left. Should it leave late, it is held against that.
+ * What a change of a file is based on where others of ours come before it, or leave beside it: nobody knows when it is
+ * decided, but the answer to those tells what they left. Should it leave late, it is held against that; the journal hears of
+ * it, too, so that the next mount does the same.
  */
 #include "cache/pending_inside.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 /* Whether it goes on with the contents of what it is about, or takes it away. */
@@ -24,15 +26,55 @@ static struct inode *file_of(const struct queued *q)
 	return is_about_contents(q) ? q->about.target : NULL;
 }
 
-static void base(struct queued *q)
+/* ---- Noting ---- */
+
+#define NOTES_MAX 64
+
+/* What the journal is to hear of. */
+struct notes {
+	struct pending *p;
+	struct journal_base all[NOTES_MAX];
+	size_t count;
+};
+
+static void flush(struct notes *notes)
+{
+	if (notes->count)
+		journal_note_based(notes->p->journal, notes->all, notes->count, NULL);
+	notes->count = 0;
+}
+
+static void note(struct notes *notes, struct queued *q, const struct version *version)
+{
+	q->base = *version;
+	notes->all[notes->count++] = (struct journal_base){ q->number, *version };
+	if (notes->count == NOTES_MAX)
+		flush(notes);
+}
+
+/* ---- In this mount ---- */
+
+static bool is_same(const struct version *a, const struct version *b)
+{
+	return a->size == b->size && a->ctime.tv_sec == b->ctime.tv_sec &&
+		a->ctime.tv_nsec == b->ctime.tv_nsec;
+}
+
+/* What is on its way stays as it left; what that was based on is there no more. */
+static void base(struct notes *notes, struct queued *q)
 {
 	const struct inode *i = file_of(q);
-	bool is_second = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_PLACE;
-	struct version *version = is_second ? &q->change.version2 : &q->change.version;
-	bool is_known = i && S_ISREG(i->backlog->answered.mode) && !i->backlog->goes_beside;
+	struct version *version = journal_base_in(&q->change);
 
-	if (is_known && !version->ctime.tv_sec)
-		*version = version_shown(&i->backlog->answered);
+	if (!i || !S_ISREG(i->backlog->answered.mode))
+		return;
+	struct version left = version_shown(&i->backlog->answered);
+
+	if (q->is_sent ? is_same(&q->base, &left) : version->ctime.tv_sec != 0)
+		return;
+	if (!q->is_sent)
+		*version = left;
+	note(notes, q, &left);
 }
 
 /* Whether something that touches the same file comes before it. */
@@ -55,14 +97,59 @@ static void mark(const struct queued *q, uint64_t gathering)
 void pending_base_next_locked(struct pending *p)
 {
 	const struct queued_list *const lists[] = { &p->queue, &p->held };
+	struct notes notes = { .p = p };
 	uint64_t gathering = ++p->gatherings;
 	struct queued *q;
 
 	for (int n = 0; n < 2; n++)
 		TAILQ_FOREACH(q, lists[n], link)
 		{
-			if (!q->is_sent && !is_behind(q, gathering))
-				base(q);
+			if (!is_behind(q, gathering))
+				base(&notes, q);
 			mark(q, gathering);
 		}
+	flush(&notes);
+}
+
+/* ---- Of an earlier mount ---- */
+
+static bool names(const struct change *c, const char *path)
+{
+	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
+}
+
+/* Whether it goes on with the contents of what is at the path, or takes it away. */
+static bool is_held_against_path(const struct queued *q, const char *path)
+{
+	const struct change *c = &q->change;
+
+	if (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE)
+		return !strcmp(c->path2, path) && !(c->flags & CHANGE_EXCHANGE);
+	return !strcmp(c->path, path) && c->op != CHANGE_COPY &&
+		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
+}
+
+static bool is_after(struct timespec a, struct timespec b)
+{
+	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
+}
+
+void pending_base_recovered_locked(
+	struct pending *p, const struct queued *answered, const struct attr *left)
+{
+	const char *path = queued_leaves(answered);
+	struct notes notes = { .p = p };
+	struct queued *q = TAILQ_NEXT(answered, link);
+
+	while (path && q && q->is_recovered && !names(&q->change, path))
+		q = TAILQ_NEXT(q, link);
+	if (!path || !q || !q->is_recovered || q->is_sent || !S_ISREG(left->mode))
+		return;
+	struct version *version = journal_base_in(&q->change);
+
+	if (!is_held_against_path(q, path) || !is_after(left->ctime, version->ctime))
+		return;
+	*version = version_shown(left);
+	note(&notes, q, version);
+	flush(&notes);
 }

@@ -96,14 +96,11 @@ static bool is_held_against(const struct pending *p, const struct queued *q)
 	return was_long_untold(p, q) && q->change.version.ctime.tv_sec;
 }
 
-/*
- * Contents on their way hold up only what reaches into them; unless they are held against a version, if only by the next
- * mount, should this one be killed: then what left beside them would look as if others had been there.
- */
+/* Contents on their way hold up only what reaches into them. */
 static void pass_sent(const struct gathering *g, const struct queued *q)
 {
-	bool is_held = is_held_against(g->p, q) || q->is_based;
-	bool is_write = q->change.op == CHANGE_WRITE && q->about.target && !is_held;
+	bool is_write =
+		q->change.op == CHANGE_WRITE && q->about.target && !is_held_against(g->p, q);
 	struct backlog *b = is_write ? fresh(g, q->about.target) : NULL;
 	uint64_t end = q->change.offset + q->change.data_len;
 

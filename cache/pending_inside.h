@@ -240,6 +240,9 @@ void pending_drop_locked(struct pending *p, struct inode *i);
 
 /* Some of what was queued has left: what comes next of the same files is based on what that left. */
 void pending_base_next_locked(struct pending *p);
+/* The same of what an earlier mount left, where only names are known: `answered` left that. It is in the queue still. */
+void pending_base_recovered_locked(
+	struct pending *p, const struct queued *answered, const struct attr *left);
 
 /* ---- Times (pending_times.c) ---- */
 

@@ -40,7 +40,6 @@ struct queued *queued_new(const struct change *change)
 	if (!q)
 		return NULL;
 	q->change = *change;
-	q->is_based = change->version.ctime.tv_sec;
 	if (has_pieces(change->op))
 		q->change.data_len = 0;
 	if (own_texts(&q->change))

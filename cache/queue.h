@@ -27,15 +27,15 @@ struct queued {
 	struct inode *moved[2]; /* whose own name changes: with `made` those whose path it makes */
 	bool is_wall; /* moves a directory: nothing overtakes it, and it overtakes nothing */
 	uint64_t order;
-	uint64_t sequence; /* it left by this already, in an earlier mount; 0: it did not */
-	uint64_t number;   /* of the journal's entry, where there are no pieces */
-	int64_t since_ms;  /* monotonic */
-	uint64_t failures; /* attempts that had failed for lack of an answer when it was made */
+	uint64_t sequence;   /* it left by this already, in an earlier mount; 0: it did not */
+	uint64_t number;     /* of the journal's entry, the first where there are pieces */
+	struct version base; /* what the journal was told later that it is held against */
+	int64_t since_ms;    /* monotonic */
+	uint64_t failures;   /* attempts that had failed for lack of an answer when it was made */
 	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. CHANGE_SETATTR: without bytes, what else was set. */
 	struct piece *pieces;
 	size_t pieces_count, pieces_room;
-	bool is_sent; /* in a batch on its way */
-	bool is_based; /* on a version that its entry in the journal has: the next mount holds it against that */
+	bool is_sent;      /* in a batch on its way */
 	bool is_wanted;    /* somebody waits for it */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */

@@ -194,6 +194,43 @@ Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
 	cr_expect(eq(u64, journaled_parked(&j), 0));
 }
 
+static enum err tell_base(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct change change = entry->change;
+	uint64_t *sizes = context;
+
+	(void)e;
+	sizes[entry->number] = journal_base_in(&change)->size;
+	return ERR_OK;
+}
+
+/* Many more than one record takes, in two segments; the last word counts. */
+Test(journal, what_an_entry_is_based_on_is_what_was_said_last)
+{
+	enum { COUNT = 40000 };
+	AUTO_FREE struct journal_base *bases = calloc(COUNT, sizeof *bases);
+	AUTO_FREE uint64_t *sizes = calloc(COUNT + 3, sizeof *sizes);
+
+	journaled_name(&j, CHANGE_UNLINK, "a", NULL);
+	for (uint64_t n = 0; n < COUNT; n++)
+		bases[n] = (struct journal_base){ journaled_name(&j, CHANGE_RENAME, "b", "c"),
+			{ .size = n } };
+	journaled_name(&j, CHANGE_UNLINK, "d", NULL);
+	cr_assert(eq(int, journal_note_based(j.journal, bases, COUNT, NULL), ERR_OK));
+	bases[0] = (struct journal_base){ 2, { .size = 7 } };
+	cr_assert(eq(int, journal_note_based(j.journal, bases, 1, NULL), ERR_OK));
+	journaled_done(&j, 3, 3);
+	bases[1] = (struct journal_base){ 3, { .size = 8 } };
+	cr_assert(eq(int, journal_note_based(j.journal, bases, 2, NULL), ERR_OK));
+	journaled_reopen(&j);
+	cr_assert(eq(int, journal_each(j.journal, tell_base, sizes, NULL), ERR_OK));
+	cr_expect(eq(u64, sizes[1], 0));
+	cr_expect(eq(u64, sizes[2], 7));
+	cr_expect(eq(u64, sizes[3], 0));
+	cr_expect(eq(u64, sizes[COUNT + 1], COUNT - 1));
+	cr_expect(eq(u64, sizes[COUNT + 2], 0));
+}
+
 Test(journal, the_id_stays_as_long_as_something_is_owed)
 {
 	unsigned char id[JOURNAL_ID_SIZE];

@@ -198,41 +198,17 @@ static void write_mouthfuls(
 			"%s", e.text);
 }
 
-/* Two are held, behind one that was based on a version: a mouthful, and more than fits beside the next one behind it. */
+/* Two are held: a mouthful, and more than fits beside the next one behind it. */
 static struct inode *make_with_two_under_way(void)
 {
 	struct inode *i = make("f");
 
 	distant_hold_applies(&far, true);
-	distant_write(&far, i, 0, "based");
-	distant_await_applies(&far, 1);
 	write_mouthfuls(i, 0, 1, 'a', 0);
-	distant_pass_apply(&far, 1);
-	distant_await_applies(&far, 2);
-	write_mouthfuls(i, MOUTHFUL, FULL_MOUTHFULS, 'b', 0);
-	distant_await_applies(&far, 3);
-	return i;
-}
-
-/* Killed now, the next mount would hold it against the version of the file, which others of ours may not change. */
-Test(pending, nothing_leaves_beside_what_is_based_on_a_version)
-{
-	struct inode *other = make("other"), *i = make("f");
-
-	distant_hold_applies(&far, true);
-	distant_write(&far, i, 0, "based");
 	distant_await_applies(&far, 1);
 	write_mouthfuls(i, MOUTHFUL, FULL_MOUTHFULS, 'b', 0);
-	distant_write(&far, other, 0, "other");
 	distant_await_applies(&far, 2);
-	distant_pass_apply(&far, 2);
-	cr_expect(eq(int, flush(other), ERR_OK));
-	distant_expect_text(&far, "f", "");
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, flush(i), ERR_OK));
-	cr_expect(eq(u64, distant_size(&far, i), (1 + FULL_MOUTHFULS) * MOUTHFUL));
-	distant_close(&far, i);
-	distant_close(&far, other);
+	return i;
 }
 
 static void expect_mouthfuls(unsigned from, unsigned count, char filling)
@@ -277,7 +253,7 @@ static void pass_the_second(void)
 {
 	struct cache_status status;
 
-	distant_pass_apply(&far, 3);
+	distant_pass_apply(&far, 2);
 	do {
 		sched_yield();
 		cache_get_status(far.cache, &status);

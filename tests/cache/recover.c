@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -172,6 +173,180 @@ Test(recover, but_what_others_wrote_over_it_is_one)
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+static uint64_t pending_bytes(void)
+{
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	return status.pending_bytes;
+}
+
+/* A batch full of contents, and some that leave beside it, which alone are done. */
+static void leave_two(const char *beside, bool is_answered)
+{
+	AUTO_FREE char *whole = malloc(PENDING_BATCH_MAX);
+
+	cr_assert(whole != NULL);
+	memset(whole, 'o', PENDING_BATCH_MAX);
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	for (size_t at = 0; at < PENDING_BATCH_MAX; at += VERB_DATA_MAX / 2)
+		cr_assert(eq(int,
+			cache_write(far.cache, NULL, i, at, whole + at, VERB_DATA_MAX / 2, 0, NULL),
+			ERR_OK));
+	distant_await_applies(&far, 1);
+	cr_assert(eq(int,
+		cache_write(far.cache, NULL, i, PENDING_BATCH_MAX, beside, strlen(beside), 0, NULL),
+		ERR_OK));
+	distant_await_applies(&far, 2);
+	uint64_t bytes = pending_bytes();
+
+	far.lose_answers = !is_answered;
+	distant_pass_apply(&far, 2);
+	while (is_answered && pending_bytes() == bytes)
+		sched_yield();
+	if (!is_answered)
+		distant_await_applies(&far, 3);
+	distant_break_off(&far);
+	far.lose_answers = false;
+	distant_hold_applies(&far, false);
+}
+
+static void expect_both(const char *beside)
+{
+	AUTO_CLOSE int fd = openat(far.scratch.fd, "f", O_RDONLY | O_CLOEXEC);
+	char got[64] = "";
+
+	cr_expect(eq(long, (long)pread(fd, got, 1, 0), 1));
+	cr_expect(eq(chr, got[0], 'o'));
+	cr_expect(eq(
+		long, (long)pread(fd, got, sizeof got, PENDING_BATCH_MAX), (long)strlen(beside)));
+	cr_expect(eq(int, memcmp(got, beside, strlen(beside)), 0));
+}
+
+Test(recover, what_was_done_beside_it_without_an_answer_is_no_conflict)
+{
+	leave_two("beside", false);
+	distant_remount(&far, NULL);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	expect_both("beside");
+}
+
+Test(recover, nor_is_what_was_answered)
+{
+	leave_two("beside", true);
+	distant_remount(&far, NULL);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	expect_both("beside");
+}
+
+Test(recover, but_what_others_wrote_over_both_is_one)
+{
+	leave_two("beside", false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(ne(u64, distant_parked(&far), 0));
+}
+
+Test(recover, nor_does_what_was_answered_make_it_one_that_is_not)
+{
+	leave_two("beside", true);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(ne(u64, distant_parked(&far), 0));
+}
+
+/* ---- What was queued behind others of ours ---- */
+
+enum follower { WRITES, TRUNCATES, REMOVES, REPLACES };
+
+static void follow(struct inode *i, enum follower follower)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_SIZE, .size = 1 };
+	struct inode *root = cache_root(far.cache);
+
+	switch (follower) {
+	case WRITES: distant_write(&far, i, 0, "second"); return;
+	case TRUNCATES:
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &set, true, NULL), ERR_OK));
+		return;
+	case REMOVES:
+		cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+		return;
+	case REPLACES:
+		cr_assert(eq(
+			int, cache_rename(far.cache, NULL, root, "g", root, "f", 0, NULL), ERR_OK));
+		return;
+	}
+}
+
+/* Of two changes of "f" the first is answered, the second on its way when the mount ends. */
+static void leave_behind(enum follower follower)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	scratch_write_text(&far.scratch, "f", "before");
+	scratch_write_text(&far.scratch, "g", "other");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = distant_open(&far, "f");
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "first!");
+	distant_await_applies(&far, 1);
+	follow(i, follower);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_expect_text(&far, "f", "first!");
+}
+
+static void expect_held_against_the_first(enum follower follower, unsigned parked)
+{
+	leave_behind(follower);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), parked));
+}
+
+Test(recover, what_others_made_of_it_after_an_answer_is_not_written_over)
+{
+	expect_held_against_the_first(WRITES, 1);
+}
+
+Test(recover, nor_cut)
+{
+	expect_held_against_the_first(TRUNCATES, 1);
+}
+
+Test(recover, nor_removed)
+{
+	expect_held_against_the_first(REMOVES, 1);
+}
+
+Test(recover, nor_replaced)
+{
+	expect_held_against_the_first(REPLACES, 0);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
+}
+
+Test(recover, where_nobody_else_was_at_it_what_follows_is_done)
+{
+	leave_behind(WRITES);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
