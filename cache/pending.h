@@ -62,7 +62,8 @@ void pending_stage(struct pending *p, const struct call *call, struct inode *i);
 void pending_release(struct pending *p, struct inode *i);
 
 /*
- * Returns when the sandbox has answered all that touched `i` before, and what that depends on, whatever it said. An error
+ * Returns when the sandbox has answered all that touched `i` before, and what that depends on, whatever it said, and all
+ * that an earlier mount left. An error
  * is one of waiting: ERR_INTERRUPTED, ERR_TIMEOUT, or why the sandbox cannot be reached; nothing is lost by it.
  */
 enum err pending_drain(

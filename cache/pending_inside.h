@@ -187,6 +187,8 @@ void base_drop_locked(struct backlog *b);
 
 /* Takes it out of the journal into the queue. Before anything else. */
 enum err pending_recover(struct pending *p, struct error *e);
+/* Some of that is still owed. It touches no inode that is known, and may change any. */
+bool pending_has_recovered_locked(const struct pending *p);
 
 /*
  * ---- What is staged (pending_stage.c) ----

@@ -15,20 +15,12 @@
 
 /* ---- What it was ---- */
 
-/* What an earlier mount left would change it, and touches no inode that is known. */
-static bool has_recovered_locked(const struct pending *p)
-{
-	const struct queued *first = TAILQ_FIRST(&p->queue);
-
-	return first && first->order <= p->recovered;
-}
-
 void base_note_locked(struct pending *p, struct inode *i)
 {
 	struct base base = { .number = ++p->bases };
 
 	base_drop_locked(i->backlog);
-	if (!tree_base(p->cache->tree, i, &base.version) || has_recovered_locked(p))
+	if (!tree_base(p->cache->tree, i, &base.version) || pending_has_recovered_locked(p))
 		return;
 	i->backlog->base = malloc(sizeof base);
 	if (i->backlog->base)

@@ -209,7 +209,7 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
 		tree_attr_in_doubt(p->cache->tree, i, now_ms);
 
-	if (!is_known || (i->backlog && i->backlog->owes))
+	if (!is_known || (i->backlog && i->backlog->owes) || pending_has_recovered_locked(p))
 		return (struct version){ 0 };
 	return version_shown(&attr);
 }

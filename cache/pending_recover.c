@@ -169,3 +169,10 @@ enum err pending_recover(struct pending *p, struct error *e)
 			(unsigned long long)p->changes);
 	return kind;
 }
+
+bool pending_has_recovered_locked(const struct pending *p)
+{
+	const struct queued *first = TAILQ_FIRST(&p->queue);
+
+	return first && first->order <= p->recovered;
+}

@@ -140,6 +140,17 @@ static enum err settle_locked(
 	return kind;
 }
 
+/* Whatever is asked comes after what an earlier mount left. */
+static enum err await_recovered_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	enum err kind = ERR_OK;
+
+	while (!kind && pending_has_recovered_locked(p))
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
+}
+
 /* ---- Barriers ---- */
 
 enum err pending_drain(struct pending *p, const struct call *call, struct inode *i, struct error *e)
@@ -149,8 +160,9 @@ enum err pending_drain(struct pending *p, const struct call *call, struct inode 
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
+	kind = await_recovered_locked(p, call, e);
 	pending_release_locked(p, i);
-	if (i->backlog && i->backlog->owes) {
+	if (!kind && i->backlog && i->backlog->owes) {
 		kind = settle_locked(p, i->backlog, call, e);
 		backlog_rest_locked(p, i->backlog);
 	}
@@ -165,7 +177,12 @@ enum err pending_drain_path(
 	enum err kind = ERR_OK;
 	struct inode *owing;
 
-	while (p && !kind && (owing = tree_owing_on_path(p->cache->tree, i))) {
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	kind = await_recovered_locked(p, call, e);
+	pthread_mutex_unlock(&p->lock);
+	while (!kind && (owing = tree_owing_on_path(p->cache->tree, i))) {
 		kind = pending_drain(p, call, owing, e);
 		/* What was made and removed again before it left never comes. */
 		if (!kind && tree_is_gone(p->cache->tree, owing))
