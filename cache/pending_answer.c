@@ -133,6 +133,48 @@ static void pass_answered(const struct batch *b)
 			fault_point("pending.placed");
 }
 
+/* It leaves once more. */
+static void put_back_locked(struct pending *p, struct queued *q)
+{
+	q->is_sent = false;
+	p->sent--;
+	if (queued_has_contents(q))
+		p->unsent_bytes += q->change.data_len;
+}
+
+/* Under the number by which a change was refused it stays so; what has such a one already keeps its turn. */
+static bool is_to_leave_again(const struct batch *b, size_t n)
+{
+	const struct queued *q = b->queued[n];
+	uint32_t needs = b->changes[n].needs;
+
+	if (q->sequence)
+		return false;
+	if (b->results[n].err == ERR_SKIPPED)
+		return needs && !b->queued[needs - 1]->is_sent;
+	return b->results[n].err == ERR_CONFLICT && q->is_found;
+}
+
+/* What was found there though it was refused, and what was skipped for that, is no part of the batch any more. */
+static void put_back_found_locked(struct pending *p, struct batch *b)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < b->count; n++)
+		if (is_to_leave_again(b, n)) {
+			b->queued[n]->change.version = (struct version){ 0 };
+			put_back_locked(p, b->queued[n]);
+		}
+	for (size_t n = 0; n < b->count; n++) {
+		if (!b->queued[n]->is_sent)
+			continue;
+		b->queued[kept] = b->queued[n];
+		b->changes[kept] = b->changes[n];
+		b->results[kept++] = b->results[n];
+	}
+	b->count = kept;
+}
+
 /* Without memory for a record of all. */
 static void note_each_done(struct pending *p, const struct batch *b)
 {
@@ -149,6 +191,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 
 	refuse_short(b);
 	pass_answered(b);
+	put_back_found_locked(p, b);
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 
 	if (!numbers)
@@ -195,14 +238,6 @@ static void skip_what_needs_damaged(struct batch *b)
 		if (needs && b->results[needs - 1].err)
 			b->results[n].err = ERR_SKIPPED;
 	}
-}
-
-static void put_back_locked(struct pending *p, struct queued *q)
-{
-	q->is_sent = false;
-	p->sent--;
-	if (queued_has_contents(q))
-		p->unsent_bytes += q->change.data_len;
 }
 
 void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e)

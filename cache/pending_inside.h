@@ -312,6 +312,12 @@ enum err batch_find_moved(
  */
 enum err batch_find_done(
 	struct pending *p, const struct call *call, struct batch *b, struct error *e);
+/*
+ * Of those that were refused since others seemed to have been at the file it looks whether they were done meanwhile: who
+ * sent them first may have been at it until just now. They are sent again then. Likewise.
+ */
+enum err batch_find_late(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e);
 
 /* ---- Answers (pending_answer.c) ---- */
 

@@ -185,20 +185,36 @@ static enum err find_one(struct pending *p, const struct call *call, const struc
 	return kind;
 }
 
+static enum err find(struct pending *p, const struct call *call, const struct batch *b, size_t n,
+	struct error *e)
+{
+	struct queued *q = b->queued[n];
+
+	if (!q->may_be_done || !is_based(&b->changes[n]))
+		return ERR_OK;
+	return find_one(p, call, b, b->changes[n].path, &q->is_found, e);
+}
+
 enum err batch_find_done(
 	struct pending *p, const struct call *call, struct batch *b, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	for (size_t n = 0; n < b->count && !kind; n++) {
-		struct change *c = &b->changes[n];
-		bool found;
-
-		if (!b->queued[n]->may_be_done || !is_based(c))
-			continue;
-		kind = find_one(p, call, b, c->path, &found, e);
-		if (!kind && found)
-			c->version = (struct version){ 0 };
+		kind = find(p, call, b, n, e);
+		if (!kind && b->queued[n]->is_found)
+			b->changes[n].version = (struct version){ 0 };
 	}
+	return kind;
+}
+
+enum err batch_find_late(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; n < b->count && !kind; n++)
+		if (b->results[n].err == ERR_CONFLICT)
+			kind = find(p, call, b, n, e);
 	return kind;
 }

@@ -23,6 +23,8 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 
 	if (!kind)
 		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
+	if (!kind)
+		kind = batch_find_late(p, &call, b, e);
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
 }
 

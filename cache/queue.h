@@ -40,6 +40,7 @@ struct queued {
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
 	bool may_be_done;  /* contents that left without a number, and whose answer never came */
+	bool is_found;     /* which are there: what it was based on does not matter any more */
 	bool is_lost;      /* what it needs was refused */
 	bool is_again;     /* refused, and queued again for another name */
 	bool is_beside;    /* about what is to be copied over its target */

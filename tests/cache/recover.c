@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,6 +164,34 @@ Test(recover, nor_is_it_when_the_next_mount_ended_before_it_was_sent)
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "ouusover");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+static void *remount(void *nothing)
+{
+	distant_remount(&far, NULL);
+	return nothing;
+}
+
+/* The sandbox was at it still. */
+Test(recover, nor_is_it_when_it_is_done_just_before_it_is_sent_again)
+{
+	struct inode *i = open_known();
+	pthread_t thread;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 2, "more");
+	distant_break_off(&far);
+	unsigned before = distant_applies(&far);
+
+	cr_assert(not(pthread_create(&thread, NULL, remount, NULL)));
+	distant_await_applies(&far, before + 1);
+	scratch_write_text(&far.scratch, "f", "oursre");
+	distant_hold_applies(&far, false);
+	pthread_join(thread, NULL);
+	distant_expect_text(&far, "f", "oumore");
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
