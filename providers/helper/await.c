@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -182,15 +183,42 @@ static enum err read_packed(const struct awaited *file, int fd, struct buf *out,
 	return kind;
 }
 
-enum err await_requests(
-	const struct awaited *file, struct outlet *out, struct buf *requests, struct error *e)
+/* ---- The whole ---- */
+
+/* Where there are no locks the first run is as good as alone. */
+static enum err hold(const struct awaited *file, int fd, struct outlet *out, struct error *e)
+{
+	int64_t now_ms = monotonic_ms();
+	struct waiting w = { .grown_ms = now_ms, .sign_ms = now_ms, .pause_ns = LOOK_FIRST_NS };
+	enum err kind = ERR_OK;
+	struct stat st;
+
+	while (kind == ERR_OK && flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			break;
+		kind = linger(file, &w, out, e);
+	}
+	bool is_taken = kind == ERR_OK && fstat(fd, &st) == 0 && !st.st_nlink;
+
+	if (is_taken || kind == ERR_TIMEOUT)
+		return error_set(e, ERR_TIMEOUT, "%s: another run took it", file->path);
+	return kind;
+}
+
+enum err await_requests(const struct awaited *file, struct outlet *out, struct buf *requests,
+	int *held, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
 	enum err kind = wait_whole(file, out, &fd, e);
 
+	*held = -1;
+	if (kind == ERR_OK)
+		kind = hold(file, fd, out, e);
+	unlink(file->path);
 	if (kind == ERR_OK)
 		kind = file->unpacked ? read_packed(file, fd, requests, e)
 				      : read_whole(file, fd, file->size, requests, e);
-	unlink(file->path);
+	if (kind == ERR_OK)
+		*held = take_fd(&fd);
 	return kind;
 }

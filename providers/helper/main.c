@@ -1,5 +1,6 @@
 /* sandboxfs-helper: list, fetch, apply and watch on a real directory, for sandboxfs at the other end of a stream. */
 #include "providers/base/base64.h"
+#include "providers/base/cleanup.h"
 #include "providers/helper/await.h"
 #include "providers/helper/serve.h"
 #include "providers/helper/wire.h"
@@ -26,6 +27,7 @@ struct arguments {
 	size_t seconds; /* -t: one request may be to watch, and after so long it all ends; 0: neither */
 	struct buf requests; /* those of -r, or of -w */
 	struct awaited file; /* -w, -n, -c and -z */
+	int held;            /* that file, while it is worked on; or -1 */
 	/* Names in staging: what a large answer goes to, larger than so many bytes (-o, -m), and what is removed first (-d). */
 	const char *answer, *removed[REMOVED_MAX];
 	size_t answer_min, removed_count;
@@ -131,7 +133,7 @@ static enum err take_file(struct arguments *a, struct error *e)
 	/* Whoever started us may ignore it; then nobody would hear how what unpacks the file ended. */
 	signal(SIGCHLD, SIG_DFL);
 	outlet_init(&signs, STDOUT_FILENO, a->is_armoured);
-	kind = await_requests(&a->file, &signs, &a->requests, e);
+	kind = await_requests(&a->file, &signs, &a->requests, &a->held, e);
 	outlet_release(&signs);
 	a->has_requests = true;
 	return kind;
@@ -205,7 +207,7 @@ static int run(struct arguments *a)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = { .requests = BUF_INIT(WIRE_STREAM_MAX) };
+	struct arguments a = { .requests = BUF_INIT(WIRE_STREAM_MAX), .held = -1 };
 	struct error e = { 0 };
 	int status;
 
@@ -223,6 +225,7 @@ int main(int argc, char **argv)
 	/* Modes are asked for whole. */
 	umask(0);
 	status = run(&a);
+	cleanup_close(&a.held);
 	buf_release(&a.requests);
 	return status;
 }

@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -179,14 +180,20 @@ static void put_hello(struct buf *text)
 	base64_encode(text, header, sizeof header);
 }
 
-/* Runs it to its end: its exit code, and what it wrote in "out" and "err". */
-static int run(struct program *p, const char *const *arguments)
+/* What it writes goes to "out" and "err". */
+static pid_t run_behind(struct program *p, const char *const *arguments)
 {
 	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	AUTO_CLOSE int out = openat(p->scratch.fd, "out", O_CREAT | O_TRUNC | O_WRONLY, 0600);
 	AUTO_CLOSE int err = openat(p->scratch.fd, "err", O_CREAT | O_TRUNC | O_WRONLY, 0600);
 
-	return exit_code(start(p, arguments, nothing, out, err));
+	return start(p, arguments, nothing, out, err);
+}
+
+/* Runs it to its end: its exit code. */
+static int run(struct program *p, const char *const *arguments)
+{
+	return exit_code(run_behind(p, arguments));
 }
 
 static void answers_in_one_shot(const char *machine)
@@ -358,6 +365,40 @@ Test(helper_program, waits_for_a_request_that_is_still_being_written)
 	cr_expect(eq(int, frame_decode((unsigned char *)said, &f, NULL), ERR_OK));
 	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
 	cr_expect(ne(int, access(late.path, F_OK), 0), "it is removed");
+	close(late.watch_fd);
+	buf_release(&late.bytes);
+	program_close(&p);
+}
+
+/* The command to take it was delivered twice. */
+Test(helper_program, a_file_that_another_run_has_is_not_taken)
+{
+	struct utsname here;
+	struct program p;
+	struct late late;
+	char size[16], event[1000];
+
+	cr_assert(uname(&here) == 0);
+	program_open(&p, here.machine);
+	late_hello(&late, &p);
+	snprintf(size, sizeof size, "%zu", late.bytes.len);
+	scratch_write(&p.scratch, "request", late.bytes.bytes, late.bytes.len);
+	AUTO_CLOSE int held = open(late.path, O_RDONLY | O_CLOEXEC);
+
+	cr_assert(flock(held, LOCK_EX) == 0);
+	cr_assert(ge(int, inotify_add_watch(late.watch_fd, late.path, IN_OPEN), 0));
+	pid_t pid = run_behind(
+		&p, (const char *[]){ "once", "-w", late.path, "-n", size, p.root, NULL });
+
+	cr_assert(gt(long, (long)read(late.watch_fd, event, sizeof event), 0));
+	cr_assert(unlink(late.path) == 0);
+	flock(held, LOCK_UN);
+	cr_expect(eq(int, exit_code(pid), 1));
+	AUTO_FREE char *said = scratch_read(&p.scratch, "out", NULL);
+	AUTO_FREE char *complaint = scratch_read(&p.scratch, "err", NULL);
+
+	cr_expect(eq(str, said, ""));
+	cr_expect(strstr(complaint, "another run took it") != NULL, "%s", complaint);
 	close(late.watch_fd);
 	buf_release(&late.bytes);
 	program_close(&p);
