@@ -163,6 +163,7 @@ static void put_back_found_locked(struct pending *p, struct batch *b)
 	for (size_t n = 0; n < b->count; n++)
 		if (is_to_leave_again(b, n)) {
 			b->queued[n]->change.version = (struct version){ 0 };
+			queued_note_sent(b->queued[n], p->journal, 0, NULL);
 			put_back_locked(p, b->queued[n]);
 		}
 	for (size_t n = 0; n < b->count; n++) {

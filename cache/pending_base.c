@@ -118,13 +118,20 @@ static bool names(const struct change *c, const char *path)
 	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
 }
 
+/* Behind it another file may have that name. */
+static bool moves_above(const struct queued *q, const char *path)
+{
+	return q->change.op == CHANGE_RENAME && queued_leads_to_path(q, path);
+}
+
 /* Whether it goes on with the contents of what is at the path, or takes it away. */
 static bool is_held_against_path(const struct queued *q, const char *path)
 {
 	const struct change *c = &q->change;
+	uint32_t by_name = CHANGE_EXCL | CHANGE_NOREPLACE | CHANGE_EXCHANGE;
 
 	if (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE)
-		return !strcmp(c->path2, path) && !(c->flags & CHANGE_EXCHANGE);
+		return !strcmp(c->path2, path) && !(c->flags & by_name);
 	return !strcmp(c->path, path) && c->op != CHANGE_COPY &&
 		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
 }
@@ -134,20 +141,36 @@ static bool is_after(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
+/* What comes next at that name, and has not left; NULL: nothing, or it cannot be told. */
+static struct queued *next_there(const struct queued *answered, const char *path)
+{
+	struct queued *q = TAILQ_NEXT(answered, link);
+
+	for (int n = 0; q && n < PENDING_CHANGES_MAX; n++, q = TAILQ_NEXT(q, link)) {
+		if (q->is_recovered && names(&q->change, path))
+			return q->is_sent ? NULL : q;
+		if (q->is_recovered && moves_above(q, path))
+			return NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Of a file with other names something else may have moved the version meanwhile. And what the sandbox tells of a change
+ * that it had done before is what is there by now: it is no better than what the journal knows.
+ */
 void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct attr *left)
 {
 	const char *path = queued_leaves(answered);
+	bool is_plain = S_ISREG(left->mode) && left->nlink == 1;
+	struct queued *q = path && is_plain ? next_there(answered, path) : NULL;
+	struct version *version = q ? journal_base_in(&q->change) : NULL;
 	struct notes notes = { .p = p };
-	struct queued *q = TAILQ_NEXT(answered, link);
 
-	while (path && q && q->is_recovered && !names(&q->change, path))
-		q = TAILQ_NEXT(q, link);
-	if (!path || !q || !q->is_recovered || q->is_sent || !S_ISREG(left->mode))
+	if (!q || !is_held_against_path(q, path) || !is_after(left->ctime, version->ctime))
 		return;
-	struct version *version = journal_base_in(&q->change);
-
-	if (!is_held_against_path(q, path) || !is_after(left->ctime, version->ctime))
+	if (answered->sequence && version->ctime.tv_sec)
 		return;
 	*version = version_shown(left);
 	note(&notes, q, version);

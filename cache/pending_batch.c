@@ -326,6 +326,19 @@ void batch_is_late_locked(struct pending *p, struct batch *b)
 	}
 }
 
+/* Of an earlier mount: what is done just before it moves the version, and is held against that itself. */
+static bool is_behind_contents(const struct batch *b, const struct change *c)
+{
+	bool takes_place = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
+	const char *path = takes_place ? c->path2 : c->path;
+
+	for (size_t n = 0; n < b->count; n++)
+		if (queued_changes_contents(b->queued[n]) &&
+			!strcmp(queued_leaves(b->queued[n]), path))
+			return true;
+	return false;
+}
+
 static bool take_change(struct gathering *g, struct queued *q)
 {
 	struct batch *b = g->batch;
@@ -342,6 +355,8 @@ static bool take_change(struct gathering *g, struct queued *q)
 	if (!b->count)
 		b->first_sequence = q->sequence;
 	c->needs = (uint32_t)needs_of(g, q);
+	if (q->is_recovered && journal_base_in(c)->ctime.tv_sec && is_behind_contents(b, c))
+		*journal_base_in(c) = (struct version){ 0 };
 	b->queued[b->count++] = q;
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;

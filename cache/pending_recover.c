@@ -66,11 +66,11 @@ static struct queued *find_sent(const struct pending *p, const struct journal_en
 {
 	struct queued *q;
 
-	TAILQ_FOREACH(q, &p->queue, link)
-	{
-		if (entry->sequence && q->sequence == entry->sequence)
-			return q;
-	}
+	if (!entry->sequence)
+		return NULL;
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	if (q->sequence == entry->sequence)
+		return q;
 	return NULL;
 }
 
@@ -121,6 +121,8 @@ static void drop_refused(struct pending *p, const struct change *again)
 {
 	struct queued *q;
 
+	if (again->op != CHANGE_PLACE && again->op != CHANGE_RENAME)
+		return;
 	TAILQ_FOREACH(q, &p->queue, link)
 	if (pending_is_again(q, again))
 		break;

@@ -117,7 +117,7 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	struct error why = why_of(b, n);
 	enum err refusal = b->results[n].err;
 
-	q->is_again = pending_keep_both_locked(p, q, refusal, &why);
+	q->is_again = !b->why.kind && pending_keep_both_locked(p, q, refusal, &why);
 	if (q->is_again) {
 		tell_refused_locked(p, q, &why);
 		/* What was to follow by that name would go to theirs. */
@@ -126,7 +126,7 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 		park_locked(p, q, &why);
 	}
 	/* Not by a refusal before it, which is what is reported. */
-	if (!q->is_again && refusal != ERR_SKIPPED)
+	if (refusal != ERR_SKIPPED)
 		p->refused = why;
 	if (refusal == ERR_CONFLICT)
 		lose_followers(q);

@@ -118,6 +118,13 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
 
+bool queued_leads_to_path(const struct queued *before, const char *path)
+{
+	const struct change *c = &before->change;
+
+	return is_below(path, c->path) || (c->path2 && is_below(path, c->path2));
+}
+
 const char *queued_leaves(const struct queued *q)
 {
 	if (q->change.path2)

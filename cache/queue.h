@@ -65,6 +65,8 @@ bool queued_has_contents(const struct queued *q);
 bool queued_changes_contents(const struct queued *q);
 /* Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before. */
 bool queued_leads_to(const struct queued *before, const struct queued *q);
+/* Whether it makes what is at `path`, or a directory on the way there, be found there or not any more. */
+bool queued_leads_to_path(const struct queued *before, const char *path);
 /* Whether it takes a name away. */
 bool queued_removes(const struct queued *q);
 /* Where what it is about is afterwards; NULL: it has lost this name. */

@@ -378,6 +378,46 @@ Test(recover, where_nobody_else_was_at_it_what_follows_is_done)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
+/* What has the name by then is not what had it. */
+Test(recover, another_file_that_has_the_name_is_not_held_against_the_first)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_SIZE, .size = 2 };
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+	int64_t absent_ms;
+
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "e", 0755), 0));
+	scratch_write_text(&far.scratch, "d/f", "first");
+	scratch_write_text(&far.scratch, "e/f", "second");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	root = cache_root(far.cache);
+	cr_assert(eq(
+		int, cache_lookup(far.cache, NULL, root, "d", &entry, &absent_ms, NULL), ERR_OK));
+	struct inode *d = entry.inode;
+
+	cr_assert(eq(
+		int, cache_lookup(far.cache, NULL, root, "e", &entry, &absent_ms, NULL), ERR_OK));
+	struct inode *e = entry.inode;
+
+	cr_assert(eq(int, cache_lookup(far.cache, NULL, e, "f", &entry, &absent_ms, NULL), ERR_OK));
+	cr_assert(eq(int, cache_lookup(far.cache, NULL, d, "f", &entry, &absent_ms, NULL), ERR_OK));
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, entry.inode, &set, false, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "d", root, "old", 0, NULL), ERR_OK));
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "e", root, "d", 0, NULL), ERR_OK));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, e, "f", NULL), ERR_OK));
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "old/f", "fi");
+	cr_expect(ne(int, faccessat(far.scratch.fd, "d/f", F_OK, 0), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
 /* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
 static struct cache_entry make_held(const char *name, bool opens)
 {

@@ -36,6 +36,8 @@ pending.answered 6 load
 pending.answered.plain 1 overwrite journal_size=8M
 pending.answered.plain 4 overwrite journal_size=8M
 journal.sent 3 overwrite journal_size=8M
+journal.based 1 overwrite journal_size=8M
+journal.based 4 overwrite journal_size=8M
 pending.placed 1 load
 pending.placed 9 load
 journal.segment.ended 3 load journal_size=4M
