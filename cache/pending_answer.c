@@ -113,6 +113,20 @@ static void refuse_short(struct batch *b)
 		}
 }
 
+/* What goes on with a file of which somebody changed the version that the attributes before it carry meets the same. */
+static void refuse_with_version(struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++) {
+		uint32_t needs = b->changes[n].needs;
+		bool is_for_that = b->results[n].err == ERR_SKIPPED && needs &&
+			queued_carries_version(b->queued[needs - 1]) &&
+			b->results[needs - 1].err == ERR_CONFLICT;
+
+		if (is_for_that)
+			b->results[n] = b->results[needs - 1];
+	}
+}
+
 static void end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
@@ -142,6 +156,15 @@ static void put_back_locked(struct pending *p, struct queued *q)
 		p->unsent_bytes += q->change.data_len;
 }
 
+/* Nobody was at the file: what goes on with its contents does not need them. */
+static bool lacks_attributes_alone(const struct batch *b, size_t n)
+{
+	enum err err = b->results[n].err;
+
+	return queued_sets_attributes(b->queued[n]) && err && err != ERR_CONFLICT &&
+		err != ERR_SKIPPED;
+}
+
 /* Under the number by which a change was refused it stays so; what has such a one already keeps its turn. */
 static bool is_to_leave_again(const struct batch *b, size_t n)
 {
@@ -151,21 +174,28 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 	if (q->sequence)
 		return false;
 	if (b->results[n].err == ERR_SKIPPED)
-		return needs && !b->queued[needs - 1]->is_sent;
+		return needs &&
+			(!b->queued[needs - 1]->is_sent || lacks_attributes_alone(b, needs - 1));
 	return b->results[n].err == ERR_CONFLICT && q->is_found;
 }
 
-/* What was found there though it was refused, and what was skipped for that, is no part of the batch any more. */
+/*
+ * What was found there though it was refused, and what was skipped for that or for want of attributes, is no part of the
+ * batch any more.
+ */
 static void put_back_found_locked(struct pending *p, struct batch *b)
 {
 	size_t kept = 0;
 
-	for (size_t n = 0; n < b->count; n++)
+	for (size_t n = 0; n < b->count; n++) {
+		if (lacks_attributes_alone(b, n))
+			b->queued[n]->change.version = (struct version){ 0 };
 		if (is_to_leave_again(b, n)) {
 			b->queued[n]->change.version = (struct version){ 0 };
 			queued_note_sent(b->queued[n], p->journal, 0, NULL);
 			put_back_locked(p, b->queued[n]);
 		}
+	}
 	for (size_t n = 0; n < b->count; n++) {
 		if (!b->queued[n]->is_sent)
 			continue;
@@ -192,6 +222,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 
 	refuse_short(b);
 	pass_answered(b);
+	refuse_with_version(b);
 	put_back_found_locked(p, b);
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 

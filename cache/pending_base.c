@@ -18,12 +18,23 @@ static bool is_about_contents(const struct queued *q)
 	return !is_new && q->change.op != CHANGE_COPY && queued_changes_contents(q);
 }
 
-/* The file whose version it has to do with; NULL: it does not matter, or there is none. */
-static struct inode *file_of(const struct queued *q)
+/* The file that it goes on with, or takes away; NULL: none. */
+static struct inode *goes_on_with(const struct queued *q)
 {
 	if (q->change.op == CHANGE_RENAME)
 		return q->change.flags & CHANGE_EXCHANGE ? NULL : q->moved[1];
 	return is_about_contents(q) ? q->about.target : NULL;
+}
+
+static bool carries_on(const struct queued *q)
+{
+	return queued_sets_attributes(q) && !q->is_beside;
+}
+
+/* The file whose version it has to do with; NULL: it does not matter, or there is none. */
+static struct inode *file_of(const struct queued *q)
+{
+	return carries_on(q) ? q->about.target : goes_on_with(q);
 }
 
 /* ---- Noting ---- */
@@ -111,6 +122,20 @@ void pending_base_next_locked(struct pending *p)
 	flush(&notes);
 }
 
+static bool is_gone_on_with(const struct queued *sets)
+{
+	const struct inode *i = sets->about.target;
+	const struct queued *q = sets;
+
+	/* Nothing but itself. */
+	if (i->backlog->owes < 2)
+		return false;
+	while ((q = TAILQ_NEXT(q, link)))
+		if (goes_on_with(q) == i)
+			return true;
+	return false;
+}
+
 /* ---- Of an earlier mount ---- */
 
 static bool names(const struct change *c, const char *path)
@@ -124,16 +149,12 @@ static bool moves_above(const struct queued *q, const char *path)
 	return q->change.op == CHANGE_RENAME && queued_leads_to_path(q, path);
 }
 
-/* Whether it goes on with the contents of what is at the path, or takes it away. */
-static bool is_held_against_path(const struct queued *q, const char *path)
+/* Whether it is held against the version of what is there, or carries it on. */
+static bool has_to_do_with(const struct queued *q, const char *path)
 {
-	const struct change *c = &q->change;
-	uint32_t by_name = CHANGE_EXCL | CHANGE_NOREPLACE | CHANGE_EXCHANGE;
+	bool sets = queued_sets_attributes(q) && !strcmp(q->change.path, path);
 
-	if (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE)
-		return !strcmp(c->path2, path) && !(c->flags & by_name);
-	return !strcmp(c->path, path) && c->op != CHANGE_COPY &&
-		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
+	return sets || queued_goes_on_at(q, path);
 }
 
 static bool is_after(struct timespec a, struct timespec b)
@@ -142,9 +163,9 @@ static bool is_after(struct timespec a, struct timespec b)
 }
 
 /* What comes next at that name, and has not left; NULL: nothing, or it cannot be told. */
-static struct queued *next_there(const struct queued *answered, const char *path)
+static struct queued *next_there(const struct queued *before, const char *path)
 {
-	struct queued *q = TAILQ_NEXT(answered, link);
+	struct queued *q = TAILQ_NEXT(before, link);
 
 	for (int n = 0; q && n < PENDING_CHANGES_MAX; n++, q = TAILQ_NEXT(q, link)) {
 		if (q->is_recovered && names(&q->change, path))
@@ -168,11 +189,32 @@ void pending_base_recovered_locked(
 	struct version *version = q ? journal_base_in(&q->change) : NULL;
 	struct notes notes = { .p = p };
 
-	if (!q || !is_held_against_path(q, path) || !is_after(left->ctime, version->ctime))
+	if (!q || !has_to_do_with(q, path) || !is_after(left->ctime, version->ctime))
 		return;
 	if (answered->sequence && version->ctime.tv_sec)
 		return;
 	*version = version_shown(left);
 	note(&notes, q, version);
 	flush(&notes);
+}
+
+static bool is_gone_on_with_there(const struct queued *sets)
+{
+	const char *path = sets->change.path;
+	const struct queued *q = sets;
+
+	while ((q = next_there(q, path)))
+		if (!queued_sets_attributes(q))
+			return queued_goes_on_at(q, path);
+	return false;
+}
+
+/* ---- Both ---- */
+
+/* By itself it may be done to what others made of the file. */
+bool pending_version_matters_locked(const struct queued *q)
+{
+	if (!queued_sets_attributes(q))
+		return true;
+	return q->is_recovered ? is_gone_on_with_there(q) : is_gone_on_with(q);
 }

@@ -74,7 +74,7 @@ static struct backlog *fresh(const struct gathering *g, struct inode *i)
 	b->is_blocked = false;
 	b->busy_from = UINT64_MAX;
 	b->busy_to = 0;
-	b->step = b->name_step = 0;
+	b->step = b->name_step = b->version_step = 0;
 	return b;
 }
 
@@ -150,13 +150,19 @@ static size_t needs_by_path(const struct batch *b, const struct queued *q)
 	return step;
 }
 
+/* Of who goes on with the contents, or takes them away. */
+static size_t contents_needed(const struct backlog *b)
+{
+	return b->step ? b->step : b->version_step;
+}
+
 /* What is to go goes, whatever became of its contents, unless others may have been at them since. */
 static size_t removal_needs(const struct gathering *g, const struct queued *q)
 {
 	struct inode *target = q->about.target ? q->about.target : q->about.scope.inodes[0];
 	const struct backlog *b = target ? fresh(g, target) : NULL;
 	bool is_late = q->about.target && was_long_untold(g->p, q);
-	size_t step = !b ? 0 : is_late ? b->step : b->name_step;
+	size_t step = !b ? 0 : is_late ? contents_needed(b) : b->name_step;
 
 	return step || !q->about.dir ? step : fresh(g, q->about.dir)->step;
 }
@@ -178,17 +184,28 @@ struct inode *batch_replaced_late(const struct pending *p, const struct queued *
 /* Of the other file in an exchange; of one that is replaced, where it may not have come to its name. */
 static size_t step_of_other(const struct gathering *g, const struct queued *q)
 {
-	struct inode *other = queued_exchanged(q);
+	struct inode *exchanged = queued_exchanged(q);
+	struct inode *replaced = exchanged ? NULL : batch_replaced_late(g->p, q);
 
-	if (!other)
-		other = batch_replaced_late(g->p, q);
-	return other ? fresh(g, other)->step : 0;
+	if (exchanged)
+		return fresh(g, exchanged)->step;
+	return replaced ? contents_needed(fresh(g, replaced)) : 0;
 }
 
 /* A change can say only of one other that it needs it. */
 static bool needs_two(const struct gathering *g, const struct queued *q)
 {
 	return step_of_other(g, q) && fresh(g, q->about.target)->step;
+}
+
+static size_t step_of_target(const struct gathering *g, const struct queued *q)
+{
+	const struct backlog *b =
+		q->about.target && q->about.target != q->made ? fresh(g, q->about.target) : NULL;
+
+	if (!b)
+		return 0;
+	return queued_changes_contents(q) && !q->is_beside ? contents_needed(b) : b->step;
 }
 
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
@@ -200,7 +217,7 @@ static size_t needs_of(const struct gathering *g, const struct queued *q)
 		return needs_by_path(g->batch, q);
 	if (queued_removes(q))
 		return removal_needs(g, q);
-	size_t step = about->target && about->target != q->made ? fresh(g, about->target)->step : 0;
+	size_t step = step_of_target(g, q);
 
 	if (!step)
 		step = step_of_other(g, q);
@@ -222,6 +239,8 @@ static void note_step(const struct gathering *g, const struct queued *q)
 		b->step = g->batch->count;
 	if (b && is_of_name)
 		b->name_step = g->batch->count;
+	if (b && queued_carries_version(q) && !b->version_step)
+		b->version_step = g->batch->count;
 }
 
 /* At the same moment: as if they had done it just before. */
@@ -261,15 +280,16 @@ static struct version version_to_find(const struct queued *q)
 	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
 	bool is_beside = i && i->backlog->goes_beside;
 
-	return is_beside ? any : q->change.version;
+	return is_beside || !pending_version_matters_locked(q) ? any : q->change.version;
 }
 
-/* The last of the first `count` changes that is one of the contents of `i`; 0: none. Steps count from 1, as needs do. */
+/* The last of the first `count` changes that is one of the contents of `i`, or carries its version; 0: none. Steps count from 1, as needs do. */
 static size_t contents_step(const struct batch *b, size_t count, const struct inode *i)
 {
 	while (count &&
 		!(b->queued[count - 1]->about.target == i &&
-			queued_changes_contents(b->queued[count - 1])))
+			(queued_changes_contents(b->queued[count - 1]) ||
+				queued_carries_version(b->queued[count - 1]))))
 		count--;
 	return count;
 }
@@ -333,7 +353,8 @@ static bool is_behind_contents(const struct batch *b, const struct change *c)
 	const char *path = takes_place ? c->path2 : c->path;
 
 	for (size_t n = 0; n < b->count; n++)
-		if (queued_changes_contents(b->queued[n]) &&
+		if ((queued_changes_contents(b->queued[n]) ||
+			    queued_carries_version(b->queued[n])) &&
 			!strcmp(queued_leaves(b->queued[n]), path))
 			return true;
 	return false;
@@ -354,6 +375,8 @@ static bool take_change(struct gathering *g, struct queued *q)
 		allow_what_others_did(q, c);
 	if (!b->count)
 		b->first_sequence = q->sequence;
+	if (!pending_version_matters_locked(q))
+		c->version = (struct version){ 0 };
 	c->needs = (uint32_t)needs_of(g, q);
 	if (q->is_recovered && journal_base_in(c)->ctime.tv_sec && is_behind_contents(b, c))
 		*journal_base_in(c) = (struct version){ 0 };

@@ -67,6 +67,7 @@ struct backlog {
 	uint64_t busy_from, busy_to; /* contents on their way beside this batch */
 	size_t step;                 /* 1 + the index of the change that the next one of it needs */
 	size_t name_step;            /* likewise of the last that is not about its contents */
+	size_t version_step;         /* likewise of attributes that carry its version */
 };
 
 struct pending {
@@ -245,6 +246,8 @@ void pending_base_next_locked(struct pending *p);
 /* The same of what an earlier mount left, where only names are known: `answered` left that. It is in the queue still. */
 void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct attr *left);
+/* Whether it is to be held against its version: itself, or for what follows it in the queue. */
+bool pending_version_matters_locked(const struct queued *q);
 
 /* ---- Times (pending_times.c) ---- */
 

@@ -22,7 +22,7 @@ static enum err describe_locked(
 	c->path = staged ? staged : s->path.text;
 	if (!staged)
 		c->target = tree_expect(t, i);
-	if (!staged && c->set & SET_SIZE)
+	if (!staged)
 		c->version = pending_version_locked(p, i);
 	return kind;
 }

@@ -81,6 +81,27 @@ bool queued_changes_contents(const struct queued *q)
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
 
+bool queued_sets_attributes(const struct queued *q)
+{
+	return q->change.op == CHANGE_SETATTR && !(q->change.set & SET_SIZE);
+}
+
+bool queued_carries_version(const struct queued *q)
+{
+	return queued_sets_attributes(q) && q->change.version.ctime.tv_sec;
+}
+
+bool queued_goes_on_at(const struct queued *q, const char *path)
+{
+	const struct change *c = &q->change;
+	uint32_t by_name = CHANGE_EXCL | CHANGE_NOREPLACE | CHANGE_EXCHANGE;
+
+	if (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE)
+		return !strcmp(c->path2, path) && !(c->flags & by_name);
+	return !strcmp(c->path, path) && c->op != CHANGE_COPY &&
+		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
+}
+
 bool queued_removes(const struct queued *q)
 {
 	return q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
@@ -113,6 +134,8 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 	bool leaves_second = takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
 	const char *made = leaves_second ? c->path2 : c->path;
 
+	if (queued_carries_version(before))
+		return queued_goes_on_at(q, c->path);
 	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);

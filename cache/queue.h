@@ -63,7 +63,16 @@ bool queued_touches(const struct queued *q, const struct inode *i);
 bool queued_has_contents(const struct queued *q);
 /* Whether the change moves the contents of a file, or puts them in their place. */
 bool queued_changes_contents(const struct queued *q);
-/* Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before. */
+/* Whether it sets attributes alone: that moves the version of the file. */
+bool queued_sets_attributes(const struct queued *q);
+/* Likewise, and it is known which version there was: who goes on with the contents behind it is held against that. */
+bool queued_carries_version(const struct queued *q);
+/* Whether it goes on with the contents of what is at the path, or takes it away. */
+bool queued_goes_on_at(const struct queued *q, const char *path);
+/*
+ * Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before, or
+ * carries the version that `q` is held against.
+ */
 bool queued_leads_to(const struct queued *before, const struct queued *q);
 /* Whether it makes what is at `path`, or a directory on the way there, be found there or not any more. */
 bool queued_leads_to_path(const struct queued *before, const char *path);

@@ -157,16 +157,18 @@ static enum err fetch(struct provider *p, const struct call *call, const struct 
 	return kind ? kind : helper_fetch(&d->root, items, count, count_items, &f, e);
 }
 
-static bool is_contents(const struct change *c)
+static bool may_be_refused(const struct distant *d, const struct change *c)
 {
-	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND;
+	bool is_contents = c->op == CHANGE_WRITE || c->op == CHANGE_APPEND;
+
+	return d->refused_op ? c->op == d->refused_op : is_contents;
 }
 
-static size_t first_contents(const struct apply_request *request)
+static size_t first_to_refuse(const struct distant *d, const struct apply_request *request)
 {
 	size_t n = 0;
 
-	while (n < request->changes_count && !is_contents(&request->changes[n]))
+	while (n < request->changes_count && !may_be_refused(d, &request->changes[n]))
 		n++;
 	return n;
 }
@@ -177,7 +179,7 @@ static enum err take_refusal(struct distant *d, const struct apply_request *requ
 
 	pthread_mutex_lock(&d->lock);
 	d->changes += (unsigned)request->changes_count;
-	if (first_contents(request) < request->changes_count) {
+	if (first_to_refuse(d, request) < request->changes_count) {
 		refusal = d->refusal;
 		d->refusal = ERR_OK;
 	}
@@ -185,14 +187,14 @@ static enum err take_refusal(struct distant *d, const struct apply_request *requ
 	return refusal;
 }
 
-/* The first change of contents is of a file that is nowhere; what needs it is skipped, the rest done. */
+/* The one that is refused is of a file that is nowhere; what needs it is skipped, the rest done. */
 static enum err apply_without(struct distant *d, const struct apply_request *request,
 	struct change_result *results, enum err refusal, struct error *e)
 {
 	size_t len = request->changes_count * sizeof *request->changes;
 	AUTO_FREE struct change *changes = malloc(len);
 	struct apply_request rest = *request;
-	size_t refused = first_contents(request);
+	size_t refused = first_to_refuse(d, request);
 
 	cr_assert(changes != NULL);
 	memcpy(changes, request->changes, len);

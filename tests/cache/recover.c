@@ -314,8 +314,15 @@ static void follow(struct inode *i, enum follower follower)
 	}
 }
 
-/* Of two changes of "f" the first is answered, the second on its way when the mount ends. */
-static void leave_behind(enum follower follower)
+static void set_mode(struct inode *i)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &set, true, NULL), ERR_OK));
+}
+
+/* Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps with a mode set before it. */
+static void leave_behind(enum follower follower, bool sets_mode)
 {
 	struct attr attr;
 	int64_t valid_ms;
@@ -332,6 +339,8 @@ static void leave_behind(enum follower follower)
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "first!");
 	distant_await_applies(&far, 1);
+	if (sets_mode)
+		set_mode(i);
 	follow(i, follower);
 	distant_pass_apply(&far, 1);
 	distant_await_applies(&far, 2);
@@ -342,7 +351,16 @@ static void leave_behind(enum follower follower)
 
 static void expect_held_against_the_first(enum follower follower, unsigned parked)
 {
-	leave_behind(follower);
+	leave_behind(follower, false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), parked));
+}
+
+static void expect_held_across_attributes(enum follower follower, unsigned parked)
+{
+	leave_behind(follower, true);
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "theirs");
@@ -372,9 +390,42 @@ Test(recover, nor_replaced)
 
 Test(recover, where_nobody_else_was_at_it_what_follows_is_done)
 {
-	leave_behind(WRITES);
+	leave_behind(WRITES, false);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, attributes_that_are_set_in_between_hide_nothing)
+{
+	expect_held_across_attributes(WRITES, 2);
+}
+
+Test(recover, nor_from_what_cuts_it)
+{
+	expect_held_across_attributes(TRUNCATES, 2);
+}
+
+Test(recover, nor_from_what_removes_it)
+{
+	expect_held_across_attributes(REMOVES, 2);
+}
+
+Test(recover, nor_from_what_replaces_it)
+{
+	expect_held_across_attributes(REPLACES, 1);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
+}
+
+Test(recover, where_nobody_else_was_at_it_both_are_done)
+{
+	struct stat there;
+
+	leave_behind(WRITES, true);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "second");
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &there, 0), 0));
+	cr_expect(eq(u32, there.st_mode & 07777, 0600));
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 

@@ -9,6 +9,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct distant far;
@@ -46,28 +47,38 @@ static void lose_answer(unsigned number)
 	far.lose_answers = false;
 }
 
-/*
- * Writes `text` while a change that has a number is under way, whose first answer is lost: what was written before that is
- * held against its version when it leaves, as the third attempt, which is held.
- */
-static struct inode *write_in_an_outage(const char *name, const char *text)
-{
-	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+static const struct change private = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
 
+enum doing { WRITES, SETS_MODE, SETS_MODE_AND_WRITES };
+
+/*
+ * Changes the file `name` while a change that has a number is under way, whose first answer is lost: what was done before that is held
+ * against its version when it leaves, as the third attempt, which is held.
+ */
+static struct inode *change_in_an_outage(enum doing doing, const char *name, const char *text)
+{
 	scratch_write_text(&far.scratch, name, "before");
 	scratch_write_text(&far.scratch, "other", "");
 	struct inode *i = open_known(name), *other = open_known("other");
 
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &private, false, NULL), ERR_OK));
 	distant_await_applies(&far, 1);
-	distant_write(&far, i, 0, text);
+	if (doing != WRITES)
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
+	if (doing != SETS_MODE)
+		distant_write(&far, i, 0, text);
 	lose_answer(1);
 	distant_pass_apply(&far, 2);
 	distant_await_applies(&far, 3);
 	distant_close(&far, other);
 	return i;
+}
+
+static struct inode *write_in_an_outage(const char *name, const char *text)
+{
+	return change_in_an_outage(WRITES, name, text);
 }
 
 Test(resend, what_was_done_and_not_answered_is_no_conflict)
@@ -205,5 +216,66 @@ Test(resend, what_follows_a_write_that_was_a_conflict_is_one_too)
 	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 2));
+	distant_close(&far, i);
+}
+
+/* ---- Attributes that are set just before it ---- */
+
+static void expect_mode(const char *name, mode_t wanted)
+{
+	struct stat there;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &there, 0), 0));
+	cr_expect(eq(u32, there.st_mode & 07777, wanted));
+}
+
+Test(resend, attributes_that_are_set_before_it_hide_nobody)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+	distant_close(&far, i);
+}
+
+Test(resend, where_nobody_was_at_it_both_are_done)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
+
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "oursre");
+	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(resend, where_only_attributes_are_set_it_does_not_matter_who_was_at_it)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE, "f", NULL);
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(resend, what_follows_is_written_without_them_where_they_are_refused)
+{
+	far.refused_op = CHANGE_SETATTR;
+	struct inode *i = change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
+
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "oursre");
+	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 1));
 	distant_close(&far, i);
 }
