@@ -32,6 +32,20 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 	tree_answered(c->tree, &q->about.scope, i, latest, cache_attr_until(c));
 }
 
+/* What it left itself: others may have been at it since, and what comes next is held against that. */
+static void remember_left(struct inode *i, const struct change_result *r)
+{
+	struct attr *left = &i->backlog->answered;
+
+	*left = (struct attr){ 0 };
+	if (!r->left.ctime.tv_sec)
+		return;
+	*left = r->attr;
+	left->size = r->left.size;
+	left->mtime = r->left.mtime;
+	left->ctime = r->left.ctime;
+}
+
 /* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
 static const struct attr *attr_of_dir(
 	struct pending *p, struct inode *dir, const struct change_result *r)
@@ -75,13 +89,15 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	const struct change_about *about = &q->about;
 
 	if (q->is_recovered && r->has_attr)
-		pending_base_recovered_locked(p, q, &r->attr);
+		pending_base_recovered_locked(p, q, r);
 	if (q->is_beside)
 		return;
 	check_landing(p, q, r);
 	check_placed(p, q, r);
 	if (about->target && (r->has_attr || !is_gone_by(p, q)))
 		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
+	if (about->target && r->has_attr && r->was_over)
+		remember_left(about->target, r);
 	if (about->dir)
 		adopt(p, q, about->dir, attr_of_dir(p, about->dir, r));
 	if (about->dir2 && about->dir2 != about->dir)

@@ -176,24 +176,28 @@ static struct queued *next_there(const struct queued *before, const char *path)
 	return NULL;
 }
 
-/*
- * Of a file with other names something else may have moved the version meanwhile. And what the sandbox tells of a change
- * that it had done before is what is there by now: it is no better than what the journal knows.
- */
+/* All zero: of a file with other names something else may have moved it meanwhile; or it is not known any more. */
+static struct version version_left(const struct change_result *r)
+{
+	bool is_plain = S_ISREG(r->attr.mode) && r->attr.nlink == 1;
+
+	if (!is_plain)
+		return (struct version){ 0 };
+	return r->was_over ? r->left : version_shown(&r->attr);
+}
+
 void pending_base_recovered_locked(
-	struct pending *p, const struct queued *answered, const struct attr *left)
+	struct pending *p, const struct queued *answered, const struct change_result *result)
 {
 	const char *path = queued_leaves(answered);
-	bool is_plain = S_ISREG(left->mode) && left->nlink == 1;
-	struct queued *q = path && is_plain ? next_there(answered, path) : NULL;
+	struct version left = version_left(result);
+	struct queued *q = path && left.ctime.tv_sec ? next_there(answered, path) : NULL;
 	struct version *version = q ? journal_base_in(&q->change) : NULL;
 	struct notes notes = { .p = p };
 
-	if (!q || !has_to_do_with(q, path) || !is_after(left->ctime, version->ctime))
+	if (!q || !has_to_do_with(q, path) || !is_after(left.ctime, version->ctime))
 		return;
-	if (answered->sequence && version->ctime.tv_sec)
-		return;
-	*version = version_shown(left);
+	*version = left;
 	note(&notes, q, version);
 	flush(&notes);
 }

@@ -245,7 +245,7 @@ void pending_drop_locked(struct pending *p, struct inode *i);
 void pending_base_next_locked(struct pending *p);
 /* The same of what an earlier mount left, where only names are known: `answered` left that. It is in the queue still. */
 void pending_base_recovered_locked(
-	struct pending *p, const struct queued *answered, const struct attr *left);
+	struct pending *p, const struct queued *answered, const struct change_result *result);
 /* Whether it is to be held against its version: itself, or for what follows it in the queue. */
 bool pending_version_matters_locked(const struct queued *q);
 

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "providers/helper/version_text.h"
 #include "providers/shell_functions.h"
 #include "providers/shell_script.h"
 
@@ -582,7 +583,7 @@ static size_t follow(void *context, const char *record)
 {
 	(void)context;
 	switch (record[0]) {
-	case 'R': return 4;
+	case 'R': return 5;
 	case 'L': return 0;
 	default: return SIZE_MAX;
 	}
@@ -622,7 +623,15 @@ static void count_bytes(struct change_result *r, const struct change *c, const c
 		r->offset = r->attr.size - r->count;
 }
 
-/* L: the lock was not to be had. R, reason, bytes copied, attributes, those of the second directory */
+/* "over=SIZE MTIME CTIME" of one that was done before, where that is known. */
+static void take_over(struct change_result *r, const char *text)
+{
+	r->was_over = !strncmp(text, "over", 4);
+	if (r->was_over)
+		version_read(text + 4, &r->left);
+}
+
+/* L: the lock was not to be had. R, reason, bytes copied, whether it was over, attributes, those of the second directory */
 static enum err message(void *context, char **records, size_t count, uint64_t *raw, struct error *e)
 {
 	struct applying *a = context;
@@ -645,7 +654,8 @@ static enum err message(void *context, char **records, size_t count, uint64_t *r
 	}
 	if (r->err != ERR_OK)
 		return ERR_OK;
-	describe(r, c, records[3], records[4]);
+	take_over(r, records[3]);
+	describe(r, c, records[4], records[5]);
 	count_bytes(r, c, records[2]);
 	return ERR_OK;
 }

@@ -207,7 +207,8 @@ const char shell_apply_functions[] =
 
 	/*
 	 * journal NAME FIRST: changes up to the index done_to are over, the one with the index `begun` may have been done by a
-	 * run that was killed, and the variable rINDEX is the reason of a refusal. The record is as helper/sequence.h says.
+	 * run that was killed, and the variable rINDEX is the reason of a refusal, lINDEX what was left. The record is as
+	 * helper/sequence.h says.
 	 */
 	"journal() {\n"
 	"\tQ=$S/$1 first=$2 over=0 lines= state=\n"
@@ -217,16 +218,18 @@ const char shell_apply_functions[] =
 	"\thold\n"
 	"\t{\n"
 	"\t\tread -r n state size0 ino0 && case $state in e) over=$n ;; *) over=$((n - 1)) ;; esac\n"
-	"\t\twhile read -r n m; do refused \"$n\" \"$m\"; done\n"
+	"\t\twhile read -r n m; do recall \"$n\" \"$m\"; done\n"
 	"\t} <\"$Q\"\n"
 	"\tdone_to=$((over - first))\n"
 	"\t[ \"$state\" != b ] || begun=$((over - first + 1))\n"
 	"\t[ \"$done_to\" -ge 0 ] || [ -z \"$lines\" ] || try truncate -s 65 \"$Q\" || exit 1\n"
 	"}\n"
-	"refused() {\n"
+	"recall() {\n"
 	"\tlines=1\n"
 	"\t[ \"$1\" -le \"$over\" ] || over=$1 state=\n"
-	"\t[ \"$1\" -lt \"$first\" ] || eval \"r$(($1 - first))=\\$2\"\n"
+	"\t[ \"$1\" -ge \"$first\" ] || return 0\n"
+	"\tcase $2 in =*) w=l ;; *) w=r ;; esac\n"
+	"\teval \"$w$(($1 - first))=\\$2\"\n"
 	"}\n"
 	/* Another run of the journal is waited for. Where flock(1) says neither yes nor no there is no lock. */
 	"hold() {\n"
@@ -246,14 +249,19 @@ const char shell_apply_functions[] =
 	"\tdone\n"
 	"\tprintf '%s %s\\n' $((first + I)) \"$1\" >>\"$Q\" || exit 1\n"
 	"}\n"
+	/* keep_left ATTRIBUTES...: of a regular file, where stat(1) knows all of its times. */
+	"keep_left() {\n"
+	"\tcase $4:${20}:${23} in 8???:*.*:*.*) ;; *) return 0 ;; esac\n"
+	"\tprintf '%s =%s %s.%s %s.%s\\n' $((first + I)) \"${10}\" \"${14}\" \"${20#*.}\" \"${15}\" \"${23#*.}\" >>\"$Q\"\n"
+	"}\n"
 	/* ended NUMBER: the batch has come to its end with that one. */
 	"ended() { [ \"$I\" -le \"$done_to\" ] || mark \"$1\" e 0 0; }\n"
 
 	/* begin INDEX BYTES NEEDS: a change for which BYTES follow on descriptor 3. */
 	"begin() {\n"
-	"\tI=$1 left=$2 E= T= D2= H2= N2= A= count= there= old= again= kept= cut= R0=\n"
+	"\tI=$1 left=$2 E= T= D2= H2= N2= A= count= there= old= again= kept= cut= R0= L0=\n"
 	"\t[ \"$1\" != \"$begun\" ] || again=1\n"
-	"\t[ \"$1\" -gt \"$done_to\" ] || { old=1; eval \"R0=\\$r$1\"; }\n"
+	"\t[ \"$1\" -gt \"$done_to\" ] || { old=1; eval \"R0=\\$r$1 L0=\\$l$1\"; }\n"
 	"\t[ -z \"$R0\" ] || return\n"
 	"\t[ -z \"$3\" ] || [ \"$old\" ] || eval \"[ \\\"\\$k$3\\\" ]\" || fail @SKIPPED\n"
 	"}\n"
@@ -334,11 +342,15 @@ const char shell_apply_functions[] =
 	"\t[ \"$left\" = 0 ] || dd bs=\"$left\" count=1 iflag=fullblock <&3 >/dev/null 2>&1\n"
 	"\t[ -z \"$old\" ] || E=$R0\n"
 	"\t[ -z \"$Q\" ] || [ \"$old\" ] || [ -z \"$E\" ] || keep_refusal \"$E\"\n"
-	"\tprintf 'R%s\\0%s\\0%s\\0' \"$I\" \"$E\" \"$count\" >&6\n"
+	"\tprintf 'R%s\\0%s\\0%s\\0%s\\0' \"$I\" \"$E\" \"$count\" \"${old:+over$L0}\" >&6\n"
 	"\tif [ -z \"$E\" ]; then\n"
 	"\t\teval \"k$I=1\"\n"
-	"\t\t[ -z \"$there\" ] || stat -c \"$F\" . ${T:+\"$T\"} >&6 2>/dev/null\n"
-	"\t\t[ -z \"$A\" ] || printf '%s\\n' \"$A\" >&6\n"
+	"\t\tm=\n"
+	"\t\t[ -z \"$there\" ] || m=$(stat -c \"$F\" . ${T:+\"$T\"} 2>/dev/null)$nl\n"
+	"\t\tm=$m$A\n"
+	"\t\tprintf '%s\\n' \"$m\" >&6\n"
+	"\t\tm=${m#*\"$nl\"}\n"
+	"\t\t[ -z \"$Q\" ] || [ \"$old\" ] || keep_left ${m%\"$nl\"}\n"
 	"\tfi\n"
 	"\tprintf '\\0' >&6\n"
 	"\t[ \"$E\" ] || [ -z \"$H2\" ] || [ \"$H2\" = . ] || stat -c \"$F\" \"$H2/.\" >&6 2>/dev/null\n"

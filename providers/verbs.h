@@ -210,6 +210,9 @@ struct change_result {
 	uint64_t count;  /* bytes written or copied */
 	uint64_t offset; /* CHANGE_APPEND: where */
 	bool has_attr, has_parent, has_parent2;
+	bool was_over; /* done by an earlier run: the attributes are those of now */
+	struct version
+		left; /* was_over: what it left then of a regular file; all zero: nobody knows any more */
 	struct attr
 		attr; /* what path (LINK, RENAME, PLACE, COPY: path2) names afterwards; UNLINK: the kept or still linked inode */
 	struct attr parent;  /* the directory of path afterwards */

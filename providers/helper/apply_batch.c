@@ -3,6 +3,7 @@
 #include "providers/helper/staging.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 static bool is_needed_missing(
@@ -22,14 +23,15 @@ static void refuse(struct change_result *result, enum err err, const char *why)
 /* Was it refused, it still is; was it done, the present can be told. */
 static void tell_again(struct sequence *s, uint64_t number, struct work *w)
 {
-	const char *why;
-	enum err err;
+	struct fate fate = sequence_fate(s, number);
 
-	if (sequence_was_refused(s, number, &err, &why)) {
-		refuse(w->result, err, why);
+	if (fate.err) {
+		refuse(w->result, fate.err, fate.why);
 		return;
 	}
 	w->result->err = ERR_OK;
+	w->result->was_over = true;
+	w->result->left = fate.left;
 	work_describe(w);
 }
 
@@ -40,6 +42,18 @@ static enum err prepare(const struct apply_request *request, const struct change
 	if (is_needed_missing(request, results, index))
 		return error_set(e, ERR_SKIPPED, "a change before it failed");
 	return work_prepare(w, e);
+}
+
+static enum err note_left(
+	struct sequence *s, uint64_t number, const struct change_result *r, struct error *e)
+{
+	const struct version left = {
+		.size = r->attr.size, .mtime = r->attr.mtime, .ctime = r->attr.ctime
+	};
+
+	if (!r->has_attr || !S_ISREG(r->attr.mode))
+		return ERR_OK;
+	return sequence_leave(s, number, &left, e);
 }
 
 /* Fails only where the record does. */
@@ -61,7 +75,7 @@ static enum err apply_one(struct sequence *s, const struct apply_request *reques
 	}
 	w->result->err = refusal;
 	if (refusal == ERR_OK)
-		return ERR_OK;
+		return note_left(s, number, w->result, e);
 	refuse(w->result, refusal, why.text);
 	return sequence_refuse(s, number, refusal, w->result->why, e);
 }

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/version_text.h"
 #include "providers/helper/wire.h"
 
 #include <errno.h>
@@ -12,12 +13,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* A number, a kind and a sentence of struct change_result. */
-#define REFUSAL_MAX 256
-/* Every change of the largest batch refused. */
-#define REFUSALS_MAX ((size_t)WIRE_BATCH_MAX * REFUSAL_MAX)
+/* A number, a kind and a sentence of struct change_result; or a version. */
+#define LINE_MAX_SIZE 256
+/* Of every change of the largest batch. */
+#define LINES_MAX ((size_t)WIRE_BATCH_MAX * LINE_MAX_SIZE)
 /* Kept free for the record: a full disk is a reason to refuse changes, and must not be one to lose the refusals. */
-#define ROOM_KEPT ((off_t)64 * 1024)
+#define ROOM_KEPT ((off_t)512 * 1024)
 /* From one try for the lock to the next. */
 #define LOCK_TRY_MS 20
 
@@ -114,11 +115,11 @@ static enum err read_all(int fd, struct buf *out, struct error *e)
 	return ERR_OK;
 }
 
-/* What was refused is over, whether or not the first line says so by now. */
-static void count_refusals(struct sequence *s)
+/* What has a line is over, whether or not the first one says so by now. */
+static void count_lines(struct sequence *s)
 {
-	const char *lines = buf_text(&s->refusals) + SEQUENCE_HEAD_SIZE;
-	const char *before = memrchr(lines, '\n', s->refusals.len - SEQUENCE_HEAD_SIZE - 1);
+	const char *lines = buf_text(&s->lines) + SEQUENCE_HEAD_SIZE;
+	const char *before = memrchr(lines, '\n', s->lines.len - SEQUENCE_HEAD_SIZE - 1);
 	uint64_t number = strtoull(before ? before + 1 : lines, NULL, 10);
 
 	if (number > s->over)
@@ -129,32 +130,32 @@ static void count_refusals(struct sequence *s)
 
 static enum err read_record(struct sequence *s, struct error *e)
 {
-	enum err k = read_all(s->fd, &s->refusals, e);
+	enum err k = read_all(s->fd, &s->lines, e);
 
-	if (k != ERR_OK || s->refusals.len < SEQUENCE_HEAD_SIZE)
+	if (k != ERR_OK || s->lines.len < SEQUENCE_HEAD_SIZE)
 		return k;
-	read_head(s, buf_text(&s->refusals));
+	read_head(s, buf_text(&s->lines));
 	s->next_line = SEQUENCE_HEAD_SIZE;
-	s->end = (off_t)s->refusals.len;
-	if (s->refusals.len > SEQUENCE_HEAD_SIZE)
-		count_refusals(s);
+	s->end = (off_t)s->lines.len;
+	if (s->lines.len > SEQUENCE_HEAD_SIZE)
+		count_lines(s);
 	return ERR_OK;
 }
 
 /* ---- Opening ---- */
 
 /* A new batch is sent when the answers to the last one have come. */
-static enum err forget_refusals(struct sequence *s, struct error *e)
+static enum err forget_lines(struct sequence *s, struct error *e)
 {
 	bool has_some = s->end > SEQUENCE_HEAD_SIZE;
 
 	if (has_some && ftruncate(s->fd, SEQUENCE_HEAD_SIZE))
 		return record_failed(e);
 	/* Not every file system can: then the refusals need their room when they come. */
-	if (has_some || !s->refusals.len)
+	if (has_some || !s->lines.len)
 		fallocate(s->fd, FALLOC_FL_KEEP_SIZE, 0, ROOM_KEPT);
 	s->end = s->next_line = SEQUENCE_HEAD_SIZE;
-	s->refusals.len = 0;
+	s->lines.len = 0;
 	return ERR_OK;
 }
 
@@ -165,7 +166,7 @@ enum err sequence_open(const struct root *r, const struct call *call,
 	enum err k;
 
 	*out = (struct sequence){ .fd = -1,
-		.refusals = BUF_INIT(SEQUENCE_HEAD_SIZE + REFUSALS_MAX),
+		.lines = BUF_INIT(SEQUENCE_HEAD_SIZE + LINES_MAX),
 		.end = SEQUENCE_HEAD_SIZE };
 	if (!is_recorded(r, journal))
 		return ERR_OK;
@@ -175,15 +176,15 @@ enum err sequence_open(const struct root *r, const struct call *call,
 	k = lock(out->fd, call, e);
 	if (k == ERR_OK)
 		k = read_record(out, e);
-	out->is_new = k == ERR_OK && !out->refusals.len;
-	return k == ERR_OK && first > out->over ? forget_refusals(out, e) : k;
+	out->is_new = k == ERR_OK && !out->lines.len;
+	return k == ERR_OK && first > out->over ? forget_lines(out, e) : k;
 }
 
 void sequence_release(struct sequence *s)
 {
 	cleanup_close(&s->fd);
 	s->fd = -1;
-	buf_release(&s->refusals);
+	buf_release(&s->lines);
 }
 
 /* ---- Asking ---- */
@@ -215,22 +216,33 @@ static size_t end_line(struct buf *record, size_t at)
 	return at + (size_t)(end - line) + 1;
 }
 
-/* No line was torn: each has its end. */
-bool sequence_was_refused(struct sequence *s, uint64_t number, enum err *err, const char **why)
+static struct fate parse_fate(const char *text)
 {
-	while (s->next_line < s->refusals.len) {
-		char *text, *line = (char *)s->refusals.bytes + s->next_line;
-		uint64_t refused = strtoull(line, &text, 10);
+	struct fate fate = { .why = "" };
 
-		if (refused > number)
-			return false;
-		s->next_line = end_line(&s->refusals, s->next_line);
-		if (refused < number)
-			continue;
-		*err = parse_refusal(text + (*text == ' '), why);
-		return true;
+	if (*text != '=')
+		fate.err = parse_refusal(text, &fate.why);
+	else
+		version_read(text, &fate.left);
+	return fate;
+}
+
+/* No line was torn: each has its end. */
+struct fate sequence_fate(struct sequence *s, uint64_t number)
+{
+	static const struct fate unknown = { .why = "" };
+
+	while (s->next_line < s->lines.len) {
+		char *text, *line = (char *)s->lines.bytes + s->next_line;
+		uint64_t told = strtoull(line, &text, 10);
+
+		if (told > number)
+			return unknown;
+		s->next_line = end_line(&s->lines, s->next_line);
+		if (told == number)
+			return parse_fate(text + (*text == ' '));
 	}
-	return false;
+	return unknown;
 }
 
 /* ---- Recording ---- */
@@ -257,6 +269,16 @@ static enum err write_head(struct sequence *s, uint64_t number, char state,
 	return write_record(s, head, SEQUENCE_HEAD_SIZE, 0, e);
 }
 
+static enum err add_line(struct sequence *s, const char *line, struct error *e)
+{
+	size_t len = strlen(line);
+	enum err k = s->fd < 0 ? ERR_OK : write_record(s, line, len, s->end, e);
+
+	if (s->fd >= 0 && k == ERR_OK)
+		s->end += (off_t)len;
+	return k;
+}
+
 enum err sequence_begin(
 	struct sequence *s, uint64_t number, const struct before *before, struct error *e)
 {
@@ -266,16 +288,23 @@ enum err sequence_begin(
 enum err sequence_refuse(
 	struct sequence *s, uint64_t number, enum err err, const char *why, struct error *e)
 {
-	char line[REFUSAL_MAX];
-	int len;
-	enum err k;
+	char line[LINE_MAX_SIZE];
 
-	if (s->fd < 0)
-		return ERR_OK;
-	len = snprintf(line, sizeof line, "%" PRIu64 " @%s %s\n", number, error_name(err), why);
-	k = write_record(s, line, (size_t)len, s->end, e);
-	s->end += k == ERR_OK ? len : 0;
-	return k;
+	snprintf(line, sizeof line, "%" PRIu64 " @%s %s\n", number, error_name(err), why);
+	return add_line(s, line, e);
+}
+
+enum err sequence_leave(
+	struct sequence *s, uint64_t number, const struct version *left, struct error *e)
+{
+	char text[VERSION_TEXT_MAX], line[LINE_MAX_SIZE];
+
+	version_write(left, text);
+	snprintf(line, sizeof line, "%" PRIu64 " %s\n", number, text);
+	/* No part of a line may stay behind. */
+	if (add_line(s, line, NULL) && ftruncate(s->fd, s->end))
+		return record_failed(e);
+	return ERR_OK;
 }
 
 enum err sequence_end(struct sequence *s, uint64_t number, struct error *e)

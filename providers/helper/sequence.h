@@ -3,10 +3,11 @@
  *
  * It is a file "seq-<journal in hex>" of text, so that a shell keeps it as well. Its first line, SEQUENCE_HEAD_SIZE bytes,
  * is written anew before each change, with one pwrite(2): the number, 'b' for begun or 'e' for ended, and the size and the
- * inode number that its name had before. That a change is begun says that all before it are over. The lines behind it are
- * the refusals of the last batch, "NUMBER @KIND SENTENCE", in the order of their numbers; older ones mean nothing. So what
- * a kill leaves behind is right at every moment: only of the one change that is begun it must be found out (apply_again.c)
- * whether it was done.
+ * inode number that its name had before. That a change is begun says that all before it are over. The lines behind it
+ * tell what became of those of the last batch, in the order of their numbers; older ones mean nothing: refusals, "NUMBER
+ * @KIND SENTENCE", and the versions of regular files that were left, "NUMBER =SIZE MTIME CTIME" (version_text.h), where
+ * there was room for them. So what a kill leaves behind is right at every moment: only of the one change that is begun it
+ * must be found out (apply_again.c) whether it was done.
  *
  * The record is locked with flock(2) while a batch is applied: a batch that is sent again waits for its first run.
  */
@@ -30,9 +31,9 @@ struct sequence {
 	uint64_t
 		begun; /* the one that was begun and perhaps done by a run that did not live to tell; 0: none */
 	struct before before; /* of that one */
-	struct buf refusals;  /* the record as it was when it was opened */
+	struct buf lines;     /* the record as it was when it was opened */
 	size_t next_line;     /* in it, the first one not yet asked for */
-	off_t end;            /* where the next refusal is written */
+	off_t end;            /* where the next line is written */
 };
 
 #define SEQUENCE_NONE                                                                              \
@@ -52,13 +53,24 @@ enum err sequence_open(const struct root *r, const struct call *call,
 void sequence_release(struct sequence *s);
 
 bool sequence_is_over(const struct sequence *s, uint64_t number);
-/* Whether that one was refused, and how; asked for in the order of the numbers. */
-bool sequence_was_refused(struct sequence *s, uint64_t number, enum err *err, const char **why);
+
+/* What became of a change. */
+struct fate {
+	enum err err;
+	const char *why;     /* where it was refused; the record's */
+	struct version left; /* where it was done; all zero: not known */
+};
+
+/* Of one that is over; asked for in the order of the numbers. */
+struct fate sequence_fate(struct sequence *s, uint64_t number);
 
 /* Each fails only where the record cannot be kept: then nothing may follow. */
 enum err sequence_begin(
 	struct sequence *s, uint64_t number, const struct before *before, struct error *e);
 enum err sequence_refuse(
 	struct sequence *s, uint64_t number, enum err err, const char *why, struct error *e);
+/* What a change left. Without room for it nothing is kept of it. */
+enum err sequence_leave(
+	struct sequence *s, uint64_t number, const struct version *left, struct error *e);
 /* After the last change of a batch. */
 enum err sequence_end(struct sequence *s, uint64_t number, struct error *e);

@@ -180,8 +180,8 @@ enum err wire_get_fetch_piece(
 
 /* ---- apply ---- */
 
-/* Which attributes follow. */
-enum has { HAS_ATTR = 1, HAS_PARENT = 2, HAS_PARENT2 = 4 };
+/* Which attributes follow, behind the version that was left. */
+enum has { HAS_ATTR = 1, HAS_PARENT = 2, HAS_PARENT2 = 4, HAS_LEFT = 8 };
 
 bool wire_put_change_result(struct buf *out, const struct change_result *result)
 {
@@ -191,7 +191,10 @@ bool wire_put_change_result(struct buf *out, const struct change_result *result)
 	enc_u64(out, result->offset);
 	enc_u32(out,
 		(result->has_attr ? HAS_ATTR : 0) | (result->has_parent ? HAS_PARENT : 0) |
-			(result->has_parent2 ? HAS_PARENT2 : 0));
+			(result->has_parent2 ? HAS_PARENT2 : 0) |
+			(result->was_over ? HAS_LEFT : 0));
+	if (result->was_over)
+		enc_version(out, &result->left);
 	if (result->has_attr)
 		enc_attr(out, &result->attr);
 	if (result->has_parent)
@@ -211,10 +214,13 @@ enum err wire_get_change_result(
 	dec_text(&d, out->why, sizeof out->why);
 	out->count = dec_u64(&d);
 	out->offset = dec_u64(&d);
-	has = dec_flags(&d, HAS_ATTR | HAS_PARENT | HAS_PARENT2);
+	has = dec_flags(&d, HAS_ATTR | HAS_PARENT | HAS_PARENT2 | HAS_LEFT);
 	out->has_attr = has & HAS_ATTR;
 	out->has_parent = has & HAS_PARENT;
 	out->has_parent2 = has & HAS_PARENT2;
+	out->was_over = has & HAS_LEFT;
+	if (out->was_over)
+		out->left = dec_version(&d);
 	if (out->has_attr)
 		dec_attr(&d, &out->attr);
 	if (out->has_parent)

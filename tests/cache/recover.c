@@ -330,6 +330,8 @@ static void leave_behind(enum follower follower, bool sets_mode)
 	scratch_write_text(&far.scratch, "f", "before");
 	scratch_write_text(&far.scratch, "g", "other");
 	far.tells_changes = true;
+	/* What is told to the sandbox at the end is held, too. */
+	far.hasty_ms = 3000;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
 	struct inode *i = distant_open(&far, "f");
@@ -427,6 +429,27 @@ Test(recover, where_nobody_else_was_at_it_both_are_done)
 	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &there, 0), 0));
 	cr_expect(eq(u32, there.st_mode & 07777, 0600));
 	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* It was done without an answer, and what somebody made of it since is no base for the next. */
+Test(recover, what_is_behind_it_is_held_against_what_that_left_then)
+{
+	struct inode *i = open_known();
+	unsigned before = distant_applies(&far);
+
+	far.does_first = true;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_write(far.cache, NULL, i, 6, "!", 1, WRITE_APPEND, NULL), ERR_OK));
+	distant_await_applies(&far, before + 1);
+	distant_write(&far, i, 0, "ours");
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	far.does_first = false;
+	distant_expect_text(&far, "f", "before!");
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
 /* What has the name by then is not what had it. */

@@ -279,3 +279,67 @@ Test(resend, what_follows_is_written_without_them_where_they_are_refused)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 	distant_close(&far, i);
 }
+
+/* ---- What left with a number ---- */
+
+/* It is appended to "f" and not answered; then somebody else writes it. The answer of the next attempt is held. */
+static struct inode *append_in_an_outage(void)
+{
+	char text[8];
+	size_t got;
+
+	scratch_write_text(&far.scratch, "f", "before");
+	struct inode *i = open_known("f");
+
+	cr_assert(
+		eq(int, cache_read(far.cache, NULL, i, 0, text, sizeof text, &got, NULL), ERR_OK));
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_write(far.cache, NULL, i, 6, "!", 1, WRITE_APPEND, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	lose_answer(1);
+	distant_expect_text(&far, "f", "before!");
+	return i;
+}
+
+Test(resend, what_others_made_of_it_since_is_shown)
+{
+	struct inode *i = append_in_an_outage();
+	char text[8] = "";
+	size_t got;
+
+	scratch_write_text(&far.scratch, "f", "theirs.");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	cr_assert(
+		eq(int, cache_read(far.cache, NULL, i, 0, text, sizeof text, &got, NULL), ERR_OK));
+	cr_expect(eq(str, (char *)text, "theirs."));
+	distant_close(&far, i);
+}
+
+Test(resend, and_what_is_written_behind_it_does_not_hide_that)
+{
+	struct inode *i = append_in_an_outage();
+
+	distant_write(&far, i, 0, "ours");
+	lose_answer(2);
+	scratch_write_text(&far.scratch, "f", "theirs.");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs.");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_close(&far, i);
+}
+
+Test(resend, where_nobody_was_at_it_that_is_written_too)
+{
+	struct inode *i = append_in_an_outage();
+
+	distant_write(&far, i, 0, "ours");
+	lose_answer(2);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "oursre!");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}

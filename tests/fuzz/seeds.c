@@ -211,9 +211,10 @@ static void put_change_results(struct buf *out)
 	const struct change_result results[] = {
 		{ .has_attr = true, .attr = a_file, .has_parent = true, .parent = a_link },
 		{ .err = ERR_NOT_EMPTY, .why = "b: not empty" },
+		{ .was_over = true, .left = { .size = 3, .ctime = { 1, 2 } } },
 	};
 
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 3; i++)
 		wire_put_change_result(out, &results[i]);
 }
 

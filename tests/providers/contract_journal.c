@@ -233,6 +233,31 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 		ERR_OK));
 }
 
+BEHAVIOUR(journal, what_was_done_before_is_told_with_what_it_left_then)
+{
+	const struct change change = {
+		.op = CHANGE_WRITE, .path = "f", .data = "ours", .data_len = 4
+	};
+	const struct apply_request request = {
+		.journal = "left", .first_sequence = 1, .changes = &change, .changes_count = 1
+	};
+	struct change_result first, again;
+
+	outside_write_text(s, "f", "");
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, &first, NULL), ERR_OK));
+	cr_assert(first.has_attr && !first.was_over);
+	outside_write_text(s, "f", "theirs");
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, &again, NULL), ERR_OK));
+	cr_expect(outside_holds(s, "f", "theirs"));
+	cr_assert(again.has_attr && again.was_over);
+	cr_expect(eq(u64, again.attr.size, 6));
+	cr_expect(eq(u64, again.left.size, 4));
+	cr_expect(eq(long, again.left.ctime.tv_sec, first.attr.ctime.tv_sec));
+	cr_expect(eq(long, again.left.ctime.tv_nsec, first.attr.ctime.tv_nsec));
+	cr_expect(eq(long, again.left.mtime.tv_sec, first.attr.mtime.tv_sec));
+	cr_expect(eq(long, again.left.mtime.tv_nsec, first.attr.mtime.tv_nsec));
+}
+
 /* ---- What dead mounts left ---- */
 
 #define DEAD_RECORD "/seq-dead0000000000000000000000000000"

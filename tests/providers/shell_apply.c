@@ -683,6 +683,34 @@ OVER_SHELLS(shell_apply, what_a_killed_run_did_is_not_done_again)
 	}
 }
 
+static bool is_version_of(const struct version *v, const struct attr *a)
+{
+	return v->size == a->size && v->mtime.tv_sec == a->mtime.tv_sec &&
+		v->mtime.tv_nsec == a->mtime.tv_nsec && v->ctime.tv_sec == a->ctime.tv_sec &&
+		v->ctime.tv_nsec == a->ctime.tv_nsec;
+}
+
+/* Where stat(1) knows no fractions of a second nothing is kept of it. */
+OVER_SHELLS(shell_apply, what_a_change_left_is_told_again_by_either)
+{
+	const struct change c = { .op = CHANGE_WRITE, .path = "f", .data = "ours", .data_len = 4 };
+
+	for (int writer = 0; writer < 2; writer++) {
+		const struct scratch *tree = writer ? &w->by_shell : &w->by_helper;
+		struct change_result first, again;
+
+		scratch_write_text(tree, c.path, "");
+		apply_recorded(w, writer, &c, &first);
+		cr_assert(eq(int, first.err, ERR_OK), "%s: %s", w->shell, first.why);
+		scratch_write_text(tree, c.path, "theirs");
+		apply_recorded(w, writer, &c, &again);
+		cr_expect(again.was_over && again.attr.size == 6, "%s", w->shell);
+		cr_expect(is_version_of(&again.left, &first.attr) ||
+				(!again.left.ctime.tv_sec && !first.attr.ctime.tv_nsec),
+			"%s: %d", w->shell, writer);
+	}
+}
+
 OVER_SHELLS(shell_apply, a_refusal_is_told_again_by_either)
 {
 	struct change_result first, again;

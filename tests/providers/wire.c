@@ -412,6 +412,8 @@ static struct buf put_change_result(void)
 		.has_attr = true,
 		.has_parent = true,
 		.has_parent2 = true,
+		.was_over = true,
+		.left = { .size = UINT64_MAX, .mtime = { -1, 999999999 }, .ctime = { 1, 2 } },
 		.attr = extreme_attr,
 		.parent = extreme_attr,
 		.parent2 = extreme_attr };
@@ -596,7 +598,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x05\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x06\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -608,7 +610,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 6" },
+		{ 3, WIRE_VERSION + 1, "version 7" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -929,7 +931,9 @@ Test(wire, a_result_comes_back)
 	cr_expect(eq(int, got.err, ERR_NO_SPACE));
 	cr_expect(eq(sz, strlen(got.why), sizeof got.why - 1));
 	cr_expect(got.count == UINT64_MAX && got.offset == UINT64_MAX);
-	cr_expect(got.has_attr && got.has_parent && got.has_parent2);
+	cr_expect(got.has_attr && got.has_parent && got.has_parent2 && got.was_over);
+	cr_expect(got.left.size == UINT64_MAX && got.left.mtime.tv_sec == -1 &&
+		got.left.ctime.tv_nsec == 2);
 	cr_expect(same_attr(&got.attr, &extreme_attr) && same_attr(&got.parent2, &extreme_attr));
 }
 
