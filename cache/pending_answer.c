@@ -129,13 +129,13 @@ static void refuse_short(struct batch *b)
 		}
 }
 
-/* What goes on with a file of which somebody changed the version that the attributes before it carry meets the same. */
+/* What left in an earlier mount stays skipped, but it is known what it would have met. */
 static void refuse_with_version(struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++) {
 		uint32_t needs = b->changes[n].needs;
-		bool is_for_that = b->results[n].err == ERR_SKIPPED && needs &&
-			queued_carries_version(b->queued[needs - 1]) &&
+		bool is_for_that = b->queued[n]->sequence && b->results[n].err == ERR_SKIPPED &&
+			needs && queued_carries_version(b->queued[needs - 1]) &&
 			b->results[needs - 1].err == ERR_CONFLICT;
 
 		if (is_for_that)
@@ -172,13 +172,12 @@ static void put_back_locked(struct pending *p, struct queued *q)
 		p->unsent_bytes += q->change.data_len;
 }
 
-/* Nobody was at the file: what goes on with its contents does not need them. */
-static bool lacks_attributes_alone(const struct batch *b, size_t n)
+/* What goes on with the contents of the file does not need them. */
+static bool lacks_attributes(const struct batch *b, size_t n)
 {
 	enum err err = b->results[n].err;
 
-	return queued_sets_attributes(b->queued[n]) && err && err != ERR_CONFLICT &&
-		err != ERR_SKIPPED;
+	return queued_sets_attributes(b->queued[n]) && err && err != ERR_SKIPPED;
 }
 
 /* Under the number by which a change was refused it stays so; what has such a one already keeps its turn. */
@@ -190,8 +189,7 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 	if (q->sequence)
 		return false;
 	if (b->results[n].err == ERR_SKIPPED)
-		return needs &&
-			(!b->queued[needs - 1]->is_sent || lacks_attributes_alone(b, needs - 1));
+		return needs && (!b->queued[needs - 1]->is_sent || lacks_attributes(b, needs - 1));
 	return b->results[n].err == ERR_CONFLICT && q->is_found;
 }
 
@@ -204,7 +202,8 @@ static void put_back_found_locked(struct pending *p, struct batch *b)
 	size_t kept = 0;
 
 	for (size_t n = 0; n < b->count; n++) {
-		if (lacks_attributes_alone(b, n))
+		/* Nobody was at the file. */
+		if (lacks_attributes(b, n) && b->results[n].err != ERR_CONFLICT)
 			b->queued[n]->change.version = (struct version){ 0 };
 		if (is_to_leave_again(b, n)) {
 			b->queued[n]->change.version = (struct version){ 0 };

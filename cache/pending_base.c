@@ -122,18 +122,17 @@ void pending_base_next_locked(struct pending *p)
 	flush(&notes);
 }
 
-static bool is_gone_on_with(const struct queued *sets)
+/* What goes on with the file behind it, also where that is held back; NULL: nothing. */
+static struct queued *follower(const struct queued *sets)
 {
 	const struct inode *i = sets->about.target;
-	const struct queued *q = sets;
+	bool is_alone = i->backlog->owes < 2;
+	struct queued *q = is_alone ? NULL : TAILQ_NEXT(sets, link);
+	struct queued *place = i->backlog->place;
 
-	/* Nothing but itself. */
-	if (i->backlog->owes < 2)
-		return false;
-	while ((q = TAILQ_NEXT(q, link)))
-		if (goes_on_with(q) == i)
-			return true;
-	return false;
+	while (q && goes_on_with(q) != i)
+		q = TAILQ_NEXT(q, link);
+	return q || !place || goes_on_with(place) != i ? q : place;
 }
 
 /* ---- Of an earlier mount ---- */
@@ -162,14 +161,14 @@ static bool is_after(struct timespec a, struct timespec b)
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
 
-/* What comes next at that name, and has not left; NULL: nothing, or it cannot be told. */
+/* What comes next at that name; NULL: nothing, or it cannot be told. */
 static struct queued *next_there(const struct queued *before, const char *path)
 {
 	struct queued *q = TAILQ_NEXT(before, link);
 
 	for (int n = 0; q && n < PENDING_CHANGES_MAX; n++, q = TAILQ_NEXT(q, link)) {
 		if (q->is_recovered && names(&q->change, path))
-			return q->is_sent ? NULL : q;
+			return q;
 		if (q->is_recovered && moves_above(q, path))
 			return NULL;
 	}
@@ -195,30 +194,45 @@ void pending_base_recovered_locked(
 	struct version *version = q ? journal_base_in(&q->change) : NULL;
 	struct notes notes = { .p = p };
 
-	if (!q || !has_to_do_with(q, path) || !is_after(left.ctime, version->ctime))
+	if (!q || q->is_sent || !has_to_do_with(q, path) || !is_after(left.ctime, version->ctime))
 		return;
 	*version = left;
 	note(&notes, q, version);
 	flush(&notes);
 }
 
-static bool is_gone_on_with_there(const struct queued *sets)
+/* Likewise. */
+static struct queued *follower_there(const struct queued *sets)
 {
 	const char *path = sets->change.path;
-	const struct queued *q = sets;
+	struct queued *q = next_there(sets, path);
 
-	while ((q = next_there(q, path)))
-		if (!queued_sets_attributes(q))
-			return queued_goes_on_at(q, path);
-	return false;
+	while (q && queued_sets_attributes(q))
+		q = next_there(q, path);
+	return q && queued_goes_on_at(q, path) ? q : NULL;
 }
 
-/* ---- Both ---- */
+/* ---- Attributes that carry a version ---- */
 
-/* By itself it may be done to what others made of the file. */
+static struct queued *follower_of(const struct queued *sets)
+{
+	return sets->is_recovered ? follower_there(sets) : follower(sets);
+}
+
 bool pending_version_matters_locked(const struct queued *q)
 {
-	if (!queued_sets_attributes(q))
-		return true;
-	return q->is_recovered ? is_gone_on_with_there(q) : is_gone_on_with(q);
+	return !queued_sets_attributes(q) || follower_of(q);
+}
+
+void pending_base_hand_on_locked(struct pending *p, const struct queued *refused)
+{
+	struct queued *q = follower_of(refused);
+	struct version *version = q ? journal_base_in(&q->change) : NULL;
+	struct notes notes = { .p = p };
+
+	if (!q || q->is_sent || version->ctime.tv_sec)
+		return;
+	*version = refused->change.version;
+	note(&notes, q, version);
+	flush(&notes);
 }

@@ -283,23 +283,48 @@ static struct version version_to_find(const struct queued *q)
 	return is_beside || !pending_version_matters_locked(q) ? any : q->change.version;
 }
 
-/* The last of the first `count` changes that is one of the contents of `i`, or carries its version; 0: none. Steps count from 1, as needs do. */
-static size_t contents_step(const struct batch *b, size_t count, const struct inode *i)
+/* What it takes away or takes the place of without a word of what that was. */
+struct taken {
+	const struct inode *inode; /* NULL: none, or of an earlier mount */
+	const char *path;          /* of one of those; NULL: none */
+};
+
+static bool takes_place(const struct change *c)
 {
-	while (count &&
-		!(b->queued[count - 1]->about.target == i &&
-			(queued_changes_contents(b->queued[count - 1]) ||
-				queued_carries_version(b->queued[count - 1]))))
-		count--;
-	return count;
+	uint32_t by_name = CHANGE_EXCL | CHANGE_EXCHANGE | CHANGE_NOREPLACE;
+
+	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !(c->flags & by_name) &&
+		!c->version2.ctime.tv_sec;
 }
 
-/* What it takes away without a word of what that was: NULL none. */
-static const struct inode *taken_away(const struct queued *q)
+static struct taken taken_away(const struct queued *q, const struct change *c)
 {
-	bool removes = q->change.op == CHANGE_UNLINK && !q->change.version.ctime.tv_sec;
+	bool removes = c->op == CHANGE_UNLINK && !c->version.ctime.tv_sec;
+	bool is_over = c->op == CHANGE_PLACE && !q->moved[0];
 
-	return removes ? q->about.target : replaced_by(q);
+	if (!removes && !takes_place(c))
+		return (struct taken){ 0 };
+	if (q->is_recovered)
+		return (struct taken){ .path = removes ? c->path : c->path2 };
+	return (struct taken){ .inode = removes || is_over ? q->about.target : q->moved[1] };
+}
+
+/* Whether it is one of the contents of that, or carries its version. */
+static bool is_of(const struct queued *q, const struct taken *taken)
+{
+	if (q->is_beside || !(queued_changes_contents(q) || queued_carries_version(q)))
+		return false;
+	if (taken->path)
+		return q->is_recovered && !strcmp(queued_leaves(q), taken->path);
+	return q->about.target == taken->inode;
+}
+
+/* The last of the first `count` changes that is; 0: none. Steps count from 1, as needs do. */
+static size_t contents_step(const struct batch *b, size_t count, const struct taken *taken)
+{
+	while (count && !is_of(b->queued[count - 1], taken))
+		count--;
+	return count;
 }
 
 static size_t first_needed(const struct batch *b, size_t step)
@@ -310,15 +335,16 @@ static size_t first_needed(const struct batch *b, size_t step)
 }
 
 /*
- * What was not said when they left: where what was written to a file is refused now, for others were at it, it is not
+ * Where what was written to a file is refused now, for others were at it, it is not
  * removed and nothing takes its place. A change can say only of one other that it needs it, so what it needs already is
  * made to need that, or the other way round.
  */
 static void need_taken_away(struct batch *b, size_t step)
 {
 	struct change *c = &b->changes[step - 1];
-	const struct inode *other = taken_away(b->queued[step - 1]);
-	size_t written = other ? contents_step(b, step - 1, other) : 0;
+	struct taken taken = taken_away(b->queued[step - 1], c);
+	bool is_any = taken.inode || taken.path;
+	size_t written = is_any ? contents_step(b, step - 1, &taken) : 0;
 
 	if (!written)
 		return;
@@ -381,6 +407,8 @@ static bool take_change(struct gathering *g, struct queued *q)
 	if (q->is_recovered && journal_base_in(c)->ctime.tv_sec && is_behind_contents(b, c))
 		*journal_base_in(c) = (struct version){ 0 };
 	b->queued[b->count++] = q;
+	if (was_long_untold(g->p, q))
+		need_taken_away(b, b->count);
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;
 	note_step(g, q);

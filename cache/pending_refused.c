@@ -70,6 +70,9 @@ static void lose_path(struct queued *refused)
 {
 	struct queued *q = refused;
 
+	/* It meets the conflict itself. */
+	if (queued_carries_version(refused))
+		return;
 	while (refused->is_recovered && (q = TAILQ_NEXT(q, link)))
 		q->is_lost |= q->is_recovered && queued_leads_to(refused, q);
 }
@@ -128,7 +131,9 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	/* Not by a refusal before it, which is what is reported. */
 	if (refusal != ERR_SKIPPED)
 		p->refused = why;
-	if (refusal == ERR_CONFLICT)
+	if (refusal == ERR_CONFLICT && queued_carries_version(q))
+		pending_base_hand_on_locked(p, q);
+	else if (refusal == ERR_CONFLICT)
 		lose_followers(q);
 }
 
@@ -157,18 +162,26 @@ static bool is_lost(const struct pending *p, const struct queued *q)
 
 static const struct error cause_refused = { ERR_STALE, "what it needs was refused" };
 
-/* What waits in the queue for something that will never be there. */
-static void lose_dependants_locked(struct pending *p)
+static bool lose_some_locked(struct pending *p)
 {
 	struct queued *q;
+	bool any = false;
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (q->is_sent || q->is_again || !is_lost(p, q))
+		if (q->is_sent || q->is_again || q->is_parked || !is_lost(p, q))
 			continue;
-		q->is_lost = true;
+		any = q->is_lost = q->is_parked = true;
 		park_locked(p, q, &cause_refused);
 	}
+	return any;
+}
+
+/* What waits in the queue for something that will never be there. What was held back comes to its end by that, behind what it needs. */
+static void lose_dependants_locked(struct pending *p)
+{
+	while (lose_some_locked(p))
+		;
 }
 
 /* ---- Noting ---- */

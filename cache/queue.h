@@ -42,6 +42,7 @@ struct queued {
 	bool may_be_done;  /* contents that left without a number, and whose answer never came */
 	bool is_found;     /* which are there: what it was based on does not matter any more */
 	bool is_lost;      /* what it needs was refused */
+	bool is_parked;    /* and that was told */
 	bool is_again;     /* refused, and queued again for another name */
 	bool is_beside;    /* about what is to be copied over its target */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */

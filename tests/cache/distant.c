@@ -609,7 +609,7 @@ void distant_expect_text(struct distant *d, const char *name, const char *wanted
 {
 	AUTO_FREE char *text = distant_text(d, name);
 
-	cr_expect(eq(str, text, (char *)wanted), "%s", name);
+	cr_expect(eq(str, text, (char *)wanted), "%s: %s", name, text);
 }
 
 uint64_t distant_parked(struct distant *d)

@@ -292,11 +292,12 @@ Test(recover, nor_does_what_was_answered_make_it_one_that_is_not)
 
 /* ---- What was queued behind others of ours ---- */
 
-enum follower { WRITES, TRUNCATES, REMOVES, REPLACES };
+enum follower { WRITES, TRUNCATES, REMOVES, REPLACES, OVERWRITES };
 
 static void follow(struct inode *i, enum follower follower)
 {
 	const struct change set = { .op = CHANGE_SETATTR, .set = SET_SIZE, .size = 1 };
+	const struct change empty = { .set = SET_SIZE };
 	struct inode *root = cache_root(far.cache);
 
 	switch (follower) {
@@ -310,6 +311,11 @@ static void follow(struct inode *i, enum follower follower)
 	case REPLACES:
 		cr_assert(eq(
 			int, cache_rename(far.cache, NULL, root, "g", root, "f", 0, NULL), ERR_OK));
+		return;
+	case OVERWRITES:
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
+		distant_write(&far, i, 0, "second");
+		distant_close(&far, i);
 		return;
 	}
 }
@@ -390,6 +396,12 @@ Test(recover, nor_replaced)
 	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
 }
 
+Test(recover, nor_overwritten)
+{
+	expect_held_against_the_first(OVERWRITES, 0);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
+}
+
 Test(recover, where_nobody_else_was_at_it_what_follows_is_done)
 {
 	leave_behind(WRITES, false);
@@ -417,6 +429,11 @@ Test(recover, nor_from_what_replaces_it)
 {
 	expect_held_across_attributes(REPLACES, 1);
 	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
+}
+
+Test(recover, nor_from_what_overwrites_it)
+{
+	expect_held_across_attributes(OVERWRITES, 6);
 }
 
 Test(recover, where_nobody_else_was_at_it_both_are_done)

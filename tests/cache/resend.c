@@ -49,7 +49,7 @@ static void lose_answer(unsigned number)
 
 static const struct change private = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
 
-enum doing { WRITES, SETS_MODE, SETS_MODE_AND_WRITES };
+enum doing { WRITES, SETS_MODE, SETS_MODE_AND_WRITES, SETS_MODE_AND_OVERWRITES };
 
 /*
  * Changes the file `name` while a change that has a number is under way, whose first answer is lost: what was done before that is held
@@ -57,6 +57,8 @@ enum doing { WRITES, SETS_MODE, SETS_MODE_AND_WRITES };
  */
 static struct inode *change_in_an_outage(enum doing doing, const char *name, const char *text)
 {
+	const struct change empty = { .set = SET_SIZE };
+
 	scratch_write_text(&far.scratch, name, "before");
 	scratch_write_text(&far.scratch, "other", "");
 	struct inode *i = open_known(name), *other = open_known("other");
@@ -67,6 +69,8 @@ static struct inode *change_in_an_outage(enum doing doing, const char *name, con
 	distant_await_applies(&far, 1);
 	if (doing != WRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
+	if (doing == SETS_MODE_AND_OVERWRITES)
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
 	if (doing != SETS_MODE)
 		distant_write(&far, i, 0, text);
 	lose_answer(1);
@@ -251,6 +255,31 @@ Test(resend, where_nobody_was_at_it_both_are_done)
 	expect_mode("f", 0600);
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
+}
+
+Test(resend, what_overwrites_it_behind_them_keeps_both)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE_AND_OVERWRITES, "f", "ours");
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_close(&far, i);
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	distant_expect_text(&far, "f.sandboxfs-conflict", "ours");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+Test(resend, and_arrives_behind_them_where_nobody_was_at_it)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE_AND_OVERWRITES, "f", "ours");
+
+	distant_close(&far, i);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "ours");
+	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(resend, where_only_attributes_are_set_it_does_not_matter_who_was_at_it)
