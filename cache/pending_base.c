@@ -221,7 +221,7 @@ static struct queued *follower_of(const struct queued *sets)
 
 bool pending_version_matters_locked(const struct queued *q)
 {
-	return !queued_sets_attributes(q) || follower_of(q);
+	return !queued_carries_version(q) || follower_of(q);
 }
 
 void pending_base_hand_on_locked(struct pending *p, const struct queued *refused)
