@@ -32,18 +32,20 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 	tree_answered(c->tree, &q->about.scope, i, latest, cache_attr_until(c));
 }
 
-/* What it left itself: others may have been at it since, and what comes next is held against that. */
-static void remember_left(struct inode *i, const struct change_result *r)
+/* Others may have been at it since it was done: what comes next is held against what it left itself, or what others of ours did. */
+static void adopt_again(
+	struct pending *p, struct queued *q, struct inode *i, const struct change_result *r)
 {
-	struct attr *left = &i->backlog->answered;
+	const struct attr before = i->backlog->answered;
+	struct attr left = r->attr;
 
-	*left = (struct attr){ 0 };
-	if (!r->left.ctime.tv_sec)
-		return;
-	*left = r->attr;
-	left->size = r->left.size;
-	left->mtime = r->left.mtime;
-	left->ctime = r->left.ctime;
+	adopt(p, q, i, &r->attr);
+	left.size = r->left.size;
+	left.mtime = r->left.mtime;
+	left.ctime = r->left.ctime;
+	if (before.ino == left.ino && is_after(before.ctime, left.ctime))
+		left = before;
+	i->backlog->answered = left.ctime.tv_sec ? left : (struct attr){ 0 };
 }
 
 /* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
@@ -94,10 +96,10 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 		return;
 	check_landing(p, q, r);
 	check_placed(p, q, r);
-	if (about->target && (r->has_attr || !is_gone_by(p, q)))
-		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
 	if (about->target && r->has_attr && r->was_over)
-		remember_left(about->target, r);
+		adopt_again(p, q, about->target, r);
+	else if (about->target && (r->has_attr || !is_gone_by(p, q)))
+		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
 	if (about->dir)
 		adopt(p, q, about->dir, attr_of_dir(p, about->dir, r));
 	if (about->dir2 && about->dir2 != about->dir)
@@ -172,6 +174,14 @@ static void put_back_locked(struct pending *p, struct queued *q)
 		p->unsent_bytes += q->change.data_len;
 }
 
+/* Attributes alone are set whoever was at the file; what goes on with that does so by itself. */
+static bool is_to_leave_without_version(const struct batch *b, size_t n)
+{
+	const struct queued *q = b->queued[n];
+
+	return b->results[n].err == ERR_CONFLICT && queued_carries_version(q) && !q->sequence;
+}
+
 /* What goes on with the contents of the file does not need them. */
 static bool lacks_attributes(const struct batch *b, size_t n)
 {
@@ -190,30 +200,44 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 		return false;
 	if (b->results[n].err == ERR_SKIPPED)
 		return needs && (!b->queued[needs - 1]->is_sent || lacks_attributes(b, needs - 1));
-	return b->results[n].err == ERR_CONFLICT && q->is_found;
+	return is_to_leave_without_version(b, n) ||
+		(b->results[n].err == ERR_CONFLICT && q->is_found);
+}
+
+static void hand_on_locked(struct pending *p, struct queued *q)
+{
+	pending_base_hand_on_locked(p, q);
+	q->change.version = (struct version){ 0 };
+	if (q->is_recovered)
+		return;
+	tree_doubt(p->cache->tree, q->about.target);
+	cache_tell_inode(p->cache, q->about.target, true);
 }
 
 /*
- * What was found there though it was refused, and what was skipped for that or for want of attributes, is no part of the
- * batch any more.
+ * What was found there though it was refused, attributes that were held against a version, and what was skipped for want
+ * of those, is no part of the batch any more.
  */
-static void put_back_found_locked(struct pending *p, struct batch *b)
+static void put_back_again_locked(struct pending *p, struct batch *b)
 {
 	size_t kept = 0;
 
 	for (size_t n = 0; n < b->count; n++) {
-		/* Nobody was at the file. */
-		if (lacks_attributes(b, n) && b->results[n].err != ERR_CONFLICT)
+		bool carries = is_to_leave_without_version(b, n);
+
+		if (!is_to_leave_again(b, n))
+			continue;
+		if (!carries)
 			b->queued[n]->change.version = (struct version){ 0 };
-		if (is_to_leave_again(b, n)) {
-			b->queued[n]->change.version = (struct version){ 0 };
-			queued_note_sent(b->queued[n], p->journal, 0, NULL);
-			put_back_locked(p, b->queued[n]);
-		}
+		queued_note_sent(b->queued[n], p->journal, 0, NULL);
+		put_back_locked(p, b->queued[n]);
 	}
 	for (size_t n = 0; n < b->count; n++) {
-		if (!b->queued[n]->is_sent)
+		if (!b->queued[n]->is_sent) {
+			if (is_to_leave_without_version(b, n))
+				hand_on_locked(p, b->queued[n]);
 			continue;
+		}
 		b->queued[kept] = b->queued[n];
 		b->changes[kept] = b->changes[n];
 		b->results[kept++] = b->results[n];
@@ -238,7 +262,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 	refuse_short(b);
 	pass_answered(b);
 	refuse_with_version(b);
-	put_back_found_locked(p, b);
+	put_back_again_locked(p, b);
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 
 	if (!numbers)

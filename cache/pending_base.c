@@ -5,6 +5,7 @@
  */
 #include "cache/pending_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -96,10 +97,12 @@ static bool is_behind(const struct queued *q, uint64_t gathering)
 	return i && i->backlog->gathering == gathering;
 }
 
-/* What is written beside a file leaves it as it is. */
+/* What is written beside a file leaves it as it is, and so does a barrier. */
 static void mark(const struct queued *q, uint64_t gathering)
 {
-	for (int n = 0; n < TREE_SCOPE_MAX && !q->is_beside; n++)
+	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
+
+	for (int n = 0; n < TREE_SCOPE_MAX && !leaves; n++)
 		if (q->about.scope.inodes[n])
 			q->about.scope.inodes[n]->backlog->gathering = gathering;
 }
@@ -139,7 +142,9 @@ static struct queued *follower(const struct queued *sets)
 
 static bool names(const struct change *c, const char *path)
 {
-	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
+	bool is = !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
+
+	return is && c->op != CHANGE_SYNC;
 }
 
 /* Behind it another file may have that name. */
@@ -201,15 +206,21 @@ void pending_base_recovered_locked(
 	flush(&notes);
 }
 
-/* Likewise. */
+/* Likewise, wherever it was moved before. */
 static struct queued *follower_there(const struct queued *sets)
 {
-	const char *path = sets->change.path;
-	struct queued *q = next_there(sets, path);
+	char *path = strdup(sets->change.path);
+	struct queued *q = TAILQ_NEXT(sets, link);
 
-	while (q && queued_sets_attributes(q))
-		q = next_there(q, path);
-	return q && queued_goes_on_at(q, path) ? q : NULL;
+	while (path && q && !(q->is_recovered && queued_goes_on_at(q, path))) {
+		if (q->is_recovered)
+			path = queued_carry(q, path);
+		q = TAILQ_NEXT(q, link);
+	}
+	if (!path)
+		return NULL;
+	free(path);
+	return q;
 }
 
 /* ---- Attributes that carry a version ---- */
@@ -221,18 +232,18 @@ static struct queued *follower_of(const struct queued *sets)
 
 bool pending_version_matters_locked(const struct queued *q)
 {
-	return !queued_carries_version(q) || follower_of(q);
+	return !queued_carries_version(q) || !q->sequence || follower_of(q);
 }
 
-void pending_base_hand_on_locked(struct pending *p, const struct queued *refused)
+void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier)
 {
-	struct queued *q = follower_of(refused);
+	struct queued *q = follower_of(carrier);
 	struct version *version = q ? journal_base_in(&q->change) : NULL;
 	struct notes notes = { .p = p };
 
 	if (!q || q->is_sent || version->ctime.tv_sec)
 		return;
-	*version = refused->change.version;
+	*version = carrier->change.version;
 	note(&notes, q, version);
 	flush(&notes);
 }

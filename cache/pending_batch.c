@@ -150,7 +150,7 @@ static size_t needs_by_path(const struct batch *b, const struct queued *q)
 	return step;
 }
 
-/* Of who goes on with the contents, or takes them away. */
+/* Of who goes on with the contents, moves them or takes them away. */
 static size_t contents_needed(const struct backlog *b)
 {
 	return b->step ? b->step : b->version_step;
@@ -205,7 +205,9 @@ static size_t step_of_target(const struct gathering *g, const struct queued *q)
 
 	if (!b)
 		return 0;
-	return queued_changes_contents(q) && !q->is_beside ? contents_needed(b) : b->step;
+	bool leaves = q->is_beside || queued_sets_attributes(q) || q->change.op == CHANGE_SYNC;
+
+	return leaves ? b->step : contents_needed(b);
 }
 
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */

@@ -246,10 +246,13 @@ void pending_base_next_locked(struct pending *p);
 /* The same of what an earlier mount left, where only names are known: `answered` left that. It is in the queue still. */
 void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct change_result *result);
-/* Whether it is to be held against its version: attributes alone are set whoever was at the file. */
+/*
+ * Whether it is to be held against its version. Attributes alone are set whoever was at the file, but what left in an
+ * earlier mount is refused for good where it is refused: only for what goes on with the file behind it.
+ */
 bool pending_version_matters_locked(const struct queued *q);
-/* Attributes were refused since somebody was at the file: what goes on with it meets that itself. */
-void pending_base_hand_on_locked(struct pending *p, const struct queued *refused);
+/* Somebody was at the file of which it carries the version: what goes on with that meets the conflict itself. */
+void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier);
 
 /* ---- Times (pending_times.c) ---- */
 

@@ -128,6 +128,16 @@ static bool is_below(const char *path, const char *top)
 	return path && !strncmp(path, top, len) && (!path[len] || path[len] == '/');
 }
 
+/* Whether it is about the file at the path, and not about its attributes alone. */
+static bool needs_version(const struct change *c, const char *path)
+{
+	bool sets = c->op == CHANGE_SETATTR && !(c->set & SET_SIZE);
+
+	if (sets || c->op == CHANGE_SYNC)
+		return false;
+	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
+}
+
 bool queued_leads_to(const struct queued *before, const struct queued *q)
 {
 	const struct change *c = &before->change;
@@ -135,7 +145,7 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 	const char *made = leaves_second ? c->path2 : c->path;
 
 	if (queued_carries_version(before))
-		return queued_goes_on_at(q, c->path);
+		return needs_version(&q->change, c->path);
 	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);

@@ -203,7 +203,7 @@ const char shell_fetch_functions[] =
 const char shell_apply_functions[] =
 	"command -v link >/dev/null || link() { exists \"$2\" && echo 'link: File exists' && return 1; ln \"$1\" \"$2\"; }\n"
 	"command -v unlink >/dev/null || unlink() { rm -f \"$1\"; }\n"
-	"done_to=-1 begun=-1 Q= R0=\n"
+	"done_to=-1 begun=-1 Q= R0= tear=\n"
 
 	/*
 	 * journal NAME FIRST: changes up to the index done_to are over, the one with the index `begun` may have been done by a
@@ -223,12 +223,14 @@ const char shell_apply_functions[] =
 	"\tdone_to=$((over - first))\n"
 	"\t[ \"$state\" != b ] || begun=$((over - first + 1))\n"
 	"\t[ \"$done_to\" -ge 0 ] || [ -z \"$lines\" ] || try truncate -s 65 \"$Q\" || exit 1\n"
+	"\t[ -z \"$(tail -c 1 \"$Q\")\" ] || tear=$nl\n"
 	"}\n"
 	"recall() {\n"
+	"\t[ \"$1\" ] || return 0\n"
 	"\tlines=1\n"
 	"\t[ \"$1\" -le \"$over\" ] || over=$1 state=\n"
 	"\t[ \"$1\" -ge \"$first\" ] || return 0\n"
-	"\tcase $2 in =*) w=l ;; *) w=r ;; esac\n"
+	"\tcase $2 in =*) w=l ;; '') return 0 ;; *) w=r ;; esac\n"
 	"\teval \"$w$(($1 - first))=\\$2\"\n"
 	"}\n"
 	/* Another run of the journal is waited for. Where flock(1) says neither yes nor no there is no lock. */
@@ -242,17 +244,19 @@ const char shell_apply_functions[] =
 	"}\n"
 	/* mark NUMBER STATE SIZE INODE: the record's first line */
 	"mark() { printf '%20s %s %20s %20s\\n' \"$@\" 1<>\"$Q\" || exit 1; }\n"
-	/* keep_refusal REASON: on one line */
+	/* keep_refusal REASON: on one line. What a full disk tore before it stays a line of its own, which says nothing. */
 	"keep_refusal() {\n"
 	"\twhile :; do\n"
 	"\t\tcase $1 in *\"$nl\"*) set -- \"${1%%\"$nl\"*} ${1#*\"$nl\"}\" ;; *) break ;; esac\n"
 	"\tdone\n"
-	"\tprintf '%s %s\\n' $((first + I)) \"$1\" >>\"$Q\" || exit 1\n"
+	"\tprintf '%s%s %s\\n' \"$tear\" $((first + I)) \"$1\" >>\"$Q\" || exit 1\n"
+	"\ttear=\n"
 	"}\n"
 	/* keep_left ATTRIBUTES...: of a regular file, where stat(1) knows all of its times. */
 	"keep_left() {\n"
 	"\tcase $4:${20}:${23} in 8???:*.*:*.*) ;; *) return 0 ;; esac\n"
-	"\tprintf '%s =%s %s.%s %s.%s\\n' $((first + I)) \"${10}\" \"${14}\" \"${20#*.}\" \"${15}\" \"${23#*.}\" >>\"$Q\"\n"
+	"\tprintf '%s%s =%s %s.%s %s.%s\\n' \"$tear\" $((first + I)) \"${10}\" \"${14}\" \"${20#*.}\" \"${15}\" \"${23#*.}\" >>\"$Q\" 2>/dev/null || { tear=$nl; return 0; }\n"
+	"\ttear=\n"
 	"}\n"
 	/* ended NUMBER: the batch has come to its end with that one. */
 	"ended() { [ \"$I\" -le \"$done_to\" ] || mark \"$1\" e 0 0; }\n"

@@ -448,6 +448,57 @@ Test(recover, where_nobody_else_was_at_it_both_are_done)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
+Test(recover, an_attempt_in_vain_does_not_hide_it_either)
+{
+	pthread_t thread;
+
+	leave_behind(WRITES, true);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	cr_assert(not(pthread_create(&thread, NULL, remount, NULL)));
+	distant_await_applies(&far, before + 1);
+	far.is_cut = true;
+	distant_await_applies(&far, before + 2);
+	far.is_cut = false;
+	distant_hold_applies(&far, false);
+	pthread_join(thread, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+static void queue_barrier(struct inode *i)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct change sync = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE, .path = "f" };
+	struct pending *p = far.cache->pending;
+	struct queued *q;
+
+	pthread_mutex_lock(&p->lock);
+	cr_assert(eq(int, pending_add_locked(p, &sync, &about, &q, NULL), ERR_OK));
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Attributes, a barrier, contents. */
+Test(recover, nor_does_a_barrier)
+{
+	far.hasty_ms = 3000;
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	set_mode(i);
+	queue_barrier(i);
+	distant_write(&far, i, 0, "second");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
 /* It was done without an answer, and what somebody made of it since is no base for the next. */
 Test(recover, what_is_behind_it_is_held_against_what_that_left_then)
 {

@@ -47,9 +47,23 @@ static void lose_answer(unsigned number)
 	far.lose_answers = false;
 }
 
+/* What is on its way does not arrive, nor do some attempts after that. */
+static void lose_questions(void)
+{
+	far.is_cut = true;
+	distant_await_applies(&far, distant_applies(&far) + 2);
+	far.is_cut = false;
+}
+
 static const struct change private = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
 
-enum doing { WRITES, SETS_MODE, SETS_MODE_AND_WRITES, SETS_MODE_AND_OVERWRITES };
+enum doing {
+	WRITES,
+	SETS_MODE,
+	SETS_MODE_AND_WRITES,
+	SETS_MODE_AND_OVERWRITES,
+	SETS_MODE_MOVES_AND_WRITES
+};
 
 /*
  * Changes the file `name` while a change that has a number is under way, whose first answer is lost: what was done before that is held
@@ -58,6 +72,7 @@ enum doing { WRITES, SETS_MODE, SETS_MODE_AND_WRITES, SETS_MODE_AND_OVERWRITES }
 static struct inode *change_in_an_outage(enum doing doing, const char *name, const char *text)
 {
 	const struct change empty = { .set = SET_SIZE };
+	struct inode *root = cache_root(far.cache);
 
 	scratch_write_text(&far.scratch, name, "before");
 	scratch_write_text(&far.scratch, "other", "");
@@ -69,6 +84,9 @@ static struct inode *change_in_an_outage(enum doing doing, const char *name, con
 	distant_await_applies(&far, 1);
 	if (doing != WRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
+	if (doing == SETS_MODE_MOVES_AND_WRITES)
+		cr_assert(eq(int, cache_rename(far.cache, NULL, root, name, root, "moved", 0, NULL),
+			ERR_OK));
 	if (doing == SETS_MODE_AND_OVERWRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
 	if (doing != SETS_MODE)
@@ -241,7 +259,8 @@ Test(resend, attributes_that_are_set_before_it_hide_nobody)
 	distant_hold_applies(&far, false);
 	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 2));
+	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 1));
 	distant_close(&far, i);
 }
 
@@ -267,7 +286,7 @@ Test(resend, what_overwrites_it_behind_them_keeps_both)
 	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "theirs");
 	distant_expect_text(&far, "f.sandboxfs-conflict", "ours");
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 Test(resend, and_arrives_behind_them_where_nobody_was_at_it)
@@ -305,6 +324,36 @@ Test(resend, what_follows_is_written_without_them_where_they_are_refused)
 	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "oursre");
 	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_close(&far, i);
+}
+
+/* Nothing was behind them when they left last. */
+Test(resend, what_is_written_while_they_are_on_their_way_hides_nobody_either)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE, "f", NULL);
+
+	distant_write(&far, i, 0, "ours");
+	lose_questions();
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_close(&far, i);
+}
+
+Test(resend, nor_does_what_is_moved_between_them)
+{
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = change_in_an_outage(SETS_MODE_MOVES_AND_WRITES, "f", "ours");
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "moved", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 1));
 	distant_close(&far, i);
 }

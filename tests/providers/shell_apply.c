@@ -711,6 +711,29 @@ OVER_SHELLS(shell_apply, what_a_change_left_is_told_again_by_either)
 	}
 }
 
+/* What is recorded behind it is not taken for its end. */
+OVER_SHELLS(shell_apply, what_a_full_disk_tore_is_a_line_of_its_own)
+{
+	const struct change c = { .op = CHANGE_WRITE, .path = "none", .data = "!", .data_len = 1 };
+
+	for (int by_shell = 0; by_shell < 2; by_shell++) {
+		const struct scratch *tree = by_shell ? &w->by_shell : &w->by_helper;
+		struct change_result first, again;
+
+		scratch_write_text(tree, c.path, "");
+		apply_recorded(w, by_shell, &c, &first);
+		cr_assert(unlinkat(tree->fd, c.path, 0) == 0);
+		AUTO_CLOSE int record = open_record(w, by_shell, O_TRUNC);
+
+		dprintf(record, "%20d b %20d %20d\n7 =4 17", 8, 0, 0);
+		apply_recorded(w, by_shell, &c, &first);
+		scratch_write_text(tree, c.path, "");
+		apply_recorded(w, by_shell, &c, &again);
+		cr_expect(eq(int, first.err, ERR_NOT_FOUND), "%s: %s", w->shell, first.why);
+		cr_expect(eq(int, again.err, ERR_NOT_FOUND), "%s: %s", w->shell, again.why);
+	}
+}
+
 OVER_SHELLS(shell_apply, a_refusal_is_told_again_by_either)
 {
 	struct change_result first, again;
