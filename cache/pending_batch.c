@@ -337,9 +337,8 @@ static size_t first_needed(const struct batch *b, size_t step)
 }
 
 /*
- * Where what was written to a file is refused now, for others were at it, it is not
- * removed and nothing takes its place. A change can say only of one other that it needs it, so what it needs already is
- * made to need that, or the other way round.
+ * Where what was written to a file is refused, for others were at it, it is not removed and nothing takes its place. A
+ * change can say only of one other that it needs it, so what it needs already is made to need that, or the other way round.
  */
 static void need_taken_away(struct batch *b, size_t step)
 {

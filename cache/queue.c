@@ -129,11 +129,11 @@ static bool is_below(const char *path, const char *top)
 }
 
 /* Whether it is about the file at the path, and not about its attributes alone. */
-static bool needs_version(const struct change *c, const char *path)
+static bool needs_version(const struct queued *q, const char *path)
 {
-	bool sets = c->op == CHANGE_SETATTR && !(c->set & SET_SIZE);
+	const struct change *c = &q->change;
 
-	if (sets || c->op == CHANGE_SYNC)
+	if (queued_sets_attributes(q) || c->op == CHANGE_SYNC)
 		return false;
 	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
 }
@@ -145,7 +145,7 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 	const char *made = leaves_second ? c->path2 : c->path;
 
 	if (queued_carries_version(before))
-		return needs_version(&q->change, c->path);
+		return needs_version(q, c->path);
 	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
