@@ -65,23 +65,17 @@ enum doing {
 	SETS_MODE_MOVES_AND_WRITES
 };
 
-/*
- * Changes the file `name` while a change that has a number is under way, whose first answer is lost: what was done before that is held
- * against its version when it leaves, as the third attempt, which is held.
- */
-static struct inode *change_in_an_outage(enum doing doing, const char *name, const char *text)
+static void make_files(const char *name)
+{
+	scratch_write_text(&far.scratch, name, "before");
+	scratch_write_text(&far.scratch, "other", "");
+}
+
+static void do_to(struct inode *i, enum doing doing, const char *name, const char *text)
 {
 	const struct change empty = { .set = SET_SIZE };
 	struct inode *root = cache_root(far.cache);
 
-	scratch_write_text(&far.scratch, name, "before");
-	scratch_write_text(&far.scratch, "other", "");
-	struct inode *i = open_known(name), *other = open_known("other");
-
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &private, false, NULL), ERR_OK));
-	distant_await_applies(&far, 1);
 	if (doing != WRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
 	if (doing == SETS_MODE_MOVES_AND_WRITES)
@@ -91,11 +85,32 @@ static struct inode *change_in_an_outage(enum doing doing, const char *name, con
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
 	if (doing != SETS_MODE)
 		distant_write(&far, i, 0, text);
+}
+
+/*
+ * Changes the file `name` while a change that has a number is under way, whose first answer is lost: what was done before
+ * that is held against its version when it leaves, as the third attempt, which is held.
+ */
+static struct inode *change_known(enum doing doing, const char *name, const char *text)
+{
+	struct inode *i = open_known(name), *other = open_known("other");
+
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &private, false, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	do_to(i, doing, name, text);
 	lose_answer(1);
 	distant_pass_apply(&far, 2);
 	distant_await_applies(&far, 3);
 	distant_close(&far, other);
 	return i;
+}
+
+static struct inode *change_in_an_outage(enum doing doing, const char *name, const char *text)
+{
+	make_files(name);
+	return change_known(doing, name, text);
 }
 
 static struct inode *write_in_an_outage(const char *name, const char *text)
@@ -345,10 +360,11 @@ Test(resend, what_is_written_while_they_are_on_their_way_hides_nobody_either)
 
 Test(resend, nor_does_what_is_moved_between_them)
 {
+	make_files("f");
 	far.tells_changes = true;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
-	struct inode *i = change_in_an_outage(SETS_MODE_MOVES_AND_WRITES, "f", "ours");
+	struct inode *i = change_known(SETS_MODE_MOVES_AND_WRITES, "f", "ours");
 
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_hold_applies(&far, false);
