@@ -205,7 +205,7 @@ static size_t step_of_target(const struct gathering *g, const struct queued *q)
 
 	if (!b)
 		return 0;
-	bool leaves = q->is_beside || queued_sets_attributes(q) || q->change.op == CHANGE_SYNC;
+	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
 
 	return leaves ? b->step : contents_needed(b);
 }

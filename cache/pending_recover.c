@@ -47,15 +47,23 @@ static void insert(struct pending *p, struct queued *q)
 	p->cost += queued_cost(q);
 }
 
+/* Contents go on in it; attributes are set as the last one said. */
+static bool add(struct queued *q, const struct journal_entry *entry)
+{
+	if (queued_has_contents(q))
+		return queued_add_piece(q, &entry->where, entry->number, entry->change.offset);
+	return entry->number == q->number || queued_set_more(q, &entry->change, entry->number);
+}
+
 static bool add_piece(struct pending *p, struct queued *q, const struct journal_entry *entry)
 {
 	size_t before = q->change.data_len, cost = queued_cost(q);
 
-	if (!queued_has_contents(q))
-		return true;
-	if (!queued_add_piece(q, &entry->where, entry->number, entry->change.offset))
+	if (!add(q, entry))
 		return false;
 	p->cost += queued_cost(q) - cost;
+	if (!queued_has_contents(q))
+		return true;
 	p->bytes += q->change.data_len - before;
 	p->unsent_bytes += q->change.data_len - before;
 	return true;

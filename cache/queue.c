@@ -128,14 +128,13 @@ static bool is_below(const char *path, const char *top)
 	return path && !strncmp(path, top, len) && (!path[len] || path[len] == '/');
 }
 
-/* Whether it is about the file at the path, and not about its attributes alone. */
-static bool needs_version(const struct queued *q, const char *path)
+/* Attributes, too, which may have to leave again, are set in their order. */
+static bool is_of_the_file_at(const struct queued *q, const char *path)
 {
 	const struct change *c = &q->change;
+	bool is_there = !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
 
-	if (queued_sets_attributes(q) || c->op == CHANGE_SYNC)
-		return false;
-	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
+	return is_there && c->op != CHANGE_SYNC;
 }
 
 bool queued_leads_to(const struct queued *before, const struct queued *q)
@@ -145,7 +144,7 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 	const char *made = leaves_second ? c->path2 : c->path;
 
 	if (queued_carries_version(before))
-		return needs_version(q, c->path);
+		return is_of_the_file_at(q, c->path);
 	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);

@@ -320,11 +320,24 @@ static void follow(struct inode *i, enum follower follower)
 	}
 }
 
+static void set_mode_to(struct inode *i, uint32_t mode, bool by_handle)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = mode };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &set, by_handle, NULL), ERR_OK));
+}
+
 static void set_mode(struct inode *i)
 {
-	const struct change set = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+	set_mode_to(i, 0600, true);
+}
 
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &set, true, NULL), ERR_OK));
+static void expect_mode(const char *name, mode_t wanted)
+{
+	struct stat there;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &there, 0), 0));
+	cr_expect(eq(u32, there.st_mode & 07777, wanted));
 }
 
 /* Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps with a mode set before it. */
@@ -438,13 +451,10 @@ Test(recover, nor_from_what_overwrites_it)
 
 Test(recover, where_nobody_else_was_at_it_both_are_done)
 {
-	struct stat there;
-
 	leave_behind(WRITES, true);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "second");
-	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &there, 0), 0));
-	cr_expect(eq(u32, there.st_mode & 07777, 0600));
+	expect_mode("f", 0600);
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
@@ -466,6 +476,52 @@ Test(recover, an_attempt_in_vain_does_not_hide_it_either)
 	pthread_join(thread, NULL);
 	distant_expect_text(&far, "f", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+/* Both leave as one, and the mount ends before the sandbox hears of it. */
+Test(recover, what_is_set_twice_is_as_it_was_set_last)
+{
+	far.hasty_ms = 3000;
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "first");
+	distant_await_applies(&far, 1);
+	set_mode_to(i, 0600, true);
+	set_mode_to(i, 0640, true);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "firste");
+	expect_mode("f", 0640);
+	cr_assert(eq(int, fchmodat(far.scratch.fd, "f", 0604, 0), 0));
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "firste");
+	expect_mode("f", 0604);
+}
+
+/* By its handle and by its name are two changes; the first has the version that others have moved. */
+Test(recover, and_in_that_order_whoever_was_at_it)
+{
+	far.hasty_ms = 3000;
+	struct inode *i = open_known();
+	struct inode *other = distant_make(&far, "other");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, other, 0, "more");
+	distant_await_applies(&far, before + 1);
+	set_mode_to(i, 0600, true);
+	set_mode_to(i, 0640, false);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0640);
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 static void queue_barrier(struct inode *i)

@@ -56,10 +56,12 @@ static void lose_questions(void)
 }
 
 static const struct change private = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+static const struct change shared = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0660 };
 
 enum doing {
 	WRITES,
 	SETS_MODE,
+	SETS_MODE_TWICE,
 	SETS_MODE_AND_WRITES,
 	SETS_MODE_AND_OVERWRITES,
 	SETS_MODE_MOVES_AND_WRITES
@@ -78,12 +80,15 @@ static void do_to(struct inode *i, enum doing doing, const char *name, const cha
 
 	if (doing != WRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
+	/* By its name, which is a change of its own. */
+	if (doing == SETS_MODE_TWICE)
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &shared, false, NULL), ERR_OK));
 	if (doing == SETS_MODE_MOVES_AND_WRITES)
 		cr_assert(eq(int, cache_rename(far.cache, NULL, root, name, root, "moved", 0, NULL),
 			ERR_OK));
 	if (doing == SETS_MODE_AND_OVERWRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
-	if (doing != SETS_MODE)
+	if (doing != SETS_MODE && doing != SETS_MODE_TWICE)
 		distant_write(&far, i, 0, text);
 }
 
@@ -325,6 +330,19 @@ Test(resend, where_only_attributes_are_set_it_does_not_matter_who_was_at_it)
 	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "theirs");
 	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(resend, nor_in_which_order_they_are_set)
+{
+	struct inode *i = change_in_an_outage(SETS_MODE_TWICE, "f", NULL);
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0660);
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
 }
