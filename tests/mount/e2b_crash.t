@@ -33,6 +33,8 @@ stop_watching() {
 	wait "$WATCHER" 2>/dev/null
 }
 
+# A thousand crashes take longer than an hour.
+VENDOR_OPTIONS="--max-seconds 86400"
 vendor_sandbox crash
 mkdir "$STORE/work"
 seed=${CRASH_SEED:-1}

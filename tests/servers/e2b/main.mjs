@@ -17,7 +17,6 @@ import { controlHandler, controlKind } from "./control.mjs";
 import { edgeHandler, edgeKind } from "./edge.mjs";
 import { Fleet } from "./fleet.mjs";
 
-const LIFETIME_S = 3600;
 const DEFAULTS = {
 	root: "",
 	port: 0,
@@ -39,15 +38,16 @@ function named(fleet, id) {
 	return sandbox;
 }
 
-async function create(fleet) {
+// It lives as long as any may.
+async function create({ fleet, maxLengthS }) {
 	const { id } = await fleet.create({
 		templateID: "base", metadata: {}, envVars: {}, autoPause: false, autoPauseMemory: true, autoResume: false, secure: true,
-	}, LIFETIME_S);
+	}, maxLengthS);
 	return { id };
 }
 
 const adminRoutes = (context) => ({
-	"POST /create": () => create(context.fleet),
+	"POST /create": () => create(context),
 	"GET /received": (argument, query) => received(context.fleet.everyOne, query.get("contains")),
 	"GET /secrets": (id) => [named(context.fleet, id).token],
 	"GET /network": (id) => ({ blocked: named(context.fleet, id).isCutOff }),
