@@ -224,6 +224,7 @@ static enum err link_locked(
 		kind = tree_path(c->tree, dir, name, &path2, e);
 	change.path = path.text;
 	change.path2 = path2.text;
+	change.version = pending_version_of_file_locked(p, i);
 	if (!kind)
 		kind = pending_add_locked(p, &change, &about, &q, e);
 	if (kind)

@@ -102,6 +102,8 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 
 	change.path = path.text;
 	change.path2 = path2.text;
+	if (!exchanges)
+		change.version = pending_version_of_file_locked(p, m->moved);
 	if (replaces)
 		change.version2 = pending_version_locked(p, m->replaced);
 	if (!m->replaced)

@@ -223,8 +223,8 @@ enum err journal_add(struct journal *j, const struct change *change, uint64_t *n
 
 /* ---- Notes ---- */
 
-enum err journal_note_based(
-	struct journal *j, const struct journal_base *bases, size_t count, struct error *e)
+static enum err note_versions(struct journal *j, enum record_type type,
+	const struct journal_base *bases, size_t count, struct error *e)
 {
 	enum err kind = ERR_OK;
 
@@ -236,11 +236,23 @@ enum err journal_note_based(
 			if (!s || !segment_slot(s, bases[at + len].number))
 				break;
 		if (s)
-			kind = segment_note(s, RECORD_BASED, 0, bases + at, len * sizeof *bases, e);
+			kind = segment_note(s, type, 0, bases + at, len * sizeof *bases, e);
 	}
 	pthread_mutex_unlock(&j->lock);
 	fault_point("journal.based");
 	return kind;
+}
+
+enum err journal_note_based(
+	struct journal *j, const struct journal_base *bases, size_t count, struct error *e)
+{
+	return note_versions(j, RECORD_BASED, bases, count, e);
+}
+
+enum err journal_note_carried(
+	struct journal *j, const struct journal_base *bases, size_t count, struct error *e)
+{
+	return note_versions(j, RECORD_CARRIED, bases, count, e);
 }
 
 /* How many of the numbers are of this segment, one after another. */

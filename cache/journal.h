@@ -85,7 +85,7 @@ enum err journal_read(
  */
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e);
-/* What an entry is held against, instead of what it says itself. */
+/* What is said later of an entry's versions, instead of what it says itself. */
 struct journal_base {
 	uint64_t number;
 	struct version version;
@@ -94,8 +94,11 @@ struct journal_base {
 /* Where a change says that: of what takes the place of a file it is about that file. */
 struct version *journal_base_in(struct change *change);
 
-/* The last word counts. */
+/* That. The last word counts. */
 enum err journal_note_based(
+	struct journal *j, const struct journal_base *bases, size_t count, struct error *e);
+/* Likewise of the file that one gives another name to: change.version. */
+enum err journal_note_carried(
 	struct journal *j, const struct journal_base *bases, size_t count, struct error *e);
 /* They are owed no longer. On failure some may be owed until it is tried again. */
 enum err journal_note_done(

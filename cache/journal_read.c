@@ -141,8 +141,8 @@ struct version *journal_base_in(struct change *change)
 	return takes_place ? &change->version2 : &change->version;
 }
 
-static enum err read_base(struct telling *t, const struct segment *s, uint64_t offset,
-	uint64_t number, struct error *e)
+static enum err read_version(struct telling *t, const struct segment *s, uint64_t offset,
+	struct version *version, struct error *e)
 {
 	AUTO_FREE void *bases = NULL;
 	struct record_header h;
@@ -152,8 +152,8 @@ static enum err read_base(struct telling *t, const struct segment *s, uint64_t o
 		struct journal_base base;
 
 		memcpy(&base, (const char *)bases + n * sizeof base, sizeof base);
-		if (base.number == number)
-			*journal_base_in(&t->entry.change) = base.version;
+		if (base.number == t->entry.number)
+			*version = base.version;
 	}
 	return kind;
 }
@@ -184,8 +184,10 @@ static enum err read_telling_locked(
 				       .has_left = slot->sequence & SEGMENT_LEFT } };
 	enum err kind = read_change(t, s, slot->offset, e);
 
+	if (!kind && slot->carried)
+		kind = read_version(t, s, slot->carried, &t->entry.change.version, e);
 	if (!kind && slot->based)
-		kind = read_base(t, s, slot->based, number, e);
+		kind = read_version(t, s, slot->based, journal_base_in(&t->entry.change), e);
 	return !kind && slot->parked ? read_why(t, s, slot->parked, e) : kind;
 }
 

@@ -13,6 +13,7 @@
  *      DONE            0                       the entries' numbers
  *      PARKED          of the entry            u32 enum err, then why, not terminated
  *      BASED           0                       struct journal_base each
+ *      CARRIED         0                       likewise, of the file that an entry moves
  *      END             of the next entry       none: no entries follow, but notes about those before may
  */
 #pragma once
@@ -30,6 +31,7 @@ enum record_type {
 	RECORD_PARKED,
 	RECORD_END,
 	RECORD_BASED,
+	RECORD_CARRIED,
 	RECORD_TYPE_END, /* one past the last */
 };
 

@@ -17,6 +17,7 @@ struct segment_slot {
 	uint32_t offset;   /* of its record */
 	uint32_t parked;   /* of the record that says why; 0: it is not */
 	uint32_t based;    /* of the last record that says on what; 0: the entry itself does */
+	uint32_t carried;  /* likewise, of what it moves */
 };
 
 #define SEGMENT_DONE UINT64_MAX

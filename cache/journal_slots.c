@@ -101,7 +101,7 @@ static bool take_parked(struct segment *s, const struct record_header *h)
 	return true;
 }
 
-static bool take_bases(struct segment *s, const struct record_header *h, const void *text)
+static bool take_versions(struct segment *s, const struct record_header *h, const void *text)
 {
 	for (size_t n = 0; n < h->text_len / sizeof(struct journal_base); n++) {
 		struct journal_base base;
@@ -111,7 +111,7 @@ static bool take_bases(struct segment *s, const struct record_header *h, const v
 
 		if (!slot)
 			return false;
-		slot->based = (uint32_t)s->size;
+		*(h->type == RECORD_BASED ? &slot->based : &slot->carried) = (uint32_t)s->size;
 	}
 	return h->text_len % sizeof(struct journal_base) == 0;
 }
@@ -133,7 +133,8 @@ bool segment_take(struct segment *s, const struct record_header *h, const void *
 	case RECORD_DONE: return take_numbers(s, h, text);
 	case RECORD_PARKED: return take_parked(s, h);
 	case RECORD_END: return take_end(s, h);
-	case RECORD_BASED: return take_bases(s, h, text);
+	case RECORD_BASED:
+	case RECORD_CARRIED: return take_versions(s, h, text);
 	case RECORD_TYPE_END: break;
 	}
 	return false;

@@ -90,6 +90,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 {
 	const struct change_about *about = &q->about;
 
+	pending_base_moved_locked(p, q, r);
 	if (q->is_recovered && r->has_attr)
 		pending_base_recovered_locked(p, q, r);
 	if (q->is_beside)
@@ -178,12 +179,14 @@ static void put_back_locked(struct pending *p, struct queued *q)
 		p->unsent_bytes += q->change.data_len;
 }
 
-/* Attributes alone are set whoever was at the file; what goes on with that does so by itself. */
+/* Attributes are set, and files moved, whoever was at the file; what goes on with that does not. */
 static bool is_to_leave_without_version(const struct batch *b, size_t n)
 {
 	const struct queued *q = b->queued[n];
+	bool moves = queued_moves_file(q) && b->changes[n].version.ctime.tv_sec;
 
-	return b->results[n].err == ERR_CONFLICT && queued_carries_version(q) && !q->sequence;
+	return b->results[n].err == ERR_CONFLICT && !q->sequence &&
+		(moves || queued_carries_version(q));
 }
 
 /* What goes on with the contents of the file does not need them. */
@@ -219,8 +222,8 @@ static void hand_on_locked(struct pending *p, struct queued *q)
 }
 
 /*
- * What was found there though it was refused, attributes that were held against a version, and what was skipped for want
- * of those, is no part of the batch any more.
+ * What was found there though it was refused, what only carried the version that it was held against, and what was skipped
+ * for want of that, is no part of the batch any more.
  */
 static void put_back_again_locked(struct pending *p, struct batch *b)
 {

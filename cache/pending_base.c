@@ -42,9 +42,13 @@ static struct inode *file_of(const struct queued *q)
 
 #define NOTES_MAX 64
 
+typedef enum err (*journal_telling)(
+	struct journal *journal, const struct journal_base *bases, size_t count, struct error *e);
+
 /* What the journal is to hear of. */
 struct notes {
 	struct pending *p;
+	journal_telling tell;
 	struct journal_base all[NOTES_MAX];
 	size_t count;
 };
@@ -52,16 +56,24 @@ struct notes {
 static void flush(struct notes *notes)
 {
 	if (notes->count)
-		journal_note_based(notes->p->journal, notes->all, notes->count, NULL);
+		notes->tell(notes->p->journal, notes->all, notes->count, NULL);
 	notes->count = 0;
 }
 
-static void note(struct notes *notes, struct queued *q, const struct version *version)
+static void note(struct notes *notes, const struct queued *q, const struct version *version)
 {
-	q->base = *version;
 	notes->all[notes->count++] = (struct journal_base){ q->number, *version };
 	if (notes->count == NOTES_MAX)
 		flush(notes);
+}
+
+static void note_one(struct pending *p, const struct queued *q, journal_telling tell,
+	const struct version *version)
+{
+	struct notes notes = { .p = p, .tell = tell };
+
+	note(&notes, q, version);
+	flush(&notes);
 }
 
 /* ---- In this mount ---- */
@@ -72,13 +84,19 @@ static bool is_same(const struct version *a, const struct version *b)
 		a->ctime.tv_nsec == b->ctime.tv_nsec;
 }
 
+/* Whether something that touches the same file comes before it. */
+static bool is_behind(const struct inode *i, uint64_t gathering)
+{
+	return i->backlog->gathering == gathering;
+}
+
 /* What is on its way stays as it left; what that was based on is there no more. */
-static void base(struct notes *notes, struct queued *q)
+static void base(struct notes *notes, struct queued *q, uint64_t gathering)
 {
 	const struct inode *i = file_of(q);
 	struct version *version = journal_base_in(&q->change);
 
-	if (!i || !S_ISREG(i->backlog->answered.mode))
+	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) || q->is_overtaken)
 		return;
 	struct version left = version_shown(&i->backlog->answered);
 
@@ -86,15 +104,21 @@ static void base(struct notes *notes, struct queued *q)
 		return;
 	if (!q->is_sent)
 		*version = left;
+	q->base = left;
 	note(notes, q, &left);
 }
 
-/* Whether something that touches the same file comes before it. */
-static bool is_behind(const struct queued *q, uint64_t gathering)
+/* The version of a file that it only moves. */
+static void carry(struct notes *notes, struct queued *q, uint64_t gathering)
 {
-	const struct inode *i = file_of(q);
+	const struct inode *i = queued_moves_file(q) ? q->about.target : NULL;
+	struct version *version = &q->change.version;
 
-	return i && i->backlog->gathering == gathering;
+	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) || q->is_sent ||
+		version->ctime.tv_sec)
+		return;
+	*version = version_shown(&i->backlog->answered);
+	note(notes, q, version);
 }
 
 /* What is written beside a file leaves it as it is, and so does a barrier. */
@@ -111,26 +135,28 @@ static void mark(const struct queued *q, uint64_t gathering)
 void pending_base_next_locked(struct pending *p)
 {
 	const struct queued_list *const lists[] = { &p->queue, &p->held };
-	struct notes notes = { .p = p };
+	struct notes based = { .p = p, .tell = journal_note_based };
+	struct notes carried = { .p = p, .tell = journal_note_carried };
 	uint64_t gathering = ++p->gatherings;
 	struct queued *q;
 
 	for (int n = 0; n < 2; n++)
 		TAILQ_FOREACH(q, lists[n], link)
 		{
-			if (!is_behind(q, gathering))
-				base(&notes, q);
+			base(&based, q, gathering);
+			carry(&carried, q, gathering);
 			mark(q, gathering);
 		}
-	flush(&notes);
+	flush(&based);
+	flush(&carried);
 }
 
 /* What goes on with the file behind it, also where that is held back; NULL: nothing. */
-static struct queued *follower(const struct queued *sets)
+static struct queued *follower(const struct queued *before)
 {
-	const struct inode *i = sets->about.target;
+	const struct inode *i = before->about.target;
 	bool is_alone = i->backlog->owes < 2;
-	struct queued *q = is_alone ? NULL : TAILQ_NEXT(sets, link);
+	struct queued *q = is_alone ? NULL : TAILQ_NEXT(before, link);
 	struct queued *place = i->backlog->place;
 
 	while (q && goes_on_with(q) != i)
@@ -190,27 +216,35 @@ static struct version version_left(const struct change_result *r)
 	return r->was_over ? r->left : version_shown(&r->attr);
 }
 
+/* Whether it gives what is at the path another name. */
+static bool moves_from(const struct queued *q, const char *path)
+{
+	return queued_moves_file(q) && !strcmp(q->change.path, path);
+}
+
 void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct change_result *result)
 {
 	const char *path = queued_leaves(answered);
 	struct version left = version_left(result);
 	struct queued *q = path && left.ctime.tv_sec ? next_there(answered, path) : NULL;
-	struct version *version = q ? journal_base_in(&q->change) : NULL;
-	struct notes notes = { .p = p };
 
-	if (!q || q->is_sent || !has_to_do_with(q, path) || !is_after(left.ctime, version->ctime))
+	if (!q || q->is_sent || q->is_overtaken)
+		return;
+	bool moves = moves_from(q, path);
+	struct version *version = moves ? &q->change.version : journal_base_in(&q->change);
+
+	if (!(moves || has_to_do_with(q, path)) || !is_after(left.ctime, version->ctime))
 		return;
 	*version = left;
-	note(&notes, q, version);
-	flush(&notes);
+	note_one(p, q, moves ? journal_note_carried : journal_note_based, version);
 }
 
-/* Likewise, wherever it was moved before. */
-static struct queued *follower_there(const struct queued *sets)
+/* What goes on with what `before` left at the path, wherever it was moved since. */
+static struct queued *follower_at(const struct queued *before, const char *at)
 {
-	char *path = strdup(sets->change.path);
-	struct queued *q = TAILQ_NEXT(sets, link);
+	char *path = strdup(at);
+	struct queued *q = TAILQ_NEXT(before, link);
 
 	while (path && q && !(q->is_recovered && queued_goes_on_at(q, path))) {
 		if (q->is_recovered)
@@ -223,11 +257,19 @@ static struct queued *follower_there(const struct queued *sets)
 	return q;
 }
 
-/* ---- Attributes that carry a version ---- */
-
-static struct queued *follower_of(const struct queued *sets)
+/* A file that was linked has its first name, too. */
+static struct queued *follower_there(const struct queued *before)
 {
-	return sets->is_recovered ? follower_there(sets) : follower(sets);
+	struct queued *q = follower_at(before, queued_leaves(before));
+
+	return q || before->change.op != CHANGE_LINK ? q : follower_at(before, before->change.path);
+}
+
+/* ---- What carries a version ---- */
+
+static struct queued *follower_of(const struct queued *carrier)
+{
+	return carrier->about.target ? follower(carrier) : follower_there(carrier);
 }
 
 bool pending_version_matters_locked(const struct queued *q)
@@ -239,11 +281,35 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 {
 	struct queued *q = follower_of(carrier);
 	struct version *version = q ? journal_base_in(&q->change) : NULL;
-	struct notes notes = { .p = p };
 
 	if (!q || q->is_sent || version->ctime.tv_sec)
 		return;
+	q->is_overtaken = true;
 	*version = carrier->change.version;
-	note(&notes, q, version);
-	flush(&notes);
+	note_one(p, q, journal_note_based, version);
+}
+
+struct queued *pending_base_waits_locked(const struct queued *mover)
+{
+	bool carries = queued_moves_file(mover) && mover->change.version.ctime.tv_sec;
+
+	return carries ? follower_of(mover) : NULL;
+}
+
+/* Neither size nor time moves with the name. */
+static bool shows_others(const struct version *before, const struct change_result *r)
+{
+	bool is_of_then = r->was_over && r->left.ctime.tv_sec;
+	struct version after = is_of_then ? r->left : version_shown(&r->attr);
+
+	return after.size != before->size || is_after(after.mtime, before->mtime) ||
+		is_after(before->mtime, after.mtime);
+}
+
+void pending_base_moved_locked(
+	struct pending *p, const struct queued *mover, const struct change_result *result)
+{
+	if (result->has_attr && pending_base_waits_locked(mover) &&
+		shows_others(&mover->change.version, result))
+		pending_base_hand_on_locked(p, mover);
 }

@@ -275,6 +275,14 @@ static void expect_the_same(const struct pending *p, const struct queued *q, str
 	expect_known(p, replaced_by(q), &c->target2);
 }
 
+/* What goes on with the contents of the file has left together with it, and meets what it finds. */
+static bool moves_what_follows(const struct queued *q)
+{
+	const struct queued *follower = pending_base_waits_locked(q);
+
+	return follower && follower->is_sent;
+}
+
 /* Of contents that others of ours left beside nobody can say any more what they would find. */
 static struct version version_to_find(const struct queued *q)
 {
@@ -282,7 +290,9 @@ static struct version version_to_find(const struct queued *q)
 	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
 	bool is_beside = i && i->backlog->goes_beside;
 
-	return is_beside || !pending_version_matters_locked(q) ? any : q->change.version;
+	if (is_beside || !pending_version_matters_locked(q))
+		return any;
+	return queued_moves_file(q) && !moves_what_follows(q) ? any : q->change.version;
 }
 
 /* What it takes away or takes the place of without a word of what that was. */
@@ -387,6 +397,15 @@ static bool is_behind_contents(const struct batch *b, const struct change *c)
 	return false;
 }
 
+/* Where others may have been at a file that is moved, its contents go on when that was answered. */
+static void hold_up_follower(const struct gathering *g, const struct queued *mover)
+{
+	struct queued *q = was_long_untold(g->p, mover) ? pending_base_waits_locked(mover) : NULL;
+
+	if (q)
+		q->awaits = g->p->gatherings;
+}
+
 static bool take_change(struct gathering *g, struct queued *q)
 {
 	struct batch *b = g->batch;
@@ -402,7 +421,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 		allow_what_others_did(q, c);
 	if (!b->count)
 		b->first_sequence = q->sequence;
-	if (!pending_version_matters_locked(q))
+	if (queued_moves_file(q) || !pending_version_matters_locked(q))
 		c->version = (struct version){ 0 };
 	c->needs = (uint32_t)needs_of(g, q);
 	if (q->is_recovered && journal_base_in(c)->ctime.tv_sec && is_behind_contents(b, c))
@@ -413,6 +432,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;
 	note_step(g, q);
+	hold_up_follower(g, q);
 	q->is_sent = true;
 	return true;
 }
@@ -441,7 +461,7 @@ static bool may_leave(const struct gathering *g, const struct queued *q)
 		return false;
 	if (q->is_wall && g->has_passed)
 		return false;
-	return fits(g, q) && !is_held_up(g, q) && !needs_two(g, q);
+	return fits(g, q) && !is_held_up(g, q) && !needs_two(g, q) && q->awaits != g->p->gatherings;
 }
 
 /* In their order; true: something was taken. */

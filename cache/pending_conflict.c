@@ -82,7 +82,7 @@ static enum err queue_again_locked(
 	if (change.op == CHANGE_RENAME && q->about.target)
 		change.target = tree_expect(p->cache->tree, q->about.target);
 	change.target2 = (struct expect){ 0 };
-	change.version2 = (struct version){ 0 };
+	change.version = change.version2 = (struct version){ 0 };
 	enum err kind = pending_add_locked(p, &change, &about, &again, e);
 
 	if (!kind)

@@ -158,6 +158,8 @@ void pending_remove_locked(struct pending *p, struct queued *q);
 struct version version_shown(const struct attr *attr);
 /* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
 struct version pending_version_locked(struct pending *p, struct inode *i);
+/* The same of a regular file; of anything else nothing. */
+struct version pending_version_of_file_locked(struct pending *p, struct inode *i);
 /* Waits while the sandbox is asked to move something. */
 enum err pending_still_locked(struct pending *p, const struct call *call, struct error *e);
 /* The same, and while the journal is full. */
@@ -253,6 +255,11 @@ void pending_base_recovered_locked(
 bool pending_version_matters_locked(const struct queued *q);
 /* Somebody was at the file of which it carries the version: what goes on with that meets the conflict itself. */
 void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier);
+/* The same of what gave a file another name, if the answer shows it. */
+void pending_base_moved_locked(
+	struct pending *p, const struct queued *mover, const struct change_result *result);
+/* What goes on with the contents of the file that it moves, and so waits for that answer; NULL: nothing. */
+struct queued *pending_base_waits_locked(const struct queued *mover);
 
 /* ---- Times (pending_times.c) ---- */
 

@@ -5,6 +5,7 @@
 #include "cache/wait.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* ---- What an inode owes ---- */
 
@@ -212,6 +213,14 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	if (!is_known || (i->backlog && i->backlog->owes) || pending_has_recovered_locked(p))
 		return (struct version){ 0 };
 	return version_shown(&attr);
+}
+
+struct version pending_version_of_file_locked(struct pending *p, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(p->cache->tree, i, &attr);
+	return S_ISREG(attr.mode) ? pending_version_locked(p, i) : (struct version){ 0 };
 }
 
 /* ---- Room ---- */

@@ -3,8 +3,6 @@
 
 #include "cache/cache_inside.h"
 
-#include <sys/stat.h>
-
 /* What is about to be queued, and the text that its path is in. */
 struct setting {
 	struct change *change;
@@ -19,15 +17,13 @@ static enum err describe_locked(
 	struct change *c = s->change;
 	const char *staged = pending_staged_path_locked(p, i, c->set, &s->is_beside);
 	enum err kind = tree_path(t, i, NULL, &s->path, e);
-	struct attr attr;
 
-	tree_attr(t, i, &attr);
 	s->is_staged = staged;
 	c->path = staged ? staged : s->path.text;
 	if (!staged)
 		c->target = tree_expect(t, i);
-	if (!staged && S_ISREG(attr.mode))
-		c->version = pending_version_locked(p, i);
+	if (!staged)
+		c->version = pending_version_of_file_locked(p, i);
 	return kind;
 }
 

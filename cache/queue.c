@@ -91,6 +91,13 @@ bool queued_carries_version(const struct queued *q)
 	return queued_sets_attributes(q) && q->change.version.ctime.tv_sec;
 }
 
+bool queued_moves_file(const struct queued *q)
+{
+	const struct change *c = &q->change;
+
+	return c->op == CHANGE_LINK || (c->op == CHANGE_RENAME && !(c->flags & CHANGE_EXCHANGE));
+}
+
 bool queued_goes_on_at(const struct queued *q, const char *path)
 {
 	const struct change *c = &q->change;

@@ -44,7 +44,9 @@ struct queued {
 	bool is_lost;      /* what it needs was refused */
 	bool is_parked;    /* and that was told */
 	bool is_again;     /* refused, and queued again for another name */
-	bool is_beside;    /* about what is to be copied over its target */
+	bool is_overtaken; /* others were at its file: it stays held against what is not there any more */
+	uint64_t awaits; /* the gathering that has what it has to wait for; 0: none */
+	bool is_beside;  /* about what is to be copied over its target */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */
 	bool may_replace;
 	unsigned conflicts; /* names that others have taken */
@@ -68,6 +70,8 @@ bool queued_changes_contents(const struct queued *q);
 bool queued_sets_attributes(const struct queued *q);
 /* Likewise, and it is known which version there was: who goes on with the contents behind it is held against that. */
 bool queued_carries_version(const struct queued *q);
+/* Whether it gives a file another name: its contents and their time stay, so its answer shows whether others were at it. */
+bool queued_moves_file(const struct queued *q);
 /* Whether it goes on with the contents of what is at the path, or takes it away. */
 bool queued_goes_on_at(const struct queued *q, const char *path);
 /*

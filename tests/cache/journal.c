@@ -231,6 +231,31 @@ Test(journal, what_an_entry_is_based_on_is_what_was_said_last)
 	cr_expect(eq(u64, sizes[COUNT + 2], 0));
 }
 
+static enum err tell_versions(void *context, const struct journal_entry *entry, struct error *e)
+{
+	uint64_t *sizes = context;
+
+	(void)e;
+	sizes[0] = entry->change.version.size;
+	sizes[1] = entry->change.version2.size;
+	return ERR_OK;
+}
+
+/* Of a rename both are told: of the file that it moves, and of the one that it takes the place of. */
+Test(journal, what_is_moved_has_its_own_version)
+{
+	uint64_t number = journaled_name(&j, CHANGE_RENAME, "a", "b"), sizes[2] = { 0 };
+	const struct journal_base based = { number, { .size = 7 } };
+	const struct journal_base carried = { number, { .size = 8 } };
+
+	cr_assert(eq(int, journal_note_carried(j.journal, &carried, 1, NULL), ERR_OK));
+	cr_assert(eq(int, journal_note_based(j.journal, &based, 1, NULL), ERR_OK));
+	journaled_reopen(&j);
+	cr_assert(eq(int, journal_each(j.journal, tell_versions, sizes, NULL), ERR_OK));
+	cr_expect(eq(u64, sizes[0], 8));
+	cr_expect(eq(u64, sizes[1], 7));
+}
+
 Test(journal, the_id_stays_as_long_as_something_is_owed)
 {
 	unsigned char id[JOURNAL_ID_SIZE];

@@ -43,16 +43,21 @@ static void leave(const char *name, const char *text, unsigned flags)
 	distant_hold_applies(&far, false);
 }
 
-/* "f", which the sandbox has, open, and its version known. */
-static struct inode *open_known(void)
+/* "f" is open, and its version known. */
+static struct inode *open_there(void)
 {
-	scratch_write_text(&far.scratch, "f", "before");
 	struct inode *i = distant_open(&far, "f");
 	struct attr attr;
 	int64_t valid_ms;
 
 	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
 	return i;
+}
+
+static struct inode *open_known(void)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	return open_there();
 }
 
 Test(recover, what_one_mount_left_the_next_one_sends)
@@ -343,9 +348,6 @@ static void expect_mode(const char *name, mode_t wanted)
 /* Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps with a mode set before it. */
 static void leave_behind(enum follower follower, bool sets_mode)
 {
-	struct attr attr;
-	int64_t valid_ms;
-
 	scratch_write_text(&far.scratch, "f", "before");
 	scratch_write_text(&far.scratch, "g", "other");
 	far.tells_changes = true;
@@ -353,9 +355,7 @@ static void leave_behind(enum follower follower, bool sets_mode)
 	far.hasty_ms = 3000;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
-	struct inode *i = distant_open(&far, "f");
-
-	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	struct inode *i = open_there();
 
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "first!");
@@ -522,6 +522,89 @@ Test(recover, and_in_that_order_whoever_was_at_it)
 	distant_expect_text(&far, "f", "theirs");
 	expect_mode("f", 0640);
 	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* ---- Moved in between ---- */
+
+/* "f" gets the name "moved", or that too, and is written by it; perhaps something that was written before is answered. */
+static void leave_moved(bool keeps_first, bool writes_first)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	far.tells_changes = true;
+	far.hasty_ms = 3000;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = open_there(), *other = distant_make(&far, "other");
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, writes_first ? i : other, 0, "first!");
+	distant_await_applies(&far, before + 1);
+	if (keeps_first)
+		cr_assert(eq(
+			int, cache_link(far.cache, NULL, i, root, "moved", &entry, NULL), ERR_OK));
+	else
+		cr_assert(eq(int, cache_rename(far.cache, NULL, root, "f", root, "moved", 0, NULL),
+			ERR_OK));
+	distant_write(&far, i, 0, "second");
+	distant_pass_apply(&far, before + 1);
+	distant_await_applies(&far, before + 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_expect_text(&far, "f", writes_first ? "first!" : "before");
+}
+
+static void expect_held_across_move(bool keeps_first, bool writes_first)
+{
+	leave_moved(keeps_first, writes_first);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "theirs");
+}
+
+static void expect_done_across_move(bool keeps_first, bool writes_first)
+{
+	leave_moved(keeps_first, writes_first);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, what_is_written_by_another_name_is_held_against_what_was_there)
+{
+	expect_held_across_move(false, false);
+}
+
+Test(recover, also_where_something_was_answered_before_it_was_moved)
+{
+	expect_held_across_move(false, true);
+}
+
+Test(recover, and_where_the_file_has_both_names)
+{
+	expect_held_across_move(true, false);
+}
+
+Test(recover, where_nobody_was_at_it_it_is_moved_and_written)
+{
+	expect_done_across_move(false, false);
+}
+
+Test(recover, also_where_that_was_answered)
+{
+	expect_done_across_move(false, true);
+}
+
+Test(recover, and_linked_and_written)
+{
+	expect_done_across_move(true, false);
 }
 
 static void queue_barrier(struct inode *i)

@@ -64,7 +64,8 @@ enum doing {
 	SETS_MODE_TWICE,
 	SETS_MODE_AND_WRITES,
 	SETS_MODE_AND_OVERWRITES,
-	SETS_MODE_MOVES_AND_WRITES
+	SETS_MODE_MOVES_AND_WRITES,
+	MOVES_AND_WRITES
 };
 
 static void make_files(const char *name)
@@ -78,12 +79,12 @@ static void do_to(struct inode *i, enum doing doing, const char *name, const cha
 	const struct change empty = { .set = SET_SIZE };
 	struct inode *root = cache_root(far.cache);
 
-	if (doing != WRITES)
+	if (doing != WRITES && doing != MOVES_AND_WRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
 	/* By its name, which is a change of its own. */
 	if (doing == SETS_MODE_TWICE)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &shared, false, NULL), ERR_OK));
-	if (doing == SETS_MODE_MOVES_AND_WRITES)
+	if (doing == SETS_MODE_MOVES_AND_WRITES || doing == MOVES_AND_WRITES)
 		cr_assert(eq(int, cache_rename(far.cache, NULL, root, name, root, "moved", 0, NULL),
 			ERR_OK));
 	if (doing == SETS_MODE_AND_OVERWRITES)
@@ -376,19 +377,90 @@ Test(resend, what_is_written_while_they_are_on_their_way_hides_nobody_either)
 	distant_close(&far, i);
 }
 
-Test(resend, nor_does_what_is_moved_between_them)
+/* Where names are decided here. */
+static struct inode *move_in_an_outage(enum doing doing)
 {
 	make_files("f");
 	far.tells_changes = true;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
-	struct inode *i = change_known(SETS_MODE_MOVES_AND_WRITES, "f", "ours");
+	return change_known(doing, "f", "ours");
+}
+
+static void expect_moved_and_parked(enum doing doing)
+{
+	struct inode *i = move_in_an_outage(doing);
 
 	scratch_write_text(&far.scratch, "f", "theirs");
 	distant_hold_applies(&far, false);
 	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	distant_expect_text(&far, "moved", "theirs");
 	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_close(&far, i);
+}
+
+Test(resend, nor_does_what_is_moved_between_them)
+{
+	expect_moved_and_parked(SETS_MODE_MOVES_AND_WRITES);
+}
+
+Test(resend, a_move_before_it_hides_nobody)
+{
+	expect_moved_and_parked(MOVES_AND_WRITES);
+}
+
+Test(resend, and_where_nobody_was_at_it_it_is_moved_and_written)
+{
+	struct inode *i = move_in_an_outage(MOVES_AND_WRITES);
+
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "moved", "oursre");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+/* Both have left together when nobody answers any more. */
+static struct inode *move_before_an_outage(void)
+{
+	make_files("f");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = open_known("f"), *other = open_known("other");
+
+	far.cache->pending->pause_ms = 10;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &private, false, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	do_to(i, MOVES_AND_WRITES, "f", "ours");
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 2);
+	lose_questions();
+	distant_close(&far, other);
+	return i;
+}
+
+Test(resend, nor_one_that_leaves_with_it)
+{
+	struct inode *i = move_before_an_outage();
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "moved", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_close(&far, i);
+}
+
+Test(resend, and_both_arrive_where_nobody_was_at_it)
+{
+	struct inode *i = move_before_an_outage();
+
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "moved", "oursre");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
 }
 
