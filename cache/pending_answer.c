@@ -132,24 +132,6 @@ static void refuse_short(struct batch *b)
 		}
 }
 
-/* Whether it was skipped since somebody was at the file with which it goes on. */
-static bool is_skipped_for_version(const struct batch *b, size_t n)
-{
-	uint32_t needs = b->results[n].err == ERR_SKIPPED ? b->changes[n].needs : 0;
-
-	return needs && queued_carries_version(b->queued[needs - 1]) &&
-		b->results[needs - 1].err == ERR_CONFLICT &&
-		queued_goes_on_at(b->queued[n], b->queued[needs - 1]->change.path);
-}
-
-/* What left in an earlier mount stays skipped, but it is known what it would have met. */
-static void refuse_with_version(struct batch *b)
-{
-	for (size_t n = 0; n < b->count; n++)
-		if (b->queued[n]->sequence && is_skipped_for_version(b, n))
-			b->results[n] = b->results[b->changes[n].needs - 1];
-}
-
 static void end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
@@ -268,7 +250,6 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 
 	refuse_short(b);
 	pass_answered(b);
-	refuse_with_version(b);
 	put_back_again_locked(p, b);
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 

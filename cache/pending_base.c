@@ -289,11 +289,12 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 	note_one(p, q, journal_note_based, version);
 }
 
-struct queued *pending_base_waits_locked(const struct queued *mover)
+struct queued *pending_base_waits_locked(const struct queued *carrier)
 {
-	bool carries = queued_moves_file(mover) && mover->change.version.ctime.tv_sec;
+	bool carries = queued_carries_version(carrier) ||
+		(queued_moves_file(carrier) && carrier->change.version.ctime.tv_sec);
 
-	return carries ? follower_of(mover) : NULL;
+	return carries ? follower_of(carrier) : NULL;
 }
 
 /* Neither size nor time moves with the name. */
@@ -309,7 +310,7 @@ static bool shows_others(const struct version *before, const struct change_resul
 void pending_base_moved_locked(
 	struct pending *p, const struct queued *mover, const struct change_result *result)
 {
-	if (result->has_attr && pending_base_waits_locked(mover) &&
+	if (queued_moves_file(mover) && result->has_attr && pending_base_waits_locked(mover) &&
 		shows_others(&mover->change.version, result))
 		pending_base_hand_on_locked(p, mover);
 }

@@ -397,10 +397,16 @@ static bool is_behind_contents(const struct batch *b, const struct change *c)
 	return false;
 }
 
-/* Where others may have been at a file that is moved, its contents go on when that was answered. */
-static void hold_up_follower(const struct gathering *g, const struct queued *mover)
+/*
+ * Where others may have been at a file that is moved, its contents go on when that was answered; and so they do where its
+ * attributes left in an earlier mount, for if those are refused they stay so, and what needs them is skipped for good.
+ */
+static void hold_up_follower(const struct gathering *g, const struct queued *carrier)
 {
-	struct queued *q = was_long_untold(g->p, mover) ? pending_base_waits_locked(mover) : NULL;
+	bool is_told = queued_moves_file(carrier) || carrier->sequence;
+	struct queued *q = is_told && was_long_untold(g->p, carrier)
+		? pending_base_waits_locked(carrier)
+		: NULL;
 
 	if (q)
 		q->awaits = g->p->gatherings;

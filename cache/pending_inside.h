@@ -258,8 +258,8 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 /* The same of what gave a file another name, if the answer shows it. */
 void pending_base_moved_locked(
 	struct pending *p, const struct queued *mover, const struct change_result *result);
-/* What goes on with the contents of the file that it moves, and so waits for that answer; NULL: nothing. */
-struct queued *pending_base_waits_locked(const struct queued *mover);
+/* What goes on with the contents of the file of which it carries the version; NULL: nothing. */
+struct queued *pending_base_waits_locked(const struct queued *carrier);
 
 /* ---- Times (pending_times.c) ---- */
 

@@ -446,7 +446,8 @@ Test(recover, nor_from_what_replaces_it)
 
 Test(recover, nor_from_what_overwrites_it)
 {
-	expect_held_across_attributes(OVERWRITES, 6);
+	expect_held_across_attributes(OVERWRITES, 1);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
 }
 
 Test(recover, where_nobody_else_was_at_it_both_are_done)
@@ -522,6 +523,47 @@ Test(recover, and_in_that_order_whoever_was_at_it)
 	distant_expect_text(&far, "f", "theirs");
 	expect_mode("f", 0640);
 	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* Attributes of "f" and contents have left together when the mount ends. */
+static void leave_both(void)
+{
+	far.hasty_ms = 3000;
+	struct inode *i = open_known(), *other = distant_make(&far, "other");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, other, 0, "more");
+	distant_await_applies(&far, before + 1);
+	set_mode(i);
+	distant_write(&far, i, 0, "second");
+	distant_pass_apply(&far, before + 1);
+	distant_await_applies(&far, before + 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+Test(recover, attributes_that_are_refused_hold_nothing_up)
+{
+	leave_both();
+	far.refused_op = CHANGE_SETATTR;
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "second");
+	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+Test(recover, nor_do_they_hide_who_was_at_it)
+{
+	leave_both();
+	scratch_write_text(&far.scratch, "f", "theirs");
+	far.refused_op = CHANGE_SETATTR;
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 2));
 }
 
 /* ---- Moved in between ---- */
