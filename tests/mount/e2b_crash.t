@@ -43,6 +43,7 @@ while [ "$seed" -le "$last" ]; do
 	mount_sandbox crash
 	python3 "$CRASH" watch "$STORE/work" >half 2>&1 &
 	WATCHER=$!
+	tap_daemons="$tap_daemons $WATCHER"
 	diag "seed $seed: $(deadline "$PATIENCE" python3 "$CRASH" run "$MNT/work" model "$DAEMON" "$seed" \
 		"${CRASH_OPEN:-3}")"
 	bury

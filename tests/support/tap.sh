@@ -249,6 +249,15 @@ tap_sandbox() { # NAME DATA
 	fi
 }
 
+# What has ended is forgotten: its number may soon be another's.
+tap_keep_daemons() {
+	tap_kept=
+	for tap_it in $tap_daemons; do
+		ended "$tap_it" || tap_kept="$tap_kept $tap_it"
+	done
+	tap_daemons=$tap_kept
+}
+
 # start_mount NAME [OPTIONS]: sets MNT, STORE, STAGING, DAEMON and LOG. Contents are kept below $SCRATCH/cache.UID and
 # changes below $SCRATCH/state.UID, one for each user who mounts.
 start_mount() {
@@ -266,6 +275,7 @@ start_mount() {
 	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" XDG_CACHE_HOME="$SCRATCH/cache.$MOUNT_AS" \
 		XDG_STATE_HOME="$SCRATCH/state.$MOUNT_AS" "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
+	tap_keep_daemons
 	tap_daemons="$tap_daemons $DAEMON"
 	tap_mounts="$tap_mounts $MNT"
 }
