@@ -197,6 +197,8 @@ static void hand_on_locked(struct pending *p, struct queued *q)
 {
 	pending_base_hand_on_locked(p, q);
 	q->change.version = (struct version){ 0 };
+	/* Else it got the version of the last answer again, was refused for that again, and so on. */
+	q->is_overtaken |= queued_sets_attributes(q);
 	if (q->is_recovered)
 		return;
 	tree_doubt(p->cache->tree, q->about.target);

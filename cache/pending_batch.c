@@ -430,7 +430,8 @@ static bool take_change(struct gathering *g, struct queued *q)
 	if (queued_moves_file(q) || !pending_version_matters_locked(q))
 		c->version = (struct version){ 0 };
 	c->needs = (uint32_t)needs_of(g, q);
-	if (q->is_recovered && journal_base_in(c)->ctime.tv_sec && is_behind_contents(b, c))
+	if (q->is_recovered && !q->is_overtaken && journal_base_in(c)->ctime.tv_sec &&
+		is_behind_contents(b, c))
 		*journal_base_in(c) = (struct version){ 0 };
 	b->queued[b->count++] = q;
 	if (was_long_untold(g->p, q))

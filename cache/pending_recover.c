@@ -116,7 +116,7 @@ static struct queued *take_up(
 		return NULL;
 	q->number = entry->number;
 	q->sequence = entry->sequence;
-	q->may_be_done = entry->has_left;
+	q->may_be_done = entry->has_left && queued_has_contents(q);
 	q->is_wall = q->is_wanted = q->is_recovered = true;
 	q->since_ms = monotonic_ms();
 	insert(p, q);
