@@ -195,10 +195,8 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 
 static void hand_on_locked(struct pending *p, struct queued *q)
 {
-	pending_base_hand_on_locked(p, q);
-	q->change.version = (struct version){ 0 };
 	/* Else it got the version of the last answer again, was refused for that again, and so on. */
-	q->is_overtaken |= queued_sets_attributes(q);
+	pending_base_overtaken_locked(p, q);
 	if (q->is_recovered)
 		return;
 	tree_doubt(p->cache->tree, q->about.target);
@@ -214,11 +212,9 @@ static void put_back_again_locked(struct pending *p, struct batch *b)
 	size_t kept = 0;
 
 	for (size_t n = 0; n < b->count; n++) {
-		bool carries = is_to_leave_without_version(b, n);
-
 		if (!is_to_leave_again(b, n))
 			continue;
-		if (!carries)
+		if (b->queued[n]->is_found)
 			b->queued[n]->change.version = (struct version){ 0 };
 		queued_note_sent(b->queued[n], p->journal, 0, NULL);
 		put_back_locked(p, b->queued[n]);

@@ -96,7 +96,8 @@ static void base(struct notes *notes, struct queued *q, uint64_t gathering)
 	const struct inode *i = file_of(q);
 	struct version *version = journal_base_in(&q->change);
 
-	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) || q->is_overtaken)
+	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) ||
+		q->is_overtaken || pending_version_is_gone(version))
 		return;
 	struct version left = version_shown(&i->backlog->answered);
 
@@ -115,7 +116,7 @@ static void carry(struct notes *notes, struct queued *q, uint64_t gathering)
 	struct version *version = &q->change.version;
 
 	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) || q->is_sent ||
-		version->ctime.tv_sec)
+		q->is_overtaken || version->ctime.tv_sec)
 		return;
 	*version = version_shown(&i->backlog->answered);
 	note(notes, q, version);
@@ -225,7 +226,8 @@ static bool moves_from(const struct queued *q, const char *path)
 void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct change_result *result)
 {
-	const char *path = queued_leaves(answered);
+	/* A barrier leaves what it finds. */
+	const char *path = answered->change.op == CHANGE_SYNC ? NULL : queued_leaves(answered);
 	struct version left = version_left(result);
 	struct queued *q = path && left.ctime.tv_sec ? next_there(answered, path) : NULL;
 
@@ -234,7 +236,8 @@ void pending_base_recovered_locked(
 	bool moves = moves_from(q, path);
 	struct version *version = moves ? &q->change.version : journal_base_in(&q->change);
 
-	if (!(moves || has_to_do_with(q, path)) || !is_after(left.ctime, version->ctime))
+	if (!(moves || has_to_do_with(q, path)) || pending_version_is_gone(version) ||
+		!is_after(left.ctime, version->ctime))
 		return;
 	*version = left;
 	note_one(p, q, moves ? journal_note_carried : journal_note_based, version);
@@ -289,6 +292,33 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 	note_one(p, q, journal_note_based, version);
 }
 
+/* A time in the year 36812, which no clock has told. */
+static const struct version gone = { .ctime = { .tv_sec = (time_t)1 << 40 } };
+
+bool pending_version_is_gone(const struct version *version)
+{
+	return is_same(version, &gone);
+}
+
+void pending_base_gone_locked(struct pending *p, const struct queued *carrier)
+{
+	struct queued *q = follower_of(carrier);
+
+	if (!q || q->is_sent)
+		return;
+	*journal_base_in(&q->change) = gone;
+	note_one(p, q, journal_note_based, &gone);
+}
+
+/* The journal hears of that in this order, so that never both are held against nothing. */
+void pending_base_overtaken_locked(struct pending *p, struct queued *carrier)
+{
+	pending_base_gone_locked(p, carrier);
+	carrier->is_overtaken = true;
+	carrier->change.version = (struct version){ 0 };
+	note_one(p, carrier, journal_note_carried, &carrier->change.version);
+}
+
 struct queued *pending_base_waits_locked(const struct queued *carrier)
 {
 	bool carries = queued_carries_version(carrier) ||
@@ -312,5 +342,5 @@ void pending_base_moved_locked(
 {
 	if (queued_moves_file(mover) && result->has_attr && pending_base_waits_locked(mover) &&
 		shows_others(&mover->change.version, result))
-		pending_base_hand_on_locked(p, mover);
+		pending_base_gone_locked(p, mover);
 }

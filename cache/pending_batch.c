@@ -245,13 +245,19 @@ static void note_step(const struct gathering *g, const struct queued *q)
 		b->version_step = g->batch->count;
 }
 
+static void forget(struct version *version)
+{
+	if (!pending_version_is_gone(version))
+		*version = (struct version){ 0 };
+}
+
 /* At the same moment: as if they had done it just before. */
 static void allow_what_others_did(const struct queued *q, struct change *c)
 {
-	c->version2 = (struct version){ 0 };
+	forget(&c->version2);
 	/* But what is copied is what was there when it was decided. */
 	if (c->op != CHANGE_COPY)
-		c->version = (struct version){ 0 };
+		forget(&c->version);
 	/* Of what is moved out of their way it is still that file. */
 	if (c->op < CHANGE_SETATTR && !q->conflicts)
 		c->target = (struct expect){ 0 };
@@ -290,6 +296,8 @@ static struct version version_to_find(const struct queued *q)
 	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
 	bool is_beside = i && i->backlog->goes_beside;
 
+	if (pending_version_is_gone(&q->change.version))
+		return q->change.version;
 	if (is_beside || !pending_version_matters_locked(q))
 		return any;
 	return queued_moves_file(q) && !moves_what_follows(q) ? any : q->change.version;
@@ -432,7 +440,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 	c->needs = (uint32_t)needs_of(g, q);
 	if (q->is_recovered && !q->is_overtaken && journal_base_in(c)->ctime.tv_sec &&
 		is_behind_contents(b, c))
-		*journal_base_in(c) = (struct version){ 0 };
+		forget(journal_base_in(c));
 	b->queued[b->count++] = q;
 	if (was_long_untold(g->p, q))
 		need_taken_away(b, b->count);

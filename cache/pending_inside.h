@@ -253,8 +253,14 @@ void pending_base_recovered_locked(
  * earlier mount is refused for good where it is refused: only for what goes on with the file behind it.
  */
 bool pending_version_matters_locked(const struct queued *q);
-/* Somebody was at the file of which it carries the version: what goes on with that meets the conflict itself. */
+/* Nothing was done to the file of which it carries the version: what goes on with that is held against the same. */
 void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier);
+/* Somebody was at it: what goes on with that meets the conflict itself. */
+void pending_base_gone_locked(struct pending *p, const struct queued *carrier);
+/* Likewise, and it leaves once more without a version. */
+void pending_base_overtaken_locked(struct pending *p, struct queued *carrier);
+/* Whether it is one that no file has: others have moved what a change was based on. The journal keeps it. */
+bool pending_version_is_gone(const struct version *version);
 /* The same of what gave a file another name, if the answer shows it. */
 void pending_base_moved_locked(
 	struct pending *p, const struct queued *mover, const struct change_result *result);

@@ -131,8 +131,9 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	/* Not by a refusal before it, which is what is reported. */
 	if (refusal != ERR_SKIPPED)
 		p->refused = why;
-	/* Nothing was set, so what follows finds that version, or the conflict. */
-	if (refusal != ERR_SKIPPED && queued_carries_version(q))
+	if (refusal == ERR_CONFLICT && queued_carries_version(q))
+		pending_base_gone_locked(p, q);
+	else if (refusal != ERR_SKIPPED && queued_carries_version(q))
 		pending_base_hand_on_locked(p, q);
 	else if (refusal == ERR_CONFLICT)
 		lose_followers(q);

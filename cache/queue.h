@@ -44,7 +44,7 @@ struct queued {
 	bool is_lost;      /* what it needs was refused */
 	bool is_parked;    /* and that was told */
 	bool is_again;     /* refused, and queued again for another name */
-	bool is_overtaken; /* others were at its file: it stays held against what is not there any more */
+	bool is_overtaken; /* its version was handed on, or was handed to it: no answer gives it another */
 	uint64_t awaits; /* the gathering that has what it has to wait for; 0: none */
 	bool is_beside;  /* about what is to be copied over its target */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */

@@ -377,6 +377,23 @@ Test(resend, what_is_written_while_they_are_on_their_way_hides_nobody_either)
 	distant_close(&far, i);
 }
 
+/* The mount ends when the attributes leave once more: the next one knows that others were at the file. */
+Test(resend, nor_does_it_where_the_mount_ends_meanwhile)
+{
+	distant_keep_journal(&far);
+	change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_pass_apply(&far, 3);
+	distant_await_applies(&far, 4);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
 /* Where names are decided here. */
 static struct inode *move_in_an_outage(enum doing doing)
 {
