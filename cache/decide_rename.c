@@ -102,9 +102,10 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 
 	change.path = path.text;
 	change.path2 = path2.text;
-	if (!exchanges)
-		change.version = pending_version_of_file_locked(p, m->moved);
-	if (replaces)
+	change.version = pending_version_of_file_locked(p, m->moved);
+	if (exchanges)
+		change.version2 = pending_version_of_file_locked(p, m->replaced);
+	else if (replaces)
 		change.version2 = pending_version_locked(p, m->replaced);
 	if (!m->replaced)
 		change.flags |= CHANGE_NOREPLACE;

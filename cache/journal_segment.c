@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Of an entry's notes, when each is told alone: sent, done, and a word about why it is parked. */
-#define NOTES_ROOM ((uint64_t)256)
+/* Of an entry's notes, when each is told alone: sent, twice; what it is based on, and carries; done, or why it is parked. */
+#define NOTES_ROOM ((uint64_t)512)
 /* The disk is asked for so much at a time. */
 #define ALLOCATE_STEP ((uint64_t)256 * 1024)
 

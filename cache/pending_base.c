@@ -110,16 +110,25 @@ static void base(struct notes *notes, struct queued *q, uint64_t gathering)
 }
 
 /* The version of a file that it only moves. */
-static void carry(struct notes *notes, struct queued *q, uint64_t gathering)
+static void carry(struct notes *notes, struct queued *q, const struct inode *i,
+	struct version *version, uint64_t gathering)
 {
-	const struct inode *i = queued_moves_file(q) ? q->about.target : NULL;
-	struct version *version = &q->change.version;
-
 	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) || q->is_sent ||
 		q->is_overtaken || version->ctime.tv_sec)
 		return;
 	*version = version_shown(&i->backlog->answered);
 	note(notes, q, version);
+}
+
+/* Of an exchange these are two. */
+static void carry_all(
+	struct notes *notes, struct notes *notes_of_other, struct queued *q, uint64_t gathering)
+{
+	const struct inode *other = queued_exchanged(q);
+	const struct inode *i = queued_moves_file(q) || other ? q->about.target : NULL;
+
+	carry(notes, q, i, &q->change.version, gathering);
+	carry(notes_of_other, q, other, &q->change.version2, gathering);
 }
 
 /* What is written beside a file leaves it as it is, and so does a barrier. */
@@ -145,7 +154,7 @@ void pending_base_next_locked(struct pending *p)
 		TAILQ_FOREACH(q, lists[n], link)
 		{
 			base(&based, q, gathering);
-			carry(&carried, q, gathering);
+			carry_all(&carried, &based, q, gathering);
 			mark(q, gathering);
 		}
 	flush(&based);
@@ -243,53 +252,105 @@ void pending_base_recovered_locked(
 	note_one(p, q, moves ? journal_note_carried : journal_note_based, version);
 }
 
-/* What goes on with what `before` left at the path, wherever it was moved since. */
-static struct queued *follower_at(const struct queued *before, const char *at)
+/* Who goes on with the contents of one file, each by another name. */
+#define FOLLOWERS_MAX 16
+
+struct followers {
+	struct queued *all[FOLLOWERS_MAX];
+	size_t count;
+};
+
+static bool links_from(const struct queued *q, const char *path)
+{
+	return q->change.op == CHANGE_LINK && !strcmp(q->change.path, path);
+}
+
+/* Adds what goes on first with what `before` left at the path, wherever it was moved since, and by the names that it got. */
+static void add_followers_at(struct followers *out, const struct queued *before, const char *at)
 {
 	char *path = strdup(at);
 	struct queued *q = TAILQ_NEXT(before, link);
 
-	while (path && q && !(q->is_recovered && queued_goes_on_at(q, path))) {
-		if (q->is_recovered)
-			path = queued_carry(q, path);
-		q = TAILQ_NEXT(q, link);
+	for (; path && q && out->count < FOLLOWERS_MAX; q = TAILQ_NEXT(q, link)) {
+		if (!q->is_recovered)
+			continue;
+		if (queued_goes_on_at(q, path)) {
+			out->all[out->count++] = q;
+			break;
+		}
+		if (links_from(q, path))
+			add_followers_at(out, q, q->change.path2);
+		path = queued_carry(q, path);
 	}
-	if (!path)
-		return NULL;
 	free(path);
-	return q;
-}
-
-/* A file that was linked has its first name, too. */
-static struct queued *follower_there(const struct queued *before)
-{
-	struct queued *q = follower_at(before, queued_leaves(before));
-
-	return q || before->change.op != CHANGE_LINK ? q : follower_at(before, before->change.path);
 }
 
 /* ---- What carries a version ---- */
 
-static struct queued *follower_of(const struct queued *carrier)
+/* Of this mount it is one, for all names together. */
+static struct followers followers_of(const struct queued *carrier)
 {
-	return carrier->about.target ? follower(carrier) : follower_there(carrier);
+	struct followers out = { 0 };
+
+	if (carrier->about.target) {
+		out.all[0] = follower(carrier);
+		out.count = out.all[0] != NULL;
+		return out;
+	}
+	add_followers_at(&out, carrier, queued_leaves(carrier));
+	/* A file that was linked has its first name, too. */
+	if (carrier->change.op == CHANGE_LINK)
+		add_followers_at(&out, carrier, carrier->change.path);
+	return out;
 }
 
 bool pending_version_matters_locked(const struct queued *q)
 {
-	return !queued_carries_version(q) || !q->sequence || follower_of(q);
+	return !queued_carries_version(q) || !q->sequence || followers_of(q).count;
+}
+
+static void hand_on_to(struct pending *p, struct queued *q, const struct version *carried)
+{
+	struct version *version = journal_base_in(&q->change);
+
+	if (q->is_sent || version->ctime.tv_sec)
+		return;
+	q->is_overtaken = true;
+	*version = *carried;
+	note_one(p, q, journal_note_based, version);
+}
+
+/* What gives the file its next name, before anything goes on with its contents; NULL: nothing. */
+static struct queued *mover_of(const struct queued *carrier)
+{
+	const struct inode *i = carrier->about.target;
+	const char *path = queued_leaves(carrier);
+	struct queued *q = TAILQ_NEXT(carrier, link);
+
+	for (; q; q = TAILQ_NEXT(q, link)) {
+		bool is_of = i ? q->about.target == i : q->is_recovered && moves_from(q, path);
+
+		if (is_of && queued_moves_file(q))
+			return q;
+		if (i ? goes_on_with(q) == i : q->is_recovered && queued_goes_on_at(q, path))
+			return NULL;
+	}
+	return NULL;
 }
 
 void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier)
 {
-	struct queued *q = follower_of(carrier);
-	struct version *version = q ? journal_base_in(&q->change) : NULL;
+	struct followers followers = followers_of(carrier);
+	struct queued *mover = followers.count ? mover_of(carrier) : NULL;
 
-	if (!q || q->is_sent || version->ctime.tv_sec)
+	/* That moves the version itself, and its answer tells what follows. */
+	if (mover && !mover->is_sent) {
+		mover->change.version = carrier->change.version;
+		note_one(p, mover, journal_note_carried, &mover->change.version);
 		return;
-	q->is_overtaken = true;
-	*version = carrier->change.version;
-	note_one(p, q, journal_note_based, version);
+	}
+	for (size_t n = 0; n < followers.count; n++)
+		hand_on_to(p, followers.all[n], &carrier->change.version);
 }
 
 /* A time in the year 36812, which no clock has told. */
@@ -302,12 +363,16 @@ bool pending_version_is_gone(const struct version *version)
 
 void pending_base_gone_locked(struct pending *p, const struct queued *carrier)
 {
-	struct queued *q = follower_of(carrier);
+	struct followers followers = followers_of(carrier);
 
-	if (!q || q->is_sent)
-		return;
-	*journal_base_in(&q->change) = gone;
-	note_one(p, q, journal_note_based, &gone);
+	for (size_t n = 0; n < followers.count; n++) {
+		struct queued *q = followers.all[n];
+
+		if (q->is_sent)
+			continue;
+		*journal_base_in(&q->change) = gone;
+		note_one(p, q, journal_note_based, &gone);
+	}
 }
 
 /* The journal hears of that in this order, so that never both are held against nothing. */
@@ -324,7 +389,7 @@ struct queued *pending_base_waits_locked(const struct queued *carrier)
 	bool carries = queued_carries_version(carrier) ||
 		(queued_moves_file(carrier) && carrier->change.version.ctime.tv_sec);
 
-	return carries ? follower_of(carrier) : NULL;
+	return carries ? followers_of(carrier).all[0] : NULL;
 }
 
 /* Neither size nor time moves with the name. */

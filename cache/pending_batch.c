@@ -188,14 +188,8 @@ static size_t step_of_other(const struct gathering *g, const struct queued *q)
 	struct inode *replaced = exchanged ? NULL : batch_replaced_late(g->p, q);
 
 	if (exchanged)
-		return fresh(g, exchanged)->step;
+		return contents_needed(fresh(g, exchanged));
 	return replaced ? contents_needed(fresh(g, replaced)) : 0;
-}
-
-/* A change can say only of one other that it needs it. */
-static bool needs_two(const struct gathering *g, const struct queued *q)
-{
-	return step_of_other(g, q) && fresh(g, q->about.target)->step;
 }
 
 static size_t step_of_target(const struct gathering *g, const struct queued *q)
@@ -208,6 +202,12 @@ static size_t step_of_target(const struct gathering *g, const struct queued *q)
 	bool leaves = q->is_beside || q->change.op == CHANGE_SYNC;
 
 	return leaves ? b->step : contents_needed(b);
+}
+
+/* A change can say only of one other that it needs it. */
+static bool needs_two(const struct gathering *g, const struct queued *q)
+{
+	return step_of_other(g, q) && step_of_target(g, q);
 }
 
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
@@ -405,17 +405,28 @@ static bool is_behind_contents(const struct batch *b, const struct change *c)
 	return false;
 }
 
+/* Of an earlier mount, what needs it. All those leave in their order, so with the first one the others wait. */
+static struct queued *first_led_to(const struct queued *before)
+{
+	struct queued *q = TAILQ_NEXT(before, link);
+
+	while (q && !(q->is_recovered && queued_leads_to(before, q)))
+		q = TAILQ_NEXT(q, link);
+	return q;
+}
+
 /*
- * Where others may have been at a file that is moved, its contents go on when that was answered; and so they do where its
- * attributes left in an earlier mount, for if those are refused they stay so, and what needs them is skipped for good.
+ * Where others may have been at a file that is moved, its contents go on when that was answered. Where its attributes left
+ * in an earlier mount and are refused, they stay so, and what needs them would be skipped for good: it waits for the answer.
  */
 static void hold_up_follower(const struct gathering *g, const struct queued *carrier)
 {
-	bool is_told = queued_moves_file(carrier) || carrier->sequence;
-	struct queued *q = is_told && was_long_untold(g->p, carrier)
-		? pending_base_waits_locked(carrier)
-		: NULL;
+	struct queued *q = NULL;
 
+	if (carrier->sequence && queued_carries_version(carrier))
+		q = first_led_to(carrier);
+	else if (queued_moves_file(carrier) && was_long_untold(g->p, carrier))
+		q = pending_base_waits_locked(carrier);
 	if (q)
 		q->awaits = g->p->gatherings;
 }

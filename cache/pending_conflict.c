@@ -51,6 +51,9 @@ static bool is_conflict(const struct queued *q, enum err refusal)
 {
 	if (q->change.op != CHANGE_PLACE && q->change.op != CHANGE_RENAME)
 		return false;
+	/* Which takes no name away. */
+	if (q->change.op == CHANGE_RENAME && q->change.flags & CHANGE_EXCHANGE)
+		return false;
 	if (refusal == ERR_EXISTS || refusal == ERR_CONFLICT)
 		return true;
 	return q->change.op == CHANGE_PLACE && (refusal == ERR_STALE || refusal == ERR_IS_DIR);

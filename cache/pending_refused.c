@@ -89,13 +89,18 @@ static void park_locked(struct pending *p, struct queued *q, const struct error 
 }
 
 /* Others were at the file: what was to follow is not for what they made of it. */
-static void lose_followers(struct queued *refused)
+static void lose_followers(struct queued *refused, const struct inode *i)
 {
-	const struct inode *i = refused->about.target;
 	struct queued *q = refused;
 
 	while (i && (q = TAILQ_NEXT(q, link)))
 		q->is_lost |= q->about.target == i || q->moved[1] == i;
+}
+
+static void lose_all_followers(struct queued *refused)
+{
+	lose_followers(refused, refused->about.target);
+	lose_followers(refused, queued_exchanged(refused));
 }
 
 /* Why the change of this index was. */
@@ -136,7 +141,7 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	else if (refusal != ERR_SKIPPED && queued_carries_version(q))
 		pending_base_hand_on_locked(p, q);
 	else if (refusal == ERR_CONFLICT)
-		lose_followers(q);
+		lose_all_followers(q);
 }
 
 /* Whether it cannot be done since something before it was not. */

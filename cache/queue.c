@@ -114,11 +114,14 @@ bool queued_removes(const struct queued *q)
 	return q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
 }
 
+static bool exchanges(const struct change *c)
+{
+	return c->op == CHANGE_RENAME && c->flags & CHANGE_EXCHANGE;
+}
+
 struct inode *queued_exchanged(const struct queued *q)
 {
-	bool exchanges = q->change.op == CHANGE_RENAME && q->change.flags & CHANGE_EXCHANGE;
-
-	return exchanges ? q->moved[1] : NULL;
+	return exchanges(&q->change) ? q->moved[1] : NULL;
 }
 
 /* Whether it takes what is at its path to another one; a link leaves it there, too. */
@@ -154,6 +157,9 @@ bool queued_leads_to(const struct queued *before, const struct queued *q)
 		return is_of_the_file_at(q, c->path);
 	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
+	if (exchanges(c) &&
+		(is_below(q->change.path, c->path) || is_below(q->change.path2, c->path)))
+		return true;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
 

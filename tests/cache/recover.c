@@ -554,6 +554,76 @@ Test(recover, attributes_that_are_refused_hold_nothing_up)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
+/* Attributes of "f" and what `more` does to it have left together when the mount ends. */
+static void leave_with_names(void (*more)(struct inode *i))
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	far.tells_changes = true;
+	far.hasty_ms = 3000;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = open_there(), *other = distant_make(&far, "other");
+
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, other, 0, "more");
+	distant_await_applies(&far, before + 1);
+	set_mode(i);
+	more(i);
+	distant_pass_apply(&far, before + 1);
+	distant_await_applies(&far, before + 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+static void move_and_write(struct inode *i)
+{
+	struct inode *root = cache_root(far.cache);
+
+	cr_assert(
+		eq(int, cache_rename(far.cache, NULL, root, "f", root, "moved", 0, NULL), ERR_OK));
+	distant_write(&far, i, 0, "second");
+}
+
+static void link_unlink_and_write(struct inode *i)
+{
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_link(far.cache, NULL, i, root, "moved", &entry, NULL), ERR_OK));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	distant_write(&far, i, 0, "second");
+}
+
+Test(recover, nor_what_is_moved_behind_them)
+{
+	leave_with_names(move_and_write);
+	far.refused_op = CHANGE_SETATTR;
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "second");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+Test(recover, what_is_written_by_the_name_that_is_left_is_held_against_what_was_there)
+{
+	leave_with_names(link_unlink_and_write);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "theirs");
+	cr_expect(ne(u64, distant_parked(&far), 0));
+}
+
+Test(recover, and_arrives_by_that_name_where_nobody_was_at_it)
+{
+	leave_with_names(link_unlink_and_write);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
 Test(recover, nor_do_they_hide_who_was_at_it)
 {
 	leave_both();

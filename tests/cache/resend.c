@@ -65,13 +65,16 @@ enum doing {
 	SETS_MODE_AND_WRITES,
 	SETS_MODE_AND_OVERWRITES,
 	SETS_MODE_MOVES_AND_WRITES,
-	MOVES_AND_WRITES
+	MOVES_AND_WRITES,
+	SETS_MODE_AND_EXCHANGES,
+	EXCHANGES_AND_WRITES
 };
 
 static void make_files(const char *name)
 {
 	scratch_write_text(&far.scratch, name, "before");
 	scratch_write_text(&far.scratch, "other", "");
+	scratch_write_text(&far.scratch, "second", "another");
 }
 
 static void do_to(struct inode *i, enum doing doing, const char *name, const char *text)
@@ -79,7 +82,7 @@ static void do_to(struct inode *i, enum doing doing, const char *name, const cha
 	const struct change empty = { .set = SET_SIZE };
 	struct inode *root = cache_root(far.cache);
 
-	if (doing != WRITES && doing != MOVES_AND_WRITES)
+	if (doing != WRITES && doing != MOVES_AND_WRITES && doing != EXCHANGES_AND_WRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
 	/* By its name, which is a change of its own. */
 	if (doing == SETS_MODE_TWICE)
@@ -87,9 +90,14 @@ static void do_to(struct inode *i, enum doing doing, const char *name, const cha
 	if (doing == SETS_MODE_MOVES_AND_WRITES || doing == MOVES_AND_WRITES)
 		cr_assert(eq(int, cache_rename(far.cache, NULL, root, name, root, "moved", 0, NULL),
 			ERR_OK));
+	if (doing == SETS_MODE_AND_EXCHANGES || doing == EXCHANGES_AND_WRITES)
+		cr_assert(eq(int,
+			cache_rename(
+				far.cache, NULL, root, "second", root, name, CHANGE_EXCHANGE, NULL),
+			ERR_OK));
 	if (doing == SETS_MODE_AND_OVERWRITES)
 		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
-	if (doing != SETS_MODE && doing != SETS_MODE_TWICE)
+	if (doing != SETS_MODE && doing != SETS_MODE_TWICE && doing != SETS_MODE_AND_EXCHANGES)
 		distant_write(&far, i, 0, text);
 }
 
@@ -433,6 +441,47 @@ Test(resend, and_where_nobody_was_at_it_it_is_moved_and_written)
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	distant_expect_text(&far, "moved", "oursre");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+/* Attributes that others' contents put behind it would be another file's. */
+Test(resend, what_is_exchanged_behind_them_is_what_they_are_set_of)
+{
+	struct inode *i = move_in_an_outage(SETS_MODE_AND_EXCHANGES);
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "second", "theirs");
+	distant_expect_text(&far, "f", "another");
+	expect_mode("second", 0600);
+	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_close(&far, i);
+}
+
+Test(resend, what_others_wrote_is_not_exchanged)
+{
+	struct inode *i = move_in_an_outage(EXCHANGES_AND_WRITES);
+
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
+	distant_expect_text(&far, "second", "another");
+	cr_expect(ge(u64, distant_parked(&far), 2));
+	distant_close(&far, i);
+}
+
+Test(resend, and_is_where_nobody_was_at_it)
+{
+	struct inode *i = move_in_an_outage(EXCHANGES_AND_WRITES);
+
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, "second", "oursre");
+	distant_expect_text(&far, "f", "another");
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_close(&far, i);
 }
