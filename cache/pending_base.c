@@ -252,7 +252,7 @@ void pending_base_recovered_locked(
 	note_one(p, q, moves ? journal_note_carried : journal_note_based, version);
 }
 
-/* Who goes on with the contents of one file, each by another name. */
+/* Who goes on with the contents of one file, each by another name; hardly ever more than two. */
 #define FOLLOWERS_MAX 16
 
 struct followers {
@@ -309,15 +309,15 @@ bool pending_version_matters_locked(const struct queued *q)
 	return !queued_carries_version(q) || !q->sequence || followers_of(q).count;
 }
 
-static void hand_on_to(struct pending *p, struct queued *q, const struct version *carried)
+/* As `version`, one of those of `q`. */
+static void hand_on_to(struct pending *p, struct queued *q, struct version *version,
+	journal_telling tell, const struct version *carried)
 {
-	struct version *version = journal_base_in(&q->change);
-
 	if (q->is_sent || version->ctime.tv_sec)
 		return;
 	q->is_overtaken = true;
 	*version = *carried;
-	note_one(p, q, journal_note_based, version);
+	note_one(p, q, tell, version);
 }
 
 /* What gives the file its next name, before anything goes on with its contents; NULL: nothing. */
@@ -345,12 +345,13 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 
 	/* That moves the version itself, and its answer tells what follows. */
 	if (mover && !mover->is_sent) {
-		mover->change.version = carrier->change.version;
-		note_one(p, mover, journal_note_carried, &mover->change.version);
+		hand_on_to(p, mover, &mover->change.version, journal_note_carried,
+			&carrier->change.version);
 		return;
 	}
 	for (size_t n = 0; n < followers.count; n++)
-		hand_on_to(p, followers.all[n], &carrier->change.version);
+		hand_on_to(p, followers.all[n], journal_base_in(&followers.all[n]->change),
+			journal_note_based, &carrier->change.version);
 }
 
 /* A time in the year 36812, which no clock has told. */

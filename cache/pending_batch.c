@@ -405,12 +405,12 @@ static bool is_behind_contents(const struct batch *b, const struct change *c)
 	return false;
 }
 
-/* Of an earlier mount, what needs it. All those leave in their order, so with the first one the others wait. */
+/* Of an earlier mount, what needs it and is more than attributes again. All leave in their order, so the others wait with it. */
 static struct queued *first_led_to(const struct queued *before)
 {
 	struct queued *q = TAILQ_NEXT(before, link);
 
-	while (q && !(q->is_recovered && queued_leads_to(before, q)))
+	while (q && !(q->is_recovered && !queued_sets_attributes(q) && queued_leads_to(before, q)))
 		q = TAILQ_NEXT(q, link);
 	return q;
 }

@@ -525,22 +525,35 @@ Test(recover, and_in_that_order_whoever_was_at_it)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
+/* The first text that is written is answered, and the mount ends when what was done since has left. */
+static void break_off_behind_first(unsigned before)
+{
+	distant_pass_apply(&far, before + 1);
+	distant_await_applies(&far, before + 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+static unsigned hold_first(struct inode *i, const char *text)
+{
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, text);
+	distant_await_applies(&far, before + 1);
+	return before;
+}
+
 /* Attributes of "f" and contents have left together when the mount ends. */
 static void leave_both(void)
 {
 	far.hasty_ms = 3000;
 	struct inode *i = open_known(), *other = distant_make(&far, "other");
-	unsigned before = distant_applies(&far);
+	unsigned before = hold_first(other, "more");
 
-	distant_hold_applies(&far, true);
-	distant_write(&far, other, 0, "more");
-	distant_await_applies(&far, before + 1);
 	set_mode(i);
 	distant_write(&far, i, 0, "second");
-	distant_pass_apply(&far, before + 1);
-	distant_await_applies(&far, before + 2);
-	distant_break_off(&far);
-	distant_hold_applies(&far, false);
+	break_off_behind_first(before);
 }
 
 Test(recover, attributes_that_are_refused_hold_nothing_up)
@@ -554,28 +567,30 @@ Test(recover, attributes_that_are_refused_hold_nothing_up)
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
 
-/* Attributes of "f" and what `more` does to it have left together when the mount ends. */
-static void leave_with_names(void (*more)(struct inode *i))
+/* "f" and "other", where names are decided here. */
+static struct inode *open_deciding(struct inode **other)
 {
 	scratch_write_text(&far.scratch, "f", "before");
 	far.tells_changes = true;
 	far.hasty_ms = 3000;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
-	struct inode *i = open_there(), *other = distant_make(&far, "other");
+	struct inode *i = open_there();
 
+	*other = distant_make(&far, "other");
 	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	unsigned before = distant_applies(&far);
+	return i;
+}
 
-	distant_hold_applies(&far, true);
-	distant_write(&far, other, 0, "more");
-	distant_await_applies(&far, before + 1);
+/* Attributes of "f" and what `more` does to it have left together when the mount ends. */
+static void leave_with_names(void (*more)(struct inode *i))
+{
+	struct inode *other, *i = open_deciding(&other);
+	unsigned before = hold_first(other, "more");
+
 	set_mode(i);
 	more(i);
-	distant_pass_apply(&far, before + 1);
-	distant_await_applies(&far, before + 2);
-	distant_break_off(&far);
-	distant_hold_applies(&far, false);
+	break_off_behind_first(before);
 }
 
 static void move_and_write(struct inode *i)
@@ -641,21 +656,11 @@ Test(recover, nor_do_they_hide_who_was_at_it)
 /* "f" gets the name "moved", or that too, and is written by it; perhaps something that was written before is answered. */
 static void leave_moved(bool keeps_first, bool writes_first)
 {
-	scratch_write_text(&far.scratch, "f", "before");
-	far.tells_changes = true;
-	far.hasty_ms = 3000;
-	distant_remount(&far, NULL);
-	distant_await_deciding(&far);
-	struct inode *i = open_there(), *other = distant_make(&far, "other");
+	struct inode *other, *i = open_deciding(&other);
 	struct inode *root = cache_root(far.cache);
 	struct cache_entry entry;
+	unsigned before = hold_first(writes_first ? i : other, "first!");
 
-	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	unsigned before = distant_applies(&far);
-
-	distant_hold_applies(&far, true);
-	distant_write(&far, writes_first ? i : other, 0, "first!");
-	distant_await_applies(&far, before + 1);
 	if (keeps_first)
 		cr_assert(eq(
 			int, cache_link(far.cache, NULL, i, root, "moved", &entry, NULL), ERR_OK));
@@ -663,10 +668,7 @@ static void leave_moved(bool keeps_first, bool writes_first)
 		cr_assert(eq(int, cache_rename(far.cache, NULL, root, "f", root, "moved", 0, NULL),
 			ERR_OK));
 	distant_write(&far, i, 0, "second");
-	distant_pass_apply(&far, before + 1);
-	distant_await_applies(&far, before + 2);
-	distant_break_off(&far);
-	distant_hold_applies(&far, false);
+	break_off_behind_first(before);
 	distant_expect_text(&far, "f", writes_first ? "first!" : "before");
 }
 
