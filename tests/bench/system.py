@@ -27,11 +27,13 @@ class System:
     """What they have in common. `backend` is the mounted directory as the server sees it, on this machine."""
 
     name = None
+    workloads = None  # those that it is for; None: all
 
     def __init__(self, setting, link):
         self.setting, self.link = setting, link
         self.scratch = Path(setting.scratch) / f"{self.name}.{link.round_trip_ms:g}"
-        self.mountpoint, self.backend = self.scratch / "mnt", self.scratch / "backend"
+        self.server_disk = Path(setting.servers) / self.scratch.name
+        self.mountpoint, self.backend = self.scratch / "mnt", self.server_disk / "backend"
         self.relays, self.daemon = [], None
         self.env = dict(os.environ)
 
@@ -51,6 +53,7 @@ class System:
     def remove_files(self):
         if not is_mounted(self.mountpoint):
             shutil.rmtree(self.scratch, ignore_errors=True)
+            shutil.rmtree(self.server_disk, ignore_errors=True)
 
     # ---- What each does in its own way ----
 

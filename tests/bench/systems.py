@@ -150,16 +150,16 @@ class E2b(Sandboxfs):
 
     def start(self, stack):
         super().start(stack)
-        root = self.scratch / "sandboxes"
+        root = self.server_disk / "sandboxes"
         # Root's sandbox works as root, as the others' server does, so that files have the owner that is shown here.
-        user = "root" if os.geteuid() == 0 else "user"
-        command = ["node", TEST_SERVER, "--root", root, "--user", user]
+        self.user, self.home = ("root", "/root") if os.geteuid() == 0 else ("user", "/home/user")
+        command = ["node", TEST_SERVER, "--root", root, "--user", self.user]
         server = ready_line(stack.enter_context(service(command, self.scratch / "server.log")))
         self.admin = server["admin_url"]
         wanted = {"templateID": "base", "timeout": 3600}
-        created = ask("POST", f"{server['api_url']}/v2/sandboxes", server["key"], wanted)
-        self.source = f"e2b:{created['sandboxID']}"
-        self.backend = root / created["sandboxID"] / ("root" if user == "root" else "home/user")
+        self.sandbox = ask("POST", f"{server['api_url']}/v2/sandboxes", server["key"], wanted)
+        self.source = f"e2b:{self.sandbox['sandboxID']}"
+        self.backend = Path(f"{root}/{self.sandbox['sandboxID']}{self.home}")
         self.env |= {
             "E2B_API_KEY": server["key"],
             "E2B_API_URL": self.through_link(stack, server["api_url"]),
@@ -186,7 +186,7 @@ class Disk(System):
     name = "disk"
 
     def start(self, stack):
-        self.mountpoint = self.backend
+        self.backend = self.mountpoint
 
     def mount(self):
         pass
@@ -197,4 +197,4 @@ class Disk(System):
 
 ALL = {system.name: system for system in (E2b, Local, Sshfs, SshfsTuned, Rclone, Disk)}
 # Without a choice.
-COMPARED = ["e2b", "sshfs", "rclone", "disk"]
+COMPARED = ["e2b", "floor", "sshfs", "rclone", "disk"]

@@ -35,6 +35,7 @@ class Setting:
     """What a system needs to know (tests/bench/system.py)."""
 
     scratch: str
+    servers: str
     sandboxfs: str
     relay: str = None
 
@@ -114,7 +115,7 @@ def main():
     root, facts = fixtures.make(o.fixtures, FILES)
     with tempfile.TemporaryDirectory(prefix="sandboxfs-budgets.", dir="/var/tmp") as scratch:
         os.chmod(scratch, 0o755)
-        setting = Setting(scratch, os.path.abspath(o.sandboxfs))
+        setting = Setting(scratch, f"{scratch}/servers", os.path.abspath(o.sandboxfs))
         count = lambda vendor: measure(vendor, o, setting, root, facts)
         failed = failing(o.vendors.split(","), o.jobs, count)
         if failed and os.environ.get("AGAIN") == "1":

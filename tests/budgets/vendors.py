@@ -27,7 +27,7 @@ class Vendor(Sandboxfs):
 
     def start(self, stack):
         super().start(stack)
-        root = self.scratch / "sandboxes"
+        root = self.server_disk / "sandboxes"
         # Root's sandboxes work as root, so that the files there have the owner that is shown here.
         user = ["--user", "root"] if os.geteuid() == 0 else []
         command = ["node", SERVERS / self.name / "main.mjs", "--root", root, *user]
