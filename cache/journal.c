@@ -265,10 +265,11 @@ static size_t run_of(const struct segment *s, const uint64_t *numbers, size_t co
 	return n;
 }
 
-/* `sequence` 0: they have none. An entry that is gone is done, and nothing is to be noted of it. */
-static enum err note_locked(struct journal *j, enum record_type type, uint64_t sequence,
+/* `number`: of the first; 0: they have none; a ticket: of all. An entry that is gone is done, and nothing is to be noted of it. */
+static enum err note_locked(struct journal *j, enum record_type type, uint64_t number,
 	const uint64_t *numbers, size_t count, struct error *e)
 {
+	bool is_counted_on = type == RECORD_SENT && number;
 	enum err kind = ERR_OK;
 
 	for (size_t at = 0, len; at < count && !kind; at += len) {
@@ -276,21 +277,33 @@ static enum err note_locked(struct journal *j, enum record_type type, uint64_t s
 
 		len = s ? run_of(s, numbers + at, count - at) : 1;
 		if (s)
-			kind = segment_note(s, type, sequence ? sequence + at : 0, numbers + at,
-				len * sizeof *numbers, e);
+			kind = segment_note(s, type, is_counted_on ? number + at : number,
+				numbers + at, len * sizeof *numbers, e);
 	}
+	return kind;
+}
+
+static enum err note_leaving(struct journal *j, enum record_type type, uint64_t number,
+	const uint64_t *numbers, size_t count, struct error *e)
+{
+	pthread_mutex_lock(&j->lock);
+	enum err kind = note_locked(j, type, number, numbers, count, e);
+
+	pthread_mutex_unlock(&j->lock);
+	fault_point("journal.sent");
 	return kind;
 }
 
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e)
 {
-	pthread_mutex_lock(&j->lock);
-	enum err kind = note_locked(j, RECORD_SENT, first_sequence, numbers, count, e);
+	return note_leaving(j, RECORD_SENT, first_sequence, numbers, count, e);
+}
 
-	pthread_mutex_unlock(&j->lock);
-	fault_point("journal.sent");
-	return kind;
+enum err journal_note_left(
+	struct journal *j, uint64_t ticket, const uint64_t *numbers, size_t count, struct error *e)
+{
+	return note_leaving(j, RECORD_LEFT, ticket, numbers, count, e);
 }
 
 /* The last segment is never removed: when it has grown and all of it is done, another one is, so that it gives its room back. */

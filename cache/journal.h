@@ -85,6 +85,9 @@ enum err journal_read(
  */
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e);
+/* Likewise of one whose entries have none, and which itself has a number of the same counting. */
+enum err journal_note_left(
+	struct journal *j, uint64_t ticket, const uint64_t *numbers, size_t count, struct error *e);
 /* What is said later of an entry's versions, instead of what it says itself. */
 struct journal_base {
 	uint64_t number;
@@ -107,7 +110,7 @@ enum err journal_note_done(
 enum err journal_note_parked(
 	struct journal *j, uint64_t number, enum err err, const char *why, struct error *e);
 
-/* Greater than every one noted, also by those before; 1 at first. */
+/* Greater than every one noted, tickets included, also by those before; 1 at first. */
 uint64_t journal_next_sequence(struct journal *j);
 
 /* Entries not done, the parked ones apart, and the bytes that the files take. */

@@ -14,6 +14,8 @@
  *      PARKED          of the entry            u32 enum err, then why, not terminated
  *      BASED           0                       struct journal_base each
  *      CARRIED         0                       likewise, of the file that an entry moves
+ *      LEFT            ticket                  the entries' numbers: they have no sequence numbers, but all one ticket, counted
+ *                                              among those
  *      END             of the next entry       none: no entries follow, but notes about those before may
  */
 #pragma once
@@ -32,6 +34,7 @@ enum record_type {
 	RECORD_END,
 	RECORD_BASED,
 	RECORD_CARRIED,
+	RECORD_LEFT,
 	RECORD_TYPE_END, /* one past the last */
 };
 

@@ -72,6 +72,8 @@ static void mark_sent(struct segment *s, struct segment_slot *slot, uint64_t seq
 
 static bool take_numbers(struct segment *s, const struct record_header *h, const void *text)
 {
+	bool are_numbered = h->type == RECORD_SENT && h->number;
+
 	for (size_t n = 0; n < h->text_len / sizeof(uint64_t); n++) {
 		uint64_t number;
 
@@ -83,9 +85,15 @@ static bool take_numbers(struct segment *s, const struct record_header *h, const
 		if (h->type == RECORD_DONE)
 			mark_done(s, slot);
 		else
-			mark_sent(s, slot, h->number ? h->number + n : 0);
+			mark_sent(s, slot, are_numbered ? h->number + n : 0);
 	}
 	return h->text_len % sizeof(uint64_t) == 0;
+}
+
+static bool take_left(struct segment *s, const struct record_header *h, const void *text)
+{
+	raise_sequence(s, h->number + 1);
+	return take_numbers(s, h, text);
 }
 
 static bool take_parked(struct segment *s, const struct record_header *h)
@@ -135,6 +143,7 @@ bool segment_take(struct segment *s, const struct record_header *h, const void *
 	case RECORD_END: return take_end(s, h);
 	case RECORD_BASED:
 	case RECORD_CARRIED: return take_versions(s, h, text);
+	case RECORD_LEFT: return take_left(s, h, text);
 	case RECORD_TYPE_END: break;
 	}
 	return false;

@@ -179,6 +179,23 @@ Test(journal, that_an_entry_left_without_a_number_is_not_forgotten_when_it_gets_
 	journaled_expect(&j, "2:b left\n");
 }
 
+Test(journal, a_ticket_is_one_for_all_and_the_next_number_is_above_it)
+{
+	const uint64_t numbers[] = { 1, 2, 3 };
+
+	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "b", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "c", NULL);
+	cr_assert(eq(int, journal_note_left(j.journal, 7, numbers, 2, NULL), ERR_OK));
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 8));
+	cr_assert(eq(int, journal_note_sent(j.journal, 8, numbers + 2, 1, NULL), ERR_OK));
+	cr_assert(eq(int, journal_note_left(j.journal, 9, numbers, 1, NULL), ERR_OK));
+	journaled_expect(&j, "1:a left\n2:b left\n3:c seq 8\n");
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:a left\n2:b left\n3:c seq 8\n");
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 10));
+}
+
 Test(journal, a_parked_entry_stays_with_why_until_it_is_done)
 {
 	journaled_name(&j, CHANGE_MKDIR, "a", NULL);
