@@ -542,7 +542,7 @@ static bool is_recorded(const struct apply_request *r)
 {
 	static const unsigned char none[JOURNAL_ID_SIZE];
 
-	return memcmp(r->journal, none, sizeof none) != 0;
+	return !r->is_plain && memcmp(r->journal, none, sizeof none) != 0;
 }
 
 /* What is refused here is said in its turn all the same, so that it is recorded and what needs it skipped. */

@@ -221,6 +221,15 @@ struct change_result {
 
 #define JOURNAL_ID_SIZE 16
 
+/* Plain batches of one journal that are on their way at once. */
+#define SETTLED_OPEN_MAX 4
+
+/* Of which plain batches nothing is to be done any more: whoever owns the journal has their answers, or gave them up. */
+struct settled {
+	uint64_t below;                  /* all whose number is smaller; 0: none */
+	uint64_t open[SETTLED_OPEN_MAX]; /* but these; 0: no more of them */
+};
+
 struct apply_request {
 	/*
 	 * Whose changes these are; all zero: not recorded. The sandbox keeps, per journal, how far it has got, so that a batch
@@ -230,6 +239,12 @@ struct apply_request {
 	unsigned char journal[JOURNAL_ID_SIZE];
 	uint64_t
 		first_sequence; /* of changes[0]; the next ones follow without a gap. A number already done is not done again */
+	/*
+	 * It is not recorded, and may be done beside others of its journal, and twice, until it is settled: then all of it is
+	 * refused (ERR_CONFLICT). `first_sequence` is the number of the batch.
+	 */
+	bool is_plain;
+	struct settled settled; /* by now; the sandbox remembers the most that it heard */
 	const struct change *changes;
 	size_t changes_count;
 };

@@ -1,4 +1,6 @@
+#include "providers/base/cleanup.h"
 #include "providers/helper/apply.h"
+#include "providers/helper/fence.h"
 #include "providers/helper/helper.h"
 #include "providers/helper/staging.h"
 
@@ -98,15 +100,13 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 	return k;
 }
 
-enum err helper_apply(const struct root *r, const struct call *call,
+static enum err apply_recorded(const struct root *r, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	AUTO_SEQUENCE struct sequence s = SEQUENCE_NONE;
 	enum err k = sequence_open(r, call, request->journal, request->first_sequence, &s, e);
 	uint64_t last = request->first_sequence + request->changes_count - 1;
 
-	for (size_t i = 0; i < request->changes_count; i++)
-		results[i] = (struct change_result){ .err = ERR_SKIPPED };
 	if (s.is_new)
 		staging_clean(r, time(NULL));
 	if (k == ERR_OK)
@@ -114,4 +114,26 @@ enum err helper_apply(const struct root *r, const struct call *call,
 	if (k != ERR_OK || !request->changes_count || sequence_is_over(&s, last))
 		return k;
 	return sequence_end(&s, last, e);
+}
+
+static enum err apply_plain(const struct root *r, const struct apply_request *request,
+	struct change_result *results, struct error *e)
+{
+	struct sequence none = SEQUENCE_NONE;
+
+	return apply_all(r, &none, request, results, e);
+}
+
+enum err helper_apply(const struct root *r, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	AUTO_CLOSE int fence = -1;
+	enum err k = fence_pass(r, call, request, &fence, e);
+
+	for (size_t i = 0; i < request->changes_count; i++)
+		results[i] = (struct change_result){ .err = ERR_SKIPPED };
+	if (k != ERR_OK)
+		return k;
+	return request->is_plain ? apply_plain(r, request, results, e)
+				 : apply_recorded(r, call, request, results, e);
 }

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/journal_file.h"
 #include "providers/helper/version_text.h"
 #include "providers/helper/wire.h"
 
@@ -21,57 +22,6 @@
 #define ROOM_KEPT ((off_t)512 * 1024)
 /* From one try for the lock to the next. */
 #define LOCK_TRY_MS 20
-
-/* ---- The file ---- */
-
-struct record_name {
-	char text[sizeof "seq-" + 2 * JOURNAL_ID_SIZE];
-};
-
-static struct record_name name_of(const unsigned char journal[JOURNAL_ID_SIZE])
-{
-	struct record_name name = { "seq-" };
-
-	for (size_t i = 0; i < JOURNAL_ID_SIZE; i++)
-		snprintf(name.text + 4 + 2 * i, 3, "%02x", journal[i]);
-	return name;
-}
-
-static bool is_recorded(const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE])
-{
-	static const unsigned char none[JOURNAL_ID_SIZE];
-
-	return r->staging_fd >= 0 && memcmp(journal, none, sizeof none) != 0;
-}
-
-static int open_record(
-	const struct root *r, const unsigned char journal[JOURNAL_ID_SIZE], int flags)
-{
-	return openat(r->staging_fd, name_of(journal).text, flags | O_NOFOLLOW | O_CLOEXEC, 0600);
-}
-
-static enum err record_failed(struct error *e)
-{
-	return error_errno(e, errno, "the journal's record in staging");
-}
-
-/* The lock goes with the descriptor, also when the run that holds it is killed. */
-static enum err lock(int fd, const struct call *call, struct error *e)
-{
-	int64_t limit_ms = call_progress_ms(call);
-	int64_t end_ms = monotonic_ms() + (limit_ms < 0 ? CALL_PROGRESS_MS : limit_ms);
-	enum err k = ERR_OK;
-
-	while (k == ERR_OK && flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return record_failed(e);
-		if (monotonic_ms() >= end_ms)
-			return error_set(e, ERR_TIMEOUT,
-				"an earlier run of the same journal is still at work");
-		k = call_sleep(call, LOCK_TRY_MS, e);
-	}
-	return k;
-}
 
 /* ---- Reading ---- */
 
@@ -105,7 +55,7 @@ static enum err read_all(int fd, struct buf *out, struct error *e)
 		ssize_t got = pread(fd, piece, sizeof piece, (off_t)out->len);
 
 		if (got < 0)
-			return record_failed(e);
+			return journal_file_failed(e);
 		if (!got)
 			break;
 		if (!buf_add(out, piece, (size_t)got))
@@ -150,7 +100,7 @@ static enum err forget_lines(struct sequence *s, struct error *e)
 	bool has_some = s->end > SEQUENCE_HEAD_SIZE;
 
 	if (has_some && ftruncate(s->fd, SEQUENCE_HEAD_SIZE))
-		return record_failed(e);
+		return journal_file_failed(e);
 	/* Not every file system can: then the refusals need their room when they come. */
 	if (has_some || !s->lines.len)
 		fallocate(s->fd, FALLOC_FL_KEEP_SIZE, 0, ROOM_KEPT);
@@ -168,12 +118,12 @@ enum err sequence_open(const struct root *r, const struct call *call,
 	*out = (struct sequence){ .fd = -1,
 		.lines = BUF_INIT(SEQUENCE_HEAD_SIZE + LINES_MAX),
 		.end = SEQUENCE_HEAD_SIZE };
-	if (!is_recorded(r, journal))
+	if (!journal_file_is_kept(r, journal))
 		return ERR_OK;
-	out->fd = open_record(r, journal, O_RDWR | O_CREAT);
+	out->fd = journal_file_open(r, "seq", journal);
 	if (out->fd < 0)
-		return record_failed(e);
-	k = lock(out->fd, call, e);
+		return journal_file_failed(e);
+	k = journal_file_lock(out->fd, LOCK_EX, LOCK_TRY_MS, call, e);
 	if (k == ERR_OK)
 		k = read_record(out, e);
 	out->is_new = k == ERR_OK && !out->lines.len;
@@ -254,7 +204,7 @@ static enum err write_record(
 
 	if (written >= 0 && (size_t)written < len)
 		errno = ENOSPC;
-	return written == (ssize_t)len ? ERR_OK : record_failed(e);
+	return written == (ssize_t)len ? ERR_OK : journal_file_failed(e);
 }
 
 static enum err write_head(struct sequence *s, uint64_t number, char state,
@@ -303,7 +253,7 @@ enum err sequence_leave(
 	snprintf(line, sizeof line, "%" PRIu64 " %s\n", number, text);
 	/* No part of a line may stay behind. */
 	if (add_line(s, line, NULL) && ftruncate(s->fd, s->end))
-		return record_failed(e);
+		return journal_file_failed(e);
 	return ERR_OK;
 }
 

@@ -44,8 +44,7 @@ struct sequence {
 
 /*
  * For the batch whose first number is `first`. A journal of all zeros and a root without staging are not recorded.
- * ERR_TIMEOUT: another run of this journal is at work and did not end within `call`'s limit on progress, 30 s if it has
- * none.
+ * ERR_TIMEOUT: another run of this journal is at work and does not end (journal_file_lock()).
  */
 enum err sequence_open(const struct root *r, const struct call *call,
 	const unsigned char journal[JOURNAL_ID_SIZE], uint64_t first, struct sequence *out,

@@ -12,7 +12,7 @@
 
 static bool is_record(const char *name)
 {
-	return !strncmp(name, "seq-", 4);
+	return !strncmp(name, "seq-", 4) || !strncmp(name, "fence-", 6);
 }
 
 /* How long such a file stays; 0: it is none of these. */
@@ -24,7 +24,7 @@ static int64_t lasting_s(const char *name)
 										 : 0;
 }
 
-/* A record is written before each change; a rename into staging moves a file's time of change alone. */
+/* A record is written before each change, a fence before each batch; a rename into staging moves a file's time of change alone. */
 static int64_t last_changed_s(const char *name, const struct attr *a)
 {
 	return is_record(name) ? a->mtime.tv_sec : a->ctime.tv_sec;

@@ -2,7 +2,7 @@
  * staging.h - what mounts that are dead have left in staging.
  *
  * By the names of the files: "n-<journal>-..." of new ones that were not yet given their name, "u-<mount>-..." of removed
- * ones that were kept open, "seq-<journal>" of records (helper/sequence.h).
+ * ones that were kept open, "seq-<journal>" of records (helper/sequence.h), "fence-<journal>" of fences (helper/fence.h).
  */
 #pragma once
 

@@ -102,8 +102,11 @@ static void put_apply(struct buf *out)
 	};
 
 	wire_put_apply(out,
-		&(struct apply_request){
-			.changes = changes, .changes_count = sizeof changes / sizeof *changes });
+		&(struct apply_request){ .journal = "of a seed",
+			.first_sequence = 7,
+			.settled = { 7, { 5 } },
+			.changes = changes,
+			.changes_count = sizeof changes / sizeof *changes });
 }
 
 #define A_MARKER "0123456789abcdef0123456789abcdef"

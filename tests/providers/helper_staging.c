@@ -16,6 +16,7 @@ static const struct {
 	{ "n-ff000000000000000000000000000000-1", true, false },
 	{ "u-ff00000000000000-1", false, false },
 	{ "seq-ff000000000000000000000000000000", true, false },
+	{ "fence-ff000000000000000000000000000000", true, false },
 	{ "helper-abc", true, true },
 	{ "nothing", true, true },
 };

@@ -248,9 +248,11 @@ static struct buf put_apply(void)
 	struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
 	struct change changes[] = { extreme_change(),
 		{ .op = CHANGE_UNLINK, .path = "", .needs = 1 } };
-	struct apply_request request = {
-		.first_sequence = UINT64_MAX, .changes = changes, .changes_count = COUNT(changes)
-	};
+	struct apply_request request = { .first_sequence = UINT64_MAX,
+		.is_plain = true,
+		.settled = { UINT64_MAX, { 1, UINT64_MAX, 3, 4 } },
+		.changes = changes,
+		.changes_count = COUNT(changes) };
 
 	memcpy(request.journal, any_bytes() + 100, JOURNAL_ID_SIZE);
 	cr_assert(wire_put_apply(&out, &request));
@@ -598,7 +600,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x06\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x07\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -610,7 +612,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 7" },
+		{ 3, WIRE_VERSION + 1, "version 8" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -793,6 +795,10 @@ Test(wire, an_apply_comes_back)
 	cr_assert(eq(sz, got.changes_count, 2));
 	cr_expect(memcmp(got.journal, any_bytes() + 100, JOURNAL_ID_SIZE) == 0);
 	cr_expect(eq(u64, got.first_sequence, UINT64_MAX));
+	cr_expect(got.is_plain);
+	cr_expect(eq(u64, got.settled.below, UINT64_MAX));
+	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
+		cr_expect(eq(u64, got.settled.open[i], i == 1 ? UINT64_MAX : i + 1));
 	cr_expect(same_change(&got.changes[0], &want));
 	want = (struct change){ .op = CHANGE_UNLINK, .path = "", .needs = 1 };
 	cr_expect(same_change(&got.changes[1], &want));

@@ -1,0 +1,146 @@
+#include "providers/helper/fence.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/helper/journal_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* From one try for the lock to the next: that two batches are done at once is nothing unusual. */
+#define LOCK_TRY_MS 2
+/* The largest number and what is between it and the next. */
+#define NUMBER_SIZE 21
+#define LINE_SIZE   (NUMBER_SIZE * (1 + SETTLED_OPEN_MAX))
+
+/* ---- What is settled ---- */
+
+static bool is_open(const struct settled *s, uint64_t number)
+{
+	bool is = number >= s->below;
+
+	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
+		is |= number == s->open[n];
+	return is;
+}
+
+/* What either settles is. */
+static bool close_more(struct settled *known, const struct settled *told)
+{
+	struct settled both = { .below = known->below };
+	size_t kept = 0, had = 0;
+
+	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++) {
+		had += known->open[n] > 0;
+		if (known->open[n] && is_open(told, known->open[n]))
+			both.open[kept++] = known->open[n];
+	}
+	*known = both;
+	return kept < had;
+}
+
+/* Numbers only rise, so that less is older, also when it comes later. false: that is no news. */
+static bool learn(struct settled *known, const struct settled *told)
+{
+	if (told->below < known->below)
+		return false;
+	if (told->below == known->below)
+		return close_more(known, told);
+	*known = *told;
+	return true;
+}
+
+/* ---- The file ---- */
+
+/* A line that is none settles nothing. */
+static enum err read_known(int fd, struct settled *out, struct error *e)
+{
+	char line[LINE_SIZE + 1] = "", *at = line;
+	ssize_t got = pread(fd, line, LINE_SIZE, 0);
+
+	*out = (struct settled){ 0 };
+	if (got < 0)
+		return journal_file_failed(e);
+	if (got < LINE_SIZE)
+		return ERR_OK;
+	out->below = strtoull(at, &at, 10);
+	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
+		out->open[n] = strtoull(at, &at, 10);
+	return ERR_OK;
+}
+
+static enum err write_known(int fd, const struct settled *s, struct error *e)
+{
+	char line[LINE_SIZE + 1];
+	int len = snprintf(line, sizeof line, "%20" PRIu64, s->below);
+
+	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
+		len += snprintf(line + len, sizeof line - (size_t)len, " %20" PRIu64, s->open[n]);
+	line[len] = '\n';
+	ssize_t written = pwrite(fd, line, LINE_SIZE, 0);
+
+	if (written >= 0 && written < LINE_SIZE)
+		errno = ENOSPC;
+	return written == LINE_SIZE ? ERR_OK : journal_file_failed(e);
+}
+
+/* ---- Passing ---- */
+
+static enum err look(
+	int fd, int how, const struct call *call, struct settled *known, struct error *e)
+{
+	enum err k = journal_file_lock(fd, how, LOCK_TRY_MS, call, e);
+
+	return k == ERR_OK ? read_known(fd, known, e) : k;
+}
+
+/* Alone: what it settles is not being done then. */
+static enum err tell_alone(
+	int fd, const struct call *call, const struct settled *told, struct error *e)
+{
+	struct settled known;
+	enum err k = look(fd, LOCK_EX, call, &known, e);
+
+	return k == ERR_OK && learn(&known, told) ? write_known(fd, &known, e) : k;
+}
+
+/* Ends with the shared lock, and what is known under that: others may have told more while it was not held. */
+static enum err tell(int fd, const struct call *call, const struct settled *told,
+	struct settled *known, struct error *e)
+{
+	enum err k = look(fd, LOCK_SH, call, known, e);
+	struct settled would_be = *known;
+
+	if (k != ERR_OK || !learn(&would_be, told))
+		return k;
+	k = tell_alone(fd, call, told, e);
+	return k == ERR_OK ? look(fd, LOCK_SH, call, known, e) : k;
+}
+
+enum err fence_pass(const struct root *r, const struct call *call,
+	const struct apply_request *request, int *lock, struct error *e)
+{
+	bool has_something = request->is_plain || request->settled.below;
+	struct settled known;
+
+	*lock = -1;
+	if (!has_something || !journal_file_is_kept(r, request->journal))
+		return ERR_OK;
+	AUTO_CLOSE int fd = journal_file_open(r, "fence", request->journal);
+
+	if (fd < 0)
+		return journal_file_failed(e);
+	enum err k = tell(fd, call, &request->settled, &known, e);
+
+	if (k != ERR_OK || !request->is_plain)
+		return k;
+	if (!is_open(&known, request->first_sequence))
+		return error_set(e, ERR_CONFLICT,
+			"this is a copy of changes that were answered before: nothing of it is "
+			"done");
+	*lock = take_fd(&fd);
+	return ERR_OK;
+}
