@@ -50,6 +50,7 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 	TAILQ_INIT(&p->queue);
 	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);
+	TAILQ_INIT(&p->plain);
 	enum err kind = open_journal(p, e);
 
 	if (!kind)

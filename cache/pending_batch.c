@@ -538,6 +538,20 @@ static bool is_all_plain(const struct gathering *g)
 	return true;
 }
 
+static void number_locked(const struct gathering *g)
+{
+	struct batch *b = g->batch;
+	struct pending *p = g->p;
+	bool needs_record = !is_all_plain(g);
+
+	if (b->first_sequence)
+		return;
+	*(needs_record ? &b->first_sequence : &b->ticket) = p->sequences + 1;
+	p->sequences += needs_record ? b->count : 1;
+	if (!needs_record)
+		TAILQ_INSERT_TAIL(&p->plain, b, link);
+}
+
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 {
 	struct gathering g = { .p = p, .batch = b };
@@ -556,13 +570,51 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	}
 	p->sent += b->count;
 	p->unsent_bytes -= b->bytes;
-	if (!b->first_sequence && !is_all_plain(&g)) {
-		b->first_sequence = p->sequences + 1;
-		p->sequences += b->count;
-	}
+	number_locked(&g);
 	p->recorded_under_way |= b->first_sequence > 0;
 	p->under_way++;
 	return true;
+}
+
+/* ---- What is settled ---- */
+
+_Static_assert(PENDING_SENDERS_MAX <= SETTLED_OPEN_MAX, "all under way are told");
+
+/*
+ * Up to where the journal knows, for the next mount counts on from there: what was given out and never noted it gives again.
+ * Recorded batches, which may have old numbers, have no part in it.
+ */
+static struct settled settled_locked(struct pending *p)
+{
+	struct settled settled = { .below = journal_next_sequence(p->journal) };
+	const struct batch *plain;
+	size_t count = 0;
+
+	TAILQ_FOREACH(plain, &p->plain, link)
+	settled.open[count++] = plain->ticket;
+	return settled;
+}
+
+void batch_learn_settled_locked(struct pending *p, struct batch *b)
+{
+	b->settled = settled_locked(p);
+}
+
+void pending_say_settled(struct pending *p, struct apply_request *request)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	request->settled = settled_locked(p);
+	pthread_mutex_unlock(&p->lock);
+	memcpy(request->journal, journal_id(p->journal), sizeof request->journal);
+	request->is_plain = true;
+}
+
+void batch_settle_locked(struct pending *p, struct batch *b)
+{
+	if (b->ticket)
+		TAILQ_REMOVE(&p->plain, b, link);
 }
 
 /* ---- What it needs to leave ---- */
@@ -602,23 +654,23 @@ static enum err read_contents(struct pending *p, struct batch *b, struct error *
 	return ERR_OK;
 }
 
-static enum err note_unnumbered(struct pending *p, const struct batch *b, struct error *e)
+static enum err note_left(struct pending *p, const struct batch *b, struct error *e)
 {
 	size_t count;
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 
 	if (!numbers)
 		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
-	return journal_note_sent(p->journal, 0, numbers, count, e);
+	return journal_note_left(p->journal, b->ticket, numbers, count, e);
 }
 
-/* What has no number is one record for all. */
+/* What has one number is one record for all. */
 static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
 {
 	enum err kind = ERR_OK;
 
 	if (!b->first_sequence)
-		return note_unnumbered(p, b, e);
+		return note_left(p, b, e);
 	for (size_t n = 0; n < b->count && !kind; n++)
 		kind = queued_note_sent(b->queued[n], p->journal, b->first_sequence + n, e);
 	return kind;

@@ -83,7 +83,7 @@ struct pending {
 	TAILQ_HEAD(, backlog) backlogs;
 	uint64_t orders;         /* given out so far */
 	uint64_t recovered;      /* of these the last one to a change of an earlier mount */
-	uint64_t sequences;      /* likewise, to recorded changes */
+	uint64_t sequences;      /* likewise, to recorded changes and to batches of others */
 	uint64_t gatherings;     /* likewise, to batches */
 	uint64_t bases;          /* likewise, to what changes are made to */
 	uint64_t changes, bytes; /* in the queue */
@@ -106,6 +106,7 @@ struct pending {
 	int64_t looked_ms;  /* when somebody last looked whether there is one, and did not wait */
 	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
 	bool recorded_under_way;
+	TAILQ_HEAD(, batch) plain; /* the others under way */
 	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
 	int64_t open_ms;  /* PENDING_OPEN_MS, likewise */
 	pthread_t senders[PENDING_SENDERS_MAX];
@@ -291,6 +292,9 @@ struct batch {
 	size_t count, room;
 	size_t bytes;            /* of contents */
 	uint64_t first_sequence; /* 0: not recorded */
+	uint64_t ticket; /* then: one number for all, by which the sandbox knows a late copy */
+	struct settled settled;  /* when this attempt began */
+	TAILQ_ENTRY(batch) link; /* among those that are not recorded */
 	bool is_repeated;        /* an answer was lost: perhaps it was done already */
 	unsigned char *contents; /* of all changes */
 	bool is_ready;           /* they are read, and the journal knows that they leave */
@@ -312,6 +316,10 @@ enum err batch_prepare(struct pending *p, struct batch *b, struct error *e);
 struct inode *batch_replaced_late(const struct pending *p, const struct queued *q);
 /* An attempt was in vain: from now on its changes are held against what they are based on. */
 void batch_is_late_locked(struct pending *p, struct batch *b);
+/* Before each attempt: of which batches no copy may be done any more. */
+void batch_learn_settled_locked(struct pending *p, struct batch *b);
+/* It was answered, or is given up. */
+void batch_settle_locked(struct pending *p, struct batch *b);
 void batch_release(struct batch *b);
 /* The journal's entries of those that were not refused, to be freed; NULL without memory. `results` are there. */
 uint64_t *batch_numbers(const struct batch *b, size_t *count);

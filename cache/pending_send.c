@@ -12,12 +12,13 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 {
 	const struct call call = { .progress_ms = p->cache->options.progress_ms,
 		.cancel = &p->cancel };
-	struct apply_request request = { .first_sequence = b->first_sequence,
+	struct apply_request request = { .first_sequence = b->first_sequence + b->ticket,
+		.is_plain = b->ticket,
+		.settled = b->settled,
 		.changes = b->changes,
 		.changes_count = b->count };
 
-	if (b->first_sequence)
-		memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
+	memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
 	memset(b->results, 0, b->count * sizeof *b->results);
 	enum err kind = batch_find_done(p, &call, b, e);
 
@@ -28,13 +29,10 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
 }
 
-static uint64_t begin_attempt(struct pending *p)
+static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
 {
-	pthread_mutex_lock(&p->lock);
-	uint64_t attempt = ++p->attempts;
-
-	pthread_mutex_unlock(&p->lock);
-	return attempt;
+	batch_learn_settled_locked(p, b);
+	return ++p->attempts;
 }
 
 static void note_failure_locked(struct pending *p, uint64_t attempt, const struct error *e)
@@ -94,8 +92,11 @@ static void repeat_locked(struct pending *p, struct batch *b)
 static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
 {
 	int64_t pause_ms = p->pause_ms;
-	uint64_t attempt = begin_attempt(p);
 
+	pthread_mutex_lock(&p->lock);
+	uint64_t attempt = begin_attempt_locked(p, b);
+
+	pthread_mutex_unlock(&p->lock);
 	while (may_pass(b, try(p, b, e))) {
 		if (e->kind != ERR_INTERRUPTED)
 			cache_note_lost(p->cache, b->changes[0].path, e);
@@ -105,7 +106,7 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 		pause_locked(p, attempt, pause_ms);
 		bool stopping = p->stopping;
 
-		attempt = ++p->attempts;
+		attempt = begin_attempt_locked(p, b);
 		pthread_mutex_unlock(&p->lock);
 		if (stopping)
 			return;
@@ -140,6 +141,7 @@ static void send_locked(struct pending *p, struct batch *b)
 	pthread_mutex_unlock(&p->lock);
 	try_until_answered(p, b, &e);
 	pthread_mutex_lock(&p->lock);
+	batch_settle_locked(p, b);
 	finish_locked(p, b, &e);
 	batch_release(b);
 }

@@ -240,8 +240,8 @@ struct apply_request {
 	uint64_t
 		first_sequence; /* of changes[0]; the next ones follow without a gap. A number already done is not done again */
 	/*
-	 * It is not recorded, and may be done beside others of its journal, and twice, until it is settled: then all of it is
-	 * refused (ERR_CONFLICT). `first_sequence` is the number of the batch.
+	 * It is not recorded, and may be done beside others of its journal. `first_sequence` is the number of the batch, which
+	 * is refused as a whole (ERR_CONFLICT) once that is settled; 0: it has none, and never is.
 	 */
 	bool is_plain;
 	struct settled settled; /* by now; the sandbox remembers the most that it heard */

@@ -20,7 +20,7 @@
 
 static bool is_open(const struct settled *s, uint64_t number)
 {
-	bool is = number >= s->below;
+	bool is = !number || number >= s->below;
 
 	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
 		is |= number == s->open[n];

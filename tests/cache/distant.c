@@ -236,9 +236,11 @@ static void be_late(struct distant *d)
 static bool is_lost(struct distant *d, const struct apply_request *request)
 {
 	pthread_mutex_lock(&d->lock);
-	d->recorded += request->first_sequence > 0;
+	bool is_recorded = request->first_sequence && !request->is_plain;
+
+	d->recorded += is_recorded;
 	bool is = d->lose_answers || d->lose_next ||
-		(request->first_sequence && d->lose_every && d->recorded % d->lose_every == 0);
+		(is_recorded && d->lose_every && d->recorded % d->lose_every == 0);
 
 	d->lose_next -= d->lose_next > 0;
 	pthread_mutex_unlock(&d->lock);
@@ -252,6 +254,35 @@ static void forget_attrs(
 		results[n].has_attr = false;
 }
 
+static void keep_copy(struct distant *d, const struct apply_request *request)
+{
+	struct change *change = malloc(sizeof *change);
+
+	cr_assert(eq(sz, request->changes_count, 1));
+	*change = request->changes[0];
+	change->path = strdup(change->path);
+	change->data = memcpy(malloc(change->data_len), change->data, change->data_len);
+	d->copy = *request;
+	d->copy.changes = change;
+}
+
+static void forget_copy(struct distant *d)
+{
+	if (!d->copy.changes)
+		return;
+	free((char *)d->copy.changes->path);
+	free((void *)d->copy.changes->data);
+	free((struct change *)d->copy.changes);
+}
+
+enum err distant_deliver_copy(struct distant *d)
+{
+	struct change_result result;
+
+	cr_assert(ne(ptr, (void *)d->copy.changes, NULL));
+	return helper_apply(&d->root, NULL, &d->copy, &result, NULL);
+}
+
 static enum err apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
@@ -259,6 +290,8 @@ static enum err apply(struct provider *p, const struct call *call,
 	bool does_first = d->does_first;
 
 	note_size(d, request);
+	if (distant_applies(d) + 1 == d->copied)
+		keep_copy(d, request);
 	enum err kind = does_first ? ERR_OK : pass_gate(d, &d->hold_applies, &d->applies, call, e);
 	enum err refusal = kind ? kind : take_refusal(d, request);
 
@@ -430,6 +463,7 @@ void distant_await_deciding(struct distant *d)
 void distant_stop(struct distant *d)
 {
 	cache_free(d->cache);
+	forget_copy(d);
 	root_close(&d->root);
 	scratch_remove(&d->scratch);
 	if (d->keeps_journal)

@@ -55,6 +55,9 @@ struct distant {
 	unsigned
 		late_most; /* an apply waits for up to so many steps of the test, and no longer than 5 ms */
 	unsigned steps;
+	unsigned
+		copied; /* the number of an apply of one write, of which a copy is kept: set before */
+	struct apply_request copy;
 	unsigned told; /* how often the kernel would have been told to forget pages */
 };
 
@@ -81,6 +84,8 @@ void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);
 /* Lets through the one that arrived as the `number`th, from 1. */
 void distant_pass_apply(struct distant *d, unsigned number);
+/* The copy arrives: how that ends. */
+enum err distant_deliver_copy(struct distant *d);
 void distant_refuse(struct distant *d, enum err kind);
 /* Until so many applies, fetches or items of these have arrived. */
 void distant_await_applies(struct distant *d, unsigned count);

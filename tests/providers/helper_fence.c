@@ -137,6 +137,16 @@ Test(helper_fence, what_is_told_late_opens_nothing)
 	expect_text("second");
 }
 
+Test(helper_fence, what_has_no_number_settles_and_is_never_refused)
+{
+	cr_expect(eq(int, plain(1, "first.", 1, 1), ERR_OK));
+	cr_expect(eq(int, plain(0, "second", 2), ERR_OK));
+	cr_expect(eq(int, plain(1, "first.", 1, 1), ERR_CONFLICT));
+	expect_text("second");
+	cr_expect(eq(int, plain(0, "third.", 2), ERR_OK));
+	expect_text("third.");
+}
+
 Test(helper_fence, an_old_number_that_is_recorded_is_its_own_matter)
 {
 	cr_expect(eq(int, plain(9, "before", 9, 9), ERR_OK));
