@@ -1,8 +1,8 @@
 // The port through which tests look at a server and trouble it. Answers are JSON; 400 with a message where it is misused.
 //
 // GET /counters · POST /reset · POST /faults · DELETE /faults (also releases what stalls) · POST /release ·
-// GET /received?contains=TEXT · GET /secrets/ID (what is secret of that sandbox beside the key), and what the server adds in
-// `routes`: { "POST /pause": (argument, query) => answer }.
+// POST /deliver (what keep_copy kept) · GET /received?contains=TEXT · GET /secrets/ID (what is secret of that sandbox beside
+// the key), and what the server adds in `routes`: { "POST /pause": (argument, query) => answer }.
 import { listenOnLoopback, makeServer, readBody, sendJson } from "./http.mjs";
 
 async function addFaults(faults, req) {
@@ -17,6 +17,7 @@ function ownRoutes({ counters, faults }) {
 		"POST /reset": () => (counters.reset(), {}),
 		"POST /faults": (argument, query, req) => addFaults(faults, req),
 		"DELETE /faults": () => (faults.clear(), {}),
+		"POST /deliver": () => faults.deliver(),
 		"POST /release": () => (faults.release(), {}),
 		"GET /secrets": () => [],
 	};

@@ -10,6 +10,7 @@
 //   cut_request { bytes }             the connection ends after so many bytes of the request's body
 //   cut_after { bytes }               the connection ends after so many bytes of the answer's body
 //   duplicate                         the request arrives twice, at the same time; HTTP/1.1
+//   keep_copy                         a copy of the request arrives when POST /deliver says so; HTTP/1.1
 //   truncate { bytes }                the answer's body ends early, as if it were whole
 //   stall { bytes, ms }               after so many bytes (none: before the headers) nothing for ms (none: until released)
 //   content_type { value }            this Content-Type
@@ -52,6 +53,7 @@ export class Faults {
 
 	clear() {
 		this.list = [];
+		this.copies = [];
 		this.release();
 	}
 
@@ -59,6 +61,14 @@ export class Faults {
 	release() {
 		this.releasers?.forEach((go) => go());
 		this.releasers = new Set();
+	}
+
+	// Has the copies that were kept arrive, one after the other; the statuses of their answers.
+	async deliver() {
+		const statuses = [];
+		for (const send of this.copies.splice(0))
+			statuses.push(await send());
+		return statuses;
 	}
 
 	take(kind, { url, headers }) {
@@ -123,21 +133,37 @@ function onRequestBytes(req, limit, act) {
 	};
 }
 
-// Nobody reads the other answer.
-function duplicate(action, req) {
-	const { method, url, socket, push } = req;
-	const again = http.request({
-		host: socket.localAddress, port: socket.localPort, method, path: url, headers: { ...req.headers, [AGAIN]: "1" },
-	});
-	again.on("response", (answer) => answer.on("error", () => {}).resume());
-	again.on("error", () => {});
+const againOptions = ({ method, url, socket, headers }) => ({
+	host: socket.localAddress, port: socket.localPort, method, path: url, headers: { ...headers, [AGAIN]: "1" },
+});
+
+// Calls act with every piece of the request's body, at last with null.
+function onRequestPieces(req, act) {
+	const { push } = req;
 	req.push = (chunk, ...rest) => {
-		if (chunk === null)
-			again.end();
-		else
-			again.write(chunk);
+		act(chunk);
 		return push.call(req, chunk, ...rest);
 	};
+}
+
+// Nobody reads the other answer.
+function duplicate(action, req) {
+	const again = http.request(againOptions(req));
+	again.on("response", (answer) => answer.on("error", () => {}).resume());
+	again.on("error", () => {});
+	onRequestPieces(req, (chunk) => (chunk === null ? again.end() : again.write(chunk)));
+	return false;
+}
+
+function keepCopy(action, req, res, faults) {
+	const options = againOptions(req);
+	const pieces = [];
+	const send = () => new Promise((resolve, reject) => {
+		const again = http.request(options, (answer) => answer.on("end", () => resolve(answer.statusCode)).resume());
+		again.on("error", reject);
+		again.end(Buffer.concat(pieces));
+	});
+	onRequestPieces(req, (chunk) => (chunk === null ? faults.copies.push(send) : pieces.push(chunk)));
 	return false;
 }
 
@@ -249,6 +275,7 @@ const actions = {
 	expired_token: (action, req, res) => answerStatus({ status: 401, body: UNAUTHORIZED }, req, res),
 	cut: (action, req) => destroyed(req),
 	duplicate,
+	keep_copy: keepCopy,
 	cut_request: ({ bytes }, req) => onRequestBytes(req, bytes, () => cutConnection(req)),
 	cut_after: ({ bytes = 0 }, req, res) => {
 		if (bytes === 0)
