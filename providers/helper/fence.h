@@ -7,7 +7,8 @@
  * SETTLED_OPEN_MAX + 1 of them in a fixed width, so that one pwrite(2) replaces it.
  *
  * Plain batches share a lock on the file (flock(2)) while they are applied, and whoever has news for it locks it alone: so
- * what was settled is not being done any more when the news is there, nor afterwards.
+ * what was settled is not being done any more when the news is there, nor afterwards. Where the file cannot be made or
+ * written, for the disk is full, nothing is refused.
  */
 #pragma once
 

@@ -188,3 +188,11 @@ Test(helper_fence, who_settles_waits_for_what_is_at_work)
 	cr_expect(eq(int, plain(2, "second", 2, 2), ERR_OK));
 	expect_text("second");
 }
+
+Test(helper_fence, without_a_place_for_it_everything_is_done)
+{
+	scratch_mkdir(&shown.scratch, FENCE, 0700);
+	cr_expect(eq(int, plain(2, "second", 2, 2), ERR_OK));
+	cr_expect(eq(int, recorded(3, "third.", 3), ERR_OK));
+	expect_text("third.");
+}
