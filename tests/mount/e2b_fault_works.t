@@ -56,7 +56,8 @@ disk_read_only          disk_writable  some
 
 # ---- A round ---------------------------------------------------------------------------------------
 
-has_begun() { test -e "$MNT/$round/git/.git/HEAD"; }
+# In the sandbox: what it refuses from the beginning leaves nothing to look at.
+has_begun() { test -e "$STORE/$round/git/.git/HEAD"; }
 
 status() { # FIELD
 	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$MNT/.sandbox/status" "$1"
