@@ -9,8 +9,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- Life ---- */
+
+/*
+ * The last numbers that were given out, which the sandbox knows. Who lost power may have lost the notes of some, and what was
+ * given one of these again would count as done: so they go on from the clock, which is always ahead of them.
+ */
+static uint64_t last_given_out(struct journal *j)
+{
+	struct timespec now;
+	uint64_t noted = journal_next_sequence(j) - 1, now_ns;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return noted > now_ns ? noted : now_ns;
+}
 
 static enum err open_journal(struct pending *p, struct error *e)
 {
@@ -23,7 +38,7 @@ static enum err open_journal(struct pending *p, struct error *e)
 		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	p->journal_max = options.size_max ? options.size_max : JOURNAL_SIZE_DEFAULT;
 	if (!kind)
-		p->sequences = journal_next_sequence(p->journal) - 1;
+		p->sequences = last_given_out(p->journal);
 	return kind;
 }
 

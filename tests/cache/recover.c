@@ -8,6 +8,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,6 +70,32 @@ Test(recover, what_one_mount_left_the_next_one_sends)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "hello");
+}
+
+/* In a shell, with the journal's directory as $J. */
+static void with_journal(const char *what)
+{
+	char command[512];
+
+	snprintf(command, sizeof command, "J=%s; %s", far.journal.path, what);
+	cr_assert(eq(int, system(command), 0));
+}
+
+/* After a loss of power the journal is as it was some time before. */
+Test(recover, numbers_whose_notes_are_lost_are_not_given_again)
+{
+	leave("f", "hello", 0);
+	with_journal("cp -a $J $J.before");
+	distant_remount(&far, NULL);
+	distant_close(&far, distant_make(&far, "g"));
+	distant_expect_text(&far, "g", "");
+	distant_break_off(&far);
+	with_journal("rm -rf $J && mv $J.before $J");
+	distant_remount(&far, NULL);
+	distant_close(&far, distant_make(&far, "h"));
+	distant_expect_text(&far, "h", "");
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 /* What is made then is gathered for a moment, as ever. */
