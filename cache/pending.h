@@ -76,8 +76,11 @@ enum err pending_drain_path(
 enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
 	bool *synced, struct error *e);
 
-/* Of a change that is not queued: late copies of contents that were answered before are not to go over it. */
-void pending_say_settled(struct pending *p, struct apply_request *request);
+/*
+ * Of a change that is not queued: it is done once though a copy of the request may arrive, and late copies of contents that
+ * were answered before are not to go over it.
+ */
+void pending_number_asked(struct pending *p, struct apply_request *request);
 
 /*
  * While the sandbox is asked to move what is there nothing new is taken on: it would go by paths that are none any more.

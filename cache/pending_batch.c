@@ -600,12 +600,13 @@ void batch_learn_settled_locked(struct pending *p, struct batch *b)
 	b->settled = settled_locked(p);
 }
 
-void pending_say_settled(struct pending *p, struct apply_request *request)
+void pending_number_asked(struct pending *p, struct apply_request *request)
 {
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	request->settled = settled_locked(p);
+	request->once = ++p->sequences;
 	pthread_mutex_unlock(&p->lock);
 	memcpy(request->journal, journal_id(p->journal), sizeof request->journal);
 	request->is_plain = true;

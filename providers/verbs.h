@@ -245,6 +245,11 @@ struct apply_request {
 	 */
 	bool is_plain;
 	struct settled settled; /* by now; the sandbox remembers the most that it heard */
+	/*
+	 * Of a plain request with one change: a number that no other request of the journal ever has. When a copy of the
+	 * request arrived before and was done, it is not done again. 0: it has none.
+	 */
+	uint64_t once;
 	const struct change *changes;
 	size_t changes_count;
 };

@@ -2,6 +2,7 @@
 #include "providers/helper/apply.h"
 #include "providers/helper/fence.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/once.h"
 #include "providers/helper/staging.h"
 
 #include <stdio.h>
@@ -116,12 +117,32 @@ static enum err apply_recorded(const struct root *r, const struct call *call,
 	return sequence_end(&s, last, e);
 }
 
-static enum err apply_plain(const struct root *r, const struct apply_request *request,
-	struct change_result *results, struct error *e)
+static void tell_done(
+	const struct root *r, const struct apply_request *request, struct change_result *results)
+{
+	struct work w = WORK_ON(r, request->changes, results);
+
+	results->err = ERR_OK;
+	results->was_over = true;
+	work_describe(&w);
+	work_release(&w);
+}
+
+static enum err apply_plain(const struct root *r, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	struct sequence none = SEQUENCE_NONE;
+	AUTO_CLOSE int lock = -1;
+	bool is_done;
+	enum err k = once_begin(r, call, request, &lock, &is_done, e);
 
-	return apply_all(r, &none, request, results, e);
+	if (k == ERR_OK && is_done)
+		tell_done(r, request, results);
+	else if (k == ERR_OK)
+		k = apply_all(r, &none, request, results, e);
+	if (k == ERR_OK && request->changes_count && results->err == ERR_OK)
+		once_end(lock, request->once);
+	return k;
 }
 
 enum err helper_apply(const struct root *r, const struct call *call,
@@ -134,6 +155,6 @@ enum err helper_apply(const struct root *r, const struct call *call,
 		results[i] = (struct change_result){ .err = ERR_SKIPPED };
 	if (k != ERR_OK)
 		return k;
-	return request->is_plain ? apply_plain(r, request, results, e)
+	return request->is_plain ? apply_plain(r, call, request, results, e)
 				 : apply_recorded(r, call, request, results, e);
 }

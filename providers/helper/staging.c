@@ -12,7 +12,8 @@
 
 static bool is_record(const char *name)
 {
-	return !strncmp(name, "seq-", 4) || !strncmp(name, "fence-", 6);
+	return !strncmp(name, "seq-", 4) || !strncmp(name, "fence-", 6) ||
+		!strncmp(name, "once-", 5);
 }
 
 /* How long such a file stays; 0: it is none of these. */

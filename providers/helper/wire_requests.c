@@ -177,6 +177,7 @@ bool wire_put_apply(struct buf *out, const struct apply_request *request)
 	enc_u64(out, request->settled.below);
 	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
 		enc_u64(out, request->settled.open[i]);
+	enc_u64(out, request->once);
 	enc_count(out, request->changes_count);
 	for (size_t i = 0; i < request->changes_count && !out->failed; i++)
 		enc_change(out, &request->changes[i]);
@@ -197,6 +198,7 @@ enum err wire_get_apply(
 	request->settled.below = dec_u64(&d);
 	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
 		request->settled.open[i] = dec_u64(&d);
+	request->once = dec_u64(&d);
 	request->changes_count = dec_count(&d, WIRE_BATCH_MAX, CHANGE_MIN);
 	changes = make_records(&d, (uint32_t)request->changes_count, sizeof *changes, memory);
 	for (uint32_t i = 0; i < request->changes_count && !d.wrong; i++)

@@ -105,6 +105,7 @@ static void put_apply(struct buf *out)
 		&(struct apply_request){ .journal = "of a seed",
 			.first_sequence = 7,
 			.settled = { 7, { 5 } },
+			.once = 8,
 			.changes = changes,
 			.changes_count = sizeof changes / sizeof *changes });
 }

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A copy of a request that arrives when others have been answered since does not go over what they wrote.
+# A copy of a request that arrives when others have been answered since does not go over what they wrote, and one that arrives
+# beside it does nothing a second time.
 # shellcheck disable=SC2016,SC2317
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
@@ -51,4 +52,20 @@ arrives third.
 exec 8>&-
 wait $writer
 unmount
+
+# What the sandbox decides is asked of it name by name, and all of that arrives twice at once.
+each_new() {
+	for n in $(seq 12); do
+		mkdir "$MNT/d$n" && echo "$n" >"$MNT/d$n/new" && ln "$MNT/d$n/new" "$MNT/d$n/link" &&
+			mv "$MNT/d$n/link" "$MNT/d$n/moved" && rm "$MNT/d$n/new" || return
+	done
+}
+
+mount_sandbox demo excl=remote
+vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/process/","times":0},"action":{"type":"duplicate"}}' >/dev/null
+ok "what arrives twice is done once" each_new
+vendor_request DELETE "$ADMIN/faults" >/dev/null
+unmount
+is "and all of it is there" "$(cd "$STORE" && cat d*/* | sort -n | tr '\n' ' ')$(ls -d "$STORE"/d*/* | wc -l)" \
+	"$(seq -s ' ' 12) 12"
 done_testing

@@ -251,6 +251,7 @@ static struct buf put_apply(void)
 	struct apply_request request = { .first_sequence = UINT64_MAX,
 		.is_plain = true,
 		.settled = { UINT64_MAX, { 1, UINT64_MAX, 3, 4 } },
+		.once = UINT64_MAX - 1,
 		.changes = changes,
 		.changes_count = COUNT(changes) };
 
@@ -797,6 +798,7 @@ Test(wire, an_apply_comes_back)
 	cr_expect(eq(u64, got.first_sequence, UINT64_MAX));
 	cr_expect(got.is_plain);
 	cr_expect(eq(u64, got.settled.below, UINT64_MAX));
+	cr_expect(eq(u64, got.once, UINT64_MAX - 1));
 	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
 		cr_expect(eq(u64, got.settled.open[i], i == 1 ? UINT64_MAX : i + 1));
 	cr_expect(same_change(&got.changes[0], &want));
