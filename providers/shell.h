@@ -28,7 +28,7 @@
  * | writing through a handle that a mode forbids by now | the mode is really another for a moment, and ctime moves |
  * | new files | are there, and empty, until they are closed: without a stream of changes names are not decided here |
  * | numbered batches | a second one of a journal waits for the first only where there is `flock`; sent again it says what it had left only where stat tells fractions of a second, and what comes next is not held against that elsewhere |
- * | a request that arrives a second time, late | what it writes into files that are there goes over what was written since |
+ * | a request that arrives twice | is done twice where it is no numbered batch: what answers may be that the second has nothing left to do, and a late one goes over what was written since |
  * | an append in whose midst a run was killed | what others appended meanwhile is taken for its bytes |
  * | what other mounts left in staging when they were killed | stays there |
  * | a listing's "complete" | says that all was read, not that nothing changed meanwhile; one entry that cannot be looked at makes every directory of its start incomplete; paths over 4096 bytes are left out |
