@@ -600,13 +600,20 @@ void batch_learn_settled_locked(struct pending *p, struct batch *b)
 	b->settled = settled_locked(p);
 }
 
+/* Done twice these are the same, and may take so long that nothing is to wait for them. */
+static bool moves_bytes(const struct change *c)
+{
+	return c->op == CHANGE_FALLOCATE || c->op == CHANGE_COPY;
+}
+
 void pending_number_asked(struct pending *p, struct apply_request *request)
 {
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	request->settled = settled_locked(p);
-	request->once = ++p->sequences;
+	if (!moves_bytes(request->changes))
+		request->once = ++p->sequences;
 	pthread_mutex_unlock(&p->lock);
 	memcpy(request->journal, journal_id(p->journal), sizeof request->journal);
 	request->is_plain = true;
