@@ -198,6 +198,7 @@ void cache_free(struct cache *c)
 	recall_free(c->recall);
 	stored_free(c->stored);
 	pending_free(c->pending);
+	c->pending = NULL;
 	drop_all_staged(c);
 	lease_free(c->lease);
 	trust_free(c->trust);

@@ -6,6 +6,8 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <glob.h>
+#include <stdio.h>
 #include <fcntl.h>
 
 static struct distant far;
@@ -119,6 +121,31 @@ Test(late_copy, nor_over_what_the_sandbox_is_asked_for)
 	cr_expect(eq(int, distant_deliver_copy(&far), ERR_CONFLICT));
 	distant_expect_text(&far, "f", "");
 	distant_close(&far, i);
+}
+
+static unsigned staged_files(void)
+{
+	char pattern[160];
+	glob_t found;
+
+	snprintf(pattern, sizeof pattern, "%s/.staging/u-*", far.scratch.path);
+	unsigned count = glob(pattern, 0, NULL, &found) ? 0 : (unsigned)found.gl_pathc;
+
+	globfree(&found);
+	return count;
+}
+
+/* It is the last thing that a mount asks for. */
+Test(late_copy, what_is_kept_for_an_open_file_goes_when_the_mount_ends)
+{
+	struct inode *top = tree_root(far.cache->tree);
+
+	open_known("f");
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, top, "f", NULL), ERR_OK));
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	cr_expect(eq(uint, staged_files(), 1));
+	distant_break_off(&far);
+	cr_expect(eq(uint, staged_files(), 0));
 }
 
 /* What was on its way when the mount was killed arrives during the next one. */
