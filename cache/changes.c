@@ -80,7 +80,7 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	enum err kind;
 
 	*result = (struct change_result){ 0 };
-	pending_number_asked(c->pending, &request);
+	pending_number_asked(c->pending, about->number, &request);
 	kind = metered_apply(&c->metered, call, &request, result, e);
 	if (kind)
 		doubt(c, about);

@@ -17,6 +17,7 @@
 struct change_about {
 	struct tree_scope scope;
 	struct inode *target, *dir, *dir2;
+	uint64_t number; /* of pending_next_number(), under which it is asked again; 0: it is not */
 };
 
 enum err changes_do(struct cache *c, const struct call *call, struct change *change,

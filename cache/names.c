@@ -212,6 +212,7 @@ static enum err ask_removal(
 {
 	struct naming *n = context;
 	int64_t end_ms = monotonic_ms() + REMOVAL_AGAIN_MS, pause_ms = REMOVAL_PAUSE_MS;
+	n->about.number = pending_next_number(c->pending);
 	enum err kind = ask_change(c, path, path2, n, e);
 
 	while (kind == ERR_UNREACHABLE && n->about.target && monotonic_ms() < end_ms) {

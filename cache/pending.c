@@ -13,17 +13,21 @@
 
 /* ---- Life ---- */
 
+/* A clock that says otherwise is wrong; numbers have a limit (journal_record.h). */
+#define CLOCK_MOST_S ((int64_t)1 << 31)
+
 /*
  * The last numbers that were given out, which the sandbox knows. Who lost power may have lost the notes of some, and what was
- * given one of these again would count as done: so they go on from the clock, which is always ahead of them.
+ * given one of these again would count as done: so they go on from the clock, which is ahead of them unless it was set back.
  */
 static uint64_t last_given_out(struct journal *j)
 {
 	struct timespec now;
-	uint64_t noted = journal_next_sequence(j) - 1, now_ns;
+	uint64_t noted = journal_next_sequence(j) - 1, now_ns = 0;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (now.tv_sec > 0 && now.tv_sec < CLOCK_MOST_S)
+		now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	return noted > now_ns ? noted : now_ns;
 }
 
@@ -38,7 +42,7 @@ static enum err open_journal(struct pending *p, struct error *e)
 		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	p->journal_max = options.size_max ? options.size_max : JOURNAL_SIZE_DEFAULT;
 	if (!kind)
-		p->sequences = last_given_out(p->journal);
+		p->sequences = p->asked = last_given_out(p->journal);
 	return kind;
 }
 

@@ -78,9 +78,11 @@ enum err pending_flush(struct pending *p, const struct call *call, struct inode 
 
 /*
  * Of a change that is not queued: it is done once though a copy of the request may arrive, and late copies of contents that
- * were answered before are not to go over it.
+ * were answered before are not to go over it. `number` is one of pending_next_number(), or 0: a new one.
  */
-void pending_number_asked(struct pending *p, struct apply_request *request);
+void pending_number_asked(struct pending *p, uint64_t number, struct apply_request *request);
+/* For what is asked again where nobody answered, which may have been done. 0: `p` is NULL. */
+uint64_t pending_next_number(struct pending *p);
 
 /*
  * While the sandbox is asked to move what is there nothing new is taken on: it would go by paths that are none any more.

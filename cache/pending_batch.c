@@ -601,19 +601,30 @@ void batch_learn_settled_locked(struct pending *p, struct batch *b)
 }
 
 /* Done twice these are the same, and may take so long that nothing is to wait for them. */
-static bool moves_bytes(const struct change *c)
+static bool may_be_done_twice(const struct change *c)
 {
-	return c->op == CHANGE_FALLOCATE || c->op == CHANGE_COPY;
+	return c->op == CHANGE_FALLOCATE || c->op == CHANGE_COPY || c->op == CHANGE_SYNC;
 }
 
-void pending_number_asked(struct pending *p, struct apply_request *request)
+uint64_t pending_next_number(struct pending *p)
+{
+	if (!p)
+		return 0;
+	pthread_mutex_lock(&p->lock);
+	uint64_t number = ++p->asked;
+
+	pthread_mutex_unlock(&p->lock);
+	return number;
+}
+
+void pending_number_asked(struct pending *p, uint64_t number, struct apply_request *request)
 {
 	if (!p)
 		return;
+	if (!may_be_done_twice(request->changes))
+		request->once = number ? number : pending_next_number(p);
 	pthread_mutex_lock(&p->lock);
 	request->settled = settled_locked(p);
-	if (!moves_bytes(request->changes))
-		request->once = ++p->sequences;
 	pthread_mutex_unlock(&p->lock);
 	memcpy(request->journal, journal_id(p->journal), sizeof request->journal);
 	request->is_plain = true;

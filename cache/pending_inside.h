@@ -84,6 +84,7 @@ struct pending {
 	uint64_t orders;         /* given out so far */
 	uint64_t recovered;      /* of these the last one to a change of an earlier mount */
 	uint64_t sequences;      /* likewise, to recorded changes and to batches of others */
+	uint64_t asked;          /* likewise, to what is not queued */
 	uint64_t gatherings;     /* likewise, to batches */
 	uint64_t bases;          /* likewise, to what changes are made to */
 	uint64_t changes, bytes; /* in the queue */

@@ -23,6 +23,15 @@ static void refuse(struct change_result *result, enum err err, const char *why)
 	snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof result->why - 1, why);
 }
 
+/* Of what was done. */
+static void tell_present(struct work *w, struct version left)
+{
+	w->result->err = ERR_OK;
+	w->result->was_over = true;
+	w->result->left = left;
+	work_describe(w);
+}
+
 /* Was it refused, it still is; was it done, the present can be told. */
 static void tell_again(struct sequence *s, uint64_t number, struct work *w)
 {
@@ -32,10 +41,7 @@ static void tell_again(struct sequence *s, uint64_t number, struct work *w)
 		refuse(w->result, fate.err, fate.why);
 		return;
 	}
-	w->result->err = ERR_OK;
-	w->result->was_over = true;
-	w->result->left = fate.left;
-	work_describe(w);
+	tell_present(w, fate.left);
 }
 
 /* Whether it is refused before anything was begun. */
@@ -117,14 +123,15 @@ static enum err apply_recorded(const struct root *r, const struct call *call,
 	return sequence_end(&s, last, e);
 }
 
-static void tell_done(
-	const struct root *r, const struct apply_request *request, struct change_result *results)
+static void tell_became(const struct root *r, const struct apply_request *request, enum err became,
+	struct change_result *result)
 {
-	struct work w = WORK_ON(r, request->changes, results);
+	struct work w = WORK_ON(r, request->changes, result);
 
-	results->err = ERR_OK;
-	results->was_over = true;
-	work_describe(&w);
+	if (became)
+		refuse(result, became, "");
+	else
+		tell_present(&w, (struct version){ 0 });
 	work_release(&w);
 }
 
@@ -133,15 +140,16 @@ static enum err apply_plain(const struct root *r, const struct call *call,
 {
 	struct sequence none = SEQUENCE_NONE;
 	AUTO_CLOSE int lock = -1;
-	bool is_done;
-	enum err k = once_begin(r, call, request, &lock, &is_done, e);
+	enum err became, k = once_begin(r, call, request, &lock, e);
 
-	if (k == ERR_OK && is_done)
-		tell_done(r, request, results);
-	else if (k == ERR_OK)
+	if (k == ERR_OK && once_is_over(lock, request->once, &became)) {
+		tell_became(r, request, became, results);
+		return ERR_OK;
+	}
+	if (k == ERR_OK)
 		k = apply_all(r, &none, request, results, e);
-	if (k == ERR_OK && request->changes_count && results->err == ERR_OK)
-		once_end(lock, request->once);
+	if (k == ERR_OK && request->changes_count)
+		once_end(lock, request->once, results->err);
 	return k;
 }
 

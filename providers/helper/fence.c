@@ -20,7 +20,7 @@
 
 static bool is_open(const struct settled *s, uint64_t number)
 {
-	bool is = !number || number >= s->below;
+	bool is = number >= s->below;
 
 	for (size_t n = 0; n < SETTLED_OPEN_MAX; n++)
 		is |= number == s->open[n];
@@ -137,7 +137,7 @@ enum err fence_pass(const struct root *r, const struct call *call,
 		return ERR_OK;
 	enum err k = tell(fd, call, &request->settled, &known, e);
 
-	if (k != ERR_OK || !request->is_plain)
+	if (k != ERR_OK || !request->is_plain || !request->first_sequence)
 		return k;
 	if (!is_open(&known, request->first_sequence))
 		return error_set(e, ERR_CONFLICT,

@@ -3,8 +3,8 @@
  *
  * The sandbox is asked for them one by one, and others of the same journal at the same time, so that their numbers are in no
  * order. A request of which a copy arrives is done by whichever comes first; the other is told what became of it. The
- * numbers of the last ones are kept in staging, in a file "once-<journal in hex>" of ONCE_KEPT lines, each number in the
- * place that it gives itself. Where the file cannot be made or written, for the disk is full, a copy is done again.
+ * last ones are kept in staging, in a file "once-<journal in hex>" of ONCE_KEPT lines, "NUMBER KIND" with an enum err, each
+ * in the place that its number gives it. Where the file cannot be made or written, for the disk is full, a copy is done again.
  */
 #pragma once
 
@@ -19,6 +19,7 @@
  * long. ERR_TIMEOUT as journal_file_lock().
  */
 enum err once_begin(const struct root *r, const struct call *call,
-	const struct apply_request *request, int *lock, bool *is_done, struct error *e);
-/* It was done. */
-void once_end(int lock, uint64_t number);
+	const struct apply_request *request, int *lock, struct error *e);
+/* Whether a copy came before, and what became of it. */
+bool once_is_over(int lock, uint64_t number, enum err *became);
+void once_end(int lock, uint64_t number, enum err became);

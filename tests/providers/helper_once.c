@@ -77,13 +77,15 @@ Test(helper_once, nor_does_it_take_away_what_has_come_since)
 	cr_expect(is_there("f"));
 }
 
-Test(helper_once, what_was_refused_is_tried_again)
+Test(helper_once, what_was_refused_stays_so)
 {
 	struct change again = make;
 
 	again.path = "f";
 	cr_expect(eq(int, ask(1, again).err, ERR_EXISTS));
+	ask(2, take_away);
 	cr_expect(eq(int, ask(1, again).err, ERR_EXISTS));
+	cr_expect(not(is_there("f")));
 }
 
 Test(helper_once, another_request_for_the_same_is_another)
