@@ -581,8 +581,8 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 _Static_assert(PENDING_SENDERS_MAX <= SETTLED_OPEN_MAX, "all under way are told");
 
 /*
- * Up to where the journal knows, for the next mount counts on from there: what was given out and never noted it gives again.
- * Recorded batches, which may have old numbers, have no part in it.
+ * Up to where the journal knows: where the clock is set back the next mount counts on from there, and what was given out and
+ * never noted it gives again. Recorded batches, which may have old numbers, have no part in it.
  */
 static struct settled settled_locked(struct pending *p)
 {
@@ -591,7 +591,9 @@ static struct settled settled_locked(struct pending *p)
 	size_t count = 0;
 
 	TAILQ_FOREACH(plain, &p->plain, link)
-	settled.open[count++] = plain->ticket;
+	{
+		settled.open[count++] = plain->ticket;
+	}
 	return settled;
 }
 

@@ -12,7 +12,8 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 {
 	const struct call call = { .progress_ms = p->cache->options.progress_ms,
 		.cancel = &p->cancel };
-	struct apply_request request = { .first_sequence = b->first_sequence + b->ticket,
+	struct apply_request request = { .first_sequence =
+						 b->ticket ? b->ticket : b->first_sequence,
 		.is_plain = b->ticket,
 		.settled = b->settled,
 		.changes = b->changes,

@@ -16,8 +16,9 @@
 #include "providers/helper/root.h"
 
 /*
- * Says what the request knows. *lock is of a plain batch with a number, to be closed when it is applied; else -1. ERR_CONFLICT: its number
- * is settled, and nothing of it may be done. ERR_TIMEOUT: plain batches are at work that do not end (journal_file_lock()).
+ * Says what the request knows. *lock is of a plain batch with a number, to be closed when it is applied; else -1.
+ * ERR_CONFLICT: its number is settled, and nothing of it may be done. ERR_TIMEOUT: plain batches are at work that do not end
+ * (journal_file_lock()).
  */
 enum err fence_pass(const struct root *r, const struct call *call,
 	const struct apply_request *request, int *lock, struct error *e);

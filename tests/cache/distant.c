@@ -619,6 +619,16 @@ struct inode *distant_open(struct distant *d, const char *name)
 	return entry.inode;
 }
 
+struct inode *distant_open_known(struct distant *d, const char *name)
+{
+	struct inode *i = distant_open(d, name);
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(d->cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return i;
+}
+
 void distant_close(struct distant *d, struct inode *i)
 {
 	cache_close(d->cache, i);

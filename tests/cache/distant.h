@@ -101,6 +101,8 @@ unsigned distant_told(struct distant *d);
 /* A file made through the cache, open for writing; or one that is there. Back with distant_close(). */
 struct inode *distant_make(struct distant *d, const char *name);
 struct inode *distant_open(struct distant *d, const char *name);
+/* The same, and its version is known. */
+struct inode *distant_open_known(struct distant *d, const char *name);
 void distant_close(struct distant *d, struct inode *i);
 /* Fails the test where writing does. */
 void distant_write(struct distant *d, struct inode *i, uint64_t offset, const char *text);

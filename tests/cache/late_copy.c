@@ -28,16 +28,6 @@ static void teardown(void)
 
 TestSuite(late_copy, .init = setup, .fini = teardown, .timeout = 120);
 
-static struct inode *open_known(const char *name)
-{
-	struct inode *i = distant_open(&far, name);
-	struct attr attr;
-	int64_t valid_ms;
-
-	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
-	return i;
-}
-
 static void write_answered(struct inode *i, const char *text)
 {
 	distant_write(&far, i, 0, text);
@@ -64,7 +54,7 @@ static void write_answered_beside(struct inode *i, const char *text, unsigned nu
 
 Test(late_copy, does_not_go_over_what_was_written_since)
 {
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 
 	far.copied = 1;
 	write_answered(i, "first.");
@@ -78,7 +68,7 @@ Test(late_copy, does_not_go_over_what_was_written_since)
 
 Test(late_copy, nor_while_an_older_batch_is_still_on_its_way)
 {
-	struct inode *i = open_known("f"), *other = open_known("other");
+	struct inode *i = distant_open_known(&far, "f"), *other = distant_open_known(&far, "other");
 
 	far.copied = 2;
 	distant_hold_applies(&far, true);
@@ -99,7 +89,7 @@ Test(late_copy, nor_while_an_older_batch_is_still_on_its_way)
 Test(late_copy, nor_over_what_is_recorded)
 {
 	const struct change cut = { .set = SET_SIZE, .size = 3 };
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 
 	far.copied = 1;
 	write_answered(i, "first.");
@@ -112,7 +102,7 @@ Test(late_copy, nor_over_what_is_recorded)
 
 Test(late_copy, nor_over_what_the_sandbox_is_asked_for)
 {
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 	uint32_t mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
 
 	far.copied = 1;
@@ -140,7 +130,7 @@ Test(late_copy, what_is_kept_for_an_open_file_goes_when_the_mount_ends)
 {
 	struct inode *top = tree_root(far.cache->tree);
 
-	open_known("f");
+	distant_open_known(&far, "f");
 	cr_assert(eq(int, cache_unlink(far.cache, NULL, top, "f", NULL), ERR_OK));
 	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
 	cr_expect(eq(uint, staged_files(), 1));
@@ -151,7 +141,7 @@ Test(late_copy, what_is_kept_for_an_open_file_goes_when_the_mount_ends)
 /* What was on its way when the mount was killed arrives during the next one. */
 Test(late_copy, nor_when_another_mount_has_written_since)
 {
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 	uint64_t number;
 
 	far.copied = 1;
@@ -163,7 +153,7 @@ Test(late_copy, nor_when_another_mount_has_written_since)
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
 	distant_expect_text(&far, "f", "first.");
-	i = open_known("f");
+	i = distant_open_known(&far, "f");
 	write_answered(i, "second");
 	cr_expect(gt(u64, far.cache->pending->sequences, number));
 	cr_expect(eq(int, distant_deliver_copy(&far), ERR_CONFLICT));
@@ -173,7 +163,7 @@ Test(late_copy, nor_when_another_mount_has_written_since)
 
 Test(late_copy, what_is_sent_again_until_it_is_answered_is_none)
 {
-	struct inode *i = open_known("f"), *other = open_known("other");
+	struct inode *i = distant_open_known(&far, "f"), *other = distant_open_known(&far, "other");
 
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);

@@ -27,17 +27,6 @@ static void teardown(void)
 
 TestSuite(resend, .init = setup, .fini = teardown, .timeout = 120);
 
-/* Open, and its version known. */
-static struct inode *open_known(const char *name)
-{
-	struct inode *i = distant_open(&far, name);
-	struct attr attr;
-	int64_t valid_ms;
-
-	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
-	return i;
-}
-
 /* The attempt that is held, as the `number`th, is done and its answer lost; the next one arrives, and is held. */
 static void lose_answer(unsigned number)
 {
@@ -107,7 +96,8 @@ static void do_to(struct inode *i, enum doing doing, const char *name, const cha
  */
 static struct inode *change_known(enum doing doing, const char *name, const char *text)
 {
-	struct inode *i = open_known(name), *other = open_known("other");
+	struct inode *i = distant_open_known(&far, name),
+		     *other = distant_open_known(&far, "other");
 
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);
@@ -183,7 +173,7 @@ Test(resend, but_what_others_wrote_over_it_is_one)
 Test(resend, what_was_written_beside_it_is_no_conflict)
 {
 	scratch_write_text(&far.scratch, "f", "before and after");
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 
 	far.hasty_ms = 1000;
 	far.cache->pending->pause_ms = 10;
@@ -220,7 +210,7 @@ Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
 static struct inode *write_twice_and_lose_the_second(void)
 {
 	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 
 	far.hasty_ms = 1000;
 	far.cache->pending->pause_ms = 10;
@@ -493,7 +483,7 @@ static struct inode *move_before_an_outage(void)
 	far.tells_changes = true;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
-	struct inode *i = open_known("f"), *other = open_known("other");
+	struct inode *i = distant_open_known(&far, "f"), *other = distant_open_known(&far, "other");
 
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);
@@ -539,7 +529,7 @@ static struct inode *append_in_an_outage(void)
 	size_t got;
 
 	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = open_known("f");
+	struct inode *i = distant_open_known(&far, "f");
 
 	cr_assert(
 		eq(int, cache_read(far.cache, NULL, i, 0, text, sizeof text, &got, NULL), ERR_OK));
