@@ -20,9 +20,8 @@ struct record {
 struct versions {
 	int fd;
 	uint64_t pages; /* at least 1 */
-	pthread_mutex_t
-		lock; /* for noting, so that threads do not choose the same free record; and guards: */
-	uint64_t forgotten; /* records that made room */
+	/* For looking, which would miss a record that is moved meanwhile, and for noting: two might choose the same place. */
+	pthread_mutex_t lock;
 };
 
 struct block_place block_place(
@@ -129,22 +128,6 @@ static size_t index_of(const struct record records[RECORDS], const struct block_
 	return n;
 }
 
-bool versions_find(struct versions *v, const struct block_place *place, struct block_name *out)
-{
-	struct record records[RECORDS];
-
-	read_page(v, page_offset(v, place), records);
-	size_t n = index_of(records, place);
-
-	if (n == RECORDS)
-		return false;
-	*out = records[n].name;
-	/* About to be forgotten, and still of use. */
-	if (n >= RECORDS - RECORDS / 4)
-		versions_note(v, place, out);
-	return true;
-}
-
 /* Which one goes: what was noted of it before, else one that is free, else the oldest. */
 static size_t victim(const struct record records[RECORDS], const struct block_place *place)
 {
@@ -156,19 +139,50 @@ static size_t victim(const struct record records[RECORDS], const struct block_pl
 	return n;
 }
 
-bool versions_note(
+static bool note_locked(
 	struct versions *v, const struct block_place *place, const struct block_name *name)
 {
 	struct record records[RECORDS];
 	off_t offset = page_offset(v, place);
 
-	pthread_mutex_lock(&v->lock);
 	read_page(v, offset, records);
 	memmove(records + 1, records, victim(records, place) * sizeof *records);
 	records[0] = (struct record){ .place = *place, .name = *name };
 	records[0].check = check_of(&records[0]);
-	bool written = pwrite(v->fd, records, sizeof records, offset) == (ssize_t)sizeof records;
+	return pwrite(v->fd, records, sizeof records, offset) == (ssize_t)sizeof records;
+}
+
+bool versions_note(
+	struct versions *v, const struct block_place *place, const struct block_name *name)
+{
+	pthread_mutex_lock(&v->lock);
+	bool written = note_locked(v, place, name);
 
 	pthread_mutex_unlock(&v->lock);
 	return written;
+}
+
+static bool find_locked(struct versions *v, const struct block_place *place, struct block_name *out)
+{
+	struct record records[RECORDS];
+
+	read_page(v, page_offset(v, place), records);
+	size_t n = index_of(records, place);
+
+	if (n == RECORDS)
+		return false;
+	*out = records[n].name;
+	/* About to be forgotten, and still of use. */
+	if (n >= RECORDS - RECORDS / 4)
+		note_locked(v, place, out);
+	return true;
+}
+
+bool versions_find(struct versions *v, const struct block_place *place, struct block_name *out)
+{
+	pthread_mutex_lock(&v->lock);
+	bool found = find_locked(v, place, out);
+
+	pthread_mutex_unlock(&v->lock);
+	return found;
 }

@@ -6,6 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -132,6 +134,35 @@ Test(versions, a_full_table_forgets_the_oldest_that_nobody_asks_for)
 	cr_expect(not(knows(versions, 1, 1)));
 	cr_expect(knows(versions, 999, 999));
 	cr_expect(ge(int, count_known(1000), 100));
+}
+
+/* So many fit into one page, where each note moves others. */
+enum { MOVED = 60, ROUNDS = 3000 };
+
+static void *note_round_and_round(void *ends)
+{
+	for (int n = 0; !atomic_load((atomic_bool *)ends); n++)
+		note(versions, n % MOVED, n % MOVED);
+	return NULL;
+}
+
+Test(versions, what_is_moved_while_somebody_looks_for_it_is_found)
+{
+	atomic_bool ends = false;
+	pthread_t thread;
+	int missed = 0;
+
+	versions_free(versions);
+	cr_assert(not(unlinkat(scratch.fd, "table", 0)));
+	versions = open_table(4096);
+	for (int n = 0; n < MOVED; n++)
+		note(versions, n, n);
+	cr_assert(not(pthread_create(&thread, NULL, note_round_and_round, &ends)));
+	for (int n = 0; n < ROUNDS; n++)
+		missed += MOVED - count_known(MOVED);
+	atomic_store(&ends, true);
+	pthread_join(thread, NULL);
+	cr_expect(eq(int, missed, 0));
 }
 
 Test(versions, damage_costs_what_stood_there)
