@@ -61,13 +61,20 @@ static size_t within_file(const struct attr *version, uint64_t offset, size_t le
 
 /* ---- Reading ---- */
 
+/* In this order, for a block that is written just now is in both, and then on the disk alone. */
+static bool read_named(struct stored *s, const struct block_name *name, void *out, size_t len)
+{
+	return block_memory_get(s->memory, name, out, len) ||
+		(s->files && block_files_get(s->files, name, out, len));
+}
+
+/* What is known in memory may be on the disk already, as a block of another file. */
 static bool read_block(struct stored *s, const struct share *share, void *out)
 {
 	struct block_name name;
 
-	/* In this order, for a block that is written just now is in both, and then on the disk alone. */
 	if (versions_find(s->in_memory, &share->place, &name) &&
-		block_memory_get(s->memory, &name, out, share->block_len))
+		read_named(s, &name, out, share->block_len))
 		return true;
 	return s->files && versions_find(s->on_disk, &share->place, &name) &&
 		block_files_get(s->files, &name, out, share->block_len);
@@ -112,15 +119,22 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 	return true;
 }
 
+static bool has_named(struct stored *s, const struct block_name *name, size_t len)
+{
+	return block_memory_has(s->memory, name) ||
+		(s->files && block_files_has(s->files, name, len));
+}
+
 static bool has_block(struct stored *s, const struct attr *version, uint64_t index)
 {
 	struct block_place place = block_place(&s->sandbox, version, index);
+	size_t len = block_len(version->size, index);
 	struct block_name name;
 
-	if (versions_find(s->in_memory, &place, &name) && block_memory_has(s->memory, &name))
+	if (versions_find(s->in_memory, &place, &name) && has_named(s, &name, len))
 		return true;
 	return s->files && versions_find(s->on_disk, &place, &name) &&
-		block_files_has(s->files, &name, block_len(version->size, index));
+		block_files_has(s->files, &name, len);
 }
 
 bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)

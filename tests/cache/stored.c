@@ -274,6 +274,25 @@ Test(stored_dir, damaged_blocks_are_missed_and_kept_anew)
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_BAD], 18));
 }
 
+/* All of them wait behind a large one: while `one` is on the disk already, of `two` only the name is known. */
+Test(stored_dir, two_files_of_the_same_bytes_are_both_there_all_the_time)
+{
+	const struct attr large = version(7 * MIB, 1), one = version(4096, 2),
+			  two = version(4096, 3);
+
+	for (uint64_t at = 0; at < large.size; at += 128 * KIB)
+		stored_keep(stored, &large, at, file + at / 8 % MIB, 128 * KIB);
+	stored_keep(stored, &one, 0, file, 4096);
+	for (int n = 4; n < 24; n++) {
+		const struct attr between = version(4096, n);
+
+		stored_keep(stored, &between, 0, file + 100 * n, 4096);
+	}
+	stored_keep(stored, &two, 0, file, 4096);
+	for (int look = 0; look < 20000; look++)
+		cr_assert(reads(&two, 0, 4096) && stored_has(stored, &two), "%d", look);
+}
+
 Test(stored_dir, the_hashes_of_another_sandbox_find_what_is_here)
 {
 	struct attr v = version(300 * KIB, 1);
