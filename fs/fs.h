@@ -14,12 +14,14 @@
 #include "fs/lowlevel.h"
 #include "fs/mount.h"
 #include "fs/notifier.h"
+#include "fs/switches.h"
 
 struct fs {
 	struct cache *cache;
 	struct control *control;
 	struct notifier *notifier;
-	struct notifier *recalls; /* of attributes alone, which waits for no request */
+	struct notifier *recalls;  /* of attributes alone, which waits for no request */
+	struct switches *switches; /* of requests */
 	const struct mount_options *options;
 	uint64_t root_dev;
 };

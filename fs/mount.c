@@ -170,7 +170,9 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 	m->fs = (struct fs){ .cache = cache, .options = &m->options };
 	cache_believed(cache, cache_root(cache), &root);
 	m->fs.root_dev = root.dev;
-	kind = new_session(m, e);
+	kind = switches_new(&m->fs.switches, e);
+	if (!kind)
+		kind = new_session(m, e);
 	if (!kind && fuse_session_mount(m->session, options->mountpoint))
 		kind = error_set(e, access("/dev/fuse", R_OK | W_OK) ? ERR_UNSUPPORTED : ERR_DENIED,
 			"%s: the mount was refused", options->mountpoint);
@@ -257,5 +259,6 @@ void mount_free(struct mount *m)
 	notifier_free(m->fs.recalls);
 	if (m->session)
 		fuse_session_destroy(m->session);
+	switches_free(m->fs.switches);
 	free(m);
 }

@@ -1,13 +1,16 @@
 #include "fs/request.h"
 #include "fs/caller.h"
+#include "fs/switches.h"
 
 static void on_interrupt(fuse_req_t req, void *context)
 {
 	struct request *r = context;
 
 	(void)req;
-	if (caller_is_dying(r->thread))
-		cancel_throw(&r->cancel);
+	if (!caller_is_dying(r->thread))
+		return;
+	atomic_store(&r->is_given_up, true);
+	cancel_throw(&r->cancel);
 }
 
 void request_begin(struct request *r, fuse_req_t req)
@@ -15,9 +18,11 @@ void request_begin(struct request *r, fuse_req_t req)
 	const struct fs *fs = fuse_req_userdata(req);
 
 	*r = (struct request){ .thread = fuse_req_ctx(req)->pid,
+		.switches = fs->switches,
+		.cancel.fd = -1,
 		.call.progress_ms = cache_progress_ms(fs->cache) };
 	cache_used(fs->cache);
-	if (cancel_init(&r->cancel, NULL))
+	if (switches_take(r->switches, &r->cancel, NULL))
 		return; /* without a descriptor to spare it cannot be given up, only time out */
 	r->call.cancel = &r->cancel;
 	fuse_req_interrupt_func(req, on_interrupt, r);
@@ -25,5 +30,7 @@ void request_begin(struct request *r, fuse_req_t req)
 
 void request_end(struct request *r)
 {
+	if (r->call.cancel && !atomic_load(&r->is_given_up))
+		switches_give(r->switches, &r->cancel);
 	cancel_release(&r->cancel);
 }

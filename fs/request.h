@@ -9,9 +9,13 @@
 #include "fs/fs.h"
 #include "providers/base/call.h"
 
+#include <stdatomic.h>
+
 struct request {
-	struct call call; /* for the calls it makes */
+	struct call call;          /* for the calls it makes */
+	struct switches *switches; /* where `cancel` is from */
 	struct cancel cancel;
+	atomic_bool is_given_up;
 	pid_t thread; /* who waits */
 };
 
