@@ -97,6 +97,9 @@ void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path,
 /* Fills *out and takes a kernel reference. The caller holds a pin. `dir` NULL: without a name. */
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out);
+/* The same of what was just made here, and is shown as it will be: what it is may be asked at once. */
+void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
+	struct cache_entry *out);
 
 /* A place in the tree: an inode, or a name in one. */
 struct cache_place {

@@ -195,7 +195,7 @@ enum err decide_make(struct cache *c, const struct call *call, struct inode *dir
 	pthread_mutex_unlock(&p->lock);
 	if (!*decided || kind)
 		return kind;
-	cache_hand_out(c, dir, name, made, out);
+	cache_hand_out_made(c, dir, name, made, out);
 	tree_unpin(c->tree, made);
 	return ERR_OK;
 }

@@ -122,6 +122,9 @@ static enum err ask_self(
 	return ERR_OK;
 }
 
+/* So long whoever made something may ask what it is; and so soon, in ms, nobody else is told of it. */
+#define MADE_MS 20
+
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out)
 {
@@ -129,6 +132,14 @@ void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct
 	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
 	tree_kernel_get(c->tree, i);
 	out->valid_ms = left_ms(tree_lend(c->tree, i, false, &out->attr));
+}
+
+void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
+	struct cache_entry *out)
+{
+	cache_hand_out(c, dir, name, i, out);
+	if (out->valid_ms < MADE_MS)
+		out->valid_ms = MADE_MS;
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,

@@ -76,6 +76,20 @@ Test(decide, as_many_changes_as_go_at_once_do_not_wait_for_more)
 	cr_expect(eq(int, sync_all(), ERR_OK));
 }
 
+/* The kernel would ask at once for what it was just told. */
+Test(decide, what_was_made_is_valid_for_a_moment)
+{
+	const struct making m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_make(far.cache, NULL, cache_root(far.cache), "f", &m, &entry, NULL),
+		ERR_OK));
+	cr_expect(gt(i64, entry.valid_ms, 0));
+	cr_expect(lt(i64, entry.valid_ms, 100));
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cache_forget(far.cache, entry.inode, 1);
+}
+
 Test(decide, a_file_whose_writing_was_refused_can_be_removed)
 {
 	struct inode *root = cache_root(far.cache), *i = make_and_hold("f");
