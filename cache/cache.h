@@ -49,12 +49,12 @@ struct cache_options {
 
 /*
  * What the cache tells the kernel's view of it, from any thread: the receiver waits for no request and does not call back,
- * since locks of the cache may be held; all but inode_taken_back it queues.
+ * since locks of the cache may be held: it queues.
  */
 struct cache_observer {
 	/* Forget attributes; `pages`: contents too. `ino` is what the inode was handed out as. */
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
-	/* Likewise the attributes of cache_lend_attr(): they are forgotten when it returns, before anybody is answered. */
+	/* Likewise the attributes of cache_lend_attr(): they are to be forgotten before whoever changed something is answered. */
 	void (*inode_taken_back)(void *context, struct inode *inode);
 	/* Forget the name. */
 	void (*name_changed)(void *context, struct inode *dir, const char *name);

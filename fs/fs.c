@@ -131,10 +131,19 @@ void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_
 
 /* ---- Replies ---- */
 
+/* So long an answer waits until the kernel has forgotten what it was lent. */
+#define RECALL_MS 1000
+
+void fs_recall(const struct fs *fs)
+{
+	notifier_drain(fs->recalls, RECALL_MS);
+}
+
 void fs_reply(fuse_req_t req, const struct error *e)
 {
 	int number = errmap_errno(e->kind);
 
+	fs_recall(fuse_req_userdata(req));
 	if (number)
 		log_debug(LOG_FS, "%s", e->text);
 	fuse_reply_err(req, number);
@@ -144,6 +153,7 @@ void fs_reply_entry(fuse_req_t req, const struct fs *fs, const struct cache_entr
 {
 	struct fuse_entry_param param;
 
+	fs_recall(fs);
 	fs_entry(fs, entry, &param);
 	if (fuse_reply_entry(req, &param))
 		cache_forget(fs->cache, entry->inode, 1);

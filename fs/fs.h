@@ -50,6 +50,15 @@ uint32_t fs_gid_inwards(const struct fs *fs, gid_t gid);
 
 /* ---- Replies ---- */
 
+/*
+ * Before whoever changed something is answered: attributes that were lent to the kernel and are others by now are
+ * forgotten, and so are those in an answer to a getattr that it has not taken yet, for it counts the changes of each inode
+ * (attr_version) and drops what it asked for before. Nothing that waits for a request of ours is locked for that, but for
+ * the end of the mount, when nobody can ask any more: so there is a limit, and a thread of its own, which alone is then
+ * stuck.
+ */
+void fs_recall(const struct fs *fs);
+
 /* Replies with the errno of `e` (0 for none). */
 void fs_reply(fuse_req_t req, const struct error *e);
 /* Replies with an entry that holds a kernel reference, which goes back if the request was given up meanwhile. */

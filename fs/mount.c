@@ -24,8 +24,6 @@
  */
 #define ANSWERED_MS   60000
 #define UNANSWERED_MS 1000
-/* So long a change waits until the kernel has forgotten attributes that were shown ahead of it. */
-#define RECALL_MS 1000
 
 struct mount {
 	struct fs fs;
@@ -45,18 +43,12 @@ static void tell_inode(void *context, struct inode *inode, bool pages)
 	notifier_inode(fs->notifier, fs_number(fs, inode), pages);
 }
 
-/*
- * When this returns they are forgotten, and so are those in an answer to a getattr that the kernel has not taken yet: it
- * counts the changes of each inode (attr_version) and drops what it asked for before. Nothing that waits for a request of
- * ours is locked for it, but for the end of the mount, when nobody can ask any more: so there is a limit, and a thread of
- * its own, which alone is then stuck.
- */
+/* At once, but without waiting for it: locks of the cache are held. Whoever is answered waits (fs_recall()). */
 static void tell_taken_back(void *context, struct inode *inode)
 {
 	struct fs *fs = context;
 
 	notifier_inode(fs->recalls, fs_number(fs, inode), false);
-	notifier_drain(fs->recalls, RECALL_MS);
 }
 
 static void tell_name(void *context, struct inode *dir, const char *name)

@@ -241,12 +241,12 @@ static struct timespec monotonic_after(int64_t ms)
 
 bool notifier_drain(struct notifier *n, int64_t limit_ms)
 {
-	struct timespec end = monotonic_after(limit_ms);
 	bool in_time = true;
-	uint64_t goal;
 
 	pthread_mutex_lock(&n->lock);
-	goal = n->queued;
+	uint64_t goal = n->queued;
+	struct timespec end = n->sent < goal ? monotonic_after(limit_ms) : (struct timespec){ 0 };
+
 	while (n->sent < goal && in_time && !n->stopping)
 		in_time = pthread_cond_timedwait(&n->changed, &n->lock, &end) == 0;
 	in_time = n->sent >= goal;
