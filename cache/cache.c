@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 
 int64_t cache_attr_until(const struct cache *c)
@@ -113,10 +114,15 @@ static enum err start_threads(struct cache *c, struct error *e)
 	return kind ? kind : start_lifetime(c, e);
 }
 
-const struct watch_request *cache_opening(const struct cache_options *options)
+struct watch_request cache_opening(const struct cache_options *options)
 {
+	struct watch_request opening = { .first = NULL };
+
+	memcpy(opening.watcher, options->watcher, sizeof opening.watcher);
 	/* Where no answer is believed nothing is asked before it is wanted. */
-	return options->attr_ms && options->entry_ms ? walk_opening() : NULL;
+	if (options->attr_ms && options->entry_ms)
+		opening.first = walk_opening();
+	return opening;
 }
 
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,

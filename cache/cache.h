@@ -43,6 +43,8 @@ struct cache_options {
 	const char *
 		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */
+	/* Of the change stream (watch_request). */
+	unsigned char watcher[WATCHER_ID_SIZE];
 	int64_t stream_idle_ms; /* the change stream is let go after so long without use (lease.h); 0: 60 s */
 	const struct clocks *clocks; /* cache/clocks.h; NULL: the system's */
 };
@@ -65,9 +67,9 @@ struct cache_observer {
 
 /*
  * What the cache asks of a sandbox first, under these options: a provider may begin with it when it connects
- * (provider_config.opening). NULL: nothing is known beforehand.
+ * (provider_config.opening). `first` NULL: nothing is known beforehand.
  */
-const struct watch_request *cache_opening(const struct cache_options *options);
+struct watch_request cache_opening(const struct cache_options *options);
 
 enum err cache_new(struct cache **out, struct provider *p, const struct cache_options *options,
 	const struct call *call, struct error *e);

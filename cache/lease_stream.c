@@ -162,8 +162,9 @@ static void run_stream_locked(struct lease *l)
 	struct error why = { 0 };
 	struct copied copied;
 	enum err kind = copy_request(&copied, first, &why);
-	const struct watch_request request = { .first = &copied.request };
+	struct watch_request request = { .first = &copied.request };
 
+	memcpy(request.watcher, l->cache->options.watcher, sizeof request.watcher);
 	l->is_running = true;
 	l->begun_ms = monotonic_ms();
 	lease_arm(l);

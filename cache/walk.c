@@ -242,16 +242,15 @@ void walk_open(struct walk *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-const struct watch_request *walk_opening(void)
+const struct list_request *walk_opening(void)
 {
 	static const char *const root[] = { "" };
 	static const struct list_request list = { .starts = root,
 		.starts_count = 1,
 		.depth = LIST_DEPTH_ALL,
 		.entries_max = FIRST_ENTRIES };
-	static const struct watch_request opening = { .first = &list };
 
-	return &opening;
+	return &list;
 }
 
 void walk_goes_on(struct walk *w)

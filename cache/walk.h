@@ -40,7 +40,7 @@ enum err walk_list(struct walk *w, const struct call *call, struct inode *dir, c
 void walk_open(struct walk *w);
 
 /* What the first list of a mount asks for. */
-const struct watch_request *walk_opening(void);
+const struct list_request *walk_opening(void);
 
 /* Waits for the end of a listing under way, if there is one, but no longer than so: whoever goes by what is known. */
 void walk_settle(struct walk *w, const struct call *call, int64_t limit_ms);

@@ -2,8 +2,8 @@
  * remote_watch.h - the stream of changes for vendors who hand a program's output on as it comes: inotify as the helper
  * hears it, in a helper that runs for as long as somebody listens.
  *
- * A listener that is killed ends nothing: its helper ends itself after an hour. So does that of one who lives and, told
- * that the stream broke, starts another.
+ * A listener that is killed ends nothing: its helper goes on until the same watcher watches again (watch_request.watcher), an
+ * hour at most. So does that of one who lives and, told that the stream broke, starts another.
  */
 #pragma once
 

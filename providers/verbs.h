@@ -334,7 +334,14 @@ enum watch_kind {
 	WATCH_ITEM, /* `item` of the list that was asked for */
 };
 
+#define WATCHER_ID_SIZE 16
+
 struct watch_request {
+	/*
+	 * Who watches; all zero: it is not said. The helper ends a watch (ERR_CONFLICT) when another one of the same watcher
+	 * begins: so that of a mount that was killed, whose stream nobody reads, ends with the next mount.
+	 */
+	unsigned char watcher[WATCHER_ID_SIZE];
 	/*
 	 * NULL, or what is listed once the watch stands: its items follow WATCH_READY, up to LIST_END, and what changed
 	 * meanwhile follows them. So whoever takes the list in and then the changes misses nothing, for one request.

@@ -20,6 +20,7 @@
 #include "tools/signals.h"
 #include "tools/source.h"
 #include "tools/user_dirs.h"
+#include "tools/watcher.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -35,6 +36,8 @@ struct run {
 	struct signals *signals;
 	struct call call; /* for what comes before the mount: a signal cancels it */
 	struct provider_config provider_config;
+	struct watcher watcher;
+	struct watch_request opening; /* that of provider_config */
 	struct provider *provider;
 	char made_id[sizeof((struct sandbox_info *)0)->id]; /* "" where the source names one */
 	bool is_announced;
@@ -74,8 +77,6 @@ static enum err make_sandbox(struct run *r, struct error *e)
 
 static struct provider_config wanted_sandbox(const struct source *source, const struct config *c)
 {
-	const struct cache_options freshness = { .attr_ms = c->attr_ms, .entry_ms = c->entry_ms };
-
 	return (struct provider_config){
 		.id = source->id,
 		.path = source->path,
@@ -86,7 +87,6 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.resume = (enum resume_mode)c->resume,
 		.lifetime_s = (c->lifetime_ms + 999) / 1000,
 		.progress_ms = c->progress_ms,
-		.opening = cache_opening(&freshness),
 		.template = c->template,
 		.env = (const char *const *)c->env,
 		.labels = (const char *const *)c->labels,
@@ -117,15 +117,31 @@ static enum err check_existing(const struct run *r, struct error *e)
 		r->source->ops->name, r->source->id);
 }
 
+/* What the mount asks first, and as whom. */
+static void foresee(struct run *r)
+{
+	struct cache_options options = { .attr_ms = r->config->attr_ms,
+		.entry_ms = r->config->entry_ms };
+	bool is_remote = !(r->source->ops->caps & PROVIDER_EMBEDDED);
+	AUTO_FREE char *dir = is_remote ? user_journals_dir(r->config->journal) : NULL;
+
+	r->watcher = watcher_new(dir, r->source->ops->name, &r->provider_config);
+	memcpy(options.watcher, r->watcher.id, sizeof options.watcher);
+	r->opening = cache_opening(&options);
+	r->provider_config.opening = r->opening.first ? &r->opening : NULL;
+}
+
 static enum err open_sandbox(struct run *r, struct error *e)
 {
 	enum err kind;
 
 	r->provider_config = wanted_sandbox(r->source, r->config);
 	kind = r->source->id ? check_existing(r, e) : make_sandbox(r, e);
-	if (!kind)
+	if (!kind) {
+		foresee(r);
 		kind = provider_connect(
 			r->source->ops, &r->provider_config, &r->call, &r->provider, e);
+	}
 	if (kind)
 		delete_sandbox(r);
 	return kind;
@@ -215,6 +231,30 @@ static enum err send_pending(const struct run *r, struct cache *cache, struct er
 		status.journal_dir ? status.journal_dir : "");
 }
 
+static struct cache_options wanted_cache(const struct run *r, const struct sandbox_info *info)
+{
+	const struct config *c = r->config;
+	struct cache_options options = {
+		.sandbox = info,
+		.attr_ms = c->attr_ms,
+		.entry_ms = c->entry_ms,
+		.progress_ms = c->progress_ms,
+		.lifetime_s = r->provider_config.lifetime_s,
+		.owners_from_caller = info->identity.uid == 0 && !config_maps_owners(c),
+		.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
+		.write_through = c->write_through,
+		.close_waits = c->close_waits,
+		.excl_remote = c->excl_remote,
+		.journal_max = (uint64_t)c->journal_mb << 20,
+		.full_fails = c->full_fails,
+		.mount = r->mountpoint,
+		.contents_max = (uint64_t)c->cache_mb << 20,
+	};
+
+	memcpy(options.watcher, r->watcher.id, sizeof options.watcher);
+	return options;
+}
+
 static enum err mount_sandbox(struct run *r, struct error *e)
 {
 	struct sandbox_info info;
@@ -223,30 +263,14 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 	AUTO_FREE char *journal_dir = NULL;
 	enum err kind = provider_info(r->provider, &r->call, &info, e);
 
-	if (!kind)
-		journal_dir = user_journal_dir(r->config->journal, r->source->ops->name, &info);
-	if (!kind)
-		kind = cache_new(&cache, r->provider,
-			&(struct cache_options){
-				.sandbox = &info,
-				.attr_ms = r->config->attr_ms,
-				.entry_ms = r->config->entry_ms,
-				.progress_ms = r->config->progress_ms,
-				.lifetime_s = r->provider_config.lifetime_s,
-				.owners_from_caller =
-					info.identity.uid == 0 && !config_maps_owners(r->config),
-				.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
-				.write_through = r->config->write_through,
-				.close_waits = r->config->close_waits,
-				.excl_remote = r->config->excl_remote,
-				.journal_dir = journal_dir,
-				.journal_max = (uint64_t)r->config->journal_mb << 20,
-				.full_fails = r->config->full_fails,
-				.mount = r->mountpoint,
-				.contents_dir = contents_dir,
-				.contents_max = (uint64_t)r->config->cache_mb << 20,
-			},
-			&r->call, e);
+	if (kind)
+		return kind;
+	struct cache_options options = wanted_cache(r, &info);
+
+	journal_dir = user_journal_dir(r->config->journal, r->source->ops->name, &info);
+	options.journal_dir = journal_dir;
+	options.contents_dir = contents_dir;
+	kind = cache_new(&cache, r->provider, &options, &r->call, e);
 	if (kind)
 		return kind;
 	kind = mount_cache(r, cache, e);
@@ -262,9 +286,11 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 static enum err run(const struct config *config, const struct source *source,
 	const char *mountpoint, struct daemon *daemon, struct error *e)
 {
-	struct run r = {
-		.config = config, .source = source, .mountpoint = mountpoint, .daemon = daemon
-	};
+	struct run r = { .config = config,
+		.source = source,
+		.mountpoint = mountpoint,
+		.daemon = daemon,
+		.watcher = WATCHER_NONE };
 	enum err kind = signals_new(&r.signals, e);
 
 	if (kind)
@@ -277,6 +303,7 @@ static enum err run(const struct config *config, const struct source *source,
 		kind = mount_sandbox(&r, e);
 		close_sandbox(&r);
 	}
+	watcher_release(&r.watcher);
 	signals_free(r.signals);
 	return kind;
 }

@@ -28,9 +28,9 @@ enum err helper_apply(const struct root *r, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
 
 /*
- * Watches the tree below the root with inotify until `call` is cancelled (ERR_INTERRUPTED), the sink stops it or what
- * `request` asks to be listed is refused. New
- * subdirectories are covered: what was made in one before its watch stood is reported as created.
+ * Watches the tree below the root with inotify until `call` is cancelled (ERR_INTERRUPTED), the sink stops it, what
+ * `request` asks to be listed is refused, or another watch of the same watcher begins (ERR_CONFLICT, helper/watcher_file.h).
+ * New subdirectories are covered: what was made in one before its watch stood is reported as created.
  */
 enum err helper_watch(const struct root *r, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e);

@@ -19,7 +19,7 @@ static bool is_record(const char *name)
 /* How long such a file stays; 0: it is none of these. */
 static int64_t lasting_s(const char *name)
 {
-	if (!strncmp(name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)))
+	if (!strncmp(name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)) || !strncmp(name, "watch-", 6))
 		return STAGING_UNLINKED_S;
 	return is_record(name) || !strncmp(name, STAGED_NEW, strlen(STAGED_NEW)) ? STAGING_OWED_S
 										 : 0;

@@ -3,7 +3,7 @@
  *
  * By the names of the files: "n-<journal>-..." of new ones that were not yet given their name, "u-<mount>-..." of removed
  * ones that were kept open, "seq-<journal>" of records (helper/sequence.h), "fence-<journal>" of fences (helper/fence.h),
- * "once-<journal>" of what was asked for one by one (helper/once.h).
+ * "once-<journal>" of what was asked for one by one (helper/once.h), "watch-<watcher>" of watches (helper/watcher_file.h).
  */
 #pragma once
 

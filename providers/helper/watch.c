@@ -18,7 +18,9 @@ static enum err start(struct watcher *w, struct error *e)
 	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	if (w->fd < 0)
 		return error_errno(e, errno, "inotify");
-	return watch_cover(w, "", false, e);
+	enum err k = watcher_file_watch(&w->file, w->fd, e);
+
+	return k == ERR_OK ? watch_cover(w, "", false, e) : k;
 }
 
 static void stop(struct watcher *w)
@@ -93,6 +95,8 @@ static enum err on_event(struct watcher *w, const struct inotify_event *event, s
 {
 	const char *dir = watch_table_path(&w->table, event->wd);
 
+	if (event->wd == w->file.wd)
+		return watcher_file_check(&w->file, e);
 	if (!dir)
 		return ERR_OK; /* of a watch that was given up */
 	if (!event->len)
@@ -187,8 +191,10 @@ enum err helper_watch(const struct root *r, const struct call *call,
 	if (k != ERR_OK)
 		return k;
 	w.dev = attr.dev;
+	w.file = watcher_file_take(r, call, request->watcher);
 	k = watch_until_stopped(&w, request->first, e);
 	stop(&w);
+	watcher_file_release(&w.file);
 	buf_release(&w.told_path);
 	return k;
 }

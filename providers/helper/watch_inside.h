@@ -6,6 +6,7 @@
 #include "providers/base/buf.h"
 #include "providers/helper/helper.h"
 #include "providers/helper/watch_table.h"
+#include "providers/helper/watcher_file.h"
 
 struct watcher {
 	const struct root *root;
@@ -14,6 +15,7 @@ struct watcher {
 	void *context;
 	uint64_t dev; /* the root's: other file systems are not watched */
 	int fd;       /* inotify's */
+	struct watcher_file file;
 	struct watch_table table;
 	struct watch_event told; /* the last one of this read, where `has_told` */
 	struct buf told_path;    /* its path */

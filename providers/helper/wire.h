@@ -28,7 +28,7 @@
 #include "providers/helper/command.h"
 #include "providers/verbs.h"
 
-#define WIRE_VERSION      7
+#define WIRE_VERSION      8
 #define FRAME_HEADER_SIZE 16
 /* One piece of data and its record around it. */
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)
@@ -56,7 +56,7 @@ enum frame_type {
 	FRAME_LIST,
 	FRAME_FETCH,
 	FRAME_APPLY,
-	FRAME_WATCH,  /* request: nothing, or as of a FRAME_LIST what is listed first */
+	FRAME_WATCH, /* request: who watches, and then nothing, or as of a FRAME_LIST what is listed first */
 	FRAME_CANCEL, /* request: gives up the one of this id, changes in work excepted; no answer */
 	FRAME_ITEMS,  /* answer: records */
 	FRAME_END,    /* answer: the verb's result, the last frame of an id */

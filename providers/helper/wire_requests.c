@@ -48,36 +48,48 @@ bool wire_put_list(struct buf *out, const struct list_request *request)
 	return !out->failed;
 }
 
+static void dec_list(struct decoder *d, struct list_request *request, void **memory)
+{
+	const char **starts;
+
+	*request = (struct list_request){ .depth = dec_u32(d) };
+	request->flags = dec_flags(d, LIST_FLAGS_ALL);
+	request->entries_max = dec_u64(d);
+	request->changed_since_ns = (int64_t)dec_u64(d);
+	request->starts_count = dec_count(d, WIRE_BATCH_MAX, STRING_MIN);
+	starts = make_records(d, (uint32_t)request->starts_count, sizeof *starts, memory);
+	for (size_t i = 0; i < request->starts_count && !d->wrong; i++)
+		starts[i] = dec_string(d, REQUEST_STRING_MAX);
+	request->starts = starts;
+}
+
 enum err wire_get_list(
 	const struct buf *in, struct list_request *request, void **memory, struct error *e)
 {
 	struct decoder d = decoder_at(in, 0);
-	const char **starts;
 
-	*request = (struct list_request){ .depth = dec_u32(&d) };
-	request->flags = dec_flags(&d, LIST_FLAGS_ALL);
-	request->entries_max = dec_u64(&d);
-	request->changed_since_ns = (int64_t)dec_u64(&d);
-	request->starts_count = dec_count(&d, WIRE_BATCH_MAX, STRING_MIN);
-	starts = make_records(&d, (uint32_t)request->starts_count, sizeof *starts, memory);
-	for (size_t i = 0; i < request->starts_count && !d.wrong; i++)
-		starts[i] = dec_string(&d, REQUEST_STRING_MAX);
-	request->starts = starts;
+	dec_list(&d, request, memory);
 	return finish(&d, "list", memory, e);
 }
 
-/* Nothing, or what is listed first. */
 bool wire_put_watch(struct buf *out, const struct watch_request *request)
 {
-	return !request->first || wire_put_list(out, request->first);
+	buf_add(out, request->watcher, WATCHER_ID_SIZE);
+	return request->first ? wire_put_list(out, request->first) : !out->failed;
 }
 
 enum err wire_get_watch(const struct buf *in, struct watch_request *request,
 	struct list_request *first, void **memory, struct error *e)
 {
+	struct decoder d = decoder_at(in, 0);
+
 	*memory = NULL;
-	*request = (struct watch_request){ .first = in->len ? first : NULL };
-	return in->len ? wire_get_list(in, first, memory, e) : ERR_OK;
+	*request = (struct watch_request){ .first = in->len > WATCHER_ID_SIZE ? first : NULL };
+	for (size_t i = 0; i < WATCHER_ID_SIZE; i++)
+		request->watcher[i] = (unsigned char)dec_u8(&d);
+	if (request->first)
+		dec_list(&d, first, memory);
+	return finish(&d, "watch", memory, e);
 }
 
 static void enc_change(struct buf *out, const struct change *c)

@@ -110,6 +110,16 @@ static void put_apply(struct buf *out)
 			.changes_count = sizeof changes / sizeof *changes });
 }
 
+static void put_watch(struct buf *out)
+{
+	static const char *const starts[] = { "" };
+	const struct list_request first = {
+		.starts = starts, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+
+	wire_put_watch(out, &(struct watch_request){ .watcher = "of a seed", .first = &first });
+}
+
 #define A_MARKER "0123456789abcdef0123456789abcdef"
 
 static void put_command(struct buf *out)
@@ -152,6 +162,7 @@ static const struct {
 	{ "apply", FRAME_APPLY, put_apply },
 	{ "list", FRAME_LIST, put_list },
 	{ "fetch", FRAME_FETCH, put_fetch },
+	{ "watch", FRAME_WATCH, put_watch },
 	{ "command", FRAME_COMMAND, put_command },
 	{ "stop", FRAME_STOP, put_stop },
 };

@@ -231,10 +231,14 @@ Test(helper_program, answers_in_one_shot_on_aarch64)
 /* A watch, as base64. */
 static void put_watch(struct buf *text)
 {
+	AUTO_BUF struct buf payload = BUF_INIT(1000), frame = BUF_INIT(1000);
 	unsigned char header[FRAME_HEADER_SIZE];
 
-	frame_encode(header, &(struct frame){ FRAME_WATCH, 1, 0 });
-	base64_encode(text, header, sizeof header);
+	wire_put_watch(&payload, &(struct watch_request){ 0 });
+	frame_encode(header, &(struct frame){ FRAME_WATCH, 1, (uint32_t)payload.len });
+	buf_add(&frame, header, sizeof header);
+	buf_add(&frame, payload.bytes, payload.len);
+	base64_encode(text, frame.bytes, frame.len);
 }
 
 /* The kind of the event that comes next; signs of life are passed over. */

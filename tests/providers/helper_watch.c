@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -103,18 +104,23 @@ static bool has_line(const char *text, const char *line)
 	return false;
 }
 
-static bool hears(const char *line, int within_s)
+static bool hears_in(struct watching *w, const char *line, int within_s)
 {
 	struct timespec end;
 	bool heard, in_time = true;
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += within_s;
-	pthread_mutex_lock(&watching.mutex);
-	while (!(heard = has_line(buf_text(&watching.log), line)) && in_time && !watching.is_over)
-		in_time = pthread_cond_timedwait(&watching.heard, &watching.mutex, &end) == 0;
-	pthread_mutex_unlock(&watching.mutex);
+	pthread_mutex_lock(&w->mutex);
+	while (!(heard = has_line(buf_text(&w->log), line)) && in_time && !w->is_over)
+		in_time = pthread_cond_timedwait(&w->heard, &w->mutex, &end) == 0;
+	pthread_mutex_unlock(&w->mutex);
 	return heard;
+}
+
+static bool hears(const char *line, int within_s)
+{
+	return hears_in(&watching, line, within_s);
 }
 
 #define expect_heard(line)                                                                         \
@@ -562,6 +568,127 @@ static int watch_unreadable(struct shown *s)
 Test(helper_watch, an_unreadable_directory_is_in_doubt)
 {
 	shown_as_nobody(&shown, watch_unreadable);
+}
+
+/* ---- One watcher, several watches ---- */
+
+static void stop_later(struct watching *w)
+{
+	cancel_throw(&w->cancel);
+	pthread_join(w->thread, NULL);
+	cancel_release(&w->cancel);
+	buf_release(&w->log);
+}
+
+static void start_later(struct watching *w, const struct watch_request *request)
+{
+	*w = (struct watching){ .root = &shown.root,
+		.request = request,
+		.mutex = PTHREAD_MUTEX_INITIALIZER,
+		.heard = PTHREAD_COND_INITIALIZER,
+		.log = BUF_INIT(64 << 20) };
+	cr_assert(eq(int, cancel_init(&w->cancel, NULL), ERR_OK));
+	cr_assert(pthread_create(&w->thread, NULL, watch, w) == 0);
+	cr_assert(hears_in(w, "!/", DEADLINE_S));
+}
+
+static bool is_over_soon(struct watching *w)
+{
+	struct timespec end;
+	bool in_time = true;
+
+	clock_gettime(CLOCK_REALTIME, &end);
+	end.tv_sec += DEADLINE_S;
+	pthread_mutex_lock(&w->mutex);
+	while (!w->is_over && in_time)
+		in_time = pthread_cond_timedwait(&w->heard, &w->mutex, &end) == 0;
+	bool is_over = w->is_over;
+
+	pthread_mutex_unlock(&w->mutex);
+	return is_over;
+}
+
+static const struct watch_request by_one = { .watcher = "one" }, by_other = { .watcher = "other" };
+
+/* Its name has the id in hex. */
+#define FILE_OF_ONE "staging/watch-6f6e6500000000000000000000000000"
+
+Test(helper_watch, the_next_watch_of_a_watcher_ends_the_one_before)
+{
+	static struct watching other, first, second;
+
+	start_later(&other, &by_other);
+	start_later(&first, &by_one);
+	start_later(&second, &by_one);
+	cr_assert(is_over_soon(&first));
+	cr_expect(eq(int, first.result, ERR_CONFLICT));
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	cr_expect(hears_in(&second, "+f", DEADLINE_S));
+	cr_expect(hears_in(&other, "+f", DEADLINE_S));
+	stop_later(&first);
+	stop_later(&second);
+	stop_later(&other);
+	cr_expect(eq(int, second.result, ERR_INTERRUPTED));
+	cr_expect(eq(int, other.result, ERR_INTERRUPTED));
+}
+
+Test(helper_watch, nobody_ends_no_watch)
+{
+	static const struct watch_request by_nobody = { 0 };
+	static struct watching first, second;
+
+	start_later(&first, &by_nobody);
+	start_later(&second, &by_nobody);
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	cr_expect(hears_in(&first, "+f", DEADLINE_S));
+	cr_expect(hears_in(&second, "+f", DEADLINE_S));
+	stop_later(&first);
+	stop_later(&second);
+}
+
+Test(helper_watch, the_file_of_a_watcher_goes_with_its_watch)
+{
+	static struct watching w;
+
+	start_later(&w, &by_one);
+	cr_expect(shown_exists(&shown, FILE_OF_ONE));
+	stop_later(&w);
+	cr_expect(not(shown_exists(&shown, FILE_OF_ONE)));
+}
+
+Test(helper_watch, what_a_killed_watch_left_is_taken_over)
+{
+	static struct watching w;
+
+	scratch_write_text(&shown.scratch, FILE_OF_ONE, "");
+	start_later(&w, &by_one);
+	stop_later(&w);
+	cr_expect(eq(int, w.result, ERR_INTERRUPTED));
+}
+
+Test(helper_watch, a_watch_that_does_not_end_is_not_waited_for)
+{
+	static struct watching w;
+
+	scratch_write_text(&shown.scratch, FILE_OF_ONE, "");
+	AUTO_CLOSE int held = openat(shown.scratch.fd, FILE_OF_ONE, O_RDWR | O_CLOEXEC);
+
+	cr_assert(flock(held, LOCK_EX) == 0);
+	start_later(&w, &by_one);
+	cr_expect(shown_exists(&shown, FILE_OF_ONE));
+	stop_later(&w);
+	cr_expect(eq(int, w.result, ERR_INTERRUPTED));
+}
+
+Test(helper_watch, a_watcher_that_can_have_no_file_watches)
+{
+	static struct watching w;
+
+	scratch_mkdir(&shown.scratch, FILE_OF_ONE, 0700);
+	start_later(&w, &by_one);
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	cr_expect(hears_in(&w, "+f", DEADLINE_S));
+	stop_later(&w);
 }
 
 /* A hostile process swaps a directory for a link to `outside`: no watch ever stands there. */

@@ -68,6 +68,14 @@ static void add_list(struct buf *out, uint32_t id)
 	add_frame(out, FRAME_LIST, id, &payload);
 }
 
+static void add_watch(struct buf *out, uint32_t id)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+
+	wire_put_watch(&payload, &(struct watch_request){ 0 });
+	add_frame(out, FRAME_WATCH, id, &payload);
+}
+
 struct room {
 	struct scratch scratch;
 	struct root root;
@@ -167,7 +175,7 @@ Test(serve, one_shot_refuses_to_watch_and_goes_on)
 	size_t at = 0;
 
 	room_open(&r);
-	add_frame(&requests, FRAME_WATCH, 1, NULL);
+	add_watch(&requests, 1);
 	add_hello(&requests, 2);
 	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
 	cr_expect(eq(int, next_end(&answers, &at, 1, NULL), ERR_UNSUPPORTED));
@@ -432,7 +440,7 @@ Test(serve, a_watch_ends_when_it_is_cancelled)
 	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 
 	server_start(&s);
-	add_frame(&requests, FRAME_WATCH, 5, NULL);
+	add_watch(&requests, 5);
 	add_list(&requests, 6);
 	add_frame(&requests, FRAME_CANCEL, 5, NULL);
 	send_all(&s, &requests);
@@ -449,7 +457,7 @@ Test(serve, the_end_of_the_requests_ends_a_watch)
 	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 
 	server_start(&s);
-	add_frame(&requests, FRAME_WATCH, 5, NULL);
+	add_watch(&requests, 5);
 	send_all(&s, &requests);
 	close(s.out);
 	cr_expect(eq(int, hear_end(&s, 5), ERR_INTERRUPTED));
@@ -464,7 +472,7 @@ Test(serve, too_many_watches_are_refused)
 
 	server_start(&s);
 	for (uint32_t id = 1; id <= 5; id++)
-		add_frame(&requests, FRAME_WATCH, id, NULL);
+		add_watch(&requests, id);
 	send_all(&s, &requests);
 	cr_expect(eq(int, hear_end(&s, 5), ERR_BUSY));
 	close(s.out);
@@ -528,7 +536,7 @@ Test(serve, an_id_that_is_in_work_ends_the_stream)
 	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 
 	server_start(&s);
-	add_frame(&requests, FRAME_WATCH, 5, NULL);
+	add_watch(&requests, 5);
 	add_list(&requests, 5);
 	send_all(&s, &requests);
 	cr_expect(eq(int, hear_end(&s, 0), ERR_PROTOCOL));

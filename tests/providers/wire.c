@@ -601,7 +601,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x07\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x08\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -613,7 +613,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 8" },
+		{ 3, WIRE_VERSION + 1, "version 9" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -989,20 +989,23 @@ Test(wire, an_item_of_a_watch_comes_back)
 	cr_expect(eq(str, (char *)got.item->path, "a/b"));
 }
 
-Test(wire, a_watch_says_what_it_lists_first)
+Test(wire, a_watch_says_who_watches_and_what_it_lists_first)
 {
 	const char *starts[] = { "a", "b" };
 	const struct list_request list = { .starts = starts, .starts_count = 2, .depth = 7 };
 	AUTO_BUF struct buf none = BUF_INIT(WIRE_REQUEST_MAX), m = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_FREE void *nothing = NULL, *memory = NULL;
-	struct watch_request got;
+	struct watch_request got, by_somebody = { .watcher = "it is somebody", .first = &list };
 	struct list_request first;
 
 	wire_put_watch(&none, &(struct watch_request){ 0 });
 	cr_assert(eq(int, wire_get_watch(&none, &got, &first, &nothing, NULL), ERR_OK));
-	cr_expect(got.first == NULL);
-	wire_put_watch(&m, &(struct watch_request){ .first = &list });
+	cr_expect(got.first == NULL && !memcmp(got.watcher, &(struct watch_request){ 0 }, 16));
+	none.len--;
+	cr_expect(eq(int, wire_get_watch(&none, &got, &first, &nothing, NULL), ERR_PROTOCOL));
+	wire_put_watch(&m, &by_somebody);
 	cr_assert(eq(int, wire_get_watch(&m, &got, &first, &memory, NULL), ERR_OK));
+	cr_expect(memcmp(got.watcher, by_somebody.watcher, sizeof got.watcher) == 0);
 	cr_expect(got.first == &first && first.depth == 7 && first.starts_count == 2);
 	m.len--;
 	cr_expect(eq(int, wire_get_watch(&m, &got, &first, &nothing, NULL), ERR_PROTOCOL));
