@@ -164,12 +164,11 @@ static enum err open_parent(const struct root *r, const char *path, int *out_fd,
 	return open_tree_dir(r, dir, out_fd, e);
 }
 
-static enum err hold_staging(const struct root *r, int *out_fd, struct error *e)
+static enum err find_staging(const struct root *r, int *out_fd, struct error *e)
 {
-	if (r->staging_fd < 0)
-		return error_set(e, ERR_UNSUPPORTED, "there is no staging directory");
-	*out_fd = fcntl(r->staging_fd, F_DUPFD_CLOEXEC, 0);
-	return *out_fd < 0 ? error_errno(e, errno, "staging") : ERR_OK;
+	*out_fd = r->staging_fd;
+	return *out_fd < 0 ? error_set(e, ERR_UNSUPPORTED, "there is no staging directory")
+			   : ERR_OK;
 }
 
 static bool is_unset(const struct expect *x)
@@ -201,7 +200,7 @@ enum err root_place(const struct root *r, const char *path, const struct expect 
 		return k;
 	p.name = *path ? path_name(path) : ".";
 	p.is_staged = path_is_staged(path);
-	k = p.is_staged ? hold_staging(r, &p.fd, e) : open_parent(r, path, &p.fd, e);
+	k = p.is_staged ? find_staging(r, &p.fd, e) : open_parent(r, path, &p.fd, e);
 	/* The root's own directory is none of ours. */
 	if (k == ERR_OK && *path)
 		k = check_expected(p.fd, parent, path, e);
@@ -214,7 +213,8 @@ enum err root_place(const struct root *r, const char *path, const struct expect 
 
 void place_release(struct place *p)
 {
-	cleanup_close(&p->fd);
+	if (!p->is_staged)
+		cleanup_close(&p->fd);
 	p->fd = -1;
 }
 
@@ -294,11 +294,27 @@ static enum err check_openable(const struct attr *a, const char *path, struct er
 	return ERR_OK;
 }
 
+/* In staging nobody changes what a name means; what cannot be opened at once is looked at as anywhere else. */
+static bool open_staged(const struct place *p, int flags, const struct expect *target, int *out_fd)
+{
+	AUTO_CLOSE int fd = openat(p->fd, p->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct attr attr;
+
+	if (fd < 0 || attr_of_fd(fd, &attr, NULL) || !S_ISREG(attr.mode) ||
+		!expect_met(target, &attr))
+		return false;
+	*out_fd = take_fd(&fd);
+	return true;
+}
+
 enum err place_open(const struct place *p, int flags, const struct expect *target, bool by_handle,
 	int *out_fd, const char *path, struct error *e)
 {
 	AUTO_CLOSE int pin = -1;
 	struct attr attr;
+
+	if (p->is_staged && open_staged(p, flags, target, out_fd))
+		return ERR_OK;
 	enum err k = place_pin(p, target, &pin, &attr, path, e);
 	int fd;
 

@@ -26,7 +26,7 @@ void root_close(struct root *r);
 
 /* A directory held open and the name of an entry in it: what every change works on. */
 struct place {
-	int fd;           /* owned */
+	int fd;           /* owned; that of staging is the root's */
 	const char *name; /* points into the path; "." for the root itself */
 	bool is_staged;
 };
