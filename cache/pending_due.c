@@ -8,7 +8,7 @@ bool pending_is_full(const struct pending *p)
 
 bool pending_is_whole(const struct pending *p)
 {
-	return pending_is_full(p) || p->changes - p->sent >= PENDING_CHANGES_MAX;
+	return pending_is_full(p) || p->changes - p->sent >= PENDING_CHANGES_DUE;
 }
 
 /* When it is worth a call, monotonic. */

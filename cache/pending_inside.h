@@ -16,8 +16,12 @@
  */
 #define PENDING_MOUTHFUL  VERB_DATA_MAX
 #define PENDING_BATCH_MAX ((size_t)15 * 512 * 1024)
-/* Changes in one batch: their paths and results take a few hundred bytes each. */
-#define PENDING_CHANGES_MAX 4096
+/*
+ * Changes in one batch, whose paths and results take a few hundred bytes each; half of them do not wait for more, and while
+ * these are on their way a burst of small files makes as many again.
+ */
+#define PENDING_CHANGES_MAX 8192
+#define PENDING_CHANGES_DUE (PENDING_CHANGES_MAX / 2)
 /* Memory for all that is pending: whoever makes more waits. */
 #define PENDING_COST_MAX ((size_t)32 * 1024 * 1024)
 /* So long a change waits for others, and for those that follow it closely, in ms. */

@@ -62,18 +62,35 @@ static void make_directory(unsigned n)
 }
 
 /* Others keep following, and what may wait for them has half a second. */
-Test(decide, as_many_changes_as_go_at_once_do_not_wait_for_more)
+Test(decide, as_many_changes_as_are_due_do_not_wait_for_more)
 {
 	unsigned made = 0;
 
-	while (made < PENDING_CHANGES_MAX)
+	while (made < PENDING_CHANGES_DUE)
 		make_directory(made++);
 	while (!distant_applies(&far)) {
 		make_directory(made++);
 		usleep(2000);
 	}
-	cr_expect(lt(uint, made, PENDING_CHANGES_MAX + 100));
+	cr_expect(lt(uint, made, PENDING_CHANGES_DUE + 100));
 	cr_expect(eq(int, sync_all(), ERR_OK));
+}
+
+/* What was made while others were on their way goes with one call, too. */
+Test(decide, more_changes_than_are_due_leave_in_one_batch)
+{
+	const unsigned due = PENDING_CHANGES_DUE / 2; /* each is made, and then has its times set */
+	unsigned made = 0;
+
+	distant_hold_applies(&far, true);
+	while (made < due)
+		make_directory(made++);
+	distant_await_applies(&far, 1);
+	while (made < 2 * due + 100)
+		make_directory(made++);
+	distant_hold_applies(&far, false);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cr_expect(eq(uint, distant_applies(&far), 2));
 }
 
 /* The kernel would ask at once for what it was just told. */
