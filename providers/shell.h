@@ -27,6 +27,7 @@
  * | an append | its offset is the size afterwards less its length, which is wrong if another process appended too |
  * | writing through a handle that a mode forbids by now | the mode is really another for a moment, and ctime moves |
  * | new files | are there, and empty, until they are closed: without a stream of changes names are not decided here |
+ * | a new file that takes the place of the empty one | is looked for access control lists only where there is getfattr; from another file system it is copied over it |
  * | numbered batches | a second one of a journal waits for the first only where there is `flock`; sent again it says what it had left only where stat tells fractions of a second, and what comes next is not held against that elsewhere |
  * | a request that arrives twice | is done twice where it is no numbered batch: what answers may be that the second has nothing left to do, and a late one goes over what was written since |
  * | an append in whose midst a run was killed | what others appended meanwhile is taken for its bytes |

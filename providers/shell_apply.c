@@ -280,6 +280,7 @@ static void add_place(struct script *s, const struct change *c)
 	add_handle(s, c);
 	add_flag(s, c->flags & CHANGE_EXCL);
 	add_flag(s, c->flags & CHANGE_REPLACE);
+	add_flag(s, c->flags & CHANGE_EXCHANGE);
 }
 
 static void add_sync(struct script *s, const struct change *c)

@@ -149,7 +149,12 @@ enum change_op {
 	CHANGE_APPEND,    /* path, data; the result's `offset` is where it landed */
 	CHANGE_FALLOCATE, /* path, offset, length, mode = fallocate(2)'s */
 	CHANGE_COPY, /* path, offset -> path2, offset2, length: within the sandbox; result's `count` */
-	CHANGE_PLACE, /* path (staged) becomes path2: renamed where nothing is, else copied over with its times, inode kept */
+	/*
+	 * path (staged) becomes path2: renamed where nothing is, else copied over with its times, inode kept. CHANGE_EXCHANGE:
+	 * path2 was made empty so that its name is taken. Where it still is, with one name and nothing but a mode and an owner,
+	 * it is replaced in one step, and path gets these: another inode, which nobody sees in part.
+	 */
+	CHANGE_PLACE,
 	CHANGE_SETXATTR, /* path, name, data; CHANGE_EXCL = XATTR_CREATE, CHANGE_REPLACE = XATTR_REPLACE */
 	CHANGE_REMOVEXATTR, /* path, name */
 	CHANGE_SYNC,        /* path: fsync(2) of the file or directory in the sandbox */
@@ -164,8 +169,9 @@ enum change_op {
 enum change_flags {
 	CHANGE_EXCL = 1,      /* must not exist */
 	CHANGE_NOREPLACE = 2, /* rename: the new name must not exist */
-	CHANGE_EXCHANGE = 4,  /* rename: swap the two names */
-	CHANGE_REPLACE = 8,   /* must exist */
+	CHANGE_EXCHANGE =
+		4, /* rename: swap the two names; place: replace what was made empty for it */
+	CHANGE_REPLACE = 8, /* must exist */
 	CHANGE_BY_HANDLE =
 		16, /* asked through an open handle: the mode bits were judged at open, not now */
 };

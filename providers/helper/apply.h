@@ -36,6 +36,8 @@ void work_release(struct work *w);
 /* What is to be known of a change that is done again: apply_again.c */
 /* Whether what is asked to go or to move has done so. */
 bool again_is_gone(const struct work *w);
+/* Whether what is asked to move is at its new name, whatever is at the old one. */
+bool again_has_moved(const struct work *w);
 /* Whether what is at the new name is exactly what the change would have put there. */
 bool again_is_made(const struct work *w, mode_t type);
 
@@ -52,6 +54,8 @@ enum err change_rmdir(struct work *w, struct error *e);
 enum err change_rename(struct work *w, struct error *e);
 /* renameat2(RENAME_NOREPLACE), also where the file system lacks it: -1 and errno. */
 int rename_new(const struct place *from, const struct place *to);
+/* Whether rename flags are what is lacking, by errno. */
+bool rename_lacks_flags(int number);
 /* Whether the entry is, right now, the inode `a`. */
 bool place_is(const struct place *p, const struct attr *a);
 

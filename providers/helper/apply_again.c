@@ -16,6 +16,11 @@ static bool names_before(const struct work *w, const struct place *p)
 	return sys_stat(p->fd, p->name, &there) == 0 && there.ino == w->before.ino;
 }
 
+bool again_has_moved(const struct work *w)
+{
+	return w->is_again && w->before.ino && names_before(w, &w->at2);
+}
+
 static bool exists(const struct place *p)
 {
 	struct attr there;
@@ -33,8 +38,10 @@ bool again_is_gone(const struct work *w)
 	case CHANGE_UNLINK:
 	case CHANGE_RMDIR: return !names_before(w, &w->at) && (w->at2.fd < 0 || has_moved);
 	case CHANGE_RENAME: return has_moved;
-	/* Copied over, it is removed last. */
-	case CHANGE_PLACE: return has_moved || (!exists(&w->at) && exists(&w->at2));
+	/* Copied over, it is removed last; exchanged, what came back for it is. */
+	case CHANGE_PLACE:
+		return (has_moved && !(w->change->flags & CHANGE_EXCHANGE)) ||
+			(!exists(&w->at) && exists(&w->at2));
 	default: return false;
 	}
 }

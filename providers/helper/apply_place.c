@@ -7,10 +7,83 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* A name that appears and vanishes under our hands is tried so often. */
 #define PLACE_TRIES 8
+
+/* ---- Where an empty file keeps the place ---- */
+
+/* Those that the kernel gives by itself do not count. One that has more than fits is not bare. */
+static bool is_bare(int pin)
+{
+	static const char by_kernel[] = "security.";
+	char names[4096];
+	ssize_t len = pin_listxattr(pin, names, sizeof names);
+
+	if (len < 0)
+		return errno == EOPNOTSUPP;
+	for (const char *name = names; name < names + len; name += strlen(name) + 1)
+		if (strncmp(name, by_kernel, strlen(by_kernel)) != 0)
+			return false;
+	return true;
+}
+
+/* Set-ID bits go when contents come: that is the kernel's to do. */
+static bool is_empty(const struct attr *a)
+{
+	return S_ISREG(a->mode) && !a->size && a->nlink == 1 && !(a->mode & (S_ISUID | S_ISGID));
+}
+
+static bool is_still(const struct place *p, const struct attr *made)
+{
+	struct attr there;
+
+	return place_is(p, made) && sys_stat(p->fd, p->name, &there) == 0 && is_empty(&there);
+}
+
+static bool is_same_owner(const struct attr *a, const struct attr *b)
+{
+	return a->uid == b->uid && a->gid == b->gid;
+}
+
+static int give_attributes(int pin, const struct attr *staged, const struct attr *made)
+{
+	if (!is_same_owner(staged, made) && pin_chown(pin, made->uid, made->gid))
+		return -1;
+	return pin_chmod(pin, made->mode & 07777);
+}
+
+static int exchange(const struct place *one, const struct place *other)
+{
+	return sys_renameat2(one->fd, one->name, other->fd, other->name, RENAME_EXCHANGE);
+}
+
+/* Somebody may have had it open, or come to its name, at the last moment. */
+static int drop_made(const struct place *from, const struct place *to, const struct attr *made)
+{
+	if (is_still(from, made)) {
+		unlinkat(from->fd, from->name, 0);
+		return 0;
+	}
+	exchange(from, to);
+	errno = ESTALE;
+	return -1;
+}
+
+/* Where the file system lacks the exchange there is a moment between the look and the step. */
+static int replace_made(const struct place *from, const struct place *to, const struct attr *made)
+{
+	if (exchange(from, to) == 0)
+		return drop_made(from, to, made);
+	if (!rename_lacks_flags(errno))
+		return -1;
+	if (is_still(to, made))
+		return renameat(from->fd, from->name, to->fd, to->name);
+	errno = ESTALE;
+	return -1;
+}
 
 /* ---- Where nothing is ---- */
 
@@ -45,7 +118,22 @@ struct beside {
 	char text[sizeof ".sandboxfs-" + PATH_NAME_MAX];
 };
 
-static int move_copy(const struct work *w, int from, const struct beside *beside)
+/* NULL: nothing is to be there. */
+static int move_to(const struct place *from, const struct place *to, const struct attr *made)
+{
+	return made ? replace_made(from, to, made) : rename_new(from, to);
+}
+
+static struct beside name_beside(const struct work *w)
+{
+	struct beside beside;
+
+	snprintf(beside.text, sizeof beside.text, ".sandboxfs-%s", w->at.name);
+	return beside;
+}
+
+static int move_copy(
+	const struct work *w, int from, const struct beside *beside, const struct attr *made)
 {
 	struct place copy = { .fd = w->at2.fd, .name = (char *)beside->text };
 	AUTO_CLOSE int to = openat(
@@ -54,31 +142,36 @@ static int move_copy(const struct work *w, int from, const struct beside *beside
 
 	if (to < 0 || sys_stat(from, "", &staged) || copy_all(from, to, &staged))
 		return -1;
-	return rename_new(&copy, &w->at2);
+	return move_to(&copy, &w->at2, made);
+}
+
+static enum err describe_placed(struct work *w, struct error *e)
+{
+	struct attr attr;
+	enum err k = place_stat(&w->at2, &attr, w->change->path2, e);
+
+	w->result->attr = attr;
+	w->result->has_attr = k == ERR_OK;
+	return k;
 }
 
 /* Staging is on another file system. */
-static enum err move_across(struct work *w, struct error *e)
+static enum err move_across(struct work *w, const struct attr *made, struct error *e)
 {
 	const struct change *c = w->change;
+	const struct beside beside = name_beside(w);
 	AUTO_CLOSE int from = -1;
-	struct beside beside;
-	struct attr attr;
 	enum err k = place_open(&w->at, O_RDONLY, &c->target, true, &from, c->path, e);
 
 	if (k != ERR_OK)
 		return k;
-	snprintf(beside.text, sizeof beside.text, ".sandboxfs-%s", w->at.name);
-	if (move_copy(w, from, &beside)) {
+	if (move_copy(w, from, &beside, made)) {
 		k = error_errno(e, errno, "%s", c->path2);
 		unlinkat(w->at2.fd, beside.text, 0);
 		return k;
 	}
 	unlinkat(w->at.fd, w->at.name, 0);
-	k = place_stat(&w->at2, &attr, c->path2, e);
-	w->result->attr = attr;
-	w->result->has_attr = k == ERR_OK;
-	return k;
+	return describe_placed(w, e);
 }
 
 static enum err move_in(struct work *w, int pin, struct error *e)
@@ -90,7 +183,62 @@ static enum err move_in(struct work *w, int pin, struct error *e)
 		adopt_group(w, pin);
 	if (rename_new(&w->at, &w->at2) == 0)
 		return work_done(w, pin, e);
-	return errno == EXDEV ? move_across(w, e) : error_errno(e, errno, "%s", c->path2);
+	return errno == EXDEV ? move_across(w, NULL, e) : error_errno(e, errno, "%s", c->path2);
+}
+
+/* What was made empty is still so, and `pin` has what that was given. What is empty itself need not take its place. */
+static bool is_ready_to_replace(const struct work *w, int pin, struct attr *made)
+{
+	const struct change *c = w->change;
+	AUTO_CLOSE int there = -1;
+	struct attr staged;
+
+	if (place_pin(&w->at2, &c->target2, &there, made, c->path2, NULL) != ERR_OK ||
+		!is_empty(made) || !is_bare(there))
+		return false;
+	return sys_stat(pin, "", &staged) == 0 && staged.size > 0 &&
+		give_attributes(pin, &staged, made) == 0;
+}
+
+/* false: nothing was done; it is to be copied over what is there. */
+static bool move_over_made(struct work *w, int pin)
+{
+	struct attr made;
+
+	if (!is_ready_to_replace(w, pin, &made))
+		return false;
+	if (replace_made(&w->at, &w->at2, &made))
+		return errno == EXDEV && move_across(w, &made, NULL) == ERR_OK;
+	work_done(w, pin, NULL);
+	return true;
+}
+
+/* What was made empty is at `p` by now. */
+static bool is_made_one(const struct work *w, const struct place *p)
+{
+	struct attr attr;
+
+	return sys_stat(p->fd, p->name, &attr) == 0 && expect_met(&w->change->target2, &attr) &&
+		is_empty(&attr);
+}
+
+/* A run that was killed may have exchanged the two, here or beside, and not looked at what came back. */
+static bool was_moved_over_made(struct work *w)
+{
+	const struct beside beside = name_beside(w);
+	struct place copied = { .fd = w->at2.fd, .name = (char *)beside.text };
+	bool is_beside = w->is_again && w->change->target2.ino && is_made_one(w, &copied);
+	bool is_here = again_has_moved(w);
+
+	if (is_here && !is_made_one(w, &w->at)) {
+		exchange(&w->at, &w->at2);
+		return false;
+	}
+	if (is_beside)
+		unlinkat(copied.fd, copied.name, 0);
+	if (is_beside || is_here)
+		unlinkat(w->at.fd, w->at.name, 0);
+	return is_beside || is_here;
 }
 
 /* ---- Where a file is: its inode stays ---- */
@@ -162,10 +310,14 @@ static bool is_replacement(const struct change *c)
 enum err change_place(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
+	bool was_made = c->flags & CHANGE_EXCHANGE && !(c->flags & CHANGE_EXCL);
 	AUTO_CLOSE int pin = -1;
+
+	if (was_made && was_moved_over_made(w))
+		return describe_placed(w, e);
 	enum err k = pin_staged(w, &pin, e);
 
-	if (k != ERR_OK)
+	if (k != ERR_OK || (was_made && move_over_made(w, pin)))
 		return k;
 	for (int tries = 0; tries < PLACE_TRIES; tries++) {
 		/* Meant for a certain file: if that is gone, this is not the moment to make another. */

@@ -38,7 +38,7 @@ static int rename_file_new(const struct place *from, const struct place *to)
 	return unlinkat(from->fd, from->name, 0);
 }
 
-static bool lacks_flags(int number)
+bool rename_lacks_flags(int number)
 {
 	return number == EINVAL || number == ENOSYS;
 }
@@ -49,7 +49,7 @@ int rename_new(const struct place *from, const struct place *to)
 
 	if (sys_renameat2(from->fd, from->name, to->fd, to->name, RENAME_NOREPLACE) == 0)
 		return 0;
-	if (!lacks_flags(errno) || sys_stat(from->fd, from->name, &attr))
+	if (!rename_lacks_flags(errno) || sys_stat(from->fd, from->name, &attr))
 		return -1;
 	return S_ISDIR(attr.mode) ? rename_dir_new(from, to) : rename_file_new(from, to);
 }
@@ -168,7 +168,7 @@ static int rename_plain(const struct work *w)
 /* EINVAL may also speak of a directory moved into itself; of two files it can only mean that there is no exchange. */
 static bool lacks_exchange(const struct work *w, const struct attr *moved, const struct replaced *r)
 {
-	return w->change->flags & CHANGE_EXCHANGE && lacks_flags(errno) && r->exists &&
+	return w->change->flags & CHANGE_EXCHANGE && rename_lacks_flags(errno) && r->exists &&
 		!(S_ISDIR(moved->mode) || S_ISDIR(r->attr.mode));
 }
 

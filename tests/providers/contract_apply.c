@@ -647,6 +647,85 @@ BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 	cr_assert(eq(long, outside_attr(s, "old").mtime.tv_sec, 1000));
 }
 
+/* A staged file, and what was made empty for it. */
+static void make_for_placing(struct subject *s)
+{
+	const struct change changes[] = {
+		{ .op = CHANGE_CREATE, .path = "made", .mode = 0604, OWNERLESS },
+		{ .op = CHANGE_CREATE, .path = "/t", .mode = 0600, OWNERLESS },
+		{ .op = CHANGE_WRITE, .path = "/t", .data = "whole", .data_len = 5 },
+	};
+	struct change_result r[3];
+
+	apply_all(s, changes, 3, r);
+	for (size_t i = 0; i < 3; i++)
+		cr_assert(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
+}
+
+static struct change_result place_over_made(struct subject *s, struct expect made)
+{
+	return apply_one(s,
+		(struct change){ .op = CHANGE_PLACE,
+			.path = "/t",
+			.path2 = "made",
+			.flags = CHANGE_REPLACE | CHANGE_EXCHANGE | CHANGE_BY_HANDLE,
+			.target2 = made });
+}
+
+BEHAVIOUR(apply, place_replaces_what_was_made_empty_for_it)
+{
+	make_for_placing(s);
+	struct attr made = outside_attr(s, "made");
+	struct change_result r = place_over_made(s, outside_expect(s, "made"));
+	struct attr placed = outside_attr(s, "made");
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_assert(outside_holds(s, "made", "whole"));
+	cr_expect(ne(u64, placed.ino, made.ino));
+	cr_expect(eq(u64, r.attr.ino, placed.ino));
+	cr_expect(eq(u32, placed.mode, made.mode));
+	cr_expect(eq(u32, placed.nlink, 1));
+	cr_expect(eq(u32, placed.uid, made.uid));
+	cr_expect(eq(u32, placed.gid, made.gid));
+}
+
+BEHAVIOUR(apply, place_keeps_what_was_made_and_is_not_empty_or_has_two_names)
+{
+	for (int has_names = 0; has_names < 2; has_names++) {
+		make_for_placing(s);
+		if (has_names)
+			outside_link(s, "made", "other");
+		else
+			outside_write_text(s, "made", "theirs, and longer");
+		struct attr made = outside_attr(s, "made");
+		struct change_result r = place_over_made(s, outside_expect(s, "made"));
+
+		cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+		cr_expect(eq(u64, r.attr.ino, made.ino));
+		cr_expect(eq(u64, outside_attr(s, "made").ino, made.ino));
+		cr_expect(outside_holds(s, "made", "whole"));
+		if (has_names)
+			cr_expect(outside_holds(s, "other", "whole"));
+		else
+			outside_unlink(s, "made");
+	}
+}
+
+BEHAVIOUR(apply, place_over_another_file_than_was_made_is_refused)
+{
+	make_for_placing(s);
+	struct expect made = outside_expect(s, "made");
+
+	outside_rename(s, "made", "elsewhere");
+	cr_expect(eq(int, place_over_made(s, made).err, ERR_STALE));
+	cr_expect(not(outside_exists(s, "made")));
+	outside_write_text(s, "made", "");
+	cr_expect(eq(int, place_over_made(s, made).err, ERR_STALE));
+	cr_expect(outside_holds(s, "made", ""));
+	cr_expect(eq(int, place_over_made(s, outside_expect(s, "made")).err, ERR_OK));
+	cr_expect(outside_holds(s, "made", "whole"));
+}
+
 BEHAVIOUR(apply, sync_reaches_files_and_directories)
 {
 	outside_write_text(s, "f", "x");

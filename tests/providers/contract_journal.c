@@ -213,6 +213,11 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 		{ .op = CHANGE_RENAME, .path = "f", .path2 = "h", .version = f },
 		{ .op = CHANGE_RENAME, .path = "g", .path2 = "h", .version2 = f },
 		{ .op = CHANGE_PLACE, .path = STAGED, .path2 = "f", .version2 = f },
+		{ .op = CHANGE_PLACE,
+			.path = STAGED,
+			.path2 = "f",
+			.flags = CHANGE_REPLACE | CHANGE_EXCHANGE,
+			.version2 = f },
 		{ .op = CHANGE_UNLINK, .path = "f", .version = f },
 		{ .op = CHANGE_WRITE, .path = "h", .version = f, .data = "!", .data_len = 1 },
 	};

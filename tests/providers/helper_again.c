@@ -114,6 +114,13 @@ static const struct change changes[] = {
 		DATA("value") },
 	{ .op = CHANGE_REMOVEXATTR, .path = "a", .name = "user.y" },
 	{ .op = CHANGE_SYNC, .path = "new" },
+	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "made", .mode = 0640 },
+	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-2", .mode = 0600 },
+	{ .op = CHANGE_WRITE, .path = "/n-2", DATA("whole") },
+	{ .op = CHANGE_PLACE,
+		.path = "/n-2",
+		.path2 = "made",
+		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE },
 };
 
 enum { COUNT = sizeof changes / sizeof *changes };
@@ -176,7 +183,7 @@ static int compare_lines(const void *a, const void *b)
 static void describe(const struct shown *s, struct buf *out)
 {
 	static const char *const files[] = { "tree/d/f", "tree/d/moved", "tree/a", "tree/b",
-		"tree/log", "tree/new", "staging/u-1" };
+		"tree/log", "tree/new", "tree/made", "staging/u-1" };
 	const struct list_request request = {
 		.starts = (const char *const[]){ "" }, .starts_count = 1, .depth = LIST_DEPTH_ALL
 	};
@@ -272,6 +279,85 @@ Test(helper_again, every_change_is_done_once_wherever_the_first_run_was_killed)
 			nth++;
 		cr_expect(nth > (int)COUNT);
 	}
+}
+
+/* ---- Killed between two steps ---- */
+
+static bool dies_at_unlink;
+
+/* In the place of the C library's. */
+int unlinkat(int fd, const char *name, int flags)
+{
+	if (dies_at_unlink)
+		raise(SIGKILL);
+	return (int)syscall(SYS_unlinkat, fd, name, flags);
+}
+
+static const struct change place_over_made = {
+	.op = CHANGE_PLACE, .path = "/n-2", .path2 = "f", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE
+};
+
+/* tree/f was made empty, and is replaced by a run that is killed before it drops what came back. */
+static void exchange_and_die(struct shown *s)
+{
+	struct change_result result;
+	int status;
+
+	shown_make(s, false);
+	scratch_write_text(&s->scratch, "tree/f", "");
+	scratch_write_text(&s->scratch, "staging/n-2", "whole");
+	pid_t child = fork();
+
+	cr_assert(child >= 0);
+	if (!child) {
+		dies_at_unlink = true;
+		apply(s, NULL, &place_over_made, 1, &result, NULL);
+		_exit(0);
+	}
+	cr_assert(eq(int, waitpid(child, &status, 0), child));
+	cr_assert(eq(int, WIFSIGNALED(status), true));
+	cr_assert(shown_exists(s, "staging/n-2"));
+}
+
+static void expect_file(const struct shown *s, const char *path, const char *want)
+{
+	AUTO_FREE char *text = scratch_read(&s->scratch, path, NULL);
+
+	cr_expect(eq(str, text, (char *)want), "%s", path);
+}
+
+Test(helper_again, what_came_back_for_a_file_that_was_placed_goes)
+{
+	struct change_result result;
+	struct shown s;
+
+	exchange_and_die(&s);
+	expect_file(&s, "tree/f", "whole");
+	uint64_t placed = shown_attr(&s, "tree/f").ino;
+
+	cr_assert(eq(int, apply(&s, NULL, &place_over_made, 1, &result, NULL), ERR_OK));
+	cr_expect(eq(int, result.err, ERR_OK), "%s", result.why);
+	cr_expect(eq(u64, result.attr.ino, placed));
+	expect_file(&s, "tree/f", "whole");
+	cr_expect(not(shown_exists(&s, "staging/n-2")));
+	shown_remove(&s);
+}
+
+Test(helper_again, unless_somebody_had_written_to_it)
+{
+	struct change_result result;
+	struct shown s;
+
+	exchange_and_die(&s);
+	scratch_write_text(&s.scratch, "staging/n-2", "theirs, and longer");
+	uint64_t made = shown_attr(&s, "staging/n-2").ino;
+
+	cr_assert(eq(int, apply(&s, NULL, &place_over_made, 1, &result, NULL), ERR_OK));
+	cr_expect(eq(int, result.err, ERR_OK), "%s", result.why);
+	cr_expect(eq(u64, result.attr.ino, made), "ours is copied over it");
+	expect_file(&s, "tree/f", "whole");
+	cr_expect(not(shown_exists(&s, "staging/n-2")));
+	shown_remove(&s);
 }
 
 /* ---- Refused ---- */

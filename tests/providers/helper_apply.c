@@ -619,6 +619,177 @@ Test(helper_apply, place_over_a_file_keeps_its_inode_mode_and_links)
 	cr_expect(not(shown_exists(&shown, "staging/t")));
 }
 
+/* ---- Over what was made empty for it ---- */
+
+/* tree/f, of mode 0640, and what is to take its place. */
+static void make_for_placing(const char *there)
+{
+	scratch_write_text(&shown.scratch, "tree/f", there);
+	cr_assert(fchmodat(shown.scratch.fd, "tree/f", 0640, 0) == 0);
+	scratch_write_text(&shown.scratch, "staging/t", "new");
+	cr_assert(fchmodat(shown.scratch.fd, "staging/t", 0600, 0) == 0);
+}
+
+#define place_over_made(...)                                                                       \
+	applied(.op = CHANGE_PLACE, .path = "/t", .path2 = "f",                                    \
+		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE | CHANGE_BY_HANDLE, __VA_ARGS__)
+
+Test(helper_apply, what_was_made_empty_is_replaced_in_one_step)
+{
+	make_for_placing("");
+	uint64_t staged = ino_of("staging/t");
+	struct change_result r = place_over_made(.target2 = expect_at("tree/f"));
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(eq(u64, r.attr.ino, staged));
+	cr_expect(eq(u64, ino_of("tree/f"), staged));
+	cr_expect(eq(uint, r.attr.mode, S_IFREG | 0640));
+	cr_expect(eq(uint, r.attr.nlink, 1));
+	cr_expect(r.has_parent2 && !r.has_parent);
+	expect_text("tree/f", "new");
+	cr_expect(not(shown_exists(&shown, "staging/t")));
+}
+
+Test(helper_apply, its_owner_and_group_stay)
+{
+	if (geteuid())
+		shown_skip(&shown, "only root gives files away");
+	make_for_placing("");
+	cr_assert(fchownat(shown.scratch.fd, "tree/f", 1234, 2345, 0) == 0);
+	struct change_result r = place_over_made(.target2 = expect_at("tree/f"));
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(eq(uint, r.attr.uid, 1234));
+	cr_expect(eq(uint, r.attr.gid, 2345));
+	cr_expect(eq(uint, r.attr.mode, S_IFREG | 0640));
+	expect_text("tree/f", "new");
+}
+
+static void expect_copied_over(const char *what)
+{
+	uint64_t ino = ino_of("tree/f");
+	struct change_result r = place_over_made(.target2 = expect_at("tree/f"));
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s: %s", what, r.why);
+	cr_expect(eq(u64, r.attr.ino, ino), "%s", what);
+	cr_expect(eq(u64, ino_of("tree/f"), ino), "%s", what);
+	cr_expect(not(shown_exists(&shown, "staging/t")), "%s", what);
+}
+
+Test(helper_apply, what_others_have_made_something_of_keeps_its_inode)
+{
+	char path[128];
+
+	make_for_placing("theirs, and longer");
+	expect_copied_over("contents");
+	expect_text("tree/f", "new");
+	make_for_placing("");
+	cr_assert(linkat(shown.scratch.fd, "tree/f", shown.scratch.fd, "tree/g", 0) == 0);
+	expect_copied_over("another name");
+	expect_text("tree/g", "new");
+	cr_assert(unlinkat(shown.scratch.fd, "tree/g", 0) == 0);
+	make_for_placing("");
+	cr_assert(fchmodat(shown.scratch.fd, "tree/f", 04750, 0) == 0);
+	expect_copied_over("a set-ID bit");
+	make_for_placing("");
+	snprintf(path, sizeof path, "%s/tree/f", shown.scratch.path);
+	cr_assert(setxattr(path, "user.x", "x", 1, 0) == 0);
+	expect_copied_over("an extended attribute");
+	cr_expect(eq(long, getxattr(path, "user.x", NULL, 0), 1));
+}
+
+Test(helper_apply, nothing_in_the_place_of_nothing_keeps_the_inode)
+{
+	make_for_placing("");
+	scratch_write_text(&shown.scratch, "staging/t", "");
+	expect_copied_over("nothing was written");
+}
+
+Test(helper_apply, what_was_made_empty_and_is_another_file_stays)
+{
+	struct attr made;
+
+	make_for_placing("");
+	made = shown_attr(&shown, "tree/f");
+	struct expect target = expect_at("tree/f");
+	const struct version version = {
+		.size = 0, .mtime = made.mtime, .ctime = { .tv_sec = 1, .tv_nsec = 2 }
+	};
+
+	cr_expect(
+		eq(int, place_over_made(.target2 = target, .version2 = version).err, ERR_CONFLICT));
+	cr_assert(renameat(shown.scratch.fd, "tree/f", shown.scratch.fd, "tree/g") == 0);
+	cr_expect(eq(int, place_over_made(.target2 = target).err, ERR_STALE));
+	cr_expect(not(shown_exists(&shown, "tree/f")));
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	cr_expect(eq(int, place_over_made(.target2 = target).err, ERR_STALE));
+	expect_text("tree/f", "");
+	expect_text("staging/t", "new");
+}
+
+Test(helper_apply, what_was_made_empty_is_replaced_across_file_systems)
+{
+	const uint32_t flags = CHANGE_REPLACE | CHANGE_EXCHANGE;
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/tree/m", shown.scratch.path);
+	scratch_mkdir(&shown.scratch, "tree/m", 0755);
+	if (mount("none", path, "tmpfs", 0, NULL))
+		shown_skip(&shown, "no right to mount");
+	make_for_placing("");
+	scratch_write_text(&shown.scratch, "tree/m/f", "");
+	cr_assert(fchmodat(shown.scratch.fd, "tree/m/f", 0604, 0) == 0);
+	uint64_t made = ino_of("tree/m/f");
+	struct change_result r = applied(.op = CHANGE_PLACE, .path = "/t", .path2 = "m/f",
+		.flags = flags, .target2 = expect_at("tree/m/f"));
+
+	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(ne(u64, r.attr.ino, made));
+	cr_expect(eq(u64, r.attr.ino, ino_of("tree/m/f")));
+	cr_expect(eq(uint, r.attr.mode, S_IFREG | 0604));
+	expect_text("tree/m/f", "new");
+	cr_expect(not(shown_exists(&shown, "staging/t")));
+	cr_expect(not(shown_exists(&shown, "tree/m/.sandboxfs-t")));
+	cr_assert(umount(path) == 0);
+}
+
+static int exchange_files(const char *one, const char *other)
+{
+	return renameat2(shown.scratch.fd, one, shown.scratch.fd, other, RENAME_EXCHANGE);
+}
+
+static bool holds(const char *path, const char *want)
+{
+	AUTO_FREE char *text =
+		shown_exists(&shown, path) ? scratch_read(&shown.scratch, path, NULL) : NULL;
+
+	return text && !strcmp(text, want);
+}
+
+/* Theirs comes to the name, and goes, all the time. */
+Test(helper_apply, what_comes_to_the_name_meanwhile_is_never_replaced)
+{
+	scratch_write_text(&shown.scratch, "tree/g", "theirs");
+	uint64_t theirs = ino_of("tree/g");
+
+	for (int i = 0; i < 300; i++) {
+		make_for_placing("");
+		struct expect target = expect_at("tree/f");
+		struct swapper *other = shown_swap_start(&shown, "tree/f", "tree/g");
+		struct change_result r = place_over_made(.target2 = target);
+
+		shown_swap_stop(other);
+		cr_assert(r.err == ERR_OK || r.err == ERR_STALE, "%s", r.why);
+		if (ino_of("tree/f") == theirs)
+			cr_assert(exchange_files("tree/f", "tree/g") == 0);
+		cr_assert(eq(u64, ino_of("tree/g"), theirs));
+		expect_text("tree/g", "theirs");
+		cr_assert(holds("tree/f", "new") || holds("staging/t", "new"));
+		cr_assert(r.err || holds("tree/f", "new"));
+		cr_assert(unlinkat(shown.scratch.fd, "tree/f", 0) == 0);
+	}
+}
+
 Test(helper_apply, place_that_is_refused_leaves_both)
 {
 	scratch_write_text(&shown.scratch, "staging/t", "new");

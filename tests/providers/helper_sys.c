@@ -124,6 +124,23 @@ Test(helper_sys, without_rename_flags_a_free_name_is_still_demanded)
 	cr_expect(eq(int, rename_with(0, "taken", "d2/g"), ERR_OK));
 }
 
+Test(helper_sys, without_the_exchange_what_was_made_empty_is_still_replaced)
+{
+	const struct change place = { NO_OWNER, .op = CHANGE_PLACE, .path = "/t", .path2 = "made",
+		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE };
+
+	shown_make(&shown, false);
+	scratch_write_text(&shown.scratch, "tree/made", "");
+	scratch_write_text(&shown.scratch, "staging/t", "whole");
+	uint64_t staged = shown_attr(&shown, "staging/t").ino;
+
+	refuse_call(SYS_renameat2, EINVAL);
+	cr_expect(eq(int, apply_one(place), ERR_OK));
+	expect_text("tree/made", "whole");
+	cr_expect(eq(u64, shown_attr(&shown, "tree/made").ino, staged));
+	cr_expect(not(shown_exists(&shown, "staging/t")));
+}
+
 Test(helper_sys, without_copy_file_range_bytes_go_by_hand)
 {
 	AUTO_FREE char *bytes = calloc(1, 100001);

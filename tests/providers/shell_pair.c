@@ -84,6 +84,11 @@ void pair_make_fixture(const struct scratch *t)
 	scratch_mkdir(t, "e2", 0700);
 	scratch_mkdir(t, "sgid", 0755);
 	cr_assert(fchmodat(fd, "sgid", 02775, 0) == 0);
+	scratch_write_text(t, "sgid/empty", "");
+	scratch_write_text(t, "empty", "");
+	cr_assert(fchmodat(fd, "empty", 0604, 0) == 0);
+	scratch_write_text(t, "empty two", "");
+	cr_assert(linkat(fd, "empty two", fd, "empty three", 0) == 0);
 	scratch_write_text(t, "ro", "read-only");
 	cr_assert(fchmodat(fd, "ro", 0444, 0) == 0);
 	scratch_write_text(t, "closed", "nobody reads this");
