@@ -350,8 +350,12 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 		kind = empty_file(c, call, i, e);
 		if (!kind)
 			kind = cache_attr(c, call, i, &made->attr, &made->valid_ms, e);
-	} else if (flags & (O_EXCL | O_TRUNC)) {
-		pending_stage(c->pending, call, i);
+	} else if (flags & (O_EXCL | O_TRUNC) || made->is_made) {
+		const struct staging staging = { .is_made = made->is_made,
+			.yields = !(flags & (O_EXCL | O_TRUNC)) };
+
+		pending_stage(c->pending, call, i, &staging);
+		tree_show(c->tree, i, &made->attr);
 	}
 	if (kind)
 		cache_close(c, i);

@@ -207,9 +207,7 @@ static enum err link_locked(
 {
 	struct cache *c = p->cache;
 	const struct change_about about = { .scope.inodes = { i, dir }, .target = i, .dir = dir };
-	struct change change = { .op = CHANGE_LINK,
-		.parent2 = tree_expect(c->tree, dir),
-		.target = tree_expect(c->tree, i) };
+	struct change change = { .op = CHANGE_LINK, .parent2 = tree_expect(c->tree, dir) };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	AUTO_TREE_PATH struct tree_path path2 = { 0 };
 	struct queued *q;
@@ -224,6 +222,7 @@ static enum err link_locked(
 		kind = tree_path(c->tree, dir, name, &path2, e);
 	change.path = path.text;
 	change.path2 = path2.text;
+	change.target = tree_expect(c->tree, i);
 	change.version = pending_version_of_file_locked(p, i);
 	if (!kind)
 		kind = pending_add_locked(p, &change, &about, &q, e);

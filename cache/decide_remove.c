@@ -16,6 +16,7 @@ static enum err unlink_locked(struct pending *p, struct inode *dir, const char *
 	};
 
 	pending_release_locked(p, target);
+	change->target = tree_expect(c->tree, target);
 	if (change->op == CHANGE_UNLINK)
 		change->version = pending_version_locked(p, target);
 	bool keep = change->op == CHANGE_UNLINK && tree_removal_begins(c->tree, target);
@@ -49,9 +50,7 @@ static enum err remove_locked(struct pending *p, struct inode *dir, const char *
 	struct inode *target, enum change_op op, struct error *e)
 {
 	struct cache *c = p->cache;
-	struct change change = { .op = op,
-		.parent = tree_expect(c->tree, dir),
-		.target = tree_expect(c->tree, target) };
+	struct change change = { .op = op, .parent = tree_expect(c->tree, dir) };
 	AUTO_TREE_PATH struct tree_path path = { 0 };
 	enum err kind = decide_judge_removal(c, dir, target, name, e);
 

@@ -84,8 +84,7 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	struct change change = { .op = CHANGE_RENAME,
 		.flags = m->flags,
 		.parent = tree_expect(c->tree, m->dir),
-		.parent2 = tree_expect(c->tree, m->dir2),
-		.target = tree_expect(c->tree, m->moved) };
+		.parent2 = tree_expect(c->tree, m->dir2) };
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	bool replaces = m->replaced && !exchanges;
 	AUTO_TREE_PATH struct tree_path path = { 0 };
@@ -97,6 +96,7 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	if (kind)
 		return kind;
 	release_moved(p, m);
+	change.target = tree_expect(c->tree, m->moved);
 	bool keep = replaces && tree_removal_begins(c->tree, m->replaced);
 	AUTO_FREE char *staged = keep ? changes_staged_name(c) : NULL;
 

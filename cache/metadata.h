@@ -14,6 +14,7 @@ struct cache_entry {
 	struct attr attr;
 	int64_t valid_ms;      /* how much longer the attributes may be believed */
 	int64_t name_valid_ms; /* and the name */
+	bool is_made;          /* just now, by cache_make() */
 };
 
 struct inode *cache_root(struct cache *c);

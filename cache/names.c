@@ -108,6 +108,22 @@ static enum err decide_or_list(struct cache *c, const struct call *call, struct 
 	return kind ? kind : decide_make(c, call, dir, name, m, out, decided, e);
 }
 
+/* Whoever takes an existing file, too, is to know whether it was one: the kernel has heard of none. */
+static enum err ask_to_make(struct cache *c, struct inode *dir, const char *name,
+	const struct making *m, struct naming *n, struct error *e)
+{
+	bool may_exist = m->op == CHANGE_CREATE && m->opens && !m->exclusive;
+
+	if (may_exist)
+		n->change.flags |= CHANGE_EXCL;
+	enum err kind = cache_with_path(c, dir, name, ask_change, n, e);
+
+	if (kind != ERR_EXISTS || !may_exist)
+		return kind;
+	n->change.flags &= ~(uint32_t)CHANGE_EXCL;
+	return cache_with_path(c, dir, name, ask_change, n, e);
+}
+
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct making *m, struct cache_entry *out, struct error *e)
 {
@@ -117,6 +133,7 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 	bool decided;
 	enum err kind = decide_or_list(c, call, dir, name, m, out, &decided, e);
 
+	out->is_made = m->opens;
 	if (decided)
 		return kind;
 	if (!kind)
@@ -125,9 +142,10 @@ enum err cache_make(struct cache *c, const struct call *call, struct inode *dir,
 		return kind;
 	n.change.parent = tree_expect(c->tree, dir);
 	tree_change_begins(c->tree, &n.about.scope);
-	kind = cache_with_path(c, dir, name, ask_change, &n, e);
+	kind = ask_to_make(c, dir, name, m, &n, e);
 	if (!kind)
 		kind = hand_out_made(c, dir, name, m, &n, out, e);
+	out->is_made = m->opens && n.change.flags & CHANGE_EXCL;
 	tree_change_ends(c->tree, &n.about.scope);
 	return surprised(c, dir, kind);
 }

@@ -51,10 +51,17 @@ bool pending_read_unheard(struct pending *p, const struct call *call, struct ino
 
 /* A handle of `i` is closed: the times that it shows are kept. */
 void pending_keep_times(struct pending *p, struct inode *i);
+struct staging {
+	bool is_made; /* just now, by us: nobody else goes on with it */
+	bool yields;  /* to whatever others put into it */
+};
+
 /*
  * `i` is open and empty: what is written to it until its last handle is closed is to be seen at once, if that can be done.
+ * Of what was made that is another inode of the sandbox, and a number of its own is shown from now on.
  */
-void pending_stage(struct pending *p, const struct call *call, struct inode *i);
+void pending_stage(
+	struct pending *p, const struct call *call, struct inode *i, const struct staging *s);
 /*
  * The last one is: what it has been given since it was made, or emptied, is whole, and the sandbox is to see it. Until then
  * that waits in staging, unless somebody waits for the file or moves it.
@@ -103,6 +110,8 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 
 /* The same, and leaves what was refused to whoever reports it. */
 enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e);
+/* The same, but what keeps the place of what is held back is known without that. */
+enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e);
 
 /* The directory in which it is kept; NULL: in memory. */
 const char *pending_place(const struct pending *p);

@@ -79,11 +79,13 @@ static bool is_gone_by(struct pending *p, const struct queued *q)
 	return q->change.op == CHANGE_RMDIR || !attr.nlink;
 }
 
-/* Over what was there, or from one file system to another, it is not the inode that it was in staging. */
+/* It is not the inode that it was: in staging, from one file system to another or over what was there; or when it was made. */
 static void check_placed(struct pending *p, const struct queued *q, const struct change_result *r)
 {
-	if (q->change.op == CHANGE_PLACE && q->moved[0] && r->has_attr)
-		tree_placed(p->cache->tree, q->moved[0], &r->attr);
+	bool is_of_staging = q->change.op == CHANGE_PLACE && q->moved[0];
+
+	if ((is_of_staging || queued_replaces_made(q)) && r->has_attr)
+		tree_placed(p->cache->tree, q->about.target, &r->attr);
 }
 
 static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)

@@ -254,7 +254,8 @@ static void forget(struct version *version)
 /* At the same moment: as if they had done it just before. */
 static void allow_what_others_did(const struct queued *q, struct change *c)
 {
-	forget(&c->version2);
+	if (!q->yields)
+		forget(&c->version2);
 	/* But what is copied is what was there when it was decided. */
 	if (c->op != CHANGE_COPY)
 		forget(&c->version);
@@ -311,9 +312,7 @@ struct taken {
 
 static bool takes_place(const struct change *c)
 {
-	uint32_t by_name = CHANGE_EXCL | CHANGE_EXCHANGE | CHANGE_NOREPLACE;
-
-	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !(c->flags & by_name) &&
+	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !queued_goes_by_name(c) &&
 		!c->version2.ctime.tv_sec;
 }
 
@@ -647,7 +646,9 @@ static void fill_expected(struct pending *p, const struct queued *q, struct chan
 
 	if (!is_known || c->op < CHANGE_SETATTR)
 		return;
-	if (c->op != CHANGE_PLACE && c->op != CHANGE_COPY)
+	if (queued_replaces_made(q))
+		c->target2 = tree_expect_replaced(p->cache->tree, q->about.target);
+	else if (c->op != CHANGE_PLACE && c->op != CHANGE_COPY)
 		c->target = tree_expect(p->cache->tree, q->about.target);
 	else if (!q->moved[0])
 		c->target2 = tree_expect(p->cache->tree, q->about.target);

@@ -227,6 +227,8 @@ int64_t pending_release_open_locked(struct pending *p, int64_t now_ms);
 /* What is held back and touches `i` is not any longer; likewise all. */
 void pending_release_locked(struct pending *p, const struct inode *i);
 void pending_release_all_locked(struct pending *p);
+/* And all of which it is not sure what is there as long as they are held back: what was made empty is known. */
+void pending_release_unsure_locked(struct pending *p);
 
 /* ---- What others did at the same name (pending_conflict.c) ---- */
 

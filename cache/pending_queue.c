@@ -102,6 +102,8 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 		i->backlog->owes++;
 		i->backlog->last = q;
 	}
+	if (queued_replaces_made(q))
+		tree_owe_name(p->cache->tree, q->about.target, 1);
 	if (!q->about.scope.is_foreseen) {
 		q->about.scope.is_foreseen = true;
 		tree_change_begins(p->cache->tree, &q->about.scope);
@@ -193,6 +195,10 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])
 			tree_owe_name(p->cache->tree, q->moved[n], -1);
+	if (queued_replaces_made(q)) {
+		tree_owe_name(p->cache->tree, q->about.target, -1);
+		tree_replacing(p->cache->tree, q->about.target, -1);
+	}
 	rest_all(p, q);
 	tree_change_ends(p->cache->tree, &q->about.scope);
 	queued_free(q);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- Names ---- */
 
@@ -71,11 +72,24 @@ static enum err hold_locked(struct pending *p, const struct change *place,
 	return ERR_OK;
 }
 
+/* What was made empty stays as it is, with its times. */
+static void become_removal(struct pending *p, struct queued *q)
+{
+	tree_replacing(p->cache->tree, q->about.target, -1);
+	q->about.target = NULL;
+	free((char *)q->change.path2);
+	q->change = (struct change){ .op = CHANGE_UNLINK, .path = q->change.path };
+}
+
 static void let_go_locked(struct pending *p, struct queued *q)
 {
+	bool is_for_nothing = queued_replaces_made(q) && !q->is_used;
+
 	TAILQ_REMOVE(&p->held, q, link);
 	count_held(q, -1);
 	q->about.target->backlog->place = NULL;
+	if (is_for_nothing)
+		become_removal(p, q);
 	pending_enter_locked(p, q);
 	fault_point("pending.released");
 }
@@ -93,6 +107,15 @@ void pending_release_all_locked(struct pending *p)
 {
 	while (!TAILQ_EMPTY(&p->held))
 		let_go_locked(p, TAILQ_FIRST(&p->held));
+}
+
+void pending_release_unsure_locked(struct pending *p)
+{
+	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (!queued_replaces_made(q))
+			let_go_locked(p, q);
+	}
 }
 
 void pending_release(struct pending *p, struct inode *i)
@@ -182,31 +205,59 @@ static enum err make_beside_locked(struct pending *p, struct inode *i, const cha
 	return kind;
 }
 
-static enum err over_locked(
-	struct pending *p, struct inode *i, const char *staged, const char *path, struct error *e)
+/* As far as the sandbox has told. */
+static bool is_still_empty(struct pending *p, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(p->cache->tree, i, &attr);
+	return S_ISREG(attr.mode) && !attr.size && attr.nlink == 1;
+}
+
+/* What made it has just been answered, believed for long or not; or it is still to be. */
+static struct version version_of_made(struct pending *p, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(p->cache->tree, i, &attr);
+	if (tree_is_provisional(p->cache->tree, i))
+		return (struct version){ 0 };
+	return version_shown(&attr);
+}
+
+static enum err over_locked(struct pending *p, struct inode *i, const struct staging *s,
+	const char *staged, const char *path, struct error *e)
 {
 	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	uint32_t replaces = s->is_made && is_still_empty(p, i) ? CHANGE_EXCHANGE : 0;
 	const struct change place = { .op = CHANGE_PLACE,
-		.flags = CHANGE_REPLACE | CHANGE_BY_HANDLE,
+		.flags = CHANGE_REPLACE | CHANGE_BY_HANDLE | replaces,
 		.path = staged,
 		.path2 = path,
 		.target2 = tree_expect(p->cache->tree, i),
-		.version2 = pending_version_locked(p, i) };
+		.version2 = replaces ? version_of_made(p, i) : pending_version_locked(p, i) };
 	struct queued *made, *held;
 	enum err kind = make_beside_locked(p, i, staged, &made, e);
 
 	if (kind)
 		return kind;
 	kind = hold_locked(p, &place, &about, &held, e);
-	if (!kind)
+	if (!kind) {
+		held->yields = s->yields;
+		if (replaces) {
+			tree_replacing(p->cache->tree, i, 1);
+			tree_number(p->cache->tree, i);
+		}
 		return ERR_OK;
+	}
 	queued_note_done(made, p->journal, NULL);
 	pending_remove_locked(p, made);
 	return kind;
 }
 
 /* What is staged already, for this reason or since it has no name any more, is seen by nobody. */
-enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e)
+static enum err stage_locked(
+	struct pending *p, struct inode *i, const struct staging *s, struct error *e)
 {
 	AUTO_FREE char *staged = pending_new_name(p);
 	AUTO_TREE_PATH struct tree_path path = { 0 };
@@ -217,16 +268,24 @@ enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct er
 
 	if (kind || path_is_staged(path.text) || (i->backlog && i->backlog->place))
 		return kind;
-	return over_locked(p, i, staged, path.text, e);
+	if (s->yields && !is_still_empty(p, i))
+		return ERR_OK;
+	return over_locked(p, i, s, staged, path.text, e);
 }
 
-void pending_stage(struct pending *p, const struct call *call, struct inode *i)
+enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e)
+{
+	return stage_locked(p, i, &(struct staging){ 0 }, e);
+}
+
+void pending_stage(
+	struct pending *p, const struct call *call, struct inode *i, const struct staging *s)
 {
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
 	if (!pending_room_locked(p, call, 0, NULL))
-		pending_stage_over_locked(p, i, NULL);
+		stage_locked(p, i, s, NULL);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -243,5 +302,7 @@ const char *pending_staged_path_locked(
 		*is_beside = false;
 		return NULL;
 	}
+	if (place)
+		i->backlog->place->is_used = true;
 	return place ? place->change.path : NULL;
 }

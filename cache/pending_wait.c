@@ -319,6 +319,18 @@ enum err pending_trouble(struct pending *p, struct error *e)
 	return kind;
 }
 
+enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	pending_release_unsure_locked(p);
+	enum err kind = drain_all_locked(p, call, e);
+
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
 enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
 {
 	if (!p)

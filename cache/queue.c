@@ -98,13 +98,26 @@ bool queued_moves_file(const struct queued *q)
 	return c->op == CHANGE_LINK || (c->op == CHANGE_RENAME && !(c->flags & CHANGE_EXCHANGE));
 }
 
+bool queued_goes_by_name(const struct change *c)
+{
+	uint32_t flags = CHANGE_EXCL | CHANGE_NOREPLACE;
+
+	if (c->op == CHANGE_RENAME)
+		flags |= CHANGE_EXCHANGE;
+	return c->flags & flags;
+}
+
+bool queued_replaces_made(const struct queued *q)
+{
+	return q->change.op == CHANGE_PLACE && q->change.flags & CHANGE_EXCHANGE && q->about.target;
+}
+
 bool queued_goes_on_at(const struct queued *q, const char *path)
 {
 	const struct change *c = &q->change;
-	uint32_t by_name = CHANGE_EXCL | CHANGE_NOREPLACE | CHANGE_EXCHANGE;
 
 	if (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE)
-		return !strcmp(c->path2, path) && !(c->flags & by_name);
+		return !strcmp(c->path2, path) && !queued_goes_by_name(c);
 	return !strcmp(c->path, path) && c->op != CHANGE_COPY &&
 		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
 }

@@ -47,8 +47,11 @@ struct queued {
 	bool is_overtaken; /* its version was handed on, or was handed to it: no answer gives it another */
 	uint64_t awaits; /* the gathering that has what it has to wait for; 0: none */
 	bool is_beside;  /* about what is to be copied over its target */
+	bool is_used;    /* held back, and something was done to what it puts in its place */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */
 	bool may_replace;
+	/* What others made of the file meanwhile is not ours to replace, however short that is. */
+	bool yields;
 	unsigned conflicts; /* names that others have taken */
 };
 
@@ -72,6 +75,10 @@ bool queued_sets_attributes(const struct queued *q);
 bool queued_carries_version(const struct queued *q);
 /* Whether it gives a file another name: its contents and their time stay, so its answer shows whether others were at it. */
 bool queued_moves_file(const struct queued *q);
+/* Whether what moves to a name does not go on with what was there: that must be free, or gets the other one. */
+bool queued_goes_by_name(const struct change *c);
+/* Whether it makes what it is about another inode of the sandbox: what was made empty is replaced by what it was made for. */
+bool queued_replaces_made(const struct queued *q);
 /* Whether it goes on with the contents of what is at the path, or takes it away. */
 bool queued_goes_on_at(const struct queued *q, const char *path);
 /*

@@ -50,6 +50,8 @@ struct inode {
 	unsigned changing;     /* local changes under way */
 	unsigned foreseen;     /* those of them whose effect the attributes show already */
 	unsigned owed;         /* changes of its own names that were not sent yet */
+	unsigned replacing;    /* changes to come that make it another inode of the sandbox */
+	uint64_t replaced;     /* the serial number of the last one that did */
 	unsigned pins;         /* uses inside the cache */
 	unsigned opens;        /* handles */
 	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
@@ -141,7 +143,10 @@ void tree_show(struct tree *t, struct inode *i, struct attr *attr);
 void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above);
 
 uint64_t tree_seen(struct tree *t);
+/* All zero while it is to become another inode of the sandbox. */
 struct expect tree_expect(struct tree *t, struct inode *i);
+/* The one that it is until then. */
+struct expect tree_expect_replaced(struct tree *t, struct inode *i);
 /* Whether `attr` is of this inode. */
 bool tree_is(struct tree *t, struct inode *i, const struct attr *attr);
 
@@ -290,13 +295,21 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
 struct inode *tree_foresee_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 bool tree_is_provisional(struct tree *t, const struct inode *i);
-/* The sandbox took `i` from staging to its place, where it is an inode with these attributes. */
+/* The sandbox took `i` from staging to its place, where it is an inode with these attributes: whatever it was before. */
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
 /*
  * The sandbox refused to make it: it has no names any more, and every use of it is ERR_STALE; what tree_tells() set is
  * told, and the directories are in doubt.
  */
 void tree_refused_made(struct tree *t, struct inode *i);
+
+/* Shows a number of its own from now on, as of one that was made here: the sandbox gives another file what it has now. */
+void tree_number(struct tree *t, struct inode *i);
+/*
+ * `delta` more changes, held back or under way, that make `i` another inode of the sandbox: until then that has none of its
+ * contents, and what is shown of it is believed.
+ */
+void tree_replacing(struct tree *t, struct inode *i, int delta);
 
 /* `delta` more changes of the names of `i` itself (made, renamed, linked, staged) that the sandbox has not done. */
 void tree_owe_name(struct tree *t, struct inode *i, int delta);

@@ -122,13 +122,31 @@ uint64_t tree_seen(struct tree *t)
 	return seen;
 }
 
+static struct expect expect_locked(const struct inode *i)
+{
+	if (i->provisional)
+		return (struct expect){ 0 };
+	return (struct expect){
+		.dev = i->attr.dev, .ino = i->attr.ino, .btime_ns = i->attr.btime_ns
+	};
+}
+
 struct expect tree_expect(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	struct expect x = { .dev = i->attr.dev, .ino = i->attr.ino, .btime_ns = i->attr.btime_ns };
+	struct expect x = { 0 };
 
-	if (i->provisional)
-		x = (struct expect){ 0 };
+	if (!i->replacing)
+		x = expect_locked(i);
+	pthread_mutex_unlock(&t->lock);
+	return x;
+}
+
+struct expect tree_expect_replaced(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct expect x = expect_locked(i);
+
 	pthread_mutex_unlock(&t->lock);
 	return x;
 }

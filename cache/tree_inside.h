@@ -134,7 +134,7 @@ void dentry_lost_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
 
-/* Whether the name, or the attributes, are believed; those of a provisional inode always are. */
+/* Whether the name, or the attributes, are believed; those of an inode that the sandbox does not have so far always are. */
 bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms);
 bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms);
 /* Whether every entry of `dir` is known and believed. */
@@ -172,8 +172,8 @@ void doubt_and_tell_below_locked(struct tree *t, struct inode *top);
 /* ---- tree_provisional.c ---- */
 
 bool owes_path_locked(const struct tree *t, const struct inode *i);
-/* Whether the sandbox has not done all that was done here to names of its inode: it does not speak of this one. */
-bool is_only_here_locked(const struct dentry *d);
+/* Whether the sandbox had not done by `seen` all that was done here to names of its inode: it does not speak of this one. */
+bool is_only_here_locked(const struct dentry *d, uint64_t seen);
 /* The sandbox made it, with these attributes. */
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr);
 /* The number of its own and a ctime that was kept are shown until nobody remembers them. */

@@ -221,7 +221,7 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 	*changed = false;
 	pthread_mutex_lock(&t->lock);
 	bool believed = is_news_locked(t, dir, seen) &&
-		!is_only_here_locked(dentry_find_locked(t, dir, name));
+		!is_only_here_locked(dentry_find_locked(t, dir, name), seen);
 	struct inode *i = believed ? inode_for_locked(t, dir, name, &news->attr, seen)
 				   : inode_for_old_locked(t, dir, name, &news->attr, seen);
 
@@ -251,7 +251,7 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 {
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	bool believed = is_news_locked(t, dir, seen) && !is_only_here_locked(d);
+	bool believed = is_news_locked(t, dir, seen) && !is_only_here_locked(d, seen);
 
 	if (believed) {
 		if (d)

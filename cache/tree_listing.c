@@ -24,12 +24,12 @@ void tree_listing_ends(struct tree *t, struct tree_listing *l)
 	pthread_mutex_unlock(&t->lock);
 }
 
-static void drop_unlisted_locked(struct tree *t, struct inode *dir, uint32_t number)
+static void drop_unlisted_locked(struct tree *t, struct inode *dir, const struct tree_listing *l)
 {
 	dir->pins++;
 	for (struct dentry *d = dir->children, *next; d; d = next) {
 		next = d->sibling_next;
-		if (d->listed < number && !is_only_here_locked(d))
+		if (d->listed < l->number && !is_only_here_locked(d, l->seen))
 			dentry_lost_locked(t, d);
 	}
 	dir->pins--;
@@ -41,7 +41,7 @@ bool tree_learn_complete(struct tree *t, struct inode *dir, const struct tree_li
 	bool believed = is_news_locked(t, dir, l->seen);
 
 	if (believed) {
-		drop_unlisted_locked(t, dir, l->number);
+		drop_unlisted_locked(t, dir, l);
 		dir->complete = true;
 		dir->complete_until_ms = belief_locked(t, dir, l->seen, l->name_until_ms);
 		dir->listed_until_ms = belief_locked(t, dir, l->seen, l->until_ms);

@@ -13,12 +13,17 @@ static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
 	return S_ISDIR(mode) && dir->attr.nlink > 1 ? 2 : 1;
 }
 
+static uint64_t number_locked(struct tree *t)
+{
+	return TREE_PROVISIONAL + ++t->provisionals;
+}
+
 static struct attr attr_of_made(struct tree *t, const struct inode *dir, const struct attr *wanted)
 {
 	struct attr attr = *wanted;
 
 	attr.dev = dir->attr.dev;
-	attr.ino = TREE_PROVISIONAL + ++t->provisionals;
+	attr.ino = number_locked(t);
 	attr.btime_ns = 0;
 	attr.nlink = links_of_made(dir, attr.mode);
 	attr.blksize = dir->attr.blksize;
@@ -104,8 +109,25 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 		inode_unhash_locked(t, i);
 		take_identity_locked(t, i, attr);
 		i->shown_ino = shown;
+		/* What was asked before told of the other one: it is no sign that the name is another file's. */
+		i->moved = i->replaced = ++t->serial;
 		forget_shown_locked(i);
 	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_number(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!i->provisional && !i->shown_ino)
+		i->shown_ino = number_locked(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_replacing(struct tree *t, struct inode *i, int delta)
+{
+	pthread_mutex_lock(&t->lock);
+	i->replacing += (unsigned)delta;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -148,9 +170,9 @@ void tree_refused_made(struct tree *t, struct inode *i)
 
 /* ---- Paths that the sandbox does not have ---- */
 
-bool is_only_here_locked(const struct dentry *d)
+bool is_only_here_locked(const struct dentry *d, uint64_t seen)
 {
-	return d && d->inode->owed;
+	return d && (d->inode->owed || d->inode->replaced > seen);
 }
 
 void tree_owe_name(struct tree *t, struct inode *i, int delta)

@@ -24,7 +24,7 @@ bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64
 
 bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
 {
-	return i->provisional || is_believed_locked(t, i->attr_until_ms, now_ms);
+	return i->provisional || i->replacing || is_believed_locked(t, i->attr_until_ms, now_ms);
 }
 
 bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)

@@ -328,7 +328,7 @@ static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t 
 	if (patience_ms && (limit_ms < 0 || limit_ms > patience_ms))
 		brief.progress_ms = patience_ms;
 	if (!cache_is_unheard(kind))
-		kind = pending_drain_all_quietly(p, &brief, e);
+		kind = pending_drain_to_audit(p, &brief, e);
 	return kind ? kind : audit(t, from, &brief, e);
 }
 

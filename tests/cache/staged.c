@@ -53,6 +53,14 @@ static ino_t ino_of(const char *name)
 	return st.st_ino;
 }
 
+static uint64_t size_of(const char *name)
+{
+	struct stat st;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &st, 0), 0));
+	return (uint64_t)st.st_size;
+}
+
 static void put(const char *name, const char *text)
 {
 	scratch_write_text(&far.scratch, name, text);
@@ -684,6 +692,292 @@ Test(staged, the_second_of_two_versions_arrives_where_nobody_else_wrote)
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, sync_all(), ERR_OK));
 	expect_text("f", "twice");
+}
+
+/* ---- New files whose names the sandbox decides ---- */
+
+static void setup_asking(void)
+{
+	distant_start_trusting(&far);
+}
+
+TestSuite(staged_asked, .init = setup_asking, .fini = teardown, .timeout = 120);
+
+static uint64_t shown_ino(struct inode *i)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return attr.ino;
+}
+
+static mode_t mode_of(const char *name)
+{
+	struct stat st;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &st, 0), 0));
+	return st.st_mode & 07777;
+}
+
+static void expect_seen_whole(int flags)
+{
+	struct inode *i = make("f", flags);
+	uint64_t shown = shown_ino(i);
+	ino_t made = ino_of("f");
+
+	write_much(i, 'z');
+	cr_expect(eq(u64, size_of("f"), 0));
+	pending_release(far.cache->pending, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("f", 'z');
+	cr_expect(ne(u64, ino_of("f"), made), "it was not copied over");
+	cr_expect(eq(uint, mode_of("f"), 0644));
+	cr_expect(eq(u64, shown_ino(i), shown));
+	cr_expect(eq(uint, count_staged(), 0));
+	distant_close(&far, i);
+}
+
+Test(staged_asked, a_name_that_must_be_free_is_taken_at_once_and_seen_whole)
+{
+	expect_seen_whole(O_EXCL);
+}
+
+Test(staged_asked, so_is_one_that_would_be_emptied)
+{
+	expect_seen_whole(O_TRUNC);
+}
+
+Test(staged_asked, and_one_that_would_be_added_to)
+{
+	expect_seen_whole(0);
+}
+
+Test(staged_asked, a_file_of_others_that_is_there_keeps_its_inode)
+{
+	put("f", "");
+	ino_t theirs = ino_of("f");
+	struct inode *i = make("f", O_TRUNC);
+
+	distant_write(&far, i, 0, "ours");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "ours");
+	cr_expect(eq(u64, ino_of("f"), theirs));
+}
+
+Test(staged_asked, one_to_which_nothing_is_written_stays_as_it_was_made)
+{
+	struct inode *i = make("f", O_EXCL), *other = make("g", O_EXCL);
+	struct stat before, after;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &before, 0), 0));
+	usleep(20000);
+	write_much(other, 'z');
+	distant_close(&far, i);
+	distant_close(&far, other);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &after, 0), 0));
+	cr_expect(eq(u64, after.st_ino, before.st_ino));
+	cr_expect(eq(i64, after.st_mtim.tv_sec, before.st_mtim.tv_sec));
+	cr_expect(eq(i64, after.st_mtim.tv_nsec, before.st_mtim.tv_nsec));
+	cr_expect(eq(i64, after.st_ctim.tv_nsec, before.st_ctim.tv_nsec));
+	cr_expect(eq(uint, count_staged(), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* What the sandbox told when it was made is believed no more, and it could only tell that it is empty. */
+Test(staged_asked, one_that_is_looked_at_before_it_is_whole_is_not_seen_sooner)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	far.belief_ms = 1;
+	distant_remount(&far, NULL);
+	struct inode *i = make("f", O_EXCL);
+
+	write_much(i, 'y');
+	usleep(20000);
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	cr_expect(eq(u64, attr.size, VERB_DATA_MAX));
+	cr_expect(eq(u64, size_of("f"), 0));
+	cache_forget(far.cache, await("f"), 1);
+	cr_expect(eq(u64, size_of("f"), 0));
+	write_much(i, 'z');
+	cr_expect(eq(u64, size_of("f"), 0));
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("f", 'z');
+}
+
+Test(staged_asked, no_other_file_is_shown_with_its_number)
+{
+	struct inode *i = make("f", O_EXCL);
+	ino_t made = ino_of("f");
+
+	cr_expect(ne(u64, shown_ino(i), made), "the sandbox may give that to another one");
+	distant_close(&far, i);
+}
+
+Test(staged_asked, what_is_done_to_it_behind_its_close_is_done_to_what_took_its_place)
+{
+	const struct change mode = { .set = SET_MODE, .mode = 0751 };
+	struct inode *root = cache_root(far.cache), *i = make("f", O_EXCL);
+	struct cache_entry entry;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "one");
+	pending_release(far.cache->pending, i);
+	distant_write(&far, i, 3, " two");
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, true, NULL), ERR_OK));
+	empty(i);
+	distant_write(&far, i, 0, "three");
+	pending_release(far.cache->pending, i);
+	distant_write(&far, i, 5, " four");
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, cache_link(far.cache, NULL, i, root, "g", &entry, NULL), ERR_OK));
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "f", root, "h", 0, NULL), ERR_OK));
+	distant_write(&far, i, 10, " five");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("g", "three four five");
+	expect_text("h", "three four five");
+	cr_expect(eq(uint, mode_of("g"), 0751));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cache_forget(far.cache, entry.inode, 1);
+}
+
+Test(staged_asked, one_whose_answer_was_lost_is_whole)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	far.cache->pending->pause_ms = 10;
+	distant_write(&far, i, 0, "one");
+	far.lose_next = 1;
+	pending_release(far.cache->pending, i);
+	distant_write(&far, i, 3, " two");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "one two");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(uint, count_staged(), 0));
+}
+
+Test(staged_asked, one_that_is_looked_at_all_the_time_stays_the_same)
+{
+	struct inode *root = cache_root(far.cache);
+
+	for (int round = 0; round < 50; round++) {
+		struct inode *i = make("f", O_EXCL);
+
+		distant_write(&far, i, 0, "text");
+		pending_release(far.cache->pending, i);
+		for (int look = 0; look < 20; look++) {
+			struct cache_entry entry;
+			int64_t absent_ms;
+
+			tree_doubt(far.cache->tree, i);
+			tree_doubt(far.cache->tree, root);
+			cr_assert(eq(int,
+				cache_lookup(far.cache, NULL, root, "f", &entry, &absent_ms, NULL),
+				ERR_OK));
+			cr_assert(entry.inode == i);
+			cache_forget(far.cache, i, 1);
+		}
+		distant_close(&far, i);
+		cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	}
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(staged_asked, what_others_wrote_to_one_that_is_added_to_stays)
+{
+	struct inode *i = make("log", 0);
+
+	distant_write(&far, i, 0, "ours");
+	put("log", "theirs");
+	distant_close(&far, i);
+	cr_expect(eq(int, sync_all(), ERR_CONFLICT));
+	expect_text("log", "theirs");
+	expect_text("log.sandboxfs-conflict", "ours");
+}
+
+Test(staged, one_in_a_directory_that_gives_its_group_is_seen_whole)
+{
+	/* It has the bit when it comes. */
+	cr_assert(eq(int, mkdirat(far.scratch.fd, ".staging/d", 0755), 0));
+	cr_assert(eq(int, fchmodat(far.scratch.fd, ".staging/d", 02755, 0), 0));
+	cr_assert(eq(int, renameat(far.scratch.fd, ".staging/d", far.scratch.fd, "d"), 0));
+	struct inode *dir = await("d"), *i = make_in(dir, "f", O_EXCL);
+
+	write_much(i, 'z');
+	await_text("d/f", "");
+	ino_t made = ino_of("d/f");
+
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_much("d/f", 'z');
+	cr_expect(ne(u64, ino_of("d/f"), made), "it was not copied over");
+	cache_forget(far.cache, dir, 1);
+}
+
+static void setup_asking_kept(void)
+{
+	setup_asking();
+	distant_keep_journal(&far);
+}
+
+TestSuite(staged_asked_left, .init = setup_asking_kept, .fini = teardown, .timeout = 120);
+
+Test(staged_asked_left, what_is_behind_it_is_done_to_what_took_its_place)
+{
+	const struct change mode = { .set = SET_MODE, .mode = 0751 };
+	struct inode *i = make("f", O_EXCL);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "one");
+	pending_release(far.cache->pending, i);
+	distant_write(&far, i, 3, " two");
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, true, NULL), ERR_OK));
+	break_off();
+	expect_text("f", "");
+	distant_remount(&far, NULL);
+	expect_text("f", "one two");
+	cr_expect(eq(uint, mode_of("f"), 0751));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(uint, count_staged(), 0));
+}
+
+Test(staged_asked_left, one_that_was_placed_and_not_answered_goes_on)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "one");
+	far.does_first = true;
+	unsigned arrived = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	pending_release(far.cache->pending, i);
+	distant_await_applies(&far, arrived + 1);
+	expect_text("f", "one");
+	distant_write(&far, i, 3, " two");
+	break_off();
+	far.does_first = false;
+	distant_remount(&far, NULL);
+	expect_text("f", "one two");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(staged_asked_left, what_others_made_of_it_since_stays)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_write(&far, i, 0, "ours");
+	break_off();
+	put("f", "theirs, and longer");
+	distant_remount(&far, NULL);
+	expect_text("f", "theirs, and longer");
+	expect_text("f.sandboxfs-conflict", "ours");
 }
 
 /* ---- What is copied in the sandbox ---- */

@@ -1013,3 +1013,62 @@ Test(tree_foresee, an_answer_older_than_a_removal_does_not_bring_the_name_back)
 	cr_expect(zero(sz, entries_count));
 	tree_entries_free(tree, entries, entries_count);
 }
+
+/* ---- Replaced by what was staged for it ---- */
+
+static void replace(struct inode *i, uint64_t ino)
+{
+	const struct attr placed = attr_of(ino, S_IFREG | 0644);
+	struct tree_scope scope = { .inodes = { i }, .is_foreseen = true };
+
+	tree_change_begins(tree, &scope);
+	tree_replacing(tree, i, 1);
+	tree_owe_name(tree, i, 1);
+	tree_placed(tree, i, &placed);
+	tree_answered(tree, &scope, i, &placed, FOREVER);
+	tree_owe_name(tree, i, -1);
+	tree_replacing(tree, i, -1);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, an_answer_from_before_a_file_was_replaced_names_no_other_one)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_listing listing = { .until_ms = FOREVER, .name_until_ms = FOREVER };
+	uint64_t asked = tree_seen(tree);
+
+	tree_listing_begins(tree, &listing);
+	replace(f, 8);
+	cr_expect(eq(ptr, learn_of(asked, root, "f", 7, S_IFREG | 0644), f));
+	cr_expect(not(tree_learn_absent(tree, root, "f", asked)));
+	tree_learn_complete(tree, root, &listing);
+	tree_listing_ends(tree, &listing);
+	cr_expect(eq(ptr, learn(root, "f", 8, S_IFREG | 0644), f));
+	cr_expect(eq(u64, tree_expect(tree, f).ino, 8));
+	cr_expect(ne(ptr, learn(root, "f", 9, S_IFREG | 0644), f));
+}
+
+Test(tree_foresee, a_path_that_led_to_a_file_before_it_was_replaced_is_asked_again)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	cr_expect(tree_path_held(tree, f, &path));
+	replace(f, 8);
+	cr_expect(not(tree_path_held(tree, f, &path)));
+}
+
+Test(tree_foresee, while_a_file_is_being_replaced_no_inode_is_expected)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+
+	tree_replacing(tree, f, 1);
+	tree_owe_name(tree, f, 1);
+	cr_expect(eq(u64, tree_expect(tree, f).ino, 0));
+	cr_expect(eq(u64, tree_expect_replaced(tree, f).ino, 7));
+	cr_expect(eq(ptr, learn(root, "f", 8, S_IFREG | 0644), f));
+	tree_owe_name(tree, f, -1);
+	tree_replacing(tree, f, -1);
+	cr_expect(eq(u64, tree_expect(tree, f).ino, 7));
+}
