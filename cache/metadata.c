@@ -122,7 +122,7 @@ static enum err ask_self(
 	return ERR_OK;
 }
 
-/* So long whoever made something may ask what it is; and so soon, in ms, nobody else is told of it. */
+/* So long, in ms, whoever made something may ask what it is: the kernel takes this answer whatever it was told meanwhile. */
 #define MADE_MS 20
 
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
@@ -138,8 +138,9 @@ void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, s
 	struct cache_entry *out)
 {
 	cache_hand_out(c, dir, name, i, out);
-	if (out->valid_ms < MADE_MS)
-		out->valid_ms = MADE_MS;
+	int64_t valid_ms = left_ms(tree_lend(c->tree, i, true, &out->attr));
+
+	out->valid_ms = valid_ms < MADE_MS ? valid_ms : MADE_MS;
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,
