@@ -125,22 +125,27 @@ static enum err ask_self(
 /* So long, in ms, whoever made something may ask what it is: the kernel takes this answer whatever it was told meanwhile. */
 #define MADE_MS 20
 
-void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	struct cache_entry *out)
+static void hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
+	bool ahead, struct cache_entry *out)
 {
 	out->inode = i;
 	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
 	tree_kernel_get(c->tree, i);
-	out->valid_ms = left_ms(tree_lend(c->tree, i, false, &out->attr));
+	out->valid_ms = left_ms(tree_lend(c->tree, i, ahead, &out->attr));
+}
+
+void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
+	struct cache_entry *out)
+{
+	hand_out(c, dir, name, i, false, out);
 }
 
 void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out)
 {
-	cache_hand_out(c, dir, name, i, out);
-	int64_t valid_ms = left_ms(tree_lend(c->tree, i, true, &out->attr));
-
-	out->valid_ms = valid_ms < MADE_MS ? valid_ms : MADE_MS;
+	hand_out(c, dir, name, i, true, out);
+	if (out->valid_ms > MADE_MS)
+		out->valid_ms = MADE_MS;
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,

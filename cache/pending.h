@@ -51,6 +51,8 @@ bool pending_read_unheard(struct pending *p, const struct call *call, struct ino
 
 /* A handle of `i` is closed: the times that it shows are kept. */
 void pending_keep_times(struct pending *p, struct inode *i);
+
+/* What is known of a file that is to be staged. */
 struct staging {
 	bool is_made; /* just now, by us: nobody else goes on with it */
 	bool yields;  /* to whatever others put into it */

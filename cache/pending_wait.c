@@ -319,28 +319,28 @@ enum err pending_trouble(struct pending *p, struct error *e)
 	return kind;
 }
 
-enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e)
+/* With what is held back, as far as that is let go. */
+static enum err drain_with(struct pending *p, void (*let_go_locked)(struct pending *p),
+	const struct call *call, struct error *e)
 {
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
-	pending_release_unsure_locked(p);
+	let_go_locked(p);
 	enum err kind = drain_all_locked(p, call, e);
 
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
 
+enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e)
+{
+	return drain_with(p, pending_release_unsure_locked, call, e);
+}
+
 enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
 {
-	if (!p)
-		return ERR_OK;
-	pthread_mutex_lock(&p->lock);
-	pending_release_all_locked(p);
-	enum err kind = drain_all_locked(p, call, e);
-
-	pthread_mutex_unlock(&p->lock);
-	return kind;
+	return drain_with(p, pending_release_all_locked, call, e);
 }
 
 enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e)

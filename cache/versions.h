@@ -6,8 +6,8 @@
  *
  * The table is a file of pages, each with some records, the newest first. A record is found in its page alone, written in
  * one call and believed by its checksum, so that several processes use the table at once, it needs neither memory nor
- * loading nor compaction, and damage, or two processes that note at once, cost what stood there. A full page forgets its oldest
- * record; one that is used before is made new.
+ * loading nor compaction, and damage, or two processes that note at once, cost what stood there. A full page forgets its
+ * oldest record; one that is used before is made new.
  *
  * Any function may be called from any thread.
  */

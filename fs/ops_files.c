@@ -94,7 +94,6 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 		fs_reply(req, &e);
 		return;
 	}
-	fs_recall(fs);
 	fs_entry(fs, &entry, &param);
 	handle_begins(fs, fi);
 	if (fuse_reply_create(req, &param, fi)) {

@@ -63,9 +63,9 @@ enum err place_pin(const struct place *p, const struct expect *target, int *out_
 	struct attr *out, const char *path, struct error *e);
 
 /*
- * Opens the entry with `flags` (O_NOFOLLOW and O_CLOEXEC are added; a fifo or device is never opened, ERR_INVALID), after
- * checking that it is `target`. A symbolic link is ERR_STALE: it was a file when the path was resolved. `by_handle`: mode
- * bits of one's own file are lifted for the moment of the open.
+ * Opens the entry with `flags` (O_NOFOLLOW and O_CLOEXEC are added), after checking that it is `target`. A fifo or device
+ * is ERR_INVALID and never opened, in staging not for longer than to see that it is one. A symbolic link is ERR_STALE: it
+ * was a file when the path was resolved. `by_handle`: mode bits of one's own file are lifted for the moment of the open.
  */
 enum err place_open(const struct place *p, int flags, const struct expect *target, bool by_handle,
 	int *out_fd, const char *path, struct error *e);

@@ -552,6 +552,16 @@ Test(staged_left, an_overwrite_that_was_cut_is_whole_again)
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
+/* What was written here is "ours"; others write while the mount is gone. */
+static void expect_both_stay(const char *theirs)
+{
+	break_off();
+	put("f", theirs);
+	distant_remount(&far, NULL);
+	expect_text("f", theirs);
+	expect_text("f.sandboxfs-conflict", "ours");
+}
+
 Test(staged_left, both_versions_of_an_overwritten_file_stay)
 {
 	put_first("f", "before");
@@ -559,11 +569,7 @@ Test(staged_left, both_versions_of_an_overwritten_file_stay)
 
 	empty(i);
 	distant_write(&far, i, 0, "ours");
-	break_off();
-	put("f", "theirs, and longer");
-	distant_remount(&far, NULL);
-	expect_text("f", "theirs, and longer");
-	expect_text("f.sandboxfs-conflict", "ours");
+	expect_both_stay("theirs, and longer");
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
@@ -572,11 +578,7 @@ Test(staged_left, a_name_that_others_took_since_stays_theirs_whatever_was_asked_
 	struct inode *i = make("f", O_TRUNC);
 
 	distant_write(&far, i, 0, "ours");
-	break_off();
-	put("f", "theirs");
-	distant_remount(&far, NULL);
-	expect_text("f", "theirs");
-	expect_text("f.sandboxfs-conflict", "ours");
+	expect_both_stay("theirs");
 }
 
 /* As an editor saves. */
@@ -973,11 +975,7 @@ Test(staged_asked_left, what_others_made_of_it_since_stays)
 	struct inode *i = make("f", O_EXCL);
 
 	distant_write(&far, i, 0, "ours");
-	break_off();
-	put("f", "theirs, and longer");
-	distant_remount(&far, NULL);
-	expect_text("f", "theirs, and longer");
-	expect_text("f.sandboxfs-conflict", "ours");
+	expect_both_stay("theirs, and longer");
 }
 
 /* ---- What is copied in the sandbox ---- */
