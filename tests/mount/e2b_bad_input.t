@@ -122,6 +122,7 @@ is "it still sleeps" "$(state)" paused
 mount_sandbox sleeper
 is "mounting wakes it" "$(state)" running
 echo text >"$MNT/file"
+settle
 admin POST "pause/$SANDBOX" >/dev/null
 is "a sandbox that is paused later" "$(state)" paused
 is "is woken by who uses it" "$(deadline "$PATIENCE" cat "$MNT/file" 2>&1)" text
