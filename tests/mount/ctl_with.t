@@ -22,15 +22,19 @@ with() {
 	ctl with "$PROVIDER" "$@" 2>said
 }
 
+# Not in the sandbox, which may be the one of the test before.
+export READY="$SCRATCH/ready"
+
 # A shell whose children ignore INT would keep it from sandboxctl, which obeys that.
-begin_with() { # COMMAND...
+begin_with() { # COMMAND..., which writes to $READY
+	rm -f "$READY"
 	python3 -c '
 import os, signal, sys
 for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(one, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$SANDBOXCTL" with "$PROVIDER" mnt -- "$@" >said 2>&1 &
 	WITH=$!
-	wait_until "$PATIENCE" test -s mnt/ready
+	wait_until "$PATIENCE" test -s "$READY"
 }
 
 [ "$PROVIDER" = local ] || vendor_start
@@ -86,7 +90,7 @@ fi
 # ---- Signals -------------------------------------------------------------------------------------
 
 for signal in TERM:143 INT:130 HUP:129; do
-	begin_with sh -c 'sleep 1000 & trap "kill $!; exit 9" HUP INT TERM; echo >ready; wait'
+	begin_with sh -c 'sleep 1000 & trap "kill $!; exit 9" HUP INT TERM; echo >"$READY"; wait'
 	kill -"${signal%:*}" $WITH
 	wait $WITH
 	got=$?
@@ -96,7 +100,7 @@ for signal in TERM:143 INT:130 HUP:129; do
 	ok "and nothing is left" nothing_left
 done
 
-begin_with sh -c 'echo >ready; exec sleep 1000'
+begin_with sh -c 'echo >"$READY"; exec sleep 1000'
 kill -INT $WITH
 wait $WITH
 is "a command that INT ends" $? 130
@@ -112,8 +116,8 @@ sandbox_gone() {
 	[ "$(ctl list "$PROVIDER" --json)" = '[]' ]
 }
 
-begin_with sh -c 'echo $$ >ready; exec sleep 1000'
-command=$(cat mnt/ready)
+begin_with sh -c 'echo $$ >"$READY"; exec sleep 1000'
+command=$(cat "$READY")
 # Whoever ends all that is called sandboxctl; this one stays until it has done its work.
 guard=$(pgrep -P $WITH sandboxctl)
 [ "$PROVIDER" = aio ] || ok "somebody watches" kill -TERM "$guard"
