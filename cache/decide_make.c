@@ -69,7 +69,11 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 	tree_owe_name(c->tree, i, 1);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);
-	decide_show_dir(c, dir, m->op == CHANGE_MKDIR);
+	const struct tree_foresight f = {
+		.now = cache_clock(c), .links = m->op == CHANGE_MKDIR, .asker = m->asker
+	};
+
+	tree_foresee(c->tree, dir, &f);
 	*out = i;
 	return ERR_OK;
 }

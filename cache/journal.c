@@ -260,9 +260,19 @@ static size_t run_of(const struct segment *s, const uint64_t *numbers, size_t co
 {
 	size_t n = 0;
 
-	while (n < count && n < RECORD_NUMBERS_MAX && segment_slot(s, numbers[n]))
+	while (n < count && n < RECORD_NUMBERS_MAX && segment_slot(s, numbers[n] & ~JOURNAL_SAME))
 		n++;
 	return n;
+}
+
+/* Of the last of them. */
+static uint64_t sequence_of(uint64_t first, const uint64_t *numbers, size_t count)
+{
+	uint64_t sequence = first;
+
+	for (size_t n = 1; n < count; n++)
+		sequence += !(numbers[n] & JOURNAL_SAME);
+	return sequence;
 }
 
 /* `number`: of the first; 0: they have none; a ticket: of all. An entry that is gone is done, and nothing is to be noted of it. */
@@ -273,12 +283,13 @@ static enum err note_locked(struct journal *j, enum record_type type, uint64_t n
 	enum err kind = ERR_OK;
 
 	for (size_t at = 0, len; at < count && !kind; at += len) {
-		struct segment *s = segments_find_locked(j, numbers[at]);
+		struct segment *s = segments_find_locked(j, numbers[at] & ~JOURNAL_SAME);
+		uint64_t of_run = is_counted_on ? sequence_of(number, numbers, at + 1) : number;
 
 		len = s ? run_of(s, numbers + at, count - at) : 1;
 		if (s)
-			kind = segment_note(s, type, is_counted_on ? number + at : number,
-				numbers + at, len * sizeof *numbers, e);
+			kind = segment_note(
+				s, type, of_run, numbers + at, len * sizeof *numbers, e);
 	}
 	return kind;
 }

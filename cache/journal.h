@@ -79,8 +79,11 @@ enum err journal_add(struct journal *j, const struct change *change, uint64_t *n
 enum err journal_read(
 	struct journal *j, const struct journal_extent *where, void *out, struct error *e);
 
+/* With an entry's number, of those that are noted as sent: it is a part of the same change as the one before. */
+#define JOURNAL_SAME ((uint64_t)1 << 63)
+
 /*
- * Before a batch leaves: its entries, in their order, have the sequence numbers from `first_sequence` on; 0: they have none,
+ * Before a batch leaves: its changes, in their order, have the sequence numbers from `first_sequence` on; 0: they have none,
  * and nobody will know whether they were done.
  */
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,

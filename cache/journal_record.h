@@ -8,8 +8,8 @@
  *      type            number                  text
  *      BEGIN           of the next entry       struct record_begin; a segment starts with it, and may repeat it
  *      ENTRY           of the entry            wire_put_change() without the data
- *      SENT            first sequence number,  the entries' numbers, u64 each, in the order of their sequence numbers
- *                      0: they have none
+ *      SENT            first sequence number,  the entries' numbers, u64 each, in the order of their sequence numbers;
+ *                      0: they have none       with JOURNAL_SAME: the one of the entry before
  *      DONE            0                       the entries' numbers
  *      PARKED          of the entry            u32 enum err, then why, not terminated
  *      BASED           0                       struct journal_base each

@@ -72,20 +72,21 @@ static void mark_sent(struct segment *s, struct segment_slot *slot, uint64_t seq
 
 static bool take_numbers(struct segment *s, const struct record_header *h, const void *text)
 {
-	bool are_numbered = h->type == RECORD_SENT && h->number;
+	uint64_t sequence = h->type == RECORD_SENT ? h->number : 0;
 
 	for (size_t n = 0; n < h->text_len / sizeof(uint64_t); n++) {
 		uint64_t number;
 
 		memcpy(&number, (const char *)text + n * sizeof number, sizeof number);
-		struct segment_slot *slot = segment_slot(s, number);
+		struct segment_slot *slot = segment_slot(s, number & ~JOURNAL_SAME);
 
 		if (!slot)
 			return false;
+		sequence += sequence && n && !(number & JOURNAL_SAME);
 		if (h->type == RECORD_DONE)
 			mark_done(s, slot);
 		else
-			mark_sent(s, slot, are_numbered ? h->number + n : 0);
+			mark_sent(s, slot, sequence);
 	}
 	return h->text_len % sizeof(uint64_t) == 0;
 }

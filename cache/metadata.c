@@ -126,26 +126,24 @@ static enum err ask_self(
 #define MADE_MS 20
 
 static void hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	bool ahead, struct cache_entry *out)
+	const struct tree_lending *how, struct cache_entry *out)
 {
 	out->inode = i;
 	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
 	tree_kernel_get(c->tree, i);
-	out->valid_ms = left_ms(tree_lend(c->tree, i, ahead, &out->attr));
+	out->valid_ms = left_ms(tree_lend(c->tree, i, how, &out->attr));
 }
 
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out)
 {
-	hand_out(c, dir, name, i, false, out);
+	hand_out(c, dir, name, i, &(struct tree_lending){ 0 }, out);
 }
 
 void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
 	struct cache_entry *out)
 {
-	hand_out(c, dir, name, i, true, out);
-	if (out->valid_ms > MADE_MS)
-		out->valid_ms = MADE_MS;
+	hand_out(c, dir, name, i, &(struct tree_lending){ .ahead = true, .most_ms = MADE_MS }, out);
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,
@@ -276,10 +274,19 @@ static enum err refresh_together(
 	return kind;
 }
 
-static bool attr_is_known(
-	struct cache *c, struct inode *i, bool ahead, struct attr *out, int64_t *valid_ms)
+/* For how long. */
+static int64_t lend(
+	struct cache *c, const struct call *call, struct inode *i, bool ahead, struct attr *out)
 {
-	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
+	const struct tree_lending how = { .ahead = ahead, .asker = call ? call->asker : 0 };
+
+	return left_ms(tree_lend(c->tree, i, &how, out));
+}
+
+static bool attr_is_known(struct cache *c, const struct call *call, struct inode *i, bool ahead,
+	struct attr *out, int64_t *valid_ms)
+{
+	*valid_ms = lend(c, call, i, ahead, out);
 	return *valid_ms || tree_foreseen(c->tree, i, out);
 }
 
@@ -289,21 +296,21 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 	AUTO_FREE struct self *s = NULL;
 	struct error why = { 0 };
 
-	if (attr_is_known(c, i, ahead, out, valid_ms))
+	if (attr_is_known(c, call, i, ahead, out, valid_ms))
 		return ERR_OK;
 	enum err kind = tree_attr_in_doubt(c->tree, i, monotonic_ms())
 		? trust_restore(c->trust, call, e)
 		: ERR_OK;
 
-	if (kind || attr_is_known(c, i, ahead, out, valid_ms))
+	if (kind || attr_is_known(c, call, i, ahead, out, valid_ms))
 		return kind;
 	/* Of writes on their way only the sandbox can tell what they make of the file. */
 	kind = pending_drain(c->pending, call, i, e);
-	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
+	*valid_ms = lend(c, call, i, ahead, out);
 	if (kind || *valid_ms)
 		return kind;
 	kind = refresh_together(c, call, i, e);
-	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
+	*valid_ms = lend(c, call, i, ahead, out);
 	if (kind || *valid_ms)
 		return kind;
 	s = calloc(1, sizeof *s);
@@ -314,7 +321,7 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 	/* Unless it was removed here meanwhile, and lives on in memory. */
 	if (refresh(c, i, s, &why) && !tree_is_gone(c->tree, i))
 		return error_set(e, why.kind, "%s", why.text);
-	*valid_ms = left_ms(tree_lend(c->tree, i, ahead, out));
+	*valid_ms = lend(c, call, i, ahead, out);
 	if (!*valid_ms) {
 		/* A change of ours runs meanwhile: this answer is as good as any, but only for now. */
 		*out = s->news.attr;

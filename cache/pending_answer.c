@@ -218,7 +218,7 @@ static void put_back_again_locked(struct pending *p, struct batch *b)
 			continue;
 		if (b->queued[n]->is_found)
 			b->queued[n]->change.version = (struct version){ 0 };
-		queued_note_sent(b->queued[n], p->journal, 0, NULL);
+		queued_note_sent(b->queued[n], p->journal, NULL);
 		put_back_locked(p, b->queued[n]);
 	}
 	for (size_t n = 0; n < b->count; n++) {

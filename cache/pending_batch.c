@@ -676,52 +676,20 @@ static enum err read_contents(struct pending *p, struct batch *b, struct error *
 	return ERR_OK;
 }
 
-static enum err note_left(struct pending *p, const struct batch *b, struct error *e)
+/* Before it is sent: no result is a refusal. */
+static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
 {
 	size_t count;
 	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
 
 	if (!numbers)
 		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
-	return journal_note_left(p->journal, b->ticket, numbers, count, e);
-}
-
-/* How many follow each other that are one entry each. */
-static size_t run_of_single(const struct batch *b, size_t from)
-{
-	size_t n = from;
-
-	while (n < b->count && queued_numbers_count(b->queued[n]) == 1)
-		n++;
-	return n - from;
-}
-
-/* They are one record. */
-static enum err note_run(
-	struct pending *p, const struct batch *b, size_t from, size_t count, struct error *e)
-{
-	AUTO_FREE uint64_t *numbers = calloc(count, sizeof *numbers);
-	size_t added = 0;
-
-	if (!numbers)
-		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
-	for (size_t n = from; n < from + count; n++)
-		queued_add_numbers(b->queued[n], numbers, &added);
-	return journal_note_sent(p->journal, b->first_sequence + from, numbers, added, e);
-}
-
-static enum err note_sent(struct pending *p, const struct batch *b, struct error *e)
-{
-	enum err kind = ERR_OK;
-
 	if (!b->first_sequence)
-		return note_left(p, b, e);
-	for (size_t n = 0, run; n < b->count && !kind; n += run ? run : 1) {
-		run = run_of_single(b, n);
-		kind = run ? note_run(p, b, n, run, e)
-			   : queued_note_sent(b->queued[n], p->journal, b->first_sequence + n, e);
-	}
-	return kind;
+		return journal_note_left(p->journal, b->ticket, numbers, count, e);
+	for (size_t n = 0, at = 0; n < b->count; at += queued_numbers_count(b->queued[n++]))
+		for (size_t more = 1; more < queued_numbers_count(b->queued[n]); more++)
+			numbers[at + more] |= JOURNAL_SAME;
+	return journal_note_sent(p->journal, b->first_sequence, numbers, count, e);
 }
 
 enum err batch_prepare(struct pending *p, struct batch *b, struct error *e)

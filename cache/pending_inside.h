@@ -179,7 +179,7 @@ bool pending_has_room_locked(const struct pending *p, size_t len);
 /* Queues a CHANGE_SETATTR of `i`, or sets it with one that is queued, and shows it; its path and what it expects are filled in here. */
 enum err pending_set_locked(
 	struct pending *p, struct inode *i, struct change *change, struct error *e);
-/* The same of what is shown already, as a change of its own: *out. */
+/* The same of what is shown already: *out is a change of its own, or the one by which a staged file was just written. */
 enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct change *change,
 	struct queued **out, struct error *e);
 

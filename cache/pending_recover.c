@@ -50,7 +50,9 @@ static void insert(struct pending *p, struct queued *q)
 /* Contents go on in it; attributes are set as the last one said. */
 static bool add(struct queued *q, const struct journal_entry *entry)
 {
-	if (queued_has_contents(q))
+	bool is_written = queued_has_contents(q) && entry->change.op == q->change.op;
+
+	if (is_written)
 		return queued_add_piece(q, &entry->where, entry->number, entry->change.offset);
 	return entry->number == q->number || queued_set_more(q, &entry->change, entry->number);
 }

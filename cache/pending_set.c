@@ -51,6 +51,15 @@ static bool may_go_on_locked(
 		last->failures == pending_failures_locked(p);
 }
 
+static bool may_come_with_write_locked(
+	const struct pending *p, const struct inode *i, const struct change *change)
+{
+	const struct queued *last = i->backlog ? i->backlog->last : NULL;
+
+	return last && queued_may_set_mtime(last, change) &&
+		last->failures == pending_failures_locked(p);
+}
+
 static enum err go_on_locked(
 	struct pending *p, struct queued *last, const struct change *change, struct error *e)
 {
@@ -74,8 +83,12 @@ enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct ch
 	struct setting s = { .change = change };
 	enum err kind = describe_locked(p, i, &s, e);
 
-	if (!kind)
+	if (!kind && may_come_with_write_locked(p, i, change)) {
+		*out = i->backlog->last;
+		kind = go_on_locked(p, *out, change, e);
+	} else if (!kind) {
 		kind = add_locked(p, i, &s, out, e);
+	}
 	tree_path_release(&s.path);
 	return kind;
 }

@@ -6,7 +6,7 @@
 static void foresee_locked(
 	struct pending *p, struct inode *i, enum change_op op, uint64_t offset, size_t len)
 {
-	struct tree_foresight f = { .now = cache_clock(p->cache) };
+	struct tree_foresight f = { .now = cache_clock(p->cache), .is_forgotten = true };
 	struct attr attr;
 
 	tree_attr(p->cache->tree, i, &attr);

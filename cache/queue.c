@@ -1,6 +1,7 @@
 #include "cache/queue.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/path.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,9 @@ bool queued_add_piece(
 
 	if (end > q->change.data_len)
 		q->change.data_len = end;
+	/* What is written later has another time. */
+	if (has_pieces(q->change.op))
+		q->change.set = 0;
 	return true;
 }
 
@@ -259,14 +263,22 @@ bool queued_may_set_more(const struct queued *q, const struct change *change)
 		!strcmp(c->path, change->path);
 }
 
+bool queued_may_set_mtime(const struct queued *q, const struct change *change)
+{
+	if (q->is_sent || q->is_recovered || q->change.op != CHANGE_WRITE)
+		return false;
+	return change->op == CHANGE_SETATTR && change->set == SET_MTIME &&
+		path_is_staged(q->change.path);
+}
+
 bool queued_set_more(struct queued *q, const struct change *change, uint64_t number)
 {
 	static const struct journal_extent nothing;
 	struct change *c = &q->change;
 
-	if (!q->pieces_count && !queued_add_piece(q, &nothing, q->number, 0))
+	if (!q->pieces_count && !queued_add_piece(q, &nothing, q->number, c->offset))
 		return false;
-	if (!queued_add_piece(q, &nothing, number, 0))
+	if (!queued_add_piece(q, &nothing, number, c->offset))
 		return false;
 	c->set |= change->set;
 	if (change->set & SET_MODE)
@@ -284,19 +296,19 @@ enum err queued_read(
 	enum err kind = ERR_OK;
 
 	for (size_t n = 0; n < q->pieces_count && !kind; n++)
-		kind = journal_read(journal, &q->pieces[n].where,
-			out + (q->pieces[n].offset - q->change.offset), e);
+		kind = !q->pieces[n].where.len
+			? ERR_OK
+			: journal_read(journal, &q->pieces[n].where,
+				  out + (q->pieces[n].offset - q->change.offset), e);
 	return kind;
 }
 
-enum err queued_note_sent(
-	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e)
+enum err queued_note_sent(const struct queued *q, struct journal *journal, struct error *e)
 {
-	enum err kind =
-		q->pieces_count ? ERR_OK : journal_note_sent(journal, sequence, &q->number, 1, e);
+	enum err kind = q->pieces_count ? ERR_OK : journal_note_sent(journal, 0, &q->number, 1, e);
 
 	for (size_t n = 0; n < q->pieces_count && !kind; n++)
-		kind = journal_note_sent(journal, sequence, &q->pieces[n].number, 1, e);
+		kind = journal_note_sent(journal, 0, &q->pieces[n].number, 1, e);
 	return kind;
 }
 

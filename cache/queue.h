@@ -32,7 +32,7 @@ struct queued {
 	struct version base; /* what the journal was told later that it is held against */
 	int64_t since_ms;    /* monotonic */
 	uint64_t failures;   /* attempts that had failed for lack of an answer when it was made */
-	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. CHANGE_SETATTR: without bytes, what else was set. */
+	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. Without bytes: what else was set. */
 	struct piece *pieces;
 	size_t pieces_count, pieces_room;
 	bool is_sent;      /* in a batch on its way */
@@ -103,14 +103,15 @@ bool queued_add_piece(
 	struct queued *q, const struct journal_extent *where, uint64_t number, uint64_t offset);
 /* Whether it says the same with what `change`, which is about the same file, sets. */
 bool queued_may_set_more(const struct queued *q, const struct change *change);
+/* The same of what is written, where nobody sees the file yet: of its time alone. */
+bool queued_may_set_mtime(const struct queued *q, const struct change *change);
 /* It sets that, too; `number` is of the journal's entry. false: no memory, and nothing is changed. */
 bool queued_set_more(struct queued *q, const struct change *change, uint64_t number);
 /* Its contents, put together in `out`, which has room for change.data_len bytes. */
 enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);
-/* Calls journal_note_sent() for it, as the change of this number. */
-enum err queued_note_sent(
-	const struct queued *q, struct journal *journal, uint64_t sequence, struct error *e);
+/* Calls journal_note_sent() for it, without a sequence number. */
+enum err queued_note_sent(const struct queued *q, struct journal *journal, struct error *e);
 /* How many entries the journal has of it; their numbers, of which there is room for as many more. */
 size_t queued_numbers_count(const struct queued *q);
 void queued_add_numbers(const struct queued *q, uint64_t *numbers, size_t *count);

@@ -39,7 +39,6 @@ struct inode {
 	bool own : 1;         /* the attributes are what a change of ours made them */
 	bool unwatched : 1;   /* the change stream tells nothing of what is in this directory */
 	bool provisional : 1; /* made here, and the sandbox has not answered yet */
-	bool lent : 1;        /* the kernel keeps attributes that are shown ahead of the sandbox */
 	bool strays : 1;  /* a directory that was moved here, and the sandbox has it where it was */
 	bool told_of : 1; /* since tree_base(): it may be that others changed it */
 	uint16_t moving;  /* renames and removals of its names under way */
@@ -55,6 +54,8 @@ struct inode {
 	unsigned pins;         /* uses inside the cache */
 	unsigned opens;        /* handles */
 	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
+	pid_t lent_to; /* by which thread the kernel has what tree_lend() gave; -1: several; 0: it has nothing */
+	int64_t lent_until_ms; /* it does not use that any longer */
 	uint64_t kernel_refs;  /* lookups the kernel has not forgotten */
 	/* What only regular files have stands where only directories have something. */
 	union {
@@ -236,6 +237,9 @@ struct tree_foresight {
 	bool keeps_mtime;
 	const struct change *set;
 	struct timespec now; /* the sandbox's clock */
+	/* The kernel asked for it, and forgets by itself what it was lent of the inode, whoever has it. */
+	bool is_forgotten;
+	pid_t asker; /* likewise, but only of a directory in which this thread makes an entry, and what was lent to that */
 };
 
 /* Shows it. The inode is under a foreseen change. */
@@ -245,13 +249,20 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
  * shown, for now. Their times and blocks become others once the sandbox has the changes.
  */
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
+struct tree_lending {
+	bool ahead;  /* what is foreseen, too */
+	pid_t asker; /* whose thread has the answer before it asks for anything else; 0: unknown */
+	int64_t most_ms; /* the kernel keeps it for so long at most; 0: without such a limit */
+};
+
 /*
- * As tree_attr(), for the kernel, which may keep them until then; `ahead`: what is foreseen, too. Whatever we do that moves
+ * As tree_attr(), for the kernel, which may keep them until then. Whatever we do that moves
  * what is kept of a directory, or was foreseen, takes it back first: what tree_tells() set is told, under the lock, so that
  * nobody hears of the change, or that the sandbox has it, while the kernel still shows what was before, and an answer that
  * the change overtakes is dropped. What others do is told as of any inode.
  */
-int64_t tree_lend(struct tree *t, struct inode *i, bool ahead, struct attr *out);
+int64_t tree_lend(
+	struct tree *t, struct inode *i, const struct tree_lending *how, struct attr *out);
 /*
  * Whether what a change of the names in `dir` does can be said here: every entry is held, so is the way to it, the trust was
  * one without end when the sandbox was last heard, and no change but foreseen ones is under way in it.

@@ -70,7 +70,7 @@ void tree_show_real_ctime(struct tree *t, struct inode *i)
 static void show_real_later_locked(struct tree *t, struct inode *i)
 {
 	forget_ctime_locked(i);
-	if (i->lent)
+	if (i->lent_to)
 		tell_locked(t, &(struct tree_told){ .inode = i });
 }
 

@@ -68,6 +68,8 @@ static void foresee_locked(struct tree *t, struct inode *i, const struct tree_fo
 		attr.mtime = now;
 	if (f->set)
 		foresee_set(&attr, f->set, f->now);
+	if (f->is_forgotten || (f->asker && f->asker == i->lent_to))
+		i->lent_to = 0;
 	set_own_attr_locked(t, i, &attr);
 	i->settled = false;
 }
@@ -159,25 +161,46 @@ static int64_t ahead_until_locked(const struct tree *t, const struct inode *i)
 	return i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
 }
 
-int64_t tree_lend(struct tree *t, struct inode *i, bool ahead, struct attr *out)
+#define LENT_TO_SEVERAL (-1)
+
+static void note_lent(struct inode *i, pid_t asker, int64_t until_ms)
+{
+	bool is_alone = asker && (!i->lent_to || i->lent_to == asker);
+
+	if (!i->lent_to || i->lent_until_ms < until_ms)
+		i->lent_until_ms = until_ms;
+	i->lent_to = is_alone ? asker : LENT_TO_SEVERAL;
+}
+
+static int64_t lent_until_locked(
+	const struct tree *t, const struct inode *i, const struct tree_lending *how, bool is_ahead)
+{
+	int64_t until_ms = is_ahead ? ahead_until_locked(t, i) : attr_until_locked(t, i);
+	int64_t most_ms = how->most_ms ? tree_now_ms() + how->most_ms : INT64_MAX;
+
+	return until_ms < most_ms ? until_ms : most_ms;
+}
+
+int64_t tree_lend(struct tree *t, struct inode *i, const struct tree_lending *how, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_ahead = ahead && is_foreseen_locked(t, i);
-	int64_t until_ms = is_ahead ? ahead_until_locked(t, i) : attr_until_locked(t, i);
+	bool is_ahead = how->ahead && is_foreseen_locked(t, i);
+	int64_t until_ms = lent_until_locked(t, i, how, is_ahead);
 
 	*out = i->attr;
 	show_locked(t, i, out);
 	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
-	i->lent |= until_ms && (is_ahead || S_ISDIR(i->attr.mode) || i->kept_ctime);
+	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode) || i->kept_ctime))
+		note_lent(i, how->asker, until_ms);
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
 }
 
 void take_back_locked(struct tree *t, struct inode *i)
 {
-	if (i->lent)
+	if (i->lent_to && i->lent_until_ms > tree_now_ms())
 		tell_locked(t, &(struct tree_told){ .inode = i, .taken_back = true });
-	i->lent = false;
+	i->lent_to = 0;
 }
 
 static bool is_same_version(const struct attr *a, const struct attr *b)

@@ -30,7 +30,8 @@ struct notifier {
 	struct fuse_session *session;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t changed; /* of the fields below */
+	pthread_cond_t more,
+		done; /* to be sent; has been: two, so that who is not meant sleeps on */
 	struct batch queue;
 	uint64_t queued, sent; /* notices since the beginning */
 	bool has_ended;
@@ -109,7 +110,7 @@ static struct batch next_batch_locked(struct notifier *n)
 	struct batch batch;
 
 	while (!n->queue.len && !n->stopping)
-		pthread_cond_wait(&n->changed, &n->lock);
+		pthread_cond_wait(&n->more, &n->lock);
 	batch = n->queue;
 	n->queue = (struct batch){ 0 };
 	return batch;
@@ -148,10 +149,10 @@ static void *send_notices(void *context)
 		pthread_mutex_lock(&n->lock);
 		n->sent += sent;
 		batch_release(&batch);
-		pthread_cond_broadcast(&n->changed);
+		pthread_cond_broadcast(&n->done);
 	}
 	n->has_ended = true;
-	pthread_cond_broadcast(&n->changed);
+	pthread_cond_broadcast(&n->done);
 	pthread_mutex_unlock(&n->lock);
 	return NULL;
 }
@@ -168,7 +169,7 @@ static void enqueue(struct notifier *n, struct notice *notice)
 		if (added) {
 			take(name);
 			n->queued++;
-			pthread_cond_broadcast(&n->changed);
+			pthread_cond_signal(&n->more);
 		}
 	}
 	pthread_mutex_unlock(&n->lock);
@@ -188,11 +189,13 @@ enum err notifier_new(struct notifier **out, struct fuse_session *session, struc
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&n->changed, &monotonic);
+	pthread_cond_init(&n->more, NULL);
+	pthread_cond_init(&n->done, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	failed = pthread_create(&n->thread, NULL, send_notices, n);
 	if (failed) {
-		pthread_cond_destroy(&n->changed);
+		pthread_cond_destroy(&n->more);
+		pthread_cond_destroy(&n->done);
 		pthread_mutex_destroy(&n->lock);
 		return error_errno(e, failed, "notifier: no thread");
 	}
@@ -207,7 +210,8 @@ void notifier_free(struct notifier *n)
 	notifier_stop(n, 0);
 	pthread_join(n->thread, NULL);
 	batch_release(&n->queue);
-	pthread_cond_destroy(&n->changed);
+	pthread_cond_destroy(&n->more);
+	pthread_cond_destroy(&n->done);
 	pthread_mutex_destroy(&n->lock);
 	free(n);
 }
@@ -248,7 +252,7 @@ bool notifier_drain(struct notifier *n, int64_t limit_ms)
 	struct timespec end = n->sent < goal ? monotonic_after(limit_ms) : (struct timespec){ 0 };
 
 	while (n->sent < goal && in_time && !n->stopping)
-		in_time = pthread_cond_timedwait(&n->changed, &n->lock, &end) == 0;
+		in_time = pthread_cond_timedwait(&n->done, &n->lock, &end) == 0;
 	in_time = n->sent >= goal;
 	pthread_mutex_unlock(&n->lock);
 	return in_time;
@@ -263,8 +267,9 @@ void notifier_stop(struct notifier *n, int64_t limit_ms)
 		return;
 	pthread_mutex_lock(&n->lock);
 	n->stopping = true;
-	pthread_cond_broadcast(&n->changed);
+	pthread_cond_signal(&n->more);
+	pthread_cond_broadcast(&n->done);
 	while (!n->has_ended && !failed)
-		failed = pthread_cond_timedwait(&n->changed, &n->lock, &end);
+		failed = pthread_cond_timedwait(&n->done, &n->lock, &end);
 	pthread_mutex_unlock(&n->lock);
 }

@@ -40,6 +40,7 @@ void op_create(
 		.mode = mode & 07777,
 		.uid = who->uid,
 		.gid = who->gid,
+		.asker = who->pid,
 		.exclusive = fi->flags & O_EXCL,
 		.empties = fi->flags & O_TRUNC,
 		.opens = true };
@@ -57,6 +58,8 @@ void op_create(
 		return;
 	}
 	if (cache_open_made(fs->cache, &r.call, &entry, fi->flags, &e)) {
+		/* Of what it hears has failed the kernel believes that it changed nothing. */
+		notifier_inode(fs->recalls, parent, false);
 		cache_forget(fs->cache, entry.inode, 1);
 		fs_reply(req, &e);
 		return;

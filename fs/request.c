@@ -20,7 +20,8 @@ void request_begin(struct request *r, fuse_req_t req)
 	*r = (struct request){ .thread = fuse_req_ctx(req)->pid,
 		.switches = fs->switches,
 		.cancel.fd = -1,
-		.call.progress_ms = cache_progress_ms(fs->cache) };
+		.call = { .progress_ms = cache_progress_ms(fs->cache),
+			.asker = fuse_req_ctx(req)->pid } };
 	cache_used(fs->cache);
 	if (switches_take(r->switches, &r->cancel, NULL))
 		return; /* without a descriptor to spare it cannot be given up, only time out */

@@ -220,10 +220,19 @@ static void add_setattr(struct script *s, const struct change *c)
 static void add_write(struct script *s, const struct change *c)
 {
 	buf_add_string(&s->text, "op_write");
-	if (c->op == CHANGE_APPEND)
-		buf_add_string(&s->text, " end");
-	else
-		add_number(s, c->offset);
+	add_number(s, c->offset);
+	add_handle(s, c);
+	buf_add(&s->input, c->data, c->data_len);
+	if (c->set & SET_MTIME) {
+		buf_add_string(&s->text, " && { op_times m");
+		add_time(s, &c->mtime);
+		buf_add_string(&s->text, " || E=; }");
+	}
+}
+
+static void add_append(struct script *s, const struct change *c)
+{
+	buf_add_string(&s->text, "op_write end");
 	add_handle(s, c);
 	buf_add(&s->input, c->data, c->data_len);
 }
@@ -353,7 +362,7 @@ static const struct kind {
 		.again = "moved" },
 	[CHANGE_SETATTR] = { .add = add_setattr },
 	[CHANGE_WRITE] = { .add = add_write, .takes_data = true },
-	[CHANGE_APPEND] = { .add = add_write, .takes_data = true },
+	[CHANGE_APPEND] = { .add = add_append, .takes_data = true },
 	[CHANGE_FALLOCATE] = { .add = add_fallocate },
 	[CHANGE_COPY] = { .add = add_copy, .has_second = true, .needs_look = true },
 	[CHANGE_PLACE] = { .add = add_place,

@@ -144,8 +144,9 @@ enum change_op {
 	CHANGE_UNLINK, /* path; path2 if set: a staging name that keeps the inode alive for open handles */
 	CHANGE_RMDIR, /* path */
 	CHANGE_RENAME, /* path -> path2; CHANGE_NOREPLACE, CHANGE_EXCHANGE; keep: staging name for a replaced file */
-	CHANGE_SETATTR,   /* path; what `set` names */
-	CHANGE_WRITE,     /* path, offset, data */
+	CHANGE_SETATTR, /* path; what `set` names */
+	/* path, offset, data; SET_MTIME: this is its time then, unless that is not the writer's to set */
+	CHANGE_WRITE,
 	CHANGE_APPEND,    /* path, data; the result's `offset` is where it landed */
 	CHANGE_FALLOCATE, /* path, offset, length, mode = fallocate(2)'s */
 	CHANGE_COPY, /* path, offset -> path2, offset2, length: within the sandbox; result's `count` */

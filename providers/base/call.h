@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* 30 s without progress: design decision, `-o timeout=` changes it. */
 #define CALL_PROGRESS_MS 30000
@@ -32,6 +33,7 @@ struct call {
 	 * use of the mount.
 	 */
 	bool is_background;
+	pid_t asker; /* the thread that waits for it, as the kernel here numbers it; 0: unknown */
 };
 
 /* Milliseconds of the monotonic clock. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* FALLOC_FL_COLLAPSE_RANGE and FALLOC_FL_INSERT_RANGE of <linux/falloc.h>, which not every C library has. */
 #define FALLOCATE_SHIFTS (0x08 | 0x20)
@@ -31,6 +32,15 @@ static enum err write_all(struct work *w, int fd, bool at_offset, struct error *
 	return ERR_OK;
 }
 
+/* Not ours to set: then it is that of the writing. */
+static void set_mtime(int fd, const struct change *c)
+{
+	const struct timespec unset = { .tv_nsec = UTIME_OMIT };
+
+	if (c->set & SET_MTIME)
+		futimens(fd, (const struct timespec[]){ unset, c->mtime });
+}
+
 enum err change_write(struct work *w, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
@@ -38,6 +48,8 @@ enum err change_write(struct work *w, struct error *e)
 
 	if (k == ERR_OK)
 		k = write_all(w, fd, true, e);
+	if (k == ERR_OK)
+		set_mtime(fd, w->change);
 	return k == ERR_OK ? work_done(w, fd, e) : k;
 }
 

@@ -164,6 +164,20 @@ Test(journal, sequence_numbers_are_known_again)
 	cr_expect(eq(u64, journal_next_sequence(j.journal), 42));
 }
 
+Test(journal, entries_of_one_change_have_one_sequence_number)
+{
+	const uint64_t numbers[] = { 3, 1 | JOURNAL_SAME, 2, 4 | JOURNAL_SAME };
+	const char *wanted = "1:a seq 40\n2:b seq 41\n3:c seq 40\n4:d seq 41\n";
+
+	for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+		journaled_name(&j, CHANGE_MKDIR, name, NULL);
+	cr_assert(eq(int, journal_note_sent(j.journal, 40, numbers, 4, NULL), ERR_OK));
+	journaled_expect(&j, wanted);
+	journaled_reopen(&j);
+	journaled_expect(&j, wanted);
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 42));
+}
+
 Test(journal, that_an_entry_left_without_a_number_is_not_forgotten_when_it_gets_one)
 {
 	const uint64_t numbers[] = { 1, 2 };

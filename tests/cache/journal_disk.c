@@ -253,6 +253,25 @@ Test(journal_disk, sequence_numbers_outlive_the_segments_they_were_noted_in)
 	journaled_expect(&j, "5:f+30720\n");
 }
 
+Test(journal_disk, entries_of_one_change_may_be_in_two_segments)
+{
+	uint64_t numbers[5] = { 1 };
+
+	journal_close(take(j.journal));
+	journaled_open(&j, 4 * MIB);
+	for (uint64_t n = 0; n < 5; n++) {
+		journaled_write(&j, "f", n, 30 * KIB);
+		numbers[n] = (n + 1) | (n % 2 ? JOURNAL_SAME : 0);
+	}
+	cr_assert(gt(sz, journaled_count(&j, "state/journal", "segment-"), 1));
+	cr_assert(eq(int, journal_note_sent(j.journal, 70, numbers, 5, NULL), ERR_OK));
+	journaled_reopen(&j);
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 73));
+	journaled_expect(&j,
+		"1:f+30720 seq 70\n2:f+30720 seq 70\n3:f+30720 seq 71\n4:f+30720 seq 71\n"
+		"5:f+30720 seq 72\n");
+}
+
 /* ---- Full ---- */
 
 Test(journal_disk, what_is_more_than_it_may_take_is_refused_until_something_is_done)

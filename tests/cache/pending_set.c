@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,8 +86,105 @@ Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 	sync_all();
 	expect_there("f", 0640, then);
 	distant_expect_text(&far, "f", "hello");
-	/* It is made, written, set, and put in its place. */
+	/* It is made, written and set, and its directory has the time of that. */
 	cr_expect(eq(u32, changes() - before, 4));
+}
+
+/* As open(2) with O_CREAT and O_EXCL does: nobody sees it before it is closed. */
+static struct inode *make_new(const char *name)
+{
+	const struct making m = {
+		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = true
+	};
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_make(far.cache, NULL, root, name, &m, &entry, NULL), ERR_OK));
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &entry, O_RDWR | O_EXCL, NULL), ERR_OK));
+	return entry.inode;
+}
+
+static struct timespec shown_mtime(struct inode *i)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_lend_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return attr.mtime;
+}
+
+Test(pending_set, the_time_that_was_shown_of_a_new_file_comes_with_what_is_in_it)
+{
+	struct inode *i = make_new("f");
+	unsigned before = changes();
+
+	distant_write(&far, i, 0, "hel");
+	distant_write(&far, i, 3, "lo");
+	struct timespec shown = shown_mtime(i);
+
+	distant_close(&far, i);
+	sync_all();
+	expect_there("f", 0644, shown);
+	distant_expect_text(&far, "f", "hello");
+	/* It is made, written, and put in its place; and its directory has the time of that. */
+	cr_expect(eq(u32, changes() - before, 4));
+}
+
+Test(pending_set, what_is_written_behind_it_has_a_later_one)
+{
+	struct inode *i = make_new("f"), *again = distant_open(&far, "f");
+
+	distant_write(&far, i, 0, "hel");
+	distant_close(&far, i);
+	atomic_fetch_add(&far.now_ms, 5000);
+	distant_write(&far, again, 3, "lo");
+	struct timespec shown = shown_mtime(again);
+
+	distant_close(&far, again);
+	sync_all();
+	expect_there("f", 0644, shown);
+	distant_expect_text(&far, "f", "hello");
+}
+
+enum crash { BEFORE_IT_LEFT, BEFORE_IT_ARRIVED, BEFORE_IT_WAS_ANSWERED };
+
+static void expect_time_after(enum crash crash)
+{
+	distant_keep_journal(&far);
+	distant_await_deciding(&far);
+	struct inode *i = make_new("f");
+	unsigned arrived = distant_applies(&far);
+
+	far.does_first = crash == BEFORE_IT_WAS_ANSWERED;
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	struct timespec shown = shown_mtime(i);
+
+	distant_close(&far, i);
+	if (crash != BEFORE_IT_LEFT)
+		distant_await_applies(&far, arrived + 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	sync_all();
+	expect_there("f", 0644, shown);
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(pending_set, the_time_is_there_after_a_crash)
+{
+	expect_time_after(BEFORE_IT_LEFT);
+}
+
+Test(pending_set, and_after_one_when_it_had_left)
+{
+	expect_time_after(BEFORE_IT_ARRIVED);
+}
+
+Test(pending_set, and_after_one_when_it_was_done)
+{
+	expect_time_after(BEFORE_IT_WAS_ANSWERED);
 }
 
 Test(pending_set, what_has_left_is_not_added_to)

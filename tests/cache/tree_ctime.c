@@ -139,7 +139,7 @@ Test(tree_ctime, a_barrier_shows_the_sandbox_s)
 	struct attr attr;
 
 	change(HERE, THERE, 10);
-	cr_assert(tree_lend(tree, f, false, &attr) != 0);
+	cr_assert(tree_lend(tree, f, &(struct tree_lending){ 0 }, &attr) != 0);
 	taken_back = told_to_forget = 0;
 	tree_show_real_ctimes(tree);
 	cr_expect(eq(uint, told_to_forget, 1));

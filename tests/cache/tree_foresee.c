@@ -1,9 +1,11 @@
 /* Changes that the sandbox has not heard of yet: what the tree shows of them, and what it makes of the answers. */
 #include "cache/tree.h"
+#include "providers/base/call.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -649,11 +651,13 @@ static void watch_lent(void)
 	tree_tells(tree, note_taken_back, NULL);
 }
 
+static const struct tree_lending plainly, ahead = { .ahead = true };
+
 static bool lend(struct inode *i)
 {
 	struct attr attr;
 
-	return tree_lend(tree, i, true, &attr) > now();
+	return tree_lend(tree, i, &ahead, &attr) > now();
 }
 
 static void foresee_end(struct inode *i, uint64_t end)
@@ -669,7 +673,7 @@ Test(tree_foresee, what_is_shown_is_lent_until_the_last_answer)
 
 	watch_lent();
 	foresee_end(f, 50);
-	cr_expect(gt(i64, tree_lend(tree, f, true, &attr), now()));
+	cr_expect(gt(i64, tree_lend(tree, f, &ahead, &attr), now()));
 	cr_expect(eq(u64, attr.size, 50));
 	answer(&first, f, attr_of(7, S_IFREG | 0644));
 	tree_change_ends(tree, &first);
@@ -737,11 +741,11 @@ Test(tree_foresee, what_is_known_of_a_directory_is_taken_back_before_it_changes)
 	struct attr attr;
 
 	watch_lent();
-	cr_expect(tree_lend(tree, f, false, &attr) > now());
-	cr_expect(tree_lend(tree, d, false, &attr) > now());
+	cr_expect(tree_lend(tree, f, &plainly, &attr) > now());
+	cr_expect(tree_lend(tree, d, &plainly, &attr) > now());
 	tree_change_begins(tree, &asked);
 	cr_expect(eq(ptr, (void *)taken_back, d));
-	cr_expect(eq(i64, tree_lend(tree, d, true, &attr), 0));
+	cr_expect(eq(i64, tree_lend(tree, d, &ahead, &attr), 0));
 	tree_change_ends(tree, &asked);
 }
 
@@ -751,14 +755,93 @@ Test(tree_foresee, what_is_known_of_a_directory_is_taken_back_before_more_is_sho
 	struct attr attr;
 
 	watch_lent();
-	cr_expect(tree_lend(tree, d, false, &attr) > now());
+	cr_expect(tree_lend(tree, d, &plainly, &attr) > now());
 	struct tree_scope scope = begin(d, NULL);
 
 	cr_expect(eq(ptr, (void *)taken_back, NULL));
 	foresee_end(d, 0);
 	cr_expect(eq(ptr, (void *)taken_back, d));
-	cr_expect(eq(i64, tree_lend(tree, d, false, &attr), 0));
+	cr_expect(eq(i64, tree_lend(tree, d, &plainly, &attr), 0));
 	tree_change_ends(tree, &scope);
+}
+
+static bool lend_to(struct inode *i, pid_t asker)
+{
+	struct attr attr;
+
+	return tree_lend(tree, i, &(struct tree_lending){ .asker = asker }, &attr) > now();
+}
+
+/* As who makes an entry of it. */
+static bool is_taken_back_by(struct inode *d, pid_t asker)
+{
+	struct tree_scope scope = begin(d, NULL);
+
+	taken_back = NULL;
+	tree_foresee(tree, d, &(struct tree_foresight){ .now = { .tv_sec = 200 }, .asker = asker });
+	bool is = taken_back == d;
+
+	tree_change_ends(tree, &scope);
+	return is;
+}
+
+Test(tree_foresee, who_makes_an_entry_forgets_by_himself_what_he_was_lent_of_its_directory)
+{
+	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755);
+
+	watch_lent();
+	cr_expect(lend_to(d, 12));
+	cr_expect(lend_to(d, 12));
+	cr_expect(not(is_taken_back_by(d, 12)));
+}
+
+Test(tree_foresee, but_not_what_somebody_else_was)
+{
+	struct inode *d = learn(root, "d", 7, S_IFDIR | 0755),
+		     *e = learn(root, "e", 8, S_IFDIR | 0755),
+		     *f = learn(root, "f", 9, S_IFDIR | 0755);
+
+	watch_lent();
+	cr_expect(lend_to(d, 12));
+	cr_expect(lend_to(d, 13));
+	cr_expect(is_taken_back_by(d, 13));
+	cr_expect(lend_to(e, 12));
+	cr_expect(is_taken_back_by(e, 13));
+	cr_expect(lend_to(f, 0));
+	cr_expect(lend_to(f, 12));
+	cr_expect(is_taken_back_by(f, 12));
+}
+
+Test(tree_foresee, what_the_kernel_writes_it_forgets_by_itself)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+
+	watch_lent();
+	cr_expect(lend(f));
+	tree_foresee(tree, f,
+		&(struct tree_foresight){
+			.end = 50, .now = { .tv_sec = 200 }, .is_forgotten = true });
+	cr_expect(eq(ptr, (void *)taken_back, NULL));
+	cr_expect(lend(f));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, (void *)taken_back, f), "what it was shown since");
+}
+
+Test(tree_foresee, what_was_lent_for_a_moment_is_not_taken_back_later)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+	struct attr attr;
+	int64_t until_ms;
+
+	watch_lent();
+	until_ms = tree_lend(tree, f, &(struct tree_lending){ .ahead = true, .most_ms = 1 }, &attr);
+	cr_expect(le(i64, until_ms, monotonic_ms() + 1));
+	while (monotonic_ms() < until_ms)
+		sched_yield();
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(ptr, (void *)taken_back, NULL));
 }
 
 Test(tree_foresee, what_is_lent_is_taken_back_when_it_is_doubted)
@@ -794,7 +877,7 @@ Test(tree_foresee, what_is_lent_of_what_is_refused_is_taken_back_with_its_direct
 
 	watch_lent();
 	cr_expect(lend(f));
-	cr_expect(eq(i64, tree_lend(tree, f, true, &attr), INT64_MAX));
+	cr_expect(eq(i64, tree_lend(tree, f, &ahead, &attr), INT64_MAX));
 	tree_refused_made(tree, f);
 	cr_expect(eq(ptr, (void *)taken_back, f));
 	tree_unpin(tree, f);

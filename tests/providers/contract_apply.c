@@ -544,6 +544,26 @@ BEHAVIOUR(apply, write_puts_bytes_where_they_belong)
 	cr_assert(memcmp(bytes, "01XY456789\0\0\0\n\n\0", 16) == 0);
 }
 
+BEHAVIOUR(apply, write_leaves_the_time_it_is_given)
+{
+	struct change change = { .op = CHANGE_WRITE,
+		.path = "f",
+		.set = SET_MTIME,
+		.mtime = { .tv_sec = 1600000000 },
+		.data = "XY",
+		.data_len = 2 };
+
+	outside_write_text(s, "f", "0123");
+	struct change_result r = apply_one(s, change);
+
+	expect_result(s, &r, "f", "");
+	cr_assert(eq(i64, r.attr.mtime.tv_sec, 1600000000));
+	cr_assert(eq(i64, outside_attr(s, "f").mtime.tv_sec, 1600000000));
+	change.set = 0;
+	r = apply_one(s, change);
+	cr_assert(gt(i64, r.attr.mtime.tv_sec, 1600000000));
+}
+
 BEHAVIOUR(apply, write_takes_a_whole_piece_of_any_bytes)
 {
 	AUTO_FREE unsigned char *data = malloc(VERB_DATA_MAX);
