@@ -268,7 +268,7 @@ bool queued_may_set_mtime(const struct queued *q, const struct change *change)
 	if (q->is_sent || q->is_recovered || q->change.op != CHANGE_WRITE)
 		return false;
 	return change->op == CHANGE_SETATTR && change->set == SET_MTIME &&
-		path_is_staged(q->change.path);
+		path_is_staged(q->change.path) && !strcmp(q->change.path, change->path);
 }
 
 bool queued_set_more(struct queued *q, const struct change *change, uint64_t number)

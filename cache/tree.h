@@ -237,9 +237,10 @@ struct tree_foresight {
 	bool keeps_mtime;
 	const struct change *set;
 	struct timespec now; /* the sandbox's clock */
-	/* The kernel asked for it, and forgets by itself what it was lent of the inode, whoever has it. */
+	/* A write that the kernel asked for: by that it forgets what it was lent of the file, whoever asked for that. */
 	bool is_forgotten;
-	pid_t asker; /* likewise, but only of a directory in which this thread makes an entry, and what was lent to that */
+	/* Who makes an entry in the directory: by that the kernel forgets what was lent to this thread alone. 0: unknown. */
+	pid_t asker;
 };
 
 /* Shows it. The inode is under a foreseen change. */
@@ -249,17 +250,19 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
  * shown, for now. Their times and blocks become others once the sandbox has the changes.
  */
 bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out);
+
+/* How the kernel is given attributes. */
 struct tree_lending {
-	bool ahead;  /* what is foreseen, too */
-	pid_t asker; /* whose thread has the answer before it asks for anything else; 0: unknown */
+	bool ahead; /* what is foreseen, too */
+	pid_t asker; /* the thread that asks: it has the answer before it asks for anything else; 0: unknown */
 	int64_t most_ms; /* the kernel keeps it for so long at most; 0: without such a limit */
 };
 
 /*
- * As tree_attr(), for the kernel, which may keep them until then. Whatever we do that moves
- * what is kept of a directory, or was foreseen, takes it back first: what tree_tells() set is told, under the lock, so that
- * nobody hears of the change, or that the sandbox has it, while the kernel still shows what was before, and an answer that
- * the change overtakes is dropped. What others do is told as of any inode.
+ * As tree_attr(), for the kernel, which may keep them until then. Whatever we do that moves what is kept of a directory, or
+ * was foreseen, takes it back first: what tree_tells() set is told, under the lock, so that nobody hears of the change, or
+ * that the sandbox has it, while the kernel still shows what was before, and an answer that the change overtakes is dropped.
+ * What others do is told as of any inode.
  */
 int64_t tree_lend(
 	struct tree *t, struct inode *i, const struct tree_lending *how, struct attr *out);
