@@ -69,11 +69,6 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 	tree_owe_name(c->tree, i, 1);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);
-	const struct tree_foresight f = {
-		.now = cache_clock(c), .links = m->op == CHANGE_MKDIR, .asker = m->asker
-	};
-
-	tree_foresee(c->tree, dir, &f);
 	*out = i;
 	return ERR_OK;
 }
@@ -172,6 +167,16 @@ static enum err make_locked(struct pending *p, struct inode *dir, const char *na
 		p, &change, dir, name, m, out, e);
 }
 
+static void show_entry(
+	struct cache *c, const struct call *call, struct inode *dir, const struct making *m)
+{
+	const struct tree_foresight f = { .now = cache_clock(c),
+		.links = m->op == CHANGE_MKDIR,
+		.asker = call ? call->asker : 0 };
+
+	tree_foresee(c->tree, dir, &f);
+}
+
 static bool is_device(const struct making *m)
 {
 	return m->op == CHANGE_MKNOD && (S_ISCHR(m->mode) || S_ISBLK(m->mode));
@@ -196,6 +201,8 @@ enum err decide_make(struct cache *c, const struct call *call, struct inode *dir
 		kind = error_set(e, ERR_EXISTS, "%s", name);
 	if (*decided && !kind)
 		kind = make_locked(p, dir, name, m, &made, e);
+	if (*decided && !kind)
+		show_entry(c, call, dir, m);
 	pthread_mutex_unlock(&p->lock);
 	if (!*decided || kind)
 		return kind;

@@ -10,11 +10,10 @@ struct making {
 	uint32_t mode;     /* with the type, for CHANGE_MKNOD */
 	uint64_t rdev;
 	uint32_t uid, gid; /* who makes it: used where owners come from the caller */
-	pid_t asker; /* his thread: tree_lend(); 0: unknown, or the kernel will not hear that it was made */
-	const char *text; /* CHANGE_SYMLINK */
-	bool exclusive;   /* CHANGE_CREATE: must not exist */
-	bool empties;     /* likewise: what exists is emptied */
-	bool opens;       /* likewise: cache_open_made() follows */
+	const char *text;  /* CHANGE_SYMLINK */
+	bool exclusive;    /* CHANGE_CREATE: must not exist */
+	bool empties;      /* likewise: what exists is emptied */
+	bool opens;        /* likewise: cache_open_made() follows */
 };
 
 /* The new (or, not exclusive, the existing) entry is handed out like a lookup's. */

@@ -41,23 +41,21 @@ static enum err add_locked(struct pending *p, struct inode *i, const struct sett
 	return ERR_OK;
 }
 
-/* Whether the youngest change of the file can say it, too. */
+/* The youngest change of the file, where no attempt has failed since; NULL: none. */
+static struct queued *youngest_locked(const struct pending *p, const struct inode *i)
+{
+	struct queued *last = i->backlog ? i->backlog->last : NULL;
+
+	return last && last->failures == pending_failures_locked(p) ? last : NULL;
+}
+
+/* Whether that can say it, too. */
 static bool may_go_on_locked(
 	const struct pending *p, const struct inode *i, const struct setting *s)
 {
-	const struct queued *last = i->backlog ? i->backlog->last : NULL;
+	const struct queued *last = youngest_locked(p, i);
 
-	return last && queued_may_set_more(last, s->change) && last->is_beside == s->is_beside &&
-		last->failures == pending_failures_locked(p);
-}
-
-static bool may_come_with_write_locked(
-	const struct pending *p, const struct inode *i, const struct change *change)
-{
-	const struct queued *last = i->backlog ? i->backlog->last : NULL;
-
-	return last && queued_may_set_mtime(last, change) &&
-		last->failures == pending_failures_locked(p);
+	return last && queued_may_set_more(last, s->change) && last->is_beside == s->is_beside;
 }
 
 static enum err go_on_locked(
@@ -83,9 +81,11 @@ enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct ch
 	struct setting s = { .change = change };
 	enum err kind = describe_locked(p, i, &s, e);
 
-	if (!kind && may_come_with_write_locked(p, i, change)) {
-		*out = i->backlog->last;
-		kind = go_on_locked(p, *out, change, e);
+	struct queued *last = youngest_locked(p, i);
+
+	if (!kind && last && queued_may_set_mtime(last, change)) {
+		*out = last;
+		kind = go_on_locked(p, last, change, e);
 	} else if (!kind) {
 		kind = add_locked(p, i, &s, out, e);
 	}

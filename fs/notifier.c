@@ -30,8 +30,8 @@ struct notifier {
 	struct fuse_session *session;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t more,
-		done; /* to be sent; has been: two, so that who is not meant sleeps on */
+	pthread_cond_t more; /* is to be sent: for the thread */
+	pthread_cond_t done; /* some of it, or the thread: for who waits for that */
 	struct batch queue;
 	uint64_t queued, sent; /* notices since the beginning */
 	bool has_ended;

@@ -40,7 +40,6 @@ void op_create(
 		.mode = mode & 07777,
 		.uid = who->uid,
 		.gid = who->gid,
-		.asker = who->pid,
 		.exclusive = fi->flags & O_EXCL,
 		.empties = fi->flags & O_TRUNC,
 		.opens = true };

@@ -29,7 +29,6 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct mak
 		return;
 	making->uid = who->uid;
 	making->gid = who->gid;
-	making->asker = who->pid;
 	request_begin(&r, req);
 	if (cache_make(fs->cache, &r.call, fs_inode(fs, parent), name, making, &entry, &e))
 		fs_reply(req, &e);

@@ -7,7 +7,7 @@ static void on_interrupt(fuse_req_t req, void *context)
 	struct request *r = context;
 
 	(void)req;
-	if (!caller_is_dying(r->thread))
+	if (!caller_is_dying(r->call.asker))
 		return;
 	atomic_store(&r->is_given_up, true);
 	cancel_throw(&r->cancel);
@@ -17,8 +17,7 @@ void request_begin(struct request *r, fuse_req_t req)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 
-	*r = (struct request){ .thread = fuse_req_ctx(req)->pid,
-		.switches = fs->switches,
+	*r = (struct request){ .switches = fs->switches,
 		.cancel.fd = -1,
 		.call = { .progress_ms = cache_progress_ms(fs->cache),
 			.asker = fuse_req_ctx(req)->pid } };

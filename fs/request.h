@@ -16,7 +16,6 @@ struct request {
 	struct switches *switches; /* where `cancel` is from */
 	struct cancel cancel;
 	atomic_bool is_given_up;
-	pid_t thread; /* who waits */
 };
 
 #define REQUEST_NONE                                                                               \

@@ -113,6 +113,16 @@ static struct timespec shown_mtime(struct inode *i)
 	return attr.mtime;
 }
 
+static void expect_shown_when_closed(struct inode *i)
+{
+	struct timespec shown = shown_mtime(i);
+
+	distant_close(&far, i);
+	sync_all();
+	expect_there("f", 0644, shown);
+	distant_expect_text(&far, "f", "hello");
+}
+
 Test(pending_set, the_time_that_was_shown_of_a_new_file_comes_with_what_is_in_it)
 {
 	struct inode *i = make_new("f");
@@ -120,12 +130,7 @@ Test(pending_set, the_time_that_was_shown_of_a_new_file_comes_with_what_is_in_it
 
 	distant_write(&far, i, 0, "hel");
 	distant_write(&far, i, 3, "lo");
-	struct timespec shown = shown_mtime(i);
-
-	distant_close(&far, i);
-	sync_all();
-	expect_there("f", 0644, shown);
-	distant_expect_text(&far, "f", "hello");
+	expect_shown_when_closed(i);
 	/* It is made, written, and put in its place; and its directory has the time of that. */
 	cr_expect(eq(u32, changes() - before, 4));
 }
@@ -138,12 +143,7 @@ Test(pending_set, what_is_written_behind_it_has_a_later_one)
 	distant_close(&far, i);
 	atomic_fetch_add(&far.now_ms, 5000);
 	distant_write(&far, again, 3, "lo");
-	struct timespec shown = shown_mtime(again);
-
-	distant_close(&far, again);
-	sync_all();
-	expect_there("f", 0644, shown);
-	distant_expect_text(&far, "f", "hello");
+	expect_shown_when_closed(again);
 }
 
 enum crash { BEFORE_IT_LEFT, BEFORE_IT_ARRIVED, BEFORE_IT_WAS_ANSWERED };
