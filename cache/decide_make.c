@@ -66,6 +66,7 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 	if (kind)
 		return kind;
 	q->made = q->about.target = q->moved[0] = i;
+	i->backlog->maker = q;
 	tree_owe_name(c->tree, i, 1);
 	if (news.link)
 		tree_link_is_ours(c->tree, i);

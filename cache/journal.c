@@ -255,14 +255,18 @@ enum err journal_note_carried(
 	return note_versions(j, RECORD_CARRIED, bases, count, e);
 }
 
-/* How many of the numbers are of this segment, one after another. */
+/* How many of the numbers are of this segment, one after another; of one change all, if there is room for so many. */
 static size_t run_of(const struct segment *s, const uint64_t *numbers, size_t count)
 {
 	size_t n = 0;
 
 	while (n < count && n < RECORD_NUMBERS_MAX && segment_slot(s, numbers[n] & ~JOURNAL_SAME))
 		n++;
-	return n;
+	size_t whole = n;
+
+	while (n < count && whole && numbers[whole] & JOURNAL_SAME)
+		whole--;
+	return whole ? whole : n;
 }
 
 /* Of the last of them. */
@@ -303,6 +307,15 @@ static enum err note_leaving(struct journal *j, enum record_type type, uint64_t 
 	pthread_mutex_unlock(&j->lock);
 	fault_point("journal.sent");
 	return kind;
+}
+
+bool journal_are_together(struct journal *j, uint64_t number, uint64_t other)
+{
+	pthread_mutex_lock(&j->lock);
+	bool are = segments_find_locked(j, number) == segments_find_locked(j, other);
+
+	pthread_mutex_unlock(&j->lock);
+	return are;
 }
 
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,

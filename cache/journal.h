@@ -79,6 +79,9 @@ enum err journal_add(struct journal *j, const struct change *change, uint64_t *n
 enum err journal_read(
 	struct journal *j, const struct journal_extent *where, void *out, struct error *e);
 
+/* Whether what is noted of both at once is in one record: after a crash of both, or of neither. */
+bool journal_are_together(struct journal *j, uint64_t number, uint64_t other);
+
 /* With an entry's number, of those that are noted as sent: it is a part of the same change as the one before. */
 #define JOURNAL_SAME ((uint64_t)1 << 63)
 

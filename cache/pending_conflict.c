@@ -69,25 +69,41 @@ static void take_turn_of(struct pending *p, struct queued *again, struct queued 
 	again->conflicts = q->conflicts + 1;
 }
 
+/* What is to go there, where it is not there already: `*memory` is the caller's to free. */
+static enum err bring_contents(struct pending *p, const struct queued *q, struct change *change,
+	void **memory, struct error *e)
+{
+	if (!queued_has_contents(q))
+		return ERR_OK;
+	*memory = malloc(change->data_len + 1);
+	change->data = *memory;
+	return *memory ? queued_read(q, p->journal, *memory, e)
+		       : error_set(e, ERR_NO_MEMORY, "%s", change->path2);
+}
+
 /* The inode that it was about is theirs, or known by a name that is theirs. */
 static enum err queue_again_locked(
 	struct pending *p, struct queued *q, const char *name, struct error *e)
 {
 	struct change_about about = q->about;
 	struct change change = q->change;
+	AUTO_FREE void *contents = NULL;
 	struct queued *again;
 
 	about.target = NULL;
 	about.scope.is_foreseen = false;
 	change.path2 = name;
 	change.keep = NULL;
-	change.flags = change.op == CHANGE_PLACE ? CHANGE_EXCL : CHANGE_NOREPLACE;
+	change.flags = change.op == CHANGE_PLACE ? CHANGE_EXCL | (change.flags & CHANGE_MAKES)
+						 : CHANGE_NOREPLACE;
 	if (change.op == CHANGE_RENAME && q->about.target)
 		change.target = tree_expect(p->cache->tree, q->about.target);
 	change.target2 = (struct expect){ 0 };
 	change.version = change.version2 = (struct version){ 0 };
-	enum err kind = pending_add_locked(p, &change, &about, &again, e);
+	enum err kind = bring_contents(p, q, &change, &contents, e);
 
+	if (!kind)
+		kind = pending_add_locked(p, &change, &about, &again, e);
 	if (!kind)
 		take_turn_of(p, again, q);
 	return kind;

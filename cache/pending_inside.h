@@ -17,11 +17,11 @@
 #define PENDING_MOUTHFUL  VERB_DATA_MAX
 #define PENDING_BATCH_MAX ((size_t)15 * 512 * 1024)
 /*
- * Changes in one batch, whose paths and results take a few hundred bytes each; half of them do not wait for more, and while
+ * Changes in one batch, whose paths and results take a few hundred bytes each; a quarter of them do not wait for more, and while
  * these are on their way a burst of small files makes as many again.
  */
 #define PENDING_CHANGES_MAX 8192
-#define PENDING_CHANGES_DUE (PENDING_CHANGES_MAX / 2)
+#define PENDING_CHANGES_DUE (PENDING_CHANGES_MAX / 4)
 /* Memory for all that is pending: whoever makes more waits. */
 #define PENDING_COST_MAX ((size_t)32 * 1024 * 1024)
 /* So long a change waits for others, and for those that follow it closely, in ms. */
@@ -53,7 +53,9 @@ struct backlog {
 	unsigned owes;       /* changes in the queue that touch it */
 	unsigned held;       /* and those that touch it and are held back */
 	unsigned waiters;
-	struct queued *last;          /* the youngest of them */
+	struct queued *last; /* the youngest of them */
+	struct queued *
+		maker; /* in the queue: makes it; NULL: it is there, or that has no part of its own */
 	struct queued *place;         /* held back: puts it in its place when it is whole */
 	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
 	size_t place_bytes;           /* written since that was done last */

@@ -191,6 +191,8 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 			i->backlog->answered = (struct attr){ 0 };
 		if (i->backlog->last == q)
 			i->backlog->last = NULL;
+		if (i->backlog->maker == q)
+			i->backlog->maker = NULL;
 	}
 	for (int n = 0; n < 2; n++)
 		if (q->moved[n])

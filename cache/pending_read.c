@@ -72,8 +72,8 @@ static enum err show_change(struct picture *w, const struct queued *q, struct er
 {
 	enum err kind = ERR_OK;
 
-	w->is_changed |= q->change.op == CHANGE_CREATE || queued_changes_contents(q);
-	if (q->change.op == CHANGE_CREATE)
+	w->is_changed |= queued_makes_file(q) || queued_changes_contents(q);
+	if (queued_makes_file(q))
 		show_end(w, 0);
 	if (q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE)
 		show_end(w, q->change.size);
@@ -87,8 +87,8 @@ static uint64_t size_after(const struct queued *q, uint64_t size)
 	const struct change *c = &q->change;
 	uint64_t end = queued_has_contents(q) ? c->offset + c->data_len : 0;
 
-	if (c->op == CHANGE_CREATE)
-		return 0;
+	if (queued_makes_file(q))
+		return end;
 	if (c->op == CHANGE_SETATTR && c->set & SET_SIZE)
 		return c->size;
 	return end > size ? end : size;

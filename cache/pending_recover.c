@@ -19,8 +19,9 @@
 static enum err read_text(struct pending *p, const struct journal_entry *entry,
 	struct change *change, void **memory, struct error *e)
 {
-	bool has_text =
-		change->op != CHANGE_WRITE && change->op != CHANGE_APPEND && entry->where.len;
+	bool has_contents = change->op == CHANGE_WRITE || change->op == CHANGE_APPEND ||
+		change->flags & CHANGE_MAKES;
+	bool has_text = !has_contents && entry->where.len;
 
 	change->data = NULL;
 	change->data_len = has_text ? entry->where.len : 0;
@@ -50,11 +51,13 @@ static void insert(struct pending *p, struct queued *q)
 /* Contents go on in it; attributes are set as the last one said. */
 static bool add(struct queued *q, const struct journal_entry *entry)
 {
-	bool is_written = queued_has_contents(q) && entry->change.op == q->change.op;
+	const struct change *c = &entry->change;
+	bool is_written =
+		c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 
 	if (is_written)
-		return queued_add_piece(q, &entry->where, entry->number, entry->change.offset);
-	return entry->number == q->number || queued_set_more(q, &entry->change, entry->number);
+		return queued_add_piece(q, &entry->where, entry->number, c->offset);
+	return entry->number == q->number || queued_set_more(q, c, entry->number);
 }
 
 static bool add_piece(struct pending *p, struct queued *q, const struct journal_entry *entry)
@@ -109,8 +112,7 @@ static void move_held_behind(struct pending *p, struct queued *q)
 	TAILQ_INSERT_AFTER(&p->queue, q, place, link);
 }
 
-static struct queued *take_up(
-	struct pending *p, const struct journal_entry *entry, const struct change *change)
+static struct queued *recovered_new(const struct journal_entry *entry, const struct change *change)
 {
 	struct queued *q = queued_new(change);
 
@@ -121,9 +123,36 @@ static struct queued *take_up(
 	q->may_be_done = entry->has_left && queued_has_contents(q);
 	q->is_wall = q->is_wanted = q->is_recovered = true;
 	q->since_ms = monotonic_ms();
+	return q;
+}
+
+static struct queued *take_up(
+	struct pending *p, const struct journal_entry *entry, const struct change *change)
+{
+	struct queued *q = recovered_new(entry, change);
+
+	if (!q)
+		return NULL;
 	insert(p, q);
 	move_held_behind(p, q);
 	return q;
+}
+
+/* What `create` makes left as one change with what puts it in its place. */
+static struct queued *take_up_whole(struct pending *p, struct queued *create,
+	const struct journal_entry *entry, const struct change *change)
+{
+	struct queued *place = recovered_new(entry, change);
+
+	if (!place || !queued_bring(place, create, NULL)) {
+		queued_free(place);
+		return NULL;
+	}
+	TAILQ_INSERT_BEFORE(create, place, link);
+	TAILQ_REMOVE(&p->queue, create, link);
+	p->cost += queued_cost(place) - queued_cost(create);
+	queued_free(create);
+	return place;
 }
 
 /* The mount ended when it had just been queued again, for another name; what was to follow by the first one is not theirs. */
@@ -157,6 +186,8 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 		drop_refused(p, &change);
 	if (!kind && !q)
 		q = take_up(p, entry, &change);
+	else if (!kind && q->change.op == CHANGE_CREATE && change.op == CHANGE_PLACE)
+		q = take_up_whole(p, q, entry, &change);
 	if (!kind && (!q || !add_piece(p, q, entry)))
 		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	return kind;

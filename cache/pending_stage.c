@@ -81,15 +81,51 @@ static void become_removal(struct pending *p, struct queued *q)
 	q->change = (struct change){ .op = CHANGE_UNLINK, .path = q->change.path };
 }
 
+/* ---- A small file, told at once ---- */
+
+/* What was written to a file since it was made, where that is all that was done to it; false: there is more. */
+static bool is_just_written(const struct backlog *b, struct queued **write)
+{
+	*write = b->owes == 2 && b->last != b->maker ? b->last : NULL;
+	return b->maker && (*write || (b->owes == 1 && b->last == b->maker));
+}
+
+static bool are_together(struct pending *p, const struct queued *create, const struct queued *last)
+{
+	uint64_t number =
+		last->pieces_count ? last->pieces[last->pieces_count - 1].number : last->number;
+
+	return journal_are_together(p->journal, create->number, number);
+}
+
+/* Of what has not left yet the sandbox hears in one change: made, written and in its place. */
+static void bring_locked(struct pending *p, struct queued *place)
+{
+	struct backlog *b = place->about.target->backlog;
+	struct queued *create = b->maker, *write;
+
+	if (!place->moved[0] || !is_just_written(b, &write) ||
+		!queued_may_bring(place, create, write) ||
+		!are_together(p, create, write ? write : place) ||
+		!queued_bring(place, create, write))
+		return;
+	place->made = create->made;
+	pending_remove_locked(p, create);
+	if (write)
+		pending_remove_locked(p, write);
+}
+
 static void let_go_locked(struct pending *p, struct queued *q)
 {
 	bool is_for_nothing = queued_replaces_made(q) && !q->is_used;
 
 	TAILQ_REMOVE(&p->held, q, link);
-	count_held(q, -1);
 	q->about.target->backlog->place = NULL;
 	if (is_for_nothing)
 		become_removal(p, q);
+	else
+		bring_locked(p, q);
+	count_held(q, -1);
 	pending_enter_locked(p, q);
 	fault_point("pending.released");
 }

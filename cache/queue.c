@@ -13,9 +13,9 @@ static void copy_text(const char **text)
 		*text = strdup(*text);
 }
 
-static bool has_pieces(enum change_op op)
+static bool has_pieces(const struct change *c)
 {
-	return op == CHANGE_WRITE || op == CHANGE_APPEND;
+	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 }
 
 /* The texts become copies; one that could not be made is NULL where it was not. */
@@ -41,7 +41,7 @@ struct queued *queued_new(const struct change *change)
 	if (!q)
 		return NULL;
 	q->change = *change;
-	if (has_pieces(change->op))
+	if (has_pieces(change))
 		q->change.data_len = 0;
 	if (own_texts(&q->change))
 		return q;
@@ -72,12 +72,17 @@ bool queued_touches(const struct queued *q, const struct inode *i)
 
 bool queued_has_contents(const struct queued *q)
 {
-	return has_pieces(q->change.op);
+	return has_pieces(&q->change);
+}
+
+bool queued_makes_file(const struct queued *q)
+{
+	return q->change.op == CHANGE_CREATE || q->change.flags & CHANGE_MAKES;
 }
 
 bool queued_changes_contents(const struct queued *q)
 {
-	return has_pieces(q->change.op) || q->change.op == CHANGE_PLACE ||
+	return has_pieces(&q->change) || q->change.op == CHANGE_PLACE ||
 		q->change.op == CHANGE_COPY ||
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
@@ -217,7 +222,7 @@ bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offse
 {
 	const struct change *c = &q->change;
 
-	if (q->is_sent || c->op != op || !has_pieces(op))
+	if (q->is_sent || c->op != op || !has_pieces(c))
 		return false;
 	if (op == CHANGE_APPEND)
 		return c->data_len + len <= QUEUED_CONTENTS_MAX;
@@ -246,7 +251,7 @@ bool queued_add_piece(
 	if (end > q->change.data_len)
 		q->change.data_len = end;
 	/* What is written later has another time. */
-	if (has_pieces(q->change.op))
+	if (has_pieces(&q->change) && q->pieces_count > 1)
 		q->change.set = 0;
 	return true;
 }
@@ -287,6 +292,71 @@ bool queued_set_more(struct queued *q, const struct change *change, uint64_t num
 		c->atime = change->atime;
 	if (change->set & SET_MTIME)
 		c->mtime = change->mtime;
+	return true;
+}
+
+/* ---- A whole file ---- */
+
+/* A note of all its entries is to have room in one record of the journal. */
+#define WRITES_MAX 1024
+
+bool queued_may_bring(
+	const struct queued *place, const struct queued *create, const struct queued *write)
+{
+	const struct queued *parts[] = { create, write ? write : create };
+
+	if (create->change.op != CHANGE_CREATE || (write && write->change.op != CHANGE_WRITE))
+		return false;
+	if (write && write->pieces_count > WRITES_MAX)
+		return false;
+	for (size_t n = 0; n < 2; n++) {
+		const struct queued *q = parts[n];
+
+		if (q->is_sent || q->is_wanted || q->is_recovered || q->change.offset ||
+			q->failures != place->failures ||
+			strcmp(q->change.path, place->change.path) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void add_number(struct queued *q, uint64_t number)
+{
+	q->pieces[q->pieces_count++] = (struct piece){ .number = number };
+}
+
+static void add_contents(struct queued *q, const struct queued *write)
+{
+	struct change *c = &q->change;
+
+	for (size_t n = 0; n < write->pieces_count; n++)
+		q->pieces[q->pieces_count++] = write->pieces[n];
+	c->data_len = write->change.data_len;
+	c->set = write->change.set;
+	c->mtime = write->change.mtime;
+}
+
+static void say_it_makes(struct change *c, const struct change *create)
+{
+	c->flags |= CHANGE_MAKES;
+	c->mode = create->mode;
+	c->uid = create->uid;
+	c->gid = create->gid;
+}
+
+bool queued_bring(struct queued *place, const struct queued *create, const struct queued *write)
+{
+	size_t count = 2 + (write ? write->pieces_count : 0);
+
+	place->pieces = calloc(count, sizeof *place->pieces);
+	if (!place->pieces)
+		return false;
+	place->pieces_room = count;
+	add_number(place, create->number);
+	add_number(place, place->number);
+	say_it_makes(&place->change, &create->change);
+	if (write)
+		add_contents(place, write);
 	return true;
 }
 

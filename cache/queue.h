@@ -67,6 +67,8 @@ void queued_free(struct queued *q);
 /* Whether it is about `i`, too. */
 bool queued_touches(const struct queued *q, const struct inode *i);
 bool queued_has_contents(const struct queued *q);
+/* Whether there is nothing before it in what it is about: it makes that, with all its contents. */
+bool queued_makes_file(const struct queued *q);
 /* Whether the change moves the contents of a file, or puts them in their place. */
 bool queued_changes_contents(const struct queued *q);
 /* Whether it sets attributes alone: that moves the version of the file. */
@@ -107,6 +109,14 @@ bool queued_may_set_more(const struct queued *q, const struct change *change);
 bool queued_may_set_mtime(const struct queued *q, const struct change *change);
 /* It sets that, too; `number` is of the journal's entry. false: no memory, and nothing is changed. */
 bool queued_set_more(struct queued *q, const struct change *change, uint64_t number);
+/*
+ * Whether a file that `create` makes in staging, and that is just what `write` says (NULL: empty), may as well be made by
+ * the change that puts it in its place.
+ */
+bool queued_may_bring(
+	const struct queued *place, const struct queued *create, const struct queued *write);
+/* That makes it now: all the journal's entries are its own. false: no memory, and nothing is changed. */
+bool queued_bring(struct queued *place, const struct queued *create, const struct queued *write);
 /* Its contents, put together in `out`, which has room for change.data_len bytes. */
 enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);

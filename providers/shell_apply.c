@@ -283,6 +283,20 @@ static void add_copy(struct script *s, const struct change *c)
 	add_flag(s, distance < length);
 }
 
+/* What is to be placed is made before that begins: of one that is begun again it is there. */
+static void add_make(struct script *s, const struct change *c)
+{
+	char mode[8];
+
+	buf_add_string(&s->text, " && { [ \"$old\" ] || { at");
+	script_place(s, c->path);
+	buf_add_string(&s->text, " && { ! to_make || { op_make");
+	add_new(s, c, exact_mode(c, mode));
+	buf_add_string(&s->text, " && ");
+	add_write(s, c);
+	buf_add_string(&s->text, "; }; }; }; }");
+}
+
 static void add_place(struct script *s, const struct change *c)
 {
 	buf_add_string(&s->text, "op_place");
@@ -436,6 +450,8 @@ static enum err check_change(const struct change *c)
 
 	if (c->op < CHANGE_MKDIR || c->op >= CHANGE_OP_END || !c->path)
 		return ERR_INVALID;
+	if (c->flags & CHANGE_MAKES && c->op != CHANGE_PLACE)
+		return ERR_INVALID;
 	if ((kinds[c->op].has_second && !c->path2) || c->data_len > VERB_DATA_MAX ||
 		c->offset > INT64_MAX || c->offset2 > INT64_MAX)
 		return ERR_INVALID;
@@ -535,6 +551,8 @@ static void add_intent(struct script *s, const struct change *c)
 
 static void add_steps(struct script *s, const struct change *c, bool recorded)
 {
+	if (c->flags & CHANGE_MAKES)
+		add_make(s, c);
 	buf_add_string(&s->text, has_second(c) ? " && both" : " && at");
 	script_place(s, c->path);
 	if (has_second(c))
@@ -560,7 +578,7 @@ static void add_change(struct script *s, const struct apply_request *r, size_t i
 {
 	const struct change *c = &r->changes[i];
 	bool is_good = check_change(c) == ERR_OK;
-	bool has_data = is_good && kinds[c->op].takes_data;
+	bool has_data = is_good && (kinds[c->op].takes_data || c->flags & CHANGE_MAKES);
 
 	buf_printf(&s->text, "begin %zu %zu ", i, has_data ? c->data_len : 0);
 	if (c->needs)
@@ -621,7 +639,7 @@ static void describe(
 /* Of a copy that is over already nothing is counted: all of it. */
 static void count_bytes(struct change_result *r, const struct change *c, const char *counted)
 {
-	if (c->op == CHANGE_WRITE || c->op == CHANGE_APPEND)
+	if (c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES)
 		r->count = c->data_len;
 	else if (c->op == CHANGE_COPY && !*counted)
 		r->count = c->length;

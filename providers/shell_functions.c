@@ -263,7 +263,7 @@ const char shell_apply_functions[] =
 
 	/* begin INDEX BYTES NEEDS: a change for which BYTES follow on descriptor 3. */
 	"begin() {\n"
-	"\tI=$1 left=$2 E= T= D2= H2= N2= A= count= there= old= again= kept= cut= R0= L0=\n"
+	"\tI=$1 left=$2 E= T= D2= H2= N2= A= M= count= there= old= again= kept= cut= R0= L0=\n"
 	"\t[ \"$1\" != \"$begun\" ] || again=1\n"
 	"\t[ \"$1\" -gt \"$done_to\" ] || { old=1; eval \"R0=\\$r$1 L0=\\$l$1\"; }\n"
 	"\t[ -z \"$R0\" ] || return\n"
@@ -346,6 +346,7 @@ const char shell_apply_functions[] =
 	"\t[ \"$left\" = 0 ] || dd bs=\"$left\" count=1 iflag=fullblock <&3 >/dev/null 2>&1\n"
 	"\t[ -z \"$old\" ] || E=$R0\n"
 	"\t[ -z \"$Q\" ] || [ \"$old\" ] || [ -z \"$E\" ] || keep_refusal \"$E\"\n"
+	"\t[ -z \"$M\" ] || [ -z \"$E\" ] || rm -f -- \"$M\"\n"
 	"\tprintf 'R%s\\0%s\\0%s\\0%s\\0' \"$I\" \"$E\" \"$count\" \"${old:+over$L0}\" >&6\n"
 	"\tif [ -z \"$E\" ]; then\n"
 	"\t\teval \"k$I=1\"\n"
@@ -393,6 +394,15 @@ const char shell_apply_functions[] =
 	"\t{ [ \"$again\" ] && [ -f \"$N\" ]; } || m=$({ set -C; true >\"$N\"; } 2>&1) || E=${m:-failed}\n"
 	"\tumask 0\n"
 	"\t[ -z \"$E\" ] && own \"$3\" \"$4\" unlink && mode \"$2\"\n"
+	"}\n"
+	/* In staging; where it is refused, that goes again. Of one that is begun again it is there. */
+	"to_make() {\n"
+	"\tM=$PWD/$N\n"
+	"\t[ -z \"$again\" ]\n"
+	"}\n"
+	/* MASK MODE UID GID */
+	"op_make() {\n"
+	"\trm -f -- \"$N\" && op_create \"$1\" \"$2\" \"$3\" \"$4\" 1\n"
 	"}\n"
 	/* MASK MODE UID GID TYPE [MAJOR MINOR] */
 	"op_mknod() {\n"

@@ -153,7 +153,9 @@ enum change_op {
 	/*
 	 * path (staged) becomes path2: renamed where nothing is, else copied over with its times, inode kept. CHANGE_EXCHANGE:
 	 * path2 was made empty so that its name is taken. Where it still is, with one name and nothing but a mode and an owner,
-	 * it is replaced in one step, and path gets these: another inode, which nobody sees in part.
+	 * it is replaced in one step, and path gets these: another inode, which nobody sees in part. CHANGE_MAKES: path is made
+	 * first, as CHANGE_CREATE and one CHANGE_WRITE of all its data would (mode, uid, gid, data; SET_MTIME), whatever an
+	 * attempt before may have left there; where the change is refused it is removed again.
 	 */
 	CHANGE_PLACE,
 	CHANGE_SETXATTR, /* path, name, data; CHANGE_EXCL = XATTR_CREATE, CHANGE_REPLACE = XATTR_REPLACE */
@@ -175,6 +177,7 @@ enum change_flags {
 	CHANGE_REPLACE = 8, /* must exist */
 	CHANGE_BY_HANDLE =
 		16, /* asked through an open handle: the mode bits were judged at open, not now */
+	CHANGE_MAKES = 32, /* place: the staged file, too */
 };
 
 enum change_set {

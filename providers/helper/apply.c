@@ -3,6 +3,7 @@
 #include "providers/helper/sys.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 enum second_path { ONE_PATH, MAYBE_TWO_PATHS, TWO_PATHS };
 
@@ -65,6 +66,8 @@ static enum err check_change(const struct change *c, struct error *e)
 		return error_set(e, ERR_INVALID, "a change without its path");
 	if (c->offset > INT64_MAX || c->offset2 > INT64_MAX)
 		return error_set(e, ERR_INVALID, "%s: no such offset", c->path);
+	if (c->flags & CHANGE_MAKES && c->op != CHANGE_PLACE)
+		return error_set(e, ERR_INVALID, "%s: made, but not to be placed", c->path);
 	return ERR_OK;
 }
 
@@ -155,8 +158,11 @@ enum err work_prepare(struct work *w, struct error *e)
 	/* Of one that is done again this was judged before it began. */
 	if (k != ERR_OK || w->is_again)
 		return k;
+	k = judge_versions(w, e);
+	if (k == ERR_OK && w->change->flags & CHANGE_MAKES)
+		k = place_make(w, e);
 	learn_before(w);
-	return judge_versions(w, e);
+	return k;
 }
 
 enum err work_carry_out(struct work *w, struct error *e)
@@ -171,6 +177,14 @@ enum err work_carry_out(struct work *w, struct error *e)
 	if (k == ERR_OK)
 		describe_parents(w);
 	return k;
+}
+
+void work_refused(const struct work *w)
+{
+	if (!(w->change->flags & CHANGE_MAKES) || !w->at.is_staged)
+		return;
+	unlinkat(w->at.fd, w->at.name, 0);
+	w->result->count = 0;
 }
 
 void work_release(struct work *w)
@@ -200,7 +214,7 @@ static void describe_bytes(struct work *w)
 	const struct change *c = w->change;
 	struct change_result *r = w->result;
 
-	if (c->op == CHANGE_WRITE || c->op == CHANGE_APPEND)
+	if (c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES)
 		r->count = c->data_len;
 	if (c->op == CHANGE_COPY)
 		r->count = c->length;

@@ -30,6 +30,8 @@ struct work {
  */
 enum err work_prepare(struct work *w, struct error *e);
 enum err work_carry_out(struct work *w, struct error *e);
+/* It is refused for good: what was made for it alone goes. */
+void work_refused(const struct work *w);
 void work_describe(struct work *w);
 void work_release(struct work *w);
 
@@ -44,6 +46,8 @@ bool again_is_made(const struct work *w, mode_t type);
 /* Names: apply_names.c */
 enum err change_mkdir(struct work *w, struct error *e);
 enum err change_create(struct work *w, struct error *e);
+/* The same of what must not exist, open for writing. */
+enum err work_create(struct work *w, int *out_fd, struct error *e);
 enum err change_mknod(struct work *w, struct error *e);
 enum err change_symlink(struct work *w, struct error *e);
 enum err change_link(struct work *w, struct error *e);
@@ -67,12 +71,16 @@ enum err change_sync(struct work *w, struct error *e);
 
 /* Contents: apply_contents.c */
 enum err change_write(struct work *w, struct error *e);
+/* The same to what is open. */
+enum err work_write(struct work *w, int fd, struct error *e);
 enum err change_append(struct work *w, struct error *e);
 enum err change_fallocate(struct work *w, struct error *e);
 enum err change_copy(struct work *w, struct error *e);
 
 /* apply_place.c */
 enum err change_place(struct work *w, struct error *e);
+/* What is to be placed is made: before that begins, so that who does it again knows which file it is. */
+enum err place_make(struct work *w, struct error *e);
 
 /* copy.c: up to `len` bytes from one file into another; *count says how many also when -1 is returned. */
 int copy_bytes(

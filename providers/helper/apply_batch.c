@@ -86,7 +86,10 @@ static enum err apply_one(struct sequence *s, const struct apply_request *reques
 	if (refusal == ERR_OK)
 		return note_left(s, number, w->result, e);
 	refuse(w->result, refusal, why.text);
-	return sequence_refuse(s, number, refusal, w->result->why, e);
+	k = sequence_refuse(s, number, refusal, w->result->why, e);
+	if (k == ERR_OK)
+		work_refused(w);
+	return k;
 }
 
 static enum err apply_all(const struct root *r, struct sequence *s,

@@ -41,15 +41,22 @@ static void set_mtime(int fd, const struct change *c)
 		futimens(fd, (const struct timespec[]){ unset, c->mtime });
 }
 
+enum err work_write(struct work *w, int fd, struct error *e)
+{
+	enum err k = write_all(w, fd, true, e);
+
+	if (k == ERR_OK)
+		set_mtime(fd, w->change);
+	return k;
+}
+
 enum err change_write(struct work *w, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
 	enum err k = work_open(w, O_WRONLY, &fd, e);
 
 	if (k == ERR_OK)
-		k = write_all(w, fd, true, e);
-	if (k == ERR_OK)
-		set_mtime(fd, w->change);
+		k = work_write(w, fd, e);
 	return k == ERR_OK ? work_done(w, fd, e) : k;
 }
 

@@ -41,7 +41,7 @@ static int give_away(const struct work *w, int fd)
 }
 
 /* What could not be given to its owner is taken back, so that the change failed as a whole. */
-static enum err finish_new(struct work *w, int fd, int unlink_flags, struct error *e)
+static enum err give_new(struct work *w, int fd, int unlink_flags, struct error *e)
 {
 	const struct change *c = w->change;
 
@@ -51,7 +51,14 @@ static enum err finish_new(struct work *w, int fd, int unlink_flags, struct erro
 		unlinkat(w->at.fd, w->at.name, unlink_flags);
 		return k;
 	}
-	return work_done(w, fd, e);
+	return ERR_OK;
+}
+
+static enum err finish_new(struct work *w, int fd, int unlink_flags, struct error *e)
+{
+	enum err k = give_new(w, fd, unlink_flags, e);
+
+	return k == ERR_OK ? work_done(w, fd, e) : k;
 }
 
 /* Holds what was just made. Between the making and the holding somebody may have put another there: not ours to give. */
@@ -127,13 +134,26 @@ static enum err take_existing(struct work *w, struct error *e)
 	return work_done(w, pin, e);
 }
 
+static int create(const struct work *w)
+{
+	return openat(w->at.fd, w->at.name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC,
+		w->change->mode & 07777);
+}
+
+enum err work_create(struct work *w, int *out_fd, struct error *e)
+{
+	*out_fd = create(w);
+	if (*out_fd < 0)
+		return error_errno(e, errno, "%s", w->change->path);
+	return give_new(w, *out_fd, 0, e);
+}
+
 enum err change_create(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
 
 	for (int tries = 0; tries < CREATE_TRIES; tries++) {
-		AUTO_CLOSE int fd = openat(w->at.fd, w->at.name,
-			O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, c->mode & 07777);
+		AUTO_CLOSE int fd = create(w);
 		enum err k;
 
 		if (fd >= 0)

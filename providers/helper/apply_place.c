@@ -286,15 +286,34 @@ static enum err overwrite(struct work *w, struct error *e)
 
 /* ---- The change ---- */
 
+static enum err check_staged(const struct work *w, struct error *e)
+{
+	if (w->at.is_staged)
+		return ERR_OK;
+	return error_set(e, ERR_INVALID, "%s: not a name of staging", w->change->path);
+}
+
+/* What a run that was killed left there is of no use. */
+enum err place_make(struct work *w, struct error *e)
+{
+	AUTO_CLOSE int fd = -1;
+	enum err k = check_staged(w, e);
+
+	if (k != ERR_OK)
+		return k;
+	unlinkat(w->at.fd, w->at.name, 0);
+	k = work_create(w, &fd, e);
+	return k == ERR_OK ? work_write(w, fd, e) : k;
+}
+
 static enum err pin_staged(struct work *w, int *out_pin, struct error *e)
 {
 	const struct change *c = w->change;
 	struct attr attr;
-	enum err k;
+	enum err k = check_staged(w, e);
 
-	if (!w->at.is_staged)
-		return error_set(e, ERR_INVALID, "%s: not a name of staging", c->path);
-	k = place_pin(&w->at, &c->target, out_pin, &attr, c->path, e);
+	if (k == ERR_OK)
+		k = place_pin(&w->at, &c->target, out_pin, &attr, c->path, e);
 	if (k == ERR_OK && !S_ISREG(attr.mode))
 		return error_set(e, ERR_INVALID, "%s: is no file", c->path);
 	return k;
@@ -307,7 +326,7 @@ static bool is_replacement(const struct change *c)
 	return c->target2.dev || c->target2.ino || c->flags & CHANGE_REPLACE;
 }
 
-enum err change_place(struct work *w, struct error *e)
+static enum err place(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
 	bool was_made = c->flags & CHANGE_EXCHANGE && !(c->flags & CHANGE_EXCL);
@@ -331,4 +350,14 @@ enum err change_place(struct work *w, struct error *e)
 			return error_set(e, ERR_STALE, "%s: is gone", c->path2);
 	}
 	return error_set(e, ERR_STALE, "%s: comes and goes", c->path2);
+}
+
+enum err change_place(struct work *w, struct error *e)
+{
+	enum err k = place(w, e);
+
+	/* Also where it was written by the run before. */
+	if (k == ERR_OK && w->change->flags & CHANGE_MAKES)
+		w->result->count = w->change->data_len;
+	return k;
 }

@@ -462,12 +462,54 @@ static void make_both(const char *name, int flags)
 
 Test(staged, a_name_that_others_took_stays_theirs_and_ours_is_beside_it)
 {
+	struct stat st;
+
 	make_both("f", O_EXCL);
 	cr_expect(eq(int, sync_all(), ERR_CONFLICT));
 	cr_expect(eq(int, sync_all(), ERR_OK));
 	expect_text("f", "theirs");
 	expect_text("f.sandboxfs-conflict", "ours");
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f.sandboxfs-conflict", &st, 0), 0));
+	cr_expect(eq(u32, st.st_mode & 07777, 0644));
+	cr_expect(eq(uint, count_staged(), 0));
 	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* Only what nobody waits for, and nothing else was done to, is told at once. */
+Test(staged, what_is_done_to_a_new_file_beside_writing_it_is_told_apart)
+{
+	struct inode *i = make("f", O_EXCL);
+	const struct change mode = { .set = SET_MODE, .mode = 0600 };
+	struct stat st;
+
+	distant_write(&far, i, 0, "one");
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, true, NULL), ERR_OK));
+	distant_write(&far, i, 3, " two");
+	distant_close(&far, i);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "one two");
+	cr_assert(eq(int, fstatat(far.scratch.fd, "f", &st, 0), 0));
+	cr_expect(eq(u32, st.st_mode & 07777, 0600));
+}
+
+Test(staged, a_small_file_that_is_told_at_once_is_read_while_it_is_pending)
+{
+	struct inode *i = make("f", O_EXCL), *again;
+	char text[16] = "";
+	size_t got;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "one");
+	distant_close(&far, i);
+	again = distant_open(&far, "f");
+	distant_write(&far, again, 3, " two");
+	cr_assert(eq(
+		int, cache_read(far.cache, NULL, again, 0, text, sizeof text, &got, NULL), ERR_OK));
+	cr_expect(eq(str, text, "one two"));
+	distant_hold_applies(&far, false);
+	distant_close(&far, again);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_text("f", "one two");
 }
 
 Test(staged, names_of_conflicts_are_counted)

@@ -667,6 +667,86 @@ BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 	cr_assert(eq(long, outside_attr(s, "old").mtime.tv_sec, 1000));
 }
 
+BEHAVIOUR(apply, place_makes_what_it_places)
+{
+	const struct change whole = { .op = CHANGE_PLACE,
+		.flags = CHANGE_MAKES | CHANGE_EXCL | CHANGE_BY_HANDLE,
+		.path = "/t",
+		.path2 = "new",
+		.mode = 0440,
+		OWNERLESS,
+		.set = SET_MTIME,
+		.mtime = { 1000, 0 },
+		.data = "all of it",
+		.data_len = 9 };
+	const struct change left = { .op = CHANGE_CREATE, .path = "/t", .mode = 0600, OWNERLESS };
+	struct change empty = whole, elsewhere = whole;
+
+	empty.path2 = "void";
+	empty.mode = 0755;
+	empty.data_len = 0;
+	elsewhere.path = "t";
+	/* Whatever an earlier attempt left. */
+	cr_assert(eq(int, apply_one(s, left).err, ERR_OK));
+	struct change_result r = apply_one(s, whole);
+	struct attr placed = outside_attr(s, "new");
+
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(outside_holds(s, "new", "all of it"));
+	cr_expect(eq(u32, placed.mode & 07777, 0440));
+	cr_expect(eq(u32, placed.uid, s->user.uid));
+	cr_expect(eq(long, placed.mtime.tv_sec, 1000));
+	cr_expect(eq(u64, r.attr.ino, placed.ino));
+	cr_expect(eq(u64, r.count, 9));
+	cr_expect(r.has_parent2 && !r.has_parent);
+	cr_expect(eq(int, apply_one(s, whole).err, ERR_EXISTS));
+	cr_expect(eq(int, apply_one(s, empty).err, ERR_OK));
+	cr_expect(outside_holds(s, "void", ""));
+	cr_expect(eq(u32, outside_attr(s, "void").mode & 07777, 0755));
+	cr_expect(eq(int, apply_one(s, elsewhere).err, ERR_INVALID));
+	cr_expect(eq(int, apply_one(s, left).err, ERR_OK));
+}
+
+BEHAVIOUR(apply, what_is_made_and_placed_is_so_once)
+{
+	const struct change changes[] = {
+		{ .op = CHANGE_PLACE,
+			.flags = CHANGE_MAKES | CHANGE_EXCL,
+			.path = "/t",
+			.path2 = "f",
+			.mode = 0644,
+			OWNERLESS,
+			.data = "first",
+			.data_len = 5 },
+		{ .op = CHANGE_PLACE,
+			.flags = CHANGE_MAKES,
+			.path = "/t",
+			.path2 = "f",
+			.mode = 0600,
+			OWNERLESS,
+			.data = "more than that",
+			.data_len = 14 },
+		{ .op = CHANGE_APPEND, .path = "f", .data = ", and on", .data_len = 8 },
+	};
+	const struct apply_request request = { .journal = "placed whole",
+		.first_sequence = 1,
+		.changes = changes,
+		.changes_count = 3 };
+	struct change_result r[3];
+	struct error e = { 0 };
+
+	for (int times = 0; times < 2; times++) {
+		cr_assert(
+			eq(int, provider_apply(s->p, NULL, &request, r, &e), ERR_OK), "%s", e.text);
+		for (size_t i = 0; i < 3; i++) {
+			cr_expect(eq(int, r[i].err, ERR_OK), "%s", r[i].why);
+			cr_expect(eq(u64, r[i].count, changes[i].data_len));
+		}
+	}
+	cr_expect(outside_holds(s, "f", "more than that, and on"));
+	cr_expect(eq(u32, outside_attr(s, "f").mode & 07777, 0644));
+}
+
 /* A staged file, and what was made empty for it. */
 static void make_for_placing(struct subject *s)
 {

@@ -121,6 +121,14 @@ static const struct change changes[] = {
 		.path = "/n-2",
 		.path2 = "made",
 		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE },
+	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-3", .path2 = "d/whole",
+		.flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0604, DATA("all of it") },
+	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-4", .path2 = "full/f",
+		.flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0600, DATA("never") },
+	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-4", .path2 = "full/f", .flags = CHANGE_MAKES,
+		.mode = 0600, DATA("over it") },
+	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-5", .path2 = "void",
+		.flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0600 },
 };
 
 enum { COUNT = sizeof changes / sizeof *changes };
@@ -183,7 +191,8 @@ static int compare_lines(const void *a, const void *b)
 static void describe(const struct shown *s, struct buf *out)
 {
 	static const char *const files[] = { "tree/d/f", "tree/d/moved", "tree/a", "tree/b",
-		"tree/log", "tree/new", "tree/made", "staging/u-1" };
+		"tree/log", "tree/new", "tree/made", "tree/d/whole", "tree/full/f", "tree/void",
+		"staging/u-1" };
 	const struct list_request request = {
 		.starts = (const char *const[]){ "" }, .starts_count = 1, .depth = LIST_DEPTH_ALL
 	};
@@ -255,6 +264,10 @@ static bool is_done_once_after(
 	describe(&s, &tree);
 	expect_same_results(results, want, label);
 	cr_expect(eq(str, (char *)buf_text(&tree), (char *)want_tree), "%s", label);
+	for (int n = 3; n <= 5; n++) {
+		snprintf(label, sizeof label, "staging/n-%d", n);
+		cr_expect(not(shown_exists(&s, label)), "%s, killed at write %d", label, nth);
+	}
 	shown_remove(&s);
 	return was_killed;
 }
@@ -272,6 +285,8 @@ Test(helper_again, every_change_is_done_once_wherever_the_first_run_was_killed)
 	cr_assert(eq(int, want[9 + 1].err, ERR_OK));
 	cr_assert(eq(int, want[13].err, ERR_EXISTS));
 	cr_assert(eq(int, want[16].err, ERR_NOT_FOUND));
+	cr_assert(eq(int, want[COUNT - 4].err, ERR_OK));
+	cr_assert(eq(int, want[COUNT - 3].err, ERR_EXISTS));
 	for (enum moment when = BEFORE; when < MOMENTS; when++) {
 		int nth = 1;
 

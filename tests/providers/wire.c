@@ -601,7 +601,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x09\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x0a\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -613,7 +613,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 10" },
+		{ 3, WIRE_VERSION + 1, "version 11" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -1148,7 +1148,7 @@ Test(wire, changes_outside_the_vocabulary_are_refused)
 	static const struct change bad[] = {
 		{ .op = 0, .path = "a" },
 		{ .op = CHANGE_OP_END, .path = "a" },
-		{ .op = CHANGE_MKDIR, .path = "a", .flags = 32 },
+		{ .op = CHANGE_MKDIR, .path = "a", .flags = 64 },
 		{ .op = CHANGE_SETATTR, .path = "a", .set = 64 },
 		{ .op = CHANGE_MKDIR, .path = "a", .needs = 1 },
 		{ .op = CHANGE_RENAME, .path = "a" },

@@ -22,6 +22,7 @@
 /* A file of staging, and where it is put. */
 struct placed {
 	char *staged, *path;
+	bool is_here; /* from its beginning, none of it in the sandbox */
 };
 
 struct export
@@ -74,16 +75,21 @@ static enum err note_places(struct export *x, struct error *e)
 	return kind;
 }
 
+static struct placed *find_placed(const struct export *x, const char *staged)
+{
+	const struct placed wanted = { .staged = (char *)staged };
+
+	return x->placed_count
+		? bsearch(&wanted, x->placed, x->placed_count, sizeof wanted, by_staged)
+		: NULL;
+}
+
 /* NULL: a file that was removed while it was open. */
 static const char *place_of(const struct export *x, const char *path)
 {
-	const struct placed wanted = { .staged = (char *)path };
-
 	if (!path || !path_is_staged(path))
 		return path;
-	const struct placed *found = x->placed_count
-		? bsearch(&wanted, x->placed, x->placed_count, sizeof wanted, by_staged)
-		: NULL;
+	const struct placed *found = find_placed(x, path);
 
 	return found ? found->path : NULL;
 }
@@ -197,31 +203,65 @@ static void list(const struct export *x, const struct change *c, const struct jo
 	fputc('\n', x->listing);
 }
 
-static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
+static enum err redo_entry(const struct export *x, const struct change *shown,
+	const struct journal_entry *entry, struct error *e)
 {
-	const struct export *x = context;
-	struct change shown = entry->change;
-
-	if (shown.op == CHANGE_PLACE && entry->is_parked)
-		list_unplaced(x, entry);
-	shown.path = place_of(x, entry->change.path);
-	shown.path2 = place_of(x, entry->change.path2);
-	if (!shown.path || shown.op == CHANGE_PLACE)
-		return ERR_OK;
-	list(x, &shown, entry);
-	/* What is staged for a file that is there begins empty. */
-	if (shown.op == CHANGE_CREATE && shown.path != entry->change.path)
-		unlinkat(x->root.dir_fd, shown.path, 0);
-
 	AUTO_FREE void *data = malloc(entry->where.len + 1);
 
 	if (!data)
 		return error_set(e, ERR_NO_MEMORY, "export");
 
 	enum err kind = journal_read(x->journal, &entry->where, data, e);
-	const struct change change = alone(&shown, data, entry->where.len);
+	const struct change change = alone(shown, data, entry->where.len);
 
+	list(x, shown, entry);
 	return kind ? kind : redo(x, &change, e);
+}
+
+/* What is staged for a file that is there begins empty, and all of it is here. */
+static void begin_staged(const struct export *x, const char *staged)
+{
+	struct placed *placed = find_placed(x, staged);
+
+	if (!placed)
+		return;
+	placed->is_here = true;
+	unlinkat(x->root.dir_fd, placed->path, 0);
+}
+
+/* That needs no staging here. */
+static enum err redo_whole(
+	const struct export *x, const struct journal_entry *entry, struct error *e)
+{
+	struct change create = entry->change, write = entry->change;
+	const struct journal_entry empty = {
+		.change = create, .is_parked = entry->is_parked, .why = entry->why
+	};
+
+	begin_staged(x, entry->change.path);
+	create.op = CHANGE_CREATE;
+	write.op = CHANGE_WRITE;
+	create.path = write.path = create.path2;
+	create.path2 = write.path2 = NULL;
+	enum err kind = redo_entry(x, &create, &empty, e);
+
+	return kind ? kind : redo_entry(x, &write, entry, e);
+}
+
+static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
+{
+	const struct export *x = context;
+	struct change shown = entry->change;
+
+	if (shown.op == CHANGE_PLACE && shown.flags & CHANGE_MAKES)
+		return redo_whole(x, entry, e);
+	if (shown.op == CHANGE_PLACE && entry->is_parked && !find_placed(x, shown.path)->is_here)
+		list_unplaced(x, entry);
+	if (shown.op == CHANGE_CREATE)
+		begin_staged(x, shown.path);
+	shown.path = place_of(x, entry->change.path);
+	shown.path2 = place_of(x, entry->change.path2);
+	return !shown.path || shown.op == CHANGE_PLACE ? ERR_OK : redo_entry(x, &shown, entry, e);
 }
 
 /* ---- All of them ---- */
