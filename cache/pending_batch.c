@@ -686,9 +686,6 @@ static enum err note_sent(struct pending *p, const struct batch *b, struct error
 		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
 	if (!b->first_sequence)
 		return journal_note_left(p->journal, b->ticket, numbers, count, e);
-	for (size_t n = 0, at = 0; n < b->count; at += queued_numbers_count(b->queued[n++]))
-		for (size_t more = 1; more < queued_numbers_count(b->queued[n]); more++)
-			numbers[at + more] |= JOURNAL_SAME;
 	return journal_note_sent(p->journal, b->first_sequence, numbers, count, e);
 }
 

@@ -236,13 +236,21 @@ struct version pending_version_of_file_locked(struct pending *p, struct inode *i
 /* What an entry takes in the journal beside its contents: its paths, at most. */
 #define ROOM_SPARE ((uint64_t)64 * 1024)
 
+/* Kept free for that, and for a file that goes to another name, of which the contents are noted once more. */
+static uint64_t spare(const struct pending *p)
+{
+	uint64_t part = p->journal_max / 8;
+
+	return ROOM_SPARE + (part < QUEUED_CONTENTS_MAX ? part : QUEUED_CONTENTS_MAX);
+}
+
 bool pending_has_room_locked(const struct pending *p, size_t len)
 {
 	uint64_t entries, bytes, parked;
 
 	journal_usage(p->journal, &entries, &bytes, &parked);
 	return TAILQ_EMPTY(&p->queue) ||
-		(bytes + len + ROOM_SPARE <= p->journal_max && p->cost < PENDING_COST_MAX);
+		(bytes + len + spare(p) <= p->journal_max && p->cost < PENDING_COST_MAX);
 }
 
 /* Of what it has nothing is sent: the sandbox is out of reach, and not only busy for a moment. */

@@ -55,7 +55,8 @@ static bool add(struct queued *q, const struct journal_entry *entry)
 	bool is_written =
 		c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 
-	if (is_written)
+	/* Of what was refused or done, and noted so in part, the rest leaves once more to hear that. */
+	if (is_written && queued_has_contents(q))
 		return queued_add_piece(q, &entry->where, entry->number, c->offset);
 	return entry->number == q->number || queued_set_more(q, c, entry->number);
 }

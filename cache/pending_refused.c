@@ -128,8 +128,10 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	q->is_again = !b->why.kind && pending_keep_both_locked(p, q, refusal, &why);
 	if (q->is_again) {
 		tell_refused_locked(p, q, &why);
-		/* What was to follow by that name would go to theirs. */
+		/* What was to follow by that name would go to theirs; and of what is beside it another inode is told. */
 		lose_path(q);
+		if (q->made)
+			tree_refused_made(p->cache->tree, q->made);
 	} else {
 		park_locked(p, q, &why);
 	}

@@ -373,15 +373,6 @@ enum err queued_read(
 	return kind;
 }
 
-enum err queued_note_sent(const struct queued *q, struct journal *journal, struct error *e)
-{
-	enum err kind = q->pieces_count ? ERR_OK : journal_note_sent(journal, 0, &q->number, 1, e);
-
-	for (size_t n = 0; n < q->pieces_count && !kind; n++)
-		kind = journal_note_sent(journal, 0, &q->pieces[n].number, 1, e);
-	return kind;
-}
-
 size_t queued_numbers_count(const struct queued *q)
 {
 	return q->pieces_count ? q->pieces_count : 1;
@@ -392,16 +383,43 @@ void queued_add_numbers(const struct queued *q, uint64_t *numbers, size_t *count
 	if (!q->pieces_count)
 		numbers[(*count)++] = q->number;
 	for (size_t n = 0; n < q->pieces_count; n++)
-		numbers[(*count)++] = q->pieces[n].number;
+		numbers[(*count)++] = q->pieces[n].number | (n ? JOURNAL_SAME : 0);
+}
+
+static enum err note_unsent(
+	struct journal *journal, const uint64_t *numbers, size_t count, struct error *e)
+{
+	return journal_note_sent(journal, 0, numbers, count, e);
+}
+
+/* All at once: after a crash of all of them or of none. Without memory the youngest first, which are nothing by themselves. */
+static enum err note_all(const struct queued *q, struct journal *journal,
+	enum err (*note)(struct journal *, const uint64_t *, size_t, struct error *),
+	struct error *e)
+{
+	AUTO_FREE uint64_t *numbers = calloc(queued_numbers_count(q), sizeof *numbers);
+	size_t count = 0;
+	enum err kind = ERR_OK;
+
+	if (numbers) {
+		queued_add_numbers(q, numbers, &count);
+		return note(journal, numbers, count, e);
+	}
+	if (!q->pieces_count)
+		return note(journal, &q->number, 1, e);
+	for (size_t n = q->pieces_count; n-- > 0 && !kind;)
+		kind = note(journal, &q->pieces[n].number, 1, e);
+	return kind;
+}
+
+enum err queued_note_sent(const struct queued *q, struct journal *journal, struct error *e)
+{
+	return note_all(q, journal, note_unsent, e);
 }
 
 enum err queued_note_done(const struct queued *q, struct journal *journal, struct error *e)
 {
-	enum err kind = q->pieces_count ? ERR_OK : journal_note_done(journal, &q->number, 1, e);
-
-	for (size_t n = 0; n < q->pieces_count && !kind; n++)
-		kind = journal_note_done(journal, &q->pieces[n].number, 1, e);
-	return kind;
+	return note_all(q, journal, journal_note_done, e);
 }
 
 enum err queued_note_parked(

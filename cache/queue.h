@@ -122,7 +122,7 @@ enum err queued_read(
 	const struct queued *q, struct journal *journal, unsigned char *out, struct error *e);
 /* Calls journal_note_sent() for it, without a sequence number. */
 enum err queued_note_sent(const struct queued *q, struct journal *journal, struct error *e);
-/* How many entries the journal has of it; their numbers, of which there is room for as many more. */
+/* How many entries the journal has of it; their numbers, of which there is room for as many more: one change's (journal.h). */
 size_t queued_numbers_count(const struct queued *q);
 void queued_add_numbers(const struct queued *q, uint64_t *numbers, size_t *count);
 /* Calls journal_note_done() for it. */

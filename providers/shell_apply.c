@@ -286,14 +286,18 @@ static void add_copy(struct script *s, const struct change *c)
 /* What is to be placed is made before that begins: of one that is begun again it is there. */
 static void add_make(struct script *s, const struct change *c)
 {
+	struct change ours = *c;
 	char mode[8];
+
+	/* Whoever makes a file writes to it, whatever its mode. */
+	ours.flags |= CHANGE_BY_HANDLE;
 
 	buf_add_string(&s->text, " && { [ \"$old\" ] || { at");
 	script_place(s, c->path);
 	buf_add_string(&s->text, " && { ! to_make || { op_make");
 	add_new(s, c, exact_mode(c, mode));
 	buf_add_string(&s->text, " && ");
-	add_write(s, c);
+	add_write(s, &ours);
 	buf_add_string(&s->text, "; }; }; }; }");
 }
 

@@ -448,6 +448,19 @@ Test(staged, an_emptied_file_of_which_a_part_was_refused_stays_what_it_was)
 
 /* ---- What others did meanwhile ---- */
 
+/* Through the cache. */
+static void expect_read(const char *name, const char *want)
+{
+	struct inode *i = distant_open(&far, name);
+	char text[16] = "";
+	size_t got;
+
+	cr_assert(
+		eq(int, cache_read(far.cache, NULL, i, 0, text, sizeof text, &got, NULL), ERR_OK));
+	cr_expect(eq(str, text, (char *)want));
+	distant_close(&far, i);
+}
+
 /* Closed before the sandbox hears of it; somebody there makes one, too. */
 static void make_both(const char *name, int flags)
 {
@@ -473,6 +486,29 @@ Test(staged, a_name_that_others_took_stays_theirs_and_ours_is_beside_it)
 	cr_expect(eq(u32, st.st_mode & 07777, 0644));
 	cr_expect(eq(uint, count_staged(), 0));
 	cr_expect(eq(u64, distant_parked(&far), 0));
+	expect_read("f", "theirs");
+}
+
+Test(staged, what_is_written_behind_one_that_goes_beside_theirs_is_not_for_theirs)
+{
+	struct inode *i = make("f", O_EXCL), *again;
+
+	distant_hold_applies(&far, true);
+	unsigned before = distant_applies(&far);
+
+	distant_write(&far, i, 0, "ours");
+	distant_close(&far, i);
+	distant_await_applies(&far, before + 1);
+	again = distant_open(&far, "f");
+	distant_write(&far, again, 4, ", more");
+	put("f", "theirs");
+	distant_hold_applies(&far, false);
+	distant_close(&far, again);
+	sync_all();
+	sync_all();
+	expect_text("f", "theirs");
+	expect_text("f.sandboxfs-conflict", "ours");
+	cr_expect(ne(u64, distant_parked(&far), 0));
 }
 
 /* Only what nobody waits for, and nothing else was done to, is told at once. */
@@ -562,6 +598,42 @@ Test(staged_left, a_file_that_was_open_is_there_with_what_was_written)
 	distant_remount(&far, NULL);
 	expect_text("f", "one two");
 	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* Of what it left. */
+static void note_parked(uint64_t number)
+{
+	AUTO_FREE char *dir = NULL;
+	struct journal *journal;
+	struct error e = { 0 };
+
+	cr_assert(asprintf(&dir, "%s/journal", far.journal.path) > 0);
+	const struct journal_options options = { .dir = dir, .mount = "here" };
+
+	cr_assert(eq(int, journal_open(&journal, &options, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, journal_note_parked(journal, number, ERR_DENIED, "no", NULL), ERR_OK));
+	journal_close(journal);
+}
+
+Test(staged_left, one_that_was_refused_and_half_noted_so_is_not_put_there_in_part)
+{
+	struct inode *i = make("f", O_EXCL);
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "all of it");
+	distant_close(&far, i);
+	distant_await_applies(&far, before + 1);
+	break_off();
+	note_parked(1);
+	distant_remount(&far, NULL);
+	sync_all();
+	cr_expect(not(is_there("f")));
+	uint64_t parked = distant_parked(&far);
+
+	cr_expect(ge(u64, parked, 2));
+	distant_remount(&far, NULL);
+	cr_expect(ge(u64, distant_parked(&far), parked));
 }
 
 Test(staged_left, a_file_of_which_a_part_had_arrived_is_whole)

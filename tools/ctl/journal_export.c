@@ -84,6 +84,13 @@ static struct placed *find_placed(const struct export *x, const char *staged)
 		: NULL;
 }
 
+static bool is_here(const struct export *x, const char *staged)
+{
+	const struct placed *placed = find_placed(x, staged);
+
+	return placed && placed->is_here;
+}
+
 /* NULL: a file that was removed while it was open. */
 static const char *place_of(const struct export *x, const char *path)
 {
@@ -255,7 +262,7 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 
 	if (shown.op == CHANGE_PLACE && shown.flags & CHANGE_MAKES)
 		return redo_whole(x, entry, e);
-	if (shown.op == CHANGE_PLACE && entry->is_parked && !find_placed(x, shown.path)->is_here)
+	if (shown.op == CHANGE_PLACE && entry->is_parked && !is_here(x, shown.path))
 		list_unplaced(x, entry);
 	if (shown.op == CHANGE_CREATE)
 		begin_staged(x, shown.path);
