@@ -154,7 +154,7 @@ static enum err tell_parked(void *context, const struct journal_entry *entry, st
 	struct telling *t = context;
 
 	(void)e;
-	if (!entry->is_parked || t->count == t->room)
+	if (!entry->is_parked || change_is_in_staging(&entry->change) || t->count == t->room)
 		return ERR_OK;
 	struct cache_parked *out = &t->out[t->count++];
 

@@ -53,9 +53,8 @@ struct backlog {
 	unsigned owes;       /* changes in the queue that touch it */
 	unsigned held;       /* and those that touch it and are held back */
 	unsigned waiters;
-	struct queued *last; /* the youngest of them */
-	struct queued *
-		maker; /* in the queue: makes it; NULL: it is there, or that has no part of its own */
+	struct queued *last;          /* the youngest of them */
+	struct queued *maker;         /* in the queue: makes it, and nothing else; or NULL */
 	struct queued *place;         /* held back: puts it in its place when it is whole */
 	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
 	size_t place_bytes;           /* written since that was done last */

@@ -1,5 +1,7 @@
 #include "providers/change_words.h"
 
+#include <string.h>
+
 const char *change_word(enum change_op op)
 {
 	switch (op) {
@@ -28,4 +30,11 @@ const char *change_word(enum change_op op)
 const char *change_shown_path(const struct change *c)
 {
 	return c->op == CHANGE_PLACE ? c->path2 : c->path;
+}
+
+bool change_is_in_staging(const struct change *c)
+{
+	static const char staged[] = "/" STAGED_NEW;
+
+	return !strncmp(change_shown_path(c), staged, strlen(staged));
 }

@@ -109,6 +109,7 @@ sync "$MNT/kept/old" "$MNT/kept" "$MNT/dir"
 ls -lR "$MNT" >/dev/null
 vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/./","times":0},"action":{"type":"stall"}}' >/dev/null
 echo new >"$MNT/dir/new"
+{ head -c 3000000 /dev/zero && echo big; } >"$MNT/dir/big"
 printf more >>"$MNT/kept/old"
 rm -r "$STORE/dir" "$STORE/kept"
 vendor_request DELETE "$ADMIN/faults" >/dev/null
@@ -128,9 +129,10 @@ mkdir refused
 ok "it is exported by its name" sh -c '"$1" journal export "$2" --dir "$3" | tar -xf - -C refused' - "$SANDBOXCTL" "$NAME" "$JOURNALS"
 is "what a file of the sandbox was to get is in it" "$(tail -c 4 refused/kept/old)" more
 like "what was refused says so" "$(cat refused/.sandboxfs-changes)" '^(append|write) kept/old \(4 bytes at [0-9]+\) \(refused: '
-staged=$(sed -n "s/^place dir.new (refused: .*; what was sent of it is in the sandbox's staging directory: \(.*\))$/\1/p" \
+is "a small new file is in it, of which nothing had been sent" "$(cat refused/dir/new)" new
+staged=$(sed -n "s/^place dir.big (refused: .*; what was sent of it is in the sandbox's staging directory: \(.*\))$/\1/p" \
 	refused/.sandboxfs-changes)
-is "where a new file waits is told, and it is there" "$(cat "$STAGING/$staged")" new
+is "where a large one waits is told, and it is there" "$(tail -c 4 "$STAGING/$staged")" big
 ok "given up by its name it is gone" journal discard "$NAME" --yes
 is "with all that was refused" "$(listed)" ""
 done_testing

@@ -53,7 +53,7 @@ static enum err add_refused(void *context, const struct journal_entry *entry, st
 	struct buf *out = context;
 
 	(void)e;
-	if (entry->is_parked)
+	if (entry->is_parked && !change_is_in_staging(&entry->change))
 		buf_printf(out, "refused: %s %s: %s\n", change_word(entry->change.op),
 			change_shown_path(&entry->change), entry->why);
 	return ERR_OK;
@@ -82,7 +82,7 @@ static enum err put_refused(void *context, const struct journal_entry *entry, st
 	struct json_writer *w = context;
 
 	(void)e;
-	if (!entry->is_parked)
+	if (!entry->is_parked || change_is_in_staging(&entry->change))
 		return ERR_OK;
 	json_put_open(w, NULL);
 	json_put_text(w, "op", change_word(entry->change.op));
