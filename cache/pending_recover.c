@@ -19,9 +19,7 @@
 static enum err read_text(struct pending *p, const struct journal_entry *entry,
 	struct change *change, void **memory, struct error *e)
 {
-	bool has_contents = change->op == CHANGE_WRITE || change->op == CHANGE_APPEND ||
-		change->flags & CHANGE_MAKES;
-	bool has_text = !has_contents && entry->where.len;
+	bool has_text = !queued_in_pieces(change) && entry->where.len;
 
 	change->data = NULL;
 	change->data_len = has_text ? entry->where.len : 0;
@@ -52,11 +50,9 @@ static void insert(struct pending *p, struct queued *q)
 static bool add(struct queued *q, const struct journal_entry *entry)
 {
 	const struct change *c = &entry->change;
-	bool is_written =
-		c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 
 	/* Of what was refused or done, and noted so in part, the rest leaves once more to hear that. */
-	if (is_written && queued_has_contents(q))
+	if (queued_in_pieces(c) && queued_has_contents(q))
 		return queued_add_piece(q, &entry->where, entry->number, c->offset);
 	return entry->number == q->number || queued_set_more(q, c, entry->number);
 }

@@ -13,7 +13,7 @@ static void copy_text(const char **text)
 		*text = strdup(*text);
 }
 
-static bool has_pieces(const struct change *c)
+bool queued_in_pieces(const struct change *c)
 {
 	return c->op == CHANGE_WRITE || c->op == CHANGE_APPEND || c->flags & CHANGE_MAKES;
 }
@@ -41,7 +41,7 @@ struct queued *queued_new(const struct change *change)
 	if (!q)
 		return NULL;
 	q->change = *change;
-	if (has_pieces(change))
+	if (queued_in_pieces(change))
 		q->change.data_len = 0;
 	if (own_texts(&q->change))
 		return q;
@@ -72,7 +72,7 @@ bool queued_touches(const struct queued *q, const struct inode *i)
 
 bool queued_has_contents(const struct queued *q)
 {
-	return has_pieces(&q->change);
+	return queued_in_pieces(&q->change);
 }
 
 bool queued_makes_file(const struct queued *q)
@@ -82,7 +82,7 @@ bool queued_makes_file(const struct queued *q)
 
 bool queued_changes_contents(const struct queued *q)
 {
-	return has_pieces(&q->change) || q->change.op == CHANGE_PLACE ||
+	return queued_in_pieces(&q->change) || q->change.op == CHANGE_PLACE ||
 		q->change.op == CHANGE_COPY ||
 		(q->change.op == CHANGE_SETATTR && q->change.set & SET_SIZE);
 }
@@ -222,7 +222,7 @@ bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offse
 {
 	const struct change *c = &q->change;
 
-	if (q->is_sent || c->op != op || !has_pieces(c))
+	if (q->is_sent || c->op != op || !queued_in_pieces(c))
 		return false;
 	if (op == CHANGE_APPEND)
 		return c->data_len + len <= QUEUED_CONTENTS_MAX;
@@ -251,7 +251,7 @@ bool queued_add_piece(
 	if (end > q->change.data_len)
 		q->change.data_len = end;
 	/* What is written later has another time. */
-	if (has_pieces(&q->change) && q->pieces_count > 1)
+	if (queued_in_pieces(&q->change) && q->pieces_count > 1)
 		q->change.set = 0;
 	return true;
 }

@@ -67,6 +67,8 @@ void queued_free(struct queued *q);
 /* Whether it is about `i`, too. */
 bool queued_touches(const struct queued *q, const struct inode *i);
 bool queued_has_contents(const struct queued *q);
+/* The same of a change: its data is contents, which stay in the journal until it leaves. */
+bool queued_in_pieces(const struct change *c);
 /* Whether there is nothing before it in what it is about: it makes that, with all its contents. */
 bool queued_makes_file(const struct queued *q);
 /* Whether the change moves the contents of a file, or puts them in their place. */
