@@ -1,24 +1,15 @@
-# The tests and what runs them: included by the Makefile.
-#
-#	make check                          everything, short: a few minutes
-#	make check SAN=address,undefined    the same under the sanitizers; a leak fails it
-#	make check-units SAN=thread         what needs no mount, for races
-#	make check T='tests/mount/real_*.t' only these
-#	make check HELPER=off SHELL_KIND=dash
-#	make check AGAIN=1                  what fails beside the others decides alone (tests/support/prove-tests)
-#	make check PROVIDER=e2b             in sandboxes of E2B's test server, or one test: T=e2b:tests/mount/real_git.t
-#	make oracle ORACLE_OPS=100000 ORACLE_SEED=7 HELPER=process
-#	make stress STRESS_SECONDS=600
-#	make check-all                      all of it at length: the better part of an hour
+# The tests and what runs them: included by the Makefile. tests/README.md says which run is for what, and how long it takes.
 
 .SECONDEXPANSION:
 
-JOBS           ?= $(shell nproc)
+# Tests wait for round trips and clocks most of their time: several run for each processor, each with 1 GiB of memory.
+JOBS           ?= $(shell tests/support/jobs)
+# The short form of what may last as long as one likes; check-all gives more.
 ORACLE_SEED    ?= 1
-ORACLE_SEEDS   ?= 2
-ORACLE_OPS     ?= 10000
+ORACLE_SEEDS   ?= 1
+ORACLE_OPS     ?= 5000
 STRESS_SECONDS ?= 8
-MIXING_ROUNDS  ?= 300
+MIXING_ROUNDS  ?= 100
 
 # ---- Criterion's programs, one for each layer ----------------------------------------------------
 
@@ -56,33 +47,52 @@ $(foreach p,$(TEST_PROGRAMS),$(eval $(call test_program,$p)))
 table: $(TEST_BIN)/differences
 	$(Q)tests/support/readme-tables write $(abspath $(TEST_BIN))
 
-.PHONY: tests
-tests: programs pages test-servers $(TEST_LAYERS:%=$B/test-%) $(TEST_PROGRAMS:%=$(TEST_BIN)/%)
+# ---- Which there are -------------------------------------------------------------------------------
 
-# ---- Running them ----------------------------------------------------------------------------------
-
-# Again with each vendor's sandboxes (tests/support/run-test), as many as a few minutes allow: what a vendor has of its own
-# shows in the first few, and the first vendor runs more of what they share.
-VENDOR_TESTS := ctl_copy ctl_create ctl_exec ctl_life ctl_list ctl_run ctl_url ctl_with exec jobs oracle ports posix real_git vendor_faults vendor_key
-SHARED_TESTS := after_exec events hostile mixing real_builds real_editors staging
-CONTRACTS    := $(VENDORS) e2b_shell
+# What every change passes (make check): every kind of test in its short form, on every provider.
+#
+#	1. The units, the contract over every vendor, every vendor's budgets, every parser fuzzed for some seconds.
+#	2. The scripts on the embedded sandbox and those about one vendor, but the long ones.
+#	3. In each vendor's sandboxes what goes through code of the vendor's own.
+#	4. What vendors share, in the sandboxes of one: each script has one, each vendor some.
+#
+# What a release passes (make check-all): the same at length, every script on every vendor, every shell, sanitizers, clang.
+OWN_OF_VENDOR := ctl_create ctl_exec ctl_life ctl_list ctl_url exec jobs ports vendor_faults vendor_key
+SHARED_TESTS  := e2b:after_exec e2b:events e2b:hostile e2b:mixing e2b:oracle e2b:real_builds e2b:staging \
+	modal:ctl_run modal:oracle modal:real_git runloop:ctl_with runloop:posix aio:ctl_copy aio:real_editors \
+	langsmith:ctl_with langsmith:real_git daytona:oracle daytona:ctl_copy
+CONTRACTS     := $(VENDORS)
+# Contracts over shells in place of the helper, beside the one that is in unit:providers.
+SHELL_CONTRACTS := shell_busybox text_shell
 # A clean Debian is made for these.
-ROOT_TESTS   := tests/install/debian.t tests/install/systemd.t
+ROOT_TESTS    := tests/install/debian.t tests/install/systemd.t
 # For check-faults alone.
-FAULT_TESTS  := tests/mount/e2b_crash_points.t
+FAULT_TESTS   := tests/mount/e2b_crash_points.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
-LONG_TESTS   := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
-T ?= $(TEST_LAYERS:%=$B/test-%) $(CONTRACTS:%=contract:%) $(SHARED_TESTS:%=e2b:tests/mount/%.t) \
-	$(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard tests/mount/*.t tests/install/*.t) $(foreach v,$(VENDORS),$(VENDOR_TESTS:%=$v:tests/mount/%.t)))
+LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
+SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard tests/mount/*.t tests/install/*.t))
+
+UNITS         := $(TEST_LAYERS:%=unit:%)
+CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZZERS:%=fuzz:%) $(SCRIPTS) \
+	$(foreach v,$(VENDORS),$(OWN_OF_VENDOR:%=$v:tests/mount/%.t)) $(foreach s,$(SHARED_TESTS),$(subst :,:tests/mount/,$s).t)
+# They begin first, so that none of them is alone at the end.
+SLOW          := unit:cache unit:providers unit:modal
+T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
 
+# ---- Running them ----------------------------------------------------------------------------------
+
 # Ordinary users run some of what writes reports.
-REPORTS  = $(abspath $B/reports)
-TEST_ENV = AGAIN=$(AGAIN) TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) SAN=$(SAN) \
+REPORTS   = $(abspath $B/reports)
+# What each test printed.
+LOGS      = $(abspath $B/logs)
+UNIT_JOBS ?= 8
+TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) LEFT_OUT="$(SHELL_CONTRACTS)" SHELLS=$(SHELLS) \
+	VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
-	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) \
-	ORACLE_MORE="$(ORACLE_MORE)" STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) \
+	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
+	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
 	LSAN_OPTIONS=log_path=$(REPORTS)/lsan:suppressions=$(abspath tests/support/leaks.supp):print_suppressions=0 \
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
@@ -91,7 +101,7 @@ TEST_ENV = AGAIN=$(AGAIN) TEST_PROVIDERS=$(abspath $B/test-providers) VENDORS="$
 # Thread sanitizers want memory where they expect it. Criterion's runner does not start there: tests/support/plain_runner.c.
 TEST_PREFIX = $(if $(filter thread,$(SAN)),setarch --addr-no-randomize)
 
-# $(call run_tests,WHICH): the tests, then whether a sanitizer had something to say.
+# $(call run_tests,TESTS): the tests, as tests/support/run-test names them, then the reports of sanitizers.
 define run_tests
 	$(Q)rm -rf $(REPORTS); mkdir -p -m 1777 $(REPORTS)
 	$(Q)status=0; $(TEST_ENV) $(TEST_PREFIX) tests/support/prove-tests $(JOBS) $(1) || status=1; \
@@ -102,63 +112,61 @@ define run_tests
 	exit $$status
 endef
 
-# Not with tests that were chosen; what is counted does not depend on the compiler.
-COUNTS_REQUESTS := $(if $(SAN)$(filter command,$(word 1,$(origin T))),,yes)
+# $(call needed,TEST): what has to be built for it.
+needed = test-servers $(or $(and $(filter unit:%,$1),$B/test-$(word 2,$(subst :, ,$1))),\
+	$(and $(filter contract:%,$1),$B/test-providers),\
+	$(and $(filter fuzz:%,$1),$(1:fuzz:%=build/fuzz/%) build/fuzz/corpus/made),\
+	$(and $(filter budgets:%,$1),programs),\
+	programs pages $(TEST_PROGRAMS:%=$(TEST_BIN)/%))
 
-.PHONY: check run-tests check-units oracle stress posix
+.PHONY: check test tests check-units oracle stress posix
 # Makes of their own, because nothing may be compiled before what compiling needs is there.
 check:
 	$(Q)sh tools/setup.sh build tests
 	$(Q)$(MAKE) --no-print-directory run-demo
-	$(Q)$(MAKE) --no-print-directory run-tests
-	$(if $(COUNTS_REQUESTS),$(Q)$(MAKE) --no-print-directory run-budgets)
-	$(Q)$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5
+	$(Q)$(MAKE) --no-print-directory test
 
-run-tests: tests check-includes
+test: check-includes $$(sort $$(foreach t,$$T,$$(call needed,$$t)))
 	$(call run_tests,$T)
 
+# What tests run, all of it.
+tests: $$(sort $$(foreach t,$$(CHECKED),$$(call needed,$$t)))
+
 # What needs no mount.
-check-units: tests check-includes
-	$(call run_tests,$(TEST_LAYERS:%=$B/test-%) contract:e2b)
+check-units:
+	$(Q)$(MAKE) --no-print-directory test T="$(SLOW) $(filter-out $(SLOW),$(UNITS)) contract:e2b"
 
-oracle: tests
-	$(call run_tests,tests/mount/oracle.t)
-
-stress: tests
-	$(call run_tests,tests/mount/stress.t)
-
-posix: tests
-	$(call run_tests,tests/mount/posix.t)
+oracle stress posix:
+	$(Q)$(MAKE) --no-print-directory test T=tests/mount/$@.t
 
 # Races in the mount's own process, under the stress program.
 .PHONY: check-threads
 check-threads:
-	$(Q)$(MAKE) --no-print-directory SAN=thread \
-		STRESS_SECONDS=$(or $(THREADS_SECONDS),30) stress
+	$(Q)$(MAKE) --no-print-directory stress SAN=thread STRESS_SECONDS=$(or $(THREADS_SECONDS),30)
 
 # Where a kill could lose a change or make it twice (cache/fault.h).
 .PHONY: check-faults
 check-faults:
-	$(Q)$(MAKE) --no-print-directory FAULTS=1 run-tests T="build/gcc-plain-faults/test-cache $(FAULT_TESTS)"
+	$(Q)$(MAKE) --no-print-directory test FAULTS=1 T="unit:cache $(FAULT_TESTS)"
 
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all
 check-all: lint check
-	$(Q)$(MAKE) --no-print-directory run-tests T="$(VENDORS:%=contract:%_shell)"
-	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000
-	$(Q)$(MAKE) --no-print-directory run-tests HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
-	$(Q)$(MAKE) --no-print-directory run-tests HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
+	$(Q)sh tools/setup.sh package
+	$(Q)$(MAKE) --no-print-directory test SHELLS=all \
+		T="unit:providers:shell_*/* $(SHELL_CONTRACTS:%=contract:%) $(VENDORS:%=contract:%_shell) $(LONG_TESTS)"
+	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
+	$(Q)$(MAKE) --no-print-directory test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
+	$(Q)$(MAKE) --no-print-directory test HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
 	$(Q)$(MAKE) --no-print-directory oracle HELPER=off SHELL_KIND=dash ORACLE_OPS=20000
-	$(Q)$(MAKE) --no-print-directory run-tests MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
+	$(Q)$(MAKE) --no-print-directory test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
 	$(Q)for vendor in $(VENDORS); do \
-		$(MAKE) --no-print-directory run-tests PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \
+		$(MAKE) --no-print-directory test PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \
 			T="$(ALL_VENDOR_TESTS)" || exit; \
 	done
-	$(Q)sh tools/setup.sh package
-	$(Q)$(MAKE) --no-print-directory run-tests T="$(ROOT_TESTS)"
-	$(Q)ROUNDS=all $(MAKE) --no-print-directory run-tests T=tests/mount/e2b_fault_works.t
-	$(Q)$(MAKE) --no-print-directory run-tests SAN=address,undefined
-	$(Q)$(MAKE) --no-print-directory run-tests CC=clang
+	$(Q)ROUNDS=all $(MAKE) --no-print-directory test T=tests/mount/e2b_fault_works.t
+	$(Q)$(MAKE) --no-print-directory test SAN=address,undefined
+	$(Q)$(MAKE) --no-print-directory test CC=clang
 	$(Q)$(MAKE) --no-print-directory check-faults
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b

@@ -7,6 +7,7 @@
     branches/     a git repository whose two branches, `main` and `other`, differ in all of its 500 files
     facts.json    what the workloads compare with
 """
+import fcntl
 import hashlib
 import io
 import json
@@ -146,8 +147,14 @@ def write_archive(path):
 
 
 def make(root, files):
-    """The directory with the fixtures, and their facts; made only once for each number of files."""
-    root = Path(root) / f"fixtures.{files}"
+    """The directory with the fixtures, and their facts; made only once for each number of files, by the first who asks."""
+    os.makedirs(root, exist_ok=True)
+    with open(Path(root) / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return make_locked(Path(root) / f"fixtures.{files}", files)
+
+
+def make_locked(root, files):
     if (root / "facts.json").exists():
         return root, json.loads((root / "facts.json").read_text())
     shutil.rmtree(root, ignore_errors=True)

@@ -3,8 +3,7 @@
 
 Prints a table for each vendor and fails when a work takes more than it may (allowed.py), or goes wrong. Where an allowance
 is not always reached, that is said, and the run fails when it takes more than is known. The counts do not depend on how
-fast the machine is, but where it stops in the middle of a work: changes that follow each other closely go together. With
-AGAIN=1 the vendors that failed are counted once more, one after the other, and that decides.
+fast the machine is, but where it stops in the middle of a work: changes that follow each other closely go together.
 """
 import argparse
 import os
@@ -118,9 +117,6 @@ def main():
         setting = Setting(scratch, f"{scratch}/servers", os.path.abspath(o.sandboxfs))
         count = lambda vendor: measure(vendor, o, setting, root, facts)
         failed = failing(o.vendors.split(","), o.jobs, count)
-        if failed and os.environ.get("AGAIN") == "1":
-            print(f"budgets: once more, alone: {', '.join(failed)}", flush=True)
-            failed = failing(failed, 1, count)
     print(f"budgets: {'FAILED: ' + ', '.join(failed) if failed else 'all kept'}")
     return 1 if failed else 0
 

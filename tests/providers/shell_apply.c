@@ -416,31 +416,30 @@ static const struct change changes[] = {
 };
 #define CHANGES_COUNT (sizeof changes / sizeof *changes)
 
-static void expect_same_alone(const char *shell, size_t row)
+/* Each in a pair of trees of its own. */
+static void expect_each_the_same(struct pair *over)
 {
-	struct pair w;
-	char what[64];
+	for (size_t row = 0; row < CHANGES_COUNT; row++) {
+		struct pair w;
+		char what[64];
 
-	pair_make(&w, shell);
-	pair_make_fixtures(&w);
-	snprintf(what, sizeof what, "row %zu (op %d, %s)", row, changes[row].op, changes[row].path);
-	expect_same(what, &w, &changes[row], 1);
-	pair_remove(&w);
+		pair_make(&w, over->shell);
+		pair_make_fixtures(&w);
+		snprintf(what, sizeof what, "row %zu (op %d, %s)", row, changes[row].op,
+			changes[row].path);
+		expect_same(what, &w, &changes[row], 1);
+		pair_remove(&w);
+	}
 }
 
-Test(shell_apply, each_change_ends_as_the_helpers_does)
+OVER_SHELLS(shell_apply, each_change_ends_as_the_helpers_does)
 {
-	for (size_t s = 0; s < SHELLS_COUNT; s++)
-		for (size_t row = 0; row < CHANGES_COUNT; row++)
-			expect_same_alone(pair_shells[s], row);
+	expect_each_the_same(w);
 }
 
-Test(shell_apply, each_change_ends_as_the_helpers_does_for_an_ordinary_user)
+OVER_SHELLS_AS_NOBODY(shell_apply, each_change_ends_as_the_helpers_does_for_an_ordinary_user)
 {
-	pair_become_nobody();
-	for (size_t s = 0; s < SHELLS_COUNT; s++)
-		for (size_t row = 0; row < CHANGES_COUNT; row++)
-			expect_same_alone(pair_shells[s], row);
+	expect_each_the_same(w);
 }
 
 /* ---- apply: what only shows in a batch ---- */

@@ -2,7 +2,7 @@
  * shell_pair.h - what the tests of providers/shell*.c work on: two equal trees.
  *
  * In one the shell does what is asked, in the other the helper: what the helper answers is what the shell has to answer.
- * A claim made with OVER_SHELLS() is tested over each shell in turn.
+ * A claim made with OVER_SHELLS() is tested over sh, and with SHELLS=all in the environment over each shell in turn.
  */
 #pragma once
 
@@ -14,10 +14,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <string.h>
-
-#define SHELLS_COUNT 3
-
-extern const char *const pair_shells[SHELLS_COUNT];
 
 struct pair {
 	const char *shell;
