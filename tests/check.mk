@@ -60,7 +60,7 @@ table: $(TEST_BIN)/differences
 OWN_OF_VENDOR := ctl_create ctl_exec ctl_life ctl_list ctl_url exec jobs ports vendor_faults vendor_key
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:hostile e2b:mixing e2b:oracle e2b:real_builds e2b:staging \
 	modal:ctl_run modal:oracle modal:real_git runloop:ctl_with runloop:posix aio:ctl_copy aio:real_editors \
-	langsmith:ctl_with langsmith:real_git daytona:oracle daytona:ctl_copy
+	langsmith:ctl_with langsmith:real_git daytona:ctl_copy
 CONTRACTS     := $(VENDORS)
 # Contracts over shells in place of the helper, beside the one that is in unit:providers.
 SHELL_CONTRACTS := shell_busybox text_shell
@@ -76,7 +76,8 @@ UNITS         := $(TEST_LAYERS:%=unit:%)
 CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZZERS:%=fuzz:%) $(SCRIPTS) \
 	$(foreach v,$(VENDORS),$(OWN_OF_VENDOR:%=$v:tests/mount/%.t)) $(foreach s,$(SHARED_TESTS),$(subst :,:tests/mount/,$s).t)
 # They begin first, so that none of them is alone at the end.
-SLOW          := unit:cache unit:providers unit:modal
+SLOW          := budgets:e2b unit:providers unit:cache unit:modal contract:aio contract:daytona contract:langsmith \
+	modal:tests/mount/vendor_key.t aio:tests/mount/vendor_key.t e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
 T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
@@ -134,7 +135,7 @@ tests: $$(sort $$(foreach t,$$(CHECKED),$$(call needed,$$t)))
 
 # What needs no mount.
 check-units:
-	$(Q)$(MAKE) --no-print-directory test T="$(SLOW) $(filter-out $(SLOW),$(UNITS)) contract:e2b"
+	$(Q)$(MAKE) --no-print-directory test T="$(filter $(UNITS),$(SLOW)) $(filter-out $(SLOW),$(UNITS)) contract:e2b"
 
 oracle stress posix:
 	$(Q)$(MAKE) --no-print-directory test T=tests/mount/$@.t
@@ -164,6 +165,7 @@ check-all: lint check
 		$(MAKE) --no-print-directory test PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \
 			T="$(ALL_VENDOR_TESTS)" || exit; \
 	done
+	$(Q)$(MAKE) --no-print-directory budgets
 	$(Q)ROUNDS=all $(MAKE) --no-print-directory test T=tests/mount/e2b_fault_works.t
 	$(Q)$(MAKE) --no-print-directory test SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory test CC=clang

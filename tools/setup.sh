@@ -9,7 +9,7 @@ set -eu
 BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev libarchive-dev
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev musl-tools bubblewrap'
 TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
-	sqlite3 python3 python3-venv npm openssl zsh fish attr perl man-db mandoc bsdextrautils'
+	sqlite3 python3 python3-venv npm curl openssl zsh fish attr perl man-db mandoc bsdextrautils'
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
 PACKAGE='debhelper dpkg-dev lintian debootstrap systemd-container'
 

@@ -163,4 +163,6 @@ def copying(bench):
     bench.remove("big.bin")
 
 
+# Left out by --few: they take more than half of the time.
+MANY = [status_many, grep_many]
 ALL = [mounting, command, listing, listing_many, status, status_many, grep, grep_many, reading, small_files, save, patch, copying]

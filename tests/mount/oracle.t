@@ -5,7 +5,7 @@
 #	ORACLE_OPS    calls of each (10000)
 #	ORACLE_MORE   more options of the oracle, as --minimize
 #
-# Unless HELPER says which way to work in the sandbox, the others get a shorter trace, too.
+# On the embedded sandbox, unless HELPER says which way to work there, the others get a shorter trace, too.
 . "${0%/*}/../support/tap.sh"
 
 PROGRAMS=${PROGRAMS:-$TOP/build/gcc-plain/tests/bin}
@@ -63,7 +63,7 @@ replay "as an ordinary user: no difference" --seed="$seed" --plain-modes --witho
 unmount
 MOUNT_AS=0
 
-if [ "$TARGET:${HELPER:-auto}" = mount:auto ]; then
+if [ "$TARGET:$PROVIDER:$HELPER" = mount:local:auto ]; then
 	ORACLE_MORE=
 	HELPER=process mount_sandbox oracle_process allow_other
 	ORACLE_OPS=3000 replay "through the helper program: no difference" --seed="$seed"

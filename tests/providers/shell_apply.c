@@ -432,12 +432,12 @@ static void expect_each_the_same(struct pair *over)
 	}
 }
 
-OVER_SHELLS(shell_apply, each_change_ends_as_the_helpers_does)
+OVER_SHELLS_AS_NOBODY(shell_apply, each_change_ends_as_the_helpers_does_for_an_ordinary_user)
 {
 	expect_each_the_same(w);
 }
 
-OVER_SHELLS_AS_NOBODY(shell_apply, each_change_ends_as_the_helpers_does_for_an_ordinary_user)
+OVER_SHELLS_AT_LENGTH(shell_apply, each_change_ends_as_the_helpers_does_for_root)
 {
 	expect_each_the_same(w);
 }

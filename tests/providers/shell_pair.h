@@ -26,6 +26,7 @@ struct pair {
 void pair_make(struct pair *w, const char *shell);
 void pair_remove(struct pair *w);
 void pair_over_every_shell(void (*body)(struct pair *));
+bool pair_is_at_length(void);
 bool pair_is_busybox(const struct pair *w);
 
 /* From here on the test is somebody whom the kernel refuses things. Each test is a process of its own. */
@@ -35,6 +36,17 @@ void pair_become_nobody(void);
 	static void claim(struct pair *w);                                                         \
 	Test(suite, claim)                                                                         \
 	{                                                                                          \
+		pair_over_every_shell(claim);                                                      \
+	}                                                                                          \
+	static void claim(struct pair *w)
+
+/* Only with SHELLS=all: for what OVER_SHELLS() shows in much less time. */
+#define OVER_SHELLS_AT_LENGTH(suite, claim)                                                        \
+	static void claim(struct pair *w);                                                         \
+	Test(suite, claim)                                                                         \
+	{                                                                                          \
+		if (!pair_is_at_length())                                                          \
+			cr_skip_test("SHELLS=all has it");                                         \
 		pair_over_every_shell(claim);                                                      \
 	}                                                                                          \
 	static void claim(struct pair *w)
