@@ -28,10 +28,11 @@ struct dentry;
 struct inode {
 	uint32_t magic;   /* INODE_MAGIC: checked where the kernel hands a number back */
 	bool settled : 1; /* the attributes were read at least one clock tick after the last change */
-	bool removing : 1;    /* an unlink without a staged copy is under way: do not open */
-	bool hashed : 1;      /* found by (dev, ino) */
-	bool gone : 1;        /* removed through the mount, no name left */
-	bool complete : 1;    /* every entry of this directory is a dentry here */
+	bool removing : 1;     /* an unlink without a staged copy is under way: do not open */
+	bool hashed : 1;       /* found by (dev, ino) */
+	bool gone : 1;         /* removed through the mount, no name left */
+	bool keeps_number : 1; /* gone, and remembered by its number: no other inode shows that */
+	bool complete : 1;     /* every entry of this directory is a dentry here */
 	bool lists_alone : 1; /* too large for a listing of what is below it, too, or not to be read */
 	bool link_is_ours : 1; /* written through this mount, where it stands now */
 	bool has_pages : 1;
@@ -68,7 +69,7 @@ struct inode {
 		/* What the directory's last listing said of the entries' attributes is believed until then. */
 		int64_t listed_until_ms;
 	};
-	/* Its provisional number, while somebody may remember it; 0: attr.ino is shown. */
+	/* A number of its own, while somebody may remember it; 0: attr.ino is shown. */
 	uint64_t shown_ino;
 	struct kept_ctime
 		*kept_ctime;     /* what is shown instead: tree_ctime.c; NULL: attr.ctime is */

@@ -188,7 +188,7 @@ static void lost_name_locked(struct tree *t, struct inode *i)
 	take_back_locked(t, i);
 	i->gone = true;
 	if (!i->staged)
-		inode_unhash_locked(t, i);
+		inode_retire_locked(t, i);
 }
 
 static void unname_locked(struct tree *t, struct inode *dir, const char *name)

@@ -59,7 +59,7 @@ static char *leave_staging_locked(struct tree *t, struct inode *i)
 	take_back_locked(t, i);
 	i->staged = NULL;
 	if (i->gone)
-		inode_unhash_locked(t, i);
+		inode_retire_locked(t, i);
 	return staged;
 }
 
@@ -67,7 +67,7 @@ char *tree_close(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	i->opens--;
-	forget_shown_locked(i);
+	forget_shown_locked(t, i);
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);
@@ -90,7 +90,7 @@ char *tree_kernel_forget(struct tree *t, struct inode *i, uint64_t count)
 	i->kernel_refs -= count < i->kernel_refs ? count : i->kernel_refs;
 	if (!i->kernel_refs)
 		i->has_pages = false;
-	forget_shown_locked(i);
+	forget_shown_locked(t, i);
 	char *staged = leave_staging_locked(t, i);
 
 	inode_rest_locked(t, i);

@@ -11,11 +11,11 @@ static size_t bucket_of_number(size_t room, uint64_t dev, uint64_t ino)
 	return XXH3_64bits(key, sizeof key) & (room - 1);
 }
 
-/* By where it is in memory, where it is not to be found by its number: of these there may be as many. */
+/* By where it is in memory, where its number matters to nobody: of these there may be as many. */
 static size_t bucket_of(size_t room, const struct inode *i)
 {
-	return i->hashed ? bucket_of_number(room, i->attr.dev, i->attr.ino)
-			 : XXH3_64bits(&i, sizeof i) & (room - 1);
+	return i->hashed || i->keeps_number ? bucket_of_number(room, i->attr.dev, i->attr.ino)
+					    : XXH3_64bits(&i, sizeof i) & (room - 1);
 }
 
 static void inodes_grow_locked(struct tree *t)
@@ -69,6 +69,8 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 		free(i);
 		return NULL;
 	}
+	if (is_number_kept_locked(t, attr))
+		i->shown_ino = number_locked(t);
 	i->hashed = true;
 	inode_enter_bucket_locked(t, i);
 	t->inodes_count++;
@@ -86,11 +88,37 @@ struct inode *inode_find_locked(struct tree *t, const struct attr *attr)
 
 void inode_unhash_locked(struct tree *t, struct inode *i)
 {
+	if (!i->hashed && !i->keeps_number)
+		return;
+	inode_leave_bucket_locked(t, i);
+	i->hashed = i->keeps_number = false;
+	inode_enter_bucket_locked(t, i);
+}
+
+static bool is_remembered(const struct inode *i)
+{
+	return i->kernel_refs || i->opens;
+}
+
+void inode_retire_locked(struct tree *t, struct inode *i)
+{
 	if (!i->hashed)
 		return;
 	inode_leave_bucket_locked(t, i);
 	i->hashed = false;
+	i->keeps_number = is_remembered(i) && !i->shown_ino;
 	inode_enter_bucket_locked(t, i);
+}
+
+bool is_number_kept_locked(const struct tree *t, const struct attr *attr)
+{
+	const struct inode *i = t->inodes[bucket_of_number(t->inodes_room, attr->dev, attr->ino)];
+
+	while (i &&
+		!(i->keeps_number && is_remembered(i) && i->attr.dev == attr->dev &&
+			i->attr.ino == attr->ino))
+		i = i->next_in_bucket;
+	return i;
 }
 
 void inode_hash_locked(struct tree *t, struct inode *i)
@@ -100,6 +128,7 @@ void inode_hash_locked(struct tree *t, struct inode *i)
 	if (other)
 		inode_unhash_locked(t, other);
 	inode_leave_bucket_locked(t, i);
+	i->keeps_number = false;
 	i->hashed = true;
 	inode_enter_bucket_locked(t, i);
 }

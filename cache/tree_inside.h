@@ -53,7 +53,7 @@ struct tree {
 	bool has_missed; /* something was told that may be of what is below one of those */
 	unsigned moves;  /* renames under way */
 	unsigned stops;  /* who makes renames wait */
-	/* A power of two of buckets: by (dev, ino), or by address while an inode is not found so. */
+	/* A power of two of buckets: by (dev, ino), or by address where that inode matters to nobody by these. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
 	struct dentry **names; /* by (directory, name) */
@@ -110,6 +110,13 @@ void move_ends_locked(struct tree *t, struct inode *i);
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr);
 void inode_unhash_locked(struct tree *t, struct inode *i);
+/*
+ * The same of an inode that is gone in the sandbox, which may give the number to a new one at once. Somebody may still
+ * remember this inode by it: an O_PATH descriptor, a working directory, a directory that is open.
+ */
+void inode_retire_locked(struct tree *t, struct inode *i);
+/* Whether an inode that is gone is still remembered by the number in `attr`. */
+bool is_number_kept_locked(const struct tree *t, const struct attr *attr);
 /* The opposite, by the numbers in its attributes: another one that had them is not found by them any more. */
 void inode_hash_locked(struct tree *t, struct inode *i);
 /* Puts an unused inode on the idle list, or frees one that has no name; undoes the former when it is used again. */
@@ -176,8 +183,10 @@ bool owes_path_locked(const struct tree *t, const struct inode *i);
 bool is_only_here_locked(const struct dentry *d, uint64_t seen);
 /* The sandbox made it, with these attributes. */
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr);
+/* A number that only this mount knows: it is no other inode's. */
+uint64_t number_locked(struct tree *t);
 /* The number of its own and a ctime that was kept are shown until nobody remembers them. */
-void forget_shown_locked(struct inode *i);
+void forget_shown_locked(struct tree *t, struct inode *i);
 
 /* ---- tree_ctime.c ---- */
 

@@ -13,7 +13,7 @@ static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
 	return S_ISDIR(mode) && dir->attr.nlink > 1 ? 2 : 1;
 }
 
-static uint64_t number_locked(struct tree *t)
+uint64_t number_locked(struct tree *t)
 {
 	return TREE_PROVISIONAL + ++t->provisionals;
 }
@@ -97,7 +97,7 @@ void take_identity_locked(struct tree *t, struct inode *i, const struct attr *at
 	/* What has lost its names meanwhile is found by none. */
 	if (!i->gone || i->staged)
 		inode_hash_locked(t, i);
-	forget_shown_locked(i);
+	forget_shown_locked(t, i);
 }
 
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
@@ -111,7 +111,7 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 		i->shown_ino = shown;
 		/* What was asked before told of the other one: it is no sign that the name is another file's. */
 		i->moved = i->replaced = ++t->serial;
-		forget_shown_locked(i);
+		forget_shown_locked(t, i);
 	}
 	pthread_mutex_unlock(&t->lock);
 }
@@ -131,11 +131,14 @@ void tree_replacing(struct tree *t, struct inode *i, int delta)
 	pthread_mutex_unlock(&t->lock);
 }
 
-void forget_shown_locked(struct inode *i)
+void forget_shown_locked(struct tree *t, struct inode *i)
 {
 	if (i->kernel_refs || i->opens)
 		return;
-	i->shown_ino = 0;
+	if (!is_number_kept_locked(t, &i->attr))
+		i->shown_ino = 0;
+	else if (!i->shown_ino)
+		i->shown_ino = number_locked(t);
 	forget_ctime_locked(i);
 }
 

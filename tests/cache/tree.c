@@ -177,6 +177,81 @@ Test(tree, a_reused_inode_number_is_a_new_inode)
 	tree_unpin(tree, new);
 }
 
+/* What stat(2) shows. */
+static uint64_t number_of(struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(tree, i, &attr);
+	return attr.ino;
+}
+
+/* Made here, in the sandbox with this number; the inode is not pinned any more. */
+static struct inode *made(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+{
+	struct tree_news news = {
+		.attr = attr_of(ino, mode), .until_ms = LATER, .name_until_ms = LATER
+	};
+	struct inode *i = tree_made(tree, dir, name, &news);
+
+	cr_assert(ne(ptr, i, NULL));
+	tree_unpin(tree, i);
+	return i;
+}
+
+Test(tree, a_removed_inode_that_is_remembered_shares_its_number_with_none)
+{
+	struct inode *old = learn(root, "d", 5, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, old);
+	tree_unnamed(tree, root, "d");
+	struct inode *new = made(root, "d", 5, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, new);
+	cr_expect(eq(u64, number_of(old), 5));
+	cr_expect(ne(u64, number_of(new), 5));
+	cr_expect(eq(u64, tree_expect(tree, new).ino, 5));
+	uint64_t shown = number_of(new);
+
+	/* Neither forgotten itself nor learned again the new one takes a number that is remembered. */
+	tree_kernel_forget(tree, new, 1);
+	cr_expect(ne(u64, number_of(new), 5));
+	cr_expect(eq(ptr, learn(root, "d", 5, S_IFDIR | 0755), new));
+	tree_kernel_get(tree, new);
+	cr_expect(eq(u64, number_of(new), shown));
+	tree_kernel_forget(tree, old, 1);
+	cr_expect(eq(u64, number_of(new), shown));
+	tree_kernel_forget(tree, new, 1);
+	cr_expect(eq(u64, number_of(new), 5));
+}
+
+Test(tree, a_file_that_left_staging_and_is_remembered_shares_its_number_with_none)
+{
+	struct inode *old = learn(root, "f", 5, S_IFREG | 0644);
+
+	tree_kernel_get(tree, old);
+	cr_assert(eq(int, tree_open(tree, old, NULL), ERR_OK));
+	cr_assert(tree_removal_begins(tree, old));
+	tree_staged(tree, old, strdup("/u-1"));
+	tree_unnamed(tree, root, "f");
+	tree_removal_ends(tree, old);
+	free(tree_close(tree, old));
+	cr_expect(ne(u64, number_of(made(root, "g", 5, S_IFREG | 0644)), 5));
+	tree_kernel_forget(tree, old, 1);
+}
+
+Test(tree, the_number_of_a_removed_inode_that_nobody_remembers_is_shown_again)
+{
+	struct inode *old = learn(root, "f", 5, S_IFREG | 0644);
+
+	tree_kernel_get(tree, old);
+	tree_pin(tree, old);
+	tree_unnamed(tree, root, "f");
+	tree_kernel_forget(tree, old, 1);
+	cr_expect(eq(u64, number_of(made(root, "f", 5, S_IFREG | 0644)), 5));
+	tree_unpin(tree, old);
+}
+
 Test(tree, an_answer_older_than_a_change_is_not_believed)
 {
 	struct tree_scope scope = { .inodes = { root } };

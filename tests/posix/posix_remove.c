@@ -37,6 +37,35 @@ static void rmdir_refuses(void)
 	OK(rmdir("d"));
 }
 
+static bool has_number(const char *path, ino_t ino)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && st.st_ino == ino;
+}
+
+static void what_is_removed_and_remembered_keeps_its_number_alone(void)
+{
+	struct stat st;
+
+	OK(mkdir("d", 0755));
+	make_file("f", 0644);
+	int dir = open("d", O_PATH), file = open("f", O_PATH);
+
+	OK(fstat(file, &st));
+	OK(unlink("f"));
+	make_file("f", 0600);
+	make_file("g", 0600);
+	TRUE(!has_number("f", st.st_ino) && !has_number("g", st.st_ino));
+	OK(fstat(dir, &st));
+	OK(rmdir("d"));
+	OK(mkdir("d", 0755));
+	OK(mkdir("e", 0755));
+	TRUE(!has_number("d", st.st_ino) && !has_number("e", st.st_ino));
+	OK(close(dir));
+	OK(close(file));
+}
+
 static void removing_moves_times(void)
 {
 	OK(mkdir("d", 0755));
@@ -233,6 +262,8 @@ const struct posix_case cases_remove[] = {
 	{ "rmdir refuses", rmdir_refuses, 0 },
 	{ "removing moves the times of the directory and ctime of the file", removing_moves_times,
 		0 },
+	{ "what is removed and remembered keeps its inode number alone",
+		what_is_removed_and_remembered_keeps_its_number_alone, 0 },
 	{ "links are counted", links_are_counted, 0 },
 	{ "a directory counts its folders", directories_count_their_folders, 0 },
 	{ "an open file outlives its name", an_open_file_outlives_its_name, 0 },
