@@ -5,11 +5,15 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+#define END_S 60
 
 struct explored explored;
 
@@ -122,6 +126,24 @@ void explored_start(int64_t believed_ms)
 		"%s", e.text);
 	explored.provider.lists = 0;
 	explored.provider.entries = 0;
+}
+
+static void *end(void *context)
+{
+	cache_free(context);
+	return NULL;
+}
+
+void explored_end(void)
+{
+	struct timespec limit;
+	pthread_t thread;
+
+	clock_gettime(CLOCK_REALTIME, &limit);
+	limit.tv_sec += END_S;
+	cr_assert(zero(int, pthread_create(&thread, NULL, end, explored.cache)));
+	explored.cache = NULL;
+	cr_assert(zero(int, pthread_timedjoin_np(thread, NULL, &limit)), "the end waits");
 }
 
 struct inode *explored_find(const char *path)

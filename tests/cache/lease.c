@@ -483,6 +483,7 @@ Test(lease, who_listens_hears_of_what_nobody_asked_for)
 Test(lease, the_end_does_not_wait_for_a_stream)
 {
 	known_tree();
-	cache_free(explored.cache);
-	explored.cache = NULL;
+	cr_assert(eq(uint, explored.provider.watches_over, 0));
+	explored_end();
+	cr_expect(eq(uint, explored.provider.watches_over, 1));
 }

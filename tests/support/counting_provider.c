@@ -53,6 +53,7 @@ static enum err stand_at_gate(
 		if (call && call->cancel && cancel_thrown(call->cancel))
 			kind = error_set(e, ERR_INTERRUPTED, "interrupted");
 	}
+	p->cancelled += kind == ERR_INTERRUPTED;
 	pthread_mutex_unlock(&p->lock);
 	return kind;
 }
@@ -184,7 +185,7 @@ void counting_provider_close_gate(struct counting_provider *p, const char *path)
 {
 	pthread_mutex_lock(&p->lock);
 	p->gate = path;
-	p->held = 0;
+	p->held = p->cancelled = 0;
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -22,9 +22,10 @@ struct counting_provider {
 		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
 	enum err cut_with; /* that one, ERR_OK: without a word of it */
 	pthread_mutex_t lock;
-	pthread_cond_t changed;   /* of the two below */
+	pthread_cond_t changed;   /* of the three below */
 	const char *gate;         /* a directory's path; NULL: no list is held up */
 	unsigned held;            /* lists that came to the gate since it was closed */
+	unsigned cancelled;       /* those of them that gave up there */
 	bool has_watch;           /* it tells of changes: set before the first is asked for */
 	atomic_bool breaks_watch; /* the next change that is to be told ends the stream instead */
 	const char *
