@@ -1,6 +1,7 @@
 #include "providers/http/client.h"
 #include "tests/http/room.h"
 
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -543,16 +544,63 @@ Test(http_exchange, one_that_ends_early_closes_its_connection)
 	room_close(&r);
 }
 
+/* How many entries a directory has: /proc/self/fd, /proc/self/task. */
+static size_t entries_in(const char *path)
+{
+	DIR *dir = opendir(path);
+	size_t count = 0;
+
+	cr_assert(ne(ptr, dir, NULL));
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* Without those of the server's connections, which it keeps to its end. */
+static size_t descriptors_of_client(const struct room *r)
+{
+	return entries_in("/proc/self/fd") - (size_t)r->server.connections;
+}
+
+static size_t threads_now(const struct room *r)
+{
+	(void)r;
+	return entries_in("/proc/self/task");
+}
+
+/* The server hears that a connection was closed, and its threads end, a little later. */
+static void await_count(size_t (*count)(const struct room *r), const struct room *r, size_t wanted)
+{
+	int64_t end_ms = monotonic_ms() + 60000;
+
+	while (count(r) != wanted && monotonic_ms() < end_ms)
+		poll(NULL, 0, 1);
+	cr_expect(eq(sz, count(r), wanted));
+}
+
 Test(http_exchange, many_that_begin_and_end_at_once_leave_nothing)
 {
 	struct http_request request;
+	size_t descriptors, threads;
 	struct room r;
 
 	room_open(&r, answer_ok, NULL);
+	/* What the first exchange opens and the client keeps. */
+	perform_ok(&r);
+	http_drop_connections(r.http);
+	server_join_peer(&r.server, 0);
+	descriptors = descriptors_of_client(&r);
+	threads = threads_now(&r);
 	request = room_request(&r, HTTP_GET, 0);
 	for (int i = 0; i < 200; i++)
 		http_end(room_begin(&r, &request));
+	cr_expect(zero(sz, r.http->exchanges));
 	perform_ok(&r);
+	http_drop_connections(r.http);
+	await_count(descriptors_of_client, &r, descriptors);
+	await_count(threads_now, &r, threads);
+	cr_expect(eq(ptr, r.http->first, NULL));
 	room_close(&r);
 }
 
