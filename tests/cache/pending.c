@@ -595,6 +595,77 @@ Test(pending, what_was_refused_is_reported_by_the_next_write)
 	distant_close(&far, i);
 }
 
+static void await_nothing_pending(void)
+{
+	int64_t end_ms = monotonic_ms() + 60000;
+	struct cache_status status;
+
+	do {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "a change stays pending");
+		sched_yield();
+		cache_get_status(far.cache, &status);
+	} while (status.pending_changes);
+	cr_assert(gt(u64, status.parked_changes, 0));
+}
+
+Test(pending, a_refusal_is_reported_once_by_the_next_barrier_when_nothing_is_pending_any_more)
+{
+	struct inode *i = make("f"), *other = make("other");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	await_nothing_pending();
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, other, NULL), ERR_OK), "another file's");
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_NO_SPACE));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK), "to barriers once");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_NO_SPACE), "to the handle");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK), "once, too");
+	distant_close(&far, i);
+	distant_close(&far, other);
+}
+
+Test(pending, a_command_does_not_run_after_a_refusal_when_nothing_is_pending_any_more)
+{
+	struct execute_request request = { .command = "true" };
+	struct execute_result result = { 0 };
+	struct inode *i = make("f");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	await_nothing_pending();
+	cr_expect(eq(int, cache_execute(far.cache, NULL, &request, NULL, NULL, &result, NULL),
+		ERR_NO_SPACE));
+	cr_expect(not(result.may_have_run));
+	cr_expect(eq(
+		int, cache_execute(far.cache, NULL, &request, NULL, NULL, &result, NULL), ERR_OK));
+	distant_close(&far, i);
+}
+
+Test(pending, a_refusal_is_reported_once_by_the_fsync_when_nothing_is_pending_any_more)
+{
+	struct inode *i = make("f");
+
+	distant_refuse(&far, ERR_QUOTA);
+	distant_write(&far, i, 0, "hello");
+	await_nothing_pending();
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_QUOTA));
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK), "the handle was told");
+	distant_close(&far, i);
+}
+
+Test(pending, a_refusal_is_reported_by_the_next_barrier_though_the_file_is_closed)
+{
+	struct inode *i = make("f");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	distant_close(&far, i);
+	await_nothing_pending();
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_NO_SPACE));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+}
+
 Test(pending, a_sync_reports_its_own_batch)
 {
 	struct inode *i = make("f");
