@@ -1,0 +1,99 @@
+#!/bin/sh
+# A change that the sandbox refused later: which close, fsync and barrier reports the refusal, and which does not.
+# shellcheck disable=SC2016,SC2317
+PROVIDER=e2b
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_mount
+needs node python3
+
+stall() {
+	vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/process|files/","times":0},"action":{"type":"stall"}}' >/dev/null
+}
+
+mend() {
+	vendor_request DELETE "$ADMIN/faults" >/dev/null
+}
+
+is_refused() { # COUNT: so many changes are refused, and none is pending
+	python3 -c 'import json, sys
+status = json.load(open(sys.argv[1]))
+sys.exit(status["pending_changes"] != 0 or status["parked_changes"] < int(sys.argv[2]))' "$MNT/.sandbox/status" "$1"
+}
+
+# told STEP: the holder does it; how that ended.
+told() {
+	echo "$1" >&8
+	read -r tap_told <&9
+	echo "$tap_told"
+}
+
+# Holds a file open for writing and for reading, and does what it is asked, a line for each: OK or the name of the errno.
+holder='import errno, os, sys
+path = sys.argv[1]
+writer = os.open(path, os.O_WRONLY)
+reader = os.open(path, os.O_RDONLY)
+steps = {
+    "write": lambda: os.write(writer, b"refused"),
+    "close-reader": lambda: os.close(reader),
+    "read": lambda: os.read(reader, 100),
+    "close-copy": lambda: os.close(os.dup(writer)),
+    "fsync": lambda: os.fsync(writer),
+    "close-writer": lambda: os.close(writer),
+}
+for line in sys.stdin:
+    try:
+        steps[line.strip()]()
+        print("OK", flush=True)
+    except OSError as error:
+        print(errno.errorcode[error.errno], flush=True)'
+
+# refuse NAME: its first write is refused by the sandbox, and no change is pending any more.
+refuse() {
+	mkdir "$MNT/$1"
+	echo base >"$MNT/$1/file"
+	sync "$MNT/$1/file" "$MNT/$1"
+	ls -lR "$MNT" >/dev/null
+	deadline "$PATIENCE" python3 -c "$holder" "$MNT/$1/file" <ask >answers &
+	holding=$!
+	exec 8>ask 9<answers
+	stall
+	is "$1: a write is acknowledged" "$(told write)" OK
+	rm -r "${STORE:?}/$1"
+	mend
+	refusals=$((refusals + 1))
+	ok "$1: the sandbox refuses the change" wait_until "$PATIENCE" is_refused $refusals
+}
+
+let_go() {
+	exec 8>&- 9<&-
+	wait $holding
+}
+
+mkfifo ask answers
+refusals=0
+mount_sandbox refused timeout=2
+expect_log '.*'
+
+refuse closed
+is "the close of a handle for reading does not report the refusal" "$(told close-reader)" OK
+is "the close of the handle for writing does" "$(told close-writer)" ENOENT
+ok "and no barrier once more" settle
+let_go
+
+refuse synced
+is "the close of a handle for reading does not report the refusal" "$(told close-reader)" OK
+is "fsync of the handle for writing does" "$(told fsync)" ENOENT
+is "once" "$(told close-copy)" OK
+ok "and no barrier once more" settle
+let_go
+
+refuse barrier
+fails "a barrier reports the refusal when nothing is pending any more" settle
+ok "once" settle
+is "the close of a handle for reading does not" "$(told close-reader)" OK
+is "the close of the handle for writing does" "$(told close-writer)" ENOENT
+let_go
+unmount
+done_testing
