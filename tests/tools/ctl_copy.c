@@ -293,6 +293,70 @@ Test(ctl_copy, a_file_that_grew_is_told_and_not_made)
 	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
 }
 
+/* Larger than one call brings: all of it are zeros, and each part says of which version it is. */
+#define PARTS_SIZE (((uint64_t)128 << 20) + 10)
+
+static struct {
+	struct attr versions[2];
+	unsigned given;
+} parts;
+
+static enum err give_part(struct provider *p, const struct call *call,
+	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
+	struct error *e)
+{
+	const struct fetch_piece done = { .kind = FETCH_DONE, .attr = parts.versions[parts.given] };
+
+	(void)p, (void)call, (void)items;
+	cr_assert(eq(sz, items_count, 1));
+	cr_assert(lt(uint, parts.given, 2));
+	parts.given++;
+	return sink(context, &done, e);
+}
+
+static const struct provider_ops parts_ops = { .name = "parts", .list = lie, .fetch = give_part };
+static struct provider parts_provider = { .ops = &parts_ops };
+
+static void copy_parts(struct attr second)
+{
+	const struct attr first = { .mode = S_IFREG | 0644,
+		.ino = 7,
+		.size = PARTS_SIZE,
+		.mtime = { 1000, 5 },
+		.ctime = { 1000, 5 } };
+	const struct list_item items[] = { { .kind = LIST_SELF, .attr = first } };
+
+	liar.items = items;
+	liar.count = 1;
+	second.mode = first.mode;
+	second.ino = first.ino;
+	second.size = first.size;
+	parts.versions[0] = first;
+	parts.versions[1] = second;
+	parts.given = 0;
+	cr_assert(eq(int, copy(&parts_provider, NULL, "f", "", "f"), ERR_OK));
+	cr_expect(eq(uint, parts.given, 2));
+}
+
+Test(ctl_copy, a_file_that_is_overwritten_in_place_between_two_parts_is_told_and_not_made)
+{
+	static const struct attr others[] = {
+		{ .mtime = { 1001, 5 }, .ctime = { 1001, 5 } },
+		{ .mtime = { 1000, 6 }, .ctime = { 1000, 6 } },
+		{ .mtime = { 1000, 5 }, .ctime = { 1001, 5 } }, /* its time was set back */
+		{ .mtime = { 1000, 5 }, .ctime = { 1000, 6 } },
+	};
+
+	for (size_t n = 0; n < sizeof others / sizeof *others; n++) {
+		copy_parts(others[n]);
+		cr_expect(eq(str, room.failures, "f: changed while it was copied\n"), "row %zu", n);
+		cr_expect(not(is_there("to/f")), "row %zu", n);
+	}
+	copy_parts((struct attr){ .mtime = { 1000, 5 }, .ctime = { 1000, 5 } });
+	cr_expect(eq(str, room.failures, ""));
+	cr_expect(is_there("to/f"));
+}
+
 Test(ctl_copy, a_line_that_breaks_leaves_nothing_behind)
 {
 	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(3) } };
