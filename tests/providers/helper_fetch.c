@@ -292,6 +292,51 @@ Test(helper_fetch, a_file_that_changes_between_pieces_is_a_conflict)
 	cr_expect(eq(uint, f.pieces, 1));
 }
 
+/* The kernel's times go on by ticks: the overwrite shows another time as soon as one has passed. */
+static void overwrite_after_first(unsigned piece)
+{
+	AUTO_CLOSE int fd = openat(shown.scratch.fd, "tree/f", O_WRONLY | O_CLOEXEC);
+	struct stat before, now;
+
+	cr_assert(eq(uint, piece, 1));
+	cr_assert(zero(int, fstat(fd, &before)));
+	do {
+		cr_assert(eq(int, (int)pwrite(fd, "NEW", 3, 2 * VERB_DATA_MAX), 3));
+		cr_assert(zero(int, fstat(fd, &now)));
+	} while (now.st_mtim.tv_sec == before.st_mtim.tv_sec &&
+		now.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+}
+
+/* As tools do that keep the time of a file they write to: only the change time tells. */
+static void overwrite_unseen_after_first(unsigned piece)
+{
+	struct stat before;
+
+	cr_assert(zero(int, fstatat(shown.scratch.fd, "tree/f", &before, 0)));
+	overwrite_after_first(piece);
+	cr_assert(zero(int,
+		utimensat(shown.scratch.fd, "tree/f",
+			(struct timespec[]){ before.st_atim, before.st_mtim }, 0)));
+}
+
+Test(helper_fetch, a_file_that_is_overwritten_in_place_between_pieces_is_a_conflict)
+{
+	void (*const ways[])(unsigned) = { overwrite_after_first, overwrite_unseen_after_first };
+
+	for (size_t n = 0; n < sizeof ways / sizeof *ways; n++) {
+		AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+		free(make_file("tree/f", 3 * VERB_DATA_MAX));
+		f.disturb = ways[n];
+		fetch(
+			&(struct fetch_item){
+				.kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END },
+			&f);
+		cr_expect(eq(int, f.done.err, ERR_CONFLICT), "way %zu", n);
+		cr_expect(eq(uint, f.pieces, 1), "way %zu", n);
+	}
+}
+
 Test(helper_fetch, one_bad_file_does_not_fail_the_batch)
 {
 	const struct fetch_item items[] = {
