@@ -92,13 +92,36 @@ static enum err info(
 	return ERR_OK;
 }
 
+/* The year 2100: a file that changes again within a tick of the clock has the same times. */
+#define ONE_TIME ((struct timespec){ .tv_sec = 4102444800 })
+
+struct listing {
+	list_sink sink;
+	void *context;
+};
+
+static enum err list_one_time(void *context, const struct list_item *item, struct error *e)
+{
+	const struct listing *l = context;
+	struct list_item shown = *item;
+
+	shown.attr.mtime = shown.attr.ctime = ONE_TIME;
+	return l->sink(l->context, &shown, e);
+}
+
 static enum err list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
 	static const bool never = false;
-	enum err kind = pass_gate(of(p), &never, &of(p)->lists, call, e);
+	struct distant *d = of(p);
+	struct listing l = { sink, context };
+	enum err kind = pass_gate(d, &never, &d->lists, call, e);
 
-	return kind ? kind : helper_list(&of(p)->root, request, sink, context, e);
+	if (kind)
+		return kind;
+	if (d->shows_one_time)
+		return helper_list(&d->root, request, list_one_time, &l, e);
+	return helper_list(&d->root, request, sink, context, e);
 }
 
 struct fetching {
@@ -127,7 +150,11 @@ static enum err count_items(void *context, const struct fetch_piece *piece, stru
 
 	pthread_cond_broadcast(&d->changed);
 	pthread_mutex_unlock(&d->lock);
-	enum err kind = f->sink(f->context, piece, e);
+	struct fetch_piece told = *piece;
+
+	if (d->shows_one_time)
+		told.attr.mtime = told.attr.ctime = ONE_TIME;
+	enum err kind = f->sink(f->context, &told, e);
 
 	if (number == d->change_after)
 		change_file(d);

@@ -869,6 +869,29 @@ Test(pending, everything_is_sent_by_a_sync)
 	distant_close(&far, two);
 }
 
+/* A copy inside the sandbox: the kernel sees none of the bytes, and no stream of changes tells. */
+Test(pending, the_kernel_forgets_the_pages_of_a_file_that_is_copied_over)
+{
+	scratch_write_text(&far.scratch, "source", "new bytes");
+	scratch_write_text(&far.scratch, "there", "old bytes");
+	struct inode *from = distant_open(&far, "source"), *to = distant_open(&far, "there");
+	char bytes[10] = "";
+	uint64_t copied;
+	size_t got;
+
+	cr_assert(not(cache_read(far.cache, NULL, to, 0, bytes, 9, &got, NULL)));
+	cr_expect(eq(str, bytes, "old bytes"));
+	unsigned told = distant_told(&far);
+
+	cr_assert(not(cache_copy(far.cache, NULL, from, 0, to, 0, 9, &copied, NULL)));
+	cr_expect(eq(u64, copied, 9));
+	cr_expect(gt(uint, distant_told(&far), told));
+	cr_assert(not(cache_read(far.cache, NULL, to, 0, bytes, 9, &got, NULL)));
+	cr_expect(eq(str, bytes, "new bytes"));
+	distant_close(&far, to);
+	distant_close(&far, from);
+}
+
 Test(pending, a_handle_that_asks_for_it_writes_through)
 {
 	struct inode *i = make("f");

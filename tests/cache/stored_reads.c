@@ -175,6 +175,45 @@ Test(stored_reads, a_file_that_may_still_change_is_not_kept)
 	cr_expect(stored_may_have(far.cache->stored, "f", 4096));
 }
 
+static void overwrite(const char *name, const char *text)
+{
+	AUTO_CLOSE int fd = openat(far.scratch.fd, name, O_WRONLY | O_CLOEXEC);
+
+	cr_assert(eq(sz, (size_t)pwrite(fd, text, strlen(text), 0), strlen(text)));
+}
+
+/* Opened, read and closed; what is believed is believed for 60 s. */
+static void expect_read(const char *name, const char *wanted)
+{
+	size_t len = strlen(wanted), got = 0;
+	struct cache_entry entry;
+	int64_t absent_ms;
+	bool keep;
+
+	cr_assert(not(cache_lookup(
+		far.cache, NULL, cache_root(far.cache), name, &entry, &absent_ms, NULL)));
+	cr_assert(not(cache_open(far.cache, NULL, entry.inode, O_RDONLY, &keep, NULL)));
+	cr_expect(not(keep), "pages of what may have changed since");
+	cr_assert(not(cache_read(far.cache, NULL, entry.inode, 0, bytes, len, &got, NULL)));
+	cr_assert(eq(sz, got, len));
+	bytes[len] = 0;
+	cr_expect(eq(str, (char *)bytes, (char *)wanted));
+	distant_close(&far, entry.inode);
+}
+
+Test(stored_reads, a_second_change_within_one_tick_of_the_clock_is_read)
+{
+	scratch_write_text(&far.scratch, "f", "first");
+	far.shows_one_time = true;
+	far.belief_ms = 60000;
+	distant_remount(&far, dir);
+	expect_read("f", "first");
+	overwrite("f", "other");
+	expect_read("f", "other");
+	overwrite("f", "third");
+	expect_read("f", "third");
+}
+
 Test(stored_reads, a_write_of_ours_is_read_back)
 {
 	struct inode *i;

@@ -714,6 +714,60 @@ Test(tree, a_change_within_the_clock_tick_is_not_settled)
 	tree_unpin(tree, f);
 }
 
+Test(tree, pages_read_within_the_clock_tick_of_a_change_are_not_current)
+{
+	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0644),
+		.until_ms = LATER,
+		.name_until_ms = LATER,
+		.now = { .tv_sec = 100, .tv_nsec = 1000000 } };
+	bool changed;
+	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
+
+	cr_expect(not(tree_pages_current(tree, f)));
+	cr_expect(not(tree_pages_current(tree, f)), "equal attributes, perhaps other contents");
+	news.now.tv_sec = 101;
+	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
+	tree_pages_current(tree, f);
+	cr_expect(tree_pages_current(tree, f));
+	tree_unpin(tree, f);
+}
+
+static int told_pages;
+
+static void count_pages(void *context, const struct tree_told *told)
+{
+	(void)context;
+	told_pages += told->inode && told->pages;
+}
+
+Test(tree, a_second_change_within_the_clock_tick_drops_the_pages)
+{
+	const struct timespec within = { .tv_sec = 100, .tv_nsec = 1000000 },
+			      after = { .tv_sec = 101 };
+	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0644),
+		.until_ms = LATER,
+		.name_until_ms = LATER,
+		.now = within };
+	const struct watch_event event = {
+		.kind = WATCH_CHANGED, .path = "f", .has_attr = true, .attr = news.attr
+	};
+	bool changed;
+	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
+
+	tree_kernel_get(tree, f);
+	tree_tells(tree, count_pages, NULL);
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_pages, 1), "contents may differ though the attributes are equal");
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_pages, 2), "what was told may be followed by another change");
+	news.now = after;
+	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_pages, 2), "the tick had passed: it is an echo");
+	tree_kernel_forget(tree, f, 1);
+	tree_unpin(tree, f);
+}
+
 Test(tree, unused_inodes_are_forgotten_oldest_first)
 {
 	struct inode *found;
