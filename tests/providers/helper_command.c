@@ -239,7 +239,7 @@ static pid_t number_soon(const struct room *r, const char *path)
 		else
 			poll(NULL, 0, 1);
 	}
-	cr_assert(gt(int, number, 0));
+	cr_assert(lt(int, 0, number));
 	return number;
 }
 
