@@ -277,6 +277,26 @@ Test(pending_overlay, what_was_cut_off_is_not_there_when_it_grows_again)
 	distant_close(&far, i);
 }
 
+/* The second change of the size is made before the first one has left. */
+Test(pending_overlay, what_was_cut_off_is_zeros_when_it_grows_at_once)
+{
+	struct inode *i = known("f", 2000);
+
+	far.is_cut = true;
+	resize_both(i, 100);
+	resize_both(i, 1000);
+	await_trouble();
+	expect_read(i);
+	resize_both(i, 50);
+	resize_both(i, 3000);
+	write_both(i, 2500, 10);
+	expect_read(i);
+	mend();
+	expect_there("f");
+	expect_read(i);
+	distant_close(&far, i);
+}
+
 Test(pending_overlay, a_file_whose_mode_alone_is_changed_is_read)
 {
 	struct inode *i = known("f", 2000);
