@@ -90,6 +90,15 @@ void contract_end(void);
 /* A configuration for one more connection to the same place. */
 struct provider_config contract_config(const struct subject *s, const char *id);
 
+/* ---- A vendor's server in trouble ---- */
+
+/* Gives the subject a sandbox of a server that no other test uses; skips the test where that cannot be. */
+void contract_use_own_server(struct subject *s);
+/* The server does `action` to the next `times` requests whose kind matches: see tests/servers/lib/faults.mjs. */
+void contract_fault(const char *kind, const char *action, int times);
+/* Ends that; how many requests had it done to them. */
+int contract_mend(void);
+
 #define BEHAVIOUR_FOR(suite, group, claim)                                                         \
 	Test(suite, group##_##claim)                                                               \
 	{                                                                                          \
@@ -109,6 +118,12 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
 	BEHAVIOUR_FOR_REMOTE(text, group, claim)                                                   \
 	BEHAVIOUR_HERE(group, claim)
+
+/* The same of a sandbox that is reached through a vendor. */
+#define BEHAVIOUR_OF_VENDORS(group, claim)                                                         \
+	static void group##_##claim(struct subject *s);                                            \
+	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
+	static void group##_##claim(struct subject *s)
 
 /* The same of a sandbox that we make ourselves, on this machine. */
 #define BEHAVIOUR_HERE(group, claim)                                                               \

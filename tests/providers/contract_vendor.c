@@ -9,12 +9,14 @@
  * what others see is asked by execute.
  */
 #include "providers/base/cleanup.h"
+#include "providers/http/http.h"
 #include "tests/providers/contract.h"
 #include "tests/support/vendor_server.h"
 
 #include <criterion/hooks.h>
 #include <criterion/internal/ordered-set.h>
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <stdio.h>
 #include <sys/file.h>
 
@@ -204,6 +206,74 @@ static void connect_to_service(struct subject *s)
 	empty_home(s);
 }
 
+/* ---- A server in trouble ---- */
+
+static struct vendor_server own;
+
+void contract_use_own_server(struct subject *s)
+{
+	struct error e = { 0 };
+	char id[128];
+
+	if (getenv(LIVE_ID))
+		cr_skip("a service has no faults on request");
+	provider_release(take(s->p));
+	cleanup_close(&s->tree.fd);
+	cr_assert(eq(int, vendor_server_start(&own, s->name, &e), ERR_OK), "%s", e.text);
+	vendor_server_announce(&own);
+	make_sandbox(s, id);
+	contract_connect(s, id);
+	open_tree(s, own.sandboxes);
+}
+
+/* A field of the answer; 0: the answer has no such field. */
+static int ask_admin(enum http_method method, const char *body, const char *field)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct json_object *json, *value = NULL;
+	struct error e = { 0 };
+	struct http *http;
+	char url[128];
+	int number;
+
+	snprintf(url, sizeof url, "%s/faults", own.admin_url);
+	cr_assert(eq(int, http_new(&http, "tests", &e), ERR_OK), "%s", e.text);
+	http_perform(http, NULL,
+		&(struct http_request){
+			.method = method, .url = url, .body = body, .body_len = strlen(body) },
+		&answer, &e);
+	http_free(http);
+	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
+	cr_assert(eq(int, answer.status, 200), "%s", buf_text(&answer.body));
+	json = json_tokener_parse(buf_text(&answer.body));
+	json_object_object_get_ex(json, field, &value);
+	number = json_object_get_int(value);
+	json_object_put(json);
+	return number;
+}
+
+void contract_fault(const char *kind, const char *action, int times)
+{
+	char body[1000];
+
+	snprintf(body, sizeof body, "{\"match\":{\"kind\":\"/%s/\",\"times\":%d},\"action\":%s}",
+		kind, times, action);
+	ask_admin(HTTP_POST, body, "");
+}
+
+int contract_mend(void)
+{
+	return ask_admin(HTTP_DELETE, "", "taken");
+}
+
+static void end(void)
+{
+	contract_end();
+	vendor_server_stop(&own);
+}
+
+/* ---- The suites ---- */
+
 static void set_up(const char *name, enum helper_mode helper)
 {
 	const struct vendor *v = find_vendor(name);
@@ -232,9 +302,8 @@ static void set_up(const char *name, enum helper_mode helper)
 	{                                                                                          \
 		set_up(#vendor, HELPER_OFF);                                                       \
 	}                                                                                          \
-	TestSuite(                                                                                 \
-		contract_##vendor, .init = set_up_##vendor, .fini = contract_end, .timeout = 300); \
-	TestSuite(contract_##vendor##_shell, .init = set_up_##vendor##_shell,                      \
-		.fini = contract_end, .timeout = 300);
+	TestSuite(contract_##vendor, .init = set_up_##vendor, .fini = end, .timeout = 300);        \
+	TestSuite(contract_##vendor##_shell, .init = set_up_##vendor##_shell, .fini = end,         \
+		.timeout = 300);
 
 EACH_VENDOR(VENDOR_SUITES)

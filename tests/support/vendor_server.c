@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 /* A loaded machine takes seconds until Node has read all modules. */
-#define START_MS 30000
+#define START_MS 60000
 #define STOP_MS  10000
 
 /* In its folder. */

@@ -1,6 +1,7 @@
 // The port through which tests look at a server and trouble it. Answers are JSON; 400 with a message where it is misused.
 //
-// GET /counters · POST /reset · POST /faults · DELETE /faults (also releases what stalls) · POST /release ·
+// GET /counters · POST /reset · POST /faults · DELETE /faults (also releases what stalls; { taken: how many requests had a
+// fault }) · POST /release ·
 // POST /deliver (what keep_copy kept) · GET /received?contains=TEXT · GET /secrets/ID (what is secret of that sandbox beside
 // the key), and what the server adds in `routes`: { "POST /pause": (argument, query) => answer }.
 import { listenOnLoopback, makeServer, readBody, sendJson } from "./http.mjs";
@@ -16,7 +17,11 @@ function ownRoutes({ counters, faults }) {
 		"GET /counters": () => counters.report(),
 		"POST /reset": () => (counters.reset(), {}),
 		"POST /faults": (argument, query, req) => addFaults(faults, req),
-		"DELETE /faults": () => (faults.clear(), {}),
+		"DELETE /faults": () => {
+			const { taken } = faults;
+			faults.clear();
+			return { taken };
+		},
 		"POST /deliver": () => faults.deliver(),
 		"POST /release": () => (faults.release(), {}),
 		"GET /secrets": () => [],

@@ -16,6 +16,7 @@
 //   content_type { value }            this Content-Type
 //   trailer { name, value }           the answer, with this trailer
 //   garbage { bytes }                 200 and random bytes (64)
+//   lose_answer { status }            the request is done, and its answer is this one
 //   grpc_status { status, message, retry_after }   a gRPC call's end; retry_after: seconds, as Modal's servers say it
 //   grpc_reset { status, message }    a gRPC call's end, behind which the stream is reset
 import { randomBytes } from "node:crypto";
@@ -51,8 +52,10 @@ export class Faults {
 		this.list.push(parse(fault));
 	}
 
+	// Forgets all of them.
 	clear() {
 		this.list = [];
+		this.taken = 0;
 		this.copies = [];
 		this.release();
 	}
@@ -82,6 +85,7 @@ export class Faults {
 			return undefined;
 		}
 		fault.left--;
+		this.taken++;
 		return fault.action;
 	}
 
@@ -245,6 +249,23 @@ async function garbage({ bytes = 64 }, req, res) {
 	return true;
 }
 
+// As a gateway answers that loses its server once that has the request.
+function loseAnswer({ status }, req, res) {
+	const { writeHead, end } = res;
+	const called = (rest) => rest.filter((one) => typeof one === "function").forEach((one) => process.nextTick(one));
+	res.flushHeaders = () => {};
+	res.writeHead = () => res;
+	res.write = (chunk, ...rest) => (called(rest), true);
+	res.end = (...rest) => {
+		res.end = () => res;
+		writeHead.call(res, status, { "Content-Length": 0 });
+		end.call(res);
+		called(rest);
+		return res;
+	};
+	return false;
+}
+
 async function grpcStatus({ status, message, retry_after: retryAfter }, req, res) {
 	await whenSent(req);
 	const details = retryAfter === undefined ? {} : { "grpc-status-details-bin": retryPolicy(status, retryAfter) };
@@ -287,6 +308,7 @@ const actions = {
 	content_type: changeContentType,
 	trailer: addTrailer,
 	garbage,
+	lose_answer: loseAnswer,
 	grpc_status: grpcStatus,
 	grpc_reset: grpcReset,
 };
