@@ -115,6 +115,46 @@ is "two run at once" "$(a=$(spawn 'sleep 1000'); b=$(spawn 'echo quick'); job_en
 137"
 is "a long command runs" "$(job=$(spawn "$(printf 'echo %s | wc -c' "$(head -c 200000 /dev/zero | tr '\0' x)")"); job_ended "$job"; cat "$JOBS/$job/output")" 200001
 
+# ---- Without a stream of changes ---------------------------------------------------------------------
+
+# What is known holds for a minute here: only the end of the job says that names have moved.
+unmount
+HELPER_BEFORE=$HELPER
+HELPER=off
+mount_sandbox jobs attr_timeout=60,entry_timeout=60
+mkdir "$MNT/one" "$MNT/two"
+echo text | tee "$MNT/one/file" "$MNT/file" >/dev/null
+echo other >"$MNT/kept"
+
+names() {
+	for name in file one/file two/file moved kept; do
+		echo "$name: $(cat "$MNT/$name" 2>/dev/null)"
+	done
+	ls "$MNT/one" "$MNT/two" | grep file
+}
+
+job=$(spawn 'read -r line && mv file moved && mv one/file two/file && echo more >>kept')
+before=$(names)
+is "before its end all is where it was" "$before" "file: text
+one/file: text
+two/file: 
+moved: 
+kept: other
+file"
+(cd "$MNT/two" && echo >>"$JOBS/$job/stdin" && job_ended "$job" && cat file) >"$SCRATCH/there" 2>&1
+is "when its status says exited, names that it moved are right" "$(names)" "file: 
+one/file: 
+two/file: text
+moved: text
+kept: other
+more
+file"
+is "also in a directory that one works in" "$(cat "$SCRATCH/there")" text
+rm -r "$MNT/one" "$MNT/two" "$MNT/moved" "$MNT/kept"
+unmount
+HELPER=$HELPER_BEFORE
+mount_sandbox jobs
+
 # ---- Its end ------------------------------------------------------------------------------------------
 
 job=$(spawn 'echo ready; while [ ! -e go ]; do sleep 0.1; done; echo gone on >result')
