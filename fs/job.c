@@ -104,26 +104,32 @@ void job_note_failed(struct job *job, enum err kind, const char *why)
 	log_warn(LOG_CONTROL, "job %" PRIu64 ": %s", job->facts.id, why);
 }
 
-/* Its end is known from now on, and what it may have changed is in doubt. */
+static bool is_running(struct job *job)
+{
+	return facts_of(job).state == JOB_RUNNING;
+}
+
+static void note_end_locked(struct job *job, const struct job_look *look)
+{
+	job->facts.state = JOB_EXITED;
+	job->facts.has_exit_code = look->has_exit_code;
+	job->facts.exit_code = look->exit_code;
+	job->facts.ended_s = look->ended_s;
+	pthread_cond_broadcast(&job->changed);
+}
+
+/* What the job may have changed is in doubt before anybody can read that the job has ended. */
 static void note_look(struct job *job, const struct job_look *look)
 {
-	bool ends;
-
+	if (look->has_ended && is_running(job))
+		cache_command_ended(job->all->cache);
 	pthread_mutex_lock(&job->lock);
-	ends = look->has_ended && job->facts.state == JOB_RUNNING;
 	/* Answers may overtake each other. */
 	if (look->size > job->facts.size)
 		job->facts.size = look->size;
-	if (ends) {
-		job->facts.state = JOB_EXITED;
-		job->facts.has_exit_code = look->has_exit_code;
-		job->facts.exit_code = look->exit_code;
-		job->facts.ended_s = look->ended_s;
-		pthread_cond_broadcast(&job->changed);
-	}
+	if (look->has_ended && job->facts.state == JOB_RUNNING)
+		note_end_locked(job, look);
 	pthread_mutex_unlock(&job->lock);
-	if (ends)
-		cache_command_ended(job->all->cache);
 }
 
 bool job_has_ended(struct job *job)
