@@ -1,12 +1,14 @@
 /*
- * Whole files. Large ones go to a name of their own in staging by the daemon's upload, which writes in place, and are then
- * put where they belong by one apply; small ones share applies.
+ * Whole files. Large ones go to a name of their own in staging by the upload of the daemon, which writes in
+ * place. One apply tells how many bytes arrived, another puts the file where it belongs. Small files share
+ * applies.
  */
 #include "providers/base/cleanup.h"
 #include "providers/e2b/e2b.h"
 #include "providers/remote_names.h"
 #include "providers/store.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,32 +58,55 @@ static void set_result(struct store_result *result, enum err kind, const char *w
 	snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof result->why - 1, why);
 }
 
-/* Nobody else may read it before it has its mode, and its own mode may forbid us to. */
-static enum err put_in_place(struct e2b *b, const struct call *call, const char *staged,
-	const struct store_item *item, struct store_result *result, struct error *e)
+/* One batch, whose first refusal is the item's. */
+static enum err apply_changes(struct e2b *b, const struct call *call, const struct change *changes,
+	size_t count, struct store_result *result, struct error *e)
 {
-	const struct change changes[] = {
-		{ .op = CHANGE_SETATTR, .path = staged, .set = SET_MODE, .mode = 0600 },
-		{ .op = CHANGE_PLACE,
-			.needs = 1,
-			.flags = CHANGE_BY_HANDLE,
-			.path = staged,
-			.path2 = item->path },
-		{ .op = CHANGE_SETATTR,
-			.needs = 2,
-			.path = item->path,
-			.set = SET_MODE,
-			.mode = item->mode },
-	};
-	const struct apply_request request = { .changes = changes, .changes_count = 3 };
-	struct change_result results[3] = { 0 };
+	const struct apply_request request = { .changes = changes, .changes_count = count };
+	struct change_result results[2] = { 0 };
 	enum err kind = provider_apply(&b->base, call, &request, results, e);
 
-	for (size_t i = 0; !kind && i < 3 && !result->err; i++) {
+	for (size_t i = 0; !kind && i < count && !result->err; i++) {
 		set_result(result, results[i].err, results[i].why);
 		result->attr = results[i].attr;
 	}
 	return kind;
+}
+
+/* Nobody else may read the file before the file has its mode, which may forbid us to. */
+static enum err close_staged(struct e2b *b, const struct call *call, const char *staged,
+	const struct store_item *item, struct store_result *result, struct error *e)
+{
+	const struct change change = {
+		.op = CHANGE_SETATTR, .path = staged, .set = SET_MODE, .mode = 0600
+	};
+	enum err kind = apply_changes(b, call, &change, 1, result, e);
+	char why[160];
+
+	if (kind || result->err || result->attr.size == item->size)
+		return kind;
+	snprintf(why, sizeof why, "%" PRIu64 " of %" PRIu64 " bytes arrived at E2B",
+		result->attr.size, item->size);
+	set_result(result, ERR_IO, why);
+	return ERR_OK;
+}
+
+static enum err put_in_place(struct e2b *b, const struct call *call, const char *staged,
+	const struct store_item *item, struct store_result *result, struct error *e)
+{
+	const struct change changes[] = {
+		{ .op = CHANGE_PLACE,
+			.flags = CHANGE_BY_HANDLE,
+			.path = staged,
+			.path2 = item->path },
+		{ .op = CHANGE_SETATTR,
+			.needs = 1,
+			.path = item->path,
+			.set = SET_MODE,
+			.mode = item->mode },
+	};
+
+	return apply_changes(b, call, changes, 2, result, e);
 }
 
 /* Best effort: what stays goes with the staging directory. */
@@ -112,6 +137,8 @@ static enum err store_large(struct e2b *b, const struct call *call, const struct
 	upload.path = path;
 	kind = e2b_upload(b, call, &upload, e);
 	if (!kind)
+		kind = close_staged(b, call, staged, item, result, e);
+	if (!kind && !result->err)
 		kind = put_in_place(b, call, staged, item, result, e);
 	if (reader.err) {
 		set_result(result, reader.err, reader.why.text);

@@ -8,6 +8,7 @@
 //   expired_token                     401 as when the access token is no good any more
 //   cut                               the connection ends before any answer
 //   cut_request { bytes }             the connection ends after so many bytes of the request's body
+//   shorten_request { bytes }         the request's body arrives without its last bytes (1), as if it were whole
 //   cut_after { bytes }               the connection ends after so many bytes of the answer's body
 //   duplicate                         the request arrives twice, at the same time; HTTP/1.1
 //   keep_copy                         a copy of the request arrives when POST /deliver says so; HTTP/1.1
@@ -148,6 +149,25 @@ function onRequestPieces(req, act) {
 		act(chunk);
 		return push.call(req, chunk, ...rest);
 	};
+}
+
+// A body whose length is not said is left alone.
+function shortenRequest({ bytes = 1 }, req) {
+	const length = Number(req.headers["content-length"]) - bytes;
+	if (!(length >= 0))
+		return false;
+	const at = req.rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === "content-length");
+	req.rawHeaders[at + 1] = req.headers["content-length"] = String(length);
+	const { push } = req;
+	let left = length;
+	req.push = (chunk, ...rest) => {
+		if (chunk === null)
+			return push.call(req, chunk, ...rest);
+		const kept = chunk.subarray(0, left);
+		left -= kept.length;
+		return kept.length ? push.call(req, kept, ...rest) : true;
+	};
+	return false;
 }
 
 // Nobody reads the other answer.
@@ -309,6 +329,7 @@ const actions = {
 	trailer: addTrailer,
 	garbage,
 	lose_answer: loseAnswer,
+	shorten_request: shortenRequest,
 	grpc_status: grpcStatus,
 	grpc_reset: grpcReset,
 };
