@@ -154,4 +154,4 @@ help:
 #: make setup, make setup-tests    only install what building, or testing, needs
 #: make clean           remove build
 
--include $(shell find build -path build/deb -prune -o -name '*.d' -print 2>/dev/null)
+-include $(shell find build \( -path build/deb -o -path build/mutants \) -prune -o -name '*.d' -print 2>/dev/null)

@@ -7,12 +7,17 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 void scratch_make(struct scratch *s)
 {
-	*s = (struct scratch){ .path = "/var/tmp/sandboxfs-test-XXXXXX", .fd = -1 };
+	const char *parent = getenv("TMPDIR");
+
+	*s = (struct scratch){ .fd = -1 };
+	snprintf(s->path, sizeof s->path, "%s/sandboxfs-test-XXXXXX",
+		parent && *parent ? parent : "/var/tmp");
 	cr_assert(mkdtemp(s->path) != NULL, "mkdtemp: %s", strerror(errno));
 	s->fd = open(s->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert(s->fd >= 0, "%s: %s", s->path, strerror(errno));

@@ -125,9 +125,12 @@ static enum err start_in(struct vendor_server *s, const char *vendor, struct err
 
 enum err vendor_server_start(struct vendor_server *out, const char *vendor, struct error *e)
 {
+	const char *parent = getenv("TMPDIR");
 	enum err kind;
 
-	*out = (struct vendor_server){ .dir = "/var/tmp/sandboxfs-test-XXXXXX" };
+	*out = (struct vendor_server){ .pid = 0 };
+	snprintf(out->dir, sizeof out->dir, "%s/sandboxfs-test-XXXXXX",
+		parent && *parent ? parent : "/var/tmp");
 	if (!mkdtemp(out->dir))
 		return error_errno(e, errno, "%s", out->dir);
 	kind = start_in(out, vendor, e);
