@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+"""run.py - plants the mistakes of tests/mutants/*.mutants, one at a time, and runs the tests that should find each.
+
+    make mutants                                        every mutant
+    make mutants MUTANTS='--only cache_journal'         the tables whose name has this in it
+    make mutants MUTANTS='--only cache_journal --line 12'   one mutant: its block has this line
+    make mutants MUTANTS='--copies 4 --unchecked'       four at a time; the finders are not tried out first
+
+A table is text: blocks of `KEY: VALUE` separated by empty lines, `#` before a comment, a blank before a continued value.
+
+    file: cache/pending_refused.c
+    function: refuse_locked             or the name of a table of data
+    before: if (is_pending)             a piece of one line, there exactly once within the function
+    after: if (!is_pending)             nothing: the piece, or the statement, goes
+    loses: The refusal of a write is never reported.
+    found by: test-cache pending/* | mount e2b:tests/mount/e2b_barriers.t
+
+A finder is `test-LAYER FILTER`, `contract:VENDOR` or `mount [VENDOR:]SCRIPT`; one that fails is enough. In place of
+`found by`, `equivalent: REASON` says why the change makes no difference that anybody can see.
+
+The work is done in copies of the tree (build/mutants/1, 2, ...), which take the objects that are there, so that a mutant
+costs one compilation and the links. Each finder first runs on an unchanged copy: a test that fails there finds nothing.
+"""
+import argparse
+import collections
+import os
+import pathlib
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+COPIES = TOP / "build/mutants"
+LIMIT = 180  # seconds of a finder, to which ten times what the finder took on the unchanged tree are added
+KEYS = {"file", "function", "before", "after", "loses", "found by", "equivalent"}
+
+printing = threading.Lock()
+
+
+def say(text):
+    with printing:
+        print(text, flush=True)
+
+
+class TableError(Exception):
+    pass
+
+
+# ---- The tables ----------------------------------------------------------------------------------
+
+
+class Mutant:
+    def __init__(self, table, first, last, fields):
+        self.table, self.first, self.last, self.fields = table, first, last, fields
+        self.finders = [f.strip() for f in fields.get("found by", "").split(" | ") if f.strip()]
+        self.name = f"{table.name}:{first}: {fields.get('file')} {fields.get('function')}"
+        self.log = f"{table.stem}-{first}"
+
+    def check(self):
+        wrong = self.fields.keys() - KEYS
+        missing = {"file", "function", "before", "after", "loses"} - self.fields.keys()
+        if wrong or missing:
+            raise TableError(f"unknown: {sorted(wrong)}, missing: {sorted(missing)}")
+        if bool(self.finders) == ("equivalent" in self.fields):
+            raise TableError("either `found by` or `equivalent`")
+        for finder in self.finders:
+            finder_targets(finder, "")
+        self.mutated((TOP / self.fields["file"]).read_text())
+
+    def mutated(self, text):
+        before, after = self.fields["before"], self.fields["after"]
+        start, end = function_range(text, self.fields["function"])
+        count = text.count(before, start, end) if before else 0
+        if count != 1:
+            raise TableError(f"`before` is there {count} times")
+        if not after and before.endswith(";"):
+            after = ";"
+        at = text.index(before, start, end)
+        return text[:at] + after + text[at + len(before) :]
+
+
+def function_range(text, name):
+    """From the line that begins the definition to the brace that ends it: both stand in the first column."""
+    for found in re.finditer(rf"^[A-Za-z][^\n;]*\b{re.escape(name)}(\(|\[| = )", text, re.MULTILINE):
+        brace, semicolon = text.find("{\n", found.start()), text.find(";\n", found.start())
+        end = text.find("\n}", found.start())
+        if brace >= 0 and end >= 0 and (semicolon < 0 or brace < semicolon):
+            return found.start(), end
+    raise TableError(f"no definition of {name}")
+
+
+def read_table(path):
+    fields, key, first = {}, None, 0
+    for number, line in enumerate([*path.read_text().split("\n"), ""], 1):
+        if line.startswith("#"):
+            continue
+        if not line.strip():
+            if fields:
+                yield Mutant(path, first, number - 1, fields)
+            fields, key, first = {}, None, 0
+        elif line[0].isspace() and key:
+            fields[key] += " " + line.strip()
+        else:
+            key, _, value = line.partition(":")
+            first = first or number
+            fields[key] = value.strip()
+
+
+# ---- Finders -------------------------------------------------------------------------------------
+
+
+def finder_targets(finder, build):
+    kind, _, rest = finder.partition(" ")
+    if kind == "mount" and re.fullmatch(r"(\w+:)?tests/\w+/[\w-]+\.t", rest):
+        return ["mutant-mounts"]
+    if re.fullmatch(r"contract:\w+", finder):
+        return [f"{build}/test-providers", "test-servers"]
+    if re.fullmatch(r"test-\w+", kind) and rest:
+        return [f"{build}/{kind}", "test-servers"]
+    raise TableError(f"no finder: {finder}")
+
+
+def finder_command(finder, build):
+    kind, _, rest = finder.partition(" ")
+    if kind.startswith("test-"):
+        return [f"{build}/{kind}", "--filter", rest]
+    return ["tests/support/run-test", rest if kind == "mount" else finder]
+
+
+class Copy:
+    """A copy of the tree that one thread works in, and a scratch directory that all its tests use."""
+
+    def __init__(self, number, build):
+        self.top, self.build = COPIES / str(number), build
+        # Short, because sockets are made below it; not below the tree, which other users may not be able to reach.
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mutant.", dir="/var/tmp"))
+        self.scratch.chmod(0o1777)
+        self.process = None
+        # The tests' environment names paths of this tree (tests/check.mk).
+        self.env = {k: v.replace(str(TOP), str(self.top)) for k, v in os.environ.items()
+                    if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PWD", "OLDPWD")}
+        self.env.update(TMPDIR=str(self.scratch), MUTANT_SCRATCH=str(self.scratch))
+
+    def refresh(self):
+        """Objects are copied once, with their times. A source that differs is newer than its object afterwards."""
+        if not self.top.exists():
+            self.top.mkdir(parents=True)
+            for name in [d for d in os.listdir(TOP) if d not in ("build", ".git")]:
+                subprocess.run(["cp", "-a", TOP / name, self.top / name], check=True)
+            (self.top / "build").mkdir()
+            for name in {"bin", "generated", "helper", "man", "servers", pathlib.Path(self.build).name}:
+                if (TOP / "build" / name).exists():
+                    subprocess.run(["cp", "-a", TOP / "build" / name, self.top / "build" / name], check=True)
+        wanted = set(sources(TOP))
+        for path in wanted:
+            source, mine = TOP / path, self.top / path
+            if source.is_symlink() or (mine.exists() and mine.read_bytes() == source.read_bytes()):
+                continue
+            mine.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, mine)
+            shutil.copymode(source, mine)
+        for path in set(sources(self.top)) - wanted:
+            (self.top / path).unlink()
+
+    def make(self, finders, log):
+        targets = sorted({t for f in finders for t in finder_targets(f, self.build)})
+        with open(log, "a") as out:
+            return subprocess.run(["make", "-j2", "--no-print-directory", "WARN=-w", "WERROR=", *targets], cwd=self.top,
+                                  env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode == 0
+
+    def run(self, finder, limit, log):
+        """What a finder said: `passed`, `failed`, `hung` or `ran nothing`. A script ends at its first failure."""
+        with open(log, "ab") as out:
+            out.write(f"\n==== {finder}\n".encode())
+            out.flush()
+            self.process = subprocess.Popen(finder_command(finder, self.build), cwd=self.top, env=self.env,
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=out,
+                                            start_new_session=True)
+            verdict = collections.deque(["passed"])
+            reader = threading.Thread(target=self.follow, args=(out, verdict))
+            reader.start()
+            try:
+                status = self.process.wait(limit)
+            except subprocess.TimeoutExpired:
+                verdict.append("hung")
+                self.end()
+                status = 1
+            self.sweep()
+            reader.join()
+        if finder.startswith("test-") and "Tested: 0 " in pathlib.Path(log).read_text(errors="replace"):
+            return "ran nothing"
+        return verdict[-1] if verdict[-1] != "passed" or status == 0 else "failed"
+
+    def follow(self, out, verdict):
+        for line in self.process.stdout:
+            out.write(line)
+            out.flush()
+            if line.startswith(b"1..0 # SKIP"):
+                verdict.append("ran nothing")
+            if line.startswith(b"not ok") and verdict[-1] == "passed":
+                verdict.append("failed")
+                os.killpg(self.process.pid, signal.SIGTERM)
+
+    def end(self):
+        """A script that may clean up does so; the rest is for `sweep`."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self.process.pid, number)
+                self.process.wait(20)
+                return
+            except subprocess.TimeoutExpired:
+                pass
+            except ProcessLookupError:
+                return
+
+    def sweep(self):
+        """No process, mount or file of a finder outlives the finder."""
+        mark = f"MUTANT_SCRATCH={self.scratch}".encode()
+        for directory in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if mark in (directory / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(directory.name), signal.SIGKILL)
+            except OSError:
+                pass
+        for _ in range(5):
+            mounts = [line.split()[1] for line in open("/proc/self/mounts") if f" {self.scratch}/" in line]
+            for directory in reversed(mounts):
+                subprocess.run(["umount", "-l", directory] if os.getuid() == 0 else ["fusermount3", "-uz", directory],
+                               stderr=subprocess.DEVNULL)
+            if not mounts:
+                subprocess.run(["find", self.scratch, "-xdev", "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
+                break
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.end()
+        self.sweep()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def plant(self, mutant):
+        """Returns what takes the mistake back. The old object is put back with a new time: only the links are redone."""
+        source = self.top / mutant.fields["file"]
+        built = self.top / self.build / mutant.fields["file"].replace(".c", ".o")
+        old, times = source.read_bytes(), source.stat()
+        kept = built.read_bytes() if source.suffix == ".c" and built.exists() else None
+        source.write_text(mutant.mutated(old.decode()))
+
+        def restore():
+            if kept is not None:
+                built.write_bytes(kept)
+            source.write_bytes(old)
+            if kept is not None:
+                os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+        return restore
+
+
+def sources(top):
+    for directory, names, files in os.walk(top):
+        if pathlib.Path(directory) == top:
+            names[:] = [n for n in names if n not in ("build", ".git")]
+        for name in files:
+            if directory != str(top) or name != ".git":
+                yield os.path.relpath(os.path.join(directory, name), top)
+
+
+# ---- The run -------------------------------------------------------------------------------------
+
+
+def in_copies(copies, work, items):
+    """work(COPY, ITEM, LABEL) for each, one thread a copy."""
+    waiting = queue.SimpleQueue()
+    for number, item in enumerate(items, 1):
+        waiting.put((item, f"[{number}/{len(items)}]"))
+
+    def worker(copy):
+        while True:
+            try:
+                item, label = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                work(copy, item, label)
+            except Exception as e:  # the others go on, and the run fails
+                failures.append(str(item))
+                say(f"{label} error: {e!r}")
+
+    threads = [threading.Thread(target=worker, args=(copy,), daemon=True) for copy in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+failures = []
+passed = []
+took = {}
+
+
+def try_finder(copy, finder, label):
+    log = COPIES / "logs" / ("finder-" + re.sub(r"\W+", "-", finder) + ".log")
+    log.unlink(missing_ok=True)
+    began = time.monotonic()
+    verdict = copy.run(finder, 1200, log) if copy.make([finder], log) else "not built"
+    took[finder] = time.monotonic() - began
+    if verdict != "passed":
+        failures.append(finder)
+        say(f"{label} error: {finder}: {verdict} on the unchanged tree, see {log}")
+    else:
+        say(f"{label} {finder}: passes unchanged, {took[finder]:.1f} s")
+
+
+def try_mutant(copy, mutant, label):
+    log = COPIES / "logs" / f"{mutant.log}.log"
+    log.unlink(missing_ok=True)
+    began = time.monotonic()
+    restore = copy.plant(mutant)
+    try:
+        if not copy.make(mutant.finders, log):
+            failures.append(mutant.name)
+            say(f"{label} {mutant.name}: error: does not build, see {log}")
+            return
+        for finder in mutant.finders:
+            verdict = copy.run(finder, LIMIT + 10 * took.get(finder, 0), log)
+            if verdict in ("failed", "hung"):
+                passed.append(mutant.name)
+                hung = ", which hung," if verdict == "hung" else ""
+                say(f"{label} {mutant.name}: found by {finder}{hung} after {time.monotonic() - began:.1f} s")
+                return
+    finally:
+        restore()
+    failures.append(mutant.name)
+    say(f"{label} {mutant.name}: SURVIVED, see {log}\n\tloses: {mutant.fields['loses']}")
+
+
+def main():
+    options = argparse.ArgumentParser(prog="run.py", description="Runs the tests against planted mistakes.")
+    options.add_argument("--only", metavar="NAME", help="the tables whose name has this in it")
+    options.add_argument("--line", type=int, action="append", help="the mutants whose block has this line of the table")
+    options.add_argument("--copies", type=int, default=2, help="how many copies of the tree are worked in (2)")
+    options.add_argument("--build", default="build/gcc-plain", help="the folder of the objects")
+    options.add_argument("--unchecked", action="store_true", help="the finders do not run on the unchanged tree first")
+    options.add_argument("--list", action="store_true", help="check the tables and run nothing")
+    chosen = options.parse_args()
+
+    mutants = [m for table in sorted((TOP / "tests/mutants").glob("*.mutants")) if (chosen.only or "") in table.stem
+               for m in read_table(table)]
+    if chosen.line:
+        mutants = [m for m in mutants if any(m.first <= line <= m.last for line in chosen.line)]
+    if not mutants:
+        sys.exit("run.py: no mutant is chosen")
+    sound = []
+    for mutant in mutants:
+        try:
+            mutant.check()
+            sound.append(mutant)
+        except (TableError, OSError) as e:
+            failures.append(mutant.name)
+            say(f"{mutant.name}: error of the table: {e}")
+    run = [m for m in sound if m.finders]
+    if not chosen.list:
+        run_all(run, chosen)
+    say(f"{len(sound)} mutants in {len({m.table for m in mutants})} tables, {len(sound) - len(run)} equivalent")
+    if failures:
+        say("failed:\n\t" + "\n\t".join(failures))
+    say(f"{len(passed)} passed, {len(failures)} failed")
+    sys.exit(bool(failures))
+
+
+def run_all(run, chosen):
+    (COPIES / "logs").mkdir(parents=True, exist_ok=True)
+    finders = list(dict.fromkeys(f for m in run for f in m.finders))
+    copies = [Copy(number, chosen.build) for number in range(1, max(1, min(chosen.copies, len(run))) + 1)]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        for copy in copies:
+            copy.refresh()
+        if not chosen.unchecked:
+            in_copies(copies, try_finder, finders)
+        if not failures:
+            in_copies(copies, try_mutant, run)
+    finally:
+        for copy in copies:
+            copy.close()
+
+
+if __name__ == "__main__":
+    main()
