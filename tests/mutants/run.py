@@ -129,7 +129,7 @@ def finder_targets(finder, build):
 def finder_command(finder, build):
     kind, _, rest = finder.partition(" ")
     if kind.startswith("test-"):
-        return [f"{build}/{kind}", "--filter", rest]
+        return [f"{build}/{kind}", "--fail-fast", "--filter", rest]
     return ["tests/support/run-test", rest if kind == "mount" else finder]
 
 
@@ -141,7 +141,7 @@ class Copy:
         # Short, because sockets are made below it; not below the tree, which other users may not be able to reach.
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mutant.", dir="/var/tmp"))
         self.scratch.chmod(0o1777)
-        self.process = None
+        self.process, self.is_closed = None, False
         # The tests' environment names paths of this tree (tests/check.mk).
         self.env = {k: v.replace(str(TOP), str(self.top)) for k, v in os.environ.items()
                     if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PWD", "OLDPWD")}
@@ -179,6 +179,8 @@ class Copy:
         with open(log, "ab") as out:
             out.write(f"\n==== {finder}\n".encode())
             out.flush()
+            if self.is_closed:
+                raise InterruptedError(finder)
             self.process = subprocess.Popen(finder_command(finder, self.build), cwd=self.top, env=self.env,
                                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=out,
                                             start_new_session=True)
@@ -193,6 +195,8 @@ class Copy:
                 status = 1
             self.sweep()
             reader.join()
+        if self.is_closed:
+            raise InterruptedError(finder)
         if finder.startswith("test-") and "Tested: 0 " in pathlib.Path(log).read_text(errors="replace"):
             return "ran nothing"
         return verdict[-1] if verdict[-1] != "passed" or status == 0 else "failed"
@@ -208,11 +212,11 @@ class Copy:
                 os.killpg(self.process.pid, signal.SIGTERM)
 
     def end(self):
-        """A script that may clean up does so; the rest is for `sweep`."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
+        """A script cleans up by itself, if it can; the rest is for `sweep`."""
+        for number, limit in ((signal.SIGTERM, 10), (signal.SIGKILL, 60)):
             try:
                 os.killpg(self.process.pid, number)
-                self.process.wait(20)
+                self.process.wait(limit)
                 return
             except subprocess.TimeoutExpired:
                 pass
@@ -238,6 +242,7 @@ class Copy:
                 break
 
     def close(self):
+        self.is_closed = True
         if self.process and self.process.poll() is None:
             self.end()
         self.sweep()
@@ -287,6 +292,8 @@ def in_copies(copies, work, items):
                 return
             try:
                 work(copy, item, label)
+            except InterruptedError:
+                return
             except Exception as e:  # the others go on, and the run fails
                 failures.append(str(item))
                 say(f"{label} error: {e!r}")
