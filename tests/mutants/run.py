@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""run.py - plants the mistakes of tests/mutants/*.mutants, one at a time, and runs the tests that should find each.
+"""run.py - plants the mistakes of tests/mutants/*.mutants, one at a time, and runs the tests that
+should find each.
 
     make mutants                                        every mutant
     make mutants MUTANTS='--only cache_journal'         the tables whose name has this in it
-    make mutants MUTANTS='--only cache_journal --line 12'   one mutant: its block has this line
-    make mutants MUTANTS='--copies 4 --unchecked'       four at a time; the finders are not tried out first
+    make mutants MUTANTS='--only cache_journal --line 12'   one: its block has this line
+    make mutants MUTANTS='--copies 4 --unchecked'       four at a time, without the first step below
 
-A table is text: blocks of `KEY: VALUE` separated by empty lines, `#` before a comment, a blank before a continued value.
+A table is text: blocks of `KEY: VALUE` separated by empty lines, `#` before a comment, a blank
+before a continued value.
 
     file: cache/pending_refused.c
     function: refuse_locked             or the name of a table of data
@@ -15,11 +17,13 @@ A table is text: blocks of `KEY: VALUE` separated by empty lines, `#` before a c
     loses: The refusal of a write is never reported.
     found by: test-cache pending/* | mount e2b:tests/mount/e2b_barriers.t
 
-A finder is `test-LAYER FILTER`, `contract:VENDOR` or `mount [VENDOR:]SCRIPT`; one that fails is enough. In place of
-`found by`, `equivalent: REASON` says why the change makes no difference that anybody can see.
+A finder is `test-LAYER FILTER`, `contract:VENDOR` or `mount [VENDOR:]SCRIPT`; one that fails is
+enough. In place of `found by`, `equivalent: REASON` says why the change makes no difference that
+anybody can see.
 
-The work is done in copies of the tree (build/mutants/1, 2, ...), which take the objects that are there, so that a mutant
-costs one compilation and the links. Each finder first runs on an unchanged copy: a test that fails there finds nothing.
+The work is done in copies of the tree (build/mutants/1, 2, ...), which take the objects that are
+there, so that a mutant costs one compilation and the links. Each finder first runs on an unchanged
+copy: a test that fails there finds nothing.
 """
 import argparse
 import collections
@@ -37,7 +41,8 @@ import time
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 COPIES = TOP / "build/mutants"
-LIMIT = 180  # seconds of a finder, to which ten times what the finder took on the unchanged tree are added
+# Seconds of a finder, to which ten times what the finder took on the unchanged tree are added.
+LIMIT = 180
 KEYS = {"file", "function", "before", "after", "loses", "found by", "equivalent"}
 
 printing = threading.Lock()
@@ -86,12 +91,13 @@ class Mutant:
 
 
 def function_range(text, name):
-    """From the line that begins the definition to the brace that ends it: both stand in the first column."""
-    for found in re.finditer(rf"^[A-Za-z][^\n;]*\b{re.escape(name)}(\(|\[| = )", text, re.MULTILINE):
-        brace, semicolon = text.find("{\n", found.start()), text.find(";\n", found.start())
-        end = text.find("\n}", found.start())
+    """From the definition's first line to the brace that ends it: both are in the first column."""
+    begins = rf"^[A-Za-z][^\n;]*\b{re.escape(name)}(\(|\[| = )"
+    for found in re.finditer(begins, text, re.MULTILINE):
+        at = found.start()
+        brace, semicolon, end = text.find("{\n", at), text.find(";\n", at), text.find("\n}", at)
         if brace >= 0 and end >= 0 and (semicolon < 0 or brace < semicolon):
-            return found.start(), end
+            return at, end
     raise TableError(f"no definition of {name}")
 
 
@@ -134,29 +140,30 @@ def finder_command(finder, build):
 
 
 class Copy:
-    """A copy of the tree that one thread works in, and a scratch directory that all its tests use."""
+    """A copy of the tree for one thread, and the scratch directory of all tests in that copy."""
 
     def __init__(self, number, build):
         self.top, self.build = COPIES / str(number), build
-        # Short, because sockets are made below it; not below the tree, which other users may not be able to reach.
+        # Short, because sockets are made below it; not below the tree, which other users may not be
+        # able to reach.
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="mutant.", dir="/var/tmp"))
         self.scratch.chmod(0o1777)
         self.process, self.is_closed = None, False
         # The tests' environment names paths of this tree (tests/check.mk).
-        self.env = {k: v.replace(str(TOP), str(self.top)) for k, v in os.environ.items()
-                    if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PWD", "OLDPWD")}
+        of_make = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PWD", "OLDPWD")
+        self.env = {k: v.replace(str(TOP), str(self.top))
+                    for k, v in os.environ.items() if k not in of_make}
         self.env.update(TMPDIR=str(self.scratch), MUTANT_SCRATCH=str(self.scratch))
 
     def refresh(self):
-        """Objects are copied once, with their times. A source that differs is newer than its object afterwards."""
+        """Objects are copied once, with their times; a source that differs gets a new one."""
         if not self.top.exists():
             self.top.mkdir(parents=True)
-            for name in [d for d in os.listdir(TOP) if d not in ("build", ".git")]:
-                subprocess.run(["cp", "-a", TOP / name, self.top / name], check=True)
+            names = [d for d in os.listdir(TOP) if d not in ("build", ".git")]
+            objects = ["bin", "generated", "helper", "man", "servers", os.path.basename(self.build)]
             (self.top / "build").mkdir()
-            for name in {"bin", "generated", "helper", "man", "servers", pathlib.Path(self.build).name}:
-                if (TOP / "build" / name).exists():
-                    subprocess.run(["cp", "-a", TOP / "build" / name, self.top / "build" / name], check=True)
+            for name in names + [f"build/{d}" for d in objects if (TOP / "build" / d).exists()]:
+                subprocess.run(["cp", "-a", TOP / name, self.top / name], check=True)
         wanted = set(sources(TOP))
         for path in wanted:
             source, mine = TOP / path, self.top / path
@@ -171,19 +178,21 @@ class Copy:
     def make(self, finders, log):
         targets = sorted({t for f in finders for t in finder_targets(f, self.build)})
         with open(log, "a") as out:
-            return subprocess.run(["make", "-j2", "--no-print-directory", "WARN=-w", "WERROR=", *targets], cwd=self.top,
-                                  env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out).returncode == 0
+            command = ["make", "-j2", "--no-print-directory", "WARN=-w", "WERROR=", *targets]
+            return subprocess.run(command, cwd=self.top, env=self.env, stdin=subprocess.DEVNULL,
+                                  stdout=out, stderr=out).returncode == 0
 
     def run(self, finder, limit, log):
-        """What a finder said: `passed`, `failed`, `hung` or `ran nothing`. A script ends at its first failure."""
+        """`passed`, `failed`, `hung` or `ran nothing`. A finder is ended at its first failure."""
         with open(log, "ab") as out:
             out.write(f"\n==== {finder}\n".encode())
             out.flush()
             if self.is_closed:
                 raise InterruptedError(finder)
-            self.process = subprocess.Popen(finder_command(finder, self.build), cwd=self.top, env=self.env,
-                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=out,
-                                            start_new_session=True)
+            self.process = subprocess.Popen(
+                finder_command(finder, self.build), cwd=self.top, env=self.env,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=out,
+                start_new_session=True)
             verdict = collections.deque(["passed"])
             reader = threading.Thread(target=self.follow, args=(out, verdict))
             reader.start()
@@ -197,7 +206,8 @@ class Copy:
             reader.join()
         if self.is_closed:
             raise InterruptedError(finder)
-        if finder.startswith("test-") and "Tested: 0 " in pathlib.Path(log).read_text(errors="replace"):
+        said = pathlib.Path(log).read_text(errors="replace").rpartition("\n==== ")[2]
+        if finder.startswith("test-") and "Tested: 0 " in said:
             return "ran nothing"
         return verdict[-1] if verdict[-1] != "passed" or status == 0 else "failed"
 
@@ -233,12 +243,14 @@ class Copy:
             except OSError:
                 pass
         for _ in range(5):
-            mounts = [line.split()[1] for line in open("/proc/self/mounts") if f" {self.scratch}/" in line]
+            lines = pathlib.Path("/proc/self/mounts").read_text().splitlines()
+            mounts = [line.split()[1] for line in lines if f" {self.scratch}/" in line]
+            unmount = ["umount", "-l"] if os.getuid() == 0 else ["fusermount3", "-uz"]
             for directory in reversed(mounts):
-                subprocess.run(["umount", "-l", directory] if os.getuid() == 0 else ["fusermount3", "-uz", directory],
-                               stderr=subprocess.DEVNULL)
+                subprocess.run([*unmount, directory], stderr=subprocess.DEVNULL)
             if not mounts:
-                subprocess.run(["find", self.scratch, "-xdev", "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
+                subprocess.run(["find", self.scratch, "-xdev", "-mindepth", "1", "-delete"],
+                               stderr=subprocess.DEVNULL)
                 break
 
     def close(self):
@@ -249,7 +261,8 @@ class Copy:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def plant(self, mutant):
-        """Returns what takes the mistake back. The old object is put back with a new time: only the links are redone."""
+        """Returns what takes the mistake back: the old object has a new time then, so that only the
+        links are redone."""
         source = self.top / mutant.fields["file"]
         built = self.top / self.build / mutant.fields["file"].replace(".c", ".o")
         old, times = source.read_bytes(), source.stat()
@@ -338,7 +351,8 @@ def try_mutant(copy, mutant, label):
             if verdict in ("failed", "hung"):
                 passed.append(mutant.name)
                 hung = ", which hung," if verdict == "hung" else ""
-                say(f"{label} {mutant.name}: found by {finder}{hung} after {time.monotonic() - began:.1f} s")
+                seconds = time.monotonic() - began
+                say(f"{label} {mutant.name}: found by {finder}{hung} after {seconds:.1f} s")
                 return
     finally:
         restore()
@@ -347,19 +361,26 @@ def try_mutant(copy, mutant, label):
 
 
 def main():
-    options = argparse.ArgumentParser(prog="run.py", description="Runs the tests against planted mistakes.")
+    options = argparse.ArgumentParser(prog="run.py", description="Runs tests on planted mistakes.")
     options.add_argument("--only", metavar="NAME", help="the tables whose name has this in it")
-    options.add_argument("--line", type=int, action="append", help="the mutants whose block has this line of the table")
-    options.add_argument("--copies", type=int, default=2, help="how many copies of the tree are worked in (2)")
+    options.add_argument("--line", type=int, action="append",
+                         help="the mutants whose block has this line of the table")
+    options.add_argument("--finder", metavar="TEXT",
+                         help="the mutants whose first finder has this in it (mount, test-fs)")
+    options.add_argument("--copies", type=int, default=2, metavar="N",
+                         help="how many copies of the tree are worked in at once (2)")
     options.add_argument("--build", default="build/gcc-plain", help="the folder of the objects")
-    options.add_argument("--unchecked", action="store_true", help="the finders do not run on the unchanged tree first")
+    options.add_argument("--unchecked", action="store_true",
+                         help="the finders do not run on the unchanged tree first")
     options.add_argument("--list", action="store_true", help="check the tables and run nothing")
     chosen = options.parse_args()
 
-    mutants = [m for table in sorted((TOP / "tests/mutants").glob("*.mutants")) if (chosen.only or "") in table.stem
-               for m in read_table(table)]
+    tables = sorted((TOP / "tests/mutants").glob("*.mutants"))
+    mutants = [m for t in tables if (chosen.only or "") in t.stem for m in read_table(t)]
     if chosen.line:
-        mutants = [m for m in mutants if any(m.first <= line <= m.last for line in chosen.line)]
+        mutants = [m for m in mutants if any(m.first <= n <= m.last for n in chosen.line)]
+    if chosen.finder:
+        mutants = [m for m in mutants if m.finders and chosen.finder in m.finders[0]]
     if not mutants:
         sys.exit("run.py: no mutant is chosen")
     sound = []
@@ -373,7 +394,8 @@ def main():
     run = [m for m in sound if m.finders]
     if not chosen.list:
         run_all(run, chosen)
-    say(f"{len(sound)} mutants in {len({m.table for m in mutants})} tables, {len(sound) - len(run)} equivalent")
+    count = len({m.table for m in mutants})
+    say(f"{len(sound)} mutants in {count} tables, {len(sound) - len(run)} equivalent")
     if failures:
         say("failed:\n\t" + "\n\t".join(failures))
     say(f"{len(passed)} passed, {len(failures)} failed")
@@ -383,7 +405,8 @@ def main():
 def run_all(run, chosen):
     (COPIES / "logs").mkdir(parents=True, exist_ok=True)
     finders = list(dict.fromkeys(f for m in run for f in m.finders))
-    copies = [Copy(number, chosen.build) for number in range(1, max(1, min(chosen.copies, len(run))) + 1)]
+    count = max(1, min(chosen.copies, len(run)))
+    copies = [Copy(number, chosen.build) for number in range(1, count + 1)]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         for copy in copies:
