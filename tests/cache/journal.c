@@ -43,6 +43,20 @@ Test(journal, entries_are_owed_in_their_order_until_they_are_done)
 	journaled_expect(&j, "");
 }
 
+Test(journal, a_done_entry_stays_done_when_it_is_noted_as_sent)
+{
+	const uint64_t number = 1;
+
+	journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	journaled_name(&j, CHANGE_MKDIR, "e", NULL);
+	journaled_done(&j, 1, 1);
+	cr_assert(eq(int, journal_note_sent(j.journal, 7, &number, 1, NULL), ERR_OK));
+	journaled_expect(&j, "2:e\n");
+	journaled_reopen(&j);
+	journaled_expect(&j, "2:e\n");
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 8));
+}
+
 Test(journal, what_is_owed_is_there_again)
 {
 	journaled_name(&j, CHANGE_MKDIR, "d", NULL);

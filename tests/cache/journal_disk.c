@@ -298,6 +298,22 @@ Test(journal_disk, what_is_more_than_it_may_take_is_refused_until_something_is_d
 	cr_expect(eq(u64, number, 150));
 }
 
+Test(journal_disk, a_small_segment_that_is_done_makes_room_for_what_would_fit_behind_it)
+{
+	struct journal_extent where;
+	uint64_t number;
+
+	journal_close(take(j.journal));
+	journaled_open(&j, MIB);
+	for (uint64_t n = 0; n < 3; n++)
+		journaled_write(&j, "f", n, 300 * KIB);
+	journaled_write(&j, "f", 3, 90 * KIB);
+	journaled_write(&j, "f", 4, 20 * KIB);
+	journaled_done(&j, 5, 5);
+	cr_expect(
+		eq(int, journaled_try_write(&j, "f", 5, 25 * KIB, &number, &where, NULL), ERR_OK));
+}
+
 static void limit_files(rlim_t size)
 {
 	struct rlimit limit;
@@ -324,6 +340,22 @@ Test(journal_disk, what_the_disk_does_not_take_leaves_nothing_and_notes_still_go
 	journaled_expect(&j, "1:f+102400\n");
 	cr_expect(journaled_reads(&j, &first, 1, 0));
 	limit_files(RLIM_INFINITY);
+}
+
+/* Where the file system can set room aside. */
+Test(journal_disk, each_pending_entry_has_room_on_the_disk_for_the_notes_about_it)
+{
+	const uint64_t entries = 4000;
+	AUTO_CLOSE int fd = openat(j.scratch.fd, FIRST, O_RDWR | O_CLOEXEC);
+	struct stat st;
+
+	cr_assert(fd >= 0);
+	for (uint64_t n = 0; n < entries; n++)
+		journaled_name(&j, CHANGE_MKDIR, "d", NULL);
+	cr_assert(not(fstat(fd, &st)));
+	if (!fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, st.st_size))
+		cr_expect(ge(
+			u64, (uint64_t)st.st_blocks * 512, (uint64_t)st.st_size + entries * 256));
 }
 
 Test(journal_disk, what_is_done_makes_room_on_a_full_disk)
