@@ -310,6 +310,14 @@ enum err distant_deliver_copy(struct distant *d)
 	return helper_apply(&d->root, NULL, &d->copy, &result, NULL);
 }
 
+static void fall_short(
+	struct distant *d, const struct apply_request *request, struct change_result *results)
+{
+	for (size_t n = 0; n < request->changes_count && d->falls_short; n++)
+		if (results[n].count)
+			results[n].count--;
+}
+
 static enum err apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
@@ -331,6 +339,7 @@ static enum err apply(struct provider *p, const struct call *call,
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		forget_attrs(d, request, results);
+		fall_short(d, request, results);
 		return is_lost(d, request)
 			? error_set(e, d->lost_as ? d->lost_as : ERR_UNREACHABLE, "lost")
 			: kind;

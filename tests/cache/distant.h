@@ -38,6 +38,7 @@ struct distant {
 	atomic_bool is_cut;         /* nothing reaches it: every call fails at once */
 	enum err refusal;           /* of the next change of contents, or of `refused_op` */
 	enum change_op refused_op;  /* set before; 0: contents */
+	atomic_bool falls_short;    /* of contents a byte is missing, which the result says */
 	atomic_bool lose_answers;   /* of applies, which are done */
 	atomic_uint lose_next;      /* of so many of them, from the next one on */
 	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */

@@ -8,6 +8,7 @@
 #include <criterion/new/assert.h>
 #include <criterion/redirect.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -75,12 +76,15 @@ Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
 Test(pending, writes_gather_while_a_batch_is_under_way)
 {
 	struct inode *i = make("f");
+	struct cache_status status;
 
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "a");
 	distant_await_applies(&far, 1);
 	for (uint64_t n = 1; n < 1000; n++)
 		distant_write(&far, i, n, "b");
+	cache_get_status(far.cache, &status);
+	cr_expect(eq(u64, status.pending_bytes, 1000));
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, flush(i), ERR_OK));
 	cr_expect(eq(uint, distant_applies(&far), 2));
@@ -651,6 +655,73 @@ Test(pending, a_refusal_is_reported_once_by_the_fsync_when_nothing_is_pending_an
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_QUOTA));
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK), "the handle was told");
+	distant_close(&far, i);
+}
+
+static enum err synced;
+
+static void *sync_in_thread(void *context)
+{
+	synced = cache_fsync(far.cache, NULL, context, NULL);
+	return NULL;
+}
+
+static void await_waiting(unsigned count)
+{
+	struct pending *p = far.cache->pending;
+	unsigned waiting;
+
+	do {
+		sched_yield();
+		pthread_mutex_lock(&p->lock);
+		waiting = p->waiting;
+		pthread_mutex_unlock(&p->lock);
+	} while (waiting < count);
+}
+
+static void *pass_when_two_wait(void *context)
+{
+	await_waiting(2);
+	distant_hold_applies(&far, false);
+	return context;
+}
+
+Test(pending, two_syncs_of_one_refused_write_both_report_it)
+{
+	struct inode *i = make("f");
+	pthread_t other, passing;
+
+	distant_hold_applies(&far, true);
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, 1);
+	pthread_create(&other, NULL, sync_in_thread, i);
+	pthread_create(&passing, NULL, pass_when_two_wait, NULL);
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_NO_SPACE));
+	pthread_join(other, NULL);
+	pthread_join(passing, NULL);
+	cr_expect(eq(int, synced, ERR_NO_SPACE));
+	distant_close(&far, i);
+}
+
+Test(pending, a_write_of_which_a_byte_is_missing_is_reported_by_the_sync)
+{
+	struct inode *i = make("f");
+
+	far.falls_short = true;
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_NO_SPACE));
+	distant_close(&far, i);
+}
+
+Test(pending, a_write_through_of_which_a_byte_is_missing_fails)
+{
+	struct inode *i = make("f");
+
+	far.falls_short = true;
+	cr_expect(eq(int, cache_write(far.cache, NULL, i, 0, "hello", 5, WRITE_THROUGH, NULL),
+		ERR_NO_SPACE));
+	far.falls_short = false;
 	distant_close(&far, i);
 }
 
