@@ -161,13 +161,55 @@ static unsigned count_staged(void)
 
 /* ---- New files ---- */
 
+static struct timespec mtime_of(struct inode *i)
+{
+	struct attr attr;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, cache_attr(far.cache, NULL, i, &attr, &valid_ms, NULL), ERR_OK));
+	return attr.mtime;
+}
+
+Test(staged, a_closed_file_keeps_the_mtime_that_was_shown_when_the_sandbox_has_it)
+{
+	struct inode *i = make("f", O_EXCL);
+
+	distant_hold_applies(&far, true);
+	write_much(i, 'z');
+	distant_close(&far, i);
+	i = await("f");
+	struct timespec shown = mtime_of(i);
+
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cache_doubt_all(far.cache);
+	struct timespec there = mtime_of(i);
+
+	cr_expect(eq(i64, there.tv_sec, shown.tv_sec));
+	cr_expect(eq(i64, there.tv_nsec, shown.tv_nsec));
+	cache_forget(far.cache, i, 1);
+}
+
+static bool is_anything_held_back(void)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	bool is = !TAILQ_EMPTY(&p->held);
+
+	pthread_mutex_unlock(&p->lock);
+	return is;
+}
+
 Test(staged, a_new_file_is_not_seen_before_it_is_closed)
 {
 	struct inode *i = make("f", O_EXCL);
 
 	write_much(i, 'z');
 	cr_expect(not(is_there("f")));
+	cr_expect(is_anything_held_back());
 	distant_close(&far, i);
+	cr_expect(not(is_anything_held_back()), "it waits for nothing else");
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_much("f", 'z');
 	cr_expect(eq(uint, count_staged(), 0));
