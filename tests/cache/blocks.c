@@ -158,11 +158,14 @@ Test(blocks, a_damaged_one_is_a_miss_and_goes)
 		AUTO_CLOSE int fd = openat(scratch.fd, path_of(1, false), O_RDWR);
 
 		cr_assert(ge(int, fd, 0));
+		uint64_t used = block_files_used(f);
+
 		damages[n](fd);
 		cr_expect(not(gets(f, 1)), "damage %zu", n);
 		cr_expect(eq(u64, stats.counters[STATS_BLOCKS_BAD], n + 1));
 		cr_expect(ne(int, faccessat(scratch.fd, path_of(1, false), F_OK, 0), 0));
 		cr_expect(eq(int, put(f, 1), ERR_OK));
+		cr_expect(damages[n] != flip || block_files_used(f) == used);
 		cr_expect(gets(f, 1));
 	}
 	cr_assert(not(unlinkat(scratch.fd, path_of(1, false), 0)));
