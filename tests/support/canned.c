@@ -2,6 +2,7 @@
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
+#include "tests/support/teardown.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -112,6 +113,14 @@ void canned_start(struct canned *c, const struct canned_row *rows, size_t count)
 	cr_assert(pthread_create(&c->thread, NULL, run, c) == 0);
 }
 
+static bool is_wanted(const struct canned *c, size_t number)
+{
+	const char *want = number < c->count ? c->rows[number].want : NULL;
+
+	return !want || !strncmp(c->requests[number], want, strlen(want));
+}
+
+/* Often called by a suite's .fini. */
 void canned_stop(struct canned *c)
 {
 	eventfd_write(c->stop_fd, 1);
@@ -119,10 +128,9 @@ void canned_stop(struct canned *c)
 	close(c->fd);
 	close(c->stop_fd);
 	for (size_t i = 0; i < c->got; i++)
-		cr_expect(i >= c->count || !c->rows[i].want ||
-				strncmp(c->requests[i], c->rows[i].want, strlen(c->rows[i].want)) ==
-					0,
-			"request %zu: %s", i, c->requests[i]);
-	cr_expect(eq(sz, c->unwanted, 0));
-	cr_expect(eq(sz, c->got, c->count));
+		teardown_expect(is_wanted(c, i), "request %zu is not the one that is due: %s", i,
+			c->requests[i]);
+	teardown_expect(c->got == c->count && !c->unwanted,
+		"%zu requests came, %zu of them not due, where %zu were", c->got, c->unwanted,
+		c->count);
 }
