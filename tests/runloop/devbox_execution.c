@@ -207,6 +207,17 @@ Test(devbox_execution, what_was_refused_has_not_started)
 	cr_expect(not(x.has_started));
 }
 
+/* The service says only that it did not answer in time. */
+Test(devbox_execution, one_that_was_not_answered_in_time_may_have_started)
+{
+	static const struct canned_row rows[] = { { EXECUTE, LATE, "x-should-retry: false\r\n" } };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("x"), ERR_TIMEOUT), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(x.has_started);
+}
+
 Test(devbox_execution, one_that_is_lost_on_the_way_has_started)
 {
 	static const struct canned_row rows[] = {

@@ -78,6 +78,24 @@ Test(devbox_parse, a_lifetime_counts_from_the_last_start_or_from_the_last_use)
 	}
 }
 
+Test(devbox_parse, a_tunnel_that_could_lead_elsewhere_is_none)
+{
+	static const char *const keys[] = { "evil.example/", "a.b", "a b", "" };
+	struct devbox d;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, parse("{\"id\":\"dbx_1\",\"tunnel\":{\"tunnel_key\":\"k-1\"}}", &d, &e),
+		ERR_OK));
+	cr_expect(eq(str, d.tunnel, "k-1"));
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		AUTO_BUF struct buf json = BUF_INIT(1000);
+
+		buf_printf(&json, "{\"id\":\"dbx_1\",\"tunnel\":{\"tunnel_key\":\"%s\"}}", keys[i]);
+		cr_assert(eq(int, parse(buf_text(&json), &d, &e), ERR_OK));
+		cr_expect(eq(str, d.tunnel, ""));
+	}
+}
+
 Test(devbox_parse, says_why_one_has_ended)
 {
 	struct devbox d;

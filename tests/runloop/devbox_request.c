@@ -41,6 +41,32 @@ Test(devbox_request, headers_that_are_none_are_refused)
 	cr_expect(strstr(f.e.text, "RUNLOOP_CUSTOM_HEADERS") != NULL, "%s", f.e.text);
 }
 
+Test(devbox_request, more_headers_than_there_is_room_for_are_refused)
+{
+	const struct provider_config cfg = { 0 };
+	AUTO_BUF struct buf text = BUF_INIT(1000);
+	struct devbox_api api;
+
+	for (int i = 0; i < 32; i++)
+		buf_printf(&text, "X-%d: v\n", i);
+	setenv("RUNLOOP_API_KEY", KEY, 1);
+	setenv("RUNLOOP_CUSTOM_HEADERS", buf_text(&text), 1);
+	cr_expect(eq(int, devbox_api_open(&api, &cfg, &f.e), ERR_INVALID));
+	cr_expect(strstr(f.e.text, "at most 31 lines") != NULL, "%s", f.e.text);
+}
+
+Test(devbox_request, a_header_of_the_environment_is_a_secret_too)
+{
+	static const struct canned_row rows[] = { { "GET ", 403,
+		"{\"message\":\"no pass-word for you\"}", NULL } };
+
+	setenv("RUNLOOP_CUSTOM_HEADERS", "X-Gate: pass-word", 1);
+	FIXTURE_START(rows);
+	cr_expect(eq(int, look(), ERR_AUTH));
+	fixture_stop();
+	cr_expect(strstr(f.e.text, "no ********* for you") != NULL, "%s", f.e.text);
+}
+
 Test(devbox_request, plain_http_goes_to_this_machine_only)
 {
 	const struct provider_config cfg = { 0 };
@@ -148,6 +174,27 @@ Test(devbox_request, a_wait_that_is_answered_408_is_repeated_at_once)
 	fixture_stop();
 	cr_expect(eq(str, (char *)fixture_body(0),
 		"{\"statuses\":[\"running\",\"failure\",\"shutdown\"],\"timeout_seconds\":25}"));
+}
+
+/* One that holds nothing back would be asked as fast as it answers. */
+Test(devbox_request, a_wait_that_is_answered_at_once_is_repeated_with_a_pause)
+{
+	static const struct canned_row rows[] = {
+		{ "POST " PATHS "/dbx_1/wait_for_status ", LATE, NULL },
+		{ "POST " PATHS "/dbx_1/wait_for_status ", LATE, NULL },
+		{ "POST " PATHS "/dbx_1/wait_for_status ", LATE, NULL },
+		{ "POST " PATHS "/dbx_1/wait_for_status ", 200, DEVBOX("running"), NULL },
+	};
+	int64_t began_ms = monotonic_ms();
+	struct devbox d;
+
+	FIXTURE_START(rows);
+	cr_assert(
+		eq(int, devbox_wait(&f.api.rest, &fixture_call, "dbx_1", DEVBOX_RUNNING, &d, &f.e),
+			ERR_OK),
+		"%s", f.e.text);
+	fixture_stop();
+	cr_expect(ge(i64, monotonic_ms() - began_ms, 300));
 }
 
 #define NEVER "x-should-retry: false\r\n"

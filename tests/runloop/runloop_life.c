@@ -158,6 +158,39 @@ Test(runloop_life, pausing_waits_until_it_is_suspended)
 	fixture_stop();
 }
 
+Test(runloop_life, a_pause_that_was_refused_is_told_unless_it_rests_already)
+{
+	static const struct canned_row rows[] = {
+		{ "POST " PATHS "/dbx_1/suspend ", 400, "{\"message\":\"wrong state\"}", NULL },
+		{ "GET " PATHS "/dbx_1 ", 200, DEVBOX("running"), NULL },
+		{ "POST " PATHS "/dbx_1/suspend ", 400, "{\"message\":\"wrong state\"}", NULL },
+		{ "GET " PATHS "/dbx_1 ", 200, DEVBOX("suspended"), NULL },
+		WAIT("suspended"),
+	};
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int, runloop_pause(&f.b->base, &fixture_call, &f.e), ERR_INVALID));
+	cr_expect(strstr(f.e.text, "wrong state") != NULL, "%s", f.e.text);
+	cr_expect(eq(int, runloop_pause(&f.b->base, &fixture_call, &f.e), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+}
+
+Test(runloop_life, one_that_is_suspended_does_not_end)
+{
+	static const struct canned_row rows[] = { { "GET " PATHS "/dbx_1 ", 200,
+		"{\"id\":\"dbx_1\",\"status\":\"suspended\",\"create_time_ms\":1000,"
+		"\"launch_parameters\":{\"after_idle\":{\"idle_time_seconds\":5000}}}",
+		NULL } };
+	struct sandbox_info info;
+
+	FIXTURE_START(rows);
+	f.b->remote.root = "/";
+	cr_assert(eq(int, runloop_info(&f.b->base, &fixture_call, &info, &f.e), ERR_OK));
+	fixture_stop();
+	cr_expect(eq(int, info.state, SANDBOX_PAUSED));
+	cr_expect(eq(i64, info.expires_s, -1));
+}
+
 static int64_t left_of(const char *launch, int64_t running_s_ago)
 {
 	AUTO_BUF struct buf json = BUF_INIT(10000);

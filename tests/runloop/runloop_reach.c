@@ -138,6 +138,26 @@ Test(runloop_reach, what_was_refused_is_done_once_more_when_it_runs)
 	fixture_stop();
 }
 
+/* What the program itself is told of, not a step that is played. */
+Test(runloop_reach, a_program_that_was_lost_on_its_way_is_not_run_again)
+{
+	static const struct canned_row rows[] = {
+		{ "POST " PATHS "/dbx_1/execute?", 200,
+			"{\"execution_id\":\"exec_1\",\"status\":\"running\"}", NULL },
+		{ "GET " PATHS "/dbx_1/executions/exec_1/stream_stdout_updates?offset=0 ", 404,
+			"{\"message\":\"Execution not found\"}", NULL },
+	};
+	const char *const argv[] = { "true", NULL };
+	int exit_code;
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int,
+		runloop_run(
+			f.b, &fixture_call, argv, 0, NULL, fixture_keep, NULL, &exit_code, &f.e),
+		ERR_NOT_FOUND));
+	fixture_stop();
+}
+
 Test(runloop_reach, what_may_have_been_done_is_not_done_again)
 {
 	static const enum err kinds[] = { ERR_INVALID, ERR_UNREACHABLE };
