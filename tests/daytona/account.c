@@ -1,10 +1,13 @@
 /* Where Daytona is and who asks, from the environment. */
 #include "providers/daytona/account.h"
+#include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void set_up(void)
 {
@@ -70,6 +73,28 @@ Test(account, a_token_belongs_to_an_organization)
 	expect("https://app.daytona.io/api", "Bearer jwt", "org");
 	setenv("DAYTONA_API_KEY", "dtn_1", 1);
 	expect("https://app.daytona.io/api", "Bearer dtn_1", NULL);
+}
+
+Test(account, a_key_file_goes_before_a_token)
+{
+	struct scratch scratch;
+	char file[128];
+
+	scratch_make(&scratch);
+	snprintf(file, sizeof file, "%s/key", scratch.path);
+	scratch_write_text(&scratch, "key", "dtn_file\n");
+	cr_assert(eq(int, chmod(file, 0600), 0));
+	const struct provider_config cfg = { .key_file = file };
+	struct daytona_account a = { 0 };
+	struct error e = { 0 };
+
+	setenv("DAYTONA_JWT_TOKEN", "jwt", 1);
+	setenv("DAYTONA_ORGANIZATION_ID", "org", 1);
+	cr_assert(eq(int, daytona_account_open(&a, &cfg, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(str, (char *)a.control.headers[0].value, "Bearer dtn_file"));
+	cr_expect(eq(sz, a.control.headers_count, 3));
+	daytona_account_close(&a);
+	scratch_remove(&scratch);
 }
 
 Test(account, without_a_key_says_which_variable)

@@ -54,6 +54,24 @@ Test(lifecycle, a_new_sandbox_that_fails_is_deleted)
 	cr_expect(strstr(f.e.text, "no such image") != NULL, "%s", f.e.text);
 }
 
+/* There may be two of it then, and nobody would know of the first. */
+Test(lifecycle, making_one_is_not_repeated_when_it_may_have_been_made)
+{
+	static const struct canned_row rows[] = { { "POST /sandbox ", 502, NULL, NULL } };
+	char id[128];
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
+}
+
+Test(lifecycle, one_that_could_not_be_deleted_is_told)
+{
+	static const struct canned_row rows[] = { { "DELETE /sandbox/i1 ", 403, "{}", NULL } };
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_delete(&named, NULL, &f.e), ERR_AUTH));
+}
+
 Test(lifecycle, to_delete_what_is_not_there_is_success)
 {
 	static const struct canned_row rows[] = {
@@ -188,6 +206,15 @@ Test(lifecycle, to_extend_further_raises_the_interval_once)
 	FIND(&f, rows, &plain);
 	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 901, &f.e), ERR_OK), "%s", f.e.text);
 	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 901, &f.e), ERR_OK), "%s", f.e.text);
+}
+
+Test(lifecycle, to_extend_by_less_takes_nothing_away)
+{
+	static const struct canned_row rows[] = { STOPS_AFTER("15"), NO_PROXY,
+		{ TOUCH, 201, NULL, NULL } };
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 60, &f.e), ERR_OK), "%s", f.e.text);
 }
 
 Test(lifecycle, what_does_not_stop_by_itself_is_not_extended)
