@@ -169,6 +169,19 @@ Test(langsmith_box_api, deleting_what_is_not_there_is_success)
 	cr_expect(eq(int, box_delete(&account.control, NULL, "b1", &e), ERR_AUTH));
 }
 
+Test(langsmith_box_api, a_refusal_does_not_say_the_key_back)
+{
+	static const struct canned_row rows[] = { { "GET " BOXES "/b1 ", 403,
+		"{\"detail\":\"not for " KEY "\"}", NULL } };
+	struct box b;
+
+	SERVE(rows);
+	open_account();
+	cr_expect(eq(int, box_get(&account.control, NULL, "b1", &b, &e), ERR_AUTH));
+	cr_expect(strstr(e.text, "not for ***") != NULL, "%s", e.text);
+	cr_expect(strstr(e.text, KEY) == NULL, "%s", e.text);
+}
+
 Test(langsmith_box_api, times_are_multiples_of_60)
 {
 	cr_expect(eq(i64, box_whole_minutes(1), 60));

@@ -92,6 +92,29 @@ Test(langsmith_create, whose_answer_is_lost_is_deleted_by_its_name)
 	cr_expect(eq(int, create(&cfg), ERR_UNREACHABLE));
 }
 
+Test(langsmith_create, what_may_have_been_made_behind_a_500_is_deleted_by_its_name)
+{
+	static const struct canned_row rows[] = {
+		{ "POST " BOXES " ", 500, NULL, NULL },
+		{ "DELETE " BOXES "/sandboxfs-", 204, NULL, NULL },
+	};
+	const struct provider_config cfg = { 0 };
+
+	SERVE(rows);
+	cr_expect(eq(int, create(&cfg), ERR_UNREACHABLE));
+}
+
+Test(langsmith_create, a_name_as_long_as_a_uuid_is_a_snapshots_name)
+{
+	static const struct canned_row rows[] = { { "POST " BOXES " ", 201, box_ready, NULL } };
+	const struct provider_config cfg = { .template = "deadbeef00deadbeef00deadbeef00deadbe" };
+
+	SERVE(rows);
+	cr_assert(eq(int, create(&cfg), ERR_OK), "%s", e.text);
+	fixture_stop();
+	cr_expect(strstr(request_body(0), "\"snapshot_name\": \"deadbeef00") != NULL);
+}
+
 Test(langsmith_create, of_a_name_of_the_users_nothing_is_deleted_in_doubt)
 {
 	static const struct canned_row rows[] = { { "POST " BOXES " ", 0, NULL, NULL } };

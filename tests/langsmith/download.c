@@ -12,6 +12,7 @@ TestSuite(langsmith_download, .fini = fixture_end, .timeout = 120);
 #define REST     "Content-Range: bytes 5-9/10\r\n"
 
 static struct kept kept;
+static uint64_t done_behind; /* as the last fetch left it */
 
 /* What is left of it when `done` bytes of the version `tag` came before a connection broke. */
 static enum err fetch_rest(uint64_t done, const char *tag)
@@ -23,7 +24,10 @@ static enum err fetch_rest(uint64_t done, const char *tag)
 		.done = done };
 
 	snprintf(f.tag, sizeof f.tag, "%s", tag);
-	return file_fetch(&f, &sandbox->data, NULL, &e);
+	enum err kind = file_fetch(&f, &sandbox->data, NULL, &e);
+
+	done_behind = f.done;
+	return kind;
 }
 
 Test(langsmith_download, a_whole_file_is_one_request)
@@ -79,6 +83,7 @@ Test(langsmith_download, from_an_older_server_what_came_is_passed_over)
 	cr_assert(eq(int, fetch_rest(5, ""), ERR_OK), "%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, kept.out, "56789"));
+	cr_expect(eq(u64, done_behind, 10));
 	cr_expect(not(request_has(1, "If-Range")));
 }
 
@@ -137,6 +142,29 @@ Test(langsmith_download, a_sink_that_refuses_ends_it)
 	FIND(rows);
 	cr_expect(eq(int, fetch_rest(0, ""), ERR_UNREACHABLE));
 	cr_expect(eq(str, e.text, "the sink"));
+}
+
+/* Each of three tries is four requests. */
+Test(langsmith_download, a_connection_that_breaks_all_the_time_is_given_up)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+		{ DOWNLOAD, 0, NULL, NULL },
+	};
+
+	FIND(rows);
+	cr_expect(eq(int, fetch_rest(5, "\"v1\""), ERR_UNREACHABLE));
 }
 
 Test(langsmith_download, what_is_not_there_is_not_found)

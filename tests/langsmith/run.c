@@ -197,3 +197,16 @@ Test(langsmith_run, an_upload_for_another_user_is_given_to_it)
 	cr_expect(strstr(request_body(2), "chown") != NULL, "%s", request_body(2));
 	cr_expect(strstr(request_body(2), "run_config") == NULL, "%s", request_body(2));
 }
+
+Test(langsmith_run, an_upload_that_cannot_be_given_to_its_user_has_failed)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ UPLOAD, 200, STORED, NULL },
+		{ EXECUTE, 200, "{\"stdout\":\"\",\"stderr\":\"\",\"exit_code\":1}", NULL },
+	};
+
+	FIND_AS(rows, "ada");
+	cr_expect(eq(int, langsmith_upload(sandbox, NULL, &file, &e), ERR_DENIED));
+	cr_expect(strstr(e.text, "'ada'") != NULL, "%s", e.text);
+}
