@@ -415,6 +415,19 @@ Test(pending, a_read_sees_what_was_written)
 	distant_close(&far, i);
 }
 
+Test(pending, an_append_at_an_offset_of_the_past_is_shown_at_the_end)
+{
+	struct inode *i = make("f");
+
+	distant_write(&far, i, 0, "abc");
+	cache_write(far.cache, NULL, i, 1, "def", 3, WRITE_APPEND, NULL);
+	cr_expect(eq(u64, distant_size(&far, i), 6));
+	cr_expect(eq(int, flush(i), ERR_OK));
+	distant_expect_text(&far, "f", "abcdef");
+	cr_expect(eq(u64, distant_size(&far, i), 6));
+	distant_close(&far, i);
+}
+
 Test(pending, appends_keep_their_place_among_writes)
 {
 	struct inode *i = make("f");
@@ -583,6 +596,32 @@ Test(pending, what_was_refused_is_reported_once_by_the_close)
 	distant_close(&far, i);
 }
 
+static void await_nothing_pending(void)
+{
+	int64_t end_ms = monotonic_ms() + 60000;
+	struct cache_status status;
+
+	do {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "a change stays pending");
+		sched_yield();
+		cache_get_status(far.cache, &status);
+	} while (status.pending_changes);
+	cr_assert(lt(u64, 0, status.parked_changes));
+}
+
+Test(pending, a_close_that_does_not_wait_reports_what_was_refused_before_it)
+{
+	struct inode *i = make("f");
+
+	far.cache->options.close_waits = false;
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	await_nothing_pending();
+	cr_expect(eq(int, flush(i), ERR_NO_SPACE));
+	cr_expect(eq(int, flush(i), ERR_OK));
+	distant_close(&far, i);
+}
+
 Test(pending, what_was_refused_is_reported_by_the_next_write)
 {
 	struct inode *i = make("f");
@@ -597,19 +636,6 @@ Test(pending, what_was_refused_is_reported_by_the_next_write)
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
 	distant_expect_text(&far, "f", "again");
 	distant_close(&far, i);
-}
-
-static void await_nothing_pending(void)
-{
-	int64_t end_ms = monotonic_ms() + 60000;
-	struct cache_status status;
-
-	do {
-		cr_assert(lt(i64, monotonic_ms(), end_ms), "a change stays pending");
-		sched_yield();
-		cache_get_status(far.cache, &status);
-	} while (status.pending_changes);
-	cr_assert(lt(u64, 0, status.parked_changes));
 }
 
 Test(pending, a_refusal_is_reported_once_by_the_next_barrier_when_nothing_is_pending_any_more)
@@ -930,10 +956,13 @@ Test(pending, a_server_in_trouble_refuses_nothing)
 Test(pending, everything_is_sent_by_a_sync)
 {
 	struct inode *one = make("one"), *two = make("two");
+	uint64_t owed, bytes, parked;
 
 	distant_write(&far, one, 0, "1");
 	distant_write(&far, two, 0, "2");
 	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	journal_usage(far.cache->pending->journal, &owed, &bytes, &parked);
+	cr_expect(eq(u64, owed, 0));
 	distant_expect_text(&far, "one", "1");
 	distant_expect_text(&far, "two", "2");
 	distant_close(&far, one);

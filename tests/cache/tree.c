@@ -450,6 +450,31 @@ Test(tree, a_lone_change_leaves_its_answer)
 	cr_expect(eq(int, (int)shown.mode, S_IFREG | 0600));
 }
 
+Test(tree, a_name_that_is_answered_to_be_absent_is_not_known_any_more)
+{
+	struct inode *found;
+
+	learn(root, "f", 7, S_IFREG | 0644);
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_KNOWN));
+	tree_unpin(tree, found);
+	cr_expect(tree_learn_absent(tree, root, "f", tree_seen(tree)));
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
+}
+
+Test(tree, a_name_whose_attributes_are_not_valid_any_more_is_asked_again)
+{
+	struct tree_news news = {
+		.attr = attr_of(7, S_IFREG | 0644), .until_ms = 100, .name_until_ms = LATER
+	};
+	struct inode *found;
+	bool changed;
+
+	tree_unpin(tree, tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed));
+	cr_expect(eq(int, tree_find(tree, root, "f", 99, &found, NULL), TREE_KNOWN));
+	tree_unpin(tree, found);
+	cr_expect(eq(int, tree_find(tree, root, "f", 100, &found, NULL), TREE_UNKNOWN));
+}
+
 Test(tree, a_complete_directory_knows_what_is_absent)
 {
 	struct inode *found;
