@@ -27,6 +27,7 @@ copy: a test that fails there finds nothing.
 """
 import argparse
 import collections
+import fcntl
 import os
 import pathlib
 import queue
@@ -321,6 +322,7 @@ def in_copies(copies, work, items):
 failures = []
 passed = []
 took = {}
+broken = set()
 
 
 def try_finder(copy, finder, label):
@@ -331,6 +333,7 @@ def try_finder(copy, finder, label):
     took[finder] = time.monotonic() - began
     if verdict != "passed":
         failures.append(finder)
+        broken.add(finder)
         say(f"{label} error: {finder}: {verdict} on the unchanged tree, see {log}")
     else:
         say(f"{label} {finder}: passes unchanged, {took[finder]:.1f} s")
@@ -404,6 +407,11 @@ def main():
 
 def run_all(run, chosen):
     (COPIES / "logs").mkdir(parents=True, exist_ok=True)
+    lock = open(COPIES / "lock", "w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"run.py: another run works in {COPIES}")
     finders = list(dict.fromkeys(f for m in run for f in m.finders))
     count = max(1, min(chosen.copies, len(run)))
     copies = [Copy(number, chosen.build) for number in range(1, count + 1)]
@@ -413,8 +421,7 @@ def run_all(run, chosen):
             copy.refresh()
         if not chosen.unchecked:
             in_copies(copies, try_finder, finders)
-        if not failures:
-            in_copies(copies, try_mutant, run)
+        in_copies(copies, try_mutant, [m for m in run if broken.isdisjoint(m.finders)])
     finally:
         for copy in copies:
             copy.close()
