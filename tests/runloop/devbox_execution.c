@@ -118,6 +118,27 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 	expect_heard("", "");
 }
 
+/* The service ends a stream that is silent for 30 s: there is nothing wrong with that, however often. */
+Test(devbox_execution, a_stream_that_is_silent_for_long_is_opened_again)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("at last"), NULL },
+	};
+
+	FIXTURE_START(rows);
+	f.server.delay_ms = 250;
+	cr_assert(eq(int, execute("x"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	expect_heard("at last", "");
+}
+
 Test(devbox_execution, a_stream_that_makes_no_sense_is_an_error)
 {
 	static const char *const bodies[] = { "data: {\"output\":7}\n\n", "data: {\n\n",

@@ -78,6 +78,7 @@ static void serve(struct canned *c, int fd)
 		row = &unwanted;
 	c->unwanted += row == &unwanted;
 	c->requests[c->got++] = strdup(buf_text(&request));
+	poll(NULL, 0, c->delay_ms);
 	write_answer(fd, row);
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -23,7 +24,8 @@ struct canned {
 	/* Of what came, each with its headers and body; valid after canned_stop(). */
 	char *requests[CANNED_REQUESTS_MAX];
 	size_t got;
-	size_t unwanted; /* requests that were not due; they got 418 */
+	size_t unwanted;     /* requests that were not due; they got 418 */
+	atomic_int delay_ms; /* before each answer; 0 at first */
 	int fd, stop_fd;
 	pthread_t thread;
 };
