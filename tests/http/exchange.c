@@ -162,7 +162,7 @@ Test(http_exchange, a_refusal_does_not_say_a_secret_back)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct http_header headers[] = {
 			{ .name = "X-Key", .value = "k123", .is_secret = true },
-			{ .name = "X-Open", .value = "o456" }
+			{ .name = "X-Open", .value = "o456 k123 k123" }
 		};
 		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 		struct http_request request;

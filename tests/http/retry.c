@@ -115,6 +115,29 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 	}
 }
 
+static void break_then_refuse(struct peer *p)
+{
+	while (peer_read_request(p))
+		if (p->server->requests == 1 || !peer_say(p, AFTER("429", "600")))
+			return;
+}
+
+/* The refusal is of the second sending alone. */
+Test(http_retry, what_the_first_sending_may_have_done_is_not_forgotten)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, break_then_refuse, NULL);
+	request = room_request(&r, HTTP_POST, HTTP_REPEATABLE);
+	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 429));
+	cr_expect(eq(int, r.server.requests, 2));
+	cr_expect(answer.may_have_arrived);
+	room_close(&r);
+}
+
 Test(http_retry, retry_after_is_obeyed)
 {
 	struct faults faults = { AFTER("429", "1"), 1 };

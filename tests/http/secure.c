@@ -153,6 +153,24 @@ Test(http_secure, an_unknown_authority_is_not_trusted)
 	secure_close(&s);
 }
 
+/* The authority is trusted, and has said nothing of this host. */
+Test(http_secure, a_certificate_of_another_name_is_not_trusted)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct error e = { 0 };
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	request = request_for(&s, "/");
+	snprintf(s.url, sizeof s.url, "https://elsewhere.example:%d/", s.port);
+	request.address = "127.0.0.1";
+	cr_expect(
+		eq(int, http_perform(s.http, NULL, &request, &answer, &e), ERR_AUTH), "%s", e.text);
+	cr_expect(not(answer.may_have_arrived));
+	secure_close(&s);
+}
+
 Test(http_secure, http_1_1_works_where_the_server_has_nothing_else)
 {
 	struct secure s;

@@ -67,6 +67,9 @@ Test(http_url, everything_unusual_is_escaped)
 	cr_assert(http_escape(&out, "/a b-._~é?&%", "/"));
 	cr_expect(eq(str, (char *)buf_text(&out), "/a%20b-._~%C3%A9%3F%26%25"));
 	buf_reset(&out);
+	cr_assert(http_escape(&out, "\t\n\1f", NULL));
+	cr_expect(eq(str, (char *)buf_text(&out), "%09%0A%01f"));
+	buf_reset(&out);
 	cr_assert(http_escape(&out, "/a", NULL));
 	cr_expect(eq(str, (char *)buf_text(&out), "%2Fa"));
 }
