@@ -369,6 +369,20 @@ Test(control_plane, lists_every_page)
 	cr_expect(eq(sz, lengths, 123));
 }
 
+/* A part of it would begin another page, or the first one again. */
+Test(control_plane, a_page_whose_token_is_too_long_makes_no_sense)
+{
+	static char header[6000] = "X-Next-Token: ";
+	struct canned_row row = { "GET /v2/sandboxes?", 200, "[{\"sandboxID\":\"a\"}]", header };
+	size_t lengths = 0;
+
+	memset(header + strlen(header), 't', 5000);
+	strcat(header, "\r\n");
+	start_rows(&row, 1);
+	cr_expect(eq(int, plane_list(c, NULL, count_entry, &lengths, &e), ERR_PROTOCOL));
+	canned_stop(&server);
+}
+
 Test(control_plane, lists_by_the_older_route_where_the_newer_is_unknown)
 {
 	static const struct canned_row rows[] = {

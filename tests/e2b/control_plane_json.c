@@ -115,6 +115,28 @@ Test(control_plane_json, a_page_names_each_sandbox)
 	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
 }
 
+static enum err note_labels(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	struct buf *out = context;
+
+	(void)e;
+	for (const char *const *label = entry->labels; *label; label++)
+		buf_printf(out, "%s ", *label);
+	return ERR_OK;
+}
+
+/* list asks for one by text, and could not find what is none. */
+Test(control_plane_json, labels_are_texts)
+{
+	struct buf body =
+		body_of("[{\"sandboxID\":\"a\",\"metadata\":{\"count\":7,\"team\":\"red\","
+			"\"on\":true}}]");
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	cr_assert(eq(int, plane_json_list(&body, note_labels, &out, NULL), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&out), "team=red "));
+}
+
 Test(control_plane_json, an_error_gives_its_words)
 {
 	static const struct {

@@ -354,6 +354,17 @@ Test(envd_run, an_end_without_an_exit_status_makes_no_sense)
 	cr_expect(outcome.may_have_run);
 }
 
+/* As Go has it for a process that did not exit; no signal is told. */
+Test(envd_run, an_end_by_nobody_knows_what_makes_no_sense)
+{
+	say_started(&words, 7);
+	say_ended(&words, -1, NULL, NULL);
+	say_end_of_stream(&words, "{}");
+	given_words();
+	cr_expect(eq(int, run(), ERR_PROTOCOL));
+	cr_expect(not(outcome.has_exit_code));
+}
+
 Test(envd_run, a_connection_that_closes_without_an_answer_may_have_run_it)
 {
 	serve(NULL);
@@ -412,6 +423,45 @@ static void expect_another_try(int status, size_t times)
 	envd_fixture_make(&f, NULL, rows, times + 1);
 	cr_expect(eq(int, run(), ERR_OK), "%s", f.e.text);
 	envd_fixture_stop(&f);
+}
+
+static void expect_no_token(enum err want)
+{
+	cr_expect(eq(int, run(), (int)want), "%s", f.e.text);
+	cr_expect(ne(ptr, strstr(f.e.text, "not for **********"), NULL), "%s", f.e.text);
+	cr_expect(eq(ptr, strstr(f.e.text, TEST_TOKEN), NULL), "%s", f.e.text);
+}
+
+Test(envd_run, a_refusal_does_not_say_the_token_back)
+{
+	static const char said[] =
+		"{\"code\":\"invalid_argument\",\"message\":\"not for " TEST_TOKEN "\"}";
+
+	put_answer(&answer, 400, IS_JSON, said, strlen(said));
+	serve(&answer);
+	expect_no_token(ERR_INVALID);
+}
+
+Test(envd_run, nor_does_the_end_of_a_stream)
+{
+	say_started(&words, 7);
+	say_end_of_stream(&words,
+		"{\"error\":{\"code\":\"invalid_argument\",\"message\":\"not for " TEST_TOKEN
+		"\"}}");
+	given_words();
+	expect_no_token(ERR_INVALID);
+}
+
+/* Basic's user ends at the first colon: this one would be root. */
+Test(envd_run, a_user_whose_name_has_a_colon_is_refused)
+{
+	const struct envd_address address = {
+		.base_url = "http://127.0.0.1:1", .sandbox_id = "i1", .user = "root:x"
+	};
+	struct envd *d = NULL;
+
+	cr_expect(eq(int, envd_new(&d, NULL, &address, &f.e), ERR_INVALID));
+	cr_expect(eq(ptr, d, NULL));
 }
 
 Test(envd_run, too_many_requests_are_tried_again)

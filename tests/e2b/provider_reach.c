@@ -1,5 +1,6 @@
 /* The way to the daemon when it does not answer. The control plane is canned; the steps are played. */
 #include "providers/e2b/e2b.h"
+#include "providers/http/client.h"
 #include "tests/support/canned.h"
 
 #include <criterion/criterion.h>
@@ -100,8 +101,12 @@ Test(provider_reach, a_paused_sandbox_is_woken_and_the_step_done_again)
 	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_OK } };
 
 	START(rows, RESUME_ON_ACCESS);
+	uint64_t drops = b->account.http->drops;
+
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(sz, p.done, 2));
+	/* Connections from before the pause are dead, and would only be noticed by their silence. */
+	cr_expect(eq(u64, b->account.http->drops, drops + 1));
 }
 
 Test(provider_reach, nothing_wakes_a_sandbox_that_must_sleep)
@@ -215,6 +220,17 @@ Test(provider_reach, what_the_control_plane_cannot_say_is_its_own_error)
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_AUTH));
 	cr_expect(strstr(e.text, "is revoked") != NULL, "%s", e.text);
 	cr_expect(strstr(e.text, "s3cret") == NULL, "%s", e.text);
+}
+
+Test(provider_reach, a_daemon_of_a_later_major_version_is_not_too_old)
+{
+	static const struct canned_row rows[] = { { LOOK, 200, RUNNING("t1"), NULL } };
+	struct plane_sandbox later = { .id = "i1", .token = "t1", .envd_version = "1.0.3" };
+	struct plane_sandbox older = { .id = "i1", .token = "t1", .envd_version = "0.0.9" };
+
+	START(rows, RESUME_ON_ACCESS);
+	cr_expect(eq(int, e2b_adopt(b, &later, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, e2b_adopt(b, &older, &e), ERR_UNSUPPORTED));
 }
 
 /* ---- Before there is an attachment ---- */
