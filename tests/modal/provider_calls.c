@@ -278,6 +278,20 @@ static enum err drop(
 	return ERR_OK;
 }
 
+struct heard {
+	char out[64], err[64];
+};
+
+static enum err hear(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct heard *h = context;
+
+	(void)e;
+	strncat(stream == STREAM_OUT ? h->out : h->err, bytes, len);
+	return ERR_OK;
+}
+
 /* The worker says a code, which may be 0, or a signal. */
 Test(modal_calls, a_code_and_a_signal_are_told_apart)
 {
@@ -295,6 +309,41 @@ Test(modal_calls, a_code_and_a_signal_are_told_apart)
 		cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 		cr_expect(eq(int, code, rows[i].want), "%s", rows[i].command);
 	}
+}
+
+Test(modal_calls, both_outputs_are_told_apart)
+{
+	const char *const argv[] = { "/bin/sh", "-c", "echo out; echo err >&2", NULL };
+	struct heard heard = { { "" }, { "" } };
+	struct error e = { 0 };
+	int code = -1;
+
+	modal_run(modal_of(server.p), NULL, argv, 0, NULL, hear, &heard, &code, &e);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
+	cr_expect(eq(str, heard.out, "out\n"));
+	cr_expect(eq(str, heard.err, "err\n"));
+}
+
+/* Its worker is there and says of this program that it is not: that is not asked for good. */
+Test(modal_calls, a_program_that_is_lost_for_good_is_given_up)
+{
+	const char *const argv[] = { "true", NULL };
+	struct error e = { 0 };
+	int code = -1;
+
+	modal_server_fault(
+		&server, "TaskExecStdioRead", "{\"type\":\"grpc_status\",\"status\":14}", 0);
+	modal_run(modal_of(server.p), NULL, argv, 0, NULL, drop, NULL, &code, &e);
+	cr_expect(eq(int, e.kind, ERR_UNREACHABLE), "%s", e.text);
+}
+
+Test(modal_calls, a_file_that_cannot_be_stored_is_told)
+{
+	const struct remote_upload upload = { "/no/such/directory/file", "x", 1 };
+	struct error e = { 0 };
+
+	cr_expect(eq(int, modal_upload(modal_of(server.p), NULL, &upload, &e), ERR_NOT_FOUND));
+	cr_expect(ne(ptr, strstr(e.text, "/no/such/directory/file"), NULL), "%s", e.text);
 }
 
 /* ---- A helper that is lost ---- */

@@ -99,6 +99,50 @@ Test(modal_life, a_new_sandbox_has_what_was_asked_for)
 	cr_expect(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
 	cr_expect(le(i64, info.expires_s, 1000));
 	cr_expect(info.expires_s > 700);
+	/* No call gives it more; that it ends sooner than was asked for is told. */
+	cr_expect(eq(int, provider_extend(server.p, NULL, 60, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, provider_extend(server.p, NULL, 5000, &e), ERR_UNSUPPORTED));
+	delete (id);
+}
+
+/* The service's own five minutes would end it under a mount. */
+Test(modal_life, without_a_wish_it_lives_as_long_as_it_may)
+{
+	const struct provider_config cfg = { 0 };
+	struct sandbox_info info;
+	struct error e = { 0 };
+	char id[128];
+
+	create(&cfg, id);
+	attach(id);
+	cr_expect(eq(int, provider_info(server.p, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_expect(ge(i64, info.expires_s, 12 * 3600));
+	delete (id);
+}
+
+Test(modal_life, one_that_does_not_start_is_not_left_behind)
+{
+	const struct provider_config cfg = { 0 };
+	struct error e = { 0 };
+
+	modal_server_fault(
+		&server, "SandboxGetTaskIdV2", "{\"type\":\"grpc_status\",\"status\":3}", 1);
+	cr_expect(eq(int, create_fails(&cfg, &e), ERR_INVALID), "%s", e.text);
+	cr_expect(eq(uint, listed(), 0));
+}
+
+Test(modal_life, one_that_could_not_be_deleted_is_told)
+{
+	const struct provider_config cfg = { 0 };
+	struct error e = { 0 };
+	char id[128];
+
+	create(&cfg, id);
+	modal_server_fault(
+		&server, "SandboxTerminateV2", "{\"type\":\"grpc_status\",\"status\":7}", 1);
+	cr_expect(eq(int, provider_delete(ops(), &(struct provider_config){ .id = id }, NULL, &e),
+		ERR_AUTH));
+	cr_expect(eq(uint, listed(), 1));
 	delete (id);
 }
 

@@ -1,0 +1,75 @@
+/* Where a worker may be, and when another token is asked for. */
+#include "providers/modal/worker.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+TestSuite(modal_access, .timeout = 120);
+
+static struct worker_access access_to(const char *url, const char *address)
+{
+	return (struct worker_access){ .url = strdup(url),
+		.jwt = strdup("a.b.c"),
+		.address = address ? strdup(address) : NULL };
+}
+
+/* Counts how often it is asked. */
+static enum err renew(
+	void *context, const struct call *call, struct worker_access *out, struct error *e)
+{
+	(void)call, (void)e;
+	++*(unsigned *)context;
+	*out = access_to("https://worker.example", NULL);
+	return ERR_OK;
+}
+
+static enum err make(
+	struct worker **out, const char *url, const char *address, unsigned *asked, struct error *e)
+{
+	struct worker_access access = access_to(url, address);
+
+	return worker_new(out, NULL, "ta-1", &access, renew, asked, e);
+}
+
+Test(modal_access, its_token_goes_by_https_to_an_address_alone)
+{
+	static const struct {
+		const char *url, *address;
+	} bad[] = {
+		{ "http://worker.example", NULL },
+		{ "http://127.0.0.1:1", NULL },
+		{ "worker.example", NULL },
+		{ "https://", NULL },
+		{ "https://worker.example", "elsewhere.example" },
+		{ "https://worker.example", "10.0.0.1:80" },
+		{ "https://worker.example", "" },
+	};
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct error e = { 0 };
+		struct worker *w = NULL;
+		unsigned asked = 0;
+
+		cr_expect(ne(int, make(&w, bad[i].url, bad[i].address, &asked, &e), ERR_OK), "%s",
+			bad[i].url);
+		cr_expect(eq(ptr, w, NULL));
+	}
+}
+
+Test(modal_access, a_token_that_several_were_refused_with_is_renewed_once)
+{
+	struct error e = { 0 };
+	struct worker *w;
+	unsigned asked = 0;
+
+	cr_assert(eq(int, make(&w, "https://worker.example", "10.0.0.1", &asked, &e), ERR_OK), "%s",
+		e.text);
+	for (int i = 0; i < 3; i++)
+		cr_expect(eq(int, worker_renew_access(w, NULL, 0, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(uint, asked, 1));
+	cr_expect(eq(int, worker_renew_access(w, NULL, 1, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(uint, asked, 2));
+	worker_free(w);
+}
