@@ -96,6 +96,8 @@ struct provider_config contract_config(const struct subject *s, const char *id);
 void contract_use_own_server(struct subject *s);
 /* The server does `action` to the next `times` requests whose kind matches: see tests/servers/lib/faults.mjs. */
 void contract_fault(const char *kind, const char *action, int times);
+/* What only the client and the server may know: the key, and what is secret of the sandbox. NULL: no more. */
+const char *contract_secret(size_t number);
 /* Ends that; how many requests had it done to them. */
 int contract_mend(void);
 

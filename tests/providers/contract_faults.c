@@ -2,6 +2,8 @@
 #include "providers/base/cleanup.h"
 #include "tests/providers/contract.h"
 
+#include <stdio.h>
+
 /* The requests that start a command, or hand one to the helper. */
 #define STARTS "[Ee]xec(ute)?$|ExecStart$|Process.Start$|Input$|StdinWrite$"
 
@@ -70,4 +72,114 @@ BEHAVIOUR_OF_VENDORS(faults, a_store_that_arrives_one_byte_short_is_not_put_in_p
 		kind = result.err;
 	cr_expect(kind == ERR_OK ? has_pattern(s, "file") : outside_holds(s, "file", "before"),
 		"%s%s", e.text, result.why);
+}
+
+/* ---- What is secret ---- */
+
+static void expect_no_secret(const char *text, const char *during)
+{
+	const char *secret;
+
+	for (size_t i = 0; (secret = contract_secret(i)); i++)
+		cr_expect(eq(ptr, strstr(text, secret), NULL), "%s: %s", during, text);
+}
+
+static void run_with_input(struct subject *s)
+{
+	AUTO_FREE char *input = calloc(1, LARGE);
+	struct execute_request request = { .command = "cat", .input = input, .input_len = LARGE };
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	expect_no_secret(r.why.text, "execute");
+}
+
+static void store_one(struct subject *s)
+{
+	const struct store_item item = {
+		.path = "file", .mode = 0644, .size = LARGE, .read = read_pattern
+	};
+	struct store_result result = { 0 };
+	struct error e = { 0 };
+
+	provider_store(s->p, NULL, &item, 1, &result, &e);
+	expect_no_secret(e.text, "store");
+	expect_no_secret(result.why, "store");
+}
+
+static enum err take_nothing(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	(void)context, (void)piece, (void)e;
+	return ERR_OK;
+}
+
+static void fetch_one(struct subject *s)
+{
+	const struct fetch_item item = { .path = "file", .kind = FETCH_BYTES, .length = LARGE };
+	struct error e = { 0 };
+
+	provider_fetch(s->p, NULL, &item, 1, take_nothing, NULL, &e);
+	expect_no_secret(e.text, "fetch");
+}
+
+static void connect_again(struct subject *s)
+{
+	const struct provider_config cfg = contract_config(s, s->id);
+	struct provider *p = NULL;
+	struct error e = { 0 };
+
+	provider_connect(s->ops, &cfg, NULL, &p, &e);
+	provider_release(p);
+	expect_no_secret(e.text, "connect");
+}
+
+static void list_all(struct subject *s)
+{
+	const char *start = "";
+	const struct list_request request = { .starts = &start, .starts_count = 1, .depth = 1 };
+	AUTO_LISTED struct listed l = { 0 };
+
+	l = list_request(s, &request);
+	expect_no_secret(l.why.text, "list");
+}
+
+static void let_all_go_wrong(struct subject *s, const char *action)
+{
+	contract_fault(".", action, 0);
+	run_with_input(s);
+	store_one(s);
+	fetch_one(s);
+	list_all(s);
+	connect_again(s);
+	cr_expect(gt(int, contract_mend(), 0), "%s", action);
+}
+
+/* A refusal in the words of gRPC, in a header. */
+static void refuse_in_a_header(struct subject *s)
+{
+	AUTO_BUF struct buf action = BUF_INIT(4096);
+
+	buf_add_string(&action, "{\"type\":\"grpc_status\",\"status\":16,\"message\":\"wrong:");
+	for (size_t i = 0; contract_secret(i); i++)
+		buf_printf(&action, " %s", contract_secret(i));
+	buf_add_string(&action, "\"}");
+	cr_assert(not(action.failed));
+	let_all_go_wrong(s, buf_text(&action));
+}
+
+BEHAVIOUR_OF_VENDORS(faults, no_error_has_a_secret_that_a_refusal_repeats)
+{
+	static const int statuses[] = { 400, 401, 404, 500 };
+
+	contract_use_own_server(s);
+	outside_write_text(s, "file", "contents");
+	cr_assert(contract_secret(0) != NULL);
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+		char action[64];
+
+		snprintf(action, sizeof action, "{\"type\":\"say_back\",\"status\":%d}",
+			statuses[i]);
+		let_all_go_wrong(s, action);
+	}
+	if (!strcmp(s->name, "modal"))
+		refuse_in_a_header(s);
 }

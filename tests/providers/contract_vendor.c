@@ -226,17 +226,15 @@ void contract_use_own_server(struct subject *s)
 	open_tree(s, own.sandboxes);
 }
 
-/* A field of the answer; 0: the answer has no such field. */
-static int ask_admin(enum http_method method, const char *body, const char *field)
+/* The answer, to be released. */
+static struct json_object *ask_admin(enum http_method method, const char *path, const char *body)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	struct json_object *json, *value = NULL;
 	struct error e = { 0 };
 	struct http *http;
-	char url[128];
-	int number;
+	char url[300];
 
-	snprintf(url, sizeof url, "%s/faults", own.admin_url);
+	snprintf(url, sizeof url, "%s/%s", own.admin_url, path);
 	cr_assert(eq(int, http_new(&http, "tests", &e), ERR_OK), "%s", e.text);
 	http_perform(http, NULL,
 		&(struct http_request){
@@ -245,25 +243,42 @@ static int ask_admin(enum http_method method, const char *body, const char *fiel
 	http_free(http);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 	cr_assert(eq(int, answer.status, 200), "%s", buf_text(&answer.body));
-	json = json_tokener_parse(buf_text(&answer.body));
-	json_object_object_get_ex(json, field, &value);
-	number = json_object_get_int(value);
-	json_object_put(json);
-	return number;
+	return json_tokener_parse(buf_text(&answer.body));
 }
 
 void contract_fault(const char *kind, const char *action, int times)
 {
-	char body[1000];
+	char body[5000];
 
 	snprintf(body, sizeof body, "{\"match\":{\"kind\":\"/%s/\",\"times\":%d},\"action\":%s}",
 		kind, times, action);
-	ask_admin(HTTP_POST, body, "");
+	json_object_put(ask_admin(HTTP_POST, "faults", body));
 }
 
 int contract_mend(void)
 {
-	return ask_admin(HTTP_DELETE, "", "taken");
+	struct json_object *answer = ask_admin(HTTP_DELETE, "faults", ""), *taken = NULL;
+	int number;
+
+	json_object_object_get_ex(answer, "taken", &taken);
+	number = json_object_get_int(taken);
+	json_object_put(answer);
+	return number;
+}
+
+const char *contract_secret(size_t number)
+{
+	static struct json_object *secrets;
+	char path[200];
+
+	snprintf(path, sizeof path, "secrets/%s", contract_subject()->id);
+	if (!secrets)
+		secrets = ask_admin(HTTP_GET, path, "");
+	if (number == 0)
+		return own.key;
+	return number <= json_object_array_length(secrets)
+		? json_object_get_string(json_object_array_get_idx(secrets, number - 1))
+		: NULL;
 }
 
 static void end(void)
