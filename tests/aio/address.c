@@ -11,7 +11,7 @@ static void set_up(void)
 	unsetenv("SANDBOX_PORT");
 }
 
-TestSuite(address, .init = set_up, .timeout = 120);
+TestSuite(address, .init = set_up, .timeout = 300);
 
 struct row {
 	const char *host, *port, *id; /* NULL: not given */

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(bash, .fini = fixture_end, .timeout = 120);
+TestSuite(bash, .fini = fixture_end, .timeout = 300);
 
 #define EXEC   "POST /v1/bash/exec "
 #define OUTPUT "POST /v1/bash/output "

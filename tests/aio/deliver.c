@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(deliver, .fini = fixture_end, .timeout = 120);
+TestSuite(deliver, .fini = fixture_end, .timeout = 300);
 
 static enum err keep(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)

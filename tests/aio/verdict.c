@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(verdict, .timeout = 120);
+TestSuite(verdict, .timeout = 300);
 
 /* The guide's own example. */
 #define MISSING                                                                                    \

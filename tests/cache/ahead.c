@@ -27,7 +27,7 @@ static void teardown(void)
 	free(bytes);
 }
 
-TestSuite(ahead, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(ahead, .init = setup, .fini = teardown, .timeout = 300);
 
 /* A file in the sandbox whose every MiB says which it is; the rest are zeroes. */
 static struct inode *with_file(const char *name, uint64_t size)

@@ -6,7 +6,7 @@
 #define KIB ((uint64_t)1024)
 #define MIB (1024 * KIB)
 
-TestSuite(bandwidth, .timeout = 120);
+TestSuite(bandwidth, .timeout = 300);
 
 static uint64_t product(struct bandwidth *b)
 {

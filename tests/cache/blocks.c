@@ -32,7 +32,7 @@ static void teardown(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(blocks, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(blocks, .init = setup, .fini = teardown, .timeout = 300);
 
 static struct block_files *open_with(uint64_t max)
 {

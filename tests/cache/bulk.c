@@ -33,7 +33,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(bulk, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(bulk, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- The tree in the sandbox ---- */
 

@@ -41,7 +41,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(cancel, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(cancel, .init = setup, .fini = teardown, .timeout = 300);
 
 static void expect_gone(const char *name)
 {

@@ -17,7 +17,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(clock, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(clock, .init = setup, .fini = teardown, .timeout = 300);
 
 /* Longer than any of this takes, also on a slow machine. */
 #define LONG_S 100000

@@ -26,7 +26,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(decide, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(decide, .init = setup, .fini = teardown, .timeout = 300);
 
 static enum err sync_all(void)
 {
@@ -387,7 +387,7 @@ static void setup_silent(void)
 	distant_start(&far, false);
 }
 
-TestSuite(decide_silent, .init = setup_silent, .fini = teardown, .timeout = 120);
+TestSuite(decide_silent, .init = setup_silent, .fini = teardown, .timeout = 300);
 
 static void *move_dir(void *context)
 {

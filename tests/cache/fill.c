@@ -26,7 +26,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(fill, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(fill, .init = setup, .fini = teardown, .timeout = 300);
 
 static int64_t realtime_ns(void)
 {

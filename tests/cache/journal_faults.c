@@ -22,7 +22,7 @@ static void teardown(void)
 	journaled_teardown(&j);
 }
 
-TestSuite(journal_faults, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(journal_faults, .init = setup, .fini = teardown, .timeout = 300);
 
 static void use_until_killed(const char *fault)
 {

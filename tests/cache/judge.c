@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <sys/stat.h>
 
-TestSuite(judge, .timeout = 120);
+TestSuite(judge, .timeout = 300);
 
 Test(judge, the_class_that_fits_first_decides)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(last_errors, .timeout = 120);
+TestSuite(last_errors, .timeout = 300);
 
 static bool add(struct last_errors *l, enum err kind, const char *path, int64_t now_ms)
 {

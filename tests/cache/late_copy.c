@@ -26,7 +26,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(late_copy, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(late_copy, .init = setup, .fini = teardown, .timeout = 300);
 
 static void write_answered(struct inode *i, const char *text)
 {

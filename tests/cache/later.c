@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <pthread.h>
 
-TestSuite(later, .timeout = 120);
+TestSuite(later, .timeout = 300);
 
 /* A disk that writes nothing until it is told to. */
 struct disk {

@@ -46,7 +46,7 @@ static void use_later(int64_t ms)
 	cache_used(explored.cache);
 }
 
-TestSuite(lease, .init = setup, .fini = explored_teardown, .timeout = 120);
+TestSuite(lease, .init = setup, .fini = explored_teardown, .timeout = 300);
 
 static unsigned calls(void)
 {

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-TestSuite(lifetime, .timeout = 120);
+TestSuite(lifetime, .timeout = 300);
 
 /* ---- A vendor that counts ---- */
 

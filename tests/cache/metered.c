@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(metered, .timeout = 120);
+TestSuite(metered, .timeout = 300);
 
 /* ---- A vendor that answers the same each time ---- */
 

@@ -19,7 +19,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(observer, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(observer, .init = setup, .fini = teardown, .timeout = 300);
 
 struct slow {
 	atomic_bool is_in, is_to_go, is_out;

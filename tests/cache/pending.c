@@ -29,7 +29,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(pending, .init = setup, .fini = teardown, .timeout = 300);
 
 static enum err flush(struct inode *i)
 {

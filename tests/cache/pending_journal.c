@@ -27,7 +27,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending_journal, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(pending_journal, .init = setup, .fini = teardown, .timeout = 300);
 
 static struct cache_status status(void)
 {

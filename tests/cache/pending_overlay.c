@@ -50,7 +50,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending_overlay, .init = setup, .fini = teardown, .timeout = 240);
+TestSuite(pending_overlay, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- What is there ---- */
 
@@ -556,7 +556,7 @@ static void run_trace(struct inode *i, unsigned seed)
 	expect_there("f");
 }
 
-Test(pending_overlay, it_reads_as_a_local_one_whatever_is_done_to_it, .timeout = 240)
+Test(pending_overlay, it_reads_as_a_local_one_whatever_is_done_to_it, .timeout = 300)
 {
 	struct inode *i = known("f", 200000);
 

@@ -23,7 +23,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending_read, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(pending_read, .init = setup, .fini = teardown, .timeout = 300);
 
 static void set_size(struct inode *i, uint64_t size)
 {

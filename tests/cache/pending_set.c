@@ -23,7 +23,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(pending_set, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(pending_set, .init = setup, .fini = teardown, .timeout = 300);
 
 static const struct timespec then = { .tv_sec = 1600000000, .tv_nsec = 123456789 };
 

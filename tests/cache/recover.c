@@ -28,7 +28,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(recover, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(recover, .init = setup, .fini = teardown, .timeout = 300);
 
 /* A file that the sandbox has, with a text whose sending is broken off before it begins, and the cache ends. */
 static void leave(const char *name, const char *text, unsigned flags)

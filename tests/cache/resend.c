@@ -25,7 +25,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(resend, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(resend, .init = setup, .fini = teardown, .timeout = 300);
 
 /* The attempt that is held, as the `number`th, is done and its answer lost; the next one arrives, and is held. */
 static void lose_answer(unsigned number)

@@ -22,7 +22,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(seek, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(seek, .init = setup, .fini = teardown, .timeout = 300);
 
 /* A file of SIZE bytes with so many of data at its beginning; returns whether it has blocks for all of it. */
 static bool make(const char *name, size_t data)

@@ -29,7 +29,7 @@ static void teardown(void)
 	distant_stop(&far);
 }
 
-TestSuite(staged, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(staged, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- Words ---- */
 
@@ -621,7 +621,7 @@ static void setup_kept(void)
 	distant_await_deciding(&far);
 }
 
-TestSuite(staged_left, .init = setup_kept, .fini = teardown, .timeout = 120);
+TestSuite(staged_left, .init = setup_kept, .fini = teardown, .timeout = 300);
 
 static void break_off(void)
 {
@@ -863,7 +863,7 @@ static void setup_asking(void)
 	distant_start_trusting(&far);
 }
 
-TestSuite(staged_asked, .init = setup_asking, .fini = teardown, .timeout = 120);
+TestSuite(staged_asked, .init = setup_asking, .fini = teardown, .timeout = 300);
 
 static uint64_t shown_ino(struct inode *i)
 {
@@ -1089,7 +1089,7 @@ static void setup_asking_kept(void)
 	distant_keep_journal(&far);
 }
 
-TestSuite(staged_asked_left, .init = setup_asking_kept, .fini = teardown, .timeout = 120);
+TestSuite(staged_asked_left, .init = setup_asking_kept, .fini = teardown, .timeout = 300);
 
 Test(staged_asked_left, what_is_behind_it_is_done_to_what_took_its_place)
 {

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-TestSuite(stats, .timeout = 120);
+TestSuite(stats, .timeout = 300);
 
 Test(stats, a_counter_adds_up)
 {

@@ -38,7 +38,7 @@ static void teardown(void)
 	free(got_bytes);
 }
 
-TestSuite(stored, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(stored, .init = setup, .fini = teardown, .timeout = 300);
 
 /* A version of a file of `size` bytes; `number` tells versions apart. */
 static struct attr version(uint64_t size, int number)
@@ -211,7 +211,7 @@ static void teardown_dir(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(stored_dir, .init = setup_dir, .fini = teardown_dir, .timeout = 120);
+TestSuite(stored_dir, .init = setup_dir, .fini = teardown_dir, .timeout = 300);
 
 /* Does something to every block file. */
 static void to_blocks(const char *what)

@@ -38,7 +38,7 @@ static void teardown(void)
 	free(expected);
 }
 
-TestSuite(stored_reads, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(stored_reads, .init = setup, .fini = teardown, .timeout = 300);
 
 /* Every 8 bytes say where they are, and which file they are of. */
 static void fill(unsigned char *out, uint64_t offset, size_t len, uint64_t mark)

@@ -38,7 +38,7 @@ static void teardown(void)
 	tree_free(tree);
 }
 
-TestSuite(tree, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(tree, .init = setup, .fini = teardown, .timeout = 300);
 
 /* Learns a name as a fresh answer; the inode is not pinned any more. */
 static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)

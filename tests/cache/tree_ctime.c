@@ -54,7 +54,7 @@ static void teardown(void)
 	tree_free(tree);
 }
 
-TestSuite(tree_ctime, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(tree_ctime, .init = setup, .fini = teardown, .timeout = 300);
 
 static long shown(void)
 {

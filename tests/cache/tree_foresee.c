@@ -78,7 +78,7 @@ static void teardown(void)
 	tree_free(tree);
 }
 
-TestSuite(tree_foresee, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(tree_foresee, .init = setup, .fini = teardown, .timeout = 300);
 
 static int64_t now(void)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(trust, .init = explored_setup, .fini = explored_teardown, .timeout = 120);
+TestSuite(trust, .init = explored_setup, .fini = explored_teardown, .timeout = 300);
 
 /* Everything is known and then doubted, as after a command. */
 static void doubt(void)

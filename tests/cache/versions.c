@@ -37,7 +37,7 @@ static void teardown(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(versions, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(versions, .init = setup, .fini = teardown, .timeout = 300);
 
 static struct block_place place(int number)
 {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(walk, .init = explored_setup, .fini = explored_teardown, .timeout = 120);
+TestSuite(walk, .init = explored_setup, .fini = explored_teardown, .timeout = 300);
 
 /* Until what was learned of `i` so far is believed no more, and has been asked for again. */
 static void expire(struct inode *i)

@@ -19,7 +19,7 @@ static void set_up(void)
 		unsetenv(names[i]);
 }
 
-TestSuite(account, .init = set_up, .timeout = 120);
+TestSuite(account, .init = set_up, .timeout = 300);
 
 static const struct provider_config plain;
 

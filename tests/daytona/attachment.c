@@ -12,7 +12,7 @@ static void stop(void)
 	fixture_close(&f);
 }
 
-TestSuite(attachment, .fini = stop, .timeout = 120);
+TestSuite(attachment, .fini = stop, .timeout = 300);
 
 /* What a step answers, time after time. */
 struct play {

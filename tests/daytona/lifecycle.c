@@ -15,7 +15,7 @@ static void stop(void)
 	fixture_close(&f);
 }
 
-TestSuite(lifecycle, .fini = stop, .timeout = 120);
+TestSuite(lifecycle, .fini = stop, .timeout = 300);
 
 /* ---- Making and deleting ---- */
 

@@ -19,7 +19,7 @@
 				   "\r\n"
 #define END EDGE "--\r\n"
 
-TestSuite(parts, .timeout = 120);
+TestSuite(parts, .timeout = 300);
 
 static enum err keep(void *context, const void *bytes, size_t len, struct error *e)
 {

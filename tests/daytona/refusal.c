@@ -8,7 +8,7 @@
 
 #define JSON(code, message) "{\"statusCode\":0,\"code\":\"" code "\",\"message\":\"" message "\"}"
 
-TestSuite(refusal, .timeout = 120);
+TestSuite(refusal, .timeout = 300);
 
 struct row {
 	int status;

@@ -16,7 +16,7 @@ static const char *const shells[][3] = { { "sh" }, { "bash" }, { "dash" }, { "zs
 	{ "busybox", "sh" } };
 #define SHELLS (sizeof shells / sizeof *shells)
 
-TestSuite(shell_text, .timeout = 120);
+TestSuite(shell_text, .timeout = 300);
 
 /* ---- A shell as the daemon runs it ---- */
 

@@ -16,7 +16,7 @@ static void stop(void)
 	fixture_close(&f);
 }
 
-TestSuite(toolbox, .fini = stop, .timeout = 120);
+TestSuite(toolbox, .fini = stop, .timeout = 300);
 
 static enum err ignore(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(wish, .timeout = 120);
+TestSuite(wish, .timeout = 300);
 
 static void expect(const struct provider_config *cfg, const char *want)
 {

@@ -21,7 +21,7 @@ static void tear_down(void)
 	envelopes_release(&reader);
 }
 
-TestSuite(connect_envelope, .fini = tear_down, .timeout = 120);
+TestSuite(connect_envelope, .fini = tear_down, .timeout = 300);
 
 static enum err hear(
 	void *context, bool is_end, const void *message, size_t len, struct error *error)

@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(connect_refusal, .timeout = 120);
+TestSuite(connect_refusal, .timeout = 300);
 
 /* The answers are those that were observed. */
 static const struct {

@@ -29,7 +29,7 @@ static void tear_down(void)
 		free(server.requests[i]);
 }
 
-TestSuite(control_plane, .fini = tear_down, .timeout = 120);
+TestSuite(control_plane, .fini = tear_down, .timeout = 300);
 
 static void start_rows(const struct canned_row *rows, size_t count)
 {

@@ -9,7 +9,7 @@
 /* An id has at most 63. */
 #define FIFTY_DIGITS "01234567890123456789012345678901234567890123456789"
 
-TestSuite(control_plane_json, .timeout = 120);
+TestSuite(control_plane_json, .timeout = 300);
 
 static struct buf body_of(const char *text)
 {

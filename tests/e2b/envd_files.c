@@ -15,7 +15,7 @@ static void tear_down(void)
 	buf_release(&answer);
 }
 
-TestSuite(envd_files, .fini = tear_down, .timeout = 120);
+TestSuite(envd_files, .fini = tear_down, .timeout = 300);
 
 /* One request, answered so. */
 static void given(const char *want, int status, const char *headers, const char *body)

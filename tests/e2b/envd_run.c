@@ -32,7 +32,7 @@ static void tear_down(void)
 	buf_release(&err);
 }
 
-TestSuite(envd_run, .fini = tear_down, .timeout = 120);
+TestSuite(envd_run, .fini = tear_down, .timeout = 300);
 
 static enum err hear(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)

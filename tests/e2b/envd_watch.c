@@ -16,7 +16,7 @@ static void tear_down(void)
 	buf_release(&heard);
 }
 
-TestSuite(envd_watch, .fini = tear_down, .timeout = 120);
+TestSuite(envd_watch, .fini = tear_down, .timeout = 300);
 
 /* Each event as a word: "created a/b; ". A directory has a slash behind it. */
 static enum err hear(void *context, const struct watch_event *event, struct error *e)

@@ -70,7 +70,7 @@ static void stop(void)
 		free(server.requests[i]);
 }
 
-TestSuite(provider_reach, .fini = stop, .timeout = 120);
+TestSuite(provider_reach, .fini = stop, .timeout = 300);
 
 Test(provider_reach, what_works_asks_nobody)
 {

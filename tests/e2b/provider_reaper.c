@@ -44,7 +44,7 @@ static void set_up(void)
 	cr_assert(eq(int, reaper_new(&reaper, count_signal, NULL, NULL), ERR_OK));
 }
 
-TestSuite(provider_reaper, .init = set_up, .timeout = 120);
+TestSuite(provider_reaper, .init = set_up, .timeout = 300);
 
 static struct quarry *start(int64_t timeout_ms)
 {

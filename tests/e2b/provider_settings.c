@@ -14,7 +14,7 @@ static void set_up(void)
 	unsetenv("E2B_DEBUG");
 }
 
-TestSuite(provider_settings, .init = set_up, .timeout = 120);
+TestSuite(provider_settings, .init = set_up, .timeout = 300);
 
 static struct e2b_settings read_settings(void)
 {

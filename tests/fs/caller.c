@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-TestSuite(caller, .timeout = 120);
+TestSuite(caller, .timeout = 300);
 
 static const char plain[] = "Name:\tTgid:\t99\n"
 			    "State:\tS (sleeping)\n"

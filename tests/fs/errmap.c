@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <errno.h>
 
-TestSuite(errmap, .timeout = 120);
+TestSuite(errmap, .timeout = 300);
 
 Test(errmap, success_is_no_errno)
 {

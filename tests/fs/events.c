@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(events, .timeout = 120);
+TestSuite(events, .timeout = 300);
 
 static void count_wake(void *context)
 {

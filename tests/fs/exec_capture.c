@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(exec_capture, .timeout = 120);
+TestSuite(exec_capture, .timeout = 300);
 
 /* Gives `text` in pieces of `step` bytes and compares what is kept of it. */
 static void expect_kept(

@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(exec_response, .timeout = 120);
+TestSuite(exec_response, .timeout = 300);
 
 /* The response to these two streams. */
 static struct exec_response *respond(const struct exec_outcome *outcome, const char *out,

@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(job_script, .timeout = 120);
+TestSuite(job_script, .timeout = 300);
 
 Test(job_script, a_line_says_how_a_job_is)
 {

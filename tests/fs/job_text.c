@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(job_text, .timeout = 120);
+TestSuite(job_text, .timeout = 300);
 
 static void expect_text(const struct job_facts *facts, const char *want)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(links, .timeout = 120);
+TestSuite(links, .timeout = 300);
 
 Test(links, only_a_text_that_stays_inside_is_shown_as_it_is)
 {

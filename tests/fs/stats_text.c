@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(stats_text, .timeout = 120);
+TestSuite(stats_text, .timeout = 300);
 
 static void expect_line(const struct buf *text, const char *line)
 {

@@ -5,7 +5,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-TestSuite(status_text, .timeout = 120);
+TestSuite(status_text, .timeout = 300);
 
 static const struct sandbox_info sandbox = {
 	.id = "i123", .state = SANDBOX_RUNNING, .root = "/home/user"

@@ -15,7 +15,7 @@ static void teardown(void)
 	switches_free(switches);
 }
 
-TestSuite(switches, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(switches, .init = setup, .fini = teardown, .timeout = 300);
 
 static struct cancel taken(void)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(http_broken, .timeout = 120);
+TestSuite(http_broken, .timeout = 300);
 
 /* Says what the test gave it and closes. */
 static void say_and_close(struct peer *p)

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-TestSuite(http_exchange, .timeout = 120);
+TestSuite(http_exchange, .timeout = 300);
 
 #define MIB ((size_t)1024 * 1024)
 

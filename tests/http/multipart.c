@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(http_multipart, .timeout = 120);
+TestSuite(http_multipart, .timeout = 300);
 
 /* What a form of these parts is, with B for the boundary. */
 #define HEAD(name, more) "--B\r\nContent-Disposition: form-data; name=\"" name "\"" more "\r\n"

@@ -3,7 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-TestSuite(http_preconnect, .timeout = 120);
+TestSuite(http_preconnect, .timeout = 300);
 
 static void perform_ok(struct room *r)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(http_redirect, .timeout = 120);
+TestSuite(http_redirect, .timeout = 300);
 
 /* To where the test says; "/end" says what the request was. */
 static void redirect(struct peer *p)

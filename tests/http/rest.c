@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(rest, .timeout = 120);
+TestSuite(rest, .timeout = 300);
 
 static const struct call patient = { .progress_ms = 60000 };
 

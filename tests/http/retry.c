@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(http_retry, .timeout = 120);
+TestSuite(http_retry, .timeout = 300);
 
 Test(http_retry, pauses_grow_and_are_spread)
 {

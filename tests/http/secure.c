@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TestSuite(http_secure, .timeout = 120);
+TestSuite(http_secure, .timeout = 300);
 
 #define LONG ((size_t)20 * 1024 * 1024)
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-TestSuite(http_upload, .timeout = 120);
+TestSuite(http_upload, .timeout = 300);
 
 #define MIB  ((size_t)1024 * 1024)
 #define LONG (20 * MIB)

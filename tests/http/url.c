@@ -2,7 +2,7 @@
 
 #include "tests/http/room.h"
 
-TestSuite(http_url, .timeout = 120);
+TestSuite(http_url, .timeout = 300);
 
 Test(http_url, plain_http_goes_only_to_this_machine)
 {

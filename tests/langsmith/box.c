@@ -2,7 +2,7 @@
 #include "providers/base/cleanup.h"
 #include "tests/langsmith/fixture.h"
 
-TestSuite(langsmith_box, .fini = fixture_end, .timeout = 120);
+TestSuite(langsmith_box, .fini = fixture_end, .timeout = 300);
 
 #define NOW_S 1800000000 /* 2027-01-15T08:00:00Z */
 
@@ -92,7 +92,7 @@ static void close_account(void)
 	fixture_end();
 }
 
-TestSuite(langsmith_box_api, .fini = close_account, .timeout = 120);
+TestSuite(langsmith_box_api, .fini = close_account, .timeout = 300);
 
 Test(langsmith_box_api, a_name_is_escaped_and_the_key_is_a_header)
 {

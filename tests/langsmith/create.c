@@ -1,7 +1,7 @@
 /* Making a sandbox, and leaving nothing behind where that fails. */
 #include "tests/langsmith/fixture.h"
 
-TestSuite(langsmith_create, .fini = fixture_end, .timeout = 120);
+TestSuite(langsmith_create, .fini = fixture_end, .timeout = 300);
 
 #define PROVISIONING                                                                               \
 	"{\"id\":\"b1\",\"name\":\"n\",\"status\":\"provisioning\",\"dataplane_url\":null}"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-TestSuite(langsmith_download, .fini = fixture_end, .timeout = 120);
+TestSuite(langsmith_download, .fini = fixture_end, .timeout = 300);
 
 #define DOWNLOAD "GET /dp/opaque/download?path=/root/a%25b "
 #define V1       "ETag: \"v1\"\r\n"

@@ -1,7 +1,7 @@
 /* Who may start a sandbox that stopped, and how it is known to be gone. The steps are played. */
 #include "tests/langsmith/fixture.h"
 
-TestSuite(langsmith_reach, .fini = fixture_end, .timeout = 120);
+TestSuite(langsmith_reach, .fini = fixture_end, .timeout = 300);
 
 static const struct call background = { .is_background = true };
 

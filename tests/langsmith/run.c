@@ -1,7 +1,7 @@
 /* POST /execute. */
 #include "tests/langsmith/fixture.h"
 
-TestSuite(langsmith_run, .fini = fixture_end, .timeout = 120);
+TestSuite(langsmith_run, .fini = fixture_end, .timeout = 300);
 
 #define EXECUTE "POST /dp/opaque/execute "
 #define UPLOAD  "POST /dp/opaque/upload?path=/root/r%20q "

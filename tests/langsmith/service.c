@@ -81,7 +81,7 @@ static void delete_sandbox(void)
 	langsmith_free(sandbox);
 }
 
-TestSuite(langsmith_service, .init = make_sandbox, .fini = delete_sandbox, .timeout = 240);
+TestSuite(langsmith_service, .init = make_sandbox, .fini = delete_sandbox, .timeout = 300);
 
 static enum err compare(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *why)

@@ -17,7 +17,7 @@ static void stop(void)
 	langsmith_account_close(&account);
 }
 
-TestSuite(langsmith_settings, .init = start, .fini = stop, .timeout = 120);
+TestSuite(langsmith_settings, .init = start, .fini = stop, .timeout = 300);
 
 static enum err open_account(void)
 {

@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(langsmith_verdict, .timeout = 120);
+TestSuite(langsmith_verdict, .timeout = 300);
 
 #define CONTROL "/boxes/b1"
 #define DATA    "/execute"

@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(modal_frames, .timeout = 120);
+TestSuite(modal_frames, .timeout = 300);
 
 #define AUTO_FRAMES __attribute__((cleanup(grpc_frames_release)))
 

@@ -30,7 +30,7 @@ static void tear_down(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(modal_settings, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(modal_settings, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* Its path; the caller frees it. */
 static char *write_file(const char *name, const char *text)

@@ -24,7 +24,7 @@ static void tear_down(void)
 	modal_server_stop(&server);
 }
 
-TestSuite(modal_calls, .init = set_up, .fini = tear_down, .timeout = 240);
+TestSuite(modal_calls, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static enum err info(struct error *e)
 {

@@ -19,7 +19,7 @@ static void tear_down(void)
 	modal_server_stop(&server);
 }
 
-TestSuite(modal_life, .init = set_up, .fini = tear_down, .timeout = 240);
+TestSuite(modal_life, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static const struct provider_ops *ops(void)
 {

@@ -20,7 +20,7 @@ static void tear_down(void)
 	modal_server_stop(&server);
 }
 
-TestSuite(modal_link, .init = set_up, .fini = tear_down, .timeout = 240);
+TestSuite(modal_link, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* ---- Both ways at once ---- */
 

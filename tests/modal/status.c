@@ -5,7 +5,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(modal_status, .timeout = 120);
+TestSuite(modal_status, .timeout = 300);
 
 Test(modal_status, words_lose_their_escapes_and_what_is_none_stays)
 {

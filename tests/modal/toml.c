@@ -6,7 +6,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(toml, .timeout = 120);
+TestSuite(toml, .timeout = 300);
 
 static void add(void *context, const char *table, const char *key, const char *value)
 {

@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(base64, .timeout = 120);
+TestSuite(base64, .timeout = 300);
 
 static const struct {
 	const char *bytes, *text;

@@ -34,7 +34,7 @@ static void tear_down(void)
 	scratch_remove(&store);
 }
 
-TestSuite(bubblewrap, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(bubblewrap, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* Soon. What has ended is waited for. */
 static bool no_process_is_left(void)

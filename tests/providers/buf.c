@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(buf, .timeout = 60);
+TestSuite(buf, .timeout = 300);
 
 /* Where memory is not zero by chance: what was there before was longer. */
 Test(buf, text_ends_where_what_was_reserved_is_filled)

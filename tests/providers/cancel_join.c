@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(cancel_join, .timeout = 120);
+TestSuite(cancel_join, .timeout = 300);
 
 Test(cancel_join, either_throws_it)
 {

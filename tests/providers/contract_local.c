@@ -90,11 +90,11 @@ static void set_up_shell_busybox(void)
 	set_up(&shell_busybox);
 }
 
-TestSuite(contract_in_process, .init = set_up_in_process, .fini = contract_end, .timeout = 120);
+TestSuite(contract_in_process, .init = set_up_in_process, .fini = contract_end, .timeout = 300);
 TestSuite(contract_helper_process, .init = set_up_helper_process, .fini = contract_end,
-	.timeout = 120);
+	.timeout = 300);
 TestSuite(contract_helper_runs, .init = set_up_helper_runs, .fini = tear_down_helper_runs,
-	.timeout = 120);
-TestSuite(contract_shell_dash, .init = set_up_shell_dash, .fini = contract_end, .timeout = 120);
+	.timeout = 300);
+TestSuite(contract_shell_dash, .init = set_up_shell_dash, .fini = contract_end, .timeout = 300);
 TestSuite(
-	contract_shell_busybox, .init = set_up_shell_busybox, .fini = contract_end, .timeout = 120);
+	contract_shell_busybox, .init = set_up_shell_busybox, .fini = contract_end, .timeout = 300);

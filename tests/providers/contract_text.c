@@ -131,5 +131,5 @@ static void set_up_text_shell(void)
 	set_up(&text_shell);
 }
 
-TestSuite(contract_text, .init = set_up_text, .fini = contract_end, .timeout = 120);
-TestSuite(contract_text_shell, .init = set_up_text_shell, .fini = contract_end, .timeout = 120);
+TestSuite(contract_text, .init = set_up_text, .fini = contract_end, .timeout = 300);
+TestSuite(contract_text_shell, .init = set_up_text_shell, .fini = contract_end, .timeout = 300);

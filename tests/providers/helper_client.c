@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-TestSuite(helper_client, .timeout = 120);
+TestSuite(helper_client, .timeout = 300);
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define MIB          ((size_t)1024 * 1024)

@@ -16,7 +16,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 
-TestSuite(helper_command, .timeout = 120);
+TestSuite(helper_command, .timeout = 300);
 
 #define MARKER "0123456789abcdef0123456789abcdef"
 #define OTHER  "fedcba9876543210fedcba9876543210"

@@ -24,7 +24,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_fence, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(helper_fence, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* ---- Batches of one write each ---- */
 

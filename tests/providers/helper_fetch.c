@@ -26,7 +26,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_fetch, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(helper_fetch, .init = set_up, .fini = tear_down, .timeout = 300);
 
 struct fetched {
 	struct buf bytes;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(helper_frames, .timeout = 120);
+TestSuite(helper_frames, .timeout = 300);
 
 /* ---- A runner that answers a list with what it has been given ---- */
 

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-TestSuite(helper_kept, .timeout = 120);
+TestSuite(helper_kept, .timeout = 300);
 
 #define HELPERS_MAX 8
 #define LONG_MS     600000

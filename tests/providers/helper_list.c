@@ -24,7 +24,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_list, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(helper_list, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* The items as text: "self 0:err", "dir PATH", "entry NAME->LINK", "end complete|partial err". */
 static enum err put_item(void *context, const struct list_item *item, struct error *e)

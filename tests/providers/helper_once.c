@@ -20,7 +20,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_once, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(helper_once, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static struct change_result ask(uint64_t once, struct change change)
 {

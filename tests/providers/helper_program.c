@@ -19,7 +19,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-TestSuite(helper_program, .timeout = 120);
+TestSuite(helper_program, .timeout = 300);
 
 #define ARGUMENTS_MAX 18
 

@@ -23,7 +23,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_root, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(helper_root, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static enum err place_of(const char *path, const struct expect *parent)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-TestSuite(helper_staging, .timeout = 120);
+TestSuite(helper_staging, .timeout = 300);
 
 static const struct {
 	const char *name;

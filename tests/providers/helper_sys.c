@@ -25,7 +25,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_sys, .fini = tear_down, .timeout = 120);
+TestSuite(helper_sys, .fini = tear_down, .timeout = 300);
 
 /* From here on the system call `number` fails with `failure` in this process. */
 static void refuse_call(long number, int failure)

@@ -193,7 +193,7 @@ static void tear_down(void)
 	shown_remove(&shown);
 }
 
-TestSuite(helper_watch, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(helper_watch, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static void rename_in(const char *from, const char *to)
 {
@@ -714,7 +714,7 @@ Test(helper_watch, a_swapped_directory_does_not_lead_out)
 
 /* ---- The table ---- */
 
-TestSuite(helper_watch_table, .timeout = 120);
+TestSuite(helper_watch_table, .timeout = 300);
 
 static void count_forgotten(void *context, int wd)
 {

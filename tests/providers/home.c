@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-TestSuite(home, .timeout = 120);
+TestSuite(home, .timeout = 300);
 
 Test(home, is_where_the_variable_says)
 {

@@ -94,7 +94,7 @@ static void base_of(char out[INPUT_PIPE_BASE_SIZE])
 	cr_assert(zero(int, input_pipe_base(out, host.staging, &e)), "%s", e.text);
 }
 
-TestSuite(input_pipe, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(input_pipe, .init = setup, .fini = teardown, .timeout = 300);
 
 /* ---- What it does ---- */
 

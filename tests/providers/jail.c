@@ -39,7 +39,7 @@ static void tear_down(void)
 	scratch_remove(&store);
 }
 
-TestSuite(jail, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(jail, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static enum err keep(
 	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)

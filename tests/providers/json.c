@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(json, .timeout = 120);
+TestSuite(json, .timeout = 300);
 
 Test(json, an_object_of_every_kind_of_value)
 {

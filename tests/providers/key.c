@@ -28,7 +28,7 @@ static void tear_down(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(key, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(key, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static void write_key(const char *text, mode_t mode)
 {

@@ -23,7 +23,7 @@ static void tear_down(void)
 	scratch_remove(&store);
 }
 
-TestSuite(local, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(local, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static enum err connect_to(const struct provider_config *cfg, struct provider **p, struct error *e)
 {

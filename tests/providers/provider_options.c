@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(provider_options, .timeout = 120);
+TestSuite(provider_options, .timeout = 300);
 
 static int calls;
 

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
-TestSuite(remote, .timeout = 120);
+TestSuite(remote, .timeout = 300);
 
 /* ---- A sandbox: a home with the directory "work" in it ---- */
 

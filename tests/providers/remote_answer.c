@@ -62,7 +62,7 @@ static void close_scene(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(remote_answer, .init = open_scene, .fini = close_scene, .timeout = 120);
+TestSuite(remote_answer, .init = open_scene, .fini = close_scene, .timeout = 300);
 
 static enum err add_piece(void *context, const struct fetch_piece *piece, struct error *e)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-TestSuite(remote_opening, .timeout = 120);
+TestSuite(remote_opening, .timeout = 300);
 
 static const char *const start = "";
 static const struct list_request whole = {

@@ -47,7 +47,7 @@ static void close_scene(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(remote_pack, .init = open_scene, .fini = close_scene, .timeout = 120);
+TestSuite(remote_pack, .init = open_scene, .fini = close_scene, .timeout = 300);
 
 static void make_text(void)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(remote_text, .timeout = 120);
+TestSuite(remote_text, .timeout = 300);
 
 static const char *const shells[][3] = {
 	{ "/bin/sh", NULL },

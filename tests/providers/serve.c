@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-TestSuite(serve, .timeout = 120);
+TestSuite(serve, .timeout = 300);
 
 #define MIB ((size_t)1024 * 1024)
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-TestSuite(shell_fetch, .timeout = 240);
+TestSuite(shell_fetch, .timeout = 300);
 
 /* ---- fetch ---- */
 

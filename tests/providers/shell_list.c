@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-TestSuite(shell_list, .timeout = 240);
+TestSuite(shell_list, .timeout = 300);
 
 /* Of a listing: the paths it names, with links' texts, one a line in a buffer. */
 struct heard {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-TestSuite(shell_names, .timeout = 240);
+TestSuite(shell_names, .timeout = 300);
 
 /* ---- Names ---- */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-TestSuite(shell_transport, .timeout = 240);
+TestSuite(shell_transport, .timeout = 300);
 
 /* ---- A transport that is unkind ---- */
 

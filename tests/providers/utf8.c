@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(utf8, .timeout = 120);
+TestSuite(utf8, .timeout = 300);
 
 /* Writes `code` without asking whether it may be written. */
 static size_t encode(unsigned code, unsigned char *out)

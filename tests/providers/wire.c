@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-TestSuite(wire, .timeout = 120);
+TestSuite(wire, .timeout = 300);
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 

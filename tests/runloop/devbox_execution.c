@@ -1,6 +1,6 @@
 #include "tests/runloop/devbox_fixture.h"
 
-TestSuite(devbox_execution, .fini = fixture_end, .timeout = 120);
+TestSuite(devbox_execution, .fini = fixture_end, .timeout = 300);
 
 #define EXECUTE "POST " PATHS "/dbx_1/execute?last_n=1000000 "
 #define WAIT    "POST " PATHS "/dbx_1/executions/exec_1/wait_for_status?last_n=1000000 "

@@ -2,7 +2,7 @@
 
 #include "tests/runloop/devbox_fixture.h"
 
-TestSuite(devbox_files, .fini = fixture_end, .timeout = 120);
+TestSuite(devbox_files, .fini = fixture_end, .timeout = 300);
 
 #define UPLOAD   "POST " PATHS "/dbx_1/upload_file "
 #define DOWNLOAD "POST " PATHS "/dbx_1/download_file "

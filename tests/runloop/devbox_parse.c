@@ -1,6 +1,6 @@
 #include "tests/runloop/devbox_fixture.h"
 
-TestSuite(devbox_parse, .timeout = 120);
+TestSuite(devbox_parse, .timeout = 300);
 
 static enum err parse(const char *json, struct devbox *out, struct error *e)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TestSuite(devbox_request, .fini = fixture_end, .timeout = 120);
+TestSuite(devbox_request, .fini = fixture_end, .timeout = 300);
 
 #define LOOK                                                                                       \
 	{                                                                                          \

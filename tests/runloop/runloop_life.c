@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-TestSuite(runloop_life, .fini = fixture_end, .timeout = 120);
+TestSuite(runloop_life, .fini = fixture_end, .timeout = 300);
 
 #define CREATE(status)                                                                             \
 	{                                                                                          \

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-TestSuite(runloop_name, .fini = fixture_end, .timeout = 120);
+TestSuite(runloop_name, .fini = fixture_end, .timeout = 300);
 
 #define NAMED(id, name, status)                                                                    \
 	"{\"id\":\"" id "\",\"name\":\"" name "\",\"status\":\"" status "\"}"

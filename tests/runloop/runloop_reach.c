@@ -1,6 +1,6 @@
 #include "tests/runloop/devbox_fixture.h"
 
-TestSuite(runloop_reach, .fini = fixture_end, .timeout = 120);
+TestSuite(runloop_reach, .fini = fixture_end, .timeout = 300);
 
 #define LOOK(status)                                                                               \
 	{                                                                                          \

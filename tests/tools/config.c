@@ -17,7 +17,7 @@ static bool says(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-TestSuite(config, .timeout = 120, .init = forget_environment);
+TestSuite(config, .timeout = 300, .init = forget_environment);
 
 #define WORDS_MAX 16
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(ctl_command_line, .timeout = 120);
+TestSuite(ctl_command_line, .timeout = 300);
 
 static void expect_text(const struct command_line *line, const char *wanted)
 {

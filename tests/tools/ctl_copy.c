@@ -44,7 +44,7 @@ static void clear(void)
 	scratch_remove(&room.scratch);
 }
 
-TestSuite(ctl_copy, .init = furnish, .fini = clear, .timeout = 120);
+TestSuite(ctl_copy, .init = furnish, .fini = clear, .timeout = 300);
 
 static void note_failure(void *context, const char *path, const char *text)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TestSuite(ctl_destination, .timeout = 120);
+TestSuite(ctl_destination, .timeout = 300);
 
 /* Directories that are there, separated by spaces; what is opened says which it was. */
 static struct {

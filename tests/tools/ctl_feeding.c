@@ -37,7 +37,7 @@ static enum err take_output(
 	return ERR_OK;
 }
 
-TestSuite(ctl_feeding, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(ctl_feeding, .init = setup, .fini = teardown, .timeout = 300);
 
 Test(ctl_feeding, input_waits_for_a_command_that_starts_late)
 {

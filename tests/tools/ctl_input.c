@@ -8,7 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-TestSuite(ctl_input, .timeout = 120);
+TestSuite(ctl_input, .timeout = 300);
 
 /* As where somebody else takes what poll() has seen: a terminal like this has something, and a read of it waits for more. */
 Test(ctl_input, what_is_ready_is_read_without_waiting)

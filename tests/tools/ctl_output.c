@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(ctl_output, .timeout = 120);
+TestSuite(ctl_output, .timeout = 300);
 
 static char *printed(const struct table *t)
 {

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(ctl_progress, .timeout = 120);
+TestSuite(ctl_progress, .timeout = 300);
 
 Test(ctl_progress, sizes_have_the_unit_that_fits)
 {

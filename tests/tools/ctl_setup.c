@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(ctl_setup, .timeout = 120);
+TestSuite(ctl_setup, .timeout = 300);
 
 Test(ctl_setup, names_become_what_is_set_here)
 {

@@ -4,7 +4,7 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-TestSuite(owed, .timeout = 120);
+TestSuite(owed, .timeout = 300);
 
 static bool parse(struct owed *out, const char *text)
 {

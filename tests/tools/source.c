@@ -12,7 +12,7 @@ static bool says(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-TestSuite(source, .timeout = 120);
+TestSuite(source, .timeout = 300);
 
 Test(source, is_a_provider_an_id_and_a_path)
 {

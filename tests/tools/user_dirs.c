@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(user_dirs, .timeout = 120);
+TestSuite(user_dirs, .timeout = 300);
 
 static const struct sandbox_info sandbox = { .id = "i1", .root = "/home/user" };
 

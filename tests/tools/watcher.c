@@ -21,7 +21,7 @@ static void tear_down(void)
 	scratch_remove(&scratch);
 }
 
-TestSuite(watcher, .init = set_up, .fini = tear_down, .timeout = 120);
+TestSuite(watcher, .init = set_up, .fini = tear_down, .timeout = 300);
 
 static const struct provider_config shown = { .id = "i1", .path = "/work" };
 
