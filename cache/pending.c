@@ -66,6 +66,9 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 	p->cache = c;
 	p->pause_ms = PENDING_PAUSE_MS;
 	p->open_ms = PENDING_OPEN_MS;
+	p->wait_ms = PENDING_WAIT_MS;
+	p->wait_most_ms = PENDING_WAIT_MOST_MS;
+	p->lazy_ms = PENDING_LAZY_MS;
 	TAILQ_INIT(&p->queue);
 	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);

@@ -17,7 +17,7 @@ static int64_t worth_ms(const struct pending *p, const struct queued *q)
 	/* Then what is not worth a call of its own is sent all the same. */
 	bool is_pressed = p->waiting || pending_is_full(p);
 
-	return q->is_lazy && !is_pressed ? q->since_ms + PENDING_LAZY_MS : q->since_ms;
+	return q->is_lazy && !is_pressed ? q->since_ms + p->lazy_ms : q->since_ms;
 }
 
 /* The first unsent change that is worth a call by now, and whether one is wanted; *look_ms: when the next one is, at most. */
@@ -51,8 +51,8 @@ bool pending_is_due_locked(struct pending *p, int64_t now_ms, int64_t *next_ms, 
 		return false;
 	if (*is_wanted)
 		return true;
-	int64_t quiet_ms = p->last_ms + PENDING_WAIT_MS;
-	int64_t late_ms = first->since_ms + PENDING_WAIT_MOST_MS;
+	int64_t quiet_ms = p->last_ms + p->wait_ms;
+	int64_t late_ms = first->since_ms + p->wait_most_ms;
 
 	*next_ms = quiet_ms < late_ms ? quiet_ms : late_ms;
 	return pending_is_whole(p) || now_ms >= *next_ms;

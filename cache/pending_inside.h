@@ -114,7 +114,9 @@ struct pending {
 	bool recorded_under_way;
 	TAILQ_HEAD(, batch) plain; /* the others under way */
 	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
-	int64_t open_ms;  /* PENDING_OPEN_MS, likewise */
+	int64_t open_ms;  /* PENDING_OPEN_MS, likewise; tests set the next three as they need */
+	int64_t wait_ms, wait_most_ms; /* PENDING_WAIT_MS, PENDING_WAIT_MOST_MS */
+	int64_t lazy_ms;               /* PENDING_LAZY_MS */
 	pthread_t senders[PENDING_SENDERS_MAX];
 	unsigned senders_count, senders_idle;
 	bool stopping;

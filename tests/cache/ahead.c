@@ -219,7 +219,7 @@ Test(ahead, a_sandbox_that_stalls_is_given_up_once)
 	size_t got;
 
 	read_at(i, 0, MIB);
-	far.hasty_ms = 1000;
+	far.hasty_ms = 50;
 	distant_hold_fetches(&far, true);
 	cr_expect(
 		eq(int, cache_read(far.cache, NULL, i, MIB, bytes, MIB, &got, NULL), ERR_TIMEOUT));

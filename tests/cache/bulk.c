@@ -635,7 +635,7 @@ Test(bulk, a_sandbox_that_stalls_is_given_up_once)
 
 	make(100, "f");
 	made();
-	far.hasty_ms = 1000;
+	far.hasty_ms = 50;
 	distant_hold_fetches(&far, true);
 	cr_expect(eq(int, try_read(NULL, "f", &got), ERR_TIMEOUT));
 	cr_expect(eq(uint, distant_fetches(&far), 1));

@@ -1,5 +1,6 @@
 #include "cache/cache_inside.h"
 #include "cache/lease.h"
+#include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"
 
@@ -8,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 60000
 
 static struct distant far;
 static struct inode *top;
@@ -160,15 +161,28 @@ Test(cancel, what_has_left_is_removed_there)
 	expect_gone("lock");
 }
 
+/* So long waits what is not worth a call of its own. */
+static void wait_lazily_for(int64_t ms)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	p->lazy_ms = ms;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* Whether something that is at work here is what made it cannot be told before the sandbox has everything. */
 Test(cancel, what_others_make_beside_it_is_seen)
 {
 	int64_t end_ms = monotonic_ms() + PATIENCE_MS, absent_ms;
 	struct cache_entry entry;
 
+	wait_lazily_for(AN_HOUR_MS);
 	distant_close(&far, distant_make(&far, "lock"));
 	unlink_it("lock");
 	expect_pending(1);
+	wait_lazily_for(0);
 	scratch_write_text(&far.scratch, "theirs", "");
 	while (cache_lookup(far.cache, NULL, top, "theirs", &entry, &absent_ms, NULL)) {
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "it is never seen");

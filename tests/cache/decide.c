@@ -61,18 +61,30 @@ static void make_directory(unsigned n)
 	cache_forget(far.cache, entry.inode, 1);
 }
 
-/* Others keep following, and what may wait for them has half a second. */
+static bool is_any_due(void)
+{
+	struct pending *p = far.cache->pending;
+	int64_t next_ms;
+	bool is_wanted;
+
+	pthread_mutex_lock(&p->lock);
+	bool is_due = pending_is_due_locked(p, monotonic_ms(), &next_ms, &is_wanted);
+
+	pthread_mutex_unlock(&p->lock);
+	return is_due;
+}
+
+/* Fewer would wait for an hour. */
 Test(decide, as_many_changes_as_are_due_do_not_wait_for_more)
 {
 	unsigned made = 0;
 
-	while (made < PENDING_CHANGES_DUE)
+	distant_gather_for(&far, AN_HOUR_MS);
+	while (made < PENDING_CHANGES_DUE - 1)
 		make_directory(made++);
-	while (!distant_applies(&far)) {
-		make_directory(made++);
-		usleep(2000);
-	}
-	cr_expect(lt(uint, made, PENDING_CHANGES_DUE + 100));
+	cr_expect(not(is_any_due()));
+	make_directory(made++);
+	distant_await_applies(&far, 1);
 	cr_expect(eq(int, sync_all(), ERR_OK));
 }
 
@@ -567,11 +579,11 @@ Test(decide, and_where_that_was_sent_again)
 {
 	struct inode *other = distant_make(&far, "other");
 
-	far.hasty_ms = 1000;
 	unsigned arrived = write_and_replace(other);
 
 	distant_pass_apply(&far, arrived + 1);
 	distant_await_applies(&far, arrived + 2);
+	distant_time_out_apply(&far, arrived + 2);
 	distant_await_applies(&far, arrived + 3);
 	expect_theirs_stays();
 	distant_close(&far, other);
@@ -645,7 +657,6 @@ Test(decide, and_where_that_was_sent_again_too)
 {
 	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
 
-	far.hasty_ms = 1000;
 	make_known("f", "before");
 	unsigned number = begin_outage(other);
 	struct inode *f = distant_open(&far, "f");
@@ -654,6 +665,8 @@ Test(decide, and_where_that_was_sent_again_too)
 	distant_close(&far, f);
 	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
 	distant_pass_apply(&far, number);
+	distant_await_applies(&far, number + 1);
+	distant_time_out_apply(&far, number + 1);
 	distant_await_applies(&far, number + 2);
 	expect_theirs_stays();
 	distant_close(&far, other);

@@ -1,7 +1,7 @@
 /*
  * distant.h - a provider that does what the helper does in a scratch directory, and lets a test decide when.
  *
- * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held, 60 s both.
+ * It counts calls and holds them at a gate. Waits have deadlines: a call's own while it is held, 120 s both.
  */
 #pragma once
 
@@ -15,6 +15,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#define AN_HOUR_MS 3600000
+
 struct distant {
 	struct provider base;
 	struct scratch scratch;
@@ -22,7 +24,7 @@ struct distant {
 	bool keeps_journal;
 	struct root root;
 	struct cache *cache;
-	int64_t progress_ms;    /* of the cache's own deadlines, before it is made; 0: 60 s */
+	int64_t progress_ms;    /* of the cache's own deadlines, before it is made; 0: 120 s */
 	int64_t belief_ms;      /* what was heard is believed so long; -1: as long as usual */
 	_Atomic int64_t now_ms; /* the cache's clock, which stands still */
 	struct clocks clocks;
@@ -33,8 +35,10 @@ struct distant {
 	size_t apply_bytes;               /* of contents in the last apply that arrived */
 	bool hold_fetches, hold_applies;
 	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
+	bool is_ending; /* the cache ends: a call that arrives by then is not held, but times out */
 	unsigned
 		passing; /* the number of an apply that is let through though they are held; 0: none */
+	unsigned timing_out;        /* likewise: of one that ends as at its deadline; 0: none */
 	atomic_bool is_cut;         /* nothing reaches it: every call fails at once */
 	enum err refusal;           /* of the next change of contents, or of `refused_op` */
 	enum change_op refused_op;  /* set before; 0: contents */
@@ -64,7 +68,7 @@ struct distant {
 };
 
 void distant_start(struct distant *d, bool write_through);
-/* The same, and what was heard is believed for 60 s: for tests that count on a slow machine. */
+/* The same, and what was heard is believed for 120 s: for tests that count on a slow machine. */
 void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
 /* A new cache over the same sandbox, once nothing is open; NULL: contents are kept in memory. */
@@ -72,13 +76,15 @@ void distant_remount(struct distant *d, const char *contents_dir);
 
 /* A new cache, which leaves what was not sent to the next one. */
 void distant_keep_journal(struct distant *d);
-/* Ends the cache in the middle of its work. */
+/* Ends the cache in the middle of its work: no call that the end makes is held. */
 void distant_break_off(struct distant *d);
 
 /* As distant_start(), and it tells of changes. */
 void distant_start_telling(struct distant *d);
 /* Where it tells of changes: until names in the root are decided here. */
 void distant_await_deciding(struct distant *d);
+/* So long a change waits for others from now on, whether or not they follow it closely. */
+void distant_gather_for(struct distant *d, int64_t ms);
 /* The test does something: what waits for that to arrive late goes on. */
 void distant_step(struct distant *d);
 
@@ -86,6 +92,8 @@ void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);
 /* Lets through the one that arrived as the `number`th, from 1. */
 void distant_pass_apply(struct distant *d, unsigned number);
+/* Ends the one that arrived as the `number`th and is held, as if its deadline had come. */
+void distant_time_out_apply(struct distant *d, unsigned number);
 /* The copy arrives: how that ends. */
 enum err distant_deliver_copy(struct distant *d);
 void distant_refuse(struct distant *d, enum err kind);
@@ -93,6 +101,9 @@ void distant_refuse(struct distant *d, enum err kind);
 void distant_await_applies(struct distant *d, unsigned count);
 void distant_await_fetches(struct distant *d, unsigned count);
 void distant_await_items(struct distant *d, unsigned count);
+/* How many batches the cache saw answered, and until they are so many. */
+uint64_t distant_answers(struct distant *d);
+void distant_await_answers(struct distant *d, uint64_t count);
 unsigned distant_applies(struct distant *d);
 size_t distant_apply_bytes(struct distant *d);
 unsigned distant_fetches(struct distant *d);

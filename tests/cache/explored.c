@@ -1,6 +1,9 @@
 #include "tests/cache/explored.h"
 
+#include "cache/cache_inside.h"
 #include "cache/names.h"
+#include "cache/walk.h"
+#include "cache/walk_inside.h"
 #include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>
@@ -117,7 +120,7 @@ void explored_start(int64_t believed_ms)
 		.entry_ms = believed_ms,
 		.progress_ms = 20000,
 		.is_remote = true,
-		.stream_idle_ms = explored.stream_idle_ms,
+		.stream_idle_ms = explored.stream_idle_ms ? explored.stream_idle_ms : 60 * A_MINUTE,
 		.clocks = explored.clocks };
 	struct error e = { 0 };
 
@@ -144,6 +147,21 @@ void explored_end(void)
 	cr_assert(zero(int, pthread_create(&thread, NULL, end, explored.cache)));
 	explored.cache = NULL;
 	cr_assert(zero(int, pthread_timedjoin_np(thread, NULL, &limit)), "the end waits");
+}
+
+void explored_settle(void)
+{
+	int64_t end_ms = monotonic_ms() + A_MINUTE;
+	struct walk *w = explored.cache->walk;
+	bool is_still;
+
+	do {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "the listings do not end");
+		walk_settle(w, NULL, A_MINUTE);
+		pthread_mutex_lock(&w->lock);
+		is_still = !w->under_way;
+		pthread_mutex_unlock(&w->lock);
+	} while (!is_still);
 }
 
 struct inode *explored_find(const char *path)

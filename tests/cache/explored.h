@@ -16,7 +16,7 @@ extern struct explored {
 	struct counting_provider
 		provider; /* whose lists and entries are counted since explored_start() */
 	struct cache *cache;
-	/* Of a cache that is started; zero: as usual. */
+	/* Of a cache that is started; zero: an hour, and as usual. */
 	int64_t stream_idle_ms;
 	const struct clocks *clocks;
 } explored;
@@ -47,6 +47,8 @@ void explored_remove_path(const char *path, int flags);
 void explored_start(int64_t believed_ms);
 /* Frees the cache; fails the test when that takes longer than 60 s. */
 void explored_end(void);
+/* Until no listing is under way. */
+void explored_settle(void);
 /* The inode that `path` leads to, by one lookup for each name; NULL: there is none. Nobody forgets it. */
 struct inode *explored_find(const char *path);
 /* How many entries `dir` has. */

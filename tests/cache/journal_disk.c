@@ -6,7 +6,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #define SEGMENT "segment-00000001"
 #define FIRST   "state/journal/" SEGMENT
@@ -118,7 +118,7 @@ static void kill_after(uint64_t enough, _Atomic uint64_t *kept)
 		add_until_killed(kept);
 	}
 	while (atomic_load(kept) < enough)
-		sched_yield();
+		usleep(1000);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }

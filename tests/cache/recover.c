@@ -263,7 +263,7 @@ static void leave_two(const char *beside, bool is_answered)
 	far.lose_answers = !is_answered;
 	distant_pass_apply(&far, 2);
 	while (is_answered && pending_bytes() == bytes)
-		sched_yield();
+		usleep(1000);
 	if (!is_answered)
 		distant_await_applies(&far, 3);
 	distant_break_off(&far);
@@ -373,8 +373,6 @@ static void leave_behind(enum follower follower, bool sets_mode)
 	scratch_write_text(&far.scratch, "f", "before");
 	scratch_write_text(&far.scratch, "g", "other");
 	far.tells_changes = true;
-	/* What is told to the sandbox at the end is held, too. */
-	far.hasty_ms = 3000;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
 	struct inode *i = open_there();
@@ -504,7 +502,6 @@ Test(recover, an_attempt_in_vain_does_not_hide_it_either)
 /* Both leave as one, and the mount ends before the sandbox hears of it. */
 Test(recover, what_is_set_twice_is_as_it_was_set_last)
 {
-	far.hasty_ms = 3000;
 	struct inode *i = open_known();
 
 	distant_hold_applies(&far, true);
@@ -528,7 +525,6 @@ Test(recover, what_is_set_twice_is_as_it_was_set_last)
 /* By its handle and by its name are two changes; the first has the version that others have moved. */
 Test(recover, and_in_that_order_whoever_was_at_it)
 {
-	far.hasty_ms = 3000;
 	struct inode *i = open_known();
 	struct inode *other = distant_make(&far, "other");
 	unsigned before = distant_applies(&far);
@@ -569,7 +565,6 @@ static unsigned hold_first(struct inode *i, const char *text)
 /* Attributes of "f" and contents have left together when the mount ends. */
 static void leave_both(void)
 {
-	far.hasty_ms = 3000;
 	struct inode *i = open_known(), *other = distant_make(&far, "other");
 	unsigned before = hold_first(other, "more");
 
@@ -594,7 +589,6 @@ static struct inode *open_deciding(struct inode **other)
 {
 	scratch_write_text(&far.scratch, "f", "before");
 	far.tells_changes = true;
-	far.hasty_ms = 3000;
 	distant_remount(&far, NULL);
 	distant_await_deciding(&far);
 	struct inode *i = open_there();
@@ -758,7 +752,6 @@ static void queue_barrier(struct inode *i)
 /* Attributes, a barrier, contents. */
 Test(recover, nor_does_a_barrier)
 {
-	far.hasty_ms = 3000;
 	struct inode *i = open_known();
 
 	distant_hold_applies(&far, true);

@@ -787,19 +787,6 @@ Test(staged, a_file_keeps_the_group_it_was_given_though_its_directory_gives_anot
 	cr_expect(eq(u32, st.st_gid, 12345));
 }
 
-static void await_answers(uint64_t count)
-{
-	struct pending *p = far.cache->pending;
-	bool are_there;
-
-	do {
-		sched_yield();
-		pthread_mutex_lock(&p->lock);
-		are_there = p->answers >= count;
-		pthread_mutex_unlock(&p->lock);
-	} while (!are_there);
-}
-
 /* Emptied again while the sandbox puts what it was given first in its place; closed before or after that is answered. */
 static void save_twice_and_lose_the_second(bool closes_first)
 {
@@ -807,7 +794,6 @@ static void save_twice_and_lose_the_second(bool closes_first)
 	struct inode *i = distant_open(&far, "f");
 	unsigned arrived = distant_applies(&far);
 
-	far.hasty_ms = 1000;
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);
 	empty(i);
@@ -818,11 +804,13 @@ static void save_twice_and_lose_the_second(bool closes_first)
 	distant_write(&far, i, 0, "twice");
 	if (closes_first)
 		pending_release(far.cache->pending, i);
-	uint64_t answers = far.cache->pending->answers;
+	uint64_t answers = distant_answers(&far);
 
 	distant_pass_apply(&far, arrived + 1);
-	await_answers(answers + 1);
+	distant_await_answers(&far, answers + 1);
 	distant_close(&far, i);
+	distant_await_applies(&far, arrived + 2);
+	distant_time_out_apply(&far, arrived + 2);
 	distant_await_applies(&far, arrived + 3);
 	expect_text("f", "once");
 }

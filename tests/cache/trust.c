@@ -231,15 +231,21 @@ static void await_size(const char *path, uint64_t size)
 		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: what is there is never seen", path);
 }
 
-/* While nobody can be asked. */
-static void fail_audits(enum err kind)
+static void make_and_doubt(int64_t believed_ms)
 {
 	explored_make_files("", 2);
 	explored_make_dir("d");
-	explored_start(BRIEF_MS);
+	explored_start(believed_ms);
 	explored_list_all(cache_root(explored.cache));
+	explored_settle();
 	cache_doubt_all(explored.cache);
 	explored_write("f0", "longer text");
+}
+
+/* While nobody can be asked. */
+static void fail_audits(enum err kind)
+{
+	make_and_doubt(BRIEF_MS);
 	explored.provider.fails_with = kind;
 }
 
@@ -267,9 +273,10 @@ Test(trust, but_not_after_a_command)
 	struct attr attr;
 	int64_t valid_ms;
 
-	fail_audits(ERR_OK);
+	make_and_doubt(A_MINUTE);
 	struct inode *f = explored_find("f0");
 
+	explored_settle();
 	cache_command_ended(explored.cache);
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(eq(
@@ -289,9 +296,10 @@ Test(trust, nor_when_an_earlier_audit_is_answered_just_then)
 	struct attr attr;
 	int64_t valid_ms;
 
-	fail_audits(ERR_OK);
+	make_and_doubt(A_MINUTE);
 	struct inode *f = explored_find("f0");
 
+	explored_settle();
 	cache_doubt_all(explored.cache);
 	counting_provider_close_gate(&explored.provider, "d");
 	pthread_create(&asker.thread, NULL, ask, &asker);

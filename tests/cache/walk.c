@@ -179,7 +179,7 @@ Test(walk, what_others_change_appears_after_the_time)
 	explored_make_file("d/new");
 	explored_remove_path("d/f0", 0);
 	for (size_t tries = 0; !explored_find("d/new") || explored_find("d/f0"); tries++) {
-		cr_assert(lt(sz, tries, 10000), "never appears");
+		cr_assert(lt(sz, tries, 60000), "never appears");
 		usleep(1000);
 	}
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 4));
@@ -236,7 +236,7 @@ Test(walk, an_answer_is_believed_ten_times_as_long_as_it_took)
 	cr_expect(eq(int,
 		cache_attr(explored.cache, NULL, explored_find("d/f"), &attr, &valid_ms, NULL),
 		ERR_OK));
-	cr_expect(valid_ms > 2000);
+	cr_expect(valid_ms > 10 * BRIEF_MS);
 	cr_expect(eq(uint, explored.provider.lists, 0));
 }
 
@@ -395,7 +395,7 @@ Test(walk, a_directory_replaced_by_a_file_is_a_file)
 		if (d && !cache_attr(explored.cache, NULL, d, &attr, &valid_ms, NULL) &&
 			S_ISREG(attr.mode))
 			break;
-		cr_assert(lt(sz, tries, 10000), "never appears");
+		cr_assert(lt(sz, tries, 60000), "never appears");
 		usleep(1000);
 	}
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
