@@ -48,7 +48,7 @@ void lease_arm(const struct lease *l)
 
 	if (atomic_load(&l->is_given_up))
 		return;
-	if (atomic_load(&l->cache->listeners))
+	if (atomic_load(&l->cache->listeners) || atomic_load(&l->carries))
 		stay(l);
 	else
 		lease_end_after(l, idle_ms ? idle_ms : IDLE_MS);
@@ -143,9 +143,18 @@ static bool may_begin_locked(const struct lease *l, const struct lease_list *lis
 		monotonic_ms() >= l->retry_ms && (list->is_audit || tree_is_bare(l->cache->tree));
 }
 
+void lease_carried_locked(struct lease *l)
+{
+	l->carried = NULL;
+	atomic_store(&l->carries, false);
+	if (!l->is_stopping)
+		lease_arm(l);
+}
+
 void lease_begin_locked(struct lease *l, struct carried *c)
 {
 	l->carried = c;
+	atomic_store(&l->carries, c);
 	l->first = c ? *c->list->listing : (struct tree_listing){ 0 };
 	l->is_bare = c && !c->list->is_audit;
 	atomic_store(&l->is_given_up, false);
@@ -157,7 +166,7 @@ void lease_begin_locked(struct lease *l, struct carried *c)
 /* The stream, if it began, goes on without him. */
 static void leave_locked(struct lease *l)
 {
-	l->carried = NULL;
+	lease_carried_locked(l);
 	if (l->is_running)
 		return;
 	atomic_store(&l->state, LEASE_IDLE);

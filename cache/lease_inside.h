@@ -34,6 +34,7 @@ struct lease {
 	_Atomic int64_t
 		heard_ms; /* likewise: when something was last told, or doubted because nothing was */
 	atomic_bool is_given_up; /* because others found nobody */
+	atomic_bool carries;     /* a list that somebody waits for */
 	pthread_mutex_t lock;    /* guards what follows */
 	pthread_cond_t changed;
 	bool has_thread, is_running, is_stopping;
@@ -51,7 +52,10 @@ void *lease_run(void *lease);
 /* A stream is wanted: with this list, or (NULL) to listen only. */
 void lease_begin_locked(struct lease *l, struct carried *c);
 
-/* From now on it counts how long the mount is not used. */
+/* The list is over, or whoever asked for it has gone. */
+void lease_carried_locked(struct lease *l);
+
+/* From now on it counts how long the mount is not used; not while somebody waits or listens. */
 void lease_arm(const struct lease *l);
 /* Something was told. */
 void lease_heard(struct lease *l);

@@ -33,8 +33,8 @@ static void carried_ends_locked(struct lease *l, enum err kind)
 	if (l->carried) {
 		l->carried->is_over = true;
 		l->carried->kind = kind;
+		lease_carried_locked(l);
 	}
-	l->carried = NULL;
 	pthread_cond_broadcast(&l->changed);
 }
 

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -305,7 +306,7 @@ static void change_unseen(const char *name)
 Test(lease, use_after_a_minute_of_silence_audits_once)
 {
 	known_tree();
-	walk_settle(explored.cache->walk, NULL, PATIENCE_MS);
+	explored_settle();
 	change_unseen("tree/d/f1");
 	use_later(59000);
 	cr_expect(eq(u64, explored_size_of("d/f1"), 4));
@@ -322,7 +323,7 @@ Test(lease, use_after_a_minute_of_silence_audits_once)
 Test(lease, what_is_told_ends_the_silence)
 {
 	known_tree();
-	walk_settle(explored.cache->walk, NULL, PATIENCE_MS);
+	explored_settle();
 	awake_ms += 59000;
 	explored_write("d/f1", "longer text");
 	await(is_long, "d/f1", true);
@@ -438,6 +439,35 @@ Test(lease, an_unused_stream_is_let_go)
 	change_unseen("tree/d/f1");
 	await(is_long, "d/f1", true);
 	await_stream(2);
+}
+
+static void *list_root(void *context)
+{
+	struct cache *c = explored.cache;
+	struct tree_entry *entries;
+	size_t count;
+	enum err kind = cache_entries(c, NULL, cache_root(c), &entries, &count, context);
+
+	if (!kind)
+		cache_entries_free(c, entries, count);
+	return NULL;
+}
+
+Test(lease, a_stream_whose_list_is_waited_for_is_not_unused)
+{
+	struct error e = { 0 };
+	pthread_t asker;
+
+	explored.stream_idle_ms = 1;
+	explored_make_dir("d");
+	explored_start(A_MINUTE);
+	counting_provider_close_gate(&explored.provider, "");
+	cr_assert(eq(int, pthread_create(&asker, NULL, list_root, &e), 0));
+	counting_provider_await_held(&explored.provider);
+	usleep(50000);
+	counting_provider_open_gate(&explored.provider);
+	pthread_join(asker, NULL);
+	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
 
 Test(lease, without_a_stream_trust_has_an_end)

@@ -114,6 +114,7 @@ static enum err apply(struct provider *base, const struct call *call,
 /* One stream of changes on its way. */
 struct watching {
 	struct counting_provider *provider;
+	const struct call *call;
 	watch_sink sink;
 	void *context;
 };
@@ -131,16 +132,18 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 	if (lost.path)
 		p->loses = NULL;
 	pthread_mutex_unlock(&p->lock);
-	if (breaks)
-		return error_set(e, ERR_UNREACHABLE, "broken off");
-	return w->sink(w->context, lost.path ? &lost : event, e);
+	enum err kind = breaks ? error_set(e, ERR_UNREACHABLE, "broken off") : ERR_OK;
+
+	if (event->kind == WATCH_ITEM && event->item->kind == LIST_DIR)
+		kind = stand_at_gate(p, w->call, event->item->path, e);
+	return kind ? kind : w->sink(w->context, lost.path ? &lost : event, e);
 }
 
 static enum err watch(struct provider *base, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	struct counting_provider *p = (struct counting_provider *)base;
-	struct watching w = { .provider = p, .sink = sink, .context = context };
+	struct watching w = { .provider = p, .call = call, .sink = sink, .context = context };
 
 	if (!p->has_watch)
 		return error_set(e, ERR_UNSUPPORTED, "no stream of changes");

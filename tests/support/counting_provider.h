@@ -1,8 +1,9 @@
 /*
  * counting_provider.h - a provider over a directory of this machine that counts the calls it gets and can be stopped.
  *
- * The verbs are the helper's own, on the root of a `struct shown`. A gate holds lists up at a directory, instead of time:
- * the answer stands still before the entries of that directory until the gate is opened.
+ * The verbs are the helper's own, on the root of a `struct shown`. A gate holds lists up at a
+ * directory, also those of streams, instead of time: the answer stands still before the entries of
+ * that directory until the gate is opened.
  */
 #pragma once
 
