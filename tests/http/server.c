@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define PATIENCE_S  20
+#define PATIENCE_S  60
 #define REQUEST_MAX ((size_t)64 * 1024 * 1024)
 
 /* ---- One connection ---- */

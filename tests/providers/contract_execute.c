@@ -2,8 +2,13 @@
 #include "tests/providers/contract.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
+
+/* Between TERM and KILL. */
+#define GRACE_MS 5000
+/* So long a command may have to begin, on a machine that is busy. */
+#define MOST_MS 30000
 
 static bool is(const struct buf *b, const char *text)
 {
@@ -223,29 +228,68 @@ BEHAVIOUR(execute, has_what_ordinary_programs_look_for)
 	cr_assert(is(&r.out, "755\n755\n"), "%s", buf_text(&r.out));
 }
 
+static bool is_up(const struct subject *s)
+{
+	return outside_exists(s, "up");
+}
+
+/*
+ * Runs what writes to the file "up" before its time ends. Where the machine is so busy that the command does not come that
+ * far it has four times as long the next time.
+ */
+static struct ran run_to_its_time(const struct subject *s, struct execute_request *request)
+{
+	if (is_up(s))
+		outside_unlink(s, "up");
+	for (;; request->timeout_ms *= 4) {
+		struct ran r = run_request(s, NULL, request);
+
+		if (is_up(s) || request->timeout_ms > MOST_MS || r.err)
+			return r;
+		ran_release(&r);
+	}
+}
+
+/*
+ * What ends at TERM is not waited for until KILL, 5 s later. A machine that is busy may take as long for other reasons, but
+ * hardly three times in a row.
+ */
+static struct ran run_to_its_term(const struct subject *s, struct execute_request *request)
+{
+	for (int tries = 1;; tries++) {
+		int64_t start_ms = monotonic_ms();
+		struct ran r = run_to_its_time(s, request);
+		bool is_soon = monotonic_ms() - start_ms < request->timeout_ms + GRACE_MS;
+
+		if (is_soon || tries == 3) {
+			cr_assert(is_soon, "the grace was waited for");
+			return r;
+		}
+		ran_release(&r);
+	}
+}
+
 BEHAVIOUR(execute, ends_a_command_at_its_time_with_the_output_so_far)
 {
-	struct execute_request request = { .command = "echo before; sleep 1000; echo after",
+	struct execute_request request = { .command = "echo before; : >up; sleep 1000; echo after",
 		.timeout_ms = 300 };
-	int64_t start_ms = monotonic_ms();
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	AUTO_RAN struct ran r = run_to_its_term(s, &request);
 
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
 	cr_assert(r.result.timed_out);
 	cr_assert(r.result.has_exit_code);
 	cr_assert(eq(int, r.result.exit_code, 124));
 	cr_assert(is(&r.out, "before\n"), "%s", buf_text(&r.out));
-	cr_assert(lt(long, monotonic_ms() - start_ms, 4000));
 }
 
 BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
 {
 	struct execute_request request = {
-		.command = "trap 'echo bye; echo x >tidied; exit 0' TERM; echo up; "
+		.command = "trap 'echo bye; echo x >tidied; exit 0' TERM; echo up; : >up; "
 			   "while :; do sleep 0.05; done",
 		.timeout_ms = 300
 	};
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	AUTO_RAN struct ran r = run_to_its_time(s, &request);
 
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
 	cr_assert(r.result.timed_out);
@@ -257,24 +301,22 @@ BEHAVIOUR(execute, lets_a_command_tidy_up_at_its_time)
 /* Its shell ends at TERM, what that started a moment later: nobody is to wait for the rest of the grace then. */
 BEHAVIOUR(execute, waits_no_longer_than_what_a_command_left_takes)
 {
-	struct execute_request request = { .command = "(trap 'sleep 0.3; exit' TERM; echo up; "
-						      "while :; do sleep 0.05; done) & wait",
+	struct execute_request request = { .command =
+						   "(trap 'sleep 0.3; exit' TERM; echo up; : >up; "
+						   "while :; do sleep 0.05; done) & wait",
 		.timeout_ms = 500 };
-	int64_t start_ms = monotonic_ms();
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	AUTO_RAN struct ran r = run_to_its_term(s, &request);
 
 	cr_assert(r.result.timed_out, "%s", r.why.text);
 	cr_assert(is(&r.out, "up\n"), "%s", buf_text(&r.out));
-	cr_assert(lt(long, monotonic_ms() - start_ms, 4000));
 }
 
 BEHAVIOUR(execute, lets_a_silent_command_tidy_up_too)
 {
-	struct execute_request request = {
-		.command = "trap 'echo x >tidied; exit 0' TERM; while :; do sleep 0.05; done",
-		.timeout_ms = 500
-	};
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	struct execute_request request = { .command = "trap 'echo x >tidied; exit 0' TERM; : >up; "
+						      "while :; do sleep 0.05; done",
+		.timeout_ms = 500 };
+	AUTO_RAN struct ran r = run_to_its_time(s, &request);
 
 	cr_assert(r.result.timed_out, "%s", r.why.text);
 	cr_assert(outside_exists(s, "tidied"));
@@ -285,10 +327,10 @@ BEHAVIOUR(execute, lets_another_process_group_tidy_up_too)
 {
 	struct execute_request request = {
 		.command = "exec timeout 1000 sh -c \"trap 'echo x >tidied; exit 0' TERM; "
-			   "while :; do sleep 0.05; done\"",
+			   ": >up; while :; do sleep 0.05; done\"",
 		.timeout_ms = 500
 	};
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	AUTO_RAN struct ran r = run_to_its_time(s, &request);
 
 	cr_assert(r.result.timed_out, "%s", r.why.text);
 	cr_assert(outside_exists(s, "tidied"));
@@ -299,10 +341,10 @@ BEHAVIOUR(execute, kills_all_that_a_command_started_at_its_time)
 {
 	struct execute_request request = {
 		.command = "exec 9>held; flock 9; (sleep 1000) & setsid sh -c 'sleep 1000' & "
-			   "echo up; wait",
+			   "echo up; : >up; wait",
 		.timeout_ms = 500
 	};
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	AUTO_RAN struct ran r = run_to_its_time(s, &request);
 
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why.text);
 	cr_assert(r.result.timed_out);
@@ -313,16 +355,16 @@ BEHAVIOUR(execute, kills_all_that_a_command_started_at_its_time)
 BEHAVIOUR(execute, kills_what_ignores_its_time)
 {
 	struct execute_request request = {
-		.command = "trap '' TERM; echo up; while :; do sleep 0.1; done", .timeout_ms = 200
+		.command = "trap '' TERM; echo up; : >up; while :; do sleep 0.1; done",
+		.timeout_ms = 200
 	};
 	int64_t start_ms = monotonic_ms();
-	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+	AUTO_RAN struct ran r = run_to_its_time(s, &request);
 
 	cr_assert(r.result.timed_out);
 	cr_assert(eq(int, r.result.exit_code, 124));
 	cr_assert(is(&r.out, "up\n"), "%s", buf_text(&r.out));
 	cr_assert(ge(long, monotonic_ms() - start_ms, 5000));
-	cr_assert(lt(long, monotonic_ms() - start_ms, 9000));
 }
 
 /* Throws the switch when the command is seen to run. */
@@ -337,7 +379,7 @@ static void *cancel_when_it_runs(void *context)
 	struct canceller *c = context;
 
 	while (!outside_exists(c->s, "up"))
-		sched_yield();
+		usleep(1000);
 	c->thrown_ms = monotonic_ms();
 	cancel_throw(&c->cancel);
 	return NULL;
@@ -357,7 +399,7 @@ static void expect_death_when_cancelled(struct subject *s, const char *command)
 	pthread_join(thread, NULL);
 	cr_assert(eq(int, r.err, ERR_INTERRUPTED), "%s", r.why.text);
 	cr_assert(r.result.may_have_run);
-	cr_assert(lt(long, monotonic_ms() - c.thrown_ms, 1000));
+	cr_assert(lt(long, monotonic_ms() - c.thrown_ms, GRACE_MS), "its death was waited for");
 	cr_assert(outside_is_unlocked_soon(s, "held"), "its processes live on");
 	cancel_release(&c.cancel);
 }

@@ -458,10 +458,10 @@ static void play_signs_of_life(struct scene *s)
 
 	answer_hello(s, WIRE_VERSION);
 	cr_assert(hear(s, &f, &payload));
-	for (int i = 0; i < 10; i++) {
+	for (int i = 0; i < 32; i++) {
 		struct pollfd nothing = { .fd = -1 };
 
-		poll(&nothing, 1, 50);
+		poll(&nothing, 1, 100);
 		say(s, FRAME_ITEMS, f.id, NULL);
 	}
 	say_end(s, f.id, ERR_BUSY, "at last");
@@ -475,7 +475,7 @@ Test(helper_client, signs_of_life_put_the_deadline_off)
 
 	cr_assert(eq(int, scene_open(&s, play_signs_of_life, NULL), ERR_OK));
 	cr_expect(
-		eq(int, list(&s, &(struct call){ .progress_ms = 400 }, &entries, NULL), ERR_BUSY));
+		eq(int, list(&s, &(struct call){ .progress_ms = 3000 }, &entries, NULL), ERR_BUSY));
 	scene_close(&s);
 }
 

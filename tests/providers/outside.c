@@ -5,12 +5,12 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 /* What ignores TERM is killed 5 s later (provider.h). */
 #define UNLOCKED_MS 9000
@@ -301,7 +301,7 @@ bool outside_is_unlocked_soon(const struct subject *s, const char *path)
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (monotonic_ms() > end_ms)
 			return false;
-		sched_yield();
+		usleep(1000);
 	}
 	return true;
 }
