@@ -115,7 +115,7 @@ nothing_stays() {
 	[ -z "$(find "$SCRATCH" -name 'fed-*')" ]
 }
 ok "no pipe stays" wait_until "$PATIENCE" nothing_stays
-says "its time is over" 124 "so far" ctl exec --timeout 1 "$SOURCE" 'echo so far; sleep 100'
+says "its time is over" 124 "so far" limited exec "$SOURCE" 'echo so far; sleep 1000'
 is "also while its input is not" \
 	"$(deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" status 'sleep 1000' "$SANDBOXCTL" exec --timeout 1 "$SOURCE")" 124
 is "and its command ignores that" "$(deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" status \

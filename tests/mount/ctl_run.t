@@ -36,7 +36,7 @@ for code in 0 3 124 127; do
 	ctl run "exit $code"
 	is "exit code $code" $? $code
 done
-says "its time is over" 124 "so far" ctl run --timeout 1 'echo so far; sleep 100'
+says "its time is over" 124 "so far" limited run 'echo so far; sleep 1000'
 mkdir here
 mv here there
 is "a directory with another name by now" "$(cd there && ctl run 'basename "$PWD"')" there

@@ -55,9 +55,9 @@ has_option() { # DIRECTORY OPTION
 	findmnt -n -o OPTIONS --target "$1" | tail -n 1 | tr , '\n' | grep -qxF "$2"
 }
 
-# A test that runs at the same time may give its directory the same name.
+# A test that runs at the same time may give its directory the same name, in a mount namespace of its own.
 is_of_another_test() { # PROCESS
-	grep -z '^SCRATCH=' "$1/environ" 2>/dev/null | grep -qzvxF "SCRATCH=$SCRATCH"
+	[ "$(readlink "$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]
 }
 
 # The daemon that serves a directory: the one process of ours that was started with its name.
@@ -95,7 +95,7 @@ fs_of() { # PID FD
 # ---- In the background ---------------------------------------------------------------------------
 
 mkdir dir
-ok "the program returns" deadline 60 "$SANDBOXFS" local:x dir
+ok "the program returns" deadline "$PATIENCE" "$SANDBOXFS" local:x dir
 ok "and what is mounted answers at once" sh -c 'cd dir && ls -a >/dev/null && grep -q x .sandbox/id'
 works "in the background" dir
 is "the mount table names the source" "$(source_of dir)" local:x
@@ -110,12 +110,12 @@ for fd in 0 1 2; do
 done
 is "it leads a session of its own" "$(cut -d ' ' -f 6 "/proc/$daemon/stat")" "$daemon"
 
-ok "umount(8) unmounts" deadline 60 umount dir
+ok "umount(8) unmounts" deadline "$PATIENCE" umount dir
 is_gone "umount(8)" dir
 is "what was written is in the sandbox" "$(cat "$XDG_DATA_HOME"/sandboxfs/x/tree/user/f)" text
 
 for signal in TERM INT HUP; do
-	deadline 60 "$SANDBOXFS" local:x dir
+	deadline "$PATIENCE" "$SANDBOXFS" local:x dir
 	kill -$signal "$(daemon_of dir)"
 	ok "$signal unmounts" wait_until "$PATIENCE" not_mounted dir
 	is_gone "$signal" dir
@@ -135,7 +135,7 @@ store_of() { # what "made local:ID, ..." says
 	echo "$XDG_DATA_HOME/sandboxfs/$(sed 's/.*local:\([^,]*\).*/\1/' "$1")"
 }
 
-deadline 60 "$SANDBOXFS" local: dir >said
+deadline "$PATIENCE" "$SANDBOXFS" local: dir >said
 ok "without an id the sandbox that was made is named" grep -q '^sandboxfs: made local:[^,]*, to be deleted at unmount' said
 is "and the mount table names it" "$(source_of dir)" "$(sed 's/.*made \([^,]*\),.*/\1/' said)"
 ok "it is there" test -d "$(store_of said)"
@@ -143,7 +143,7 @@ umount dir
 is_gone "a sandbox of its own" dir
 ok "it is deleted after the unmount" test ! -e "$(store_of said)"
 
-deadline 60 "$SANDBOXFS" local: dir -o keep >said
+deadline "$PATIENCE" "$SANDBOXFS" local: dir -o keep >said
 umount dir
 is_gone "with keep" dir
 ok "with keep it stays" test -d "$(store_of said)"
@@ -155,48 +155,51 @@ ok "nothing is mounted" not_mounted dir
 
 # ---- mount(8), umount(8) and fstab ---------------------------------------------------------------
 
-ok "mount(8) mounts" deadline 60 mount -t fuse.sandboxfs local:x dir -o ro,noexec,noatime,_netdev,x-systemd.automount
+ok "mount(8) mounts" deadline "$PATIENCE" mount -t fuse.sandboxfs local:x dir -o ro,noexec,noatime,_netdev,x-systemd.automount
 for option in ro noexec noatime nosuid nodev; do
 	ok "with $option" has_option dir $option
 done
-ok "umount(8) unmounts it" deadline 60 umount dir
+ok "umount(8) unmounts it" deadline "$PATIENCE" umount dir
 is_gone "mount(8)" dir
 
 # mount(8) takes HOME away.
 home=$(getent passwd 0 | cut -d : -f 6)
 mkdir root && mount --bind root "$home"
-ok "mount(8) mounts what is in the home" deadline 60 env -u XDG_DATA_HOME mount -t fuse.sandboxfs local:homely dir
+ok "mount(8) mounts what is in the home" deadline "$PATIENCE" env -u XDG_DATA_HOME mount -t fuse.sandboxfs local:homely dir
 umount dir
+is_gone "what is in the home" dir
 ok "which is there" test -d root/.local/share/sandboxfs/homely
 umount "$home"
 
 ignored=$("$SANDBOXFS" --help | sed -n '/^Accepted/,/^$/p' | tail -n +2 | tr -s ' \n' ',' | sed 's/comment=/comment=x/; s/^,//; s/,$//')
-ok "what --help lists as without effect is accepted by all who read it" deadline 60 "$SANDBOXFS" local:x dir -o "$ignored"
+ok "what --help lists as without effect is accepted by all who read it" deadline "$PATIENCE" "$SANDBOXFS" local:x dir -o "$ignored"
 ok "and has none" sh -c '[ "$(findmnt -n -o VFS-OPTIONS --target "$1" | tail -n 1)" = rw,nosuid,nodev,relatime ]' - dir
 umount dir
+is_gone "with options without effect" dir
 
-ok "mount -f only checks" deadline 60 mount -f -t fuse.sandboxfs local:x dir
+ok "mount -f only checks" deadline "$PATIENCE" mount -f -t fuse.sandboxfs local:x dir
 ok "and mounts nothing" not_mounted dir
 fails "it still finds what is wrong" mount -f -t fuse.sandboxfs nobody:x dir
 mount -t fuse.sandboxfs local:x dir -o bogus 2>err
 is "mount(8) gets the exit status of a wrong call" $? 1
 ok "and the line" grep -q "^sandboxfs: unknown option 'bogus'" err
-ok "mount -s tolerates options that nobody knows" deadline 60 mount -s -t fuse.sandboxfs local:x dir -o bogus
+ok "mount -s tolerates options that nobody knows" deadline "$PATIENCE" mount -s -t fuse.sandboxfs local:x dir -o bogus
 umount dir
+is_gone "mount -s" dir
 
 echo "local:x $SCRATCH/dir fuse.sandboxfs noauto,nofail,_netdev,users,log=info:fs=debug,uid=$TEST_UID,comment=ours 0 0" >fstab
-ok "a line of fstab mounts" deadline 60 mount -T fstab dir
+ok "a line of fstab mounts" deadline "$PATIENCE" mount -T fstab dir
 is "with its options: whose the files are" "$(stat -c %u dir/f)" "$TEST_UID"
-ok "and unmounts" deadline 60 umount -v dir
+ok "and unmounts" deadline "$PATIENCE" umount -v dir
 is_gone "fstab" dir
 
-unshare -m sleep 60 &
+unshare -m sleep 1000 &
 outside=$!
 ok "a namespace of its own" wait_until "$PATIENCE" sh -c '[ "$(readlink /proc/$1/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]' - $outside
-ok "mount -N mounts in another namespace" deadline 60 mount -N $outside -t fuse.sandboxfs local:x "$SCRATCH/dir"
+ok "mount -N mounts in another namespace" deadline "$PATIENCE" mount -N $outside -t fuse.sandboxfs local:x "$SCRATCH/dir"
 ok "where it is" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
 ok "and nowhere else" not_mounted dir
-ok "umount -N unmounts there" deadline 60 umount -N $outside "$SCRATCH/dir"
+ok "umount -N unmounts there" deadline "$PATIENCE" umount -N $outside "$SCRATCH/dir"
 fails "and it is gone" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
 kill $outside
 
@@ -211,7 +214,7 @@ mkdir own
 chown "$TEST_UID:$TEST_UID" own
 chmod 700 own
 
-ok "an ordinary user mounts" user timeout 60 "$SANDBOXFS" local:u own
+ok "an ordinary user mounts" user timeout "$PATIENCE" "$SANDBOXFS" local:u own
 works "an ordinary user" own user
 is "the files are the user's" "$(user stat -c %u:%g own/f)" "$TEST_UID:$TEST_UID"
 ok "the mount is the user's" has_option own "user_id=$TEST_UID"
@@ -219,30 +222,31 @@ fails "root is kept out" ls own
 ok "the user unmounts with fusermount3" user fusermount3 -u own
 is_gone "fusermount3" own
 
-user timeout 60 "$SANDBOXFS" local:u own
-ok "the user unmounts with umount(8)" user timeout 60 umount "$SCRATCH/own"
+user timeout "$PATIENCE" "$SANDBOXFS" local:u own
+ok "the user unmounts with umount(8)" user timeout "$PATIENCE" umount "$SCRATCH/own"
 is_gone "umount(8) of a user" own
 
-user timeout 60 "$SANDBOXFS" local:u own
-ok "root unmounts it, as the user to whom it belongs" deadline 60 umount "$SCRATCH/own"
+user timeout "$PATIENCE" "$SANDBOXFS" local:u own
+ok "root unmounts it, as the user to whom it belongs" deadline "$PATIENCE" umount "$SCRATCH/own"
 is_gone "umount(8) of root" own
 
 echo user_allow_other >>fuse.conf
-ok "with user_allow_other a user may let others in" user timeout 60 "$SANDBOXFS" local:u own -o allow_other
+ok "with user_allow_other a user may let others in" user timeout "$PATIENCE" "$SANDBOXFS" local:u own -o allow_other
 ok "and they are" ls own
 umount own
+is_gone "allow_other" own
 
 echo "local:u $SCRATCH/own fuse.sandboxfs user,noauto,sandbox_user=$(id -un "$TEST_UID") 0 0" >fstab
 mount --bind fstab /etc/fstab
-ok "a user mounts a line of fstab that says so" user timeout 60 mount "$SCRATCH/own"
+ok "a user mounts a line of fstab that says so" user timeout "$PATIENCE" mount "$SCRATCH/own"
 works "a line of fstab" own user
 ok "it is the user's mount" has_option own "user_id=$TEST_UID"
-ok "and the user unmounts it" user timeout 60 umount "$SCRATCH/own"
+ok "and the user unmounts it" user timeout "$PATIENCE" umount "$SCRATCH/own"
 is_gone "a user's line of fstab" own
 
 # ---- When unmounting is not that simple ----------------------------------------------------------
 
-deadline 60 "$SANDBOXFS" local:x dir
+deadline "$PATIENCE" "$SANDBOXFS" local:x dir
 tail -f dir/f >/dev/null &
 reader=$!
 ok "somebody reads a file" wait_until "$PATIENCE" sh -c 'ls -l /proc/$1/fd | grep -q dir/f' - $reader
@@ -250,7 +254,7 @@ umount dir 2>err
 is "a mount in use is not unmounted" $? 32
 is "and the line says what to do" "$(cat err)" \
 	"umount.fuse.sandboxfs: $SCRATCH/dir: in use; \`fuser -vm $SCRATCH/dir\` names by whom, \`umount -l $SCRATCH/dir\` does not wait for them"
-ok "umount -l unmounts it" deadline 60 umount -l dir
+ok "umount -l unmounts it" deadline "$PATIENCE" umount -l dir
 ok "at once from the tree" not_mounted dir
 kill $reader
 is_gone "umount -l" dir
@@ -260,13 +264,13 @@ daemon=$!
 wait_until "$PATIENCE" mounted dir
 kill -KILL $daemon
 wait $daemon 2>/dev/null
-ok "a dead mount is unmounted" deadline 60 $UMOUNT "$SCRATCH/dir"
+ok "a dead mount is unmounted" deadline "$PATIENCE" $UMOUNT "$SCRATCH/dir"
 is_gone "a dead mount" dir
 
-deadline 60 "$SANDBOXFS" local:x dir
+deadline "$PATIENCE" "$SANDBOXFS" local:x dir
 daemon=$(daemon_of dir)
 kill -STOP "$daemon"
-ok "umount -f takes away what does not answer" deadline 60 $UMOUNT -f "$SCRATCH/dir" 2>err
+ok "umount -f takes away what does not answer" deadline "$PATIENCE" $UMOUNT -f "$SCRATCH/dir" 2>err
 ok "from the tree" not_mounted dir
 kill -CONT "$daemon"
 is_gone "umount -f" dir
@@ -283,8 +287,8 @@ is "and line" "$(cat err)" "umount.fuse.sandboxfs: the directory is missing; see
 $UMOUNT dir -o timeout=soon 2>err
 is "a limit that is none: exit status" $? 1
 is "and line" "$(cat err)" "umount.fuse.sandboxfs: option 'timeout=soon': a number of seconds, as in timeout=60"
-deadline 60 "$SANDBOXFS" local:x dir
-ok "the options of fstab's line are accepted" deadline 60 $UMOUNT dir -o rw,_netdev,timeout=60,x-systemd.automount
+deadline "$PATIENCE" "$SANDBOXFS" local:x dir
+ok "the options of fstab's line are accepted" deadline "$PATIENCE" $UMOUNT dir -o rw,_netdev,timeout=60,x-systemd.automount
 is_gone "with options" dir
 $UMOUNT -q dir 2>err
 is "an unknown option: exit status" $? 1

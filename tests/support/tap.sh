@@ -13,7 +13,7 @@
 #	HELPER      `auto`, `process` or `off`, and SHELL_KIND, a shell: given to the mount as -o helper=, -o shell=
 #	MOUNT_OPTS  more options for every mount
 #	TEST_UID    the ordinary user that root becomes (65534)
-#	PATIENCE    how many seconds a mount or an unmount may take (60)
+#	PATIENCE    how many seconds a mount, an unmount or a wait may take (180)
 #
 # However the script ends, it leaves nothing mounted, no process and no file.
 
@@ -30,7 +30,7 @@ HELPER=${HELPER:-auto}
 SHELL_KIND=${SHELL_KIND:-}
 MOUNT_OPTS=${MOUNT_OPTS:-}
 TEST_UID=${TEST_UID:-65534}
-PATIENCE=${PATIENCE:-60}
+PATIENCE=${PATIENCE:-180}
 
 tap_count=0
 tap_failed=0
@@ -229,7 +229,7 @@ tap_is_mounted() { # DIRECTORY
 }
 
 tap_answers() {
-	tap_is_mounted "$MNT" && as_owner timeout 5 stat "$MNT/." >/dev/null 2>&1
+	tap_is_mounted "$MNT" && as_owner timeout 60 stat "$MNT/." >/dev/null 2>&1
 }
 
 tap_answers_or_ended() {
