@@ -103,16 +103,39 @@ static void expect_text(const char *path, const char *wanted)
 
 Test(ctl_copy, a_tree_goes_below_directories_that_are_made)
 {
+	struct stat st;
+
 	scratch_mkdir(&room.scratch, "from/d", 0750);
 	scratch_write_text(&room.scratch, "from/d/f", "text");
 	cr_assert(eq(int, copy(room.from, NULL, "d", "new/er", "new/er/d"), ERR_OK));
 	cr_expect(eq(str, room.failures, ""));
 	expect_text("to/new/er/d/f", "text");
 	cr_expect(eq(u32, mode_of("to/new/er/d"), 0750));
+	/* Those above were made now, and have no times of the source's. */
+	cr_assert(eq(int, fstatat(room.scratch.fd, "to/new", &st, 0), 0));
+	cr_expect(ge(i64, st.st_mtim.tv_sec, 1000000000));
 	cr_expect(eq(u64, room.counts.files, 1));
 	cr_expect(eq(u64, room.counts.bytes, 4));
 	cr_expect(eq(u64, room.told, 4));
 	cr_expect(eq(u64, room.total, 4));
+}
+
+Test(ctl_copy, a_directory_above_that_is_there_stays_as_it_is)
+{
+	const struct timespec times[2] = { { .tv_sec = 1000000000 }, { .tv_sec = 1000000000 } };
+	struct stat st;
+
+	scratch_mkdir(&room.scratch, "to/mine", 0711);
+	scratch_mkdir(&room.scratch, "to/mine/sub", 0700);
+	cr_assert(eq(int, utimensat(room.scratch.fd, "to/mine", times, 0), 0));
+	scratch_write_text(&room.scratch, "from/f", "text");
+	cr_assert(eq(int, copy(room.from, NULL, "f", "mine/sub", "mine/sub/f"), ERR_OK));
+	cr_expect(eq(str, room.failures, ""));
+	expect_text("to/mine/sub/f", "text");
+	cr_expect(eq(u32, mode_of("to/mine"), 0711));
+	cr_expect(eq(u32, mode_of("to/mine/sub"), 0700));
+	cr_assert(eq(int, fstatat(room.scratch.fd, "to/mine", &st, 0), 0));
+	cr_expect(eq(i64, st.st_mtim.tv_sec, 1000000000));
 }
 
 Test(ctl_copy, permissions_beyond_the_mask_stay_behind)
@@ -189,6 +212,7 @@ static struct {
 	size_t count;
 	size_t given;
 	enum err end;
+	enum err done; /* of the file, whose line holds */
 } liar;
 
 static enum err lie(struct provider *p, const struct call *call, const struct list_request *request,
@@ -214,7 +238,7 @@ static enum err give(struct provider *p, const struct call *call, const struct f
 			.kind = FETCH_DATA, .item = n, .bytes = bytes, .len = liar.given
 		};
 		const struct fetch_piece done = {
-			.kind = FETCH_DONE, .item = n, .attr.size = liar.given
+			.kind = FETCH_DONE, .item = n, .err = liar.done, .attr.size = liar.given
 		};
 
 		kind = sink(context, &data, e);
@@ -355,6 +379,35 @@ Test(ctl_copy, a_file_that_is_overwritten_in_place_between_two_parts_is_told_and
 	copy_parts((struct attr){ .mtime = { 1000, 5 }, .ctime = { 1000, 5 } });
 	cr_expect(eq(str, room.failures, ""));
 	cr_expect(is_there("to/f"));
+}
+
+Test(ctl_copy, a_file_that_could_not_be_read_is_told_and_not_made)
+{
+	const struct list_item items[] = { { .kind = LIST_SELF, REGULAR(3) } };
+
+	liar.items = items;
+	liar.count = 1;
+	liar.given = 2;
+	liar.done = ERR_IO;
+	cr_assert(eq(int, copy(&liar_provider, NULL, "f", "", "f"), ERR_OK));
+	cr_expect(eq(str, room.failures, "f: input/output error\n"));
+	cr_expect(eq(int, unlinkat(room.scratch.fd, "to", AT_REMOVEDIR), 0), "it is empty");
+}
+
+Test(ctl_copy, a_directory_that_could_not_be_read_to_its_end_is_told)
+{
+	const struct list_item items[] = {
+		{ .kind = LIST_SELF, DIRECTORY },
+		{ .kind = LIST_DIR, .path = "t" },
+		{ .kind = LIST_DIR_END, .err = ERR_DENIED },
+		{ .kind = LIST_END },
+	};
+
+	liar.items = items;
+	liar.count = sizeof items / sizeof *items;
+	cr_assert(eq(int, copy(&liar_provider, NULL, "t", "", "t"), ERR_OK));
+	cr_expect(eq(str, room.failures, "t: permission denied\n"));
+	cr_expect(eq(u64, room.counts.failed, 1));
 }
 
 Test(ctl_copy, a_line_that_breaks_leaves_nothing_behind)

@@ -29,10 +29,11 @@ static void set_variables(const char *xdg, const char *home)
 Test(user_dirs, follow_what_was_asked_then_the_variables)
 {
 	set_variables("/x", "/h");
+	setenv("XDG_STATE_HOME", "/s", 1);
 	expect(user_cache_dir("/var/cache/x"), "/var/cache/x");
 	expect(user_cache_dir(NULL), "/x/sandboxfs");
 	expect(user_journal_dir("/var/j", "e2b", &sandbox), "/var/j/e2b-i1%2Fhome%2Fuser");
-	expect(user_journal_dir(NULL, "e2b", &sandbox), "/x/sandboxfs/e2b-i1%2Fhome%2Fuser");
+	expect(user_journal_dir(NULL, "e2b", &sandbox), "/s/sandboxfs/e2b-i1%2Fhome%2Fuser");
 }
 
 Test(user_dirs, are_in_the_home_where_no_variable_is_absolute)
