@@ -353,7 +353,50 @@ Test(helper_apply, rename_keeps_a_foreign_file_too)
 	expect_text("tree/roots", "mine");
 }
 
+static int rename_in_vain(struct shown *s)
+{
+	const struct change create = { NO_OWNER, .op = CHANGE_CREATE, .path = "g", .mode = 0644 };
+	const struct change c = { NO_OWNER, .op = CHANGE_RENAME, .path = "ro/f", .path2 = "g",
+		.keep = "/o-1" };
+
+	if (shown_apply(s, &create).err != ERR_OK)
+		return 1;
+	return shown_apply(s, &c).err == ERR_DENIED ? 0 : 2;
+}
+
+/* What would have been replaced has its second name by then. */
+Test(helper_apply, a_rename_that_fails_keeps_nothing)
+{
+	if (geteuid() != 0)
+		shown_skip(&shown, "needs a foreign directory");
+	scratch_mkdir(&shown.scratch, "tree/ro", 0755);
+	scratch_write_text(&shown.scratch, "tree/ro/f", "root's");
+	shown_as_nobody(&shown, rename_in_vain);
+	cr_expect(not(shown_exists(&shown, "staging/o-1")));
+	expect_text("tree/g", "");
+	expect_text("tree/ro/f", "root's");
+}
+
 /* ---- Owners ---- */
+
+static int give_in_vain(struct shown *s)
+{
+	const struct change file = {
+		.uid = 12345, .gid = 12345, .op = CHANGE_CREATE, .path = "f", .mode = 0644
+	};
+	const struct change dir = {
+		.uid = 12345, .gid = 12345, .op = CHANGE_MKDIR, .path = "d", .mode = 0755
+	};
+
+	if (shown_apply(s, &file).err == ERR_OK || shown_apply(s, &dir).err == ERR_OK)
+		return 1;
+	return shown_exists(s, "tree/f") || shown_exists(s, "tree/d") ? 2 : 0;
+}
+
+Test(helper_apply, what_cannot_be_given_to_its_owner_is_not_made)
+{
+	shown_as_nobody(&shown, give_in_vain);
+}
 
 Test(helper_apply, new_inodes_belong_to_whom_is_asked_for)
 {
@@ -494,6 +537,20 @@ Test(helper_apply, write_and_append_tell_how_much_and_where)
 	expect_err(ERR_INVALID, .op = CHANGE_WRITE, .path = "f", .offset = UINT64_MAX, DATA("x"));
 	expect_err(
 		ERR_STALE, .op = CHANGE_WRITE, .path = "f", .target = expect_at("tree"), DATA("x"));
+}
+
+Test(helper_apply, a_write_leaves_the_time_it_was_given)
+{
+	const struct timespec then = { .tv_sec = 1234567890, .tv_nsec = 123456789 };
+	struct change_result r;
+
+	scratch_write_text(&shown.scratch, "tree/f", "0123456789");
+	r = applied(.op = CHANGE_WRITE, .path = "f", .set = SET_MTIME, .mtime = then, DATA("x"));
+	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
+	cr_expect(eq(long, r.attr.mtime.tv_sec, then.tv_sec));
+	cr_expect(eq(long, r.attr.mtime.tv_nsec, then.tv_nsec));
+	r = applied(.op = CHANGE_WRITE, .path = "f", DATA("y"));
+	cr_expect(ne(long, r.attr.mtime.tv_sec, then.tv_sec));
 }
 
 Test(helper_apply, fallocate_does_as_its_mode_says)
@@ -806,6 +863,9 @@ Test(helper_apply, place_that_is_refused_leaves_both)
 	expect_err(ERR_STALE, .op = CHANGE_PLACE, .path = "/t", .path2 = "l");
 	expect_err(ERR_INVALID, .op = CHANGE_PLACE, .path = "f", .path2 = "g");
 	expect_err(ERR_NOT_FOUND, .op = CHANGE_PLACE, .path = "/none", .path2 = "g");
+	cr_assert(symlinkat("../outside/secret", shown.scratch.fd, "staging/l") == 0);
+	expect_err(ERR_INVALID, .op = CHANGE_PLACE, .path = "/l", .path2 = "g");
+	cr_expect(not(shown_exists(&shown, "tree/g")));
 	expect_text("staging/t", "new");
 	expect_text("tree/f", "old");
 	expect_text("outside/secret", "secret");
@@ -835,6 +895,7 @@ Test(helper_apply, xattrs_of_the_user_are_set_and_removed)
 		DATA("x"));
 	expect_err(ERR_UNSUPPORTED, .op = CHANGE_REMOVEXATTR, .path = "f", .name = "security.x");
 	expect_err(ERR_UNSUPPORTED, .op = CHANGE_SETXATTR, .path = "f", DATA("x"));
+	expect_err(ERR_UNSUPPORTED, .op = CHANGE_SETXATTR, .path = "f", .name = "user.", DATA("x"));
 	expect_err(ERR_NOT_OWNER, .op = CHANGE_SETXATTR, .path = "l", .name = "user.a", DATA("x"));
 }
 

@@ -9,6 +9,9 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <unistd.h>
+#include <stdatomic.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -335,6 +338,43 @@ Test(helper_fetch, a_file_that_is_overwritten_in_place_between_pieces_is_a_confl
 		cr_expect(eq(int, f.done.err, ERR_CONFLICT), "way %zu", n);
 		cr_expect(eq(uint, f.pieces, 1), "way %zu", n);
 	}
+}
+
+struct toucher {
+	pthread_t thread;
+	int fd;
+	atomic_bool is_over;
+};
+
+static void *touch_on(void *context)
+{
+	struct toucher *t = context;
+
+	while (!t->is_over)
+		futimens(t->fd, NULL);
+	return NULL;
+}
+
+/* As read(2) there would: it never holds still for one piece. */
+Test(helper_fetch, a_file_that_is_written_all_the_time_is_read_all_the_same)
+{
+	AUTO_FREE unsigned char *bytes = make_file("tree/f", 200000);
+	struct toucher t = { .fd = openat(shown.scratch.fd, "tree/f", O_WRONLY | O_CLOEXEC) };
+
+	cr_assert(pthread_create(&t.thread, NULL, touch_on, &t) == 0);
+	for (int i = 0; i < 300; i++) {
+		AUTO_FETCHED struct fetched f = FETCHED_NONE;
+
+		fetch(
+			&(struct fetch_item){
+				.kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END },
+			&f);
+		cr_assert(eq(int, f.done.err, ERR_OK), "%s", f.done.why);
+		cr_assert(eq(ulong, f.bytes.len, 200000));
+	}
+	t.is_over = true;
+	pthread_join(t.thread, NULL);
+	close(t.fd);
 }
 
 Test(helper_fetch, one_bad_file_does_not_fail_the_batch)

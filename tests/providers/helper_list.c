@@ -327,6 +327,29 @@ Test(helper_list, a_sink_that_refuses_ends_it)
 	cr_expect(eq(int, calls, 2));
 }
 
+/* Puts another directory in the place of one that was named. */
+static enum err put_another(void *context, const struct list_item *item, struct error *e)
+{
+	if (item->kind == LIST_ENTRY && !strcmp(item->name, "d"))
+		cr_assert(renameat2(shown.scratch.fd, "tree/d", shown.scratch.fd, "outside",
+				  RENAME_EXCHANGE) == 0);
+	return put_item(context, item, e);
+}
+
+Test(helper_list, another_directory_than_was_named_is_not_listed)
+{
+	AUTO_BUF struct buf b = BUF_INIT(1 << 20);
+	const char *start = "";
+	const struct list_request request = {
+		.starts = &start, .starts_count = 1, .depth = LIST_DEPTH_ALL
+	};
+
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	cr_assert(eq(int, helper_list(&shown.root, &request, put_another, &b, NULL), ERR_OK));
+	cr_expect(strstr(buf_text(&b), "dir d\nend partial") != NULL, "%s", buf_text(&b));
+	cr_expect(strstr(buf_text(&b), "secret") == NULL, "%s", buf_text(&b));
+}
+
 /* The directory is a link to `outside` every other moment; nothing of there is ever named. */
 Test(helper_list, a_swapped_directory_does_not_lead_out)
 {

@@ -222,3 +222,12 @@ Test(helper_sys, without_proc_files_are_opened_by_name_and_checked)
 		ERR_UNSUPPORTED));
 	cr_expect(umount("/proc") == 0);
 }
+
+Test(helper_sys, a_sync_that_fails_is_told)
+{
+	shown_make(&shown, false);
+	scratch_write_text(&shown.scratch, "tree/f", "f");
+	refuse_call(SYS_fsync, EIO);
+	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "f" }), ERR_IO));
+	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "" }), ERR_IO));
+}
