@@ -367,6 +367,17 @@ Test(trust, an_audit_that_is_refused_in_the_middle_counts_for_nothing)
 	cr_expect(explored.provider.lists > 1);
 }
 
+/* Its stamps say nothing of what changed since. */
+Test(trust, an_audit_counts_for_nothing_after_the_clock_of_the_sandbox_was_set_back)
+{
+	explored_make_files("", 2);
+	explored_start(A_MINUTE);
+	doubt();
+	explored.provider.behind_s = 100000;
+	cr_expect(ne(ptr, explored_find("f0"), NULL));
+	cr_expect(eq(u64, explored.cache->stats.counters[STATS_AUDITS], 0));
+}
+
 Test(trust, who_cannot_tell_what_changed_is_asked_anew)
 {
 	struct attr attr;

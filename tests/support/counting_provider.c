@@ -82,7 +82,11 @@ static enum err pass_on(void *context, const struct list_item *item, struct erro
 
 	p->entries += item->kind == LIST_ENTRY;
 	pass->told += item->kind == LIST_ENTRY;
-	return kind ? kind : pass->sink(pass->context, item, e);
+	struct list_item told = *item;
+
+	if (item->kind == LIST_END)
+		told.now.tv_sec -= p->behind_s;
+	return kind ? kind : pass->sink(pass->context, &told, e);
 }
 
 static enum err list(struct provider *base, const struct call *call,

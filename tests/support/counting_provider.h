@@ -22,6 +22,7 @@ struct counting_provider {
 	_Atomic unsigned
 		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
 	enum err cut_with; /* that one, ERR_OK: without a word of it */
+	_Atomic int64_t behind_s; /* so far behind is the clock by which a list ends */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;   /* of the three below */
 	const char *gate;         /* a directory's path; NULL: no list is held up */
