@@ -64,6 +64,7 @@ Test(base64, refuses_what_is_not_base64_and_adds_nothing)
 		kind = base64_decode(&bytes, nonsense[i], strlen(nonsense[i]), NULL);
 		cr_expect(eq(int, kind, ERR_PROTOCOL), "'%s'", nonsense[i]);
 		cr_expect(eq(str, (char *)buf_text(&bytes), "kept"), "'%s'", nonsense[i]);
+		cr_expect(eq(sz, bytes.len, 4), "'%s'", nonsense[i]);
 	}
 }
 

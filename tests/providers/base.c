@@ -1,0 +1,135 @@
+/* What every layer stands on: errors, paths, calls. */
+#include "providers/base/call.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/base/path.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+TestSuite(base_error, .timeout = 60);
+TestSuite(base_path, .timeout = 60);
+TestSuite(base_log, .timeout = 60);
+TestSuite(base_call, .timeout = 60);
+
+/* ---- Errors ---- */
+
+Test(base_error, what_is_told_has_no_control_characters)
+{
+	struct error e;
+
+	error_set(&e, ERR_IO, "%s", "a\033[2Jb\nc\x7f\303\244");
+	cr_expect(eq(str, e.text, "a?[2Jb?c?\303\244"));
+}
+
+Test(base_error, a_kind_is_found_by_its_whole_name_alone)
+{
+	for (unsigned kind = ERR_OK; error_is_kind(kind); kind++) {
+		const char *name = error_name((enum err)kind);
+
+		cr_expect(eq(int, error_named(name, strlen(name)), (enum err)kind), "%s", name);
+	}
+	cr_expect(eq(int, error_named("", 0), ERR_PROTOCOL));
+	cr_expect(eq(int, error_named("NOT_FOUND", 3), ERR_PROTOCOL));
+	cr_expect(eq(int, error_named("NOT_FOUNDER", 11), ERR_PROTOCOL));
+}
+
+Test(base_error, an_errno_has_its_own_kind)
+{
+	static const struct {
+		int number;
+		enum err want;
+	} rows[] = {
+		{ 0, ERR_OK },
+		{ EDQUOT, ERR_QUOTA },
+		{ ENOSPC, ERR_NO_SPACE },
+		{ EPERM, ERR_NOT_OWNER },
+		{ EACCES, ERR_DENIED },
+		{ ESTALE, ERR_STALE },
+		{ EOPNOTSUPP, ERR_UNSUPPORTED },
+		{ ENFILE, ERR_FILES_LIMIT },
+		{ EIO, ERR_IO },
+		{ 9999, ERR_IO },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(eq(int, error_from_errno(rows[i].number), rows[i].want), "%d",
+			rows[i].number);
+}
+
+/* ---- Paths ---- */
+
+Test(base_path, one_that_could_lead_elsewhere_is_refused)
+{
+	static const char *const bad[] = { "..", ".", "a/..", "../a", "a/../b", "a//b", "a/", "a/.",
+		"/", "/t/u", "/..", "//t" };
+	static const char *const good[] = { "", "a", "a/b", "...", "a/..b", "/t-1", ".git" };
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		cr_expect(eq(int, path_check(bad[i], NULL), ERR_INVALID), "%s", bad[i]);
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+		cr_expect(eq(int, path_check(good[i], NULL), ERR_OK), "%s", good[i]);
+}
+
+Test(base_path, a_name_has_255_bytes_at_most)
+{
+	char path[600] = "d/";
+
+	memset(path + 2, 'n', 255);
+	cr_expect(eq(int, path_check(path, NULL), ERR_OK));
+	path[257] = 'n';
+	cr_expect(eq(int, path_check(path, NULL), ERR_NAME_TOO_LONG));
+}
+
+Test(base_path, what_is_joined_below_the_root_is_the_name)
+{
+	AUTO_FREE char *top = path_join("", "a"), *below = path_join("a/b", "c");
+
+	cr_expect(eq(str, top, "a"));
+	cr_expect(eq(str, below, "a/b/c"));
+}
+
+/* ---- The log ---- */
+
+Test(base_log, a_word_that_is_none_is_refused)
+{
+	static const char *const bad[] = { "bogus=info", "fs=bogus", "bogus", "=info",
+		"fs=", "info,bogus=info" };
+	struct error e;
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		cr_expect(eq(int, log_setup("test", bad[i], false, &e), ERR_INVALID), "%s", bad[i]);
+	cr_expect(eq(int, log_setup("test", "info,fs=debug,helper=error", false, &e), ERR_OK), "%s",
+		e.text);
+	cr_expect(eq(int, log_setup("test", NULL, false, &e), ERR_OK));
+}
+
+/* ---- Calls ---- */
+
+Test(base_call, no_deadline_is_none_and_not_the_default)
+{
+	cr_expect(eq(i64, call_progress_ms(NULL), CALL_PROGRESS_MS));
+	cr_expect(eq(i64, call_progress_ms(&(struct call){ 0 }), CALL_PROGRESS_MS));
+	cr_expect(eq(i64, call_progress_ms(&(struct call){ .progress_ms = 7 }), 7));
+	cr_expect(eq(i64, call_progress_ms(&(struct call){ .progress_ms = -1 }), -1));
+	cr_expect(eq(i64, call_progress_ms(&(struct call){ .progress_ms = -30000 }), -1));
+}
+
+/* Whoever always has something to read could not be interrupted else. */
+Test(base_call, an_interruption_goes_before_what_is_there)
+{
+	struct cancel cancel;
+	const struct call call = { .progress_ms = 60000, .cancel = &cancel };
+	AUTO_CLOSE int fd = eventfd(1, EFD_CLOEXEC);
+
+	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
+	cr_expect(eq(int, call_wait_fd(&call, fd, POLLIN, NULL), ERR_OK));
+	cancel_throw(&cancel);
+	cr_expect(eq(int, call_wait_fd(&call, fd, POLLIN, NULL), ERR_INTERRUPTED));
+	cr_expect(eq(int, call_sleep(&call, 60000, NULL), ERR_INTERRUPTED));
+	cancel_release(&cancel);
+}
