@@ -419,9 +419,11 @@ Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	int64_t began_ms, took_ms;
+	uint64_t drops;
 	struct room r;
 
 	room_open(&r, answer_nothing, NULL);
+	drops = r.http->drops;
 	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
 	began_ms = monotonic_ms();
 	cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_TIMEOUT));
@@ -430,6 +432,8 @@ Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
 	cr_expect(lt(i64, took_ms, CALL_PROGRESS_MS * 9 / 10), "not at that of others");
 	cr_expect(answer.may_have_arrived);
 	cr_expect(ne(ptr, strstr(r.e.text, r.url), NULL), "%s", r.e.text);
+	/* Nobody else waits for the same dead connection. */
+	cr_expect(eq(u64, r.http->drops, drops + 1));
 	room_close(&r);
 }
 

@@ -1,3 +1,4 @@
+#include "providers/base/cleanup.h"
 #include "providers/http/url.h"
 
 #include "tests/http/room.h"
@@ -49,6 +50,18 @@ Test(http_url, an_error_holds_no_query_and_no_password)
 	cr_expect(eq(ptr, strstr(e.text, "secret"), NULL));
 	http_check_url("https://user:pass@x/", &e);
 	cr_expect(eq(ptr, strstr(e.text, "pass@"), NULL));
+}
+
+Test(http_url, a_log_holds_no_query_and_no_fragment)
+{
+	static const char *const urls[] = { "https://x/y?signature=secret", "https://x/y#secret",
+		"https://x/y" };
+
+	for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+		AUTO_FREE char *shown = url_shown(urls[i]);
+
+		cr_expect(eq(str, shown, "https://x/y"));
+	}
 }
 
 Test(http_url, an_origin_is_scheme_host_and_port)
