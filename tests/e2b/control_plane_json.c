@@ -68,7 +68,7 @@ Test(control_plane_json, what_could_not_stand_in_a_url_or_a_header_is_refused)
 		"null",
 		"[]",
 		"{",
-		"{} x",
+		"{\"sandboxID\":\"a\"} x",
 		"{}",
 		"{\"sandboxID\":7}",
 		"{\"sandboxID\":\"\"}",

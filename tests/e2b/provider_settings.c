@@ -79,6 +79,7 @@ Test(provider_settings, one_host_serves_all_sandboxes_of_the_vendors_own_domains
 		expect_envd(&s, domains[i], want);
 	}
 	expect_envd(&s, "self.example", "https://49983-iabc.self.example");
+	expect_envd(&s, "e2b.dev.self.example", "https://49983-iabc.e2b.dev.self.example");
 	e2b_settings_release(&s);
 }
 
