@@ -381,6 +381,27 @@ static long asked_with_wishes(int status, double seconds, int times, enum err wa
 	return modal_server_count(&server, "SandboxListV2");
 }
 
+Test(modal_life, a_credential_that_is_said_back_is_not_told)
+{
+	static const char *const names[] = { "MODAL_TOKEN_ID", "MODAL_TOKEN_SECRET" };
+	const struct provider_config cfg = { 0 };
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *secret = getenv(names[i]);
+		struct error e = { 0 };
+		char id[128], wish[300];
+
+		cr_assert(ne(ptr, (void *)secret, NULL));
+		snprintf(wish, sizeof wish,
+			"{\"type\":\"grpc_status\",\"status\":3,\"message\":\"bad %s here\"}",
+			secret);
+		modal_server_fault(&server, "SandboxGetTaskIdV2", wish, 1);
+		cr_expect(eq(int, provider_create(ops(), &cfg, NULL, id, &e), ERR_INVALID));
+		cr_expect(ne(ptr, strstr(e.text, "here"), NULL), "%s", e.text);
+		cr_expect(eq(ptr, strstr(e.text, secret), NULL), "%s", e.text);
+	}
+}
+
 Test(modal_life, the_servers_wishes_are_obeyed_for_so_long)
 {
 	setenv("MODAL_MAX_THROTTLE_WAIT", "1", 1);
