@@ -116,6 +116,16 @@ Test(key, is_a_credential_where_no_variable_is_set)
 	key_free(key);
 }
 
+Test(key, in_a_directory_beside_the_credentials_is_no_credential)
+{
+	AUTO_FREE char *dir = NULL;
+
+	cr_assert(asprintf(&dir, "%.*s", (int)strlen(scratch.path) - 1, scratch.path) > 0);
+	setenv("CREDENTIALS_DIRECTORY", dir, 1);
+	write_key("secret\n", 0640);
+	refuse("lets others at the key; chmod 600");
+}
+
 Test(key, that_is_nowhere_is_an_error_with_the_way_out)
 {
 	struct error e = { 0 };
