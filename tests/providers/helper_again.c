@@ -114,6 +114,11 @@ static const struct change changes[] = {
 		DATA("value") },
 	{ .op = CHANGE_REMOVEXATTR, .path = "a", .name = "user.y" },
 	{ .op = CHANGE_SYNC, .path = "new" },
+	{ .op = CHANGE_FALLOCATE,
+		.path = "long",
+		.mode = FALLOC_FL_COLLAPSE_RANGE,
+		.length = 4096 },
+	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "there", .mode = 0640 },
 	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "made", .mode = 0640 },
 	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-2", .mode = 0600 },
 	{ .op = CHANGE_WRITE, .path = "/n-2", DATA("whole") },
@@ -143,6 +148,11 @@ static void fill(struct shown *s)
 	scratch_write_text(&s->scratch, "tree/b", "b");
 	scratch_write_text(&s->scratch, "tree/open", "open");
 	scratch_write_text(&s->scratch, "tree/log", "line\n");
+	scratch_write_text(&s->scratch, "tree/there", "");
+	cr_assert(fchmodat(s->scratch.fd, "tree/there", 0640, 0) == 0);
+	scratch_write_text(&s->scratch, "tree/long", "");
+	snprintf(path, sizeof path, "%s/tree/long", s->scratch.path);
+	cr_assert(truncate(path, 3L * 4096) == 0);
 	scratch_mkdir(&s->scratch, "tree/full", 0755);
 	scratch_write_text(&s->scratch, "tree/full/f", "f");
 	snprintf(path, sizeof path, "%s/tree/b", s->scratch.path);
@@ -339,6 +349,48 @@ static void expect_file(const struct shown *s, const char *path, const char *wan
 	AUTO_FREE char *text = scratch_read(&s->scratch, path, NULL);
 
 	cr_expect(eq(str, text, (char *)want), "%s", path);
+}
+
+static const struct change append_line = {
+	.op = CHANGE_APPEND, .path = "log", DATA("a whole line\n")
+};
+
+Test(helper_again, a_part_behind_which_somebody_appended_is_written_again_whole)
+{
+	bool was_killed = true;
+
+	for (int nth = 1; was_killed; nth++) {
+		struct change_result result = { 0 };
+		struct error e = { 0 };
+		struct shown s;
+
+		shown_make(&s, false);
+		scratch_write_text(&s.scratch, "tree/log", "");
+		pid_t child = fork();
+		int status;
+
+		cr_assert(child >= 0);
+		if (!child) {
+			moment = WITHIN;
+			writes_left = nth;
+			apply(&s, NULL, &append_line, 1, &result, NULL);
+			_exit(0);
+		}
+		cr_assert(eq(int, waitpid(child, &status, 0), child));
+		was_killed = WIFSIGNALED(status);
+		AUTO_FREE char *part = scratch_read(&s.scratch, "tree/log", NULL);
+		AUTO_FREE char *all = NULL;
+
+		cr_assert(asprintf(&all, "%sother\n", part) > 0);
+		scratch_write_text(&s.scratch, "tree/log", all);
+		cr_expect(eq(int, apply(&s, NULL, &append_line, 1, &result, &e), ERR_OK), "%s",
+			e.text);
+		AUTO_FREE char *text = scratch_read(&s.scratch, "tree/log", NULL);
+
+		cr_expect(ne(ptr, strstr(text, "a whole line\n"), NULL), "write %d: %s", nth, text);
+		cr_expect(ne(ptr, strstr(text, "other\n"), NULL), "write %d: %s", nth, text);
+		shown_remove(&s);
+	}
 }
 
 Test(helper_again, what_came_back_for_a_file_that_was_placed_goes)
