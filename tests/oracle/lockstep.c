@@ -403,15 +403,15 @@ struct guard {
 static void *guard_main(void *context)
 {
 	struct guard *g = context;
-	unsigned long seen = 0;
+	unsigned long seen = 0, seen_met = 0;
 	static struct call c;
 	struct text words = { 0 };
 
 	for (;;) {
 		sleep(g->seconds);
-		unsigned long now = atomic_load(&step_now);
+		unsigned long now = atomic_load(&step_now), met = atomic_load(&tree_names_met);
 
-		if (now == seen && now) {
+		if (now == seen && met == seen_met && now) {
 			trace_call(&g->l->trace, now - 1, &c);
 			call_describe(&c, &words);
 			fprintf(stderr, "seed %ju: a call has not returned for %u s: %s\n",
@@ -419,6 +419,7 @@ static void *guard_main(void *context)
 			_exit(3);
 		}
 		seen = now;
+		seen_met = met;
 	}
 }
 

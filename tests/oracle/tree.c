@@ -10,6 +10,8 @@
 
 #define LINKED_MAX 4096
 
+atomic_ulong tree_names_met;
+
 /* Inodes of several names, numbered as they are met. */
 struct walk {
 	const struct stat_rules *rules;
@@ -105,6 +107,7 @@ static void describe_name(struct walk *w, int dir, const char *name)
 	size_t before = w->path.len;
 	struct stat st;
 
+	atomic_fetch_add(&tree_names_met, 1);
 	text_add(&w->path, "/%s", name);
 	text_add_escaped(w->out, w->path.bytes, w->path.len);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {

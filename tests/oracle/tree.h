@@ -5,6 +5,11 @@
 
 #include "tests/oracle/outcome.h"
 
+#include <stdatomic.h>
+
+/* Names described so far: a comparison that takes long is no call that hangs. */
+extern atomic_ulong tree_names_met;
+
 /* One line or more for each name, in the order of names. */
 void tree_describe(int dir, const struct stat_rules *rules, struct text *out);
 
