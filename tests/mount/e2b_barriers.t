@@ -45,6 +45,19 @@ is "brings everything" "$(facts "$STORE/all")" "$(facts plain)"
 echo before >"$MNT/before"
 echo 'cat before' >"$MNT/.sandbox/exec"
 is "a command sees what was done before it" "$(grep -o '"stdout": "before' "$MNT/.sandbox/exec")" '"stdout": "before'
+at_once() { # FLAG: what the sandbox has when a write through a handle of open(2) with it returns
+	python3 - "$1" "$MNT/$1" "$STORE/$1" <<-'END'
+		import os, sys
+		flag, here, there = sys.argv[1:]
+		handle = os.open(here, os.O_WRONLY | os.O_CREAT | getattr(os, flag), 0o644)
+		os.write(handle, b"written")
+		print(open(there).read())
+	END
+}
+
+for flag in O_SYNC O_DSYNC; do
+	is "what is written with $flag is there at once" "$(at_once $flag)" written
+done
 mkdir "$MNT/last"
 made "$MNT/last"
 unmount
