@@ -173,6 +173,7 @@ check-all: lint check
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
 	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
+	$(Q)$(MAKE) --no-print-directory mutants
 	$(Q)$(MAKE) --no-print-directory live
 	@echo "check-all: all passed"
 
