@@ -500,6 +500,13 @@ Test(helper_apply, setattr_of_a_link_is_the_links_own)
 		applied_with_owner(.op = CHANGE_SETATTR, .path = "l", .set = SET_UID | SET_GID,
 			.uid = 77, .gid = 78);
 		cr_expect(eq(uint, shown_attr(&shown, "tree/l").uid, 77));
+		/* Not even in part. */
+		cr_expect(eq(int,
+			applied_with_owner(.op = CHANGE_SETATTR, .path = "l",
+				.set = SET_UID | SET_MODE, .uid = 79, .mode = 0)
+				.err,
+			ERR_UNSUPPORTED));
+		cr_expect(eq(uint, shown_attr(&shown, "tree/l").uid, 77));
 	}
 	cr_expect(eq(uint, shown_attr(&shown, "outside/secret").uid, secret.uid));
 	cr_expect(eq(uint, shown_attr(&shown, "outside/secret").mode, secret.mode));
