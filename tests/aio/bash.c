@@ -201,6 +201,31 @@ Test(bash, what_lasts_is_followed_from_where_the_answer_before_ended)
 	cr_expect(fixture_has(3, "\"wait\": true"));
 }
 
+Test(bash, each_of_its_outputs_is_followed_from_its_own_end)
+{
+	static const struct canned_row rows[] = {
+		{ EXEC, 200,
+			SAYS("s1", "running", "null",
+				",\"stdout\":\"a\",\"stderr\":\"no\",\"offset\":1,\"stderr_"
+				"offset\":2"),
+			NULL },
+		{ OUTPUT, 200,
+			"{\"success\":true,\"data\":{\"stdout\":\"\",\"stderr\":\"\",\"offset\":1,"
+			"\"stderr_offset\":2,\"command\":{\"status\":\"completed\",\"exit_code\":0}"
+			"}}",
+			NULL },
+	};
+	struct ran ran;
+
+	FIXTURE_START(NULL, rows);
+	ran = run();
+	canned_stop(&fixture()->server);
+	expect_good(&ran, "a");
+	cr_expect(eq(str, ran.heard.err, "no"));
+	cr_expect(fixture_has(1, "\"offset\": 1"));
+	cr_expect(fixture_has(1, "\"stderr_offset\": 2"));
+}
+
 Test(bash, who_prints_often_is_not_asked_each_time)
 {
 	static const struct canned_row rows[] = {
