@@ -62,8 +62,8 @@ SHARED_TESTS  := e2b:after_exec e2b:events e2b:hostile e2b:mixing e2b:oracle e2b
 	modal:ctl_run modal:oracle modal:real_git runloop:ctl_with runloop:posix aio:ctl_copy aio:real_editors \
 	langsmith:ctl_with langsmith:real_git daytona:ctl_copy
 CONTRACTS     := $(VENDORS)
-# Contracts over shells in place of the helper, beside the one that is in unit:providers.
-SHELL_CONTRACTS := shell_busybox text_shell
+# Contracts over shells in place of the helper; unit:providers has the shell's own tests.
+SHELL_CONTRACTS := shell_dash shell_busybox text_shell
 # A clean Debian is made for these.
 ROOT_TESTS    := tests/install/debian.t tests/install/systemd.t
 # For check-faults alone.
@@ -88,7 +88,7 @@ ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v
 REPORTS   = $(abspath $B/reports)
 # What each test printed.
 LOGS      = $(abspath $B/logs)
-UNIT_JOBS ?= 8
+UNIT_JOBS ?= 4
 TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) LEFT_OUT="$(SHELL_CONTRACTS)" SHELLS=$(SHELLS) \
 	VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \

@@ -6,7 +6,7 @@ SIZE=6000000
 # Says each size that FILE is ever seen with, in the order in which they are first seen, until there is a file `enough`.
 watch_sizes() { # FILE
 	python3 -c '
-import os, sys
+import os, sys, time
 seen = []
 while True:
     enough = os.path.exists("enough")
@@ -22,6 +22,7 @@ while True:
     open("watching", "w").close()
     if enough:
         break
+    time.sleep(0.0002)
 print(*seen)' "$1"
 }
 
