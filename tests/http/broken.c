@@ -84,13 +84,44 @@ Test(http_broken, bytes_that_came_before_the_break_are_read_first)
 	enum err kind;
 
 	room_open(&r, say_and_close, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345");
-	/* Not even a repeatable one begins again behind its first half. */
-	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
+	request = room_request(&r, HTTP_GET, 0);
 	x = room_begin(&r, &request);
 	while ((kind = http_read(x, NULL, &bytes, &len, &r.e)) == ERR_OK)
 		got += len;
 	cr_expect(eq(int, kind, ERR_UNREACHABLE));
 	cr_expect(eq(sz, got, 5));
+	http_end(x);
+	room_close(&r);
+}
+
+/* More than a window holds, and less than was said. */
+static void answer_half(struct peer *p)
+{
+	static char piece[64 * 1024];
+
+	peer_read_request(p);
+	peer_say(p, "HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n");
+	for (int i = 0; i < 64; i++)
+		peer_send(p, piece, sizeof piece);
+}
+
+Test(http_broken, what_was_read_in_part_is_not_begun_again)
+{
+	struct http_request request;
+	struct http_exchange *x;
+	const void *bytes;
+	struct room r;
+	size_t len, got = 0;
+	enum err kind;
+
+	room_open(&r, answer_half, NULL);
+	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
+	x = room_begin(&r, &request);
+	while ((kind = http_read(x, NULL, &bytes, &len, &r.e)) == ERR_OK)
+		got += len;
+	cr_expect(eq(int, kind, ERR_UNREACHABLE));
+	cr_expect(eq(sz, got, (size_t)64 * 64 * 1024));
+	cr_expect(eq(int, r.server.requests, 1));
 	http_end(x);
 	room_close(&r);
 }

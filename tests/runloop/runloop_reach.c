@@ -158,6 +158,30 @@ Test(runloop_reach, a_program_that_was_lost_on_its_way_is_not_run_again)
 	fixture_stop();
 }
 
+Test(runloop_reach, a_command_that_is_too_long_is_a_file_that_removes_itself)
+{
+	static const struct canned_row rows[] = { { "POST " PATHS "/dbx_1/upload_file ", 403,
+		"{\"message\":\"no\"}", NULL } };
+	AUTO_BUF struct buf word = BUF_INIT(2 * EXECUTION_COMMAND_MAX);
+	const char *argv[] = { "echo", NULL, NULL };
+	int exit_code;
+
+	for (size_t i = 0; i < EXECUTION_COMMAND_MAX; i++)
+		buf_add_byte(&word, 'x');
+	argv[1] = buf_text(&word);
+	FIXTURE_START(rows);
+	f.b->has_remote = true;
+	f.b->remote.staging = (char *)"/stage";
+	cr_expect(eq(int,
+		runloop_run(
+			f.b, &fixture_call, argv, 0, NULL, fixture_keep, NULL, &exit_code, &f.e),
+		ERR_AUTH));
+	f.b->has_remote = false;
+	f.b->remote.staging = NULL;
+	fixture_stop();
+	cr_expect(fixture_has(0, "'rm' '-f' '--' '/stage/request-"), "%.400s", fixture_body(0));
+}
+
 Test(runloop_reach, what_may_have_been_done_is_not_done_again)
 {
 	static const enum err kinds[] = { ERR_INVALID, ERR_UNREACHABLE };
