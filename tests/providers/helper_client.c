@@ -693,16 +693,19 @@ static void put_lie(struct buf *out, int lie)
 		.kind = LIST_ENTRY, .name = "n", .attr = { .mode = S_IFREG }
 	};
 	static const struct list_item elsewhere = { .kind = LIST_DIR, .start = 1, .path = "etc" };
+	static const struct list_item aside = { .kind = LIST_DIR, .path = "dx" };
+	static const struct list_item dir_end = { .kind = LIST_DIR_END };
 	static const struct list_item end = { .kind = LIST_END };
-	static const struct list_item *const lies[][3] = { { &self, &self, &end },
+	static const struct list_item *const lies[][4] = { { &self, &self, &end },
 		{ &other, NULL, NULL }, { &self, &entry, &end }, { &self, NULL, NULL },
-		{ &end, &end, NULL }, { &self, &elsewhere, &end } };
+		{ &end, &end, NULL }, { &self, &elsewhere, &end },
+		{ &self, &aside, &dir_end, &end } };
 
-	for (int i = 0; i < 3 && lies[lie][i]; i++)
+	for (int i = 0; i < 4 && lies[lie][i]; i++)
 		wire_put_list_item(out, lies[lie][i]);
 }
 
-#define LIST_LIES 6
+#define LIST_LIES 7
 
 static void play_list_lies(struct scene *s)
 {
@@ -724,12 +727,18 @@ static void play_list_lies(struct scene *s)
 
 Test(helper_client, a_list_that_does_not_answer_the_request_is_refused)
 {
+	const char *const starts[] = { "d" };
+	const struct list_request request = { .starts = starts, .starts_count = 1, .depth = 1 };
 	struct scene s = { 0 };
-	size_t entries;
+	size_t entries = 0;
 
 	cr_assert(eq(int, scene_open(&s, play_list_lies, NULL), ERR_OK));
 	for (int lie = 0; lie < LIST_LIES; lie++)
-		cr_expect(eq(int, list(&s, NULL, &entries, NULL), ERR_PROTOCOL), "lie %d", lie);
+		cr_expect(eq(int,
+				  helper_client_list(
+					  s.client, NULL, &request, count_item, &entries, NULL),
+				  ERR_PROTOCOL),
+			"lie %d", lie);
 	scene_close(&s);
 }
 
@@ -744,6 +753,8 @@ static const struct fetch_piece fetch_lies[] = {
 
 static void play_fetch_lies(struct scene *s)
 {
+	static const struct fetch_piece done = { .kind = FETCH_DONE,
+		.attr = { .mode = S_IFREG, .size = 15 } };
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct frame f;
 
@@ -755,6 +766,9 @@ static void play_fetch_lies(struct scene *s)
 		buf_reset(&payload);
 		if (lie < COUNT(fetch_lies))
 			wire_put_fetch_piece(&payload, &fetch_lies[lie]);
+		/* With nothing else wrong. */
+		if (lie < COUNT(fetch_lies) && fetch_lies[lie].kind == FETCH_DATA)
+			wire_put_fetch_piece(&payload, &done);
 		say(s, FRAME_ITEMS, f.id, &payload);
 		say_end(s, f.id, ERR_OK, "");
 	}
