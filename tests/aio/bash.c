@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <string.h>
+#include <sys/eventfd.h>
 
 TestSuite(bash, .fini = fixture_end, .timeout = 300);
 
@@ -71,6 +72,16 @@ static void expect_good(const struct ran *ran, const char *out)
 	cr_expect(eq(int, ran->err, ERR_OK), "%s", fixture()->e.text);
 	cr_expect(eq(int, ran->exit_code, 0));
 	cr_expect(eq(str, (char *)ran->heard.out, (char *)out));
+}
+
+/* All that are free; how many those were. */
+static uint64_t take_places(void)
+{
+	eventfd_t count = 0, some;
+
+	while (!eventfd_read(fixture()->sandbox.sessions.places_fd, &some))
+		count += some;
+	return count;
 }
 
 Test(bash, a_program_is_one_request_that_has_all_of_its_output)
@@ -304,14 +315,33 @@ Test(bash, a_program_that_the_service_ended_has_failed)
 	static const struct canned_row rows[] = {
 		{ EXEC, 200, SAYS("s1", "killed", "null", ""), NULL },
 		{ CLOSE "s1/close ", 200, GOOD, NULL },
+		{ EXEC, 200, SAYS("s2", "timed_out", "null", ""), NULL },
+		{ CLOSE "s2/close ", 200, GOOD, NULL },
 	};
-	struct ran ran;
+	static const char *const words[] = { "'killed'", "'timed_out'" };
 
 	FIXTURE_START(NULL, rows);
-	ran = run();
+	for (size_t i = 0; i < 2; i++) {
+		cr_expect(eq(int, run().err, ERR_IO));
+		cr_expect(strstr(fixture()->e.text, words[i]) != NULL, "%s", fixture()->e.text);
+	}
 	canned_stop(&fixture()->server);
-	cr_expect(eq(int, ran.err, ERR_IO));
-	cr_expect(strstr(fixture()->e.text, "'killed'") != NULL, "%s", fixture()->e.text);
+	/* Their places are free again. */
+	cr_expect(eq(u64, take_places(), SESSIONS_MAX));
+}
+
+Test(bash, who_waits_for_a_session_can_be_interrupted)
+{
+	struct cancel cancel;
+	const struct call call = { .cancel = &cancel };
+
+	fixture_start_rows(NULL, NULL, 0);
+	cr_assert(eq(int, cancel_init(&cancel, NULL), ERR_OK));
+	cr_expect(eq(u64, take_places(), SESSIONS_MAX));
+	cancel_throw(&cancel);
+	cr_expect(eq(int, run_by(&call, 0, NULL).err, ERR_INTERRUPTED), "%s", fixture()->e.text);
+	canned_stop(&fixture()->server);
+	cancel_release(&cancel);
 }
 
 Test(bash, what_may_have_run_is_not_sent_again)
