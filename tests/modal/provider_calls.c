@@ -247,12 +247,13 @@ Test(modal_calls, output_goes_on_where_it_was_cut)
 
 	expect_said("true", "");
 	modal_server_fault(
-		&server, "TaskExecStdioRead", "{\"type\":\"cut_after\",\"bytes\":5000}", 3);
+		&server, "TaskExecStdioRead", "{\"type\":\"cut_after\",\"bytes\":100000}", 3);
 	/* The stream that is there has no fault; a cut connection brings another. */
 	modal_server_fault(&server, "TaskExecStdinWrite", "{\"type\":\"cut\"}", 1);
-	for (int i = 1; i <= 20000; i++)
+	for (int i = 1; i <= 100000; i++)
 		buf_printf(&want, "%d\n", i);
-	expect_said("seq 1 20000", buf_text(&want));
+	/* More than one message lies before each cut. */
+	expect_said("seq 1 100000", buf_text(&want));
 	cr_expect(ge(long, modal_server_count(&server, "TaskExecStdioRead"), 4));
 }
 
