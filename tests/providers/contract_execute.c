@@ -71,6 +71,71 @@ BEHAVIOUR(execute, refuses_a_directory_that_is_not_there)
 	cr_assert(not(outside_exists(s, "ran")));
 }
 
+/* Runs in none of these. */
+static void expect_ran_nowhere(const struct subject *s, const char *const *dirs, size_t count)
+{
+	char path[64];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(path, sizeof path, "%s%sran", dirs[i], *dirs[i] ? "/" : "");
+		cr_expect(not(outside_exists(s, path)), "it ran in '%s'", dirs[i]);
+	}
+}
+
+#define LATIN "caf\xe9"
+/* What that becomes where somebody takes it for text. */
+#define TAKEN_FOR_TEXT "", "caf\xc3\xa9", "caf\xef\xbf\xbd", "caf?", "caf"
+
+BEHAVIOUR(execute, runs_in_a_directory_whose_name_is_not_utf8_or_says_why_not)
+{
+	static const char *const others[] = { TAKEN_FOR_TEXT };
+	struct execute_request request = { .command = "echo >ran", .cwd = LATIN };
+
+	outside_mkdir(s, LATIN, 0755);
+	for (size_t i = 1; i < sizeof others / sizeof *others; i++)
+		outside_mkdir(s, others[i], 0755);
+	AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+	cr_expect(eq(int, outside_exists(s, LATIN "/ran"), r.err == ERR_OK), "%s", r.why.text);
+	cr_expect(eq(int, r.why.text[0] != 0, r.err != ERR_OK));
+	cr_expect(eq(int, r.result.may_have_run, r.err == ERR_OK));
+	expect_ran_nowhere(s, others, sizeof others / sizeof *others);
+}
+
+/* Of a name that is not UTF-8 a vendor may have a shell say so: on standard error, and by its exit code. */
+static void expect_refused(const struct ran *r, const char *dir)
+{
+	if (!strcmp(dir, LATIN) && r->err == ERR_OK) {
+		cr_expect(ne(int, r->result.exit_code, 0));
+		cr_expect(gt(sz, r->err_out.len, 0));
+		return;
+	}
+	cr_expect(ne(int, r->err, ERR_OK), "%s", dir);
+	cr_expect(gt(sz, strlen(r->why.text), strlen(dir)), "%s: %s", dir, r->why.text);
+	cr_expect(not(r->result.may_have_run), "%s: %s", dir, r->why.text);
+}
+
+BEHAVIOUR(execute, runs_nowhere_where_its_directory_is_gone)
+{
+	static const char *const dirs[] = { LATIN, "gone", "gone/below", "file", "link" };
+	static const char *const others[] = { TAKEN_FOR_TEXT, "caf/below" };
+
+	for (size_t i = 1; i < sizeof others / sizeof *others; i++)
+		outside_mkdir(s, others[i], 0755);
+	outside_mkdir(s, "gone", 0755);
+	outside_rename(s, "gone", "caf/gone");
+	outside_write_text(s, "file", "");
+	outside_symlink(s, "gone", "link");
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		struct execute_request request = { .command = "echo >ran", .cwd = dirs[i] };
+		AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+		expect_refused(&r, dirs[i]);
+	}
+	expect_ran_nowhere(s, others, sizeof others / sizeof *others);
+	expect_ran_nowhere(s, (const char *const[]){ "caf/gone" }, 1);
+}
+
 BEHAVIOUR(execute, feeds_input_while_output_comes)
 {
 	size_t len = 8 * 1024 * 1024;
