@@ -211,6 +211,8 @@ static enum err take_refusal(struct distant *d, const struct apply_request *requ
 
 	pthread_mutex_lock(&d->lock);
 	d->changes += (unsigned)request->changes_count;
+	for (size_t n = 0; n < request->changes_count; n++)
+		d->syncs += request->changes[n].op == CHANGE_SYNC;
 	if (first_to_refuse(d, request) < request->changes_count) {
 		refusal = d->refusal;
 		d->refusal = ERR_OK;

@@ -32,6 +32,7 @@ struct distant {
 	pthread_cond_t changed;
 	unsigned lists, fetches, applies; /* calls that arrived */
 	unsigned changes;                 /* in all applies together */
+	unsigned syncs;                   /* CHANGE_SYNC among them, likewise */
 	size_t apply_bytes;               /* of contents in the last apply that arrived */
 	bool hold_fetches, hold_applies;
 	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */

@@ -59,6 +59,23 @@ Test(pending, a_write_a_sync_and_a_close_are_one_call)
 	distant_expect_text(&far, "f", "hello");
 }
 
+Test(pending, each_fsync_is_one_in_the_sandbox)
+{
+	struct inode *i = make("f"), *root = cache_root(far.cache);
+
+	distant_write(&far, i, 0, "hello");
+	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(eq(uint, far.syncs, 0), "nobody asked for one");
+	distant_write(&far, i, 0, "again");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	cr_expect(eq(uint, far.syncs, 1), "behind what was pending");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	cr_expect(eq(uint, far.syncs, 2), "of what was written before, too");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, root, NULL), ERR_OK));
+	cr_expect(eq(uint, far.syncs, 3), "of a directory, too");
+	distant_close(&far, i);
+}
+
 Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
 {
 	struct inode *i = make("f");

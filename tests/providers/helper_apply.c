@@ -5,14 +5,17 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 static struct shown shown;
 
@@ -914,6 +917,51 @@ Test(helper_apply, sync_takes_files_and_directories)
 	expect_ok(.op = CHANGE_SYNC, .path = "d");
 	expect_ok(.op = CHANGE_SYNC, .path = "");
 	expect_err(ERR_NOT_FOUND, .op = CHANGE_SYNC, .path = "none");
+}
+
+/* Of this program's fsync(2), which stands before libc's: the inodes it was called for, and how the next one fails. */
+static ino_t synced[4];
+static unsigned synced_count;
+static int fsync_errno;
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	errno = fsync_errno;
+	if (fsync_errno || fstat(fd, &st))
+		return -1;
+	if (synced_count < sizeof synced / sizeof *synced)
+		synced[synced_count] = st.st_ino;
+	synced_count++;
+	return (int)syscall(SYS_fsync, fd);
+}
+
+Test(helper_apply, a_sync_is_an_fsync_of_that_inode)
+{
+	struct stat root;
+
+	expect_ok(.op = CHANGE_CREATE, .path = "f", .mode = 0200);
+	expect_ok(.op = CHANGE_MKDIR, .path = "d", .mode = 0700);
+	expect_ok(.op = CHANGE_WRITE, .path = "f", .flags = CHANGE_BY_HANDLE, DATA("hello"));
+	synced_count = 0;
+	expect_ok(.op = CHANGE_SYNC, .path = "f");
+	expect_ok(.op = CHANGE_SYNC, .path = "d");
+	expect_ok(.op = CHANGE_SYNC, .path = "");
+	cr_assert(eq(uint, synced_count, 3));
+	cr_assert(zero(int, fstatat(shown.scratch.fd, "tree", &root, 0)));
+	cr_expect(eq(u64, synced[0], ino_of("f")));
+	cr_expect(eq(u64, synced[1], ino_of("d")));
+	cr_expect(eq(u64, synced[2], root.st_ino));
+}
+
+Test(helper_apply, an_fsync_that_fails_is_told)
+{
+	expect_ok(.op = CHANGE_CREATE, .path = "f", .mode = 0600);
+	fsync_errno = ENOSPC;
+	expect_err(ERR_NO_SPACE, .op = CHANGE_SYNC, .path = "f");
+	fsync_errno = EIO;
+	expect_err(ERR_IO, .op = CHANGE_SYNC, .path = "f");
 }
 
 /* ---- Through an open handle ---- */
