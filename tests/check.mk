@@ -120,17 +120,20 @@ needed = test-servers $(or $(and $(filter unit:%,$1),$B/test-$(word 2,$(subst :,
 	$(and $(filter budgets:%,$1),programs),\
 	programs pages $(TEST_PROGRAMS:%=$(TEST_BIN)/%))
 
-.PHONY: check test tests check-units oracle stress posix
+.PHONY: check test tests test-needs check-units oracle stress posix
 # Makes of their own, because nothing may be compiled before what compiling needs is there.
 check:
 	$(Q)sh tools/setup.sh build tests
 	$(Q)$(MAKE) --no-print-directory run-demo
 	$(Q)$(MAKE) --no-print-directory test
 
-test: check-includes $$(sort $$(foreach t,$$T,$$(call needed,$$t)))
+test: check-includes
+	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) test-needs
 	$(call run_tests,$T)
 
-# What tests run, all of it.
+test-needs: $$(sort $$(foreach t,$$T,$$(call needed,$$t)))
+
+# What make check builds.
 tests: $$(sort $$(foreach t,$$(CHECKED),$$(call needed,$$t)))
 
 # What needs no mount.
