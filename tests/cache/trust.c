@@ -62,6 +62,16 @@ Test(trust, what_was_never_known_needs_no_audit)
 	cr_expect(eq(uint, explored.provider.lists, 1));
 }
 
+Test(trust, a_tree_that_is_trusted_by_then_is_not_audited_again)
+{
+	explored_make_files("", 2);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	explored.provider.lists = 0;
+	cr_expect(eq(int, trust_restore(explored.cache->trust, NULL, NULL), ERR_OK));
+	cr_expect(eq(uint, explored.provider.lists, 0));
+}
+
 Test(trust, many_who_ask_share_one_audit)
 {
 	struct asker askers[8] = { 0 };
