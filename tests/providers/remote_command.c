@@ -443,6 +443,16 @@ Test(remote_command, answers_that_are_lost_again_and_again_are_given_up)
 	sandbox_close(&s);
 }
 
+Test(remote_command, an_end_that_nobody_recorded_is_no_success)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	cr_expect(eq(int, run(&s, "echo up; kill -KILL $PPID; sleep 1"), ERR_IO), "%s", s.e.text);
+	cr_expect(s.result.may_have_run && !s.result.has_exit_code);
+	sandbox_close(&s);
+}
+
 /* ---- Programs that are listened to ---- */
 
 Test(remote_command, who_speaks_all_the_time_is_asked_about_once_a_second)
