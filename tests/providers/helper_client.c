@@ -841,6 +841,55 @@ static void play_unasked_item(struct scene *s)
 	wait_for_end(s);
 }
 
+/* Output from where there was some already, and output behind the end. */
+static void play_command_lies(struct scene *s)
+{
+	static const struct command_piece out = {
+		.kind = COMMAND_OUT, .next = 2, .bytes = "x", .len = 1
+	};
+	static const struct command_piece end = { .kind = COMMAND_ENDED, .next = 3 };
+	static const struct command_piece *const lies[][3] = { { &out, &out, &end },
+		{ &out, &end, &end } };
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct frame f;
+
+	answer_hello(s, WIRE_VERSION);
+	for (int lie = 0; lie < 2; lie++) {
+		do
+			cr_assert(hear(s, &f, &payload));
+		while (f.type == FRAME_CANCEL);
+		buf_reset(&payload);
+		for (int i = 0; i < 3; i++)
+			wire_put_command_piece(&payload, lies[lie][i]);
+		say(s, FRAME_ITEMS, f.id, &payload);
+		say_end(s, f.id, ERR_OK, "");
+	}
+	wait_for_end(s);
+}
+
+static enum err take_any_piece(void *context, const struct command_piece *piece, struct error *e)
+{
+	(void)context, (void)piece, (void)e;
+	return ERR_OK;
+}
+
+Test(helper_client, a_commands_output_that_goes_back_is_refused)
+{
+	const struct command_request request = {
+		.marker = "0123456789abcdef0123456789abcdef", .text = "x", .cwd = ""
+	};
+	struct scene s = { 0 };
+
+	cr_assert(eq(int, scene_open(&s, play_command_lies, NULL), ERR_OK));
+	for (int lie = 0; lie < 2; lie++)
+		cr_expect(eq(int,
+				  helper_client_command(
+					  s.client, NULL, &request, take_any_piece, NULL, NULL),
+				  ERR_PROTOCOL),
+			"lie %d", lie);
+	scene_close(&s);
+}
+
 Test(helper_client, an_item_of_a_list_that_was_not_asked_for_is_refused)
 {
 	struct scene s = { 0 };

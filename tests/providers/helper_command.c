@@ -310,6 +310,8 @@ Test(helper_command, what_cannot_be_is_refused)
 	cr_expect(r.last.kind == COMMAND_REFUSED && r.last.err == ERR_INVALID);
 	request.marker = "../" MARKER;
 	cr_expect(eq(int, ask(&r, &request), ERR_INVALID));
+	request.marker = MARKER "/../../x";
+	cr_expect(eq(int, ask(&r, &request), ERR_INVALID));
 	request.marker = MARKER;
 	request.text = NULL;
 	cr_expect(eq(int, ask(&r, &request), ERR_NOT_FOUND));
