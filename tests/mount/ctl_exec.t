@@ -39,8 +39,7 @@ is "several are a program and its arguments" \
 	"$(ctl exec "$SOURCE" -- printf '%s|' 'a b' "c'd" '$e' '' '*' '-n')" "a b|c'd|\$e||*|-n|"
 is "its options are its own" "$(ctl exec "$SOURCE" printf %s --json)" --json
 is "standard output and standard error are apart" \
-	"$(ctl exec "$SOURCE" 'echo out; echo err >&2' 2>err; cat err)" "out
-err"
+	"$(ctl exec "$SOURCE" 'echo out; echo err >&2' 2>err) $(cat err)" "out err"
 is "or together" "$(ctl exec --merge "$SOURCE" 'echo out; echo err >&2' 2>/dev/null)" "out
 err"
 for code in 0 1 7 124 126 127; do
