@@ -950,8 +950,8 @@ Test(helper_apply, a_sync_is_an_fsync_of_that_inode)
 	expect_ok(.op = CHANGE_SYNC, .path = "");
 	cr_assert(eq(uint, synced_count, 3));
 	cr_assert(zero(int, fstatat(shown.scratch.fd, "tree", &root, 0)));
-	cr_expect(eq(u64, synced[0], ino_of("f")));
-	cr_expect(eq(u64, synced[1], ino_of("d")));
+	cr_expect(eq(u64, synced[0], ino_of("tree/f")));
+	cr_expect(eq(u64, synced[1], ino_of("tree/d")));
 	cr_expect(eq(u64, synced[2], root.st_ino));
 }
 
