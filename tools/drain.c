@@ -136,8 +136,10 @@ enum err drain(const struct mounted *m, int64_t limit_ms, bool goes_anyway, stru
 		return ERR_OK;
 	if (goes_anyway)
 		return error_set(e, why.kind, "%s: unmounted although %s", m->dir, why.text);
+	/* The reason comes last: it may be too long for the rest of an error. */
 	return error_set(e, why.kind,
-		"%s: not unmounted, because %s; %s/.sandbox/status says what, `umount -l %s` "
-		"unmounts all the same",
-		m->dir, why.text, m->dir, m->dir);
+		"%s: not unmounted (.sandbox/status there says what is left, `umount -l` unmounts "
+		"all "
+		"the same), because %s",
+		m->dir, why.text);
 }
