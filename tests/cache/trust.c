@@ -155,6 +155,45 @@ Test(trust, every_change_of_others_is_seen)
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1 + 4 + 4 + 1));
 }
 
+/* The second since which an audit asks, where what is held was told at `now`. */
+static int64_t asks_since(struct timespec now)
+{
+	const struct tree_listing told = { .seen = tree_seen(explored.cache->tree), .now = now };
+
+	trust_began(explored.cache->trust, &told);
+	cache_doubt_all(explored.cache);
+	explored.provider.lists = 0;
+	cr_expect(ne(ptr, explored_find("f0"), NULL));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	cr_expect(zero(i64, explored.provider.since_ns % 1000000000));
+	return explored.provider.since_ns / 1000000000;
+}
+
+static const long a_tick_ns = 20000000, a_second_ns = 1000000000;
+
+/* A change just before `now` may have the stamp of the second before. */
+Test(trust, an_audit_from_less_than_a_tick_into_a_second_asks_since_the_second_before)
+{
+	explored_make_files("", 1);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	const time_t s = cache_clock(explored.cache).tv_sec;
+
+	cr_expect(eq(i64, asks_since((struct timespec){ s, 0 }), s - 1));
+	cr_expect(eq(i64, asks_since((struct timespec){ s, a_tick_ns - 1 }), s - 1));
+}
+
+Test(trust, an_audit_from_a_tick_or_more_into_a_second_asks_since_that_second)
+{
+	explored_make_files("", 1);
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	const time_t s = cache_clock(explored.cache).tv_sec;
+
+	cr_expect(eq(i64, asks_since((struct timespec){ s, a_tick_ns }), s));
+	cr_expect(eq(i64, asks_since((struct timespec){ s, a_second_ns - 1 }), s));
+}
+
 Test(trust, a_directory_that_others_moved_is_found_at_its_new_place_only)
 {
 	explored_make_dir("d");

@@ -96,6 +96,7 @@ static enum err list(struct provider *base, const struct call *call,
 	struct passing pass = { .provider = p, .call = call, .sink = sink, .context = context };
 
 	p->lists++;
+	p->since_ns = request->changed_since_ns;
 	if (p->fails_with)
 		return error_set(e, p->fails_with, "as the test wants it");
 	enum err kind = helper_list(&p->shown->root, request, pass_on, &pass, e);

@@ -18,6 +18,7 @@ struct counting_provider {
 	struct shown *shown;
 	_Atomic unsigned lists, applies;
 	_Atomic unsigned entries; /* told by lists, together */
+	_Atomic int64_t since_ns; /* of the latest list: its changed_since_ns */
 	enum err fails_with;      /* every list does; ERR_OK: none */
 	_Atomic unsigned
 		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
