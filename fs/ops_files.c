@@ -1,5 +1,6 @@
 /* Operations on open files. */
 #include "fs/fs.h"
+#include "fs/handle.h"
 #include "fs/request.h"
 #include "fs/setgid.h"
 
@@ -11,24 +12,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* What the kernel hands back with every request on a handle. */
-enum handle { HANDLE_READS, HANDLE_WRITES };
-
-/* While a handle for writing is there the sandbox is in use. */
-static void handle_begins(const struct fs *fs, struct fuse_file_info *fi)
-{
-	fi->fh = (fi->flags & O_ACCMODE) == O_RDONLY ? HANDLE_READS : HANDLE_WRITES;
-	if (fi->fh == HANDLE_WRITES)
-		cache_hold(fs->cache);
-}
-
-static void handle_ends(const struct fs *fs, struct inode *i, const struct fuse_file_info *fi)
-{
-	cache_close(fs->cache, i);
-	if (fi->fh == HANDLE_WRITES)
-		cache_let(fs->cache);
-}
 
 void op_create(
 	fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, struct fuse_file_info *fi)
@@ -65,9 +48,9 @@ void op_create(
 	}
 	fs_recall(fs);
 	fs_entry(fs, &entry, &param);
-	handle_begins(fs, fi);
+	handle_begins(fs->cache, fi);
 	if (fuse_reply_create(req, &param, fi)) {
-		handle_ends(fs, entry.inode, fi);
+		handle_ends(fs->cache, entry.inode, fi);
 		cache_forget(fs->cache, entry.inode, 1);
 	}
 }
@@ -97,9 +80,9 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 		return;
 	}
 	fs_entry(fs, &entry, &param);
-	handle_begins(fs, fi);
+	handle_begins(fs->cache, fi);
 	if (fuse_reply_create(req, &param, fi)) {
-		handle_ends(fs, entry.inode, fi);
+		handle_ends(fs->cache, entry.inode, fi);
 		cache_forget(fs->cache, entry.inode, 1);
 	}
 }
@@ -122,9 +105,9 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	fi->keep_cache = keep_pages;
-	handle_begins(fs, fi);
+	handle_begins(fs->cache, fi);
 	if (fuse_reply_open(req, fi))
-		handle_ends(fs, fs_inode(fs, ino), fi);
+		handle_ends(fs->cache, fs_inode(fs, ino), fi);
 }
 
 void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -150,24 +133,12 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 		fuse_reply_buf(req, bytes, got);
 }
 
-/* What the kernel writes back from a mapping goes where it stood, and nobody waits for it. */
-static unsigned write_flags(const struct fuse_file_info *fi)
-{
-	unsigned flags = 0;
-
-	if (fi->flags & O_APPEND && !fi->writepage)
-		flags |= WRITE_APPEND;
-	if (fi->flags & (O_SYNC | O_DSYNC) && !fi->writepage)
-		flags |= WRITE_THROUGH;
-	return flags;
-}
-
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
 	struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 	AUTO_REQUEST struct request r = REQUEST_NONE;
-	unsigned flags = write_flags(fi);
+	unsigned flags = handle_write_flags(fi);
 	struct error e = { 0 };
 
 	if (control_owns(ino)) {
@@ -211,7 +182,7 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		control_release(fs->control, req, ino, fi);
 		return;
 	}
-	handle_ends(fs, fs_inode(fs, ino), fi);
+	handle_ends(fs->cache, fs_inode(fs, ino), fi);
 	fuse_reply_err(req, 0);
 }
 

@@ -1,0 +1,31 @@
+#include "fs/handle.h"
+
+#include "cache/contents.h"
+
+#include <fcntl.h>
+
+void handle_begins(struct cache *c, struct fuse_file_info *fi)
+{
+	fi->fh = (fi->flags & O_ACCMODE) == O_RDONLY ? HANDLE_READS : HANDLE_WRITES;
+	if (fi->fh == HANDLE_WRITES)
+		cache_hold(c);
+}
+
+void handle_ends(struct cache *c, struct inode *i, const struct fuse_file_info *fi)
+{
+	cache_close(c, i);
+	if (fi->fh == HANDLE_WRITES)
+		cache_let(c);
+}
+
+/* What the kernel writes back from a mapping goes where it stood, and nobody waits for it. */
+unsigned handle_write_flags(const struct fuse_file_info *fi)
+{
+	unsigned flags = 0;
+
+	if (fi->flags & O_APPEND && !fi->writepage)
+		flags |= WRITE_APPEND;
+	if (fi->flags & (O_SYNC | O_DSYNC) && !fi->writepage)
+		flags |= WRITE_THROUGH;
+	return flags;
+}
