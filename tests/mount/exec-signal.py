@@ -30,7 +30,7 @@ except OSError as e:
 
 
 def wait_until(what, condition):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while not condition():
         if time.monotonic() > end:
             sys.exit("waited in vain for " + what)
@@ -43,17 +43,15 @@ writer = subprocess.Popen(
     [sys.executable, "-c", WRITER, setup, path, command], stdout=subprocess.PIPE, text=True
 )
 wait_until("the command", lambda: os.path.exists(started))
-begin = time.monotonic()
 for i, name in enumerate(signals.split()):
     if i:  # the one before shall have been looked at, and found to be no reason
         time.sleep(0.4)
     writer.send_signal(getattr(signal, "SIG" + name))
-said = writer.communicate(timeout=120)[0].strip()
-seconds = time.monotonic() - begin
+said = writer.communicate(timeout=180)[0].strip()
 status = writer.returncode
 os.unlink(started)
 with open(path) as f:
     response = json.load(f)
-seen = dict(response, said=said, seconds=seconds, status=status)
+seen = dict(response, said=said, status=status)
 if not eval(wanted, {}, seen):
     sys.exit("not %s: %r" % (wanted, seen))

@@ -270,25 +270,25 @@ assert r["output"] == "second\n", r'
 # ---- Signals ------------------------------------------------------------------------------------------
 
 # signalled NAME WANTED SETUP SIGNALS COMMAND: a process writes the command, gets the signals while it waits, and says how
-# its close ended and within how many seconds; WANTED is a Python expression over that and the response.
+# its close ended; WANTED is a Python expression over that and the response. The command would last a thousand seconds.
 signalled() {
 	ok "$1" python3 "$HERE/exec-signal.py" "$2" "$3" "$4" "$5"
 }
-LONG='touch started; echo so far; sleep 100; echo late'
+LONG='touch started; echo so far; sleep 1000; echo late'
 SHORT='touch started; sleep 1; echo done'
 
-signalled "Ctrl-C cancels" 'said == "EINTR" and seconds < 50 and error == "interrupted" and stdout == "so far\n"' \
+signalled "Ctrl-C cancels" 'said == "EINTR" and error == "interrupted" and stdout == "so far\n"' \
 	'signal.signal(signal.SIGINT, lambda *a: None)' INT "$LONG"
-signalled "Ctrl-C ends the writer" 'status == -2 and seconds < 50 and error == "interrupted"' \
+signalled "Ctrl-C ends the writer" 'status == -2 and error == "interrupted"' \
 	'signal.signal(signal.SIGINT, signal.SIG_DFL)' INT "$LONG"
 for name in TERM HUP QUIT KILL; do
-	signalled "$name ends the writer" 'status < 0 and seconds < 50 and error == "interrupted"' pass $name "$LONG"
+	signalled "$name ends the writer" 'status < 0 and error == "interrupted"' pass $name "$LONG"
 done
 signalled "a resized window does not matter" 'said == "closed" and stdout == "done\n" and not error' \
 	'signal.signal(signal.SIGWINCH, lambda *a: None)' WINCH "$SHORT"
 signalled "nor does a stopped and continued job" 'said == "closed" and stdout == "done\n" and not error' \
 	pass "TSTP CONT" "$SHORT"
-signalled "nor a child's end, but then TERM does" 'status == -15 and seconds < 50 and error == "interrupted"' \
+signalled "nor a child's end, but then TERM does" 'status == -15 and error == "interrupted"' \
 	'signal.signal(signal.SIGCHLD, lambda *a: None)' "CHLD TERM" "$LONG"
 signalled "an ignored signal is none" 'said == "closed" and stdout == "done\n" and not error' \
 	'signal.signal(signal.SIGINT, signal.SIG_IGN)' INT "$SHORT"
