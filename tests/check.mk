@@ -76,7 +76,7 @@ UNITS         := $(TEST_LAYERS:%=unit:%)
 CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZZERS:%=fuzz:%) $(SCRIPTS) \
 	$(foreach v,$(VENDORS),$(OWN_OF_VENDOR:%=$v:tests/mount/%.t)) $(foreach s,$(SHARED_TESTS),$(subst :,:tests/mount/,$s).t)
 # They begin first, so that none of them is alone at the end.
-SLOW          := budgets:e2b unit:providers unit:cache unit:modal contract:aio contract:daytona contract:langsmith \
+SLOW          := unit:providers unit:cache $(VENDORS:%=budgets:%) unit:modal contract:aio contract:daytona contract:langsmith \
 	modal:tests/mount/vendor_key.t aio:tests/mount/vendor_key.t e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
 T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # Those that are about one vendor stay out.
