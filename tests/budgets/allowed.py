@@ -62,6 +62,9 @@ STREAM = {"aio": 12 / 60, "daytona": 4 / 60, "langsmith": 4 / 60}
 BUSY_STREAM = {"aio": (2, 10)}
 
 CHANGES_MUCH = {"untar of 200 files", "rm -rf of them"}
+# Changes leave when there was none for a tenth of a second. A machine that is too busy to do such a work in half a second
+# has pauses that long: each may cost the two requests of a batch.
+PAUSE_S, PAUSELESS_S, BATCH = 0.1, 0.5, 2
 
 # So many more than that it takes now and then. A stream of changes that is followed request by request may end meanwhile.
 EXCESS = {
@@ -96,9 +99,16 @@ def of_stream(vendor, figure):
     return quiet + at_once + math.ceil((figure.landed or 0) * a_second)
 
 
+def of_pauses(figure):
+    """Requests of batches that left while the machine did something else."""
+    if figure.workload not in CHANGES_MUCH:
+        return 0
+    return BATCH * max(0, math.ceil(((figure.landed or 0) - PAUSELESS_S) / PAUSE_S))
+
+
 def of(vendor, figure):
     row = figure.workload, figure.phase
     column = VENDORS.index(vendor if vendor in VENDORS else COMMON)
-    requests = REQUESTS[row][column] + of_stream(vendor, figure)
+    requests = REQUESTS[row][column] + of_stream(vendor, figure) + of_pauses(figure)
     excess = EXCESS[row][column] if row in EXCESS else 0
     return Allowance(requests, excess, BYTES.get(row, NO_LIMIT))

@@ -73,4 +73,14 @@ fails "nor is a wrong result" python3 verdict.py 0 again 0 it says nothing
 ok "what is known not to be reached is no failure" python3 verdict.py 4 cold 0
 fails "a request more is" python3 verdict.py 5 cold 0
 ok "one less is none" python3 verdict.py 3 cold 0
+cat >pauses.py <<'END'
+import sys
+import allowed
+from workloads import Figure
+
+figure = Figure("rm -rf of them", "until they are gone", landed=float(sys.argv[1]))
+print(allowed.of("e2b", figure).requests)
+END
+is "a quick machine has what the design allows" "$(python3 pauses.py 0.4)" 2
+is "one that pauses has a batch more for each pause" "$(python3 pauses.py 0.75)" 8
 done_testing
