@@ -72,10 +72,11 @@ class Landing(threading.Thread):
 
 
 class Bench:
-    """One system on one link, with the fixtures and the deadline for each step."""
+    """One system on one link, with the fixtures and the deadline for each step; whether it is for the times."""
 
-    def __init__(self, system, root, facts, step_seconds):
+    def __init__(self, system, root, facts, step_seconds, is_timed=True):
         self.system, self.fixtures, self.facts, self.step_seconds = system, root, facts, step_seconds
+        self.is_timed = is_timed
         self.mountpoint, self.backend = system.mountpoint, system.backend
 
     def put(self, name):
@@ -85,8 +86,9 @@ class Bench:
         run(["cp", "-a", self.fixtures / name, target], 120)
         # The server's user may be another than we are.
         run(["chown", "-hR", f"--reference={self.backend}", target], 120)
-        # An fsync of the one byte that a workload writes is not to wait for all of this.
-        run(["sync", "-f", target], 120)
+        if self.is_timed:
+            # An fsync of the one byte that a workload writes is not to wait for all of this.
+            run(["sync", "-f", target], 120)
         return self.mountpoint / name
 
     def remove(self, name):

@@ -65,7 +65,7 @@ def measure(vendor, o, setting, root, facts):
     chosen = [work for work in works.ALL if work.__name__ in o.works.split(",") and not (o.few and work in works.MANY)]
     try:
         with vendors.Vendor(vendor, setting, Link(0, 0)) as system:
-            bench = Bench(system, root, facts, o.deadline)
+            bench = Bench(system, root, facts, o.deadline, is_timed=False)
             return [figure for work in chosen for figure in figures_of(work, bench)]
     except vendors.Absent as absent:
         print(f"{vendor}: skipped: {absent}", flush=True)
