@@ -1,5 +1,6 @@
 #include "fs/mount.h"
 #include "fs/fs.h"
+#include "fs/guard.h"
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
@@ -32,6 +33,7 @@ struct mount {
 	bool mounted;
 	pthread_t serving;
 	bool is_serving;
+	struct guard guard;
 };
 
 /* ---- What the cache tells, passed on to the kernel ---- */
@@ -159,6 +161,7 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 	if (!m)
 		return error_set(e, ERR_NO_MEMORY, "mount");
 	m->options = *options;
+	m->guard = GUARD_NONE;
 	m->fs = (struct fs){ .cache = cache, .options = &m->options };
 	cache_believed(cache, cache_root(cache), &root);
 	m->fs.root_dev = root.dev;
@@ -190,8 +193,10 @@ enum err mount_start(struct mount *m, struct error *e)
 		.changed = tell_changed,
 		.context = &m->fs,
 	};
-	enum err kind = notifier_new(&m->fs.notifier, m->session, e);
+	enum err kind;
 
+	m->guard = guard_start(fuse_session_fd(m->session));
+	kind = notifier_new(&m->fs.notifier, m->session, e);
 	if (!kind)
 		kind = notifier_new(&m->fs.recalls, m->session, e);
 	if (!kind)
@@ -244,6 +249,7 @@ void mount_free(struct mount *m)
 	cache_observe(m->fs.cache, NULL);
 	notifier_stop(m->fs.notifier, UNANSWERED_MS);
 	notifier_stop(m->fs.recalls, UNANSWERED_MS);
+	guard_end(&m->guard);
 	if (m->mounted)
 		fuse_session_unmount(m->session);
 	control_free(m->fs.control);

@@ -121,6 +121,7 @@ static struct batch next_batch_locked(struct notifier *n)
  * that. If this process is killed then, what its other threads have open must be closed all the same: that alone ends
  * what waits for answers of theirs. So this one has a table of open files of its own, with nothing but the device in it:
  * nor does whoever reads what the process printed wait for this one to close it. It must open nothing, nor write to the log.
+ * Requests that no thread had read yet are the guard's (guard.h).
  */
 static void part_from_other_threads(struct fuse_session *session)
 {

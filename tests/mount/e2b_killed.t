@@ -16,10 +16,10 @@ server_is_slow() {
 }
 
 # For names that are not there, until that is not the answer.
-ask_on() (
+ask_on() ( # NAME
 	cd "$MNT/dir" || exit
 	number=0
-	until LC_ALL=C ls -d "absent.$number" 2>&1 | grep -v 'No such file'; do
+	until LC_ALL=C ls -d "absent.$1.$number" 2>&1 | grep -v 'No such file'; do
 		number=$((number + 1))
 	done
 )
@@ -56,10 +56,15 @@ while True:
 ' "$MNT/$1"
 }
 
-nobody_reads() {
-	for reader in $READERS; do
-		ended "$reader" || return 1
+nobody_waits() {
+	for waiting in $WAITING; do
+		ended "$waiting" || return 1
 	done
+}
+
+# The first thread of a process is dead before the others.
+every_thread_ended() { # PID
+	! grep -qs '^[0-9]* ([^)]*) [^ZX]' "/proc/$1"/task/*/stat
 }
 
 vendor_sandbox ended
@@ -69,14 +74,14 @@ for file in $FILES; do
 done
 mount_sandbox ended cache=off
 server_is_slow
-READERS=
+WAITING=
 for file in $FILES $FILES; do
 	read_on "$file" >/dev/null 2>&1 &
-	READERS="$READERS $!"
+	WAITING="$WAITING $!"
 done
 ok "of a locked page nothing can be told" wait_until "$PATIENCE" waits_for_a_page
 kill -TERM "$DAEMON"
-ok "who waits for it is answered when the process is to end" wait_until "$PATIENCE" nobody_reads
+ok "who waits for it is answered when the process is to end" wait_until "$PATIENCE" nobody_waits
 ok "and the process does" wait_until "$PATIENCE" ended "$DAEMON"
 umount -f "$MNT" 2>/dev/null
 tap_drop_mount "$MNT"
@@ -84,15 +89,23 @@ tap_drop_mount "$MNT"
 vendor_sandbox killed
 mkdir "$STORE/dir"
 (cd "$STORE/dir" && touch $(seq 1000))
-mount_sandbox killed
+# More ask at once than there are threads: of some requests no thread knows.
+mount_sandbox killed max_threads=2
+GUARD=$(cat "/proc/$DAEMON"/task/*/children)
+GUARD=${GUARD% }
+ok "one process guards the mount" wait_until "$PATIENCE" grep -qx sandboxfs-guard "/proc/$GUARD/comm"
 ls -l "$MNT/dir" >/dev/null
 server_is_slow
-ask_on >refusal &
-ASKING=$!
+WAITING=
+for asker in $(seq 6); do
+	ask_on "$asker" >refusal &
+	WAITING="$WAITING $!"
+done
 ok "of a locked directory nothing can be told" wait_until "$PATIENCE" waits_for_the_directory
 kill -KILL "$DAEMON"
-ok "who locked it is answered when the process is killed" wait_until "$PATIENCE" ended "$ASKING"
-ok "and the process ends" wait_until "$PATIENCE" ended "$DAEMON"
+ok "who locked it is answered when the process is killed" wait_until "$PATIENCE" nobody_waits
+ok "and the process ends" wait_until "$PATIENCE" every_thread_ended "$DAEMON"
+ok "and its guard" wait_until "$PATIENCE" ended "$GUARD"
 # Where it does not, root can end it so.
 umount -f "$MNT" 2>/dev/null
 tap_drop_mount "$MNT"

@@ -60,12 +60,18 @@ is_of_another_test() { # PROCESS
 	[ "$(readlink "$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]
 }
 
-# The daemon that serves a directory: the one process of ours that was started with its name.
+# Started by the daemon, and so of the same program.
+is_guard() { # PROCESS
+	[ "$(readlink "$1/exe")" = "$(readlink "/proc/$(sed -n 's/^PPid:\t//p' "$1/status")/exe")" ]
+}
+
+# The daemon that serves a directory: the one process of ours that was started with its name, beside its guard.
 daemon_of() { # DIRECTORY
 	for process in /proc/[0-9]*; do
 		case $(readlink "$process/exe") in
 		*/sandboxfs | */mount.fuse.sandboxfs)
 			is_of_another_test "$process" && continue
+			is_guard "$process" && continue
 			tr '\0' '\n' <"$process/cmdline" 2>/dev/null | grep -qx "\($SCRATCH/\)\?$1" && echo "${process#/proc/}"
 			;;
 		esac
