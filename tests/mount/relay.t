@@ -37,7 +37,7 @@ check() {
 	check_name=$1
 	check_function=$2
 	shift 2
-	ok "$check_name" deadline 60 python3 "$PEER" "$check_function" "$PORT" "$@"
+	ok "$check_name" deadline 300 python3 "$PEER" "$check_function" "$PORT" "$@"
 }
 
 start "$SCRATCH/server" python3 "$PEER" serve || exit 1
