@@ -58,7 +58,7 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 {
 	const struct lifetime_options options = { .left_s = c->sandbox.expires_s,
 		.wanted_s = c->options.lifetime_s,
-		.progress_ms = c->options.progress_ms };
+		.progress_ms = cache_progress_ms(c) };
 
 	return c->sandbox.expires_s < 0 ? ERR_OK
 					: lifetime_new(&c->lifetime, &c->metered, &options, e);
@@ -259,7 +259,7 @@ void cache_unlisten(struct cache *c)
 
 int64_t cache_progress_ms(const struct cache *c)
 {
-	return c->options.progress_ms;
+	return __atomic_load_n(&c->options.progress_ms, __ATOMIC_RELAXED);
 }
 
 /* ---- Commands, barriers ---- */
@@ -272,7 +272,7 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	int64_t silence_ms = heard.progress_ms;
 
 	/* A command may be silent for hours, but what comes before it is the sandbox's to answer in time. */
-	heard.progress_ms = c->options.progress_ms;
+	heard.progress_ms = cache_progress_ms(c);
 	enum err kind = cache_sync(c, &heard, e);
 
 	*result = (struct execute_result){ 0 };

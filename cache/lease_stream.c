@@ -156,8 +156,7 @@ static const struct list_request nothing = { .starts = &root_only, .starts_count
 
 static void run_stream_locked(struct lease *l)
 {
-	const struct call call = { .progress_ms = l->cache->options.progress_ms,
-		.cancel = &l->ends };
+	const struct call call = { .progress_ms = cache_progress_ms(l->cache), .cancel = &l->ends };
 	const struct list_request *first = l->carried ? l->carried->list->request : &nothing;
 	struct error why = { 0 };
 	struct copied copied;

@@ -62,7 +62,7 @@ static bool paths_held(struct cache *c, const struct asking *a, const struct tre
 static enum err settled_path(
 	struct cache *c, const struct cache_place *place, struct tree_path *out, struct error *e)
 {
-	const struct call call = { .progress_ms = c->options.progress_ms };
+	const struct call call = { .progress_ms = cache_progress_ms(c) };
 	enum err kind = ERR_OK;
 
 	do {

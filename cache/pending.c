@@ -49,7 +49,7 @@ static enum err open_journal(struct pending *p, struct error *e)
 /* What is known of the sandbox is asked after it. If it takes too long it goes on behind, with nothing overtaking it. */
 static void wait_for_recovered(struct pending *p)
 {
-	const struct call call = { .progress_ms = p->cache->options.progress_ms,
+	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
 		.cancel = &p->cancel };
 	struct error e = { 0 };
 

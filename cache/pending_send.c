@@ -10,7 +10,7 @@
 
 static enum err ask(struct pending *p, struct batch *b, struct error *e)
 {
-	const struct call call = { .progress_ms = p->cache->options.progress_ms,
+	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
 		.cancel = &p->cancel };
 	struct apply_request request = { .first_sequence =
 						 b->ticket ? b->ticket : b->first_sequence,

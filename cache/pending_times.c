@@ -48,7 +48,7 @@ void pending_keep_times(struct pending *p, struct inode *i)
 {
 	if (!p)
 		return;
-	const struct call call = { .progress_ms = p->cache->options.progress_ms };
+	const struct call call = { .progress_ms = cache_progress_ms(p->cache) };
 
 	pthread_mutex_lock(&p->lock);
 	pending_still_locked(p, &call, NULL);

@@ -260,7 +260,7 @@ static enum err fetch_all(struct readahead *s, struct error *e)
 	if (!t)
 		return error_set(e, ERR_NO_MEMORY, "reading ahead");
 	t->stream = s;
-	t->call = (struct call){ .progress_ms = s->ahead->cache->options.progress_ms,
+	t->call = (struct call){ .progress_ms = cache_progress_ms(s->ahead->cache),
 		.cancel = &s->cancel };
 	while (!kind && !s->at_end && wait_for_room(s))
 		kind = cache_with_path(s->ahead->cache, s->inode, NULL, ask_stretch, t, e);

@@ -259,7 +259,7 @@ static void end_audit(struct trust *t, const struct error *failure)
 
 static int64_t full_limit_ms(const struct trust *t)
 {
-	return call_progress_ms(&(struct call){ .progress_ms = t->cache->options.progress_ms });
+	return call_progress_ms(&(struct call){ .progress_ms = cache_progress_ms(t->cache) });
 }
 
 /* Who waits for less than others says nothing for them. */

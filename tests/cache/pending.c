@@ -814,7 +814,8 @@ Test(pending, a_command_without_a_deadline_does_not_wait_for_ever_for_what_was_w
 
 	struct inode *i = make("f");
 
-	far.cache->options.progress_ms = far.hasty_ms = 50;
+	far.hasty_ms = 50;
+	__atomic_store_n(&far.cache->options.progress_ms, 50, __ATOMIC_RELAXED);
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "hello");
 	cr_expect(eq(int, cache_execute(far.cache, &call, &request, NULL, NULL, &result, NULL),

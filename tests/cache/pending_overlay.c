@@ -37,7 +37,6 @@ static void mount_again(void)
 static void setup(void)
 {
 	distant_start_telling(&far);
-	far.progress_ms = hasty.progress_ms;
 	mount_again();
 	distant_await_deciding(&far);
 	m = (struct model){ .seed = 1 };
@@ -80,6 +79,27 @@ static void expect_there(const char *name)
 
 	cr_assert(eq(int, (int)pread(fd, seen, sizeof seen, 0), (int)m.size));
 	cr_expect(eq(int, memcmp(seen, m.bytes, m.size), 0));
+}
+
+/* ---- The link ---- */
+
+/* Of the calls that the cache makes for itself. */
+static void set_progress(const struct call *like)
+{
+	__atomic_store_n(&far.cache->options.progress_ms, like->progress_ms, __ATOMIC_RELAXED);
+}
+
+/* The cache's own calls give up soon while the link is cut, and have time otherwise: a machine may be busy. */
+static void cut(void)
+{
+	far.is_cut = true;
+	set_progress(&hasty);
+}
+
+static void connect_again(void)
+{
+	set_progress(&patient);
+	far.is_cut = false;
 }
 
 /* ---- Reading ---- */
@@ -208,7 +228,7 @@ static void resize_both(struct inode *i, size_t size)
 	resize_model(size);
 }
 
-/* ---- The link ---- */
+/* ---- Trouble ---- */
 
 static void await_trouble(void)
 {
@@ -218,7 +238,7 @@ static void await_trouble(void)
 
 static void mend(void)
 {
-	far.is_cut = false;
+	connect_again();
 	cr_assert(eq(int, cache_sync(far.cache, &patient, NULL), ERR_OK));
 }
 
@@ -233,7 +253,7 @@ Test(pending_overlay, a_file_that_was_written_into_is_read)
 {
 	struct inode *i = known("f", 300000);
 
-	far.is_cut = true;
+	cut();
 	write_both(i, 131000, 200);
 	write_both(i, 5, 3);
 	await_trouble();
@@ -250,7 +270,7 @@ Test(pending_overlay, a_file_that_was_appended_to_is_read)
 {
 	struct inode *i = known("f", 200000);
 
-	far.is_cut = true;
+	cut();
 	append_both(i, 10);
 	append_both(i, 100000);
 	await_trouble();
@@ -264,7 +284,7 @@ Test(pending_overlay, what_was_cut_off_is_not_there_when_it_grows_again)
 {
 	struct inode *i = known("f", 200000);
 
-	far.is_cut = true;
+	cut();
 	resize_both(i, 1000);
 	await_trouble();
 	expect_read(i);
@@ -282,7 +302,7 @@ Test(pending_overlay, what_was_cut_off_is_zeros_when_it_grows_at_once)
 {
 	struct inode *i = known("f", 2000);
 
-	far.is_cut = true;
+	cut();
 	resize_both(i, 100);
 	resize_both(i, 1000);
 	await_trouble();
@@ -301,7 +321,7 @@ Test(pending_overlay, a_file_whose_mode_alone_is_changed_is_read)
 {
 	struct inode *i = known("f", 2000);
 
-	far.is_cut = true;
+	cut();
 	set_mode(i, 0600);
 	set_mode(i, 0640);
 	await_trouble();
@@ -332,7 +352,7 @@ Test(pending_overlay, what_is_not_here_of_it_cannot_be_read)
 	struct inode *i = half_known("f");
 	size_t got;
 
-	far.is_cut = true;
+	cut();
 	distant_write(&far, i, 10, "x");
 	await_trouble();
 	cr_expect(eq(int, read_at(i, 0, BLOCK_SIZE, &got), ERR_OK));
@@ -346,9 +366,6 @@ Test(pending_overlay, what_is_not_here_of_it_cannot_be_read)
 
 static void answer_the_first_alone(void)
 {
-	/* What is held is not given up meanwhile. */
-	far.progress_ms = patient.progress_ms;
-	mount_again();
 	struct inode *i = known("f", 3000);
 
 	distant_hold_applies(&far, true);
@@ -360,7 +377,7 @@ static void answer_the_first_alone(void)
 	resize_both(i, 2900);
 	distant_pass_apply(&far, arrived + 1);
 	distant_await_applies(&far, arrived + 2);
-	far.is_cut = true;
+	cut();
 	distant_hold_applies(&far, false);
 	await_trouble();
 	expect_unread(i, 0, 100);
@@ -391,7 +408,7 @@ Test(pending_overlay, what_others_changed_before_ours_is_not_hidden)
 	put_there("f");
 	while (distant_size(&far, i) != m.size)
 		usleep(1000);
-	far.is_cut = true;
+	cut();
 	write_both(i, 10, 10);
 	await_trouble();
 	expect_unread(i, 0, 100);
@@ -410,11 +427,11 @@ Test(pending_overlay, nor_what_they_changed_since_as_far_as_it_was_told)
 	scratch_write_text(&far.scratch, "f", "theirs");
 	while (events() == before)
 		usleep(1000);
-	far.is_cut = true;
+	cut();
 	distant_hold_applies(&far, false);
 	await_trouble();
 	expect_unread(i, 0, 100);
-	far.is_cut = false;
+	connect_again();
 	cache_sync(far.cache, &patient, NULL);
 	distant_close(&far, i);
 }
@@ -427,7 +444,7 @@ Test(pending_overlay, after_a_command_nothing_is_read_before_somebody_answers)
 
 	cr_assert(eq(int, cache_execute(far.cache, &patient, &request, NULL, NULL, &result, NULL),
 		ERR_OK));
-	far.is_cut = true;
+	cut();
 	write_both(i, 10, 10);
 	await_trouble();
 	expect_unread(i, 0, 100);
@@ -449,7 +466,7 @@ Test(pending_overlay, after_a_refusal_it_reads_as_the_sandbox_has_it)
 	m = before;
 	cr_assert(read_whole(i));
 	cr_expect(eq(int, pending_report(far.cache->pending, i, NULL), ERR_NO_SPACE));
-	far.is_cut = true;
+	cut();
 	write_both(i, 20, 10);
 	await_trouble();
 	expect_read(i);
@@ -466,19 +483,21 @@ Test(pending_overlay, what_an_earlier_mount_changed_is_waited_for)
 	struct cache_entry entry;
 	int64_t absent_ms;
 
-	far.is_cut = true;
+	cut();
 	write_both(i, 10, 10);
 	await_trouble();
 	distant_close(&far, i);
 	distant_break_off(&far);
 	far.is_cut = false;
 	far.hasty_ms = 10;
+	far.progress_ms = hasty.progress_ms;
 	distant_hold_applies(&far, true);
 	mount_again();
 	cr_expect(ne(int,
 		cache_lookup(
 			far.cache, &hasty, cache_root(far.cache), "f", &entry, &absent_ms, NULL),
 		ERR_OK));
+	set_progress(&patient);
 	distant_hold_applies(&far, false);
 	cr_assert(eq(int, cache_sync(far.cache, &patient, NULL), ERR_OK));
 	i = distant_open(&far, "f");
@@ -529,14 +548,14 @@ static void read_somewhere(struct inode *i)
 static void cut_or_mend(struct inode *i)
 {
 	if (far.is_cut) {
-		far.is_cut = false;
+		connect_again();
 		if (below(2))
 			mend();
 		if (below(2))
 			read_whole(i);
 		return;
 	}
-	far.is_cut = true;
+	cut();
 	write_both(i, below(SIZE_TOP - 10), 10);
 	await_trouble();
 }
