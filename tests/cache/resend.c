@@ -3,16 +3,15 @@
 
 #include "cache/cache_inside.h"
 #include "cache/pending_inside.h"
-#include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static struct distant far;
+static struct inode *f, *other; /* the files of these names, open */
+static unsigned held;           /* the number of the attempt that is held */
 
 static void setup(void)
 {
@@ -27,160 +26,209 @@ static void teardown(void)
 
 TestSuite(resend, .init = setup, .fini = teardown, .timeout = 300);
 
-/* The attempt that is held, as the `number`th, is done and its answer lost; the next one arrives, and is held. */
-static void lose_answer(unsigned number)
+static void await_next(void)
 {
-	far.lose_answers = true;
-	distant_pass_apply(&far, number);
-	distant_await_applies(&far, number + 1);
-	far.lose_answers = false;
+	distant_await_applies(&far, ++held);
 }
 
-/* What is on its way does not arrive, nor do some attempts after that. */
-static void lose_questions(void)
+static void set(struct inode *i, uint32_t what, mode_t mode, bool by_handle)
 {
-	far.is_cut = true;
-	distant_await_applies(&far, distant_applies(&far) + 2);
-	far.is_cut = false;
+	const struct change change = { .op = CHANGE_SETATTR, .set = what, .mode = mode };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &change, by_handle, NULL), ERR_OK));
 }
 
-static const struct change private = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
-static const struct change shared = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0660 };
-
-enum doing {
-	WRITES,
-	SETS_MODE,
-	SETS_MODE_TWICE,
-	SETS_MODE_AND_WRITES,
-	SETS_MODE_AND_OVERWRITES,
-	SETS_MODE_MOVES_AND_WRITES,
-	MOVES_AND_WRITES,
-	SETS_MODE_AND_EXCHANGES,
-	EXCHANGES_AND_WRITES
-};
-
-static void make_files(const char *name)
+static void rename_to(const char *from, const char *to, uint32_t flags)
 {
-	scratch_write_text(&far.scratch, name, "before");
-	scratch_write_text(&far.scratch, "other", "");
-	scratch_write_text(&far.scratch, "second", "another");
-}
-
-static void do_to(struct inode *i, enum doing doing, const char *name, const char *text)
-{
-	const struct change empty = { .set = SET_SIZE };
 	struct inode *root = cache_root(far.cache);
 
-	if (doing != WRITES && doing != MOVES_AND_WRITES && doing != EXCHANGES_AND_WRITES)
-		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &private, true, NULL), ERR_OK));
-	/* By its name, which is a change of its own. */
-	if (doing == SETS_MODE_TWICE)
-		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &shared, false, NULL), ERR_OK));
-	if (doing == SETS_MODE_MOVES_AND_WRITES || doing == MOVES_AND_WRITES)
-		cr_assert(eq(int, cache_rename(far.cache, NULL, root, name, root, "moved", 0, NULL),
-			ERR_OK));
-	if (doing == SETS_MODE_AND_EXCHANGES || doing == EXCHANGES_AND_WRITES)
-		cr_assert(eq(int,
-			cache_rename(
-				far.cache, NULL, root, "second", root, name, CHANGE_EXCHANGE, NULL),
-			ERR_OK));
-	if (doing == SETS_MODE_AND_OVERWRITES)
-		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
-	if (doing != SETS_MODE && doing != SETS_MODE_TWICE && doing != SETS_MODE_AND_EXCHANGES)
-		distant_write(&far, i, 0, text);
+	cr_assert(
+		eq(int, cache_rename(far.cache, NULL, root, from, root, to, flags, NULL), ERR_OK));
 }
 
-/*
- * Changes the file `name` while a change that has a number is under way, whose first answer is lost: what was done before
- * that is held against its version when it leaves, as the third attempt, which is held.
- */
-static struct inode *change_known(enum doing doing, const char *name, const char *text)
+static void append(struct inode *i, const char *text)
 {
-	struct inode *i = distant_open_known(&far, name),
-		     *other = distant_open_known(&far, "other");
-
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &private, false, NULL), ERR_OK));
-	distant_await_applies(&far, 1);
-	do_to(i, doing, name, text);
-	lose_answer(1);
-	distant_pass_apply(&far, 2);
-	distant_await_applies(&far, 3);
-	distant_close(&far, other);
-	return i;
+	cr_assert(eq(int, cache_write(far.cache, NULL, i, 6, text, 1, WRITE_APPEND, NULL), ERR_OK));
 }
 
-static struct inode *change_in_an_outage(enum doing doing, const char *name, const char *text)
+static void expect_shown(const char *wanted)
 {
-	make_files(name);
-	return change_known(doing, name, text);
+	char text[8] = "";
+	size_t got;
+
+	cr_assert(
+		eq(int, cache_read(far.cache, NULL, f, 0, text, sizeof text, &got, NULL), ERR_OK));
+	cr_expect(eq(str, (char *)text, (char *)wanted));
 }
 
-static struct inode *write_in_an_outage(const char *name, const char *text)
+/* ---- Steps ---- */
+
+#define STEP(name, ...)                                                                            \
+	static void name(void)                                                                     \
+	{                                                                                          \
+		__VA_ARGS__;                                                                       \
+	}
+
+/* In the mount. */
+STEP(reads, expect_shown("before"))
+STEP(writes, distant_write(&far, f, 0, "ours"))
+STEP(writes_more, distant_write(&far, f, 0, "more"))
+STEP(writes_at_5, distant_write(&far, f, 5, "!"))
+STEP(appends, append(f, "!"))
+STEP(truncates, set(f, SET_SIZE, 0, true))
+STEP(sets_mode, set(f, SET_MODE, 0600, true))
+/* By its name, which is a change of its own. */
+STEP(sets_mode_by_name, set(f, SET_MODE, 0660, false))
+STEP(renames, rename_to("f", "moved", 0))
+STEP(exchanges, rename_to("second", "f", CHANGE_EXCHANGE))
+STEP(closes, distant_close(&far, f); f = NULL)
+
+static const enum err troubles[] = { ERR_BUSY, ERR_IO, ERR_NO_MEMORY, ERR_OK };
+
+/* On the link: how the attempt ends that is held; each time the next one arrives, and is held. */
+STEP(leaves, await_next())
+STEP(is_answered, distant_pass_apply(&far, held); await_next())
+STEP(times_out, distant_time_out_apply(&far, held); await_next())
+STEP(loses_answer, far.lose_answers = true; is_answered(); far.lose_answers = false)
+STEP(fails_three_fetches, far.fetch_failures = troubles)
+STEP(loses_requests, far.is_cut = true; held++; await_next(); far.is_cut = false)
+
+/* In the sandbox. */
+STEP(others_write, scratch_write_text(&far.scratch, "f", "theirs"))
+STEP(others_write_7_bytes, scratch_write_text(&far.scratch, "f", "theirs."))
+STEP(expect_ours, distant_expect_text(&far, "f", "oursre"))
+STEP(expect_appended, distant_expect_text(&far, "f", "before!"))
+STEP(expect_four_fetches, cr_expect(eq(uint, distant_fetches(&far), 4)))
+STEP(refuses_mode, far.refused_op = CHANGE_SETATTR; distant_refuse(&far, ERR_NOT_OWNER))
+
+/* The write is done and its answer lost; nobody has asked yet whether it was done. */
+static void others_write_before_the_mount_asks(void)
 {
-	return change_in_an_outage(WRITES, name, text);
-}
-
-Test(resend, what_was_done_and_not_answered_is_no_conflict)
-{
-	struct inode *i = write_in_an_outage("f", "ours");
-
-	lose_answer(3);
-	distant_expect_text(&far, "f", "oursre");
-	lose_answer(4);
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursre");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, who_cannot_be_asked_whether_it_was_done_is_asked_again)
-{
-	static const enum err troubles[] = { ERR_BUSY, ERR_IO, ERR_NO_MEMORY, ERR_OK };
-	struct inode *i = write_in_an_outage("f", "ours");
-
-	far.fetch_failures = troubles;
-	lose_answer(3);
-	cr_expect(eq(uint, distant_fetches(&far), 4));
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursre");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, but_what_others_wrote_over_it_is_one)
-{
-	struct inode *i = write_in_an_outage("f", "ours");
-
 	distant_hold_fetches(&far, true);
 	far.lose_answers = true;
-	distant_pass_apply(&far, 3);
+	distant_pass_apply(&far, held);
 	distant_await_fetches(&far, 1);
 	far.lose_answers = false;
-	scratch_write_text(&far.scratch, "f", "theirs");
+	others_write();
 	distant_hold_fetches(&far, false);
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
 }
 
-/* Two writes of one file are on their way at the same time; the first one is never answered, and not done. */
-Test(resend, what_was_written_beside_it_is_no_conflict)
-{
-	scratch_write_text(&far.scratch, "f", "before and after");
-	struct inode *i = distant_open_known(&far, "f");
+/* A change that has a number is on its way; what follows in the row is queued behind it. */
+STEP(holds_queue, set(other, SET_MODE, 0600, false); await_next())
 
+/*
+ * What is done while the first answer to that is lost: when it leaves, as the third attempt, it is
+ * held against the version of its file.
+ */
+#define IN_AN_OUTAGE(...) holds_queue, __VA_ARGS__, loses_answer, is_answered
+/* What has left together when nothing arrives any more. */
+#define LEFT_TOGETHER(...) holds_queue, __VA_ARGS__, is_answered, loses_requests
+
+/* ---- Rows ---- */
+
+enum end { FLUSH_SUCCEEDS, FLUSH_FAILS, SYNC_SUCCEEDS, SYNC_FAILS };
+
+struct row {
+	bool decides; /* names are decided in the mount */
+	void (*steps[12])(void);
+	enum end end; /* of the barrier that comes when the link works again */
+	struct {
+		const char *name, *text;
+		mode_t mode; /* 0: any */
+	} there[2];
+	const char *shown; /* in the mount, behind the barrier; NULL: not read */
+	uint64_t parked;
+};
+
+static void begin(const struct row *row)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	scratch_write_text(&far.scratch, "other", "");
+	scratch_write_text(&far.scratch, "second", "another");
+	if (row->decides) {
+		far.tells_changes = true;
+		distant_remount(&far, NULL);
+		distant_await_deciding(&far);
+	}
+	f = distant_open_known(&far, "f");
+	other = distant_open_known(&far, "other");
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);
-	distant_write(&far, i, 0, "ours");
-	distant_await_applies(&far, 1);
-	distant_write(&far, i, 11, "ours");
-	distant_await_applies(&far, 2);
+	for (int n = 0; row->steps[n]; n++)
+		row->steps[n]();
+}
+
+static void expect_there(const struct row *row)
+{
+	struct stat there;
+
+	for (int n = 0; n < 2 && row->there[n].name; n++) {
+		distant_expect_text(&far, row->there[n].name, row->there[n].text);
+		cr_assert(eq(int, fstatat(far.scratch.fd, row->there[n].name, &there, 0), 0));
+		if (row->there[n].mode)
+			cr_expect(eq(u32, there.st_mode & 07777, row->there[n].mode));
+	}
+	cr_expect(eq(u64, distant_parked(&far), row->parked));
+}
+
+static void end(const struct row *row)
+{
+	bool flushes = row->end == FLUSH_SUCCEEDS || row->end == FLUSH_FAILS;
+	bool fails = row->end == FLUSH_FAILS || row->end == SYNC_FAILS;
+
+	distant_hold_applies(&far, false);
+	enum err kind =
+		flushes ? cache_flush(far.cache, NULL, f, NULL) : cache_sync(far.cache, NULL, NULL);
+
+	cr_expect(eq(int, kind != ERR_OK, fails));
+	if (row->shown)
+		expect_shown(row->shown);
+	expect_there(row);
+	if (f)
+		distant_close(&far, f);
+	distant_close(&far, other);
+}
+
+static void play(const struct row *row)
+{
+	begin(row);
+	end(row);
+}
+
+#define DO(...) .steps = { __VA_ARGS__ }
+#define CASE(name, ...)                                                                            \
+	Test(resend, name)                                                                         \
+	{                                                                                          \
+		play(&(const struct row){ __VA_ARGS__ });                                          \
+	}
+
+CASE(a_write_whose_answer_was_lost_is_no_conflict,
+	DO(IN_AN_OUTAGE(writes), loses_answer, expect_ours, loses_answer), .end = FLUSH_SUCCEEDS,
+	.there = { { "f", "oursre" } })
+CASE(whether_a_write_was_done_is_asked_until_the_sandbox_tells,
+	DO(IN_AN_OUTAGE(writes), fails_three_fetches, loses_answer, expect_four_fetches),
+	.end = FLUSH_SUCCEEDS, .there = { { "f", "oursre" } })
+CASE(what_others_wrote_over_a_write_whose_answer_was_lost_is_a_conflict,
+	DO(IN_AN_OUTAGE(writes), others_write_before_the_mount_asks), .end = FLUSH_FAILS,
+	.there = { { "f", "theirs" } }, .parked = 1)
+CASE(what_follows_a_write_that_was_a_conflict_is_one_too,
+	DO(IN_AN_OUTAGE(writes), writes_at_5, others_write), .end = FLUSH_FAILS,
+	.there = { { "f", "theirs" } }, .parked = 2)
+/* What is written while the first write is on its way is based on what that leaves. */
+CASE(what_follows_a_write_is_held_against_what_that_left,
+	DO(writes, leaves, writes_more, is_answered, times_out, expect_ours, others_write),
+	.end = FLUSH_FAILS, .there = { { "f", "theirs" } }, .parked = 1)
+CASE(what_follows_a_write_arrives_where_nobody_else_wrote,
+	DO(writes, leaves, writes_more, is_answered, times_out, expect_ours), .end = FLUSH_SUCCEEDS,
+	.there = { { "f", "morere" } })
+
+/* Two writes of one file are on their way at the same time; the first one is not done. */
+Test(resend, what_was_written_beside_a_write_is_no_conflict)
+{
+	const struct row row = { DO(writes, leaves, writes_at_5, leaves), .end = SYNC_SUCCEEDS,
+		.there = { { "f", "oursr!" } } };
+
+	begin(&row);
 	uint64_t answers = distant_answers(&far);
 
 	distant_pass_apply(&far, 2);
@@ -188,407 +236,100 @@ Test(resend, what_was_written_beside_it_is_no_conflict)
 	distant_time_out_apply(&far, 1);
 	distant_await_applies(&far, 3);
 	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursre and oursr");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
+	cr_expect(eq(int, cache_flush(far.cache, NULL, f, NULL), ERR_OK));
+	end(&row);
 }
 
 Test(resend, what_is_held_against_its_version_is_overtaken_by_nothing)
 {
-	struct inode *i = write_in_an_outage("f", "ours");
+	const struct row row = { DO(IN_AN_OUTAGE(writes), writes_at_5),
+		.there = { { "f", "oursr!" } } };
 
-	distant_write(&far, i, 5, "!");
+	begin(&row);
 	/* What depends on nothing that is held has left when this arrives. */
 	struct inode *beside = distant_open_known(&far, "second");
 
 	distant_write(&far, beside, 0, "xy");
 	distant_await_applies(&far, 4);
 	cr_expect(eq(sz, distant_apply_bytes(&far), 2));
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursr!");
+	end(&row);
 	distant_close(&far, beside);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
 }
 
-/* What is written while the first write is on its way comes after that: it is based on what that leaves. */
-static struct inode *write_twice_and_lose_the_second(void)
+/* ---- Attributes that are set just before the contents ---- */
+
+CASE(a_mode_before_a_write_hides_no_conflict, DO(IN_AN_OUTAGE(sets_mode, writes), others_write),
+	.end = FLUSH_FAILS, .there = { { "f", "theirs", 0600 } }, .parked = 1)
+CASE(a_mode_and_a_write_arrive_where_nobody_else_wrote, DO(IN_AN_OUTAGE(sets_mode, writes)),
+	.end = FLUSH_SUCCEEDS, .there = { { "f", "oursre", 0600 } })
+CASE(what_overwrites_a_file_behind_a_mode_keeps_both_versions,
+	DO(IN_AN_OUTAGE(sets_mode, truncates, writes), others_write, closes), .end = SYNC_FAILS,
+	.there = { { "f", "theirs" }, { "f.sandboxfs-conflict", "ours" } })
+CASE(what_overwrites_a_file_behind_a_mode_arrives_where_nobody_else_wrote,
+	DO(IN_AN_OUTAGE(sets_mode, truncates, writes), closes), .end = SYNC_SUCCEEDS,
+	.there = { { "f", "ours", 0600 } })
+CASE(a_mode_alone_is_set_whoever_wrote, DO(IN_AN_OUTAGE(sets_mode), others_write),
+	.end = FLUSH_SUCCEEDS, .there = { { "f", "theirs", 0600 } })
+CASE(two_modes_are_set_in_their_order_whoever_wrote,
+	DO(IN_AN_OUTAGE(sets_mode, sets_mode_by_name), others_write), .end = FLUSH_SUCCEEDS,
+	.there = { { "f", "theirs", 0660 } })
+CASE(a_write_behind_a_mode_that_is_refused_arrives,
+	DO(IN_AN_OUTAGE(sets_mode, writes), refuses_mode), .end = FLUSH_FAILS,
+	.there = { { "f", "oursre", 0644 } }, .parked = 1)
+/* Nothing was behind the mode when it left last. */
+CASE(a_write_behind_a_mode_that_is_on_its_way_hides_no_conflict,
+	DO(IN_AN_OUTAGE(sets_mode), writes, loses_requests, others_write), .end = SYNC_FAILS,
+	.there = { { "f", "theirs" } }, .parked = 1)
+
+/* The mount ends when the mode leaves once more: the next one knows that others wrote. */
+Test(resend, a_mode_before_a_write_hides_no_conflict_from_the_next_mount)
 {
-	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = distant_open_known(&far, "f");
+	const struct row row = { DO(IN_AN_OUTAGE(sets_mode, writes), others_write, is_answered),
+		.there = { { "f", "theirs", 0600 } }, .parked = 1 };
 
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	distant_write(&far, i, 0, "ours");
-	distant_await_applies(&far, 1);
-	distant_write(&far, i, 0, "more");
-	distant_pass_apply(&far, 1);
-	distant_await_applies(&far, 2);
-	distant_time_out_apply(&far, 2);
-	distant_await_applies(&far, 3);
-	distant_expect_text(&far, "f", "oursre");
-	return i;
-}
-
-Test(resend, what_follows_a_write_is_held_against_what_that_left)
-{
-	struct inode *i = write_twice_and_lose_the_second();
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
-
-Test(resend, and_arrives_where_nobody_else_wrote)
-{
-	struct inode *i = write_twice_and_lose_the_second();
-
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "morere");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, what_follows_a_write_that_was_a_conflict_is_one_too)
-{
-	struct inode *i = write_in_an_outage("f", "ours");
-
-	distant_write(&far, i, 5, "!");
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 2));
-	distant_close(&far, i);
-}
-
-/* ---- Attributes that are set just before it ---- */
-
-static void expect_mode(const char *name, mode_t wanted)
-{
-	struct stat there;
-
-	cr_assert(eq(int, fstatat(far.scratch.fd, name, &there, 0), 0));
-	cr_expect(eq(u32, there.st_mode & 07777, wanted));
-}
-
-Test(resend, attributes_that_are_set_before_it_hide_nobody)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	expect_mode("f", 0600);
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
-
-Test(resend, where_nobody_was_at_it_both_are_done)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
-
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursre");
-	expect_mode("f", 0600);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, what_overwrites_it_behind_them_keeps_both)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE_AND_OVERWRITES, "f", "ours");
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_close(&far, i);
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	distant_expect_text(&far, "f.sandboxfs-conflict", "ours");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-}
-
-Test(resend, and_arrives_behind_them_where_nobody_was_at_it)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE_AND_OVERWRITES, "f", "ours");
-
-	distant_close(&far, i);
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "ours");
-	expect_mode("f", 0600);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-}
-
-Test(resend, where_only_attributes_are_set_it_does_not_matter_who_was_at_it)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE, "f", NULL);
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	expect_mode("f", 0600);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, nor_in_which_order_they_are_set)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE_TWICE, "f", NULL);
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	expect_mode("f", 0660);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, what_follows_is_written_without_them_where_they_are_refused)
-{
-	far.refused_op = CHANGE_SETATTR;
-	struct inode *i = change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
-
-	distant_refuse(&far, ERR_NOT_OWNER);
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursre");
-	expect_mode("f", 0644);
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
-
-/* Nothing was behind them when they left last. */
-Test(resend, what_is_written_while_they_are_on_their_way_hides_nobody_either)
-{
-	struct inode *i = change_in_an_outage(SETS_MODE, "f", NULL);
-
-	distant_write(&far, i, 0, "ours");
-	lose_questions();
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
-
-/* The mount ends when the attributes leave once more: the next one knows that others were at the file. */
-Test(resend, nor_does_it_where_the_mount_ends_meanwhile)
-{
 	distant_keep_journal(&far);
-	change_in_an_outage(SETS_MODE_AND_WRITES, "f", "ours");
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_pass_apply(&far, 3);
-	distant_await_applies(&far, 4);
+	begin(&row);
 	distant_break_off(&far);
 	distant_hold_applies(&far, false);
 	distant_remount(&far, NULL);
-	distant_expect_text(&far, "f", "theirs");
-	expect_mode("f", 0600);
-	cr_expect(eq(u64, distant_parked(&far), 1));
+	expect_there(&row);
 }
 
-/* Where names are decided here. */
-static struct inode *move_in_an_outage(enum doing doing)
-{
-	make_files("f");
-	far.tells_changes = true;
-	distant_remount(&far, NULL);
-	distant_await_deciding(&far);
-	return change_known(doing, "f", "ours");
-}
+/* ---- Names that are decided in the mount just before the contents ---- */
 
-static void expect_moved_and_parked(enum doing doing)
-{
-	struct inode *i = move_in_an_outage(doing);
+CASE(a_mode_and_a_move_before_a_write_hide_no_conflict, .decides = true,
+	DO(IN_AN_OUTAGE(sets_mode, renames, writes), others_write), .end = SYNC_FAILS,
+	.there = { { "moved", "theirs" } }, .parked = 1)
+CASE(a_move_before_a_write_hides_no_conflict, .decides = true,
+	DO(IN_AN_OUTAGE(renames, writes), others_write), .end = SYNC_FAILS,
+	.there = { { "moved", "theirs" } }, .parked = 1)
+CASE(a_move_and_a_write_arrive_where_nobody_else_wrote, .decides = true,
+	DO(IN_AN_OUTAGE(renames, writes)), .end = SYNC_SUCCEEDS, .there = { { "moved", "oursre" } })
+CASE(a_move_that_left_with_a_write_hides_no_conflict, .decides = true,
+	DO(LEFT_TOGETHER(renames, writes), others_write), .end = SYNC_FAILS,
+	.there = { { "moved", "theirs" } }, .parked = 1)
+CASE(a_move_and_a_write_that_left_together_arrive_where_nobody_else_wrote, .decides = true,
+	DO(LEFT_TOGETHER(renames, writes)), .end = SYNC_SUCCEEDS,
+	.there = { { "moved", "oursre" } })
+/* A mode that others' contents put behind the exchange would be another file's. */
+CASE(a_mode_is_set_of_the_file_that_is_exchanged_behind_it, .decides = true,
+	DO(IN_AN_OUTAGE(sets_mode, exchanges), others_write), .end = SYNC_SUCCEEDS,
+	.there = { { "second", "theirs", 0600 }, { "f", "another", 0644 } })
+CASE(what_others_wrote_is_not_exchanged, .decides = true,
+	DO(IN_AN_OUTAGE(exchanges, writes), others_write), .end = SYNC_FAILS,
+	.there = { { "f", "theirs" }, { "second", "another" } }, .parked = 2)
+CASE(an_exchange_and_a_write_arrive_where_nobody_else_wrote, .decides = true,
+	DO(IN_AN_OUTAGE(exchanges, writes)), .end = SYNC_SUCCEEDS,
+	.there = { { "second", "oursre" }, { "f", "another" } })
 
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "moved", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
+/* ---- Appends, which leave with a number ---- */
 
-Test(resend, nor_does_what_is_moved_between_them)
-{
-	expect_moved_and_parked(SETS_MODE_MOVES_AND_WRITES);
-}
+#define APPENDED reads, appends, leaves, loses_answer, expect_appended
 
-Test(resend, a_move_before_it_hides_nobody)
-{
-	expect_moved_and_parked(MOVES_AND_WRITES);
-}
-
-Test(resend, and_where_nobody_was_at_it_it_is_moved_and_written)
-{
-	struct inode *i = move_in_an_outage(MOVES_AND_WRITES);
-
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "moved", "oursre");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-/* Attributes that others' contents put behind it would be another file's. */
-Test(resend, what_is_exchanged_behind_them_is_what_they_are_set_of)
-{
-	struct inode *i = move_in_an_outage(SETS_MODE_AND_EXCHANGES);
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "second", "theirs");
-	distant_expect_text(&far, "f", "another");
-	expect_mode("second", 0600);
-	expect_mode("f", 0644);
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-Test(resend, what_others_wrote_is_not_exchanged)
-{
-	struct inode *i = move_in_an_outage(EXCHANGES_AND_WRITES);
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-	distant_expect_text(&far, "second", "another");
-	cr_expect(ge(u64, distant_parked(&far), 2));
-	distant_close(&far, i);
-}
-
-Test(resend, and_is_where_nobody_was_at_it)
-{
-	struct inode *i = move_in_an_outage(EXCHANGES_AND_WRITES);
-
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "second", "oursre");
-	distant_expect_text(&far, "f", "another");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-/* Both have left together when nobody answers any more. */
-static struct inode *move_before_an_outage(void)
-{
-	make_files("f");
-	far.tells_changes = true;
-	distant_remount(&far, NULL);
-	distant_await_deciding(&far);
-	struct inode *i = distant_open_known(&far, "f"), *other = distant_open_known(&far, "other");
-
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &private, false, NULL), ERR_OK));
-	distant_await_applies(&far, 1);
-	do_to(i, MOVES_AND_WRITES, "f", "ours");
-	distant_pass_apply(&far, 1);
-	distant_await_applies(&far, 2);
-	lose_questions();
-	distant_close(&far, other);
-	return i;
-}
-
-Test(resend, nor_one_that_leaves_with_it)
-{
-	struct inode *i = move_before_an_outage();
-
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "moved", "theirs");
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
-
-Test(resend, and_both_arrive_where_nobody_was_at_it)
-{
-	struct inode *i = move_before_an_outage();
-
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
-	distant_expect_text(&far, "moved", "oursre");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
-
-/* ---- What left with a number ---- */
-
-/* It is appended to "f" and not answered; then somebody else writes it. The answer of the next attempt is held. */
-static struct inode *append_in_an_outage(void)
-{
-	char text[8];
-	size_t got;
-
-	scratch_write_text(&far.scratch, "f", "before");
-	struct inode *i = distant_open_known(&far, "f");
-
-	cr_assert(
-		eq(int, cache_read(far.cache, NULL, i, 0, text, sizeof text, &got, NULL), ERR_OK));
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_write(far.cache, NULL, i, 6, "!", 1, WRITE_APPEND, NULL), ERR_OK));
-	distant_await_applies(&far, 1);
-	lose_answer(1);
-	distant_expect_text(&far, "f", "before!");
-	return i;
-}
-
-Test(resend, what_others_made_of_it_since_is_shown)
-{
-	struct inode *i = append_in_an_outage();
-	char text[8] = "";
-	size_t got;
-
-	scratch_write_text(&far.scratch, "f", "theirs.");
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	cr_assert(
-		eq(int, cache_read(far.cache, NULL, i, 0, text, sizeof text, &got, NULL), ERR_OK));
-	cr_expect(eq(str, (char *)text, "theirs."));
-	distant_close(&far, i);
-}
-
-Test(resend, and_what_is_written_behind_it_does_not_hide_that)
-{
-	struct inode *i = append_in_an_outage();
-
-	distant_write(&far, i, 0, "ours");
-	lose_answer(2);
-	scratch_write_text(&far.scratch, "f", "theirs.");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "theirs.");
-	cr_expect(eq(u64, distant_parked(&far), 1));
-	distant_close(&far, i);
-}
-
-Test(resend, where_nobody_was_at_it_that_is_written_too)
-{
-	struct inode *i = append_in_an_outage();
-
-	distant_write(&far, i, 0, "ours");
-	lose_answer(2);
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, cache_flush(far.cache, NULL, i, NULL), ERR_OK));
-	distant_expect_text(&far, "f", "oursre!");
-	cr_expect(eq(u64, distant_parked(&far), 0));
-	distant_close(&far, i);
-}
+CASE(what_others_made_of_an_append_whose_answer_was_lost_is_shown,
+	DO(APPENDED, others_write_7_bytes), .end = FLUSH_SUCCEEDS, .shown = "theirs.")
+CASE(a_write_behind_an_append_whose_answer_was_lost_hides_no_conflict,
+	DO(APPENDED, writes, loses_answer, others_write_7_bytes), .end = FLUSH_FAILS,
+	.there = { { "f", "theirs." } }, .parked = 1)
+CASE(a_write_behind_an_append_whose_answer_was_lost_arrives_where_nobody_else_wrote,
+	DO(APPENDED, writes, loses_answer), .end = FLUSH_SUCCEEDS, .there = { { "f", "oursre!" } })
