@@ -49,15 +49,65 @@ static void answer_faults(struct peer *p)
 	"HTTP/1.1 " status " X\r\nx-should-retry: " whether "\r\nContent-Length: 5\r\n\r\nfault"
 #define OBEDIENT (HTTP_REPEATABLE | HTTP_SHOULD_RETRY)
 
+struct row {
+	const char *answer;
+	int count;
+	unsigned flags;
+	int status, requests; /* status 0: ERR_UNREACHABLE */
+	bool arrived;
+};
+
+/* A request in a room of its own. */
+struct sent {
+	const struct row *row;
+	struct faults faults;
+	struct room room;
+	pthread_t thread;
+	struct http_answer answer;
+	enum err kind;
+};
+
+static void *send_request(void *context)
+{
+	struct sent *s = context;
+	struct http_request request = room_request(&s->room, HTTP_POST, s->row->flags);
+
+	s->kind = room_perform(&s->room, &request, &s->answer);
+	return NULL;
+}
+
+static void begin_row(struct sent *s, const struct row *row)
+{
+	*s = (struct sent){
+		.row = row, .faults = { row->answer, row->count }, .answer = HTTP_ANSWER_NONE
+	};
+	room_open(&s->room, answer_faults, &s->faults);
+	cr_assert(eq(int, pthread_create(&s->thread, NULL, send_request, s), 0));
+}
+
+static void end_row(struct sent *s, size_t number)
+{
+	const struct row *row = s->row;
+	AUTO_HTTP_ANSWER struct http_answer answer;
+	enum err want = row->status ? ERR_OK : ERR_UNREACHABLE;
+
+	pthread_join(s->thread, NULL);
+	answer = s->answer;
+	cr_expect(eq(int, s->kind, want), "row %zu: %s", number, s->room.e.text);
+	cr_expect(eq(int, answer.status, row->status), "row %zu", number);
+	cr_expect(eq(int, s->room.server.requests, row->requests), "row %zu", number);
+	cr_expect(eq(int, answer.may_have_arrived, row->arrived), "row %zu", number);
+	if (row->status)
+		cr_expect(eq(str, (char *)buf_text(&answer.body),
+				  row->status == 200 ? "ok" : "fault"),
+			"row %zu", number);
+	room_close(&s->room);
+}
+
+/* Side by side, for most of them pause. */
 Test(http_retry, what_is_repeated_and_what_is_not)
 {
-	static const struct {
-		const char *answer;
-		int count;
-		unsigned flags;
-		int status, requests; /* status 0: ERR_UNREACHABLE */
-		bool arrived;
-	} rows[] = {
+	static const struct row rows[] = {
 		{ FAULT("503 X"), 1, HTTP_REPEATABLE, 200, 2, true },
 		{ FAULT("500 X"), 1, HTTP_REPEATABLE, 200, 2, true },
 		{ FAULT("502 X"), 1, HTTP_REPEATABLE, 200, 2, true },
@@ -93,26 +143,13 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 		{ "", 1, 0, 0, 1, true },
 	};
 
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct faults faults = { rows[i].answer, rows[i].count };
-		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-		enum err want = rows[i].status ? ERR_OK : ERR_UNREACHABLE;
-		struct http_request request;
-		struct room r;
+	static struct sent sent[sizeof rows / sizeof *rows];
+	size_t count = sizeof rows / sizeof *rows;
 
-		room_open(&r, answer_faults, &faults);
-		request = room_request(&r, HTTP_POST, rows[i].flags);
-		cr_expect(eq(int, room_perform(&r, &request, &answer), want), "row %zu: %s", i,
-			r.e.text);
-		cr_expect(eq(int, answer.status, rows[i].status), "row %zu", i);
-		cr_expect(eq(int, r.server.requests, rows[i].requests), "row %zu", i);
-		cr_expect(eq(int, answer.may_have_arrived, rows[i].arrived), "row %zu", i);
-		if (rows[i].status)
-			cr_expect(eq(str, (char *)buf_text(&answer.body),
-					  rows[i].status == 200 ? "ok" : "fault"),
-				"row %zu", i);
-		room_close(&r);
-	}
+	for (size_t i = 0; i < count; i++)
+		begin_row(&sent[i], &rows[i]);
+	for (size_t i = 0; i < count; i++)
+		end_row(&sent[i], i);
 }
 
 static void break_then_refuse(struct peer *p)
