@@ -531,11 +531,11 @@ Test(envd_run, it_is_not_repeated_more_often)
 
 Test(envd_run, repetitions_begin_within_one_deadline)
 {
-	static const struct call hasty = { .progress_ms = 1500 };
+	static const struct call hasty = { .progress_ms = 5000 };
 	AUTO_BUF struct buf broken = BUF_INIT(4096);
 
 	command.flags = RUN_REPEATABLE;
-	start_takes_ms = 1600;
+	start_takes_ms = 5100;
 	given_breaks(&broken, 2, false);
 	cr_expect(
 		eq(int, envd_run(f.envd, &hasty, &command, note_start, hear, NULL, &outcome, &f.e),
@@ -603,7 +603,7 @@ Test(envd_run, a_sink_that_refuses_ends_the_stream_with_its_own_error)
 
 Test(envd_run, silence_beyond_the_keepalive_is_a_timeout)
 {
-	static const struct call hasty = { .progress_ms = 1500 };
+	static const struct call hasty = { .progress_ms = 5000 };
 
 	say_started(&words, 7);
 	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
@@ -675,7 +675,7 @@ Test(envd_run, a_command_that_is_refused_ends_its_upload)
 
 Test(envd_run, an_upload_that_does_not_move_is_a_timeout_whatever_the_command_says)
 {
-	static const struct call hasty = { .progress_ms = 1500 };
+	static const struct call hasty = { .progress_ms = 5000 };
 	struct envd_row rows[2] = { { .want = "POST /files", .answer = &post, .is_held = true },
 		{ .want = START, .answer = &answer, .is_held = true } };
 
