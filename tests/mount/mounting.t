@@ -67,15 +67,13 @@ is_guard() { # PROCESS
 
 # The daemon that serves a directory: the one process of ours that was started with its name, beside its guard.
 daemon_of() { # DIRECTORY
-	for process in /proc/[0-9]*; do
-		case $(readlink "$process/exe") in
-		*/sandboxfs | */mount.fuse.sandboxfs)
+	find /proc/[0-9]*/exe -maxdepth 0 '(' -lname '*/sandboxfs' -o -lname '*/mount.fuse.sandboxfs' ')' 2>/dev/null |
+		while read -r exe; do
+			process=${exe%/exe}
 			is_of_another_test "$process" && continue
 			is_guard "$process" && continue
 			tr '\0' '\n' <"$process/cmdline" 2>/dev/null | grep -qx "\($SCRATCH/\)\?$1" && echo "${process#/proc/}"
-			;;
-		esac
-	done
+		done
 }
 
 no_daemon() {
