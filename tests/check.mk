@@ -53,14 +53,15 @@ table: $(TEST_BIN)/differences
 #
 #	1. The units, the contract over every vendor, every vendor's budgets, every parser fuzzed for some seconds.
 #	2. The scripts on the embedded sandbox and those about one vendor, but the long ones.
-#	3. In each vendor's sandboxes what goes through code of the vendor's own.
+#	3. In each vendor's sandboxes what goes through code of the vendor's own. Of commands the contract shows that.
 #	4. What vendors share, in the sandboxes of one: each script has one, each vendor some.
 #
 # What a release passes (make check-all): the same at length, every script on every vendor, every shell, sanitizers, clang.
-OWN_OF_VENDOR := ctl_create ctl_exec ctl_life ctl_list ctl_url exec jobs ports vendor_faults vendor_key
-SHARED_TESTS  := e2b:after_exec e2b:events e2b:hostile e2b:mixing e2b:oracle e2b:real_builds e2b:staging \
-	modal:ctl_run modal:oracle modal:real_git runloop:ctl_with runloop:posix aio:ctl_copy aio:real_editors \
-	langsmith:ctl_with langsmith:real_git daytona:ctl_copy
+OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url ports vendor_faults vendor_key
+SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:jobs e2b:mixing e2b:oracle e2b:real_builds e2b:staging \
+	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix \
+	aio:ctl_copy aio:ctl_exec aio:exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
+	daytona:ctl_copy daytona:exec daytona:jobs
 CONTRACTS     := $(VENDORS)
 # Contracts over shells in place of the helper; unit:providers has the shell's own tests.
 SHELL_CONTRACTS := shell_dash shell_busybox text_shell
