@@ -32,7 +32,7 @@ says "one that is not there" 1 \
 
 # ---- A mount has it ------------------------------------------------------------------------------
 
-mount_sandbox demo timeout=2
+mount_sandbox demo timeout=10
 expect_log '.*'
 mkdir "$MNT/dir"
 echo base >"$MNT/dir/old"
@@ -102,7 +102,7 @@ print(eval(sys.argv[2]))' "$NAME" "$1"
 }
 
 VENDOR_USER=
-mount_sandbox refusing timeout=2
+mount_sandbox refusing timeout=10
 mkdir "$MNT/dir" "$MNT/kept"
 echo base >"$MNT/kept/old"
 sync "$MNT/kept/old" "$MNT/kept" "$MNT/dir"

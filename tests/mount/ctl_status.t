@@ -30,7 +30,7 @@ says "no mount" 1 "sandboxctl: /: no mount of yours; sandboxctl status tells whe
 
 # ---- Alive ---------------------------------------------------------------------------------------
 
-mount_sandbox demo timeout=2
+mount_sandbox demo timeout=5
 mkdir "$MNT/dir"
 ls "$MNT" >/dev/null
 ok "what is written is sent" sh -c 'echo x >"$1/dir/file" && "$2" sync "$1/dir"' - "$MNT" "$SANDBOXCTL"

@@ -30,7 +30,7 @@ is_told_gone() {
 	status '["last_errors"]' | grep -q 'is gone'
 }
 
-mount_sandbox doomed timeout=2
+mount_sandbox doomed timeout=5
 expect_log '.*'
 mkdir "$MNT/dir"
 echo sent >"$MNT/dir/file"

@@ -10,7 +10,7 @@ needs_mount
 needs node python3
 needs_root
 UMOUNT=${SANDBOXFS%/*}/umount.fuse.sandboxfs
-TIMEOUT=2
+TIMEOUT=5
 
 stall() {
 	vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/./","times":0},"action":{"type":"stall"}}' >/dev/null

@@ -37,8 +37,8 @@ start_relay worker "$MODAL_SERVER_URL"
 vendor_request POST "$ADMIN/router/$(relay_port worker)" >/dev/null
 expect_log '.*'
 for HELPER in auto off; do
-	mount_sandbox $HELPER timeout=2
-	is "helper=$HELPER: a command may be silent" "$(run "sleep 6; echo done")" "0 done well"
+	mount_sandbox $HELPER timeout=5
+	is "helper=$HELPER: a command may be silent" "$(run "sleep 12; echo done")" "0 done well"
 	run_over_dead_link
 	is "helper=$HELPER: over a dead link it fails" "$(cat said)" "None  failed"
 	is "helper=$HELPER: in time ($took s)" "$([ $took -lt $LIMIT_S ] && echo yes)" yes
@@ -48,7 +48,7 @@ done
 
 # As Modal's own clients do, who have seen workers that take a while.
 tell_relay worker refuse 4
-mount_sandbox late timeout=10
+mount_sandbox late timeout=20
 is "a worker that cannot be reached at first is waited for" "$(run "echo there")" "0 there well"
 unmount
 done_testing

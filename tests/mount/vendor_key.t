@@ -50,8 +50,10 @@ use() {
 	done
 }
 
+# A machine may stall for longer than the time-out of this mount: what failed then is done again.
 job_ran() {
-	grep -q 'a job ran' "$MNT"/.sandbox/jobs/1/output
+	grep -qsE '"state": *"(running|exited)"' "$MNT"/.sandbox/jobs/*/status || use >>used 2>&1
+	grep -q 'a job ran' "$MNT"/.sandbox/jobs/*/output
 }
 
 # look LEVEL STATUSES: mounts, uses, lets every answer go wrong, and looks for the secrets.
@@ -61,7 +63,7 @@ look() {
 	cat /proc/self/mounts >mounts
 	use >used 2>&1
 	ok "$1: a job runs" wait_until "$PATIENCE" job_ran
-	cat "$MNT/.sandbox/jobs/1/output" >>used
+	cat "$MNT"/.sandbox/jobs/*/output >>used
 	for status in $2; do
 		say_back "$status"
 		use >>used 2>&1
