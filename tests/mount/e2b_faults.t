@@ -58,7 +58,7 @@ ends() {
 	ok "$what" "$@"
 	ok "$what: the process ends" wait_until "$PATIENCE" ended "$DAEMON"
 	ms=$((($(date +%s%N) - began) / 1000000))
-	is "$what: within 20 s ($ms ms)" "$([ $ms -le 20000 ] && echo yes)" yes
+	is "$what: within 50 s ($ms ms)" "$([ $ms -le 50000 ] && echo yes)" yes
 	is "$what: nothing is mounted" "$(tap_is_mounted "$MNT" && echo yes)" ""
 	$mend
 }
