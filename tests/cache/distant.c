@@ -497,6 +497,7 @@ void distant_gather_for(struct distant *d, int64_t ms)
 
 	pthread_mutex_lock(&p->lock);
 	p->wait_ms = p->wait_most_ms = ms;
+	senders_wake_locked(p);
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -114,15 +114,27 @@ static void others_write_before_the_mount_asks(void)
 }
 
 /* A change that has a number is on its way; what follows in the row is queued behind it. */
-STEP(holds_queue, set(other, SET_MODE, 0600, false); await_next())
+STEP(holds_queue, set(other, SET_MODE, 0600, false); await_next();
+	distant_gather_for(&far, AN_HOUR_MS))
+
+/* That is answered, and the queue leaves. */
+static void sends_queue(void)
+{
+	uint64_t answers = distant_answers(&far);
+
+	distant_pass_apply(&far, held);
+	distant_await_answers(&far, answers + 1);
+	distant_gather_for(&far, PENDING_WAIT_MS);
+	await_next();
+}
 
 /*
  * What is done while the first answer to that is lost: when it leaves, as the third attempt, it is
  * held against the version of its file.
  */
-#define IN_AN_OUTAGE(...) holds_queue, __VA_ARGS__, loses_answer, is_answered
+#define IN_AN_OUTAGE(...) holds_queue, __VA_ARGS__, loses_answer, sends_queue
 /* What has left together when nothing arrives any more. */
-#define LEFT_TOGETHER(...) holds_queue, __VA_ARGS__, is_answered, loses_requests
+#define LEFT_TOGETHER(...) holds_queue, __VA_ARGS__, sends_queue, loses_requests
 
 /* ---- Rows ---- */
 
