@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 struct guard {
-	pid_t process; /* 0: none */
+	pid_t process;  /* 0: none */
 	int daemon_end; /* of a pipe: the guard's work begins when the daemon's end closes it */
 };
 
