@@ -53,7 +53,7 @@ struct tree {
 	bool has_missed; /* something was told that may be of what is below one of those */
 	unsigned moves;  /* renames under way */
 	unsigned stops;  /* who makes renames wait */
-	/* A power of two of buckets: by (dev, ino), or by address where that inode matters to nobody by these. */
+	/* A power of two of buckets: by (dev, ino), or by address where nobody looks for the inode by these. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
 	struct dentry **names; /* by (directory, name) */
@@ -111,8 +111,9 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr);
 void inode_unhash_locked(struct tree *t, struct inode *i);
 /*
- * The same of an inode that is gone in the sandbox, which may give the number to a new one at once. Somebody may still
- * remember this inode by it: an O_PATH descriptor, a working directory, a directory that is open.
+ * Unhashes an inode that is gone in the sandbox, which may give the number to a new inode at once.
+ * An O_PATH descriptor, a working directory or an open directory may still remember the old inode
+ * by that number.
  */
 void inode_retire_locked(struct tree *t, struct inode *i);
 /* Whether an inode that is gone is still remembered by the number in `attr`. */
