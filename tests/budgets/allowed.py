@@ -65,6 +65,7 @@ CHANGES_MUCH = {"untar of 200 files", "rm -rf of them"}
 # Changes leave when there was none for a tenth of a second. A machine that is too busy to do such a work in half a second
 # has pauses that long: each may cost the two requests of a batch.
 PAUSE_S, PAUSELESS_S, BATCH = 0.1, 0.5, 2
+HAS_PAUSES = CHANGES_MUCH | {"an editor's save"}
 
 # So many more than that it takes now and then. A stream of changes that is followed request by request may end meanwhile.
 EXCESS = {
@@ -101,7 +102,7 @@ def of_stream(vendor, figure):
 
 def of_pauses(figure):
     """Requests of batches that left while the machine did something else."""
-    if figure.workload not in CHANGES_MUCH:
+    if figure.workload not in HAS_PAUSES:
         return 0
     return BATCH * max(0, math.ceil(((figure.landed or 0) - PAUSELESS_S) / PAUSE_S))
 
