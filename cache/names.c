@@ -217,9 +217,13 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 
 /* ---- Removing ---- */
 
-/* So long a removal whose answer was lost is asked for again, with growing pauses: others wait meanwhile. */
-#define REMOVAL_AGAIN_MS 1000
+/*
+ * A removal whose answer was lost is asked for again so often, with pauses that double: 1.5 s of them.
+ * Others wait meanwhile, so that a link over which one attempt takes long is given up.
+ */
+#define REMOVAL_TRIES    4
 #define REMOVAL_PAUSE_MS 100
+#define REMOVAL_AGAIN_MS 10000
 
 /*
  * A removal whose answer was lost may have been done. Left at that the file would be here what it is not there, and what
@@ -233,7 +237,10 @@ static enum err ask_removal(
 	n->about.number = pending_next_number(c->pending);
 	enum err kind = ask_change(c, path, path2, n, e);
 
-	while (kind == ERR_UNREACHABLE && n->about.target && monotonic_ms() < end_ms) {
+	int tries = 0;
+
+	while (kind == ERR_UNREACHABLE && n->about.target && tries++ < REMOVAL_TRIES &&
+		monotonic_ms() < end_ms) {
 		n->was_lost = true;
 		n->change.target = tree_expect(c->tree, n->about.target);
 		if (call_sleep(n->call, pause_ms, NULL))
