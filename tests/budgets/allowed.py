@@ -62,10 +62,10 @@ STREAM = {"aio": 12 / 60, "daytona": 4 / 60, "langsmith": 4 / 60}
 BUSY_STREAM = {"aio": (2, 10)}
 
 CHANGES_MUCH = {"untar of 200 files", "rm -rf of them"}
-# Changes leave when there was none for a tenth of a second. A machine that is too busy to do such a work in half a second
-# has pauses that long: each may cost the two requests of a batch.
-PAUSE_S, PAUSELESS_S, BATCH = 0.1, 0.5, 2
-HAS_PAUSES = CHANGES_MUCH | {"an editor's save"}
+# Changes leave when there was none for a tenth of a second. A machine that is too busy to do such a work in the seconds
+# given here has pauses that long: each may cost the two requests of a batch.
+PAUSE_S, BATCH = 0.1, 2
+PAUSELESS_S = {"untar of 200 files": 0.5, "rm -rf of them": 0.5, "an editor's save": 0.15}
 
 # So many more than that it takes now and then. A stream of changes that is followed request by request may end meanwhile.
 EXCESS = {
@@ -102,9 +102,9 @@ def of_stream(vendor, figure):
 
 def of_pauses(figure):
     """Requests of batches that left while the machine did something else."""
-    if figure.workload not in HAS_PAUSES:
+    if figure.workload not in PAUSELESS_S:
         return 0
-    return BATCH * max(0, math.ceil(((figure.landed or 0) - PAUSELESS_S) / PAUSE_S))
+    return BATCH * max(0, math.ceil(((figure.landed or 0) - PAUSELESS_S[figure.workload]) / PAUSE_S))
 
 
 def of(vendor, figure):
