@@ -622,6 +622,7 @@ static void await_nothing_pending(void)
 		sched_yield();
 		cache_get_status(far.cache, &status);
 	} while (status.pending_changes);
+	cr_expect(eq(u64, status.pending_bytes, 0));
 	cr_assert(lt(u64, 0, status.parked_changes));
 }
 
