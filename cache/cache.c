@@ -257,6 +257,7 @@ void cache_unlisten(struct cache *c)
 	lease_listened(c->lease);
 }
 
+/* Atomic, because tests change the deadline while threads of the cache read it. */
 int64_t cache_progress_ms(const struct cache *c)
 {
 	return __atomic_load_n(&c->options.progress_ms, __ATOMIC_RELAXED);

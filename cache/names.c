@@ -218,8 +218,8 @@ enum err cache_link(struct cache *c, const struct call *call, struct inode *i, s
 /* ---- Removing ---- */
 
 /*
- * A removal whose answer was lost is asked for again so often, with pauses that double: 1.5 s of them.
- * Others wait meanwhile, so that a link over which one attempt takes long is given up.
+ * A removal whose answer was lost is asked for again so often, with pauses that double: 1.5 s in
+ * all. Other requests wait meanwhile, so a link over which one attempt takes long is given up.
  */
 #define REMOVAL_TRIES    4
 #define REMOVAL_PAUSE_MS 100

@@ -53,7 +53,7 @@ struct tree {
 	bool has_missed; /* something was told that may be of what is below one of those */
 	unsigned moves;  /* renames under way */
 	unsigned stops;  /* who makes renames wait */
-	/* A power of two of buckets: by (dev, ino), or by address where nobody looks for the inode by these. */
+	/* Buckets, a power of two: by (dev, ino), or by address where no lookup is by these. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
 	struct dentry **names; /* by (directory, name) */

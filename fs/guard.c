@@ -21,10 +21,10 @@
  * header.
  */
 #define REQUEST_ROOM (1024 * 1024 + 65536)
-/* So many requests of the last moment are refused: who asks without end must not keep the guard. */
+/* The guard ends after so many requests of the last moment: a program may ask without end. */
 #define LAST_REQUESTS 1000
 
-/* What the guard has open, and nothing else. */
+/* The guard has these files open, and no other. */
 struct guard_files {
 	int device;
 	int daemon_ended; /* pidfd: readable when every thread of the daemon has ended */

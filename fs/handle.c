@@ -18,7 +18,7 @@ void handle_ends(struct cache *c, struct inode *i, const struct fuse_file_info *
 		cache_let(c);
 }
 
-/* What the kernel writes back from a mapping goes where it stood, and nobody waits for it. */
+/* Pages of a mapping go where they stood, and no caller waits for them. */
 unsigned handle_write_flags(const struct fuse_file_info *fi)
 {
 	unsigned flags = 0;

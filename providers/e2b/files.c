@@ -1,7 +1,7 @@
 /*
- * Whole files. Large ones go to a name of their own in staging by the upload of the daemon, which writes in
- * place. One apply tells how many bytes arrived, another puts the file where it belongs. Small files share
- * applies.
+ * Whole files. Large files go to names of their own in staging by the upload of the daemon, which
+ * writes in place. One apply tells how many bytes arrived, another puts the file where the file
+ * belongs. Small files share applies.
  */
 #include "providers/base/cleanup.h"
 #include "providers/e2b/e2b.h"
