@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
 #include "tools/detach.h"
+#include "tools/mounted.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -150,7 +151,7 @@ static void clear_away(struct daemon *d, const char *mountpoint, int number)
 {
 	if (number == ETIMEDOUT)
 		kill(d->child, SIGKILL);
-	if (number == ETIMEDOUT || number == ENOTCONN)
+	if (number == ETIMEDOUT || mounted_is_dead(number))
 		detach(mountpoint, DETACH_LAZY, NULL);
 }
 

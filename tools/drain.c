@@ -91,7 +91,7 @@ static enum err not_sent(const struct owed *o, int failure, struct error *e)
 /* The daemon is gone, or the mount is read-only: there is nobody, or nothing, to send. */
 static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
 {
-	return failure == EROFS || (failure == ENOTCONN && (unknown || !o->changes));
+	return failure == EROFS || (mounted_is_dead(failure) && (unknown || !o->changes));
 }
 
 /* ---- Doing it ---- */

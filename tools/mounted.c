@@ -1,5 +1,6 @@
 #include "tools/mounted.h"
 
+#include <errno.h>
 #include <grp.h>
 #include <mntent.h>
 #include <stdlib.h>
@@ -18,6 +19,11 @@ void mounted_take_owner(struct mounted *m, const struct mntent *line)
 {
 	m->uid = option_number(line, "user_id");
 	m->gid = option_number(line, "group_id");
+}
+
+bool mounted_is_dead(int number)
+{
+	return number == ENOTCONN || number == ECONNABORTED;
 }
 
 bool mounted_become_owner(const struct mounted *m)

@@ -21,5 +21,11 @@ struct mounted {
 /* From a line of the table: root's, where it names none. */
 void mounted_take_owner(struct mounted *m, const struct mntent *line);
 
+/*
+ * Whether this errno of a call below a mount says that nobody serves the mount any more. ECONNABORTED is the answer to
+ * whoever was asking at that moment.
+ */
+bool mounted_is_dead(int number);
+
 /* For a process of its own (apart.h): root is kept out of other users' mounts unless it becomes them. false: errno. */
 bool mounted_become_owner(const struct mounted *m);

@@ -4,6 +4,7 @@
 #include "providers/base/log.h"
 #include "tools/apart.h"
 #include "tools/host.h"
+#include "tools/mounted.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -46,7 +47,7 @@ static enum err check_not_mounted(const char *dir, bool may_cover, struct error 
 
 	int state = apart_run(touch, dir, ALIVE_MS);
 
-	if (state == ENOTCONN || state == ETIMEDOUT)
+	if (mounted_is_dead(state) || state == ETIMEDOUT)
 		return error_set(e, ERR_BUSY,
 			"%s: a dead mount is still on it; take it off with: %s %s", dir,
 			geteuid() ? "fusermount3 -uz" : "umount -l", dir);

@@ -106,4 +106,24 @@ kill -KILL "$DAEMON"
 wait "$DAEMON" 2>/dev/null
 ok "a dead mount is unmounted" deadline "$PATIENCE" "$UMOUNT" "$MNT"
 is "nothing is mounted" "$(tap_is_mounted "$MNT" && echo yes)" ""
+
+# ---- The connection ends while umount asks ----------------------------------------------------------
+
+# Whoever was asking gets another errno than whoever asks later.
+mount_sandbox demo
+number=$(awk -v dir="$MNT" '$5 == dir { sub("0:", "", $3); print $3 }' /proc/self/mountinfo)
+connection=/sys/fs/fuse/connections/$number
+kill -STOP "$DAEMON"
+deadline "$PATIENCE" "$UMOUNT" "$MNT" 2>err &
+umount=$!
+if [ -w "$connection/abort" ] && wait_until "$PATIENCE" sh -c '[ "$(cat "$1/waiting")" != 0 ]' - "$connection"; then
+	echo 1 >"$connection/abort"
+	wait $umount
+	is "it is unmounted all the same" $? 0
+	is "nothing is mounted" "$(tap_is_mounted "$MNT" && echo yes)" ""
+else
+	skip "it is unmounted all the same" "only root ends a connection"
+fi
+kill -CONT "$DAEMON"
+ok "the process ends" daemon_ends
 done_testing

@@ -162,9 +162,10 @@ static int read_status(const void *context)
 
 static enum mount_state state_of(int failure)
 {
+	if (mounted_is_dead(failure))
+		return MOUNT_DEAD;
 	switch (failure) {
 	case 0: return MOUNT_ALIVE;
-	case ENOTCONN: return MOUNT_DEAD;
 	case ETIMEDOUT: return MOUNT_SILENT;
 	default: return MOUNT_CLOSED;
 	}
