@@ -202,9 +202,30 @@ void control_changed(struct control *c, enum watch_kind kind, const char *path, 
 	events_add(c->events, kind, path, is_dir);
 }
 
+static size_t length_from(const struct buf *text, off_t off)
+{
+	return off < 0 || (uint64_t)off >= text->len ? 0 : text->len - (size_t)off;
+}
+
+void control_copy_part(const struct buf *text, size_t size, off_t off, struct buf *out)
+{
+	size_t left = length_from(text, off);
+
+	if (left)
+		buf_add(out, text->bytes + off, left < size ? left : size);
+}
+
+void control_reply_part(fuse_req_t req, const struct buf *part)
+{
+	if (part->failed)
+		fuse_reply_err(req, ENOMEM);
+	else
+		fuse_reply_buf(req, (const char *)part->bytes, part->len);
+}
+
 void control_reply_text(fuse_req_t req, const struct buf *text, size_t size, off_t off)
 {
-	size_t left = off < 0 || (uint64_t)off >= text->len ? 0 : text->len - (size_t)off;
+	size_t left = length_from(text, off);
 
 	if (left)
 		fuse_reply_buf(req, (const char *)text->bytes + off, left < size ? left : size);

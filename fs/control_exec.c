@@ -17,6 +17,7 @@
 
 #include "fs/errmap.h"
 #include "fs/exec_command.h"
+#include "fs/handle_memory.h"
 #include "fs/notifier.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -107,7 +108,7 @@ static void set_last_response(struct exec_last *last, struct exec_response *resp
 
 static struct control_handle *exec_open(struct control *c, uint64_t number)
 {
-	struct exec_handle *h = calloc(1, sizeof *h);
+	struct exec_handle *h = handle_memory_new(sizeof *h);
 
 	(void)c, (void)number;
 	if (!h)
@@ -132,7 +133,7 @@ static void handle_put(struct exec_handle *h)
 	exec_response_put(h->response);
 	pthread_cond_destroy(&h->turn);
 	pthread_mutex_destroy(&h->lock);
-	free(h);
+	handle_memory_free(h);
 }
 
 static bool has_text_locked(const struct exec_handle *h)

@@ -113,8 +113,14 @@ extern const struct control_file control_stats;
 extern const struct control_file control_status;
 extern const struct control_file control_sync;
 
-/* Answers a read of `text` at `off`; less than `size`, or nothing, at its end. */
+/*
+ * Answers a read of `text` at `off`; less than `size`, or nothing, at its end. Not of a text that
+ * belongs to the handle, which the reply may end: of such a text a part is copied before.
+ */
 void control_reply_text(fuse_req_t req, const struct buf *text, size_t size, off_t off);
+
+void control_copy_part(const struct buf *text, size_t size, off_t off, struct buf *out);
+void control_reply_part(fuse_req_t req, const struct buf *part);
 
 /* How long an answer waits for the kernel to have forgotten what a command may have changed. */
 #define CONTROL_FORGET_MS 2000

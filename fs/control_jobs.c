@@ -8,6 +8,7 @@
 #include "fs/control_text.h"
 
 #include "fs/errmap.h"
+#include "fs/handle_memory.h"
 #include "fs/job_script.h"
 #include "fs/job_text.h"
 #include "fs/notifier.h"
@@ -34,7 +35,7 @@ struct job_handle {
 static struct control_handle *job_open(struct control *c, uint64_t number)
 {
 	struct job *job = jobs_get(c->jobs, number);
-	struct job_handle *h = job ? calloc(1, sizeof *h) : NULL;
+	struct job_handle *h = job ? handle_memory_new(sizeof *h) : NULL;
 
 	if (!h) {
 		if (job)
@@ -53,7 +54,7 @@ static void job_close(struct control_handle *base)
 	job_put(h->job);
 	buf_release(&h->piece);
 	pthread_mutex_destroy(&h->lock);
-	free(h);
+	handle_memory_free(h);
 }
 
 static void reply_failure(fuse_req_t req, const struct error *e, int over)
@@ -119,15 +120,15 @@ static enum err output_size(struct control *c, uint64_t number, const struct cal
 	return kind;
 }
 
-/* Whether what was read last has something of it: then that is the answer. */
-static bool reply_piece(struct job_handle *h, fuse_req_t req, size_t size, uint64_t off)
+/* False: what was read last has nothing of it. */
+static bool copy_of_piece(struct job_handle *h, size_t size, uint64_t off, struct buf *out)
 {
 	bool has;
 
 	pthread_mutex_lock(&h->lock);
 	has = off >= h->piece_at && off - h->piece_at < h->piece.len;
 	if (has)
-		control_reply_text(req, &h->piece, size, (off_t)(off - h->piece_at));
+		control_copy_part(&h->piece, size, (off_t)(off - h->piece_at), out);
 	pthread_mutex_unlock(&h->lock);
 	return has;
 }
@@ -149,13 +150,15 @@ static void output_read(struct control_handle *base, fuse_req_t req, size_t size
 {
 	struct job_handle *h = (struct job_handle *)base;
 	AUTO_REQUEST struct request r = REQUEST_NONE;
-	AUTO_BUF struct buf piece = BUF_INIT(PIECE_MAX);
+	AUTO_BUF struct buf piece = BUF_INIT(PIECE_MAX), part = BUF_INIT(PIECE_MAX);
 	struct error e = { 0 };
-	size_t len;
 
-	if (off < 0 || reply_piece(h, req, size, (uint64_t)off)) {
-		if (off < 0)
-			fuse_reply_err(req, EINVAL);
+	if (off < 0) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	if (copy_of_piece(h, size, (uint64_t)off, &part)) {
+		control_reply_part(req, &part);
 		return;
 	}
 	request_begin(&r, req);
@@ -163,10 +166,9 @@ static void output_read(struct control_handle *base, fuse_req_t req, size_t size
 		reply_failure(req, &e, ENOENT);
 		return;
 	}
-	len = piece.len;
+	control_copy_part(&piece, size, 0, &part);
 	set_piece(h, &piece, (uint64_t)off);
-	if (!len || !reply_piece(h, req, size, (uint64_t)off))
-		fuse_reply_buf(req, NULL, 0);
+	control_reply_part(req, &part);
 }
 
 static const struct control_file output = {

@@ -7,6 +7,7 @@
 #include "fs/control_file.h"
 
 #include "fs/errmap.h"
+#include "fs/handle_memory.h"
 #include "fs/jobs.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -33,7 +34,7 @@ struct spawn_run {
 
 static struct control_handle *spawn_open(struct control *c, uint64_t number)
 {
-	struct spawn_handle *h = calloc(1, sizeof *h);
+	struct spawn_handle *h = handle_memory_new(sizeof *h);
 
 	(void)c, (void)number;
 	if (!h)
@@ -197,7 +198,7 @@ static void spawn_close(struct control_handle *base)
 		job_put(job);
 	buf_release(&h->text);
 	pthread_mutex_destroy(&h->lock);
-	free(h);
+	handle_memory_free(h);
 }
 
 const struct control_file control_spawn = {

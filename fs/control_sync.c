@@ -8,6 +8,7 @@
 
 #include "cache/cache.h"
 #include "fs/errmap.h"
+#include "fs/handle_memory.h"
 #include "fs/notifier.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
@@ -68,7 +69,7 @@ static enum err sync_start(struct control *c, fuse_req_t req, struct error *e)
 static struct control_handle *sync_open(struct control *c, uint64_t number)
 {
 	(void)c, (void)number;
-	return calloc(1, sizeof(struct sync_handle)); /* it begins with the base */
+	return handle_memory_new(sizeof(struct sync_handle)); /* the base is its first member */
 }
 
 static void sync_write(struct control_handle *base, fuse_req_t req, const char *bytes, size_t size)
@@ -94,7 +95,7 @@ static void sync_close(struct control_handle *base)
 
 	if (atomic_load(&h->asked) && sync_start(base->control, NULL, &e) != ERR_OK)
 		log_warn(LOG_CONTROL, "sync: %s", e.text);
-	free(h);
+	handle_memory_free(h);
 }
 
 const struct control_file control_sync = {

@@ -1,17 +1,16 @@
 #include "fs/control_text.h"
 
 #include "fs/errmap.h"
+#include "fs/handle_memory.h"
 #include "fs/request.h"
 #include "providers/base/log.h"
-
-#include <stdlib.h>
 
 /* Of `status`, the longest, whose lists are short. */
 #define TEXT_MAX ((size_t)64 * 1024)
 
 struct control_handle *text_open(struct control *c, uint64_t number)
 {
-	struct text_handle *h = calloc(1, sizeof *h);
+	struct text_handle *h = handle_memory_new(sizeof *h);
 
 	(void)c;
 	if (!h)
@@ -27,7 +26,7 @@ void text_close(struct control_handle *base)
 
 	buf_release(&h->text);
 	pthread_mutex_destroy(&h->lock);
-	free(h);
+	handle_memory_free(h);
 }
 
 static bool is_told(struct text_handle *h, off_t off)
@@ -52,11 +51,19 @@ static void set_text(struct text_handle *h, struct buf *text)
 	*text = former;
 }
 
+static void copy_part(struct text_handle *h, size_t size, off_t off, struct buf *out)
+{
+	pthread_mutex_lock(&h->lock);
+	control_copy_part(&h->text, size, off, out);
+	pthread_mutex_unlock(&h->lock);
+}
+
 void text_read(struct control_handle *base, fuse_req_t req, size_t size, off_t off, text_tell tell)
 {
 	struct text_handle *h = (struct text_handle *)base;
 	AUTO_REQUEST struct request r = REQUEST_NONE;
 	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
+	AUTO_BUF struct buf part = BUF_INIT(TEXT_MAX);
 	struct error e = { 0 };
 	enum err kind = ERR_OK;
 
@@ -73,7 +80,6 @@ void text_read(struct control_handle *base, fuse_req_t req, size_t size, off_t o
 		fuse_reply_err(req, errmap_errno(kind));
 		return;
 	}
-	pthread_mutex_lock(&h->lock);
-	control_reply_text(req, &h->text, size, off);
-	pthread_mutex_unlock(&h->lock);
+	copy_part(h, size, off, &part);
+	control_reply_part(req, &part);
 }

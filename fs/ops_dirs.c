@@ -1,5 +1,6 @@
 /* Operations on open directories: a handle holds the entries as they were when it was first read or rewound. */
 #include "fs/fs.h"
+#include "fs/handle_memory.h"
 #include "fs/request.h"
 
 #include "cache/contents.h"
@@ -56,7 +57,7 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		control_opendir(fs->control, req, ino, fi);
 		return;
 	}
-	AUTO_FREE struct dir_handle *h = calloc(1, sizeof *h);
+	struct dir_handle *h = handle_memory_new(sizeof *h);
 
 	if (!h) {
 		fuse_reply_err(req, ENOMEM);
@@ -64,8 +65,8 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	h->magic = DIR_HANDLE_MAGIC;
 	fi->fh = (uintptr_t)h;
-	if (!fuse_reply_open(req, fi))
-		h = NULL; /* the kernel's now */
+	if (fuse_reply_open(req, fi))
+		handle_memory_free(h); /* else it is the kernel's now */
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -77,7 +78,7 @@ void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 		cache_entries_free(fs->cache, h->entries, h->count);
 		h->magic = 0;
-		free(h);
+		handle_memory_free(h);
 	}
 	fuse_reply_err(req, 0);
 }

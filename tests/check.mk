@@ -69,6 +69,8 @@ SHELL_CONTRACTS := shell_dash shell_busybox text_shell
 ROOT_TESTS    := tests/install/debian.t tests/install/systemd.t
 # For check-faults alone.
 FAULT_TESTS   := tests/mount/e2b_crash_points.t
+# They open every kind of handle; check-faults runs them again.
+HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t tests/mount/stats.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
 SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard tests/mount/*.t tests/install/*.t))
@@ -149,10 +151,11 @@ oracle stress posix:
 check-threads:
 	$(Q)$(MAKE) --no-print-directory stress SAN=thread STRESS_SECONDS=$(or $(THREADS_SECONDS),30)
 
-# Where a kill could lose a change or make it twice (cache/fault.h).
+# A debug build: where a kill could lose a change or make it twice (cache/fault.h), and handles that
+# are poisoned when they end (fs/handle_memory.h).
 .PHONY: check-faults
 check-faults:
-	$(Q)$(MAKE) --no-print-directory test FAULTS=1 T="unit:cache $(FAULT_TESTS)"
+	$(Q)$(MAKE) --no-print-directory test FAULTS=1 T="unit:cache unit:fs $(FAULT_TESTS) $(HANDLE_TESTS)"
 
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all

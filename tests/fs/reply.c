@@ -1,0 +1,125 @@
+/* What fs/request.h says of replies: the kernel is the quickest possible (hasty_kernel.h). */
+#include "tests/fs/hasty_kernel.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct kernel kernel;
+
+static void setup(void)
+{
+	kernel_make(&kernel);
+}
+
+static void teardown(void)
+{
+	kernel_remove(&kernel);
+}
+
+TestSuite(reply, .init = setup, .fini = teardown, .timeout = 300);
+
+/* ---- An open file whose last request is on its way ---- */
+
+struct opened {
+	fuse_ino_t ino;
+	struct fuse_file_info fi;
+};
+
+static struct opened opened(const char *path, int flags)
+{
+	struct opened file = { .ino = kernel_lookup(&kernel, path), .fi = { .flags = flags } };
+
+	kernel_open(&kernel, file.ino, &file.fi);
+	return file;
+}
+
+/* The process that was answered closes the file, and the kernel forgets the node. */
+static void release_file(void *context)
+{
+	struct opened *file = context;
+	struct answer forgotten;
+
+	kernel_release(&kernel, file->ino, &file->fi);
+	fs_ops.forget(kernel_request(&kernel, &forgotten, NULL), file->ino, 1);
+	kernel_await(&forgotten);
+}
+
+static fuse_req_t last_request(struct opened *file, struct answer *answer)
+{
+	return kernel_request(
+		&kernel, answer, &(struct follower){ .run = release_file, .context = file });
+}
+
+/* A job that printed `text` and has ended. */
+static void run_job(const char *text)
+{
+	struct opened spawn = opened(".sandbox/spawn", O_WRONLY);
+	char command[100];
+	struct answer answer;
+
+	snprintf(command, sizeof command, "printf %s", text);
+	kernel_write(&kernel, spawn.ino, command, &spawn.fi);
+	kernel_flush(&kernel, spawn.ino, &spawn.fi);
+	kernel_release(&kernel, spawn.ino, &spawn.fi);
+	do {
+		struct opened status = opened(".sandbox/jobs/1/status", O_RDONLY);
+
+		kernel_read(&kernel, status.ino, &status.fi, &answer);
+		cr_assert(zero(int, answer.error));
+		kernel_release(&kernel, status.ino, &status.fi);
+	} while (!strstr(answer.bytes, "exited"));
+}
+
+/* ---- Reads ---- */
+
+static void read_last(struct opened *file, off_t off, struct answer *answer)
+{
+	fs_ops.read(last_request(file, answer), file->ino, 4095, off, &file->fi);
+	kernel_await(answer);
+}
+
+Test(reply, a_handle_may_end_while_a_read_of_it_is_answered)
+{
+	static const struct {
+		const char *path, *begins;
+	} rows[] = {
+		{ "d/f", "text" },
+		{ ".sandbox/id", "hasty" },
+		{ ".sandbox/stats", "# " },
+		{ ".sandbox/status", "{" },
+		{ ".sandbox/exec", "" },
+		{ ".sandbox/spawn", "1" },
+		{ ".sandbox/jobs/1/status", "{" },
+		{ ".sandbox/jobs/1/output", "printed" },
+	};
+
+	run_job("printed");
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct opened file = opened(rows[n].path, O_RDONLY);
+		struct answer answer;
+
+		read_last(&file, 0, &answer);
+		cr_expect(zero(int, answer.error), "%s", rows[n].path);
+		cr_expect(zero(int, strncmp(answer.bytes, rows[n].begins, strlen(rows[n].begins))),
+			"%s: %s", rows[n].path, answer.bytes);
+	}
+}
+
+Test(reply, a_handle_may_end_while_a_second_read_of_it_is_answered)
+{
+	static const char *const paths[] = { "d/f", ".sandbox/status", ".sandbox/jobs/1/status",
+		".sandbox/jobs/1/output" };
+
+	run_job("printed");
+	for (size_t n = 0; n < sizeof paths / sizeof *paths; n++) {
+		struct opened file = opened(paths[n], O_RDONLY);
+		struct answer first, second;
+
+		kernel_read(&kernel, file.ino, &file.fi, &first);
+		read_last(&file, 1, &second);
+		cr_expect(eq(str, second.bytes, first.bytes + 1), "%s", paths[n]);
+	}
+}
