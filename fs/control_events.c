@@ -9,6 +9,7 @@
 #include "cache/cache.h"
 #include "fs/errmap.h"
 #include "fs/events.h"
+#include "fs/handle_memory.h"
 #include "fs/notifier.h"
 #include "providers/base/cleanup.h"
 
@@ -22,6 +23,7 @@
 struct events_handle {
 	struct control_handle base;
 	struct events_reader *reader;
+	atomic_uint references; /* the open file's, and one of each read that waits */
 	pthread_mutex_t lock;
 	struct fuse_pollhandle *waiting; /* who polls; NULL: nobody. Under the lock */
 };
@@ -41,31 +43,38 @@ static void wake_poller(void *context)
 
 static struct control_handle *events_open(struct control *c, uint64_t number)
 {
-	AUTO_FREE struct events_handle *h = calloc(1, sizeof *h);
+	struct events_handle *h = handle_memory_new(sizeof *h);
 
 	(void)number;
 	if (!h)
 		return NULL;
 	h->base.control = c;
+	h->references = 1;
 	pthread_mutex_init(&h->lock, NULL);
 	h->reader = events_reader_new(c->events, wake_poller, h);
 	if (!h->reader) {
 		pthread_mutex_destroy(&h->lock);
+		handle_memory_free(h);
 		return NULL;
 	}
 	cache_listen(c->cache);
-	return &take(h)->base;
+	return &h->base;
+}
+
+static void handle_put(struct events_handle *h)
+{
+	if (atomic_fetch_sub(&h->references, 1) > 1)
+		return;
+	cache_unlisten(h->base.control->cache);
+	events_reader_free(h->reader);
+	fuse_pollhandle_destroy(h->waiting);
+	pthread_mutex_destroy(&h->lock);
+	handle_memory_free(h);
 }
 
 static void events_close(struct control_handle *base)
 {
-	struct events_handle *h = (struct events_handle *)base;
-
-	cache_unlisten(base->control->cache);
-	events_reader_free(h->reader);
-	fuse_pollhandle_destroy(h->waiting);
-	pthread_mutex_destroy(&h->lock);
-	free(h);
+	handle_put((struct events_handle *)base);
 }
 
 /* ---- Reading ---- */
@@ -96,11 +105,32 @@ static void read_answer(void *context, fuse_req_t req, bool ended)
 		fuse_reply_err(req, ended ? errmap_errno(r->error.kind) : EINTR);
 }
 
+static void read_release(void *context)
+{
+	struct events_read *r = context;
+
+	handle_put(r->handle);
+	free(r);
+}
+
 static const struct deferred_work read_work = {
 	.run = read_run,
 	.answer = read_answer,
-	.release = free,
+	.release = read_release,
 };
+
+/* A read that was given up is answered before its thread has ended: the handle may be closed. */
+static enum err start_waiting_read(struct events_read *r, fuse_req_t req, struct error *e)
+{
+	struct events_handle *h = r->handle;
+	enum err kind;
+
+	atomic_fetch_add(&h->references, 1);
+	kind = deferred_start(h->base.control->deferrals, &read_work, r, req, e);
+	if (kind)
+		atomic_fetch_sub(&h->references, 1);
+	return kind;
+}
 
 static void events_read(struct control_handle *base, fuse_req_t req, size_t size, off_t off)
 {
@@ -119,7 +149,7 @@ static void events_read(struct control_handle *base, fuse_req_t req, size_t size
 		fuse_reply_buf(req, r->bytes, r->len);
 	else if (!room || (base->flags & O_NONBLOCK))
 		fuse_reply_err(req, room ? EAGAIN : 0);
-	else if (deferred_start(base->control->deferrals, &read_work, r, req, &e) == ERR_OK)
+	else if (start_waiting_read(r, req, &e) == ERR_OK)
 		take(r);
 	else
 		fuse_reply_err(req, errmap_errno(e.kind));

@@ -10,7 +10,7 @@
 
 /* In front of a handle. */
 struct poisonable {
-	size_t len; /* of the mapping, in bytes */
+	size_t len; /* bytes that are mapped */
 	alignas(max_align_t) char handle[];
 };
 

@@ -123,3 +123,22 @@ Test(reply, a_handle_may_end_while_a_second_read_of_it_is_answered)
 		cr_expect(eq(str, second.bytes, first.bytes + 1), "%s", paths[n]);
 	}
 }
+
+/* ---- Work that goes on after its reply ---- */
+
+/*
+ * A read that was given up is answered while its thread may still be at work, and the handle is
+ * closed. Here the close comes without the reply, so that the thread is certainly still there.
+ */
+Test(reply, a_read_of_events_outlives_its_handle)
+{
+	struct opened events = opened(".sandbox/events", O_RDONLY);
+	struct answer answer;
+
+	fs_ops.read(kernel_request(&kernel, &answer, NULL), events.ino, 4095, 0, &events.fi);
+	kernel_release(&kernel, events.ino, &events.fi);
+	control_changed(kernel.fs.control, WATCH_CREATED, "made", false);
+	kernel_await(&answer);
+	cr_expect(zero(int, answer.error));
+	cr_expect(strstr(answer.bytes, "\"made\"") != NULL, "%s", answer.bytes);
+}
