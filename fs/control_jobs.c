@@ -163,12 +163,12 @@ static void output_read(struct control_handle *base, fuse_req_t req, size_t size
 	}
 	request_begin(&r, req);
 	if (job_read(h->job, &r.call, (uint64_t)off, PIECE_MAX, &piece, &e)) {
-		reply_failure(req, &e, ENOENT);
+		reply_failure(request_end(&r), &e, ENOENT);
 		return;
 	}
 	control_copy_part(&piece, size, 0, &part);
 	set_piece(h, &piece, (uint64_t)off);
-	control_reply_part(req, &part);
+	control_reply_part(request_end(&r), &part);
 }
 
 static const struct control_file output = {
@@ -293,9 +293,9 @@ static void kill_write(struct control_handle *base, fuse_req_t req, const char *
 	}
 	request_begin(&r, req);
 	if (job_signal(h->job, &r.call, name, &e))
-		reply_failure(req, &e, ESRCH);
+		reply_failure(request_end(&r), &e, ESRCH);
 	else
-		fuse_reply_write(req, size);
+		fuse_reply_write(request_end(&r), size);
 }
 
 static const struct control_file killing = {

@@ -117,12 +117,12 @@ void control_getattr(struct control *c, fuse_req_t req, fuse_ino_t ino)
 	else if (node.file->size)
 		node.file->size(c, node.number, &r.call, &size, &e);
 	if (e.kind) {
-		fuse_reply_err(req, errmap_errno(e.kind));
+		fuse_reply_err(request_end(&r), errmap_errno(e.kind));
 		return;
 	}
 	attr = attributes(c, &node);
 	attr.st_size = (off_t)size;
-	fuse_reply_attr(req, &attr, 0);
+	fuse_reply_attr(request_end(&r), &attr, 0);
 }
 
 void control_setattr(struct control *c, fuse_req_t req, fuse_ino_t ino, int to_set)

@@ -77,9 +77,9 @@ void text_read(struct control_handle *base, fuse_req_t req, size_t size, off_t o
 	}
 	if (kind) {
 		log_warn(LOG_CONTROL, "%s", e.text);
-		fuse_reply_err(req, errmap_errno(kind));
+		fuse_reply_err(request_end(&r), errmap_errno(kind));
 		return;
 	}
 	copy_part(h, size, off, &part);
-	control_reply_part(req, &part);
+	control_reply_part(request_end(&r), &part);
 }

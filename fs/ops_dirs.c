@@ -204,11 +204,11 @@ static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offs
 	}
 	request_begin(&r, req);
 	if ((offset == 0 || !h->is_loaded) && load(fs, &r.call, ino, h, &e)) {
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 		return;
 	}
 	fill_handle(&f, ino, h, offset);
-	fuse_reply_buf(req, bytes, f.len);
+	fuse_reply_buf(request_end(&r), bytes, f.len);
 }
 
 void op_readdir(

@@ -36,20 +36,20 @@ void op_create(
 	}
 	request_begin(&r, req);
 	if (cache_make(fs->cache, &r.call, fs_inode(fs, parent), name, &making, &entry, &e)) {
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 		return;
 	}
 	if (cache_open_made(fs->cache, &r.call, &entry, fi->flags, &e)) {
 		/* Of what it hears has failed the kernel believes that it changed nothing. */
 		notifier_inode(fs->recalls, parent, false);
 		cache_forget(fs->cache, entry.inode, 1);
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 		return;
 	}
 	fs_recall(fs);
 	fs_entry(fs, &entry, &param);
 	handle_begins(fs->cache, fi);
-	if (fuse_reply_create(req, &param, fi)) {
+	if (fuse_reply_create(request_end(&r), &param, fi)) {
 		handle_ends(fs->cache, entry.inode, fi);
 		cache_forget(fs->cache, entry.inode, 1);
 	}
@@ -76,12 +76,12 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 	}
 	request_begin(&r, req);
 	if (cache_make_nameless(fs->cache, &r.call, &making, &entry, &e)) {
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 		return;
 	}
 	fs_entry(fs, &entry, &param);
 	handle_begins(fs->cache, fi);
-	if (fuse_reply_create(req, &param, fi)) {
+	if (fuse_reply_create(request_end(&r), &param, fi)) {
 		handle_ends(fs->cache, entry.inode, fi);
 		cache_forget(fs->cache, entry.inode, 1);
 	}
@@ -101,12 +101,12 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	request_begin(&r, req);
 	if (cache_open(fs->cache, &r.call, fs_inode(fs, ino), fi->flags, &keep_pages, &e)) {
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 		return;
 	}
 	fi->keep_cache = keep_pages;
 	handle_begins(fs->cache, fi);
-	if (fuse_reply_open(req, fi))
+	if (fuse_reply_open(request_end(&r), fi))
 		handle_ends(fs->cache, fs_inode(fs, ino), fi);
 }
 
@@ -125,12 +125,12 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 
 	request_begin(&r, req);
 	if (!bytes)
-		fuse_reply_err(req, ENOMEM);
+		fuse_reply_err(request_end(&r), ENOMEM);
 	else if (cache_read(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, bytes, size,
 			 &got, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fuse_reply_buf(req, bytes, got);
+		fuse_reply_buf(request_end(&r), bytes, got);
 }
 
 void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, off_t offset,
@@ -150,11 +150,11 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 	request_begin(&r, req);
 	/* What the kernel writes back from a mapping is nobody's in particular. */
 	if (!fi->writepage && setgid_drop(fs, req, &r.call, i, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else if (cache_write(fs->cache, &r.call, i, (uint64_t)offset, bytes, size, flags, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fuse_reply_write(req, size);
+		fuse_reply_write(request_end(&r), size);
 }
 
 /* A close of a handle for reading neither waits nor takes away the error that a writer is to hear of. */
@@ -171,7 +171,7 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	request_begin(&r, req);
 	if (fi->fh == HANDLE_WRITES)
 		cache_flush(fs->cache, &r.call, fs_inode(fs, ino), &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -197,7 +197,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
 	request_begin(&r, req);
 	if (!control_owns(ino))
 		cache_fsync(fs->cache, &r.call, fs_inode(fs, ino), &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }
 
 void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t length,
@@ -214,7 +214,7 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 	else if (!setgid_drop(fs, req, &r.call, fs_inode(fs, ino), &e))
 		cache_fallocate(fs->cache, &r.call, fs_inode(fs, ino), mode, (uint64_t)offset,
 			(uint64_t)length, &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }
 
 /* The kernel reads 32 bits of the answer: whole pages, and who wants more asks again. */
@@ -237,12 +237,12 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	}
 	request_begin(&r, req);
 	if (setgid_drop(fs, req, &r.call, fs_inode(fs, ino2), &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else if (cache_copy(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset,
 			 fs_inode(fs, ino2), (uint64_t)offset2, len, &copied, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fuse_reply_write(req, copied);
+		fuse_reply_write(request_end(&r), copied);
 }
 
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)
@@ -255,14 +255,14 @@ void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct f
 	(void)fi;
 	request_begin(&r, req);
 	if (control_owns(ino) || (whence != SEEK_DATA && whence != SEEK_HOLE))
-		fuse_reply_err(req, EINVAL);
+		fuse_reply_err(request_end(&r), EINVAL);
 	else if (offset < 0)
-		fuse_reply_err(req, ENXIO);
+		fuse_reply_err(request_end(&r), ENXIO);
 	else if (cache_seek(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset,
 			 whence == SEEK_HOLE, &found, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fuse_reply_lseek(req, (off_t)found);
+		fuse_reply_lseek(request_end(&r), (off_t)found);
 }
 
 /* Files never let anybody wait. */

@@ -31,12 +31,12 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	request_begin(&r, req);
 	switch (cache_lookup(
 		fs->cache, &r.call, fs_inode(fs, parent), name, &entry, &negative_ms, &e)) {
-	case ERR_OK: fs_reply_entry(req, fs, &entry); break;
+	case ERR_OK: fs_reply_entry(request_end(&r), fs, &entry); break;
 	case ERR_NOT_FOUND:
 		param.entry_timeout = fs_seconds(negative_ms); /* number 0: known not to exist */
-		fuse_reply_entry(req, &param);
+		fuse_reply_entry(request_end(&r), &param);
 		break;
-	default: fs_reply(req, &e);
+	default: fs_reply(request_end(&r), &e);
 	}
 }
 
@@ -85,9 +85,9 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
 	request_begin(&r, req);
 	if (cache_lend_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		reply_attr(req, fs, i, &attr, valid_ms);
+		reply_attr(request_end(&r), fs, i, &attr, valid_ms);
 }
 
 static struct timespec wanted_time(int to_set, int now_bit, struct timespec given)
@@ -145,9 +145,9 @@ void op_setattr(
 	/* Nothing is shown ahead: the kernel takes this answer whatever it was told meanwhile. */
 	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e) ||
 		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		reply_attr(req, fs, i, &attr, valid_ms);
+		reply_attr(request_end(&r), fs, i, &attr, valid_ms);
 }
 
 static enum err shown_text(const struct fs *fs, const struct call *call, struct inode *i,
@@ -173,9 +173,9 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
 	}
 	request_begin(&r, req);
 	if (shown_text(fs, &r.call, fs_inode(fs, ino), text, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fuse_reply_readlink(req, text);
+		fuse_reply_readlink(request_end(&r), text);
 }
 
 /* The kernel judges by the mode bits (default_permissions) and asks only for what it cannot judge. */

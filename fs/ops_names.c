@@ -31,9 +31,9 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct mak
 	making->gid = who->gid;
 	request_begin(&r, req);
 	if (cache_make(fs->cache, &r.call, fs_inode(fs, parent), name, making, &entry, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fs_reply_entry(req, fs, &entry);
+		fs_reply_entry(request_end(&r), fs, &entry);
 }
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
@@ -74,9 +74,9 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	request_begin(&r, req);
 	if (cache_link(
 		    fs->cache, &r.call, fs_inode(fs, ino), fs_inode(fs, parent), name, &entry, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		fs_reply_entry(req, fs, &entry);
+		fs_reply_entry(request_end(&r), fs, &entry);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -89,7 +89,7 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	request_begin(&r, req);
 	cache_unlink(fs->cache, &r.call, fs_inode(fs, parent), name, &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -102,7 +102,7 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	request_begin(&r, req);
 	cache_rmdir(fs->cache, &r.call, fs_inode(fs, parent), name, &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }
 
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t parent2,
@@ -126,5 +126,5 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t p
 	request_begin(&r, req);
 	cache_rename(fs->cache, &r.call, fs_inode(fs, parent), name, fs_inode(fs, parent2), name2,
 		wanted, &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }

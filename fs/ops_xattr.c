@@ -43,9 +43,9 @@ static void ask_xattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t s
 
 	request_begin(&r, req);
 	if (cache_xattr(fs->cache, &r.call, fs_inode(fs, ino), name, &value, &e))
-		fs_reply(req, &e);
+		fs_reply(request_end(&r), &e);
 	else
-		reply_xattr(req, &value, size);
+		reply_xattr(request_end(&r), &value, size);
 }
 
 void op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
@@ -84,7 +84,7 @@ void op_setxattr(
 		wanted |= CHANGE_REPLACE;
 	request_begin(&r, req);
 	cache_setxattr(fs->cache, &r.call, fs_inode(fs, ino), name, value, size, wanted, &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }
 
 void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
@@ -99,5 +99,5 @@ void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 	}
 	request_begin(&r, req);
 	cache_removexattr(fs->cache, &r.call, fs_inode(fs, ino), name, &e);
-	fs_reply(req, &e);
+	fs_reply(request_end(&r), &e);
 }

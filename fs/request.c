@@ -1,6 +1,9 @@
 #include "fs/request.h"
 #include "fs/caller.h"
 #include "fs/switches.h"
+#include "providers/base/cleanup.h"
+
+#include <assert.h>
 
 static void on_interrupt(fuse_req_t req, void *context)
 {
@@ -9,7 +12,7 @@ static void on_interrupt(fuse_req_t req, void *context)
 	(void)req;
 	if (!caller_is_dying(r->call.asker))
 		return;
-	atomic_store(&r->is_given_up, true);
+	r->is_given_up = true;
 	cancel_throw(&r->cancel);
 }
 
@@ -17,7 +20,8 @@ void request_begin(struct request *r, fuse_req_t req)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 
-	*r = (struct request){ .switches = fs->switches,
+	*r = (struct request){ .req = req,
+		.switches = fs->switches,
 		.cancel.fd = -1,
 		.call = { .progress_ms = cache_progress_ms(fs->cache),
 			.asker = fuse_req_ctx(req)->pid } };
@@ -28,9 +32,19 @@ void request_begin(struct request *r, fuse_req_t req)
 	fuse_req_interrupt_func(req, on_interrupt, r);
 }
 
-void request_end(struct request *r)
+fuse_req_t request_end(struct request *r)
 {
-	if (r->call.cancel && !atomic_load(&r->is_given_up))
+	fuse_req_t req = take(r->req);
+
+	if (r->call.cancel)
+		fuse_req_interrupt_func(req, NULL, NULL);
+	if (r->call.cancel && !r->is_given_up)
 		switches_give(r->switches, &r->cancel);
 	cancel_release(&r->cancel);
+	return req;
+}
+
+void request_expect_ended(const struct request *r)
+{
+	assert(!r->req);
 }

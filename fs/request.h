@@ -10,6 +10,7 @@
  *
  *	- While a reply is sent no lock is held, and what is sent belongs to the worker: a copy, or
  *	  something that it holds a reference to.
+ *	- No interrupt reaches a worker that has begun to reply: request_end().
  *	- After the reply neither the request, nor the handle, nor the inode is touched.
  *	- Work that goes on after the reply holds a reference to what it uses.
  *	- What a reply hands out (an entry, a handle) is the kernel's from then on. Only where the
@@ -24,21 +25,28 @@
 #include "fs/fs.h"
 #include "providers/base/call.h"
 
-#include <stdatomic.h>
+#include <stdbool.h>
 
 struct request {
+	fuse_req_t req;            /* NULL: not begun, or ended */
 	struct call call;          /* for the calls it makes */
 	struct switches *switches; /* where `cancel` is from */
 	struct cancel cancel;
-	atomic_bool is_given_up;
+	bool is_given_up; /* `cancel` was thrown: changed while an interrupt is handled */
 };
 
 #define REQUEST_NONE                                                                               \
 	{                                                                                          \
 		.cancel.fd = -1                                                                    \
 	}
-#define AUTO_REQUEST __attribute__((cleanup(request_end)))
+#define AUTO_REQUEST __attribute__((cleanup(request_expect_ended)))
 
-/* Before the first call. `r` stays where it is until after the reply: the end of the function that replies. */
+/* Before the first call. `r` stays where it is until request_end(). */
 void request_begin(struct request *r, fuse_req_t req);
-void request_end(struct request *r);
+/*
+ * Before the reply, which goes to the result: `fuse_reply_write(request_end(&r), size)`. An
+ * interrupt that is being handled is waited for, and a later one does not reach `r`.
+ */
+fuse_req_t request_end(struct request *r);
+/* For AUTO_REQUEST. A request that was begun and not ended is a bug of ours: aborts. */
+void request_expect_ended(const struct request *r);

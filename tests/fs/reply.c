@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct kernel kernel;
 
@@ -124,6 +126,82 @@ Test(reply, a_handle_may_end_while_a_second_read_of_it_is_answered)
 	}
 }
 
+/* ---- Interrupts ---- */
+
+static struct answer answer;
+
+static fuse_req_t request(void)
+{
+	return kernel_request(&kernel, &answer, NULL);
+}
+
+static void expect_ended(const char *operation)
+{
+	kernel_await(&answer);
+	cr_expect(zero(int, answer.error), "%s", operation);
+	cr_expect(not(answer.was_interruptible), "%s", operation);
+}
+
+/* `call` is an operation with its parentheses. */
+#define EXPECT_ENDED(call) (fs_ops.call, expect_ended(#call))
+
+Test(reply, no_interrupt_reaches_a_request_on_names_that_is_answered)
+{
+	fuse_ino_t d = kernel_lookup(&kernel, "d"), f = kernel_lookup(&kernel, "d/f");
+	fuse_ino_t stats = kernel_lookup(&kernel, ".sandbox/stats");
+	struct stat attr = { .st_mode = S_IFREG | 0600 };
+	struct fuse_file_info fi = { 0 };
+	fuse_ino_t link;
+
+	EXPECT_ENDED(lookup(request(), d, "f"));
+	EXPECT_ENDED(lookup(request(), d, "none"));
+	EXPECT_ENDED(getattr(request(), f, NULL));
+	EXPECT_ENDED(getattr(request(), stats, NULL));
+	EXPECT_ENDED(setattr(request(), f, &attr, FUSE_SET_ATTR_MODE, NULL));
+	EXPECT_ENDED(mknod(request(), d, "made", S_IFREG | 0600, 0));
+	EXPECT_ENDED(mkdir(request(), d, "directory", 0700));
+	EXPECT_ENDED(symlink(request(), "f", d, "symlink"));
+	link = answer.ino;
+	EXPECT_ENDED(readlink(request(), link));
+	EXPECT_ENDED(link(request(), f, d, "link"));
+	EXPECT_ENDED(rename(request(), d, "link", d, "moved", 0));
+	EXPECT_ENDED(unlink(request(), d, "moved"));
+	EXPECT_ENDED(rmdir(request(), d, "directory"));
+	EXPECT_ENDED(opendir(request(), d, &fi));
+	fi.fh = answer.fh;
+	EXPECT_ENDED(readdir(request(), d, 4096, 0, &fi));
+	EXPECT_ENDED(readdirplus(request(), d, 4096, 0, &fi));
+	EXPECT_ENDED(fsyncdir(request(), d, 0, &fi));
+	EXPECT_ENDED(releasedir(request(), d, &fi));
+}
+
+Test(reply, no_interrupt_reaches_a_request_on_a_file_that_is_answered)
+{
+	static const char *const controls[] = { ".sandbox/stats", ".sandbox/jobs/1/status",
+		".sandbox/jobs/1/output" };
+	fuse_ino_t d = kernel_lookup(&kernel, "d"), f;
+	struct fuse_file_info fi = { .flags = O_RDWR };
+
+	EXPECT_ENDED(create(request(), d, "new", 0600, &fi));
+	f = answer.ino;
+	fi.fh = answer.fh;
+	EXPECT_ENDED(open(request(), f, &(struct fuse_file_info){ .flags = O_RDONLY }));
+	EXPECT_ENDED(write(request(), f, "text", 4, 0, &fi));
+	EXPECT_ENDED(read(request(), f, 4, 0, &fi));
+	EXPECT_ENDED(lseek(request(), f, 0, SEEK_DATA, &fi));
+	EXPECT_ENDED(copy_file_range(request(), f, 0, &fi, f, 8, &fi, 4, 0));
+	EXPECT_ENDED(flush(request(), f, &fi));
+	EXPECT_ENDED(fsync(request(), f, 0, &fi));
+	EXPECT_ENDED(release(request(), f, &fi));
+	run_job("printed");
+	for (size_t n = 0; n < sizeof controls / sizeof *controls; n++) {
+		struct opened file = opened(controls[n], O_RDONLY);
+
+		EXPECT_ENDED(read(request(), file.ino, 4095, 0, &file.fi));
+		EXPECT_ENDED(release(request(), file.ino, &file.fi));
+	}
+}
+
 /* ---- Work that goes on after its reply ---- */
 
 /*
@@ -133,7 +211,6 @@ Test(reply, a_handle_may_end_while_a_second_read_of_it_is_answered)
 Test(reply, a_read_of_events_outlives_its_handle)
 {
 	struct opened events = opened(".sandbox/events", O_RDONLY);
-	struct answer answer;
 
 	fs_ops.read(kernel_request(&kernel, &answer, NULL), events.ino, 4095, 0, &events.fi);
 	kernel_release(&kernel, events.ino, &events.fi);
