@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,8 +32,8 @@ struct mount {
 	struct mount_options options;
 	struct fuse_session *session;
 	bool mounted;
-	pthread_t serving;
-	bool is_serving;
+	pthread_t serving;      /* set before `is_serving` */
+	atomic_bool is_serving; /* from then on a signal may stop it */
 	struct guard guard;
 };
 
@@ -221,7 +222,7 @@ enum err mount_serve(struct mount *m, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "mount");
 	sigaction(STOP_SIGNAL, &wake, NULL);
 	m->serving = pthread_self();
-	m->is_serving = true;
+	atomic_store(&m->is_serving, true);
 	fuse_loop_cfg_set_clone_fd(config, 1);
 	fuse_loop_cfg_set_max_threads(
 		config, m->options.threads_max ? m->options.threads_max : THREADS_DEFAULT);
@@ -238,7 +239,7 @@ void mount_stop(struct mount *m)
 	/* While requests are answered: whom nobody hears any more would keep the lock that a notice waits for. */
 	notifier_stop(m->fs.notifier, ANSWERED_MS);
 	fuse_session_exit(m->session);
-	if (m->is_serving)
+	if (atomic_load(&m->is_serving))
 		pthread_kill(m->serving, STOP_SIGNAL);
 }
 
