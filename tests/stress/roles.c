@@ -1,4 +1,5 @@
 /* roles.c - the kinds of work; each can find its own loss. */
+#include "tests/stress/control_roles.h"
 #include "tests/stress/stress.h"
 
 #include <dirent.h>
@@ -21,22 +22,16 @@ static uint64_t proof_of(uint64_t number, uint64_t salt)
 	return (number + 0x9e3779b97f4a7c15u) * (salt | 1) ^ number >> 31;
 }
 
-static void must(struct shared *s, bool holds, const char *what, const char *name)
-{
-	if (!holds)
-		stress_fail(s, "%s %s: %s", what, name, strerror(errno));
-}
-
 static void make_directory(struct shared *s, const char *name)
 {
-	must(s, !mkdir(name, 0755), "mkdir", name);
+	stress_must(s, !mkdir(name, 0755), "mkdir", name);
 }
 
 static void make_empty(struct shared *s, const char *name)
 {
 	int fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 
-	must(s, fd >= 0, "create", name);
+	stress_must(s, fd >= 0, "create", name);
 	close(fd);
 }
 
@@ -80,16 +75,16 @@ static void records_put(struct shared *s, struct worker *w, int fd, unsigned at)
 	if (stress_chance(w) % 8 || fstat(fd, &st) || st.st_size < (off_t)(RECORDS * sizeof next)) {
 		ssize_t len = CALL(w, pwrite(fd, &next, sizeof next, (off_t)(at * sizeof next)));
 
-		must(s, len == sizeof next, "pwrite", "a record");
+		stress_must(s, len == sizeof next, "pwrite", "a record");
 		return;
 	}
 	struct record *map =
 		mmap(NULL, RECORDS * sizeof next, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	must(s, map != MAP_FAILED, "mmap", "a file");
+	stress_must(s, map != MAP_FAILED, "mmap", "a file");
 	if (map == MAP_FAILED)
 		return;
 	map[at] = next;
-	must(s, !CALL(w, msync(map, RECORDS * sizeof next, MS_SYNC)), "msync", "a file");
+	stress_must(s, !CALL(w, msync(map, RECORDS * sizeof next, MS_SYNC)), "msync", "a file");
 	munmap(map, RECORDS * sizeof next);
 }
 
@@ -100,20 +95,20 @@ static void records_round(struct shared *s, struct worker *w)
 
 	records_path(w, path);
 	fd = CALL(w, open(path, O_RDWR | O_CLOEXEC));
-	must(s, fd >= 0, "open", path);
+	stress_must(s, fd >= 0, "open", path);
 	for (int i = 0; i < 8 && fd >= 0; i++) {
 		records_compare(s, w, fd, stress_chance(w) % RECORDS);
 		records_put(s, w, fd, stress_chance(w) % RECORDS);
 	}
 	if (stress_chance(w) % 4 == 0) {
 		snprintf(other, sizeof other, "%s.moved", path);
-		must(s, !CALL(w, rename(path, other)), "rename", path);
+		stress_must(s, !CALL(w, rename(path, other)), "rename", path);
 		records_put(s, w, fd, stress_chance(w) % RECORDS);
-		must(s, !CALL(w, rename(other, path)), "rename back", path);
+		stress_must(s, !CALL(w, rename(other, path)), "rename back", path);
 	}
 	if (stress_chance(w) % 16 == 0)
-		must(s, !CALL(w, fsync(fd)), "fsync", path);
-	must(s, !CALL(w, close(fd)), "close", path);
+		stress_must(s, !CALL(w, fsync(fd)), "fsync", path);
+	stress_must(s, !CALL(w, close(fd)), "close", path);
 }
 
 static void records_check(struct shared *s)
@@ -126,7 +121,7 @@ static void records_check(struct shared *s)
 
 		records_path(w, path);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		must(s, fd >= 0, "open at the end", path);
+		stress_must(s, fd >= 0, "open at the end", path);
 		for (unsigned at = 0; at < RECORDS; at++)
 			records_compare(s, w, fd, at);
 		close(fd);
@@ -154,14 +149,14 @@ static void log_round(struct shared *s, struct worker *w)
 	int fd = CALL(w, open("log", O_WRONLY | O_APPEND | O_CLOEXEC));
 	char line[128];
 
-	must(s, fd >= 0, "open", "log");
+	stress_must(s, fd >= 0, "open", "log");
 	for (int i = 0; i < 10 && fd >= 0; i++) {
 		int len = log_line(line, sizeof line, w->number, w->lines + 1);
 
-		must(s, CALL(w, write(fd, line, (size_t)len)) == len, "append to", "log");
+		stress_must(s, CALL(w, write(fd, line, (size_t)len)) == len, "append to", "log");
 		w->lines++;
 	}
-	must(s, !CALL(w, close(fd)), "close", "log");
+	stress_must(s, !CALL(w, close(fd)), "close", "log");
 }
 
 static void log_check(struct shared *s)
@@ -213,7 +208,7 @@ static void balls_round(struct shared *s, struct worker *w)
 	if (!CALL(w, rename(from, to)))
 		atomic_fetch_add(&s->throws[ball], 1);
 	else if (errno != ENOENT)
-		must(s, false, "rename", from);
+		stress_must(s, false, "rename", from);
 }
 
 static void balls_check(struct shared *s)
@@ -245,10 +240,10 @@ static void prizes_hold(struct shared *s, struct worker *w, int fd, const char *
 {
 	uint64_t mine = w->number, got = 0;
 
-	must(s, CALL(w, write(fd, &mine, sizeof mine)) == sizeof mine, "write", path);
+	stress_must(s, CALL(w, write(fd, &mine, sizeof mine)) == sizeof mine, "write", path);
 	int again = CALL(w, open(path, O_RDONLY | O_CLOEXEC));
 
-	must(s, again >= 0, "open my own", path);
+	stress_must(s, again >= 0, "open my own", path);
 	if (CALL(w, pread(again, &got, sizeof got, 0)) != sizeof got || got != mine)
 		stress_fail(s, "%s: worker %u reads %ju", path, w->number, (uintmax_t)got);
 	close(again);
@@ -263,7 +258,7 @@ static void prizes_round(struct shared *s, struct worker *w)
 	snprintf(path, sizeof path, "prizes/%u", prize);
 	fd = CALL(w, open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
 	if (fd < 0) {
-		must(s, errno == EEXIST, "create", path);
+		stress_must(s, errno == EEXIST, "create", path);
 		return;
 	}
 	if (!atomic_compare_exchange_strong(&s->prize_owner[prize], &nobody, w->number + 1))
@@ -271,13 +266,13 @@ static void prizes_round(struct shared *s, struct worker *w)
 			nobody - 1);
 	prizes_hold(s, w, fd, path);
 	atomic_store(&s->prize_owner[prize], 0);
-	must(s, !CALL(w, unlink(path)), "unlink", path);
-	must(s, !CALL(w, close(fd)), "close", path);
+	stress_must(s, !CALL(w, unlink(path)), "unlink", path);
+	stress_must(s, !CALL(w, close(fd)), "close", path);
 }
 
 static void prizes_check(struct shared *s)
 {
-	must(s, !rmdir("prizes"), "at the end: rmdir", "prizes");
+	stress_must(s, !rmdir("prizes"), "at the end: rmdir", "prizes");
 }
 
 /* ---- Lists: names that nobody touches are listed exactly once, whatever happens beside them ---- */
@@ -299,7 +294,7 @@ static void lists_read(struct shared *s, struct worker *w)
 	DIR *dir = CALL(w, opendir("lists"));
 	int number;
 
-	must(s, dir, "opendir", "lists");
+	stress_must(s, dir, "opendir", "lists");
 	if (!dir)
 		return;
 	for (struct dirent *d; (d = CALL(w, readdir(dir)));)
@@ -319,12 +314,12 @@ static void lists_round(struct shared *s, struct worker *w)
 		(unsigned)stress_chance(w) % 8);
 	snprintf(other, sizeof other, "%s.new", path);
 	int fd = CALL(w, open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-	must(s, fd >= 0, "create", path);
-	must(s, !CALL(w, close(fd)), "close", path);
+	stress_must(s, fd >= 0, "create", path);
+	stress_must(s, !CALL(w, close(fd)), "close", path);
 	if (stress_chance(w) % 4 == 0)
 		lists_read(s, w);
-	must(s, !CALL(w, rename(path, other)), "rename", path);
-	must(s, !CALL(w, unlink(other)), "unlink", other);
+	stress_must(s, !CALL(w, rename(path, other)), "rename", path);
+	stress_must(s, !CALL(w, unlink(other)), "unlink", other);
 }
 
 static void lists_check(struct shared *s)
@@ -347,22 +342,22 @@ static void trees_round(struct shared *s, struct worker *w)
 	snprintf(sub, sizeof sub, "%s/sub", top);
 	snprintf(moved, sizeof moved, "%s.m", top);
 	snprintf(file, sizeof file, "%s/sub/link", moved);
-	must(s, !CALL(w, mkdir(top, 0755)), "mkdir", top);
-	must(s, !CALL(w, mkdir(sub, 0755)), "mkdir", sub);
+	stress_must(s, !CALL(w, mkdir(top, 0755)), "mkdir", top);
+	stress_must(s, !CALL(w, mkdir(sub, 0755)), "mkdir", sub);
 	if (!CALL(w, rmdir(top)))
 		stress_fail(s, "%s: removed though not empty", top);
-	must(s, !CALL(w, rename(top, moved)), "rename", top);
-	must(s, !CALL(w, symlink("../../log", file)), "symlink", file);
-	must(s, CALL(w, access(sub, F_OK)) != 0, "still there:", sub);
-	must(s, !CALL(w, unlink(file)), "unlink", file);
+	stress_must(s, !CALL(w, rename(top, moved)), "rename", top);
+	stress_must(s, !CALL(w, symlink("../../log", file)), "symlink", file);
+	stress_must(s, CALL(w, access(sub, F_OK)) != 0, "still there:", sub);
+	stress_must(s, !CALL(w, unlink(file)), "unlink", file);
 	snprintf(sub, sizeof sub, "%s/sub", moved);
-	must(s, !CALL(w, rmdir(sub)), "rmdir", sub);
-	must(s, !CALL(w, rmdir(moved)), "rmdir", moved);
+	stress_must(s, !CALL(w, rmdir(sub)), "rmdir", sub);
+	stress_must(s, !CALL(w, rmdir(moved)), "rmdir", moved);
 }
 
 static void trees_check(struct shared *s)
 {
-	must(s, !rmdir("trees"), "at the end: rmdir", "trees");
+	stress_must(s, !rmdir("trees"), "at the end: rmdir", "trees");
 }
 
 /* ---- A count that locks protect: read, add one, write, by everyone ---- */
@@ -378,15 +373,16 @@ static void locks_round(struct shared *s, struct worker *w)
 	uint64_t count = 0;
 	int fd = CALL(w, open("locked", O_RDWR | O_CLOEXEC));
 
-	must(s, fd >= 0, "open", "locked");
-	must(s, !CALL(w, fcntl(fd, F_OFD_SETLKW, &lock)), "lock", "locked");
+	stress_must(s, fd >= 0, "open", "locked");
+	stress_must(s, !CALL(w, fcntl(fd, F_OFD_SETLKW, &lock)), "lock", "locked");
 	ssize_t got = CALL(w, pread(fd, &count, sizeof count, 0));
 
-	must(s, got == 0 || got == sizeof count, "read", "locked");
+	stress_must(s, got == 0 || got == sizeof count, "read", "locked");
 	count++;
-	must(s, CALL(w, pwrite(fd, &count, sizeof count, 0)) == sizeof count, "write", "locked");
+	stress_must(
+		s, CALL(w, pwrite(fd, &count, sizeof count, 0)) == sizeof count, "write", "locked");
 	atomic_fetch_add(&s->locked_count, 1);
-	must(s, !CALL(w, close(fd)), "close", "locked");
+	stress_must(s, !CALL(w, close(fd)), "close", "locked");
 }
 
 static void locks_check(struct shared *s)
@@ -395,7 +391,7 @@ static void locks_check(struct shared *s)
 	int fd = open("locked", O_RDONLY | O_CLOEXEC);
 
 	if (atomic_load(&s->locked_count) && read(fd, &count, sizeof count) != sizeof count)
-		must(s, false, "at the end: read", "locked");
+		stress_must(s, false, "at the end: read", "locked");
 	if (count != atomic_load(&s->locked_count))
 		stress_fail(s, "locked: %ju of %ju increments", (uintmax_t)count,
 			(uintmax_t)atomic_load(&s->locked_count));
@@ -410,5 +406,10 @@ const struct role roles[] = {
 	{ "lists", lists_prepare, lists_round, lists_check },
 	{ "trees", trees_prepare, trees_round, trees_check },
 	{ "locks", locks_prepare, locks_round, locks_check },
+	{ "facts", NULL, facts_round, NULL },
+	{ "commands", NULL, commands_round, NULL },
+	{ "jobs", NULL, jobs_round, NULL },
+	{ "strangers", strangers_prepare, strangers_round, NULL },
+	{ "signals", signals_prepare, signals_round, NULL },
 	{ 0 },
 };

@@ -57,6 +57,12 @@ void stress_fail(struct shared *s, const char *format, ...)
 	fprintf(stderr, "stress: %s\n", line);
 }
 
+void stress_must(struct shared *s, bool holds, const char *what, const char *name)
+{
+	if (!holds)
+		stress_fail(s, "%s %s: %s", what, name, strerror(errno));
+}
+
 uint64_t stress_chance(struct worker *w)
 {
 	w->chance ^= w->chance << 13;
@@ -278,7 +284,7 @@ static void print_rounds(const struct shared *s, int64_t seconds)
 		for (unsigned i = 0; i < s->workers_count; i++)
 			if (s->workers[i].role == r)
 				rounds += atomic_load(&s->workers[i].rounds);
-		printf("%-8s %9ju rounds, %ju a second\n", r->name, (uintmax_t)rounds,
+		printf("%-9s %9ju rounds, %ju a second\n", r->name, (uintmax_t)rounds,
 			(uintmax_t)(rounds / (uint64_t)(seconds ? seconds : 1)));
 	}
 }
@@ -302,7 +308,8 @@ static int run(struct shared *s, const struct options *o)
 	bool finished;
 
 	for (const struct role *r = roles; r->name; r++)
-		r->prepare(s);
+		if (r->prepare)
+			r->prepare(s);
 	if (o->pid)
 		idle = size_of(o->pid);
 	if (!start(s, children)) {
@@ -311,7 +318,8 @@ static int run(struct shared *s, const struct options *o)
 	}
 	finished = watch(s, o, children, &early);
 	for (const struct role *r = roles; finished && r->name; r++)
-		r->check(s);
+		if (r->check)
+			r->check(s);
 	if (o->pid) {
 		late = size_of(o->pid);
 		compare_sizes(s, o, &idle, &early, &late);

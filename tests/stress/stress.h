@@ -28,6 +28,7 @@ struct worker {
 	_Atomic(const char *) doing;
 	_Atomic uint64_t rounds;
 	uint64_t lines;            /* that it wrote to the common log */
+	uint64_t commands;         /* that it had run */
 	uint64_t records[RECORDS]; /* what its own file must hold */
 };
 
@@ -43,11 +44,11 @@ struct shared {
 
 struct role {
 	const char *name;
-	/* Before the workers start: the files the role needs. */
+	/* Before the workers start: the files the role needs. NULL: none. */
 	void (*prepare)(struct shared *s);
 	/* One round of work, a few calls. */
 	void (*round)(struct shared *s, struct worker *w);
-	/* After the last worker ended: whether everything is there. */
+	/* After the last worker ended: whether everything is there. NULL: nothing is left to be there. */
 	void (*check)(struct shared *s);
 };
 
@@ -56,6 +57,8 @@ extern const struct role roles[];
 
 /* Tells what is wrong and counts it. */
 __attribute__((format(printf, 2, 3))) void stress_fail(struct shared *s, const char *format, ...);
+/* Unless it holds: tells what was to be done to which file, and errno. */
+void stress_must(struct shared *s, bool holds, const char *what, const char *name);
 uint64_t stress_chance(struct worker *w);
 int64_t stress_now_ms(void);
 
