@@ -1,7 +1,7 @@
 #include "fs/job_inside.h"
 
 #include "cache/cache.h"
-#include "fs/job_script.h"
+#include "fs/job_watch.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
@@ -83,8 +83,17 @@ static struct job_facts facts_of(struct job *job)
 	return facts;
 }
 
+/* A job keeps the sandbox in use; that matters where the sandbox would end otherwise. */
+static bool is_to_be_watched(struct job *job)
+{
+	return !job_is_embedded(job) && cache_sandbox(job->all->cache)->expires_s >= 0;
+}
+
 static void note_started(struct job *job, int64_t pid, int64_t started_s)
 {
+	/* Before anybody can find out that the job has ended. */
+	if (is_to_be_watched(job))
+		job_watch_add(job->all->watch, job);
 	pthread_mutex_lock(&job->lock);
 	job->facts.state = JOB_RUNNING;
 	job->facts.pid = pid;
@@ -119,7 +128,7 @@ static void note_end_locked(struct job *job, const struct job_look *look)
 }
 
 /* What the job may have changed is in doubt before anybody can read that the job has ended. */
-static void note_look(struct job *job, const struct job_look *look)
+void job_note_look(struct job *job, const struct job_look *look)
 {
 	if (look->has_ended && is_running(job))
 		cache_command_ended(job->all->cache);
@@ -130,6 +139,8 @@ static void note_look(struct job *job, const struct job_look *look)
 	if (look->has_ended && job->facts.state == JOB_RUNNING)
 		note_end_locked(job, look);
 	pthread_mutex_unlock(&job->lock);
+	if (look->has_ended)
+		job_watch_remove(job->all->watch, job);
 }
 
 bool job_has_ended(struct job *job)
@@ -144,7 +155,7 @@ bool job_has_ended(struct job *job)
 
 void job_note_lost(struct job *job)
 {
-	note_look(job, &(struct job_look){ .has_ended = true });
+	job_note_look(job, &(struct job_look){ .has_ended = true });
 }
 
 /* ---- Starting ---- */
@@ -207,7 +218,7 @@ static enum err take_answer(struct job *job, struct answer *a, struct buf *out, 
 		return error_set(e, ERR_PROTOCOL,
 			"job %" PRIu64 ": the sandbox does not say how it is", job->facts.id);
 	buf_consume(&a->out, (size_t)(end + 1 - text));
-	note_look(job, &look);
+	job_note_look(job, &look);
 	if (out)
 		buf_add(out, a->out.bytes, a->out.len);
 	return out ? buf_check(out, "a job's output", e) : ERR_OK;

@@ -90,6 +90,17 @@ void job_script_look(
 	buf_add_string(out, look_text);
 }
 
+void job_script_look_at(struct buf *out, const char *prefix, const uint64_t *numbers, size_t count)
+{
+	begin(out, prefix, "sees");
+	buf_add_string(out, "from=1 count=0\nfor number in");
+	for (size_t n = 0; n < count; n++)
+		buf_printf(out, " %llu", (unsigned long long)numbers[n]);
+	buf_printf(out,
+		"; do\nbase=$1$number\nline=$(\n%s) && echo \"$number $line\"\ndone\ntrue\n",
+		look_text);
+}
+
 bool job_script_read(struct job_look *out, const char *line)
 {
 	char code[16];

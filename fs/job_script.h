@@ -36,6 +36,12 @@ void job_script_look(
 	struct buf *out, const char *base, bool has_processes, uint64_t offset, size_t count);
 #define JOB_SCRIPT_GONE INPUT_PIPE_GONE
 
+/*
+ * Says how several jobs are, a line for each that there is: its number, then the line of
+ * job_script_look(). `prefix` and a number are a base; the jobs' processes can be seen.
+ */
+void job_script_look_at(struct buf *out, const char *prefix, const uint64_t *numbers, size_t count);
+
 struct job_look {
 	bool has_ended;
 	bool has_exit_code; /* false: its end was not recorded */

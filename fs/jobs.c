@@ -1,4 +1,4 @@
-#include "fs/job_inside.h"
+#include "fs/job_watch.h"
 
 #include "cache/cache.h"
 #include "providers/base/cleanup.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* How often a job is looked at while the sandbox's time is to be extended for it, which is done every 150 s. */
+/* Between two looks at the jobs that a sandbox's time is extended for, every 150 s. */
 #define WATCH_MS 60000
 
 /* ---- Life ---- */
@@ -37,6 +37,14 @@ void job_put(struct job *job)
 	pthread_mutex_lock(&all->lock);
 	put_locked(job);
 	pthread_mutex_unlock(&all->lock);
+}
+
+struct job *job_get(struct job *job)
+{
+	pthread_mutex_lock(&job->all->lock);
+	job->references++;
+	pthread_mutex_unlock(&job->all->lock);
+	return job;
 }
 
 uint64_t job_id(const struct job *job)
@@ -66,20 +74,22 @@ static enum err job_new(struct job **out, struct jobs *all, struct buf *text, st
 enum err jobs_new(
 	struct jobs **out, struct cache *cache, struct deferrals *deferrals, struct error *e)
 {
-	struct jobs *all = calloc(1, sizeof *all);
+	AUTO_FREE struct jobs *all = calloc(1, sizeof *all);
 	uint64_t mount;
+	enum err kind;
 
 	if (!all)
 		return error_set(e, ERR_NO_MEMORY, "jobs");
-	if (getrandom(&mount, sizeof mount, 0) != sizeof mount) {
-		free(all);
+	if (getrandom(&mount, sizeof mount, 0) != sizeof mount)
 		return error_errno(e, errno, "getrandom");
-	}
 	*all = (struct jobs){ .cache = cache, .deferrals = deferrals };
+	kind = job_watch_new(&all->watch, cache, WATCH_MS, e);
+	if (kind)
+		return kind;
 	snprintf(all->mount, sizeof all->mount, "%016" PRIx64, mount);
 	pthread_mutex_init(&all->lock, NULL);
 	TAILQ_INIT(&all->list);
-	*out = all;
+	*out = take(all);
 	return ERR_OK;
 }
 
@@ -89,6 +99,7 @@ void jobs_free(struct jobs *all)
 
 	if (!all)
 		return;
+	job_watch_free(all->watch);
 	pthread_mutex_lock(&all->lock);
 	while ((job = TAILQ_FIRST(&all->list))) {
 		TAILQ_REMOVE(&all->list, job, link);
@@ -117,14 +128,21 @@ static void drop_oldest_locked(struct jobs *all)
 	put_locked(oldest);
 }
 
+void jobs_base(const struct jobs *all, const char *number, char out[JOB_BASE_MAX])
+{
+	snprintf(out, JOB_BASE_MAX, "%s/job-%s-%s", cache_staging(all->cache), all->mount, number);
+}
+
 /* The caller's reference and the list's. */
 static void enlist(struct jobs *all, struct job *job)
 {
+	char number[24];
+
 	pthread_mutex_lock(&all->lock);
 	job->references = 2;
 	job->facts.id = ++all->last;
-	snprintf(job->base, sizeof job->base, "%s/job-%s-%" PRIu64, cache_staging(all->cache),
-		all->mount, job->facts.id);
+	snprintf(number, sizeof number, "%" PRIu64, job->facts.id);
+	jobs_base(all, number, job->base);
 	TAILQ_INSERT_TAIL(&all->list, job, link);
 	drop_oldest_locked(all);
 	pthread_mutex_unlock(&all->lock);
@@ -169,24 +187,7 @@ uint64_t jobs_last(struct jobs *all)
 	return last;
 }
 
-/* ---- The thread of a job ---- */
-
-/* While it runs the sandbox is in use; whether it does matters where the sandbox would end otherwise. */
-static void keep_alive(struct job *job, const struct cancel *cancel)
-{
-	struct cache *cache = job->all->cache;
-	const struct call call = {
-		.progress_ms = cache_progress_ms(cache), .cancel = cancel, .is_background = true
-	};
-	struct job_facts facts;
-	struct error e = { 0 };
-
-	cache_hold(cache);
-	while (!job_has_ended(job) && !call_sleep(&call, WATCH_MS, NULL))
-		if (job_look(job, &call, &facts, &e) == ERR_GONE)
-			break;
-	cache_let(cache);
-}
+/* ---- The thread that starts a job ---- */
 
 static void live(void *context, const struct cancel *cancel)
 {
@@ -196,8 +197,6 @@ static void live(void *context, const struct cancel *cancel)
 	struct error e = { 0 };
 
 	job_start(job, cancel);
-	if (!job_is_embedded(job) && cache_sandbox(job->all->cache)->expires_s >= 0)
-		keep_alive(job, cancel);
 	if (!job_is_embedded(job) || job_has_ended(job))
 		return;
 	if (job_look(job, &call, &facts, &e))

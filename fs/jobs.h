@@ -5,7 +5,8 @@
  * connection that lasts, and one that breaks is no harm. Only where every command ends with what ran it (a sandbox on this
  * machine) a thread holds it, and so it ends with the mount; elsewhere it goes on.
  *
- * The sandbox counts as in use while a job runs. Where it has an end, the job is looked at once a minute for that.
+ * The sandbox counts as in use while a job runs. Where the sandbox has an end, the jobs are looked
+ * at once a minute for that (job_watch.h).
  *
  * Functions may be called from any thread, except as said. Those with a `struct call` ask the sandbox.
  */
