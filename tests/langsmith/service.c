@@ -1,6 +1,5 @@
 /* Over the test server: what only a server can show. */
 #include "tests/langsmith/fixture.h"
-#include "tests/support/teardown.h"
 #include "tests/support/vendor_server.h"
 
 #include <criterion/hooks.h>
@@ -77,7 +76,7 @@ static void delete_sandbox(void)
 	const struct provider_config cfg = { .id = sandbox ? sandbox->id : "" };
 
 	if (sandbox)
-		teardown_expect(langsmith_delete(&cfg, NULL, &e) == ERR_OK, "%s", e.text);
+		cr_expect(eq(int, langsmith_delete(&cfg, NULL, &e), ERR_OK), "%s", e.text);
 	langsmith_free(sandbox);
 }
 

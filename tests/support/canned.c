@@ -2,7 +2,6 @@
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
-#include "tests/support/teardown.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -121,7 +120,6 @@ static bool is_wanted(const struct canned *c, size_t number)
 	return !want || !strncmp(c->requests[number], want, strlen(want));
 }
 
-/* Often called by a suite's .fini. */
 void canned_stop(struct canned *c)
 {
 	eventfd_write(c->stop_fd, 1);
@@ -129,9 +127,8 @@ void canned_stop(struct canned *c)
 	close(c->fd);
 	close(c->stop_fd);
 	for (size_t i = 0; i < c->got; i++)
-		teardown_expect(is_wanted(c, i), "request %zu is not the one that is due: %s", i,
+		cr_expect(is_wanted(c, i), "request %zu is not the one that is due: %s", i,
 			c->requests[i]);
-	teardown_expect(c->got == c->count && !c->unwanted,
-		"%zu requests came, %zu of them not due, where %zu were", c->got, c->unwanted,
-		c->count);
+	cr_expect(eq(sz, c->unwanted, 0));
+	cr_expect(eq(sz, c->got, c->count));
 }

@@ -60,6 +60,8 @@ void criterion_internal_test_main(void (*test)(void))
 
 void criterion_internal_test_teardown(void)
 {
+	if (setjmp(here.end))
+		return;
 	call(here.test->data->fini);
 	if (here.suite)
 		call(here.suite->data->fini);
