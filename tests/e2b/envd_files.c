@@ -126,6 +126,9 @@ Test(envd_files, refusals_have_their_kinds_and_never_the_token)
 			"{\"sandboxId\":\"i1\",\"message\":\"The sandbox was not "
 			"found\",\"code\":502}",
 			ERR_GONE },
+		{ 400, "{\"code\":400,\"message\":\"wrong: i1; " TEST_TOKEN "; 49983\"}",
+			ERR_INVALID },
+		{ 500, "wrong: i1; " TEST_TOKEN "; 49983", ERR_IO },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

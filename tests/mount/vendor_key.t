@@ -30,8 +30,8 @@ received() { # TEXT
 }
 
 # Whoever is asked for something says back what he was sent.
-say_back() { # STATUS
-	admin POST faults '{"match":{"kind":"/./","times":0},"action":{"type":"say_back","status":'"$1"'}}' >/dev/null
+say_back() { # STATUS [PATTERN]: of requests whose path matches
+	admin POST faults '{"match":{"kind":"/./","path":"'"${2:-.}"'","times":0},"action":{"type":"say_back","status":'"$1"'}}' >/dev/null
 }
 
 mend() {
@@ -50,6 +50,23 @@ use() {
 	done
 }
 
+# Contents that have a request of their own are refused, and status says why.
+is_upload_refused() {
+	head -c 2000000 /dev/urandom >"$MNT/large"
+	sync "$MNT/large"
+	grep 'this is wrong' "$MNT/.sandbox/status"
+} >>used 2>&1
+
+# On some vendors contents are the input of a program.
+refuse_upload() { # LEVEL
+	case $PROVIDER in
+	aio | modal) return ;;
+	esac
+	say_back 400 'file|upload'
+	ok "$1: status shows why an upload was refused" wait_until "$PATIENCE" is_upload_refused
+	mend
+}
+
 # A machine may stall for longer than the time-out of this mount: what failed then is done again.
 job_ran() {
 	grep -qsE '"state": *"(running|exited)"' "$MNT"/.sandbox/jobs/*/status || use >>used 2>&1
@@ -64,6 +81,7 @@ look() {
 	use >used 2>&1
 	ok "$1: a job runs" wait_until "$PATIENCE" job_ran
 	cat "$MNT"/.sandbox/jobs/*/output >>used
+	refuse_upload "$1"
 	for status in $2; do
 		say_back "$status"
 		use >>used 2>&1
