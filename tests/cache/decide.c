@@ -527,95 +527,59 @@ Test(decide, a_file_that_was_replaced_stays_itself_where_an_answer_was_lost)
 
 /* ---- What others did in an outage ---- */
 
-/* While a change of `other` is on its way f, which was there, is written to and then replaced. Returned: calls before. */
-static unsigned write_and_replace(struct inode *other)
+/* In the mount, while a change of another file is on its way. */
+static void write_f(void)
 {
-	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
-	struct inode *root = cache_root(far.cache), *f = distant_make(&far, "f");
+	struct inode *f = distant_open(&far, "f");
 
-	distant_write(&far, f, 0, "before");
-	cr_assert(eq(int, sync_all(), ERR_OK));
-	unsigned arrived = distant_applies(&far);
-
-	far.cache->pending->pause_ms = 10;
-	distant_hold_applies(&far, true);
-	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
-	distant_await_applies(&far, arrived + 1);
 	distant_write(&far, f, 0, "ours");
 	distant_close(&far, f);
-	struct inode *new = distant_make(&far, "new");
+}
+
+static void remove_f(void)
+{
+	struct inode *root = cache_root(far.cache);
+
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+}
+
+static void replace_f(void)
+{
+	struct inode *root = cache_root(far.cache), *new = distant_make(&far, "new");
 
 	distant_write(&far, new, 0, "ours, too");
 	distant_close(&far, new);
 	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "new", root, "f", 0, NULL), ERR_OK));
-	return arrived;
 }
 
-static void expect_theirs_stays(void)
+/* The mount knows f, and nobody has it open. */
+static void make_known(void)
 {
-	scratch_write_text(&far.scratch, "f", "theirs");
-	distant_hold_applies(&far, false);
-	cr_expect(ne(int, sync_all(), ERR_OK));
-	distant_expect_text(&far, "f", "theirs");
-}
+	struct inode *f = distant_make(&far, "f");
 
-/* It was not to be replaced by then: what was written to it before says so, which is refused. */
-Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_here_stays)
-{
-	struct inode *other = distant_make(&far, "other");
-	unsigned arrived = write_and_replace(other);
-
-	far.lose_answers = true;
-	distant_pass_apply(&far, arrived + 1);
-	distant_await_applies(&far, arrived + 2);
-	far.lose_answers = false;
-	expect_theirs_stays();
-	distant_expect_text(&far, "new", "ours, too");
-	distant_close(&far, other);
-}
-
-/* The same where all of it had left together, in vain. */
-Test(decide, and_where_that_was_sent_again)
-{
-	struct inode *other = distant_make(&far, "other");
-
-	unsigned arrived = write_and_replace(other);
-
-	distant_pass_apply(&far, arrived + 1);
-	distant_await_applies(&far, arrived + 2);
-	distant_time_out_apply(&far, arrived + 2);
-	distant_await_applies(&far, arrived + 3);
-	expect_theirs_stays();
-	distant_close(&far, other);
-}
-
-/* Known here, and nobody has it open. */
-static void make_known(const char *name, const char *text)
-{
-	struct inode *i = distant_make(&far, name);
-
-	distant_write(&far, i, 0, text);
+	distant_write(&far, f, 0, "before");
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	distant_await_deciding(&far);
-	mtime_of(i);
-	distant_close(&far, i);
+	mtime_of(f);
+	distant_close(&far, f);
 }
 
-/* A change of `other` is under way; what is done here meanwhile leaves after it. Returned: its number. */
-static unsigned begin_outage(struct inode *other)
+/* What follows is queued behind the mode of `other`. Returns the number of the attempt that is held. */
+static unsigned hold_queue(struct inode *other)
 {
-	struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
-	unsigned arrived = distant_applies(&far);
+	const struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+	unsigned number = distant_applies(&far) + 1;
 
 	far.cache->pending->pause_ms = 10;
 	distant_hold_applies(&far, true);
 	cr_assert(eq(int, cache_setattr(far.cache, NULL, other, &mode, false, NULL), ERR_OK));
-	distant_await_applies(&far, arrived + 1);
-	return arrived + 1;
+	distant_await_applies(&far, number);
+	distant_gather_for(&far, AN_HOUR_MS);
+	return number;
 }
 
-/* The answer to that is lost. */
-static void notice_outage(unsigned number)
+/* The mode is set and its answer lost; nothing else has left. */
+static void lose_answer(unsigned number)
 {
 	far.lose_answers = true;
 	distant_pass_apply(&far, number);
@@ -623,51 +587,53 @@ static void notice_outage(unsigned number)
 	far.lose_answers = false;
 }
 
-Test(decide, what_others_wrote_to_a_file_that_was_removed_here_stays)
+/* The mode is answered; the queue leaves, in vain, and leaves again. */
+static void lose_queue(unsigned number)
 {
-	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
+	uint64_t answers = distant_answers(&far);
 
-	make_known("f", "before");
-	unsigned number = begin_outage(other);
-
-	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
-	notice_outage(number);
-	expect_theirs_stays();
-	distant_close(&far, other);
-}
-
-Test(decide, and_where_it_was_written_before_it_was_removed)
-{
-	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
-
-	make_known("f", "before");
-	unsigned number = begin_outage(other);
-	struct inode *f = distant_open(&far, "f");
-
-	distant_write(&far, f, 0, "ours");
-	distant_close(&far, f);
-	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
-	notice_outage(number);
-	expect_theirs_stays();
-	distant_close(&far, other);
-}
-
-/* All of it left together, in vain. */
-Test(decide, and_where_that_was_sent_again_too)
-{
-	struct inode *root = cache_root(far.cache), *other = distant_make(&far, "other");
-
-	make_known("f", "before");
-	unsigned number = begin_outage(other);
-	struct inode *f = distant_open(&far, "f");
-
-	distant_write(&far, f, 0, "ours");
-	distant_close(&far, f);
-	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
 	distant_pass_apply(&far, number);
+	distant_await_answers(&far, answers + 1);
+	distant_gather_for(&far, PENDING_WAIT_MS);
 	distant_await_applies(&far, number + 1);
 	distant_time_out_apply(&far, number + 1);
 	distant_await_applies(&far, number + 2);
-	expect_theirs_stays();
+}
+
+/* What others write to f in the end is a conflict with the steps, and stays. */
+static void play_outage(void (*lose)(unsigned number), void (*const *steps)(void))
+{
+	struct inode *other = distant_make(&far, "other");
+
+	make_known();
+	unsigned number = hold_queue(other);
+
+	while (*steps)
+		(*steps++)();
+	lose(number);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, sync_all(), ERR_OK));
+	distant_expect_text(&far, "f", "theirs");
 	distant_close(&far, other);
+}
+
+#define OUTAGE(name, lose, ...)                                                                    \
+	Test(decide, name)                                                                         \
+	{                                                                                          \
+		play_outage(lose, (void (*const[])(void)){ __VA_ARGS__, NULL });                   \
+	}
+
+OUTAGE(what_others_wrote_to_a_file_that_was_removed_stays, lose_answer, remove_f)
+OUTAGE(what_others_wrote_to_a_file_that_was_written_and_removed_stays, lose_answer, write_f,
+	remove_f)
+OUTAGE(what_others_wrote_between_two_attempts_of_a_write_and_a_removal_stays, lose_queue, write_f,
+	remove_f)
+OUTAGE(what_others_wrote_between_two_attempts_of_a_write_and_a_replacement_stays, lose_queue,
+	write_f, replace_f)
+
+Test(decide, what_others_wrote_to_a_file_that_was_written_and_replaced_stays)
+{
+	play_outage(lose_answer, (void (*const[])(void)){ write_f, replace_f, NULL });
+	distant_expect_text(&far, "new", "ours, too");
 }
