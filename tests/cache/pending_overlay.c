@@ -168,15 +168,22 @@ static bool read_whole(struct inode *i)
 		stored_has(far.cache->stored, &version);
 }
 
+/* A file that was there before the mount: of another one the stream of changes may tell late. */
+static struct inode *open_foreign(const char *name)
+{
+	mount_again();
+	let_settle();
+	if (far.tells_changes)
+		distant_await_deciding(&far);
+	return distant_open(&far, name);
+}
+
 /* A file of the sandbox's own that was read. */
 static struct inode *known(const char *name, size_t size)
 {
 	fill_model(size);
 	put_there(name);
-	let_settle();
-	if (far.tells_changes)
-		distant_await_deciding(&far);
-	struct inode *i = distant_open(&far, name);
+	struct inode *i = open_foreign(name);
 
 	cr_assert(read_whole(i));
 	return i;
@@ -339,9 +346,7 @@ static struct inode *half_known(const char *name)
 	size_t got;
 
 	cr_assert(eq(int, ftruncate(fd, (off_t)16 * 1024 * 1024), 0));
-	let_settle();
-	distant_await_deciding(&far);
-	struct inode *i = distant_open(&far, name);
+	struct inode *i = open_foreign(name);
 
 	cr_assert(eq(int, read_at(i, 0, BLOCK_SIZE, &got), ERR_OK));
 	return i;
