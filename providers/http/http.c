@@ -227,6 +227,13 @@ static const char *environment(const char *name)
 	return value && *value ? value : NULL;
 }
 
+/* As libcurl would find the file now: connections are made later, and from another directory. */
+static bool copy_path(char **out, const char *path)
+{
+	*out = path ? realpath(path, NULL) : NULL;
+	return *out || copy(out, path);
+}
+
 static bool build(struct http *h, const char *user_agent)
 {
 	const char *bundle = environment("CURL_CA_BUNDLE");
@@ -236,8 +243,8 @@ static bool build(struct http *h, const char *user_agent)
 	h->slept_ms = slept_ms();
 	h->lent = -1;
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
-		!copy(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
-		!copy(&h->ca_folder, environment("SSL_CERT_DIR")))
+		!copy_path(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
+		!copy_path(&h->ca_folder, environment("SSL_CERT_DIR")))
 		return false;
 	curl_multi_setopt(h->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
 	curl_multi_setopt(h->multi, CURLMOPT_MAX_HOST_CONNECTIONS, HOST_CONNECTIONS_MAX);

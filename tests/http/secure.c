@@ -153,6 +153,21 @@ Test(http_secure, an_unknown_authority_is_not_trusted)
 	secure_close(&s);
 }
 
+/* A daemon leaves the directory that the variable meant, and makes connections afterwards. */
+Test(http_secure, an_authority_named_by_a_relative_path_is_trusted_from_elsewhere)
+{
+	struct secure s;
+
+	secure_open(&s, "2", true);
+	http_free(s.http);
+	cr_assert(zero(int, chdir(s.scratch.path)));
+	setenv("SSL_CERT_FILE", "ca.pem", 1);
+	cr_assert(eq(int, http_new(&s.http, "test/1", NULL), ERR_OK));
+	cr_assert(zero(int, chdir("/")));
+	expect_answer(&s, "/", "2.0 1");
+	secure_close(&s);
+}
+
 /* The authority is trusted, and has said nothing of this host. */
 Test(http_secure, a_certificate_of_another_name_is_not_trusted)
 {
