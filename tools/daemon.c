@@ -1,6 +1,7 @@
 #include "tools/daemon.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
 #include "tools/apart.h"
 #include "tools/detach.h"
 #include "tools/mounted.h"
@@ -89,12 +90,12 @@ static void leave_terminal(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && null >= 0; fd++)
 		dup2(null, fd);
 	setsid();
-	if (chdir("/"))
-		return; /* then its directory stays busy; nothing else depends on it */
 }
 
 void daemon_serving(struct daemon *d)
 {
+	if (chdir("/"))
+		log_info(LOG_TOOLS, "the working directory stays in use: %s", strerror(errno));
 	if (d->fd < 0)
 		return;
 	leave_terminal();

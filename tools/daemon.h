@@ -35,7 +35,7 @@ static inline bool daemon_is_parent(const struct daemon *d)
 /* Until the mount answers, or does not: then nothing of it is left, and why stands on stderr. */
 enum exits daemon_wait(struct daemon *d, const char *mountpoint);
 
-/* The child's side; in the foreground the first two print at once and the last does nothing. */
+/* The child's side; in the foreground the first two print at once and the last only leaves the directory. */
 
 /* A line for whoever started us, on stdout. */
 __attribute__((format(printf, 2, 3))) void daemon_say(struct daemon *d, const char *format, ...);

@@ -4,13 +4,13 @@
  *      sandboxctl COMMAND [options] ARGUMENTS
  */
 #include "providers/base/cleanup.h"
+#include "providers/base/inherited.h"
 #include "providers/base/log.h"
 #include "providers/provider.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/complete.h"
 #include "tools/spelling.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,26 +75,17 @@ static enum err run_command(struct ctl_run *run, struct error *e)
 	return kind;
 }
 
-/* Where one of the three is closed, the next file that is opened would stand for it. */
-static void hold_streams(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	close(fd);
-}
-
 static enum ctl_exits complain(const struct error *e, enum ctl_exits status)
 {
 	fprintf(stderr, "sandboxctl: %s\n", e->text);
 	return status;
 }
 
-static int run_words(int argc, char **argv)
+static int run_words(int argc, char **argv, mode_t file_mask)
 {
-	struct ctl_run run = { .command = ctl_find(argv[0]), .argc = argc, .argv = argv };
+	struct ctl_run run = {
+		.command = ctl_find(argv[0]), .argc = argc, .argv = argv, .file_mask = file_mask
+	};
 	struct error e = { 0 };
 
 	if (!run.command) {
@@ -109,23 +100,23 @@ static int run_words(int argc, char **argv)
 }
 
 /* "help", "help COMMAND", as other tools have it. */
-static int run_help(int argc, char **argv)
+static int run_help(int argc, char **argv, mode_t file_mask)
 {
 	char option[] = "--help";
 	char *words[] = { argv[1], option, NULL };
 
 	if (argc > 1)
-		return run_words(2, words);
+		return run_words(2, words, file_mask);
 	print_help();
 	return CTL_OK;
 }
 
 int main(int argc, char **argv)
 {
+	mode_t file_mask = inherited_reset();
 	const char *word = argc > 1 ? argv[1] : "";
 	int status = CTL_OK;
 
-	hold_streams();
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_help();
 	} else if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
@@ -133,12 +124,12 @@ int main(int argc, char **argv)
 	} else if (!strcmp(word, "--complete")) {
 		complete(argc - 2, argv + 2, stdout);
 	} else if (!strcmp(word, "help")) {
-		status = run_help(argc - 1, argv + 1);
+		status = run_help(argc - 1, argv + 1, file_mask);
 	} else if (argc < 2) {
 		fprintf(stderr, "sandboxctl: the command is missing; see sandboxctl --help\n");
 		status = CTL_WRONG_USAGE;
 	} else {
-		status = run_words(argc - 1, argv + 1);
+		status = run_words(argc - 1, argv + 1, file_mask);
 	}
 	return fflush(stdout) && !status ? CTL_FAILED : status;
 }

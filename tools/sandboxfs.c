@@ -12,6 +12,7 @@
 #include "cache/cache.h"
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/inherited.h"
 #include "providers/base/log.h"
 #include "tools/config.h"
 #include "tools/daemon.h"
@@ -25,7 +26,6 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* What one run is made of. */
 struct run {
@@ -295,7 +295,6 @@ static enum err run(const struct config *config, const struct source *source,
 
 	if (kind)
 		return kind;
-	umask(0); /* modes are what the callers of the mount ask for */
 	r.call = (struct call){ .progress_ms = config->progress_ms,
 		.cancel = signals_cancel(r.signals) };
 	kind = open_sandbox(&r, e);
@@ -322,7 +321,10 @@ static enum exits run_or_explain(const struct config *config, const struct sourc
 	return exits_for(kind);
 }
 
-/* Everything that can be refused before the fork. */
+/*
+ * Everything that can be refused before the fork. Words may name a descriptor of the caller (the file
+ * of -N, a key_file of /dev/fd), so those are closed behind the checks.
+ */
 static enum err prepare(
 	struct config *config, struct source *source, char **mountpoint, struct error *e)
 {
@@ -335,6 +337,7 @@ static enum err prepare(
 		kind = log_setup("sandboxfs", config_log_spec(config), false, e);
 	if (!kind)
 		kind = preflight(config, source, mountpoint, e);
+	inherited_close();
 	if (!kind && to_syslog)
 		kind = log_setup("sandboxfs", config_log_spec(config), true, e);
 	return kind;
@@ -365,6 +368,7 @@ int main(int argc, char **argv)
 	struct daemon daemon = DAEMON_FOREGROUND;
 	struct error e = { 0 };
 
+	inherited_reset();
 	if (config_parse(&config, argc, argv, &e))
 		return complain(&e);
 	if (config.help)

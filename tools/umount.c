@@ -4,6 +4,7 @@
  *      umount.fuse.sandboxfs DIR [-nlfvr] [-N namespace] [-t type.subtype] [-o options]
  */
 #include "providers/base/cleanup.h"
+#include "providers/base/inherited.h"
 #include "tools/detach.h"
 #include "tools/drain.h"
 #include "tools/exits.h"
@@ -155,6 +156,7 @@ static enum err act(const struct request *r, struct error *e)
 		return ERR_OK;
 	if (r->namespace)
 		kind = namespace_enter(r->namespace, e);
+	inherited_close();
 	return kind ? kind : unmount(r, e);
 }
 
@@ -162,8 +164,10 @@ int main(int argc, char **argv)
 {
 	struct request request = { .limit_ms = -1 };
 	struct error e = { 0 };
-	enum err kind = parse(&request, argc, argv, &e);
+	enum err kind;
 
+	inherited_reset();
+	kind = parse(&request, argc, argv, &e);
 	if (!kind)
 		kind = act(&request, &e);
 	if (kind)

@@ -1,6 +1,7 @@
 /* sandboxfs-helper: list, fetch, apply and watch on a real directory, for sandboxfs at the other end of a stream. */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/inherited.h"
 #include "providers/helper/await.h"
 #include "providers/helper/serve.h"
 #include "providers/helper/wire.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_FAILED 1
@@ -130,8 +130,6 @@ static enum err take_file(struct arguments *a, struct error *e)
 	enum err kind;
 
 	signal(SIGPIPE, SIG_IGN);
-	/* Whoever started us may ignore it; then nobody would hear how what unpacks the file ended. */
-	signal(SIGCHLD, SIG_DFL);
 	outlet_init(&signs, STDOUT_FILENO, a->is_armoured);
 	kind = await_requests(&a->file, &signs, &a->requests, &a->held, e);
 	outlet_release(&signs);
@@ -211,6 +209,8 @@ int main(int argc, char **argv)
 	struct error e = { 0 };
 	int status;
 
+	/* Also for the umask: modes are asked for whole. */
+	inherited_reset();
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return printf("sandboxfs-helper %s, protocol %d\n", SANDBOXFS_VERSION,
 			       WIRE_VERSION) < 0;
@@ -222,8 +222,6 @@ int main(int argc, char **argv)
 		buf_release(&a.requests);
 		return EXIT_USAGE;
 	}
-	/* Modes are asked for whole. */
-	umask(0);
 	status = run(&a);
 	cleanup_close(&a.held);
 	buf_release(&a.requests);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -43,7 +44,8 @@ static _Noreturn void become(const struct child_request *r, pid_t parent)
 	if (r->is_apart)
 		stand_apart(parent);
 	if (r->held > 0)
-		fcntl(r->held, F_SETFD, 0);
+		dup2(r->held, STDIN_FILENO);
+	umask(r->file_mask);
 	give_signals_back();
 	if (r->dir && chdir(r->dir)) {
 		dprintf(STDERR_FILENO, "sandboxctl: %s: %s\n", r->dir, strerror(errno));

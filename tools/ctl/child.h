@@ -13,7 +13,12 @@ struct child_request {
 	const char *dir;   /* where it runs; NULL: here */
 	/* Signals of the terminal do not reach it, and it is sent TERM when sandboxctl ends, whatever ends it. */
 	bool is_apart;
-	int held; /* a descriptor that is open as long as it lives; 0 or -1: none */
+	mode_t file_mask; /* its umask */
+	/*
+	 * A descriptor that is open as long as the program lives, as its standard input: of what else
+	 * it inherits, sandboxfs keeps nothing. 0 or -1: none.
+	 */
+	int held;
 };
 
 /*

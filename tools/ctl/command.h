@@ -40,6 +40,7 @@ struct ctl_run {
 	int argc;
 	char **argv;             /* argv[0] is "sandboxctl NAME" */
 	struct signals *signals; /* NULL: CTL_OWN_SIGNALS */
+	mode_t file_mask;        /* the umask of the caller (base/inherited.h) */
 	/*
 	 * The exit status (exits.h). 0 at first, which is CTL_FAILED where run() fails: only a command that promises another
 	 * one sets it, before it can fail.

@@ -29,6 +29,7 @@ struct copy {
 	uint32_t mode_mask; /* the permissions that are kept */
 	const char
 		*base; /* a directory at `to` that is made first, with those above it; "": none */
+	mode_t base_mask; /* the permissions that those do not get, as of a umask */
 	/* Each failure, by the path at `from`. */
 	void (*failed)(void *context, const char *path, const char *text);
 	/* From time to time; `bytes_total` is of all files. */

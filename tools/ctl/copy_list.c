@@ -69,7 +69,7 @@ void copy_list_release(struct copy_list *l)
 /* The directory that everything goes into, and those above it. */
 static enum err add_base(struct copying *c, const char *base, struct error *e)
 {
-	const struct list_item item = { .attr.mode = S_IFDIR | 0755 };
+	const struct list_item item = { .attr.mode = S_IFDIR | (0755 & ~c->copy->base_mask) };
 	enum err kind = ERR_OK;
 
 	for (size_t len = 0; kind == ERR_OK && base[len];) {

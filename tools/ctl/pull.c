@@ -55,7 +55,10 @@ static enum err pull(struct transfer *t, struct error *e)
 static enum err run(struct ctl_run *run, struct error *e)
 {
 	/* Whoever is in the sandbox does not choose what runs here as another user. */
-	struct transfer t = { .run = run, .mode_mask = 01777, .example = "local:demo:result ." };
+	struct transfer t = { .run = run,
+		.mode_mask = 01777,
+		.base_mask = run->file_mask,
+		.example = "local:demo:result ." };
 
 	return transfer_run(&t, pull, e);
 }

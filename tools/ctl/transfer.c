@@ -116,6 +116,7 @@ enum err transfer_copy(struct transfer *t, const struct call *call, struct provi
 		.call = call,
 		.mode_mask = t->mode_mask,
 		.base = to->base,
+		.base_mask = t->base_mask,
 		.failed = tell_failure,
 		.progress = tell_progress,
 		.context = t };

@@ -15,6 +15,7 @@ struct transfer {
 	char **words; /* SOURCE... DESTINATION */
 	size_t count; /* of the sources; words[count] is the destination */
 	uint32_t mode_mask;
+	mode_t base_mask;    /* as in struct copy */
 	const char *example; /* of its words */
 	struct progress progress;
 	struct copy_counts counts; /* of all copies */

@@ -81,7 +81,9 @@ static bool is_ended_by(int taken, int status)
 static enum err run_command(
 	const struct request *r, const char *dir, struct ctl_run *run, struct error *e)
 {
-	const struct child_request request = { .argv = r->command, .dir = dir };
+	const struct child_request request = {
+		.argv = r->command, .dir = dir, .file_mask = run->file_mask
+	};
 	int status = 0;
 	pid_t pid;
 	enum err kind = child_start(&request, &pid, e);
