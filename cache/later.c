@@ -93,13 +93,3 @@ bool later_add(struct later *l, const struct later_block *block)
 	pthread_mutex_unlock(&l->lock);
 	return has_room;
 }
-
-void later_flush(struct later *l)
-{
-	pthread_mutex_lock(&l->lock);
-	uint64_t until = l->added;
-
-	while (l->written < until)
-		pthread_cond_wait(&l->changed, &l->lock);
-	pthread_mutex_unlock(&l->lock);
-}

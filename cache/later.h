@@ -25,5 +25,3 @@ void later_free(struct later *l);
 
 /* false: as much as may wait does so already, and the caller writes it himself. */
 bool later_add(struct later *l, const struct later_block *block);
-/* Returns when what was added before is written. */
-void later_flush(struct later *l);

@@ -142,14 +142,6 @@ bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset
 	return s && (offset >= version->size || has_block(s, version, offset / BLOCK_SIZE));
 }
 
-bool stored_has(struct stored *s, const struct attr *version)
-{
-	for (uint64_t n = 0; s && n < block_count(version->size); n++)
-		if (!has_block(s, version, n))
-			return false;
-	return s;
-}
-
 /* ---- Keeping ---- */
 
 static void bypass(struct stored *s, const char *why)
@@ -197,12 +189,6 @@ static void keep_block(struct stored *s, const struct share *share, const void *
 	versions_note(s->in_memory, &b.place, &b.name);
 	if (s->files && !later_add(s->later, &b))
 		write_kept(s, &b);
-}
-
-void stored_flush(struct stored *s)
-{
-	if (s && s->later)
-		later_flush(s->later);
 }
 
 static void keep_share(struct stored *s, const struct share *share, const void *bytes)

@@ -46,11 +46,7 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
 	size_t len);
 
-/* Returns when what was kept so far is in the directory: until then it is in memory, of which a crash leaves nothing. */
-void stored_flush(struct stored *s);
-
-/* Whether the whole file is here, or the block at `offset`, as far as that can be told without reading. */
-bool stored_has(struct stored *s, const struct attr *version);
+/* Whether the block at `offset` is here, as far as that can be told without reading. */
 bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset);
 
 /* ---- Files of which only the hashes were asked ---- */

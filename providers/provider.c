@@ -9,7 +9,6 @@
 #include "providers/modal/modal.h"
 #include "providers/runloop/runloop.h"
 #include "providers/shell.h"
-#include "providers/store.h"
 
 #include <string.h>
 
@@ -217,14 +216,6 @@ enum err provider_apply(struct provider *p, const struct call *call,
 	if (has_shell(p))
 		return shell_apply(p, call, request, results, e);
 	return cannot(p->ops, "apply needs the helper program or a shell", e);
-}
-
-enum err provider_store(struct provider *p, const struct call *call, const struct store_item *items,
-	size_t items_count, struct store_result *results, struct error *e)
-{
-	if (p->ops->store)
-		return p->ops->store(p, call, items, items_count, results, e);
-	return store_by_apply(p, call, items, items_count, results, e);
 }
 
 enum err provider_watch(struct provider *p, const struct call *call,

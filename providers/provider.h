@@ -1,6 +1,9 @@
 /*
  * provider.h - the contract between sandboxfs and a sandbox vendor.
  *
+ * Where the specification of agent backends has `execute`, `download_files` and `upload_files`, this has execute, fetch and
+ * apply: fetch brings contents or parts of many files, apply makes many changes, whole files among them.
+ *
  * A vendor is one file (or one clear group) that exports a `const struct provider_ops`. It must give connect, release,
  * info, execute and, for vendors that can make sandboxes, the lifecycle; of the batch verbs it gives those for which it
  * has something better than the derived ones. Callers never test a slot: the provider_* functions below hold what an
@@ -242,11 +245,6 @@ struct provider_ops {
 		const struct apply_request *request, struct change_result *results,
 		struct error *e);
 
-	/* Stores whole files, each new or replaced. NULL: derived from apply, in pieces of VERB_DATA_MAX. */
-	enum err (*store)(struct provider *p, const struct call *call,
-		const struct store_item *items, size_t items_count, struct store_result *results,
-		struct error *e);
-
 	/*
 	 * Reports changes below the shown root until cancelled (ERR_INTERRUPTED), the sink stops it or the stream breaks;
 	 * before them what `request` asks for, where it can.
@@ -316,7 +314,5 @@ bool provider_has_hashes(const struct provider *p);
 uint64_t provider_fetch_max(const struct provider *p);
 enum err provider_apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
-enum err provider_store(struct provider *p, const struct call *call, const struct store_item *items,
-	size_t items_count, struct store_result *results, struct error *e);
 enum err provider_watch(struct provider *p, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e);

@@ -50,8 +50,5 @@ enum err shell_fetch(struct provider *p, const struct call *call, const struct f
 enum err shell_apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e);
 
-/* Who commands run as: id(1). */
-enum err shell_identity(
-	struct provider *p, const struct call *call, struct identity *out, struct error *e);
 /* What id(1) prints for -u, -g and -G, one after the other. ERR_PROTOCOL: something else. */
 enum err shell_parse_identity(const char *text, struct identity *out, struct error *e);

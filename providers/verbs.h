@@ -1,8 +1,8 @@
 /*
  * verbs.h - the vocabulary of the batch verbs: what a provider is asked and what it answers.
  *
- * Everything the filesystem does to a sandbox's files is one of list, fetch, store, apply and watch, and each takes a
- * batch. This header is shared by sandboxfs and by its helper program inside the sandbox: libc only.
+ * Everything the filesystem does to a sandbox's files is one of list, fetch, apply and watch, and each takes a batch.
+ * This header is shared by sandboxfs and by its helper program inside the sandbox: libc only.
  *
  * Paths are those of base/path.h: relative to the shown root, "" the root, "/name" a file of staging. Every pointer in a
  * request belongs to the caller and must outlive the call; every pointer in an answer belongs to the callee and is valid
@@ -277,8 +277,6 @@ enum fetch_kind {
 	FETCH_SEEK_HOLE,
 };
 
-#define FETCH_TO_END UINT64_MAX
-
 struct fetch_item {
 	enum fetch_kind kind;
 	const char *path;
@@ -310,23 +308,6 @@ struct fetch_piece {
  * already delivered are then worthless). Same threading and stopping rules as list_sink.
  */
 typedef enum err (*fetch_sink)(void *context, const struct fetch_piece *piece, struct error *e);
-
-/* ---- store: contents of many files ---- */
-
-struct store_item {
-	const char *path; /* usually a staging name */
-	uint32_t mode;
-	uint64_t size;
-	/* Fills `dst` with exactly `len` bytes from `offset`. Called in order of offset. */
-	enum err (*read)(void *context, uint64_t offset, void *dst, size_t len, struct error *e);
-	void *context;
-};
-
-struct store_result {
-	enum err err;
-	char why[160];
-	struct attr attr;
-};
 
 /* ---- watch: a stream of changes ---- */
 

@@ -204,6 +204,17 @@ check-includes:
 	@# Criterion 2.4.1 takes gt() for ge(): lt() with the other order says it.
 	$(Q)! grep -nE '\<gt\([a-z0-9]+,' -r tests --include='*.[ch]'
 
+# What the product defines and none of its programs calls. It is compiled once more: inlining hides who calls what.
+$B/bin/sandboxfs-helper: $(call obj,$(HELPER_SRC))
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^
+
+.PHONY: check-unused
+check-unused:
+	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) B=build/unused BIN=build/unused/bin \
+		CFLAGS="-O0 -ffunction-sections -fdata-sections" LDFLAGS=-Wl,--gc-sections \
+		programs build/unused/describe build/unused/bin/sandboxfs-helper
+	$(Q)tests/support/unused build/unused
+
 SOURCES = $(wildcard $(foreach d,tools tools/ctl tools/describe fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
 	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
 
@@ -213,7 +224,7 @@ format:
 
 # cppcheck reads no system headers, but the macros of this one are declarations.
 QUEUE_H := $(firstword $(wildcard /usr/include/*/sys/queue.h /usr/include/sys/queue.h))
-lint: check-includes
+lint: check-includes check-unused
 	$(Q)clang-format --dry-run -Werror $(SOURCES)
 	$(Q)cppcheck $(QUEUE_H:%=--include=%) --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
 		--suppress=missingIncludeSystem -DHAVE_FUSE_TMPFILE -D_GNU_SOURCE -I. -j$(JOBS) \

@@ -77,11 +77,6 @@ enum err log_setup(const char *program, const char *spec, bool to_syslog, struct
 	return ERR_OK;
 }
 
-const char *log_component_name(enum log_component component)
-{
-	return component_names[component];
-}
-
 bool log_wants(enum log_component component, enum log_level level)
 {
 	return level <= log_state.levels[component];

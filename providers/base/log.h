@@ -30,9 +30,6 @@ enum log_component {
  */
 enum err log_setup(const char *program, const char *spec, bool to_syslog, struct error *e);
 
-/* The words log_setup() accepts, for --help. */
-const char *log_component_name(enum log_component component);
-
 bool log_wants(enum log_component component, enum log_level level);
 
 __attribute__((format(printf, 3, 4))) void log_line(

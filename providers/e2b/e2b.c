@@ -158,6 +158,5 @@ const struct provider_ops e2b_provider = {
 	.extend = e2b_extend,
 	.url = e2b_url,
 	.execute = e2b_execute,
-	.store = e2b_store,
 	.watch = e2b_watch,
 };

@@ -106,8 +106,6 @@ enum err e2b_signal(void *context, const struct call *call, const char *marker, 
 	int signal, bool *found, struct error *e);
 
 /* files.c */
-enum err e2b_store(struct provider *p, const struct call *call, const struct store_item *items,
-	size_t items_count, struct store_result *results, struct error *e);
 enum err e2b_upload(
 	struct e2b *b, const struct call *call, const struct envd_upload *upload, struct error *e);
 

@@ -80,10 +80,8 @@ enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, int si
 /* A whole file. envd writes in place, not atomically; it makes parents, keeps an existing mode, and the owner is the user. */
 struct envd_upload {
 	const char *path;
-	const void *bytes; /* NULL: from `source` (http.h), not in a command's upload */
+	const void *bytes;
 	uint64_t len;
-	http_source source;
-	void *source_context;
 };
 
 enum err envd_store(

@@ -68,8 +68,6 @@ enum err envd_post_begin(
 	request.headers = headers;
 	request.body = upload->bytes;
 	request.body_len = upload->len;
-	request.source = upload->bytes ? NULL : upload->source;
-	request.source_context = upload->source_context;
 	return http_begin(d->http, &request, &out->exchange, e);
 }
 

@@ -76,7 +76,7 @@ static enum err fill(struct http_exchange *x, const struct http_request *request
 	t->body = request->body;
 	t->has_source = !request->body && request->source;
 	t->body_len = request->body || request->source ? request->body_len : 0;
-	if (t->method != HTTP_GET && t->method != HTTP_HEAD)
+	if (t->method != HTTP_GET)
 		t->flags &= ~(unsigned)HTTP_FOLLOW;
 	x->origin = strdup(request->url);
 	if (kind == ERR_OK)

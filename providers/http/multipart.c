@@ -11,12 +11,10 @@
 /* Heads and values of text: fields of a form are short, and a head is hardly longer than its file's name. */
 #define TEXTS_MAX ((size_t)16 * 1024 * 1024)
 
-/* A run of the body: `bytes`, or what `source` gives, or else what stands in `texts` from `text` on. */
+/* A run of the body: `bytes`, or else what stands in `texts` from `text` on. */
 struct multipart_piece {
 	uint64_t start, len; /* in the body */
 	const void *bytes;
-	http_source source;
-	void *context;
 	size_t text;
 };
 
@@ -118,28 +116,15 @@ void multipart_add_text(struct multipart *m, const char *name, const char *value
 	end_text(m, from);
 }
 
-static void add_contents(struct multipart *m, const char *name, const char *file_name,
-	struct multipart_piece contents)
+void multipart_add_file(
+	struct multipart *m, const char *name, const char *file_name, const void *bytes, size_t len)
 {
 	size_t from = m->texts.len;
 
 	add_disposition(m, name, file_name);
 	buf_add_string(&m->texts, "Content-Type: application/octet-stream\r\n\r\n");
 	end_text(m, from);
-	add_piece(m, contents);
-}
-
-void multipart_add_file(
-	struct multipart *m, const char *name, const char *file_name, const void *bytes, size_t len)
-{
-	add_contents(m, name, file_name, (struct multipart_piece){ .bytes = bytes, .len = len });
-}
-
-void multipart_add_source(struct multipart *m, const char *name, const char *file_name,
-	http_source source, void *context, uint64_t len)
-{
-	add_contents(m, name, file_name,
-		(struct multipart_piece){ .source = source, .context = context, .len = len });
+	add_piece(m, (struct multipart_piece){ .bytes = bytes, .len = len });
 }
 
 enum err multipart_finish(struct multipart *m, struct error *e)
@@ -172,35 +157,24 @@ static const struct multipart_piece *piece_at(const struct multipart *m, uint64_
 	return &m->pieces[low];
 }
 
-static enum err read_piece(const struct multipart *m, const struct multipart_piece *piece,
-	uint64_t offset, void *dst, size_t len, struct error *e)
-{
-	const unsigned char *bytes = piece->bytes;
-
-	if (piece->source)
-		return piece->source(piece->context, offset, dst, len, e);
-	if (!bytes)
-		bytes = m->texts.bytes + piece->text;
-	memcpy(dst, bytes + offset, len);
-	return ERR_OK;
-}
-
 enum err multipart_read(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
 {
 	const struct multipart *m = context;
 	unsigned char *place = dst;
-	enum err kind = ERR_OK;
 
+	(void)e;
 	assert(offset <= m->len && len <= m->len - offset);
-	while (!kind && len) {
+	while (len) {
 		const struct multipart_piece *piece = piece_at(m, offset);
 		uint64_t skipped = offset - piece->start, left = piece->len - skipped;
 		size_t step = left < len ? (size_t)left : len;
+		const unsigned char *bytes =
+			piece->bytes ? piece->bytes : m->texts.bytes + piece->text;
 
-		kind = read_piece(m, piece, skipped, place, step, e);
+		memcpy(place, bytes + skipped, step);
 		place += step;
 		offset += step;
 		len -= step;
 	}
-	return kind;
+	return ERR_OK;
 }

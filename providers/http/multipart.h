@@ -21,16 +21,12 @@ struct multipart {
 /* ERR_IO: no random bytes. */
 enum err multipart_init(struct multipart *m, struct error *e);
 void multipart_release(struct multipart *m);
-#define AUTO_MULTIPART __attribute__((cleanup(multipart_release)))
 
 /* A field of text. Names and file names are quoted as RFC 7578 wants (percent-encoding of ", CR and LF). */
 void multipart_add_text(struct multipart *m, const char *name, const char *value);
 /* A file of type application/octet-stream. `file_name` may be NULL. */
 void multipart_add_file(struct multipart *m, const char *name, const char *file_name,
 	const void *bytes, size_t len);
-/* The same from a source, which is called with offsets from 0. */
-void multipart_add_source(struct multipart *m, const char *name, const char *file_name,
-	http_source source, void *context, uint64_t len);
 /* Closes it; ERR_NO_MEMORY: a part found no room. After that m->len is its length and multipart_read() an http_source over it. */
 enum err multipart_finish(struct multipart *m, struct error *e);
 enum err multipart_read(void *m, uint64_t offset, void *dst, size_t len, struct error *e);

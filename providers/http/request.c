@@ -16,10 +16,8 @@
 static const char *const names[] = {
 	[HTTP_GET] = "GET",
 	[HTTP_POST] = "POST",
-	[HTTP_PUT] = "PUT",
 	[HTTP_PATCH] = "PATCH",
 	[HTTP_DELETE] = "DELETE",
-	[HTTP_HEAD] = "HEAD",
 };
 
 const char *request_method(enum http_method method)
@@ -72,15 +70,11 @@ static void set_body(CURL *easy, const struct transfer *t)
 
 static void set_method(CURL *easy, const struct transfer *t)
 {
-	bool wants_body =
-		t->method == HTTP_POST || t->method == HTTP_PUT || t->method == HTTP_PATCH;
+	bool wants_body = t->method == HTTP_POST || t->method == HTTP_PATCH;
 
-	if (t->method == HTTP_HEAD)
-		curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
-	else if (wants_body || t->body || t->has_source)
+	if (wants_body || t->body || t->has_source)
 		set_body(easy, t);
-	if (t->method != HTTP_HEAD)
-		curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, names[t->method]);
+	curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, names[t->method]);
 }
 
 CURL *request_handle(const struct http *h, const struct transfer *t)

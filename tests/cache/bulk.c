@@ -425,7 +425,6 @@ Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
 	scratch_make(&disk);
 	distant_remount(&far, disk.path);
 	cr_expect(eq(uint, read_all(), 300));
-	stored_flush(far.cache->stored);
 	for (int n = 0; n < 30; n++)
 		make(KIB + 1, "d/f%d", n * 10);
 	made();

@@ -1,5 +1,6 @@
 #include "tests/cache/distant.h"
 
+#include "cache/block.h"
 #include "cache/cache_inside.h"
 #include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
@@ -44,6 +45,14 @@ static struct timespec soon(int64_t ms)
 		t.tv_sec++;
 	}
 	return t;
+}
+
+bool stored_whole(struct stored *s, const struct attr *version)
+{
+	for (uint64_t at = 0; s && at < version->size; at += BLOCK_SIZE)
+		if (!stored_has_at(s, version, at))
+			return false;
+	return s;
 }
 
 /* ---- The provider ---- */

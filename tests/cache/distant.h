@@ -9,6 +9,7 @@
 #include "cache/clocks.h"
 #include "cache/contents.h"
 #include "cache/names.h"
+#include "cache/stored.h"
 #include "providers/helper/root.h"
 #include "tests/support/scratch.h"
 
@@ -16,6 +17,9 @@
 #include <stdatomic.h>
 
 #define AN_HOUR_MS 3600000
+
+/* Whether every block of this version is stored. */
+bool stored_whole(struct stored *s, const struct attr *version);
 
 struct distant {
 	struct provider base;

@@ -72,7 +72,7 @@ static bool is_stored(struct inode *i)
 	struct attr version;
 
 	return tree_version(far.cache->tree, i, monotonic_ms(), &version) &&
-		stored_has(far.cache->stored, &version);
+		stored_whole(far.cache->stored, &version);
 }
 
 Test(fill, a_file_that_is_read_here_and_there_is_soon_all_here)

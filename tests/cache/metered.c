@@ -103,7 +103,7 @@ Test(metered, a_fetch_counts_the_bytes_that_came)
 {
 	struct fixture f;
 	struct stats_calls *fetch = &f.stats.calls[STATS_FETCH];
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
 	cr_assert(eq(int, metered_fetch(&f.metered, NULL, &item, 1, hear_piece, &f.heard, NULL),
@@ -118,7 +118,7 @@ Test(metered, a_fetch_shows_how_far_the_sandbox_is)
 {
 	struct fixture f;
 	struct bandwidth bandwidth = { .round_trip_us = 60000000 };
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
 	f.metered.bandwidth = &bandwidth;
@@ -131,7 +131,7 @@ Test(metered, who_stops_a_fetch_is_its_outcome)
 {
 	struct fixture f;
 	struct stats_calls *fetch = &f.stats.calls[STATS_FETCH];
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 
 	start(&f);
 	cr_assert(eq(int, metered_fetch(&f.metered, NULL, &item, 1, stop_hearing, NULL, NULL),

@@ -165,7 +165,7 @@ static bool read_whole(struct inode *i)
 	cr_assert(eq(int, read_at(i, 0, SIZE_TOP, &got), ERR_OK));
 	expect_seen(0, SIZE_TOP, got);
 	return tree_version(far.cache->tree, i, monotonic_ms(), &version) &&
-		stored_has(far.cache->stored, &version);
+		stored_whole(far.cache->stored, &version);
 }
 
 /* A file that was there before the mount: of another one the stream of changes may tell late. */

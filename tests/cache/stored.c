@@ -65,10 +65,10 @@ Test(stored, what_was_kept_is_read_in_any_part)
 {
 	struct attr v = version(700001, 1);
 
-	cr_expect(not(stored_has(stored, &v)));
+	cr_expect(not(stored_whole(stored, &v)));
 	cr_expect(not(reads(&v, 0, 1)));
 	stored_keep(stored, &v, 0, file, 700001);
-	cr_expect(stored_has(stored, &v));
+	cr_expect(stored_whole(stored, &v));
 	cr_expect(reads(&v, 0, 700001));
 	cr_expect(reads(&v, 0, MIB));
 	cr_expect(reads(&v, 131071, 2));
@@ -82,7 +82,7 @@ Test(stored, another_version_has_other_bytes)
 	struct attr one = version(4096, 1), other = version(4096, 2);
 
 	stored_keep(stored, &one, 0, file, 4096);
-	cr_expect(not(stored_has(stored, &other)));
+	cr_expect(not(stored_whole(stored, &other)));
 	cr_expect(not(reads(&other, 0, 4096)));
 	other = one;
 	other.ctime.tv_nsec = 1;
@@ -100,9 +100,9 @@ Test(stored, pieces_in_any_order_make_a_block)
 	cr_expect(reads(&v, 256 * KIB, 44 * KIB));
 	cr_expect(reads(&v, 200 * KIB, 100 * KIB), "the end of a block that is not whole");
 	cr_expect(not(reads(&v, 196 * KIB, 8 * KIB)));
-	cr_expect(not(stored_has(stored, &v)));
+	cr_expect(not(stored_whole(stored, &v)));
 	stored_keep(stored, &v, 0, file, 200 * KIB);
-	cr_expect(stored_has(stored, &v));
+	cr_expect(stored_whole(stored, &v));
 	cr_expect(reads(&v, 0, 300 * KIB));
 }
 
@@ -120,7 +120,7 @@ Test(stored, an_empty_file_is_always_there)
 {
 	struct attr v = version(0, 1);
 
-	cr_expect(stored_has(stored, &v));
+	cr_expect(stored_whole(stored, &v));
 	cr_expect(reads(&v, 0, 4096));
 }
 
@@ -130,7 +130,7 @@ Test(stored, nothing_stored_has_nothing)
 	size_t got;
 
 	stored_keep(NULL, &v, 0, file, 10);
-	cr_expect(not(stored_has(NULL, &v)));
+	cr_expect(not(stored_whole(NULL, &v)));
 	cr_expect(not(stored_read(NULL, &v, 0, got_bytes, 10, &got)));
 	stored_free(NULL);
 }
@@ -165,8 +165,8 @@ Test(stored, memory_has_an_end_and_what_is_used_stays)
 		stored_keep(stored, &v, 0, file, MIB);
 		stored_read(stored, &used, 0, got_bytes, MIB, &(size_t){ 0 });
 	}
-	cr_expect(stored_has(stored, &used));
-	cr_expect(not(stored_has(stored, &unused)));
+	cr_expect(stored_whole(stored, &used));
+	cr_expect(not(stored_whole(stored, &unused)));
 	cr_expect(lt(long, distant_peak_kb(), 100 * 1024));
 }
 
@@ -218,7 +218,7 @@ static void to_blocks(const char *what)
 {
 	char command[256];
 
-	stored_flush(stored);
+	reopen("one");
 	snprintf(command, sizeof command, "find %s/cache/blocks -type f -exec %s \\;", scratch.path,
 		what);
 	cr_assert(not(system(command)));
@@ -230,13 +230,13 @@ Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
 
 	stored_keep(stored, &v, 0, file, 700001);
 	reopen("one");
-	cr_expect(stored_has(stored, &v));
+	cr_expect(stored_whole(stored, &v));
 	cr_expect(stored_has_at(stored, &v, 400000));
 	cr_expect(reads(&v, 0, 700001));
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 6));
 	cr_expect(eq(u64, stats.counters[STATS_BLOCK_HITS], 6));
 	reopen("two");
-	cr_expect(not(stored_has(stored, &v)));
+	cr_expect(not(stored_whole(stored, &v)));
 	cr_expect(not(stored_has_at(stored, &v, 0)));
 	cr_expect(not(reads(&v, 0, 1)));
 }
@@ -249,7 +249,7 @@ Test(stored_dir, says_what_the_directory_takes)
 	for (size_t at = 0; at < 700001; at++)
 		file[at] = (unsigned char)(at >> 9 ^ at >> 17);
 	stored_keep(stored, &v, 0, file, 700001);
-	stored_flush(stored);
+	reopen("one");
 	struct stored_room room = stored_room(stored);
 
 	cr_expect(eq(str, strrchr(room.dir, '/'), "/cache"));
@@ -290,7 +290,7 @@ Test(stored_dir, two_files_of_the_same_bytes_are_both_there_all_the_time)
 	}
 	stored_keep(stored, &two, 0, file, 4096);
 	for (int look = 0; look < 20000; look++)
-		cr_assert(reads(&two, 0, 4096) && stored_has(stored, &two), "%d", look);
+		cr_assert(reads(&two, 0, 4096) && stored_whole(stored, &two), "%d", look);
 }
 
 Test(stored_dir, the_hashes_of_another_sandbox_find_what_is_here)
@@ -309,7 +309,7 @@ Test(stored_dir, the_hashes_of_another_sandbox_find_what_is_here)
 	cr_expect(not(stored_may_have(stored, "main.c", v.size + 1)));
 	names[1].bytes[0] ^= 1;
 	stored_adopt(stored, &v, 0, names, 3);
-	cr_expect(not(stored_has(stored, &v)));
+	cr_expect(not(stored_whole(stored, &v)));
 	cr_expect(reads(&v, 0, 128 * KIB));
 	cr_expect(not(reads(&v, 128 * KIB, 1)));
 	names[1].bytes[0] ^= 1;
@@ -324,7 +324,7 @@ Test(stored_dir, hashes_that_lie_give_no_bytes_and_cost_nobody_any)
 	struct block_name name = block_name(file, 128 * KIB);
 
 	stored_keep(stored, &v, 0, file, 128 * KIB);
-	stored_flush(stored);
+	reopen("one");
 	stored_adopt(stored, &lie, 0, &name, 1);
 	stored_adopt(stored, &lie, 1, &name, 1);
 	cr_expect(not(reads(&lie, 0, 1000)));
@@ -364,13 +364,14 @@ Test(stored_dir, a_full_disk_leaves_memory_and_what_it_has)
 		cr_skip("no file system may be mounted here");
 	stored = open_dir("one");
 	stored_keep(stored, &one, 0, file, 256 * KIB);
-	stored_flush(stored);
+	reopen("one");
 	cr_expect(eq(u64, stats.counters[STATS_BLOCKS_KEPT], 2));
 	stored_keep(stored, &other, 256 * KIB, file + 256 * KIB, 768 * KIB);
-	stored_flush(stored);
-	cr_expect(lt(u64, stats.counters[STATS_BLOCKS_KEPT], 8), "the disk is full");
 	cr_expect(reads(&one, 0, 256 * KIB));
 	cr_expect(reads(&other, 256 * KIB, 768 * KIB));
+	reopen("one");
+	cr_expect(lt(u64, stats.counters[STATS_BLOCKS_KEPT], 8), "the disk is full");
+	cr_expect(reads(&one, 0, 256 * KIB));
 	stored_free(stored);
 	stored = NULL;
 	umount2(scratch.path, MNT_DETACH);

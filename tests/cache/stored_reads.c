@@ -101,7 +101,7 @@ static void to_blocks(const char *what)
 {
 	char command[256];
 
-	stored_flush(far.cache->stored);
+	distant_remount(&far, dir);
 	snprintf(command, sizeof command, "find %s/blocks -type f | sort | %s", dir, what);
 	cr_assert(not(system(command)));
 }
@@ -168,10 +168,10 @@ Test(stored_reads, a_file_that_may_still_change_is_not_kept)
 
 	reading_keep(far.cache, "d/f", &(struct asked){ 0 }, &v, 0, bytes, 4096);
 	reading_keep(far.cache, "d/f", &early, &v, 0, bytes, 4096);
-	cr_expect(not(stored_has(far.cache->stored, &v)));
+	cr_expect(not(stored_whole(far.cache->stored, &v)));
 	cr_expect(not(stored_may_have(far.cache->stored, "f", 4096)));
 	reading_keep(far.cache, "d/f", &late, &v, 0, bytes, 4096);
-	cr_expect(stored_has(far.cache->stored, &v));
+	cr_expect(stored_whole(far.cache->stored, &v));
 	cr_expect(stored_may_have(far.cache->stored, "f", 4096));
 }
 
@@ -257,7 +257,8 @@ Test(stored_reads, all_damaged_is_as_if_nothing_was_stored)
 	unsigned cold = read_file("f", 2 * MIB, 1, 128 * 1024);
 
 	to_blocks("xargs truncate -s 5");
-	cr_expect(le(uint, read_file("f", 2 * MIB, 1, 128 * 1024), cold));
+	/* One more, which asks for the hashes of what seems to be here. */
+	cr_expect(le(uint, read_file("f", 2 * MIB, 1, 128 * 1024), cold + 1));
 	cr_expect(eq(uint, read_file("f", 2 * MIB, 1, 128 * 1024), 0));
 }
 

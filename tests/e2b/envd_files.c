@@ -56,33 +56,6 @@ Test(envd_files, stores_raw_bytes_at_any_path_and_believes_the_status_not_the_co
 	cr_expect(eq(sz, len, 3));
 }
 
-static enum err count_up(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
-{
-	(void)context, (void)e;
-	for (size_t i = 0; i < len; i++)
-		((unsigned char *)dst)[i] = (unsigned char)((offset + i) * 7);
-	return ERR_OK;
-}
-
-Test(envd_files, stores_what_a_source_makes)
-{
-	const char *body;
-	size_t len;
-
-	given("POST /files", 200, "", "[]");
-	cr_assert(eq(int,
-			  envd_store(f.envd, NULL,
-				  &(struct envd_upload){
-					  .path = "/f", .len = 1000000, .source = count_up },
-				  &f.e),
-			  ERR_OK),
-		"%s", f.e.text);
-	envd_fixture_stop(&f);
-	body = envd_fixture_body(&f, 0, &len);
-	cr_assert(eq(sz, len, 1000000));
-	cr_expect(eq(int, (unsigned char)body[999999], 999999 * 7 % 256));
-}
-
 Test(envd_files, stores_an_empty_file)
 {
 	given("POST /files", 200, "", "[]");

@@ -194,7 +194,7 @@ static void ask(struct helper_client *h, unsigned verb)
 		.starts = starts, .starts_count = 2, .depth = LIST_DEPTH_ALL
 	};
 	static const struct fetch_item items[] = {
-		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "a", .length = UINT64_MAX },
 		{ .kind = FETCH_HASHES, .path = "b", .length = 100, .block_size = 10 },
 	};
 	static const struct change changes[2] = { { .op = CHANGE_UNLINK, .path = "a" },

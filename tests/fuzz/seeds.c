@@ -60,7 +60,7 @@ static void put_list(struct buf *out)
 static void put_fetch(struct buf *out)
 {
 	static const struct fetch_item items[] = {
-		{ .kind = FETCH_BYTES, .path = "d/f", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "d/f", .length = UINT64_MAX },
 		{ .kind = FETCH_HASHES, .path = "d/f", .length = 100, .block_size = 2 },
 		{ .kind = FETCH_SEEK_DATA, .path = "d/f" },
 		{ .kind = FETCH_SEEK_HOLE, .path = "l", .flags = CHANGE_BY_HANDLE },

@@ -1,10 +1,14 @@
 #include "providers/http/multipart.h"
+
+#include "providers/base/cleanup.h"
 #include "tests/http/room.h"
 
 #include <stdio.h>
 #include <string.h>
 
 TestSuite(http_multipart, .timeout = 300);
+
+#define AUTO_MULTIPART __attribute__((cleanup(multipart_release)))
 
 /* What a form of these parts is, with B for the boundary. */
 #define HEAD(name, more) "--B\r\nContent-Disposition: form-data; name=\"" name "\"" more "\r\n"
@@ -60,24 +64,13 @@ static void expect_body(struct multipart *m, const char *want)
 	cr_expect(eq(str, (char *)body.bytes, (char *)want));
 }
 
-static enum err letters(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
-{
-	unsigned char *out = dst;
-
-	if (context)
-		return error_set(e, ERR_STALE, "the file changed");
-	for (size_t i = 0; i < len; i++)
-		out[i] = (unsigned char)('a' + (offset + i) % 26);
-	return ERR_OK;
-}
-
 Test(http_multipart, a_form_has_its_parts_in_order)
 {
 	AUTO_MULTIPART struct multipart m = made();
 
 	multipart_add_text(&m, "path", "/home/x y");
 	multipart_add_file(&m, "file", "a.txt", "contents", 8);
-	multipart_add_source(&m, "more", NULL, letters, NULL, 5);
+	multipart_add_file(&m, "more", NULL, "abcde", 5);
 	finish(&m);
 	expect_body(&m,
 		HEAD("path", "") "\r\n/home/x y\r\n" HEAD("file", "; filename=\"a.txt\"") FILE_TYPE
@@ -110,10 +103,13 @@ Test(http_multipart, every_offset_and_every_step_give_the_same_bytes)
 {
 	AUTO_MULTIPART struct multipart m = made();
 	AUTO_BUF struct buf whole = BUF_INIT(100000);
+	char bytes[333];
 
+	for (size_t n = 0; n < sizeof bytes; n++)
+		bytes[n] = (char)('a' + n % 26);
 	multipart_add_text(&m, "one", "1");
 	multipart_add_file(&m, "two", "2", "22", 2);
-	multipart_add_source(&m, "three", "3", letters, NULL, 333);
+	multipart_add_file(&m, "three", "3", bytes, sizeof bytes);
 	finish(&m);
 	read_in_steps(&m, 0, SIZE_MAX, &whole);
 	for (size_t step = 1; step <= 50; step += 7)
@@ -141,18 +137,6 @@ Test(http_multipart, boundaries_are_random)
 	cr_expect(lt(sz, strlen(one.boundary), sizeof one.boundary - 1));
 }
 
-Test(http_multipart, a_source_that_fails_is_the_error)
-{
-	AUTO_MULTIPART struct multipart m = made();
-	struct error e = { 0 };
-	char bytes[4096];
-
-	multipart_add_source(&m, "file", NULL, letters, "fails", 10);
-	finish(&m);
-	cr_expect(eq(int, multipart_read(&m, 0, bytes, (size_t)m.len, &e), ERR_STALE));
-	cr_expect(eq(str, e.text, "the file changed"));
-}
-
 Test(http_multipart, hundreds_of_parts_fit)
 {
 	AUTO_MULTIPART struct multipart m = made();
@@ -163,7 +147,7 @@ Test(http_multipart, hundreds_of_parts_fit)
 		char name[16];
 
 		snprintf(name, sizeof name, "/f%d", i);
-		multipart_add_source(&m, "file", name, letters, NULL, 100);
+		multipart_add_file(&m, "file", name, "0123456789", 10);
 	}
 	finish(&m);
 	read_in_steps(&m, 0, 1000, &body);
@@ -190,16 +174,19 @@ static void check_form(struct peer *p)
 	}
 }
 
+#define BIG ((size_t)3000000)
+
 Test(http_multipart, it_is_the_source_of_a_request)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	AUTO_MULTIPART struct multipart m = made();
+	AUTO_FREE char *big = calloc(1, BIG);
 	struct http_request request;
 	struct room r;
 	char type[96];
 
 	multipart_content_type(&m, type);
-	multipart_add_source(&m, "file", "/big", letters, NULL, 3000000);
+	multipart_add_file(&m, "file", "/big", big, BIG);
 	finish(&m);
 	room_open(&r, check_form, NULL);
 	request = room_request(&r, HTTP_POST, 0);

@@ -93,7 +93,7 @@ Test(http_upload, a_body_in_memory_arrives_whole)
 	for (size_t i = 0; i < LONG; i++)
 		body[i] = byte_at(i);
 	room_open(&r, check_body, NULL);
-	request = room_request(&r, HTTP_PUT, 0);
+	request = room_request(&r, HTTP_POST, 0);
 	request.body = body;
 	request.body_len = LONG;
 	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);

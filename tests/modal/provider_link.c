@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct modal_server server;
@@ -27,39 +28,41 @@ TestSuite(modal_link, .init = set_up, .fini = tear_down, .timeout = 300);
 /* Several times what sockets and windows of flow control hold. */
 #define MUCH ((size_t)24 * 1024 * 1024)
 
-static enum err fill(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
+static void *write_much(void *context)
 {
-	(void)context, (void)offset, (void)e;
-	memset(dst, 'x', len);
-	return ERR_OK;
-}
-
-static void *store_much(void *context)
-{
-	const struct store_item item = {
-		.path = "much", .mode = 0100644, .size = MUCH, .read = fill
-	};
-	struct store_result result = { 0 };
+	AUTO_FREE char *bytes = calloc(1, VERB_DATA_MAX);
+	struct change changes[MUCH / VERB_DATA_MAX];
+	struct change_result results[MUCH / VERB_DATA_MAX] = { 0 };
+	const struct apply_request request = { .changes = changes,
+		.changes_count = MUCH / VERB_DATA_MAX };
 	struct error *e = context;
 
-	if (!provider_store(server.p, NULL, &item, 1, &result, e) && result.err)
-		error_set(e, result.err, "%s", result.why);
+	for (size_t n = 0; n < MUCH / VERB_DATA_MAX; n++)
+		changes[n] = (struct change){ .op = CHANGE_WRITE,
+			.path = "much",
+			.offset = n * VERB_DATA_MAX,
+			.data = bytes,
+			.data_len = VERB_DATA_MAX };
+	if (!provider_apply(server.p, NULL, &request, results, e))
+		for (size_t n = 0; n < MUCH / VERB_DATA_MAX && !e->kind; n++)
+			error_set(e, results[n].err, "%s", results[n].why);
 	return NULL;
 }
 
 Test(modal_link, what_goes_both_ways_at_once_arrives)
 {
 	struct error e = { 0 };
-	pthread_t storing;
+	pthread_t writing;
 
-	cr_assert(eq(int, pthread_create(&storing, NULL, store_much, &e), 0));
+	free(modal_server_run(&server, ": >much"));
+	cr_assert(eq(int, pthread_create(&writing, NULL, write_much, &e), 0));
 	for (int i = 0; i < 3; i++) {
 		AUTO_FREE char *said =
 			modal_server_run(&server, "head -c 8388608 /dev/zero | tr '\\0' y");
 
 		cr_expect(eq(sz, strspn(said, "y"), 8388608));
 	}
-	pthread_join(storing, NULL);
+	pthread_join(writing, NULL);
 	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 	AUTO_FREE char *size = modal_server_run(&server, "stat -c %s much");
 	cr_expect(eq(str, size, "25165824\n"));

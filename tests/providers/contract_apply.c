@@ -197,7 +197,7 @@ BEHAVIOUR(apply, unlink_keeps_the_inode_under_a_staging_name)
 {
 	struct change changes[] = { { .op = CHANGE_UNLINK, .path = "f", .path2 = "/kept" },
 		{ .op = CHANGE_WRITE, .path = "/kept", .offset = 2, .data = "X", .data_len = 1 } };
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = UINT64_MAX };
 	uint64_t ino;
 	struct change_result r[2];
 	struct fetched f;
@@ -292,7 +292,7 @@ BEHAVIOUR(apply, rename_swaps_two_names)
 
 BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
 {
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = UINT64_MAX };
 	struct fetched f;
 	enum err kind;
 
@@ -987,141 +987,4 @@ BEHAVIOUR(apply, a_sequence_number_is_done_once)
 	for (size_t i = 0; i < 3; i++)
 		cr_expect(eq(int, r[i].err, ERR_OK), "%s", r[i].why);
 	cr_assert(outside_holds(s, "f", "123"));
-}
-
-/* ---- store ---- */
-
-static enum err read_pattern(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
-{
-	uint64_t seed = *(uint64_t *)context;
-	unsigned char *bytes = dst;
-
-	(void)e;
-	for (size_t i = 0; i < len; i++)
-		bytes[i] = (unsigned char)((offset + i + seed) * 2654435761U >> 9);
-	return ERR_OK;
-}
-
-static bool has_pattern(const struct subject *s, const char *path, uint64_t seed, size_t size)
-{
-	size_t len;
-	AUTO_FREE char *bytes = outside_read(s, path, &len);
-	AUTO_FREE char *want = malloc(size + 1);
-
-	read_pattern(&seed, 0, want, size, NULL);
-	return len == size && !memcmp(bytes, want, size);
-}
-
-BEHAVIOUR(store, puts_files_of_every_size)
-{
-	static const uint64_t sizes[] = { 0, 1, VERB_DATA_MAX - 1, VERB_DATA_MAX, VERB_DATA_MAX + 1,
-		(uint64_t)5 * VERB_DATA_MAX + 17 };
-	static const char *const names[] = { "0", "1", "2", "3", "4", "5" };
-	uint64_t seeds[6];
-	struct store_item items[6];
-	struct store_result results[6];
-	struct error e = { 0 };
-
-	for (size_t i = 0; i < 6; i++) {
-		seeds[i] = i * 1000;
-		items[i] = (struct store_item){ .path = names[i],
-			.mode = 0440,
-			.size = sizes[i],
-			.read = read_pattern,
-			.context = &seeds[i] };
-	}
-	cr_assert(eq(int, provider_store(s->p, NULL, items, 6, results, &e), ERR_OK), "%s", e.text);
-	for (size_t i = 0; i < 6; i++) {
-		struct attr want = outside_attr(s, names[i]);
-
-		cr_expect(eq(int, results[i].err, ERR_OK), "%zu: %s", i, results[i].why);
-		expect_same_attr(s, &results[i].attr, &want, names[i]);
-		cr_expect(eq(u32, want.mode & 07777, 0440));
-		cr_expect(has_pattern(s, names[i], seeds[i], sizes[i]), "%zu", i);
-	}
-}
-
-static enum err refuse_to_read(
-	void *context, uint64_t offset, void *dst, size_t len, struct error *e)
-{
-	(void)context, (void)offset, (void)dst, (void)len;
-	return error_set(e, ERR_IO, "the disk is gone");
-}
-
-BEHAVIOUR(store, replaces_and_leaves_others_alone_where_one_fails)
-{
-	uint64_t seed = 5;
-	struct store_item items[] = {
-		{ .path = "old", .mode = 0644, .size = 10, .read = read_pattern, .context = &seed },
-		{ .path = "missing/f",
-			.mode = 0644,
-			.size = (uint64_t)3 * VERB_DATA_MAX,
-			.read = read_pattern,
-			.context = &seed },
-		{ .path = "unread", .mode = 0644, .size = 10, .read = refuse_to_read },
-		{ .path = "new", .mode = 0644, .size = 20, .read = read_pattern, .context = &seed },
-	};
-	struct store_result results[4];
-	struct error e = { 0 };
-
-	outside_write_text(s, "old", "something longer than before");
-	cr_assert(eq(int, provider_store(s->p, NULL, items, 4, results, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, results[0].err, ERR_OK), "%s", results[0].why);
-	cr_expect(eq(int, results[1].err, ERR_NOT_FOUND), "%s", results[1].why);
-	cr_expect(eq(int, results[2].err, ERR_IO), "%s", results[2].why);
-	cr_expect(eq(str, results[2].why, "the disk is gone"));
-	cr_expect(eq(int, results[3].err, ERR_OK), "%s", results[3].why);
-	cr_expect(has_pattern(s, "old", 5, 10));
-	cr_expect(has_pattern(s, "new", 5, 20));
-}
-
-BEHAVIOUR(store, keeps_the_inode_of_what_it_replaces)
-{
-	static const uint64_t sizes[] = { 10, VERB_DATA_MAX, (uint64_t)5 * VERB_DATA_MAX };
-
-	outside_write_text(s, "old", "something longer than ten bytes");
-	uint64_t ino = outside_attr(s, "old").ino;
-
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-		uint64_t seed = i;
-		struct store_item item = { .path = "old",
-			.mode = 0600,
-			.size = sizes[i],
-			.read = read_pattern,
-			.context = &seed };
-		struct store_result result;
-		struct error e = { 0 };
-
-		cr_assert(eq(int, provider_store(s->p, NULL, &item, 1, &result, &e), ERR_OK), "%s",
-			e.text);
-		cr_expect(eq(int, result.err, ERR_OK), "%s", result.why);
-		cr_expect(eq(u64, result.attr.ino, ino));
-		cr_expect(eq(u64, outside_attr(s, "old").ino, ino));
-		cr_expect(has_pattern(s, "old", seed, sizes[i]), "%zu", i);
-	}
-}
-
-BEHAVIOUR(store, puts_many_small_files)
-{
-	enum { COUNT = 500 };
-	AUTO_FREE struct store_item *items = calloc(COUNT, sizeof *items);
-	AUTO_FREE struct store_result *results = calloc(COUNT, sizeof *results);
-	static char names[COUNT][8];
-	uint64_t seed = 1;
-	struct error e = { 0 };
-
-	for (size_t i = 0; i < COUNT; i++) {
-		snprintf(names[i], sizeof names[i], "f%zu", i);
-		items[i] = (struct store_item){ .path = names[i],
-			.mode = 0644,
-			.size = i,
-			.read = read_pattern,
-			.context = &seed };
-	}
-	cr_assert(eq(int, provider_store(s->p, NULL, items, COUNT, results, &e), ERR_OK), "%s",
-		e.text);
-	for (size_t i = 0; i < COUNT; i++) {
-		cr_expect(eq(int, results[i].err, ERR_OK), "%zu: %s", i, results[i].why);
-		cr_expect(has_pattern(s, names[i], seed, i), "%zu", i);
-	}
 }

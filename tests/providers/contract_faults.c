@@ -32,41 +32,47 @@ BEHAVIOUR_OF_VENDORS(faults, a_command_whose_answer_a_gateway_loses_runs_once)
 
 /* The requests that carry contents. */
 #define CARRIES "POST .*(files|upload|write)|PUT|[Ee]xec(ute)?$|Input$|StdinWrite$"
-#define LARGE   ((size_t)2 * 1024 * 1024)
+#define LARGE   ((size_t)VERB_DATA_MAX)
 
-static enum err read_pattern(void *context, uint64_t offset, void *dst, size_t len, struct error *e)
+static unsigned char *pattern(void)
 {
-	unsigned char *bytes = dst;
+	unsigned char *bytes = malloc(LARGE);
 
-	(void)context, (void)e;
-	for (size_t i = 0; i < len; i++)
-		bytes[i] = (unsigned char)((offset + i) * 2654435761U >> 13);
-	return ERR_OK;
+	for (size_t i = 0; i < LARGE; i++)
+		bytes[i] = (unsigned char)(i * 2654435761U >> 13);
+	return bytes;
 }
 
 static bool has_pattern(const struct subject *s, const char *path)
 {
-	AUTO_FREE unsigned char *want = malloc(LARGE);
+	AUTO_FREE unsigned char *want = pattern();
 	size_t len;
 	AUTO_FREE char *there = outside_read(s, path, &len);
 
-	read_pattern(NULL, 0, want, LARGE, NULL);
 	return len == LARGE && !memcmp(there, want, len);
 }
 
-BEHAVIOUR_OF_VENDORS(faults, a_store_that_arrives_one_byte_short_is_not_put_in_place)
+static enum err write_pattern(struct subject *s, struct change_result *result, struct error *e)
 {
-	const struct store_item item = {
-		.path = "file", .mode = 0644, .size = LARGE, .read = read_pattern
+	AUTO_FREE unsigned char *bytes = pattern();
+	const struct change change = {
+		.op = CHANGE_WRITE, .path = "file", .data = bytes, .data_len = LARGE
 	};
-	struct store_result result = { 0 };
+	const struct apply_request request = { .changes = &change, .changes_count = 1 };
+
+	return provider_apply(s->p, NULL, &request, result, e);
+}
+
+BEHAVIOUR_OF_VENDORS(faults, a_write_that_arrives_one_byte_short_is_not_done)
+{
+	struct change_result result = { 0 };
 	struct error e = { 0 };
 	enum err kind;
 
 	contract_use_own_server(s);
 	outside_write_text(s, "file", "before");
 	contract_fault(CARRIES, "{\"type\":\"shorten_request\"}", 1);
-	kind = provider_store(s->p, NULL, &item, 1, &result, &e);
+	kind = write_pattern(s, &result, &e);
 	cr_expect(eq(int, contract_mend(), 1), "nothing arrived short");
 	if (!kind)
 		kind = result.err;
@@ -93,17 +99,14 @@ static void run_with_input(struct subject *s)
 	expect_no_secret(r.why.text, "execute");
 }
 
-static void store_one(struct subject *s)
+static void write_one(struct subject *s)
 {
-	const struct store_item item = {
-		.path = "file", .mode = 0644, .size = LARGE, .read = read_pattern
-	};
-	struct store_result result = { 0 };
+	struct change_result result = { 0 };
 	struct error e = { 0 };
 
-	provider_store(s->p, NULL, &item, 1, &result, &e);
-	expect_no_secret(e.text, "store");
-	expect_no_secret(result.why, "store");
+	write_pattern(s, &result, &e);
+	expect_no_secret(e.text, "apply");
+	expect_no_secret(result.why, "apply");
 }
 
 static enum err take_nothing(void *context, const struct fetch_piece *piece, struct error *e)
@@ -146,7 +149,7 @@ static void let_all_go_wrong(struct subject *s, const char *action)
 {
 	contract_fault(".", action, 0);
 	run_with_input(s);
-	store_one(s);
+	write_one(s);
 	fetch_one(s);
 	list_all(s);
 	connect_again(s);

@@ -9,7 +9,7 @@
 /* "BYTES" of the whole file. */
 static struct fetch_item whole(const char *path)
 {
-	return (struct fetch_item){ .kind = FETCH_BYTES, .path = path, .length = FETCH_TO_END };
+	return (struct fetch_item){ .kind = FETCH_BYTES, .path = path, .length = UINT64_MAX };
 }
 
 static bool got(const struct fetched *f, const void *bytes, size_t len)
@@ -33,9 +33,9 @@ BEHAVIOUR(fetch, gives_any_range)
 	static const struct {
 		uint64_t offset, length;
 		const char *want;
-	} rows[] = { { 0, 10, "0123456789" }, { 0, FETCH_TO_END, "0123456789" }, { 3, 4, "3456" },
+	} rows[] = { { 0, 10, "0123456789" }, { 0, UINT64_MAX, "0123456789" }, { 3, 4, "3456" },
 		{ 9, 1, "9" }, { 8, 100, "89" }, { 10, 5, "" }, { 1000, 5, "" }, { 2, 0, "" },
-		{ 5, FETCH_TO_END, "56789" } };
+		{ 5, UINT64_MAX, "56789" } };
 	struct fetch_item items[9];
 	struct fetched f[9];
 
@@ -174,7 +174,7 @@ BEHAVIOUR(fetch, hashes_are_xxh3_of_each_block)
 	size_t len = 2 * BLOCK + 1000;
 	AUTO_FREE unsigned char *bytes = pattern(len);
 	struct fetch_item item = {
-		.kind = FETCH_HASHES, .path = "f", .length = FETCH_TO_END, .block_size = BLOCK
+		.kind = FETCH_HASHES, .path = "f", .length = UINT64_MAX, .block_size = BLOCK
 	};
 	struct fetched f;
 

@@ -587,7 +587,7 @@ Test(helper_apply, copy_copies_ranges_between_and_within_files)
 	cr_expect(eq(u64, r.attr.ino, ino_of("tree/g")));
 	expect_text("tree/g", "----234---");
 	r = applied(.op = CHANGE_COPY, .path = "f", .path2 = "g", .offset = 8,
-		.length = FETCH_TO_END);
+		.length = UINT64_MAX);
 	cr_expect(eq(u64, r.count, 2));
 	expect_text("tree/g", "89--234---");
 	r = applied(.op = CHANGE_COPY, .path = "f", .path2 = "f", .offset2 = 5, .length = 5);
@@ -615,7 +615,7 @@ Test(helper_apply, copy_crosses_file_systems)
 	scratch_write_text(&shown.scratch, "tree/f", bytes);
 	scratch_write_text(&shown.scratch, "tree/m/g", "");
 	struct change_result copied =
-		applied(.op = CHANGE_COPY, .path = "f", .path2 = "m/g", .length = FETCH_TO_END);
+		applied(.op = CHANGE_COPY, .path = "f", .path2 = "m/g", .length = UINT64_MAX);
 	struct change_result moved = applied(.op = CHANGE_RENAME, .path = "f", .path2 = "m/f");
 	struct change_result kept = applied(.op = CHANGE_UNLINK, .path = "m/g", .path2 = "/o-1");
 

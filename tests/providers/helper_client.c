@@ -138,7 +138,7 @@ static enum err add_piece(void *context, const struct fetch_piece *piece, struct
 static enum err fetch(struct scene *s, const struct call *call, const char *path, struct buf *out,
 	struct error *e)
 {
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = path, .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = path, .length = UINT64_MAX };
 
 	return helper_client_fetch(s->client, call, &item, 1, add_piece, out, e);
 }
@@ -256,7 +256,7 @@ Test(helper_client, a_sink_that_has_enough_ends_its_call_and_no_other)
 {
 	struct scene s;
 	AUTO_FREE unsigned char *bytes = calloc(1, 20 * MIB);
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "big", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "big", .length = UINT64_MAX };
 	int calls = 0;
 	size_t entries;
 	struct error e = { 0 };
@@ -920,7 +920,7 @@ static enum err wait_at_first(void *context, const struct fetch_piece *piece, st
 static void *fetch_slowly(void *context)
 {
 	struct scene *s = context;
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "big", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "big", .length = UINT64_MAX };
 
 	helper_client_fetch(s->client, NULL, &item, 1, wait_at_first, s, NULL);
 	return NULL;

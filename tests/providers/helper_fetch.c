@@ -103,15 +103,15 @@ Test(helper_fetch, gives_the_range_that_is_asked_for)
 		uint64_t offset, length;
 		size_t want;
 	} rows[] = {
-		{ 0, FETCH_TO_END, 5000 },
+		{ 0, UINT64_MAX, 5000 },
 		{ 0, 10, 10 },
 		{ 4990, 10, 10 },
 		{ 4990, 11, 10 },
-		{ 4990, FETCH_TO_END, 10 },
+		{ 4990, UINT64_MAX, 10 },
 		{ 5000, 10, 0 },
-		{ 9999999, FETCH_TO_END, 0 },
+		{ 9999999, UINT64_MAX, 0 },
 		{ 17, 0, 0 },
-		{ INT64_MAX, FETCH_TO_END, 0 },
+		{ INT64_MAX, UINT64_MAX, 0 },
 	};
 	AUTO_FREE unsigned char *bytes = make_file("tree/f", 5000);
 
@@ -140,7 +140,7 @@ Test(helper_fetch, large_files_come_in_pieces)
 	AUTO_FREE unsigned char *bytes = make_file("tree/f", len);
 	AUTO_FETCHED struct fetched f = FETCHED_NONE;
 
-	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END }, &f);
+	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX }, &f);
 	cr_expect(eq(int, f.done.err, ERR_OK));
 	cr_expect(eq(uint, f.pieces, 4));
 	cr_expect(eq(ulong, f.largest, VERB_DATA_MAX));
@@ -217,7 +217,7 @@ Test(helper_fetch, hashes_are_those_of_the_blocks)
 
 		fetch(&(struct fetch_item){ .kind = FETCH_HASHES,
 			      .path = "f",
-			      .length = FETCH_TO_END,
+			      .length = UINT64_MAX,
 			      .block_size = (uint32_t)size },
 			&f);
 		cr_assert(eq(int, f.done.err, ERR_OK), "%s", f.done.why);
@@ -252,7 +252,7 @@ Test(helper_fetch, blocks_larger_than_a_piece_are_hashed_whole)
 
 	fetch(&(struct fetch_item){ .kind = FETCH_HASHES,
 		      .path = "f",
-		      .length = FETCH_TO_END,
+		      .length = UINT64_MAX,
 		      .block_size = 4 * VERB_DATA_MAX },
 		&f);
 	cr_assert(eq(ulong, f.bytes.len, 16));
@@ -290,7 +290,7 @@ Test(helper_fetch, a_file_that_changes_between_pieces_is_a_conflict)
 
 	free(make_file("tree/f", 3 * VERB_DATA_MAX));
 	f.disturb = grow_after_first;
-	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END }, &f);
+	fetch(&(struct fetch_item){ .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX }, &f);
 	cr_expect(eq(int, f.done.err, ERR_CONFLICT));
 	cr_expect(eq(uint, f.pieces, 1));
 }
@@ -333,7 +333,7 @@ Test(helper_fetch, a_file_that_is_overwritten_in_place_between_pieces_is_a_confl
 		f.disturb = ways[n];
 		fetch(
 			&(struct fetch_item){
-				.kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END },
+				.kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX },
 			&f);
 		cr_expect(eq(int, f.done.err, ERR_CONFLICT), "way %zu", n);
 		cr_expect(eq(uint, f.pieces, 1), "way %zu", n);
@@ -367,7 +367,7 @@ Test(helper_fetch, a_file_that_is_written_all_the_time_is_read_all_the_same)
 
 		fetch(
 			&(struct fetch_item){
-				.kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END },
+				.kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX },
 			&f);
 		cr_assert(eq(int, f.done.err, ERR_OK), "%s", f.done.why);
 		cr_assert(eq(ulong, f.bytes.len, 200000));
@@ -380,9 +380,9 @@ Test(helper_fetch, a_file_that_is_written_all_the_time_is_read_all_the_same)
 Test(helper_fetch, one_bad_file_does_not_fail_the_batch)
 {
 	const struct fetch_item items[] = {
-		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
-		{ .kind = FETCH_BYTES, .path = "none", .length = FETCH_TO_END },
-		{ .kind = FETCH_BYTES, .path = "b", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "a", .length = UINT64_MAX },
+		{ .kind = FETCH_BYTES, .path = "none", .length = UINT64_MAX },
+		{ .kind = FETCH_BYTES, .path = "b", .length = UINT64_MAX },
 	};
 	AUTO_FETCHED struct fetched f = FETCHED_NONE;
 
@@ -404,8 +404,8 @@ static enum err refuse(void *context, const struct fetch_piece *piece, struct er
 Test(helper_fetch, a_sink_that_refuses_ends_it)
 {
 	const struct fetch_item items[] = {
-		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
-		{ .kind = FETCH_BYTES, .path = "a", .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = "a", .length = UINT64_MAX },
+		{ .kind = FETCH_BYTES, .path = "a", .length = UINT64_MAX },
 	};
 	struct error e = { 0 };
 
@@ -416,7 +416,7 @@ Test(helper_fetch, a_sink_that_refuses_ends_it)
 
 static int fetch_forbidden(struct shown *s)
 {
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 	AUTO_FETCHED struct fetched f = FETCHED_NONE;
 	AUTO_CLOSE int fd = openat(s->scratch.fd, "tree/f", O_CREAT | O_WRONLY | O_CLOEXEC, 0);
 
@@ -479,7 +479,7 @@ Test(helper_fetch, a_swapped_file_does_not_lead_out)
 Test(helper_fetch, does_not_wait_for_a_lease)
 {
 	const struct fetch_item item = {
-		.kind = FETCH_BYTES, .path = "leased", .length = FETCH_TO_END
+		.kind = FETCH_BYTES, .path = "leased", .length = UINT64_MAX
 	};
 	AUTO_CLOSE int holder = -1;
 

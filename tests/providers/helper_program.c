@@ -124,7 +124,7 @@ static void make_and_fetch(struct helper_client *client)
 	};
 	struct change_result results[2];
 	struct apply_request request = { .changes = changes, .changes_count = 2 };
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
 	AUTO_BUF struct buf got = BUF_INIT(100);
 	struct error e = { 0 };
 

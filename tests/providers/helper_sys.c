@@ -145,7 +145,7 @@ Test(helper_sys, without_copy_file_range_bytes_go_by_hand)
 {
 	AUTO_FREE char *bytes = calloc(1, 100001);
 	struct change c = { NO_OWNER, .op = CHANGE_COPY, .path = "f", .path2 = "g", .offset = 1,
-		.offset2 = 2, .length = FETCH_TO_END };
+		.offset2 = 2, .length = UINT64_MAX };
 
 	cr_assert(bytes != NULL);
 	for (size_t i = 0; i < 100000; i++)

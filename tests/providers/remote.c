@@ -96,9 +96,7 @@ static enum err add_piece(void *context, const struct fetch_piece *piece, struct
 
 static enum err read_file(struct remote *r, const char *path, struct buf *out, struct error *e)
 {
-	const struct fetch_item item = {
-		.kind = FETCH_BYTES, .path = path, .length = FETCH_TO_END
-	};
+	const struct fetch_item item = { .kind = FETCH_BYTES, .path = path, .length = UINT64_MAX };
 
 	*e = (struct error){ 0 };
 	return helper_client_fetch(r->helper, NULL, &item, 1, add_piece, out, e);

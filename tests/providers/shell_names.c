@@ -78,9 +78,7 @@ static void expect_name_works(struct pair *w, const char *name)
 			.data_len = strlen(name),
 			OWNERLESS },
 	};
-	const struct fetch_item item = {
-		.kind = FETCH_BYTES, .path = in_d, .length = FETCH_TO_END
-	};
+	const struct fetch_item item = { .kind = FETCH_BYTES, .path = in_d, .length = UINT64_MAX };
 	const struct list_request list = { .starts = &name, .starts_count = 1, .depth = 1 };
 	const struct change again[] = {
 		{ .op = CHANGE_CREATE, .path = in_d, .flags = CHANGE_EXCL, OWNERLESS },

@@ -43,11 +43,10 @@ static enum err use_everything(struct pair *w, size_t *bytes)
 	};
 	struct provider *p = &w->host.base;
 	struct change_result r;
-	struct identity id;
 	size_t heard = 0;
 	const enum err ends[] = { shell_fetch(p, NULL, items, 2, take_piece, bytes, NULL),
 		shell_list(p, NULL, &list, take_item, &heard, NULL),
-		shell_apply(p, NULL, &apply, &r, NULL), shell_identity(p, NULL, &id, NULL) };
+		shell_apply(p, NULL, &apply, &r, NULL) };
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
 		if (ends[i] != ERR_OK)
@@ -99,23 +98,12 @@ Test(shell_transport, an_answer_that_is_garbled_does_no_harm)
 
 OVER_SHELLS(shell_transport, a_shell_that_is_not_there_is_an_error)
 {
+	const char *starts[] = { "" };
+	const struct list_request list = { .starts = starts, .starts_count = 1, .depth = 1 };
 	struct error e = { 0 };
-	struct identity id;
+	size_t heard = 0;
 
 	w->host.base.shell = "no-such-shell";
-	cr_expect(shell_identity(&w->host.base, NULL, &id, &e) == ERR_PROTOCOL);
+	cr_expect(shell_list(&w->host.base, NULL, &list, take_item, &heard, &e) == ERR_PROTOCOL);
 	cr_expect(strstr(e.text, "no-such-shell") != NULL, "%s", e.text);
-}
-
-/* ---- Who ---- */
-
-OVER_SHELLS(shell_transport, the_identity_is_the_processs)
-{
-	struct identity id;
-	gid_t groups[IDENTITY_GROUPS_MAX];
-	int count = getgroups(IDENTITY_GROUPS_MAX, groups);
-
-	cr_assert(shell_identity(&w->host.base, NULL, &id, NULL) == ERR_OK);
-	cr_expect(id.uid == geteuid() && id.gid == getegid());
-	cr_expect(id.groups_count >= (uint32_t)count);
 }

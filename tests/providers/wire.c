@@ -230,7 +230,7 @@ static struct buf put_fetch(void)
 {
 	struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
 	struct fetch_item items[] = {
-		{ .kind = FETCH_BYTES, .path = any_name(), .length = FETCH_TO_END },
+		{ .kind = FETCH_BYTES, .path = any_name(), .length = UINT64_MAX },
 		{ .kind = FETCH_SEEK_HOLE,
 			.path = "/t-9",
 			.target = extreme_expect,
@@ -665,7 +665,7 @@ Test(wire, a_fetch_comes_back)
 	cr_assert(eq(sz, count, 2));
 	cr_expect(got[0].kind == FETCH_BYTES && got[1].kind == FETCH_SEEK_HOLE);
 	cr_expect(same_string(got[0].path, any_name()) && same_string(got[1].path, "/t-9"));
-	cr_expect(eq(u64, got[0].length, FETCH_TO_END));
+	cr_expect(eq(u64, got[0].length, UINT64_MAX));
 	cr_expect(same_expect(&got[1].target, &extreme_expect));
 	cr_expect(eq(u64, got[1].offset, UINT64_MAX));
 	cr_expect(eq(u32, got[1].block_size, UINT32_MAX));
