@@ -19,10 +19,12 @@ bool rest_parse(const struct buf *body, struct json_object **out)
 	*out = NULL;
 	if (!reader)
 		return false;
-	json_tokener_set_flags(reader, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	/* Not strict: then json-c 0.18 refuses every byte of a text above 0x7f. */
+	json_tokener_set_flags(reader, JSON_TOKENER_VALIDATE_UTF8);
 	/* The NUL behind the text ends a number that nothing else ends. */
 	*out = json_tokener_parse_ex(reader, buf_text(body), (int)body->len + 1);
-	is_json = json_tokener_get_error(reader) == json_tokener_success;
+	is_json = json_tokener_get_error(reader) == json_tokener_success &&
+		json_tokener_get_parse_end(reader) >= body->len;
 	json_tokener_free(reader);
 	if (!is_json)
 		rest_put(out);

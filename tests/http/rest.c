@@ -240,6 +240,35 @@ Test(rest, fields_of_another_type_are_the_default)
 	cr_expect(eq(str, (char *)rest_text(NULL, "t", "-"), "-"));
 }
 
+static bool is_json(const char *text)
+{
+	struct buf body = { .bytes = (unsigned char *)text, .len = strlen(text) };
+	AUTO_JSON struct json_object *json = NULL;
+
+	return rest_parse(&body, &json);
+}
+
+Test(rest, a_text_outside_ascii_is_read_with_every_release_of_json_c)
+{
+	struct buf body = { .bytes = (unsigned char *)"{\"who\":\"Andr\u00e9 \u20ac \U0001F600\"}",
+		.len = strlen("{\"who\":\"Andr\u00e9 \u20ac \U0001F600\"}") };
+	AUTO_JSON struct json_object *json = NULL;
+
+	cr_assert(rest_parse(&body, &json));
+	cr_expect(eq(str, (char *)rest_text(json, "who", ""), "Andr\u00e9 \u20ac \U0001F600"));
+	cr_expect(not(is_json("\"\xff\"")));
+	cr_expect(not(is_json("\"\xe2\x82\"")));
+}
+
+Test(rest, a_body_is_one_value_and_nothing_behind_it)
+{
+	for (const char *const *one = LIST("{}", " {} \r\n", "7", "null"); *one; one++)
+		cr_expect(is_json(*one), "%s", *one);
+	for (const char *const *none = LIST("", "-", "{} x", "{}{}", "null x", "7 7"); *none;
+		none++)
+		cr_expect(not(is_json(*none)), "%s", *none);
+}
+
 /* ---- Streams ---- */
 
 struct kept {

@@ -88,6 +88,9 @@ if [ -n "$takes_env" ]; then
 	is "by its key" "$(ctl list "$PROVIDER" --label team --label kind=test | sed 1d | cut -d' ' -f1)" "$name"
 	says "and by no other" 0 "[]" ctl list "$PROVIDER" --json --label team=blue
 	ctl delete "$name"
+	name=$(ctl create "$PROVIDER" --label 'who=André €')
+	is "a label need not be ASCII" "$(ctl list "$PROVIDER" --label 'who=André €' | sed 1d | cut -d' ' -f1)" "$name"
+	ctl delete "$name"
 fi
 if [ -n "$blocks_network" ]; then
 	name=$(ctl create "$PROVIDER" --block-network)
