@@ -93,12 +93,38 @@ enum err provider_info(
 	return kind;
 }
 
+/* A list on its way to a caller, who gets what could be read. */
+struct readable {
+	sandbox_sink sink;
+	void *context;
+	size_t unread;
+	struct error why; /* of the first of them */
+};
+
+static enum err pass_readable(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	struct readable *r = context;
+
+	if (!entry->unread)
+		return r->sink(r->context, entry, e);
+	if (!r->unread++)
+		error_set(&r->why, ERR_PROTOCOL, "%s", entry->unread);
+	return ERR_OK;
+}
+
 enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, sandbox_sink sink, void *context, struct error *e)
 {
+	struct readable r = { .sink = sink, .context = context };
+	enum err kind;
+
 	if (!ops->list_sandboxes)
 		return cannot(ops, "cannot list sandboxes", e);
-	return ops->list_sandboxes(cfg, call, sink, context, e);
+	kind = ops->list_sandboxes(cfg, call, pass_readable, &r, e);
+	if (!kind && r.unread)
+		return error_set(e, r.why.kind, "%s; so %zu in the list cannot be shown",
+			r.why.text, r.unread);
+	return kind;
 }
 
 enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,

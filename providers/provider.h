@@ -146,6 +146,8 @@ struct sandbox_entry {
 	enum sandbox_state state;
 	int64_t expires_s;
 	const char *const *labels; /* "key=value", ended by NULL; NULL: the vendor does not say */
+	/* NULL: it was read. Else why it was not, and no other field is set; no sink of a caller's gets such an entry. */
+	const char *unread;
 };
 
 typedef enum err (*sandbox_sink)(void *context, const struct sandbox_entry *entry, struct error *e);
@@ -197,7 +199,10 @@ struct provider_ops {
 	enum err (*info)(struct provider *p, const struct call *call, struct sandbox_info *out,
 		struct error *e);
 
-	/* Every sandbox of this account, all pages. NULL: ERR_UNSUPPORTED. */
+	/*
+	 * Every sandbox of this account, all pages. One whose part of an answer cannot be read is an entry with `unread`, and
+	 * the list goes on behind it. NULL: ERR_UNSUPPORTED.
+	 */
 	enum err (*list_sandboxes)(const struct provider_config *cfg, const struct call *call,
 		sandbox_sink sink, void *context, struct error *e);
 
@@ -290,6 +295,7 @@ enum err provider_connect(const struct provider_ops *ops, const struct provider_
 void provider_release(struct provider *p);
 enum err provider_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
+/* ERR_PROTOCOL, also after the sink had all others: some could not be read. */
 enum err provider_list_sandboxes(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, sandbox_sink sink, void *context, struct error *e);
 enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,

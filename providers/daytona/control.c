@@ -254,16 +254,18 @@ static enum err tell(struct json_object *items, sandbox_sink sink, void *context
 	for (size_t i = 0; !kind && i < count; i++) {
 		struct json_object *item = json_object_array_get_idx(items, i);
 		AUTO_LABELS struct labels labels = { 0 };
-		struct daytona_sandbox s;
+		struct daytona_sandbox s = { 0 };
+		struct error why = { 0 };
+		const bool is_read = !take_sandbox(item, &s, &why);
 
-		kind = take_sandbox(item, &s, e);
 		labels_add_object(&labels, rest_member(item, "labels"));
-		if (!kind && s.life != DAYTONA_ENDED)
+		if (!is_read || s.life != DAYTONA_ENDED)
 			kind = sink(context,
 				&(struct sandbox_entry){ .id = s.id,
 					.state = daytona_state_of(&s),
 					.expires_s = s.expires_s,
-					.labels = labels_list(&labels) },
+					.labels = labels_list(&labels),
+					.unread = is_read ? NULL : why.text },
 				e);
 	}
 	return kind;

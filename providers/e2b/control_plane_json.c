@@ -103,14 +103,15 @@ enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *contex
 		AUTO_LABELS struct labels labels = { 0 };
 		struct plane_sandbox sandbox = { .ends_s = -1 };
 		struct sandbox_entry entry = { .id = sandbox.id };
+		struct error why = { 0 };
 
-		kind = take_sandbox(item, &sandbox, e);
+		if (take_sandbox(item, &sandbox, &why))
+			entry.unread = why.text;
 		labels_add_object(&labels, rest_member(item, "metadata"));
 		entry.labels = labels_list(&labels);
 		entry.state = sandbox.state;
 		entry.expires_s = sandbox.ends_s;
-		if (!kind)
-			kind = sink(context, &entry, e);
+		kind = sink(context, &entry, e);
 	}
 	return kind;
 }

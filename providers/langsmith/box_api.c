@@ -242,15 +242,17 @@ static enum err tell_page(
 		struct json_object *told = rest_member(item, "labels");
 		AUTO_LABELS struct labels labels = { 0 };
 		struct sandbox_entry entry;
+		struct error why = { 0 };
 		struct box b;
+		bool is_read = !box_parse(&b, item, now_s, &why);
 
-		kind = box_parse(&b, item, now_s, e);
 		labels_add_object(&labels, told);
 		entry = (struct sandbox_entry){ .id = b.id,
 			.state = box_state(&b),
 			.expires_s = box_ends_s(&b),
-			.labels = told ? labels_list(&labels) : NULL };
-		if (!kind && b.status != BOX_DELETING)
+			.labels = told ? labels_list(&labels) : NULL,
+			.unread = is_read ? NULL : why.text };
+		if (!is_read || b.status != BOX_DELETING)
 			kind = sink(context, &entry, e);
 	}
 	return kind;

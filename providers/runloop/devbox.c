@@ -200,14 +200,17 @@ static enum err pass_page(struct json_object *devboxes, devbox_sink sink, void *
 		struct json_object *item = json_object_array_get_idx(devboxes, i);
 		AUTO_LABELS struct labels labels = { 0 };
 		struct devbox d;
-		enum err kind = devbox_parse(&d, item, e);
+		struct error why = { 0 };
+		bool is_read = !devbox_parse(&d, item, &why);
+		enum err kind = ERR_OK;
 
 		labels_add_object(&labels, rest_member(item, "metadata"));
-		if (!kind && d.phase != DEVBOX_ENDED)
-			kind = sink(context, &d, &labels, e);
+		if (!is_read || d.phase != DEVBOX_ENDED)
+			kind = sink(context, is_read ? &d : NULL, &labels, &why, e);
 		if (kind)
 			return kind;
-		snprintf(last, 128, "%s", d.id);
+		if (is_read)
+			snprintf(last, 128, "%s", d.id);
 	}
 	return ERR_OK;
 }

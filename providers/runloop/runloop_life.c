@@ -65,15 +65,17 @@ struct listing {
 	void *context;
 };
 
-static enum err pass_entry(
-	void *context, const struct devbox *d, const struct labels *labels, struct error *e)
+static enum err pass_entry(void *context, const struct devbox *d, const struct labels *labels,
+	const struct error *unread, struct error *e)
 {
 	const struct listing *l = context;
-	const struct sandbox_entry entry = { .id = d->id,
-		.state = state_of(d),
-		.expires_s = left_s(d, 0),
-		.labels = labels_list(labels) };
+	struct sandbox_entry entry = { .unread = d ? NULL : unread->text };
 
+	if (d)
+		entry = (struct sandbox_entry){ .id = d->id,
+			.state = state_of(d),
+			.expires_s = left_s(d, 0),
+			.labels = labels_list(labels) };
 	return l->sink(l->context, &entry, e);
 }
 

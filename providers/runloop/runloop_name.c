@@ -14,14 +14,14 @@ struct search {
 	bool is_id; /* `wanted` is an id after all */
 };
 
-static enum err compare(
-	void *context, const struct devbox *d, const struct labels *labels, struct error *e)
+static enum err compare(void *context, const struct devbox *d, const struct labels *labels,
+	const struct error *unread, struct error *e)
 {
 	struct search *s = context;
-	bool is_id = !strcmp(d->id, s->wanted);
+	bool is_id = d && !strcmp(d->id, s->wanted);
 
-	(void)labels, (void)e;
-	if (s->is_id || (!is_id && strcmp(d->name, s->wanted)))
+	(void)labels, (void)unread, (void)e;
+	if (!d || s->is_id || (!is_id && strcmp(d->name, s->wanted)))
 		return ERR_OK;
 	s->is_id = is_id;
 	snprintf(is_id || !*s->id ? s->id : s->other, sizeof s->id, "%s", d->id);

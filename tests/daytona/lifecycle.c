@@ -105,8 +105,11 @@ static enum err see(void *context, const struct sandbox_entry *entry, struct err
 	size_t len = strlen(s->text);
 
 	(void)e;
-	snprintf(s->text + len, sizeof s->text - len, "%s %d %lld, ", entry->id, (int)entry->state,
-		(long long)entry->expires_s);
+	if (entry->unread)
+		snprintf(s->text + len, sizeof s->text - len, "(%s), ", entry->unread);
+	else
+		snprintf(s->text + len, sizeof s->text - len, "%s %d %lld, ", entry->id,
+			(int)entry->state, (long long)entry->expires_s);
 	return ERR_OK;
 }
 
@@ -130,6 +133,22 @@ Test(lifecycle, all_pages_are_listed)
 	cr_expect(eq(int, daytona_list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK), "%s",
 		f.e.text);
 	cr_expect(eq(str, s.text, "a 0 -1, e 2 -1, f 1 -1, g 0 -1, "));
+}
+
+Test(lifecycle, a_sandbox_that_cannot_be_read_hides_no_other)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /sandbox?limit=200 ", 200,
+			"{\"items\":[{\"state\":\"started\"},{\"id\":\"b\",\"state\":\"started\"}]"
+			"}",
+			NULL },
+	};
+	struct seen s = { "" };
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(str, s.text, "(daytona: a sandbox without an ID), b 0 -1, "));
 }
 
 /* ---- Stopping and starting ---- */

@@ -97,7 +97,10 @@ static enum err note(void *context, const struct sandbox_entry *entry, struct er
 	struct buf *out = context;
 
 	(void)e;
-	buf_printf(out, "%s%c ", entry->id, entry->state == SANDBOX_PAUSED ? 'p' : 'r');
+	if (entry->unread)
+		buf_printf(out, "(%s) ", entry->unread);
+	else
+		buf_printf(out, "%s%c ", entry->id, entry->state == SANDBOX_PAUSED ? 'p' : 'r');
 	return ERR_OK;
 }
 
@@ -109,10 +112,21 @@ Test(control_plane_json, a_page_names_each_sandbox)
 
 	cr_assert(eq(int, plane_json_list(&body, note, &out, NULL), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&out), "ar bp "));
-	body = body_of("[{\"sandboxID\":\"a\"},7]");
-	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
 	body = body_of("{}");
 	cr_expect(eq(int, plane_json_list(&body, note, &out, NULL), ERR_PROTOCOL));
+}
+
+Test(control_plane_json, a_sandbox_that_cannot_be_read_hides_no_other)
+{
+	struct buf body =
+		body_of("[7,{\"sandboxID\":\"a\"},"
+			"{\"sandboxID\":\"b\",\"domain\":\"no/domain\"},{\"sandboxID\":\"c\"}]");
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	cr_assert(eq(int, plane_json_list(&body, note, &out, NULL), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&out),
+		"(e2b: the answer's sandboxID makes no sense) ar "
+		"(e2b: the answer's domain makes no sense) cr "));
 }
 
 static enum err note_labels(void *context, const struct sandbox_entry *entry, struct error *e)

@@ -57,7 +57,7 @@ static enum err count_entry(void *context, const struct sandbox_entry *entry, st
 	size_t *count = context;
 
 	(void)e;
-	must(*entry->id && entry->expires_s >= -1);
+	must(entry->unread || (*entry->id && entry->expires_s >= -1));
 	++*count;
 	return ERR_OK;
 }

@@ -111,8 +111,8 @@ Test(langsmith_box_api, a_name_is_escaped_and_the_key_is_a_header)
 static enum err count(void *context, const struct sandbox_entry *entry, struct error *why)
 {
 	(void)why;
-	strcat(context, entry->id);
-	strcat(context, entry->state == SANDBOX_RUNNING ? "+ " : "- ");
+	strcat(context, entry->unread ? entry->unread : entry->id);
+	strcat(context, entry->unread ? "! " : entry->state == SANDBOX_RUNNING ? "+ " : "- ");
 	return ERR_OK;
 }
 
@@ -139,6 +139,20 @@ Test(langsmith_box_api, list_follows_the_cursor_until_it_is_null)
 		eq(int, box_list(&account.control, NULL, count, found, &e), ERR_OK), "%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, found, "a+ b- "));
+}
+
+Test(langsmith_box_api, a_sandbox_that_cannot_be_read_hides_no_other)
+{
+	static const struct canned_row rows[] = { { "GET " BOXES " ", 200,
+		"{\"items\":[{\"id\":\"..\"},{\"id\":\"b\",\"status\":\"ready\"}]}", NULL } };
+	char found[100] = "";
+
+	SERVE(rows);
+	open_account();
+	cr_expect(
+		eq(int, box_list(&account.control, NULL, count, found, &e), ERR_OK), "%s", e.text);
+	fixture_stop();
+	cr_expect(eq(str, found, "langsmith: a sandbox without a usable id! b+ "));
 }
 
 Test(langsmith_box_api, list_takes_the_old_name_of_items)

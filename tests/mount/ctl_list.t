@@ -124,6 +124,24 @@ is "which are those that have a key here" "$(sed '1d; s/:.*//' all | sort -u | g
 is "and the same as JSON" "$(ctl list "$PROVIDER" --json | python3 -c '
 import json, sys
 print(" ".join("%(provider)s:%(id)s %(state)s" % s for s in json.load(sys.stdin)))')" "$SOURCE running"
+# Answers of a vendor that speaks JSON, with one sandbox that cannot be read before one that can.
+of_two() { # OBJECT
+	case $PROVIDER in
+	e2b) echo "[{\"sandboxID\":7},$1]" ;;
+	daytona) echo "{\"items\":[{\"id\":7},$1]}" ;;
+	langsmith) echo "{\"sandboxes\":[{\"id\":7},$1]}" ;;
+	runloop) echo "{\"devboxes\":[{\"id\":7},$1]}" ;;
+	esac
+}
+readable='{"sandboxID":"isb1","id":"isb1","status":"running","state":"running"}'
+if [ -n "$(of_two '')" ]; then
+	vendor_request POST "$ADMIN/faults" \
+		"{\"match\":{\"kind\":\"/./\"},\"action\":{\"type\":\"status\",\"status\":200,\"body\":$(of_two "$readable")}}" >/dev/null
+	ctl list "$PROVIDER" >out 2>err
+	is "a sandbox that cannot be read makes it fail" $? 1
+	like "is told" "$(cat err)" "^sandboxctl: $PROVIDER: .*; so 1 in the list cannot be shown\$"
+	is "and hides no other" "$(sed 1d out | cut -d' ' -f1)" "$PROVIDER:isb1"
+fi
 ok "what goes to no terminal has no colour" sh -c '! "$1" list "$2" | grep -q "$(printf "\033")"' - "$SANDBOXCTL" "$PROVIDER"
 
 if command -v script >/dev/null; then

@@ -255,13 +255,13 @@ struct listed {
 	char ids[200];
 };
 
-static enum err note(
-	void *context, const struct devbox *d, const struct labels *labels, struct error *e)
+static enum err note(void *context, const struct devbox *d, const struct labels *labels,
+	const struct error *unread, struct error *e)
 {
 	struct listed *l = context;
 
 	(void)labels, (void)e;
-	strcat(strcat(l->ids, d->id), " ");
+	strcat(strcat(l->ids, d ? d->id : unread->text), " ");
 	return ERR_OK;
 }
 
@@ -286,6 +286,27 @@ Test(devbox_request, a_list_has_all_pages_and_nothing_that_has_ended)
 		"%s", f.e.text);
 	fixture_stop();
 	cr_expect(eq(str, listed.ids, "a c "));
+}
+
+Test(devbox_request, a_devbox_that_cannot_be_read_hides_no_other)
+{
+	static const struct canned_row rows[] = {
+		{ PAGE(""), 200,
+			"{\"has_more\":true,\"devboxes\":[{\"id\":\"a/b\"},"
+			"{\"id\":\"c\",\"status\":\"running\"},7]}",
+			NULL },
+		{ PAGE("&starting_after=c"), 200,
+			"{\"has_more\":false,\"devboxes\":[{\"id\":\"d\",\"status\":\"running\"}]}",
+			NULL },
+	};
+	struct listed listed = { "" };
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, devbox_list(&f.api.rest, &fixture_call, note, &listed, &f.e), ERR_OK),
+		"%s", f.e.text);
+	fixture_stop();
+	cr_expect(eq(str, listed.ids,
+		"runloop: a devbox without an id c runloop: a devbox without an id d "));
 }
 
 Test(devbox_request, a_list_that_does_not_end_is_given_up)

@@ -109,7 +109,7 @@ static enum err list(const struct request *r, const struct ctl_common *common, s
 
 	sandboxes_init(&sandboxes, common->json, true);
 	kind = r->provider ? list_provider(&l, r->provider, e) : list_all(&l, e);
-	if (!kind || !r->provider)
+	if (!kind || !r->provider || sandboxes.count)
 		printed = sandboxes_print(&sandboxes, &why);
 	return printed && !kind ? error_set(e, printed, "%s", why.text) : kind;
 }
@@ -162,8 +162,9 @@ const struct ctl_command ctl_list = {
 	.arguments = "[PROVIDER]",
 	.summary = "List the sandboxes of an account",
 	.details = "Without PROVIDER those of all accounts whose keys are here, and those of this "
-		   "machine. An account that cannot be asked is told, hides no other, and makes "
-		   "the exit status 1.",
+		   "machine. An account that cannot be asked, and a sandbox in an answer that "
+		   "cannot be "
+		   "read, is told, hides no other, and makes the exit status 1.",
 	.flags = CTL_JSON | CTL_ACCOUNT,
 	.argp =
 		&(const struct argp){
