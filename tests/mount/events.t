@@ -1,7 +1,6 @@
 #!/bin/sh
 # .sandbox/events: a stream that lets its readers wait, and nobody else.
 # shellcheck disable=SC2016
-HERE=$(cd "${0%/*}" && pwd)
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 
@@ -12,13 +11,13 @@ mount_sandbox events
 EVENTS=$MNT/.sandbox/events
 
 events() {
-	python3 -B "$HERE/events.py" "$EVENTS" "$@"
+	python3 -B "$TOP/tests/mount/events.py" "$EVENTS" "$@"
 }
 
 is "without events there is nothing to poll or to read" "$(events polls)" "nothing yet"
 
 # More of them than there are workers to serve requests.
-python3 -B "$HERE/events.py" "$EVENTS" wait 70 >waits &
+python3 -B "$TOP/tests/mount/events.py" "$EVENTS" wait 70 >waits &
 readers=$!
 ok "many wait for events" wait_until "$PATIENCE" grep -q waiting waits
 echo 1 >"$MNT/file"

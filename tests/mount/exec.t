@@ -16,9 +16,7 @@ else
 fi
 CONTROL=$MNT/.sandbox
 EXEC=$CONTROL/exec
-HERE=${0%/*}
 export MNT STORE CONTROL EXEC
-case $HERE in /*) ;; *) HERE=$TOP/tests/mount ;; esac
 
 # One field of a response on standard input, of the last command without one.
 field_of() {
@@ -272,7 +270,7 @@ assert r["output"] == "second\n", r'
 # signalled NAME WANTED SETUP SIGNALS COMMAND: a process writes the command, gets the signals while it waits, and says how
 # its close ended; WANTED is a Python expression over that and the response. The command would last a thousand seconds.
 signalled() {
-	ok "$1" python3 "$HERE/exec-signal.py" "$2" "$3" "$4" "$5"
+	ok "$1" python3 "$TOP/tests/mount/exec-signal.py" "$2" "$3" "$4" "$5"
 }
 LONG='touch started; echo so far; sleep 1000; echo late'
 SHORT='touch started; sleep 1; echo done'

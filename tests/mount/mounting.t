@@ -5,7 +5,7 @@
 # All of it happens in a mount namespace of the test's own, where the programs stand in /sbin and /dev/fuse is open to
 # everyone: nothing is installed and nothing else on the machine sees the mounts.
 
-export TAP_APART=self
+TAP_WANTS_APART=1
 # shellcheck source=tests/support/tap.sh disable=SC2016,SC2317
 . "${0%/*}/../support/tap.sh"
 
@@ -13,11 +13,7 @@ needs_mount
 needs_local
 needs_root
 needs mount umount unshare nsenter setpriv
-if [ -z "${MOUNTING_APART:-}" ]; then
-	unshare -m true 2>/dev/null || skip_all "needs mount namespaces"
-	cd / && rm -rf "$SCRATCH"
-	MOUNTING_APART=1 exec unshare -m sh "$TOP/tests/mount/${0##*/}"
-fi
+[ -n "${TAP_APART:-}" ] || skip_all "needs mount namespaces"
 
 UMOUNT=/sbin/umount.fuse.sandboxfs
 

@@ -1,7 +1,6 @@
 #!/bin/sh
 # .sandbox/stats: counts and latencies as Prometheus reads them.
 # shellcheck disable=SC2016
-HERE=$(cd "${0%/*}" && pwd)
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 
@@ -12,7 +11,7 @@ mount_sandbox stats
 STATS=$MNT/.sandbox/stats
 
 prometheus() {
-	as_owner python3 -B "$HERE/prometheus.py" "$@" <"$STATS"
+	as_owner python3 -B "$TOP/tests/mount/prometheus.py" "$@" <"$STATS"
 }
 
 calls() { # VERB

@@ -365,17 +365,50 @@ tap_cleanup() {
 	else
 		rm -rf --one-file-system "$SCRATCH"
 	fi
+	tap_close_tree
 }
 
-# Where /dev/fuse is closed to ordinary users, as in some containers, root opens it in a mount namespace of the test's own;
-# not for a test that says TAP_APART=self and does so itself.
-case $TARGET:$(id -u):${TAP_APART:-}:$(stat -c %A /dev/fuse 2>/dev/null) in
-mount:0::c*rw-) ;;
-mount:0::c*) ! unshare -m true 2>/dev/null || TAP_APART=1 exec unshare -m sh "$0" "$@" ;;
-esac
+# A test of root's has a mount namespace of its own where it says so (TAP_WANTS_APART=1), and where something is closed to
+# ordinary users, which root opens there: /dev/fuse, as in some containers; this tree, below a directory of root's.
+tap_fuse_is_open() {
+	case $(stat -c %A /dev/fuse 2>/dev/null) in
+	c*rw- | '') ;;
+	*) return 1 ;;
+	esac
+}
+
+tap_tree_is_open() {
+	as_user test -r "$TOP/tests/support/tap.sh"
+}
+
+tap_wants_apart() {
+	[ "$TARGET:$(id -u)" = mount:0 ] || return 1
+	[ -n "${TAP_WANTS_APART:-}" ] || ! tap_fuse_is_open || ! tap_tree_is_open
+}
+
+if [ -z "${TAP_APART:-}" ] && tap_wants_apart && unshare -m true 2>/dev/null; then
+	TAP_APART=1 exec unshare -m sh "$0" "$@"
+fi
 
 tap_open_fuse() {
 	mknod -m 666 "$SCRATCH/fuse" c 10 229 && mount --bind "$SCRATCH/fuse" /dev/fuse
+}
+
+# The tree is mounted where everybody comes to, and everything in it is called by that name from then on. Not below $SCRATCH,
+# which is removed with all that is in it.
+tap_open_tree() {
+	tap_closed=$TOP
+	TOP=$(mktemp -d "$SCRATCH.tree.XXXXXX") || return
+	chmod 755 "$TOP"
+	mount --bind "$tap_closed" "$TOP" || return
+	case $SANDBOXFS in "$tap_closed"/*) SANDBOXFS=$TOP${SANDBOXFS#"$tap_closed"} ;; esac
+	case ${PROGRAMS:-} in "$tap_closed"/*) PROGRAMS=$TOP${PROGRAMS#"$tap_closed"} ;; esac
+}
+
+tap_close_tree() {
+	[ -n "${tap_closed:-}" ] || return 0
+	umount -l "$TOP"
+	rmdir "$TOP"
 }
 
 # Not /tmp: where that is a tmpfs, files have other times and limits than on a disk.
@@ -388,8 +421,11 @@ export SCRATCH XDG_DATA_HOME="$SCRATCH/data" XDG_CACHE_HOME="$SCRATCH/cache" XDG
 export XDG_STATE_HOME="$SCRATCH/state"
 mkdir "$SCRATCH/home" "$XDG_DATA_HOME"
 chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
-[ "${TAP_APART:-}" != 1 ] || tap_open_fuse || exit 1
-# An ordinary user cannot reach a program that lies below a home directory which is closed to others.
+if [ -n "${TAP_APART:-}" ]; then
+	tap_fuse_is_open || tap_open_fuse || exit 1
+	tap_tree_is_open || tap_open_tree || exit 1
+fi
+# A program may lie elsewhere, and be closed to ordinary users as well.
 if [ "$(id -u)" -eq 0 ] && ! as_user test -x "$SANDBOXFS"; then
 	mkdir "$SCRATCH/bin"
 	cp "${SANDBOXFS%/*}/"*sandbox* "$SCRATCH/bin"
