@@ -10,9 +10,17 @@ VERSION := 0.1.0
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+PKG_CONFIG ?= pkg-config
 comma := ,
+empty :=
+# A compiler without what runs it, as `ccache` does, and with its options: "gcc -march=native" is gcc-march-native.
+compiler_name = $(subst =,-,$(subst $(empty) $(empty),,$(filter-out ccache distcc sccache,$(notdir $(1)))))
+# What makes programs that run here, whatever machine CC makes them for.
+processor     = $(firstword $(subst -, ,$(shell $(1) -dumpmachine 2>/dev/null)))
+CC_FOR_BUILD := $(or $(CC_FOR_BUILD),$(if \
+	$(filter $(call processor,$(CC)),$(call processor,gcc) $(shell uname -m)),$(CC),gcc))
 # A folder for each compiler and sanitizer; the plain build's programs land in build/bin. FAULTS=1: see cache/fault.h.
-VARIANT := $(notdir $(CC))-$(or $(subst $(comma),-,$(SAN)),plain)$(if $(FAULTS),-faults)
+VARIANT := $(call compiler_name,$(CC))-$(or $(subst $(comma),-,$(SAN)),plain)$(if $(FAULTS),-faults)
 B       := build/$(VARIANT)
 BIN     := $(if $(filter gcc-plain,$(VARIANT)),build/bin,$B/bin)
 
@@ -57,8 +65,8 @@ SRC_tools     := $(filter-out $(TOOLS_MAINS),$(wildcard tools/*.c))
 obj = $(patsubst %.c,$B/%.o,$(1))
 
 # Only fs and tools may see FUSE: elsewhere <fuse_lowlevel.h> is not found.
-FUSE_FOUND := $(shell pkg-config --cflags fuse3 2>/dev/null) \
-	$(if $(shell grep -ls '(\*tmpfile)' $$(pkg-config --variable=includedir fuse3 2>/dev/null)/fuse3/fuse_lowlevel.h),-DHAVE_FUSE_TMPFILE)
+FUSE_FOUND := $(shell $(PKG_CONFIG) --cflags fuse3 2>/dev/null) \
+	$(if $(shell grep -ls '(\*tmpfile)' $$($(PKG_CONFIG) --variable=includedir fuse3 2>/dev/null)/fuse3/fuse_lowlevel.h),-DHAVE_FUSE_TMPFILE)
 $B/fs/%.o $B/tools/%.o $B/tests/fs/%.o $B/tests/tools/%.o: FUSE_CFLAGS = $(FUSE_FOUND)
 
 $B/%.o: %.c
@@ -68,7 +76,8 @@ $B/%.o: %.c
 # Messages of the vendors' wires, made of their .proto by protobuf-c. They are the same for every variant of the build.
 PROTOS    := $(wildcard providers/*/*.proto)
 GENERATED := $(PROTOS:%.proto=build/generated/%.pb-c.c)
-ALL_CFLAGS += -isystem build/generated
+# No system's: whatever includes one is compiled again when the .proto changes.
+ALL_CFLAGS += -Ibuild/generated
 
 build/generated/%.pb-c.c build/generated/%.pb-c.h &: %.proto
 	@mkdir -p $(@D)
@@ -93,10 +102,10 @@ $(foreach l,providers cache fs,$(eval $(call layer,$l)))
 LIBS_providers := $B/libproviders.a
 LIBS_cache     := $B/libcache.a $(LIBS_providers)
 LIBS_fs        := $B/libfs.a $(LIBS_cache)
-EXT_providers   = $(shell pkg-config --libs libxxhash json-c libcurl libprotobuf-c zlib)
+EXT_providers   = $(shell $(PKG_CONFIG) --libs libxxhash json-c libcurl libprotobuf-c zlib)
 EXT_cache       = $(EXT_providers)
-EXT_fs          = $(shell pkg-config --libs fuse3) $(EXT_cache)
-EXT_ctl         = $(shell pkg-config --libs libarchive) $(EXT_fs)
+EXT_fs          = $(shell $(PKG_CONFIG) --libs fuse3) $(EXT_cache)
+EXT_ctl         = $(shell $(PKG_CONFIG) --libs libarchive) $(EXT_fs)
 
 # ---- Programs ------------------------------------------------------------------------------------
 
@@ -117,7 +126,7 @@ $(BIN)/umount.fuse.sandboxfs: $(call obj,$(SRC_umount)) $(LIBS_providers)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
 
-# Prints what the others know of themselves: man pages are made of it.
+# Prints what the others know of themselves: man pages are made of it, so it is made for this machine (tools/install.mk).
 $B/describe: $(call obj,$(wildcard tools/describe/*.c) $(SRC_ctl) $(SRC_tools)) $(LIBS_fs)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_ctl)
 
@@ -154,4 +163,4 @@ help:
 #: make setup, make setup-tests    only install what building, or testing, needs
 #: make clean           remove build
 
--include $(shell find build \( -path build/deb -o -path build/mutants \) -prune -o -name '*.d' -print 2>/dev/null)
+-include $(shell find build \( -path build/deb -o -path build/distro -o -path build/mutants \) -prune -o -name '*.d' -print 2>/dev/null)

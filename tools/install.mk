@@ -16,7 +16,17 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 PAGES := $(patsubst tools/man/%.in,build/man/%,$(wildcard tools/man/*.in))
 pages: $(PAGES)
 
-build/man/facts: $B/describe
+# In a build for another machine a make of its own makes the program that prints them, for this one.
+ifeq ($(CC_FOR_BUILD),$(CC))
+DESCRIBE := $B/describe
+else
+DESCRIBE := build/$(call compiler_name,$(CC_FOR_BUILD))-plain/describe
+.PHONY: $(DESCRIBE)
+$(DESCRIBE):
+	$(Q)$(MAKE) --no-print-directory CC='$(CC_FOR_BUILD)' PKG_CONFIG=pkg-config CFLAGS='-O2 -g' CPPFLAGS= LDFLAGS= SAN= FAULTS= $@
+endif
+
+build/man/facts: $(DESCRIBE)
 	@mkdir -p $(@D)
 	$(Q)$< >$@
 
@@ -48,17 +58,19 @@ INSTALLED = 755:$(BIN)/sandboxfs:$(BINDIR)/sandboxfs \
 		644:tools/completions/sandboxctl.fish:$(FISHDIR)/$(program).fish) \
 	$(foreach page,$(PAGES),644:$(page):$(MANDIR)/man$(patsubst .%,%,$(suffix $(page)))/$(notdir $(page)))
 
+# DESTDIR is the shell's to expand: any name may be in it.
+export DESTDIR
 define install_file
-	install -D -m $(word 1,$(1)) $(word 2,$(1)) $(DESTDIR)$(word 3,$(1))
+	install -D -m $(word 1,$(1)) $(word 2,$(1)) "$$DESTDIR$(word 3,$(1))"
 
 endef
 
 install: programs pages $(UNIT)
 	$(foreach file,$(INSTALLED),$(call install_file,$(subst :, ,$(file))))
-	ln -sf $(BINDIR)/sandboxfs $(DESTDIR)$(SBINDIR)/mount.fuse.sandboxfs
+	ln -sf $(BINDIR)/sandboxfs "$$DESTDIR$(SBINDIR)/mount.fuse.sandboxfs"
 
 uninstall:
-	rm -f $(foreach file,$(INSTALLED),$(DESTDIR)$(word 3,$(subst :, ,$(file)))) $(DESTDIR)$(SBINDIR)/mount.fuse.sandboxfs
+	rm -f $(foreach file,$(INSTALLED),"$$DESTDIR$(word 3,$(subst :, ,$(file)))") "$$DESTDIR$(SBINDIR)/mount.fuse.sandboxfs"
 
 # ---- What building needs; what the tests need besides --------------------------------------------
 
@@ -66,7 +78,7 @@ setup:
 	$(Q)sh tools/setup.sh build
 
 setup-tests:
-	$(Q)sh tools/setup.sh build tests
+	$(Q)sh tools/setup.sh build tests checks
 
 # A make of its own, because nothing may be compiled before what compiling needs is there.
 demo: setup

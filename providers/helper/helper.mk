@@ -10,7 +10,7 @@ HELPER_FLAGS  = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR
 
 helper_native := $(shell uname -m)
 find_program   = $(shell command -v $(1) 2>/dev/null)
-helper_cc      = $(if $(filter $(1),$(helper_native)),$(or $(call find_program,musl-gcc),$(CC)),$(call \
+helper_cc      = $(if $(filter $(1),$(helper_native)),$(or $(call find_program,musl-gcc),$(CC_FOR_BUILD)),$(call \
 	find_program,$(1)-linux-gnu-gcc))
 helper_program = build/helper/$(1)/sandboxfs-helper
 

@@ -25,7 +25,7 @@ lacking() {
 }
 is "the package names all that building needs" "$(lacking)" ""
 
-ROOT=$SCRATCH/root
+ROOT="$SCRATCH/the root's folder"
 ok "it is installed for a package" make_install DESTDIR="$ROOT" PREFIX=/usr
 installed >listed
 for program in bin/sandboxfs bin/sandboxctl; do
