@@ -256,86 +256,57 @@ static uint64_t events(void)
 
 /* ---- What can be read ---- */
 
-Test(pending_overlay, a_file_that_was_written_into_is_read)
+struct step {
+	enum { IS_OVER, IS_WRITTEN, IS_APPENDED_TO, IS_RESIZED, HAS_MODE, IS_READ } file;
+	size_t at, amount; /* bytes; or the mode */
+};
+
+static void take_step(struct inode *i, const struct step *step)
 {
-	struct inode *i = known("f", 300000);
+	switch (step->file) {
+	case IS_OVER: return;
+	case IS_WRITTEN: write_both(i, step->at, step->amount); return;
+	case IS_APPENDED_TO: append_both(i, step->amount); return;
+	case IS_RESIZED: resize_both(i, step->amount); return;
+	case HAS_MODE: set_mode(i, (unsigned)step->amount); return;
+	case IS_READ: await_trouble(); expect_read(i);
+	}
+}
+
+/* The steps are taken in an outage; behind that the sandbox has the file as it was read. */
+static void play(size_t size, const struct step *steps)
+{
+	struct inode *i = known("f", size);
 
 	cut();
-	write_both(i, 131000, 200);
-	write_both(i, 5, 3);
-	await_trouble();
-	expect_read(i);
-	write_both(i, 131070, 4);
-	expect_read(i);
+	while (steps->file)
+		take_step(i, steps++);
 	mend();
 	expect_there("f");
 	expect_read(i);
 	distant_close(&far, i);
 }
 
-Test(pending_overlay, a_file_that_was_appended_to_is_read)
-{
-	struct inode *i = known("f", 200000);
+#define WRITE(at, len) ((struct step){ IS_WRITTEN, at, len })
+#define APPEND(len)    ((struct step){ IS_APPENDED_TO, 0, len })
+#define RESIZE(size)   ((struct step){ IS_RESIZED, 0, size })
+#define CHMOD(mode)    ((struct step){ HAS_MODE, 0, mode })
+#define READ           ((struct step){ IS_READ, 0, 0 })
+#define CASE(name, size, ...)                                                                      \
+	Test(pending_overlay, name)                                                                \
+	{                                                                                          \
+		play(size, (const struct step[]){ __VA_ARGS__, { IS_OVER, 0, 0 } });               \
+	}
 
-	cut();
-	append_both(i, 10);
-	append_both(i, 100000);
-	await_trouble();
-	expect_read(i);
-	mend();
-	expect_there("f");
-	distant_close(&far, i);
-}
-
-Test(pending_overlay, what_was_cut_off_is_not_there_when_it_grows_again)
-{
-	struct inode *i = known("f", 200000);
-
-	cut();
-	resize_both(i, 1000);
-	await_trouble();
-	expect_read(i);
-	resize_both(i, 150000);
-	expect_read(i);
-	write_both(i, 180000, 10);
-	expect_read(i);
-	mend();
-	expect_there("f");
-	distant_close(&far, i);
-}
-
+CASE(a_file_that_was_written_into_is_read, 300000, WRITE(131000, 200), WRITE(5, 3), READ,
+	WRITE(131070, 4), READ)
+CASE(a_file_that_was_appended_to_is_read, 200000, APPEND(10), APPEND(100000), READ)
+CASE(what_was_cut_off_is_not_there_when_it_grows_again, 200000, RESIZE(1000), READ, RESIZE(150000),
+	READ, WRITE(180000, 10), READ)
 /* The second change of the size is made before the first one has left. */
-Test(pending_overlay, what_was_cut_off_is_zeros_when_it_grows_at_once)
-{
-	struct inode *i = known("f", 2000);
-
-	cut();
-	resize_both(i, 100);
-	resize_both(i, 1000);
-	await_trouble();
-	expect_read(i);
-	resize_both(i, 50);
-	resize_both(i, 3000);
-	write_both(i, 2500, 10);
-	expect_read(i);
-	mend();
-	expect_there("f");
-	expect_read(i);
-	distant_close(&far, i);
-}
-
-Test(pending_overlay, a_file_whose_mode_alone_is_changed_is_read)
-{
-	struct inode *i = known("f", 2000);
-
-	cut();
-	set_mode(i, 0600);
-	set_mode(i, 0640);
-	await_trouble();
-	expect_read(i);
-	mend();
-	distant_close(&far, i);
-}
+CASE(what_was_cut_off_is_zeros_when_it_grows_at_once, 2000, RESIZE(100), RESIZE(1000), READ,
+	RESIZE(50), RESIZE(3000), WRITE(2500, 10), READ)
+CASE(a_file_whose_mode_alone_is_changed_is_read, 2000, CHMOD(0600), CHMOD(0640), READ)
 
 /* ---- What cannot ---- */
 
