@@ -1,6 +1,7 @@
 /* posix_contents.c - reading, writing, sizes, holes, mappings, programs that run. */
 #include "tests/posix/posix.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -183,7 +184,7 @@ static void running_programs_are_not_written(void)
 		_exit(errno == EACCES ? 77 : 1);
 	}
 	close(wake[0]);
-	char link[64] = "", path[64];
+	char link[PATH_MAX] = "", path[64];
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)child);
 	while (!strstr(link, "program") && waitpid(child, &status, WNOHANG) == 0)
 		if (readlink(path, link, sizeof link - 1) < 0)
