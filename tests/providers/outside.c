@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* What ignores TERM is killed 5 s later (provider.h). */
-#define UNLOCKED_MS 9000
+#define UNLOCKED_MS 60000
 /* Of the file systems that vendors use. */
 #define HOLE_UNIT 4096
 
@@ -295,7 +295,7 @@ bool outside_is_unlocked_soon(const struct subject *s, const char *path)
 	int64_t end_ms = monotonic_ms() + UNLOCKED_MS;
 
 	if (!is_here(s))
-		return is_so_there(s, "flock -w 9 \"./$1\" true", path);
+		return is_so_there(s, "flock -w 25 \"./$1\" true", path);
 	fd = openat(s->tree.fd, path, O_RDONLY | O_CLOEXEC);
 	cr_assert(fd >= 0, "%s: %s", path, strerror(errno));
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
