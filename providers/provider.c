@@ -93,12 +93,12 @@ enum err provider_info(
 	return kind;
 }
 
-/* A list on its way to a caller, who gets what could be read. */
+/* A list on its way to a caller, who gets the sandboxes that could be read. */
 struct readable {
 	sandbox_sink sink;
 	void *context;
 	size_t unread;
-	struct error why; /* of the first of them */
+	struct error why; /* the first sandbox's reason */
 };
 
 static enum err pass_readable(void *context, const struct sandbox_entry *entry, struct error *e)

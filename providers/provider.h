@@ -146,7 +146,10 @@ struct sandbox_entry {
 	enum sandbox_state state;
 	int64_t expires_s;
 	const char *const *labels; /* "key=value", ended by NULL; NULL: the vendor does not say */
-	/* NULL: it was read. Else why it was not, and no other field is set; no sink of a caller's gets such an entry. */
+	/*
+	 * Why the sandbox could not be read; NULL: it could. Other fields say nothing then, and the
+	 * entry ends in provider_list_sandboxes().
+	 */
 	const char *unread;
 };
 
@@ -200,8 +203,8 @@ struct provider_ops {
 		struct error *e);
 
 	/*
-	 * Every sandbox of this account, all pages. One whose part of an answer cannot be read is an entry with `unread`, and
-	 * the list goes on behind it. NULL: ERR_UNSUPPORTED.
+	 * Every sandbox of this account, all pages. A sandbox that cannot be read is an entry with
+	 * `unread`, and the list goes on. NULL: ERR_UNSUPPORTED.
 	 */
 	enum err (*list_sandboxes)(const struct provider_config *cfg, const struct call *call,
 		sandbox_sink sink, void *context, struct error *e);

@@ -54,7 +54,10 @@ void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, 
 /* `json`: the body. It is on its way to running when this returns. */
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e);
-/* All pages, without those that have ended. `d` is NULL for one that cannot be read, and `unread` says why. */
+/*
+ * All pages, without devboxes that have ended. Where a devbox cannot be read `d` is NULL, and
+ * `unread` says why.
+ */
 typedef enum err (*devbox_sink)(void *context, const struct devbox *d, const struct labels *labels,
 	const struct error *unread, struct error *e);
 enum err devbox_list(const struct rest *r, const struct call *call, devbox_sink sink, void *context,
