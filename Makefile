@@ -149,6 +149,7 @@ help:
 #: make posix           cases of POSIX on a mount
 #: make stress          threads on one mount (STRESS_SECONDS=)
 #: make check-threads   the stress under the thread sanitizer
+#: make check-distros   the demonstration, the units and the scripts on each release of Debian (RELEASES=)
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
 #: make conformance     test servers held against the vendors' SDKs
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)

@@ -126,7 +126,7 @@ needed = test-servers $(or $(and $(filter unit:%,$1),$B/test-$(word 2,$(subst :,
 .PHONY: check test tests test-needs check-units oracle stress posix
 # Makes of their own, because nothing may be compiled before what compiling needs is there.
 check:
-	$(Q)sh tools/setup.sh build tests
+	$(Q)sh tools/setup.sh build tests checks
 	$(Q)$(MAKE) --no-print-directory run-demo
 	$(Q)$(MAKE) --no-print-directory test
 
@@ -157,6 +157,20 @@ check-threads:
 check-faults:
 	$(Q)$(MAKE) --no-print-directory test FAULTS=1 T="unit:cache unit:fs $(FAULT_TESTS) $(HANDLE_TESTS)"
 
+# What is run on every release of Debian: units and scripts on the embedded sandbox and about E2B, without what asks for more than
+# setup.sh installs for tests.
+DISTRO_TESTS ?= $(UNITS) contract:e2b $(SCRIPTS)
+RELEASES     ?= bookworm trixie
+.PHONY: distro-tests check-distros
+distro-tests:
+	$(Q)$(MAKE) --no-print-directory test T="$(DISTRO_TESTS)"
+
+# Each in a root of its own (tests/distro); then their tests beside each other.
+check-distros:
+	$(Q)sh tools/setup.sh package
+	$(Q)status=0; for release in $(RELEASES); do tests/distro $$release || status=1; done; \
+	tests/support/distro-table $(RELEASES:%=build/distro/%.log); exit $$status
+
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all
 check-all: lint check
@@ -176,6 +190,7 @@ check-all: lint check
 	$(Q)ROUNDS=all $(MAKE) --no-print-directory test T=tests/mount/e2b_fault_works.t
 	$(Q)$(MAKE) --no-print-directory test SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory test CC=clang
+	$(Q)$(MAKE) --no-print-directory check-distros
 	$(Q)$(MAKE) --no-print-directory check-faults
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
@@ -201,7 +216,7 @@ check-includes:
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 	$(Q)! grep -lE '^#include <json-c/' -r tools fs cache providers | \
 		grep -vE '^providers/(rest[^/]*$$|$(subst $() ,|,$(strip $(VENDORS:%=%/))))'
-	@# json-c 0.18 refuses, where they are strict, every byte of a text above 0x7f.
+	@# json-c 0.18 refuses, where it is strict, every byte of a text above 0x7f.
 	$(Q)! grep -n 'JSON_TOKENER_STRICT' -r tools fs cache providers tests --include='*.[ch]'
 	@# Criterion 2.4.1 takes gt() for ge(): lt() with the other order says it.
 	$(Q)! grep -nE '\<gt\([a-z0-9]+,' -r tests --include='*.[ch]'

@@ -6,7 +6,7 @@
 .PHONY: conformance run-conformance
 # A make of its own, because nothing may be compiled before what compiling needs is there.
 conformance:
-	$(Q)sh tools/setup.sh build tests
+	$(Q)sh tools/setup.sh build tests checks
 	$(Q)$(MAKE) --no-print-directory run-conformance
 
 run-conformance: test-servers

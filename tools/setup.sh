@@ -1,6 +1,6 @@
 #!/bin/sh
-# setup.sh [build] [tests] [bench] [package] - installs through apt what is missing to build sandboxfs, to test it, to set it beside
-# other remote file systems, and to make and test a package of it.
+# setup.sh [build] [tests] [checks] [bench] [package] - installs through apt what is missing to build sandboxfs, to run its tests, to
+# check it with other compilers and programs, to set it beside other remote file systems, and to make and test a package of it.
 #
 # Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
 # shellcheck disable=SC2086 # lists of words are split where they are used
@@ -8,8 +8,9 @@ set -eu
 
 BUILD='gcc make pkg-config libfuse3-dev fuse3 libcurl4-openssl-dev libjson-c-dev libxxhash-dev libarchive-dev
 	libprotobuf-c-dev protobuf-c-compiler zlib1g-dev musl-tools bubblewrap'
-TESTS='libcriterion-dev clang clang-format libclang-rt-dev cppcheck busybox-static qemu-user valgrind git vim rsync
-	sqlite3 python3 python3-venv npm curl openssl zsh fish attr perl man-db mandoc bsdextrautils'
+TESTS='libcriterion-dev busybox-static git vim rsync sqlite3 python3 python3-venv nodejs curl openssl zsh fish attr perl
+	man-db mandoc bsdextrautils procps'
+CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm'
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
 PACKAGE='debhelper dpkg-dev lintian debootstrap systemd-container'
 
@@ -17,19 +18,25 @@ say() {
 	echo "setup: $*"
 }
 
+# The compiler of another processor's helper.
+cross() {
+	[ "$(uname -m)" = aarch64 ] || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+	[ "$(uname -m)" = x86_64 ] || echo gcc-x86-64-linux-gnu libc6-dev-amd64-cross
+}
+
 wanted() {
 	for group in "$@"; do
 		case $group in
 		build) echo $BUILD ;;
-		tests)
-			echo $TESTS
-			# The other processor's helper is cross-compiled, where this is not that processor itself.
-			[ "$(uname -m)" = aarch64 ] || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+		tests) echo $TESTS ;;
+		checks)
+			echo $CHECKS
+			cross
 			;;
 		bench) echo $BENCH ;;
 		package) echo $PACKAGE ;;
 		*)
-			say "'$group': use build, tests, bench, package or several of them" >&2
+			say "'$group': use build, tests, checks, bench, package or several of them" >&2
 			exit 1
 			;;
 		esac
