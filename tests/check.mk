@@ -146,10 +146,11 @@ check-units:
 oracle stress posix:
 	$(Q)$(MAKE) --no-print-directory test T=tests/mount/$@.t
 
-# Races in the mount's own process, under the stress program.
+# Races in the mount's own process, under the stress program: files, the control directory, commands, jobs, changes in the
+# sandbox and killed processes beside each other.
 .PHONY: check-threads
 check-threads:
-	$(Q)$(MAKE) --no-print-directory stress SAN=thread STRESS_SECONDS=$(or $(THREADS_SECONDS),30)
+	$(Q)$(MAKE) --no-print-directory stress SAN=thread STRESS_SECONDS=$(or $(THREADS_SECONDS),60)
 
 # A debug build: where a kill could lose a change or make it twice (cache/fault.h), and handles that
 # are poisoned when they end (fs/handle_memory.h).

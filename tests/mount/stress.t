@@ -17,4 +17,12 @@ deadline $((seconds + 240)) "$PROGRAMS/stress" --seconds="$seconds" $watch "$MNT
 is "nothing lost, nothing stuck, nothing grown in $seconds s" $? 0
 diag "$(cat "$SCRATCH/said")"
 unmount
+
+# The thread of the signals ends a mount that other threads serve.
+if [ "$TARGET" != plain ]; then
+	mount_sandbox stress
+	cat "$MNT/.sandbox/stats" >"$SCRATCH/said"
+	kill -TERM "$DAEMON"
+	ok "a signal ends the mount" wait_until "$PATIENCE" ended "$DAEMON"
+fi
 done_testing

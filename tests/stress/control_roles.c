@@ -14,9 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The working directory lies in the root of the mount. */
-#define CONTROL     "../.sandbox/"
-#define FOLDER      "stress-work"
 #define PATIENCE_MS 60000
 #define TEXT_MAX    8192
 
@@ -106,8 +103,10 @@ void facts_round(struct shared *s, struct worker *w)
 {
 	for (int i = 0; i < 20; i++)
 		facts_read(s, w);
-	facts_read_job(w);
-	facts_await_event(s, w);
+	if (stress_chance(w) % 4 == 0)
+		facts_read_job(w);
+	if (stress_chance(w) % 4 == 0)
+		facts_await_event(s, w);
 }
 
 /* ---- Commands ---- */

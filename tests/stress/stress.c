@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #define FAILURES_TOLD 50
-#define FOLDER        "stress-work"
 /* What the watched process may gain between a third of the time and the end. */
 #define GROWTH_KB  (32 * 1024)
 #define GROWTH_FDS 16
@@ -240,16 +239,22 @@ static void compare_sizes(struct shared *s, const struct options *o, const struc
 
 /* ---- Beginning and end ---- */
 
-static struct shared *make_shared(unsigned threads)
+static unsigned count_kinds(bool has_control)
+{
+	unsigned kinds = 0;
+
+	while (roles[kinds].name && (has_control || !roles[kinds].uses_control))
+		kinds++;
+	return kinds;
+}
+
+static struct shared *make_shared(unsigned threads, unsigned kinds)
 {
 	struct shared *s =
 		mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	unsigned kinds = 0;
 
 	if (s == MAP_FAILED)
 		return NULL;
-	while (roles[kinds].name)
-		kinds++;
 	s->workers_count = PROCESSES * threads;
 	for (unsigned i = 0; i < s->workers_count; i++) {
 		s->workers[i].number = i;
@@ -376,9 +381,13 @@ int main(int argc, char **argv)
 	argp_err_exit_status = 2;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &o))
 		return 2;
-	s = make_shared(o.threads);
-	if (!s || chdir(o.directory) || mkdir(FOLDER, 0755) || chdir(FOLDER)) {
+	if (chdir(o.directory) || mkdir(FOLDER, 0755) || chdir(FOLDER)) {
 		perror(o.directory);
+		return 2;
+	}
+	s = make_shared(o.threads, count_kinds(!access(CONTROL, F_OK)));
+	if (!s) {
+		perror("mmap");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);

@@ -19,6 +19,10 @@
 #define PRIZES      16
 #define FIXED_NAMES 100
 
+/* The workers' directory, which lies in the root of the mount, and from there the control directory. */
+#define FOLDER  "stress-work"
+#define CONTROL "../.sandbox/"
+
 struct worker {
 	unsigned number; /* 0..: both processes counted */
 	unsigned process;
@@ -44,6 +48,7 @@ struct shared {
 
 struct role {
 	const char *name;
+	bool uses_control; /* nobody does it where there is no control directory */
 	/* Before the workers start: the files the role needs. NULL: none. */
 	void (*prepare)(struct shared *s);
 	/* One round of work, a few calls. */
