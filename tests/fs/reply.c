@@ -55,17 +55,23 @@ static fuse_req_t last_request(struct opened *file, struct answer *answer)
 		&kernel, answer, &(struct follower){ .run = release_file, .context = file });
 }
 
-/* A job that printed `text` and has ended. */
-static void run_job(const char *text)
+static void spawn_job(const char *command)
 {
 	struct opened spawn = opened(".sandbox/spawn", O_WRONLY);
+
+	kernel_write(&kernel, spawn.ino, command, &spawn.fi);
+	kernel_flush(&kernel, spawn.ino, &spawn.fi);
+	kernel_release(&kernel, spawn.ino, &spawn.fi);
+}
+
+/* The first job, which printed `text` and has ended. */
+static void run_job(const char *text)
+{
 	char command[100];
 	struct answer answer;
 
 	snprintf(command, sizeof command, "printf %s", text);
-	kernel_write(&kernel, spawn.ino, command, &spawn.fi);
-	kernel_flush(&kernel, spawn.ino, &spawn.fi);
-	kernel_release(&kernel, spawn.ino, &spawn.fi);
+	spawn_job(command);
 	do {
 		struct opened status = opened(".sandbox/jobs/1/status", O_RDONLY);
 
@@ -123,6 +129,108 @@ Test(reply, a_handle_may_end_while_a_second_read_of_it_is_answered)
 		kernel_read(&kernel, file.ino, &file.fi, &first);
 		read_last(&file, 1, &second);
 		cr_expect(eq(str, second.bytes, first.bytes + 1), "%s", paths[n]);
+	}
+}
+
+/* ---- Writes and closes ---- */
+
+Test(reply, a_handle_may_end_while_a_write_to_it_is_answered)
+{
+	static const struct {
+		const char *path, *text;
+	} rows[] = {
+		{ "d/f", "text" },
+		{ ".sandbox/exec", "true" },
+		{ ".sandbox/spawn", "true" },
+		{ ".sandbox/sync", "1" },
+		{ ".sandbox/jobs/2/stdin", "line\n" },
+		{ ".sandbox/jobs/2/kill", "KILL" },
+	};
+
+	run_job("printed");
+	spawn_job("cat");
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct opened file = opened(rows[n].path, O_WRONLY);
+		struct answer given;
+
+		fs_ops.write(last_request(&file, &given), file.ino, rows[n].text,
+			strlen(rows[n].text), 0, &file.fi);
+		kernel_await(&given);
+		cr_expect(zero(int, given.error), "%s", rows[n].path);
+	}
+}
+
+Test(reply, a_handle_may_end_while_a_close_of_it_is_answered)
+{
+	static const struct {
+		const char *path, *text;
+	} rows[] = {
+		{ "d/f", "text" },
+		{ ".sandbox/exec", "true" },
+		{ ".sandbox/spawn", "true" },
+		{ ".sandbox/sync", "1" },
+	};
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct opened file = opened(rows[n].path, O_WRONLY);
+		struct answer given;
+
+		kernel_write(&kernel, file.ino, rows[n].text, &file.fi);
+		fs_ops.flush(last_request(&file, &given), file.ino, &file.fi);
+		kernel_await(&given);
+		cr_expect(zero(int, given.error), "%s", rows[n].path);
+	}
+}
+
+Test(reply, a_handle_may_end_while_its_own_command_is_read)
+{
+	static const struct {
+		const char *path, *text, *begins;
+	} rows[] = {
+		{ ".sandbox/exec", "echo ran", "{\"output\": \"ran\\n\"" },
+		{ ".sandbox/spawn", "true", "1" },
+	};
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct opened file = opened(rows[n].path, O_RDWR);
+		struct answer given;
+
+		kernel_write(&kernel, file.ino, rows[n].text, &file.fi);
+		read_last(&file, (off_t)strlen(rows[n].text), &given);
+		cr_expect(zero(int, given.error), "%s", rows[n].path);
+		cr_expect(zero(int, strncmp(given.bytes, rows[n].begins, strlen(rows[n].begins))),
+			"%s: %s", rows[n].path, given.bytes);
+	}
+}
+
+/* ---- Directories ---- */
+
+static void release_directory(void *context)
+{
+	struct opened *directory = context;
+	struct answer released;
+
+	fs_ops.releasedir(kernel_request(&kernel, &released, NULL), directory->ino, &directory->fi);
+	kernel_await(&released);
+}
+
+Test(reply, a_directory_may_be_closed_while_a_read_of_it_is_answered)
+{
+	static const char *const paths[] = { "d", ".sandbox" };
+
+	for (size_t n = 0; n < sizeof paths / sizeof *paths; n++) {
+		struct opened directory = { .ino = kernel_lookup(&kernel, paths[n]) };
+		const struct follower next = { release_directory, &directory };
+		struct answer given;
+
+		fs_ops.opendir(kernel_request(&kernel, &given, NULL), directory.ino, &directory.fi);
+		kernel_await(&given);
+		directory.fi.fh = given.fh;
+		fs_ops.readdirplus(kernel_request(&kernel, &given, &next), directory.ino, 4096, 0,
+			&directory.fi);
+		kernel_await(&given);
+		cr_expect(zero(int, given.error), "%s", paths[n]);
+		cr_expect(ne(sz, given.len, 0), "%s", paths[n]);
 	}
 }
 
