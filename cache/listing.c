@@ -12,10 +12,22 @@
 /* Directories in an answer that it did not name before: some appear meanwhile, more are nonsense. */
 #define STRANGERS_MAX 1000
 
+/*
+ * A request for an audit names so much at most; beyond that everything below the root is asked about. As many directories
+ * as 200,000 files stand in, with paths that are sent in a tenth of a second.
+ */
+#define NAMED_MAX       16384
+#define NAMED_BYTES_MAX ((size_t)1024 * 1024)
+
 struct awaited {
-	STAILQ_ENTRY(awaited) link;
+	TAILQ_ENTRY(awaited) link;
 	struct inode *dir; /* pinned */
 	char path[];
+};
+
+struct place_of {
+	const char *path;
+	struct awaited *dir; /* NULL: it has come */
 };
 
 static bool is_audit(const struct listing *l)
@@ -38,7 +50,7 @@ static bool await_dir(struct listing *l, struct inode *dir, const char *path)
 	/* Nobody waits for an audit to tell what is in a directory: it may tell nothing of it. */
 	if (!is_audit(l))
 		tree_await(l->cache->tree, dir, l->learned.number);
-	STAILQ_INSERT_TAIL(&l->dirs, a, link);
+	TAILQ_INSERT_TAIL(&l->dirs, a, link);
 	return true;
 }
 
@@ -60,19 +72,65 @@ static void tell(struct listing *l, struct awaited *a, enum err err, bool comple
 	await_ends(l, a);
 }
 
+/* Where everything below the root is asked about, what lies below it is not named either. */
+static void doubt_unseen(const struct listing *l, struct inode *dir)
+{
+	if (l->is_wide)
+		tree_doubt_below(l->cache->tree, dir);
+	else
+		tree_doubt_entries(l->cache->tree, dir);
+}
+
 /* None of its entries will be told. */
 static void tell_nothing(struct listing *l, struct awaited *a, enum err err)
 {
 	if (is_audit(l))
-		tree_doubt_entries(l->cache->tree, a->dir);
+		doubt_unseen(l, a->dir);
 	tell(l, a, err, false);
 }
 
-static struct awaited *find_awaited(const struct listing *l, const char *path)
+static int compare_places(const void *a, const void *b)
+{
+	return strcmp(((const struct place_of *)a)->path, ((const struct place_of *)b)->path);
+}
+
+/* Once all starts are awaited, in their order. */
+static bool note_places(struct listing *l)
+{
+	struct awaited *a;
+	size_t n = 0;
+
+	l->places = calloc(l->plan.starts_count, sizeof *l->places);
+	if (!l->places)
+		return false;
+	TAILQ_FOREACH(a, &l->dirs, link)
+	{
+		l->places[n] = (struct place_of){ .path = l->plan.starts[n].path, .dir = a };
+		n++;
+	}
+	qsort(l->places, n, sizeof *l->places, compare_places);
+	return true;
+}
+
+/* Those of an audit come in any order, and few of them. */
+static struct awaited *take_placed(struct listing *l, const char *path)
+{
+	const struct place_of wanted = { .path = path };
+	struct place_of *p = bsearch(
+		&wanted, l->places, l->plan.starts_count, sizeof *l->places, compare_places);
+	struct awaited *a = p ? p->dir : NULL;
+
+	if (p)
+		p->dir = NULL;
+	return a;
+}
+
+/* Mostly they come in the order in which they were named. */
+static struct awaited *find_in_order(const struct listing *l, const char *path)
 {
 	struct awaited *a;
 
-	STAILQ_FOREACH(a, &l->dirs, link)
+	TAILQ_FOREACH(a, &l->dirs, link)
 	{
 		if (!strcmp(a->path, path))
 			return a;
@@ -80,13 +138,12 @@ static struct awaited *find_awaited(const struct listing *l, const char *path)
 	return NULL;
 }
 
-/* Mostly they come in the order in which they were named. */
 static struct awaited *take_awaited(struct listing *l, const char *path)
 {
-	struct awaited *a = find_awaited(l, path);
+	struct awaited *a = l->places ? take_placed(l, path) : find_in_order(l, path);
 
 	if (a)
-		STAILQ_REMOVE(&l->dirs, a, awaited, link);
+		TAILQ_REMOVE(&l->dirs, a, link);
 	return a;
 }
 
@@ -191,12 +248,10 @@ static enum err take_start(struct listing *l, const struct list_item *item, stru
 		err = tree_learn_attr(t, start->dir, l->learned.seen, &news, &changed, NULL);
 	if (!err)
 		return ERR_OK;
-	struct awaited *a = find_awaited(l, start->path);
+	struct awaited *a = take_awaited(l, start->path);
 
-	if (a) {
-		STAILQ_REMOVE(&l->dirs, a, awaited, link);
+	if (a)
 		tell_nothing(l, a, err);
-	}
 	return ERR_OK;
 }
 
@@ -204,7 +259,7 @@ static enum err begin_dir(struct listing *l, const struct list_item *item, struc
 {
 	l->dir = take_awaited(l, item->path);
 	l->dir_entries = 0;
-	if (!l->dir && ++l->strangers > STRANGERS_MAX)
+	if (!l->dir && !l->is_wide && ++l->strangers > STRANGERS_MAX)
 		return nonsense("directories that nobody named", e);
 	return ERR_OK;
 }
@@ -272,7 +327,7 @@ static void end_dir(struct listing *l, const struct list_item *end)
 	else if (is_audit(l) && !end->err)
 		tree_audited_in_part(l->cache->tree, a->dir, &l->learned, l->plan.changed_since_ns);
 	else if (is_audit(l))
-		tree_doubt_entries(l->cache->tree, a->dir);
+		doubt_unseen(l, a->dir);
 	if (complete || end->err || is_cut(l))
 		tree_set_lists_alone(l->cache->tree, a->dir,
 			end->err == ERR_DENIED || l->dir_entries >= LISTING_LARGE);
@@ -331,7 +386,7 @@ enum err listing_init(struct listing *l, struct cache *c, struct listing_plan *p
 {
 	*l = (struct listing){ .cache = c, .plan = *plan, .told = told, .context = context };
 	*plan = (struct listing_plan){ 0 };
-	STAILQ_INIT(&l->dirs);
+	TAILQ_INIT(&l->dirs);
 	l->asked_ms = monotonic_ms();
 	l->now = cache_clock(c);
 	l->learned = (struct tree_listing){ .until_ms = l->asked_ms + c->options.attr_ms,
@@ -343,6 +398,8 @@ enum err listing_init(struct listing *l, struct cache *c, struct listing_plan *p
 	for (size_t n = 0; n < l->plan.starts_count; n++)
 		if (!await_dir(l, l->plan.starts[n].dir, l->plan.starts[n].path))
 			return error_set(e, ERR_NO_MEMORY, "listing");
+	if (is_audit(l) && !note_places(l))
+		return error_set(e, ERR_NO_MEMORY, "listing");
 	return ERR_OK;
 }
 
@@ -353,10 +410,11 @@ void listing_release(struct listing *l)
 
 	if (l->dir)
 		await_ends(l, l->dir);
-	while ((a = STAILQ_FIRST(&l->dirs))) {
-		STAILQ_REMOVE_HEAD(&l->dirs, link);
+	while ((a = TAILQ_FIRST(&l->dirs))) {
+		TAILQ_REMOVE(&l->dirs, a, link);
 		await_ends(l, a);
 	}
+	free(l->places);
 	for (size_t n = 0; n < l->complete_count; n++)
 		tree_unpin(t, l->complete[n]);
 	free(l->complete);
@@ -364,19 +422,63 @@ void listing_release(struct listing *l)
 	listing_plan_release(&l->plan, t);
 }
 
+/* ---- Asking ---- */
+
+static const char *const root_path = "";
+
+static bool is_short(const struct listing_plan *plan, size_t count_max, size_t bytes_max)
+{
+	size_t bytes = 0;
+
+	for (size_t n = 0; n < plan->starts_count && bytes <= bytes_max; n++)
+		bytes += strlen(plan->starts[n].path) + WATCH_START_COST;
+	return plan->starts_count <= count_max && bytes <= bytes_max;
+}
+
+static void ask_by_name(const struct listing *l, const char **paths, struct list_request *request)
+{
+	for (size_t n = 0; n < l->plan.starts_count; n++)
+		paths[n] = l->plan.starts[n].path;
+	request->starts = paths;
+	request->starts_count = l->plan.starts_count;
+	request->depth = l->plan.depth;
+	request->flags = 0;
+}
+
+static void ask_about_everything(struct list_request *request)
+{
+	request->starts = &root_path;
+	request->starts_count = 1;
+	request->depth = LIST_DEPTH_ALL;
+	request->flags = LIST_CHANGED_ONLY;
+}
+
+/* What no request names a limit of its own for is named in full; an audit has its choice. */
+static void choose_request(struct listing *l, const char **paths, size_t count_max,
+	size_t bytes_max, struct list_request *request)
+{
+	l->is_wide = is_audit(l) && !is_short(&l->plan, count_max, bytes_max);
+	if (l->is_wide)
+		ask_about_everything(request);
+	else
+		ask_by_name(l, paths, request);
+}
+
+/* What was moved here meanwhile may have been come to under a name by which it was not known. */
+static void doubt_moved(const struct listing *l)
+{
+	struct tree *t = l->cache->tree;
+
+	for (size_t n = 0; n < l->plan.starts_count; n++)
+		if (!tree_start_holds(t, &l->plan.starts[n]))
+			tree_doubt_below(t, l->plan.starts[n].dir);
+}
+
 enum err listing_run(struct listing *l, const struct call *call, struct error *e)
 {
-	AUTO_FREE const char **starts = calloc(l->plan.starts_count, sizeof *starts);
-	const struct list_request request = { .starts = starts,
-		.starts_count = l->plan.starts_count,
-		.depth = l->plan.depth,
-		.entries_max = l->plan.entries_max,
+	AUTO_FREE const char **paths = calloc(l->plan.starts_count, sizeof *paths);
+	struct list_request request = { .entries_max = l->plan.entries_max,
 		.changed_since_ns = l->plan.changed_since_ns };
-
-	if (!starts)
-		return error_set(e, ERR_NO_MEMORY, "listing");
-	for (size_t n = 0; n < l->plan.starts_count; n++)
-		starts[n] = l->plan.starts[n].path;
 	const struct lease_list list = { .request = &request,
 		.listing = &l->learned,
 		.is_audit = is_audit(l),
@@ -384,8 +486,15 @@ enum err listing_run(struct listing *l, const struct call *call, struct error *e
 		.context = l };
 	enum err kind;
 
-	if (!lease_carry(l->cache->lease, call, &list, &kind, e))
+	if (!paths)
+		return error_set(e, ERR_NO_MEMORY, "listing");
+	choose_request(l, paths, SIZE_MAX, WATCH_STARTS_MAX, &request);
+	if (!lease_carry(l->cache->lease, call, &list, &kind, e)) {
+		choose_request(l, paths, NAMED_MAX, NAMED_BYTES_MAX, &request);
 		kind = metered_list(&l->cache->metered, call, &request, take_item, l, e);
+	}
+	if (l->is_wide)
+		doubt_moved(l);
 	believe_until(l, ten_times_cost(l));
 	return kind;
 }

@@ -4,7 +4,8 @@
  * Every directory of the answer is told when its last entry has come, and is complete in the tree from then on if the
  * answer says so and nothing changed here since it was asked. What a listing taught is believed for as long as the cache
  * believes any answer, and at least ten times as long as the listing took: so nothing is asked again more often than that.
- * An audit asks only for what changed since some time, and what it does not tell stays as it is known (cache/trust.h).
+ * An audit asks only for what changed since some time, and what it does not tell stays as it is known (cache/trust.h). It
+ * names the directories that are known, or, where that would be too much for a request, asks for everything below the root.
  * The asker holds the tree (tree_hold), so that nothing just learned is forgotten. A listing belongs to one thread, but
  * for `items`.
  */
@@ -44,21 +45,24 @@ struct listing_outcome {
 typedef void (*listing_told)(
 	void *context, const struct inode *dir, const struct listing_outcome *outcome);
 
-struct awaited; /* a directory that the answer has yet to come to */
+struct awaited;  /* a directory that the answer has yet to come to */
+struct place_of; /* where one is found */
 
 struct listing {
 	struct cache *cache;
 	struct listing_plan plan; /* owned, with its starts */
 	listing_told told;
 	void *context;
+	bool is_wide; /* an audit of everything below the root: plan.starts are what is to be learned of */
 	struct tree_listing learned;
 	int64_t asked_ms;
 	struct timespec now;    /* the sandbox's clock was at least this when it was asked */
 	struct timespec end;    /* and showed this at the end of the answer; 0: there was none */
 	_Atomic uint64_t items; /* heard so far */
 	uint64_t entries;       /* of them */
-	STAILQ_HEAD(, awaited) dirs; /* in the order in which they were named */
-	struct awaited *dir;         /* whose entries are being told; NULL: of none that we know */
+	TAILQ_HEAD(, awaited) dirs; /* in the order in which they were named */
+	struct place_of *places;    /* an audit's: of plan.starts, sorted by their paths */
+	struct awaited *dir;        /* whose entries are being told; NULL: of none that we know */
 	uint64_t dir_entries;
 	unsigned strangers;      /* directories told that were not named before */
 	struct inode **complete; /* pinned */

@@ -509,6 +509,8 @@ void tree_audited_in_part(
 	struct tree *t, struct inode *dir, const struct tree_listing *l, int64_t since_ns);
 /* Nothing was told of its entries. */
 void tree_doubt_entries(struct tree *t, struct inode *dir);
+/* Nor of anything below them. */
+void tree_doubt_below(struct tree *t, struct inode *dir);
 /* What is believed of `dir` and its entries at least until `from`, is believed until `until` if that is later. */
 void tree_believe_longer(struct tree *t, struct inode *dir, const struct tree_listing *from,
 	const struct tree_listing *until);
@@ -536,6 +538,7 @@ struct inode *tree_parent(struct tree *t, struct inode *i);
 struct tree_start {
 	struct inode *dir; /* pinned */
 	char *path;
+	uint64_t stamp; /* of the path: tree_start_holds() */
 };
 
 /*
@@ -545,12 +548,14 @@ struct tree_start {
 size_t tree_unlisted(struct tree *t, const struct inode *except, int64_t now_ms,
 	struct tree_start *out, size_t room, size_t bytes);
 void tree_start_release(struct tree *t, struct tree_start *s);
+/* Whether nothing on the path was moved here since. */
+bool tree_start_holds(struct tree *t, const struct tree_start *s);
 /*
  * Every directory of the root's file system of whose entries anything is known, the root first, as an array to be freed;
- * those that the sandbox would not find by their paths (tree_owes_path) are left out, and their entries doubted. NULL: more
- * than `room`, with paths of more than `bytes` together, or no memory.
+ * those that the sandbox would not find by their paths (tree_owes_path) are left out, and their entries doubted. NULL: no
+ * memory.
  */
-struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, size_t *count);
+struct tree_start *tree_known_dirs(struct tree *t, size_t *count);
 
 struct tree_entry {
 	char *name;

@@ -238,6 +238,11 @@ void late_release_locked(struct tree *t);
 
 /* The path of `i`, or of `name` in it; to be freed. NULL: it has none, or no memory. */
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);
+/*
+ * When anything on the way was last moved; *moving: it is being moved. Of a way that changed, the lowest step that did is
+ * still on it and newer than the whole way was.
+ */
+uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *moving);
 
 /* Whether `i` is below `dir`, or is it. */
 bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i);

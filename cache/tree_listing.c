@@ -229,13 +229,16 @@ static bool start_fill_locked(
 {
 	char *path = path_build_locked(t, dir, NULL);
 	size_t size = path ? strlen(path) + 1 : 0;
+	bool moving;
 
 	if (!path || size > *bytes) {
 		free(path);
 		return false;
 	}
 	*bytes -= size;
-	*out = (struct tree_start){ .dir = dir, .path = path };
+	*out = (struct tree_start){
+		.dir = dir, .path = path, .stamp = path_stamp_locked(t, dir, &moving)
+	};
 	dir->pins++;
 	inode_wake_locked(t, dir);
 	return true;
@@ -274,10 +277,10 @@ static void descend_to_end_locked(struct tree *t, struct descent *d)
 		descend_locked(d, d->dirs[n]);
 }
 
-static size_t fill_known_locked(
-	struct tree *t, const struct descent *d, struct tree_start *out, size_t room, size_t *bytes)
+/* Returns how many; SIZE_MAX: there is no memory. */
+static size_t fill_known_locked(struct tree *t, const struct descent *d, struct tree_start *out)
 {
-	size_t count = 0;
+	size_t count = 0, bytes = SIZE_MAX;
 
 	for (size_t n = 0; n < d->count; n++) {
 		struct inode *dir = d->dirs[n];
@@ -288,14 +291,14 @@ static size_t fill_known_locked(
 			doubt_entries_locked(dir);
 			continue;
 		}
-		if (count == room || !start_fill_locked(t, dir, &out[count], bytes))
+		if (!start_fill_locked(t, dir, &out[count], &bytes))
 			return SIZE_MAX;
 		count++;
 	}
 	return count;
 }
 
-struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, size_t *count)
+struct tree_start *tree_known_dirs(struct tree *t, size_t *count)
 {
 	struct descent d = { 0 };
 	struct tree_start *starts;
@@ -303,11 +306,9 @@ struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, si
 
 	pthread_mutex_lock(&t->lock);
 	descend_to_end_locked(t, &d);
-	if (d.count < room)
-		room = d.count;
-	starts = d.is_cut ? NULL : calloc(room + 1, sizeof *starts);
+	starts = d.is_cut ? NULL : calloc(d.count + 1, sizeof *starts);
 	if (starts)
-		known = fill_known_locked(t, &d, starts, room, &bytes);
+		known = fill_known_locked(t, &d, starts);
 	pthread_mutex_unlock(&t->lock);
 	free(d.dirs);
 	if (known != SIZE_MAX) {
@@ -318,6 +319,17 @@ struct tree_start *tree_known_dirs(struct tree *t, size_t room, size_t bytes, si
 		tree_start_release(t, &starts[n]);
 	free(starts);
 	return NULL;
+}
+
+bool tree_start_holds(struct tree *t, const struct tree_start *s)
+{
+	bool moving;
+
+	pthread_mutex_lock(&t->lock);
+	bool holds = path_stamp_locked(t, s->dir, &moving) == s->stamp && !moving;
+
+	pthread_mutex_unlock(&t->lock);
+	return holds;
 }
 
 void tree_start_release(struct tree *t, struct tree_start *s)

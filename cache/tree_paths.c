@@ -11,11 +11,7 @@ void tree_path_release(struct tree_path *p)
 	p->text = NULL;
 }
 
-/*
- * When anything on the way was last moved; *moving: it is being moved. Of a way that changed, the lowest step that did is
- * still on it and newer than the whole way was.
- */
-static uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *moving)
+uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *moving)
 {
 	uint64_t stamp = 0;
 

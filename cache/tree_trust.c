@@ -249,6 +249,13 @@ void doubt_and_tell_below_locked(struct tree *t, struct inode *top)
 	}
 }
 
+void tree_doubt_below(struct tree *t, struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	doubt_below_locked(dir);
+	pthread_mutex_unlock(&t->lock);
+}
+
 void lost_from_sight_locked(struct tree *t, struct inode *i)
 {
 	if (i->names || i == t->root)

@@ -8,9 +8,6 @@
 
 #include <stdlib.h>
 
-/* Of one audit: as many directories as 200,000 files stand in, with paths that are sent in a tenth of a second. */
-#define DIRS_MAX  16384
-#define PATHS_MAX ((size_t)1024 * 1024)
 /* When more has changed than that (an installation, say), it is cheaper to learn anew what is used. */
 #define CHANGES_MAX 50000
 
@@ -118,8 +115,8 @@ static enum err plan_audit(struct trust *t, struct timespec from, struct listing
 	};
 	if (!from.tv_sec)
 		return ERR_UNSUPPORTED; /* no answer told the time */
-	plan->starts = tree_known_dirs(t->cache->tree, DIRS_MAX, PATHS_MAX, &plan->starts_count);
-	return plan->starts ? ERR_OK : ERR_TOO_LARGE;
+	plan->starts = tree_known_dirs(t->cache->tree, &plan->starts_count);
+	return plan->starts ? ERR_OK : ERR_NO_MEMORY;
 }
 
 static int64_t trusted_until_locked(const struct trust *t)

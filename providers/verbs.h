@@ -89,6 +89,12 @@ struct xattr {
 enum list_flags {
 	LIST_XATTRS = 1, /* the start's own extended attributes (user.*) come with LIST_SELF */
 	LIST_CROSS_DEVICES = 2, /* enter directories of other file systems than the start's */
+	/*
+	 * With `changed_since_ns`: a directory need not be named where nothing in it is. So a directory that is not named did not
+	 * change, and neither did its entries; one whose entries cannot all be looked at is named with an error, which
+	 * stands for everything below it, too.
+	 */
+	LIST_CHANGED_ONLY = 4,
 };
 
 struct list_request {
@@ -311,6 +317,11 @@ typedef enum err (*fetch_sink)(void *context, const struct fetch_piece *piece, s
 
 /* ---- watch: a stream of changes ---- */
 
+/* The starts of the list that a watch begins with have so many bytes together at most: there are vendors who take the request as an argument. */
+#define WATCH_STARTS_MAX ((size_t)12 * 1024)
+/* What a start takes in it beside its path. */
+#define WATCH_START_COST 8
+
 /*
  * What a path names is told as it is at the moment of telling: a change that was undone meanwhile, or a name that is
  * another file's by now, is never told as it was. So a stream need not be read to its end to know that it was right.
@@ -335,7 +346,8 @@ struct watch_request {
 	unsigned char watcher[WATCHER_ID_SIZE];
 	/*
 	 * NULL, or what is listed once the watch stands: its items follow WATCH_READY, up to LIST_END, and what changed
-	 * meanwhile follows them. So whoever takes the list in and then the changes misses nothing, for one request.
+	 * meanwhile follows them. So whoever takes the list in and then the changes misses nothing, for one request. Its starts
+	 * keep to WATCH_STARTS_MAX.
 	 */
 	const struct list_request *first;
 };

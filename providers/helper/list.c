@@ -13,6 +13,9 @@
 /* Directories still to be listed, by the bytes of their paths: a tree must not choose our memory use. */
 #define QUEUE_MAX ((size_t)64 * 1024 * 1024)
 
+/* Of so many directories in which nothing changed one is named all the same: who waits hears that it goes on. */
+#define SIGN_OF_LIFE 256
+
 /* A directory whose entries are wanted. */
 struct wanted {
 	struct wanted *next;
@@ -35,6 +38,7 @@ struct listing {
 	struct queue gits, others;
 	size_t queued_bytes;
 	uint64_t entries;
+	uint64_t unnamed; /* directories of which nothing was to be named */
 	char link[VERB_LINK_MAX + 1];
 };
 
@@ -45,6 +49,9 @@ struct opened {
 	bool shows_all;  /* no entry is left out for its age */
 	bool left_out;   /* an entry was not named */
 	bool is_stopped; /* by the sink, or at entries_max */
+	bool is_named;
+	bool is_steady;  /* nothing changed while it was read */
+	enum err unseen; /* why an entry, or what is below it, is not looked at; ERR_OK: all is */
 };
 
 /* ---- The queues: breadth first, but git reads all that is its own before it looks at what it keeps ---- */
@@ -114,6 +121,29 @@ static enum err tell(struct listing *l, const struct list_item *item, struct err
 	return l->sink(l->context, item, e);
 }
 
+static bool names_changed_only(const struct listing *l)
+{
+	return l->request->flags & LIST_CHANGED_ONLY && l->request->changed_since_ns;
+}
+
+static enum err name_dir(struct listing *l, struct opened *o, struct error *e)
+{
+	const struct list_item begin = {
+		.kind = LIST_DIR, .start = o->dir->start, .path = o->dir->path
+	};
+
+	if (o->is_named)
+		return ERR_OK;
+	o->is_named = true;
+	return tell(l, &begin, e);
+}
+
+static void note_unseen(struct opened *o, enum err why)
+{
+	if (o->unseen == ERR_OK)
+		o->unseen = why;
+}
+
 static bool read_link(struct listing *l, int pin)
 {
 	ssize_t len = readlinkat(pin, "", l->link, sizeof l->link);
@@ -155,9 +185,10 @@ static bool may_enter(const struct listing *l, const struct wanted *dir, const s
 	return a->dev == dir->start_dev || l->request->flags & LIST_CROSS_DEVICES;
 }
 
-static enum err queue_entry(struct listing *l, const struct wanted *dir, const char *name,
+static enum err queue_entry(struct listing *l, struct opened *o, const char *name,
 	const struct attr *a, struct error *e)
 {
+	const struct wanted *dir = o->dir;
 	struct wanted like = *dir;
 
 	like.level++;
@@ -168,8 +199,17 @@ static enum err queue_entry(struct listing *l, const struct wanted *dir, const c
 
 	if (!path)
 		return error_set(e, ERR_NO_MEMORY, "%s", dir->path);
-	queue_dir(l, &like, path, a);
+	if (!queue_dir(l, &like, path, a))
+		note_unseen(o, ERR_TOO_LARGE);
 	return ERR_OK;
+}
+
+/* What another file system covers has not changed itself: it is no longer what stands there. */
+static bool is_too_old(const struct listing *l, const struct opened *o, const struct attr *a)
+{
+	if (o->shows_all || (names_changed_only(l) && a->dev != o->dir->start_dev))
+		return false;
+	return is_older(&a->ctime, l->request->changed_since_ns);
 }
 
 static enum err list_entry(struct listing *l, struct opened *o, const char *name, struct error *e)
@@ -178,15 +218,17 @@ static enum err list_entry(struct listing *l, struct opened *o, const char *name
 	enum err k;
 
 	if (!stat_entry(l, dirfd(o->stream), name, &item.attr, &item.link)) {
+		if (errno != ENOENT)
+			note_unseen(o, error_from_errno(errno));
 		o->left_out = o->left_out || errno != ENOENT;
 		return ERR_OK;
 	}
 	if (root_hides(l->root, &item.attr))
 		return ERR_OK;
-	k = queue_entry(l, o->dir, name, &item.attr, e);
+	k = queue_entry(l, o, name, &item.attr, e);
 	if (k != ERR_OK)
 		return k;
-	if (!o->shows_all && is_older(&item.attr.ctime, l->request->changed_since_ns)) {
+	if (is_too_old(l, o, &item.attr)) {
 		o->left_out = true;
 		return ERR_OK;
 	}
@@ -195,7 +237,8 @@ static enum err list_entry(struct listing *l, struct opened *o, const char *name
 		return ERR_OK;
 	}
 	l->entries++;
-	return tell(l, &item, e);
+	k = name_dir(l, o, e);
+	return k == ERR_OK ? tell(l, &item, e) : k;
 }
 
 /* ---- One directory ---- */
@@ -257,8 +300,10 @@ static enum err list_opened(
 	o->shows_all = !l->request->changed_since_ns ||
 		!is_older(&before.ctime, l->request->changed_since_ns);
 	k = list_entries(l, o, &end->err, e);
-	end->complete =
-		end->err == ERR_OK && !o->left_out && is_unchanged(dirfd(o->stream), &before);
+	o->is_steady = is_unchanged(dirfd(o->stream), &before);
+	end->complete = end->err == ERR_OK && !o->left_out && o->is_steady;
+	if (end->err == ERR_OK && names_changed_only(l))
+		end->err = o->unseen;
 	return k;
 }
 
@@ -276,13 +321,20 @@ static enum err open_stream(struct listing *l, struct opened *o)
 	return ERR_OK;
 }
 
+/* Whether it goes without saying that nothing is to be named. */
+static bool is_unnamed(struct listing *l, const struct opened *o, const struct list_item *end)
+{
+	if (o->is_named || o->shows_all || !o->is_steady || end->err != ERR_OK)
+		return false;
+	return ++l->unnamed % SIGN_OF_LIFE != 0;
+}
+
 static enum err list_dir(
 	struct listing *l, const struct wanted *dir, bool *is_stopped, struct error *e)
 {
 	struct opened o = { .dir = dir };
-	const struct list_item begin = { .kind = LIST_DIR, .start = dir->start, .path = dir->path };
 	struct list_item end = { .kind = LIST_DIR_END, .start = dir->start };
-	enum err k = tell(l, &begin, e);
+	enum err k = names_changed_only(l) ? ERR_OK : name_dir(l, &o, e);
 
 	if (k != ERR_OK)
 		return k;
@@ -292,6 +344,9 @@ static enum err list_dir(
 		closedir(o.stream);
 	}
 	*is_stopped = o.is_stopped;
+	if (k != ERR_OK || is_unnamed(l, &o, &end))
+		return k;
+	k = name_dir(l, &o, e);
 	return k == ERR_OK ? tell(l, &end, e) : k;
 }
 

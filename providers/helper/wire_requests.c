@@ -7,7 +7,7 @@
 #define STRING_MIN 5
 #define CHANGE_MIN 270
 
-#define LIST_FLAGS_ALL (LIST_XATTRS | LIST_CROSS_DEVICES)
+#define LIST_FLAGS_ALL (LIST_XATTRS | LIST_CROSS_DEVICES | LIST_CHANGED_ONLY)
 #define CHANGE_FLAGS_ALL                                                                           \
 	(CHANGE_EXCL | CHANGE_NOREPLACE | CHANGE_EXCHANGE | CHANGE_REPLACE | CHANGE_BY_HANDLE |    \
 		CHANGE_MAKES)

@@ -89,6 +89,44 @@ void explored_make_tree(const char *top, unsigned levels, unsigned files)
 	}
 }
 
+/* Above all of them, one in the other. */
+#define LONG_LEVELS 8
+
+static char *long_top(unsigned levels)
+{
+	char *path = explored_text("%0240u", 1);
+
+	for (unsigned n = 1; n < levels; n++) {
+		AUTO_FREE char *above = path;
+
+		path = explored_text("%s/%0240u", above, 1);
+	}
+	return path;
+}
+
+char *explored_long_path(unsigned n, const char *name)
+{
+	AUTO_FREE char *top = long_top(LONG_LEVELS);
+
+	return explored_text("%s/%0200u%s%s", top, n, *name ? "/" : "", name);
+}
+
+void explored_make_long_dirs(unsigned count)
+{
+	for (unsigned levels = 1; levels <= LONG_LEVELS; levels++) {
+		AUTO_FREE char *top = long_top(levels);
+
+		explored_make_dir(top);
+	}
+	for (unsigned n = 0; n < count; n++) {
+		AUTO_FREE char *dir = explored_long_path(n, "");
+		AUTO_FREE char *file = explored_long_path(n, "f");
+
+		explored_make_dir(dir);
+		explored_make_file(file);
+	}
+}
+
 void explored_remove_path(const char *path, int flags)
 {
 	AUTO_FREE char *in_tree = explored_text("tree/%s", path);

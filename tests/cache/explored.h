@@ -35,6 +35,10 @@ void explored_make_dir(const char *path);
 void explored_make_files(const char *dir, unsigned count);
 /* Ten directories of ten directories each, and so on, with `files` in each of the last ones. */
 void explored_make_tree(const char *top, unsigned levels, unsigned files);
+/* So many directories, each with a file "f", whose names are too long for one request together: explored_long_path(). */
+void explored_make_long_dirs(unsigned count);
+/* In the `n`th of them; to be freed. */
+char *explored_long_path(unsigned n, const char *name);
 /* Contents of a new file, or instead of an old one's. */
 void explored_write(const char *path, const char *contents);
 void explored_rename(const char *from, const char *to);

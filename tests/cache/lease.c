@@ -441,6 +441,24 @@ Test(lease, an_unused_stream_is_let_go)
 	await_stream(2);
 }
 
+Test(lease, a_stream_begins_again_however_much_is_known)
+{
+	AUTO_FREE char *written = explored_long_path(1, "f");
+	AUTO_FREE char *removed = explored_long_path(2, "f");
+
+	explored.stream_idle_ms = 50;
+	explored_make_long_dirs(100);
+	explored_start(WITHOUT_MS);
+	cr_expect(ge(sz, explored_list_all(cache_root(explored.cache)), 200));
+	await_end();
+	explored_write(written, "longer text");
+	explored_remove_path(removed, 0);
+	await(is_long, written, true);
+	cr_expect(not(has(removed)));
+	await_stream(2);
+	await(is_known, written, true);
+}
+
 static void *list_root(void *context)
 {
 	struct cache *c = explored.cache;

@@ -621,7 +621,7 @@ Test(tree_foresee, an_audit_leaves_out_what_it_would_not_find_and_doubts_it)
 	complete(d);
 	learn(d, "f", 7, S_IFREG | 0644);
 	tree_owe_name(tree, d, 1);
-	struct tree_start *starts = tree_known_dirs(tree, 10, 1000, &count);
+	struct tree_start *starts = tree_known_dirs(tree, &count);
 
 	cr_assert(ne(ptr, starts, NULL));
 	cr_expect(eq(sz, count, 1));

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,6 +154,128 @@ Test(trust, every_change_of_others_is_seen)
 	cr_expect(eq(uint, explored.provider.lists, 1));
 	cr_expect(ne(ptr, explored_find("d/dir/in"), NULL));
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1 + 4 + 4 + 1));
+}
+
+/* ---- Where so much is known that a request cannot name it ---- */
+
+/* As many directories as hold more names than a list is sent. */
+#define MANY 600
+
+/* What was made so far is older than what an audit asks for. */
+static void doubt_of_now(void)
+{
+	struct timespec first, now;
+
+	doubt();
+	clock_gettime(CLOCK_REALTIME, &first);
+	do
+		clock_gettime(CLOCK_REALTIME, &now);
+	while (now.tv_sec == first.tv_sec || now.tv_nsec < 20000000);
+	const struct tree_listing told = { .seen = tree_seen(explored.cache->tree), .now = now };
+
+	trust_began(explored.cache->trust, &told);
+	cache_doubt_all(explored.cache);
+}
+
+static struct inode *known_child(const char *name)
+{
+	struct tree_entry *entries;
+	size_t count;
+	struct inode *found = NULL;
+
+	cr_assert(tree_entries(
+		explored.cache->tree, cache_root(explored.cache), 0, true, &entries, &count));
+	for (size_t n = 0; n < count; n++)
+		if (!strcmp(entries[n].name, name))
+			found = entries[n].inode;
+	tree_entries_free(explored.cache->tree, entries, count);
+	cr_assert(ne(ptr, found, NULL));
+	return found;
+}
+
+static void await_moved(const char *path)
+{
+	int64_t end_ms = monotonic_ms() + A_MINUTE;
+
+	while (faccessat(explored.shown.scratch.fd, path, F_OK, 0))
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "%s: never moved", path);
+}
+
+static bool is_there(unsigned n, const char *name)
+{
+	AUTO_FREE char *path = explored_long_path(n, name);
+
+	return explored_find(path);
+}
+
+Test(trust, an_audit_of_any_number_of_directories_is_one_call)
+{
+	AUTO_FREE char *written = explored_long_path(1, "f");
+	AUTO_FREE char *removed = explored_long_path(2, "f");
+	AUTO_FREE char *made = explored_long_path(3, "new");
+	AUTO_FREE char *moved = explored_long_path(4, "");
+	AUTO_FREE char *closed = explored_long_path(5, "");
+
+	explored_make_long_dirs(MANY);
+	explored_start(A_MINUTE);
+	doubt_of_now();
+	explored_write(written, "longer text");
+	explored_remove_path(removed, 0);
+	explored_make_file(made);
+	explored_rename(moved, "moved");
+	cr_expect(eq(u64, explored_size_of(written), 11));
+	cr_expect(not(is_there(2, "f")));
+	cr_expect(is_there(3, "new"));
+	cr_expect(not(is_there(4, "f")));
+	cr_expect(is_there(MANY - 1, "f"));
+	cr_expect(lt(uint, explored.provider.entries, MANY + 20), "of what did not change");
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	cr_expect(ne(ptr, explored_find("moved/f"), NULL));
+}
+
+/* Its entries are asked for, and what is below them. */
+Test(trust, what_such_an_audit_cannot_read_is_not_believed)
+{
+	explored_make_long_dirs(MANY);
+	explored_make_dir("d");
+	explored_make_dir("d/e");
+	explored_make_file("d/e/f");
+	explored_start(A_MINUTE);
+	doubt_of_now();
+	explored.provider.closed = "d";
+	cr_expect(is_there(1, "f"));
+	cr_expect(eq(uint, explored.provider.lists, 1));
+	explored.provider.closed = NULL;
+	explored_write("d/e/f", "longer text");
+	cr_expect(eq(u64, explored_size_of("d/e/f"), 11));
+}
+
+/* The answer names what is in it by where it stands. */
+Test(trust, a_directory_that_is_moved_here_during_such_an_audit_is_not_believed)
+{
+	struct asker asker = { 0 };
+	struct error e = { 0 };
+
+	explored_make_long_dirs(MANY);
+	explored_make_dir("a");
+	explored_make_dir("a/b");
+	explored_make_dir("a/b/c");
+	explored_make_file("a/b/c/f");
+	explored_start(A_MINUTE);
+	doubt_of_now();
+	explored_make_file("new");
+	counting_provider_close_gate(&explored.provider, "");
+	pthread_create(&asker.thread, NULL, ask, &asker);
+	counting_provider_await_held(&explored.provider);
+	struct inode *a = known_child("a");
+
+	cr_expect(eq(int, cache_rename(explored.cache, NULL, a, "b", a, "moved", 0, &e), ERR_OK),
+		"%s", e.text);
+	await_moved("tree/a/moved");
+	explored_write("a/moved/c/f", "longer text");
+	counting_provider_open_gate(&explored.provider);
+	pthread_join(asker.thread, NULL);
+	cr_expect(eq(u64, explored_size_of("a/moved/c/f"), 11));
 }
 
 /* The second since which an audit asks, where what is held was told at `now`. */

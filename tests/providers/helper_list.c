@@ -218,6 +218,41 @@ Test(helper_list, of_what_changed_since_names_only_that)
 		"end complete success\nover\n");
 }
 
+static void change_again(const char *path, struct timespec before)
+{
+	do
+		cr_assert(fchmodat(shown.scratch.fd, path, 0700, 0) == 0);
+	while (shown_attr(&shown, path).ctime.tv_sec == before.tv_sec &&
+		shown_attr(&shown, path).ctime.tv_nsec == before.tv_nsec);
+}
+
+Test(helper_list, directories_in_which_nothing_changed_need_not_be_named)
+{
+	const char *start = "";
+
+	scratch_mkdir(&shown.scratch, "tree/a", 0755);
+	scratch_mkdir(&shown.scratch, "tree/a/b", 0755);
+	scratch_write_text(&shown.scratch, "tree/a/b/f", "");
+	scratch_mkdir(&shown.scratch, "tree/c", 0755);
+	change_again("tree/a/b/f", shown_attr(&shown, "tree/c").ctime);
+	const struct timespec then = shown_attr(&shown, "tree/a/b/f").ctime;
+	struct list_request request = { .starts = &start,
+		.starts_count = 1,
+		.depth = LIST_DEPTH_ALL,
+		.flags = LIST_CHANGED_ONLY,
+		.changed_since_ns = (int64_t)then.tv_sec * 1000000000 + then.tv_nsec };
+	AUTO_BUF struct buf changed = listed(&request);
+
+	expect_listed(&changed,
+		"self 0:success\ndir a/b\nentry f\nend partial success\nover\n");
+	change_again("tree/c", then);
+	AUTO_BUF struct buf empty = listed(&request);
+
+	expect_listed(&empty,
+		"self 0:success\ndir \nentry c\nend partial success\ndir c\nend complete success\n"
+		"dir a/b\nentry f\nend partial success\nover\n");
+}
+
 static int list_unreadable(struct shown *s)
 {
 	AUTO_BUF struct buf b = BUF_INIT(1 << 20);

@@ -69,6 +69,15 @@ static bool is_cut_here(struct passing *pass)
 	return pass->is_cut;
 }
 
+static void tell_closed(const struct passing *pass)
+{
+	const struct list_item dir = { .kind = LIST_DIR, .path = pass->provider->closed };
+	const struct list_item end = { .kind = LIST_DIR_END, .err = ERR_DENIED };
+
+	pass->sink(pass->context, &dir, NULL);
+	pass->sink(pass->context, &end, NULL);
+}
+
 static enum err pass_on(void *context, const struct list_item *item, struct error *e)
 {
 	struct passing *pass = context;
@@ -84,6 +93,8 @@ static enum err pass_on(void *context, const struct list_item *item, struct erro
 	pass->told += item->kind == LIST_ENTRY;
 	struct list_item told = *item;
 
+	if (item->kind == LIST_END && p->closed)
+		tell_closed(pass);
 	if (item->kind == LIST_END)
 		told.now.tv_sec -= p->behind_s;
 	return kind ? kind : pass->sink(pass->context, &told, e);
@@ -144,6 +155,15 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 	return kind ? kind : w->sink(w->context, lost.path ? &lost : event, e);
 }
 
+static size_t starts_size(const struct list_request *first)
+{
+	size_t size = 0;
+
+	for (size_t n = 0; first && n < first->starts_count; n++)
+		size += strlen(first->starts[n]) + WATCH_START_COST;
+	return size;
+}
+
 static enum err watch(struct provider *base, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
@@ -152,6 +172,8 @@ static enum err watch(struct provider *base, const struct call *call,
 
 	if (!p->has_watch)
 		return error_set(e, ERR_UNSUPPORTED, "no stream of changes");
+	if (starts_size(request->first) > WATCH_STARTS_MAX)
+		return error_set(e, ERR_TOO_LARGE, "a watch that begins with too much");
 	p->watches++;
 	enum err kind = helper_watch(&p->shown->root, call, request, pass_event, &w, e);
 

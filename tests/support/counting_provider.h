@@ -23,6 +23,8 @@ struct counting_provider {
 	_Atomic unsigned
 		cut_after; /* so many entries the next list that tells as many ends; 0: none does */
 	enum err cut_with; /* that one, ERR_OK: without a word of it */
+	const char *
+		closed; /* a directory that lists end with as one that may not be read; NULL: none */
 	_Atomic int64_t behind_s; /* so far behind is the clock by which a list ends */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;   /* of the three below */
