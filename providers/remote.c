@@ -130,7 +130,7 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	*out = (struct remote){ .ops = *ops };
 	kind = remote_commands_new(&out->commands, out, e);
 	if (kind == ERR_OK)
-		kind = remote_names_new(&out->answers, e);
+		kind = remote_names_new(&out->leftovers, e);
 	if (kind == ERR_OK)
 		kind = new_packer(out, e);
 	if (kind == ERR_OK && can_open(out, cfg))
@@ -160,12 +160,49 @@ void remote_describe(const struct remote *r, struct sandbox_info *out)
 	out->identity = r->identity;
 }
 
+/* ---- The end ---- */
+
+/* Nobody waits long for a sandbox that may be gone. */
+#define LEAVE_MS 10000
+
+/* As changes, which every way to a helper carries. */
+static void remove_names(const struct remote *r, char names[][REMOTE_NAME_SIZE], size_t count)
+{
+	const struct call call = { .progress_ms = LEAVE_MS, .is_background = true };
+	AUTO_FREE struct change_result *results = calloc(count, sizeof *results);
+	struct change changes[REMOTE_NAMES_MAX];
+	char paths[REMOTE_NAMES_MAX][1 + REMOTE_NAME_SIZE] = { 0 };
+	const struct apply_request request = {
+		.is_plain = true, .changes = changes, .changes_count = count
+	};
+	struct error e = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		paths[i][0] = '/';
+		memcpy(paths[i] + 1, names[i], REMOTE_NAME_SIZE);
+		changes[i] = (struct change){ .op = CHANGE_UNLINK, .path = paths[i] };
+	}
+	if (results && helper_client_apply(r->helper, &call, &request, results, &e) != ERR_OK)
+		log_info(LOG_PROVIDER, "%zu files stay in %s of the sandbox: %s", count, r->staging,
+			e.text);
+}
+
+static void remove_leftovers(const struct remote *r)
+{
+	char names[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE];
+	size_t count = r->helper ? remote_names_take(r->leftovers, names, REMOTE_NAMES_MAX) : 0;
+
+	if (count)
+		remove_names(r, names, count);
+}
+
 void remote_release(struct remote *r)
 {
 	remote_opening_free(r->opening);
 	remote_commands_free(r->commands);
+	remove_leftovers(r);
 	helper_client_free(r->helper);
-	remote_names_free(r->answers);
+	remote_names_free(r->leftovers);
 	free(r->packer);
 	free(r->home);
 	free(r->root);

@@ -10,9 +10,10 @@
  * else of the shown directory itself, where the verbs hide it; where nothing can be written to that, of the home wherever
  * it is. The helper is stored in it, under a name that contains its hash: whole (its size is checked at every attach, and
  * it is renamed into place), executable, for its owner alone. `request-*` in it are requests on their way, `answer-*` large
- * answers, `upload-*` are helpers, `command-*` belong to commands that run (remote_command.h). An answer that was read is
- * removed by the request after; an attach removes requests, answers and commands that nobody touched for an hour, and
- * helpers for a day.
+ * answers, `upload-*` are helpers, `command-*` and `input-*` belong to commands that run (remote_command.h). An answer that was read and
+ * the record of a command whose end was received are removed by the next request, at the latest by the release, with one
+ * request of its own where any are left. An attach removes requests, answers and commands that nobody touched for an hour,
+ * and helpers for a day.
  *
  * A helper that somebody removed since is put back by the request that misses it. That changes nothing here: after the
  * attach a struct remote is only read, by any number of threads; what its lists hold has their own locks.
@@ -97,7 +98,7 @@ struct remote {
 	struct helper_client *helper; /* NULL: the shell */
 	struct remote_ops ops;
 	struct remote_commands *commands; /* what remote_command() keeps */
-	struct remote_names *answers;     /* files of staging that were read */
+	struct remote_names *leftovers;   /* files of staging that nobody needs any more */
 	struct remote_packer *packer;     /* what is known of uploads */
 	struct remote_opening
 		*opening; /* a stream of changes that began with the attach; NULL: none did */
@@ -116,4 +117,5 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 void remote_lend(const struct remote *r, struct provider *p, const char *shell);
 /* What attaching learned, for provider_ops.info: nothing where it never came to that. */
 void remote_describe(const struct remote *r, struct sandbox_info *out);
+/* Removes what is left in staging, where the sandbox can still be reached. */
 void remote_release(struct remote *r);

@@ -5,12 +5,18 @@
 #include "providers/remote_command_inside.h"
 
 #include <signal.h>
+#include <stdio.h>
 
 struct remote_commands {
 	const struct remote *r;
 	struct reaper *reaper;
-	struct remote_names *finished;
 };
+
+/*
+ * What the reaper has in place of a process's number: it says that there is a command, so that one request is enough to end
+ * it; and whether its start was answered, so that none of it can come late.
+ */
+enum start { START_ASKED = 1, START_ANSWERED };
 
 /* ---- Ending what nobody waits for ---- */
 
@@ -42,11 +48,15 @@ static enum err send_signal(void *context, const struct call *call, const char *
 {
 	const struct remote *r = context;
 
-	(void)pid;
+	enum err kind;
+
 	if (!r->helper)
 		return signal_by_script(r, call, marker, signal, found, e);
 	*found = false;
-	return helper_client_stop(r->helper, call, marker, signal == SIGKILL, e);
+	kind = helper_client_stop(r->helper, call, marker, signal == SIGKILL, e);
+	if (kind == ERR_OK && pid == START_ANSWERED)
+		remote_command_forget(r, marker);
+	return kind;
 }
 
 /* ---- What is kept ---- */
@@ -59,13 +69,9 @@ enum err remote_commands_new(struct remote_commands **out, const struct remote *
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "commands");
 	c->r = r;
-	kind = remote_names_new(&c->finished, e);
-	if (kind == ERR_OK)
-		kind = reaper_new(&c->reaper, send_signal, (void *)r, e);
+	kind = reaper_new(&c->reaper, send_signal, (void *)r, e);
 	if (kind == ERR_OK)
 		*out = take(c);
-	else
-		remote_names_free(c->finished);
 	return kind;
 }
 
@@ -74,13 +80,15 @@ void remote_commands_free(struct remote_commands *c)
 	if (!c)
 		return;
 	reaper_free(c->reaper);
-	remote_names_free(c->finished);
 	free(c);
 }
 
-struct remote_names *remote_finished(struct remote_commands *c)
+void remote_command_forget(const struct remote *r, const char *marker)
 {
-	return c->finished;
+	char name[REMOTE_NAME_SIZE];
+
+	snprintf(name, sizeof name, REMOTE_RECORD "%.*s", COMMAND_MARKER_LEN, marker);
+	remote_names_add(r->leftovers, name);
 }
 
 /* ---- One command ---- */
@@ -125,10 +133,11 @@ static enum err run_watched(struct remote_run *run, const struct call *call, str
 	if (kind != ERR_OK)
 		return kind;
 	run->marker = quarry_marker(quarry);
-	/* Any will do: it says that there is one, so that one request is enough to end it. */
 	if (run->r->helper)
-		quarry_set_pid(reaper, quarry, 1);
+		quarry_set_pid(reaper, quarry, START_ASKED);
 	kind = run->r->helper ? remote_run_helper(run, call, e) : remote_run_script(run, call, e);
+	if (run->has_started)
+		quarry_set_pid(reaper, quarry, START_ANSWERED);
 	quarry_leave(reaper, quarry, end_of(run, call, kind));
 	return kind;
 }

@@ -18,8 +18,8 @@ struct following {
 	struct remote_run *run;
 	struct command_request request;
 	const char **forget;
-	char finished[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE];
-	struct command_piece last; /* that came */
+	char records[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE]; /* those of `forget` */
+	struct command_piece last;                        /* that came */
 	unsigned failures;
 	int64_t pause_ms; /* before the next request, where output is wanted promptly */
 };
@@ -41,6 +41,24 @@ static uint32_t wait_ms(const struct call *call)
 	return limit_ms < 0 || limit_ms / 2 > WAIT_MAX_MS ? WAIT_MAX_MS : (uint32_t)(limit_ms / 2);
 }
 
+/* A helper that is kept is told here; one that is started for each request is so with any of them (remote_runner.c). */
+static size_t take_records(struct following *f)
+{
+	const struct remote *r = f->run->r;
+	size_t count =
+		r->ops.keep ? remote_names_take(r->leftovers, f->records, REMOTE_NAMES_MAX) : 0;
+
+	for (size_t i = 0; i < count; i++)
+		f->forget[i] = f->records[i] + strlen(REMOTE_RECORD);
+	return count;
+}
+
+static void put_records_back(struct following *f)
+{
+	for (size_t i = 0; i < f->request.forget_count; i++)
+		remote_names_add(f->run->r->leftovers, f->records[i]);
+}
+
 static void make_request(struct following *f, const struct call *call)
 {
 	const struct remote_run *run = f->run;
@@ -58,11 +76,8 @@ static void make_request(struct following *f, const struct call *call)
 		.wait_ms = wait_ms(call),
 		.more_ms = is_live ? WAIT_MAX_MS : MORE_MS,
 		.answer_max = is_live ? LIVE_ANSWER_MAX : ANSWER_MAX,
-		.forget = f->forget };
-	f->request.forget_count =
-		remote_names_take(remote_finished(run->r->commands), f->finished, REMOTE_NAMES_MAX);
-	for (size_t i = 0; i < f->request.forget_count; i++)
-		f->forget[i] = f->finished[i];
+		.forget = f->forget,
+		.forget_count = take_records(f) };
 }
 
 /* It was started, or will never be: only what came of it is asked for from now on. */
@@ -81,6 +96,7 @@ static enum err take_piece(void *context, const struct command_piece *piece, str
 	f->last = *piece;
 	if (piece->kind == COMMAND_REFUSED)
 		return ERR_OK;
+	f->run->has_started = true;
 	follow_from(f, piece->next);
 	switch (piece->kind) {
 	case COMMAND_OUT: return remote_run_output(f->run, STREAM_OUT, piece->bytes, piece->len, e);
@@ -151,11 +167,11 @@ static enum err judge(const struct following *f, struct error *e)
 	struct execute_result *result = f->run->result;
 	const struct command_piece *last = &f->last;
 
+	remote_command_forget(f->run->r, f->run->marker);
 	if (last->kind == COMMAND_LOST)
 		return error_set(e, ERR_IO,
 			"what became of the command is not known: who recorded it in the sandbox "
 			"was killed, or its disk is full");
-	remote_names_add(remote_finished(f->run->r->commands), f->run->marker);
 	if (last->kind == COMMAND_REFUSED) {
 		result->may_have_run = false;
 		return error_set(e, last->err, "%s", last->why);
@@ -176,5 +192,6 @@ enum err remote_run_helper(struct remote_run *run, const struct call *call, stru
 	kind = follow(&f, call, e);
 	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->r->ops.is_live && !run->is_prompt)
 		look_once_more(&f);
+	put_records_back(&f);
 	return kind == ERR_OK ? judge(&f, e) : kind;
 }

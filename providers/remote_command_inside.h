@@ -17,6 +17,7 @@ struct remote_run {
 	void *sink_context;
 	bool has_refused; /* the sink */
 	bool is_prompt;   /* output is wanted as soon as it is there, request or not */
+	bool has_started; /* the helper said so */
 	struct execute_result *result;
 };
 
@@ -30,5 +31,8 @@ enum err remote_run_output(
 enum err remote_run_helper(struct remote_run *run, const struct call *call, struct error *e);
 enum err remote_run_script(struct remote_run *run, const struct call *call, struct error *e);
 
-/* Markers of commands whose records nobody will follow any more: whoever takes them tells the helper. */
-struct remote_names *remote_finished(struct remote_commands *c);
+/* What the names of records begin with; their markers follow. */
+#define REMOTE_RECORD "command-"
+
+/* Nobody will follow its record any more: the next request removes it. */
+void remote_command_forget(const struct remote *r, const char *marker);

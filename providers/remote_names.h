@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 /* With the NUL. */
-#define REMOTE_NAME_SIZE 40
+#define REMOTE_NAME_SIZE 48
 #define REMOTE_NAMES_MAX 64
 
 struct remote_names {
@@ -26,5 +26,5 @@ void remote_names_free(struct remote_names *n);
 
 /* What finds no room is removed by an attach, when it is old. */
 void remote_names_add(struct remote_names *n, const char *name);
-/* At most `max`, which are the caller's then; the result is how many. */
+/* At most `max`, which are the caller's then: removed, or added again. The result is how many. */
 size_t remote_names_take(struct remote_names *n, char out[][REMOTE_NAME_SIZE], size_t max);

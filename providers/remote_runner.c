@@ -23,9 +23,10 @@ struct command {
 	char *path, size[24], hash[24], unpacked_size[24];
 	struct buf packed;           /* what is uploaded; empty: the request as it is */
 	struct remote_upload upload; /* path NULL: the request is in argv */
-	/* A large answer's file in staging and its path, NULL: it has none; and files that were read, to be removed. */
+	/* A large answer's file in staging and its path, NULL: it has none; and files that nobody needs, to be removed. */
 	char answer[REMOTE_NAME_SIZE], *answer_path, answer_min[24];
 	char removed[REMOVED_MAX][REMOTE_NAME_SIZE];
+	size_t removed_count;
 };
 
 static void command_release(struct command *c)
@@ -115,12 +116,18 @@ static enum err add_answer(struct command *c, const struct remote *r, struct err
 
 static void add_removed(struct command *c, const struct remote *r)
 {
-	size_t count = remote_names_take(r->answers, c->removed, REMOVED_MAX);
-
-	for (size_t i = 0; i < count; i++) {
+	c->removed_count = remote_names_take(r->leftovers, c->removed, REMOVED_MAX);
+	for (size_t i = 0; i < c->removed_count; i++) {
 		add(c, "-d");
 		add(c, c->removed[i]);
 	}
+}
+
+/* Nothing was removed by a run that failed, as far as is known. */
+static void put_removed_back(const struct command *c, const struct remote *r)
+{
+	for (size_t i = 0; i < c->removed_count; i++)
+		remote_names_add(r->leftovers, c->removed[i]);
 }
 
 static bool is_inline_size(const struct remote *r, size_t len, unsigned flags)
@@ -274,7 +281,9 @@ static enum err run_once(const struct remote *r, const struct call *call, const 
 		kind = download_answer(r, call, c, run->sink, e);
 	/* Of a run that failed it is not known whether it left one. */
 	if (c->answer_path && (kind != ERR_OK || run->is_in_file))
-		remote_names_add(r->answers, c->answer);
+		remote_names_add(r->leftovers, c->answer);
+	if (kind != ERR_OK)
+		put_removed_back(c, r);
 	return kind;
 }
 

@@ -55,6 +55,7 @@ const char remote_script_text[] =
 	/* What interrupted requests and uploads left. */
 	"find \"$staging\" -maxdepth 1 -type f \\( -name 'request-*' -mmin +60 -o \\\n"
 	"	-name 'answer-*' -mmin +60 -o -name 'command-*' -mmin +60 -o \\\n"
+	"	-name 'input-*' -mmin +60 -o \\\n"
 	"	-name 'upload-*' -mmin +1440 \\) -exec rm -f {} + >/dev/null 2>&1\n"
 
 	/* The helper */

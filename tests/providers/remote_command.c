@@ -78,6 +78,21 @@ static void sandbox_open(struct sandbox *s, enum helper_mode helper)
 		s->e.text);
 }
 
+/* Of what is attached only the path of staging stays. */
+static void sandbox_release(struct sandbox *s)
+{
+	char *staging = strdup(s->remote.staging);
+
+	remote_release(&s->remote);
+	s->remote.staging = staging;
+}
+
+static enum err ignore_item(void *context, const struct list_item *item, struct error *e)
+{
+	(void)context, (void)item, (void)e;
+	return ERR_OK;
+}
+
 static void sandbox_close(struct sandbox *s)
 {
 	remote_release(&s->remote);
@@ -144,6 +159,55 @@ static size_t count_staged(const struct sandbox *s)
 		count += strncmp(d->d_name, "command-", 8) == 0;
 	closedir(dir);
 	return count;
+}
+
+/* ---- What is left ---- */
+
+static const char *const helper_ways[] = { "echo secret", "echo secret; exit 3",
+	"exec 2>&1; cat /proc/self/nothing", "kill -KILL $PPID" };
+
+Test(remote_command, a_record_is_removed_by_the_next_request_of_any_kind)
+{
+	const char *start = "";
+	const struct list_request list = { .starts = &start, .starts_count = 1 };
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	for (size_t i = 0; i < sizeof helper_ways / sizeof *helper_ways; i++) {
+		run(&s, helper_ways[i]);
+		cr_expect(eq(sz, count_staged(&s), 1), "%s", helper_ways[i]);
+		cr_expect(eq(int,
+			helper_client_list(s.remote.helper, NULL, &list, ignore_item, NULL, NULL),
+			ERR_OK));
+		cr_expect(eq(sz, count_staged(&s), 0), "%s", helper_ways[i]);
+	}
+	sandbox_close(&s);
+}
+
+Test(remote_command, a_release_leaves_no_record)
+{
+	for (size_t i = 0; i < sizeof helper_ways / sizeof *helper_ways; i++) {
+		struct sandbox s;
+
+		sandbox_open(&s, HELPER_PROCESS);
+		run(&s, helper_ways[i]);
+		sandbox_release(&s);
+		cr_expect(eq(sz, count_staged(&s), 0), "%s", helper_ways[i]);
+		sandbox_close(&s);
+	}
+}
+
+/* What was cancelled is ended behind its caller's back, and has a record until then. */
+Test(remote_command, a_release_leaves_no_record_of_what_was_cancelled)
+{
+	struct sandbox s;
+
+	sandbox_open(&s, HELPER_PROCESS);
+	s.is_cancelled_at_output = true;
+	cr_expect(eq(int, listen_to(&s, "echo up; exec sleep 1000"), ERR_INTERRUPTED));
+	sandbox_release(&s);
+	cr_expect(eq(sz, count_staged(&s), 0));
+	sandbox_close(&s);
 }
 
 /* ---- Without the helper ---- */
