@@ -1,6 +1,6 @@
 #include "cache/cache_inside.h"
-#include "cache/changes.h"
 #include "cache/lease.h"
+#include "cache/leftovers.h"
 #include "cache/trust.h"
 #include "cache/walk.h"
 
@@ -181,14 +181,17 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	return ERR_OK;
 }
 
-/* Of what was still open at the end nothing stays in the sandbox. */
-static void drop_all_staged(struct cache *c)
+/* What is pending stays in the journal; of what was sent nothing more is needed in the sandbox. */
+static void end_pending(struct cache *c)
 {
-	char *staged;
+	const unsigned char *id = pending_journal(c->pending);
+	unsigned char journal[JOURNAL_ID_SIZE];
 
-	while ((staged = tree_take_staged(c->tree)))
-		if (changes_drop_staged(c, NULL, staged))
-			return;
+	if (id)
+		memcpy(journal, id, sizeof journal);
+	bool is_all_sent = pending_free(take(c->pending));
+
+	leftovers_remove(c, id ? journal : NULL, is_all_sent);
 }
 
 void cache_free(struct cache *c)
@@ -203,9 +206,7 @@ void cache_free(struct cache *c)
 	fill_free(c->fill);
 	recall_free(c->recall);
 	stored_free(c->stored);
-	pending_free(c->pending);
-	c->pending = NULL;
-	drop_all_staged(c);
+	end_pending(c);
 	lease_free(c->lease);
 	trust_free(c->trust);
 	tree_free(c->tree);

@@ -107,15 +107,16 @@ enum err journal_open_left(struct journal **out, const char *dir, struct error *
 	return kind;
 }
 
-void journal_close(struct journal *j)
+bool journal_close(struct journal *j)
 {
 	if (!j)
-		return;
+		return false;
 	bool is_done = !segments_owed_locked(j);
 
 	if (is_done)
 		segments_remove_all(j);
 	unmake(j, is_done);
+	return is_done;
 }
 
 enum err journal_discard(const char *dir, struct error *e)

@@ -41,8 +41,8 @@ struct journal_options {
  * and a new journal begins. ERR_CONFLICT: another process has it, which is named; ERR_DENIED, ...: the directory.
  */
 enum err journal_open(struct journal **out, const struct journal_options *options, struct error *e);
-/* Removes the directory when nothing is owed. NULL: nothing. */
-void journal_close(struct journal *j);
+/* Removes the directory when nothing is owed, and says whether that is so. NULL: nothing. */
+bool journal_close(struct journal *j);
 
 /* ---- Those that nobody mounts ---- */
 

@@ -135,6 +135,11 @@ bool lease_is_live(struct lease *l)
 	return l && atomic_load(&l->state) == LEASE_LIVE;
 }
 
+bool lease_has_begun(const struct lease *l)
+{
+	return l && l->begun_ms;
+}
+
 /* ---- What begins it ---- */
 
 static bool may_begin_locked(const struct lease *l, const struct lease_list *list)

@@ -35,6 +35,8 @@ void lease_listened(struct lease *l);
 
 /* Whether changes are told. */
 bool lease_is_live(struct lease *l);
+/* Whether there ever was one. After lease_stop(). NULL: there was none. */
+bool lease_has_begun(const struct lease *l);
 
 /* A list that may begin a stream. */
 struct lease_list {

@@ -117,20 +117,27 @@ static void leave_locked(struct pending *p)
 	}
 }
 
-void pending_free(struct pending *p)
+bool pending_free(struct pending *p)
 {
 	if (!p)
-		return;
+		return false;
 	senders_stop(p);
 	pthread_mutex_lock(&p->lock);
 	leave_locked(p);
 	pthread_mutex_unlock(&p->lock);
-	journal_close(p->journal);
+	bool is_done = journal_close(p->journal);
+
 	free(p->place);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	cancel_release(&p->cancel);
 	free(p);
+	return is_done;
+}
+
+const unsigned char *pending_journal(const struct pending *p)
+{
+	return p ? journal_id(p->journal) : NULL;
 }
 
 /* ---- What there is ---- */

@@ -24,8 +24,10 @@ struct pending;
 
 /* Starts a thread. What an earlier mount left in the journal is taken on, before everything else. */
 enum err pending_new(struct pending **out, struct cache *c, struct error *e);
-/* Gives up what is on its way; what is left stays in the journal, with a word in the log. */
-void pending_free(struct pending *p);
+/* Gives up what is on its way; what is left stays in the journal, with a word in the log. true: nothing is left. */
+bool pending_free(struct pending *p);
+/* The id of its journal; NULL: it has none. */
+const unsigned char *pending_journal(const struct pending *p);
 
 /*
  * A CHANGE_WRITE or CHANGE_APPEND of at most VERB_DATA_MAX bytes. `offset` of an append: where it should land; if it

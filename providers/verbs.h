@@ -174,6 +174,11 @@ enum change_op {
 #define STAGED_UNLINKED "u-"
 /* And these of what is put in its place when it is whole; the id of the journal follows. */
 #define STAGED_NEW "n-"
+/* What the helper keeps there of a journal and of a watcher; "-" and its id in hexadecimal follow. */
+#define STAGED_SEQUENCE "seq"
+#define STAGED_FENCE    "fence"
+#define STAGED_ONCE     "once"
+#define STAGED_WATCH    "watch"
 
 enum change_flags {
 	CHANGE_EXCL = 1,      /* must not exist */

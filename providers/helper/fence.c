@@ -131,7 +131,7 @@ enum err fence_pass(const struct root *r, const struct call *call,
 	*lock = -1;
 	if (!has_something || !journal_file_is_kept(r, request->journal))
 		return ERR_OK;
-	AUTO_CLOSE int fd = journal_file_open(r, "fence", request->journal);
+	AUTO_CLOSE int fd = journal_file_open(r, STAGED_FENCE, request->journal);
 
 	if (fd < 0)
 		return ERR_OK;

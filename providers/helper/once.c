@@ -24,7 +24,7 @@ enum err once_begin(const struct root *r, const struct call *call,
 	*lock = -1;
 	if (!request->once || !journal_file_is_kept(r, request->journal))
 		return ERR_OK;
-	AUTO_CLOSE int fd = journal_file_open(r, "once", request->journal);
+	AUTO_CLOSE int fd = journal_file_open(r, STAGED_ONCE, request->journal);
 
 	if (fd < 0)
 		return ERR_OK;

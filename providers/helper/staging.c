@@ -10,19 +10,23 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static bool has_prefix(const char *name, const char *prefix)
+{
+	return !strncmp(name, prefix, strlen(prefix));
+}
+
 static bool is_record(const char *name)
 {
-	return !strncmp(name, "seq-", 4) || !strncmp(name, "fence-", 6) ||
-		!strncmp(name, "once-", 5);
+	return has_prefix(name, STAGED_SEQUENCE "-") || has_prefix(name, STAGED_FENCE "-") ||
+		has_prefix(name, STAGED_ONCE "-");
 }
 
 /* How long such a file stays; 0: it is none of these. */
 static int64_t lasting_s(const char *name)
 {
-	if (!strncmp(name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)) || !strncmp(name, "watch-", 6))
+	if (has_prefix(name, STAGED_UNLINKED) || has_prefix(name, STAGED_WATCH "-"))
 		return STAGING_UNLINKED_S;
-	return is_record(name) || !strncmp(name, STAGED_NEW, strlen(STAGED_NEW)) ? STAGING_OWED_S
-										 : 0;
+	return is_record(name) || has_prefix(name, STAGED_NEW) ? STAGING_OWED_S : 0;
 }
 
 /* A record is written before each change, a fence before each batch; a rename into staging moves a file's time of change alone. */

@@ -20,7 +20,7 @@
 
 static void set_name(struct watcher_file *f, const unsigned char watcher[WATCHER_ID_SIZE])
 {
-	int len = snprintf(f->name, sizeof f->name, "watch-");
+	int len = snprintf(f->name, sizeof f->name, STAGED_WATCH "-");
 
 	for (size_t i = 0; i < WATCHER_ID_SIZE; i++)
 		snprintf(f->name + len + 2 * i, 3, "%02x", watcher[i]);
