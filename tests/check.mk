@@ -223,7 +223,8 @@ check-includes:
 	$(Q)! grep -nE '\<gt\([a-z0-9]+,' -r tests --include='*.[ch]'
 
 # What the product defines and none of its programs calls. It is compiled once more: inlining hides who calls what.
-$B/bin/sandboxfs-helper: $(call obj,$(HELPER_SRC))
+$B/bin/sandboxfs-helper: $$(call obj,$$(HELPER_SRC))
+	@mkdir -p $(@D)
 	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^
 
 .PHONY: check-unused
