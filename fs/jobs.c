@@ -71,22 +71,31 @@ static enum err job_new(struct job **out, struct jobs *all, struct buf *text, st
 	return ERR_OK;
 }
 
+/* A word for the names of this mount's files. */
+static enum err choose_mount(char out[17], struct error *e)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof number, 0) != sizeof number)
+		return error_errno(e, errno, "getrandom");
+	snprintf(out, 17, "%016" PRIx64, number);
+	return ERR_OK;
+}
+
 enum err jobs_new(
 	struct jobs **out, struct cache *cache, struct deferrals *deferrals, struct error *e)
 {
 	AUTO_FREE struct jobs *all = calloc(1, sizeof *all);
-	uint64_t mount;
 	enum err kind;
 
 	if (!all)
 		return error_set(e, ERR_NO_MEMORY, "jobs");
-	if (getrandom(&mount, sizeof mount, 0) != sizeof mount)
-		return error_errno(e, errno, "getrandom");
 	*all = (struct jobs){ .cache = cache, .deferrals = deferrals };
-	kind = job_watch_new(&all->watch, cache, WATCH_MS, e);
+	kind = choose_mount(all->mount, e);
+	if (!kind)
+		kind = job_watch_new(&all->watch, cache, WATCH_MS, e);
 	if (kind)
 		return kind;
-	snprintf(all->mount, sizeof all->mount, "%016" PRIx64, mount);
 	pthread_mutex_init(&all->lock, NULL);
 	TAILQ_INIT(&all->list);
 	*out = take(all);
