@@ -12,7 +12,7 @@ TESTS='libcriterion-dev busybox-static git vim rsync sqlite3 python3 python3-ven
 	man-db mandoc bsdextrautils procps'
 CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm'
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
-PACKAGE='debhelper dpkg-dev lintian debootstrap systemd-container'
+PACKAGE='build-essential debhelper lintian debootstrap systemd-container'
 
 say() {
 	echo "setup: $*"
@@ -34,7 +34,10 @@ wanted() {
 			cross
 			;;
 		bench) echo $BENCH ;;
-		package) echo $PACKAGE ;;
+		package)
+			echo $PACKAGE
+			cross
+			;;
 		*)
 			say "'$group': use build, tests, checks, bench, package or several of them" >&2
 			exit 1

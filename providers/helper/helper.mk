@@ -1,7 +1,8 @@
 # The static helper programs and how sandboxfs comes to carry them. Included by the Makefile.
 #
 # For the processor of this machine with musl where musl-gcc is installed, else with the compiler's own static libc; for
-# the other one where a cross compiler is installed. They are the same for every variant of the build.
+# the other one where a cross compiler is installed. They are the same for every variant of the build. HELPER_MACHINES names
+# those that there must be: without the compiler of one of them the build then fails.
 
 HELPER_SRC   := $(wildcard providers/helper/*.c) $(filter-out %/log.c,$(wildcard providers/base/*.c))
 HELPER_FLAGS  = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -I. \
@@ -10,11 +11,12 @@ HELPER_FLAGS  = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR
 
 helper_native := $(shell uname -m)
 find_program   = $(shell command -v $(1) 2>/dev/null)
-helper_cc      = $(if $(filter $(1),$(helper_native)),$(or $(call find_program,musl-gcc),$(CC_FOR_BUILD)),$(call \
-	find_program,$(1)-linux-gnu-gcc))
+helper_cc      = $(if $(filter $(1),$(helper_native)),$(or $(call find_program,musl-gcc),$(CC_FOR_BUILD)),$(1)-linux-gnu-gcc)
 helper_program = build/helper/$(1)/sandboxfs-helper
 
-HELPER_MACHINES := $(foreach m,x86_64 aarch64,$(if $(call helper_cc,$m),$m))
+ifndef HELPER_MACHINES
+HELPER_MACHINES := $(foreach m,x86_64 aarch64,$(if $(call find_program,$(firstword $(call helper_cc,$m))),$m))
+endif
 HELPER_PROGRAMS := $(foreach m,$(HELPER_MACHINES),$(call helper_program,$m))
 
 # musl-gcc and cross compilers do not look into /usr/include, and must not: of it they are given this one header.
