@@ -77,6 +77,18 @@ whole() {
 	done
 }
 
+# Sets `again`, the directory in which all went well. A machine may stall for longer than the time-out of this mount: another
+# try, of ten, has a directory of its own.
+work_again() {
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		again=$round.after.$try
+		deadline 300 "$PYTHON" "$WORKS" run "$MNT/$again" archive.tar >"$again.report"
+		said="$(grep -v ' ok$' "$again.report") $(grep -c ' ok$' "$again.report")"
+		[ "$said" != " 4" ] || break
+	done
+	is "$round: all work again" "$said" " 4"
+}
+
 in_trouble() { # BREAK MEND WHAT
 	round=$1 refused=
 	parked=$(status parked_changes)
@@ -97,12 +109,11 @@ in_trouble() { # BREAK MEND WHAT
 		diag "$(cat "$MNT/.sandbox/status")"
 	whole "$round" "$MNT/$round" "$STORE/$round"
 	is "$round: here is what is there" "$(deadline "$PATIENCE" diff -r --no-dereference "$MNT/$round" "$STORE/$round" 2>&1)" ""
-	deadline 300 "$PYTHON" "$WORKS" run "$MNT/$round.after" archive.tar >"$round.after.report"
-	is "$round: all work again at once" "$(grep -v ' ok$' "$round.after.report") $(grep -c ' ok$' "$round.after.report")" " 4"
+	work_again
 	ok "$round: and what they do arrives" settle
 	refused=
-	whole "$round.after" "$STORE/$round.after"
-	rm -rf "$STORE/$round" "$STORE/$round.after"
+	whole "$again" "$STORE/$again"
+	rm -rf "$STORE/$round" "$STORE/$round.after"*
 	diag "$round: $(($(date +%s) - began)) s"
 }
 

@@ -58,6 +58,25 @@ commands_run() { # WORD
 	grep -cx "$1" "$STORE/log"
 }
 
+all_are_well() {
+	[ "$(grep -vE '^ready| ok ' report) $(grep -c ' ok ' report)" = " 13" ]
+}
+
+# Sets `again`, the directory in which everything went well. A machine may stall for longer than the time-out of this mount:
+# another try, of ten, has a directory of its own.
+work_again() { # ROUND
+	again=$1.after
+	work "$again"
+	for try in 2 3 4 5 6 7 8 9 10; do
+		! all_are_well || break
+		again=$1.after.$try
+		"$PYTHON" "$VERBS" prepare "$STORE/$again"
+		sees "$again"
+		work "$again"
+	done
+	ok "$1: everything works again" all_are_well || tap_why "$(cat report)"
+}
+
 # trouble NAME MEND: what the function NAME breaks lasts until MEND.
 trouble() {
 	work "$1" "$1"
@@ -68,9 +87,8 @@ trouble() {
 	$2
 	# What was refused meanwhile is told here.
 	settle 2>/dev/null
-	work "$1.after"
-	is "$1: everything works again at once" "$(grep -vE '^ready| ok ' report) $(grep -c ' ok ' report)" " 13"
-	is "$1: here is what is there" "$(same "$1" && same "$1.after")" ""
+	work_again "$1"
+	is "$1: here is what is there" "$(same "$1" && same "$again")" ""
 }
 
 # ---- Faults of the server ------------------------------------------------------------------------
