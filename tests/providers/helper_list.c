@@ -243,8 +243,7 @@ Test(helper_list, directories_in_which_nothing_changed_need_not_be_named)
 		.changed_since_ns = (int64_t)then.tv_sec * 1000000000 + then.tv_nsec };
 	AUTO_BUF struct buf changed = listed(&request);
 
-	expect_listed(&changed,
-		"self 0:success\ndir a/b\nentry f\nend partial success\nover\n");
+	expect_listed(&changed, "self 0:success\ndir a/b\nentry f\nend partial success\nover\n");
 	change_again("tree/c", then);
 	AUTO_BUF struct buf empty = listed(&request);
 
