@@ -105,7 +105,8 @@ void leftovers_remove(struct cache *c, const unsigned char *journal, bool is_all
 	if (journal && is_all_sent)
 		add_records(&l, journal);
 	add_open_ones(&l);
-	if ((c->provider->is_opened || lease_has_begun(c->lease)) && memcmp(c->options.watcher, nobody, sizeof nobody))
+	if ((c->provider->is_opened || lease_has_begun(c->lease)) &&
+		memcmp(c->options.watcher, nobody, sizeof nobody))
 		add_file_of(&l, STAGED_WATCH, c->options.watcher);
 	send(&l);
 }
