@@ -160,7 +160,7 @@ ended() { # PID
 # The words that make a command run as a user, with no group but its own; none when we are that user.
 tap_become() { # UID
 	[ "$1" = "$(id -u)" ] ||
-		echo "setpriv --reuid=$1 --regid=$1 --clear-groups --inh-caps=-all env HOME=$SCRATCH/home"
+		echo "setpriv --reuid=$1 --regid=$1 --clear-groups --inh-caps=-all env HOME=${SCRATCH:-}/home"
 }
 
 as_uid() { # UID COMMAND...
