@@ -3,10 +3,15 @@
 #include "providers/base/cleanup.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* PF_EXITING of the kernel, in the flags of /proc/PID/stat. */
+#define FLAG_EXITING 0x4U
 
 /* What follows the line's name, "Tgid:"; NULL: there is no such line. */
 static const char *field(const char *status, const char *name)
@@ -34,49 +39,92 @@ static bool parse_number(const char *status, const char *name, int base, uint64_
 	return !errno && end != text && *end == '\n';
 }
 
-bool caller_parse(const char *status, struct caller *out)
-{
-	uint64_t process, of_thread, of_process, blocked;
-
-	if (!parse_number(status, "Tgid:", 10, &process) ||
-		!parse_number(status, "SigPnd:", 16, &of_thread) ||
-		!parse_number(status, "ShdPnd:", 16, &of_process) ||
-		!parse_number(status, "SigBlk:", 16, &blocked))
-		return false;
-	*out = (struct caller){
-		.process = (pid_t)process,
-		.pending = (of_thread | of_process) & ~blocked,
-	};
-	return true;
-}
-
 static uint64_t bit(int signal_number)
 {
 	return UINT64_C(1) << (signal_number - 1);
 }
 
+static uint64_t stopping_signals(void)
+{
+	return bit(SIGINT) | bit(SIGTERM) | bit(SIGHUP) | bit(SIGQUIT) | bit(SIGKILL);
+}
+
+static bool parse_status(const char *status, struct caller *out)
+{
+	uint64_t process, of_thread, of_process, blocked, ignored;
+
+	if (!parse_number(status, "Tgid:", 10, &process) ||
+		!parse_number(status, "SigPnd:", 16, &of_thread) ||
+		!parse_number(status, "ShdPnd:", 16, &of_process) ||
+		!parse_number(status, "SigBlk:", 16, &blocked) ||
+		!parse_number(status, "SigIgn:", 16, &ignored))
+		return false;
+	out->process = (pid_t)process;
+	out->pending = (of_thread | of_process) & ~blocked;
+	out->process_pending = of_process & ~blocked;
+	out->shielded = blocked | ignored;
+	return true;
+}
+
+/* The fields of proc(5) by their numbers; a program's name, the second, may hold anything. */
+static bool parse_stat(const char *stat, struct caller *out)
+{
+	enum { NAME = 2, FLAGS = 9, EXIT_CODE = 52 };
+	const char *text = strrchr(stat, ')');
+	uint64_t flags = 0;
+
+	for (int number = NAME; text && number < EXIT_CODE; text = strchr(text + 1, ' ')) {
+		if (number++ == FLAGS)
+			flags = strtoull(text, NULL, 10);
+	}
+	if (!text)
+		return false;
+	/* As of wait(2), below the exit status; 0 where this user may not look into the process. */
+	out->killed_by = (int)(strtoull(text, NULL, 10) & 0x7f);
+	out->is_exiting = flags & FLAG_EXITING;
+	return true;
+}
+
+bool caller_parse(const char *status, const char *stat, struct caller *out)
+{
+	*out = (struct caller){ 0 };
+	return parse_status(status, out) && parse_stat(stat, out);
+}
+
 /* A signal that ends the process by default shows as KILL: the kernel has then begun to end it. */
 bool caller_is_stopped(const struct caller *caller)
 {
-	return caller->pending &
-		(bit(SIGINT) | bit(SIGTERM) | bit(SIGHUP) | bit(SIGQUIT) | bit(SIGKILL));
+	return caller->pending & stopping_signals();
+}
+
+static bool read_text(pid_t thread, const char *name, char *text, size_t size)
+{
+	char path[64];
+	AUTO_CLOSE int fd = -1;
+	ssize_t len;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)thread, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, size - 1);
+	text[len > 0 ? len : 0] = 0;
+	return len > 0;
+}
+
+/* A daemon in a PID namespace of its own may have been left the /proc of another one. */
+static bool numbers_are_ours(void)
+{
+	char text[24] = "";
+
+	return readlink("/proc/self", text, sizeof text - 1) > 0 && atoi(text) == (int)getpid();
 }
 
 static bool caller_read(pid_t thread, struct caller *out)
 {
-	char path[64], status[8192];
-	AUTO_CLOSE int fd = -1;
-	ssize_t len;
+	char status[8192], stat[2048];
 
-	if (thread <= 0)
-		return false;
-	snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, status, sizeof status - 1);
-	if (len <= 0)
-		return false;
-	status[len] = 0;
-	return caller_parse(status, out);
+	return thread > 0 && numbers_are_ours() &&
+		read_text(thread, "status", status, sizeof status) &&
+		read_text(thread, "stat", stat, sizeof stat) && caller_parse(status, stat, out);
 }
 
 pid_t caller_process(pid_t thread)
@@ -86,16 +134,50 @@ pid_t caller_process(pid_t thread)
 	return caller_read(thread, &caller) ? caller.process : thread;
 }
 
-bool caller_gives_up(pid_t thread)
-{
-	struct caller caller;
-
-	return caller_read(thread, &caller) && caller_is_stopped(&caller);
-}
-
 bool caller_is_dying(pid_t thread)
 {
 	struct caller caller;
 
 	return caller_read(thread, &caller) && caller.pending & bit(SIGKILL);
+}
+
+bool caller_was_killed(pid_t thread)
+{
+	struct caller caller;
+
+	return caller_read(thread, &caller) && caller.is_exiting && caller.killed_by;
+}
+
+/* ---- A caller that waits for an answer ---- */
+
+void caller_watch_begin(struct caller_watch *w, pid_t thread)
+{
+	struct caller caller;
+
+	*w = (struct caller_watch){ .thread = thread, .lost = LOST_SIGNALS_NONE };
+	if (!caller_read(thread, &caller) || !caller.is_exiting)
+		return;
+	w->is_exiting = true;
+	lost_signals_begin(&w->lost, caller.process, stopping_signals() & ~caller.shielded);
+}
+
+void caller_watch_end(struct caller_watch *w)
+{
+	lost_signals_end(&w->lost);
+}
+
+/* KILL is pending for each thread of a process that exits, so only signals at the process count. */
+static bool exiting_gives_up(const struct caller_watch *w, const struct caller *caller)
+{
+	return caller->killed_by || caller->process_pending & stopping_signals() ||
+		lost_signals_any(&w->lost);
+}
+
+bool caller_gives_up(const struct caller_watch *w, bool is_interrupted)
+{
+	struct caller caller;
+
+	if (!(w->is_exiting || is_interrupted) || !caller_read(w->thread, &caller))
+		return false;
+	return w->is_exiting ? exiting_gives_up(w, &caller) : caller_is_stopped(&caller);
 }

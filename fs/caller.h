@@ -1,31 +1,56 @@
 /*
  * caller.h - the process behind a request, as /proc tells of it.
  *
- * The kernel names the thread that asked; 0 where that is not visible from here (another PID namespace).
+ * The kernel names the thread that asked. The number is 0 where the thread is not visible from
+ * here: in another PID namespace than the mount's, unless that is below it. Where /proc is that of
+ * another namespace no number means anything. What cannot be seen is no reason to do anything.
  */
 #pragma once
+
+#include "fs/lost_signals.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Signals are sets: bit 0 is signal 1. */
 struct caller {
-	pid_t process; /* the thread group */
-	uint64_t
-		pending; /* signals that wait for the thread or its process and are not blocked; bit 0 is signal 1 */
+	pid_t process;            /* the thread group */
+	uint64_t pending;         /* not blocked, and sent to the thread or to the process */
+	uint64_t process_pending; /* not blocked, and sent to the process */
+	uint64_t shielded;        /* blocked or ignored */
+	bool is_exiting;          /* takes signals no longer, and closes its files */
+	int killed_by;            /* the signal that ends the process; 0: none */
 };
 
-/* Reads the text of /proc/PID/status. */
-bool caller_parse(const char *status, struct caller *out);
+/* Reads the texts of /proc/PID/status and /proc/PID/stat. */
+bool caller_parse(const char *status, const char *stat, struct caller *out);
 
-/* Whether one of the pending signals asks the process to stop: INT, TERM, HUP, QUIT or KILL. */
+/* Whether a pending signal asks the process to stop: INT, TERM, HUP, QUIT or KILL. */
 bool caller_is_stopped(const struct caller *caller);
 
 /* The process that `thread` belongs to; `thread` itself where that cannot be read. */
 pid_t caller_process(pid_t thread);
 
-/* Whether `thread` has a reason to give up what it waits for. What cannot be seen is no reason. */
-bool caller_gives_up(pid_t thread);
-
 /* Whether `thread` is being killed: KILL is pending, as it is too once a signal ends a process by default. */
 bool caller_is_dying(pid_t thread);
+
+/* Whether a signal ends the process, which closes its files thereby. */
+bool caller_was_killed(pid_t thread);
+
+/* ---- A caller that waits for an answer ---- */
+
+struct caller_watch {
+	pid_t thread;
+	bool is_exiting; /* as long as the request lasts: the thread is in it */
+	struct lost_signals lost;
+};
+
+void caller_watch_begin(struct caller_watch *w, pid_t thread);
+void caller_watch_end(struct caller_watch *w);
+
+/*
+ * Whether the caller has a reason to give up. `is_interrupted`: the kernel said that some signal
+ * came, as it does for a caller that is not exiting; a resized window sends one, too.
+ */
+bool caller_gives_up(const struct caller_watch *w, bool is_interrupted);

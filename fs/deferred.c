@@ -154,17 +154,11 @@ static bool ends_within(struct deferred *d, int64_t limit_ms)
 	return ended;
 }
 
-/* The interrupt alone says little: a resized window sends one too. */
-static bool request_is_given_up(fuse_req_t req)
-{
-	return fuse_req_interrupted(req) && caller_gives_up(fuse_req_ctx(req)->pid);
-}
-
 /* Returns whether the work has ended; false: it was cancelled and takes its time. */
-static bool wait_for_end(struct deferred *d)
+static bool wait_for_end(struct deferred *d, const struct caller_watch *caller)
 {
 	while (!ends_within(d, LOOK_MS))
-		if (request_is_given_up(d->req)) {
+		if (caller_gives_up(caller, fuse_req_interrupted(d->req))) {
 			cancel_throw(&d->cancel);
 			return ends_within(d, GRACE_MS);
 		}
@@ -174,8 +168,13 @@ static bool wait_for_end(struct deferred *d)
 static void *attend_request(void *context)
 {
 	struct deferred *d = context;
+	struct caller_watch caller;
+	bool ended;
 
-	d->work->answer(d->context, d->req, wait_for_end(d));
+	caller_watch_begin(&caller, fuse_req_ctx(d->req)->pid);
+	ended = wait_for_end(d, &caller);
+	caller_watch_end(&caller);
+	d->work->answer(d->context, d->req, ended);
 	leave(d);
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TestSuite(caller, .timeout = 300);
@@ -17,13 +18,21 @@ static const char plain[] = "Name:\tTgid:\t99\n"
 			    "Pid:\t4712\n"
 			    "SigPnd:\t0000000000000000\n"
 			    "ShdPnd:\t0000000000000000\n"
-			    "SigBlk:\t0000000000000000\n";
+			    "SigBlk:\t0000000000000000\n"
+			    "SigIgn:\t0000000000000000\n";
+
+/* Of /proc/PID/stat: the name, the flags and the exit code. */
+#define STAT(name, flags, code)                                                                    \
+	"4711 (" name ") S 1 1 1 0 -1 " flags " 186 0 0 0 0 0 0 0 20 0 1 0 99 0 0 0 0 0 0 0 0 "    \
+	"0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 " code "\n"
+
+static const char waits[] = STAT("sh", "4194560", "0");
 
 Test(caller, the_process_is_that_of_the_line_and_not_of_a_name)
 {
 	struct caller c;
 
-	cr_assert(caller_parse(plain, &c));
+	cr_assert(caller_parse(plain, waits, &c));
 	cr_assert(eq(int, c.process, 4711));
 	cr_assert(not(caller_is_stopped(&c)));
 }
@@ -31,24 +40,70 @@ Test(caller, the_process_is_that_of_the_line_and_not_of_a_name)
 Test(caller, what_lacks_a_line_is_refused)
 {
 	static const char *const texts[] = { "", "\n", "Tgid:\t1\n",
-		"Tgid:\tx\nSigPnd:\t0\nShdPnd:\t0\nSigBlk:\t0\n",
+		"Tgid:\tx\nSigPnd:\t0\nShdPnd:\t0\nSigBlk:\t0\nSigIgn:\t0\n",
+		"Tgid:\t1\nSigPnd:\t0\nShdPnd:\t0\nSigBlk:\t0\n",
 		"Tgid:\t1\nSigPnd:\t0\nShdPnd:\t0\nSigBlk:" };
 	struct caller c;
 
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		cr_expect(not(caller_parse(texts[i], &c)), "row %zu", i);
+		cr_expect(not(caller_parse(texts[i], waits, &c)), "row %zu", i);
+}
+
+Test(caller, a_stat_that_is_cut_is_refused)
+{
+	static const char *const texts[] = { "", "1", "1 (sh) S 1 1 1 0 -1 4194560 186" };
+	struct caller c;
+
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		cr_expect(not(caller_parse(plain, texts[i], &c)), "row %zu", i);
+}
+
+/* As Linux wrote them: 4 is PF_EXITING, 0x400 PF_SIGNALED, which the threads of exit_group(2) have as well. */
+Test(caller, how_a_process_ends_is_known_from_its_exit_code)
+{
+	static const struct {
+		const char *stat;
+		bool exits;
+		int killed_by;
+	} rows[] = {
+		{ STAT("sh", "4194560", "0"), false, 0 },
+		{ STAT("sh", "4194572", "0"), true, 0 },
+		{ STAT("sh", "4194572", "768"), true, 0 },
+		{ STAT("sh", "4195388", "0"), true, 0 },
+		{ STAT("sh", "4196108", "15"), true, 15 },
+		{ STAT("a core", "4196108", "131"), true, 3 },
+		{ STAT("a ) 1 2 3", "4196108", "9"), true, 9 },
+	};
+	struct caller c;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		cr_assert(caller_parse(plain, rows[i].stat, &c), "row %zu", i);
+		cr_expect(eq(int, c.is_exiting, rows[i].exits), "row %zu", i);
+		cr_expect(eq(int, c.killed_by, rows[i].killed_by), "row %zu", i);
+	}
+}
+
+static struct caller with_signals(int of_thread, int of_process, int blocked, int ignored)
+{
+	int numbers[] = { of_thread, of_process, blocked, ignored };
+	unsigned long long sets[4];
+	char text[300];
+	struct caller c;
+
+	for (int i = 0; i < 4; i++)
+		sets[i] = numbers[i] ? 1ULL << (numbers[i] - 1) : 0;
+	snprintf(text, sizeof text,
+		"Tgid:\t1\nSigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\nSigIgn:\t%016llx"
+		"\n",
+		sets[0], sets[1], sets[2], sets[3]);
+	cr_assert(caller_parse(text, waits, &c));
+	return c;
 }
 
 static bool stopped_by(int of_thread, int of_process, int blocked)
 {
-	char text[200];
-	struct caller c;
+	struct caller c = with_signals(of_thread, of_process, blocked, 0);
 
-	snprintf(text, sizeof text,
-		"Tgid:\t1\nSigPnd:\t%016llx\nShdPnd:\t%016llx\nSigBlk:\t%016llx\n",
-		of_thread ? 1ULL << (of_thread - 1) : 0, of_process ? 1ULL << (of_process - 1) : 0,
-		blocked ? 1ULL << (blocked - 1) : 0);
-	cr_assert(caller_parse(text, &c));
 	return caller_is_stopped(&c);
 }
 
@@ -75,6 +130,14 @@ Test(caller, a_blocked_signal_does_not)
 	cr_assert(stopped_by(0, SIGINT, SIGTERM));
 }
 
+Test(caller, blocked_and_ignored_signals_are_kept_apart_from_pending_ones)
+{
+	struct caller c = with_signals(SIGKILL, SIGTERM, SIGINT, SIGHUP);
+
+	cr_expect(eq(u64, c.process_pending, UINT64_C(1) << (SIGTERM - 1)));
+	cr_expect(eq(u64, c.shielded, UINT64_C(1) << (SIGINT - 1) | UINT64_C(1) << (SIGHUP - 1)));
+}
+
 static void *process_of_this_thread(void *out)
 {
 	*(pid_t *)out = caller_process((pid_t)syscall(SYS_gettid));
@@ -91,11 +154,48 @@ Test(caller, a_thread_belongs_to_its_process)
 	cr_assert(eq(int, process, getpid()));
 }
 
+static bool gives_up(pid_t thread)
+{
+	struct caller_watch w;
+	bool result;
+
+	caller_watch_begin(&w, thread);
+	result = caller_gives_up(&w, true);
+	caller_watch_end(&w);
+	return result;
+}
+
 Test(caller, what_cannot_be_seen_is_itself_and_does_not_give_up)
 {
 	cr_assert(eq(int, caller_process(0), 0));
 	cr_assert(eq(int, caller_process(INT32_MAX), INT32_MAX));
-	cr_assert(not(caller_gives_up(0)));
-	cr_assert(not(caller_gives_up(INT32_MAX)));
-	cr_assert(not(caller_gives_up(getpid())));
+	cr_assert(not(gives_up(0)));
+	cr_assert(not(gives_up(INT32_MAX)));
+	cr_assert(not(gives_up(getpid())));
+}
+
+/* A zombie has closed its files, and is seen as it was then. */
+static bool was_killed(int by)
+{
+	siginfo_t ended;
+	pid_t child = fork();
+	bool result;
+
+	if (!child) {
+		raise(by);
+		_exit(9);
+	}
+	cr_assert(zero(int, waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT)));
+	result = caller_was_killed(child);
+	waitpid(child, NULL, 0);
+	return result;
+}
+
+Test(caller, a_process_that_a_signal_ends_was_killed)
+{
+	cr_expect(was_killed(SIGTERM));
+	cr_expect(was_killed(SIGQUIT));
+	cr_expect(was_killed(SIGKILL));
+	cr_expect(not(was_killed(SIGWINCH)), "it exited with 9");
+	cr_expect(not(caller_was_killed(getpid())));
 }

@@ -290,6 +290,38 @@ signalled "nor a child's end, but then TERM does" 'status == -15 and error == "i
 	'signal.signal(signal.SIGCHLD, lambda *a: None)' "CHLD TERM" "$LONG"
 signalled "an ignored signal is none" 'said == "closed" and stdout == "done\n" and not error' \
 	'signal.signal(signal.SIGINT, signal.SIG_IGN)' INT "$SHORT"
+
+# A process that exits closes the file thereby, and waits where no signal gets at it any more: the kernel drops what is
+# sent to it, and only root of the machine sees that, by a tracepoint.
+sees_lost_signals() {
+	[ "$(id -u)" -eq 0 ] && [ "$(stat -L -c %i /proc/self/ns/pid)" = 4026531836 ] && mkdir -p "$SCRATCH/tracefs" &&
+		unshare -m sh -c 'mount -t tracefs none "$1" && cat "$1/events/signal/signal_generate/id"' - "$SCRATCH/tracefs"
+}
+EXITS='os.close = lambda fd: os._exit(3)'
+for name in INT TERM HUP QUIT KILL; do
+	if sees_lost_signals >/dev/null 2>&1; then
+		signalled "$name at a writer that exits" 'status == 3 and error == "interrupted"' "$EXITS" $name "$LONG"
+	else
+		skip "$name at a writer that exits" "who is not root of the machine does not see it"
+	fi
+done
+if sees_lost_signals >/dev/null 2>&1; then
+	ok "TERM at a shell's job that writes and ends" deadline "$PATIENCE" bash -c '
+		echo "touch started; sleep 1000" >"$EXEC" &
+		until [ -e "$STORE/started" ]; do sleep 0.05; done
+		rm "$STORE/started"
+		kill -TERM $! && wait $!
+		cat "$EXEC"; grep -q "\"error\": \"interrupted\"" "$EXEC"'
+else
+	skip "TERM at a shell's job that writes and ends" "who is not root of the machine does not see it"
+fi
+signalled "a writer that exits gives nothing up" 'status == 3 and stdout == "done\n" and not error' "$EXITS" "" "$SHORT"
+signalled "nor with a signal that does not ask for it" 'status == 3 and stdout == "done\n" and not error' "$EXITS" "WINCH USR1" "$SHORT"
+signalled "nor with one that it ignores" 'status == 3 and stdout == "done\n" and not error' \
+	"signal.signal(signal.SIGINT, signal.SIG_IGN); $EXITS" INT "$SHORT"
+signalled "nor with threads that its exit ends" 'status == 3 and stdout == "done\n" and not error' \
+	"import threading, time; [threading.Thread(target=time.sleep, args=(99,)).start() for _ in range(8)]; $EXITS" "" "$SHORT"
+
 echo 'echo alive' >"$EXEC"
 is "the next command runs" "$(field output)" alive
 
