@@ -165,12 +165,17 @@ void control_write(struct control *c, fuse_req_t req, fuse_ino_t ino, const char
 void control_flush(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct control_handle *h = handle_of(fi);
+	pid_t thread = fuse_req_ctx(req)->pid;
 
 	(void)c, (void)ino;
-	if (h->file->flush && caller_process(fuse_req_ctx(req)->pid) == h->opener)
-		h->file->flush(h, req);
-	else
+	if (!h->file->flush || caller_process(thread) != h->opener) {
 		fuse_reply_err(req, 0);
+	} else if (h->file->abandon && caller_was_killed(thread)) {
+		h->file->abandon(h);
+		fuse_reply_err(req, EINTR);
+	} else {
+		h->file->flush(h, req);
+	}
 }
 
 /* Nobody waits for a release, and the kernel allows only a few at a time: it is answered first. */

@@ -6,6 +6,7 @@
  * - A close by the process that opened the handle runs what was written since the last run; nothing written, nothing run.
  * - Closes by other processes run nothing. What is then left runs when the last descriptor is closed.
  * - A read runs what is left first, so that `exec 3<>exec; cat script >&3; cat <&3` works.
+ * - A signal that ends the process that opened the handle leaves half a command, which is not run.
  *
  * A command belongs to its handle: what two writers write never mixes. The runs of one handle come one after the other, in
  * the order in which they were asked for; those of different handles go on at the same time.
@@ -357,6 +358,21 @@ static void exec_read(struct control_handle *base, fuse_req_t req, size_t size, 
 	exec_response_put(view.response);
 }
 
+static void exec_abandon(struct control_handle *base)
+{
+	struct exec_handle *h = (struct exec_handle *)base;
+	struct exec_command *command = NULL;
+
+	pthread_mutex_lock(&h->lock);
+	if (has_text_locked(h))
+		command = exec_command_new(&h->text);
+	buf_reset(&h->text);
+	pthread_mutex_unlock(&h->lock);
+	if (command)
+		publish(h, exec_command_give_up(command, "interrupted"));
+	exec_command_free(command);
+}
+
 static void exec_close(struct control_handle *base)
 {
 	struct exec_handle *h = (struct exec_handle *)base;
@@ -373,5 +389,6 @@ const struct control_file control_exec = {
 	.read = exec_read,
 	.write = exec_write,
 	.flush = exec_flush,
+	.abandon = exec_abandon,
 	.close = exec_close,
 };

@@ -74,6 +74,12 @@ struct control_file {
 	 */
 	void (*flush)(struct control_handle *h, fuse_req_t req);
 
+	/*
+	 * The process that opened the handle was killed by a signal, and closes its files thereby:
+	 * forgets what was written and not closed. NULL: a close is a close, and `flush` is called.
+	 */
+	void (*abandon)(struct control_handle *h);
+
 	/* The last descriptor was closed: frees the handle. What it starts goes on without anybody waiting. */
 	void (*close)(struct control_handle *h);
 };

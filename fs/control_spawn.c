@@ -186,6 +186,15 @@ static void spawn_read(struct control_handle *base, fuse_req_t req, size_t size,
 		fuse_reply_err(req, errmap_errno(kind));
 }
 
+static void spawn_abandon(struct control_handle *base)
+{
+	struct spawn_handle *h = (struct spawn_handle *)base;
+
+	pthread_mutex_lock(&h->lock);
+	buf_reset(&h->text);
+	pthread_mutex_unlock(&h->lock);
+}
+
 static void spawn_close(struct control_handle *base)
 {
 	struct spawn_handle *h = (struct spawn_handle *)base;
@@ -209,5 +218,6 @@ const struct control_file control_spawn = {
 	.read = spawn_read,
 	.write = spawn_write,
 	.flush = spawn_flush,
+	.abandon = spawn_abandon,
 	.close = spawn_close,
 };

@@ -322,6 +322,24 @@ signalled "nor with one that it ignores" 'status == 3 and stdout == "done\n" and
 signalled "nor with threads that its exit ends" 'status == 3 and stdout == "done\n" and not error' \
 	"import threading, time; [threading.Thread(target=time.sleep, args=(99,)).start() for _ in range(8)]; $EXITS" "" "$SHORT"
 
+# killed SIGNAL FILE: a process is killed after it wrote to the file and before it closed it.
+killed() {
+	python3 -c '
+import os, signal, sys
+number = getattr(signal, "SIG" + sys.argv[1])
+if number != signal.SIGKILL:
+    signal.signal(number, signal.SIG_DFL)
+os.write(os.open(sys.argv[2], os.O_WRONLY), b"touch ran")
+os.kill(os.getpid(), number)' "$1" "$2" 2>/dev/null
+}
+for name in INT TERM HUP QUIT KILL; do
+	killed $name "$EXEC"
+	is "of a writer that $name ended before it closed the file nothing runs" "$(field error)" interrupted
+	fails "really nothing" test -e "$STORE/ran"
+done
+job=$(cat "$CONTROL/spawn")
+killed QUIT "$CONTROL/spawn"
+is "nor does a job begin" "$(cat "$CONTROL/spawn")" "$job"
 echo 'echo alive' >"$EXEC"
 is "the next command runs" "$(field output)" alive
 
