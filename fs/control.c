@@ -156,10 +156,19 @@ void control_write(struct control *c, fuse_req_t req, fuse_ino_t ino, const char
 	struct control_handle *h = handle_of(fi);
 
 	(void)c, (void)ino, (void)off;
+	atomic_store(&h->writer, fi->lock_owner);
 	if (h->file->write)
 		h->file->write(h, req, bytes, size);
 	else
 		fuse_reply_err(req, EBADF);
+}
+
+static bool ends_what_was_written(
+	struct control_handle *h, pid_t thread, const struct fuse_file_info *fi)
+{
+	if (!h->opener)
+		return fi->lock_owner == atomic_load(&h->writer);
+	return caller_process(thread) == h->opener;
 }
 
 void control_flush(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -168,7 +177,7 @@ void control_flush(struct control *c, fuse_req_t req, fuse_ino_t ino, struct fus
 	pid_t thread = fuse_req_ctx(req)->pid;
 
 	(void)c, (void)ino;
-	if (!h->file->flush || caller_process(thread) != h->opener) {
+	if (!h->file->flush || !ends_what_was_written(h, thread, fi)) {
 		fuse_reply_err(req, 0);
 	} else if (h->file->abandon && caller_was_killed(thread)) {
 		h->file->abandon(h);

@@ -69,8 +69,10 @@ struct control_file {
 	unsigned (*poll)(struct control_handle *h, struct fuse_pollhandle *waiting);
 
 	/*
-	 * One of the file's descriptors was closed, by the process that opened the handle: answers now or later. NULL: there is
-	 * nothing to do. Other processes' flushes never get here: each child that inherited the descriptor sends one.
+	 * One of the file's descriptors was closed, by the process that opened the handle: answers
+	 * now or later. NULL: there is nothing to do. Flushes of other processes never get here:
+	 * each child that inherited the descriptor sends one. Where the opener is not visible from
+	 * here, the process that wrote last takes its part.
 	 */
 	void (*flush)(struct control_handle *h, fuse_req_t req);
 
@@ -97,8 +99,9 @@ struct control_handle {
 	unsigned magic; /* in fi->fh: is it one? */
 	const struct control_file *file;
 	struct control *control;
-	pid_t opener;      /* the process (thread group) that opened it; 0: not visible from here */
-	_Atomic int flags; /* O_NONBLOCK and others, as of the open or the last read */
+	pid_t opener; /* the process (thread group) that opened it; 0: not visible from here */
+	_Atomic uint64_t writer; /* lock_owner of the last write */
+	_Atomic int flags;       /* O_NONBLOCK and others, as of the open or the last read */
 	LIST_ENTRY(control_handle) link;
 };
 
