@@ -10,7 +10,7 @@ import path from "node:path";
 
 export const SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER_ID = 1000;
-const SHOWN = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "var", "sys", "nix"];
+const SHOWN = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "sys", "nix"];
 // Where the daemon finds its program, and `io`.
 export const DAEMON_HOME = "/run/daemon";
 
@@ -20,9 +20,16 @@ export const groupId = isRoot ? USER_ID : process.getegid();
 
 // ---- What the sandbox sees -------------------------------------------------------------------------
 
+// Of /var no more than what is in it, and not /var/tmp: a mount that the jail showed there would not end on the host before
+// the jail does.
+function shownNames() {
+	const inVar = fs.readdirSync("/var").filter((name) => name !== "tmp");
+	return [...SHOWN, ...inVar.map((name) => `var/${name}`)];
+}
+
 function showHost() {
-	const args = ["--tmpfs", "/"];
-	for (const name of SHOWN) {
+	const args = ["--tmpfs", "/", "--perms", "0755", "--dir", "/var"];
+	for (const name of shownNames()) {
 		const stat = fs.lstatSync(`/${name}`, { throwIfNoEntry: false });
 		if (stat?.isSymbolicLink())
 			args.push("--symlink", fs.readlinkSync(`/${name}`), `/${name}`);
