@@ -11,7 +11,8 @@
 /*
  * $1 the base, $2 the umask. The command's shell is the leader of a session, so that a signal gets to all that it has
  * started. Both pipes are held open for reading and writing: nobody who opens one waits, and the input ends when the one
- * who holds it is told so. In single quotes: it must not have any.
+ * who holds it is told so. Where the output was removed meanwhile (job_script_forget()) no file stays at the end. In single
+ * quotes: it must not have any.
  */
 #define KEEPER                                                                                     \
 	"base=$1\n"                                                                                \
@@ -36,7 +37,8 @@
 	"kill -s KILL \"$teller\"\n"                                                               \
 	"echo \"$code $(date +%s)\" >\"$base.new\"\n"                                              \
 	"mv -f \"$base.new\" \"$base.code\"\n"                                                     \
-	"rm -f \"$base.in\" \"$base.ctl\" \"$base.sh\"\n"
+	"rm -f \"$base.in\" \"$base.ctl\" \"$base.sh\"\n"                                          \
+	"[ -e \"$base.out\" ] || rm -f \"$base\".*\n"
 
 /* Who reads the line closes the pipe, which is all that keeps the request waiting. */
 static const char start_text[] =
@@ -99,6 +101,19 @@ void job_script_look_at(struct buf *out, const char *prefix, const uint64_t *num
 	buf_printf(out,
 		"; do\nbase=$1$number\nline=$(\n%s) && echo \"$number $line\"\ndone\ntrue\n",
 		look_text);
+}
+
+/* The output first: a job that ends meanwhile leaves nothing then. */
+static const char forget_text[] =
+	"dir=${base%/*} name=${base##*/}\n"
+	"exec 2>/dev/null\n"
+	"find \"$dir\" -maxdepth 1 -name \"$name*.out\" -exec rm -f {} +\n"
+	"find \"$dir\" -maxdepth 1 -name \"$name*\" -exec rm -f {} +\n";
+
+void job_script_forget(struct buf *out, const char *base)
+{
+	begin(out, base, "");
+	buf_add_string(out, forget_text);
 }
 
 bool job_script_read(struct job_look *out, const char *line)

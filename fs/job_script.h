@@ -12,7 +12,8 @@
  *	.code   how it ended, and when
  *
  * So it makes no difference who asks, nor over which connection; and where every command has a namespace of processes for
- * itself, a signal still gets there. Of jobs that ended a day ago the files are removed when another one starts.
+ * itself, a signal still gets there. The files are removed when the mount ends, which alone knows the job; of jobs that
+ * ended a day ago when another one starts.
  */
 #pragma once
 
@@ -41,6 +42,9 @@ void job_script_look(
  * job_script_look(). `prefix` and a number are a base; the jobs' processes can be seen.
  */
 void job_script_look_at(struct buf *out, const char *prefix, const uint64_t *numbers, size_t count);
+
+/* Removes the files of all jobs whose bases begin so. One that still runs goes on, and leaves none at its end. */
+void job_script_forget(struct buf *out, const char *base);
 
 struct job_look {
 	bool has_ended;

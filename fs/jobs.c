@@ -1,6 +1,7 @@
 #include "fs/job_watch.h"
 
 #include "cache/cache.h"
+#include "fs/job_script.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
@@ -13,6 +14,8 @@
 
 /* Between two looks at the jobs that a sandbox's time is extended for, every 150 s. */
 #define WATCH_MS 60000
+/* Nobody waits longer for a sandbox that may be gone. */
+#define FORGET_MS 10000
 
 /* ---- Life ---- */
 
@@ -102,6 +105,31 @@ enum err jobs_new(
 	return ERR_OK;
 }
 
+static enum err ignore_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
+	return ERR_OK;
+}
+
+/* What they printed is nobody's any more. */
+static void forget_all(struct jobs *all)
+{
+	const struct call call = { .progress_ms = FORGET_MS, .is_background = true };
+	AUTO_BUF struct buf script = BUF_INIT(4 * JOB_BASE_MAX + 1024);
+	struct execute_request request = { .timeout_ms = FORGET_MS };
+	struct execute_result result;
+	struct error e = { 0 };
+	char base[JOB_BASE_MAX];
+
+	jobs_base(all, "", base);
+	job_script_forget(&script, base);
+	request.command = buf_text(&script);
+	if (buf_check(&script, "a job's script", &e) ||
+		cache_execute_own(all->cache, &call, &request, ignore_output, NULL, &result, &e))
+		log_info(LOG_CONTROL, "files of jobs stay in the sandbox: %s", e.text);
+}
+
 void jobs_free(struct jobs *all)
 {
 	struct job *job;
@@ -109,6 +137,8 @@ void jobs_free(struct jobs *all)
 	if (!all)
 		return;
 	job_watch_free(all->watch);
+	if (all->last)
+		forget_all(all);
 	pthread_mutex_lock(&all->lock);
 	while ((job = TAILQ_FIRST(&all->list))) {
 		TAILQ_REMOVE(&all->list, job, link);
