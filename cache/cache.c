@@ -92,7 +92,7 @@ static enum err start_stored(struct cache *c, struct error *e)
 	return kind ? kind : recall_new(&c->recall, c, e);
 }
 
-static enum err start_threads(struct cache *c, struct error *e)
+static enum err start_threads(struct cache *c, const struct call *call, struct error *e)
 {
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
 
@@ -110,7 +110,7 @@ static enum err start_threads(struct cache *c, struct error *e)
 	if (!kind && c->options.is_remote)
 		kind = fill_new(&c->fill, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
-		kind = pending_new(&c->pending, c, e);
+		kind = pending_new(&c->pending, c, call, e);
 	return kind ? kind : start_lifetime(c, e);
 }
 
@@ -161,7 +161,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	pthread_rwlock_init(&c->observing, NULL);
 	kind = new_tree(c, &root, e);
 	if (!kind)
-		kind = start_threads(c, e);
+		kind = start_threads(c, call, e);
 	if (kind) {
 		ahead_free(c->ahead);
 		bulk_free(c->bulk);

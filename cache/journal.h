@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "providers/base/call.h"
 #include "providers/verbs.h"
 
 struct journal;
@@ -33,6 +34,11 @@ struct journal_options {
 		size_max; /* bytes of entries; 0: JOURNAL_SIZE_DEFAULT. Notes about them come on top: a hundredth of it */
 	const char *
 		mount; /* told to whoever wants the same journal: where the sandbox is mounted; NULL: nowhere */
+	/*
+	 * Waits with it, no longer than its deadline on progress, for an owner whose mount is gone already, since that is
+	 * about to end. NULL: for none.
+	 */
+	const struct call *call;
 };
 
 /*

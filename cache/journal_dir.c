@@ -2,6 +2,7 @@
 
 #include "cache/disk.h"
 #include "cache/fault.h"
+#include "cache/journal_owner.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
@@ -18,15 +19,13 @@
 #define NAME_SIZE   sizeof "segment-00000000"
 /* Each time another owner has just removed the directory. */
 #define TRIES_MAX 10
+/* From one look at an owner that is leaving to the next. */
+#define LEAVING_LOOK_MS 20
 
 /* ---- Whose it is ---- */
 
-static enum err conflict(const struct journal_dir *d, struct error *e)
+static enum err conflict(const struct journal_dir *d, const char *who, struct error *e)
 {
-	char who[JOURNAL_OWNER_MAX] = "";
-
-	if (pread(d->owner, who, sizeof who - 1, 0) <= 0)
-		snprintf(who, sizeof who, "another process");
 	return error_set(e, ERR_CONFLICT,
 		"%s is in use by %s: one mount of a sandbox at a time keeps its changes there; "
 		"unmount that one, or mount with -o journal=DIR or journal=off",
@@ -75,23 +74,49 @@ static void close_files(struct journal_dir *d)
 		close(take_fd(&d->fd));
 }
 
-static enum err lock_owner(struct journal_dir *d, struct error *e)
+static void read_owner(const struct journal_dir *d, char who[JOURNAL_OWNER_MAX])
 {
+	ssize_t len = pread(d->owner, who, JOURNAL_OWNER_MAX - 1, 0);
+
+	who[len > 0 ? len : 0] = '\0';
+	if (len <= 0)
+		snprintf(who, JOURNAL_OWNER_MAX, "another process");
+}
+
+/* One whose mount is gone sends what is left, and ends: umount(8) does not wait for that. */
+static enum err await_owner(
+	const struct journal_dir *d, const struct call *call, int64_t end_ms, struct error *e)
+{
+	char who[JOURNAL_OWNER_MAX];
+
+	read_owner(d, who);
+	if (!call || !journal_owner_is_leaving(who) || monotonic_ms() >= end_ms)
+		return conflict(d, who, e);
+	return call_sleep(call, LEAVING_LOOK_MS, e);
+}
+
+static enum err lock_owner(struct journal_dir *d, const struct call *call, struct error *e)
+{
+	int64_t limit_ms = call_progress_ms(call);
+	int64_t end_ms = limit_ms < 0 ? INT64_MAX : monotonic_ms() + limit_ms;
+	enum err kind = ERR_OK;
+
 	d->owner = openat(d->fd, "owner", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (d->owner < 0)
 		return disk_error(d->path, e);
-	if (!flock(d->owner, LOCK_EX | LOCK_NB))
-		return ERR_OK;
-	return errno == EWOULDBLOCK ? conflict(d, e) : disk_error(d->path, e);
+	while (!kind && flock(d->owner, LOCK_EX | LOCK_NB))
+		kind = errno == EWOULDBLOCK ? await_owner(d, call, end_ms, e)
+					    : disk_error(d->path, e);
+	return kind;
 }
 
-static enum err open_and_lock(struct journal_dir *d, struct error *e)
+static enum err open_and_lock(struct journal_dir *d, const struct call *call, struct error *e)
 {
 	for (int n = 0; n < TRIES_MAX; n++) {
 		enum err kind = disk_open_own(&d->fd, d->path, e);
 
 		if (!kind)
-			kind = lock_owner(d, e);
+			kind = lock_owner(d, call, e);
 		if (kind != ERR_NOT_FOUND && (kind || is_still_there(d)))
 			return kind;
 		close_files(d);
@@ -102,8 +127,7 @@ static enum err open_and_lock(struct journal_dir *d, struct error *e)
 static enum err name_owner(const struct journal_dir *d, const char *mount, struct error *e)
 {
 	char who[JOURNAL_OWNER_MAX];
-	int len = snprintf(who, sizeof who, "process %ld%s%.250s", (long)getpid(),
-		mount ? ", mounted on " : "", mount ? mount : "");
+	int len = journal_owner_text(who, mount);
 
 	/* In this order, for file systems that flush what was emptied and written again. */
 	if (pwrite(d->owner, who, (size_t)len, 0) != len || ftruncate(d->owner, len))
@@ -128,7 +152,8 @@ enum err journal_dir_open(
 	if (!options->dir)
 		return ERR_OK;
 	d->path = copy_path(options->dir);
-	enum err kind = d->path ? open_and_lock(d, e) : error_set(e, ERR_NO_MEMORY, "journal");
+	enum err kind = d->path ? open_and_lock(d, options->call, e)
+				: error_set(e, ERR_NO_MEMORY, "journal");
 
 	if (!kind)
 		kind = name_owner(d, options->mount, e);

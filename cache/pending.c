@@ -31,11 +31,12 @@ static uint64_t last_given_out(struct journal *j)
 	return noted > now_ns ? noted : now_ns;
 }
 
-static enum err open_journal(struct pending *p, struct error *e)
+static enum err open_journal(struct pending *p, const struct call *call, struct error *e)
 {
 	const struct journal_options options = { .dir = p->cache->options.journal_dir,
 		.size_max = p->cache->options.journal_max,
-		.mount = p->cache->options.mount };
+		.mount = p->cache->options.mount,
+		.call = call };
 	enum err kind = journal_open(&p->journal, &options, e);
 
 	if (!kind && options.dir && !(p->place = strdup(options.dir)))
@@ -57,7 +58,8 @@ static void wait_for_recovered(struct pending *p)
 		cache_note_error(p->cache, "changes of an earlier mount", &e);
 }
 
-enum err pending_new(struct pending **out, struct cache *c, struct error *e)
+enum err pending_new(
+	struct pending **out, struct cache *c, const struct call *call, struct error *e)
 {
 	AUTO_FREE struct pending *p = calloc(1, sizeof *p);
 
@@ -73,7 +75,7 @@ enum err pending_new(struct pending **out, struct cache *c, struct error *e)
 	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);
 	TAILQ_INIT(&p->plain);
-	enum err kind = open_journal(p, e);
+	enum err kind = open_journal(p, call, e);
 
 	if (!kind)
 		kind = cancel_init(&p->cancel, e);

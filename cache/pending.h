@@ -22,8 +22,9 @@
 
 struct pending;
 
-/* Starts a thread. What an earlier mount left in the journal is taken on, before everything else. */
-enum err pending_new(struct pending **out, struct cache *c, struct error *e);
+/* Starts a thread. `call`: journal_options.call. What an earlier mount left in the journal is taken on, before everything else. */
+enum err pending_new(
+	struct pending **out, struct cache *c, const struct call *call, struct error *e);
 /* Gives up what is on its way; what is left stays in the journal, with a word in the log. true: nothing is left. */
 bool pending_free(struct pending *p);
 /* The id of its journal; NULL: it has none. */

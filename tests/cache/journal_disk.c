@@ -6,6 +6,8 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -391,6 +393,72 @@ Test(journal_disk, it_has_one_owner_who_is_named)
 	journal_close(take(j.journal));
 	cr_expect(eq(int, journal_open(&second, &other, &e), ERR_OK));
 	journal_close(second);
+}
+
+/* Another process that has the journal until it is told to end. */
+static pid_t start_owner(const char *mount, int *until)
+{
+	struct journal_options options = { .dir = j.dir, .mount = mount };
+	struct journal *journal = NULL;
+	int ready[2], ends[2];
+	char byte;
+
+	cr_assert(not(pipe(ready) || pipe(ends)));
+	pid_t owner = fork();
+
+	if (!owner) {
+		close(ends[1]);
+		if (journal_open(&journal, &options, NULL) || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		(void)!read(ends[0], &byte, 1);
+		journal_close(journal);
+		_exit(0);
+	}
+	cr_assert(eq(int, read(ready[0], &byte, 1), 1));
+	close(ends[0]);
+	close(ready[0]);
+	close(ready[1]);
+	*until = ends[1];
+	return owner;
+}
+
+static void *end_soon(void *until)
+{
+	poll(NULL, 0, 100);
+	close(*(int *)until);
+	return NULL;
+}
+
+Test(journal_disk, an_owner_whose_mount_is_gone_is_waited_for)
+{
+	const struct call call = { .progress_ms = 120000 };
+	struct journal_options options = { .dir = j.dir, .call = &call };
+	struct error e = { 0 };
+	pthread_t ender;
+	int until;
+
+	journal_close(take(j.journal));
+	pid_t owner = start_owner("/mnt/that is/gone", &until);
+
+	cr_assert(not(pthread_create(&ender, NULL, end_soon, &until)));
+	cr_expect(eq(int, journal_open(&j.journal, &options, &e), ERR_OK), "%s", e.text);
+	pthread_join(ender, NULL);
+	cr_expect(eq(int, waitpid(owner, NULL, 0), owner));
+}
+
+Test(journal_disk, an_owner_that_is_mounted_is_not_waited_for)
+{
+	const struct call call = { .progress_ms = -1 };
+	struct journal_options options = { .dir = j.dir, .call = &call };
+	struct error e = { 0 };
+	int until;
+
+	journal_close(take(j.journal));
+	pid_t owner = start_owner("/proc", &until);
+
+	cr_expect(eq(int, journal_open(&j.journal, &options, &e), ERR_CONFLICT));
+	close(until);
+	cr_expect(eq(int, waitpid(owner, NULL, 0), owner));
 }
 
 Test(journal_disk, one_that_nobody_has_can_be_looked_at_and_discarded)
