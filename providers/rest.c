@@ -214,6 +214,31 @@ enum err rest_perform(const struct rest *r, const struct call *call, const struc
 	return kind ? kind : judge(r, ask, &answer, json, e);
 }
 
+/* There is no idempotency key: who loses the answer must look. */
+static bool may_be_made(const struct http_answer *answer)
+{
+	return answer->status ? is_good(answer->status) : answer->may_have_arrived;
+}
+
+enum err rest_make(const struct rest *r, const struct call *call, const struct rest_ask *ask,
+	const char *id_name, struct json_object **json, char *id, size_t room, struct error *e)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct error why = { 0 };
+	enum err kind = rest_send(r, call, ask, &answer, &why);
+
+	*id = 0;
+	if (!kind)
+		kind = judge(r, ask, &answer, json, &why);
+	if (!kind)
+		return ERR_OK;
+	if (is_good(answer.status))
+		rest_find_text(&answer.body, id_name, id, room);
+	if (!*id && may_be_made(&answer))
+		return error_set(e, kind, "%.250s" REST_MAY_EXIST, why.text, r->vendor);
+	return error_set(e, kind, "%s", why.text);
+}
+
 static enum err read_and_judge(const struct rest *r, const struct call *call,
 	const struct rest_ask *ask, struct http_exchange *x, struct json_object **json,
 	struct error *e)

@@ -58,6 +58,17 @@ void rest_release(struct rest *r);
 enum err rest_perform(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct json_object **json, struct error *e);
 
+/* Behind a reason, with the vendor. */
+#define REST_MAY_EXIST "; the sandbox may have been made all the same: sandboxctl list %s:"
+
+/*
+ * As rest_perform(), of a request that makes a sandbox. On failure *id, of `room` bytes, is the ID of one that was made all
+ * the same: what the member `id_name` says in an answer that cannot be read; "": it is not known, and where one may have
+ * been made the error says how to find it.
+ */
+enum err rest_make(const struct rest *r, const struct call *call, const struct rest_ask *ask,
+	const char *id_name, struct json_object **json, char *id, size_t room, struct error *e);
+
 /*
  * A body as it comes, once the status is 2xx, of which the judge is not asked; anything but ERR_OK from the sink ends it
  * with that. Other answers are read as far as HTTP_BODY_MAX and judged.
@@ -121,6 +132,12 @@ bool rest_flag(struct json_object *o, const char *name, bool otherwise);
 struct json_object *rest_member(struct json_object *o, const char *name);
 /* An object of an array, from 0 on; NULL: past the last, or no array. It lives as long as `list`. */
 struct json_object *rest_item(struct json_object *list, size_t index);
+
+/*
+ * The text of a member in what should be JSON and is not, for what must not be lost: of letters, digits, '-' and '_'; "":
+ * there is none, or more than fits.
+ */
+void rest_find_text(const struct buf *body, const char *name, char *out, size_t room);
 
 /* Seconds from `now_s` (since 1970) to a time of RFC 3339, at least 0; -1: it is none. */
 int64_t rest_seconds_until(const char *time, int64_t now_s);

@@ -1,9 +1,12 @@
 #include "providers/rest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Answers have a few levels. */
 #define DEPTH_MAX 16
+/* Of which vendors make IDs. */
+#define ID_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 void rest_put(struct json_object **value)
 {
@@ -49,6 +52,22 @@ const char *rest_text(struct json_object *o, const char *name, const char *other
 	if (!found || strlen(text) != (size_t)json_object_get_string_len(found))
 		return otherwise;
 	return text;
+}
+
+void rest_find_text(const struct buf *body, const char *name, char *out, size_t room)
+{
+	const char *text = buf_text(body), *found = strstr(text, name);
+	size_t len;
+
+	*out = 0;
+	if (!found || found == text || found[-1] != '"')
+		return;
+	text = found + strlen(name);
+	text += *text == '"';
+	text += strspn(text, " \t\r\n:");
+	len = *text == '"' ? strspn(++text, ID_LETTERS) : 0;
+	if (len && len < room && text[len] == '"')
+		snprintf(out, room, "%.*s", (int)len, text);
 }
 
 int64_t rest_integer(struct json_object *o, const char *name, int64_t otherwise)

@@ -44,6 +44,13 @@ enum err daemon_split(struct daemon *d, struct error *e)
 	return ERR_OK;
 }
 
+/* Where standard output is closed or full the other one is left: it may be the name of what costs money. */
+static void print_line(const char *text)
+{
+	if (printf("%s\n", text) < 0 || fflush(stdout))
+		fprintf(stderr, "%s\n", text);
+}
+
 /* ---- The child ---- */
 
 /* A parent that is gone does not matter: SIGPIPE is ignored (signals.h). */
@@ -67,8 +74,7 @@ void daemon_say(struct daemon *d, const char *format, ...)
 	if (d->fd >= 0)
 		send_report(d, &report);
 	else
-		printf("%s\n", report.text);
-	fflush(stdout);
+		print_line(report.text);
 }
 
 void daemon_failed(struct daemon *d, const struct error *why)
@@ -181,7 +187,7 @@ enum exits daemon_wait(struct daemon *d, const char *mountpoint)
 		if (report.kind == REPORT_FAILED)
 			return complain(report.text, report.status);
 		if (report.kind == REPORT_LINE)
-			printf("%s\n", report.text);
+			print_line(report.text);
 		is_serving = report.kind == REPORT_SERVING;
 	}
 

@@ -32,13 +32,16 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Without it the next file that is opened would take the place of a closed stream. */
+/*
+ * Without it the next file that is opened would take the place of a closed stream. A write to one
+ * fails all the same: the name of a sandbox that was just made is not to be lost in silence.
+ */
 static void hold_streams(void)
 {
 	int fd;
 
 	do
-		fd = open("/dev/null", O_RDWR);
+		fd = open("/dev/null", O_RDONLY);
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	close(fd);
 }

@@ -142,12 +142,23 @@ enum err daytona_make(const struct daytona_account *a, const struct call *call,
 		.method = HTTP_POST, .path = "/sandbox", .what = "creating a sandbox"
 	};
 	AUTO_JSON struct json_object *json = NULL;
+	struct error why = { 0 };
 	enum err kind = daytona_wish(&body, cfg, a->target, e);
 
+	*out = (struct daytona_sandbox){ 0 };
 	wanted.body = buf_text(&body);
 	if (!kind)
-		kind = rest_perform(&a->control, call, &wanted, &json, e);
-	return kind ? kind : take_sandbox(json, out, e);
+		kind = rest_make(
+			&a->control, call, &wanted, "id", &json, out->id, sizeof out->id, e);
+	if (kind)
+		return kind;
+	kind = take_sandbox(json, out, &why);
+	if (!kind)
+		return ERR_OK;
+	take_text(out->id, sizeof out->id, json, "id", NULL);
+	if (!*out->id)
+		return error_set(e, kind, "%.250s" REST_MAY_EXIST, why.text, "daytona");
+	return error_set(e, kind, "%s", why.text);
 }
 
 static enum err post(const struct daytona_account *a, const struct call *call, const char *id,

@@ -43,15 +43,15 @@ static enum err ping_step(
 	return toolbox_ping(&d->toolbox, call, e);
 }
 
-static void discard(const struct daytona *d)
+static void discard(const struct daytona_account *a, const char *id)
 {
 	const struct call call = { .progress_ms = DISCARD_MS };
-	const struct transition removal = { &d->account, d->id, daytona_remove };
+	const struct transition removal = { a, id, daytona_remove };
 	struct error e = { 0 };
 
 	if (change(removal, &call, "deleting the sandbox", &e))
 		log_error(LOG_PROVIDER,
-			"daytona:%s was made, is of no use and could not be deleted: %s", d->id,
+			"daytona:%s was made, is of no use and could not be deleted: %s", id,
 			e.text);
 }
 
@@ -68,7 +68,12 @@ static enum err make(struct daytona_sandbox *out, const struct provider_config *
 	AUTO_DAYTONA_ACCOUNT struct daytona_account account = { 0 };
 	enum err kind = daytona_account_open(&account, cfg, e);
 
-	return kind ? kind : daytona_make(&account, call, cfg, out, e);
+	if (kind)
+		return kind;
+	kind = daytona_make(&account, call, cfg, out, e);
+	if (kind && *out->id)
+		discard(&account, out->id);
+	return kind;
 }
 
 enum err daytona_create(
@@ -84,7 +89,7 @@ enum err daytona_create(
 		return kind;
 	kind = wait_until_ready(d, call, e);
 	if (kind)
-		discard(d);
+		discard(&d->account, d->id);
 	else
 		snprintf(id, 128, "%s", d->id);
 	daytona_free(d);

@@ -62,11 +62,22 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 }
 
 /* There is no idempotency key: who loses the answer must look. */
-static const char *may_exist(const struct http_answer *answer)
+static enum err not_told(enum err kind, const struct error *why, bool may_exist, struct error *e)
 {
-	bool is_lost = answer->may_have_arrived && !answer->status;
+	if (may_exist)
+		return error_set(e, kind, "%.250s" REST_MAY_EXIST, why->text, "e2b");
+	return error_set(e, kind, "%s", why->text);
+}
 
-	return is_lost ? "; the sandbox may have been made all the same: sandboxctl list e2b:" : "";
+/* Of an answer that cannot be read the ID may be there still. */
+static enum err read_made(const struct buf *body, struct plane_sandbox *out, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = plane_json_sandbox(body, out, &why);
+
+	if (kind && !*out->id)
+		rest_find_text(body, "sandboxID", out->id, sizeof out->id);
+	return kind ? not_told(kind, &why, !*out->id, e) : ERR_OK;
 }
 
 enum err plane_create(struct plane *c, const struct call *call,
@@ -81,6 +92,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	struct error why = { 0 };
 	enum err kind;
 
+	*out = (struct plane_sandbox){ .ends_s = -1 };
 	plane_json_create(&newer_body, wanted, false);
 	plane_json_create(&older_body, wanted, true);
 	if (newer_body.failed || older_body.failed)
@@ -90,8 +102,8 @@ enum err plane_create(struct plane *c, const struct call *call,
 	older.path = "/sandboxes";
 	kind = plane_ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
 	if (!kind)
-		return plane_json_sandbox(&answer.body, out, e);
-	return error_set(e, kind, "%.250s%s", why.text, may_exist(&answer));
+		return read_made(&answer.body, out, e);
+	return not_told(kind, &why, answer.may_have_arrived && !answer.status, e);
 }
 
 enum err plane_wake(struct plane *c, const struct call *call, const char *id, int64_t lifetime_s,

@@ -98,13 +98,12 @@ static enum err create_with(
 	if (!b->account.plane)
 		return e2b_name(b, E2B_DEBUG_ID, e);
 	kind = plane_create(b->account.plane, call, &wanted, &made, e);
-	if (kind)
-		return kind;
 	memcpy(b->id, made.id, sizeof b->id);
-	kind = e2b_adopt(b, &made, e);
+	if (!kind)
+		kind = e2b_adopt(b, &made, e);
 	if (!kind)
 		kind = wait_until_ready(b, call, e);
-	if (kind)
+	if (kind && *b->id)
 		discard(b);
 	return kind;
 }

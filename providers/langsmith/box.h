@@ -48,12 +48,19 @@ enum err box_get_status(const struct rest *r, const struct call *call, const cha
 enum err box_wait(const struct rest *r, const struct call *call, const char *id, struct box *out,
 	struct error *e);
 
+/* What a request to make one has come to, also where it failed. */
+enum box_trace {
+	BOX_NOT_MADE,
+	BOX_MAY_BE_MADE, /* the answer was lost */
+	BOX_WAS_MADE,    /* the answer said so */
+};
+
 /*
  * Returns as soon as it has an id: one that is waited for there and is late is left behind without anybody knowing its
- * id. *may_exist, also on failure: whether one of that name may have been made.
+ * id. *trace is set also on failure.
  */
 enum err box_create(const struct rest *r, const struct call *call,
-	const struct provider_config *cfg, const char *name, struct box *out, bool *may_exist,
+	const struct provider_config *cfg, const char *name, struct box *out, enum box_trace *trace,
 	struct error *e);
 /* "start" or "stop". Neither is idempotent: ERR_INVALID or ERR_BUSY where it is so already. */
 enum err box_act(const struct rest *r, const struct call *call, const char *id, const char *action,

@@ -199,9 +199,18 @@ static void put_wanted(struct json_writer *w, const struct provider_config *cfg,
 	json_put_close(w);
 }
 
+static enum box_trace trace_of(enum err kind, const struct http_answer *answer)
+{
+	if (!answer->may_have_arrived)
+		return BOX_NOT_MADE;
+	if (kind || answer->status >= 500)
+		return BOX_MAY_BE_MADE;
+	return answer->status < 400 ? BOX_WAS_MADE : BOX_NOT_MADE;
+}
+
 /* Not repeated once it may have arrived: a second one of the name is refused, and then nobody knows whose the first is. */
 enum err box_create(const struct rest *r, const struct call *call,
-	const struct provider_config *cfg, const char *name, struct box *out, bool *may_exist,
+	const struct provider_config *cfg, const char *name, struct box *out, enum box_trace *trace,
 	struct error *e)
 {
 	AUTO_BUF struct buf body = BUF_INIT(CREATE_MAX);
@@ -212,15 +221,14 @@ enum err box_create(const struct rest *r, const struct call *call,
 	};
 	enum err kind;
 
-	*may_exist = false;
+	*trace = BOX_NOT_MADE;
 	put_wanted(&(struct json_writer){ .out = &body }, cfg, name);
 	kind = buf_check(&body, "what is asked of a sandbox", e);
 	if (kind)
 		return kind;
 	ask.body = buf_text(&body);
 	kind = rest_send(r, call, &ask, &answer, e);
-	*may_exist =
-		answer.may_have_arrived && (kind || answer.status < 400 || answer.status >= 500);
+	*trace = trace_of(kind, &answer);
 	if (kind)
 		return kind;
 	rest_parse(&answer.body, &json);

@@ -29,19 +29,27 @@ static enum err check_ready(const struct box *b, const char *id, struct error *e
 		b->message);
 }
 
+/* One of the user's name may have been there before. */
+static enum err not_made(const struct langsmith_account *a, const struct provider_config *cfg,
+	const char *name, enum box_trace trace, const struct error *why, struct error *e)
+{
+	if (trace == BOX_WAS_MADE || (trace == BOX_MAY_BE_MADE && !cfg->name))
+		discard(a, name);
+	else if (trace == BOX_MAY_BE_MADE)
+		return error_set(e, why->kind, "%.250s" REST_MAY_EXIST, why->text, "langsmith");
+	return error_set(e, why->kind, "%s", why->text);
+}
+
 static enum err create_named(const struct langsmith_account *a, const struct call *call,
 	const struct provider_config *cfg, const char *name, char id[128], struct error *e)
 {
 	struct box b = { 0 };
-	bool may_exist;
-	enum err kind = box_create(&a->control, call, cfg, name, &b, &may_exist, e);
+	struct error why = { 0 };
+	enum box_trace trace;
+	enum err kind = box_create(&a->control, call, cfg, name, &b, &trace, &why);
 
-	if (kind) {
-		/* One of the user's name may have been there before. */
-		if (may_exist && !cfg->name)
-			discard(a, name);
-		return kind;
-	}
+	if (kind)
+		return not_made(a, cfg, name, trace, &why, e);
 	snprintf(id, 128, "%s", b.id);
 	if (b.status != BOX_READY)
 		kind = box_wait(&a->control, call, id, &b, e);

@@ -3,6 +3,7 @@
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/making.h"
+#include "providers/rest.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -236,6 +237,19 @@ static enum err define(struct definition *d, const struct making *m, struct erro
 	return set_ports(d, m->cfg->ports, e);
 }
 
+/* There is no idempotency key: who loses the answer must look. */
+static enum err not_told(enum err kind, const struct error *why, struct error *e)
+{
+	switch (kind) {
+	case ERR_INTERRUPTED:
+	case ERR_PROTOCOL:
+	case ERR_TIMEOUT:
+	case ERR_UNREACHABLE:
+		return error_set(e, kind, "%.250s" REST_MAY_EXIST, why->text, "modal");
+	default: return error_set(e, kind, "%s", why->text);
+	}
+}
+
 static enum err make(struct making *m, const struct pairs *env, const struct pairs *labels,
 	char id[SANDBOX_ID_MAX], struct error *e)
 {
@@ -244,6 +258,7 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	Modal__SecretSource source = MODAL__SECRET_SOURCE__INIT, *sources[] = { &source };
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
 	AUTO_DEFINITION struct definition definition;
+	struct error why = { 0 };
 	const char *made;
 	enum err kind = define(&definition, m, e);
 
@@ -260,14 +275,14 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	request.n_secret_sources = env->count && !m->is_v1 ? 1 : 0;
 	request.secret_sources = sources;
 	kind = making_ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
-		&modal__sandbox_create_response__descriptor, &answer, e);
+		&modal__sandbox_create_response__descriptor, &answer, &why);
 	if (kind)
-		return kind;
+		return not_told(kind, &why, e);
 	made = ((Modal__SandboxCreateResponse *)answer)->sandbox_id;
-	kind = sandbox_check_id(made ? made : "", e);
-	if (!kind)
-		snprintf(id, SANDBOX_ID_MAX, "%s", made);
-	return kind;
+	if (sandbox_check_id(made ? made : "", &why))
+		return not_told(ERR_PROTOCOL, &why, e);
+	snprintf(id, SANDBOX_ID_MAX, "%s", made);
+	return ERR_OK;
 }
 
 enum err sandbox_create(struct modal_control *c, const struct call *call,

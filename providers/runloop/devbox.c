@@ -180,14 +180,19 @@ void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, 
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e)
 {
-	struct json_object *answer = NULL;
+	AUTO_JSON struct json_object *answer = NULL;
+	struct error why = { 0 };
 	struct devbox_request q;
 	enum err kind = devbox_request_make(&q, HTTP_POST, "", "creating a devbox", e, "%s", "");
 
+	*out = (struct devbox){ 0 };
 	q.ask.body = json;
 	if (!kind)
-		kind = rest_perform(r, call, &q.ask, &answer, e);
-	return parse_answer(kind, answer, out, e);
+		kind = rest_make(r, call, &q.ask, "id", &answer, out->id, sizeof out->id, e);
+	if (kind)
+		return kind;
+	kind = devbox_parse(out, answer, &why);
+	return kind ? error_set(e, kind, "%.250s" REST_MAY_EXIST, why.text, "runloop") : ERR_OK;
 }
 
 /* ---- All ---- */

@@ -51,7 +51,10 @@ enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const
 	char key[128], struct error *e);
 /* Adds the URL of a port. */
 void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, unsigned port);
-/* `json`: the body. It is on its way to running when this returns. */
+/*
+ * `json`: the body. It is on its way to running when this returns. On failure out->id is that of one that was made all the
+ * same; "": none is known.
+ */
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e);
 /*

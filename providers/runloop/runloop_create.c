@@ -127,7 +127,7 @@ static enum err create_with(struct runloop *b, const struct provider_config *cfg
 	const struct call *call, struct error *e)
 {
 	AUTO_BUF struct buf body = BUF_INIT(BODY_MAX);
-	struct devbox d;
+	struct devbox d = { 0 };
 	enum err kind;
 
 	kind = check_wanted(cfg, e);
@@ -137,14 +137,13 @@ static enum err create_with(struct runloop *b, const struct provider_config *cfg
 	kind = buf_check(&body, "a new devbox", e);
 	if (!kind)
 		kind = devbox_create(&b->api.rest, call, buf_text(&body), &d, e);
-	if (kind)
-		return kind;
 	memcpy(b->id, d.id, sizeof b->id);
-	kind = devbox_wait(&b->api.rest, call, b->id, DEVBOX_RUNNING, &d, e);
+	if (!kind)
+		kind = devbox_wait(&b->api.rest, call, b->id, DEVBOX_RUNNING, &d, e);
 	if (!kind && d.phase != DEVBOX_RUNNING)
 		kind = error_set(e, ERR_UNREACHABLE, "runloop:%s did not start: %s%s%s", b->id,
 			d.status, *d.reason ? ", " : "", d.reason);
-	if (kind)
+	if (kind && *b->id)
 		discard(b);
 	return kind;
 }

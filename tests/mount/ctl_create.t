@@ -78,6 +78,58 @@ is "as JSON" "$(ctl create "$PROVIDER" --json | field provider)" "$PROVIDER"
 ctl delete "$(ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1)"
 fails "one whose name cannot be told" sh -c '"$1" create "$2" >/dev/full' - "$SANDBOXCTL" "$PROVIDER"
 is "is not left behind" "$(count)" 0
+ctl create "$PROVIDER" >&- 2>err
+is "nor is one where standard output is closed" "$? $(count)" "1 0"
+like "the line says why" "$(cat err)" '^sandboxctl: standard output: '
+fails "nor one that is told as JSON" sh -c '"$1" create "$2" --json >&-' - "$SANDBOXCTL" "$PROVIDER"
+is "is not left behind either" "$(count)" 0
+
+# What a mount makes is told on the other stream then.
+mkdir made
+"$SANDBOXFS" -o keep "$PROVIDER:" "$SCRATCH/made" >/dev/full 2>err
+like "one that a mount makes is told all the same" "$(cat err)" "^sandboxfs: made $PROVIDER:[A-Za-z0-9_-]+\$"
+ok "it is mounted" fusermount3 -u "$SCRATCH/made"
+ok "and deleted by that name" wait_until "$PATIENCE" ctl delete "$(sed "s/.* made //" err)"
+
+# ---- An answer that cannot be read -----------------------------------------------------------------
+
+made_so=
+case $PROVIDER in
+e2b) made_so=/sandboxes ;;
+daytona) made_so=/sandbox ;;
+runloop) made_so=/devboxes ;;
+langsmith) made_so=/boxes ;;
+esac
+
+# cut_answer BYTES: the next sandbox is made, and of the answer that says so only so much comes.
+cut_answer() {
+	vendor_request POST "$ADMIN/faults" \
+		"{\"match\":{\"path\":\"$made_so\$\"},\"action\":{\"type\":\"truncate\",\"bytes\":$1}}" >/dev/null
+}
+
+delete_all() {
+	ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1 | while read -r it; do ctl delete "$it"; done
+}
+
+if [ -n "$made_so" ]; then
+	cut_answer 5
+	ctl create "$PROVIDER" >said 2>err
+	is "of an answer without an id nothing is printed" "$? $(cat said)" "1 "
+	if [ "$PROVIDER" = langsmith ]; then
+		is "by its name it is deleted" "$(count)" 0
+	else
+		like "how to find what was made is said" "$(cat err)" "sandboxctl list $PROVIDER:\$"
+		is "for it is there" "$(count)" 1
+	fi
+	delete_all
+	for more in 30 60 90 120; do
+		cut_answer $more
+		ctl create "$PROVIDER" >said 2>err
+		grep -q "sandboxctl list $PROVIDER:\$" err && delete_all
+		is "an answer of $more bytes leaves nothing behind that is not said" "$(cat said)$(count)" 0
+	done
+	is "one that has the id is deleted without a word of it" "$(grep -c "sandboxctl list" err)" 0
+fi
 
 if [ -n "$takes_env" ]; then
 	printf '# a comment\n\nFROM_FILE=of a file\nFROM_HERE\n' >variables
