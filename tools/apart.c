@@ -57,9 +57,11 @@ int apart_run(int (*work)(const void *context), const void *context, int64_t lim
 {
 	pid_t child = apart_begin(work, context);
 
-	if (child < 0)
-		return errno;
+	return child < 0 ? errno : apart_await(child, limit_ms);
+}
 
+int apart_await(pid_t child, int64_t limit_ms)
+{
 	AUTO_CLOSE int pidfd = pidfd_open(child, 0);
 
 	if (pidfd >= 0 && !ended_in_time(pidfd, limit_ms)) {

@@ -20,3 +20,5 @@ int apart_run(int (*work)(const void *context), const void *context, int64_t lim
 /* Work that goes on beside this process until apart_end() kills it, which waits no longer than a moment. -1: errno. */
 pid_t apart_begin(int (*work)(const void *context), const void *context);
 void apart_end(pid_t child);
+/* Waits for it, and returns as apart_run() does. */
+int apart_await(pid_t child, int64_t limit_ms);

@@ -1,6 +1,7 @@
 #include "tools/drain.h"
 
 #include "providers/base/buf.h"
+#include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
 #include "tools/owed.h"
@@ -14,7 +15,9 @@
 #include <unistd.h>
 
 /* The mount answers from memory, or hangs; but on the way there it may ask for its root in vain first. */
-#define STATUS_MS      45000
+#define STATUS_MS 45000
+/* Of a limit on all of it, for asking what is left. */
+#define LEFT_MS        1000
 #define SHOWN_EVERY_MS 200
 
 struct drain {
@@ -108,6 +111,11 @@ static int send_showing(const struct drain *d, int64_t limit_ms)
 	return failure;
 }
 
+static int64_t left_ms(int64_t limit_ms)
+{
+	return limit_ms / 2 < LEFT_MS ? limit_ms / 2 : LEFT_MS;
+}
+
 enum err drain_send(const struct mounted *m, int64_t limit_ms, bool *has_nobody, struct error *e)
 {
 	struct owed *owed =
@@ -118,8 +126,10 @@ enum err drain_send(const struct mounted *m, int64_t limit_ms, bool *has_nobody,
 	if (owed == MAP_FAILED)
 		return error_errno(e, errno, "%s: cannot ask it", m->dir);
 
-	int failure = send_showing(&d, limit_ms);
-	int unknown = failure ? apart_run(read_owed, &d, STATUS_MS) : 0;
+	int64_t end_ms = monotonic_ms() + limit_ms;
+	int failure = send_showing(&d, limit_ms < 0 ? limit_ms : limit_ms - left_ms(limit_ms));
+	int64_t rest_ms = limit_ms < 0 ? STATUS_MS : end_ms - monotonic_ms();
+	int unknown = failure ? apart_run(read_owed, &d, rest_ms < 0 ? 0 : rest_ms) : 0;
 	enum err kind = failure ? not_sent(owed, failure, e) : ERR_OK;
 
 	*has_nobody = failure && is_nothing_to_send(failure, unknown, owed);

@@ -1,5 +1,7 @@
 #include "tools/mounted.h"
 
+#include "tools/user_map.h"
+
 #include <errno.h>
 #include <grp.h>
 #include <mntent.h>
@@ -28,7 +30,7 @@ bool mounted_is_dead(int number)
 
 bool mounted_become_owner(const struct mounted *m)
 {
-	if (geteuid() != 0 || m->uid == 0)
+	if (geteuid() != 0 || m->uid == 0 || !user_map_has_uid(m->uid))
 		return true;
 	return !setgroups(0, NULL) && !setresgid(m->gid, m->gid, m->gid) &&
 		!setresuid(m->uid, m->uid, m->uid);

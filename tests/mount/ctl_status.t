@@ -66,9 +66,54 @@ ok "the line says what is left, why and where it is kept" \
 	grep -qE "^sandboxctl: $MNT: not everything could be sent: [0-9]+ changes?, [0-9]+ bytes: .*; it is kept for the next mount, in /" err
 is "it is one line" "$(wc -l <err)" 1
 ok "status shows what is pending" sh -c 'echo "$1" | grep -qE " mounted [0-9]+ changes?, [0-9]+ bytes 0 "' - "$(status)"
+# The limit is on all of it: with several mounts, and what is asked of them before and after.
+begun=$(date +%s)
+ctl sync --timeout 15 "$MNT" "$MNT" >out 2>err
+is "a limit that is over fails it" $? 1
+ok "it is on all of it" [ $(($(date +%s) - begun)) -le 20 ]
+like "and the line says what is left" "$(head -n 1 err)" "^sandboxctl: $MNT: not everything could be sent: [0-9]+ changes?"
 vendor_request DELETE "$ADMIN/faults" >/dev/null
 ok "once it answers all of it is sent" ctl sync "$MNT"
 is "the sandbox has it, once" "$(tail -n 1 "$STORE/dir/file")" owed
+
+# ---- Those of others -------------------------------------------------------------------------------
+
+if [ "$(id -u)" -eq 0 ]; then
+	first=$MNT
+	export XDG_DATA_HOME="$SCRATCH/data"
+	others=
+	for name in a b c; do
+		mkdir -m 777 "$SCRATCH/other.$name"
+		$(tap_become "$TEST_UID") env XDG_DATA_HOME="$SCRATCH/home" XDG_STATE_HOME="$SCRATCH/home" XDG_CACHE_HOME="$SCRATCH/home" \
+			"$SANDBOXFS" -f "local:other-$name" "$SCRATCH/other.$name" 2>/dev/null &
+		others="$others $!"
+		tap_daemons="$tap_daemons $!"
+		tap_mounts="$tap_mounts $SCRATCH/other.$name"
+		wait_until "$PATIENCE" tap_is_mounted "$SCRATCH/other.$name"
+	done
+	is "root sees the mounts of others" "$(status | grep -c ' mounted ')" 4
+	kill -STOP $others
+	begun=$(date +%s)
+	is "and those that do not answer" "$(status | grep -c ' silent ')" 3
+	ok "all at once" [ $(($(date +%s) - begun)) -lt 20 ]
+	echo x >>"$MNT/dir/file"
+	begun=$(date +%s)
+	ctl sync >out 2>&1
+	ok "to sync its own root asks no others" [ $(($(date +%s) - begun)) -lt 20 ]
+	fails "and names none" grep -q "$SCRATCH/other" out
+	kill -CONT $others
+	if as_user unshare -Urm true 2>/dev/null; then
+		is "in a user namespace those who let it in are its own, and no others" \
+			"$(as_user unshare -Urm "$SANDBOXCTL" status | grep -F "$SCRATCH" | tr -s ' ' | cut -d' ' -f1,3)" \
+			"local:other-a mounted
+local:other-b mounted
+local:other-c mounted"
+	fi
+	for name in a b c; do
+		umount -i "$SCRATCH/other.$name"
+	done
+	MNT=$first
+fi
 
 # ---- The process is stopped, then killed -----------------------------------------------------------
 

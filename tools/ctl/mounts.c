@@ -1,8 +1,10 @@
 #include "tools/ctl/mounts.h"
 
+#include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
 #include "tools/drain.h"
+#include "tools/user_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,21 +173,98 @@ static enum mount_state state_of(int failure)
 	}
 }
 
-enum mount_state mounts_status(const struct mounted *m, struct buf *out)
+/* One that is being asked. */
+struct asking {
+	struct question question;
+	pid_t child;
+	int64_t end_ms;
+};
+
+static void begin_asking(struct asking *a, const struct mounted *m, int64_t limit_ms)
 {
-	struct question q = { .mounted = m };
+	int64_t own_ms = m->uid == geteuid() ? MOUNTS_STATUS_MS : MOUNTS_FOREIGN_MS;
 
-	q.answer = mmap(
-		NULL, sizeof *q.answer, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (q.answer == MAP_FAILED)
-		return MOUNT_CLOSED;
+	*a = (struct asking){ .question = { .mounted = m }, .child = -1 };
+	a->end_ms = monotonic_ms() + (limit_ms >= 0 && limit_ms < own_ms ? limit_ms : own_ms);
+	a->question.answer = mmap(NULL, sizeof *a->question.answer, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (a->question.answer != MAP_FAILED)
+		a->child = apart_begin(read_status, &a->question);
+}
 
-	enum mount_state state = state_of(apart_run(read_status, &q, MOUNTS_STATUS_MS));
+static enum mount_state end_asking(struct asking *a, struct buf *out)
+{
+	int64_t left_ms = a->end_ms - monotonic_ms();
+	enum mount_state state = MOUNT_CLOSED;
 
+	if (a->question.answer == MAP_FAILED)
+		return state;
+	if (a->child > 0)
+		state = state_of(apart_await(a->child, left_ms < 0 ? 0 : left_ms));
 	if (state == MOUNT_ALIVE)
-		buf_add(out, q.answer->text, q.answer->len);
-	munmap(q.answer, sizeof *q.answer);
+		buf_add(out, a->question.answer->text, a->question.answer->len);
+	munmap(a->question.answer, sizeof *a->question.answer);
 	return state;
+}
+
+static enum mount_state ask_one(const struct mounted *m, int64_t limit_ms, struct buf *out)
+{
+	struct asking asking;
+
+	begin_asking(&asking, m, limit_ms);
+	return end_asking(&asking, out);
+}
+
+static void drop(struct mounts *m, size_t index)
+{
+	release_one(&m->list[index]);
+	m->count--;
+	memmove(m->list + index, m->list + index + 1, (m->count - index) * sizeof *m->list);
+}
+
+void mounts_keep_own(struct mounts *m)
+{
+	for (size_t i = m->count; i--;)
+		if (m->list[i].uid != geteuid())
+			drop(m, i);
+}
+
+static void drop_foreign(struct mounts *m, struct mount_answer *answers)
+{
+	for (size_t i = m->count; i--;)
+		if (answers[i].state == MOUNT_CLOSED) {
+			buf_release(&answers[i].text);
+			memmove(answers + i, answers + i + 1, (m->count - i - 1) * sizeof *answers);
+			drop(m, i);
+		}
+}
+
+enum err mounts_ask(struct mounts *m, int64_t limit_ms, struct mount_answer **out, struct error *e)
+{
+	AUTO_FREE struct asking *asking = calloc(m->count + 1, sizeof *asking);
+	struct mount_answer *answers = calloc(m->count + 1, sizeof *answers);
+
+	*out = answers;
+	if (!asking || !answers) {
+		free(take(*out));
+		return error_set(e, ERR_NO_MEMORY, "the mounts");
+	}
+	for (size_t i = 0; i < m->count; i++)
+		begin_asking(&asking[i], &m->list[i], limit_ms);
+	for (size_t i = 0; i < m->count; i++) {
+		answers[i].text = (struct buf)BUF_INIT(STATUS_MAX);
+		answers[i].state = end_asking(&asking[i], &answers[i].text);
+	}
+	if (!user_map_is_whole())
+		drop_foreign(m, answers);
+	return ERR_OK;
+}
+
+void mounts_answers_free(struct mount_answer *answers, const struct mounts *m)
+{
+	for (size_t i = 0; answers && i < m->count; i++)
+		buf_release(&answers[i].text);
+	free(answers);
 }
 
 const char *mount_state_word(enum mount_state state)
@@ -217,16 +296,24 @@ enum err mounts_explain(const struct mounted *m, enum mount_state state, struct 
 	return ERR_OK;
 }
 
-enum err mounts_sync(const struct mounted *m, int64_t limit_ms, struct error *e)
+enum err mounts_send(const struct mounted *m, int64_t limit_ms, struct error *e)
 {
-	AUTO_BUF struct buf status = BUF_INIT(STATUS_MAX);
-	enum mount_state state = mounts_status(m, &status);
 	struct error why = { 0 };
 	bool has_nobody;
 
-	if (state != MOUNT_ALIVE)
-		return mounts_explain(m, state, e);
 	if (!drain_send(m, limit_ms, &has_nobody, &why) || has_nobody)
 		return ERR_OK;
 	return error_set(e, why.kind, "%s: %s", m->dir, why.text);
+}
+
+enum err mounts_sync(const struct mounted *m, int64_t limit_ms, struct error *e)
+{
+	AUTO_BUF struct buf status = BUF_INIT(STATUS_MAX);
+	int64_t end_ms = monotonic_ms() + limit_ms;
+	enum mount_state state = ask_one(m, limit_ms, &status);
+	int64_t left_ms = end_ms - monotonic_ms();
+
+	if (state != MOUNT_ALIVE)
+		return mounts_explain(m, state, e);
+	return mounts_send(m, limit_ms < 0 ? limit_ms : left_ms < 0 ? 0 : left_ms, e);
 }

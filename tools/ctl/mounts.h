@@ -21,6 +21,8 @@ struct mounts {
 
 /* In the order in which they were mounted; of root everybody's. One that another covers is not among them. */
 enum err mounts_find(struct mounts *out, struct error *e);
+/* Drops those of other users, which root has found as well. */
+void mounts_keep_own(struct mounts *m);
 void mounts_release(struct mounts *m);
 
 /* The one that is on `dir` or above it; ERR_NOT_FOUND: there is none. */
@@ -31,17 +33,31 @@ enum mount_state { MOUNT_ALIVE, MOUNT_DEAD, MOUNT_SILENT, MOUNT_CLOSED /* to us 
 
 /* A mount answers this from memory, but for the way to it, which may ask the sandbox first (cache/metadata.c, ROOT_WAIT_MS). */
 #define MOUNTS_STATUS_MS 10000
+/* And of another user's root does not wait for that. */
+#define MOUNTS_FOREIGN_MS 2000
 
-/* What is in its .sandbox/status; only MOUNT_ALIVE says something. */
-enum mount_state mounts_status(const struct mounted *m, struct buf *out);
+/* What one says of itself. */
+struct mount_answer {
+	enum mount_state state;
+	struct buf text; /* what is in its .sandbox/status; only of MOUNT_ALIVE */
+};
+
+/*
+ * Asks all of them at once; (*out)[i] is what the i-th says. No longer than `limit_ms` in all, negative: as said above. In a
+ * user namespace of its own the table also has mounts of others there, that let nobody in: these are dropped.
+ */
+enum err mounts_ask(struct mounts *m, int64_t limit_ms, struct mount_answer **out, struct error *e);
+void mounts_answers_free(struct mount_answer *answers, const struct mounts *m);
 
 /* "mounted", "dead", "silent", "closed". */
 const char *mount_state_word(enum mount_state state);
 /* What to do about one that is not alive. */
 enum err mounts_explain(const struct mounted *m, enum mount_state state, struct error *e);
 
+/* Sends what is pending on one that is alive: as drain_send() says. */
+enum err mounts_send(const struct mounted *m, int64_t limit_ms, struct error *e);
 /*
  * Returns when its sandbox has everything, and what it knows of that is to be asked for again: as drain_send() says. An
- * error also where it is not alive.
+ * error also where it is not alive. `limit_ms` is on all of it.
  */
 enum err mounts_sync(const struct mounted *m, int64_t limit_ms, struct error *e);

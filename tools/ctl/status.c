@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
 #include "providers/rest.h"
+#include "tools/apart.h"
 #include "tools/bytes_text.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/mounts.h"
@@ -117,32 +118,35 @@ static void add_object(
 
 /* ---- The command ---- */
 
-static void ask(struct report *r, const struct mounted *m)
+static void add(struct report *r, const struct mounted *m, struct mount_answer *answer)
 {
-	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX);
 	AUTO_JSON struct json_object *status = NULL;
-	enum mount_state state = mounts_status(m, &text);
+	struct buf *text = &answer->text;
 
 	/* What cannot be read is no answer. */
-	if (state == MOUNT_ALIVE && !rest_parse(&text, &status))
-		state = MOUNT_CLOSED;
-	while (text.len && text.bytes[text.len - 1] == '\n')
-		text.bytes[--text.len] = 0;
-	add_row(r, m, state, &text);
-	add_object(r, m, state, &text);
+	if (answer->state == MOUNT_ALIVE && !rest_parse(text, &status))
+		answer->state = MOUNT_CLOSED;
+	while (text->len && text->bytes[text->len - 1] == '\n')
+		text->bytes[--text->len] = 0;
+	add_row(r, m, answer->state, text);
+	add_object(r, m, answer->state, text);
 }
 
 static enum err report_all(struct report *r, bool as_json, struct error *e)
 {
 	AUTO_MOUNTS struct mounts mounts = { 0 };
+	struct mount_answer *answers;
 	enum err kind = mounts_find(&mounts, e);
 
+	if (!kind)
+		kind = mounts_ask(&mounts, APART_NO_LIMIT, &answers, e);
 	if (kind)
 		return kind;
 	json_put_open_list(&r->writer, NULL);
 	for (size_t i = 0; i < mounts.count; i++)
-		ask(r, &mounts.list[i]);
+		add(r, &mounts.list[i], &answers[i]);
 	json_put_close_list(&r->writer);
+	mounts_answers_free(answers, &mounts);
 	return as_json ? print_json(&r->json, stdout, e)
 		       : table_print_with(&r->table, &r->troubles, stdout, e);
 }
@@ -176,7 +180,9 @@ const struct ctl_command ctl_status = {
 		"contents take on this machine, of all your mounts that share a directory, "
 		"and may take at most. Below the "
 		"table stand the refused changes, and the last errors. A mount whose process is "
-		"gone is dead; one that did not answer within five seconds is silent.",
+		"gone is dead; one that did not answer within ten seconds, or of another user's "
+		"two, "
+		"is silent.",
 	.flags = CTL_JSON,
 	.run = run,
 };

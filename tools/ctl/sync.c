@@ -1,6 +1,7 @@
 /*
  * sync.c - sandboxctl sync: has mounts send what is pending.
  */
+#include "providers/base/call.h"
 #include "tools/apart.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/mounts.h"
@@ -22,23 +23,43 @@ static void note_failure(struct error *last, const struct error *e)
 	*last = *e;
 }
 
-static void sync_all(const struct mounts *mounts, const struct request *r, struct error *last)
+/* Of the command's. */
+static int64_t left_ms(int64_t end_ms)
 {
-	for (size_t i = 0; i < mounts->count; i++) {
-		struct error e = { 0 };
+	int64_t left = end_ms - monotonic_ms();
 
-		if (mounts_sync(&mounts->list[i], r->limit_ms, &e))
-			note_failure(last, &e);
-	}
+	if (end_ms == INT64_MAX)
+		return APART_NO_LIMIT;
+	return left < 0 ? 0 : left;
 }
 
-static void sync_named(const struct mounts *mounts, const struct request *r, struct error *last)
+static enum err sync_all(struct mounts *mounts, int64_t end_ms, struct error *last, struct error *e)
+{
+	struct mount_answer *answers;
+
+	mounts_keep_own(mounts);
+	if (mounts_ask(mounts, left_ms(end_ms), &answers, e))
+		return e->kind;
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mounted *m = &mounts->list[i];
+		struct error why = { 0 };
+
+		if (mounts_explain(m, answers[i].state, &why) ||
+			mounts_send(m, left_ms(end_ms), &why))
+			note_failure(last, &why);
+	}
+	mounts_answers_free(answers, mounts);
+	return ERR_OK;
+}
+
+static void sync_named(
+	const struct mounts *mounts, const struct request *r, int64_t end_ms, struct error *last)
 {
 	for (size_t i = 0; i < r->dirs_count; i++) {
 		const struct mounted *m;
 		struct error e = { 0 };
 
-		if (mounts_at(mounts, r->dirs[i], &m, &e) || mounts_sync(m, r->limit_ms, &e))
+		if (mounts_at(mounts, r->dirs[i], &m, &e) || mounts_sync(m, left_ms(end_ms), &e))
 			note_failure(last, &e);
 	}
 }
@@ -72,10 +93,12 @@ static enum err run(struct ctl_run *run, struct error *e)
 		kind = mounts_find(&mounts, e);
 	if (kind)
 		return kind;
+	int64_t end_ms = request.limit_ms < 0 ? INT64_MAX : monotonic_ms() + request.limit_ms;
+
 	if (request.dirs_count)
-		sync_named(&mounts, &request, &last);
-	else
-		sync_all(&mounts, &request, &last);
+		sync_named(&mounts, &request, end_ms, &last);
+	else if (sync_all(&mounts, end_ms, &last, e))
+		return e->kind;
 	return last.kind ? error_set(e, last.kind, "%s", last.text) : ERR_OK;
 }
 
@@ -83,7 +106,7 @@ const struct ctl_command ctl_sync = {
 	.name = "sync",
 	.arguments = "[MOUNT...]",
 	.summary = "Wait until the sandboxes have what was changed on mounts",
-	.details = "Without a MOUNT all of yours. It waits as long as the sandbox takes it, "
+	.details = "Without a MOUNT all of your own. It waits as long as the sandbox takes it, "
 		   "and shows "
 		   "on a terminal how much is left; what it cannot send stays where it is.",
 	.argp =
@@ -91,7 +114,7 @@ const struct ctl_command ctl_sync = {
 			.options =
 				(const struct argp_option[]){
 					{ "timeout", 't', "SECONDS", 0,
-						"give up after so long for each mount", 0 },
+						"give up after so long, all mounts together", 0 },
 					{ 0 },
 				},
 			.parser = take_word,

@@ -1,0 +1,37 @@
+#include "tools/user_map.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* All numbers but that which stands for none. */
+#define WHOLE UINT32_MAX
+
+/* Whether `count` numbers from `first` on are in one row. Where the file is not there namespaces are not either. */
+static bool is_mapped(const char *file, uint32_t first, uint32_t count)
+{
+	FILE *map = fopen(file, "re");
+	unsigned inside, outside, length;
+	bool is = !map;
+
+	while (!is && fscanf(map, "%u %u %u", &inside, &outside, &length) == 3)
+		is = first >= inside && first - inside < length &&
+			length - (first - inside) >= count;
+	if (map)
+		fclose(map);
+	return is;
+}
+
+bool user_map_has_uid(uid_t uid)
+{
+	return is_mapped("/proc/self/uid_map", uid, 1);
+}
+
+bool user_map_has_gid(gid_t gid)
+{
+	return is_mapped("/proc/self/gid_map", gid, 1);
+}
+
+bool user_map_is_whole(void)
+{
+	return is_mapped("/proc/self/uid_map", 0, WHOLE);
+}
