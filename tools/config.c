@@ -5,6 +5,7 @@
 #include "tools/help.h"
 #include "tools/options.h"
 #include "tools/spelling.h"
+#include "tools/user_map.h"
 
 #include <fuse_opt.h>
 #include <pwd.h>
@@ -254,10 +255,12 @@ void config_print_help(FILE *to)
 
 /* ---- What follows from it ---- */
 
-bool config_maps_owners(const struct config *c)
+bool config_maps_owners(const struct config *c, const struct identity *user)
 {
+	bool is_here = user_map_has_uid(user->uid) && user_map_has_gid(user->gid);
+
 	if (c->idmap == IDMAP_AUTO)
-		return geteuid() != 0 || c->uid >= 0 || c->gid >= 0;
+		return geteuid() != 0 || c->uid >= 0 || c->gid >= 0 || !is_here;
 	return c->idmap == IDMAP_USER;
 }
 

@@ -15,7 +15,11 @@
 #include <stdio.h>
 
 enum config_idmap {
-	IDMAP_AUTO, /* as `user` for an ordinary user and where uid= or gid= is given, else as `none` */
+	/*
+	 * As `user` for an ordinary user, where uid= or gid= is given, and where the sandbox's user has no number here
+	 * (user_map.h); else as `none`.
+	 */
+	IDMAP_AUTO,
 	IDMAP_NONE, /* owners are shown as the sandbox has them */
 	IDMAP_USER, /* the sandbox's user is shown as `uid` and `gid`, and back */
 };
@@ -76,7 +80,8 @@ void config_release(struct config *c);
 void config_print_help(FILE *to);
 
 /* Whether the sandbox's user is shown as somebody here, and who that is. */
-bool config_maps_owners(const struct config *c);
+/* `user`: the sandbox's. */
+bool config_maps_owners(const struct config *c, const struct identity *user);
 uid_t config_owner_uid(const struct config *c);
 gid_t config_owner_gid(const struct config *c);
 

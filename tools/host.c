@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
 
 #define FUSE_DEVICE "/dev/fuse"
 
@@ -34,8 +37,8 @@ enum err host_check_device(struct error *e)
 	}
 }
 
-/* Whether a program of that name is in one of the directories, a list with ':' between. */
-static bool is_in(const char *name, const char *directories)
+/* The program of that name in one of the directories, a list with ':' between; NULL: there is none. */
+static char *find_in(const char *name, const char *directories)
 {
 	for (const char *dir = directories; *dir;) {
 		size_t len = strcspn(dir, ":");
@@ -43,25 +46,64 @@ static bool is_in(const char *name, const char *directories)
 		struct stat facts;
 
 		if (asprintf(&path, "%.*s/%s", (int)len, dir, name) < 0)
-			return false;
+			return path = NULL;
 		if (!stat(path, &facts) && S_ISREG(facts.st_mode) && !access(path, X_OK))
-			return true;
+			return take(path);
 		dir += len + (dir[len] == ':');
 	}
-	return false;
+	return NULL;
+}
+
+static char *find_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *found = path ? find_in(name, path) : NULL;
+
+	return found ? found : find_in(name, "/usr/bin:/bin:/usr/local/bin");
 }
 
 bool host_has_program(const char *name)
 {
-	const char *path = getenv("PATH");
+	AUTO_FREE char *path = find_program(name);
 
-	return (path && is_in(name, path)) || is_in(name, "/usr/bin:/bin:/usr/local/bin");
+	return path;
+}
+
+/* Who starts it need not be allowed to mount where it is root's and set-user-ID, or was given the capability. */
+static bool has_rights(const char *program)
+{
+	struct stat facts;
+	bool is_set = !stat(program, &facts) && facts.st_mode & S_ISUID && facts.st_uid == 0;
+
+	return is_set || getxattr(program, "security.capability", NULL, 0) > 0;
+}
+
+/* No program gets more rights then than who starts it has. */
+static bool are_rights_ignored(const char *program)
+{
+	struct statvfs where;
+
+	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+		(!statvfs(program, &where) && where.f_flag & ST_NOSUID);
 }
 
 enum err host_check_fusermount(struct error *e)
 {
-	if (geteuid() == 0 || host_has_program("fusermount3"))
-		return ERR_OK;
-	return error_set(e, ERR_NOT_FOUND,
-		"no fusermount3, which mounts for ordinary users; as root: apt install fuse3");
+	AUTO_FREE char *program = find_program("fusermount3");
+
+	if (!program)
+		return error_set(e, ERR_NOT_FOUND,
+			"no fusermount3, which mounts for ordinary users; as root: apt install "
+			"fuse3");
+	if (!has_rights(program))
+		return error_set(e, ERR_DENIED,
+			"%s is not set-user-ID, so that only root can mount; as root: chmod u+s %s",
+			program, program);
+	if (are_rights_ignored(program))
+		return error_set(e, ERR_DENIED,
+			"%s is not run with root's rights here, for set-user-ID is ignored "
+			"(nosuid, or no new privileges); mount as root, or outside of the "
+			"container",
+			program);
+	return ERR_OK;
 }

@@ -9,7 +9,7 @@
 
 /* Whether FUSE's device can be opened. */
 enum err host_check_device(struct error *e);
-/* Whether an ordinary user finds the program that mounts for him; root needs none. */
+/* Whether the program that mounts for ordinary users is there, and may. */
 enum err host_check_fusermount(struct error *e);
 /* Whether it can be run: in PATH, or where programs usually are. */
 bool host_has_program(const char *name);

@@ -103,7 +103,8 @@ const struct option options[] = {
 		.offset = AT(idmap),
 		.help = "none: owners as the sandbox has them; user: its user is uid= and gid=, or "
 			"the one "
-			"who mounts; auto: user, but none for root without uid= and gid=" },
+			"who mounts; auto: user, but none for root without uid= and gid= where "
+			"that user exists here" },
 	FLAG("allow_other", allow_other, 1, "let other users in"),
 	FLAG("allow_root", allow_root, 1, "let root in"),
 	FLAG("ro", read_only, 1, "read-only"),

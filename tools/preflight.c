@@ -214,7 +214,7 @@ enum err preflight(
 
 	if (!kind)
 		kind = host_check_device(e);
-	if (!kind)
+	if (!kind && geteuid() != 0)
 		kind = host_check_fusermount(e);
 	if (!kind)
 		kind = check_allow_other(config, e);

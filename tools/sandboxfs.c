@@ -199,7 +199,7 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 			.allow_root = c->allow_root,
 			.read_only = c->read_only,
 			.debug = c->debug,
-			.map_owners = config_maps_owners(c),
+			.map_owners = config_maps_owners(c, &cache_sandbox(cache)->identity),
 			.uid = config_owner_uid(c),
 			.gid = config_owner_gid(c),
 			.symlinks = (enum mount_symlinks)c->symlinks,
@@ -240,7 +240,8 @@ static struct cache_options wanted_cache(const struct run *r, const struct sandb
 		.entry_ms = c->entry_ms,
 		.progress_ms = c->progress_ms,
 		.lifetime_s = r->provider_config.lifetime_s,
-		.owners_from_caller = info->identity.uid == 0 && !config_maps_owners(c),
+		.owners_from_caller =
+			info->identity.uid == 0 && !config_maps_owners(c, &info->identity),
 		.is_remote = !(r->provider->ops->caps & PROVIDER_EMBEDDED),
 		.write_through = c->write_through,
 		.close_waits = c->close_waits,

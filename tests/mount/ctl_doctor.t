@@ -54,4 +54,16 @@ vendor_request DELETE "$ADMIN/faults" >/dev/null
 (export XDG_STATE_HOME="$PWD/out" && ctl doctor >out)
 ok "a journal that cannot be written fails" sh -c 'echo "$1" | grep -q "^fail journal $2/sandboxfs: you cannot write there"' \
 	- "$(line journal)" "$PWD/out"
+if [ "$(id -u)" -eq 0 ]; then
+	mkdir -m 755 bin
+	cp "$(command -v fusermount3)" bin/fusermount3
+	chmod 755 bin/fusermount3
+	PATH="$PWD/bin:$PATH" ctl doctor >out
+	is "a fusermount3 that lost its rights is told, with a way out" "$(line fusermount3)" \
+		"warn fusermount3 $PWD/bin/fusermount3 is not set-user-ID, so that only root can mount; as root: chmod u+s $PWD/bin/fusermount3"
+	mkdir -m 777 dir
+	as_user env PATH="$PWD/bin:$PATH" XDG_DATA_HOME="$SCRATCH/home" "$SANDBOXFS" local:x dir 2>err
+	is "as it is to who mounts" "$? $(cat err)" \
+		"1 sandboxfs: $PWD/bin/fusermount3 is not set-user-ID, so that only root can mount; as root: chmod u+s $PWD/bin/fusermount3"
+fi
 done_testing

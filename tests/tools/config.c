@@ -334,6 +334,7 @@ Test(config, logs_what_the_environment_says_unless_an_option_does)
 
 Test(config, maps_owners_unless_root_mounts_without_saying_so)
 {
+	const struct identity root = { 0 };
 	bool is_root = geteuid() == 0;
 	const struct {
 		const char *options;
@@ -352,8 +353,22 @@ Test(config, maps_owners_unless_root_mounts_without_saying_so)
 
 		snprintf(line, sizeof line, "sandboxfs local:x /mnt -o %s", rows[i].options);
 		must_parse(&c, line);
-		cr_expect(eq(int, config_maps_owners(&c), rows[i].maps), "%s", rows[i].options);
+		cr_expect(eq(int, config_maps_owners(&c, &root), rows[i].maps), "%s",
+			rows[i].options);
 	}
+}
+
+/* 4294967295 stands for no user, and so has no number anywhere. */
+Test(config, a_sandbox_user_who_is_nobody_here_is_shown_as_the_one_who_mounts)
+{
+	const struct identity nobody = { .uid = UINT32_MAX }, no_group = { .gid = UINT32_MAX };
+	AUTO_CONFIG struct config automatic = { 0 }, none = { 0 };
+
+	must_parse(&automatic, "sandboxfs local:x /mnt");
+	cr_expect(config_maps_owners(&automatic, &nobody));
+	cr_expect(config_maps_owners(&automatic, &no_group));
+	must_parse(&none, "sandboxfs local:x /mnt -o idmap=none");
+	cr_expect(not(config_maps_owners(&none, &nobody)));
 }
 
 Test(config, shows_the_user_that_uid_names_with_its_own_group)
