@@ -35,8 +35,8 @@ struct journal_options {
 	const char *
 		mount; /* told to whoever wants the same journal: where the sandbox is mounted; NULL: nowhere */
 	/*
-	 * Waits with it, no longer than its deadline on progress, for an owner whose mount is gone already, since that is
-	 * about to end. NULL: for none.
+	 * An owner whose mount is gone is about to end, and is waited for: no longer than this
+	 * call's deadline on progress. NULL: no owner is waited for.
 	 */
 	const struct call *call;
 };

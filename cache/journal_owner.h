@@ -1,5 +1,6 @@
 /*
- * journal_owner.h - what a journal's file "owner" says of the process that has it: "process 12, mounted on /mnt".
+ * journal_owner.h - a journal's file "owner" names the process that has the journal, as in
+ * "process 12, mounted on /mnt".
  */
 #pragma once
 
@@ -9,7 +10,8 @@
 int journal_owner_text(char who[JOURNAL_OWNER_MAX], const char *mount);
 
 /*
- * Whether nothing is mounted any more where the owner's mount was, as its own process sees it: then it is about to end. Of
- * a process that cannot be looked at, as one of another namespace, it is not known: false.
+ * Whether nothing is mounted any more where the owner's mount was, as the owner's own process sees
+ * the machine: then the owner is about to end. false also of a process that cannot be looked at, as
+ * one of another namespace.
  */
 bool journal_owner_is_leaving(const char *who);

@@ -22,7 +22,10 @@
 
 struct pending;
 
-/* Starts a thread. `call`: journal_options.call. What an earlier mount left in the journal is taken on, before everything else. */
+/*
+ * Starts a thread. `call`: journal_options.call. What an earlier mount left in the journal is taken
+ * on, before everything else.
+ */
 enum err pending_new(
 	struct pending **out, struct cache *c, const struct call *call, struct error *e);
 /* Gives up what is on its way; what is left stays in the journal, with a word in the log. true: nothing is left. */

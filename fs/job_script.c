@@ -9,10 +9,11 @@
 #include <string.h>
 
 /*
- * $1 the base, $2 the umask. The command's shell is the leader of a session, so that a signal gets to all that it has
- * started. Both pipes are held open for reading and writing: nobody who opens one waits, and the input ends when the one
- * who holds it is told so. Where the output was removed meanwhile (job_script_forget()) no file stays at the end. In single
- * quotes: it must not have any.
+ * $1 the base, $2 the umask. The command's shell is the leader of a session, so that a signal
+ * gets to all that it has started. Both pipes are held open for reading and writing: nobody who
+ * opens one waits, and the input ends when the one who holds it is told so. Where the output was
+ * removed meanwhile (job_script_forget()) no file stays at the end. In single quotes: it must not
+ * have any.
  */
 #define KEEPER                                                                                     \
 	"base=$1\n"                                                                                \

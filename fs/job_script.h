@@ -12,8 +12,8 @@
  *	.code   how it ended, and when
  *
  * So it makes no difference who asks, nor over which connection; and where every command has a namespace of processes for
- * itself, a signal still gets there. The files are removed when the mount ends, which alone knows the job; of jobs that
- * ended a day ago when another one starts.
+ * itself, a signal still gets there. The files are removed when the mount ends, which alone knows
+ * the job; those of jobs that ended a day ago when another job starts.
  */
 #pragma once
 
@@ -43,7 +43,10 @@ void job_script_look(
  */
 void job_script_look_at(struct buf *out, const char *prefix, const uint64_t *numbers, size_t count);
 
-/* Removes the files of all jobs whose bases begin so. One that still runs goes on, and leaves none at its end. */
+/*
+ * Removes the files of all jobs whose bases begin with `base`. A job that still runs goes on, and
+ * leaves no file at its end.
+ */
 void job_script_forget(struct buf *out, const char *base);
 
 struct job_look {

@@ -14,7 +14,7 @@
 
 /* Between two looks at the jobs that a sandbox's time is extended for, every 150 s. */
 #define WATCH_MS 60000
-/* Nobody waits longer for a sandbox that may be gone. */
+/* An unmount waits no longer for a sandbox that may be gone. */
 #define FORGET_MS 10000
 
 /* ---- Life ---- */
@@ -112,7 +112,7 @@ static enum err ignore_output(
 	return ERR_OK;
 }
 
-/* What they printed is nobody's any more. */
+/* The output of jobs can be read through their mount alone. */
 static void forget_all(struct jobs *all)
 {
 	const struct call call = { .progress_ms = FORGET_MS, .is_background = true };

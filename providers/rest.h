@@ -62,9 +62,9 @@ enum err rest_perform(const struct rest *r, const struct call *call, const struc
 #define REST_MAY_EXIST "; the sandbox may have been made all the same: sandboxctl list %s:"
 
 /*
- * As rest_perform(), of a request that makes a sandbox. On failure *id, of `room` bytes, is the ID of one that was made all
- * the same: what the member `id_name` says in an answer that cannot be read; "": it is not known, and where one may have
- * been made the error says how to find it.
+ * As rest_perform(), of a request that makes a sandbox. On failure *id, of `room` bytes, is the ID
+ * of a sandbox that was made all the same: the member `id_name` of an answer that cannot be read.
+ * "": the ID is not known, and where a sandbox may have been made the error says how to find it.
  */
 enum err rest_make(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	const char *id_name, struct json_object **json, char *id, size_t room, struct error *e);
@@ -134,8 +134,8 @@ struct json_object *rest_member(struct json_object *o, const char *name);
 struct json_object *rest_item(struct json_object *list, size_t index);
 
 /*
- * The text of a member in what should be JSON and is not, for what must not be lost: of letters, digits, '-' and '_'; "":
- * there is none, or more than fits.
+ * The text of a member in bytes that should be JSON and are not, where the text must not be lost:
+ * letters, digits, '-' and '_'. "": there is none, or more than fits.
  */
 void rest_find_text(const struct buf *body, const char *name, char *out, size_t room);
 

@@ -5,7 +5,7 @@
 
 /* Answers have a few levels. */
 #define DEPTH_MAX 16
-/* Of which vendors make IDs. */
+/* The characters of vendors' IDs. */
 #define ID_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 void rest_put(struct json_object **value)

@@ -16,8 +16,8 @@
 
 enum config_idmap {
 	/*
-	 * As `user` for an ordinary user, where uid= or gid= is given, and where the sandbox's user has no number here
-	 * (user_map.h); else as `none`.
+	 * As `user` for an ordinary user, where uid= or gid= is given, and where the sandbox's user
+	 * has no number here (user_map.h); else as `none`.
 	 */
 	IDMAP_AUTO,
 	IDMAP_NONE, /* owners are shown as the sandbox has them */

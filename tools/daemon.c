@@ -44,7 +44,7 @@ enum err daemon_split(struct daemon *d, struct error *e)
 	return ERR_OK;
 }
 
-/* Where standard output is closed or full the other one is left: it may be the name of what costs money. */
+/* On standard error where standard output is closed or full: the name of a sandbox must be seen. */
 static void print_line(const char *text)
 {
 	if (printf("%s\n", text) < 0 || fflush(stdout))

@@ -16,7 +16,7 @@
 
 /* The mount answers from memory, or hangs; but on the way there it may ask for its root in vain first. */
 #define STATUS_MS 45000
-/* Of a limit on all of it, for asking what is left. */
+/* The part of a limit that is kept for asking what is left. */
 #define LEFT_MS        1000
 #define SHOWN_EVERY_MS 200
 

@@ -37,7 +37,7 @@ enum err host_check_device(struct error *e)
 	}
 }
 
-/* The program of that name in one of the directories, a list with ':' between; NULL: there is none. */
+/* The program of that name in one of the directories, a list with ':' between; NULL: none. */
 static char *find_in(const char *name, const char *directories)
 {
 	for (const char *dir = directories; *dir;) {
@@ -69,7 +69,7 @@ bool host_has_program(const char *name)
 	return path;
 }
 
-/* Who starts it need not be allowed to mount where it is root's and set-user-ID, or was given the capability. */
+/* A program mounts for ordinary users where set-user-ID root or a capability gives the right. */
 static bool has_rights(const char *program)
 {
 	struct stat facts;

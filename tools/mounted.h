@@ -28,7 +28,8 @@ void mounted_take_owner(struct mounted *m, const struct mntent *line);
 bool mounted_is_dead(int number);
 
 /*
- * For a process of its own (apart.h): root is kept out of other users' mounts unless it becomes them. Of a user who has no
- * number here (user_map.h) nobody can; it may be the one that root here is outside. false: errno.
+ * For a process of its own (apart.h): root is kept out of other users' mounts unless it becomes
+ * them. No process becomes a user without a number here (user_map.h), who may be the one that root
+ * of this user namespace is outside. false: errno.
  */
 bool mounted_become_owner(const struct mounted *m);

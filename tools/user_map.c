@@ -6,7 +6,10 @@
 /* All numbers but that which stands for none. */
 #define WHOLE UINT32_MAX
 
-/* Whether `count` numbers from `first` on are in one row. Where the file is not there namespaces are not either. */
+/*
+ * Whether `count` numbers from `first` on are in one row. Where the file is missing the kernel has
+ * no user namespaces.
+ */
 static bool is_mapped(const char *file, uint32_t first, uint32_t count)
 {
 	FILE *map = fopen(file, "re");

@@ -1,8 +1,9 @@
 /*
  * user_map.h - who there is in the user namespace that this process is in.
  *
- * In one of its own, as a container without root has it, most users of the machine have no number: their files can be seen
- * and not be changed, not even by its root, and no process can become them.
+ * In a user namespace such as that of a rootless container most users of the machine have no
+ * number: their files can be seen and not be changed, not even by root there, and no process can
+ * become them.
  */
 #pragma once
 
@@ -11,5 +12,5 @@
 
 bool user_map_has_uid(uid_t uid);
 bool user_map_has_gid(gid_t gid);
-/* Everybody has a number: nobody is kept out. */
+/* Whether all users have a number, as outside of containers. */
 bool user_map_is_whole(void);

@@ -12,8 +12,8 @@
 /*
  * The first call of a main(). Every signal has its default action, except those by which nohup(1)
  * and shells shield a program (HUP, INT, QUIT, TSTP, TTIN, TTOU), which stay ignored; none is
- * blocked; the three standard streams are open, a closed one for reading; the umask is 0. Returns the umask of the caller,
- * for files that are made in the caller's name.
+ * blocked; the three standard streams are open, a closed one for reading; the umask is 0. Returns
+ * the umask of the caller, for files that are made in the caller's name.
  *
  * Descriptors and the working directory stay, because words of the command line may refer to them.
  */

@@ -62,14 +62,15 @@ enum err plane_info(struct plane *c, const struct call *call, const char *id,
 }
 
 /* There is no idempotency key: who loses the answer must look. */
-static enum err not_told(enum err kind, const struct error *why, bool may_exist, struct error *e)
+static enum err plane_lost_answer(
+	enum err kind, const struct error *why, bool may_exist, struct error *e)
 {
 	if (may_exist)
 		return error_set(e, kind, "%.250s" REST_MAY_EXIST, why->text, "e2b");
 	return error_set(e, kind, "%s", why->text);
 }
 
-/* Of an answer that cannot be read the ID may be there still. */
+/* An answer that cannot be read may still have the ID. */
 static enum err read_made(const struct buf *body, struct plane_sandbox *out, struct error *e)
 {
 	struct error why = { 0 };
@@ -77,7 +78,7 @@ static enum err read_made(const struct buf *body, struct plane_sandbox *out, str
 
 	if (kind && !*out->id)
 		rest_find_text(body, "sandboxID", out->id, sizeof out->id);
-	return kind ? not_told(kind, &why, !*out->id, e) : ERR_OK;
+	return kind ? plane_lost_answer(kind, &why, !*out->id, e) : ERR_OK;
 }
 
 enum err plane_create(struct plane *c, const struct call *call,
@@ -103,7 +104,7 @@ enum err plane_create(struct plane *c, const struct call *call,
 	kind = plane_ask_either(c, call, ROUTE_CREATE, &newer, &older, &answer, &why);
 	if (!kind)
 		return read_made(&answer.body, out, e);
-	return not_told(kind, &why, answer.may_have_arrived && !answer.status, e);
+	return plane_lost_answer(kind, &why, answer.may_have_arrived && !answer.status, e);
 }
 
 enum err plane_wake(struct plane *c, const struct call *call, const char *id, int64_t lifetime_s,

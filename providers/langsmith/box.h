@@ -48,7 +48,7 @@ enum err box_get_status(const struct rest *r, const struct call *call, const cha
 enum err box_wait(const struct rest *r, const struct call *call, const char *id, struct box *out,
 	struct error *e);
 
-/* What a request to make one has come to, also where it failed. */
+/* How a request to make a sandbox ended, also a request that failed. */
 enum box_trace {
 	BOX_NOT_MADE,
 	BOX_MAY_BE_MADE, /* the answer was lost */

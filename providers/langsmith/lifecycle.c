@@ -29,8 +29,8 @@ static enum err check_ready(const struct box *b, const char *id, struct error *e
 		b->message);
 }
 
-/* One of the user's name may have been there before. */
-static enum err not_made(const struct langsmith_account *a, const struct provider_config *cfg,
+/* A sandbox of the user's name may have been there before. */
+static enum err box_not_made(const struct langsmith_account *a, const struct provider_config *cfg,
 	const char *name, enum box_trace trace, const struct error *why, struct error *e)
 {
 	if (trace == BOX_WAS_MADE || (trace == BOX_MAY_BE_MADE && !cfg->name))
@@ -49,7 +49,7 @@ static enum err create_named(const struct langsmith_account *a, const struct cal
 	enum err kind = box_create(&a->control, call, cfg, name, &b, &trace, &why);
 
 	if (kind)
-		return not_made(a, cfg, name, trace, &why, e);
+		return box_not_made(a, cfg, name, trace, &why, e);
 	snprintf(id, 128, "%s", b.id);
 	if (b.status != BOX_READY)
 		kind = box_wait(&a->control, call, id, &b, e);

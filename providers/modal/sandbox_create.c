@@ -238,7 +238,7 @@ static enum err define(struct definition *d, const struct making *m, struct erro
 }
 
 /* There is no idempotency key: who loses the answer must look. */
-static enum err not_told(enum err kind, const struct error *why, struct error *e)
+static enum err sandbox_lost_answer(enum err kind, const struct error *why, struct error *e)
 {
 	switch (kind) {
 	case ERR_INTERRUPTED:
@@ -277,10 +277,10 @@ static enum err make(struct making *m, const struct pairs *env, const struct pai
 	kind = making_ask(m, m->is_v1 ? "SandboxCreate" : "SandboxCreateV2", &request.base,
 		&modal__sandbox_create_response__descriptor, &answer, &why);
 	if (kind)
-		return not_told(kind, &why, e);
+		return sandbox_lost_answer(kind, &why, e);
 	made = ((Modal__SandboxCreateResponse *)answer)->sandbox_id;
 	if (sandbox_check_id(made ? made : "", &why))
-		return not_told(ERR_PROTOCOL, &why, e);
+		return sandbox_lost_answer(ERR_PROTOCOL, &why, e);
 	snprintf(id, SANDBOX_ID_MAX, "%s", made);
 	return ERR_OK;
 }

@@ -52,8 +52,8 @@ enum err devbox_open_tunnel(const struct rest *r, const struct call *call, const
 /* Adds the URL of a port. */
 void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, unsigned port);
 /*
- * `json`: the body. It is on its way to running when this returns. On failure out->id is that of one that was made all the
- * same; "": none is known.
+ * `json`: the body. The devbox is on its way to running when this returns. On failure out->id is
+ * the ID of a devbox that was made all the same; "": none is known.
  */
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e);

@@ -33,18 +33,19 @@ enum mount_state { MOUNT_ALIVE, MOUNT_DEAD, MOUNT_SILENT, MOUNT_CLOSED /* to us 
 
 /* A mount answers this from memory, but for the way to it, which may ask the sandbox first (cache/metadata.c, ROOT_WAIT_MS). */
 #define MOUNTS_STATUS_MS 10000
-/* And of another user's root does not wait for that. */
+/* Root waits no longer for another user's mount. */
 #define MOUNTS_FOREIGN_MS 2000
 
-/* What one says of itself. */
+/* The answer of one mount. */
 struct mount_answer {
 	enum mount_state state;
-	struct buf text; /* what is in its .sandbox/status; only of MOUNT_ALIVE */
+	struct buf text; /* .sandbox/status of a mount that is MOUNT_ALIVE, else empty */
 };
 
 /*
- * Asks all of them at once; (*out)[i] is what the i-th says. No longer than `limit_ms` in all, negative: as said above. In a
- * user namespace of its own the table also has mounts of others there, that let nobody in: these are dropped.
+ * Asks all mounts at once; (*out)[i] is the answer of the i-th. No longer than `limit_ms` in all,
+ * negative: the limits above. In a user namespace the mount table also has mounts of others, which
+ * let nobody in: these are dropped.
  */
 enum err mounts_ask(struct mounts *m, int64_t limit_ms, struct mount_answer **out, struct error *e);
 void mounts_answers_free(struct mount_answer *answers, const struct mounts *m);

@@ -23,7 +23,7 @@ static void note_failure(struct error *last, const struct error *e)
 	*last = *e;
 }
 
-/* Of the command's. */
+/* The rest of the command's time. */
 static int64_t left_ms(int64_t end_ms)
 {
 	int64_t left = end_ms - monotonic_ms();
