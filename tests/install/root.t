@@ -10,7 +10,7 @@ needs_mount
 needs_local
 needs_root
 needs unshare nsenter pivot_root bwrap
-[ -n "${TAP_APART:-}" ] || skip_all "needs mount namespaces"
+tap_is_apart || skip_all "needs mount namespaces"
 
 # ---- The root ------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ needs_mount
 needs_local
 needs_root
 needs mount umount unshare nsenter setpriv
-[ -n "${TAP_APART:-}" ] || skip_all "needs mount namespaces"
+tap_is_apart || skip_all "needs mount namespaces"
 
 UMOUNT=/sbin/umount.fuse.sandboxfs
 

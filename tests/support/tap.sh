@@ -369,7 +369,16 @@ tap_cleanup() {
 }
 
 # A test of root's has a mount namespace of its own where it says so (TAP_WANTS_APART=1), and where something is closed to
-# ordinary users, which root opens there: /dev/fuse, as in some containers; this tree, below a directory of root's.
+# ordinary users, which root opens there: /dev/fuse, as in some containers; this tree, below a directory of root's. With
+# TAP_APART=self it sees to all that itself. Else TAP_APART is the namespace that was left: what is mounted here is mounted
+# nowhere else only where that is another one.
+tap_is_apart() {
+	case ${TAP_APART:-} in
+	mnt:*) [ "$TAP_APART" != "$(readlink /proc/self/ns/mnt)" ] ;;
+	*) return 1 ;;
+	esac
+}
+
 tap_fuse_is_open() {
 	case $(stat -c %A /dev/fuse 2>/dev/null) in
 	c*rw- | '') ;;
@@ -383,11 +392,13 @@ tap_tree_is_open() {
 
 tap_wants_apart() {
 	[ "$TARGET:$(id -u)" = mount:0 ] || return 1
+	[ "${TAP_APART:-}" != self ] || return 1
+	! tap_is_apart || return 1
 	[ -n "${TAP_WANTS_APART:-}" ] || ! tap_fuse_is_open || ! tap_tree_is_open
 }
 
-if [ -z "${TAP_APART:-}" ] && tap_wants_apart && unshare -m true 2>/dev/null; then
-	TAP_APART=1 exec unshare -m sh "$0" "$@"
+if tap_wants_apart && unshare -m true 2>/dev/null; then
+	TAP_APART=$(readlink /proc/self/ns/mnt) exec unshare -m sh "$0" "$@"
 fi
 
 tap_open_fuse() {
@@ -421,7 +432,7 @@ export SCRATCH XDG_DATA_HOME="$SCRATCH/data" XDG_CACHE_HOME="$SCRATCH/cache" XDG
 export XDG_STATE_HOME="$SCRATCH/state"
 mkdir "$SCRATCH/home" "$XDG_DATA_HOME"
 chmod 1777 "$SCRATCH" "$SCRATCH/home" "$XDG_DATA_HOME"
-if [ -n "${TAP_APART:-}" ]; then
+if tap_is_apart; then
 	tap_fuse_is_open || tap_open_fuse || exit 1
 	tap_tree_is_open || tap_open_tree || exit 1
 fi
