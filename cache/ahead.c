@@ -219,7 +219,8 @@ static enum err wait_for_bytes_locked(struct readahead *s, const struct wish *w,
 		grow_locked(s);
 	pthread_cond_broadcast(&s->ahead->changed);
 	while (!kind && !s->dropped && !has_all(s, w))
-		kind = wait_briefly_locked(&s->ahead->changed, &s->ahead->lock, w->call, e);
+		kind = wait_for_other_locked(
+			&s->ahead->changed, &s->ahead->lock, w->call, &s->moved, e);
 	return kind;
 }
 

@@ -203,7 +203,7 @@ static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *
 
 	call->readers++;
 	while (!kind && f && f->call == call) {
-		kind = wait_briefly_locked(&b->changed, &b->lock, w->call, e);
+		kind = wait_for_other_locked(&b->changed, &b->lock, w->call, &call->progress, e);
 		f = bulk_find_locked(b, w->inode, w->offset, w->len);
 	}
 	if (!kind && !f)

@@ -147,7 +147,8 @@ static enum err ask(struct bulk_call *call, struct error *e)
 {
 	struct cache *c = call->bulk->cache;
 	const struct call limits = { .progress_ms = cache_progress_ms(c),
-		.cancel = &call->bulk->cancel };
+		.cancel = &call->bulk->cancel,
+		.progress = &call->progress };
 
 	call->asked = asked_now(c);
 	enum err kind = bulk_take_alike(call, &limits, e);
@@ -225,6 +226,7 @@ static struct bulk_call *call_new_locked(
 		return NULL;
 	call->bulk = b;
 	call->number = b->calls_begun + 1;
+	call->progress = progress_now();
 	call->files = bulk_plan_locked(b, first, limits, &call->count);
 	if (call->files)
 		return call;

@@ -98,6 +98,7 @@ struct bulk_call {
 	size_t asked_count;
 	uint64_t planned; /* bytes of all files */
 	struct asked asked;
+	struct progress progress;
 	uint64_t arrived; /* bytes of files that came, or never will; bulk.lock, as what follows */
 	unsigned readers; /* who wait for it */
 	bool is_over;

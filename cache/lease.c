@@ -181,18 +181,19 @@ static void leave_locked(struct lease *l)
 static enum err await_locked(
 	struct lease *l, const struct carried *c, const struct call *call, struct error *e)
 {
-	int64_t limit_ms = call_progress_ms(call), end_ms = monotonic_ms() + limit_ms;
+	int64_t limit_ms = call_progress_ms(call), since_ms = call_since_ms(call);
 	uint64_t heard = 0;
 	enum err kind = ERR_OK;
 
 	while (!kind && !c->is_over) {
 		kind = wait_briefly_locked(&l->changed, &l->lock, call, e);
 		if (c->items != heard)
-			end_ms = monotonic_ms() + limit_ms;
-		else if (!kind && limit_ms >= 0 && monotonic_ms() >= end_ms)
+			since_ms = monotonic_ms();
+		else if (!kind && limit_ms >= 0 && monotonic_ms() >= since_ms + limit_ms)
 			kind = error_set(e, ERR_TIMEOUT, "no progress for %lld s",
 				(long long)limit_ms / 1000);
 		heard = c->items;
+		call_moved_at(call, heard ? since_ms : 0);
 	}
 	return c->is_over ? ERR_OK : kind;
 }

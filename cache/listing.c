@@ -339,7 +339,7 @@ static enum err take_item(void *context, const struct list_item *item, struct er
 {
 	struct listing *l = context;
 
-	atomic_fetch_add(&l->items, 1);
+	l->moved_ms = monotonic_ms();
 	switch (item->kind) {
 	case LIST_SELF: return take_start(l, item, e);
 	case LIST_DIR: return begin_dir(l, item, e);

@@ -56,10 +56,10 @@ struct listing {
 	bool is_wide; /* an audit of everything below the root: plan.starts are what is to be learned of */
 	struct tree_listing learned;
 	int64_t asked_ms;
-	struct timespec now;    /* the sandbox's clock was at least this when it was asked */
-	struct timespec end;    /* and showed this at the end of the answer; 0: there was none */
-	_Atomic uint64_t items; /* heard so far */
-	uint64_t entries;       /* of them */
+	struct timespec now;      /* the sandbox's clock was at least this when it was asked */
+	struct timespec end;      /* and showed this at the end of the answer; 0: there was none */
+	_Atomic int64_t moved_ms; /* when an item last came; 0: none did */
+	uint64_t entries;         /* of them */
 	TAILQ_HEAD(, awaited) dirs; /* in the order in which they were named */
 	struct place_of *places;    /* an audit's: of plan.starts, sorted by their paths */
 	struct awaited *dir;        /* whose entries are being told; NULL: of none that we know */

@@ -18,6 +18,15 @@ static enum err note(
 	return outcome;
 }
 
+/*
+ * A caller whose time is over begins no question: the answer would come too late, and a change that
+ * was asked for would be in doubt. The refusal says nothing of the sandbox.
+ */
+static bool is_late(const struct call *call, struct error *e)
+{
+	return call && call->progress && call_check_time(call, e);
+}
+
 /* The same of what the sandbox itself was asked for. */
 static enum err note_asked(
 	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
@@ -48,6 +57,8 @@ enum err metered_list(const struct metered *m, const struct call *call,
 {
 	int64_t began_us = now_us();
 
+	if (is_late(call, e))
+		return ERR_TIMEOUT;
 	return note_asked(m, STATS_LIST,
 		provider_list(m->provider, call, request, sink, context, e), began_us);
 }
@@ -66,6 +77,8 @@ enum err metered_apply(const struct metered *m, const struct call *call,
 {
 	int64_t began_us = now_us();
 
+	if (is_late(call, e))
+		return ERR_TIMEOUT;
 	stats_add_sent(m->stats, STATS_APPLY, data_of(request));
 	return note_asked(
 		m, STATS_APPLY, provider_apply(m->provider, call, request, results, e), began_us);
@@ -115,6 +128,9 @@ enum err metered_fetch(const struct metered *m, const struct call *call,
 	struct fetching f = {
 		.metered = m, .sink = sink, .context = context, .began_us = now_us()
 	};
+
+	if (is_late(call, e))
+		return ERR_TIMEOUT;
 	enum err kind = provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e);
 
 	note_bandwidth(&f);

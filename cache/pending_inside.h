@@ -83,6 +83,7 @@ struct pending {
 	struct cancel cancel; /* thrown at the end: sending is given up */
 	pthread_mutex_t lock; /* guards what follows, every backlog and what is queued */
 	pthread_cond_t changed;
+	struct progress moved; /* of batches on their way */
 	struct queued_list queue;
 	struct queued_list held; /* not yet in it: pending_stage.c */
 	TAILQ_HEAD(, backlog) backlogs;
@@ -124,10 +125,13 @@ struct pending {
 
 /* ---- Waiting (pending_wait.c) ---- */
 
-/* While answers come the wait goes on; else it ends at the deadline on progress, with why nothing came. */
+/*
+ * While batches move, and answers come, the wait goes on. Else the wait ends at the caller's
+ * deadline, with the reason why no answer came.
+ */
 struct patience {
 	const struct call *call;
-	int64_t limit_ms, end_ms;
+	int64_t since_ms; /* from when the deadline counts */
 	uint64_t answers, failures;
 	uint64_t attempts;    /* what an earlier one found out may be mended */
 	int64_t doubt_end_ms; /* but so long only */
@@ -303,13 +307,14 @@ struct batch {
 	size_t bytes;            /* of contents */
 	uint64_t first_sequence; /* 0: not recorded */
 	uint64_t ticket; /* then: one number for all, by which the sandbox knows a late copy */
-	struct settled settled;  /* when this attempt began */
-	TAILQ_ENTRY(batch) link; /* among those that are not recorded */
-	bool is_repeated;        /* an answer was lost: perhaps it was done already */
-	unsigned char *contents; /* of all changes */
-	bool is_ready;           /* they are read, and the journal knows that they leave */
-	size_t damaged;          /* 1 + the index of one that cannot be read back; 0: none */
-	struct error why;        /* of what was refused, where that is not one of the results */
+	struct settled settled;   /* when this attempt began */
+	struct progress progress; /* of this attempt */
+	TAILQ_ENTRY(batch) link;  /* among those that are not recorded */
+	bool is_repeated;         /* an answer was lost: perhaps it was done already */
+	unsigned char *contents;  /* of all changes */
+	bool is_ready;            /* they are read, and the journal knows that they leave */
+	size_t damaged;           /* 1 + the index of one that cannot be read back; 0: none */
+	struct error why;         /* of what was refused, where that is not one of the results */
 };
 
 /* Takes what may leave now: false: nothing, *next_ms says when to look again. */

@@ -11,7 +11,8 @@
 static enum err ask(struct pending *p, struct batch *b, struct error *e)
 {
 	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
-		.cancel = &p->cancel };
+		.cancel = &p->cancel,
+		.progress = &b->progress };
 	struct apply_request request = { .first_sequence =
 						 b->ticket ? b->ticket : b->first_sequence,
 		.is_plain = b->ticket,
@@ -33,6 +34,8 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
 {
 	batch_learn_settled_locked(p, b);
+	b->progress = progress_now();
+	b->progress.also = &p->moved;
 	return ++p->attempts;
 }
 

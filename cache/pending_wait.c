@@ -8,15 +8,12 @@
 
 struct patience patience_of(const struct pending *p, const struct call *call)
 {
-	int64_t limit_ms = call_progress_ms(call), now_ms = monotonic_ms();
-
 	return (struct patience){ .call = call,
-		.limit_ms = limit_ms,
-		.end_ms = now_ms + limit_ms,
+		.since_ms = call_since_ms(call),
 		.answers = p->answers,
 		.failures = p->failures,
 		.attempts = p->attempts,
-		.doubt_end_ms = now_ms + p->pause_ms };
+		.doubt_end_ms = monotonic_ms() + p->pause_ms };
 }
 
 /* Sending is tried more often meanwhile. */
@@ -43,23 +40,35 @@ static bool is_gone_locked(struct pending *p, const struct patience *w)
 	return false;
 }
 
-/* A batch on its way has its own deadline on progress: as long as no attempt failed it may take what it takes. */
+/* What batches on their way move counts as long as no attempt failed: to be tried again is no progress. */
+static int64_t last_moved_ms_locked(const struct pending *p, const struct patience *w)
+{
+	if (p->answers != w->answers)
+		return monotonic_ms();
+	return p->failures == w->failures ? p->moved.moved_ms : 0;
+}
+
+static bool has_time_locked(const struct pending *p, struct patience *w)
+{
+	int64_t limit_ms = call_progress_ms(w->call), moved_ms = last_moved_ms_locked(p, w);
+
+	w->answers = p->answers;
+	call_moved_at(w->call, moved_ms);
+	if (moved_ms > w->since_ms)
+		w->since_ms = moved_ms;
+	return limit_ms < 0 || monotonic_ms() < w->since_ms + limit_ms;
+}
+
 enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
 {
-	bool has_failed = p->failures != w->failures;
-
-	if (p->answers != w->answers || (p->under_way && !has_failed)) {
-		w->answers = p->answers;
-		w->end_ms = monotonic_ms() + w->limit_ms;
-	}
 	if (is_gone_locked(p, w))
 		return error_set(e, ERR_GONE, "%s", p->failure.text);
-	if (w->limit_ms < 0 || monotonic_ms() < w->end_ms)
+	if (has_time_locked(p, w))
 		return wait_noticed_locked(p, w->call, e);
 	if (p->failure.kind)
 		return error_set(e, p->failure.kind, "%s", p->failure.text);
 	return error_set(e, ERR_TIMEOUT, "pending changes: no progress for %lld s",
-		(long long)w->limit_ms / 1000);
+		(long long)call_progress_ms(w->call) / 1000);
 }
 
 /* ---- Who waits for what ---- */

@@ -110,6 +110,7 @@ static enum err start_chunk(struct readahead *s, const struct fetch_item *item, 
 struct stretch {
 	struct readahead *stream;
 	struct call call;
+	struct progress progress;
 	struct fetch_item items[ITEMS_MAX];
 	size_t count;
 };
@@ -249,6 +250,8 @@ static enum err ask_stretch(
 	if (!s->has_version)
 		s->asked = asked_now(c);
 	plan(t, path);
+	t->progress = progress_now();
+	t->progress.also = &s->moved;
 	return metered_fetch(&c->metered, &t->call, t->items, t->count, take_piece, t, e);
 }
 
@@ -261,7 +264,8 @@ static enum err fetch_all(struct readahead *s, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "reading ahead");
 	t->stream = s;
 	t->call = (struct call){ .progress_ms = cache_progress_ms(s->ahead->cache),
-		.cancel = &s->cancel };
+		.cancel = &s->cancel,
+		.progress = &t->progress };
 	while (!kind && !s->at_end && wait_for_room(s))
 		kind = cache_with_path(s->ahead->cache, s->inode, NULL, ask_stretch, t, e);
 	return s->at_end ? ERR_OK : kind;

@@ -48,6 +48,7 @@ struct readahead {
 	bool has_thread;
 	pthread_t thread;
 	struct cancel cancel;
+	struct progress moved; /* of its calls */
 	struct error error;    /* why it broke off */
 	struct chunk *filling; /* the thread's own */
 };

@@ -18,6 +18,7 @@ struct gap {
 	LIST_ENTRY(gap) link;
 	const struct inode *inode;
 	uint64_t start, end;
+	const struct progress *progress; /* of whoever fetches them; NULL: not known */
 };
 
 struct recall {
@@ -93,7 +94,8 @@ static enum err await_locked(struct recall *r, const struct wish *w, const struc
 			one->end > wanted->start;
 
 		if (is_same)
-			kind = wait_briefly_locked(&r->changed, &r->lock, w->call, e);
+			kind = wait_for_other_locked(
+				&r->changed, &r->lock, w->call, one->progress, e);
 		*waited |= is_same;
 		one = is_same ? LIST_FIRST(&r->gaps) : LIST_NEXT(one, link);
 	}
@@ -126,7 +128,8 @@ static enum err fill_gap(struct recall *r, struct wish *w, struct error *e)
 {
 	struct gap gap = { .inode = w->inode,
 		.start = w->offset / BLOCK_SIZE * BLOCK_SIZE,
-		.end = next_block(w->offset + w->len) };
+		.end = next_block(w->offset + w->len),
+		.progress = w->call ? w->call->progress : NULL };
 	bool waited;
 
 	pthread_mutex_lock(&r->lock);

@@ -30,10 +30,11 @@ struct trust {
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	bool is_auditing;
-	struct error failure; /* of the last audit; kind 0: it did not fail */
-	struct timespec from; /* the sandbox's clock: nothing held was asked earlier */
-	int64_t begun_ms;     /* when trust was last established, monotonic */
-	int64_t cost_ms;      /* of the costliest listing since */
+	const struct progress *auditor; /* of the audit under way */
+	struct error failure;           /* of the last audit; kind 0: it did not fail */
+	struct timespec from;           /* the sandbox's clock: nothing held was asked earlier */
+	int64_t begun_ms;               /* when trust was last established, monotonic */
+	int64_t cost_ms;                /* of the costliest listing since */
 	int64_t patience_ms; /* with the next audit, where the last one was in vain; 0: it was not */
 	bool must_ask;       /* what is known must not be shown before somebody answered */
 	uint64_t must_ask_since; /* what was asked after this serial number of the tree */
@@ -188,11 +189,9 @@ static void start_anew(struct trust *t)
 }
 
 /* Whether another question would be over in time. */
-static bool has_time(const struct call *call, int64_t begun_ms)
+static bool has_time(const struct call *call)
 {
-	int64_t limit_ms = call_progress_ms(call);
-
-	return limit_ms < 0 || monotonic_ms() - begun_ms < limit_ms / 2;
+	return call_left_ms(call) > call_progress_ms(call) / 2;
 }
 
 static enum err audit(
@@ -200,14 +199,13 @@ static enum err audit(
 {
 	struct listing_plan plan;
 	struct error why = { 0 };
-	int64_t begun_ms = monotonic_ms();
 	enum err kind = plan_audit(t, from, &plan);
 
 	tree_hold(t->cache->tree);
 	if (!kind)
 		kind = run_audit(t, call, &plan, &why);
 	/* A stream that breaks in the middle of it does not begin again at once: now it is a call of its own. */
-	if (kind == ERR_UNREACHABLE && has_time(call, begun_ms) && !plan_audit(t, from, &plan))
+	if (kind == ERR_UNREACHABLE && has_time(call) && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
 	if (kind && !cache_is_of_the_call(kind) && !cache_is_unheard(kind)) {
 		log_debug(LOG_CACHE, "what is known is learned anew: %s", why.text);
@@ -225,8 +223,8 @@ void trust_doubted(struct trust *t)
 }
 
 /*
- * The deadline is that of the audit under way: each of its calls has one. What it failed for is the answer of all who waited
- * for it: one after the other they would only wait as long again.
+ * The failure of an audit is the answer of all callers that waited for it: one after the other they
+ * would only wait as long again.
  */
 static enum err take_turn_locked(struct trust *t, const struct call *call, struct error *e)
 {
@@ -234,7 +232,7 @@ static enum err take_turn_locked(struct trust *t, const struct call *call, struc
 	enum err kind = ERR_OK;
 
 	while (!kind && t->is_auditing)
-		kind = wait_briefly_locked(&t->changed, &t->lock, call, e);
+		kind = wait_for_other_locked(&t->changed, &t->lock, call, t->auditor, e);
 	if (!kind && has_waited && t->failure.kind)
 		kind = error_set(e, t->failure.kind, "%s", t->failure.text);
 	return kind;
@@ -245,6 +243,7 @@ static void end_audit(struct trust *t, const struct error *failure)
 {
 	pthread_mutex_lock(&t->lock);
 	t->is_auditing = false;
+	t->auditor = NULL;
 	t->failure = *failure;
 	if (failure->kind == ERR_INTERRUPTED || (cache_is_unheard(failure->kind) && !t->must_ask))
 		t->failure.kind = ERR_OK;
@@ -315,7 +314,7 @@ void trust_must_ask(struct trust *t)
  * reached, whoever sends that is the one who finds out that it can be.
  */
 static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t patience_ms,
-	const struct call *call, struct error *e)
+	const struct call *call, struct progress *progress, struct error *e)
 {
 	struct pending *p = t->cache->pending;
 	int64_t limit_ms = call_progress_ms(call);
@@ -324,6 +323,7 @@ static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t 
 
 	if (patience_ms && (limit_ms < 0 || limit_ms > patience_ms))
 		brief.progress_ms = patience_ms;
+	brief.progress = progress;
 	if (!cache_is_unheard(kind))
 		kind = pending_drain_to_audit(p, &brief, e);
 	return kind ? kind : audit(t, from, &brief, e);
@@ -331,6 +331,8 @@ static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t 
 
 enum err trust_restore(struct trust *t, const struct call *call, struct error *e)
 {
+	struct progress progress = { .since_ms = call_since_ms(call),
+		.also = call ? call->progress : NULL };
 	struct error why = { 0 };
 
 	if (!t)
@@ -342,12 +344,14 @@ enum err trust_restore(struct trust *t, const struct call *call, struct error *e
 	int64_t patience_ms = t->patience_ms;
 
 	t->is_auditing |= is_mine;
+	if (is_mine)
+		t->auditor = &progress;
 	pthread_mutex_unlock(&t->lock);
 	if (!is_mine)
 		return kind;
 	int64_t begun_ms = monotonic_ms();
 
-	if (settle_and_audit(t, from, patience_ms, call, &why) &&
+	if (settle_and_audit(t, from, patience_ms, call, &progress, &why) &&
 		go_on_unheard(t, call, monotonic_ms() - begun_ms, &why))
 		why = (struct error){ 0 };
 	end_audit(t, &why);

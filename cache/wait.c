@@ -30,3 +30,13 @@ enum err wait_briefly_locked(
 	wait_until_locked(changed, lock, monotonic_ms() + LOOK_MS);
 	return ERR_OK;
 }
+
+enum err wait_for_other_locked(pthread_cond_t *changed, pthread_mutex_t *lock,
+	const struct call *call, const struct progress *other, struct error *e)
+{
+	if (other)
+		call_moved_at(call, other->moved_ms);
+	enum err kind = call_check_time(call, e);
+
+	return kind ? kind : wait_briefly_locked(changed, lock, call, e);
+}

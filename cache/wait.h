@@ -19,3 +19,10 @@ void wait_until_locked(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t e
  */
 enum err wait_briefly_locked(
 	pthread_cond_t *changed, pthread_mutex_t *lock, const struct call *call, struct error *e);
+
+/*
+ * The same of a question that another thread asks, whose progress (NULL: not known) counts as the
+ * caller's: ERR_TIMEOUT at the caller's deadline, if the caller has one.
+ */
+enum err wait_for_other_locked(pthread_cond_t *changed, pthread_mutex_t *lock,
+	const struct call *call, const struct progress *other, struct error *e);

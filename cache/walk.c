@@ -125,13 +125,14 @@ static struct running *find_awaited_locked(const struct walk *w, const struct in
 static enum err wait_for(
 	struct running *r, const struct waiter *x, const struct call *call, struct error *e)
 {
-	uint64_t heard;
+	int64_t moved_ms;
 	enum err kind;
 
 	do {
-		heard = atomic_load(&r->listing.items);
+		moved_ms = r->listing.moved_ms;
+		call_moved_at(call, moved_ms);
 		kind = call_wait_fd(call, x->fd, POLLIN, e);
-	} while (kind == ERR_TIMEOUT && atomic_load(&r->listing.items) != heard);
+	} while (kind == ERR_TIMEOUT && r->listing.moved_ms > moved_ms);
 	return kind;
 }
 

@@ -20,6 +20,7 @@ struct running {
 	LIST_ENTRY(running) link; /* walk->lock */
 	struct walk *walk;
 	struct listing listing;
+	struct progress progress; /* of its thread */
 	uint32_t number;
 	bool has_thread;
 	pthread_t thread;

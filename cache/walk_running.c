@@ -64,7 +64,8 @@ static void *run_in_thread(void *context)
 {
 	struct running *r = context;
 	const struct call call = { .progress_ms = cache_progress_ms(r->walk->cache),
-		.cancel = &r->walk->cancel };
+		.cancel = &r->walk->cancel,
+		.progress = &r->progress };
 
 	running_run(r, &call);
 	return NULL;
@@ -80,6 +81,7 @@ enum err running_new(
 		return error_set(e, ERR_NO_MEMORY, "listing");
 	}
 	r->walk = w;
+	r->progress = progress_now();
 	LIST_INIT(&r->waiters);
 	enum err kind = listing_init(&r->listing, w->cache, plan, on_told, r, e);
 

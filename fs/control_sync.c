@@ -29,7 +29,10 @@ static void sync_run(void *context, const struct cancel *cancel)
 {
 	struct sync_run *run = context;
 	struct cache *cache = run->control->cache;
-	struct call call = { .progress_ms = cache_progress_ms(cache), .cancel = cancel };
+	struct progress progress = progress_now();
+	struct call call = {
+		.progress_ms = cache_progress_ms(cache), .cancel = cancel, .progress = &progress
+	};
 
 	if (cache_sync(cache, &call, &run->error) != ERR_OK)
 		log_warn(LOG_CONTROL, "sync: %s", run->error.text);

@@ -23,7 +23,9 @@ void request_begin(struct request *r, fuse_req_t req)
 	*r = (struct request){ .req = req,
 		.switches = fs->switches,
 		.cancel.fd = -1,
+		.progress = progress_now(),
 		.call = { .progress_ms = cache_progress_ms(fs->cache),
+			.progress = &r->progress,
 			.asker = fuse_req_ctx(req)->pid } };
 	cache_used(fs->cache);
 	if (switches_take(r->switches, &r->cancel, NULL))

@@ -602,13 +602,15 @@ static enum err try_next(struct exchange *x, struct arrival **out, struct error 
 enum err exchange_next(
 	struct exchange *x, const struct call *call, struct arrival **out, struct error *e)
 {
-	for (;;) {
+	for (bool has_moved = false;; has_moved = true) {
 		eventfd_t ignored;
 		enum err kind;
 
 		if (call && call->cancel && cancel_thrown(call->cancel))
 			return error_set(e, ERR_INTERRUPTED, "interrupted");
 		kind = try_next(x, out, e);
+		if (*out || (kind == ERR_OK && has_moved))
+			call_moved(call);
 		if (kind != ERR_OK || *out)
 			return kind;
 		kind = call_wait_fd(call, x->wake_fd, POLLIN, e);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -56,12 +57,65 @@ int64_t call_progress_ms(const struct call *call)
 	return call->progress_ms < 0 ? -1 : call->progress_ms;
 }
 
+struct progress progress_now(void)
+{
+	return (struct progress){ .since_ms = monotonic_ms() };
+}
+
+int64_t call_since_ms(const struct call *call)
+{
+	const struct progress *p = call ? call->progress : NULL;
+
+	if (!p)
+		return monotonic_ms();
+	return p->moved_ms > p->since_ms ? p->moved_ms : p->since_ms;
+}
+
+int64_t call_left_ms(const struct call *call)
+{
+	int64_t limit_ms = call_progress_ms(call);
+
+	return limit_ms < 0 ? INT64_MAX : call_since_ms(call) + limit_ms - monotonic_ms();
+}
+
+static enum err time_is_over(const struct call *call, struct error *e)
+{
+	return error_set(
+		e, ERR_TIMEOUT, "no progress for %lld s", (long long)call_progress_ms(call) / 1000);
+}
+
+enum err call_check_time(const struct call *call, struct error *e)
+{
+	return call_left_ms(call) > 0 ? ERR_OK : time_is_over(call, e);
+}
+
+/* Several may note it at once: the latest stays. */
+static void progress_note(struct progress *p, int64_t moved_ms)
+{
+	int64_t noted_ms = p->moved_ms;
+
+	while (noted_ms < moved_ms &&
+		!atomic_compare_exchange_weak(&p->moved_ms, &noted_ms, moved_ms))
+		continue;
+}
+
+void call_moved_at(const struct call *call, int64_t moved_ms)
+{
+	for (struct progress *p = call ? call->progress : NULL; p; p = p->also)
+		progress_note(p, moved_ms);
+}
+
+void call_moved(const struct call *call)
+{
+	call_moved_at(call, monotonic_ms());
+}
+
 enum err call_wait_fd(const struct call *call, int fd, short events, struct error *e)
 {
 	struct pollfd p[2] = { { .fd = fd, .events = events },
 		{ .fd = call && call->cancel ? call->cancel->fd : -1, .events = POLLIN } };
 	int64_t limit_ms = call_progress_ms(call);
-	int64_t end_ms = monotonic_ms() + limit_ms;
+	int64_t end_ms = call_since_ms(call) + limit_ms;
 
 	for (;;) {
 		int64_t left_ms = limit_ms < 0 ? -1 : end_ms - monotonic_ms();
@@ -74,8 +128,7 @@ enum err call_wait_fd(const struct call *call, int fd, short events, struct erro
 		if (ready > 0)
 			return ERR_OK;
 		if (ready == 0 && limit_ms >= 0 && monotonic_ms() >= end_ms)
-			return error_set(e, ERR_TIMEOUT, "no progress for %lld s",
-				(long long)limit_ms / 1000);
+			return time_is_over(call, e);
 	}
 }
 

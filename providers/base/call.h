@@ -3,6 +3,9 @@
  *
  * Every verb takes a `struct call`. The deadline is on progress, not on the total: a call that moves bytes may last an
  * hour, one that moves none for `progress_ms` fails with ERR_TIMEOUT. A cancelled call returns ERR_INTERRUPTED at once.
+ *
+ * A request of a caller gives its calls a `struct progress`. Then the deadline is the caller's, once:
+ * all that is asked and waited for inside counts from the caller's last progress. A failure is none.
  */
 #pragma once
 
@@ -25,9 +28,17 @@ void cancel_release(struct cancel *c);
 void cancel_throw(const struct cancel *c);
 bool cancel_thrown(const struct cancel *c);
 
+/* How far a caller has come. Any thread may read and note what moved. */
+struct progress {
+	int64_t since_ms;         /* monotonic: when the caller began to wait */
+	_Atomic int64_t moved_ms; /* when the answer last came nearer; 0: it has not yet */
+	struct progress *also;    /* has the same noted; outlives this one; NULL: none */
+};
+
 struct call {
 	int64_t progress_ms;         /* 0: CALL_PROGRESS_MS; negative: none */
 	const struct cancel *cancel; /* NULL: cannot be cancelled; must outlive the call */
+	struct progress *progress;   /* likewise; NULL: each wait has the deadline for itself */
 	/*
 	 * Nobody waits for it who asked for something: a sandbox that is paused is not woken by it, and it does not count as
 	 * use of the mount.
@@ -41,8 +52,20 @@ int64_t monotonic_ms(void);
 /* The same clock, going on while the machine sleeps. */
 int64_t boottime_ms(void);
 
-/* The limit in force for `call`, which may be NULL. */
+/* Of a caller that begins to wait now. */
+struct progress progress_now(void);
+
+/* The limit in force for `call`, which may be NULL, as in all that follow. */
 int64_t call_progress_ms(const struct call *call);
+/* From when the limit counts: the caller's last progress, or now. */
+int64_t call_since_ms(const struct call *call);
+/* How much of the limit is left; INT64_MAX: there is none. */
+int64_t call_left_ms(const struct call *call);
+/* ERR_TIMEOUT when nothing is. */
+enum err call_check_time(const struct call *call, struct error *e);
+/* The answer came nearer: just now, or at `moved_ms`. */
+void call_moved(const struct call *call);
+void call_moved_at(const struct call *call, int64_t moved_ms);
 
 /*
  * Waits until `fd` is ready for `events` (poll(2)): ERR_OK, ERR_TIMEOUT, ERR_INTERRUPTED or ERR_IO.

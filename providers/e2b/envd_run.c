@@ -63,6 +63,9 @@ static enum err on_message(void *context, const void *message, size_t len, struc
 
 /* ---- Waiting for the command and for what is stored for it ---- */
 
+/* So often, in ms, what the upload moves is noted as the caller's progress. */
+#define LOOK_MS 500
+
 /* Which of the two has something to say. */
 struct ready {
 	bool stream, post;
@@ -84,7 +87,8 @@ static int poll_until_deadline(const struct run *r, struct pollfd p[3])
 	int count = 0;
 
 	for (int64_t left = left_ms(r); !count && left > 0; left = left_ms(r)) {
-		count = poll(p, 3, left < INT_MAX ? (int)left : INT_MAX);
+		count = poll(p, 3, left < LOOK_MS ? (int)left : LOOK_MS);
+		call_moved_at(r->call, http_moved_ms(r->post.exchange));
 		if (count < 0 && errno == EINTR)
 			count = 0;
 	}
@@ -173,7 +177,7 @@ static enum err begin(struct run *r, const struct buf *message, struct error *e)
 
 	r->is_post_over = !r->command->upload;
 	r->is_stream_over = false;
-	r->since_ms = monotonic_ms();
+	r->since_ms = call_since_ms(r->call);
 	if (r->command->upload)
 		kind = envd_post_begin(r->d, r->command->upload, &r->post, e);
 	return kind == ERR_OK ? begin_stream(r, message, e) : kind;
@@ -186,7 +190,8 @@ static bool has_time(struct run *r)
 
 	if (!r->failing_since_ms)
 		r->failing_since_ms = monotonic_ms();
-	return limit_ms < 0 || monotonic_ms() - r->failing_since_ms < limit_ms;
+	return limit_ms < 0 ||
+		(monotonic_ms() - r->failing_since_ms < limit_ms && call_left_ms(r->call) > 0);
 }
 
 /* Whether the same again may end better: the transport broke in the middle of an answer of which nothing was passed on. */

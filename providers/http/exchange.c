@@ -195,6 +195,9 @@ static enum err give_up(struct http_exchange *x, const struct call *call, struct
 		(long long)call_progress_ms(call) / 1000);
 }
 
+/* So often, in ms, a caller's progress is noted for threads that wait for the same. */
+#define NOTED_MS 500
+
 /* Until there is something to do. What moves meanwhile moves the deadline, without waking anybody. */
 static enum err wait_for_news(struct http_exchange *x, const struct call *call, struct error *e)
 {
@@ -206,8 +209,11 @@ static enum err wait_for_news(struct http_exchange *x, const struct call *call, 
 
 		if (left <= 0)
 			return give_up(x, call, e);
+		if (call && call->progress && left > NOTED_MS)
+			left = NOTED_MS;
 		rest.progress_ms = left == INT64_MAX ? -1 : left;
 		kind = call_wait_fd(&rest, x->transfer.fd, POLLIN, e);
+		call_moved_at(call, x->transfer.progress_ms);
 	}
 	return kind;
 }
@@ -222,18 +228,33 @@ static enum err give_end(struct http_exchange *x, size_t *len, struct error *e)
 	return error_set(e, failure->kind, "%s", failure->text);
 }
 
+/* What the reader does between two pieces does not count against anybody. */
+static void begin_wait(struct http_exchange *x, const struct call *call)
+{
+	if (x->has_given || !x->since_ms)
+		x->since_ms = x->has_given ? monotonic_ms() : call_since_ms(call);
+}
+
+/* Words about a fault are no progress. */
+static void note_given(struct http_exchange *x, const struct call *call)
+{
+	x->has_given = true;
+	if (http_status(x) < 400)
+		call_moved(call);
+}
+
 enum err http_read(struct http_exchange *x, const struct call *call, const void **bytes,
 	size_t *len, struct error *e)
 {
 	enum err kind = ERR_OK;
 
-	x->since_ms = monotonic_ms();
+	begin_wait(x, call);
 	while (kind == ERR_OK) {
 		if (call && call->cancel && cancel_thrown(call->cancel))
 			return error_set(e, ERR_INTERRUPTED, "interrupted");
 		switch (look(x)) {
 		case LOOK_PIECE:
-			x->has_given = true;
+			note_given(x, call);
 			*bytes = x->piece.bytes;
 			*len = x->piece.len;
 			return ERR_OK;

@@ -18,11 +18,10 @@ struct http_exchange {
 	char *origin;               /* the first URL */
 	http_source source;
 	void *source_context;
-	struct buf piece;         /* of the answer: what it was last given */
-	struct buf ready;         /* of the body: what is handed on next */
-	uint64_t made;            /* bytes of the body asked of the source */
-	int64_t since_ms;         /* it waits; what moved earlier does not count against anybody */
-	int64_t failing_since_ms; /* 0: it has not failed yet */
+	struct buf piece; /* of the answer: what it was last given */
+	struct buf ready; /* of the body: what is handed on next */
+	uint64_t made;    /* bytes of the body asked of the source */
+	int64_t since_ms; /* the deadline counts from here, or from what this sending moved; 0: not read yet */
 	unsigned repetitions, redirections;
 	bool has_given;  /* bytes of the answer's body */
 	bool is_settled; /* the answer, or the failure, is final */

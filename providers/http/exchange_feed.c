@@ -15,8 +15,10 @@ static enum err make_ready(struct http_exchange *x, struct error *e)
 	place = buf_reserve(&x->ready, len);
 	if (!place)
 		return error_set(e, ERR_NO_MEMORY, "a piece of a request's body");
+	/* The time that the source takes counts against nobody. */
+	x->since_ms -= monotonic_ms();
 	kind = x->source(x->source_context, x->made, place, len, e);
-	x->since_ms = monotonic_ms();
+	x->since_ms += monotonic_ms();
 	if (kind != ERR_OK)
 		return kind;
 	buf_filled(&x->ready, len);

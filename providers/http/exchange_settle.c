@@ -9,18 +9,18 @@
 
 #define REDIRECTIONS_MAX 5
 
-static int64_t left_since(const struct call *call, int64_t since_ms)
+static int64_t last_moved_ms(const struct http_exchange *x)
 {
-	int64_t limit_ms = call_progress_ms(call);
+	int64_t moved_ms = x->transfer.progress_ms;
 
-	return limit_ms < 0 ? INT64_MAX : since_ms + limit_ms - monotonic_ms();
+	return moved_ms > x->since_ms ? moved_ms : x->since_ms;
 }
 
 int64_t exchange_left_ms(const struct http_exchange *x, const struct call *call)
 {
-	int64_t moved_ms = x->transfer.progress_ms;
+	int64_t limit_ms = call_progress_ms(call);
 
-	return left_since(call, moved_ms > x->since_ms ? moved_ms : x->since_ms);
+	return limit_ms < 0 ? INT64_MAX : last_moved_ms(x) + limit_ms - monotonic_ms();
 }
 
 static enum err follow(struct http_exchange *x, struct error *e)
@@ -68,10 +68,7 @@ static enum err repeat(struct http_exchange *x, const struct call *call, struct 
 	struct call pause = { .progress_ms = pause_ms, .cancel = call ? call->cancel : NULL };
 	enum err kind = ERR_TIMEOUT;
 
-	/* To fail again is no progress. */
-	if (!x->failing_since_ms)
-		x->failing_since_ms = monotonic_ms();
-	if (pause_ms >= left_since(call, x->failing_since_ms)) {
+	if (pause_ms >= exchange_left_ms(x, call)) {
 		x->is_settled = true;
 		return ERR_OK;
 	}
@@ -81,6 +78,7 @@ static enum err repeat(struct http_exchange *x, const struct call *call, struct 
 	if (kind != ERR_TIMEOUT)
 		return kind;
 	x->repetitions++;
+	x->since_ms = last_moved_ms(x);
 	exchange_start(x);
 	return ERR_OK;
 }

@@ -125,7 +125,7 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 /* Becomes readable when http_read() has something to say; for poll(2) over several exchanges without `source`. */
 int http_fd(const struct http_exchange *x);
 
-/* When a byte last went in either direction, in milliseconds of the monotonic clock; 0: none has. For whoever polls. */
+/* When it last made progress, in milliseconds of the monotonic clock; 0: it has made none. For whoever polls. */
 int64_t http_moved_ms(const struct http_exchange *x);
 
 /*

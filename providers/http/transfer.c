@@ -89,7 +89,7 @@ void transfer_tell_locked(struct transfer *t)
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections)
 {
 	t->sendings = 0;
-	t->moved = 0;
+	t->sent = 0;
 	t->refusal = ERR_OK;
 	t->is_sent = false;
 	*t->error_text = 0;

@@ -50,13 +50,15 @@ struct transfer {
 	CURL *easy; /* NULL: does not run */
 	CURLSH *connections;
 	char error_text[CURL_ERROR_SIZE];
-	unsigned sendings; /* how often libcurl set out to send it */
-	curl_off_t moved;  /* bytes, both directions */
-	enum err refusal;  /* why a callback gave it up; ERR_OK: none did */
+	unsigned sendings;  /* how often libcurl set out to send it */
+	int64_t sending_ms; /* when it last did; monotonic */
+	curl_off_t sent;    /* bytes of the body */
+	enum err refusal;   /* why a callback gave it up; ERR_OK: none did */
 	const char *refusal_words;
 
-	_Atomic int64_t progress_ms; /* on the monotonic clock: when it last moved */
-	_Atomic bool is_sent;        /* may have left, as far as is known now */
+	_Atomic int64_t
+		progress_ms; /* on the monotonic clock: when it last moved, but for an answer that is a fault */
+	_Atomic bool is_sent; /* may have left, as far as is known now */
 
 	int fd; /* constant */
 	pthread_mutex_t lock;

@@ -3,9 +3,19 @@
 
 #include <string.h>
 
+/* What is sent in the first so many ms fills buffers on the way: it says nothing of the other end. */
+#define BUFFERED_MS 250
+
 static void note_progress(struct transfer *t)
 {
 	t->progress_ms = monotonic_ms();
+}
+
+/* Words about a fault bring nobody nearer to what was asked for. */
+static void note_received_locked(struct transfer *t)
+{
+	if (!t->is_held && t->outcome.status < 400)
+		note_progress(t);
 }
 
 /* For the callbacks: gives the transfer up. */
@@ -27,6 +37,7 @@ static size_t receive_locked(struct transfer *t, const char *bytes, size_t len)
 		return 0;
 	}
 	t->outcome.received += (int64_t)len;
+	note_received_locked(t);
 	return len;
 }
 
@@ -97,6 +108,7 @@ static bool end_fields_locked(struct transfer *t)
 	t->outcome.wish = retry_wish_of(t->flags, fields_find(&t->fields, "x-should-retry"));
 	t->is_held = is_followed(t, (int)status) ||
 		retry_wants_status(t->flags, (int)status, t->outcome.wish);
+	note_received_locked(t);
 	return true;
 }
 
@@ -130,7 +142,6 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 
 	if (!len)
 		return 0;
-	note_progress(t);
 	pthread_mutex_lock(&t->lock);
 	is_kept = add_line_locked(t, line, len);
 	pthread_mutex_unlock(&t->lock);
@@ -149,7 +160,7 @@ static int on_sending(void *context, char *to, char *from, int to_port, int from
 	struct transfer *t = context;
 
 	(void)to, (void)from, (void)to_port, (void)from_port;
-	note_progress(t);
+	t->sending_ms = monotonic_ms();
 	t->is_sent = true;
 	t->sendings++;
 	return t->sendings == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
@@ -160,10 +171,10 @@ static int on_progress(void *context, curl_off_t to_receive, curl_off_t received
 {
 	struct transfer *t = context;
 
-	(void)to_receive, (void)to_send;
-	if (received + sent != t->moved)
+	(void)to_receive, (void)received, (void)to_send;
+	if (sent != t->sent && monotonic_ms() - t->sending_ms > BUFFERED_MS)
 		note_progress(t);
-	t->moved = received + sent;
+	t->sent = sent;
 	return 0;
 }
 

@@ -16,7 +16,7 @@ bool grpc_is_late(const struct call *call, int64_t since_ms)
 {
 	int64_t limit_ms = call_progress_ms(call);
 
-	return limit_ms >= 0 && monotonic_ms() - since_ms >= limit_ms;
+	return limit_ms >= 0 && (monotonic_ms() - since_ms >= limit_ms || call_left_ms(call) <= 0);
 }
 
 struct patience {

@@ -124,6 +124,8 @@ static enum err feel_pulse(struct run *r, struct error *e)
 	enum err kind = exec_poll(&r->exec, &rest, &has_ended, &r->status, e);
 
 	r->moved_ms = monotonic_ms();
+	if (!kind)
+		call_moved(r->call);
 	return !kind && has_ended ? reopen(r, e) : kind;
 }
 
@@ -160,7 +162,7 @@ static enum err follow_all(struct run *r, struct error *e)
 		r->legs[i] = (struct follower){ .exec = &r->exec, .kind = (enum follow_kind)i };
 		kind = follow_begin(&r->legs[i], r->call, e);
 	}
-	r->moved_ms = monotonic_ms();
+	r->moved_ms = call_since_ms(r->call);
 	while (!kind && !is_over(r))
 		kind = take_turn(r, e);
 	for (size_t i = 0; i < LEGS; i++)

@@ -140,6 +140,24 @@ Test(metered, who_stops_a_fetch_is_its_outcome)
 	cr_expect(eq(u64, fetch->outcomes[ERR_OK], 0));
 }
 
+Test(metered, whose_time_is_over_asks_nothing_more)
+{
+	struct fixture f;
+	struct progress progress = { .since_ms = monotonic_ms() - 60000 };
+	const struct call call = { .progress_ms = 60000, .progress = &progress };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = FETCH_TO_END };
+	struct change change = { .op = CHANGE_WRITE, .path = "f" };
+	struct apply_request request = { .changes = &change, .changes_count = 1 };
+	struct change_result result = { .err = ERR_IO };
+
+	start(&f);
+	cr_expect(eq(int, metered_fetch(&f.metered, &call, &item, 1, hear_piece, &f.heard, NULL),
+		ERR_TIMEOUT));
+	cr_expect(eq(uint, f.heard, 0));
+	cr_expect(eq(int, metered_apply(&f.metered, &call, &request, &result, NULL), ERR_TIMEOUT));
+	cr_expect(eq(int, result.err, ERR_IO));
+}
+
 Test(metered, changes_count_what_they_carry)
 {
 	struct fixture f;

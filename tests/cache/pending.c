@@ -857,6 +857,20 @@ Test(pending, a_sandbox_that_stalls_is_given_up_at_the_deadline)
 	distant_close(&far, i);
 }
 
+Test(pending, a_batch_on_its_way_that_does_not_move_is_not_waited_for_beyond_the_deadline)
+{
+	const struct call brief = { .progress_ms = 1 };
+	struct inode *i = make("f");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, before + 1);
+	cr_expect(eq(int, cache_flush(far.cache, &brief, i, NULL), ERR_TIMEOUT));
+	distant_hold_applies(&far, false);
+	distant_close(&far, i);
+}
+
 static void pause_for(int64_t ms)
 {
 	struct pending *p = far.cache->pending;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AN_HOUR_MS 3600000
+
 TestSuite(http_retry, .timeout = 300);
 
 Test(http_retry, pauses_grow_and_are_spread)
@@ -241,6 +243,53 @@ Test(http_retry, answers_that_fail_do_not_put_the_deadline_off)
 	cr_expect(kind == ERR_OK || kind == ERR_TIMEOUT, "%s", r.e.text);
 	cr_expect(eq(int, answer.status, kind ? 0 : 429));
 	cr_expect(le(int, (int)r.server.requests, 2));
+	room_close(&r);
+}
+
+static void stay_silent(struct peer *p)
+{
+	while (peer_read_request(p))
+		;
+}
+
+/*
+ * The caller waited elsewhere until a moment before its deadline. Bytes that are sent then are no
+ * progress, and neither is a failure.
+ */
+Test(http_retry, the_deadline_of_a_caller_is_not_put_off_by_asking)
+{
+	struct progress progress = { .since_ms = monotonic_ms() - AN_HOUR_MS + 200 };
+	const struct call call = { .progress_ms = AN_HOUR_MS, .progress = &progress };
+	struct room r;
+
+	room_open(&r, stay_silent, NULL);
+	for (int n = 0; n < 2; n++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct http_request request = room_request(&r, HTTP_POST, HTTP_REPEATABLE);
+
+		cr_expect(
+			eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_TIMEOUT));
+	}
+	cr_expect(eq(i64, progress.moved_ms, 0));
+	room_close(&r);
+}
+
+Test(http_retry, an_answer_is_progress_of_its_caller_and_a_fault_is_none)
+{
+	struct progress progress = progress_now();
+	const struct call call = { .progress = &progress };
+	struct faults faults = { FAULT("400 X"), 1 };
+	struct room r;
+
+	room_open(&r, answer_faults, &faults);
+	for (int n = 0; n < 2; n++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct http_request request = room_request(&r, HTTP_POST, 0);
+
+		cr_expect(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK));
+		cr_expect(eq(int, answer.status, n ? 200 : 400));
+		cr_expect(eq(int, progress.moved_ms > 0, n));
+	}
 	room_close(&r);
 }
 

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#define AN_HOUR_MS 3600000
+
 TestSuite(base_error, .timeout = 60);
 TestSuite(base_path, .timeout = 60);
 TestSuite(base_log, .timeout = 60);
@@ -132,4 +134,38 @@ Test(base_call, an_interruption_goes_before_what_is_there)
 	cr_expect(eq(int, call_wait_fd(&call, fd, POLLIN, NULL), ERR_INTERRUPTED));
 	cr_expect(eq(int, call_sleep(&call, 60000, NULL), ERR_INTERRUPTED));
 	cancel_release(&cancel);
+}
+
+/* A caller that has waited for as long as it may, before this call. */
+Test(base, the_deadline_of_a_caller_counts_over_all_that_is_waited_for)
+{
+	struct progress progress = { .since_ms = monotonic_ms() - AN_HOUR_MS };
+	const struct call call = { .progress_ms = AN_HOUR_MS, .progress = &progress };
+
+	cr_expect(eq(int, call_wait_fd(&call, -1, 0, NULL), ERR_TIMEOUT));
+	cr_expect(eq(int, call_check_time(&call, NULL), ERR_TIMEOUT));
+	call_moved(&call);
+	cr_expect(eq(int, call_check_time(&call, NULL), ERR_OK));
+}
+
+Test(base, what_moves_a_call_moves_who_looks_at_it)
+{
+	struct progress seen = { 0 }, progress = { .since_ms = 1, .also = &seen };
+	const struct call call = { .progress_ms = AN_HOUR_MS, .progress = &progress };
+
+	call_moved_at(&call, 7);
+	call_moved_at(&call, 5);
+	cr_expect(eq(i64, progress.moved_ms, 7));
+	cr_expect(eq(i64, seen.moved_ms, 7));
+	cr_expect(eq(i64, call_since_ms(&call), 7));
+}
+
+Test(base, who_is_not_asked_for_has_a_deadline_for_each_wait)
+{
+	const struct call call = { .progress_ms = AN_HOUR_MS };
+
+	cr_expect(eq(int, call_check_time(NULL, NULL), ERR_OK));
+	cr_expect(eq(int, call_check_time(&call, NULL), ERR_OK));
+	cr_expect(eq(i64, call_left_ms(&(struct call){ .progress_ms = -1 }), INT64_MAX));
+	call_moved(&call);
 }

@@ -31,14 +31,14 @@ void progress_line(const char *what, uint64_t bytes, uint64_t total, int64_t ela
 		bytes_text((uint64_t)per_second, rate), left);
 }
 
-void progress_begin(struct progress *p, const char *what)
+void progress_begin(struct progress_bar *p, const char *what)
 {
-	*p = (struct progress){
+	*p = (struct progress_bar){
 		.what = what, .is_shown = isatty(STDERR_FILENO), .began_ms = monotonic_ms()
 	};
 }
 
-void progress_tell(struct progress *p, uint64_t bytes, uint64_t total)
+void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total)
 {
 	int64_t now_ms = monotonic_ms();
 	char line[PROGRESS_LINE_SIZE];
@@ -50,7 +50,7 @@ void progress_tell(struct progress *p, uint64_t bytes, uint64_t total)
 	fprintf(stderr, "\r\033[K%s", line);
 }
 
-void progress_clear(struct progress *p)
+void progress_clear(struct progress_bar *p)
 {
 	if (p->is_shown && p->told_ms)
 		fprintf(stderr, "\r\033[K");

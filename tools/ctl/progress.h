@@ -9,17 +9,17 @@
 /* A line of at most so many characters, and the NUL. */
 #define PROGRESS_LINE_SIZE 80
 
-struct progress {
+struct progress_bar {
 	const char *what;          /* "push" */
 	bool is_shown;             /* standard error is a terminal */
 	int64_t began_ms, told_ms; /* of the monotonic clock */
 };
 
-void progress_begin(struct progress *p, const char *what);
+void progress_begin(struct progress_bar *p, const char *what);
 /* Some times a second at most, however often it is called. */
-void progress_tell(struct progress *p, uint64_t bytes, uint64_t total);
+void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total);
 /* Takes the line away: for its end, and before something else is printed. */
-void progress_clear(struct progress *p);
+void progress_clear(struct progress_bar *p);
 
 /* The line after `elapsed_ms`: "push [####      ]  40 %  4.0 MB of 10.0 MB  2.0 MB/s  3 s left". */
 void progress_line(const char *what, uint64_t bytes, uint64_t total, int64_t elapsed_ms,

@@ -17,7 +17,7 @@ struct transfer {
 	uint32_t mode_mask;
 	mode_t base_mask;    /* as in struct copy */
 	const char *example; /* of its words */
-	struct progress progress;
+	struct progress_bar progress;
 	struct copy_counts counts; /* of all copies */
 	struct buf errors;         /* a list of JSON */
 	struct json_writer errors_writer;
