@@ -12,24 +12,25 @@
 
 /* ---- The request ---- */
 
-bool frames_of_request(struct buf *out, enum frame_type type, const struct buf *payload)
+/* From the end: each piece makes room for the headers before it. */
+bool frames_of_request(struct buf *request, size_t start, enum frame_type type)
 {
-	size_t at = 0;
+	size_t len = request->len - start, count = len ? (len - 1) / FRAME_PAYLOAD_MAX + 1 : 1;
 
-	do {
-		size_t left = payload->len - at;
-		size_t len = left < FRAME_PAYLOAD_MAX ? left : FRAME_PAYLOAD_MAX;
-		unsigned char header[FRAME_HEADER_SIZE];
+	if (!buf_reserve(request, count * FRAME_HEADER_SIZE))
+		return false;
+	for (size_t n = count; n-- > 0;) {
+		unsigned char *from = request->bytes + start + n * FRAME_PAYLOAD_MAX;
+		unsigned char *to = from + n * FRAME_HEADER_SIZE;
+		bool is_last = n + 1 == count;
+		size_t size = is_last ? len - n * FRAME_PAYLOAD_MAX : FRAME_PAYLOAD_MAX;
 
-		frame_encode(header,
-			&(struct frame){
-				len < left ? FRAME_MORE : type, REQUEST_ID, (uint32_t)len });
-		buf_add(out, header, sizeof header);
-		if (len)
-			buf_add(out, payload->bytes + at, len);
-		at += len;
-	} while (at < payload->len);
-	return !out->failed;
+		memmove(to + FRAME_HEADER_SIZE, from, size);
+		frame_encode(to,
+			&(struct frame){ is_last ? type : FRAME_MORE, REQUEST_ID, (uint32_t)size });
+	}
+	buf_filled(request, count * FRAME_HEADER_SIZE);
+	return true;
 }
 
 /* ---- The answer ---- */

@@ -9,8 +9,11 @@
 
 #include "providers/helper_answers.h"
 
-/* `out` needs WIRE_STREAM_MAX for the largest. */
-bool frames_of_request(struct buf *out, enum frame_type type, const struct buf *payload);
+/*
+ * The bytes of `request` from `start` on are a payload, and become the frames of that payload where
+ * they lie, for they may be many: the largest request needs room for WIRE_STREAM_MAX bytes.
+ */
+bool frames_of_request(struct buf *request, size_t start, enum frame_type type);
 
 /* The first words of what came, kept for the error. */
 #define FRAMES_SAID_MAX 160

@@ -36,7 +36,6 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	struct buf *payload, const struct listener *listener, struct error *e)
 {
 	const struct helper_runner *runner = &((struct runs_transport *)t)->runner;
-	AUTO_BUF struct buf frames = BUF_INIT(WIRE_STREAM_MAX);
 	AUTO_FRAMES_READER struct frames_reader reader;
 	const struct answer_sink sink = { take_output, take_file, &reader };
 	struct error run = { 0 };
@@ -46,14 +45,14 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 	if (type == FRAME_WATCH)
 		return error_set(e, ERR_UNSUPPORTED,
 			"a helper that is started for each request cannot watch");
-	if (!frames_of_request(&frames, type, payload))
-		return buf_check(&frames, "a batch for the helper", e);
-	buf_release(payload);
+	payload->max = WIRE_STREAM_MAX;
+	if (!frames_of_request(payload, 0, type))
+		return buf_check(payload, "a batch for the helper", e);
 	if (listener->packs_well)
 		flags = (flags | RUN_COMPRESSES) & ~(unsigned)RUN_PLAIN;
 	if (listener->answer_packs_well)
 		flags |= RUN_PACKED_ANSWER;
-	run.kind = runner->run(runner->context, call, &frames, flags, &sink, &run);
+	run.kind = runner->run(runner->context, call, payload, flags, &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }
 

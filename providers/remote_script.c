@@ -247,12 +247,13 @@ static enum err begin_second(void *context, struct error *e)
 
 static enum err put_requests(const struct remote_question *q, struct buf *out, struct error *e)
 {
-	const struct buf nothing = { 0 };
 	AUTO_BUF struct buf frames = BUF_INIT(REQUESTS_MAX);
 
-	frames_of_request(&frames, FRAME_HELLO, &nothing);
-	if (q->second)
-		frames_of_request(&frames, FRAME_WATCH, q->second->request);
+	frames_of_request(&frames, 0, FRAME_HELLO);
+	size_t second = frames.len;
+
+	if (q->second && buf_add(&frames, q->second->request->bytes, q->second->request->len))
+		frames_of_request(&frames, second, FRAME_WATCH);
 	if (!frames.failed)
 		base64_encode(out, frames.bytes, frames.len);
 	return out->len ? buf_check(out, "a hello", e) : buf_check(&frames, "a hello", e);

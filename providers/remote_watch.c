@@ -28,15 +28,14 @@ static enum err hear(
 
 static enum err put_request(struct buf *out, const struct watch_request *request, struct error *e)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(REQUEST_MAX);
 	AUTO_BUF struct buf frames = BUF_INIT(REQUEST_MAX);
 	enum err kind;
 
-	wire_put_watch(&payload, request);
-	kind = buf_check(&payload, "what to list before a watch", e);
+	wire_put_watch(&frames, request);
+	kind = buf_check(&frames, "what to list before a watch", e);
 	if (kind)
 		return kind;
-	if (!frames_of_request(&frames, FRAME_WATCH, &payload))
+	if (!frames_of_request(&frames, 0, FRAME_WATCH))
 		return buf_check(&frames, "a request to watch", e);
 	base64_encode(out, frames.bytes, frames.len);
 	return buf_check(out, "a request to watch", e);

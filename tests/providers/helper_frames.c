@@ -384,19 +384,20 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 
 Test(helper_frames, a_large_request_is_cut_into_frames)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(2 * FRAME_PAYLOAD_MAX + 1);
 	AUTO_BUF struct buf frames = BUF_INIT(WIRE_STREAM_MAX);
 	struct frame f;
-	size_t at = 0;
+	size_t at = 5;
 
-	cr_assert(buf_reserve(&payload, 2 * FRAME_PAYLOAD_MAX + 1) != NULL);
-	memset(payload.bytes, 'x', 2 * FRAME_PAYLOAD_MAX + 1);
-	payload.len = 2 * FRAME_PAYLOAD_MAX + 1;
-	cr_assert(frames_of_request(&frames, FRAME_APPLY, &payload));
+	buf_add(&frames, "other", at);
+	for (size_t n = 0; n < 2 * FRAME_PAYLOAD_MAX + 1; n++)
+		buf_add_byte(&frames, (unsigned char)(n / FRAME_PAYLOAD_MAX));
+	cr_assert(frames_of_request(&frames, at, FRAME_APPLY));
 	for (int i = 0; i < 3; i++) {
 		cr_expect(eq(int, frame_decode(frames.bytes + at, &f, NULL), ERR_OK));
 		cr_expect(eq(int, f.type, i < 2 ? FRAME_MORE : FRAME_APPLY));
+		cr_expect(eq(int, frames.bytes[at + FRAME_HEADER_SIZE], i));
 		at += FRAME_HEADER_SIZE + f.len;
+		cr_expect(eq(int, frames.bytes[at - 1], i));
 	}
 	cr_expect(eq(sz, at, frames.len));
 }
