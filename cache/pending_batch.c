@@ -59,6 +59,7 @@ uint64_t *batch_numbers(const struct batch *b, size_t *count)
 struct gathering {
 	struct pending *p;
 	struct batch *batch;
+	size_t room; /* for contents */
 	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
 	bool is_wanted_only; /* nobody waited long enough for anything else */
 	bool has_passed;     /* something was passed over */
@@ -466,8 +467,7 @@ static bool fits(const struct gathering *g, const struct queued *q)
 {
 	size_t len = queued_has_contents(q) ? q->change.data_len : 0;
 
-	return g->batch->count < PENDING_CHANGES_MAX &&
-		(!g->batch->bytes || g->batch->bytes + len <= PENDING_BATCH_MAX);
+	return g->batch->count < PENDING_CHANGES_MAX && g->batch->bytes + len <= g->room;
 }
 
 /* What left already does so again under its old number, beside nothing else. */
@@ -507,7 +507,7 @@ static bool gather(struct gathering *g)
 		else
 			pass(g, q);
 		g->has_passed = true;
-		if (q->is_wall || g->batch->bytes >= PENDING_BATCH_MAX)
+		if (q->is_wall || g->batch->bytes >= g->room)
 			break;
 	}
 	return g->batch->count > 0;
@@ -515,12 +515,26 @@ static bool gather(struct gathering *g)
 
 /* ---- The whole ---- */
 
+/*
+ * The memory that batches on their way leave. A recorded batch has room for one change in any case:
+ * other batches wait for recorded ones.
+ */
+static size_t room_of_locked(const struct pending *p, bool is_plain)
+{
+	uint64_t sent = p->bytes - p->unsent_bytes, least = is_plain ? 0 : QUEUED_CONTENTS_MAX;
+	uint64_t left = sent < PENDING_SENT_MAX ? PENDING_SENT_MAX - sent : 0;
+
+	left = left > least ? left : least;
+	return left < PENDING_BATCH_MAX ? (size_t)left : PENDING_BATCH_MAX;
+}
+
 /* What somebody waits for comes first. Beside a recorded batch only contents leave that are wanted or fill one. */
 static bool gather_locked(struct gathering *g, bool is_wanted)
 {
 	struct pending *p = g->p;
 
 	g->is_plain = p->recorded_under_way;
+	g->room = room_of_locked(p, g->is_plain);
 	g->is_wanted_only = is_wanted;
 	if (gather(g))
 		return true;

@@ -27,8 +27,12 @@
 /* So long a change waits for others, and for those that follow it closely, in ms. */
 #define PENDING_WAIT_MS      100
 #define PENDING_WAIT_MOST_MS 500
-/* Batches at once: a recorded one, and others of nothing but contents. Each takes twice its bytes while it is sent. */
+/*
+ * Batches at once: a recorded one, and others of nothing but contents. A batch takes twice its bytes
+ * while it is sent, so all batches together have a bound: the rest leaves later.
+ */
 #define PENDING_SENDERS_MAX 3
+#define PENDING_SENT_MAX    (2 * PENDING_BATCH_MAX)
 /* From one attempt to the next while the sandbox cannot be reached, in ms; the first while somebody waits for it. */
 #define PENDING_PAUSE_MS      1000
 #define PENDING_PAUSE_MOST_MS 30000

@@ -20,7 +20,7 @@
  * The kernel refuses a read with less room than its largest request: REQUEST_MAX of mount.c, and a
  * header.
  */
-#define REQUEST_ROOM (1024 * 1024 + 65536)
+#define REQUEST_ROOM (256 * 1024 + 65536)
 /* The guard ends after so many requests of the last moment: a program may ask without end. */
 #define LAST_REQUESTS 1000
 
