@@ -230,8 +230,21 @@ struct stats *cache_stats(struct cache *c)
 	return &c->stats;
 }
 
+struct call cache_call_of_ours(const struct cache *c, const struct cancel *cancel)
+{
+	return (struct call){
+		.progress_ms = cache_progress_ms(c), .cancel = cancel, .is_background = true
+	};
+}
+
+uint64_t cache_uses(const struct cache *c)
+{
+	return atomic_load(&c->uses);
+}
+
 void cache_used(struct cache *c)
 {
+	atomic_fetch_add(&c->uses, 1);
 	lifetime_used(c->lifetime);
 	lease_used(c->lease);
 }
@@ -331,7 +344,8 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 {
 	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
-	out->has_stream = lease_is_live(c->lease);
+	out->stream = lease_state(c->lease, out->stream_why, sizeof out->stream_why);
+	out->unwatched_dirs = tree_unwatched(c->tree);
 	pending_count(c->pending, &out->pending_changes, &out->pending_bytes, &out->parked_changes);
 	out->parked_told = pending_parked(c->pending, out->parked, CACHE_PARKED_TOLD);
 	out->journal_dir = pending_place(c->pending);

@@ -137,6 +137,15 @@ struct cache_parked {
 	char error[200];
 };
 
+/* The state of the change stream. While the stream is live, metadata here needs no other check. */
+enum cache_stream {
+	CACHE_STREAM_NONE,   /* no stream is needed: a sandbox on this machine, or no caching */
+	CACHE_STREAM_IDLE,   /* an unused mount has none; the next use begins one */
+	CACHE_STREAM_BEGINS, /* asked for, not ready */
+	CACHE_STREAM_LIVE,
+	CACHE_STREAM_BROKEN, /* failed; use begins another one within a minute */
+};
+
 /* Facts for `.sandbox/status`. */
 struct cache_status {
 	uint64_t pending_changes, pending_bytes; /* what the sandbox does not have yet */
@@ -146,7 +155,9 @@ struct cache_status {
 	const char *
 		journal_dir; /* where what is pending and parked stands; lives as long as the cache; NULL: in memory */
 	uint64_t inodes_known, names_known;
-	bool has_stream; /* the sandbox tells of its changes: what is known is believed meanwhile */
+	enum cache_stream stream;
+	char stream_why[sizeof((struct error *)0)->text]; /* CACHE_STREAM_BROKEN: the failure */
+	uint64_t unwatched_dirs; /* directories whose changes the stream does not report */
 	const char *
 		contents_dir; /* where contents are kept, of all mounts of this user; NULL: in memory */
 	uint64_t contents_bytes, contents_max;

@@ -36,6 +36,7 @@ struct cache {
 	struct bandwidth bandwidth; /* of the connection to it */
 	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
+	_Atomic uint64_t uses; /* cache_used() */
 	_Atomic unsigned
 		listeners; /* cache_listen(): the stream of changes stays while there are any */
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
@@ -61,6 +62,14 @@ struct cache {
 #define CACHE_TRIES 64
 /* So many of them while renames go on; for the others they wait. */
 #define CACHE_TRIES_FREE 4
+
+/*
+ * The call of work that no operation waits for: such a call never
+ * wakes a paused sandbox. An operation passes on its own call, which does.
+ */
+struct call cache_call_of_ours(const struct cache *c, const struct cancel *cancel);
+/* How often the mount was used so far. Growth means: pending work is a user's request again. */
+uint64_t cache_uses(const struct cache *c);
 
 /* Until when what is asked now may be believed. */
 int64_t cache_attr_until(const struct cache *c);

@@ -5,6 +5,7 @@
 #include "cache/wait.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -68,7 +69,7 @@ void lease_listened(struct lease *l)
 
 /* ---- Use ---- */
 
-static int64_t awake_ms(const struct lease *l)
+int64_t lease_now_ms(const struct lease *l)
 {
 	return clocks_awake_ms(l->cache->options.clocks);
 }
@@ -105,7 +106,7 @@ void lease_link_failed(struct lease *l)
 
 void lease_heard(struct lease *l)
 {
-	atomic_store(&l->heard_ms, awake_ms(l));
+	atomic_store(&l->heard_ms, lease_now_ms(l));
 }
 
 /* Only one of those who use it at the same time comes to doubt. */
@@ -120,7 +121,7 @@ static void note_silence(struct lease *l, int64_t now_ms)
 
 void lease_used(struct lease *l)
 {
-	int64_t now_ms = l ? awake_ms(l) : 0;
+	int64_t now_ms = l ? lease_now_ms(l) : 0;
 
 	if (!l || now_ms - atomic_load(&l->noted_ms) < NOTE_MS)
 		return;
@@ -140,12 +141,31 @@ bool lease_has_begun(const struct lease *l)
 	return l && l->begun_ms;
 }
 
+enum cache_stream lease_state(struct lease *l, char *why, size_t size)
+{
+	enum cache_stream state = CACHE_STREAM_NONE;
+
+	snprintf(why, size, "%s", "");
+	if (!l)
+		return state;
+	pthread_mutex_lock(&l->lock);
+	switch (atomic_load(&l->state)) {
+	case LEASE_IDLE: state = l->failure.kind ? CACHE_STREAM_BROKEN : CACHE_STREAM_IDLE; break;
+	case LEASE_BEGINNING: state = CACHE_STREAM_BEGINS; break;
+	case LEASE_LIVE: state = CACHE_STREAM_LIVE; break;
+	}
+	if (state == CACHE_STREAM_BROKEN)
+		snprintf(why, size, "%s", l->failure.text);
+	pthread_mutex_unlock(&l->lock);
+	return state;
+}
+
 /* ---- What begins it ---- */
 
 static bool may_begin_locked(const struct lease *l, const struct lease_list *list)
 {
 	return atomic_load(&l->state) == LEASE_IDLE && !l->is_running && !l->is_stopping &&
-		monotonic_ms() >= l->retry_ms && (list->is_audit || tree_is_bare(l->cache->tree));
+		lease_now_ms(l) >= l->retry_ms && (list->is_audit || tree_is_bare(l->cache->tree));
 }
 
 void lease_carried_locked(struct lease *l)
@@ -168,14 +188,22 @@ void lease_begin_locked(struct lease *l, struct carried *c)
 	pthread_cond_broadcast(&l->changed);
 }
 
-/* The stream, if it began, goes on without him. */
+/* The stream, if one began, goes on without the list, which no lease protects any more. */
 static void leave_locked(struct lease *l)
 {
 	lease_carried_locked(l);
+	tree_stream_leaves(l->cache->tree);
 	if (l->is_running)
 		return;
 	atomic_store(&l->state, LEASE_IDLE);
 	tree_stream_ends(l->cache->tree);
+}
+
+/* The sandbox still sets up watches, of many directories: a list asked for alone arrives sooner. */
+static bool begins_late_locked(const struct lease *l, int64_t limit_ms)
+{
+	return limit_ms >= 0 && atomic_load(&l->state) == LEASE_BEGINNING && l->is_running &&
+		monotonic_ms() - l->begun_ms >= limit_ms / 4;
 }
 
 static enum err await_locked(
@@ -185,7 +213,7 @@ static enum err await_locked(
 	uint64_t heard = 0;
 	enum err kind = ERR_OK;
 
-	while (!kind && !c->is_over) {
+	while (!kind && !c->is_over && !begins_late_locked(l, limit_ms)) {
 		kind = wait_briefly_locked(&l->changed, &l->lock, call, e);
 		if (c->items != heard)
 			since_ms = monotonic_ms();
@@ -204,6 +232,10 @@ static bool carry_locked(struct lease *l, struct carried *c, const struct call *
 {
 	lease_begin_locked(l, c);
 	*kind = await_locked(l, c, call, e);
+	if (!*kind && !c->is_over) {
+		leave_locked(l);
+		return false;
+	}
 	if (*kind) {
 		leave_locked(l);
 		if (*kind == ERR_TIMEOUT)

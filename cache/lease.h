@@ -1,12 +1,14 @@
 /*
  * lease.h - the change stream, under which what is known is held without limit of time.
  *
- * The stream begins with the first list that is asked for, which it carries: so what is listed is already protected, for
- * one request. While it lives the sandbox tells of every change (tree_hear()), and trust has no end. It is let go when the
- * mount was not used for a while. When it ends, or tells that it lost something, everything known is in doubt, and the
- * next audit begins it anew; after a failure not at once. So it is, but for the beginning anew, when the mount is used
- * after a minute in which nothing was told: no stream tells of a write through a mapping, or of a link made where nobody
- * watches. A sandbox that has no such stream is trusted for a time only (cache/trust.h).
+ * The stream begins with the first list that is asked for, which it carries: so what is listed is
+ * already protected, for one request. While the stream lives the sandbox tells of every change
+ * (tree_hear()), and trust has no end. The stream is let go when the mount was not used for a while.
+ * When the stream ends, or reports a loss, everything known is in doubt, and the next audit begins
+ * another one: after a failure not at once, but within a minute, whatever failed. A minute without an
+ * event also puts everything in doubt at the next use, under a live stream: no stream tells of a write
+ * through a mapping, or of a link made where nobody watches. A sandbox that has no such stream is
+ * trusted for a time only (cache/trust.h).
  *
  * One thread, from the first use on. Functions may be called from any thread and take NULL for `l`: there is no stream.
  */
@@ -37,6 +39,8 @@ void lease_listened(struct lease *l);
 bool lease_is_live(struct lease *l);
 /* Whether there ever was one. After lease_stop(). NULL: there was none. */
 bool lease_has_begun(const struct lease *l);
+/* The stream's state, for a person; `why`: the failure of a broken stream, else "". */
+enum cache_stream lease_state(struct lease *l, char *why, size_t size);
 
 /* A list that may begin a stream. */
 struct lease_list {

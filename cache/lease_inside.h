@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 enum lease_state {
-	LEASE_OFF,       /* there is no stream to be had */
 	LEASE_IDLE,      /* there may be one */
 	LEASE_BEGINNING, /* it is asked for */
 	LEASE_LIVE,
@@ -35,6 +34,7 @@ struct lease {
 		heard_ms; /* likewise: when something was last told, or doubted because nothing was */
 	atomic_bool is_given_up; /* because others found nobody */
 	atomic_bool carries;     /* a list that somebody waits for */
+	bool is_unwatched_said;  /* logged; used by the stream's thread alone */
 	pthread_mutex_t lock;    /* guards what follows */
 	pthread_cond_t changed;
 	bool has_thread, is_running, is_stopping;
@@ -42,8 +42,12 @@ struct lease {
 	struct carried *carried;   /* NULL: it is over, or nobody wants it any more */
 	struct tree_listing first; /* what began the stream */
 	bool is_bare;              /* nothing was known before that */
-	int64_t pause_ms, retry_ms, begun_ms;
-	int64_t slept_ms; /* how long the machine slept in all */
+	int64_t pause_ms;
+	int64_t retry_ms, lived_from_ms; /* by the cache's clocks */
+	int64_t begun_ms;                /* monotonic */
+	int64_t slept_ms;                /* how long the machine slept in all */
+	struct error failure;            /* why the last stream ended; kind 0: without one */
+	bool is_failure_said;            /* in the log */
 };
 
 /* The stream's thread: one stream after the other, whenever there is a list to begin with. */
@@ -54,6 +58,9 @@ void lease_begin_locked(struct lease *l, struct carried *c);
 
 /* The list is over, or whoever asked for it has gone. */
 void lease_carried_locked(struct lease *l);
+
+/* By the cache's clocks. */
+int64_t lease_now_ms(const struct lease *l);
 
 /* From now on it counts how long the mount is not used; not while somebody waits or listens. */
 void lease_arm(const struct lease *l);

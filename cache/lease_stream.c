@@ -9,11 +9,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From a stream that failed to the next one: doubled each time, unless it had lived for as long as the longest pause. */
+/*
+ * The pause from a failed stream to the next one: doubled each time, unless the stream
+ * had lived for the longest pause. Every kind of failure is tried again: causes go away.
+ */
 #define PAUSE_FIRST_MS 1000
 #define PAUSE_MAX_MS   60000
+/* This many unwatched directories are worth a line in the log. */
+#define UNWATCHED_MANY 64
 
 /* ---- What the stream tells ---- */
+
+static void note_recovery(struct lease *l)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->is_failure_said)
+		log_warn(LOG_CACHE, "the sandbox tells of its changes again");
+	l->is_failure_said = false;
+	pthread_mutex_unlock(&l->lock);
+}
 
 static enum err on_ready(struct lease *l, const struct watch_event *event, struct error *e)
 {
@@ -23,6 +37,7 @@ static enum err on_ready(struct lease *l, const struct watch_event *event, struc
 		return error_set(e, ERR_UNSUPPORTED, "the change stream brings no lists");
 	tree_stream_ready(c->tree);
 	atomic_store(&l->state, LEASE_LIVE);
+	note_recovery(l);
 	if (l->is_bare)
 		trust_began(c->trust, &l->first);
 	return ERR_OK;
@@ -54,17 +69,30 @@ static void on_item(struct lease *l, const struct list_item *item)
 	pthread_mutex_unlock(&l->lock);
 }
 
-static enum err on_lost(struct lease *l, const struct watch_event *event, struct error *e)
+/* A few directories that the sandbox's user may not read are ordinary. */
+static void note_unwatched(struct lease *l)
+{
+	if (l->is_unwatched_said || tree_unwatched(l->cache->tree) < UNWATCHED_MANY)
+		return;
+	l->is_unwatched_said = true;
+	log_warn(LOG_CACHE,
+		"many directories cannot be watched in the sandbox (does its kernel allow "
+		"too few watches?): what is in them is asked again and again");
+}
+
+static void on_lost(struct lease *l, const char *path)
 {
 	struct cache *c = l->cache;
 
-	if (*event->path && !tree_hear_unwatched(c->tree, event->path))
-		return error_set(e, ERR_UNSUPPORTED, "too many directories cannot be watched");
+	if (*path) {
+		tree_hear_unwatched(c->tree, path);
+		note_unwatched(l);
+	}
 	if (!lease_is_live(l))
-		return ERR_OK;
-	cache_doubt_all(c);
-	cache_tell_changed(c, WATCH_LOST, event->path, true);
-	return ERR_OK;
+		return;
+	if (!*path)
+		cache_doubt_all(c);
+	cache_tell_changed(c, WATCH_LOST, path, true);
 }
 
 static enum err hear(void *context, const struct watch_event *event, struct error *e)
@@ -74,7 +102,8 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	lease_heard(l);
 	switch (event->kind) {
 	case WATCH_READY: return on_ready(l, event, e);
-	case WATCH_LOST: return on_lost(l, event, e);
+	case WATCH_LOST: on_lost(l, event->path); return ERR_OK;
+	case WATCH_FOUND: tree_hear_watched(l->cache->tree, event->path); return ERR_OK;
 	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
 	default:
 		stats_add(&l->cache->stats, STATS_EVENTS, 1);
@@ -114,15 +143,39 @@ static enum err copy_request(struct copied *c, const struct list_request *from, 
 /* Given up on purpose it may begin again at once. */
 static void pause_locked(struct lease *l, enum err kind)
 {
-	int64_t now_ms = monotonic_ms();
-	bool was_good = now_ms - l->begun_ms >= PAUSE_MAX_MS;
+	int64_t now_ms = lease_now_ms(l);
+	bool was_good = now_ms - l->lived_from_ms >= PAUSE_MAX_MS;
 
 	if (kind == ERR_INTERRUPTED)
 		return;
 	l->pause_ms = was_good || !l->pause_ms ? PAUSE_FIRST_MS : l->pause_ms * 2;
-	if (l->pause_ms > PAUSE_MAX_MS)
+	if (l->pause_ms > PAUSE_MAX_MS || kind == ERR_UNSUPPORTED)
 		l->pause_ms = PAUSE_MAX_MS;
 	l->retry_ms = now_ms + l->pause_ms;
+}
+
+/*
+ * An outage is logged by cache/trust.c. A stream that breaks after a long life and is
+ * replaced at once needs no line either.
+ */
+static bool is_to_be_said_locked(const struct lease *l, bool was_live)
+{
+	enum err kind = l->failure.kind;
+
+	if (cache_is_unheard(kind) || cache_is_of_the_call(kind))
+		return l->pause_ms > 2 * PAUSE_FIRST_MS && !tree_is_unheard(l->cache->tree);
+	return kind && (!was_live || l->pause_ms > PAUSE_FIRST_MS);
+}
+
+static void note_end_locked(struct lease *l, enum err kind, const struct error *why, bool was_live)
+{
+	l->failure = *why;
+	l->failure.kind = kind == ERR_INTERRUPTED ? ERR_OK : kind ? kind : ERR_UNREACHABLE;
+	if (l->is_failure_said || !is_to_be_said_locked(l, was_live))
+		return;
+	l->is_failure_said = true;
+	log_warn(LOG_CACHE, "the sandbox does not tell of its changes, and is asked instead: %s",
+		why->text);
 }
 
 /*
@@ -136,9 +189,10 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 
 	log_debug(LOG_CACHE, "the change stream ended: %s", why->text);
 	pthread_mutex_lock(&l->lock);
-	atomic_store(&l->state, kind == ERR_UNSUPPORTED ? LEASE_OFF : LEASE_IDLE);
+	atomic_store(&l->state, LEASE_IDLE);
 	tree_stream_ends(l->cache->tree);
 	pause_locked(l, kind);
+	note_end_locked(l, kind, why, was_live);
 	if (l->carried)
 		l->carried->error = *why;
 	carried_ends_locked(l, kind ? kind : ERR_UNREACHABLE);
@@ -156,7 +210,7 @@ static const struct list_request nothing = { .starts = &root_only, .starts_count
 
 static void run_stream_locked(struct lease *l)
 {
-	const struct call call = { .progress_ms = cache_progress_ms(l->cache), .cancel = &l->ends };
+	const struct call call = cache_call_of_ours(l->cache, &l->ends);
 	const struct list_request *first = l->carried ? l->carried->list->request : &nothing;
 	struct error why = { 0 };
 	struct copied copied;
@@ -166,6 +220,7 @@ static void run_stream_locked(struct lease *l)
 	memcpy(request.watcher, l->cache->options.watcher, sizeof request.watcher);
 	l->is_running = true;
 	l->begun_ms = monotonic_ms();
+	l->lived_from_ms = lease_now_ms(l);
 	lease_arm(l);
 	pthread_mutex_unlock(&l->lock);
 	if (!kind)
@@ -179,14 +234,14 @@ static void run_stream_locked(struct lease *l)
 static bool is_listened_locked(const struct lease *l)
 {
 	return atomic_load(&l->cache->listeners) && atomic_load(&l->state) == LEASE_IDLE &&
-		monotonic_ms() >= l->retry_ms;
+		lease_now_ms(l) >= l->retry_ms;
 }
 
 static int64_t next_look_locked(const struct lease *l)
 {
-	int64_t now_ms = monotonic_ms();
+	int64_t pause_ms = l->retry_ms - lease_now_ms(l);
 
-	return l->retry_ms > now_ms ? l->retry_ms : now_ms + PAUSE_MAX_MS;
+	return monotonic_ms() + (pause_ms > 0 ? pause_ms : PAUSE_MAX_MS);
 }
 
 void *lease_run(void *lease)

@@ -460,6 +460,8 @@ bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_
  */
 void tree_stream_begins(struct tree *t, const struct tree_listing *first);
 void tree_stream_ready(struct tree *t);
+/* The listing does not come with the stream: its asker left, or asks for the listing alone. */
+void tree_stream_leaves(struct tree *t);
 /* Trust is the caller's to take away. */
 void tree_stream_ends(struct tree *t);
 
@@ -471,8 +473,12 @@ void tree_tells(struct tree *t, tree_tell tell, void *context);
  * else is learned.
  */
 void tree_hear(struct tree *t, const struct watch_event *event);
-/* The directory cannot be watched: what is below it is not held. false: there are too many of those. */
-bool tree_hear_unwatched(struct tree *t, const char *path);
+/* The stream reports nothing below this directory: nothing there is held. */
+void tree_hear_unwatched(struct tree *t, const char *path);
+/* The directory is watched again, or gone: answers to later questions are held. */
+void tree_hear_watched(struct tree *t, const char *path);
+/* The number of such directories. */
+size_t tree_unwatched(struct tree *t);
 
 /* ---- Listings ---- */
 

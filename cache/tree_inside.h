@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cache/tree.h"
+#include "providers/base/path_set.h"
 
 #include <sys/queue.h>
 
@@ -41,9 +42,9 @@ struct tree {
 	LIST_HEAD(, tree_listing) under_way;
 	uint64_t held_alone;  /* the serial number of a listing that is held in any case; 0: none */
 	uint64_t held_before; /* held_from, while a stream begins */
-	char **unwatched;     /* directories that the change stream tells nothing of */
-	size_t unwatched_count;
-	TAILQ_HEAD(, late) late; /* events not yet judged, in the order in which they came */
+	struct path_set unwatched; /* directories that the stream does not report */
+	bool is_blind;             /* `unwatched` is full: nothing is held */
+	TAILQ_HEAD(, late) late;   /* events not yet judged, in the order in which they came */
 	LIST_HEAD(, late) late_by_name[LATE_BUCKETS], late_by_dir[LATE_BUCKETS];
 	size_t late_count;
 	int64_t late_judged_ms; /* when those that waited for long were judged last */

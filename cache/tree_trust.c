@@ -35,10 +35,10 @@ bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
 /* By the change stream. */
 static bool is_watched_locked(const struct tree *t, const struct inode *i)
 {
-	for (; t->unwatched_count && i != t->root && i->names; i = i->names->dir)
+	for (; t->unwatched.count && i != t->root && i->names; i = i->names->dir)
 		if (i->unwatched || i->names->dir->unwatched)
 			return false;
-	return true;
+	return !t->is_blind;
 }
 
 /* Of other file systems, and of staging, nothing is told by an audit or the change stream. */
@@ -266,8 +266,8 @@ void lost_from_sight_locked(struct tree *t, struct inode *i)
 
 /* ---- The change stream ---- */
 
-/* So many directories may be unreadable, or beyond the system's limit, before a stream is of no use. */
-#define UNWATCHED_MAX 256
+/* The most directories that are remembered as unwatched. */
+#define UNWATCHED_MAX 65536
 
 void tree_stream_begins(struct tree *t, const struct tree_listing *first)
 {
@@ -275,6 +275,13 @@ void tree_stream_begins(struct tree *t, const struct tree_listing *first)
 	t->held_before = t->held_from;
 	t->held_from = UINT64_MAX;
 	t->held_alone = first->seen;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stream_leaves(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_alone = 0;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -298,57 +305,85 @@ void tree_stream_ends(struct tree *t)
 
 void unwatched_release_locked(struct tree *t)
 {
-	for (size_t n = 0; n < t->unwatched_count; n++)
-		free(t->unwatched[n]);
-	free(t->unwatched);
-	t->unwatched = NULL;
-	t->unwatched_count = 0;
+	path_set_release(&t->unwatched);
+	t->is_blind = false;
 	FOR_EACH_INODE(t, i)
 	i->unwatched = false;
 }
 
+static char *unwatched_path_locked(struct tree *t, struct inode *dir)
+{
+	return t->unwatched.count ? path_build_locked(t, dir, NULL) : NULL;
+}
+
 void note_unwatched_locked(struct tree *t, struct inode *dir)
 {
-	AUTO_FREE char *path = t->unwatched_count ? path_build_locked(t, dir, NULL) : NULL;
+	AUTO_FREE char *path = unwatched_path_locked(t, dir);
 
-	for (size_t n = 0; path && n < t->unwatched_count; n++)
-		dir->unwatched |= !strcmp(path, t->unwatched[n]);
+	dir->unwatched |= path && path_set_has(&t->unwatched, path);
 }
 
-static bool unwatched_add_locked(struct tree *t, const char *path)
-{
-	char *copy = t->unwatched_count < UNWATCHED_MAX ? strdup(path) : NULL;
-	char **grown =
-		copy ? reallocarray(t->unwatched, t->unwatched_count + 1, sizeof(char *)) : NULL;
-
-	if (!grown) {
-		free(copy);
-		return false;
-	}
-	t->unwatched = grown;
-	t->unwatched[t->unwatched_count++] = copy;
-	return true;
-}
-
-static void doubt_unwatched_locked(struct tree *t, const char *path)
+/* The known directory at `path`; NULL: none. */
+static struct inode *known_dir_locked(struct tree *t, const char *path)
 {
 	const char *name;
 	struct inode *dir = deepest_locked(t, path, &name);
 	struct dentry *d = strchr(name, '/') ? NULL : dentry_find_locked(t, dir, name);
 
-	if (!d)
-		return;
-	d->inode->unwatched = true;
-	doubt_below_locked(d->inode);
+	return d ? d->inode : NULL;
 }
 
-bool tree_hear_unwatched(struct tree *t, const char *path)
+static void go_blind_locked(struct tree *t)
+{
+	if (!t->is_blind)
+		doubt_and_tell_below_locked(t, t->root);
+	t->is_blind = true;
+}
+
+static void lose_sight_locked(struct tree *t, const char *path)
+{
+	struct inode *dir = known_dir_locked(t, path);
+
+	if (!dir)
+		return;
+	dir->unwatched = true;
+	doubt_and_tell_below_locked(t, dir);
+}
+
+void tree_hear_unwatched(struct tree *t, const char *path)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_added = unwatched_add_locked(t, path);
+	bool is_kept = path_set_has(&t->unwatched, path) ||
+		(t->unwatched.count < UNWATCHED_MAX && path_set_put(&t->unwatched, path));
 
-	if (is_added)
-		doubt_unwatched_locked(t, path);
+	if (is_kept)
+		lose_sight_locked(t, path);
+	else
+		go_blind_locked(t);
 	pthread_mutex_unlock(&t->lock);
-	return is_added;
+}
+
+/* Answers under way are older than the watch. */
+void tree_hear_watched(struct tree *t, const char *path)
+{
+	pthread_mutex_lock(&t->lock);
+	AUTO_FREE char *known = path_set_take(&t->unwatched, path);
+	struct inode *dir = known ? known_dir_locked(t, path) : NULL;
+
+	if (known && t->held_from != UINT64_MAX)
+		t->held_from = ++t->serial;
+	if (dir) {
+		dir->unwatched = false;
+		doubt_below_locked(dir);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+size_t tree_unwatched(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	size_t count = t->unwatched.count;
+
+	pthread_mutex_unlock(&t->lock);
+	return count;
 }

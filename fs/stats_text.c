@@ -32,7 +32,14 @@ static void put_status(const struct cache_status *status, struct buf *out)
 	put_gauge(out, "stream_live",
 		"1: the sandbox tells of its changes, and what is known is believed meanwhile; 0: "
 		"it is asked again.",
-		status->has_stream);
+		status->stream == CACHE_STREAM_LIVE);
+	put_gauge(out, "stream_broken",
+		"1: there is no stream of changes because it failed: the status says for what.",
+		status->stream == CACHE_STREAM_BROKEN);
+	put_gauge(out, "unwatched_directories",
+		"Directories of whose changes the sandbox does not tell: what is in them is asked "
+		"again.",
+		status->unwatched_dirs);
 	put_gauge(out, "pending_changes", "Changes that the sandbox does not have yet.",
 		status->pending_changes);
 	put_gauge(out, "pending_bytes", "Bytes of contents that the sandbox does not have yet.",

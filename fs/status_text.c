@@ -72,6 +72,32 @@ static void put_cache(struct json_writer *w, const struct cache_status *status)
 	json_put_close(w);
 }
 
+/* ---- Whether it tells of its changes ---- */
+
+static const char *stream_word(enum cache_stream state)
+{
+	switch (state) {
+	case CACHE_STREAM_NONE: return "none";
+	case CACHE_STREAM_IDLE: return "idle";
+	case CACHE_STREAM_BEGINS: return "begins";
+	case CACHE_STREAM_LIVE: return "live";
+	case CACHE_STREAM_BROKEN: return "broken";
+	}
+	return "unknown";
+}
+
+static void put_stream(struct json_writer *w, const struct cache_status *status)
+{
+	json_put_open(w, "stream");
+	json_put_text(w, "state", stream_word(status->stream));
+	if (*status->stream_why)
+		json_put_text(w, "error", status->stream_why);
+	else
+		json_put_null(w, "error");
+	json_put_integer(w, "unwatched_dirs", (int64_t)status->unwatched_dirs);
+	json_put_close(w);
+}
+
 /* ---- Errors ---- */
 
 static void put_errors(struct json_writer *w, const struct cache_status *status)
@@ -102,6 +128,7 @@ void status_text(const char *source, const struct sandbox_info *sandbox,
 	put_journal(&w, status);
 	json_put_integer(&w, "inodes_known", (int64_t)status->inodes_known);
 	json_put_integer(&w, "names_known", (int64_t)status->names_known);
+	put_stream(&w, status);
 	put_cache(&w, status);
 	put_errors(&w, status);
 	json_put_close(&w);

@@ -338,7 +338,8 @@ enum watch_kind {
 	WATCH_ATTR,    /* mode, owner, times, links */
 	WATCH_REMOVED, /* nothing is at `path`: it went, also by a rename */
 	WATCH_LOST, /* the queue overflowed or a directory could not be watched: everything below `path` is in doubt */
-	WATCH_ITEM, /* `item` of the list that was asked for */
+	WATCH_FOUND, /* `path`, reported as lost, is watched from here on, or is gone */
+	WATCH_ITEM,  /* `item` of the list that was asked for */
 };
 
 #define WATCHER_ID_SIZE 16

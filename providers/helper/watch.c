@@ -10,6 +10,9 @@
 #include <poll.h>
 #include <sys/inotify.h>
 
+/* Pauses before lost directories are tried again; the second where watches were freed meanwhile. */
+#define LOST_AGAIN_MS  10000
+#define FREED_AGAIN_MS 1000
 /* At least one event with the longest name. */
 #define EVENTS_SIZE ((size_t)64 * 1024)
 
@@ -28,6 +31,7 @@ static void stop(struct watcher *w)
 	cleanup_close(&w->fd);
 	w->fd = -1;
 	watch_table_release(&w->table);
+	path_set_release(&w->lost);
 }
 
 /*
@@ -38,6 +42,8 @@ static enum err start_over(struct watcher *w, struct error *e)
 {
 	enum err k = watch_tell_lost(w, "", e);
 
+	if (k == ERR_OK)
+		k = watch_drop_lost(w, NULL, e);
 	stop(w);
 	if (k == ERR_OK)
 		k = start(w, e);
@@ -46,9 +52,10 @@ static enum err start_over(struct watcher *w, struct error *e)
 
 static void forget_watch(void *context, int wd)
 {
-	const struct watcher *w = context;
+	struct watcher *w = context;
 
 	inotify_rm_watch(w->fd, wd);
+	w->has_given_back = true;
 }
 
 static enum err on_gone(struct watcher *w, const char *path, uint32_t mask, struct error *e)
@@ -56,7 +63,9 @@ static enum err on_gone(struct watcher *w, const char *path, uint32_t mask, stru
 	/* The watches of a directory that was deleted end by themselves; one that moved takes them along. */
 	if (mask & IN_MOVED_FROM && mask & IN_ISDIR)
 		watch_table_remove_below(&w->table, path, forget_watch, w);
-	return watch_tell_state(w, WATCH_REMOVED, path, mask & IN_ISDIR, e);
+	enum err k = mask & IN_ISDIR ? watch_drop_lost(w, path, e) : ERR_OK;
+
+	return k == ERR_OK ? watch_tell_state(w, WATCH_REMOVED, path, mask & IN_ISDIR, e) : k;
 }
 
 static enum err on_new(struct watcher *w, const char *path, uint32_t mask, struct error *e)
@@ -85,6 +94,7 @@ static enum err on_self(
 
 	if (event->mask & IN_IGNORED) {
 		watch_table_remove(&w->table, event->wd);
+		w->has_given_back = true;
 		return is_root ? error_set(e, ERR_GONE, "the shown directory is gone") : ERR_OK;
 	}
 	return is_root && event->mask & IN_ATTRIB ? watch_tell_state(w, WATCH_ATTR, "", true, e)
@@ -125,20 +135,46 @@ static enum err on_events(struct watcher *w, const char *bytes, size_t len, stru
 
 static enum err read_events(struct watcher *w, char *room, struct error *e)
 {
-	/* A quiet tree is no stalled call. */
-	const struct call patient = { .progress_ms = -1,
-		.cancel = w->call ? w->call->cancel : NULL };
-	enum err k = call_wait_fd(&patient, w->fd, POLLIN, e);
-	ssize_t len;
+	ssize_t len = read(w->fd, room, EVENTS_SIZE);
 
-	if (k != ERR_OK)
-		return k;
-	len = read(w->fd, room, EVENTS_SIZE);
 	if (len < 0)
 		return errno == EAGAIN || errno == EINTR ? ERR_OK
 							 : error_errno(e, errno, "inotify");
 	watch_forget_told(w);
 	return on_events(w, room, (size_t)len, e);
+}
+
+/* The time until lost directories are tried again; negative: none is lost. */
+static int64_t again_in_ms(const struct watcher *w)
+{
+	int64_t again_ms = w->tried_ms + (w->has_given_back ? FREED_AGAIN_MS : LOST_AGAIN_MS);
+	int64_t in_ms = again_ms - monotonic_ms();
+
+	if (!w->lost.count)
+		return -1;
+	return in_ms > 0 ? in_ms : 0;
+}
+
+/* A quiet tree is no stalled call. */
+static enum err wait_and_read(struct watcher *w, int64_t wait_ms, char *room, struct error *e)
+{
+	const struct call patient = { .progress_ms = wait_ms,
+		.cancel = w->call ? w->call->cancel : NULL };
+	struct error why = { 0 };
+	enum err k = call_wait_fd(&patient, w->fd, POLLIN, &why);
+
+	if (k == ERR_TIMEOUT)
+		return ERR_OK;
+	return k == ERR_OK ? read_events(w, room, e) : error_set(e, k, "%s", why.text);
+}
+
+static enum err watch_on(struct watcher *w, char *room, struct error *e)
+{
+	int64_t in_ms = again_in_ms(w);
+
+	if (in_ms)
+		return wait_and_read(w, in_ms, room, e);
+	return watch_cover_lost(w, e);
 }
 
 /* ---- The list that comes first ---- */
@@ -172,7 +208,7 @@ static enum err watch_until_stopped(
 	if (k == ERR_OK)
 		k = tell_ready(w, first, e);
 	while (k == ERR_OK)
-		k = read_events(w, room, e);
+		k = watch_on(w, room, e);
 	return k;
 }
 

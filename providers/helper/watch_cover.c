@@ -27,7 +27,14 @@ struct pending {
 struct cover {
 	struct pending *first;
 	bool tells; /* what is found is new and reported */
+	const char
+		*again; /* this directory could not be watched before; NULL: it is the first time */
+	bool stays_lost; /* `again` was refused again */
+	bool is_full;    /* the system allows no more watches */
 };
+
+/* The most lost directories that are remembered. */
+#define LOST_MAX 65536
 
 static enum err push(struct cover *c, const char *path, struct error *e)
 {
@@ -126,12 +133,23 @@ static enum err read_covered(
 }
 
 /* What is below it will not be heard of; that it is there can be told all the same. */
-static enum err lose_dir(
+static enum err leave_dir(
 	struct watcher *w, const struct cover *c, const char *path, struct error *e)
 {
 	enum err k = c->tells ? watch_tell_state(w, WATCH_CREATED, path, true, e) : ERR_OK;
 
 	return k == ERR_OK ? watch_tell_lost(w, path, e) : k;
+}
+
+/* Leaves the directory for now: a later try may succeed. */
+static enum err lose_dir(struct watcher *w, struct cover *c, const char *path, struct error *e)
+{
+	c->stays_lost |= c->again && !strcmp(path, c->again);
+	if (c->stays_lost)
+		return ERR_OK;
+	if (w->lost.count < LOST_MAX && !path_set_put(&w->lost, path))
+		return error_set(e, ERR_NO_MEMORY, "%s", path);
+	return leave_dir(w, c, path, e);
 }
 
 /* With its watch standing, so that nothing of it is older than what the watch hears. */
@@ -151,6 +169,7 @@ static enum err watch_opened(
 	char *kept;
 
 	/* The limit is the system's, the right to read the sandbox's. Without the root there is nothing to watch at all. */
+	c->is_full |= wd < 0 && errno == ENOSPC;
 	if (wd < 0 && *path && (errno == ENOSPC || errno == EACCES))
 		return lose_dir(w, c, path, e);
 	if (wd < 0)
@@ -185,20 +204,88 @@ static enum err cover_dir(struct watcher *w, struct cover *c, const char *path, 
 	k = attr_of_fd(fd, &attr, e);
 	if (k != ERR_OK || root_hides(w->root, &attr))
 		return k;
-	return attr.dev == w->dev ? watch_opened(w, c, path, &fd, e) : lose_dir(w, c, path, e);
+	return attr.dev == w->dev ? watch_opened(w, c, path, &fd, e) : leave_dir(w, c, path, e);
+}
+
+static enum err cover_from(struct watcher *w, struct cover *c, const char *path, struct error *e)
+{
+	enum err k = push(c, path, e);
+
+	for (struct pending *p = pop(c); p; p = pop(c)) {
+		if (k == ERR_OK)
+			k = watch_check_cancelled(w, e);
+		if (k == ERR_OK)
+			k = cover_dir(w, c, p->path, e);
+		free(p);
+	}
+	return k;
 }
 
 enum err watch_cover(struct watcher *w, const char *path, bool tells, struct error *e)
 {
 	struct cover c = { .tells = tells };
-	enum err k = push(&c, path, e);
 
-	for (struct pending *p = pop(&c); p; p = pop(&c)) {
-		if (k == ERR_OK)
-			k = watch_check_cancelled(w, e);
-		if (k == ERR_OK)
-			k = cover_dir(w, &c, p->path, e);
-		free(p);
+	return cover_from(w, &c, path, e);
+}
+
+/* ---- Lost directories ---- */
+
+/* The directory is reported once everything below is watched, or reported as lost. */
+static enum err cover_again(
+	struct watcher *w, const char *path, bool *is_full, bool *stays, struct error *e)
+{
+	struct cover c = { .again = path };
+	enum err k = cover_from(w, &c, path, e);
+
+	*is_full = c.is_full;
+	*stays = c.stays_lost;
+	return k == ERR_OK && !c.stays_lost ? watch_tell_found(w, path, e) : k;
+}
+
+static enum err put_back(struct watcher *w, const struct path_set *stay, struct error *e)
+{
+	bool is_whole = true;
+
+	for (size_t n = 0; n < stay->count; n++)
+		is_whole &= path_set_put(&w->lost, stay->all[n]);
+	return is_whole ? ERR_OK : error_set(e, ERR_NO_MEMORY, "watch");
+}
+
+enum err watch_cover_lost(struct watcher *w, struct error *e)
+{
+	struct path_set stay = { 0 };
+	bool is_full = false;
+	enum err k = ERR_OK;
+
+	w->has_given_back = false;
+	w->tried_ms = monotonic_ms();
+	while (k == ERR_OK && !is_full) {
+		AUTO_FREE char *path = path_set_take_below(&w->lost, NULL);
+		bool stays = false;
+
+		if (!path)
+			break;
+		k = cover_again(w, path, &is_full, &stays, e);
+		if (stays && !path_set_put(&stay, path))
+			k = error_set(e, ERR_NO_MEMORY, "%s", path);
+	}
+	if (k == ERR_OK)
+		k = put_back(w, &stay, e);
+	path_set_release(&stay);
+	return k;
+}
+
+enum err watch_drop_lost(struct watcher *w, const char *path, struct error *e)
+{
+	AUTO_FREE char *self = path ? path_set_take(&w->lost, path) : NULL;
+	enum err k = self ? watch_tell_found(w, self, e) : ERR_OK;
+
+	while (k == ERR_OK) {
+		AUTO_FREE char *below = path_set_take_below(&w->lost, path);
+
+		if (!below)
+			break;
+		k = watch_tell_found(w, below, e);
 	}
 	return k;
 }

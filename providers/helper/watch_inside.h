@@ -4,6 +4,7 @@
 #pragma once
 
 #include "providers/base/buf.h"
+#include "providers/base/path_set.h"
 #include "providers/helper/helper.h"
 #include "providers/helper/watch_table.h"
 #include "providers/helper/watcher_file.h"
@@ -17,6 +18,9 @@ struct watcher {
 	int fd;       /* inotify's */
 	struct watcher_file file;
 	struct watch_table table;
+	struct path_set lost;    /* directories to try again: no watch could be set */
+	bool has_given_back;     /* a watch was freed since the last try */
+	int64_t tried_ms;        /* the last try, monotonic */
 	struct watch_event told; /* the last one of this read, where `has_told` */
 	struct buf told_path;    /* its path */
 	bool has_told;
@@ -28,6 +32,7 @@ struct watcher {
 enum err watch_tell(struct watcher *w, enum watch_kind kind, const char *path, bool is_dir,
 	const struct attr *attr, struct error *e);
 enum err watch_tell_lost(struct watcher *w, const char *path, struct error *e);
+enum err watch_tell_found(struct watcher *w, const char *path, struct error *e);
 /*
  * Looks what `path` names by now and tells that: `kind` with its attributes, or WATCH_REMOVED. What is there although
  * `kind` is WATCH_REMOVED has been created anew. `was_dir` is of what is no longer there.
@@ -44,3 +49,7 @@ enum err watch_check_cancelled(const struct watcher *w, struct error *e);
 
 /* Watches every directory from `path` on. `tells`: what is found is new and reported. */
 enum err watch_cover(struct watcher *w, const char *path, bool tells, struct error *e);
+/* Tries the lost directories again, until the system refuses a watch. */
+enum err watch_cover_lost(struct watcher *w, struct error *e);
+/* Forgets lost directories at and below `path`, which is gone; NULL: all of them. */
+enum err watch_drop_lost(struct watcher *w, const char *path, struct error *e);

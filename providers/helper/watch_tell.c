@@ -66,6 +66,11 @@ enum err watch_tell_lost(struct watcher *w, const char *path, struct error *e)
 	return watch_tell(w, WATCH_LOST, path, true, NULL, e);
 }
 
+enum err watch_tell_found(struct watcher *w, const char *path, struct error *e)
+{
+	return watch_tell(w, WATCH_FOUND, path, true, NULL, e);
+}
+
 static enum err stat_path(const struct watcher *w, const char *path, struct attr *out)
 {
 	AUTO_PLACE struct place at = PLACE_NONE;

@@ -156,7 +156,7 @@ void explored_start(int64_t believed_ms)
 {
 	const struct cache_options options = { .attr_ms = believed_ms,
 		.entry_ms = believed_ms,
-		.progress_ms = 20000,
+		.progress_ms = explored.progress_ms ? explored.progress_ms : 20000,
 		.is_remote = true,
 		.stream_idle_ms = explored.stream_idle_ms ? explored.stream_idle_ms : 60 * A_MINUTE,
 		.clocks = explored.clocks };

@@ -16,8 +16,8 @@ extern struct explored {
 	struct counting_provider
 		provider; /* whose lists and entries are counted since explored_start() */
 	struct cache *cache;
-	/* Of a cache that is started; zero: an hour, and as usual. */
-	int64_t stream_idle_ms;
+	/* Of a cache that is started; zero: an hour, 20 s, and as usual. */
+	int64_t stream_idle_ms, progress_ms;
 	const struct clocks *clocks;
 } explored;
 

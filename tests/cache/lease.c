@@ -284,7 +284,8 @@ Test(lease, a_stream_that_breaks_is_doubted_and_begun_again)
 	await(is_long, "d/f1", true);
 	explored_make_file("d/new");
 	await(has, "d/new", true);
-	await_stream(1); /* after a pause */
+	use_later(1000); /* the pause */
+	await_stream(1);
 	await(is_known, "d/f0", true);
 	usleep(3 * WITHOUT_MS * 1000);
 	cr_expect(is_known("d/f0"));
@@ -457,6 +458,135 @@ Test(lease, a_stream_begins_again_however_much_is_known)
 	cr_expect(not(has(removed)));
 	await_stream(2);
 	await(is_known, written, true);
+}
+
+/* ---- Every way to have no stream, and back ---- */
+
+static struct cache_status status(void)
+{
+	struct cache_status s;
+
+	cache_get_status(explored.cache, &s);
+	return s;
+}
+
+static void await_told(enum cache_stream state)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	while (status().stream != state) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "the stream is %d", status().stream);
+		usleep(1000);
+	}
+}
+
+Test(lease, for_what_a_stream_broke_is_told_until_there_is_another)
+{
+	known_tree();
+	await_told(CACHE_STREAM_LIVE);
+	explored.provider.breaks_watch = true;
+	explored_make_file("d/new");
+	await_end();
+	await_told(CACHE_STREAM_BROKEN);
+	cr_expect(eq(str, status().stream_why, "broken off"));
+	use_later(1000);
+	await_stream(1);
+	await_told(CACHE_STREAM_LIVE);
+	cr_expect(eq(str, status().stream_why, ""));
+}
+
+Test(lease, that_a_stream_was_let_go_is_told)
+{
+	explored.stream_idle_ms = 50;
+	explored_make_dir("d");
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	await_end();
+	await_told(CACHE_STREAM_IDLE);
+	cr_expect(eq(str, status().stream_why, ""));
+}
+
+/* As where the helper could not run, or the system had no room for one more. */
+Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
+{
+	explored.provider.has_watch = false;
+	explored_make_dir("d");
+	explored_start(A_MINUTE);
+	explored_list_all(cache_root(explored.cache));
+	await_told(CACHE_STREAM_BROKEN);
+	cr_expect(eq(str, status().stream_why, "no stream of changes"));
+	explored.provider.has_watch = true;
+	use_later(59000);
+	cache_doubt_all(explored.cache);
+	cr_expect(not(has("none")));
+	cr_expect(eq(uint, explored.provider.watches, 0));
+	use_later(1000);
+	cache_doubt_all(explored.cache);
+	cr_expect(not(has("none")));
+	cr_expect(eq(uint, explored.provider.watches, 1));
+	await_told(CACHE_STREAM_LIVE);
+}
+
+/* Where it takes long until all directories are watched. */
+Test(lease, a_stream_that_begins_late_is_not_waited_for)
+{
+	explored.progress_ms = 400;
+	explored.provider.begins_after_ms = 2000;
+	explored_make_dir("d");
+	explored_start(WITHOUT_MS);
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
+	cr_expect(ge(uint, explored.provider.lists, 1));
+	await_told(CACHE_STREAM_LIVE);
+	cache_doubt_all(explored.cache);
+	cr_expect(has("d"));
+	usleep(3 * WITHOUT_MS * 1000);
+	cr_expect(is_known("d"));
+}
+
+Test(lease, however_many_directories_are_not_watched_the_others_are)
+{
+	explored.provider.unwatched = 2000;
+	explored_make_dir("u7");
+	explored_make_file("u7/f");
+	explored_make_dir("d");
+	explored_make_files("d", 5);
+	explored_start(WITHOUT_MS);
+	explored_list_all(cache_root(explored.cache));
+	await_told(CACHE_STREAM_LIVE);
+	cr_expect(eq(u64, status().unwatched_dirs, 2000));
+	unsigned before = calls();
+
+	usleep(3 * WITHOUT_MS * 1000);
+	cr_expect(eq(u64, explored_size_of("d/f1"), 4));
+	cr_expect(eq(uint, calls(), before), "what is watched is held");
+	change_unseen("tree/u7/f");
+	await(is_long, "u7/f", true);
+}
+
+static void tell_next(const char **what, const char *dir)
+{
+	pthread_mutex_lock(&explored.provider.lock);
+	*what = dir;
+	pthread_mutex_unlock(&explored.provider.lock);
+}
+
+Test(lease, a_directory_that_is_watched_again_is_held_again)
+{
+	explored_make_tree("", 1, 2);
+	explored_start(WITHOUT_MS);
+	explored_list_all(cache_root(explored.cache));
+	tell_next(&explored.provider.loses, "d1");
+	explored_make_file("d1/new");
+	await(has, "d1/new", true);
+	cr_expect(eq(u64, status().unwatched_dirs, 1));
+	tell_next(&explored.provider.finds, "d1");
+	explored_make_file("d2/other");
+	explored_make_file("d2/last");
+	await(has, "d2/last", true);
+	cr_expect(eq(u64, status().unwatched_dirs, 0));
+	explored_list_all(cache_root(explored.cache));
+	usleep(3 * WITHOUT_MS * 1000);
+	cr_expect(is_known("d1/new"));
 }
 
 static void *list_root(void *context)

@@ -65,7 +65,10 @@ Test(stats_text, says_whether_there_is_a_stream_of_changes)
 	for (int has = 0; has <= 1; has++) {
 		AUTO_BUF struct buf text = BUF_INIT(65536);
 
-		stats_text(&s, &(struct cache_status){ .has_stream = has }, &text);
+		stats_text(&s,
+			&(struct cache_status){
+				.stream = has ? CACHE_STREAM_LIVE : CACHE_STREAM_BROKEN },
+			&text);
 		expect_line(
 			&text, has ? "\nsandboxfs_stream_live 1\n" : "\nsandboxfs_stream_live 0\n");
 	}

@@ -108,6 +108,23 @@ Test(status_text, says_what_is_kept_of_contents_and_where)
 	json_object_put(whole);
 }
 
+Test(status_text, says_whether_the_sandbox_tells_of_its_changes_and_why_not)
+{
+	struct cache_status status = {
+		.stream = CACHE_STREAM_BROKEN, .stream_why = "no watches", .unwatched_dirs = 7
+	};
+	struct json_object *whole = told(&status), *stream = field(whole, "stream");
+
+	expect_field(stream, "state", "broken");
+	expect_field(stream, "error", "no watches");
+	expect_field(stream, "unwatched_dirs", "7");
+	json_object_put(whole);
+	whole = told(&(struct cache_status){ .stream = CACHE_STREAM_LIVE });
+	expect_field(field(whole, "stream"), "state", "live");
+	cr_expect(eq(ptr, field(field(whole, "stream"), "error"), NULL));
+	json_object_put(whole);
+}
+
 Test(status_text, says_the_last_errors)
 {
 	struct cache_status status = {

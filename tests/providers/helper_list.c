@@ -233,6 +233,7 @@ Test(helper_list, directories_in_which_nothing_changed_need_not_be_named)
 	scratch_mkdir(&shown.scratch, "tree/a", 0755);
 	scratch_mkdir(&shown.scratch, "tree/a/b", 0755);
 	scratch_write_text(&shown.scratch, "tree/a/b/f", "");
+	scratch_write_text(&shown.scratch, "tree/a/b/old", "");
 	scratch_mkdir(&shown.scratch, "tree/c", 0755);
 	change_again("tree/a/b/f", shown_attr(&shown, "tree/c").ctime);
 	const struct timespec then = shown_attr(&shown, "tree/a/b/f").ctime;

@@ -9,6 +9,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,7 +21,7 @@
 
 static struct shown shown;
 
-/* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost;
+/* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost, "*path" found;
  * of a list "[path", "=name" and "]" for its end. */
 static struct watching {
 	const struct root *root;
@@ -55,7 +56,8 @@ static void log_event(struct buf *log, const struct watch_event *event)
 		[WATCH_CHANGED] = '~',
 		[WATCH_ATTR] = '@',
 		[WATCH_REMOVED] = '-',
-		[WATCH_LOST] = '?' };
+		[WATCH_LOST] = '?',
+		[WATCH_FOUND] = '*' };
 
 	if (event->kind == WATCH_ITEM)
 		log_item(log, event->item);
@@ -568,6 +570,94 @@ static int watch_unreadable(struct shown *s)
 Test(helper_watch, an_unreadable_directory_is_in_doubt)
 {
 	shown_as_nobody(&shown, watch_unreadable);
+}
+
+/* ---- A system that allows few watches ---- */
+
+#define FEW 4
+
+/* In a user namespace of its own, where one may set that. */
+static bool allow_few_watches(void)
+{
+	AUTO_CLOSE int fd = unshare(CLONE_NEWUSER)
+		? -1
+		: open("/proc/sys/user/max_inotify_watches", O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && dprintf(fd, "%d", FEW) > 0;
+}
+
+static void name_line(char line[16], char mark, unsigned n, const char *end)
+{
+	snprintf(line, 16, "%cd%u%s", mark, n, end);
+}
+
+static unsigned count_lost(void)
+{
+	char line[16];
+	unsigned count = 0;
+
+	for (unsigned n = 0; n < 6; n++) {
+		name_line(line, '?', n, "/");
+		count += has_heard(line);
+	}
+	return count;
+}
+
+/* The first of the directories that was lost, or was not. */
+static unsigned find_dir(bool is_lost)
+{
+	char line[16];
+	unsigned n = 0;
+
+	for (; n < 6; n++) {
+		name_line(line, '?', n, "/");
+		if (has_heard(line) == is_lost)
+			break;
+	}
+	return n;
+}
+
+/* The root and three of six directories are watched; each that goes makes room for one that is not. */
+static int watch_few(struct shown *s)
+{
+	char name[16], line[16];
+	unsigned lost, watched;
+
+	if (!allow_few_watches())
+		return 0;
+	for (unsigned n = 0; n < 6; n++) {
+		snprintf(name, sizeof name, "tree/d%u", n);
+		scratch_mkdir(&s->scratch, name, 0755);
+	}
+	start_watch(&s->root);
+	if (count_lost() != 3)
+		return 2;
+	lost = find_dir(true);
+	watched = find_dir(false);
+	snprintf(name, sizeof name, "tree/d%u", watched);
+	if (unlinkat(s->scratch.fd, name, AT_REMOVEDIR))
+		return 3;
+	name_line(line, '*', lost, "/");
+	if (!hears(line, DEADLINE_S))
+		return 4;
+	snprintf(name, sizeof name, "tree/d%u/f", lost);
+	scratch_write_text(&s->scratch, name, "");
+	name_line(line, '+', lost, "/f");
+	if (!hears(line, DEADLINE_S))
+		return 5;
+	scratch_mkdir(&s->scratch, "tree/late", 0755);
+	if (!hears("+late/", DEADLINE_S) || !hears("?late/", DEADLINE_S))
+		return 6;
+	if (unlinkat(s->scratch.fd, "tree/late", AT_REMOVEDIR) || !hears("*late/", DEADLINE_S) ||
+		!hears("-late/", DEADLINE_S))
+		return 7;
+	stop_watch();
+	return 0;
+}
+
+Test(helper_watch, what_could_not_be_watched_is_when_there_are_watches_again)
+{
+	shown_as_nobody(&shown, watch_few);
 }
 
 /* ---- One watcher, several watches ---- */

@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -100,17 +101,33 @@ static enum err pass_on(void *context, const struct list_item *item, struct erro
 	return kind ? kind : pass->sink(pass->context, &told, e);
 }
 
+static enum err check_awake(struct counting_provider *p, const struct call *call, struct error *e)
+{
+	if (!p->is_paused)
+		return ERR_OK;
+	if (call && call->is_background) {
+		p->refusals++;
+		return error_set(e, ERR_GONE, "paused, and wakes when somebody uses it");
+	}
+	p->is_paused = false;
+	p->wakes++;
+	return ERR_OK;
+}
+
 static enum err list(struct provider *base, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
 	struct counting_provider *p = (struct counting_provider *)base;
 	struct passing pass = { .provider = p, .call = call, .sink = sink, .context = context };
+	enum err kind = check_awake(p, call, e);
 
+	if (kind)
+		return kind;
 	p->lists++;
 	p->since_ns = request->changed_since_ns;
 	if (p->fails_with)
 		return error_set(e, p->fails_with, "as the test wants it");
-	enum err kind = helper_list(&p->shown->root, request, pass_on, &pass, e);
+	kind = helper_list(&p->shown->root, request, pass_on, &pass, e);
 
 	if (!pass.is_cut)
 		return kind;
@@ -121,8 +138,11 @@ static enum err apply(struct provider *base, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	struct counting_provider *p = (struct counting_provider *)base;
+	bool is_cut = atomic_exchange(&p->cuts_apply, false);
+	enum err kind = is_cut ? error_set(e, ERR_UNREACHABLE, "cut off") : check_awake(p, call, e);
 
-	(void)call;
+	if (kind)
+		return kind;
 	p->applies++;
 	return helper_apply(&p->shown->root, NULL, request, results, e);
 }
@@ -135,6 +155,17 @@ struct watching {
 	void *context;
 };
 
+static void tell_unwatched(const struct watching *w)
+{
+	for (unsigned n = 0; n < w->provider->unwatched; n++) {
+		char path[16];
+
+		snprintf(path, sizeof path, "u%u", n);
+		w->sink(w->context, &(struct watch_event){ .kind = WATCH_LOST, .path = path },
+			NULL);
+	}
+}
+
 static enum err pass_event(void *context, const struct watch_event *event, struct error *e)
 {
 	const struct watching *w = context;
@@ -143,13 +174,19 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 	bool breaks = is_change && atomic_exchange(&p->breaks_watch, false);
 
 	pthread_mutex_lock(&p->lock);
-	struct watch_event lost = { .kind = WATCH_LOST, .path = is_change ? p->loses : NULL };
+	const char **told = p->loses ? &p->loses : &p->finds;
+	struct watch_event lost = { .kind = p->loses ? WATCH_LOST : WATCH_FOUND,
+		.path = is_change ? *told : NULL };
 
 	if (lost.path)
-		p->loses = NULL;
+		*told = NULL;
 	pthread_mutex_unlock(&p->lock);
 	enum err kind = breaks ? error_set(e, ERR_UNREACHABLE, "broken off") : ERR_OK;
 
+	if (event->kind == WATCH_READY) {
+		tell_unwatched(w);
+		kind = call_sleep(w->call, p->begins_after_ms, e);
+	}
 	if (event->kind == WATCH_ITEM && event->item->kind == LIST_DIR)
 		kind = stand_at_gate(p, w->call, event->item->path, e);
 	return kind ? kind : w->sink(w->context, lost.path ? &lost : event, e);
@@ -174,8 +211,12 @@ static enum err watch(struct provider *base, const struct call *call,
 		return error_set(e, ERR_UNSUPPORTED, "no stream of changes");
 	if (starts_size(request->first) > WATCH_STARTS_MAX)
 		return error_set(e, ERR_TOO_LARGE, "a watch that begins with too much");
+	enum err kind = check_awake(p, call, e);
+
+	if (kind)
+		return kind;
 	p->watches++;
-	enum err kind = helper_watch(&p->shown->root, call, request, pass_event, &w, e);
+	kind = helper_watch(&p->shown->root, call, request, pass_event, &w, e);
 
 	p->watches_over++;
 	return kind;

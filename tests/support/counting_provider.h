@@ -35,8 +35,16 @@ struct counting_provider {
 	atomic_bool breaks_watch; /* the next change that is to be told ends the stream instead */
 	const char *
 		loses; /* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
-	_Atomic unsigned watches;      /* streams of changes so far */
-	_Atomic unsigned watches_over; /* those that have ended */
+	const char *
+		finds; /* likewise: is told as a directory that can be watched by now; NULL: none is */
+	int64_t begins_after_ms; /* a stream is ready no sooner; set before the first */
+	_Atomic unsigned
+		unwatched;      /* so many directories "uN" a stream cannot watch when it begins */
+	atomic_bool cuts_apply; /* the next apply is cut off */
+	atomic_bool is_paused;  /* it answers nobody, until somebody asks whose call wakes it */
+	_Atomic unsigned wakes, refusals; /* how often that was done, and not */
+	_Atomic unsigned watches;         /* streams of changes so far */
+	_Atomic unsigned watches_over;    /* those that have ended */
 };
 
 void counting_provider_init(struct counting_provider *p, struct shown *shown);

@@ -38,6 +38,7 @@ tap_prefix=
 tap_mounts=
 tap_daemons=
 tap_allowed=
+[ "$HELPER" != off ] || tap_allowed="|does not tell of its changes"
 MOUNT_AS=$(id -u)
 
 # ---- Results -------------------------------------------------------------------------------------

@@ -47,6 +47,21 @@ static void add_errors(struct report *r, const char *dir, struct json_object *st
 	}
 }
 
+static void add_stream(struct report *r, const char *dir, struct json_object *status)
+{
+	struct json_object *stream = rest_member(status, "stream");
+	int64_t unwatched = rest_integer(stream, "unwatched_dirs", 0);
+
+	if (!strcmp(rest_text(stream, "state", ""), "broken"))
+		buf_printf(&r->troubles, "%s: the sandbox does not tell of its changes: %s\n", dir,
+			rest_text(stream, "error", ""));
+	if (unwatched > 0)
+		buf_printf(&r->troubles,
+			"%s: %lld directories cannot be watched in the sandbox: what is in them is "
+			"asked again\n",
+			dir, (long long)unwatched);
+}
+
 /* "4.1 MB of 10.7 GB"; of a mount that says nothing of it "-". */
 static const char *cache_words(struct json_object *status, char out[2 * BYTES_TEXT_SIZE + 4])
 {
@@ -78,6 +93,7 @@ static void add_alive(struct report *r, const struct mounted *m, const struct bu
 			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
 			cache_words(status, cache), left });
 	add_refused(r, m->dir, status);
+	add_stream(r, m->dir, status);
 	add_errors(r, m->dir, status);
 }
 
