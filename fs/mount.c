@@ -61,7 +61,7 @@ static void tell_name(void *context, struct inode *dir, const char *name)
 {
 	struct fs *fs = context;
 
-	notifier_name(fs->notifier, fs_number(fs, dir), name);
+	notifier_name(fs->notifier, fs_number(fs, dir), name, false);
 }
 
 static void tell_changed(void *context, enum watch_kind kind, const char *path, bool is_dir)
@@ -197,12 +197,13 @@ enum err mount_start(struct mount *m, struct error *e)
 		.changed = tell_changed,
 		.context = &m->fs,
 	};
+	const struct notifier_source none = { 0 };
 	enum err kind;
 
 	m->guard = guard_start(fuse_session_fd(m->session));
-	kind = notifier_new(&m->fs.notifier, m->session, e);
+	kind = notifier_new(&m->fs.notifier, m->session, &none, e);
 	if (!kind)
-		kind = notifier_new(&m->fs.recalls, m->session, e);
+		kind = notifier_new(&m->fs.recalls, m->session, &none, e);
 	if (!kind)
 		kind = control_new(&m->fs.control, m->fs.cache, m->fs.notifier, &control, e);
 	if (!kind)

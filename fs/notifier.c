@@ -1,4 +1,5 @@
 #include "fs/notifier.h"
+#include "fs/notices.h"
 
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
@@ -13,67 +14,23 @@
 #include <time.h>
 #include <unistd.h>
 
-struct notice {
-	fuse_ino_t ino; /* of a name: its directory */
-	char *name;     /* NULL: the inode itself */
-	bool pages;
-	struct fuse_pollhandle *poll; /* not NULL: who polls is woken, and nothing else */
-};
-
-/* Notices in the order they were made. */
-struct batch {
-	struct notice *notices;
-	size_t len, room;
-};
-
 struct notifier {
 	struct fuse_session *session;
+	struct notifier_source source;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more; /* is to be sent: for the thread */
 	pthread_cond_t done; /* some of it, or the thread: for who waits for that */
-	struct batch queue;
+	struct notices queue;
 	uint64_t queued, sent; /* notices since the beginning */
 	bool has_ended;
 	atomic_bool stopping; /* changed under the lock */
 };
 
-static void batch_release(struct batch *b)
-{
-	for (size_t i = 0; i < b->len; i++) {
-		free(b->notices[i].name);
-		fuse_pollhandle_destroy(b->notices[i].poll);
-	}
-	free(b->notices);
-	*b = (struct batch){ 0 };
-}
-
-static bool batch_add(struct batch *b, const struct notice *notice)
-{
-	if (b->len == b->room) {
-		size_t room = b->room ? b->room * 2 : 64;
-		struct notice *grown = reallocarray(b->notices, room, sizeof *grown);
-
-		if (!grown)
-			return false;
-		b->notices = grown;
-		b->room = room;
-	}
-	b->notices[b->len++] = *notice;
-	return true;
-}
-
-static bool notice_repeats(const struct batch *b, const struct notice *notice)
-{
-	const struct notice *last = b->len ? &b->notices[b->len - 1] : NULL;
-
-	return last && !last->poll && !notice->poll && last->ino == notice->ino &&
-		last->pages == notice->pages &&
-		(last->name && notice->name ? !strcmp(last->name, notice->name)
-					    : last->name == notice->name);
-}
-
-/* Asked for again when it is next used. Dropped, it would take the way home from whoever works below it (getcwd). */
+/*
+ * An expired name is looked up again when it is next used. A dropped directory would lose the way
+ * home (getcwd) of a process that works below it.
+ */
 static int expire_name(struct fuse_session *session, const struct notice *notice)
 {
 	size_t len = strlen(notice->name);
@@ -86,33 +43,70 @@ static int expire_name(struct fuse_session *session, const struct notice *notice
 #endif
 }
 
-static void send_name(struct fuse_session *session, const struct notice *notice)
+/* With it goes the inode, if nobody uses that. */
+static void drop_name(struct fuse_session *session, const struct notice *notice)
 {
-	if (expire_name(session, notice) == -ENOSYS)
-		fuse_lowlevel_notify_inval_entry(
-			session, notice->ino, notice->name, strlen(notice->name));
+	fuse_lowlevel_notify_inval_entry(session, notice->ino, notice->name, strlen(notice->name));
+}
+
+/* A name that was made again meanwhile may be somebody's working directory. */
+static bool is_gone(const struct notifier *n, const struct notice *notice)
+{
+	return notice->is_gone && n->source.is_gone(n->source.context, notice->ino, notice->name);
+}
+
+static void send_name(const struct notifier *n, const struct notice *notice)
+{
+	if (is_gone(n, notice) || expire_name(n->session, notice) == -ENOSYS)
+		drop_name(n->session, notice);
+}
+
+static void send_inode(struct fuse_session *session, fuse_ino_t ino, bool pages)
+{
+	/* From a negative offset on no page is dropped, only the attributes. */
+	fuse_lowlevel_notify_inval_inode(session, ino, pages ? 0 : -1, 0);
+}
+
+static void notice_send(struct notifier *n, const struct notice *notice);
+
+static void send_some(struct notifier *n, const struct notices *some)
+{
+	for (size_t sent = 0; sent < some->len && !n->stopping; sent++)
+		notice_send(n, &some->all[sent]);
+}
+
+static void send_all(struct notifier *n)
+{
+	bool has_more = n->source.outdated;
+
+	while (has_more && !n->stopping) {
+		struct notices some = { 0 };
+
+		has_more = n->source.outdated(n->source.context, &some);
+		send_some(n, &some);
+		notices_release(&some);
+	}
 }
 
 /* What the kernel does not know (ENOENT) or no longer listens to (after unmounting) needs no forgetting. */
-static void notice_send(struct fuse_session *session, const struct notice *notice)
+static void notice_send(struct notifier *n, const struct notice *notice)
 {
-	if (notice->poll)
-		fuse_lowlevel_notify_poll(notice->poll);
-	else if (notice->name)
-		send_name(session, notice);
-	else
-		/* From a negative offset on no page is dropped, only the attributes. */
-		fuse_lowlevel_notify_inval_inode(session, notice->ino, notice->pages ? 0 : -1, 0);
+	switch (notice->kind) {
+	case NOTICE_INODE: send_inode(n->session, notice->ino, notice->pages); break;
+	case NOTICE_NAME: send_name(n, notice); break;
+	case NOTICE_ALL: send_all(n); break;
+	case NOTICE_POLL: fuse_lowlevel_notify_poll(notice->poll); break;
+	}
 }
 
-static struct batch next_batch_locked(struct notifier *n)
+static struct notices next_batch_locked(struct notifier *n)
 {
-	struct batch batch;
+	struct notices batch;
 
 	while (!n->queue.len && !n->stopping)
 		pthread_cond_wait(&n->more, &n->lock);
 	batch = n->queue;
-	n->queue = (struct batch){ 0 };
+	n->queue = (struct notices){ 0 };
 	return batch;
 }
 
@@ -141,15 +135,15 @@ static void *send_notices(void *context)
 	part_from_other_threads(n->session);
 	pthread_mutex_lock(&n->lock);
 	while (!n->stopping) {
-		struct batch batch = next_batch_locked(n);
+		struct notices batch = next_batch_locked(n);
 		size_t sent = 0;
 
 		pthread_mutex_unlock(&n->lock);
 		while (sent < batch.len && !n->stopping)
-			notice_send(n->session, &batch.notices[sent++]);
+			notice_send(n, &batch.all[sent++]);
 		pthread_mutex_lock(&n->lock);
 		n->sent += sent;
-		batch_release(&batch);
+		notices_release(&batch);
 		pthread_cond_broadcast(&n->done);
 	}
 	n->has_ended = true;
@@ -158,27 +152,24 @@ static void *send_notices(void *context)
 	return NULL;
 }
 
-/* Takes notice->name. */
-static void enqueue(struct notifier *n, struct notice *notice)
+/* Takes notice->name and notice->poll. */
+static void enqueue(struct notifier *n, const struct notice *notice)
 {
-	AUTO_FREE char *name = notice->name;
-	bool added = true;
+	bool is_new;
 
 	pthread_mutex_lock(&n->lock);
-	if (!notice_repeats(&n->queue, notice)) {
-		added = batch_add(&n->queue, notice);
-		if (added) {
-			take(name);
-			n->queued++;
-			pthread_cond_signal(&n->more);
-		}
-	}
+	bool is_added = notices_add(&n->queue, notice, &is_new);
+
+	n->queued += is_new;
+	if (is_new)
+		pthread_cond_signal(&n->more);
 	pthread_mutex_unlock(&n->lock);
-	if (!added)
+	if (!is_added)
 		log_error(LOG_FS, "out of memory: the kernel keeps something outdated");
 }
 
-enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e)
+enum err notifier_new(struct notifier **out, struct fuse_session *session,
+	const struct notifier_source *source, struct error *e)
 {
 	AUTO_FREE struct notifier *n = calloc(1, sizeof *n);
 	pthread_condattr_t monotonic;
@@ -187,6 +178,7 @@ enum err notifier_new(struct notifier **out, struct fuse_session *session, struc
 	if (!n)
 		return error_set(e, ERR_NO_MEMORY, "notifier: out of memory");
 	n->session = session;
+	n->source = *source;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -210,7 +202,7 @@ void notifier_free(struct notifier *n)
 		return;
 	notifier_stop(n, 0);
 	pthread_join(n->thread, NULL);
-	batch_release(&n->queue);
+	notices_release(&n->queue);
 	pthread_cond_destroy(&n->more);
 	pthread_cond_destroy(&n->done);
 	pthread_mutex_destroy(&n->lock);
@@ -219,22 +211,31 @@ void notifier_free(struct notifier *n)
 
 void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages)
 {
-	enqueue(n, &(struct notice){ .ino = ino, .pages = pages });
+	enqueue(n, &(struct notice){ .kind = NOTICE_INODE, .ino = ino, .pages = pages });
 }
 
-void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name)
+void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name, bool is_gone)
 {
 	char *copy = strdup(name);
 
 	if (copy)
-		enqueue(n, &(struct notice){ .ino = dir, .name = copy });
+		enqueue(n,
+			&(struct notice){ .kind = NOTICE_NAME,
+				.ino = dir,
+				.name = copy,
+				.is_gone = is_gone });
 	else
 		log_error(LOG_FS, "out of memory: the kernel keeps an outdated name");
 }
 
+void notifier_all(struct notifier *n)
+{
+	enqueue(n, &(struct notice){ .kind = NOTICE_ALL });
+}
+
 void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting)
 {
-	enqueue(n, &(struct notice){ .poll = waiting });
+	enqueue(n, &(struct notice){ .kind = NOTICE_POLL, .poll = waiting });
 }
 
 static struct timespec monotonic_after(int64_t ms)

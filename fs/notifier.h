@@ -14,9 +14,22 @@
 #include <stdint.h>
 
 struct notifier;
+struct notices;
+
+/* Makes the notices that notifier_all() stands for, when the mark is reached. */
+struct notifier_source {
+	/*
+	 * Adds some notices; false: there are no more. On the notifier's thread. NULL: there are none.
+	 */
+	bool (*outdated)(void *context, struct notices *some);
+	/* Whether a name that did not exist still does not. NULL: notices never say so. */
+	bool (*is_gone)(void *context, fuse_ino_t dir, const char *name);
+	void *context;
+};
 
 /* Starts the thread: to be called after daemonizing. */
-enum err notifier_new(struct notifier **out, struct fuse_session *session, struct error *e);
+enum err notifier_new(struct notifier **out, struct fuse_session *session,
+	const struct notifier_source *source, struct error *e);
 /*
  * Nothing more is sent, and what is under way is waited for, `limit_ms` at most: it may wait for requests that are answered.
  * Before unmounting, since the thread has the device open.
@@ -25,9 +38,11 @@ void notifier_stop(struct notifier *n, int64_t limit_ms);
 /* After it, which ends a notification that is blocked in the kernel, and before the session is destroyed. */
 void notifier_free(struct notifier *n);
 
-/* Queue and return. `pages`: the contents too, not only the attributes. */
+/* Queue and return. `pages`: contents, too. `is_gone`: the name does not exist any more. */
 void notifier_inode(struct notifier *n, fuse_ino_t ino, bool pages);
-void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name);
+void notifier_name(struct notifier *n, fuse_ino_t dir, const char *name, bool is_gone);
+/* One mark for every notice that the source has by then. */
+void notifier_all(struct notifier *n);
 
 /* Wakes who polls; takes it. */
 void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting);
