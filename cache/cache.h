@@ -58,8 +58,10 @@ struct cache_observer {
 	void (*inode_changed)(void *context, struct inode *inode, bool pages);
 	/* Likewise the attributes of cache_lend_attr(): they are to be forgotten before whoever changed something is answered. */
 	void (*inode_taken_back)(void *context, struct inode *inode);
-	/* Forget the name. */
-	void (*name_changed)(void *context, struct inode *dir, const char *name);
+	/* Forget the name. `is_gone`: the sandbox does not have it any more. */
+	void (*name_changed)(void *context, struct inode *dir, const char *name, bool is_gone);
+	/* Everything that was handed out is in doubt: cache_take_outdated() says what that is. */
+	void (*all_outdated)(void *context);
 	/* Somebody else changed something in the sandbox; `kind` and `path` as providers/verbs.h has them. */
 	void (*changed)(void *context, enum watch_kind kind, const char *path, bool is_dir);
 	void *context;

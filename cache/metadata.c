@@ -129,8 +129,8 @@ static void hand_out(struct cache *c, struct inode *dir, const char *name, struc
 	const struct tree_lending *how, struct cache_entry *out)
 {
 	out->inode = i;
-	out->name_valid_ms = dir ? left_ms(tree_name_until(c->tree, dir, name, i)) : 0;
 	tree_kernel_get(c->tree, i);
+	out->name_valid_ms = dir ? left_ms(tree_give_name(c->tree, dir, name, i)) : 0;
 	out->valid_ms = left_ms(tree_lend(c->tree, i, how, &out->attr));
 }
 
@@ -181,7 +181,7 @@ static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, 
 {
 	int64_t left = left_ms(until_ms);
 
-	return left && tree_absence_told(c->tree, dir, name, until_ms) ? left : 0;
+	return left && tree_give_negative(c->tree, dir, name, until_ms) ? left : 0;
 }
 
 /* From memory. */

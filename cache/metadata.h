@@ -20,6 +20,14 @@ struct cache_entry {
 struct inode *cache_root(struct cache *c);
 void cache_forget(struct cache *c, struct inode *i, uint64_t count);
 
+/*
+ * Takes attributes and names that were handed out and are outdated (cache_observer.all_outdated),
+ * each once, unless their time is over. false: there are no more.
+ */
+bool cache_take_outdated(struct cache *c, struct tree_outdated *out, size_t room, size_t *count);
+/* Whether `dir`, which may have been forgotten, has no such name, so far as is known. */
+bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *name);
+
 /* ERR_NOT_FOUND: *negative_ms says how long that may be believed. */
 enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct cache_entry *out, int64_t *negative_ms, struct error *e);

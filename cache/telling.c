@@ -1,6 +1,7 @@
 /* Who observes the cache is told what is not as it was, or may not be. */
 #include "cache/cache_inside.h"
 #include "cache/lease.h"
+#include "cache/metadata.h"
 #include "cache/trust.h"
 
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages)
@@ -27,11 +28,11 @@ void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path,
 	pthread_rwlock_unlock(&c->observing);
 }
 
-static void tell_name(struct cache *c, struct inode *dir, const char *name)
+static void tell_name(struct cache *c, struct inode *dir, const char *name, bool is_gone)
 {
 	pthread_rwlock_rdlock(&c->observing);
 	if (c->observer.name_changed)
-		c->observer.name_changed(c->observer.context, dir, name);
+		c->observer.name_changed(c->observer.context, dir, name, is_gone);
 	pthread_rwlock_unlock(&c->observing);
 }
 
@@ -48,7 +49,7 @@ void cache_tell(void *context, const struct tree_told *told)
 	} else if (told->inode) {
 		cache_tell_inode(c, told->inode, told->pages);
 	} else {
-		tell_name(c, told->dir, told->name);
+		tell_name(c, told->dir, told->name, told->is_gone);
 	}
 }
 
@@ -61,20 +62,30 @@ void cache_observe(struct cache *c, const struct cache_observer *observer)
 
 /* ---- Doubt ---- */
 
-static void tell_but_root(void *context, const struct tree_told *told)
+static void report_all_outdated(struct cache *c)
 {
-	const struct cache *c = context;
-
-	if (told->event || told->inode != tree_root(c->tree))
-		cache_tell(context, told);
+	pthread_rwlock_rdlock(&c->observing);
+	if (c->observer.all_outdated)
+		c->observer.all_outdated(c->observer.context);
+	pthread_rwlock_unlock(&c->observing);
 }
 
-static void doubt_and_tell(
-	struct cache *c, void (*whom)(void *context, const struct tree_told *told))
+/* All but the root's own attributes. */
+static void doubt_and_tell(struct cache *c)
 {
-	ahead_drop_all(c->ahead);
-	tree_doubt_all(c->tree, whom, c);
+	tree_doubt_all(c->tree);
+	report_all_outdated(c);
 	trust_doubted(c->trust);
+}
+
+bool cache_take_outdated(struct cache *c, struct tree_outdated *out, size_t room, size_t *count)
+{
+	return tree_take_outdated(c->tree, out, room, count);
+}
+
+bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *name)
+{
+	return tree_is_nameless(c->tree, dir, name);
 }
 
 /*
@@ -84,16 +95,20 @@ static void doubt_and_tell(
 void cache_command_ended(struct cache *c)
 {
 	trust_must_ask(c->trust);
-	doubt_and_tell(c, lease_is_live(c->lease) ? tell_but_root : cache_tell);
+	ahead_drop_all(c->ahead);
+	doubt_and_tell(c);
+	if (!lease_is_live(c->lease))
+		cache_tell_inode(c, tree_root(c->tree), false);
 }
 
 void cache_doubt_untold(struct cache *c)
 {
-	tree_doubt_all(c->tree, tell_but_root, c);
-	trust_doubted(c->trust);
+	doubt_and_tell(c);
 }
 
 void cache_doubt_all(struct cache *c)
 {
-	doubt_and_tell(c, cache_tell);
+	ahead_drop_all(c->ahead);
+	doubt_and_tell(c);
+	cache_tell_inode(c, tree_root(c->tree), false);
 }

@@ -30,7 +30,7 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	t->held_from = UINT64_MAX;
 	LIST_INIT(&t->under_way);
 	LIST_INIT(&t->kept_ctimes);
-	STAILQ_INIT(&t->absences);
+	TAILQ_INIT(&t->negatives);
 	TAILQ_INIT(&t->late);
 	t->root = inode_new_locked(t, root);
 	if (!t->root) {
@@ -56,7 +56,6 @@ void tree_free(struct tree *t)
 			next = d->next_in_bucket;
 			free(d);
 		}
-	absences_free(t);
 	for (size_t b = 0; b < t->inodes_room; b++)
 		while (t->inodes[b])
 			inode_free_locked(t, t->inodes[b]);

@@ -56,8 +56,9 @@ struct inode {
 	unsigned opens;        /* handles */
 	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
 	pid_t lent_to; /* by which thread the kernel has what tree_lend() gave; -1: several; 0: it has nothing */
-	int64_t lent_until_ms; /* it does not use that any longer */
-	uint64_t kernel_refs;  /* lookups the kernel has not forgotten */
+	int64_t lent_until_ms;   /* the end of that use */
+	int64_t kernel_until_ms; /* the kernel may use attributes that it was given until then */
+	uint64_t kernel_refs;    /* lookups the kernel has not forgotten */
 	/* What only regular files have stands where only directories have something. */
 	union {
 		uint64_t pages;   /* which version the kernel's pages were filled from */
@@ -79,6 +80,8 @@ struct inode {
 	char *link;              /* a symbolic link's text; NULL not known */
 	struct dentry *names;    /* its dentries */
 	struct dentry *children; /* of a directory */
+	LIST_HEAD(, negative)
+	negatives; /* a directory's negative entries in the kernel */
 	struct inode *next_in_bucket;
 	struct inode *idle_prev, *idle_next; /* not used by anyone: oldest first */
 };
@@ -132,8 +135,15 @@ enum tree_answer { TREE_KNOWN, TREE_ABSENT, TREE_IN_DOUBT, TREE_UNKNOWN };
 enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
 	struct inode **out, int64_t *absent_until_ms);
 
-/* Until when `name` is believed to stand for `i`. */
-int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, const struct inode *i);
+/*
+ * The kernel keeps any answer for so long at most: the answer may cross a notice that outdates it.
+ */
+#define TREE_KERNEL_MAX_MS 60000
+
+/*
+ * The kernel is given `name`, which stands for `i`, and may use the name until the returned time.
+ */
+int64_t tree_give_name(struct tree *t, struct inode *dir, const char *name, const struct inode *i);
 
 /* A copy of the attributes as they are to be shown, and until when they are believed (monotonic ms, 0: not at all). */
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out);
@@ -176,7 +186,7 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	const struct tree_news *news, bool *changed, struct error *e);
 /* The kernel is going to be told that the name does not exist until then. false: it must not believe it. */
-bool tree_absence_told(struct tree *t, struct inode *dir, const char *name, int64_t until_ms);
+bool tree_give_negative(struct tree *t, struct inode *dir, const char *name, int64_t until_ms);
 
 /* An inode, or a name in a directory. */
 struct tree_told {
@@ -184,16 +194,32 @@ struct tree_told {
 	bool pages;      /* of an inode: the contents, too */
 	bool taken_back; /* of an inode: what tree_lend() gave, and at once */
 	const char *name;
+	bool is_gone;                    /* the name does not exist any more */
 	const struct watch_event *event; /* or that somebody else made a change */
 };
 
 typedef void (*tree_tell)(void *context, const struct tree_told *told);
 
 /*
- * Nothing is believed any more, what is held not until the tree is trusted again; `tell` is called, without the lock, for
- * each inode and name the kernel may know.
+ * No belief is valid any more; leased ones are again when the tree is trusted. The outdated part of
+ * what the kernel has is taken by tree_take_outdated(), which begins anew by this.
  */
-void tree_doubt_all(struct tree *t, tree_tell tell, void *context);
+void tree_doubt_all(struct tree *t);
+
+/* Attributes of `inode`, or a name in it, that the kernel has to forget. */
+struct tree_outdated {
+	struct inode *inode; /* not pinned: only its address */
+	char *name;          /* to be freed; NULL: the attributes */
+	bool pages;          /* the contents, too */
+};
+
+/*
+ * Takes attributes and names that the kernel may use and that are in doubt, each once. The root's
+ * own attributes are left out; pages are of open files. false: there are no more.
+ */
+bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, size_t *count);
+/* Whether `dir`, which may be freed by now, has no such name, so far as is known. */
+bool tree_is_nameless(struct tree *t, const struct inode *dir, const char *name);
 /* Nothing that was learned so far will be believed again. What the kernel knows is its own affair. */
 void tree_forget(struct tree *t);
 

@@ -66,16 +66,6 @@ void show_locked(const struct tree *t, const struct inode *i, struct attr *attr)
 		attr->nlink = 0;
 }
 
-int64_t tree_name_until(struct tree *t, struct inode *dir, const char *name, const struct inode *i)
-{
-	pthread_mutex_lock(&t->lock);
-	const struct dentry *d = dentry_find_locked(t, dir, name);
-	int64_t until_ms = d && d->inode == i ? believed_until_locked(t, d->until_ms) : 0;
-
-	pthread_mutex_unlock(&t->lock);
-	return until_ms;
-}
-
 int64_t attr_until_locked(const struct tree *t, const struct inode *i)
 {
 	if (i->gone && !i->staged)

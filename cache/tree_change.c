@@ -260,6 +260,17 @@ struct inode *tree_made(
 	return i;
 }
 
+/* The kernel moves a name itself, and may use it under the new one for as long. */
+static void kernel_moves_name(struct inode *i)
+{
+	int64_t until_ms = 0;
+
+	for (const struct dentry *d = i->names; d; d = d->next_of_inode)
+		until_ms = d->kernel_until_ms > until_ms ? d->kernel_until_ms : until_ms;
+	for (struct dentry *d = i->names; d; d = d->next_of_inode)
+		d->kernel_until_ms = until_ms;
+}
+
 void tree_named(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms)
 {
@@ -274,6 +285,7 @@ void tree_named(
 			: until_ms;
 	else
 		dir->complete = false;
+	kernel_moves_name(i);
 	i->gone = false;
 	stray_begins_locked(t, i);
 	inode_unpin_locked(t, i);
@@ -301,6 +313,9 @@ void tree_exchanged(
 		second->pins++;
 		dentry_retarget_locked(t, a, second);
 		dentry_retarget_locked(t, b, first);
+		a->kernel_until_ms = b->kernel_until_ms = a->kernel_until_ms > b->kernel_until_ms
+			? a->kernel_until_ms
+			: b->kernel_until_ms;
 		stray_begins_locked(t, first);
 		stray_begins_locked(t, second);
 		first->pins--;

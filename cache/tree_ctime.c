@@ -70,8 +70,7 @@ void tree_show_real_ctime(struct tree *t, struct inode *i)
 static void show_real_later_locked(struct tree *t, struct inode *i)
 {
 	forget_ctime_locked(i);
-	if (i->lent_to)
-		tell_locked(t, &(struct tree_told){ .inode = i });
+	kernel_forgets_inode_locked(t, i, false);
 }
 
 void tree_show_real_ctimes(struct tree *t)

@@ -98,7 +98,7 @@ static void take_attr_locked(struct tree *t, struct inode *i, const struct watch
 	i->attr = event->attr;
 	i->settled = false;
 	i->own = false;
-	tell_locked(t, &(struct tree_told){ .inode = i, .pages = pages });
+	kernel_forgets_inode_locked(t, i, pages);
 	if (event->kind == WATCH_CREATED)
 		doubt_inside_locked(t, i);
 }
@@ -113,11 +113,11 @@ static void doubt_name_locked(struct tree *t, struct inode *dir, const char *nam
 		touch_locked(t, d->inode);
 		d->until_ms = 0;
 		d->inode->attr_until_ms = 0;
-		tell_locked(t, &(struct tree_told){ .inode = d->inode, .pages = true });
+		kernel_forgets_inode_locked(t, d->inode, true);
 		doubt_inside_locked(t, d->inode);
 	}
-	tell_locked(t, &(struct tree_told){ .dir = dir, .name = (char *)name });
-	tell_locked(t, &(struct tree_told){ .inode = dir });
+	kernel_forgets_name_locked(t, dir, name, d, false);
+	kernel_forgets_inode_locked(t, dir, false);
 }
 
 /* Whether it says nothing that is not known. */
@@ -198,7 +198,7 @@ static void hear_root_locked(struct tree *t, const struct watch_event *event)
 		return;
 	touch_locked(t, root);
 	root->attr_until_ms = 0;
-	tell_locked(t, &(struct tree_told){ .inode = root });
+	kernel_forgets_inode_locked(t, root, false);
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 

@@ -27,6 +27,7 @@ static void inodes_grow_locked(struct tree *t)
 		return; /* longer chains, still right */
 	t->inodes = grown;
 	t->inodes_room = room;
+	t->inodes_taken = 0;
 	for (size_t b = 0; b < old_room; b++)
 		for (struct inode *i = old[b], *next; i; i = next) {
 			size_t to = bucket_of(room, i);
@@ -155,6 +156,7 @@ void inode_free_locked(struct tree *t, struct inode *i)
 	inode_leave_bucket_locked(t, i);
 	t->inodes_count--;
 	i->magic = 0;
+	negatives_drop_locked(t, i);
 	forget_ctime_locked(i);
 	free(i->link);
 	free(i->staged);

@@ -12,8 +12,9 @@
 
 struct dentry {
 	struct inode *dir, *inode;
-	int64_t until_ms; /* believed until; 0: only good for building paths */
-	uint32_t listed;  /* the number of the newest listing when it was last learned */
+	int64_t until_ms;        /* believed until; 0: only good for building paths */
+	int64_t kernel_until_ms; /* the kernel may use the name until then */
+	uint32_t listed;         /* the number of the newest listing when it was last learned */
 	uint32_t hash;
 	struct dentry *next_in_bucket;
 	struct dentry *sibling_prev, *sibling_next;
@@ -21,8 +22,9 @@ struct dentry {
 	char name[];
 };
 
-/* A power of two. */
-#define LATE_BUCKETS 1024
+/* Powers of two. */
+#define LATE_BUCKETS     1024
+#define NEGATIVE_BUCKETS 1024
 
 struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
@@ -63,8 +65,11 @@ struct tree {
 	size_t idle_count, idle_max;
 	unsigned holds; /* while there are any, nothing idle is forgotten */
 	LIST_HEAD(, kept_ctime) kept_ctimes;
-	STAILQ_HEAD(, absence) absences; /* oldest first */
-	size_t absences_count;
+	TAILQ_HEAD(, negative) negatives; /* oldest first */
+	LIST_HEAD(, negative) negatives_by_name[NEGATIVE_BUCKETS];
+	size_t negatives_count;
+	/* Buckets of which tree_take_outdated() has taken what is outdated. */
+	size_t inodes_taken, names_taken;
 };
 
 /* How long a handler waits for another handler's change of the same inode: one call's progress limit. */
@@ -76,7 +81,6 @@ struct tree {
 		for (struct inode *i = (t)->inodes[bucket_]; i; i = i->next_in_bucket)
 
 int64_t tree_now_ms(void);
-void absences_free(struct tree *t);
 /* Waits on `settled`; false at `end_ms`. */
 bool tree_wait_locked(struct tree *t, int64_t end_ms);
 
@@ -138,7 +142,7 @@ struct dentry *dentry_new_locked(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i);
 /* Takes the name away; the inode may be freed by it when nobody uses it. */
 void dentry_drop_locked(struct tree *t, struct dentry *d);
-/* The same of a name that the sandbox has no more: the kernel may believe in it until it is told otherwise. */
+/* Drops a name that the sandbox does not have any more. The kernel forgets the name. */
 void dentry_lost_locked(struct tree *t, struct dentry *d);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
@@ -151,6 +155,21 @@ bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t n
 
 /* Whether what has no dentry in `dir` is known not to be there, or will be when the tree is trusted again. */
 bool is_absent_locked(const struct tree *t, const struct inode *dir);
+
+/* ---- tree_kernel.c ---- */
+
+/* The kernel is given attributes of `i` that it may use until then. */
+void kernel_has_attr_locked(struct inode *i, int64_t until_ms);
+/* Attributes of `i` are outdated, `pages`: contents too. The kernel is told if it may use them. */
+void kernel_forgets_inode_locked(struct tree *t, struct inode *i, bool pages);
+/*
+ * A name is outdated, `is_gone`: does not exist any more. `d` stands for the name; NULL: none
+ * does. The kernel is told if it may use the name.
+ */
+void kernel_forgets_name_locked(
+	struct tree *t, struct inode *dir, const char *name, struct dentry *d, bool is_gone);
+/* The kernel does not look in this directory any more. */
+void negatives_drop_locked(struct tree *t, struct inode *dir);
 
 /* ---- tree_trust.c ---- */
 
@@ -166,7 +185,7 @@ int64_t belief_locked(
 bool is_told_of_locked(const struct tree *t, const struct inode *i);
 /* Its attributes are not held any more, but believed for as long as any others. */
 void stop_holding_locked(struct tree *t, struct inode *i);
-/* Others took a name of `i`: if that was the last one, no audit tells of it or of what is below it. */
+/* Others took a name of `i`. Without any name `i` is not valid, and what is below ends. */
 void lost_from_sight_locked(struct tree *t, struct inode *i);
 
 /* A directory is on its way down from the root: whether it is one that the change stream tells nothing of. */

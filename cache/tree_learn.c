@@ -172,6 +172,9 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 {
 	struct inode *old = d->inode;
 
+	if (old == i)
+		return;
+	kernel_forgets_name_locked(t, d->dir, d->name, d, false);
 	old->pins++;
 	dentry_retarget_locked(t, d, i);
 	lost_from_sight_locked(t, old);

@@ -19,6 +19,7 @@ static void names_grow_locked(struct tree *t)
 		return;
 	t->names = grown;
 	t->names_room = room;
+	t->names_taken = 0;
 	for (size_t b = 0; b < old_room; b++)
 		for (struct dentry *d = old[b], *next; d; d = next) {
 			next = d->next_in_bucket;
@@ -113,4 +114,15 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 	if (!old->names)
 		inode_wake_locked(t, old);
 	inode_rest_locked(t, old);
+}
+
+void dentry_lost_locked(struct tree *t, struct dentry *d)
+{
+	struct inode *i = d->inode;
+
+	kernel_forgets_name_locked(t, d->dir, d->name, d, true);
+	i->pins++;
+	dentry_drop_locked(t, d);
+	lost_from_sight_locked(t, i);
+	inode_unpin_locked(t, i);
 }

@@ -149,8 +149,8 @@ static void refuse_name_locked(struct tree *t, struct dentry *d)
 	take_back_locked(t, dir);
 	dir->complete = false;
 	dir->attr_until_ms = 0;
-	tell_locked(t, &(struct tree_told){ .dir = dir, .name = d->name });
-	tell_locked(t, &(struct tree_told){ .inode = dir });
+	kernel_forgets_name_locked(t, dir, d->name, d, true);
+	kernel_forgets_inode_locked(t, dir, false);
 	dentry_drop_locked(t, d);
 }
 
@@ -166,7 +166,7 @@ void tree_refused_made(struct tree *t, struct inode *i)
 	i->staged = NULL;
 	while (i->names)
 		refuse_name_locked(t, i->names);
-	tell_locked(t, &(struct tree_told){ .inode = i, .pages = true });
+	kernel_forgets_inode_locked(t, i, true);
 	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }

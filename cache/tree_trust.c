@@ -242,10 +242,10 @@ void doubt_below_locked(struct inode *top)
 void doubt_and_tell_below_locked(struct tree *t, struct inode *top)
 {
 	doubt_below_locked(top);
-	tell_locked(t, &(struct tree_told){ .inode = top });
+	kernel_forgets_inode_locked(t, top, false);
 	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
-		tell_locked(t, &(struct tree_told){ .dir = d->dir, .name = d->name });
-		tell_locked(t, &(struct tree_told){ .inode = d->inode, .pages = true });
+		kernel_forgets_name_locked(t, d->dir, d->name, d, false);
+		kernel_forgets_inode_locked(t, d->inode, true);
 	}
 }
 

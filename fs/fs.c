@@ -24,15 +24,9 @@ fuse_ino_t fs_number(const struct fs *fs, const struct inode *i)
 	return i == cache_root(fs->cache) ? FUSE_ROOT_ID : (fuse_ino_t)(uintptr_t)i;
 }
 
-/*
- * An answer that crosses a notification on its way to the kernel, which then believes what it was just told to forget:
- * that ends with this.
- */
-#define KERNEL_BELIEVES_MAX_MS 60000
-
 double fs_seconds(int64_t ms)
 {
-	return (double)(ms < KERNEL_BELIEVES_MAX_MS ? ms : KERNEL_BELIEVES_MAX_MS) / 1000;
+	return (double)(ms < TREE_KERNEL_MAX_MS ? ms : TREE_KERNEL_MAX_MS) / 1000;
 }
 
 /* ---- Owners ---- */

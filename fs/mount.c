@@ -1,6 +1,7 @@
 #include "fs/mount.h"
 #include "fs/fs.h"
 #include "fs/guard.h"
+#include "fs/notices.h"
 
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
@@ -30,6 +31,9 @@
 #define ANSWERED_MS   60000
 #define UNANSWERED_MS 1000
 
+/* The notifier gets so many outdated names and inodes at a time. */
+#define OUTDATED_AT_ONCE 256
+
 struct mount {
 	struct fs fs;
 	struct mount_options options;
@@ -57,11 +61,50 @@ static void tell_taken_back(void *context, struct inode *inode)
 	notifier_inode(fs->recalls, fs_number(fs, inode), false);
 }
 
-static void tell_name(void *context, struct inode *dir, const char *name)
+static void tell_name(void *context, struct inode *dir, const char *name, bool is_gone)
 {
 	struct fs *fs = context;
 
-	notifier_name(fs->notifier, fs_number(fs, dir), name, false);
+	notifier_name(fs->notifier, fs_number(fs, dir), name, is_gone);
+}
+
+static void tell_all(void *context)
+{
+	struct fs *fs = context;
+
+	notifier_all(fs->notifier);
+}
+
+static void add_outdated(struct fs *fs, struct notices *some, struct tree_outdated *one)
+{
+	const struct notice notice = { .kind = one->name ? NOTICE_NAME : NOTICE_INODE,
+		.ino = fs_number(fs, one->inode),
+		.pages = one->pages,
+		.name = one->name };
+	bool is_new;
+
+	notices_add(some, &notice, &is_new);
+}
+
+static bool take_outdated(void *context, struct notices *some)
+{
+	struct tree_outdated taken[OUTDATED_AT_ONCE];
+	struct fs *fs = context;
+	size_t count;
+	bool has_more = cache_take_outdated(fs->cache, taken, OUTDATED_AT_ONCE, &count);
+
+	for (size_t n = 0; n < count; n++)
+		add_outdated(fs, some, &taken[n]);
+	return has_more;
+}
+
+static bool is_gone(void *context, fuse_ino_t dir, const char *name)
+{
+	struct fs *fs = context;
+	const struct inode *inode =
+		dir == FUSE_ROOT_ID ? cache_root(fs->cache) : (const struct inode *)(uintptr_t)dir;
+
+	return cache_is_nameless(fs->cache, inode, name);
 }
 
 static void tell_changed(void *context, enum watch_kind kind, const char *path, bool is_dir)
@@ -194,14 +237,18 @@ enum err mount_start(struct mount *m, struct error *e)
 		.inode_changed = tell_inode,
 		.inode_taken_back = tell_taken_back,
 		.name_changed = tell_name,
+		.all_outdated = tell_all,
 		.changed = tell_changed,
 		.context = &m->fs,
+	};
+	const struct notifier_source outdated = {
+		.outdated = take_outdated, .is_gone = is_gone, .context = &m->fs
 	};
 	const struct notifier_source none = { 0 };
 	enum err kind;
 
 	m->guard = guard_start(fuse_session_fd(m->session));
-	kind = notifier_new(&m->fs.notifier, m->session, &none, e);
+	kind = notifier_new(&m->fs.notifier, m->session, &outdated, e);
 	if (!kind)
 		kind = notifier_new(&m->fs.recalls, m->session, &none, e);
 	if (!kind)

@@ -1,4 +1,6 @@
 #include "cache/cache_inside.h"
+#include "cache/metadata.h"
+#include "cache/names.h"
 #include "tests/cache/distant.h"
 
 #include <criterion/criterion.h>
@@ -58,6 +60,56 @@ Test(observer, is_out_when_it_is_taken_away)
 	cache_observe(far.cache, NULL);
 	cr_expect(atomic_load(&slow.is_out));
 	pthread_join(thread, NULL);
+}
+
+struct counted {
+	int marks, inodes, names;
+};
+
+static void count_mark(void *context)
+{
+	((struct counted *)context)->marks++;
+}
+
+static void count_inode(void *context, struct inode *i, bool pages)
+{
+	(void)i, (void)pages;
+	((struct counted *)context)->inodes++;
+}
+
+static void count_name(void *context, struct inode *dir, const char *name, bool is_gone)
+{
+	(void)dir, (void)name, (void)is_gone;
+	((struct counted *)context)->names++;
+}
+
+Test(observer, receives_one_mark_at_the_end_of_a_command_however_much_is_known)
+{
+	struct counted counted = { 0 };
+	struct cache_observer observer = { .all_outdated = count_mark,
+		.inode_changed = count_inode,
+		.name_changed = count_name,
+		.context = &counted };
+	struct cache_entry entries[32];
+	char name[16];
+
+	for (int n = 0; n < 32; n++) {
+		const struct making making = { .op = CHANGE_MKDIR, .mode = 0755 };
+
+		snprintf(name, sizeof name, "d%d", n);
+		cr_assert(eq(int,
+			cache_make(far.cache, NULL, cache_root(far.cache), name, &making,
+				&entries[n], NULL),
+			ERR_OK));
+	}
+	cache_observe(far.cache, &observer);
+	cache_command_ended(far.cache);
+	cr_expect(eq(int, counted.marks, 1));
+	cr_expect(le(int, counted.inodes, 1), "the root alone");
+	cr_expect(eq(int, counted.names, 0));
+	cache_observe(far.cache, NULL);
+	for (int n = 0; n < 32; n++)
+		cache_forget(far.cache, entries[n].inode, 1);
 }
 
 static void note_path(void *context, enum watch_kind kind, const char *path, bool is_dir)

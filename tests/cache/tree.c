@@ -4,6 +4,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -336,7 +337,7 @@ Test(tree, of_another_file_system_nothing_is_held)
 	cr_expect(tree_learn_complete(tree, other, &l));
 	tree_listing_ends(tree, &l);
 	cr_expect(eq(i64, tree_attr(tree, other, &attr), timed_until_ms));
-	cr_expect(eq(i64, tree_name_until(tree, root, "other", other), TREE_HELD));
+	cr_expect(eq(i64, tree_give_name(tree, root, "other", other), TREE_HELD));
 	cr_expect(tree_is_listed(tree, other, timed_until_ms - 1));
 	cr_expect(not(tree_is_listed(tree, other, timed_until_ms)));
 	tree_unpin(tree, other);
@@ -780,6 +781,7 @@ Test(tree, a_second_change_within_the_clock_tick_drops_the_pages)
 	struct inode *f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 
 	tree_kernel_get(tree, f);
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
 	tree_tells(tree, count_pages, NULL);
 	tree_hear(tree, &event);
 	cr_expect(eq(int, told_pages, 1), "contents may differ though the attributes are equal");
@@ -789,8 +791,24 @@ Test(tree, a_second_change_within_the_clock_tick_drops_the_pages)
 	tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL);
 	tree_hear(tree, &event);
 	cr_expect(eq(int, told_pages, 2), "the tick had passed: it is an echo");
+	cr_expect(eq(ptr, tree_close(tree, f), NULL));
 	tree_kernel_forget(tree, f, 1);
 	tree_unpin(tree, f);
+}
+
+Test(tree, pages_of_a_closed_file_that_others_changed_are_not_used_when_it_is_opened)
+{
+	struct watch_event event = { .kind = WATCH_CHANGED, .path = "f", .has_attr = true };
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+
+	tree_kernel_get(tree, f);
+	tree_tells(tree, count_pages, NULL);
+	tree_pages_current(tree, f);
+	event.attr = attr_of(3, S_IFREG | 0644);
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_pages, 0), "nobody uses them");
+	cr_expect(not(tree_pages_current(tree, f)));
+	tree_kernel_forget(tree, f, 1);
 }
 
 Test(tree, unused_inodes_are_forgotten_oldest_first)
@@ -810,42 +828,145 @@ Test(tree, unused_inodes_are_forgotten_oldest_first)
 	tree_unpin(tree, found);
 }
 
-static int told_names, told_inodes;
+/* Enough for every bucket of the tables. */
+#define TAKEN_AT_ONCE 16
+
+/* Takes all that the kernel may use and is in doubt. */
+static void take_outdated(int *inodes, int *names)
+{
+	struct tree_outdated taken[TAKEN_AT_ONCE];
+	bool has_more = true;
+	size_t count;
+
+	*inodes = *names = 0;
+	while (has_more) {
+		has_more = tree_take_outdated(tree, taken, TAKEN_AT_ONCE, &count);
+		for (size_t n = 0; n < count; n++) {
+			*inodes += !taken[n].name;
+			*names += taken[n].name != NULL;
+			free(taken[n].name);
+		}
+	}
+}
+
+/* The kernel is given the inode and its name in the root. */
+static void hand_out(struct inode *i, const char *name)
+{
+	const struct tree_lending how = { 0 };
+	struct attr attr;
+
+	tree_kernel_get(tree, i);
+	tree_give_name(tree, root, name, i);
+	tree_lend(tree, i, &how, &attr);
+}
+
+static void doubt_and_take(int *inodes, int *names)
+{
+	tree_doubt_all(tree);
+	take_outdated(inodes, names);
+}
+
+Test(tree, doubt_reaches_everything_the_kernel_may_use_once)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644), *found;
+	int inodes, names;
+
+	hand_out(f, "f");
+	cr_assert(tree_give_negative(tree, root, "expired", 0));
+	cr_assert(tree_give_negative(tree, root, "nothing", LATER));
+	doubt_and_take(&inodes, &names);
+	cr_expect(eq(int, inodes, 1));
+	cr_expect(eq(int, names, 2));
+	doubt_and_take(&inodes, &names);
+	cr_expect(eq(int, inodes + names, 0), "the kernel was given nothing since");
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, doubt_takes_nothing_that_the_kernel_has_forgotten_or_was_never_given)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	int inodes, names;
+
+	learn(root, "g", 4, S_IFREG | 0644);
+	hand_out(f, "f");
+	tree_kernel_forget(tree, f, 1);
+	doubt_and_take(&inodes, &names);
+	cr_expect(eq(int, inodes + names, 0));
+}
+
+Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
+{
+	enum { COUNT = 3000 };
+	struct inode *all[COUNT];
+	struct tree_outdated first[TAKEN_AT_ONCE];
+	int inodes, names;
+	size_t count;
+	char name[32];
+
+	for (uint64_t n = 0; n < COUNT; n++) {
+		snprintf(name, sizeof name, "f%llu", (unsigned long long)n);
+		all[n] = learn(root, name, 1000 + n, S_IFREG | 0644);
+		hand_out(all[n], name);
+	}
+	tree_doubt_all(tree);
+	cr_assert(tree_take_outdated(tree, first, TAKEN_AT_ONCE, &count));
+	for (size_t n = 0; n < count; n++)
+		free(first[n].name);
+	for (uint64_t n = 0; n < COUNT; n++) {
+		snprintf(name, sizeof name, "g%llu", (unsigned long long)n);
+		learn(root, name, 100000 + n, S_IFREG | 0644);
+	}
+	take_outdated(&inodes, &names);
+	cr_expect(eq(int, inodes + names + (int)count, 2 * COUNT));
+	for (size_t n = 0; n < COUNT; n++)
+		tree_kernel_forget(tree, all[n], 1);
+}
+
+static int told_names, told_gone, told_inodes;
 
 static void count_told(void *context, const struct tree_told *told)
 {
 	(void)context;
 	told_inodes += told->inode != NULL;
 	told_names += told->name != NULL;
+	told_gone += told->is_gone;
 }
 
-Test(tree, doubt_reaches_everything_the_kernel_may_know)
-{
-	struct inode *f = learn(root, "f", 3, S_IFREG | 0644), *found;
-
-	tree_kernel_get(tree, f);
-	cr_assert(tree_absence_told(tree, root, "expired", 0));
-	cr_assert(tree_absence_told(tree, root, "nothing", LATER));
-	tree_doubt_all(tree, count_told, NULL);
-	cr_expect(eq(int, told_inodes, 2));
-	cr_expect(eq(int, told_names, 2));
-	tree_doubt_all(tree, count_told, NULL);
-	cr_expect(eq(int, told_names, 3), "what was told of an absent name is told once");
-	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
-	tree_kernel_forget(tree, f, 1);
-}
-
-Test(tree, a_name_that_a_listing_dropped_is_told_when_all_is_in_doubt)
+Test(tree, a_name_that_a_listing_dropped_is_reported_as_gone)
 {
 	struct inode *gone = learn(root, "gone", 3, S_IFREG | 0644);
 	struct tree_listing listing = { .until_ms = LATER, .name_until_ms = LATER };
 
-	tree_kernel_get(tree, gone);
+	learn(root, "unused", 4, S_IFREG | 0644);
+	hand_out(gone, "gone");
+	tree_tells(tree, count_told, NULL);
 	tree_listing_begins(tree, &listing);
 	cr_assert(tree_learn_complete(tree, root, &listing));
-	tree_doubt_all(tree, count_told, NULL);
-	cr_expect(eq(int, told_names, 1), "the kernel still believes in it");
+	cr_expect(eq(int, told_gone, 1), "the kernel still has it");
+	cr_expect(eq(int, told_names, 1), "and never had the other");
+	tree_listing_ends(tree, &listing);
 	tree_kernel_forget(tree, gone, 1);
+}
+
+Test(tree, what_others_change_is_reported_only_where_the_kernel_uses_it)
+{
+	struct inode *used = learn(root, "used", 3, S_IFREG | 0644);
+	struct watch_event event = { .kind = WATCH_REMOVED };
+
+	learn(root, "unused", 4, S_IFREG | 0644);
+	hand_out(used, "used");
+	tree_tells(tree, count_told, NULL);
+	event.path = "unused";
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_names + told_inodes, 0));
+	event.path = "used";
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_names, 1));
+	cr_expect(eq(int, told_inodes, 1));
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_names + told_inodes, 2), "it was given nothing since");
+	tree_kernel_forget(tree, used, 1);
 }
 
 Test(tree, a_name_that_leads_nowhere_is_passed_over)

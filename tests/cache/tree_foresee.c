@@ -272,20 +272,15 @@ Test(tree_foresee, what_is_held_may_be_decided)
 	cr_expect(not(tree_may_decide(tree, d, now())));
 }
 
-static void ignore_told(void *context, const struct tree_told *one)
-{
-	(void)context, (void)one;
-}
-
 Test(tree_foresee, what_was_decided_is_decided_while_nobody_answers)
 {
-	tree_doubt_all(tree, ignore_told, NULL);
+	tree_doubt_all(tree);
 	cr_expect(not(tree_may_decide(tree, root, now())));
 	tree_trust_unheard(tree, now() + 60000);
 	cr_expect(tree_may_decide(tree, root, now()));
 	tree_trust(tree, now() + 60000, NULL);
 	cr_expect(not(tree_may_decide(tree, root, now())));
-	tree_doubt_all(tree, ignore_told, NULL);
+	tree_doubt_all(tree);
 	tree_trust_unheard(tree, now() + 60000);
 	cr_expect(not(tree_may_decide(tree, root, now())));
 }
@@ -432,11 +427,6 @@ Test(tree_foresee, the_text_of_a_link_made_here_is_known)
 	tree_change_ends(tree, &scope);
 }
 
-static void tell_nobody(void *context, const struct tree_told *told)
-{
-	(void)context, (void)told;
-}
-
 /* Nobody but us can say anything of it. */
 Test(tree_foresee, what_was_made_here_is_shown_though_everything_is_in_doubt)
 {
@@ -444,7 +434,7 @@ Test(tree_foresee, what_was_made_here_is_shown_though_everything_is_in_doubt)
 	struct tree_scope scope = begin(root, f);
 	struct attr attr;
 
-	tree_doubt_all(tree, tell_nobody, NULL);
+	tree_doubt_all(tree);
 	cr_expect(eq(ptr, find(root, "f"), f));
 	cr_expect(tree_foreseen(tree, f, &attr));
 	tree_unpin(tree, f);
