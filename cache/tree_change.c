@@ -70,6 +70,9 @@ void tree_change_ends(struct tree *t, struct tree_scope *s)
 			judge_late_locked(t, s->inodes[n]);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++)
 		if (s->inodes[n])
+			names_prune_after_locked(t, s->inodes[n]);
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (s->inodes[n])
 			inode_unpin_locked(t, s->inodes[n]);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -189,6 +192,7 @@ static void lost_name_locked(struct tree *t, struct inode *i)
 	i->gone = true;
 	if (!i->staged)
 		inode_retire_locked(t, i);
+	names_prune_locked(t, i);
 }
 
 static void unname_locked(struct tree *t, struct inode *dir, const char *name)

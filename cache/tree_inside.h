@@ -144,6 +144,13 @@ struct dentry *dentry_new_locked(
 void dentry_drop_locked(struct tree *t, struct dentry *d);
 /* Drops a name that the sandbox does not have any more. The kernel forgets the name. */
 void dentry_lost_locked(struct tree *t, struct dentry *d);
+/*
+ * Drops the names in a directory that has no name itself, and all below. Names under a change of
+ * ours stay until the change has ended.
+ */
+void names_prune_locked(struct tree *t, struct inode *dir);
+/* A change of `i` ended. */
+void names_prune_after_locked(struct tree *t, struct inode *i);
 /* Makes the dentry name `i` instead. */
 void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
 

@@ -126,3 +126,35 @@ void dentry_lost_locked(struct tree *t, struct dentry *d)
 	lost_from_sight_locked(t, i);
 	inode_unpin_locked(t, i);
 }
+
+/* ---- Names that lead nowhere ---- */
+
+static bool is_nameless_locked(const struct tree *t, const struct inode *i)
+{
+	return i != t->root && !i->names && !i->staged;
+}
+
+static bool is_under_change(const struct inode *i)
+{
+	return i->changing || i->owed || i->provisional || i->moving;
+}
+
+void names_prune_locked(struct tree *t, struct inode *dir)
+{
+	dir->pins++;
+	negatives_drop_locked(t, dir);
+	for (struct dentry *d = dir->children, *next; d; d = next) {
+		next = d->sibling_next;
+		if (!is_under_change(d->inode))
+			dentry_lost_locked(t, d);
+	}
+	inode_unpin_locked(t, dir);
+}
+
+void names_prune_after_locked(struct tree *t, struct inode *i)
+{
+	struct inode *dir = i->names ? i->names->dir : i;
+
+	if (is_nameless_locked(t, dir) && dir->children && !dir->changing)
+		names_prune_locked(t, dir);
+}

@@ -262,6 +262,7 @@ void lost_from_sight_locked(struct tree *t, struct inode *i)
 		return;
 	i->attr_until_ms = 0;
 	doubt_below_locked(i);
+	names_prune_locked(t, i);
 }
 
 /* ---- The change stream ---- */

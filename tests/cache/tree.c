@@ -969,6 +969,83 @@ Test(tree, what_others_change_is_reported_only_where_the_kernel_uses_it)
 	tree_kernel_forget(tree, used, 1);
 }
 
+/* ---- Names end with what they name ---- */
+
+static uint64_t known(void)
+{
+	uint64_t inodes, names;
+
+	tree_counts(tree, &inodes, &names);
+	return inodes + names;
+}
+
+/* dir/sub/f and dir/f: three directories with the root, and two files of two names. */
+static struct inode *learn_below(void)
+{
+	struct inode *dir = learn(root, "dir", 10, S_IFDIR | 0755);
+	struct inode *sub = learn(dir, "sub", 11, S_IFDIR | 0755);
+
+	learn(sub, "f", 12, S_IFREG | 0644);
+	learn(dir, "f", 13, S_IFREG | 0644);
+	return dir;
+}
+
+Test(tree, all_that_is_below_a_directory_that_others_removed_ends_with_it)
+{
+	uint64_t before = known();
+
+	learn_below();
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	cr_expect(eq(u64, known(), before));
+}
+
+Test(tree, what_is_below_a_directory_that_others_replaced_ends_with_it)
+{
+	uint64_t before = known();
+
+	learn_below();
+	learn(root, "dir", 20, S_IFDIR | 0755);
+	cr_expect(eq(u64, known(), before + 2));
+}
+
+Test(tree, what_the_kernel_has_of_a_removed_directory_ends_when_the_kernel_forgets_it)
+{
+	uint64_t before = known();
+	struct inode *dir = learn_below();
+
+	tree_kernel_get(tree, dir);
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	cr_expect(eq(u64, known(), before + 1), "the directory itself is in use");
+	tree_kernel_forget(tree, dir, 1);
+	cr_expect(eq(u64, known(), before));
+}
+
+Test(tree, a_name_known_not_to_exist_does_not_keep_its_directory)
+{
+	uint64_t before = known();
+	struct inode *dir = learn_below();
+
+	cr_assert(tree_give_negative(tree, dir, "none", LATER));
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	cr_expect(eq(u64, known(), before));
+}
+
+Test(tree, a_change_of_ours_keeps_what_it_is_about_until_it_ends)
+{
+	uint64_t before = known();
+	struct inode *dir = learn_below(), *f;
+	struct tree_scope scope = { 0 };
+
+	cr_assert(eq(int, tree_find(tree, dir, "f", 0, &f, NULL), TREE_KNOWN));
+	scope.inodes[0] = f;
+	tree_change_begins(tree, &scope);
+	tree_unpin(tree, f);
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	cr_expect(eq(u64, known(), before + 3), "the file, its name, and the directory of that");
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(u64, known(), before));
+}
+
 Test(tree, a_name_that_leads_nowhere_is_passed_over)
 {
 	struct inode *f = learn(root, "b", 3, S_IFREG | 0644);
