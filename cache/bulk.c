@@ -326,6 +326,18 @@ void bulk_drop(struct bulk *b, struct inode *i)
 	pthread_mutex_unlock(&b->lock);
 }
 
+void bulk_drop_unused(struct bulk *b)
+{
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	bulk_drop_over_locked(b);
+	bulk_forget_unused_locked(b);
+	if (b->latest.dir && !tree_may_be_read(b->cache->tree, b->latest.dir))
+		drop_latest_locked(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
 /* ---- Life ---- */
 
 enum err bulk_new(struct bulk **out, struct cache *c, struct error *e)

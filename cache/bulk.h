@@ -29,5 +29,7 @@ void bulk_free(struct bulk *b);
 enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, bool *served, struct error *e);
 
+/* Nothing stays of files and directories that have no name any more, and that nobody has open. */
+void bulk_drop_unused(struct bulk *b);
 /* Equal attributes of the file need not mean equal contents: what is here of it goes. */
 void bulk_drop(struct bulk *b, struct inode *i);

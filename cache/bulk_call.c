@@ -206,7 +206,7 @@ static void await_all_locked(struct bulk_call *call)
 	}
 }
 
-static void drop_over_locked(struct bulk *b)
+void bulk_drop_over_locked(struct bulk *b)
 {
 	struct bulk_call *next;
 
@@ -237,7 +237,7 @@ static struct bulk_call *call_new_locked(
 struct bulk_call *bulk_call_begin_locked(
 	struct bulk *b, struct inode *first, const struct tree_gathering *limits)
 {
-	drop_over_locked(b);
+	bulk_drop_over_locked(b);
 	struct bulk_call *call =
 		b->calls_count < CALLS_MAX ? call_new_locked(b, first, limits) : NULL;
 

@@ -91,3 +91,14 @@ void bulk_use_locked(struct bulk *b, struct bulk_file *f)
 	TAILQ_REMOVE(&b->by_use, f, by_use);
 	TAILQ_INSERT_TAIL(&b->by_use, f, by_use);
 }
+
+void bulk_forget_unused_locked(struct bulk *b)
+{
+	struct bulk_file *next;
+
+	for (struct bulk_file *f = TAILQ_FIRST(&b->by_use); f; f = next) {
+		next = TAILQ_NEXT(f, by_use);
+		if (!tree_may_be_read(b->cache->tree, f->inode))
+			bulk_forget_locked(b, f);
+	}
+}

@@ -74,6 +74,8 @@ void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, 
 void bulk_forget_locked(struct bulk *b, struct bulk_file *f);
 /* All that is here of it. */
 void bulk_forget_all_locked(struct bulk *b, const struct inode *i);
+/* All that is here of files that nobody can read any more. */
+void bulk_forget_unused_locked(struct bulk *b);
 /* Of one that is here: it is wanted. */
 void bulk_use_locked(struct bulk *b, struct bulk_file *f);
 
@@ -123,5 +125,7 @@ void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version
 /* Takes them, and fills `asked_files` with the others. ERR_NO_MEMORY only. */
 enum err bulk_take_alike(struct bulk_call *call, const struct call *limits, struct error *e);
 
+/* Calls that are over, and for which nobody waits. */
+void bulk_drop_over_locked(struct bulk *b);
 /* Waits for its thread, which is over or about to be. */
 void bulk_call_free(struct bulk_call *call);

@@ -73,6 +73,7 @@ static void report_all_outdated(struct cache *c)
 /* All but the root's own attributes. */
 static void doubt_and_tell(struct cache *c)
 {
+	bulk_drop_unused(c->bulk);
 	tree_doubt_all(c->tree);
 	report_all_outdated(c);
 	trust_doubted(c->trust);

@@ -402,6 +402,8 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 enum err tree_open(struct tree *t, struct inode *i, struct error *e);
 /* Not NULL: that was the last use of a staged file, whose staging path the caller gets to remove, and to free. */
 char *tree_close(struct tree *t, struct inode *i);
+/* Whether it has a name, or handles: else nobody can read it any more. */
+bool tree_may_be_read(struct tree *t, const struct inode *i);
 /* Whether there are handles. */
 bool tree_is_open(struct tree *t, const struct inode *i);
 /*

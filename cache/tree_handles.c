@@ -75,6 +75,15 @@ char *tree_close(struct tree *t, struct inode *i)
 	return staged;
 }
 
+bool tree_may_be_read(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool may = i == t->root || i->names || i->opens;
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}
+
 bool tree_is_open(struct tree *t, const struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
