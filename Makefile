@@ -148,6 +148,7 @@ help:
 #: make oracle          random system calls on a mount and a plain directory (ORACLE_OPS=, ORACLE_SEED=, HELPER=)
 #: make posix           cases of POSIX on a mount
 #: make stress          threads on one mount (STRESS_SECONDS=)
+#: make soak            a mixed use on local: and e2b:, and what the mount's process takes each minute (MINUTES=)
 #: make check-threads   the stress under the thread sanitizer
 #: make check-distros   the demonstration, the units and the scripts on each release of Debian (RELEASES=)
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)

@@ -10,6 +10,7 @@ ORACLE_SEEDS   ?= 1
 ORACLE_OPS     ?= 5000
 STRESS_SECONDS ?= 8
 MIXING_ROUNDS  ?= 100
+MINUTES        ?= 5
 
 # ---- Criterion's programs, one for each layer ----------------------------------------------------
 
@@ -96,7 +97,7 @@ TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) LEFT_OUT="$(
 	VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
-	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
+	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
 	LSAN_OPTIONS=log_path=$(REPORTS)/lsan:suppressions=$(abspath tests/support/leaks.supp):print_suppressions=0 \
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
@@ -145,6 +146,11 @@ check-units:
 
 oracle stress posix:
 	$(Q)$(MAKE) --no-print-directory test T=tests/mount/$@.t
+
+# What the mount's process takes in a mixed use, each minute: it must not grow, and come back when all is removed.
+.PHONY: soak
+soak:
+	$(Q)$(MAKE) --no-print-directory test T="tests/soak/soak.t e2b:tests/soak/soak.t"
 
 # Races in the mount's own process, under the stress program: files, the control directory, commands, jobs, changes in the
 # sandbox and killed processes beside each other.
@@ -196,6 +202,7 @@ check-all: lint check
 	$(Q)$(MAKE) --no-print-directory check-threads
 	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
 	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
+	$(Q)$(MAKE) --no-print-directory soak MINUTES=5
 	$(Q)$(MAKE) --no-print-directory mutants
 	$(Q)$(MAKE) --no-print-directory live
 	@echo "check-all: all passed"
