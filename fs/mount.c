@@ -244,13 +244,12 @@ enum err mount_start(struct mount *m, struct error *e)
 	const struct notifier_source outdated = {
 		.outdated = take_outdated, .is_gone = is_gone, .context = &m->fs
 	};
-	const struct notifier_source none = { 0 };
 	enum err kind;
 
 	m->guard = guard_start(fuse_session_fd(m->session));
 	kind = notifier_new(&m->fs.notifier, m->session, &outdated, e);
 	if (!kind)
-		kind = notifier_new(&m->fs.recalls, m->session, &none, e);
+		kind = notifier_new(&m->fs.recalls, m->session, NULL, e);
 	if (!kind)
 		kind = control_new(&m->fs.control, m->fs.cache, m->fs.notifier, &control, e);
 	if (!kind)

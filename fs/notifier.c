@@ -178,7 +178,8 @@ enum err notifier_new(struct notifier **out, struct fuse_session *session,
 	if (!n)
 		return error_set(e, ERR_NO_MEMORY, "notifier: out of memory");
 	n->session = session;
-	n->source = *source;
+	if (source)
+		n->source = *source;
 	pthread_mutex_init(&n->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -27,7 +27,7 @@ struct notifier_source {
 	void *context;
 };
 
-/* Starts the thread: to be called after daemonizing. */
+/* Starts the thread: to be called after daemonizing. `source` NULL: notifier_all() is never called. */
 enum err notifier_new(struct notifier **out, struct fuse_session *session,
 	const struct notifier_source *source, struct error *e);
 /*

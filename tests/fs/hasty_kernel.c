@@ -208,8 +208,8 @@ void kernel_make(struct kernel *k)
 	cr_assert(eq(int, cache_new(&k->fs.cache, &k->sandbox.base, &options, NULL, &e), ERR_OK),
 		"%s", e.text);
 	cr_assert(eq(int, switches_new(&k->fs.switches, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, notifier_new(&k->fs.notifier, NULL, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, notifier_new(&k->fs.recalls, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, notifier_new(&k->fs.notifier, NULL, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, notifier_new(&k->fs.recalls, NULL, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, control_new(&k->fs.control, k->fs.cache, k->fs.notifier, &control, &e),
 			  ERR_OK),
 		"%s", e.text);
