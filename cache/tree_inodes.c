@@ -134,9 +134,10 @@ void inode_hash_locked(struct tree *t, struct inode *i)
 	inode_enter_bucket_locked(t, i);
 }
 
-static bool inode_is_used(const struct tree *t, const struct inode *i)
+/* By anyone but the names in it. */
+static bool inode_is_held(const struct tree *t, const struct inode *i)
 {
-	return i == t->root || i->kernel_refs || i->pins || i->opens || i->children || i->staged;
+	return i == t->root || i->kernel_refs || i->pins || i->opens || i->staged;
 }
 
 static void idle_remove_locked(struct tree *t, struct inode *i)
@@ -192,8 +193,14 @@ void inodes_trim_locked(struct tree *t)
 
 void inode_rest_locked(struct tree *t, struct inode *i)
 {
-	if (inode_is_used(t, i) || i->is_idle)
+	if (inode_is_held(t, i) || i->is_idle)
 		return;
+	if (i->children) {
+		/* An answer under way may have taught names in it after its own was lost. */
+		if (!i->names)
+			names_prune_locked(t, i);
+		return;
+	}
 	if (!i->names) {
 		inode_free_locked(t, i);
 		return;

@@ -148,7 +148,9 @@ void names_prune_locked(struct tree *t, struct inode *dir)
 		if (!is_under_change(d->inode))
 			dentry_lost_locked(t, d);
 	}
-	inode_unpin_locked(t, dir);
+	dir->pins--;
+	if (!dir->children)
+		inode_rest_locked(t, dir);
 }
 
 void names_prune_after_locked(struct tree *t, struct inode *i)

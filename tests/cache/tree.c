@@ -1020,6 +1020,19 @@ Test(tree, what_the_kernel_has_of_a_removed_directory_ends_when_the_kernel_forge
 	cr_expect(eq(u64, known(), before));
 }
 
+Test(tree, names_that_an_answer_teaches_of_a_removed_directory_end_when_nobody_uses_it)
+{
+	uint64_t before = known();
+	struct inode *dir = learn_below();
+
+	tree_pin(tree, dir);
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	learn(dir, "late", 30, S_IFREG | 0644);
+	cr_expect(lt(u64, before + 1, known()));
+	tree_unpin(tree, dir);
+	cr_expect(eq(u64, known(), before));
+}
+
 Test(tree, a_name_known_not_to_exist_does_not_keep_its_directory)
 {
 	uint64_t before = known();
