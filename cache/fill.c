@@ -109,8 +109,7 @@ static enum err ask(
 {
 	(void)path2;
 	struct filling *g = context;
-	const struct call call = { .progress_ms = cache_progress_ms(c),
-		.cancel = &g->fill->cancel };
+	const struct call call = cache_call_of_ours(c, &g->fill->cancel);
 	struct attr version;
 
 	g->asked = asked_now(c);

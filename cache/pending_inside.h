@@ -108,6 +108,7 @@ struct pending {
 	struct error failure;    /* the last of those; none: the last attempt was answered */
 	uint64_t attempts;       /* begun so far */
 	uint64_t failed_attempt; /* that of `failure` */
+	uint64_t failed_uses;    /* cache_uses() at that time */
 	uint64_t doubted;        /* somebody believes none up to this one */
 	uint64_t refused_order;  /* of the last change refused */
 	struct error refused;
@@ -314,6 +315,7 @@ struct batch {
 	struct settled settled;   /* when this attempt began */
 	struct progress progress; /* of this attempt */
 	TAILQ_ENTRY(batch) link;  /* among those that are not recorded */
+	bool is_wanted;           /* a user asks for this attempt */
 	bool is_repeated;         /* an answer was lost: perhaps it was done already */
 	unsigned char *contents;  /* of all changes */
 	bool is_ready;            /* they are read, and the journal knows that they leave */

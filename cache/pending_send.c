@@ -10,9 +10,7 @@
 
 static enum err ask(struct pending *p, struct batch *b, struct error *e)
 {
-	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
-		.cancel = &p->cancel,
-		.progress = &b->progress };
+	struct call call = cache_call_of_ours(p->cache, &p->cancel);
 	struct apply_request request = { .first_sequence =
 						 b->ticket ? b->ticket : b->first_sequence,
 		.is_plain = b->ticket,
@@ -20,6 +18,8 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 		.changes = b->changes,
 		.changes_count = b->count };
 
+	call.is_background = !b->is_wanted;
+	call.progress = &b->progress;
 	memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
 	memset(b->results, 0, b->count * sizeof *b->results);
 	enum err kind = batch_find_done(p, &call, b, e);
@@ -31,11 +31,24 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
 }
 
+/*
+ * Whether a user asks for this attempt: the first one follows the user's change at once. A later
+ * one is the user's where somebody waits, or used the mount since the last attempt failed. So what
+ * was pending when somebody paused the sandbox does not wake the sandbox.
+ */
+static bool is_wanted_locked(const struct pending *p)
+{
+	if (p->waiting || !p->failure.kind)
+		return true;
+	return p->doubted >= p->failed_attempt || cache_uses(p->cache) != p->failed_uses;
+}
+
 static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
 {
 	batch_learn_settled_locked(p, b);
 	b->progress = progress_now();
 	b->progress.also = &p->moved;
+	b->is_wanted = is_wanted_locked(p);
 	return ++p->attempts;
 }
 
@@ -44,6 +57,7 @@ static void note_failure_locked(struct pending *p, uint64_t attempt, const struc
 	p->failures++;
 	p->failure = *e;
 	p->failed_attempt = attempt;
+	p->failed_uses = cache_uses(p->cache);
 	pthread_cond_broadcast(&p->changed);
 }
 

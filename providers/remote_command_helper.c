@@ -155,7 +155,7 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 /* The request that was given up had output that comes with its end alone. */
 static void look_once_more(struct following *f)
 {
-	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS };
+	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS, .is_background = true };
 
 	follow_from(f, f->request.from);
 	f->request.wait_ms = 0;

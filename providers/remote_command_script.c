@@ -163,7 +163,7 @@ static struct call patience(const struct remote_run *run, const struct call *cal
 /* What it printed since it told last: the request that was given up would have brought it at its end, or a second later. */
 static void look_once_more(struct remote_told *t)
 {
-	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS };
+	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS, .is_background = true };
 	const struct remote *r = t->run->r;
 	char out_from[32], err_from[32];
 	const char *const argv[] = { "/bin/sh", "-c", remote_command_look_text, "sandboxfs",

@@ -89,8 +89,8 @@ static void *hold(void *context)
 	struct remote_second second = {
 		.request = &o->request, .listener = &listener, .begins = begin, .context = o
 	};
-	const struct call call =
-		watch_call(&(struct call){ .progress_ms = o->progress_ms, .cancel = &o->cancel });
+	const struct call call = watch_call(&(struct call){
+		.progress_ms = o->progress_ms, .cancel = &o->cancel, .is_background = true });
 
 	o->question.second = &second;
 	remote_script_run(&o->report, o->ops, &o->question, &call, &o->result);

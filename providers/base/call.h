@@ -40,8 +40,9 @@ struct call {
 	const struct cancel *cancel; /* NULL: cannot be cancelled; must outlive the call */
 	struct progress *progress;   /* likewise; NULL: each wait has the deadline for itself */
 	/*
-	 * Nobody waits for it who asked for something: a sandbox that is paused is not woken by it, and it does not count as
-	 * use of the mount.
+	 * No user asked for this call: it never wakes a paused sandbox, and is no use of
+	 * the mount. The change stream, the sending of changes behind their makers and
+	 * renewals make such calls.
 	 */
 	bool is_background;
 	pid_t asker; /* the thread that waits for it, as the kernel here numbers it; 0: unknown */

@@ -37,9 +37,10 @@ struct langsmith {
 	bool has_remote;
 	pthread_mutex_t lock; /* guards what follows */
 	bool is_gone, is_stopped;
-	bool has_found;   /* `found` was not told to anybody yet */
-	struct box found; /* as the control plane showed it last */
-	int64_t used_ms;  /* of the monotonic clock: the last request on the data plane */
+	bool has_found;     /* `found` was not told to anybody yet */
+	struct box found;   /* as the control plane showed it last */
+	int64_t used_ms;    /* of the monotonic clock: the last request on the data plane */
+	unsigned under_way; /* requests to the data plane */
 };
 
 extern const struct provider_ops langsmith_provider;

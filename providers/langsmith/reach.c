@@ -74,6 +74,35 @@ static bool may_be_stopped(struct langsmith *l)
 	return may_be;
 }
 
+/*
+ * The router starts a stopped sandbox for any request. So a call that must not wake one asks the control
+ * plane first, unless a request under way shows that the sandbox runs: a stop would have cut that off.
+ */
+static bool must_not_wake(struct langsmith *l, const struct call *call)
+{
+	if (!call || !call->is_background)
+		return false;
+	pthread_mutex_lock(&l->lock);
+	bool is_known_to_run = l->under_way > 0;
+
+	pthread_mutex_unlock(&l->lock);
+	return !is_known_to_run;
+}
+
+static enum err step_counted(struct langsmith *l, const struct call *call, langsmith_step step,
+	void *context, struct error *e)
+{
+	pthread_mutex_lock(&l->lock);
+	l->under_way++;
+	pthread_mutex_unlock(&l->lock);
+	enum err kind = step(l, call, context, e);
+
+	pthread_mutex_lock(&l->lock);
+	l->under_way--;
+	pthread_mutex_unlock(&l->lock);
+	return kind;
+}
+
 /* ---- What the control plane says ---- */
 
 static enum err check_alive(struct langsmith *l, const struct box *b, struct error *e)
@@ -208,7 +237,7 @@ static enum err step_again(struct langsmith *l, const struct call *call, langsmi
 	enum err kind = make_ready(l, call, e);
 
 	if (!kind)
-		kind = step(l, call, context, e);
+		kind = step_counted(l, call, step, context, e);
 	if (kind == ERR_GONE && !check(l, NULL))
 		return error_set(e, ERR_UNREACHABLE,
 			"sandbox langsmith:%s is ready, but its data plane does not know it",
@@ -222,11 +251,11 @@ enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith
 	struct error why = { 0 };
 	enum err kind = check(l, e);
 
-	if (!kind && may_be_stopped(l))
+	if (!kind && (may_be_stopped(l) || must_not_wake(l, call)))
 		kind = make_ready(l, call, e);
 	if (kind)
 		return kind;
-	kind = step(l, call, context, &why);
+	kind = step_counted(l, call, step, context, &why);
 	if (kind == ERR_GONE)
 		return step_again(l, call, step, context, e);
 	note_use(l);

@@ -214,7 +214,7 @@ static enum err start_behind(struct execution *x, const struct rest *r, const st
 static void kill_execution(
 	const struct execution *x, const struct rest *r, const char *execution_id)
 {
-	const struct call call = { .progress_ms = END_MS };
+	const struct call call = { .progress_ms = END_MS, .is_background = true };
 	struct devbox_request q;
 	struct error e = { 0 };
 

@@ -589,6 +589,87 @@ Test(lease, a_directory_that_is_watched_again_is_held_again)
 	cr_expect(is_known("d1/new"));
 }
 
+/* ---- A sandbox that somebody paused ---- */
+
+static void await_refusals(unsigned count)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	while (explored.provider.refusals < count) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing was tried");
+		usleep(1000);
+	}
+}
+
+/* What was just made is cut off on its way, as is the stream. */
+static void pause_after(int64_t ms)
+{
+	known_tree();
+	explored_settle();
+	struct inode *d = explored_find("d");
+
+	use_later(ms);
+	explored_make_file("told");
+	await(has, "told", true);
+	explored.provider.is_paused = explored.provider.cuts_apply = true;
+	explored_make(d, "made", CHANGE_CREATE);
+	explored.provider.breaks_watch = true;
+	explored_make_file("d/breaks");
+	await_end();
+	await_refusals(1);
+	cr_expect(zero(uint, explored.provider.wakes), "%lld ms after use", (long long)ms);
+}
+
+static void expect_use_wakes(void)
+{
+	use_later(1000);
+	cr_expect(has("d/made"));
+	cr_expect(eq(int, cache_sync(explored.cache, NULL, NULL), ERR_OK));
+	cr_expect(eq(uint, explored.provider.wakes, 1));
+	cr_expect(zero(int, faccessat(explored.shown.scratch.fd, "tree/d/made", F_OK, 0)));
+}
+
+Test(lease, nothing_but_use_wakes_a_sandbox_that_was_paused_at_once)
+{
+	pause_after(0);
+	expect_use_wakes();
+}
+
+Test(lease, nor_one_that_was_paused_after_3_s)
+{
+	pause_after(3000);
+	expect_use_wakes();
+}
+
+Test(lease, nor_one_that_was_paused_after_30_s)
+{
+	pause_after(30000);
+	expect_use_wakes();
+}
+
+Test(lease, nor_one_that_was_paused_after_100_s)
+{
+	pause_after(100000);
+	expect_use_wakes();
+}
+
+/* Its thread looks for another stream by itself. */
+Test(lease, who_listens_wakes_nobody)
+{
+	known_tree();
+	cache_listen(explored.cache);
+	explored.provider.is_paused = true;
+	explored.provider.breaks_watch = true;
+	explored_make_file("d/new");
+	await_end();
+	awake_ms += 2000;
+	cache_listen(explored.cache);
+	await_refusals(1);
+	cr_expect(zero(uint, explored.provider.wakes));
+	cache_unlisten(explored.cache);
+	cache_unlisten(explored.cache);
+}
+
 static void *list_root(void *context)
 {
 	struct cache *c = explored.cache;

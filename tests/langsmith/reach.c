@@ -41,8 +41,40 @@ Test(langsmith_reach, what_works_asks_nobody)
 
 	FIND(rows);
 	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, reach(&background, &p), ERR_NO_SPACE));
+	cr_expect(eq(int, reach(NULL, &p), ERR_NO_SPACE));
 	cr_expect(eq(str, e.text, "the data plane"));
+}
+
+/* The router starts what any request is for. */
+Test(langsmith_reach, what_must_start_nothing_looks_first)
+{
+	static const struct canned_row rows[] = { FOUND, { LOOK, 200, box_ready, NULL },
+		{ LOOK, 200, box_stopped, NULL } };
+	struct play p = { .answers = (enum err[]){ ERR_OK } };
+
+	FIND(rows);
+	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(&background, &p), ERR_GONE));
+	cr_expect(eq(sz, p.done, 1));
+}
+
+static enum err ask_beside(
+	struct langsmith *l, const struct call *call, void *context, struct error *why)
+{
+	(void)call;
+	return langsmith_reach(l, &background, play_step, context, why);
+}
+
+/* A stop would have cut that off. */
+Test(langsmith_reach, a_request_under_way_shows_that_the_sandbox_runs)
+{
+	static const struct canned_row rows[] = { FOUND };
+	struct play p = { .answers = (enum err[]){ ERR_OK } };
+
+	FIND(rows);
+	cr_expect(
+		eq(int, langsmith_reach(sandbox, NULL, ask_beside, &p, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(sz, p.done, 1));
 }
 
 Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
@@ -61,7 +93,7 @@ Test(langsmith_reach, a_user_starts_what_stopped_meanwhile)
 	let_time_pass();
 	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
 	/* And it is known to run. */
-	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
 }
 
 #define TOO_MANY "{\"detail\":{\"error\":\"QuotaExceeded\",\"message\":\"cpu limit reached\"}}"
@@ -157,8 +189,8 @@ Test(langsmith_reach, a_sandbox_in_use_is_not_doubted)
 
 	FIND(rows);
 	let_time_pass();
-	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, reach(&background, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, reach(NULL, &p), ERR_OK), "%s", e.text);
 }
 
 Test(langsmith_reach, what_the_router_does_not_know_is_looked_for_and_asked_again)

@@ -1,0 +1,46 @@
+#!/bin/sh
+# A sandbox that its owner pauses stays paused until somebody uses the mount, however soon after the last use that is.
+#
+#	PAUSE_AFTER     so many seconds after it (0 3)
+# shellcheck disable=SC2317
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+# shellcheck source=tests/support/tap_ctl.sh
+. "$TOP/tests/support/tap_ctl.sh"
+
+needs_mount
+needs_vendor
+needs node python3
+case $PROVIDER in
+aio | modal) skip_all "has sandboxes that cannot be paused" ;;
+esac
+# What goes on by itself comes soon: a request that the pause cut off is sent again at once.
+STAYS_S=5
+
+state() {
+	ctl info "$SOURCE" --json | field state
+}
+
+# Not running, whenever it is asked.
+stays_paused() {
+	stays_until=$(($(date +%s) + STAYS_S))
+	while [ "$(date +%s)" -lt $stays_until ]; do
+		[ "$(state)" != running ] || return 1
+	done
+}
+
+expect_log "paused|suspended|stopped|told again|tells of its changes|can be (asked|reached)"
+for after in ${PAUSE_AFTER:-0 3}; do
+	mount_sandbox sleeper
+	echo "text $after" >"$MNT/file"
+	ls -l "$MNT" >/dev/null
+	sleep "$after"
+	ok "paused $after s after use" ctl pause "$SOURCE"
+	ok "it stays so" stays_paused
+	is "until it is used" "$(deadline "$PATIENCE" cat "$MNT/file" 2>&1)" "text $after"
+	echo 1 >"$MNT/.sandbox/sync"
+	is "then it runs" "$(state)" running
+	is "and has what was written" "$(cat "$STORE/file")" "text $after"
+	unmount
+done
+done_testing
