@@ -272,7 +272,7 @@ assert r["output"] == "second\n", r'
 signalled() {
 	ok "$1" python3 "$TOP/tests/mount/exec-signal.py" "$2" "$3" "$4" "$5"
 }
-LONG='touch started; echo so far; sleep 1000; echo late'
+LONG='echo so far; touch started; sleep 1000; echo late'
 SHORT='touch started; sleep 1; echo done'
 
 signalled "Ctrl-C cancels" 'said == "EINTR" and error == "interrupted" and stdout == "so far\n"' \
