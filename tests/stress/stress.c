@@ -125,7 +125,7 @@ static long count_fds(pid_t pid)
 		ssize_t len = readlinkat(dirfd(dir), d->d_name, target, sizeof target - 1);
 
 		target[len < 0 ? 0 : len] = '\0';
-		count += len > 0 && strcmp(target, "/dev/fuse") != 0;
+		count += len > 0 && strncmp(target, "/dev/fuse", strlen("/dev/fuse")) != 0;
 	}
 	if (dir)
 		closedir(dir);
@@ -221,6 +221,19 @@ static bool watch(
 		wait_a_little();
 	}
 	return true;
+}
+
+/* Commands of processes that were killed may be running still: they are waited for. */
+static struct size size_at_rest(const struct options *o, long fds_at_most)
+{
+	int64_t end_ms = stress_now_ms() + o->patience_s * 1000;
+	struct size size = size_of(o->pid);
+
+	while (size.fds > fds_at_most && stress_now_ms() < end_ms) {
+		wait_a_little();
+		size = size_of(o->pid);
+	}
+	return size;
 }
 
 static void compare_sizes(struct shared *s, const struct options *o, const struct size *idle,
@@ -326,7 +339,7 @@ static int run(struct shared *s, const struct options *o)
 		if (r->check)
 			r->check(s);
 	if (o->pid) {
-		late = size_of(o->pid);
+		late = size_at_rest(o, idle.fds + GROWTH_FDS + o->connections);
 		compare_sizes(s, o, &idle, &early, &late);
 	}
 	print_rounds(s, o->seconds);
