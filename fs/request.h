@@ -28,9 +28,9 @@
 #include <stdbool.h>
 
 struct request {
-	fuse_req_t req;           /* NULL: not begun, or ended */
-	struct call call;         /* for the calls it makes */
-	struct progress progress; /* of the process that waits for the reply: one deadline for all calls */
+	fuse_req_t req;            /* NULL: not begun, or ended */
+	struct call call;          /* for the calls it makes */
+	struct progress progress;  /* of the process that waits: one deadline for all calls */
 	struct switches *switches; /* where `cancel` is from */
 	struct cancel cancel;
 	bool is_given_up; /* `cancel` was thrown: changed while an interrupt is handled */
