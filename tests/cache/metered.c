@@ -145,7 +145,7 @@ Test(metered, whose_time_is_over_asks_nothing_more)
 	struct fixture f;
 	struct progress progress = { .since_ms = monotonic_ms() - 60000 };
 	const struct call call = { .progress_ms = 60000, .progress = &progress };
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = UINT64_MAX };
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = 5 };
 	struct change change = { .op = CHANGE_WRITE, .path = "f" };
 	struct apply_request request = { .changes = &change, .changes_count = 1 };
 	struct change_result result = { .err = ERR_IO };
