@@ -1,6 +1,6 @@
 #!/bin/sh
 # Memory has a bound: where the daemon may have 64 MiB, 64 who write at once are slowed down, and nothing is lost.
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2317
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
