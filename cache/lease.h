@@ -1,14 +1,15 @@
 /*
  * lease.h - the change stream, under which what is known is held without limit of time.
  *
- * The stream begins with the first list that is asked for, which it carries: so what is listed is
- * already protected, for one request. While the stream lives the sandbox tells of every change
- * (tree_hear()), and trust has no end. The stream is let go when the mount was not used for a while.
- * When the stream ends, or reports a loss, everything known is in doubt, and the next audit begins
- * another one: after a failure not at once, but within a minute, whatever failed. A minute without an
- * event also puts everything in doubt at the next use, under a live stream: no stream tells of a write
- * through a mapping, or of a link made where nobody watches. A sandbox that has no such stream is
- * trusted for a time only (cache/trust.h).
+ * The stream begins with the first list that is asked for, which it carries: so what is
+ * listed is already protected, for one request. While the stream lives the sandbox tells of
+ * every change (tree_hear()), and trust has no end. The stream is let go when the mount was
+ * not used for a while. When the stream ends, or reports a loss, everything known is in
+ * doubt, and the next audit begins another one: after a failure not at once, but within a
+ * minute, whatever failed. A minute without an event also puts everything in doubt at the
+ * next use, under a live stream: no stream tells of a write through a mapping, or of a link
+ * made where nobody watches. A sandbox that has no such stream is trusted for a time only
+ * (cache/trust.h).
  *
  * One thread, from the first use on. Functions may be called from any thread and take NULL for `l`: there is no stream.
  */

@@ -75,8 +75,9 @@ static bool may_be_stopped(struct langsmith *l)
 }
 
 /*
- * The router starts a stopped sandbox for any request. So a call that must not wake one asks the control
- * plane first, unless a request under way shows that the sandbox runs: a stop would have cut that off.
+ * The router starts a stopped sandbox for any request. So a call that must not wake one
+ * asks the control plane first, unless a request under way shows that the sandbox runs: a
+ * stop would have cut that off.
  */
 static bool must_not_wake(struct langsmith *l, const struct call *call)
 {

@@ -538,7 +538,9 @@ Test(lease, a_stream_that_begins_late_is_not_waited_for)
 	cr_expect(ge(uint, explored.provider.lists, 1));
 	await_told(CACHE_STREAM_LIVE);
 	cache_doubt_all(explored.cache);
+	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
 	cr_expect(has("d"));
+	explored_settle();
 	usleep(3 * WITHOUT_MS * 1000);
 	cr_expect(is_known("d"));
 }
