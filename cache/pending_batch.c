@@ -507,7 +507,7 @@ static bool gather(struct gathering *g)
 		else
 			pass(g, q);
 		g->has_passed = true;
-		if (q->is_wall || g->batch->bytes >= g->room)
+		if (q->is_wall || (g->batch->bytes && g->batch->bytes >= g->room))
 			break;
 	}
 	return g->batch->count > 0;
@@ -516,16 +516,18 @@ static bool gather(struct gathering *g)
 /* ---- The whole ---- */
 
 /*
- * The memory that batches on their way leave. A recorded batch has room for one change in any case:
- * other batches wait for recorded ones.
+ * The memory that batches on their way leave. What somebody waits for may have any of that, but where
+ * writers wait for room. Other changes leave when there is room for a whole batch: a small one takes as
+ * many round trips.
  */
-static size_t room_of_locked(const struct pending *p, bool is_plain)
+static size_t room_of_locked(const struct pending *p, bool is_wanted)
 {
-	uint64_t sent = p->bytes - p->unsent_bytes, least = is_plain ? 0 : QUEUED_CONTENTS_MAX;
+	uint64_t sent = p->bytes - p->unsent_bytes;
 	uint64_t left = sent < PENDING_SENT_MAX ? PENDING_SENT_MAX - sent : 0;
 
-	left = left > least ? left : least;
-	return left < PENDING_BATCH_MAX ? (size_t)left : PENDING_BATCH_MAX;
+	if (left >= PENDING_BATCH_MAX)
+		return PENDING_BATCH_MAX;
+	return is_wanted && !pending_is_full(p) ? (size_t)left : 0;
 }
 
 /* What somebody waits for comes first. Beside a recorded batch only contents leave that are wanted or fill one. */
@@ -534,10 +536,11 @@ static bool gather_locked(struct gathering *g, bool is_wanted)
 	struct pending *p = g->p;
 
 	g->is_plain = p->recorded_under_way;
-	g->room = room_of_locked(p, g->is_plain);
+	g->room = room_of_locked(p, is_wanted);
 	g->is_wanted_only = is_wanted;
 	if (gather(g))
 		return true;
+	g->room = room_of_locked(p, false);
 	g->is_wanted_only = g->is_plain && !pending_is_full(p);
 	return !g->is_wanted_only && gather(g);
 }
