@@ -32,14 +32,13 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 }
 
 /*
- * Whether a user asks for this attempt: the first one follows the user's change at once. A later
- * one is the user's where somebody waits, or used the mount since the last attempt failed. So what
- * was pending when somebody paused the sandbox does not wake the sandbox.
+ * Whether a user asks for this attempt: somebody waits, or used the mount since the last attempt
+ * failed. So what was pending when somebody paused the sandbox does not wake the sandbox.
  */
 static bool is_wanted_locked(const struct pending *p)
 {
 	if (p->waiting || !p->failure.kind)
-		return true;
+		return p->waiting;
 	return p->doubted >= p->failed_attempt || cache_uses(p->cache) != p->failed_uses;
 }
 

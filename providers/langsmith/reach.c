@@ -74,17 +74,23 @@ static bool may_be_stopped(struct langsmith *l)
 	return may_be;
 }
 
+/* What attaching found holds for one call within so long: a request may be on its way for that time. */
+#define FOUND_HOLDS_MS 500
+
 /*
  * The router starts a stopped sandbox for any request. So a call that must not wake one
- * asks the control plane first, unless a request under way shows that the sandbox runs: a
- * stop would have cut that off.
+ * asks the control plane first, unless attaching just did, or a request under way
+ * shows that the sandbox runs: a stop would have cut that off.
  */
 static bool must_not_wake(struct langsmith *l, const struct call *call)
 {
 	if (!call || !call->is_background)
 		return false;
 	pthread_mutex_lock(&l->lock);
-	bool is_known_to_run = l->under_way > 0;
+	bool is_known_to_run = l->under_way > 0 ||
+		(l->found.status == BOX_READY && monotonic_ms() - l->found_ms < FOUND_HOLDS_MS);
+
+	l->found_ms = 0;
 
 	pthread_mutex_unlock(&l->lock);
 	return !is_known_to_run;
@@ -226,6 +232,7 @@ enum err langsmith_find(struct langsmith *l, const struct call *call, struct err
 	if (!kind)
 		kind = adopt(l, e);
 	l->has_found = !kind;
+	l->found_ms = monotonic_ms();
 	note_use(l);
 	return kind;
 }

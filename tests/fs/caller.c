@@ -182,6 +182,8 @@ static bool was_killed(int by)
 	bool result;
 
 	if (!child) {
+		/* A shell without a terminal starts what runs in the background with QUIT ignored. */
+		signal(by, SIG_DFL);
 		raise(by);
 		_exit(9);
 	}

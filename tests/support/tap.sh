@@ -38,7 +38,6 @@ tap_prefix=
 tap_mounts=
 tap_daemons=
 tap_allowed=
-[ "$HELPER" != off ] || tap_allowed="|does not tell of its changes"
 MOUNT_AS=$(id -u)
 
 # ---- Results -------------------------------------------------------------------------------------
@@ -273,6 +272,8 @@ start_mount() {
 		return
 	fi
 	tap_sandbox "$1" "$tap_data"
+	# There is no stream of changes that brings lists then.
+	[ "$HELPER" != off ] || expect_log "does not tell of its changes"
 	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" XDG_CACHE_HOME="$SCRATCH/cache.$MOUNT_AS" \
 		XDG_STATE_HOME="$SCRATCH/state.$MOUNT_AS" "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!
