@@ -37,11 +37,10 @@ struct langsmith {
 	bool has_remote;
 	pthread_mutex_t lock; /* guards what follows */
 	bool is_gone, is_stopped;
-	bool has_found;     /* `found` was not told to anybody yet */
-	int64_t found_ms;   /* of the monotonic clock: when attaching found it; 0: long ago */
-	struct box found;   /* as the control plane showed it last */
-	int64_t used_ms;    /* of the monotonic clock: the last request on the data plane */
-	unsigned under_way; /* requests to the data plane */
+	bool has_found; /* `found` was not told to anybody yet */
+	int64_t ran_ms; /* of the monotonic clock: when an answer last showed that it runs; 0: none since a failure */
+	struct box found; /* as the control plane showed it last */
+	int64_t used_ms;  /* of the monotonic clock: the last request on the data plane */
 };
 
 extern const struct provider_ops langsmith_provider;

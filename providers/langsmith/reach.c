@@ -50,6 +50,19 @@ static void note_use(struct langsmith *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+/* What an answer has shown holds for so long: a request may be on its way for that time. */
+#define RAN_HOLDS_MS 500
+
+/* A longer command may have been ended by a stop. */
+static void note_answer(struct langsmith *l, enum err kind, int64_t asked_ms)
+{
+	int64_t now_ms = monotonic_ms();
+
+	pthread_mutex_lock(&l->lock);
+	l->ran_ms = kind || now_ms - asked_ms >= RAN_HOLDS_MS ? 0 : now_ms;
+	pthread_mutex_unlock(&l->lock);
+}
+
 int64_t langsmith_ends_s(struct langsmith *l, const struct box *b)
 {
 	int64_t unused_s, left_s = box_ends_s(b);
@@ -74,40 +87,19 @@ static bool may_be_stopped(struct langsmith *l)
 	return may_be;
 }
 
-/* What attaching found holds for one call within so long: a request may be on its way for that time. */
-#define FOUND_HOLDS_MS 500
-
 /*
- * The router starts a stopped sandbox for any request. So a call that must not wake one
- * asks the control plane first, unless attaching just did, or a request under way
- * shows that the sandbox runs: a stop would have cut that off.
+ * The router starts a stopped sandbox for any request. So a call that must not wake one asks the control
+ * plane first, unless an answer just showed that the sandbox runs.
  */
 static bool must_not_wake(struct langsmith *l, const struct call *call)
 {
 	if (!call || !call->is_background)
 		return false;
 	pthread_mutex_lock(&l->lock);
-	bool is_known_to_run = l->under_way > 0 ||
-		(l->found.status == BOX_READY && monotonic_ms() - l->found_ms < FOUND_HOLDS_MS);
-
-	l->found_ms = 0;
+	bool is_known_to_run = l->ran_ms && monotonic_ms() - l->ran_ms < RAN_HOLDS_MS;
 
 	pthread_mutex_unlock(&l->lock);
 	return !is_known_to_run;
-}
-
-static enum err step_counted(struct langsmith *l, const struct call *call, langsmith_step step,
-	void *context, struct error *e)
-{
-	pthread_mutex_lock(&l->lock);
-	l->under_way++;
-	pthread_mutex_unlock(&l->lock);
-	enum err kind = step(l, call, context, e);
-
-	pthread_mutex_lock(&l->lock);
-	l->under_way--;
-	pthread_mutex_unlock(&l->lock);
-	return kind;
 }
 
 /* ---- What the control plane says ---- */
@@ -232,7 +224,7 @@ enum err langsmith_find(struct langsmith *l, const struct call *call, struct err
 	if (!kind)
 		kind = adopt(l, e);
 	l->has_found = !kind;
-	l->found_ms = monotonic_ms();
+	note_answer(l, kind, monotonic_ms());
 	note_use(l);
 	return kind;
 }
@@ -245,7 +237,7 @@ static enum err step_again(struct langsmith *l, const struct call *call, langsmi
 	enum err kind = make_ready(l, call, e);
 
 	if (!kind)
-		kind = step_counted(l, call, step, context, e);
+		kind = step(l, call, context, e);
 	if (kind == ERR_GONE && !check(l, NULL))
 		return error_set(e, ERR_UNREACHABLE,
 			"sandbox langsmith:%s is ready, but its data plane does not know it",
@@ -263,7 +255,10 @@ enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith
 		kind = make_ready(l, call, e);
 	if (kind)
 		return kind;
-	kind = step_counted(l, call, step, context, &why);
+	int64_t asked_ms = monotonic_ms();
+
+	kind = step(l, call, context, &why);
+	note_answer(l, kind, asked_ms);
 	if (kind == ERR_GONE)
 		return step_again(l, call, step, context, e);
 	note_use(l);

@@ -73,7 +73,9 @@ for round in first again; do
 		report=$SCRATCH/report.$link.$round
 		[ -z "${SHOW:-}" ] || sed "s/^/# $link, $round: /" "$report"
 		is "$link, $round: every operation was tried" "$(grep -c ' [0-9]*$' "$report")" 52
-		is "$link, $round: none took longer than its deadline" "$(awk -v limit=$LIMIT_MS '$3 > limit' "$report")" ""
+		# The kernel asks anew for old attributes before it reads: that are two requests.
+		is "$link, $round: none took longer than its deadline" \
+			"$(awk -v limit=$LIMIT_MS '$3 > ($1 ~ /^read/ ? 2 : 1) * limit' "$report")" ""
 	done
 done
 done_testing
