@@ -305,6 +305,7 @@ Test(helper_watch, a_directory_moved_out_is_no_longer_watched)
 	scratch_write_text(&shown.scratch, "outside/d/e/f", "secret");
 	expect_all_heard();
 	cr_expect(not(has_heard("+d/e/f")));
+	cr_expect(not(has_heard("-d/e/f")));
 	stop_watch();
 }
 
