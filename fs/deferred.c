@@ -165,18 +165,13 @@ static bool wait_for_end(struct deferred *d, const struct caller_watch *caller)
 	return true;
 }
 
-static void *attend_request(void *context)
+static void attend_request(struct deferred *d, struct caller_watch *caller)
 {
-	struct deferred *d = context;
-	struct caller_watch caller;
-	bool ended;
+	bool ended = wait_for_end(d, caller);
 
-	caller_watch_begin(&caller, fuse_req_ctx(d->req)->pid);
-	ended = wait_for_end(d, &caller);
-	caller_watch_end(&caller);
+	caller_watch_end(caller);
 	d->work->answer(d->context, d->req, ended);
 	leave(d);
-	return NULL;
 }
 
 static int thread_start(void *(*run)(void *), struct deferred *d)
@@ -195,14 +190,18 @@ static int thread_start(void *(*run)(void *), struct deferred *d)
 static void *attend_and_work(void *context)
 {
 	struct deferred *d = context;
+	struct caller_watch caller;
 
 	pthread_mutex_lock(&d->all->lock);
 	d->threads++;
 	pthread_mutex_unlock(&d->all->lock);
+	/* Before the work: whoever sees the work begin may send a signal. */
+	caller_watch_begin(&caller, fuse_req_ctx(d->req)->pid);
 	/* Without a second thread this one does the work; then nobody looks for signals meanwhile. */
 	if (thread_start(do_work, d))
 		do_work(d);
-	return attend_request(d);
+	attend_request(d, &caller);
+	return NULL;
 }
 
 /* Whether it is on the list now: not once everything is being stopped. */
