@@ -4,6 +4,7 @@
 #include "cache/cache_inside.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum err ahead_new(struct ahead **out, struct cache *c, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	a->cache = c;
 	pthread_mutex_init(&a->lock, NULL);
-	wait_init(&a->changed);
+	condition_init(&a->changed);
 	for (size_t n = 0; n < READAHEADS_MAX; n++) {
 		a->streams[n].ahead = a;
 		STAILQ_INIT(&a->streams[n].chunks);

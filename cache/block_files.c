@@ -3,6 +3,7 @@
 #include "cache/disk.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -134,8 +135,7 @@ static struct path path_of(const struct block_name *name)
 	struct path path;
 	char hex[2 * sizeof name->bytes + 1];
 
-	for (size_t n = 0; n < sizeof name->bytes; n++)
-		snprintf(hex + 2 * n, 3, "%02x", name->bytes[n]);
+	hex_encode(hex, name->bytes, sizeof name->bytes);
 	memcpy(path.folder, hex, 2);
 	path.folder[2] = '\0';
 	memcpy(path.name, hex + 2, sizeof path.name);

@@ -2,6 +2,7 @@
 
 #include "cache/wait.h"
 #include "cache/walk.h"
+#include "providers/base/condition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,7 +352,7 @@ enum err bulk_new(struct bulk **out, struct cache *c, struct error *e)
 	}
 	b->cache = c;
 	pthread_mutex_init(&b->lock, NULL);
-	wait_init(&b->changed);
+	condition_init(&b->changed);
 	TAILQ_INIT(&b->by_use);
 	*out = b;
 	return ERR_OK;

@@ -3,6 +3,7 @@
 #include "cache/cache_inside.h"
 #include "cache/clocks.h"
 #include "cache/wait.h"
+#include "providers/base/condition.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -283,7 +284,7 @@ enum err lease_new(struct lease **out, struct cache *c, struct error *e)
 		return error_errno(e, errno, "a timer");
 	}
 	pthread_mutex_init(&l->lock, NULL);
-	wait_init(&l->changed);
+	condition_init(&l->changed);
 	*out = l;
 	return ERR_OK;
 }

@@ -3,8 +3,8 @@
 
 #include "cache/cache_inside.h"
 #include "cache/trust.h"
-#include "cache/wait.h"
 #include "providers/base/log.h"
+#include "providers/base/condition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -255,7 +255,7 @@ void *lease_run(void *lease)
 		if (atomic_load(&l->state) == LEASE_BEGINNING)
 			run_stream_locked(l);
 		else
-			wait_until_locked(&l->changed, &l->lock, next_look_locked(l));
+			condition_wait_until(&l->changed, &l->lock, next_look_locked(l));
 	}
 	pthread_mutex_unlock(&l->lock);
 	return NULL;

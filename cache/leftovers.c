@@ -3,15 +3,14 @@
 #include "cache/cache_inside.h"
 #include "cache/lease.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
 #include "providers/base/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody waits longer for a sandbox that may be gone. */
-#define LEAVE_MS 10000
-/* In one request. */
+/* Paths that one request removes. */
 #define NAMES_MAX 1024
 
 /* Paths in staging. */
@@ -23,7 +22,7 @@ struct leftovers {
 
 static void send(struct leftovers *l)
 {
-	const struct call call = { .progress_ms = LEAVE_MS, .is_background = true };
+	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };
 	AUTO_FREE struct change *changes = calloc(l->count + 1, sizeof *changes);
 	AUTO_FREE struct change_result *results = calloc(l->count + 1, sizeof *results);
 	const struct apply_request request = {
@@ -54,12 +53,11 @@ static void add_file_of(struct leftovers *l, const char *prefix, const unsigned 
 {
 	char hex[2 * JOURNAL_ID_SIZE + 1], *path;
 
-	for (size_t n = 0; n < JOURNAL_ID_SIZE; n++)
-		snprintf(hex + 2 * n, 3, "%02x", id[n]);
+	hex_encode(hex, id, JOURNAL_ID_SIZE);
 	add(l, asprintf(&path, "/%s-%s", prefix, hex) < 0 ? NULL : path);
 }
 
-/* ---- What there is ---- */
+/* ---- The leftovers of a mount ---- */
 
 static void add_open_ones(struct leftovers *l)
 {
@@ -69,7 +67,7 @@ static void add_open_ones(struct leftovers *l)
 		add(l, staged);
 }
 
-/* Of every change the sandbox has said what became of it. */
+/* Whether the sandbox has answered every change; *has_some: there were any. */
 static bool is_all_answered(struct cache *c, bool *has_some)
 {
 	uint64_t unanswered = 0, all = 0;

@@ -1,6 +1,7 @@
 #include "cache/lifetime.h"
 
 #include "providers/base/log.h"
+#include "providers/base/condition.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -46,9 +47,7 @@ static bool is_used(struct lifetime *l)
 
 static void wait_until(struct lifetime *l, int64_t until_ms)
 {
-	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
-
-	pthread_cond_timedwait(&l->moved, &l->lock, &until);
+	condition_wait_until(&l->moved, &l->lock, until_ms);
 }
 
 /* Returns, with the lock, when a renewal is due and the mount in use; false: it is over. */
@@ -180,12 +179,7 @@ int64_t lifetime_left_s(struct lifetime *l)
 
 static void init_waiting(struct lifetime *l)
 {
-	pthread_condattr_t monotonic;
-
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->moved, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&l->moved);
 	pthread_mutex_init(&l->lock, NULL);
 }
 

@@ -1,8 +1,8 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
-#include "cache/wait.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 #include "providers/change_words.h"
 
@@ -85,7 +85,7 @@ enum err pending_new(
 		return kind;
 	}
 	pthread_mutex_init(&p->lock, NULL);
-	wait_init(&p->changed);
+	condition_init(&p->changed);
 	kind = pending_recover(p, e);
 	pthread_mutex_lock(&p->lock);
 	senders_wake_locked(p);

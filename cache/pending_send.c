@@ -2,7 +2,7 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
-#include "cache/wait.h"
+#include "providers/base/condition.h"
 
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
 	int64_t end_ms = pause_end_locked(p, begun_ms, pause_ms);
 
 	while (!p->stopping && p->doubted < attempt && monotonic_ms() < end_ms) {
-		wait_until_locked(&p->changed, &p->lock, end_ms);
+		condition_wait_until(&p->changed, &p->lock, end_ms);
 		end_ms = pause_end_locked(p, begun_ms, pause_ms);
 	}
 }
@@ -189,7 +189,7 @@ static void *send_all(void *context)
 
 		if (!batch_gather_locked(p, &b, &next_ms)) {
 			batch_release(&b);
-			wait_until_locked(
+			condition_wait_until(
 				&p->changed, &p->lock, look_ms < next_ms ? look_ms : next_ms);
 			continue;
 		}

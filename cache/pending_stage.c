@@ -4,6 +4,7 @@
 #include "cache/cache_inside.h"
 #include "cache/fault.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
 #include "providers/base/path.h"
 
 #include <stdio.h>
@@ -16,13 +17,11 @@
 /* Of the journal, since they last as long as it; of the mount, since each counts from 1. */
 char *pending_new_name(struct pending *p)
 {
-	const unsigned char *journal = journal_id(p->journal);
 	char id[2 * JOURNAL_ID_SIZE + 1];
 	uint64_t mount;
 	char *name;
 
-	for (size_t n = 0; n < JOURNAL_ID_SIZE; n++)
-		snprintf(id + 2 * n, 3, "%02x", journal[n]);
+	hex_encode(id, journal_id(p->journal), JOURNAL_ID_SIZE);
 	memcpy(&mount, p->cache->journal, sizeof mount);
 	if (asprintf(&name, "/" STAGED_NEW "%s-%016llx-%llu", id, (unsigned long long)mount,
 		    (unsigned long long)atomic_fetch_add(&p->cache->staged_names, 1)) < 0)

@@ -2,8 +2,8 @@
 #include "cache/readahead.h"
 
 #include "cache/cache_inside.h"
-#include "cache/wait.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static bool wait_for_room(struct readahead *s)
 
 	pthread_mutex_lock(&a->lock);
 	while (!s->dropped && is_full_locked(s) && !is_idle_locked(s))
-		wait_until_locked(&a->changed, &a->lock, s->read_ms + READAHEAD_IDLE_MS);
+		condition_wait_until(&a->changed, &a->lock, s->read_ms + READAHEAD_IDLE_MS);
 	if (is_full_locked(s))
 		readahead_drop_locked(s);
 	bool wanted = !s->dropped;
@@ -275,7 +275,7 @@ static enum err fetch_all(struct readahead *s, struct error *e)
 static void linger_locked(struct readahead *s)
 {
 	while (!s->dropped && !is_idle_locked(s))
-		wait_until_locked(
+		condition_wait_until(
 			&s->ahead->changed, &s->ahead->lock, s->read_ms + READAHEAD_IDLE_MS);
 }
 

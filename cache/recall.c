@@ -5,6 +5,7 @@
 #include "cache/reading.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 
 #include <string.h>
 #include <sys/queue.h>
@@ -49,7 +50,7 @@ enum err recall_new(struct recall **out, struct cache *c, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	r->cache = c;
 	pthread_mutex_init(&r->lock, NULL);
-	wait_init(&r->changed);
+	condition_init(&r->changed);
 	*out = r;
 	return ERR_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 
 #include <stdlib.h>
 
@@ -12,9 +13,7 @@ int64_t tree_now_ms(void)
 
 bool tree_wait_locked(struct tree *t, int64_t end_ms)
 {
-	struct timespec end = { .tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000 };
-
-	return pthread_cond_timedwait(&t->settled, &t->lock, &end) == 0;
+	return condition_wait_until(&t->settled, &t->lock, end_ms);
 }
 
 /* ---- Life ---- */
@@ -22,7 +21,6 @@ bool tree_wait_locked(struct tree *t, int64_t end_ms)
 struct tree *tree_new(const struct attr *root, size_t idle_max)
 {
 	AUTO_FREE struct tree *t = calloc(1, sizeof *t);
-	pthread_condattr_t monotonic;
 
 	if (!t)
 		return NULL;
@@ -38,10 +36,7 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 		return NULL;
 	}
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->settled, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&t->settled);
 	return take(t);
 }
 

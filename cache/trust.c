@@ -4,6 +4,7 @@
 #include "cache/listing.h"
 #include "cache/wait.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 
 #include <stdlib.h>
@@ -58,7 +59,7 @@ enum err trust_new(struct trust **out, struct cache *c, struct error *e)
 	t->begun_ms = monotonic_ms();
 	t->from = cache_clock(c);
 	pthread_mutex_init(&t->lock, NULL);
-	wait_init(&t->changed);
+	condition_init(&t->changed);
 	tree_holds(c->tree, o->attr_ms, t->begun_ms + t->least_ms);
 	*out = t;
 	return ERR_OK;

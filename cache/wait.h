@@ -7,14 +7,8 @@
 
 #include <pthread.h>
 
-/* A condition whose timed waits are by the monotonic clock. */
-void wait_init(pthread_cond_t *changed);
-
-/* Waits on `changed` until it is signalled or the monotonic clock says `end_ms`. */
-void wait_until_locked(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t end_ms);
-
 /*
- * Waits on `changed`, but not for long: whoever calls it looks again at what is awaited, and at the time. ERR_INTERRUPTED:
+ * Waits on `changed` (base/condition.h), but not for long: whoever calls it looks again at what is awaited, and at the time. ERR_INTERRUPTED:
  * `call` (may be NULL) was cancelled.
  */
 enum err wait_briefly_locked(

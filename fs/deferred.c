@@ -2,6 +2,7 @@
 
 #include "fs/caller.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -84,7 +85,6 @@ static enum err deferred_new(struct deferred **out, struct deferrals *all,
 	const struct deferred_work *work, void *context, fuse_req_t req, struct error *e)
 {
 	AUTO_FREE struct deferred *d = calloc(1, sizeof *d);
-	pthread_condattr_t monotonic;
 	enum err kind;
 
 	if (!d)
@@ -95,10 +95,7 @@ static enum err deferred_new(struct deferred **out, struct deferrals *all,
 	kind = cancel_init(&d->cancel, e);
 	if (kind != ERR_OK)
 		return kind;
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&d->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&d->changed);
 	*out = take(d);
 	return ERR_OK;
 }
@@ -143,12 +140,11 @@ static void *do_work(void *context)
 static bool ends_within(struct deferred *d, int64_t limit_ms)
 {
 	int64_t end_ms = monotonic_ms() + limit_ms;
-	struct timespec end = { .tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000 };
 	bool in_time = true, ended;
 
 	pthread_mutex_lock(&d->all->lock);
 	while (!d->ended && in_time)
-		in_time = pthread_cond_timedwait(&d->changed, &d->all->lock, &end) == 0;
+		in_time = condition_wait_until(&d->changed, &d->all->lock, end_ms);
 	ended = d->ended;
 	pthread_mutex_unlock(&d->all->lock);
 	return ended;

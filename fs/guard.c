@@ -33,30 +33,14 @@ struct guard_files {
 
 /* ---- The guard: until _exit only calls that are safe after a fork with threads ---- */
 
-static void sort_two(int *a, int *b)
+/* In the place of the three streams, which are open: so none of the files is one of those. */
+static void keep_only(struct guard_files *files)
 {
-	int first = *a;
-
-	if (*a > *b) {
-		*a = *b;
-		*b = first;
-	}
-}
-
-static void close_other_files(const struct guard_files *files)
-{
-	int kept[] = { files->device, files->daemon_ended, files->daemon_lives };
-	unsigned from = 0;
-
-	sort_two(&kept[0], &kept[1]);
-	sort_two(&kept[1], &kept[2]);
-	sort_two(&kept[0], &kept[1]);
-	for (int n = 0; n < 3; n++) {
-		if ((unsigned)kept[n] > from)
-			close_range(from, (unsigned)kept[n] - 1, 0);
-		from = (unsigned)kept[n] + 1;
-	}
-	close_range(from, ~0U, 0);
+	dup2(files->device, STDIN_FILENO);
+	dup2(files->daemon_ended, STDOUT_FILENO);
+	dup2(files->daemon_lives, STDERR_FILENO);
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	*files = (struct guard_files){ STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
 }
 
 static bool wants_answer(const struct fuse_in_header *request)
@@ -130,9 +114,9 @@ static void leave_terminal(void)
 	setsid();
 }
 
-static _Noreturn void guard_run(const struct guard_files *files)
+static _Noreturn void guard_run(struct guard_files *files)
 {
-	close_other_files(files);
+	keep_only(files);
 	leave_terminal();
 	prctl(PR_SET_NAME, "sandboxfs-guard");
 	if (chdir("/"))

@@ -3,6 +3,7 @@
 #include "cache/cache.h"
 #include "fs/job_watch.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 
 #include <inttypes.h>
@@ -194,10 +195,7 @@ enum err job_await_start(struct job *job, const struct cancel *cancel, struct er
 	pthread_mutex_lock(&job->lock);
 	while (job->facts.state == JOB_STARTING && !(cancel && cancel_thrown(cancel))) {
 		/* Nobody tells a condition that a cancel was thrown. */
-		int64_t until_ms = monotonic_ms() + 200;
-		struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
-
-		pthread_cond_timedwait(&job->changed, &job->lock, &until);
+		condition_wait_until(&job->changed, &job->lock, monotonic_ms() + 200);
 	}
 	facts = job->facts;
 	pthread_mutex_unlock(&job->lock);

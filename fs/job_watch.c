@@ -3,6 +3,7 @@
 #include "cache/cache.h"
 #include "fs/job_script.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 
 #include <assert.h>
@@ -141,13 +142,6 @@ void job_watch_look(struct job_watch *w)
 
 /* ---- The thread ---- */
 
-static void wait_until_locked(struct job_watch *w, int64_t end_ms)
-{
-	struct timespec end = { .tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000 };
-
-	pthread_cond_timedwait(&w->changed, &w->lock, &end);
-}
-
 static void *watch_jobs(void *context)
 {
 	struct job_watch *w = context;
@@ -159,7 +153,7 @@ static void *watch_jobs(void *context)
 			pthread_cond_wait(&w->changed, &w->lock);
 			due_ms = monotonic_ms() + w->interval_ms;
 		} else if (monotonic_ms() < due_ms) {
-			wait_until_locked(w, due_ms);
+			condition_wait_until(&w->changed, &w->lock, due_ms);
 		} else {
 			pthread_mutex_unlock(&w->lock);
 			job_watch_look(w);
@@ -184,7 +178,6 @@ enum err job_watch_new(
 	struct job_watch **out, struct cache *cache, int64_t interval_ms, struct error *e)
 {
 	AUTO_FREE struct job_watch *w = calloc(1, sizeof *w);
-	pthread_condattr_t monotonic;
 	enum err kind;
 
 	if (!w)
@@ -194,10 +187,7 @@ enum err job_watch_new(
 	if (kind)
 		return kind;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&w->changed);
 	TAILQ_INIT(&w->jobs);
 	*out = take(w);
 	return ERR_OK;

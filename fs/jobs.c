@@ -3,6 +3,7 @@
 #include "cache/cache.h"
 #include "fs/job_script.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 
 #include <errno.h>
@@ -14,8 +15,6 @@
 
 /* Between two looks at the jobs that a sandbox's time is extended for, every 150 s. */
 #define WATCH_MS 60000
-/* An unmount waits no longer for a sandbox that may be gone. */
-#define FORGET_MS 10000
 
 /* ---- Life ---- */
 
@@ -58,7 +57,6 @@ uint64_t job_id(const struct job *job)
 static enum err job_new(struct job **out, struct jobs *all, struct buf *text, struct error *e)
 {
 	struct job *job = calloc(1, sizeof *job);
-	pthread_condattr_t monotonic;
 
 	if (!job)
 		return error_set(e, ERR_NO_MEMORY, "a job");
@@ -66,10 +64,7 @@ static enum err job_new(struct job **out, struct jobs *all, struct buf *text, st
 	*text = (struct buf)BUF_INIT(text->max);
 	job->facts.command = buf_text(&job->text);
 	pthread_mutex_init(&job->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&job->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&job->changed);
 	*out = job;
 	return ERR_OK;
 }
@@ -115,9 +110,9 @@ static enum err ignore_output(
 /* The output of jobs can be read through their mount alone. */
 static void forget_all(struct jobs *all)
 {
-	const struct call call = { .progress_ms = FORGET_MS, .is_background = true };
+	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };
 	AUTO_BUF struct buf script = BUF_INIT(4 * JOB_BASE_MAX + 1024);
-	struct execute_request request = { .timeout_ms = FORGET_MS };
+	struct execute_request request = { .timeout_ms = CALL_LAST_MS };
 	struct execute_result result;
 	struct error e = { 0 };
 	char base[JOB_BASE_MAX];

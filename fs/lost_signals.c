@@ -18,7 +18,7 @@
 #define FILTER_MAX   1024
 #define SIGNALS_LAST 64
 
-static bool numbers_are_ours(void)
+static bool is_first_namespace(void)
 {
 	struct stat ours;
 
@@ -38,7 +38,7 @@ static int open_tracefs(void)
 /* The tracepoint's number; 0: it is not for us. */
 static uint64_t find_tracepoint(void)
 {
-	AUTO_CLOSE int tracefs = numbers_are_ours() ? open_tracefs() : -1;
+	AUTO_CLOSE int tracefs = is_first_namespace() ? open_tracefs() : -1;
 	AUTO_CLOSE int fd = tracefs < 0
 		? -1
 		: openat(tracefs, "events/signal/signal_generate/id", O_RDONLY | O_CLOEXEC);

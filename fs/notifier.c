@@ -3,6 +3,7 @@
 
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 
 #include <errno.h>
@@ -172,7 +173,6 @@ enum err notifier_new(struct notifier **out, struct fuse_session *session,
 	const struct notifier_source *source, struct error *e)
 {
 	AUTO_FREE struct notifier *n = calloc(1, sizeof *n);
-	pthread_condattr_t monotonic;
 	int failed;
 
 	if (!n)
@@ -181,11 +181,8 @@ enum err notifier_new(struct notifier **out, struct fuse_session *session,
 	if (source)
 		n->source = *source;
 	pthread_mutex_init(&n->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&n->more, NULL);
-	pthread_cond_init(&n->done, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&n->done);
 	failed = pthread_create(&n->thread, NULL, send_notices, n);
 	if (failed) {
 		pthread_cond_destroy(&n->more);
@@ -239,23 +236,16 @@ void notifier_poll(struct notifier *n, struct fuse_pollhandle *waiting)
 	enqueue(n, &(struct notice){ .kind = NOTICE_POLL, .poll = waiting });
 }
 
-static struct timespec monotonic_after(int64_t ms)
-{
-	int64_t end_ms = monotonic_ms() + ms;
-
-	return (struct timespec){ .tv_sec = end_ms / 1000, .tv_nsec = end_ms % 1000 * 1000000 };
-}
-
 bool notifier_drain(struct notifier *n, int64_t limit_ms)
 {
+	int64_t end_ms = monotonic_ms() + limit_ms;
 	bool in_time = true;
 
 	pthread_mutex_lock(&n->lock);
 	uint64_t goal = n->queued;
-	struct timespec end = n->sent < goal ? monotonic_after(limit_ms) : (struct timespec){ 0 };
 
 	while (n->sent < goal && in_time && !n->stopping)
-		in_time = pthread_cond_timedwait(&n->done, &n->lock, &end) == 0;
+		in_time = condition_wait_until(&n->done, &n->lock, end_ms);
 	in_time = n->sent >= goal;
 	pthread_mutex_unlock(&n->lock);
 	return in_time;
@@ -263,8 +253,8 @@ bool notifier_drain(struct notifier *n, int64_t limit_ms)
 
 void notifier_stop(struct notifier *n, int64_t limit_ms)
 {
-	struct timespec end = monotonic_after(limit_ms);
-	int failed = 0;
+	int64_t end_ms = monotonic_ms() + limit_ms;
+	bool in_time = true;
 
 	if (!n)
 		return;
@@ -272,7 +262,7 @@ void notifier_stop(struct notifier *n, int64_t limit_ms)
 	n->stopping = true;
 	pthread_cond_signal(&n->more);
 	pthread_cond_broadcast(&n->done);
-	while (!n->has_ended && !failed)
-		failed = pthread_cond_timedwait(&n->done, &n->lock, &end);
+	while (!n->has_ended && in_time)
+		in_time = condition_wait_until(&n->done, &n->lock, end_ms);
 	pthread_mutex_unlock(&n->lock);
 }

@@ -4,6 +4,7 @@
  * starts another.
  */
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/helper_transport.h"
 
 #include <pthread.h>
@@ -199,9 +200,7 @@ static enum err ask(struct helper_transport *base, const struct call *call, enum
 
 static void wait_until(struct kept_transport *t, int64_t end_ms)
 {
-	const struct timespec end = { end_ms / 1000, end_ms % 1000 * 1000000 };
-
-	pthread_cond_timedwait(&t->changed, &t->lock, &end);
+	condition_wait_until(&t->changed, &t->lock, end_ms);
 }
 
 /* Returns what is idle for long enough, once it is; NULL: it closes. With the lock held. */
@@ -271,7 +270,6 @@ enum err helper_kept_new(
 	struct helper_transport **out, const struct helper_keeper *keeper, struct error *e)
 {
 	struct kept_transport *t = calloc(1, sizeof *t);
-	pthread_condattr_t monotonic;
 
 	if (!t)
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");
@@ -279,10 +277,7 @@ enum err helper_kept_new(
 		.keeper = *keeper };
 	pthread_mutex_init(&t->starting, NULL);
 	pthread_mutex_init(&t->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&t->changed, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	condition_init(&t->changed);
 	if (!start_thread(t)) {
 		free(t);
 		return error_set(e, ERR_NO_MEMORY, "the helper's client");

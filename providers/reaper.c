@@ -1,6 +1,8 @@
 #include "providers/reaper.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 
 #include <pthread.h>
@@ -183,13 +185,10 @@ static void end_stage_locked(struct reaper *r, struct quarry *q)
 
 static void wait_locked(struct reaper *r, int64_t until_ms)
 {
-	const struct timespec until = { .tv_sec = until_ms / 1000,
-		.tv_nsec = until_ms % 1000 * 1000000 };
-
 	if (until_ms < 0)
 		pthread_cond_wait(&r->changed, &r->lock);
 	else
-		pthread_cond_timedwait(&r->changed, &r->lock, &until);
+		condition_wait_until(&r->changed, &r->lock, until_ms);
 }
 
 static void *run(void *context)
@@ -236,8 +235,7 @@ static enum err make_marker(char marker[MARKER_SIZE], struct error *e)
 
 	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
 		return error_errno(e, errno, "random numbers");
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(marker + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(marker, bytes, sizeof bytes);
 	return ERR_OK;
 }
 
@@ -313,7 +311,6 @@ bool quarry_leave(struct reaper *r, struct quarry *q, enum quarry_end how)
 enum err reaper_new(struct reaper **out, reaper_send send, void *context, struct error *e)
 {
 	AUTO_FREE struct reaper *r = calloc(1, sizeof *r);
-	pthread_condattr_t clock;
 	enum err kind = r ? cancel_init(&r->give_up, e) : error_set(e, ERR_NO_MEMORY, "commands");
 
 	if (kind)
@@ -321,10 +318,7 @@ enum err reaper_new(struct reaper **out, reaper_send send, void *context, struct
 	r->send = send;
 	r->context = context;
 	TAILQ_INIT(&r->quarries);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->changed, &clock);
-	pthread_condattr_destroy(&clock);
+	condition_init(&r->changed);
 	pthread_mutex_init(&r->lock, NULL);
 	*out = take(r);
 	return ERR_OK;

@@ -162,13 +162,10 @@ void remote_describe(const struct remote *r, struct sandbox_info *out)
 
 /* ---- The end ---- */
 
-/* Nobody waits long for a sandbox that may be gone. */
-#define LEAVE_MS 10000
-
 /* As changes, which every way to a helper carries. */
 static void remove_names(const struct remote *r, char names[][REMOTE_NAME_SIZE], size_t count)
 {
-	const struct call call = { .progress_ms = LEAVE_MS, .is_background = true };
+	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };
 	AUTO_FREE struct change_result *results = calloc(count, sizeof *results);
 	struct change changes[REMOTE_NAMES_MAX];
 	char paths[REMOTE_NAMES_MAX][1 + REMOTE_NAME_SIZE] = { 0 };

@@ -1,6 +1,7 @@
 #include "providers/shell_script.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
 #include "providers/base/path.h"
 #include "providers/shell_functions.h"
 
@@ -50,8 +51,7 @@ static void choose_word(char word[33])
 	/* A word that somebody guesses spoils nothing but his own answer. */
 	if (getrandom(bytes, sizeof bytes, 0) < 0)
 		memcpy(bytes, &(uint64_t){ (uint64_t)monotonic_ms() }, sizeof(uint64_t));
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(word + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(word, bytes, sizeof bytes);
 }
 
 void script_init(struct script *s, const struct provider *p, const char *functions)

@@ -18,6 +18,12 @@
 /* 30 s without progress: design decision, `-o timeout=` changes it. */
 #define CALL_PROGRESS_MS 30000
 
+/*
+ * For what is tidied at the end, when a user waits for the unmount: nobody waits longer for a
+ * sandbox that may be gone. Design decision.
+ */
+#define CALL_LAST_MS 10000
+
 /* A switch that is thrown once, from any thread, and can be polled: `fd` becomes readable. */
 struct cancel {
 	int fd; /* an eventfd */

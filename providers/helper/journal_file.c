@@ -1,4 +1,5 @@
 #include "providers/helper/journal_file.h"
+#include "providers/base/hex.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,7 @@ int journal_file_open(
 	char name[32 + 2 * JOURNAL_ID_SIZE];
 	int len = snprintf(name, sizeof name, "%.16s-", prefix);
 
-	for (size_t i = 0; i < JOURNAL_ID_SIZE; i++)
-		snprintf(name + len + 2 * i, 3, "%02x", journal[i]);
+	hex_encode(name + len, journal, JOURNAL_ID_SIZE);
 	return openat(r->staging_fd, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 

@@ -5,6 +5,7 @@
 #include "providers/helper/serve.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/helper/answer.h"
 
 #include <errno.h>
@@ -315,13 +316,10 @@ static size_t ids_locked(const struct server *s, uint32_t ids[JOBS_MAX + WATCHES
 
 static void wait_beat_locked(struct server *s)
 {
-	struct timespec until;
+	int64_t end_ms = monotonic_ms() + WIRE_ALIVE_MS;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += WIRE_ALIVE_MS / 1000;
-	while (!s->is_over)
-		if (pthread_cond_timedwait(&s->changed, &s->lock, &until) == ETIMEDOUT)
-			return;
+	while (!s->is_over && condition_wait_until(&s->changed, &s->lock, end_ms))
+		continue;
 }
 
 /* False: nobody reads them. */
@@ -369,15 +367,11 @@ static void stop_pulse(struct server *s, pthread_t pulse)
 
 static void server_init(struct server *s, const struct serve_options *options)
 {
-	pthread_condattr_t attr;
 
 	*s = (struct server){ .options = options, .lock = PTHREAD_MUTEX_INITIALIZER };
 	outlet_init(&s->out, options->out_fd, options->is_armoured);
 	s->out.file = options->file;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	condition_init(&s->changed);
 }
 
 static void server_release(struct server *s)

@@ -1,6 +1,7 @@
 #include "providers/helper/watcher_file.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
 #include "providers/helper/pin.h"
 #include "providers/helper/sys.h"
 
@@ -22,8 +23,7 @@ static void set_name(struct watcher_file *f, const unsigned char watcher[WATCHER
 {
 	int len = snprintf(f->name, sizeof f->name, STAGED_WATCH "-");
 
-	for (size_t i = 0; i < WATCHER_ID_SIZE; i++)
-		snprintf(f->name + len + 2 * i, 3, "%02x", watcher[i]);
+	hex_encode(f->name + len, watcher, WATCHER_ID_SIZE);
 }
 
 static int open_file(const struct watcher_file *f)

@@ -4,6 +4,7 @@
  * directions go on where they were; when the program ends, or the worker has forgotten it, that end hangs up.
  */
 #include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
 #include "providers/base/log.h"
 #include "providers/modal/modal.h"
 #include "providers/remote_text.h"
@@ -56,21 +57,19 @@ enum err channels_new(struct channels **out, struct error *e)
 		return kind;
 	}
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->ended, NULL);
+	condition_init(&c->ended);
 	*out = c;
 	return ERR_OK;
 }
 
 void channels_free(struct channels *c)
 {
-	struct timespec end;
+	int64_t end_ms = monotonic_ms() + FAREWELL_MS;
 
 	if (!c)
 		return;
-	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += FAREWELL_MS / 1000;
 	pthread_mutex_lock(&c->lock);
-	while (c->count && !pthread_cond_timedwait(&c->ended, &c->lock, &end))
+	while (c->count && condition_wait_until(&c->ended, &c->lock, end_ms))
 		continue;
 	cancel_throw(&c->give_up);
 	while (c->count)
