@@ -57,17 +57,6 @@ static enum err cannot(const struct provider_ops *ops, const char *what, struct 
 	return error_set(e, ERR_UNSUPPORTED, "%s: %s", ops->name, what);
 }
 
-enum err provider_create(const struct provider_ops *ops, const struct provider_config *cfg,
-	const struct call *call, char id[128], struct error *e)
-{
-	enum err kind;
-
-	if (!ops->create)
-		return cannot(ops, "cannot make sandboxes; give the ID of one", e);
-	kind = provider_check_create(ops, cfg, e);
-	return kind ? kind : ops->create(cfg, call, id, e);
-}
-
 enum err provider_connect(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, struct provider **out, struct error *e)
 {

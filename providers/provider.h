@@ -182,8 +182,10 @@ struct provider_ops {
 	unsigned create_options, connect_options;
 
 	/*
-	 * Makes a new sandbox from `cfg` (cfg->id is NULL), waits until it is ready and writes its id. On failure nothing
-	 * is left behind. Only what is in create_options is asked for. NULL: ERR_UNSUPPORTED, the vendor cannot.
+	 * Makes a new sandbox from `cfg` (cfg->id is NULL), waits until it is ready and writes its id.
+	 * On failure nothing is left behind. Only what is in create_options is asked for. With
+	 * OPTION_LABELS there, cfg has a label of provider_create.c, by which a sandbox is found and
+	 * deleted whose answer is lost. NULL: ERR_UNSUPPORTED, the vendor cannot.
 	 */
 	enum err (*create)(const struct provider_config *cfg, const struct call *call, char id[128],
 		struct error *e);

@@ -1,5 +1,5 @@
 /*
- * provider_inside.h - provider_options.c as provider.c sees it.
+ * provider_inside.h - provider_options.c as provider.c and provider_create.c see it.
  */
 #pragma once
 

@@ -99,36 +99,28 @@ e2b) made_so=/sandboxes ;;
 daytona) made_so=/sandbox ;;
 runloop) made_so=/devboxes ;;
 langsmith) made_so=/boxes ;;
+modal) made_so=SandboxCreateV2 ;;
 esac
 
-# cut_answer BYTES: the next sandbox is made, and of the answer that says so only so much comes.
-cut_answer() {
+# create_cut BYTES: a sandbox is made, and of the answers that say so only so much comes.
+create_cut() {
 	vendor_request POST "$ADMIN/faults" \
-		"{\"match\":{\"path\":\"$made_so\$\"},\"action\":{\"type\":\"truncate\",\"bytes\":$1}}" >/dev/null
-}
-
-delete_all() {
-	ctl list "$PROVIDER" | sed 1d | cut -d' ' -f1 | while read -r it; do ctl delete "$it"; done
+		"{\"match\":{\"path\":\"$made_so\$\",\"times\":0},\"action\":{\"type\":\"truncate\",\"bytes\":$1}}" >/dev/null
+	ctl create "$PROVIDER" >said 2>err
+	code=$?
+	vendor_request DELETE "$ADMIN/faults" >/dev/null
 }
 
 if [ -n "$made_so" ]; then
-	cut_answer 5
-	ctl create "$PROVIDER" >said 2>err
-	is "of an answer without an id nothing is printed" "$? $(cat said)" "1 "
-	if [ "$PROVIDER" = langsmith ]; then
-		is "by its name it is deleted" "$(count)" 0
-	else
-		like "how to find what was made is said" "$(cat err)" "sandboxctl list $PROVIDER:\$"
-		is "for it is there" "$(count)" 1
-	fi
-	delete_all
+	create_cut 5
+	is "of an answer without an id nothing is printed" "$code $(cat said)" "1 "
+	is "what was made is found by its label and deleted" "$(count)" 0
 	for more in 30 60 90 120; do
-		cut_answer $more
-		ctl create "$PROVIDER" >said 2>err
-		grep -q "sandboxctl list $PROVIDER:\$" err && delete_all
-		is "an answer of $more bytes leaves nothing behind that is not said" "$(cat said)$(count)" 0
+		create_cut $more
+		is "an answer of $more bytes leaves nothing behind" "$(cat said)$(count)" 0
 	done
-	is "one that has the id is deleted without a word of it" "$(grep -c "sandboxctl list" err)" 0
+	[ "$PROVIDER" = modal ] ||
+		is "one that has the id is deleted without a word of it" "$(grep -c "sandboxctl list" err)" 0
 fi
 
 if [ -n "$takes_env" ]; then
