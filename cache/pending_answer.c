@@ -88,6 +88,26 @@ static void check_placed(struct pending *p, const struct queued *q, const struct
 		tree_placed(p->cache->tree, q->about.target, &r->attr);
 }
 
+/*
+ * A name was gone already, and no attributes are told. The file may have names that others of ours
+ * take away later, so that the tree shows none: what follows is held against what was left then.
+ */
+static void adopt_removed_again(struct pending *p, struct queued *q, const struct change_result *r)
+{
+	struct inode *i = q->about.target;
+	struct attr *latest = &i->backlog->answered;
+
+	if (!is_gone_by(p, q))
+		tree_doubt(p->cache->tree, i);
+	if (!r->left.ctime.tv_sec)
+		*latest = (struct attr){ 0 };
+	if (!is_after(r->left.ctime, latest->ctime))
+		return;
+	latest->size = r->left.size;
+	latest->mtime = r->left.mtime;
+	latest->ctime = r->left.ctime;
+}
+
 static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
 {
 	const struct change_about *about = &q->about;
@@ -101,6 +121,8 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	check_placed(p, q, r);
 	if (about->target && r->has_attr && r->was_over)
 		adopt_again(p, q, about->target, r);
+	else if (about->target && queued_removes(q) && r->was_over)
+		adopt_removed_again(p, q, r);
 	else if (about->target && (r->has_attr || !is_gone_by(p, q)))
 		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
 	if (about->dir)

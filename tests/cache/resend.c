@@ -81,7 +81,25 @@ STEP(sets_mode, set(f, SET_MODE, 0600, true))
 STEP(sets_mode_by_name, set(f, SET_MODE, 0660, false))
 STEP(renames, rename_to("f", "moved", 0))
 STEP(exchanges, rename_to("second", "f", CHANGE_EXCHANGE))
+STEP(replaces, rename_to("second", "linked", 0))
 STEP(closes, distant_close(&far, f); f = NULL)
+
+static void links(void)
+{
+	struct cache_entry entry;
+
+	cr_assert(eq(int,
+		cache_link(far.cache, NULL, f, cache_root(far.cache), "linked", &entry, NULL),
+		ERR_OK));
+	cache_forget(far.cache, entry.inode, 1);
+}
+
+static void removes(void)
+{
+	struct inode *root = cache_root(far.cache);
+
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+}
 
 static const enum err troubles[] = { ERR_BUSY, ERR_IO, ERR_NO_MEMORY, ERR_OK };
 
@@ -323,6 +341,10 @@ CASE(a_move_that_left_with_a_write_hides_no_conflict, .decides = true,
 CASE(a_move_and_a_write_that_left_together_arrive_where_nobody_else_wrote, .decides = true,
 	DO(LEFT_TOGETHER(renames, writes)), .end = SYNC_SUCCEEDS,
 	.there = { { "moved", "oursre" } })
+/* The removal left the file another time of change, and what replaces it leaves it without a name. */
+CASE(a_file_whose_other_name_was_removed_is_replaced, .decides = true,
+	DO(holds_queue, links, removes, sends_queue, replaces, loses_answer), .end = SYNC_SUCCEEDS,
+	.there = { { "linked", "another" } })
 /* A mode that others' contents put behind the exchange would be another file's. */
 CASE(a_mode_is_set_of_the_file_that_is_exchanged_behind_it, .decides = true,
 	DO(IN_AN_OUTAGE(sets_mode, exchanges), others_write), .end = SYNC_SUCCEEDS,
