@@ -154,6 +154,7 @@ void tree_show(struct tree *t, struct inode *i, struct attr *attr);
 /* Of a directory and of the one above it, as they are to be shown. */
 void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct attr *above);
 
+/* A number of its own: nothing that was asked earlier has the same. */
 uint64_t tree_seen(struct tree *t);
 /* All zero while it is to become another inode of the sandbox. */
 struct expect tree_expect(struct tree *t, struct inode *i);

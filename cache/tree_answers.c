@@ -106,7 +106,7 @@ void tree_dot_attrs(struct tree *t, struct inode *dir, struct attr *self, struct
 uint64_t tree_seen(struct tree *t)
 {
 	pthread_mutex_lock(&t->lock);
-	uint64_t seen = t->serial;
+	uint64_t seen = ++t->serial;
 
 	pthread_mutex_unlock(&t->lock);
 	return seen;

@@ -46,6 +46,12 @@ bool is_same_file(const struct attr *a, const struct attr *b)
 	return !a->btime_ns || !b->btime_ns || a->btime_ns == b->btime_ns;
 }
 
+/* Whether a change of `i` or of its names, ours or one that was told of, began or ended since. */
+static bool is_newer(const struct inode *i, uint64_t seen)
+{
+	return i->changing || i->moving || i->changed > seen || i->moved > seen;
+}
+
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen)
 {
 	return i->changed <= seen && t->doubted <= seen && !i->changing;
@@ -123,11 +129,14 @@ static bool may_be_named_locked(
 	return !S_ISDIR(i->attr.mode);
 }
 
-/* A new inode for what was asked at `seen`. What is known of the same number from later on keeps it. */
+/*
+ * A new inode for what was asked at `seen`. What is known of the same number from later on keeps
+ * the number; a doubt of all that is known makes nothing newer.
+ */
 static struct inode *inode_learned_locked(struct tree *t, const struct attr *attr, uint64_t seen)
 {
 	struct inode *known = inode_find_locked(t, attr);
-	bool is_older = known && !is_news_locked(t, known, seen);
+	bool is_older = known && is_newer(known, seen);
 
 	if (known && !is_older)
 		inode_unhash_locked(t, known);
@@ -135,6 +144,8 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 
 	if (i && is_older)
 		inode_unhash_locked(t, i);
+	else if (i && known)
+		i->changed = seen;
 	return i;
 }
 
@@ -142,10 +153,15 @@ static struct inode *inode_learned_locked(struct tree *t, const struct attr *att
 static struct inode *inode_for_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
 {
-	struct inode *i = inode_find_locked(t, attr);
+	const struct dentry *d = dentry_find_locked(t, dir, name);
+	/* The number may be with a file that had it before and that somebody still remembers. */
+	bool is_known = d && is_same_file(&d->inode->attr, attr);
+	struct inode *i = is_known ? d->inode : inode_find_locked(t, attr);
 
 	if (i && is_same_file(&i->attr, attr) && may_be_named_locked(t, i, dir, name)) {
 		i->gone = false; /* it had another name that we did not know of */
+		if (!i->hashed)
+			inode_hash_locked(t, i);
 		return i;
 	}
 	return inode_learned_locked(t, attr, seen);

@@ -387,6 +387,67 @@ Test(tree, an_answer_older_than_a_replacement_does_not_bring_the_old_file_back)
 	tree_unpin(tree, late);
 }
 
+/* By the number the new file is found where it has another name. */
+Test(tree, a_number_goes_to_the_file_of_an_answer_that_a_doubt_overtook)
+{
+	struct attr attr = attr_of(3, S_IFREG | 0644);
+	uint64_t seen = tree_seen(tree);
+
+	attr.btime_ns = 1;
+	struct inode *old = learn_late(tree_seen(tree), root, "old", attr);
+
+	attr.btime_ns = 2;
+	tree_forget(tree);
+	struct inode *f = learn_late(seen, root, "f", attr);
+	struct inode *linked = learn_late(tree_seen(tree), root, "linked", attr);
+
+	cr_expect(ne(ptr, f, old));
+	cr_expect(eq(ptr, linked, f));
+	tree_unpin(tree, linked);
+	tree_unpin(tree, f);
+	tree_unpin(tree, old);
+}
+
+Test(tree, a_file_whose_number_a_removed_one_kept_is_the_same_by_the_next_answer)
+{
+	struct inode *old = learn(root, "f", 3, S_IFREG | 0644);
+	uint64_t seen = tree_seen(tree);
+
+	tree_kernel_get(tree, old);
+	change(old);
+	struct inode *d = learn_late(seen, root, "d", attr_of(3, S_IFDIR | 0755));
+
+	cr_assert(ne(ptr, d, old));
+	for (int n = 0; n < 2; n++) {
+		struct inode *again =
+			learn_late(tree_seen(tree), root, "d", attr_of(3, S_IFDIR | 0755));
+
+		cr_expect(eq(ptr, again, d));
+		tree_unpin(tree, again);
+	}
+	tree_unpin(tree, d);
+	tree_kernel_forget(tree, old, 1);
+}
+
+Test(tree, an_older_answer_leaves_a_number_with_the_file_that_was_asked_for_later)
+{
+	struct attr before = attr_of(3, S_IFREG | 0644), after = before;
+
+	before.btime_ns = 1;
+	after.btime_ns = 2;
+	struct inode *old = learn_late(tree_seen(tree), root, "old", before);
+	uint64_t earlier = tree_seen(tree), later = tree_seen(tree);
+	struct inode *f = learn_late(later, root, "f", after);
+
+	tree_unpin(tree, learn_late(earlier, root, "g", before));
+	struct inode *linked = learn_late(tree_seen(tree), root, "linked", after);
+
+	cr_expect(eq(ptr, linked, f));
+	tree_unpin(tree, linked);
+	tree_unpin(tree, f);
+	tree_unpin(tree, old);
+}
+
 Test(tree, an_answer_older_than_the_reuse_of_a_number_leaves_it_with_the_new_file)
 {
 	struct attr old = attr_of(3, S_IFREG | 0644), new = old;
