@@ -161,17 +161,30 @@ bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_en
 	return is_same;
 }
 
-static enum err learn_lookup(struct cache *c, struct inode *dir, const char *name,
-	const struct self *s, struct cache_entry *out, struct error *e)
+/* A lookup of one name. */
+struct looking {
+	const struct call *call;
+	struct inode *dir;
+	const char *name;
+	struct cache_entry *out;
+	int64_t *negative_ms;
+	bool is_last; /* any answer is good enough */
+	bool again;   /* the answer is not what is known of the name */
+};
+
+static enum err learn_lookup(
+	struct cache *c, struct looking *l, const struct self *s, struct error *e)
 {
 	bool changed;
-	struct inode *i = tree_learn_name(c->tree, dir, name, s->seen, &s->news, &changed);
+	struct inode *i = tree_learn_name(c->tree, l->dir, l->name, s->seen, &s->news, &changed);
 
 	if (!i)
-		return error_set(e, ERR_NO_MEMORY, "%s", name);
+		return error_set(e, ERR_NO_MEMORY, "%s", l->name);
 	if (changed)
 		cache_tell_inode(c, i, true);
-	cache_hand_out(c, dir, name, i, out);
+	l->again = !l->is_last && !tree_is_named(c->tree, i, &s->news.attr);
+	if (!l->again)
+		cache_hand_out(c, l->dir, l->name, i, l->out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;
 }
@@ -185,67 +198,84 @@ static int64_t absence_ms(struct cache *c, struct inode *dir, const char *name, 
 }
 
 /* From memory. */
-static enum tree_answer find_name(struct cache *c, struct inode *dir, const char *name,
-	struct cache_entry *out, int64_t *negative_ms)
+static enum tree_answer find_name(struct cache *c, const struct looking *l)
 {
 	struct inode *known;
 	int64_t absent_until_ms;
 	enum tree_answer answer =
-		tree_find(c->tree, dir, name, monotonic_ms(), &known, &absent_until_ms);
+		tree_find(c->tree, l->dir, l->name, monotonic_ms(), &known, &absent_until_ms);
 
 	if (answer == TREE_KNOWN) {
-		cache_hand_out(c, dir, name, known, out);
+		cache_hand_out(c, l->dir, l->name, known, l->out);
 		tree_unpin(c->tree, known);
 	}
 	if (answer == TREE_ABSENT)
-		*negative_ms = absence_ms(c, dir, name, absent_until_ms);
+		*l->negative_ms = absence_ms(c, l->dir, l->name, absent_until_ms);
 	return answer;
 }
 
-static enum err ask_alone(struct cache *c, const struct call *call, struct inode *dir,
-	const char *name, struct cache_entry *out, int64_t *negative_ms, struct error *e)
+static enum err ask_alone(struct cache *c, struct looking *l, struct error *e)
 {
 	AUTO_FREE struct self *s = calloc(1, sizeof *s);
 
 	if (!s)
-		return error_set(e, ERR_NO_MEMORY, "%s", name);
+		return error_set(e, ERR_NO_MEMORY, "%s", l->name);
 	s->cache = c;
-	s->call = call;
-	enum err kind = cache_ask_name(c, dir, name, ask_self, s, e);
+	s->call = l->call;
+	enum err kind = cache_ask_name(c, l->dir, l->name, ask_self, s, e);
 
-	if (kind == ERR_NOT_FOUND && tree_learn_absent(c->tree, dir, name, s->seen))
-		*negative_ms = absence_ms(c, dir, name, s->news.name_until_ms);
-	return kind ? kind : learn_lookup(c, dir, name, s, out, e);
+	if (kind == ERR_NOT_FOUND && tree_learn_absent(c->tree, l->dir, l->name, s->seen))
+		*l->negative_ms = absence_ms(c, l->dir, l->name, s->news.name_until_ms);
+	return kind ? kind : learn_lookup(c, l, s, e);
 }
 
-enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
-	struct cache_entry *out, int64_t *negative_ms, struct error *e)
+static enum err look_up(struct cache *c, struct looking *l, struct error *e)
 {
-	*negative_ms = 0;
-	if (strlen(name) > PATH_NAME_MAX)
-		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
-	enum tree_answer answer = find_name(c, dir, name, out, negative_ms);
+	enum tree_answer answer = find_name(c, l);
 	enum err kind = ERR_OK;
 
 	if (answer == TREE_IN_DOUBT) {
-		kind = trust_restore(c->trust, call, e);
+		kind = trust_restore(c->trust, l->call, e);
 		if (!kind)
-			answer = find_name(c, dir, name, out, negative_ms);
+			answer = find_name(c, l);
 	}
 	if (!kind && answer >= TREE_IN_DOUBT)
-		kind = pending_drain(c->pending, call, dir, e);
+		kind = pending_drain(c->pending, l->call, l->dir, e);
 	if (!kind && answer >= TREE_IN_DOUBT) {
-		kind = entries_ask_for_one(c, call, dir, e);
+		kind = entries_ask_for_one(c, l->call, l->dir, e);
 		if (!kind)
-			answer = find_name(c, dir, name, out, negative_ms);
+			answer = find_name(c, l);
 	}
 	if (kind)
 		return kind;
 	switch (answer) {
 	case TREE_KNOWN: return ERR_OK;
-	case TREE_ABSENT: return error_set(e, ERR_NOT_FOUND, "%s", name);
-	default: return ask_alone(c, call, dir, name, out, negative_ms, e);
+	case TREE_ABSENT: return error_set(e, ERR_NOT_FOUND, "%s", l->name);
+	default: return ask_alone(c, l, e);
 	}
+}
+
+/* Each of them is in vain because this name changed while it was asked for. */
+#define LOOKUP_TRIES 8
+
+enum err cache_lookup(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	struct cache_entry *out, int64_t *negative_ms, struct error *e)
+{
+	struct looking l = {
+		.call = call, .dir = dir, .name = name, .out = out, .negative_ms = negative_ms
+	};
+	enum err kind;
+	int tries = 0;
+
+	*negative_ms = 0;
+	if (strlen(name) > PATH_NAME_MAX)
+		return error_set(e, ERR_NAME_TOO_LONG, "a name of %zu bytes", strlen(name));
+	do {
+		l.is_last = ++tries == LOOKUP_TRIES;
+		l.again = false;
+		kind = look_up(c, &l, e);
+	} while (!kind && l.again);
+	return kind;
 }
 
 /* Asks for the attributes of `i` and brings them into the tree. */

@@ -176,11 +176,18 @@ struct tree_news {
 
 /*
  * `name` in `dir` is this inode. Returns it pinned (NULL without memory). If `dir` changed here since `seen` this is not
- * believed, and what the name stood for stays, and is returned. *changed: contents differ from what was known, and not by
- * our doing.
+ * believed. What the name stood for stays then, and is returned, if that is valid or newer than
+ * `seen`: tree_is_named() finds out. *changed: contents differ from what was known, and not by our
+ * doing.
  */
 struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *name, uint64_t seen,
 	const struct tree_news *news, bool *changed);
+/*
+ * Whether a name leads to `i`, which tree_learn_name() returned, and `i` is the file that was
+ * answered, or under a change of ours, which knows more than the answer. false: the answer and what
+ * is known do not agree, and only another question tells which is right.
+ */
+bool tree_is_named(struct tree *t, struct inode *i, const struct attr *answered);
 /* `name` in `dir` does not exist. Whether that is believed. */
 bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
 /* ERR_STALE: the answer is about another inode. *changed as above. */

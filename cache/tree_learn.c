@@ -129,6 +129,31 @@ static bool may_be_named_locked(
 	return !S_ISDIR(i->attr.mode);
 }
 
+/* By what others did. */
+static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
+{
+	struct inode *old = d->inode;
+
+	if (old == i)
+		return;
+	kernel_forgets_name_locked(t, d->dir, d->name, d, false);
+	old->pins++;
+	dentry_retarget_locked(t, d, i);
+	lost_from_sight_locked(t, old);
+	inode_unpin_locked(t, old);
+}
+
+/* The name is not valid by this. What was asked before `seen` does not take it back. */
+static void replace_outdated_locked(
+	struct tree *t, struct dentry *d, struct inode *i, uint64_t seen)
+{
+	i->pins++;
+	replace_locked(t, d, i);
+	d->until_ms = 0;
+	i->changed = i->changed > seen ? i->changed : seen;
+	inode_unpin_locked(t, i);
+}
+
 /*
  * A new inode for what was asked at `seen`. What is known of the same number from later on keeps
  * the number; a doubt of all that is known makes nothing newer.
@@ -167,13 +192,29 @@ static struct inode *inode_for_locked(
 	return inode_learned_locked(t, attr, seen);
 }
 
-/* The same by one that is older than a change of `dir`: what is known of names stays as it is. */
+/* Whether nothing is known of the name, valid or newer than an answer to what was asked at `seen`. */
+static bool is_outdated_locked(const struct tree *t, const struct dentry *d, uint64_t seen)
+{
+	return !is_newer(d->inode, seen) && !is_only_here_locked(d, seen) &&
+		!is_name_believed_locked(t, d, tree_now_ms());
+}
+
+/*
+ * The same by an answer that is older than a change of `dir`: names stay. A name that is not valid
+ * and of which nothing newer is known gets the answer's file: by the one that is known the reader
+ * would fail as by a file that was removed.
+ */
 static struct inode *inode_for_old_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct attr *attr, uint64_t seen)
 {
-	const struct dentry *d = dentry_find_locked(t, dir, name);
+	struct dentry *d = dentry_find_locked(t, dir, name);
 	struct inode *i = d ? d->inode : inode_find_locked(t, attr);
 
+	if (d && !is_same_file(&i->attr, attr) && is_outdated_locked(t, d, seen)) {
+		i = inode_for_locked(t, dir, name, attr, seen);
+		if (i)
+			replace_outdated_locked(t, d, i, seen);
+	}
 	if (d || (i && is_same_file(&i->attr, attr) && !i->gone))
 		return i;
 	i = inode_learned_locked(t, attr, seen);
@@ -181,20 +222,6 @@ static struct inode *inode_for_old_locked(
 	if (i && t->told_beyond > seen)
 		i->changed = dir->changed;
 	return i;
-}
-
-/* By what others did. */
-static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
-{
-	struct inode *old = d->inode;
-
-	if (old == i)
-		return;
-	kernel_forgets_name_locked(t, d->dir, d->name, d, false);
-	old->pins++;
-	dentry_retarget_locked(t, d, i);
-	lost_from_sight_locked(t, old);
-	inode_unpin_locked(t, old);
 }
 
 bool is_absent_locked(const struct tree *t, const struct inode *dir)
@@ -264,6 +291,16 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 	}
 	pthread_mutex_unlock(&t->lock);
 	return i;
+}
+
+bool tree_is_named(struct tree *t, struct inode *i, const struct attr *answered)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_changing = i->changing || i->owed || i->provisional || i->replacing;
+	bool is_answered = is_same_file(&i->attr, answered) && (i->names || i->opens);
+
+	pthread_mutex_unlock(&t->lock);
+	return is_changing || is_answered;
 }
 
 bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint64_t seen)

@@ -133,6 +133,8 @@ static enum err list(struct provider *p, const struct call *call,
 
 	if (kind)
 		return kind;
+	if (d->meanwhile)
+		d->meanwhile(d, request);
 	if (d->shows_one_time)
 		return helper_list(&d->root, request, list_one_time, &l, e);
 	return helper_list(&d->root, request, sink, context, e);

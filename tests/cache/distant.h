@@ -69,6 +69,8 @@ struct distant {
 	unsigned
 		copied; /* the number of an apply of one write, of which a copy is kept: set before */
 	struct apply_request copy;
+	/* Set before: called by each list that arrives, before it is done; NULL: nothing happens. */
+	void (*meanwhile)(struct distant *d, const struct list_request *request);
 	unsigned told; /* how often the kernel would have been told to forget pages */
 };
 

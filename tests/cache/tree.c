@@ -387,6 +387,41 @@ Test(tree, an_answer_older_than_a_replacement_does_not_bring_the_old_file_back)
 	tree_unpin(tree, late);
 }
 
+/* The kernel, which has `old`, is not to be told that the name is a file that was removed. */
+Test(tree, a_name_in_doubt_is_the_file_of_an_answer_that_a_doubt_overtook)
+{
+	struct inode *old = learn(root, "f", 3, S_IFREG | 0644);
+	uint64_t seen = tree_seen(tree);
+	struct inode *found;
+
+	tree_kernel_get(tree, old);
+	tree_forget(tree);
+	struct inode *new = learn_late(seen, root, "f", attr_of(4, S_IFREG | 0644));
+
+	cr_expect(ne(ptr, new, old));
+	cr_expect(eq(ptr, tree_peek(tree, root, "f"), new));
+	cr_expect(eq(int, tree_find(tree, root, "f", 0, &found, NULL), TREE_UNKNOWN));
+	tree_unpin(tree, new);
+	tree_unpin(tree, new);
+	tree_kernel_forget(tree, old, 1);
+}
+
+Test(tree, of_two_answers_that_a_doubt_overtook_the_one_that_was_asked_for_later_names_the_file)
+{
+	uint64_t earlier = tree_seen(tree), later = tree_seen(tree);
+
+	learn(root, "f", 3, S_IFREG | 0644);
+	tree_forget(tree);
+	struct inode *new = learn_late(later, root, "f", attr_of(4, S_IFREG | 0644));
+	struct inode *late = learn_late(earlier, root, "f", attr_of(3, S_IFREG | 0644));
+	const struct attr answered = attr_of(3, S_IFREG | 0644);
+
+	cr_expect(eq(ptr, late, new));
+	cr_expect(not(tree_is_named(tree, late, &answered)));
+	tree_unpin(tree, late);
+	tree_unpin(tree, new);
+}
+
 /* By the number the new file is found where it has another name. */
 Test(tree, a_number_goes_to_the_file_of_an_answer_that_a_doubt_overtook)
 {
@@ -446,6 +481,18 @@ Test(tree, an_older_answer_leaves_a_number_with_the_file_that_was_asked_for_late
 	tree_unpin(tree, linked);
 	tree_unpin(tree, f);
 	tree_unpin(tree, old);
+}
+
+Test(tree, a_valid_name_stays_what_it_is_by_an_answer_that_a_change_overtook)
+{
+	struct inode *f = learn(root, "f", 3, S_IFREG | 0644);
+	uint64_t seen = tree_seen(tree);
+
+	change(root);
+	struct inode *late = learn_late(seen, root, "f", attr_of(4, S_IFREG | 0644));
+
+	cr_expect(eq(ptr, late, f));
+	tree_unpin(tree, late);
 }
 
 Test(tree, an_answer_older_than_the_reuse_of_a_number_leaves_it_with_the_new_file)
