@@ -121,3 +121,23 @@ Test(pending_journal, what_cannot_be_noted_as_sent_leaves_when_it_can)
 	cr_expect(eq(u64, status().parked_changes, 0));
 	distant_close(&far, i);
 }
+
+/* Nothing is acknowledged that a crash would lose, nor sent though its writer was told of a failure. */
+Test(pending_journal, what_it_does_not_take_is_refused_and_not_sent)
+{
+	struct inode *i = make("f");
+	const struct call hasty = { .progress_ms = 10 };
+	struct error e = { 0 };
+
+	signal(SIGXFSZ, SIG_IGN);
+	limit_files(1);
+	cr_expect(eq(int, cache_write(far.cache, &hasty, i, 0, "lost", 4, 0, &e), ERR_NO_SPACE),
+		"%s", e.text);
+	limit_files(RLIM_INFINITY);
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "");
+	append(i, 0, "kept");
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
+	distant_expect_text(&far, "f", "kept");
+	distant_close(&far, i);
+}
