@@ -12,6 +12,7 @@
 #include "tests/support/scratch.h"
 
 #include <semaphore.h>
+#include <stdatomic.h>
 
 struct kernel {
 	struct fs fs;
@@ -19,11 +20,17 @@ struct kernel {
 	struct host_provider sandbox;
 	struct scratch scratch;
 	pid_t asker; /* of every request */
+	/* Each request is interrupted by a signal; how often an operation looked. */
+	atomic_bool is_interrupted;
+	atomic_uint looks;
 };
 
 /* The sandbox is a directory of this machine with a file `f` in a directory `d`. */
 void kernel_make(struct kernel *k);
 void kernel_remove(struct kernel *k);
+
+/* Called by the thread that sends a notice about an inode; NULL: no function is called. */
+extern void (*kernel_on_notice)(fuse_ino_t ino, off_t off);
 
 struct answer {
 	sem_t given;
@@ -31,8 +38,11 @@ struct answer {
 	bool was_interruptible; /* an interrupt could reach the request after its reply */
 	fuse_ino_t ino;         /* of an entry */
 	uint64_t fh;            /* of what was opened */
-	size_t len;             /* of bytes */
-	char bytes[4096];       /* the first of them, and a NUL */
+	off_t off;              /* that was sought */
+	off_t size;             /* of attributes */
+	struct statvfs space;
+	size_t len;       /* of bytes */
+	char bytes[4096]; /* the first of them, and a NUL */
 };
 
 /* What another worker handles while the reply is given. */
