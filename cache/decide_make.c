@@ -37,7 +37,8 @@ static struct attr attr_to_be(struct cache *c, struct inode *dir, const struct m
 		.size = m->text ? strlen(m->text) : 0,
 		.atime = now,
 		.mtime = now,
-		.ctime = now };
+		.ctime = now,
+		.no_xattrs = true };
 
 	if (above.mode & S_ISGID) {
 		attr.gid = above.gid;

@@ -427,15 +427,23 @@ bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX +
 	return tree_link_text(c->tree, i, out, VERB_LINK_MAX + 1, is_ours);
 }
 
-enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
-	struct buf *out, struct error *e)
+/*
+ * ls(1) asks every file for the names, for the system's access list, as often as it asks for the
+ * attributes: a file that is known to have none costs no request then, and needs no sandbox.
+ */
+static bool has_no_xattrs(struct cache *c, struct inode *i)
 {
-	AUTO_FREE struct self *s = NULL;
-	enum err kind;
+	struct attr attr;
+	bool is_known = left_ms(tree_attr(c->tree, i, &attr)) || tree_foreseen(c->tree, i, &attr);
 
-	if (tree_is_gone(c->tree, i))
-		return name ? error_set(e, ERR_NO_XATTR, "%s", name) : ERR_OK;
-	s = calloc(1, sizeof *s);
+	return is_known && attr.no_xattrs;
+}
+
+static enum err ask_xattrs(struct cache *c, const struct call *call, struct inode *i,
+	const char *name, struct buf *out, struct error *e)
+{
+	AUTO_FREE struct self *s = calloc(1, sizeof *s);
+
 	if (!s)
 		return error_set(e, ERR_NO_MEMORY, "extended attributes");
 	s->cache = c;
@@ -443,10 +451,28 @@ enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, 
 	s->flags = LIST_XATTRS;
 	s->xattr_name = name;
 	s->xattr_out = out;
-	kind = refresh(c, i, s, e);
+	enum err kind = refresh(c, i, s, e);
+
 	if (!kind && name && !s->xattr_found)
 		kind = error_set(e, ERR_NO_XATTR, "%s", name);
 	return kind;
+}
+
+enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
+	struct buf *out, struct error *e)
+{
+	bool has_none = tree_is_gone(c->tree, i) || has_no_xattrs(c, i);
+
+	if (!has_none && tree_attr_in_doubt(c->tree, i, monotonic_ms())) {
+		enum err kind = trust_restore(c->trust, call, e);
+
+		if (kind)
+			return kind;
+		has_none = has_no_xattrs(c, i);
+	}
+	if (!has_none)
+		return ask_xattrs(c, call, i, name, out, e);
+	return name ? error_set(e, ERR_NO_XATTR, "%s", name) : ERR_OK;
 }
 
 void cache_believed(struct cache *c, struct inode *i, struct attr *out)

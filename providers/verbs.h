@@ -37,6 +37,7 @@ struct attr {
 	uint64_t blocks; /* of 512 bytes */
 	uint32_t blksize;
 	struct timespec atime, mtime, ctime; /* the sandbox's clock */
+	bool no_xattrs; /* it has no extended attribute of the user's; false: not known */
 };
 
 /* Which inode is meant. All zero: any. A verb that finds another one answers ERR_STALE and does nothing. */

@@ -108,6 +108,7 @@ void enc_attr(struct buf *out, const struct attr *a)
 	enc_time(out, &a->atime);
 	enc_time(out, &a->mtime);
 	enc_time(out, &a->ctime);
+	enc_u8(out, a->no_xattrs);
 }
 
 void enc_space(struct buf *out, const struct space *s)
@@ -366,6 +367,7 @@ void dec_attr(struct decoder *d, struct attr *out)
 	out->atime = dec_time(d);
 	out->mtime = dec_time(d);
 	out->ctime = dec_time(d);
+	out->no_xattrs = dec_bool(d);
 	if (!is_file_type(out->mode))
 		decoder_fail(d, "a file of no type");
 	if (out->size > INT64_MAX)

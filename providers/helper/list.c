@@ -161,11 +161,12 @@ static bool stat_entry(
 	*link = NULL;
 	if (sys_stat(dir_fd, name, out))
 		return false;
+	user_xattrs_note(dir_fd, name, out);
 	if (!S_ISLNK(out->mode))
 		return true;
 	AUTO_CLOSE int pin = openat(dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-	if (pin < 0 || sys_stat(pin, "", out))
+	if (pin < 0 || attr_of_fd(pin, out, NULL))
 		return false;
 	if (!S_ISLNK(out->mode))
 		return true;

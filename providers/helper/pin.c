@@ -1,10 +1,12 @@
 #include "providers/helper/pin.h"
 
+#include "providers/base/path.h"
 #include "providers/helper/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -78,6 +80,17 @@ ssize_t pin_listxattr(int pin, char *names, size_t size)
 
 	pin_path(pin, path);
 	return without_proc(listxattr(path, names, size));
+}
+
+ssize_t pin_listxattr_at(int pin, const char *name, char *names, size_t size)
+{
+	char path[PIN_PATH_SIZE + 1 + PATH_NAME_MAX];
+
+	if (!*name)
+		return pin_listxattr(pin, names, size);
+	pin_path(pin, path);
+	snprintf(path + strlen(path), sizeof path - PIN_PATH_SIZE, "/%s", name);
+	return llistxattr(path, names, size);
 }
 
 ssize_t pin_getxattr(int pin, const char *name, void *value, size_t size)

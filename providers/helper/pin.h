@@ -24,6 +24,8 @@ int pin_chown(int pin, uid_t uid, gid_t gid);
 int pin_utimens(int pin, const struct timespec times[2]);
 
 ssize_t pin_listxattr(int pin, char *names, size_t size);
+/* Of `name` in the directory `pin`, which is not followed where it is a link; "": of `pin` itself. */
+ssize_t pin_listxattr_at(int pin, const char *name, char *names, size_t size);
 ssize_t pin_getxattr(int pin, const char *name, void *value, size_t size);
 int pin_setxattr(int pin, const char *name, const void *value, size_t len, int flags);
 int pin_removexattr(int pin, const char *name);

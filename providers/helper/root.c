@@ -5,6 +5,7 @@
 #include "providers/helper/lift.h"
 #include "providers/helper/pin.h"
 #include "providers/helper/sys.h"
+#include "providers/helper/user_xattrs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -222,12 +223,18 @@ void place_release(struct place *p)
 
 enum err attr_of_fd(int fd, struct attr *out, struct error *e)
 {
-	return sys_stat(fd, "", out) ? error_errno(e, errno, "fstat") : ERR_OK;
+	if (sys_stat(fd, "", out))
+		return error_errno(e, errno, "fstat");
+	user_xattrs_note(fd, "", out);
+	return ERR_OK;
 }
 
 enum err place_stat(const struct place *p, struct attr *out, const char *path, struct error *e)
 {
-	return sys_stat(p->fd, p->name, out) ? error_errno(e, errno, "%s", path) : ERR_OK;
+	if (sys_stat(p->fd, p->name, out))
+		return error_errno(e, errno, "%s", path);
+	user_xattrs_note(p->fd, p->name, out);
+	return ERR_OK;
 }
 
 bool expect_met(const struct expect *x, const struct attr *a)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* XATTR_LIST_MAX */
 #define NAMES_MAX 65536
@@ -29,6 +30,32 @@ void user_xattrs_release(struct user_xattrs *x)
 static bool has_none(int number)
 {
 	return number == EOPNOTSUPP || number == EPERM || number == EACCES;
+}
+
+/* Names end with NUL each. */
+static bool names_users(const char *names, ssize_t len)
+{
+	for (const char *name = names; name < names + len; name += strlen(name) + 1)
+		if (user_xattr_name_ok(name))
+			return true;
+	return false;
+}
+
+/*
+ * Most files have none, or a label and an access list of the system's: whatever has more names than
+ * these may have some of the user's, too.
+ */
+#define NAMES_ENOUGH 256
+
+void user_xattrs_note(int fd, const char *name, struct attr *a)
+{
+	char names[NAMES_ENOUGH];
+	ssize_t len = 0;
+
+	/* The kernel gives nothing else one of the user's. */
+	if (S_ISREG(a->mode) || S_ISDIR(a->mode))
+		len = pin_listxattr_at(fd, name, names, sizeof names);
+	a->no_xattrs = len < 0 ? has_none(errno) : !names_users(names, len);
 }
 
 static enum err too_big(const char *path, struct error *e)

@@ -8,6 +8,12 @@
 
 bool user_xattr_name_ok(const char *name);
 
+/*
+ * Sets `no_xattrs` of what sys_stat() found: `name` in the directory `fd`, or what `fd` is when `name`
+ * is "".
+ */
+void user_xattrs_note(int fd, const char *name, struct attr *a);
+
 struct user_xattrs {
 	struct xattr *all; /* names and values lie in `names` and `values` */
 	size_t count;

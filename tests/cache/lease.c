@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 /* So long answers are believed without a stream. */
@@ -411,6 +412,42 @@ Test(lease, after_the_machine_slept_nothing_is_believed)
 	await_stream(1);
 }
 
+static void set_xattr_unseen(const char *path)
+{
+	AUTO_FREE char *full = explored_text("%s/%s", explored.shown.scratch.path, path);
+
+	cr_assert(eq(int, setxattr(full, "user.a", "b", 1, 0), 0), "%s", path);
+}
+
+static enum err xattr_names(struct inode *i, struct buf *out)
+{
+	buf_reset(out);
+	return cache_xattr(explored.cache, NULL, i, NULL, out, NULL);
+}
+
+Test(lease, a_file_that_has_no_xattrs_is_not_asked_for_them)
+{
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+	struct inode *dir = known_tree();
+	struct inode *f = explored_find("d/f0");
+
+	cr_expect(eq(int, xattr_names(dir, &out), ERR_OK));
+	cr_expect(eq(int, xattr_names(f, &out), ERR_OK));
+	cr_expect(eq(sz, out.len, 0));
+	cr_expect(
+		eq(int, cache_xattr(explored.cache, NULL, f, "user.a", &out, NULL), ERR_NO_XATTR));
+	struct inode *made = explored_make(dir, "new", CHANGE_CREATE);
+
+	cr_expect(eq(int, xattr_names(made, &out), ERR_OK));
+	cr_expect(eq(uint, calls(), 0));
+	set_xattr_unseen("tree/d/f0");
+	all_is_told();
+	cr_expect(eq(int, xattr_names(f, &out), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&out), (char *)"user.a"));
+	cr_expect(eq(int, xattr_names(explored_find("d/f1"), &out), ERR_OK));
+	cr_expect(eq(uint, calls(), 1));
+}
+
 /* A stream on a link of which nothing comes any more would be silent. */
 Test(lease, after_a_call_that_nobody_answered_nothing_is_believed)
 {
@@ -419,6 +456,8 @@ Test(lease, after_a_call_that_nobody_answered_nothing_is_believed)
 	known_tree();
 	struct inode *f = explored_find("d/f0");
 
+	set_xattr_unseen("tree/d/f0");
+	all_is_told();
 	explored.provider.fails_with = ERR_UNREACHABLE;
 	cr_expect(
 		eq(int, cache_xattr(explored.cache, NULL, f, NULL, &names, NULL), ERR_UNREACHABLE));

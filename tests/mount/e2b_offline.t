@@ -68,6 +68,11 @@ is "what was read is read again" "$(in_time 20 cat "$MNT/dir/known")" "before
 0"
 is "the tree is listed" "$(in_time 20 ls -lR "$MNT")" "$listed
 0"
+names='import os, sys
+print(os.listxattr(sys.argv[1]), os.listxattr(sys.argv[2]))'
+is "and what has no extended attributes" \
+	"$(in_time 20 python3 -c "$names" "$MNT/dir" "$MNT/dir/known")" "[] []
+0"
 is "a name that is not there is not there" "$(in_time 20 ls "$MNT/dir/none")" \
 	"ls: cannot access '$MNT/dir/none': No such file or directory
 2"

@@ -909,6 +909,20 @@ Test(helper_apply, xattrs_of_the_user_are_set_and_removed)
 	expect_err(ERR_NOT_OWNER, .op = CHANGE_SETXATTR, .path = "l", .name = "user.a", DATA("x"));
 }
 
+Test(helper_apply, the_result_tells_whether_there_are_xattrs_of_the_user)
+{
+	struct change_result made = applied(.op = CHANGE_CREATE, .path = "f", .mode = 0644);
+	struct change_result set =
+		applied(.op = CHANGE_SETXATTR, .path = "f", .name = "user.a", DATA("one"));
+	struct change_result removed =
+		applied(.op = CHANGE_REMOVEXATTR, .path = "f", .name = "user.a");
+
+	cr_assert(made.has_attr && set.has_attr && removed.has_attr);
+	cr_expect(made.attr.no_xattrs && made.parent.no_xattrs);
+	cr_expect(not(set.attr.no_xattrs));
+	cr_expect(removed.attr.no_xattrs);
+}
+
 Test(helper_apply, sync_takes_files_and_directories)
 {
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);

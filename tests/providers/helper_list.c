@@ -165,6 +165,50 @@ Test(helper_list, xattrs_of_the_user_come_with_the_start)
 	expect_listed(&without, "self 0:success\nover\n");
 }
 
+/* "NAME:none" or "NAME:maybe" for the start and for each entry. */
+static enum err put_xattrs(void *context, const struct list_item *item, struct error *e)
+{
+	struct buf *b = context;
+
+	if (item->kind == LIST_SELF || item->kind == LIST_ENTRY)
+		buf_printf(b, "%s:%s ", item->kind == LIST_SELF ? "." : item->name,
+			item->attr.no_xattrs ? "none" : "maybe");
+	return buf_check(b, "list", e);
+}
+
+static void set_xattr(const char *path, const char *name, const char *value)
+{
+	AUTO_FREE char *full = NULL;
+
+	cr_assert(asprintf(&full, "%s/%s", shown.scratch.path, path) > 0);
+	cr_assert(setxattr(full, name, value, strlen(value), 0) == 0, "%s", path);
+}
+
+Test(helper_list, entries_tell_whether_they_have_xattrs_of_the_user)
+{
+	static const char *const starts[] = { "", "d", "f", "l" };
+	const struct list_request request = { .starts = starts, .starts_count = 4, .depth = 1 };
+	AUTO_BUF struct buf b = BUF_INIT(1000);
+
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/d/other", "");
+	if (geteuid() == 0)
+		set_xattr("tree/d/other", "trusted.color", "blue");
+	scratch_write_text(&shown.scratch, "tree/d/tagged", "");
+	set_xattr("tree/d/tagged", "user.color", "red");
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	set_xattr("tree", "user.color", "red");
+	cr_assert(symlinkat("d/tagged", shown.scratch.fd, "tree/l") == 0);
+	cr_assert(eq(int, helper_list(&shown.root, &request, put_xattrs, &b, NULL), ERR_OK));
+	static const char *const wanted[] = { " d:none ", " f:none ", " l:none ", " .:none ",
+		" other:none ", " tagged:maybe " };
+
+	cr_expect(strncmp(buf_text(&b), ".:maybe ", 8) == 0, "%s", buf_text(&b));
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+		cr_expect(
+			strstr(buf_text(&b), wanted[i]) != NULL, "%s: %s", wanted[i], buf_text(&b));
+}
+
 Test(helper_list, stops_at_entries_max_and_says_so)
 {
 	const char *start = "";

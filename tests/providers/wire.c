@@ -51,6 +51,7 @@ static const struct attr extreme_attr = {
 	.atime = { INT64_MIN, 999999999 },
 	.mtime = { INT64_MAX, 0 },
 	.ctime = { -1, 1 },
+	.no_xattrs = true,
 };
 
 static const struct expect extreme_expect = { UINT64_MAX, 1, UINT64_MAX };
@@ -69,7 +70,7 @@ static bool same_attr(const struct attr *a, const struct attr *b)
 		a->gid == b->gid && a->rdev == b->rdev && a->size == b->size &&
 		a->blocks == b->blocks && a->blksize == b->blksize &&
 		same_time(&a->atime, &b->atime) && same_time(&a->mtime, &b->mtime) &&
-		same_time(&a->ctime, &b->ctime);
+		same_time(&a->ctime, &b->ctime) && a->no_xattrs == b->no_xattrs;
 }
 
 static bool same_expect(const struct expect *a, const struct expect *b)
@@ -601,7 +602,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x0a\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x0b\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -613,7 +614,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 11" },
+		{ 3, WIRE_VERSION + 1, "version 12" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
