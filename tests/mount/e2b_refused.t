@@ -73,7 +73,7 @@ let_go() {
 
 mkfifo ask answers
 refusals=0
-mount_sandbox refused timeout=2
+mount_sandbox refused timeout=15
 expect_log '.*'
 
 refuse closed

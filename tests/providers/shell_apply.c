@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-TestSuite(shell_apply, .timeout = 300);
+TestSuite(shell_apply, .timeout = 1200);
 
 /* ---- Doing the same twice ---- */
 
