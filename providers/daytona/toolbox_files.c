@@ -1,8 +1,5 @@
 #include "providers/base/cleanup.h"
-#include "providers/base/utf8.h"
-#include "providers/daytona/parts.h"
 #include "providers/daytona/toolbox_inside.h"
-#include "providers/json.h"
 
 #include <string.h>
 
@@ -75,52 +72,11 @@ static enum err take_bytes(void *context, const void *bytes, size_t len, struct 
 	return d->sink(d->sink_context, STREAM_OUT, bytes, len, e);
 }
 
-static enum err take_parts(void *context, const void *bytes, size_t len, struct error *e)
+/* The answer's length says whether the file came whole; a bulk download would say so in a form. */
+enum err toolbox_download(const struct rest *r, const struct call *call, const char *path,
+	execute_sink sink, void *sink_context, struct error *e)
 {
-	return parts_take(context, bytes, len, e);
-}
-
-/* A list of one. */
-static void put_paths(struct buf *body, const char *path)
-{
-	AUTO_BUF struct buf list = BUF_INIT(body->max);
-	struct json_writer element = { .out = &list }, object = { .out = body };
-
-	buf_add_byte(&list, '[');
-	json_put_text(&element, NULL, path);
-	buf_add_byte(&list, ']');
-	json_put_open(&object, NULL);
-	json_put_raw(&object, "paths", buf_text(&list));
-	json_put_close(&object);
-	body->failed |= list.failed;
-}
-
-/* The way of the SDK: it says how each file failed, and that it was whole. */
-static enum err download_part(const struct rest *r, const struct call *call, const char *path,
-	struct download *d, struct error *e)
-{
-	AUTO_BUF struct buf body = BUF_INIT(PATH_BODY_MAX);
-	AUTO_PARTS struct parts_reader parts;
-	struct rest_ask ask = { .method = HTTP_POST,
-		.flags = HTTP_REPEATABLE,
-		.path = "/files/bulk-download",
-		.what = "downloading a file" };
-	enum err kind;
-
-	put_paths(&body, path);
-	ask.body = buf_text(&body);
-	ask = toolbox_as_asked(ask, call);
-	parts_init(&parts, take_bytes, d);
-	kind = buf_check(&body, "a path", e);
-	if (!kind)
-		kind = rest_stream(r, call, &ask, take_parts, &parts, e);
-	return kind ? kind : parts_end(&parts, e);
-}
-
-/* For a path that is no UTF-8, which JSON does not carry. */
-static enum err download_alone(const struct rest *r, const struct call *call, const char *path,
-	struct download *d, struct error *e)
-{
+	struct download d = { .sink = sink, .sink_context = sink_context };
 	AUTO_BUF struct buf url = BUF_INIT(PATH_BODY_MAX);
 	struct rest_ask ask = {
 		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "downloading a file"
@@ -131,14 +87,5 @@ static enum err download_alone(const struct rest *r, const struct call *call, co
 	ask.path = buf_text(&url);
 	ask = toolbox_as_asked(ask, call);
 	return url.failed ? buf_check(&url, "a path", e)
-			  : rest_stream(r, call, &ask, take_bytes, d, e);
-}
-
-enum err toolbox_download(const struct rest *r, const struct call *call, const char *path,
-	execute_sink sink, void *sink_context, struct error *e)
-{
-	struct download d = { .sink = sink, .sink_context = sink_context };
-
-	return utf8_valid(path, strlen(path)) ? download_part(r, call, path, &d, e)
-					      : download_alone(r, call, path, &d, e);
+			  : rest_stream(r, call, &ask, take_bytes, &d, e);
 }

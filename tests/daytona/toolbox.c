@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXECUTE "POST /toolbox/i1/toolbox/process/execute "
-#define UPLOAD  "POST /toolbox/i1/toolbox/files/bulk-upload "
+#define EXECUTE  "POST /toolbox/i1/toolbox/process/execute "
+#define UPLOAD   "POST /toolbox/i1/toolbox/files/bulk-upload "
+#define DOWNLOAD "GET /toolbox/i1/toolbox/files/download?path="
 
 static struct fixture f;
 static const struct provider_config plain;
@@ -54,8 +55,7 @@ Test(toolbox, work_that_nobody_waits_for_does_not_keep_the_sandbox)
 {
 	static const char quiet[] = "X-Daytona-Skip-Last-Activity-Update: true\r\n";
 	static const struct canned_row rows[] = { FOUND, { EXECUTE, 408, NULL, NULL },
-		{ UPLOAD, 408, NULL, NULL },
-		{ "POST /toolbox/i1/toolbox/files/bulk-download ", 408, NULL, NULL } };
+		{ UPLOAD, 408, NULL, NULL }, { DOWNLOAD "/s/f ", 408, NULL, NULL } };
 	const struct call call = { .is_background = true };
 
 	FIND(&f, rows, &plain);
@@ -155,18 +155,27 @@ Test(toolbox, a_path_that_the_daemon_would_trim_is_refused)
 			ERR_INVALID));
 }
 
-Test(toolbox, a_path_that_is_no_utf8_is_downloaded_by_itself)
+static enum err keep(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	cr_expect(eq(int, (int)stream, STREAM_OUT));
+	return buf_add(context, bytes, len) ? ERR_OK : buf_check(context, "a test", e);
+}
+
+Test(toolbox, a_download_is_the_bytes_of_any_path)
 {
 	static const struct canned_row rows[] = { FOUND,
-		{ "GET /toolbox/i1/toolbox/files/download?path=/s/%FF%20f ", 200, "whole", NULL },
-		{ "POST /toolbox/i1/toolbox/files/bulk-download ", 200, "--B\r\n", NULL } };
+		{ DOWNLOAD "/s/%FF%20%C3%BCf ", 200, "whole\377", NULL },
+		{ DOWNLOAD "/s/f ", 404, NULL, NULL } };
+	AUTO_BUF struct buf got = BUF_INIT(100);
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, toolbox_download(&f.d->toolbox, NULL, "/s/\377 f", ignore, NULL, &f.e),
+	cr_expect(eq(int,
+			  toolbox_download(
+				  &f.d->toolbox, NULL, "/s/\377 \303\274f", keep, &got, &f.e),
 			  ERR_OK),
 		"%s", f.e.text);
-	cr_expect(eq(int, toolbox_download(&f.d->toolbox, NULL, "/s/\303\274", ignore, NULL, &f.e),
-		ERR_UNREACHABLE));
-	cr_expect(strstr(f.server.requests[3], "{\"paths\": [\"/s/\303\274\"]}") != NULL, "%s",
-		f.server.requests[3]);
+	cr_expect(eq(str, (char *)buf_text(&got), "whole\377"));
+	cr_expect(eq(int, toolbox_download(&f.d->toolbox, NULL, "/s/f", keep, &got, &f.e),
+		ERR_NOT_FOUND));
 }

@@ -420,31 +420,6 @@ static void save_journal(const char *dir)
 	save(dir, "fuzz_journal", "records", &parts);
 }
 
-/* ---- A bulk download: how large its pieces are, then the daemon's answer ---- */
-
-#define BOUNDARY "--DAYTONA-FILE-BOUNDARY"
-
-static void save_part(const char *dir, const char *name, const char *headers, const char *contents)
-{
-	AUTO_BUF struct buf out = BUF_INIT(1000);
-
-	buf_printf(&out,
-		"\1" BOUNDARY "\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" BOUNDARY
-		"--\r\n",
-		headers, contents);
-	save(dir, "fuzz_parts", name, &out);
-}
-
-static void save_parts(const char *dir)
-{
-	save_part(dir, "file", "name=\"file\"\r\nContent-Length: 5", "hello");
-	save_part(dir, "grown", "name=\"file\"\r\nContent-Length: 0", "hello");
-	save_part(dir, "boundary_within", "name=\"file\"\r\nContent-Length: 30",
-		"\r\n" BOUNDARY "--\r\nx");
-	save_part(dir, "refused", "name=\"error\"",
-		"{\"message\":\"none\",\"code\":\"FILE_NOT_FOUND\"}");
-}
-
 /* ---- Modal's wire: how large its pieces are, then messages, or how a call ended ---- */
 
 static void put_wish(struct buf *out)
@@ -538,7 +513,6 @@ int main(int argc, char **argv)
 	save_connect(argv[1]);
 	save_stored(argv[1]);
 	save_journal(argv[1]);
-	save_parts(argv[1]);
 	save_grpc(argv[1]);
 	save_texts(argv[1]);
 	return 0;
