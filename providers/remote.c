@@ -207,3 +207,10 @@ void remote_release(struct remote *r)
 	free(r->helper_path);
 	*r = (struct remote){ 0 };
 }
+
+enum err remote_bytes_take(void *context, const void *bytes, size_t len, struct error *e)
+{
+	const struct remote_bytes *to = context;
+
+	return to->sink(to->sink_context, STREAM_OUT, bytes, len, e);
+}

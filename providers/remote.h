@@ -85,6 +85,14 @@ struct remote_ops {
 	void *context;
 };
 
+/* For `download`: hands a file's bytes on as STREAM_OUT. */
+struct remote_bytes {
+	execute_sink sink;
+	void *sink_context;
+};
+/* A rest_sink; `context` is a struct remote_bytes. */
+enum err remote_bytes_take(void *context, const void *bytes, size_t len, struct error *e);
+
 struct remote_commands;
 struct remote_names;
 struct remote_opening;

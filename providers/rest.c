@@ -1,6 +1,7 @@
 #include "providers/rest.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/rest_form.h"
 
 #include <assert.h>
 #include <string.h>
@@ -77,12 +78,14 @@ struct sending {
 	struct http_request request;
 	struct http_header *headers;
 	struct buf url;
+	struct rest_form_body form;
 };
 
 static void sending_release(struct sending *s)
 {
 	free(s->headers);
 	buf_release(&s->url);
+	rest_form_release(&s->form);
 }
 #define AUTO_SENDING __attribute__((cleanup(sending_release)))
 
@@ -101,13 +104,16 @@ static void put_header(struct sending *s, const struct http_header *header)
 static bool put_headers(struct sending *s, const struct rest *r, const struct rest_ask *ask)
 {
 	const char *type = ask->content_type ? ask->content_type : "application/json";
+	bool is_form = ask->form.file_field != NULL;
 
 	s->headers = calloc(r->headers_count + ask->headers_count + 2, sizeof *s->headers);
 	if (!s->headers)
 		return false;
 	put_header(s, &(struct http_header){ .name = "Accept", .value = "application/json" });
-	if (ask->body || ask->source)
-		put_header(s, &(struct http_header){ .name = "Content-Type", .value = type });
+	if (ask->body || is_form)
+		put_header(s,
+			&(struct http_header){
+				.name = "Content-Type", .value = is_form ? s->form.type : type });
 	for (size_t i = 0; i < r->headers_count; i++)
 		put_header(s, &r->headers[i]);
 	for (size_t i = 0; i < ask->headers_count; i++)
@@ -121,11 +127,25 @@ static uint64_t body_len(const struct rest_ask *ask)
 	return ask->body && !ask->body_len ? strlen(ask->body) : ask->body_len;
 }
 
+static enum err put_form(struct sending *s, const struct rest_ask *ask, struct error *e)
+{
+	enum err kind = rest_form_make(&s->form, &ask->form, e);
+
+	s->request.source = rest_form_read;
+	s->request.source_context = &s->form;
+	s->request.body_len = rest_form_len(&s->form);
+	return kind;
+}
+
 static enum err prepare(
 	struct sending *s, const struct rest *r, const struct rest_ask *ask, struct error *e)
 {
+	enum err kind;
+
 	*s = (struct sending){ .url = BUF_INIT(URL_MAX) };
 	buf_printf(&s->url, "%s%s", r->base_url, ask->path);
+	if (ask->file)
+		http_escape(&s->url, ask->file, "/");
 	if (s->url.failed)
 		return error_set(
 			e, ERR_INVALID, "%s: %s: the URL is too long", r->vendor, ask->what);
@@ -133,9 +153,10 @@ static enum err prepare(
 		.flags = ask->flags,
 		.url = buf_text(&s->url),
 		.body = ask->body,
-		.body_len = body_len(ask),
-		.source = ask->source,
-		.source_context = ask->source_context };
+		.body_len = body_len(ask) };
+	kind = ask->form.file_field ? put_form(s, ask, e) : ERR_OK;
+	if (kind)
+		return kind;
 	return put_headers(s, r, ask) ? ERR_OK
 				      : error_set(e, ERR_NO_MEMORY, "%s: %s", r->vendor, ask->what);
 }
@@ -146,6 +167,7 @@ enum err rest_begin(const struct rest *r, const struct rest_ask *ask, struct htt
 	AUTO_SENDING struct sending s;
 	enum err kind = prepare(&s, r, ask, e);
 
+	assert(!ask->form.file_field); /* its body ends here */
 	return kind ? kind : http_begin(r->http, &s.request, out, e);
 }
 
@@ -256,7 +278,6 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
 	struct http_exchange *x;
 	enum err kind;
 
-	assert(!first->source);
 	*first_arrived = false;
 	kind = rest_begin(r, first, &x, e);
 	if (kind)

@@ -13,16 +13,28 @@
 
 struct rest;
 
+/*
+ * A file that is uploaded as a form (multipart/form-data). The fields have names without quotes and ends of lines; the path
+ * stands before the file, as some services want.
+ */
+struct rest_form {
+	const char *path_field; /* NULL: the form does not say the path */
+	const char *path;
+	const char *file_field; /* NULL: no form */
+	const void *bytes;
+	size_t len;
+};
+
 /* One request. `path` is added to the base URL. What it points to must outlive the call. */
 struct rest_ask {
 	enum http_method method;
 	unsigned flags; /* enum http_flags */
 	const char *path;
+	const char *file;         /* a path in the sandbox, which ends the URL, escaped; or NULL */
 	const char *body;         /* NULL: none */
 	size_t body_len;          /* 0: that of the text */
 	const char *content_type; /* NULL: application/json */
-	http_source source;       /* instead of `body`: body_len bytes */
-	void *source_context;
+	struct rest_form form;    /* instead of `body`; not for rest_begin() */
 	const struct http_header *headers; /* more of them, or NULL */
 	size_t headers_count;
 	const char *what; /* for people: "creating a sandbox" */
@@ -85,7 +97,7 @@ enum err rest_perform_large(const struct rest *r, const struct call *call,
 
 /*
  * Two requests at once, for a program that waits for a file which is uploaded meanwhile: `first` is under way before
- * `second` is sent, which is done whole before the first is read. So the first must not have a `source`. An error of the
+ * `second` is sent, which is done whole before the first is read. So the first must not have a form. An error of the
  * second ends the first and is the error; *first_arrived says whether the first may have been done.
  */
 enum err rest_perform_both(const struct rest *r, const struct call *call,

@@ -19,7 +19,6 @@
 
 #include "providers/aio/address.h"
 #include "providers/aio/sessions.h"
-#include "providers/http/multipart.h"
 #include "providers/remote.h"
 
 #include <stdatomic.h>
@@ -55,16 +54,6 @@ enum err aio_stream(void *context, const struct call *call, const char *const *a
 enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,
 	watch_sink sink, void *context, struct error *e);
 
-/* A form on its way. `ask` is one for rest.h; what `upload` points to must outlive it. */
-struct aio_form {
-	struct multipart parts;
-	char type[96];
-	struct rest_ask ask;
-};
-
-enum err aio_form_make(struct aio_form *f, const struct aio *a, const struct remote_upload *upload,
-	struct error *e);
-void aio_form_release(struct aio_form *f);
-#define AUTO_AIO_FORM __attribute__((cleanup(aio_form_release)))
+struct rest_ask aio_upload_ask(const struct aio *a, const struct remote_upload *upload);
 
 extern const struct provider_ops aio_provider;

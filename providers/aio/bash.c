@@ -214,13 +214,10 @@ static enum err follow(struct bash_run *run, struct error *e)
 static enum err send_both(struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
 {
-	AUTO_AIO_FORM struct aio_form form = { 0 };
-	enum err kind = aio_form_make(&form, run->a, run->upload, e);
+	const struct rest_ask upload = aio_upload_ask(run->a, run->upload);
 	bool has_arrived;
 
-	if (kind)
-		return kind;
-	return rest_perform_both(&run->a->rest, run->call, ask, answer, &has_arrived, &form.ask, e);
+	return rest_perform_both(&run->a->rest, run->call, ask, answer, &has_arrived, &upload, e);
 }
 
 static enum err exec(struct bash_run *run, struct error *e)

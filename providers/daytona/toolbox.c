@@ -90,17 +90,15 @@ static enum err perform(const struct rest *r, const struct call *call,
 	const struct rest_ask *command, const struct remote_upload *upload,
 	struct json_object **json, struct error *e)
 {
-	AUTO_TOOLBOX_FORM struct toolbox_form form = { 0 };
 	struct rest_ask beside;
 	bool has_arrived;
 	enum err kind;
 
 	if (!upload)
 		return rest_perform_large(r, call, command, ANSWER_MAX, json, e);
-	kind = toolbox_form_make(&form, upload, e);
+	kind = toolbox_upload_ask(&beside, upload, call, e);
 	if (kind)
 		return kind;
-	beside = toolbox_as_asked(form.ask, call);
 	return rest_perform_both(r, call, command, json, &has_arrived, &beside, e);
 }
 

@@ -130,7 +130,8 @@ static enum err fetch_once(
 	char range[40];
 	const struct rest_ask ask = { .method = HTTP_GET,
 		.flags = HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL,
-		.path = f->path,
+		.path = "/download?path=",
+		.file = f->path,
 		.headers = headers,
 		.headers_count = make_headers(f, headers, range),
 		.what = "reading a file",
@@ -171,10 +172,9 @@ enum err langsmith_download(void *context, const struct call *call, const char *
 	execute_sink sink, void *sink_context, struct error *e)
 {
 	struct langsmith *l = context;
-	AUTO_BUF struct buf target = BUF_INIT(FILE_PATH_ROOM);
-	struct file_fetch f = { .id = l->id, .sink = sink, .sink_context = sink_context };
-	enum err kind = file_path_make(&target, "/download", path, e);
+	struct file_fetch f = {
+		.path = path, .id = l->id, .sink = sink, .sink_context = sink_context
+	};
 
-	f.path = buf_text(&target);
-	return kind ? kind : langsmith_reach(l, call, step, &f, e);
+	return langsmith_reach(l, call, step, &f, e);
 }

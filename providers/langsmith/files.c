@@ -5,57 +5,23 @@
 /* The service does not say "not yet": what it could not do now it cannot do a moment later. */
 #define FLAGS (HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL)
 
-enum err file_path_make(struct buf *out, const char *endpoint, const char *path, struct error *e)
+struct rest_ask file_upload_ask(const char *id, const struct remote_upload *upload)
 {
-	buf_printf(out, "%s?path=", endpoint);
-	http_escape(out, path, "/");
-	return buf_check(out, "a path in the sandbox", e);
-}
-
-/* ---- Up ---- */
-
-enum err file_upload_make(
-	struct file_upload *u, const char *id, const struct remote_upload *upload, struct error *e)
-{
-	enum err kind;
-
-	*u = (struct file_upload){ .path = BUF_INIT(FILE_PATH_ROOM) };
-	kind = file_path_make(&u->path, "/upload", upload->path, e);
-	if (!kind)
-		kind = multipart_init(&u->form, e);
-	if (kind)
-		return kind;
-	multipart_add_file(&u->form, "file", "file", upload->bytes, upload->len);
-	multipart_content_type(&u->form, u->content_type);
-	kind = multipart_finish(&u->form, e);
-	u->ask = (struct rest_ask){ .method = HTTP_POST,
+	return (struct rest_ask){ .method = HTTP_POST,
 		.flags = FLAGS,
-		.path = buf_text(&u->path),
-		.source = multipart_read,
-		.source_context = &u->form,
-		.body_len = u->form.len,
-		.content_type = u->content_type,
+		.path = "/upload?path=",
+		.file = upload->path,
+		.form = { .file_field = "file", .bytes = upload->bytes, .len = upload->len },
 		.what = "storing a file",
 		.id = id };
-	return kind;
-}
-
-void file_upload_release(struct file_upload *u)
-{
-	multipart_release(&u->form);
-	buf_release(&u->path);
 }
 
 static enum err upload_step(
 	struct langsmith *l, const struct call *call, void *context, struct error *e)
 {
-	struct file_upload u;
-	enum err kind = file_upload_make(&u, l->id, context, e);
+	const struct rest_ask ask = file_upload_ask(l->id, context);
 
-	if (!kind)
-		kind = rest_perform(&l->data, call, &u.ask, NULL, e);
-	file_upload_release(&u);
-	return kind;
+	return rest_perform(&l->data, call, &ask, NULL, e);
 }
 
 /* What is stored belongs to the sandbox's own user, who may give it away; the other may not make it executable. */

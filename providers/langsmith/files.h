@@ -3,28 +3,17 @@
  */
 #pragma once
 
-#include "providers/http/multipart.h"
 #include "providers/remote.h"
 #include "providers/rest.h"
 
-#include <limits.h>
-
-/* A request that stores a file. Not to be moved once it is made; released in any case. */
-struct file_upload {
-	struct rest_ask ask;
-	struct buf path;
-	struct multipart form;
-	char content_type[96];
-};
-enum err file_upload_make(
-	struct file_upload *u, const char *id, const struct remote_upload *upload, struct error *e);
-void file_upload_release(struct file_upload *u);
+/* A request that stores a file. */
+struct rest_ask file_upload_ask(const char *id, const struct remote_upload *upload);
 
 #define FILE_TAG_SIZE 256
 
 /* A file on its way down, as STREAM_OUT. */
 struct file_fetch {
-	const char *path; /* of the request: "/download?path=..." */
+	const char *path; /* in the sandbox */
 	const char *id;   /* of the sandbox */
 	execute_sink sink;
 	void *sink_context;
@@ -40,8 +29,3 @@ struct file_fetch {
  */
 enum err file_fetch(
 	struct file_fetch *f, const struct rest *r, const struct call *call, struct error *e);
-
-/* A path of which every byte is escaped, and what stands before it. */
-#define FILE_PATH_ROOM ((size_t)3 * PATH_MAX + 64)
-/* "/download?path=..." */
-enum err file_path_make(struct buf *out, const char *endpoint, const char *path, struct error *e);

@@ -58,15 +58,10 @@ static enum err make_body(
 static enum err ask_with_upload(struct langsmith *l, const struct call *call,
 	const struct rest_ask *ask, struct running *r, struct error *e)
 {
-	struct file_upload file;
+	const struct rest_ask upload = file_upload_ask(l->id, r->upload);
 	bool has_arrived;
-	enum err kind = file_upload_make(&file, l->id, r->upload, e);
 
-	if (!kind)
-		kind = rest_perform_both(
-			&l->data, call, ask, &r->answer, &has_arrived, &file.ask, e);
-	file_upload_release(&file);
-	return kind;
+	return rest_perform_both(&l->data, call, ask, &r->answer, &has_arrived, &upload, e);
 }
 
 static enum err step(struct langsmith *l, const struct call *call, void *context, struct error *e)

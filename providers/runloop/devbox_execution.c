@@ -42,14 +42,10 @@ static enum err start_with_upload(struct execution *x, const struct rest *r,
 	const struct call *call, const struct rest_ask *first, struct json_object **json,
 	struct error *e)
 {
-	struct devbox_upload upload;
-	enum err kind = devbox_upload_make(&upload, x->id, x->upload, e);
+	struct devbox_request q;
+	enum err kind = devbox_upload_make(&q, x->id, x->upload, e);
 
-	if (!kind)
-		kind = rest_perform_both(
-			r, call, first, json, &x->has_started, &upload.request.ask, e);
-	devbox_upload_release(&upload);
-	return kind;
+	return kind ? kind : rest_perform_both(r, call, first, json, &x->has_started, &q.ask, e);
 }
 
 static enum err start(struct execution *x, const struct rest *r, const struct call *call,

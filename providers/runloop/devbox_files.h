@@ -3,19 +3,12 @@
  */
 #pragma once
 
-#include "providers/http/multipart.h"
 #include "providers/remote.h"
 #include "providers/runloop/devbox_api.h"
 
-/* A request that stores a file. Not to be moved once it is made; released in any case. */
-struct devbox_upload {
-	struct devbox_request request;
-	struct multipart form;
-	char content_type[96];
-};
-enum err devbox_upload_make(struct devbox_upload *u, const char *id,
+/* A request that stores a file; as devbox_request_make() says. */
+enum err devbox_upload_make(struct devbox_request *q, const char *id,
 	const struct remote_upload *upload, struct error *e);
-void devbox_upload_release(struct devbox_upload *u);
 
 /*
  * ERR_NOT_FOUND: its directory may not be there; the service's status for that is not known, so that is said of all that

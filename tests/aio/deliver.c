@@ -67,7 +67,8 @@ Test(deliver, an_upload_is_a_form_and_its_failure_an_answer)
 	cr_expect(eq(int, aio_upload(&f->sandbox, NULL, &file, &f->e), ERR_NO_SPACE));
 	canned_stop(&f->server);
 	cr_expect(fixture_has(0, "Content-Type: multipart/form-data; boundary="));
-	cr_expect(fixture_has(0, "filename=\"upload\""));
+	cr_expect(fixture_has(0, "name=\"path\"\r\n\r\n/x\r\n--"));
+	cr_expect(fixture_has(0, "name=\"file\"; filename="));
 	cr_expect(fixture_has(0, "\r\n\r\n\r\n--abc\r\n--"));
 	cr_expect(strstr(f->e.text, "full") != NULL, "%s", f->e.text);
 }

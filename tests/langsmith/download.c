@@ -17,11 +17,9 @@ static uint64_t done_behind; /* as the last fetch left it */
 /* What is left of it when `done` bytes of the version `tag` came before a connection broke. */
 static enum err fetch_rest(uint64_t done, const char *tag)
 {
-	struct file_fetch f = { .path = "/download?path=/root/a%25b",
-		.id = "b1",
-		.sink = keep,
-		.sink_context = &kept,
-		.done = done };
+	struct file_fetch f = {
+		.path = "/root/a%b", .id = "b1", .sink = keep, .sink_context = &kept, .done = done
+	};
 
 	snprintf(f.tag, sizeof f.tag, "%s", tag);
 	enum err kind = file_fetch(&f, &sandbox->data, NULL, &e);
