@@ -19,6 +19,13 @@
 /* Between two looks at a record: where inotify tells of changes, and where it does not. */
 #define LOOK_MS       100
 #define LOOK_BLIND_MS 5
+/*
+ * The first looks do without inotify: closing an instance takes the kernel 8 to 36 ms, and the end
+ * of a short command would wait for that. The very first looks are close to each other.
+ */
+#define BLIND_MS     1000
+#define SOON_MS      20
+#define LOOK_SOON_MS 1
 /* A command that is being started soon has a supervisor. */
 #define STOP_WAIT_MS 5000
 /* What a shell is ended with that never ran: as of SIGTERM. */
@@ -131,7 +138,9 @@ struct follower {
 	command_sink sink;
 	void *context;
 	int record, changes; /* inotify; -1: there is none */
-	int64_t end_ms;      /* of this answer */
+	bool has_tried;      /* to have one */
+	int64_t begin_ms;    /* of this answer, as is the end */
+	int64_t end_ms;
 	struct command_piece piece;
 	size_t passed_on;
 	unsigned char memory[RECORD_PIECE_MAX];
@@ -142,14 +151,37 @@ static bool is_answer_over(const struct follower *f)
 	return monotonic_ms() >= f->end_ms || f->passed_on >= f->request->answer_max;
 }
 
-static void wait_for_more(const struct follower *f)
+static int watch_changes(int record)
 {
+	AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char path[40];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", record);
+	if (fd < 0 || inotify_add_watch(fd, path, IN_MODIFY | IN_CLOSE_WRITE) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+static int64_t look_ms(const struct follower *f, int64_t past_ms)
+{
+	if (f->changes >= 0)
+		return LOOK_MS;
+	return past_ms < SOON_MS ? LOOK_SOON_MS : LOOK_BLIND_MS;
+}
+
+static void wait_for_more(struct follower *f)
+{
+	int64_t now_ms = monotonic_ms(), left_ms = f->end_ms - now_ms;
+	int64_t pause_ms = look_ms(f, now_ms - f->begin_ms);
 	struct pollfd changed = { .fd = f->changes, .events = POLLIN };
-	int64_t left_ms = f->end_ms - monotonic_ms();
-	int64_t look_ms = f->changes < 0 ? LOOK_BLIND_MS : LOOK_MS;
 	char events[4096];
 
-	left_ms = left_ms < look_ms ? left_ms : look_ms;
+	if (!f->has_tried && now_ms - f->begin_ms >= BLIND_MS) {
+		f->has_tried = true;
+		f->changes = watch_changes(f->record);
+		return; /* the record may have changed just before */
+	}
+	left_ms = left_ms < pause_ms ? left_ms : pause_ms;
 	if (poll(&changed, 1, left_ms < 0 ? 0 : (int)left_ms) > 0 &&
 		read(f->changes, events, sizeof events) < 0)
 		return;
@@ -206,37 +238,28 @@ static enum err follow_record(struct follower *f, struct error *e)
 	return kind;
 }
 
-static int watch_changes(int record)
-{
-	AUTO_CLOSE int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	char path[40];
-
-	snprintf(path, sizeof path, "/proc/self/fd/%d", record);
-	if (fd < 0 || inotify_add_watch(fd, path, IN_MODIFY | IN_CLOSE_WRITE) < 0)
-		return -1;
-	return take_fd(&fd);
-}
-
 static enum err follow(const struct root *r, const struct command_request *request,
 	const atomic_bool *is_stopped, command_sink sink, void *context, struct error *e)
 {
 	AUTO_CLOSE int record = -1;
-	AUTO_CLOSE int changes = -1;
 	enum err kind = record_open(r, request->marker, &record, e);
+	int64_t now_ms = monotonic_ms();
 	struct follower f = { .request = request,
 		.is_stopped = is_stopped,
 		.sink = sink,
 		.context = context,
-		.end_ms = monotonic_ms() + request->wait_ms,
+		.changes = -1,
+		.begin_ms = now_ms,
+		.end_ms = now_ms + request->wait_ms,
 		.piece.next = request->from };
 
 	if (kind != ERR_OK)
 		return kind;
 	record_acknowledge(record, request->from);
-	changes = watch_changes(record);
 	f.record = record;
-	f.changes = changes;
-	return follow_record(&f, e);
+	kind = follow_record(&f, e);
+	cleanup_close(&f.changes);
+	return kind;
 }
 
 enum err helper_command(const struct root *r, const struct command_request *request,

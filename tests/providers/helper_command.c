@@ -2,12 +2,14 @@
 #include "providers/helper/command.h"
 
 #include "providers/base/buf.h"
+#include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/record.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <dirent.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(helper_command, .timeout = 300);
 
@@ -261,6 +264,60 @@ Test(helper_command, what_is_orphaned_by_what_it_left_behind_is_buried)
 		poll(NULL, 0, 1);
 	cr_expect(ne(int, kill(orphan, 0), 0));
 	scratch_write_text(&r.scratch, "tree/fifo", "\n");
+	room_close(&r);
+}
+
+static bool has_inotify(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	bool has = false;
+
+	cr_assert(dir != NULL);
+	for (const struct dirent *d; (d = readdir(dir));) {
+		char target[64] = "";
+
+		if (readlinkat(dirfd(dir), d->d_name, target, sizeof target - 1) > 0)
+			has |= strstr(target, "inotify") != NULL;
+	}
+	closedir(dir);
+	return has;
+}
+
+static enum err look_at_end(void *context, const struct command_piece *piece, struct error *e)
+{
+	bool *had_inotify = context;
+
+	(void)e;
+	if (piece->kind == COMMAND_ENDED)
+		*had_inotify = has_inotify();
+	return ERR_OK;
+}
+
+/* To close an instance of inotify takes longer than a short command. */
+Test(helper_command, one_that_ends_soon_is_followed_without_inotify_and_one_that_lasts_with_it)
+{
+	struct command_request request = request_of("true");
+	int64_t end_ms = monotonic_ms() + 60000, took_ms;
+	bool had_inotify;
+	struct room r;
+
+	room_open(&r);
+	/* Where the machine pauses, a short command may last. */
+	do {
+		took_ms = -monotonic_ms();
+		cr_assert(eq(int,
+			helper_command(
+				&r.root, &request, &r.is_stopped, look_at_end, &had_inotify, NULL),
+			ERR_OK));
+		took_ms += monotonic_ms();
+		record_remove(&r.root, MARKER);
+	} while (took_ms > 500 && monotonic_ms() < end_ms);
+	cr_expect(not(had_inotify));
+	request = request_of("sleep 2");
+	cr_assert(eq(int,
+		helper_command(&r.root, &request, &r.is_stopped, look_at_end, &had_inotify, NULL),
+		ERR_OK));
+	cr_expect(had_inotify);
 	room_close(&r);
 }
 
