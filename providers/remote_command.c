@@ -13,8 +13,8 @@ struct remote_commands {
 };
 
 /*
- * What the reaper has in place of a process's number: it says that there is a command, so that one request is enough to end
- * it; and whether its start was answered, so that none of it can come late.
+ * What the reaper is told: there is a command, so that one request is enough to end it; and its start was answered, so that
+ * none of it can come late.
  */
 enum start { START_ASKED = 1, START_ANSWERED };
 
@@ -44,17 +44,16 @@ static enum err signal_by_script(const struct remote *r, const struct call *call
 
 /* The supervisor in the sandbox sees to KILL by itself: after one request there is nothing to do here. */
 static enum err send_signal(void *context, const struct call *call, const char *marker,
-	uint32_t pid, int signal, bool *found, struct error *e)
+	unsigned started, int signal, bool *found, struct error *e)
 {
 	const struct remote *r = context;
-
 	enum err kind;
 
 	if (!r->helper)
 		return signal_by_script(r, call, marker, signal, found, e);
 	*found = false;
 	kind = helper_client_stop(r->helper, call, marker, signal == SIGKILL, e);
-	if (kind == ERR_OK && pid == START_ANSWERED)
+	if (kind == ERR_OK && started == START_ANSWERED)
 		remote_command_forget(r, marker);
 	return kind;
 }
@@ -116,29 +115,29 @@ static enum err check_cwd(const char *cwd, struct error *e)
 	return kind;
 }
 
-static enum quarry_end end_of(const struct remote_run *run, const struct call *call, enum err kind)
+/* One whose answer was lost runs on, until its time. */
+static bool shall_end(const struct remote_run *run, const struct call *call, enum err kind)
 {
-	if (kind == ERR_OK || !run->result->may_have_run)
-		return QUARRY_ENDED;
-	return run->has_refused || is_cancelled(call) ? QUARRY_DOOMED : QUARRY_UNHEARD;
+	return kind != ERR_OK && run->result->may_have_run &&
+		(run->has_refused || is_cancelled(call));
 }
 
 /* The time limit is kept in the sandbox. */
-static enum err run_watched(struct remote_run *run, const struct call *call, struct error *e)
+static enum err run_marked(struct remote_run *run, const struct call *call, struct error *e)
 {
 	struct reaper *reaper = run->r->commands->reaper;
-	struct quarry *quarry;
-	enum err kind = reaper_watch(reaper, 0, NULL, &quarry, e);
+	char marker[MARKER_SIZE];
+	unsigned started = run->r->helper ? START_ASKED : 0;
+	enum err kind = reaper_mark(reaper, marker, e);
 
 	if (kind != ERR_OK)
 		return kind;
-	run->marker = quarry_marker(quarry);
-	if (run->r->helper)
-		quarry_set_pid(reaper, quarry, START_ASKED);
+	run->marker = marker;
 	kind = run->r->helper ? remote_run_helper(run, call, e) : remote_run_script(run, call, e);
 	if (run->has_started)
-		quarry_set_pid(reaper, quarry, START_ANSWERED);
-	quarry_leave(reaper, quarry, end_of(run, call, kind));
+		started = START_ANSWERED;
+	if (shall_end(run, call, kind))
+		reaper_end(reaper, marker, started);
 	return kind;
 }
 
@@ -153,7 +152,7 @@ static enum err run_command(struct remote_run *run, const struct call *call, str
 		return kind;
 	if (is_cancelled(call))
 		return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
-	return run_watched(run, call, e);
+	return run_marked(run, call, e);
 }
 
 enum err remote_command(const struct remote *r, const struct call *call,

@@ -1,5 +1,5 @@
 /*
- * remote_command.h - `execute` for vendors who run a program to its end and give its output as text.
+ * remote_command.h - `execute` for all vendors.
  *
  * The helper program starts the command in the sandbox as a process of its own that outlives the request, and records what
  * it prints in staging; this request and later ones follow the record from where the one before ended, each for some

@@ -152,7 +152,7 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 	return is_over(f) ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
-/* The request that was given up had output that comes with its end alone. */
+/* The request that was given up had output that comes with its end, or was still on its way. */
 static void look_once_more(struct following *f)
 {
 	const struct call brief = { .progress_ms = REMOTE_LAST_LOOK_MS, .is_background = true };
@@ -190,7 +190,7 @@ enum err remote_run_helper(struct remote_run *run, const struct call *call, stru
 
 	make_request(&f, call);
 	kind = follow(&f, call, e);
-	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->r->ops.is_live && !run->is_prompt)
+	if (kind == ERR_INTERRUPTED && !run->has_refused && !run->is_prompt)
 		look_once_more(&f);
 	put_records_back(&f);
 	return kind == ERR_OK ? judge(&f, e) : kind;

@@ -1,6 +1,6 @@
 #include "providers/e2b/e2b.h"
 
-#include "providers/reaper.h"
+#include "providers/remote_command.h"
 
 /* Linux's longest argument. */
 #define ARGUMENT_MAX 131071
@@ -84,7 +84,6 @@ static void e2b_release(struct provider *p)
 {
 	struct e2b *b = e2b_of(p);
 
-	reaper_free(b->reaper);
 	if (b->has_remote)
 		remote_release(&b->remote);
 	e2b_free(b);
@@ -113,10 +112,8 @@ static enum err attach(
 static enum err reach(
 	struct e2b *b, const struct provider_config *cfg, const struct call *call, struct error *e)
 {
-	enum err kind = reaper_new(&b->reaper, e2b_signal, b, e);
+	enum err kind = e2b_find(b, call, e);
 
-	if (!kind)
-		kind = e2b_find(b, call, e);
 	return kind ? kind : attach(b, cfg, call, e);
 }
 
@@ -136,6 +133,13 @@ static enum err e2b_connect(const struct provider_config *cfg, const struct call
 	else
 		*out = &b->base;
 	return kind;
+}
+
+static enum err e2b_execute(struct provider *p, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	return remote_command(&e2b_of(p)->remote, call, request, sink, context, result, e);
 }
 
 /* list, fetch and apply are the helper's: the daemon's own calls are slower and less exact. */

@@ -17,7 +17,6 @@
 extern const struct provider_ops e2b_provider;
 
 struct daemon;
-struct reaper;
 
 struct e2b {
 	struct provider base;
@@ -29,7 +28,6 @@ struct e2b {
 	int64_t lifetime_s;
 	struct remote remote; /* once attached */
 	bool has_remote;
-	struct reaper *reaper;
 	pthread_mutex_t lock;
 	struct daemon *daemon; /* lock */
 	bool is_gone;          /* lock */
@@ -94,16 +92,6 @@ enum err e2b_resume(struct provider *p, const struct call *call, struct error *e
 enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e);
 enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e);
-
-/* execute.c */
-enum err e2b_execute(struct provider *p, const struct call *call,
-	const struct execute_request *request, execute_sink sink, void *context,
-	struct execute_result *result, struct error *e);
-
-/* signal.c */
-/* TERM or KILL to every process of a command: a reaper_send, whose context is the struct e2b. */
-enum err e2b_signal(void *context, const struct call *call, const char *marker, uint32_t pid,
-	int signal, bool *found, struct error *e);
 
 /* files.c */
 enum err e2b_upload(

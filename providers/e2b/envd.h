@@ -39,8 +39,7 @@ struct envd_command {
 	const char *const
 		*argv;   /* argv[0] is found by the daemon's PATH; at most 131071 bytes each */
 	const char *cwd; /* NULL: the user's home */
-	const char *const *env; /* "NAME=value", ended by NULL; or NULL */
-	unsigned flags;         /* enum run_flags of helper_client.h */
+	unsigned flags;  /* enum run_flags of helper_client.h */
 	/*
 	 * The daemon says something at least so often, which is what keeps a silent command from looking like a dead
 	 * connection; 0: 10, or a third of the call's deadline where that is less.
@@ -65,15 +64,14 @@ struct envd_outcome {
  * anew, at most twice. A call that is cancelled or whose sink refuses ends the stream but not the process: see
  * envd_kill(). So does an upload that fails, whose error is then the result.
  *
- * ERR_INVALID: an argument, variable or directory that is not UTF-8, or no directory; ERR_TOO_LARGE: one argument too long.
+ * ERR_INVALID: an argument or a directory that is not UTF-8, or no directory; ERR_TOO_LARGE: an argument.
  */
 enum err envd_run(struct envd *d, const struct call *call, const struct envd_command *command,
 	void (*started)(void *context, uint32_t pid), execute_sink sink, void *context,
 	struct envd_outcome *out, struct error *e);
 
-/* SIGTERM or SIGKILL to one process. *found, or NULL: it was there; one that has ended is success. */
-enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, int signal, bool *found,
-	struct error *e);
+/* SIGKILL to one process; one that has ended is success. */
+enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, struct error *e);
 
 /* ---- Files: /files ---- */
 

@@ -1,22 +1,22 @@
 #include "providers/e2b/envd_process.h"
 
-#include "providers/base/cleanup.h"
 #include "providers/e2b/envd.pb-c.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Requests ---- */
 
-static enum err check_argument(const char *text, const char *what, struct error *e)
+static enum err check_argument(const char *text, struct error *e)
 {
 	size_t len = strlen(text);
 
 	if (len > ENVD_ARGUMENT_MAX)
 		return error_set(e, ERR_TOO_LARGE,
-			"%s has %zu bytes, and a program in the sandbox takes %d of each", what,
+			"an argument has %zu bytes, and a program in the sandbox takes %d of each",
 			len, ENVD_ARGUMENT_MAX);
-	return envd_check_text(text, what, e);
+	return envd_check_text(text, "an argument", e);
 }
 
 static enum err check_arguments(const char *const *argv, struct error *e)
@@ -24,7 +24,7 @@ static enum err check_arguments(const char *const *argv, struct error *e)
 	enum err kind = argv[0] ? ERR_OK : error_set(e, ERR_INVALID, "no command");
 
 	for (; kind == ERR_OK && *argv; argv++)
-		kind = check_argument(*argv, "an argument", e);
+		kind = check_argument(*argv, e);
 	return kind;
 }
 
@@ -37,66 +37,7 @@ static size_t count_of(const char *const *list)
 	return count;
 }
 
-/* "NAME=value" in two; the message points into it. */
-struct variable {
-	Envd__Env message;
-	char *text;
-};
-
-static enum err split_variable(struct variable *v, const char *text, struct error *e)
-{
-	enum err kind = check_argument(text, "a variable", e);
-	char *equals;
-
-	if (kind != ERR_OK)
-		return kind;
-	v->text = strdup(text);
-	if (!v->text)
-		return error_set(e, ERR_NO_MEMORY, "the command's environment");
-	equals = strchr(v->text, '=');
-	if (!equals || equals == v->text)
-		return error_set(e, ERR_INVALID, "not NAME=value: %.80s", text);
-	*equals = 0;
-	envd__env__init(&v->message);
-	v->message.key = v->text;
-	v->message.value = equals + 1;
-	return ERR_OK;
-}
-
-struct environment {
-	size_t count;
-	struct variable *variables;
-	Envd__Env **messages;
-};
-
-static void release_environment(struct environment *v)
-{
-	for (size_t i = 0; v->variables && i < v->count; i++)
-		free(v->variables[i].text);
-	free(v->variables);
-	free(v->messages);
-}
-
-static enum err make_environment(struct environment *v, const char *const *env, struct error *e)
-{
-	enum err kind = ERR_OK;
-
-	v->count = count_of(env);
-	if (!v->count)
-		return ERR_OK;
-	v->variables = calloc(v->count, sizeof *v->variables);
-	v->messages = calloc(v->count, sizeof(Envd__Env *));
-	if (!v->variables || !v->messages)
-		return error_set(e, ERR_NO_MEMORY, "the command's environment");
-	for (size_t i = 0; kind == ERR_OK && i < v->count; i++) {
-		kind = split_variable(&v->variables[i], env[i], e);
-		v->messages[i] = &v->variables[i].message;
-	}
-	return kind;
-}
-
-static enum err pack_start(struct buf *out, const struct envd_command *command,
-	const struct environment *env, struct error *e)
+static enum err pack_start(struct buf *out, const struct envd_command *command, struct error *e)
 {
 	Envd__ProcessConfig process = ENVD__PROCESS_CONFIG__INIT;
 	Envd__StartRequest request = ENVD__START_REQUEST__INIT;
@@ -104,8 +45,6 @@ static enum err pack_start(struct buf *out, const struct envd_command *command,
 	process.cmd = (char *)command->argv[0];
 	process.args = (char **)command->argv + 1;
 	process.n_args = count_of(command->argv) - 1;
-	process.envs = env->messages;
-	process.n_envs = env->count;
 	process.cwd = (char *)command->cwd;
 	request.process = &process;
 	/* Said, because absent means yes: nothing would ever close it. */
@@ -116,17 +55,11 @@ static enum err pack_start(struct buf *out, const struct envd_command *command,
 
 enum err envd_start_request(struct buf *out, const struct envd_command *command, struct error *e)
 {
-	struct environment env = { 0 };
 	enum err kind = check_arguments(command->argv, e);
 
 	if (kind == ERR_OK && command->cwd)
 		kind = envd_check_text(command->cwd, "a working directory", e);
-	if (kind == ERR_OK)
-		kind = make_environment(&env, command->env, e);
-	if (kind == ERR_OK)
-		kind = pack_start(out, command, &env, e);
-	release_environment(&env);
-	return kind;
+	return kind == ERR_OK ? pack_start(out, command, e) : kind;
 }
 
 /* ---- Answers ---- */

@@ -5,12 +5,12 @@
 
 #include "providers/e2b/envd_client.h"
 
-/* Linux's MAX_ARG_STRLEN without the NUL at the end: what one argument or one variable holds. */
+/* Linux's MAX_ARG_STRLEN without the NUL at the end: what one argument holds. */
 #define ENVD_ARGUMENT_MAX 131071
-/* The longest request: Linux takes 2 MiB of arguments and environment; the daemon then says so itself. */
+/* The longest request: Linux takes 2 MiB of arguments; the daemon then says so itself. */
 #define ENVD_REQUEST_MAX ((size_t)4 * 1024 * 1024)
 
-/* Appends the StartRequest. ERR_INVALID: no text, or no variable; ERR_TOO_LARGE: an argument. */
+/* Appends the StartRequest. ERR_INVALID: no text; ERR_TOO_LARGE: an argument. */
 enum err envd_start_request(struct buf *out, const struct envd_command *command, struct error *e);
 
 enum envd_process_kind {

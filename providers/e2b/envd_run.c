@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 
 /* Of envd, where nobody asks for another. */
@@ -244,19 +243,16 @@ enum err envd_run(struct envd *d, const struct call *call, const struct envd_com
 
 /* ---- Ending it ---- */
 
-static enum err pack_signal(struct buf *out, uint32_t pid, int number, struct error *e)
+static enum err pack_kill(struct buf *out, uint32_t pid, struct error *e)
 {
 	Envd__ProcessSelector process = ENVD__PROCESS_SELECTOR__INIT;
 	Envd__SendSignalRequest request = ENVD__SEND_SIGNAL_REQUEST__INIT;
 
-	if (number != SIGTERM && number != SIGKILL)
-		return error_set(e, ERR_INVALID, "E2B sends only SIGTERM and SIGKILL");
 	process.selector_case = ENVD__PROCESS_SELECTOR__SELECTOR_PID;
 	process.pid = pid;
 	request.process = &process;
 	request.has_signal = true;
-	request.signal =
-		number == SIGKILL ? ENVD__SIGNAL__SIGNAL_SIGKILL : ENVD__SIGNAL__SIGNAL_SIGTERM;
+	request.signal = ENVD__SIGNAL__SIGNAL_SIGKILL;
 	return envd_pack(out, &request.base, "a signal", e);
 }
 
@@ -266,15 +262,13 @@ static bool says_ended(const struct error *e)
 	return e->kind == ERR_NOT_FOUND || strstr(e->text, "process already finished");
 }
 
-enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, int signal, bool *found,
-	struct error *e)
+enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, struct error *e)
 {
 	AUTO_FREE char *url = envd_procedure(d, "process.Process/SendSignal");
 	AUTO_BUF struct buf message = BUF_INIT(64);
 	AUTO_BUF struct buf answer = BUF_INIT(1024);
 	struct error why = { 0 };
-	enum err kind = url ? pack_signal(&message, pid, signal, e)
-			    : error_set(e, ERR_NO_MEMORY, "a signal");
+	enum err kind = url ? pack_kill(&message, pid, e) : error_set(e, ERR_NO_MEMORY, "a signal");
 
 	if (kind != ERR_OK)
 		return kind;
@@ -287,8 +281,6 @@ enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, int si
 			.len = message.len,
 			.flags = ENVD_HTTP | HTTP_REPEATABLE },
 		&answer, &why);
-	if (found)
-		*found = kind == ERR_OK;
 	if (kind == ERR_OK || says_ended(&why))
 		return ERR_OK;
 	return error_set(e, kind, "%s", why.text);

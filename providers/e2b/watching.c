@@ -5,8 +5,6 @@
 #include "providers/e2b/e2b.h"
 #include "providers/remote_watch.h"
 
-#include <signal.h>
-
 /* The helper says something every 5 s; the daemon need not. */
 #define KEEPALIVE_S 60
 /* Whoever is let go should not wait long for a sandbox that may be gone; its helper ends by itself, too. */
@@ -37,7 +35,7 @@ static void end_program(struct envd *d, const struct envd_outcome *outcome)
 	const struct call call = { .progress_ms = KILL_MS, .is_background = true };
 
 	if (outcome->pid && !outcome->has_exit_code)
-		envd_kill(d, &call, outcome->pid, SIGKILL, NULL, NULL);
+		envd_kill(d, &call, outcome->pid, NULL);
 }
 
 static enum err listen_step(

@@ -14,7 +14,7 @@ needs node python3
 a_sandbox exec
 reset
 is "a command" "$(ctl exec "$SOURCE" echo ran </dev/null)" ran
-at_most "where it is, what is there, the command" 3
+at_most "where it is, what is there, the command, the removal of its record" 4
 
 # Seconds until it ends, as the control plane has it.
 has_a_minute() {

@@ -37,9 +37,20 @@ done
 
 # ---- An answer that is lost ----------------------------------------------------------------------
 
+# After so many bytes of a command's answer; the stream of changes runs already.
+cut_once() {
+	vendor_request POST "$ADMIN/faults" \
+		'{"match":{"kind":"/process/"},"action":{"type":"cut_after","bytes":'"$bytes"'}}' >/dev/null
+}
+
+for bytes in 0 10; do
+	verbs cut_once exec "$MNT" "lost.$bytes"
+	is "a command's answer that is cut after $bytes bytes is asked for again" "$(cut -d ' ' -f 2 report | tail -n 1)" ok
+	is "and the command ran once" "$(commands_run "lost.$bytes")" 1
+done
 verbs server_cut_within exec "$MNT" lost
 mend_server
-is "a command whose answer is lost is an error" "$(cut -d ' ' -f 2 report | tail -n 1)" EIO
+is "a command whose answers are all lost is an error" "$(cut -d ' ' -f 2 report | tail -n 1)" EIO
 is "it ran, and is not run again" "$(commands_run lost)" 1
 verbs true exec "$MNT" next
 is "the next one works" "$(grep -c '^exec ok' report)" 1

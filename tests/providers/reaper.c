@@ -14,7 +14,7 @@
 static struct {
 	int terms, kills;
 	int64_t term_ms, kill_ms;
-	uint32_t pid;
+	unsigned started;
 	char marker[MARKER_SIZE];
 	bool finds_nothing;
 	atomic_bool holds; /* signals: they arrive, and are not answered for a minute */
@@ -22,15 +22,14 @@ static struct {
 } sandbox;
 
 static struct reaper *reaper;
-static struct cancel abandon;
 
 static enum err count_signal(void *context, const struct call *call, const char *marker,
-	uint32_t pid, int signal, bool *found, struct error *e)
+	unsigned started, int signal, bool *found, struct error *e)
 {
 	(void)context;
 	cr_assert(call->is_background);
 	memcpy(sandbox.marker, marker, MARKER_SIZE);
-	sandbox.pid = pid;
+	sandbox.started = started;
 	sandbox.terms += signal == SIGTERM;
 	sandbox.kills += signal == SIGKILL;
 	*(signal == SIGTERM ? &sandbox.term_ms : &sandbox.kill_ms) = monotonic_ms();
@@ -44,20 +43,16 @@ static enum err count_signal(void *context, const struct call *call, const char 
 static void set_up(void)
 {
 	sandbox.came_fd = eventfd(0, EFD_SEMAPHORE);
-	cr_assert(eq(int, cancel_init(&abandon, NULL), ERR_OK));
 	cr_assert(eq(int, reaper_new(&reaper, count_signal, NULL, NULL), ERR_OK));
 }
 
-TestSuite(provider_reaper, .init = set_up, .timeout = 300);
+TestSuite(reaper, .init = set_up, .timeout = 300);
 
-static struct quarry *start(int64_t timeout_ms)
+static void mark(char marker[MARKER_SIZE])
 {
-	struct quarry *q = NULL;
 	struct error e = { 0 };
 
-	cr_assert(
-		eq(int, reaper_watch(reaper, timeout_ms, &abandon, &q, &e), ERR_OK), "%s", e.text);
-	return q;
+	cr_assert(eq(int, reaper_mark(reaper, marker, &e), ERR_OK), "%s", e.text);
 }
 
 /* Waits for one signal more. */
@@ -70,62 +65,40 @@ static void await_signal(void)
 	eventfd_read(sandbox.came_fd, &one);
 }
 
-Test(provider_reaper, markers_are_long_and_never_the_same)
+Test(reaper, markers_are_long_and_never_the_same)
 {
-	struct quarry *one = start(0), *other = start(0);
+	char one[MARKER_SIZE], other[MARKER_SIZE];
 
-	cr_expect(eq(sz, strlen(quarry_marker(one)), 32));
-	cr_expect(ne(str, (char *)quarry_marker(one), (char *)quarry_marker(other)));
-	quarry_leave(reaper, one, QUARRY_ENDED);
-	quarry_leave(reaper, other, QUARRY_ENDED);
+	mark(one);
+	mark(other);
+	cr_expect(eq(sz, strlen(one), 32));
+	cr_expect(ne(str, one, other));
 	reaper_free(reaper);
 	cr_expect(eq(int, sandbox.terms + sandbox.kills, 0));
 }
 
-Test(provider_reaper, a_command_that_ends_in_time_gets_no_signal)
+Test(reaper, a_command_gets_term_then_kill_after_five_seconds)
 {
-	cr_expect(not(quarry_leave(reaper, start(60000), QUARRY_ENDED)));
-	reaper_free(reaper);
-	cr_expect(eq(int, sandbox.terms + sandbox.kills, 0));
-}
+	char marker[MARKER_SIZE];
 
-Test(provider_reaper, at_its_time_a_command_gets_term_then_kill_and_its_stream_is_abandoned)
-{
-	struct quarry *q = start(100);
-	struct pollfd p = { .fd = abandon.fd, .events = POLLIN };
-
-	quarry_set_pid(reaper, q, 77);
+	mark(marker);
+	reaper_end(reaper, marker, 2);
 	await_signal();
 	await_signal();
-	cr_expect(poll(&p, 1, 60000) == 1);
-	cr_expect(quarry_leave(reaper, q, QUARRY_UNHEARD));
 	reaper_free(reaper);
 	cr_expect(eq(int, sandbox.terms, 1));
 	cr_expect(eq(int, sandbox.kills, 1));
 	cr_expect(ge(long, sandbox.kill_ms - sandbox.term_ms, 4990));
-	cr_expect(eq(u32, sandbox.pid, 77));
+	cr_expect(eq(uint, sandbox.started, 2));
 }
 
-Test(provider_reaper, what_a_command_left_at_its_time_is_killed_though_its_stream_ended)
+Test(reaper, nobody_waits_for_the_end_of_a_command)
 {
-	struct quarry *q = start(50);
-
-	await_signal();
-	cr_expect(quarry_leave(reaper, q, QUARRY_ENDED));
-	await_signal();
-	reaper_free(reaper);
-	cr_expect(eq(int, sandbox.kills, 1));
-	cr_expect(not(cancel_thrown(&abandon)));
-}
-
-Test(provider_reaper, nobody_waits_for_the_end_of_a_cancelled_command)
-{
-	struct quarry *q = start(0);
 	char marker[MARKER_SIZE];
 
-	memcpy(marker, quarry_marker(q), sizeof marker);
+	mark(marker);
 	sandbox.holds = true;
-	cr_expect(not(quarry_leave(reaper, q, QUARRY_DOOMED)));
+	reaper_end(reaper, marker, 1);
 	cr_expect(sandbox.holds, "the signal is not answered yet");
 	await_signal();
 	sandbox.holds = false;
@@ -134,22 +107,25 @@ Test(provider_reaper, nobody_waits_for_the_end_of_a_cancelled_command)
 	reaper_free(reaper);
 }
 
-Test(provider_reaper, a_cancelled_command_that_is_dead_gets_no_second_signal)
+Test(reaper, a_command_that_began_and_is_dead_gets_no_second_signal)
 {
-	struct quarry *q = start(0);
+	char marker[MARKER_SIZE];
 
+	mark(marker);
 	sandbox.finds_nothing = true;
-	quarry_set_pid(reaper, q, 5);
-	quarry_leave(reaper, q, QUARRY_DOOMED);
+	reaper_end(reaper, marker, 1);
 	await_signal();
 	reaper_free(reaper);
 	cr_expect(eq(int, sandbox.kills, 0));
 }
 
-Test(provider_reaper, one_whose_start_was_not_heard_is_looked_for_again)
+Test(reaper, a_command_whose_start_is_not_known_is_looked_for_again)
 {
+	char marker[MARKER_SIZE];
+
+	mark(marker);
 	sandbox.finds_nothing = true;
-	quarry_leave(reaper, start(0), QUARRY_DOOMED);
+	reaper_end(reaper, marker, 0);
 	await_signal();
 	await_signal();
 	reaper_free(reaper);
@@ -157,22 +133,14 @@ Test(provider_reaper, one_whose_start_was_not_heard_is_looked_for_again)
 }
 
 /* Letting go takes no longer than the time between the two signals: waiting for that there would be no second one. */
-Test(provider_reaper, letting_go_kills_the_doomed_at_once_and_leaves_the_others)
+Test(reaper, letting_go_kills_the_doomed_at_once)
 {
-	struct quarry *doomed = start(0), *unheard = start(60000);
+	char marker[MARKER_SIZE];
 
-	quarry_leave(reaper, doomed, QUARRY_DOOMED);
+	mark(marker);
+	reaper_end(reaper, marker, 1);
 	await_signal();
-	quarry_leave(reaper, unheard, QUARRY_UNHEARD);
 	reaper_free(reaper);
 	cr_expect(eq(int, sandbox.kills, 1));
 	cr_expect(eq(int, sandbox.terms, 1));
-}
-
-Test(provider_reaper, an_unheard_command_still_has_its_time)
-{
-	quarry_leave(reaper, start(300), QUARRY_UNHEARD);
-	await_signal();
-	cr_expect(eq(int, sandbox.terms, 1));
-	reaper_free(reaper);
 }
