@@ -56,12 +56,12 @@ BEHAVIOUR(apply, create_makes_an_empty_file)
 
 BEHAVIOUR(apply, create_takes_an_existing_file_unless_exclusive)
 {
+	struct change_result r;
+
 	outside_write_text(s, "f", "kept");
-	cr_expect(eq(int,
-		apply_kind(s,
-			(struct change){
-				.op = CHANGE_CREATE, .path = "f", .mode = 0600, OWNERLESS }),
-		ERR_OK));
+	r = apply_one(
+		s, (struct change){ .op = CHANGE_CREATE, .path = "f", .mode = 0600, OWNERLESS });
+	expect_result(s, &r, "f", "");
 	cr_expect(eq(int,
 		apply_kind(s,
 			(struct change){ .op = CHANGE_CREATE,
@@ -549,7 +549,7 @@ BEHAVIOUR(apply, write_leaves_the_time_it_is_given)
 	struct change change = { .op = CHANGE_WRITE,
 		.path = "f",
 		.set = SET_MTIME,
-		.mtime = { .tv_sec = 1600000000 },
+		.mtime = { .tv_sec = 1600000000, .tv_nsec = 987654321 },
 		.data = "XY",
 		.data_len = 2 };
 
@@ -559,6 +559,8 @@ BEHAVIOUR(apply, write_leaves_the_time_it_is_given)
 	expect_result(s, &r, "f", "");
 	cr_assert(eq(i64, r.attr.mtime.tv_sec, 1600000000));
 	cr_assert(eq(i64, outside_attr(s, "f").mtime.tv_sec, 1600000000));
+	if (!(s->lacks & LACKS_SET_NANOSECONDS))
+		cr_assert(eq(i64, r.attr.mtime.tv_nsec, 987654321));
 	change.set = 0;
 	r = apply_one(s, change);
 	cr_assert(lt(i64, 1600000000, r.attr.mtime.tv_sec));
@@ -659,6 +661,7 @@ BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 	for (size_t i = 0; i < 7; i++)
 		cr_assert(eq(int, r[i].err, ERR_OK), "%zu: %s", i, r[i].why);
 	cr_assert(outside_holds(s, "new", "one"));
+	cr_assert(eq(u64, outside_attr(s, "new").ino, r[0].attr.ino));
 	cr_assert(eq(u32, outside_attr(s, "new").mode & 07777, 0640));
 	cr_assert(outside_holds(s, "old", "two"));
 	cr_assert(eq(u64, outside_attr(s, "old").ino, before.ino));

@@ -159,6 +159,7 @@ Test(helper_fence, a_batch_of_no_journal_leaves_no_trace)
 	shown_apply(&shown,
 		&(struct change){ .op = CHANGE_WRITE, .path = "f", .data = "x", .data_len = 1 });
 	cr_expect(not(shown_exists(&shown, "staging/fence-00000000000000000000000000000000")));
+	cr_expect(not(shown_exists(&shown, "staging/seq-00000000000000000000000000000000")));
 	expect_text("xefore");
 }
 
