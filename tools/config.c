@@ -202,11 +202,45 @@ enum err config_parse(struct config *out, int argc, char **argv, struct error *e
 	return kind;
 }
 
+static int64_t whole_seconds(int64_t ms)
+{
+	return (ms + 999) / 1000;
+}
+
+void creation_ask(const struct creation *c, struct provider_config *out)
+{
+	out->template = c->template;
+	out->env = (const char *const *)c->env;
+	out->labels = (const char *const *)c->labels;
+	out->name = c->name;
+	out->cpus = c->cpus;
+	out->memory_mb = c->memory_mb;
+	out->disk_mb = c->disk_mb;
+	out->gpu = c->gpu;
+	out->region = c->region;
+	out->lifetime_s = whole_seconds(c->lifetime_ms);
+	out->idle_s = whole_seconds(c->idle_ms);
+	out->delete_after_s = whole_seconds(c->delete_after_ms);
+	out->block_network = c->block_network;
+	out->ports = c->ports;
+}
+
 static void free_list(char **list)
 {
 	for (char **one = list; list && *one; one++)
 		free(*one);
 	free(list);
+}
+
+void creation_release(struct creation *c)
+{
+	free(c->template);
+	free(c->name);
+	free(c->gpu);
+	free(c->region);
+	free_list(c->env);
+	free_list(c->labels);
+	free(c->ports);
 }
 
 void config_release(struct config *c)
@@ -217,13 +251,7 @@ void config_release(struct config *c)
 	free(c->log);
 	free(c->user);
 	free(c->key_file);
-	free(c->template);
-	free(c->name);
-	free(c->gpu);
-	free(c->region);
-	free_list(c->env);
-	free_list(c->labels);
-	free(c->ports);
+	creation_release(&c->creation);
 	free(c->shell);
 	free(c->journal);
 	free(c->cache);

@@ -24,6 +24,20 @@ enum config_idmap {
 	IDMAP_USER, /* the sandbox's user is shown as `uid` and `gid`, and back */
 };
 
+/* What a sandbox that is made is to be. NULL or 0: the vendor's default. As in struct provider_config, but owned. */
+struct creation {
+	char *template, *name, *gpu, *region;
+	char **env, **labels; /* ended by NULL */
+	double cpus;
+	int64_t memory_mb, disk_mb, lifetime_ms, idle_ms, delete_after_ms;
+	int block_network;
+	uint16_t *ports; /* ended by 0 */
+};
+
+/* `out` then points into `c`. */
+void creation_ask(const struct creation *c, struct provider_config *out);
+void creation_release(struct creation *c);
+
 struct config {
 	char *source;
 	char *mountpoint;
@@ -41,15 +55,8 @@ struct config {
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */
-	int64_t lifetime_ms; /* 0: the vendor's default */
 	int64_t progress_ms; /* 0: the default; negative: none */
-	/* One that is made; NULL or 0: not asked for. As in struct provider_config. */
-	char *template, *name, *gpu, *region;
-	char **env, **labels; /* ended by NULL */
-	double cpus;
-	int64_t memory_mb, disk_mb, idle_ms, delete_after_ms;
-	int block_network;
-	uint16_t *ports; /* ended by 0 */
+	struct creation creation;
 
 	/* The mount. */
 	int idmap;        /* enum config_idmap */

@@ -77,7 +77,7 @@ static enum err make_sandbox(struct run *r, struct error *e)
 
 static struct provider_config wanted_sandbox(const struct source *source, const struct config *c)
 {
-	return (struct provider_config){
+	struct provider_config wanted = {
 		.id = source->id,
 		.path = source->path,
 		.user = c->user,
@@ -85,22 +85,11 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.shell = c->shell,
 		.helper = (enum helper_mode)c->helper,
 		.resume = (enum resume_mode)c->resume,
-		.lifetime_s = (c->lifetime_ms + 999) / 1000,
 		.progress_ms = c->progress_ms,
-		.template = c->template,
-		.env = (const char *const *)c->env,
-		.labels = (const char *const *)c->labels,
-		.name = c->name,
-		.cpus = c->cpus,
-		.memory_mb = c->memory_mb,
-		.disk_mb = c->disk_mb,
-		.gpu = c->gpu,
-		.region = c->region,
-		.idle_s = (c->idle_ms + 999) / 1000,
-		.delete_after_s = (c->delete_after_ms + 999) / 1000,
-		.block_network = c->block_network,
-		.ports = c->ports,
 	};
+
+	creation_ask(&c->creation, &wanted);
+	return wanted;
 }
 
 /* What only makes sense where a sandbox is made is not asked of one that is there. */

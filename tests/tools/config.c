@@ -403,8 +403,8 @@ Test(config, says_how_a_sandbox_is_made_and_kept)
 	AUTO_CONFIG struct config c = { 0 };
 
 	must_parse(&c, "sandboxfs e2b: /mnt -o template=base,lifetime=600,resume=never");
-	cr_expect(eq(str, c.template, "base"));
-	cr_expect(eq(i64, c.lifetime_ms, 600000));
+	cr_expect(eq(str, c.creation.template, "base"));
+	cr_expect(eq(i64, c.creation.lifetime_ms, 600000));
 	cr_expect(eq(int, c.resume, RESUME_NEVER));
 }
 
@@ -416,23 +416,23 @@ Test(config, says_what_a_sandbox_is_made_with)
 		"sandboxfs e2b: /mnt -o env=A=1,env=B_2=x=y -o label=team=red,env=EMPTY= -o "
 		"name=box,cpus=0.5,memory=1.5G,disk=10G,gpu=T4,region=eu,idle=90,delete_after="
 		"3600,port=8000,port=65535,port=8000");
-	cr_expect(eq(str, c.env[0], "A=1"));
-	cr_expect(eq(str, c.env[1], "B_2=x=y"));
-	cr_expect(eq(str, c.env[2], "EMPTY="));
-	cr_expect(eq(ptr, c.env[3], NULL));
-	cr_expect(eq(str, c.labels[0], "team=red"));
-	cr_expect(eq(ptr, c.labels[1], NULL));
-	cr_expect(eq(str, c.name, "box"));
-	cr_expect(eq(dbl, c.cpus, 0.5));
-	cr_expect(eq(i64, c.memory_mb, 1536));
-	cr_expect(eq(i64, c.disk_mb, 10240));
-	cr_expect(eq(str, c.gpu, "T4"));
-	cr_expect(eq(str, c.region, "eu"));
-	cr_expect(eq(i64, c.idle_ms, 90000));
-	cr_expect(eq(i64, c.delete_after_ms, 3600000));
-	cr_expect(eq(int, c.ports[0], 8000));
-	cr_expect(eq(int, c.ports[1], 65535));
-	cr_expect(eq(int, c.ports[2], 0), "each once");
+	cr_expect(eq(str, c.creation.env[0], "A=1"));
+	cr_expect(eq(str, c.creation.env[1], "B_2=x=y"));
+	cr_expect(eq(str, c.creation.env[2], "EMPTY="));
+	cr_expect(eq(ptr, c.creation.env[3], NULL));
+	cr_expect(eq(str, c.creation.labels[0], "team=red"));
+	cr_expect(eq(ptr, c.creation.labels[1], NULL));
+	cr_expect(eq(str, c.creation.name, "box"));
+	cr_expect(eq(dbl, c.creation.cpus, 0.5));
+	cr_expect(eq(i64, c.creation.memory_mb, 1536));
+	cr_expect(eq(i64, c.creation.disk_mb, 10240));
+	cr_expect(eq(str, c.creation.gpu, "T4"));
+	cr_expect(eq(str, c.creation.region, "eu"));
+	cr_expect(eq(i64, c.creation.idle_ms, 90000));
+	cr_expect(eq(i64, c.creation.delete_after_ms, 3600000));
+	cr_expect(eq(int, c.creation.ports[0], 8000));
+	cr_expect(eq(int, c.creation.ports[1], 65535));
+	cr_expect(eq(int, c.creation.ports[2], 0), "each once");
 }
 
 Test(config, rounds_sizes_up_to_whole_mebibytes)
@@ -440,8 +440,8 @@ Test(config, rounds_sizes_up_to_whole_mebibytes)
 	AUTO_CONFIG struct config c = { 0 };
 
 	must_parse(&c, "sandboxfs e2b: /mnt -o memory=1K,disk=1025K");
-	cr_expect(eq(i64, c.memory_mb, 1));
-	cr_expect(eq(i64, c.disk_mb, 2));
+	cr_expect(eq(i64, c.creation.memory_mb, 1));
+	cr_expect(eq(i64, c.creation.disk_mb, 2));
 }
 
 Test(config, refuses_what_no_sandbox_can_be_made_with)

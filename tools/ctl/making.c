@@ -64,21 +64,21 @@ static const struct argp_option options[] = {
 
 #define AT(field) offsetof(struct making, field)
 static const struct value values[] = {
-	{ 'i', "--template=", VALUE_TEXT, AT(template) },
-	{ 't', "--timeout=", VALUE_SECONDS, AT(lifetime_ms) },
-	{ 'l', "--label=", VALUE_LABEL, AT(labels) },
-	{ 'n', "--name=", VALUE_TEXT, AT(name) },
+	{ 'i', "--template=", VALUE_TEXT, AT(creation.template) },
+	{ 't', "--timeout=", VALUE_SECONDS, AT(creation.lifetime_ms) },
+	{ 'l', "--label=", VALUE_LABEL, AT(creation.labels) },
+	{ 'n', "--name=", VALUE_TEXT, AT(creation.name) },
 	{ KEY_SETUP, "--setup=", VALUE_TEXT, AT(setup) },
 	{ KEY_SETUP_TIMEOUT, "--setup-timeout=", VALUE_SECONDS, AT(setup_timeout_ms) },
-	{ KEY_BLOCK_NETWORK, "--block-network", VALUE_FLAG, AT(block_network) },
-	{ KEY_CPUS, "--cpus=", VALUE_CPUS, AT(cpus) },
-	{ 'm', "--memory=", VALUE_SIZE, AT(memory_mb) },
-	{ KEY_DISK, "--disk=", VALUE_SIZE, AT(disk_mb) },
-	{ KEY_GPU, "--gpu=", VALUE_TEXT, AT(gpu) },
-	{ KEY_REGION, "--region=", VALUE_TEXT, AT(region) },
-	{ KEY_IDLE, "--idle=", VALUE_SECONDS, AT(idle_ms) },
-	{ KEY_DELETE_AFTER, "--delete-after=", VALUE_SECONDS, AT(delete_after_ms) },
-	{ KEY_PORT, "--port=", VALUE_PORT, AT(ports) },
+	{ KEY_BLOCK_NETWORK, "--block-network", VALUE_FLAG, AT(creation.block_network) },
+	{ KEY_CPUS, "--cpus=", VALUE_CPUS, AT(creation.cpus) },
+	{ 'm', "--memory=", VALUE_SIZE, AT(creation.memory_mb) },
+	{ KEY_DISK, "--disk=", VALUE_SIZE, AT(creation.disk_mb) },
+	{ KEY_GPU, "--gpu=", VALUE_TEXT, AT(creation.gpu) },
+	{ KEY_REGION, "--region=", VALUE_TEXT, AT(creation.region) },
+	{ KEY_IDLE, "--idle=", VALUE_SECONDS, AT(creation.idle_ms) },
+	{ KEY_DELETE_AFTER, "--delete-after=", VALUE_SECONDS, AT(creation.delete_after_ms) },
+	{ KEY_PORT, "--port=", VALUE_PORT, AT(creation.ports) },
 	{ 0 },
 };
 
@@ -99,7 +99,7 @@ static enum err add_variable(
 		whole = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", option);
 	}
-	return value_set(&row, here ? whole : word, &m->env, e);
+	return value_set(&row, here ? whole : word, &m->creation.env, e);
 }
 
 static enum err add_line(char *line, struct making *m, struct error *e)
@@ -144,40 +144,11 @@ const struct argp making_argp = { .options = options, .parser = take_word };
 
 void making_release(struct making *m)
 {
-	free(m->template);
-	free(m->name);
-	free(m->gpu);
-	free(m->region);
+	creation_release(&m->creation);
 	free(m->setup);
-	value_list_free(m->env);
-	value_list_free(m->labels);
-	free(m->ports);
 }
 
 /* ---- The sandbox ---- */
-
-static int64_t whole_seconds(int64_t ms)
-{
-	return (ms + 999) / 1000;
-}
-
-static void ask(struct provider_config *c, const struct making *m)
-{
-	c->template = m->template;
-	c->env = (const char *const *)m->env;
-	c->labels = (const char *const *)m->labels;
-	c->name = m->name;
-	c->cpus = m->cpus;
-	c->memory_mb = m->memory_mb;
-	c->disk_mb = m->disk_mb;
-	c->gpu = m->gpu;
-	c->region = m->region;
-	c->lifetime_s = whole_seconds(m->lifetime_ms);
-	c->idle_s = whole_seconds(m->idle_ms);
-	c->delete_after_s = whole_seconds(m->delete_after_ms);
-	c->block_network = m->block_network;
-	c->ports = m->ports;
-}
 
 /* One that was only found: whether it answers is known when it is asked. */
 static enum err check_found(struct target *t, struct error *e)
@@ -246,7 +217,7 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 		kind = setup_read(&setup, m->setup, e);
 	if (kind)
 		return kind;
-	ask(&t->config, m);
+	creation_ask(&m->creation, &t->config);
 	return make(m, &setup, t, guard, e);
 }
 

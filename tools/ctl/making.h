@@ -5,20 +5,15 @@
  */
 #pragma once
 
+#include "tools/config.h"
 #include "tools/ctl/guard.h"
 #include "tools/ctl/setup.h"
 #include "tools/ctl/target.h"
 
-/* What is asked for. Zero: the vendor's default; all is owned. */
+/* What is asked for; all is owned. */
 struct making {
-	char *template, *name, *gpu, *region;
-	char **env, **labels; /* ended by NULL; NULL: none */
-	double cpus;
-	int64_t memory_mb, disk_mb;
-	int64_t lifetime_ms, idle_ms, delete_after_ms;
-	int block_network;
-	uint16_t *ports; /* ended by 0; NULL: none */
-	char *setup;     /* a file here; NULL: none */
+	struct creation creation;
+	char *setup; /* a file here; NULL: none */
 	int64_t setup_timeout_ms;
 };
 
