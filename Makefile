@@ -150,7 +150,7 @@ help:
 #: make stress          threads on one mount (STRESS_SECONDS=)
 #: make soak            a mixed use on local: and e2b:, and what the mount's process takes each minute (MINUTES=)
 #: make check-threads   the stress under the thread sanitizer
-#: make check-distros   the demonstration, the units and the scripts on each release of Debian (RELEASES=)
+#: make check-distros   the demonstration, units, scripts and the package on each release of Debian (RELEASES=)
 #: make fuzz            the parsers with libFuzzer (FUZZ_SECONDS=)
 #: make conformance     test servers held against the vendors' SDKs
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)

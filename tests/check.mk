@@ -164,9 +164,11 @@ check-threads:
 check-faults:
 	$(Q)$(MAKE) --no-print-directory test FAULTS=1 T="unit:cache unit:fs $(FAULT_TESTS) $(HANDLE_TESTS)"
 
-# What is run on every release of Debian: units and scripts on the embedded sandbox and about E2B, without what asks for more than
+# What is run on every release of Debian: units, the scripts on the embedded sandbox and about E2B,
+# those of E2B's sandboxes that make check has, and the package; without what asks for more than
 # setup.sh installs for tests.
-DISTRO_TESTS ?= $(UNITS) contract:e2b $(SCRIPTS)
+DISTRO_TESTS ?= tests/install/debian.t $(UNITS) contract:e2b \
+	$(foreach s,$(filter e2b:%,$(SHARED_TESTS)),$(subst :,:tests/mount/,$s).t) $(SCRIPTS)
 RELEASES     ?= bookworm trixie
 .PHONY: distro-tests check-distros
 distro-tests:
@@ -174,14 +176,14 @@ distro-tests:
 
 # Each in a root of its own (tests/distro); then their tests beside each other.
 check-distros:
-	$(Q)sh tools/setup.sh package
+	$(Q)sh tools/setup.sh roots
 	$(Q)status=0; for release in $(RELEASES); do tests/distro $$release || status=1; done; \
 	tests/support/distro-table $(RELEASES:%=build/distro/%.log); exit $$status
 
 # The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all
 check-all: lint check
-	$(Q)sh tools/setup.sh package
+	$(Q)sh tools/setup.sh roots
 	$(Q)$(MAKE) --no-print-directory test SHELLS=all \
 		T="unit:providers:shell_*/* $(SHELL_CONTRACTS:%=contract:%) $(VENDORS:%=contract:%_shell) $(LONG_TESTS)"
 	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000 ORACLE_SEEDS=2

@@ -1,6 +1,8 @@
 #!/bin/sh
-# setup.sh [build] [tests] [checks] [bench] [package] - installs through apt what is missing to build sandboxfs, to run its tests, to
-# check it with other compilers and programs, to set it beside other remote file systems, and to make and test a package of it.
+# setup.sh [build] [tests] [checks] [bench] [package] [roots] - installs through apt what is missing to
+# build sandboxfs, to run its tests, to check it with other compilers and programs, to set it beside
+# other remote file systems, to make a package of it, and to make the systems in folders that some
+# tests work in.
 #
 # Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
 # shellcheck disable=SC2086 # lists of words are split where they are used
@@ -12,7 +14,8 @@ TESTS='libcriterion-dev busybox-static git vim rsync sqlite3 python3 python3-ven
 	man-db mandoc bsdextrautils procps'
 CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm'
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
-PACKAGE='build-essential debhelper lintian debootstrap systemd-container'
+PACKAGE='build-essential debhelper'
+ROOTS='debootstrap systemd-container'
 
 say() {
 	echo "setup: $*"
@@ -38,8 +41,9 @@ wanted() {
 			echo $PACKAGE
 			cross
 			;;
+		roots) echo $ROOTS ;;
 		*)
-			say "'$group': use build, tests, checks, bench, package or several of them" >&2
+			say "'$group': use build, tests, checks, bench, package, roots or several of them" >&2
 			exit 1
 			;;
 		esac

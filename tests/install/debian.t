@@ -1,5 +1,6 @@
 #!/bin/sh
-# The Debian package, on a clean system: it is installed, mounts by mount(8) and by a line of fstab, and leaves nothing.
+# The Debian package: it is made on a system that has nothing but make. On another clean one it is
+# installed, mounts by mount(8) and by a line of fstab, and leaves nothing.
 # shellcheck disable=SC2016
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -12,26 +13,46 @@ needs_mount
 needs_local
 needs_root
 needs_installable
-needs debootstrap lintian unshare python3
+needs debootstrap unshare python3
 unshare -mpf true 2>/dev/null || skip_all "needs namespaces"
 
-ok "the package is built" tap_make deb
-DEB=$(echo "$TOP"/build/deb/sandboxfs_*.deb)
+make_root
 
+# ---- Making it -----------------------------------------------------------------------------------
+
+CLEAN=$ROOT
+ROOT=$SCRATCH/builder
+cp -a "$CLEAN" "$ROOT"
+copy_sources() { # DIRECTORY
+	mkdir -p "$ROOT$1"
+	tar -C "$TOP" -c --exclude=./build --exclude=./.git . | tar -x -C "$ROOT$1" --no-same-owner
+}
+copy_sources /src
+copy_sources /home/somebody/elsewhere
+find "$ROOT/home/somebody/elsewhere" -exec touch -d @1 {} +
+
+ok "make is all that is put there" in_root apt-get install -qq -y --no-install-recommends make
+is "there is no compiler" "$(in_root sh -c 'command -v cc')" ""
+ok "make deb brings what it lacks, and makes the package" in_root make -s -C /src deb
 # As another machine would: in another place, at another time, by somebody with another environment.
-mkdir elsewhere
-(cd "$TOP" && tar -c --exclude=./build --exclude=./.git --mtime=@1 .) | tar -x -C elsewhere
-ok "and built elsewhere" env CC=clang CFLAGS=-O0 TZ=Asia/Tokyo LC_ALL=C.UTF-8 SOURCE_DATE_EPOCH=1 \
-	sh -c 'umask 077 && env -u MAKEFLAGS -u MAKELEVEL make -s -C elsewhere deb'
-ok "which makes the same package" cmp "$DEB" elsewhere/build/deb/sandboxfs_*.deb
+ok "and once more elsewhere" in_root env CC=clang CFLAGS=-O0 TZ=Asia/Tokyo SOURCE_DATE_EPOCH=1 \
+	sh -c 'umask 077 && make -s -C /home/somebody/elsewhere deb'
+mv "$ROOT"/src/build/deb/sandboxfs_*.deb .
+DEB=$(echo "$SCRATCH"/sandboxfs_*.deb)
+ok "which makes the same package" cmp "$DEB" "$ROOT"/home/somebody/elsewhere/build/deb/sandboxfs_*.deb
 # The machines of the ELF programs that the installed one carries: 62 is x86_64, 183 aarch64.
 dpkg-deb -x "$DEB" unpacked
 is "with the helpers of all processors" "$(python3 -c '
 import re, sys
 program = open(sys.argv[1], "rb").read()
-print(sorted({machine[0] for machine in re.findall(b"\x7fELF[\1\2]\1\1.{9}[\2\3]\0(.)\0", program[1:], re.S)}))' unpacked/usr/bin/sandboxfs)" \
+print(sorted({machine[0] for machine in
+	re.findall(b"\x7fELF[\1\2]\1\1.{9}[\2\3]\0(.)\0", program[1:], re.S)}))' unpacked/usr/bin/sandboxfs)" \
 	"[62, 183]"
-make_root
+rm -rf --one-file-system "$ROOT"
+ROOT=$CLEAN
+
+# ---- Installing it -------------------------------------------------------------------------------
+
 cp "$DEB" "$ROOT/root/sandboxfs.deb"
 
 # All files but what dpkg and apt note, and what belongs to users.
@@ -48,6 +69,12 @@ ok "its programs run" in_root sh -ec 'sandboxfs --version; sandboxctl --version;
 is "doctor has nothing to complain of" "$(in_root sandboxctl doctor | grep -E '^(warn|fail) ')" ""
 ok "its pages and completions are there" sh -c 'cd "$1/usr/share" &&
 	ls man/man1/sandboxfs.1.gz man/man8/mount.fuse.sandboxfs.8.gz bash-completion/completions/sandboxctl' - "$ROOT"
+
+mkdir "$ROOT/root/bin"
+cp "$TOP/tools/demo.sh" "$ROOT/root"
+ok "the demonstration runs" in_root sh -ec '
+	ln -s /usr/bin/sandboxfs /usr/sbin/umount.fuse.sandboxfs /root/bin
+	sh /root/demo.sh /root/bin'
 
 ok "mount -t fuse.sandboxfs mounts" in_root sh -ec '
 	mount -t fuse.sandboxfs local:x /mnt

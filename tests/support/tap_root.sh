@@ -7,9 +7,10 @@ make_root() {
 		skip_all "no clean system can be made: $(tail -n 1 make-root.log)"
 }
 
-# in_root COMMAND...: there, with processes, mounts and devices of its own; all of them end with the command.
+# in_root COMMAND...: there, with processes, mounts and devices of its own; all of them end with the
+# command, which may take two hours: a busy machine builds a package, a slow mirror brings others.
 in_root() {
-	"$TOP/tests/support/in-root" "$ROOT" "$@"
+	deadline 7200 "$TOP/tests/support/in-root" "$ROOT" "$@"
 }
 
 # boot_root SCRIPT: boots it with systemd, in which a service runs the script, /root/script there, and then switches it off.
