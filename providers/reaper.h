@@ -15,8 +15,8 @@ struct reaper;
 #define MARKER_SIZE 33
 
 /*
- * Sends TERM or KILL to what the command with the marker started. `started`: what reaper_end() was given. *found: there was
- * something. Called without a lock.
+ * Sends TERM or KILL to what the command with the marker started. `started`: what reaper_end() was
+ * given. *found: there was something. Called without a lock.
  */
 typedef enum err (*reaper_send)(void *context, const struct call *call, const char *marker,
 	unsigned started, int signal, bool *found, struct error *e);
@@ -34,10 +34,10 @@ enum err reaper_new(struct reaper **out, reaper_send send, void *context, struct
 /* Commands that are to be ended get KILL at once. Waits, but not for long. */
 void reaper_free(struct reaper *r);
 
-/* A command is about to run: a marker for it. ERR_NO_MEMORY, ERR_IO: no thread, or no random bytes. */
+/* A marker for a command that is about to run. ERR_IO: no random bytes; else as of a thread. */
 enum err reaper_mark(struct reaper *r, char marker[MARKER_SIZE], struct error *e);
 /*
- * It shall end: TERM now, KILL later. `started`, 0: it is not known whether the command began, so that KILL follows even
- * when TERM found nothing.
+ * Ends the command: TERM now, KILL later. `started`, 0: whether the command began is not known, so
+ * that KILL follows even when TERM found nothing.
  */
 void reaper_end(struct reaper *r, const char marker[MARKER_SIZE], unsigned started);

@@ -13,8 +13,8 @@ struct remote_commands {
 };
 
 /*
- * What the reaper is told: there is a command, so that one request is enough to end it; and its start was answered, so that
- * none of it can come late.
+ * What the reaper is told: there is a command, so that one request is enough to end it; and its
+ * start was answered, so that none of it can come late.
  */
 enum start { START_ASKED = 1, START_ANSWERED };
 
@@ -115,7 +115,7 @@ static enum err check_cwd(const char *cwd, struct error *e)
 	return kind;
 }
 
-/* One whose answer was lost runs on, until its time. */
+/* A command whose answer was lost runs on, until its time. */
 static bool shall_end(const struct remote_run *run, const struct call *call, enum err kind)
 {
 	return kind != ERR_OK && run->result->may_have_run &&

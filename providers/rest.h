@@ -14,8 +14,8 @@
 struct rest;
 
 /*
- * A file that is uploaded as a form (multipart/form-data). The fields have names without quotes and ends of lines; the path
- * stands before the file, as some services want.
+ * A file that is uploaded as a form (multipart/form-data). The fields have names without quotes and
+ * ends of lines; the path stands before the file, as some services want.
  */
 struct rest_form {
 	const char *path_field; /* NULL: the form does not say the path */

@@ -24,7 +24,10 @@ enum config_idmap {
 	IDMAP_USER, /* the sandbox's user is shown as `uid` and `gid`, and back */
 };
 
-/* What a sandbox that is made is to be. NULL or 0: the vendor's default. As in struct provider_config, but owned. */
+/*
+ * What a sandbox that is made is to be. NULL or 0: the vendor's default. The fields are those of
+ * struct provider_config, but owned.
+ */
 struct creation {
 	char *template, *name, *gpu, *region;
 	char **env, **labels; /* ended by NULL */

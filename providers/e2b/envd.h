@@ -64,7 +64,8 @@ struct envd_outcome {
  * anew, at most twice. A call that is cancelled or whose sink refuses ends the stream but not the process: see
  * envd_kill(). So does an upload that fails, whose error is then the result.
  *
- * ERR_INVALID: an argument or a directory that is not UTF-8, or no directory; ERR_TOO_LARGE: an argument.
+ * ERR_INVALID: an argument or a directory that is not UTF-8, or no directory. ERR_TOO_LARGE: an
+ * argument.
  */
 enum err envd_run(struct envd *d, const struct call *call, const struct envd_command *command,
 	void (*started)(void *context, uint32_t pid), execute_sink sink, void *context,
