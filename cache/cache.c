@@ -298,7 +298,9 @@ enum err cache_execute(struct cache *c, const struct call *call,
 	lifetime_hold(c->lifetime);
 	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
-	if (!kind || result->may_have_run)
+	if (!kind)
+		cache_command_answered(c, call);
+	else if (result->may_have_run)
 		cache_command_ended(c);
 	return kind;
 }

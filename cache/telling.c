@@ -71,12 +71,17 @@ static void report_all_outdated(struct cache *c)
 }
 
 /* All but the root's own attributes. */
-static void doubt_and_tell(struct cache *c)
+static void doubt(struct cache *c)
 {
 	bulk_drop_unused(c->bulk);
 	tree_doubt_all(c->tree);
-	report_all_outdated(c);
 	trust_doubted(c->trust);
+}
+
+static void doubt_and_tell(struct cache *c)
+{
+	doubt(c);
+	report_all_outdated(c);
 }
 
 bool cache_take_outdated(struct cache *c, struct tree_outdated *out, size_t room, size_t *count)
@@ -93,13 +98,50 @@ bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *nam
  * The kernel keeps the root's own attributes, where the stream tells if they change: it asks for them on the way to every
  * file, and so to the command's answer, which should cost no request.
  */
-void cache_command_ended(struct cache *c)
+static void report_command(struct cache *c)
+{
+	report_all_outdated(c);
+	if (!lease_is_live(c->lease))
+		cache_tell_inode(c, tree_root(c->tree), false);
+}
+
+static void doubt_by_command(struct cache *c)
 {
 	trust_must_ask(c->trust);
 	ahead_drop_all(c->ahead);
-	doubt_and_tell(c);
-	if (!lease_is_live(c->lease))
-		cache_tell_inode(c, tree_root(c->tree), false);
+	doubt(c);
+}
+
+void cache_command_ended(struct cache *c)
+{
+	doubt_by_command(c);
+	report_command(c);
+}
+
+/*
+ * Of so many names that the kernel may use a notice each, and each lookup again, costs more than a
+ * round trip. The audit is one that the next use of a file would begin: where one command follows
+ * another, and nobody uses a file, there is no second one.
+ */
+#define NAMES_WORTH_AUDIT 2000
+
+/* While the stream lives what the audit confirms is held without end, also by the kernel. */
+static void audit_many(struct cache *c, const struct call *call)
+{
+	struct call brief = call ? *call : (struct call){ 0 };
+
+	/* The command may have been silent for longer. */
+	brief.progress_ms = cache_progress_ms(c);
+	brief.progress = NULL;
+	if (lease_is_live(c->lease) && tree_kernel_uses_names(c->tree, NAMES_WORTH_AUDIT))
+		trust_restore(c->trust, &brief, NULL);
+}
+
+void cache_command_answered(struct cache *c, const struct call *call)
+{
+	doubt_by_command(c);
+	audit_many(c, call);
+	report_command(c);
 }
 
 void cache_doubt_untold(struct cache *c)

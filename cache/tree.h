@@ -58,6 +58,7 @@ struct inode {
 	pid_t lent_to; /* by which thread the kernel has what tree_lend() gave; -1: several; 0: it has nothing */
 	int64_t lent_until_ms;   /* the end of that use */
 	int64_t kernel_until_ms; /* the kernel may use attributes that it was given until then */
+	uint64_t kernel_attr; /* a hash of what the kernel was given; 0: one of several, or nothing */
 	uint64_t kernel_refs;    /* lookups the kernel has not forgotten */
 	/* What only regular files have stands where only directories have something. */
 	union {
@@ -222,10 +223,16 @@ struct tree_outdated {
 };
 
 /*
- * Takes attributes and names that the kernel may use and that are in doubt, each once. The root's
- * own attributes are left out; pages are of open files. false: there are no more.
+ * Takes attributes and names that the kernel may use and that are in doubt, each once. What is held
+ * again, because an audit was answered since, and as the kernel was given it, is left with the
+ * kernel. The root's own attributes are left out; pages are of open files. false: there are no more.
  */
 bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, size_t *count);
+/*
+ * Whether the kernel may use so many names, or more, and was given anything but the root's attributes
+ * since this was last so: else nobody seems to need them.
+ */
+bool tree_kernel_uses_names(struct tree *t, size_t count);
 /* Whether `dir`, which may be freed by now, has no such name, so far as is known. */
 bool tree_is_nameless(struct tree *t, const struct inode *dir, const char *name);
 /* Nothing that was learned so far will be believed again. What the kernel knows is its own affair. */

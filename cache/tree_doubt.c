@@ -27,6 +27,7 @@ void tree_doubt_all(struct tree *t)
 	pthread_mutex_lock(&t->lock);
 	doubt_locked(t, false);
 	t->inodes_taken = t->names_taken = 0;
+	t->negative_taken = TAILQ_FIRST(&t->negatives);
 	pthread_mutex_unlock(&t->lock);
 }
 

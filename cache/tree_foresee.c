@@ -189,7 +189,7 @@ int64_t tree_lend(struct tree *t, struct inode *i, const struct tree_lending *ho
 
 	*out = i->attr;
 	show_locked(t, i, out);
-	kernel_has_attr_locked(i, until_ms);
+	kernel_has_attr_locked(t, i, until_ms);
 	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
 	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode) || i->kept_ctime))
 		note_lent(i, how->asker, until_ms);

@@ -68,6 +68,8 @@ struct tree {
 	TAILQ_HEAD(, negative) negatives; /* oldest first */
 	LIST_HEAD(, negative) negatives_by_name[NEGATIVE_BUCKETS];
 	size_t negatives_count;
+	uint64_t given, given_before; /* attributes, to the kernel: tree_kernel_uses_names() */
+	struct negative *negative_taken; /* the first one that tree_take_outdated() has not seen */
 	/* Buckets of which tree_take_outdated() has taken what is outdated. */
 	size_t inodes_taken, names_taken;
 };
@@ -166,7 +168,7 @@ bool is_absent_locked(const struct tree *t, const struct inode *dir);
 /* ---- tree_kernel.c ---- */
 
 /* The kernel is given attributes of `i` that it may use until then. */
-void kernel_has_attr_locked(struct inode *i, int64_t until_ms);
+void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms);
 /* Attributes of `i` are outdated, `pages`: contents too. The kernel is told if it may use them. */
 void kernel_forgets_inode_locked(struct tree *t, struct inode *i, bool pages);
 /*

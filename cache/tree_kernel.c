@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 /* ---- Names that the kernel knows not to exist ---- */
 
@@ -28,6 +29,8 @@ static size_t negative_bucket(const struct inode *dir, const char *name)
 
 static void negative_drop_locked(struct tree *t, struct negative *a)
 {
+	if (t->negative_taken == a)
+		t->negative_taken = TAILQ_NEXT(a, link);
 	TAILQ_REMOVE(&t->negatives, a, link);
 	LIST_REMOVE(a, of_name);
 	LIST_REMOVE(a, of_dir);
@@ -104,8 +107,32 @@ static void raise_until(int64_t *kernel_until_ms, int64_t until_ms)
 		*kernel_until_ms = until_ms;
 }
 
-void kernel_has_attr_locked(struct inode *i, int64_t until_ms)
+/* What of the attributes is shown, as one number. */
+static uint64_t shown_hash_locked(const struct tree *t, const struct inode *i)
 {
+	struct attr a = i->attr;
+
+	show_locked(t, i, &a);
+	struct timespec ctime = shown_ctime_locked(i, a.ctime);
+	const uint64_t facts[] = { a.dev, a.ino, a.mode, a.nlink, a.uid, a.gid, a.rdev, a.size,
+		a.blocks, (uint64_t)a.blksize, (uint64_t)a.atime.tv_sec, (uint64_t)a.atime.tv_nsec,
+		(uint64_t)a.mtime.tv_sec, (uint64_t)a.mtime.tv_nsec, (uint64_t)ctime.tv_sec,
+		(uint64_t)ctime.tv_nsec };
+
+	return XXH3_64bits(facts, sizeof facts);
+}
+
+/* Of two answers that differ the kernel may have taken either, whichever was the later one. */
+void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms)
+{
+	int64_t now_ms = tree_now_ms();
+	uint64_t given = shown_hash_locked(t, i);
+	bool may_have_other = i->kernel_until_ms > now_ms && i->kernel_attr != given;
+
+	if (until_ms <= now_ms)
+		return;
+	i->kernel_attr = may_have_other ? 0 : given;
+	t->given += i != t->root;
 	raise_until(&i->kernel_until_ms, kernel_until(until_ms));
 }
 
@@ -171,6 +198,26 @@ void kernel_forgets_name_locked(
 
 /* ---- All that is in doubt ---- */
 
+/* Whether a belief that was in doubt is held again. */
+static bool is_held_again_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+{
+	return until_ms == TREE_HELD && !t->is_unheard && is_believed_locked(t, until_ms, now_ms);
+}
+
+/* Of an open file the pages, too: contents that changed within a tick of the clock look the same. */
+static bool keeps_attr_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
+{
+	return is_held_again_locked(t, i->attr_until_ms, now_ms) && !i->changing &&
+		(!i->opens || i->settled) && i->kernel_attr == shown_hash_locked(t, i);
+}
+
+static bool keeps_negative_locked(struct tree *t, const struct negative *a, int64_t now_ms)
+{
+	return a->dir->complete && a->dir->changing == a->dir->foreseen &&
+		is_held_again_locked(t, a->dir->complete_until_ms, now_ms) &&
+		!dentry_find_locked(t, a->dir, a->name);
+}
+
 /* The lock is held for so many buckets. */
 #define BUCKETS_AT_ONCE 4096
 
@@ -194,7 +241,10 @@ static void take_negatives_locked(struct taking *k)
 {
 	struct negative *a;
 
-	while (k->count < k->room && (a = TAILQ_FIRST(&k->tree->negatives))) {
+	while (k->count < k->room && (a = k->tree->negative_taken)) {
+		k->tree->negative_taken = TAILQ_NEXT(a, link);
+		if (a->until_ms > k->now_ms && keeps_negative_locked(k->tree, a, k->now_ms))
+			continue;
 		if (a->until_ms > k->now_ms)
 			take_name(k, a->dir, a->name);
 		negative_drop_locked(k->tree, a);
@@ -207,13 +257,16 @@ static void take_inode_locked(struct taking *k, struct inode *i)
 
 	if (!has_attr && !i->opens)
 		return;
+	if (has_attr && keeps_attr_locked(k->tree, i, k->now_ms))
+		return;
 	i->kernel_until_ms = 0;
 	k->out[k->count++] = (struct tree_outdated){ .inode = i, .pages = i->opens > 0 };
 }
 
 static void take_dentry_locked(struct taking *k, struct dentry *d)
 {
-	if (!has_name_locked(k->tree, d, k->now_ms))
+	if (!has_name_locked(k->tree, d, k->now_ms) ||
+		is_held_again_locked(k->tree, d->until_ms, k->now_ms))
 		return;
 	d->kernel_until_ms = 0;
 	take_name(k, d->dir, d->name);
@@ -271,12 +324,33 @@ bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, 
 
 	pthread_mutex_lock(&t->lock);
 	take_negatives_locked(&k);
-	bool is_over =
-		TAILQ_EMPTY(&t->negatives) && take_inodes_locked(&k) && take_names_locked(&k);
+	bool is_over = !t->negative_taken && take_inodes_locked(&k) && take_names_locked(&k);
 
 	pthread_mutex_unlock(&t->lock);
 	*count = k.count;
 	return !is_over;
+}
+
+static bool kernel_has_names_locked(const struct tree *t, size_t count)
+{
+	int64_t now_ms = tree_now_ms();
+	size_t found = 0;
+
+	for (size_t b = 0; b < t->names_room && found < count; b++)
+		for (const struct dentry *d = t->names[b]; d; d = d->next_in_bucket)
+			found += has_name_locked(t, d, now_ms);
+	return found >= count;
+}
+
+bool tree_kernel_uses_names(struct tree *t, size_t count)
+{
+	pthread_mutex_lock(&t->lock);
+	bool uses = t->given != t->given_before && kernel_has_names_locked(t, count);
+
+	if (uses)
+		t->given_before = t->given;
+	pthread_mutex_unlock(&t->lock);
+	return uses;
 }
 
 bool tree_is_nameless(struct tree *t, const struct inode *dir, const char *name)

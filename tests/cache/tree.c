@@ -1031,6 +1031,116 @@ Test(tree, doubt_takes_all_of_many_though_more_become_known_meanwhile)
 		tree_kernel_forget(tree, all[n], 1);
 }
 
+/* As an audit confirms it that was asked after the doubt. */
+static void confirm(void)
+{
+	cr_assert(tree_trust(tree, TREE_HELD, NULL));
+}
+
+static struct inode *learn_held(struct inode *dir, const char *name, uint64_t ino)
+{
+	tree_holds(tree, 1000, TREE_HELD);
+	return learn(dir, name, ino, S_IFREG | 0644);
+}
+
+/* The root is complete, and the kernel has all that is known, and that "none" does not exist. */
+static struct inode *hand_out_all(void)
+{
+	struct inode *f = learn_held(root, "f", 3);
+	struct tree_listing l = { .until_ms = LATER, .name_until_ms = LATER };
+
+	tree_listing_begins(tree, &l);
+	tree_unpin(tree, learn_late(l.seen, root, "f", attr_of(3, S_IFREG | 0644)));
+	cr_assert(tree_learn_complete(tree, root, &l));
+	tree_listing_ends(tree, &l);
+	hand_out(f, "f");
+	cr_assert(tree_give_negative(tree, root, "none", LATER));
+	return f;
+}
+
+Test(tree, what_an_audit_confirms_stays_with_the_kernel)
+{
+	struct inode *f = hand_out_all();
+	int inodes, names;
+
+	tree_doubt_all(tree);
+	confirm();
+	take_outdated(&inodes, &names);
+	cr_expect(eq(int, inodes + names, 0));
+	doubt_and_take(&inodes, &names);
+	cr_expect(eq(int, inodes, 1), "the kernel still has them");
+	cr_expect(eq(int, names, 2));
+	tree_kernel_forget(tree, f, 1);
+}
+
+Test(tree, what_an_audit_finds_otherwise_the_kernel_forgets)
+{
+	struct inode *f = hand_out_all();
+	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0600), .until_ms = LATER };
+	bool changed;
+	int inodes, names;
+
+	tree_doubt_all(tree);
+	confirm();
+	cr_assert(
+		eq(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL), ERR_OK));
+	learn(root, "none", 4, S_IFREG | 0644);
+	take_outdated(&inodes, &names);
+	cr_expect(eq(int, inodes, 1));
+	cr_expect(eq(int, names, 1));
+	tree_kernel_forget(tree, f, 1);
+}
+
+/* One answer may have overtaken the other on the way to the kernel. */
+Test(tree, of_a_file_that_the_kernel_was_given_in_two_states_it_forgets_both)
+{
+	struct inode *f = learn_held(root, "f", 3);
+	struct tree_news news = { .attr = attr_of(3, S_IFREG | 0600), .until_ms = LATER };
+	bool changed;
+	int inodes, names;
+
+	hand_out(f, "f");
+	cr_assert(
+		eq(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL), ERR_OK));
+	hand_out(f, "f");
+	tree_doubt_all(tree);
+	confirm();
+	take_outdated(&inodes, &names);
+	cr_expect(eq(int, inodes, 1));
+	tree_kernel_forget(tree, f, 2);
+}
+
+Test(tree, what_is_shown_because_nobody_answers_the_kernel_forgets)
+{
+	struct inode *f = learn_held(root, "f", 3);
+	int inodes, names;
+
+	hand_out(f, "f");
+	tree_doubt_all(tree);
+	tree_trust_unheard(tree, TREE_HELD);
+	take_outdated(&inodes, &names);
+	cr_expect(eq(int, inodes, 1));
+	cr_expect(eq(int, names, 1));
+	tree_kernel_forget(tree, f, 1);
+}
+
+/* Contents may have changed again within the tick, and who has the file mapped asks for nothing. */
+Test(tree, of_an_open_file_that_changed_just_now_the_kernel_forgets_the_pages)
+{
+	struct inode *f = learn_held(root, "f", 3);
+	int inodes, names;
+
+	hand_out(f, "f");
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	tree_doubt_all(tree);
+	confirm();
+	take_outdated(&inodes, &names);
+	cr_expect(eq(int, inodes, 1));
+	cr_expect(eq(int, names, 0));
+	free(tree_close(tree, f));
+	tree_kernel_forget(tree, f, 1);
+}
+
 static int told_names, told_gone, told_inodes;
 
 static void count_told(void *context, const struct tree_told *told)

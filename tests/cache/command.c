@@ -1,0 +1,173 @@
+/* What the kernel has to forget when a command has ended, under a stream of changes. */
+#include "cache/cache_inside.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More than what an audit is worth. */
+#define FILES 2100
+
+static struct distant far;
+static struct inode *dir, *changing;
+
+/* What was told, once for each. */
+static struct told {
+	pthread_mutex_t lock;
+	unsigned all; /* notices, of whatever */
+	bool inode_changed, name_replaced, name_removed, name_made;
+} told = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void note(const struct inode *i, const char *name)
+{
+	pthread_mutex_lock(&told.lock);
+	told.all++;
+	told.inode_changed |= !name && i == changing;
+	told.name_replaced |= name && !strcmp(name, "replaced");
+	told.name_removed |= name && !strcmp(name, "removed");
+	told.name_made |= name && !strcmp(name, "none");
+	pthread_mutex_unlock(&told.lock);
+}
+
+static void note_inode(void *context, struct inode *i, bool pages)
+{
+	(void)context, (void)pages;
+	note(i, NULL);
+}
+
+static void note_name(void *context, struct inode *in, const char *name, bool is_gone)
+{
+	(void)context, (void)is_gone;
+	note(in, name);
+}
+
+/* As the notifier does it. */
+static void take_all(void *context)
+{
+	struct tree_outdated taken[256];
+	bool has_more = true;
+	size_t count;
+
+	(void)context;
+	while (has_more) {
+		has_more = cache_take_outdated(far.cache, taken, 256, &count);
+		for (size_t n = 0; n < count; n++) {
+			note(taken[n].inode, taken[n].name);
+			free(taken[n].name);
+		}
+	}
+}
+
+static const struct cache_observer observer = {
+	.inode_changed = note_inode, .name_changed = note_name, .all_outdated = take_all
+};
+
+/* As the kernel does it; NULL: there is none. */
+static struct inode *look_up(struct inode *in, const char *name)
+{
+	struct cache_entry entry = { 0 };
+	int64_t negative_ms;
+
+	cache_lookup(far.cache, NULL, in, name, &entry, &negative_ms, NULL);
+	return entry.inode;
+}
+
+static void setup(void)
+{
+	char name[16];
+
+	distant_start_telling(&far);
+	scratch_mkdir(&far.scratch, "d", 0755);
+	scratch_write_text(&far.scratch, "d/changing", "text");
+	scratch_write_text(&far.scratch, "d/replaced", "text");
+	scratch_write_text(&far.scratch, "d/removed", "text");
+	for (int n = 0; n < FILES; n++) {
+		snprintf(name, sizeof name, "f%d", n);
+		scratch_write_text(&far.scratch, name, "text");
+	}
+	distant_await_deciding(&far);
+	for (int n = 0; n < FILES; n++) {
+		snprintf(name, sizeof name, "f%d", n);
+		cr_assert(ne(ptr, look_up(cache_root(far.cache), name), NULL));
+	}
+	dir = look_up(cache_root(far.cache), "d");
+	cr_assert(ne(ptr, dir, NULL));
+	changing = look_up(dir, "changing");
+	cr_assert(ne(ptr, changing, NULL));
+	cr_assert(ne(ptr, look_up(dir, "replaced"), NULL));
+	cr_assert(ne(ptr, look_up(dir, "removed"), NULL));
+	cr_assert(eq(ptr, look_up(dir, "none"), NULL));
+	cache_observe(far.cache, &observer);
+}
+
+static void teardown(void)
+{
+	cache_observe(far.cache, NULL);
+	distant_stop(&far);
+}
+
+TestSuite(command, .init = setup, .fini = teardown, .timeout = 300);
+
+static void run_command(void)
+{
+	const struct execute_request request = { .command = "true" };
+	struct execute_result result;
+	struct error e = { 0 };
+
+	cr_assert(
+		eq(int, cache_execute(far.cache, NULL, &request, NULL, NULL, &result, &e), ERR_OK),
+		"%s", e.text);
+}
+
+Test(command, leaves_with_the_kernel_what_it_did_not_change)
+{
+	unsigned lists = distant_lists(&far);
+
+	run_command();
+	cr_expect(le(uint, told.all, 10));
+	cr_expect(eq(uint, distant_lists(&far), lists + 1), "one audit");
+	for (int n = 0; n < 10; n++)
+		look_up(cache_root(far.cache), "f0");
+	cr_expect(eq(uint, distant_lists(&far), lists + 1), "the next use needs none");
+}
+
+Test(command, asks_for_nothing_after_another_one_if_no_file_was_used_between)
+{
+	run_command();
+	unsigned lists = distant_lists(&far), before = told.all;
+
+	run_command();
+	cr_expect(eq(uint, distant_lists(&far), lists));
+	cr_expect(ge(uint, told.all, before + FILES), "the kernel keeps nothing");
+}
+
+Test(command, takes_from_the_kernel_what_it_changed)
+{
+	int fd = far.scratch.fd;
+
+	cr_assert(eq(int, fchmodat(fd, "d/changing", 0600, 0), 0));
+	scratch_write_text(&far.scratch, "d/new", "new text");
+	cr_assert(eq(int, renameat(fd, "d/new", fd, "d/replaced"), 0));
+	cr_assert(eq(int, unlinkat(fd, "d/removed", 0), 0));
+	scratch_write_text(&far.scratch, "d/none", "text");
+	run_command();
+	cr_expect(told.inode_changed);
+	cr_expect(told.name_replaced);
+	cr_expect(told.name_removed);
+	cr_expect(told.name_made);
+	cr_expect(le(uint, told.all, 40));
+}
+
+/* Without an answer to what changed nothing is known to be as it was. */
+Test(command, takes_all_from_the_kernel_where_the_audit_fails)
+{
+	far.is_cut = true;
+	run_command();
+	cr_expect(ge(uint, told.all, FILES));
+}
