@@ -78,6 +78,7 @@ def nothing(where):
 
 
 # What is opened or changed before, and the call itself, which gets the directory and what the first has returned.
+# One rename alone leads into another directory: the kernel makes such renames one after the other.
 OPERATIONS = {
     "lookup": (nothing, lambda w, _: os.lstat(f"{w}/sub/file")),
     "lookup-nothing": (nothing, lambda w, _: os.path.exists(f"{w}/sub/none")),
@@ -98,8 +99,8 @@ OPERATIONS = {
     "rename": (nothing, lambda w, _: os.rename(f"{w}/file", f"{w}/sub/moved")),
     "rename-over": (nothing, lambda w, _: os.rename(f"{w}/file", f"{w}/other")),
     "rename-dir": (nothing, lambda w, _: os.rename(f"{w}/sub", f"{w}/moved")),
-    "rename-made": (made_and_closed, lambda w, _: os.rename(f"{w}/made", f"{w}/sub/moved")),
-    "rename-changed": (changed_and_closed, lambda w, _: os.rename(f"{w}/file", f"{w}/sub/moved")),
+    "rename-made": (made_and_closed, lambda w, _: os.rename(f"{w}/made", f"{w}/moved")),
+    "rename-changed": (changed_and_closed, lambda w, _: os.rename(f"{w}/file", f"{w}/moved")),
     "exchange": (nothing, lambda w, _: renameat2(w, "file", "other", 2)),
     "noreplace": (nothing, lambda w, _: renameat2(w, "file", "free", 1)),
     "create": (nothing, lambda w, _: os.open(f"{w}/new", os.O_WRONLY | os.O_CREAT)),
