@@ -23,8 +23,7 @@ struct hashing {
 
 bool hashes_may_help(struct cache *c, const char *path, uint64_t size)
 {
-	return provider_has_hashes(c->provider) &&
-		stored_may_have(c->stored, path_name(path), size);
+	return stored_may_have(c->stored, path_name(path), size);
 }
 
 static enum err add_names(struct hashing *h, const struct fetch_piece *piece, struct error *e)

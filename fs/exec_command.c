@@ -107,7 +107,6 @@ static enum err execute(struct exec_command *command, struct cache *cache, int64
 	outcome->has_exit_code = kind == ERR_OK && result.has_exit_code;
 	outcome->exit_code = result.exit_code;
 	outcome->timed_out = result.timed_out;
-	outcome->is_cut = result.is_cut;
 	if (kind == ERR_OK && !result.has_exit_code)
 		outcome->error = "it ran, but its exit code could not be determined";
 	return kind;

@@ -62,8 +62,7 @@ static bool write_whole(struct buf *out, const struct exec_outcome *outcome,
 	json_put_bytes(&w, "output", joined.bytes, joined.len);
 	json_put_bytes(&w, "stdout", stdout_bytes->bytes.bytes, stdout_bytes->bytes.len);
 	json_put_bytes(&w, "stderr", stderr_bytes->bytes.bytes, stderr_bytes->bytes.len);
-	put_facts(
-		&w, outcome, outcome->is_cut || stdout_bytes->truncated || stderr_bytes->truncated);
+	put_facts(&w, outcome, stdout_bytes->truncated || stderr_bytes->truncated);
 	if (!is_text(&stdout_bytes->bytes) || !is_text(&stderr_bytes->bytes)) {
 		put_base64(&w, "output_b64", &joined);
 		put_base64(&w, "stdout_b64", &stdout_bytes->bytes);

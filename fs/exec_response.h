@@ -9,7 +9,6 @@ struct exec_outcome {
 	bool has_exit_code;
 	int exit_code;
 	bool timed_out;
-	bool is_cut;       /* the captures are not all that was printed */
 	const char *error; /* NULL: none */
 	int64_t duration_ms;
 };

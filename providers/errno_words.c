@@ -1,8 +1,12 @@
 #include "providers/errno_words.h"
 
 #include <string.h>
+#include <strings.h>
 
-/* Go's package syscall, zerrors_linux_amd64.go. */
+/*
+ * Go's package syscall, zerrors_linux_amd64.go. The C libraries begin with a capital, and musl has
+ * two words of its own.
+ */
 static const struct {
 	const char *end;
 	enum err kind;
@@ -17,7 +21,9 @@ static const struct {
 	{ ": disk quota exceeded", ERR_QUOTA },
 	{ ": read-only file system", ERR_READ_ONLY },
 	{ ": too many levels of symbolic links", ERR_LOOP },
+	{ ": symbolic link loop", ERR_LOOP },
 	{ ": file name too long", ERR_NAME_TOO_LONG },
+	{ ": filename too long", ERR_NAME_TOO_LONG },
 	{ ": text file busy", ERR_TEXT_BUSY },
 	{ ": too many open files", ERR_FILES_LIMIT },
 	{ ": argument list too long", ERR_TOO_LARGE },
@@ -30,7 +36,7 @@ enum err errno_words_kind(const char *message, enum err otherwise)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
 		size_t end_len = strlen(words[i].end);
 
-		if (len >= end_len && !strcmp(message + len - end_len, words[i].end))
+		if (len >= end_len && !strcasecmp(message + len - end_len, words[i].end))
 			return words[i].kind;
 	}
 	return otherwise;

@@ -1,5 +1,6 @@
 /*
- * errno_words.h - what a message means that ends in the words of an errno, as those of programs written in Go do.
+ * errno_words.h - what a message means that ends in the words of an errno, as those of programs
+ * written in Go or C do.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 #include "providers/input_pipe.h"
 
-#include "providers/shell_script.h"
+#include "providers/shell_quote.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,9 +31,9 @@ _Static_assert(INPUT_PIPE_GONE == 3, "the scripts name it");
 static void add_arguments(struct buf *out, const char *base, const char *const *others)
 {
 	buf_add_string(out, "set --");
-	script_quote(out, base);
+	shell_argument(out, base);
 	for (; *others; others++)
-		script_quote(out, *others);
+		shell_argument(out, *others);
 	buf_add_string(out, "\n");
 }
 

@@ -26,7 +26,6 @@ struct local {
 	char *id;
 	char *user;      /* by name */
 	char *root_path; /* of the shown directory, in the jail */
-	char *shell;
 };
 
 static struct local *local_of(struct provider *p)
@@ -129,7 +128,6 @@ static void local_release(struct provider *p)
 	free(l->id);
 	free(l->user);
 	free(l->root_path);
-	free(l->shell);
 	free(l);
 }
 
@@ -142,37 +140,13 @@ static char *user_name(void)
 	return strdup(found ? found->pw_name : "user");
 }
 
-static enum err discard(
-	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+static enum err start_helper(struct local *l, const struct call *call, struct error *e)
 {
-	(void)context, (void)stream, (void)bytes, (void)len, (void)e;
-	return ERR_OK;
-}
+	enum err kind =
+		helper_process_start(&l->process, l->root.dir_fd, l->root.staging_fd, call, e);
 
-/* Without the helper everything is done in the jail: that it can be made is known now or at every later step. */
-static enum err try_jail(struct local *l, const struct call *call, struct error *e)
-{
-	struct execute_request request = { .command = ":" };
-	struct execute_result result;
-
-	return bubblewrap_run(&l->jail, call, &request, l->root_path, discard, NULL, &result, e);
-}
-
-static enum err start_verbs(
-	struct local *l, enum helper_mode mode, const struct call *call, struct error *e)
-{
-	enum err kind;
-
-	switch (mode) {
-	case HELPER_AUTO: return ERR_OK;
-	case HELPER_OFF: return try_jail(l, call, e);
-	case HELPER_PROCESS:
-		kind = helper_process_start(
-			&l->process, l->root.dir_fd, l->root.staging_fd, call, e);
-		l->base.helper = l->process.client;
-		return kind;
-	}
-	return error_set(e, ERR_INVALID, "local: no such way to reach files");
+	l->base.helper = l->process.client;
+	return kind;
 }
 
 static enum err fill(struct local *l, const struct provider_config *cfg, struct error *e)
@@ -183,8 +157,7 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		return kind;
 	l->id = strdup(cfg->id);
 	l->user = user_name();
-	l->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	if (!l->id || !l->user || !l->shell)
+	if (!l->id || !l->user)
 		return no_memory(e);
 	if (cfg->user && strcmp(cfg->user, l->user))
 		return error_set(e, ERR_UNSUPPORTED,
@@ -203,7 +176,6 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		.devices = l->store.devices };
 	l->base.root = l->root_path;
 	l->base.staging = JAIL_STAGING;
-	l->base.shell = l->shell;
 	kind = open_root(l, e);
 	if (!kind)
 		staging_clean(&l->root, time(NULL)); /* mounts of it need no journal */
@@ -227,8 +199,8 @@ static enum err local_connect(const struct provider_config *cfg, const struct ca
 	l->root = (struct root){ .dir_fd = -1, .staging_fd = -1 };
 	l->store = LOCAL_STORE_NONE;
 	kind = fill(l, cfg, e);
-	if (!kind)
-		kind = start_verbs(l, cfg->helper, call, e);
+	if (!kind && cfg->helper == HELPER_PROCESS)
+		kind = start_helper(l, call, e);
 	if (kind) {
 		local_release(&l->base);
 		return kind;
@@ -353,5 +325,5 @@ const struct provider_ops local_provider = {
 	.watch = local_watch,
 };
 
-/* HELPER_PROCESS and HELPER_OFF: the verbs are derived, as for a vendor. */
+/* HELPER_PROCESS: the verbs are the helper's, as for a vendor. */
 static const struct provider_ops local_without_calls = { LOCAL_FACTS };

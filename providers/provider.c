@@ -8,7 +8,6 @@
 #include "providers/local.h"
 #include "providers/modal/modal.h"
 #include "providers/runloop/runloop.h"
-#include "providers/shell.h"
 
 #include <string.h>
 
@@ -180,11 +179,12 @@ enum err provider_execute(struct provider *p, const struct call *call,
 	return p->ops->execute(p, call, request, sink, context, result, e);
 }
 
-/* ---- The batch verbs: the vendor's own, else the helper's, else a script's ---- */
+/* ---- The batch verbs: the vendor's own, else the helper's ---- */
 
-static bool has_shell(const struct provider *p)
+static enum err has_no_helper(const struct provider *p, struct error *e)
 {
-	return p->root && p->staging && p->shell;
+	return p->no_helper ? error_set(e, ERR_UNSUPPORTED, "%s", p->no_helper)
+			    : cannot(p->ops, "there is no helper program", e);
 }
 
 enum err provider_list(struct provider *p, const struct call *call,
@@ -192,11 +192,8 @@ enum err provider_list(struct provider *p, const struct call *call,
 {
 	if (p->ops->list)
 		return p->ops->list(p, call, request, sink, context, e);
-	if (p->helper)
-		return helper_client_list(p->helper, call, request, sink, context, e);
-	if (has_shell(p))
-		return shell_list(p, call, request, sink, context, e);
-	return cannot(p->ops, "list needs the helper program or a shell", e);
+	return p->helper ? helper_client_list(p->helper, call, request, sink, context, e)
+			 : has_no_helper(p, e);
 }
 
 enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
@@ -204,16 +201,9 @@ enum err provider_fetch(struct provider *p, const struct call *call, const struc
 {
 	if (p->ops->fetch)
 		return p->ops->fetch(p, call, items, items_count, sink, context, e);
-	if (p->helper)
-		return helper_client_fetch(p->helper, call, items, items_count, sink, context, e);
-	if (has_shell(p))
-		return shell_fetch(p, call, items, items_count, sink, context, e);
-	return cannot(p->ops, "fetch needs the helper program or a shell", e);
-}
-
-bool provider_has_hashes(const struct provider *p)
-{
-	return p->ops->fetch || p->helper;
+	return p->helper
+		? helper_client_fetch(p->helper, call, items, items_count, sink, context, e)
+		: has_no_helper(p, e);
 }
 
 uint64_t provider_fetch_max(const struct provider *p)
@@ -226,11 +216,8 @@ enum err provider_apply(struct provider *p, const struct call *call,
 {
 	if (p->ops->apply)
 		return p->ops->apply(p, call, request, results, e);
-	if (p->helper)
-		return helper_client_apply(p->helper, call, request, results, e);
-	if (has_shell(p))
-		return shell_apply(p, call, request, results, e);
-	return cannot(p->ops, "apply needs the helper program or a shell", e);
+	return p->helper ? helper_client_apply(p->helper, call, request, results, e)
+			 : has_no_helper(p, e);
 }
 
 enum err provider_watch(struct provider *p, const struct call *call,
@@ -238,7 +225,6 @@ enum err provider_watch(struct provider *p, const struct call *call,
 {
 	if (p->ops->watch)
 		return p->ops->watch(p, call, request, sink, context, e);
-	if (p->helper)
-		return helper_client_watch(p->helper, call, request, sink, context, e);
-	return cannot(p->ops, "without the helper there is no stream of changes", e);
+	return p->helper ? helper_client_watch(p->helper, call, request, sink, context, e)
+			 : has_no_helper(p, e);
 }

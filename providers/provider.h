@@ -6,9 +6,9 @@
  *
  * A vendor is one file (or one clear group) that exports a `const struct provider_ops`. It must give connect, release,
  * info, execute and, for vendors that can make sandboxes, the lifecycle; of the batch verbs it gives those for which it
- * has something better than the derived ones. Callers never test a slot: the provider_* functions below hold what an
- * absent one means. Verbs absent from the table are done by the helper program where the provider has started one
- * (`struct provider.helper`), else with POSIX sh over `execute` (providers/shell.h).
+ * has something better than the helper's. Callers never test a slot: the provider_* functions below
+ * hold what an absent one means. Verbs absent from the table are done by the helper program that
+ * the provider has started (`struct provider.helper`).
  *
  * Threads: every function may be called from any thread, several at once on one provider, except connect/create (one
  * call makes one object) and release (the last call, alone). No function may call back into its caller's layer except
@@ -33,7 +33,6 @@ enum resume_mode {
 
 enum helper_mode {
 	HELPER_AUTO, /* the best there is: in process for `local:`, the helper program for vendors */
-	HELPER_OFF,  /* POSIX sh over execute */
 	HELPER_PROCESS, /* the helper program as a process, also where it could be called directly */
 };
 
@@ -43,8 +42,9 @@ struct provider_config {
 	const char
 		*user; /* the sandbox's user for commands and files; NULL: the provider's default */
 	const char *key_file; /* a file of mode 0600 that holds the key; NULL: the environment */
-	const char *shell;    /* HELPER_OFF: the shell that runs the derived scripts; NULL: "sh" */
 	enum helper_mode helper;
+	/* Whether a sandbox where the helper program cannot run will do: for `execute`. */
+	bool may_lack_helper;
 	enum resume_mode resume;
 	/*
 	 * Nothing in the sandbox is used or looked at, and a paused one is not woken: of what is connected so, only info (whose
@@ -135,7 +135,6 @@ struct execute_result {
 	bool has_exit_code; /* false: could not be determined */
 	int exit_code;      /* 128 + the signal's number when one ended it; 124 after a timeout */
 	bool timed_out;
-	bool is_cut; /* it printed more than the provider keeps: something is missing between beginning and end */
 	bool may_have_run; /* on an error: whether the command may have started */
 };
 
@@ -162,11 +161,9 @@ enum provider_caps {
 	PROVIDER_NAMES_IDS = 2,    /* an ID that does not exist is created by connecting to it */
 	PROVIDER_SINGLE = 4,       /* no ID: the one that is there; `create` finds it, it stays */
 	PROVIDER_KEEPS_HELPER = 8, /* its helper serves many requests, so it can watch as well */
-	PROVIDER_WATCHES =
-		16, /* it has a stream of changes of its own, for where there is no helper */
 	PROVIDER_COMMANDS_PULSE =
-		32, /* a silent command makes progress, too: one that makes none is out of reach */
-	PROVIDER_FINDS_NAMES = 64, /* a sandbox is also found by the name that it was made with */
+		16, /* a silent command makes progress, too: one that makes none is out of reach */
+	PROVIDER_FINDS_NAMES = 32, /* a sandbox is also found by the name that it was made with */
 };
 
 struct provider_ops {
@@ -192,7 +189,8 @@ struct provider_ops {
 
 	/*
 	 * Attaches to the sandbox cfg->id and checks that the directory to show exists. ERR_NOT_FOUND: no such sandbox;
-	 * ERR_AUTH: the key; ERR_UNREACHABLE. The result is released with `release`. Required.
+	 * ERR_AUTH: the key; ERR_UNREACHABLE; ERR_UNSUPPORTED: the helper program cannot run there.
+	 * The result is released with `release`. Required.
 	 */
 	enum err (*connect)(const struct provider_config *cfg, const struct call *call,
 		struct provider **out, struct error *e);
@@ -245,7 +243,7 @@ struct provider_ops {
 		const struct execute_request *request, execute_sink sink, void *context,
 		struct execute_result *result, struct error *e);
 
-	/* The batch verbs, as verbs.h says. Each may be NULL: derived. */
+	/* The batch verbs, as verbs.h says. Each may be NULL: the helper's. */
 	enum err (*list)(struct provider *p, const struct call *call,
 		const struct list_request *request, list_sink sink, void *context, struct error *e);
 	enum err (*fetch)(struct provider *p, const struct call *call,
@@ -269,11 +267,11 @@ struct provider_ops {
 struct provider {
 	const struct provider_ops *ops;
 	struct helper_client
-		*helper; /* a running helper program, or NULL; owned by the vendor's struct */
+		*helper;     /* a running helper program, or NULL; owned by the vendor's struct */
+	const char *staging; /* absolute path, in the sandbox, of the staging directory */
+	const char *root;    /* absolute path, in the sandbox, of the shown root */
 	const char *
-		staging; /* absolute path, in the sandbox, of the staging directory; for the shell scripts */
-	const char *root;  /* absolute path, in the sandbox, of the shown root; likewise */
-	const char *shell; /* what runs the shell scripts: "sh" */
+		no_helper; /* why the helper program does not run there, a sentence; NULL: nothing lacks */
 	bool is_opened; /* a stream of changes began with the attach, as provider_config.opening asks */
 };
 
@@ -319,8 +317,6 @@ enum err provider_list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e);
 enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
 	size_t items_count, fetch_sink sink, void *context, struct error *e);
-/* Whether FETCH_HASHES costs less than the bytes would: a shell's tools know no such hash. */
-bool provider_has_hashes(const struct provider *p);
 /* Bytes that one fetch should ask for at most, UINT64_MAX where that does not matter. */
 uint64_t provider_fetch_max(const struct provider *p);
 enum err provider_apply(struct provider *p, const struct call *call,

@@ -9,7 +9,6 @@
 #include "providers/remote_opening.h"
 #include "providers/remote_pack.h"
 #include "providers/remote_runner.h"
-#include "providers/shell.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,22 +71,16 @@ static enum err take_helper(struct remote *r, const struct remote_report *report
 			   : helper_client_new_runs(&r->helper, &runner, &report->hello, e);
 }
 
-static enum err take_shell(struct remote *r, const struct remote_report *report,
-	enum helper_mode mode, struct error *e)
+static enum err lack_helper(
+	struct remote *r, const struct remote_report *report, bool may_lack, struct error *e)
 {
-	char why[800];
+	char why[REMOTE_WHY_MAX];
 
 	remote_explain(report, why, sizeof why);
-	if (mode == HELPER_PROCESS)
-		return error_set(e, ERR_UNSUPPORTED, "no helper program: %s", why);
-	if (mode == HELPER_AUTO)
-		log_warn(LOG_PROVIDER,
-			"no helper program: %s. The sandbox's shell does its work: slower, without "
-			"a stream of changes, "
-			"and with what README.md lists under \"Without the helper\"; -o helper=off "
-			"accepts that",
-			why);
-	return shell_parse_identity(report->ids, &r->identity, e);
+	if (!may_lack)
+		return error_set(e, ERR_UNSUPPORTED, "%s", why);
+	r->no_helper = strdup(why);
+	return r->no_helper ? ERR_OK : error_set(e, ERR_NO_MEMORY, "an attached sandbox");
 }
 
 static enum err attach(struct remote *r, const struct provider_config *cfg, const char *working_dir,
@@ -99,7 +92,7 @@ static enum err attach(struct remote *r, const struct provider_config *cfg, cons
 	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
 	enum err kind;
 
-	kind = remote_find(&report, &r->ops, question, cfg->helper != HELPER_OFF, call, e);
+	kind = remote_find(&report, &r->ops, question, call, e);
 	if (kind == ERR_OK)
 		kind = take_place(r, &report, e);
 	if (kind != ERR_OK)
@@ -107,12 +100,12 @@ static enum err attach(struct remote *r, const struct provider_config *cfg, cons
 	if (report.state == REMOTE_READY)
 		return take_helper(r, &report, e);
 	remote_opening_free(take(r->opening));
-	return take_shell(r, &report, cfg->helper, e);
+	return lack_helper(r, &report, cfg->may_lack_helper, e);
 }
 
 static bool can_open(const struct remote *r, const struct provider_config *cfg)
 {
-	return cfg->opening && r->ops.listen && r->ops.is_live && cfg->helper != HELPER_OFF;
+	return cfg->opening && r->ops.listen && r->ops.is_live;
 }
 
 static enum err new_packer(struct remote *r, struct error *e)
@@ -142,12 +135,12 @@ enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	return kind;
 }
 
-void remote_lend(const struct remote *r, struct provider *p, const char *shell)
+void remote_lend(const struct remote *r, struct provider *p)
 {
 	p->root = r->root;
 	p->staging = r->staging;
 	p->helper = r->helper;
-	p->shell = shell;
+	p->no_helper = r->no_helper;
 	p->is_opened = r->opening;
 }
 
@@ -205,6 +198,7 @@ void remote_release(struct remote *r)
 	free(r->root);
 	free(r->staging);
 	free(r->helper_path);
+	free(r->no_helper);
 	*r = (struct remote){ 0 };
 }
 

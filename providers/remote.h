@@ -3,7 +3,8 @@
  * where staging is, who one is there, and the helper program.
  *
  * A vendor's connect() gives a struct remote_ops and calls remote_attach(); it then has a helper client (helper_client.h)
- * that starts the helper program anew for every request, or, where that cannot run, what the shell scripts need (shell.h).
+ * that starts the helper program anew for every request. Where that cannot run, commands are all
+ * there is.
  * The first attach ever stores the helper in the sandbox: two requests more. Every later one is a single run.
  *
  * Staging is the directory `.sandboxfs` of the sandbox user's home when that is on the file system of the shown directory,
@@ -101,9 +102,10 @@ struct remote_packer;
 /* Stays where it is from the attach to the release: its helper's client points to it. */
 struct remote {
 	char *root, *staging, *home; /* absolute, without symbolic links; owned */
-	char *helper_path;           /* NULL: the shell */
+	char *helper_path;           /* NULL: no helper runs there */
 	struct identity identity;
-	struct helper_client *helper; /* NULL: the shell */
+	struct helper_client *helper; /* NULL: no helper runs there */
+	char *no_helper;              /* then why, a sentence; owned */
 	struct remote_ops ops;
 	struct remote_commands *commands; /* what remote_command() keeps */
 	struct remote_names *leftovers;   /* files of staging that nobody needs any more */
@@ -114,15 +116,15 @@ struct remote {
 
 /*
  * cfg->path relative or NULL: from `working_dir`, which is absolute, "." for where the vendor begins programs, or NULL for
- * the home directory. ERR_NOT_FOUND, ERR_NOT_DIR, ERR_DENIED: the directory to show. With HELPER_AUTO a helper that cannot
- * run is a warning in the log and the shell takes over; with HELPER_PROCESS it is ERR_UNSUPPORTED. On failure there is
- * nothing to release.
+ * the home directory. ERR_NOT_FOUND, ERR_NOT_DIR, ERR_DENIED: the directory to show. ERR_UNSUPPORTED:
+ * the helper cannot run, unless cfg->may_lack_helper; then only remote_command() may be asked. On
+ * failure there is nothing to release.
  */
 enum err remote_attach(struct remote *out, const struct remote_ops *ops,
 	const struct provider_config *cfg, const char *working_dir, const struct call *call,
 	struct error *e);
-/* What the derived verbs need of an attached one; both it and `shell` stay the vendor's, and must outlive `p`. */
-void remote_lend(const struct remote *r, struct provider *p, const char *shell);
+/* What the batch verbs need of an attached one, which stays the vendor's and must outlive `p`. */
+void remote_lend(const struct remote *r, struct provider *p);
 /* What attaching learned, for provider_ops.info: nothing where it never came to that. */
 void remote_describe(const struct remote *r, struct sandbox_info *out);
 /* Removes what is left in staging, where the sandbox can still be reached. */

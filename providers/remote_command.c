@@ -115,11 +115,15 @@ static enum err check_cwd(const char *cwd, struct error *e)
 	return kind;
 }
 
-/* A command whose answer was lost runs on, until its time. */
+/*
+ * A command whose answer was lost runs on, until its time; without the helper what the command
+ * started is ended here when that has come.
+ */
 static bool shall_end(const struct remote_run *run, const struct call *call, enum err kind)
 {
-	return kind != ERR_OK && run->result->may_have_run &&
-		(run->has_refused || is_cancelled(call));
+	if (kind == ERR_OK)
+		return run->result->timed_out && !run->r->helper;
+	return run->result->may_have_run && (run->has_refused || is_cancelled(call));
 }
 
 /* The time limit is kept in the sandbox. */
@@ -133,7 +137,7 @@ static enum err run_marked(struct remote_run *run, const struct call *call, stru
 	if (kind != ERR_OK)
 		return kind;
 	run->marker = marker;
-	kind = run->r->helper ? remote_run_helper(run, call, e) : remote_run_script(run, call, e);
+	kind = run->r->helper ? remote_run_helper(run, call, e) : remote_run_plain(run, call, e);
 	if (run->has_started)
 		started = START_ANSWERED;
 	if (shall_end(run, call, kind))

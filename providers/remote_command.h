@@ -7,8 +7,9 @@
  * than the vendor lets a request last, and a request whose answer was lost is simply asked again: the record's name is
  * chosen here, and a second start of the same name follows the first. One that ends soon costs one request.
  *
- * Without the helper (`-o helper=off`) a script does the same in one request that lasts as long as the command; a vendor's
- * own limit on that is then the command's, and its output comes at its end.
+ * Where the helper program cannot run, the command is one request that lasts as long as it does,
+ * with what the vendor makes of that: a limit on its time or its output, bytes that are no text,
+ * both streams in one.
  */
 #pragma once
 

@@ -29,7 +29,8 @@ enum err remote_run_output(
 	struct remote_run *run, enum stream stream, const void *bytes, size_t len, struct error *e);
 
 enum err remote_run_helper(struct remote_run *run, const struct call *call, struct error *e);
-enum err remote_run_script(struct remote_run *run, const struct call *call, struct error *e);
+/* By the vendor's own call, where no helper runs. */
+enum err remote_run_plain(struct remote_run *run, const struct call *call, struct error *e);
 
 /* What the names of records begin with; their markers follow. */
 #define REMOTE_RECORD "command-"

@@ -68,58 +68,51 @@ static enum err store(struct remote_report *report, const struct remote_ops *ops
 	return kind;
 }
 
-/* Who one is there: what the helper that cannot run would have said. */
-static enum err ask_without(struct remote_report *report, const struct remote_ops *ops,
-	struct remote_question question, const struct call *call, struct error *e)
-{
-	struct remote_report shell;
-	enum err kind;
-
-	question.images = "";
-	kind = remote_script_run(&shell, ops, &question, call, e);
-	shell.state = report->state;
-	memcpy(shell.why, report->why, sizeof shell.why);
-	remote_report_release(report);
-	*report = shell;
-	return kind;
-}
-
 enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
-	struct remote_question question, bool wants_helper, const struct call *call,
-	struct error *e)
+	struct remote_question question, const struct call *call, struct error *e)
 {
 	AUTO_BUF struct buf images = BUF_INIT(4096);
 	enum err kind;
 
-	if (wants_helper)
-		put_images(&images);
+	put_images(&images);
 	question.images = buf_text(&images);
 	kind = run_script(out, ops, &question, call, e);
 	if (kind == ERR_OK && out->state == REMOTE_ABSENT)
 		kind = store(out, ops, question, call, e);
-	if (kind == ERR_OK && out->state == REMOTE_BROKEN)
-		kind = ask_without(out, ops, question, call, e);
 	return kind;
 }
 
+static void put_carried(struct buf *out)
+{
+	struct helper_image image;
+	const char *machine;
+
+	for (size_t i = 0; helper_image_at(i, &machine, &image); i++)
+		buf_printf(out, "%s%s", i ? ", " : "", machine);
+}
+
+/* What still works comes first: an error's text has an end. */
 void remote_explain(const struct remote_report *report, char *out, size_t size)
 {
+	static const char works[] =
+		"the sandbox cannot be mounted, only sandboxctl exec works: the helper program";
+	AUTO_BUF struct buf carried = BUF_INIT(200);
+
 	switch (report->state) {
 	case REMOTE_NO_IMAGE:
-		snprintf(out, size,
-			"this sandboxfs carries none for %.40s; one that is built where a cross "
-			"compiler for it is does",
-			report->machine);
+		put_carried(&carried);
+		snprintf(out, size, "%s is not there for its processor, %.40s, only for %s", works,
+			report->machine, carried.len ? buf_text(&carried) : "none");
 		break;
 	case REMOTE_NOEXEC:
-		snprintf(out, size,
-			"nothing may be executed in %s; a home directory without noexec helps",
+		snprintf(out, size, "%s (%.40s) may not be executed in %s", works, report->machine,
 			report->staging);
 		break;
 	case REMOTE_BROKEN:
-		snprintf(out, size, "it does not run in this sandbox%s", report->why);
+		snprintf(out, size, "%s (%.40s) does not run in %s%s", works, report->machine,
+			report->staging, report->why);
 		break;
-	case REMOTE_ABSENT: snprintf(out, size, "it is not there"); break;
+	case REMOTE_ABSENT: snprintf(out, size, "%s is not there", works); break;
 	case REMOTE_READY: *out = 0; break;
 	}
 }

@@ -10,8 +10,8 @@
  * for again. Any number may do so at once, also for one sandbox: each stores under a name of its own and renames.
  */
 enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
-	struct remote_question question, bool wants_helper, const struct call *call,
-	struct error *e);
+	struct remote_question question, const struct call *call, struct error *e);
 
-/* Why the helper of this report does not serve, and the way out. */
+/* What the helper of this report does not do, what was tried, and what works all the same. */
+#define REMOTE_WHY_MAX 800
 void remote_explain(const struct remote_report *report, char *out, size_t size);

@@ -231,8 +231,8 @@ enum err remote_put_back(const struct remote *r, const struct call *call, struct
 {
 	const struct remote_question question = { .path = r->root };
 	AUTO_REMOTE_REPORT struct remote_report report = { 0 };
-	enum err kind = remote_find(&report, &r->ops, question, true, call, e);
-	char why[800];
+	enum err kind = remote_find(&report, &r->ops, question, call, e);
+	char why[REMOTE_WHY_MAX];
 
 	if (kind != ERR_OK)
 		return kind;
@@ -243,7 +243,7 @@ enum err remote_put_back(const struct remote *r, const struct call *call, struct
 		return ERR_OK;
 	remote_explain(&report, why, sizeof why);
 	return error_set(e, ERR_UNSUPPORTED,
-		"the helper program was removed from the sandbox and cannot be put back: %s", why);
+		"the helper program was removed and cannot be put back: %s", why);
 }
 
 /* ---- The whole ---- */

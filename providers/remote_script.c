@@ -2,7 +2,7 @@
 
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
-#include "providers/shell_script.h"
+#include "providers/errno_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +12,7 @@
 /* A hello, and a list from one start. */
 #define REQUESTS_MAX ((size_t)16 * 1024)
 
-enum field {
-	FIELD_STATE,
-	FIELD_WHY,
-	FIELD_HOME,
-	FIELD_ROOT,
-	FIELD_STAGING,
-	FIELD_MACHINE,
-	FIELD_IDS,
-	FIELDS
-};
+enum field { FIELD_STATE, FIELD_WHY, FIELD_HOME, FIELD_ROOT, FIELD_STAGING, FIELD_MACHINE, FIELDS };
 
 /* ---- What a program says besides ---- */
 
@@ -146,7 +137,6 @@ static bool find_state(const char *name, enum remote_state *out)
 /* Why there is nothing to show; ERR_OK: there is. */
 static enum err check_place(const char *const field[FIELDS], struct error *e)
 {
-	char why[160];
 	enum err kind;
 
 	if (strcmp(field[FIELD_STATE], "unstaged") == 0)
@@ -155,9 +145,9 @@ static enum err check_place(const char *const field[FIELDS], struct error *e)
 			field[FIELD_HOME], field[FIELD_ROOT]);
 	if (strcmp(field[FIELD_STATE], "nowhere") != 0)
 		return ERR_OK;
-	kind = script_reason(field[FIELD_WHY], why, sizeof why);
-	if (kind == ERR_OK || kind == ERR_IO)
-		return error_set(e, ERR_IO, "%s: %s", field[FIELD_ROOT], why);
+	kind = errno_words_kind(field[FIELD_WHY], ERR_IO);
+	if (kind == ERR_IO)
+		return error_set(e, ERR_IO, "%s: %.160s", field[FIELD_ROOT], field[FIELD_WHY]);
 	return error_set(e, kind, "%s: %s", field[FIELD_ROOT], error_words(kind));
 }
 
@@ -181,7 +171,6 @@ static enum err read_fields(struct remote_report *r, const struct buf *line, str
 	r->root = field[FIELD_ROOT];
 	r->staging = field[FIELD_STAGING];
 	r->machine = field[FIELD_MACHINE];
-	r->ids = field[FIELD_IDS];
 	return ERR_OK;
 }
 

@@ -3,7 +3,8 @@
  *
  * It finds the directory to show, makes staging, looks for the helper and, where that is there, becomes it: so the helper's
  * answer follows the report in the same output. The report is one line of text, with the fields as hexadecimal digits, so
- * that any path gets through any transport. Needed: a POSIX sh, GNU or BusyBox stat, od, tr, find and id.
+ * that any path gets through any transport. Needed: a POSIX sh, GNU or BusyBox stat, od, tr and
+ * find.
  */
 #pragma once
 
@@ -40,16 +41,15 @@ struct remote_opening;
 struct remote_question {
 	const char *path;        /* to show; NULL: `working_dir` */
 	const char *working_dir; /* absolute; NULL: home */
-	const char
-		*images; /* "MACHINE NAME SIZE" for each that is carried; "": no helper is wanted */
-	const char *stored; /* an upload in staging that is to become the helper; NULL: none */
+	const char *images;      /* "MACHINE NAME SIZE" for each that is carried */
+	const char *stored;      /* an upload in staging that is to become the helper; NULL: none */
 	const struct remote_second *second; /* NULL: the hello is all that is asked for */
 	struct remote_opening
 		*opening; /* for remote_find(): who holds the run; NULL: it ends with the hello */
 };
 
 enum remote_state {
-	REMOTE_NO_IMAGE, /* no helper is wanted, or none is carried for this machine */
+	REMOTE_NO_IMAGE, /* none is carried for this machine */
 	REMOTE_ABSENT,   /* it is not there, or not whole */
 	REMOTE_NOEXEC,   /* it may not be executed */
 	REMOTE_BROKEN,   /* it was started and cannot run here */
@@ -60,8 +60,8 @@ struct remote_report {
 	enum remote_state state;
 	char why[400]; /* of what is not REMOTE_READY, where there is something to say */
 	struct buf fields;
-	const char *home, *root, *staging, *machine, *ids; /* within `fields` */
-	struct hello hello;                                /* REMOTE_READY */
+	const char *home, *root, *staging, *machine; /* within `fields` */
+	struct hello hello;                          /* REMOTE_READY */
 };
 
 void remote_report_release(struct remote_report *r);

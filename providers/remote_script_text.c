@@ -27,7 +27,7 @@ const char remote_script_text[] =
 	"esac\n"
 	"if ! cd -P -- \"$dir\" 2>/dev/null; then\n"
 	"	why=$(ls -d -- \"$dir/.\" 2>&1 >/dev/null)\n"
-	"	tell nowhere \"${why:-$dir: Permission denied}\" \"$home\" \"$dir\" '' '' ''\n"
+	"	tell nowhere \"${why:-$dir: Permission denied}\" \"$home\" \"$dir\" '' ''\n"
 	"	exit 0\n"
 	"fi\n"
 	"root=$PWD\n"
@@ -49,7 +49,7 @@ const char remote_script_text[] =
 	"}\n"
 	"if ! { is_one_device && is_fit \"$home\"; } && ! is_fit \"$root\" && ! is_fit \"$home\"; "
 	"then\n"
-	"	tell unstaged '' \"$home\" \"$root\" '' '' ''\n"
+	"	tell unstaged '' \"$home\" \"$root\" '' ''\n"
 	"	exit 0\n"
 	"fi\n"
 	/* What interrupted requests and uploads left. */
@@ -83,8 +83,6 @@ const char remote_script_text[] =
 	"		[ -x \"$helper\" ] && state=ready || state=noexec\n"
 	"	fi\n"
 	"fi\n"
-	"ids=\n"
-	"[ $state = ready ] || ids=$(id -u && id -g && id -G)\n"
-	"tell $state \"$why\" \"$home\" \"$root\" \"$staging\" \"$machine\" \"$ids\"\n"
+	"tell $state \"$why\" \"$home\" \"$root\" \"$staging\" \"$machine\"\n"
 	"[ $state != ready ] || exec \"$helper\" once $options -r \"$hello\" \"$root\" "
 	"\"$staging\"\n";

@@ -1,25 +1,15 @@
 #include "providers/remote_text.h"
 
-#include <string.h>
+#include "providers/shell_quote.h"
 
-/* A word in single quotes, where only the quote itself means anything. */
-static void quote(struct buf *out, const char *argument)
-{
-	buf_add_byte(out, '\'');
-	for (const char *at = argument; *at; at++)
-		if (*at == '\'')
-			buf_add_string(out, "'\\''");
-		else
-			buf_add_byte(out, (unsigned char)*at);
-	buf_add_byte(out, '\'');
-}
+#include <string.h>
 
 static void quote_all(struct buf *out, const char *const *argv)
 {
 	for (size_t i = 0; argv[i]; i++) {
 		if (i)
 			buf_add_byte(out, ' ');
-		quote(out, argv[i]);
+		shell_quote(out, argv[i]);
 	}
 }
 

@@ -98,8 +98,7 @@ enum err remote_watch(const struct remote *r, const char *vendor, const struct c
 	enum err kind;
 
 	if (!r->helper)
-		return error_set(e, ERR_UNSUPPORTED,
-			"%s: without the helper there is no stream of changes", vendor);
+		return error_set(e, ERR_UNSUPPORTED, "%s: %s", vendor, r->no_helper);
 	kind = remote_opening_take(r->opening, call, request, sink, context, &is_taken, e);
 	if (!is_taken)
 		kind = put_request(&text, request, e);

@@ -57,15 +57,13 @@ table: $(TEST_BIN)/differences
 #	3. In each vendor's sandboxes what goes through code of the vendor's own. Of commands the contract shows that.
 #	4. What vendors share, in the sandboxes of one: each script has one, each vendor some.
 #
-# What a release passes (make check-all): the same at length, every script on every vendor, every shell, sanitizers, clang.
-OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind ports paused vendor_faults vendor_key
+# What a release passes (make check-all): the same at length, every script on every vendor, sanitizers, clang.
+OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:mixing e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging \
 	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix \
 	aio:ctl_copy aio:ctl_exec aio:exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
 	daytona:ctl_copy daytona:exec daytona:jobs
 CONTRACTS     := $(VENDORS)
-# Contracts over shells in place of the helper; unit:providers has the shell's own tests.
-SHELL_CONTRACTS := shell_dash shell_busybox text_shell
 # A clean Debian is made for these.
 ROOT_TESTS    := tests/install/debian.t tests/install/systemd.t
 # For check-faults alone.
@@ -93,9 +91,9 @@ REPORTS   = $(abspath $B/reports)
 # What each test printed.
 LOGS      = $(abspath $B/logs)
 UNIT_JOBS ?= 4
-TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) LEFT_OUT="$(SHELL_CONTRACTS)" SHELLS=$(SHELLS) \
+TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) \
 	VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
-	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) SHELL_KIND="$(SHELL_KIND)" MOUNT_OPTS="$(MOUNT_OPTS)" \
+	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
 	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
@@ -180,16 +178,13 @@ check-distros:
 	$(Q)status=0; for release in $(RELEASES); do tests/distro $$release || status=1; done; \
 	tests/support/distro-table $(RELEASES:%=build/distro/%.log); exit $$status
 
-# The mounts again through each way of working in a sandbox; then under the sanitizers; long traces and a long stress.
+# The mounts again through the helper program; then under the sanitizers; long traces and a long stress.
 .PHONY: check-all
 check-all: lint check
 	$(Q)sh tools/setup.sh roots
-	$(Q)$(MAKE) --no-print-directory test SHELLS=all \
-		T="unit:providers:shell_*/* $(SHELL_CONTRACTS:%=contract:%) $(VENDORS:%=contract:%_shell) $(LONG_TESTS)"
+	$(Q)$(MAKE) --no-print-directory test T="$(LONG_TESTS)"
 	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
 	$(Q)$(MAKE) --no-print-directory test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
-	$(Q)$(MAKE) --no-print-directory test HELPER=off SHELL_KIND=dash T="$(wildcard tests/mount/real_*.t)"
-	$(Q)$(MAKE) --no-print-directory oracle HELPER=off SHELL_KIND=dash ORACLE_OPS=20000
 	$(Q)$(MAKE) --no-print-directory test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
 	$(Q)for vendor in $(VENDORS); do \
 		$(MAKE) --no-print-directory test PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \

@@ -252,7 +252,6 @@ void config_release(struct config *c)
 	free(c->user);
 	free(c->key_file);
 	creation_release(&c->creation);
-	free(c->shell);
 	free(c->journal);
 	free(c->cache);
 	*c = (struct config){ 0 };

@@ -89,10 +89,8 @@ const struct option options[] = {
 		"is in use (300)"),
 	VALUE("resume=", option_set_choice, resume, "access|never",
 		"whether a paused sandbox is woken when somebody uses the mount"),
-	VALUE("helper=", option_set_choice, helper, "auto|off|process",
-		"who does the work in the sandbox; off: a shell and its tools, slower and with "
-		"losses"),
-	VALUE("shell=", option_set_text, shell, "PROGRAM", "with helper=off: that shell (sh)"),
+	VALUE("helper=", option_set_choice, helper, "auto|process",
+		"process: also for local: the helper is a program of its own"),
 	VALUE("timeout=", option_set_progress, progress_ms, "SECONDS",
 		"give up a request that makes no progress for so long (30); 0: never"),
 	VALUE("exec_timeout=", option_set_seconds, exec_timeout_ms, "SECONDS",

@@ -82,7 +82,6 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.path = source->path,
 		.user = c->user,
 		.key_file = c->key_file,
-		.shell = c->shell,
 		.helper = (enum helper_mode)c->helper,
 		.resume = (enum resume_mode)c->resume,
 		.progress_ms = c->progress_ms,

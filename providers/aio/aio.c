@@ -92,7 +92,6 @@ static void aio_release(struct provider *p)
 	rest_release(&a->rest);
 	if (a->http)
 		http_free(a->http);
-	free(a->shell);
 	free(a);
 }
 
@@ -109,8 +108,7 @@ static enum err fill(struct aio *a, const struct provider_config *cfg, struct er
 	if (!kind)
 		kind = sessions_init(&a->sessions, &a->rest, a->address.id, e);
 	a->has_sessions = !kind;
-	a->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	return kind || a->shell ? kind : error_set(e, ERR_NO_MEMORY, "aio");
+	return kind;
 }
 
 static enum err make(struct aio **out, const struct provider_config *cfg, struct error *e)
@@ -169,7 +167,7 @@ static enum err attach(struct aio *a, const struct provider_config *cfg, const c
 	if (kind)
 		return kind;
 	a->has_remote = true;
-	remote_lend(&a->remote, &a->base, a->shell);
+	remote_lend(&a->remote, &a->base);
 	return ERR_OK;
 }
 

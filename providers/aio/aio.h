@@ -32,7 +32,6 @@ struct aio {
 	struct remote remote;
 	bool has_sessions, has_remote;
 	atomic_bool was_asked; /* what `connect` learned has been told */
-	char *shell;
 };
 
 /* The slots of a struct remote_ops; `context` is a struct aio. */

@@ -239,7 +239,6 @@ void daytona_free(struct daytona *d)
 	pthread_mutex_destroy(&d->lock);
 	free(d->id);
 	free(d->user);
-	free(d->shell);
 	free(d);
 }
 
@@ -253,8 +252,7 @@ static enum err fill(
 	d->resume = cfg->resume;
 	d->id = strdup(id);
 	d->user = cfg->user ? strdup(cfg->user) : NULL;
-	d->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	if (!d->id || !d->shell || (cfg->user && !d->user))
+	if (!d->id || (cfg->user && !d->user))
 		return error_set(e, ERR_NO_MEMORY, "daytona");
 	return daytona_account_open(&d->account, cfg, e);
 }

@@ -99,7 +99,7 @@ static enum err attach(struct daytona *d, const struct provider_config *cfg,
 	if (kind)
 		return kind;
 	d->has_remote = true;
-	remote_lend(&d->remote, &d->base, d->shell);
+	remote_lend(&d->remote, &d->base);
 	return ERR_OK;
 }
 

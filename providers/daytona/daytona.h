@@ -21,7 +21,6 @@ struct daytona {
 	struct rest toolbox; /* once found */
 	char *id;            /* as given, which may be a name; once found, the ID */
 	char *user;          /* whose the commands are to be; NULL: whoever's they are */
-	char *shell;         /* of the derived scripts */
 	enum resume_mode resume;
 	struct remote remote; /* once attached */
 	bool has_remote;

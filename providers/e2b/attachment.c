@@ -304,7 +304,6 @@ void e2b_free(struct e2b *b)
 	account_close(&b->account);
 	pthread_mutex_destroy(&b->lock);
 	free(b->user);
-	free(b->shell);
 	free(b);
 }
 
@@ -317,8 +316,7 @@ static enum err fill(struct e2b *b, const struct provider_config *cfg, struct er
 	b->resume = cfg->resume;
 	b->lifetime_s = cfg->lifetime_s;
 	b->user = cfg->user ? strdup(cfg->user) : NULL;
-	b->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	if (!b->shell || (cfg->user && !b->user))
+	if (cfg->user && !b->user)
 		return error_set(e, ERR_NO_MEMORY, "e2b");
 	return ERR_OK;
 }

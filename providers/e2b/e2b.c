@@ -105,7 +105,7 @@ static enum err attach(
 	if (kind)
 		return kind;
 	b->has_remote = true;
-	remote_lend(&b->remote, &b->base, b->shell);
+	remote_lend(&b->remote, &b->base);
 	return ERR_OK;
 }
 
@@ -147,7 +147,7 @@ const struct provider_ops e2b_provider = {
 	.name = "e2b",
 	.title = "E2B",
 	.key_names = "E2B_API_KEY",
-	.caps = PROVIDER_WATCHES | PROVIDER_COMMANDS_PULSE,
+	.caps = PROVIDER_COMMANDS_PULSE,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
 		OPTION_LIFETIME,
 	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,

@@ -22,8 +22,7 @@ struct e2b {
 	struct provider base;
 	struct account account;
 	char id[PLANE_ID_MAX];
-	char *user;  /* NULL: the sandbox's default */
-	char *shell; /* of the derived scripts */
+	char *user; /* NULL: the sandbox's default */
 	enum resume_mode resume;
 	int64_t lifetime_s;
 	struct remote remote; /* once attached */

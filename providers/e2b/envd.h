@@ -85,18 +85,3 @@ struct envd_upload {
 
 enum err envd_store(
 	struct envd *d, const struct call *call, const struct envd_upload *upload, struct error *e);
-
-/* ---- Changes: filesystem.Filesystem/WatchDir ---- */
-
-/*
- * All changes below `root`, its subdirectories included, until the stream ends: ERR_INTERRUPTED, what the sink returned, or
- * why the stream broke (ERR_UNREACHABLE: list and watch anew). Events as verbs.h has them, paths relative to `root`;
- * WATCH_READY first. WATCH_LOST follows the creation of a directory, since what it brought along when it was moved in is
- * not reported. `staging`, or NULL: an absolute path below which nothing is reported. The call's deadline holds for the
- * start; then two missed signs of life, one every 30 s.
- *
- * ERR_UNSUPPORTED: a network file system, or the sandbox's inotify is exhausted. An envd before 0.1.4 watches `root` alone
- * and does not say so: whoever knows the version asks for no watch then.
- */
-enum err envd_watch(struct envd *d, const struct call *call, const char *root, const char *staging,
-	watch_sink sink, void *context, struct error *e);

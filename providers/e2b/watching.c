@@ -1,6 +1,5 @@
 /*
- * The stream of changes: the helper's, as the output of a program that goes on. Without the helper the daemon's own
- * WatchDir, which knows names that are text and no whole attributes, and lists nothing.
+ * The stream of changes: the helper's, as the output of a program that goes on.
  */
 #include "providers/e2b/e2b.h"
 #include "providers/remote_watch.h"
@@ -9,8 +8,6 @@
 #define KEEPALIVE_S 60
 /* Whoever is let go should not wait long for a sandbox that may be gone; its helper ends by itself, too. */
 #define KILL_MS 5000
-
-/* ---- By the helper ---- */
 
 struct listening {
 	const char *const *argv;
@@ -65,42 +62,8 @@ enum err e2b_listen(void *context, const struct call *call, const char *const *a
 	return kind;
 }
 
-/* ---- By the daemon ---- */
-
-struct watched {
-	const struct e2b *b;
-	watch_sink sink;
-	void *context;
-	bool has_begun; /* from then on the caller must list anew */
-};
-
-static enum err pass_event(void *context, const struct watch_event *event, struct error *e)
-{
-	struct watched *w = context;
-
-	w->has_begun = true;
-	return w->sink(w->context, event, e);
-}
-
-static enum err watch_step(
-	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e)
-{
-	struct watched *w = context;
-	enum err kind = envd_watch(d, call, w->b->base.root, w->b->base.staging, pass_event, w, e);
-
-	*is_done = w->has_begun;
-	return kind;
-}
-
-/* ---- Either ---- */
-
 enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
 	watch_sink sink, void *context, struct error *e)
 {
-	struct e2b *b = e2b_of(p);
-	struct watched w = { .b = b, .sink = sink, .context = context };
-
-	if (b->remote.helper)
-		return remote_watch(&b->remote, "e2b", call, request, sink, context, e);
-	return e2b_reach(b, call, watch_step, &w, e);
+	return remote_watch(&e2b_of(p)->remote, "e2b", call, request, sink, context, e);
 }

@@ -24,7 +24,6 @@ void langsmith_free(struct langsmith *l)
 	langsmith_account_close(&l->account);
 	pthread_mutex_destroy(&l->lock);
 	free(l->user);
-	free(l->shell);
 	free(l);
 }
 
@@ -40,8 +39,7 @@ static enum err fill(struct langsmith *l, const struct provider_config *cfg, str
 	memcpy(l->id, id, strlen(id) + 1);
 	l->resume = cfg->resume;
 	l->user = cfg->user ? strdup(cfg->user) : NULL;
-	l->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	if (!l->shell || (cfg->user && !l->user))
+	if (cfg->user && !l->user)
 		return error_set(e, ERR_NO_MEMORY, "langsmith");
 	return ERR_OK;
 }
@@ -91,7 +89,7 @@ static enum err attach(struct langsmith *l, const struct provider_config *cfg,
 	if (kind)
 		return kind;
 	l->has_remote = true;
-	remote_lend(&l->remote, &l->base, l->shell);
+	remote_lend(&l->remote, &l->base);
 	return ERR_OK;
 }
 

@@ -31,7 +31,6 @@ struct langsmith {
 	struct rest data; /* once attached */
 	char id[128];
 	char *user; /* NULL: the sandbox's own */
-	char *shell;
 	enum resume_mode resume;
 	struct remote remote;
 	bool has_remote;

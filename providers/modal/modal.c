@@ -81,8 +81,7 @@ static enum err fill(struct modal *m, const struct provider_config *cfg, struct 
 		return error_set(e, ERR_INVALID,
 			"modal: '%.100s...' is too long for a sandbox's ID or name", cfg->id);
 	snprintf(m->id, sizeof m->id, "%s", cfg->id ? cfg->id : "");
-	m->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	return m->shell ? ERR_OK : error_set(e, ERR_NO_MEMORY, "modal");
+	return ERR_OK;
 }
 
 enum err modal_open(struct modal **out, const struct provider_config *cfg, struct error *e)
@@ -124,7 +123,6 @@ void modal_close(struct modal *m)
 	modal_settings_release(&m->settings);
 	pthread_mutex_destroy(&m->lock);
 	free(m->task_id);
-	free(m->shell);
 	free(m);
 }
 
@@ -173,7 +171,7 @@ static enum err attach(struct modal *m, const struct provider_config *cfg, const
 	if (kind)
 		return kind;
 	m->has_remote = true;
-	remote_lend(&m->remote, &m->base, m->shell);
+	remote_lend(&m->remote, &m->base);
 	return ERR_OK;
 }
 

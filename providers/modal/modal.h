@@ -23,7 +23,7 @@ struct modal {
 	struct worker *worker; /* once attached */
 	struct channels *channels;
 	char id[SANDBOX_ID_MAX];
-	char *task_id, *shell;
+	char *task_id;
 	struct remote remote; /* once attached */
 	bool has_remote;
 	pthread_mutex_t lock;

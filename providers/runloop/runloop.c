@@ -25,7 +25,6 @@ void runloop_free(struct runloop *b)
 {
 	devbox_api_close(&b->api);
 	pthread_mutex_destroy(&b->lock);
-	free(b->shell);
 	free(b);
 }
 
@@ -40,8 +39,7 @@ static enum err fill(struct runloop *b, const struct provider_config *cfg, struc
 			"runloop: '%.100s...' is too long for a devbox's ID or name", cfg->id);
 	snprintf(b->id, sizeof b->id, "%s", cfg->id ? cfg->id : "");
 	b->resume = cfg->resume;
-	b->shell = strdup(cfg->shell ? cfg->shell : "sh");
-	return b->shell ? ERR_OK : error_set(e, ERR_NO_MEMORY, "runloop");
+	return ERR_OK;
 }
 
 enum err runloop_new(struct runloop **out, const struct provider_config *cfg, struct error *e)
@@ -87,7 +85,7 @@ static enum err attach(struct runloop *b, const struct provider_config *cfg,
 	if (kind)
 		return kind;
 	b->has_remote = true;
-	remote_lend(&b->remote, &b->base, b->shell);
+	remote_lend(&b->remote, &b->base);
 	return ERR_OK;
 }
 

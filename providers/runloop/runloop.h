@@ -15,7 +15,6 @@ struct runloop {
 	struct provider base;
 	struct devbox_api api;
 	char id[128];
-	char *shell;
 	enum resume_mode resume;
 	struct remote remote;
 	bool has_remote;

@@ -136,9 +136,7 @@ static void print_watch(const struct provider_ops *ops)
 {
 	struct provider nothing = { .ops = ops };
 
-	if (ops->caps & PROVIDER_WATCHES)
-		printf(" the helper's, else its own |\n");
-	else if (ops->watch || ops->caps & PROVIDER_KEEPS_HELPER)
+	if (ops->watch || ops->caps & PROVIDER_KEEPS_HELPER)
 		printf(" the helper's |\n");
 	else
 		printf(" %s |\n",

@@ -9,7 +9,6 @@
 
 #define TEST_TOKEN "t0p-s3cret"
 #define START      "POST /process.Process/Start "
-#define WATCH      "POST /filesystem.Filesystem/WatchDir "
 
 struct envd_fixture {
 	struct http *http;

@@ -98,29 +98,3 @@ void say_keepalive(struct buf *out)
 
 	say_event(out, 4, &nothing);
 }
-
-void say_watching(struct buf *out)
-{
-	say(out, 0, "\x0a\x00", 2);
-}
-
-void say_change(
-	struct buf *out, const char *name, unsigned type, unsigned entry_type, const char *link)
-{
-	AUTO_BUF struct buf entry = BUF_INIT(WORDS_MAX);
-	AUTO_BUF struct buf event = BUF_INIT(WORDS_MAX);
-	AUTO_BUF struct buf message = BUF_INIT(WORDS_MAX);
-
-	put_text(&event, 1, name);
-	put_number(&event, 2, type);
-	if (entry_type) {
-		put_text(&entry, 1, name);
-		put_number(&entry, 2, entry_type);
-		put_number(&entry, 5, 0644);
-		if (link)
-			put_text(&entry, 10, link);
-		put_bytes(&event, 3, entry.bytes, entry.len);
-	}
-	put_bytes(&message, 2, event.bytes, event.len);
-	say(out, 0, message.bytes, message.len);
-}

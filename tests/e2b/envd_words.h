@@ -24,13 +24,3 @@ void say_output(struct buf *out, unsigned field, const void *bytes, size_t len);
 /* NULL: left out. */
 void say_ended(struct buf *out, int exit_code, const char *status, const char *error);
 void say_keepalive(struct buf *out);
-
-/* Of a watch. `entry_type`: FILE 1, DIRECTORY 2; 0: no entry. `link`: what it leads to, or NULL. */
-void say_watching(struct buf *out);
-void say_change(
-	struct buf *out, const char *name, unsigned type, unsigned entry_type, const char *link);
-#define SAY_CREATE 1
-#define SAY_WRITE  2
-#define SAY_REMOVE 3
-#define SAY_RENAME 4
-#define SAY_CHMOD  5

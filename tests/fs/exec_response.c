@@ -70,15 +70,6 @@ Test(exec_response, a_timeout_is_told_with_the_output_so_far)
 		"0}\n");
 }
 
-Test(exec_response, an_output_that_was_cut_before_it_came_here_says_so)
-{
-	expect_text(&(struct exec_outcome){ .has_exit_code = true, .is_cut = true }, "part", 4, "",
-		0,
-		"{\"output\": \"part\", \"stdout\": \"part\", \"stderr\": \"\", \"exit_code\": 0, "
-		"\"truncated\": true, \"timed_out\": false, \"error\": null, \"duration_ms\": "
-		"0}\n");
-}
-
 Test(exec_response, exact_bytes_come_along_when_they_are_no_text)
 {
 	expect_text(&success, "a\0\xff", 3, "e", 1,

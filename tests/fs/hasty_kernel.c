@@ -210,7 +210,7 @@ void kernel_make(struct kernel *k)
 
 	*k = (struct kernel){ .options = { .source = "host:" }, .asker = getpid() };
 	scratch_make(&k->scratch);
-	host_provider_init(&k->sandbox, k->scratch.path, "sh");
+	host_provider_init(&k->sandbox, k->scratch.path);
 	scratch_mkdir(&k->scratch, "tree/d", 0755);
 	scratch_write_text(&k->scratch, "tree/d/f", "text");
 	k->fs.options = &k->options;
@@ -231,6 +231,7 @@ void kernel_remove(struct kernel *k)
 	notifier_free(k->fs.recalls);
 	cache_free(k->fs.cache);
 	switches_free(k->fs.switches);
+	host_provider_end(&k->sandbox);
 	scratch_remove(&k->scratch);
 }
 

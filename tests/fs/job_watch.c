@@ -33,7 +33,7 @@ static void setup(void)
 	struct error e = { 0 };
 
 	scratch_make(&scratch);
-	host_provider_init(&host, scratch.path, "sh");
+	host_provider_init(&host, scratch.path);
 	cr_assert(eq(int, cache_new(&cache, &host.base, &options, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, deferrals_new(&deferrals, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, jobs_new(&jobs, cache, deferrals, &e), ERR_OK), "%s", e.text);
@@ -48,6 +48,7 @@ static void teardown(void)
 	jobs_free(jobs);
 	deferrals_free(deferrals);
 	cache_free(cache);
+	host_provider_end(&host);
 	scratch_remove(&scratch);
 }
 

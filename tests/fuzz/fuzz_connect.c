@@ -4,8 +4,6 @@
  * The first byte of the input says how long the pieces are, and with its highest bit whether messages may be compressed;
  * the rest is a stream, then a refusal. Pieces must not matter: read at once, the same comes out.
  */
-#include "providers/base/path.h"
-#include "providers/e2b/envd_changes.h"
 #include "providers/e2b/envd_process.h"
 #include "providers/e2b/envelope.h"
 #include "providers/e2b/refusal.h"
@@ -18,7 +16,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* All that a stream had to say, to be compared. */
 struct hearing {
 	struct buf heard;
-	struct envd_changes changes;
 };
 
 static void must(bool holds)
@@ -39,17 +36,6 @@ static enum err on_process(void *context, const struct envd_process_event *event
 	return ERR_OK;
 }
 
-static enum err on_watch(void *context, const struct watch_event *event, struct error *e)
-{
-	struct hearing *h = context;
-
-	(void)e;
-	must(path_check(event->path, NULL) == ERR_OK && !path_is_staged(event->path));
-	must(strcmp(event->path, "s") != 0 && strncmp(event->path, "s/", 2) != 0);
-	buf_printf(&h->heard, "%d %s;", event->kind, event->path);
-	return ERR_OK;
-}
-
 static enum err on_envelope(
 	void *context, bool is_end, const void *message, size_t len, struct error *e)
 {
@@ -63,7 +49,6 @@ static enum err on_envelope(
 		return ERR_OK;
 	}
 	envd_process_decode(message, len, on_process, h, e);
-	envd_changes_decode(&h->changes, message, len, e);
 	return ERR_OK;
 }
 
@@ -73,8 +58,7 @@ static enum err hear(struct hearing *h, bool is_gzip, const uint8_t *data, size_
 	struct error e = { 0 };
 	enum err kind = ERR_OK;
 
-	*h = (struct hearing){ .heard = BUF_INIT(64 * 1024 * 1024),
-		.changes = { .staging = "s", .sink = on_watch, .context = h } };
+	*h = (struct hearing){ .heard = BUF_INIT(64 * 1024 * 1024) };
 	reader.is_gzip = is_gzip;
 	for (size_t at = 0; kind == ERR_OK && at < size; at += step)
 		kind = envelopes_feed(&reader, data + at, size - at < step ? size - at : step,

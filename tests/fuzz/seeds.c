@@ -306,7 +306,7 @@ static void save_answers(const char *dir)
 
 static void save_connect(const char *dir)
 {
-	/* As they were captured: a start, output, the end of a command; a watch and a change below it. */
+	/* As they were captured: a start, output, the end of a command. */
 	static const struct {
 		const char *message;
 		size_t len;
@@ -317,8 +317,6 @@ static void save_connect(const char *dir)
 		  "exit status 0",
 			21 },
 		{ "\x0a\x16\x1a\x14\x08\x01\x1a\x10signal: signal 9", 24 },
-		{ "\x0a\x00", 2 },
-		{ "\x12\x0b\x0a\x03s/f\x10\x02\x1a\x02\x10\x01", 13 },
 	};
 	static const char refused[] = "{\"error\":{\"code\":\"not_found\",\"message\":\"m\"}}";
 	AUTO_BUF struct buf plain = BUF_INIT(4096), packed = BUF_INIT(4096);
@@ -464,12 +462,6 @@ static const struct {
 		"\002data: {\"output\":\"a\"}\n\nevent: error\ndata: {\"code\":\"408\"}\n\n" },
 	{ "fuzz_events", "error", "\003event: error\ndata: {\"message\":\"no\"}\n\n" },
 	{ "fuzz_grpc", "words", "\001too%20busy%2C 100% of %e2%82%ac" },
-	{ "fuzz_told", "whole",
-		"\001m out\nYWJj\r\nm err\nm out\nw6RtIG92ZXI=\nm err\nbSBvdmVy\nm end 3 0\n" },
-	{ "fuzz_told", "cut",
-		"\002m out\nYWLD\nm err\nbSBvdmVy\nm cut out\npGFiY20gb3Zlcg==\nm end 0 3\n" },
-	{ "fuzz_told", "lacks", "\003m lacks named pipes\n" },
-	{ "fuzz_told", "nowhere", "\004m nowhere\n" },
 	{ "fuzz_json", "box",
 		"\004{\"id\":\"b1\",\"status\":\"stopped\",\"stopped_at\":\"2027-01-15T07:59:00."
 		"123Z\","

@@ -18,8 +18,4 @@ unmount
 mount_sandbox demo attr_timeout=0
 are_made_whole "where nothing is believed" asked
 unmount
-HELPER=off
-mount_sandbox demo excl=remote
-are_made_whole "by the shell" shell
-unmount
 done_testing

@@ -123,12 +123,10 @@ is "two run at once" "$(a=$(spawn 'sleep 1000'); b=$(spawn 'echo quick'); job_en
 137"
 is "a long command runs" "$(job=$(spawn "$(printf 'echo %s | wc -c' "$(head -c 200000 /dev/zero | tr '\0' x)")"); job_ended "$job"; cat "$JOBS/$job/output")" 200001
 
-# ---- Without a stream of changes ---------------------------------------------------------------------
+# ---- What is known meanwhile -------------------------------------------------------------------------
 
 # What is known holds for an hour here: only the end of the job says that names have moved.
 unmount
-HELPER_BEFORE=$HELPER
-HELPER=off
 mount_sandbox jobs attr_timeout=3600,entry_timeout=3600
 mkdir "$MNT/one" "$MNT/two"
 echo text | tee "$MNT/one/file" "$MNT/file" >/dev/null
@@ -166,7 +164,6 @@ is "after .sandbox/sync what others wrote is seen" "$(stat -c %s "$MNT/kept"; ta
 theirs"
 rm -r "$MNT/one" "$MNT/two" "$MNT/moved" "$MNT/kept"
 unmount
-HELPER=$HELPER_BEFORE
 mount_sandbox jobs
 
 # ---- Its end ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 #	ORACLE_OPS    calls of each (10000)
 #	ORACLE_MORE   more options of the oracle, as --minimize
 #
-# On the embedded sandbox, unless HELPER says which way to work there, the others get a shorter trace, too.
+# On the embedded sandbox, unless HELPER says so, the helper program gets a shorter trace, too.
 . "${0%/*}/../support/tap.sh"
 
 PROGRAMS=${PROGRAMS:-$TOP/build/gcc-plain/tests/bin}
@@ -16,10 +16,8 @@ needs_root
 #	access times: the kernel answers reads from its cache, the sandbox does not hear of them
 #	O_TMPFILE and the time of birth: libfuse has no such requests
 #	a chown of nothing: where the set-group-id bit stands without its execute bit, the kernel's own answer differs
-#	sockets: no tool makes one, where the shell does the work
 #	times: those of a change are provisional until a remote sandbox has it, at the next fsync
 LEFT_OUT=open_tmpfile,btime,chown_nothing
-[ "${HELPER:-auto}" = off ] && LEFT_OUT=$LEFT_OUT,mksock
 DIFFERENCES="--no-atime --without=$LEFT_OUT"
 [ "$PROVIDER" != local ] && DIFFERENCES="--changes-follow --times-every=7 $DIFFERENCES"
 [ "$TARGET" = plain ] && DIFFERENCES=
@@ -67,10 +65,6 @@ if [ "$TARGET:$PROVIDER:$HELPER" = mount:local:auto ]; then
 	ORACLE_MORE=
 	HELPER=process mount_sandbox oracle_process allow_other
 	ORACLE_OPS=3000 replay "through the helper program: no difference" --seed="$seed"
-	unmount
-	HELPER=off mount_sandbox oracle_off allow_other
-	DIFFERENCES="$DIFFERENCES,mksock"
-	ORACLE_OPS=300 replay "through the shell: no difference" --seed="$seed"
 	unmount
 fi
 done_testing

@@ -1,5 +1,5 @@
 #!/bin/sh
-# README.md says of the vendors, of what is lost without the helper and of the control directory what the code says.
+# README.md says of the vendors and of the control directory what the code says.
 # shellcheck source=tests/support/tap.sh disable=SC2012,SC2016
 . "${0%/*}/../support/tap.sh"
 needs_mount

@@ -18,7 +18,7 @@ struct subject *contract_subject(void)
 
 struct provider_config contract_config(const struct subject *s, const char *id)
 {
-	return (struct provider_config){ .id = id, .helper = s->helper, .shell = s->shell };
+	return (struct provider_config){ .id = id, .helper = s->helper };
 }
 
 void contract_begin(const struct subject *row, const struct provider_ops *ops)
@@ -301,15 +301,6 @@ struct change_result apply_one(struct subject *s, struct change change)
 	return result;
 }
 
-bool has_xattrs(struct subject *s)
-{
-	if (!(s->lacks & XATTRS_BY_TOOL))
-		return true;
-	AUTO_RAN struct ran r = run(s, "command -v getfattr && command -v setfattr");
-
-	return r.result.exit_code == 0;
-}
-
 /* ---- Attributes ---- */
 
 static void expect_same_time(
@@ -319,8 +310,7 @@ static void expect_same_time(
 	cr_expect(eq(long, got.tv_nsec, want.tv_nsec), "%s: %s", what, which);
 }
 
-void expect_same_attr(
-	const struct subject *s, const struct attr *got, const struct attr *want, const char *what)
+void expect_same_attr(const struct attr *got, const struct attr *want, const char *what)
 {
 	cr_expect(eq(u64, got->dev, want->dev), "%s: dev", what);
 	cr_expect(eq(u64, got->ino, want->ino), "%s: ino", what);
@@ -332,8 +322,7 @@ void expect_same_attr(
 	cr_expect(eq(u64, got->size, want->size), "%s: size", what);
 	cr_expect(eq(u64, got->blocks, want->blocks), "%s: blocks", what);
 	cr_expect(eq(u32, got->blksize, want->blksize), "%s: blksize", what);
-	cr_expect(eq(u64, got->btime_ns, s->lacks & LACKS_BTIME ? 0 : want->btime_ns), "%s: btime",
-		what);
+	cr_expect(eq(u64, got->btime_ns, want->btime_ns), "%s: btime", what);
 	expect_same_time(got->atime, want->atime, what, "atime");
 	expect_same_time(got->mtime, want->mtime, what, "mtime");
 	expect_same_time(got->ctime, want->ctime, what, "ctime");

@@ -16,49 +16,29 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
-/* What README.md lists under "Without the helper". */
+/* What a subject lacks. */
 enum lack {
 	/* No stream of changes. */
 	LACKS_WATCH = 1,
-	/* A file counts as all data. */
-	LACKS_HOLES = 2,
-	/* The time of birth, and with it what tells a reused inode number. */
-	LACKS_BTIME = 4,
-	/* There is no tool that makes a socket. */
-	LACKS_SOCKETS = 8,
-	/* Times are set to whole seconds. */
-	LACKS_SET_NANOSECONDS = 16,
 	/* An ordinary user's sandboxes here have no uid but the own: giving files away is EINVAL. */
-	LACKS_OTHER_OWNERS = 32,
-	/* Extended attributes only where getfattr and setfattr are installed. */
-	XATTRS_BY_TOOL = 64,
-	/* What the scripts of HELPER_OFF lack, in a sandbox of any kind. */
-	SHELL_LACKS = LACKS_HOLES | LACKS_SOCKETS | XATTRS_BY_TOOL,
-	/* A name that is not UTF-8 ends the stream of changes. */
-	WATCHES_TEXT_ONLY = 256,
-	/* A command's output comes when it has ended. */
-	LACKS_LIVE_OUTPUT = 512,
+	LACKS_OTHER_OWNERS = 2,
 	/* Only one sandbox may live at a time, so none is made beside it. */
-	IS_ALONE = 128,
+	IS_ALONE = 4,
 	/* Ports are opened when a sandbox is made, or never. */
-	LACKS_PORTS = 1024,
-	/* A process is known for a command's by its environment alone. */
-	KNOWS_ENVIRONMENTS_ONLY = 2048,
-	/* What a vendor lacks beside these where scripts run commands as well. */
-	SCRIPT_LACKS = LACKS_WATCH | KNOWS_ENVIRONMENTS_ONLY,
+	LACKS_PORTS = 8,
 };
 
 /*
- * The vendors, a row for each: its name, what it lacks beside what any sandbox lacks here (enum lack), how many sandboxes
- * can be made, and what it lacks without the helper, beside SHELL_LACKS.
+ * The vendors, a row for each: its name, what it lacks beside what any sandbox lacks here, how many
+ * sandboxes can be made.
  */
 #define EACH_VENDOR(ROW, ...)                                                                      \
-	ROW(aio, IS_ALONE, 1, SCRIPT_LACKS | LACKS_LIVE_OUTPUT, __VA_ARGS__)                       \
-	ROW(daytona, 0, SANDBOXES_MAX, SCRIPT_LACKS | LACKS_LIVE_OUTPUT, __VA_ARGS__)              \
-	ROW(e2b, 0, SANDBOXES_MAX, WATCHES_TEXT_ONLY, __VA_ARGS__)                                 \
-	ROW(langsmith, 0, SANDBOXES_MAX, SCRIPT_LACKS | LACKS_LIVE_OUTPUT, __VA_ARGS__)            \
-	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, SCRIPT_LACKS, __VA_ARGS__)                          \
-	ROW(runloop, 0, SANDBOXES_MAX, SCRIPT_LACKS, __VA_ARGS__)
+	ROW(aio, IS_ALONE, 1, __VA_ARGS__)                                                         \
+	ROW(daytona, 0, SANDBOXES_MAX, __VA_ARGS__)                                                \
+	ROW(e2b, 0, SANDBOXES_MAX, __VA_ARGS__)                                                    \
+	ROW(langsmith, 0, SANDBOXES_MAX, __VA_ARGS__)                                              \
+	ROW(modal, LACKS_PORTS, SANDBOXES_MAX, __VA_ARGS__)                                        \
+	ROW(runloop, 0, SANDBOXES_MAX, __VA_ARGS__)
 
 /* More tests at a time than that never run. */
 #define SANDBOXES_MAX 16
@@ -67,7 +47,6 @@ struct subject {
 	const char *name;
 	unsigned lacks; /* enum lack */
 	enum helper_mode helper;
-	const char *shell;
 	bool is_remote; /* its sandboxes are machines of their own, on which everything may be shown */
 
 	/* Of the test that runs. */
@@ -107,18 +86,14 @@ int contract_mend(void);
 		group##_##claim(contract_subject());                                               \
 	}
 
-#define BEHAVIOUR_FOR_REMOTE(vendor, group, claim)                                                 \
-	BEHAVIOUR_FOR(contract_##vendor, group, claim)                                             \
-	BEHAVIOUR_FOR(contract_##vendor##_shell, group, claim)
-
-#define BEHAVIOUR_FOR_VENDOR(vendor, lacks, sandboxes_max, shell_lacks, group, claim)              \
-	BEHAVIOUR_FOR_REMOTE(vendor, group, claim)
+#define BEHAVIOUR_FOR_VENDOR(vendor, lacks, sandboxes_max, group, claim)                           \
+	BEHAVIOUR_FOR(contract_##vendor, group, claim)
 
 /* "group: claim" reads as a sentence: BEHAVIOUR(apply, mkdir_of_an_existing_name_is_refused). */
 #define BEHAVIOUR(group, claim)                                                                    \
 	static void group##_##claim(struct subject *s);                                            \
 	EACH_VENDOR(BEHAVIOUR_FOR_VENDOR, group, claim)                                            \
-	BEHAVIOUR_FOR_REMOTE(text, group, claim)                                                   \
+	BEHAVIOUR_FOR(contract_text, group, claim)                                                 \
 	BEHAVIOUR_HERE(group, claim)
 
 /* The same of a sandbox that is reached through a vendor. */
@@ -133,8 +108,6 @@ int contract_mend(void);
 	BEHAVIOUR_FOR(contract_in_process, group, claim)                                           \
 	BEHAVIOUR_FOR(contract_helper_process, group, claim)                                       \
 	BEHAVIOUR_FOR(contract_helper_runs, group, claim)                                          \
-	BEHAVIOUR_FOR(contract_shell_dash, group, claim)                                           \
-	BEHAVIOUR_FOR(contract_shell_busybox, group, claim)                                        \
 	static void group##_##claim(struct subject *s)
 
 /* ---- execute ---- */
@@ -210,9 +183,5 @@ void apply_all(
 	struct subject *s, const struct change *changes, size_t count, struct change_result *out);
 struct change_result apply_one(struct subject *s, struct change change);
 
-/* Whether extended attributes are there to be used: see XATTRS_BY_TOOL. */
-bool has_xattrs(struct subject *s);
-
-/* Fails the test where they differ in a field that the subject keeps. */
-void expect_same_attr(
-	const struct subject *s, const struct attr *got, const struct attr *want, const char *what);
+/* Fails the test where they differ. */
+void expect_same_attr(const struct attr *got, const struct attr *want, const char *what);

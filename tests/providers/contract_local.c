@@ -6,21 +6,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#define LOCAL_SHELL_LACKS (SHELL_LACKS | LACKS_WATCH | LACKS_OTHER_OWNERS)
-
 static const struct subject in_process = { .name = "local, in process", .helper = HELPER_AUTO };
 static const struct subject helper_process = { .name = "local, helper process",
 	.helper = HELPER_PROCESS };
 static const struct subject helper_runs = {
 	.name = "local, helper runs", .helper = HELPER_PROCESS, .lacks = LACKS_WATCH
 };
-static const struct subject shell_dash = {
-	.name = "local, sh", .helper = HELPER_OFF, .shell = "sh", .lacks = LOCAL_SHELL_LACKS
-};
-static const struct subject shell_busybox = { .name = "local, busybox sh",
-	.helper = HELPER_OFF,
-	.shell = "busybox sh",
-	.lacks = LOCAL_SHELL_LACKS | LACKS_BTIME | LACKS_SET_NANOSECONDS };
 
 static void set_up(const struct subject *row)
 {
@@ -55,7 +46,7 @@ static struct {
 
 static void set_up_helper_runs(void)
 {
-	const struct provider_config cfg = { .path = "user", .helper = HELPER_PROCESS };
+	const struct provider_config cfg = { .path = "user" };
 	struct remote_ops ops;
 	struct error e = { 0 };
 	char home[128];
@@ -80,21 +71,8 @@ static void tear_down_helper_runs(void)
 	contract_end();
 }
 
-static void set_up_shell_dash(void)
-{
-	set_up(&shell_dash);
-}
-
-static void set_up_shell_busybox(void)
-{
-	set_up(&shell_busybox);
-}
-
 TestSuite(contract_in_process, .init = set_up_in_process, .fini = contract_end, .timeout = 300);
 TestSuite(contract_helper_process, .init = set_up_helper_process, .fini = contract_end,
 	.timeout = 300);
 TestSuite(contract_helper_runs, .init = set_up_helper_runs, .fini = tear_down_helper_runs,
 	.timeout = 300);
-TestSuite(contract_shell_dash, .init = set_up_shell_dash, .fini = contract_end, .timeout = 300);
-TestSuite(
-	contract_shell_busybox, .init = set_up_shell_busybox, .fini = contract_end, .timeout = 300);

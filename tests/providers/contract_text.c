@@ -1,7 +1,7 @@
 /*
  * The contract's subjects for what vendors share who only run programs and give their output as text, with both streams in
- * one (providers/remote.h): a provider that has no vendor, on this machine. With the helper output comes at a program's end
- * alone, and what is large of it is left in a file.
+ * one (providers/remote.h): a provider that has no vendor, on this machine. Output comes at a
+ * program's end alone, and what is large of it is left in a file.
  */
 #include "providers/remote_command.h"
 #include "tests/providers/contract.h"
@@ -10,15 +10,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-static const struct subject text = { .name = "text",
-	.helper = HELPER_PROCESS,
-	.is_remote = true,
-	.lacks = LACKS_WATCH | IS_ALONE | LACKS_PORTS };
-static const struct subject text_shell = { .name = "text, sh",
-	.helper = HELPER_OFF,
-	.shell = "sh",
-	.is_remote = true,
-	.lacks = SHELL_LACKS | SCRIPT_LACKS | IS_ALONE | LACKS_PORTS };
+static const struct subject text = {
+	.name = "text", .is_remote = true, .lacks = LACKS_WATCH | IS_ALONE | LACKS_PORTS
+};
 
 struct host {
 	struct provider base;
@@ -45,8 +39,7 @@ static void fill(struct host *h, const struct provider_config *cfg)
 	h->base = (struct provider){ .ops = &host_provider,
 		.helper = h->remote.helper,
 		.staging = h->remote.staging,
-		.root = h->remote.root,
-		.shell = cfg->shell ? cfg->shell : "sh" };
+		.root = h->remote.root };
 	snprintf(h->id, sizeof h->id, "%s", cfg->id);
 }
 
@@ -64,7 +57,7 @@ static enum err host_connect(const struct provider_config *cfg, const struct cal
 	host_remote_init(&h->remote_host, home);
 	h->remote_host.is_text = true;
 	h->remote_host.is_merged = true;
-	h->remote_host.is_late = cfg->helper != HELPER_OFF;
+	h->remote_host.is_late = true;
 	h->remote_host.inline_max = 4000;
 	h->remote_host.download_min = 20000;
 	ops = host_remote_ops(&h->remote_host);
@@ -126,10 +119,4 @@ static void set_up_text(void)
 	set_up(&text);
 }
 
-static void set_up_text_shell(void)
-{
-	set_up(&text_shell);
-}
-
 TestSuite(contract_text, .init = set_up_text, .fini = contract_end, .timeout = 300);
-TestSuite(contract_text_shell, .init = set_up_text_shell, .fini = contract_end, .timeout = 300);

@@ -32,11 +32,9 @@ struct vendor {
 	const char *name;
 	unsigned lacks;         /* beside what any sandbox lacks here; enum lack */
 	unsigned sandboxes_max; /* that can be made */
-	unsigned shell_lacks;   /* and without the helper, beside SHELL_LACKS */
 };
 
-#define VENDOR_ROW(vendor, lacks, sandboxes_max, shell_lacks, ...)                                 \
-	{ #vendor, lacks, sandboxes_max, shell_lacks },
+#define VENDOR_ROW(vendor, lacks, sandboxes_max, ...) { #vendor, lacks, sandboxes_max },
 static const struct vendor vendors[] = { EACH_VENDOR(VENDOR_ROW) };
 #define VENDORS_COUNT (sizeof vendors / sizeof *vendors)
 
@@ -136,7 +134,7 @@ static int take_file(const struct vendor *v, const char *sandboxes)
 
 static void make_sandbox(const struct subject *s, char id[128])
 {
-	const struct provider_config cfg = { .helper = HELPER_OFF };
+	const struct provider_config cfg = { 0 };
 	struct error e = { 0 };
 
 	cr_assert(eq(int, provider_create(s->ops, &cfg, NULL, id, &e), ERR_OK), "%s", e.text);
@@ -289,15 +287,10 @@ static void end(void)
 
 /* ---- The suites ---- */
 
-static void set_up(const char *name, enum helper_mode helper)
+static void set_up(const char *name)
 {
 	const struct vendor *v = find_vendor(name);
-	bool is_shell = helper == HELPER_OFF;
-	const struct subject row = { .name = v->name,
-		.helper = helper,
-		.shell = is_shell ? "sh" : NULL,
-		.is_remote = true,
-		.lacks = v->lacks | (is_shell ? SHELL_LACKS | v->shell_lacks : 0) };
+	const struct subject row = { .name = v->name, .is_remote = true, .lacks = v->lacks };
 
 	if (!provider_find(name, strlen(name)))
 		cr_skip("no such vendor here");
@@ -311,14 +304,8 @@ static void set_up(const char *name, enum helper_mode helper)
 #define VENDOR_SUITES(vendor, ...)                                                                 \
 	static void set_up_##vendor(void)                                                          \
 	{                                                                                          \
-		set_up(#vendor, HELPER_PROCESS);                                                   \
+		set_up(#vendor);                                                                   \
 	}                                                                                          \
-	static void set_up_##vendor##_shell(void)                                                  \
-	{                                                                                          \
-		set_up(#vendor, HELPER_OFF);                                                       \
-	}                                                                                          \
-	TestSuite(contract_##vendor, .init = set_up_##vendor, .fini = end, .timeout = 300);        \
-	TestSuite(contract_##vendor##_shell, .init = set_up_##vendor##_shell, .fini = end,         \
-		.timeout = 300);
+	TestSuite(contract_##vendor, .init = set_up_##vendor, .fini = end, .timeout = 300);
 
 EACH_VENDOR(VENDOR_SUITES)

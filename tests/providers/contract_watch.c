@@ -217,8 +217,6 @@ BEHAVIOUR(watch, tells_the_attributes_of_what_is_there)
 	struct watcher *w;
 	struct attr told, now;
 
-	if (s->lacks & WATCHES_TEXT_ONLY)
-		return;
 	outside_write_text(s, "f", "x");
 	w = start_watch(s);
 	if (!w)
@@ -247,12 +245,10 @@ BEHAVIOUR(watch, lists_first_what_is_asked_for)
 	w = start_watch_of(s, &first);
 	if (!w)
 		return;
-	cr_expect(eq(int, w->lists, !(s->lacks & WATCHES_TEXT_ONLY)));
-	if (w->lists) {
-		cr_expect(is_seen_soon(w, WATCH_ITEM, END_OF_LIST));
-		cr_expect(is_seen_soon(w, WATCH_ITEM, "there"));
-		cr_expect(eq(int, (int)w->seen[1].kind, WATCH_ITEM));
-	}
+	cr_assert(w->lists);
+	cr_expect(is_seen_soon(w, WATCH_ITEM, END_OF_LIST));
+	cr_expect(is_seen_soon(w, WATCH_ITEM, "there"));
+	cr_expect(eq(int, (int)w->seen[1].kind, WATCH_ITEM));
 	outside_write_text(s, "d/new", "x");
 	cr_expect(is_seen_soon(w, WATCH_CREATED, "d/new"));
 	stop_watch(w);
@@ -297,28 +293,15 @@ BEHAVIOUR(watch, follows_a_directory_that_is_renamed)
 BEHAVIOUR(watch, names_may_hold_any_byte)
 {
 	static const char *const names[] = { "\n", "a\nb", "-rf", " ", "\xff\xfe" };
-	size_t count = s->lacks & WATCHES_TEXT_ONLY ? 4 : 5;
 	struct watcher *w = start_watch(s);
 
 	if (!w)
 		return;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		outside_write_text(s, names[i], "x");
 		cr_expect(is_seen_soon(w, WATCH_CREATED, names[i]), "name %zu", i);
 	}
 	stop_watch(w);
-}
-
-BEHAVIOUR(watch, a_name_that_cannot_be_told_ends_it)
-{
-	struct watcher *w;
-
-	if (!(s->lacks & WATCHES_TEXT_ONLY))
-		return;
-	w = start_watch(s);
-	outside_write_text(s, "\xff\xfe", "x");
-	expect_end(w, ERR_UNREACHABLE);
-	stop_watch(start_watch(s));
 }
 
 static bool has_named(struct watcher *w, const char *part)

@@ -41,11 +41,12 @@ static void outcome_release(struct outcome *o)
 static void setup(void)
 {
 	scratch_make(&scratch);
-	host_provider_init(&host, scratch.path, "sh");
+	host_provider_init(&host, scratch.path);
 }
 
 static void teardown(void)
 {
+	host_provider_end(&host);
 	scratch_remove(&scratch);
 }
 

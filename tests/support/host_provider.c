@@ -2,12 +2,13 @@
 
 #include "providers/base/cleanup.h"
 
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,40 +70,23 @@ static void give_input(struct pipes *p, const struct execute_request *r, size_t 
 	p->in = -1;
 }
 
-/* Standard output as it is to be carried. */
-static size_t spoil(const struct host_provider *h, char *bytes, size_t len, size_t *carried)
-{
-	size_t before = *carried;
-
-	if (h->garble_at > before && h->garble_at <= before + len)
-		bytes[h->garble_at - before - 1] ^= 0x11;
-	if (h->cut_after && len > h->cut_after - before)
-		len = h->cut_after - before;
-	*carried += len;
-	return len;
-}
-
 /* One read's worth of a stream; false at its end. */
-static bool take_output(const struct host_provider *h, int fd, enum stream stream, size_t *carried,
-	execute_sink sink, void *context, enum err *k, struct error *e)
+static bool take_output(
+	int fd, enum stream stream, execute_sink sink, void *context, enum err *k, struct error *e)
 {
 	char bytes[65536];
 	ssize_t n = read(fd, bytes, sizeof bytes);
-	size_t len = n > 0 ? (size_t)n : 0;
 
 	if (n <= 0)
 		return false;
-	if (stream == STREAM_OUT)
-		len = spoil(h, bytes, len, carried);
-	if (len)
-		*k = sink(context, stream, bytes, len, e);
+	*k = sink(context, stream, bytes, (size_t)n, e);
 	return true;
 }
 
-static enum err carry(const struct host_provider *h, struct pipes *p,
-	const struct execute_request *r, execute_sink sink, void *context, struct error *e)
+static enum err carry(struct pipes *p, const struct execute_request *r, execute_sink sink,
+	void *context, struct error *e)
 {
-	size_t given = 0, carried = 0;
+	size_t given = 0;
 	enum err k = ERR_OK;
 
 	while (k == ERR_OK && (p->out >= 0 || p->err >= 0)) {
@@ -113,13 +97,12 @@ static enum err carry(const struct host_provider *h, struct pipes *p,
 			return error_set(e, ERR_TIMEOUT, "the command is silent");
 		if (fds[0].revents)
 			give_input(p, r, &given);
-		if (fds[1].revents &&
-			!take_output(h, p->out, STREAM_OUT, &carried, sink, context, &k, e)) {
+		if (fds[1].revents && !take_output(p->out, STREAM_OUT, sink, context, &k, e)) {
 			close(p->out);
 			p->out = -1;
 		}
 		if (k == ERR_OK && fds[2].revents &&
-			!take_output(h, p->err, STREAM_ERR, &carried, sink, context, &k, e)) {
+			!take_output(p->err, STREAM_ERR, sink, context, &k, e)) {
 			close(p->err);
 			p->err = -1;
 		}
@@ -143,10 +126,7 @@ static enum err execute(struct provider *p, const struct call *call,
 	pid = start(h, request, &pipes);
 	if (pid < 0)
 		return error_errno(e, errno, "fork");
-	if (h->greeting)
-		k = sink(context, STREAM_OUT, h->greeting, strlen(h->greeting), e);
-	if (k == ERR_OK)
-		k = carry(h, &pipes, request, sink, context, e);
+	k = carry(&pipes, request, sink, context, e);
 	cleanup_close(&pipes.in);
 	cleanup_close(&pipes.out);
 	cleanup_close(&pipes.err);
@@ -158,17 +138,52 @@ static enum err execute(struct provider *p, const struct call *call,
 	return k;
 }
 
-static const struct provider_ops host_ops = { .name = "host", .execute = execute };
+/* ---- Files ---- */
 
-void host_provider_init(struct host_provider *h, const char *dir, const char *shell)
+static struct root *files_of(struct provider *p)
+{
+	return &((struct host_provider *)p)->files;
+}
+
+static enum err list(struct provider *p, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	(void)call;
+	return helper_list(files_of(p), request, sink, context, e);
+}
+
+static enum err fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
+	size_t items_count, fetch_sink sink, void *context, struct error *e)
+{
+	(void)call;
+	return helper_fetch(files_of(p), items, items_count, sink, context, e);
+}
+
+static enum err apply(struct provider *p, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	return helper_apply(files_of(p), call, request, results, e);
+}
+
+/* ---- Its life ---- */
+
+static const struct provider_ops host_ops = {
+	.name = "host", .execute = execute, .list = list, .fetch = fetch, .apply = apply
+};
+
+void host_provider_init(struct host_provider *h, const char *dir)
 {
 	*h = (struct host_provider){ .base = { .ops = &host_ops } };
 	snprintf(h->root, sizeof h->root, "%s/tree", dir);
 	snprintf(h->staging, sizeof h->staging, "%s/staging", dir);
-	snprintf(h->shell, sizeof h->shell, "%s", shell);
 	mkdir(h->root, 0755);
 	mkdir(h->staging, 0700);
 	h->base.root = h->root;
 	h->base.staging = h->staging;
-	h->base.shell = h->shell;
+	cr_assert(eq(int, root_open(&h->files, h->root, h->staging, NULL), ERR_OK));
+}
+
+void host_provider_end(struct host_provider *h)
+{
+	root_close(&h->files);
 }

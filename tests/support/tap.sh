@@ -10,7 +10,7 @@
 #	SANDBOXFS   the program (build/bin/sandboxfs)
 #	TARGET      `plain`: a plain directory instead of a mount, which holds the test itself against a real file system
 #	PROVIDER    `local`, or a vendor: a sandbox of its test server (tap_vendor.sh)
-#	HELPER      `auto`, `process` or `off`, and SHELL_KIND, a shell: given to the mount as -o helper=, -o shell=
+#	HELPER      `auto` or `process`: given to the mount as -o helper=
 #	MOUNT_OPTS  more options for every mount
 #	TEST_UID    the ordinary user that root becomes (65534)
 #	PATIENCE    how many seconds a mount, an unmount or a wait may take (180)
@@ -27,7 +27,6 @@ SANDBOXFS=${SANDBOXFS:-$TOP/build/bin/sandboxfs}
 TARGET=${TARGET:-mount}
 PROVIDER=${PROVIDER:-local}
 HELPER=${HELPER:-auto}
-SHELL_KIND=${SHELL_KIND:-}
 MOUNT_OPTS=${MOUNT_OPTS:-}
 TEST_UID=${TEST_UID:-65534}
 PATIENCE=${PATIENCE:-180}
@@ -218,7 +217,7 @@ needs_root() {
 
 tap_options() { # MORE
 	tap_all=helper=$HELPER
-	for tap_option in "${SHELL_KIND:+shell=$SHELL_KIND}" "$MOUNT_OPTS" "$1"; do
+	for tap_option in "$MOUNT_OPTS" "$1"; do
 		[ -z "$tap_option" ] || tap_all=$tap_all,$tap_option
 	done
 	echo "$tap_all"
@@ -272,8 +271,6 @@ start_mount() {
 		return
 	fi
 	tap_sandbox "$1" "$tap_data"
-	# There is no stream of changes that brings lists then.
-	[ "$HELPER" != off ] || expect_log "does not tell of its changes"
 	$(tap_become "$MOUNT_AS") env XDG_DATA_HOME="$tap_data" XDG_CACHE_HOME="$SCRATCH/cache.$MOUNT_AS" \
 		XDG_STATE_HOME="$SCRATCH/state.$MOUNT_AS" "$SANDBOXFS" -f -o "$(tap_options "${2:-}")" "$SOURCE" "$MNT" >>"$LOG" 2>&1 &
 	DAEMON=$!

@@ -3,7 +3,8 @@
 # One server at a time, started at the first mount of each user and running as that user; root's sandboxes work as root,
 # so that root here may do there all that it may on a disk. What tap.sh calls "local:demo" is a sandbox that the server
 # made; it stays while the user does. Exported: what the server says that clients need; ADMIN is its admin port.
-# VENDOR_OPTIONS, set before the first mount, are more options of the server, separated by spaces.
+# VENDOR_OPTIONS, set before the first mount, are more options of the server, separated by spaces; VENDOR_UNDER is a program
+# that runs it.
 
 VENDOR_SERVER=
 VENDOR_USER=
@@ -34,7 +35,7 @@ vendor_start() {
 	vendor_as=
 	[ "$MOUNT_AS" -ne 0 ] || vendor_as=root
 	# shellcheck disable=SC2086 # several words
-	$(tap_become "$MOUNT_AS") node "$TOP/tests/servers/$PROVIDER/main.mjs" --root "$VENDOR_DIR/sandboxes" \
+	$(tap_become "$MOUNT_AS") ${VENDOR_UNDER:-} node "$TOP/tests/servers/$PROVIDER/main.mjs" --root "$VENDOR_DIR/sandboxes" \
 		${vendor_as:+--user "$vendor_as"} ${VENDOR_OPTIONS:-} >"$VENDOR_DIR/ready" 2>"$VENDOR_DIR/err" &
 	VENDOR_SERVER=$!
 	wait_until "$PATIENCE" vendor_is_ready

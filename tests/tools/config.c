@@ -89,7 +89,7 @@ Test(config, understands_each_value)
 		"-o cache=/var/cache/sbx,cache_size=2G,journal=/var/lib/sbx,journal_size=64M "
 		"-o helper=process,symlinks=raw,idmap=user,max_threads=7,uid=1234,gid=5678 "
 		"-o "
-		"shell=dash,key_file=/k,keep,list_control,nonempty,allow_other,log=warn:fs=debug");
+		"key_file=/k,keep,list_control,nonempty,allow_other,log=warn:fs=debug");
 	cr_expect(eq(str, c.cache, "/var/cache/sbx"));
 	cr_expect(eq(i64, c.cache_mb, 2048));
 	cr_expect(eq(str, c.journal, "/var/lib/sbx"));
@@ -104,7 +104,6 @@ Test(config, understands_each_value)
 	cr_expect(eq(i64, c.threads_max, 7));
 	cr_expect(eq(i64, c.uid, 1234));
 	cr_expect(eq(i64, c.gid, 5678));
-	cr_expect(eq(str, c.shell, "dash"));
 	cr_expect(eq(str, c.key_file, "/k"));
 	cr_expect(c.keep && c.list_control && c.nonempty && c.allow_other);
 	cr_expect(eq(str, (char *)config_log_spec(&c), "warn,fs=debug"));
@@ -285,8 +284,11 @@ Test(config, names_the_wrong_word_and_the_way_out)
 		{ "sandboxfs local:x /mnt -o gid=no-such-group", "no such group here" },
 		{ "sandboxfs local:x /mnt -o symlinks=follow",
 			"option 'symlinks=follow': use one of rewrite|refuse|raw" },
-		{ "sandboxfs local:x /mnt -o helper=aut", "use one of auto|off|process" },
-		{ "sandboxfs local:x /mnt -o helper=", "use one of auto|off|process" },
+		{ "sandboxfs local:x /mnt -o helper=aut", "use one of auto|process" },
+		{ "sandboxfs local:x /mnt -o helper=", "use one of auto|process" },
+		{ "sandboxfs local:x /mnt -o helper=off",
+			"option 'helper=off': use one of auto|process" },
+		{ "sandboxfs local:x /mnt -o shell=dash", "unknown option 'shell=dash'" },
 		{ "sandboxfs local:x /mnt -o close=later",
 			"option 'close=later': use one of async|wait" },
 		{ "sandboxfs local:x /mnt -o close=", "option 'close=': use one of async|wait" },

@@ -16,7 +16,7 @@ static void setup(void)
 	int ends[2];
 
 	scratch_make(&scratch);
-	host_provider_init(&host, scratch.path, "sh");
+	host_provider_init(&host, scratch.path);
 	cr_assert(zero(int, pipe(ends)));
 	cr_assert(eq(int, (int)write(ends[1], "a line\n", 7), 7));
 	cr_assert(eq(int, dup2(ends[0], STDIN_FILENO), STDIN_FILENO));
@@ -26,6 +26,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+	host_provider_end(&host);
 	scratch_remove(&scratch);
 }
 

@@ -1,7 +1,7 @@
 #include "tools/ctl/command_line.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/shell_script.h"
+#include "providers/shell_quote.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/values.h"
 
@@ -42,9 +42,9 @@ static void add_dir(struct buf *out, const char *dir)
 
 	buf_printf(&complaint, "sandboxctl: %s: no such directory in the sandbox", dir);
 	buf_add_string(out, "cd --");
-	script_quote(out, dir);
+	shell_argument(out, dir);
 	buf_add_string(out, " 2>/dev/null || { printf '%s\\n'");
-	script_quote(out, buf_text(&complaint));
+	shell_argument(out, buf_text(&complaint));
 	buf_add_string(out, " >&2; exit 125; }\n");
 }
 
@@ -57,5 +57,5 @@ void command_line_text(const struct command_line *line, struct buf *out)
 	if (line->count == 1)
 		buf_add_string(out, line->words[0]);
 	for (size_t n = 0; line->count > 1 && n < line->count; n++)
-		script_quote(out, line->words[n]);
+		shell_argument(out, line->words[n]);
 }

@@ -36,20 +36,30 @@ static enum err print_table(
 	add_fact(&table, "state", sandbox_state_word(info->state));
 	add_fact(&table, "life left", left);
 	if (!t->config.account_only) {
-		snprintf(user, sizeof user, "uid %u, gid %u", info->identity.uid,
-			info->identity.gid);
 		add_fact(&table, "directory", info->root);
-		add_fact(&table, "user", user);
+		if (t->provider->no_helper) {
+			add_fact(&table, "helper", t->provider->no_helper);
+		} else {
+			snprintf(user, sizeof user, "uid %u, gid %u", info->identity.uid,
+				info->identity.gid);
+			add_fact(&table, "user", user);
+		}
 		add_fact(&table, "shell", info->shell);
 	}
 	return table_print(&table, stdout, e);
 }
 
-static void put_inside(struct json_writer *w, const struct sandbox_info *info)
+/* Who one is there is what the helper says. */
+static void put_inside(
+	struct json_writer *w, const struct sandbox_info *info, const char *no_helper)
 {
 	json_put_text(w, "directory", info->root);
-	json_put_integer(w, "uid", info->identity.uid);
-	json_put_integer(w, "gid", info->identity.gid);
+	if (no_helper) {
+		json_put_text(w, "no_helper", no_helper);
+	} else {
+		json_put_integer(w, "uid", info->identity.uid);
+		json_put_integer(w, "gid", info->identity.gid);
+	}
 	json_put_text(w, "shell", info->shell);
 }
 
@@ -64,7 +74,7 @@ static enum err print_object(
 		&(struct sandbox_entry){
 			.id = info->id, .state = info->state, .expires_s = info->expires_s });
 	if (!t->config.account_only)
-		put_inside(&w, info);
+		put_inside(&w, info, t->provider->no_helper);
 	json_put_close(&w);
 	return print_json(&json, stdout, e);
 }

@@ -15,6 +15,7 @@ static void prepare(struct target *t, const struct ctl_common *common)
 		.user = common->user,
 		.key_file = common->key_file,
 		.progress_ms = common->progress_ms,
+		.may_lack_helper = true,
 		.option_name = ctl_option_name,
 	};
 }
