@@ -94,8 +94,8 @@ static void put_carried(struct buf *out)
 /* What still works comes first: an error's text has an end. */
 void remote_explain(const struct remote_report *report, char *out, size_t size)
 {
-	static const char works[] =
-		"the sandbox cannot be mounted, only sandboxctl exec works: the helper program";
+	static const char works[] = "the sandbox cannot be mounted, only sandboxctl exec, push and "
+				    "pull work: the helper program";
 	AUTO_BUF struct buf carried = BUF_INIT(200);
 
 	switch (report->state) {

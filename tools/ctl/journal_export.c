@@ -339,7 +339,7 @@ enum err journal_export(struct journal *j, int fd, struct error *e)
 	if (!kind)
 		kind = finish_listing(&x, e);
 	if (!kind)
-		kind = archive_tree(x.dir, fd, e);
+		kind = archive_tree(x.dir, fd, false, e);
 	end(&x);
 	return kind;
 }

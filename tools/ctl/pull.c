@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/ctl/alive.h"
 #include "tools/ctl/directory.h"
+#include "tools/ctl/tarred.h"
 #include "tools/ctl/target.h"
 #include "tools/ctl/transfer.h"
 
@@ -11,6 +12,21 @@ static enum err open_here(void *context, const char *path, struct provider **out
 {
 	(void)context;
 	return directory_open(path ? path : ".", out, e);
+}
+
+/* Where there is no helper, by way of a directory here. */
+static enum err pull_whole(struct transfer *t, struct target *source, const struct whereabouts *w,
+	const struct destination *to, struct error *e)
+{
+	AUTO_TARRED struct tarred here = { 0 };
+	struct provider *from = source->provider;
+	enum err kind = from->no_helper ? tarred_open(&here, e) : ERR_OK;
+
+	if (!kind && here.at)
+		kind = tarred_fetch(&here, &source->call, from, w->name, e);
+	return kind ? kind
+		    : transfer_copy(t, &source->call, here.at ? here.at : from, w->dir,
+			      &(char *){ w->name }, 1, to, e);
 }
 
 static enum err pull_from(
@@ -27,7 +43,7 @@ static enum err pull_from(
 	if (!kind)
 		kind = alive_begin(&alive, source->provider, &source->call, e);
 	if (!kind)
-		kind = transfer_copy(t, &source->call, source->provider, w.dir, &w.name, 1, to, e);
+		kind = pull_whole(t, source, &w, to, e);
 	whereabouts_release(&w);
 	return kind;
 }

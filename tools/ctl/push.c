@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/ctl/alive.h"
 #include "tools/ctl/directory.h"
+#include "tools/ctl/tarred.h"
 #include "tools/ctl/target.h"
 #include "tools/ctl/transfer.h"
 
@@ -79,6 +80,34 @@ static enum err open_remote(void *context, const char *path, struct provider **o
 	return provider_connect(target->source.ops, &config, &target->call, out, e);
 }
 
+static enum err push_each(struct transfer *t, const struct call *call, const struct sources *s,
+	const struct destination *to, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; !kind && n < s->count;) {
+		size_t count = count_together(s, n);
+
+		kind = push_together(t, call, s, n, count, to, e);
+		n += count;
+	}
+	return kind;
+}
+
+/* Where there is no helper, by way of a directory here. */
+static enum err push_tarred(struct transfer *t, const struct call *call, const struct sources *s,
+	const struct destination *to, struct error *e)
+{
+	AUTO_TARRED struct tarred here = { 0 };
+	struct destination there = *to;
+	enum err kind = tarred_open(&here, e);
+
+	there.at = here.at;
+	if (!kind)
+		kind = push_each(t, call, s, &there, e);
+	return kind ? kind : tarred_send(&here, call, to->at, e);
+}
+
 static enum err push_all(struct transfer *t, struct target *target, struct error *e)
 {
 	AUTO_SOURCES struct sources s = { 0 };
@@ -91,13 +120,9 @@ static enum err push_all(struct transfer *t, struct target *target, struct error
 			&to, target->source.path, t->count == 1, open_remote, target, e);
 	if (!kind)
 		kind = alive_begin(&alive, to.at, &target->call, e);
-	for (size_t n = 0; !kind && n < s.count;) {
-		size_t count = count_together(&s, n);
-
-		kind = push_together(t, &target->call, &s, n, count, &to, e);
-		n += count;
-	}
-	return kind;
+	if (kind)
+		return kind;
+	return (to.at->no_helper ? push_tarred : push_each)(t, &target->call, &s, &to, e);
 }
 
 static enum err push(struct transfer *t, struct error *e)
