@@ -65,3 +65,14 @@ void helper_image_name(const struct helper_image *image, char out[HELPER_IMAGE_N
 
 	snprintf(out, HELPER_IMAGE_NAME_SIZE, "sandboxfs-helper-%016" PRIx64, hash);
 }
+
+void helper_image_machines(char *out, size_t size)
+{
+	struct helper_image image;
+	const char *machine;
+	size_t len = 0;
+
+	snprintf(out, size, "none");
+	for (size_t i = 0; len < size && helper_image_at(i, &machine, &image); i++)
+		len += (size_t)snprintf(out + len, size - len, "%s%s", i ? ", " : "", machine);
+}

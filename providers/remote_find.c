@@ -82,27 +82,18 @@ enum err remote_find(struct remote_report *out, const struct remote_ops *ops,
 	return kind;
 }
 
-static void put_carried(struct buf *out)
-{
-	struct helper_image image;
-	const char *machine;
-
-	for (size_t i = 0; helper_image_at(i, &machine, &image); i++)
-		buf_printf(out, "%s%s", i ? ", " : "", machine);
-}
-
 /* What still works comes first: an error's text has an end. */
 void remote_explain(const struct remote_report *report, char *out, size_t size)
 {
 	static const char works[] = "the sandbox cannot be mounted, only sandboxctl exec, push and "
 				    "pull work: the helper program";
-	AUTO_BUF struct buf carried = BUF_INIT(200);
+	char carried[100];
 
 	switch (report->state) {
 	case REMOTE_NO_IMAGE:
-		put_carried(&carried);
+		helper_image_machines(carried, sizeof carried);
 		snprintf(out, size, "%s is not there for its processor, %.40s, only for %s", works,
-			report->machine, carried.len ? buf_text(&carried) : "none");
+			report->machine, carried);
 		break;
 	case REMOTE_NOEXEC:
 		snprintf(out, size, "%s (%.40s) may not be executed in %s", works, report->machine,

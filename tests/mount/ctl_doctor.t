@@ -30,6 +30,7 @@ ok "the kernel is told" grep -q "$(uname -r)" out
 is "a provider whose key it takes answers" "$(line e2b)" "ok e2b answers, and takes the key"
 is "one without a key is not used" "$(line runloop)" "unused runloop no key; to use it set RUNLOOP_API_KEY"
 is "namespaces" "$(line namespaces)" "ok namespaces can be made"
+like "sandboxes of this processor can be mounted" "$(line helper)" "^ok helper .*: .*$(uname -m).*; others are for exec, push and pull"
 is "local: is here" "$(line local)" "ok local is here"
 fails "the key is not shown" grep -qF "$VENDOR_KEY" out
 is "the same as JSON" "$(ctl doctor --json | python3 -c '

@@ -2,6 +2,7 @@
 
 #include "cache/journal.h"
 #include "providers/base/cleanup.h"
+#include "providers/helper_image.h"
 #include "tools/apart.h"
 #include "tools/ctl/checks.h"
 #include "tools/host.h"
@@ -117,6 +118,19 @@ void check_namespaces(struct finding *out)
 			geteuid() ? "as root: sysctl kernel.unprivileged_userns_clone=1, or on "
 				    "Ubuntu kernel.apparmor_restrict_unprivileged_userns=0"
 				  : "in a container, start that with CAP_SYS_ADMIN");
+}
+
+/* ---- The helper program ---- */
+
+void check_helper(struct finding *out)
+{
+	char machines[100];
+
+	helper_image_machines(machines, sizeof machines);
+	finding_set(out, strcmp(machines, "none") ? FINDING_OK : FINDING_WARN,
+		"sandboxes of these processors can be mounted: %s; others are for exec, push and "
+		"pull",
+		machines);
 }
 
 /* ---- Room ---- */

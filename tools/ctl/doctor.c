@@ -21,6 +21,7 @@ static const struct {
 	{ "libfuse", check_libfuse },
 	{ "bubblewrap", check_bubblewrap },
 	{ "namespaces", check_namespaces },
+	{ "helper", check_helper },
 	{ "cache", check_cache },
 	{ "journal", check_journal },
 };
