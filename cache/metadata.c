@@ -264,7 +264,7 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	struct looking l = {
 		.call = call, .dir = dir, .name = name, .out = out, .negative_ms = negative_ms
 	};
-	enum err kind;
+	enum err kind = ERR_OK;
 	int tries = 0;
 
 	*negative_ms = 0;

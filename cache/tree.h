@@ -58,8 +58,9 @@ struct inode {
 	pid_t lent_to; /* by which thread the kernel has what tree_lend() gave; -1: several; 0: it has nothing */
 	int64_t lent_until_ms;   /* the end of that use */
 	int64_t kernel_until_ms; /* the kernel may use attributes that it was given until then */
-	uint64_t kernel_attr; /* a hash of what the kernel was given; 0: one of several, or nothing */
-	uint64_t kernel_refs;    /* lookups the kernel has not forgotten */
+	uint64_t
+		kernel_attr; /* a hash of what the kernel was given; 0: one of several, or nothing */
+	uint64_t kernel_refs; /* lookups the kernel has not forgotten */
 	/* What only regular files have stands where only directories have something. */
 	union {
 		uint64_t pages;   /* which version the kernel's pages were filled from */

@@ -68,7 +68,7 @@ struct tree {
 	TAILQ_HEAD(, negative) negatives; /* oldest first */
 	LIST_HEAD(, negative) negatives_by_name[NEGATIVE_BUCKETS];
 	size_t negatives_count;
-	uint64_t given, given_before; /* attributes, to the kernel: tree_kernel_uses_names() */
+	uint64_t given, given_before;    /* attributes, to the kernel: tree_kernel_uses_names() */
 	struct negative *negative_taken; /* the first one that tree_take_outdated() has not seen */
 	/* Buckets of which tree_take_outdated() has taken what is outdated. */
 	size_t inodes_taken, names_taken;
