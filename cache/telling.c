@@ -120,10 +120,10 @@ void cache_command_ended(struct cache *c)
 
 /*
  * Of so many names that the kernel may use a notice each, and each lookup again, costs more than a
- * round trip. The audit is one that the next use of a file would begin: where one command follows
- * another, and nobody uses a file, there is no second one.
+ * round trip: a tenth of a second of the processor. The audit is one that the next use of a file
+ * would begin: where one command follows another, and nobody uses a file, there is no second one.
  */
-#define NAMES_WORTH_AUDIT 2000
+#define NAMES_WORTH_AUDIT 10000
 
 /* While the stream lives what the audit confirms is held without end, also by the kernel. */
 static void audit_many(struct cache *c, const struct call *call)
