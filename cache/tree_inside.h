@@ -261,6 +261,8 @@ void judge_late_locked(struct tree *t, struct inode *i);
 /* The answer to what was asked at `seen` told of a name; or of all names of `dir`. */
 void judge_learned_locked(struct tree *t, struct inode *dir, const char *name, uint64_t seen);
 void judge_complete_locked(struct tree *t, struct inode *dir, uint64_t seen);
+/* Nobody asks for what is in `dir` any more: what was told of it is not to be judged. */
+void late_forget_locked(struct tree *t, const struct inode *dir);
 void late_release_locked(struct tree *t);
 
 /* ---- Paths ---- */

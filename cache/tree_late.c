@@ -86,6 +86,17 @@ static struct late *late_find_locked(struct tree *t, const struct inode *dir, co
 	return NULL;
 }
 
+void late_forget_locked(struct tree *t, const struct inode *dir)
+{
+	struct late *next;
+
+	for (struct late *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
+		next = LIST_NEXT(l, of_dir);
+		if (l->dir == dir)
+			late_drop_locked(t, l);
+	}
+}
+
 void late_release_locked(struct tree *t)
 {
 	while (!TAILQ_EMPTY(&t->late))

@@ -143,6 +143,7 @@ void names_prune_locked(struct tree *t, struct inode *dir)
 {
 	dir->pins++;
 	negatives_drop_locked(t, dir);
+	late_forget_locked(t, dir);
 	for (struct dentry *d = dir->children, *next; d; d = next) {
 		next = d->sibling_next;
 		if (!is_under_change(d->inode))

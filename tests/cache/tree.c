@@ -1261,6 +1261,18 @@ Test(tree, a_name_known_not_to_exist_does_not_keep_its_directory)
 	cr_expect(eq(u64, known(), before));
 }
 
+/* Of a name that is not known, in a directory whose entries are not: an answer may know more. */
+Test(tree, what_was_told_of_a_directory_does_not_keep_the_directory)
+{
+	const struct watch_event event = { .kind = WATCH_CREATED, .path = "dir/sub/told" };
+	uint64_t before = known();
+
+	learn_below();
+	tree_hear(tree, &event);
+	cr_assert(tree_learn_absent(tree, root, "dir", tree_seen(tree)));
+	cr_expect(eq(u64, known(), before));
+}
+
 Test(tree, a_change_of_ours_keeps_what_it_is_about_until_it_ends)
 {
 	uint64_t before = known();
