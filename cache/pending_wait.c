@@ -282,15 +282,18 @@ enum err pending_report(struct pending *p, struct inode *i, struct error *e)
 static enum err report_all_locked(struct pending *p, uint64_t from, struct error *e)
 {
 	enum err kind = ERR_OK;
-	struct backlog *b;
+	struct backlog *next;
 
 	if (p->refused_order >= from)
 		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
-	TAILQ_FOREACH(b, &p->backlogs, link)
-	{
+	for (struct backlog *b = TAILQ_FIRST(&p->backlogs); b; b = next) {
+		next = TAILQ_NEXT(b, link);
 		if (b->for_barrier && !kind)
 			kind = error_set(e, b->refused.kind, "%s", b->refused.text);
 		b->for_barrier = false;
+		/* Of a file without a name and without handles no handle will report it. */
+		b->for_handle = b->for_handle && tree_may_be_read(p->cache->tree, b->inode);
+		backlog_rest_locked(p, b);
 	}
 	return kind;
 }

@@ -671,6 +671,29 @@ Test(pending, a_refusal_is_reported_once_by_the_next_barrier_when_nothing_is_pen
 	distant_close(&far, other);
 }
 
+static uint64_t inodes_known(void)
+{
+	uint64_t inodes, names;
+
+	tree_counts(far.cache->tree, &inodes, &names);
+	return inodes;
+}
+
+Test(pending, a_refusal_does_not_keep_a_file_that_nobody_can_open_any_more)
+{
+	uint64_t before = inodes_known();
+	struct inode *i = make("f");
+
+	distant_refuse(&far, ERR_NO_SPACE);
+	distant_write(&far, i, 0, "hello");
+	await_nothing_pending();
+	distant_close(&far, i);
+	tree_learn_absent(far.cache->tree, cache_root(far.cache), "f", tree_seen(far.cache->tree));
+	cr_expect(eq(u64, inodes_known(), before + 1), "until it was reported");
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_NO_SPACE));
+	cr_expect(eq(u64, inodes_known(), before));
+}
+
 Test(pending, a_command_does_not_run_after_a_refusal_when_nothing_is_pending_any_more)
 {
 	struct execute_request request = { .command = "true" };
