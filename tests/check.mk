@@ -165,8 +165,7 @@ check-faults:
 # What is run on every release of Debian: units, the scripts on the embedded sandbox and about E2B,
 # those of E2B's sandboxes that make check has, and the package; without what asks for more than
 # setup.sh installs for tests.
-DISTRO_TESTS ?= tests/install/debian.t $(UNITS) contract:e2b \
-	$(foreach s,$(filter e2b:%,$(SHARED_TESTS)),$(subst :,:tests/mount/,$s).t) $(SCRIPTS)
+DISTRO_TESTS ?= tests/install/debian.t $(UNITS) contract:e2b $(filter e2b:%,$(CHECKED)) $(SCRIPTS)
 RELEASES     ?= bookworm trixie
 .PHONY: distro-tests check-distros
 distro-tests:
