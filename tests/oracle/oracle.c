@@ -78,7 +78,7 @@ static const struct argp_option option_table[] = {
 		0 },
 	{ "sync", KEY_SYNC, "FILE", 0,
 		"What is written to it makes A send what it owes and check what it knows", 0 },
-	{ "patience", KEY_PATIENCE, "S", 0, "A call that takes so many seconds hangs (60)", 0 },
+	{ "patience", KEY_PATIENCE, "S", 0, "A call that takes so many seconds hangs (300)", 0 },
 	{ "quiet", 'q', NULL, 0, "No counts at the end", 0 },
 	{ "sabotage", KEY_SABOTAGE, "KIND", 0, "Spoil A on purpose: result, drop or content", 0 },
 	{ "sabotage-step", KEY_SABOTAGE_STEP, "N", 0, "From this step on (1000)", 0 },
@@ -338,7 +338,7 @@ int main(int argc, char **argv)
 		.ops = 20000,
 		.tree_every = 500,
 		.times_every = 3,
-		.patience_s = 60,
+		.patience_s = 300,
 		.sabotage_step = 1000 };
 	static struct lockstep l;
 	int status;
