@@ -29,7 +29,13 @@ static enum err take_place(struct remote *r, const struct remote_report *report,
 static enum err start_helper(void *context, const struct call *call, int *fd, struct error *e)
 {
 	const struct remote *r = context;
-	const char *const argv[] = { r->helper_path, "serve", r->root, r->staging, NULL };
+	const char *argv[REMOTE_LAUNCH_ARGC + 4];
+	size_t count = remote_launch(r, argv);
+
+	argv[count++] = "serve";
+	argv[count++] = r->root;
+	argv[count++] = r->staging;
+	argv[count] = NULL;
 
 	return r->ops.keep(r->ops.context, call, argv, fd, e);
 }
@@ -63,7 +69,10 @@ static enum err take_helper(struct remote *r, const struct remote_report *report
 	if (!helper_image_find(report->machine, &image))
 		return error_set(e, ERR_PROTOCOL, "a helper for '%.40s'", report->machine);
 	helper_image_name(&image, name);
-	if (asprintf(&r->helper_path, "%s/%s", r->staging, name) < 0) {
+	r->loader = remote_loader_find(report->loader);
+	if (!r->loader)
+		return error_set(e, ERR_PROTOCOL, "a helper by '%.40s'", report->loader);
+	if (asprintf(&r->helper_path, "%s/%s", report->place, name) < 0) {
 		r->helper_path = NULL;
 		return error_set(e, ERR_NO_MEMORY, "an attached sandbox");
 	}

@@ -7,10 +7,14 @@
  * there is.
  * The first attach ever stores the helper in the sandbox: two requests more. Every later one is a single run.
  *
- * Staging is the directory `.sandboxfs` of the sandbox user's home when that is on the file system of the shown directory,
- * else of the shown directory itself, where the verbs hide it; where nothing can be written to that, of the home wherever
- * it is. The helper is stored in it, under a name that contains its hash: whole (its size is checked at every attach, and
- * it is renamed into place), executable, for its owner alone. `request-*` in it are requests on their way, `answer-*` large
+ * Staging is the directory `.sandboxfs` of the sandbox user's home when that is on the file system
+ * of the shown directory, else of the shown directory itself, where the verbs hide it; where nothing
+ * can be written to that, of the home wherever it is, and where nothing can be written to either,
+ * `.sandboxfs-UID` of /tmp, /dev/shm or /var/tmp. The helper is stored in it, or, where files may not
+ * be executed there, in the first of these where they may; where they may nowhere, a script runs it
+ * from memory (remote_loader.h). Its name contains its hash; it is whole (its size is checked at every
+ * attach, and it is renamed into place), executable, for its owner alone. `request-*` in staging are
+ * requests on their way, `answer-*` large
  * answers, `upload-*` are helpers, `command-*` and `input-*` belong to commands that run (remote_command.h). An answer that was read and
  * the record of a command whose end was received are removed by the next request, at the latest by the release, with one
  * request of its own where any are left. An attach removes requests, answers and commands that nobody touched for an hour,
@@ -103,6 +107,7 @@ struct remote_packer;
 struct remote {
 	char *root, *staging, *home; /* absolute, without symbolic links; owned */
 	char *helper_path;           /* NULL: no helper runs there */
+	const char *const *loader;   /* the words that run it, but for its path; ended by NULL */
 	struct identity identity;
 	struct helper_client *helper; /* NULL: no helper runs there */
 	char *no_helper;              /* then why, a sentence; owned */

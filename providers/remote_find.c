@@ -44,7 +44,7 @@ static enum err upload_helper(const struct remote_report *report, const struct r
 	if (!helper_image_find(report->machine, &image))
 		return error_set(e, ERR_PROTOCOL, "the sandbox's machine is '%.40s' by now",
 			report->machine);
-	if (!buf_printf(&path, "%s/%s", report->staging, stored))
+	if (!buf_printf(&path, "%s/%s", report->place, stored))
 		return buf_check(&path, "a path in staging", e);
 	upload = (struct remote_upload){ buf_text(&path), image.bytes, image.len };
 	return ops->upload(ops->context, call, &upload, e);
@@ -64,7 +64,7 @@ static enum err store(struct remote_report *report, const struct remote_ops *ops
 	if (kind == ERR_OK && report->state == REMOTE_ABSENT)
 		return error_set(e, ERR_IO,
 			"the helper program was uploaded to %s and is not there whole%s%s",
-			report->staging, *report->why ? ": " : "", report->why);
+			report->place, *report->why ? ": " : "", report->why);
 	return kind;
 }
 
@@ -96,12 +96,14 @@ void remote_explain(const struct remote_report *report, char *out, size_t size)
 			report->machine, carried);
 		break;
 	case REMOTE_NOEXEC:
-		snprintf(out, size, "%s (%.40s) may not be executed in %s", works, report->machine,
-			report->staging);
+		snprintf(out, size,
+			"%s (%.40s) may not be executed in any of %.300s, and there is neither "
+			"python3 nor perl to run it from memory",
+			works, report->machine, report->place);
 		break;
 	case REMOTE_BROKEN:
 		snprintf(out, size, "%s (%.40s) does not run in %s%s", works, report->machine,
-			report->staging, report->why);
+			report->place, report->why);
 		break;
 	case REMOTE_ABSENT: snprintf(out, size, "%s is not there", works); break;
 	case REMOTE_READY: *out = 0; break;

@@ -16,6 +16,16 @@
 
 /* ---- What to run ---- */
 
+size_t remote_launch(const struct remote *r, const char *argv[REMOTE_LAUNCH_ARGC])
+{
+	size_t count = 0;
+
+	for (; r->loader[count]; count++)
+		argv[count] = r->loader[count];
+	argv[count++] = r->helper_path;
+	return count;
+}
+
 struct command {
 	const char **argv;
 	size_t argc;
@@ -145,12 +155,13 @@ static enum err command_make(struct command *c, const struct remote *r, const st
 	size_t pieces = is_inline ? frames->len / (r->ops.argument_max / 4 * 3) + 1 : 0;
 	enum err kind;
 
-	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 20, sizeof *c->argv),
+	*c = (struct command){ .argv = calloc(2 * (pieces + REMOVED_MAX) + 20 + REMOTE_LAUNCH_ARGC,
+				       sizeof *c->argv),
 		.packed = BUF_INIT(2 * frames->len + 1024),
 		.pieces = calloc(pieces + 1, sizeof *c->pieces) };
 	if (!c->argv || !c->pieces)
 		return error_set(e, ERR_NO_MEMORY, "a request");
-	add(c, r->helper_path);
+	c->argc = remote_launch(r, c->argv);
 	add(c, "once");
 	if (r->ops.is_text)
 		add(c, "-a");
@@ -224,7 +235,11 @@ static bool was_missing(const struct run *run, enum err kind)
 
 static bool is_same_place(const struct remote *r, const struct remote_report *report)
 {
-	return strcmp(r->root, report->root) == 0 && strcmp(r->staging, report->staging) == 0;
+	size_t len = strlen(report->place);
+
+	return strcmp(r->root, report->root) == 0 && strcmp(r->staging, report->staging) == 0 &&
+		strncmp(r->helper_path, report->place, len) == 0 && r->helper_path[len] == '/' &&
+		remote_loader_find(report->loader) == r->loader;
 }
 
 enum err remote_put_back(const struct remote *r, const struct call *call, struct error *e)

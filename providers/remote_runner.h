@@ -4,6 +4,7 @@
 #pragma once
 
 #include "providers/remote.h"
+#include "providers/remote_loader.h"
 
 /*
  * Stores the helper again, where it was: nothing in `r` changes, so nothing is locked. Callers that find it missing at once
@@ -14,3 +15,7 @@ enum err remote_put_back(const struct remote *r, const struct call *call, struct
 /* The `run` of a struct helper_runner whose context is an attached struct remote. */
 enum err remote_runner_run(void *context, const struct call *call, const struct buf *frames,
 	unsigned flags, const struct answer_sink *sink, struct error *e);
+
+/* The helper's program, to be followed by its arguments; how many words that are. */
+#define REMOTE_LAUNCH_ARGC (REMOTE_LOADER_ARGC + 1)
+size_t remote_launch(const struct remote *r, const char *argv[REMOTE_LAUNCH_ARGC]);

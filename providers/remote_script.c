@@ -3,6 +3,7 @@
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
 #include "providers/errno_words.h"
+#include "providers/remote_loader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,17 @@
 /* A hello, and a list from one start. */
 #define REQUESTS_MAX ((size_t)16 * 1024)
 
-enum field { FIELD_STATE, FIELD_WHY, FIELD_HOME, FIELD_ROOT, FIELD_STAGING, FIELD_MACHINE, FIELDS };
+enum field {
+	FIELD_STATE,
+	FIELD_WHY,
+	FIELD_HOME,
+	FIELD_ROOT,
+	FIELD_STAGING,
+	FIELD_MACHINE,
+	FIELD_PLACE,
+	FIELD_LOADER,
+	FIELDS
+};
 
 /* ---- What a program says besides ---- */
 
@@ -141,7 +152,7 @@ static enum err check_place(const char *const field[FIELDS], struct error *e)
 
 	if (strcmp(field[FIELD_STATE], "unstaged") == 0)
 		return error_set(e, ERR_DENIED,
-			"no place for staging: neither %s nor %s can be written to",
+			"no place for staging: neither %s nor %s nor /tmp can be written to",
 			field[FIELD_HOME], field[FIELD_ROOT]);
 	if (strcmp(field[FIELD_STATE], "nowhere") != 0)
 		return ERR_OK;
@@ -171,6 +182,8 @@ static enum err read_fields(struct remote_report *r, const struct buf *line, str
 	r->root = field[FIELD_ROOT];
 	r->staging = field[FIELD_STAGING];
 	r->machine = field[FIELD_MACHINE];
+	r->place = field[FIELD_PLACE];
+	r->loader = field[FIELD_LOADER];
 	return ERR_OK;
 }
 
@@ -256,7 +269,8 @@ static enum err run_script(const struct remote_ops *ops, const struct remote_que
 	const char *const argv[] = { "/bin/sh", "-c", remote_script_text, "sandboxfs",
 		q->path ? q->path : "", q->working_dir ? q->working_dir : "", q->images,
 		q->stored ? q->stored : "", buf_text(&requests), ops->is_text ? "-a" : "",
-		q->second ? "-t " REMOTE_WATCH_S : "", NULL };
+		q->second ? "-t " REMOTE_WATCH_S : "", remote_loader_python, remote_loader_perl,
+		NULL };
 
 	if (kind != ERR_OK)
 		return kind;

@@ -51,7 +51,7 @@ struct remote_question {
 enum remote_state {
 	REMOTE_NO_IMAGE, /* none is carried for this machine */
 	REMOTE_ABSENT,   /* it is not there, or not whole */
-	REMOTE_NOEXEC,   /* it may not be executed */
+	REMOTE_NOEXEC,   /* no file may be executed, and nothing loads it into memory */
 	REMOTE_BROKEN,   /* it was started and cannot run here */
 	REMOTE_READY,    /* it said hello */
 };
@@ -61,7 +61,10 @@ struct remote_report {
 	char why[400]; /* of what is not REMOTE_READY, where there is something to say */
 	struct buf fields;
 	const char *home, *root, *staging, *machine; /* within `fields` */
-	struct hello hello;                          /* REMOTE_READY */
+	const char
+		*place; /* likewise: the helper's directory; REMOTE_NOEXEC: all that were tried */
+	const char *loader; /* likewise: what runs the helper from memory; "": nothing has to */
+	struct hello hello; /* REMOTE_READY */
 };
 
 void remote_report_release(struct remote_report *r);

@@ -8,6 +8,8 @@
 #include "providers/remote_runner.h"
 #include "providers/remote_text.h"
 
+#include <string.h>
+
 /* The request is an argument. One start for a list has some fifty bytes. */
 #define REQUEST_MAX ((size_t)16 * 1024)
 
@@ -66,16 +68,18 @@ static enum err listen_once(struct watching *w, const struct call *call, struct 
 	/* A record holds any byte, and who keeps it gives signs of life by itself. */
 	bool is_recorded = w->listen == listen_to_record,
 	     is_armoured = r->ops.is_text && !is_recorded;
-	const char *const argv[] = { r->helper_path, "once", "-t", REMOTE_WATCH_S, "-r", w->request,
+	const char *const arguments[] = { "once", "-t", REMOTE_WATCH_S, "-r", w->request,
 		is_recorded           ? "-q"
 			: is_armoured ? "-a"
 				      : "--",
 		r->root, r->staging, NULL };
+	const char *argv[REMOTE_LAUNCH_ARGC + sizeof arguments / sizeof *arguments];
 	AUTO_FRAMES_READER struct frames_reader reader;
 	const struct call patient = watch_call(call);
 	struct error run = { 0 };
 	int exit_code = 0;
 
+	memcpy(argv + remote_launch(r, argv), arguments, sizeof arguments);
 	frames_reader_init(&reader, w->listener, is_armoured);
 	run.kind = w->listen(w->listen_context, &patient, argv, hear, &reader, &exit_code, &run);
 	w->is_missing = exit_code == 127 && !reader.has_frame;

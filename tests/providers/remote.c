@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -249,20 +250,6 @@ Test(remote, a_directory_that_may_not_be_entered_is_denied)
 	scene_close(&s);
 }
 
-Test(remote, that_there_is_no_place_for_staging_is_told)
-{
-	struct scene s;
-	struct error e;
-
-	scene_open(&s);
-	snprintf(s.host.home, sizeof s.host.home, "/proc");
-	s.cfg.path = "/proc/sys";
-	attach_to(&s, &s.remote, &e);
-	cr_expect(eq(int, e.kind, ERR_DENIED));
-	cr_expect(strstr(e.text, "/proc/sys") != NULL, "%s", e.text);
-	scene_close(&s);
-}
-
 static const char *const tools[] = { "sh", "stat", "od", "tr", "find", "ls", "mkdir", "chmod", "mv",
 	"rm", "id", "uname", "base64" };
 
@@ -460,19 +447,155 @@ Test(remote, on_a_processor_without_a_helper_only_commands_run)
 	scene_close(&s);
 }
 
-Test(remote, where_nothing_may_be_executed_only_commands_run)
+/* ---- Where files may not be executed ---- */
+
+static const char *const shared_places[] = { "/tmp", "/dev/shm", "/var/tmp" };
+#define PLACES (sizeof shared_places / sizeof *shared_places)
+
+static void mount_here(const char *type, const char *at, unsigned long flags)
+{
+	cr_assert(mount("none", at, type, flags, NULL) == 0, "%s: %s", at, strerror(errno));
+}
+
+/*
+ * From here on this process has mounts of its own: /mnt is the sandbox's home in place of the
+ * scene's directory, and no file may be executed in it, nor in the first `forbidden` of the places
+ * that all users share.
+ */
+static void forbid_execution(struct scene *s, size_t forbidden)
+{
+	scene_close(s);
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		cr_skip_test("nothing can be mounted here");
+	mount_here("tmpfs", "/mnt", MS_NOEXEC);
+	for (size_t i = 0; i < PLACES; i++)
+		mount_here("tmpfs", shared_places[i], i < forbidden ? MS_NOEXEC : 0);
+	snprintf(s->host.home, sizeof s->host.home, "/mnt");
+	snprintf(s->working_dir, sizeof s->working_dir, "/mnt");
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	return path && !strncmp(path, dir, strlen(dir)) && path[strlen(dir)] == '/';
+}
+
+Test(remote, the_helper_is_stored_where_files_may_be_executed)
+{
+	for (size_t forbidden = 0; forbidden < PLACES; forbidden++) {
+		struct scene s;
+		size_t uploads;
+
+		scene_open(&s);
+		forbid_execution(&s, forbidden);
+		attach(&s);
+		cr_expect(is_below(s.remote.helper_path, shared_places[forbidden]), "%s",
+			s.remote.helper_path);
+		cr_expect(eq(str, s.remote.staging, "/mnt/.sandboxfs"));
+		expect_works(&s.remote, "f", 10);
+		expect_works(&s.remote, "large", 100000);
+		uploads = s.host.uploads;
+		remote_release(&s.remote);
+		attach(&s);
+		cr_expect(eq(sz, s.host.uploads, uploads), "the second attach finds it there");
+		cr_assert(unlink(s.remote.helper_path) == 0);
+		expect_works(&s.remote, "g", 10);
+		remote_release(&s.remote);
+		cr_expect(access("/tmp/.sandboxfs-0", F_OK) == (forbidden ? -1 : 0));
+	}
+}
+
+/* Its PATH has these programs and nothing else that could run another. */
+static void have_only(struct scene *s, const char *const *programs)
+{
+	static char path[32];
+
+	cr_assert(mkdir("/mnt/bin", 0755) == 0);
+	for (; *programs; programs++) {
+		char from[64], to[64];
+
+		snprintf(from, sizeof from, "/usr/bin/%s", *programs);
+		snprintf(to, sizeof to, "/mnt/bin/%s", *programs);
+		cr_assert(symlink(from, to) == 0);
+	}
+	snprintf(path, sizeof path, "/mnt/bin");
+	s->host.path = path;
+}
+
+#define TOOLS "stat", "od", "tr", "find", "ls", "mkdir", "chmod", "mv", "rm", "rmdir", "id", "uname"
+
+static void expect_from_memory(const char *const *programs, const char *loader)
 {
 	struct scene s;
 
 	scene_open(&s);
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		mount("none", s.working_dir, "tmpfs", MS_NOEXEC, NULL))
-		cr_skip_test("nothing can be mounted here");
-	snprintf(s.host.home, sizeof s.host.home, "%s", s.working_dir);
-	expect_no_helper(&s, s.working_dir);
-	cr_expect(eq(sz, s.host.uploads, 1), "the second attach finds it there");
-	cr_expect(umount(s.working_dir) == 0);
-	scene_close(&s);
+	forbid_execution(&s, PLACES);
+	have_only(&s, programs);
+	attach(&s);
+	cr_assert(s.remote.loader[0] != NULL);
+	cr_expect(strstr(s.remote.loader[2], loader) != NULL, "%s", s.remote.loader[2]);
+	expect_works(&s.remote, "f", 10);
+	expect_works(&s.remote, "large", 100000);
+	cr_assert(unlink(s.remote.helper_path) == 0);
+	expect_works(&s.remote, "g", 10);
+	remote_release(&s.remote);
+}
+
+Test(remote, where_no_file_may_be_executed_python_runs_the_helper_from_memory)
+{
+	if (access("/usr/bin/python3", X_OK))
+		cr_skip_test("no python3 here");
+	expect_from_memory((const char *const[]){ TOOLS, "python3", NULL }, "python3");
+}
+
+Test(remote, where_no_file_may_be_executed_perl_runs_the_helper_from_memory)
+{
+	if (access("/usr/bin/perl", X_OK))
+		cr_skip_test("no perl here");
+	expect_from_memory((const char *const[]){ TOOLS, "perl", NULL }, "perl");
+}
+
+Test(remote, where_nothing_can_run_the_helper_only_commands_do)
+{
+	struct scene s;
+
+	scene_open(&s);
+	forbid_execution(&s, PLACES);
+	have_only(&s, (const char *const[]){ TOOLS, NULL });
+	expect_no_helper(&s,
+		"/mnt/.sandboxfs, /tmp/.sandboxfs-0, /dev/shm/.sandboxfs-0, /var/tmp/.sandboxfs-0");
+	cr_expect(eq(sz, s.host.uploads, 0));
+	cr_expect(access("/tmp/.sandboxfs-0", F_OK) != 0, "what was tried is left");
+}
+
+/* As a container with a read-only root and a tmpfs for temporary files. */
+Test(remote, where_only_temporary_files_can_be_written_staging_is_with_them)
+{
+	struct scene s;
+
+	scene_open(&s);
+	forbid_execution(&s, PLACES);
+	cr_assert(mount(NULL, "/mnt", NULL, MS_REMOUNT | MS_RDONLY | MS_NOEXEC, NULL) == 0);
+	attach(&s);
+	cr_expect(eq(str, s.remote.staging, "/tmp/.sandboxfs-0"));
+	cr_expect(eq(str, s.remote.root, "/mnt"));
+	cr_expect(s.remote.helper != NULL);
+	remote_release(&s.remote);
+}
+
+Test(remote, that_there_is_no_place_for_staging_is_told)
+{
+	struct scene s;
+	struct error e;
+
+	scene_open(&s);
+	forbid_execution(&s, PLACES);
+	for (size_t i = 0; i < PLACES; i++)
+		mount_here("tmpfs", shared_places[i], MS_RDONLY);
+	snprintf(s.host.home, sizeof s.host.home, "/proc");
+	s.cfg.path = "/proc/sys";
+	attach_to(&s, &s.remote, &e);
+	cr_expect(eq(int, e.kind, ERR_DENIED));
+	cr_expect(strstr(e.text, "/proc/sys") != NULL, "%s", e.text);
 }
 
 /* ---- Requests ---- */

@@ -1,0 +1,59 @@
+#!/bin/sh
+# A sandbox in whose home, and in whose /tmp, no file may be executed: the helper runs from elsewhere.
+# shellcheck disable=SC2016,SC2034
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+needs_mount
+needs_vendor
+needs_root
+needs unshare node python3
+# What is mounted below goes with this script.
+[ -n "${HAS_OWN_MOUNTS:-}" ] || HAS_OWN_MOUNTS=1 exec unshare --mount "$0"
+
+# Puts the sandboxes of the server (node PROGRAM --root DIRECTORY ...) on a file system of their own.
+cat >forbidding <<'END'
+#!/bin/sh
+mount -t tmpfs -o noexec none "$4" && exec "$@"
+END
+chmod 755 forbidding
+VENDOR_UNDER=$PWD/forbidding
+
+run() { # COMMAND
+	deadline "$PATIENCE" python3 -c '
+import json, sys
+with open(sys.argv[1] + "/.sandbox/exec", "r+", buffering=1) as file:
+    file.write(sys.argv[2] + "\n")
+    print(json.loads(file.read())["stdout"], end="")' "$MNT" "$1"
+}
+
+mount_sandbox noexec
+is "no file may be executed in its home" "$(run "cp /bin/true program && ./program || echo forbidden")" forbidden
+is "nor in its /tmp" "$(run "cp /bin/true /tmp/program && /tmp/program || echo forbidden")" forbidden
+ok "a file can be written" sh -c 'echo text >"$1/file"' sh "$MNT"
+settle
+is "and is there" "$(cat "$STORE/file")" text
+echo more >>"$STORE/file"
+settle
+is "what others write is seen" "$(cat "$MNT/file")" "text
+more"
+is "the helper is where it may run" "$(run 'echo /dev/shm/.sandboxfs-*/sandboxfs-helper-*' | wc -w)" 1
+is "and nowhere else" "$(run 'find "$HOME" /tmp -name "sandboxfs-helper-*"')" ""
+
+# What is under way then misses the helper, whose place has gone.
+expect_log "is another directory by now, or its staging"
+# A file is where its directory would be, in each place where files may be executed.
+is "there is no other place" "$(run 'cd /dev/shm && rm -r .sandboxfs-* && touch .sandboxfs-$(id -u) /var/tmp/.sandboxfs-$(id -u) && echo no')" no
+unmount
+mount_sandbox noexec
+is "the helper runs from memory" "$(run 'find "$HOME/.sandboxfs" -name "sandboxfs-helper-*" | wc -l')" 1
+ok "a file can be written" sh -c 'echo text >"$1/second"' sh "$MNT"
+settle
+is "and is there" "$(cat "$STORE/second")" text
+echo more >>"$STORE/second"
+settle
+is "what others write is seen" "$(cat "$MNT/second")" "text
+more"
+unmount
+vendor_stop
+umount -l "$VENDOR_DIR/sandboxes"
+done_testing
