@@ -1,5 +1,7 @@
 #include "providers/helper_image.h"
 
+#include "providers/gzip.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +26,12 @@ CARRY(x86_64, HELPER_IMAGE_x86_64);
 #ifdef HELPER_IMAGE_aarch64
 CARRY(aarch64, HELPER_IMAGE_aarch64);
 #endif
+#ifdef HELPER_IMAGE_armv7l
+CARRY(armv7l, HELPER_IMAGE_armv7l);
+#endif
+#ifdef HELPER_IMAGE_riscv64
+CARRY(riscv64, HELPER_IMAGE_riscv64);
+#endif
 
 static const struct carried {
 	const char *machine;
@@ -35,8 +43,21 @@ static const struct carried {
 #ifdef HELPER_IMAGE_aarch64
 	{ "aarch64", helper_aarch64_start, helper_aarch64_end },
 #endif
+#ifdef HELPER_IMAGE_armv7l
+	{ "armv7l", helper_armv7l_start, helper_armv7l_end },
+	{ "armv8l", helper_armv7l_start, helper_armv7l_end }, /* as a 32-bit program has it */
+#endif
+#ifdef HELPER_IMAGE_riscv64
+	{ "riscv64", helper_riscv64_start, helper_riscv64_end },
+#endif
 	{ NULL, NULL, NULL },
 };
+
+/* A member of gzip ends with it, in little endian (RFC 1952). */
+static size_t unpacked_len(const unsigned char *end)
+{
+	return end[-4] | (size_t)end[-3] << 8 | (size_t)end[-2] << 16 | (size_t)end[-1] << 24;
+}
 
 bool helper_image_at(size_t index, const char **machine, struct helper_image *out)
 {
@@ -45,8 +66,16 @@ bool helper_image_at(size_t index, const char **machine, struct helper_image *ou
 	if (!c->machine)
 		return false;
 	*machine = c->machine;
-	*out = (struct helper_image){ .bytes = c->start, .len = (size_t)(c->end - c->start) };
+	*out = (struct helper_image){ .packed = c->start,
+		.packed_len = (size_t)(c->end - c->start),
+		.len = unpacked_len(c->end) };
 	return true;
+}
+
+enum err helper_image_unpack(const struct helper_image *image, struct buf *out, struct error *e)
+{
+	*out = (struct buf)BUF_INIT(image->len);
+	return gzip_inflate(out, image->packed, image->packed_len, e);
 }
 
 bool helper_image_find(const char *machine, struct helper_image *out)
@@ -61,7 +90,7 @@ bool helper_image_find(const char *machine, struct helper_image *out)
 
 void helper_image_name(const struct helper_image *image, char out[HELPER_IMAGE_NAME_SIZE])
 {
-	uint64_t hash = XXH3_64bits(image->bytes, image->len);
+	uint64_t hash = XXH3_64bits(image->packed, image->packed_len);
 
 	snprintf(out, HELPER_IMAGE_NAME_SIZE, "sandboxfs-helper-%016" PRIx64, hash);
 }

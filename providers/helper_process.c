@@ -38,13 +38,16 @@ static void channel_release(struct channel *c)
 /* The program for this machine, as a file in memory. */
 static enum err open_program(int *out, struct error *e)
 {
+	AUTO_BUF struct buf program = { 0 };
 	struct helper_image image;
 	struct utsname machine;
+	enum err kind;
 
 	uname(&machine);
 	if (!helper_image_find(machine.machine, &image))
 		return error_set(e, ERR_UNSUPPORTED, "no helper program for %s", machine.machine);
-	return spawn_memory(image.bytes, image.len, "the helper", out, e);
+	kind = helper_image_unpack(&image, &program, e);
+	return kind ? kind : spawn_memory(program.bytes, program.len, "the helper", out, e);
 }
 
 static enum err open_channel(struct channel *c, struct error *e)

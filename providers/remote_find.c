@@ -34,7 +34,7 @@ static enum err run_script(struct remote_report *out, const struct remote_ops *o
 static enum err upload_helper(const struct remote_report *report, const struct remote_ops *ops,
 	char stored[REMOTE_NAME_SIZE], const struct call *call, struct error *e)
 {
-	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX + REMOTE_NAME_SIZE);
+	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX + REMOTE_NAME_SIZE), program = { 0 };
 	struct helper_image image;
 	struct remote_upload upload;
 	enum err kind = remote_new_name("upload-", stored, e);
@@ -46,8 +46,9 @@ static enum err upload_helper(const struct remote_report *report, const struct r
 			report->machine);
 	if (!buf_printf(&path, "%s/%s", report->place, stored))
 		return buf_check(&path, "a path in staging", e);
-	upload = (struct remote_upload){ buf_text(&path), image.bytes, image.len };
-	return ops->upload(ops->context, call, &upload, e);
+	kind = helper_image_unpack(&image, &program, e);
+	upload = (struct remote_upload){ buf_text(&path), program.bytes, program.len };
+	return kind ? kind : ops->upload(ops->context, call, &upload, e);
 }
 
 static enum err store(struct remote_report *report, const struct remote_ops *ops,

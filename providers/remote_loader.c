@@ -23,7 +23,8 @@ const char remote_loader_python[] = "import os, sys\n"
 /* memfd_create has a number of its own for each processor; 1: closed by exec. */
 const char remote_loader_perl[] =
 	"use POSIX ();\n"
-	"my %numbers = (x86_64 => 319, aarch64 => 279, riscv64 => 279, armv7l => 385);\n"
+	"my %numbers = (x86_64 => 319, aarch64 => 279, riscv64 => 279, armv7l => 385, armv8l => "
+	"385);\n"
 	"my ($name, $rest, $at) = ('sandboxfs-helper', '', 0);\n"
 	"open(my $file, '<:raw', $ARGV[0]) or do { print STDERR \"$!\\n\"; exit 127 };\n"
 	"{ local $/; $rest = <$file>; }\n"

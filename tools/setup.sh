@@ -21,26 +21,25 @@ say() {
 	echo "setup: $*"
 }
 
-# The compiler of another processor's helper.
+# The compilers of other processors' helpers.
 cross() {
 	[ "$(uname -m)" = aarch64 ] || echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross
 	[ "$(uname -m)" = x86_64 ] || echo gcc-x86-64-linux-gnu libc6-dev-amd64-cross
+	[ "$(uname -m)" = armv7l ] || echo gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+	[ "$(uname -m)" = riscv64 ] || echo gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
 }
 
 wanted() {
 	for group in "$@"; do
 		case $group in
-		build) echo $BUILD ;;
+		build)
+			echo $BUILD
+			cross
+			;;
 		tests) echo $TESTS ;;
-		checks)
-			echo $CHECKS
-			cross
-			;;
+		checks) echo $CHECKS ;;
 		bench) echo $BENCH ;;
-		package)
-			echo $PACKAGE
-			cross
-			;;
+		package) echo $PACKAGE ;;
 		roots) echo $ROOTS ;;
 		*)
 			say "'$group': use build, tests, checks, bench, package, roots or several of them" >&2

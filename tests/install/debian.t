@@ -40,14 +40,20 @@ ok "and once more elsewhere" in_root env CC=clang CFLAGS=-O0 TZ=Asia/Tokyo SOURC
 mv "$ROOT"/src/build/deb/sandboxfs_*.deb .
 DEB=$(echo "$SCRATCH"/sandboxfs_*.deb)
 ok "which makes the same package" cmp "$DEB" "$ROOT"/home/somebody/elsewhere/build/deb/sandboxfs_*.deb
-# The machines of the ELF programs that the installed one carries: 62 is x86_64, 183 aarch64.
+# The machines of the compressed ELF programs that the installed one carries: 40 is armv7l, 62 x86_64, 183 aarch64, 243 riscv64.
 dpkg-deb -x "$DEB" unpacked
 is "with the helpers of all processors" "$(python3 -c '
-import re, sys
-program = open(sys.argv[1], "rb").read()
-print(sorted({machine[0] for machine in
-	re.findall(b"\x7fELF[\1\2]\1\1.{9}[\2\3]\0(.)\0", program[1:], re.S)}))' unpacked/usr/bin/sandboxfs)" \
-	"[62, 183]"
+import re, sys, zlib
+program, machines = open(sys.argv[1], "rb").read(), set()
+for member in re.finditer(b"\x1f\x8b\x08", program):
+	try:
+		start = zlib.decompressobj(31).decompress(program[member.start():], 20)
+	except zlib.error:
+		continue
+	if start[:4] == b"\x7fELF":
+		machines.add(start[18])
+print(sorted(machines))' unpacked/usr/bin/sandboxfs)" \
+	"[40, 62, 183, 243]"
 rm -rf --one-file-system "$ROOT"
 ROOT=$CLEAN
 

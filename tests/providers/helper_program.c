@@ -38,6 +38,8 @@ static bool is_native(const char *machine)
 
 static bool find_runner(const char *machine, char *out, size_t size)
 {
+	if (!strcmp(machine, "armv7l"))
+		machine = "arm";
 	snprintf(out, size, "/usr/bin/qemu-%s", machine);
 	if (access(out, X_OK) == 0)
 		return true;
@@ -48,6 +50,7 @@ static bool find_runner(const char *machine, char *out, size_t size)
 /* Puts the program into a directory of its own, or skips the test. */
 static void program_open(struct program *p, const char *machine)
 {
+	AUTO_BUF struct buf bytes = { 0 };
 	struct helper_image image;
 
 	*p = (struct program){ 0 };
@@ -56,7 +59,9 @@ static void program_open(struct program *p, const char *machine)
 	if (!is_native(machine) && !find_runner(machine, p->runner, sizeof p->runner))
 		cr_skip_test("no qemu-%s here to run the helper with", machine);
 	scratch_make(&p->scratch);
-	scratch_write(&p->scratch, "helper", image.bytes, image.len);
+	cr_assert(eq(int, helper_image_unpack(&image, &bytes, NULL), ERR_OK));
+	cr_assert(eq(sz, bytes.len, image.len));
+	scratch_write(&p->scratch, "helper", bytes.bytes, bytes.len);
 	cr_assert(fchmodat(p->scratch.fd, "helper", 0755, 0) == 0);
 	scratch_mkdir(&p->scratch, "root", 0755);
 	snprintf(p->path, sizeof p->path, "%s/helper", p->scratch.path);
@@ -169,6 +174,16 @@ Test(helper_program, serves_a_client_on_aarch64)
 	serves_a_client("aarch64");
 }
 
+Test(helper_program, serves_a_client_on_armv7l)
+{
+	serves_a_client("armv7l");
+}
+
+Test(helper_program, serves_a_client_on_riscv64)
+{
+	serves_a_client("riscv64");
+}
+
 /* ---- once ---- */
 
 /* A hello, as base64. */
@@ -224,6 +239,16 @@ Test(helper_program, answers_in_one_shot_on_x86_64)
 Test(helper_program, answers_in_one_shot_on_aarch64)
 {
 	answers_in_one_shot("aarch64");
+}
+
+Test(helper_program, answers_in_one_shot_on_armv7l)
+{
+	answers_in_one_shot("armv7l");
+}
+
+Test(helper_program, answers_in_one_shot_on_riscv64)
+{
+	answers_in_one_shot("riscv64");
 }
 
 /* ---- once, for long ---- */
@@ -597,9 +622,9 @@ Test(helper_program, another_build_has_another_name)
 	const unsigned char a[] = "one build", b[] = "one built";
 	char names[3][HELPER_IMAGE_NAME_SIZE];
 
-	helper_image_name(&(struct helper_image){ a, sizeof a }, names[0]);
-	helper_image_name(&(struct helper_image){ b, sizeof b }, names[1]);
-	helper_image_name(&(struct helper_image){ a, sizeof a }, names[2]);
+	helper_image_name(&(struct helper_image){ .packed = a, .packed_len = sizeof a }, names[0]);
+	helper_image_name(&(struct helper_image){ .packed = b, .packed_len = sizeof b }, names[1]);
+	helper_image_name(&(struct helper_image){ .packed = a, .packed_len = sizeof a }, names[2]);
 	cr_expect(ne(str, names[0], names[1]));
 	cr_expect(eq(str, names[0], names[2]));
 	cr_expect(eq(sz, strlen(names[0]), HELPER_IMAGE_NAME_SIZE - 1));
