@@ -14,7 +14,8 @@ VENDOR_UNDER=linux32
 vendor_sandbox none
 SOURCE=$PROVIDER:$SANDBOX
 export TMPDIR="$SCRATCH/tmp"
-mkdir "$TMPDIR"
+mkdir "$SCRATCH/tmp.real"
+ln -s tmp.real "$TMPDIR"
 exec </dev/null
 
 MNT=$SCRATCH/mnt.none

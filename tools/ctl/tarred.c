@@ -64,6 +64,13 @@ enum err tarred_open(struct tarred *t, struct error *e)
 		free(take(t->dir));
 		return no_place(e);
 	}
+	/* libarchive refuses a path that leads through a symbolic link, TMPDIR's too. */
+	char *real = realpath(t->dir, NULL);
+
+	if (real) {
+		free(t->dir);
+		t->dir = real;
+	}
 	kind = directory_open(t->dir, &t->at, e);
 	if (kind)
 		tarred_close(t);
