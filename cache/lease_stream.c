@@ -3,8 +3,8 @@
 
 #include "cache/cache_inside.h"
 #include "cache/trust.h"
-#include "providers/base/log.h"
 #include "providers/base/condition.h"
+#include "providers/base/log.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "cache/lifetime.h"
 
-#include "providers/base/log.h"
 #include "providers/base/condition.h"
+#include "providers/base/log.h"
 
 #include <errno.h>
 #include <pthread.h>

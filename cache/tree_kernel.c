@@ -126,11 +126,12 @@ static uint64_t shown_hash_locked(const struct tree *t, const struct inode *i)
 void kernel_has_attr_locked(struct tree *t, struct inode *i, int64_t until_ms)
 {
 	int64_t now_ms = tree_now_ms();
-	uint64_t given = shown_hash_locked(t, i);
-	bool may_have_other = i->kernel_until_ms > now_ms && i->kernel_attr != given;
 
 	if (until_ms <= now_ms)
 		return;
+	uint64_t given = shown_hash_locked(t, i);
+	bool may_have_other = i->kernel_until_ms > now_ms && i->kernel_attr != given;
+
 	i->kernel_attr = may_have_other ? 0 : given;
 	t->given += i != t->root;
 	raise_until(&i->kernel_until_ms, kernel_until(until_ms));

@@ -8,8 +8,8 @@
 #include <pthread.h>
 
 /*
- * Waits on `changed` (base/condition.h), but not for long: whoever calls it looks again at what is awaited, and at the time. ERR_INTERRUPTED:
- * `call` (may be NULL) was cancelled.
+ * Waits on `changed` (base/condition.h), but not for long: the caller looks again at what is awaited,
+ * and at the time. ERR_INTERRUPTED: `call` (may be NULL) was cancelled.
  */
 enum err wait_briefly_locked(
 	pthread_cond_t *changed, pthread_mutex_t *lock, const struct call *call, struct error *e);

@@ -1,8 +1,10 @@
 #include "providers/remote_script.h"
 
 /*
- * $1 the directory to show, $2 what it is relative to, $3 the images, $4 an upload, $5 what to ask the helper, $6 and $7
- * its options -a and -t or nothing, $8 and $9 scripts that run it from memory (remote_loader.h). Names come from `cd -P` and $PWD: a command substitution would eat their trailing newlines.
+ * $1 the directory to show, $2 what that is relative to, $3 the images, $4 an upload, $5 what to ask
+ * the helper, $6 and $7 its options -a and -t or nothing, $8 and $9 scripts that run the helper from
+ * memory (remote_loader.h). Names come from `cd -P` and $PWD: a command substitution would eat their
+ * trailing newlines.
  */
 const char remote_script_text[] =
 	"LC_ALL=C\n"
