@@ -642,6 +642,14 @@ static void await_refusals(unsigned count)
 	}
 }
 
+static void await_paused(void)
+{
+	for (int64_t end_ms = monotonic_ms() + PATIENCE_MS; !explored.provider.is_paused;) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing was sent");
+		usleep(1000);
+	}
+}
+
 /* What was just made is cut off on its way, as is the stream. */
 static void pause_after(int64_t ms)
 {
@@ -652,8 +660,9 @@ static void pause_after(int64_t ms)
 	use_later(ms);
 	explored_make_file("told");
 	await(has, "told", true);
-	explored.provider.is_paused = explored.provider.cuts_apply = true;
+	explored.provider.pauses_at_apply = true;
 	explored_make(d, "made", CHANGE_CREATE);
+	await_paused();
 	explored.provider.breaks_watch = true;
 	explored_make_file("d/breaks");
 	await_end();

@@ -100,6 +100,9 @@ static void *serve_peer(void *context)
 	struct linger linger;
 	socklen_t size = sizeof linger;
 
+	/* Who is answered finds the connection counted. */
+	pthread_mutex_lock(&p->server->lock);
+	pthread_mutex_unlock(&p->server->lock);
 	p->server->handler(p);
 	/* The descriptor stays until server_stop(), so that its number is nobody else's. */
 	getsockopt(p->fd, SOL_SOCKET, SO_LINGER, &linger, &size);
@@ -129,8 +132,10 @@ static void *serve(void *context)
 			.request = BUF_INIT(REQUEST_MAX) };
 		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+		pthread_mutex_lock(&s->lock);
 		pthread_create(&p->thread, NULL, serve_peer, p);
 		s->connections++;
+		pthread_mutex_unlock(&s->lock);
 	}
 	return NULL;
 }
@@ -161,6 +166,7 @@ void server_start(struct server *s, void (*handler)(struct peer *p), void *conte
 	s->context = context;
 	s->requests = s->connections = 0;
 	s->sent = 0;
+	pthread_mutex_init(&s->lock, NULL);
 	s->fd = bound(&s->port);
 	cr_assert(listen(s->fd, 64) == 0);
 	cr_assert(pthread_create(&s->thread, NULL, serve, s) == 0);
@@ -184,6 +190,7 @@ void server_stop(struct server *s)
 		close(s->peers[i].fd);
 		buf_release(&s->peers[i].request);
 	}
+	pthread_mutex_destroy(&s->lock);
 }
 
 const char *server_url(const struct server *s, const char *path, char url[128])

@@ -30,7 +30,8 @@ struct server {
 	void *context;
 	_Atomic int requests; /* that were read whole */
 	_Atomic int connections;
-	_Atomic long sent; /* bytes, by peer_send() */
+	_Atomic long sent;    /* bytes, by peer_send() */
+	pthread_mutex_t lock; /* held while a connection is begun and counted */
 	struct peer peers[SERVER_PEERS_MAX];
 };
 

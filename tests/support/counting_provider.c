@@ -138,7 +138,10 @@ static enum err apply(struct provider *base, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	struct counting_provider *p = (struct counting_provider *)base;
-	bool is_cut = atomic_exchange(&p->cuts_apply, false);
+	bool is_cut = atomic_exchange(&p->pauses_at_apply, false);
+
+	if (is_cut)
+		p->is_paused = true;
 	enum err kind = is_cut ? error_set(e, ERR_UNREACHABLE, "cut off") : check_awake(p, call, e);
 
 	if (kind)

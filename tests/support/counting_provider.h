@@ -39,9 +39,9 @@ struct counting_provider {
 		finds; /* likewise: is told as a directory that can be watched by now; NULL: none is */
 	int64_t begins_after_ms; /* a stream is ready no sooner; set before the first */
 	_Atomic unsigned
-		unwatched;      /* so many directories "uN" a stream cannot watch when it begins */
-	atomic_bool cuts_apply; /* the next apply is cut off */
-	atomic_bool is_paused;  /* it answers nobody, until somebody asks whose call wakes it */
+		unwatched; /* so many directories "uN" a stream cannot watch when it begins */
+	atomic_bool pauses_at_apply; /* the next apply is cut off: the sandbox is paused */
+	atomic_bool is_paused; /* it answers nobody, until somebody asks whose call wakes it */
 	_Atomic unsigned wakes, refusals; /* how often that was done, and not */
 	_Atomic unsigned watches;         /* streams of changes so far */
 	_Atomic unsigned watches_over;    /* those that have ended */
