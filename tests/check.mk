@@ -43,6 +43,13 @@ $(TEST_BIN)/$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c)) $$$$(LIBS_$(1))
 endef
 $(foreach p,$(TEST_PROGRAMS),$(eval $(call test_program,$p)))
 
+# Delays in the programs that are tested: what is right only on a machine that is not busy shows (make test JITTER=SEED).
+JITTER_LIBRARY = $(if $(JITTER),$(TEST_BIN)/jitter.so)
+
+$(TEST_BIN)/jitter.so: tests/jitter/jitter.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) -O1 -D_GNU_SOURCE -Wall -Wextra -shared -fPIC -o $@ $<
+
 # Writes the tables of README.md that come from the code; tests/mount/readme.t holds README.md against it.
 .PHONY: table
 table: $(TEST_BIN)/differences
@@ -96,7 +103,8 @@ TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
 	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
-	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1 \
+	$(if $(JITTER),JITTER=$(JITTER) LD_PRELOAD=$(abspath $(JITTER_LIBRARY))) \
+	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1$(if $(JITTER),:verify_asan_link_order=0) \
 	LSAN_OPTIONS=log_path=$(REPORTS)/lsan:suppressions=$(abspath tests/support/leaks.supp):print_suppressions=0 \
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
 	TSAN_OPTIONS=log_path=$(REPORTS)/tsan:second_deadlock_stack=1
@@ -133,7 +141,7 @@ test: check-includes
 	$(Q)$(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) test-needs
 	$(call run_tests,$T)
 
-test-needs: $$(sort $$(foreach t,$$T,$$(call needed,$$t)))
+test-needs: $$(JITTER_LIBRARY) $$(sort $$(foreach t,$$T,$$(call needed,$$t)))
 
 # What make check builds.
 tests: $$(sort $$(foreach t,$$(CHECKED),$$(call needed,$$t)))
@@ -238,7 +246,7 @@ check-unused:
 	$(Q)tests/support/unused build/unused
 
 SOURCES = $(wildcard $(foreach d,tools tools/ctl tools/describe fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
-	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/fuzz,$d/*.c $d/*.h))
+	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/jitter tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint
 format:

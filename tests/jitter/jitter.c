@@ -1,0 +1,154 @@
+/*
+ * jitter.c - delays some calls of the programs it is preloaded into, as a busy machine does
+ * (make test JITTER=SEED): what is right only while a thread is quick enough shows in a few runs.
+ *
+ * Some threads are slow often, most now and then. No two runs are the same, whatever the seed.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOW_THREADS_ONE_IN 16
+#define SLOWNESS            20 /* a slow thread is delayed so much more often */
+#define LONG_ONE_IN         64 /* a delay of them is */
+#define LONG_TIMES          20 /* as long */
+
+struct thread {
+	uint64_t random; /* 0: not begun */
+	unsigned
+		slowness; /* 0: a shell's, and of the other programs that a test or a command runs */
+};
+
+static __thread struct thread self;
+
+static uint32_t next_random(void)
+{
+	self.random ^= self.random << 13;
+	self.random ^= self.random >> 7;
+	self.random ^= self.random << 17;
+	return (uint32_t)(self.random >> 32);
+}
+
+static void begin_thread(void)
+{
+	const char *seed = getenv("JITTER");
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	self.random = (uint64_t)(seed ? atoi(seed) : 0) * 2654435761U +
+		(uint64_t)syscall(SYS_gettid) * 7919 + (uint64_t)now.tv_nsec + 1;
+	for (int n = 0; n < 8; n++)
+		next_random();
+	if (strncmp(program_invocation_short_name, "sandbox", 7) &&
+		strncmp(program_invocation_short_name, "test-", 5))
+		self.slowness = 0;
+	else
+		self.slowness = next_random() % SLOW_THREADS_ONE_IN ? 1 : SLOWNESS;
+}
+
+/* One call in so many, on average, for up to so many microseconds; 0: none. */
+static void delay(unsigned one_in, unsigned most_us)
+{
+	int saved = errno;
+
+	if (!one_in)
+		return;
+	if (!self.random)
+		begin_thread();
+	if (next_random() % one_in < self.slowness) {
+		uint64_t us = next_random() % most_us;
+
+		if (next_random() % LONG_ONE_IN == 0)
+			us *= LONG_TIMES;
+		const struct timespec time = { .tv_sec = (time_t)(us / 1000000),
+			.tv_nsec = (long)(us % 1000000 * 1000) };
+
+		syscall(SYS_nanosleep, &time, NULL);
+	}
+	errno = saved;
+}
+
+/* Of x86_64's functions on conditions glibc has an older form, too, which dlsym() would find. */
+#define CONDITIONS "GLIBC_2.3.2"
+
+static void *real(const char *name)
+{
+	void *found = dlvsym(RTLD_NEXT, name, CONDITIONS);
+
+	return found ? found : dlsym(RTLD_NEXT, name);
+}
+
+/* Defines `name` as the real one, with a delay before and after one call in so many. */
+#define DELAYED(type, name, parameters, arguments, before, after, us)                              \
+	type name parameters;                                                                      \
+	type name parameters                                                                       \
+	{                                                                                          \
+		static type(*next) parameters;                                                     \
+                                                                                                   \
+		if (!next)                                                                         \
+			*(void **)&next = real(#name);                                             \
+		delay(before, us);                                                                 \
+		type result = next arguments;                                                      \
+                                                                                                   \
+		delay(after, us);                                                                  \
+		return result;                                                                     \
+	}
+
+DELAYED(int, pthread_mutex_lock, (pthread_mutex_t * m), (m), 150, 0, 3000)
+DELAYED(int, pthread_mutex_unlock, (pthread_mutex_t * m), (m), 0, 150, 3000)
+DELAYED(int, pthread_cond_signal, (pthread_cond_t * c), (c), 20, 0, 20000)
+DELAYED(int, pthread_cond_broadcast, (pthread_cond_t * c), (c), 20, 0, 20000)
+DELAYED(int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m), 0, 20, 20000)
+DELAYED(int, pthread_cond_timedwait,
+	(pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *end), (c, m, end), 0, 20,
+	20000)
+DELAYED(ssize_t, read, (int fd, void *to, size_t len), (fd, to, len), 0, 30, 20000)
+DELAYED(ssize_t, write, (int fd, const void *from, size_t len), (fd, from, len), 30, 30, 20000)
+DELAYED(ssize_t, writev, (int fd, const struct iovec *v, int count), (fd, v, count), 30, 30, 20000)
+DELAYED(ssize_t, recv, (int fd, void *to, size_t len, int flags), (fd, to, len, flags), 0, 20,
+	20000)
+DELAYED(ssize_t, send, (int fd, const void *from, size_t len, int flags), (fd, from, len, flags),
+	20, 20, 20000)
+DELAYED(int, poll, (struct pollfd * fds, nfds_t count, int ms), (fds, count, ms), 0, 30, 20000)
+
+struct start {
+	void *(*run)(void *);
+	void *argument;
+};
+
+static void *begin_late(void *context)
+{
+	struct start start = *(struct start *)context;
+
+	free(context);
+	delay(3, 60000);
+	return start.run(start.argument);
+}
+
+int pthread_create(
+	pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *), void *argument)
+{
+	static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	struct start *start = malloc(sizeof *start);
+
+	if (!start)
+		return ENOMEM;
+	*start = (struct start){ .run = run, .argument = argument };
+	if (!next)
+		*(void **)&next = real("pthread_create");
+	int failure = next(thread, attr, begin_late, start);
+
+	if (failure)
+		free(start);
+	delay(3, 60000);
+	return failure;
+}
