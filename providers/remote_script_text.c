@@ -94,10 +94,13 @@ const char remote_script_text[] =
 	"	[ -x \"$1/$name\" ] || chmod 700 \"$1/$name\" 2>/dev/null\n"
 	"	[ -x \"$1/$name\" ]\n"
 	"}\n"
-	/* Whether files may be executed there, which a mount can forbid. */
+	/*
+	 * Whether files may be executed there, which a mount can forbid. Where the file cannot be made
+	 * `:` would end the shell.
+	 */
 	"may_execute() {\n"
 	"	probe=$1/upload-probe-$$\n"
-	"	: >\"$probe\" && chmod 700 \"$probe\" && [ -x \"$probe\" ]\n"
+	"	true >\"$probe\" && chmod 700 \"$probe\" && [ -x \"$probe\" ]\n"
 	"	set -- $?\n"
 	"	rm -f \"$probe\"\n"
 	"	return $1\n"

@@ -504,6 +504,22 @@ Test(remote, the_helper_is_stored_where_files_may_be_executed)
 	}
 }
 
+Test(remote, a_place_that_is_full_is_not_used)
+{
+	struct scene s;
+
+	scene_open(&s);
+	forbid_execution(&s, 0);
+	cr_assert(mkdir("/tmp/.sandboxfs-0", 0700) == 0);
+	/* Room for two inodes: both are there. */
+	cr_assert(mount("none", "/tmp", "tmpfs", MS_REMOUNT, "nr_inodes=2") == 0, "%s",
+		strerror(errno));
+	attach(&s);
+	cr_expect(is_below(s.remote.helper_path, "/dev/shm"), "%s", s.remote.helper_path);
+	expect_works(&s.remote, "f", 10);
+	remote_release(&s.remote);
+}
+
 /* Its PATH has these programs and nothing else that could run another. */
 static void have_only(struct scene *s, const char *const *programs)
 {
