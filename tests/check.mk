@@ -71,6 +71,8 @@ SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2
 	aio:ctl_copy aio:ctl_exec aio:exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
 	daytona:ctl_copy daytona:exec daytona:jobs daytona:noexec
 CONTRACTS     := $(VENDORS)
+# Of the helpers for other processors, under qemu-user: for check-all.
+PROCESSORS    := aarch64 armv7l riscv64
 # A clean Debian is made for these.
 ROOT_TESTS    := tests/install/debian.t tests/install/systemd.t
 # For check-faults alone.
@@ -99,7 +101,7 @@ REPORTS   = $(abspath $B/reports)
 LOGS      = $(abspath $B/logs)
 UNIT_JOBS ?= 4
 TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) \
-	VENDORS="$(strip $(VENDORS))" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
+	VENDORS="$(strip $(VENDORS))" PROCESSORS="$(PROCESSORS)" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
 	PROVIDER=$(or $(PROVIDER),local) HELPER=$(or $(HELPER),auto) MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
 	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
@@ -189,7 +191,7 @@ check-distros:
 .PHONY: check-all
 check-all: lint check
 	$(Q)sh tools/setup.sh roots
-	$(Q)$(MAKE) --no-print-directory test T="$(LONG_TESTS)"
+	$(Q)$(MAKE) --no-print-directory test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
 	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
 	$(Q)$(MAKE) --no-print-directory test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
 	$(Q)$(MAKE) --no-print-directory test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"

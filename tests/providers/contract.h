@@ -80,11 +80,17 @@ const char *contract_secret(size_t number);
 /* Ends that; how many requests had it done to them. */
 int contract_mend(void);
 
+/* Processors for which there are helpers; one that is not this machine's runs under qemu-user. */
+#define EACH_MACHINE(ROW, ...)                                                                     \
+	ROW(aarch64, __VA_ARGS__) ROW(armv7l, __VA_ARGS__) ROW(riscv64, __VA_ARGS__)
+
 #define BEHAVIOUR_FOR(suite, group, claim)                                                         \
 	Test(suite, group##_##claim)                                                               \
 	{                                                                                          \
 		group##_##claim(contract_subject());                                               \
 	}
+
+#define BEHAVIOUR_FOR_MACHINE(machine, group, claim) BEHAVIOUR_FOR(contract_##machine, group, claim)
 
 #define BEHAVIOUR_FOR_VENDOR(vendor, lacks, sandboxes_max, group, claim)                           \
 	BEHAVIOUR_FOR(contract_##vendor, group, claim)
@@ -108,6 +114,7 @@ int contract_mend(void);
 	BEHAVIOUR_FOR(contract_in_process, group, claim)                                           \
 	BEHAVIOUR_FOR(contract_helper_process, group, claim)                                       \
 	BEHAVIOUR_FOR(contract_helper_runs, group, claim)                                          \
+	EACH_MACHINE(BEHAVIOUR_FOR_MACHINE, group, claim)                                          \
 	static void group##_##claim(struct subject *s)
 
 /* ---- execute ---- */

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/helper_client.h"
 #include "providers/helper_image.h"
+#include "tests/providers/processor.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
@@ -29,24 +30,6 @@ struct program {
 	char path[128], root[128], staging[128];
 };
 
-static bool is_native(const char *machine)
-{
-	struct utsname here;
-
-	return uname(&here) == 0 && strcmp(here.machine, machine) == 0;
-}
-
-static bool find_runner(const char *machine, char *out, size_t size)
-{
-	if (!strcmp(machine, "armv7l"))
-		machine = "arm";
-	snprintf(out, size, "/usr/bin/qemu-%s", machine);
-	if (access(out, X_OK) == 0)
-		return true;
-	snprintf(out, size, "/usr/bin/qemu-%s-static", machine);
-	return access(out, X_OK) == 0;
-}
-
 /* Puts the program into a directory of its own, or skips the test. */
 static void program_open(struct program *p, const char *machine)
 {
@@ -56,7 +39,7 @@ static void program_open(struct program *p, const char *machine)
 	*p = (struct program){ 0 };
 	if (!helper_image_find(machine, &image))
 		cr_skip_test("no helper for %s was built: no compiler for it", machine);
-	if (!is_native(machine) && !find_runner(machine, p->runner, sizeof p->runner))
+	if (!processor_find_runner(machine, p->runner, sizeof p->runner))
 		cr_skip_test("no qemu-%s here to run the helper with", machine);
 	scratch_make(&p->scratch);
 	cr_assert(eq(int, helper_image_unpack(&image, &bytes, NULL), ERR_OK));
