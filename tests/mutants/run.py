@@ -157,7 +157,12 @@ class Copy:
         self.env.update(TMPDIR=str(self.scratch), MUTANT_SCRATCH=str(self.scratch))
 
     def refresh(self):
-        """Objects are copied once, with their times; a source that differs gets a new one."""
+        """Objects are copied once, with their times; a source that differs gets a new one. Another
+        version of this program may have left objects of other sources, so its copy goes."""
+        runner = self.top / "tests/mutants/run.py"
+        if self.top.exists() and not (runner.exists() and
+                                      runner.read_bytes() == pathlib.Path(__file__).read_bytes()):
+            shutil.rmtree(self.top)
         if not self.top.exists():
             self.top.mkdir(parents=True)
             names = [d for d in os.listdir(TOP) if d not in ("build", ".git")]
@@ -176,10 +181,14 @@ class Copy:
         for path in set(sources(self.top)) - wanted:
             (self.top / path).unlink()
 
-    def make(self, finders, log):
-        targets = sorted({t for f in finders for t in finder_targets(f, self.build)})
+    def make_finders(self, finders, log):
+        return self.make(sorted({t for f in finders for t in finder_targets(f, self.build)}), log)
+
+    def make(self, targets, log):
         with open(log, "a") as out:
-            command = ["make", "-j2", "--no-print-directory", "WARN=-w", "WERROR=", *targets]
+            # Of the helper programs only this machine's is made again.
+            command = ["make", "-j2", "--no-print-directory", "WARN=-w", "WERROR=",
+                       f"HELPER_MACHINES={os.uname().machine}", *targets]
             return subprocess.run(command, cwd=self.top, env=self.env, stdin=subprocess.DEVNULL,
                                   stdout=out, stderr=out).returncode == 0
 
@@ -261,21 +270,29 @@ class Copy:
         self.sweep()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
-    def plant(self, mutant):
-        """Returns what takes the mistake back: the old object has a new time then, so that only the
-        links are redone."""
+    def plant(self, mutant, log):
+        """Returns what takes the mistake back.
+
+        The object of the unchanged source is kept, and stands for that source again afterwards, so
+        that a mutant costs one compilation. Therefore the object is made first: a source that
+        `refresh` brought is newer. The source is put back before the object: all else that was made
+        with the mistake, like the helper programs, is then older than the source and made again.
+        """
         source = self.top / mutant.fields["file"]
-        built = self.top / self.build / mutant.fields["file"].replace(".c", ".o")
-        old, times = source.read_bytes(), source.stat()
-        kept = built.read_bytes() if source.suffix == ".c" and built.exists() else None
+        name = f"{self.build}/{mutant.fields['file'].removesuffix('.c')}.o"
+        built, kept = self.top / name, self.top / f"{name}.kept"
+        old = source.read_bytes()
+        if source.suffix == ".c":
+            if not self.make([name], log):
+                raise RuntimeError(f"does not build unchanged, see {log}")
+            os.replace(built, kept)
         source.write_text(mutant.mutated(old.decode()))
 
         def restore():
-            if kept is not None:
-                built.write_bytes(kept)
             source.write_bytes(old)
-            if kept is not None:
-                os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+            if kept.exists():
+                os.utime(kept)
+                os.replace(kept, built)
 
         return restore
 
@@ -329,7 +346,7 @@ def try_finder(copy, finder, label):
     log = COPIES / "logs" / ("finder-" + re.sub(r"\W+", "-", finder) + ".log")
     log.unlink(missing_ok=True)
     began = time.monotonic()
-    verdict = copy.run(finder, 1200, log) if copy.make([finder], log) else "not built"
+    verdict = copy.run(finder, 1200, log) if copy.make_finders([finder], log) else "not built"
     took[finder] = time.monotonic() - began
     if verdict != "passed":
         failures.append(finder)
@@ -343,9 +360,9 @@ def try_mutant(copy, mutant, label):
     log = COPIES / "logs" / f"{mutant.log}.log"
     log.unlink(missing_ok=True)
     began = time.monotonic()
-    restore = copy.plant(mutant)
+    restore = copy.plant(mutant, log)
     try:
-        if not copy.make(mutant.finders, log):
+        if not copy.make_finders(mutant.finders, log):
             failures.append(mutant.name)
             say(f"{label} {mutant.name}: error: does not build, see {log}")
             return
