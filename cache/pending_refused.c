@@ -88,6 +88,24 @@ static void park_locked(struct pending *p, struct queued *q, const struct error 
 	lose_path(q);
 }
 
+/* A time that nobody set, of what is gone, has another in its place or was not done either. */
+static bool is_needless(const struct queued *q, enum err refusal)
+{
+	bool is_gone = refusal == ERR_NOT_FOUND || refusal == ERR_NOT_DIR || refusal == ERR_STALE;
+
+	return q->is_unasked && (is_gone || refusal == ERR_SKIPPED);
+}
+
+static void lose_locked(
+	struct pending *p, struct queued *q, enum err refusal, const struct error *why)
+{
+	q->is_needless = is_needless(q, refusal);
+	if (q->is_needless)
+		doubt_all_of(p, q);
+	else
+		park_locked(p, q, why);
+}
+
 /* Others were at the file: what was to follow is not for what they made of it. */
 static void lose_followers(struct queued *refused, const struct inode *i)
 {
@@ -133,10 +151,10 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 		if (q->made)
 			tree_refused_made(p->cache->tree, q->made);
 	} else {
-		park_locked(p, q, &why);
+		lose_locked(p, q, refusal, &why);
 	}
 	/* Not by a refusal before it, which is what is reported. */
-	if (refusal != ERR_SKIPPED)
+	if (refusal != ERR_SKIPPED && !q->is_needless)
 		p->refused = why;
 	if (refusal == ERR_CONFLICT && queued_carries_version(q))
 		pending_base_gone_locked(p, q);
@@ -181,7 +199,7 @@ static bool lose_some_locked(struct pending *p)
 		if (q->is_sent || q->is_again || q->is_parked || !is_lost(p, q))
 			continue;
 		any = q->is_lost = q->is_parked = true;
-		park_locked(p, q, &cause_refused);
+		lose_locked(p, q, cause_refused.kind, &cause_refused);
 	}
 	return any;
 }
@@ -195,10 +213,10 @@ static void lose_dependants_locked(struct pending *p)
 
 /* ---- Noting ---- */
 
-/* What is queued again, for another name, is owed by that. */
+/* What is queued again, for another name, is owed by that; nothing is owed of what is needless. */
 static void note(struct pending *p, const struct queued *q, const struct error *why)
 {
-	if (q->is_again)
+	if (q->is_again || q->is_needless)
 		queued_note_done(q, p->journal, NULL);
 	else
 		queued_note_parked(q, p->journal, why, NULL);

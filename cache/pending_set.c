@@ -70,6 +70,7 @@ static enum err go_on_locked(
 		journal_note_done(p->journal, &number, 1, NULL);
 		kind = error_set(e, ERR_NO_MEMORY, "a change");
 	}
+	last->is_unasked = false;
 	p->cost += queued_cost(last) - cost;
 	p->last_ms = monotonic_ms();
 	return kind;
@@ -88,6 +89,8 @@ enum err pending_set_unseen_locked(struct pending *p, struct inode *i, struct ch
 		kind = go_on_locked(p, last, change, e);
 	} else if (!kind) {
 		kind = add_locked(p, i, &s, out, e);
+		if (!kind)
+			(*out)->is_unasked = true;
 	}
 	tree_path_release(&s.path);
 	return kind;

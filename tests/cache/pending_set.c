@@ -146,6 +146,74 @@ Test(pending_set, what_is_written_behind_it_has_a_later_one)
 	expect_shown_when_closed(again);
 }
 
+/* A file whose contents are on their way, and the time that it showed at its close is not. */
+static struct inode *close_behind_what_left(void)
+{
+	struct inode *i = distant_make(&far, "f");
+
+	sync_all();
+	unsigned arrived = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	distant_await_applies(&far, arrived + 1);
+	cache_close(far.cache, i);
+	return i;
+}
+
+/* Others remove it when its contents have arrived. */
+static enum err sync_what_was_removed_since(struct inode *i)
+{
+	uint64_t answers = distant_answers(&far);
+
+	distant_pass_apply(&far, distant_applies(&far));
+	distant_await_answers(&far, answers + 1);
+	distant_expect_text(&far, "f", "hello");
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	distant_hold_applies(&far, false);
+	enum err kind = cache_sync(far.cache, NULL, NULL);
+
+	cache_forget(far.cache, i, 1);
+	return kind;
+}
+
+Test(pending_set, a_time_that_was_only_to_be_kept_is_not_missed_where_the_file_is_gone)
+{
+	struct inode *i = close_behind_what_left();
+
+	cr_expect(eq(int, sync_what_was_removed_since(i), ERR_OK));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* What is made and removed before the sandbox hears of it leaves a time, which does not leave at once. */
+Test(pending_set, nor_is_the_time_of_a_directory_that_is_gone)
+{
+	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 },
+			    n = { .op = CHANGE_CREATE, .mode = 0644 };
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry dir, file;
+
+	cr_assert(eq(int, cache_make(far.cache, NULL, root, "d", &m, &dir, NULL), ERR_OK));
+	sync_all();
+	distant_gather_for(&far, AN_HOUR_MS);
+	cr_assert(eq(int, cache_make(far.cache, NULL, dir.inode, "f", &n, &file, NULL), ERR_OK));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, dir.inode, "f", NULL), ERR_OK));
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "d", AT_REMOVEDIR), 0));
+	sync_all();
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cache_forget(far.cache, file.inode, 1);
+	cache_forget(far.cache, dir.inode, 1);
+}
+
+Test(pending_set, a_time_that_somebody_set_is_missed_though_another_one_was_to_be_kept)
+{
+	struct inode *i = close_behind_what_left();
+
+	set_mtime(i);
+	cr_expect(eq(int, sync_what_was_removed_since(i), ERR_NOT_FOUND));
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
 enum crash { BEFORE_IT_LEFT, BEFORE_IT_ARRIVED, BEFORE_IT_WAS_ANSWERED };
 
 static void expect_time_after(enum crash crash)
