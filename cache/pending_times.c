@@ -57,6 +57,22 @@ void pending_keep_times(struct pending *p, struct inode *i)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/*
+ * An open file may be closed already: the kernel tells of the last close(2) when that has returned. A command behind the
+ * barrier would see the time change, or would have removed the file by then.
+ */
+void pending_keep_open_times_locked(struct pending *p)
+{
+	struct backlog *b;
+
+	/* The path of the file may be on its way to another. */
+	if (p->moves)
+		return;
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	if (contents_are_owed(b) && tree_is_open(p->cache->tree, b->inode))
+		set_mtime_locked(p, b->inode);
+}
+
 /* ---- Directories and what has no contents: when they are sent ---- */
 
 static bool sets_mtime(const struct queued *q, const struct inode *i, struct timespec mtime)

@@ -361,6 +361,7 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
 	pending_release_all_locked(p);
+	pending_keep_open_times_locked(p);
 	uint64_t from = first_order_locked(p);
 	enum err kind = drain_all_locked(p, call, e);
 

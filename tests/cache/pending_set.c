@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -144,6 +145,37 @@ Test(pending_set, what_is_written_behind_it_has_a_later_one)
 	atomic_fetch_add(&far.now_ms, 5000);
 	distant_write(&far, again, 3, "lo");
 	expect_shown_when_closed(again);
+}
+
+static void *sync_in_thread(void *context)
+{
+	*(enum err *)context = cache_sync(far.cache, NULL, NULL);
+	return NULL;
+}
+
+/* The kernel tells of a close(2) when that has returned, perhaps while a command that removes the file is about to run. */
+Test(pending_set, a_close_that_is_told_during_a_barrier_sets_no_time_behind_it)
+{
+	struct inode *i = make_new("f");
+	unsigned arrived = distant_applies(&far);
+	enum err synced = ERR_OK;
+	pthread_t syncing;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "hello");
+	struct timespec shown = shown_mtime(i);
+
+	cr_assert(eq(int, pthread_create(&syncing, NULL, sync_in_thread, &synced), 0));
+	distant_await_applies(&far, arrived + 1);
+	distant_close(&far, i);
+	distant_pass_apply(&far, arrived + 1);
+	pthread_join(syncing, NULL);
+	cr_expect(eq(int, synced, ERR_OK));
+	expect_there("f", 0644, shown);
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "f", 0), 0));
+	distant_hold_applies(&far, false);
+	sync_all();
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }
 
 /* A file whose contents are on their way, and the time that it showed at its close is not. */
