@@ -144,7 +144,7 @@ help:
 #: make check           install what is missing, build, run every kind of test in its short form: ten minutes
 #: make check-all       the same at length, through the helper program, under every sanitizer: hours
 #: make test T=TEST     one test, or several: unit:cache 'unit:cache:lease/*' tests/mount/exec.t e2b:tests/mount/exec.t
-#: make check SAN=address,undefined | CC=clang | HELPER=process
+#: make check SAN=address,undefined | CC=clang | HELPER=process | JITTER=SEED
 #: make oracle          random system calls on a mount and a plain directory (ORACLE_OPS=, ORACLE_SEED=, HELPER=)
 #: make posix           cases of POSIX on a mount
 #: make stress          threads on one mount (STRESS_SECONDS=)

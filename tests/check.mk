@@ -203,6 +203,7 @@ check-all: lint check
 	$(Q)ROUNDS=all $(MAKE) --no-print-directory test T=tests/mount/e2b_fault_works.t
 	$(Q)$(MAKE) --no-print-directory test SAN=address,undefined
 	$(Q)$(MAKE) --no-print-directory test CC=clang
+	$(Q)$(MAKE) --no-print-directory test JITTER=1
 	$(Q)$(MAKE) --no-print-directory check-distros
 	$(Q)$(MAKE) --no-print-directory check-faults
 	$(Q)$(MAKE) --no-print-directory check-threads
