@@ -35,7 +35,7 @@ static enum err copy_key(char **out, const char *text, size_t len, struct error 
 
 static const char *credentials_dir(void)
 {
-	return secure_getenv("CREDENTIALS_DIRECTORY");
+	return variable("CREDENTIALS_DIRECTORY");
 }
 
 static bool is_credential(const char *file)
@@ -123,14 +123,16 @@ static enum err read_file(char **out, const char *file, struct error *e)
 }
 
 /* ERR_NOT_FOUND: none of them is there. */
-static enum err read_credential(char **out, const char *const *names, struct error *e)
+static enum err read_credential(
+	char **out, const char *vendor, enum variable_role role, struct error *e)
 {
 	const char *dir = credentials_dir();
+	const struct variable *v;
 
-	for (; dir && *names; names++) {
+	for (size_t i = 0; dir && (v = variable_of(vendor, role, i)); i++) {
 		AUTO_FREE char *file = NULL;
 
-		if (asprintf(&file, "%s/%s", dir, *names) < 0) {
+		if (asprintf(&file, "%s/%s", dir, v->name) < 0) {
 			file = NULL;
 			return error_set(e, ERR_NO_MEMORY, "the key");
 		}
@@ -142,43 +144,46 @@ static enum err read_credential(char **out, const char *const *names, struct err
 
 /* ---- From the environment ---- */
 
-static enum err no_key(const char *const *variables, const char *vendor, struct error *e)
+static enum err no_key(const char *vendor, enum variable_role role, struct error *e)
 {
+	const struct variable *v;
 	char names[200] = "";
+	size_t len = 0;
 
-	for (size_t len = 0; *variables && len < sizeof names; variables++)
+	for (size_t i = 0; (v = variable_of(vendor, role, i)) && len < sizeof names; i++)
 		len += (size_t)snprintf(
-			names + len, sizeof names - len, "%s%s", len ? " or " : "", *variables);
+			names + len, sizeof names - len, "%s%s", len ? " or " : "", v->name);
 	return error_set(e, ERR_AUTH,
 		"%s: no key: set %s, or give -o key_file=FILE (mode 0600), with sandboxctl "
-		"--key-file FILE; sudo and mount(8) do "
-		"not "
-		"pass the environment on",
+		"--key-file FILE; sudo and mount(8) do not pass the environment on",
 		vendor, names);
 }
 
-enum err key_read(char **out, const char *file, const char *const *variables, const char *vendor,
-	struct error *e)
+static enum err take_value(char **out, const struct variable *v, struct error *e)
 {
+	const char *value = variable_value(v);
+	size_t len = strlen(value);
+
+	return is_key(value, len) ? copy_key(out, value, len, e)
+				  : error_set(e, ERR_AUTH,
+					    "%s: %s is not a key: it holds characters that no key "
+					    "has, or is too long",
+					    v->provider, v->name);
+}
+
+enum err key_read(
+	char **out, const char *file, const char *vendor, enum variable_role role, struct error *e)
+{
+	const struct variable *v;
+	enum err kind;
+
 	if (file)
 		return read_file(out, file, e);
-	for (const char *const *name = variables; *name; name++) {
-		const char *value = secure_getenv(*name);
-
-		if (!value || !*value)
-			continue;
-		if (!is_key(value, strlen(value)))
-			return error_set(e, ERR_AUTH,
-				"%s: %s is not a key: it holds characters that no key has, or is "
-				"too "
-				"long",
-				vendor, *name);
-		return copy_key(out, value, strlen(value), e);
-	}
-
-	enum err kind = read_credential(out, variables, e);
-
-	return kind == ERR_NOT_FOUND ? no_key(variables, vendor, e) : kind;
+	for (size_t i = 0; (v = variable_of(vendor, role, i)); i++)
+		if (variable_value(v))
+			return take_value(out, v, e);
+	kind = read_credential(out, vendor, role, e);
+	return kind == ERR_NOT_FOUND ? no_key(vendor, role, e) : kind;
 }
 
 void key_free(char *key)

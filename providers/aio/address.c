@@ -1,6 +1,7 @@
 #include "providers/aio/address.h"
 
 #include "providers/http/http.h"
+#include "providers/variables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #define HOST_BYTES "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" DIGITS ".-"
 #define PORT_MAX   65535
 
-#define LOCAL_HOST  "localhost"
 #define LOCAL_PORT  8080
 #define SECURE_PORT 443
 
@@ -35,14 +35,12 @@ static bool take_port(struct place *p, const char *text)
 	return p->port > 0 && p->port <= PORT_MAX;
 }
 
-/* "" and what is not set are the same. */
 static enum err take_variable(struct place *p, const char *name, struct error *e)
 {
-	const char *value = secure_getenv(name);
+	const char *value = variable(name);
 	bool is_port = !strcmp(name, "SANDBOX_PORT");
 
-	if (!value || !*value ||
-		(is_port ? take_port(p, value) : take_host(p, value, strlen(value))))
+	if (!value || (is_port ? take_port(p, value) : take_host(p, value, strlen(value))))
 		return ERR_OK;
 	return error_set(e, ERR_INVALID, "%s '%.100s' is no %s", name, value,
 		is_port ? "port: 1 to 65535" : "host: a name or an IPv4 address, without a scheme");
@@ -73,7 +71,7 @@ static void put_url(struct aio_address *out, const char *scheme, const struct pl
 
 enum err aio_address_read(struct aio_address *out, const char *id, struct error *e)
 {
-	struct place p = { .host = LOCAL_HOST };
+	struct place p = { 0 };
 	enum err kind = take_variable(&p, "SANDBOX_HOST", e);
 
 	if (!kind)

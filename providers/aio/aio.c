@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KEY_NAME "SANDBOX_API_KEY"
 /* All arguments together are one to Linux, of 131071 bytes, in which a quote takes 16 where others are escaped. */
 #define ARGUMENT_MAX ((size_t)7 * 1024)
 #define INLINE_MAX   ((size_t)64 * 1024)
@@ -25,12 +24,10 @@ static struct aio *aio_of(struct provider *p)
 /* NULL where none is set: an image wants one only if it was started with one. */
 static enum err read_key(char **key, const struct provider_config *cfg, struct error *e)
 {
-	static const char *const names[] = { KEY_NAME, NULL };
-	const char *value = secure_getenv(KEY_NAME);
-
 	*key = NULL;
-	return cfg->key_file || (value && *value) ? key_read(key, cfg->key_file, names, "aio", e)
-						  : ERR_OK;
+	return cfg->key_file || variable_first("aio", VARIABLE_KEY)
+		? key_read(key, cfg->key_file, "aio", VARIABLE_KEY, e)
+		: ERR_OK;
 }
 
 /* A bearer is both a key and, where the container was started for those, a JWT. */
@@ -242,7 +239,7 @@ static enum err aio_execute(struct provider *p, const struct call *call,
 const struct provider_ops aio_provider = {
 	.name = "aio",
 	.title = "Agent Infra Sandbox",
-	.key_names = KEY_NAME,
+	.key_names = "SANDBOX_API_KEY",
 	.caps = PROVIDER_SINGLE | PROVIDER_COMMANDS_PULSE,
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
 	.create = aio_create,

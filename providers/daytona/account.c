@@ -6,40 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLOUD_URL "https://app.daytona.io/api"
 /* The version whose wire this is: without one the daemon takes its client for an old one. */
 #define SDK_VERSION "0.218.0"
-
-static const char *const key_variables[] = { "DAYTONA_API_KEY", NULL };
-static const char *const token_variables[] = { "DAYTONA_JWT_TOKEN", NULL };
-
-/* NULL: not set, or empty, which is the same. */
-static const char *environment(const char *name)
-{
-	const char *value = secure_getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-static const char *base_url(void)
-{
-	const char *url = environment("DAYTONA_API_URL");
-
-	if (!url)
-		url = environment("DAYTONA_SERVER_URL");
-	return url ? url : CLOUD_URL;
-}
 
 /* A token of a person's login belongs to no organization by itself. */
 static bool is_token_wanted(const struct provider_config *cfg)
 {
-	return !cfg->key_file && !environment("DAYTONA_API_KEY") &&
-		environment("DAYTONA_JWT_TOKEN");
+	return !cfg->key_file && !variable("DAYTONA_API_KEY") && variable("DAYTONA_JWT_TOKEN");
 }
 
 static enum err find_organization(const char **out, bool is_token, struct error *e)
 {
-	*out = is_token ? environment("DAYTONA_ORGANIZATION_ID") : NULL;
+	*out = is_token ? variable("DAYTONA_ORGANIZATION_ID") : NULL;
 	if (is_token && !*out)
 		return error_set(e, ERR_AUTH,
 			"daytona: DAYTONA_JWT_TOKEN wants DAYTONA_ORGANIZATION_ID as well");
@@ -61,8 +39,8 @@ static enum err open_control(
 	if (asprintf(&bearer, "Bearer %s", key) < 0)
 		return error_set(e, ERR_NO_MEMORY, "daytona");
 	headers[0].value = bearer;
-	kind = rest_init(&a->control, a->http, "daytona", base_url(), headers, organization ? 4 : 3,
-		daytona_judge_control, e);
+	kind = rest_init(&a->control, a->http, "daytona", variable_first("daytona", VARIABLE_URL),
+		headers, organization ? 4 : 3, daytona_judge_control, e);
 	explicit_bzero(bearer, strlen(bearer));
 	return kind;
 }
@@ -76,8 +54,8 @@ static enum err open_with_key(
 	enum err kind = find_organization(&organization, is_token, e);
 
 	if (!kind)
-		kind = key_read(&key, cfg->key_file, is_token ? token_variables : key_variables,
-			"daytona", e);
+		kind = key_read(&key, cfg->key_file, "daytona",
+			is_token ? VARIABLE_TOKEN : VARIABLE_KEY, e);
 	if (kind)
 		return kind;
 	kind = open_control(a, key, organization, e);
@@ -88,7 +66,7 @@ static enum err open_with_key(
 enum err daytona_account_open(
 	struct daytona_account *out, const struct provider_config *cfg, struct error *e)
 {
-	const char *target = environment("DAYTONA_TARGET");
+	const char *target = variable("DAYTONA_TARGET");
 	struct daytona_account a = { .target = target ? strdup(target) : NULL };
 	enum err kind = target && !a.target ? error_set(e, ERR_NO_MEMORY, "daytona") : ERR_OK;
 

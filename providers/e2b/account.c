@@ -2,8 +2,6 @@
 
 #include "providers/key.h"
 
-static const char *const key_variables[] = { "E2B_API_KEY", NULL };
-
 void account_close(struct account *a)
 {
 	plane_free(a->plane);
@@ -17,7 +15,7 @@ static enum err open_plane(struct account *a, const struct provider_config *cfg,
 {
 	struct plane_options options = { .base_url = a->settings.api_url };
 	char *key;
-	enum err kind = key_read(&key, cfg->key_file, key_variables, "e2b", e);
+	enum err kind = key_read(&key, cfg->key_file, "e2b", VARIABLE_KEY, e);
 
 	if (kind)
 		return kind;

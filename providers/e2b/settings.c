@@ -1,6 +1,7 @@
 #include "providers/e2b/settings.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/variables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,14 +14,6 @@
 static const char *const shared_domains[] = { "e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev" };
 
 /* ---- The environment ---- */
-
-/* NULL: not set, or empty, which is the same. */
-static const char *environment(const char *name)
-{
-	const char *value = secure_getenv(name);
-
-	return value && *value ? value : NULL;
-}
 
 static char *without_slashes(const char *url)
 {
@@ -45,18 +38,17 @@ bool e2b_is_domain(const char *text)
 
 enum err e2b_settings_read(struct e2b_settings *out, struct error *e)
 {
-	const char *domain = environment("E2B_DOMAIN"), *api = environment("E2B_API_URL"),
-		   *envd = environment("E2B_SANDBOX_URL"), *debug = environment("E2B_DEBUG");
+	const char *domain = variable("E2B_DOMAIN"), *api = variable("E2B_API_URL"),
+		   *envd = variable("E2B_SANDBOX_URL"), *debug = variable("E2B_DEBUG");
 	struct e2b_settings s = { .is_debug = debug && !strcasecmp(debug, "true") };
 
-	if (domain && !e2b_is_domain(domain))
+	if (!e2b_is_domain(domain))
 		return error_set(e, ERR_INVALID, "E2B_DOMAIN '%.100s' is no domain", domain);
 	if (!envd && s.is_debug)
 		envd = "http://localhost:" E2B_PORT;
-	s.domain = strdup(domain ? domain : "e2b.app");
+	s.domain = strdup(domain);
 	s.sandbox_url = envd ? without_slashes(envd) : NULL;
-	s.api_url =
-		api ? without_slashes(api) : format("https://api.", domain ? domain : "e2b.app");
+	s.api_url = api ? without_slashes(api) : format("https://api.", domain);
 	if (!s.domain || !s.api_url || (envd && !s.sandbox_url)) {
 		e2b_settings_release(&s);
 		return error_set(e, ERR_NO_MEMORY, "e2b");

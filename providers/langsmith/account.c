@@ -7,24 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENDPOINT "https://api.smith.langchain.com"
-#define BELOW    "/v2/sandboxes"
-
-static const char *const key_variables[] = { "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", NULL };
-static const char *const endpoint_variables[] = { "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT",
-	NULL };
-
-/* The first that is set; an empty one is not. */
-static const char *endpoint(void)
-{
-	for (const char *const *name = endpoint_variables; *name; name++) {
-		const char *value = secure_getenv(*name);
-
-		if (value && *value)
-			return value;
-	}
-	return ENDPOINT;
-}
+#define BELOW "/v2/sandboxes"
 
 static int length_without_slashes(const char *url)
 {
@@ -47,7 +30,7 @@ enum err langsmith_account_reach(
 
 static enum err open_control(struct langsmith_account *a, struct error *e)
 {
-	const char *base = endpoint();
+	const char *base = variable_first("langsmith", VARIABLE_URL);
 	AUTO_FREE char *url = NULL;
 
 	if (asprintf(&url, "%.*s" BELOW, length_without_slashes(base), base) < 0) {
@@ -61,7 +44,7 @@ enum err langsmith_account_open(
 	struct langsmith_account *out, const struct provider_config *cfg, struct error *e)
 {
 	struct langsmith_account a = { 0 };
-	enum err kind = key_read(&a.key, cfg->key_file, key_variables, "langsmith", e);
+	enum err kind = key_read(&a.key, cfg->key_file, "langsmith", VARIABLE_KEY, e);
 
 	if (kind)
 		return kind;

@@ -21,6 +21,8 @@ struct modal_settings {
 	bool is_oauth;
 	char *environment;     /* MODAL_ENVIRONMENT; "": the workspace's default */
 	char *builder_version; /* MODAL_IMAGE_BUILDER_VERSION; "": asked for */
+	char *signing_key;     /* MODAL_OAUTH_JWT_KEY; "": none */
+	char *v2, *throttle_s; /* as they stand there; what follows is made of them */
 	bool is_v1;            /* MODAL_SANDBOX_V2=0: the first version of the calls that create */
 	int64_t throttle_max_ms; /* MODAL_MAX_THROTTLE_WAIT, seconds there; negative: no limit; 0: never */
 };

@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BASE_URL "https://api.runloop.ai"
 /* The key's, and those of RUNLOOP_CUSTOM_HEADERS. */
 #define HEADERS_MAX 32
-
-static const char *const key_variables[] = { "RUNLOOP_API_KEY", NULL };
 
 /* Adds the headers of "Name: value" lines, which `text` is cut into. */
 static enum err add_custom(
@@ -37,7 +34,6 @@ static enum err add_custom(
 static enum err init_rest(
 	struct devbox_api *a, const char *authorization, char *custom, struct error *e)
 {
-	const char *url = secure_getenv("RUNLOOP_BASE_URL");
 	struct http_header headers[HEADERS_MAX] = {
 		{ .name = "Authorization", .value = authorization, .is_secret = true },
 	};
@@ -46,13 +42,13 @@ static enum err init_rest(
 
 	if (kind)
 		return kind;
-	return rest_init(&a->rest, a->http, "runloop", url && *url ? url : BASE_URL, headers, count,
-		devbox_judge, e);
+	return rest_init(&a->rest, a->http, "runloop", variable_first("runloop", VARIABLE_URL),
+		headers, count, devbox_judge, e);
 }
 
 static enum err open_with_key(struct devbox_api *a, const char *key, struct error *e)
 {
-	const char *given = secure_getenv("RUNLOOP_CUSTOM_HEADERS");
+	const char *given = variable("RUNLOOP_CUSTOM_HEADERS");
 	char *custom = given ? strdup(given) : NULL, *authorization = NULL;
 	enum err kind;
 
@@ -69,7 +65,7 @@ enum err devbox_api_open(struct devbox_api *out, const struct provider_config *c
 {
 	struct devbox_api a = { 0 };
 	char *key;
-	enum err kind = key_read(&key, cfg->key_file, key_variables, "runloop", e);
+	enum err kind = key_read(&key, cfg->key_file, "runloop", VARIABLE_KEY, e);
 
 	if (kind)
 		return kind;

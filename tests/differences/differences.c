@@ -1,11 +1,13 @@
 /*
- * differences - prints, as the table of README.md, in what the vendors differ.
+ * differences - prints, as a table of README.md, in what the vendors differ, and with the word "variables" what they read of
+ * the environment (providers/variables.h).
  *
- * All of it is read from their tables of functions (providers/provider.h). What an absent function means is not known
+ * The former is read from their tables of functions (providers/provider.h). What an absent function means is not known
  * here either: it is called for, and what comes back is shown as the errno that a program would see.
  */
 #include "fs/errmap.h"
 #include "providers/provider.h"
+#include "providers/variables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -175,12 +177,33 @@ static void print_head(void)
 	printf("---|\n");
 }
 
-int main(void)
+static void print_differences(void)
 {
 	const struct provider_ops *ops;
 
 	print_head();
 	for (size_t i = 0; (ops = provider_at(i)); i++)
 		print_row(ops);
+}
+
+static void print_variables(void)
+{
+	const struct variable *v;
+
+	printf("| provider | variable | what it is |\n|---|---|---|\n");
+	for (size_t i = 0; (v = variable_at(i)); i++) {
+		printf(*v->provider ? "| `%s:` |" : "| all |", v->provider);
+		printf(" `%s` | %s", v->name, v->help);
+		printf(v->otherwise ? " (`%s`) |\n" : " |\n", v->otherwise);
+	}
+}
+
+/* One word: the table. */
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "variables"))
+		print_variables();
+	else
+		print_differences();
 	return fflush(stdout) ? 1 : 0;
 }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const names[] = { "VENDOR_API_KEY", "VENDOR_KEY", NULL };
+static const char *const names[] = { "LANGSMITH_API_KEY", "LANGCHAIN_API_KEY" };
 static struct scratch scratch;
 static char file[128];
 
@@ -42,7 +42,7 @@ static void refuse(const char *words)
 	struct error e = { 0 };
 	char *key = NULL;
 
-	cr_expect(eq(int, key_read(&key, file, names, "vendor", &e), ERR_AUTH));
+	cr_expect(eq(int, key_read(&key, file, "langsmith", VARIABLE_KEY, &e), ERR_AUTH));
 	cr_expect(strstr(e.text, words) != NULL, "%s", e.text);
 	cr_expect(strstr(e.text, "secret") == NULL, "%s", e.text);
 	cr_expect(strchr(e.text, '\n') == NULL);
@@ -59,7 +59,8 @@ Test(key, is_the_first_line_of_the_file)
 		char *key = NULL;
 
 		write_key(texts[i], 0600);
-		cr_expect(eq(int, key_read(&key, file, names, "vendor", &e), ERR_OK), "%s", e.text);
+		cr_expect(eq(int, key_read(&key, file, "langsmith", VARIABLE_KEY, &e), ERR_OK),
+			"%s", e.text);
 		cr_expect(eq(str, key, "secret"));
 		key_free(key);
 	}
@@ -72,7 +73,8 @@ Test(key, of_a_file_goes_before_the_environment)
 
 	setenv(names[0], "other", 1);
 	write_key("secret\n", 0400);
-	cr_assert(eq(int, key_read(&key, file, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, key_read(&key, file, "langsmith", VARIABLE_KEY, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, key, "secret"));
 	key_free(key);
 }
@@ -84,7 +86,8 @@ Test(key, is_the_first_variable_that_is_set_and_not_empty)
 
 	setenv(names[0], "", 1);
 	setenv(names[1], "second", 1);
-	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, key_read(&key, NULL, "langsmith", VARIABLE_KEY, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, key, "second"));
 	key_free(key);
 }
@@ -100,18 +103,21 @@ Test(key, is_a_credential_where_no_variable_is_set)
 	scratch_write_text(&scratch, names[1], "secret\n");
 	cr_assert(asprintf(&credential, "%s/%s", scratch.path, names[1]) > 0);
 	cr_assert(eq(int, chmod(credential, 0440), 0));
-	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, key_read(&key, NULL, "langsmith", VARIABLE_KEY, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, key, "secret"));
 	key_free(key);
 
-	cr_assert(eq(int, key_read(&key, credential, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, key_read(&key, credential, "langsmith", VARIABLE_KEY, &e), ERR_OK), "%s",
+		e.text);
 	key_free(key);
 
 	cr_assert(eq(int, chmod(credential, 0444), 0));
-	cr_expect(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_AUTH));
+	cr_expect(eq(int, key_read(&key, NULL, "langsmith", VARIABLE_KEY, &e), ERR_AUTH));
 
 	setenv(names[0], "other", 1);
-	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, key_read(&key, NULL, "langsmith", VARIABLE_KEY, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, key, "other"));
 	key_free(key);
 }
@@ -131,9 +137,10 @@ Test(key, that_is_nowhere_is_an_error_with_the_way_out)
 	struct error e = { 0 };
 	char *key = NULL;
 
-	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_AUTH));
-	cr_expect(strstr(e.text, "vendor: no key: set VENDOR_API_KEY or VENDOR_KEY") != NULL, "%s",
-		e.text);
+	cr_assert(eq(int, key_read(&key, NULL, "langsmith", VARIABLE_KEY, &e), ERR_AUTH));
+	cr_expect(strstr(e.text, "langsmith: no key: set LANGSMITH_API_KEY or LANGCHAIN_API_KEY") !=
+			NULL,
+		"%s", e.text);
 	cr_expect(strstr(e.text, "-o key_file=FILE (mode 0600)") != NULL, "%s", e.text);
 	cr_expect(strstr(e.text, "sudo") != NULL, "%s", e.text);
 }
@@ -170,8 +177,8 @@ Test(key, that_is_no_text_of_a_header_is_refused)
 	struct error e = { 0 };
 	char *key = NULL;
 
-	cr_assert(eq(int, key_read(&key, NULL, names, "vendor", &e), ERR_AUTH));
-	cr_expect(strstr(e.text, "VENDOR_API_KEY is not a key") != NULL, "%s", e.text);
+	cr_assert(eq(int, key_read(&key, NULL, "langsmith", VARIABLE_KEY, &e), ERR_AUTH));
+	cr_expect(strstr(e.text, "LANGSMITH_API_KEY is not a key") != NULL, "%s", e.text);
 	cr_expect(strstr(e.text, "secret") == NULL, "%s", e.text);
 }
 
@@ -189,7 +196,8 @@ Test(key, longer_than_any_is_refused)
 	struct error e = { 0 };
 	char *key = NULL;
 
-	cr_assert(eq(int, key_read(&key, file, names, "vendor", &e), ERR_OK), "%s", e.text);
+	cr_assert(
+		eq(int, key_read(&key, file, "langsmith", VARIABLE_KEY, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, key, text));
 	key_free(key);
 }

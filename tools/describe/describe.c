@@ -1,6 +1,7 @@
 #include "tools/describe/describe.h"
 
 #include "providers/provider.h"
+#include "providers/variables.h"
 
 #include <stdio.h>
 
@@ -9,12 +10,22 @@ static void describe_providers(void)
 	const struct provider_ops *ops;
 
 	for (size_t i = 0; (ops = provider_at(i)); i++)
-		printf("provider\t%s\t%s\t%s\n", ops->name, ops->title, ops->key_names);
+		printf("provider\t%s\t%s\n", ops->name, ops->title);
+}
+
+static void describe_variables(void)
+{
+	const struct variable *v;
+
+	for (size_t i = 0; (v = variable_at(i)); i++)
+		printf("variable\t%s\t%s\t%s\t%s\n", v->provider, v->name, v->help,
+			v->otherwise ? v->otherwise : "");
 }
 
 int main(void)
 {
 	describe_providers();
+	describe_variables();
 	describe_options();
 	describe_commands();
 	return fflush(stdout) ? 1 : 0;

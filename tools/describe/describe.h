@@ -2,7 +2,8 @@
  * describe.h - what the programs know of themselves, printed for their man pages and completions. A line each, fields apart by
  * tabs, empty ones included; a new line within a field is "\n", two characters:
  *
- *      provider        NAME    TITLE   VARIABLES               those that may hold its key, ", " between
+ *      provider        NAME    TITLE
+ *      variable        PROVIDER NAME   HELP    OTHERWISE       PROVIDER is empty where it is for all of them
  *      command         PROGRAM NAME    ARGUMENTS       SUMMARY         DETAILS
  *      option          PROGRAM COMMAND SPELLINGS       ARGUMENT        HELP    a blank between spellings
  *      mount-option    PROGRAM COMMAND NAME[=]         ARGUMENT        HELP    given as -o NAME

@@ -6,7 +6,7 @@
 #	@ignored PROGRAM@     names of those without effect, as text
 #	@commands PROGRAM@    its commands with their options, a section each
 #	@providers@           providers, as items of a list
-#	@variables@           what may hold their keys, as items of a list
+#	@variables@           what providers read of the environment, as items of a list
 #
 # and @version@ within a line for the version.
 
@@ -33,8 +33,8 @@ function fill_in(what, program,    i, fields) {
 		split(facts[i], fields, "\t")
 		if (what == "providers" && fields[1] == "provider")
 			print_item("Cm " fields[2] ":", fields[3])
-		else if (what == "variables" && fields[1] == "provider")
-			print_variables(fields[2], fields[4])
+		else if (what == "variables" && fields[1] == "variable")
+			print_variable(fields[2], fields[3], fields[4], fields[5])
 		else if (what == "commands" && fields[1] == "command" && fields[2] == program)
 			print_command(fields)
 		else if (what == "ignored" && fields[1] == "ignored" && fields[2] == program)
@@ -49,11 +49,8 @@ function print_item(head, help) {
 	print prose(help)
 }
 
-# "E2B_API_KEY, OTHER": one item each.
-function print_variables(provider, text,    names, n, i) {
-	n = split(text, names, ", ")
-	for (i = 1; i <= n; i++)
-		print_item("Ev " names[i], "the key for " provider ":")
+function print_variable(provider, name, help, otherwise) {
+	print_item("Ev " name, (provider == "" ? "" : provider ": ") help (otherwise == "" ? "" : " (" otherwise ")"))
 }
 
 function print_option(fields) {

@@ -1,0 +1,37 @@
+/*
+ * variables.h - the environment variables that say where a vendor is and with which key. README.md and the man pages tell
+ * this table.
+ *
+ * The names, and which of two counts first, are those of the vendor's own SDK. A variable that is empty is not set.
+ */
+#pragma once
+
+#include <stddef.h>
+
+enum variable_role {
+	VARIABLE_OTHER,
+	VARIABLE_KEY,   /* a key, or one of its halves */
+	VARIABLE_TOKEN, /* what takes the place of a key */
+	VARIABLE_URL,   /* the base URL of the vendor's API */
+};
+
+struct variable {
+	const char *provider; /* as in provider_ops.name; "": all of them */
+	const char *name;
+	enum variable_role role;
+	const char *otherwise; /* what counts where the variable is not set; NULL: nothing does */
+	const char *help;      /* README.md and the man pages have `otherwise` behind it */
+};
+
+/* All of them, from 0 on; NULL: past the last. */
+const struct variable *variable_at(size_t index);
+/* Those of one role, in the order in which they count. */
+const struct variable *variable_of(const char *provider, enum variable_role role, size_t index);
+
+/* NULL: not set. */
+const char *variable_value(const struct variable *v);
+/* `name` stands in the table. NULL: not set; variable(): and nothing counts otherwise. */
+const char *variable_set(const char *name);
+const char *variable(const char *name);
+/* The first of that role which is set, else what counts otherwise. */
+const char *variable_first(const char *provider, enum variable_role role);
