@@ -1,9 +1,5 @@
 #include "providers/daytona/account.h"
 
-#include "providers/base/cleanup.h"
-#include "providers/key.h"
-
-#include <stdio.h>
 #include <string.h>
 
 /* The version whose wire this is: without one the daemon takes its client for an old one. */
@@ -24,70 +20,28 @@ static enum err find_organization(const char **out, bool is_token, struct error 
 	return ERR_OK;
 }
 
-static enum err open_control(
-	struct daytona_account *a, const char *key, const char *organization, struct error *e)
-{
-	AUTO_FREE char *bearer = NULL;
-	struct http_header headers[] = {
-		{ .name = "Authorization", .is_secret = true },
-		{ .name = "X-Daytona-Source", .value = "sandboxfs" },
-		{ .name = "X-Daytona-SDK-Version", .value = SDK_VERSION },
-		{ .name = "X-Daytona-Organization-ID", .value = organization },
-	};
-	enum err kind;
-
-	if (asprintf(&bearer, "Bearer %s", key) < 0)
-		return error_set(e, ERR_NO_MEMORY, "daytona");
-	headers[0].value = bearer;
-	kind = rest_init(&a->control, a->http, "daytona", variable_first("daytona", VARIABLE_URL),
-		headers, organization ? 4 : 3, daytona_judge_control, e);
-	explicit_bzero(bearer, strlen(bearer));
-	return kind;
-}
-
-static enum err open_with_key(
-	struct daytona_account *a, const struct provider_config *cfg, struct error *e)
-{
-	bool is_token = is_token_wanted(cfg);
-	const char *organization;
-	char *key;
-	enum err kind = find_organization(&organization, is_token, e);
-
-	if (!kind)
-		kind = key_read(&key, cfg->key_file, "daytona",
-			is_token ? VARIABLE_TOKEN : VARIABLE_KEY, e);
-	if (kind)
-		return kind;
-	kind = open_control(a, key, organization, e);
-	key_free(key);
-	return kind;
-}
+static const struct rest_account_facts facts = {
+	.vendor = "daytona",
+	.header = "Authorization",
+	.scheme = "Bearer ",
+	.below = "",
+	.judge = daytona_judge_control,
+};
 
 enum err daytona_account_open(
-	struct daytona_account *out, const struct provider_config *cfg, struct error *e)
+	struct rest_account *out, const struct provider_config *cfg, struct error *e)
 {
-	const char *target = variable("DAYTONA_TARGET");
-	struct daytona_account a = { .target = target ? strdup(target) : NULL };
-	enum err kind = target && !a.target ? error_set(e, ERR_NO_MEMORY, "daytona") : ERR_OK;
+	bool is_token = is_token_wanted(cfg);
+	struct http_header more[] = {
+		{ .name = "X-Daytona-Source", .value = "sandboxfs" },
+		{ .name = "X-Daytona-SDK-Version", .value = SDK_VERSION },
+		{ .name = "X-Daytona-Organization-ID" },
+	};
+	enum err kind = find_organization(&more[2].value, is_token, e);
 
-	if (!kind)
-		kind = http_new(&a.http, "sandboxfs/" SANDBOXFS_VERSION, e);
-	if (!kind)
-		kind = open_with_key(&a, cfg, e);
-	if (kind)
-		daytona_account_close(&a);
-	else
-		*out = a;
-	return kind;
-}
-
-void daytona_account_close(struct daytona_account *a)
-{
-	rest_release(&a->control);
-	if (a->http)
-		http_free(a->http);
-	free(a->target);
-	*a = (struct daytona_account){ 0 };
+	return kind ? kind
+		    : rest_account_open(out, &facts, cfg, is_token ? VARIABLE_TOKEN : VARIABLE_KEY,
+			      more, is_token ? 3 : 2, e);
 }
 
 /* ---- Refusals ---- */

@@ -9,49 +9,22 @@
 
 /* ---- What is known ---- */
 
-static enum err say_gone(const struct daytona *d, struct error *e)
-{
-	return error_set(e, ERR_GONE, "sandbox daytona:%s is gone", d->id);
-}
-
-enum err daytona_check(struct daytona *d, struct error *e)
-{
-	bool is_gone;
-
-	pthread_mutex_lock(&d->lock);
-	is_gone = d->is_gone;
-	pthread_mutex_unlock(&d->lock);
-	return is_gone ? say_gone(d, e) : ERR_OK;
-}
-
-enum err daytona_note(struct daytona *d, enum err kind, struct error *e)
-{
-	/* One that was never attached may be somebody's typing mistake. */
-	if (kind != ERR_NOT_FOUND || !d->has_remote)
-		return kind;
-	pthread_mutex_lock(&d->lock);
-	d->is_gone = true;
-	pthread_mutex_unlock(&d->lock);
-	return say_gone(d, e);
-}
-
 static void remember(struct daytona *d, const struct daytona_sandbox *sandbox)
 {
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->at.lock);
 	d->autostop_s = sandbox->autostop_s;
-	d->has_found = !d->has_remote;
-	d->found_state = daytona_state_of(sandbox);
-	d->found_expires_s = sandbox->expires_s;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->at.lock);
+	attachment_remember(&d->at, daytona_state_of(sandbox), sandbox->expires_s);
 }
 
 enum err daytona_see(
 	struct daytona *d, const struct call *call, struct daytona_sandbox *out, struct error *e)
 {
-	enum err kind = daytona_check(d, e);
+	enum err kind = attachment_check(&d->at, e);
 
 	if (!kind)
-		kind = daytona_note(d, daytona_look(&d->account, call, d->id, out, e), e);
+		kind = attachment_note(
+			&d->at, daytona_look(&d->account.rest, call, d->at.id, out, e), e);
 	if (!kind)
 		remember(d, out);
 	return kind;
@@ -62,36 +35,27 @@ enum err daytona_see(
 static enum err address(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *sandbox, struct error *e)
 {
-	const struct rest *control = &d->account.control;
 	AUTO_FREE char *url = NULL;
-	enum err kind = daytona_toolbox_url(&d->account, call, sandbox, &url, e);
+	enum err kind = daytona_toolbox_url(&d->account.rest, call, sandbox, &url, e);
 
-	return kind ? kind
-		    : rest_init(&d->toolbox, d->account.http, "daytona", url, control->headers,
-			      control->headers_count, toolbox_judge, e);
+	return kind ? kind : rest_account_reach(&d->account, url, toolbox_judge, &d->toolbox, e);
 }
 
 /* Who that is was said when it was made. */
 static enum err check_user(
 	const struct daytona *d, const struct daytona_sandbox *sandbox, struct error *e)
 {
-	if (!d->user || !strcmp(d->user, sandbox->user))
+	if (!d->at.user || !strcmp(d->at.user, sandbox->user))
 		return ERR_OK;
 	return error_set(e, ERR_UNSUPPORTED,
-		"daytona:%s was made for the user '%s', so '%s' cannot be had", d->id,
-		sandbox->user, d->user);
+		"daytona:%s was made for the user '%s', so '%s' cannot be had", d->at.id,
+		sandbox->user, d->at.user);
 }
 
 /* In place of a name. */
-static enum err take_id(struct daytona *d, const struct daytona_sandbox *sandbox, struct error *e)
+static void take_id(struct daytona *d, const struct daytona_sandbox *sandbox)
 {
-	char *id = strdup(sandbox->id);
-
-	if (!id)
-		return error_set(e, ERR_NO_MEMORY, "daytona");
-	free(d->id);
-	d->id = id;
-	return ERR_OK;
+	memcpy(d->at.id, sandbox->id, sizeof d->at.id);
 }
 
 enum err daytona_know(struct daytona *d, const struct call *call, struct error *e)
@@ -99,7 +63,9 @@ enum err daytona_know(struct daytona *d, const struct call *call, struct error *
 	struct daytona_sandbox sandbox;
 	enum err kind = daytona_see(d, call, &sandbox, e);
 
-	return kind ? kind : take_id(d, &sandbox, e);
+	if (!kind)
+		take_id(d, &sandbox);
+	return kind;
 }
 
 /* The proxy goes by the ID alone. */
@@ -111,9 +77,10 @@ static enum err adopt(struct daytona *d, const struct call *call,
 	if (d->toolbox.base_url)
 		return ERR_OK;
 	kind = check_user(d, sandbox, e);
-	if (!kind)
-		kind = take_id(d, sandbox, e);
-	return kind ? kind : address(d, call, sandbox, e);
+	if (kind)
+		return kind;
+	take_id(d, sandbox);
+	return address(d, call, sandbox, e);
 }
 
 /* ---- Making it run ---- */
@@ -122,22 +89,17 @@ static enum err start_if_allowed(struct daytona *d, const struct call *call,
 	const struct daytona_sandbox *sandbox, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind;
+	enum err kind = attachment_may_wake(&d->at, call, sandbox->state, "start", "starts", e);
 
-	if (d->resume == RESUME_NEVER)
-		return error_set(e, ERR_GONE,
-			"sandbox daytona:%s is %s; -o resume=access lets a mount start it", d->id,
-			sandbox->state);
-	if (call && call->is_background)
-		return error_set(e, ERR_GONE,
-			"sandbox daytona:%s is %s, and starts when somebody uses it", d->id,
-			sandbox->state);
-	kind = daytona_note(d, daytona_start(&d->account, call, d->id, &why), &why);
+	if (kind)
+		return kind;
+	kind = attachment_note(&d->at, daytona_start(&d->account.rest, call, d->at.id, &why), &why);
 	/* Its state is changing: another look will tell to what. */
 	if (kind && kind != ERR_BUSY)
 		return error_set(e, kind, "%s", why.text);
 	if (!kind)
-		log_info(LOG_PROVIDER, "daytona:%s was %s and is started", d->id, sandbox->state);
+		log_info(
+			LOG_PROVIDER, "daytona:%s was %s and is started", d->at.id, sandbox->state);
 	return ERR_OK;
 }
 
@@ -157,7 +119,7 @@ static enum err look_until_it_runs(
 	*is_done = f->sandbox.life == DAYTONA_RUNS;
 	if (f->sandbox.life == DAYTONA_FAILED)
 		return error_set(e, ERR_UNREACHABLE, "sandbox daytona:%s is in the state '%s': %s",
-			f->d->id, f->sandbox.state, f->sandbox.why);
+			f->d->at.id, f->sandbox.state, f->sandbox.why);
 	if (f->sandbox.life == DAYTONA_RESTS)
 		return start_if_allowed(f->d, call, &f->sandbox, e);
 	return ERR_OK;
@@ -205,7 +167,7 @@ static enum err reach_again(
 	if (kind == ERR_TIMEOUT && !r->has_answered)
 		return error_set(e, ERR_UNREACHABLE,
 			"sandbox daytona:%s runs, but its daemon cannot be reached: %.200s",
-			r->d->id, before->text);
+			r->d->at.id, before->text);
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
@@ -214,7 +176,7 @@ enum err daytona_reach(struct daytona *d, const struct call *call, bool may_repe
 {
 	struct reaching r = { .d = d, .step = step, .context = context };
 	struct error why = { 0 };
-	enum err kind = daytona_check(d, e);
+	enum err kind = attachment_check(&d->at, e);
 
 	if (kind)
 		return kind;
@@ -230,47 +192,35 @@ enum err daytona_reach(struct daytona *d, const struct call *call, bool may_repe
 
 /* ---- Its life ---- */
 
-void daytona_free(struct daytona *d)
+void daytona_release(struct provider *p)
 {
-	if (!d)
-		return;
+	struct daytona *d = daytona_of(p);
+
+	attachment_detach(&d->at);
 	rest_release(&d->toolbox);
-	daytona_account_close(&d->account);
-	pthread_mutex_destroy(&d->lock);
-	free(d->id);
-	free(d->user);
-	free(d);
+	rest_account_close(&d->account);
+	attachment_free(&d->at);
 }
 
-static enum err fill(
-	struct daytona *d, const struct provider_config *cfg, const char *id, struct error *e)
+static enum err name(struct daytona *d, const char *id, struct error *e)
 {
 	if (!id || !*id)
 		return error_set(e, ERR_INVALID, "daytona: no sandbox ID given");
-	if (strlen(id) >= sizeof((struct daytona_sandbox *)0)->id)
+	if (strlen(id) >= sizeof d->at.id)
 		return error_set(e, ERR_INVALID, "daytona: '%.100s' is too long for a sandbox", id);
-	d->resume = cfg->resume;
-	d->id = strdup(id);
-	d->user = cfg->user ? strdup(cfg->user) : NULL;
-	if (!d->id || (cfg->user && !d->user))
-		return error_set(e, ERR_NO_MEMORY, "daytona");
-	return daytona_account_open(&d->account, cfg, e);
+	strcpy(d->at.id, id);
+	return ERR_OK;
 }
 
 enum err daytona_new(
 	struct daytona **out, const struct provider_config *cfg, const char *id, struct error *e)
 {
-	struct daytona *d = calloc(1, sizeof *d);
-	enum err kind;
+	AUTO_ATTACHMENT struct daytona *d = attachment_new(sizeof *d, &daytona_provider, cfg, e);
+	enum err kind = d ? name(d, id, e) : ERR_NO_MEMORY;
 
-	if (!d)
-		return error_set(e, ERR_NO_MEMORY, "daytona");
-	d->base.ops = &daytona_provider;
-	pthread_mutex_init(&d->lock, NULL);
-	kind = fill(d, cfg, id, e);
-	if (kind)
-		daytona_free(d);
-	else
-		*out = d;
+	if (!kind)
+		kind = daytona_account_open(&d->account, cfg, e);
+	if (!kind)
+		*out = take(d);
 	return kind;
 }

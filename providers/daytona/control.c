@@ -2,18 +2,14 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/daytona/wish.h"
-#include "providers/labels.h"
+#include "providers/rest_list.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #define PATH_MAX_URL 4096
-/* The vendor's own limit. */
-#define PAGE "200"
-/* No account has so many pages. */
-#define PAGES_MAX 10000
-#define MINUTE_S  60
+#define MINUTE_S     60
 /* The service's own limit. */
 #define URL_HOLDS_S 86400
 
@@ -105,7 +101,7 @@ static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *o
 /* ---- Requests about one sandbox ---- */
 
 /* `what` stands behind the sandbox's path. */
-static enum err ask(const struct daytona_account *a, const struct call *call, const char *id,
+static enum err ask(const struct rest *r, const struct call *call, const char *id,
 	const char *behind, struct rest_ask wanted, struct json_object **json, struct error *e)
 {
 	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX_URL);
@@ -117,15 +113,15 @@ static enum err ask(const struct daytona_account *a, const struct call *call, co
 	wanted.id = id;
 	wanted.flags = HTTP_REPEATABLE;
 	return path.failed ? buf_check(&path, "a request", e)
-			   : rest_perform(&a->control, call, &wanted, json, e);
+			   : rest_perform(r, call, &wanted, json, e);
 }
 
-enum err daytona_look(const struct daytona_account *a, const struct call *call, const char *id,
+enum err daytona_look(const struct rest *r, const struct call *call, const char *id,
 	struct daytona_sandbox *out, struct error *e)
 {
 	const struct rest_ask wanted = { .method = HTTP_GET, .what = "looking for the sandbox" };
 	AUTO_JSON struct json_object *json = NULL;
-	enum err kind = ask(a, call, id, "", wanted, &json, e);
+	enum err kind = ask(r, call, id, "", wanted, &json, e);
 
 	if (!kind)
 		kind = take_sandbox(json, out, e);
@@ -134,7 +130,7 @@ enum err daytona_look(const struct daytona_account *a, const struct call *call, 
 	return kind;
 }
 
-enum err daytona_make(const struct daytona_account *a, const struct call *call,
+enum err daytona_make(const struct rest *r, const struct call *call,
 	const struct provider_config *cfg, struct daytona_sandbox *out, struct error *e)
 {
 	AUTO_BUF struct buf body = BUF_INIT(WISH_MAX);
@@ -143,13 +139,12 @@ enum err daytona_make(const struct daytona_account *a, const struct call *call,
 	};
 	AUTO_JSON struct json_object *json = NULL;
 	struct error why = { 0 };
-	enum err kind = daytona_wish(&body, cfg, a->target, e);
+	enum err kind = daytona_wish(&body, cfg, variable("DAYTONA_TARGET"), e);
 
 	*out = (struct daytona_sandbox){ 0 };
 	wanted.body = buf_text(&body);
 	if (!kind)
-		kind = rest_make(
-			&a->control, call, &wanted, "id", &json, out->id, sizeof out->id, e);
+		kind = rest_make(r, call, &wanted, "id", &json, out->id, sizeof out->id, e);
 	if (kind)
 		return kind;
 	kind = take_sandbox(json, out, &why);
@@ -161,53 +156,53 @@ enum err daytona_make(const struct daytona_account *a, const struct call *call,
 	return error_set(e, kind, "%s", why.text);
 }
 
-static enum err post(const struct daytona_account *a, const struct call *call, const char *id,
+static enum err post(const struct rest *r, const struct call *call, const char *id,
 	const char *behind, const char *what, struct error *e)
 {
-	return ask(a, call, id, behind,
+	return ask(r, call, id, behind,
 		(struct rest_ask){ .method = HTTP_POST, .body = "{}", .what = what }, NULL, e);
 }
 
 enum err daytona_start(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+	const struct rest *r, const struct call *call, const char *id, struct error *e)
 {
-	return post(a, call, id, "/start", "starting the sandbox", e);
+	return post(r, call, id, "/start", "starting the sandbox", e);
 }
 
 enum err daytona_stop(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+	const struct rest *r, const struct call *call, const char *id, struct error *e)
 {
-	return post(a, call, id, "/stop", "stopping the sandbox", e);
+	return post(r, call, id, "/stop", "stopping the sandbox", e);
 }
 
 enum err daytona_remove(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+	const struct rest *r, const struct call *call, const char *id, struct error *e)
 {
 	const struct rest_ask wanted = { .method = HTTP_DELETE, .what = "deleting the sandbox" };
 	struct error why = { 0 };
-	enum err kind = ask(a, call, id, "", wanted, NULL, &why);
+	enum err kind = ask(r, call, id, "", wanted, NULL, &why);
 
 	return !kind || kind == ERR_NOT_FOUND ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 
 enum err daytona_touch(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e)
+	const struct rest *r, const struct call *call, const char *id, struct error *e)
 {
-	return post(a, call, id, "/last-activity", "keeping the sandbox", e);
+	return post(r, call, id, "/last-activity", "keeping the sandbox", e);
 }
 
-enum err daytona_set_autostop(const struct daytona_account *a, const struct call *call,
-	const char *id, int64_t seconds, struct error *e)
+enum err daytona_set_autostop(const struct rest *r, const struct call *call, const char *id,
+	int64_t seconds, struct error *e)
 {
 	char behind[64];
 
 	snprintf(behind, sizeof behind, "/autostop/%lld", (long long)daytona_minutes(seconds));
-	return post(a, call, id, behind, "keeping the sandbox for longer", e);
+	return post(r, call, id, behind, "keeping the sandbox for longer", e);
 }
 
 /* ---- Where its ports and its daemon are ---- */
 
-enum err daytona_port_url(const struct daytona_account *a, const struct call *call, const char *id,
+enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e)
 {
 	const struct rest_ask wanted = { .method = HTTP_GET, .what = "asking for a port's URL" };
@@ -217,23 +212,23 @@ enum err daytona_port_url(const struct daytona_account *a, const struct call *ca
 
 	snprintf(behind, sizeof behind, "/ports/%u/signed-preview-url?expiresInSeconds=%d", port,
 		URL_HOLDS_S);
-	kind = ask(a, call, id, behind, wanted, &json, e);
+	kind = ask(r, call, id, behind, wanted, &json, e);
 	buf_add_string(out, rest_text(json, "url", ""));
 	return kind;
 }
 
 /* ERR_UNSUPPORTED: the server is from before there was a proxy. */
-static enum err ask_proxy_url(const struct daytona_account *a, const struct call *call,
-	const char *id, char out[DAYTONA_TEXT_MAX], struct error *e)
+static enum err ask_proxy_url(const struct rest *r, const struct call *call, const char *id,
+	char out[DAYTONA_TEXT_MAX], struct error *e)
 {
 	const struct rest_ask wanted = { .method = HTTP_GET, .what = "asking for the proxy" };
 	AUTO_JSON struct json_object *json = NULL;
-	enum err kind = ask(a, call, id, "/toolbox-proxy-url", wanted, &json, e);
+	enum err kind = ask(r, call, id, "/toolbox-proxy-url", wanted, &json, e);
 
 	return kind ? kind : take_text(out, DAYTONA_TEXT_MAX, json, "url", e);
 }
 
-enum err daytona_toolbox_url(const struct daytona_account *a, const struct call *call,
+enum err daytona_toolbox_url(const struct rest *r, const struct call *call,
 	const struct daytona_sandbox *sandbox, char **out, struct error *e)
 {
 	char proxy[DAYTONA_TEXT_MAX];
@@ -243,80 +238,42 @@ enum err daytona_toolbox_url(const struct daytona_account *a, const struct call 
 
 	strcpy(proxy, sandbox->toolbox_url);
 	if (!*proxy)
-		kind = ask_proxy_url(a, call, sandbox->id, proxy, &why);
+		kind = ask_proxy_url(r, call, sandbox->id, proxy, &why);
 	if (kind && kind != ERR_UNSUPPORTED)
 		return error_set(e, kind, "%s", why.text);
 	len = (int)strlen(proxy);
 	while (len && proxy[len - 1] == '/')
 		len--;
 	len = len ? asprintf(out, "%.*s/%s", len, proxy, sandbox->id)
-		  : asprintf(out, "%s/toolbox/%s/toolbox", a->control.base_url, sandbox->id);
+		  : asprintf(out, "%s/toolbox/%s/toolbox", r->base_url, sandbox->id);
 	return len < 0 ? error_set(e, ERR_NO_MEMORY, "daytona") : ERR_OK;
 }
 
 /* ---- All of them ---- */
 
-static enum err tell(struct json_object *items, sandbox_sink sink, void *context, struct error *e)
+static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
 {
-	size_t count =
-		json_object_is_type(items, json_type_array) ? json_object_array_length(items) : 0;
-	enum err kind = ERR_OK;
+	struct daytona_sandbox s;
+	enum err kind = take_sandbox(item, &s, e);
 
-	for (size_t i = 0; !kind && i < count; i++) {
-		struct json_object *item = json_object_array_get_idx(items, i);
-		AUTO_LABELS struct labels labels = { 0 };
-		struct daytona_sandbox s = { 0 };
-		struct error why = { 0 };
-		const bool is_read = !take_sandbox(item, &s, &why);
-
-		labels_add_object(&labels, rest_member(item, "labels"));
-		if (!is_read || s.life != DAYTONA_ENDED)
-			kind = sink(context,
-				&(struct sandbox_entry){ .id = s.id,
-					.state = daytona_state_of(&s),
-					.expires_s = s.expires_s,
-					.labels = labels_list(&labels),
-					.unread = is_read ? NULL : why.text },
-				e);
-	}
-	return kind;
+	if (kind)
+		return kind;
+	memcpy(out->id, s.id, sizeof out->id);
+	out->state = daytona_state_of(&s);
+	out->expires_s = s.expires_s;
+	out->has_ended = s.life == DAYTONA_ENDED;
+	return ERR_OK;
 }
 
-/* `cursor`: of this page, "" of the first; then of the next, "": this was the last. */
-static enum err tell_page(const struct daytona_account *a, const struct call *call,
-	struct buf *cursor, sandbox_sink sink, void *context, struct error *e)
-{
-	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX_URL);
-	struct rest_ask wanted = {
-		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "listing sandboxes"
-	};
-	AUTO_JSON struct json_object *json = NULL;
-	enum err kind;
-
-	buf_add_string(&path, "/sandbox?limit=" PAGE);
-	if (cursor->len) {
-		buf_add_string(&path, "&cursor=");
-		http_escape(&path, buf_text(cursor), "");
-	}
-	wanted.path = buf_text(&path);
-	kind = buf_check(&path, "a page's address", e);
-	if (!kind)
-		kind = rest_perform(&a->control, call, &wanted, &json, e);
-	buf_reset(cursor);
-	buf_add_string(cursor, rest_text(json, "nextCursor", ""));
-	return kind ? kind : tell(rest_member(json, "items"), sink, context, e);
-}
-
-enum err daytona_list(const struct daytona_account *a, const struct call *call, sandbox_sink sink,
+enum err daytona_list(const struct rest *r, const struct call *call, sandbox_sink sink,
 	void *context, struct error *e)
 {
-	AUTO_BUF struct buf cursor = BUF_INIT(PATH_MAX_URL / 4);
+	static const struct rest_list list = { .what = "listing sandboxes",
+		.path = "/sandbox?limit=200", /* the vendor's own limit */
+		.cursor = "&cursor=",
+		.items = "items",
+		.labels = "labels",
+		.next = "nextCursor" };
 
-	for (int page = 0; page < PAGES_MAX; page++) {
-		enum err kind = tell_page(a, call, &cursor, sink, context, e);
-
-		if (kind || !cursor.len)
-			return kind ? kind : buf_check(&cursor, "a page's cursor", e);
-	}
-	return error_set(e, ERR_PROTOCOL, "daytona: the list of sandboxes has no end");
+	return rest_list_sandboxes(r, call, &list, read_listed, sink, context, e);
 }

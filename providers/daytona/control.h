@@ -37,34 +37,34 @@ enum daytona_life daytona_life_of(const char *state);
 enum sandbox_state daytona_state_of(const struct daytona_sandbox *sandbox);
 
 /* What is known of it. `id`: the ID, or the name. */
-enum err daytona_look(const struct daytona_account *a, const struct call *call, const char *id,
+enum err daytona_look(const struct rest *r, const struct call *call, const char *id,
 	struct daytona_sandbox *out, struct error *e);
 /* ERR_INVALID: cfg->template, and what does not go with it. It is not yet to be used. */
-enum err daytona_make(const struct daytona_account *a, const struct call *call,
+enum err daytona_make(const struct rest *r, const struct call *call,
 	const struct provider_config *cfg, struct daytona_sandbox *out, struct error *e);
 /* These begin a change of state, which goes on behind. */
 enum err daytona_start(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+	const struct rest *r, const struct call *call, const char *id, struct error *e);
 enum err daytona_stop(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+	const struct rest *r, const struct call *call, const char *id, struct error *e);
 /* One that does not exist is success. */
 enum err daytona_remove(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+	const struct rest *r, const struct call *call, const char *id, struct error *e);
 
 /* It was used just now. */
 enum err daytona_touch(
-	const struct daytona_account *a, const struct call *call, const char *id, struct error *e);
+	const struct rest *r, const struct call *call, const char *id, struct error *e);
 /* It shall stop after so long without use; rounded up to minutes. */
-enum err daytona_set_autostop(const struct daytona_account *a, const struct call *call,
-	const char *id, int64_t seconds, struct error *e);
+enum err daytona_set_autostop(const struct rest *r, const struct call *call, const char *id,
+	int64_t seconds, struct error *e);
 
 /* A URL for `port` that holds for a day, the longest that there is. Adds it to `out`. */
-enum err daytona_port_url(const struct daytona_account *a, const struct call *call, const char *id,
+enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,
 	unsigned port, struct buf *out, struct error *e);
 
 /* The base URL for requests to the sandbox; `out` is allocated. */
-enum err daytona_toolbox_url(const struct daytona_account *a, const struct call *call,
+enum err daytona_toolbox_url(const struct rest *r, const struct call *call,
 	const struct daytona_sandbox *sandbox, char **out, struct error *e);
 
-enum err daytona_list(const struct daytona_account *a, const struct call *call, sandbox_sink sink,
+enum err daytona_list(const struct rest *r, const struct call *call, sandbox_sink sink,
 	void *context, struct error *e);

@@ -1,20 +1,18 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/daytona/daytona.h"
+#include "providers/daytona/wish.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Whoever asked for a sandbox may have given up; to delete it has a time of its own. */
-#define DISCARD_MS 10000
-
 /* ---- What a change of state waits for ---- */
 
 struct transition {
-	const struct daytona_account *account;
+	const struct rest *control;
 	const char *id;
-	enum err (*ask)(const struct daytona_account *a, const struct call *call, const char *id,
-		struct error *e);
+	enum err (*ask)(
+		const struct rest *r, const struct call *call, const char *id, struct error *e);
 };
 
 /* Refused while another change is going on. */
@@ -22,7 +20,7 @@ static enum err try_change(void *context, const struct call *call, bool *is_done
 {
 	const struct transition *t = context;
 	struct error why = { 0 };
-	enum err kind = t->ask(t->account, call, t->id, &why);
+	enum err kind = t->ask(t->control, call, t->id, &why);
 
 	*is_done = kind != ERR_BUSY;
 	return *is_done && kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
@@ -43,18 +41,6 @@ static enum err ping_step(
 	return toolbox_ping(&d->toolbox, call, e);
 }
 
-static void discard(const struct daytona_account *a, const char *id)
-{
-	const struct call call = { .progress_ms = DISCARD_MS };
-	const struct transition removal = { a, id, daytona_remove };
-	struct error e = { 0 };
-
-	if (change(removal, &call, "deleting the sandbox", &e))
-		log_error(LOG_PROVIDER,
-			"daytona:%s was made, is of no use and could not be deleted: %s", id,
-			e.text);
-}
-
 static enum err wait_until_ready(struct daytona *d, const struct call *call, struct error *e)
 {
 	enum err kind = daytona_find(d, call, e);
@@ -62,98 +48,91 @@ static enum err wait_until_ready(struct daytona *d, const struct call *call, str
 	return kind ? kind : daytona_reach(d, call, true, ping_step, NULL, e);
 }
 
-static enum err make(struct daytona_sandbox *out, const struct provider_config *cfg,
-	const struct call *call, struct error *e)
+/* *id: of one that was made, also on failure; "": there is none. */
+static enum err make(
+	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	AUTO_DAYTONA_ACCOUNT struct daytona_account account = { 0 };
+	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
+	struct daytona_sandbox made = { 0 };
 	enum err kind = daytona_account_open(&account, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = daytona_make(&account, call, cfg, out, e);
-	if (kind && *out->id)
-		discard(&account, out->id);
+	if (!kind)
+		kind = daytona_make(&account.rest, call, cfg, &made, e);
+	memcpy(id, made.id, sizeof made.id);
 	return kind;
 }
 
-enum err daytona_create(
+static enum err daytona_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	struct daytona_sandbox made;
-	struct daytona *d;
-	enum err kind = make(&made, cfg, call, e);
+	AUTO_ATTACHMENT struct daytona *d = NULL;
+	enum err kind = make(cfg, call, id, e);
 
 	if (!kind)
-		kind = daytona_new(&d, cfg, made.id, e);
+		kind = daytona_new(&d, cfg, id, e);
+	if (!kind)
+		kind = wait_until_ready(d, call, e);
 	if (kind)
-		return kind;
-	kind = wait_until_ready(d, call, e);
-	if (kind)
-		discard(&d->account, d->id);
-	else
-		snprintf(id, 128, "%s", d->id);
-	daytona_free(d);
+		attachment_discard(&daytona_provider, cfg, id);
 	return kind;
 }
 
 /* ---- All, and one by its name ---- */
 
-enum err daytona_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+static enum err daytona_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
 {
-	AUTO_DAYTONA_ACCOUNT struct daytona_account account = { 0 };
+	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
 	enum err kind = daytona_account_open(&account, cfg, e);
 
-	return kind ? kind : daytona_list(&account, call, sink, context, e);
+	return kind ? kind : daytona_list(&account.rest, call, sink, context, e);
 }
 
-enum err daytona_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
+static enum err daytona_delete(
+	const struct provider_config *cfg, const struct call *call, struct error *e)
 {
-	struct daytona *d;
+	AUTO_ATTACHMENT struct daytona *d = NULL;
+	enum err kind = daytona_new(&d, cfg, cfg->id, e);
+
+	return kind ? kind
+		    : change((struct transition){ &d->account.rest, d->at.id, daytona_remove },
+			      call, "deleting the sandbox", e);
+}
+
+static enum err daytona_connect(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
+{
+	AUTO_ATTACHMENT struct daytona *d = NULL;
 	enum err kind = daytona_new(&d, cfg, cfg->id, e);
 
 	if (kind)
 		return kind;
-	kind = change((struct transition){ &d->account, d->id, daytona_remove }, call,
-		"deleting the sandbox", e);
-	daytona_free(d);
+	kind = cfg->account_only ? daytona_know(d, call, e) : daytona_find(d, call, e);
+	/* Programs begin where the image says; the script finds out where that is. */
+	if (!kind && !cfg->account_only)
+		kind = attachment_attach(&d->at, &daytona_remote, cfg, ".", call, e);
+	if (!kind)
+		*out = &take(d)->at.base;
 	return kind;
 }
 
 /* ---- One that is attached ---- */
 
-/* What connecting told is told once: a mount asks right behind it. */
-static bool recall(struct daytona *d, struct sandbox_info *out)
-{
-	bool has_found;
-
-	pthread_mutex_lock(&d->lock);
-	has_found = d->has_found;
-	out->state = d->found_state;
-	out->expires_s = d->found_expires_s;
-	d->has_found = false;
-	pthread_mutex_unlock(&d->lock);
-	return has_found;
-}
-
-enum err daytona_info(
+static enum err daytona_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
-	struct sandbox_info info = { 0 };
+	struct daytona_sandbox sandbox;
+	enum err kind;
 
-	if (!recall(d, &info)) {
-		struct daytona_sandbox sandbox;
-		enum err kind = daytona_see(d, call, &sandbox, e);
-
+	if (!attachment_recall(&d->at, out)) {
+		kind = daytona_see(d, call, &sandbox, e);
 		if (kind)
 			return kind;
-		info.state = daytona_state_of(&sandbox);
-		info.expires_s = sandbox.expires_s;
+		out->state = daytona_state_of(&sandbox);
+		out->expires_s = sandbox.expires_s;
 	}
-	snprintf(info.id, sizeof info.id, "%s", d->id);
-	remote_describe(&d->remote, &info);
-	*out = info;
+	attachment_describe(&d->at, out);
 	return ERR_OK;
 }
 
@@ -171,21 +150,22 @@ static enum err look_until_it_rests(
 	*is_done = sandbox.life == DAYTONA_RESTS;
 	if (sandbox.life == DAYTONA_FAILED)
 		return error_set(
-			e, ERR_IO, "sandbox daytona:%s did not stop: %s", d->id, sandbox.why);
+			e, ERR_IO, "sandbox daytona:%s did not stop: %s", d->at.id, sandbox.why);
 	return ERR_OK;
 }
 
 static enum err stop(struct daytona *d, const struct call *call, struct error *e)
 {
-	const struct transition stopping = { &d->account, d->id, daytona_stop };
-	enum err kind = daytona_note(d, change(stopping, call, "stopping the sandbox", e), e);
+	const struct transition stopping = { &d->account.rest, d->at.id, daytona_stop };
+	enum err kind =
+		attachment_note(&d->at, change(stopping, call, "stopping the sandbox", e), e);
 
 	return kind ? kind
 		    : rest_wait(call, REST_READY_MS, "waiting for the sandbox to stop",
 			      look_until_it_rests, d, e);
 }
 
-enum err daytona_pause(struct provider *p, const struct call *call, struct error *e)
+static enum err daytona_pause(struct provider *p, const struct call *call, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
 	struct daytona_sandbox sandbox;
@@ -195,19 +175,20 @@ enum err daytona_pause(struct provider *p, const struct call *call, struct error
 		return kind;
 	if (sandbox.is_ephemeral)
 		return error_set(e, ERR_UNSUPPORTED,
-			"daytona:%s is ephemeral: to stop it deletes it", d->id);
+			"daytona:%s is ephemeral: to stop it deletes it", d->at.id);
 	return stop(d, call, e);
 }
 
-enum err daytona_resume(struct provider *p, const struct call *call, struct error *e)
+static enum err daytona_resume(struct provider *p, const struct call *call, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
 	struct daytona_sandbox sandbox;
-	const struct transition starting = { &d->account, d->id, daytona_start };
+	const struct transition starting = { &d->account.rest, d->at.id, daytona_start };
 	enum err kind = daytona_see(d, call, &sandbox, e);
 
 	if (!kind && sandbox.life == DAYTONA_RESTS)
-		kind = daytona_note(d, change(starting, call, "starting the sandbox", e), e);
+		kind = attachment_note(
+			&d->at, change(starting, call, "starting the sandbox", e), e);
 	return kind ? kind : daytona_find(d, call, e);
 }
 
@@ -217,46 +198,69 @@ static int64_t autostop_s(struct daytona *d)
 {
 	int64_t seconds;
 
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->at.lock);
 	seconds = d->autostop_s;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->at.lock);
 	return seconds;
 }
 
 static void set_autostop(struct daytona *d, int64_t seconds)
 {
-	pthread_mutex_lock(&d->lock);
+	pthread_mutex_lock(&d->at.lock);
 	d->autostop_s = seconds;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_unlock(&d->at.lock);
 }
 
-enum err daytona_extend(
+static enum err daytona_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
 	int64_t now_s = autostop_s(d);
-	enum err kind = daytona_check(d, e);
+	enum err kind = attachment_check(&d->at, e);
 
 	if (kind || !now_s)
 		return kind;
 	if (seconds > now_s) {
-		kind = daytona_note(
-			d, daytona_set_autostop(&d->account, call, d->id, seconds, e), e);
+		kind = attachment_note(&d->at,
+			daytona_set_autostop(&d->account.rest, call, d->at.id, seconds, e), e);
 		if (kind)
 			return kind;
 		set_autostop(d, seconds);
 	}
-	return daytona_note(d, daytona_touch(&d->account, call, d->id, e), e);
+	return attachment_note(&d->at, daytona_touch(&d->account.rest, call, d->at.id, e), e);
 }
 
 /* ---- A port ---- */
 
-enum err daytona_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
-	struct error *e)
+static enum err daytona_url(struct provider *p, const struct call *call, unsigned port,
+	struct buf *out, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
-	enum err kind = daytona_check(d, e);
+	enum err kind = attachment_check(&d->at, e);
 
 	return kind ? kind
-		    : daytona_note(d, daytona_port_url(&d->account, call, d->id, port, out, e), e);
+		    : attachment_note(&d->at,
+			      daytona_port_url(&d->account.rest, call, d->at.id, port, out, e), e);
 }
+
+/* list, fetch and apply are the helper's: the daemon follows links, does not show broken ones and replaces nothing whole. */
+const struct provider_ops daytona_provider = {
+	.name = "daytona",
+	.title = "Daytona",
+	.key_names = "DAYTONA_API_KEY",
+	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
+	.create_options = WISH_OPTIONS,
+	.connect_options = OPTION_LIFETIME | OPTION_USER | OPTION_RESUME_NEVER,
+	.create = daytona_create,
+	.connect = daytona_connect,
+	.release = daytona_release,
+	.info = daytona_info,
+	.list_sandboxes = daytona_list_sandboxes,
+	.delete = daytona_delete,
+	.pause = daytona_pause,
+	.resume = daytona_resume,
+	.extend = daytona_extend,
+	.url = daytona_url,
+	.execute = attachment_execute,
+	.watch = attachment_watch,
+};

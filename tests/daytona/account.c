@@ -25,24 +25,24 @@ static const struct provider_config plain;
 
 static void expect(const char *url, const char *credential, const char *organization)
 {
-	struct daytona_account a = { 0 };
+	struct rest_account a = { 0 };
 	struct error e = { 0 };
 	const char *got = NULL;
 
 	cr_assert(eq(int, daytona_account_open(&a, &plain, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, a.control.base_url, (char *)url));
-	cr_expect(eq(str, (char *)a.control.headers[0].value, (char *)credential));
-	cr_expect(a.control.headers[0].is_secret);
-	for (size_t i = 0; i < a.control.headers_count; i++)
-		if (!strcmp(a.control.headers[i].name, "X-Daytona-Organization-ID"))
-			got = a.control.headers[i].value;
+	cr_expect(eq(str, a.rest.base_url, (char *)url));
+	cr_expect(eq(str, (char *)a.rest.headers[0].value, (char *)credential));
+	cr_expect(a.rest.headers[0].is_secret);
+	for (size_t i = 0; i < a.rest.headers_count; i++)
+		if (!strcmp(a.rest.headers[i].name, "X-Daytona-Organization-ID"))
+			got = a.rest.headers[i].value;
 	cr_expect(organization ? got && !strcmp(got, organization) : !got);
-	daytona_account_close(&a);
+	rest_account_close(&a);
 }
 
 static void expect_failure(enum err want, const char *part)
 {
-	struct daytona_account a = { 0 };
+	struct rest_account a = { 0 };
 	struct error e = { 0 };
 
 	cr_expect(eq(int, daytona_account_open(&a, &plain, &e), (int)want));
@@ -85,15 +85,15 @@ Test(account, a_key_file_goes_before_a_token)
 	scratch_write_text(&scratch, "key", "dtn_file\n");
 	cr_assert(eq(int, chmod(file, 0600), 0));
 	const struct provider_config cfg = { .key_file = file };
-	struct daytona_account a = { 0 };
+	struct rest_account a = { 0 };
 	struct error e = { 0 };
 
 	setenv("DAYTONA_JWT_TOKEN", "jwt", 1);
 	setenv("DAYTONA_ORGANIZATION_ID", "org", 1);
 	cr_assert(eq(int, daytona_account_open(&a, &cfg, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, (char *)a.control.headers[0].value, "Bearer dtn_file"));
-	cr_expect(eq(sz, a.control.headers_count, 3));
-	daytona_account_close(&a);
+	cr_expect(eq(str, (char *)a.rest.headers[0].value, "Bearer dtn_file"));
+	cr_expect(eq(sz, a.rest.headers_count, 3));
+	rest_account_close(&a);
 	scratch_remove(&scratch);
 }
 
@@ -107,15 +107,4 @@ Test(account, plain_http_goes_to_this_machine_alone)
 	setenv("DAYTONA_API_KEY", "dtn_1", 1);
 	setenv("DAYTONA_API_URL", "http://app.example/api", 1);
 	expect_failure(ERR_INVALID, "http");
-}
-
-Test(account, the_region_is_remembered)
-{
-	struct daytona_account a = { 0 };
-
-	setenv("DAYTONA_API_KEY", "dtn_1", 1);
-	setenv("DAYTONA_TARGET", "eu", 1);
-	cr_assert(eq(int, daytona_account_open(&a, &plain, NULL), ERR_OK));
-	cr_expect(eq(str, a.target, "eu"));
-	daytona_account_close(&a);
 }

@@ -59,10 +59,12 @@ Test(attachment, the_proxy_stands_in_the_sandbox_or_is_asked_for)
 	char *url;
 
 	FIND(&f, rows, &plain);
-	cr_assert(eq(int, daytona_toolbox_url(&f.d->account, NULL, &told, &url, &f.e), ERR_OK));
+	cr_assert(
+		eq(int, daytona_toolbox_url(&f.d->account.rest, NULL, &told, &url, &f.e), ERR_OK));
 	cr_expect(eq(str, url, "https://p.example/toolbox/i2"));
 	free(url);
-	cr_assert(eq(int, daytona_toolbox_url(&f.d->account, NULL, &silent, &url, &f.e), ERR_OK));
+	cr_assert(eq(
+		int, daytona_toolbox_url(&f.d->account.rest, NULL, &silent, &url, &f.e), ERR_OK));
 	cr_expect(eq(str, url, "https://p.example/toolbox/i2"));
 	free(url);
 }

@@ -18,12 +18,13 @@ void fixture_find(struct fixture *f, const struct canned_row *rows, size_t count
 {
 	fixture_open(f, rows, count, cfg);
 	cr_assert(eq(int, daytona_find(f->d, NULL, &f->e), ERR_OK), "%s", f->e.text);
-	f->d->has_remote = true;
+	f->d->at.has_remote = true;
 }
 
 void fixture_close(struct fixture *f)
 {
-	daytona_free(f->d);
+	f->d->at.has_remote = false;
+	daytona_release(&f->d->at.base);
 	canned_stop(&f->server);
 	for (size_t i = 0; i < f->server.got; i++)
 		free(f->server.requests[i]);

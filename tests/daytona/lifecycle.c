@@ -33,8 +33,20 @@ Test(lifecycle, a_new_sandbox_is_waited_for_until_its_daemon_answers)
 	char id[128];
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_create(&plain, NULL, id, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.create(&plain, NULL, id, &f.e), ERR_OK), "%s", f.e.text);
 	cr_expect(eq(str, id, "i1"));
+}
+
+Test(lifecycle, a_new_sandbox_is_made_in_the_region_of_the_environment)
+{
+	static const struct canned_row rows[] = { { "POST /sandbox ", 422, "{}", NULL } };
+	char id[128];
+
+	OPEN(&f, rows, &plain);
+	setenv("DAYTONA_TARGET", "eu", 1);
+	cr_expect(eq(int, daytona_provider.create(&plain, NULL, id, &f.e), ERR_INVALID));
+	cr_expect(strstr(f.server.requests[0], "{\"target\": \"eu\"}") != NULL, "%s",
+		f.server.requests[0]);
 }
 
 Test(lifecycle, a_new_sandbox_that_fails_is_deleted)
@@ -50,7 +62,7 @@ Test(lifecycle, a_new_sandbox_that_fails_is_deleted)
 	char id[128];
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
+	cr_expect(eq(int, daytona_provider.create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
 	cr_expect(strstr(f.e.text, "no such image") != NULL, "%s", f.e.text);
 }
 
@@ -61,7 +73,7 @@ Test(lifecycle, making_one_is_not_repeated_when_it_may_have_been_made)
 	char id[128];
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
+	cr_expect(eq(int, daytona_provider.create(&plain, NULL, id, &f.e), ERR_UNREACHABLE));
 }
 
 Test(lifecycle, one_that_could_not_be_deleted_is_told)
@@ -69,7 +81,7 @@ Test(lifecycle, one_that_could_not_be_deleted_is_told)
 	static const struct canned_row rows[] = { { "DELETE /sandbox/i1 ", 403, "{}", NULL } };
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_delete(&named, NULL, &f.e), ERR_AUTH));
+	cr_expect(eq(int, daytona_provider.delete(&named, NULL, &f.e), ERR_AUTH));
 }
 
 Test(lifecycle, to_delete_what_is_not_there_is_success)
@@ -80,7 +92,7 @@ Test(lifecycle, to_delete_what_is_not_there_is_success)
 	};
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_delete(&named, NULL, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.delete(&named, NULL, &f.e), ERR_OK), "%s", f.e.text);
 }
 
 Test(lifecycle, names_are_escaped)
@@ -90,7 +102,7 @@ Test(lifecycle, names_are_escaped)
 	const struct provider_config cfg = { .id = "a b/c" };
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_delete(&cfg, NULL, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.delete(&cfg, NULL, &f.e), ERR_OK), "%s", f.e.text);
 }
 
 /* ---- Listing ---- */
@@ -130,8 +142,8 @@ Test(lifecycle, all_pages_are_listed)
 	struct seen s = { "" };
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK), "%s",
-		f.e.text);
+	cr_expect(eq(int, daytona_provider.list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK),
+		"%s", f.e.text);
 	cr_expect(eq(str, s.text, "a 0 -1, e 2 -1, f 1 -1, g 0 -1, "));
 }
 
@@ -146,8 +158,8 @@ Test(lifecycle, a_sandbox_that_cannot_be_read_hides_no_other)
 	struct seen s = { "" };
 
 	OPEN(&f, rows, &plain);
-	cr_expect(eq(int, daytona_list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK), "%s",
-		f.e.text);
+	cr_expect(eq(int, daytona_provider.list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK),
+		"%s", f.e.text);
 	cr_expect(eq(str, s.text, "(daytona: a sandbox without an ID), b 0 -1, "));
 }
 
@@ -166,7 +178,8 @@ Test(lifecycle, pausing_waits_until_it_rests)
 	};
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_pause(&f.d->base, NULL, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(
+		eq(int, daytona_provider.pause(&f.d->at.base, NULL, &f.e), ERR_OK), "%s", f.e.text);
 }
 
 Test(lifecycle, an_ephemeral_sandbox_is_not_stopped)
@@ -177,7 +190,7 @@ Test(lifecycle, an_ephemeral_sandbox_is_not_stopped)
 	};
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_pause(&f.d->base, NULL, &f.e), ERR_UNSUPPORTED));
+	cr_expect(eq(int, daytona_provider.pause(&f.d->at.base, NULL, &f.e), ERR_UNSUPPORTED));
 	cr_expect(strstr(f.e.text, "ephemeral") != NULL, "%s", f.e.text);
 }
 
@@ -193,7 +206,8 @@ Test(lifecycle, resuming_starts_whatever_the_mount_allows_itself)
 	const struct provider_config cfg = { .resume = RESUME_NEVER };
 
 	FIND(&f, rows, &cfg);
-	cr_expect(eq(int, daytona_resume(&f.d->base, NULL, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.resume(&f.d->at.base, NULL, &f.e), ERR_OK), "%s",
+		f.e.text);
 }
 
 /* ---- Its time ---- */
@@ -209,7 +223,8 @@ Test(lifecycle, to_extend_is_to_use_it)
 		{ TOUCH, 201, NULL, NULL } };
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 900, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 900, &f.e), ERR_OK), "%s",
+		f.e.text);
 }
 
 Test(lifecycle, to_extend_further_raises_the_interval_once)
@@ -223,8 +238,10 @@ Test(lifecycle, to_extend_further_raises_the_interval_once)
 	};
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 901, &f.e), ERR_OK), "%s", f.e.text);
-	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 901, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 901, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 901, &f.e), ERR_OK), "%s",
+		f.e.text);
 }
 
 Test(lifecycle, to_extend_by_less_takes_nothing_away)
@@ -233,7 +250,8 @@ Test(lifecycle, to_extend_by_less_takes_nothing_away)
 		{ TOUCH, 201, NULL, NULL } };
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 60, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 60, &f.e), ERR_OK), "%s",
+		f.e.text);
 }
 
 Test(lifecycle, what_does_not_stop_by_itself_is_not_extended)
@@ -241,7 +259,8 @@ Test(lifecycle, what_does_not_stop_by_itself_is_not_extended)
 	static const struct canned_row rows[] = { STOPS_AFTER("0"), NO_PROXY };
 
 	FIND(&f, rows, &plain);
-	cr_expect(eq(int, daytona_extend(&f.d->base, NULL, 900, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 900, &f.e), ERR_OK), "%s",
+		f.e.text);
 }
 
 Test(lifecycle, the_time_left_is_never_more_than_the_interval)
@@ -263,11 +282,13 @@ Test(lifecycle, the_time_left_is_never_more_than_the_interval)
 	char root[] = "/home/daytona";
 
 	FIND(&f, rows, &plain);
-	f.d->has_remote = true;
-	f.d->remote.root = root;
-	cr_assert(eq(int, daytona_info(&f.d->base, NULL, &info, &f.e), ERR_OK), "%s", f.e.text);
+	f.d->at.has_remote = true;
+	f.d->at.remote.root = root;
+	cr_assert(eq(int, daytona_provider.info(&f.d->at.base, NULL, &info, &f.e), ERR_OK), "%s",
+		f.e.text);
 	cr_expect(eq(i64, info.expires_s, 120));
-	cr_assert(eq(int, daytona_info(&f.d->base, NULL, &info, &f.e), ERR_OK), "%s", f.e.text);
+	cr_assert(eq(int, daytona_provider.info(&f.d->at.base, NULL, &info, &f.e), ERR_OK), "%s",
+		f.e.text);
 	cr_expect(eq(i64, info.expires_s, 0));
 	cr_expect(eq(str, info.id, "i1"));
 	cr_expect(eq(str, info.root, "/home/daytona"));

@@ -1,0 +1,83 @@
+#include "providers/rest_account.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/key.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int length_without_slashes(const char *url)
+{
+	size_t len = strlen(url);
+
+	while (len && url[len - 1] == '/')
+		len--;
+	return (int)len;
+}
+
+static enum err init_rest(struct rest_account *a, const struct rest_account_facts *facts,
+	const char *value, const struct http_header *more, size_t more_count, struct error *e)
+{
+	const char *base = variable_first(facts->vendor, VARIABLE_URL);
+	AUTO_FREE struct http_header *headers = calloc(more_count + 1, sizeof *headers);
+	AUTO_FREE char *url = NULL;
+
+	if (!headers ||
+		asprintf(&url, "%.*s%s", length_without_slashes(base), base, facts->below) < 0)
+		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
+	headers[0] =
+		(struct http_header){ .name = facts->header, .value = value, .is_secret = true };
+	if (more_count)
+		memcpy(headers + 1, more, more_count * sizeof *more);
+	return rest_init(
+		&a->rest, a->http, facts->vendor, url, headers, more_count + 1, facts->judge, e);
+}
+
+static enum err open_with_key(struct rest_account *a, const struct rest_account_facts *facts,
+	const char *key, const struct http_header *more, size_t more_count, struct error *e)
+{
+	char *value;
+	enum err kind = http_new(&a->http, "sandboxfs/" SANDBOXFS_VERSION, e);
+
+	if (kind)
+		return kind;
+	if (asprintf(&value, "%s%s", facts->scheme, key) < 0)
+		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
+	kind = init_rest(a, facts, value, more, more_count, e);
+	key_free(value);
+	return kind;
+}
+
+enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
+	const struct provider_config *cfg, enum variable_role role, const struct http_header *more,
+	size_t more_count, struct error *e)
+{
+	struct rest_account a = { 0 };
+	char *key;
+	enum err kind = key_read(&key, cfg->key_file, facts->vendor, role, e);
+
+	if (kind)
+		return kind;
+	kind = open_with_key(&a, facts, key, more, more_count, e);
+	key_free(key);
+	if (kind)
+		rest_account_close(&a);
+	else
+		*out = a;
+	return kind;
+}
+
+void rest_account_close(struct rest_account *a)
+{
+	rest_release(&a->rest);
+	if (a->http)
+		http_free(a->http);
+	*a = (struct rest_account){ 0 };
+}
+
+enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
+	struct rest *out, struct error *e)
+{
+	return rest_init(out, a->http, a->rest.vendor, url, a->rest.headers, a->rest.headers_count,
+		judge, e);
+}

@@ -1,0 +1,37 @@
+/*
+ * rest_account.h - what every request to a vendor over REST needs: where it is, the key and the HTTP client.
+ */
+#pragma once
+
+#include "providers/provider.h"
+#include "providers/rest.h"
+#include "providers/variables.h"
+
+/* What differs by vendor; the variables are those of variables.h. */
+struct rest_account_facts {
+	const char *vendor;
+	const char *header; /* that carries the key: "Authorization" */
+	const char *scheme; /* what stands before the key there: "Bearer ", or "" */
+	const char *below;  /* what stands behind the base URL: "/v2/sandboxes", or "" */
+	rest_judge judge;
+};
+
+struct rest_account {
+	struct http *http;
+	struct rest rest;
+};
+
+/*
+ * The key: cfg->key_file, else the variables of `role`; the URL: the vendor's VARIABLE_URL. `more`: headers that are sent as
+ * well. ERR_AUTH: no key. ERR_INVALID: the URL. On failure there is nothing to close.
+ */
+enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
+	const struct provider_config *cfg, enum variable_role role, const struct http_header *more,
+	size_t more_count, struct error *e);
+/* An account that is all zero may be closed as well. */
+void rest_account_close(struct rest_account *a);
+#define AUTO_REST_ACCOUNT __attribute__((cleanup(rest_account_close)))
+
+/* Another base URL for the same client and headers: of a sandbox's data plane. */
+enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
+	struct rest *out, struct error *e);
