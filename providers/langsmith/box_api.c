@@ -1,8 +1,8 @@
 /* Requests to the control plane. */
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
-#include "providers/labels.h"
 #include "providers/langsmith/box.h"
+#include "providers/rest_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,10 +10,8 @@
 
 /* What is asked for comes from a command line, and so is no longer than one. */
 #define CREATE_MAX ((size_t)1024 * 1024)
-/* "/boxes/", an id of which every byte is escaped, and what follows; or a cursor. */
+/* "/boxes/", an id of which every byte is escaped, and what follows. */
 #define PATH_ROOM ((size_t)16 * 1024)
-/* More sandboxes than that no account has: a server that goes on is astray. */
-#define PAGES_MAX 10000
 #define MIB       ((int64_t)1024 * 1024)
 /* The service's own limit. */
 #define URL_HOLDS_S 86400
@@ -238,74 +236,32 @@ enum err box_create(const struct rest *r, const struct call *call,
 
 /* ---- All ---- */
 
-static enum err tell_page(
-	struct json_object *list, int64_t now_s, sandbox_sink sink, void *context, struct error *e)
+static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
 {
-	size_t count =
-		json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
-	enum err kind = ERR_OK;
+	struct box b;
+	enum err kind = box_parse(&b, item, time(NULL), e);
 
-	for (size_t i = 0; i < count && !kind; i++) {
-		struct json_object *item = json_object_array_get_idx(list, i);
-		struct json_object *told = rest_member(item, "labels");
-		AUTO_LABELS struct labels labels = { 0 };
-		struct sandbox_entry entry;
-		struct error why = { 0 };
-		struct box b;
-		bool is_read = !box_parse(&b, item, now_s, &why);
-
-		labels_add_object(&labels, told);
-		entry = (struct sandbox_entry){ .id = b.id,
-			.state = box_state(&b),
-			.expires_s = box_ends_s(&b),
-			.labels = told ? labels_list(&labels) : NULL,
-			.unread = is_read ? NULL : why.text };
-		if (!is_read || b.status != BOX_DELETING)
-			kind = sink(context, &entry, e);
-	}
-	return kind;
-}
-
-/* `cursor`: "" for the first page; then what the answer says of the next, "" after the last. */
-static enum err list_page(const struct rest *r, const struct call *call, struct buf *cursor,
-	sandbox_sink sink, void *context, struct error *e)
-{
-	AUTO_BUF struct buf path = BUF_INIT(PATH_ROOM);
-	AUTO_JSON struct json_object *json = NULL;
-	struct json_object *items;
-	struct rest_ask ask = {
-		.method = HTTP_GET, .flags = HTTP_REPEATABLE, .what = "listing sandboxes"
-	};
-	enum err kind;
-
-	buf_add_string(&path, cursor->len ? "/boxes?cursor=" : "/boxes");
-	http_escape(&path, buf_text(cursor), "");
-	ask.path = buf_text(&path);
-	kind = buf_check(&path, "a cursor", e);
-	if (!kind)
-		kind = rest_perform(r, call, &ask, &json, e);
 	if (kind)
 		return kind;
-	buf_reset(cursor);
-	buf_add_string(cursor, rest_text(json, "next_cursor", ""));
-	items = rest_member(json, "items");
-	kind = tell_page(
-		items ? items : rest_member(json, "sandboxes"), time(NULL), sink, context, e);
-	return kind ? kind : buf_check(cursor, "a cursor", e);
+	memcpy(out->id, b.id, sizeof out->id);
+	out->state = box_state(&b);
+	out->expires_s = box_ends_s(&b);
+	out->has_ended = b.status == BOX_DELETING;
+	return ERR_OK;
 }
 
 /* No size of a page is asked for: what a deployment allows is not known. */
 enum err box_list(const struct rest *r, const struct call *call, sandbox_sink sink, void *context,
 	struct error *e)
 {
-	AUTO_BUF struct buf cursor = BUF_INIT(4096);
-	enum err kind = list_page(r, call, &cursor, sink, context, e);
+	static const struct rest_list list = { .what = "listing sandboxes",
+		.path = "/boxes",
+		.cursor = "?cursor=",
+		.items = "items",
+		.older_items = "sandboxes",
+		.labels = "labels",
+		.may_lack_labels = true,
+		.next = "next_cursor" };
 
-	for (int pages = 1; !kind && cursor.len; pages++) {
-		if (pages == PAGES_MAX)
-			return error_set(
-				e, ERR_PROTOCOL, "langsmith: the list of sandboxes does not end");
-		kind = list_page(r, call, &cursor, sink, context, e);
-	}
-	return kind;
+	return rest_list_sandboxes(r, call, &list, read_listed, sink, context, e);
 }

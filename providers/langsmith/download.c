@@ -173,7 +173,7 @@ enum err langsmith_download(void *context, const struct call *call, const char *
 {
 	struct langsmith *l = context;
 	struct file_fetch f = {
-		.path = path, .id = l->id, .sink = sink, .sink_context = sink_context
+		.path = path, .id = l->at.id, .sink = sink, .sink_context = sink_context
 	};
 
 	return langsmith_reach(l, call, step, &f, e);

@@ -19,7 +19,7 @@ struct rest_ask file_upload_ask(const char *id, const struct remote_upload *uplo
 static enum err upload_step(
 	struct langsmith *l, const struct call *call, void *context, struct error *e)
 {
-	const struct rest_ask ask = file_upload_ask(l->id, context);
+	const struct rest_ask ask = file_upload_ask(l->at.id, context);
 
 	return rest_perform(&l->data, call, &ask, NULL, e);
 }
@@ -37,7 +37,7 @@ static enum err give_to(struct langsmith *l, const struct call *call, const char
 			"langsmith:%s: the user '%s' cannot have files of its own here: is it one "
 			"of "
 			"the sandbox's users, and the sandbox's own user root?",
-			l->id, user);
+			l->at.id, user);
 	return kind;
 }
 
@@ -47,5 +47,5 @@ enum err langsmith_upload(
 	struct langsmith *l = context;
 	enum err kind = langsmith_reach(l, call, upload_step, (void *)upload, e);
 
-	return kind || !l->user ? kind : give_to(l, call, l->user, upload->path, e);
+	return kind || !l->at.user ? kind : give_to(l, call, l->at.user, upload->path, e);
 }

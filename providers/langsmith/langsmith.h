@@ -7,7 +7,8 @@
  *      is it there, and awake?          reach.c
  *      running a program                run.c
  *      files                            files.c (up), download.c
- *      slots of the table               lifecycle.c, langsmith.c
+ *      slots of the table               lifecycle.c
+ *      what remote.h needs              langsmith.c
  *
  * The control plane is asked when a mount begins; everything else goes to the data plane, whose address it gives, as
  * execute, upload and download over HTTP. Execute has no id there, so what may have run is only run again where that
@@ -19,24 +20,15 @@
  */
 #pragma once
 
+#include "providers/attachment.h"
 #include "providers/langsmith/account.h"
 #include "providers/langsmith/box.h"
-#include "providers/remote.h"
-
-#include <pthread.h>
 
 struct langsmith {
-	struct provider base;
-	struct langsmith_account account;
+	struct attachment at; /* its lock guards what follows `data` */
+	struct rest_account account;
 	struct rest data; /* once attached */
-	char id[128];
-	char *user; /* NULL: the sandbox's own */
-	enum resume_mode resume;
-	struct remote remote;
-	bool has_remote;
-	pthread_mutex_t lock; /* guards what follows */
-	bool is_gone, is_stopped;
-	bool has_found; /* `found` was not told to anybody yet */
+	bool is_stopped;
 	int64_t ran_ms; /* of the monotonic clock: when an answer last showed that it runs; 0: none since a failure */
 	struct box found; /* as the control plane showed it last */
 	int64_t used_ms;  /* of the monotonic clock: the last request on the data plane */
@@ -49,9 +41,14 @@ static inline struct langsmith *langsmith_of(struct provider *p)
 	return (struct langsmith *)p;
 }
 
-/* cfg->id may be NULL. Freed with langsmith_free(), which the remote must have been released before. */
+/* ---- langsmith.c ---- */
+
+/* cfg->id may be NULL. */
 enum err langsmith_new(struct langsmith **out, const struct provider_config *cfg, struct error *e);
-void langsmith_free(struct langsmith *l);
+void langsmith_release(struct provider *p);
+
+/* Without its context, a struct langsmith. */
+extern const struct remote_ops langsmith_remote;
 
 /* ---- reach.c ---- */
 
@@ -93,20 +90,3 @@ enum err langsmith_download(void *context, const struct call *call, const char *
 /* As the sandbox's own user, what does no harm when it is done twice and says nothing that matters. */
 enum err langsmith_do(struct langsmith *l, const struct call *call, const char *const *argv,
 	int *exit_code, struct error *e);
-
-/* ---- lifecycle.c: slots of the table ---- */
-
-enum err langsmith_create(
-	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
-enum err langsmith_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
-enum err langsmith_list_sandboxes(const struct provider_config *cfg, const struct call *call,
-	sandbox_sink sink, void *context, struct error *e);
-enum err langsmith_delete(
-	const struct provider_config *cfg, const struct call *call, struct error *e);
-enum err langsmith_pause(struct provider *p, const struct call *call, struct error *e);
-enum err langsmith_resume(struct provider *p, const struct call *call, struct error *e);
-enum err langsmith_extend(
-	struct provider *p, const struct call *call, int64_t seconds, struct error *e);
-enum err langsmith_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
-	struct error *e);

@@ -1,24 +1,10 @@
-#include "providers/base/log.h"
+#include "providers/base/cleanup.h"
 #include "providers/langsmith/langsmith.h"
 #include "providers/remote_names.h"
 
 #include <stdio.h>
 
-/* Whoever asked for a sandbox that is of no use may have given up, so its end has a time of its own. */
-#define DISCARD_MS 30000
-
 /* ---- A new one ---- */
-
-static void discard(const struct langsmith_account *a, const char *id)
-{
-	const struct call call = { .progress_ms = DISCARD_MS };
-	struct error e = { 0 };
-
-	if (box_delete(&a->control, &call, id, &e))
-		log_error(LOG_PROVIDER,
-			"langsmith:%s was made, is of no use and could not be deleted: %s", id,
-			e.text);
-}
 
 static enum err check_ready(const struct box *b, const char *id, struct error *e)
 {
@@ -30,113 +16,107 @@ static enum err check_ready(const struct box *b, const char *id, struct error *e
 }
 
 /* A sandbox of the user's name may have been there before. */
-static enum err box_not_made(const struct langsmith_account *a, const struct provider_config *cfg,
-	const char *name, enum box_trace trace, const struct error *why, struct error *e)
+static enum err box_not_made(const struct provider_config *cfg, const char *name,
+	enum box_trace trace, const struct error *why, struct error *e)
 {
 	if (trace == BOX_WAS_MADE || (trace == BOX_MAY_BE_MADE && !cfg->name))
-		discard(a, name);
+		attachment_discard(&langsmith_provider, cfg, name);
 	else if (trace == BOX_MAY_BE_MADE)
 		return error_set(e, why->kind, "%.250s" REST_MAY_EXIST, why->text, "langsmith");
 	return error_set(e, why->kind, "%s", why->text);
 }
 
-static enum err create_named(const struct langsmith_account *a, const struct call *call,
+static enum err create_named(const struct rest *r, const struct call *call,
 	const struct provider_config *cfg, const char *name, char id[128], struct error *e)
 {
 	struct box b = { 0 };
 	struct error why = { 0 };
 	enum box_trace trace;
-	enum err kind = box_create(&a->control, call, cfg, name, &b, &trace, &why);
+	enum err kind = box_create(r, call, cfg, name, &b, &trace, &why);
 
 	if (kind)
-		return box_not_made(a, cfg, name, trace, &why, e);
+		return box_not_made(cfg, name, trace, &why, e);
 	snprintf(id, 128, "%s", b.id);
 	if (b.status != BOX_READY)
-		kind = box_wait(&a->control, call, id, &b, e);
+		kind = box_wait(r, call, id, &b, e);
 	if (!kind)
 		kind = check_ready(&b, id, e);
 	if (kind)
-		discard(a, id);
+		attachment_discard(&langsmith_provider, cfg, id);
 	return kind;
 }
 
-enum err langsmith_create(
+static enum err langsmith_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	struct langsmith_account account;
+	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
 	char name[REMOTE_NAME_SIZE];
 	/* By a name of our own it is found again when its id got lost with the answer. */
 	enum err kind = remote_new_name("sandboxfs-", name, e);
 
 	if (!kind)
 		kind = langsmith_account_open(&account, cfg, e);
-	if (kind)
-		return kind;
-	kind = create_named(&account, call, cfg, cfg->name ? cfg->name : name, id, e);
-	langsmith_account_close(&account);
-	return kind;
+	return kind ? kind
+		    : create_named(&account.rest, call, cfg, cfg->name ? cfg->name : name, id, e);
 }
 
 /* ---- All, and one by its name ---- */
 
-enum err langsmith_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+static enum err langsmith_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
 {
-	struct langsmith_account account;
+	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
 	enum err kind = langsmith_account_open(&account, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = box_list(&account.control, call, sink, context, e);
-	langsmith_account_close(&account);
-	return kind;
+	return kind ? kind : box_list(&account.rest, call, sink, context, e);
 }
 
-enum err langsmith_delete(
+static enum err langsmith_delete(
 	const struct provider_config *cfg, const struct call *call, struct error *e)
 {
-	struct langsmith_account account;
+	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
 	enum err kind = langsmith_account_open(&account, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = box_delete(&account.control, call, cfg->id ? cfg->id : "", e);
-	langsmith_account_close(&account);
-	return kind;
+	return kind ? kind : box_delete(&account.rest, call, cfg->id ? cfg->id : "", e);
 }
 
 /* ---- One that is attached ---- */
 
-/* What connecting told is told once: a mount asks right behind it. */
-static bool recall(struct langsmith *l, struct box *out)
+static enum err langsmith_connect(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
 {
-	bool has_found;
+	AUTO_ATTACHMENT struct langsmith *l = NULL;
+	enum err kind = langsmith_new(&l, cfg, e);
 
-	pthread_mutex_lock(&l->lock);
-	has_found = l->has_found;
-	*out = l->found;
-	l->has_found = false;
-	pthread_mutex_unlock(&l->lock);
-	return has_found;
+	if (!kind && !cfg->account_only)
+		kind = langsmith_find(l, call, e);
+	if (!kind && !cfg->account_only)
+		kind = attachment_attach(&l->at, &langsmith_remote, cfg,
+			*l->found.work_dir == '/' ? l->found.work_dir : NULL, call, e);
+	if (!kind)
+		*out = &take(l)->at.base;
+	return kind;
 }
 
-enum err langsmith_info(
+static enum err langsmith_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct langsmith *l = langsmith_of(p);
 	struct box b;
-	enum err kind = recall(l, &b) ? ERR_OK : langsmith_look(l, call, &b, e);
+	enum err kind;
 
-	if (kind)
-		return kind;
-	*out = (struct sandbox_info){ .state = box_state(&b),
-		.expires_s = langsmith_ends_s(l, &b) };
-	snprintf(out->id, sizeof out->id, "%s", b.id);
-	remote_describe(&l->remote, out);
+	if (!attachment_recall(&l->at, out)) {
+		kind = langsmith_look(l, call, &b, e);
+		if (kind)
+			return kind;
+		out->state = box_state(&b);
+		out->expires_s = langsmith_ends_s(l, &b);
+	}
+	attachment_describe(&l->at, out);
 	return ERR_OK;
 }
 
-enum err langsmith_pause(struct provider *p, const struct call *call, struct error *e)
+static enum err langsmith_pause(struct provider *p, const struct call *call, struct error *e)
 {
 	struct langsmith *l = langsmith_of(p);
 	struct error why = { 0 };
@@ -145,7 +125,7 @@ enum err langsmith_pause(struct provider *p, const struct call *call, struct err
 
 	if (kind || b.status == BOX_STOPPED)
 		return kind;
-	kind = box_act(&l->account.control, call, l->id, "stop", &why);
+	kind = box_act(&l->account.rest, call, l->at.id, "stop", &why);
 	if (kind)
 		return error_set(e, kind, "%s", why.text);
 	langsmith_note_stopped(l);
@@ -153,7 +133,7 @@ enum err langsmith_pause(struct provider *p, const struct call *call, struct err
 	return ERR_OK;
 }
 
-enum err langsmith_resume(struct provider *p, const struct call *call, struct error *e)
+static enum err langsmith_resume(struct provider *p, const struct call *call, struct error *e)
 {
 	return langsmith_wake(langsmith_of(p), call, e);
 }
@@ -168,7 +148,7 @@ static enum err use(struct langsmith *l, const struct call *call, struct error *
 	return kind ? kind : langsmith_do(l, call, argv, &exit_code, e);
 }
 
-enum err langsmith_extend(
+static enum err langsmith_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	struct langsmith *l = langsmith_of(p);
@@ -179,16 +159,38 @@ enum err langsmith_extend(
 		return kind;
 	if (seconds > b.idle_s)
 		kind = box_set_idle(
-			&l->account.control, call, l->id, box_whole_minutes(seconds), e);
+			&l->account.rest, call, l->at.id, box_whole_minutes(seconds), e);
 	return kind ? kind : use(l, call, e);
 }
 
-enum err langsmith_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
-	struct error *e)
+static enum err langsmith_url(struct provider *p, const struct call *call, unsigned port,
+	struct buf *out, struct error *e)
 {
 	struct langsmith *l = langsmith_of(p);
 	struct box b;
 	enum err kind = langsmith_look(l, call, &b, e);
 
-	return kind ? kind : box_port_url(&l->account.control, call, l->id, port, out, e);
+	return kind ? kind : box_port_url(&l->account.rest, call, l->at.id, port, out, e);
 }
+
+const struct provider_ops langsmith_provider = {
+	.name = "langsmith",
+	.title = "LangSmith",
+	.key_names = "LANGSMITH_API_KEY, LANGCHAIN_API_KEY",
+	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
+	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
+		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE | OPTION_DELETE_AFTER,
+	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
+	.create = langsmith_create,
+	.connect = langsmith_connect,
+	.release = langsmith_release,
+	.info = langsmith_info,
+	.list_sandboxes = langsmith_list_sandboxes,
+	.delete = langsmith_delete,
+	.pause = langsmith_pause,
+	.resume = langsmith_resume,
+	.extend = langsmith_extend,
+	.url = langsmith_url,
+	.execute = attachment_execute,
+	.watch = attachment_watch,
+};

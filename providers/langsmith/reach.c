@@ -1,53 +1,32 @@
 #include "providers/base/log.h"
 #include "providers/langsmith/langsmith.h"
+#include "providers/langsmith/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- What is known of it ---- */
 
-static enum err say_gone(const struct langsmith *l, struct error *e)
-{
-	return error_set(e, ERR_GONE, "sandbox langsmith:%s is gone", l->id);
-}
-
-static enum err check(struct langsmith *l, struct error *e)
-{
-	bool is_gone;
-
-	pthread_mutex_lock(&l->lock);
-	is_gone = l->is_gone;
-	pthread_mutex_unlock(&l->lock);
-	return is_gone ? say_gone(l, e) : ERR_OK;
-}
-
-static void note_gone(struct langsmith *l)
-{
-	pthread_mutex_lock(&l->lock);
-	l->is_gone = true;
-	pthread_mutex_unlock(&l->lock);
-}
-
 void langsmith_note_stopped(struct langsmith *l)
 {
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	l->is_stopped = true;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 }
 
 static void note_found(struct langsmith *l, const struct box *b)
 {
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	l->found = *b;
 	l->is_stopped = b->status == BOX_STOPPED;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 }
 
 static void note_use(struct langsmith *l)
 {
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	l->used_ms = monotonic_ms();
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 }
 
 /* What an answer has shown holds for so long: a request may be on its way for that time. */
@@ -58,9 +37,9 @@ static void note_answer(struct langsmith *l, enum err kind, int64_t asked_ms)
 {
 	int64_t now_ms = monotonic_ms();
 
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	l->ran_ms = kind || now_ms - asked_ms >= RAN_HOLDS_MS ? 0 : now_ms;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 }
 
 int64_t langsmith_ends_s(struct langsmith *l, const struct box *b)
@@ -69,9 +48,9 @@ int64_t langsmith_ends_s(struct langsmith *l, const struct box *b)
 
 	if (b->status != BOX_READY || left_s < 0)
 		return left_s;
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	unused_s = l->used_ms ? (monotonic_ms() - l->used_ms) / 1000 : 0;
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 	return left_s > unused_s ? left_s - unused_s : 0;
 }
 
@@ -80,10 +59,10 @@ static bool may_be_stopped(struct langsmith *l)
 {
 	bool may_be;
 
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	may_be = l->is_stopped ||
 		(l->found.idle_s > 0 && monotonic_ms() - l->used_ms >= l->found.idle_s * 1000);
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 	return may_be;
 }
 
@@ -95,10 +74,10 @@ static bool must_not_wake(struct langsmith *l, const struct call *call)
 {
 	if (!call || !call->is_background)
 		return false;
-	pthread_mutex_lock(&l->lock);
+	pthread_mutex_lock(&l->at.lock);
 	bool is_known_to_run = l->ran_ms && monotonic_ms() - l->ran_ms < RAN_HOLDS_MS;
 
-	pthread_mutex_unlock(&l->lock);
+	pthread_mutex_unlock(&l->at.lock);
 	return !is_known_to_run;
 }
 
@@ -108,8 +87,8 @@ static enum err check_alive(struct langsmith *l, const struct box *b, struct err
 {
 	if (b->status != BOX_FAILED && b->status != BOX_DELETING)
 		return ERR_OK;
-	note_gone(l);
-	return error_set(e, ERR_GONE, "sandbox langsmith:%s %s%s%s", l->id,
+	attachment_note_gone(&l->at);
+	return error_set(e, ERR_GONE, "sandbox langsmith:%s %s%s%s", l->at.id,
 		b->status == BOX_FAILED ? "has failed" : "is being deleted",
 		*b->message ? ": " : "", b->message);
 }
@@ -117,16 +96,11 @@ static enum err check_alive(struct langsmith *l, const struct box *b, struct err
 enum err langsmith_look(
 	struct langsmith *l, const struct call *call, struct box *out, struct error *e)
 {
-	enum err kind = check(l, e);
+	enum err kind = attachment_check(&l->at, e);
 
-	if (kind)
-		return kind;
-	kind = box_get(&l->account.control, call, l->id, out, e);
-	/* One that was never attached may be somebody's typing mistake. */
-	if (kind == ERR_NOT_FOUND && l->has_remote) {
-		note_gone(l);
-		return say_gone(l, e);
-	}
+	if (!kind)
+		kind = attachment_note(
+			&l->at, box_get(&l->account.rest, call, l->at.id, out, e), e);
 	if (kind)
 		return kind;
 	note_found(l, out);
@@ -138,7 +112,7 @@ enum err langsmith_look(
 static enum err wait_until_ready(
 	struct langsmith *l, const struct call *call, struct box *b, struct error *e)
 {
-	enum err kind = box_wait(&l->account.control, call, l->id, b, e);
+	enum err kind = box_wait(&l->account.rest, call, l->at.id, b, e);
 
 	if (!kind)
 		kind = check_alive(l, b, e);
@@ -154,7 +128,7 @@ static bool is_late(enum err kind)
 static enum err start(struct langsmith *l, const struct call *call, struct box *b, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = box_act(&l->account.control, call, l->id, "start", &why);
+	enum err kind = box_act(&l->account.rest, call, l->at.id, "start", &why);
 
 	if (kind && !is_late(kind))
 		return error_set(e, kind, "%s", why.text);
@@ -164,22 +138,16 @@ static enum err start(struct langsmith *l, const struct call *call, struct box *
 	/* What stood before it stopped is dead, and would only be noticed by its silence. */
 	http_drop_connections(l->account.http);
 	note_use(l);
-	log_info(LOG_PROVIDER, "langsmith:%s was stopped and runs again", l->id);
+	log_info(LOG_PROVIDER, "langsmith:%s was stopped and runs again", l->at.id);
 	return ERR_OK;
 }
 
 static enum err start_if_allowed(
 	struct langsmith *l, const struct call *call, struct box *b, struct error *e)
 {
-	if (l->resume == RESUME_NEVER)
-		return error_set(e, ERR_GONE,
-			"sandbox langsmith:%s is stopped; -o resume=access lets a mount start it",
-			l->id);
-	if (call && call->is_background)
-		return error_set(e, ERR_GONE,
-			"sandbox langsmith:%s is stopped, and started when somebody uses it",
-			l->id);
-	return start(l, call, b, e);
+	enum err kind = attachment_may_wake(&l->at, call, "stopped", "start", "started", e);
+
+	return kind ? kind : start(l, call, b, e);
 }
 
 enum err langsmith_wake(struct langsmith *l, const struct call *call, struct error *e)
@@ -212,9 +180,10 @@ static enum err adopt(struct langsmith *l, struct error *e)
 			"langsmith:%s: the service gives no dataplane_url, without which nothing "
 			"in a sandbox can be reached; a deployment of one's own needs its "
 			"sandbox router configured",
-			l->id);
-	memcpy(l->id, l->found.id, sizeof l->id);
-	return langsmith_account_reach(&l->account, l->found.dataplane_url, &l->data, e);
+			l->at.id);
+	memcpy(l->at.id, l->found.id, sizeof l->at.id);
+	return rest_account_reach(
+		&l->account, l->found.dataplane_url, langsmith_judge, &l->data, e);
 }
 
 enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e)
@@ -223,9 +192,10 @@ enum err langsmith_find(struct langsmith *l, const struct call *call, struct err
 
 	if (!kind)
 		kind = adopt(l, e);
-	l->has_found = !kind;
 	note_answer(l, kind, monotonic_ms());
 	note_use(l);
+	if (!kind)
+		attachment_remember(&l->at, box_state(&l->found), langsmith_ends_s(l, &l->found));
 	return kind;
 }
 
@@ -238,10 +208,10 @@ static enum err step_again(struct langsmith *l, const struct call *call, langsmi
 
 	if (!kind)
 		kind = step(l, call, context, e);
-	if (kind == ERR_GONE && !check(l, NULL))
+	if (kind == ERR_GONE && !attachment_check(&l->at, NULL))
 		return error_set(e, ERR_UNREACHABLE,
 			"sandbox langsmith:%s is ready, but its data plane does not know it",
-			l->id);
+			l->at.id);
 	return kind;
 }
 
@@ -249,7 +219,7 @@ enum err langsmith_reach(struct langsmith *l, const struct call *call, langsmith
 	void *context, struct error *e)
 {
 	struct error why = { 0 };
-	enum err kind = check(l, e);
+	enum err kind = attachment_check(&l->at, e);
 
 	if (!kind && (may_be_stopped(l) || must_not_wake(l, call)))
 		kind = make_ready(l, call, e);

@@ -50,7 +50,7 @@ static enum err make_body(
 
 	if (!remote_text_add(&text, r->argv))
 		return error_set(e, ERR_TOO_LARGE, "langsmith:%s: a command of more than %zu bytes",
-			l->id, TEXT_MAX);
+			l->at.id, TEXT_MAX);
 	put_body(&(struct json_writer){ .out = out }, buf_text(&text), r->user);
 	return buf_check(out, "a command", e);
 }
@@ -58,7 +58,7 @@ static enum err make_body(
 static enum err ask_with_upload(struct langsmith *l, const struct call *call,
 	const struct rest_ask *ask, struct running *r, struct error *e)
 {
-	const struct rest_ask upload = file_upload_ask(l->id, r->upload);
+	const struct rest_ask upload = file_upload_ask(l->at.id, r->upload);
 	bool has_arrived;
 
 	return rest_perform_both(&l->data, call, ask, &r->answer, &has_arrived, &upload, e);
@@ -72,7 +72,7 @@ static enum err step(struct langsmith *l, const struct call *call, void *context
 		.flags = HTTP_INTERNAL_ERROR_IS_FINAL,
 		.path = "/execute",
 		.what = "running a program",
-		.id = l->id };
+		.id = l->at.id };
 	enum err kind = make_body(&body, l, r, e);
 
 	if (kind)
@@ -104,7 +104,7 @@ static enum err run_as(struct langsmith *l, const struct call *call, const char 
 
 	if (!kind && code == INT64_MIN)
 		kind = error_set(e, ERR_PROTOCOL,
-			"langsmith:%s: the service does not say how a program ended", l->id);
+			"langsmith:%s: the service does not say how a program ended", l->at.id);
 	if (!kind)
 		kind = pass_on(answer, "stderr", STREAM_ERR, sink, sink_context, e);
 	if (!kind)
@@ -119,7 +119,7 @@ enum err langsmith_run(void *context, const struct call *call, const char *const
 {
 	struct langsmith *l = context;
 
-	return run_as(l, call, l->user, argv, flags, upload, sink, sink_context, exit_code, e);
+	return run_as(l, call, l->at.user, argv, flags, upload, sink, sink_context, exit_code, e);
 }
 
 static enum err ignore(

@@ -77,7 +77,7 @@ Test(langsmith_box, ids_that_would_name_another_resource_are_refused)
 
 /* ---- Requests ---- */
 
-static struct langsmith_account account;
+static struct rest_account account;
 
 static void open_account(void)
 {
@@ -88,7 +88,7 @@ static void open_account(void)
 
 static void close_account(void)
 {
-	langsmith_account_close(&account);
+	rest_account_close(&account);
 	fixture_end();
 }
 
@@ -102,7 +102,7 @@ Test(langsmith_box_api, a_name_is_escaped_and_the_key_is_a_header)
 
 	SERVE(rows);
 	open_account();
-	cr_assert(eq(int, box_get(&account.control, NULL, "a/b?c", &b, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, box_get(&account.rest, NULL, "a/b?c", &b, &e), ERR_OK), "%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, b.id, "b1"));
 	cr_expect(request_has(0, "\r\nX-Api-Key: " KEY "\r\n"));
@@ -135,8 +135,7 @@ Test(langsmith_box_api, list_follows_the_cursor_until_it_is_null)
 
 	SERVE(rows);
 	open_account();
-	cr_expect(
-		eq(int, box_list(&account.control, NULL, count, found, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, box_list(&account.rest, NULL, count, found, &e), ERR_OK), "%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, found, "a+ b- "));
 }
@@ -149,8 +148,7 @@ Test(langsmith_box_api, a_sandbox_that_cannot_be_read_hides_no_other)
 
 	SERVE(rows);
 	open_account();
-	cr_expect(
-		eq(int, box_list(&account.control, NULL, count, found, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, box_list(&account.rest, NULL, count, found, &e), ERR_OK), "%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, found, "langsmith: a sandbox without a usable id! b+ "));
 }
@@ -163,8 +161,7 @@ Test(langsmith_box_api, list_takes_the_old_name_of_items)
 
 	SERVE(rows);
 	open_account();
-	cr_expect(
-		eq(int, box_list(&account.control, NULL, count, found, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, box_list(&account.rest, NULL, count, found, &e), ERR_OK), "%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, found, "a+ "));
 }
@@ -179,8 +176,8 @@ Test(langsmith_box_api, deleting_what_is_not_there_is_success)
 
 	SERVE(rows);
 	open_account();
-	cr_expect(eq(int, box_delete(&account.control, NULL, "b1", &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, box_delete(&account.control, NULL, "b1", &e), ERR_AUTH));
+	cr_expect(eq(int, box_delete(&account.rest, NULL, "b1", &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, box_delete(&account.rest, NULL, "b1", &e), ERR_AUTH));
 }
 
 Test(langsmith_box_api, a_refusal_does_not_say_the_key_back)
@@ -191,7 +188,7 @@ Test(langsmith_box_api, a_refusal_does_not_say_the_key_back)
 
 	SERVE(rows);
 	open_account();
-	cr_expect(eq(int, box_get(&account.control, NULL, "b1", &b, &e), ERR_AUTH));
+	cr_expect(eq(int, box_get(&account.rest, NULL, "b1", &b, &e), ERR_AUTH));
 	cr_expect(strstr(e.text, "not for ***") != NULL, "%s", e.text);
 	cr_expect(strstr(e.text, KEY) == NULL, "%s", e.text);
 }

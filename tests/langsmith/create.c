@@ -18,7 +18,7 @@ static char id[128];
 
 static enum err create(const struct provider_config *cfg)
 {
-	return langsmith_create(cfg, NULL, id, &e);
+	return langsmith_provider.create(cfg, NULL, id, &e);
 }
 
 Test(langsmith_create, asks_for_what_was_wanted_and_waits_by_the_status)

@@ -36,7 +36,7 @@ void fixture_find(const struct canned_row *rows, size_t count, const char *user)
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, langsmith_find(sandbox, NULL, &e), ERR_OK), "%s", e.text);
 	/* As after an attach: by then a sandbox that is not found was there before. */
-	sandbox->has_remote = true;
+	sandbox->at.has_remote = true;
 }
 
 void fixture_stop(void)
@@ -48,7 +48,10 @@ void fixture_stop(void)
 
 void fixture_end(void)
 {
-	langsmith_free(sandbox);
+	if (sandbox) {
+		sandbox->at.has_remote = false;
+		langsmith_release(&sandbox->at.base);
+	}
 	fixture_stop();
 	for (size_t i = 0; i < server.got; i++)
 		free(server.requests[i]);

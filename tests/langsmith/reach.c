@@ -145,7 +145,7 @@ Test(langsmith_reach, resume_never_asks_before_it_might_start_it)
 	struct play p = { .answers = NEVER_ASKED };
 
 	FIND(rows);
-	sandbox->resume = RESUME_NEVER;
+	sandbox->at.resume = RESUME_NEVER;
 	let_time_pass();
 	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
 	cr_expect(strstr(e.text, "-o resume=access") != NULL, "%s", e.text);
@@ -163,7 +163,8 @@ Test(langsmith_reach, what_was_stopped_here_is_not_started_by_the_background)
 	struct play p = { .answers = NEVER_ASKED };
 
 	FIND(rows);
-	cr_assert(eq(int, langsmith_pause(&sandbox->base, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, langsmith_provider.pause(&sandbox->at.base, NULL, &e), ERR_OK), "%s",
+		e.text);
 	cr_expect(eq(int, reach(&background, &p), ERR_GONE));
 	cr_expect(eq(sz, p.done, 0));
 }
@@ -210,9 +211,9 @@ Test(langsmith_reach, what_is_gone_is_asked_nothing_more)
 	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
 	cr_expect(eq(str, e.text, "sandbox langsmith:b1 is gone"));
 	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
-	cr_expect(eq(int, langsmith_pause(&sandbox->base, NULL, &e), ERR_GONE));
-	sandbox->has_found = false;
-	cr_expect(eq(int, langsmith_info(&sandbox->base, NULL, &info, &e), ERR_GONE));
+	cr_expect(eq(int, langsmith_provider.pause(&sandbox->at.base, NULL, &e), ERR_GONE));
+	sandbox->at.has_found = false;
+	cr_expect(eq(int, langsmith_provider.info(&sandbox->at.base, NULL, &info, &e), ERR_GONE));
 }
 
 Test(langsmith_reach, what_failed_is_gone_and_says_why)
@@ -263,7 +264,8 @@ Test(langsmith_reach, its_end_is_put_off_by_using_it)
 		{ EXECUTE, 200, DONE, NULL } };
 
 	FIND(rows);
-	cr_expect(eq(int, langsmith_extend(&sandbox->base, NULL, 300, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, langsmith_provider.extend(&sandbox->at.base, NULL, 300, &e), ERR_OK),
+		"%s", e.text);
 }
 
 Test(langsmith_reach, it_may_be_idle_longer_where_that_is_asked_for)
@@ -272,7 +274,8 @@ Test(langsmith_reach, it_may_be_idle_longer_where_that_is_asked_for)
 		{ "PATCH " BOXES "/b1 ", 200, box_ready, NULL }, { EXECUTE, 200, DONE, NULL } };
 
 	FIND(rows);
-	cr_expect(eq(int, langsmith_extend(&sandbox->base, NULL, 1000, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, langsmith_provider.extend(&sandbox->at.base, NULL, 1000, &e), ERR_OK),
+		"%s", e.text);
 	fixture_stop();
 	cr_expect(eq(str, (char *)request_body(2), "{\"idle_ttl_seconds\":1020}"));
 }
@@ -283,9 +286,11 @@ Test(langsmith_reach, its_end_is_as_far_off_as_it_was_used_lately)
 	struct sandbox_info info;
 
 	FIND(rows);
-	cr_assert(eq(int, langsmith_info(&sandbox->base, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, langsmith_provider.info(&sandbox->at.base, NULL, &info, &e), ERR_OK),
+		"%s", e.text);
 	cr_expect(le(i64, info.expires_s, 600));
 	sandbox->used_ms -= 400 * 1000;
-	cr_assert(eq(int, langsmith_info(&sandbox->base, NULL, &info, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, langsmith_provider.info(&sandbox->at.base, NULL, &info, &e), ERR_OK),
+		"%s", e.text);
 	cr_expect(le(i64, info.expires_s, 200));
 }

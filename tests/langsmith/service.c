@@ -66,18 +66,21 @@ static void make_sandbox(void)
 
 	if (!getenv(ADMIN))
 		cr_skip("no test server");
-	cr_assert(eq(int, langsmith_create(&none, NULL, id, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, langsmith_provider.create(&none, NULL, id, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, langsmith_find(sandbox, NULL, &e), ERR_OK), "%s", e.text);
 }
 
 static void delete_sandbox(void)
 {
-	const struct provider_config cfg = { .id = sandbox ? sandbox->id : "" };
+	const struct provider_config cfg = { .id = sandbox ? sandbox->at.id : "" };
 
 	if (sandbox)
-		cr_expect(eq(int, langsmith_delete(&cfg, NULL, &e), ERR_OK), "%s", e.text);
-	langsmith_free(sandbox);
+		cr_expect(eq(int, langsmith_provider.delete(&cfg, NULL, &e), ERR_OK), "%s", e.text);
+	if (sandbox) {
+		sandbox->at.has_remote = false;
+		langsmith_release(&sandbox->at.base);
+	}
 }
 
 TestSuite(langsmith_service, .init = make_sandbox, .fini = delete_sandbox, .timeout = 300);
@@ -125,7 +128,8 @@ Test(langsmith_service, a_sandbox_that_stopped_is_started_by_its_user)
 	int64_t before = requests("POST /execute");
 	int exit_code;
 
-	cr_assert(eq(int, langsmith_pause(&sandbox->base, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, langsmith_provider.pause(&sandbox->at.base, NULL, &e), ERR_OK), "%s",
+		e.text);
 	cr_expect(eq(int,
 		langsmith_run(sandbox, &background, argv, 0, NULL, keep, &kept, &exit_code, &e),
 		ERR_GONE));

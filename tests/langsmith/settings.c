@@ -1,7 +1,7 @@
 /* The environment, as the vendor's SDK reads it. */
 #include "tests/langsmith/fixture.h"
 
-static struct langsmith_account account;
+static struct rest_account account;
 
 static void start(void)
 {
@@ -14,7 +14,7 @@ static void start(void)
 
 static void stop(void)
 {
-	langsmith_account_close(&account);
+	rest_account_close(&account);
 }
 
 TestSuite(langsmith_settings, .init = start, .fini = stop, .timeout = 300);
@@ -30,9 +30,8 @@ Test(langsmith_settings, without_any_it_is_the_public_service)
 {
 	setenv("LANGCHAIN_API_KEY", KEY, 1);
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(
-		eq(str, account.control.base_url, "https://api.smith.langchain.com/v2/sandboxes"));
-	cr_expect(eq(str, account.key, KEY));
+	cr_expect(eq(str, account.rest.base_url, "https://api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(eq(str, (char *)account.rest.headers[0].value, KEY));
 }
 
 Test(langsmith_settings, the_newer_names_win_and_slashes_go)
@@ -42,9 +41,9 @@ Test(langsmith_settings, the_newer_names_win_and_slashes_go)
 	setenv("LANGSMITH_ENDPOINT", "https://eu.api.smith.langchain.com//", 1);
 	setenv("LANGCHAIN_ENDPOINT", "https://elsewhere", 1);
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(eq(
-		str, account.control.base_url, "https://eu.api.smith.langchain.com/v2/sandboxes"));
-	cr_expect(eq(str, account.key, KEY));
+	cr_expect(
+		eq(str, account.rest.base_url, "https://eu.api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(eq(str, (char *)account.rest.headers[0].value, KEY));
 }
 
 Test(langsmith_settings, an_empty_name_is_none)
@@ -54,7 +53,7 @@ Test(langsmith_settings, an_empty_name_is_none)
 	setenv("LANGSMITH_ENDPOINT", "", 1);
 	setenv("LANGCHAIN_ENDPOINT", "https://older", 1);
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, account.control.base_url, "https://older/v2/sandboxes"));
+	cr_expect(eq(str, account.rest.base_url, "https://older/v2/sandboxes"));
 }
 
 Test(langsmith_settings, plain_http_goes_nowhere_but_here)
