@@ -118,25 +118,20 @@ enum err rest_list(const struct rest *r, const struct call *call, const struct r
 	return error_set(e, ERR_PROTOCOL, "%s: the list of sandboxes has no end", r->vendor);
 }
 
-struct passing {
-	sandbox_sink sink;
-	void *context;
-};
-
-static enum err pass_entry(void *context, const struct rest_listed *one,
+enum err rest_list_pass(void *context, const struct rest_listed *one,
 	const struct sandbox_entry *entry, struct error *e)
 {
-	const struct passing *p = context;
+	const struct rest_listing *l = context;
 
 	(void)one;
-	return p->sink(p->context, entry, e);
+	return l->sink(l->context, entry, e);
 }
 
 enum err rest_list_sandboxes(const struct rest *r, const struct call *call,
 	const struct rest_list *list, rest_listed_read read, sandbox_sink sink, void *context,
 	struct error *e)
 {
-	struct passing passing = { sink, context };
+	struct rest_listing listing = { sink, context };
 
-	return rest_list(r, call, list, read, pass_entry, &passing, e);
+	return rest_list(r, call, list, read, rest_list_pass, &listing, e);
 }

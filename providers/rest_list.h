@@ -39,7 +39,14 @@ typedef enum err (*rest_listed_sink)(void *context, const struct rest_listed *on
 /* Those that have not ended, and an entry with `unread` for each that `read` refuses. */
 enum err rest_list(const struct rest *r, const struct call *call, const struct rest_list *list,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct error *e);
-/* The same for the slot of provider.h. */
+/* A rest_listed_sink for the slot of provider.h; its context is a struct rest_listing. */
+struct rest_listing {
+	sandbox_sink sink;
+	void *context;
+};
+enum err rest_list_pass(void *context, const struct rest_listed *one,
+	const struct sandbox_entry *entry, struct error *e);
+/* rest_list() with it. */
 enum err rest_list_sandboxes(const struct rest *r, const struct call *call,
 	const struct rest_list *list, rest_listed_read read, sandbox_sink sink, void *context,
 	struct error *e);

@@ -1,13 +1,11 @@
 #include "providers/runloop/devbox.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/labels.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
-/* The API's own default is 20; no source says how many there may be. */
-#define PAGE     100
 #define BODY_MAX 512
 
 /* ---- Reading ---- */
@@ -195,66 +193,55 @@ enum err devbox_create(const struct rest *r, const struct call *call, const char
 	return kind ? error_set(e, kind, "%.250s" REST_MAY_EXIST, why.text, "runloop") : ERR_OK;
 }
 
+/* ---- How it is ---- */
+
+enum sandbox_state devbox_state(const struct devbox *d)
+{
+	return d->phase == DEVBOX_SUSPENDED || d->phase == DEVBOX_SUSPENDING ? SANDBOX_PAUSED
+									     : SANDBOX_RUNNING;
+}
+
+int64_t devbox_left_s(const struct devbox *d, int64_t kept_ms)
+{
+	int64_t used_s = (int64_t)time(NULL) - d->running_ms / 1000;
+	int64_t kept_s = (monotonic_ms() - kept_ms) / 1000;
+
+	if (d->lifetime_s < 0 || devbox_state(d) == SANDBOX_PAUSED)
+		return -1;
+	if (d->is_idle_counted && kept_ms && kept_s < used_s)
+		used_s = kept_s;
+	return used_s < 0 ? d->lifetime_s : used_s < d->lifetime_s ? d->lifetime_s - used_s : 0;
+}
+
 /* ---- All ---- */
 
-/* `last`: the id at the page's end, which the next begins after. */
-static enum err pass_page(struct json_object *devboxes, devbox_sink sink, void *context,
-	char last[128], struct error *e)
+static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
 {
-	for (size_t i = 0; i < json_object_array_length(devboxes); i++) {
-		struct json_object *item = json_object_array_get_idx(devboxes, i);
-		AUTO_LABELS struct labels labels = { 0 };
-		struct devbox d;
-		struct error why = { 0 };
-		bool is_read = !devbox_parse(&d, item, &why);
-		enum err kind = ERR_OK;
+	struct devbox d;
+	enum err kind = devbox_parse(&d, item, e);
 
-		labels_add_object(&labels, rest_member(item, "metadata"));
-		if (!is_read || d.phase != DEVBOX_ENDED)
-			kind = sink(context, is_read ? &d : NULL, &labels, &why, e);
-		if (kind)
-			return kind;
-		if (is_read)
-			snprintf(last, 128, "%s", d.id);
-	}
+	if (kind)
+		return kind;
+	memcpy(out->id, d.id, sizeof out->id);
+	memcpy(out->name, d.name, sizeof out->name);
+	out->state = devbox_state(&d);
+	out->expires_s = devbox_left_s(&d, 0);
+	out->has_ended = d.phase == DEVBOX_ENDED;
 	return ERR_OK;
 }
 
-static enum err list_page(const struct rest *r, const struct call *call, devbox_sink sink,
-	void *context, char last[128], bool *has_more, struct error *e)
+enum err devbox_list(const struct rest *r, const struct call *call, rest_listed_sink sink,
+	void *context, struct error *e)
 {
-	AUTO_JSON struct json_object *json = NULL;
-	struct json_object *devboxes;
-	struct devbox_request q;
-	enum err kind = devbox_request_make(&q, HTTP_GET, "", "listing devboxes", e,
-		"?limit=%d&include_total_count=false%s%s", PAGE, *last ? "&starting_after=" : "",
-		last);
+	static const struct rest_list list = { .what = "listing devboxes",
+		/* The API's own default is 20; no source says how many there may be. */
+		.path = "/v1/devboxes?limit=100&include_total_count=false",
+		.cursor = "&starting_after=",
+		.items = "devboxes",
+		.has_always_items = true,
+		.labels = "metadata",
+		.more = "has_more",
+		.flags = HTTP_SHOULD_RETRY };
 
-	q.ask.flags |= HTTP_REPEATABLE;
-	if (!kind)
-		kind = rest_perform(r, call, &q.ask, &json, e);
-	if (kind)
-		return kind;
-	devboxes = rest_member(json, "devboxes");
-	if (!json_object_is_type(devboxes, json_type_array))
-		return error_set(e, ERR_PROTOCOL, "runloop: a list without devboxes");
-	/* A page that is empty leads nowhere. */
-	*has_more = rest_flag(json, "has_more", false) && json_object_array_length(devboxes);
-	return pass_page(devboxes, sink, context, last, e);
-}
-
-enum err devbox_list(const struct rest *r, const struct call *call, devbox_sink sink, void *context,
-	struct error *e)
-{
-	char last[128] = "", before[128];
-	bool has_more = true;
-	enum err kind = ERR_OK;
-
-	while (!kind && has_more) {
-		memcpy(before, last, sizeof before);
-		kind = list_page(r, call, sink, context, last, &has_more, e);
-		if (!kind && has_more && !strcmp(before, last))
-			return error_set(e, ERR_PROTOCOL, "runloop: a list that does not end");
-	}
-	return kind;
+	return rest_list(r, call, &list, read_listed, sink, context, e);
 }

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "providers/labels.h"
-#include "providers/provider.h"
+#include "providers/rest_list.h"
 #include "providers/runloop/devbox_api.h"
 
 enum devbox_phase {
@@ -57,11 +56,13 @@ void devbox_port_url(struct buf *out, const struct rest *r, const char *tunnel, 
  */
 enum err devbox_create(const struct rest *r, const struct call *call, const char *json,
 	struct devbox *out, struct error *e);
+enum sandbox_state devbox_state(const struct devbox *d);
 /*
- * All pages, without devboxes that have ended. Where a devbox cannot be read `d` is NULL, and
- * `unread` says why.
+ * Seconds until it ends or is suspended by itself, or more, since uses by others are not known; -1: it is not. `kept_ms`:
+ * when it was kept alive last, of the monotonic clock; 0: never.
  */
-typedef enum err (*devbox_sink)(void *context, const struct devbox *d, const struct labels *labels,
-	const struct error *unread, struct error *e);
-enum err devbox_list(const struct rest *r, const struct call *call, devbox_sink sink, void *context,
-	struct error *e);
+int64_t devbox_left_s(const struct devbox *d, int64_t kept_ms);
+
+/* All pages, without devboxes that have ended. */
+enum err devbox_list(const struct rest *r, const struct call *call, rest_listed_sink sink,
+	void *context, struct error *e);

@@ -1,17 +1,14 @@
-#include "providers/base/cleanup.h"
 #include "providers/key.h"
-#include "providers/provider.h"
 #include "providers/runloop/devbox_api.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* The key's, and those of RUNLOOP_CUSTOM_HEADERS. */
-#define HEADERS_MAX 32
+/* Of RUNLOOP_CUSTOM_HEADERS. */
+#define CUSTOM_MAX 31
 
 /* Adds the headers of "Name: value" lines, which `text` is cut into. */
 static enum err add_custom(
-	struct http_header headers[HEADERS_MAX], size_t *count, char *text, struct error *e)
+	struct http_header headers[CUSTOM_MAX], size_t *count, char *text, struct error *e)
 {
 	char *rest = NULL;
 
@@ -19,10 +16,10 @@ static enum err add_custom(
 		line = strtok_r(NULL, "\r\n", &rest)) {
 		char *colon = strchr(line, ':');
 
-		if (!colon || colon == line || *count == HEADERS_MAX)
+		if (!colon || colon == line || *count == CUSTOM_MAX)
 			return error_set(e, ERR_INVALID,
 				"RUNLOOP_CUSTOM_HEADERS wants at most %d lines of NAME: VALUE",
-				HEADERS_MAX - 1);
+				CUSTOM_MAX);
 		*colon++ = 0;
 		colon += strspn(colon, " \t");
 		headers[(*count)++] =
@@ -31,59 +28,26 @@ static enum err add_custom(
 	return ERR_OK;
 }
 
-static enum err init_rest(
-	struct devbox_api *a, const char *authorization, char *custom, struct error *e)
+enum err devbox_api_open(
+	struct rest_account *out, const struct provider_config *cfg, struct error *e)
 {
-	struct http_header headers[HEADERS_MAX] = {
-		{ .name = "Authorization", .value = authorization, .is_secret = true },
+	static const struct rest_account_facts facts = {
+		.vendor = "runloop",
+		.header = "Authorization",
+		.scheme = "Bearer ",
+		.below = "",
+		.judge = devbox_judge,
 	};
-	size_t count = 1;
-	enum err kind = custom ? add_custom(headers, &count, custom, e) : ERR_OK;
-
-	if (kind)
-		return kind;
-	return rest_init(&a->rest, a->http, "runloop", variable_first("runloop", VARIABLE_URL),
-		headers, count, devbox_judge, e);
-}
-
-static enum err open_with_key(struct devbox_api *a, const char *key, struct error *e)
-{
 	const char *given = variable("RUNLOOP_CUSTOM_HEADERS");
-	char *custom = given ? strdup(given) : NULL, *authorization = NULL;
-	enum err kind;
+	char *custom = given ? strdup(given) : NULL;
+	struct http_header more[CUSTOM_MAX];
+	size_t count = 0;
+	enum err kind = given && !custom ? error_set(e, ERR_NO_MEMORY, "runloop") : ERR_OK;
 
-	if ((given && !custom) || asprintf(&authorization, "Bearer %s", key) < 0)
-		authorization = NULL;
-	kind = authorization ? init_rest(a, authorization, custom, e)
-			     : error_set(e, ERR_NO_MEMORY, "runloop");
-	key_free(authorization);
+	if (custom)
+		kind = add_custom(more, &count, custom, e);
+	if (!kind)
+		kind = rest_account_open(out, &facts, cfg, VARIABLE_KEY, more, count, e);
 	key_free(custom);
 	return kind;
-}
-
-enum err devbox_api_open(struct devbox_api *out, const struct provider_config *cfg, struct error *e)
-{
-	struct devbox_api a = { 0 };
-	char *key;
-	enum err kind = key_read(&key, cfg->key_file, "runloop", VARIABLE_KEY, e);
-
-	if (kind)
-		return kind;
-	kind = http_new(&a.http, "sandboxfs/" SANDBOXFS_VERSION, e);
-	if (!kind)
-		kind = open_with_key(&a, key, e);
-	key_free(key);
-	if (kind)
-		devbox_api_close(&a);
-	else
-		*out = a;
-	return kind;
-}
-
-void devbox_api_close(struct devbox_api *a)
-{
-	rest_release(&a->rest);
-	if (a->http)
-		http_free(a->http);
-	*a = (struct devbox_api){ 0 };
 }

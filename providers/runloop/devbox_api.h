@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "providers/rest.h"
+#include "providers/rest_account.h"
 
 /* Both ids come from outside and go into URLs: letters, digits, "_" and "-", at most 127 of them. */
 bool devbox_is_id(const char *text);
@@ -16,18 +16,9 @@ bool devbox_is_id(const char *text);
 #define UUID7_SIZE 37
 enum err uuid7_make(char out[UUID7_SIZE], struct error *e);
 
-struct provider_config;
-
-/* Where the API is, the key, the HTTP client: by RUNLOOP_BASE_URL, RUNLOOP_API_KEY, RUNLOOP_CUSTOM_HEADERS, cfg->key_file. */
-struct devbox_api {
-	struct http *http;
-	struct rest rest;
-};
-/* ERR_AUTH: no key. ERR_INVALID: the environment. On failure there is nothing to close. */
+/* With the headers of RUNLOOP_CUSTOM_HEADERS. ERR_AUTH: no key. ERR_INVALID: the environment. */
 enum err devbox_api_open(
-	struct devbox_api *out, const struct provider_config *cfg, struct error *e);
-/* One that is all zero may be closed as well. */
-void devbox_api_close(struct devbox_api *a);
+	struct rest_account *out, const struct provider_config *cfg, struct error *e);
 
 /*
  * A request about the devbox `id`, or about all where it is "". `format`: what follows /v1/devboxes/ID. POST carries a

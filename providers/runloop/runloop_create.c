@@ -1,5 +1,4 @@
 #include "providers/base/cleanup.h"
-#include "providers/base/log.h"
 #include "providers/json.h"
 #include "providers/runloop/runloop.h"
 
@@ -10,9 +9,6 @@
 #define BODY_MAX ((size_t)1024 * 1024)
 /* The service's own default lifetime. */
 #define LIFETIME_S 3600
-/* For ending one that nobody can use; whoever asked for it may have given up. */
-#define DISCARD_MS 10000
-
 /* What a template is: the beginnings of the service's ids, or words for them; any other is the name of a blueprint. */
 static const struct {
 	const char *begin;
@@ -112,17 +108,6 @@ static enum err check_wanted(const struct provider_config *cfg, struct error *e)
 	return ERR_OK;
 }
 
-static void discard(struct runloop *b)
-{
-	const struct call call = { .progress_ms = DISCARD_MS };
-	struct error e = { 0 };
-
-	if (devbox_act(&b->api.rest, &call, b->id, "shutdown", &e))
-		log_error(LOG_PROVIDER,
-			"runloop:%s was made, is of no use and could not be deleted: %s", b->id,
-			e.text);
-}
-
 static enum err create_with(struct runloop *b, const struct provider_config *cfg,
 	const struct call *call, struct error *e)
 {
@@ -137,28 +122,27 @@ static enum err create_with(struct runloop *b, const struct provider_config *cfg
 	kind = buf_check(&body, "a new devbox", e);
 	if (!kind)
 		kind = devbox_create(&b->api.rest, call, buf_text(&body), &d, e);
-	memcpy(b->id, d.id, sizeof b->id);
+	memcpy(b->at.id, d.id, sizeof b->at.id);
 	if (!kind)
-		kind = devbox_wait(&b->api.rest, call, b->id, DEVBOX_RUNNING, &d, e);
+		kind = devbox_wait(&b->api.rest, call, b->at.id, DEVBOX_RUNNING, &d, e);
 	if (!kind && d.phase != DEVBOX_RUNNING)
-		kind = error_set(e, ERR_UNREACHABLE, "runloop:%s did not start: %s%s%s", b->id,
+		kind = error_set(e, ERR_UNREACHABLE, "runloop:%s did not start: %s%s%s", b->at.id,
 			d.status, *d.reason ? ", " : "", d.reason);
-	if (kind && *b->id)
-		discard(b);
 	return kind;
 }
 
 enum err runloop_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	struct runloop *b;
+	AUTO_ATTACHMENT struct runloop *b = NULL;
 	enum err kind = runloop_new(&b, cfg, e);
 
 	if (kind)
 		return kind;
 	kind = create_with(b, cfg, call, e);
-	if (!kind)
-		memcpy(id, b->id, sizeof b->id);
-	runloop_free(b);
+	if (kind)
+		attachment_discard(&runloop_provider, cfg, b->at.id);
+	else
+		memcpy(id, b->at.id, sizeof b->at.id);
 	return kind;
 }

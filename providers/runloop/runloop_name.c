@@ -14,17 +14,17 @@ struct search {
 	bool is_id; /* `wanted` is an id after all */
 };
 
-static enum err compare(void *context, const struct devbox *d, const struct labels *labels,
-	const struct error *unread, struct error *e)
+static enum err compare(void *context, const struct rest_listed *one,
+	const struct sandbox_entry *entry, struct error *e)
 {
 	struct search *s = context;
-	bool is_id = d && !strcmp(d->id, s->wanted);
+	bool is_id = !strcmp(one->id, s->wanted);
 
-	(void)labels, (void)unread, (void)e;
-	if (!d || s->is_id || (!is_id && strcmp(d->name, s->wanted)))
+	(void)e;
+	if (entry->unread || s->is_id || (!is_id && strcmp(one->name, s->wanted)))
 		return ERR_OK;
 	s->is_id = is_id;
-	snprintf(is_id || !*s->id ? s->id : s->other, sizeof s->id, "%s", d->id);
+	snprintf(is_id || !*s->id ? s->id : s->other, sizeof s->id, "%s", one->id);
 	return ERR_OK;
 }
 
@@ -48,15 +48,15 @@ static bool is_surely_id(const char *text)
 
 enum err runloop_resolve(struct runloop *b, const struct call *call, struct error *e)
 {
-	char wanted[sizeof b->id];
+	char wanted[sizeof b->at.id];
 	struct search s = { .wanted = wanted };
 	enum err kind;
 
-	if (!*b->id)
+	if (!*b->at.id)
 		return error_set(e, ERR_INVALID, "runloop: no devbox ID or name given");
-	if (is_surely_id(b->id))
+	if (is_surely_id(b->at.id))
 		return ERR_OK;
-	memcpy(wanted, b->id, sizeof wanted);
+	memcpy(wanted, b->at.id, sizeof wanted);
 	kind = devbox_list(&b->api.rest, call, compare, &s, e);
-	return kind ? kind : settle(&s, b->id, e);
+	return kind ? kind : settle(&s, b->at.id, e);
 }

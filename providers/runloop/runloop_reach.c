@@ -6,50 +6,23 @@
 
 /* ---- What is known of it ---- */
 
-static enum err say_gone(const struct runloop *b, struct error *e)
-{
-	return error_set(e, ERR_GONE, "sandbox runloop:%s is gone", b->id);
-}
-
-enum err runloop_check(struct runloop *b, struct error *e)
-{
-	bool is_gone;
-
-	pthread_mutex_lock(&b->lock);
-	is_gone = b->is_gone;
-	pthread_mutex_unlock(&b->lock);
-	return is_gone ? say_gone(b, e) : ERR_OK;
-}
-
-static void note_gone(struct runloop *b)
-{
-	pthread_mutex_lock(&b->lock);
-	b->is_gone = true;
-	pthread_mutex_unlock(&b->lock);
-}
-
 static enum err check_alive(struct runloop *b, const struct devbox *d, struct error *e)
 {
 	if (d->phase != DEVBOX_ENDED)
 		return ERR_OK;
-	note_gone(b);
-	return error_set(e, ERR_GONE, "sandbox runloop:%s has ended: %s%s%s", b->id, d->status,
+	attachment_note_gone(&b->at);
+	return error_set(e, ERR_GONE, "sandbox runloop:%s has ended: %s%s%s", b->at.id, d->status,
 		*d->reason ? ", " : "", d->reason);
 }
 
 enum err runloop_look(
 	struct runloop *b, const struct call *call, struct devbox *out, struct error *e)
 {
-	enum err kind = runloop_check(b, e);
+	enum err kind = attachment_check(&b->at, e);
 
-	if (kind)
-		return kind;
-	kind = devbox_look(&b->api.rest, call, b->id, out, e);
-	/* One that was never attached may be somebody's typing mistake. */
-	if (kind == ERR_NOT_FOUND && b->has_remote) {
-		note_gone(b);
-		return say_gone(b, e);
-	}
+	if (!kind)
+		kind = attachment_note(
+			&b->at, devbox_look(&b->api.rest, call, b->at.id, out, e), e);
 	return kind ? kind : check_alive(b, out, e);
 }
 
@@ -58,7 +31,7 @@ enum err runloop_look(
 static enum err wait_for(struct runloop *b, const struct call *call, enum devbox_phase wanted,
 	struct devbox *d, struct error *e)
 {
-	enum err kind = devbox_wait(&b->api.rest, call, b->id, wanted, d, e);
+	enum err kind = devbox_wait(&b->api.rest, call, b->at.id, wanted, d, e);
 
 	return kind ? kind : check_alive(b, d, e);
 }
@@ -72,13 +45,13 @@ static enum err wake(struct runloop *b, const struct call *call, struct devbox *
 		kind = wait_for(b, call, DEVBOX_SUSPENDED, d, e);
 	if (kind)
 		return kind;
-	kind = devbox_act(&b->api.rest, call, b->id, "resume", &why);
+	kind = devbox_act(&b->api.rest, call, b->at.id, "resume", &why);
 	/* ERR_INVALID: it is not suspended any more. Somebody else was faster, and what follows waits for the same. */
 	if (kind && kind != ERR_INVALID)
 		return error_set(e, kind, "%s", why.text);
 	kind = wait_for(b, call, DEVBOX_RUNNING, d, e);
 	if (!kind)
-		log_info(LOG_PROVIDER, "runloop:%s was suspended and runs again", b->id);
+		log_info(LOG_PROVIDER, "runloop:%s was suspended and runs again", b->at.id);
 	return kind;
 }
 
@@ -96,23 +69,9 @@ enum err runloop_wake(struct runloop *b, const struct call *call, struct error *
 static enum err wake_if_allowed(
 	struct runloop *b, const struct call *call, struct devbox *d, struct error *e)
 {
-	if (b->resume == RESUME_NEVER)
-		return error_set(e, ERR_GONE,
-			"sandbox runloop:%s is suspended; -o resume=access lets a mount resume it",
-			b->id);
-	if (call && call->is_background)
-		return error_set(e, ERR_GONE,
-			"sandbox runloop:%s is suspended, and resumed when somebody uses it",
-			b->id);
-	return wake(b, call, d, e);
-}
+	enum err kind = attachment_may_wake(&b->at, call, "suspended", "resume", "resumed", e);
 
-static void remember(struct runloop *b, const struct devbox *d)
-{
-	pthread_mutex_lock(&b->lock);
-	b->has_found = !b->has_remote;
-	b->found = *d;
-	pthread_mutex_unlock(&b->lock);
+	return kind ? kind : wake(b, call, d, e);
 }
 
 enum err runloop_find(struct runloop *b, const struct call *call, struct error *e)
@@ -125,7 +84,7 @@ enum err runloop_find(struct runloop *b, const struct call *call, struct error *
 	else if (!kind && d.phase != DEVBOX_RUNNING)
 		kind = wake_if_allowed(b, call, &d, e);
 	if (!kind)
-		remember(b, &d);
+		attachment_remember(&b->at, devbox_state(&d), devbox_left_s(&d, 0));
 	return kind;
 }
 
@@ -142,7 +101,7 @@ enum err runloop_reach(struct runloop *b, const struct call *call, runloop_step 
 {
 	struct error why = { 0 };
 	bool is_done = false;
-	enum err kind = runloop_check(b, e), found;
+	enum err kind = attachment_check(&b->at, e), found;
 
 	if (kind)
 		return kind;

@@ -1,12 +1,17 @@
 #include "providers/base/cleanup.h"
 #include "providers/remote_text.h"
-#include "providers/remote_watch.h"
 #include "providers/runloop/devbox_execution.h"
 #include "providers/runloop/devbox_files.h"
 #include "providers/runloop/runloop.h"
 
 #include <limits.h>
 
+/* Linux's longest argument. */
+#define ARGUMENT_MAX 131071
+/* As text it is a third more, and the whole command may have no more than that. */
+#define INLINE_MAX ((size_t)64 * 1024)
+/* From here on the third more that text needs costs more than the second request that a file needs. */
+#define DOWNLOAD_MIN ((size_t)256 * 1024)
 /* A program's arguments are at most as much as Linux takes, and each byte four characters of text. */
 #define TEXT_MAX ((size_t)4 * 4 * 1024 * 1024)
 
@@ -34,13 +39,13 @@ static enum err upload_step(
 	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
 {
 	const struct remote_upload *upload = context;
-	enum err kind = devbox_store(&b->api.rest, call, b->id, upload, e);
+	enum err kind = devbox_store(&b->api.rest, call, b->at.id, upload, e);
 
 	*is_done = false;
 	return kind == ERR_INVALID ? ERR_NOT_FOUND : kind;
 }
 
-enum err runloop_upload(
+static enum err runloop_upload(
 	void *context, const struct call *call, const struct remote_upload *upload, struct error *e)
 {
 	struct remote_upload copy = *upload;
@@ -57,13 +62,13 @@ static enum err download_step(
 	struct runloop *b, const struct call *call, void *context, bool *is_done, struct error *e)
 {
 	struct download *d = context;
-	enum err kind = devbox_fetch(&b->api.rest, call, b->id, d->path, pass_on, &d->run, e);
+	enum err kind = devbox_fetch(&b->api.rest, call, b->at.id, d->path, pass_on, &d->run, e);
 
 	*is_done = d->run.has_output;
 	return kind;
 }
 
-enum err runloop_download(void *context, const struct call *call, const char *path,
+static enum err runloop_download(void *context, const struct call *call, const char *path,
 	execute_sink sink, void *sink_context, struct error *e)
 {
 	struct download d = { .path = path, .run = { .sink = sink, .sink_context = sink_context } };
@@ -91,10 +96,10 @@ static enum err run_text(struct runloop *b, const struct call *call, const char 
 {
 	enum err kind;
 
-	run->execution = (struct execution){ .id = b->id,
+	run->execution = (struct execution){ .id = b->at.id,
 		.command = text,
 		.upload = upload,
-		.is_followed = b->has_remote && !b->remote.helper,
+		.is_followed = b->at.has_remote && !b->at.remote.helper,
 		.sink = pass_on,
 		.sink_context = run };
 	kind = runloop_reach(b, call, run_step, run, e);
@@ -112,7 +117,7 @@ static enum err stage_text(
 
 	if (kind)
 		return kind;
-	buf_printf(&path, "%s/request-%s", b->remote.staging, name);
+	buf_printf(&path, "%s/request-%s", b->at.remote.staging, name);
 	remote_text_add(&file, (const char *const[]){ "rm", "-f", "--", buf_text(&path), NULL });
 	buf_add_byte(&file, '\n');
 	buf_add(&file, text->bytes, text->len);
@@ -125,7 +130,7 @@ static enum err stage_text(
 		b, call, &(struct remote_upload){ buf_text(&path), file.bytes, file.len }, e);
 }
 
-enum err runloop_run(void *context, const struct call *call, const char *const *argv,
+static enum err runloop_run(void *context, const struct call *call, const char *const *argv,
 	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
 	int *exit_code, struct error *e)
 {
@@ -136,7 +141,7 @@ enum err runloop_run(void *context, const struct call *call, const char *const *
 
 	remote_text_add(&text, argv);
 	kind = buf_check(&text, "a command", e);
-	if (!kind && b->has_remote && text.len > EXECUTION_COMMAND_MAX)
+	if (!kind && b->at.has_remote && text.len > EXECUTION_COMMAND_MAX)
 		kind = stage_text(b, call, &text, e);
 	return kind ? kind : run_text(b, call, buf_text(&text), upload, &run, exit_code, e);
 }
@@ -153,7 +158,7 @@ static enum err listen_step(
 	return kind;
 }
 
-enum err runloop_listen(void *context, const struct call *call, const char *const *argv,
+static enum err runloop_listen(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
 {
 	struct runloop *b = context;
@@ -166,17 +171,20 @@ enum err runloop_listen(void *context, const struct call *call, const char *cons
 	if (kind)
 		return kind;
 	run.execution = (struct execution){
-		.id = b->id, .command = buf_text(&text), .sink = pass_on, .sink_context = &run
+		.id = b->at.id, .command = buf_text(&text), .sink = pass_on, .sink_context = &run
 	};
 	kind = runloop_reach(b, call, listen_step, &run, e);
 	*exit_code = run.execution.exit_code;
 	return kind;
 }
 
-enum err runloop_watch(struct provider *p, const struct call *call,
-	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
-{
-	struct runloop *b = runloop_of(p);
-
-	return remote_watch(&b->remote, "runloop", call, request, sink, context, e);
-}
+const struct remote_ops runloop_remote = {
+	.run = runloop_run,
+	.upload = runloop_upload,
+	.listen = runloop_listen,
+	.download = runloop_download,
+	.download_min = DOWNLOAD_MIN,
+	.argument_max = ARGUMENT_MAX,
+	.inline_max = INLINE_MAX,
+	.is_text = true,
+};

@@ -25,9 +25,9 @@ void fixture_stop(void)
 
 void fixture_end(void)
 {
-	devbox_api_close(&f.api);
+	rest_account_close(&f.api);
 	if (f.b)
-		runloop_free(f.b);
+		runloop_release(&f.b->at.base);
 	for (size_t i = 0; i < f.server.got; i++)
 		free(f.server.requests[i]);
 }

@@ -21,7 +21,7 @@
 
 struct fixture {
 	struct canned server;
-	struct devbox_api api;
+	struct rest_account api;
 	struct runloop *b; /* the devbox dbx_1, which nothing was asked of */
 	struct error e;
 };

@@ -33,7 +33,7 @@ Test(devbox_request, carries_the_key_and_the_headers_of_the_environment)
 Test(devbox_request, headers_that_are_none_are_refused)
 {
 	const struct provider_config cfg = { 0 };
-	struct devbox_api api;
+	struct rest_account api;
 
 	setenv("RUNLOOP_API_KEY", KEY, 1);
 	setenv("RUNLOOP_CUSTOM_HEADERS", "no colon", 1);
@@ -45,7 +45,7 @@ Test(devbox_request, more_headers_than_there_is_room_for_are_refused)
 {
 	const struct provider_config cfg = { 0 };
 	AUTO_BUF struct buf text = BUF_INIT(1000);
-	struct devbox_api api;
+	struct rest_account api;
 
 	for (int i = 0; i < 32; i++)
 		buf_printf(&text, "X-%d: v\n", i);
@@ -70,7 +70,7 @@ Test(devbox_request, a_header_of_the_environment_is_a_secret_too)
 Test(devbox_request, plain_http_goes_to_this_machine_only)
 {
 	const struct provider_config cfg = { 0 };
-	struct devbox_api api;
+	struct rest_account api;
 
 	setenv("RUNLOOP_API_KEY", KEY, 1);
 	setenv("RUNLOOP_BASE_URL", "http://example.com", 1);
@@ -80,7 +80,7 @@ Test(devbox_request, plain_http_goes_to_this_machine_only)
 Test(devbox_request, without_a_key_the_way_to_one_is_told)
 {
 	const struct provider_config cfg = { 0 };
-	struct devbox_api api;
+	struct rest_account api;
 
 	unsetenv("RUNLOOP_API_KEY");
 	cr_expect(eq(int, devbox_api_open(&api, &cfg, &f.e), ERR_AUTH));
@@ -255,13 +255,13 @@ struct listed {
 	char ids[200];
 };
 
-static enum err note(void *context, const struct devbox *d, const struct labels *labels,
-	const struct error *unread, struct error *e)
+static enum err note(void *context, const struct rest_listed *one,
+	const struct sandbox_entry *entry, struct error *e)
 {
 	struct listed *l = context;
 
-	(void)labels, (void)e;
-	strcat(strcat(l->ids, d ? d->id : unread->text), " ");
+	(void)e;
+	strcat(strcat(l->ids, entry->unread ? entry->unread : one->id), " ");
 	return ERR_OK;
 }
 

@@ -22,7 +22,7 @@ TestSuite(runloop_life, .fini = fixture_end, .timeout = 300);
 
 static enum err create(const struct provider_config *cfg, char id[128])
 {
-	return runloop_create(cfg, &fixture_call, id, &f.e);
+	return runloop_provider.create(cfg, &fixture_call, id, &f.e);
 }
 
 Test(runloop_life, a_new_one_is_suspended_when_nobody_used_it_for_its_lifetime)
@@ -142,9 +142,11 @@ Test(runloop_life, deleting_one_that_has_ended_is_success)
 	const struct provider_config cfg = { .id = "dbx_1" };
 
 	FIXTURE_START(rows);
-	cr_expect(eq(int, runloop_delete(&cfg, &fixture_call, &f.e), ERR_OK), "%s", f.e.text);
-	cr_expect(eq(int, runloop_delete(&cfg, &fixture_call, &f.e), ERR_OK), "%s", f.e.text);
-	cr_expect(eq(int, runloop_delete(&cfg, &fixture_call, &f.e), ERR_BUSY));
+	cr_expect(eq(int, runloop_provider.delete(&cfg, &fixture_call, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(int, runloop_provider.delete(&cfg, &fixture_call, &f.e), ERR_OK), "%s",
+		f.e.text);
+	cr_expect(eq(int, runloop_provider.delete(&cfg, &fixture_call, &f.e), ERR_BUSY));
 	cr_expect(strstr(f.e.text, "a snapshot") != NULL, "%s", f.e.text);
 	fixture_stop();
 }
@@ -154,7 +156,8 @@ Test(runloop_life, pausing_waits_until_it_is_suspended)
 	static const struct canned_row rows[] = { ACT("suspend"), WAIT("suspended") };
 
 	FIXTURE_START(rows);
-	cr_expect(eq(int, runloop_pause(&f.b->base, &fixture_call, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, runloop_provider.pause(&f.b->at.base, &fixture_call, &f.e), ERR_OK), "%s",
+		f.e.text);
 	fixture_stop();
 }
 
@@ -169,9 +172,10 @@ Test(runloop_life, a_pause_that_was_refused_is_told_unless_it_rests_already)
 	};
 
 	FIXTURE_START(rows);
-	cr_expect(eq(int, runloop_pause(&f.b->base, &fixture_call, &f.e), ERR_INVALID));
+	cr_expect(eq(int, runloop_provider.pause(&f.b->at.base, &fixture_call, &f.e), ERR_INVALID));
 	cr_expect(strstr(f.e.text, "wrong state") != NULL, "%s", f.e.text);
-	cr_expect(eq(int, runloop_pause(&f.b->base, &fixture_call, &f.e), ERR_OK), "%s", f.e.text);
+	cr_expect(eq(int, runloop_provider.pause(&f.b->at.base, &fixture_call, &f.e), ERR_OK), "%s",
+		f.e.text);
 	fixture_stop();
 }
 
@@ -184,8 +188,9 @@ Test(runloop_life, one_that_is_suspended_does_not_end)
 	struct sandbox_info info;
 
 	FIXTURE_START(rows);
-	f.b->remote.root = "/";
-	cr_assert(eq(int, runloop_info(&f.b->base, &fixture_call, &info, &f.e), ERR_OK));
+	f.b->at.remote.root = "/";
+	cr_assert(
+		eq(int, runloop_provider.info(&f.b->at.base, &fixture_call, &info, &f.e), ERR_OK));
 	fixture_stop();
 	cr_expect(eq(int, info.state, SANDBOX_PAUSED));
 	cr_expect(eq(i64, info.expires_s, -1));
@@ -203,9 +208,9 @@ static int64_t left_of(const char *launch, int64_t running_s_ago)
 		((long long)time(NULL) - running_s_ago) * 1000, launch);
 	row.body = buf_text(&json);
 	fixture_start(&row, 1);
-	f.b->remote.root = "/";
-	cr_assert(eq(int, runloop_info(&f.b->base, &fixture_call, &info, &f.e), ERR_OK), "%s",
-		f.e.text);
+	f.b->at.remote.root = "/";
+	cr_assert(eq(int, runloop_provider.info(&f.b->at.base, &fixture_call, &info, &f.e), ERR_OK),
+		"%s", f.e.text);
 	fixture_stop();
 	fixture_end();
 	f = (struct fixture){ 0 };
@@ -245,9 +250,10 @@ Test(runloop_life, one_that_was_kept_alive_has_all_its_time)
 	struct sandbox_info info;
 
 	FIXTURE_START(rows);
-	f.b->remote.root = "/";
-	cr_assert(eq(int, runloop_extend(&f.b->base, &fixture_call, 60, &f.e), ERR_OK));
-	cr_assert(eq(int, runloop_info(&f.b->base, &fixture_call, &info, &f.e), ERR_OK));
+	f.b->at.remote.root = "/";
+	cr_assert(eq(int, runloop_provider.extend(&f.b->at.base, &fixture_call, 60, &f.e), ERR_OK));
+	cr_assert(
+		eq(int, runloop_provider.info(&f.b->at.base, &fixture_call, &info, &f.e), ERR_OK));
 	fixture_stop();
 	cr_expect(ge(i64, info.expires_s, 4900));
 }

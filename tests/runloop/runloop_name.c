@@ -19,7 +19,7 @@ TestSuite(runloop_name, .fini = fixture_end, .timeout = 300);
 
 static enum err resolve(const char *text)
 {
-	snprintf(f.b->id, sizeof f.b->id, "%s", text);
+	snprintf(f.b->at.id, sizeof f.b->at.id, "%s", text);
 	return runloop_resolve(f.b, &fixture_call, &f.e);
 }
 
@@ -27,14 +27,14 @@ static enum err delete_one(const char *text)
 {
 	const struct provider_config cfg = { .id = text };
 
-	return runloop_delete(&cfg, &fixture_call, &f.e);
+	return runloop_provider.delete(&cfg, &fixture_call, &f.e);
 }
 
 Test(runloop_name, an_id_is_not_looked_for)
 {
 	fixture_start(NULL, 0);
 	cr_expect(eq(int, resolve("dbx_of-mine"), ERR_OK), "%s", f.e.text);
-	cr_expect(eq(str, f.b->id, "dbx_of-mine"));
+	cr_expect(eq(str, f.b->at.id, "dbx_of-mine"));
 	fixture_stop();
 }
 
@@ -48,7 +48,7 @@ Test(runloop_name, a_name_is_found_on_any_page_among_those_that_live)
 
 	FIXTURE_START(rows);
 	cr_expect(eq(int, resolve("mine"), ERR_OK), "%s", f.e.text);
-	cr_expect(eq(str, f.b->id, "dbx_3"));
+	cr_expect(eq(str, f.b->at.id, "dbx_3"));
 	fixture_stop();
 }
 
@@ -83,7 +83,7 @@ Test(runloop_name, an_id_of_another_form_is_meant_before_a_name)
 
 	FIXTURE_START(rows);
 	cr_expect(eq(int, resolve("x-2"), ERR_OK), "%s", f.e.text);
-	cr_expect(eq(str, f.b->id, "x-2"));
+	cr_expect(eq(str, f.b->at.id, "x-2"));
 	fixture_stop();
 }
 

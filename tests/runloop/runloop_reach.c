@@ -73,7 +73,7 @@ Test(runloop_reach, resume_never_says_what_would_resume)
 	static const struct canned_row rows[] = { LOOK("suspended") };
 
 	FIXTURE_START(rows);
-	f.b->resume = RESUME_NEVER;
+	f.b->at.resume = RESUME_NEVER;
 	cr_expect(eq(int, find(), ERR_GONE));
 	cr_expect(strstr(f.e.text, "-o resume=access") != NULL, "%s", f.e.text);
 	fixture_stop();
@@ -88,7 +88,7 @@ Test(runloop_reach, one_that_has_ended_is_gone_and_not_asked_again)
 	cr_expect(eq(int, find(), ERR_GONE));
 	cr_expect(strstr(f.e.text, "idle") != NULL, "%s", f.e.text);
 	cr_expect(eq(int, find(), ERR_GONE));
-	cr_expect(eq(int, runloop_extend(&f.b->base, &background, 60, &f.e), ERR_GONE));
+	cr_expect(eq(int, runloop_provider.extend(&f.b->at.base, &background, 60, &f.e), ERR_GONE));
 	fixture_stop();
 }
 
@@ -101,10 +101,10 @@ Test(runloop_reach, an_id_that_is_unknown_is_no_devbox_at_first_and_gone_later)
 
 	FIXTURE_START(rows);
 	cr_expect(eq(int, find(), ERR_NOT_FOUND));
-	f.b->has_remote = true;
+	f.b->at.has_remote = true;
 	cr_expect(eq(int, find(), ERR_GONE));
 	cr_expect(eq(int, find(), ERR_GONE));
-	f.b->has_remote = false;
+	f.b->at.has_remote = false;
 	fixture_stop();
 }
 
@@ -152,7 +152,7 @@ Test(runloop_reach, a_program_that_was_lost_on_its_way_is_not_run_again)
 
 	FIXTURE_START(rows);
 	cr_expect(eq(int,
-		runloop_run(
+		runloop_remote.run(
 			f.b, &fixture_call, argv, 0, NULL, fixture_keep, NULL, &exit_code, &f.e),
 		ERR_NOT_FOUND));
 	fixture_stop();
@@ -170,14 +170,14 @@ Test(runloop_reach, a_command_that_is_too_long_is_a_file_that_removes_itself)
 		buf_add_byte(&word, 'x');
 	argv[1] = buf_text(&word);
 	FIXTURE_START(rows);
-	f.b->has_remote = true;
-	f.b->remote.staging = (char *)"/stage";
+	f.b->at.has_remote = true;
+	f.b->at.remote.staging = (char *)"/stage";
 	cr_expect(eq(int,
-		runloop_run(
+		runloop_remote.run(
 			f.b, &fixture_call, argv, 0, NULL, fixture_keep, NULL, &exit_code, &f.e),
 		ERR_AUTH));
-	f.b->has_remote = false;
-	f.b->remote.staging = NULL;
+	f.b->at.has_remote = false;
+	f.b->at.remote.staging = NULL;
 	fixture_stop();
 	cr_expect(fixture_has(0, "'rm' '-f' '--' '/stage/request-"), "%.400s", fixture_body(0));
 }
