@@ -33,9 +33,9 @@ static enum err daemon_new(struct daemon **out, const struct e2b *b, char *base_
 	const char *token, struct error *e)
 {
 	struct envd_address address = { .base_url = base_url,
-		.sandbox_id = b->id,
+		.sandbox_id = b->at.id,
 		.token = *token ? token : NULL,
-		.user = b->user };
+		.user = b->at.user };
 	struct daemon *d = calloc(1, sizeof *d);
 	enum err kind;
 
@@ -57,10 +57,10 @@ static struct daemon *daemon_get(struct e2b *b)
 {
 	struct daemon *d;
 
-	pthread_mutex_lock(&b->lock);
+	pthread_mutex_lock(&b->at.lock);
 	d = b->daemon;
 	d->references++;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->at.lock);
 	return d;
 }
 
@@ -68,9 +68,9 @@ static void daemon_put(struct e2b *b, struct daemon *d)
 {
 	bool is_last;
 
-	pthread_mutex_lock(&b->lock);
+	pthread_mutex_lock(&b->at.lock);
 	is_last = --d->references == 0;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->at.lock);
 	if (is_last)
 		daemon_free(d);
 }
@@ -80,10 +80,10 @@ static void daemon_replace(struct e2b *b, struct daemon *d)
 {
 	struct daemon *before;
 
-	pthread_mutex_lock(&b->lock);
+	pthread_mutex_lock(&b->at.lock);
 	before = b->daemon;
 	b->daemon = d;
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->at.lock);
 	if (before)
 		daemon_put(b, before);
 }
@@ -92,10 +92,10 @@ static bool is_addressed(struct e2b *b, const char *base_url, const char *token)
 {
 	bool is_same;
 
-	pthread_mutex_lock(&b->lock);
+	pthread_mutex_lock(&b->at.lock);
 	is_same = b->daemon && !strcmp(b->daemon->base_url, base_url) &&
 		!strcmp(b->daemon->token, token);
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_unlock(&b->at.lock);
 	return is_same;
 }
 
@@ -118,8 +118,8 @@ enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct er
 		return error_set(e, ERR_UNSUPPORTED,
 			"e2b:%s: its daemon is of version %s, and 0.1.0 is the oldest that works; "
 			"make a sandbox from a template that was built since",
-			b->id, sandbox->envd_version);
-	kind = e2b_envd_url(&base_url, &b->account.settings, b->id, sandbox->domain, e);
+			b->at.id, sandbox->envd_version);
+	kind = e2b_envd_url(&base_url, &b->account.settings, b->at.id, sandbox->domain, e);
 	if (kind || is_addressed(b, base_url, sandbox->token))
 		return kind;
 	kind = daemon_new(&d, b, take(base_url), sandbox->token, e);
@@ -130,84 +130,45 @@ enum err e2b_adopt(struct e2b *b, const struct plane_sandbox *sandbox, struct er
 
 /* ---- What the control plane knows ---- */
 
-static enum err say_gone(const struct e2b *b, struct error *e)
-{
-	return error_set(e, ERR_GONE, "sandbox e2b:%s is gone", b->id);
-}
-
-enum err e2b_check(struct e2b *b, struct error *e)
-{
-	bool is_gone;
-
-	pthread_mutex_lock(&b->lock);
-	is_gone = b->is_gone;
-	pthread_mutex_unlock(&b->lock);
-	return is_gone ? say_gone(b, e) : ERR_OK;
-}
-
-enum err e2b_note(struct e2b *b, enum err kind, struct error *e)
-{
-	/* One that was never attached may be somebody's typing mistake. */
-	if (kind != ERR_NOT_FOUND || !b->has_remote)
-		return kind;
-	pthread_mutex_lock(&b->lock);
-	b->is_gone = true;
-	pthread_mutex_unlock(&b->lock);
-	return say_gone(b, e);
-}
-
 enum err e2b_look(
 	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e)
 {
-	enum err kind = e2b_check(b, e);
+	enum err kind = attachment_check(&b->at, e);
 
 	*out = (struct plane_sandbox){ .state = SANDBOX_RUNNING, .ends_s = -1 };
 	if (kind || !b->account.plane)
 		return kind;
-	return e2b_note(b, plane_info(b->account.plane, call, b->id, out, e), e);
+	return attachment_note(&b->at, plane_info(b->account.plane, call, b->at.id, out, e), e);
 }
 
 enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e)
 {
 	struct plane_sandbox sandbox;
-	enum err kind = e2b_check(b, e);
+	enum err kind = attachment_check(&b->at, e);
 
 	if (kind || !b->account.plane)
 		return kind;
-	kind = plane_wake(b->account.plane, call, b->id, b->lifetime_s, &sandbox, e);
+	kind = plane_wake(b->account.plane, call, b->at.id, b->lifetime_s, &sandbox, e);
 	if (kind)
-		return e2b_note(b, kind, e);
+		return attachment_note(&b->at, kind, e);
 	/* What stood before it was paused is dead, and would only be noticed by its silence. */
 	http_drop_connections(b->account.http);
-	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", b->id);
+	log_info(LOG_PROVIDER, "e2b:%s was paused and is awake", b->at.id);
 	return e2b_adopt(b, &sandbox, e);
 }
 
 static enum err wake_if_allowed(struct e2b *b, const struct call *call, struct error *e)
 {
-	if (b->resume == RESUME_NEVER)
-		return error_set(e, ERR_GONE,
-			"sandbox e2b:%s is paused; -o resume=access lets a mount wake it", b->id);
-	if (call && call->is_background)
-		return error_set(e, ERR_GONE,
-			"sandbox e2b:%s is paused, and wakes when somebody uses it", b->id);
-	return e2b_wake(b, call, e);
+	enum err kind = attachment_may_wake(&b->at, call, "paused", "wake", "wakes", e);
+
+	return kind ? kind : e2b_wake(b, call, e);
 }
 
 enum err e2b_name(struct e2b *b, const char *id, struct error *e)
 {
 	if (!id)
 		return error_set(e, ERR_INVALID, "e2b: no sandbox ID given");
-	return e2b_sandbox_id(b->id, sizeof b->id, &b->account.settings, id, e);
-}
-
-static void remember(struct e2b *b, const struct plane_sandbox *sandbox)
-{
-	pthread_mutex_lock(&b->lock);
-	b->has_found = !b->has_remote;
-	b->found_state = sandbox->state;
-	b->found_ends_s = sandbox->ends_s;
-	pthread_mutex_unlock(&b->lock);
+	return e2b_sandbox_id(b->at.id, PLANE_ID_MAX, &b->account.settings, id, e);
 }
 
 /* Where its daemon will be, if the control plane does not say otherwise: a round trip that passes beside its answer. */
@@ -215,7 +176,7 @@ static void preconnect(struct e2b *b)
 {
 	AUTO_FREE char *base_url = NULL;
 
-	if (!b->daemon && !e2b_envd_url(&base_url, &b->account.settings, b->id, "", NULL))
+	if (!b->daemon && !e2b_envd_url(&base_url, &b->account.settings, b->at.id, "", NULL))
 		http_preconnect(b->account.http, base_url);
 }
 
@@ -230,7 +191,7 @@ enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 		return kind;
 	if (sandbox.state == SANDBOX_PAUSED)
 		return wake_if_allowed(b, call, e);
-	remember(b, &sandbox);
+	attachment_remember(&b->at, sandbox.state, sandbox.ends_s);
 	return e2b_adopt(b, &sandbox, e);
 }
 
@@ -247,8 +208,8 @@ static enum err say_refused(const struct e2b *b, struct error *failure)
 {
 	const struct error said = *failure;
 
-	return error_set(failure, ERR_AUTH, "e2b:%s: %.250s%s", b->id, said.text,
-		b->user ? "; does the sandbox have the user that was asked for?" : "");
+	return error_set(failure, ERR_AUTH, "e2b:%s: %.250s%s", b->at.id, said.text,
+		b->at.user ? "; does the sandbox have the user that was asked for?" : "");
 }
 
 /* Asks, and does the step again where there is reason to expect more of it. */
@@ -270,7 +231,7 @@ static enum err reach_again(struct e2b *b, const struct call *call, const struct
 	daemon_put(b, d);
 	if (kind == ERR_GONE)
 		return error_set(failure, ERR_UNREACHABLE,
-			"sandbox e2b:%s runs, but its daemon cannot be reached", b->id);
+			"sandbox e2b:%s runs, but its daemon cannot be reached", b->at.id);
 	return kind;
 }
 
@@ -280,7 +241,7 @@ enum err e2b_reach(
 	struct error why = { 0 };
 	bool is_done = false;
 	struct daemon *d;
-	enum err kind = e2b_check(b, e);
+	enum err kind = attachment_check(&b->at, e);
 
 	if (kind)
 		return kind;
@@ -295,45 +256,25 @@ enum err e2b_reach(
 
 /* ---- Its life ---- */
 
-void e2b_free(struct e2b *b)
+void e2b_release(struct provider *p)
 {
-	if (!b)
-		return;
+	struct e2b *b = e2b_of(p);
+
+	attachment_detach(&b->at);
 	if (b->daemon)
 		daemon_put(b, b->daemon);
 	account_close(&b->account);
-	pthread_mutex_destroy(&b->lock);
-	free(b->user);
-	free(b);
-}
-
-static enum err fill(struct e2b *b, const struct provider_config *cfg, struct error *e)
-{
-	enum err kind = account_open(&b->account, cfg, e);
-
-	if (kind)
-		return kind;
-	b->resume = cfg->resume;
-	b->lifetime_s = cfg->lifetime_s;
-	b->user = cfg->user ? strdup(cfg->user) : NULL;
-	if (cfg->user && !b->user)
-		return error_set(e, ERR_NO_MEMORY, "e2b");
-	return ERR_OK;
+	attachment_free(&b->at);
 }
 
 enum err e2b_new(struct e2b **out, const struct provider_config *cfg, struct error *e)
 {
-	struct e2b *b = calloc(1, sizeof *b);
-	enum err kind;
+	AUTO_ATTACHMENT struct e2b *b = attachment_new(sizeof *b, &e2b_provider, cfg, e);
+	enum err kind = b ? account_open(&b->account, cfg, e) : ERR_NO_MEMORY;
 
-	if (!b)
-		return error_set(e, ERR_NO_MEMORY, "e2b");
-	b->base.ops = &e2b_provider;
-	pthread_mutex_init(&b->lock, NULL);
-	kind = fill(b, cfg, e);
 	if (kind)
-		e2b_free(b);
-	else
-		*out = b;
-	return kind;
+		return kind;
+	b->lifetime_s = cfg->lifetime_s;
+	*out = take(b);
+	return ERR_OK;
 }

@@ -2,8 +2,7 @@
 
 #include "providers/e2b/settings.h"
 #include "providers/json.h"
-#include "providers/labels.h"
-#include "providers/rest.h"
+#include "providers/rest_list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,31 +88,28 @@ enum err plane_json_sandbox(const struct buf *body, struct plane_sandbox *out, s
 
 /* ---- Many ---- */
 
+static enum err read_listed(struct rest_listed *out, struct json_object *item, struct error *e)
+{
+	struct plane_sandbox s = { .ends_s = -1 };
+	enum err kind = take_sandbox(item, &s, e);
+
+	memcpy(out->id, s.id, sizeof s.id);
+	out->state = s.state;
+	out->expires_s = s.ends_s;
+	return kind;
+}
+
 enum err plane_json_list(const struct buf *body, sandbox_sink sink, void *context, struct error *e)
 {
+	static const struct rest_list list = { .labels = "metadata" };
+	struct rest_listing listing = { sink, context };
 	AUTO_JSON struct json_object *array = NULL;
-	enum err kind = ERR_OK;
 
 	rest_parse(body, &array);
 	if (!json_object_is_type(array, json_type_array))
 		return error_set(
 			e, ERR_PROTOCOL, "e2b: the answer is no list of sandboxes in JSON");
-	for (size_t i = 0; !kind && i < json_object_array_length(array); i++) {
-		struct json_object *item = json_object_array_get_idx(array, i);
-		AUTO_LABELS struct labels labels = { 0 };
-		struct plane_sandbox sandbox = { .ends_s = -1 };
-		struct sandbox_entry entry = { .id = sandbox.id };
-		struct error why = { 0 };
-
-		if (take_sandbox(item, &sandbox, &why))
-			entry.unread = why.text;
-		labels_add_object(&labels, rest_member(item, "metadata"));
-		entry.labels = labels_list(&labels);
-		entry.state = sandbox.state;
-		entry.expires_s = sandbox.ends_s;
-		kind = sink(context, &entry, e);
-	}
-	return kind;
+	return rest_list_page(array, &list, read_listed, rest_list_pass, &listing, NULL, e);
 }
 
 /* ---- Errors ---- */

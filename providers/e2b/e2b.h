@@ -7,32 +7,19 @@
  */
 #pragma once
 
+#include "providers/attachment.h"
 #include "providers/e2b/account.h"
 #include "providers/e2b/envd.h"
-#include "providers/provider.h"
-#include "providers/remote.h"
-
-#include <pthread.h>
 
 extern const struct provider_ops e2b_provider;
 
 struct daemon;
 
 struct e2b {
-	struct provider base;
+	struct attachment at;
 	struct account account;
-	char id[PLANE_ID_MAX];
-	char *user; /* NULL: the sandbox's default */
-	enum resume_mode resume;
 	int64_t lifetime_s;
-	struct remote remote; /* once attached */
-	bool has_remote;
-	pthread_mutex_t lock;
-	struct daemon *daemon; /* lock */
-	bool is_gone;          /* lock */
-	bool has_found; /* lock: what follows was learned while connecting, and nobody asked yet */
-	enum sandbox_state found_state;
-	int64_t found_ends_s;
+	struct daemon *daemon; /* at.lock */
 };
 
 static inline struct e2b *e2b_of(struct provider *p)
@@ -44,7 +31,7 @@ static inline struct e2b *e2b_of(struct provider *p)
 
 /* Opens the account; no sandbox is meant yet. */
 enum err e2b_new(struct e2b **out, const struct provider_config *cfg, struct error *e);
-void e2b_free(struct e2b *b);
+void e2b_release(struct provider *p);
 /* Says which sandbox is meant. ERR_INVALID: none, or that is no ID. */
 enum err e2b_name(struct e2b *b, const char *id, struct error *e);
 
@@ -65,40 +52,19 @@ typedef enum err (*e2b_step)(
 enum err e2b_reach(
 	struct e2b *b, const struct call *call, e2b_step step, void *context, struct error *e);
 
-/* ERR_GONE: it is known that the sandbox is gone. Without a request. */
-enum err e2b_check(struct e2b *b, struct error *e);
-/* `kind` as the control plane gave it; ERR_NOT_FOUND of an attached sandbox is remembered and becomes ERR_GONE. */
-enum err e2b_note(struct e2b *b, enum err kind, struct error *e);
-
 /* What the control plane says; a sandbox that is gone is remembered. E2B_DEBUG: a running one. */
 enum err e2b_look(
 	struct e2b *b, const struct call *call, struct plane_sandbox *out, struct error *e);
 /* Wakes it. */
 enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e);
 
-/* ---- The slots of the table, as provider.h has them ---- */
+/* ---- e2b.c ---- */
 
-/* lifecycle.c */
-enum err e2b_create(
-	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
-enum err e2b_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
-enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call *call,
-	sandbox_sink sink, void *context, struct error *e);
-enum err e2b_delete(const struct provider_config *cfg, const struct call *call, struct error *e);
-enum err e2b_pause(struct provider *p, const struct call *call, struct error *e);
-enum err e2b_resume(struct provider *p, const struct call *call, struct error *e);
-enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e);
-enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
-	struct error *e);
+/* Without its context, a struct e2b. */
+extern const struct remote_ops e2b_remote;
 
-/* files.c */
-enum err e2b_upload(
-	struct e2b *b, const struct call *call, const struct envd_upload *upload, struct error *e);
+/* ---- watching.c ---- */
 
-/* watching.c */
 /* A remote_listen, whose context is the struct e2b. */
 enum err e2b_listen(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
-enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
-	watch_sink sink, void *context, struct error *e);

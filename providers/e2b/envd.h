@@ -11,9 +11,8 @@
  */
 #pragma once
 
-#include "providers/helper_client.h"
 #include "providers/http/http.h"
-#include "providers/provider.h"
+#include "providers/remote.h"
 
 struct envd;
 
@@ -33,8 +32,6 @@ void envd_free(struct envd *d);
 
 /* ---- Commands: process.Process ---- */
 
-struct envd_upload; /* below */
-
 struct envd_command {
 	const char *const
 		*argv;   /* argv[0] is found by the daemon's PATH; at most 131071 bytes each */
@@ -46,7 +43,7 @@ struct envd_command {
 	 */
 	int64_t keepalive_s;
 	bool is_lasting; /* goes on for as long as somebody listens: it has a connection of its own */
-	const struct envd_upload
+	const struct remote_upload
 		*upload; /* stored while the command runs and waits for it; or NULL */
 };
 
@@ -77,11 +74,5 @@ enum err envd_kill(struct envd *d, const struct call *call, uint32_t pid, struct
 /* ---- Files: /files ---- */
 
 /* A whole file. envd writes in place, not atomically; it makes parents, keeps an existing mode, and the owner is the user. */
-struct envd_upload {
-	const char *path;
-	const void *bytes;
-	uint64_t len;
-};
-
-enum err envd_store(
-	struct envd *d, const struct call *call, const struct envd_upload *upload, struct error *e);
+enum err envd_store(struct envd *d, const struct call *call, const struct remote_upload *upload,
+	struct error *e);

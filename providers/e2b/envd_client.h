@@ -39,7 +39,7 @@ struct envd_post {
 
 /* Begins a POST of /files; envd_post_end() must follow, also on failure. */
 enum err envd_post_begin(
-	struct envd *d, const struct envd_upload *upload, struct envd_post *out, struct error *e);
+	struct envd *d, const struct remote_upload *upload, struct envd_post *out, struct error *e);
 /* One http_read(); *is_over: the file is stored. */
 enum err envd_post_read(struct envd_post *p, const struct call *call, const char *path,
 	bool *is_over, struct error *e);

@@ -51,7 +51,7 @@ static enum err read_refusal(struct http_exchange *x, const struct call *call, c
 /* ---- Storing ---- */
 
 enum err envd_post_begin(
-	struct envd *d, const struct envd_upload *upload, struct envd_post *out, struct error *e)
+	struct envd *d, const struct remote_upload *upload, struct envd_post *out, struct error *e)
 {
 	struct http_header headers[ENVD_HEADERS_MAX + 1];
 	struct http_request request;
@@ -96,8 +96,8 @@ void envd_post_end(struct envd_post *p)
 	*p = (struct envd_post){ 0 };
 }
 
-enum err envd_store(
-	struct envd *d, const struct call *call, const struct envd_upload *upload, struct error *e)
+enum err envd_store(struct envd *d, const struct call *call, const struct remote_upload *upload,
+	struct error *e)
 {
 	struct envd_post post;
 	enum err kind = envd_post_begin(d, upload, &post, e);

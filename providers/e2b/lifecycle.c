@@ -1,5 +1,4 @@
 #include "providers/base/cleanup.h"
-#include "providers/base/log.h"
 #include "providers/e2b/e2b.h"
 
 #include <poll.h>
@@ -64,20 +63,8 @@ static enum err wait_until_ready(struct e2b *b, const struct call *call, struct 
 		kind = e2b_reach(b, &look, look_step, NULL, &why);
 	}
 	return kind
-		? error_set(e, kind, "e2b:%s was made, but does not answer: %s", b->id, why.text)
+		? error_set(e, kind, "e2b:%s was made, but does not answer: %s", b->at.id, why.text)
 		: ERR_OK;
-}
-
-/* Whoever asked for it may have given up, so this has a time of its own. */
-static void discard(struct e2b *b)
-{
-	const struct call call = { .progress_ms = LOOK_MS };
-	struct error e = { 0 };
-
-	if (plane_kill(b->account.plane, &call, b->id, &e))
-		log_error(LOG_PROVIDER,
-			"e2b:%s was made, is of no use and could not be deleted: %s", b->id,
-			e.text);
 }
 
 static enum err create_with(
@@ -98,34 +85,32 @@ static enum err create_with(
 	if (!b->account.plane)
 		return e2b_name(b, E2B_DEBUG_ID, e);
 	kind = plane_create(b->account.plane, call, &wanted, &made, e);
-	memcpy(b->id, made.id, sizeof b->id);
+	memcpy(b->at.id, made.id, sizeof made.id);
 	if (!kind)
 		kind = e2b_adopt(b, &made, e);
 	if (!kind)
 		kind = wait_until_ready(b, call, e);
-	if (kind && *b->id)
-		discard(b);
+	if (kind)
+		attachment_discard(&e2b_provider, cfg, b->at.id);
 	return kind;
 }
 
-enum err e2b_create(
+static enum err e2b_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	struct e2b *b;
+	AUTO_ATTACHMENT struct e2b *b = NULL;
 	enum err kind = e2b_new(&b, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = create_with(b, cfg, call, e);
 	if (!kind)
-		snprintf(id, 128, "%s", b->id);
-	e2b_free(b);
+		kind = create_with(b, cfg, call, e);
+	if (!kind)
+		snprintf(id, 128, "%s", b->at.id);
 	return kind;
 }
 
 /* ---- All, and one by its name ---- */
 
-enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+static enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
 {
 	AUTO_ACCOUNT struct account account = { 0 };
@@ -133,87 +118,92 @@ enum err e2b_list_sandboxes(const struct provider_config *cfg, const struct call
 
 	if (kind)
 		return kind;
-	if (!account.plane)
-		return no_plane(e);
-	return plane_list(account.plane, call, sink, context, e);
+	return account.plane ? plane_list(account.plane, call, sink, context, e) : no_plane(e);
 }
 
-enum err e2b_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
+static enum err e2b_delete(
+	const struct provider_config *cfg, const struct call *call, struct error *e)
 {
-	struct e2b *b;
+	AUTO_ATTACHMENT struct e2b *b = NULL;
 	enum err kind = e2b_new(&b, cfg, e);
 
+	if (!kind)
+		kind = e2b_name(b, cfg->id, e);
 	if (kind)
 		return kind;
-	kind = e2b_name(b, cfg->id, e);
-	if (!kind)
-		kind = b->account.plane ? plane_kill(b->account.plane, call, b->id, e)
-					: no_plane(e);
-	e2b_free(b);
-	return kind;
+	return b->account.plane ? plane_kill(b->account.plane, call, b->at.id, e) : no_plane(e);
 }
 
 /* ---- One that is attached ---- */
 
-/* What connecting told is told once: a mount asks right behind it. */
-static bool recall(struct e2b *b, struct plane_sandbox *out)
+static enum err e2b_connect(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
 {
-	bool has_found;
+	AUTO_ATTACHMENT struct e2b *b = NULL;
+	enum err kind = e2b_new(&b, cfg, e);
 
-	pthread_mutex_lock(&b->lock);
-	has_found = b->has_found;
-	*out = (struct plane_sandbox){ .state = b->found_state, .ends_s = b->found_ends_s };
-	b->has_found = false;
-	pthread_mutex_unlock(&b->lock);
-	return has_found;
+	if (!kind)
+		kind = e2b_name(b, cfg->id, e);
+	if (!kind && !cfg->account_only)
+		kind = e2b_find(b, call, e);
+	if (!kind && !cfg->account_only)
+		kind = attachment_attach(&b->at, &e2b_remote, cfg, NULL, call, e);
+	if (!kind)
+		*out = &take(b)->at.base;
+	return kind;
 }
 
-enum err e2b_info(
+static enum err e2b_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
 	struct plane_sandbox sandbox;
-	enum err kind = recall(b, &sandbox) ? ERR_OK : e2b_look(b, call, &sandbox, e);
+	enum err kind;
 
-	if (kind)
-		return kind;
-	*out = (struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s };
-	snprintf(out->id, sizeof out->id, "%s", b->id);
-	remote_describe(&b->remote, out);
+	if (!attachment_recall(&b->at, out)) {
+		kind = e2b_look(b, call, &sandbox, e);
+		if (kind)
+			return kind;
+		out->state = sandbox.state;
+		out->expires_s = sandbox.ends_s;
+	}
+	attachment_describe(&b->at, out);
 	return ERR_OK;
 }
 
-enum err e2b_pause(struct provider *p, const struct call *call, struct error *e)
+static enum err e2b_pause(struct provider *p, const struct call *call, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
-	enum err kind = e2b_check(b, e);
+	enum err kind = attachment_check(&b->at, e);
 
 	if (kind)
 		return kind;
 	if (!b->account.plane)
 		return no_plane(e);
-	kind = e2b_note(b, plane_pause(b->account.plane, call, b->id, e), e);
+	kind = attachment_note(&b->at, plane_pause(b->account.plane, call, b->at.id, e), e);
 	if (!kind)
 		http_drop_connections(b->account.http);
 	return kind;
 }
 
-enum err e2b_resume(struct provider *p, const struct call *call, struct error *e)
+static enum err e2b_resume(struct provider *p, const struct call *call, struct error *e)
 {
 	return e2b_wake(e2b_of(p), call, e);
 }
 
-enum err e2b_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e)
+static enum err e2b_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	struct e2b *b = e2b_of(p);
-	enum err kind = e2b_check(b, e);
+	enum err kind = attachment_check(&b->at, e);
 
 	if (kind || !b->account.plane)
 		return kind;
-	return e2b_note(b, plane_extend(b->account.plane, call, b->id, seconds, e), e);
+	return attachment_note(
+		&b->at, plane_extend(b->account.plane, call, b->at.id, seconds, e), e);
 }
 
-enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
+static enum err e2b_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
 	struct error *e)
 {
 	struct e2b *b = e2b_of(p);
@@ -221,6 +211,29 @@ enum err e2b_url(struct provider *p, const struct call *call, unsigned port, str
 	enum err kind = e2b_look(b, call, &sandbox, e);
 
 	if (!kind)
-		e2b_port_url(out, &b->account.settings, b->id, sandbox.domain, port);
+		e2b_port_url(out, &b->account.settings, b->at.id, sandbox.domain, port);
 	return kind;
 }
+
+/* list, fetch and apply are the helper's: the daemon's own calls are slower and less exact. */
+const struct provider_ops e2b_provider = {
+	.name = "e2b",
+	.title = "E2B",
+	.key_names = "E2B_API_KEY",
+	.caps = PROVIDER_COMMANDS_PULSE,
+	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
+		OPTION_LIFETIME,
+	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,
+	.create = e2b_create,
+	.connect = e2b_connect,
+	.release = e2b_release,
+	.info = e2b_info,
+	.list_sandboxes = e2b_list_sandboxes,
+	.delete = e2b_delete,
+	.pause = e2b_pause,
+	.resume = e2b_resume,
+	.extend = e2b_extend,
+	.url = e2b_url,
+	.execute = attachment_execute,
+	.watch = attachment_watch,
+};

@@ -2,7 +2,6 @@
  * The stream of changes: the helper's, as the output of a program that goes on.
  */
 #include "providers/e2b/e2b.h"
-#include "providers/remote_watch.h"
 
 /* The helper says something every 5 s; the daemon need not. */
 #define KEEPALIVE_S 60
@@ -60,10 +59,4 @@ enum err e2b_listen(void *context, const struct call *call, const char *const *a
 
 	*exit_code = l.exit_code;
 	return kind;
-}
-
-enum err e2b_watch(struct provider *p, const struct call *call, const struct watch_request *request,
-	watch_sink sink, void *context, struct error *e)
-{
-	return remote_watch(&e2b_of(p)->remote, "e2b", call, request, sink, context, e);
 }

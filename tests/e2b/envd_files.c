@@ -27,7 +27,7 @@ static void given(const char *want, int status, const char *headers, const char 
 static enum err store(const char *path, const void *bytes, size_t len)
 {
 	return envd_store(f.envd, NULL,
-		&(struct envd_upload){ .path = path, .bytes = bytes, .len = len }, &f.e);
+		&(struct remote_upload){ .path = path, .bytes = bytes, .len = len }, &f.e);
 }
 
 /* ---- Storing ---- */

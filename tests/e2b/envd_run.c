@@ -608,7 +608,7 @@ Test(envd_run, silence_beyond_the_keepalive_is_a_timeout)
 
 /* ---- With an upload ---- */
 
-static const struct envd_upload upload = { .path = "/s/u", .bytes = "contents", .len = 8 };
+static const struct remote_upload upload = { .path = "/s/u", .bytes = "contents", .len = 8 };
 
 Test(envd_run, an_upload_and_its_command_are_on_their_way_at_once)
 {

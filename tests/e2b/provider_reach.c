@@ -58,13 +58,16 @@ static void start_rows(const struct canned_row *rows, size_t count, enum resume_
 	cr_assert(eq(int, e2b_name(b, cfg.id, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, e2b_find(b, NULL, &e), ERR_OK), "%s", e.text);
 	/* As after an attach: by then a sandbox that is not found was there before. */
-	b->has_remote = true;
+	b->at.has_remote = true;
 }
 #define START(rows, resume) start_rows(rows, sizeof(rows) / sizeof *(rows), resume)
 
 static void stop(void)
 {
-	e2b_free(b);
+	if (b) {
+		b->at.has_remote = false;
+		e2b_release(&b->at.base);
+	}
 	canned_stop(&server);
 	for (size_t i = 0; i < server.got; i++)
 		free(server.requests[i]);
@@ -160,9 +163,9 @@ Test(provider_reach, a_sandbox_that_is_gone_is_remembered_and_costs_no_request)
 		cr_expect(eq(str, e.text, "sandbox e2b:i1 is gone"));
 	}
 	cr_expect(eq(sz, p.done, 1));
-	cr_expect(eq(int, e2b_extend(&b->base, NULL, 60, &e), ERR_GONE));
-	cr_expect(eq(int, e2b_pause(&b->base, NULL, &e), ERR_GONE));
-	cr_expect(eq(int, e2b_resume(&b->base, NULL, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_provider.extend(&b->at.base, NULL, 60, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_provider.pause(&b->at.base, NULL, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_provider.resume(&b->at.base, NULL, &e), ERR_GONE));
 }
 
 Test(provider_reach, an_extension_notices_too_that_the_sandbox_is_gone)
@@ -174,7 +177,7 @@ Test(provider_reach, an_extension_notices_too_that_the_sandbox_is_gone)
 	struct play p = { 0 };
 
 	START(rows, RESUME_ON_ACCESS);
-	cr_expect(eq(int, e2b_extend(&b->base, NULL, 60, &e), ERR_GONE));
+	cr_expect(eq(int, e2b_provider.extend(&b->at.base, NULL, 60, &e), ERR_GONE));
 	cr_expect(eq(int, e2b_reach(b, NULL, play_step, &p, &e), ERR_GONE));
 	cr_expect(eq(sz, p.done, 0));
 }
