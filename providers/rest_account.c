@@ -15,50 +15,57 @@ static int length_without_slashes(const char *url)
 	return (int)len;
 }
 
+/* `value`: of the header that carries the key; NULL: there is none. */
 static enum err init_rest(struct rest_account *a, const struct rest_account_facts *facts,
-	const char *value, const struct http_header *more, size_t more_count, struct error *e)
+	const char *value, struct error *e)
 {
-	const char *base = variable_first(facts->vendor, VARIABLE_URL);
-	AUTO_FREE struct http_header *headers = calloc(more_count + 1, sizeof *headers);
+	const char *base = facts->url ? facts->url : variable_first(facts->vendor, VARIABLE_URL);
+	AUTO_FREE struct http_header *headers = calloc(facts->more_count + 1, sizeof *headers);
 	AUTO_FREE char *url = NULL;
+	size_t count = 0;
 
 	if (!headers ||
-		asprintf(&url, "%.*s%s", length_without_slashes(base), base, facts->below) < 0)
+		asprintf(&url, "%.*s%s", length_without_slashes(base), base,
+			facts->below ? facts->below : "") < 0) {
+		url = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
-	headers[0] =
-		(struct http_header){ .name = facts->header, .value = value, .is_secret = true };
-	if (more_count)
-		memcpy(headers + 1, more, more_count * sizeof *more);
-	return rest_init(
-		&a->rest, a->http, facts->vendor, url, headers, more_count + 1, facts->judge, e);
+	}
+	if (value)
+		headers[count++] = (struct http_header){
+			.name = facts->header, .value = value, .is_secret = true
+		};
+	for (size_t i = 0; i < facts->more_count; i++)
+		headers[count++] = facts->more[i];
+	return rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->judge, e);
 }
 
 static enum err open_with_key(struct rest_account *a, const struct rest_account_facts *facts,
-	const char *key, const struct http_header *more, size_t more_count, struct error *e)
+	const char *key, struct error *e)
 {
-	char *value;
+	char *value = NULL;
 	enum err kind = http_new(&a->http, "sandboxfs/" SANDBOXFS_VERSION, e);
 
 	if (kind)
 		return kind;
-	if (asprintf(&value, "%s%s", facts->scheme, key) < 0)
+	if (key && asprintf(&value, "%s%s", facts->scheme, key) < 0)
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
-	kind = init_rest(a, facts, value, more, more_count, e);
+	kind = init_rest(a, facts, value, e);
 	key_free(value);
 	return kind;
 }
 
 enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
-	const struct provider_config *cfg, enum variable_role role, const struct http_header *more,
-	size_t more_count, struct error *e)
+	const struct provider_config *cfg, struct error *e)
 {
+	enum variable_role role = facts->is_token ? VARIABLE_TOKEN : VARIABLE_KEY;
+	bool has_key = cfg->key_file || !facts->may_lack_key || variable_first(facts->vendor, role);
 	struct rest_account a = { 0 };
-	char *key;
-	enum err kind = key_read(&key, cfg->key_file, facts->vendor, role, e);
+	char *key = NULL;
+	enum err kind = has_key ? key_read(&key, cfg->key_file, facts->vendor, role, e) : ERR_OK;
 
 	if (kind)
 		return kind;
-	kind = open_with_key(&a, facts, key, more, more_count, e);
+	kind = open_with_key(&a, facts, key, e);
 	key_free(key);
 	if (kind)
 		rest_account_close(&a);

@@ -7,12 +7,17 @@
 #include "providers/rest.h"
 #include "providers/variables.h"
 
-/* What differs by vendor; the variables are those of variables.h. */
+/* What differs by vendor; the variables are those of variables.h. It is looked at until rest_account_open() returns. */
 struct rest_account_facts {
 	const char *vendor;
+	const char *url;    /* NULL: that of VARIABLE_URL */
+	const char *below;  /* what stands behind the URL: "/v2/sandboxes"; NULL: nothing */
 	const char *header; /* that carries the key: "Authorization" */
 	const char *scheme; /* what stands before the key there: "Bearer ", or "" */
-	const char *below;  /* what stands behind the base URL: "/v2/sandboxes", or "" */
+	bool is_token;      /* VARIABLE_TOKEN has the key */
+	bool may_lack_key;  /* where there is none the header is not sent */
+	const struct http_header *more; /* headers that are sent as well */
+	size_t more_count;
 	rest_judge judge;
 };
 
@@ -22,12 +27,11 @@ struct rest_account {
 };
 
 /*
- * The key: cfg->key_file, else the variables of `role`; the URL: the vendor's VARIABLE_URL. `more`: headers that are sent as
- * well. ERR_AUTH: no key. ERR_INVALID: the URL. On failure there is nothing to close.
+ * The key: cfg->key_file, else the vendor's variables. ERR_AUTH: there is none. ERR_INVALID: the URL. On failure there is
+ * nothing to close.
  */
 enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
-	const struct provider_config *cfg, enum variable_role role, const struct http_header *more,
-	size_t more_count, struct error *e);
+	const struct provider_config *cfg, struct error *e);
 /* An account that is all zero may be closed as well. */
 void rest_account_close(struct rest_account *a);
 #define AUTO_REST_ACCOUNT __attribute__((cleanup(rest_account_close)))

@@ -2,8 +2,6 @@
 
 #include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"
-#include "providers/key.h"
-#include "providers/remote_command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,35 +19,17 @@ static struct aio *aio_of(struct provider *p)
 
 /* ---- Asking the service ---- */
 
-/* NULL where none is set: an image wants one only if it was started with one. */
-static enum err read_key(char **key, const struct provider_config *cfg, struct error *e)
+/* A bearer is both a key and, where the container was started for those, a JWT; an image wants neither otherwise. */
+static enum err open_account(struct aio *a, const struct provider_config *cfg, struct error *e)
 {
-	*key = NULL;
-	return cfg->key_file || variable_first("aio", VARIABLE_KEY)
-		? key_read(key, cfg->key_file, "aio", VARIABLE_KEY, e)
-		: ERR_OK;
-}
+	const struct rest_account_facts facts = { .vendor = "aio",
+		.url = a->address.url,
+		.header = "Authorization",
+		.scheme = "Bearer ",
+		.may_lack_key = true,
+		.judge = aio_judge };
 
-/* A bearer is both a key and, where the container was started for those, a JWT. */
-static enum err open_rest(
-	struct aio *a, const struct provider_config *cfg, const char *key, struct error *e)
-{
-	AUTO_FREE char *bearer = NULL;
-	struct http_header header = { .name = "Authorization", .is_secret = true };
-	enum err kind;
-
-	if (key && asprintf(&bearer, "Bearer %s", key) < 0) {
-		bearer = NULL;
-		return error_set(e, ERR_NO_MEMORY, "aio");
-	}
-	header.value = bearer;
-	kind = aio_address_read(&a->address, cfg->id, e);
-	if (!kind)
-		kind = rest_init(&a->rest, a->http, "aio", a->address.url, &header, key ? 1 : 0,
-			aio_judge, e);
-	if (bearer)
-		explicit_bzero(bearer, strlen(bearer));
-	return kind;
+	return rest_account_open(&a->account, &facts, cfg, e);
 }
 
 /* Of GET /v1/sandbox; *about is the caller's. */
@@ -62,7 +42,7 @@ static enum err ask_about(
 		.what = "asking what it is",
 		.id = a->address.id };
 	struct error why = { 0 };
-	enum err kind = rest_perform(&a->rest, call, &ask, about, &why);
+	enum err kind = rest_perform(&a->account.rest, call, &ask, about, &why);
 
 	if (kind == ERR_UNREACHABLE)
 		return error_set(e, kind,
@@ -82,46 +62,28 @@ static void aio_release(struct provider *p)
 {
 	struct aio *a = aio_of(p);
 
-	if (a->has_remote)
-		remote_release(&a->remote);
+	attachment_detach(&a->at);
 	if (a->has_sessions)
 		sessions_release(&a->sessions);
-	rest_release(&a->rest);
-	if (a->http)
-		http_free(a->http);
-	free(a);
+	rest_account_close(&a->account);
+	attachment_free(&a->at);
 }
 
-static enum err fill(struct aio *a, const struct provider_config *cfg, struct error *e)
+static enum err aio_new(struct aio **out, const struct provider_config *cfg, struct error *e)
 {
-	char *key;
-	enum err kind = read_key(&key, cfg, e);
+	AUTO_ATTACHMENT struct aio *a = attachment_new(sizeof *a, &aio_provider, cfg, e);
+	enum err kind = a ? aio_address_read(&a->address, cfg->id, e) : ERR_NO_MEMORY;
 
 	if (!kind)
-		kind = http_new(&a->http, "sandboxfs", e);
+		kind = open_account(a, cfg, e);
 	if (!kind)
-		kind = open_rest(a, cfg, key, e);
-	key_free(key);
-	if (!kind)
-		kind = sessions_init(&a->sessions, &a->rest, a->address.id, e);
-	a->has_sessions = !kind;
-	return kind;
-}
-
-static enum err make(struct aio **out, const struct provider_config *cfg, struct error *e)
-{
-	struct aio *a = calloc(1, sizeof *a);
-	enum err kind;
-
-	if (!a)
-		return error_set(e, ERR_NO_MEMORY, "aio");
-	a->base.ops = &aio_provider;
-	kind = fill(a, cfg, e);
+		kind = sessions_init(&a->sessions, &a->account.rest, a->address.id, e);
 	if (kind)
-		aio_release(&a->base);
-	else
-		*out = a;
-	return kind;
+		return kind;
+	a->has_sessions = true;
+	strcpy(a->at.id, a->address.id);
+	*out = take(a);
+	return ERR_OK;
 }
 
 /* Its service acts as one user, whom the container was started with. */
@@ -147,45 +109,31 @@ static const char *working_dir(struct json_object *about)
 	return *workspace == '/' ? workspace : rest_text(about, "home_dir", NULL);
 }
 
-static enum err attach(struct aio *a, const struct provider_config *cfg, const char *directory,
-	const struct call *call, struct error *e)
+static enum err aio_connect(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
 {
-	const struct remote_ops ops = { .run = aio_run,
+	static const struct remote_ops remote = { .run = aio_run,
 		.upload = aio_upload,
 		.listen = aio_stream,
 		.download = aio_download,
 		.download_min = DOWNLOAD_MIN,
 		.argument_max = ARGUMENT_MAX,
 		.inline_max = INLINE_MAX,
-		.is_text = true,
-		.context = a };
-	enum err kind = remote_attach(&a->remote, &ops, cfg, directory, call, e);
-
-	if (kind)
-		return kind;
-	a->has_remote = true;
-	remote_lend(&a->remote, &a->base);
-	return ERR_OK;
-}
-
-static enum err aio_connect(const struct provider_config *cfg, const struct call *call,
-	struct provider **out, struct error *e)
-{
+		.is_text = true };
 	AUTO_JSON struct json_object *about = NULL;
-	struct aio *a = NULL;
-	enum err kind = make(&a, cfg, e);
+	AUTO_ATTACHMENT struct aio *a = NULL;
+	enum err kind = aio_new(&a, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = ask_about(a, call, &about, e);
+	if (!kind)
+		kind = ask_about(a, call, &about, e);
 	if (!kind)
 		kind = check_user(a, cfg->user, about, e);
+	if (!kind)
+		attachment_remember(&a->at, SANDBOX_RUNNING, -1);
 	if (!kind && !cfg->account_only)
-		kind = attach(a, cfg, working_dir(about), call, e);
-	if (kind)
-		aio_release(&a->base);
-	else
-		*out = &a->base;
+		kind = attachment_attach(&a->at, &remote, cfg, working_dir(about), call, e);
+	if (!kind)
+		*out = &take(a)->at.base;
 	return kind;
 }
 
@@ -209,15 +157,10 @@ static enum err aio_info(
 {
 	struct aio *a = aio_of(p);
 	AUTO_JSON struct json_object *about = NULL;
-	enum err kind = a->was_asked ? ask_about(a, call, &about, e) : ERR_OK;
+	enum err kind = attachment_recall(&a->at, out) ? ERR_OK : ask_about(a, call, &about, e);
 
-	a->was_asked = true;
-	if (kind)
-		return kind;
-	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 };
-	snprintf(out->id, sizeof out->id, "%s", a->address.id);
-	remote_describe(&a->remote, out);
-	return ERR_OK;
+	attachment_describe(&a->at, out);
+	return kind;
 }
 
 /* Source: the vendor's guide, basic/proxy.md. Where there is a key, it is asked for there, too. */
@@ -227,13 +170,6 @@ static enum err aio_url(struct provider *p, const struct call *call, unsigned po
 	(void)call, (void)e;
 	buf_printf(out, "%s/proxy/%u/", aio_of(p)->address.url, port);
 	return ERR_OK;
-}
-
-static enum err aio_execute(struct provider *p, const struct call *call,
-	const struct execute_request *request, execute_sink sink, void *context,
-	struct execute_result *result, struct error *e)
-{
-	return remote_command(&aio_of(p)->remote, call, request, sink, context, result, e);
 }
 
 const struct provider_ops aio_provider = {
@@ -247,6 +183,6 @@ const struct provider_ops aio_provider = {
 	.release = aio_release,
 	.info = aio_info,
 	.url = aio_url,
-	.execute = aio_execute,
-	.watch = aio_watch,
+	.execute = attachment_execute,
+	.watch = attachment_watch,
 };

@@ -10,28 +10,25 @@
  *      sessions, of which any command needs one       sessions.c
  *      running a program               bash.c
  *      files                           deliver.c
- *      the stream of changes           aio_watch.c
  *
  * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own
- * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's.
+ * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's. So is the stream of changes:
+ * the service's own (/v1/file/watch) gathers changes for 50 ms at least, its document does not say when it has begun or what
+ * it does with directories that are new, and a name that is not UTF-8 has no place in its JSON.
  */
 #pragma once
 
 #include "providers/aio/address.h"
 #include "providers/aio/sessions.h"
-#include "providers/remote.h"
-
-#include <stdatomic.h>
+#include "providers/attachment.h"
+#include "providers/rest_account.h"
 
 struct aio {
-	struct provider base;
-	struct http *http;
+	struct attachment at;
+	struct rest_account account;
 	struct aio_address address;
-	struct rest rest;
 	struct sessions sessions;
-	struct remote remote;
-	bool has_sessions, has_remote;
-	atomic_bool was_asked; /* what `connect` learned has been told */
+	bool has_sessions;
 };
 
 /* The slots of a struct remote_ops; `context` is a struct aio. */
@@ -49,9 +46,6 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
  */
 enum err aio_stream(void *context, const struct call *call, const char *const *argv,
 	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
-
-enum err aio_watch(struct provider *p, const struct call *call, const struct watch_request *request,
-	watch_sink sink, void *context, struct error *e);
 
 struct rest_ask aio_upload_ask(const struct aio *a, const struct remote_upload *upload);
 

@@ -166,7 +166,7 @@ static enum err take_result(struct bash_run *run, struct json_object *answer, st
 static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
 {
-	const struct rest *r = &run->a->rest;
+	const struct rest *r = &run->a->account.rest;
 	enum err kind = rest_perform_large(r, run->call, ask, ANSWER_MAX, answer, e);
 
 	return kind ? kind : aio_judge(r, ask, 200, *answer, NULL, e);
@@ -217,7 +217,8 @@ static enum err send_both(struct bash_run *run, const struct rest_ask *ask,
 	const struct rest_ask upload = aio_upload_ask(run->a, run->upload);
 	bool has_arrived;
 
-	return rest_perform_both(&run->a->rest, run->call, ask, answer, &has_arrived, &upload, e);
+	return rest_perform_both(
+		&run->a->account.rest, run->call, ask, answer, &has_arrived, &upload, e);
 }
 
 static enum err exec(struct bash_run *run, struct error *e)

@@ -21,7 +21,7 @@ enum err aio_upload(
 	const struct aio *a = context;
 	const struct rest_ask ask = aio_upload_ask(a, upload);
 
-	return rest_perform(&a->rest, call, &ask, NULL, e);
+	return rest_perform(&a->account.rest, call, &ask, NULL, e);
 }
 
 enum err aio_download(void *context, const struct call *call, const char *path, execute_sink sink,
@@ -36,5 +36,5 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 		.what = "downloading",
 		.id = a->address.id };
 
-	return rest_stream(&a->rest, call, &ask, remote_bytes_take, &to, e);
+	return rest_stream(&a->account.rest, call, &ask, remote_bytes_take, &to, e);
 }

@@ -20,14 +20,6 @@ static enum err find_organization(const char **out, bool is_token, struct error 
 	return ERR_OK;
 }
 
-static const struct rest_account_facts facts = {
-	.vendor = "daytona",
-	.header = "Authorization",
-	.scheme = "Bearer ",
-	.below = "",
-	.judge = daytona_judge_control,
-};
-
 enum err daytona_account_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e)
 {
@@ -37,11 +29,16 @@ enum err daytona_account_open(
 		{ .name = "X-Daytona-SDK-Version", .value = SDK_VERSION },
 		{ .name = "X-Daytona-Organization-ID" },
 	};
+	const struct rest_account_facts facts = { .vendor = "daytona",
+		.header = "Authorization",
+		.scheme = "Bearer ",
+		.is_token = is_token,
+		.more = more,
+		.more_count = is_token ? 3 : 2,
+		.judge = daytona_judge_control };
 	enum err kind = find_organization(&more[2].value, is_token, e);
 
-	return kind ? kind
-		    : rest_account_open(out, &facts, cfg, is_token ? VARIABLE_TOKEN : VARIABLE_KEY,
-			      more, is_token ? 3 : 2, e);
+	return kind ? kind : rest_account_open(out, &facts, cfg, e);
 }
 
 /* ---- Refusals ---- */

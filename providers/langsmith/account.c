@@ -13,5 +13,5 @@ enum err langsmith_account_open(
 		.judge = langsmith_judge,
 	};
 
-	return rest_account_open(out, &facts, cfg, VARIABLE_KEY, NULL, 0, e);
+	return rest_account_open(out, &facts, cfg, e);
 }

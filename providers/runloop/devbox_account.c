@@ -31,23 +31,20 @@ static enum err add_custom(
 enum err devbox_api_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e)
 {
-	static const struct rest_account_facts facts = {
-		.vendor = "runloop",
-		.header = "Authorization",
-		.scheme = "Bearer ",
-		.below = "",
-		.judge = devbox_judge,
-	};
 	const char *given = variable("RUNLOOP_CUSTOM_HEADERS");
 	char *custom = given ? strdup(given) : NULL;
 	struct http_header more[CUSTOM_MAX];
-	size_t count = 0;
+	struct rest_account_facts facts = { .vendor = "runloop",
+		.header = "Authorization",
+		.scheme = "Bearer ",
+		.more = more,
+		.judge = devbox_judge };
 	enum err kind = given && !custom ? error_set(e, ERR_NO_MEMORY, "runloop") : ERR_OK;
 
 	if (custom)
-		kind = add_custom(more, &count, custom, e);
+		kind = add_custom(more, &facts.more_count, custom, e);
 	if (!kind)
-		kind = rest_account_open(out, &facts, cfg, VARIABLE_KEY, more, count, e);
+		kind = rest_account_open(out, &facts, cfg, e);
 	key_free(custom);
 	return kind;
 }

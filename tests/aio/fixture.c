@@ -23,13 +23,13 @@ void fixture_start_rows(const char *key, const struct canned_row *rows, size_t c
 	unsetenv("http_proxy");
 	canned_start(&of_test.server, rows, count);
 	snprintf(a->address.id, sizeof a->address.id, "localhost_1");
-	cr_assert(eq(int, http_new(&a->http, "test", e), ERR_OK), "%s", e->text);
+	cr_assert(eq(int, http_new(&a->account.http, "test", e), ERR_OK), "%s", e->text);
 	cr_assert(eq(int,
-			  rest_init(&a->rest, a->http, "aio", of_test.server.url, &header,
-				  key != NULL, aio_judge, e),
+			  rest_init(&a->account.rest, a->account.http, "aio", of_test.server.url,
+				  &header, key != NULL, aio_judge, e),
 			  ERR_OK),
 		"%s", e->text);
-	cr_assert(eq(int, sessions_init(&a->sessions, &a->rest, a->address.id, e), ERR_OK));
+	cr_assert(eq(int, sessions_init(&a->sessions, &a->account.rest, a->address.id, e), ERR_OK));
 }
 
 void fixture_end(void)
@@ -38,8 +38,8 @@ void fixture_end(void)
 
 	a->sessions.idle = 0;
 	sessions_release(&a->sessions);
-	rest_release(&a->rest);
-	http_free(a->http);
+	rest_release(&a->account.rest);
+	http_free(a->account.http);
 	for (size_t i = 0; i < of_test.server.got; i++)
 		free(of_test.server.requests[i]);
 }
