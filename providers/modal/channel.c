@@ -112,8 +112,8 @@ static void leave(struct channel *ch)
 static void note_end(const struct channel *ch, enum err kind, const struct error *e)
 {
 	if (kind && kind != ERR_INTERRUPTED)
-		log_info(LOG_PROVIDER, "modal:%s: a program that was kept is lost: %s", ch->m->id,
-			e->text);
+		log_info(LOG_PROVIDER, "modal:%s: a program that was kept is lost: %s",
+			ch->m->at.id, e->text);
 }
 
 /* Nothing is due while nobody asks: only a call that is on its way has a deadline. */
@@ -297,7 +297,7 @@ enum err modal_keep(
 {
 	struct modal *m = context;
 	struct channel *ch;
-	enum err kind = modal_check(m, e);
+	enum err kind = attachment_check(&m->at, e);
 
 	if (kind)
 		return kind;

@@ -6,30 +6,23 @@
  */
 #pragma once
 
+#include "providers/attachment.h"
 #include "providers/modal/sandbox.h"
-#include "providers/remote.h"
-
-#include <pthread.h>
 
 extern const struct provider_ops modal_provider;
 
 struct channels;
 
 struct modal {
-	struct provider base;
+	struct attachment at;
 	struct modal_settings settings;
 	struct http *http;
 	struct modal_control *control;
 	struct worker *worker; /* once attached */
 	struct channels *channels;
-	char id[SANDBOX_ID_MAX];
 	char *task_id;
-	struct remote remote; /* once attached */
-	bool has_remote;
-	pthread_mutex_t lock;
-	bool is_gone;   /* lock */
-	bool has_asked; /* lock: when it ends is known, where anybody does */
-	int64_t ends_s; /* lock; since 1970; 0: not known */
+	bool has_asked; /* at.lock: when it ends is known, where anybody does */
+	int64_t ends_s; /* at.lock; since 1970; 0: not known */
 };
 
 static inline struct modal *modal_of(struct provider *p)
@@ -39,14 +32,14 @@ static inline struct modal *modal_of(struct provider *p)
 
 /* ---- modal.c ---- */
 
-/* The account; m->id is cfg->id, which may be a name. */
-enum err modal_open(struct modal **out, const struct provider_config *cfg, struct error *e);
-/* Has m->id be an ID. ERR_NOT_FOUND: no sandbox that runs in SANDBOX_APP has that name. ERR_INVALID: it is empty. */
+/* The account; m->at.id is cfg->id, which may be a name. */
+enum err modal_new(struct modal **out, const struct provider_config *cfg, struct error *e);
+void modal_release(struct provider *p);
+/* Has m->at.id be an ID. ERR_NOT_FOUND: no sandbox that runs in SANDBOX_APP has that name. ERR_INVALID: it is empty. */
 enum err modal_resolve(struct modal *m, const struct call *call, struct error *e);
-void modal_close(struct modal *m);
+enum err modal_attach(struct modal *m, const struct provider_config *cfg, const struct call *call,
+	struct error *e);
 
-/* ERR_GONE: it is known that the sandbox is gone. Without a request. */
-enum err modal_check(struct modal *m, struct error *e);
 /* Remembers that it is gone, and why: ERR_GONE. */
 enum err modal_note_gone(struct modal *m, const struct error *why, struct error *e);
 /*
@@ -73,17 +66,3 @@ void channels_free(struct channels *c);
 /* As remote.h says of `keep`. */
 enum err modal_keep(
 	void *context, const struct call *call, const char *const *argv, int *fd, struct error *e);
-
-/* ---- modal_life.c: the slots of the table, as provider.h has them ---- */
-
-enum err modal_create(
-	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e);
-enum err modal_info(
-	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e);
-enum err modal_list_sandboxes(const struct provider_config *cfg, const struct call *call,
-	sandbox_sink sink, void *context, struct error *e);
-enum err modal_delete(const struct provider_config *cfg, const struct call *call, struct error *e);
-enum err modal_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
-	struct error *e);
-enum err modal_extend(
-	struct provider *p, const struct call *call, int64_t seconds, struct error *e);

@@ -1,83 +1,91 @@
 #include "providers/base/cleanup.h"
-#include "providers/base/log.h"
 #include "providers/modal/modal.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-/* Whoever asked for it may have given up, so letting go of what was made has a time of its own. */
-#define DISCARD_MS 10000
-
 /* ---- A new one ---- */
 
-static void discard(struct modal *m)
+/* The sandbox is there whether or not it starts. */
+static enum err make(struct modal *m, const struct provider_config *cfg, const struct call *call,
+	struct error *e)
 {
-	const struct call call = { .progress_ms = DISCARD_MS };
-	struct error e = { 0 };
-
-	if (sandbox_terminate(m->control, &call, m->id, &e))
-		log_error(LOG_PROVIDER,
-			"modal:%s was made, is of no use and could not be deleted: %s", m->id,
-			e.text);
-}
-
-static enum err create_with(struct modal *m, const struct provider_config *cfg,
-	const struct call *call, struct error *e)
-{
-	enum err kind = sandbox_create(m->control, call, &m->settings, cfg, m->id, e);
+	enum err kind = sandbox_create(m->control, call, &m->settings, cfg, m->at.id, e);
 
 	if (kind)
 		return kind;
-	kind = sandbox_task(m->control, call, m->id, &m->task_id, e);
+	kind = sandbox_task(m->control, call, m->at.id, &m->task_id, e);
 	if (kind)
-		discard(m);
+		attachment_discard(&modal_provider, cfg, m->at.id);
 	return kind;
 }
 
-enum err modal_create(
+static enum err modal_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	struct modal *m;
-	enum err kind = modal_open(&m, cfg, e);
+	AUTO_ATTACHMENT struct modal *m = NULL;
+	enum err kind = modal_new(&m, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = create_with(m, cfg, call, e);
 	if (!kind)
-		snprintf(id, 128, "%s", m->id);
-	modal_close(m);
+		kind = make(m, cfg, call, e);
+	if (!kind)
+		snprintf(id, 128, "%s", m->at.id);
 	return kind;
 }
 
 /* ---- All, and one by its name ---- */
 
-enum err modal_list_sandboxes(const struct provider_config *cfg, const struct call *call,
+static enum err modal_list_sandboxes(const struct provider_config *cfg, const struct call *call,
 	sandbox_sink sink, void *context, struct error *e)
 {
-	struct modal *m;
-	enum err kind = modal_open(&m, cfg, e);
+	AUTO_ATTACHMENT struct modal *m = NULL;
+	enum err kind = modal_new(&m, cfg, e);
 
-	if (kind)
-		return kind;
-	kind = sandbox_list(m->control, call, m->settings.environment, sink, context, e);
-	modal_close(m);
-	return kind;
+	return kind ? kind
+		    : sandbox_list(m->control, call, m->settings.environment, sink, context, e);
 }
 
-enum err modal_delete(const struct provider_config *cfg, const struct call *call, struct error *e)
+static enum err modal_delete(
+	const struct provider_config *cfg, const struct call *call, struct error *e)
 {
+	AUTO_ATTACHMENT struct modal *m = NULL;
 	struct error why = { 0 };
-	struct modal *m;
-	enum err kind = modal_open(&m, cfg, e);
+	enum err kind = modal_new(&m, cfg, e);
 
 	if (kind)
 		return kind;
 	kind = modal_resolve(m, call, &why);
 	if (!kind)
-		kind = sandbox_terminate(m->control, call, m->id, &why);
-	modal_close(m);
+		kind = sandbox_terminate(m->control, call, m->at.id, &why);
 	return kind && kind != ERR_NOT_FOUND ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
+/* ---- Attaching ---- */
+
+static enum err modal_connect(const struct provider_config *cfg, const struct call *call,
+	struct provider **out, struct error *e)
+{
+	AUTO_ATTACHMENT struct modal *m = NULL;
+	enum err kind = modal_new(&m, cfg, e);
+
+	if (!kind)
+		kind = modal_resolve(m, call, e);
+	if (!kind && !cfg->account_only)
+		kind = modal_attach(m, cfg, call, e);
+	if (!kind)
+		*out = &take(m)->at.base;
+	return kind;
+}
+
+static enum err modal_execute(struct provider *p, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	enum err kind = attachment_check(&modal_of(p)->at, e);
+
+	*result = (struct execute_result){ 0 };
+	return kind ? kind : attachment_execute(p, call, request, sink, context, result, e);
 }
 
 /* ---- One that is attached ---- */
@@ -92,7 +100,7 @@ static enum err compare(void *context, const struct sandbox_entry *entry, struct
 {
 	struct sought *s = context;
 
-	if (strcmp(entry->id, s->m->id) != 0)
+	if (strcmp(entry->id, s->m->at.id) != 0)
 		return ERR_OK;
 	s->expires_s = entry->expires_s;
 	s->is_found = true;
@@ -109,52 +117,52 @@ static void learn_end(struct modal *m, const struct call *call)
 	struct error e = { 0 };
 	bool has_asked;
 
-	pthread_mutex_lock(&m->lock);
+	pthread_mutex_lock(&m->at.lock);
 	has_asked = m->has_asked;
 	m->has_asked = true;
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&m->at.lock);
 	if (has_asked)
 		return;
 	sandbox_list(m->control, call, m->settings.environment, compare, &sought, &e);
-	pthread_mutex_lock(&m->lock);
+	pthread_mutex_lock(&m->at.lock);
 	if (sought.is_found && sought.expires_s >= 0)
 		m->ends_s = time(NULL) + sought.expires_s;
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&m->at.lock);
 }
 
 static int64_t expires_s(struct modal *m)
 {
 	int64_t ends_s, left_s;
 
-	pthread_mutex_lock(&m->lock);
+	pthread_mutex_lock(&m->at.lock);
 	ends_s = m->ends_s;
-	pthread_mutex_unlock(&m->lock);
+	pthread_mutex_unlock(&m->at.lock);
 	left_s = ends_s - time(NULL);
 	return !ends_s ? -1 : left_s > 0 ? left_s : 0;
 }
 
-enum err modal_info(
+static enum err modal_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
 	struct modal *m = modal_of(p);
 	struct error why = { 0 };
-	enum err kind = modal_check(m, e);
+	enum err kind = attachment_check(&m->at, e);
 
 	if (kind)
 		return kind;
-	kind = sandbox_check_runs(m->control, call, m->id, &why);
+	kind = sandbox_check_runs(m->control, call, m->at.id, &why);
 	if (kind == ERR_NOT_FOUND)
 		return modal_note_gone(m, &why, e);
 	if (kind)
 		return error_set(e, kind, "%s", why.text);
 	learn_end(m, call);
 	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = expires_s(m) };
-	snprintf(out->id, sizeof out->id, "%s", m->id);
-	remote_describe(&m->remote, out);
+	attachment_describe(&m->at, out);
 	return ERR_OK;
 }
 
-enum err modal_extend(struct provider *p, const struct call *call, int64_t seconds, struct error *e)
+static enum err modal_extend(
+	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	struct modal *m = modal_of(p);
 	int64_t left_s;
@@ -166,20 +174,44 @@ enum err modal_extend(struct provider *p, const struct call *call, int64_t secon
 	return error_set(e, ERR_UNSUPPORTED,
 		"modal:%s ends in %lld s and Modal gives a sandbox no more time than it was made "
 		"with; lifetime= says how much that is, --timeout of sandboxctl create",
-		m->id, (long long)left_s);
+		m->at.id, (long long)left_s);
 }
 
-enum err modal_url(struct provider *p, const struct call *call, unsigned port, struct buf *out,
-	struct error *e)
+static enum err modal_url(struct provider *p, const struct call *call, unsigned port,
+	struct buf *out, struct error *e)
 {
 	struct modal *m = modal_of(p);
 	struct error why = { 0 };
-	enum err kind = modal_check(m, e);
+	enum err kind = attachment_check(&m->at, e);
 
 	if (kind)
 		return kind;
-	kind = sandbox_port_url(m->control, call, m->id, port, out, &why);
+	kind = sandbox_port_url(m->control, call, m->at.id, port, out, &why);
 	if (kind == ERR_NOT_FOUND)
 		return modal_note_gone(m, &why, e);
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
+
+/*
+ * list, fetch, apply and watch are the helper's, which is kept while it is asked; so are commands: one request each, where
+ * Modal's own way is four. A sandbox can be neither paused nor given more time.
+ */
+const struct provider_ops modal_provider = {
+	.name = "modal",
+	.title = "Modal",
+	.key_names = "MODAL_TOKEN_ID, MODAL_TOKEN_SECRET",
+	.caps = PROVIDER_KEEPS_HELPER | PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
+	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
+		OPTION_MEMORY | OPTION_GPU | OPTION_REGION | OPTION_IDLE | OPTION_BLOCK_NETWORK |
+		OPTION_PORTS | OPTION_LIFETIME,
+	.connect_options = OPTION_RESUME_NEVER,
+	.create = modal_create,
+	.connect = modal_connect,
+	.release = modal_release,
+	.info = modal_info,
+	.list_sandboxes = modal_list_sandboxes,
+	.delete = modal_delete,
+	.extend = modal_extend,
+	.url = modal_url,
+	.execute = modal_execute,
+};

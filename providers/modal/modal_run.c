@@ -192,7 +192,7 @@ enum err modal_run(void *context, const struct call *call, const char *const *ar
 		.sink = sink,
 		.sink_context = sink_context,
 		.status = GRPC_LOCAL };
-	enum err kind = modal_check(r.m, e);
+	enum err kind = attachment_check(&r.m->at, e);
 	struct error why = { 0 };
 
 	(void)flags;
