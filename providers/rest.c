@@ -11,7 +11,7 @@
 
 /* ---- Its life ---- */
 
-static char *without_slashes(const char *url)
+char *rest_without_slashes(const char *url)
 {
 	size_t len = strlen(url);
 
@@ -65,7 +65,7 @@ enum err rest_init(struct rest *out, struct http *http, const char *vendor, cons
 	*out = (struct rest){ .http = http, .vendor = vendor, .judge = judge };
 	if (kind)
 		return kind;
-	out->base_url = without_slashes(base_url);
+	out->base_url = rest_without_slashes(base_url);
 	if (out->base_url && copy_headers(out, headers, headers_count))
 		return ERR_OK;
 	rest_release(out);
@@ -144,6 +144,10 @@ static enum err prepare(
 
 	*s = (struct sending){ .url = BUF_INIT(URL_MAX) };
 	buf_printf(&s->url, "%s%s", r->base_url, ask->path);
+	if (ask->about)
+		http_escape(&s->url, ask->about, "");
+	if (ask->below)
+		buf_add_string(&s->url, ask->below);
 	if (ask->file)
 		http_escape(&s->url, ask->file, "/");
 	if (s->url.failed)

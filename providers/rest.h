@@ -30,6 +30,8 @@ struct rest_ask {
 	enum http_method method;
 	unsigned flags; /* enum http_flags */
 	const char *path;
+	const char *about;        /* what `path` goes on with, every byte escaped: an ID; or NULL */
+	const char *below;        /* what stands behind that, or NULL */
 	const char *file;         /* a path in the sandbox, which ends the URL, escaped; or NULL */
 	const char *body;         /* NULL: none */
 	size_t body_len;          /* 0: that of the text */
@@ -60,6 +62,8 @@ struct rest {
 /* `headers` and their texts are copied. ERR_INVALID: the URL. */
 enum err rest_init(struct rest *out, struct http *http, const char *vendor, const char *base_url,
 	const struct http_header *headers, size_t headers_count, rest_judge judge, struct error *e);
+/* Allocated; NULL: no memory. */
+char *rest_without_slashes(const char *url);
 /* Wipes the secrets first. */
 void rest_release(struct rest *r);
 

@@ -4,29 +4,19 @@
 #include "providers/key.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static int length_without_slashes(const char *url)
-{
-	size_t len = strlen(url);
-
-	while (len && url[len - 1] == '/')
-		len--;
-	return (int)len;
-}
 
 /* `value`: of the header that carries the key; NULL: there is none. */
 static enum err init_rest(struct rest_account *a, const struct rest_account_facts *facts,
 	const char *value, struct error *e)
 {
-	const char *base = facts->url ? facts->url : variable_first(facts->vendor, VARIABLE_URL);
+	AUTO_FREE char *base = rest_without_slashes(
+		facts->url ? facts->url : variable_first(facts->vendor, VARIABLE_URL));
 	AUTO_FREE struct http_header *headers = calloc(facts->more_count + 1, sizeof *headers);
 	AUTO_FREE char *url = NULL;
 	size_t count = 0;
 
-	if (!headers ||
-		asprintf(&url, "%.*s%s", length_without_slashes(base), base,
-			facts->below ? facts->below : "") < 0) {
+	if (!headers || !base ||
+		asprintf(&url, "%s%s", base, facts->below ? facts->below : "") < 0) {
 		url = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", facts->vendor);
 	}

@@ -24,17 +24,14 @@ enum err sessions_init(
 static void end(struct sessions *s, const char *id)
 {
 	const struct call call = { .progress_ms = CLOSE_MS, .is_background = true };
-	AUTO_BUF struct buf path = BUF_INIT(512);
+	const struct rest_ask ask = { .method = HTTP_POST,
+		.path = "/v1/bash/sessions/",
+		.about = id,
+		.below = "/close",
+		.what = "closing a session",
+		.id = s->sandbox };
 
-	buf_add_string(&path, "/v1/bash/sessions/");
-	http_escape(&path, id, "");
-	buf_add_string(&path, "/close");
-	rest_perform(s->rest, &call,
-		&(struct rest_ask){ .method = HTTP_POST,
-			.path = buf_text(&path),
-			.what = "closing a session",
-			.id = s->sandbox },
-		NULL, NULL);
+	rest_perform(s->rest, &call, &ask, NULL, NULL);
 }
 
 void sessions_release(struct sessions *s)

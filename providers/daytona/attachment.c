@@ -93,7 +93,8 @@ static enum err start_if_allowed(struct daytona *d, const struct call *call,
 
 	if (kind)
 		return kind;
-	kind = attachment_note(&d->at, daytona_start(&d->account.rest, call, d->at.id, &why), &why);
+	kind = attachment_note(
+		&d->at, daytona_act(&d->account.rest, call, d->at.id, DAYTONA_START, &why), &why);
 	/* Its state is changing: another look will tell to what. */
 	if (kind && kind != ERR_BUSY)
 		return error_set(e, kind, "%s", why.text);

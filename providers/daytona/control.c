@@ -8,8 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PATH_MAX_URL 4096
-#define MINUTE_S     60
+#define MINUTE_S 60
 /* The service's own limit. */
 #define URL_HOLDS_S 86400
 
@@ -100,20 +99,16 @@ static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *o
 
 /* ---- Requests about one sandbox ---- */
 
-/* `what` stands behind the sandbox's path. */
+/* `below` stands behind the sandbox's path. */
 static enum err ask(const struct rest *r, const struct call *call, const char *id,
-	const char *behind, struct rest_ask wanted, struct json_object **json, struct error *e)
+	const char *below, struct rest_ask wanted, struct json_object **json, struct error *e)
 {
-	AUTO_BUF struct buf path = BUF_INIT(PATH_MAX_URL);
-
-	buf_add_string(&path, "/sandbox/");
-	http_escape(&path, id, "");
-	buf_add_string(&path, behind);
-	wanted.path = buf_text(&path);
+	wanted.path = "/sandbox/";
+	wanted.about = id;
+	wanted.below = below;
 	wanted.id = id;
 	wanted.flags = HTTP_REPEATABLE;
-	return path.failed ? buf_check(&path, "a request", e)
-			   : rest_perform(r, call, &wanted, json, e);
+	return rest_perform(r, call, &wanted, json, e);
 }
 
 enum err daytona_look(const struct rest *r, const struct call *call, const char *id,
@@ -156,39 +151,27 @@ enum err daytona_make(const struct rest *r, const struct call *call,
 	return error_set(e, kind, "%s", why.text);
 }
 
-static enum err post(const struct rest *r, const struct call *call, const char *id,
-	const char *behind, const char *what, struct error *e)
+enum err daytona_act(const struct rest *r, const struct call *call, const char *id,
+	enum daytona_action action, struct error *e)
 {
-	return ask(r, call, id, behind,
-		(struct rest_ask){ .method = HTTP_POST, .body = "{}", .what = what }, NULL, e);
-}
-
-enum err daytona_start(
-	const struct rest *r, const struct call *call, const char *id, struct error *e)
-{
-	return post(r, call, id, "/start", "starting the sandbox", e);
-}
-
-enum err daytona_stop(
-	const struct rest *r, const struct call *call, const char *id, struct error *e)
-{
-	return post(r, call, id, "/stop", "stopping the sandbox", e);
-}
-
-enum err daytona_remove(
-	const struct rest *r, const struct call *call, const char *id, struct error *e)
-{
-	const struct rest_ask wanted = { .method = HTTP_DELETE, .what = "deleting the sandbox" };
+	static const struct {
+		enum http_method method;
+		const char *below, *body, *what;
+	} rows[] = {
+		[DAYTONA_START] = { HTTP_POST, "/start", "{}", "starting the sandbox" },
+		[DAYTONA_STOP] = { HTTP_POST, "/stop", "{}", "stopping the sandbox" },
+		[DAYTONA_TOUCH] = { HTTP_POST, "/last-activity", "{}", "keeping the sandbox" },
+		[DAYTONA_DELETE] = { HTTP_DELETE, "", NULL, "deleting the sandbox" },
+	};
+	const struct rest_ask wanted = {
+		.method = rows[action].method, .body = rows[action].body, .what = rows[action].what
+	};
 	struct error why = { 0 };
-	enum err kind = ask(r, call, id, "", wanted, NULL, &why);
+	enum err kind = ask(r, call, id, rows[action].below, wanted, NULL, &why);
 
-	return !kind || kind == ERR_NOT_FOUND ? ERR_OK : error_set(e, kind, "%s", why.text);
-}
-
-enum err daytona_touch(
-	const struct rest *r, const struct call *call, const char *id, struct error *e)
-{
-	return post(r, call, id, "/last-activity", "keeping the sandbox", e);
+	if (!kind || (kind == ERR_NOT_FOUND && action == DAYTONA_DELETE))
+		return ERR_OK;
+	return error_set(e, kind, "%s", why.text);
 }
 
 enum err daytona_set_autostop(const struct rest *r, const struct call *call, const char *id,
@@ -197,7 +180,11 @@ enum err daytona_set_autostop(const struct rest *r, const struct call *call, con
 	char behind[64];
 
 	snprintf(behind, sizeof behind, "/autostop/%lld", (long long)daytona_minutes(seconds));
-	return post(r, call, id, behind, "keeping the sandbox for longer", e);
+	return ask(r, call, id, behind,
+		(struct rest_ask){ .method = HTTP_POST,
+			.body = "{}",
+			.what = "keeping the sandbox for longer" },
+		NULL, e);
 }
 
 /* ---- Where its ports and its daemon are ---- */

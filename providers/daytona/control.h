@@ -42,18 +42,15 @@ enum err daytona_look(const struct rest *r, const struct call *call, const char 
 /* ERR_INVALID: cfg->template, and what does not go with it. It is not yet to be used. */
 enum err daytona_make(const struct rest *r, const struct call *call,
 	const struct provider_config *cfg, struct daytona_sandbox *out, struct error *e);
-/* These begin a change of state, which goes on behind. */
-enum err daytona_start(
-	const struct rest *r, const struct call *call, const char *id, struct error *e);
-enum err daytona_stop(
-	const struct rest *r, const struct call *call, const char *id, struct error *e);
-/* One that does not exist is success. */
-enum err daytona_remove(
-	const struct rest *r, const struct call *call, const char *id, struct error *e);
-
-/* It was used just now. */
-enum err daytona_touch(
-	const struct rest *r, const struct call *call, const char *id, struct error *e);
+enum daytona_action {
+	DAYTONA_START, /* these two begin a change of state, which goes on behind */
+	DAYTONA_STOP,
+	DAYTONA_TOUCH, /* it was used just now */
+	DAYTONA_DELETE,
+};
+/* To delete one that does not exist is success. */
+enum err daytona_act(const struct rest *r, const struct call *call, const char *id,
+	enum daytona_action action, struct error *e);
 /* It shall stop after so long without use; rounded up to minutes. */
 enum err daytona_set_autostop(const struct rest *r, const struct call *call, const char *id,
 	int64_t seconds, struct error *e);

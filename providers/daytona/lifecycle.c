@@ -11,8 +11,7 @@
 struct transition {
 	const struct rest *control;
 	const char *id;
-	enum err (*ask)(
-		const struct rest *r, const struct call *call, const char *id, struct error *e);
+	enum daytona_action action;
 };
 
 /* Refused while another change is going on. */
@@ -20,7 +19,7 @@ static enum err try_change(void *context, const struct call *call, bool *is_done
 {
 	const struct transition *t = context;
 	struct error why = { 0 };
-	enum err kind = t->ask(t->control, call, t->id, &why);
+	enum err kind = daytona_act(t->control, call, t->id, t->action, &why);
 
 	*is_done = kind != ERR_BUSY;
 	return *is_done && kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
@@ -95,7 +94,7 @@ static enum err daytona_delete(
 	enum err kind = daytona_new(&d, cfg, cfg->id, e);
 
 	return kind ? kind
-		    : change((struct transition){ &d->account.rest, d->at.id, daytona_remove },
+		    : change((struct transition){ &d->account.rest, d->at.id, DAYTONA_DELETE },
 			      call, "deleting the sandbox", e);
 }
 
@@ -156,7 +155,7 @@ static enum err look_until_it_rests(
 
 static enum err stop(struct daytona *d, const struct call *call, struct error *e)
 {
-	const struct transition stopping = { &d->account.rest, d->at.id, daytona_stop };
+	const struct transition stopping = { &d->account.rest, d->at.id, DAYTONA_STOP };
 	enum err kind =
 		attachment_note(&d->at, change(stopping, call, "stopping the sandbox", e), e);
 
@@ -183,7 +182,7 @@ static enum err daytona_resume(struct provider *p, const struct call *call, stru
 {
 	struct daytona *d = daytona_of(p);
 	struct daytona_sandbox sandbox;
-	const struct transition starting = { &d->account.rest, d->at.id, daytona_start };
+	const struct transition starting = { &d->account.rest, d->at.id, DAYTONA_START };
 	enum err kind = daytona_see(d, call, &sandbox, e);
 
 	if (!kind && sandbox.life == DAYTONA_RESTS)
@@ -227,7 +226,8 @@ static enum err daytona_extend(
 			return kind;
 		set_autostop(d, seconds);
 	}
-	return attachment_note(&d->at, daytona_touch(&d->account.rest, call, d->at.id, e), e);
+	return attachment_note(
+		&d->at, daytona_act(&d->account.rest, call, d->at.id, DAYTONA_TOUCH, e), e);
 }
 
 /* ---- A port ---- */

@@ -83,10 +83,9 @@ enum err plane_ask(struct plane *c, const struct call *call, const struct rest_a
 enum err plane_ask_of(struct plane *c, const struct call *call, struct rest_ask ask,
 	struct http_answer *answer, struct error *e)
 {
-	AUTO_BUF struct buf path = BUF_INIT(200);
-
-	buf_printf(&path, "/sandboxes/%s%s", ask.id, ask.path);
-	ask.path = buf_text(&path);
+	ask.about = ask.id;
+	ask.below = ask.path;
+	ask.path = "/sandboxes/";
 	return plane_ask(c, call, &ask, answer, e);
 }
 

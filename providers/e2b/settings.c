@@ -1,6 +1,7 @@
 #include "providers/e2b/settings.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/rest.h"
 #include "providers/variables.h"
 
 #include <stdio.h>
@@ -14,15 +15,6 @@
 static const char *const shared_domains[] = { "e2b.app", "e2b.dev", "e2b.pro", "e2b-staging.dev" };
 
 /* ---- The environment ---- */
-
-static char *without_slashes(const char *url)
-{
-	size_t len = strlen(url);
-
-	while (len && url[len - 1] == '/')
-		len--;
-	return strndup(url, len);
-}
 
 static char *format(const char *before, const char *text)
 {
@@ -47,8 +39,8 @@ enum err e2b_settings_read(struct e2b_settings *out, struct error *e)
 	if (!envd && s.is_debug)
 		envd = "http://localhost:" E2B_PORT;
 	s.domain = strdup(domain);
-	s.sandbox_url = envd ? without_slashes(envd) : NULL;
-	s.api_url = api ? without_slashes(api) : format("https://api.", domain);
+	s.sandbox_url = envd ? rest_without_slashes(envd) : NULL;
+	s.api_url = api ? rest_without_slashes(api) : format("https://api.", domain);
 	if (!s.domain || !s.api_url || (envd && !s.sandbox_url)) {
 		e2b_settings_release(&s);
 		return error_set(e, ERR_NO_MEMORY, "e2b");

@@ -10,9 +10,7 @@
 
 /* What is asked for comes from a command line, and so is no longer than one. */
 #define CREATE_MAX ((size_t)1024 * 1024)
-/* "/boxes/", an id of which every byte is escaped, and what follows. */
-#define PATH_ROOM ((size_t)16 * 1024)
-#define MIB       ((int64_t)1024 * 1024)
+#define MIB        ((int64_t)1024 * 1024)
 /* The service's own limit. */
 #define URL_HOLDS_S 86400
 
@@ -22,17 +20,12 @@
 static enum err ask_about(const struct rest *r, const struct call *call, const char *id,
 	const char *below, struct rest_ask ask, struct json_object **json, struct error *e)
 {
-	AUTO_BUF struct buf path = BUF_INIT(PATH_ROOM);
 	enum err kind = box_check_id(id, e);
 
-	if (kind)
-		return kind;
-	buf_add_string(&path, "/boxes/");
-	http_escape(&path, id, "");
-	buf_add_string(&path, below);
-	ask.path = buf_text(&path);
+	ask.path = "/boxes/";
+	ask.about = id;
+	ask.below = below;
 	ask.id = id;
-	kind = buf_check(&path, "a sandbox's id", e);
 	return kind ? kind : rest_perform(r, call, &ask, json, e);
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What paths begin with, of the control plane, and of files on their way down; what one that starts a sandbox ends with. */
+/* What paths begin with, of the control plane, and of files on their way down; what stands behind the ID to start a sandbox. */
 #define CONTROL  "/boxes"
 #define START    "/start"
 #define DOWNLOAD "/download"
@@ -120,19 +120,11 @@ static enum err kind_of_missing(const struct rest_ask *ask)
 	return is_below(ask, CONTROL) || is_below(ask, DOWNLOAD) ? ERR_NOT_FOUND : ERR_GONE;
 }
 
-static bool is_ending(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(text + len - end_len, end);
-}
-
 /* Too many sandboxes, or too much of what they need, which one that stopped needs again; or too many requests at once. */
 static enum err kind_of_excess(const struct rest_ask *ask)
 {
 	bool wants_machine = ask->method == HTTP_POST &&
-		(!strcmp(ask->path, CONTROL) ||
-			(is_below(ask, CONTROL) && is_ending(ask->path, START)));
+		(!strcmp(ask->path, CONTROL) || (ask->below && !strcmp(ask->below, START)));
 
 	return wants_machine ? ERR_QUOTA : ERR_BUSY;
 }
