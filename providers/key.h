@@ -14,7 +14,7 @@
  * a file in $CREDENTIALS_DIRECTORY, where systemd puts what LoadCredential= asks for. Allocated; to be freed with
  * key_free(). ERR_AUTH: none is there, or it cannot be used, with the way out; the key's own text is in no message.
  */
-enum err key_read(char **out, const char *file, const char *vendor, enum variable_role role,
-	struct error *e);
+enum err key_read(
+	char **out, const char *file, const char *vendor, enum variable_role role, struct error *e);
 /* Wipes it first. */
 void key_free(char *key);

@@ -231,6 +231,9 @@ check-includes:
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 	$(Q)! grep -lE '^#include <json-c/' -r tools fs cache providers | \
 		grep -vE '^providers/(rest[^/]*$$|$(subst $() ,|,$(strip $(VENDORS:%=%/))))'
+	@# What a vendor reads of the environment is in the table that README.md and the man pages tell.
+	$(Q)! grep -nE 'getenv\(' -r providers --include='*.c' | \
+		grep -vE '^providers/(variables|home|local_store|bubblewrap|http/[a-z]*)\.c:'
 	@# json-c 0.18 refuses, where it is strict, every byte of a text above 0x7f.
 	$(Q)! grep -n 'JSON_TOKENER_STRICT' -r tools fs cache providers tests --include='*.[ch]'
 	@# Criterion 2.4.1 takes gt() for ge(): lt() with the other order says it.
