@@ -8,6 +8,11 @@
 /* Paths are packed to a tenth. Arguments may be 2 MB together, a quarter of the stack that a process has by default. */
 #define INLINE_PACKED_MAX ((size_t)512 * 1024)
 
+/* The helper says something every 5 s; the daemon need not. */
+#define KEEPALIVE_S 60
+/* Whoever is let go should not wait long for a sandbox that may be gone; its helper ends by itself, too. */
+#define KILL_MS 5000
+
 struct remote_run {
 	const char *const *argv;
 	unsigned flags; /* enum run_flags */
@@ -74,10 +79,49 @@ static enum err upload_remote(
 	return e2b_reach(context, call, upload_step, (void *)upload, e);
 }
 
+/* ---- A program that goes on ---- */
+
+/* The end of a stream is not the end of its program. */
+static void end_program(struct envd *d, const struct envd_outcome *outcome)
+{
+	const struct call call = { .progress_ms = KILL_MS, .is_background = true };
+
+	if (outcome->pid && !outcome->has_exit_code)
+		envd_kill(d, &call, outcome->pid, NULL);
+}
+
+static enum err listen_step(
+	struct envd *d, const struct call *call, void *context, bool *is_done, struct error *e)
+{
+	struct remote_run *run = context;
+	const struct envd_command command = { .argv = run->argv,
+		.flags = RUN_REPEATABLE | RUN_COMPRESSES,
+		.keepalive_s = KEEPALIVE_S,
+		.is_lasting = true };
+	struct envd_outcome outcome;
+	enum err kind = envd_run(d, call, &command, NULL, pass_on, run, &outcome, e);
+
+	end_program(d, &outcome);
+	/* From then on the caller must list anew. */
+	*is_done = run->has_output;
+	run->exit_code = outcome.exit_code;
+	return kind;
+}
+
+static enum err listen_remote(void *context, const struct call *call, const char *const *argv,
+	execute_sink sink, void *sink_context, int *exit_code, struct error *e)
+{
+	struct remote_run run = { .argv = argv, .sink = sink, .sink_context = sink_context };
+	enum err kind = e2b_reach(context, call, listen_step, &run, e);
+
+	*exit_code = run.exit_code;
+	return kind;
+}
+
 const struct remote_ops e2b_remote = {
 	.run = run_remote,
 	.upload = upload_remote,
-	.listen = e2b_listen,
+	.listen = listen_remote,
 	.argument_max = ARGUMENT_MAX,
 	.inline_max = INLINE_MAX,
 	.inline_packed_max = INLINE_PACKED_MAX,

@@ -62,9 +62,3 @@ enum err e2b_wake(struct e2b *b, const struct call *call, struct error *e);
 
 /* Without its context, a struct e2b. */
 extern const struct remote_ops e2b_remote;
-
-/* ---- watching.c ---- */
-
-/* A remote_listen, whose context is the struct e2b. */
-enum err e2b_listen(void *context, const struct call *call, const char *const *argv,
-	execute_sink sink, void *sink_context, int *exit_code, struct error *e);
