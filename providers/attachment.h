@@ -1,8 +1,10 @@
 /*
- * attachment.h - a sandbox of a vendor: what the struct of every vendor begins with, and what is done alike for all.
+ * attachment.h - a sandbox of a vendor: what the struct of every vendor begins with, and what is
+ * done alike for all.
  *
- * A sandbox that was attached and that the vendor does not find any more is gone. That is remembered: nothing asks for it
- * again. What connecting learned is told once without a request, because a mount asks right behind it.
+ * A sandbox that was attached and that the vendor does not find any more is gone. The struct
+ * remembers it, and no request is made for it again. What connecting learned answers the first
+ * question for the state, because a mount asks right behind it.
  */
 #pragma once
 
@@ -25,8 +27,9 @@ struct attachment {
 };
 
 /*
- * A vendor's struct of `size` bytes, which begins with a struct attachment; all behind that is zero. NULL: no memory, as `e`
- * says. Let go by ops->release, which begins with attachment_detach() and ends with attachment_free().
+ * A vendor's struct of `size` bytes, which begins with a struct attachment; all behind that is
+ * zero. NULL: no memory, as `e` says. Let go by ops->release, which begins with
+ * attachment_detach() and ends with attachment_free().
  */
 void *attachment_new(size_t size, const struct provider_ops *ops, const struct provider_config *cfg,
 	struct error *e);
@@ -46,14 +49,18 @@ enum err attachment_attach(struct attachment *a, const struct remote_ops *ops,
 
 /* ERR_GONE: it is known to be gone. Without a request. */
 enum err attachment_check(struct attachment *a, struct error *e);
-/* Remembers that it is gone. For who says himself why: attachment_note() does both. */
+/* Remembers that the sandbox is gone; the error is the caller's to make. */
 void attachment_note_gone(struct attachment *a);
-/* `kind` as the vendor gave it; ERR_NOT_FOUND of an attached sandbox is remembered and becomes ERR_GONE. */
+/*
+ * `kind` as the vendor gave it; ERR_NOT_FOUND of an attached sandbox is remembered and becomes
+ * ERR_GONE.
+ */
 enum err attachment_note(struct attachment *a, enum err kind, struct error *e);
 
 /*
- * Of one that is in a state like "paused": ERR_GONE where nothing may "wake" it; then the message says that, and that it is
- * "woken" by use.
+ * Whether a sandbox in a state such as "paused" may be started for this call. ERR_GONE: it may
+ * not. The message then has the vendor's verb: what resume=access lets a mount do ("wake"), and
+ * what happens at use ("wakes", "started").
  */
 enum err attachment_may_wake(const struct attachment *a, const struct call *call, const char *state,
 	const char *wake, const char *woken, struct error *e);

@@ -1,5 +1,6 @@
 /*
- * rest_account.h - what every request to a vendor over REST needs: where it is, the key and the HTTP client.
+ * rest_account.h - what every request to a vendor over REST needs: where it is, the key and the
+ * HTTP client.
  */
 #pragma once
 
@@ -7,7 +8,10 @@
 #include "providers/rest.h"
 #include "providers/variables.h"
 
-/* What differs by vendor; the variables are those of variables.h. It is looked at until rest_account_open() returns. */
+/*
+ * What differs by vendor; the variables are those of variables.h. It is looked at until
+ * rest_account_open() returns.
+ */
 struct rest_account_facts {
 	const char *vendor;
 	const char *url;    /* NULL: that of VARIABLE_URL */
@@ -27,8 +31,8 @@ struct rest_account {
 };
 
 /*
- * The key: cfg->key_file, else the vendor's variables. ERR_AUTH: there is none. ERR_INVALID: the URL. On failure there is
- * nothing to close.
+ * The key: cfg->key_file, else the vendor's variables. ERR_AUTH: there is none. ERR_INVALID: the
+ * URL. On failure there is nothing to close.
  */
 enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
 	const struct provider_config *cfg, struct error *e);

@@ -26,7 +26,7 @@ struct rest_listed {
 	char id[128], name[128];
 	enum sandbox_state state;
 	int64_t expires_s;
-	bool has_ended; /* it is listed, and is none any more */
+	bool has_ended; /* the list has it still, deleted or ended */
 };
 
 typedef enum err (*rest_listed_read)(
@@ -50,7 +50,10 @@ enum err rest_list_pass(void *context, const struct rest_listed *one,
 enum err rest_list_sandboxes(const struct rest *r, const struct call *call,
 	const struct rest_list *list, rest_listed_read read, sandbox_sink sink, void *context,
 	struct error *e);
-/* One page's, of which `items` is the array. *last, or NULL: the ID of the last that could be read. */
+/*
+ * One page's, of which `items` is the array. *last, or NULL: the ID of the last that could be
+ * read.
+ */
 enum err rest_list_page(struct json_object *items, const struct rest_list *list,
 	rest_listed_read read, rest_listed_sink sink, void *context, struct buf *last,
 	struct error *e);

@@ -1,8 +1,9 @@
 /*
- * variables.h - the environment variables that say where a vendor is and with which key. README.md and the man pages tell
- * this table.
+ * variables.h - the environment variables that say where a vendor is and with which key. README.md
+ * and the man pages tell this table.
  *
- * The names, and which of two counts first, are those of the vendor's own SDK. A variable that is empty is not set.
+ * The names, and which of two counts first, are those of the vendor's own SDK. A variable that is
+ * empty is not set.
  */
 #pragma once
 

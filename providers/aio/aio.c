@@ -19,7 +19,10 @@ static struct aio *aio_of(struct provider *p)
 
 /* ---- Asking the service ---- */
 
-/* A bearer is both a key and, where the container was started for those, a JWT; an image wants neither otherwise. */
+/*
+ * A bearer is a key or, where the container was started for those, a JWT. An image that was started
+ * with neither wants none.
+ */
 static enum err open_account(struct aio *a, const struct provider_config *cfg, struct error *e)
 {
 	const struct rest_account_facts facts = { .vendor = "aio",

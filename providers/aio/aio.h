@@ -12,9 +12,11 @@
  *      files                           deliver.c
  *
  * Nothing in its interface makes, lists, stops or deletes a sandbox: that is its owner's business (docker). Its own
- * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's. So is the stream of changes:
- * the service's own (/v1/file/watch) gathers changes for 50 ms at least, its document does not say when it has begun or what
- * it does with directories that are new, and a name that is not UTF-8 has no place in its JSON.
+ * listing knows neither owners, nor links, nor numbers of inodes, so the verbs are the helper's.
+ *
+ * The stream of changes is the helper's, too. The service's own (/v1/file/watch) gathers changes for
+ * 50 ms at least, its document does not say when it has begun or what it does with directories that
+ * are new, and a name that is not UTF-8 has no place in its JSON.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * account.h - where LangSmith is, and with which key, as the vendor's SDK reads the environment (npm langsmith 0.10.5,
- * dist/utils/env.js).
+ * account.h - where LangSmith is, and with which key, as the vendor's SDK reads the environment
+ * (npm langsmith 0.10.5, dist/utils/env.js).
  */
 #pragma once
 

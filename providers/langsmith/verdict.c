@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What paths begin with, of the control plane, and of files on their way down; what stands behind the ID to start a sandbox. */
+/*
+ * What paths begin with, of the control plane, and of files on their way down; what stands behind
+ * the ID to start a sandbox.
+ */
 #define CONTROL  "/boxes"
 #define START    "/start"
 #define DOWNLOAD "/download"

@@ -58,8 +58,8 @@ enum err devbox_create(const struct rest *r, const struct call *call, const char
 	struct devbox *out, struct error *e);
 enum sandbox_state devbox_state(const struct devbox *d);
 /*
- * Seconds until it ends or is suspended by itself, or more, since uses by others are not known; -1: it is not. `kept_ms`:
- * when it was kept alive last, of the monotonic clock; 0: never.
+ * Seconds until the devbox ends or is suspended by itself, or more, since uses by others are not
+ * known; -1: neither happens. `kept_ms`: when it was kept alive last, of the monotonic clock; 0: never.
  */
 int64_t devbox_left_s(const struct devbox *d, int64_t kept_ms);
 

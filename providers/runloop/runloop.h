@@ -12,7 +12,7 @@
 struct runloop {
 	struct attachment at;
 	struct rest_account api;
-	int64_t kept_ms; /* at.lock; of the monotonic clock: when it was kept alive last; 0: never */
+	int64_t kept_ms; /* at.lock; monotonic: when it was kept alive last; 0: never */
 };
 
 extern const struct provider_ops runloop_provider;

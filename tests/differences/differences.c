@@ -1,6 +1,6 @@
 /*
- * differences - prints, as a table of README.md, in what the vendors differ, and with the word "variables" what they read of
- * the environment (providers/variables.h).
+ * differences - prints, as a table of README.md, in what the vendors differ, and with the word
+ * "variables" what they read of the environment (providers/variables.h).
  *
  * The former is read from their tables of functions (providers/provider.h). What an absent function means is not known
  * here either: it is called for, and what comes back is shown as the errno that a program would see.
