@@ -67,6 +67,9 @@ CHANGES_MUCH = {"untar of 200 files", "rm -rf of them"}
 PAUSE_S, BATCH = 0.1, 2
 PAUSELESS_S = {"untar of 200 files": 0.5, "rm -rf of them": 0.5, "an editor's save": 0.15}
 
+# An answer shows for so long that the sandbox runs: a work that lasts longer may have to look once more.
+LOOK_S = {"langsmith": 0.5}
+
 # So many more than that it takes now and then. A stream of changes that is followed request by request may end meanwhile.
 EXCESS = {
     ("git status", "again"): (0, 4, 4, 4, 0, 0),
@@ -107,9 +110,13 @@ def of_pauses(figure):
     return BATCH * max(0, math.ceil(((figure.landed or 0) - PAUSELESS_S[figure.workload]) / PAUSE_S))
 
 
+def of_looks(vendor, figure):
+    return int(vendor in LOOK_S and (figure.seconds or 0) > LOOK_S[vendor])
+
+
 def of(vendor, figure):
     row = figure.workload, figure.phase
     column = VENDORS.index(vendor if vendor in VENDORS else COMMON)
-    requests = REQUESTS[row][column] + of_stream(vendor, figure) + of_pauses(figure)
+    requests = REQUESTS[row][column] + of_stream(vendor, figure) + of_pauses(figure) + of_looks(vendor, figure)
     excess = EXCESS[row][column] if row in EXCESS else 0
     return Allowance(requests, excess, BYTES.get(row, NO_LIMIT))
