@@ -293,7 +293,7 @@ struct queued *pending_base_waits_locked(const struct queued *carrier);
 void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
 /* Before a batch is gathered: of directories and the like, what they show is set behind what moves it. */
 void pending_keep_other_times_locked(struct pending *p);
-/* Before a barrier: the times that open files show are set before the barrier, not by a close behind it. */
+/* Before a barrier: sets the times that open files show, so that no close sets them behind it. */
 void pending_keep_open_times_locked(struct pending *p);
 
 /* ---- When a batch is to leave (pending_due.c) ---- */

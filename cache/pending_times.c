@@ -58,8 +58,8 @@ void pending_keep_times(struct pending *p, struct inode *i)
 }
 
 /*
- * An open file may be closed already: the kernel tells of the last close(2) when that has returned. A command behind the
- * barrier would see the time change, or would have removed the file by then.
+ * An open file may be closed already: the kernel tells of the last close(2) when that has returned.
+ * A command behind the barrier would see the time change, or would have removed the file by then.
  */
 void pending_keep_open_times_locked(struct pending *p)
 {
