@@ -76,17 +76,73 @@ Test(pending, each_fsync_is_one_in_the_sandbox)
 	distant_close(&far, i);
 }
 
+/* A flush of a file or, of none, of everything, which is under way beside the test. */
+struct barrier {
+	struct inode *inode;
+	pthread_t thread;
+	enum err kind;
+	atomic_bool is_over;
+};
+
+static void *run_barrier(void *context)
+{
+	struct barrier *b = context;
+
+	b->kind = b->inode ? flush(b->inode) : cache_sync(far.cache, NULL, NULL);
+	b->is_over = true;
+	return NULL;
+}
+
+/* False: the barrier is over. */
+static bool waits(struct barrier *b)
+{
+	struct pending *p = far.cache->pending;
+	bool is_waiting = false;
+
+	cr_assert(eq(int, pthread_create(&b->thread, NULL, run_barrier, b), 0));
+	while (!is_waiting && !b->is_over) {
+		usleep(1000);
+		pthread_mutex_lock(&p->lock);
+		is_waiting = p->waiting > 0;
+		pthread_mutex_unlock(&p->lock);
+	}
+	return is_waiting;
+}
+
+static void expect_done(struct barrier *b)
+{
+	distant_hold_applies(&far, false);
+	pthread_join(b->thread, NULL);
+	cr_expect(eq(int, b->kind, ERR_OK));
+}
+
 Test(pending, a_write_returns_before_the_sandbox_has_it_and_is_sent_soon)
 {
 	struct inode *i = make("f");
+	struct barrier b = { .inode = i };
 
 	distant_hold_applies(&far, true);
 	distant_write(&far, i, 0, "hello");
 	distant_await_applies(&far, 1);
 	distant_expect_text(&far, "f", "");
-	distant_hold_applies(&far, false);
-	cr_expect(eq(int, flush(i), ERR_OK));
+	cr_expect(waits(&b));
+	expect_done(&b);
 	distant_expect_text(&far, "f", "hello");
+	distant_close(&far, i);
+}
+
+/* Nothing follows this change: no time is set behind it. */
+Test(pending, a_sync_waits_for_the_latest_change)
+{
+	struct inode *i = make("f");
+	struct barrier b = { .inode = NULL };
+	const struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0600 };
+
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, false, NULL), ERR_OK));
+	cr_expect(waits(&b));
+	expect_done(&b);
 	distant_close(&far, i);
 }
 

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <unistd.h>
 
-#define KIB ((size_t)1024)
-#define MIB (1024 * KIB)
+#define KIB         ((size_t)1024)
+#define MIB         (1024 * KIB)
+#define PATIENCE_MS 60000
 
 static struct stored *stored;
 static unsigned char *file, *got_bytes;
@@ -214,14 +216,35 @@ static void teardown_dir(void)
 TestSuite(stored_dir, .init = setup_dir, .fini = teardown_dir, .timeout = 300);
 
 /* Does something to every block file. */
-static void to_blocks(const char *what)
+static void to_blocks_now(const char *what)
 {
 	char command[256];
 
-	reopen("one");
 	snprintf(command, sizeof command, "find %s/cache/blocks -type f -exec %s \\;", scratch.path,
 		what);
 	cr_assert(not(system(command)));
+}
+
+/* When all are on the disk. */
+static void to_blocks(const char *what)
+{
+	reopen("one");
+	to_blocks_now(what);
+}
+
+Test(stored_dir, what_is_on_the_disk_does_not_stay_in_memory)
+{
+	struct attr v = version(4096, 1);
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	stored_keep(stored, &v, 0, file, 4096);
+	while (!stats.counters[STATS_BLOCKS_KEPT]) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing is written");
+		usleep(1000);
+	}
+	cr_expect(reads(&v, 0, 4096));
+	to_blocks_now("rm {}");
+	cr_expect(not(reads(&v, 0, 4096)));
 }
 
 Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
