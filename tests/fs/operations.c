@@ -477,4 +477,5 @@ Test(operations, a_job_takes_no_input_behind_the_end_of_it)
 	await_true(has_read);
 	cr_expect(eq(int, feed_job("more"), EPIPE));
 	scratch_write_text(&kernel.scratch, "tree/go", "");
+	await_true(has_exited);
 }
