@@ -213,7 +213,7 @@ static void lose_dependants_locked(struct pending *p)
 
 /* ---- Noting ---- */
 
-/* What is queued again, for another name, is owed by that; nothing is owed of what is needless. */
+/* A change that is queued again, for another name, is owed there; a needless one is not owed. */
 static void note(struct pending *p, const struct queued *q, const struct error *why)
 {
 	if (q->is_again || q->is_needless)

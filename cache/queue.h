@@ -45,7 +45,7 @@ struct queued {
 	bool is_parked;    /* and that was told */
 	bool is_again;     /* refused, and queued again for another name */
 	bool is_unasked;   /* keeps a time that was shown: nobody set it */
-	bool is_needless;  /* likewise, and refused: what had that time is not there */
+	bool is_needless;  /* such a time, refused: the file is not there */
 	bool is_overtaken; /* its version was handed on, or was handed to it: no answer gives it another */
 	uint64_t awaits; /* the gathering that has what it has to wait for; 0: none */
 	bool is_beside;  /* about what is to be copied over its target */

@@ -20,7 +20,7 @@ static const char *vendor_of(const struct attachment *a)
 	return a->base.ops->name;
 }
 
-/* ---- Its life ---- */
+/* ---- Life ---- */
 
 void *attachment_new(size_t size, const struct provider_ops *ops, const struct provider_config *cfg,
 	struct error *e)
@@ -125,7 +125,7 @@ enum err attachment_may_wake(const struct attachment *a, const struct call *call
 	return ERR_OK;
 }
 
-/* ---- What connecting learned ---- */
+/* ---- The state at connecting ---- */
 
 void attachment_remember(struct attachment *a, enum sandbox_state state, int64_t expires_s)
 {

@@ -65,7 +65,7 @@ enum err attachment_note(struct attachment *a, enum err kind, struct error *e);
 enum err attachment_may_wake(const struct attachment *a, const struct call *call, const char *state,
 	const char *wake, const char *woken, struct error *e);
 
-/* ---- What connecting learned ---- */
+/* ---- The state at connecting ---- */
 
 void attachment_remember(struct attachment *a, enum sandbox_state state, int64_t expires_s);
 /* state and expires_s; false: nothing that was not told before. */

@@ -23,7 +23,10 @@ bool helper_image_at(size_t index, const char **machine, struct helper_image *ou
 /* The bytes of the program. */
 enum err helper_image_unpack(const struct helper_image *image, struct buf *out, struct error *e);
 
-/* The name to store it under. It contains a hash (XXH3, 64 bits) of what is carried: another build has another name. */
+/*
+ * The name to store the program under. The name contains a hash (XXH3, 64 bits) of what is carried:
+ * another build has another name.
+ */
 void helper_image_name(const struct helper_image *image, char out[HELPER_IMAGE_NAME_SIZE]);
 /* "x86_64, aarch64": for messages; "none". */
 void helper_image_machines(char *out, size_t size);

@@ -243,7 +243,10 @@ static enum err daytona_url(struct provider *p, const struct call *call, unsigne
 			      daytona_port_url(&d->account.rest, call, d->at.id, port, out, e), e);
 }
 
-/* list, fetch and apply are the helper's: the daemon follows links, does not show broken ones and replaces nothing whole. */
+/*
+ * list, fetch and apply are the helper's: the daemon follows links, does not show broken ones and
+ * replaces nothing whole.
+ */
 const struct provider_ops daytona_provider = {
 	.name = "daytona",
 	.title = "Daytona",

@@ -10,7 +10,7 @@
 
 /* The helper says something every 5 s; the daemon need not. */
 #define KEEPALIVE_S 60
-/* Whoever is let go should not wait long for a sandbox that may be gone; its helper ends by itself, too. */
+/* The end of a mount does not wait long for a sandbox that may be gone; the helper ends by itself. */
 #define KILL_MS 5000
 
 struct remote_run {

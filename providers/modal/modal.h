@@ -35,7 +35,10 @@ static inline struct modal *modal_of(struct provider *p)
 /* The account; m->at.id is cfg->id, which may be a name. */
 enum err modal_new(struct modal **out, const struct provider_config *cfg, struct error *e);
 void modal_release(struct provider *p);
-/* Has m->at.id be an ID. ERR_NOT_FOUND: no sandbox that runs in SANDBOX_APP has that name. ERR_INVALID: it is empty. */
+/*
+ * Has m->at.id be an ID. ERR_NOT_FOUND: no sandbox that runs in SANDBOX_APP has that name.
+ * ERR_INVALID: the name is empty.
+ */
 enum err modal_resolve(struct modal *m, const struct call *call, struct error *e);
 enum err modal_attach(struct modal *m, const struct provider_config *cfg, const struct call *call,
 	struct error *e);

@@ -1000,36 +1000,13 @@ Test(pending, who_waits_does_not_wait_for_a_long_pause)
 	distant_close(&far, i);
 }
 
-static void *flush_it(void *context)
-{
-	struct inode *i = context;
-
-	return (void *)(intptr_t)flush(i);
-}
-
-static void await_waiter(struct pending *p)
-{
-	bool is_waiting;
-
-	do {
-		usleep(1000);
-		pthread_mutex_lock(&p->lock);
-		is_waiting = p->waiting > 0;
-		pthread_mutex_unlock(&p->lock);
-	} while (!is_waiting);
-}
-
 Test(pending, who_waits_when_an_attempt_fails_does_not_wait_for_a_long_pause)
 {
 	struct inode *i = write_before_a_long_pause();
-	void *kind = NULL;
-	pthread_t waiter;
+	struct barrier b = { .inode = i };
 
-	cr_assert(eq(int, pthread_create(&waiter, NULL, flush_it, i), 0));
-	await_waiter(far.cache->pending);
-	distant_hold_applies(&far, false);
-	pthread_join(waiter, &kind);
-	cr_expect(eq(int, (int)(intptr_t)kind, ERR_OK));
+	cr_expect(waits(&b));
+	expect_done(&b);
 	distant_close(&far, i);
 }
 
