@@ -20,6 +20,7 @@ TestSuite(trust, .init = explored_setup, .fini = explored_teardown, .timeout = 3
 static void doubt(void)
 {
 	explored_list_all(cache_root(explored.cache));
+	explored_settle();
 	cache_doubt_all(explored.cache);
 	explored.provider.lists = 0;
 	explored.provider.entries = 0;
