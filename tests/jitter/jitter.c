@@ -2,15 +2,21 @@
  * jitter.c - delays some calls of the programs it is preloaded into, as a busy machine does
  * (make test JITTER=SEED): what is right only while a thread is quick enough shows in a few runs.
  *
- * Some threads are slow often, most now and then. No two runs are the same, whatever the seed.
+ * Some threads are slow often, most now and then, and some run only when a core has nothing else to do: such a thread
+ * stops anywhere, also between two lines of a test. In each process some places of the code are slow every other time,
+ * so that what must not be slow just there shows. No two runs are the same, whatever the seed.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -19,8 +25,13 @@
 
 #define SLOW_THREADS_ONE_IN 16
 #define SLOWNESS            20 /* a slow thread is delayed so much more often */
-#define LONG_ONE_IN         64 /* a delay of them is */
-#define LONG_TIMES          20 /* as long */
+#define IDLE_THREADS_ONE_IN 8
+#define SLOW_SITES_ONE_IN   32
+#define SITE_SLOW_ONE_IN    2     /* call there */
+#define SITE_US             20000 /* at most, of them */
+#define SITE_DELAYS_MAX     300   /* of a process: some sites are called a million times */
+#define LONG_ONE_IN         64    /* a delay of them is */
+#define LONG_TIMES          20    /* as long */
 
 struct thread {
 	uint64_t random; /* 0: not begun */
@@ -29,6 +40,7 @@ struct thread {
 };
 
 static __thread struct thread self;
+static atomic_uint site_delays;
 
 static uint32_t next_random(void)
 {
@@ -53,10 +65,23 @@ static void begin_thread(void)
 		self.slowness = 0;
 	else
 		self.slowness = next_random() % SLOW_THREADS_ONE_IN ? 1 : SLOWNESS;
+	int policy = self.slowness && next_random() % IDLE_THREADS_ONE_IN == 0 ? SCHED_IDLE
+									       : SCHED_OTHER;
+
+	sched_setscheduler(0, policy, &(struct sched_param){ 0 });
+}
+
+/* The same for all threads of a process, and another in each process. */
+static bool is_slow_site(const void *caller)
+{
+	uint64_t mixed =
+		((uint64_t)(uintptr_t)caller ^ ((uint64_t)getpid() << 32)) * 0x9e3779b97f4a7c15U;
+
+	return (mixed >> 32) % SLOW_SITES_ONE_IN == 0;
 }
 
 /* One call in so many, on average, for up to so many microseconds; 0: none. */
-static void delay(unsigned one_in, unsigned most_us)
+static void delay(unsigned one_in, unsigned most_us, const void *caller)
 {
 	int saved = errno;
 
@@ -64,6 +89,13 @@ static void delay(unsigned one_in, unsigned most_us)
 		return;
 	if (!self.random)
 		begin_thread();
+	if (!self.slowness)
+		return;
+	if (is_slow_site(caller) && atomic_load(&site_delays) < SITE_DELAYS_MAX) {
+		atomic_fetch_add(&site_delays, 1);
+		one_in = SITE_SLOW_ONE_IN;
+		most_us = most_us < SITE_US ? SITE_US : most_us;
+	}
 	if (next_random() % one_in < self.slowness) {
 		uint64_t us = next_random() % most_us;
 
@@ -96,21 +128,22 @@ static void *real(const char *name)
                                                                                                    \
 		if (!next)                                                                         \
 			*(void **)&next = real(#name);                                             \
-		delay(before, us);                                                                 \
+		delay(before, us, __builtin_return_address(0));                                    \
 		type result = next arguments;                                                      \
                                                                                                    \
-		delay(after, us);                                                                  \
+		delay(after, us, __builtin_return_address(0));                                     \
 		return result;                                                                     \
 	}
 
 DELAYED(int, pthread_mutex_lock, (pthread_mutex_t * m), (m), 150, 0, 3000)
 DELAYED(int, pthread_mutex_unlock, (pthread_mutex_t * m), (m), 0, 150, 3000)
-DELAYED(int, pthread_cond_signal, (pthread_cond_t * c), (c), 20, 0, 20000)
-DELAYED(int, pthread_cond_broadcast, (pthread_cond_t * c), (c), 20, 0, 20000)
+DELAYED(int, pthread_cond_signal, (pthread_cond_t * c), (c), 20, 20, 20000)
+DELAYED(int, pthread_cond_broadcast, (pthread_cond_t * c), (c), 20, 20, 20000)
 DELAYED(int, pthread_cond_wait, (pthread_cond_t * c, pthread_mutex_t *m), (c, m), 0, 20, 20000)
 DELAYED(int, pthread_cond_timedwait,
 	(pthread_cond_t * c, pthread_mutex_t *m, const struct timespec *end), (c, m, end), 0, 20,
 	20000)
+DELAYED(int, eventfd_write, (int fd, eventfd_t value), (fd, value), 10, 10, 20000)
 DELAYED(ssize_t, read, (int fd, void *to, size_t len), (fd, to, len), 0, 30, 20000)
 DELAYED(ssize_t, write, (int fd, const void *from, size_t len), (fd, from, len), 30, 30, 20000)
 DELAYED(ssize_t, writev, (int fd, const struct iovec *v, int count), (fd, v, count), 30, 30, 20000)
@@ -130,7 +163,7 @@ static void *begin_late(void *context)
 	struct start start = *(struct start *)context;
 
 	free(context);
-	delay(3, 60000);
+	delay(3, 60000, (void *)start.run);
 	return start.run(start.argument);
 }
 
@@ -149,6 +182,6 @@ int pthread_create(
 
 	if (failure)
 		free(start);
-	delay(3, 60000);
+	delay(3, 60000, __builtin_return_address(0));
 	return failure;
 }
