@@ -187,32 +187,48 @@ check-distros:
 	$(Q)status=0; for release in $(RELEASES); do tests/distro $$release || status=1; done; \
 	tests/support/distro-table $(RELEASES:%=build/distro/%.log); exit $$status
 
-# The mounts again through the helper program; then under the sanitizers; long traces and a long stress.
+# The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
+RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) budgets fault-rounds sanitizers clang jitter \
+	distros faults threads threads-e2b stress soak mutants live
+STEPS         ?= $(RELEASE_STEPS)
+
+release_lint         = lint
+release_check        = check
+release_conformance  = conformance
+release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
+release_oracle       = oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
+release_process      = test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
+release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
+$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v ORACLE_OPS=20000 STRESS_SECONDS=60 T="$$(ALL_VENDOR_TESTS)"))
+release_budgets      = budgets
+release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
+release_sanitizers   = test SAN=address,undefined
+release_clang        = test CC=clang
+release_jitter       = test JITTER=1
+release_distros      = check-distros
+release_faults       = check-faults
+release_threads      = check-threads
+release_threads-e2b  = check-threads PROVIDER=e2b
+release_stress       = stress STRESS_SECONDS=600
+release_soak         = soak MINUTES=5
+release_mutants      = mutants
+release_live         = live
+
+# $(call release_step,STEP): for the shell, which counts in `failed`.
+define release_step
+began=$$(date +%s); \
+if $(MAKE) --no-print-directory $(release_$1); then is=passed; else is=FAILED; failed=$$((failed + 1)); fi; \
+echo "check-all: $1 $$is after $$(($$(date +%s) - began)) s" | tee -a $(RELEASE_TIMES);
+endef
+
+RELEASE_TIMES = build/check-all.times
 .PHONY: check-all
-check-all: lint check
-	$(Q)sh tools/setup.sh roots
-	$(Q)$(MAKE) --no-print-directory test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
-	$(Q)$(MAKE) --no-print-directory oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
-	$(Q)$(MAKE) --no-print-directory test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
-	$(Q)$(MAKE) --no-print-directory test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
-	$(Q)for vendor in $(VENDORS); do \
-		$(MAKE) --no-print-directory test PROVIDER=$$vendor ORACLE_OPS=20000 STRESS_SECONDS=60 \
-			T="$(ALL_VENDOR_TESTS)" || exit; \
-	done
-	$(Q)$(MAKE) --no-print-directory budgets
-	$(Q)ROUNDS=all $(MAKE) --no-print-directory test T=tests/mount/e2b_fault_works.t
-	$(Q)$(MAKE) --no-print-directory test SAN=address,undefined
-	$(Q)$(MAKE) --no-print-directory test CC=clang
-	$(Q)$(MAKE) --no-print-directory test JITTER=1
-	$(Q)$(MAKE) --no-print-directory check-distros
-	$(Q)$(MAKE) --no-print-directory check-faults
-	$(Q)$(MAKE) --no-print-directory check-threads
-	$(Q)$(MAKE) --no-print-directory check-threads PROVIDER=e2b
-	$(Q)$(MAKE) --no-print-directory stress STRESS_SECONDS=600
-	$(Q)$(MAKE) --no-print-directory soak MINUTES=5
-	$(Q)$(MAKE) --no-print-directory mutants
-	$(Q)$(MAKE) --no-print-directory live
-	@echo "check-all: all passed"
+check-all:
+	$(if $(filter-out $(RELEASE_STEPS),$(STEPS)),$(error no such step: $(filter-out $(RELEASE_STEPS),$(STEPS))))
+	$(Q)sh tools/setup.sh build tests checks roots
+	$(Q)mkdir -p build; rm -f $(RELEASE_TIMES)
+	$(Q)failed=0; $(foreach s,$(STEPS),$(call release_step,$s)) \
+	echo; cat $(RELEASE_TIMES); echo "check-all: $$failed failed of $(words $(STEPS)) steps"; [ $$failed = 0 ]
 
 # ---- What needs no running -------------------------------------------------------------------------
 
