@@ -295,11 +295,13 @@ enum err cache_execute(struct cache *c, const struct call *call,
 		return kind;
 	if (!(cache_provider(c)->caps & PROVIDER_COMMANDS_PULSE))
 		heard.progress_ms = silence_ms;
+	uint64_t seen = tree_seen(c->tree);
+
 	lifetime_hold(c->lifetime);
 	kind = metered_execute(&c->metered, &heard, request, sink, context, result, e);
 	lifetime_let(c->lifetime);
 	if (!kind)
-		cache_command_answered(c, call);
+		cache_command_answered(c, call, seen, &result->root);
 	else if (result->may_have_run)
 		cache_command_ended(c);
 	return kind;

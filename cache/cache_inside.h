@@ -100,9 +100,11 @@ void cache_tell(void *context, const struct tree_told *told);
 void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
 /*
  * As cache_command_ended(), for one who waits for it: where the kernel has much, and a stream lives,
- * an audit comes first, and the kernel keeps what that confirms.
+ * an audit comes first, and the kernel keeps what that confirms. `root`: as the command's answer told
+ * it, which was asked for at `seen`.
  */
-void cache_command_answered(struct cache *c, const struct call *call);
+void cache_command_answered(
+	struct cache *c, const struct call *call, uint64_t seen, const struct attr *root);
 /* As cache_doubt_all(), on account of what no stream tells: what is being read ahead knows by itself what it is worth. */
 void cache_doubt_untold(struct cache *c);
 /* Of a change that the sandbox told of and that was not made here. */

@@ -70,17 +70,11 @@ static void report_all_outdated(struct cache *c)
 	pthread_rwlock_unlock(&c->observing);
 }
 
-/* All but the root's own attributes. */
-static void doubt(struct cache *c)
+static void doubt_and_tell(struct cache *c)
 {
 	bulk_drop_unused(c->bulk);
 	tree_doubt_all(c->tree);
 	trust_doubted(c->trust);
-}
-
-static void doubt_and_tell(struct cache *c)
-{
-	doubt(c);
 	report_all_outdated(c);
 }
 
@@ -95,8 +89,9 @@ bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *nam
 }
 
 /*
- * The kernel keeps the root's own attributes, where the stream tells if they change: it asks for them on the way to every
- * file, and so to the command's answer, which should cost no request.
+ * The kernel asks for the root's own attributes on the way to every file, and so to the command's
+ * answer, which should cost no request: the command's end has brought them. The kernel drops them
+ * with every name in the root that it has to forget, and keeps them else where a stream lives.
  */
 static void report_command(struct cache *c)
 {
@@ -105,16 +100,23 @@ static void report_command(struct cache *c)
 		cache_tell_inode(c, tree_root(c->tree), false);
 }
 
-static void doubt_by_command(struct cache *c)
+static void doubt_by_command(struct cache *c, uint64_t seen, const struct attr *root)
 {
+	const struct tree_news news = { .attr = *root, .until_ms = cache_attr_until(c) };
+
 	trust_must_ask(c->trust);
 	ahead_drop_all(c->ahead);
-	doubt(c);
+	bulk_drop_unused(c->bulk);
+	if (root->mode)
+		tree_doubt_all_but_root(c->tree, seen, &news);
+	else
+		tree_doubt_all(c->tree);
+	trust_doubted(c->trust);
 }
 
 void cache_command_ended(struct cache *c)
 {
-	doubt_by_command(c);
+	doubt_by_command(c, 0, &(struct attr){ 0 });
 	report_command(c);
 }
 
@@ -137,9 +139,10 @@ static void audit_many(struct cache *c, const struct call *call)
 		trust_restore(c->trust, &brief, NULL);
 }
 
-void cache_command_answered(struct cache *c, const struct call *call)
+void cache_command_answered(
+	struct cache *c, const struct call *call, uint64_t seen, const struct attr *root)
 {
-	doubt_by_command(c);
+	doubt_by_command(c, seen, root);
 	audit_many(c, call);
 	report_command(c);
 }

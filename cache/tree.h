@@ -215,6 +215,12 @@ typedef void (*tree_tell)(void *context, const struct tree_told *told);
  * what the kernel has is taken by tree_take_outdated(), which begins anew by this.
  */
 void tree_doubt_all(struct tree *t);
+/*
+ * The same, but the root's own attributes are what an answer told that was asked for at `seen` and
+ * read when all had happened that is doubted, and are believed until `root->until_ms`. Where
+ * something else has put them in doubt since, or changed them here, they are in doubt like all else.
+ */
+void tree_doubt_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root);
 
 /* Attributes of `inode`, or a name in it, that the kernel has to forget. */
 struct tree_outdated {

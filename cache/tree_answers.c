@@ -70,7 +70,12 @@ int64_t attr_until_locked(const struct tree *t, const struct inode *i)
 {
 	if (i->gone && !i->staged)
 		return INT64_MAX;
-	return i->changing || i->provisional ? 0 : believed_until_locked(t, i->attr_until_ms);
+	if (i->changing || i->provisional)
+		return 0;
+	int64_t until_ms = believed_until_locked(t, i->attr_until_ms);
+	bool was_told = i == t->root && i->attr_until_ms == TREE_HELD;
+
+	return was_told && until_ms < t->root_until_ms ? t->root_until_ms : until_ms;
 }
 
 int64_t tree_attr(struct tree *t, struct inode *i, struct attr *out)

@@ -11,7 +11,7 @@ static void doubt_belief(int64_t *until_ms, bool forget)
 static void doubt_locked(struct tree *t, bool forget)
 {
 	t->doubted = ++t->serial; /* answers under way are older than this */
-	t->trusted_until_ms = 0;
+	t->trusted_until_ms = t->root_until_ms = 0;
 	FOR_EACH_INODE(t, i)
 	{
 		doubt_belief(&i->attr_until_ms, forget);
@@ -22,12 +22,31 @@ static void doubt_locked(struct tree *t, bool forget)
 			doubt_belief(&d->until_ms, forget);
 }
 
-void tree_doubt_all(struct tree *t)
+static void doubt_all_locked(struct tree *t)
 {
-	pthread_mutex_lock(&t->lock);
 	doubt_locked(t, false);
 	t->inodes_taken = t->names_taken = 0;
 	t->negative_taken = TAILQ_FIRST(&t->negatives);
+}
+
+void tree_doubt_all(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	doubt_all_locked(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_doubt_all_but_root(struct tree *t, uint64_t seen, const struct tree_news *root)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_news =
+		is_same_file(&t->root->attr, &root->attr) && is_news_locked(t, t->root, seen);
+
+	doubt_all_locked(t);
+	if (is_news) {
+		take_news_locked(t, t->root, seen, root);
+		t->root_until_ms = root->until_ms;
+	}
 	pthread_mutex_unlock(&t->lock);
 }
 

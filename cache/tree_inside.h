@@ -63,7 +63,8 @@ struct tree {
 	size_t names_count, names_room;
 	struct inode *idle_oldest, *idle_newest;
 	size_t idle_count, idle_max;
-	unsigned holds; /* while there are any, nothing idle is forgotten */
+	unsigned holds;        /* while there are any, nothing idle is forgotten */
+	int64_t root_until_ms; /* so long the root's attributes are believed, though they are in doubt */
 	LIST_HEAD(, kept_ctime) kept_ctimes;
 	TAILQ_HEAD(, negative) negatives; /* oldest first */
 	LIST_HEAD(, negative) negatives_by_name[NEGATIVE_BUCKETS];
@@ -94,6 +95,9 @@ void show_locked(const struct tree *t, const struct inode *i, struct attr *attr)
 bool is_same_file(const struct attr *a, const struct attr *b);
 /* Whether an answer to what was asked at `seen` can speak of `i`: no change of it has begun or ended since. */
 bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
+/* Takes the attributes of an answer that is news. Whether the contents changed, and not by our doing. */
+bool take_news_locked(
+	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news);
 /* Adopts an own change's answer, as tree_adopt() says, or doubts what is known. */
 void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms);

@@ -73,8 +73,7 @@ static int64_t belief_in_news_locked(
 	return is_held ? TREE_HELD : belief_locked(t, i, seen, news->until_ms);
 }
 
-/* Returns whether the contents changed behind our back. */
-static bool take_news_locked(
+bool take_news_locked(
 	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news)
 {
 	bool changed = S_ISREG(i->attr.mode) && contents_differ(&i->attr, &news->attr);

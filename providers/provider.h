@@ -136,6 +136,7 @@ struct execute_result {
 	int exit_code;      /* 128 + the signal's number when one ended it; 124 after a timeout */
 	bool timed_out;
 	bool may_have_run; /* on an error: whether the command may have started */
+	struct attr root;  /* of the shown root, read after the end; mode 0: nobody told */
 };
 
 /* ---- lifecycle of many sandboxes ---- */

@@ -179,6 +179,7 @@ static enum err judge(const struct following *f, struct error *e)
 	result->has_exit_code = true;
 	result->exit_code = (int)last->exit_code;
 	result->timed_out = last->timed_out;
+	result->root = last->root;
 	return ERR_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "providers/base/path.h"
 #include "providers/helper/record.h"
 #include "providers/helper/supervise.h"
+#include "providers/helper/sys.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -133,6 +134,7 @@ static enum err start_once(const struct root *r, const struct command_request *r
 /* ---- Following ---- */
 
 struct follower {
+	const struct root *root;
 	const struct command_request *request;
 	const atomic_bool *is_stopped;
 	command_sink sink;
@@ -214,6 +216,8 @@ static enum err take_step(struct follower *f, bool *is_over, struct error *e)
 		return kind;
 	if (has_come) {
 		*is_over = f->piece.kind == COMMAND_ENDED;
+		if (*is_over && sys_stat(f->root->dir_fd, "", &f->piece.root))
+			f->piece.root.mode = 0;
 		return pass_on(f, e);
 	}
 	*is_over = !is_held || is_answer_over(f);
@@ -244,7 +248,8 @@ static enum err follow(const struct root *r, const struct command_request *reque
 	AUTO_CLOSE int record = -1;
 	enum err kind = record_open(r, request->marker, &record, e);
 	int64_t now_ms = monotonic_ms();
-	struct follower f = { .request = request,
+	struct follower f = { .root = r,
+		.request = request,
 		.is_stopped = is_stopped,
 		.sink = sink,
 		.context = context,

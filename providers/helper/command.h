@@ -53,6 +53,8 @@ struct command_piece {
 	uint32_t
 		exit_code; /* COMMAND_ENDED: 128 + the signal's number when one ended it; 124 at its time */
 	bool timed_out;
+	struct attr
+		root;  /* COMMAND_ENDED: of the shown root, read since; mode 0: it could not be */
 	enum err err;  /* COMMAND_REFUSED */
 	char why[160]; /* for a person; "" where there is nothing to say */
 };

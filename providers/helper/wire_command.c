@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What an empty string takes. */
 #define WORD_MIN 5
@@ -108,6 +109,9 @@ bool wire_put_command_piece(struct buf *out, const struct command_piece *piece)
 	case COMMAND_ENDED:
 		enc_u32(out, piece->exit_code);
 		enc_u8(out, piece->timed_out);
+		enc_u8(out, piece->root.mode != 0);
+		if (piece->root.mode)
+			enc_attr(out, &piece->root);
 		break;
 	case COMMAND_REFUSED:
 		enc_u16(out, piece->err);
@@ -117,6 +121,17 @@ bool wire_put_command_piece(struct buf *out, const struct command_piece *piece)
 	case COMMAND_LOST: break;
 	}
 	return !out->failed;
+}
+
+static void dec_ended(struct decoder *d, struct command_piece *out)
+{
+	out->exit_code = dec_u32(d);
+	out->timed_out = dec_bool(d);
+	if (!dec_bool(d))
+		return;
+	dec_attr(d, &out->root);
+	if (!S_ISDIR(out->root.mode))
+		decoder_fail(d, "a root that is no directory");
 }
 
 static void dec_refusal(struct decoder *d, struct command_piece *out)
@@ -138,10 +153,7 @@ enum err wire_get_command_piece(
 	switch (out->kind) {
 	case COMMAND_OUT:
 	case COMMAND_ERR: out->bytes = dec_data(&d, VERB_DATA_MAX, &out->len); break;
-	case COMMAND_ENDED:
-		out->exit_code = dec_u32(&d);
-		out->timed_out = dec_bool(&d);
-		break;
+	case COMMAND_ENDED: dec_ended(&d, out); break;
 	case COMMAND_REFUSED: dec_refusal(&d, out); break;
 	case COMMAND_RUNNING:
 	case COMMAND_LOST: break;

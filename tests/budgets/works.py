@@ -35,6 +35,10 @@ def command(bench):
     bench.system.remount_cold()
     script = f"cd {shlex.quote(str(bench.mountpoint))} && echo 'echo said' >.sandbox/exec && cat .sandbox/exec"
     yield bench.time("a command", "nothing pending", ["sh", "-c", script], lambda output: b'"said\\n"' in output)
+    (bench.backend / "known").touch()
+    os.stat(bench.mountpoint / "known")
+    yield bench.time("a command", "a name known", ["sh", "-c", script], lambda output: b'"said\\n"' in output)
+    bench.remove("known")
 
 
 def listing(bench):

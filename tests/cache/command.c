@@ -171,3 +171,35 @@ Test(command, takes_all_from_the_kernel_where_the_audit_fails)
 	run_command();
 	cr_expect(ge(uint, told.all, FILES));
 }
+
+/* ---- Of few names there is no audit ---- */
+
+static void setup_few(void)
+{
+	distant_start_trusting(&far);
+}
+
+static void teardown_few(void)
+{
+	distant_stop(&far);
+}
+
+TestSuite(command_of_few, .init = setup_few, .fini = teardown_few, .timeout = 300);
+
+Test(command_of_few, brings_the_attributes_of_the_root)
+{
+	int64_t valid_ms;
+	struct attr attr;
+
+	scratch_write_text(&far.scratch, "known", "text");
+	cr_assert(ne(ptr, look_up(cache_root(far.cache), "known"), NULL));
+	unsigned lists = distant_lists(&far);
+
+	cr_assert(zero(int, fchmod(far.scratch.fd, 0750)));
+	run_command();
+	cr_expect(
+		eq(int, cache_attr(far.cache, NULL, cache_root(far.cache), &attr, &valid_ms, NULL),
+			ERR_OK));
+	cr_expect(eq(uint, attr.mode & 07777, 0750));
+	cr_expect(eq(uint, distant_lists(&far), lists));
+}

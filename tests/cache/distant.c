@@ -5,6 +5,7 @@
 #include "cache/pending_inside.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
+#include "providers/helper/sys.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -384,8 +385,9 @@ static enum err execute(struct provider *p, const struct call *call,
 	const struct execute_request *request, execute_sink sink, void *context,
 	struct execute_result *result, struct error *e)
 {
-	(void)p, (void)call, (void)request, (void)sink, (void)context, (void)e;
+	(void)call, (void)request, (void)sink, (void)context, (void)e;
 	*result = (struct execute_result){ .has_exit_code = true, .may_have_run = true };
+	cr_assert(zero(int, sys_stat(of(p)->root.dir_fd, "", &result->root)));
 	return ERR_OK;
 }
 

@@ -82,6 +82,43 @@ Test(tree, a_path_leads_from_the_root_down)
 	cr_expect(eq(str, (char *)path_of(b, "c"), "a/b/c"));
 }
 
+/* As told of a command that was run since `seen`. */
+static int64_t root_until_after_command(uint64_t seen, uint32_t mode)
+{
+	const struct tree_news told = { .attr = attr_of(1, S_IFDIR | mode), .until_ms = LATER };
+	struct attr shown;
+
+	tree_doubt_all_but_root(tree, seen, &told);
+	int64_t until_ms = tree_attr(tree, root, &shown);
+
+	cr_expect(eq(uint, until_ms ? shown.mode & 07777 : mode, mode));
+	return until_ms;
+}
+
+Test(tree, what_a_command_told_of_the_root_is_believed_though_all_is_in_doubt)
+{
+	struct inode *f = learn(root, "f", 2, S_IFREG | 0644);
+	struct attr attr;
+
+	tree_holds(tree, 1000, TREE_HELD);
+	cr_expect(eq(i64, root_until_after_command(tree_seen(tree), 0700), LATER));
+	cr_expect(zero(i64, tree_attr(tree, f, &attr)));
+	tree_doubt_all(tree);
+	cr_expect(zero(i64, tree_attr(tree, root, &attr)));
+}
+
+Test(tree, what_a_command_told_of_the_root_is_older_than_what_was_doubted_or_heard_since)
+{
+	tree_holds(tree, 1000, TREE_HELD);
+	uint64_t seen = tree_seen(tree);
+
+	tree_doubt_all(tree);
+	cr_expect(zero(i64, root_until_after_command(seen, 0700)));
+	seen = tree_seen(tree);
+	hear(WATCH_CHANGED, "");
+	cr_expect(zero(i64, root_until_after_command(seen, 0750)));
+}
+
 Test(tree, two_names_of_one_file_are_one_inode)
 {
 	struct inode *first = learn(root, "x", 7, S_IFREG | 0644);

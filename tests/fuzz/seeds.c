@@ -258,6 +258,7 @@ static void put_command_pieces(struct buf *out)
 		{ .kind = COMMAND_OUT, .next = 77, .bytes = "hello", .len = 5 },
 		{ .kind = COMMAND_RUNNING, .next = 77 },
 		{ .kind = COMMAND_ENDED, .next = 93, .exit_code = 3 },
+		{ .kind = COMMAND_ENDED, .next = 99, .root = { .mode = S_IFDIR | 0755, .ino = 2 } },
 		{ .kind = COMMAND_REFUSED, .err = ERR_NOT_FOUND, .why = "d: not there" },
 	};
 

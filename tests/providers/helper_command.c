@@ -121,6 +121,7 @@ Test(helper_command, a_start_that_is_asked_again_runs_once)
 		cr_assert(eq(int, ask(&r, &request), ERR_OK));
 		cr_expect(eq(str, (char *)buf_text(&r.out), "said\n"));
 		cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 3);
+		cr_expect(eq(u32, r.last.root.mode & S_IFMT, S_IFDIR), "the root as it is then");
 		await_record_let_go(&r);
 	}
 	AUTO_FREE char *ran = scratch_read(&r.scratch, "tree/ran", NULL);

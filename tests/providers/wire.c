@@ -319,6 +319,15 @@ static struct buf put_ended(void)
 		.kind = COMMAND_ENDED, .exit_code = UINT32_MAX, .timed_out = true });
 }
 
+static struct buf put_ended_with_root(void)
+{
+	struct attr root = extreme_attr;
+
+	root.mode = S_IFDIR | 0700;
+	return put_command_piece(
+		&(struct command_piece){ .kind = COMMAND_ENDED, .exit_code = 1, .root = root });
+}
+
 static struct buf put_refused(void)
 {
 	return put_command_piece(&(struct command_piece){
@@ -498,6 +507,7 @@ static const struct {
 	{ "output", put_output, decode_command_piece, false },
 	{ "running", put_running, decode_command_piece, false },
 	{ "ended", put_ended, decode_command_piece, false },
+	{ "ended, with the root", put_ended_with_root, decode_command_piece, false },
 	{ "refused", put_refused, decode_command_piece, false },
 	{ "self", put_self, decode_list_item, false },
 	{ "failed self", put_failed_self, decode_list_item, false },
@@ -602,7 +612,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x0b\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x0c\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -614,7 +624,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 12" },
+		{ 3, WIRE_VERSION + 1, "version 13" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -843,7 +853,8 @@ Test(wire, a_command_comes_back)
 
 Test(wire, what_became_of_a_command_comes_back)
 {
-	struct buf (*const puts[])(void) = { put_output, put_running, put_ended, put_refused };
+	struct buf (*const puts[])(
+		void) = { put_output, put_running, put_ended, put_refused, put_ended_with_root };
 	AUTO_BUF struct buf m = BUF_INIT(FRAME_PAYLOAD_MAX);
 	struct command_piece got[COUNT(puts)];
 	size_t at = 0;
@@ -861,6 +872,9 @@ Test(wire, what_became_of_a_command_comes_back)
 	cr_expect(got[1].kind == COMMAND_RUNNING && got[1].next == 1);
 	cr_expect(got[2].kind == COMMAND_ENDED && got[2].timed_out);
 	cr_expect(eq(u32, got[2].exit_code, UINT32_MAX));
+	cr_expect(zero(u32, got[2].root.mode), "nobody told");
+	cr_expect(eq(u32, got[4].root.mode, S_IFDIR | 0700));
+	cr_expect(eq(u64, got[4].root.ino, extreme_attr.ino));
 	cr_expect(got[3].kind == COMMAND_REFUSED && got[3].err == ERR_NOT_FOUND);
 	cr_expect(eq(str, got[3].why, "not there"));
 }
