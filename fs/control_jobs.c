@@ -1,7 +1,9 @@
 /*
  * control_jobs.c - `jobs/N/`: what a job is (`status`), what it printed (`output`), its input and signals to it (jobs.h).
  *
- * `output` has its true size, which is asked for each time, so that `tail -f` sees it grow. `stdin` takes bytes as they are
+ * `output` has its true size, which is asked for each time, so that `tail -f` sees it grow. It ends where the last look at it
+ * ended, which is told once: else a program that reads to the end before it shows anything, as `tail -f` into a pipe, would
+ * never come to it while the job prints faster than a read is answered. `stdin` takes bytes as they are
  * written; its last close ends the input, as for a file whose whole contents are written (`>`), unless the handle was
  * opened for appending (`>>`).
  */
@@ -30,6 +32,7 @@ struct job_handle {
 	pthread_mutex_t lock; /* of what follows */
 	struct buf piece;     /* of the output, as last read */
 	uint64_t piece_at;
+	bool owes_end; /* the piece was all there was then, which its reader has not been told */
 };
 
 static struct control_handle *job_open(struct control *c, uint64_t number)
@@ -133,6 +136,16 @@ static bool copy_of_piece(struct job_handle *h, size_t size, uint64_t off, struc
 	return has;
 }
 
+static bool tells_end(struct job_handle *h, uint64_t off)
+{
+	pthread_mutex_lock(&h->lock);
+	bool is_end = h->owes_end && off == h->piece_at + h->piece.len;
+
+	h->owes_end &= !is_end;
+	pthread_mutex_unlock(&h->lock);
+	return is_end;
+}
+
 /* Takes the piece. */
 static void set_piece(struct job_handle *h, struct buf *piece, uint64_t at)
 {
@@ -142,6 +155,7 @@ static void set_piece(struct job_handle *h, struct buf *piece, uint64_t at)
 	former = h->piece;
 	h->piece = *piece;
 	h->piece_at = at;
+	h->owes_end = piece->len && piece->len < PIECE_MAX;
 	pthread_mutex_unlock(&h->lock);
 	*piece = former;
 }
@@ -157,7 +171,7 @@ static void output_read(struct control_handle *base, fuse_req_t req, size_t size
 		fuse_reply_err(req, EINVAL);
 		return;
 	}
-	if (copy_of_piece(h, size, (uint64_t)off, &part)) {
+	if (copy_of_piece(h, size, (uint64_t)off, &part) || tells_end(h, (uint64_t)off)) {
 		control_reply_part(req, &part);
 		return;
 	}

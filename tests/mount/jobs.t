@@ -85,6 +85,29 @@ ok "tail -f ends up with everything" wait_until "$PATIENCE" shows "<one>
 <two>
 end"
 kill "$tail"
+
+# A program that reads to the end before it shows anything would never come to it.
+job=$(spawn 'while :; do echo line; sleep 0.001; done')
+ok "a job prints without an end" wait_until "$PATIENCE" test -s "$JOBS/$job/output"
+cat >reader.py <<-'END'
+	import os, sys, time
+
+	end = time.monotonic() + int(sys.argv[2])
+	file = os.open(sys.argv[1], os.O_RDONLY)
+	said = os.read(file, 1 << 20)
+	assert said, "there is something"
+	for _ in range(100):
+	    more = os.read(file, 1 << 20)
+	    if not more:
+	        break
+	assert not more, "and an end"
+	while not more and time.monotonic() < end:
+	    more = os.read(file, 1 << 20)
+	assert more, "and more behind it"
+	os.write(1, b"both")
+END
+is "who reads comes to an end, and goes on there" "$(python3 reader.py "$JOBS/$job/output" "$PATIENCE")" both
+echo KILL >"$JOBS/$job/kill"
 is "input after the end breaks" "$(bash -c 'echo more >>"$JOBS/'"$job"'/stdin"' 2>&1 | grep -c 'Broken pipe')" 1
 
 job=$(spawn 'cat; : >read; while [ -e read ]; do sleep 0.1; done')
