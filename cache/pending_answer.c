@@ -5,6 +5,7 @@
 #include "cache/fault.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/path.h"
 
 #include <stdlib.h>
 
@@ -107,6 +108,42 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
 	latest->mtime = r->left.mtime;
 	latest->ctime = r->left.ctime;
 }
+
+/* ---- Contents ---- */
+
+/* One file at most: they are read again soon, or never. */
+#define KEEP_MAX TREE_WHOLE_MAX
+
+/*
+ * What was written here is read here: it is stored under the version that the answer told, and moves on to the next where a
+ * change of ours left the contents alone. Only where nobody can have written to it in between: then the version is settled,
+ * and what it was before the change is the version that is stored.
+ */
+static void keep_contents(struct pending *p, const struct change *c, const struct change_result *r)
+{
+	struct stored *s = p->cache->stored;
+	struct attr before = r->attr;
+
+	if (r->err || !r->has_attr || r->was_over || !tree_settled_by_times(&r->attr))
+		return;
+	before.size = r->before.size;
+	before.mtime = r->before.mtime;
+	before.ctime = r->before.ctime;
+	if (r->before.ctime.tv_sec && before.size == r->attr.size)
+		stored_keep_as(s, &before, &r->attr);
+	if (c->flags & CHANGE_MAKES && c->data_len == r->attr.size && c->data_len <= KEEP_MAX) {
+		stored_keep(s, &r->attr, 0, c->data, c->data_len);
+		stored_note_name(s, path_name(c->path2), r->attr.size);
+	}
+}
+
+void batch_keep_contents(struct pending *p, const struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		keep_contents(p, &b->changes[n], &b->results[n]);
+}
+
+/* ---- Attributes ---- */
 
 static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
 {

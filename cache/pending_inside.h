@@ -374,6 +374,8 @@ enum err batch_find_late(
 /* ---- Answers (pending_answer.c) ---- */
 
 void batch_answered_locked(struct pending *p, struct batch *b);
+/* Before that, and without the lock: what it brought there is stored here. */
+void batch_keep_contents(struct pending *p, const struct batch *b);
 /* Nothing of it was done, for this reason. */
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e);
 /* One of its changes is damaged: that is parked with what needs it, and the others leave again. */

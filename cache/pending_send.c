@@ -157,6 +157,8 @@ static void send_locked(struct pending *p, struct batch *b)
 
 	pthread_mutex_unlock(&p->lock);
 	try_until_answered(p, b, &e);
+	if (!e.kind && b->is_ready)
+		batch_keep_contents(p, b);
 	pthread_mutex_lock(&p->lock);
 	batch_settle_locked(p, b);
 	finish_locked(p, b, &e);

@@ -179,6 +179,14 @@ static void write_kept(void *context, const struct later_block *b)
 	stats_add(s->stats, STATS_BLOCKS_KEPT, 1);
 }
 
+/* What is in memory, or on the disk as a block of another version. */
+static void note_kept(struct stored *s, const struct later_block *b)
+{
+	versions_note(s->in_memory, &b->place, &b->name);
+	if (s->files && !later_add(s->later, b))
+		write_kept(s, b);
+}
+
 static void keep_block(struct stored *s, const struct share *share, const void *bytes)
 {
 	const struct later_block b = { .place = share->place,
@@ -186,9 +194,7 @@ static void keep_block(struct stored *s, const struct share *share, const void *
 		.len = share->block_len };
 
 	block_memory_put(s->memory, &b.name, bytes, b.len);
-	versions_note(s->in_memory, &b.place, &b.name);
-	if (s->files && !later_add(s->later, &b))
-		write_kept(s, &b);
+	note_kept(s, &b);
 }
 
 static void keep_share(struct stored *s, const struct share *share, const void *bytes)
@@ -214,6 +220,19 @@ void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, 
 
 		keep_share(s, &share, (const unsigned char *)bytes + kept);
 		kept += share.len;
+	}
+}
+
+void stored_keep_as(struct stored *s, const struct attr *from, const struct attr *version)
+{
+	for (uint64_t n = 0; s && n < block_count(version->size); n++) {
+		struct block_place was = block_place(&s->sandbox, from, n);
+		struct later_block b = { .place = block_place(&s->sandbox, version, n),
+			.len = block_len(version->size, n) };
+
+		if (versions_find(s->in_memory, &was, &b.name) ||
+			(s->files && versions_find(s->on_disk, &was, &b.name)))
+			note_kept(s, &b);
 	}
 }
 

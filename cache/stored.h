@@ -46,6 +46,9 @@ bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, 
 void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
 	size_t len);
 
+/* The file has other attributes now, and still the bytes of the version `from`. */
+void stored_keep_as(struct stored *s, const struct attr *from, const struct attr *version);
+
 /* Whether the block at `offset` is here, as far as that can be told without reading. */
 bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset);
 

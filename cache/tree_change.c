@@ -110,7 +110,7 @@ void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	if (same && alone) {
 		set_own_attr_locked(t, i, attr);
 		i->attr_until_ms = belief_locked(t, i, s->begun, until_ms);
-		i->settled = false;
+		i->settled = tree_settled_by_times(attr);
 	} else {
 		take_back_locked(t, i);
 		i->attr_until_ms = 0;

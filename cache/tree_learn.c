@@ -39,6 +39,11 @@ bool tree_settled_at(const struct attr *attr, struct timespec now)
 	return (now.tv_sec - c.tv_sec) * 1000000000LL + (now.tv_nsec - c.tv_nsec) > CLOCK_TICK_NS;
 }
 
+bool tree_settled_by_times(const struct attr *attr)
+{
+	return !times_equal(attr->mtime, attr->ctime);
+}
+
 bool is_same_file(const struct attr *a, const struct attr *b)
 {
 	if (a->dev != b->dev || a->ino != b->ino || (a->mode & S_IFMT) != (b->mode & S_IFMT))

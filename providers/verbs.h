@@ -235,6 +235,11 @@ struct change_result {
 	bool was_over; /* done by an earlier run: the attributes are those of now */
 	struct version
 		left; /* was_over: what it left then of a regular file; all zero: nobody knows any more */
+	/*
+	 * Of a change that leaves the contents of a regular file as they are: what path named just before.
+	 * All zero: nobody told.
+	 */
+	struct version before;
 	struct attr
 		attr; /* what path (LINK, RENAME, PLACE, COPY: path2) names afterwards; UNLINK: the kept or still linked inode */
 	struct attr parent;  /* the directory of path afterwards */

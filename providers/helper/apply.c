@@ -3,6 +3,7 @@
 #include "providers/helper/sys.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum second_path { ONE_PATH, MAYBE_TWO_PATHS, TWO_PATHS };
@@ -139,14 +140,35 @@ static enum err judge_versions(const struct work *w, struct error *e)
 	return judge_version(&w->at2, &c->version2, &c->target2, c->path2, e);
 }
 
-/* What the change makes, moves or removes is known by this name. */
+static bool leaves_contents(const struct change *c)
+{
+	switch (c->op) {
+	case CHANGE_LINK:
+	case CHANGE_UNLINK:
+	case CHANGE_RENAME:
+	case CHANGE_SETXATTR:
+	case CHANGE_REMOVEXATTR: return true;
+	case CHANGE_SETATTR: return !(c->set & SET_SIZE);
+	default: return false;
+	}
+}
+
+/* What the change makes, moves or removes is known by this name: that of path, of a new link that of path2. */
 static void learn_before(struct work *w)
 {
-	const struct place *p = w->change->op == CHANGE_LINK ? &w->at2 : &w->at;
-	struct attr attr;
+	struct attr named, made = { 0 };
+	bool is_link = w->change->op == CHANGE_LINK;
+	bool is_there = sys_stat(w->at.fd, w->at.name, &named) == 0;
 
-	if (sys_stat(p->fd, p->name, &attr) == 0)
-		w->before = (struct before){ .size = attr.size, .ino = attr.ino };
+	if (is_there && S_ISREG(named.mode) && leaves_contents(w->change))
+		w->result->before = (struct version){
+			.size = named.size, .mtime = named.mtime, .ctime = named.ctime
+		};
+	if (is_link)
+		is_there = sys_stat(w->at2.fd, w->at2.name, &made) == 0;
+	if (is_there)
+		w->before = is_link ? (struct before){ .size = made.size, .ino = made.ino }
+				    : (struct before){ .size = named.size, .ino = named.ino };
 }
 
 enum err work_prepare(struct work *w, struct error *e)

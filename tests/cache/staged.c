@@ -503,6 +503,55 @@ static void expect_read(const char *name, const char *want)
 	distant_close(&far, i);
 }
 
+static void set_mtime(const char *name, time_t to)
+{
+	const struct change what = { .set = SET_MTIME, .mtime = { .tv_sec = to } };
+	struct inode *i = await(name);
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &what, false, NULL), ERR_OK));
+	cache_forget(far.cache, i, 1);
+}
+
+static void rename_to(const char *name, const char *to)
+{
+	struct inode *root = cache_root(far.cache);
+
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, name, root, to, 0, NULL), ERR_OK));
+}
+
+static void make_with(const char *name, const char *text)
+{
+	struct inode *i = make(name, O_EXCL);
+
+	distant_write(&far, i, 0, text);
+	distant_close(&far, i);
+}
+
+Test(staged, what_was_written_here_is_read_here_whatever_else_was_done_to_the_file)
+{
+	make_with("f", "ours");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_read("f", "ours");
+	set_mtime("f", 1000);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_read("f", "ours");
+	rename_to("f", "g");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_read("g", "ours");
+	cr_expect(eq(uint, distant_fetches(&far), 0));
+}
+
+/* Whatever the file was like before: it has the time of ours again. */
+Test(staged, what_others_wrote_before_a_time_was_set_here_is_read)
+{
+	make_with("f", "ours");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	put("f", "them");
+	set_mtime("f", 1000);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_read("f", "them");
+}
+
 /* Closed before the sandbox hears of it; somebody there makes one, too. */
 static void make_both(const char *name, int flags)
 {

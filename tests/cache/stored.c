@@ -94,6 +94,19 @@ Test(stored, another_version_has_other_bytes)
 	cr_expect(not(reads(&other, 0, 1)));
 }
 
+Test(stored, a_file_that_has_other_attributes_now_keeps_its_bytes)
+{
+	struct attr one = version(700001, 1), other = one;
+
+	other.ctime.tv_sec++;
+	stored_keep(stored, &one, 0, file, 700001);
+	stored_keep_as(stored, &one, &other);
+	cr_expect(reads(&other, 0, 700001));
+	cr_expect(reads(&one, 0, 700001));
+	other.ino++;
+	cr_expect(not(reads(&other, 0, 1)));
+}
+
 Test(stored, pieces_in_any_order_make_a_block)
 {
 	struct attr v = version(300 * KIB, 1);
@@ -262,6 +275,21 @@ Test(stored_dir, the_next_mount_of_the_sandbox_has_it_and_another_has_not)
 	cr_expect(not(stored_whole(stored, &v)));
 	cr_expect(not(stored_has_at(stored, &v, 0)));
 	cr_expect(not(reads(&v, 0, 1)));
+}
+
+Test(stored_dir, the_next_mount_has_what_has_other_attributes_now)
+{
+	struct attr one = version(700001, 1), other = one, third = one;
+
+	other.ctime.tv_sec++;
+	third.ctime.tv_sec += 2;
+	stored_keep(stored, &one, 0, file, 700001);
+	stored_keep_as(stored, &one, &other);
+	reopen("one");
+	cr_expect(reads(&other, 0, 700001));
+	stored_keep_as(stored, &other, &third);
+	reopen("one");
+	cr_expect(reads(&third, 0, 700001));
 }
 
 Test(stored_dir, says_what_the_directory_takes)

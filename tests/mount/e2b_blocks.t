@@ -104,6 +104,35 @@ ok "a file is written" sh -c 'echo new >"$1/tree/d0/f0"' - "$MNT"
 is "and read back" "$(cat "$MNT/tree/d0/f0")" new
 unmount
 
+# ---- Written here --------------------------------------------------------------------------------
+
+# As git does it with an object, and as a program that keeps times.
+mount_sandbox one "$FRESH"
+mkdir "$MNT/made"
+for n in 1 2 3 4 5 6 7 8; do
+	head -c "${n}0000" "$STORE/big" >"$MNT/made/tmp$n"
+	chmod 444 "$MNT/made/tmp$n"
+	ln "$MNT/made/tmp$n" "$MNT/made/f$n"
+	rm "$MNT/made/tmp$n"
+	touch -d "2020-01-0$n" "$MNT/made/f$n"
+done
+sync "$MNT"/made/f*
+made() {
+	for n in 1 2 3 4 5 6 7 8; do
+		head -c "${n}0000" "$STORE/big" | cmp - "$MNT/made/f$n" || return
+	done
+}
+forget_pages "$MNT"/made/f*
+reset
+ok "what was written is read" made
+at_most "from the local disk" 0
+unmount
+mount_sandbox one "$FRESH"
+ok "and after a remount" made
+is "without contents from the sandbox" "$(fetched)" 0
+rm -r "$MNT/made"
+unmount
+
 printf 'not a table' >"$CACHE/versions"
 printf 'nor a sum' >"$CACHE/usage"
 : >"$CACHE/names"

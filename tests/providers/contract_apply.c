@@ -430,6 +430,33 @@ BEHAVIOUR(apply, setattr_sets_each_part)
 	cr_expect(eq(long, a.atime.tv_nsec, atime.tv_nsec));
 }
 
+BEHAVIOUR(apply, what_leaves_the_contents_tells_what_the_file_was_before)
+{
+	const struct change rows[] = {
+		{ .op = CHANGE_SETATTR, .path = "f", .set = SET_MTIME, .mtime = { 1000, 0 } },
+		{ .op = CHANGE_LINK, .path = "f", .path2 = "g" },
+		{ .op = CHANGE_UNLINK, .path = "f" },
+		{ .op = CHANGE_RENAME, .path = "g", .path2 = "f" },
+		{ .op = CHANGE_SETATTR, .path = "f", .set = SET_SIZE, .size = 1 },
+	};
+
+	outside_write_text(s, "f", "0123456789");
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct attr before = outside_attr(s, rows[n].path);
+		struct change_result r = apply_one(s, rows[n]);
+
+		cr_assert(eq(int, r.err, ERR_OK));
+		if (rows[n].set & SET_SIZE) {
+			cr_expect(zero(long, r.before.ctime.tv_sec), "it has other contents");
+			continue;
+		}
+		cr_expect(eq(u64, r.before.size, 10));
+		cr_expect(eq(long, r.before.mtime.tv_sec, before.mtime.tv_sec));
+		cr_expect(eq(long, r.before.ctime.tv_sec, before.ctime.tv_sec));
+		cr_expect(eq(long, r.before.ctime.tv_nsec, before.ctime.tv_nsec));
+	}
+}
+
 BEHAVIOUR(apply, setattr_leaves_what_is_not_named)
 {
 	struct attr before, after;

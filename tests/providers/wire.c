@@ -427,6 +427,7 @@ static struct buf put_change_result(void)
 		.has_parent2 = true,
 		.was_over = true,
 		.left = { .size = UINT64_MAX, .mtime = { -1, 999999999 }, .ctime = { 1, 2 } },
+		.before = { .size = 5, .mtime = { 3, 4 }, .ctime = { -2, 1 } },
 		.attr = extreme_attr,
 		.parent = extreme_attr,
 		.parent2 = extreme_attr };
@@ -957,6 +958,8 @@ Test(wire, a_result_comes_back)
 	cr_expect(got.has_attr && got.has_parent && got.has_parent2 && got.was_over);
 	cr_expect(got.left.size == UINT64_MAX && got.left.mtime.tv_sec == -1 &&
 		got.left.ctime.tv_nsec == 2);
+	cr_expect(got.before.size == 5 && got.before.mtime.tv_nsec == 4 &&
+		got.before.ctime.tv_sec == -2);
 	cr_expect(same_attr(&got.attr, &extreme_attr) && same_attr(&got.parent2, &extreme_attr));
 }
 
