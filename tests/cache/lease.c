@@ -1,6 +1,7 @@
 #include "cache/clocks.h"
 #include "cache/contents.h"
 #include "cache/names.h"
+#include "cache/pending_inside.h"
 #include "cache/walk.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/explored.h"
@@ -569,12 +570,14 @@ Test(lease, where_there_is_no_stream_it_is_looked_for_again_after_a_minute)
 /* Where it takes long until all directories are watched. */
 Test(lease, a_stream_that_begins_late_is_not_waited_for)
 {
-	explored.progress_ms = 400;
-	explored.provider.begins_after_ms = 2000;
+	/* A quarter is waited for the stream; the rest is left to the list that is asked for then. */
+	explored.progress_ms = 8000;
+	explored.provider.holds_ready = true;
 	explored_make_dir("d");
 	explored_start(WITHOUT_MS);
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
 	cr_expect(ge(uint, explored.provider.lists, 1));
+	explored.provider.holds_ready = false;
 	await_told(CACHE_STREAM_LIVE);
 	cache_doubt_all(explored.cache);
 	cr_expect(eq(sz, explored_list_all(cache_root(explored.cache)), 1));
@@ -670,8 +673,19 @@ static void pause_after(int64_t ms)
 	cr_expect(zero(uint, explored.provider.wakes), "%lld ms after use", (long long)ms);
 }
 
+/* Who uses it waits so long at most for an attempt that follows. */
+static void wait_patiently(void)
+{
+	struct pending *p = explored.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	p->pause_ms = PATIENCE_MS;
+	pthread_mutex_unlock(&p->lock);
+}
+
 static void expect_use_wakes(void)
 {
+	wait_patiently();
 	use_later(1000);
 	cr_expect(has("d/made"));
 	cr_expect(eq(int, cache_sync(explored.cache, NULL, NULL), ERR_OK));
@@ -712,6 +726,8 @@ Test(lease, who_listens_wakes_nobody)
 	explored.provider.breaks_watch = true;
 	explored_make_file("d/new");
 	await_end();
+	/* By then the pause before another one has begun. */
+	await_told(CACHE_STREAM_BROKEN);
 	awake_ms += 2000;
 	cache_listen(explored.cache);
 	await_refusals(1);

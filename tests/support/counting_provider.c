@@ -109,8 +109,8 @@ static enum err check_awake(struct counting_provider *p, const struct call *call
 		p->refusals++;
 		return error_set(e, ERR_GONE, "paused, and wakes when somebody uses it");
 	}
-	p->is_paused = false;
-	p->wakes++;
+	/* Of several who use it at once only one finds it paused. */
+	p->wakes += atomic_exchange(&p->is_paused, false);
 	return ERR_OK;
 }
 
@@ -158,6 +158,15 @@ struct watching {
 	void *context;
 };
 
+static enum err hold_ready(const struct watching *w, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	while (!kind && w->provider->holds_ready)
+		kind = call_sleep(w->call, 10, e);
+	return kind;
+}
+
 static void tell_unwatched(const struct watching *w)
 {
 	for (unsigned n = 0; n < w->provider->unwatched; n++) {
@@ -188,7 +197,7 @@ static enum err pass_event(void *context, const struct watch_event *event, struc
 
 	if (event->kind == WATCH_READY) {
 		tell_unwatched(w);
-		kind = call_sleep(w->call, p->begins_after_ms, e);
+		kind = hold_ready(w, e);
 	}
 	if (event->kind == WATCH_ITEM && event->item->kind == LIST_DIR)
 		kind = stand_at_gate(p, w->call, event->item->path, e);

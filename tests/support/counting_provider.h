@@ -37,7 +37,7 @@ struct counting_provider {
 		loses; /* the next one is told as lost: in this directory, "" anywhere; NULL: it is not */
 	const char *
 		finds; /* likewise: is told as a directory that can be watched by now; NULL: none is */
-	int64_t begins_after_ms; /* a stream is ready no sooner; set before the first */
+	atomic_bool holds_ready; /* no stream is ready while this is so */
 	_Atomic unsigned
 		unwatched; /* so many directories "uN" a stream cannot watch when it begins */
 	atomic_bool pauses_at_apply; /* the next apply is cut off: the sandbox is paused */
