@@ -418,7 +418,7 @@ static void make_and_doubt(int64_t believed_ms)
 /* While nobody can be asked. */
 static void fail_audits(enum err kind)
 {
-	make_and_doubt(BRIEF_MS);
+	make_and_doubt(A_MINUTE);
 	explored.provider.fails_with = kind;
 }
 
@@ -437,6 +437,7 @@ Test(trust, and_while_it_is_too_busy)
 	fail_audits(ERR_BUSY);
 	cr_expect(eq(u64, explored_size_of("f0"), 4));
 	explored.provider.fails_with = ERR_OK;
+	cache_doubt_all(explored.cache);
 	await_size("f0", 11);
 }
 
