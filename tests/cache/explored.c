@@ -202,6 +202,32 @@ void explored_settle(void)
 	} while (!is_still);
 }
 
+static bool is_waited_for(struct walk *w, const struct inode *dir)
+{
+	const struct running *r;
+	const struct waiter *x;
+	bool is = false;
+
+	pthread_mutex_lock(&w->lock);
+	LIST_FOREACH(r, &w->all, link)
+	{
+		LIST_FOREACH(x, &r->waiters, link)
+		is |= x->dir == dir && !r->is_over;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return is;
+}
+
+void explored_await_waiter(const struct inode *dir)
+{
+	int64_t end_ms = monotonic_ms() + A_MINUTE;
+
+	while (!is_waited_for(explored.cache->walk, dir)) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nobody waits");
+		usleep(1000);
+	}
+}
+
 struct inode *explored_find(const char *path)
 {
 	AUTO_FREE char *own = explored_text("%s", path);

@@ -53,6 +53,8 @@ void explored_start(int64_t believed_ms);
 void explored_end(void);
 /* Until no listing is under way. */
 void explored_settle(void);
+/* Until somebody waits for a listing under way to come to `dir`. */
+void explored_await_waiter(const struct inode *dir);
 /* The inode that `path` leads to, by one lookup for each name; NULL: there is none. Nobody forgets it. */
 struct inode *explored_find(const char *path);
 /* How many entries `dir` has. */

@@ -253,6 +253,7 @@ Test(walk, an_answer_is_believed_ten_times_as_long_as_it_took)
 		usleep(10000);
 	explored.provider.lists = 0;
 	reader_start(&reader, d);
+	explored_await_waiter(d);
 	counting_provider_open_gate(&explored.provider);
 	cr_expect(eq(sz, reader_end(&reader), 1));
 	cr_expect(eq(int,
