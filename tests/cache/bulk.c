@@ -16,9 +16,6 @@
 
 #define KIB ((size_t)1024)
 
-/* Two ticks of the sandbox's clock, and one more for whoever measures them. */
-#define SETTLED_NS 30000000
-
 static struct distant far;
 static unsigned char bytes[512 * 1024];
 
@@ -58,21 +55,10 @@ __attribute__((format(printf, 2, 3))) static void make(size_t size, const char *
 	close(fd);
 }
 
-static int64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /* Nothing is believed, and what was made is old enough to be trusted. */
 static void made(void)
 {
-	int64_t end_ns = realtime_ns() + SETTLED_NS;
-
-	while (realtime_ns() < end_ns)
-		usleep(1000);
+	distant_let_settle(&far);
 	cache_doubt_all(far.cache);
 }
 
@@ -421,14 +407,14 @@ Test(bulk, what_is_stored_stays_and_others_come_in_its_place)
 
 	for (int n = 0; n < 300; n++)
 		make(KIB, "d/f%d", n);
-	made();
 	scratch_make(&disk);
 	distant_remount(&far, disk.path);
+	made();
 	cr_expect(eq(uint, read_all(), 300));
 	for (int n = 0; n < 30; n++)
 		make(KIB + 1, "d/f%d", n * 10);
-	made();
 	distant_remount(&far, disk.path);
+	made();
 	unsigned items = distant_items(&far), fetches = distant_fetches(&far);
 
 	for (int n = 0; n < 30; n++)

@@ -526,6 +526,24 @@ static void look_at_root(struct distant *d)
 	cache_entries_free(d->cache, entries, count);
 }
 
+/* Two ticks of the sandbox's clock, and one more for whoever measures them. */
+#define SETTLED_NS 30000000
+
+/* What the cache knows of the sandbox's clock is as far behind as an answer was on its way. */
+void distant_let_settle(struct distant *d)
+{
+	int64_t end_ms = monotonic_ms() + (int64_t)TEST_WAIT_S * 1000;
+	struct timespec changed, now;
+
+	clock_gettime(CLOCK_REALTIME, &changed);
+	do {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "the cache's clock stands still");
+		usleep(1000);
+		now = cache_clock(d->cache);
+	} while ((now.tv_sec - changed.tv_sec) * 1000000000LL + now.tv_nsec - changed.tv_nsec <
+		SETTLED_NS);
+}
+
 void distant_await_deciding(struct distant *d)
 {
 	int64_t end_ms = monotonic_ms() + (int64_t)TEST_WAIT_S * 1000;

@@ -88,6 +88,11 @@ void distant_break_off(struct distant *d);
 
 /* As distant_start(), and it tells of changes. */
 void distant_start_telling(struct distant *d);
+/*
+ * Until the cache knows the sandbox's clock to be so far on that nothing that was changed so far
+ * can change again within the same time stamp.
+ */
+void distant_let_settle(struct distant *d);
 /* Where it tells of changes: until names in the root are decided here. */
 void distant_await_deciding(struct distant *d);
 /* So long a change waits for others from now on, whether or not they follow it closely. */

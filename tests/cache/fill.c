@@ -5,13 +5,10 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MIB       ((size_t)1024 * 1024)
 #define FILE_SIZE (20 * MIB)
-/* Two ticks of the sandbox's clock, and one more for whoever measures them. */
-#define SETTLED_NS 30000000
 
 static struct distant far;
 
@@ -28,14 +25,6 @@ static void teardown(void)
 
 TestSuite(fill, .init = setup, .fini = teardown, .timeout = 300);
 
-static int64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * 1000000000LL + now.tv_nsec;
-}
-
 /* Every MiB begins with its offset. It is old enough to be trusted. */
 static struct inode *open_file(const char *name)
 {
@@ -44,10 +33,7 @@ static struct inode *open_file(const char *name)
 	cr_assert(not(ftruncate(fd, FILE_SIZE)));
 	for (uint64_t at = 0; at < FILE_SIZE; at += MIB)
 		cr_assert(eq(int, (int)pwrite(fd, &at, sizeof at, (off_t)at), sizeof at));
-	int64_t end_ns = realtime_ns() + SETTLED_NS;
-
-	while (realtime_ns() < end_ns)
-		usleep(1000);
+	distant_let_settle(&far);
 	cache_doubt_all(far.cache);
 	return distant_open(&far, name);
 }
