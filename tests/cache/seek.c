@@ -14,7 +14,7 @@ static struct distant far;
 
 static void setup(void)
 {
-	distant_start(&far, false);
+	distant_start_trusting(&far);
 }
 
 static void teardown(void)
