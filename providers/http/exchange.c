@@ -127,16 +127,24 @@ enum err http_begin(struct http *h, const struct http_request *request, struct h
 	return ERR_OK;
 }
 
-void http_end(struct http_exchange *x)
+/* Once it returned the I/O thread knows nothing of it any more; nothing must be asked of that thread again. */
+static void stop(struct http_exchange *x)
 {
 	struct transfer *t = &x->transfer;
 
-	/* The body is the caller's again, so nobody may be reading from it. */
 	client_ask(x->client, t, TRANSFER_STOP);
 	pthread_mutex_lock(&t->lock);
 	while (!t->is_stopped)
 		pthread_cond_wait(&t->stopped, &t->lock);
 	pthread_mutex_unlock(&t->lock);
+	x->is_stopped = true;
+}
+
+void http_end(struct http_exchange *x)
+{
+	/* The body is the caller's again, so nobody may be reading from it. */
+	if (!x->is_stopped)
+		stop(x);
 	count(x->client, -1);
 	free_exchange(x);
 }
@@ -307,7 +315,12 @@ void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len)
 	secrets_blot(x->secrets, bytes, len);
 }
 
-bool http_may_have_arrived(const struct http_exchange *x)
+/* What runs and was not sent yet could still be sent right after the answer "no". */
+bool http_may_have_arrived(struct http_exchange *x)
 {
-	return x->may_have_arrived || x->transfer.is_sent;
+	if (x->may_have_arrived || x->transfer.is_sent)
+		return true;
+	if (!x->is_settled && !x->is_stopped)
+		stop(x);
+	return x->transfer.is_sent;
 }

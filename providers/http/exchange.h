@@ -26,6 +26,7 @@ struct http_exchange {
 	bool has_given;  /* bytes of the answer's body */
 	bool is_settled; /* the answer, or the failure, is final */
 	bool may_have_arrived;
+	bool is_stopped; /* the I/O thread has forgotten the transfer */
 };
 
 /* Takes `url`, also on failure; NULL: ERR_NO_MEMORY. */

@@ -142,8 +142,11 @@ const char *http_header(const struct http_exchange *x, const char *name);
  */
 void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len);
 
-/* Whether the server may have got the request: false only when it certainly did not act on it. */
-bool http_may_have_arrived(const struct http_exchange *x);
+/*
+ * Whether the server may have got the request: false only when the server certainly did not act on it, and will not. An
+ * exchange that still runs and was not sent yet is given up for that: only http_end() may follow.
+ */
+bool http_may_have_arrived(struct http_exchange *x);
 
 /* Gives up what is not finished: an HTTP/1.1 connection is closed, an HTTP/2 stream reset. */
 void http_end(struct http_exchange *x);

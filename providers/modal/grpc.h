@@ -99,7 +99,7 @@ int64_t grpc_retry_after_ms(const char *details);
  * Whatever is there of the answer has been read. The transport's failure counts only where the server did not say how it
  * ended.
  */
-enum err grpc_settle(const struct http_exchange *x, const char *what, const struct error *transport,
+enum err grpc_settle(struct http_exchange *x, const char *what, const struct error *transport,
 	struct grpc_outcome *out, struct error *e);
 
 /* ---- grpc_retry.c: making a call again ---- */

@@ -150,7 +150,7 @@ static bool parse_status(const char *text, enum grpc_status *out)
 }
 
 /* The transport's failure counts only where the server did not say how it ended. */
-enum err grpc_settle(const struct http_exchange *x, const char *what, const struct error *transport,
+enum err grpc_settle(struct http_exchange *x, const char *what, const struct error *transport,
 	struct grpc_outcome *out, struct error *e)
 {
 	const char *status = http_header(x, "grpc-status");

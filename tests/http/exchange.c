@@ -506,6 +506,29 @@ Test(http_exchange, a_cancelled_one_returns_at_once)
 	cancel_release(&cancel);
 }
 
+#define GIVEN_UP 100
+
+Test(http_exchange, what_is_said_not_to_have_arrived_does_not_arrive_later)
+{
+	int may_have_arrived = 0;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	for (int i = 0; i < GIVEN_UP; i++) {
+		struct http_request request = room_request(&r, HTTP_POST, 0);
+		struct http_exchange *x;
+
+		/* Where a connection stands, the request is sent at once. */
+		perform_ok(&r);
+		x = room_begin(&r, &request);
+		may_have_arrived += http_may_have_arrived(x);
+		poll(NULL, 0, 1);
+		http_end(x);
+	}
+	room_close(&r);
+	cr_expect(le(int, r.server.requests, GIVEN_UP + may_have_arrived));
+}
+
 Test(http_exchange, one_that_ends_early_closes_its_connection)
 {
 	struct http_request request;
