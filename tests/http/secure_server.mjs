@@ -50,6 +50,8 @@ function answer(request, response) {
 }
 
 const server = version === '2' ? http2.createSecureServer(options, answer) : https.createServer(options, answer)
+// Node would close the idle connections of a test that stands still.
+server.keepAliveTimeout = 0
 server.on('connection', () => sockets++)
 server.on('secureConnection', () => connections++)
 server.listen(0, '127.0.0.1', () => console.log(server.address().port))
