@@ -328,7 +328,7 @@ static void read_by_poll(struct room *r, struct http_exchange *x[2], struct buf 
 		for (int i = 0; i < 2; i++)
 			p[i] = (struct pollfd){ .fd = done[i] ? -1 : http_fd(x[i]),
 				.events = POLLIN };
-		cr_assert(poll(p, 2, 10000) > 0);
+		cr_assert(poll(p, 2, 60000) > 0);
 		for (int i = 0; i < 2; i++) {
 			const void *bytes;
 			size_t len;
@@ -407,11 +407,12 @@ Test(http_exchange, a_server_that_says_nothing_is_given_up_at_the_deadline)
 	took_ms = monotonic_ms() - began_ms;
 	cr_expect(ge(i64, took_ms, 300));
 	cr_expect(lt(i64, took_ms, CALL_PROGRESS_MS * 9 / 10), "not at that of others");
-	cr_expect(answer.may_have_arrived);
 	cr_expect(ne(ptr, strstr(r.e.text, r.url), NULL), "%s", r.e.text);
 	/* Nobody else waits for the same dead connection. */
 	cr_expect(eq(u64, r.http->drops, drops + 1));
 	room_close(&r);
+	/* A client that stood still for so long has not sent it. */
+	cr_expect(answer.may_have_arrived || !r.server.requests);
 }
 
 /* A byte every 100 ms, which is longer than the deadline altogether. */
@@ -575,10 +576,11 @@ static size_t threads_now(const struct room *r)
 static void await_count(size_t (*count)(const struct room *r), const struct room *r, size_t wanted)
 {
 	int64_t end_ms = monotonic_ms() + 60000;
+	size_t found;
 
-	while (count(r) != wanted && monotonic_ms() < end_ms)
+	while ((found = count(r)) != wanted && monotonic_ms() < end_ms)
 		poll(NULL, 0, 1);
-	cr_expect(eq(sz, count(r), wanted));
+	cr_expect(eq(sz, found, wanted));
 }
 
 Test(http_exchange, many_that_begin_and_end_at_once_leave_nothing)
@@ -588,12 +590,13 @@ Test(http_exchange, many_that_begin_and_end_at_once_leave_nothing)
 	struct room r;
 
 	room_open(&r, answer_ok, NULL);
+	/* A thread that was joined may be listed for a moment. */
+	threads = threads_now(&r);
 	/* What the first exchange opens and the client keeps. */
 	perform_ok(&r);
 	http_drop_connections(r.http);
 	server_join_peer(&r.server, 0);
 	descriptors = descriptors_of_client(&r);
-	threads = threads_now(&r);
 	request = room_request(&r, HTTP_GET, 0);
 	for (int i = 0; i < 200; i++)
 		http_end(room_begin(&r, &request));

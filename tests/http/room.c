@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static const struct call patient = { .progress_ms = 10000 };
+static const struct call patient = { .progress_ms = 60000 };
 
 void room_open(struct room *r, void (*handler)(struct peer *p), void *context)
 {

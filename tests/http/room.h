@@ -24,7 +24,7 @@ void room_close(struct room *r);
 struct http_request room_request(const struct room *r, enum http_method method, unsigned flags);
 /* Begins and asserts that it began. */
 struct http_exchange *room_begin(struct room *r, const struct http_request *request);
-/* http_perform() with a deadline of 10 s on progress. */
+/* http_perform() with a deadline of a minute on progress. */
 enum err room_perform(struct room *r, const struct http_request *request, struct http_answer *out);
 
 /* Waits until so many connections ever stood before anybody had a request for them. */
