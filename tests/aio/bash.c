@@ -330,7 +330,7 @@ Test(bash, a_program_that_the_service_ended_has_failed)
 	cr_expect(eq(u64, take_places(), SESSIONS_MAX));
 }
 
-Test(bash, who_waits_for_a_session_can_be_interrupted, .timeout = 20)
+Test(bash, who_waits_for_a_session_can_be_interrupted)
 {
 	struct cancel cancel;
 	const struct call call = { .cancel = &cancel };

@@ -14,7 +14,7 @@
 
 #define REQUEST_MAX ((size_t)16 * 1024 * 1024)
 /* For a client to say all that it has to say. */
-#define PATIENCE_MS 20000
+#define PATIENCE_MS 60000
 
 struct peer {
 	struct envd_server *server;

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 /* What a change must be reported by before we call it missed. */
-#define SEEN_MS 10000
+#define SEEN_MS 60000
 
 struct seen {
 	enum watch_kind kind;

@@ -229,7 +229,7 @@ static void *work(void *context)
 		memset(bytes, w->number * 16 + round, len);
 		buf_reset(&got);
 		w->is_good = make_file(w->scene, path, bytes, len) == ERR_OK &&
-			fetch(w->scene, NULL, path, &got, NULL) == ERR_OK && got.len == len &&
+			fetch(w->scene, &patient, path, &got, NULL) == ERR_OK && got.len == len &&
 			memcmp(got.bytes, bytes, len) == 0;
 	}
 	return NULL;

@@ -274,7 +274,7 @@ Test(helper_command, what_is_orphaned_by_what_it_left_behind_is_buried)
 	cr_expect(r.last.kind == COMMAND_ENDED);
 	scratch_write_text(&r.scratch, "tree/begin", "\n");
 	orphan = number_soon(&r, "tree/orphan");
-	for (int i = 0; i < 10000 && !kill(orphan, 0); i++)
+	for (int i = 0; i < 60000 && !kill(orphan, 0); i++)
 		poll(NULL, 0, 1);
 	cr_expect(ne(int, kill(orphan, 0), 0));
 	scratch_write_text(&r.scratch, "tree/end", "\n");
@@ -509,7 +509,7 @@ Test(helper_command, one_runs_where_nothing_can_be_thrown_away)
 		room_close(&r);
 		cr_skip_test("mounting needs root");
 	}
-	request.wait_ms = 5000;
+	request.wait_ms = 60000;
 	cr_assert(eq(int, ask(&r, &request), ERR_OK));
 	cr_expect(eq(str, (char *)buf_text(&r.out), "said\n"));
 	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 3);

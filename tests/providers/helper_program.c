@@ -329,7 +329,7 @@ static bool wait_look(const struct late *l)
 	struct pollfd looked = { .fd = l->watch_fd, .events = POLLIN };
 	char events[4096];
 
-	return poll(&looked, 1, 20000) > 0 && read(l->watch_fd, events, sizeof events) > 0;
+	return poll(&looked, 1, 60000) > 0 && read(l->watch_fd, events, sizeof events) > 0;
 }
 
 /* Byte by byte, the next when the helper has looked at the last. */

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 
 /* How long an event may take to come. */
-#define DEADLINE_S 20
+#define DEADLINE_S 60
 
 static struct shown shown;
 
@@ -448,11 +448,15 @@ static const char *const whole[] = { "" };
 
 static size_t place_of(const char *line)
 {
-	const char *at;
+	const char *log;
+	size_t place;
 
 	expect_heard(line);
-	at = strstr(buf_text(&watching.log), line);
-	return (size_t)(at - buf_text(&watching.log));
+	pthread_mutex_lock(&watching.mutex);
+	log = buf_text(&watching.log);
+	place = (size_t)(strstr(log, line) - log);
+	pthread_mutex_unlock(&watching.mutex);
+	return place;
 }
 
 Test(helper_watch, a_list_comes_first_and_what_changed_meanwhile_after_it)

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 /* On every wait. */
-#define DEADLINE_MS 20000
+#define DEADLINE_MS 60000
 #define PIECES      5
 /* Of one program's output, where it is kept. */
 #define KEPT_MAX ((size_t)256 * 1024 * 1024)
