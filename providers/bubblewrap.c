@@ -31,8 +31,11 @@
 
 /* After TERM a command has so long to tidy up before KILL: provider.h. */
 #define TERM_GRACE_MS 5000
-/* A bwrap that was started tells of process 1 within milliseconds; one that does not is killed without it. */
-#define TELL_MS 1000
+/*
+ * A bwrap that was started tells of process 1 within milliseconds, on a busy machine within seconds; one that does not is
+ * killed without it.
+ */
+#define TELL_MS 10000
 /* Options of bwrap, mostly the environment of the request. */
 #define ARGS_MAX (4 * 1024 * 1024)
 /* What bwrap says when it cannot make the jail is a line or two. */
