@@ -350,7 +350,7 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
 	out->stream = lease_state(c->lease, out->stream_why, sizeof out->stream_why);
 	out->unwatched_dirs = tree_unwatched(c->tree);
-	pending_count(c->pending, &out->pending_changes, &out->pending_bytes, &out->parked_changes);
+	pending_count(c->pending, out);
 	out->parked_told = pending_parked(c->pending, out->parked, CACHE_PARKED_TOLD);
 	out->journal_dir = pending_place(c->pending);
 	tell_room(c, out);

@@ -151,6 +151,7 @@ enum cache_stream {
 /* Facts for `.sandbox/status`. */
 struct cache_status {
 	uint64_t pending_changes, pending_bytes; /* what the sandbox does not have yet */
+	uint64_t leaving_bytes;                  /* about so many of these have left */
 	uint64_t parked_changes;
 	struct cache_parked parked[CACHE_PARKED_TOLD]; /* of these the first */
 	size_t parked_told;

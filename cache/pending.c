@@ -144,15 +144,18 @@ const unsigned char *pending_journal(const struct pending *p)
 
 /* ---- What there is ---- */
 
-void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes, uint64_t *parked)
+void pending_count(struct pending *p, struct cache_status *out)
 {
-	*changes = *bytes = *parked = 0;
 	if (!p)
 		return;
 	pthread_mutex_lock(&p->lock);
-	*changes = p->changes;
-	*bytes = p->bytes;
-	*parked = p->parked;
+	out->pending_changes = p->changes;
+	out->pending_bytes = p->bytes;
+	out->parked_changes = p->parked;
+	/* More leaves than the contents, or less where they are compressed. */
+	uint64_t sent = p->moved.sent, sent_most = p->bytes - p->unsent_bytes;
+
+	out->leaving_bytes = sent < sent_most ? sent : sent_most;
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -126,5 +126,5 @@ const char *pending_place(const struct pending *p);
 /* The first of those that were refused; returns how many. */
 size_t pending_parked(struct pending *p, struct cache_parked *out, size_t room);
 
-/* Changes and bytes not yet answered for, and changes that were refused. */
-void pending_count(struct pending *p, uint64_t *changes, uint64_t *bytes, uint64_t *parked);
+/* Fills the numbers of changes and bytes not yet answered for, and of changes that were refused. */
+void pending_count(struct pending *p, struct cache_status *out);

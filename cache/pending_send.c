@@ -45,6 +45,7 @@ static bool is_wanted_locked(const struct pending *p)
 static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
 {
 	batch_learn_settled_locked(p, b);
+	p->moved.sent -= b->progress.sent;
 	b->progress = progress_now();
 	b->progress.also = &p->moved;
 	b->is_wanted = is_wanted_locked(p);
@@ -160,6 +161,7 @@ static void send_locked(struct pending *p, struct batch *b)
 	if (!e.kind && b->is_ready)
 		batch_keep_contents(p, b);
 	pthread_mutex_lock(&p->lock);
+	p->moved.sent -= b->progress.sent;
 	batch_settle_locked(p, b);
 	finish_locked(p, b, &e);
 	batch_release(b);

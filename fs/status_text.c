@@ -124,6 +124,7 @@ void status_text(const char *source, const struct sandbox_info *sandbox,
 	put_sandbox(&w, source, sandbox, status->expires_s);
 	json_put_integer(&w, "pending_changes", (int64_t)status->pending_changes);
 	json_put_integer(&w, "pending_bytes", (int64_t)status->pending_bytes);
+	json_put_integer(&w, "leaving_bytes", (int64_t)status->leaving_bytes);
 	json_put_integer(&w, "parked_changes", (int64_t)status->parked_changes);
 	put_journal(&w, status);
 	json_put_integer(&w, "inodes_known", (int64_t)status->inodes_known);

@@ -5,6 +5,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
 #include "tools/owed.h"
+#include "tools/progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,19 +56,34 @@ static int read_owed(const void *context)
 	return mounted_become_owner(d->mounted) ? owed_read(d->owed, d->mounted->dir) : errno;
 }
 
+/* Of changes without contents there are no bytes to count. */
+static void show(struct progress_bar *bar, const struct owed *o, int64_t most)
+{
+	char words[OWED_WORDS_MAX];
+
+	if (most)
+		progress_tell(bar, (uint64_t)(most - (o->bytes - o->leaving)), (uint64_t)most);
+	else
+		fprintf(stderr, "\r\033[K%s: %s left", bar->what, owed_words(o, words));
+}
+
 /* Until it is ended. */
 static int show_progress(const void *context)
 {
 	const struct drain *d = context;
-	char words[OWED_WORDS_MAX];
+	struct progress_bar bar;
 	struct owed owed;
+	int64_t most = 0;
 
 	if (!mounted_become_owner(d->mounted))
 		return errno;
+	progress_begin(&bar, "sending");
 	for (;;) {
 		poll(NULL, 0, SHOWN_EVERY_MS);
-		if (!owed_read(&owed, d->mounted->dir) && owed.changes)
-			fprintf(stderr, "\r\033[Ksending: %s left", owed_words(&owed, words));
+		if (owed_read(&owed, d->mounted->dir) || !owed.changes)
+			continue;
+		most = owed.bytes > most ? owed.bytes : most;
+		show(&bar, &owed, most);
 	}
 }
 

@@ -22,6 +22,7 @@ bool owed_parse(struct owed *out, const struct buf *status)
 		return false;
 	out->changes = rest_integer(whole, "pending_changes", 0);
 	out->bytes = rest_integer(whole, "pending_bytes", 0);
+	out->leaving = rest_integer(whole, "leaving_bytes", 0);
 	out->refused = rest_integer(whole, "parked_changes", 0);
 	journal = rest_text(rest_member(whole, "journal"), "dir", "");
 	snprintf(out->journal, sizeof out->journal, "%s", journal);

@@ -11,6 +11,7 @@
 
 struct owed {
 	int64_t changes, bytes; /* what the sandbox does not have yet */
+	int64_t leaving;        /* about so many of these bytes have left */
 	int64_t refused;        /* changes that the sandbox did not take */
 	char journal
 		[PATH_MAX]; /* the directory that keeps them for the next mount; "": they end with this one */

@@ -105,6 +105,15 @@ void call_moved_at(const struct call *call, int64_t moved_ms)
 		progress_note(p, moved_ms);
 }
 
+void call_sent(const struct call *call, uint64_t bytes)
+{
+	for (struct progress *p = call ? call->progress : NULL; p; p = p->also) {
+		p->sent += bytes;
+		if (p->told)
+			p->told(p);
+	}
+}
+
 void call_moved(const struct call *call)
 {
 	call_moved_at(call, monotonic_ms());

@@ -38,7 +38,10 @@ bool cancel_thrown(const struct cancel *c);
 struct progress {
 	int64_t since_ms;         /* monotonic: when the caller began to wait */
 	_Atomic int64_t moved_ms; /* when the answer last came nearer; 0: it has not yet */
+	_Atomic uint64_t sent;    /* bytes of its requests that have left */
 	struct progress *also;    /* has the same noted; outlives this one; NULL: none */
+	/* Called by who waits, some times a second, when something was noted; NULL: nobody is told. */
+	void (*told)(struct progress *p);
 };
 
 struct call {
@@ -73,6 +76,8 @@ enum err call_check_time(const struct call *call, struct error *e);
 /* The answer came nearer: just now, or at `moved_ms`. */
 void call_moved(const struct call *call);
 void call_moved_at(const struct call *call, int64_t moved_ms);
+/* So many more bytes of its request have left. */
+void call_sent(const struct call *call, uint64_t bytes);
 
 /*
  * Waits until `fd` is ready for `events` (poll(2)): ERR_OK, ERR_TIMEOUT, ERR_INTERRUPTED or ERR_IO.

@@ -81,20 +81,20 @@ static int64_t left_ms(const struct run *r)
 }
 
 /* Readiness of the two, or of the switch; 0: none before the deadline. */
-static int poll_until_deadline(const struct run *r, struct pollfd p[3])
+static int poll_until_deadline(struct run *r, struct pollfd p[3])
 {
 	int count = 0;
 
 	for (int64_t left = left_ms(r); !count && left > 0; left = left_ms(r)) {
 		count = poll(p, 3, left < LOOK_MS ? (int)left : LOOK_MS);
-		call_moved_at(r->call, http_moved_ms(r->post.exchange));
+		http_note_progress(r->post.exchange, r->call);
 		if (count < 0 && errno == EINTR)
 			count = 0;
 	}
 	return count;
 }
 
-static enum err wait_for_both(const struct run *r, struct ready *ready, struct error *e)
+static enum err wait_for_both(struct run *r, struct ready *ready, struct error *e)
 {
 	const struct cancel *cancel = r->call ? r->call->cancel : NULL;
 	struct pollfd p[3] = {

@@ -206,6 +206,16 @@ static enum err give_up(struct http_exchange *x, const struct call *call, struct
 /* So often, in ms, a caller's progress is noted for threads that wait for the same. */
 #define NOTED_MS 500
 
+void http_note_progress(struct http_exchange *x, const struct call *call)
+{
+	curl_off_t sent = x->transfer.sent;
+
+	call_moved_at(call, x->transfer.progress_ms);
+	if (sent > x->told)
+		call_sent(call, (uint64_t)(sent - x->told));
+	x->told = sent;
+}
+
 /* Until there is something to do. What moves meanwhile moves the deadline, without waking anybody. */
 static enum err wait_for_news(struct http_exchange *x, const struct call *call, struct error *e)
 {
@@ -221,7 +231,7 @@ static enum err wait_for_news(struct http_exchange *x, const struct call *call, 
 			left = NOTED_MS;
 		rest.progress_ms = left == INT64_MAX ? -1 : left;
 		kind = call_wait_fd(&rest, x->transfer.fd, POLLIN, e);
-		call_moved_at(call, x->transfer.progress_ms);
+		http_note_progress(x, call);
 	}
 	return kind;
 }
@@ -266,7 +276,7 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 			*bytes = x->piece.bytes;
 			*len = x->piece.len;
 			return ERR_OK;
-		case LOOK_OVER: return give_end(x, len, e);
+		case LOOK_OVER: http_note_progress(x, call); return give_end(x, len, e);
 		case LOOK_UNSETTLED: kind = exchange_settle(x, call, e); break;
 		case LOOK_NOTHING:
 			kind = exchange_feed(x, e);

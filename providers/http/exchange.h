@@ -21,6 +21,7 @@ struct http_exchange {
 	struct buf piece; /* of the answer: what it was last given */
 	struct buf ready; /* of the body: what is handed on next */
 	uint64_t made;    /* bytes of the body asked of the source */
+	curl_off_t told;  /* bytes of it that the caller was told have left, in this sending */
 	int64_t since_ms; /* the deadline counts from here, or from what this sending moved; 0: not read yet */
 	unsigned repetitions, redirections;
 	bool has_given;  /* bytes of the answer's body */

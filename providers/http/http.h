@@ -127,6 +127,8 @@ int http_fd(const struct http_exchange *x);
 
 /* When it last made progress, in milliseconds of the monotonic clock; 0: it has made none. For whoever polls. */
 int64_t http_moved_ms(const struct http_exchange *x);
+/* That, and what has left of the body, becomes the caller's progress: http_read() does it some times a second. */
+void http_note_progress(struct http_exchange *x, const struct call *call);
 
 /*
  * Of the answer; known once http_read() returned ERR_OK, also with *len 0. Header names in any case; NULL: not there. Those

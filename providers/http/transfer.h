@@ -52,13 +52,13 @@ struct transfer {
 	char error_text[CURL_ERROR_SIZE];
 	unsigned sendings;  /* how often libcurl set out to send it */
 	int64_t sending_ms; /* when it last did; monotonic */
-	curl_off_t sent;    /* bytes of the body */
 	enum err refusal;   /* why a callback gave it up; ERR_OK: none did */
 	const char *refusal_words;
 
 	_Atomic int64_t
 		progress_ms; /* on the monotonic clock: when it last moved, but for an answer that is a fault */
-	_Atomic bool is_sent; /* may have left, as far as is known now */
+	_Atomic bool is_sent;    /* may have left, as far as is known now */
+	_Atomic curl_off_t sent; /* bytes of the body, as far as libcurl has handed them on */
 
 	int fd; /* constant */
 	pthread_mutex_t lock;

@@ -252,7 +252,8 @@ static enum err apply_without(struct distant *d, const struct apply_request *req
 	return kind;
 }
 
-static void note_size(struct distant *d, const struct apply_request *request)
+static void note_size(
+	struct distant *d, const struct call *call, const struct apply_request *request)
 {
 	size_t bytes = 0;
 
@@ -261,6 +262,7 @@ static void note_size(struct distant *d, const struct apply_request *request)
 	pthread_mutex_lock(&d->lock);
 	d->apply_bytes = bytes;
 	pthread_mutex_unlock(&d->lock);
+	call_sent(call, bytes);
 }
 
 #define LATE_MS 5
@@ -343,7 +345,7 @@ static enum err apply(struct provider *p, const struct call *call,
 	struct distant *d = of(p);
 	bool does_first = d->does_first;
 
-	note_size(d, request);
+	note_size(d, call, request);
 	if (distant_applies(d) + 1 == d->copied)
 		keep_copy(d, request);
 	enum err kind = does_first ? ERR_OK : pass_gate(d, &d->hold_applies, &d->applies, call, e);

@@ -159,10 +159,13 @@ Test(pending, writes_gather_while_a_batch_is_under_way)
 		distant_write(&far, i, n, "b");
 	cache_get_status(far.cache, &status);
 	cr_expect(eq(u64, status.pending_bytes, 1000));
+	cr_expect(eq(u64, status.leaving_bytes, 1));
 	distant_hold_applies(&far, false);
 	cr_expect(eq(int, flush(i), ERR_OK));
 	cr_expect(eq(uint, distant_applies(&far), 2));
 	cr_expect(eq(u64, distant_size(&far, i), 1000));
+	cache_get_status(far.cache, &status);
+	cr_expect(zero(u64, status.leaving_bytes));
 	distant_close(&far, i);
 }
 

@@ -68,6 +68,7 @@ Test(status_text, says_what_the_sandbox_does_not_have)
 	struct cache_status status = {
 		.pending_changes = 3,
 		.pending_bytes = 5000,
+		.leaving_bytes = 4000,
 		.parked_changes = 2,
 		.journal_dir = "/var/journal",
 		.parked = { { .op = CHANGE_WRITE, .path = "/a", .error = "no space" },
@@ -79,6 +80,7 @@ Test(status_text, says_what_the_sandbox_does_not_have)
 
 	expect_field(whole, "pending_changes", "3");
 	expect_field(whole, "pending_bytes", "5000");
+	expect_field(whole, "leaving_bytes", "4000");
 	expect_field(whole, "parked_changes", "2");
 	expect_field(journal, "dir", "/var/journal");
 	expect_field(journal, "entries", "3");

@@ -1,6 +1,7 @@
 /* Bodies of requests. */
 #include "tests/http/room.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,34 @@ Test(http_upload, a_body_in_memory_arrives_whole)
 	cr_expect(eq(int, answer.status, 200));
 	room_close(&r);
 	free(body);
+}
+
+static void count_told(struct progress *p)
+{
+	cr_expect(le(u64, p->sent, LONG));
+	atomic_fetch_add((atomic_uint *)(p + 1), 1);
+}
+
+Test(http_upload, who_waits_hears_how_much_has_left)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct {
+		struct progress progress;
+		atomic_uint told;
+	} caller = { .progress = progress_now() };
+	const struct call call = { .progress_ms = 60000, .progress = &caller.progress };
+	struct made made = { 0 };
+	struct room r;
+
+	caller.progress.told = count_told;
+	room_open(&r, check_body, NULL);
+	struct http_request request = long_request(&r, &made, 0);
+
+	cr_assert(eq(int, http_perform(r.http, &call, &request, &answer, &r.e), ERR_OK), "%s",
+		r.e.text);
+	cr_expect(eq(u64, caller.progress.sent, LONG));
+	cr_expect(lt(uint, 0, caller.told));
+	room_close(&r);
 }
 
 Test(http_upload, a_source_begins_anew_for_a_repetition)

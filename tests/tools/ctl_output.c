@@ -1,4 +1,5 @@
 #include "tools/ctl/output.h"
+#include "tools/duration_text.h"
 
 #include "providers/base/cleanup.h"
 
@@ -57,7 +58,7 @@ Test(ctl_output, durations_are_two_units)
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		char text[32];
+		char text[DURATION_TEXT_SIZE];
 
 		duration_text(rows[i].seconds, text);
 		cr_expect(eq(str, text, (char *)rows[i].text));

@@ -107,6 +107,38 @@ static void hear(struct copying *c, size_t n)
 		copy_fail(c, owner, *result->why ? result->why : error_words(result->err));
 }
 
+/* The caller of a batch that is on its way. */
+struct leaving {
+	struct progress progress; /* first */
+	struct copying *copying;
+};
+
+static void tell_progress(const struct copying *c, uint64_t leaving)
+{
+	if (c->copy->progress)
+		c->copy->progress(c->copy->context, c->counts->bytes + leaving, c->list.bytes);
+}
+
+/* More leaves than the contents, or less where they are compressed. */
+static void tell_leaving(struct progress *p)
+{
+	const struct copying *c = ((struct leaving *)p)->copying;
+	uint64_t sent = p->sent, most = c->batch.data_len;
+
+	tell_progress(c, sent < most ? sent : most);
+}
+
+static enum err send_batch(struct copying *c, const struct apply_request *request, struct error *e)
+{
+	struct leaving leaving = { .progress = progress_now(), .copying = c };
+	struct call call = c->call ? *c->call : (struct call){ 0 };
+
+	leaving.progress.also = call.progress;
+	leaving.progress.told = tell_leaving;
+	call.progress = &leaving.progress;
+	return provider_apply(c->copy->to, &call, request, c->batch.results, e);
+}
+
 enum err copy_flush(struct copying *c, struct error *e)
 {
 	struct copy_batch *b = &c->batch;
@@ -115,13 +147,13 @@ enum err copy_flush(struct copying *c, struct error *e)
 
 	if (kind == ERR_OK && b->count) {
 		memset(b->results, 0, b->count * sizeof *b->results);
-		kind = provider_apply(c->copy->to, c->call, &request, b->results, e);
+		kind = send_batch(c, &request, e);
 	}
 	for (size_t n = 0; kind == ERR_OK && n < b->count; n++)
 		hear(c, n);
 	b->count = b->data_len = b->paths_len = 0;
-	if (kind == ERR_OK && c->copy->progress)
-		c->copy->progress(c->copy->context, c->counts->bytes, c->list.bytes);
+	if (kind == ERR_OK)
+		tell_progress(c, 0);
 	return kind;
 }
 

@@ -4,6 +4,7 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/sandboxes.h"
 #include "tools/ctl/target.h"
+#include "tools/duration_text.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ static enum err print_table(
 	const struct target *t, const struct sandbox_info *info, struct error *e)
 {
 	AUTO_TABLE struct table table;
-	char source[256], left[32], user[64];
+	char source[256], left[DURATION_TEXT_SIZE], user[64];
 
 	table_init(&table, (const char *const[]){ "", "", NULL });
 	snprintf(source, sizeof source, "%s:%s", t->source.ops->name, info->id);

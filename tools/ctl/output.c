@@ -155,19 +155,3 @@ enum err print_json(const struct buf *json, FILE *to, struct error *e)
 	fprintf(to, "%s\n", buf_text(json));
 	return check_written(to, e);
 }
-
-void duration_text(int64_t seconds, char out[32])
-{
-	long long s = seconds;
-
-	if (s < 0)
-		snprintf(out, 32, "-");
-	else if (s < 60)
-		snprintf(out, 32, "%lld s", s);
-	else if (s < 3600)
-		snprintf(out, 32, "%lld min %lld s", s / 60, s % 60);
-	else if (s < 86400)
-		snprintf(out, 32, "%lld h %lld min", s / 3600, s / 60 % 60);
-	else
-		snprintf(out, 32, "%lld d %lld h", s / 86400, s / 3600 % 24);
-}

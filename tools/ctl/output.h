@@ -43,6 +43,3 @@ enum err print_json(const struct buf *json, FILE *to, struct error *e);
 
 /* Whether `to` shows colours. */
 bool shows_colour(FILE *to);
-
-/* "2 h 5 min", "45 s": the two largest units. "-" for a negative one, which is none. */
-void duration_text(int64_t seconds, char out[32]);

@@ -1,6 +1,7 @@
 #include "tools/ctl/sandboxes.h"
 
 #include "providers/base/cleanup.h"
+#include "tools/duration_text.h"
 
 /* A million sandboxes. */
 #define JSON_MAX (256 << 20)
@@ -36,7 +37,7 @@ const char *sandbox_state_word(enum sandbox_state state)
 static void add_row(struct sandboxes *s, const char *provider, const struct sandbox_entry *entry)
 {
 	AUTO_BUF struct buf labels = BUF_INIT(LABELS_MAX);
-	char source[256], left[32];
+	char source[256], left[DURATION_TEXT_SIZE];
 
 	snprintf(source, sizeof source, "%s:%s", provider, entry->id);
 	duration_text(entry->expires_s, left);

@@ -9,6 +9,7 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/mounts.h"
 #include "tools/ctl/output.h"
+#include "tools/duration_text.h"
 #include "tools/owed.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void add_refused(struct report *r, const char *dir, struct json_object *s
 static void add_errors(struct report *r, const char *dir, struct json_object *status)
 {
 	struct json_object *errors = rest_member(status, "last_errors"), *one;
-	char ago[32];
+	char ago[DURATION_TEXT_SIZE];
 
 	for (size_t i = 0; (one = rest_item(errors, i)); i++) {
 		duration_text(rest_integer(one, "age_ms", 0) / 1000, ago);
@@ -79,7 +80,7 @@ static const char *cache_words(struct json_object *status, char out[2 * BYTES_TE
 static void add_alive(struct report *r, const struct mounted *m, const struct buf *text)
 {
 	AUTO_JSON struct json_object *status = NULL;
-	char pending[OWED_WORDS_MAX], refused[32], known[32], left[32];
+	char pending[OWED_WORDS_MAX], refused[32], known[32], left[DURATION_TEXT_SIZE];
 	char cache[2 * BYTES_TEXT_SIZE + 4];
 	struct owed owed = { 0 };
 

@@ -7,7 +7,7 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/copy.h"
 #include "tools/ctl/destination.h"
-#include "tools/ctl/progress.h"
+#include "tools/progress.h"
 
 struct transfer {
 	struct ctl_run *run;

@@ -10,13 +10,14 @@
 #define PROGRESS_LINE_SIZE 80
 
 struct progress_bar {
-	const char *what;          /* "push" */
-	bool is_shown;             /* standard error is a terminal */
-	int64_t began_ms, told_ms; /* of the monotonic clock */
+	const char *what;        /* "push" */
+	bool is_shown;           /* standard error is a terminal */
+	int64_t began_ms;        /* of the monotonic clock, as is the next */
+	_Atomic int64_t told_ms; /* 0: no line is there */
 };
 
 void progress_begin(struct progress_bar *p, const char *what);
-/* Some times a second at most, however often it is called. */
+/* Some times a second at most, however often it is called, and from whichever thread. */
 void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total);
 /* Takes the line away: for its end, and before something else is printed. */
 void progress_clear(struct progress_bar *p);

@@ -1,9 +1,10 @@
-#include "tools/ctl/progress.h"
+#include "tools/progress.h"
 
 #include "providers/base/call.h"
 #include "tools/bytes_text.h"
-#include "tools/ctl/output.h"
+#include "tools/duration_text.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,7 +19,8 @@ void progress_line(const char *what, uint64_t bytes, uint64_t total, int64_t ela
 	static const char bar[] = "####################";
 	double part = total && bytes < total ? (double)bytes / (double)total : 1;
 	double per_second = elapsed_ms > 0 ? (double)bytes * 1000 / (double)elapsed_ms : 0;
-	char done[BYTES_TEXT_SIZE], all[BYTES_TEXT_SIZE], rate[BYTES_TEXT_SIZE], left[32];
+	char done[BYTES_TEXT_SIZE], all[BYTES_TEXT_SIZE], rate[BYTES_TEXT_SIZE];
+	char left[DURATION_TEXT_SIZE];
 	int len;
 
 	len = snprintf(out, PROGRESS_LINE_SIZE, "%s [%-*.*s] %3.0f %%  %s of %s", what, BAR_LENGTH,
@@ -40,12 +42,12 @@ void progress_begin(struct progress_bar *p, const char *what)
 
 void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total)
 {
-	int64_t now_ms = monotonic_ms();
+	int64_t now_ms = monotonic_ms(), told_ms = p->told_ms;
 	char line[PROGRESS_LINE_SIZE];
 
-	if (!p->is_shown || now_ms - p->told_ms < EVERY_MS)
+	if (!p->is_shown || now_ms - told_ms < EVERY_MS ||
+		!atomic_compare_exchange_strong(&p->told_ms, &told_ms, now_ms))
 		return;
-	p->told_ms = now_ms;
 	progress_line(p->what, bytes, total, now_ms - p->began_ms, line);
 	fprintf(stderr, "\r\033[K%s", line);
 }

@@ -1,12 +1,12 @@
 #include "tools/bytes_text.h"
-#include "tools/ctl/progress.h"
+#include "tools/progress.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-TestSuite(ctl_progress, .timeout = 300);
+TestSuite(progress, .timeout = 300);
 
-Test(ctl_progress, sizes_have_the_unit_that_fits)
+Test(progress, sizes_have_the_unit_that_fits)
 {
 	static const struct {
 		uint64_t bytes;
@@ -24,7 +24,7 @@ Test(ctl_progress, sizes_have_the_unit_that_fits)
 		cr_expect(eq(str, (char *)bytes_text(rows[n].bytes, text), (char *)rows[n].text));
 }
 
-Test(ctl_progress, a_line_tells_the_part_the_rate_and_the_time_left)
+Test(progress, a_line_tells_the_part_the_rate_and_the_time_left)
 {
 	char line[PROGRESS_LINE_SIZE];
 
@@ -33,7 +33,7 @@ Test(ctl_progress, a_line_tells_the_part_the_rate_and_the_time_left)
 		"push [########            ]  40 %  4.0 MB of 10.0 MB  2.0 MB/s  3 s left"));
 }
 
-Test(ctl_progress, what_has_just_begun_has_no_rate_yet)
+Test(progress, what_has_just_begun_has_no_rate_yet)
 {
 	char line[PROGRESS_LINE_SIZE];
 
@@ -41,7 +41,7 @@ Test(ctl_progress, what_has_just_begun_has_no_rate_yet)
 	cr_expect(eq(str, line, "pull [                    ]   0 %  0 bytes of 1.0 kB"));
 }
 
-Test(ctl_progress, more_than_was_expected_is_all)
+Test(progress, more_than_was_expected_is_all)
 {
 	char line[PROGRESS_LINE_SIZE];
 
