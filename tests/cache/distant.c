@@ -68,6 +68,15 @@ static bool take_chosen(
 	return true;
 }
 
+/* Of an apply: whether it is at work from now on. */
+static void note_work_locked(struct distant *d, const bool *held, bool is_at_work)
+{
+	if (held != &d->hold_applies)
+		return;
+	d->at_work += is_at_work ? 1 : -1;
+	pthread_cond_broadcast(&d->changed);
+}
+
 /* As a vendor's call: it ends at its deadline or when it is cancelled. */
 static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived,
 	const struct call *call, struct error *e)
@@ -81,6 +90,7 @@ static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived
 	bool is_late = d->is_ending;
 
 	pthread_cond_broadcast(&d->changed);
+	note_work_locked(d, held, false);
 	while (*held && !kind && !d->is_cut && !take_chosen(d, held, &d->passing, number)) {
 		struct timespec look = soon(5);
 
@@ -92,6 +102,7 @@ static enum err pass_gate(struct distant *d, const bool *held, unsigned *arrived
 		else if (is_late || (limit_ms >= 0 && monotonic_ms() > end_ms))
 			kind = error_set(e, ERR_TIMEOUT, "no progress");
 	}
+	note_work_locked(d, held, true);
 	if (!kind && d->is_cut)
 		kind = error_set(e, ERR_UNREACHABLE, "no route");
 	pthread_mutex_unlock(&d->lock);
@@ -339,10 +350,9 @@ static void fall_short(
 			results[n].count--;
 }
 
-static enum err apply(struct provider *p, const struct call *call,
+static enum err do_apply(struct distant *d, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
-	struct distant *d = of(p);
 	bool does_first = d->does_first;
 
 	note_size(d, call, request);
@@ -366,6 +376,25 @@ static enum err apply(struct provider *p, const struct call *call,
 			: kind;
 	}
 	return apply_without(d, request, results, refusal, e);
+}
+
+static void note_work(struct distant *d, bool is_at_work)
+{
+	pthread_mutex_lock(&d->lock);
+	note_work_locked(d, &d->hold_applies, is_at_work);
+	pthread_mutex_unlock(&d->lock);
+}
+
+static enum err apply(struct provider *p, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	struct distant *d = of(p);
+
+	note_work(d, true);
+	enum err kind = do_apply(d, call, request, results, e);
+
+	note_work(d, false);
+	return kind;
 }
 
 static enum err watch(struct provider *p, const struct call *call,
@@ -584,12 +613,19 @@ void distant_hold_fetches(struct distant *d, bool hold)
 	set(d, &d->hold_fetches, hold);
 }
 
+/* Returns when that one has left the gate. */
 static void choose(struct distant *d, unsigned *chosen, unsigned number)
 {
+	struct timespec end = soon(TEST_WAIT_S * 1000);
+	int failed = 0;
+
 	pthread_mutex_lock(&d->lock);
 	*chosen = number;
 	pthread_cond_broadcast(&d->changed);
+	while (*chosen && d->hold_applies && !failed)
+		failed = pthread_cond_timedwait(&d->changed, &d->lock, &end);
 	pthread_mutex_unlock(&d->lock);
+	cr_assert(not(failed), "call %u is not held", number);
 }
 
 void distant_pass_apply(struct distant *d, unsigned number)
@@ -604,9 +640,15 @@ void distant_time_out_apply(struct distant *d, unsigned number)
 
 void distant_refuse(struct distant *d, enum err kind)
 {
+	struct timespec end = soon(TEST_WAIT_S * 1000);
+	int failed = 0;
+
 	pthread_mutex_lock(&d->lock);
+	while (d->at_work && !failed)
+		failed = pthread_cond_timedwait(&d->changed, &d->lock, &end);
 	d->refusal = kind;
 	pthread_mutex_unlock(&d->lock);
+	cr_assert(not(failed), "a call does not end");
 }
 
 static void await(struct distant *d, const unsigned *arrived, unsigned count)

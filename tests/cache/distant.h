@@ -35,9 +35,10 @@ struct distant {
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t changed;
 	unsigned lists, fetches, applies; /* calls that arrived */
-	unsigned changes;                 /* in all applies together */
-	unsigned syncs;                   /* CHANGE_SYNC among them, likewise */
-	size_t apply_bytes;               /* of contents in the last apply that arrived */
+	unsigned at_work;   /* applies that have begun, are not over and are not held */
+	unsigned changes;   /* in all applies together */
+	unsigned syncs;     /* CHANGE_SYNC among them, likewise */
+	size_t apply_bytes; /* of contents in the last apply that arrived */
 	bool hold_fetches, hold_applies;
 	int64_t hasty_ms; /* so long a call is held at most, set before the first; 0: to its own deadline */
 	bool is_ending; /* the cache ends: a call that arrives by then is not held, but times out */
@@ -102,12 +103,13 @@ void distant_step(struct distant *d);
 
 void distant_hold_applies(struct distant *d, bool hold);
 void distant_hold_fetches(struct distant *d, bool hold);
-/* Lets through the one that arrived as the `number`th, from 1. */
+/* Lets through the one that arrived as the `number`th, from 1, and is held: it has passed then. */
 void distant_pass_apply(struct distant *d, unsigned number);
 /* Ends the one that arrived as the `number`th and is held, as if its deadline had come. */
 void distant_time_out_apply(struct distant *d, unsigned number);
 /* The copy arrives: how that ends. */
 enum err distant_deliver_copy(struct distant *d);
+/* An apply that was let through before is over first: the next refusal is none of its. */
 void distant_refuse(struct distant *d, enum err kind);
 /* Until so many applies, fetches or items of these have arrived. */
 void distant_await_applies(struct distant *d, unsigned count);
