@@ -106,8 +106,9 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	case WATCH_FOUND: tree_hear_watched(l->cache->tree, event->path); return ERR_OK;
 	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
 	default:
-		stats_add(&l->cache->stats, STATS_EVENTS, 1);
 		tree_hear(l->cache->tree, event);
+		/* Who sees the count may rely on it that the tree has heard of the change. */
+		stats_add(&l->cache->stats, STATS_EVENTS, 1);
 		return ERR_OK;
 	}
 }
