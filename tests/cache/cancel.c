@@ -179,9 +179,11 @@ Test(cancel, what_others_make_beside_it_is_seen)
 	struct cache_entry entry;
 
 	wait_lazily_for(AN_HOUR_MS);
+	distant_gather_for(&far, AN_HOUR_MS);
 	distant_close(&far, distant_make(&far, "lock"));
 	unlink_it("lock");
 	expect_pending(1);
+	distant_gather_for(&far, PENDING_WAIT_MS);
 	wait_lazily_for(0);
 	scratch_write_text(&far.scratch, "theirs", "");
 	while (cache_lookup(far.cache, NULL, top, "theirs", &entry, &absent_ms, NULL)) {

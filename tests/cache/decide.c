@@ -247,6 +247,7 @@ Test(decide, a_refused_write_of_many_parts_is_parked_whole)
 	uint64_t entries, bytes, parked;
 
 	distant_refuse(&far, ERR_NO_SPACE);
+	distant_gather_for(&far, AN_HOUR_MS);
 	for (uint64_t n = 0; n < 10; n++)
 		distant_write(&far, i, n, "x");
 	distant_hold_applies(&far, false);

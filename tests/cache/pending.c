@@ -51,6 +51,7 @@ Test(pending, a_write_a_sync_and_a_close_are_one_call)
 {
 	struct inode *i = make("f");
 
+	distant_gather_for(&far, AN_HOUR_MS);
 	distant_write(&far, i, 0, "hello");
 	cr_expect(eq(int, cache_fsync(far.cache, NULL, i, NULL), ERR_OK));
 	cr_expect(eq(int, flush(i), ERR_OK));
@@ -288,6 +289,7 @@ static struct inode *make_with_two_under_way(void)
 	distant_hold_applies(&far, true);
 	write_mouthfuls(i, 0, 1, 'a', 0);
 	distant_await_applies(&far, 1);
+	distant_gather_for(&far, AN_HOUR_MS);
 	write_mouthfuls(i, MOUTHFUL, FULL_MOUTHFULS, 'b', 0);
 	distant_await_applies(&far, 2);
 	return i;

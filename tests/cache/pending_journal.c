@@ -67,6 +67,7 @@ Test(pending_journal, of_a_batch_only_what_is_damaged_and_what_needs_it_is_parke
 	struct inode *first = distant_make(&far, "first");
 
 	distant_await_applies(&far, before + 1);
+	distant_gather_for(&far, AN_HOUR_MS);
 	distant_write(&far, one, 0, "unreadable");
 	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "one", root, "new", 0, NULL), 0));
 	distant_write(&far, two, 0, "sound");

@@ -75,6 +75,7 @@ static void expect_there(const char *name, mode_t mode, struct timespec mtime)
 /* As tar(1) does: made, written, its times and its mode set; the owner that it has already costs nothing. */
 Test(pending_set, what_is_set_of_a_new_file_is_one_change)
 {
+	distant_gather_for(&far, AN_HOUR_MS);
 	struct inode *i = distant_make(&far, "f");
 	unsigned before = changes();
 
