@@ -192,12 +192,19 @@ static void *write_much(void *context)
 /* As a slow link: each batch is let through when about as much has gathered behind it as may. */
 #define FULL ((uint64_t)13 * 512 * 1024)
 
+/* False: all is written, and what is left fills none. */
+static bool await_full_batch(unsigned number)
+{
+	while (distant_applies(&far) < number && !atomic_load(&is_written))
+		usleep(1000);
+	return !atomic_load(&is_written);
+}
+
 static void let_full_batches_through(void)
 {
 	struct cache_status status;
 
-	for (unsigned batch = 1; !atomic_load(&is_written); batch++) {
-		distant_await_applies(&far, batch);
+	for (unsigned batch = 1; await_full_batch(batch); batch++) {
 		uint64_t full = FULL + distant_apply_bytes(&far);
 
 		do {
