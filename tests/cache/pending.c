@@ -1047,6 +1047,8 @@ Test(pending, who_comes_when_the_sandbox_is_back_does_not_hear_that_it_was_gone)
 	far.lose_answers = true;
 	distant_write(&far, i, 0, "hello");
 	distant_await_applies(&far, 3);
+	/* So long is waited for an attempt of now. */
+	pause_for(AN_HOUR_MS);
 	cr_expect(eq(int, flush(i), ERR_GONE));
 	far.lose_answers = false;
 	cr_expect(eq(int, flush(i), ERR_OK));
