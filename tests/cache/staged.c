@@ -552,6 +552,62 @@ Test(staged, what_others_wrote_before_a_time_was_set_here_is_read)
 	expect_read("f", "them");
 }
 
+/* As soon as it is there, and once. */
+static void others_write_g(struct distant *d, const struct list_request *request)
+{
+	static const struct timespec times[2] = { { .tv_sec = 5 }, { .tv_sec = 5 } };
+	static atomic_bool is_written;
+
+	(void)request;
+	if (!is_there("g") || atomic_exchange(&is_written, true))
+		return;
+	put("g", "them");
+	cr_assert(zero(int, utimensat(d->scratch.fd, "g", times, 0)));
+}
+
+/* In one batch, whose first request does not arrive; to the second one the mount asks where all has come to. */
+static void send_twice(void (*change)(void))
+{
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_gather_for(&far, AN_HOUR_MS);
+	change();
+	rename_to("f", "g");
+	distant_gather_for(&far, PENDING_WAIT_MS);
+	distant_await_applies(&far, before + 1);
+	distant_time_out_apply(&far, before + 1);
+	distant_await_applies(&far, before + 2);
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_read("g", "them");
+}
+
+static void make_f(void)
+{
+	make_with("f", "ours");
+	set_mtime("f", 1000);
+}
+
+static void set_time_of_f(void)
+{
+	set_mtime("f", 2000);
+}
+
+Test(staged, what_others_write_behind_a_file_that_was_made_and_moved_by_a_repeated_batch_is_read)
+{
+	far.meanwhile = others_write_g;
+	send_twice(make_f);
+}
+
+Test(staged, what_others_write_behind_a_time_that_was_set_by_a_repeated_batch_is_read)
+{
+	far.meanwhile = others_write_g;
+	make_f();
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	send_twice(set_time_of_f);
+}
+
 /* Closed before the sandbox hears of it; somebody there makes one, too. */
 static void make_both(const char *name, int flags)
 {
