@@ -90,8 +90,8 @@ bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *nam
 
 /*
  * The kernel asks for the root's own attributes on the way to every file, and so to the command's
- * answer, which should cost no request: the command's end has brought them. The kernel drops them
- * with every name in the root that it has to forget, and keeps them else where a stream lives.
+ * answer, which should cost no request: the command's end has brought them, and the kernel has
+ * dropped its own. Where it has not brought them the kernel keeps its own while a stream lives.
  */
 static void report_command(struct cache *c)
 {

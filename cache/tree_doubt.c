@@ -46,6 +46,8 @@ void tree_doubt_all_but_root(struct tree *t, uint64_t seen, const struct tree_ne
 	if (is_news) {
 		take_news_locked(t, t->root, seen, root);
 		t->root_until_ms = root->until_ms;
+		/* A change told of later says nothing new. */
+		kernel_forgets_inode_locked(t, t->root, false);
 	}
 	pthread_mutex_unlock(&t->lock);
 }

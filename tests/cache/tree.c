@@ -119,6 +119,32 @@ Test(tree, what_a_command_told_of_the_root_is_older_than_what_was_doubted_or_hea
 	cr_expect(zero(i64, root_until_after_command(seen, 0750)));
 }
 
+static int told_root;
+
+static void count_root(void *context, const struct tree_told *told)
+{
+	(void)context;
+	told_root += told->inode == root;
+}
+
+/* Heard once more it is an echo, which nobody is told of. */
+Test(tree, the_kernel_forgets_the_root_that_a_command_told_another_of)
+{
+	const struct watch_event event = {
+		.kind = WATCH_ATTR, .path = "", .has_attr = true, .attr = attr_of(1, S_IFDIR | 0700)
+	};
+	const struct tree_lending how = { 0 };
+	struct attr attr;
+
+	tree_holds(tree, 1000, TREE_HELD);
+	root_until_after_command(tree_seen(tree), 0755);
+	cr_assert(ne(i64, tree_lend(tree, root, &how, &attr), 0));
+	tree_tells(tree, count_root, NULL);
+	root_until_after_command(tree_seen(tree), 0700);
+	tree_hear(tree, &event);
+	cr_expect(eq(int, told_root, 1));
+}
+
 Test(tree, two_names_of_one_file_are_one_inode)
 {
 	struct inode *first = learn(root, "x", 7, S_IFREG | 0644);
