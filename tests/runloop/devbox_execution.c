@@ -113,6 +113,8 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 	};
 
 	FIXTURE_START(rows);
+	/* What takes a busy machine as long as an idle stream of the service may take is no break. */
+	f.server.repeats_at_end = true;
 	cr_assert(eq(int, execute("x"), ERR_UNREACHABLE), "%s", f.e.text);
 	fixture_stop();
 	expect_heard("", "");

@@ -24,8 +24,10 @@ struct canned {
 	/* Of what came, each with its headers and body; valid after canned_stop(). */
 	char *requests[CANNED_REQUESTS_MAX];
 	size_t got;
-	size_t unwanted;     /* requests that were not due; they got 418 */
-	atomic_int delay_ms; /* before each answer; 0 at first */
+	size_t unwanted; /* requests that were not due; they got 418 */
+	/* At first neither. */
+	atomic_int delay_ms;        /* before each answer */
+	atomic_bool repeats_at_end; /* the last row is for all further requests, too */
 	int fd, stop_fd;
 	pthread_t thread;
 };
