@@ -27,12 +27,12 @@ static size_t name_len(const char *name)
 }
 
 /* NULL: nothing shares more than half of its letters with `word`. */
-static const struct option *nearest(const char *word)
+static const struct opt *nearest(const char *word)
 {
-	const struct option *best = NULL;
+	const struct opt *best = NULL;
 	size_t word_len = name_len(word), best_distance = (word_len + 1) / 2;
 
-	for (const struct option *o = options; o < options + options_count; o++) {
+	for (const struct opt *o = options; o < options + options_count; o++) {
 		size_t d = spelling_distance(word, word_len, o->name, name_len(o->name));
 
 		if (d < best_distance) {
@@ -45,7 +45,7 @@ static const struct option *nearest(const char *word)
 
 static enum err unknown(const char *word, struct error *e)
 {
-	const struct option *known = nearest(word);
+	const struct opt *known = nearest(word);
 
 	if (!known)
 		return error_set(e, ERR_INVALID,
@@ -87,7 +87,7 @@ static enum err take_operand(struct parsing *p, const char *word)
 	return *field ? ERR_OK : error_set(p->error, ERR_NO_MEMORY, "options");
 }
 
-static enum err take_option(struct parsing *p, const struct option *o, const char *word)
+static enum err take_option(struct parsing *p, const struct opt *o, const char *word)
 {
 	if (p->is_helper && !strcmp(o->name, "-f")) {
 		p->config->fake = 1;
@@ -225,21 +225,14 @@ void creation_ask(const struct creation *c, struct provider_config *out)
 	out->ports = c->ports;
 }
 
-static void free_list(char **list)
-{
-	for (char **one = list; list && *one; one++)
-		free(*one);
-	free(list);
-}
-
 void creation_release(struct creation *c)
 {
 	free(c->template);
 	free(c->name);
 	free(c->gpu);
 	free(c->region);
-	free_list(c->env);
-	free_list(c->labels);
+	option_list_free(c->env);
+	option_list_free(c->labels);
 	free(c->ports);
 }
 

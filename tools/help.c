@@ -30,7 +30,7 @@ static void print_wrapped(FILE *to, const char *text, size_t column)
 	fprintf(to, "\n");
 }
 
-static void print_option(FILE *to, const struct option *o)
+static void print_option(FILE *to, const struct opt *o)
 {
 	const char *argument = o->argument ? o->argument : "";
 	int column = fprintf(to, "  %s%s%s", o->name[0] == '-' ? "" : "-o ", o->name, argument);
@@ -42,18 +42,18 @@ static void print_option(FILE *to, const struct option *o)
 	print_wrapped(to, o->help, (size_t)column);
 }
 
-void help_print_options(FILE *to, const struct option *table, size_t count)
+void help_print_options(FILE *to, const struct opt *table, size_t count)
 {
-	for (const struct option *o = table; o < table + count; o++)
+	for (const struct opt *o = table; o < table + count; o++)
 		if (o->help && *o->help)
 			print_option(to, o);
 }
 
-void help_print_ignored(FILE *to, const struct option *table, size_t count)
+void help_print_ignored(FILE *to, const struct opt *table, size_t count)
 {
 	AUTO_BUF struct buf names = BUF_INIT(4096);
 
-	for (const struct option *o = table; o < table + count; o++)
+	for (const struct opt *o = table; o < table + count; o++)
 		if (!o->help)
 			buf_printf(&names, " %s", o->name);
 	print_wrapped(to, buf_text(&names) + 1, 0);

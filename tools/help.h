@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-struct option;
+struct opt;
 
 /* The listed ones, a paragraph each. */
-void help_print_options(FILE *to, const struct option *table, size_t count);
+void help_print_options(FILE *to, const struct opt *table, size_t count);
 
 /* The names of those without effect. */
-void help_print_ignored(FILE *to, const struct option *table, size_t count);
+void help_print_ignored(FILE *to, const struct opt *table, size_t count);

@@ -16,7 +16,7 @@
 #define CPUS_MAX    10000
 #define SIZE_MAX_MB ((double)INT32_MAX)
 
-enum err option_set_flag(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_flag(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	(void)value;
 	(void)e;
@@ -24,7 +24,7 @@ enum err option_set_flag(const struct option *o, const char *value, void *field,
 	return ERR_OK;
 }
 
-enum err option_set_text(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_text(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	char **text = field;
 
@@ -37,7 +37,7 @@ enum err option_set_text(const struct option *o, const char *value, void *field,
 }
 
 /* Commas separate mount options, so that log=info,fs=debug can stand in an fstab line as log=info:fs=debug. */
-enum err option_set_log(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_log(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	enum err kind = option_set_text(o, value, field, e);
 
@@ -49,7 +49,7 @@ enum err option_set_log(const struct option *o, const char *value, void *field, 
 	return ERR_OK;
 }
 
-enum err option_set_seconds(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_seconds(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	char *end;
 	double seconds = strtod(value, &end);
@@ -63,8 +63,7 @@ enum err option_set_seconds(const struct option *o, const char *value, void *fie
 }
 
 /* base/call.h: 0 would be the default there, negative is none. */
-enum err option_set_progress(
-	const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_progress(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	enum err kind = option_set_seconds(o, value, field, e);
 
@@ -82,7 +81,7 @@ static bool parse_count(const char *value, int64_t max, int64_t *out)
 	return value[0] >= '0' && value[0] <= '9' && !*end && !errno && *out <= max;
 }
 
-enum err option_set_threads(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_threads(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	if (!parse_count(value, THREADS_MAX, field) || !*(int64_t *)field)
 		return error_set(e, ERR_INVALID, "option '%s%.60s': %s is 1 to %d", o->name, value,
@@ -90,7 +89,7 @@ enum err option_set_threads(const struct option *o, const char *value, void *fie
 	return ERR_OK;
 }
 
-enum err option_set_uid(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_uid(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	const struct passwd *user = getpwnam(value);
 
@@ -103,7 +102,7 @@ enum err option_set_uid(const struct option *o, const char *value, void *field, 
 	return ERR_OK;
 }
 
-enum err option_set_gid(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_gid(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	const struct group *group = getgrnam(value);
 
@@ -117,7 +116,7 @@ enum err option_set_gid(const struct option *o, const char *value, void *field, 
 }
 
 /* Stores which of the words in o->argument it is. */
-enum err option_set_choice(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_choice(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	size_t len = strlen(value);
 	int number = 0;
@@ -137,7 +136,7 @@ enum err option_set_choice(const struct option *o, const char *value, void *fiel
 }
 
 /* `argument` says why not. */
-enum err option_refuse(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_refuse(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	(void)value;
 	(void)field;
@@ -146,7 +145,7 @@ enum err option_refuse(const struct option *o, const char *value, void *field, s
 
 /* ---- Of a sandbox that is made ---- */
 
-enum err option_set_word(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_word(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	char ***list = field, **grown;
 	size_t count = 0;
@@ -163,8 +162,15 @@ enum err option_set_word(const struct option *o, const char *value, void *field,
 	return grown[count] ? ERR_OK : error_set(e, ERR_NO_MEMORY, "options");
 }
 
+void option_list_free(char **list)
+{
+	for (char **one = list; list && *one; one++)
+		free(*one);
+	free(list);
+}
+
 /* "NAME=VALUE" with a name. */
-static enum err add_pair(const struct option *o, const char *value, void *field, struct error *e)
+static enum err add_pair(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	if (*value == '=' || !strchr(value, '='))
 		return error_set(e, ERR_INVALID, "option '%s%.60s': use %s%s", o->name, value,
@@ -172,14 +178,13 @@ static enum err add_pair(const struct option *o, const char *value, void *field,
 	return option_set_word(o, value, field, e);
 }
 
-enum err option_set_label(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_label(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	return add_pair(o, value, field, e);
 }
 
 /* What a shell can name. */
-enum err option_set_variable(
-	const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_variable(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	size_t len =
 		strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -192,7 +197,7 @@ enum err option_set_variable(
 	return add_pair(o, value, field, e);
 }
 
-enum err option_set_port(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_port(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	uint16_t **list = field, *grown;
 	size_t count = 0;
@@ -213,7 +218,7 @@ enum err option_set_port(const struct option *o, const char *value, void *field,
 	return ERR_OK;
 }
 
-enum err option_set_cpus(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_cpus(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -238,7 +243,7 @@ static double unit_mb(const char *unit)
 }
 
 /* The daemon has another working directory, and a line of fstab has none. */
-enum err option_set_dir(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_dir(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	if (*value != '/' && strcmp(value, "off"))
 		return error_set(e, ERR_INVALID,
@@ -248,7 +253,7 @@ enum err option_set_dir(const struct option *o, const char *value, void *field, 
 }
 
 /* Rounded up to whole MiB. A number without a unit would be bytes for one and megabytes for another. */
-enum err option_set_size(const struct option *o, const char *value, void *field, struct error *e)
+enum err option_set_size(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	char *end;
 	double size_mb = strtod(value, &end);

@@ -1,42 +1,48 @@
 /*
- * option_values.h - what the value of an option may be: the setters of the table (options.h). `field` is of the type that
- * is named here. A text replaces the one before and is allocated.
+ * option_values.h - what the value of an option may be: the setters of the tables of options (options.h, ctl/command.h).
  */
 #pragma once
 
-#include "tools/options.h"
+#include "providers/base/error.h"
 
-enum err option_set_flag(
-	const struct option *o, const char *value, void *field, struct error *e); /* int */
-enum err option_set_text(
-	const struct option *o, const char *value, void *field, struct error *e); /* char * */
-enum err option_set_dir(
-	const struct option *o, const char *value, void *field, struct error *e); /* char * */
-enum err option_set_log(
-	const struct option *o, const char *value, void *field, struct error *e); /* char * */
-enum err option_set_seconds(
-	const struct option *o, const char *value, void *field, struct error *e); /* int64_t: ms */
-enum err option_set_progress(
-	const struct option *o, const char *value, void *field, struct error *e); /* int64_t: ms */
-enum err option_set_threads(
-	const struct option *o, const char *value, void *field, struct error *e); /* int64_t */
-enum err option_set_uid(
-	const struct option *o, const char *value, void *field, struct error *e); /* int64_t */
-enum err option_set_gid(
-	const struct option *o, const char *value, void *field, struct error *e); /* int64_t */
-enum err option_set_choice(
-	const struct option *o, const char *value, void *field, struct error *e); /* int */
-enum err option_refuse(
-	const struct option *o, const char *value, void *field, struct error *e); /* none */
+#include <stddef.h>
 
-/* char **, ended by NULL: each value is added, allocated. A word is any text. */
-enum err option_set_word(const struct option *o, const char *value, void *field, struct error *e);
-enum err option_set_variable(
-	const struct option *o, const char *value, void *field, struct error *e);
-enum err option_set_label(const struct option *o, const char *value, void *field, struct error *e);
-enum err option_set_port(const struct option *o, const char *value, void *field,
-	struct error *e); /* uint16_t *, ended by 0: added */
-enum err option_set_cpus(
-	const struct option *o, const char *value, void *field, struct error *e); /* double */
-enum err option_set_size(
-	const struct option *o, const char *value, void *field, struct error *e); /* int64_t: MiB */
+struct opt;
+
+/* Puts `value` into a field. ERR_INVALID names option and value and says what would do. */
+typedef enum err option_setter(
+	const struct opt *o, const char *value, void *field, struct error *e);
+
+struct opt {
+	const char
+		*name; /* with '=' at the end: a value follows; with a blank: the next word is it */
+	const char *argument; /* the value's name for people; a choice: its words, '|' between */
+	const char *help; /* "": works, not listed; NULL: accepted, and listed as without effect */
+	option_setter *set; /* NULL: nothing happens */
+	size_t offset;      /* of the field in struct config */
+	int number;         /* what a flag stores */
+};
+
+/* Each has the type of its field behind it. A text replaces the one before and is allocated. */
+option_setter option_set_flag;     /* int */
+option_setter option_set_text;     /* char * */
+option_setter option_set_dir;      /* char * */
+option_setter option_set_log;      /* char * */
+option_setter option_set_seconds;  /* int64_t: ms, of a number that may have a fraction */
+option_setter option_set_progress; /* int64_t: ms of a deadline on progress (base/call.h) */
+option_setter option_set_threads;  /* int64_t */
+option_setter option_set_uid;      /* int64_t */
+option_setter option_set_gid;      /* int64_t */
+option_setter option_set_choice;   /* int */
+option_setter option_set_cpus;     /* double */
+option_setter option_set_size;     /* int64_t: MiB */
+option_setter option_refuse;       /* none */
+
+/* A list ended by NULL or 0, to which each value is added, allocated. A word is any text. */
+option_setter option_set_word;     /* char ** */
+option_setter option_set_variable; /* char **: "NAME=value" */
+option_setter option_set_label;    /* char **: "key=value" */
+option_setter option_set_port;     /* uint16_t * */
+
+/* Frees a list of words; NULL is allowed. */
+void option_list_free(char **list);

@@ -1,7 +1,7 @@
 #include "tools/options.h"
 
 #include "tools/config.h"
-#include "tools/option_values.h"
+#include "tools/creation_options.h"
 
 #include <stddef.h>
 
@@ -16,6 +16,10 @@
 		.name = (option), .argument = (of), .help = (text), .set = (setter),               \
 		.offset = AT(field)                                                                \
 	}
+#define MADE_BY_VALUE(bit, letter, field, setter, name, word, of, text)                            \
+	VALUE(name "=", setter, creation.field, of, "no ID: " text)
+#define MADE_BY_FLAG(bit, letter, field, setter, name, word, of, text)                             \
+	FLAG(name, creation.field, 1, "no ID: " text)
 #define HIDDEN(option, field, value)                                                               \
 	{                                                                                          \
 		.name = (option), .help = "", .set = option_set_flag, .offset = AT(field),         \
@@ -30,7 +34,7 @@
 		.name = (option), .argument = (why), .help = "", .set = option_refuse              \
 	}
 
-const struct option options[] = {
+const struct opt options[] = {
 	FLAG("-f", foreground, 1, "stay in the foreground"),
 	FLAG("-d", debug, 1, "debug: in the foreground, log everything"),
 	FLAG("-v", verbose, 1, "log what happens, not only what goes wrong"),
@@ -54,35 +58,10 @@ const struct option options[] = {
 	VALUE("key_file=", option_set_text, key_file, "FILE",
 		"the provider's key, in a file of mode 0600; else it comes from the environment"),
 	FLAG("keep", keep, 1, "no ID in the source: the sandbox made for the mount outlives it"),
-	VALUE("template=", option_set_text, creation.template, "NAME",
-		"no ID in the source: what the sandbox is made from"),
 	VALUE("env=", option_set_variable, creation.env, "NAME=VALUE",
-		"no ID: a variable for all programs in the sandbox that is made; may be repeated, "
-		"as may label=; other users "
-		"here see it in the list of processes"),
-	VALUE("label=", option_set_label, creation.labels, "KEY=VALUE",
-		"no ID: by which the sandbox can be found"),
-	VALUE("name=", option_set_text, creation.name, "NAME",
-		"no ID: the name of the sandbox, for people"),
-	VALUE("cpus=", option_set_cpus, creation.cpus, "NUMBER",
-		"no ID: its processors, as in cpus=0.5"),
-	VALUE("memory=", option_set_size, creation.memory_mb, "SIZE",
-		"no ID: its memory, as in memory=512M"),
-	VALUE("disk=", option_set_size, creation.disk_mb, "SIZE",
-		"no ID: its disk, as in disk=10G"),
-	VALUE("gpu=", option_set_text, creation.gpu, "KIND",
-		"no ID: its graphics processor, in the provider's words"),
-	VALUE("region=", option_set_text, creation.region, "NAME",
-		"no ID: where it is made, in the provider's words"),
-	VALUE("idle=", option_set_seconds, creation.idle_ms, "SECONDS",
-		"no ID: it ends, or is paused, after so long without use"),
-	VALUE("delete_after=", option_set_seconds, creation.delete_after_ms, "SECONDS",
-		"no ID: it is deleted when it was stopped for so long"),
-	FLAG("block_network", creation.block_network, 1,
-		"no ID: its programs reach nothing outside"),
-	VALUE("port=", option_set_port, creation.ports, "PORT",
-		"no ID: a port that is to have a URL, where the provider must know it before; may "
-		"be repeated"),
+		"no ID: a variable for all programs in the sandbox that is made; may be repeated; "
+		"other users here see it in the list of processes"),
+	CREATION_OPTIONS(MADE_BY_VALUE, MADE_BY_FLAG),
 	VALUE("lifetime=", option_set_seconds, creation.lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "
 		"mount "

@@ -3,7 +3,7 @@
 #include "tools/help.h"
 #include "tools/options.h"
 
-const struct option umount_options[] = {
+const struct opt umount_options[] = {
 	{ .name = "-l",
 		.help = "lazily: take it from the tree now, also if not everything could be sent" },
 	{ .name = "-f",

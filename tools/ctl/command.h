@@ -11,6 +11,7 @@
 
 #include "providers/base/call.h"
 #include "tools/exits.h"
+#include "tools/option_values.h"
 #include "tools/signals.h"
 
 #include <argp.h>
@@ -96,14 +97,21 @@ void ctl_tables(const struct ctl_command *command, struct argp_child out[CTL_TAB
  */
 enum err ctl_parse(struct ctl_run *run, void *input, struct ctl_common *common, struct error *e);
 
-struct value;
+/* An option that has a value. */
+struct ctl_value {
+	int key;              /* argp's */
+	const char *name;     /* as the user knows it, for messages: "--timeout=" */
+	const char *argument; /* the value's name for people: "SECONDS" */
+	option_setter *set;
+	size_t offset; /* of the field in the parser's input */
+};
 
 /*
- * For parsers: puts `value` into the field of state->input that the row of `key` names (values.h); `rows` are ended by a key
- * 0. ARGP_ERR_UNKNOWN: there is no such row.
+ * For parsers: puts `value` into the field of state->input that the row of `key` names; `rows` are
+ * ended by a key 0. ARGP_ERR_UNKNOWN: there is no such row.
  */
 error_t ctl_take_value(
-	const struct value *rows, int key, const char *value, const struct argp_state *state);
+	const struct ctl_value *rows, int key, const char *value, const struct argp_state *state);
 
 /* For parsers: says what is wrong with the words, in a sentence; to be returned. */
 __attribute__((format(printf, 2, 3))) error_t ctl_usage(

@@ -3,23 +3,24 @@
 #include "providers/base/cleanup.h"
 #include "providers/shell_quote.h"
 #include "tools/ctl/command.h"
-#include "tools/ctl/values.h"
 
 /* ---- The words ---- */
 
 void command_line_release(struct command_line *line)
 {
 	free(line->dir);
-	value_list_free(line->env);
+	option_list_free(line->env);
 }
 
 error_t command_line_take(int key, const char *value, const struct argp_state *state)
 {
-	static const struct value values[] = {
-		{ 'w', "--workdir=", VALUE_TEXT, offsetof(struct command_line, dir) },
-		{ 'e', "--env=", VALUE_VARIABLE, offsetof(struct command_line, env) },
-		{ 'm', "--merge", VALUE_FLAG, offsetof(struct command_line, merges) },
-		{ 't', "--timeout=", VALUE_SECONDS, offsetof(struct command_line, timeout_ms) },
+	static const struct ctl_value values[] = {
+		{ 'w', "--workdir=", "DIR", option_set_text, offsetof(struct command_line, dir) },
+		{ 'e', "--env=", "NAME=VALUE", option_set_variable,
+			offsetof(struct command_line, env) },
+		{ 'm', "--merge", NULL, option_set_flag, offsetof(struct command_line, merges) },
+		{ 't', "--timeout=", "SECONDS", option_set_seconds,
+			offsetof(struct command_line, timeout_ms) },
 		{ 0 },
 	};
 

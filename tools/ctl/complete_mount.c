@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_listed(const struct option *o)
+static bool is_listed(const struct opt *o)
 {
 	return o->help && *o->help;
 }
@@ -30,9 +30,9 @@ static size_t count_operands(char **words, size_t count)
 	return operands;
 }
 
-static void offer_letters(const struct completion *c, const struct option *table, size_t rows)
+static void offer_letters(const struct completion *c, const struct opt *table, size_t rows)
 {
-	for (const struct option *o = table; o < table + rows; o++)
+	for (const struct opt *o = table; o < table + rows; o++)
 		if (is_listed(o) && o->name[0] == '-')
 			offer(c, "", o->name, strcspn(o->name, " "), o->help);
 	offer(c, "", "-o", 2, "options, ',' between");
@@ -40,23 +40,23 @@ static void offer_letters(const struct completion *c, const struct option *table
 
 /* `before`: what was typed up to the name. */
 static void offer_names(
-	const struct completion *c, const char *before, const struct option *table, size_t rows)
+	const struct completion *c, const char *before, const struct opt *table, size_t rows)
 {
-	for (const struct option *o = table; o < table + rows; o++)
+	for (const struct opt *o = table; o < table + rows; o++)
 		if (is_listed(o) && o->name[0] != '-')
 			offer(c, before, o->name, strlen(o->name), o->help);
 }
 
 static void offer_value(const struct completion *c, const char *before, const char *name,
-	const struct option *table, size_t rows)
+	const struct opt *table, size_t rows)
 {
-	for (const struct option *o = table; o < table + rows; o++)
+	for (const struct opt *o = table; o < table + rows; o++)
 		if (is_listed(o) && o->argument && !strncmp(o->name, name, strlen(o->name)))
 			offer_argument(c, before, o->argument);
 }
 
 /* Of "keep,resume=a" the last is what is being typed. */
-static void offer_listed(const struct completion *c, const struct option *table, size_t rows)
+static void offer_listed(const struct completion *c, const struct opt *table, size_t rows)
 {
 	const char *comma = strrchr(c->word, ','), *name = comma ? comma + 1 : c->word;
 	const char *equals = strchr(name, '=');
@@ -75,7 +75,7 @@ static void offer_listed(const struct completion *c, const struct option *table,
 
 /* Whether it was an option or the value of one. */
 static bool complete_option(
-	const struct completion *c, const char *before, const struct option *table, size_t rows)
+	const struct completion *c, const char *before, const struct opt *table, size_t rows)
 {
 	if (!strcmp(before, "-o"))
 		offer_listed(c, table, rows);

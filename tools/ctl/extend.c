@@ -3,7 +3,6 @@
  */
 #include "tools/ctl/each.h"
 #include "tools/ctl/sandboxes.h"
-#include "tools/ctl/values.h"
 
 /* What a mount gives a sandbox again and again while it is in use. */
 #define SECONDS_DEFAULT 300
@@ -36,8 +35,8 @@ static enum err extend_it(struct target *t, void *context, struct error *e)
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	static const struct value values[] = {
-		{ 't', "--timeout=", VALUE_SECONDS, offsetof(struct request, ms) },
+	static const struct ctl_value values[] = {
+		{ 't', "--timeout=", "SECONDS", option_set_seconds, offsetof(struct request, ms) },
 		{ 0 },
 	};
 	struct request *r = state->input;

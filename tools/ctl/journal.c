@@ -5,7 +5,6 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/journal_export.h"
 #include "tools/ctl/journal_list.h"
-#include "tools/ctl/values.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,10 +141,10 @@ enum key { KEY_DIR = 0x2000, KEY_YES };
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	static const struct value values[] = {
-		{ KEY_DIR, "--dir=", VALUE_TEXT, offsetof(struct request, dir) },
-		{ 'o', "--output=", VALUE_TEXT, offsetof(struct request, output) },
-		{ KEY_YES, "--yes", VALUE_FLAG, offsetof(struct request, is_sure) },
+	static const struct ctl_value values[] = {
+		{ KEY_DIR, "--dir=", "DIR", option_set_text, offsetof(struct request, dir) },
+		{ 'o', "--output=", "FILE", option_set_text, offsetof(struct request, output) },
+		{ KEY_YES, "--yes", NULL, option_set_flag, offsetof(struct request, is_sure) },
 		{ 0 },
 	};
 	struct request *r = state->input;

@@ -5,7 +5,6 @@
 #include "tools/ctl/keys.h"
 #include "tools/ctl/sandboxes.h"
 #include "tools/ctl/target.h"
-#include "tools/ctl/values.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,8 +115,8 @@ static enum err list(const struct request *r, const struct ctl_common *common, s
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	static const struct value values[] = {
-		{ 'l', "--label=", VALUE_WORD, offsetof(struct request, labels) },
+	static const struct ctl_value values[] = {
+		{ 'l', "--label=", "KEY=VALUE", option_set_word, offsetof(struct request, labels) },
 		{ 0 },
 	};
 	struct request *r = state->input;
@@ -153,7 +152,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 		kind = check(&r, &common, run, e);
 	if (!kind)
 		kind = list(&r, &common, e);
-	value_list_free(r.labels);
+	option_list_free(r.labels);
 	return kind;
 }
 

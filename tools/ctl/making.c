@@ -1,31 +1,32 @@
 #include "tools/ctl/making.h"
 
 #include "providers/base/cleanup.h"
-#include "tools/ctl/values.h"
+#include "tools/creation_options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- The words ---- */
 
-enum key {
-	KEY_SETUP = 0x3000,
-	KEY_SETUP_TIMEOUT,
-	KEY_ENV_FILE,
-	KEY_BLOCK_NETWORK,
-	KEY_CPUS,
-	KEY_DISK,
-	KEY_GPU,
-	KEY_REGION,
-	KEY_IDLE,
-	KEY_DELETE_AFTER,
-	KEY_PORT,
-};
+enum key { KEY_SETUP = 0x3000, KEY_SETUP_TIMEOUT, KEY_ENV_FILE, KEY_CREATION = 0x10000 };
+
+#define KEY(bit, letter) ((letter) ? (letter) : KEY_CREATION | (int)(bit))
+#define OPTION(bit, letter, field, setter, name, word, of, text)                                   \
+	{                                                                                          \
+		word, KEY(bit, letter), of, 0, text, 0                                             \
+	}
+#define VALUE(bit, letter, field, setter, name, word, of, text)                                    \
+	{                                                                                          \
+		KEY(bit, letter), "--" word "=", of, setter, AT(creation.field)                    \
+	}
+#define FLAG(bit, letter, field, setter, name, word, of, text)                                     \
+	{                                                                                          \
+		KEY(bit, letter), "--" word, of, setter, AT(creation.field)                        \
+	}
+#define AT(field) offsetof(struct making, field)
 
 static const struct argp_option options[] = {
-	{ "template", 'i', "NAME", 0,
-		"what it is made from, in the provider's words: a template, a snapshot, an image",
-		0 },
+	CREATION_OPTIONS(OPTION, OPTION),
 	{ "image", 'i', NULL, OPTION_ALIAS, NULL, 0 },
 	{ "timeout", 't', "SECONDS", 0,
 		"how long it lives, where sandboxes end by themselves; sandboxctl extend gives it "
@@ -33,52 +34,25 @@ static const struct argp_option options[] = {
 		0 },
 	{ "env", 'e', "NAME[=VALUE]", 0,
 		"a variable for all programs in it; without a value that which it has here, so "
-		"that "
-		"nobody sees it in the list of processes; may be repeated",
+		"that nobody sees it in the list of processes; may be repeated",
 		0 },
-	{ "env-file", KEY_ENV_FILE, "FILE", 0, "the same, a line each; # begins a comment", 0 },
-	{ "label", 'l', "KEY=VALUE", 0, "by which list finds it; may be repeated", 0 },
-	{ "name", 'n', "NAME", 0, "its name, for people", 0 },
+	{ "env-file", KEY_ENV_FILE, "FILE", 0,
+		"variables, as --env takes them, a line each; # begins a comment", 0 },
 	{ "setup", KEY_SETUP, "SCRIPT", 0,
 		"run this script of bash in it once; when that fails the sandbox is deleted. $NAME "
-		"in "
-		"it becomes what is set here",
+		"in it becomes what is set here",
 		0 },
 	{ "setup-timeout", KEY_SETUP_TIMEOUT, "SECONDS", 0,
 		"how long the script may take (300); 0: as long as it likes", 0 },
-	{ "block-network", KEY_BLOCK_NETWORK, NULL, 0, "its programs reach nothing outside", 0 },
-	{ "cpus", KEY_CPUS, "NUMBER", 0, "its processors, as in --cpus 0.5", 0 },
-	{ "memory", 'm', "SIZE", 0, "its memory, as in --memory 512M", 0 },
-	{ "disk", KEY_DISK, "SIZE", 0, "its disk, as in --disk 10G", 0 },
-	{ "gpu", KEY_GPU, "KIND", 0, "its graphics processor, in the provider's words", 0 },
-	{ "region", KEY_REGION, "NAME", 0, "where it is made, in the provider's words", 0 },
-	{ "idle", KEY_IDLE, "SECONDS", 0, "it ends, or is paused, after so long without use", 0 },
-	{ "delete-after", KEY_DELETE_AFTER, "SECONDS", 0,
-		"it is deleted when it was stopped for so long", 0 },
-	{ "port", KEY_PORT, "PORT", 0,
-		"a port that sandboxctl url will be asked for, where the provider must know it "
-		"before (Modal); may be repeated",
-		0 },
 	{ 0 },
 };
 
-#define AT(field) offsetof(struct making, field)
-static const struct value values[] = {
-	{ 'i', "--template=", VALUE_TEXT, AT(creation.template) },
-	{ 't', "--timeout=", VALUE_SECONDS, AT(creation.lifetime_ms) },
-	{ 'l', "--label=", VALUE_LABEL, AT(creation.labels) },
-	{ 'n', "--name=", VALUE_TEXT, AT(creation.name) },
-	{ KEY_SETUP, "--setup=", VALUE_TEXT, AT(setup) },
-	{ KEY_SETUP_TIMEOUT, "--setup-timeout=", VALUE_SECONDS, AT(setup_timeout_ms) },
-	{ KEY_BLOCK_NETWORK, "--block-network", VALUE_FLAG, AT(creation.block_network) },
-	{ KEY_CPUS, "--cpus=", VALUE_CPUS, AT(creation.cpus) },
-	{ 'm', "--memory=", VALUE_SIZE, AT(creation.memory_mb) },
-	{ KEY_DISK, "--disk=", VALUE_SIZE, AT(creation.disk_mb) },
-	{ KEY_GPU, "--gpu=", VALUE_TEXT, AT(creation.gpu) },
-	{ KEY_REGION, "--region=", VALUE_TEXT, AT(creation.region) },
-	{ KEY_IDLE, "--idle=", VALUE_SECONDS, AT(creation.idle_ms) },
-	{ KEY_DELETE_AFTER, "--delete-after=", VALUE_SECONDS, AT(creation.delete_after_ms) },
-	{ KEY_PORT, "--port=", VALUE_PORT, AT(creation.ports) },
+static const struct ctl_value values[] = {
+	CREATION_OPTIONS(VALUE, FLAG),
+	{ 't', "--timeout=", "SECONDS", option_set_seconds, AT(creation.lifetime_ms) },
+	{ KEY_SETUP, "--setup=", "SCRIPT", option_set_text, AT(setup) },
+	{ KEY_SETUP_TIMEOUT, "--setup-timeout=", "SECONDS", option_set_seconds,
+		AT(setup_timeout_ms) },
 	{ 0 },
 };
 
@@ -86,7 +60,7 @@ static const struct value values[] = {
 static enum err add_variable(
 	const char *option, const char *word, struct making *m, struct error *e)
 {
-	const struct value row = { .name = option, .kind = VALUE_VARIABLE };
+	const struct opt row = { .name = option, .argument = "NAME=VALUE" };
 	const char *here = strchr(word, '=') ? NULL : getenv(word);
 	AUTO_FREE char *whole = NULL;
 
@@ -99,7 +73,7 @@ static enum err add_variable(
 		whole = NULL;
 		return error_set(e, ERR_NO_MEMORY, "%s", option);
 	}
-	return value_set(&row, here ? whole : word, &m->creation.env, e);
+	return option_set_variable(&row, here ? whole : word, &m->creation.env, e);
 }
 
 static enum err add_line(char *line, struct making *m, struct error *e)

@@ -1,8 +1,18 @@
 #include "tools/ctl/option_name.h"
 
 #include "providers/provider.h"
+#include "tools/creation_options.h"
 
 #include <stddef.h>
+
+#define VALUE(bit, letter, field, setter, name, word, of, text)                                    \
+	{                                                                                          \
+		bit, "--" word "="                                                                 \
+	}
+#define FLAG(bit, letter, field, setter, name, word, of, text)                                     \
+	{                                                                                          \
+		bit, "--" word                                                                     \
+	}
 
 const char *ctl_option_name(unsigned option)
 {
@@ -10,19 +20,8 @@ const char *ctl_option_name(unsigned option)
 		unsigned option;
 		const char *name;
 	} names[] = {
-		{ OPTION_TEMPLATE, "--template=" },
+		CREATION_OPTIONS(VALUE, FLAG),
 		{ OPTION_ENV, "--env=" },
-		{ OPTION_LABELS, "--label=" },
-		{ OPTION_NAME, "--name=" },
-		{ OPTION_CPUS, "--cpus=" },
-		{ OPTION_MEMORY, "--memory=" },
-		{ OPTION_DISK, "--disk=" },
-		{ OPTION_GPU, "--gpu=" },
-		{ OPTION_REGION, "--region=" },
-		{ OPTION_IDLE, "--idle=" },
-		{ OPTION_DELETE_AFTER, "--delete-after=" },
-		{ OPTION_BLOCK_NETWORK, "--block-network" },
-		{ OPTION_PORTS, "--port=" },
 		{ OPTION_LIFETIME, "--timeout=" },
 		{ OPTION_USER, "--user=" },
 	};

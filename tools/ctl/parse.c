@@ -5,7 +5,6 @@
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/command.h"
-#include "tools/ctl/values.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,17 +40,18 @@ error_t ctl_usage(const struct argp_state *state, const char *format, ...)
 }
 
 static error_t set(
-	const struct value *v, const char *value, void *field, const struct argp_state *state)
+	const struct ctl_value *v, const char *value, void *field, const struct argp_state *state)
 {
+	const struct opt row = { .name = v->name, .argument = v->argument, .number = 1 };
 	struct error why = { 0 };
 
-	return value_set(v, value, field, &why) ? ctl_usage(state, "%s", why.text) : 0;
+	return v->set(&row, value, field, &why) ? ctl_usage(state, "%s", why.text) : 0;
 }
 
 error_t ctl_take_value(
-	const struct value *rows, int key, const char *value, const struct argp_state *state)
+	const struct ctl_value *rows, int key, const char *value, const struct argp_state *state)
 {
-	for (const struct value *v = rows; v->key; v++)
+	for (const struct ctl_value *v = rows; v->key; v++)
 		if (v->key == key)
 			return set(v, value, (char *)state->input + v->offset, state);
 	return ARGP_ERR_UNKNOWN;
@@ -61,8 +61,9 @@ error_t ctl_take_value(
 
 static error_t take_progress(const struct argp_state *state, const char *value)
 {
-	static const struct value progress = { .name = "--progress-timeout=",
-		.kind = VALUE_PROGRESS };
+	static const struct ctl_value progress = {
+		.name = "--progress-timeout=", .argument = "SECONDS", .set = option_set_progress
+	};
 
 	return set(&progress, value, &parsing_of(state)->common->progress_ms, state);
 }

@@ -5,7 +5,6 @@
 #include "tools/apart.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/mounts.h"
-#include "tools/ctl/values.h"
 
 #include <stdio.h>
 
@@ -66,8 +65,9 @@ static void sync_named(
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	static const struct value values[] = {
-		{ 't', "--timeout=", VALUE_SECONDS, offsetof(struct request, limit_ms) },
+	static const struct ctl_value values[] = {
+		{ 't', "--timeout=", "SECONDS", option_set_seconds,
+			offsetof(struct request, limit_ms) },
 		{ 0 },
 	};
 	struct request *r = state->input;

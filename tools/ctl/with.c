@@ -11,7 +11,6 @@
 #include "tools/ctl/child.h"
 #include "tools/ctl/making.h"
 #include "tools/ctl/mount_here.h"
-#include "tools/ctl/values.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -56,8 +55,8 @@ static error_t check(const struct request *r, const struct argp_state *state)
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
-	static const struct value values[] = {
-		{ 'o', "-o ", VALUE_WORD, offsetof(struct request, options) },
+	static const struct ctl_value values[] = {
+		{ 'o', "-o ", "OPTIONS", option_set_word, offsetof(struct request, options) },
 		{ 0 },
 	};
 	struct request *r = state->input;
@@ -142,7 +141,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 	if (!kind)
 		kind = with(&r, &common, run, e);
 	making_release(&r.making);
-	value_list_free(r.options);
+	option_list_free(r.options);
 	return kind;
 }
 

@@ -14,5 +14,5 @@
 /* Of sandboxfs and umount.fuse.sandboxfs. */
 void describe_options(void);
 
-/* Of sandboxctl. Apart, because argp's headers have a `struct option` of their own. */
+/* Of sandboxctl. */
 void describe_commands(void);

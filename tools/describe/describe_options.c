@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void describe_option(const char *program, const struct option *o)
+static void describe_option(const char *program, const struct opt *o)
 {
 	if (!o->help)
 		printf("ignored\t%s\t\t%s\n", program, o->name);
@@ -14,9 +14,9 @@ static void describe_option(const char *program, const struct option *o)
 			o->argument ? o->argument : "", o->help);
 }
 
-static void describe_table(const char *program, const struct option *table, size_t count)
+static void describe_table(const char *program, const struct opt *table, size_t count)
 {
-	for (const struct option *o = table; o < table + count; o++)
+	for (const struct opt *o = table; o < table + count; o++)
 		describe_option(program, o);
 }
 
