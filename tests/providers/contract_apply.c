@@ -290,10 +290,12 @@ BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
 {
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = UINT64_MAX };
 	struct fetched f;
+	uint64_t ino;
 	enum err kind;
 
 	outside_write_text(s, "new", "new");
 	outside_write_text(s, "old", "old");
+	ino = outside_attr(s, "old").ino;
 	kind = apply_kind(s,
 		(struct change){
 			.op = CHANGE_RENAME, .path = "new", .path2 = "old", .keep = "/kept" });
@@ -301,6 +303,7 @@ BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
 	cr_assert(outside_holds(s, "old", "new"));
 	fetch_items(s, &item, 1, &f);
 	cr_assert(eq(int, f.err, ERR_OK));
+	cr_assert(eq(u64, f.attr.ino, ino));
 	cr_assert(eq(str, (char *)f.bytes.bytes, "old"));
 	fetched_release(&f, 1);
 }

@@ -214,7 +214,8 @@ BEHAVIOUR(fetch, seeks_find_data_and_holes)
 
 static enum err stop_fetch(void *context, const struct fetch_piece *piece, struct error *e)
 {
-	(void)context, (void)piece;
+	(void)piece;
+	++*(int *)context;
 	return error_set(e, ERR_NO_MEMORY, "enough");
 }
 
@@ -225,11 +226,13 @@ BEHAVIOUR(fetch, a_sink_that_refuses_ends_it_and_leaves_the_provider_usable)
 	struct fetch_item item = whole("f");
 	struct error e = { 0 };
 	struct fetched f;
+	int calls = 0;
 
 	outside_write(s, "f", bytes, len);
-	cr_assert(
-		eq(int, provider_fetch(s->p, NULL, &item, 1, stop_fetch, NULL, &e), ERR_NO_MEMORY));
+	cr_assert(eq(
+		int, provider_fetch(s->p, NULL, &item, 1, stop_fetch, &calls, &e), ERR_NO_MEMORY));
 	cr_assert(eq(str, e.text, "enough"));
+	cr_assert(eq(int, calls, 1));
 	fetch_items(s, &item, 1, &f);
 	cr_assert(got(&f, bytes, len));
 	fetched_release(&f, 1);

@@ -230,6 +230,11 @@ BEHAVIOUR(list, stops_at_the_entries_asked_for_and_says_so)
 	cr_assert(eq(int, l.err, ERR_OK), "%s", l.why.text);
 	cr_assert(le(ulong, listed_count(&l, LIST_ENTRY), 10));
 	cr_assert(not(listed_find(&l, LIST_DIR_END, "")->complete));
+	request.entries_max = 50;
+	AUTO_LISTED struct listed whole = list_request(s, &request);
+
+	cr_assert(eq(ulong, listed_count(&whole, LIST_ENTRY), 50));
+	cr_assert(listed_find(&whole, LIST_DIR_END, "")->complete);
 }
 
 BEHAVIOUR(list, names_what_changed_since)

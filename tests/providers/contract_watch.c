@@ -229,6 +229,8 @@ BEHAVIOUR(watch, tells_the_attributes_of_what_is_there)
 	cr_expect(eq(u32, told.mode, now.mode));
 	cr_expect(eq(long, told.ctime.tv_sec, now.ctime.tv_sec));
 	cr_expect(eq(long, told.ctime.tv_nsec, now.ctime.tv_nsec));
+	cr_expect(eq(long, told.mtime.tv_sec, now.mtime.tv_sec));
+	cr_expect(eq(long, told.mtime.tv_nsec, now.mtime.tv_nsec));
 	stop_watch(w);
 }
 

@@ -429,33 +429,6 @@ Test(helper_again, unless_somebody_had_written_to_it)
 
 /* ---- Refused ---- */
 
-Test(helper_again, a_refusal_stays_when_its_reason_is_gone)
-{
-	static const struct change batch[] = {
-		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "a", .mode = 0755 },
-		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "a/b", .mode = 0755, .needs = 1 },
-		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "none/c", .mode = 0755 },
-		{ NO_OWNER, .op = CHANGE_MKDIR, .path = "d", .mode = 0755 },
-	};
-	static const enum err want[] = { ERR_EXISTS, ERR_SKIPPED, ERR_NOT_FOUND, ERR_OK };
-	struct change_result first[4], again[4];
-	struct shown s;
-
-	fill(&s);
-	cr_assert(eq(int, apply(&s, NULL, batch, 4, first, NULL), ERR_OK));
-	cr_assert(unlinkat(s.scratch.fd, "tree/a", 0) == 0);
-	scratch_mkdir(&s.scratch, "tree/none", 0755);
-	cr_assert(eq(int, apply(&s, NULL, batch, 4, again, NULL), ERR_OK));
-	for (size_t i = 0; i < 4; i++) {
-		cr_expect(eq(int, again[i].err, want[i]), "%zu: %s", i, again[i].why);
-		cr_expect(eq(str, (char *)again[i].why, (char *)first[i].why));
-	}
-	cr_expect(not(shown_exists(&s, "tree/a")));
-	cr_expect(not(shown_exists(&s, "tree/none/c")));
-	cr_expect(eq(u64, again[3].attr.ino, first[3].attr.ino));
-	shown_remove(&s);
-}
-
 Test(helper_again, the_refusals_of_an_earlier_batch_are_forgotten)
 {
 	enum { REFUSED = 500 };

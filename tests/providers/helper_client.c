@@ -186,24 +186,6 @@ Test(helper_client, says_hello)
 	served_close(&s);
 }
 
-Test(helper_client, changes_lists_and_fetches)
-{
-	struct scene s;
-	size_t entries;
-	AUTO_BUF struct buf got = BUF_INIT(MIB);
-	struct error e = { 0 };
-
-	served_open(&s);
-	make_file(&s, "a", "hello", 5);
-	make_file(&s, "b", "", 0);
-	cr_expect(eq(int, list(&s, &patient, &entries, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(sz, entries, 2));
-	cr_expect(eq(int, fetch(&s, &patient, "a", &got, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, (char *)buf_text(&got), "hello"));
-	cr_expect(eq(int, fetch(&s, &patient, "absent", &got, &e), ERR_NOT_FOUND));
-	served_close(&s);
-}
-
 struct worker {
 	struct scene *scene;
 	pthread_t thread;
@@ -255,31 +237,6 @@ Test(helper_client, many_threads_at_once_each_hear_their_own_answer)
 	served_close(&s);
 }
 
-static enum err refuse_piece(void *context, const struct fetch_piece *piece, struct error *e)
-{
-	++*(int *)context;
-	(void)piece;
-	return error_set(e, ERR_QUOTA, "enough");
-}
-
-Test(helper_client, a_sink_that_has_enough_ends_its_call_and_no_other)
-{
-	struct scene s;
-	AUTO_FREE unsigned char *bytes = calloc(1, 20 * MIB);
-	struct fetch_item item = { .kind = FETCH_BYTES, .path = "big", .length = UINT64_MAX };
-	int calls = 0;
-	size_t entries;
-	struct error e = { 0 };
-
-	served_open(&s);
-	make_file(&s, "big", bytes, 20 * MIB);
-	helper_client_fetch(s.client, &patient, &item, 1, refuse_piece, &calls, &e);
-	cr_expect(e.kind == ERR_QUOTA && strcmp(e.text, "enough") == 0);
-	cr_expect(eq(int, calls, 1));
-	cr_expect(eq(int, list(&s, &patient, &entries, &e), ERR_OK), "%s", e.text);
-	served_close(&s);
-}
-
 /* A batch larger than the limit is the caller's mistake, and costs the stream nothing. */
 Test(helper_client, a_batch_over_the_limit_is_refused_before_it_is_sent)
 {
@@ -296,57 +253,6 @@ Test(helper_client, a_batch_over_the_limit_is_refused_before_it_is_sent)
 	cr_expect(eq(int, apply(&s, &patient, changes, COUNT(changes), NULL), ERR_TOO_LARGE));
 	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_OK));
 	served_close(&s);
-}
-
-struct watcher {
-	struct scene *scene;
-	pthread_t thread;
-	int ready_fd; /* written to when the watch stands */
-	enum err ended;
-};
-
-static enum err note_event(void *context, const struct watch_event *event, struct error *e)
-{
-	struct watcher *w = context;
-
-	(void)e;
-	if (event->kind == WATCH_READY)
-		cr_expect(write(w->ready_fd, "r", 1) == 1);
-	if (event->kind == WATCH_CREATED && strcmp(event->path, "new") == 0)
-		cancel_throw(&w->scene->cancel);
-	return ERR_OK;
-}
-
-static void *run_watch(void *context)
-{
-	struct watcher *w = context;
-	struct call call = { .cancel = &w->scene->cancel };
-
-	w->ended = helper_client_watch(
-		w->scene->client, &call, &(struct watch_request){ 0 }, note_event, w, NULL);
-	return NULL;
-}
-
-Test(helper_client, watches_beside_other_calls_until_it_is_cancelled)
-{
-	struct scene s;
-	struct watcher w = { .scene = &s };
-	int ready[2];
-	size_t entries;
-	char byte;
-
-	served_open(&s);
-	cr_assert(pipe(ready) == 0);
-	w.ready_fd = ready[1];
-	cr_assert(pthread_create(&w.thread, NULL, run_watch, &w) == 0);
-	cr_assert(read(ready[0], &byte, 1) == 1);
-	make_file(&s, "new", "", 0);
-	pthread_join(w.thread, NULL);
-	cr_expect(eq(int, w.ended, ERR_INTERRUPTED));
-	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_OK));
-	served_close(&s);
-	close(ready[0]);
-	close(ready[1]);
 }
 
 /* ---- With helpers that misbehave ---- */
@@ -885,6 +791,12 @@ static void play_command_lies(struct scene *s)
 	wait_for_end(s);
 }
 
+static enum err ignore_event(void *context, const struct watch_event *event, struct error *e)
+{
+	(void)context, (void)event, (void)e;
+	return ERR_OK;
+}
+
 static enum err take_any_piece(void *context, const struct command_piece *piece, struct error *e)
 {
 	(void)context, (void)piece, (void)e;
@@ -911,12 +823,11 @@ Test(helper_client, a_commands_output_that_goes_back_is_refused)
 Test(helper_client, an_item_of_a_list_that_was_not_asked_for_is_refused)
 {
 	struct scene s = { 0 };
-	struct watcher w = { .scene = &s };
 
 	cr_assert(eq(int, scene_open(&s, play_unasked_item, NULL), ERR_OK));
 	cr_expect(eq(int,
 		helper_client_watch(
-			s.client, &patient, &(struct watch_request){ 0 }, note_event, &w, NULL),
+			s.client, &patient, &(struct watch_request){ 0 }, ignore_event, NULL, NULL),
 		ERR_PROTOCOL));
 	scene_close(&s);
 }

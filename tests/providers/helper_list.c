@@ -78,39 +78,6 @@ static struct buf listed_tree(uint32_t depth, uint32_t flags)
 
 #define expect_listed(b, text) cr_expect(eq(str, (char *)buf_text(b), (char *)(text)))
 
-Test(helper_list, depth_0_is_the_starts_alone)
-{
-	static const char *const starts[] = { "", "d", "none", "l", "d/f/x" };
-
-	scratch_mkdir(&shown.scratch, "tree/d", 0755);
-	scratch_write_text(&shown.scratch, "tree/d/f", "f");
-	cr_assert(symlinkat("d/f", shown.scratch.fd, "tree/l") == 0);
-	AUTO_BUF struct buf b =
-		listed(&(struct list_request){ .starts = starts, .starts_count = 5 });
-
-	expect_listed(&b,
-		"self 0:success\nself 1:success\nself 2:no such file or directory\n"
-		"self 3:success->d/f\nself 4:not a directory\nover\n");
-}
-
-Test(helper_list, directories_come_breadth_first)
-{
-	scratch_mkdir(&shown.scratch, "tree/a", 0755);
-	scratch_mkdir(&shown.scratch, "tree/a/b", 0755);
-	scratch_mkdir(&shown.scratch, "tree/a/b/c", 0755);
-	scratch_write_text(&shown.scratch, "tree/a/b/c/f", "f");
-	AUTO_BUF struct buf all = listed_tree(LIST_DEPTH_ALL, 0);
-	AUTO_BUF struct buf two = listed_tree(2, 0);
-
-	expect_listed(&all,
-		"self 0:success\ndir \nentry a\nend complete success\ndir a\nentry b\n"
-		"end complete success\ndir a/b\nentry c\nend complete success\n"
-		"dir a/b/c\nentry f\nend complete success\nover\n");
-	expect_listed(&two,
-		"self 0:success\ndir \nentry a\nend complete success\ndir a\nentry b\n"
-		"end complete success\nover\n");
-}
-
 Test(helper_list, what_is_gits_comes_before_what_it_keeps)
 {
 	scratch_mkdir(&shown.scratch, "tree/p", 0755);
@@ -207,21 +174,6 @@ Test(helper_list, entries_tell_whether_they_have_xattrs_of_the_user)
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		cr_expect(
 			strstr(buf_text(&b), wanted[i]) != NULL, "%s: %s", wanted[i], buf_text(&b));
-}
-
-Test(helper_list, stops_at_entries_max_and_says_so)
-{
-	const char *start = "";
-
-	for (char name[] = "tree/a"; name[5] <= 'e'; name[5]++)
-		scratch_write_text(&shown.scratch, name, "");
-	AUTO_BUF struct buf cut = listed(&(struct list_request){
-		.starts = &start, .starts_count = 1, .depth = 1, .entries_max = 4 });
-	AUTO_BUF struct buf whole = listed(&(struct list_request){
-		.starts = &start, .starts_count = 1, .depth = 1, .entries_max = 5 });
-
-	cr_expect(strstr(buf_text(&cut), "end partial success\nover\n") != NULL);
-	cr_expect(strstr(buf_text(&whole), "end complete success\nover\n") != NULL);
 }
 
 Test(helper_list, of_what_changed_since_names_only_that)
@@ -384,26 +336,6 @@ Test(helper_list, a_directory_that_changed_meanwhile_is_not_complete)
 	cr_assert(utimensat(shown.scratch.fd, "tree", long_ago, 0) == 0);
 	cr_assert(eq(int, helper_list(&shown.root, &request, disturb, &complete, NULL), ERR_OK));
 	cr_expect(not(complete));
-}
-
-static enum err refuse(void *context, const struct list_item *item, struct error *e)
-{
-	int *calls = context;
-
-	++*calls;
-	return item->kind == LIST_DIR ? error_set(e, ERR_INTERRUPTED, "enough") : ERR_OK;
-}
-
-Test(helper_list, a_sink_that_refuses_ends_it)
-{
-	const char *start = "";
-	const struct list_request request = { .starts = &start, .starts_count = 1, .depth = 1 };
-	struct error e = { 0 };
-	int calls = 0;
-
-	cr_expect(eq(int, helper_list(&shown.root, &request, refuse, &calls, &e), ERR_INTERRUPTED));
-	cr_expect(eq(str, e.text, "enough"));
-	cr_expect(eq(int, calls, 2));
 }
 
 /* Puts another directory in the place of one that was named. */

@@ -203,21 +203,16 @@ static void rename_in(const char *from, const char *to)
 		renameat(shown.scratch.fd, from, shown.scratch.fd, to) == 0, "%s to %s", from, to);
 }
 
-Test(helper_watch, every_kind_of_change_is_reported)
+Test(helper_watch, changes_of_links_and_directories_are_reported)
 {
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
 	scratch_mkdir(&shown.scratch, "tree/d/e", 0755);
 	start_watch(&shown.root);
 	scratch_write_text(&shown.scratch, "tree/d/e/f", "text");
-	expect_heard("+d/e/f");
 	expect_heard("~d/e/f");
-	cr_assert(fchmodat(shown.scratch.fd, "tree/d/e/f", 0600, 0) == 0);
-	expect_heard("@d/e/f");
 	rename_in("tree/d/e/f", "tree/g");
 	expect_heard("-d/e/f");
 	expect_heard("+g");
-	cr_assert(unlinkat(shown.scratch.fd, "tree/g", 0) == 0);
-	expect_heard("-g");
 	cr_assert(symlinkat("x", shown.scratch.fd, "tree/l") == 0);
 	expect_heard("+l");
 	cr_assert(fchmodat(shown.scratch.fd, "tree/d", 0700, 0) == 0);
@@ -392,23 +387,6 @@ static size_t times_heard(const char *line)
 		times++;
 	pthread_mutex_unlock(&watching.mutex);
 	return times;
-}
-
-Test(helper_watch, what_is_there_comes_with_its_attributes)
-{
-	struct attr now;
-
-	start_watch(&shown.root);
-	scratch_write_text(&shown.scratch, "tree/f", "text");
-	cr_assert(fchmodat(shown.scratch.fd, "tree/f", 0640, 0) == 0);
-	expect_all_heard();
-	cr_assert(sys_stat(shown.scratch.fd, "tree/f", &now) == 0);
-	cr_expect(watching.of_f.dev == now.dev && watching.of_f.ino == now.ino);
-	cr_expect(eq(ulong, watching.of_f.size, 4));
-	cr_expect(eq(u32, watching.of_f.mode, S_IFREG | 0640));
-	cr_expect(memcmp(&watching.of_f.mtime, &now.mtime, sizeof now.mtime) == 0);
-	cr_expect(memcmp(&watching.of_f.ctime, &now.ctime, sizeof now.ctime) == 0);
-	stop_watch();
 }
 
 Test(helper_watch, what_is_gone_by_now_is_told_once_and_as_gone)
