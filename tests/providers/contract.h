@@ -10,6 +10,7 @@
 #include "providers/base/buf.h"
 #include "providers/provider.h"
 #include "tests/providers/outside.h"
+#include "tests/providers/processor.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
@@ -79,10 +80,6 @@ void contract_fault(const char *kind, const char *action, int times);
 const char *contract_secret(size_t number);
 /* Ends that; how many requests had it done to them. */
 int contract_mend(void);
-
-/* Processors for which there are helpers; one that is not this machine's runs under qemu-user. */
-#define EACH_MACHINE(ROW, ...)                                                                     \
-	ROW(aarch64, __VA_ARGS__) ROW(armv7l, __VA_ARGS__) ROW(riscv64, __VA_ARGS__)
 
 #define BEHAVIOUR_FOR(suite, group, claim)                                                         \
 	Test(suite, group##_##claim)                                                               \

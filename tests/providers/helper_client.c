@@ -16,35 +16,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
-TestSuite(helper_client, .timeout = 300);
-
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define MIB          ((size_t)1024 * 1024)
 
 /* ---- A client and, in a thread at the other end of two pipes, who plays the helper ---- */
 
-struct scene {
+static struct scene {
 	struct helper_client *client;
 	int in, out; /* the helper's ends */
 	pthread_t thread;
-	void (*play)(struct scene *);
+	bool has_left; /* the thread has ended, and been joined */
+	void (*play)(void);
 	struct root root;
 	struct scratch scratch;
 	struct cancel cancel; /* for whoever needs one */
 	atomic_int seen;      /* what a player has to tell */
-};
+} scene;
 
 static void *run_player(void *context)
 {
-	struct scene *s = context;
 	sigset_t gone;
 
+	(void)context;
 	sigemptyset(&gone);
 	sigaddset(&gone, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &gone, NULL);
-	s->play(s);
-	close(s->in);
-	close(s->out);
+	scene.play();
+	close(scene.in);
+	close(scene.out);
 	return NULL;
 }
 
@@ -52,63 +51,72 @@ static void *run_player(void *context)
 static const struct call patient = { .progress_ms = -1 };
 
 /* Starts the player and says hello to it. */
-static enum err scene_open(struct scene *s, void (*play)(struct scene *), struct error *e)
+static enum err scene_open(void (*play)(void), struct error *e)
 {
 	int there[2], back[2];
 
 	cr_assert(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0);
-	s->play = play;
-	s->in = there[0];
-	s->out = back[1];
-	cr_assert(cancel_init(&s->cancel, NULL) == ERR_OK);
-	cr_assert(pthread_create(&s->thread, NULL, run_player, s) == 0);
-	return helper_client_new(&s->client, there[1], back[0], &patient, e);
-}
-
-static void scene_close(struct scene *s)
-{
-	helper_client_free(s->client);
-	pthread_join(s->thread, NULL);
-	cancel_release(&s->cancel);
+	scene.play = play;
+	scene.has_left = false;
+	scene.in = there[0];
+	scene.out = back[1];
+	cr_assert(cancel_init(&scene.cancel, NULL) == ERR_OK);
+	cr_assert(pthread_create(&scene.thread, NULL, run_player, NULL) == 0);
+	return helper_client_new(&scene.client, there[1], back[0], &patient, e);
 }
 
 /* ---- The real helper on a directory of its own ---- */
 
-static void play_helper(struct scene *s)
+static void play_helper(void)
 {
-	serve(&(struct serve_options){ .root = &s->root, .in_fd = s->in, .out_fd = s->out }, NULL);
+	serve(
+		&(struct serve_options){
+			.root = &scene.root, .in_fd = scene.in, .out_fd = scene.out },
+		NULL);
 }
 
-static void served_open(struct scene *s)
+static void served_open(void)
 {
 	struct error e = { 0 };
 
-	*s = (struct scene){ 0 };
-	scratch_make(&s->scratch);
-	root_open(&s->root, s->scratch.path, NULL, &e);
+	scratch_make(&scene.scratch);
+	root_open(&scene.root, scene.scratch.path, NULL, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
-	scene_open(s, play_helper, &e);
+	scene_open(play_helper, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
 
-static void served_close(struct scene *s)
+static void await_leaving(void)
 {
-	scene_close(s);
-	root_close(&s->root);
-	scratch_remove(&s->scratch);
+	if (!scene.has_left)
+		pthread_join(scene.thread, NULL);
+	scene.has_left = true;
 }
+
+static void scene_close(void)
+{
+	helper_client_free(scene.client);
+	await_leaving();
+	cancel_release(&scene.cancel);
+	if (scene.scratch.path[0]) {
+		root_close(&scene.root);
+		scratch_remove(&scene.scratch);
+	}
+}
+
+TestSuite(helper_client, .fini = scene_close, .timeout = 300);
 
 /* ---- Short words for the verbs ---- */
 
 #define AS_IS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
 
-static enum err apply(struct scene *s, const struct call *call, const struct change *changes,
-	size_t count, struct error *e)
+static enum err apply(
+	const struct call *call, const struct change *changes, size_t count, struct error *e)
 {
 	/* The last one is behind those of the request. */
 	AUTO_FREE struct change_result *results = calloc(count + 1, sizeof *results);
 	struct apply_request request = { .changes = changes, .changes_count = count };
-	enum err kind = helper_client_apply(s->client, call, &request, results, e);
+	enum err kind = helper_client_apply(scene.client, call, &request, results, e);
 
 	cr_expect(not(results[count].has_attr), "a result behind those of the request");
 	for (size_t i = 0; i < count && kind == ERR_OK; i++)
@@ -117,7 +125,7 @@ static enum err apply(struct scene *s, const struct call *call, const struct cha
 	return kind;
 }
 
-static enum err make_file(struct scene *s, const char *path, const void *bytes, size_t len)
+static enum err make_file(const char *path, const void *bytes, size_t len)
 {
 	struct change changes[64] = {
 		{ .op = CHANGE_CREATE, .path = path, .mode = 0644, AS_IS },
@@ -131,7 +139,7 @@ static enum err make_file(struct scene *s, const char *path, const void *bytes, 
 			.offset = at,
 			.data = (const char *)bytes + at,
 			.data_len = len - at < MIB ? len - at : MIB };
-	apply(s, &patient, changes, count, &e);
+	apply(&patient, changes, count, &e);
 	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 	return e.kind;
 }
@@ -145,12 +153,11 @@ static enum err add_piece(void *context, const struct fetch_piece *piece, struct
 	return ERR_OK;
 }
 
-static enum err fetch(struct scene *s, const struct call *call, const char *path, struct buf *out,
-	struct error *e)
+static enum err fetch(const struct call *call, const char *path, struct buf *out, struct error *e)
 {
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = path, .length = UINT64_MAX };
 
-	return helper_client_fetch(s->client, call, &item, 1, add_piece, out, e);
+	return helper_client_fetch(scene.client, call, &item, 1, add_piece, out, e);
 }
 
 static enum err count_item(void *context, const struct list_item *item, struct error *e)
@@ -160,34 +167,31 @@ static enum err count_item(void *context, const struct list_item *item, struct e
 	return ERR_OK;
 }
 
-static enum err list(struct scene *s, const struct call *call, size_t *entries, struct error *e)
+static enum err list(const struct call *call, size_t *entries, struct error *e)
 {
 	const char *const root[] = { "" };
 	struct list_request request = { .starts = root, .starts_count = 1, .depth = 1 };
 
 	*entries = 0;
-	return helper_client_list(s->client, call, &request, count_item, entries, e);
+	return helper_client_list(scene.client, call, &request, count_item, entries, e);
 }
 
 /* ---- With the real helper ---- */
 
 Test(helper_client, says_hello)
 {
-	struct scene s;
 	const struct hello *hello;
 
-	served_open(&s);
-	hello = helper_client_hello(s.client);
+	served_open();
+	hello = helper_client_hello(scene.client);
 	cr_expect(eq(u32, hello->version, WIRE_VERSION));
 	cr_expect(eq(u32, hello->identity.uid, geteuid()));
 	cr_expect(not(hello->has_staging));
 	cr_expect(hello->root.now.tv_sec > 1700000000);
 	cr_expect(hello->root.attr.mode >> 12 == S_IFDIR >> 12 && hello->root.space.blocks);
-	served_close(&s);
 }
 
 struct worker {
-	struct scene *scene;
 	pthread_t thread;
 	int number;
 	bool is_good;
@@ -210,8 +214,8 @@ static void *work(void *context)
 	for (int round = 0; round < ROUNDS && w->is_good; round++) {
 		memset(bytes, w->number * 16 + round, len);
 		buf_reset(&got);
-		w->is_good = make_file(w->scene, path, bytes, len) == ERR_OK &&
-			fetch(w->scene, &patient, path, &got, NULL) == ERR_OK && got.len == len &&
+		w->is_good = make_file(path, bytes, len) == ERR_OK &&
+			fetch(&patient, path, &got, NULL) == ERR_OK && got.len == len &&
 			memcmp(got.bytes, bytes, len) == 0;
 	}
 	return NULL;
@@ -219,28 +223,25 @@ static void *work(void *context)
 
 Test(helper_client, many_threads_at_once_each_hear_their_own_answer)
 {
-	struct scene s;
 	struct worker workers[WORKERS];
 	size_t entries;
 
-	served_open(&s);
+	served_open();
 	for (int i = 0; i < WORKERS; i++) {
-		workers[i] = (struct worker){ .scene = &s, .number = i };
+		workers[i] = (struct worker){ .number = i };
 		cr_assert(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0);
 	}
 	for (int i = 0; i < WORKERS; i++) {
 		pthread_join(workers[i].thread, NULL);
 		cr_expect(workers[i].is_good, "thread %d", i);
 	}
-	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_OK));
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_OK));
 	cr_expect(eq(sz, entries, WORKERS));
-	served_close(&s);
 }
 
 /* A batch larger than the limit is the caller's mistake, and costs the stream nothing. */
 Test(helper_client, a_batch_over_the_limit_is_refused_before_it_is_sent)
 {
-	struct scene s;
 	AUTO_FREE unsigned char *bytes = calloc(1, MIB);
 	struct change changes[65];
 	size_t entries;
@@ -249,10 +250,9 @@ Test(helper_client, a_batch_over_the_limit_is_refused_before_it_is_sent)
 		changes[i] = (struct change){
 			.op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = MIB
 		};
-	served_open(&s);
-	cr_expect(eq(int, apply(&s, &patient, changes, COUNT(changes), NULL), ERR_TOO_LARGE));
-	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_OK));
-	served_close(&s);
+	served_open();
+	cr_expect(eq(int, apply(&patient, changes, COUNT(changes), NULL), ERR_TOO_LARGE));
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_OK));
 }
 
 /* ---- With helpers that misbehave ---- */
@@ -270,190 +270,184 @@ static bool read_full(int fd, void *dst, size_t len)
 }
 
 /* The next frame and its payload; false at the end of the stream. */
-static bool hear(struct scene *s, struct frame *f, struct buf *payload)
+static bool hear(struct frame *f, struct buf *payload)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	buf_reset(payload);
-	if (!read_full(s->in, header, sizeof header) || frame_decode(header, f, NULL) != ERR_OK)
+	if (!read_full(scene.in, header, sizeof header) || frame_decode(header, f, NULL) != ERR_OK)
 		return false;
-	if (!read_full(s->in, buf_reserve(payload, f->len), f->len))
+	if (!read_full(scene.in, buf_reserve(payload, f->len), f->len))
 		return false;
 	buf_filled(payload, f->len);
 	return true;
 }
 
 /* A client that refused what came before may have gone already. */
-static void put(const struct scene *s, const void *bytes, size_t len)
+static void put(const void *bytes, size_t len)
 {
-	cr_expect(write(s->out, bytes, len) == (ssize_t)len || errno == EPIPE);
+	cr_expect(write(scene.out, bytes, len) == (ssize_t)len || errno == EPIPE);
 }
 
-static void say(struct scene *s, enum frame_type type, uint32_t id, const struct buf *payload)
+static void say(enum frame_type type, uint32_t id, const struct buf *payload)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
 	uint32_t len = payload ? (uint32_t)payload->len : 0;
 
 	frame_encode(header, &(struct frame){ type, id, len });
-	put(s, header, sizeof header);
+	put(header, sizeof header);
 	if (len)
-		put(s, payload->bytes, len);
+		put(payload->bytes, len);
 }
 
-static void say_end(struct scene *s, uint32_t id, enum err kind, const char *text)
+static void say_end(uint32_t id, enum err kind, const char *text)
 {
 	AUTO_BUF struct buf end = BUF_INIT(1000);
 
 	wire_put_end(&end, kind, text);
-	say(s, FRAME_END, id, &end);
+	say(FRAME_END, id, &end);
 }
 
-static void answer_hello(struct scene *s, uint32_t version)
+static void answer_hello(uint32_t version)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct frame f;
 
-	cr_assert(hear(s, &f, &payload));
+	cr_assert(hear(&f, &payload));
 	buf_reset(&payload);
 	wire_put_hello(&payload, &(struct hello){ .version = version, .root.attr.mode = S_IFDIR });
-	say(s, FRAME_ITEMS, f.id, &payload);
-	say_end(s, f.id, ERR_OK, "");
+	say(FRAME_ITEMS, f.id, &payload);
+	say_end(f.id, ERR_OK, "");
 }
 
-static void wait_for_end(struct scene *s)
+/* The first request behind the hello. */
+static struct frame hear_request(void)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct frame f;
+
+	answer_hello(WIRE_VERSION);
+	cr_assert(hear(&f, &payload));
+	return f;
+}
+
+static void wait_for_end(void)
 {
 	char dropped[4096];
 
-	while (read(s->in, dropped, sizeof dropped) > 0)
+	while (read(scene.in, dropped, sizeof dropped) > 0)
 		;
 }
 
-static void play_silence(struct scene *s)
+static void play_silence(void)
 {
-	answer_hello(s, WIRE_VERSION);
-	wait_for_end(s);
+	answer_hello(WIRE_VERSION);
+	wait_for_end();
 }
 
 static const struct call hasty = { .progress_ms = 200 };
 
 Test(helper_client, a_helper_that_stalls_is_a_timeout_at_the_deadline)
 {
-	struct scene s = { 0 };
 	size_t entries;
 	int64_t before_ms;
 
-	cr_assert(eq(int, scene_open(&s, play_silence, NULL), ERR_OK));
+	cr_assert(eq(int, scene_open(play_silence, NULL), ERR_OK));
 	for (int i = 0; i < 2; i++) {
 		before_ms = monotonic_ms();
-		cr_expect(eq(int, list(&s, &hasty, &entries, NULL), ERR_TIMEOUT));
+		cr_expect(eq(int, list(&hasty, &entries, NULL), ERR_TIMEOUT));
 		cr_expect(ge(i64, monotonic_ms() - before_ms, 200));
 	}
-	scene_close(&s);
 }
 
 /* Reads nothing more, so that the pipe fills up. */
-static void play_deafness(struct scene *s)
+static void play_deafness(void)
 {
-	struct pollfd p = { .fd = s->cancel.fd, .events = POLLIN };
+	struct pollfd p = { .fd = scene.cancel.fd, .events = POLLIN };
 
-	answer_hello(s, WIRE_VERSION);
+	answer_hello(WIRE_VERSION);
 	poll(&p, 1, 60000);
 }
 
 Test(helper_client, a_helper_that_reads_nothing_is_a_timeout_too)
 {
-	struct scene s = { 0 };
 	AUTO_FREE unsigned char *bytes = calloc(1, MIB);
 	struct change change = { .op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = MIB };
 
-	cr_assert(eq(int, scene_open(&s, play_deafness, NULL), ERR_OK));
+	cr_assert(eq(int, scene_open(play_deafness, NULL), ERR_OK));
 	for (int i = 0; i < 3; i++)
-		cr_expect(eq(int, apply(&s, &hasty, &change, 1, NULL), ERR_TIMEOUT));
-	cancel_throw(&s.cancel);
-	scene_close(&s);
+		cr_expect(eq(int, apply(&hasty, &change, 1, NULL), ERR_TIMEOUT));
+	cancel_throw(&scene.cancel);
 }
 
-static void play_signs_of_life(struct scene *s)
+static void play_signs_of_life(void)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
+	struct frame f = hear_request();
 
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &f, &payload));
 	for (int i = 0; i < 32; i++) {
 		struct pollfd nothing = { .fd = -1 };
 
 		poll(&nothing, 1, 100);
-		say(s, FRAME_ITEMS, f.id, NULL);
+		say(FRAME_ITEMS, f.id, NULL);
 	}
-	say_end(s, f.id, ERR_BUSY, "at last");
-	wait_for_end(s);
+	say_end(f.id, ERR_BUSY, "at last");
+	wait_for_end();
 }
 
 Test(helper_client, signs_of_life_put_the_deadline_off)
 {
-	struct scene s = { 0 };
 	size_t entries;
 
-	cr_assert(eq(int, scene_open(&s, play_signs_of_life, NULL), ERR_OK));
-	cr_expect(
-		eq(int, list(&s, &(struct call){ .progress_ms = 3000 }, &entries, NULL), ERR_BUSY));
-	scene_close(&s);
+	cr_assert(eq(int, scene_open(play_signs_of_life, NULL), ERR_OK));
+	cr_expect(eq(int, list(&(struct call){ .progress_ms = 3000 }, &entries, NULL), ERR_BUSY));
 }
 
 /* Cancels the first request when it has come; answers it late, and the second rightly. */
-static void play_cancelled(struct scene *s)
+static void play_cancelled(void)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame first, f;
+	struct frame first = hear_request(), f;
 
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &first, &payload));
-	cancel_throw(&s->cancel);
-	cr_assert(hear(s, &f, &payload));
-	s->seen = f.type == FRAME_CANCEL && f.id == first.id;
-	cr_assert(hear(s, &f, &payload));
-	say_end(s, first.id, ERR_IO, "too late");
-	say_end(s, f.id, ERR_BUSY, "in time");
-	wait_for_end(s);
+	cancel_throw(&scene.cancel);
+	cr_assert(hear(&f, &payload));
+	scene.seen = f.type == FRAME_CANCEL && f.id == first.id;
+	cr_assert(hear(&f, &payload));
+	say_end(first.id, ERR_IO, "too late");
+	say_end(f.id, ERR_BUSY, "in time");
+	wait_for_end();
 }
 
 Test(helper_client, a_cancelled_call_returns_and_its_late_answer_is_nobodys)
 {
-	struct scene s = { 0 };
 	size_t entries;
 	struct error e;
 
-	cr_assert(eq(int, scene_open(&s, play_cancelled, NULL), ERR_OK));
-	list(&s, &(struct call){ .cancel = &s.cancel }, &entries, &e);
+	cr_assert(eq(int, scene_open(play_cancelled, NULL), ERR_OK));
+	list(&(struct call){ .cancel = &scene.cancel }, &entries, &e);
 	cr_expect(eq(int, e.kind, ERR_INTERRUPTED));
-	list(&s, &patient, &entries, &e);
+	list(&patient, &entries, &e);
 	cr_expect(e.kind == ERR_BUSY && strcmp(e.text, "in time") == 0, "%s", e.text);
-	cr_expect(eq(int, s.seen, 1));
-	scene_close(&s);
+	cr_expect(eq(int, scene.seen, 1));
 }
 
 /* Lets the first piece of a request through, then waits for the cancel, then reads on. */
-static void play_cancelled_halfway(struct scene *s)
+static void play_cancelled_halfway(void)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame first, f;
+	struct frame first = hear_request(), f;
 
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &first, &payload));
-	cancel_throw(&s->cancel);
+	cancel_throw(&scene.cancel);
 	do
-		cr_assert(hear(s, &f, &payload));
+		cr_assert(hear(&f, &payload));
 	while (f.type == FRAME_MORE);
-	s->seen = first.type == FRAME_MORE && f.type == FRAME_CANCEL && f.id == first.id;
-	cr_assert(hear(s, &f, &payload));
-	say_end(s, f.id, ERR_BUSY, "next");
-	wait_for_end(s);
+	scene.seen = first.type == FRAME_MORE && f.type == FRAME_CANCEL && f.id == first.id;
+	cr_assert(hear(&f, &payload));
+	say_end(f.id, ERR_BUSY, "next");
+	wait_for_end();
 }
 
 Test(helper_client, a_call_cancelled_while_it_is_sent_ends_at_a_frame)
 {
-	struct scene s = { 0 };
 	AUTO_FREE unsigned char *bytes = calloc(1, MIB);
 	struct change changes[40];
 	size_t entries;
@@ -463,73 +457,58 @@ Test(helper_client, a_call_cancelled_while_it_is_sent_ends_at_a_frame)
 		changes[i] = (struct change){
 			.op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = MIB
 		};
-	cr_assert(eq(int, scene_open(&s, play_cancelled_halfway, NULL), ERR_OK));
-	kind = apply(&s, &(struct call){ .cancel = &s.cancel }, changes, COUNT(changes), NULL);
+	cr_assert(eq(int, scene_open(play_cancelled_halfway, NULL), ERR_OK));
+	kind = apply(&(struct call){ .cancel = &scene.cancel }, changes, COUNT(changes), NULL);
 	cr_expect(eq(int, kind, ERR_INTERRUPTED));
-	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_BUSY));
-	cr_expect(eq(int, s.seen, 1));
-	scene_close(&s);
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_BUSY));
+	cr_expect(eq(int, scene.seen, 1));
 }
 
-static void play_cut_frame(struct scene *s)
+static void play_cut_frame(void)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct frame f = hear_request();
 	unsigned char header[FRAME_HEADER_SIZE];
-	struct frame f;
 
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &f, &payload));
 	frame_encode(header, &(struct frame){ FRAME_ITEMS, f.id, 1000 });
-	cr_expect(write(s->out, header, sizeof header) == sizeof header);
-	cr_expect(write(s->out, header, 10) == 10);
+	cr_expect(write(scene.out, header, sizeof header) == sizeof header);
+	cr_expect(write(scene.out, header, 10) == 10);
 }
 
-static void play_cut_header(struct scene *s)
+static void play_cut_header(void)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
-
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &f, &payload));
-	cr_expect(write(s->out, "SbX", 3) == 3);
+	hear_request();
+	cr_expect(write(scene.out, "SbX", 3) == 3);
 }
 
-static void play_garbage(struct scene *s)
+static void play_garbage(void)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
-
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &f, &payload));
-	cr_expect(write(s->out, "bash: sandboxfs-helper: not found\n", 34) == 34);
-	wait_for_end(s);
+	hear_request();
+	cr_expect(write(scene.out, "bash: sandboxfs-helper: not found\n", 34) == 34);
+	wait_for_end();
 }
 
-static void play_requests(struct scene *s)
+static void play_requests(void)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
+	struct frame f = hear_request();
 
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &f, &payload));
-	say(s, FRAME_LIST, f.id, NULL);
-	wait_for_end(s);
+	say(FRAME_LIST, f.id, NULL);
+	wait_for_end();
 }
 
-static void play_departure(struct scene *s)
+static void play_departure(void)
 {
-	answer_hello(s, WIRE_VERSION);
+	answer_hello(WIRE_VERSION);
 }
 
-static void play_last_words(struct scene *s)
+static void play_last_words(void)
 {
-	answer_hello(s, WIRE_VERSION);
-	say_end(s, 0, ERR_NO_MEMORY, "no room here");
-	wait_for_end(s);
+	answer_hello(WIRE_VERSION);
+	say_end(0, ERR_NO_MEMORY, "no room here");
+	wait_for_end();
 }
 
 static const struct {
-	void (*play)(struct scene *);
+	void (*play)(void);
 	enum err kind;
 	const char *says;
 } breaks[] = {
@@ -544,68 +523,96 @@ static const struct {
 Test(helper_client, a_stream_that_breaks_fails_this_call_and_every_later_one)
 {
 	for (size_t i = 0; i < COUNT(breaks); i++) {
-		struct scene s = { 0 };
 		size_t entries;
 		struct error e = { 0 };
 
-		cr_assert(eq(int, scene_open(&s, breaks[i].play, NULL), ERR_OK));
+		if (i)
+			scene_close();
+		cr_assert(eq(int, scene_open(breaks[i].play, NULL), ERR_OK));
 		for (int again = 0; again < 3; again++) {
-			list(&s, &patient, &entries, &e);
+			list(&patient, &entries, &e);
 			cr_expect(eq(int, e.kind, breaks[i].kind), "%zu: %s", i, e.text);
 			cr_expect(strstr(e.text, breaks[i].says) != NULL, "%zu: %s", i, e.text);
 		}
-		scene_close(&s);
 	}
 }
 
-static void play_next_version(struct scene *s)
+static void play_next_version(void)
 {
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_END, 0, 0 });
 	header[3]++;
-	cr_expect(write(s->out, header, sizeof header) == sizeof header);
-	wait_for_end(s);
+	cr_expect(write(scene.out, header, sizeof header) == sizeof header);
+	wait_for_end();
 }
 
-static void play_false_hello(struct scene *s)
+static void play_false_hello(void)
 {
-	answer_hello(s, WIRE_VERSION + 1);
-	wait_for_end(s);
+	answer_hello(WIRE_VERSION + 1);
+	wait_for_end();
 }
 
 Test(helper_client, a_helper_of_another_version_is_refused)
 {
-	void (*const plays[])(struct scene *) = { play_next_version, play_false_hello };
+	void (*const plays[])(void) = { play_next_version, play_false_hello };
 
 	for (size_t i = 0; i < COUNT(plays); i++) {
-		struct scene s = { 0 };
 		struct error e = { 0 };
 
-		cr_expect(eq(int, scene_open(&s, plays[i], &e), ERR_PROTOCOL), "%zu", i);
+		if (i)
+			scene_close();
+		cr_expect(eq(int, scene_open(plays[i], &e), ERR_PROTOCOL), "%zu", i);
 		cr_expect(strstr(e.text, "version") != NULL, "%zu: %s", i, e.text);
-		scene_close(&s);
 	}
 }
 
 Test(helper_client, a_helper_that_is_gone_raises_no_signal_here)
 {
-	struct scene s = { 0 };
 	size_t entries;
 
 	signal(SIGPIPE, SIG_DFL);
-	cr_assert(eq(int, scene_open(&s, play_departure, NULL), ERR_OK));
-	pthread_join(s.thread, NULL);
-	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_UNREACHABLE));
-	helper_client_free(s.client);
-	cancel_release(&s.cancel);
+	cr_assert(eq(int, scene_open(play_departure, NULL), ERR_OK));
+	await_leaving();
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_UNREACHABLE));
 }
 
 /* ---- Answers that are frames all right, but not to what was asked ---- */
 
 static const struct attr some_file = { .mode = S_IFREG | 0644, .nlink = 1, .size = 10 };
 
-static void put_lie(struct buf *out, int lie)
+/* Requests are answered by these, one after the other, whatever they ask for. */
+static void (*put_answer)(struct buf *out, size_t n);
+static size_t answers_count;
+
+static void play_answers(void)
+{
+	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
+	struct frame f;
+
+	answer_hello(WIRE_VERSION);
+	for (size_t n = 0; n < answers_count; n++) {
+		do
+			cr_assert(hear(&f, &payload));
+		while (f.type == FRAME_CANCEL);
+		buf_reset(&payload);
+		put_answer(&payload, n);
+		say(FRAME_ITEMS, f.id, &payload);
+		say_end(f.id, ERR_OK, "");
+	}
+	wait_for_end();
+}
+
+static void open_for_answers(size_t count, void (*put_one)(struct buf *out, size_t n))
+{
+	answers_count = count;
+	put_answer = put_one;
+	cr_assert(eq(int, scene_open(play_answers, NULL), ERR_OK));
+}
+
+#define LIST_LIES 7
+
+static void put_list_lie(struct buf *out, size_t lie)
 {
 	static const struct list_item self = { .kind = LIST_SELF, .err = ERR_NOT_FOUND };
 	static const struct list_item other = {
@@ -618,7 +625,7 @@ static void put_lie(struct buf *out, int lie)
 	static const struct list_item aside = { .kind = LIST_DIR, .path = "dx" };
 	static const struct list_item dir_end = { .kind = LIST_DIR_END };
 	static const struct list_item end = { .kind = LIST_END };
-	static const struct list_item *const lies[][4] = { { &self, &self, &end },
+	static const struct list_item *const lies[LIST_LIES][4] = { { &self, &self, &end },
 		{ &other, NULL, NULL }, { &self, &entry, &end }, { &self, NULL, NULL },
 		{ &end, &end, NULL }, { &self, &elsewhere, &end },
 		{ &self, &aside, &dir_end, &end } };
@@ -627,41 +634,19 @@ static void put_lie(struct buf *out, int lie)
 		wire_put_list_item(out, lies[lie][i]);
 }
 
-#define LIST_LIES 7
-
-static void play_list_lies(struct scene *s)
-{
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
-
-	answer_hello(s, WIRE_VERSION);
-	for (int lie = 0; lie < LIST_LIES; lie++) {
-		do
-			cr_assert(hear(s, &f, &payload));
-		while (f.type == FRAME_CANCEL);
-		buf_reset(&payload);
-		put_lie(&payload, lie);
-		say(s, FRAME_ITEMS, f.id, &payload);
-		say_end(s, f.id, ERR_OK, "");
-	}
-	wait_for_end(s);
-}
-
 Test(helper_client, a_list_that_does_not_answer_the_request_is_refused)
 {
 	const char *const starts[] = { "d" };
 	const struct list_request request = { .starts = starts, .starts_count = 1, .depth = 1 };
-	struct scene s = { 0 };
 	size_t entries = 0;
 
-	cr_assert(eq(int, scene_open(&s, play_list_lies, NULL), ERR_OK));
+	open_for_answers(LIST_LIES, put_list_lie);
 	for (int lie = 0; lie < LIST_LIES; lie++)
 		cr_expect(eq(int,
-				  helper_client_list(
-					  s.client, &patient, &request, count_item, &entries, NULL),
+				  helper_client_list(scene.client, &patient, &request, count_item,
+					  &entries, NULL),
 				  ERR_PROTOCOL),
 			"lie %d", lie);
-	scene_close(&s);
 }
 
 /* To a fetch of one range of ten bytes from 5. */
@@ -673,100 +658,69 @@ static const struct fetch_piece fetch_lies[] = {
 	{ .kind = FETCH_DONE, .item = 1, .err = ERR_IO },
 };
 
-static void play_fetch_lies(struct scene *s)
+/* Behind them all, nothing. */
+static void put_fetch_lie(struct buf *out, size_t lie)
 {
 	static const struct fetch_piece done = { .kind = FETCH_DONE,
 		.attr = { .mode = S_IFREG, .size = 15 } };
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
 
-	answer_hello(s, WIRE_VERSION);
-	for (size_t lie = 0; lie <= COUNT(fetch_lies); lie++) {
-		do
-			cr_assert(hear(s, &f, &payload));
-		while (f.type == FRAME_CANCEL);
-		buf_reset(&payload);
-		if (lie < COUNT(fetch_lies))
-			wire_put_fetch_piece(&payload, &fetch_lies[lie]);
-		/* With nothing else wrong. */
-		if (lie < COUNT(fetch_lies) && fetch_lies[lie].kind == FETCH_DATA)
-			wire_put_fetch_piece(&payload, &done);
-		say(s, FRAME_ITEMS, f.id, &payload);
-		say_end(s, f.id, ERR_OK, "");
-	}
-	wait_for_end(s);
+	if (lie < COUNT(fetch_lies))
+		wire_put_fetch_piece(out, &fetch_lies[lie]);
+	/* With nothing else wrong. */
+	if (lie < COUNT(fetch_lies) && fetch_lies[lie].kind == FETCH_DATA)
+		wire_put_fetch_piece(out, &done);
 }
 
 Test(helper_client, a_fetch_that_does_not_answer_the_request_is_refused)
 {
-	struct scene s = { 0 };
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .offset = 5, .length = 10 };
 
-	cr_assert(eq(int, scene_open(&s, play_fetch_lies, NULL), ERR_OK));
+	open_for_answers(COUNT(fetch_lies) + 1, put_fetch_lie);
 	for (size_t lie = 0; lie <= COUNT(fetch_lies); lie++) {
 		AUTO_BUF struct buf got = BUF_INIT(100);
-		enum err kind =
-			helper_client_fetch(s.client, &patient, &item, 1, add_piece, &got, NULL);
+		enum err kind = helper_client_fetch(
+			scene.client, &patient, &item, 1, add_piece, &got, NULL);
 
 		cr_expect(eq(int, kind, ERR_PROTOCOL), "lie %zu", lie);
 	}
-	scene_close(&s);
 }
 
 /* 0, 1 and 3 results for two changes. */
-static void play_apply_lies(struct scene *s)
+static void put_results(struct buf *out, size_t lie)
 {
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	const struct change_result result = { .has_attr = true, .attr = some_file };
 	static const int counts[] = { 0, 1, 3 };
-	struct frame f;
 
-	answer_hello(s, WIRE_VERSION);
-	for (size_t lie = 0; lie < COUNT(counts); lie++) {
-		do
-			cr_assert(hear(s, &f, &payload));
-		while (f.type == FRAME_CANCEL);
-		buf_reset(&payload);
-		for (int i = 0; i < counts[lie]; i++)
-			wire_put_change_result(&payload, &result);
-		say(s, FRAME_ITEMS, f.id, &payload);
-		say_end(s, f.id, ERR_OK, "");
-	}
-	wait_for_end(s);
+	for (int i = 0; i < counts[lie]; i++)
+		wire_put_change_result(out, &result);
 }
 
 Test(helper_client, results_that_are_not_one_for_each_change_are_refused)
 {
-	struct scene s = { 0 };
 	struct change changes[2] = { { .op = CHANGE_UNLINK, .path = "a" },
 		{ .op = CHANGE_UNLINK, .path = "b" } };
 
-	cr_assert(eq(int, scene_open(&s, play_apply_lies, NULL), ERR_OK));
+	open_for_answers(3, put_results);
 	for (int lie = 0; lie < 3; lie++)
-		cr_expect(eq(int, apply(&s, &patient, changes, 2, NULL), ERR_PROTOCOL), "lie %d",
-			lie);
-	scene_close(&s);
+		cr_expect(eq(int, apply(&patient, changes, 2, NULL), ERR_PROTOCOL), "lie %d", lie);
 }
 
-static void play_unasked_item(struct scene *s)
+static void play_unasked_item(void)
 {
 	static const struct list_item end = { .kind = LIST_END };
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
+	struct frame f = hear_request();
 
-	answer_hello(s, WIRE_VERSION);
-	cr_assert(hear(s, &f, &payload));
-	buf_reset(&payload);
 	wire_put_watch_event(&payload, &(struct watch_event){ .kind = WATCH_ITEM, .item = &end });
-	say(s, FRAME_ITEMS, f.id, &payload);
-	wait_for_end(s);
+	say(FRAME_ITEMS, f.id, &payload);
+	wait_for_end();
 }
 
 /*
  * Output from where there was some already, and output behind the end; then the truth, for which
  * the caller waits, so that nothing is said to one who has gone.
  */
-static void play_command_lies(struct scene *s)
+static void put_command_lie(struct buf *payload, size_t n)
 {
 	static const struct command_piece out = {
 		.kind = COMMAND_OUT, .next = 2, .bytes = "x", .len = 1
@@ -774,21 +728,9 @@ static void play_command_lies(struct scene *s)
 	static const struct command_piece end = { .kind = COMMAND_ENDED, .next = 3 };
 	static const struct command_piece *const told[][3] = { { &out, &out, &end },
 		{ &out, &end, &end }, { &out, &end, NULL } };
-	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct frame f;
 
-	answer_hello(s, WIRE_VERSION);
-	for (int n = 0; n < 3; n++) {
-		do
-			cr_assert(hear(s, &f, &payload));
-		while (f.type == FRAME_CANCEL);
-		buf_reset(&payload);
-		for (int i = 0; i < 3 && told[n][i]; i++)
-			wire_put_command_piece(&payload, told[n][i]);
-		say(s, FRAME_ITEMS, f.id, &payload);
-		say_end(s, f.id, ERR_OK, "");
-	}
-	wait_for_end(s);
+	for (int i = 0; i < 3 && told[n][i]; i++)
+		wire_put_command_piece(payload, told[n][i]);
 }
 
 static enum err ignore_event(void *context, const struct watch_event *event, struct error *e)
@@ -808,39 +750,33 @@ Test(helper_client, a_commands_output_that_goes_back_is_refused)
 	const struct command_request request = {
 		.marker = "0123456789abcdef0123456789abcdef", .text = "x", .cwd = ""
 	};
-	struct scene s = { 0 };
 
-	cr_assert(eq(int, scene_open(&s, play_command_lies, NULL), ERR_OK));
+	open_for_answers(3, put_command_lie);
 	for (int n = 0; n < 3; n++)
 		cr_expect(eq(int,
-				  helper_client_command(
-					  s.client, &patient, &request, take_any_piece, NULL, NULL),
+				  helper_client_command(scene.client, &patient, &request,
+					  take_any_piece, NULL, NULL),
 				  n < 2 ? ERR_PROTOCOL : ERR_OK),
 			"answer %d", n);
-	scene_close(&s);
 }
 
 Test(helper_client, an_item_of_a_list_that_was_not_asked_for_is_refused)
 {
-	struct scene s = { 0 };
-
-	cr_assert(eq(int, scene_open(&s, play_unasked_item, NULL), ERR_OK));
+	cr_assert(eq(int, scene_open(play_unasked_item, NULL), ERR_OK));
 	cr_expect(eq(int,
-		helper_client_watch(
-			s.client, &patient, &(struct watch_request){ 0 }, ignore_event, NULL, NULL),
+		helper_client_watch(scene.client, &patient, &(struct watch_request){ 0 },
+			ignore_event, NULL, NULL),
 		ERR_PROTOCOL));
-	scene_close(&s);
 }
 
 /* ---- A caller that takes nothing ---- */
 
 static enum err wait_at_first(void *context, const struct fetch_piece *piece, struct error *e)
 {
-	struct scene *s = context;
-	struct pollfd p = { .fd = s->cancel.fd, .events = POLLIN };
+	struct pollfd p = { .fd = scene.cancel.fd, .events = POLLIN };
 
-	(void)e;
-	atomic_fetch_add(&s->seen, 1);
+	(void)context, (void)e;
+	atomic_fetch_add(&scene.seen, 1);
 	if (piece->kind == FETCH_DATA)
 		poll(&p, 1, 60000);
 	return ERR_OK;
@@ -848,34 +784,32 @@ static enum err wait_at_first(void *context, const struct fetch_piece *piece, st
 
 static void *fetch_slowly(void *context)
 {
-	struct scene *s = context;
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "big", .length = UINT64_MAX };
 
-	helper_client_fetch(s->client, &patient, &item, 1, wait_at_first, s, NULL);
+	(void)context;
+	helper_client_fetch(scene.client, &patient, &item, 1, wait_at_first, NULL, NULL);
 	return NULL;
 }
 
 Test(helper_client, a_slow_caller_holds_the_stream_up_but_not_for_good)
 {
-	struct scene s;
 	AUTO_FREE unsigned char *bytes = calloc(1, 40 * MIB);
 	pthread_t slow;
 	size_t entries;
 	enum err kind;
 
-	served_open(&s);
-	make_file(&s, "big", bytes, 40 * MIB);
-	s.seen = 0;
-	cr_assert(pthread_create(&slow, NULL, fetch_slowly, &s) == 0);
+	served_open();
+	make_file("big", bytes, 40 * MIB);
+	scene.seen = 0;
+	cr_assert(pthread_create(&slow, NULL, fetch_slowly, NULL) == 0);
 	/* Until the pipe and the queue are full, others get through. */
 	do
-		kind = list(&s, &hasty, &entries, NULL);
+		kind = list(&hasty, &entries, NULL);
 	while (kind == ERR_OK);
 	cr_expect(eq(int, kind, ERR_TIMEOUT));
-	cr_expect(le(int, s.seen, 1));
-	cancel_throw(&s.cancel);
-	cr_expect(eq(int, list(&s, &patient, &entries, NULL), ERR_OK));
+	cr_expect(le(int, scene.seen, 1));
+	cancel_throw(&scene.cancel);
+	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_OK));
 	pthread_join(slow, NULL);
-	cr_expect(eq(int, s.seen, 41));
-	served_close(&s);
+	cr_expect(eq(int, scene.seen, 41));
 }

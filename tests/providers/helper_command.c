@@ -20,51 +20,46 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(helper_command, .timeout = 300);
-
 #define MARKER "0123456789abcdef0123456789abcdef"
 #define OTHER  "fedcba9876543210fedcba9876543210"
 
-struct room {
+static struct room {
 	struct scratch scratch;
 	struct root root;
 	atomic_bool is_stopped;
 	/* Of the last answer: */
 	struct buf out;
 	struct command_piece last;
-	size_t pieces;
-};
+} room = { .out = BUF_INIT(16 * 1024 * 1024) };
 
-static void room_open(struct room *r)
+static void room_open(void)
 {
 	char dir[128], staging[128];
 	struct error e = { 0 };
 
-	*r = (struct room){ .out = BUF_INIT(16 * 1024 * 1024) };
-	scratch_make(&r->scratch);
-	scratch_mkdir(&r->scratch, "tree", 0755);
-	snprintf(dir, sizeof dir, "%s/tree", r->scratch.path);
-	snprintf(staging, sizeof staging, "%s/staging", r->scratch.path);
-	root_open(&r->root, dir, staging, &e);
+	scratch_make(&room.scratch);
+	scratch_mkdir(&room.scratch, "tree", 0755);
+	snprintf(dir, sizeof dir, "%s/tree", room.scratch.path);
+	snprintf(staging, sizeof staging, "%s/staging", room.scratch.path);
+	root_open(&room.root, dir, staging, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
 
-static void room_close(struct room *r)
+static void room_close(void)
 {
-	root_close(&r->root);
-	buf_release(&r->out);
-	scratch_remove(&r->scratch);
+	root_close(&room.root);
+	buf_release(&room.out);
+	scratch_remove(&room.scratch);
 }
+
+TestSuite(helper_command, .init = room_open, .fini = room_close, .timeout = 300);
 
 static enum err take_piece(void *context, const struct command_piece *piece, struct error *e)
 {
-	struct room *r = context;
-
-	(void)e;
-	r->pieces++;
-	r->last = *piece;
+	(void)context, (void)e;
+	room.last = *piece;
 	if (piece->kind == COMMAND_OUT || piece->kind == COMMAND_ERR)
-		buf_add(&r->out, piece->bytes, piece->len);
+		buf_add(&room.out, piece->bytes, piece->len);
 	return ERR_OK;
 }
 
@@ -78,34 +73,33 @@ static struct command_request request_of(const char *text)
 		.answer_max = UINT32_MAX };
 }
 
-static enum err ask(struct room *r, const struct command_request *request)
+static enum err ask(const struct command_request *request)
 {
 	struct error e = { 0 };
 
-	buf_reset(&r->out);
-	r->pieces = 0;
-	return helper_command(&r->root, request, &r->is_stopped, take_piece, r, &e);
+	buf_reset(&room.out);
+	return helper_command(&room.root, request, &room.is_stopped, take_piece, NULL, &e);
 }
 
 /* Who follows one that is stopped may find that what it read was dropped; the end is there from then. */
-static void ask_how_it_was_stopped(struct room *r)
+static void ask_how_it_was_stopped(void)
 {
 	struct command_request request = request_of(NULL);
 
 	do
-		cr_assert(eq(int, ask(r, &request), ERR_OK));
-	while (r->last.kind == COMMAND_LOST || r->last.kind == COMMAND_RUNNING);
+		cr_assert(eq(int, ask(&request), ERR_OK));
+	while (room.last.kind == COMMAND_LOST || room.last.kind == COMMAND_RUNNING);
 }
 
-static bool is_there(const struct room *r, const char *path)
+static bool is_there(const char *path)
 {
-	return faccessat(r->scratch.fd, path, F_OK, 0) == 0;
+	return faccessat(room.scratch.fd, path, F_OK, 0) == 0;
 }
 
 /* From then on nothing but the record says that the command ran: the one that ran it holds no lock. */
-static void await_record_let_go(const struct room *r)
+static void await_record_let_go(void)
 {
-	int fd = openat(r->root.staging_fd, "command-" MARKER, O_RDWR | O_CLOEXEC);
+	int fd = openat(room.root.staging_fd, "command-" MARKER, O_RDWR | O_CLOEXEC);
 
 	cr_assert(fd >= 0 && flock(fd, LOCK_EX) == 0);
 	close(fd);
@@ -114,140 +108,119 @@ static void await_record_let_go(const struct room *r)
 Test(helper_command, a_start_that_is_asked_again_runs_once)
 {
 	struct command_request request = request_of("echo x >>ran; echo said; exit 3");
-	struct room r;
 
-	room_open(&r);
 	for (int i = 0; i < 3; i++) {
-		cr_assert(eq(int, ask(&r, &request), ERR_OK));
-		cr_expect(eq(str, (char *)buf_text(&r.out), "said\n"));
-		cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 3);
-		cr_expect(eq(u32, r.last.root.mode & S_IFMT, S_IFDIR), "the root as it is then");
-		await_record_let_go(&r);
+		cr_assert(eq(int, ask(&request), ERR_OK));
+		cr_expect(eq(str, (char *)buf_text(&room.out), "said\n"));
+		cr_expect(room.last.kind == COMMAND_ENDED && room.last.exit_code == 3);
+		cr_expect(eq(u32, room.last.root.mode & S_IFMT, S_IFDIR), "the root as it is then");
+		await_record_let_go();
 	}
-	AUTO_FREE char *ran = scratch_read(&r.scratch, "tree/ran", NULL);
+	AUTO_FREE char *ran = scratch_read(&room.scratch, "tree/ran", NULL);
 
 	cr_expect(eq(str, ran, "x\n"));
-	room_close(&r);
 }
 
 Test(helper_command, an_answer_ends_when_it_is_large_enough_and_the_next_begins_there)
 {
 	struct command_request request = request_of("head -c 1000000 /dev/zero; echo end");
 	size_t got = 0, answers = 0;
-	struct room r;
 
-	room_open(&r);
 	request.answer_max = 100000;
 	do {
-		cr_assert(eq(int, ask(&r, &request), ERR_OK));
-		got += r.out.len;
+		cr_assert(eq(int, ask(&request), ERR_OK));
+		got += room.out.len;
 		answers++;
-		request.from = r.last.next;
+		request.from = room.last.next;
 		request.text = NULL;
-	} while (r.last.kind == COMMAND_RUNNING);
-	cr_expect(r.last.kind == COMMAND_ENDED);
+	} while (room.last.kind == COMMAND_RUNNING);
+	cr_expect(room.last.kind == COMMAND_ENDED);
 	cr_expect(eq(ulong, got, 1000004));
 	cr_expect(ge(ulong, answers, 6));
-	room_close(&r);
 }
 
 Test(helper_command, what_was_received_is_given_back_to_the_disk)
 {
 	struct command_request request = request_of("head -c 8388608 /dev/zero");
 	struct stat st;
-	struct room r;
 
-	room_open(&r);
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	request.from = r.last.next;
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	request.from = room.last.next;
 	request.text = NULL;
 	request.wait_ms = 0;
-	cr_expect(ne(int, ask(&r, &request), ERR_IO));
-	cr_assert(fstatat(r.scratch.fd, "staging/command-" MARKER, &st, 0) == 0);
+	cr_expect(ne(int, ask(&request), ERR_IO));
+	cr_assert(fstatat(room.scratch.fd, "staging/command-" MARKER, &st, 0) == 0);
 	cr_expect(lt(long, (long)st.st_blocks * 512, 4 * 1024 * 1024));
-	room_close(&r);
 }
 
 Test(helper_command, one_that_is_stopped_before_it_starts_never_does)
 {
 	struct command_request request = request_of("touch ran");
-	struct room r;
 
-	room_open(&r);
-	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, false, NULL), ERR_OK));
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGTERM);
-	cr_expect(not(is_there(&r, "tree/ran")));
-	room_close(&r);
+	cr_assert(eq(int, helper_command_stop(&room.root, MARKER, false, NULL), ERR_OK));
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_ENDED && room.last.exit_code == 128 + SIGTERM);
+	cr_expect(not(is_there("tree/ran")));
 }
 
 Test(helper_command, one_that_is_stopped_at_once_ends_whatever_it_ignores)
 {
 	struct command_request request = request_of("trap '' TERM; echo up; while :; do :; done");
-	struct room r;
 
-	room_open(&r);
 	request.answer_max = 1;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, true, NULL), ERR_OK));
-	ask_how_it_was_stopped(&r);
-	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGKILL);
-	room_close(&r);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_assert(eq(int, helper_command_stop(&room.root, MARKER, true, NULL), ERR_OK));
+	ask_how_it_was_stopped();
+	cr_expect(room.last.kind == COMMAND_ENDED && room.last.exit_code == 128 + SIGKILL);
 }
 
-static pid_t supervisor_of(struct room *r)
+static pid_t supervisor_of(void)
 {
 	AUTO_CLOSE int fd = -1;
 
-	cr_assert(eq(int, record_open(&r->root, MARKER, &fd, NULL), ERR_OK));
+	cr_assert(eq(int, record_open(&room.root, MARKER, &fd, NULL), ERR_OK));
 	return record_supervisor(fd);
 }
 
 Test(helper_command, that_its_supervisor_was_killed_is_told)
 {
 	struct command_request request = request_of("echo up; read line <fifo");
-	struct room r;
 
-	room_open(&r);
-	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
+	cr_assert(mkfifoat(room.scratch.fd, "tree/fifo", 0600) == 0);
 	request.answer_max = 1;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_RUNNING);
-	kill(supervisor_of(&r), SIGKILL);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_RUNNING);
+	kill(supervisor_of(), SIGKILL);
 	request.text = NULL;
-	request.from = r.last.next;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_LOST);
-	scratch_write_text(&r.scratch, "tree/fifo", "\n");
-	room_close(&r);
+	request.from = room.last.next;
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_LOST);
+	scratch_write_text(&room.scratch, "tree/fifo", "\n");
 }
 
 Test(helper_command, what_it_left_behind_lives_on_and_may_write)
 {
 	struct command_request request =
 		request_of("(read line <fifo; echo more; echo more; touch wrote) & echo up");
-	struct room r;
 
-	room_open(&r);
-	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 0);
-	cr_expect(eq(str, (char *)buf_text(&r.out), "up\n"));
-	scratch_write_text(&r.scratch, "tree/fifo", "\n");
-	for (int i = 0; i < 60000 && !is_there(&r, "tree/wrote"); i++)
+	cr_assert(mkfifoat(room.scratch.fd, "tree/fifo", 0600) == 0);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_ENDED && room.last.exit_code == 0);
+	cr_expect(eq(str, (char *)buf_text(&room.out), "up\n"));
+	scratch_write_text(&room.scratch, "tree/fifo", "\n");
+	for (int i = 0; i < 60000 && !is_there("tree/wrote"); i++)
 		poll(NULL, 0, 1);
-	cr_expect(is_there(&r, "tree/wrote"));
-	room_close(&r);
+	cr_expect(is_there("tree/wrote"));
 }
 
 /* What somebody writes there, and a line end. */
-static pid_t number_soon(const struct room *r, const char *path)
+static pid_t number_soon(const char *path)
 {
 	int number = 0;
 
 	for (int i = 0; i < 60000 && !number; i++) {
 		AUTO_FREE char *text =
-			is_there(r, path) ? scratch_read(&r->scratch, path, NULL) : NULL;
+			is_there(path) ? scratch_read(&room.scratch, path, NULL) : NULL;
 
 		if (text && strchr(text, '\n'))
 			number = atoi(text);
@@ -263,22 +236,19 @@ Test(helper_command, what_is_orphaned_by_what_it_left_behind_is_buried)
 {
 	struct command_request request = request_of(
 		"(read line <begin; (sh -c 'echo $$ >orphan' &); read line <end) & echo up");
-	struct room r;
 	pid_t orphan;
 
-	room_open(&r);
 	/* One for both could end the second read with the first line's writer. */
-	cr_assert(mkfifoat(r.scratch.fd, "tree/begin", 0600) == 0);
-	cr_assert(mkfifoat(r.scratch.fd, "tree/end", 0600) == 0);
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_ENDED);
-	scratch_write_text(&r.scratch, "tree/begin", "\n");
-	orphan = number_soon(&r, "tree/orphan");
+	cr_assert(mkfifoat(room.scratch.fd, "tree/begin", 0600) == 0);
+	cr_assert(mkfifoat(room.scratch.fd, "tree/end", 0600) == 0);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_ENDED);
+	scratch_write_text(&room.scratch, "tree/begin", "\n");
+	orphan = number_soon("tree/orphan");
 	for (int i = 0; i < 60000 && !kill(orphan, 0); i++)
 		poll(NULL, 0, 1);
 	cr_expect(ne(int, kill(orphan, 0), 0));
-	scratch_write_text(&r.scratch, "tree/end", "\n");
-	room_close(&r);
+	scratch_write_text(&room.scratch, "tree/end", "\n");
 }
 
 static bool has_inotify(void)
@@ -314,110 +284,96 @@ Test(helper_command, one_that_ends_soon_is_followed_without_inotify_and_one_that
 	struct command_request request = request_of("sleep 0.2");
 	int64_t end_ms = monotonic_ms() + 60000, took_ms;
 	bool had_inotify;
-	struct room r;
 
-	room_open(&r);
 	/* Where the machine pauses, a short command may last. */
 	do {
 		took_ms = -monotonic_ms();
 		cr_assert(eq(int,
-			helper_command(
-				&r.root, &request, &r.is_stopped, look_at_end, &had_inotify, NULL),
+			helper_command(&room.root, &request, &room.is_stopped, look_at_end,
+				&had_inotify, NULL),
 			ERR_OK));
 		took_ms += monotonic_ms();
-		record_remove(&r.root, MARKER);
+		record_remove(&room.root, MARKER);
 	} while (took_ms > 500 && monotonic_ms() < end_ms);
 	cr_expect(not(had_inotify));
 	request = request_of("sleep 2");
 	cr_assert(eq(int,
-		helper_command(&r.root, &request, &r.is_stopped, look_at_end, &had_inotify, NULL),
+		helper_command(
+			&room.root, &request, &room.is_stopped, look_at_end, &had_inotify, NULL),
 		ERR_OK));
 	cr_expect(had_inotify);
-	room_close(&r);
 }
 
 Test(helper_command, records_are_forgotten_when_asked)
 {
 	static const char *const done[] = { MARKER, "../../etc/passwd", "" };
 	struct command_request request = request_of("true");
-	struct room r;
 
-	room_open(&r);
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(is_there(&r, "staging/command-" MARKER));
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(is_there("staging/command-" MARKER));
 	request.marker = OTHER;
 	request.forget = done;
 	request.forget_count = 3;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(not(is_there(&r, "staging/command-" MARKER)));
-	cr_expect(is_there(&r, "staging/command-" OTHER));
-	room_close(&r);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(not(is_there("staging/command-" MARKER)));
+	cr_expect(is_there("staging/command-" OTHER));
 }
 
 Test(helper_command, a_record_that_was_overwritten_is_an_error_and_no_more)
 {
 	struct command_request request = request_of("true");
-	struct room r;
 
-	room_open(&r);
-	scratch_write_text(&r.scratch, "staging/command-" MARKER,
+	scratch_write_text(&room.scratch, "staging/command-" MARKER,
 		"this is no record, and long enough that its entries are not what they should be: "
 		"........................................");
-	cr_expect(eq(int, ask(&r, &request), ERR_IO));
-	room_close(&r);
+	cr_expect(eq(int, ask(&request), ERR_IO));
 }
 
 Test(helper_command, what_cannot_be_is_refused)
 {
 	struct command_request request = request_of("touch ran");
-	struct room r;
 
-	room_open(&r);
 	request.cwd = "absent";
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_REFUSED && r.last.err == ERR_NOT_FOUND);
-	cr_expect(not(is_there(&r, "staging/command-" MARKER)));
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_REFUSED && room.last.err == ERR_NOT_FOUND);
+	cr_expect(not(is_there("staging/command-" MARKER)));
 	request.cwd = "/t";
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_REFUSED && r.last.err == ERR_INVALID);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_REFUSED && room.last.err == ERR_INVALID);
 	request.marker = "../" MARKER;
-	cr_expect(eq(int, ask(&r, &request), ERR_INVALID));
+	cr_expect(eq(int, ask(&request), ERR_INVALID));
 	request.marker = MARKER "/../../x";
-	cr_expect(eq(int, ask(&r, &request), ERR_INVALID));
+	cr_expect(eq(int, ask(&request), ERR_INVALID));
 	request.marker = MARKER;
 	request.text = NULL;
-	cr_expect(eq(int, ask(&r, &request), ERR_NOT_FOUND));
-	room_close(&r);
+	cr_expect(eq(int, ask(&request), ERR_NOT_FOUND));
 }
 
 /* ---- What it may cost ---- */
 
-static struct stat record_stat(const struct room *r)
+static struct stat record_stat(void)
 {
 	struct stat st;
 
-	cr_assert(fstatat(r->scratch.fd, "staging/command-" MARKER, &st, 0) == 0);
+	cr_assert(fstatat(room.scratch.fd, "staging/command-" MARKER, &st, 0) == 0);
 	return st;
 }
 
 Test(helper_command, of_one_that_was_stopped_only_its_end_is_kept)
 {
 	struct command_request request = request_of("head -c 5000000 /dev/zero; exec sleep 1000");
-	struct room r;
 
-	room_open(&r);
 	request.answer_max = 4000000;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_assert(eq(int, helper_command_stop(&r.root, MARKER, false, NULL), ERR_OK));
-	ask_how_it_was_stopped(&r);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_assert(eq(int, helper_command_stop(&room.root, MARKER, false, NULL), ERR_OK));
+	ask_how_it_was_stopped();
 	request.text = "touch ran";
 	request.answer_max = UINT32_MAX;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 128 + SIGTERM);
-	cr_expect(eq(sz, r.out.len, 0));
-	cr_expect(lt(long, (long)record_stat(&r).st_size, 200));
-	cr_expect(not(is_there(&r, "tree/ran")));
-	room_close(&r);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(room.last.kind == COMMAND_ENDED && room.last.exit_code == 128 + SIGTERM);
+	cr_expect(eq(sz, room.out.len, 0));
+	cr_expect(lt(long, (long)record_stat().st_size, 200));
+	cr_expect(not(is_there("tree/ran")));
 }
 
 /* Of pages that are nobody else's, in KiB. */
@@ -441,19 +397,16 @@ Test(helper_command, its_supervisor_keeps_nothing_of_the_request)
 	size_t len = (size_t)64 * 1024 * 1024;
 	AUTO_FREE char *input = malloc(len);
 	struct command_request request = request_of("cat >/dev/null; echo up; read line <fifo");
-	struct room r;
 
 	memset(input, 'x', len);
-	room_open(&r);
-	cr_assert(mkfifoat(r.scratch.fd, "tree/fifo", 0600) == 0);
+	cr_assert(mkfifoat(room.scratch.fd, "tree/fifo", 0600) == 0);
 	request.input = input;
 	request.input_len = len;
 	request.answer_max = 1;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(eq(str, (char *)buf_text(&r.out), "up\n"));
-	cr_expect(lt(long, private_kib(supervisor_of(&r)), private_kib(getpid()) - 60 * 1024));
-	scratch_write_text(&r.scratch, "tree/fifo", "\n");
-	room_close(&r);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&room.out), "up\n"));
+	cr_expect(lt(long, private_kib(supervisor_of()), private_kib(getpid()) - 60 * 1024));
+	scratch_write_text(&room.scratch, "tree/fifo", "\n");
 }
 
 /* What a record may hold unread, and a piece or two on their way into it. */
@@ -464,36 +417,33 @@ Test(helper_command, a_writer_that_nobody_reads_is_held)
 	struct command_request request = request_of("head -c 104857600 /dev/zero; touch done");
 	size_t got = 0;
 	long most = 0;
-	struct room r;
 
-	room_open(&r);
 	request.answer_max = 4 * 1024 * 1024;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	got += r.out.len;
-	for (int i = 0; i < 60000 && record_stat(&r).st_size < 64L * 1024 * 1024; i++)
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	got += room.out.len;
+	for (int i = 0; i < 60000 && record_stat().st_size < 64L * 1024 * 1024; i++)
 		poll(NULL, 0, 1);
-	cr_expect(not(is_there(&r, "tree/done")));
-	for (request.text = NULL; r.last.kind == COMMAND_RUNNING; got += r.out.len) {
-		long used = (long)record_stat(&r).st_blocks * 512;
+	cr_expect(not(is_there("tree/done")));
+	for (request.text = NULL; room.last.kind == COMMAND_RUNNING; got += room.out.len) {
+		long used = (long)record_stat().st_blocks * 512;
 
 		most = used > most ? used : most;
-		request.from = r.last.next;
-		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+		request.from = room.last.next;
+		cr_assert(eq(int, ask(&request), ERR_OK));
 	}
 	cr_expect(eq(sz, got, 104857600));
-	cr_expect(r.last.kind == COMMAND_ENDED && is_there(&r, "tree/done"));
+	cr_expect(room.last.kind == COMMAND_ENDED && is_there("tree/done"));
 	cr_expect(most > 32L * 1024 * 1024);
 	cr_expect(lt(long, most, HELD_MAX));
-	room_close(&r);
 }
 
 /* For this process alone. False: nobody may. */
-static bool make_null_read_only(struct room *r)
+static bool make_null_read_only(void)
 {
 	char path[128];
 
-	scratch_write_text(&r->scratch, "null", "");
-	snprintf(path, sizeof path, "%s/null", r->scratch.path);
+	scratch_write_text(&room.scratch, "null", "");
+	snprintf(path, sizeof path, "%s/null", room.scratch.path);
 	return !unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
 		!mount(path, "/dev/null", NULL, MS_BIND, NULL) &&
 		!mount("none", "/dev/null", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL);
@@ -502,28 +452,23 @@ static bool make_null_read_only(struct room *r)
 Test(helper_command, one_runs_where_nothing_can_be_thrown_away)
 {
 	struct command_request request = request_of("echo said; exit 3");
-	struct room r;
 
-	room_open(&r);
-	if (!make_null_read_only(&r)) {
-		room_close(&r);
+	if (!make_null_read_only()) {
+		room_close();
 		cr_skip_test("mounting needs root");
 	}
 	request.wait_ms = 60000;
-	cr_assert(eq(int, ask(&r, &request), ERR_OK));
-	cr_expect(eq(str, (char *)buf_text(&r.out), "said\n"));
-	cr_expect(r.last.kind == COMMAND_ENDED && r.last.exit_code == 3);
+	cr_assert(eq(int, ask(&request), ERR_OK));
+	cr_expect(eq(str, (char *)buf_text(&room.out), "said\n"));
+	cr_expect(room.last.kind == COMMAND_ENDED && room.last.exit_code == 3);
 	umount2("/dev/null", MNT_DETACH);
-	room_close(&r);
 }
 
 Test(helper_command, many_run_at_once)
 {
 	enum { COUNT = 40 };
 	char markers[COUNT][COMMAND_MARKER_LEN + 1], text[64];
-	struct room r;
 
-	room_open(&r);
 	for (int i = 0; i < COUNT; i++) {
 		struct command_request request = request_of(text);
 
@@ -531,16 +476,16 @@ Test(helper_command, many_run_at_once)
 		snprintf(text, sizeof text, "echo out %d; echo err >&2; exit %d", i, i);
 		request.marker = markers[i];
 		request.wait_ms = 0;
-		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+		cr_assert(eq(int, ask(&request), ERR_OK));
 	}
 	for (int i = COUNT; i--;) {
 		struct command_request request = request_of(NULL);
 
 		request.marker = markers[i];
-		cr_assert(eq(int, ask(&r, &request), ERR_OK));
+		cr_assert(eq(int, ask(&request), ERR_OK));
 		snprintf(text, sizeof text, "out %d\n", i);
-		cr_expect(r.last.kind == COMMAND_ENDED && (int)r.last.exit_code == i);
-		cr_expect(strstr(buf_text(&r.out), text) && strstr(buf_text(&r.out), "err\n"));
+		cr_expect(room.last.kind == COMMAND_ENDED && (int)room.last.exit_code == i);
+		cr_expect(
+			strstr(buf_text(&room.out), text) && strstr(buf_text(&room.out), "err\n"));
 	}
-	room_close(&r);
 }

@@ -20,53 +20,62 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
-TestSuite(helper_program, .timeout = 300);
-
 #define ARGUMENTS_MAX 18
 
-struct program {
+static struct program {
 	struct scratch scratch;
 	char runner[64]; /* "": it runs as it is */
 	char path[128], root[128], staging[128];
-};
+} program;
 
 /* Puts the program into a directory of its own, or skips the test. */
-static void program_open(struct program *p, const char *machine)
+static void program_open(const char *machine)
 {
 	AUTO_BUF struct buf bytes = { 0 };
 	struct helper_image image;
 
-	*p = (struct program){ 0 };
+	program = (struct program){ 0 };
 	if (!helper_image_find(machine, &image))
 		cr_skip_test("no helper for %s was built: no compiler for it", machine);
-	if (!processor_find_runner(machine, p->runner, sizeof p->runner))
+	if (!processor_find_runner(machine, program.runner, sizeof program.runner))
 		cr_skip_test("no qemu-%s here to run the helper with", machine);
-	scratch_make(&p->scratch);
+	scratch_make(&program.scratch);
 	cr_assert(eq(int, helper_image_unpack(&image, &bytes, NULL), ERR_OK));
 	cr_assert(eq(sz, bytes.len, image.len));
-	scratch_write(&p->scratch, "helper", bytes.bytes, bytes.len);
-	cr_assert(fchmodat(p->scratch.fd, "helper", 0755, 0) == 0);
-	scratch_mkdir(&p->scratch, "root", 0755);
-	snprintf(p->path, sizeof p->path, "%s/helper", p->scratch.path);
-	snprintf(p->root, sizeof p->root, "%s/root", p->scratch.path);
-	snprintf(p->staging, sizeof p->staging, "%s/staging", p->scratch.path);
+	scratch_write(&program.scratch, "helper", bytes.bytes, bytes.len);
+	cr_assert(fchmodat(program.scratch.fd, "helper", 0755, 0) == 0);
+	scratch_mkdir(&program.scratch, "root", 0755);
+	snprintf(program.path, sizeof program.path, "%s/helper", program.scratch.path);
+	snprintf(program.root, sizeof program.root, "%s/root", program.scratch.path);
+	snprintf(program.staging, sizeof program.staging, "%s/staging", program.scratch.path);
 }
 
-static void program_close(struct program *p)
+static void program_open_here(void)
 {
-	scratch_remove(&p->scratch);
+	struct utsname here;
+
+	cr_assert(uname(&here) == 0);
+	program_open(here.machine);
 }
+
+static void program_close(void)
+{
+	if (*program.scratch.path)
+		scratch_remove(&program.scratch);
+}
+
+TestSuite(helper_program, .fini = program_close, .timeout = 300);
 
 /* Runs it with these arguments and, as its stdin, stdout and stderr, these descriptors. */
-static pid_t start(struct program *p, const char *const *arguments, int in, int out, int err)
+static pid_t start(const char *const *arguments, int in, int out, int err)
 {
 	char *argv[ARGUMENTS_MAX] = { 0 };
 	size_t count = 0;
 	pid_t pid;
 
-	if (*p->runner)
-		argv[count++] = p->runner;
-	argv[count++] = p->path;
+	if (*program.runner)
+		argv[count++] = program.runner;
+	argv[count++] = program.path;
 	for (; *arguments && count < ARGUMENTS_MAX - 1; arguments++)
 		argv[count++] = (char *)*arguments;
 	pid = fork();
@@ -127,15 +136,15 @@ static void make_and_fetch(struct helper_client *client)
 
 static void serves_a_client(const char *machine)
 {
-	struct program p;
 	struct helper_client *client;
 	struct error e = { 0 };
 	int there[2], back[2];
 	pid_t pid;
 
-	program_open(&p, machine);
+	program_open(machine);
 	cr_assert(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0);
-	pid = start(&p, (const char *[]){ "serve", p.root, p.staging, NULL }, there[0], back[1], 2);
+	pid = start((const char *[]){ "serve", program.root, program.staging, NULL }, there[0],
+		back[1], 2);
 	close(there[0]);
 	close(back[1]);
 	helper_client_new(&client, there[1], back[0], NULL, &e);
@@ -144,28 +153,16 @@ static void serves_a_client(const char *machine)
 	make_and_fetch(client);
 	helper_client_free(client);
 	cr_expect(eq(int, exit_code(pid), 0));
-	program_close(&p);
 }
 
-Test(helper_program, serves_a_client_on_x86_64)
-{
-	serves_a_client("x86_64");
-}
+#define SERVES_A_CLIENT(machine, ...)                                                              \
+	Test(helper_program, serves_a_client_on_##machine)                                         \
+	{                                                                                          \
+		serves_a_client(#machine);                                                         \
+	}
 
-Test(helper_program, serves_a_client_on_aarch64)
-{
-	serves_a_client("aarch64");
-}
-
-Test(helper_program, serves_a_client_on_armv7l)
-{
-	serves_a_client("armv7l");
-}
-
-Test(helper_program, serves_a_client_on_riscv64)
-{
-	serves_a_client("riscv64");
-}
+SERVES_A_CLIENT(x86_64)
+EACH_MACHINE(SERVES_A_CLIENT, )
 
 /* ---- once ---- */
 
@@ -179,60 +176,47 @@ static void put_hello(struct buf *text)
 }
 
 /* What it writes goes to "out" and "err". */
-static pid_t run_behind(struct program *p, const char *const *arguments)
+static pid_t run_behind(const char *const *arguments)
 {
 	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	AUTO_CLOSE int out = openat(p->scratch.fd, "out", O_CREAT | O_TRUNC | O_WRONLY, 0600);
-	AUTO_CLOSE int err = openat(p->scratch.fd, "err", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	AUTO_CLOSE int out = openat(program.scratch.fd, "out", O_CREAT | O_TRUNC | O_WRONLY, 0600);
+	AUTO_CLOSE int err = openat(program.scratch.fd, "err", O_CREAT | O_TRUNC | O_WRONLY, 0600);
 
-	return start(p, arguments, nothing, out, err);
+	return start(arguments, nothing, out, err);
 }
 
 /* Runs it to its end: its exit code. */
-static int run(struct program *p, const char *const *arguments)
+static int run(const char *const *arguments)
 {
-	return exit_code(run_behind(p, arguments));
+	return exit_code(run_behind(arguments));
 }
 
 static void answers_in_one_shot(const char *machine)
 {
-	struct program p;
 	AUTO_BUF struct buf request = BUF_INIT(1000);
 	AUTO_BUF struct buf answer = BUF_INIT(1000);
 	struct frame f;
 
-	program_open(&p, machine);
+	program_open(machine);
 	put_hello(&request);
 	cr_expect(eq(int,
-		run(&p, (const char *[]){ "once", "-a", "-r", buf_text(&request), p.root, NULL }),
+		run((const char *[]){ "once", "-a", "-r", buf_text(&request), program.root, NULL }),
 		0));
-	AUTO_FREE char *said = scratch_read(&p.scratch, "out", NULL);
+	AUTO_FREE char *said = scratch_read(&program.scratch, "out", NULL);
 
 	cr_expect(eq(int, base64_decode(&answer, said, strcspn(said, "\n"), NULL), ERR_OK));
 	cr_expect(eq(int, frame_decode(answer.bytes, &f, NULL), ERR_OK));
 	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
-	program_close(&p);
 }
 
-Test(helper_program, answers_in_one_shot_on_x86_64)
-{
-	answers_in_one_shot("x86_64");
-}
+#define ANSWERS_IN_ONE_SHOT(machine, ...)                                                          \
+	Test(helper_program, answers_in_one_shot_on_##machine)                                     \
+	{                                                                                          \
+		answers_in_one_shot(#machine);                                                     \
+	}
 
-Test(helper_program, answers_in_one_shot_on_aarch64)
-{
-	answers_in_one_shot("aarch64");
-}
-
-Test(helper_program, answers_in_one_shot_on_armv7l)
-{
-	answers_in_one_shot("armv7l");
-}
-
-Test(helper_program, answers_in_one_shot_on_riscv64)
-{
-	answers_in_one_shot("riscv64");
-}
+ANSWERS_IN_ONE_SHOT(x86_64)
+EACH_MACHINE(ANSWERS_IN_ONE_SHOT, )
 
 /* ---- once, for long ---- */
 
@@ -269,20 +253,18 @@ static enum watch_kind next_event(int fd)
 	return event.kind;
 }
 
-static pid_t start_watch(struct program *p, const char *seconds, int *from)
+static pid_t start_watch(const char *seconds, int *from)
 {
 	AUTO_CLOSE int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	AUTO_BUF struct buf request = BUF_INIT(1000);
-	struct utsname here;
 	int back[2];
 	pid_t pid;
 
-	cr_assert(uname(&here) == 0);
-	program_open(p, here.machine);
+	program_open_here();
 	put_watch(&request);
 	cr_assert(pipe2(back, O_CLOEXEC) == 0);
-	pid = start(p,
-		(const char *[]){ "once", "-t", seconds, "-r", buf_text(&request), p->root, NULL },
+	pid = start((const char *[]){ "once", "-t", seconds, "-r", buf_text(&request), program.root,
+			    NULL },
 		nothing, back[1], 2);
 	close(back[1]);
 	*from = back[0];
@@ -291,28 +273,24 @@ static pid_t start_watch(struct program *p, const char *seconds, int *from)
 
 Test(helper_program, watches_in_one_shot_until_nobody_listens)
 {
-	struct program p;
 	int from;
-	pid_t pid = start_watch(&p, "600", &from);
+	pid_t pid = start_watch("600", &from);
 
 	cr_expect(eq(int, (int)next_event(from), WATCH_READY));
-	scratch_mkdir(&p.scratch, "root/new", 0755);
+	scratch_mkdir(&program.scratch, "root/new", 0755);
 	cr_expect(eq(int, (int)next_event(from), WATCH_CREATED));
 	close(from);
 	/* At the next sign of life. */
 	cr_expect(eq(int, exit_code(pid), 1));
-	program_close(&p);
 }
 
 Test(helper_program, a_watch_in_one_shot_ends_at_its_time)
 {
-	struct program p;
 	int from;
-	pid_t pid = start_watch(&p, "1", &from);
+	pid_t pid = start_watch("1", &from);
 
 	cr_expect(eq(int, exit_code(pid), 128 + SIGALRM));
 	close(from);
-	program_close(&p);
 }
 
 /* ---- A request that comes as a file ---- */
@@ -345,200 +323,173 @@ static void *write_late(void *context)
 	return NULL;
 }
 
-static void late_hello(struct late *l, const struct program *p)
+static void late_hello(struct late *l)
 {
 	AUTO_BUF struct buf text = BUF_INIT(1000);
 
 	*l = (struct late){ .bytes = BUF_INIT(1000), .watch_fd = inotify_init1(IN_CLOEXEC) };
-	snprintf(l->path, sizeof l->path, "%s/request", p->scratch.path);
+	snprintf(l->path, sizeof l->path, "%s/request", program.scratch.path);
 	put_hello(&text);
 	base64_decode(&l->bytes, buf_text(&text), text.len, NULL);
 }
 
 Test(helper_program, waits_for_a_request_that_is_still_being_written)
 {
-	struct utsname here;
-	struct program p;
 	struct late late;
 	pthread_t writer;
 	struct frame f;
 	char size[16];
 
-	cr_assert(uname(&here) == 0);
-	program_open(&p, here.machine);
-	late_hello(&late, &p);
+	program_open_here();
+	late_hello(&late);
 	snprintf(size, sizeof size, "%zu", late.bytes.len);
 	cr_assert(pthread_create(&writer, NULL, write_late, &late) == 0);
 	cr_expect(eq(int,
-		run(&p, (const char *[]){ "once", "-w", late.path, "-n", size, p.root, NULL }), 0));
+		run((const char *[]){ "once", "-w", late.path, "-n", size, program.root, NULL }),
+		0));
 	pthread_join(writer, NULL);
-	AUTO_FREE char *said = scratch_read(&p.scratch, "out", NULL);
+	AUTO_FREE char *said = scratch_read(&program.scratch, "out", NULL);
 
 	cr_expect(eq(int, frame_decode((unsigned char *)said, &f, NULL), ERR_OK));
 	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
 	cr_expect(ne(int, access(late.path, F_OK), 0), "it is removed");
 	close(late.watch_fd);
 	buf_release(&late.bytes);
-	program_close(&p);
 }
 
 /* The command to take it was delivered twice. */
 Test(helper_program, a_file_that_another_run_has_is_not_taken)
 {
-	struct utsname here;
-	struct program p;
 	struct late late;
 	char size[16], event[1000];
 
-	cr_assert(uname(&here) == 0);
-	program_open(&p, here.machine);
-	late_hello(&late, &p);
+	program_open_here();
+	late_hello(&late);
 	snprintf(size, sizeof size, "%zu", late.bytes.len);
-	scratch_write(&p.scratch, "request", late.bytes.bytes, late.bytes.len);
+	scratch_write(&program.scratch, "request", late.bytes.bytes, late.bytes.len);
 	AUTO_CLOSE int held = open(late.path, O_RDONLY | O_CLOEXEC);
 
 	cr_assert(flock(held, LOCK_EX) == 0);
 	cr_assert(ge(int, inotify_add_watch(late.watch_fd, late.path, IN_OPEN), 0));
 	pid_t pid = run_behind(
-		&p, (const char *[]){ "once", "-w", late.path, "-n", size, p.root, NULL });
+		(const char *[]){ "once", "-w", late.path, "-n", size, program.root, NULL });
 
 	cr_assert(lt(long, 0, (long)read(late.watch_fd, event, sizeof event)));
 	cr_assert(unlink(late.path) == 0);
 	flock(held, LOCK_UN);
 	cr_expect(eq(int, exit_code(pid), 1));
-	AUTO_FREE char *said = scratch_read(&p.scratch, "out", NULL);
-	AUTO_FREE char *complaint = scratch_read(&p.scratch, "err", NULL);
+	AUTO_FREE char *said = scratch_read(&program.scratch, "out", NULL);
+	AUTO_FREE char *complaint = scratch_read(&program.scratch, "err", NULL);
 
 	cr_expect(eq(str, said, ""));
 	cr_expect(strstr(complaint, "another run took it") != NULL, "%s", complaint);
 	close(late.watch_fd);
 	buf_release(&late.bytes);
-	program_close(&p);
 }
 
 Test(helper_program, a_file_that_holds_more_than_the_request_is_refused_and_removed)
 {
-	struct utsname here;
-	struct program p;
 	char path[160];
 
-	cr_assert(uname(&here) == 0);
-	program_open(&p, here.machine);
-	scratch_write_text(&p.scratch, "request", "four");
-	snprintf(path, sizeof path, "%s/request", p.scratch.path);
-	cr_expect(eq(
-		int, run(&p, (const char *[]){ "once", "-w", path, "-n", "3", p.root, NULL }), 1));
-	AUTO_FREE char *said = scratch_read(&p.scratch, "err", NULL);
+	program_open_here();
+	scratch_write_text(&program.scratch, "request", "four");
+	snprintf(path, sizeof path, "%s/request", program.scratch.path);
+	cr_expect(eq(int,
+		run((const char *[]){ "once", "-w", path, "-n", "3", program.root, NULL }), 1));
+	AUTO_FREE char *said = scratch_read(&program.scratch, "err", NULL);
 
 	cr_expect(strstr(said, "not a file of 3 bytes") != NULL, "%s", said);
 	cr_expect(ne(int, access(path, F_OK), 0));
-	program_close(&p);
 }
 
 Test(helper_program, a_packed_file_that_cannot_be_unpacked_is_refused_and_removed)
 {
 	static const char *const sizes[] = { "20", "5000" };
-	struct utsname here;
-	struct program p;
 	char path[160];
 
-	cr_assert(uname(&here) == 0);
-	program_open(&p, here.machine);
-	snprintf(path, sizeof path, "%s/request", p.scratch.path);
+	program_open_here();
+	snprintf(path, sizeof path, "%s/request", program.scratch.path);
 	for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
-		scratch_write_text(&p.scratch, "request", "this is not gzip at all");
+		scratch_write_text(&program.scratch, "request", "this is not gzip at all");
 		cr_expect(eq(int,
-			run(&p,
-				(const char *[]){ "once", "-w", path, "-n", "23", "-z", sizes[n],
-					p.root, NULL }),
+			run((const char *[]){ "once", "-w", path, "-n", "23", "-z", sizes[n],
+				program.root, NULL }),
 			1));
-		AUTO_FREE char *said = scratch_read(&p.scratch, "err", NULL);
+		AUTO_FREE char *said = scratch_read(&program.scratch, "err", NULL);
 
 		cr_expect(strstr(said, "not in gzip format") || strstr(said, "invalid magic"), "%s",
 			said);
 		cr_expect(ne(int, access(path, F_OK), 0));
 	}
-	program_close(&p);
 }
 
 /* ---- An answer that goes to a file ---- */
 
 #define ANSWER_MIN "60" /* a hello's answer is longer */
 
-static char *answer_of_hello(struct program *p, const char *min, int code)
+static char *answer_of_hello(const char *min, int code)
 {
 	AUTO_BUF struct buf request = BUF_INIT(1000);
 
 	put_hello(&request);
 	cr_expect(eq(int,
-		run(p,
-			(const char *[]){ "once", "-a", "-o", "answer", "-m", min, "-d", "old",
-				"-d", "absent", "-r", buf_text(&request), p->root, p->staging,
-				NULL }),
+		run((const char *[]){ "once", "-a", "-o", "answer", "-m", min, "-d", "old", "-d",
+			"absent", "-r", buf_text(&request), program.root, program.staging, NULL }),
 		code));
-	return scratch_read(&p->scratch, "out", NULL);
+	return scratch_read(&program.scratch, "out", NULL);
 }
 
-static void open_with_staging(struct program *p)
+static void open_with_staging(void)
 {
-	struct utsname here;
-
-	cr_assert(uname(&here) == 0);
-	program_open(p, here.machine);
-	scratch_mkdir(&p->scratch, "staging", 0700);
+	program_open_here();
+	scratch_mkdir(&program.scratch, "staging", 0700);
 }
 
 Test(helper_program, a_small_answer_is_not_left_in_a_file)
 {
 	AUTO_BUF struct buf answer = BUF_INIT(1000);
-	struct program p;
 	struct frame f;
 
-	open_with_staging(&p);
-	AUTO_FREE char *said = answer_of_hello(&p, "1000", 0);
+	open_with_staging();
+	AUTO_FREE char *said = answer_of_hello("1000", 0);
 
 	cr_expect(eq(int, base64_decode(&answer, said, strcspn(said, "\n"), NULL), ERR_OK));
 	cr_expect(eq(int, frame_decode(answer.bytes, &f, NULL), ERR_OK));
 	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
-	cr_expect(ne(int, faccessat(p.scratch.fd, "staging/answer", F_OK, 0), 0));
-	program_close(&p);
+	cr_expect(ne(int, faccessat(program.scratch.fd, "staging/answer", F_OK, 0), 0));
 }
 
 Test(helper_program, a_large_answer_is_left_in_a_file_of_its_owner_s)
 {
-	struct program p;
 	struct stat st;
 	struct frame f;
 
-	open_with_staging(&p);
+	open_with_staging();
 	/* A request that is made again finds the first answer there. */
-	scratch_write_text(&p.scratch, "staging/answer", "that of a request that was lost");
-	scratch_write_text(&p.scratch, "staging/old", "what was read");
-	AUTO_FREE char *said = answer_of_hello(&p, ANSWER_MIN, WIRE_EXIT_IN_FILE);
-	AUTO_FREE char *answer = scratch_read(&p.scratch, "staging/answer", NULL);
+	scratch_write_text(&program.scratch, "staging/answer", "that of a request that was lost");
+	scratch_write_text(&program.scratch, "staging/old", "what was read");
+	AUTO_FREE char *said = answer_of_hello(ANSWER_MIN, WIRE_EXIT_IN_FILE);
+	AUTO_FREE char *answer = scratch_read(&program.scratch, "staging/answer", NULL);
 
 	cr_expect(eq(str, said, ""));
 	cr_expect(eq(int, frame_decode((unsigned char *)answer, &f, NULL), ERR_OK));
 	cr_expect(f.type == FRAME_ITEMS && f.id == 1);
-	cr_assert(fstatat(p.scratch.fd, "staging/answer", &st, 0) == 0);
+	cr_assert(fstatat(program.scratch.fd, "staging/answer", &st, 0) == 0);
 	cr_expect(eq(u32, st.st_mode, S_IFREG | 0600));
 	cr_expect(lt(sz, FRAME_HEADER_SIZE + f.len, (size_t)st.st_size), "the end follows");
-	cr_expect(ne(int, faccessat(p.scratch.fd, "staging/old", F_OK, 0), 0), "it is removed");
-	program_close(&p);
+	cr_expect(
+		ne(int, faccessat(program.scratch.fd, "staging/old", F_OK, 0), 0), "it is removed");
 }
 
 Test(helper_program, that_there_can_be_no_file_is_an_exit_code_and_no_word)
 {
-	struct program p;
-
-	open_with_staging(&p);
-	scratch_mkdir(&p.scratch, "staging/answer", 0700);
-	AUTO_FREE char *said = answer_of_hello(&p, ANSWER_MIN, WIRE_EXIT_NO_FILE);
-	AUTO_FREE char *words = scratch_read(&p.scratch, "err", NULL);
+	open_with_staging();
+	scratch_mkdir(&program.scratch, "staging/answer", 0700);
+	AUTO_FREE char *said = answer_of_hello(ANSWER_MIN, WIRE_EXIT_NO_FILE);
+	AUTO_FREE char *words = scratch_read(&program.scratch, "err", NULL);
 
 	cr_expect(eq(str, said, ""));
 	cr_expect(eq(str, words, ""));
-	program_close(&p);
 }
 
 static const struct {
@@ -582,20 +533,15 @@ static const struct {
 
 Test(helper_program, a_mistake_is_one_line_that_names_it)
 {
-	struct utsname here;
-	struct program p;
-
-	cr_assert(uname(&here) == 0);
-	program_open(&p, here.machine);
+	program_open_here();
 	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
 		AUTO_FREE char *said = NULL;
 
-		cr_expect(eq(int, run(&p, mistakes[i].arguments), mistakes[i].code), "row %zu", i);
-		said = scratch_read(&p.scratch, "err", NULL);
+		cr_expect(eq(int, run(mistakes[i].arguments), mistakes[i].code), "row %zu", i);
+		said = scratch_read(&program.scratch, "err", NULL);
 		cr_expect(strstr(said, mistakes[i].says) != NULL, "row %zu: %s", i, said);
 		cr_expect(strchr(said, '\n') == said + strlen(said) - 1, "row %zu: %s", i, said);
 	}
-	program_close(&p);
 }
 
 /* ---- The image ---- */

@@ -16,8 +16,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-TestSuite(serve, .timeout = 300);
-
 #define MIB ((size_t)1024 * 1024)
 
 /* ---- Requests, and what one shot answers to them ---- */
@@ -76,69 +74,77 @@ static void add_watch(struct buf *out, uint32_t id)
 	add_frame(out, FRAME_WATCH, id, &payload);
 }
 
-struct room {
+static struct room {
 	struct scratch scratch;
 	struct root root;
-};
+} room;
 
-static void room_open(struct room *r)
+/* What is asked, and what was answered; `at`: up to where that was looked at. */
+static struct buf requests = BUF_INIT(2 * (size_t)WIRE_REQUEST_MAX),
+		  answers = BUF_INIT(WIRE_REQUEST_MAX);
+static size_t at;
+
+static void room_open(void)
 {
 	struct error e = { 0 };
 
-	scratch_make(&r->scratch);
-	root_open(&r->root, r->scratch.path, NULL, &e);
+	scratch_make(&room.scratch);
+	root_open(&room.root, room.scratch.path, NULL, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
 
-static void room_close(struct room *r)
+static void room_close(void)
 {
-	root_close(&r->root);
-	scratch_remove(&r->scratch);
+	root_close(&room.root);
+	scratch_remove(&room.scratch);
+	buf_release(&requests);
+	buf_release(&answers);
 }
 
+TestSuite(serve, .init = room_open, .fini = room_close, .timeout = 300);
+
 /* Serves `requests` in one shot; what was written is in `answers`. */
-static enum err shoot(struct room *r, const struct buf *requests, bool is_armoured,
-	struct buf *answers, struct error *e)
+static enum err shoot(bool is_armoured, struct error *e)
 {
 	AUTO_CLOSE int out = memfd_create("answers", MFD_CLOEXEC);
-	struct serve_options options = { .root = &r->root,
+	struct serve_options options = { .root = &room.root,
 		.in_fd = -1,
-		.bytes = requests->bytes,
-		.len = requests->len,
+		.bytes = requests.bytes,
+		.len = requests.len,
 		.out_fd = out,
 		.is_once = true,
 		.is_armoured = is_armoured };
 	enum err kind = serve(&options, e);
 	off_t len = lseek(out, 0, SEEK_END);
 
-	cr_assert(pread(out, buf_reserve(answers, (size_t)len), (size_t)len, 0) == len);
-	buf_filled(answers, (size_t)len);
+	cr_assert(pread(out, buf_reserve(&answers, (size_t)len), (size_t)len, 0) == len);
+	buf_filled(&answers, (size_t)len);
 	return kind;
 }
 
 /* Takes the first frame of `answers`; its payload stays valid until the next. */
-static struct frame next_frame(const struct buf *answers, size_t *at, struct buf *payload)
+static struct frame next_frame(struct buf *payload)
 {
 	struct frame f = { 0 };
 
-	cr_assert(answers->len >= *at + FRAME_HEADER_SIZE);
-	cr_assert(eq(int, frame_decode(answers->bytes + *at, &f, NULL), ERR_OK));
-	*at += FRAME_HEADER_SIZE;
-	cr_assert(answers->len >= *at + f.len);
+	cr_assert(answers.len >= at + FRAME_HEADER_SIZE);
+	cr_assert(eq(int, frame_decode(answers.bytes + at, &f, NULL), ERR_OK));
+	at += FRAME_HEADER_SIZE;
+	cr_assert(answers.len >= at + f.len);
 	buf_reset(payload);
-	buf_add(payload, answers->bytes + *at, f.len);
-	*at += f.len;
+	buf_add(payload, answers.bytes + at, f.len);
+	at += f.len;
 	return f;
 }
 
 /* Skips to the end of request `id`, which must be the next to end, and gives its result. */
-static enum err next_end(const struct buf *answers, size_t *at, uint32_t id, struct error *e)
+static enum err next_end(uint32_t id, struct error *e)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
 	struct frame f;
 
 	do {
-		f = next_frame(answers, at, &payload);
+		f = next_frame(&payload);
 		cr_expect(eq(u32, f.id, id));
 	} while (f.type != FRAME_END);
 	return wire_get_end(&payload, e);
@@ -146,76 +152,54 @@ static enum err next_end(const struct buf *answers, size_t *at, uint32_t id, str
 
 Test(serve, one_shot_answers_every_request_in_order)
 {
-	struct room r;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	size_t at = 0;
 	struct error e = { 0 };
 
-	room_open(&r);
 	add_hello(&requests, 1);
 	add_create(&requests, 9, "made");
 	add_list(&requests, 2);
-	cr_expect(eq(int, shoot(&r, &requests, false, &answers, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, next_end(&answers, &at, 1, NULL), ERR_OK));
-	cr_expect(eq(int, next_end(&answers, &at, 9, NULL), ERR_OK));
-	next_frame(&answers, &at, &payload);
+	cr_expect(eq(int, shoot(false, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, next_end(1, NULL), ERR_OK));
+	cr_expect(eq(int, next_end(9, NULL), ERR_OK));
+	next_frame(&payload);
 	cr_expect(memmem(payload.bytes, payload.len, "made", 5) != NULL);
-	cr_expect(eq(int, next_end(&answers, &at, 2, NULL), ERR_OK));
+	cr_expect(eq(int, next_end(2, NULL), ERR_OK));
 	cr_expect(eq(sz, at, answers.len));
-	room_close(&r);
 }
 
 Test(serve, one_shot_refuses_to_watch_and_goes_on)
 {
-	struct room r;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
-	size_t at = 0;
-
-	room_open(&r);
 	add_watch(&requests, 1);
 	add_hello(&requests, 2);
-	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
-	cr_expect(eq(int, next_end(&answers, &at, 1, NULL), ERR_UNSUPPORTED));
-	cr_expect(eq(int, next_end(&answers, &at, 2, NULL), ERR_OK));
-	room_close(&r);
+	cr_expect(eq(int, shoot(false, NULL), ERR_OK));
+	cr_expect(eq(int, next_end(1, NULL), ERR_UNSUPPORTED));
+	cr_expect(eq(int, next_end(2, NULL), ERR_OK));
 }
 
 Test(serve, armoured_answers_are_lines_that_say_the_same)
 {
-	struct room r;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_BUF struct buf text = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
-	size_t at = 0;
 
-	room_open(&r);
 	for (uint32_t id = 1; id < 100; id++)
 		add_list(&requests, id);
-	cr_expect(eq(int, shoot(&r, &requests, true, &text, NULL), ERR_OK));
-	for (char *line = (char *)text.bytes, *end; *line; line = end + 1) {
+	cr_expect(eq(int, shoot(true, NULL), ERR_OK));
+	buf_add(&text, answers.bytes, answers.len);
+	buf_reset(&answers);
+	for (const char *line = buf_text(&text), *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		cr_assert(end != NULL && end - line <= 1024);
 		cr_assert(
 			eq(int, base64_decode(&answers, line, (size_t)(end - line), NULL), ERR_OK));
 	}
 	for (uint32_t id = 1; id < 100; id++)
-		cr_expect(eq(int, next_end(&answers, &at, id, NULL), ERR_OK));
-	room_close(&r);
+		cr_expect(eq(int, next_end(id, NULL), ERR_OK));
 }
 
 Test(serve, a_request_in_pieces_is_one_and_a_cancelled_one_none)
 {
-	struct room r;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct buf half;
-	size_t at = 0;
 
-	room_open(&r);
 	put_create(&payload, "whole");
 	half = (struct buf){ .bytes = payload.bytes, .len = payload.len / 2 };
 	add_frame(&requests, FRAME_MORE, 1, &half);
@@ -225,56 +209,44 @@ Test(serve, a_request_in_pieces_is_one_and_a_cancelled_one_none)
 	half.len = payload.len - half.len;
 	add_frame(&requests, FRAME_MORE, 2, NULL);
 	add_frame(&requests, FRAME_APPLY, 2, &half);
-	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
-	cr_expect(eq(int, next_end(&answers, &at, 2, NULL), ERR_OK));
+	cr_expect(eq(int, shoot(false, NULL), ERR_OK));
+	cr_expect(eq(int, next_end(2, NULL), ERR_OK));
 	cr_expect(eq(sz, at, answers.len));
-	cr_expect(faccessat(r.scratch.fd, "whole", F_OK, 0) == 0);
-	room_close(&r);
+	cr_expect(faccessat(room.scratch.fd, "whole", F_OK, 0) == 0);
 }
 
 Test(serve, a_request_that_makes_no_sense_fails_alone)
 {
-	struct room r;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_BUF struct buf nonsense = BUF_INIT(100);
-	size_t at = 0;
 
-	room_open(&r);
 	buf_add_string(&nonsense, "nonsense");
 	for (enum frame_type type = FRAME_HELLO; type <= FRAME_APPLY; type++)
 		add_frame(&requests, type, type, &nonsense);
 	add_hello(&requests, 100);
-	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
+	cr_expect(eq(int, shoot(false, NULL), ERR_OK));
 	for (enum frame_type type = FRAME_HELLO; type <= FRAME_APPLY; type++)
-		cr_expect(eq(int, next_end(&answers, &at, type, NULL), ERR_PROTOCOL));
-	cr_expect(eq(int, next_end(&answers, &at, 100, NULL), ERR_OK));
-	room_close(&r);
+		cr_expect(eq(int, next_end(type, NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, next_end(100, NULL), ERR_OK));
 }
 
 Test(serve, a_limit_on_file_sizes_is_an_error_and_no_signal)
 {
-	struct room r;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-	AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct change c = {
 		.op = CHANGE_WRITE, .path = "f", .offset = MIB, .data = "x", .data_len = 1
 	};
 	struct change_result result;
-	size_t at = 0, in_frame = 0;
+	size_t in_frame = 0;
 
-	room_open(&r);
-	scratch_write_text(&r.scratch, "f", "");
+	scratch_write_text(&room.scratch, "f", "");
 	wire_put_apply(&payload, &(struct apply_request){ .changes = &c, .changes_count = 1 });
 	add_frame(&requests, FRAME_APPLY, 1, &payload);
 	signal(SIGXFSZ, SIG_DFL);
 	cr_assert(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ MIB, RLIM_INFINITY }) == 0);
-	cr_expect(eq(int, shoot(&r, &requests, false, &answers, NULL), ERR_OK));
-	next_frame(&answers, &at, &payload);
+	cr_expect(eq(int, shoot(false, NULL), ERR_OK));
+	next_frame(&payload);
 	cr_expect(eq(int, wire_get_change_result(&payload, &in_frame, &result, NULL), ERR_OK));
 	cr_expect(eq(int, result.err, ERR_TOO_LARGE));
-	room_close(&r);
 }
 
 /* ---- Streams that are none ---- */
@@ -343,87 +315,81 @@ static const struct {
 
 Test(serve, what_is_no_stream_of_requests_ends_it_with_last_words)
 {
-	struct room r;
-
-	room_open(&r);
 	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
-		AUTO_BUF struct buf requests = BUF_INIT(2 * (size_t)WIRE_REQUEST_MAX);
-		AUTO_BUF struct buf answers = BUF_INIT(WIRE_REQUEST_MAX);
-		size_t at = 0;
 		struct error e = { 0 };
 
+		buf_reset(&requests);
+		buf_reset(&answers);
+		at = 0;
 		streams[i].put(&requests);
-		cr_expect(eq(int, shoot(&r, &requests, false, &answers, &e), streams[i].kind));
+		cr_expect(eq(int, shoot(false, &e), streams[i].kind));
 		cr_expect(e.text[0] != 0);
-		cr_expect(eq(int, next_end(&answers, &at, 0, NULL), streams[i].kind), "%zu", i);
+		cr_expect(eq(int, next_end(0, NULL), streams[i].kind), "%zu", i);
 	}
-	room_close(&r);
 }
 
 /* ---- Serving on ---- */
 
-struct server {
-	struct room room;
+static struct server {
 	int in, out;        /* the client's ends */
 	int from_fd, to_fd; /* the server's */
 	pthread_t thread;
 	enum err kind;
-};
+} server;
 
 static void *run(void *context)
 {
-	struct server *s = context;
-
-	s->kind = serve(
+	(void)context;
+	server.kind = serve(
 		&(struct serve_options){
-			.root = &s->room.root, .in_fd = s->from_fd, .out_fd = s->to_fd },
+			.root = &room.root, .in_fd = server.from_fd, .out_fd = server.to_fd },
 		NULL);
-	close(s->from_fd);
-	close(s->to_fd);
+	close(server.from_fd);
+	close(server.to_fd);
 	return NULL;
 }
 
-static void server_start(struct server *s)
+static void server_start(void)
 {
 	int there[2], back[2];
 
-	room_open(&s->room);
 	cr_assert(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0);
-	s->from_fd = there[0];
-	s->out = there[1];
-	s->in = back[0];
-	s->to_fd = back[1];
-	cr_assert(pthread_create(&s->thread, NULL, run, s) == 0);
+	server.from_fd = there[0];
+	server.out = there[1];
+	server.in = back[0];
+	server.to_fd = back[1];
+	cr_assert(pthread_create(&server.thread, NULL, run, NULL) == 0);
 }
 
-static void server_join(struct server *s)
+static void server_end(void)
 {
-	pthread_join(s->thread, NULL);
-	room_close(&s->room);
+	close(server.out);
+	close(server.in);
+	pthread_join(server.thread, NULL);
 }
 
-static void send_all(struct server *s, const struct buf *requests)
+static void send_all(void)
 {
-	for (size_t at = 0; at < requests->len;) {
-		ssize_t n = write(s->out, requests->bytes + at, requests->len - at);
+	for (size_t sent = 0; sent < requests.len;) {
+		ssize_t n = write(server.out, requests.bytes + sent, requests.len - sent);
 
 		cr_assert(n > 0);
-		at += (size_t)n;
+		sent += (size_t)n;
 	}
 }
 
 /* Reads frames until the end of `id`. */
-static enum err hear_end(struct server *s, uint32_t id)
+static enum err hear_end(uint32_t id)
 {
 	for (;;) {
 		AUTO_BUF struct buf payload = BUF_INIT(FRAME_PAYLOAD_MAX);
 		unsigned char header[FRAME_HEADER_SIZE];
 		struct frame f;
 
-		cr_assert(read(s->in, header, sizeof header) == sizeof header);
+		cr_assert(read(server.in, header, sizeof header) == sizeof header);
 		cr_assert(eq(int, frame_decode(header, &f, NULL), ERR_OK));
 		while (payload.len < f.len) {
-			ssize_t n = read(s->in, buf_reserve(&payload, f.len - payload.len),
+			ssize_t n = read(server.in, buf_reserve(&payload, f.len - payload.len),
 				f.len - payload.len);
 
 			cr_assert(n > 0);
@@ -436,58 +402,43 @@ static enum err hear_end(struct server *s, uint32_t id)
 
 Test(serve, a_watch_ends_when_it_is_cancelled)
 {
-	struct server s;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-
-	server_start(&s);
+	server_start();
 	add_watch(&requests, 5);
 	add_list(&requests, 6);
 	add_frame(&requests, FRAME_CANCEL, 5, NULL);
-	send_all(&s, &requests);
-	cr_expect(eq(int, hear_end(&s, 5), ERR_INTERRUPTED));
-	close(s.out);
-	close(s.in);
-	server_join(&s);
-	cr_expect(eq(int, s.kind, ERR_OK));
+	send_all();
+	cr_expect(eq(int, hear_end(5), ERR_INTERRUPTED));
+	server_end();
+	cr_expect(eq(int, server.kind, ERR_OK));
 }
 
 Test(serve, the_end_of_the_requests_ends_a_watch)
 {
-	struct server s;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-
-	server_start(&s);
+	server_start();
 	add_watch(&requests, 5);
-	send_all(&s, &requests);
-	close(s.out);
-	cr_expect(eq(int, hear_end(&s, 5), ERR_INTERRUPTED));
-	close(s.in);
-	server_join(&s);
+	send_all();
+	close(server.out);
+	server.out = -1;
+	cr_expect(eq(int, hear_end(5), ERR_INTERRUPTED));
+	server_end();
 }
 
 Test(serve, too_many_watches_are_refused)
 {
-	struct server s;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-
-	server_start(&s);
+	server_start();
 	for (uint32_t id = 1; id <= 5; id++)
 		add_watch(&requests, id);
-	send_all(&s, &requests);
-	cr_expect(eq(int, hear_end(&s, 5), ERR_BUSY));
-	close(s.out);
-	close(s.in);
-	server_join(&s);
+	send_all();
+	cr_expect(eq(int, hear_end(5), ERR_BUSY));
+	server_end();
 }
 
 /* Each of the later creations finds what the earlier ones made. */
 Test(serve, changes_are_done_in_the_order_in_which_they_came)
 {
-	struct server s;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 	char path[2000] = "";
 
-	server_start(&s);
+	server_start();
 	for (uint32_t id = 1; id <= 300; id++) {
 		AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 		struct change c = { .op = CHANGE_MKDIR,
@@ -501,47 +452,37 @@ Test(serve, changes_are_done_in_the_order_in_which_they_came)
 			&payload, &(struct apply_request){ .changes = &c, .changes_count = 1 });
 		add_frame(&requests, FRAME_APPLY, id, &payload);
 	}
-	send_all(&s, &requests);
-	cr_expect(eq(int, hear_end(&s, 300), ERR_OK));
-	cr_expect(faccessat(s.room.scratch.fd, path, F_OK, 0) == 0);
-	close(s.out);
-	close(s.in);
-	server_join(&s);
+	send_all();
+	cr_expect(eq(int, hear_end(300), ERR_OK));
+	cr_expect(faccessat(room.scratch.fd, path, F_OK, 0) == 0);
+	server_end();
 }
 
 Test(serve, changes_asked_for_are_done_though_nobody_listens_any_more)
 {
-	struct server s;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
 	char name[20];
 
 	signal(SIGPIPE, SIG_DFL);
-	server_start(&s);
-	close(s.in);
+	server_start();
+	close(server.in);
 	for (uint32_t id = 1; id <= 50; id++) {
 		snprintf(name, sizeof name, "f%u", id);
 		add_create(&requests, id, name);
 	}
-	send_all(&s, &requests);
-	close(s.out);
-	pthread_join(s.thread, NULL);
-	cr_expect(eq(int, s.kind, ERR_OK));
-	cr_expect(faccessat(s.room.scratch.fd, "f50", F_OK, 0) == 0);
-	room_close(&s.room);
+	send_all();
+	close(server.out);
+	pthread_join(server.thread, NULL);
+	cr_expect(eq(int, server.kind, ERR_OK));
+	cr_expect(faccessat(room.scratch.fd, "f50", F_OK, 0) == 0);
 }
 
 Test(serve, an_id_that_is_in_work_ends_the_stream)
 {
-	struct server s;
-	AUTO_BUF struct buf requests = BUF_INIT(WIRE_REQUEST_MAX);
-
-	server_start(&s);
+	server_start();
 	add_watch(&requests, 5);
 	add_list(&requests, 5);
-	send_all(&s, &requests);
-	cr_expect(eq(int, hear_end(&s, 0), ERR_PROTOCOL));
-	close(s.out);
-	close(s.in);
-	server_join(&s);
-	cr_expect(eq(int, s.kind, ERR_PROTOCOL));
+	send_all();
+	cr_expect(eq(int, hear_end(0), ERR_PROTOCOL));
+	server_end();
+	cr_expect(eq(int, server.kind, ERR_PROTOCOL));
 }
