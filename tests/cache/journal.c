@@ -3,6 +3,7 @@
 #include "cache/journal_record.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/wire.h"
+#include "tests/support/changes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -92,20 +93,10 @@ static enum err check_change(void *context, const struct journal_entry *entry, s
 
 Test(journal, a_change_comes_back_with_all_that_it_says_but_its_data)
 {
-	struct change c = { .op = CHANGE_SETXATTR,
-		.flags = CHANGE_EXCL | CHANGE_BY_HANDLE,
-		.needs = 9,
-		.path = "\xff\n",
-		.path2 = "b",
-		.keep = "/k",
-		.name = "user.a",
-		.target = { 1, UINT64_MAX, 3 },
-		.parent2 = { 4, 5, 6 },
-		.set = SET_MTIME,
-		.mtime = { -1, UTIME_NOW },
-		.length = UINT64_MAX,
-		.data = "x",
-		.data_len = 1 };
+	struct change c = CHANGE(SETXATTR, "\xff\n", .flags = CHANGE_EXCL | CHANGE_BY_HANDLE,
+		.needs = 9, .path2 = "b", .keep = "/k", .name = "user.a",
+		.target = { 1, UINT64_MAX, 3 }, .parent2 = { 4, 5, 6 }, .set = SET_MTIME,
+		.mtime = { -1, UTIME_NOW }, .length = UINT64_MAX, TEXT("x"));
 	struct journal_extent where;
 	uint64_t number;
 
@@ -375,9 +366,7 @@ Test(journal, whoever_is_told_may_end_the_round)
 static void *use_at_once(void *numbers)
 {
 	char data[200];
-	struct change change = {
-		.op = CHANGE_WRITE, .path = "f", .data = data, .data_len = sizeof data
-	};
+	struct change change = CHANGE(WRITE, "f", .data = data, .data_len = sizeof data);
 
 	memset(data, (int)(uintptr_t)numbers, sizeof data);
 	for (int n = 0; n < ROUNDS; n++) {

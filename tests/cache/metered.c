@@ -1,4 +1,5 @@
 #include "cache/metered.h"
+#include "tests/support/changes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -146,7 +147,7 @@ Test(metered, whose_time_is_over_asks_nothing_more)
 	struct progress progress = { .since_ms = monotonic_ms() - 60000 };
 	const struct call call = { .progress_ms = 60000, .progress = &progress };
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .length = 5 };
-	struct change change = { .op = CHANGE_WRITE, .path = "f" };
+	struct change change = CHANGE(WRITE, "f");
 	struct apply_request request = { .changes = &change, .changes_count = 1 };
 	struct change_result result = { .err = ERR_IO };
 
@@ -161,10 +162,8 @@ Test(metered, whose_time_is_over_asks_nothing_more)
 Test(metered, changes_count_what_they_carry)
 {
 	struct fixture f;
-	struct change changes[] = {
-		{ .op = CHANGE_WRITE, .path = "f", .data = "four", .data_len = 4 },
-		{ .op = CHANGE_APPEND, .path = "f", .data = "six", .data_len = 3 }
-	};
+	struct change changes[] = { CHANGE_ROW(WRITE, "f", TEXT("four")),
+		CHANGE_ROW(APPEND, "f", TEXT("six")) };
 	struct apply_request request = { .changes = changes, .changes_count = 2 };
 	struct change_result results[2];
 

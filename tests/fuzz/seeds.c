@@ -6,6 +6,7 @@
 #include "providers/gzip.h"
 #include "providers/helper/wire.h"
 #include "providers/modal/modal.pb-c.h"
+#include "tests/support/changes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,36 +70,26 @@ static void put_fetch(struct buf *out)
 	wire_put_fetch(out, items, 4);
 }
 
-#define AS_IS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-
 static void put_apply(struct buf *out)
 {
 	static const struct change changes[] = {
-		{ .op = CHANGE_MKDIR, .path = "d", .mode = 0755, AS_IS },
-		{ .op = CHANGE_CREATE, .needs = 1, .path = "d/f", .mode = 0644, AS_IS },
-		{ .op = CHANGE_WRITE, .needs = 2, .path = "d/f", .data = "hello", .data_len = 5 },
-		{ .op = CHANGE_APPEND, .path = "d/f", .data = "!", .data_len = 1 },
-		{ .op = CHANGE_SYMLINK, .path = "l", .data = "d/f", .data_len = 3, AS_IS },
-		{ .op = CHANGE_LINK, .path = "d/f", .path2 = "h" },
-		{ .op = CHANGE_RENAME, .path = "h", .path2 = "l", .flags = CHANGE_EXCHANGE },
-		{ .op = CHANGE_SETATTR,
-			.path = "d/f",
-			.set = SET_MODE | SET_SIZE | SET_MTIME,
-			.mode = 0600,
-			.size = 9,
-			.mtime = { 0, UTIME_NOW } },
-		{ .op = CHANGE_COPY, .path = "d/f", .path2 = "l", .length = 3 },
-		{ .op = CHANGE_FALLOCATE, .path = "d/f", .length = 4096 },
-		{ .op = CHANGE_MKNOD, .path = "p", .mode = S_IFIFO | 0600, AS_IS },
-		{ .op = CHANGE_SETXATTR,
-			.path = "d/f",
-			.name = "user.a",
-			.data = "v",
-			.data_len = 1 },
-		{ .op = CHANGE_REMOVEXATTR, .path = "d/f", .name = "user.a" },
-		{ .op = CHANGE_SYNC, .path = "d/f" },
-		{ .op = CHANGE_UNLINK, .path = "l" },
-		{ .op = CHANGE_RMDIR, .path = "d" },
+		CHANGE_ROW(MKDIR, "d", .mode = 0755),
+		CHANGE_ROW(CREATE, "d/f", .needs = 1, .mode = 0644),
+		CHANGE_ROW(WRITE, "d/f", .needs = 2, TEXT("hello")),
+		CHANGE_ROW(APPEND, "d/f", TEXT("!")),
+		CHANGE_ROW(SYMLINK, "l", TEXT("d/f")),
+		CHANGE_ROW(LINK, "d/f", .path2 = "h"),
+		CHANGE_ROW(RENAME, "h", .path2 = "l", .flags = CHANGE_EXCHANGE),
+		CHANGE_ROW(SETATTR, "d/f", .set = SET_MODE | SET_SIZE | SET_MTIME, .mode = 0600,
+			.size = 9, .mtime = { 0, UTIME_NOW }),
+		CHANGE_ROW(COPY, "d/f", .path2 = "l", .length = 3),
+		CHANGE_ROW(FALLOCATE, "d/f", .length = 4096),
+		CHANGE_ROW(MKNOD, "p", .mode = S_IFIFO | 0600),
+		CHANGE_ROW(SETXATTR, "d/f", .name = "user.a", TEXT("v")),
+		CHANGE_ROW(REMOVEXATTR, "d/f", .name = "user.a"),
+		CHANGE_ROW(SYNC, "d/f"),
+		CHANGE_ROW(UNLINK, "l"),
+		CHANGE_ROW(RMDIR, "d"),
 	};
 
 	wire_put_apply(out,
@@ -392,7 +383,7 @@ static void save_journal(const char *dir)
 	static const uint64_t number = 1;
 	AUTO_BUF struct buf text = BUF_INIT(1000), whole = BUF_INIT(8192), parts = BUF_INIT(8192);
 
-	wire_put_change(&text, &(struct change){ .op = CHANGE_WRITE, .path = "d/f" });
+	wire_put_change(&text, &CHANGE(WRITE, "d/f"));
 	const struct {
 		struct record record;
 		uint64_t number;

@@ -1,6 +1,7 @@
 /* Much at once over a link that lives, and what is noticed of one that does not. */
 #include "providers/base/cleanup.h"
 #include "tests/modal/modal_server.h"
+#include "tests/support/changes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -38,11 +39,8 @@ static void *write_much(void *context)
 	struct error *e = context;
 
 	for (size_t n = 0; n < MUCH / VERB_DATA_MAX; n++)
-		changes[n] = (struct change){ .op = CHANGE_WRITE,
-			.path = "much",
-			.offset = n * VERB_DATA_MAX,
-			.data = bytes,
-			.data_len = VERB_DATA_MAX };
+		changes[n] = CHANGE(WRITE, "much", .offset = n * VERB_DATA_MAX, .data = bytes,
+			.data_len = VERB_DATA_MAX);
 	if (!provider_apply(server.p, NULL, &request, results, e))
 		for (size_t n = 0; n < MUCH / VERB_DATA_MAX && !e->kind; n++)
 			error_set(e, results[n].err, "%s", results[n].why);

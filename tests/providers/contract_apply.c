@@ -1,12 +1,11 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 #include "tests/providers/contract.h"
+#include "tests/support/changes.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
-
-#define OWNERLESS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
 
 static enum err apply_kind(struct subject *s, struct change change)
 {
@@ -31,8 +30,7 @@ static void expect_result(
 
 BEHAVIOUR(apply, mkdir_makes_a_directory_of_exactly_that_mode)
 {
-	struct change_result r = apply_one(
-		s, (struct change){ .op = CHANGE_MKDIR, .path = "d", .mode = 01751, OWNERLESS });
+	struct change_result r = apply_one(s, CHANGE(MKDIR, "d", .mode = 01751));
 
 	expect_result(s, &r, "d", "");
 	cr_assert(eq(u32, outside_attr(s, "d").mode, S_IFDIR | 01751));
@@ -43,12 +41,7 @@ BEHAVIOUR(apply, create_makes_an_empty_file)
 	struct change_result r;
 
 	outside_mkdir(s, "d", 0755);
-	r = apply_one(s,
-		(struct change){ .op = CHANGE_CREATE,
-			.flags = CHANGE_EXCL,
-			.path = "d/f",
-			.mode = 0640,
-			OWNERLESS });
+	r = apply_one(s, CHANGE(CREATE, "d/f", .flags = CHANGE_EXCL, .mode = 0640));
 	expect_result(s, &r, "d/f", "d");
 	cr_assert(eq(u32, outside_attr(s, "d/f").mode, S_IFREG | 0640));
 	cr_assert(outside_holds(s, "d/f", ""));
@@ -59,16 +52,9 @@ BEHAVIOUR(apply, create_takes_an_existing_file_unless_exclusive)
 	struct change_result r;
 
 	outside_write_text(s, "f", "kept");
-	r = apply_one(
-		s, (struct change){ .op = CHANGE_CREATE, .path = "f", .mode = 0600, OWNERLESS });
+	r = apply_one(s, CHANGE(CREATE, "f", .mode = 0600));
 	expect_result(s, &r, "f", "");
-	cr_expect(eq(int,
-		apply_kind(s,
-			(struct change){ .op = CHANGE_CREATE,
-				.flags = CHANGE_EXCL,
-				.path = "f",
-				.mode = 0600,
-				OWNERLESS }),
+	cr_expect(eq(int, apply_kind(s, CHANGE(CREATE, "f", .flags = CHANGE_EXCL, .mode = 0600)),
 		ERR_EXISTS));
 	cr_expect(outside_holds(s, "f", "kept"));
 	cr_expect(eq(u32, outside_attr(s, "f").mode & 07777, 0644));
@@ -80,9 +66,7 @@ BEHAVIOUR(apply, mknod_makes_fifos_sockets_and_files)
 
 	for (size_t i = 0; i < 3; i++) {
 		char name[] = { 'n', (char)('0' + i), 0 };
-		struct change_result r = apply_one(s,
-			(struct change){
-				.op = CHANGE_MKNOD, .path = name, .mode = modes[i], OWNERLESS });
+		struct change_result r = apply_one(s, CHANGE(MKNOD, name, .mode = modes[i]));
 
 		expect_result(s, &r, name, "");
 		cr_expect(eq(u32, outside_attr(s, name).mode, modes[i]));
@@ -92,8 +76,8 @@ BEHAVIOUR(apply, mknod_makes_fifos_sockets_and_files)
 BEHAVIOUR(apply, symlink_and_link_make_names)
 {
 	struct change changes[] = {
-		{ .op = CHANGE_SYMLINK, .path = "l", .data = "../a\nb", .data_len = 6, OWNERLESS },
-		{ .op = CHANGE_LINK, .path = "f", .path2 = "d/f2" },
+		CHANGE_ROW(SYMLINK, "l", TEXT("../a\nb")),
+		CHANGE_ROW(LINK, "f", .path2 = "d/f2"),
 	};
 	struct change_result r[2];
 
@@ -114,9 +98,7 @@ BEHAVIOUR(apply, symlink_and_link_make_names)
 BEHAVIOUR(apply, a_link_is_linked_and_not_followed)
 {
 	outside_symlink(s, "/etc/passwd", "l");
-	cr_assert(eq(int,
-		apply_kind(s, (struct change){ .op = CHANGE_LINK, .path = "l", .path2 = "l2" }),
-		ERR_OK));
+	cr_assert(eq(int, apply_kind(s, CHANGE(LINK, "l", .path2 = "l2")), ERR_OK));
 	cr_assert(eq(u32, outside_attr(s, "l2").mode & S_IFMT, S_IFLNK));
 }
 
@@ -131,18 +113,14 @@ BEHAVIOUR(apply, names_may_hold_any_byte)
 		AUTO_FREE char *other = path_join(names[i], "other");
 		AUTO_FREE char *link = path_join(names[i], "link");
 		struct change changes[] = {
-			{ .op = CHANGE_MKDIR, .path = names[i], .mode = 0755, OWNERLESS },
-			{ .op = CHANGE_CREATE, .path = below, .mode = 0644, OWNERLESS },
-			{ .op = CHANGE_WRITE, .path = below, .data = "data", .data_len = 4 },
-			{ .op = CHANGE_SYMLINK,
-				.path = link,
-				.data = names[i],
-				.data_len = strlen(names[i]),
-				OWNERLESS },
-			{ .op = CHANGE_RENAME, .path = below, .path2 = other },
-			{ .op = CHANGE_LINK, .path = other, .path2 = below },
-			{ .op = CHANGE_SETATTR, .path = below, .set = SET_MODE, .mode = 0600 },
-			{ .op = CHANGE_UNLINK, .path = other },
+			CHANGE_ROW(MKDIR, names[i], .mode = 0755),
+			CHANGE_ROW(CREATE, below, .mode = 0644),
+			CHANGE_ROW(WRITE, below, TEXT("data")),
+			CHANGE_ROW(SYMLINK, link, .data = names[i], .data_len = strlen(names[i])),
+			CHANGE_ROW(RENAME, below, .path2 = other),
+			CHANGE_ROW(LINK, other, .path2 = below),
+			CHANGE_ROW(SETATTR, below, .set = SET_MODE, .mode = 0600),
+			CHANGE_ROW(UNLINK, other),
 		};
 		struct change_result r[8];
 
@@ -162,8 +140,8 @@ BEHAVIOUR(apply, names_may_hold_any_byte)
 
 BEHAVIOUR(apply, unlink_and_rmdir_remove)
 {
-	struct change changes[] = { { .op = CHANGE_UNLINK, .path = "d/f" },
-		{ .op = CHANGE_UNLINK, .path = "l" }, { .op = CHANGE_RMDIR, .path = "d" } };
+	struct change changes[] = { CHANGE_ROW(UNLINK, "d/f"), CHANGE_ROW(UNLINK, "l"),
+		CHANGE_ROW(RMDIR, "d") };
 	struct change_result r[3];
 
 	outside_mkdir(s, "d", 0755);
@@ -184,15 +162,15 @@ BEHAVIOUR(apply, unlink_of_one_name_tells_what_is_left_of_the_inode)
 
 	outside_write_text(s, "f", "x");
 	outside_link(s, "f", "f2");
-	r = apply_one(s, (struct change){ .op = CHANGE_UNLINK, .path = "f" });
+	r = apply_one(s, CHANGE(UNLINK, "f"));
 	expect_result(s, &r, "f2", "");
 	cr_assert(eq(u32, r.attr.nlink, 1));
 }
 
 BEHAVIOUR(apply, unlink_keeps_the_inode_under_a_staging_name)
 {
-	struct change changes[] = { { .op = CHANGE_UNLINK, .path = "f", .path2 = "/kept" },
-		{ .op = CHANGE_WRITE, .path = "/kept", .offset = 2, .data = "X", .data_len = 1 } };
+	struct change changes[] = { CHANGE_ROW(UNLINK, "f", .path2 = "/kept"),
+		CHANGE_ROW(WRITE, "/kept", .offset = 2, TEXT("X")) };
 	struct fetch_item item = { .kind = FETCH_BYTES, .path = "/kept", .length = UINT64_MAX };
 	uint64_t ino;
 	struct change_result r[2];
@@ -219,14 +197,10 @@ BEHAVIOUR(apply, rename_replaces_moves_and_refuses)
 	outside_write_text(s, "new", "new");
 	outside_write_text(s, "d/old", "old");
 	cr_expect(eq(int,
-		apply_kind(s,
-			(struct change){ .op = CHANGE_RENAME,
-				.flags = CHANGE_NOREPLACE,
-				.path = "new",
-				.path2 = "d/old" }),
+		apply_kind(s, CHANGE(RENAME, "new", .flags = CHANGE_NOREPLACE, .path2 = "d/old")),
 		ERR_EXISTS));
 	cr_expect(outside_holds(s, "d/old", "old"));
-	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "new", .path2 = "d/old" });
+	r = apply_one(s, CHANGE(RENAME, "new", .path2 = "d/old"));
 	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_expect(outside_holds(s, "d/old", "new"));
 	cr_expect(not(outside_exists(s, "new")));
@@ -240,9 +214,7 @@ BEHAVIOUR(apply, rename_onto_another_name_of_the_same_file_changes_nothing)
 {
 	outside_write_text(s, "a", "x");
 	outside_link(s, "a", "b");
-	cr_assert(eq(int,
-		apply_kind(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" }),
-		ERR_OK));
+	cr_assert(eq(int, apply_kind(s, CHANGE(RENAME, "a", .path2 = "b")), ERR_OK));
 	cr_assert(outside_exists(s, "a"));
 	cr_assert(outside_exists(s, "b"));
 }
@@ -255,7 +227,7 @@ BEHAVIOUR(apply, rename_replaces_a_link_that_leads_where_the_moved_one_does)
 	outside_symlink(s, "file", "a");
 	outside_link(s, "a", "again");
 	outside_symlink(s, "file", "b");
-	r = apply_one(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" });
+	r = apply_one(s, CHANGE(RENAME, "a", .path2 = "b"));
 	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_expect(not(outside_exists(s, "a")));
 	cr_expect(eq(u64, outside_attr(s, "b").ino, outside_attr(s, "again").ino));
@@ -265,9 +237,7 @@ BEHAVIOUR(apply, rename_into_a_directory_of_that_name_is_no_move_into_it)
 {
 	outside_mkdir(s, "a", 0755);
 	outside_mkdir(s, "b", 0755);
-	cr_assert(eq(int,
-		apply_kind(s, (struct change){ .op = CHANGE_RENAME, .path = "a", .path2 = "b" }),
-		ERR_OK));
+	cr_assert(eq(int, apply_kind(s, CHANGE(RENAME, "a", .path2 = "b")), ERR_OK));
 	cr_assert(not(outside_exists(s, "a")));
 	cr_assert(not(outside_exists(s, "b/a")));
 }
@@ -278,9 +248,7 @@ BEHAVIOUR(apply, rename_swaps_two_names)
 
 	outside_write_text(s, "f", "file");
 	outside_mkdir(s, "d", 0755);
-	kind = apply_kind(s,
-		(struct change){
-			.op = CHANGE_RENAME, .flags = CHANGE_EXCHANGE, .path = "f", .path2 = "d" });
+	kind = apply_kind(s, CHANGE(RENAME, "f", .flags = CHANGE_EXCHANGE, .path2 = "d"));
 	cr_assert(eq(int, kind, ERR_OK));
 	cr_assert(outside_holds(s, "d", "file"));
 	cr_assert(eq(u32, outside_attr(s, "f").mode & S_IFMT, S_IFDIR));
@@ -296,9 +264,7 @@ BEHAVIOUR(apply, rename_keeps_a_replaced_file_under_a_staging_name)
 	outside_write_text(s, "new", "new");
 	outside_write_text(s, "old", "old");
 	ino = outside_attr(s, "old").ino;
-	kind = apply_kind(s,
-		(struct change){
-			.op = CHANGE_RENAME, .path = "new", .path2 = "old", .keep = "/kept" });
+	kind = apply_kind(s, CHANGE(RENAME, "new", .path2 = "old", .keep = "/kept"));
 	cr_assert(eq(int, kind, ERR_OK));
 	cr_assert(outside_holds(s, "old", "new"));
 	fetch_items(s, &item, 1, &f);
@@ -314,45 +280,38 @@ BEHAVIOUR(apply, each_refusal_has_its_errno)
 		enum err want;
 		struct change change;
 	} rows[] = {
-		{ ERR_NOT_EMPTY, { .op = CHANGE_RMDIR, .path = "d" } },
-		{ ERR_NOT_DIR, { .op = CHANGE_RMDIR, .path = "f" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_RMDIR, .path = "missing" } },
-		{ ERR_NOT_DIR, { .op = CHANGE_RMDIR, .path = "l" } },
-		{ ERR_IS_DIR, { .op = CHANGE_UNLINK, .path = "d" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_UNLINK, .path = "missing" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_UNLINK, .path = "missing/x" } },
-		{ ERR_NOT_DIR, { .op = CHANGE_UNLINK, .path = "f/x" } },
-		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "f", .mode = 0755, OWNERLESS } },
-		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS } },
-		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "l", .mode = 0755, OWNERLESS } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_MKDIR, .path = "x/y", .mode = 0755, OWNERLESS } },
-		{ ERR_NOT_DIR, { .op = CHANGE_MKDIR, .path = "f/y", .mode = 0755, OWNERLESS } },
-		{ ERR_IS_DIR, { .op = CHANGE_CREATE, .path = "d", .mode = 0644, OWNERLESS } },
-		{ ERR_EXISTS,
-			{ .op = CHANGE_MKNOD, .path = "f", .mode = S_IFIFO | 0644, OWNERLESS } },
-		{ ERR_EXISTS,
-			{ .op = CHANGE_SYMLINK,
-				.path = "f",
-				.data = "x",
-				.data_len = 1,
-				OWNERLESS } },
-		{ ERR_EXISTS, { .op = CHANGE_LINK, .path = "f", .path2 = "d/g" } },
-		{ ERR_NOT_OWNER, { .op = CHANGE_LINK, .path = "d", .path2 = "d2" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_LINK, .path = "missing", .path2 = "m2" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_RENAME, .path = "missing", .path2 = "m2" } },
-		{ ERR_NOT_EMPTY, { .op = CHANGE_RENAME, .path = "empty", .path2 = "d" } },
-		{ ERR_IS_DIR, { .op = CHANGE_RENAME, .path = "f", .path2 = "empty" } },
-		{ ERR_NOT_DIR, { .op = CHANGE_RENAME, .path = "empty", .path2 = "f" } },
-		{ ERR_INVALID, { .op = CHANGE_RENAME, .path = "d", .path2 = "d/below" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_SETATTR, .path = "missing", .set = SET_MODE } },
-		{ ERR_IS_DIR, { .op = CHANGE_SETATTR, .path = "d", .set = SET_SIZE } },
-		{ ERR_NOT_FOUND,
-			{ .op = CHANGE_WRITE, .path = "missing", .data = "x", .data_len = 1 } },
-		{ ERR_IS_DIR, { .op = CHANGE_WRITE, .path = "d", .data = "x", .data_len = 1 } },
-		{ ERR_STALE, { .op = CHANGE_WRITE, .path = "l", .data = "x", .data_len = 1 } },
-		{ ERR_STALE, { .op = CHANGE_UNLINK, .path = "out/passwd" } },
-		{ ERR_INVALID, { .op = CHANGE_UNLINK, .path = "d/../f" } },
-		{ ERR_INVALID, { .op = CHANGE_UNLINK, .path = "../user/f" } },
+		{ ERR_NOT_EMPTY, CHANGE_ROW(RMDIR, "d") },
+		{ ERR_NOT_DIR, CHANGE_ROW(RMDIR, "f") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(RMDIR, "missing") },
+		{ ERR_NOT_DIR, CHANGE_ROW(RMDIR, "l") },
+		{ ERR_IS_DIR, CHANGE_ROW(UNLINK, "d") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(UNLINK, "missing") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(UNLINK, "missing/x") },
+		{ ERR_NOT_DIR, CHANGE_ROW(UNLINK, "f/x") },
+		{ ERR_EXISTS, CHANGE_ROW(MKDIR, "f", .mode = 0755) },
+		{ ERR_EXISTS, CHANGE_ROW(MKDIR, "d", .mode = 0755) },
+		{ ERR_EXISTS, CHANGE_ROW(MKDIR, "l", .mode = 0755) },
+		{ ERR_NOT_FOUND, CHANGE_ROW(MKDIR, "x/y", .mode = 0755) },
+		{ ERR_NOT_DIR, CHANGE_ROW(MKDIR, "f/y", .mode = 0755) },
+		{ ERR_IS_DIR, CHANGE_ROW(CREATE, "d", .mode = 0644) },
+		{ ERR_EXISTS, CHANGE_ROW(MKNOD, "f", .mode = S_IFIFO | 0644) },
+		{ ERR_EXISTS, CHANGE_ROW(SYMLINK, "f", TEXT("x")) },
+		{ ERR_EXISTS, CHANGE_ROW(LINK, "f", .path2 = "d/g") },
+		{ ERR_NOT_OWNER, CHANGE_ROW(LINK, "d", .path2 = "d2") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(LINK, "missing", .path2 = "m2") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(RENAME, "missing", .path2 = "m2") },
+		{ ERR_NOT_EMPTY, CHANGE_ROW(RENAME, "empty", .path2 = "d") },
+		{ ERR_IS_DIR, CHANGE_ROW(RENAME, "f", .path2 = "empty") },
+		{ ERR_NOT_DIR, CHANGE_ROW(RENAME, "empty", .path2 = "f") },
+		{ ERR_INVALID, CHANGE_ROW(RENAME, "d", .path2 = "d/below") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(SETATTR, "missing", .set = SET_MODE) },
+		{ ERR_IS_DIR, CHANGE_ROW(SETATTR, "d", .set = SET_SIZE) },
+		{ ERR_NOT_FOUND, CHANGE_ROW(WRITE, "missing", TEXT("x")) },
+		{ ERR_IS_DIR, CHANGE_ROW(WRITE, "d", TEXT("x")) },
+		{ ERR_STALE, CHANGE_ROW(WRITE, "l", TEXT("x")) },
+		{ ERR_STALE, CHANGE_ROW(UNLINK, "out/passwd") },
+		{ ERR_INVALID, CHANGE_ROW(UNLINK, "d/../f") },
+		{ ERR_INVALID, CHANGE_ROW(UNLINK, "../user/f") },
 	};
 
 	outside_mkdir(s, "d", 0755);
@@ -374,8 +333,8 @@ BEHAVIOUR(apply, each_refusal_has_its_errno)
 
 BEHAVIOUR(apply, rename_reaches_staging_and_back)
 {
-	struct change changes[] = { { .op = CHANGE_RENAME, .path = "f", .path2 = "/staged" },
-		{ .op = CHANGE_RENAME, .path = "/staged", .path2 = "d/f" } };
+	struct change changes[] = { CHANGE_ROW(RENAME, "f", .path2 = "/staged"),
+		CHANGE_ROW(RENAME, "/staged", .path2 = "d/f") };
 	struct change_result r[2];
 	uint64_t ino;
 
@@ -390,8 +349,8 @@ BEHAVIOUR(apply, rename_reaches_staging_and_back)
 
 BEHAVIOUR(apply, rename_and_link_do_not_cross_file_systems)
 {
-	struct change changes[] = { { .op = CHANGE_RENAME, .path = "f", .path2 = "other/f" },
-		{ .op = CHANGE_LINK, .path = "f", .path2 = "other/f" } };
+	struct change changes[] = { CHANGE_ROW(RENAME, "f", .path2 = "other/f"),
+		CHANGE_ROW(LINK, "f", .path2 = "other/f") };
 	struct change_result r[2];
 
 	outside_mkdir(s, "other", 0755);
@@ -416,13 +375,8 @@ BEHAVIOUR(apply, setattr_sets_each_part)
 
 	outside_write_text(s, "f", "0123456789");
 	r = apply_one(s,
-		(struct change){ .op = CHANGE_SETATTR,
-			.path = "f",
-			.set = SET_MODE | SET_SIZE | SET_ATIME | SET_MTIME,
-			.mode = 04755,
-			.size = 4,
-			.atime = atime,
-			.mtime = mtime });
+		CHANGE(SETATTR, "f", .set = SET_MODE | SET_SIZE | SET_ATIME | SET_MTIME,
+			.mode = 04755, .size = 4, .atime = atime, .mtime = mtime));
 	expect_result(s, &r, "f", "");
 	a = outside_attr(s, "f");
 	cr_expect(eq(u32, a.mode & 07777, 04755));
@@ -436,11 +390,11 @@ BEHAVIOUR(apply, setattr_sets_each_part)
 BEHAVIOUR(apply, what_leaves_the_contents_tells_what_the_file_was_before)
 {
 	const struct change rows[] = {
-		{ .op = CHANGE_SETATTR, .path = "f", .set = SET_MTIME, .mtime = { 1000, 0 } },
-		{ .op = CHANGE_LINK, .path = "f", .path2 = "g" },
-		{ .op = CHANGE_UNLINK, .path = "f" },
-		{ .op = CHANGE_RENAME, .path = "g", .path2 = "f" },
-		{ .op = CHANGE_SETATTR, .path = "f", .set = SET_SIZE, .size = 1 },
+		CHANGE_ROW(SETATTR, "f", .set = SET_MTIME, .mtime = { 1000, 0 }),
+		CHANGE_ROW(LINK, "f", .path2 = "g"),
+		CHANGE_ROW(UNLINK, "f"),
+		CHANGE_ROW(RENAME, "g", .path2 = "f"),
+		CHANGE_ROW(SETATTR, "f", .set = SET_SIZE, .size = 1),
 	};
 
 	outside_write_text(s, "f", "0123456789");
@@ -466,12 +420,7 @@ BEHAVIOUR(apply, setattr_leaves_what_is_not_named)
 
 	outside_write_text(s, "f", "0123456789");
 	before = outside_attr(s, "f");
-	cr_assert(eq(int,
-		apply_kind(s,
-			(struct change){ .op = CHANGE_SETATTR,
-				.path = "f",
-				.set = SET_ATIME,
-				.atime = { 5, 6 } }),
+	cr_assert(eq(int, apply_kind(s, CHANGE(SETATTR, "f", .set = SET_ATIME, .atime = { 5, 6 })),
 		ERR_OK));
 	after = outside_attr(s, "f");
 	cr_expect(eq(long, after.atime.tv_sec, 5));
@@ -489,11 +438,8 @@ BEHAVIOUR(apply, setattr_extends_with_zeroes_and_sets_now)
 	outside_write_text(s, "f", "ab");
 	clock_gettime(CLOCK_REALTIME, &now);
 	r = apply_one(s,
-		(struct change){ .op = CHANGE_SETATTR,
-			.path = "f",
-			.set = SET_SIZE | SET_MTIME,
-			.size = 5,
-			.mtime = { .tv_nsec = UTIME_NOW } });
+		CHANGE(SETATTR, "f", .set = SET_SIZE | SET_MTIME, .size = 5,
+			.mtime = { .tv_nsec = UTIME_NOW }));
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(u64, r.attr.size, 5));
 	cr_assert(ge(long, r.attr.mtime.tv_sec, now.tv_sec - 1));
@@ -509,11 +455,7 @@ BEHAVIOUR(apply, setattr_changes_the_link_and_not_its_target)
 
 	outside_write_text(s, "f", "x");
 	outside_symlink(s, "f", "l");
-	r = apply_one(s,
-		(struct change){ .op = CHANGE_SETATTR,
-			.path = "l",
-			.set = SET_MTIME,
-			.mtime = { 1000000000, 0 } });
+	r = apply_one(s, CHANGE(SETATTR, "l", .set = SET_MTIME, .mtime = { 1000000000, 0 }));
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(long, outside_attr(s, "l").mtime.tv_sec, 1000000000));
 	cr_assert(outside_attr(s, "f").mtime.tv_sec > 1000000000);
@@ -547,12 +489,8 @@ BEHAVIOUR(apply, write_puts_bytes_where_they_belong)
 {
 	static const char zero_newline[] = { 0, '\n', '\n', 0 };
 	struct change changes[] = {
-		{ .op = CHANGE_WRITE, .path = "f", .offset = 2, .data = "XY", .data_len = 2 },
-		{ .op = CHANGE_WRITE,
-			.path = "f",
-			.offset = 12,
-			.data = zero_newline,
-			.data_len = 4 },
+		CHANGE_ROW(WRITE, "f", .offset = 2, TEXT("XY")),
+		CHANGE_ROW(WRITE, "f", .offset = 12, .data = zero_newline, .data_len = 4),
 	};
 	struct change_result r[2];
 	size_t len;
@@ -570,12 +508,8 @@ BEHAVIOUR(apply, write_puts_bytes_where_they_belong)
 
 BEHAVIOUR(apply, write_leaves_the_time_it_is_given)
 {
-	struct change change = { .op = CHANGE_WRITE,
-		.path = "f",
-		.set = SET_MTIME,
-		.mtime = { .tv_sec = 1600000000, .tv_nsec = 987654321 },
-		.data = "XY",
-		.data_len = 2 };
+	struct change change = CHANGE(WRITE, "f", .set = SET_MTIME,
+		.mtime = { .tv_sec = 1600000000, .tv_nsec = 987654321 }, TEXT("XY"));
 
 	outside_write_text(s, "f", "0123");
 	struct change_result r = apply_one(s, change);
@@ -598,12 +532,7 @@ BEHAVIOUR(apply, write_takes_a_whole_piece_of_any_bytes)
 	for (size_t i = 0; i < VERB_DATA_MAX; i++)
 		data[i] = (unsigned char)(i * 2654435761U >> 11);
 	outside_write_text(s, "f", "");
-	r = apply_one(s,
-		(struct change){ .op = CHANGE_WRITE,
-			.path = "f",
-			.offset = 3,
-			.data = data,
-			.data_len = VERB_DATA_MAX });
+	r = apply_one(s, CHANGE(WRITE, "f", .offset = 3, .data = data, .data_len = VERB_DATA_MAX));
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(u64, r.count, VERB_DATA_MAX));
 	AUTO_FREE char *bytes = outside_read(s, "f", &len);
@@ -617,9 +546,7 @@ BEHAVIOUR(apply, append_lands_at_the_end_and_says_where)
 	struct change_result r;
 
 	outside_write_text(s, "f", "0123");
-	r = apply_one(s,
-		(struct change){
-			.op = CHANGE_APPEND, .path = "f", .data = "more\n", .data_len = 5 });
+	r = apply_one(s, CHANGE(APPEND, "f", TEXT("more\n")));
 	expect_result(s, &r, "f", "");
 	cr_assert(eq(u64, r.offset, 4));
 	cr_assert(eq(u64, r.count, 5));
@@ -632,20 +559,13 @@ BEHAVIOUR(apply, copy_moves_no_bytes_through_us)
 
 	outside_write_text(s, "from", "0123456789");
 	outside_write_text(s, "to", "abcdefghij");
-	r = apply_one(s,
-		(struct change){ .op = CHANGE_COPY,
-			.path = "from",
-			.offset = 2,
-			.path2 = "to",
-			.offset2 = 5,
-			.length = 3 });
+	r = apply_one(
+		s, CHANGE(COPY, "from", .offset = 2, .path2 = "to", .offset2 = 5, .length = 3));
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(u64, r.count, 3));
 	cr_assert(eq(u64, r.attr.ino, outside_attr(s, "to").ino));
 	cr_assert(outside_holds(s, "to", "abcde234ij"));
-	r = apply_one(s,
-		(struct change){
-			.op = CHANGE_COPY, .path = "from", .path2 = "to", .length = 1000 });
+	r = apply_one(s, CHANGE(COPY, "from", .path2 = "to", .length = 1000));
 	cr_assert(eq(u64, r.count, 10));
 	cr_assert(outside_holds(s, "to", "0123456789"));
 }
@@ -655,9 +575,7 @@ BEHAVIOUR(apply, fallocate_extends)
 	struct change_result r;
 
 	outside_write_text(s, "f", "x");
-	r = apply_one(s,
-		(struct change){
-			.op = CHANGE_FALLOCATE, .path = "f", .offset = 0, .length = 100000 });
+	r = apply_one(s, CHANGE(FALLOCATE, "f", .offset = 0, .length = 100000));
 	cr_assert(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_assert(eq(u64, outside_attr(s, "f").size, 100000));
 }
@@ -665,13 +583,13 @@ BEHAVIOUR(apply, fallocate_extends)
 BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 {
 	struct change changes[] = {
-		{ .op = CHANGE_CREATE, .path = "/t1", .mode = 0640, OWNERLESS },
-		{ .op = CHANGE_WRITE, .path = "/t1", .data = "one", .data_len = 3 },
-		{ .op = CHANGE_PLACE, .path = "/t1", .path2 = "new" },
-		{ .op = CHANGE_CREATE, .path = "/t2", .mode = 0600, OWNERLESS },
-		{ .op = CHANGE_WRITE, .path = "/t2", .data = "two", .data_len = 3 },
-		{ .op = CHANGE_SETATTR, .path = "/t2", .set = SET_MTIME, .mtime = { 1000, 0 } },
-		{ .op = CHANGE_PLACE, .path = "/t2", .path2 = "old" },
+		CHANGE_ROW(CREATE, "/t1", .mode = 0640),
+		CHANGE_ROW(WRITE, "/t1", TEXT("one")),
+		CHANGE_ROW(PLACE, "/t1", .path2 = "new"),
+		CHANGE_ROW(CREATE, "/t2", .mode = 0600),
+		CHANGE_ROW(WRITE, "/t2", TEXT("two")),
+		CHANGE_ROW(SETATTR, "/t2", .set = SET_MTIME, .mtime = { 1000, 0 }),
+		CHANGE_ROW(PLACE, "/t2", .path2 = "old"),
 	};
 	struct change_result r[7];
 	struct attr before;
@@ -693,17 +611,10 @@ BEHAVIOUR(apply, place_makes_a_new_file_whole_and_keeps_an_inode)
 
 BEHAVIOUR(apply, place_makes_what_it_places)
 {
-	const struct change whole = { .op = CHANGE_PLACE,
-		.flags = CHANGE_MAKES | CHANGE_EXCL | CHANGE_BY_HANDLE,
-		.path = "/t",
-		.path2 = "new",
-		.mode = 0440,
-		OWNERLESS,
-		.set = SET_MTIME,
-		.mtime = { 1000, 0 },
-		.data = "all of it",
-		.data_len = 9 };
-	const struct change left = { .op = CHANGE_CREATE, .path = "/t", .mode = 0600, OWNERLESS };
+	const struct change whole = CHANGE(PLACE, "/t",
+		.flags = CHANGE_MAKES | CHANGE_EXCL | CHANGE_BY_HANDLE, .path2 = "new",
+		.mode = 0440, .set = SET_MTIME, .mtime = { 1000, 0 }, TEXT("all of it"));
+	const struct change left = CHANGE(CREATE, "/t", .mode = 0600);
 	struct change empty = whole, elsewhere = whole;
 
 	empty.path2 = "void";
@@ -734,23 +645,11 @@ BEHAVIOUR(apply, place_makes_what_it_places)
 BEHAVIOUR(apply, what_is_made_and_placed_is_so_once)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_PLACE,
-			.flags = CHANGE_MAKES | CHANGE_EXCL,
-			.path = "/t",
-			.path2 = "f",
-			.mode = 0644,
-			OWNERLESS,
-			.data = "first",
-			.data_len = 5 },
-		{ .op = CHANGE_PLACE,
-			.flags = CHANGE_MAKES,
-			.path = "/t",
-			.path2 = "f",
-			.mode = 0600,
-			OWNERLESS,
-			.data = "more than that",
-			.data_len = 14 },
-		{ .op = CHANGE_APPEND, .path = "f", .data = ", and on", .data_len = 8 },
+		CHANGE_ROW(PLACE, "/t", .flags = CHANGE_MAKES | CHANGE_EXCL, .path2 = "f",
+			.mode = 0644, TEXT("first")),
+		CHANGE_ROW(PLACE, "/t", .flags = CHANGE_MAKES, .path2 = "f", .mode = 0600,
+			TEXT("more than that")),
+		CHANGE_ROW(APPEND, "f", TEXT(", and on")),
 	};
 	const struct apply_request request = { .journal = "placed whole",
 		.first_sequence = 1,
@@ -775,9 +674,9 @@ BEHAVIOUR(apply, what_is_made_and_placed_is_so_once)
 static void make_for_placing(struct subject *s)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_CREATE, .path = "made", .mode = 0604, OWNERLESS },
-		{ .op = CHANGE_CREATE, .path = "/t", .mode = 0600, OWNERLESS },
-		{ .op = CHANGE_WRITE, .path = "/t", .data = "whole", .data_len = 5 },
+		CHANGE_ROW(CREATE, "made", .mode = 0604),
+		CHANGE_ROW(CREATE, "/t", .mode = 0600),
+		CHANGE_ROW(WRITE, "/t", TEXT("whole")),
 	};
 	struct change_result r[3];
 
@@ -789,11 +688,9 @@ static void make_for_placing(struct subject *s)
 static struct change_result place_over_made(struct subject *s, struct expect made)
 {
 	return apply_one(s,
-		(struct change){ .op = CHANGE_PLACE,
-			.path = "/t",
-			.path2 = "made",
+		CHANGE(PLACE, "/t", .path2 = "made",
 			.flags = CHANGE_REPLACE | CHANGE_EXCHANGE | CHANGE_BY_HANDLE,
-			.target2 = made });
+			.target2 = made));
 }
 
 BEHAVIOUR(apply, place_replaces_what_was_made_empty_for_it)
@@ -853,19 +750,15 @@ BEHAVIOUR(apply, place_over_another_file_than_was_made_is_refused)
 BEHAVIOUR(apply, sync_reaches_files_and_directories)
 {
 	outside_write_text(s, "f", "x");
-	cr_expect(
-		eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "f" }), ERR_OK));
-	cr_expect(eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "" }), ERR_OK));
-	cr_expect(eq(int, apply_kind(s, (struct change){ .op = CHANGE_SYNC, .path = "missing" }),
-		ERR_NOT_FOUND));
+	cr_expect(eq(int, apply_kind(s, CHANGE(SYNC, "f")), ERR_OK));
+	cr_expect(eq(int, apply_kind(s, CHANGE(SYNC, "")), ERR_OK));
+	cr_expect(eq(int, apply_kind(s, CHANGE(SYNC, "missing")), ERR_NOT_FOUND));
 }
 
 BEHAVIOUR(apply, xattrs_are_set_and_removed)
 {
 	static const char value[] = { 'v', 0, '\n', (char)0xff };
-	struct change set = {
-		.op = CHANGE_SETXATTR, .path = "f", .name = "user.x", .data = value, .data_len = 4
-	};
+	struct change set = CHANGE(SETXATTR, "f", .name = "user.x", .data = value, .data_len = 4);
 	struct change exclusive = set, replace = set;
 	size_t len;
 
@@ -889,11 +782,11 @@ BEHAVIOUR(apply, xattrs_are_set_and_removed)
 BEHAVIOUR(apply, one_refused_change_leaves_the_others_alone)
 {
 	struct change changes[] = {
-		{ .op = CHANGE_MKDIR, .path = "a", .mode = 0755, OWNERLESS },
-		{ .op = CHANGE_RMDIR, .path = "missing" },
-		{ .op = CHANGE_MKDIR, .path = "b", .mode = 0755, OWNERLESS },
-		{ .op = CHANGE_UNLINK, .path = "a/../b" },
-		{ .op = CHANGE_MKDIR, .path = "a/c", .mode = 0755, OWNERLESS },
+		CHANGE_ROW(MKDIR, "a", .mode = 0755),
+		CHANGE_ROW(RMDIR, "missing"),
+		CHANGE_ROW(MKDIR, "b", .mode = 0755),
+		CHANGE_ROW(UNLINK, "a/../b"),
+		CHANGE_ROW(MKDIR, "a/c", .mode = 0755),
 	};
 	static const enum err want[] = { ERR_OK, ERR_NOT_FOUND, ERR_OK, ERR_INVALID, ERR_OK };
 	struct change_result r[5];
@@ -908,11 +801,11 @@ BEHAVIOUR(apply, one_refused_change_leaves_the_others_alone)
 BEHAVIOUR(apply, what_needs_a_refused_change_is_skipped)
 {
 	struct change changes[] = {
-		{ .op = CHANGE_MKDIR, .path = "f", .mode = 0755, OWNERLESS },
-		{ .op = CHANGE_MKDIR, .path = "x", .mode = 0755, .needs = 1, OWNERLESS },
-		{ .op = CHANGE_MKDIR, .path = "y", .mode = 0755, .needs = 2, OWNERLESS },
-		{ .op = CHANGE_MKDIR, .path = "z", .mode = 0755, OWNERLESS },
-		{ .op = CHANGE_MKDIR, .path = "z/z", .mode = 0755, .needs = 4, OWNERLESS },
+		CHANGE_ROW(MKDIR, "f", .mode = 0755),
+		CHANGE_ROW(MKDIR, "x", .mode = 0755, .needs = 1),
+		CHANGE_ROW(MKDIR, "y", .mode = 0755, .needs = 2),
+		CHANGE_ROW(MKDIR, "z", .mode = 0755),
+		CHANGE_ROW(MKDIR, "z/z", .mode = 0755, .needs = 4),
 	};
 	static const enum err want[] = { ERR_EXISTS, ERR_SKIPPED, ERR_SKIPPED, ERR_OK, ERR_OK };
 	struct change_result r[5];
@@ -937,18 +830,18 @@ BEHAVIOUR(apply, a_file_that_is_another_is_stale)
 	f = outside_expect(s, "d/f");
 	d = outside_expect(s, "d");
 	const struct change rows[] = {
-		{ .op = CHANGE_UNLINK, .path = "e/f", .target = f },
-		{ .op = CHANGE_UNLINK, .path = "e/f", .parent = d },
-		{ .op = CHANGE_WRITE, .path = "e/f", .target = f, .data = "!", .data_len = 1 },
-		{ .op = CHANGE_SETATTR, .path = "e/f", .target = f, .set = SET_SIZE },
-		{ .op = CHANGE_RENAME, .path = "e/f", .target = f, .path2 = "g" },
-		{ .op = CHANGE_RENAME, .path = "e/f", .path2 = "e/g", .parent2 = d },
-		{ .op = CHANGE_RENAME, .path = "d/f", .path2 = "e/f", .target2 = f },
-		{ .op = CHANGE_MKDIR, .path = "e/x", .parent = d, .mode = 0755, OWNERLESS },
-		{ .op = CHANGE_CREATE, .path = "e/x", .parent = d, .mode = 0644, OWNERLESS },
-		{ .op = CHANGE_LINK, .path = "e/f", .target = f, .path2 = "e/x" },
-		{ .op = CHANGE_COPY, .path = "e/f", .target = f, .path2 = "d/f", .length = 1 },
-		{ .op = CHANGE_RMDIR, .path = "e", .target = d },
+		CHANGE_ROW(UNLINK, "e/f", .target = f),
+		CHANGE_ROW(UNLINK, "e/f", .parent = d),
+		CHANGE_ROW(WRITE, "e/f", .target = f, TEXT("!")),
+		CHANGE_ROW(SETATTR, "e/f", .target = f, .set = SET_SIZE),
+		CHANGE_ROW(RENAME, "e/f", .target = f, .path2 = "g"),
+		CHANGE_ROW(RENAME, "e/f", .path2 = "e/g", .parent2 = d),
+		CHANGE_ROW(RENAME, "d/f", .path2 = "e/f", .target2 = f),
+		CHANGE_ROW(MKDIR, "e/x", .parent = d, .mode = 0755),
+		CHANGE_ROW(CREATE, "e/x", .parent = d, .mode = 0644),
+		CHANGE_ROW(LINK, "e/f", .target = f, .path2 = "e/x"),
+		CHANGE_ROW(COPY, "e/f", .target = f, .path2 = "d/f", .length = 1),
+		CHANGE_ROW(RMDIR, "e", .target = d),
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -956,11 +849,7 @@ BEHAVIOUR(apply, a_file_that_is_another_is_stale)
 	cr_expect(outside_holds(s, "e/f", "other"));
 	cr_expect(outside_holds(s, "d/f", "x"));
 	cr_expect(not(outside_exists(s, "e/x")));
-	cr_expect(eq(int,
-		apply_kind(s,
-			(struct change){
-				.op = CHANGE_UNLINK, .path = "d/f", .parent = d, .target = f }),
-		ERR_OK));
+	cr_expect(eq(int, apply_kind(s, CHANGE(UNLINK, "d/f", .parent = d, .target = f)), ERR_OK));
 }
 
 BEHAVIOUR(apply, a_hundred_changes_are_done_in_order)
@@ -973,9 +862,7 @@ BEHAVIOUR(apply, a_hundred_changes_are_done_in_order)
 	outside_write_text(s, "f", "");
 	for (size_t i = 0; i < COUNT; i++) {
 		digits[i] = (char)('0' + i % 10);
-		changes[i] = (struct change){
-			.op = CHANGE_APPEND, .path = "f", .data = &digits[i], .data_len = 1
-		};
+		changes[i] = CHANGE(APPEND, "f", .data = &digits[i], .data_len = 1);
 	}
 	apply_all(s, changes, COUNT, results);
 	for (size_t i = 0; i < COUNT; i++)
@@ -988,9 +875,9 @@ BEHAVIOUR(apply, a_hundred_changes_are_done_in_order)
 BEHAVIOUR(apply, a_sequence_number_is_done_once)
 {
 	struct change changes[] = {
-		{ .op = CHANGE_APPEND, .path = "f", .data = "1", .data_len = 1 },
-		{ .op = CHANGE_APPEND, .path = "f", .data = "2", .data_len = 1 },
-		{ .op = CHANGE_APPEND, .path = "f", .data = "3", .data_len = 1 },
+		CHANGE_ROW(APPEND, "f", TEXT("1")),
+		CHANGE_ROW(APPEND, "f", TEXT("2")),
+		CHANGE_ROW(APPEND, "f", TEXT("3")),
 	};
 	struct apply_request request = { .journal = "our own journal",
 		.first_sequence = 7,

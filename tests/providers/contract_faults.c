@@ -1,6 +1,7 @@
 /* What must hold on every vendor while its server, or a gateway before the server, is in trouble. */
 #include "providers/base/cleanup.h"
 #include "tests/providers/contract.h"
+#include "tests/support/changes.h"
 
 #include <stdio.h>
 
@@ -55,9 +56,7 @@ static bool has_pattern(const struct subject *s, const char *path)
 static enum err write_pattern(struct subject *s, struct change_result *result, struct error *e)
 {
 	AUTO_FREE unsigned char *bytes = pattern();
-	const struct change change = {
-		.op = CHANGE_WRITE, .path = "file", .data = bytes, .data_len = LARGE
-	};
+	const struct change change = CHANGE(WRITE, "file", .data = bytes, .data_len = LARGE);
 	const struct apply_request request = { .changes = &change, .changes_count = 1 };
 
 	return provider_apply(s->p, NULL, &request, result, e);

@@ -1,11 +1,11 @@
 /* What the journal of a mount builds on: files that appear whole, batches that can be sent again. */
 #include "tests/providers/contract.h"
+#include "tests/support/changes.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
 
-#define OWNERLESS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-#define STAGED    "/n-6a6f75726e616c-1"
+#define STAGED "/n-6a6f75726e616c-1"
 
 static const struct timespec then = { .tv_sec = 1234567890, .tv_nsec = 123456789 };
 
@@ -26,24 +26,13 @@ static void expect_mtime(const struct timespec *got)
 BEHAVIOUR(journal, a_file_is_filled_in_staging_and_then_given_its_name)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_CREATE,
-			.flags = CHANGE_EXCL,
-			.path = STAGED,
-			.mode = 0600,
-			OWNERLESS },
-		{ .op = CHANGE_WRITE, .path = STAGED, .data = "whole", .data_len = 5, .needs = 1 },
-		{ .op = CHANGE_SETATTR,
-			.path = STAGED,
-			.set = SET_MODE | SET_MTIME,
-			.mode = 0751,
-			.mtime = then,
-			.needs = 2 },
-		{ .op = CHANGE_RENAME,
-			.flags = CHANGE_NOREPLACE,
-			.path = STAGED,
-			.path2 = "d/f",
+		CHANGE_ROW(CREATE, STAGED, .flags = CHANGE_EXCL, .mode = 0600),
+		CHANGE_ROW(WRITE, STAGED, TEXT("whole"), .needs = 1),
+		CHANGE_ROW(SETATTR, STAGED, .set = SET_MODE | SET_MTIME, .mode = 0751,
+			.mtime = then, .needs = 2),
+		CHANGE_ROW(RENAME, STAGED, .flags = CHANGE_NOREPLACE, .path2 = "d/f",
 			.parent2 = (outside_mkdir(s, "d", 0755), outside_expect(s, "d")),
-			.needs = 3 },
+			.needs = 3),
 	};
 	struct change_result r[4];
 	struct attr want, dir;
@@ -64,19 +53,12 @@ BEHAVIOUR(journal, a_file_is_filled_in_staging_and_then_given_its_name)
 
 BEHAVIOUR(journal, a_staged_file_stays_where_its_name_is_taken)
 {
-	struct change give_name = {
-		.op = CHANGE_RENAME, .flags = CHANGE_NOREPLACE, .path = STAGED, .path2 = "f"
-	};
+	struct change give_name = CHANGE(RENAME, STAGED, .flags = CHANGE_NOREPLACE, .path2 = "f");
 	struct change elsewhere = give_name;
 
 	outside_write_text(s, "f", "another's");
 	outside_mkdir(s, "d", 0755);
-	cr_assert(eq(int,
-		apply_one(s,
-			(struct change){
-				.op = CHANGE_CREATE, .path = STAGED, .mode = 0600, OWNERLESS })
-			.err,
-		ERR_OK));
+	cr_assert(eq(int, apply_one(s, CHANGE(CREATE, STAGED, .mode = 0600)).err, ERR_OK));
 	cr_expect(eq(int, apply_one(s, give_name).err, ERR_EXISTS));
 	cr_expect(outside_holds(s, "f", "another's"));
 	elsewhere.path2 = "g";
@@ -91,8 +73,8 @@ BEHAVIOUR(journal, a_staged_file_stays_where_its_name_is_taken)
 BEHAVIOUR(journal, a_time_set_behind_a_write_stays)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_WRITE, .path = "f", .data = "new", .data_len = 3 },
-		{ .op = CHANGE_SETATTR, .path = "f", .set = SET_MTIME, .mtime = then },
+		CHANGE_ROW(WRITE, "f", TEXT("new")),
+		CHANGE_ROW(SETATTR, "f", .set = SET_MTIME, .mtime = then),
 	};
 	struct change_result r[2];
 	struct attr want;
@@ -111,11 +93,11 @@ BEHAVIOUR(journal, a_time_set_behind_a_write_stays)
 BEHAVIOUR(journal, a_batch_sent_again_is_answered_as_before)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_APPEND, .path = "f", .data = "1", .data_len = 1 },
-		{ .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS },
-		{ .op = CHANGE_MKDIR, .path = "e", .mode = 0755, .needs = 2, OWNERLESS },
-		{ .op = CHANGE_APPEND, .path = "f", .data = "2", .data_len = 1 },
-		{ .op = CHANGE_COPY, .path = "f", .path2 = "g", .length = 2 },
+		CHANGE_ROW(APPEND, "f", TEXT("1")),
+		CHANGE_ROW(MKDIR, "d", .mode = 0755),
+		CHANGE_ROW(MKDIR, "e", .mode = 0755, .needs = 2),
+		CHANGE_ROW(APPEND, "f", TEXT("2")),
+		CHANGE_ROW(COPY, "f", .path2 = "g", .length = 2),
 	};
 	static const enum err want[] = { ERR_OK, ERR_EXISTS, ERR_SKIPPED, ERR_OK, ERR_OK };
 	const struct apply_request request = { .journal = "of this test",
@@ -155,9 +137,7 @@ static void *append_all(void *context)
 		.changes_count = APPENDED };
 
 	for (size_t i = 0; i < APPENDED; i++)
-		changes[i] = (struct change){
-			.op = CHANGE_APPEND, .path = "f", .data = "x", .data_len = 1
-		};
+		changes[i] = CHANGE(APPEND, "f", TEXT("x"));
 	if (provider_apply(s->p, NULL, &request, r, NULL) != ERR_OK)
 		return "the batch failed";
 	for (size_t i = 0; i < APPENDED; i++)
@@ -195,30 +175,22 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 
 	outside_write_text(s, "f", "f");
 	outside_write_text(s, "g", "g");
-	cr_assert(eq(int,
-		apply_one(s,
-			(struct change){
-				.op = CHANGE_CREATE, .path = STAGED, .mode = 0600, OWNERLESS })
-			.err,
-		ERR_OK));
+	cr_assert(eq(int, apply_one(s, CHANGE(CREATE, STAGED, .mode = 0600)).err, ERR_OK));
 	f = version_of(outside_attr(s, "f"));
 	g = version_of(outside_attr(s, "g"));
 	outside_write_text(s, "f", "changed");
 	const struct change rows[] = {
-		{ .op = CHANGE_WRITE, .path = "f", .version = f, .data = "!", .data_len = 1 },
-		{ .op = CHANGE_APPEND, .path = "f", .version = f, .data = "!", .data_len = 1 },
-		{ .op = CHANGE_SETATTR, .path = "f", .version = f, .set = SET_SIZE },
-		{ .op = CHANGE_RENAME, .path = "g", .path2 = "f", .version2 = f },
-		{ .op = CHANGE_RENAME, .path = "f", .path2 = "h", .version = f },
-		{ .op = CHANGE_RENAME, .path = "g", .path2 = "h", .version2 = f },
-		{ .op = CHANGE_PLACE, .path = STAGED, .path2 = "f", .version2 = f },
-		{ .op = CHANGE_PLACE,
-			.path = STAGED,
-			.path2 = "f",
-			.flags = CHANGE_REPLACE | CHANGE_EXCHANGE,
-			.version2 = f },
-		{ .op = CHANGE_UNLINK, .path = "f", .version = f },
-		{ .op = CHANGE_WRITE, .path = "h", .version = f, .data = "!", .data_len = 1 },
+		CHANGE_ROW(WRITE, "f", .version = f, TEXT("!")),
+		CHANGE_ROW(APPEND, "f", .version = f, TEXT("!")),
+		CHANGE_ROW(SETATTR, "f", .version = f, .set = SET_SIZE),
+		CHANGE_ROW(RENAME, "g", .path2 = "f", .version2 = f),
+		CHANGE_ROW(RENAME, "f", .path2 = "h", .version = f),
+		CHANGE_ROW(RENAME, "g", .path2 = "h", .version2 = f),
+		CHANGE_ROW(PLACE, STAGED, .path2 = "f", .version2 = f),
+		CHANGE_ROW(PLACE, STAGED, .path2 = "f", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE,
+			.version2 = f),
+		CHANGE_ROW(UNLINK, "f", .version = f),
+		CHANGE_ROW(WRITE, "h", .version = f, TEXT("!")),
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -229,19 +201,13 @@ BEHAVIOUR(journal, a_file_that_was_changed_since_is_a_conflict)
 	cr_expect(outside_holds(s, "f", "changed"));
 	cr_expect(outside_holds(s, "g", "g"));
 	cr_expect(not(outside_exists(s, "h")));
-	cr_expect(eq(int,
-		apply_one(s,
-			(struct change){
-				.op = CHANGE_RENAME, .path = "g", .path2 = "f", .version = g })
-			.err,
-		ERR_OK));
+	cr_expect(
+		eq(int, apply_one(s, CHANGE(RENAME, "g", .path2 = "f", .version = g)).err, ERR_OK));
 }
 
 BEHAVIOUR(journal, what_was_done_before_is_told_with_what_it_left_then)
 {
-	const struct change change = {
-		.op = CHANGE_WRITE, .path = "f", .data = "ours", .data_len = 4
-	};
+	const struct change change = CHANGE(WRITE, "f", TEXT("ours"));
 	const struct apply_request request = {
 		.journal = "left", .first_sequence = 1, .changes = &change, .changes_count = 1
 	};
@@ -269,8 +235,8 @@ BEHAVIOUR(journal, what_was_done_before_is_told_with_what_it_left_then)
 static void leave_record(struct subject *s, const char *path)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_CREATE, .path = path, .mode = 0600, OWNERLESS },
-		{ .op = CHANGE_SETATTR, .path = path, .set = SET_MTIME, .mtime = then },
+		CHANGE_ROW(CREATE, path, .mode = 0600),
+		CHANGE_ROW(SETATTR, path, .set = SET_MTIME, .mtime = then),
 	};
 	struct change_result r[2];
 
@@ -280,12 +246,12 @@ static void leave_record(struct subject *s, const char *path)
 
 static enum err look_at(struct subject *s, const char *path)
 {
-	return apply_one(s, (struct change){ .op = CHANGE_SYNC, .path = path }).err;
+	return apply_one(s, CHANGE(SYNC, path)).err;
 }
 
 BEHAVIOUR(journal, its_first_batch_removes_what_dead_ones_left)
 {
-	const struct change change = { .op = CHANGE_MKDIR, .path = "d", .mode = 0755, OWNERLESS };
+	const struct change change = CHANGE(MKDIR, "d", .mode = 0755);
 	const struct apply_request request = {
 		.journal = "new", .first_sequence = 1, .changes = &change, .changes_count = 1
 	};

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "tests/providers/contract.h"
+#include "tests/support/changes.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -320,9 +321,9 @@ static bool has_named(struct watcher *w, const char *part)
 BEHAVIOUR(watch, says_nothing_of_staging)
 {
 	struct change changes[] = {
-		{ .op = CHANGE_CREATE, .path = "/t", .mode = 0600, .uid = -1U, .gid = -1U },
-		{ .op = CHANGE_WRITE, .path = "/t", .data = "one", .data_len = 3 },
-		{ .op = CHANGE_PLACE, .path = "/t", .path2 = "placed" },
+		CHANGE_ROW(CREATE, "/t", .mode = 0600),
+		CHANGE_ROW(WRITE, "/t", TEXT("one")),
+		CHANGE_ROW(PLACE, "/t", .path2 = "placed"),
 	};
 	struct change_result results[3];
 	struct watcher *w = start_watch(s);
@@ -372,9 +373,7 @@ BEHAVIOUR(watch, other_calls_go_on_meanwhile)
 		return;
 	for (int i = 0; i < 20; i++) {
 		char name[16];
-		struct change change = {
-			.op = CHANGE_MKDIR, .path = name, .mode = 0755, .uid = -1U, .gid = -1U
-		};
+		struct change change = CHANGE(MKDIR, name, .mode = 0755);
 
 		snprintf(name, sizeof name, "d%d", i);
 		cr_expect(eq(int, apply_one(s, change).err, ERR_OK));

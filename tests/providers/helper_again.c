@@ -1,4 +1,5 @@
 /* A batch that is sent again: its first run had ended, is at work, or was killed wherever one can be killed. */
+#include "tests/support/changes.h"
 #include "tests/support/shown.h"
 
 #include "providers/base/cleanup.h"
@@ -19,9 +20,7 @@
 
 TestSuite(helper_again, .timeout = 300);
 
-#define NO_OWNER   .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-#define DATA(text) .data = (text), .data_len = sizeof(text) - 1
-#define RECORD     "staging/seq-6a000000000000000000000000000000"
+#define RECORD "staging/seq-6a000000000000000000000000000000"
 
 /* ---- Being killed at a write ---- */
 
@@ -76,64 +75,51 @@ ssize_t write(int fd, const void *bytes, size_t len)
 /* ---- A batch of everything ---- */
 
 static const struct change changes[] = {
-	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "d", .mode = 0751 },
-	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "d/f", .mode = 0640 },
-	{ NO_OWNER, .op = CHANGE_CREATE, .path = "d/f", .mode = 0600 },
-	{ .op = CHANGE_WRITE, .path = "d/f", DATA("hello") },
-	{ .op = CHANGE_APPEND, .path = "d/f", DATA(" world") },
-	{ .op = CHANGE_SETATTR,
-		.path = "d/f",
-		.set = SET_MTIME,
-		.mtime = { 1234567890, 123456789 } },
-	{ NO_OWNER, .op = CHANGE_SYMLINK, .path = "d/l", DATA("f") },
-	{ .op = CHANGE_LINK, .path = "d/f", .path2 = "d/g" },
-	{ NO_OWNER, .op = CHANGE_MKNOD, .path = "fifo", .mode = S_IFIFO | 0644 },
-	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "empty", .mode = 0755 },
-	{ NO_OWNER, .op = CHANGE_MKDIR, .path = "empty/x", .mode = 0755, .needs = 10 },
-	{ .op = CHANGE_RENAME, .path = "old", .path2 = "d/moved" },
-	{ .op = CHANGE_RENAME, .path = "a", .path2 = "b", .flags = CHANGE_EXCHANGE },
-	{ .op = CHANGE_RENAME, .path = "a", .path2 = "b", .flags = CHANGE_NOREPLACE },
-	{ .op = CHANGE_RENAME, .path = "empty", .path2 = "full" },
-	{ .op = CHANGE_UNLINK, .path = "d/g" },
-	{ .op = CHANGE_UNLINK, .path = "d/g" },
-	{ .op = CHANGE_UNLINK, .path = "open", .path2 = "/u-1" },
-	{ .op = CHANGE_RMDIR, .path = "empty" },
-	{ .op = CHANGE_APPEND, .path = "log", DATA("line\n") },
-	{ .op = CHANGE_APPEND, .path = "log", DATA("line\n") },
-	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-1", .mode = 0600 },
-	{ .op = CHANGE_WRITE, .path = "/n-1", DATA("new") },
-	{ .op = CHANGE_PLACE, .path = "/n-1", .path2 = "new", .flags = CHANGE_EXCL },
-	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-1", .mode = 0600 },
-	{ .op = CHANGE_WRITE, .path = "/n-1", DATA("newer") },
-	{ .op = CHANGE_PLACE, .path = "/n-1", .path2 = "new" },
-	{ .op = CHANGE_COPY, .path = "log", .path2 = "new", .offset2 = 5, .length = 5 },
-	{ .op = CHANGE_SETXATTR,
-		.path = "new",
-		.name = "user.x",
-		.flags = CHANGE_EXCL,
-		DATA("value") },
-	{ .op = CHANGE_REMOVEXATTR, .path = "a", .name = "user.y" },
-	{ .op = CHANGE_SYNC, .path = "new" },
-	{ .op = CHANGE_FALLOCATE,
-		.path = "long",
-		.mode = FALLOC_FL_COLLAPSE_RANGE,
-		.length = 4096 },
-	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "there", .mode = 0640 },
-	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "made", .mode = 0640 },
-	{ NO_OWNER, .op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "/n-2", .mode = 0600 },
-	{ .op = CHANGE_WRITE, .path = "/n-2", DATA("whole") },
-	{ .op = CHANGE_PLACE,
-		.path = "/n-2",
-		.path2 = "made",
-		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE },
-	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-3", .path2 = "d/whole",
-		.flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0604, DATA("all of it") },
-	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-4", .path2 = "full/f",
-		.flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0600, DATA("never") },
-	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-4", .path2 = "full/f", .flags = CHANGE_MAKES,
-		.mode = 0600, DATA("over it") },
-	{ NO_OWNER, .op = CHANGE_PLACE, .path = "/n-5", .path2 = "void",
-		.flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0600 },
+	CHANGE_ROW(MKDIR, "d", .mode = 0751),
+	CHANGE_ROW(CREATE, "d/f", .flags = CHANGE_EXCL, .mode = 0640),
+	CHANGE_ROW(CREATE, "d/f", .mode = 0600),
+	CHANGE_ROW(WRITE, "d/f", TEXT("hello")),
+	CHANGE_ROW(APPEND, "d/f", TEXT(" world")),
+	CHANGE_ROW(SETATTR, "d/f", .set = SET_MTIME, .mtime = { 1234567890, 123456789 }),
+	CHANGE_ROW(SYMLINK, "d/l", TEXT("f")),
+	CHANGE_ROW(LINK, "d/f", .path2 = "d/g"),
+	CHANGE_ROW(MKNOD, "fifo", .mode = S_IFIFO | 0644),
+	CHANGE_ROW(MKDIR, "empty", .mode = 0755),
+	CHANGE_ROW(MKDIR, "empty/x", .mode = 0755, .needs = 10),
+	CHANGE_ROW(RENAME, "old", .path2 = "d/moved"),
+	CHANGE_ROW(RENAME, "a", .path2 = "b", .flags = CHANGE_EXCHANGE),
+	CHANGE_ROW(RENAME, "a", .path2 = "b", .flags = CHANGE_NOREPLACE),
+	CHANGE_ROW(RENAME, "empty", .path2 = "full"),
+	CHANGE_ROW(UNLINK, "d/g"),
+	CHANGE_ROW(UNLINK, "d/g"),
+	CHANGE_ROW(UNLINK, "open", .path2 = "/u-1"),
+	CHANGE_ROW(RMDIR, "empty"),
+	CHANGE_ROW(APPEND, "log", TEXT("line\n")),
+	CHANGE_ROW(APPEND, "log", TEXT("line\n")),
+	CHANGE_ROW(CREATE, "/n-1", .flags = CHANGE_EXCL, .mode = 0600),
+	CHANGE_ROW(WRITE, "/n-1", TEXT("new")),
+	CHANGE_ROW(PLACE, "/n-1", .path2 = "new", .flags = CHANGE_EXCL),
+	CHANGE_ROW(CREATE, "/n-1", .flags = CHANGE_EXCL, .mode = 0600),
+	CHANGE_ROW(WRITE, "/n-1", TEXT("newer")),
+	CHANGE_ROW(PLACE, "/n-1", .path2 = "new"),
+	CHANGE_ROW(COPY, "log", .path2 = "new", .offset2 = 5, .length = 5),
+	CHANGE_ROW(SETXATTR, "new", .name = "user.x", .flags = CHANGE_EXCL, TEXT("value")),
+	CHANGE_ROW(REMOVEXATTR, "a", .name = "user.y"),
+	CHANGE_ROW(SYNC, "new"),
+	CHANGE_ROW(FALLOCATE, "long", .mode = FALLOC_FL_COLLAPSE_RANGE, .length = 4096),
+	CHANGE_ROW(CREATE, "there", .flags = CHANGE_EXCL, .mode = 0640),
+	CHANGE_ROW(CREATE, "made", .flags = CHANGE_EXCL, .mode = 0640),
+	CHANGE_ROW(CREATE, "/n-2", .flags = CHANGE_EXCL, .mode = 0600),
+	CHANGE_ROW(WRITE, "/n-2", TEXT("whole")),
+	CHANGE_ROW(PLACE, "/n-2", .path2 = "made", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE),
+	CHANGE_ROW(PLACE, "/n-3", .path2 = "d/whole", .flags = CHANGE_MAKES | CHANGE_EXCL,
+		.mode = 0604, TEXT("all of it")),
+	CHANGE_ROW(PLACE, "/n-4", .path2 = "full/f", .flags = CHANGE_MAKES | CHANGE_EXCL,
+		.mode = 0600, TEXT("never")),
+	CHANGE_ROW(PLACE, "/n-4", .path2 = "full/f", .flags = CHANGE_MAKES, .mode = 0600,
+		TEXT("over it")),
+	CHANGE_ROW(
+		PLACE, "/n-5", .path2 = "void", .flags = CHANGE_MAKES | CHANGE_EXCL, .mode = 0600),
 };
 
 enum { COUNT = sizeof changes / sizeof *changes };
@@ -318,9 +304,8 @@ int unlinkat(int fd, const char *name, int flags)
 	return (int)syscall(SYS_unlinkat, fd, name, flags);
 }
 
-static const struct change place_over_made = {
-	.op = CHANGE_PLACE, .path = "/n-2", .path2 = "f", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE
-};
+static const struct change place_over_made =
+	CHANGE_ROW(PLACE, "/n-2", .path2 = "f", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE);
 
 /* tree/f was made empty, and is replaced by a run that is killed before it drops what came back. */
 static void exchange_and_die(struct shown *s)
@@ -351,9 +336,7 @@ static void expect_file(const struct shown *s, const char *path, const char *wan
 	cr_expect(eq(str, text, (char *)want), "%s", path);
 }
 
-static const struct change append_line = {
-	.op = CHANGE_APPEND, .path = "log", DATA("a whole line\n")
-};
+static const struct change append_line = CHANGE_ROW(APPEND, "log", TEXT("a whole line\n"));
 
 Test(helper_again, a_part_behind_which_somebody_appended_is_written_again_whole)
 {
@@ -440,7 +423,7 @@ Test(helper_again, the_refusals_of_an_earlier_batch_are_forgotten)
 	struct shown s;
 
 	for (size_t i = 0; i < REFUSED; i++)
-		batch[i] = (struct change){ .op = CHANGE_RMDIR, .path = "none" };
+		batch[i] = CHANGE(RMDIR, "none");
 	fill(&s);
 	cr_assert(eq(int, helper_apply(&s.root, NULL, &request, results, NULL), ERR_OK));
 	cr_expect(shown_attr(&s, RECORD).size > SEQUENCE_HEAD_SIZE + 500);
@@ -449,7 +432,7 @@ Test(helper_again, the_refusals_of_an_earlier_batch_are_forgotten)
 	for (size_t i = 0; i < REFUSED; i++)
 		cr_expect(eq(int, results[i].err, ERR_NOT_FOUND), "%zu", i);
 	request.first_sequence += REFUSED;
-	request.changes = &(struct change){ .op = CHANGE_SYNC, .path = "" };
+	request.changes = &CHANGE(SYNC, "");
 	request.changes_count = 1;
 	cr_assert(eq(int, helper_apply(&s.root, NULL, &request, results, NULL), ERR_OK));
 	cr_expect(eq(int, results[0].err, ERR_OK));

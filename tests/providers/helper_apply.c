@@ -1,3 +1,4 @@
+#include "tests/support/changes.h"
 #include "tests/support/shown.h"
 
 #include "providers/base/cleanup.h"
@@ -33,11 +34,9 @@ TestSuite(helper_apply, .init = set_up, .fini = tear_down, .timeout = 300);
 
 /* ---- Changes as one line each ---- */
 
-#define NO_OWNER .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-
-/* An owner is named in full. */
-#define applied_with_owner(...) shown_apply(&shown, &(struct change){ __VA_ARGS__ })
-#define applied(...)            applied_with_owner(NO_OWNER, __VA_ARGS__)
+#define applied(...) shown_apply(&shown, &CHANGE(__VA_ARGS__))
+#define applied_with_owner(kind, name, ...)                                                        \
+	shown_apply(&shown, &(struct change){ .op = CHANGE_##kind, .path = (name), __VA_ARGS__ })
 
 #define expect_ok(...)                                                                             \
 	do {                                                                                       \
@@ -51,8 +50,6 @@ TestSuite(helper_apply, .init = set_up, .fini = tear_down, .timeout = 300);
 		cr_expect(eq(int, result_.err, want), "%s", result_.why);                          \
 		cr_expect(ne(str, result_.why, (char *)""));                                       \
 	} while (0)
-
-#define DATA(text) .data = (text), .data_len = sizeof(text) - 1
 
 static void expect_text(const char *path, const char *want)
 {
@@ -79,8 +76,7 @@ Test(helper_apply, mknod_makes_devices_for_root)
 {
 	if (geteuid() != 0)
 		shown_skip(&shown, "only root makes devices");
-	expect_ok(.op = CHANGE_MKNOD, .path = "null", .mode = S_IFCHR | 0600,
-		.rdev = makedev(1, 300));
+	expect_ok(MKNOD, "null", .mode = S_IFCHR | 0600, .rdev = makedev(1, 300));
 	cr_expect(eq(u64, shown_attr(&shown, "tree/null").rdev, makedev(1, 300)));
 }
 
@@ -90,21 +86,20 @@ Test(helper_apply, symlinks_hold_their_text_to_the_byte)
 	struct change_result made;
 
 	memset(text, 't', sizeof text);
-	made = applied(.op = CHANGE_SYMLINK, .path = "l", .data = text, .data_len = 4095);
+	made = applied(SYMLINK, "l", .data = text, .data_len = 4095);
 	cr_assert(eq(int, made.err, ERR_OK), "%s", made.why);
 	cr_expect(eq(long, readlinkat(shown.scratch.fd, "tree/l", got, sizeof got), 4095));
 	cr_expect(eq(u64, made.attr.size, 4095));
-	expect_err(ERR_NAME_TOO_LONG, .op = CHANGE_SYMLINK, .path = "m", .data = text,
-		.data_len = 4096);
-	expect_err(ERR_INVALID, .op = CHANGE_SYMLINK, .path = "m", DATA("a\0b"));
-	expect_err(ERR_NOT_FOUND, .op = CHANGE_SYMLINK, .path = "m", DATA(""));
-	expect_err(ERR_EXISTS, .op = CHANGE_SYMLINK, .path = "l", DATA("x"));
+	expect_err(ERR_NAME_TOO_LONG, SYMLINK, "m", .data = text, .data_len = 4096);
+	expect_err(ERR_INVALID, SYMLINK, "m", TEXT("a\0b"));
+	expect_err(ERR_NOT_FOUND, SYMLINK, "m", TEXT(""));
+	expect_err(ERR_EXISTS, SYMLINK, "l", TEXT("x"));
 }
 
 Test(helper_apply, unlink_of_the_last_name_tells_that_none_is_left)
 {
 	scratch_write_text(&shown.scratch, "tree/f", "");
-	struct change_result last = applied(.op = CHANGE_UNLINK, .path = "f");
+	struct change_result last = applied(UNLINK, "f");
 
 	cr_expect(last.has_attr);
 	cr_expect(eq(uint, last.attr.nlink, 0));
@@ -115,15 +110,15 @@ Test(helper_apply, unlink_of_a_second_name_of_what_is_kept_removes_it)
 {
 	scratch_write_text(&shown.scratch, "tree/f", "kept");
 	cr_assert(linkat(shown.scratch.fd, "tree/f", shown.scratch.fd, "tree/g", 0) == 0);
-	expect_ok(.op = CHANGE_UNLINK, .path = "f", .path2 = "/o-1");
-	expect_ok(.op = CHANGE_UNLINK, .path = "g", .path2 = "/o-1");
+	expect_ok(UNLINK, "f", .path2 = "/o-1");
+	expect_ok(UNLINK, "g", .path2 = "/o-1");
 	cr_expect(not(shown_exists(&shown, "tree/g")));
 	cr_expect(eq(uint, shown_attr(&shown, "staging/o-1").nlink, 1));
 	scratch_write_text(&shown.scratch, "tree/h", "other");
-	expect_err(ERR_EXISTS, .op = CHANGE_UNLINK, .path = "h", .path2 = "/o-1");
+	expect_err(ERR_EXISTS, UNLINK, "h", .path2 = "/o-1");
 	expect_text("tree/h", "other");
-	expect_err(ERR_INVALID, .op = CHANGE_UNLINK, .path = "h", .path2 = "elsewhere");
-	expect_ok(.op = CHANGE_UNLINK, .path = "/o-1");
+	expect_err(ERR_INVALID, UNLINK, "h", .path2 = "elsewhere");
+	expect_ok(UNLINK, "/o-1");
 	cr_expect(not(shown_exists(&shown, "staging/o-1")));
 }
 
@@ -133,15 +128,14 @@ Test(helper_apply, a_rename_that_replaces_nothing_keeps_nothing)
 {
 	scratch_write_text(&shown.scratch, "tree/a", "a");
 	cr_assert(linkat(shown.scratch.fd, "tree/a", shown.scratch.fd, "tree/c", 0) == 0);
-	expect_ok(.op = CHANGE_RENAME, .path = "a", .path2 = "c", .keep = "/o-1");
-	expect_ok(.op = CHANGE_RENAME, .path = "a", .path2 = "free", .keep = "/o-1");
+	expect_ok(RENAME, "a", .path2 = "c", .keep = "/o-1");
+	expect_ok(RENAME, "a", .path2 = "free", .keep = "/o-1");
 	cr_expect(not(shown_exists(&shown, "staging/o-1")));
 }
 
 static int rename_over_foreign(struct shown *s)
 {
-	struct change c = { NO_OWNER, .op = CHANGE_RENAME, .path = "mine", .path2 = "roots",
-		.keep = "/o-1" };
+	struct change c = CHANGE(RENAME, "mine", .path2 = "roots", .keep = "/o-1");
 	AUTO_CLOSE int fd = openat(s->scratch.fd, "tree/mine", O_CREAT | O_WRONLY, 0644);
 
 	if (fd < 0 || write(fd, "mine", 4) != 4)
@@ -165,9 +159,8 @@ Test(helper_apply, rename_keeps_a_foreign_file_too)
 
 static int rename_in_vain(struct shown *s)
 {
-	const struct change create = { NO_OWNER, .op = CHANGE_CREATE, .path = "g", .mode = 0644 };
-	const struct change c = { NO_OWNER, .op = CHANGE_RENAME, .path = "ro/f", .path2 = "g",
-		.keep = "/o-1" };
+	const struct change create = CHANGE(CREATE, "g", .mode = 0644);
+	const struct change c = CHANGE(RENAME, "ro/f", .path2 = "g", .keep = "/o-1");
 
 	if (shown_apply(s, &create).err != ERR_OK)
 		return 1;
@@ -210,83 +203,55 @@ Test(helper_apply, a_refused_change_changes_nothing)
 		enum err want;
 		struct change change;
 	} rows[] = {
-		{ ERR_EXISTS, { .op = CHANGE_MKDIR, .path = "", .mode = 0755 } },
-		{ ERR_STALE, { .op = CHANGE_CREATE, .path = "none" } },
-		{ ERR_EXISTS, { .op = CHANGE_CREATE, .path = "fifo" } },
-		{ ERR_STALE, { .op = CHANGE_CREATE, .path = "g", .target = f } },
-		{ ERR_INVALID, { .op = CHANGE_LINK, .path = "f" } },
-		{ ERR_IS_DIR, { .op = CHANGE_UNLINK, .path = "d", .path2 = "/o-1" } },
-		{ ERR_INVALID, { .op = CHANGE_RMDIR, .path = "" } },
-		{ ERR_NOT_DIR, { .op = CHANGE_RENAME, .path = "d", .path2 = "f", .keep = "/o-1" } },
-		{ ERR_INVALID, { .op = CHANGE_RENAME, .path = "g", .path2 = "f", .keep = "k" } },
+		{ ERR_EXISTS, CHANGE_ROW(MKDIR, "", .mode = 0755) },
+		{ ERR_STALE, CHANGE_ROW(CREATE, "none") },
+		{ ERR_EXISTS, CHANGE_ROW(CREATE, "fifo") },
+		{ ERR_STALE, CHANGE_ROW(CREATE, "g", .target = f) },
+		{ ERR_INVALID, CHANGE_ROW(LINK, "f") },
+		{ ERR_IS_DIR, CHANGE_ROW(UNLINK, "d", .path2 = "/o-1") },
+		{ ERR_INVALID, CHANGE_ROW(RMDIR, "") },
+		{ ERR_NOT_DIR, CHANGE_ROW(RENAME, "d", .path2 = "f", .keep = "/o-1") },
+		{ ERR_INVALID, CHANGE_ROW(RENAME, "g", .path2 = "f", .keep = "k") },
 		{ ERR_NOT_FOUND,
-			{ .op = CHANGE_RENAME,
-				.path = "f",
-				.path2 = "new",
-				.flags = CHANGE_EXCHANGE } },
+			CHANGE_ROW(RENAME, "f", .path2 = "new", .flags = CHANGE_EXCHANGE) },
 		{ ERR_INVALID,
-			{ .op = CHANGE_RENAME,
-				.path = "f",
-				.path2 = "g",
-				.flags = CHANGE_EXCHANGE | CHANGE_NOREPLACE } },
-		{ ERR_EXISTS,
-			{ .op = CHANGE_RENAME,
-				.path = "f",
-				.path2 = "f2",
-				.flags = CHANGE_NOREPLACE } },
-		{ ERR_STALE, { .op = CHANGE_RENAME, .path = "f", .path2 = "new", .target2 = f } },
+			CHANGE_ROW(RENAME, "f", .path2 = "g",
+				.flags = CHANGE_EXCHANGE | CHANGE_NOREPLACE) },
+		{ ERR_EXISTS, CHANGE_ROW(RENAME, "f", .path2 = "f2", .flags = CHANGE_NOREPLACE) },
+		{ ERR_STALE, CHANGE_ROW(RENAME, "f", .path2 = "new", .target2 = f) },
 		{ ERR_TOO_LARGE,
-			{ .op = CHANGE_SETATTR,
-				.path = "f",
-				.set = SET_SIZE,
-				.size = (uint64_t)INT64_MAX + 1 } },
+			CHANGE_ROW(
+				SETATTR, "f", .set = SET_SIZE, .size = (uint64_t)INT64_MAX + 1) },
 		{ ERR_INVALID,
-			{ .op = CHANGE_SETATTR,
-				.path = "f",
-				.set = SET_MTIME,
-				.mtime = { .tv_nsec = 2000000000 } } },
-		{ ERR_UNSUPPORTED, { .op = CHANGE_SETATTR, .path = "l", .set = SET_MODE } },
-		{ ERR_STALE, { .op = CHANGE_SETATTR, .path = "l", .set = SET_SIZE } },
-		{ ERR_INVALID, { .op = CHANGE_SETATTR, .path = "fifo", .set = SET_SIZE } },
-		{ ERR_UNSUPPORTED,
-			{ .op = CHANGE_FALLOCATE, .path = "f", .mode = 0x8000, .length = 1 } },
-		{ ERR_INVALID, { .op = CHANGE_FALLOCATE, .path = "f" } },
-		{ ERR_IS_DIR, { .op = CHANGE_WRITE, .path = "", DATA("x") } },
-		{ ERR_INVALID,
-			{ .op = CHANGE_WRITE, .path = "f", .offset = UINT64_MAX, DATA("x") } },
-		{ ERR_INVALID,
-			{ .op = CHANGE_COPY,
-				.path = "g",
-				.path2 = "g",
-				.offset2 = 4,
-				.length = 5 } },
-		{ ERR_EXISTS,
-			{ .op = CHANGE_PLACE, .path = "/t", .path2 = "f", .flags = CHANGE_EXCL } },
-		{ ERR_STALE, { .op = CHANGE_PLACE, .path = "/t", .path2 = "f", .target2 = d } },
-		{ ERR_STALE, { .op = CHANGE_PLACE, .path = "/t", .path2 = "new", .target2 = f } },
-		{ ERR_IS_DIR, { .op = CHANGE_PLACE, .path = "/t", .path2 = "d" } },
-		{ ERR_STALE, { .op = CHANGE_PLACE, .path = "/t", .path2 = "l" } },
-		{ ERR_INVALID, { .op = CHANGE_PLACE, .path = "f", .path2 = "new" } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_PLACE, .path = "/none", .path2 = "new" } },
-		{ ERR_INVALID, { .op = CHANGE_PLACE, .path = "/l", .path2 = "new" } },
-		{ ERR_UNSUPPORTED,
-			{ .op = CHANGE_SETXATTR, .path = "f", .name = "trusted.a", DATA("x") } },
-		{ ERR_UNSUPPORTED,
-			{ .op = CHANGE_SETXATTR, .path = "f", .name = "user.", DATA("x") } },
-		{ ERR_UNSUPPORTED, { .op = CHANGE_SETXATTR, .path = "f", DATA("x") } },
-		{ ERR_UNSUPPORTED,
-			{ .op = CHANGE_REMOVEXATTR, .path = "f", .name = "security.x" } },
-		{ ERR_NOT_OWNER,
-			{ .op = CHANGE_SETXATTR, .path = "l", .name = "user.a", DATA("x") } },
-		{ ERR_NOT_FOUND, { .op = CHANGE_SYNC, .path = "missing" } },
+			CHANGE_ROW(SETATTR, "f", .set = SET_MTIME,
+				.mtime = { .tv_nsec = 2000000000 }) },
+		{ ERR_UNSUPPORTED, CHANGE_ROW(SETATTR, "l", .set = SET_MODE) },
+		{ ERR_STALE, CHANGE_ROW(SETATTR, "l", .set = SET_SIZE) },
+		{ ERR_INVALID, CHANGE_ROW(SETATTR, "fifo", .set = SET_SIZE) },
+		{ ERR_UNSUPPORTED, CHANGE_ROW(FALLOCATE, "f", .mode = 0x8000, .length = 1) },
+		{ ERR_INVALID, CHANGE_ROW(FALLOCATE, "f") },
+		{ ERR_IS_DIR, CHANGE_ROW(WRITE, "", TEXT("x")) },
+		{ ERR_INVALID, CHANGE_ROW(WRITE, "f", .offset = UINT64_MAX, TEXT("x")) },
+		{ ERR_INVALID, CHANGE_ROW(COPY, "g", .path2 = "g", .offset2 = 4, .length = 5) },
+		{ ERR_EXISTS, CHANGE_ROW(PLACE, "/t", .path2 = "f", .flags = CHANGE_EXCL) },
+		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "f", .target2 = d) },
+		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "new", .target2 = f) },
+		{ ERR_IS_DIR, CHANGE_ROW(PLACE, "/t", .path2 = "d") },
+		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "l") },
+		{ ERR_INVALID, CHANGE_ROW(PLACE, "f", .path2 = "new") },
+		{ ERR_NOT_FOUND, CHANGE_ROW(PLACE, "/none", .path2 = "new") },
+		{ ERR_INVALID, CHANGE_ROW(PLACE, "/l", .path2 = "new") },
+		{ ERR_UNSUPPORTED, CHANGE_ROW(SETXATTR, "f", .name = "trusted.a", TEXT("x")) },
+		{ ERR_UNSUPPORTED, CHANGE_ROW(SETXATTR, "f", .name = "user.", TEXT("x")) },
+		{ ERR_UNSUPPORTED, CHANGE_ROW(SETXATTR, "f", TEXT("x")) },
+		{ ERR_UNSUPPORTED, CHANGE_ROW(REMOVEXATTR, "f", .name = "security.x") },
+		{ ERR_NOT_OWNER, CHANGE_ROW(SETXATTR, "l", .name = "user.a", TEXT("x")) },
+		{ ERR_NOT_FOUND, CHANGE_ROW(SYNC, "missing") },
 		{ ERR_INVALID, { .op = (enum change_op)99, .path = "f" } },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct change change = rows[i].change;
-
-		change.uid = change.gid = CHANGE_NO_OWNER;
-		struct change_result r = shown_apply(&shown, &change);
+		struct change_result r = shown_apply(&shown, &rows[i].change);
 
 		cr_expect(eq(int, r.err, rows[i].want), "row %zu: %s", i, r.why);
 		cr_expect(ne(str, r.why, (char *)""), "row %zu", i);
@@ -327,21 +292,18 @@ Test(helper_apply, new_inodes_belong_to_whom_is_asked_for)
 
 	if (geteuid() != 0)
 		shown_skip(&shown, "only root gives files away");
-	made = applied_with_owner(.op = CHANGE_CREATE, .path = "f", .mode = 06755, .uid = 1234,
-		.gid = 5678);
+	made = applied_with_owner(CREATE, "f", .mode = 06755, .uid = 1234, .gid = 5678);
 	cr_assert(eq(int, made.err, ERR_OK), "%s", made.why);
 	cr_expect(eq(uint, made.attr.uid, 1234));
 	cr_expect(eq(uint, made.attr.gid, 5678));
 	cr_expect(eq(uint, made.attr.mode, S_IFREG | 06755));
-	made = applied_with_owner(.op = CHANGE_SYMLINK, .path = "l", DATA("../outside/secret"),
-		.uid = 1234, .gid = 5678);
+	made = applied_with_owner(
+		SYMLINK, "l", TEXT("../outside/secret"), .uid = 1234, .gid = 5678);
 	cr_expect(eq(uint, made.attr.uid, 1234));
 	cr_expect(eq(uint, shown_attr(&shown, "outside/secret").uid, geteuid()));
-	made = applied_with_owner(.op = CHANGE_MKNOD, .path = "p", .mode = S_IFIFO | 0600,
-		.uid = 1234, .gid = 5678);
+	made = applied_with_owner(MKNOD, "p", .mode = S_IFIFO | 0600, .uid = 1234, .gid = 5678);
 	cr_expect(eq(uint, made.attr.gid, 5678));
-	made = applied_with_owner(.op = CHANGE_MKDIR, .path = "d", .mode = 01777, .uid = 1234,
-		.gid = 5678);
+	made = applied_with_owner(MKDIR, "d", .mode = 01777, .uid = 1234, .gid = 5678);
 	cr_expect(eq(uint, made.attr.uid, 1234));
 	cr_expect(eq(uint, made.attr.mode, S_IFDIR | 01777));
 }
@@ -355,16 +317,14 @@ Test(helper_apply, a_set_group_id_directory_gives_its_group)
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
 	cr_assert(fchownat(shown.scratch.fd, "tree/d", 0, 4321, 0) == 0);
 	cr_assert(fchmodat(shown.scratch.fd, "tree/d", 02755, 0) == 0);
-	made = applied_with_owner(.op = CHANGE_MKDIR, .path = "d/e", .mode = 0755, .uid = 1234,
-		.gid = 5678);
+	made = applied_with_owner(MKDIR, "d/e", .mode = 0755, .uid = 1234, .gid = 5678);
 	cr_expect(eq(uint, made.attr.gid, 4321));
 	cr_expect(eq(uint, made.attr.uid, 1234));
 	cr_expect(eq(uint, made.attr.mode, S_IFDIR | 02755));
-	made = applied_with_owner(.op = CHANGE_CREATE, .path = "d/f", .mode = 0644, .uid = 1234,
-		.gid = 5678);
+	made = applied_with_owner(CREATE, "d/f", .mode = 0644, .uid = 1234, .gid = 5678);
 	cr_expect(eq(uint, made.attr.gid, 4321));
 	scratch_write_text(&shown.scratch, "staging/t", "placed");
-	expect_ok(.op = CHANGE_PLACE, .path = "/t", .path2 = "d/g");
+	expect_ok(PLACE, "/t", .path2 = "d/g");
 	cr_expect(eq(uint, shown_attr(&shown, "tree/d/g").gid, 4321));
 }
 
@@ -375,13 +335,11 @@ Test(helper_apply, the_owner_of_a_link_is_the_links_own)
 	if (geteuid() != 0)
 		shown_skip(&shown, "only root gives links away");
 	cr_assert(symlinkat("../outside/secret", shown.scratch.fd, "tree/l") == 0);
-	applied_with_owner(.op = CHANGE_SETATTR, .path = "l", .set = SET_UID | SET_GID, .uid = 77,
-		.gid = 78);
+	applied_with_owner(SETATTR, "l", .set = SET_UID | SET_GID, .uid = 77, .gid = 78);
 	cr_expect(eq(uint, shown_attr(&shown, "tree/l").uid, 77));
 	/* Not even in part. */
 	cr_expect(eq(int,
-		applied_with_owner(.op = CHANGE_SETATTR, .path = "l", .set = SET_UID | SET_MODE,
-			.uid = 79, .mode = 0)
+		applied_with_owner(SETATTR, "l", .set = SET_UID | SET_MODE, .uid = 79, .mode = 0)
 			.err,
 		ERR_UNSUPPORTED));
 	cr_expect(eq(uint, shown_attr(&shown, "tree/l").uid, 77));
@@ -391,7 +349,7 @@ Test(helper_apply, the_owner_of_a_link_is_the_links_own)
 Test(helper_apply, setattr_of_devices_does_not_open_them)
 {
 	cr_assert(mkfifoat(shown.scratch.fd, "tree/fifo", 0644) == 0);
-	expect_ok(.op = CHANGE_SETATTR, .path = "fifo", .set = SET_MODE | SET_MTIME, .mode = 0600,
+	expect_ok(SETATTR, "fifo", .set = SET_MODE | SET_MTIME, .mode = 0600,
 		.mtime = { .tv_nsec = UTIME_NOW });
 	cr_expect(eq(uint, shown_attr(&shown, "tree/fifo").mode, S_IFIFO | 0600));
 }
@@ -401,17 +359,15 @@ Test(helper_apply, setattr_of_devices_does_not_open_them)
 Test(helper_apply, fallocate_may_keep_the_size)
 {
 	scratch_write_text(&shown.scratch, "tree/f", "text");
-	expect_ok(.op = CHANGE_FALLOCATE, .path = "f", .mode = FALLOC_FL_KEEP_SIZE, .length = 9000);
+	expect_ok(FALLOCATE, "f", .mode = FALLOC_FL_KEEP_SIZE, .length = 9000);
 	cr_expect(eq(u64, shown_attr(&shown, "tree/f").size, 4));
 }
 
 Test(helper_apply, copy_copies_within_a_file_and_nothing_from_behind_its_end)
 {
 	scratch_write_text(&shown.scratch, "tree/f", "0123456789");
-	struct change_result within =
-		applied(.op = CHANGE_COPY, .path = "f", .path2 = "f", .offset2 = 5, .length = 5);
-	struct change_result behind =
-		applied(.op = CHANGE_COPY, .path = "f", .path2 = "f", .offset = 100, .length = 5);
+	struct change_result within = applied(COPY, "f", .path2 = "f", .offset2 = 5, .length = 5);
+	struct change_result behind = applied(COPY, "f", .path2 = "f", .offset = 100, .length = 5);
 
 	cr_expect(eq(u64, within.count, 5));
 	expect_text("tree/f", "0123401234");
@@ -422,7 +378,7 @@ Test(helper_apply, copy_copies_within_a_file_and_nothing_from_behind_its_end)
 Test(helper_apply, an_append_of_nothing_tells_where_the_end_is)
 {
 	scratch_write_text(&shown.scratch, "tree/f", "12345");
-	cr_expect(eq(u64, applied(.op = CHANGE_APPEND, .path = "f").offset, 5));
+	cr_expect(eq(u64, applied(APPEND, "f").offset, 5));
 }
 
 /* Another file system in tree/m; NULL: nobody may mount. */
@@ -447,9 +403,8 @@ Test(helper_apply, copy_crosses_file_systems)
 	memset(bytes, 'x', 99999);
 	scratch_write_text(&shown.scratch, "tree/f", bytes);
 	scratch_write_text(&shown.scratch, "tree/m/g", "");
-	struct change_result copied =
-		applied(.op = CHANGE_COPY, .path = "f", .path2 = "m/g", .length = UINT64_MAX);
-	struct change_result kept = applied(.op = CHANGE_UNLINK, .path = "m/g", .path2 = "/o-1");
+	struct change_result copied = applied(COPY, "f", .path2 = "m/g", .length = UINT64_MAX);
+	struct change_result kept = applied(UNLINK, "m/g", .path2 = "/o-1");
 
 	cr_expect(eq(u64, copied.count, 99999));
 	cr_expect(eq(int, kept.err, ERR_CROSS_DEVICE));
@@ -465,10 +420,8 @@ Test(helper_apply, place_crosses_file_systems)
 		shown_skip(&shown, "no right to mount");
 	scratch_write_text(&shown.scratch, "staging/t", "new");
 	scratch_write_text(&shown.scratch, "staging/u", "another");
-	struct change_result placed =
-		applied(.op = CHANGE_PLACE, .path = "/t", .path2 = "m/f", .flags = CHANGE_EXCL);
-	struct change_result taken =
-		applied(.op = CHANGE_PLACE, .path = "/u", .path2 = "m/f", .flags = CHANGE_EXCL);
+	struct change_result placed = applied(PLACE, "/t", .path2 = "m/f", .flags = CHANGE_EXCL);
+	struct change_result taken = applied(PLACE, "/u", .path2 = "m/f", .flags = CHANGE_EXCL);
 
 	cr_expect(eq(int, placed.err, ERR_OK), "%s", placed.why);
 	cr_expect(eq(u64, placed.attr.ino, ino_of("tree/m/f")));
@@ -493,7 +446,7 @@ static void make_for_placing(const char *there)
 }
 
 #define place_over_made(...)                                                                       \
-	applied(.op = CHANGE_PLACE, .path = "/t", .path2 = "f",                                    \
+	applied(PLACE, "/t", .path2 = "f",                                                         \
 		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE | CHANGE_BY_HANDLE, __VA_ARGS__)
 
 Test(helper_apply, its_owner_and_group_stay)
@@ -571,8 +524,8 @@ Test(helper_apply, what_was_made_empty_is_replaced_across_file_systems)
 	scratch_write_text(&shown.scratch, "tree/m/f", "");
 	cr_assert(fchmodat(shown.scratch.fd, "tree/m/f", 0604, 0) == 0);
 	uint64_t made = ino_of("tree/m/f");
-	struct change_result r = applied(.op = CHANGE_PLACE, .path = "/t", .path2 = "m/f",
-		.flags = flags, .target2 = expect_at("tree/m/f"));
+	struct change_result r = applied(
+		PLACE, "/t", .path2 = "m/f", .flags = flags, .target2 = expect_at("tree/m/f"));
 
 	cr_expect(eq(int, r.err, ERR_OK), "%s", r.why);
 	cr_expect(ne(u64, r.attr.ino, made));
@@ -629,19 +582,17 @@ Test(helper_apply, an_xattr_may_be_replaced_by_an_empty_one)
 
 	snprintf(path, sizeof path, "%s/tree/f", shown.scratch.path);
 	scratch_write_text(&shown.scratch, "tree/f", "");
-	expect_ok(.op = CHANGE_SETXATTR, .path = "f", .name = "user.a", DATA("one"));
-	expect_ok(.op = CHANGE_SETXATTR, .path = "f", .name = "user.a", .flags = CHANGE_REPLACE,
-		.data = "", .data_len = 0);
+	expect_ok(SETXATTR, "f", .name = "user.a", TEXT("one"));
+	expect_ok(SETXATTR, "f", .name = "user.a", .flags = CHANGE_REPLACE, .data = "",
+		.data_len = 0);
 	cr_expect(eq(long, getxattr(path, "user.a", value, sizeof value), 0));
 }
 
 Test(helper_apply, the_result_tells_whether_there_are_xattrs_of_the_user)
 {
-	struct change_result made = applied(.op = CHANGE_CREATE, .path = "f", .mode = 0644);
-	struct change_result set =
-		applied(.op = CHANGE_SETXATTR, .path = "f", .name = "user.a", DATA("one"));
-	struct change_result removed =
-		applied(.op = CHANGE_REMOVEXATTR, .path = "f", .name = "user.a");
+	struct change_result made = applied(CREATE, "f", .mode = 0644);
+	struct change_result set = applied(SETXATTR, "f", .name = "user.a", TEXT("one"));
+	struct change_result removed = applied(REMOVEXATTR, "f", .name = "user.a");
 
 	cr_assert(made.has_attr && set.has_attr && removed.has_attr);
 	cr_expect(made.attr.no_xattrs && made.parent.no_xattrs);
@@ -669,13 +620,13 @@ Test(helper_apply, a_sync_is_an_fsync_of_that_inode)
 {
 	struct stat root;
 
-	expect_ok(.op = CHANGE_CREATE, .path = "f", .mode = 0200);
-	expect_ok(.op = CHANGE_MKDIR, .path = "d", .mode = 0700);
-	expect_ok(.op = CHANGE_WRITE, .path = "f", .flags = CHANGE_BY_HANDLE, DATA("hello"));
+	expect_ok(CREATE, "f", .mode = 0200);
+	expect_ok(MKDIR, "d", .mode = 0700);
+	expect_ok(WRITE, "f", .flags = CHANGE_BY_HANDLE, TEXT("hello"));
 	synced_count = 0;
-	expect_ok(.op = CHANGE_SYNC, .path = "f");
-	expect_ok(.op = CHANGE_SYNC, .path = "d");
-	expect_ok(.op = CHANGE_SYNC, .path = "");
+	expect_ok(SYNC, "f");
+	expect_ok(SYNC, "d");
+	expect_ok(SYNC, "");
 	cr_assert(eq(uint, synced_count, 3));
 	cr_assert(zero(int, fstatat(shown.scratch.fd, "tree", &root, 0)));
 	cr_expect(eq(u64, synced[0], ino_of("tree/f")));
@@ -685,34 +636,31 @@ Test(helper_apply, a_sync_is_an_fsync_of_that_inode)
 
 /* ---- Through an open handle ---- */
 
-#define as_nobody(...) shown_apply(s, &(struct change){ NO_OWNER, __VA_ARGS__ })
+#define as_nobody(...) shown_apply(s, &CHANGE(__VA_ARGS__))
 
 static int write_read_only(struct shown *s)
 {
 	static const mode_t modes[] = { 0444, 0, 04555, 0400, 02444, 01000 };
 
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-		if (as_nobody(.op = CHANGE_CREATE, .path = "f", .mode = modes[i]).err != ERR_OK)
+		if (as_nobody(CREATE, "f", .mode = modes[i]).err != ERR_OK)
 			return 1;
-		if (as_nobody(.op = CHANGE_WRITE, .path = "f", DATA("no")).err != ERR_DENIED)
+		if (as_nobody(WRITE, "f", TEXT("no")).err != ERR_DENIED)
 			return 2;
-		if (as_nobody(.op = CHANGE_SETATTR, .path = "f", .set = SET_SIZE).err != ERR_DENIED)
+		if (as_nobody(SETATTR, "f", .set = SET_SIZE).err != ERR_DENIED)
 			return 3;
-		if (as_nobody(.op = CHANGE_SETATTR, .path = "f", .set = SET_SIZE, .size = 3,
-			    .flags = CHANGE_BY_HANDLE)
+		if (as_nobody(SETATTR, "f", .set = SET_SIZE, .size = 3, .flags = CHANGE_BY_HANDLE)
 				.err != ERR_OK)
 			return 4;
 		if ((shown_attr(s, "tree/f").mode & 0777) != (modes[i] & 0777))
 			return 5;
-		if (as_nobody(.op = CHANGE_APPEND, .path = "f", .flags = CHANGE_BY_HANDLE,
-			    DATA("x"))
-				.attr.size != 4)
+		if (as_nobody(APPEND, "f", .flags = CHANGE_BY_HANDLE, TEXT("x")).attr.size != 4)
 			return 6;
-		if (as_nobody(.op = CHANGE_SYNC, .path = "f").err != ERR_OK)
+		if (as_nobody(SYNC, "f").err != ERR_OK)
 			return 7;
 		if ((shown_attr(s, "tree/f").mode & 01777) != (modes[i] & 01777))
 			return 8;
-		if (as_nobody(.op = CHANGE_UNLINK, .path = "f").err != ERR_OK)
+		if (as_nobody(UNLINK, "f").err != ERR_OK)
 			return 9;
 	}
 	return 0;
@@ -729,14 +677,13 @@ static int lift_only(struct shown *s)
 	static const mode_t modes[] = { 04444, 02444, 06000, 01444 };
 
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-		if (as_nobody(.op = CHANGE_CREATE, .path = "f", .mode = modes[i]).err != ERR_OK)
+		if (as_nobody(CREATE, "f", .mode = modes[i]).err != ERR_OK)
 			return 1;
-		if (as_nobody(.op = CHANGE_WRITE, .path = "f", .flags = CHANGE_BY_HANDLE).err !=
-			ERR_OK)
+		if (as_nobody(WRITE, "f", .flags = CHANGE_BY_HANDLE).err != ERR_OK)
 			return 2;
 		if ((shown_attr(s, "tree/f").mode & 07777) != modes[i])
 			return 3;
-		if (as_nobody(.op = CHANGE_UNLINK, .path = "f").err != ERR_OK)
+		if (as_nobody(UNLINK, "f").err != ERR_OK)
 			return 4;
 	}
 	return 0;
@@ -749,8 +696,7 @@ Test(helper_apply, a_lifted_mode_comes_back_to_the_bit)
 
 static int write_foreign(struct shown *s)
 {
-	return as_nobody(.op = CHANGE_WRITE, .path = "roots", .flags = CHANGE_BY_HANDLE, DATA("no"))
-				.err == ERR_DENIED
+	return as_nobody(WRITE, "roots", .flags = CHANGE_BY_HANDLE, TEXT("no")).err == ERR_DENIED
 		? 0
 		: 1;
 }
@@ -769,8 +715,8 @@ Test(helper_apply, a_foreign_file_is_not_lifted)
 Test(helper_apply, what_needs_a_later_change_is_skipped)
 {
 	const struct change changes[] = {
-		{ NO_OWNER, .op = CHANGE_CREATE, .path = "f", .mode = 0644, .needs = 2 },
-		{ NO_OWNER, .op = CHANGE_CREATE, .path = "g", .mode = 0644 },
+		CHANGE_ROW(CREATE, "f", .mode = 0644, .needs = 2),
+		CHANGE_ROW(CREATE, "g", .mode = 0644),
 	};
 	const struct apply_request request = { .changes = changes, .changes_count = 2 };
 	struct change_result results[2];
@@ -787,18 +733,18 @@ static void hammer(const char *path, const char *fresh)
 {
 	const struct timespec then = { .tv_sec = 1 };
 
-	applied(.op = CHANGE_SETATTR, .path = path, .set = SET_MODE, .mode = 0777);
-	applied(.op = CHANGE_SETATTR, .path = path, .set = SET_SIZE, .size = 1);
-	applied(.op = CHANGE_SETATTR, .path = path, .set = SET_MTIME, .mtime = then);
-	applied_with_owner(.op = CHANGE_SETATTR, .path = path, .set = SET_UID, .uid = 4242);
-	applied(.op = CHANGE_WRITE, .path = path, .flags = CHANGE_BY_HANDLE, DATA("overwritten"));
-	applied(.op = CHANGE_APPEND, .path = path, DATA("appended"));
-	applied(.op = CHANGE_SETXATTR, .path = path, .name = "user.x", DATA("x"));
-	applied(.op = CHANGE_CREATE, .path = path, .mode = 0777);
-	applied(.op = CHANGE_CREATE, .path = fresh, .mode = 0777);
-	applied(.op = CHANGE_UNLINK, .path = fresh);
-	applied(.op = CHANGE_MKDIR, .path = fresh, .mode = 0777);
-	applied(.op = CHANGE_RMDIR, .path = fresh);
+	applied(SETATTR, path, .set = SET_MODE, .mode = 0777);
+	applied(SETATTR, path, .set = SET_SIZE, .size = 1);
+	applied(SETATTR, path, .set = SET_MTIME, .mtime = then);
+	applied_with_owner(SETATTR, path, .set = SET_UID, .uid = 4242);
+	applied(WRITE, path, .flags = CHANGE_BY_HANDLE, TEXT("overwritten"));
+	applied(APPEND, path, TEXT("appended"));
+	applied(SETXATTR, path, .name = "user.x", TEXT("x"));
+	applied(CREATE, path, .mode = 0777);
+	applied(CREATE, fresh, .mode = 0777);
+	applied(UNLINK, fresh);
+	applied(MKDIR, fresh, .mode = 0777);
+	applied(RMDIR, fresh);
 }
 
 /* Swaps `one` and `other`, one of them a link out, while `path` and `fresh` are worked on. */

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/serve.h"
+#include "tests/support/changes.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
@@ -108,8 +109,6 @@ TestSuite(helper_client, .fini = scene_close, .timeout = 300);
 
 /* ---- Short words for the verbs ---- */
 
-#define AS_IS .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-
 static enum err apply(
 	const struct call *call, const struct change *changes, size_t count, struct error *e)
 {
@@ -128,17 +127,15 @@ static enum err apply(
 static enum err make_file(const char *path, const void *bytes, size_t len)
 {
 	struct change changes[64] = {
-		{ .op = CHANGE_CREATE, .path = path, .mode = 0644, AS_IS },
+		CHANGE_ROW(CREATE, path, .mode = 0644),
 	};
 	size_t count = 1;
 	struct error e = { 0 };
 
 	for (size_t at = 0; at < len; at += MIB)
-		changes[count++] = (struct change){ .op = CHANGE_WRITE,
-			.path = path,
-			.offset = at,
-			.data = (const char *)bytes + at,
-			.data_len = len - at < MIB ? len - at : MIB };
+		changes[count++] =
+			CHANGE(WRITE, path, .offset = at, .data = (const char *)bytes + at,
+				.data_len = len - at < MIB ? len - at : MIB);
 	apply(&patient, changes, count, &e);
 	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 	return e.kind;
@@ -247,9 +244,7 @@ Test(helper_client, a_batch_over_the_limit_is_refused_before_it_is_sent)
 	size_t entries;
 
 	for (size_t i = 0; i < COUNT(changes); i++)
-		changes[i] = (struct change){
-			.op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = MIB
-		};
+		changes[i] = CHANGE(WRITE, "f", .data = bytes, .data_len = MIB);
 	served_open();
 	cr_expect(eq(int, apply(&patient, changes, COUNT(changes), NULL), ERR_TOO_LARGE));
 	cr_expect(eq(int, list(&patient, &entries, NULL), ERR_OK));
@@ -372,7 +367,7 @@ static void play_deafness(void)
 Test(helper_client, a_helper_that_reads_nothing_is_a_timeout_too)
 {
 	AUTO_FREE unsigned char *bytes = calloc(1, MIB);
-	struct change change = { .op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = MIB };
+	struct change change = CHANGE(WRITE, "f", .data = bytes, .data_len = MIB);
 
 	cr_assert(eq(int, scene_open(play_deafness, NULL), ERR_OK));
 	for (int i = 0; i < 3; i++)
@@ -454,9 +449,7 @@ Test(helper_client, a_call_cancelled_while_it_is_sent_ends_at_a_frame)
 	enum err kind;
 
 	for (size_t i = 0; i < COUNT(changes); i++)
-		changes[i] = (struct change){
-			.op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = MIB
-		};
+		changes[i] = CHANGE(WRITE, "f", .data = bytes, .data_len = MIB);
 	cr_assert(eq(int, scene_open(play_cancelled_halfway, NULL), ERR_OK));
 	kind = apply(&(struct call){ .cancel = &scene.cancel }, changes, COUNT(changes), NULL);
 	cr_expect(eq(int, kind, ERR_INTERRUPTED));
@@ -697,8 +690,7 @@ static void put_results(struct buf *out, size_t lie)
 
 Test(helper_client, results_that_are_not_one_for_each_change_are_refused)
 {
-	struct change changes[2] = { { .op = CHANGE_UNLINK, .path = "a" },
-		{ .op = CHANGE_UNLINK, .path = "b" } };
+	struct change changes[2] = { CHANGE_ROW(UNLINK, "a"), CHANGE_ROW(UNLINK, "b") };
 
 	open_for_answers(3, put_results);
 	for (int lie = 0; lie < 3; lie++)

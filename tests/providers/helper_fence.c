@@ -1,5 +1,6 @@
 /* Plain batches of a journal, which are not recorded: a copy that comes late does nothing. */
 #include "providers/base/cleanup.h"
+#include "tests/support/changes.h"
 #include "tests/support/shown.h"
 
 #include <criterion/criterion.h>
@@ -31,9 +32,7 @@ TestSuite(helper_fence, .init = set_up, .fini = tear_down, .timeout = 300);
 static enum err apply(bool is_plain, uint64_t number, struct settled settled, const char *text)
 {
 	const struct call call = { .progress_ms = 100 };
-	const struct change change = {
-		.op = CHANGE_WRITE, .path = "f", .data = text, .data_len = strlen(text)
-	};
+	const struct change change = CHANGE(WRITE, "f", .data = text, .data_len = strlen(text));
 	const struct apply_request request = { .journal = { 0xab, [15] = 0x01 },
 		.first_sequence = number,
 		.is_plain = is_plain,
@@ -156,8 +155,7 @@ Test(helper_fence, an_old_number_that_is_recorded_is_its_own_matter)
 
 Test(helper_fence, a_batch_of_no_journal_leaves_no_trace)
 {
-	shown_apply(&shown,
-		&(struct change){ .op = CHANGE_WRITE, .path = "f", .data = "x", .data_len = 1 });
+	shown_apply(&shown, &CHANGE(WRITE, "f", TEXT("x")));
 	cr_expect(not(shown_exists(&shown, "staging/fence-00000000000000000000000000000000")));
 	cr_expect(not(shown_exists(&shown, "staging/seq-00000000000000000000000000000000")));
 	expect_text("xefore");

@@ -1,5 +1,6 @@
 /* Changes that are asked for one by one: a copy of the request is done once with it. */
 #include "providers/base/cleanup.h"
+#include "tests/support/changes.h"
 #include "tests/support/shown.h"
 
 #include <criterion/criterion.h>
@@ -44,11 +45,9 @@ static bool is_there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-static const struct change make = {
-	.op = CHANGE_CREATE, .flags = CHANGE_EXCL, .path = "new", .mode = 0644
-};
-static const struct change move = { .op = CHANGE_RENAME, .path = "new", .path2 = "moved" };
-static const struct change take_away = { .op = CHANGE_UNLINK, .path = "f" };
+static const struct change make = CHANGE_ROW(CREATE, "new", .flags = CHANGE_EXCL, .mode = 0644);
+static const struct change move = CHANGE_ROW(RENAME, "new", .path2 = "moved");
+static const struct change take_away = CHANGE_ROW(UNLINK, "f");
 
 Test(helper_once, whichever_comes_second_is_told_the_same)
 {

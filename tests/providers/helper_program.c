@@ -4,6 +4,7 @@
 #include "providers/helper_client.h"
 #include "providers/helper_image.h"
 #include "tests/providers/processor.h"
+#include "tests/support/changes.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
@@ -112,12 +113,8 @@ static enum err add_piece(void *context, const struct fetch_piece *piece, struct
 static void make_and_fetch(struct helper_client *client)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_CREATE,
-			.path = "f",
-			.mode = 0666,
-			.uid = CHANGE_NO_OWNER,
-			.gid = CHANGE_NO_OWNER },
-		{ .op = CHANGE_WRITE, .path = "f", .data = "hello", .data_len = 5 },
+		CHANGE_ROW(CREATE, "f", .mode = 0666),
+		CHANGE_ROW(WRITE, "f", TEXT("hello")),
 	};
 	struct change_result results[2];
 	struct apply_request request = { .changes = changes, .changes_count = 2 };

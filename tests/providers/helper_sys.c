@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/sys.h"
+#include "tests/support/changes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -42,11 +43,8 @@ static void refuse_call(long number, int failure)
 	cr_assert(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "%s", strerror(errno));
 }
 
-#define NO_OWNER .uid = CHANGE_NO_OWNER, .gid = CHANGE_NO_OWNER
-
 static enum err apply_one(struct change c)
 {
-	c.uid = c.gid = CHANGE_NO_OWNER;
 	return shown_apply(&shown, &c).err;
 }
 
@@ -63,7 +61,7 @@ Test(helper_sys, without_openat2_the_root_walks)
 	shown_make(&shown, false);
 	cr_expect(shown.root.walk);
 	scratch_mkdir(&shown.scratch, "tree/d", 0755);
-	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_MKDIR, .path = "d/e" }), ERR_OK));
+	cr_expect(eq(int, apply_one(CHANGE(MKDIR, "d/e")), ERR_OK));
 }
 
 Test(helper_sys, without_statx_stat_tells_all_but_the_birth)
@@ -99,8 +97,7 @@ static void make_names(void)
 
 static enum err rename_with(unsigned flags, const char *from, const char *to)
 {
-	return apply_one(
-		(struct change){ .op = CHANGE_RENAME, .path = from, .path2 = to, .flags = flags });
+	return apply_one(CHANGE(RENAME, from, .path2 = to, .flags = flags));
 }
 
 /* As file systems do that know renameat2(2) but not its flags. */
@@ -126,8 +123,8 @@ Test(helper_sys, without_rename_flags_a_free_name_is_still_demanded)
 
 Test(helper_sys, without_the_exchange_what_was_made_empty_is_still_replaced)
 {
-	const struct change place = { NO_OWNER, .op = CHANGE_PLACE, .path = "/t", .path2 = "made",
-		.flags = CHANGE_REPLACE | CHANGE_EXCHANGE };
+	const struct change place =
+		CHANGE(PLACE, "/t", .path2 = "made", .flags = CHANGE_REPLACE | CHANGE_EXCHANGE);
 
 	shown_make(&shown, false);
 	scratch_write_text(&shown.scratch, "tree/made", "");
@@ -144,8 +141,8 @@ Test(helper_sys, without_the_exchange_what_was_made_empty_is_still_replaced)
 Test(helper_sys, without_copy_file_range_bytes_go_by_hand)
 {
 	AUTO_FREE char *bytes = calloc(1, 100001);
-	struct change c = { NO_OWNER, .op = CHANGE_COPY, .path = "f", .path2 = "g", .offset = 1,
-		.offset2 = 2, .length = UINT64_MAX };
+	struct change c =
+		CHANGE(COPY, "f", .path2 = "g", .offset = 1, .offset2 = 2, .length = UINT64_MAX);
 
 	cr_assert(bytes != NULL);
 	for (size_t i = 0; i < 100000; i++)
@@ -195,27 +192,18 @@ Test(helper_sys, without_proc_files_are_opened_by_name_and_checked)
 		shown_skip(&shown, "no right to mount");
 	cr_expect(eq(int, helper_fetch(&shown.root, &item, 1, take_piece, &fetched, NULL), ERR_OK));
 	cr_expect(eq(int, fetched, ERR_OK));
-	cr_expect(eq(int,
-		apply_one((struct change){
-			.op = CHANGE_WRITE, .path = "f", .data = "F", .data_len = 1 }),
-		ERR_OK));
+	cr_expect(eq(int, apply_one(CHANGE(WRITE, "f", TEXT("F"))), ERR_OK));
 	expect_text("tree/f", "F");
-	cr_expect(eq(int,
-		apply_one((struct change){ .op = CHANGE_SETATTR,
-			.path = "f",
-			.set = SET_MTIME,
-			.mtime = { .tv_sec = 9 } }),
-		ERR_OK));
+	cr_expect(
+		eq(int, apply_one(CHANGE(SETATTR, "f", .set = SET_MTIME, .mtime = { .tv_sec = 9 })),
+			ERR_OK));
 	cr_expect(eq(long, shown_attr(&shown, "tree/f").mtime.tv_sec, 9));
 	/* Where fchmodat2(2) is not there either, a mode cannot be changed safely. */
-	k = apply_one((struct change){
-		.op = CHANGE_SETATTR, .path = "f", .set = SET_MODE, .mode = 0600 });
+	k = apply_one(CHANGE(SETATTR, "f", .set = SET_MODE, .mode = 0600));
 	cr_expect(k == ERR_OK || k == ERR_UNSUPPORTED);
 	cr_expect(eq(uint, shown_attr(&shown, "tree/f").mode & 0777, k == ERR_OK ? 0600 : 0644));
-	cr_expect(eq(int,
-		apply_one((struct change){ .op = CHANGE_SETXATTR, .path = "f", .name = "user.a" }),
-		ERR_UNSUPPORTED));
-	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "d" }), ERR_OK));
+	cr_expect(eq(int, apply_one(CHANGE(SETXATTR, "f", .name = "user.a")), ERR_UNSUPPORTED));
+	cr_expect(eq(int, apply_one(CHANGE(SYNC, "d")), ERR_OK));
 	cr_expect(eq(int,
 		helper_watch(
 			&shown.root, NULL, &(struct watch_request){ 0 }, refuse_event, NULL, NULL),
@@ -228,6 +216,6 @@ Test(helper_sys, a_sync_that_fails_is_told)
 	shown_make(&shown, false);
 	scratch_write_text(&shown.scratch, "tree/f", "f");
 	refuse_call(SYS_fsync, EIO);
-	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "f" }), ERR_IO));
-	cr_expect(eq(int, apply_one((struct change){ .op = CHANGE_SYNC, .path = "" }), ERR_IO));
+	cr_expect(eq(int, apply_one(CHANGE(SYNC, "f")), ERR_IO));
+	cr_expect(eq(int, apply_one(CHANGE(SYNC, "")), ERR_IO));
 }

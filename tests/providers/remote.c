@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper_image.h"
+#include "tests/support/changes.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"
 
@@ -81,12 +82,8 @@ static enum err write_file(
 	struct remote *r, const char *path, const void *bytes, size_t len, struct error *e)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_CREATE,
-			.path = path,
-			.mode = 0644,
-			.uid = CHANGE_NO_OWNER,
-			.gid = CHANGE_NO_OWNER },
-		{ .op = CHANGE_WRITE, .path = path, .data = bytes, .data_len = len },
+		CHANGE_ROW(CREATE, path, .mode = 0644),
+		CHANGE_ROW(WRITE, path, .data = bytes, .data_len = len),
 	};
 	const struct apply_request request = { .changes = changes, .changes_count = 2 };
 	struct change_result results[2] = { 0 };

@@ -1,6 +1,7 @@
 /* Large answers of a helper whose output is text and comes late: left in a file of staging, which is downloaded. */
 #include "providers/base/cleanup.h"
 #include "providers/helper_image.h"
+#include "tests/support/changes.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"
 
@@ -209,9 +210,7 @@ Test(remote_answer, that_of_changes_is_output)
 	struct error e = { 0 };
 
 	for (size_t i = 0; i < CHANGES; i++)
-		changes[i] = (struct change){
-			.op = CHANGE_WRITE, .path = "large", .data = "x", .data_len = 1, .offset = i
-		};
+		changes[i] = CHANGE(WRITE, "large", TEXT("x"), .offset = i);
 	helper_client_apply(remote.helper, NULL, &request, results, &e);
 	cr_expect(eq(int, e.kind, ERR_OK), "%s", e.text);
 	cr_expect(eq(int, results[CHANGES - 1].err, ERR_OK), "%s", results[CHANGES - 1].why);

@@ -3,6 +3,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/helper_image.h"
+#include "tests/support/changes.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"
 
@@ -69,12 +70,8 @@ static void make_noise(void)
 static size_t write_file(size_t len)
 {
 	const struct change changes[] = {
-		{ .op = CHANGE_CREATE,
-			.path = "f",
-			.mode = 0644,
-			.uid = CHANGE_NO_OWNER,
-			.gid = CHANGE_NO_OWNER },
-		{ .op = CHANGE_WRITE, .path = "f", .data = bytes, .data_len = len },
+		CHANGE_ROW(CREATE, "f", .mode = 0644),
+		CHANGE_ROW(WRITE, "f", .data = bytes, .data_len = len),
 	};
 	const struct apply_request request = { .changes = changes, .changes_count = 2 };
 	struct change_result results[2] = { 0 };

@@ -4,6 +4,7 @@
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/wire.h"
+#include "tests/support/changes.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>
@@ -38,12 +39,7 @@ static void add_hello(struct buf *out, uint32_t id)
 
 static void put_create(struct buf *payload, const char *path)
 {
-	struct change c = { .op = CHANGE_CREATE,
-		.flags = CHANGE_EXCL,
-		.path = path,
-		.mode = 0644,
-		.uid = CHANGE_NO_OWNER,
-		.gid = CHANGE_NO_OWNER };
+	struct change c = CHANGE(CREATE, path, .flags = CHANGE_EXCL, .mode = 0644);
 
 	wire_put_apply(payload, &(struct apply_request){ .changes = &c, .changes_count = 1 });
 }
@@ -232,9 +228,7 @@ Test(serve, a_request_that_makes_no_sense_fails_alone)
 Test(serve, a_limit_on_file_sizes_is_an_error_and_no_signal)
 {
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-	struct change c = {
-		.op = CHANGE_WRITE, .path = "f", .offset = MIB, .data = "x", .data_len = 1
-	};
+	struct change c = CHANGE(WRITE, "f", .offset = MIB, TEXT("x"));
 	struct change_result result;
 	size_t in_frame = 0;
 
@@ -441,11 +435,7 @@ Test(serve, changes_are_done_in_the_order_in_which_they_came)
 	server_start();
 	for (uint32_t id = 1; id <= 300; id++) {
 		AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
-		struct change c = { .op = CHANGE_MKDIR,
-			.path = path,
-			.mode = 0755,
-			.uid = CHANGE_NO_OWNER,
-			.gid = CHANGE_NO_OWNER };
+		struct change c = CHANGE(MKDIR, path, .mode = 0755);
 
 		strcat(path, id == 1 ? "d" : "/d");
 		wire_put_apply(

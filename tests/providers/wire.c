@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
+#include "tests/support/changes.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -247,8 +248,7 @@ static struct buf put_fetch(void)
 static struct buf put_apply(void)
 {
 	struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
-	struct change changes[] = { extreme_change(),
-		{ .op = CHANGE_UNLINK, .path = "", .needs = 1 } };
+	struct change changes[] = { extreme_change(), CHANGE_ROW(UNLINK, "", .needs = 1) };
 	struct apply_request request = { .first_sequence = UINT64_MAX,
 		.is_plain = true,
 		.settled = { UINT64_MAX, { 1, UINT64_MAX, 3, 4 } },
@@ -814,7 +814,7 @@ Test(wire, an_apply_comes_back)
 	for (size_t i = 0; i < SETTLED_OPEN_MAX; i++)
 		cr_expect(eq(u64, got.settled.open[i], i == 1 ? UINT64_MAX : i + 1));
 	cr_expect(same_change(&got.changes[0], &want));
-	want = (struct change){ .op = CHANGE_UNLINK, .path = "", .needs = 1 };
+	want = CHANGE(UNLINK, "", .needs = 1);
 	cr_expect(same_change(&got.changes[1], &want));
 }
 
@@ -1165,16 +1165,16 @@ Test(wire, changes_outside_the_vocabulary_are_refused)
 {
 	static const struct change bad[] = {
 		{ .op = 0, .path = "a" },
-		{ .op = CHANGE_OP_END, .path = "a" },
-		{ .op = CHANGE_MKDIR, .path = "a", .flags = 64 },
-		{ .op = CHANGE_SETATTR, .path = "a", .set = 64 },
-		{ .op = CHANGE_MKDIR, .path = "a", .needs = 1 },
-		{ .op = CHANGE_RENAME, .path = "a" },
-		{ .op = CHANGE_LINK, .path = "a" },
-		{ .op = CHANGE_COPY, .path = "a" },
-		{ .op = CHANGE_PLACE, .path = "a" },
-		{ .op = CHANGE_SETXATTR, .path = "a" },
-		{ .op = CHANGE_REMOVEXATTR, .path = "a" },
+		CHANGE_ROW(OP_END, "a"),
+		CHANGE_ROW(MKDIR, "a", .flags = 64),
+		CHANGE_ROW(SETATTR, "a", .set = 64),
+		CHANGE_ROW(MKDIR, "a", .needs = 1),
+		CHANGE_ROW(RENAME, "a"),
+		CHANGE_ROW(LINK, "a"),
+		CHANGE_ROW(COPY, "a"),
+		CHANGE_ROW(PLACE, "a"),
+		CHANGE_ROW(SETXATTR, "a"),
+		CHANGE_ROW(REMOVEXATTR, "a"),
 	};
 
 	for (size_t i = 0; i < COUNT(bad); i++)
@@ -1218,9 +1218,7 @@ Test(wire, a_batch_of_the_largest_size_passes_and_one_more_does_not)
 Test(wire, data_of_the_largest_size_passes_and_one_more_does_not)
 {
 	AUTO_FREE unsigned char *data = calloc(1, VERB_DATA_MAX + 1);
-	struct change c = {
-		.op = CHANGE_WRITE, .path = "f", .data = data, .data_len = VERB_DATA_MAX
-	};
+	struct change c = CHANGE(WRITE, "f", .data = data, .data_len = VERB_DATA_MAX);
 	struct apply_request request = { .changes = &c, .changes_count = 1 };
 	AUTO_BUF struct buf m = BUF_INIT(WIRE_REQUEST_MAX);
 
