@@ -10,17 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-TestSuite(http_secure, .timeout = 300);
-
 #define LONG ((size_t)20 * 1024 * 1024)
 
-struct secure {
+static struct secure {
 	struct scratch scratch;
 	pid_t pid;
 	int input, port;
 	struct http *http;
 	char url[200];
-};
+} secure;
 
 /* An authority of its own, and a certificate for 127.0.0.1. */
 static bool make_certificates(const char *folder)
@@ -40,86 +38,88 @@ static bool make_certificates(const char *folder)
 	return system(command) == 0;
 }
 
-static void run_server(const struct secure *s, const char *version, int in, int out)
+static void run_server(const char *version, int in, int out)
 {
 	char key[300], cert[300];
 
-	snprintf(key, sizeof key, "%s/key.pem", s->scratch.path);
-	snprintf(cert, sizeof cert, "%s/cert.pem", s->scratch.path);
+	snprintf(key, sizeof key, "%s/key.pem", secure.scratch.path);
+	snprintf(cert, sizeof cert, "%s/cert.pem", secure.scratch.path);
 	dup2(in, 0);
 	dup2(out, 1);
 	execlp("node", "node", "tests/http/secure_server.mjs", key, cert, version, NULL);
 	_exit(127);
 }
 
-static void start_server(struct secure *s, const char *version)
+static void start_server(const char *version)
 {
 	int in[2], out[2];
 	char line[20] = "";
 
 	cr_assert(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
-	s->pid = fork();
-	if (s->pid == 0)
-		run_server(s, version, in[0], out[1]);
+	secure.pid = fork();
+	if (secure.pid == 0)
+		run_server(version, in[0], out[1]);
 	close(in[0]);
 	close(out[1]);
-	s->input = in[1];
+	secure.input = in[1];
 	cr_assert(read(out[0], line, sizeof line - 1) > 0);
 	close(out[0]);
-	s->port = atoi(line);
+	secure.port = atoi(line);
 }
 
 /* `trusts`: SSL_CERT_FILE names the authority. */
-static void secure_open(struct secure *s, const char *version, bool trusts)
+static void secure_open(const char *version, bool trusts)
 {
 	char authority[300];
 
-	scratch_make(&s->scratch);
-	if (!make_certificates(s->scratch.path)) {
-		scratch_remove(&s->scratch);
+	scratch_make(&secure.scratch);
+	if (!make_certificates(secure.scratch.path)) {
+		scratch_remove(&secure.scratch);
 		cr_skip("no node or no openssl here");
 	}
-	start_server(s, version);
-	snprintf(authority, sizeof authority, "%s/ca.pem", s->scratch.path);
+	start_server(version);
+	snprintf(authority, sizeof authority, "%s/ca.pem", secure.scratch.path);
 	unsetenv("CURL_CA_BUNDLE");
 	unsetenv("SSL_CERT_FILE");
 	unsetenv("SSL_CERT_DIR");
 	if (trusts)
 		setenv("SSL_CERT_FILE", authority, 1);
-	cr_assert(eq(int, http_new(&s->http, "test/1", NULL), ERR_OK));
+	cr_assert(eq(int, http_new(&secure.http, "test/1", NULL), ERR_OK));
 }
 
-static void secure_close(struct secure *s)
+static void secure_close(void)
 {
-	http_free(s->http);
-	close(s->input);
-	waitpid(s->pid, NULL, 0);
-	scratch_remove(&s->scratch);
+	http_free(secure.http);
+	close(secure.input);
+	waitpid(secure.pid, NULL, 0);
+	scratch_remove(&secure.scratch);
 }
 
-static struct http_request request_for(struct secure *s, const char *path)
+TestSuite(http_secure, .fini = secure_close, .timeout = 300);
+
+static struct http_request request_for(const char *path)
 {
-	snprintf(s->url, sizeof s->url, "https://127.0.0.1:%d%s", s->port, path);
-	return (struct http_request){ .method = HTTP_POST, .url = s->url };
+	snprintf(secure.url, sizeof secure.url, "https://127.0.0.1:%d%s", secure.port, path);
+	return (struct http_request){ .method = HTTP_POST, .url = secure.url };
 }
 
-static void expect_answer(struct secure *s, const char *path, const char *want)
+static void expect_answer(const char *path, const char *want)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	struct http_request request = request_for(s, path);
+	struct http_request request = request_for(path);
 	struct error e = { 0 };
 
-	cr_assert(
-		eq(int, http_perform(s->http, NULL, &request, &answer, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_OK), "%s",
+		e.text);
 	cr_expect(eq(str, (char *)buf_text(&answer.body), (char *)want));
 }
 
-static struct http_exchange *begin(struct secure *s, const char *path)
+static struct http_exchange *begin(const char *path)
 {
-	struct http_request request = request_for(s, path);
+	struct http_request request = request_for(path);
 	struct http_exchange *x = NULL;
 
-	cr_assert(eq(int, http_begin(s->http, &request, &x, NULL), ERR_OK));
+	cr_assert(eq(int, http_begin(secure.http, &request, &x, NULL), ERR_OK));
 	return x;
 }
 
@@ -142,30 +142,25 @@ Test(http_secure, an_unknown_authority_is_not_trusted)
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	struct error e = { 0 };
-	struct secure s;
 
-	secure_open(&s, "2", false);
-	request = request_for(&s, "/");
-	cr_expect(
-		eq(int, http_perform(s.http, NULL, &request, &answer, &e), ERR_AUTH), "%s", e.text);
+	secure_open("2", false);
+	request = request_for("/");
+	cr_expect(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_AUTH), "%s",
+		e.text);
 	cr_expect(not(answer.may_have_arrived));
 	cr_expect(ne(ptr, strstr(e.text, "SSL_CERT_FILE"), NULL), "%s", e.text);
-	secure_close(&s);
 }
 
 /* A daemon leaves the directory that the variable meant, and makes connections afterwards. */
 Test(http_secure, an_authority_named_by_a_relative_path_is_trusted_from_elsewhere)
 {
-	struct secure s;
-
-	secure_open(&s, "2", true);
-	http_free(s.http);
-	cr_assert(zero(int, chdir(s.scratch.path)));
+	secure_open("2", true);
+	http_free(secure.http);
+	cr_assert(zero(int, chdir(secure.scratch.path)));
 	setenv("SSL_CERT_FILE", "ca.pem", 1);
-	cr_assert(eq(int, http_new(&s.http, "test/1", NULL), ERR_OK));
+	cr_assert(eq(int, http_new(&secure.http, "test/1", NULL), ERR_OK));
 	cr_assert(zero(int, chdir("/")));
-	expect_answer(&s, "/", "2.0 1");
-	secure_close(&s);
+	expect_answer("/", "2.0 1");
 }
 
 /* The authority is trusted, and has said nothing of this host. */
@@ -174,76 +169,65 @@ Test(http_secure, a_certificate_of_another_name_is_not_trusted)
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	struct http_request request;
 	struct error e = { 0 };
-	struct secure s;
 
-	secure_open(&s, "2", true);
-	request = request_for(&s, "/");
-	snprintf(s.url, sizeof s.url, "https://elsewhere.example:%d/", s.port);
+	secure_open("2", true);
+	request = request_for("/");
+	snprintf(secure.url, sizeof secure.url, "https://elsewhere.example:%d/", secure.port);
 	request.address = "127.0.0.1";
-	cr_expect(
-		eq(int, http_perform(s.http, NULL, &request, &answer, &e), ERR_AUTH), "%s", e.text);
+	cr_expect(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_AUTH), "%s",
+		e.text);
 	cr_expect(not(answer.may_have_arrived));
-	secure_close(&s);
 }
 
 Test(http_secure, http_1_1_works_where_the_server_has_nothing_else)
 {
-	struct secure s;
-
-	secure_open(&s, "1", true);
-	expect_answer(&s, "/", "1.1 1");
-	expect_answer(&s, "/", "1.1 1");
-	secure_close(&s);
+	secure_open("1", true);
+	expect_answer("/", "1.1 1");
+	expect_answer("/", "1.1 1");
 }
 
 /* The handshake of TLS is on a connection that was there before. */
 static void expect_preconnected(const char *version, const char *want)
 {
-	struct secure s;
-
-	secure_open(&s, version, true);
-	snprintf(s.url, sizeof s.url, "https://127.0.0.1:%d", s.port);
-	http_preconnect(s.http, s.url);
-	room_await_preconnected(s.http, 1);
-	expect_answer(&s, "/", want);
-	expect_answer(&s, "/sockets", "1");
-	secure_close(&s);
+	secure_open(version, true);
+	snprintf(secure.url, sizeof secure.url, "https://127.0.0.1:%d", secure.port);
+	http_preconnect(secure.http, secure.url);
+	room_await_preconnected(secure.http, 1);
+	expect_answer("/", want);
+	expect_answer("/sockets", "1");
 }
 
 Test(http_secure, a_connection_that_is_there_is_taken)
 {
 	expect_preconnected("1", "1.1 1");
+	secure_close();
 	expect_preconnected("2", "2.0 1");
 }
 
 Test(http_secure, streams_share_a_connection_over_http_2)
 {
 	struct http_exchange *waiting[20];
-	struct secure s;
 
-	secure_open(&s, "2", true);
-	expect_answer(&s, "/", "2.0 1");
+	secure_open("2", true);
+	expect_answer("/", "2.0 1");
 	for (int i = 0; i < 20; i++)
-		waiting[i] = begin(&s, "/wait");
-	expect_answer(&s, "/release", "1");
+		waiting[i] = begin("/wait");
+	expect_answer("/release", "1");
 	/* Those that reach the server after this one are released by the next. */
-	expect_answer(&s, "/release", "1");
+	expect_answer("/release", "1");
 	for (int i = 0; i < 20; i++)
 		expect_to_end(waiting[i], 8);
-	secure_close(&s);
 }
 
 Test(http_secure, a_stream_nobody_reads_does_not_hold_up_the_others)
 {
 	struct http_exchange *idle;
-	struct secure s;
 
-	secure_open(&s, "2", true);
-	idle = begin(&s, "/long");
+	secure_open("2", true);
+	idle = begin("/long");
 	for (int i = 0; i < 50; i++)
-		expect_answer(&s, "/", "2.0 1");
+		expect_answer("/", "2.0 1");
 	expect_to_end(idle, LONG);
-	secure_close(&s);
 }
 
 /* ---- What gRPC needs ---- */
@@ -266,17 +250,15 @@ static void expect_trailers(const char *version)
 	AUTO_BUF struct buf body = BUF_INIT(100);
 	struct http_exchange *x;
 	struct error e = { 0 };
-	struct secure s;
 
-	secure_open(&s, version, true);
-	x = begin(&s, "/trailers");
+	secure_open(version, true);
+	x = begin("/trailers");
 	cr_assert(eq(int, read_whole(x, &body, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, (char *)buf_text(&body), "body"));
 	cr_assert(ne(ptr, (void *)http_header(x, "grpc-status"), NULL));
 	cr_expect(eq(str, (char *)http_header(x, "Grpc-Status"), "7"));
 	cr_expect(eq(str, (char *)http_header(x, "x-both"), "header"));
 	http_end(x);
-	secure_close(&s);
 }
 
 Test(http_secure, trailers_are_there_at_the_end_over_http_2)
@@ -294,39 +276,35 @@ Test(http_secure, what_was_said_before_a_reset_is_known)
 	AUTO_BUF struct buf body = BUF_INIT(100);
 	struct http_exchange *x;
 	struct error e = { 0 };
-	struct secure s;
 
-	secure_open(&s, "2", true);
-	x = begin(&s, "/reset");
+	secure_open("2", true);
+	x = begin("/reset");
 	cr_expect(eq(int, read_whole(x, &body, &e), ERR_UNREACHABLE), "%s", e.text);
 	cr_assert(ne(ptr, (void *)http_header(x, "grpc-status"), NULL));
 	cr_expect(eq(str, (char *)http_header(x, "grpc-status"), "12"));
 	http_end(x);
-	secure_close(&s);
 }
 
-static enum err require_2(struct secure *s, const char *url, struct error *e)
+static enum err require_2(const char *url, struct error *e)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
 	const struct http_request request = {
 		.method = HTTP_POST, .flags = HTTP_REQUIRE_2, .url = url
 	};
 
-	return http_perform(s->http, NULL, &request, &answer, e);
+	return http_perform(secure.http, NULL, &request, &answer, e);
 }
 
 Test(http_secure, http_2_can_be_required)
 {
 	struct error e = { 0 };
-	struct secure s;
 
-	secure_open(&s, "2", true);
-	cr_expect(eq(int, require_2(&s, request_for(&s, "/").url, &e), ERR_OK), "%s", e.text);
-	secure_close(&s);
-	secure_open(&s, "1", true);
-	cr_expect(eq(int, require_2(&s, request_for(&s, "/").url, &e), ERR_PROTOCOL));
+	secure_open("2", true);
+	cr_expect(eq(int, require_2(request_for("/").url, &e), ERR_OK), "%s", e.text);
+	secure_close();
+	secure_open("1", true);
+	cr_expect(eq(int, require_2(request_for("/").url, &e), ERR_PROTOCOL));
 	cr_expect(ne(ptr, strstr(e.text, "does not speak HTTP/2"), NULL), "%s", e.text);
-	secure_close(&s);
 }
 
 /*
@@ -336,35 +314,30 @@ Test(http_secure, http_2_can_be_required)
 Test(http_secure, long_streams_starve_no_short_requests)
 {
 	struct http_exchange *waiting[130];
-	struct secure s;
 	int connections = 0;
 
-	secure_open(&s, "2/100", true);
-	expect_answer(&s, "/", "2.0 1");
+	secure_open("2/100", true);
+	expect_answer("/", "2.0 1");
 	for (int i = 0; i < 130; i++)
-		waiting[i] = begin(&s, "/wait");
+		waiting[i] = begin("/wait");
 	for (int i = 0; i < 50; i++) {
 		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-		struct http_request request = request_for(&s, "/");
+		struct http_request request = request_for("/");
 		struct error e = { 0 };
 
-		cr_assert(eq(int, http_perform(s.http, NULL, &request, &answer, &e), ERR_OK), "%s",
-			e.text);
+		cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_OK),
+			"%s", e.text);
 		connections = atoi(buf_text(&answer.body) + strlen("2.0 "));
 	}
 	cr_expect(le(int, connections, 64));
 	for (int i = 0; i < 130; i++)
 		http_end(waiting[i]);
-	secure_close(&s);
 }
 
 Test(http_secure, a_new_connection_is_made_after_dropping)
 {
-	struct secure s;
-
-	secure_open(&s, "2", true);
-	expect_answer(&s, "/", "2.0 1");
-	http_drop_connections(s.http);
-	expect_answer(&s, "/", "2.0 2");
-	secure_close(&s);
+	secure_open("2", true);
+	expect_answer("/", "2.0 1");
+	http_drop_connections(secure.http);
+	expect_answer("/", "2.0 2");
 }

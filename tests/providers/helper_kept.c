@@ -10,13 +10,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
-TestSuite(helper_kept, .timeout = 300);
-
 #define HELPERS_MAX 8
 #define LONG_MS     600000
 
 /* Whoever starts helpers: each serves in a thread of its own. */
-struct scene {
+static struct scene {
 	struct helper_client *client;
 	struct root root;
 	struct scratch scratch;
@@ -26,10 +24,9 @@ struct scene {
 	unsigned stillborn; /* so many of the next ones hang up at once */
 	bool is_beyond_help;
 	sem_t ended;
-};
+} scene;
 
 struct helper {
-	struct scene *scene;
 	int fd;
 	bool is_stillborn;
 };
@@ -41,65 +38,62 @@ static void *run_helper(void *context)
 	if (!h->is_stillborn)
 		serve(
 			&(struct serve_options){
-				.root = &h->scene->root, .in_fd = h->fd, .out_fd = h->fd },
+				.root = &scene.root, .in_fd = h->fd, .out_fd = h->fd },
 			NULL);
 	shutdown(h->fd, SHUT_RDWR);
-	sem_post(&h->scene->ended);
+	sem_post(&scene.ended);
 	return NULL;
 }
 
 static enum err start(void *context, const struct call *call, int *fd, struct error *e)
 {
-	struct scene *s = context;
 	struct helper *h = malloc(sizeof *h);
 	int ends[2];
 
-	(void)call;
+	(void)context, (void)call;
 	if (!h || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return error_errno(e, errno, "a helper");
-	*h = (struct helper){ s, ends[1], s->stillborn > 0 };
-	s->stillborn -= h->is_stillborn;
-	s->fds[s->started] = ends[1];
-	cr_assert(eq(int, pthread_create(&s->threads[s->started++], NULL, run_helper, h), 0));
+	*h = (struct helper){ ends[1], scene.stillborn > 0 };
+	scene.stillborn -= h->is_stillborn;
+	scene.fds[scene.started] = ends[1];
+	cr_assert(eq(int, pthread_create(&scene.threads[scene.started++], NULL, run_helper, h), 0));
 	*fd = ends[0];
 	return ERR_OK;
 }
 
 static enum err mend(void *context, const struct call *call, struct error *e)
 {
-	struct scene *s = context;
-
-	(void)call;
-	s->mended++;
-	return s->is_beyond_help ? error_set(e, ERR_GONE, "there is nothing to mend") : ERR_OK;
+	(void)context, (void)call;
+	scene.mended++;
+	return scene.is_beyond_help ? error_set(e, ERR_GONE, "there is nothing to mend") : ERR_OK;
 }
 
-static void scene_open(struct scene *s, int64_t idle_ms)
+static void scene_open(int64_t idle_ms)
 {
-	const struct helper_keeper keeper = {
-		.start = start, .mend = mend, .idle_ms = idle_ms, .context = s
-	};
+	const struct helper_keeper keeper = { .start = start, .mend = mend, .idle_ms = idle_ms };
 	const struct hello hello = { .version = WIRE_VERSION };
 	struct error e = { 0 };
 
-	scratch_make(&s->scratch);
-	root_open(&s->root, s->scratch.path, NULL, &e);
+	scratch_make(&scene.scratch);
+	root_open(&scene.root, scene.scratch.path, NULL, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
-	sem_init(&s->ended, 0, 0);
-	helper_client_new_kept(&s->client, &keeper, &hello, &e);
+	sem_init(&scene.ended, 0, 0);
+	helper_client_new_kept(&scene.client, &keeper, &hello, &e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 }
 
-static void scene_close(struct scene *s)
+static void scene_close(void)
 {
-	helper_client_free(s->client);
-	for (unsigned i = 0; i < s->started; i++) {
-		pthread_join(s->threads[i], NULL);
-		close(s->fds[i]);
+	helper_client_free(scene.client);
+	for (unsigned i = 0; i < scene.started; i++) {
+		pthread_join(scene.threads[i], NULL);
+		close(scene.fds[i]);
 	}
-	root_close(&s->root);
-	scratch_remove(&s->scratch);
+	root_close(&scene.root);
+	scratch_remove(&scene.scratch);
 }
+
+TestSuite(helper_kept, .fini = scene_close, .timeout = 300);
 
 static enum err ignore(void *context, const struct list_item *item, struct error *e)
 {
@@ -107,84 +101,73 @@ static enum err ignore(void *context, const struct list_item *item, struct error
 	return ERR_OK;
 }
 
-static enum err list_within(struct scene *s, const struct call *call, struct error *e)
+static enum err list_within(const struct call *call, struct error *e)
 {
 	const char *const starts[] = { "" };
 	const struct list_request request = { .starts = starts, .starts_count = 1, .depth = 1 };
 
-	return helper_client_list(s->client, call, &request, ignore, NULL, e);
+	return helper_client_list(scene.client, call, &request, ignore, NULL, e);
 }
 
-static enum err list(struct scene *s, struct error *e)
+static enum err list(struct error *e)
 {
-	return list_within(s, NULL, e);
+	return list_within(NULL, e);
 }
 
-static void expect_list(struct scene *s)
+static void expect_list(void)
 {
 	struct error e = { 0 };
 
-	cr_expect(eq(int, list(s, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
 }
 
 /* One more of them has hung up. */
-static void wait_for_end(struct scene *s)
+static void wait_for_end(void)
 {
 	struct timespec end;
 
 	clock_gettime(CLOCK_REALTIME, &end);
 	end.tv_sec += 60;
-	cr_assert(eq(int, sem_timedwait(&s->ended, &end), 0), "none ended");
+	cr_assert(eq(int, sem_timedwait(&scene.ended, &end), 0), "none ended");
 }
 
 Test(helper_kept, nothing_is_started_before_it_is_asked)
 {
-	struct scene s = { 0 };
-
-	scene_open(&s, LONG_MS);
-	cr_expect(eq(uint, s.started, 0));
-	scene_close(&s);
+	scene_open(LONG_MS);
+	cr_expect(eq(uint, scene.started, 0));
 }
 
 Test(helper_kept, all_requests_share_one)
 {
-	struct scene s = { 0 };
-
-	scene_open(&s, LONG_MS);
-	expect_list(&s);
-	expect_list(&s);
-	cr_expect(eq(uint, s.started, 1));
-	scene_close(&s);
+	scene_open(LONG_MS);
+	expect_list();
+	expect_list();
+	cr_expect(eq(uint, scene.started, 1));
 }
 
 Test(helper_kept, one_that_nobody_asks_is_let_go_and_another_one_started)
 {
-	struct scene s = { 0 };
-
-	scene_open(&s, 1);
-	expect_list(&s);
-	wait_for_end(&s);
-	expect_list(&s);
-	cr_expect(eq(uint, s.started, 2));
-	scene_close(&s);
+	scene_open(1);
+	expect_list();
+	wait_for_end();
+	expect_list();
+	cr_expect(eq(uint, scene.started, 2));
 }
 
 Test(helper_kept, where_the_stream_broke_the_next_request_starts_another)
 {
-	struct scene s = { 0 };
 	struct error e = { 0 };
 
-	scene_open(&s, LONG_MS);
-	expect_list(&s);
-	shutdown(s.fds[0], SHUT_RDWR);
-	wait_for_end(&s);
+	scene_open(LONG_MS);
+	expect_list();
+	shutdown(scene.fds[0], SHUT_RDWR);
+	wait_for_end();
 	/* Whether the hang-up was seen before or after it was asked. */
-	if (list(&s, &e) != ERR_OK) {
+	if (list(&e) != ERR_OK) {
 		cr_expect(eq(int, e.kind, ERR_UNREACHABLE), "%s", e.text);
-		expect_list(&s);
+		expect_list();
 	}
-	cr_expect(eq(uint, s.started, 2));
-	scene_close(&s);
+	cr_expect(eq(uint, scene.started, 2));
 }
 
 /* From now on what it says goes nowhere, and nobody hangs up; to be closed. */
@@ -192,13 +175,13 @@ struct muted {
 	int kept, nowhere[2];
 };
 
-static struct muted mute(const struct scene *s, unsigned helper)
+static struct muted mute(unsigned helper)
 {
-	struct muted m = { .kept = dup(s->fds[helper]) };
+	struct muted m = { .kept = dup(scene.fds[helper]) };
 
 	cr_assert(ge(int, m.kept, 0));
 	cr_assert(eq(int, socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, m.nowhere), 0));
-	cr_assert(ge(int, dup2(m.nowhere[0], s->fds[helper]), 0));
+	cr_assert(ge(int, dup2(m.nowhere[0], scene.fds[helper]), 0));
 	return m;
 }
 
@@ -212,38 +195,34 @@ static void unmute(const struct muted *m)
 Test(helper_kept, where_the_stream_is_dead_without_having_broken_the_next_request_starts_another)
 {
 	const struct call impatient = { .progress_ms = 500 };
-	struct scene s = { 0 };
 	struct error e = { 0 };
 	struct muted first;
 
-	scene_open(&s, LONG_MS);
-	expect_list(&s);
-	first = mute(&s, 0);
-	cr_expect(eq(int, list_within(&s, &impatient, &e), ERR_TIMEOUT), "%s", e.text);
-	expect_list(&s);
-	cr_expect(eq(uint, s.started, 2));
+	scene_open(LONG_MS);
+	expect_list();
+	first = mute(0);
+	cr_expect(eq(int, list_within(&impatient, &e), ERR_TIMEOUT), "%s", e.text);
+	expect_list();
+	cr_expect(eq(uint, scene.started, 2));
 	unmute(&first);
-	scene_close(&s);
 }
 
 Test(helper_kept, one_that_does_not_come_up_is_mended_and_started_once_more)
 {
-	struct scene s = { .stillborn = 1 };
-
-	scene_open(&s, LONG_MS);
-	expect_list(&s);
-	cr_expect(eq(uint, s.mended, 1));
-	cr_expect(eq(uint, s.started, 2));
-	scene_close(&s);
+	scene.stillborn = 1;
+	scene_open(LONG_MS);
+	expect_list();
+	cr_expect(eq(uint, scene.mended, 1));
+	cr_expect(eq(uint, scene.started, 2));
 }
 
 Test(helper_kept, what_cannot_be_mended_says_why)
 {
-	struct scene s = { .stillborn = 1, .is_beyond_help = true };
 	struct error e = { 0 };
 
-	scene_open(&s, LONG_MS);
-	cr_expect(eq(int, list(&s, &e), ERR_GONE), "%s", e.text);
-	cr_expect(eq(uint, s.started, 1));
-	scene_close(&s);
+	scene.stillborn = 1;
+	scene.is_beyond_help = true;
+	scene_open(LONG_MS);
+	cr_expect(eq(int, list(&e), ERR_GONE), "%s", e.text);
+	cr_expect(eq(uint, scene.started, 1));
 }
