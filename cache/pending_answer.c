@@ -11,11 +11,6 @@
 
 /* ---- Done ---- */
 
-static bool is_after(struct timespec a, struct timespec b)
-{
-	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
 /* Of contents that were sent beside each other either may be answered first: the latest state counts. */
 static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
 {
@@ -28,7 +23,7 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 		return;
 	}
 	cache_note_clock(c, &attr->ctime);
-	if (latest->ino != attr->ino || !is_after(latest->ctime, attr->ctime))
+	if (latest->ino != attr->ino || !time_is_after(latest->ctime, attr->ctime))
 		*latest = *attr;
 	tree_answered(c->tree, &q->about.scope, i, latest, cache_attr_until(c));
 }
@@ -44,7 +39,7 @@ static void adopt_again(
 	left.size = r->left.size;
 	left.mtime = r->left.mtime;
 	left.ctime = r->left.ctime;
-	if (before.ino == left.ino && is_after(before.ctime, left.ctime))
+	if (before.ino == left.ino && time_is_after(before.ctime, left.ctime))
 		left = before;
 	i->backlog->answered = left.ctime.tv_sec ? left : (struct attr){ 0 };
 }
@@ -102,7 +97,7 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
 		tree_doubt(p->cache->tree, i);
 	if (!r->left.ctime.tv_sec)
 		*latest = (struct attr){ 0 };
-	if (!is_after(r->left.ctime, latest->ctime))
+	if (!time_is_after(r->left.ctime, latest->ctime))
 		return;
 	latest->size = r->left.size;
 	latest->mtime = r->left.mtime;

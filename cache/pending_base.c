@@ -80,8 +80,7 @@ static void note_one(struct pending *p, const struct queued *q, journal_telling 
 
 static bool is_same(const struct version *a, const struct version *b)
 {
-	return a->size == b->size && a->ctime.tv_sec == b->ctime.tv_sec &&
-		a->ctime.tv_nsec == b->ctime.tv_nsec;
+	return a->size == b->size && time_equals(a->ctime, b->ctime);
 }
 
 /* Whether something that touches the same file comes before it. */
@@ -197,11 +196,6 @@ static bool has_to_do_with(const struct queued *q, const char *path)
 	return sets || queued_goes_on_at(q, path);
 }
 
-static bool is_after(struct timespec a, struct timespec b)
-{
-	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
 /* What comes next at that name; NULL: nothing, or it cannot be told. */
 static struct queued *next_there(const struct queued *before, const char *path)
 {
@@ -246,7 +240,7 @@ void pending_base_recovered_locked(
 	struct version *version = moves ? &q->change.version : journal_base_in(&q->change);
 
 	if (!(moves || has_to_do_with(q, path)) || pending_version_is_gone(version) ||
-		!is_after(left.ctime, version->ctime))
+		!time_is_after(left.ctime, version->ctime))
 		return;
 	*version = left;
 	note_one(p, q, moves ? journal_note_carried : journal_note_based, version);
@@ -399,8 +393,7 @@ static bool shows_others(const struct version *before, const struct change_resul
 	bool is_of_then = r->was_over && r->left.ctime.tv_sec;
 	struct version after = is_of_then ? r->left : version_shown(&r->attr);
 
-	return after.size != before->size || is_after(after.mtime, before->mtime) ||
-		is_after(before->mtime, after.mtime);
+	return after.size != before->size || !time_equals(after.mtime, before->mtime);
 }
 
 void pending_base_moved_locked(

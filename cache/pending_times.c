@@ -80,7 +80,7 @@ static bool sets_mtime(const struct queued *q, const struct inode *i, struct tim
 	const struct change *c = &q->change;
 
 	return c->op == CHANGE_SETATTR && c->set & SET_MTIME && q->about.target == i &&
-		c->mtime.tv_sec == mtime.tv_sec && c->mtime.tv_nsec == mtime.tv_nsec;
+		time_equals(c->mtime, mtime);
 }
 
 /* Without a youngest change that was one which the sandbox never hears of (pending_cancel.c). */

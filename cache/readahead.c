@@ -131,20 +131,13 @@ static enum err fill_chunk(struct stretch *t, const struct fetch_piece *piece, s
 	return ERR_OK;
 }
 
-static bool is_same_version(const struct attr *a, const struct attr *b)
-{
-	return a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
-		a->mtime.tv_nsec == b->mtime.tv_nsec && a->ctime.tv_sec == b->ctime.tv_sec &&
-		a->ctime.tv_nsec == b->ctime.tv_nsec;
-}
-
 /* What is there in the first answer is what the stream is of. */
 static enum err check_version(struct readahead *s, const struct attr *attr, struct error *e)
 {
 	if (!s->has_version) {
 		reading_learn(s->ahead->cache, s->inode, &s->asked, attr);
 		s->version = *attr;
-	} else if (!is_same_version(&s->version, attr)) {
+	} else if (!attr_is_same_version(&s->version, attr)) {
 		return error_set(e, ERR_INTERRUPTED, "changed while it was read");
 	}
 	return ERR_OK;

@@ -14,16 +14,11 @@ struct kept_ctime {
 	LIST_ENTRY(kept_ctime) link; /* tree.kept_ctimes */
 };
 
-static bool is_same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
 {
 	const struct kept_ctime *kept = i->kept_ctime;
 
-	return kept && is_same_time(kept->real, ctime) ? kept->shown : ctime;
+	return kept && time_equals(kept->real, ctime) ? kept->shown : ctime;
 }
 
 void forget_ctime_locked(struct inode *i)
@@ -38,7 +33,7 @@ void forget_ctime_locked(struct inode *i)
 void keep_ctime_locked(struct tree *t, struct inode *i, struct timespec shown)
 {
 	forget_ctime_locked(i);
-	if (is_same_time(shown, i->attr.ctime))
+	if (time_equals(shown, i->attr.ctime))
 		return;
 	i->kept_ctime = malloc(sizeof *i->kept_ctime);
 	if (!i->kept_ctime)

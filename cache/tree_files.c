@@ -285,9 +285,7 @@ static bool is_index_name(const char *name)
 
 static bool is_newer(const struct dentry *d, const struct dentry *than)
 {
-	struct timespec a = d->inode->attr.mtime, b = than->inode->attr.mtime;
-
-	return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+	return time_is_after(d->inode->attr.mtime, than->inode->attr.mtime);
 }
 
 /* git looks there first. */

@@ -3,15 +3,10 @@
 
 #include <sys/stat.h>
 
-static bool is_before(struct timespec a, struct timespec b)
-{
-	return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
 /* Each change moves the times on, however coarse the clock; one that was set to the future comes back. */
 static struct timespec next_time(struct timespec last, struct timespec now)
 {
-	if (is_before(last, now))
+	if (time_is_after(now, last))
 		return now;
 	if (++last.tv_nsec == 1000000000)
 		last = (struct timespec){ .tv_sec = last.tv_sec + 1 };
@@ -84,8 +79,7 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
 /* It is what was foreseen, but for what only the sandbox can say: nobody else changed it meanwhile. */
 static bool is_as_foreseen(const struct attr *foreseen, const struct attr *now)
 {
-	return now->size == foreseen->size && now->mtime.tv_sec == foreseen->mtime.tv_sec &&
-		now->mtime.tv_nsec == foreseen->mtime.tv_nsec;
+	return now->size == foreseen->size && time_equals(now->mtime, foreseen->mtime);
 }
 
 static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, struct inode *i,
@@ -204,18 +198,11 @@ void take_back_locked(struct tree *t, struct inode *i)
 	i->lent_to = 0;
 }
 
-static bool is_same_version(const struct attr *a, const struct attr *b)
-{
-	return a->size == b->size && a->mtime.tv_sec == b->mtime.tv_sec &&
-		a->mtime.tv_nsec == b->mtime.tv_nsec && a->ctime.tv_sec == b->ctime.tv_sec &&
-		a->ctime.tv_nsec == b->ctime.tv_nsec;
-}
-
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr)
 {
 	pthread_mutex_lock(&t->lock);
 	bool still = is_news_locked(t, i, seen) && is_same_file(&i->attr, attr) &&
-		is_same_version(&i->attr, attr);
+		attr_is_same_version(&i->attr, attr);
 
 	pthread_mutex_unlock(&t->lock);
 	return still;

@@ -58,10 +58,8 @@ static bool is_echo(const struct inode *i, const struct watch_event *event)
 {
 	const struct attr *known = &i->attr, *told = &event->attr;
 
-	if (known->ctime.tv_sec != told->ctime.tv_sec)
-		return known->ctime.tv_sec > told->ctime.tv_sec;
-	if (known->ctime.tv_nsec != told->ctime.tv_nsec)
-		return known->ctime.tv_nsec > told->ctime.tv_nsec;
+	if (!time_equals(known->ctime, told->ctime))
+		return time_is_after(known->ctime, told->ctime);
 	/* Contents that changed again within the tick. */
 	if (event->kind == WATCH_CHANGED && !i->settled && !i->own)
 		return false;
@@ -91,8 +89,7 @@ static void doubt_inside_locked(struct tree *t, struct inode *i)
 static void take_attr_locked(struct tree *t, struct inode *i, const struct watch_event *event)
 {
 	bool pages = event->kind == WATCH_CHANGED || i->attr.size != event->attr.size ||
-		i->attr.mtime.tv_sec != event->attr.mtime.tv_sec ||
-		i->attr.mtime.tv_nsec != event->attr.mtime.tv_nsec;
+		!time_equals(i->attr.mtime, event->attr.mtime);
 
 	touch_locked(t, i);
 	i->attr = event->attr;

@@ -11,11 +11,6 @@
 /* Two ticks of the coarsest clock in use (CONFIG_HZ=100): a change may follow within the same time stamp. */
 #define CLOCK_TICK_NS 20000000
 
-static bool times_equal(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 uint64_t version_of(const struct attr *a)
 {
 	const uint64_t facts[] = { (uint64_t)a->mtime.tv_sec, (uint64_t)a->mtime.tv_nsec,
@@ -26,7 +21,7 @@ uint64_t version_of(const struct attr *a)
 
 static bool contents_differ(const struct attr *a, const struct attr *b)
 {
-	return a->size != b->size || !times_equal(a->mtime, b->mtime);
+	return a->size != b->size || !time_equals(a->mtime, b->mtime);
 }
 
 /* Whether what changed last did so at least a tick before. */
@@ -41,7 +36,7 @@ bool tree_settled_at(const struct attr *attr, struct timespec now)
 
 bool tree_settled_by_times(const struct attr *attr)
 {
-	return !times_equal(attr->mtime, attr->ctime);
+	return !time_equals(attr->mtime, attr->ctime);
 }
 
 bool is_same_file(const struct attr *a, const struct attr *b)
@@ -248,11 +243,6 @@ static struct dentry *learn_dentry_locked(
 	return d;
 }
 
-static bool is_after(struct timespec a, struct timespec b)
-{
-	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
-}
-
 /* Not to be believed; but what is newer than all we know says that we do not know it. */
 static void pass_news_locked(struct inode *i, const struct tree_news *news)
 {
@@ -261,7 +251,7 @@ static void pass_news_locked(struct inode *i, const struct tree_news *news)
 		return;
 	if (news->link && !i->link)
 		i->link = strdup(news->link);
-	if (!i->changing && is_after(news->attr.ctime, i->attr.ctime))
+	if (!i->changing && time_is_after(news->attr.ctime, i->attr.ctime))
 		i->attr_until_ms = 0;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "providers/base/error.h"
+#include "providers/base/times.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +40,13 @@ struct attr {
 	struct timespec atime, mtime, ctime; /* the sandbox's clock */
 	bool no_xattrs; /* it has no extended attribute of the user's; false: not known */
 };
+
+/* Whether the contents are those of then, as far as attributes tell. */
+static inline bool attr_is_same_version(const struct attr *a, const struct attr *b)
+{
+	return a->size == b->size && time_equals(a->mtime, b->mtime) &&
+		time_equals(a->ctime, b->ctime);
+}
 
 /* Which inode is meant. All zero: any. A verb that finds another one answers ERR_STALE and does nothing. */
 struct expect {

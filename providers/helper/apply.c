@@ -104,14 +104,10 @@ static void describe_parents(struct work *w)
 		r->has_parent2 = false;
 }
 
-static bool is_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static bool is_version(const struct version *v, const struct attr *a)
 {
-	return v->size == a->size && is_time(&v->mtime, &a->mtime) && is_time(&v->ctime, &a->ctime);
+	return v->size == a->size && time_equals(v->mtime, a->mtime) &&
+		time_equals(v->ctime, a->ctime);
 }
 
 static enum err judge_version(const struct place *p, const struct version *v,

@@ -32,11 +32,6 @@ struct reading {
 	bool is_stopped; /* by the sink: the whole batch ends */
 };
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 /* The attributes of the file, as they are once it was read: reading moves the access time. */
 static enum err check_unchanged(struct reading *g, struct error *e)
 {
@@ -45,8 +40,7 @@ static enum err check_unchanged(struct reading *g, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	bool is_same = is_same_time(&now.mtime, &g->before.mtime) &&
-		is_same_time(&now.ctime, &g->before.ctime) && now.size == g->before.size;
+	bool is_same = attr_is_same_version(&now, &g->before);
 
 	g->before = now;
 	return is_same ? ERR_OK

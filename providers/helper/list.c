@@ -273,17 +273,12 @@ static enum err list_entries(struct listing *l, struct opened *o, enum err *fail
 	return k;
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static bool is_unchanged(int fd, const struct attr *before)
 {
 	struct attr now;
 
-	return sys_stat(fd, "", &now) == 0 && is_same_time(&before->mtime, &now.mtime) &&
-		is_same_time(&before->ctime, &now.ctime);
+	return sys_stat(fd, "", &now) == 0 && time_equals(before->mtime, now.mtime) &&
+		time_equals(before->ctime, now.ctime);
 }
 
 /*

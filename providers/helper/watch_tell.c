@@ -7,16 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 /* Every change of an inode but of its time of access moves its ctime. */
 static bool is_same_version(const struct attr *a, const struct attr *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->btime_ns == b->btime_ns &&
-		a->size == b->size && is_same_time(&a->ctime, &b->ctime);
+		a->size == b->size && time_equals(a->ctime, b->ctime);
 }
 
 /* Only of states: that something was lost is said twice for a reason. */

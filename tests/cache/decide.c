@@ -157,11 +157,6 @@ static struct timespec mtime_of(struct inode *i)
 	return attr.mtime;
 }
 
-static bool is_same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 static struct inode *make_one(enum change_op op, const char *name)
 {
 	const struct making m = {
@@ -188,7 +183,7 @@ Test(decide, times_stay_what_they_were_shown_as)
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	cache_doubt_all(far.cache);
 	for (int n = 0; n < 3; n++)
-		cr_expect(is_same_time(shown[n], mtime_of(made[n])), "%d", n);
+		cr_expect(time_equals(shown[n], mtime_of(made[n])), "%d", n);
 	for (int n = 0; n < 2; n++)
 		cache_forget(far.cache, made[n], 1);
 }

@@ -457,11 +457,6 @@ Test(pending, the_size_grows_at_once_without_a_call)
 	distant_close(&far, i);
 }
 
-static bool is_after(struct timespec a, struct timespec b)
-{
-	return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
-}
-
 Test(pending, every_write_moves_the_times_on_and_brings_a_future_one_back)
 {
 	static const struct change to_the_future = { .set = SET_MTIME,
@@ -476,8 +471,8 @@ Test(pending, every_write_moves_the_times_on_and_brings_a_future_one_back)
 	for (int n = 0; n < 3; n++) {
 		distant_write(&far, i, 0, "hello");
 		cr_assert(eq(int, cache_attr(far.cache, NULL, i, &after, &valid_ms, NULL), ERR_OK));
-		cr_expect(is_after(after.ctime, before.ctime));
-		cr_expect(is_after(to_the_future.mtime, after.mtime));
+		cr_expect(time_is_after(after.ctime, before.ctime));
+		cr_expect(time_is_after(to_the_future.mtime, after.mtime));
 		before = after;
 	}
 	distant_hold_applies(&far, false);

@@ -190,8 +190,7 @@ Test(helper_list, of_what_changed_since_names_only_that)
 	do {
 		cr_assert(fchmod(fd, 0600) == 0);
 		then = shown_attr(&shown, "tree/d/new").ctime;
-	} while (then.tv_sec == shown_attr(&shown, "tree/d").ctime.tv_sec &&
-		then.tv_nsec == shown_attr(&shown, "tree/d").ctime.tv_nsec);
+	} while (time_equals(then, shown_attr(&shown, "tree/d").ctime));
 	struct list_request request = { .starts = &start,
 		.starts_count = 1,
 		.depth = LIST_DEPTH_ALL,
@@ -218,8 +217,7 @@ static void change_again(const char *path, struct timespec before)
 {
 	do
 		cr_assert(fchmodat(shown.scratch.fd, path, 0700, 0) == 0);
-	while (shown_attr(&shown, path).ctime.tv_sec == before.tv_sec &&
-		shown_attr(&shown, path).ctime.tv_nsec == before.tv_nsec);
+	while (time_equals(shown_attr(&shown, path).ctime, before));
 }
 
 Test(helper_list, directories_in_which_nothing_changed_need_not_be_named)

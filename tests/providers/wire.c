@@ -59,19 +59,14 @@ static const struct expect extreme_expect = { UINT64_MAX, 1, UINT64_MAX };
 static const struct version extreme_version = { UINT64_MAX, { INT64_MIN, 0 },
 	{ INT64_MAX, 999999999 } };
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static bool same_attr(const struct attr *a, const struct attr *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->btime_ns == b->btime_ns &&
 		a->mode == b->mode && a->nlink == b->nlink && a->uid == b->uid &&
 		a->gid == b->gid && a->rdev == b->rdev && a->size == b->size &&
 		a->blocks == b->blocks && a->blksize == b->blksize &&
-		same_time(&a->atime, &b->atime) && same_time(&a->mtime, &b->mtime) &&
-		same_time(&a->ctime, &b->ctime) && a->no_xattrs == b->no_xattrs;
+		time_equals(a->atime, b->atime) && time_equals(a->mtime, b->mtime) &&
+		time_equals(a->ctime, b->ctime) && a->no_xattrs == b->no_xattrs;
 }
 
 static bool same_expect(const struct expect *a, const struct expect *b)
@@ -81,8 +76,8 @@ static bool same_expect(const struct expect *a, const struct expect *b)
 
 static bool same_version(const struct version *a, const struct version *b)
 {
-	return a->size == b->size && same_time(&a->mtime, &b->mtime) &&
-		same_time(&a->ctime, &b->ctime);
+	return a->size == b->size && time_equals(a->mtime, b->mtime) &&
+		time_equals(a->ctime, b->ctime);
 }
 
 static bool same_string(const char *a, const char *b)
@@ -790,8 +785,8 @@ static bool same_change(const struct change *a, const struct change *b)
 		same_expect(&a->target2, &b->target2) && same_version(&a->version, &b->version) &&
 		same_version(&a->version2, &b->version2) && a->set == b->set &&
 		a->mode == b->mode && a->uid == b->uid && a->gid == b->gid && a->rdev == b->rdev &&
-		a->size == b->size && same_time(&a->atime, &b->atime) &&
-		same_time(&a->mtime, &b->mtime) && a->offset == b->offset &&
+		a->size == b->size && time_equals(a->atime, b->atime) &&
+		time_equals(a->mtime, b->mtime) && a->offset == b->offset &&
 		a->offset2 == b->offset2 && a->length == b->length &&
 		same_string(a->name, b->name) && a->data_len == b->data_len &&
 		(!a->data_len || memcmp(a->data, b->data, a->data_len) == 0);
@@ -1037,7 +1032,7 @@ Test(wire, hello_comes_back)
 	cr_assert(eq(int, wire_get_hello(&m, &got, NULL), ERR_OK));
 	cr_expect(got.version == want.version && got.has_staging);
 	cr_expect(memcmp(&got.identity, &want.identity, sizeof want.identity) == 0);
-	cr_expect(same_time(&got.root.now, &want.root.now));
+	cr_expect(time_equals(got.root.now, want.root.now));
 	cr_expect(same_attr(&got.root.attr, &want.root.attr));
 	cr_expect(memcmp(&got.root.space, &want.root.space, sizeof want.root.space) == 0);
 }

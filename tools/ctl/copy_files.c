@@ -32,16 +32,10 @@ static bool is_last_part(const struct copy_entry *entry, const struct fetch_item
 	return item->offset + item->length > entry->attr.size;
 }
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 /* The change time counts: a program may write to a file and set its modification time back. */
 static bool is_same_version(const struct attr *a, const struct attr *b)
 {
-	return a->ino == b->ino && a->size == b->size && is_same_time(&a->mtime, &b->mtime) &&
-		is_same_time(&a->ctime, &b->ctime);
+	return a->ino == b->ino && attr_is_same_version(a, b);
 }
 
 /* A file that came in one part may be another one by now; of several parts, all are to be of the file that was listed. */
