@@ -75,6 +75,31 @@ static bool is_gone_by(struct pending *p, const struct queued *q)
 	return q->change.op == CHANGE_RMDIR || !attr.nlink;
 }
 
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool is_same_version(const struct version *a, const struct version *b)
+{
+	return a->size == b->size && is_same_time(a->mtime, b->mtime) &&
+		is_same_time(a->ctime, b->ctime);
+}
+
+/* The kernel's pages go on with the file, but not where that had other contents than we knew. */
+static void check_met(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	struct inode *i = q->about.target;
+
+	if (!i || !r->before.ctime.tv_sec)
+		return;
+	bool is_first = !i->backlog->answered.ctime.tv_sec;
+	struct version known = is_first ? i->backlog->shown : version_shown(&i->backlog->answered);
+
+	if (!is_same_version(&known, &r->before))
+		tree_drop_pages(p->cache->tree, i);
+}
+
 /* It is not the inode that it was: in staging, from one file system to another or over what was there; or when it was made. */
 static void check_placed(struct pending *p, const struct queued *q, const struct change_result *r)
 {
@@ -150,6 +175,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	if (q->is_beside)
 		return;
 	check_landing(p, q, r);
+	check_met(p, q, r);
 	check_placed(p, q, r);
 	if (about->target && r->has_attr && r->was_over)
 		adopt_again(p, q, about->target, r);

@@ -62,6 +62,7 @@ struct backlog {
 	struct queued *place;         /* held back: puts it in its place when it is whole */
 	int64_t place_look_ms;        /* monotonic: when it is judged whether it is being copied */
 	size_t place_bytes;           /* written since that was done last */
+	struct version shown;         /* before the first of them; all zero: it is not known */
 	struct attr answered;         /* the latest state that an answer told while it owes */
 	struct base *base;            /* NULL: the sandbox may have something else by now */
 	struct error refused;         /* the first that was not reported */

@@ -97,8 +97,10 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 
 		if (!i || stands_before(q, n))
 			continue;
-		if (i == q->about.target && !i->backlog->owes)
+		if (i == q->about.target && !i->backlog->owes) {
+			i->backlog->shown = pending_version_locked(p, i);
 			base_note_locked(p, i);
+		}
 		i->backlog->owes++;
 		i->backlog->last = q;
 	}

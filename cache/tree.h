@@ -247,6 +247,8 @@ void tree_forget(struct tree *t);
 
 /* The path by which `i` was asked for leads nowhere, or to another file: that name goes. Whether there may be another. */
 bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *path);
+/* What the kernel has of its contents is not what the sandbox has. */
+void tree_drop_pages(struct tree *t, struct inode *i);
 /* The directory is not what we thought: the next question goes to the sandbox. */
 void tree_doubt(struct tree *t, struct inode *i);
 /* Whatever is known by that name, believed or not, pinned; NULL nothing. */

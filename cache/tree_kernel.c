@@ -180,6 +180,13 @@ void kernel_forgets_inode_locked(struct tree *t, struct inode *i, bool pages)
 	tell_locked(t, &(struct tree_told){ .inode = i, .pages = pages });
 }
 
+void tree_drop_pages(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	kernel_forgets_inode_locked(t, i, true);
+	pthread_mutex_unlock(&t->lock);
+}
+
 void kernel_forgets_name_locked(
 	struct tree *t, struct inode *dir, const char *name, struct dentry *d, bool is_gone)
 {

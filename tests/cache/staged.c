@@ -31,6 +31,13 @@ static void teardown(void)
 
 TestSuite(staged, .init = setup, .fini = teardown, .timeout = 300);
 
+static void setup_untold(void)
+{
+	distant_start_trusting(&far);
+}
+
+TestSuite(staged_untold, .init = setup_untold, .fini = teardown, .timeout = 300);
+
 /* ---- Words ---- */
 
 static bool is_there(const char *name)
@@ -606,6 +613,34 @@ Test(staged, what_others_write_behind_a_time_that_was_set_by_a_repeated_batch_is
 	make_f();
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	send_twice(set_time_of_f);
+}
+
+static bool keeps_pages(struct inode *i)
+{
+	bool keeps;
+
+	cr_assert(eq(int, cache_open(far.cache, NULL, i, O_RDONLY, &keeps, NULL), ERR_OK));
+	cache_close(far.cache, i);
+	return keeps;
+}
+
+/* Nobody tells of changes, and the kernel cannot see by the time that it set. */
+Test(staged_untold, pages_of_what_others_wrote_before_a_time_was_set_here_are_not_kept)
+{
+	make_with("f", "ours");
+	set_mtime("f", 1000);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	struct inode *i = await("f");
+
+	keeps_pages(i);
+	set_mtime("f", 2000);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_expect(keeps_pages(i), "nobody was at it");
+	put("f", "them");
+	set_mtime("f", 3000);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	cr_expect(not(keeps_pages(i)));
+	cache_forget(far.cache, i, 1);
 }
 
 /* Closed before the sandbox hears of it; somebody there makes one, too. */
