@@ -1,6 +1,7 @@
 #include "fs/job_script.h"
 
 #include "providers/input_pipe.h"
+#include "providers/verbs.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -50,10 +51,8 @@ static const char start_text[] =
 	"done\n"
 	"umask 077\n"
 	"mkdir -p \"$dir\" || exit\n"
-	"find \"$dir\" -maxdepth 1 -name 'job-*.code' -mtime +0 2>/dev/null | while read -r old; "
-	"do\n"
-	"	rm -f \"${old%.code}\".*\n"
-	"done\n"
+	"find \"$dir\" -maxdepth 1 -name '" STAGED_JOB "*.code' -mtime +0 -exec sh -c '\n"
+	"	rm -f \"${1%.code}\".*' sh {} \\; 2>/dev/null\n"
 	"printf '%s\\n' \"$3\" >\"$base.sh\" && : >\"$base.out\" && " INPUT_PIPE_MAKE " || exit\n"
 	"keeper='" KEEPER "'\n"
 	"[ \"$2\" = leaves ] || exec /bin/sh -c \"$keeper\" sh \"$base\" \"$mask\"\n"

@@ -1,6 +1,7 @@
 #include "providers/input_pipe.h"
 
 #include "providers/shell_quote.h"
+#include "providers/verbs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ static const char keep_text[] =
 	"come from a file only\" >&2\n"
 	"	exit 125\n"
 	"fi\n"
-	"find \"$4\" -maxdepth 1 -name 'fed-*' -mtime +6 -exec rm -f {} + 2>/dev/null\n"
+	"find \"$4\" -maxdepth 1 -name '" STAGED_FED "*' -mtime +6 -exec rm -f {} + 2>/dev/null\n"
 	"exec 3<>\"$1.ctl\" 4<>\"$1.new\" 5<\"$1.new\" 8>&1 9>&2 >/dev/null 2>&1\n"
 	"mv \"$1.new\" \"$1.in\"\n"
 	"(while read -r word <&3 && [ \"$word\" ]; do\n"
@@ -102,7 +103,7 @@ enum err input_pipe_base(char out[INPUT_PIPE_BASE_SIZE], const char *staging, st
 
 	if (getrandom(name, sizeof name, 0) != sizeof name)
 		return error_errno(e, errno, "getrandom");
-	len = snprintf(out, INPUT_PIPE_BASE_SIZE, "%s/fed-%016llx%016llx", staging,
+	len = snprintf(out, INPUT_PIPE_BASE_SIZE, "%s/" STAGED_FED "%016llx%016llx", staging,
 		(unsigned long long)name[0], (unsigned long long)name[1]);
 	return len < INPUT_PIPE_BASE_SIZE
 		? ERR_OK

@@ -183,7 +183,14 @@ static enum err open_lock(
 	return *is_alone ? ERR_OK : hold_shared(s->lock_fd, name, e);
 }
 
-/* What a mount that was killed had open. */
+static bool is_of_killed(const char *name)
+{
+	return !strncmp(name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)) ||
+		!strncmp(name, STAGED_JOB, strlen(STAGED_JOB)) ||
+		!strncmp(name, STAGED_FED, strlen(STAGED_FED));
+}
+
+/* What a mount or a command that was killed left: what it had open, and its jobs, which ended with it. */
 static void clean_staging(int staging_fd)
 {
 	AUTO_CLOSE int fd = openat(staging_fd, ".", DIRECTORY);
@@ -193,7 +200,7 @@ static void clean_staging(int staging_fd)
 		return;
 	take_fd(&fd);
 	for (struct dirent *entry; (entry = readdir(dir));)
-		if (!strncmp(entry->d_name, STAGED_UNLINKED, strlen(STAGED_UNLINKED)))
+		if (is_of_killed(entry->d_name))
 			unlinkat(staging_fd, entry->d_name, 0);
 }
 

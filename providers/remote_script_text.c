@@ -71,11 +71,26 @@ const char remote_script_text[] =
 	"	tell unstaged '' \"$home\" \"$root\" '' '' '' ''\n"
 	"	exit 0\n"
 	"fi\n"
-	/* What interrupted requests and uploads left. */
-	"find \"$staging\" -maxdepth 1 -type f \\( -name 'request-*' -mmin +60 -o \\\n"
+	/*
+	 * What interrupted requests and uploads left, and what dead mounts did: their records (staging.h),
+	 * and their jobs a day after the end. Where the sandbox was started again a job has none: its
+	 * process is gone.
+	 */
+	"find \"$staging\" -maxdepth 1 \\( -name 'request-*' -mmin +60 -o \\\n"
 	"	-name 'answer-*' -mmin +60 -o -name 'command-*' -mmin +60 -o \\\n"
-	"	-name 'input-*' -mmin +60 -o \\\n"
-	"	-name 'upload-*' -mmin +1440 \\) -exec rm -f {} + >/dev/null 2>&1\n"
+	"	-name 'input-*' -mmin +60 -o -name 'upload-*' -mmin +1440 -o \\\n"
+	"	-name '" STAGED_SEQUENCE "-*' -mmin +43200 -o -name '" STAGED_FENCE
+	"-*' -mmin +43200 -o "
+	"\\\n"
+	"	-name '" STAGED_ONCE "-*' -mmin +43200 -o -name '" STAGED_FED
+	"*' -mtime +6 \\) \\\n"
+	"	-exec rm -f {} + -o \\\n"
+	"	-name '" STAGED_JOB "*.code' -mtime +0 -exec sh -c '\n"
+	"		rm -f \"${1%.code}\".*' sh {} \\; -o \\\n"
+	"	-name '" STAGED_JOB "*.pid' -mtime +0 -exec sh -c '\n"
+	"		[ -e \"${1%.pid}.code\" ] && exit\n"
+	"		read -r pid at <\"$1\"\n"
+	"		kill -0 \"$pid\" || rm -f \"${1%.pid}\".*' sh {} \\; >/dev/null 2>&1\n"
 
 	/* The helper */
 	"machine=$(uname -m)\n"

@@ -188,6 +188,9 @@ enum change_op {
 #define STAGED_FENCE    "fence"
 #define STAGED_ONCE     "once"
 #define STAGED_WATCH    "watch"
+/* Files of jobs (fs/job_script.h), and the pipes of a command that is fed (input_pipe.h). */
+#define STAGED_JOB "job-"
+#define STAGED_FED "fed-"
 
 enum change_flags {
 	CHANGE_EXCL = 1,      /* must not exist */

@@ -324,6 +324,59 @@ Test(remote, what_interrupted_requests_and_uploads_left_is_removed_when_it_is_ol
 	cr_expect(faccessat(scene.scratch.fd, ".sandboxfs/upload-newer", F_OK, 0) == 0);
 }
 
+/* A job that has ended has a .code; one that the sandbox was started over has none, nor a process. */
+Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
+{
+	static const struct {
+		const char *name, *text;
+		int hours; /* how old it is */
+		bool stays;
+	} rows[] = {
+		{ "seq-0a", "", 30 * 24 + 1, false },
+		{ "seq-0b", "", 30 * 24 - 1, true },
+		{ "fence-0a", "", 30 * 24 + 1, false },
+		{ "once-0a", "", 30 * 24 + 1, false },
+		{ "fed-0a.in", "", 8 * 24, false },
+		{ "fed-0b.in", "", 5 * 24, true },
+		{ "job-0a-1.pid", "1 1", 99, false },
+		{ "job-0a-1.out", "secret", 99, false },
+		{ "job-0a-1.code", "0 1", 50, false },
+		{ "job-0b-1.pid", "1 1", 99, true },
+		{ "job-0b-1.out", "secret", 99, true },
+		{ "job-0b-1.code", "0 1", 2, true },
+		{ "job-0c-1.pid", "2147483647 1", 50, false },
+		{ "job-0c-1.sh", "sleep 100000", 50, false },
+		{ "job-0d-1.pid", "2147483647 1", 2, true },
+		{ "job-0e-1.pid", "%d 1", 50, true }, /* of this process */
+		{ "job-0e-1.sh", "sleep 100000", 50, true },
+	};
+	struct scene s;
+	char path[64], text[64];
+
+	scene_open(&s);
+	scratch_mkdir(&s.scratch, ".sandboxfs", 0755);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+			{ time(NULL) - rows[i].hours * 3600, 0 } };
+
+		snprintf(path, sizeof path, ".sandboxfs/%s", rows[i].name);
+		if (*rows[i].text == '%')
+			snprintf(text, sizeof text, "%d 1", (int)getpid());
+		else
+			snprintf(text, sizeof text, "%s", rows[i].text);
+		scratch_write_text(&s.scratch, path, text);
+		utimensat(s.scratch.fd, path, times, 0);
+	}
+	attach(&s);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		snprintf(path, sizeof path, ".sandboxfs/%s", rows[i].name);
+		cr_expect(eq(int, !faccessat(s.scratch.fd, path, F_OK, 0), rows[i].stays), "%s",
+			path);
+	}
+	remote_release(&s.remote);
+	scene_close(&s);
+}
+
 /* ---- A helper that is not as it should be ---- */
 
 Test(remote, a_helper_that_is_not_whole_is_stored_again)
