@@ -5,6 +5,7 @@
 #include "cache/walk.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/hex.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -111,6 +112,9 @@ static enum err start_threads(struct cache *c, const struct call *call, struct e
 		kind = fill_new(&c->fill, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
 		kind = pending_new(&c->pending, c, call, e);
+	/* What the mount before had on its way may still arrive. */
+	if (!kind && pending_took_up(c->pending))
+		c->unanswered_ms = monotonic_ms();
 	return kind ? kind : start_lifetime(c, e);
 }
 
@@ -135,8 +139,10 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	c->provider = p;
-	c->metered =
-		(struct metered){ .provider = p, .stats = &c->stats, .bandwidth = &c->bandwidth };
+	c->metered = (struct metered){ .provider = p,
+		.stats = &c->stats,
+		.bandwidth = &c->bandwidth,
+		.unanswered_ms = &c->unanswered_ms };
 	c->options = *options;
 	c->options.sandbox = NULL;
 	if (c->options.attr_ms < 0)
@@ -184,14 +190,13 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 /* What is pending stays in the journal; of what was sent nothing more is needed in the sandbox. */
 static void end_pending(struct cache *c)
 {
+	struct leftovers_journal journal = { .was_there = pending_took_up(c->pending) };
 	const unsigned char *id = pending_journal(c->pending);
-	unsigned char journal[JOURNAL_ID_SIZE];
 
 	if (id)
-		memcpy(journal, id, sizeof journal);
-	bool is_all_sent = pending_free(take(c->pending));
-
-	leftovers_remove(c, id ? journal : NULL, is_all_sent);
+		memcpy(journal.id, id, sizeof journal.id);
+	journal.is_all_sent = pending_free(take(c->pending));
+	leftovers_remove(c, id ? &journal : NULL);
 }
 
 void cache_free(struct cache *c)
@@ -317,6 +322,18 @@ enum err cache_execute_own(struct cache *c, const struct call *call,
 const char *cache_staging(const struct cache *c)
 {
 	return c->provider->staging;
+}
+
+void cache_word(const struct cache *c, char out[CACHE_WORD_SIZE])
+{
+	const unsigned char *journal = pending_journal(c->pending);
+
+	hex_encode(out, journal ? journal : c->journal, JOURNAL_ID_SIZE);
+}
+
+bool cache_follows_killed(const struct cache *c)
+{
+	return pending_took_up(c->pending);
 }
 
 enum err cache_port_url(

@@ -112,6 +112,13 @@ enum err cache_execute_own(struct cache *c, const struct call *call,
 void cache_command_ended(struct cache *c);
 /* Where commands may leave files that no mount shows: a directory that only has to be made. NULL: nowhere. */
 const char *cache_staging(const struct cache *c);
+/*
+ * A word for names in there. Mounts with the same journal have the same one, one after the other;
+ * the mount before was killed where cache_follows_killed() says so.
+ */
+#define CACHE_WORD_SIZE (2 * JOURNAL_ID_SIZE + 1)
+void cache_word(const struct cache *c, char out[CACHE_WORD_SIZE]);
+bool cache_follows_killed(const struct cache *c);
 
 /* Where a port of the sandbox is reached from elsewhere, as provider_url() says. */
 enum err cache_port_url(

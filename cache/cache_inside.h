@@ -32,9 +32,10 @@ struct cache {
 	struct cache_options options;
 	struct sandbox_info sandbox;
 	struct stats stats;
-	struct metered metered;     /* the provider, as it is called */
-	struct bandwidth bandwidth; /* of the connection to it */
-	pthread_rwlock_t observing; /* guards what follows; held for reading while it is told */
+	_Atomic int64_t unanswered_ms; /* when an apply last failed, monotonic: leftovers.h */
+	struct metered metered;        /* the provider, as it is called */
+	struct bandwidth bandwidth;    /* of the connection to it */
+	pthread_rwlock_t observing;    /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
 	_Atomic uint64_t uses; /* cache_used() */
 	_Atomic unsigned

@@ -23,11 +23,13 @@ struct change changes_making(const struct cache *c, const struct making *m)
 char *changes_staged_name(struct cache *c)
 {
 	uint64_t number = atomic_fetch_add(&c->staged_names, 1);
+	char word[CACHE_WORD_SIZE];
 	uint64_t mount;
 	char *name;
 
+	cache_word(c, word);
 	memcpy(&mount, c->journal, sizeof mount);
-	if (asprintf(&name, "/" STAGED_UNLINKED "%016llx-%llu", (unsigned long long)mount,
+	if (asprintf(&name, "/" STAGED_UNLINKED "%s-%016llx-%llu", word, (unsigned long long)mount,
 		    (unsigned long long)number) < 0)
 		return NULL;
 	return name;

@@ -19,6 +19,7 @@ static enum err make_id(struct journal *j, struct error *e)
 {
 	struct segment *last = segments_last_locked(j);
 
+	j->was_there = last;
 	if (last)
 		memcpy(j->id, last->journal, sizeof j->id);
 	else if (getrandom(j->id, sizeof j->id, 0) != sizeof j->id)
@@ -138,6 +139,11 @@ enum err journal_discard(const char *dir, struct error *e)
 const unsigned char *journal_id(const struct journal *j)
 {
 	return j->id;
+}
+
+bool journal_was_there(const struct journal *j)
+{
+	return j->was_there;
 }
 
 /* ---- Entries ---- */

@@ -70,6 +70,8 @@ enum err journal_discard(const char *dir, struct error *e);
 
 /* JOURNAL_ID_SIZE random bytes, made with the journal. */
 const unsigned char *journal_id(const struct journal *j);
+/* Whether an earlier owner left it, which therefore did not end as it should: the id is that one's. */
+bool journal_was_there(const struct journal *j);
 
 /*
  * Appends a change, of which `needs` is not kept, and gives its number and where its data is (len 0: it has none).

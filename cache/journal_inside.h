@@ -13,6 +13,7 @@
 struct journal {
 	struct journal_dir dir;
 	unsigned char id[JOURNAL_ID_SIZE];
+	bool was_there; /* an earlier owner left it */
 	uint64_t size_max, segment_max;
 	pthread_mutex_t lock; /* guards what follows */
 	TAILQ_HEAD(segments, segment)

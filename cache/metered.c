@@ -80,8 +80,11 @@ enum err metered_apply(const struct metered *m, const struct call *call,
 	if (is_late(call, e))
 		return ERR_TIMEOUT;
 	stats_add_sent(m->stats, STATS_APPLY, data_of(request));
-	return note_asked(
-		m, STATS_APPLY, provider_apply(m->provider, call, request, results, e), began_us);
+	enum err kind = provider_apply(m->provider, call, request, results, e);
+
+	if (kind && m->unanswered_ms)
+		atomic_store(m->unanswered_ms, monotonic_ms());
+	return note_asked(m, STATS_APPLY, kind, began_us);
 }
 
 /* ---- What comes in pieces ---- */

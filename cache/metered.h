@@ -17,6 +17,8 @@ struct metered {
 	struct stats *stats;         /* NULL: nothing is counted */
 	struct bandwidth *bandwidth; /* what fetches show of it; NULL: is not measured */
 	struct lease *lease;         /* which hears where nobody answered; NULL: there is none */
+	_Atomic int64_t
+		*unanswered_ms; /* when an apply last failed, monotonic; NULL: is not kept */
 };
 
 enum err metered_info(const struct metered *m, const struct call *call, struct sandbox_info *out,

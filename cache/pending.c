@@ -142,6 +142,11 @@ const unsigned char *pending_journal(const struct pending *p)
 	return p ? journal_id(p->journal) : NULL;
 }
 
+bool pending_took_up(const struct pending *p)
+{
+	return p && journal_was_there(p->journal);
+}
+
 /* ---- What there is ---- */
 
 void pending_count(struct pending *p, struct cache_status *out)

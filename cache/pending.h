@@ -32,6 +32,8 @@ enum err pending_new(
 bool pending_free(struct pending *p);
 /* The id of its journal; NULL: it has none. */
 const unsigned char *pending_journal(const struct pending *p);
+/* Whether an earlier mount left that journal, and so did not come to its own end. */
+bool pending_took_up(const struct pending *p);
 
 /*
  * A CHANGE_WRITE or CHANGE_APPEND of at most VERB_DATA_MAX bytes. `offset` of an append: where it should land; if it

@@ -4,7 +4,6 @@
 #include "cache/cache_inside.h"
 #include "cache/fault.h"
 #include "providers/base/cleanup.h"
-#include "providers/base/hex.h"
 #include "providers/base/path.h"
 
 #include <stdio.h>
@@ -17,13 +16,13 @@
 /* Of the journal, since they last as long as it; of the mount, since each counts from 1. */
 char *pending_new_name(struct pending *p)
 {
-	char id[2 * JOURNAL_ID_SIZE + 1];
+	char word[CACHE_WORD_SIZE];
 	uint64_t mount;
 	char *name;
 
-	hex_encode(id, journal_id(p->journal), JOURNAL_ID_SIZE);
+	cache_word(p->cache, word);
 	memcpy(&mount, p->cache->journal, sizeof mount);
-	if (asprintf(&name, "/" STAGED_NEW "%s-%016llx-%llu", id, (unsigned long long)mount,
+	if (asprintf(&name, "/" STAGED_NEW "%s-%016llx-%llu", word, (unsigned long long)mount,
 		    (unsigned long long)atomic_fetch_add(&p->cache->staged_names, 1)) < 0)
 		return NULL;
 	return name;

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "cache/cache.h"
 #include "fs/job_script.h"
 #include "fs/jobs.h"
 
@@ -31,8 +32,9 @@ struct jobs {
 	struct cache *cache;
 	struct deferrals *deferrals;
 	struct job_watch *watch;
-	char mount[17];       /* in the names of its jobs' files: another mount's jobs are others */
-	pthread_mutex_t lock; /* of what follows */
+	char word[CACHE_WORD_SIZE];     /* in the names of its jobs' files, and then: */
+	char mount[17];                 /* another mount's jobs are others */
+	pthread_mutex_t lock;           /* of what follows */
 	TAILQ_HEAD(job_list, job) list; /* by id */
 	uint64_t last;
 };

@@ -89,6 +89,7 @@ enum err jobs_new(
 	if (!all)
 		return error_set(e, ERR_NO_MEMORY, "jobs");
 	*all = (struct jobs){ .cache = cache, .deferrals = deferrals };
+	cache_word(cache, all->word);
 	kind = choose_mount(all->mount, e);
 	if (!kind)
 		kind = job_watch_new(&all->watch, cache, WATCH_MS, e);
@@ -107,7 +108,7 @@ static enum err ignore_output(
 	return ERR_OK;
 }
 
-/* The output of jobs can be read through their mount alone. */
+/* The output of jobs can be read through their mount alone: also that of the mount before, where it was killed. */
 static void forget_all(struct jobs *all)
 {
 	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };
@@ -117,7 +118,7 @@ static void forget_all(struct jobs *all)
 	struct error e = { 0 };
 	char base[JOB_BASE_MAX];
 
-	jobs_base(all, "", base);
+	snprintf(base, sizeof base, "%s/" STAGED_JOB "%s-", cache_staging(all->cache), all->word);
 	job_script_forget(&script, base);
 	request.command = buf_text(&script);
 	if (buf_check(&script, "a job's script", &e) ||
@@ -132,7 +133,7 @@ void jobs_free(struct jobs *all)
 	if (!all)
 		return;
 	job_watch_free(all->watch);
-	if (all->last)
+	if (all->last || (cache_follows_killed(all->cache) && cache_staging(all->cache)))
 		forget_all(all);
 	pthread_mutex_lock(&all->lock);
 	while ((job = TAILQ_FIRST(&all->list))) {
@@ -164,7 +165,8 @@ static void drop_oldest_locked(struct jobs *all)
 
 void jobs_base(const struct jobs *all, const char *number, char out[JOB_BASE_MAX])
 {
-	snprintf(out, JOB_BASE_MAX, "%s/job-%s-%s", cache_staging(all->cache), all->mount, number);
+	snprintf(out, JOB_BASE_MAX, "%s/" STAGED_JOB "%s-%s-%s", cache_staging(all->cache),
+		all->word, all->mount, number);
 }
 
 /* The caller's reference and the list's. */
