@@ -67,21 +67,36 @@ static bool parse_status(const char *status, struct caller *out)
 }
 
 /* The fields of proc(5) by their numbers; a program's name, the second, may hold anything. */
+enum stat_field {
+	STAT_NAME = 2,
+	STAT_GROUP = 5,
+	STAT_SESSION,
+	STAT_TERMINAL,
+	STAT_FOREGROUND, /* the group that its terminal has in the foreground */
+	STAT_FLAGS,
+	STAT_EXIT_CODE = 52,
+	STAT_END,
+};
+
 static bool parse_stat(const char *stat, struct caller *out)
 {
-	enum { NAME = 2, FLAGS = 9, EXIT_CODE = 52 };
+	int64_t fields[STAT_END] = { 0 };
 	const char *text = strrchr(stat, ')');
-	uint64_t flags = 0;
 
-	for (int number = NAME; text && number < EXIT_CODE; text = strchr(text + 1, ' ')) {
-		if (number++ == FLAGS)
-			flags = strtoull(text, NULL, 10);
+	for (int number = STAT_NAME; text && number < STAT_EXIT_CODE;) {
+		text = strchr(text + 1, ' ');
+		number++;
+		if (text)
+			fields[number] = strtoll(text, NULL, 10);
 	}
 	if (!text)
 		return false;
 	/* As of wait(2), below the exit status; 0 where this user may not look into the process. */
-	out->killed_by = (int)(strtoull(text, NULL, 10) & 0x7f);
-	out->is_exiting = flags & FLAG_EXITING;
+	out->killed_by = (int)(fields[STAT_EXIT_CODE] & 0x7f);
+	out->is_exiting = fields[STAT_FLAGS] & FLAG_EXITING;
+	out->session = (pid_t)fields[STAT_SESSION];
+	out->has_terminal = fields[STAT_TERMINAL];
+	out->is_foreground = out->has_terminal && fields[STAT_GROUP] == fields[STAT_FOREGROUND];
 	return true;
 }
 
@@ -158,6 +173,7 @@ void caller_watch_begin(struct caller_watch *w, pid_t thread)
 	if (!caller_read(thread, &caller) || !caller.is_exiting)
 		return;
 	w->is_exiting = true;
+	w->may_lose_terminal = caller.is_foreground && !(caller.shielded & bit(SIGHUP));
 	lost_signals_begin(&w->lost, caller.process, stopping_signals() & ~caller.shielded);
 }
 
@@ -166,11 +182,23 @@ void caller_watch_end(struct caller_watch *w)
 	lost_signals_end(&w->lost);
 }
 
+/*
+ * The kernel sends HUP to the processes in the foreground when the leader of a session ends, and
+ * takes the terminal from all. The signal leaves no trace at one that exits; the terminal is gone.
+ */
+static bool has_lost_terminal(const struct caller_watch *w, const struct caller *caller)
+{
+	struct caller leader;
+
+	return w->may_lose_terminal && !caller->has_terminal && caller->session > 0 &&
+		(!caller_read(caller->session, &leader) || leader.is_exiting);
+}
+
 /* KILL is pending for each thread of a process that exits, so only signals at the process count. */
 static bool exiting_gives_up(const struct caller_watch *w, const struct caller *caller)
 {
 	return caller->killed_by || caller->process_pending & stopping_signals() ||
-		lost_signals_any(&w->lost);
+		lost_signals_any(&w->lost) || has_lost_terminal(w, caller);
 }
 
 bool caller_gives_up(const struct caller_watch *w, bool is_interrupted)

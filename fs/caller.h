@@ -21,6 +21,9 @@ struct caller {
 	uint64_t shielded;        /* blocked or ignored */
 	bool is_exiting;          /* takes signals no longer, and closes its files */
 	int killed_by;            /* the signal that ends the process; 0: none */
+	pid_t session;            /* its leader's number */
+	bool has_terminal;
+	bool is_foreground; /* of its terminal: it gets HUP when the session's leader ends */
 };
 
 /* Reads the texts of /proc/PID/status and /proc/PID/stat. */
@@ -43,6 +46,7 @@ bool caller_was_killed(pid_t thread);
 struct caller_watch {
 	pid_t thread;
 	bool is_exiting; /* as long as the request lasts: the thread is in it */
+	bool may_lose_terminal;
 	struct lost_signals lost;
 };
 

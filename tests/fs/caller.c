@@ -83,6 +83,30 @@ Test(caller, how_a_process_ends_is_known_from_its_exit_code)
 	}
 }
 
+/* As Linux wrote them, of a session 20 on the first pseudo terminal. */
+Test(caller, a_process_is_in_the_foreground_of_its_terminal_or_not)
+{
+#define ENDS                                                                                       \
+	"4194380 1 0 0 0 0 0 0 0 1 1 1 0 9 0 0 9 0 0 0 0 0 0 0 9 0 1 0 0 1 0 0 0 0 0 0 0 0 0 0 0 " \
+	"0 0 0"
+	static const struct {
+		const char *stat;
+		bool has_terminal, is_foreground;
+	} rows[] = {
+		{ "30 (sh) S 20 30 20 34816 30 " ENDS, true, true },
+		{ "30 (sh) S 20 30 20 34816 20 " ENDS, true, false },
+		{ "30 (sh) S 1 30 20 0 -1 " ENDS, false, false },
+	};
+	struct caller c;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		cr_assert(caller_parse(plain, rows[i].stat, &c), "row %zu", i);
+		cr_expect(eq(int, c.session, 20), "row %zu", i);
+		cr_expect(eq(int, c.has_terminal, rows[i].has_terminal), "row %zu", i);
+		cr_expect(eq(int, c.is_foreground, rows[i].is_foreground), "row %zu", i);
+	}
+}
+
 static struct caller with_signals(int of_thread, int of_process, int blocked, int ignored)
 {
 	int numbers[] = { of_thread, of_process, blocked, ignored };

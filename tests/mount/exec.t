@@ -357,4 +357,21 @@ if [ -n "$OWN_MOUNT" ]; then
 	is "the directory is not listed" "$(ls -A "$MNT" | tr '\n' ' ')" "made moved "
 	unmount
 fi
+
+# ---- A terminal that goes away --------------------------------------------------------------------------
+
+# at_terminal NAME WANTED KIND: as signalled, of a writer that exits and loses its terminal.
+at_terminal() {
+	ok "$1" as_owner env EXEC="$MNT/.sandbox/exec" STORE="$STORE" python3 "$TOP/tests/mount/exec-terminal.py" "$2" "$3"
+}
+
+terminals() {
+	mount_sandbox "terminals.$MOUNT_AS"
+	at_terminal "a writer that exits gives up when its terminal goes" 'error == "interrupted"' foreground
+	at_terminal "not in the background" 'stdout == "done\n" and not error' background
+	at_terminal "nor where it ignores HUP" 'stdout == "done\n" and not error' ignores
+	at_terminal "nor while the terminal's session goes on" 'stdout == "done\n" and not error' nohup
+	unmount
+}
+[ -z "$OWN_MOUNT" ] || for_each_user terminals
 done_testing
