@@ -39,7 +39,8 @@ struct cache {
 	struct cache_observer observer;
 	_Atomic uint64_t uses; /* cache_used() */
 	_Atomic unsigned
-		listeners; /* cache_listen(): the stream of changes stays while there are any */
+		listeners;   /* cache_listen(): the stream of changes stays while there are any */
+	atomic_bool has_run; /* a command or a job, which has ended */
 	struct lifetime *lifetime;              /* NULL: the sandbox has no end */
 	unsigned char journal[JOURNAL_ID_SIZE]; /* this mount's changes, in the sandbox's record */
 	_Atomic uint64_t staged_names;          /* how many staging names were given out */

@@ -95,6 +95,7 @@ bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *nam
  */
 static void report_command(struct cache *c)
 {
+	atomic_store(&c->has_run, true);
 	report_all_outdated(c);
 	if (!lease_is_live(c->lease))
 		cache_tell_inode(c, tree_root(c->tree), false);
@@ -124,8 +125,16 @@ void cache_command_ended(struct cache *c)
  * Of so many names that the kernel may use a notice each, and each lookup again, costs more than a
  * round trip: a tenth of a second of the processor. The audit is one that the next use of a file
  * would begin: where one command follows another, and nobody uses a file, there is no second one.
+ * What the kernel has after an earlier command was used since, and is likely to be used again: the
+ * audit only comes earlier, for as many names as make it worth while to look at all that are known.
  */
-#define NAMES_WORTH_AUDIT 10000
+#define NAMES_WORTH_AUDIT       10000
+#define NAMES_WORTH_AUDIT_AGAIN 1000
+
+static size_t worth_audit(struct cache *c)
+{
+	return atomic_load(&c->has_run) ? NAMES_WORTH_AUDIT_AGAIN : NAMES_WORTH_AUDIT;
+}
 
 /* While the stream lives what the audit confirms is held without end, also by the kernel. */
 static void audit_many(struct cache *c, const struct call *call)
@@ -135,7 +144,7 @@ static void audit_many(struct cache *c, const struct call *call)
 	/* The command may have been silent for longer. */
 	brief.progress_ms = cache_progress_ms(c);
 	brief.progress = NULL;
-	if (lease_is_live(c->lease) && tree_kernel_uses_names(c->tree, NAMES_WORTH_AUDIT))
+	if (lease_is_live(c->lease) && tree_kernel_uses_names(c->tree, worth_audit(c)))
 		trust_restore(c->trust, &brief, NULL);
 }
 

@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than what an audit is worth. */
+/* More than what an audit is worth; and more than what it is worth after another command. */
 #define FILES 10100
+#define SOME  1100
 
 static struct distant far;
 static struct inode *dir, *changing;
@@ -78,7 +79,17 @@ static struct inode *look_up(struct inode *in, const char *name)
 	return entry.inode;
 }
 
-static void setup(void)
+static void look_up_all(int files)
+{
+	char name[16];
+
+	for (int n = 0; n < files; n++) {
+		snprintf(name, sizeof name, "f%d", n);
+		cr_assert(ne(ptr, look_up(cache_root(far.cache), name), NULL));
+	}
+}
+
+static void start(int files)
 {
 	char name[16];
 
@@ -87,15 +98,12 @@ static void setup(void)
 	scratch_write_text(&far.scratch, "d/changing", "text");
 	scratch_write_text(&far.scratch, "d/replaced", "text");
 	scratch_write_text(&far.scratch, "d/removed", "text");
-	for (int n = 0; n < FILES; n++) {
+	for (int n = 0; n < files; n++) {
 		snprintf(name, sizeof name, "f%d", n);
 		scratch_write_text(&far.scratch, name, "text");
 	}
 	distant_await_deciding(&far);
-	for (int n = 0; n < FILES; n++) {
-		snprintf(name, sizeof name, "f%d", n);
-		cr_assert(ne(ptr, look_up(cache_root(far.cache), name), NULL));
-	}
+	look_up_all(files);
 	dir = look_up(cache_root(far.cache), "d");
 	cr_assert(ne(ptr, dir, NULL));
 	changing = look_up(dir, "changing");
@@ -104,6 +112,16 @@ static void setup(void)
 	cr_assert(ne(ptr, look_up(dir, "removed"), NULL));
 	cr_assert(eq(ptr, look_up(dir, "none"), NULL));
 	cache_observe(far.cache, &observer);
+}
+
+static void setup(void)
+{
+	start(FILES);
+}
+
+static void setup_some(void)
+{
+	start(SOME);
 }
 
 static void teardown(void)
@@ -201,5 +219,39 @@ Test(command_of_few, brings_the_attributes_of_the_root)
 		eq(int, cache_attr(far.cache, NULL, cache_root(far.cache), &attr, &valid_ms, NULL),
 			ERR_OK));
 	cr_expect(eq(uint, attr.mode & 07777, 0750));
+	cr_expect(eq(uint, distant_lists(&far), lists));
+}
+
+/* ---- Of some, after another command, there is one ---- */
+
+TestSuite(command_again, .init = setup_some, .fini = teardown, .timeout = 300);
+
+Test(command_again, leaves_names_with_the_kernel_that_were_used_since_the_command_before)
+{
+	unsigned lists = distant_lists(&far);
+
+	run_command();
+	cr_expect(eq(uint, distant_lists(&far), lists), "the first one asks for nothing");
+	cr_expect(ge(uint, told.all, SOME), "and the kernel keeps nothing");
+	for (int round = 0; round < 3; round++) {
+		look_up_all(SOME);
+		lists = distant_lists(&far);
+		told.all = 0;
+		run_command();
+		cr_expect(eq(uint, distant_lists(&far), lists + 1), "round %d: one audit", round);
+		cr_expect(le(uint, told.all, 10), "round %d", round);
+		look_up_all(SOME);
+		cr_expect(eq(uint, distant_lists(&far), lists + 1),
+			"round %d: the next use needs none", round);
+	}
+}
+
+Test(command_again, asks_for_nothing_where_no_file_was_used_since_the_command_before)
+{
+	run_command();
+	unsigned lists = distant_lists(&far);
+
+	run_command();
+	run_command();
 	cr_expect(eq(uint, distant_lists(&far), lists));
 }
