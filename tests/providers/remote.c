@@ -350,11 +350,9 @@ Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
 		{ "job-0e-1.pid", "%d 1", 50, true }, /* of this process */
 		{ "job-0e-1.sh", "sleep 100000", 50, true },
 	};
-	struct scene s;
 	char path[64], text[64];
 
-	scene_open(&s);
-	scratch_mkdir(&s.scratch, ".sandboxfs", 0755);
+	scratch_mkdir(&scene.scratch, ".sandboxfs", 0755);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 			{ time(NULL) - rows[i].hours * 3600, 0 } };
@@ -364,17 +362,15 @@ Test(remote, what_dead_mounts_left_is_removed_when_it_is_old)
 			snprintf(text, sizeof text, "%d 1", (int)getpid());
 		else
 			snprintf(text, sizeof text, "%s", rows[i].text);
-		scratch_write_text(&s.scratch, path, text);
-		utimensat(s.scratch.fd, path, times, 0);
+		scratch_write_text(&scene.scratch, path, text);
+		utimensat(scene.scratch.fd, path, times, 0);
 	}
-	attach(&s);
+	attach();
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		snprintf(path, sizeof path, ".sandboxfs/%s", rows[i].name);
-		cr_expect(eq(int, !faccessat(s.scratch.fd, path, F_OK, 0), rows[i].stays), "%s",
+		cr_expect(eq(int, !faccessat(scene.scratch.fd, path, F_OK, 0), rows[i].stays), "%s",
 			path);
 	}
-	remote_release(&s.remote);
-	scene_close(&s);
 }
 
 /* ---- A helper that is not as it should be ---- */
