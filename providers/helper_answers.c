@@ -178,6 +178,18 @@ static bool is_fetch_complete(const void *state)
 	return s->done == s->items_count;
 }
 
+/* So much takes longer than the round trips that a connection of its own costs at first. */
+#define BULK_MIN ((uint64_t)256 * 1024)
+
+static bool fetches_much(const struct fetch_state *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t n = 0; n < s->items_count && bytes <= BULK_MIN; n++)
+		bytes += s->items[n].kind == FETCH_BYTES ? s->items[n].length : 0;
+	return bytes > BULK_MIN;
+}
+
 /* Several small files are mostly text. What is large is more often packed already, and costs the sandbox more. */
 static bool fetches_small_files(const struct fetch_state *s)
 {
@@ -193,7 +205,8 @@ struct listener fetch_listener(struct fetch_state *state)
 	return (struct listener){ .hear = take_fetch_piece,
 		.is_complete = is_fetch_complete,
 		.state = state,
-		.packs_well = fetches_small_files(state) };
+		.packs_well = fetches_small_files(state),
+		.answer_is_bulk = fetches_much(state) };
 }
 
 /* ---- apply ---- */

@@ -17,6 +17,7 @@ struct listener {
 	void *state;
 	bool packs_well; /* the answer, and what asks for it, are worth compressing on the way */
 	bool answer_packs_well; /* the answer is */
+	bool answer_is_bulk;    /* the answer may be large */
 };
 
 /* The payload of a FRAME_ITEMS. */

@@ -27,6 +27,7 @@ enum run_flags {
 	RUN_COMPRESSES = 2,    /* it and its answer are worth compressing on the way */
 	RUN_PLAIN = 4,         /* its answer is large and not: nothing is compressed */
 	RUN_PACKED_ANSWER = 8, /* its answer is, whatever it is itself */
+	RUN_BULK = 16,         /* its answer is large: nothing else should stand behind it */
 };
 
 /* Where an answer goes, in order, in pieces of any size: what the helper prints, then what is in a file it left. */

@@ -52,6 +52,8 @@ static enum err ask(struct helper_transport *t, const struct call *call, enum fr
 		flags = (flags | RUN_COMPRESSES) & ~(unsigned)RUN_PLAIN;
 	if (listener->answer_packs_well)
 		flags |= RUN_PACKED_ANSWER;
+	if (listener->answer_is_bulk)
+		flags |= RUN_BULK;
 	run.kind = runner->run(runner->context, call, payload, flags, &sink, &run);
 	return frames_reader_end(&reader, &run, e);
 }

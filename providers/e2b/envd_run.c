@@ -147,7 +147,7 @@ static enum err begin_stream(struct run *r, const struct buf *message, struct er
 {
 	const struct envd_command *c = r->command;
 	unsigned flags = ENVD_HTTP | (c->flags & RUN_REPEATABLE ? HTTP_REPEATABLE : 0) |
-		(c->is_lasting ? HTTP_OWN_CONNECTION : 0);
+		(c->flags & RUN_BULK ? HTTP_BULK : 0) | (c->is_lasting ? HTTP_OWN_CONNECTION : 0);
 	AUTO_FREE char *url = envd_procedure(r->d, "process.Process/Start");
 
 	if (!url)

@@ -12,10 +12,13 @@
  */
 #define CONNECTION_IDLE_MAX_S 15L
 
-/* Connections that may be shared. Another one takes its place when they are dropped. */
+/*
+ * Connections that may be shared: those for what somebody waits for, and those for large exchanges
+ * over TLS. Another pair takes its place when they are dropped.
+ */
 struct connections {
 	struct connections *older;
-	CURLSH *share;
+	CURLSH *prompt, *bulk; /* NULL: closed */
 };
 
 struct http {

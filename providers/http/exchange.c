@@ -62,6 +62,13 @@ static enum err take_address(struct http_exchange *x, const char *address, struc
 	return x->address ? ERR_OK : error_set(e, ERR_NO_MEMORY, "a request");
 }
 
+/* Plain HTTP has a connection for each exchange that runs anyway. */
+static bool is_bulk(const struct transfer *t)
+{
+	return (t->flags & HTTP_BULK || t->body_len >= HTTP_BULK_MIN) &&
+		!(t->flags & HTTP_OWN_CONNECTION) && !url_is_plain(t->url);
+}
+
 static enum err fill(struct http_exchange *x, const struct http_request *request, struct error *e)
 {
 	struct transfer *t = &x->transfer;
@@ -81,6 +88,8 @@ static enum err fill(struct http_exchange *x, const struct http_request *request
 	x->origin = strdup(request->url);
 	if (kind == ERR_OK)
 		kind = exchange_set_url(x, x->origin ? strdup(x->origin) : NULL, e);
+	if (kind == ERR_OK)
+		t->is_bulk = is_bulk(t);
 	if (kind == ERR_OK)
 		kind = take_headers(x, request, e);
 	if (kind == ERR_OK)

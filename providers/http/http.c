@@ -36,7 +36,8 @@ void client_ask(struct http *h, struct transfer *t, unsigned ask)
 }
 
 /* NULL: nothing is asked. */
-static struct transfer *next_ask(struct http *h, unsigned *asked, CURLSH **connections)
+static struct transfer *next_ask(
+	struct http *h, unsigned *asked, const struct connections **connections)
 {
 	struct transfer *t;
 
@@ -49,14 +50,14 @@ static struct transfer *next_ask(struct http *h, unsigned *asked, CURLSH **conne
 		*asked = t->asked;
 		t->asked = 0;
 	}
-	*connections = h->connections->share;
+	*connections = h->connections;
 	pthread_mutex_unlock(&h->lock);
 	return t;
 }
 
 static void serve_asks(struct http *h)
 {
-	CURLSH *connections;
+	const struct connections *connections;
 	struct transfer *t;
 	unsigned asked;
 
@@ -66,7 +67,8 @@ static void serve_asks(struct http *h)
 			continue;
 		}
 		if (asked & TRANSFER_START)
-			transfer_start(t, h->multi, h, connections);
+			transfer_start(t, h->multi, h,
+				t->is_bulk ? connections->bulk : connections->prompt);
 		if (asked & TRANSFER_RESUME)
 			transfer_resume(t);
 	}
@@ -93,6 +95,21 @@ static void finish_transfers(struct http *h)
 	}
 }
 
+/* False: something still runs on one of them. */
+static bool close_share(CURLSH **share)
+{
+	if (*share && curl_share_cleanup(*share) == CURLSHE_OK)
+		*share = NULL;
+	return !*share;
+}
+
+static bool connections_close(struct connections *c)
+{
+	bool is_closed = close_share(&c->prompt);
+
+	return close_share(&c->bulk) && is_closed;
+}
+
 /* Closes dropped connections once nothing runs on them. */
 static void sweep_connections(struct http *h)
 {
@@ -103,7 +120,7 @@ static void sweep_connections(struct http *h)
 	while (*at) {
 		struct connections *old = *at;
 
-		if (curl_share_cleanup(old->share)) {
+		if (!connections_close(old)) {
 			at = &old->older;
 			continue;
 		}
@@ -153,21 +170,29 @@ static bool start_thread(struct http *h)
 
 /* ---- The client ---- */
 
+/* Only the I/O thread uses what is shared, so no locks are given. */
+static CURLSH *share_new(void)
+{
+	CURLSH *share = curl_share_init();
+
+	curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
+	curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+	return share;
+}
+
 static struct connections *connections_new(void)
 {
 	struct connections *c = calloc(1, sizeof *c);
 
 	if (!c)
 		return NULL;
-	c->share = curl_share_init();
-	if (!c->share) {
-		free(c);
-		return NULL;
-	}
-	/* Only the I/O thread uses what is shared, so no locks are given. */
-	curl_share_setopt(c->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT);
-	curl_share_setopt(c->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-	return c;
+	c->prompt = share_new();
+	c->bulk = share_new();
+	if (c->prompt && c->bulk)
+		return c;
+	connections_close(c);
+	free(c);
+	return NULL;
 }
 
 void http_drop_connections(struct http *h)
@@ -259,7 +284,7 @@ static void release(struct http *h)
 		struct connections *c = h->connections;
 
 		h->connections = c->older;
-		curl_share_cleanup(c->share);
+		connections_close(c);
 		free(c);
 	}
 	curl_multi_cleanup(h->multi);

@@ -87,7 +87,17 @@ enum http_flags {
 	 * http never has it.
 	 */
 	HTTP_REQUIRE_2 = 32,
+	/*
+	 * The answer is large: over TLS the exchange has a connection for itself (HTTP/1.1), or with
+	 * HTTP_REQUIRE_2 one of large exchanges alone. So has every request with a body from
+	 * HTTP_BULK_MIN bytes on. What somebody waits for then never stands behind it, and neither
+	 * the window of HTTP/2 nor libcurl's polling, which spins while that is full, bounds it.
+	 */
+	HTTP_BULK = 256,
 };
+
+/* The initial window of HTTP/2 (RFC 9113): so much leaves without an answer in any case. */
+#define HTTP_BULK_MIN ((uint64_t)64 * 1024)
 
 /* What it points to must outlive the exchange, except `headers`, `url` and `address`, which are copied. */
 struct http_request {

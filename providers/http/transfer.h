@@ -41,6 +41,7 @@ struct transfer {
 	const void *body;
 	uint64_t body_len;
 	bool has_source;
+	bool is_bulk; /* goes apart from what is not, see HTTP_BULK */
 
 	/* The client's lock. */
 	struct transfer *next_asking;

@@ -129,7 +129,7 @@ static enum err fetch_once(
 	struct http_header headers[3];
 	char range[40];
 	const struct rest_ask ask = { .method = HTTP_GET,
-		.flags = HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL,
+		.flags = HTTP_REPEATABLE | HTTP_INTERNAL_ERROR_IS_FINAL | HTTP_BULK,
 		.path = "/download?path=",
 		.file = f->path,
 		.headers = headers,

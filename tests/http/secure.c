@@ -1,6 +1,7 @@
 /* TLS and HTTP/2, with a server of Node's: skipped where there is no node or no openssl. */
 #include "tests/http/room.h"
 
+#include "providers/base/cleanup.h"
 #include "tests/support/scratch.h"
 
 #include <fcntl.h>
@@ -228,6 +229,62 @@ Test(http_secure, a_stream_nobody_reads_does_not_hold_up_the_others)
 	for (int i = 0; i < 50; i++)
 		expect_answer("/", "2.0 1");
 	expect_to_end(idle, LONG);
+}
+
+/* ---- What is large goes apart ---- */
+
+static void expect_answer_of(struct http_request request, const char *want)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_OK), "%s",
+		e.text);
+	cr_expect(eq(str, (char *)buf_text(&answer.body), (char *)want));
+}
+
+/* A small request finds its connection as it was, whatever the large ones have. */
+static void expect_apart(unsigned flags, uint64_t len, const char *want)
+{
+	AUTO_FREE char *body = calloc(1, HTTP_BULK_MIN);
+	struct http_request large;
+
+	secure_open("2", true);
+	expect_answer("/", "2.0 1");
+	large = request_for("/");
+	large.flags = flags;
+	large.body = body;
+	large.body_len = len;
+	expect_answer_of(large, want);
+	expect_answer_of(large, want);
+	expect_answer("/", "2.0 2");
+}
+
+Test(http_secure, a_large_body_goes_over_http_1_1_on_a_connection_that_is_kept)
+{
+	expect_apart(0, HTTP_BULK_MIN, "1.1 2");
+}
+
+Test(http_secure, a_large_answer_comes_over_http_1_1_on_a_connection_that_is_kept)
+{
+	expect_apart(HTTP_BULK, 0, "1.1 2");
+}
+
+Test(http_secure, a_large_body_that_needs_http_2_has_another_connection_than_small_requests)
+{
+	expect_apart(HTTP_REQUIRE_2, HTTP_BULK_MIN, "2.0 2");
+}
+
+Test(http_secure, a_body_below_the_initial_window_keeps_the_connection_of_small_requests)
+{
+	AUTO_FREE char *body = calloc(1, HTTP_BULK_MIN);
+	struct http_request request;
+
+	secure_open("2", true);
+	request = request_for("/");
+	request.body = body;
+	request.body_len = HTTP_BULK_MIN - 1;
+	expect_answer_of(request, "2.0 1");
 }
 
 /* ---- What gRPC needs ---- */

@@ -1,5 +1,5 @@
 // A server with TLS for secure.c: node secure_server.mjs KEY CERT VERSION
-// VERSION: "1" for HTTP/1.1, "2" for HTTP/2, "2/N" where a connection may have N streams at a time.
+// VERSION: "1" for HTTP/1.1, "2" for HTTP/2 and HTTP/1.1, "2/N" where a connection may have N streams at a time.
 // Its first line is its port; it ends with its input.
 import http2 from 'node:http2'
 import https from 'node:https'
@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 
 const [, , key, cert, versionAndStreams] = process.argv
 const [version, streams] = versionAndStreams.split('/')
-const options = { key: fs.readFileSync(key), cert: fs.readFileSync(cert) }
+const options = { key: fs.readFileSync(key), cert: fs.readFileSync(cert), allowHTTP1: true }
 if (streams)
 	options.settings = { maxConcurrentStreams: Number(streams) }
 

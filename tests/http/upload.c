@@ -3,6 +3,8 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -184,5 +186,41 @@ Test(http_upload, an_answer_may_come_before_the_body_has_left)
 	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
 	cr_expect(eq(int, answer.status, 413));
 	cr_expect(eq(str, (char *)buf_text(&answer.body), "much"));
+	room_close(&r);
+}
+
+/* ---- What waits in a socket ---- */
+
+#define DESCRIPTORS 1024
+
+/* Of this process to the server; -1: none. */
+static int socket_to(const struct server *s)
+{
+	for (int fd = 3; fd < DESCRIPTORS; fd++) {
+		struct sockaddr_in peer = { 0 };
+		socklen_t len = sizeof peer;
+
+		if (!getpeername(fd, (struct sockaddr *)&peer, &len) &&
+			peer.sin_port == htons((uint16_t)s->port))
+			return fd;
+	}
+	return -1;
+}
+
+/* Without the limit a socket takes megabytes, which whatever comes later stands behind. */
+Test(http_upload, a_socket_takes_little_beyond_what_is_under_way)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	socklen_t len = sizeof(int);
+	int unsent = 0;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_assert(zero(int,
+		getsockopt(socket_to(&r.server), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, &len)));
+	cr_expect(eq(int, unsent, 128 * 1024));
 	room_close(&r);
 }

@@ -366,7 +366,7 @@ Test(helper_frames, changes_are_not_repeatable_and_nothing_is_watched)
 	helper_client_fetch(client, NULL, small, 2, no_piece, NULL, NULL);
 	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_COMPRESSES));
 	helper_client_fetch(client, NULL, large, 2, no_piece, NULL, NULL);
-	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_PLAIN));
+	cr_expect(eq(uint, p.flags, RUN_REPEATABLE | RUN_PLAIN | RUN_BULK));
 	helper_client_apply(client, NULL,
 		&(struct apply_request){ .changes = &change, .changes_count = 1 }, &result, NULL);
 	cr_expect(eq(uint, p.flags, 0));
