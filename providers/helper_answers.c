@@ -178,8 +178,11 @@ static bool is_fetch_complete(const void *state)
 	return s->done == s->items_count;
 }
 
-/* So much takes longer than the round trips that a connection of its own costs at first. */
-#define BULK_MIN ((uint64_t)256 * 1024)
+/*
+ * More than any small file is asked for with, whose size may not be known. The round trips that a
+ * connection of its own costs at first are few beside what so much takes.
+ */
+#define BULK_MIN ((uint64_t)VERB_DATA_MAX)
 
 static bool fetches_much(const struct fetch_state *s)
 {
