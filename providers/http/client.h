@@ -27,6 +27,10 @@ struct http {
 	pthread_t thread;
 	struct preconnect *preconnects; /* the I/O thread's */
 	int lent; /* likewise; of them, to the socket that is being opened; -1: none */
+	/* The I/O thread's: what was asked, and what moved, until now and until the turn before. */
+	uint64_t moves, moves_seen;
+	unsigned idle_turns;    /* the I/O thread's; in a row, in which nothing moved */
+	_Atomic uint64_t turns; /* of the I/O thread */
 
 	pthread_mutex_t lock;
 	struct preconnect *preconnects_asked; /* lock */
@@ -41,5 +45,7 @@ struct http {
 
 /* Any thread, before a request: connections from before the machine slept lead nowhere, and are dropped. */
 void client_note_sleep(struct http *h);
+/* wait.c: the I/O thread waits until there may be something to do. */
+void client_wait(struct http *h);
 /* Any thread: has the I/O thread do it, in order. `ask`: enum transfer_ask. */
 void client_ask(struct http *h, struct transfer *t, unsigned ask);

@@ -14,8 +14,6 @@
  * short ones. Connections of their own do not count.
  */
 #define HOST_CONNECTIONS_MAX 64L
-/* Nothing is missed by sleeping: whoever wants something wakes the thread. */
-#define SLEEP_MS 60000
 
 /* ---- The queue of what is asked ---- */
 
@@ -49,6 +47,7 @@ static struct transfer *next_ask(
 			h->last = NULL;
 		*asked = t->asked;
 		t->asked = 0;
+		h->moves++;
 	}
 	*connections = h->connections;
 	pthread_mutex_unlock(&h->lock);
@@ -151,7 +150,7 @@ static void *run(void *context)
 		curl_multi_perform(h->multi, &running);
 		finish_transfers(h);
 		sweep_connections(h);
-		curl_multi_poll(h->multi, NULL, 0, SLEEP_MS, NULL);
+		client_wait(h);
 	}
 	return NULL;
 }

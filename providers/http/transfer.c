@@ -88,6 +88,7 @@ void transfer_tell_locked(struct transfer *t)
 
 void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *connections)
 {
+	t->client = h;
 	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;

@@ -48,8 +48,8 @@ struct transfer {
 	unsigned asked; /* enum transfer_ask */
 
 	/* The I/O thread's own. */
-	CURL *easy; /* NULL: does not run */
-	CURLSH *connections;
+	CURL *easy;          /* NULL: does not run */
+	struct http *client; /* where it last started */
 	char error_text[CURL_ERROR_SIZE];
 	unsigned sendings;  /* how often libcurl set out to send it */
 	int64_t sending_ms; /* when it last did; monotonic */

@@ -1,5 +1,5 @@
 /* What libcurl calls while a transfer runs, in the I/O thread. */
-#include "providers/http/transfer.h"
+#include "providers/http/client.h"
 
 #include <string.h>
 
@@ -46,6 +46,7 @@ static size_t on_receive(char *bytes, size_t size, size_t count, void *context)
 	struct transfer *t = context;
 	size_t taken;
 
+	t->client->moves++;
 	pthread_mutex_lock(&t->lock);
 	taken = receive_locked(t, bytes, size * count);
 	transfer_tell_locked(t);
@@ -142,6 +143,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 
 	if (!len)
 		return 0;
+	t->client->moves++;
 	pthread_mutex_lock(&t->lock);
 	is_kept = add_line_locked(t, line, len);
 	pthread_mutex_unlock(&t->lock);
@@ -160,6 +162,7 @@ static int on_sending(void *context, char *to, char *from, int to_port, int from
 	struct transfer *t = context;
 
 	(void)to, (void)from, (void)to_port, (void)from_port;
+	t->client->moves++;
 	t->sending_ms = monotonic_ms();
 	t->is_sent = true;
 	t->sendings++;
@@ -174,6 +177,7 @@ static int on_progress(void *context, curl_off_t to_receive, curl_off_t received
 	(void)to_receive, (void)received, (void)to_send;
 	if (sent != t->sent && monotonic_ms() - t->sending_ms > BUFFERED_MS)
 		note_progress(t);
+	t->client->moves += sent != t->sent;
 	t->sent = sent;
 	return 0;
 }

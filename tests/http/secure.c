@@ -1,6 +1,8 @@
 /* TLS and HTTP/2, with a server of Node's: skipped where there is no node or no openssl. */
 #include "tests/http/room.h"
 
+#include "providers/http/client.h"
+
 #include "providers/base/cleanup.h"
 #include "tests/support/scratch.h"
 
@@ -27,10 +29,11 @@ static bool make_certificates(const char *folder)
 	char command[2000];
 
 	snprintf(command, sizeof command,
-		"exec 2>/dev/null; cd '%s' && command -v node >/dev/null && "
-		"openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 "
+		"exec 2>/dev/null; new='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1'; "
+		"cd '%s' && command -v node >/dev/null && "
+		"openssl req -x509 $new -nodes -keyout ca.key -out ca.pem -days 2 "
 		"-subj /CN=authority -addext basicConstraints=critical,CA:TRUE && "
-		"openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj "
+		"openssl req $new -nodes -keyout key.pem -out request.pem -subj "
 		"/CN=server && "
 		"printf 'subjectAltName=IP:127.0.0.1' >names && "
 		"openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial "
@@ -285,6 +288,46 @@ Test(http_secure, a_body_below_the_initial_window_keeps_the_connection_of_small_
 	request.body = body;
 	request.body_len = HTTP_BULK_MIN - 1;
 	expect_answer_of(request, "2.0 1");
+}
+
+/* ---- A peer that takes nothing ---- */
+
+#define SAMPLE_MS 300
+
+static int number_at(const char *path)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request = request_for(path);
+
+	cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, NULL), ERR_OK));
+	return atoi(buf_text(&answer.body));
+}
+
+/* The socket is writable, and libcurl wants to write: only the window of the stream is full. */
+Test(http_secure, a_full_window_of_http_2_does_not_turn_the_thread)
+{
+	AUTO_FREE char *body = calloc(1, LONG);
+	struct http_request large;
+	struct http_exchange *x = NULL;
+
+	secure_open("2", true);
+	large = request_for("/hold");
+	large.flags = HTTP_REQUIRE_2;
+	large.body = body;
+	large.body_len = LONG;
+	cr_assert(eq(int, http_begin(secure.http, &large, &x, NULL), ERR_OK));
+	while (!number_at("/held"))
+		usleep(1000);
+
+	uint64_t turns = secure.http->turns;
+	int64_t begun_ms = monotonic_ms();
+
+	usleep(SAMPLE_MS * 1000);
+	turns = secure.http->turns - turns;
+	/* A few hundred for what is still taken on the way, and one a millisecond. */
+	cr_expect(lt(u64, turns, (uint64_t)(monotonic_ms() - begun_ms) + 500));
+	expect_answer("/take", "");
+	expect_to_end(x, strlen("taken"));
 }
 
 /* ---- What gRPC needs ---- */

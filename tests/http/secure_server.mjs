@@ -21,6 +21,7 @@ function* long() {
 let sockets = 0
 let connections = 0
 let waiting = []
+let held = []
 
 function answer(request, response) {
 	switch (request.url) {
@@ -32,6 +33,14 @@ function answer(request, response) {
 		for (const w of waiting.splice(0))
 			w.end('released')
 		return response.end(String(connections))
+	case '/hold': // what is sent is not read until somebody asks for /take
+		return held.push({ request, response })
+	case '/held':
+		return response.end(String(held.length))
+	case '/take':
+		for (const h of held.splice(0))
+			h.request.on('end', () => h.response.end('taken')).resume()
+		return response.end('')
 	case '/sockets':
 		return response.end(String(sockets))
 	case '/trailers':

@@ -1,4 +1,5 @@
-# tap_edge.sh - an edge as vendors have one, sourced after tap.sh: HAProxy, which speaks TLS, and HTTP/2 where it is asked to.
+# tap_edge.sh - an edge as vendors have one, sourced after tap.sh: HAProxy, which speaks TLS, and
+# HTTP/2 where it is asked to.
 PATH=$PATH:/usr/sbin
 needs haproxy openssl python3
 
@@ -7,9 +8,10 @@ edge_certificate() {
 	(
 		cd "$SCRATCH" || exit
 		exec 2>/dev/null
-		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=authority \
+		set -- -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes
+		openssl req -x509 "$@" -keyout ca.key -out ca.pem -days 2 -subj /CN=authority \
 			-addext basicConstraints=critical,CA:TRUE
-		openssl req -newkey rsa:2048 -nodes -keyout edge.key -out request.pem -subj /CN=edge
+		openssl req "$@" -keyout edge.key -out request.pem -subj /CN=edge
 		echo subjectAltName=IP:127.0.0.1 >names
 		openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out edge.crt
 		cat edge.crt edge.key >edge.pem
@@ -17,8 +19,8 @@ edge_certificate() {
 	unset CURL_CA_BUNDLE SSL_CERT_DIR
 }
 
-# Each request is a line of the log once it has ended: the version of HTTP, the bytes that came and that went, the client's
-# port, which is the connection, and the path.
+# Each request is a line of the log once it has ended: the version of HTTP, the bytes that came and
+# that went, the client's port, which is the connection, and the path.
 edge_config() { # PORT
 	cat <<-END
 		global
@@ -43,8 +45,8 @@ edge_listens() { # NAME
 	[ -s "$SCRATCH/$1.port" ] || ended "$EDGE"
 }
 
-# start_edge NAME URL: between clients and the server that has this URL. $EDGE is its process, edge_url NAME where it is, and
-# its log is $SCRATCH/NAME.log.
+# start_edge NAME URL: between clients and the server that has this URL. $EDGE is its process,
+# edge_url NAME prints where it is, and its log is $SCRATCH/NAME.log.
 start_edge() {
 	edge_certificate
 	edge_config "${2##*:}" >"$SCRATCH/$1.cfg"

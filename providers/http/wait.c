@@ -1,0 +1,50 @@
+/* How the I/O thread waits between two turns. */
+#include "providers/http/client.h"
+
+#include <sys/select.h>
+
+/* Nothing is missed by sleeping: whoever wants something wakes the thread. */
+#define SLEEP_MS 60000
+/* A connection or a handshake in the making has turns in which no byte of a request moves. */
+#define IDLE_TURNS_MAX 8
+/* A request that begins meanwhile is late by so much at most. */
+#define PAUSE_US 2000
+
+static bool is_idle_turn(struct http *h)
+{
+	bool has_moved = h->moves != h->moves_seen;
+
+	h->moves_seen = h->moves;
+	h->idle_turns = has_moved ? 0 : h->idle_turns + 1;
+	return h->idle_turns > IDLE_TURNS_MAX;
+}
+
+/*
+ * libcurl 7.88 asks to be polled for writing while the window of an HTTP/2 stream is full, and the
+ * socket is writable: its poll returns at once, for as long as the peer takes. Then what the peer
+ * says is what to wait for. False: nothing is asked for that can be written now. Descriptors
+ * beyond those of select(2) are not seen.
+ */
+static bool wait_for_reading(struct http *h)
+{
+	struct timeval at_once = { 0 }, pause = { .tv_usec = PAUSE_US };
+	fd_set readable, writable, ignored;
+	int max = -1;
+
+	FD_ZERO(&readable);
+	FD_ZERO(&writable);
+	FD_ZERO(&ignored);
+	if (curl_multi_fdset(h->multi, &readable, &writable, &ignored, &max) || max < 0)
+		return false;
+	if (select(max + 1, NULL, &writable, NULL, &at_once) <= 0)
+		return false;
+	select(max + 1, &readable, NULL, NULL, &pause);
+	return true;
+}
+
+void client_wait(struct http *h)
+{
+	h->turns++;
+	if (!is_idle_turn(h) || !wait_for_reading(h))
+		curl_multi_poll(h->multi, NULL, 0, SLEEP_MS, NULL);
+}
