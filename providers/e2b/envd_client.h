@@ -22,10 +22,13 @@ struct envd {
 };
 
 /*
- * http.h's flags for all of the daemon: 502 is the proxy's word for a sandbox that is not there, 409 for one that is being
- * paused or woken, 500 the daemon's own for what has no better code ("path is a file", "process already finished").
+ * http.h's flags for all of the daemon: 502 is the proxy's word for a sandbox that is not there, 409
+ * for one that is being paused or woken, 500 the daemon's own for what has no better code ("path is
+ * a file", "process already finished"). A command's stream begins when its process does.
  */
-#define ENVD_HTTP (HTTP_BAD_GATEWAY_IS_FINAL | HTTP_INTERNAL_ERROR_IS_FINAL | HTTP_CONFLICT_PASSES)
+#define ENVD_HTTP                                                                                  \
+	(HTTP_BAD_GATEWAY_IS_FINAL | HTTP_INTERNAL_ERROR_IS_FINAL | HTTP_CONFLICT_PASSES |         \
+		HTTP_ANSWERS_AT_ONCE)
 
 /* BASE/package.Service/Method. Allocated. */
 char *envd_procedure(const struct envd *d, const char *procedure);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "providers/http/preconnect.h"
+#include "providers/http/silence.h"
 #include "providers/http/transfer.h"
 
 /*
@@ -27,6 +28,7 @@ struct http {
 	pthread_t thread;
 	struct preconnect *preconnects; /* the I/O thread's */
 	int lent; /* likewise; of them, to the socket that is being opened; -1: none */
+	struct silence silence; /* the I/O thread's */
 	/* The I/O thread's: what was asked, and what moved, until now and until the turn before. */
 	uint64_t moves, moves_seen;
 	unsigned idle_turns;    /* the I/O thread's; in a row, in which nothing moved */

@@ -149,6 +149,7 @@ static void *run(void *context)
 		preconnect_serve(h);
 		curl_multi_perform(h->multi, &running);
 		finish_transfers(h);
+		silence_serve(h);
 		sweep_connections(h);
 		client_wait(h);
 	}
@@ -266,6 +267,7 @@ static bool build(struct http *h, const char *user_agent)
 	h->connections = connections_new();
 	h->slept_ms = slept_ms();
 	h->lent = -1;
+	silence_init(&h->silence);
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
 		!copy_path(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
 		!copy_path(&h->ca_folder, environment("SSL_CERT_DIR")))
@@ -279,6 +281,7 @@ static bool build(struct http *h, const char *user_agent)
 static void release(struct http *h)
 {
 	preconnect_release(h);
+	silence_release(h);
 	while (h->connections) {
 		struct connections *c = h->connections;
 

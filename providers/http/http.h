@@ -94,6 +94,12 @@ enum http_flags {
 	 * the window of HTTP/2 nor libcurl's polling, which spins while that is full, bounds it.
 	 */
 	HTTP_BULK = 256,
+	/*
+	 * The server begins its answer at once, whatever it is asked, and GET / of its origin changes
+	 * nothing there: silence means a dead connection (silence.h). Never of what is answered once
+	 * it is done and may take long.
+	 */
+	HTTP_ANSWERS_AT_ONCE = 512,
 };
 
 /* The initial window of HTTP/2 (RFC 9113): so much leaves without an answer in any case. */

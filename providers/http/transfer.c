@@ -1,8 +1,8 @@
 #include "providers/http/transfer.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/http/client.h"
 #include "providers/http/failure.h"
-#include "providers/http/preconnect.h"
 #include "providers/http/request.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;
-	t->is_sent = false;
+	t->is_sent = t->is_kept = t->is_heard = false;
 	*t->error_text = 0;
 	t->easy = request_handle(h, t);
 	if (!t->easy) {
@@ -104,6 +104,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	/* A connection of its own is not even seen by the others. */
 	if (!(t->flags & HTTP_OWN_CONNECTION))
 		curl_easy_setopt(t->easy, CURLOPT_SHARE, connections);
+	LIST_INSERT_HEAD(&h->silence.running, t, running);
 	if (curl_multi_add_handle(multi, t->easy))
 		transfer_finish(t, multi, CURLE_OUT_OF_MEMORY);
 }
@@ -125,6 +126,7 @@ static void close_handle(struct transfer *t, CURLM *multi)
 {
 	if (!t->easy)
 		return;
+	LIST_REMOVE(t, running);
 	curl_multi_remove_handle(multi, t->easy);
 	curl_easy_cleanup(take(t->easy));
 }
@@ -141,7 +143,7 @@ static void note_outcome(const struct transfer *t, struct outcome *o)
 	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &redirect);
 	o->was_sent = t->is_sent && request_bytes > 0;
-	o->was_stale = t->sendings > 1;
+	o->was_stale = t->sendings > 1 || t->was_doubted;
 	o->took_ms = took_us / 1000;
 	o->retry_after_s = retry_after_s > 0 ? retry_after_s : -1;
 	o->redirect = redirect ? strdup(redirect) : NULL;

@@ -16,6 +16,7 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 /* What may be asked of the I/O thread. */
 enum transfer_ask { TRANSFER_START = 1, TRANSFER_RESUME = 2, TRANSFER_STOP = 4 };
@@ -50,6 +51,11 @@ struct transfer {
 	/* The I/O thread's own. */
 	CURL *easy;          /* NULL: does not run */
 	struct http *client; /* where it last started */
+	LIST_ENTRY(transfer) running;
+	bool is_kept;            /* on a connection that was used before */
+	bool is_heard;           /* a byte of the answer came */
+	bool was_doubted;        /* was given up for silence, and not heard since */
+	int64_t silent_since_ms; /* nothing moved since then; monotonic */
 	char error_text[CURL_ERROR_SIZE];
 	unsigned sendings;  /* how often libcurl set out to send it */
 	int64_t sending_ms; /* when it last did; monotonic */

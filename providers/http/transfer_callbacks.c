@@ -144,6 +144,7 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 	if (!len)
 		return 0;
 	t->client->moves++;
+	silence_heard(t);
 	pthread_mutex_lock(&t->lock);
 	is_kept = add_line_locked(t, line, len);
 	pthread_mutex_unlock(&t->lock);
@@ -164,6 +165,7 @@ static int on_sending(void *context, char *to, char *from, int to_port, int from
 	(void)to, (void)from, (void)to_port, (void)from_port;
 	t->client->moves++;
 	t->sending_ms = monotonic_ms();
+	silence_sending(t);
 	t->is_sent = true;
 	t->sendings++;
 	return t->sendings == 1 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
@@ -177,7 +179,10 @@ static int on_progress(void *context, curl_off_t to_receive, curl_off_t received
 	(void)to_receive, (void)received, (void)to_send;
 	if (sent != t->sent && monotonic_ms() - t->sending_ms > BUFFERED_MS)
 		note_progress(t);
-	t->client->moves += sent != t->sent;
+	if (sent != t->sent) {
+		t->client->moves++;
+		t->silent_since_ms = monotonic_ms();
+	}
 	t->sent = sent;
 	return 0;
 }

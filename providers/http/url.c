@@ -88,6 +88,16 @@ char *url_of_host(const char *url)
 	return out;
 }
 
+char *url_origin(const char *url)
+{
+	AUTO_PARTS struct parts p = { 0 };
+	char *out = NULL;
+
+	if (parse(url, &p) || asprintf(&out, "%s://%s:%s/", p.scheme, p.host, p.port) < 0)
+		return NULL;
+	return out;
+}
+
 char *url_shown(const char *url)
 {
 	return strndup(url, strcspn(url, "?#"));

@@ -14,5 +14,8 @@ bool url_same_origin(const char *one, const char *other);
 /* "http://HOST:PORT": only to connect there. The caller frees it; NULL: no URL, or no memory. */
 char *url_of_host(const char *url);
 
+/* "SCHEME://HOST:PORT/". The caller frees it; NULL as above. */
+char *url_origin(const char *url);
+
 /* For logs and errors: without the query, which may hold a signature. The caller frees it; NULL: no memory. */
 char *url_shown(const char *url);

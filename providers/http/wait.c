@@ -42,9 +42,18 @@ static bool wait_for_reading(struct http *h)
 	return true;
 }
 
+static int sleep_ms(const struct http *h)
+{
+	int64_t now_ms = monotonic_ms(), look_ms = h->silence.look_ms;
+
+	if (look_ms > now_ms + SLEEP_MS)
+		return SLEEP_MS;
+	return look_ms > now_ms ? (int)(look_ms - now_ms) : 0;
+}
+
 void client_wait(struct http *h)
 {
 	h->turns++;
 	if (!is_idle_turn(h) || !wait_for_reading(h))
-		curl_multi_poll(h->multi, NULL, 0, SLEEP_MS, NULL);
+		curl_multi_poll(h->multi, NULL, 0, sleep_ms(h), NULL);
 }

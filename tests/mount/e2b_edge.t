@@ -38,6 +38,7 @@ unmount
 # The edge tells of all that has ended before it ends itself.
 kill -USR1 "$EDGE"
 wait_until "$PATIENCE" ended "$EDGE"
+tap_helpers=
 diag "$(cat "$SCRATCH/edge.log")"
 is "nothing large went over HTTP/2" "$(requests HTTP/2.0 "$SENT_MUCH || $CAME_MUCH")" 0
 ok "what is written went over HTTP/1.1" [ "$(requests HTTP/1.1 "$SENT_MUCH")" -ge 1 ]

@@ -36,6 +36,7 @@ tap_failed=0
 tap_prefix=
 tap_mounts=
 tap_daemons=
+tap_helpers= # programs that a test started beside its mounts, and that TERM ends
 tap_allowed=
 MOUNT_AS=$(id -u)
 
@@ -367,7 +368,10 @@ tap_cleanup() {
 	for tap_it in $tap_mounts; do
 		tap_drop_mount "$tap_it"
 	done
-	for tap_it in $tap_daemons; do
+	for tap_it in $tap_helpers; do
+		kill "$tap_it" 2>/dev/null
+	done
+	for tap_it in $tap_daemons $tap_helpers; do
 		tap_drop_daemon "$tap_it"
 	done
 	[ "$PROVIDER" = local ] || vendor_stop

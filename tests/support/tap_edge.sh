@@ -59,7 +59,7 @@ with open(sys.argv[1], "w") as port:
 os.execvp("haproxy", ["haproxy", "-db", "-f", sys.argv[2]])' \
 		"$SCRATCH/$1.port" "$SCRATCH/$1.cfg" >"$SCRATCH/$1.log" 2>"$SCRATCH/$1.err" &
 	EDGE=$!
-	tap_daemons="$tap_daemons $EDGE"
+	tap_helpers="$tap_helpers $EDGE"
 	wait_until "$PATIENCE" edge_listens "$1"
 	alive "$EDGE" || skip_all "HAProxy does not run here: $(head -n 3 "$SCRATCH/$1.err")"
 }

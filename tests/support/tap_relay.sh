@@ -5,7 +5,7 @@ RELAY=${PROGRAMS:-$TOP/build/gcc-plain/tests/bin}/relay
 # start_relay NAME URL: between clients and the server that has this URL.
 start_relay() {
 	"$RELAY" --control="$SCRATCH/$1" "${2##*:}" >"$SCRATCH/$1.port" &
-	tap_daemons="$tap_daemons $!"
+	tap_helpers="$tap_helpers $!"
 	wait_until "$PATIENCE" test -s "$SCRATCH/$1.port" || exit 1
 }
 

@@ -1,0 +1,201 @@
+/* Connections that die without a word, and servers that are only slow. */
+#include "tests/http/room.h"
+
+#include "providers/http/client.h"
+
+#include <string.h>
+#include <unistd.h>
+
+TestSuite(http_silence, .timeout = 300);
+
+/* Without what is tested here each of these requests would last so long. */
+static const struct call very_patient = { .progress_ms = 250000 };
+
+/* Before any request: so soon silence is doubted. */
+#define DOUBT_MS 50
+
+static void doubt_soon(struct room *r)
+{
+	r->http->silence.least_ms = DOUBT_MS;
+}
+
+static enum err perform(struct room *r, unsigned flags, bool *may_have_arrived)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct http_request request =
+		room_request(r, HTTP_POST, flags | HTTP_ANSWERS_AT_ONCE);
+	enum err kind = http_perform(r->http, &very_patient, &request, &answer, &r->e);
+
+	*may_have_arrived = answer.may_have_arrived;
+	return kind;
+}
+
+static bool asks_for(const struct peer *p, const char *path)
+{
+	return strstr(buf_text((struct buf *)&p->request), path) != NULL;
+}
+
+/* What a test looks at: requests for what was wanted, and for the root. */
+struct asked {
+	_Atomic int wanted, probes;
+};
+
+/* A peer that never answers may be late in reading. */
+static void expect_wanted(struct asked *a, int count)
+{
+	while (a->wanted < count)
+		usleep(1000);
+	cr_expect(eq(int, a->wanted, count));
+}
+
+static bool read_and_count(struct peer *p)
+{
+	struct asked *a = p->server->context;
+
+	if (!peer_read_request(p))
+		return false;
+	if (asks_for(p, " / HTTP"))
+		a->probes++;
+	else
+		a->wanted++;
+	return true;
+}
+
+/* The first connection answers once and is dead then; others live. */
+static void die_after_first(struct peer *p)
+{
+	bool is_dead = false;
+
+	while (read_and_count(p)) {
+		if (p->number == 0 && is_dead)
+			continue;
+		if (!peer_say(p, OK_ANSWER))
+			return;
+		is_dead = true;
+	}
+}
+
+static void open_and_warm(struct room *r, void (*handler)(struct peer *p), struct asked *a)
+{
+	bool ignored;
+
+	*a = (struct asked){ 0 };
+	room_open(r, handler, a);
+	doubt_soon(r);
+	cr_assert(eq(int, perform(r, HTTP_REPEATABLE, &ignored), ERR_OK), "%s", r->e.text);
+}
+
+Test(http_silence, what_is_repeatable_is_sent_on_a_new_connection_when_its_own_is_dead)
+{
+	struct asked asked;
+	struct room r;
+	bool ignored;
+
+	open_and_warm(&r, die_after_first, &asked);
+	cr_expect(eq(int, perform(&r, HTTP_REPEATABLE, &ignored), ERR_OK), "%s", r.e.text);
+	expect_wanted(&asked, 3);
+	cr_expect(eq(int, r.server.connections, 2));
+	room_close(&r);
+}
+
+Test(http_silence, what_is_not_repeatable_fails_when_a_new_connection_is_answered)
+{
+	struct asked asked;
+	struct room r;
+	bool may_have_arrived;
+
+	open_and_warm(&r, die_after_first, &asked);
+	cr_expect(eq(int, perform(&r, 0, &may_have_arrived), ERR_UNREACHABLE), "%s", r.e.text);
+	cr_expect(ne(ptr, strstr(r.e.text, "is dead"), NULL), "%s", r.e.text);
+	cr_expect(may_have_arrived);
+	expect_wanted(&asked, 2);
+	cr_expect(ge(int, asked.probes, 1));
+	cr_expect(eq(int, perform(&r, 0, &may_have_arrived), ERR_OK), "%s", r.e.text);
+	room_close(&r);
+}
+
+/* All requests but the first wait until a probe has come, which has no answer, and a while more. */
+static void be_slow_as_a_whole(struct peer *p)
+{
+	struct asked *a = p->server->context;
+
+	while (read_and_count(p)) {
+		if (p->number > 0) {
+			peer_wait_end(p);
+			return;
+		}
+		while (a->wanted > 1 && !a->probes)
+			usleep(1000);
+		if (a->wanted > 1)
+			usleep(10 * DOUBT_MS * 1000);
+		if (!peer_say(p, OK_ANSWER))
+			return;
+	}
+}
+
+Test(http_silence, what_is_not_repeatable_waits_while_no_connection_is_answered)
+{
+	struct asked asked;
+	struct room r;
+	bool ignored;
+
+	open_and_warm(&r, be_slow_as_a_whole, &asked);
+	cr_expect(eq(int, perform(&r, 0, &ignored), ERR_OK), "%s", r.e.text);
+	expect_wanted(&asked, 2);
+	room_close(&r);
+}
+
+/* Answers nothing after the first request before there are two of the second. */
+static void answer_the_third(struct peer *p)
+{
+	struct asked *a = p->server->context;
+
+	while (read_and_count(p)) {
+		while (a->wanted == 2)
+			usleep(1000);
+		if (p->number > 0)
+			usleep(4 * DOUBT_MS * 1000);
+		if (!peer_say(p, OK_ANSWER))
+			return;
+	}
+}
+
+Test(http_silence, a_slow_server_is_asked_twice_and_doubted_later_then)
+{
+	struct asked asked;
+	struct room r;
+	bool ignored;
+
+	open_and_warm(&r, answer_the_third, &asked);
+	cr_expect(eq(int, perform(&r, HTTP_REPEATABLE, &ignored), ERR_OK), "%s", r.e.text);
+	expect_wanted(&asked, 3);
+	cr_expect(eq(uint, r.http->silence.mistakes, 1));
+	room_close(&r);
+}
+
+/* A command that runs says nothing, and nobody knows for how long. */
+static void be_slow_once(struct peer *p)
+{
+	while (read_and_count(p)) {
+		if (p->server->requests > 1)
+			usleep(6 * DOUBT_MS * 1000);
+		if (!peer_say(p, OK_ANSWER))
+			return;
+	}
+}
+
+Test(http_silence, an_answer_that_may_take_long_is_not_doubted)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct asked asked;
+	struct room r;
+
+	open_and_warm(&r, be_slow_once, &asked);
+	request = room_request(&r, HTTP_POST, HTTP_REPEATABLE);
+	cr_expect(eq(int, http_perform(r.http, &very_patient, &request, &answer, &r.e), ERR_OK));
+	expect_wanted(&asked, 2);
+	cr_expect(eq(int, asked.probes, 0));
+	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+}
