@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "providers/http/network.h"
 #include "providers/http/preconnect.h"
 #include "providers/http/silence.h"
 #include "providers/http/transfer.h"
@@ -12,6 +13,8 @@
  * theirs after 15 s and more, and a request that meets the closing cannot be sent again.
  */
 #define CONNECTION_IDLE_MAX_S 15L
+/* Others do not either: no NAT forgets a connection sooner. */
+#define CONNECTION_IDLE_REPEATABLE_MAX_S 60L
 
 /*
  * Connections that may be shared: those for what somebody waits for, and those for large exchanges
@@ -31,6 +34,7 @@ struct http {
 	struct silence silence; /* the I/O thread's */
 	/* The I/O thread's: what was asked, and what moved, until now and until the turn before. */
 	uint64_t moves, moves_seen;
+	int network_fd;         /* constant; network.h */
 	unsigned idle_turns;    /* the I/O thread's; in a row, in which nothing moved */
 	_Atomic uint64_t turns; /* of the I/O thread */
 

@@ -147,6 +147,7 @@ static void *run(void *context)
 	while (!is_closing(h)) {
 		serve_asks(h);
 		preconnect_serve(h);
+		network_serve(h);
 		curl_multi_perform(h->multi, &running);
 		finish_transfers(h);
 		silence_serve(h);
@@ -267,6 +268,7 @@ static bool build(struct http *h, const char *user_agent)
 	h->connections = connections_new();
 	h->slept_ms = slept_ms();
 	h->lent = -1;
+	h->network_fd = network_open();
 	silence_init(&h->silence);
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
 		!copy_path(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
@@ -282,6 +284,7 @@ static void release(struct http *h)
 {
 	preconnect_release(h);
 	silence_release(h);
+	cleanup_close(&h->network_fd);
 	while (h->connections) {
 		struct connections *c = h->connections;
 

@@ -1,5 +1,6 @@
 #include "providers/http/preconnect.h"
 
+#include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/http/client.h"
@@ -254,8 +255,10 @@ static int on_opened(void *context, curl_socket_t fd, curlsocktype purpose)
 {
 	const struct http *h = context;
 	int unsent = UNSENT_MAX;
+	unsigned lost_ms = CALL_PROGRESS_MS;
 
 	(void)purpose;
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof lost_ms);
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 	return fd == h->lent ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
 }

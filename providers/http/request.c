@@ -9,9 +9,12 @@
 /* Read from a connection, and written to one, in one go. */
 #define RECEIVE_SIZE (128 * 1024L)
 #define SEND_SIZE    (256 * 1024L)
-/* Finds a peer that is gone where nothing is expected of it, as in a stream of events. */
-#define KEEPALIVE_IDLE_S     30L
-#define KEEPALIVE_INTERVAL_S 10L
+/*
+ * Finds a peer that is gone where nothing is expected of it, as in a stream of events, and has every
+ * NAT on the way remember the connection.
+ */
+#define KEEPALIVE_IDLE_S     15L
+#define KEEPALIVE_INTERVAL_S 5L
 
 static const char *const names[] = {
 	[HTTP_GET] = "GET",
@@ -52,8 +55,9 @@ static void set_connection(CURL *easy, const struct transfer *t)
 	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, is_plain || is_own || is_alone ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_own ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, is_own ? 1L : 0L);
-	if (!(t->flags & HTTP_REPEATABLE))
-		curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, CONNECTION_IDLE_MAX_S);
+	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN,
+		t->flags & HTTP_REPEATABLE ? CONNECTION_IDLE_REPEATABLE_MAX_S
+					   : CONNECTION_IDLE_MAX_S);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->address);
 	/* Plain requests stay on this machine, whatever http_proxy says. */
 	if (is_plain)

@@ -175,10 +175,8 @@ static bool is_proved(const struct silence *s, const struct transfer *t)
 static void give_up(struct http *h, struct transfer *t)
 {
 	http_drop_connections(h);
-	t->refusal = ERR_UNREACHABLE;
-	t->refusal_words = "its connection is dead, and a new one is not";
 	t->was_doubted = true;
-	transfer_finish(t, h->multi, CURLE_RECV_ERROR);
+	transfer_give_up(t, h->multi, "its connection is dead, and a new one is not");
 }
 
 static void look_at(struct http *h, struct transfer *t, int64_t now_ms)

@@ -92,7 +92,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;
-	t->is_sent = t->is_kept = t->is_heard = false;
+	t->is_sent = t->is_kept = t->is_heard = t->is_dead = false;
 	*t->error_text = 0;
 	t->easy = request_handle(h, t);
 	if (!t->easy) {
@@ -143,7 +143,7 @@ static void note_outcome(const struct transfer *t, struct outcome *o)
 	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &redirect);
 	o->was_sent = t->is_sent && request_bytes > 0;
-	o->was_stale = t->sendings > 1 || t->was_doubted;
+	o->was_stale = t->sendings > 1 || t->is_dead;
 	o->took_ms = took_us / 1000;
 	o->retry_after_s = retry_after_s > 0 ? retry_after_s : -1;
 	o->redirect = redirect ? strdup(redirect) : NULL;
@@ -162,6 +162,14 @@ void transfer_finish(struct transfer *t, CURLM *multi, CURLcode code)
 	t->is_over = true;
 	transfer_tell_locked(t);
 	pthread_mutex_unlock(&t->lock);
+}
+
+void transfer_give_up(struct transfer *t, CURLM *multi, const char *why)
+{
+	t->refusal = ERR_UNREACHABLE;
+	t->refusal_words = why;
+	t->is_dead = true;
+	transfer_finish(t, multi, CURLE_RECV_ERROR);
 }
 
 void transfer_stop(struct transfer *t, CURLM *multi)

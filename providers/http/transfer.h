@@ -54,6 +54,7 @@ struct transfer {
 	LIST_ENTRY(transfer) running;
 	bool is_kept;            /* on a connection that was used before */
 	bool is_heard;           /* a byte of the answer came */
+	bool is_dead;            /* its connection was found dead */
 	bool was_doubted;        /* was given up for silence, and not heard since */
 	int64_t silent_since_ms; /* nothing moved since then; monotonic */
 	char error_text[CURL_ERROR_SIZE];
@@ -101,6 +102,11 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 void transfer_resume(struct transfer *t);
 /* Takes its handle from `multi`; `code` says how it ended. */
 void transfer_finish(struct transfer *t, CURLM *multi, CURLcode code);
+/*
+ * Gives it up as one whose connection is dead: the reader sends it again at once, or fails with
+ * ERR_UNREACHABLE and `why`.
+ */
+void transfer_give_up(struct transfer *t, CURLM *multi, const char *why);
 /* Gives up what runs. The transfer may be gone when this returns: its reader waits for just that. */
 void transfer_stop(struct transfer *t, CURLM *multi);
 

@@ -53,7 +53,9 @@ static int sleep_ms(const struct http *h)
 
 void client_wait(struct http *h)
 {
+	struct curl_waitfd network = { .fd = h->network_fd, .events = CURL_WAIT_POLLIN };
+
 	h->turns++;
 	if (!is_idle_turn(h) || !wait_for_reading(h))
-		curl_multi_poll(h->multi, NULL, 0, sleep_ms(h), NULL);
+		curl_multi_poll(h->multi, &network, h->network_fd >= 0, sleep_ms(h), NULL);
 }

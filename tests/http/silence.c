@@ -1,9 +1,14 @@
 /* Connections that die without a word, and servers that are only slow. */
 #include "tests/http/room.h"
 
+#include "providers/base/cleanup.h"
 #include "providers/http/client.h"
 
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 TestSuite(http_silence, .timeout = 300);
@@ -197,5 +202,61 @@ Test(http_silence, an_answer_that_may_take_long_is_not_doubted)
 	expect_wanted(&asked, 2);
 	cr_expect(eq(int, asked.probes, 0));
 	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+}
+
+/* ---- An address that goes ---- */
+
+/* A network of the test's own, with nothing but this machine itself. False: none is to be had. */
+static bool enter_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return false;
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	return ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
+}
+
+/* The one that everything comes from there; the rest of 127.0.0.0/8 stays. */
+static void lose_address(void)
+{
+	struct ifreq lo = { .ifr_name = "lo" };
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000009) };
+	AUTO_CLOSE int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(&lo.ifr_addr, &to, sizeof to);
+	cr_assert(zero(int, ioctl(fd, SIOCSIFADDR, &lo)));
+}
+
+/* Answers nothing on the first connection. */
+static void answer_on_second(struct peer *p)
+{
+	while (read_and_count(p))
+		if (p->number > 0 && !peer_say(p, OK_ANSWER))
+			return;
+}
+
+Test(http_silence, what_came_from_an_address_that_is_gone_is_sent_again_at_once)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct http_exchange *x;
+	struct asked asked = { 0 };
+	struct room r;
+
+	if (!enter_network())
+		cr_skip("no network of one's own here");
+	room_open(&r, answer_on_second, &asked);
+	request = room_request(&r, HTTP_POST, HTTP_REPEATABLE);
+	x = room_begin(&r, &request);
+	expect_wanted(&asked, 1);
+	lose_address();
+	cr_expect(
+		eq(int, http_read_answer(x, &very_patient, &answer, &r.e), ERR_OK), "%s", r.e.text);
+	http_end(x);
+	expect_wanted(&asked, 2);
+	cr_expect(eq(int, r.server.connections, 2));
 	room_close(&r);
 }

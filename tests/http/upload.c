@@ -224,3 +224,25 @@ Test(http_upload, a_socket_takes_little_beyond_what_is_under_way)
 	cr_expect(eq(int, unsent, 128 * 1024));
 	room_close(&r);
 }
+
+/* A stream of events has nothing to send, and would never know that its peer is gone. */
+Test(http_upload, a_socket_asks_for_its_peer_and_is_broken_when_that_is_gone_for_30_s)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	socklen_t len = sizeof(int);
+	int asks = 0, idle_s = 0, lost_ms = 0, fd;
+	struct room r;
+
+	room_open(&r, answer_ok, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	fd = socket_to(&r.server);
+	getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &asks, &len);
+	getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, &len);
+	getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, &len);
+	cr_expect(eq(int, asks, 1));
+	cr_expect(eq(int, idle_s, 15));
+	cr_expect(eq(int, lost_ms, 30000));
+	room_close(&r);
+}
