@@ -11,10 +11,10 @@
 
 #define ROUND_TRIPS  4
 #define MISTAKES_MAX 4
-/* With a proof, in halves of the time until a doubt, from the doubt on. */
+/* How long nothing may come once a new connection was answered, in halves of the time until a doubt. */
 #define PROVED_AFTER 1
 /* What is large waits in the buffers of the way long after it has left. */
-#define PROVED_AFTER_LARGE 8
+#define PROVED_AFTER_LARGE 18
 /* A probe that has no answer by then proves nothing; another one is begun. */
 #define PROBE_MAX_MS 10000
 
@@ -85,6 +85,7 @@ static void probe_serve(struct http *h, int64_t now_ms)
 		free(s->proved);
 		s->proved = strdup(p->transfer.url);
 		s->proved_ms = p->begun_ms;
+		s->proof_ms = now_ms;
 	} else if (now_ms - p->begun_ms < PROBE_MAX_MS) {
 		s->look_ms = p->begun_ms + PROBE_MAX_MS;
 		return;
@@ -183,16 +184,15 @@ static void look_at(struct http *h, struct transfer *t, int64_t now_ms)
 {
 	struct silence *s = &h->silence;
 	int64_t after_ms = doubt_after_ms(s), due_ms = t->silent_since_ms + after_ms;
-	bool needs_proof = !(t->flags & HTTP_REPEATABLE) || is_large(t);
 
-	if (now_ms >= due_ms && needs_proof) {
-		if (!is_proved(s, t)) {
-			if (!s->probe)
-				probe_begin(h, t, now_ms);
-			return;
-		}
-		due_ms += (is_large(t) ? PROVED_AFTER_LARGE : PROVED_AFTER) * after_ms / 2;
+	if (now_ms >= due_ms && !is_proved(s, t)) {
+		if (!s->probe)
+			probe_begin(h, t, now_ms);
+		return;
 	}
+	if (now_ms >= due_ms)
+		due_ms = s->proof_ms +
+			(is_large(t) ? PROVED_AFTER_LARGE : PROVED_AFTER) * after_ms / 2;
 	if (now_ms >= due_ms)
 		give_up(h, t);
 	else if (due_ms < s->look_ms)

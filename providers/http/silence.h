@@ -3,12 +3,13 @@
  * machine slept. For http's own files; all of it is the I/O thread's.
  *
  * A server that answers at once (HTTP_ANSWERS_AT_ONCE) and says nothing for four round trips, or a
- * second where that is more, on a connection that was used before, is doubted. What may be sent twice
- * is then sent on a new connection. What may not, and a large body, waits for a proof: a request for
- * the root of the same origin (GET /) on a new connection is answered, and the doubted one still says
- * nothing. It then fails with ERR_UNREACHABLE. Either way no later request uses a connection that
- * exists by then. A new connection is never doubted, so a server that is slow is asked twice at most,
- * and each such mistake doubles the time until the next doubt.
+ * second where that is more, on a connection that was used before, is doubted: the root of the same
+ * origin is asked for (GET /) on a new connection. Where that is answered, and the doubted one says
+ * nothing for half as long again, its connection is dead. What may be sent twice is then sent on a
+ * new one, the rest fails with ERR_UNREACHABLE, and no later request uses a connection that exists by
+ * then. So an outage, and a server that is slow as a whole, are waited for. A new connection is never
+ * doubted: a server that is slow at one request is asked twice at most, and each such mistake doubles
+ * the time until the next doubt.
  */
 #pragma once
 
@@ -35,6 +36,7 @@ struct silence {
 	struct probe *probe; /* NULL: none runs */
 	char *proved;        /* the URL of the last one that was answered; NULL: none was */
 	int64_t proved_ms;   /* when that began */
+	int64_t proof_ms;    /* when that was answered */
 	int64_t look_ms;     /* when to look again; INT64_MAX: not before something happens */
 };
 

@@ -99,7 +99,7 @@ Test(http_silence, what_is_repeatable_is_sent_on_a_new_connection_when_its_own_i
 	open_and_warm(&r, die_after_first, &asked);
 	cr_expect(eq(int, perform(&r, HTTP_REPEATABLE, &ignored), ERR_OK), "%s", r.e.text);
 	expect_wanted(&asked, 3);
-	cr_expect(eq(int, r.server.connections, 2));
+	cr_expect(ge(int, asked.probes, 1));
 	room_close(&r);
 }
 
@@ -156,9 +156,9 @@ static void answer_the_third(struct peer *p)
 	struct asked *a = p->server->context;
 
 	while (read_and_count(p)) {
-		while (a->wanted == 2)
+		while (a->wanted == 2 && !asks_for(p, " / HTTP"))
 			usleep(1000);
-		if (p->number > 0)
+		if (a->wanted == 3)
 			usleep(4 * DOUBT_MS * 1000);
 		if (!peer_say(p, OK_ANSWER))
 			return;

@@ -19,11 +19,14 @@ function countAnswer(res, counts) {
 	}
 }
 
+// Whether anybody answers is asked where an answer is late, as on a busy machine: it is none of the work that is counted.
+const isProbe = (req) => req.method === "GET" && req.url === "/";
+
 // `kindOf` names a request's kind for counters and faults.
 export function front({ counters, faults, kindOf, handler }) {
 	return async (req, res) => {
 		const kind = kindOf(req);
-		const counts = counters.begin(kind);
+		const counts = isProbe(req) ? {} : counters.begin(kind);
 		countRequest(req, counts);
 		countAnswer(res, counts);
 		res.on("error", () => {});
