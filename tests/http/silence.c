@@ -14,7 +14,7 @@
 TestSuite(http_silence, .timeout = 300);
 
 /* Without what is tested here each of these requests would last so long. */
-static const struct call very_patient = { .progress_ms = 250000 };
+static const struct call very_patient = { .progress_ms = 60000 };
 
 /* Before any request: so soon silence is doubted. */
 #define DOUBT_MS 50
