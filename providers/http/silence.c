@@ -11,7 +11,7 @@
 
 #define ROUND_TRIPS  4
 #define MISTAKES_MAX 4
-/* How long nothing may come once a new connection was answered, in halves of the time until a doubt. */
+/* In halves of the time until a doubt: how long nothing may come once a new one was answered. */
 #define PROVED_AFTER 1
 /* What is large waits in the buffers of the way long after it has left. */
 #define PROVED_AFTER_LARGE 18

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A sandbox behind an edge that speaks TLS and HTTP/2: what is large goes apart from what somebody waits for.
+# A sandbox behind an edge that speaks TLS and HTTP/2: what is large goes apart from what somebody
+# waits for.
 # shellcheck disable=SC2016
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh

@@ -19,7 +19,8 @@ function countAnswer(res, counts) {
 	}
 }
 
-// Whether anybody answers is asked where an answer is late, as on a busy machine: it is none of the work that is counted.
+// Whether anybody answers is asked where an answer is late, as on a busy machine: that is none of the
+// work that is counted.
 const isProbe = (req) => req.method === "GET" && req.url === "/";
 
 // `kindOf` names a request's kind for counters and faults.
