@@ -112,7 +112,7 @@ static enum err start_threads(struct cache *c, const struct call *call, struct e
 		kind = fill_new(&c->fill, c, e);
 	if (!kind && c->options.is_remote && !c->options.write_through)
 		kind = pending_new(&c->pending, c, call, e);
-	/* What the mount before had on its way may still arrive. */
+	/* Changes that the mount before had on their way may still arrive. */
 	if (!kind && pending_took_up(c->pending))
 		c->unanswered_ms = monotonic_ms();
 	return kind ? kind : start_lifetime(c, e);

@@ -107,7 +107,7 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
 	default:
 		tree_hear(l->cache->tree, event);
-		/* Who sees the count may rely on it that the tree has heard of the change. */
+		/* The count grows when the tree has heard of the change. */
 		stats_add(&l->cache->stats, STATS_EVENTS, 1);
 		return ERR_OK;
 	}

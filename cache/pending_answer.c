@@ -135,9 +135,9 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
 #define KEEP_MAX TREE_WHOLE_MAX
 
 /*
- * What was written here is read here: it is stored under the version that the answer told, and moves on to the next where a
- * change of ours left the contents alone. Only where nobody can have written to it in between: then the version is settled,
- * and what it was before the change is the version that is stored.
+ * The mount reads contents that it wrote without the sandbox: they are stored under the version that
+ * the answer told, and under the next one where a change of ours left them alone. Nobody can have
+ * written to the file in between: the version is settled, and the one before is the one stored.
  */
 static void keep_contents(struct pending *p, const struct change *c, const struct change_result *r)
 {

@@ -158,7 +158,7 @@ static void send_locked(struct pending *p, struct batch *b)
 
 	pthread_mutex_unlock(&p->lock);
 	try_until_answered(p, b, &e);
-	/* Of what was repeated the attributes may be those of a later look (pending_repeat.c). */
+	/* Attributes in a repeated answer may be those of a later look (pending_repeat.c). */
 	if (!e.kind && b->is_ready && !b->is_repeated)
 		batch_keep_contents(p, b);
 	pthread_mutex_lock(&p->lock);

@@ -179,7 +179,7 @@ static void write_kept(void *context, const struct later_block *b)
 	stats_add(s->stats, STATS_BLOCKS_KEPT, 1);
 }
 
-/* What is in memory, or on the disk as a block of another version. */
+/* The block is in memory, or on the disk as one of another version. */
 static void note_kept(struct stored *s, const struct later_block *b)
 {
 	versions_note(s->in_memory, &b->place, &b->name);

@@ -449,8 +449,8 @@ bool tree_unsettled(struct tree *t, struct inode *i);
 /* The same of what was asked when the sandbox's clock showed at least `now`: no later contents have these attributes. */
 bool tree_settled_at(const struct attr *attr, struct timespec now);
 /*
- * The same, whenever it was asked: what is written sets both times to one clock, so that a file
- * which was given a time after that has other attributes once it is written to again.
+ * The same, whenever the question was asked: a write sets both times to one clock, so that a file
+ * which was given a time after it has other attributes once it is written to again.
  */
 bool tree_settled_by_times(const struct attr *attr);
 /* *out are the attributes of its contents: believed at `now_ms`, settled, and nothing changes them; else false. */

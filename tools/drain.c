@@ -56,7 +56,7 @@ static int read_owed(const void *context)
 	return mounted_become_owner(d->mounted) ? owed_read(d->owed, d->mounted->dir) : errno;
 }
 
-/* Of changes without contents there are no bytes to count. */
+/* Changes without contents have no bytes to count. */
 static void show(struct progress_bar *bar, const struct owed *o, int64_t most)
 {
 	char words[OWED_WORDS_MAX];

@@ -76,7 +76,7 @@ enum err call_check_time(const struct call *call, struct error *e);
 /* The answer came nearer: just now, or at `moved_ms`. */
 void call_moved(const struct call *call);
 void call_moved_at(const struct call *call, int64_t moved_ms);
-/* So many more bytes of its request have left. */
+/* `bytes` more of the request have left. */
 void call_sent(const struct call *call, uint64_t bytes);
 
 /*

@@ -334,7 +334,7 @@ void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len)
 	secrets_blot(x->secrets, bytes, len);
 }
 
-/* What runs and was not sent yet could still be sent right after the answer "no". */
+/* A request that runs and was not sent yet could still be sent right after the answer "no". */
 bool http_may_have_arrived(struct http_exchange *x)
 {
 	if (x->may_have_arrived || x->transfer.is_sent)

@@ -143,7 +143,7 @@ int http_fd(const struct http_exchange *x);
 
 /* When it last made progress, in milliseconds of the monotonic clock; 0: it has made none. For whoever polls. */
 int64_t http_moved_ms(const struct http_exchange *x);
-/* That, and what has left of the body, becomes the caller's progress: http_read() does it some times a second. */
+/* The time and the bytes that have left become the caller's progress; http_read() sees to it, some times a second. */
 void http_note_progress(struct http_exchange *x, const struct call *call);
 
 /*

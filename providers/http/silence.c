@@ -13,7 +13,7 @@
 #define MISTAKES_MAX 4
 /* In halves of the time until a doubt: how long nothing may come once a new one was answered. */
 #define PROVED_AFTER 1
-/* What is large waits in the buffers of the way long after it has left. */
+/* A large body waits in the buffers of the way long after it has left. */
 #define PROVED_AFTER_LARGE 18
 /* A probe that has no answer by then proves nothing; another one is begun. */
 #define PROBE_MAX_MS 10000
