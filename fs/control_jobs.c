@@ -139,7 +139,7 @@ static bool copy_of_piece(struct job_handle *h, size_t size, uint64_t off, struc
 static bool tells_end(struct job_handle *h, uint64_t off)
 {
 	pthread_mutex_lock(&h->lock);
-	bool is_end = h->owes_end && off == h->piece_at + h->piece.len && off >= job_size(h->job);
+	bool is_end = h->owes_end && off == h->piece_at + h->piece.len;
 
 	h->owes_end &= !is_end;
 	pthread_mutex_unlock(&h->lock);

@@ -287,11 +287,6 @@ enum err job_look(struct job *job, const struct call *call, struct job_facts *ou
 	return kind;
 }
 
-uint64_t job_size(struct job *job)
-{
-	return facts_of(job).size;
-}
-
 enum err job_read(struct job *job, const struct call *call, uint64_t offset, size_t len,
 	struct buf *out, struct error *e)
 {

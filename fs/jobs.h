@@ -61,8 +61,6 @@ uint64_t jobs_last(struct jobs *all);
 /* Until it was started, after all that was pending had been sent. Otherwise why it was not. */
 enum err job_await_start(struct job *job, const struct cancel *cancel, struct error *e);
 
-/* How much it had printed when somebody last looked. */
-uint64_t job_size(struct job *job);
 /* How it is now. */
 enum err job_look(struct job *job, const struct call *call, struct job_facts *out, struct error *e);
 /* Adds to `out` what it printed, from `offset` on, `len` bytes at most; less: that is all so far. */
