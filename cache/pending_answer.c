@@ -134,6 +134,13 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
 /* One file at most: they are read again soon, or never. */
 #define KEEP_MAX TREE_WHOLE_MAX
 
+static bool brings_all(const struct change *c, const struct attr *attr)
+{
+	bool is_write = c->op == CHANGE_WRITE && !c->offset;
+
+	return (is_write || c->flags & CHANGE_MAKES) && c->data_len == attr->size;
+}
+
 /*
  * The mount reads contents that it wrote without the sandbox: they are stored under the version that
  * the answer told, and under the next one where a change of ours left them alone. Nobody can have
@@ -151,9 +158,9 @@ static void keep_contents(struct pending *p, const struct change *c, const struc
 	before.ctime = r->before.ctime;
 	if (r->before.ctime.tv_sec && before.size == r->attr.size)
 		stored_keep_as(s, &before, &r->attr);
-	if (c->flags & CHANGE_MAKES && c->data_len == r->attr.size && c->data_len <= KEEP_MAX) {
+	if (brings_all(c, &r->attr) && c->data_len <= KEEP_MAX) {
 		stored_keep(s, &r->attr, 0, c->data, c->data_len);
-		stored_note_name(s, path_name(c->path2), r->attr.size);
+		stored_note_name(s, path_name(c->path2 ? c->path2 : c->path), r->attr.size);
 	}
 }
 

@@ -145,6 +145,7 @@ static bool leaves_contents(const struct change *c)
 	case CHANGE_SETXATTR:
 	case CHANGE_REMOVEXATTR: return true;
 	case CHANGE_SETATTR: return !(c->set & SET_SIZE);
+	case CHANGE_PLACE: return !(c->flags & CHANGE_MAKES);
 	default: return false;
 	}
 }

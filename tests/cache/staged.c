@@ -222,9 +222,21 @@ Test(staged, a_new_file_is_not_seen_before_it_is_closed)
 	cr_expect(eq(uint, count_staged(), 0));
 }
 
+/* Until the stream has told of what was made: later the directory would be in doubt once more. */
+static void await_heard(void)
+{
+	int64_t end_ms = monotonic_ms() + 60000;
+
+	while (!far.cache->stats.counters[STATS_EVENTS]) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "the stream tells nothing");
+		usleep(1000);
+	}
+}
+
 Test(staged, nor_is_one_in_a_directory_that_nobody_has_listed)
 {
 	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
+	await_heard();
 	struct inode *dir = await("d"), *i = make_in(dir, "f", O_EXCL);
 
 	write_much(i, 'z');
@@ -536,6 +548,7 @@ static void make_with(const char *name, const char *text)
 
 Test(staged, what_was_written_here_is_read_here_whatever_else_was_done_to_the_file)
 {
+	distant_gather_for(&far, AN_HOUR_MS);
 	make_with("f", "ours");
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_read("f", "ours");
