@@ -226,6 +226,8 @@ enum err wire_get_change_result(
 		out->left = dec_version(&d);
 	if (has & HAS_BEFORE)
 		out->before = dec_version(&d);
+	if (has & HAS_BEFORE && !out->before.ctime.tv_sec)
+		decoder_fail(&d, "a version without a time");
 	if (out->has_attr)
 		dec_attr(&d, &out->attr);
 	if (out->has_parent)
