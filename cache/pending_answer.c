@@ -156,7 +156,10 @@ static void keep_contents(struct pending *p, const struct change *c, const struc
 	before.size = r->before.size;
 	before.mtime = r->before.mtime;
 	before.ctime = r->before.ctime;
-	if (r->before.ctime.tv_sec && before.size == r->attr.size)
+	bool is_untouched = before.size == r->attr.size &&
+		(c->set & SET_MTIME || time_equals(before.mtime, r->attr.mtime));
+
+	if (r->before.ctime.tv_sec && is_untouched)
 		stored_keep_as(s, &before, &r->attr);
 	if (brings_all(c, &r->attr) && c->data_len <= KEEP_MAX) {
 		stored_keep(s, &r->attr, 0, c->data, c->data_len);

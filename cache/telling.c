@@ -103,13 +103,12 @@ static void report_command(struct cache *c)
 
 static void doubt_by_command(struct cache *c, uint64_t seen, const struct attr *root)
 {
-	const struct tree_news news = { .attr = *root, .until_ms = cache_attr_until(c) };
-
 	trust_must_ask(c->trust);
 	ahead_drop_all(c->ahead);
 	bulk_drop_unused(c->bulk);
-	if (root->mode)
-		tree_doubt_all_but_root(c->tree, seen, &news);
+	if (root && root->mode)
+		tree_doubt_all_but_root(c->tree, seen,
+			&(struct tree_news){ .attr = *root, .until_ms = cache_attr_until(c) });
 	else
 		tree_doubt_all(c->tree);
 	trust_doubted(c->trust);
@@ -117,7 +116,7 @@ static void doubt_by_command(struct cache *c, uint64_t seen, const struct attr *
 
 void cache_command_ended(struct cache *c)
 {
-	doubt_by_command(c, 0, &(struct attr){ 0 });
+	doubt_by_command(c, 0, NULL);
 	report_command(c);
 }
 

@@ -161,11 +161,12 @@ static void learn_before(struct work *w)
 		w->result->before = (struct version){
 			.size = named.size, .mtime = named.mtime, .ctime = named.ctime
 		};
+	const struct attr *known = is_link ? &made : &named;
+
 	if (is_link)
 		is_there = sys_stat(w->at2.fd, w->at2.name, &made) == 0;
 	if (is_there)
-		w->before = is_link ? (struct before){ .size = made.size, .ino = made.ino }
-				    : (struct before){ .size = named.size, .ino = named.ino };
+		w->before = (struct before){ .size = known->size, .ino = known->ino };
 }
 
 enum err work_prepare(struct work *w, struct error *e)
