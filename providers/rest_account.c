@@ -75,6 +75,11 @@ void rest_account_close(struct rest_account *a)
 enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
 	struct rest *out, struct error *e)
 {
+	struct error why = { 0 };
+	enum err kind = http_check_told_url(url, a->rest.base_url, &why);
+
+	if (kind)
+		return error_set(e, kind, "%s: %s", a->rest.vendor, why.text);
 	return rest_init(out, a->http, a->rest.vendor, url, a->rest.headers, a->rest.headers_count,
 		judge, e);
 }

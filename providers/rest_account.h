@@ -40,6 +40,9 @@ enum err rest_account_open(struct rest_account *out, const struct rest_account_f
 void rest_account_close(struct rest_account *a);
 #define AUTO_REST_ACCOUNT __attribute__((cleanup(rest_account_close)))
 
-/* Another base URL for the same client and headers: of a sandbox's data plane. */
+/*
+ * Another base URL for the same client and headers: of a sandbox's data plane, as an answer named
+ * it. ERR_PROTOCOL: http_check_told_url().
+ */
 enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
 	struct rest *out, struct error *e);

@@ -194,14 +194,22 @@ enum err daytona_port_url(const struct rest *r, const struct call *call, const c
 {
 	const struct rest_ask wanted = { .method = HTTP_GET, .what = "asking for a port's URL" };
 	AUTO_JSON struct json_object *json = NULL;
+	struct error why = { 0 };
+	const char *url;
 	char behind[80];
 	enum err kind;
 
 	snprintf(behind, sizeof behind, "/ports/%u/signed-preview-url?expiresInSeconds=%d", port,
 		URL_HOLDS_S);
 	kind = ask(r, call, id, behind, wanted, &json, e);
-	buf_add_string(out, rest_text(json, "url", ""));
-	return kind;
+	if (kind)
+		return kind;
+	url = rest_text(json, "url", "");
+	kind = http_check_told_url(url, r->base_url, &why);
+	if (kind)
+		return error_set(e, kind, "daytona: %s", why.text);
+	buf_add_string(out, url);
+	return ERR_OK;
 }
 
 /* ERR_UNSUPPORTED: the server is from before there was a proxy. */

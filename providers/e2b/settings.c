@@ -1,6 +1,7 @@
 #include "providers/e2b/settings.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/http/http.h"
 #include "providers/rest.h"
 #include "providers/variables.h"
 
@@ -67,24 +68,51 @@ static bool is_shared(const char *domain)
 	return false;
 }
 
+/* What was configured is the user's word; another domain is one that an answer names. */
+static enum err check_told(
+	const struct e2b_settings *s, const char *domain, const char *url, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = *domain && strcmp(domain, s->domain)
+		? http_check_told_url(url, s->api_url, &why)
+		: ERR_OK;
+
+	return kind ? error_set(e, kind, "e2b: %s", why.text) : ERR_OK;
+}
+
 enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, const char *domain,
 	struct error *e)
 {
 	const char *base = *domain ? domain : s->domain;
-	int len = s->sandbox_url  ? asprintf(out, "%s", s->sandbox_url)
-		: is_shared(base) ? asprintf(out, "https://sandbox.%s", base)
-				  : asprintf(out, "https://" E2B_PORT "-%s.%s", id, base);
+	AUTO_FREE char *url = NULL;
+	int len = s->sandbox_url  ? asprintf(&url, "%s", s->sandbox_url)
+		: is_shared(base) ? asprintf(&url, "https://sandbox.%s", base)
+				  : asprintf(&url, "https://" E2B_PORT "-%s.%s", id, base);
+	enum err kind;
 
-	return len < 0 ? error_set(e, ERR_NO_MEMORY, "e2b") : ERR_OK;
+	if (len < 0)
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	kind = s->sandbox_url ? ERR_OK : check_told(s, domain, url, e);
+	if (!kind)
+		*out = take(url);
+	return kind;
 }
 
-void e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id, const char *domain,
-	unsigned port)
+enum err e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id,
+	const char *domain, unsigned port, struct error *e)
 {
-	if (s->is_debug)
-		buf_printf(out, "http://localhost:%u", port);
-	else
-		buf_printf(out, "https://%u-%s.%s", port, id, *domain ? domain : s->domain);
+	AUTO_FREE char *url = NULL;
+	int len = s->is_debug
+		? asprintf(&url, "http://localhost:%u", port)
+		: asprintf(&url, "https://%u-%s.%s", port, id, *domain ? domain : s->domain);
+	enum err kind;
+
+	if (len < 0)
+		return error_set(e, ERR_NO_MEMORY, "e2b");
+	kind = s->is_debug ? ERR_OK : check_told(s, domain, url, e);
+	if (!kind)
+		buf_add_string(out, url);
+	return kind;
 }
 
 enum err e2b_sandbox_id(

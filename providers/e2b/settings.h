@@ -27,14 +27,14 @@ void e2b_settings_release(struct e2b_settings *s);
 /*
  * Where envd of sandbox `id` is reached. `domain`: what the control plane says it is, "": the configured one. The vendor's
  * own domains have one host for all sandboxes, which goes by the headers E2b-Sandbox-Id and E2b-Sandbox-Port; others have a
- * host for each. Allocated.
+ * host for each. Allocated. ERR_PROTOCOL: the domain may not be used, see http_check_told_url().
  */
 enum err e2b_envd_url(char **out, const struct e2b_settings *s, const char *id, const char *domain,
 	struct error *e);
 
-/* Where a port of it is reached, by whomever. `domain` as above. */
-void e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id, const char *domain,
-	unsigned port);
+/* Where a port of it is reached. `domain` and errors as above. */
+enum err e2b_port_url(struct buf *out, const struct e2b_settings *s, const char *id,
+	const char *domain, unsigned port, struct error *e);
 
 /* `text` without the "-<client id>" that older ids end with, in `out`. ERR_INVALID names what is no id. */
 enum err e2b_sandbox_id(

@@ -200,5 +200,11 @@ enum err http_read_answer(
 
 /* ERR_INVALID unless it is https, or http to this machine (127.0.0.0/8, ::1, localhost), and holds no password. */
 enum err http_check_url(const char *url, struct error *e);
+/*
+ * Whether an answer of the service at `by` may send us to `told`, key and all. ERR_PROTOCOL: the URL is none that
+ * http_check_url() passes, has less TLS than `by`, a query or a fragment, or its host is nearer to this machine than that
+ * of `by`: this machine itself, the link, a private network. Every address that an answer names passes here first.
+ */
+enum err http_check_told_url(const char *told, const char *by, struct error *e);
 /* Percent-encodes everything but letters, digits and -._~ ; `keep`: characters that also stay ("/"). */
 bool http_escape(struct buf *out, const char *text, const char *keep);

@@ -88,6 +88,13 @@ char *url_of_host(const char *url)
 	return out;
 }
 
+char *url_host(const char *url)
+{
+	AUTO_PARTS struct parts p = { 0 };
+
+	return parse(url, &p) ? NULL : strdup(p.host);
+}
+
 char *url_origin(const char *url)
 {
 	AUTO_PARTS struct parts p = { 0 };

@@ -14,6 +14,9 @@ bool url_same_origin(const char *one, const char *other);
 /* "http://HOST:PORT": only to connect there. The caller frees it; NULL: no URL, or no memory. */
 char *url_of_host(const char *url);
 
+/* An IPv4 address is in its usual form, one of IPv6 in []. The caller frees it; NULL as above. */
+char *url_host(const char *url);
+
 /* "SCHEME://HOST:PORT/". The caller frees it; NULL as above. */
 char *url_origin(const char *url);
 

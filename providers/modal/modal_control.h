@@ -25,6 +25,11 @@ struct control_ask {
 	const char *what; /* for people: "listing sandboxes" */
 };
 
+/* http_check_told_url() of what an answer of the control plane names: a URL, or a host of one. */
+enum err modal_control_check_told(const struct modal_control *c, const char *url, struct error *e);
+enum err modal_control_check_told_host(
+	const struct modal_control *c, const char *host, struct error *e);
+
 /* *answer is to be freed with protobuf_c_message_free_unpacked(). ERR_AUTH says which variables are wrong. */
 enum err modal_control_call(struct modal_control *c, const struct call *call,
 	const struct control_ask *ask, ProtobufCMessage **answer, enum grpc_status *status,

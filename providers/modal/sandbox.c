@@ -191,9 +191,11 @@ enum err sandbox_access(struct modal_control *c, const struct call *call, const 
 	out->url = said->url ? strdup(said->url) : NULL;
 	if (said->worker_ipv4_address && *said->worker_ipv4_address)
 		out->address = strdup(said->worker_ipv4_address);
-	return out->jwt && out->url
-		? ERR_OK
-		: error_set(e, ERR_PROTOCOL, "modal: no way to the sandbox's worker in the answer");
+	if (!out->jwt || !out->url)
+		return error_set(
+			e, ERR_PROTOCOL, "modal: no way to the sandbox's worker in the answer");
+	kind = modal_control_check_told(c, out->url, e);
+	return kind || !out->address ? kind : modal_control_check_told_host(c, out->address, e);
 }
 
 enum err sandbox_check_runs(
@@ -238,11 +240,17 @@ enum err sandbox_terminate(
 /* ---- Its ports ---- */
 
 /* 443 is a browser's own. */
-static void put_url(struct buf *out, const Modal__TunnelData *tunnel)
+static enum err put_url(
+	struct buf *out, struct modal_control *c, const Modal__TunnelData *tunnel, struct error *e)
 {
+	enum err kind = modal_control_check_told_host(c, tunnel->host, e);
+
+	if (kind)
+		return kind;
 	buf_printf(out, "https://%s", tunnel->host);
 	if (tunnel->port != 443)
 		buf_printf(out, ":%u", tunnel->port);
+	return ERR_OK;
 }
 
 enum err sandbox_port_url(struct modal_control *c, const struct call *call, const char *id,
@@ -267,10 +275,8 @@ enum err sandbox_port_url(struct modal_control *c, const struct call *call, cons
 		return kind;
 	said = (const Modal__SandboxGetTunnelsResponse *)answer;
 	for (size_t i = 0; i < said->n_tunnels; i++)
-		if (said->tunnels[i]->container_port == port && said->tunnels[i]->host) {
-			put_url(out, said->tunnels[i]);
-			return ERR_OK;
-		}
+		if (said->tunnels[i]->container_port == port && said->tunnels[i]->host)
+			return put_url(out, c, said->tunnels[i], e);
 	return error_set(e, ERR_UNSUPPORTED,
 		"modal:%s: port %u was not opened when it was made, and Modal opens none later; "
 		"sandboxctl create modal --port %u makes one that has it",

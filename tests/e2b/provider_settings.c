@@ -38,8 +38,9 @@ static void expect_envd(const struct e2b_settings *s, const char *domain, const 
 static void expect_port_url(const struct e2b_settings *s, const char *domain, const char *want)
 {
 	AUTO_BUF struct buf url = BUF_INIT(300);
+	struct error e = { 0 };
 
-	e2b_port_url(&url, s, "iabc", domain, 8080);
+	cr_assert(eq(int, e2b_port_url(&url, s, "iabc", domain, 8080, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, (char *)buf_text(&url), (char *)want));
 }
 
@@ -51,6 +52,18 @@ Test(provider_settings, a_port_has_a_host_of_its_own_in_the_sandboxs_domain)
 	expect_port_url(&s, "e2b-x.dev", "https://8080-iabc.e2b-x.dev");
 	s.is_debug = true;
 	expect_port_url(&s, "", "http://localhost:8080");
+	e2b_settings_release(&s);
+}
+
+Test(provider_settings, a_domain_that_an_answer_names_is_not_this_machines)
+{
+	struct e2b_settings s = read_settings();
+	AUTO_BUF struct buf url = BUF_INIT(300);
+	char *envd = NULL;
+
+	cr_expect(eq(int, e2b_envd_url(&envd, &s, "iabc", "localhost:8080", NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, e2b_port_url(&url, &s, "iabc", "localhost", 8080, NULL), ERR_PROTOCOL));
+	cr_expect(zero(sz, url.len));
 	e2b_settings_release(&s);
 }
 

@@ -42,6 +42,74 @@ Test(http_url, plain_http_goes_only_to_this_machine)
 	}
 }
 
+Test(http_url, an_answer_sends_the_key_to_no_network_where_the_service_is_not_itself)
+{
+	static const char public[] = "https://api.example.com/v2";
+	static const char private[] = "https://10.1.2.3:8443";
+	static const char here[] = "http://localhost:3000";
+	static const struct {
+		const char *told, *by;
+		enum err want;
+	} rows[] = {
+		{ "https://proxy.example.net/toolbox", public, ERR_OK },
+		{ "https://93.184.216.34/", public, ERR_OK },
+		{ "https://[2606:2800:220:1::1]:8443/x", public, ERR_OK },
+		{ "https://172.15.0.1/", public, ERR_OK },
+		{ "https://172.32.0.1/", public, ERR_OK },
+		{ "https://localhost.example.com/", public, ERR_OK },
+		{ "https://notlocalhost/", public, ERR_OK },
+		{ "http://127.0.0.1:8080/any/path", public, ERR_PROTOCOL },
+		{ "http://proxy.example.net/", public, ERR_PROTOCOL },
+		{ "https://127.0.0.1/", public, ERR_PROTOCOL },
+		{ "https://127.1/", public, ERR_PROTOCOL },
+		{ "https://2130706433/", public, ERR_PROTOCOL },
+		{ "https://0x7f000001/", public, ERR_PROTOCOL },
+		{ "https://0177.0.0.1/", public, ERR_PROTOCOL },
+		{ "https://0/", public, ERR_PROTOCOL },
+		{ "https://127.0.0.1./", public, ERR_PROTOCOL },
+		{ "https://localhost/", public, ERR_PROTOCOL },
+		{ "https://LOCALHOST./", public, ERR_PROTOCOL },
+		{ "https://x.localhost/", public, ERR_PROTOCOL },
+		{ "https://[::1]/", public, ERR_PROTOCOL },
+		{ "https://[::]/", public, ERR_PROTOCOL },
+		{ "https://[::ffff:127.0.0.1]/", public, ERR_PROTOCOL },
+		{ "https://[::ffff:a00:1]/", public, ERR_PROTOCOL },
+		{ "https://[64:ff9b::7f00:1]/", public, ERR_PROTOCOL },
+		{ "https://[2002:7f00:1::]/", public, ERR_PROTOCOL },
+		{ "https://[fe80::1]/", public, ERR_PROTOCOL },
+		{ "https://[fd00::1]/", public, ERR_PROTOCOL },
+		{ "https://169.254.169.254/latest", public, ERR_PROTOCOL },
+		{ "https://10.0.0.1/", public, ERR_PROTOCOL },
+		{ "https://172.16.0.1/", public, ERR_PROTOCOL },
+		{ "https://172.31.255.255/", public, ERR_PROTOCOL },
+		{ "https://192.168.1.1/", public, ERR_PROTOCOL },
+		{ "https://100.64.0.1/", public, ERR_PROTOCOL },
+		{ "https://224.0.0.1/", public, ERR_PROTOCOL },
+		{ "https://255.255.255.255/", public, ERR_PROTOCOL },
+		{ "https://proxy.example.net/?x=1", public, ERR_PROTOCOL },
+		{ "https://proxy.example.net/?", public, ERR_PROTOCOL },
+		{ "https://proxy.example.net/#x", public, ERR_PROTOCOL },
+		{ "https://user@proxy.example.net/", public, ERR_PROTOCOL },
+		{ "ftp://proxy.example.net/", public, ERR_PROTOCOL },
+		{ "", public, ERR_PROTOCOL },
+		{ "https://192.168.1.1/", private, ERR_OK },
+		{ "https://proxy.example.net/", private, ERR_OK },
+		{ "https://127.0.0.1/", private, ERR_PROTOCOL },
+		{ "https://169.254.169.254/", private, ERR_PROTOCOL },
+		{ "http://127.0.0.1:8080/", here, ERR_OK },
+		{ "https://[::1]/", here, ERR_OK },
+		{ "https://10.0.0.1/", here, ERR_OK },
+		{ "http://127.0.0.1:8080/", "https://127.0.0.1", ERR_PROTOCOL },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct error e = { 0 };
+
+		cr_expect(eq(int, http_check_told_url(rows[i].told, rows[i].by, &e), rows[i].want),
+			"%s by %s: %s", rows[i].told, rows[i].by, e.text);
+	}
+}
+
 Test(http_url, an_error_holds_no_query_and_no_password)
 {
 	struct error e = { 0 };

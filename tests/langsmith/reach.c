@@ -260,7 +260,7 @@ Test(langsmith_reach, the_key_goes_to_no_data_plane_in_the_clear)
 
 	SERVE(rows);
 	cr_assert(eq(int, langsmith_new(&sandbox, &cfg, &e), ERR_OK), "%s", e.text);
-	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_INVALID));
+	cr_expect(eq(int, langsmith_find(sandbox, NULL, &e), ERR_PROTOCOL));
 }
 
 /* ---- Its end ---- */

@@ -1,4 +1,5 @@
 /* Where a worker may be, and when another token is asked for. */
+#include "providers/modal/modal_control.h"
 #include "providers/modal/worker.h"
 
 #include <criterion/criterion.h>
@@ -72,4 +73,18 @@ Test(modal_access, a_token_that_several_were_refused_with_is_renewed_once)
 	cr_expect(eq(int, worker_renew_access(w, NULL, 1, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(uint, asked, 2));
 	worker_free(w);
+}
+
+Test(modal_access, an_answer_names_no_worker_and_no_tunnel_on_this_machine)
+{
+	const struct modal_settings settings = { .server_url = "https://api.example.com" };
+	struct modal_control *c = NULL;
+
+	cr_assert(eq(int, modal_control_new(&c, NULL, &settings, NULL), ERR_OK));
+	cr_expect(eq(int, modal_control_check_told(c, "https://w.example", NULL), ERR_OK));
+	cr_expect(eq(int, modal_control_check_told(c, "https://localhost", NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, modal_control_check_told_host(c, "52.1.2.3", NULL), ERR_OK));
+	cr_expect(eq(int, modal_control_check_told_host(c, "127.0.0.1", NULL), ERR_PROTOCOL));
+	cr_expect(eq(int, modal_control_check_told_host(c, "x/y?z", NULL), ERR_PROTOCOL));
+	modal_control_free(c);
 }
