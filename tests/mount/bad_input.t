@@ -37,7 +37,7 @@ refused() { # NAME STATUS LINE ARGUMENT...
 # There every user may open /dev/fuse, as on most systems.
 # shellcheck disable=SC2016
 apart() { # SCRIPT ARGUMENT...
-	unshare -m sh -c '
+	"$TOP/tests/support/apart" sh -c '
 		mount -t tmpfs -o mode=755 none "$SCRATCH/cover" &&
 			mknod "$SCRATCH/cover/fuse" c 10 229 && chmod 666 "$SCRATCH/cover/fuse" &&
 			mount --bind "$SCRATCH/cover/fuse" /dev/fuse || exit 99

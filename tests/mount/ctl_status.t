@@ -13,14 +13,7 @@ needs node python3
 # alone COMMAND...: of sandboxctl, where this test's mounts are the only ones: it is not to open what others unmount.
 alone() {
 	if [ "$(id -u)" -eq 0 ]; then
-		unshare -m sh -c '
-			while read -r source dir type rest; do
-				case $type:$dir in
-				fuse.sandboxfs:"$SCRATCH"/*) ;;
-				fuse.sandboxfs:*) umount -l "$dir" ;;
-				esac
-			done </proc/self/mounts
-			exec timeout "$0" "$@"' "$PATIENCE" "$SANDBOXCTL" "$@"
+		"$TOP/tests/support/apart" timeout "$PATIENCE" "$SANDBOXCTL" "$@"
 	else
 		ctl "$@"
 	fi

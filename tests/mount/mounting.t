@@ -188,7 +188,7 @@ is "with its options: whose the files are" "$(stat -c %u dir/f)" "$TEST_UID"
 ok "and unmounts" deadline "$PATIENCE" umount -v dir
 is_gone "fstab" dir
 
-unshare -m sleep 1000 &
+"$TOP/tests/support/apart" sleep 1000 &
 outside=$!
 ok "a namespace of its own" wait_until "$PATIENCE" sh -c '[ "$(readlink /proc/$1/ns/mnt)" != "$(readlink /proc/self/ns/mnt)" ]' - $outside
 ok "mount -N mounts in another namespace" deadline "$PATIENCE" mount -N $outside -t fuse.sandboxfs local:x "$SCRATCH/dir"

@@ -8,7 +8,7 @@ needs_vendor
 needs_root
 needs unshare node python3
 # What is mounted below goes with this script.
-[ -n "${HAS_OWN_MOUNTS:-}" ] || HAS_OWN_MOUNTS=1 exec unshare --mount "$0"
+[ -n "${HAS_OWN_MOUNTS:-}" ] || HAS_OWN_MOUNTS=1 exec "$TOP/tests/support/apart" "$0"
 
 # Puts the sandboxes of the server (node PROGRAM --root DIRECTORY ...) on a file system of their own.
 cat >forbidding <<'END'

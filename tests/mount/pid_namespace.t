@@ -11,7 +11,7 @@ needs python3 bash dash
 if [ -z "${NAMESPACE_APART:-}" ]; then
 	unshare -mpf --mount-proc true 2>/dev/null || skip_all "no PID namespaces here"
 	cd / && rm -rf "$SCRATCH"
-	NAMESPACE_APART=1 exec unshare -m sh "$TOP/tests/mount/${0##*/}"
+	NAMESPACE_APART=1 exec "$TOP/tests/support/apart" sh "$TOP/tests/mount/${0##*/}"
 fi
 
 HERE=$TOP/tests/mount

@@ -413,7 +413,7 @@ tap_wants_apart() {
 }
 
 if tap_wants_apart && unshare -m true 2>/dev/null; then
-	TAP_APART=$(readlink /proc/self/ns/mnt) exec unshare -m sh "$0" "$@"
+	TAP_APART=$(readlink /proc/self/ns/mnt) exec "$TOP/tests/support/apart" sh "$0" "$@"
 fi
 
 tap_open_fuse() {
