@@ -1,13 +1,16 @@
 #include "tools/apart.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/inherited.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* What a killed child may take to end, unless it hangs. */
 #define END_MS 500
@@ -35,13 +38,40 @@ static int status_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : ECHILD;
 }
 
-pid_t apart_begin(int (*work)(const void *context), const void *context)
+/* What hangs keeps no pipe and no lock of ours in use. */
+static void let_go(bool keeps_stderr)
+{
+	int nothing;
+
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	if (!keeps_stderr)
+		close(STDERR_FILENO);
+	inherited_close();
+	while ((nothing = open("/dev/null", O_RDWR)) >= 0 && nothing < STDERR_FILENO)
+		;
+	if (nothing > STDERR_FILENO)
+		close(nothing);
+}
+
+static pid_t begin(int (*work)(const void *context), const void *context, bool keeps_stderr)
 {
 	pid_t child = fork();
 
-	if (child == 0)
-		_exit(work(context) & 0xff); /* Linux's errnos are below 134 */
-	return child;
+	if (child)
+		return child;
+	let_go(keeps_stderr);
+	_exit(work(context) & 0xff); /* Linux's errnos are below 134 */
+}
+
+pid_t apart_begin(int (*work)(const void *context), const void *context)
+{
+	return begin(work, context, false);
+}
+
+pid_t apart_begin_telling(int (*work)(const void *context), const void *context)
+{
+	return begin(work, context, true);
 }
 
 void apart_end(pid_t child)

@@ -17,8 +17,13 @@
  */
 int apart_run(int (*work)(const void *context), const void *context, int64_t limit_ms);
 
-/* Work that goes on beside this process until apart_end() kills it, which waits no longer than a moment. -1: errno. */
+/*
+ * Work that goes on beside this process until apart_end() kills it, which waits no longer than a moment. -1: errno.
+ * The child has none of our descriptors, so that nobody waits for it at the end of a pipe: an answer comes by memory that
+ * is shared (mmap). The second form keeps standard error.
+ */
 pid_t apart_begin(int (*work)(const void *context), const void *context);
+pid_t apart_begin_telling(int (*work)(const void *context), const void *context);
 void apart_end(pid_t child);
 /* Waits for it, and returns as apart_run() does. */
 int apart_await(pid_t child, int64_t limit_ms);

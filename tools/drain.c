@@ -117,7 +117,7 @@ static bool is_nothing_to_send(int failure, int unknown, const struct owed *o)
 
 static int send_showing(const struct drain *d, int64_t limit_ms)
 {
-	pid_t shower = isatty(STDERR_FILENO) ? apart_begin(show_progress, d) : -1;
+	pid_t shower = isatty(STDERR_FILENO) ? apart_begin_telling(show_progress, d) : -1;
 	int failure = apart_run(write_sync, d, limit_ms);
 
 	if (shower > 0) {

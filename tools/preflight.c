@@ -5,6 +5,7 @@
 #include "tools/apart.h"
 #include "tools/host.h"
 #include "tools/mounted.h"
+#include "tools/real_path.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -109,7 +110,7 @@ static enum err check_own(const char *dir, struct error *e)
 
 static enum err find_mountpoint(char **out, const char *given, struct error *e)
 {
-	*out = realpath(given, NULL);
+	*out = real_path(given);
 	if (*out)
 		return ERR_OK;
 	if (errno == ENOENT)

@@ -9,6 +9,7 @@
 #include "tools/drain.h"
 #include "tools/exits.h"
 #include "tools/namespace.h"
+#include "tools/real_path.h"
 #include "tools/umount_help.h"
 
 #include <getopt.h>
@@ -66,7 +67,7 @@ static void complain(const struct error *e)
 
 static enum err unmount(const struct request *r, struct error *e)
 {
-	AUTO_FREE char *dir = realpath(r->dir, NULL);
+	AUTO_FREE char *dir = real_path(r->dir);
 	struct mounted m = { .dir = dir };
 	unsigned how = (r->is_lazy ? DETACH_LAZY : 0) | (r->is_forced ? DETACH_FORCE : 0);
 

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/ctl/child.h"
 #include "tools/ctl/mounts.h"
+#include "tools/real_path.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -48,14 +49,14 @@ static enum err find_free_dir(char **out, const char *dir, struct error *e)
 {
 	struct stat st;
 
-	*out = realpath(dir, NULL);
-	if (!*out || stat(*out, &st))
+	*out = real_path(dir);
+	if (!*out)
 		return error_errno(e, errno, "%s", dir);
-	if (!S_ISDIR(st.st_mode))
-		return error_errno(e, ENOTDIR, "%s", dir);
-	if (is_mounted(*out))
+	if (is_mounted(*out)) /* first: a mount that does not answer is not to be looked at */
 		return error_set(e, ERR_BUSY, "%s: a sandbox is mounted there already", *out);
-	return ERR_OK;
+	if (stat(*out, &st))
+		return error_errno(e, errno, "%s", dir);
+	return S_ISDIR(st.st_mode) ? ERR_OK : error_errno(e, ENOTDIR, "%s", dir);
 }
 
 enum err mount_here_check(const char *dir, struct error *e)

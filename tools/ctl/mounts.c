@@ -4,6 +4,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/apart.h"
 #include "tools/drain.h"
+#include "tools/real_path.h"
 #include "tools/user_map.h"
 
 #include <errno.h>
@@ -121,7 +122,7 @@ enum err mounts_at(
 		return error_set(e, ERR_NO_MEMORY, "%s", dir);
 	}
 	*out = strstr(path, "/.") ? NULL : find_within(m, path);
-	if (!*out && (real = realpath(dir, NULL)))
+	if (!*out && (real = real_path(dir)))
 		*out = find_within(m, real);
 	if (*out)
 		return ERR_OK;
