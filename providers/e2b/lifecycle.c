@@ -211,8 +211,7 @@ static enum err e2b_url(struct provider *p, const struct call *call, unsigned po
 	enum err kind = e2b_look(b, call, &sandbox, e);
 
 	if (!kind)
-		kind = e2b_port_url(
-			out, &b->account.settings, b->at.id, sandbox.domain, port, e);
+		kind = e2b_port_url(out, &b->account.settings, b->at.id, sandbox.domain, port, e);
 	return kind;
 }
 
