@@ -237,6 +237,19 @@ struct change {
 	size_t data_len; /* at most VERB_DATA_MAX */
 };
 
+/*
+ * Which of the inodes that a change expects (perhaps any) its result's `attr` is of; NULL: of none. On a file system of
+ * layers that inode may have got another number by the change: it was copied from a lower one.
+ */
+static inline const struct expect *change_keeps_inode(const struct change *c)
+{
+	bool is_placed_anew = c->op == CHANGE_PLACE && c->flags & CHANGE_EXCHANGE;
+
+	if (c->op < CHANGE_LINK || c->op == CHANGE_RMDIR || is_placed_anew)
+		return NULL;
+	return c->op == CHANGE_COPY || c->op == CHANGE_PLACE ? &c->target2 : &c->target;
+}
+
 struct change_result {
 	enum err err;
 	char why[160];   /* a sentence for a person; "" on success */

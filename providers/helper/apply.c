@@ -110,6 +110,19 @@ static bool is_version(const struct version *v, const struct attr *a)
 		time_equals(v->ctime, a->ctime);
 }
 
+/*
+ * Whether all that happened to the file since is that it was copied from a lower layer, as by somebody who
+ * opened it for writing: by that it was born again, and its ctime moved, but its contents did not.
+ */
+static bool is_copied_up(const struct place *p, const struct version *v, const struct attr *a)
+{
+	const struct timespec born = { .tv_sec = (time_t)(a->btime_ns / 1000000000),
+		.tv_nsec = (long)(a->btime_ns % 1000000000) };
+
+	return v->size == a->size && time_equals(v->mtime, a->mtime) &&
+		time_is_after(born, v->ctime) && sys_is_layered(p->fd);
+}
+
 static enum err judge_version(const struct place *p, const struct version *v,
 	const struct expect *x, const char *path, struct error *e)
 {
@@ -121,7 +134,7 @@ static enum err judge_version(const struct place *p, const struct version *v,
 	if (sys_stat(p->fd, p->name, &there))
 		return error_set(e, ERR_CONFLICT, "%s: is gone", path);
 	/* That it is another file altogether the change itself says. */
-	if (!expect_met(x, &there) || is_version(v, &there))
+	if (!expect_met(x, &there) || is_version(v, &there) || is_copied_up(p, v, &there))
 		return ERR_OK;
 	return error_set(e, ERR_CONFLICT, "%s: was changed in the sandbox", path);
 }
@@ -136,6 +149,40 @@ static enum err judge_versions(const struct work *w, struct error *e)
 	return judge_version(&w->at2, &c->version2, &c->target2, c->path2, e);
 }
 
+/*
+ * The inode expected at the place got another number when it was copied from a lower layer: by a change of
+ * the batch, or by somebody else, which shows where its version is expected, too.
+ */
+static bool follow_copy(
+	const struct work *w, const struct place *p, const struct version *v, struct expect *x)
+{
+	static const struct attr none;
+	struct attr there;
+
+	if (expect_is_any(x) || p->fd < 0 || sys_stat(p->fd, p->name, &there) ||
+		expect_met(x, &there))
+		return false;
+	bool is_ours = w->copied && copied_has(w->copied, x, &there);
+
+	if (!is_ours && (is_version(v, &none) || !is_copied_up(p, v, &there)))
+		return false;
+	*x = expect_of(&there);
+	return true;
+}
+
+static void follow_copies(struct work *w)
+{
+	struct change c = *w->change;
+	bool is_followed = follow_copy(w, &w->at, &c.version, &c.target);
+
+	if (has_second(&c))
+		is_followed |= follow_copy(w, &w->at2, &c.version2, &c.target2);
+	if (!is_followed)
+		return;
+	w->followed = c;
+	w->change = &w->followed;
+}
+
 static bool leaves_contents(const struct change *c)
 {
 	switch (c->op) {
@@ -148,6 +195,17 @@ static bool leaves_contents(const struct change *c)
 	case CHANGE_PLACE: return !(c->flags & CHANGE_MAKES);
 	default: return false;
 	}
+}
+
+/* The time of birth says nothing where it could matter. */
+static void learn_found(struct work *w)
+{
+	const struct expect *x = change_keeps_inode(w->change);
+	const struct place *p = x == &w->change->target2 ? &w->at2 : &w->at;
+	struct attr there;
+
+	if (x && p->fd >= 0 && sys_stat(p->fd, p->name, &there) == 0)
+		w->found = (struct expect){ .dev = there.dev, .ino = there.ino };
 }
 
 /* What the change makes, moves or removes is known by this name: that of path, of a new link that of path2. */
@@ -175,6 +233,8 @@ enum err work_prepare(struct work *w, struct error *e)
 
 	if (k == ERR_OK)
 		k = find_places(w, e);
+	if (k == ERR_OK)
+		follow_copies(w);
 	/* Of one that is done again this was judged before it began. */
 	if (k != ERR_OK || w->is_again)
 		return k;
@@ -182,6 +242,7 @@ enum err work_prepare(struct work *w, struct error *e)
 	if (k == ERR_OK && w->change->flags & CHANGE_MAKES)
 		k = place_make(w, e);
 	learn_before(w);
+	learn_found(w);
 	return k;
 }
 

@@ -6,11 +6,16 @@
  */
 #pragma once
 
+#include "providers/helper/copied.h"
 #include "providers/helper/sequence.h"
 
 struct work {
 	const struct root *root;
-	const struct change *change;
+	const struct change *change; /* that of the request, or `followed` */
+	struct change
+		followed; /* the same, whose targets have been copied from a lower layer since */
+	const struct copied *copied; /* by the batch */
+	struct expect found;         /* what was there of change_keeps_inode() */
 	struct change_result *result;
 	struct place at, at2; /* of change->path and, where the change has one, change->path2 */
 	struct before
@@ -62,6 +67,11 @@ int rename_new(const struct place *from, const struct place *to);
 bool rename_lacks_flags(int number);
 /* Whether the entry is, right now, the inode `a`. */
 bool place_is(const struct place *p, const struct attr *a);
+/*
+ * Whether the entry is the inode held as `pin`, by what that is right now: a rename or a link copies a
+ * file from a lower layer, where one with several names gets another number by that.
+ */
+bool place_is_held(const struct place *p, int pin);
 
 /* Inodes: apply_inode.c */
 enum err change_setattr(struct work *w, struct error *e);

@@ -67,7 +67,8 @@ static enum err note_left(
 
 /* Fails only where the record does. */
 static enum err apply_one(struct sequence *s, const struct apply_request *request,
-	struct change_result *results, size_t index, struct work *w, struct error *e)
+	struct change_result *results, size_t index, struct work *w, struct copied *copied,
+	struct error *e)
 {
 	uint64_t number = request->first_sequence + index;
 	struct error why = { 0 };
@@ -84,6 +85,8 @@ static enum err apply_one(struct sequence *s, const struct apply_request *reques
 	}
 	w->result->err = refusal;
 	if (refusal == ERR_OK)
+		copied_note(copied, w->change, &w->found, w->result);
+	if (refusal == ERR_OK)
 		return note_left(s, number, w->result, e);
 	refuse(w->result, refusal, why.text);
 	k = sequence_refuse(s, number, refusal, w->result->why, e);
@@ -95,16 +98,18 @@ static enum err apply_one(struct sequence *s, const struct apply_request *reques
 static enum err apply_all(const struct root *r, struct sequence *s,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
+	AUTO_COPIED struct copied copied = { 0 };
 	enum err k = ERR_OK;
 
 	for (size_t i = 0; i < request->changes_count && k == ERR_OK; i++) {
 		uint64_t number = request->first_sequence + i;
 		struct work w = WORK_ON(r, &request->changes[i], &results[i]);
 
+		w.copied = &copied;
 		if (sequence_is_over(s, number))
 			tell_again(s, number, &w);
 		else
-			k = apply_one(s, request, results, i, &w, e);
+			k = apply_one(s, request, results, i, &w, &copied, e);
 		work_release(&w);
 	}
 	return k;

@@ -174,6 +174,22 @@ static bool again_is_linked(const struct work *w, const struct attr *linked)
 	return w->is_again && !w->before.ino && place_is(&w->at2, linked);
 }
 
+/*
+ * Whether the new name is the file that is held. Overlayfs over several file systems may give one file
+ * a number for each of its names: there nothing but the number differs.
+ */
+static bool is_linked(const struct work *w, int pin)
+{
+	struct attr held, there;
+
+	if (place_is_held(&w->at2, pin))
+		return true;
+	return sys_is_layered(w->at2.fd) && sys_stat(pin, "", &held) == 0 &&
+		sys_stat(w->at2.fd, w->at2.name, &there) == 0 &&
+		attr_is_same_version(&held, &there) && held.mode == there.mode &&
+		held.nlink == there.nlink;
+}
+
 enum err change_link(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
@@ -186,19 +202,21 @@ enum err change_link(struct work *w, struct error *e)
 	if (linkat(w->at.fd, w->at.name, w->at2.fd, w->at2.name, 0) &&
 		!(errno == EEXIST && again_is_linked(w, &attr)))
 		return error_errno(e, errno, "%s", c->path2);
-	if (!place_is(&w->at2, &attr)) {
+	if (!is_linked(w, pin)) {
 		unlinkat(w->at2.fd, w->at2.name, 0);
 		return error_set(e, ERR_STALE, "%s: is not the file it was", c->path);
 	}
-	return work_done(w, pin, e);
+	k = place_stat(&w->at2, &w->result->attr, c->path2, e);
+	w->result->has_attr = k == ERR_OK;
+	return k;
 }
 
 /* ---- Removing ---- */
 
 /* Another file may have come under the name just before the rename: it goes back. */
-static enum err check_kept(struct work *w, const struct attr *meant, struct error *e)
+static enum err check_kept(struct work *w, int meant, struct error *e)
 {
-	if (place_is(&w->at2, meant))
+	if (place_is_held(&w->at2, meant))
 		return ERR_OK;
 	rename_new(&w->at2, &w->at);
 	return error_set(e, ERR_STALE, "%s: is not the file it was", w->change->path);
@@ -212,7 +230,7 @@ static enum err remove_name(struct work *w, struct error *e)
 }
 
 /* The inode stays alive under a name of staging. */
-static enum err keep_unlinked(struct work *w, const struct attr *meant, struct error *e)
+static enum err keep_unlinked(struct work *w, int meant, struct error *e)
 {
 	const struct change *c = w->change;
 
@@ -221,7 +239,7 @@ static enum err keep_unlinked(struct work *w, const struct attr *meant, struct e
 	if (rename_new(&w->at, &w->at2) == 0)
 		return check_kept(w, meant, e);
 	/* Kept before, under the same name, when another of its names went. */
-	if (errno == EEXIST && place_is(&w->at2, meant))
+	if (errno == EEXIST && place_is_held(&w->at2, meant))
 		return remove_name(w, e);
 	return error_errno(e, errno, "%s", c->path);
 }
@@ -237,7 +255,7 @@ enum err change_unlink(struct work *w, struct error *e)
 		return k;
 	if (S_ISDIR(attr.mode))
 		return error_set(e, ERR_IS_DIR, "%s: is a directory", c->path);
-	k = c->path2 ? keep_unlinked(w, &attr, e) : remove_name(w, e);
+	k = c->path2 ? keep_unlinked(w, pin, e) : remove_name(w, e);
 	return k == ERR_OK ? work_done(w, pin, e) : k;
 }
 

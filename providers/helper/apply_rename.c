@@ -14,6 +14,13 @@ bool place_is(const struct place *p, const struct attr *a)
 	return sys_stat(p->fd, p->name, &there) == 0 && there.dev == a->dev && there.ino == a->ino;
 }
 
+bool place_is_held(const struct place *p, int pin)
+{
+	struct attr held;
+
+	return sys_stat(pin, "", &held) == 0 && place_is(p, &held);
+}
+
 /* ---- Renaming to a name that must be free ---- */
 
 /* A directory replaces an empty one, and making that one fails where there is anything. */
@@ -58,8 +65,16 @@ int rename_new(const struct place *from, const struct place *to)
 
 struct replaced {
 	bool exists;
+	int pin; /* owned; -1: nothing is there */
 	struct attr attr;
 };
+
+static void replaced_release(struct replaced *r)
+{
+	cleanup_close(&r->pin);
+}
+
+#define AUTO_REPLACED __attribute__((cleanup(replaced_release)))
 
 /* link(2) is refused where rename(2) is not: a foreign file (protected_hardlinks), a file system without links. */
 static bool cannot_link(int number)
@@ -97,16 +112,15 @@ static int rename_linked(const struct work *w, const struct place *kept, bool is
 }
 
 /* The replaced inode gets its second name first, so that it is never without one. */
-static int rename_keeping(
-	const struct work *w, const struct place *kept, const struct attr *replaced)
+static int rename_keeping(const struct work *w, const struct place *kept, int replaced)
 {
 	bool is_link_ours = linkat(w->at2.fd, w->at2.name, kept->fd, kept->name, 0) == 0;
 
 	if (!is_link_ours && cannot_link(errno))
 		return replace_by_exchange(w, kept);
-	if (!is_link_ours && !(errno == EEXIST && place_is(kept, replaced)))
+	if (!is_link_ours && !(errno == EEXIST && place_is_held(kept, replaced)))
 		return -1;
-	if (!place_is(kept, replaced)) {
+	if (!place_is_held(kept, replaced)) {
 		unlinkat(kept->fd, kept->name, 0);
 		errno = ESTALE;
 		return -1;
@@ -114,7 +128,7 @@ static int rename_keeping(
 	return rename_linked(w, kept, is_link_ours);
 }
 
-static enum err rename_and_keep(struct work *w, const struct attr *replaced, struct error *e)
+static enum err rename_and_keep(struct work *w, int replaced, struct error *e)
 {
 	const struct change *c = w->change;
 	AUTO_PLACE struct place kept = PLACE_NONE;
@@ -149,10 +163,15 @@ static enum err find_replaced(const struct work *w, struct replaced *out, struct
 	const struct change *c = w->change;
 	const struct expect *x = &c->target2;
 
-	out->exists = sys_stat(w->at2.fd, w->at2.name, &out->attr) == 0;
+	out->pin = openat(w->at2.fd, w->at2.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	out->exists = out->pin >= 0;
 	if (!out->exists && errno != ENOENT)
 		return error_errno(e, errno, "%s", c->path2);
-	if (out->exists ? expect_met(x, &out->attr) : !x->dev && !x->ino && !x->btime_ns)
+	enum err k = out->exists ? attr_of_fd(out->pin, &out->attr, e) : ERR_OK;
+
+	if (k != ERR_OK)
+		return k;
+	if (out->exists ? expect_met(x, &out->attr) : expect_is_any(x))
 		return ERR_OK;
 	return error_set(e, ERR_STALE, "%s: is not the file it was", c->path2);
 }
@@ -178,7 +197,7 @@ static enum err rename_moved(
 	const struct change *c = w->change;
 
 	if (wants_keeping(c, moved, r))
-		return rename_and_keep(w, &r->attr, e);
+		return rename_and_keep(w, r->pin, e);
 	if (rename_plain(w) == 0)
 		return ERR_OK;
 	if (lacks_exchange(w, moved, r))
@@ -187,12 +206,12 @@ static enum err rename_moved(
 }
 
 /* Another file may have come under the name just before: then that one was moved. */
-static enum err check_moved(struct work *w, struct error *e)
+static enum err check_moved(struct work *w, int moved, struct error *e)
 {
 	const struct change *c = w->change;
 	enum err k = place_stat(&w->at2, &w->result->attr, c->path2, e);
 
-	if (k == ERR_OK && !expect_met(&c->target, &w->result->attr))
+	if (k == ERR_OK && !expect_is_any(&c->target) && !place_is_held(&w->at2, moved))
 		return error_set(e, ERR_STALE, "%s: is not the file it was", c->path);
 	w->result->has_attr = k == ERR_OK;
 	return k;
@@ -201,18 +220,17 @@ static enum err check_moved(struct work *w, struct error *e)
 enum err change_rename(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
-	struct replaced replaced;
+	AUTO_REPLACED struct replaced replaced = { .pin = -1 };
+	AUTO_CLOSE int pin = -1;
 	struct attr moved;
-	enum err k = ERR_OK;
+	enum err k;
 
 	if (c->flags & CHANGE_NOREPLACE && c->flags & CHANGE_EXCHANGE)
 		return error_set(e, ERR_INVALID, "%s: either exchanged or not replaced", c->path);
-	k = place_stat(&w->at, &moved, c->path, e);
-	if (k == ERR_OK && !expect_met(&c->target, &moved))
-		return error_set(e, ERR_STALE, "%s: is not the file it was", c->path);
+	k = place_pin(&w->at, &c->target, &pin, &moved, c->path, e);
 	if (k == ERR_OK)
 		k = find_replaced(w, &replaced, e);
 	if (k == ERR_OK)
 		k = rename_moved(w, &moved, &replaced, e);
-	return k == ERR_OK ? check_moved(w, e) : k;
+	return k == ERR_OK ? check_moved(w, pin, e) : k;
 }

@@ -46,6 +46,7 @@ struct listing {
 struct opened {
 	const struct wanted *dir;
 	DIR *stream;
+	bool is_layered; /* sys_is_layered() */
 	bool shows_all;  /* no entry is left out for its age */
 	bool left_out;   /* an entry was not named */
 	bool is_stopped; /* by the sink, or at entries_max */
@@ -155,12 +156,16 @@ static bool read_link(struct listing *l, int pin)
 }
 
 /* A link is held while it is asked, so that its text and its attributes are of one inode. */
-static bool stat_entry(
-	struct listing *l, int dir_fd, const char *name, struct attr *out, const char **link)
+static bool stat_entry(struct listing *l, const struct opened *o, const char *name,
+	struct attr *out, const char **link)
 {
+	const int dir_fd = dirfd(o->stream);
+
 	*link = NULL;
 	if (sys_stat(dir_fd, name, out))
 		return false;
+	if (o->is_layered)
+		out->btime_ns = 0;
 	user_xattrs_note(dir_fd, name, out);
 	if (!S_ISLNK(out->mode))
 		return true;
@@ -218,7 +223,7 @@ static enum err list_entry(struct listing *l, struct opened *o, const char *name
 	struct list_item item = { .kind = LIST_ENTRY, .start = o->dir->start, .name = name };
 	enum err k;
 
-	if (!stat_entry(l, dirfd(o->stream), name, &item.attr, &item.link)) {
+	if (!stat_entry(l, o, name, &item.attr, &item.link)) {
 		if (errno != ENOENT)
 			note_unseen(o, error_from_errno(errno));
 		o->left_out = o->left_out || errno != ENOENT;
@@ -293,6 +298,7 @@ static enum err list_opened(
 	end->err = attr_of_fd(dirfd(o->stream), &before, NULL);
 	if (end->err != ERR_OK)
 		return ERR_OK;
+	o->is_layered = sys_is_layered(dirfd(o->stream));
 	o->shows_all = !l->request->changed_since_ns ||
 		!is_older(&before.ctime, l->request->changed_since_ns);
 	k = list_entries(l, o, &end->err, e);

@@ -172,17 +172,12 @@ static enum err find_staging(const struct root *r, int *out_fd, struct error *e)
 			   : ERR_OK;
 }
 
-static bool is_unset(const struct expect *x)
-{
-	return !x || (!x->dev && !x->ino && !x->btime_ns);
-}
-
 static enum err check_expected(int fd, const struct expect *x, const char *path, struct error *e)
 {
 	struct attr attr;
 	enum err k;
 
-	if (is_unset(x))
+	if (expect_is_any(x))
 		return ERR_OK;
 	k = attr_of_fd(fd, &attr, e);
 	if (k == ERR_OK && !expect_met(x, &attr))
@@ -225,6 +220,8 @@ enum err attr_of_fd(int fd, struct attr *out, struct error *e)
 {
 	if (sys_stat(fd, "", out))
 		return error_errno(e, errno, "fstat");
+	if (out->btime_ns && sys_is_layered(fd))
+		out->btime_ns = 0;
 	user_xattrs_note(fd, "", out);
 	return ERR_OK;
 }
@@ -233,13 +230,20 @@ enum err place_stat(const struct place *p, struct attr *out, const char *path, s
 {
 	if (sys_stat(p->fd, p->name, out))
 		return error_errno(e, errno, "%s", path);
+	if (out->btime_ns && sys_is_layered(p->fd))
+		out->btime_ns = 0;
 	user_xattrs_note(p->fd, p->name, out);
 	return ERR_OK;
 }
 
+bool expect_is_any(const struct expect *x)
+{
+	return !x || (!x->dev && !x->ino && !x->btime_ns);
+}
+
 bool expect_met(const struct expect *x, const struct attr *a)
 {
-	if (is_unset(x))
+	if (expect_is_any(x))
 		return true;
 	if (x->dev != a->dev || x->ino != a->ino)
 		return false;
@@ -249,6 +253,12 @@ bool expect_met(const struct expect *x, const struct attr *a)
 struct expect expect_of(const struct attr *a)
 {
 	return (struct expect){ .dev = a->dev, .ino = a->ino, .btime_ns = a->btime_ns };
+}
+
+/* In staging a name always means the same file, whose number a file system of layers may change. */
+static bool is_staged_copy(const struct place *p)
+{
+	return p->is_staged && sys_is_layered(p->fd);
 }
 
 enum err place_pin(const struct place *p, const struct expect *target, int *out_fd,
@@ -262,7 +272,7 @@ enum err place_pin(const struct place *p, const struct expect *target, int *out_
 	k = attr_of_fd(fd, out, e);
 	if (k != ERR_OK)
 		return k;
-	if (!expect_met(target, out))
+	if (!expect_met(target, out) && !is_staged_copy(p))
 		return error_set(e, ERR_STALE, "%s: is not the file it was", path);
 	*out_fd = take_fd(&fd);
 	return ERR_OK;
@@ -271,14 +281,16 @@ enum err place_pin(const struct place *p, const struct expect *target, int *out_
 /* ---- Opening ---- */
 
 /* Without /proc the name is all there is: what it opens must be what is held. Never a fifo: O_NONBLOCK, just in case. */
-static int open_by_name(const struct place *p, int flags, const struct attr *held)
+static int open_by_name(const struct place *p, int flags, int pin)
 {
 	AUTO_CLOSE int fd = openat(p->fd, p->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	const struct expect same = expect_of(held);
-	struct attr opened;
+	struct attr held, opened;
 
-	if (fd < 0 || sys_stat(fd, "", &opened))
+	/* Afterwards: opening for writing may copy the file from a lower layer, by which both change. */
+	if (fd < 0 || sys_stat(fd, "", &opened) || sys_stat(pin, "", &held))
 		return -1;
+	const struct expect same = expect_of(&held);
+
 	if (expect_met(&same, &opened))
 		return take_fd(&fd);
 	errno = ESTALE;
@@ -289,7 +301,7 @@ static int open_held(const struct place *p, int pin, int flags, const struct att
 {
 	int fd = pin_open(pin, S_ISDIR(held->mode) ? flags | O_DIRECTORY : flags);
 
-	return fd < 0 && errno == EOPNOTSUPP ? open_by_name(p, flags, held) : fd;
+	return fd < 0 && errno == EOPNOTSUPP ? open_by_name(p, flags, pin) : fd;
 }
 
 static enum err check_openable(const struct attr *a, const char *path, struct error *e)
@@ -308,7 +320,7 @@ static bool open_staged(const struct place *p, int flags, const struct expect *t
 	struct attr attr;
 
 	if (fd < 0 || attr_of_fd(fd, &attr, NULL) || !S_ISREG(attr.mode) ||
-		!expect_met(target, &attr))
+		(!expect_met(target, &attr) && !is_staged_copy(p)))
 		return false;
 	*out_fd = take_fd(&fd);
 	return true;

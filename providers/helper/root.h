@@ -43,11 +43,14 @@ void place_release(struct place *p);
 enum err root_place(const struct root *r, const char *path, const struct expect *parent,
 	struct place *out, struct error *e);
 
-/* lstat(2) of the entry, every field. */
+/* lstat(2) of the entry, every field; but on a file system of layers no time of birth, which a copy moves. */
 enum err place_stat(const struct place *p, struct attr *out, const char *path, struct error *e);
 
-/* fstat(2) of an open file, every field. */
+/* fstat(2) of an open file, likewise. */
 enum err attr_of_fd(int fd, struct attr *out, struct error *e);
+
+/* Whether any inode is meant; NULL likewise. */
+bool expect_is_any(const struct expect *x);
 
 /* Whether `a` is the inode that is meant. */
 bool expect_met(const struct expect *x, const struct attr *a);

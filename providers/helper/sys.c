@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 /* The same numbers on every architecture. */
@@ -141,4 +142,16 @@ int sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsi
 int sys_chmod_held(int fd, mode_t mode)
 {
 	return (int)syscall(SYS_fchmodat2, fd, "", mode, AT_EMPTY_PATH);
+}
+
+/* <linux/magic.h> */
+enum { MAGIC_OVERLAYFS = 0x794c7630, MAGIC_FUSE = 0x65735546 };
+
+bool sys_is_layered(int fd)
+{
+	struct statfs s;
+
+	if (fstatfs(fd, &s))
+		return false;
+	return (uint32_t)s.f_type == MAGIC_OVERLAYFS || (uint32_t)s.f_type == MAGIC_FUSE;
 }
