@@ -52,6 +52,23 @@ static void adopt_dir(struct cache *c, struct change_about *about, struct inode 
 		tree_doubt(c->tree, dir);
 }
 
+void changes_check_copied(
+	struct cache *c, struct inode *i, const struct change *sent, const struct change_result *r)
+{
+	const struct expect *x = i ? change_keeps_inode(sent) : NULL;
+
+	if (!x || !x->ino || !r->has_attr || r->was_over || x->ino == r->attr.ino)
+		return;
+	struct expect now = tree_expect_replaced(c->tree, i);
+	/* A file that was linked may be told of by either name as if it were two. */
+	bool is_link = sent->op == CHANGE_LINK;
+	const char *path = is_link ? sent->path2 : sent->path;
+
+	if (now.dev == x->dev && now.ino == x->ino)
+		tree_copied_up(c->tree, i, path, is_link ? NULL : sent->path2,
+			sent->op < CHANGE_SETATTR, &r->attr);
+}
+
 static void adopt(struct cache *c, struct change_about *about, const struct change_result *r)
 {
 	if (r->has_attr)
@@ -89,8 +106,10 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	else if (result->err)
 		kind = error_set(e, result->err, "%s: %s", change->path,
 			result->why[0] ? result->why : error_words(result->err));
-	if (!kind)
+	if (!kind) {
+		changes_check_copied(c, about->target, change, result);
 		adopt(c, about, result);
+	}
 	return kind;
 }
 

@@ -26,6 +26,13 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 /* What makes it, but for the path and the directory expected there. */
 struct change changes_making(const struct cache *c, const struct making *making);
 
+/*
+ * What an answer tells of the inode of `i` (may be NULL), which the change found by its number: another
+ * number says that it was copied from a lower layer.
+ */
+void changes_check_copied(
+	struct cache *c, struct inode *i, const struct change *sent, const struct change_result *r);
+
 /* A staging name that was never used before: "/u-<journal>-<n>". Allocated; NULL without memory. */
 char *changes_staged_name(struct cache *c);
 

@@ -157,6 +157,13 @@ static enum err judge_rename(struct cache *c, const struct moving *m, struct err
 	return judge_new_parents(c, m, e);
 }
 
+/* A directory that the sandbox may refuse to rename, for the layer that it is of, is not renamed here. */
+static bool are_movable(struct cache *c, const struct moving *m)
+{
+	return tree_is_movable(c->tree, m->moved) &&
+		(!(m->flags & CHANGE_EXCHANGE) || tree_is_movable(c->tree, m->replaced));
+}
+
 /* The kernel has checked already what goes with what, and that no directory moves into itself. */
 static bool may_rename(struct cache *c, const struct moving *m)
 {
@@ -164,8 +171,8 @@ static bool may_rename(struct cache *c, const struct moving *m)
 		!decide_is_known(c, m->moved))
 		return false;
 	if (!m->replaced)
-		return !(m->flags & CHANGE_EXCHANGE);
-	if (m->moved == m->replaced || !decide_is_known(c, m->replaced))
+		return !(m->flags & CHANGE_EXCHANGE) && are_movable(c, m);
+	if (!are_movable(c, m) || m->moved == m->replaced || !decide_is_known(c, m->replaced))
 		return false;
 	return !decide_is_dir(c, m->replaced) || m->flags & CHANGE_EXCHANGE ||
 		decide_may(c, m->replaced);

@@ -2,6 +2,7 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
+#include "cache/changes.h"
 #include "cache/fault.h"
 
 #include "providers/base/cleanup.h"
@@ -86,17 +87,21 @@ static bool is_same_version(const struct version *a, const struct version *b)
 		is_same_time(a->ctime, b->ctime);
 }
 
+/* Of what was told of the version before. */
+static bool meets_known(const struct inode *i, const struct change_result *r)
+{
+	bool is_first = !i->backlog->answered.ctime.tv_sec;
+	struct version known = is_first ? i->backlog->shown : version_shown(&i->backlog->answered);
+
+	return is_same_version(&known, &r->before);
+}
+
 /* The kernel's pages go on with the file, but not where that had other contents than we knew. */
 static void check_met(struct pending *p, const struct queued *q, const struct change_result *r)
 {
 	struct inode *i = q->about.target;
 
-	if (!i || !r->before.ctime.tv_sec)
-		return;
-	bool is_first = !i->backlog->answered.ctime.tv_sec;
-	struct version known = is_first ? i->backlog->shown : version_shown(&i->backlog->answered);
-
-	if (!is_same_version(&known, &r->before))
+	if (i && r->before.ctime.tv_sec && !meets_known(i, r))
 		tree_drop_pages(p->cache->tree, i);
 }
 
@@ -107,6 +112,24 @@ static void check_placed(struct pending *p, const struct queued *q, const struct
 
 	if ((is_of_staging || queued_replaces_made(q)) && r->has_attr)
 		tree_placed(p->cache->tree, q->about.target, &r->attr);
+}
+
+/*
+ * A file of several names that the change copied from a lower layer is another inode there, too. Where
+ * the change was one of names alone, its version says that it was the same file until then.
+ */
+static void check_copied(struct pending *p, const struct queued *q, const struct change *sent,
+	const struct change_result *r)
+{
+	struct inode *i = q->about.target;
+	struct change expecting = *sent;
+
+	if (!i || tree_is_provisional(p->cache->tree, i))
+		return;
+	if (!sent->target.ino && r->before.ctime.tv_sec && meets_known(i, r) &&
+		tree_may_be_copied_up(p->cache->tree, i))
+		expecting.target = tree_expect_replaced(p->cache->tree, i);
+	changes_check_copied(p->cache, i, &expecting, r);
 }
 
 /*
@@ -175,7 +198,8 @@ void batch_keep_contents(struct pending *p, const struct batch *b)
 
 /* ---- Attributes ---- */
 
-static void done_locked(struct pending *p, struct queued *q, const struct change_result *r)
+static void done_locked(struct pending *p, struct queued *q, const struct change *sent,
+	const struct change_result *r)
 {
 	const struct change_about *about = &q->about;
 
@@ -187,6 +211,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	check_landing(p, q, r);
 	check_met(p, q, r);
 	check_placed(p, q, r);
+	check_copied(p, q, sent, r);
 	if (about->target && r->has_attr && r->was_over)
 		adopt_again(p, q, about->target, r);
 	else if (about->target && queued_removes(q) && r->was_over)
@@ -353,7 +378,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 			all = false;
 			continue;
 		}
-		done_locked(p, q, &b->results[n]);
+		done_locked(p, q, &b->changes[n], &b->results[n]);
 		pending_leave_locked(p, q);
 	}
 	if (!all)

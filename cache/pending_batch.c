@@ -81,8 +81,12 @@ static struct backlog *fresh(const struct gathering *g, struct inode *i)
 
 static bool is_plain(const struct pending *p, const struct queued *q)
 {
-	return q->change.op == CHANGE_WRITE && q->about.target &&
-		!tree_is_provisional(p->cache->tree, q->about.target);
+	struct tree *t = p->cache->tree;
+	struct inode *i = q->about.target;
+
+	/* Of writes beside each other one could make the file another inode for the other. */
+	return q->change.op == CHANGE_WRITE && i && !tree_is_provisional(t, i) &&
+		!tree_may_be_copied_up(t, i);
 }
 
 /* Others may have been at it since: after a crash, and while the sandbox could not be reached. */

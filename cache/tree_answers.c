@@ -27,6 +27,20 @@ static bool name_in_doubt_locked(
 		is_in_doubt_locked(t, d->inode->attr_until_ms, now_ms);
 }
 
+/* Its path leads by this name from now on. */
+static void use_name_locked(struct inode *i, struct dentry *d)
+{
+	struct dentry **at = &i->names;
+
+	if (*at == d || i->opens || i->changing || !may_be_copied_up_locked(i))
+		return;
+	while (*at != d)
+		at = &(*at)->next_of_inode;
+	*at = d->next_of_inode;
+	d->next_of_inode = i->names;
+	i->names = d;
+}
+
 enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, int64_t now_ms,
 	struct inode **out, int64_t *absent_until_ms)
 {
@@ -41,6 +55,7 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 		*out = d->inode;
 		d->inode->pins++;
 		inode_wake_locked(t, d->inode);
+		use_name_locked(d->inode, d);
 		answer = TREE_KNOWN;
 	} else if (!d && is_complete_locked(t, dir, now_ms)) {
 		answer = TREE_ABSENT;

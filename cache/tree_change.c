@@ -232,6 +232,7 @@ static void take_made_locked(struct tree *t, struct inode *i, const struct tree_
 	i->attr_until_ms = belief_locked(t, i, news->begun, news->until_ms);
 	i->settled = false;
 	i->changed = ++t->serial;
+	i->made_here = S_ISDIR(news->attr.mode);
 	if (S_ISDIR(news->attr.mode) && news->attr.nlink <= 2 && !i->children) {
 		i->complete = true; /* just made: it is empty */
 		i->complete_until_ms = belief_locked(t, i, news->begun, news->name_until_ms);

@@ -273,6 +273,8 @@ void late_release_locked(struct tree *t);
 
 /* The path of `i`, or of `name` in it; to be freed. NULL: it has none, or no memory. */
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);
+/* As tree_may_be_copied_up(). */
+bool may_be_copied_up_locked(const struct inode *i);
 /*
  * When anything on the way was last moved; *moving: it is being moved. Of a way that changed, the lowest step that did is
  * still on it and newer than the whole way was.

@@ -141,7 +141,8 @@ int64_t tree_give_name(struct tree *t, struct inode *dir, const char *name, cons
 {
 	pthread_mutex_lock(&t->lock);
 	struct dentry *d = dentry_find_locked(t, dir, name);
-	int64_t until_ms = d && d->inode == i ? believed_until_locked(t, d->until_ms) : 0;
+	bool may_keep = d && d->inode == i && !may_be_copied_up_locked(i);
+	int64_t until_ms = may_keep ? believed_until_locked(t, d->until_ms) : 0;
 
 	if (until_ms)
 		raise_until(&d->kernel_until_ms, kernel_until(until_ms));

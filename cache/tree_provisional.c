@@ -41,6 +41,7 @@ static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i,
 	if (!dir->changing)
 		dir->changed = made;
 	i->provisional = true;
+	i->made_here = true;
 	i->own = true;
 	i->attr_until_ms = belief_locked(t, i, made, news->until_ms);
 	d->until_ms = belief_locked(t, dir, made, news->name_until_ms);
@@ -114,6 +115,66 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 		forget_shown_locked(t, i);
 	}
 	pthread_mutex_unlock(&t->lock);
+}
+
+static bool stands_at_locked(
+	struct tree *t, const struct dentry *d, const char *path, const char *path2)
+{
+	char *own = path_build_locked(t, d->dir, d->name);
+	bool is = own && (!strcmp(own, path) || (path2 && !strcmp(own, path2)));
+
+	free(own);
+	return is;
+}
+
+/* Whether one of its names is there. */
+static bool is_found_locked(
+	struct tree *t, const struct inode *i, const char *path, const char *path2)
+{
+	for (const struct dentry *d = i->names; d; d = d->next_of_inode)
+		if (stands_at_locked(t, d, path, path2))
+			return true;
+	return false;
+}
+
+void tree_copied_up(struct tree *t, struct inode *i, const char *path, const char *path2,
+	unsigned ended, const struct attr *attr)
+{
+	tree_placed(t, i, attr);
+	pthread_mutex_lock(&t->lock);
+	bool is_found = i->owed <= ended && is_found_locked(t, i, path, path2);
+
+	for (struct dentry *d = i->names, *next; d && is_found; d = next) {
+		next = d->next_of_inode;
+		if (stands_at_locked(t, d, path, path2))
+			continue;
+		d->dir->complete = false;
+		dentry_lost_locked(t, d);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_is_movable(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = !S_ISDIR(i->attr.mode) || i->attr.btime_ns || i->made_here;
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+bool may_be_copied_up_locked(const struct inode *i)
+{
+	return !S_ISDIR(i->attr.mode) && !i->attr.btime_ns && i->attr.nlink > 1 && !i->provisional;
+}
+
+bool tree_may_be_copied_up(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool may = may_be_copied_up_locked(i);
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
 }
 
 void tree_number(struct tree *t, struct inode *i)

@@ -1121,6 +1121,92 @@ Test(tree_foresee, an_answer_from_before_a_file_was_replaced_names_no_other_one)
 	cr_expect(ne(ptr, learn(root, "f", 9, S_IFREG | 0644), f));
 }
 
+/* ---- Copied from a lower layer ---- */
+
+static struct inode *learn_layered(const char *name, uint64_t ino, uint32_t mode, uint32_t nlink)
+{
+	struct tree_news news = {
+		.attr = attr_of(ino, mode), .until_ms = FOREVER, .name_until_ms = FOREVER
+	};
+	bool changed;
+
+	news.attr.btime_ns = 0;
+	news.attr.nlink = nlink;
+	struct inode *i = tree_learn_name(tree, root, name, tree_seen(tree), &news, &changed);
+
+	cr_assert(ne(ptr, i, NULL));
+	tree_unpin(tree, i);
+	return i;
+}
+
+static struct inode *known_as(const char *name)
+{
+	struct inode *i = tree_peek(tree, root, name);
+
+	tree_unpin(tree, i);
+	return i;
+}
+
+Test(tree_foresee, a_file_of_several_names_that_was_copied_up_keeps_the_name_it_was_changed_by)
+{
+	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2);
+	struct attr copied = attr_of(8, S_IFREG | 0644);
+
+	cr_assert(eq(ptr, learn_layered("g", 7, S_IFREG | 0644, 2), f));
+	cr_expect(tree_may_be_copied_up(tree, f));
+	copied.btime_ns = 0;
+	tree_copied_up(tree, f, "f", NULL, 0, &copied);
+	cr_expect(eq(u64, tree_expect(tree, f).ino, 8));
+	cr_expect(eq(ptr, known_as("f"), f));
+	cr_expect(eq(ptr, known_as("g"), NULL));
+	cr_expect(ne(ptr, learn_layered("g", 7, S_IFREG | 0644, 2), f));
+}
+
+Test(tree_foresee, a_file_that_was_copied_up_keeps_its_names_while_one_is_to_be_told)
+{
+	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2);
+	const struct attr copied = attr_of(8, S_IFREG | 0644);
+
+	learn_layered("g", 7, S_IFREG | 0644, 2);
+	tree_owe_name(tree, f, 1);
+	tree_copied_up(tree, f, "f", NULL, 0, &copied);
+	cr_expect(eq(ptr, known_as("g"), f));
+	tree_owe_name(tree, f, -1);
+}
+
+Test(tree_foresee,
+	a_file_that_may_be_copied_up_is_changed_by_the_name_found_last_while_it_is_not_open)
+{
+	struct inode *f = learn_layered("f", 7, S_IFREG | 0644, 2), *found;
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	learn_layered("g", 7, S_IFREG | 0644, 2);
+	cr_assert(eq(int, tree_find(tree, root, "f", now(), &found, NULL), TREE_KNOWN));
+	tree_unpin(tree, found);
+	cr_expect(eq(i64, tree_give_name(tree, root, "f", f), 0));
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	cr_expect(eq(str, path.text, (char *)"f"));
+	cr_assert(eq(int, tree_open(tree, f, NULL), ERR_OK));
+	tree_find(tree, root, "g", now(), &found, NULL);
+	tree_unpin(tree, found);
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	cr_expect(eq(str, path.text, (char *)"f"));
+	free(tree_close(tree, f));
+}
+
+Test(tree_foresee, a_directory_without_a_time_of_birth_is_movable_only_where_it_was_made_here)
+{
+	const struct tree_news made = { .attr.mode = S_IFDIR | 0755, .until_ms = FOREVER };
+
+	cr_expect(tree_is_movable(tree, learn(root, "d", 5, S_IFDIR | 0755)));
+	cr_expect(not(tree_is_movable(tree, learn_layered("l", 6, S_IFDIR | 0755, 1))));
+	cr_expect(tree_is_movable(tree, learn_layered("f", 7, S_IFREG | 0644, 1)));
+	struct inode *here = tree_foresee_made(tree, root, "m", &made);
+
+	cr_expect(tree_is_movable(tree, here));
+	tree_unpin(tree, here);
+}
+
 Test(tree_foresee, a_path_that_led_to_a_file_before_it_was_replaced_is_asked_again)
 {
 	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
