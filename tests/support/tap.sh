@@ -10,6 +10,7 @@
 #	SANDBOXFS   the program (build/bin/sandboxfs)
 #	TARGET      `plain`: a plain directory instead of a mount, which holds the test itself against a real file system
 #	PROVIDER    `local`, or a vendor: a sandbox of its test server (tap_vendor.sh)
+#	LAYERS      what a vendor's sandboxes lie on (tests/servers/lib/disk.mjs): `overlay`...; empty: an ordinary directory
 #	HELPER      `auto` or `process`: given to the mount as -o helper=
 #	MOUNT_OPTS  more options for every mount
 #	TEST_UID    the ordinary user that root becomes (65534)
@@ -26,6 +27,7 @@ TOP=$(cd "${0%/*}/../.." && pwd)
 SANDBOXFS=${SANDBOXFS:-$TOP/build/bin/sandboxfs}
 TARGET=${TARGET:-mount}
 PROVIDER=${PROVIDER:-local}
+LAYERS=${LAYERS:-}
 HELPER=${HELPER:-auto}
 MOUNT_OPTS=${MOUNT_OPTS:-}
 TEST_UID=${TEST_UID:-65534}
@@ -409,7 +411,7 @@ tap_wants_apart() {
 	[ "$TARGET:$(id -u)" = mount:0 ] || return 1
 	[ "${TAP_APART:-}" != self ] || return 1
 	! tap_is_apart || return 1
-	[ -n "${TAP_WANTS_APART:-}" ] || ! tap_fuse_is_open || ! tap_tree_is_open
+	[ -n "${TAP_WANTS_APART:-}" ] || { [ -n "$LAYERS" ] && [ "$PROVIDER" != local ]; } || ! tap_fuse_is_open || ! tap_tree_is_open
 }
 
 if tap_wants_apart && unshare -m true 2>/dev/null; then

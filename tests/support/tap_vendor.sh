@@ -4,7 +4,7 @@
 # so that root here may do there all that it may on a disk. What tap.sh calls "local:demo" is a sandbox that the server
 # made; it stays while the user does. Exported: what the server says that clients need; ADMIN is its admin port.
 # VENDOR_OPTIONS, set before the first mount, are more options of the server, separated by spaces; VENDOR_UNDER is a program
-# that runs it.
+# that runs it. LAYERS and IMAGE say what the sandboxes' files lie on (tests/servers/lib/disk.mjs).
 
 VENDOR_SERVER=
 VENDOR_USER=
@@ -49,6 +49,16 @@ vendor_stop() {
 	kill "$VENDOR_SERVER" 2>/dev/null
 	wait_until "$PATIENCE" ended "$VENDOR_SERVER" || kill -KILL "$VENDOR_SERVER"
 	VENDOR_SERVER=
+	vendor_unmount
+}
+
+# What the server mounted below itself, the last first.
+vendor_unmount() {
+	while read -r _ vendor_at _; do
+		case $vendor_at in "$VENDOR_DIR"/*) echo "$vendor_at" ;; esac
+	done </proc/self/mounts | sort -r | while read -r vendor_at; do
+		umount -l "$vendor_at"
+	done
 }
 
 # vendor_request METHOD URL [BODY]: prints the answer of the admin port, or of an API whose key is a header X-API-Key; fails

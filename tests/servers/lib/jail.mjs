@@ -8,6 +8,8 @@ import { once } from "node:events";
 import fs from "node:fs";
 import path from "node:path";
 
+import { makeDisk } from "./disk.mjs";
+
 export const SANDBOX_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const USER_ID = 1000;
 const SHOWN = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc", "opt", "sys", "nix"];
@@ -63,10 +65,12 @@ function makeDirectory(where, mode, owner) {
 }
 
 export function makeHome(directory, user) {
-	makeDirectory(path.join(directory, "home"), 0o755, 0);
-	makeDirectory(path.join(directory, "home", user), 0o755, userId);
-	makeDirectory(path.join(directory, "root"), 0o700, 0);
-	makeDirectory(path.join(directory, "tmp"), 0o1777, 0);
+	makeDisk(directory, (place) => {
+		makeDirectory(path.join(place, "home"), 0o755, 0);
+		makeDirectory(path.join(place, "home", user), 0o755, userId);
+		makeDirectory(path.join(place, "root"), 0o700, 0);
+		makeDirectory(path.join(place, "tmp"), 0o1777, 0);
+	});
 }
 
 function bwrapArguments({ directory, io, hostname, daemon, programs }) {

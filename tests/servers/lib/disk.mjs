@@ -1,0 +1,73 @@
+// What a sandbox's files lie on. LAYERS in the environment says it, for all sandboxes of a server that is root's; else they
+// lie in an ordinary directory.
+//
+//	overlay[,OPTION...]    the layers of a container: what is there at first is of the lower one. OPTION: `apart`, the upper
+//	                       layer is another file system than the lower; others are overlayfs's own (index=on, xino=on)
+//	tmpfs, noexec          a file system in memory; one on which no file may be executed
+//	bind                   an ordinary directory whose homes are mounts of their own
+//
+// IMAGE, too: a directory whose contents are in every home at first.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+
+const [kind, ...options] = (process.env.LAYERS ?? "").split(",");
+const mayMount = process.geteuid() === 0;
+
+function mount(...args) {
+	execFileSync("mount", args, { stdio: ["ignore", "ignore", "inherit"] });
+}
+
+// Beside the sandboxes, under a name that none of them has.
+function layer(directory, name) {
+	const where = path.join(path.dirname(directory), ".layers", path.basename(directory), name);
+	fs.mkdirSync(where, { recursive: true });
+	return where;
+}
+
+function mountLayers(directory) {
+	const lower = layer(directory, "lower");
+	const above = layer(directory, "above");
+	if (options.includes("apart"))
+		mount("-t", "tmpfs", "none", above);
+	for (const name of ["upper", "work"])
+		fs.mkdirSync(path.join(above, name));
+	mount("-t", "overlay", "-o", [
+		`lowerdir=${lower}`, `upperdir=${above}/upper`, `workdir=${above}/work`,
+		...options.filter((option) => option !== "apart"),
+	].join(","), "overlay", directory);
+}
+
+function bindHomes(directory) {
+	const homes = fs.readdirSync(path.join(directory, "home")).map((name) => path.join("home", name));
+	for (const name of [...homes, "root"])
+		mount("--bind", path.join(directory, name), path.join(directory, name));
+}
+
+const KINDS = {
+	overlay: { first: (directory) => layer(directory, "lower"), after: mountLayers },
+	tmpfs: { before: (directory) => mount("-t", "tmpfs", "none", directory) },
+	noexec: { before: (directory) => mount("-t", "tmpfs", "-o", "noexec", "none", directory) },
+	bind: { after: bindHomes },
+};
+
+function copyImage(directory) {
+	const { IMAGE } = process.env;
+	if (!IMAGE)
+		return;
+	for (const home of fs.readdirSync(path.join(directory, "home")).map((name) => `home/${name}`).concat("root"))
+		execFileSync("cp", ["-a", `${IMAGE}/.`, path.join(directory, home)]);
+}
+
+// make: fills a directory with what a sandbox has at first.
+export function makeDisk(directory, make) {
+	const { first, before, after } = (mayMount && KINDS[kind]) || {};
+	if (kind && mayMount && !KINDS[kind])
+		throw new Error(`LAYERS=${kind}: use ${Object.keys(KINDS).join(", ")}`);
+	fs.mkdirSync(directory, { recursive: true });
+	before?.(directory);
+	const place = first?.(directory) ?? directory;
+	make(place);
+	copyImage(place);
+	after?.(directory);
+}
