@@ -7,10 +7,15 @@
 
 /* ---- Made here ---- */
 
-/* File systems that do not count the directories in a directory say 1 of each. */
+/*
+ * File systems that do not count the directories in a directory say 1 of each. One of layers, which has no time of birth,
+ * says so only of what is in several of them.
+ */
 static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
 {
-	return S_ISDIR(mode) && dir->attr.nlink > 1 ? 2 : 1;
+	bool is_layered = !dir->attr.btime_ns && !dir->provisional;
+
+	return S_ISDIR(mode) && (dir->attr.nlink > 1 || is_layered) ? 2 : 1;
 }
 
 uint64_t number_locked(struct tree *t)

@@ -1194,6 +1194,18 @@ Test(tree_foresee,
 	free(tree_close(tree, f));
 }
 
+Test(tree_foresee, a_directory_made_in_one_of_several_layers_counts_its_folders)
+{
+	const struct tree_news made = { .attr.mode = S_IFDIR | 0755, .until_ms = FOREVER };
+	struct inode *merged = learn_layered("l", 6, S_IFDIR | 0755, 1);
+	struct inode *here = tree_foresee_made(tree, merged, "m", &made);
+	struct attr shown;
+
+	tree_attr(tree, here, &shown);
+	cr_expect(eq(u32, shown.nlink, 2));
+	tree_unpin(tree, here);
+}
+
 Test(tree_foresee, a_directory_without_a_time_of_birth_is_movable_only_where_it_was_made_here)
 {
 	const struct tree_news made = { .attr.mode = S_IFDIR | 0755, .until_ms = FOREVER };
