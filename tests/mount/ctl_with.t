@@ -15,7 +15,7 @@ nothing_left() {
 	if [ "$PROVIDER" != aio ]; then
 		[ "$(ctl list "$PROVIDER" --json)" = '[]' ] || return 1
 	fi
-	! grep -F " $SCRATCH/" /proc/self/mounts && [ -z "$(ls "$XDG_RUNTIME_DIR")" ]
+	! grep "^[^ ]* $SCRATCH/[^ ]* fuse" /proc/self/mounts && [ -z "$(ls "$XDG_RUNTIME_DIR")" ]
 }
 
 with() {
@@ -109,7 +109,7 @@ ok "leaves nothing" nothing_left
 # ---- Being killed --------------------------------------------------------------------------------
 
 mounts_gone() {
-	! grep -qF " $SCRATCH/" /proc/self/mounts
+	! grep -q "^[^ ]* $SCRATCH/[^ ]* fuse" /proc/self/mounts
 }
 
 sandbox_gone() {

@@ -1,22 +1,15 @@
 #!/bin/sh
 # A sandbox in whose home, and in whose /tmp, no file may be executed: the helper runs from elsewhere.
 # shellcheck disable=SC2016,SC2034
+TAP_WANTS_APART=1
+LAYERS=noexec
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 needs_mount
 needs_vendor
 needs_root
-needs unshare node python3
-# What is mounted below goes with this script.
-[ -n "${HAS_OWN_MOUNTS:-}" ] || HAS_OWN_MOUNTS=1 exec "$TOP/tests/support/apart" "$0"
-
-# Puts the sandboxes of the server (node PROGRAM --root DIRECTORY ...) on a file system of their own.
-cat >forbidding <<'END'
-#!/bin/sh
-mount -t tmpfs -o noexec none "$4" && exec "$@"
-END
-chmod 755 forbidding
-VENDOR_UNDER=$PWD/forbidding
+needs node python3
+export LAYERS
 
 run() { # COMMAND
 	deadline "$PATIENCE" python3 -c '
@@ -55,5 +48,4 @@ is "what others write is seen" "$(cat "$MNT/second")" "text
 more"
 unmount
 vendor_stop
-umount -l "$VENDOR_DIR/sandboxes"
 done_testing
