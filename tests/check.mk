@@ -66,7 +66,7 @@ table: $(TEST_BIN)/differences
 #
 # What a release passes (make check-all): the same at length, every script on every vendor, sanitizers, clang.
 OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key
-SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:mixing e2b:noexec e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging \
+SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:layers e2b:mixing e2b:noexec e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging \
 	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:noexec modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix \
 	aio:ctl_copy aio:ctl_exec aio:exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
 	daytona:ctl_copy daytona:exec daytona:jobs daytona:noexec
@@ -102,7 +102,7 @@ LOGS      = $(abspath $B/logs)
 UNIT_JOBS ?= 4
 TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) \
 	VENDORS="$(strip $(VENDORS))" PROCESSORS="$(PROCESSORS)" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
-	PROVIDER=$(or $(PROVIDER),local) LAYERS=$(LAYERS) HELPER=$(or $(HELPER),auto) MOUNT_OPTS="$(MOUNT_OPTS)" \
+	PROVIDER=$(or $(PROVIDER),local) LAYERS=$(LAYERS) LAYERS_TRIED="$(LAYERS_TRIED)" HELPER=$(or $(HELPER),auto) MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
 	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
 	$(if $(JITTER),JITTER=$(JITTER) LD_PRELOAD=$(abspath $(JITTER_LIBRARY))) \
@@ -187,8 +187,14 @@ check-distros:
 	$(Q)status=0; for release in $(RELEASES); do tests/distro $$release || status=1; done; \
 	tests/support/distro-table $(RELEASES:%=build/distro/%.log); exit $$status
 
+# The sandboxes of two vendors, one of which tells changes as they happen, in layers as a container's are.
+LAYERED       := e2b daytona
+LAYERED_TESTS  = $(foreach v,$(LAYERED),$(ALL_VENDOR_TESTS:%=$v:%) budgets:$v) \
+	$(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard $(LAYERED:%=tests/mount/%_*.t)))
+LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on overlay,redirect_dir=on docker
+
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
-RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) budgets fault-rounds sanitizers clang jitter \
+RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter \
 	distros faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
@@ -200,6 +206,7 @@ release_oracle       = oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
 $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v ORACLE_OPS=20000 STRESS_SECONDS=60 T="$$(ALL_VENDOR_TESTS)"))
+release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 release_budgets      = budgets
 release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
 release_sanitizers   = test SAN=address,undefined

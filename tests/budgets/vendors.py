@@ -1,6 +1,7 @@
 """A sandbox of a vendor's test server, mounted without a relay; its figures are what the server counted."""
 import json
 import os
+import subprocess
 import time
 import urllib.request
 from pathlib import Path
@@ -20,6 +21,13 @@ class Absent(Failure):
     """The test server cannot run on this machine; the text says why."""
 
 
+def unmount_below(root):
+    """What the server mounted for its sandboxes (LAYERS in the environment), the last first."""
+    places = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for place in sorted((one for one in places if one.startswith(f"{root}/")), reverse=True):
+        subprocess.run(["umount", "-l", place], check=True)
+
+
 class Vendor(Sandboxfs):
     def __init__(self, name, setting, link):
         self.name = name
@@ -28,6 +36,7 @@ class Vendor(Sandboxfs):
     def start(self, stack):
         super().start(stack)
         root = self.server_disk / "sandboxes"
+        stack.callback(unmount_below, root)
         # Root's sandboxes work as root, so that the files there have the owner that is shown here.
         user = ["--user", "root"] if os.geteuid() == 0 else []
         command = ["node", SERVERS / self.name / "main.mjs", "--root", root, *user]

@@ -5,6 +5,7 @@
 //	                       layer is another file system than the lower; others are overlayfs's own (index=on, xino=on)
 //	tmpfs, noexec          a file system in memory; one on which no file may be executed
 //	bind                   an ordinary directory whose homes are mounts of their own
+//	at,DIRECTORY           one whose homes are all that directory
 //
 // IMAGE, too: a directory whose contents are in every home at first.
 import { execFileSync } from "node:child_process";
@@ -38,25 +39,28 @@ function mountLayers(directory) {
 	].join(","), "overlay", directory);
 }
 
-function bindHomes(directory) {
-	const homes = fs.readdirSync(path.join(directory, "home")).map((name) => path.join("home", name));
-	for (const name of [...homes, "root"])
-		mount("--bind", path.join(directory, name), path.join(directory, name));
+const homesIn = (directory) => [
+	...fs.readdirSync(path.join(directory, "home")).map((name) => path.join(directory, "home", name)),
+	path.join(directory, "root"),
+];
+
+function bindHomes(directory, shown) {
+	for (const home of homesIn(directory))
+		mount("--bind", shown ?? home, home);
 }
 
 const KINDS = {
 	overlay: { first: (directory) => layer(directory, "lower"), after: mountLayers },
 	tmpfs: { before: (directory) => mount("-t", "tmpfs", "none", directory) },
 	noexec: { before: (directory) => mount("-t", "tmpfs", "-o", "noexec", "none", directory) },
-	bind: { after: bindHomes },
+	bind: { after: (directory) => bindHomes(directory) },
+	at: { after: (directory) => bindHomes(directory, options[0]) },
 };
 
 function copyImage(directory) {
 	const { IMAGE } = process.env;
-	if (!IMAGE)
-		return;
-	for (const home of fs.readdirSync(path.join(directory, "home")).map((name) => `home/${name}`).concat("root"))
-		execFileSync("cp", ["-a", `${IMAGE}/.`, path.join(directory, home)]);
+	for (const home of IMAGE ? homesIn(directory) : [])
+		execFileSync("cp", ["-a", `${IMAGE}/.`, home]);
 }
 
 // make: fills a directory with what a sandbox has at first.
