@@ -27,8 +27,8 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 struct change changes_making(const struct cache *c, const struct making *making);
 
 /*
- * What an answer tells of the inode of `i` (may be NULL), which the change found by its number: another
- * number says that it was copied from a lower layer.
+ * What an answer tells of the inode of `i` (may be NULL), which the change found by its number:
+ * another number says that it was copied from a lower layer.
  */
 void changes_check_copied(
 	struct cache *c, struct inode *i, const struct change *sent, const struct change_result *r);

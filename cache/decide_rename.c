@@ -157,7 +157,10 @@ static enum err judge_rename(struct cache *c, const struct moving *m, struct err
 	return judge_new_parents(c, m, e);
 }
 
-/* A directory that the sandbox may refuse to rename, for the layer that it is of, is not renamed here. */
+/*
+ * A directory that the sandbox may refuse to rename, for the layer that it is of, is not renamed
+ * here.
+ */
 static bool are_movable(struct cache *c, const struct moving *m)
 {
 	return tree_is_movable(c->tree, m->moved) &&

@@ -115,8 +115,8 @@ static void check_placed(struct pending *p, const struct queued *q, const struct
 }
 
 /*
- * A file of several names that the change copied from a lower layer is another inode there, too. Where
- * the change was one of names alone, its version says that it was the same file until then.
+ * A file of several names that the change copied from a lower layer is another inode there, too.
+ * Where the change was one of names alone, its version says that it was the same file until then.
  */
 static void check_copied(struct pending *p, const struct queued *q, const struct change *sent,
 	const struct change_result *r)

@@ -364,20 +364,23 @@ bool tree_is_provisional(struct tree *t, const struct inode *i);
 /* The sandbox took `i` from staging to its place, where it is an inode with these attributes: whatever it was before. */
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
 /*
- * A change of `i` copied it from a lower layer, where it had several names: the file is another inode now, with these
- * attributes, at the names that the change found or left at the paths (`path2` may be NULL). The other names are asked
- * for again, unless changes of names other than the `ended` ones are still to be told.
+ * A change of `i` copied it from a lower layer, where it had several names: the file is another
+ * inode now, with these attributes, at the names that the change found or left at the paths
+ * (`path2` may be NULL). The other names are asked for again, unless changes of names other than
+ * the `ended` ones are still to be told.
  */
 void tree_copied_up(struct tree *t, struct inode *i, const char *path, const char *path2,
 	unsigned ended, const struct attr *attr);
 /*
- * Whether the sandbox can rename `i`: one whose file system is made of layers, which has no time of birth,
- * refuses that (EXDEV) of a directory of a lower layer, and nobody but the sandbox knows which these are.
+ * Whether the sandbox can rename `i`: one whose file system is made of layers, which has no time of
+ * birth, refuses that (EXDEV) of a directory of a lower layer, and nobody but the sandbox knows
+ * which these are.
  */
 bool tree_is_movable(struct tree *t, struct inode *i);
 /*
- * Whether a change of `i` may make it another inode, as tree_copied_up() says. By which of its names it is changed
- * matters then: that is the one that was found last while nobody used it, so the kernel asks for them each time.
+ * Whether a change of `i` may make it another inode, as tree_copied_up() says. By which of its
+ * names it is changed matters then: that is the one that was found last while nobody used it, so
+ * the kernel asks for them each time.
  */
 bool tree_may_be_copied_up(struct tree *t, struct inode *i);
 /*

@@ -8,8 +8,8 @@
 /* ---- Made here ---- */
 
 /*
- * File systems that do not count the directories in a directory say 1 of each. One of layers, which has no time of birth,
- * says so only of what is in several of them.
+ * File systems that do not count the directories in a directory say 1 of each. One of layers, which
+ * has no time of birth, says so only of what is in several of them.
  */
 static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
 {

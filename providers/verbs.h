@@ -238,8 +238,9 @@ struct change {
 };
 
 /*
- * Which of the inodes that a change expects (perhaps any) its result's `attr` is of; NULL: of none. On a file system of
- * layers that inode may have got another number by the change: it was copied from a lower one.
+ * Which of the inodes that a change expects (perhaps any) its result's `attr` is of; NULL: of none.
+ * On a file system of layers that inode may have got another number by the change: it was copied
+ * from a lower one.
  */
 static inline const struct expect *change_keeps_inode(const struct change *c)
 {

@@ -111,8 +111,9 @@ static bool is_version(const struct version *v, const struct attr *a)
 }
 
 /*
- * Whether all that happened to the file since is that it was copied from a lower layer, as by somebody who
- * opened it for writing: by that it was born again, and its ctime moved, but its contents did not.
+ * Whether all that happened to the file since is that it was copied from a lower layer, as by
+ * somebody who opened it for writing: by that it was born again, and its ctime moved, but its
+ * contents did not.
  */
 static bool is_copied_up(const struct place *p, const struct version *v, const struct attr *a)
 {
@@ -150,8 +151,8 @@ static enum err judge_versions(const struct work *w, struct error *e)
 }
 
 /*
- * The inode expected at the place got another number when it was copied from a lower layer: by a change of
- * the batch, or by somebody else, which shows where its version is expected, too.
+ * The inode expected at the place got another number when it was copied from a lower layer: by a
+ * change of the batch, or by somebody else, which shows where its version is expected, too.
  */
 static bool follow_copy(
 	const struct work *w, const struct place *p, const struct version *v, struct expect *x)

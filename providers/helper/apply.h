@@ -68,8 +68,8 @@ bool rename_lacks_flags(int number);
 /* Whether the entry is, right now, the inode `a`. */
 bool place_is(const struct place *p, const struct attr *a);
 /*
- * Whether the entry is the inode held as `pin`, by what that is right now: a rename or a link copies a
- * file from a lower layer, where one with several names gets another number by that.
+ * Whether the entry is the inode held as `pin`, by what that is right now: a rename or a link
+ * copies a file from a lower layer, where one with several names gets another number by that.
  */
 bool place_is_held(const struct place *p, int pin);
 

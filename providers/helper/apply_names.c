@@ -175,8 +175,8 @@ static bool again_is_linked(const struct work *w, const struct attr *linked)
 }
 
 /*
- * Whether the new name is the file that is held. Overlayfs over several file systems may give one file
- * a number for each of its names: there nothing but the number differs.
+ * Whether the new name is the file that is held. Overlayfs over several file systems may give one
+ * file a number for each of its names: there nothing but the number differs.
  */
 static bool is_linked(const struct work *w, int pin)
 {

@@ -1,8 +1,8 @@
 /*
  * copied.h - files that changes of one batch have copied from a lower layer.
  *
- * Such a file may get another inode number by that (overlayfs: one with several names, unless it keeps an index). What
- * follows in the batch still expects the old one.
+ * Such a file may get another inode number by that (overlayfs: one with several names, unless it
+ * keeps an index). What follows in the batch still expects the old one.
  */
 #pragma once
 

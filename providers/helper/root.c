@@ -286,7 +286,10 @@ static int open_by_name(const struct place *p, int flags, int pin)
 	AUTO_CLOSE int fd = openat(p->fd, p->name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct attr held, opened;
 
-	/* Afterwards: opening for writing may copy the file from a lower layer, by which both change. */
+	/*
+	 * Afterwards: opening for writing may copy the file from a lower layer, by which both
+	 * change.
+	 */
 	if (fd < 0 || sys_stat(fd, "", &opened) || sys_stat(pin, "", &held))
 		return -1;
 	const struct expect same = expect_of(&held);

@@ -43,7 +43,10 @@ void place_release(struct place *p);
 enum err root_place(const struct root *r, const char *path, const struct expect *parent,
 	struct place *out, struct error *e);
 
-/* lstat(2) of the entry, every field; but on a file system of layers no time of birth, which a copy moves. */
+/*
+ * lstat(2) of the entry, every field; but on a file system of layers no time of birth, which a copy
+ * moves.
+ */
 enum err place_stat(const struct place *p, struct attr *out, const char *path, struct error *e);
 
 /* fstat(2) of an open file, likewise. */

@@ -22,8 +22,9 @@ int sys_stat(int fd, const char *name, struct attr *out);
 int sys_renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
 
 /*
- * Whether the file system of `fd` is made of layers, as a container's is (overlayfs, fuse-overlayfs): a
- * file of a lower layer is copied at its first change, by which it is born again.
+ * Whether the file system of `fd` is made of layers, as a container's is (overlayfs,
+ * fuse-overlayfs): a file of a lower layer is copied at its first change, by which it is born
+ * again.
  */
 bool sys_is_layered(int fd);
 

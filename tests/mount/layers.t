@@ -1,9 +1,11 @@
 #!/bin/sh
-# A sandbox that is a container: what is there at first is of a lower layer (overlayfs), and is copied at its first change,
-# by which a file is born again and may get another number, and a directory cannot be renamed. The same work is done on a
-# mount and on layers alike here: both must say and leave the same.
+# A sandbox that is a container: what is there at first is of a lower layer (overlayfs), and is copied
+# at its first change, by which a file is born again and may get another number, and a directory
+# cannot be renamed. The same work is done on a mount and on layers alike here: both must say and
+# leave the same.
 #
-#	LAYERS_TRIED    kinds of them, as tests/servers/lib/disk.mjs has them (overlay overlay,apart); docker: a container's
+#	LAYERS_TRIED    kinds of layers, as tests/servers/lib/disk.mjs has them (overlay
+#	                overlay,apart); docker: those of a Docker container
 # shellcheck disable=SC2016,SC2034
 TAP_WANTS_APART=1
 # shellcheck source=tests/support/tap.sh

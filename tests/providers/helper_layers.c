@@ -1,4 +1,7 @@
-/* The helper's verbs in the layers of a container: overlayfs copies a file of a lower layer at its first change. */
+/*
+ * The helper's verbs in the layers of a container: overlayfs copies a file of a lower layer at its
+ * first change.
+ */
 #include "tests/support/changes.h"
 #include "tests/support/scratch.h"
 

@@ -1,8 +1,9 @@
-// What a sandbox's files lie on. LAYERS in the environment says it, for all sandboxes of a server that is root's; else they
-// lie in an ordinary directory.
+// What a sandbox's files lie on. LAYERS in the environment says it, for all sandboxes of a server that
+// is root's; else they lie in an ordinary directory.
 //
-//	overlay[,OPTION...]    the layers of a container: what is there at first is of the lower one. OPTION: `apart`, the upper
-//	                       layer is another file system than the lower; others are overlayfs's own (index=on, xino=on)
+//	overlay[,OPTION...]    the layers of a container: what is there at first is of the lower one.
+//	                       OPTION: `apart`, the upper layer is another file system than the lower;
+//	                       others are overlayfs's own (index=on, xino=on)
 //	tmpfs, noexec          a file system in memory; one on which no file may be executed
 //	bind                   an ordinary directory whose homes are mounts of their own
 //	at,DIRECTORY           one whose homes are all that directory
