@@ -10,7 +10,8 @@ static void foresee_locked(
 	struct attr attr;
 
 	tree_attr(p->cache->tree, i, &attr);
-	f.end = len ? (op == CHANGE_APPEND ? attr.size : offset) + len : 0;
+	f.begin = op == CHANGE_APPEND ? attr.size : offset;
+	f.end = len ? f.begin + len : 0;
 	tree_foresee(p->cache->tree, i, &f);
 }
 

@@ -284,7 +284,7 @@ void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,
  * NULL; UTIME_NOW is `now`). It changed at `now`, and its contents or entries with it, unless it `keeps_mtime`.
  */
 struct tree_foresight {
-	uint64_t end;
+	uint64_t begin, end; /* the bytes that are written; end 0: none */
 	int links; /* -1, 0 or 1; 0 of a file that is unlinked into staging, where it keeps the link */
 	bool keeps_mtime;
 	const struct change *set;

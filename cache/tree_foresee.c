@@ -18,13 +18,19 @@ static uint64_t blocks_of(uint64_t size)
 	return (size + 511) / 512;
 }
 
-/* Whoever sees a size without blocks takes the file for one great hole: what grows gets its blocks, too. */
-static void foresee_end(struct attr *attr, uint64_t end)
+/*
+ * Programs that copy take a size without blocks for one great hole. So the bytes that are written get blocks, also inside the
+ * file: it may have a hole there. A file that has all its blocks gets no more of them.
+ */
+static void foresee_bytes(struct attr *attr, uint64_t begin, uint64_t end)
 {
-	if (end <= attr->size)
-		return;
-	attr->blocks += blocks_of(end - attr->size);
-	attr->size = end;
+	uint64_t most, written = begin < end ? blocks_of(end) - begin / 512 : 0;
+
+	if (end > attr->size)
+		attr->size = end;
+	most = blocks_of(attr->size);
+	if (attr->blocks < most)
+		attr->blocks = written < most - attr->blocks ? attr->blocks + written : most;
 }
 
 /* What is added is a hole. */
@@ -56,7 +62,7 @@ static void foresee_locked(struct tree *t, struct inode *i, const struct tree_fo
 	struct timespec shown = shown_ctime_locked(i, attr.ctime);
 	struct timespec now = next_time(attr.ctime, next_time(shown, f->now));
 
-	foresee_end(&attr, f->end);
+	foresee_bytes(&attr, f->begin, f->end);
 	foresee_links(&attr, f->links);
 	attr.ctime = now;
 	if (!keeps_mtime)

@@ -238,6 +238,38 @@ Test(tree_foresee, a_file_is_cut_and_grows_by_its_size)
 	tree_change_ends(tree, &scope);
 }
 
+/* Each row goes on where the one before ended. */
+Test(tree_foresee, bytes_that_are_written_have_blocks_and_no_more_than_the_file_has_room_for)
+{
+	static const struct {
+		const char *what;
+		uint64_t begin, end, size, blocks;
+	} rows[] = {
+		{ "a byte in a hole", 5000, 5001, 100000, 1 },
+		{ "a byte on either side of a border", 1023, 1025, 100000, 3 },
+		{ "beyond the end, behind a gap", 200000, 200100, 200100, 4 },
+		{ "everything", 0, 200100, 200100, 391 },
+		{ "once more", 0, 512, 200100, 391 },
+		{ "small writes at the end", 200100, 200110, 200110, 391 },
+		{ "one more of them", 200110, 200120, 200120, 391 },
+	};
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(f, NULL);
+	struct change set = { .set = SET_SIZE, .size = 100000 };
+
+	tree_foresee(tree, f, &(struct tree_foresight){ .set = &set, .now = { .tv_sec = 200 } });
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct tree_foresight write = {
+			.begin = rows[n].begin, .end = rows[n].end, .now = { .tv_sec = 200 }
+		};
+
+		tree_foresee(tree, f, &write);
+		cr_expect(eq(u64, shown(f).size, rows[n].size), "%s", rows[n].what);
+		cr_expect(eq(u64, shown(f).blocks, rows[n].blocks), "%s", rows[n].what);
+	}
+	tree_change_ends(tree, &scope);
+}
+
 /* ---- Directories with foreseen changes ---- */
 
 Test(tree_foresee, a_directory_with_foreseen_changes_stays_complete)

@@ -64,7 +64,12 @@ there_and_back() {
 	ok "cp --sparse back" as_owner timeout 120 cp --sparse=always "$MNT/copied/sparse" "$here/sparse"
 	ok "the sparse file is the same" as_owner cmp "$here/sparse" "$here/tree/sparse"
 	ok "diff -r" as_owner timeout 120 diff -r --no-dereference -x pipe "$here/tree" "$MNT/copied"
-	ok "rm -rf" as_owner timeout 120 rm -rf "$MNT/copied" "$MNT/synced" "$MNT/untarred"
+	# Nothing of it has to be in the sandbox yet.
+	ok "a file with a byte in its hole" as_owner sh -c '
+		truncate -s 1000000 "$1" && printf x | dd of="$1" bs=1 seek=5000 conv=notrunc status=none' - "$MNT/hole"
+	as_owner timeout 120 tar -C "$MNT" -cSf "$here/hole.tar" hole
+	ok "tar -S takes the byte along" as_owner sh -c 'tar -xOf "$1" hole | cmp - "$2"' - "$here/hole.tar" "$MNT/hole"
+	ok "rm -rf" as_owner timeout 120 rm -rf "$MNT/hole" "$MNT/copied" "$MNT/synced" "$MNT/untarred"
 	is "nothing remains" "$(as_owner ls -A "$MNT")" ""
 	unmount
 }
