@@ -1,5 +1,7 @@
 #include "fs/setgid.h"
 
+#include "fs/notifier.h"
+
 #include "cache/contents.h"
 
 #include <sys/stat.h>
@@ -39,7 +41,12 @@ enum err setgid_drop(const struct fs *fs, fuse_req_t req, const struct call *cal
 	if (!is_lost(fs, req, &attr))
 		return ERR_OK;
 	change.mode = attr.mode & 07777 & ~(uint32_t)S_ISGID;
-	return cache_setattr(fs->cache, call, i, &change, true, e);
+	enum err kind = cache_setattr(fs->cache, call, i, &change, true, e);
+
+	/* The kernel did not ask for another mode, and keeps the one that it was given. */
+	notifier_inode(fs->recalls, fs_number(fs, i), false);
+	fs_recall(fs);
+	return kind;
 }
 
 void setgid_drop_with(const struct fs *fs, fuse_req_t req, struct inode *i, struct change *change)

@@ -112,6 +112,79 @@ static void writing_keeps_setgid_without_group_execution(void)
 	SAME(mode_of("f"), 02666);
 }
 
+static bool writes(int fd)
+{
+	return pwrite(fd, "x", 1, 0) == 1;
+}
+
+static bool allocates(int fd)
+{
+	return !fallocate(fd, 0, 0, 8192);
+}
+
+static bool punches(int fd)
+{
+	return !fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096);
+}
+
+static bool zeroes(int fd)
+{
+	return !fallocate(fd, FALLOC_FL_ZERO_RANGE, 0, 4096);
+}
+
+static bool cuts(int fd)
+{
+	return !ftruncate(fd, 100);
+}
+
+static bool copies(int fd)
+{
+	off_t from = 4096, to = 0;
+
+	return copy_file_range(fd, &from, fd, &to, 4096, 0) == 4096;
+}
+
+/* As the kernel keeps the mode for executions: where nothing else is asked for, no file system is. */
+static unsigned kept_mode_of(const char *path)
+{
+	struct statx stx = { 0 };
+
+	OK(statx(AT_FDCWD, path, 0, STATX_MODE, &stx));
+	return stx.stx_mode & 07777;
+}
+
+static void who_is_in_no_group_of_the_file_loses_its_setgid_bit(void)
+{
+	static const struct {
+		const char *what;
+		bool (*change)(int fd);
+	} rows[] = { { "a write", writes }, { "an allocation", allocates }, { "a hole", punches },
+		{ "zeroing", zeroes }, { "a cut", cuts }, { "a copy", copies } };
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		int unsupported = 0;
+
+		make_file("f", 0666);
+		OK(truncate("f", 16384));
+		OK(chmod("f", 02666));
+		SAME(kept_mode_of("f"), 02666);
+		AS(USER_B)
+		{
+			int fd = open("f", O_RDWR);
+
+			if (!rows[n].change(fd))
+				unsupported = errno;
+			OK(close(fd));
+		}
+		/* Not every file system allocates. */
+		if (unsupported != EOPNOTSUPP)
+			posix_check(!unsupported && kept_mode_of("f") == 0666, __FILE__, __LINE__,
+				"%s leaves %o (errno %d)", rows[n].what, kept_mode_of("f"),
+				unsupported);
+		OK(unlink("f"));
+	}
+}
+
 static void root_keeps_suid_when_writing(void)
 {
 	make_file("f", 06755);
@@ -259,6 +332,8 @@ const struct posix_case cases_attributes[] = {
 		1 },
 	{ "writing keeps setgid without group execution",
 		writing_keeps_setgid_without_group_execution, 1 },
+	{ "every change of contents by who is in no group of the file drops its setgid bit",
+		who_is_in_no_group_of_the_file_loses_its_setgid_bit, 1 },
 	{ "root keeps suid when writing", root_keeps_suid_when_writing, 1 },
 	{ "owner, group and others each have their own rights", rights_decide_by_class, 1 },
 	{ "search permission counts on the way", search_permission_counts_on_the_way, 1 },
