@@ -23,12 +23,25 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 		(what->flags & CHANGE_BY_HANDLE && decide_is_owner(c, i));
 }
 
+/* Every file system keeps seconds of 32 bits. Most cut a time beyond them to a range of their own. */
+static bool is_kept(struct timespec t)
+{
+	return t.tv_nsec == UTIME_NOW || (t.tv_sec > INT32_MIN && t.tv_sec < INT32_MAX);
+}
+
+static bool are_times_kept(const struct change *what)
+{
+	return (!(what->set & SET_ATIME) || is_kept(what->atime)) &&
+		(!(what->set & SET_MTIME) || is_kept(what->mtime));
+}
+
 static bool may_set(struct cache *c, struct inode *i, const struct change *what)
 {
 	bool is_root = c->sandbox.identity.uid == 0;
 	struct attr attr;
 
-	if (!decide_is_known(c, i) || (what->set & SET_SIZE && !may_resize(c, i, what)))
+	if (!decide_is_known(c, i) || !are_times_kept(what) ||
+		(what->set & SET_SIZE && !may_resize(c, i, what)))
 		return false;
 	tree_attr(c->tree, i, &attr);
 	if (S_ISLNK(attr.mode) || what->set & (SET_UID | SET_GID))

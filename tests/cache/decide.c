@@ -10,6 +10,7 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct distant far;
@@ -344,6 +345,29 @@ Test(decide, a_file_that_may_not_be_written_is_cut_by_its_owner_through_a_handle
 	cr_expect(not(decides_to_set(i, &by_handle)));
 	become(0);
 	cr_expect(decides_to_set(i, &by_path));
+	cache_forget(far.cache, i, 1);
+	cache_forget(far.cache, top, 1);
+}
+
+Test(decide, times_that_some_file_system_cuts_are_asked)
+{
+	static const struct {
+		struct timespec time;
+		bool is_decided;
+	} rows[] = { { { .tv_sec = 0 }, true }, { { .tv_sec = -2147483647 }, true },
+		{ { .tv_sec = 2147483646, .tv_nsec = 999999999 }, true },
+		{ { .tv_sec = 2147483647, .tv_nsec = 1 }, false },
+		{ { .tv_sec = -2147483648 }, false }, { { .tv_sec = 99999999999 }, false },
+		{ { .tv_sec = 99999999999, .tv_nsec = UTIME_NOW }, true } };
+	struct inode *top = make_top(), *i = make_of(0, top, "f", CHANGE_CREATE, 0644);
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		const struct change mtime = { .set = SET_MTIME, .mtime = rows[n].time };
+		const struct change atime = { .set = SET_ATIME, .atime = rows[n].time };
+
+		cr_expect(eq(int, decides_to_set(i, &mtime), rows[n].is_decided), "mtime %zu", n);
+		cr_expect(eq(int, decides_to_set(i, &atime), rows[n].is_decided), "atime %zu", n);
+	}
 	cache_forget(far.cache, i, 1);
 	cache_forget(far.cache, top, 1);
 }
