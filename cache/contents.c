@@ -93,10 +93,11 @@ static enum err write_now(struct cache *c, const struct call *call, struct inode
 #define FOLLOWS_END_MAX ((uint64_t)1 << 40)
 
 /* Whether it may be acknowledged before the sandbox has it. */
-static bool may_follow(const struct cache *c, uint64_t offset, size_t len, unsigned flags)
+static bool may_follow(
+	struct cache *c, struct inode *i, uint64_t offset, size_t len, unsigned flags)
 {
 	return c->pending && !(flags & WRITE_THROUGH) && len && len <= VERB_DATA_MAX &&
-		offset <= FOLLOWS_END_MAX;
+		offset <= FOLLOWS_END_MAX && !cache_reads_directly(c, i);
 }
 
 enum err cache_write(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
@@ -104,7 +105,7 @@ enum err cache_write(struct cache *c, const struct call *call, struct inode *i, 
 {
 	enum change_op op = flags & WRITE_APPEND ? CHANGE_APPEND : CHANGE_WRITE;
 
-	if (!may_follow(c, offset, len, flags))
+	if (!may_follow(c, i, offset, len, flags))
 		return write_now(c, call, i, op, offset, bytes, len, e);
 	ahead_drop(c->ahead, i);
 	return pending_write(c->pending, call, i, op, offset, bytes, len, e);
@@ -226,13 +227,31 @@ enum err cache_copy(struct cache *c, const struct call *call, struct inode *from
 
 /* ---- Reading ---- */
 
-enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+bool cache_reads_directly(struct cache *c, struct inode *i)
+{
+	return !tree_size_is_true(c->tree, i);
+}
+
+static enum err read_now(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e)
 {
 	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = offset, .length = len },
 		.out = out,
-		.room = len };
+		.room = len,
+		.is_made_now = !tree_size_is_true(c->tree, i) };
+	enum err kind = reading_do(c, call, i, &r, e);
+
+	*got = r.got;
+	return kind;
+}
+
+enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, struct error *e)
+{
 	bool served;
+
+	if (cache_reads_directly(c, i))
+		return read_now(c, call, i, offset, out, len, got, e);
 	enum err kind = pending_read(c->pending, i, offset, out, len, got, &served, e);
 
 	if (kind || served || pending_read_unheard(c->pending, call, i, offset, out, len, got))
@@ -243,9 +262,7 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 		return ERR_OK;
 	if (kind || c->ahead)
 		return kind ? kind : ahead_read(c->ahead, call, i, offset, out, len, got, e);
-	kind = reading_do(c, call, i, &r, e);
-	*got = r.got;
-	return kind;
+	return read_now(c, call, i, offset, out, len, got, e);
 }
 
 /*

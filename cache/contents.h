@@ -19,6 +19,11 @@ enum err cache_open_made(struct cache *c, const struct call *call, struct cache_
 	int flags, struct error *e);
 void cache_close(struct cache *c, struct inode *i);
 
+/*
+ * Whether the size does not say where the contents end: each read makes them, and nobody may
+ * keep them, as in /proc and /sys. What is written there arrives before the write returns.
+ */
+bool cache_reads_directly(struct cache *c, struct inode *i);
 /* *got < len: the end of the file. */
 enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e);

@@ -17,7 +17,7 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 	struct attr attr;
 
 	tree_attr(c->tree, i, &attr);
-	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED)
+	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED || !tree_size_is_true(c->tree, i))
 		return false;
 	return judge_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
 		(what->flags & CHANGE_BY_HANDLE && decide_is_owner(c, i));

@@ -44,7 +44,7 @@ static enum err ask_fetch(
 
 	if (!kind && a->err)
 		kind = error_set(e, a->err, "%s: %s", path, error_words(a->err));
-	if (!kind && r->item.kind == FETCH_BYTES)
+	if (!kind && r->item.kind == FETCH_BYTES && !r->is_made_now)
 		reading_keep(c, path, &r->asked, &r->attr, r->item.offset, r->out, r->got);
 	return kind;
 }
@@ -72,7 +72,8 @@ enum err reading_do(struct cache *c, const struct call *call, struct inode *i, s
 {
 	struct asking a = { .call = call, .reading = r };
 
-	r->item.target = tree_expect(c->tree, i);
+	/* Where contents are made, inode numbers are, too. */
+	r->item.target = r->is_made_now ? (struct expect){ 0 } : tree_expect(c->tree, i);
 	r->item.flags = CHANGE_BY_HANDLE;
 	enum err kind = cache_with_path(c, i, NULL, ask_fetch, &a, e);
 

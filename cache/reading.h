@@ -24,6 +24,7 @@ struct reading {
 	uint64_t found; /* where a seek led */
 	struct attr attr;
 	struct asked asked;
+	bool is_made_now; /* the contents are made by each read: nothing of them is kept */
 };
 
 enum err reading_do(struct cache *c, const struct call *call, struct inode *i, struct reading *r,

@@ -474,6 +474,12 @@ bool tree_settled_at(const struct attr *attr, struct timespec now);
  * which was given a time after it has other attributes once it is written to again.
  */
 bool tree_settled_by_times(const struct attr *attr);
+/*
+ * Whether the size says where the contents end: not so in file systems that make contents when
+ * they are read, such as /proc (size 0) and /sys (a page). Neither their files nor their
+ * directories have blocks, and their directories have no size.
+ */
+bool tree_size_is_true(struct tree *t, const struct inode *i);
 /* *out are the attributes of its contents: believed at `now_ms`, settled, and nothing changes them; else false. */
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out);
 

@@ -179,6 +179,35 @@ bool tree_unsettled(struct tree *t, struct inode *i)
 	return unsettled;
 }
 
+static bool has_extent(const struct inode *i)
+{
+	return i->attr.size || i->attr.blocks;
+}
+
+/*
+ * On some disks an empty directory has no extent, either. Of a directory on the root's file system
+ * the root's extent tells.
+ */
+bool is_size_true_locked(const struct tree *t, const struct inode *i)
+{
+	if (!S_ISREG(i->attr.mode) || i->attr.blocks || i->provisional || !i->names)
+		return true;
+	const struct inode *dir = i->names->dir;
+
+	if (has_extent(dir) || dir->provisional)
+		return true;
+	return i->attr.dev == t->root->attr.dev && has_extent(t->root);
+}
+
+bool tree_size_is_true(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_true = is_size_true_locked(t, i);
+
+	pthread_mutex_unlock(&t->lock);
+	return is_true;
+}
+
 bool tree_version(struct tree *t, struct inode *i, int64_t now_ms, struct attr *out)
 {
 	pthread_mutex_lock(&t->lock);

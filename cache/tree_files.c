@@ -81,7 +81,7 @@ static bool may_come_locked(const struct gathering *g, const struct dentry *d)
 	const struct inode *i = d->inode;
 
 	return is_known_locked(g, d) && S_ISREG(i->attr.mode) && i->attr.size &&
-		g->asked->wants(g->asked->context, i);
+		is_size_true_locked(g->tree, i) && g->asked->wants(g->asked->context, i);
 }
 
 static void take_locked(struct gathering *g, struct inode *i, uint64_t offset, uint64_t size)

@@ -163,6 +163,8 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i);
 /* Whether the name, or the attributes, are believed; those of an inode that the sandbox does not have so far always are. */
 bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms);
 bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms);
+/* As tree_size_is_true() says. */
+bool is_size_true_locked(const struct tree *t, const struct inode *i);
 /* Whether every entry of `dir` is known and believed. */
 bool is_complete_locked(const struct tree *t, const struct inode *dir, int64_t now_ms);
 

@@ -139,13 +139,16 @@ static bool is_data_due(const struct fetch_state *s, const struct fetch_piece *p
 		piece->len <= item->length - s->got;
 }
 
-/* Fewer bytes than were asked for only at the end of the file. */
+/*
+ * Fewer bytes than were asked for only at the end of the file. Of a file without blocks the size
+ * need not be the end, as in /sys.
+ */
 static bool is_end_due(const struct fetch_state *s, const struct fetch_piece *piece)
 {
 	const struct fetch_item *item = &s->items[s->done];
 
 	return piece->err != ERR_OK || item->kind != FETCH_BYTES || s->got == item->length ||
-		item->offset + s->got >= piece->attr.size;
+		item->offset + s->got >= piece->attr.size || !piece->attr.blocks;
 }
 
 static bool is_piece_due(const struct fetch_state *s, const struct fetch_piece *piece)

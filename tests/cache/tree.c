@@ -1372,3 +1372,45 @@ Test(tree, depth_counts_the_directories_above)
 	cr_expect(eq(int, (int)tree_depth(tree, a), 0));
 	cr_expect(eq(int, (int)tree_depth(tree, learn(b, "l", 4, S_IFLNK | 0777)), 2));
 }
+
+static struct inode *learn_sized(
+	struct inode *dir, const char *name, uint32_t mode, uint64_t dev, uint64_t size)
+{
+	static uint64_t ino = 100;
+	struct tree_news news = {
+		.attr = attr_of(++ino, mode), .until_ms = LATER, .name_until_ms = LATER
+	};
+	bool changed;
+
+	news.attr.dev = dev;
+	news.attr.size = size;
+	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree), &news, &changed);
+
+	cr_assert(ne(ptr, i, NULL));
+	tree_unpin(tree, i);
+	return i;
+}
+
+Test(tree, a_size_is_not_true_where_neither_files_nor_directories_have_an_extent)
+{
+	static const struct {
+		const char *what;
+		uint64_t dev, dir_size, size;
+		bool is_true;
+	} rows[] = {
+		{ "in /proc", 2, 0, 0, false },
+		{ "in /sys", 2, 0, 4096, false },
+		{ "in a directory of another disk", 2, 40, 0, true },
+		{ "in an empty directory where the root lies", 1, 0, 0, true },
+	};
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		char name[] = { 'a' + (char)n, 0 };
+		struct inode *dir =
+			learn_sized(root, name, S_IFDIR | 0755, rows[n].dev, rows[n].dir_size);
+		struct inode *f = learn_sized(dir, "f", S_IFREG | 0644, rows[n].dev, rows[n].size);
+
+		cr_expect(eq(int, tree_size_is_true(tree, f), rows[n].is_true), "%s", rows[n].what);
+		cr_expect(tree_size_is_true(tree, dir), "%s: the directory", rows[n].what);
+	}
+}

@@ -647,7 +647,8 @@ static const struct fetch_piece fetch_lies[] = {
 	{ .kind = FETCH_DATA, .item = 1, .offset = 5, .bytes = "0123456789", .len = 10 },
 	{ .kind = FETCH_DATA, .offset = 0, .bytes = "0123456789", .len = 10 },
 	{ .kind = FETCH_DATA, .offset = 5, .bytes = "0123456789A", .len = 11 },
-	{ .kind = FETCH_DONE, .attr = { .mode = S_IFREG, .size = 6 } }, /* and no byte came */
+	/* And no byte came. */
+	{ .kind = FETCH_DONE, .attr = { .mode = S_IFREG, .size = 6, .blocks = 8 } },
 	{ .kind = FETCH_DONE, .item = 1, .err = ERR_IO },
 };
 
@@ -676,6 +677,26 @@ Test(helper_client, a_fetch_that_does_not_answer_the_request_is_refused)
 
 		cr_expect(eq(int, kind, ERR_PROTOCOL), "lie %zu", lie);
 	}
+}
+
+/* As of a file of /sys. */
+static void put_nothing(struct buf *out, size_t ignored)
+{
+	(void)ignored;
+	wire_put_fetch_piece(out,
+		&(struct fetch_piece){
+			.kind = FETCH_DONE, .attr = { .mode = S_IFREG, .size = 4096 } });
+}
+
+Test(helper_client, a_file_without_blocks_may_end_before_its_size)
+{
+	struct fetch_item item = { .kind = FETCH_BYTES, .path = "f", .offset = 5, .length = 10 };
+	AUTO_BUF struct buf got = BUF_INIT(100);
+
+	open_for_answers(1, put_nothing);
+	cr_expect(eq(int,
+		helper_client_fetch(scene.client, &patient, &item, 1, add_piece, &got, NULL),
+		ERR_OK));
 }
 
 /* 0, 1 and 3 results for two changes. */
