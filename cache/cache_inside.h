@@ -79,6 +79,8 @@ int64_t cache_name_until(const struct cache *c);
 
 /* Remembers an error that a person should hear of, and logs it. Ordinary refusals (no such file) are not. */
 void cache_note_error(struct cache *c, const char *path, const struct error *e);
+/* Whether nothing on the root's file system can be changed, as far as the sandbox has told. */
+bool cache_is_read_only(struct cache *c);
 void cache_note_space(struct cache *c, const struct space *space);
 /* The same of a change that was acknowledged and then refused, or that cannot be sent, whatever the reason. */
 void cache_note_lost(struct cache *c, const char *path, const struct error *e);

@@ -296,15 +296,30 @@ enum err cache_seek(struct cache *c, const struct call *call, struct inode *i, u
 
 /* ---- Handles ---- */
 
+static bool is_to_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC;
+}
+
+static bool is_on_read_only(struct cache *c, const struct attr *attr)
+{
+	struct attr root;
+
+	tree_attr(c->tree, tree_root(c->tree), &root);
+	return attr->dev == root.dev && cache_is_read_only(c);
+}
+
 static enum err judge_open(struct cache *c, const struct attr *attr, int flags, struct error *e)
 {
 	unsigned want = 0;
 
+	if (is_to_write(flags) && is_on_read_only(c, attr))
+		return error_set(e, ERR_READ_ONLY, "the sandbox's file system is read-only");
 	if (c->options.owners_from_caller)
 		return ERR_OK; /* the kernel here judged the caller by what is shown, which is what is */
 	if ((flags & O_ACCMODE) != O_WRONLY)
 		want |= JUDGE_READ;
-	if ((flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC)
+	if (is_to_write(flags))
 		want |= JUDGE_WRITE;
 	if (!judge_allows(&c->sandbox.identity, attr, want))
 		return error_set(e, ERR_DENIED, "the sandbox's user may not open this");

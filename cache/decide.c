@@ -16,9 +16,14 @@ bool decide_may(struct cache *c, struct inode *dir)
 	return tree_may_decide(c->tree, dir, monotonic_ms());
 }
 
-bool decide_has_names(const struct cache *c)
+bool decide_anything(struct cache *c)
 {
-	return c->pending && !c->options.excl_remote && !c->options.write_through;
+	return c->pending && !c->options.write_through && !cache_is_read_only(c);
+}
+
+bool decide_has_names(struct cache *c)
+{
+	return !c->options.excl_remote && decide_anything(c);
 }
 
 enum err decide_restore(struct cache *c, const struct call *call, struct error *e)

@@ -92,7 +92,7 @@ enum err decide_setattr(struct cache *c, const struct call *call, struct inode *
 	struct pending *p = c->pending;
 	struct change change = *what;
 
-	*decided = c->pending && !c->options.write_through;
+	*decided = decide_anything(c);
 	if (!*decided)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);

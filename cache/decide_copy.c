@@ -74,7 +74,7 @@ enum err decide_copy(struct cache *c, const struct call *call, const struct copy
 		.offset = what->offset,
 		.offset2 = what->offset2 };
 
-	*decided = p && !c->options.write_through;
+	*decided = decide_anything(c);
 	if (!*decided)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);

@@ -9,8 +9,10 @@
 #include "cache/judge.h"
 #include "cache/pending_inside.h"
 
-/* Whether names are decided here at all. */
-bool decide_has_names(const struct cache *c);
+/* Whether changes are decided here at all. Those of a read-only file system the sandbox refuses. */
+bool decide_anything(struct cache *c);
+/* Whether those of names are. */
+bool decide_has_names(struct cache *c);
 /* Whether those in `dir` are. */
 bool decide_may(struct cache *c, struct inode *dir);
 

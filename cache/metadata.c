@@ -30,6 +30,14 @@ void cache_space(struct cache *c, struct space *out)
 	pthread_mutex_unlock(&c->lock);
 }
 
+bool cache_is_read_only(struct cache *c)
+{
+	struct space space;
+
+	cache_space(c, &space);
+	return space.is_read_only;
+}
+
 unsigned cache_depth(struct cache *c, struct inode *i)
 {
 	return tree_depth(c->tree, i);

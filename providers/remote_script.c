@@ -152,7 +152,8 @@ static enum err check_place(const char *const field[FIELDS], struct error *e)
 
 	if (strcmp(field[FIELD_STATE], "unstaged") == 0)
 		return error_set(e, ERR_DENIED,
-			"no place for staging: neither %s nor %s nor /tmp can be written to",
+			"no place for staging: %s, %s, /tmp, /dev/shm, /var/tmp and /run "
+			"cannot be written to",
 			field[FIELD_HOME], field[FIELD_ROOT]);
 	if (strcmp(field[FIELD_STATE], "nowhere") != 0)
 		return ERR_OK;

@@ -51,7 +51,9 @@ const char remote_script_text[] =
 	"}\n"
 	"take_shared() {\n"
 	"	name_shared\n"
-	"	take \"/tmp/$shared\" || take \"/dev/shm/$shared\" || take \"/var/tmp/$shared\"\n"
+	"	take \"/tmp/$shared\" || take \"/dev/shm/$shared\" || take \"/var/tmp/$shared\" "
+	"||\n"
+	"		take \"${XDG_RUNTIME_DIR:-/run}/$shared\"\n"
 	"}\n"
 
 	/* Staging: beside the tree, else in it; where nothing can be written, wherever it can. */
@@ -125,7 +127,8 @@ const char remote_script_text[] =
 	"	name_shared\n"
 	"	tried=\n"
 	"	for place in \"$staging\" \"$in_home\" \"/tmp/$shared\" \"/dev/shm/$shared\" "
-	"\"/var/tmp/$shared\" \"$in_root\"; do\n"
+	"\"/var/tmp/$shared\" \"$in_root\" \\\n"
+	"		\"${XDG_RUNTIME_DIR:-/run}/$shared\"; do\n"
 	"		is_fit \"$place\" || continue\n"
 	"		{ is_there \"$place\" || may_execute \"$place\"; } 2>/dev/null && return\n"
 	"		case \", $tried, \" in *\", $place, \"*) ;; *) tried=\"${tried:+$tried, "

@@ -67,6 +67,7 @@ struct space {
 	uint64_t block_size, blocks, free, available; /* counts of `block_size` bytes */
 	uint64_t files, files_free;
 	uint32_t name_max;
+	bool is_read_only; /* nothing on that file system can be changed */
 };
 
 /* The shown root, as it was at `now` by the sandbox's clock. */

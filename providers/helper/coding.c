@@ -120,6 +120,7 @@ void enc_space(struct buf *out, const struct space *s)
 	enc_u64(out, s->files);
 	enc_u64(out, s->files_free);
 	enc_u32(out, s->name_max);
+	enc_u8(out, s->is_read_only);
 }
 
 void enc_expect(struct buf *out, const struct expect *x)
@@ -383,6 +384,7 @@ void dec_space(struct decoder *d, struct space *out)
 	out->files = dec_u64(d);
 	out->files_free = dec_u64(d);
 	out->name_max = dec_u32(d);
+	out->is_read_only = dec_bool(d);
 }
 
 struct expect dec_expect(struct decoder *d)

@@ -18,6 +18,7 @@ enum err root_space(const struct root *r, struct space *out, struct error *e)
 		.files = s.f_files,
 		.files_free = s.f_ffree,
 		.name_max = (uint32_t)s.f_namemax,
+		.is_read_only = s.f_flag & ST_RDONLY,
 	};
 	return ERR_OK;
 }

@@ -35,7 +35,7 @@ is "and nowhere else" "$(run 'find "$HOME" /tmp -name "sandboxfs-helper-*"')" ""
 # What is under way then misses the helper, whose place has gone.
 expect_log "is another directory by now, or its staging"
 # A file is where its directory would be, in each place where files may be executed.
-is "there is no other place" "$(run 'cd /dev/shm && rm -r .sandboxfs-* && touch .sandboxfs-$(id -u) /var/tmp/.sandboxfs-$(id -u) && echo no')" no
+is "there is no other place" "$(run 'cd /dev/shm && rm -r .sandboxfs-* && touch .sandboxfs-$(id -u) /var/tmp/.sandboxfs-$(id -u) /run/.sandboxfs-$(id -u); echo no')" no
 unmount
 mount_sandbox noexec
 is "the helper runs from memory" "$(run 'find "$HOME/.sandboxfs" -name "sandboxfs-helper-*" | wc -l')" 1

@@ -459,7 +459,7 @@ Test(remote, on_a_processor_without_a_helper_only_commands_run)
 
 /* ---- Where files may not be executed ---- */
 
-static const char *const shared_places[] = { "/tmp", "/dev/shm", "/var/tmp" };
+static const char *const shared_places[] = { "/tmp", "/dev/shm", "/var/tmp", "/run" };
 #define PLACES (sizeof shared_places / sizeof *shared_places)
 
 static void mount_here(const char *type, const char *at, unsigned long flags)
@@ -578,7 +578,8 @@ Test(remote, where_nothing_can_run_the_helper_only_commands_do)
 	forbid_execution(PLACES);
 	have_only((const char *const[]){ TOOLS, NULL });
 	expect_no_helper(
-		"/mnt/.sandboxfs, /tmp/.sandboxfs-0, /dev/shm/.sandboxfs-0, /var/tmp/.sandboxfs-0");
+		"/mnt/.sandboxfs, /tmp/.sandboxfs-0, /dev/shm/.sandboxfs-0, /var/tmp/.sandboxfs-0, "
+		"/run/.sandboxfs-0");
 	cr_expect(eq(sz, scene.host.uploads, 0));
 	cr_expect(access("/tmp/.sandboxfs-0", F_OK) != 0, "what was tried is left");
 }

@@ -374,7 +374,7 @@ static struct buf put_dir_end(void)
 }
 
 static const struct space extreme_space = { UINT64_MAX, UINT64_MAX, 0, 1, UINT64_MAX, UINT64_MAX,
-	UINT32_MAX };
+	UINT32_MAX, true };
 
 static struct buf put_list_end(void)
 {
@@ -463,7 +463,9 @@ static struct hello extreme_hello(void)
 		.has_staging = true,
 		.identity = { UINT32_MAX, UINT32_MAX, IDENTITY_GROUPS_MAX, { 0 } },
 		.root = { .attr = extreme_attr,
-			.space = { .blocks = UINT64_MAX, .name_max = UINT32_MAX },
+			.space = { .blocks = UINT64_MAX,
+				.name_max = UINT32_MAX,
+				.is_read_only = true },
 			.now = { INT64_MIN, 999999999 } } };
 
 	hello.root.attr.mode = S_IFDIR | 07777;
@@ -608,7 +610,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x0c\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x0d\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -620,7 +622,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 13" },
+		{ 3, WIRE_VERSION + 1, "version 14" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
