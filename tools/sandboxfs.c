@@ -10,6 +10,7 @@
  * built last is taken down first; a sandbox made for this mount is deleted at the very end.
  */
 #include "cache/cache.h"
+#include "cache/disk.h"
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
@@ -26,6 +27,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What one run is made of. */
 struct run {
@@ -244,6 +246,43 @@ static struct cache_options wanted_cache(const struct run *r, const struct sandb
 	return options;
 }
 
+/* Nothing can be pending in a directory that the user does not have. */
+static bool may_do_without(const struct config *c, const char *dir)
+{
+	struct stat st;
+
+	return !c->journal && lstat(dir, &st);
+}
+
+/*
+ * The directory of the sandbox's journal; *out NULL: changes are kept in memory, because that was
+ * asked for, or because the user's home takes no directory and nothing is pending in one.
+ */
+static enum err find_journal(
+	struct run *r, const struct sandbox_info *info, char **out, struct error *e)
+{
+	AUTO_FREE char *dir = user_journal_dir(r->config->journal, r->source->ops->name, info);
+	AUTO_CLOSE int fd = -1;
+	struct error why = { 0 };
+
+	*out = NULL;
+	if (dir && disk_open_own(&fd, dir, &why)) {
+		if (!may_do_without(r->config, dir))
+			return error_set(e, why.kind,
+				"changes cannot be kept in %s: %s; -o journal=DIR and -o cache=DIR "
+				"name other places",
+				dir, why.text);
+		daemon_say(r->daemon,
+			"sandboxfs: changes cannot be kept in %s (%s): what the sandbox does not "
+			"have yet ends with the mount; -o journal=DIR and -o cache=DIR name other "
+			"places",
+			dir, why.text);
+		return ERR_OK;
+	}
+	*out = take(dir);
+	return ERR_OK;
+}
+
 static enum err mount_sandbox(struct run *r, struct error *e)
 {
 	struct sandbox_info info;
@@ -256,7 +295,10 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 		return kind;
 	struct cache_options options = wanted_cache(r, &info);
 
-	journal_dir = user_journal_dir(r->config->journal, r->source->ops->name, &info);
+	if (options.is_remote)
+		kind = find_journal(r, &info, &journal_dir, e);
+	if (kind)
+		return kind;
 	options.journal_dir = journal_dir;
 	options.contents_dir = contents_dir;
 	kind = cache_new(&cache, r->provider, &options, &r->call, e);
