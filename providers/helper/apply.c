@@ -1,3 +1,4 @@
+#include "providers/base/cleanup.h"
 #include "providers/helper/apply.h"
 
 #include "providers/helper/sys.h"
@@ -47,6 +48,61 @@ enum err work_open(struct work *w, int flags, int *out_fd, struct error *e)
 
 	return place_open(
 		&w->at, flags, &c->target, c->flags & CHANGE_BY_HANDLE, out_fd, c->path, e);
+}
+
+/* ---- The file that is written to ---- */
+
+bool change_is_writing(const struct change *c)
+{
+	return c->op == CHANGE_WRITE || (c->op == CHANGE_SETATTR && c->set & SET_SIZE);
+}
+
+void writer_close(struct writer *writer)
+{
+	cleanup_close(&writer->fd);
+	writer->fd = -1;
+}
+
+static bool goes_on(struct work *w, const struct expect *target, int *out_fd)
+{
+	const struct writer *writer = w->writer;
+	AUTO_CLOSE int pin = -1;
+	struct attr there;
+
+	if (writer->fd < 0 ||
+		place_pin(&w->at, target, &pin, &there, w->change->path, NULL) != ERR_OK ||
+		there.dev != writer->dev || there.ino != writer->ino)
+		return false;
+	*out_fd = fcntl(writer->fd, F_DUPFD_CLOEXEC, 0);
+	return *out_fd >= 0;
+}
+
+/* Without a descriptor to spare the next change opens the file again. */
+static void keep_open(struct writer *writer, int fd)
+{
+	struct attr attr;
+
+	writer_close(writer);
+	if (attr_of_fd(fd, &attr, NULL) != ERR_OK)
+		return;
+	writer->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	writer->dev = attr.dev;
+	writer->ino = attr.ino;
+}
+
+enum err work_open_writer(struct work *w, const struct expect *target, int *out_fd, struct error *e)
+{
+	const struct change *c = w->change;
+	bool is_by_handle = c->flags & CHANGE_BY_HANDLE;
+
+	/* Without a handle the mode bits count as they are now. */
+	if (w->writer && is_by_handle && goes_on(w, target, out_fd))
+		return ERR_OK;
+	enum err k = place_open(&w->at, O_WRONLY, target, is_by_handle, out_fd, c->path, e);
+
+	if (k == ERR_OK && w->writer && change_is_writing(c))
+		keep_open(w->writer, *out_fd);
+	return k;
 }
 
 enum err work_open2(struct work *w, int flags, int *out_fd, struct error *e)

@@ -9,6 +9,24 @@
 #include "providers/helper/copied.h"
 #include "providers/helper/sequence.h"
 
+/*
+ * The file that changes of one batch write to, one after the other: it stays open from one to the
+ * next, so that a watcher in the sandbox sees one close for all of them.
+ */
+struct writer {
+	int fd; /* -1: none */
+	uint64_t dev, ino;
+};
+
+#define WRITER_NONE                                                                                \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
+
+/* Whether the change writes or cuts. */
+bool change_is_writing(const struct change *c);
+void writer_close(struct writer *writer);
+
 struct work {
 	const struct root *root;
 	const struct change *change; /* that of the request, or `followed` */
@@ -22,6 +40,7 @@ struct work {
 		before; /* what the change's own name named: that of path, of a new link that of path2 */
 	/* A run that did not live to record the end began it: it may have been done, wholly or in part. */
 	bool is_again;
+	struct writer *writer; /* the batch's; NULL: what is opened is closed at once */
 };
 
 #define WORK_ON(r, c, out)                                                                         \
@@ -101,4 +120,7 @@ enum err work_done(struct work *w, int fd, struct error *e);
 
 /* place_open() of the change's path or path2, with the change's own idea of whose mode bits count. */
 enum err work_open(struct work *w, int flags, int *out_fd, struct error *e);
+/* To write to the inode `target`: the writer's, where the change may go on with it. */
+enum err work_open_writer(
+	struct work *w, const struct expect *target, int *out_fd, struct error *e);
 enum err work_open2(struct work *w, int flags, int *out_fd, struct error *e);

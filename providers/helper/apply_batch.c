@@ -99,6 +99,7 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
 	AUTO_COPIED struct copied copied = { 0 };
+	struct writer writer = WRITER_NONE;
 	enum err k = ERR_OK;
 
 	for (size_t i = 0; i < request->changes_count && k == ERR_OK; i++) {
@@ -106,12 +107,17 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 		struct work w = WORK_ON(r, &request->changes[i], &results[i]);
 
 		w.copied = &copied;
+		w.writer = &writer;
+		/* The close comes before what else is done, as it does where programs write. */
+		if (!change_is_writing(w.change))
+			writer_close(&writer);
 		if (sequence_is_over(s, number))
 			tell_again(s, number, &w);
 		else
 			k = apply_one(s, request, results, i, &w, &copied, e);
 		work_release(&w);
 	}
+	writer_close(&writer);
 	return k;
 }
 

@@ -53,7 +53,7 @@ enum err work_write(struct work *w, int fd, struct error *e)
 enum err change_write(struct work *w, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
-	enum err k = work_open(w, O_WRONLY, &fd, e);
+	enum err k = work_open_writer(w, &w->change->target, &fd, e);
 
 	if (k == ERR_OK)
 		k = work_write(w, fd, e);

@@ -21,7 +21,7 @@ static enum err set_size(struct work *w, const struct attr *held, struct error *
 
 	if (c->size > INT64_MAX)
 		return error_set(e, ERR_TOO_LARGE, "%s: no such size", c->path);
-	k = place_open(&w->at, O_WRONLY, &same, c->flags & CHANGE_BY_HANDLE, &fd, c->path, e);
+	k = work_open_writer(w, &same, &fd, e);
 	if (k != ERR_OK)
 		return k;
 	return ftruncate(fd, (off_t)c->size) ? error_errno(e, errno, "%s: truncate", c->path)

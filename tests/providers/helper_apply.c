@@ -2,6 +2,7 @@
 #include "tests/support/shown.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/helper/helper.h"
 #include "providers/helper/sequence.h"
 
 #include <criterion/criterion.h>
@@ -11,6 +12,7 @@
 #include <linux/falloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -794,4 +796,81 @@ Test(helper_apply, a_swapped_file_does_not_lead_changes_out)
 	scratch_write_text(&shown.scratch, "tree/f", "inside");
 	cr_assert(symlinkat("../outside/secret", shown.scratch.fd, "tree/l") == 0);
 	expect_outside_untouched("tree/f", "tree/l", "f", "fresh");
+}
+
+/* ---- What a watcher in the sandbox sees ---- */
+
+/*
+ * Writes (w), closes of what was open for writing (c) and names that went (m); two equal ones in
+ * a row are one event.
+ */
+static void read_events(int fd, char *out, size_t size)
+{
+	char bytes[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t len = read(fd, bytes, sizeof bytes);
+	size_t count = 0;
+
+	for (ssize_t at = 0; at < len && count + 1 < size;) {
+		const struct inotify_event *event = (const struct inotify_event *)(bytes + at);
+
+		out[count++] = event->mask & IN_MODIFY ? 'w'
+			: event->mask & IN_CLOSE_WRITE ? 'c'
+						       : 'm';
+		at += (ssize_t)(sizeof *event + event->len);
+	}
+	out[count] = '\0';
+}
+
+/* A save in place: the file is cut and written. */
+Test(helper_apply, a_batch_that_cuts_and_writes_a_file_closes_it_once)
+{
+	static const struct {
+		const char *what, *events;
+		struct change changes[4];
+		size_t count;
+	} rows[] = {
+		{ "a save", "wc",
+			{ CHANGE_ROW(SETATTR, "f", .set = SET_SIZE),
+				CHANGE_ROW(WRITE, "f", .flags = CHANGE_BY_HANDLE, TEXT("ab")),
+				CHANGE_ROW(WRITE, "f", .flags = CHANGE_BY_HANDLE, .offset = 2,
+					TEXT("cd")),
+				CHANGE_ROW(SETATTR, "f", .set = SET_MODE, .mode = 0600) },
+			4 },
+		{ "two files", "wcwc",
+			{ CHANGE_ROW(WRITE, "f", .flags = CHANGE_BY_HANDLE, TEXT("ab")),
+				CHANGE_ROW(WRITE, "g", .flags = CHANGE_BY_HANDLE, TEXT("ab")) },
+			2 },
+		{ "a write and a rename", "wcm",
+			{ CHANGE_ROW(WRITE, "f", .flags = CHANGE_BY_HANDLE, TEXT("abcd")),
+				CHANGE_ROW(RENAME, "f", .path2 = "h") },
+			2 },
+	};
+	AUTO_CLOSE int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	cr_assert(watch >= 0);
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+		struct apply_request request = {
+			.is_plain = true, .changes = rows[n].changes, .changes_count = rows[n].count
+		};
+		struct change_result results[4];
+		char path[200], events[16];
+
+		scratch_write_text(&shown.scratch, "tree/f", "before");
+		scratch_write_text(&shown.scratch, "tree/g", "before");
+		snprintf(path, sizeof path, "%s/tree", shown.scratch.path);
+		int id = inotify_add_watch(watch, path, IN_MODIFY | IN_CLOSE_WRITE | IN_MOVED_FROM);
+
+		cr_assert(id >= 0);
+		cr_expect(
+			eq(int, helper_apply(&shown.root, NULL, &request, results, NULL), ERR_OK));
+		for (size_t i = 0; i < rows[n].count; i++)
+			cr_expect(eq(int, results[i].err, ERR_OK), "%s: %s", rows[n].what,
+				results[i].why);
+		read_events(watch, events, sizeof events);
+		cr_expect(eq(str, events, (char *)rows[n].events), "%s", rows[n].what);
+		inotify_rm_watch(watch, id);
+		/* The word of that. */
+		read_events(watch, events, sizeof events);
+	}
+	expect_text("tree/h", "abcdre");
 }
