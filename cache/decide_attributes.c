@@ -23,7 +23,7 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 		(what->flags & CHANGE_BY_HANDLE && decide_is_owner(c, i));
 }
 
-/* Every file system keeps seconds of 32 bits. Most cut a time beyond them to a range of their own. */
+/* Every file system keeps seconds of 32 bits. Most cut other times to a range of their own. */
 static bool is_kept(struct timespec t)
 {
 	return t.tv_nsec == UTIME_NOW || (t.tv_sec > INT32_MIN && t.tv_sec < INT32_MAX);

@@ -19,8 +19,9 @@ static uint64_t blocks_of(uint64_t size)
 }
 
 /*
- * Programs that copy take a size without blocks for one great hole. So the bytes that are written get blocks, also inside the
- * file: it may have a hole there. A file that has all its blocks gets no more of them.
+ * Programs that copy take a size without blocks for one great hole. So the bytes that are written
+ * get blocks, also inside the file: it may have a hole there. A file that has all its blocks gets
+ * no more of them.
  */
 static void foresee_bytes(struct attr *attr, uint64_t begin, uint64_t end)
 {

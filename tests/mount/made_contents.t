@@ -1,7 +1,8 @@
 #!/bin/sh
 # Files whose contents are made when they are read, in /proc and /sys of a sandbox whose root is mounted: their size is 0, or a
 # page, whatever they hold.
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2034,SC2317
+# shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 
 needs_mount

@@ -1,6 +1,7 @@
 #!/bin/sh
 # A user whose home takes no directory mounts all the same, and is told where changes can be kept.
-# shellcheck disable=SC2016,SC2086,SC2317
+# shellcheck disable=SC2016,SC2034,SC2086,SC2317
+# shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 needs_mount
 needs_vendor

@@ -1,7 +1,8 @@
 #!/bin/sh
 # A sandbox whose file system is read-only, as of a container that was started with --read-only: it is mounted for reading, and
 # changes are refused at once.
-# shellcheck disable=SC2016,SC2086
+# shellcheck disable=SC2016,SC2034,SC2086
+# shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 needs_mount
 needs_vendor

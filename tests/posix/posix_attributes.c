@@ -144,7 +144,7 @@ static bool copies(int fd)
 	return copy_file_range(fd, &from, fd, &to, 4096, 0) == 4096;
 }
 
-/* As the kernel keeps the mode for executions: where nothing else is asked for, no file system is. */
+/* As the kernel keeps it: where nothing but the mode is asked for, the file system need not be. */
 static unsigned kept_mode_of(const char *path)
 {
 	struct statx stx = { 0 };
