@@ -374,4 +374,5 @@ void cache_get_status(struct cache *c, struct cache_status *out)
 	pthread_mutex_lock(&c->lock);
 	out->errors_count = last_errors_get(&c->errors, monotonic_ms(), out->errors);
 	pthread_mutex_unlock(&c->lock);
+	foreign_read(c->metered.provider->foreign, &out->foreign);
 }

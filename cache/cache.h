@@ -174,6 +174,7 @@ struct cache_status {
 	int64_t expires_s;                            /* until the sandbox ends; -1: it does not */
 	struct cache_error errors[CACHE_ERRORS_KEPT]; /* the last ones, newest first */
 	size_t errors_count;
+	struct foreign_report foreign; /* answers of somebody in between */
 };
 
 void cache_get_status(struct cache *c, struct cache_status *out);

@@ -20,7 +20,7 @@ bool cache_is_of_the_call(enum err kind)
 
 bool cache_is_no_answer(enum err kind)
 {
-	bool is_of_the_server = kind == ERR_BUSY || kind == ERR_IO;
+	bool is_of_the_server = kind == ERR_BUSY || kind == ERR_IO || kind == ERR_PROTOCOL;
 
 	return is_of_the_server || kind == ERR_NO_MEMORY || cache_is_of_the_call(kind);
 }

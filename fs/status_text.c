@@ -115,6 +115,21 @@ static void put_errors(struct json_writer *w, const struct cache_status *status)
 	json_put_close_list(w);
 }
 
+/* Of a proxy, a gateway, a login page; what was asked is asked again. */
+static void put_foreign(struct json_writer *w, const struct foreign_report *foreign)
+{
+	json_put_open(w, "foreign_answers");
+	json_put_integer(w, "count", (int64_t)foreign->count);
+	if (foreign->count) {
+		json_put_text(w, "last", foreign->text);
+		json_put_integer(w, "age_ms", foreign->age_ms);
+	} else {
+		json_put_null(w, "last");
+		json_put_null(w, "age_ms");
+	}
+	json_put_close(w);
+}
+
 void status_text(const char *source, const struct sandbox_info *sandbox,
 	const struct cache_status *status, struct buf *out)
 {
@@ -132,6 +147,7 @@ void status_text(const char *source, const struct sandbox_info *sandbox,
 	put_stream(&w, status);
 	put_cache(&w, status);
 	put_errors(&w, status);
+	put_foreign(&w, &status->foreign);
 	json_put_close(&w);
 	buf_add_byte(out, '\n');
 }

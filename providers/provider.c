@@ -1,6 +1,7 @@
 #include "providers/provider_inside.h"
 
 #include "providers/aio/aio.h"
+#include "providers/asking.h"
 #include "providers/daytona/daytona.h"
 #include "providers/e2b/e2b.h"
 #include "providers/helper_client.h"
@@ -187,13 +188,77 @@ static enum err has_no_helper(const struct provider *p, struct error *e)
 			    : cannot(p->ops, "there is no helper program", e);
 }
 
+/* Of a listing so much: what is known of the sandbox does meanwhile. */
+#define LIST_AGAIN_MS 3000
+/* The same of what no user waits for. */
+#define BEHIND_AGAIN_MS 3000
+
+struct listing {
+	struct asking asking;
+	list_sink sink;
+	void *context;
+};
+
+static enum err pass_listed(void *context, const struct list_item *item, struct error *e)
+{
+	struct listing *l = context;
+
+	l->asking.is_answered = true;
+	return l->sink(l->context, item, e);
+}
+
+static enum err list_by_helper(struct provider *p, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	struct listing l = { { .call = call, .limit_ms = LIST_AGAIN_MS }, sink, context };
+	struct error why;
+	enum err kind;
+
+	do {
+		why = (struct error){ 0 };
+		kind = helper_client_list(p->helper, call, request, pass_listed, &l, &why);
+	} while (asking_goes_on(&l.asking, &kind));
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
 enum err provider_list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
 	if (p->ops->list)
 		return p->ops->list(p, call, request, sink, context, e);
-	return p->helper ? helper_client_list(p->helper, call, request, sink, context, e)
-			 : has_no_helper(p, e);
+	return p->helper ? list_by_helper(p, call, request, sink, context, e) : has_no_helper(p, e);
+}
+
+struct fetching {
+	struct asking asking;
+	fetch_sink sink;
+	void *context;
+};
+
+static enum err pass_fetched(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct fetching *f = context;
+
+	f->asking.is_answered = true;
+	return f->sink(f->context, piece, e);
+}
+
+static enum err fetch_by_helper(struct provider *p, const struct call *call,
+	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
+	struct error *e)
+{
+	bool is_behind = call && call->is_background;
+	struct fetching f = { { .call = call, .limit_ms = is_behind ? BEHIND_AGAIN_MS : 0 }, sink,
+		context };
+	struct error why;
+	enum err kind;
+
+	do {
+		why = (struct error){ 0 };
+		kind = helper_client_fetch(
+			p->helper, call, items, items_count, pass_fetched, &f, &why);
+	} while (asking_goes_on(&f.asking, &kind));
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 enum err provider_fetch(struct provider *p, const struct call *call, const struct fetch_item *items,
@@ -201,9 +266,8 @@ enum err provider_fetch(struct provider *p, const struct call *call, const struc
 {
 	if (p->ops->fetch)
 		return p->ops->fetch(p, call, items, items_count, sink, context, e);
-	return p->helper
-		? helper_client_fetch(p->helper, call, items, items_count, sink, context, e)
-		: has_no_helper(p, e);
+	return p->helper ? fetch_by_helper(p, call, items, items_count, sink, context, e)
+			 : has_no_helper(p, e);
 }
 
 uint64_t provider_fetch_max(const struct provider *p)

@@ -18,6 +18,7 @@
 #pragma once
 
 #include "providers/base/buf.h"
+#include "providers/base/foreign.h"
 #include "providers/base/call.h"
 #include "providers/verbs.h"
 
@@ -273,6 +274,8 @@ struct provider {
 	const char *root;    /* absolute path, in the sandbox, of the shown root */
 	const char *
 		no_helper; /* why the helper program does not run there, a sentence; NULL: nothing lacks */
+	struct foreign_answers
+		*foreign; /* what came that was not the vendor's; NULL: is not noted */
 	bool is_opened; /* a stream of changes began with the attach, as provider_config.opening asks */
 };
 

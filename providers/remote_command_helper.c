@@ -1,4 +1,5 @@
 /* A command that the helper program records, and follows request by request. */
+#include "providers/asking.h"
 #include "providers/base/cleanup.h"
 #include "providers/remote_command_inside.h"
 
@@ -11,16 +12,13 @@
 #define PROMPT_MS       100
 #define ANSWER_MAX      ((uint32_t)4 * 1024 * 1024)
 #define LIVE_ANSWER_MAX ((uint32_t)1024 * 1024 * 1024)
-/* A request that fails is made again, from where the answer ended; so often without any answer between. */
-#define FAILURES_MAX 3
-
 struct following {
 	struct remote_run *run;
 	struct command_request request;
 	const char **forget;
 	char records[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE]; /* those of `forget` */
 	struct command_piece last;                        /* that came */
-	unsigned failures;
+	struct asking asking;                             /* again, from where the answer ended */
 	int64_t pause_ms; /* before the next request, where output is wanted promptly */
 };
 
@@ -83,7 +81,7 @@ static void make_request(struct following *f, const struct call *call)
 /* It was started, or will never be: only what came of it is asked for from now on. */
 static void follow_from(struct following *f, uint64_t next)
 {
-	f->failures = 0;
+	f->asking.failures = 0;
 	f->request.from = next;
 	f->request.text = NULL;
 	f->request.input_len = f->request.env_count = f->request.forget_count = 0;
@@ -111,12 +109,6 @@ static bool is_over(const struct following *f)
 	return f->last.kind >= COMMAND_ENDED;
 }
 
-/* Whether the same request may do better: nothing is lost by it. */
-static bool may_ask_again(struct following *f, enum err kind)
-{
-	return kind == ERR_UNREACHABLE && !f->run->has_refused && ++f->failures < FAILURES_MAX;
-}
-
 /*
  * Who is to be heard at once is, after a silence; while it goes on speaking, one request a second is enough. What the first
  * one brings is the beginning, which is long.
@@ -140,6 +132,7 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 	enum err kind;
 
 	f->run->result->may_have_run = true;
+	f->asking.call = call;
 	do {
 		int64_t began_ms = monotonic_ms();
 
@@ -148,7 +141,8 @@ static enum err follow(struct following *f, const struct call *call, struct erro
 		kind = helper_client_command(helper, call, &f->request, take_piece, f, &why);
 		if (kind == ERR_OK && f->run->is_prompt && !is_over(f))
 			kind = keep_pace(f, began_ms, call, &why);
-	} while (!is_over(f) && (kind == ERR_OK || may_ask_again(f, kind)));
+		f->asking.is_answered = f->run->has_refused;
+	} while (!is_over(f) && (kind == ERR_OK || asking_goes_on(&f->asking, &kind)));
 	return is_over(f) ? ERR_OK : error_set(e, kind, "%s", why.text);
 }
 

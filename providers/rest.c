@@ -140,6 +140,7 @@ static enum err put_form(struct sending *s, const struct rest_ask *ask, struct e
 static enum err prepare(
 	struct sending *s, const struct rest *r, const struct rest_ask *ask, struct error *e)
 {
+	const struct vendor_frame *frame;
 	enum err kind;
 
 	*s = (struct sending){ .url = BUF_INIT(URL_MAX) };
@@ -153,7 +154,9 @@ static enum err prepare(
 	if (s->url.failed)
 		return error_set(
 			e, ERR_INVALID, "%s: %s: the URL is too long", r->vendor, ask->what);
+	frame = ask->frame ? ask->frame : r->frame;
 	s->request = (struct http_request){ .method = ask->method,
+		.frame = frame ? &frame->http : NULL,
 		.flags = ask->flags,
 		.url = buf_text(&s->url),
 		.body = ask->body,
@@ -204,6 +207,15 @@ enum err rest_refuse(const struct rest *r, const struct rest_ask *ask, int statu
 		ask->id ? ask->id : "", ask->what, status, *words ? ": " : "", words);
 }
 
+enum err rest_no_json(const struct rest *r, const struct rest_ask *ask, struct error *e)
+{
+	struct error why = { 0 };
+
+	error_set(&why, ERR_UNREACHABLE, "%s: %s: the answer is not JSON", r->vendor, ask->what);
+	foreign_note(http_foreign(r->http), why.text);
+	return error_set(e, why.kind, "%s", why.text);
+}
+
 static enum err judge(const struct rest *r, const struct rest_ask *ask,
 	const struct http_answer *answer, struct json_object **json, struct error *e)
 {
@@ -214,8 +226,7 @@ static enum err judge(const struct rest *r, const struct rest_ask *ask,
 	if (kind || !json)
 		return kind;
 	if (!is_json && answer->body.len)
-		return error_set(
-			e, ERR_PROTOCOL, "%s: %s: the answer is not JSON", r->vendor, ask->what);
+		return rest_no_json(r, ask, e);
 	*json = take(value);
 	return ERR_OK;
 }
@@ -354,8 +365,5 @@ enum err rest_perform_large(const struct rest *r, const struct call *call,
 	AUTO_BUF struct buf body = BUF_INIT(max);
 	enum err kind = rest_stream(r, call, ask, keep, &body, e);
 
-	if (!kind && !rest_parse(&body, json))
-		return error_set(
-			e, ERR_PROTOCOL, "%s: %s: the answer is not JSON", r->vendor, ask->what);
-	return kind;
+	return !kind && !rest_parse(&body, json) ? rest_no_json(r, ask, e) : kind;
 }

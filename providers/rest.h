@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "providers/vendor_frame.h"
 #include "providers/http/http.h"
 
 #include <json-c/json.h>
@@ -37,6 +38,7 @@ struct rest_ask {
 	size_t body_len;          /* 0: that of the text */
 	const char *content_type; /* NULL: application/json */
 	struct rest_form form;    /* instead of `body`; not for rest_begin() */
+	const struct vendor_frame *frame;  /* NULL: that of the struct rest */
 	const struct http_header *headers; /* more of them, or NULL */
 	size_t headers_count;
 	const char *what; /* for people: "creating a sandbox" */
@@ -57,6 +59,7 @@ struct rest {
 	struct http_header *headers; /* owned, sent with every request, secrets marked */
 	size_t headers_count;
 	rest_judge judge;
+	const struct vendor_frame *frame; /* of answers that are the vendor's; NULL: all are */
 };
 
 /* `headers` and their texts are copied. ERR_INVALID: the URL. */
@@ -69,7 +72,7 @@ void rest_release(struct rest *r);
 
 /*
  * Asks and judges. *json, or NULL where nobody wants it: the answer, json_object_put() is the caller's; NULL: no body.
- * ERR_PROTOCOL: a good answer that is not JSON though *json is wanted. Errors otherwise as http.h and the judge say.
+ * ERR_UNREACHABLE: a good answer that is not JSON though *json is wanted. Errors otherwise as http.h and the judge say.
  */
 enum err rest_perform(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	struct json_object **json, struct error *e);
@@ -115,6 +118,9 @@ enum err rest_perform_both(const struct rest *r, const struct call *call,
  */
 enum err rest_refuse(const struct rest *r, const struct rest_ask *ask, int status,
 	const char *words, struct error *e);
+
+/* Of a good answer that is no JSON, or breaks off: ERR_UNREACHABLE, and it is noted as a foreign one. */
+enum err rest_no_json(const struct rest *r, const struct rest_ask *ask, struct error *e);
 
 /*
  * For whoever wants the headers of an answer whose body comes in pieces: rest_begin(), then http_read(), and http_end() on

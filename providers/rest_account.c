@@ -26,7 +26,11 @@ static enum err init_rest(struct rest_account *a, const struct rest_account_fact
 		};
 	for (size_t i = 0; i < facts->more_count; i++)
 		headers[count++] = facts->more[i];
-	return rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->judge, e);
+	enum err kind =
+		rest_init(&a->rest, a->http, facts->vendor, url, headers, count, facts->judge, e);
+
+	a->rest.frame = facts->frame;
+	return kind;
 }
 
 static enum err open_with_key(struct rest_account *a, const struct rest_account_facts *facts,
@@ -73,13 +77,15 @@ void rest_account_close(struct rest_account *a)
 }
 
 enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
-	struct rest *out, struct error *e)
+	const struct vendor_frame *frame, struct rest *out, struct error *e)
 {
 	struct error why = { 0 };
 	enum err kind = http_check_told_url(url, a->rest.base_url, &why);
 
 	if (kind)
 		return error_set(e, kind, "%s: %s", a->rest.vendor, why.text);
-	return rest_init(out, a->http, a->rest.vendor, url, a->rest.headers, a->rest.headers_count,
+	kind = rest_init(out, a->http, a->rest.vendor, url, a->rest.headers, a->rest.headers_count,
 		judge, e);
+	out->frame = frame;
+	return kind;
 }

@@ -23,6 +23,7 @@ struct rest_account_facts {
 	const struct http_header *more; /* headers that are sent as well */
 	size_t more_count;
 	rest_judge judge;
+	const struct vendor_frame *frame; /* of the vendor's own answers */
 };
 
 struct rest_account {
@@ -45,4 +46,4 @@ void rest_account_close(struct rest_account *a);
  * it. ERR_PROTOCOL: http_check_told_url().
  */
 enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
-	struct rest *out, struct error *e);
+	const struct vendor_frame *frame, struct rest *out, struct error *e);

@@ -30,7 +30,8 @@ static enum err open_account(struct aio *a, const struct provider_config *cfg, s
 		.header = "Authorization",
 		.scheme = "Bearer ",
 		.may_lack_key = true,
-		.judge = aio_judge };
+		.judge = aio_judge,
+		.frame = &aio_frame };
 
 	return rest_account_open(&a->account, &facts, cfg, e);
 }
@@ -84,6 +85,7 @@ static enum err aio_new(struct aio **out, const struct provider_config *cfg, str
 	if (kind)
 		return kind;
 	a->has_sessions = true;
+	a->at.base.foreign = http_foreign(a->account.http);
 	strcpy(a->at.id, a->address.id);
 	*out = take(a);
 	return ERR_OK;

@@ -1,5 +1,6 @@
 /* Files of staging, as the bytes they are. */
 #include "providers/aio/aio.h"
+#include "providers/aio/verdict.h"
 
 struct rest_ask aio_upload_ask(const struct aio *a, const struct remote_upload *upload)
 {
@@ -34,7 +35,8 @@ enum err aio_download(void *context, const struct call *call, const char *path, 
 		.path = "/v1/file/download?path=",
 		.file = path,
 		.what = "downloading",
-		.id = a->address.id };
+		.id = a->address.id,
+		.frame = &aio_file_frame };
 
 	return rest_stream(&a->account.rest, call, &ask, remote_bytes_take, &to, e);
 }

@@ -6,6 +6,18 @@
 /* Where a 400 and a 404 are about sessions. */
 #define BASH "/v1/bash/"
 
+/* ---- Whose an answer is ---- */
+
+/* The key is wanted by the container's own proxy, in a page of its own. */
+static const struct frame_form forms[] = {
+	{ .members = { { "detail" } } },
+	{ .members = { { "success", MEMBER_BOOLEAN }, { "message" } } },
+	{ .status = 401, .body = BODY_ANY },
+};
+
+const struct vendor_frame aio_frame = VENDOR_FRAME("application/json", NULL, forms);
+const struct vendor_frame aio_file_frame = VENDOR_FRAME("application/octet-stream", NULL, forms);
+
 /* ---- A file's failure, inside a 200 ---- */
 
 static enum err kind_of_type(const char *type)

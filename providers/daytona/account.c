@@ -2,6 +2,13 @@
 
 #include <string.h>
 
+/* { path, timestamp, statusCode, error, message } */
+static const struct frame_form forms[] = {
+	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message" } } },
+};
+static const struct vendor_frame frame =
+	VENDOR_FRAME("application/json", "is DAYTONA_API_URL right?", forms);
+
 /* The version whose wire this is: without one the daemon takes its client for an old one. */
 #define SDK_VERSION "0.218.0"
 
@@ -35,7 +42,8 @@ enum err daytona_account_open(
 		.is_token = is_token,
 		.more = more,
 		.more_count = is_token ? 3 : 2,
-		.judge = daytona_judge_control };
+		.judge = daytona_judge_control,
+		.frame = &frame };
 	enum err kind = find_organization(&more[2].value, is_token, e);
 
 	return kind ? kind : rest_account_open(out, &facts, cfg, e);

@@ -38,7 +38,9 @@ static enum err address(struct daytona *d, const struct call *call,
 	AUTO_FREE char *url = NULL;
 	enum err kind = daytona_toolbox_url(&d->account.rest, call, sandbox, &url, e);
 
-	return kind ? kind : rest_account_reach(&d->account, url, toolbox_judge, &d->toolbox, e);
+	return kind ? kind
+		    : rest_account_reach(
+			      &d->account, url, toolbox_judge, &toolbox_frame, &d->toolbox, e);
 }
 
 /* Who that is was said when it was made. */
@@ -221,7 +223,9 @@ enum err daytona_new(
 
 	if (!kind)
 		kind = daytona_account_open(&d->account, cfg, e);
-	if (!kind)
-		*out = take(d);
-	return kind;
+	if (kind)
+		return kind;
+	d->at.base.foreign = http_foreign(d->account.http);
+	*out = take(d);
+	return ERR_OK;
 }

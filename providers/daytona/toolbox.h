@@ -9,6 +9,9 @@
 #include "providers/remote.h"
 #include "providers/rest.h"
 
+/* The daemon's and the proxy's own answers: of a file that is downloaded, and others. */
+extern const struct vendor_frame toolbox_frame, toolbox_file_frame;
+
 /*
  * What a refusal means: a rest_judge. ERR_GONE: whoever stands before the daemon does not find it, and has not asked it for
  * anything, as of a sandbox that is stopped, or was started a moment ago; ERR_AUTH: the key, or the sandbox was deleted;

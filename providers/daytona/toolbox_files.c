@@ -48,6 +48,7 @@ enum err toolbox_download(const struct rest *r, const struct call *call, const c
 		.flags = HTTP_REPEATABLE | HTTP_BULK,
 		.path = "/files/download?path=",
 		.file = path,
+		.frame = &toolbox_file_frame,
 		.what = "downloading a file" };
 	const struct rest_ask as_asked = toolbox_as_asked(ask, call);
 

@@ -3,6 +3,31 @@
 
 #include <string.h>
 
+/* ---- Whose an answer is ---- */
+
+/* Of the daemon, and of the proxy before the daemon; of two of its routes in another form. */
+#define OF_THE_DAEMON                                                                              \
+	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message" } } },                        \
+		{ .status = 400, .members = { { "error", MEMBER_TEXT } } },                        \
+	{                                                                                          \
+		.status = 400, .members = { { "errors", MEMBER_LIST } }                            \
+	}
+
+static const struct frame_form forms[] = { OF_THE_DAEMON };
+/* About a file many daemons say nothing but the status. */
+static const struct frame_form file_forms[] = {
+	OF_THE_DAEMON,
+	{ .status = 400, .body = BODY_EMPTY },
+	{ .status = 403, .body = BODY_EMPTY },
+	{ .status = 404, .body = BODY_EMPTY },
+};
+
+const struct vendor_frame toolbox_frame = VENDOR_FRAME("application/json", NULL, forms);
+const struct vendor_frame toolbox_file_frame =
+	VENDOR_FRAME("application/octet-stream", NULL, file_forms);
+
+/* ---- What it means ---- */
+
 static bool has(const char *text, const char *part)
 {
 	return strstr(text, part) != NULL;

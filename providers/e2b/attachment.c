@@ -274,6 +274,7 @@ enum err e2b_new(struct e2b **out, const struct provider_config *cfg, struct err
 
 	if (kind)
 		return kind;
+	b->at.base.foreign = http_foreign(b->account.http);
 	b->lifetime_s = cfg->lifetime_s;
 	*out = take(b);
 	return ERR_OK;

@@ -91,7 +91,8 @@ static enum err send_request(struct http *h, const struct connect_request *reque
 			.headers = headers.list,
 			.headers_count = headers.count,
 			.body = s->body.bytes,
-			.body_len = s->body.len },
+			.body_len = s->body.len,
+			.frame = &e2b_stream_frame.http },
 		&s->exchange, e);
 }
 
@@ -252,7 +253,8 @@ enum err connect_call(struct http *h, const struct call *call,
 			.headers = headers.list,
 			.headers_count = headers.count,
 			.body = request->message,
-			.body_len = request->len },
+			.body_len = request->len,
+			.frame = &e2b_unary_frame.http },
 		&got, e);
 	if (kind != ERR_OK)
 		return kind;

@@ -2,6 +2,7 @@
 
 #include "providers/base/log.h"
 #include "providers/e2b/control_plane_json.h"
+#include "providers/e2b/refusal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ enum err plane_new(
 		return error_set(e, ERR_NO_MEMORY, "e2b");
 	/* What an answer means depends on more than one: it is judged in control_plane_ask.c. */
 	kind = rest_init(&c->rest, http, "e2b", options->base_url, &key, 1, NULL, e);
+	c->rest.frame = &e2b_plane_frame;
 	if (kind)
 		plane_free(c);
 	else

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/e2b/control_plane_json.h"
+#include "providers/e2b/refusal.h"
 
 #include <string.h>
 
@@ -10,20 +11,6 @@
 static bool is_good(const struct http_answer *answer)
 {
 	return answer->status >= 200 && answer->status < 300;
-}
-
-/* Somebody else's page: the vendor says nothing, or says it in JSON. */
-static bool is_foreign(const struct http_answer *answer)
-{
-	return answer->body.len && answer->body.bytes[0] != '{';
-}
-
-static enum err refuse_foreign(
-	const struct rest_ask *ask, const struct http_answer *answer, struct error *e)
-{
-	return error_set(e, ERR_PROTOCOL,
-		"e2b: %s: %d from what is not E2B's control plane; is E2B_API_URL right?",
-		ask->what, answer->status);
 }
 
 static enum err refuse_not_found(const struct rest_ask *ask, const char *words, struct error *e)
@@ -42,8 +29,6 @@ static enum err refuse(
 	char words[300];
 	const char *colon;
 
-	if (is_foreign(answer) && (answer->status == 400 || answer->status == 404))
-		return refuse_foreign(ask, answer, e);
 	plane_json_message(&answer->body, words, sizeof words);
 	colon = *words ? ": " : "";
 	switch (answer->status) {
@@ -97,8 +82,15 @@ enum err plane_ask_of(struct plane *c, const struct call *call, struct rest_ask 
  */
 static bool is_route_unknown(const struct http_answer *answer)
 {
+	const struct http_said said = { .status = answer->status,
+		.type = answer->content_type,
+		.body = answer->body.bytes,
+		.len = answer->body.len,
+		.is_whole = true };
 	char words[300];
 
+	if (!vendor_frame_is_own(&e2b_plane_frame.http, &said))
+		return answer->status == 404 || answer->status == 405;
 	if (answer->status != 404)
 		return answer->status == 405;
 	plane_json_message(&answer->body, words, sizeof words);
@@ -111,13 +103,16 @@ enum err plane_ask_either(struct plane *c, const struct call *call, enum route r
 	struct error *e)
 {
 	bool is_old = atomic_load(&c->old_routes) & (1U << route);
-	const struct rest_ask *ask = is_old ? older : newer;
-	enum err kind = rest_send(&c->rest, call, ask, answer, e);
+	struct rest_ask first = *newer;
+	enum err kind;
+
+	first.frame = &e2b_route_frame;
+	kind = rest_send(&c->rest, call, is_old ? older : &first, answer, e);
 
 	if (kind || is_good(answer))
 		return kind;
 	if (is_old || !is_route_unknown(answer))
-		return refuse(ask, answer, e);
+		return refuse(is_old ? older : newer, answer, e);
 	http_answer_release(answer);
 	*answer = (struct http_answer)HTTP_ANSWER_NONE;
 	kind = plane_ask(c, call, older, answer, e);

@@ -30,7 +30,8 @@ static enum err files_request(const struct envd *d, const char *path, char **url
 		.flags = ENVD_HTTP | HTTP_REPEATABLE,
 		.url = *url,
 		.headers = d->headers,
-		.headers_count = d->file_headers };
+		.headers_count = d->file_headers,
+		.frame = &e2b_files_frame.http };
 	return ERR_OK;
 }
 

@@ -7,6 +7,45 @@
 #include <stdio.h>
 #include <string.h>
 
+/* ---- Whose an answer is ---- */
+
+#define NAMED                                                                                      \
+	{                                                                                          \
+		"code", MEMBER_TEXT                                                                \
+	}
+#define NUMBERED                                                                                   \
+	{ "code", MEMBER_INTEGER },                                                                \
+	{                                                                                          \
+		"message", MEMBER_TEXT                                                             \
+	}
+
+/* An RPC's code is a name; numbers are those of the check of the token, and of the proxy. */
+static const struct frame_form rpc_forms[] = {
+	{ .members = { NAMED } },
+	{ .status = 401, .members = { NUMBERED } },
+	{ .status = 403, .members = { NUMBERED } },
+	{ .status = 409, .members = { NUMBERED } },
+	{ .status = 429, .members = { NUMBERED } },
+	{ .status = 500, .members = { NUMBERED } },
+	{ .status = 502, .members = { NUMBERED } },
+};
+static const struct frame_form numbered_forms[] = { { .members = { NUMBERED } } };
+static const struct frame_form route_forms[] = {
+	{ .members = { NUMBERED } },
+	{ .status = 404, .body = BODY_ANY },
+	{ .status = 405, .body = BODY_ANY },
+};
+
+const struct vendor_frame e2b_unary_frame = VENDOR_FRAME("application/proto", NULL, rpc_forms);
+const struct vendor_frame e2b_stream_frame =
+	VENDOR_FRAME("application/connect+proto", NULL, rpc_forms);
+/* A file's type is that of its name; what is stored is answered in JSON, which may be called text. */
+const struct vendor_frame e2b_files_frame = VENDOR_FRAME(NULL, NULL, numbered_forms);
+const struct vendor_frame e2b_plane_frame =
+	VENDOR_FRAME("application/json", "is E2B_API_URL right?", numbered_forms);
+const struct vendor_frame e2b_route_frame =
+	VENDOR_FRAME("application/json", "is E2B_API_URL right?", route_forms);
+
 /* ---- What codes, statuses and words mean ---- */
 
 /* connectrpc.com, "Error codes". */
@@ -48,7 +87,7 @@ static const struct {
 	{ 415, ERR_PROTOCOL, "" },
 	{ 429, ERR_BUSY, ": too many requests at once; try again later" },
 	{ 500, ERR_IO, "" },
-	{ 502, ERR_GONE, ": the sandbox has ended or is paused" },
+	{ 502, ERR_GONE, ": the sandbox has ended or is paused" }, /* in E2B's own form alone */
 	{ 503, ERR_UNREACHABLE, "" },
 	{ 504, ERR_UNREACHABLE, "" },
 	{ 507, ERR_NO_SPACE, ": the sandbox's disk is full" },

@@ -8,9 +8,15 @@
  */
 #pragma once
 
-#include "providers/base/error.h"
+#include "providers/vendor_frame.h"
 
 #include <stdbool.h>
+
+/* Which answers are E2B's own: to an RPC with one answer and with many, of files, of the control plane. */
+extern const struct vendor_frame e2b_unary_frame, e2b_stream_frame, e2b_files_frame,
+	e2b_plane_frame;
+/* Of the control plane where it may not know the route: then it answers in any words. */
+extern const struct vendor_frame e2b_route_frame;
 
 /*
  * Sets the error for an answer whose status is none of success. `body`: as much of it as there is. `what`: what was asked,

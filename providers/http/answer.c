@@ -1,4 +1,5 @@
-#include "providers/http/http.h"
+#include "providers/http/frame.h"
+#include "providers/http/retry.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,25 +46,55 @@ enum err http_read_answer(
 
 	if (kind == ERR_OK)
 		kind = note_headers(x, out, e);
-	out->status = http_status(x);
+	/* Somebody else's says nothing of what was asked. */
+	out->status = x->transfer.outcome.is_foreign ? 0 : http_status(x);
 	if (out->status >= 300)
 		http_blot_secrets(x, out->body.bytes, out->body.len);
 	out->may_have_arrived = http_may_have_arrived(x);
 	return kind;
 }
 
-enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
-	struct http_answer *out, struct error *e)
+static enum err perform_once(struct http *h, const struct call *call,
+	const struct http_request *request, struct http_answer *out, bool *is_foreign,
+	struct error *e)
 {
 	struct http_exchange *x;
 	enum err kind;
 
 	buf_reset(&out->body);
-	out->may_have_arrived = false;
 	kind = http_begin(h, request, &x, e);
 	if (kind != ERR_OK)
 		return kind;
 	kind = http_read_answer(x, call, out, e);
+	if (kind == ERR_OK) {
+		kind = frame_check_whole(x, out, e);
+		*is_foreign = kind != ERR_OK;
+	}
 	http_end(x);
 	return kind;
+}
+
+/* What is wrong with other answers was repeated already (exchange_settle.c). */
+enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
+	struct http_answer *out, struct error *e)
+{
+	unsigned most = request->flags & HTTP_REPEATABLE ? RETRY_MAX : 0;
+	int64_t since_ms = call_since_ms(call), limit_ms = call_progress_ms(call);
+
+	out->may_have_arrived = false;
+	for (unsigned n = 0;; n++) {
+		struct error why = { 0 };
+		bool is_foreign = false;
+		enum err kind = perform_once(h, call, request, out, &is_foreign, &why);
+		int64_t pause_ms = retry_pause_ms(n, -1);
+
+		if (kind == ERR_OK)
+			return ERR_OK;
+		if (!is_foreign || n >= most ||
+			(limit_ms >= 0 && monotonic_ms() + pause_ms >= since_ms + limit_ms))
+			return error_set(e, kind, "%s", why.text);
+		kind = call_sleep(call, pause_ms, e);
+		if (kind)
+			return kind;
+	}
 }

@@ -46,6 +46,7 @@ struct http {
 	struct connections *connections;      /* lock; the newest first, only the newest used */
 	size_t exchanges;                     /* lock */
 	bool is_closing;                      /* lock */
+	struct foreign_answers foreign;
 	int64_t slept_ms; /* lock; how long the machine had slept in all when something was asked last */
 };
 

@@ -1,6 +1,7 @@
 #include "providers/http/exchange.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/http/frame.h"
 #include "providers/http/request.h"
 #include "providers/http/secrets.h"
 #include "providers/http/url.h"
@@ -81,6 +82,7 @@ static enum err fill(struct http_exchange *x, const struct http_request *request
 	t->method = request->method;
 	t->flags = request->flags;
 	t->body = request->body;
+	t->frame = request->frame;
 	t->has_source = !request->body && request->source;
 	t->body_len = request->body || request->source ? request->body_len : 0;
 	if (t->method != HTTP_GET)
@@ -160,7 +162,7 @@ void http_end(struct http_exchange *x)
 
 /* ---- Reading ---- */
 
-enum look { LOOK_NOTHING, LOOK_PIECE, LOOK_OVER, LOOK_UNSETTLED };
+enum look { LOOK_NOTHING, LOOK_PIECE, LOOK_OVER, LOOK_UNSETTLED, LOOK_FOREIGN };
 
 /* The reader gets the full buffer, the I/O thread the empty one. */
 static void take_piece_locked(struct http_exchange *x)
@@ -181,6 +183,9 @@ static enum look look_locked(struct http_exchange *x)
 
 	if (t->is_over && !x->is_settled)
 		return LOOK_UNSETTLED;
+	/* No service says so much in a refusal. */
+	if (t->is_held && t->frame && t->is_receiving_paused && !t->is_over)
+		return LOOK_FOREIGN;
 	if (t->window.len && (!t->is_held || t->is_receiving_paused || t->is_over)) {
 		take_piece_locked(x);
 		return LOOK_PIECE;
@@ -287,6 +292,7 @@ enum err http_read(struct http_exchange *x, const struct call *call, const void 
 			return ERR_OK;
 		case LOOK_OVER: http_note_progress(x, call); return give_end(x, len, e);
 		case LOOK_UNSETTLED: kind = exchange_settle(x, call, e); break;
+		case LOOK_FOREIGN: return frame_refuse(x, e);
 		case LOOK_NOTHING:
 			kind = exchange_feed(x, e);
 			if (kind == ERR_OK)

@@ -1,6 +1,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/http/exchange.h"
+#include "providers/http/frame.h"
 #include "providers/http/request.h"
 #include "providers/http/retry.h"
 #include "providers/http/url.h"
@@ -54,7 +55,7 @@ static bool may_repeat(const struct http_exchange *x)
 		return true;
 	if (x->repetitions >= RETRY_MAX)
 		return false;
-	if (o->failure.kind == ERR_OK)
+	if (o->failure.kind == ERR_OK || (o->is_foreign && o->status == 429))
 		return retry_wants_status(x->transfer.flags, o->status, o->wish);
 	return o->failure.kind == ERR_UNREACHABLE &&
 		(x->transfer.flags & HTTP_REPEATABLE || !o->was_sent);
@@ -96,12 +97,21 @@ static void log_outcome(const struct http_exchange *x)
 			(long long)o->received, (long long)o->took_ms);
 }
 
+/* Of somebody in between only who counts the requests says what was not passed on. */
+static bool is_undone(const struct transfer *t)
+{
+	int status = t->outcome.status;
+
+	return retry_is_undone(t->flags, status) && (!t->outcome.is_foreign || status == 429);
+}
+
 enum err exchange_settle(struct http_exchange *x, const struct call *call, struct error *e)
 {
 	struct transfer *t = &x->transfer;
 	const struct outcome *o = &t->outcome;
 
-	x->may_have_arrived |= o->was_sent && !retry_is_undone(t->flags, o->status);
+	frame_settle(x);
+	x->may_have_arrived |= o->was_sent && !is_undone(t);
 	t->is_sent = false;
 	log_outcome(x);
 	if (o->failure.kind == ERR_OK && t->flags & HTTP_FOLLOW && o->redirect)

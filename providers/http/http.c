@@ -309,12 +309,18 @@ enum err http_new(struct http **out, const char *user_agent, struct error *e)
 		return error_set(e, ERR_NO_MEMORY, "HTTP");
 	pthread_once(&once, init_libcurl);
 	pthread_mutex_init(&h->lock, NULL);
+	h->foreign = (struct foreign_answers)FOREIGN_ANSWERS_INIT;
 	if (!build(h, user_agent) || !start_thread(h)) {
 		release(h);
 		return error_set(e, ERR_NO_MEMORY, "no memory or no thread for HTTP");
 	}
 	*out = h;
 	return ERR_OK;
+}
+
+struct foreign_answers *http_foreign(struct http *h)
+{
+	return &h->foreign;
 }
 
 void http_free(struct http *h)

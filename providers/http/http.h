@@ -19,6 +19,7 @@
 
 #include "providers/base/buf.h"
 #include "providers/base/call.h"
+#include "providers/base/foreign.h"
 
 struct http;
 
@@ -31,6 +32,9 @@ void http_free(struct http *h);
  * once what still runs beside them has ended, at once where nothing does; connections of their own do not count.
  */
 void http_drop_connections(struct http *h);
+
+/* What came that was not the service's. Valid as long as the client. */
+struct foreign_answers *http_foreign(struct http *h);
 
 /*
  * A connection to where `url` leads is begun, so that the next request there that needs a new one has it: it saves a round
@@ -105,6 +109,29 @@ enum http_flags {
 /* The initial window of HTTP/2 (RFC 9113): so much leaves without an answer in any case. */
 #define HTTP_BULK_MIN ((uint64_t)64 * 1024)
 
+/* An answer, for the question whose it is. */
+struct http_said {
+	int status;
+	const char *type; /* the header Content-Type; "": none */
+	const void *body;
+	size_t len;
+	bool is_whole; /* false of a good answer whose body is still to come */
+	bool is_told;  /* the request was one for what is told (GET), not for what is done */
+};
+
+/*
+ * The form that a service gives its answers. An answer of another form is a proxy's, a gateway's or a
+ * login page's: it fails with ERR_UNREACHABLE and is repeated like a connection that broke.
+ */
+struct http_frame {
+	/* Of good answers (2xx), which are not read in any other type; several: blanks between. NULL: any but HTML. */
+	const char *types;
+	/* Whether the answer is the service's own; `f` is the frame. */
+	bool (*is_own)(const struct http_frame *f, const struct http_said *said);
+	const char
+		*hint; /* for people, behind the quoted answer: "is E2B_API_URL right?"; or NULL */
+};
+
 /* What it points to must outlive the exchange, except `headers`, `url` and `address`, which are copied. */
 struct http_request {
 	enum http_method method;
@@ -118,6 +145,7 @@ struct http_request {
 	uint64_t body_len;
 	http_source source;
 	void *source_context;
+	const struct http_frame *frame; /* NULL: every answer is the service's */
 };
 
 /* ---- An exchange ---- */
@@ -189,6 +217,7 @@ struct http_answer {
 #define AUTO_HTTP_ANSWER __attribute__((cleanup(http_answer_release)))
 void http_answer_release(struct http_answer *a);
 
+/* With a frame, a good answer whose whole body is not the service's is asked for again, too. */
 enum err http_perform(struct http *h, const struct call *call, const struct http_request *request,
 	struct http_answer *out, struct error *e);
 

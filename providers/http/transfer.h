@@ -26,6 +26,7 @@ struct outcome {
 	struct error failure; /* ERR_OK: the answer came whole */
 	int status;           /* 0: none came */
 	bool was_sent;        /* bytes of the request may have left */
+	bool is_foreign;      /* it came whole and is not the service's, as `failure` says */
 	bool was_stale;       /* on a kept connection that had died: worth another try at once */
 	char *redirect;       /* where a 3xx points, absolute; owned; NULL: nowhere */
 	int64_t retry_after_s;
@@ -42,7 +43,8 @@ struct transfer {
 	const void *body;
 	uint64_t body_len;
 	bool has_source;
-	bool is_bulk; /* goes apart from what is not, see HTTP_BULK */
+	bool is_bulk;                   /* goes apart from what is not, see HTTP_BULK */
+	const struct http_frame *frame; /* NULL: none */
 
 	/* The client's lock. */
 	struct transfer *next_asking;

@@ -1,5 +1,6 @@
 /* What libcurl calls while a transfer runs, in the I/O thread. */
 #include "providers/http/client.h"
+#include "providers/http/frame.h"
 
 #include <string.h>
 
@@ -108,7 +109,8 @@ static bool end_fields_locked(struct transfer *t)
 	t->outcome.status = (int)status;
 	t->outcome.wish = retry_wish_of(t->flags, fields_find(&t->fields, "x-should-retry"));
 	t->is_held = is_followed(t, (int)status) ||
-		retry_wants_status(t->flags, (int)status, t->outcome.wish);
+		retry_wants_status(t->flags, (int)status, t->outcome.wish) ||
+		frame_holds(t->frame, (int)status, fields_find(&t->fields, "Content-Type"));
 	note_received_locked(t);
 	return true;
 }

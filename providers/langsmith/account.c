@@ -11,6 +11,7 @@ enum err langsmith_account_open(
 		.scheme = "",
 		.below = "/v2/sandboxes",
 		.judge = langsmith_judge,
+		.frame = &langsmith_frame,
 	};
 
 	return rest_account_open(out, &facts, cfg, e);

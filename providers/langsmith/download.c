@@ -2,6 +2,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/langsmith/files.h"
 #include "providers/langsmith/langsmith.h"
+#include "providers/langsmith/verdict.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,7 +136,8 @@ static enum err fetch_once(
 		.headers = headers,
 		.headers_count = make_headers(f, headers, range),
 		.what = "reading a file",
-		.id = f->id };
+		.id = f->id,
+		.frame = &langsmith_file_frame };
 	struct http_exchange *x;
 	enum err kind = rest_begin(r, &ask, &x, e);
 

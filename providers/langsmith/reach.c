@@ -182,8 +182,8 @@ static enum err adopt(struct langsmith *l, struct error *e)
 			"sandbox router configured",
 			l->at.id);
 	memcpy(l->at.id, l->found.id, sizeof l->at.id);
-	return rest_account_reach(
-		&l->account, l->found.dataplane_url, langsmith_judge, &l->data, e);
+	return rest_account_reach(&l->account, l->found.dataplane_url, langsmith_judge,
+		&langsmith_frame, &l->data, e);
 }
 
 enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e)

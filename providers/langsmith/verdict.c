@@ -13,6 +13,22 @@
 #define START    "/start"
 #define DOWNLOAD "/download"
 
+/* ---- Whose an answer is ---- */
+
+static const struct frame_form forms[] = {
+	{ .members = { { "detail" } } },
+	{ .members = { { "error", MEMBER_TEXT }, { "message", MEMBER_TEXT } } },
+};
+static const struct frame_form file_forms[] = {
+	{ .members = { { "detail" } } },
+	{ .members = { { "error", MEMBER_TEXT }, { "message", MEMBER_TEXT } } },
+	{ .status = 416, .body = BODY_ANY }, /* tells of the range in its fields */
+};
+
+const struct vendor_frame langsmith_frame =
+	VENDOR_FRAME("application/json", "is LANGSMITH_ENDPOINT right?", forms);
+const struct vendor_frame langsmith_file_frame = VENDOR_FRAME(NULL, NULL, file_forms);
+
 /* What a failure says of itself. */
 struct words {
 	const char *type; /* "": none */

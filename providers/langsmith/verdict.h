@@ -11,6 +11,9 @@
 
 #include "providers/rest.h"
 
+/* The service's own answers: of a file on its way down, and others. */
+extern const struct vendor_frame langsmith_frame, langsmith_file_frame;
+
 /* A rest_judge. */
 enum err langsmith_judge(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);

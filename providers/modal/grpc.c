@@ -1,6 +1,7 @@
 #include "providers/modal/grpc.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/vendor_frame.h"
 #include "providers/modal/grpc_frames.h"
 #include "providers/modal/warnings.h"
 
@@ -65,6 +66,10 @@ static void fill_headers(struct headers *h, const struct grpc_request *request)
 	add_header(h, "grpc-timeout", h->timeout);
 }
 
+/* How a call ended is said in fields, of a good answer of this type. */
+static const struct vendor_frame frame = { .http = { .types = "application/grpc",
+						   .is_own = vendor_frame_is_own } };
+
 static enum err send_request(
 	struct http *h, const struct grpc_request *request, struct grpc_stream *s, struct error *e)
 {
@@ -86,7 +91,8 @@ static enum err send_request(
 			.headers = headers.list,
 			.headers_count = headers.count,
 			.body = s->body.bytes,
-			.body_len = s->body.len },
+			.body_len = s->body.len,
+			.frame = &frame.http },
 		&s->exchange, e);
 }
 

@@ -16,25 +16,10 @@ bool grpc_is_passing(enum grpc_status status)
 	case GRPC_CANCELLED:
 	case GRPC_UNKNOWN:
 	case GRPC_DEADLINE_EXCEEDED:
+	case GRPC_RESOURCE_EXHAUSTED:
 	case GRPC_INTERNAL:
 	case GRPC_UNAVAILABLE: return true;
 	default: return false;
-	}
-}
-
-/* gRPC's own table for answers that are none of gRPC's. */
-static enum grpc_status of_http(int status)
-{
-	switch (status) {
-	case 400: return GRPC_INTERNAL;
-	case 401: return GRPC_UNAUTHENTICATED;
-	case 403: return GRPC_PERMISSION_DENIED;
-	case 404: return GRPC_UNIMPLEMENTED;
-	case 429:
-	case 502:
-	case 503:
-	case 504: return GRPC_UNAVAILABLE;
-	default: return GRPC_UNKNOWN;
 	}
 }
 
@@ -49,7 +34,6 @@ static enum err kind_of(enum grpc_status status)
 	case GRPC_ALREADY_EXISTS: return ERR_EXISTS;
 	case GRPC_PERMISSION_DENIED:
 	case GRPC_UNAUTHENTICATED: return ERR_AUTH;
-	case GRPC_RESOURCE_EXHAUSTED: return ERR_QUOTA;
 	case GRPC_FAILED_PRECONDITION:
 	case GRPC_ABORTED: return ERR_BUSY;
 	case GRPC_UNIMPLEMENTED: return ERR_UNSUPPORTED;
@@ -165,7 +149,7 @@ enum err grpc_settle(struct http_exchange *x, const char *what, const struct err
 		out->status = transport->kind == ERR_UNREACHABLE ? GRPC_UNAVAILABLE : GRPC_LOCAL;
 		return error_set(e, transport->kind, "%s", transport->text);
 	} else if (!status)
-		out->status = of_http(http_status(x));
+		out->status = GRPC_UNKNOWN;
 	put_words(x, words);
 	if (status)
 		return out->status ? error_set(e, kind_of(out->status), "modal: %s: %s", what,

@@ -68,6 +68,7 @@ enum err modal_new(struct modal **out, const struct provider_config *cfg, struct
 			"modal: '%.100s...' is too long for a sandbox's ID or name", id);
 	if (kind)
 		return kind;
+	m->at.base.foreign = http_foreign(m->http);
 	strcpy(m->at.id, id);
 	*out = take(m);
 	return ERR_OK;

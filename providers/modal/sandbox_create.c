@@ -44,7 +44,14 @@ enum err making_ask(struct making *m, const char *method, const ProtobufCMessage
 		.method = method, .message = message, .type = type, .what = "making a sandbox"
 	};
 
-	return modal_control_call(m->c, m->call, &wanted, answer, NULL, e);
+	enum grpc_status status;
+	struct error why = { 0 };
+	enum err kind = modal_control_call(m->c, m->call, &wanted, answer, &status, &why);
+
+	/* Of what is made it is a quota's end, which lasts. */
+	if (kind && status == GRPC_RESOURCE_EXHAUSTED)
+		kind = ERR_QUOTA;
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
 /* ---- The app ---- */

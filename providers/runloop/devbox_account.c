@@ -38,7 +38,8 @@ enum err devbox_api_open(
 		.header = "Authorization",
 		.scheme = "Bearer ",
 		.more = more,
-		.judge = devbox_judge };
+		.judge = devbox_judge,
+		.frame = &devbox_frame };
 	enum err kind = given && !custom ? error_set(e, ERR_NO_MEMORY, "runloop") : ERR_OK;
 
 	if (custom)

@@ -77,11 +77,12 @@ enum err devbox_request_make(struct devbox_request *q, enum http_method method, 
 
 /* ---- What an answer means ---- */
 
-/* Somebody else's page: the service says nothing, or says it in JSON. */
-static bool is_foreign(int status, struct json_object *json, const struct http_answer *answer)
-{
-	return (status == 400 || status == 404 || status == 405) && !json && answer->body.len;
-}
+static const struct frame_form forms[] = { { .members = { { "message", MEMBER_TEXT } } } };
+
+#define FRAME_OF(types) VENDOR_FRAME(types, "is RUNLOOP_BASE_URL right?", forms)
+const struct vendor_frame devbox_frame = FRAME_OF("application/json");
+const struct vendor_frame devbox_file_frame = FRAME_OF("application/octet-stream");
+const struct vendor_frame devbox_events_frame = FRAME_OF("text/event-stream");
 
 enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e)
@@ -91,11 +92,7 @@ enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int stat
 
 	if (status >= 200 && status < 300)
 		return ERR_OK;
-	if (is_foreign(status, json, answer))
-		return error_set(e, ERR_PROTOCOL,
-			"runloop: %s: %d from what is not Runloop's API; is RUNLOOP_BASE_URL "
-			"right?",
-			ask->what, status);
+	(void)answer;
 	switch (status) {
 	case 401:
 	case 403:
@@ -136,8 +133,7 @@ static enum err judge(const struct rest *r, const struct rest_ask *ask,
 	rest_parse(&answer->body, &value);
 	kind = devbox_judge(r, ask, answer->status, value, answer, e);
 	if (!kind && !value)
-		return error_set(e, ERR_PROTOCOL, "runloop:%s: %s: the answer is not JSON", ask->id,
-			ask->what);
+		return rest_no_json(r, ask, e);
 	*json = kind ? NULL : take(value);
 	return kind;
 }

@@ -44,6 +44,9 @@ int devbox_hold_s(const struct call *call);
  */
 enum err devbox_ask_held(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	int64_t limit_ms, struct json_object **json, bool *may_have_arrived, struct error *e);
+/* The service's own answers: in JSON, a file, events. */
+extern const struct vendor_frame devbox_frame, devbox_file_frame, devbox_events_frame;
+
 /* The judge of all that is asked. */
 enum err devbox_judge(const struct rest *r, const struct rest_ask *ask, int status,
 	struct json_object *json, const struct http_answer *answer, struct error *e);

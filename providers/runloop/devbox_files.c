@@ -54,5 +54,6 @@ enum err devbox_fetch(const struct rest *r, const struct call *call, const char 
 		(struct http_header){ .name = "Accept", .value = "application/octet-stream" };
 	q.ask.body = buf_text(&body);
 	q.ask.flags |= HTTP_REPEATABLE | HTTP_BULK;
+	q.ask.frame = &devbox_file_frame;
 	return rest_stream(r, call, &q.ask, remote_bytes_take, &to, e);
 }

@@ -22,6 +22,7 @@ static enum err read_once(
 	q.ask.flags |= HTTP_REPEATABLE;
 	q.ask.headers = &accept;
 	q.ask.headers_count = 1;
+	q.ask.frame = &devbox_events_frame;
 	return kind ? kind : rest_stream(r, call, &q.ask, devbox_events_take, g, e);
 }
 

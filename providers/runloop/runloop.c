@@ -30,7 +30,9 @@ enum err runloop_new(struct runloop **out, const struct provider_config *cfg, st
 
 	if (!kind)
 		kind = name(b, cfg->id ? cfg->id : "", e);
-	if (!kind)
-		*out = take(b);
-	return kind;
+	if (kind)
+		return kind;
+	b->at.base.foreign = http_foreign(b->api.http);
+	*out = take(b);
+	return ERR_OK;
 }

@@ -24,7 +24,8 @@ static enum err download(const char *path, struct buf *kept)
 Test(deliver, a_download_is_the_bytes_themselves)
 {
 	static const struct canned_row rows[] = {
-		{ "GET /v1/file/download?path=/home/gem/a%20b%26c%FF ", 200, "\x01\xff{}", NULL }
+		{ "GET /v1/file/download?path=/home/gem/a%20b%26c%FF ", 200, "\x01\xff{}",
+			"Content-Type: application/octet-stream\r\n" }
 	};
 	AUTO_BUF struct buf kept = BUF_INIT(100);
 

@@ -228,7 +228,9 @@ Test(attachment, a_deleted_sandbox_looks_like_a_wrong_key_and_is_remembered)
 {
 	static const struct canned_row rows[] = {
 		FOUND,
-		{ LOOK, 404, "{\"message\":\"Sandbox with ID or name i1 not found\"}", NULL },
+		{ LOOK, 404,
+			"{\"statusCode\":400,\"message\":\"Sandbox with ID or name i1 not found\"}",
+			NULL },
 	};
 	struct play p = { .answers = (enum err[]){ ERR_AUTH } };
 	struct daytona_sandbox sandbox;

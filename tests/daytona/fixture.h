@@ -20,13 +20,20 @@
 #define NO_PROXY                                                                                   \
 	{                                                                                          \
 		"GET /sandbox/i1/toolbox-proxy-url ", 404,                                         \
-			"{\"message\":\"Cannot GET /sandbox/i1/toolbox-proxy-url\"}", NULL         \
+			"{\"statusCode\":400,\"message\":\"Cannot GET "                            \
+			"/sandbox/i1/toolbox-proxy-url\"}",                                        \
+			NULL                                                                       \
 	}
 /* What finding one that runs asks. */
 #define FOUND LOOK_IS("started"), NO_PROXY
+/* What the daemon says of a command that took too long, and the type of a file. */
+#define LATE   "{\"statusCode\":408,\"message\":\"request timeout\",\"code\":\"REQUEST_TIMEOUT\"}"
+#define OCTETS "Content-Type: application/octet-stream\r\n"
 #define CHANGING                                                                                   \
 	{                                                                                          \
-		START, 409, "{\"message\":\"Sandbox state change in progress\"}", NULL             \
+		START, 409,                                                                        \
+			"{\"statusCode\":400,\"message\":\"Sandbox state change in progress\"}",   \
+			NULL                                                                       \
 	}
 
 struct fixture {

@@ -26,7 +26,9 @@ Test(lifecycle, a_new_sandbox_is_waited_for_until_its_daemon_answers)
 		LOOK_IS("creating"),
 		FOUND,
 		{ "GET /toolbox/i1/toolbox/version ", 400,
-			"{\"message\":\"no IP address found. Is the Sandbox started?\"}", NULL },
+			"{\"statusCode\":400,\"message\":\"no IP address found. Is the Sandbox "
+			"started?\"}",
+			NULL },
 		LOOK_IS("started"),
 		{ "GET /toolbox/i1/toolbox/version ", 200, "{\"version\":\"0.190.0\"}", NULL },
 	};
@@ -39,7 +41,8 @@ Test(lifecycle, a_new_sandbox_is_waited_for_until_its_daemon_answers)
 
 Test(lifecycle, a_new_sandbox_is_made_in_the_region_of_the_environment)
 {
-	static const struct canned_row rows[] = { { "POST /sandbox ", 422, "{}", NULL } };
+	static const struct canned_row rows[] = { { "POST /sandbox ", 422,
+		"{\"statusCode\":422,\"message\":\"no\"}", NULL } };
 	char id[128];
 
 	OPEN(&f, rows, &plain);
@@ -55,7 +58,8 @@ Test(lifecycle, a_new_sandbox_that_fails_is_deleted)
 		{ "POST /sandbox ", 200, SANDBOX("pending_build", ""), NULL },
 		LOOK_IS("building_snapshot"),
 		{ LOOK, 200, SANDBOX("build_failed", ",\"errorReason\":\"no such image\""), NULL },
-		{ "DELETE /sandbox/i1 ", 409, "{\"message\":\"Sandbox state change in progress\"}",
+		{ "DELETE /sandbox/i1 ", 409,
+			"{\"statusCode\":400,\"message\":\"Sandbox state change in progress\"}",
 			NULL },
 		{ "DELETE /sandbox/i1 ", 200, SANDBOX("destroying", ""), NULL },
 	};
@@ -78,7 +82,8 @@ Test(lifecycle, making_one_is_not_repeated_when_it_may_have_been_made)
 
 Test(lifecycle, one_that_could_not_be_deleted_is_told)
 {
-	static const struct canned_row rows[] = { { "DELETE /sandbox/i1 ", 403, "{}", NULL } };
+	static const struct canned_row rows[] = { { "DELETE /sandbox/i1 ", 403,
+		"{\"statusCode\":403,\"message\":\"no\"}", NULL } };
 
 	OPEN(&f, rows, &plain);
 	cr_expect(eq(int, daytona_provider.delete(&named, NULL, &f.e), ERR_AUTH));
@@ -88,7 +93,8 @@ Test(lifecycle, to_delete_what_is_not_there_is_success)
 {
 	static const struct canned_row rows[] = {
 		{ "DELETE /sandbox/i1 ", 404,
-			"{\"message\":\"Sandbox with ID or name i1 not found\"}", NULL },
+			"{\"statusCode\":400,\"message\":\"Sandbox with ID or name i1 not found\"}",
+			NULL },
 	};
 
 	OPEN(&f, rows, &plain);
@@ -171,7 +177,8 @@ Test(lifecycle, pausing_waits_until_it_rests)
 		FOUND,
 		LOOK_IS("started"),
 		{ "POST /sandbox/i1/stop ", 409,
-			"{\"message\":\"Sandbox state change in progress\"}", NULL },
+			"{\"statusCode\":400,\"message\":\"Sandbox state change in progress\"}",
+			NULL },
 		{ "POST /sandbox/i1/stop ", 200, SANDBOX("stopping", ""), NULL },
 		LOOK_IS("stopping"),
 		LOOK_IS("stopped"),

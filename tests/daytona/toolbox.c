@@ -37,7 +37,7 @@ static enum err run(const struct call *call, unsigned flags)
 
 Test(toolbox, every_request_says_which_client_this_is)
 {
-	static const struct canned_row rows[] = { FOUND, { EXECUTE, 408, NULL, NULL } };
+	static const struct canned_row rows[] = { FOUND, { EXECUTE, 408, LATE, NULL } };
 
 	FIND(&f, rows, &plain);
 	cr_expect(eq(int, run(NULL, 0), ERR_TIMEOUT));
@@ -54,8 +54,8 @@ Test(toolbox, every_request_says_which_client_this_is)
 Test(toolbox, work_that_nobody_waits_for_does_not_keep_the_sandbox)
 {
 	static const char quiet[] = "X-Daytona-Skip-Last-Activity-Update: true\r\n";
-	static const struct canned_row rows[] = { FOUND, { EXECUTE, 408, NULL, NULL },
-		{ UPLOAD, 408, NULL, NULL }, { DOWNLOAD "/s/f ", 408, NULL, NULL } };
+	static const struct canned_row rows[] = { FOUND, { EXECUTE, 408, LATE, NULL },
+		{ UPLOAD, 408, LATE, NULL }, { DOWNLOAD "/s/f ", 408, LATE, NULL } };
 	const struct call call = { .is_background = true };
 
 	FIND(&f, rows, &plain);
@@ -70,8 +70,7 @@ Test(toolbox, work_that_nobody_waits_for_does_not_keep_the_sandbox)
 
 Test(toolbox, a_program_has_a_time_limit_that_is_never_the_daemons)
 {
-	static const struct canned_row rows[] = { FOUND,
-		{ EXECUTE, 408, "{\"code\":\"REQUEST_TIMEOUT\"}", NULL } };
+	static const struct canned_row rows[] = { FOUND, { EXECUTE, 408, LATE, NULL } };
 
 	FIND(&f, rows, &plain);
 	cr_expect(eq(int, run(NULL, 0), ERR_TIMEOUT));
@@ -117,7 +116,7 @@ Test(toolbox, output_may_be_large)
 Test(toolbox, a_broken_gateway_is_asked_again_only_where_that_is_as_good)
 {
 	static const struct canned_row rows[] = { FOUND, { EXECUTE, 502, NULL, NULL },
-		{ EXECUTE, 502, NULL, NULL }, { EXECUTE, 408, NULL, NULL } };
+		{ EXECUTE, 502, NULL, NULL }, { EXECUTE, 408, LATE, NULL } };
 
 	FIND(&f, rows, &plain);
 	cr_expect(eq(int, run(NULL, 0), ERR_UNREACHABLE));
@@ -165,7 +164,7 @@ static enum err keep(
 Test(toolbox, a_download_is_the_bytes_of_any_path)
 {
 	static const struct canned_row rows[] = { FOUND,
-		{ DOWNLOAD "/s/%FF%20%C3%BCf ", 200, "whole\377", NULL },
+		{ DOWNLOAD "/s/%FF%20%C3%BCf ", 200, "whole\377", OCTETS },
 		{ DOWNLOAD "/s/f ", 404, NULL, NULL } };
 	AUTO_BUF struct buf got = BUF_INIT(100);
 

@@ -101,7 +101,7 @@ Test(envd_files, refusals_have_their_kinds_and_never_the_token)
 			ERR_GONE },
 		{ 400, "{\"code\":400,\"message\":\"wrong: i1; " TEST_TOKEN "; 49983\"}",
 			ERR_INVALID },
-		{ 500, "wrong: i1; " TEST_TOKEN "; 49983", ERR_IO },
+		{ 500, "{\"code\":500,\"message\":\"wrong: i1; " TEST_TOKEN "; 49983\"}", ERR_IO },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

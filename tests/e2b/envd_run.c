@@ -379,9 +379,13 @@ Test(envd_run, refusals_have_their_kinds_and_did_not_run)
 			"{\"sandboxId\":\"i1\",\"message\":\"The sandbox is running but port is "
 			"not open\",\"code\":502}",
 			ERR_GONE, true },
-		{ 404, "404 page not found\n", ERR_UNSUPPORTED, false },
-		{ 415, "", ERR_PROTOCOL, false },
-		{ 200, "<html>", ERR_PROTOCOL, true },
+		{ 404, "{\"code\":\"unimplemented\",\"message\":\"no such procedure\"}",
+			ERR_UNSUPPORTED, false },
+		{ 404, "404 page not found\n", ERR_UNREACHABLE, true },
+		{ 400, "{\"code\":400,\"message\":\"bad request\"}", ERR_UNREACHABLE, true },
+		{ 415, "", ERR_UNREACHABLE, true },
+		{ 502, "<html>Bad Gateway</html>", ERR_UNREACHABLE, true },
+		{ 200, "<html>", ERR_UNREACHABLE, true },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -402,7 +406,10 @@ static void expect_another_try(int status, size_t times)
 {
 	struct envd_row rows[ENVD_ROWS_MAX];
 
-	put_answer(&answer, status, "Retry-After: 0\r\n", "", 0);
+	AUTO_BUF struct buf said = BUF_INIT(128);
+
+	buf_printf(&said, "{\"code\":%d,\"message\":\"not now\"}", status);
+	put_answer(&answer, status, IS_JSON "Retry-After: 0\r\n", said.bytes, said.len);
 	say_started(&words, 7);
 	say_ended(&words, 0, NULL, NULL);
 	say_end_of_stream(&words, "{}");
@@ -467,7 +474,9 @@ Test(envd_run, a_sandbox_in_between_states_is_waited_for)
 /* The pause that it asks for is longer than the deadline. */
 Test(envd_run, one_that_stays_in_between_is_busy_and_nothing_ran)
 {
-	put_answer(&answer, 409, "Retry-After: 600\r\n", "", 0);
+	static const char said[] = "{\"code\":409,\"message\":\"still transitioning\"}";
+
+	put_answer(&answer, 409, IS_JSON "Retry-After: 600\r\n", said, strlen(said));
 	serve(&answer);
 	cr_expect(eq(int, run(), ERR_BUSY));
 	cr_expect(not(outcome.may_have_run));
@@ -635,11 +644,12 @@ Test(envd_run, an_upload_and_its_command_are_on_their_way_at_once)
 
 Test(envd_run, an_upload_that_fails_is_the_error_and_lets_the_command_go)
 {
+	static const char full[] = "{\"code\":507,\"message\":\"not enough disk space available\"}";
 	struct envd_row rows[2] = { { .want = "POST /files", .answer = &post, .after = START },
 		{ .want = START, .answer = &answer, .is_held = true } };
 
 	command.upload = &upload;
-	put_answer(&post, 507, IS_JSON, "{\"message\":\"not enough disk space available\"}", 46);
+	put_answer(&post, 507, IS_JSON, full, strlen(full));
 	say_started(&words, 7);
 	put_chunked(&answer, IS_PROTO_STREAM, &words, false);
 	envd_fixture_make(&f, NULL, rows, 2);
@@ -715,7 +725,7 @@ Test(envd_run, a_signal_is_sent_once_and_a_process_that_has_ended_needs_none)
 			"{\"code\":\"internal\",\"message\":\"error sending signal: operation "
 			"not permitted\"}",
 			ERR_NOT_OWNER },
-		{ 404, "404 page not found", ERR_UNSUPPORTED },
+		{ 404, "{\"code\":\"unimplemented\",\"message\":\"m\"}", ERR_UNSUPPORTED },
 		{ 401, "{\"code\":401,\"message\":\"unauthorized access\"}", ERR_AUTH },
 	};
 

@@ -14,8 +14,9 @@
 #define PAUSED                                                                                     \
 	"{\"sandboxID\":\"i1\",\"state\":\"paused\",\"envdVersion\":\"0.6.13\","                   \
 	"\"envdAccessToken\":\"t1\"}"
-#define LOOK "GET /sandboxes/i1 "
-#define WAKE "POST /v2/sandboxes/i1/connect "
+#define NO_SANDBOX "{\"code\":404,\"message\":\"Sandbox \\\"i1\\\" doesn't exist\"}"
+#define LOOK       "GET /sandboxes/i1 "
+#define WAKE       "POST /v2/sandboxes/i1/connect "
 
 static struct canned server;
 static struct e2b *b;
@@ -153,7 +154,7 @@ Test(provider_reach, a_sandbox_that_is_gone_is_remembered_and_costs_no_request)
 {
 	static const struct canned_row rows[] = {
 		{ LOOK, 200, RUNNING("t1"), NULL },
-		{ LOOK, 404, NULL, NULL },
+		{ LOOK, 404, NO_SANDBOX, NULL },
 	};
 	struct play p = { .answers = (enum err[]){ ERR_GONE } };
 
@@ -172,7 +173,7 @@ Test(provider_reach, an_extension_notices_too_that_the_sandbox_is_gone)
 {
 	static const struct canned_row rows[] = {
 		{ LOOK, 200, RUNNING("t1"), NULL },
-		{ "POST /sandboxes/i1/refreshes ", 404, NULL, NULL },
+		{ "POST /sandboxes/i1/refreshes ", 404, NO_SANDBOX, NULL },
 	};
 	struct play p = { 0 };
 
@@ -215,7 +216,7 @@ Test(provider_reach, what_the_control_plane_cannot_say_is_its_own_error)
 {
 	static const struct canned_row rows[] = {
 		{ LOOK, 200, RUNNING("t1"), NULL },
-		{ LOOK, 401, "{\"message\":\"e2b_s3cret is revoked\"}", NULL },
+		{ LOOK, 401, "{\"code\":401,\"message\":\"e2b_s3cret is revoked\"}", NULL },
 	};
 	struct play p = { .answers = (enum err[]){ ERR_GONE } };
 
@@ -249,7 +250,7 @@ static enum err connect_to(const char *id, enum resume_mode resume)
 
 Test(provider_connect, a_sandbox_that_never_was_is_not_found)
 {
-	static const struct canned_row rows[] = { { LOOK, 404, NULL, NULL } };
+	static const struct canned_row rows[] = { { LOOK, 404, NO_SANDBOX, NULL } };
 
 	CANNED_START(&server, rows);
 	cr_expect(eq(int, connect_to("i1", RESUME_ON_ACCESS), ERR_NOT_FOUND));

@@ -195,9 +195,9 @@ Test(rest, a_good_status_may_hold_a_failure)
 	expect_error(ANSWER("200", "33", "{\"success\":false,\"message\":\"no\"} "), ERR_IO, "no");
 }
 
-Test(rest, an_answer_that_is_no_json_makes_no_sense)
+Test(rest, an_answer_that_is_no_json_is_no_answer)
 {
-	expect_error(ANSWER("200", "8", "{\"a\": 1 "), ERR_PROTOCOL,
+	expect_error(ANSWER("200", "8", "{\"a\": 1 "), ERR_UNREACHABLE,
 		"vendor: looking: the answer is not JSON");
 }
 

@@ -91,13 +91,13 @@ Test(modal_calls, the_servers_wish_for_another_time_costs_no_retry)
 	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 7));
 }
 
-Test(modal_calls, without_it_what_is_exhausted_is_final)
+Test(modal_calls, without_it_what_is_exhausted_is_a_rate_limit_and_asked_again)
 {
 	struct error e = { 0 };
 
 	modal_server_fault(&server, "SandboxWaitV2", "{\"type\":\"grpc_status\",\"status\":8}", 1);
-	cr_expect(eq(int, info(&e), ERR_QUOTA), "%s", e.text);
-	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 1));
+	cr_expect(eq(int, info(&e), ERR_OK), "%s", e.text);
+	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 2));
 }
 
 Test(modal_calls, a_credential_that_is_not_accepted_is_final_and_named)
@@ -142,16 +142,24 @@ Test(modal_calls, a_warning_of_the_servers_is_shown_once_and_without_escapes)
 	cr_expect(eq(int, times_logged(log, "another"), 1));
 }
 
-Test(modal_calls, an_http_status_without_grpcs_own_counts_as_grpc_says)
+Test(modal_calls, an_http_status_without_grpcs_own_is_somebody_elses)
 {
-	struct error e = { 0 };
+	static const char *const actions[] = {
+		"{\"type\":\"status\",\"status\":401,\"body\":\"no\"}",
+		"{\"type\":\"status\",\"status\":404,\"body\":\"no\"}",
+		"{\"type\":\"status\",\"status\":200,\"body\":\"<html>Sign in</html>\"}"
+	};
 
-	modal_server_fault(&server, "SandboxWaitV2",
-		"{\"type\":\"status\",\"status\":401,\"body\":\"no\"}", 1);
-	cr_expect(eq(int, info(&e), ERR_AUTH), "%s", e.text);
-	modal_server_fault(&server, "SandboxWaitV2",
-		"{\"type\":\"status\",\"status\":404,\"body\":\"no\"}", 1);
-	cr_expect(eq(int, info(&e), ERR_UNSUPPORTED), "%s", e.text);
+	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+		struct error e = { 0 };
+
+		modal_server_fault(&server, "SandboxWaitV2", actions[i], 1);
+		cr_expect(eq(int, info(&e), ERR_OK), "%s", e.text);
+		modal_server_fault(&server, "SandboxWaitV2", actions[i], 0);
+		cr_expect(eq(int, info(&e), ERR_UNREACHABLE), "%s", e.text);
+		cr_expect(strstr(e.text, "is no answer of the service's") != NULL, "%s", e.text);
+		modal_server_mend(&server);
+	}
 }
 
 /* Were it a link that broke, it would be asked again. */
@@ -160,8 +168,8 @@ Test(modal_calls, a_status_counts_also_when_the_stream_is_reset_behind_it)
 	struct error e = { 0 };
 
 	modal_server_fault(&server, "SandboxWaitV2",
-		"{\"type\":\"grpc_reset\",\"status\":8,\"message\":\"used up\"}", 1);
-	cr_expect(eq(int, info(&e), ERR_QUOTA), "%s", e.text);
+		"{\"type\":\"grpc_reset\",\"status\":3,\"message\":\"used up\"}", 1);
+	cr_expect(eq(int, info(&e), ERR_INVALID), "%s", e.text);
 	cr_expect(ne(ptr, strstr(e.text, "used up"), NULL), "%s", e.text);
 	cr_expect(eq(long, modal_server_count(&server, "SandboxWaitV2"), 1));
 }
@@ -171,9 +179,10 @@ Test(modal_calls, what_a_worker_does_not_know_is_no_missing_file)
 	struct error e = { 0 };
 
 	modal_server_fault(&server, "TaskExecStart",
-		"{\"type\":\"grpc_status\",\"status\":5,\"message\":\"no task\"}", 1);
+		"{\"type\":\"grpc_status\",\"status\":5,\"message\":\"no task\"}", 0);
 	cr_expect(eq(int, list(&e), ERR_UNREACHABLE));
 	cr_expect(ne(ptr, strstr(e.text, "no task"), NULL), "%s", e.text);
+	modal_server_mend(&server);
 	cr_expect(eq(int, list(&e), ERR_OK), "%s", e.text);
 }
 

@@ -28,6 +28,7 @@ static struct sandbox {
 	struct host_remote host;
 	struct remote remote;
 	size_t cut_runs, cut_after; /* so many runs end after so many bytes */
+	int64_t progress_ms;        /* of a command; 0: the usual */
 	struct cancel cancel;
 	bool is_cancelled_at_output;
 	struct buf out, err_out;
@@ -144,7 +145,7 @@ static enum err take_output(
 
 static enum err execute(const struct execute_request *request)
 {
-	const struct call call = { .cancel = &sandbox.cancel };
+	const struct call call = { .cancel = &sandbox.cancel, .progress_ms = sandbox.progress_ms };
 
 	buf_reset(&sandbox.out);
 	buf_reset(&sandbox.err_out);
@@ -359,6 +360,7 @@ Test(remote_command, answers_that_are_lost_again_and_again_are_given_up)
 {
 	sandbox.cut_runs = 100;
 	sandbox.cut_after = 1;
+	sandbox.progress_ms = 3000;
 	cr_expect(eq(int, run("echo x >>ran"), ERR_UNREACHABLE));
 	cr_expect(sandbox.result.may_have_run && !sandbox.result.has_exit_code);
 	cr_expect(is_there_soon("user/ran"));

@@ -71,9 +71,10 @@ Test(devbox_execution, what_an_answer_leaves_out_is_read_again_from_the_first_by
 			DONE(",\"stdout\":\"last\",\"stdout_truncated\":true,"
 			     "\"stderr\":\"end\",\"stderr_truncated\":true"),
 			NULL },
-		{ STREAM("stdout", "0"), 200, ": hello\n\n" EVENT("first\\n") EVENT("last"), NULL },
+		{ STREAM("stdout", "0"), 200, ": hello\n\n" EVENT("first\\n") EVENT("last"),
+			EVENTS },
 		{ STREAM("stderr", "0"), 200, "data:{\"output\":\"the \"}\r\n\r\n" EVENT("end"),
-			NULL },
+			EVENTS },
 	};
 
 	FIXTURE_START(rows);
@@ -87,10 +88,10 @@ Test(devbox_execution, a_stream_that_is_idle_or_breaks_goes_on_at_the_bytes_that
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
-		{ STREAM("stdout", "0"), 200, EVENT("\\u00e4b") IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("\\u00e4b") IDLE, EVENTS },
 		{ STREAM("stdout", "3"), 0, NULL, NULL },
-		{ STREAM("stdout", "3"), 200, EVENT("cd") IDLE, NULL },
-		{ STREAM("stdout", "5"), 200, EVENT("ef"), NULL },
+		{ STREAM("stdout", "3"), 200, EVENT("cd") IDLE, EVENTS },
+		{ STREAM("stdout", "5"), 200, EVENT("ef"), EVENTS },
 	};
 
 	FIXTURE_START(rows);
@@ -105,11 +106,11 @@ Test(devbox_execution, a_stream_that_breaks_all_the_time_is_an_error)
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
 	};
 
 	FIXTURE_START(rows);
@@ -125,13 +126,13 @@ Test(devbox_execution, a_stream_that_is_silent_for_long_is_opened_again)
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, IDLE, NULL },
-		{ STREAM("stdout", "0"), 200, EVENT("at last"), NULL },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, IDLE, EVENTS },
+		{ STREAM("stdout", "0"), 200, EVENT("at last"), EVENTS },
 	};
 
 	FIXTURE_START(rows);
@@ -150,11 +151,11 @@ Test(devbox_execution, a_stream_that_makes_no_sense_is_an_error)
 	for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
 		const struct canned_row rows[] = {
 			{ EXECUTE, 200, DONE(",\"stdout_truncated\":true"), NULL },
-			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
-			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
-			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
-			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
-			{ STREAM("stdout", "0"), 200, bodies[i], NULL },
+			{ STREAM("stdout", "0"), 200, bodies[i], EVENTS },
+			{ STREAM("stdout", "0"), 200, bodies[i], EVENTS },
+			{ STREAM("stdout", "0"), 200, bodies[i], EVENTS },
+			{ STREAM("stdout", "0"), 200, bodies[i], EVENTS },
+			{ STREAM("stdout", "0"), 200, bodies[i], EVENTS },
 		};
 		/* The service's own failure may pass. */
 		bool is_error = strstr(bodies[i], "event") != NULL;
@@ -173,7 +174,7 @@ Test(devbox_execution, one_that_lasts_is_followed_and_waited_for)
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 200, VIEW("running", ""), NULL },
-		{ STREAM("stdout", "0"), 200, EVENT("as it ") EVENT("comes"), NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("as it ") EVENT("comes"), EVENTS },
 		{ WAIT, LATE, "x-should-retry: true\r\n" },
 		{ WAIT, 200,
 			DONE(",\"stdout\":\"comes\",\"stdout_truncated\":true,\"stderr\":\"e\""),
@@ -192,7 +193,7 @@ Test(devbox_execution, is_sent_again_under_the_same_command_id)
 {
 	static const struct canned_row rows[] = {
 		{ EXECUTE, 0, NULL, NULL },
-		{ EXECUTE, 502, "{}", NULL },
+		{ EXECUTE, 502, "{\"message\":\"m\"}", NULL },
 		{ EXECUTE, LATE, NULL },
 		{ EXECUTE, 200, DONE(",\"stdout\":\"once\""), NULL },
 	};
@@ -313,8 +314,8 @@ static enum err listen(execute_sink sink)
 Test(devbox_execution, one_that_goes_on_is_heard_until_its_end)
 {
 	static const struct canned_row rows[] = { BEGIN,
-		{ STREAM("stdout", "0"), 200, EVENT("on and ") IDLE, NULL },
-		{ STREAM("stdout", "7"), 200, EVENT("on"), NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("on and ") IDLE, EVENTS },
+		{ STREAM("stdout", "7"), 200, EVENT("on"), EVENTS },
 		{ WAIT, 200, VIEW("completed", ",\"exit_status\":127"), NULL } };
 
 	FIXTURE_START(rows);
@@ -327,7 +328,7 @@ Test(devbox_execution, one_that_goes_on_is_heard_until_its_end)
 Test(devbox_execution, one_that_goes_on_is_killed_when_nobody_listens)
 {
 	static const struct canned_row rows[] = { BEGIN,
-		{ STREAM("stdout", "0"), 200, EVENT("on and on"), NULL },
+		{ STREAM("stdout", "0"), 200, EVENT("on and on"), EVENTS },
 		{ "POST " PATHS "/dbx_1/executions/exec_1/kill ", 200, "{}", NULL } };
 
 	FIXTURE_START(rows);

@@ -42,7 +42,7 @@ Test(devbox_files, an_upload_that_was_idle_is_not_repeated)
 Test(devbox_files, a_download_is_the_bytes_that_came)
 {
 	static const struct canned_row rows[] = { { DOWNLOAD, 200, "{\"not\": \"JSON for us\"",
-		NULL } };
+		OCTETS } };
 	AUTO_BUF struct buf got = BUF_INIT(1000);
 
 	FIXTURE_START(rows);

