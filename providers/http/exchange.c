@@ -340,6 +340,11 @@ void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len)
 	secrets_blot(x->secrets, bytes, len);
 }
 
+struct foreign_answers *http_foreign_of(const struct http_exchange *x)
+{
+	return http_foreign(x->client);
+}
+
 /* A request that runs and was not sent yet could still be sent right after the answer "no". */
 bool http_may_have_arrived(struct http_exchange *x)
 {

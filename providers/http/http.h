@@ -194,6 +194,9 @@ void http_blot_secrets(const struct http_exchange *x, void *bytes, size_t len);
  */
 bool http_may_have_arrived(struct http_exchange *x);
 
+/* Where its client notes what is not the service's. */
+struct foreign_answers *http_foreign_of(const struct http_exchange *x);
+
 /* Gives up what is not finished: an HTTP/1.1 connection is closed, an HTTP/2 stream reset. */
 void http_end(struct http_exchange *x);
 

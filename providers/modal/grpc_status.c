@@ -133,6 +133,25 @@ static bool parse_status(const char *text, enum grpc_status *out)
 	return true;
 }
 
+/* A limit on requests, or nobody there: said by whoever stands before Modal's servers, too. */
+static bool is_of_a_gateway(const struct grpc_outcome *out)
+{
+	return out->retry_after_ms < 0 &&
+		(out->status == GRPC_RESOURCE_EXHAUSTED || out->status == GRPC_UNAVAILABLE);
+}
+
+static enum err say_status(const struct http_exchange *x, const char *what, const char *words,
+	const struct grpc_outcome *out, struct error *e)
+{
+	enum err kind = kind_of(out->status);
+	struct error said = { 0 };
+
+	error_set(&said, kind, "modal: %s: %s", what, *words ? words : error_words(kind));
+	if (is_of_a_gateway(out))
+		foreign_note(http_foreign_of(x), said.text);
+	return error_set(e, kind, "%s", said.text);
+}
+
 /* The transport's failure counts only where the server did not say how it ended. */
 enum err grpc_settle(struct http_exchange *x, const char *what, const struct error *transport,
 	struct grpc_outcome *out, struct error *e)
@@ -152,9 +171,7 @@ enum err grpc_settle(struct http_exchange *x, const char *what, const struct err
 		out->status = GRPC_UNKNOWN;
 	put_words(x, words);
 	if (status)
-		return out->status ? error_set(e, kind_of(out->status), "modal: %s: %s", what,
-					     *words ? words : error_words(kind_of(out->status)))
-				   : ERR_OK;
+		return out->status ? say_status(x, what, words, out, e) : ERR_OK;
 	return error_set(e, kind_of(out->status), "modal: %s: HTTP status %d without gRPC's own",
 		what, http_status(x));
 }
