@@ -93,8 +93,9 @@ bool cache_may_be_lost(enum err kind);
 /* Whether it says nothing of what was asked for, but that nobody could be asked. */
 bool cache_is_of_the_call(enum err kind);
 /*
- * The same, and of a whole batch that a server in trouble says nothing of what is in it, though it may have done that, or
- * that there was no memory to ask: asked again, it may be told.
+ * The same, and of a whole batch that a server in trouble, or an answer without sense, says nothing
+ * of what is in it, though it may have been done; or that there was no memory to ask, or the
+ * account's quota is used up: asked again, it may be told.
  */
 bool cache_is_no_answer(enum err kind);
 /* The sandbox, or who stands before it, is not in a state to answer. */

@@ -2,6 +2,8 @@
 #include "cache/cache_inside.h"
 #include "cache/decide.h"
 
+#include "providers/asking.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,15 +94,38 @@ static void doubt(struct cache *c, const struct change_about *about)
 			tree_doubt(c->tree, touched[n]);
 }
 
+/* So long: other requests for the same names wait meanwhile. */
+#define ASKED_AGAIN_MS 3000
+
+/*
+ * A change with a number of its own is done once, however often it is asked for. A removal asks again
+ * by itself (names.c), for the file that it was of.
+ */
+static enum err ask(struct cache *c, const struct call *call, struct change_about *about,
+	const struct apply_request *request, struct change_result *result, struct error *e)
+{
+	struct asking asking = { .call = call,
+		.limit_ms = ASKED_AGAIN_MS,
+		.is_answered = !request->once || about->number };
+	struct error why;
+	enum err kind;
+
+	do {
+		why = (struct error){ 0 };
+		*result = (struct change_result){ 0 };
+		kind = metered_apply(&c->metered, call, request, result, &why);
+	} while (asking_goes_on(&asking, &kind));
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
 enum err changes_do(struct cache *c, const struct call *call, struct change *change,
 	struct change_about *about, struct change_result *result, struct error *e)
 {
 	struct apply_request request = { .changes = change, .changes_count = 1 };
 	enum err kind;
 
-	*result = (struct change_result){ 0 };
 	pending_number_asked(c->pending, about->number, &request);
-	kind = metered_apply(&c->metered, call, &request, result, e);
+	kind = ask(c, call, about, &request, result, e);
 	if (kind)
 		doubt(c, about);
 	else if (result->err)

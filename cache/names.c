@@ -239,8 +239,8 @@ static enum err ask_removal(
 
 	int tries = 0;
 
-	while (kind == ERR_UNREACHABLE && n->about.target && tries++ < REMOVAL_TRIES &&
-		monotonic_ms() < end_ms) {
+	while ((kind == ERR_UNREACHABLE || kind == ERR_PROTOCOL) && n->about.target &&
+		tries++ < REMOVAL_TRIES && monotonic_ms() < end_ms) {
 		n->was_lost = true;
 		n->change.target = tree_expect(c->tree, n->about.target);
 		if (call_sleep(n->call, pause_ms, NULL))

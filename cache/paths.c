@@ -21,8 +21,11 @@ bool cache_is_of_the_call(enum err kind)
 bool cache_is_no_answer(enum err kind)
 {
 	bool is_of_the_server = kind == ERR_BUSY || kind == ERR_IO || kind == ERR_PROTOCOL;
+	/* Of an account: what the changes take in the sandbox is told of each. */
+	bool is_of_the_vendor = kind == ERR_QUOTA;
 
-	return is_of_the_server || kind == ERR_NO_MEMORY || cache_is_of_the_call(kind);
+	return is_of_the_server || is_of_the_vendor || kind == ERR_NO_MEMORY ||
+		cache_is_of_the_call(kind);
 }
 
 bool cache_is_unheard(enum err kind)

@@ -65,7 +65,7 @@ table: $(TEST_BIN)/differences
 #	4. What vendors share, in the sandboxes of one: each script has one, each vendor some.
 #
 # What a release passes (make check-all): the same at length, every script on every vendor, sanitizers, clang.
-OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key
+OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key answers
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:layers e2b:mixing e2b:noexec e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging e2b:made_contents e2b:read_only e2b:no_home \
 	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:noexec modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix \
 	aio:ctl_copy aio:ctl_exec aio:exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
@@ -152,6 +152,18 @@ tests: $$(sort $$(foreach t,$$(CHECKED),$$(call needed,$$t)))
 check-units:
 	$(Q)$(MAKE) --no-print-directory test T="$(filter $(UNITS),$(SLOW)) $(filter-out $(SLOW),$(UNITS)) contract:e2b"
 
+# What somebody in between answers in the sandbox's stead, by vendor, kind of answer and verb.
+.PHONY: answers
+answers:
+	$(Q)status=0; ANSWERS=all $(MAKE) --no-print-directory test \
+		T="$(VENDORS:%=%:tests/mount/answers.t)" || status=1; \
+	for vendor in $(VENDORS); do \
+		sed -n "s/^# /$$vendor /p" $(LOGS)/$$vendor-tests-mount-answers.t.log; \
+	done | \
+		awk 'BEGIN { print "vendor answer verb result seconds requests status" } { print }' | \
+		awk '{ printf "%-10s %-20s %-6s %-10s %8s %9s %s\n", $$1, $$2, $$3, $$4, $$5, $$6, $$7 }'; \
+	exit $$status
+
 oracle stress posix:
 	$(Q)$(MAKE) --no-print-directory test T=tests/mount/$@.t
 
@@ -194,7 +206,7 @@ LAYERED_TESTS  = $(foreach v,$(LAYERED),$(ALL_VENDOR_TESTS:%=$v:%) budgets:$v) \
 LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on overlay,redirect_dir=on docker
 
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
-RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter \
+RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers \
 	distros faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
@@ -209,6 +221,7 @@ $(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v ORACLE_OPS=20000 STR
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 release_budgets      = budgets
 release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
+release_answers      = answers
 release_sanitizers   = test SAN=address,undefined
 release_clang        = test CC=clang
 release_jitter       = test JITTER=1

@@ -190,20 +190,6 @@ static void refuse_by_status(
 		status, advice);
 }
 
-/* Text, or a page for a browser, of whoever stands between. */
-static void refuse_in_text(int status, const char *body, size_t len, const char *what,
-	bool *untouched, struct error *e)
-{
-	char text[200] = "";
-
-	if (len && body[0] != '<')
-		snprintf(text, sizeof text, "%.*s", len < sizeof text ? (int)len : (int)sizeof text,
-			body);
-	refuse_by_status(status, text, what, untouched, e);
-	if (status == 404)
-		e->kind = ERR_UNSUPPORTED;
-}
-
 enum err refusal_of_status(int status, const void *body, size_t len, const char *what,
 	bool *untouched, struct error *e)
 {
@@ -217,7 +203,9 @@ enum err refusal_of_status(int status, const void *body, size_t len, const char 
 			refuse_by_status(status, message, what, untouched, &said);
 		json_object_put(object);
 	} else {
-		refuse_in_text(status, body, len, what, untouched, &said);
+		*untouched = false;
+		error_set(&said, ERR_UNREACHABLE, "E2B: %s: status %d without E2B's words", what,
+			status);
 	}
 	return error_set(e, said.kind, "%s", said.text);
 }

@@ -1052,7 +1052,8 @@ Test(pending, who_comes_when_the_sandbox_is_back_does_not_hear_that_it_was_gone)
 
 Test(pending, a_server_in_trouble_refuses_nothing)
 {
-	static const enum err troubles[] = { ERR_BUSY, ERR_IO };
+	static const enum err troubles[] = { ERR_BUSY, ERR_IO, ERR_PROTOCOL, ERR_QUOTA };
+	static const char *const texts[] = { "hello", "again", "third", "forth" };
 	struct inode *i = make("f");
 
 	for (size_t n = 0; n < sizeof troubles / sizeof *troubles; n++) {
@@ -1061,11 +1062,11 @@ Test(pending, a_server_in_trouble_refuses_nothing)
 
 		far.lost_as = troubles[n];
 		far.lose_answers = true;
-		distant_write(&far, i, 0, n ? "again" : "hello");
+		distant_write(&far, i, 0, texts[n]);
 		distant_await_applies(&far, before + 2);
 		far.lose_answers = false;
 		cr_expect(eq(int, flush(i), ERR_OK));
-		distant_expect_text(&far, "f", n ? "again" : "hello");
+		distant_expect_text(&far, "f", texts[n]);
 		cache_get_status(far.cache, &status);
 		cr_expect(eq(u64, status.parked_changes, 0));
 		cr_expect(status.errors_count > n, "why nothing was sent is told");
