@@ -77,7 +77,15 @@ enum err devbox_request_make(struct devbox_request *q, enum http_method method, 
 
 /* ---- What an answer means ---- */
 
-static const struct frame_form forms[] = { { .members = { { "message", MEMBER_TEXT } } } };
+/* The service's refusals, by its documents, are these alone; a gateway says "message", too. */
+#define REFUSAL(status_)                                                                           \
+	{                                                                                          \
+		.status = (status_), .members = { { "message", MEMBER_TEXT } }                     \
+	}
+
+static const struct frame_form forms[] = { REFUSAL(400), REFUSAL(401), REFUSAL(403), REFUSAL(404),
+	REFUSAL(408), REFUSAL(409), REFUSAL(422), REFUSAL(429), REFUSAL(500), REFUSAL(501),
+	REFUSAL(502), REFUSAL(503), REFUSAL(504) };
 
 #define FRAME_OF(types) VENDOR_FRAME(types, "is RUNLOOP_BASE_URL right?", forms)
 const struct vendor_frame devbox_frame = FRAME_OF("application/json");

@@ -109,6 +109,17 @@ Test(vendor_frame, the_daemon_of_e2b_names_its_codes)
 	}
 }
 
+/* API gateways say {"message":"..."}, too, of routes and sizes that the service has no say in. */
+Test(vendor_frame, runloop_refuses_with_the_statuses_of_its_documents_alone)
+{
+	static const int statuses[] = { 302, 402, 405, 407, 413, 415, 451, 520 };
+	static const char message[] = "{\"message\":\"no Route matched with those values\"}";
+
+	for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+		cr_expect(not(is_own(&devbox_frame, statuses[i], message)), "%d", statuses[i]);
+	cr_expect(is_own(&devbox_frame, 422, message));
+}
+
 Test(vendor_frame, a_good_answer_that_breaks_off_is_nobodys)
 {
 	cr_expect(is_own(&e2b_plane_frame, 200, "{\"sandboxID\":\"i1\"}"));

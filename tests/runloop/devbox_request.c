@@ -103,7 +103,6 @@ Test(devbox_request, refusals_have_their_kinds_and_never_the_key)
 		{ 409, "{\"message\":\"m\"}", ERR_BUSY, "dbx_1" },
 		{ 422, "{\"message\":\"field\"}", ERR_INVALID, "field" },
 		{ 501, "{\"message\":\"m\"}", ERR_UNREACHABLE, "501" },
-		{ 418, "{\"message\":\"tea\"}", ERR_PROTOCOL, "418" },
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
