@@ -249,7 +249,7 @@ static void refuse_short(struct batch *b)
 		}
 }
 
-static void end_locked(struct pending *p, const struct batch *b)
+void batch_end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
 	p->under_way--;
@@ -269,8 +269,7 @@ static void pass_answered(const struct batch *b)
 			fault_point("pending.placed");
 }
 
-/* It leaves once more. */
-static void put_back_locked(struct pending *p, struct queued *q)
+void batch_put_back_locked(struct pending *p, struct queued *q)
 {
 	q->is_sent = false;
 	p->sent--;
@@ -334,7 +333,7 @@ static void put_back_again_locked(struct pending *p, struct batch *b)
 		if (b->queued[n]->is_found)
 			b->queued[n]->change.version = (struct version){ 0 };
 		queued_note_sent(b->queued[n], p->journal, NULL);
-		put_back_locked(p, b->queued[n]);
+		batch_put_back_locked(p, b->queued[n]);
 	}
 	for (size_t n = 0; n < b->count; n++) {
 		if (!b->queued[n]->is_sent) {
@@ -386,7 +385,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 	pending_base_next_locked(p);
 	if (count)
 		journal_note_done(p->journal, numbers, count, NULL);
-	end_locked(p, b);
+	batch_end_locked(p, b);
 }
 
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e)
@@ -397,7 +396,7 @@ void batch_refused_locked(struct pending *p, struct batch *b, const struct error
 		refuse_locked(p, b, n);
 	}
 	refused_leave_locked(p, b);
-	end_locked(p, b);
+	batch_end_locked(p, b);
 }
 
 /* ---- Damaged ---- */
@@ -422,8 +421,8 @@ void batch_damaged_locked(struct pending *p, struct batch *b, const struct error
 		if (b->results[n].err)
 			refuse_locked(p, b, n);
 		else
-			put_back_locked(p, b->queued[n]);
+			batch_put_back_locked(p, b->queued[n]);
 	}
 	refused_leave_locked(p, b);
-	end_locked(p, b);
+	batch_end_locked(p, b);
 }

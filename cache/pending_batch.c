@@ -471,7 +471,8 @@ static bool fits(const struct gathering *g, const struct queued *q)
 {
 	size_t len = queued_has_contents(q) ? q->change.data_len : 0;
 
-	return g->batch->count < PENDING_CHANGES_MAX && g->batch->bytes + len <= g->room;
+	return g->batch->count < PENDING_CHANGES_MAX && g->batch->bytes + len <= g->room &&
+		batch_takes_locked(g->p, g->batch, len);
 }
 
 /* What left already does so again under its old number, beside nothing else. */

@@ -120,6 +120,11 @@ struct pending {
 	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
 	bool recorded_under_way;
 	TAILQ_HEAD(, batch) plain; /* the others under way */
+	/* What the way to the sandbox takes at once, after it refused more (pending_cut.c). */
+	struct {
+		size_t changes, bytes;
+		int64_t until_ms; /* monotonic */
+	} most;
 	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
 	int64_t open_ms;  /* PENDING_OPEN_MS, likewise; tests set the next three as they need */
 	int64_t wait_ms, wait_most_ms; /* PENDING_WAIT_MS, PENDING_WAIT_MOST_MS */
@@ -322,6 +327,8 @@ struct batch {
 	bool is_repeated;         /* an answer was lost: perhaps it was done already */
 	unsigned char *contents;  /* of all changes */
 	bool is_ready;            /* they are read, and the journal knows that they leave */
+	bool is_too_large;        /* for the way to the sandbox: see batch_cut_locked() */
+	bool is_cut;              /* its changes leave again in smaller batches */
 	size_t damaged;           /* 1 + the index of one that cannot be read back; 0: none */
 	struct error why;         /* of what was refused, where that is not one of the results */
 };
@@ -375,12 +382,28 @@ enum err batch_find_late(
 /* ---- Answers (pending_answer.c) ---- */
 
 void batch_answered_locked(struct pending *p, struct batch *b);
+/* A change of it leaves once more. */
+void batch_put_back_locked(struct pending *p, struct queued *q);
+/* Nothing more is done with it. */
+void batch_end_locked(struct pending *p, const struct batch *b);
 /* Before that, and without the lock: what it brought there is stored here. */
 void batch_keep_contents(struct pending *p, const struct batch *b);
 /* Nothing of it was done, for this reason. */
 void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e);
 /* One of its changes is damaged: that is parked with what needs it, and the others leave again. */
 void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e);
+
+/* ---- What the way takes at once (pending_cut.c) ---- */
+
+/* Requests that were refused for their size by what is between here and the sandbox, so far. */
+uint64_t pending_too_large(const struct pending *p);
+/*
+ * Nothing of the batch has reached the sandbox, since its request was too large for the way there.
+ * Its changes leave again, in batches of half the size. false: the batch cannot be cut.
+ */
+bool batch_cut_locked(struct pending *p, struct batch *b);
+/* Whether the way takes one more change of so many bytes with those of the batch. */
+bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t bytes);
 
 /* ---- Refusals (pending_refused.c) ---- */
 

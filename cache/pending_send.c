@@ -82,9 +82,13 @@ static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
 
 static enum err try(struct pending *p, struct batch *b, struct error *e)
 {
+	uint64_t too_large = pending_too_large(p);
 	enum err kind = b->is_ready ? ERR_OK : batch_prepare(p, b, e);
 
-	return kind ? kind : ask(p, b, e);
+	if (!kind)
+		kind = ask(p, b, e);
+	b->is_too_large = kind == ERR_UNREACHABLE && pending_too_large(p) != too_large;
+	return kind;
 }
 
 /* Whether the next attempt may do: what is lacking is the way to the sandbox, or memory or room on the disk here. */
@@ -119,6 +123,11 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 		if (e->kind != ERR_INTERRUPTED)
 			cache_note_lost(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
+		b->is_cut = b->is_too_large && batch_cut_locked(p, b);
+		if (b->is_cut) {
+			pthread_mutex_unlock(&p->lock);
+			return;
+		}
 		repeat_locked(p, b);
 		note_failure_locked(p, attempt, e);
 		pause_locked(p, attempt, pause_ms);
@@ -137,6 +146,8 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 /* What is given up at the end stays in the journal. */
 static void finish_locked(struct pending *p, struct batch *b, const struct error *e)
 {
+	if (b->is_cut)
+		return;
 	if (may_pass(b, e->kind)) {
 		p->under_way--;
 		return;

@@ -101,11 +101,6 @@ enum err aio_judge(const struct rest *r, const struct rest_ask *ask, int status,
 	case 409:
 		return error_set(e, ERR_CONFLICT, "aio:%s: %s: the file changed meanwhile", ask->id,
 			ask->what);
-	case 413:
-		return error_set(e, ERR_TOO_LARGE,
-			"aio:%s: %s: the proxy before it takes no larger body; raise its "
-			"client_max_body_size",
-			ask->id, ask->what);
 	case 429:
 		return error_set(e, ERR_BUSY,
 			"aio:%s: %s: too many requests at once; try again later", ask->id,

@@ -10,6 +10,9 @@
 
 /* Of the answer, in the sentence about it. */
 #define QUOTED_MAX 120
+/* For people: whose limit that is. */
+#define TOO_LARGE                                                                                  \
+	"what stands before the service takes no larger request (nginx: client_max_body_size)"
 
 static bool is_good(int status)
 {
@@ -78,14 +81,14 @@ static void quote(char *out, const unsigned char *body, size_t len)
 static void describe(const struct http_exchange *x, const struct http_said *said, struct error *e)
 {
 	const struct transfer *t = &x->transfer;
-	const char *hint = t->frame->hint;
+	const char *hint = said->status == 413 ? TOO_LARGE : t->frame->hint;
 	char words[QUOTED_MAX + 1];
 
 	quote(words, said->body, said->len);
 	error_set(e, ERR_UNREACHABLE, "%s %.150s: %d%s%.40s '%s' is no answer of the service's%s%s",
 		request_method(t->method), t->shown, said->status, *said->type ? " " : "",
 		said->type, words, hint ? "; " : "", hint ? hint : "");
-	foreign_note(http_foreign(x->client), e->text);
+	foreign_note(http_foreign(x->client), said->status, e->text);
 }
 
 /* ---- What comes of it ---- */

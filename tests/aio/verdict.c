@@ -83,7 +83,6 @@ Test(verdict, a_status_comes_before_what_the_body_says)
 		{ "/v1/file/download", 409, "", ERR_CONFLICT, "changed meanwhile" },
 		{ "/v1/file/download", 404, "{\"detail\":\"File not found: /x\"}", ERR_NOT_FOUND,
 			"File not found: /x" },
-		{ "/v1/file/upload", 413, "<html>", ERR_TOO_LARGE, "client_max_body_size" },
 		{ "/v1/sandbox", 502, "<html>", ERR_UNREACHABLE, "it may be starting" },
 		{ "/v1/sandbox", 429, "", ERR_BUSY, "too many requests" },
 	};

@@ -350,6 +350,21 @@ static void fall_short(
 			results[n].count--;
 }
 
+/* As a proxy does with its limit: the sandbox receives nothing. */
+static enum err pass_gateway(
+	struct distant *d, const struct apply_request *request, struct error *e)
+{
+	size_t bytes = 0;
+
+	for (size_t n = 0; n < request->changes_count; n++)
+		bytes += request->changes[n].data_len;
+	if ((!d->takes_bytes || bytes <= d->takes_bytes) &&
+		(!d->takes_changes || request->changes_count <= d->takes_changes))
+		return ERR_OK;
+	foreign_note(&d->gateway, 413, "413 too large");
+	return error_set(e, ERR_UNREACHABLE, "413 too large");
+}
+
 static enum err do_apply(struct distant *d, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
@@ -359,6 +374,9 @@ static enum err do_apply(struct distant *d, const struct call *call,
 	if (distant_applies(d) + 1 == d->copied)
 		keep_copy(d, request);
 	enum err kind = does_first ? ERR_OK : pass_gate(d, &d->hold_applies, &d->applies, call, e);
+
+	if (!kind)
+		kind = pass_gateway(d, request, e);
 	enum err refusal = kind ? kind : take_refusal(d, request);
 
 	if (kind)
@@ -508,7 +526,8 @@ static void start(struct distant *d, bool write_through, int64_t belief_ms, bool
 	struct error e = { 0 };
 	char staging[128];
 
-	*d = (struct distant){ .base.ops = &distant_ops,
+	*d = (struct distant){ .base = { .ops = &distant_ops, .foreign = &d->gateway },
+		.gateway = FOREIGN_ANSWERS_INIT,
 		.belief_ms = belief_ms,
 		.tells_changes = tells_changes,
 		.clocks = { .awake_ms = tell_time, .all_ms = tell_time, .context = d } };

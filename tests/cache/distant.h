@@ -44,16 +44,19 @@ struct distant {
 	bool is_ending; /* the cache ends: a call that arrives by then is not held, but times out */
 	unsigned
 		passing; /* the number of an apply that is let through though they are held; 0: none */
-	unsigned timing_out;        /* likewise: of one that ends as at its deadline; 0: none */
-	atomic_bool is_cut;         /* nothing reaches it: every call fails at once */
-	enum err refusal;           /* of the next change of contents, or of `refused_op` */
-	enum change_op refused_op;  /* set before; 0: contents */
-	atomic_bool falls_short;    /* of contents a byte is missing, which the result says */
-	atomic_bool lose_answers;   /* of applies, which are done */
-	atomic_uint lose_next;      /* of so many of them, from the next one on */
-	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */
-	unsigned lose_every;        /* likewise of every so many that are recorded; 0: never */
-	unsigned recorded;          /* of those that were done */
+	unsigned timing_out;       /* likewise: of one that ends as at its deadline; 0: none */
+	atomic_bool is_cut;        /* nothing reaches it: every call fails at once */
+	enum err refusal;          /* of the next change of contents, or of `refused_op` */
+	enum change_op refused_op; /* set before; 0: contents */
+	atomic_bool falls_short;   /* of contents a byte is missing, which the result says */
+	atomic_bool lose_answers;  /* of applies, which are done */
+	atomic_uint lose_next;     /* of so many of them, from the next one on */
+	/* In an apply: more is refused on the way; 0: any. */
+	_Atomic size_t takes_bytes, takes_changes;
+	struct foreign_answers gateway; /* what refuses it */
+	enum err lost_as;               /* how that is told, set before; 0: ERR_UNREACHABLE */
+	unsigned lose_every;            /* likewise of every so many that are recorded; 0: never */
+	unsigned recorded;              /* of those that were done */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
 	unsigned items;  /* fetched so far */

@@ -438,7 +438,13 @@ static void await_stream(void)
 	}
 }
 
-static void begin_run(uint64_t seed, unsigned lose_every)
+/* The link of a run. */
+struct way {
+	unsigned lose_every;  /* of answers; 0: none is lost */
+	size_t takes_changes; /* at once; 0: any number */
+};
+
+static void begin_run(uint64_t seed, const struct way *way)
 {
 	now = (struct replay){ .random = seed * 0x9e3779b97f4a7c15u };
 	distant_start_telling(&now.far);
@@ -449,7 +455,8 @@ static void begin_run(uint64_t seed, unsigned lose_every)
 	now.mounted.cache = now.far.cache;
 	await_stream();
 	now.far.late_most = 40;
-	now.far.lose_every = lose_every;
+	now.far.lose_every = way->lose_every;
+	now.far.takes_changes = way->takes_changes;
 	now.far.cache->pending->pause_ms = LOST_PAUSE_MS;
 }
 
@@ -469,37 +476,54 @@ static unsigned from_environment(const char *name, unsigned otherwise)
 	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
 }
 
-static void run(uint64_t seed, unsigned lose_every)
+/* As if the last batch that was too large had been long ago. */
+static void forget_limit(void)
+{
+	struct pending *p = now.far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	p->most.until_ms = 0;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void run(uint64_t seed, const struct way *way)
 {
 	unsigned steps = from_environment("SANDBOXFS_REPLAY_STEPS", STEPS);
 
-	begin_run(seed, lose_every);
+	begin_run(seed, way);
 	for (now.number = 1; now.number <= steps; now.number++) {
 		take_step();
+		forget_limit();
 		if (!pick(100))
 			settle();
 	}
 	end_run();
 }
 
-static void run_all(unsigned runs, unsigned lose_every)
+static void run_all(unsigned runs, const struct way *way)
 {
 	unsigned only = from_environment("SANDBOXFS_REPLAY_SEED", 0);
 
 	for (unsigned seed = 1; seed <= runs && !only; seed++)
-		run(seed, lose_every);
+		run(seed, way);
 	if (only)
-		run(only, lose_every);
+		run(only, way);
 }
 
 TestSuite(replay, .timeout = 600);
 
 Test(replay, random_steps_show_what_a_plain_directory_has)
 {
-	run_all(RUNS, 0);
+	run_all(RUNS, &(struct way){ 0 });
 }
 
 Test(replay, random_steps_show_the_same_where_every_second_answer_is_lost)
 {
-	run_all(LOSING_RUNS, LOSE_EVERY);
+	run_all(LOSING_RUNS, &(struct way){ .lose_every = LOSE_EVERY });
+}
+
+/* So every batch is cut. */
+Test(replay, random_steps_show_the_same_where_the_way_takes_two_changes_at_once)
+{
+	run_all(RUNS, &(struct way){ .takes_changes = 2 });
 }

@@ -1,9 +1,13 @@
 /* Changes of which an attempt gets no answer of the sandbox's. */
+#include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct distant far;
 
@@ -58,4 +62,147 @@ Test(unanswered, a_directory_whose_making_gets_no_answer_for_seconds_is_given_up
 	cr_expect(eq(int, make_dir("d", NULL), ERR_UNREACHABLE));
 	far.lose_answers = false;
 	cr_expect(lt(uint, before + 1, distant_applies(&far)));
+}
+
+/* ---- Too large for the way to the sandbox ---- */
+
+#define FILES 8
+/* Of each file: several changes, of which some need others. */
+#define TEXT "contents of a file, written before anything is sent"
+#define LONG TEXT TEXT TEXT TEXT
+
+static struct inode *files[FILES];
+
+static const char *name_of(size_t n)
+{
+	static char name[20];
+
+	snprintf(name, sizeof name, "f%zu", n);
+	return name;
+}
+
+static void change_mode(struct inode *i)
+{
+	const struct change mode = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = 0640 };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, false, NULL), ERR_OK));
+}
+
+static unsigned mode_of(const char *name)
+{
+	struct stat st = { 0 };
+
+	cr_expect(not(fstatat(far.scratch.fd, name, &st, 0)));
+	return st.st_mode & 07777;
+}
+
+static void change(struct inode *i)
+{
+	distant_write(&far, i, 0, TEXT);
+	change_mode(i);
+	cr_assert(eq(int, cache_write(far.cache, NULL, i, 0, "!", 1, WRITE_APPEND, NULL), ERR_OK));
+}
+
+static void await_text(const char *name, const char *wanted)
+{
+	int64_t end_ms = monotonic_ms() + 120000;
+	bool is_there = false;
+
+	while (!is_there && monotonic_ms() < end_ms) {
+		AUTO_FREE char *text = distant_text(&far, name);
+
+		is_there = text && !strcmp(text, wanted);
+		usleep(1000);
+	}
+	cr_assert(is_there, "%s", name);
+}
+
+/* The link is as the test wants it before the first change. */
+static void make_all(void)
+{
+	for (size_t n = 0; n < FILES; n++)
+		files[n] = distant_make(&far, name_of(n));
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_gather_for(&far, 1000);
+}
+
+static void change_all(void)
+{
+	for (size_t n = 0; n < FILES; n++)
+		change(files[n]);
+}
+
+static void expect_all_there(void)
+{
+	for (size_t n = 0; n < FILES; n++) {
+		distant_expect_text(&far, name_of(n), TEXT "!");
+		distant_close(&far, files[n]);
+	}
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(unanswered, a_batch_that_is_too_large_for_the_way_leaves_in_smaller_ones)
+{
+	make_all();
+	far.takes_bytes = 2 * sizeof TEXT;
+	change_all();
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	expect_all_there();
+}
+
+Test(unanswered, a_change_that_is_too_large_for_the_way_waits_until_the_way_takes_it)
+{
+	static const struct call brief = { .progress_ms = 3000 };
+	struct cache_status status;
+
+	make_all();
+	far.takes_bytes = 1;
+	change_all();
+	cr_expect(ne(int, cache_sync(far.cache, &brief, NULL), ERR_OK));
+	cache_get_status(far.cache, &status);
+	cr_expect(lt(u64, 0, status.pending_changes));
+	cr_expect(eq(u64, status.parked_changes, 0));
+	cr_expect(lt(u64, 0, status.foreign.count));
+	cr_expect(lt(sz, 0, status.errors_count));
+	far.takes_bytes = 0;
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	expect_all_there();
+}
+
+/* The sandbox may have done a part of it, and knows that by its numbers alone. */
+Test(unanswered, a_batch_whose_answer_was_lost_stays_whole)
+{
+	make_all();
+	far.lose_next = 1;
+	unsigned before = distant_applies(&far);
+
+	change_all();
+	distant_await_applies(&far, before + 1);
+	far.takes_bytes = 2 * sizeof TEXT;
+	distant_await_applies(&far, before + 2);
+	far.takes_bytes = 0;
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	expect_all_there();
+}
+
+/* What of it has left since has higher numbers than the rest had. */
+Test(unanswered, the_rest_of_a_batch_that_was_cut_leaves_in_the_next_mount)
+{
+	distant_keep_journal(&far);
+	make_all();
+	far.takes_changes = 3;
+	far.takes_bytes = 2 * sizeof TEXT;
+	change(files[0]);
+	distant_write(&far, files[1], 0, LONG);
+	change_mode(files[1]);
+	change(files[2]);
+	await_text(name_of(0), TEXT "!");
+	distant_break_off(&far);
+	far.takes_bytes = far.takes_changes = 0;
+	distant_remount(&far, NULL);
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	distant_expect_text(&far, name_of(1), LONG);
+	cr_expect(eq(uint, mode_of(name_of(1)), 0640));
+	distant_expect_text(&far, name_of(2), TEXT "!");
+	cr_expect(eq(u64, distant_parked(&far), 0));
 }

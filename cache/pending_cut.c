@@ -1,0 +1,52 @@
+/*
+ * What stands before the sandbox may take no request of more than some size: a proxy of a site, or
+ * nginx with its usual limit of 1 MiB. That says nothing of the changes in the request. They leave
+ * again in batches of half the size, down to one change. A change that is too large by itself waits,
+ * is asked for again with growing pauses, and is told in status, until the way takes it.
+ */
+#include "cache/pending_inside.h"
+
+#include "cache/cache_inside.h"
+
+/* Then the way is tried once more with whole batches: a limit may have been raised. */
+#define CUT_MS ((int64_t)10 * 60 * 1000)
+
+uint64_t pending_too_large(const struct pending *p)
+{
+	struct foreign_report foreign;
+
+	foreign_read(p->cache->metered.provider->foreign, &foreign);
+	return foreign.too_large;
+}
+
+/* The sandbox does not have them, and takes none that is lower than the last one that was done. */
+static bool forget_numbers(struct pending *p, const struct batch *b)
+{
+	struct error e = { 0 };
+
+	for (size_t n = 0; n < b->count; n++)
+		if (!b->queued[n]->sequence && queued_note_sent(b->queued[n], p->journal, &e))
+			return false;
+	return true;
+}
+
+bool batch_cut_locked(struct pending *p, struct batch *b)
+{
+	/* Of an attempt without an answer the sandbox may have a part, under these numbers. */
+	if (b->count < 2 || b->is_repeated || !forget_numbers(p, b))
+		return false;
+	p->most.changes = b->count / 2;
+	p->most.bytes = b->bytes / 2;
+	p->most.until_ms = monotonic_ms() + CUT_MS;
+	for (size_t n = 0; n < b->count; n++)
+		batch_put_back_locked(p, b->queued[n]);
+	batch_end_locked(p, b);
+	return true;
+}
+
+bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t bytes)
+{
+	if (!b->count || monotonic_ms() >= p->most.until_ms)
+		return true;
+	return b->count < p->most.changes && b->bytes + bytes <= p->most.bytes;
+}
