@@ -1,6 +1,6 @@
 """What somebody in between answers in the sandbox's stead, by kind of answer and verb, on one mount.
 
-answers.py MOUNT STORE VENDOR short|all: prints "KIND VERB RESULT SECONDS ASKED TOLD" a cell. ADMIN
+answers.py MOUNT STORE VENDOR short|all|KIND,...: prints "KIND VERB RESULT SECONDS ASKED TOLD" a cell. ADMIN
 and VENDOR_KEY are the test server's. RESULT: "ok", an errno, or what is wrong. ASKED: how many
 requests got the odd answer; TOLD: whether .sandbox/status quotes it.
 """
@@ -18,21 +18,30 @@ PAGE = "<html><head><title>Odd</title></head><body><h1>%s</h1></body></html>"
 OTHERS = {"error": {"code": 502, "message": "upstream", "status": "UNAVAILABLE"}}
 
 
-def status(number, body):
-    return {"type": "status", "status": number, "body": body}
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+
+
+def status(number, body, **headers):
+    return {"type": "status", "status": number, "body": body, "headers": headers}
+
+
+def page(number, **headers):
+    return status(number, PAGE % number, **HTML, **headers)
 
 
 # Each with whether it is in the form of somebody else, which status quotes.
-KINDS = {f"page_{n}": (status(n, PAGE % n), True)
+KINDS = {f"page_{n}": (page(n), True)
          for n in (400, 403, 404, 405, 407, 413, 451, 500, 502, 503, 504, 520)}
 KINDS |= {
-    "login_200": ({"type": "status", "status": 200, "body": PAGE % "Sign in"}, True),
-    "text_404": (status(404, "404 page not found"), True),
+    "login_200": (page(200), True),
+    "typeless_200": (status(200, PAGE % "Sign in"), True),
+    "login_302": (page(302, Location="/login"), True),
+    "text_404": (status(404, "404 page not found", **{"Content-Type": "text/plain"}), True),
     "json_404": (status(404, OTHERS), True),
     "json_502": (status(502, OTHERS), True),
     "empty_400": (status(400, ""), True),
     "empty_502": (status(502, ""), True),
-    "page_429": (status(429, PAGE % 429), False),
+    "page_429": (page(429), False),
     "another_type": ({"type": "content_type"}, False),
     "garbage": ({"type": "garbage"}, False),
     "truncated_0": ({"type": "truncate", "bytes": 0}, False),
@@ -40,6 +49,7 @@ KINDS |= {
     "truncated_60": ({"type": "truncate", "bytes": 60}, False),
     "reset": ({"type": "cut"}, False),
     "reset_3": ({"type": "cut_after", "bytes": 3}, False),
+    "reset_60": ({"type": "cut_after", "bytes": 60}, False),
     "lost_page_502": ({"type": "lose_answer", "status": 502}, False),
 }
 if VENDOR == "modal":
@@ -185,6 +195,6 @@ def one(kind, verb):
     print(kind, verb, result, f"{seconds:.1f}", asked, word, flush=True)
 
 
-for one_kind in SHORT if FORM == "short" else KINDS:
+for one_kind in {"short": SHORT, "all": KINDS}.get(FORM) or FORM.split(","):
     for one_verb in VERBS:
         one(one_kind, one_verb)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What somebody in between answers in the sandbox's stead, a page of a gateway, a login, another's JSON, half of an answer,
 # a rate limit, refuses nothing that was acknowledged, ends nothing, runs nothing twice, and is told in status: by kind of
-# answer and verb. With PROVIDER=VENDOR; ANSWERS=all: every kind, else a few. The table is printed (make answers).
+# answer and verb. With PROVIDER=VENDOR; ANSWERS=all: every kind; ANSWERS=KIND,...: those; else a few. The table is printed (make answers).
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 

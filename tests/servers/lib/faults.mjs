@@ -3,7 +3,7 @@
 // kind: exactly that kind of request, or /a regular expression/; path: a regular expression for the URL; the first
 // `after` matches go well (0), the next `times` (1; 0: all) get the action:
 //   delay { ms }                      the answer later
-//   status { status, retry_after, body }   this answer; body: text or JSON; none: empty
+//   status { status, retry_after, headers, body }   this answer; body: text or JSON; none: empty
 //   say_back { status }               this answer, with the request's headers in its message
 //   expired_token                     401 as when the access token is no good any more
 //   cut                               the connection ends before any answer
@@ -106,9 +106,9 @@ export class Faults {
 
 // ---- The actions -----------------------------------------------------------------------------------
 
-async function answerStatus({ status, retry_after: retryAfter, body }, req, res) {
+async function answerStatus({ status, retry_after: retryAfter, headers: more, body }, req, res) {
 	await whenSent(req);
-	const headers = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+	const headers = { ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }), ...more };
 	if (typeof body === "object") {
 		sendJson(res, status, body, headers);
 	} else {
