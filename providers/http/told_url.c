@@ -6,6 +6,7 @@
 #include "providers/http/url.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
