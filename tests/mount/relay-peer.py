@@ -8,12 +8,14 @@
 Lower bounds are exact, because a link cannot be faster than it says. What takes longer than the link says is measured
 again, since a loaded machine may be late; a link that is always late fails.
 """
+import fcntl
 import json
 import selectors
 import socket
 import socketserver
 import subprocess
 import sys
+import termios
 import time
 
 DEADLINE = 60
@@ -97,6 +99,12 @@ class Client:
         finally:
             self.socket.settimeout(DEADLINE)
         return False
+
+    def unacknowledged(self):
+        """Bytes, as the kernel here knows."""
+        left = bytearray(4)
+        fcntl.ioctl(self.socket, termios.TIOCOUTQ, left)
+        return int.from_bytes(left, sys.byteorder)
 
 
 def seconds(action, *arguments):
@@ -303,6 +311,18 @@ def ghost(port, relay, control):
     tell(relay, control, "ghost")
     client.ask("echo 1", b"x")
     assert client.is_silent(0.3), "it still answers"
+    Client(port).echo()
+
+
+def lose(port, relay, control):
+    client = Client(port)
+    client.echo()
+    tell(relay, control, "lose")
+    end = time.monotonic() + DEADLINE
+    while not client.unacknowledged() and time.monotonic() < end:
+        client.ask("echo 1", b"x")
+    assert client.is_silent(0.3), "it still answers"
+    assert client.unacknowledged() > 0, "what was sent was acknowledged"
     Client(port).echo()
 
 

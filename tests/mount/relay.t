@@ -53,6 +53,7 @@ check "new connections are refused for a time" refuse "$RELAY" "$CONTROL"
 check "nothing moves for a time, and is held" stall "$RELAY" "$CONTROL"
 check "nothing moves until it is resumed" stall_until_resumed "$RELAY" "$CONTROL"
 check "those that exist go silent, new ones work" ghost "$RELAY" "$CONTROL"
+check "and are not even acknowledged when they are lost" lose "$RELAY" "$CONTROL"
 check "a reset after so many bytes both ways" reset_after "$RELAY" "$CONTROL"
 check "a reset after so many bytes of the server" reset_after_from_server "$RELAY" "$CONTROL"
 "$RELAY" --tell="$CONTROL" zero >/dev/null

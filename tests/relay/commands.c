@@ -43,6 +43,12 @@ static void ghost(struct relay *r, double unused)
 	relay_ghost(r);
 }
 
+static void lose(struct relay *r, double unused)
+{
+	(void)unused;
+	relay_lose(r);
+}
+
 static void set_delay(struct relay *r, double ms)
 {
 	r->common.link.delay_ns = (int64_t)(ms * MILLISECOND);
@@ -85,6 +91,7 @@ static const struct command {
 	{ "stall", true, stall },
 	{ "resume", false, resume },
 	{ "ghost", false, ghost },
+	{ "lose", false, lose },
 	{ "delay", true, set_delay },
 	{ "bandwidth", true, set_bandwidth },
 	{ "reset-after", true, set_reset_after },

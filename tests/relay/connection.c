@@ -2,12 +2,13 @@
 
 #include <err.h>
 #include <errno.h>
+#include <linux/filter.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #define CHUNK_MAX 65536
-/* How soon to look again whether what goes before a reset has been received. */
-#define RESET_RETRY_NS 1000000
+/* How soon to look again whether what went before has been received. */
+#define RETRY_NS 1000000
 
 static struct endpoint *sender(struct connection *c, enum direction d)
 {
@@ -56,6 +57,33 @@ void connection_silence(struct connection *c)
 	c->is_ghost = true;
 	/* A client that had ended its direction before is not gone. */
 	c->ends[TO_SERVER].is_hung_up = false;
+}
+
+void connection_lose(struct connection *c)
+{
+	connection_silence(c);
+	c->is_lost = true;
+}
+
+/* The kernel drops what comes from the client before TCP has it. */
+static void drop_what_comes(const struct endpoint *client)
+{
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = { .len = 1, .filter = &nothing };
+
+	if (setsockopt(client->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program))
+		err(2, "a filter that drops what comes");
+}
+
+/* What the client has not acknowledged would be sent to it again, and show that it can be reached. */
+static void lose_client(struct connection *c, int64_t now, int64_t *next)
+{
+	if (endpoint_unsent(&c->ends[TO_SERVER])) {
+		*next = earlier(*next, now + RETRY_NS);
+		return;
+	}
+	drop_what_comes(&c->ends[TO_SERVER]);
+	c->is_lost = false;
 }
 
 /* ---- Towards the server ---- */
@@ -160,7 +188,7 @@ static bool reset_is_due(struct connection *c, enum direction d, struct segment 
 {
 	if (!endpoint_unsent(receiver(c, d)))
 		return true;
-	reset->arrives_at = now + RESET_RETRY_NS;
+	reset->arrives_at = now + RETRY_NS;
 	return false;
 }
 
@@ -225,6 +253,8 @@ enum connection_state connection_advance(
 {
 	enum connection_state state = CONNECTION_OPEN;
 
+	if (c->is_lost)
+		lose_client(c, now, next);
 	if (c->is_ghost)
 		return c->ends[TO_SERVER].is_hung_up ? CONNECTION_RESET : CONNECTION_OPEN;
 	if (!has_server(c)) {

@@ -29,6 +29,7 @@ struct connection {
 	enum direction last_sent;
 	int64_t reaches_server_at; /* when the client's handshake is over */
 	bool is_cut;               /* to be reset at once */
+	bool is_lost;              /* what the client sends is to be dropped */
 	bool is_ghost;             /* silent for ever, but open */
 };
 
@@ -42,3 +43,5 @@ enum connection_state connection_advance(
 
 /* From now on nothing is passed on; the client's own close still ends it. */
 void connection_silence(struct connection *c);
+/* The same, and nothing from the client is acknowledged. */
+void connection_lose(struct connection *c);

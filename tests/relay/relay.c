@@ -57,6 +57,14 @@ void relay_ghost(struct relay *r)
 	connection_silence(c);
 }
 
+void relay_lose(struct relay *r)
+{
+	struct connection *c;
+
+	TAILQ_FOREACH(c, &r->connections, entry)
+	connection_lose(c);
+}
+
 /* ---- Moving ---- */
 
 static void drop_what_is_cut(struct relay *r)
