@@ -6,6 +6,7 @@
 #include "providers/http/network.h"
 #include "providers/http/preconnect.h"
 #include "providers/http/silence.h"
+#include "providers/http/sockets.h"
 #include "providers/http/transfer.h"
 
 /*
@@ -31,7 +32,8 @@ struct http {
 	pthread_t thread;
 	struct preconnect *preconnects; /* the I/O thread's */
 	int lent; /* likewise; of them, to the socket that is being opened; -1: none */
-	struct silence silence; /* the I/O thread's */
+	struct silence silence;      /* the I/O thread's */
+	struct http_sockets sockets; /* the I/O thread's */
 	/* The I/O thread's: what was asked, and what moved, until now and until the turn before. */
 	uint64_t moves, moves_seen;
 	int network_fd;         /* constant; network.h */

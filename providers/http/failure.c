@@ -49,7 +49,7 @@ enum err failure_of(const struct transfer *t, CURLcode code, struct error *e)
 	enum err kind = kind_of(code);
 
 	/* libcurl takes an end in the middle of the headers for the end of them. */
-	if (kind == ERR_OK && !t->has_fields)
+	if (kind == ERR_OK && !t->has_fields && !t->only_connects)
 		return set(t, ERR_UNREACHABLE, "the answer was cut short", e);
 	if (kind == ERR_OK)
 		return ERR_OK;

@@ -270,6 +270,7 @@ static bool build(struct http *h, const char *user_agent)
 	h->lent = -1;
 	h->network_fd = network_open();
 	silence_init(&h->silence);
+	LIST_INIT(&h->sockets);
 	if (!h->multi || !h->connections || !copy(&h->user_agent, user_agent) ||
 		!copy_path(&h->ca_file, bundle ? bundle : environment("SSL_CERT_FILE")) ||
 		!copy_path(&h->ca_folder, environment("SSL_CERT_DIR")))
@@ -293,6 +294,7 @@ static void release(struct http *h)
 		free(c);
 	}
 	curl_multi_cleanup(h->multi);
+	sockets_release(h);
 	pthread_mutex_destroy(&h->lock);
 	free(h->user_agent);
 	free(h->ca_file);

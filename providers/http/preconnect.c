@@ -8,19 +8,11 @@
 #include "providers/http/url.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/*
- * Bytes that wait in a socket, beyond what is under way to the peer: what comes to a connection later
- * need not stand behind megabytes, and what has left is known to the byte. The I/O thread fills it
- * again within a fraction of a millisecond, which is 1 Gbit/s.
- */
-#define UNSENT_MAX ((int)128 * 1024)
 /* One that takes longer saves nobody a round trip. */
 #define CONNECT_MAX_MS 5000L
 
@@ -253,13 +245,10 @@ static curl_socket_t on_open(void *context, curlsocktype purpose, struct curl_so
 
 static int on_opened(void *context, curl_socket_t fd, curlsocktype purpose)
 {
-	const struct http *h = context;
-	int unsent = UNSENT_MAX;
-	unsigned lost_ms = CALL_PROGRESS_MS;
+	struct http *h = context;
 
 	(void)purpose;
-	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &lost_ms, sizeof lost_ms);
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
+	socket_opened(h, fd);
 	return fd == h->lent ? CURL_SOCKOPT_ALREADY_CONNECTED : CURL_SOCKOPT_OK;
 }
 
@@ -269,4 +258,6 @@ void preconnect_lend(CURL *easy, struct http *h)
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, h);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_opened);
 	curl_easy_setopt(easy, CURLOPT_SOCKOPTDATA, h);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, socket_close);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, h);
 }

@@ -9,12 +9,6 @@
 /* Read from a connection, and written to one, in one go. */
 #define RECEIVE_SIZE (128 * 1024L)
 #define SEND_SIZE    (256 * 1024L)
-/*
- * Finds a peer that is gone where nothing is expected of it, as in a stream of events, and has every
- * NAT on the way remember the connection.
- */
-#define KEEPALIVE_IDLE_S     15L
-#define KEEPALIVE_INTERVAL_S 5L
 
 static const char *const names[] = {
 	[HTTP_GET] = "GET",
@@ -46,9 +40,6 @@ static void set_connection(CURL *easy, const struct transfer *t)
 	bool is_alone = t->is_bulk && !(t->flags & HTTP_REQUIRE_2);
 
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, KEEPALIVE_IDLE_S);
-	curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 		is_alone ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
 	/* Rather a stream of a connection in the making than one more connection; plain HTTP has no streams. */
@@ -59,6 +50,7 @@ static void set_connection(CURL *easy, const struct transfer *t)
 		t->flags & HTTP_REPEATABLE ? CONNECTION_IDLE_REPEATABLE_MAX_S
 					   : CONNECTION_IDLE_MAX_S);
 	curl_easy_setopt(easy, CURLOPT_CONNECT_TO, t->address);
+	curl_easy_setopt(easy, CURLOPT_CONNECT_ONLY, t->only_connects ? 1L : 0L);
 	/* Plain requests stay on this machine, whatever http_proxy says. */
 	if (is_plain)
 		curl_easy_setopt(easy, CURLOPT_PROXY, "");

@@ -17,11 +17,16 @@
 #define PROVED_AFTER_LARGE 18
 /* A probe that has no answer by then proves nothing; another one is begun. */
 #define PROBE_MAX_MS 10000
+/* How often the kernel is asked for what has no acknowledgement, in ms: where all is well, and not. */
+#define LOOK_MS         1000
+#define LOOK_STREAM_MS  15000
+#define LOOK_DOUBTED_MS 100
 
 /* ---- A request on a new connection ---- */
 
 struct probe {
 	struct transfer transfer;
+	enum proof_kind kind;
 	struct curl_slist *address;
 	int64_t begun_ms;
 };
@@ -43,6 +48,7 @@ static bool probe_fill(struct probe *p, const struct transfer *doubted)
 
 	t->method = HTTP_GET;
 	t->flags = HTTP_OWN_CONNECTION;
+	t->only_connects = p->kind == PROOF_CONNECTED;
 	t->url = url_origin(doubted->url);
 	t->shown = t->url ? strdup(t->url) : NULL;
 	if (doubted->address)
@@ -51,19 +57,24 @@ static bool probe_fill(struct probe *p, const struct transfer *doubted)
 	return t->shown && (p->address || !doubted->address);
 }
 
-static void probe_begin(struct http *h, const struct transfer *doubted, int64_t now_ms)
+/* Nothing where one runs already. */
+static void probe_begin(
+	struct http *h, const struct transfer *doubted, enum proof_kind kind, int64_t now_ms)
 {
-	struct probe *p = calloc(1, sizeof *p);
+	struct probe *p = h->silence.probe ? NULL : calloc(1, sizeof *p);
 
 	if (!p)
 		return;
 	p->begun_ms = now_ms;
+	p->kind = kind;
 	if (transfer_init(&p->transfer, NULL) || !probe_fill(p, doubted)) {
 		probe_free(p, h);
 		return;
 	}
-	log_debug(LOG_HTTP, "%s %s: nothing comes; is a new connection answered?",
-		request_method(doubted->method), doubted->shown);
+	log_debug(LOG_HTTP, "%s %s: nothing comes; %s?", request_method(doubted->method),
+		doubted->shown,
+		kind == PROOF_CONNECTED ? "does a new connection stand"
+					: "is a new connection answered");
 	h->silence.probe = p;
 	transfer_start(&p->transfer, h->multi, h, NULL);
 }
@@ -74,6 +85,15 @@ static bool is_of_server(int status)
 	return status >= 200 && status < 500 && status != 409 && status != 429;
 }
 
+static bool probe_succeeded(const struct probe *p)
+{
+	const struct transfer *t = &p->transfer;
+
+	if (p->kind == PROOF_CONNECTED)
+		return t->is_over && t->outcome.failure.kind == ERR_OK;
+	return t->has_fields && is_of_server(t->outcome.status);
+}
+
 static void probe_serve(struct http *h, int64_t now_ms)
 {
 	struct silence *s = &h->silence;
@@ -81,17 +101,23 @@ static void probe_serve(struct http *h, int64_t now_ms)
 
 	if (!p)
 		return;
-	if (p->transfer.has_fields && is_of_server(p->transfer.outcome.status)) {
-		free(s->proved);
-		s->proved = strdup(p->transfer.url);
-		s->proved_ms = p->begun_ms;
-		s->proof_ms = now_ms;
+	if (probe_succeeded(p)) {
+		struct proof *proof = &s->proofs[p->kind];
+
+		free(proof->url);
+		*proof = (struct proof){ strdup(p->transfer.url), p->begun_ms, now_ms };
 	} else if (now_ms - p->begun_ms < PROBE_MAX_MS) {
 		s->look_ms = p->begun_ms + PROBE_MAX_MS;
 		return;
 	}
 	s->probe = NULL;
 	probe_free(p, h);
+}
+
+/* Whether it was begun after `since_ms`. */
+static bool is_proved(const struct proof *proof, const struct transfer *t, int64_t since_ms)
+{
+	return proof->url && proof->begun_ms > since_ms && url_same_origin(proof->url, t->url);
 }
 
 /* ---- How long nothing may come ---- */
@@ -105,10 +131,11 @@ void silence_init(struct silence *s)
 void silence_release(struct http *h)
 {
 	probe_free(take(h->silence.probe), h);
-	free(h->silence.proved);
+	for (size_t n = 0; n < PROOF_KINDS; n++)
+		free(h->silence.proofs[n].url);
 }
 
-static int64_t doubt_after_ms(const struct silence *s)
+static int64_t round_trips_ms(const struct silence *s)
 {
 	unsigned count = s->samples < SILENCE_SAMPLES ? s->samples : SILENCE_SAMPLES;
 	int64_t least_ms = count ? INT64_MAX / ROUND_TRIPS : 0;
@@ -117,7 +144,12 @@ static int64_t doubt_after_ms(const struct silence *s)
 		if (s->first_bytes_ms[n] < least_ms)
 			least_ms = s->first_bytes_ms[n];
 	least_ms *= ROUND_TRIPS;
-	return (least_ms > s->least_ms ? least_ms : s->least_ms) << s->mistakes;
+	return least_ms > s->least_ms ? least_ms : s->least_ms;
+}
+
+static int64_t doubt_after_ms(const struct silence *s)
+{
+	return round_trips_ms(s) << s->mistakes;
 }
 
 void silence_sending(struct transfer *t)
@@ -127,7 +159,7 @@ void silence_sending(struct transfer *t)
 	curl_easy_getinfo(t->easy, CURLINFO_NUM_CONNECTS, &made);
 	t->is_kept = made == 0;
 	t->is_heard = false;
-	t->silent_since_ms = t->sending_ms;
+	t->silent_since_ms = t->received_ms = t->sending_ms;
 }
 
 /* A doubt was right when a new connection answers where the old one did not. */
@@ -158,6 +190,144 @@ void silence_heard(struct transfer *t)
 
 /* ---- Looking ---- */
 
+static void look_by(struct silence *s, int64_t ms)
+{
+	if (ms < s->look_ms)
+		s->look_ms = ms;
+}
+
+static bool lasts(const struct transfer *t)
+{
+	return t->flags & HTTP_OWN_CONNECTION;
+}
+
+/* Keepalive asks seldom again where nothing else waits on the connection. */
+void silence_ended(struct transfer *t)
+{
+	struct http_socket *socket = take(t->socket);
+	struct transfer *other;
+
+	if (!socket)
+		return;
+	LIST_FOREACH(other, &t->client->silence.running, running)
+	if (other->socket == socket)
+		return;
+	socket_probe_seldom(socket);
+}
+
+static bool is_probe(const struct http *h, const struct transfer *t)
+{
+	return h->silence.probe && t == &h->silence.probe->transfer;
+}
+
+static bool is_of_same_kind(const struct transfer *t, const struct transfer *dead)
+{
+	return lasts(t) && t->received_ms <= dead->silent_since_ms &&
+		url_same_origin(t->url, dead->url);
+}
+
+/* All on the same connection, and streams to the same place of which nothing came since. */
+static void condemn(struct http *h, struct transfer *dead)
+{
+	struct transfer *t;
+
+	dead->is_condemned = true;
+	LIST_FOREACH(t, &h->silence.running, running)
+	{
+		if (is_probe(h, t) || !t->socket)
+			continue;
+		if (t->socket == dead->socket || is_of_same_kind(t, dead))
+			t->is_condemned = true;
+		else if (url_same_origin(t->url, dead->url))
+			socket_probe_often(t->socket);
+	}
+}
+
+static void give_up_condemned(struct http *h)
+{
+	struct transfer *t = LIST_FIRST(&h->silence.running);
+
+	while (t) {
+		struct transfer *next = LIST_NEXT(t, running);
+
+		if (t->is_condemned)
+			transfer_give_up(
+				t, h->multi, "its connection is dead, and a new one is not");
+		t = next;
+	}
+}
+
+static void give_up(struct http *h, struct transfer *t)
+{
+	http_drop_connections(h);
+	condemn(h, t);
+}
+
+/* ---- A kernel that acknowledges nothing ---- */
+
+/* For how long something has waited for an acknowledgement; 0: nothing does. */
+static int64_t unacknowledged_ms(
+	const struct transfer *t, const struct peer_state *peer, int64_t now_ms)
+{
+	int64_t since_ms = now_ms - t->silent_since_ms;
+
+	if (!peer->owes || !peer->tries)
+		return 0;
+	if (!peer->owes_data)
+		return peer->quiet_ms - t->socket->probed_after_ms;
+	return peer->quiet_ms < since_ms ? peer->quiet_ms : since_ms;
+}
+
+/* A new connection stands. True: the old one is dead. */
+static bool try_on(struct transfer *t, const struct peer_state *peer, int64_t proved_ms,
+	int64_t after_ms, int64_t now_ms)
+{
+	struct trial *trial = &t->trial;
+
+	if (trial->proved_ms != proved_ms)
+		*trial = (struct trial){ proved_ms, peer->tries, 0 };
+	if (!trial->due_ms && peer->tries > trial->tries)
+		trial->due_ms = now_ms + after_ms / 2;
+	return trial->due_ms && now_ms >= trial->due_ms;
+}
+
+static void doubt_connection(struct http *h, struct transfer *t, const struct peer_state *peer,
+	int64_t after_ms, int64_t now_ms)
+{
+	struct silence *s = &h->silence;
+	const struct proof *proof = &s->proofs[PROOF_CONNECTED];
+
+	look_by(s, now_ms + LOOK_DOUBTED_MS);
+	if (!is_proved(proof, t, now_ms - peer->quiet_ms))
+		probe_begin(h, t, PROOF_CONNECTED, now_ms);
+	else if (try_on(t, peer, proof->proved_ms, after_ms, now_ms))
+		give_up(h, t);
+}
+
+/* False: the kernel at the other end is well, as far as is known. */
+static bool look_at_connection(struct http *h, struct transfer *t, int64_t now_ms)
+{
+	int64_t after_ms = round_trips_ms(&h->silence);
+	struct peer_state peer;
+
+	if (!t->is_sent || !t->socket || !socket_peer(t->socket, &peer))
+		return false;
+	if (now_ms - t->silent_since_ms < after_ms) {
+		look_by(&h->silence, t->silent_since_ms + after_ms);
+		return false;
+	}
+	if (!lasts(t))
+		socket_probe_often(t->socket);
+	look_by(&h->silence,
+		now_ms + (t->socket->probed_after_ms > LOOK_MS ? LOOK_STREAM_MS : LOOK_MS));
+	if (unacknowledged_ms(t, &peer, now_ms) < after_ms)
+		return false;
+	doubt_connection(h, t, &peer, after_ms, now_ms);
+	return true;
+}
+
+/* ---- A server that says nothing ---- */
+
 static bool may_be_doubted(const struct transfer *t)
 {
 	return t->flags & HTTP_ANSWERS_AT_ONCE && t->is_sent && t->is_kept && !t->is_heard;
@@ -168,50 +338,38 @@ static bool is_large(const struct transfer *t)
 	return t->body_len >= HTTP_BULK_MIN;
 }
 
-static bool is_proved(const struct silence *s, const struct transfer *t)
-{
-	return s->proved && s->proved_ms > t->silent_since_ms && url_same_origin(s->proved, t->url);
-}
-
-static void give_up(struct http *h, struct transfer *t)
-{
-	http_drop_connections(h);
-	t->was_doubted = true;
-	transfer_give_up(t, h->multi, "its connection is dead, and a new one is not");
-}
-
-static void look_at(struct http *h, struct transfer *t, int64_t now_ms)
+static void look_at_server(struct http *h, struct transfer *t, int64_t now_ms)
 {
 	struct silence *s = &h->silence;
+	const struct proof *proof = &s->proofs[PROOF_ANSWERED];
 	int64_t after_ms = doubt_after_ms(s), due_ms = t->silent_since_ms + after_ms;
 
-	if (now_ms >= due_ms && !is_proved(s, t)) {
-		if (!s->probe)
-			probe_begin(h, t, now_ms);
+	if (now_ms >= due_ms && !is_proved(proof, t, t->silent_since_ms)) {
+		probe_begin(h, t, PROOF_ANSWERED, now_ms);
 		return;
 	}
 	if (now_ms >= due_ms)
-		due_ms = s->proof_ms +
+		due_ms = proof->proved_ms +
 			(is_large(t) ? PROVED_AFTER_LARGE : PROVED_AFTER) * after_ms / 2;
-	if (now_ms >= due_ms)
-		give_up(h, t);
-	else if (due_ms < s->look_ms)
-		s->look_ms = due_ms;
+	if (now_ms < due_ms) {
+		look_by(s, due_ms);
+		return;
+	}
+	t->was_doubted = true;
+	give_up(h, t);
 }
 
 void silence_serve(struct http *h)
 {
 	struct silence *s = &h->silence;
 	int64_t now_ms = monotonic_ms();
-	struct transfer *t = LIST_FIRST(&s->running);
+	struct transfer *t;
 
 	s->look_ms = INT64_MAX;
 	probe_serve(h, now_ms);
-	while (t) {
-		struct transfer *next = LIST_NEXT(t, running);
-
-		if (may_be_doubted(t))
-			look_at(h, t, now_ms);
-		t = next;
-	}
+	LIST_FOREACH(t, &s->running, running)
+	if (!t->is_condemned && !is_probe(h, t) && !look_at_connection(h, t, now_ms) &&
+		may_be_doubted(t))
+		look_at_server(h, t, now_ms);
+	give_up_condemned(h);
 }

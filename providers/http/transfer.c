@@ -92,7 +92,9 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 	t->sendings = 0;
 	t->sent = 0;
 	t->refusal = ERR_OK;
-	t->is_sent = t->is_kept = t->is_heard = t->is_dead = false;
+	t->is_sent = t->is_kept = t->is_heard = t->is_dead = t->is_condemned = false;
+	t->socket = NULL;
+	t->trial = (struct trial){ 0 };
 	*t->error_text = 0;
 	t->easy = request_handle(h, t);
 	if (!t->easy) {
@@ -127,6 +129,7 @@ static void close_handle(struct transfer *t, CURLM *multi)
 	if (!t->easy)
 		return;
 	LIST_REMOVE(t, running);
+	silence_ended(t);
 	curl_multi_remove_handle(multi, t->easy);
 	curl_easy_cleanup(take(t->easy));
 }

@@ -12,6 +12,7 @@
 #include "providers/http/fields.h"
 #include "providers/http/http.h"
 #include "providers/http/retry.h"
+#include "providers/http/silence.h"
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -44,6 +45,7 @@ struct transfer {
 	uint64_t body_len;
 	bool has_source;
 	bool is_bulk;                   /* goes apart from what is not, see HTTP_BULK */
+	bool only_connects;             /* over when its connection stands */
 	const struct http_frame *frame; /* NULL: none */
 
 	/* The client's lock. */
@@ -54,11 +56,15 @@ struct transfer {
 	CURL *easy;          /* NULL: does not run */
 	struct http *client; /* where it last started */
 	LIST_ENTRY(transfer) running;
-	bool is_kept;            /* on a connection that was used before */
-	bool is_heard;           /* a byte of the answer came */
-	bool is_dead;            /* its connection was found dead */
-	bool was_doubted;        /* was given up for silence, and not heard since */
-	int64_t silent_since_ms; /* nothing moved since then; monotonic */
+	struct http_socket *socket; /* it is sent on; NULL: none yet, or not known */
+	bool is_kept;               /* on a connection that was used before */
+	bool is_heard;              /* a byte of the answer came */
+	bool is_dead;               /* its connection was found dead */
+	bool is_condemned;          /* likewise, and it is to be given up */
+	bool was_doubted;           /* was given up for silence, and not heard since */
+	int64_t silent_since_ms;    /* nothing moved since then; monotonic */
+	int64_t received_ms;        /* when a byte last came; likewise */
+	struct trial trial;
 	char error_text[CURL_ERROR_SIZE];
 	unsigned sendings;  /* how often libcurl set out to send it */
 	int64_t sending_ms; /* when it last did; monotonic */

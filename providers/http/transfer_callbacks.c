@@ -48,6 +48,7 @@ static size_t on_receive(char *bytes, size_t size, size_t count, void *context)
 	size_t taken;
 
 	t->client->moves++;
+	t->received_ms = monotonic_ms();
 	pthread_mutex_lock(&t->lock);
 	taken = receive_locked(t, bytes, size * count);
 	transfer_tell_locked(t);
@@ -164,9 +165,10 @@ static int on_sending(void *context, char *to, char *from, int to_port, int from
 {
 	struct transfer *t = context;
 
-	(void)to, (void)from, (void)to_port, (void)from_port;
+	(void)to, (void)from;
 	t->client->moves++;
 	t->sending_ms = monotonic_ms();
+	t->socket = socket_find(t->client, from_port, to_port);
 	silence_sending(t);
 	t->is_sent = true;
 	t->sendings++;

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
@@ -85,6 +86,23 @@ void peer_wait_end(struct peer *p)
 
 	while (recv(p->fd, scrap, sizeof scrap, 0) > 0)
 		;
+}
+
+void socket_lose(int fd)
+{
+	struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = { .len = 1, .filter = &nothing };
+
+	cr_assert(
+		zero(int, setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program)));
+}
+
+void socket_find_again(int fd)
+{
+	int ignored = 0;
+
+	cr_assert(
+		zero(int, setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &ignored, sizeof ignored)));
 }
 
 void peer_reset(struct peer *p)

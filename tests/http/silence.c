@@ -5,6 +5,7 @@
 #include "providers/http/client.h"
 
 #include <arpa/inet.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
 #include <string.h>
@@ -202,6 +203,144 @@ Test(http_silence, an_answer_that_may_take_long_is_not_doubted)
 	expect_wanted(&asked, 2);
 	cr_expect(eq(int, asked.probes, 0));
 	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+}
+
+/* ---- A kernel that acknowledges nothing ---- */
+
+static enum err perform_slow(struct room *r, unsigned flags, bool *may_have_arrived)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	const struct http_request request = room_request(r, HTTP_POST, flags);
+	enum err kind = http_perform(r->http, &very_patient, &request, &answer, &r->e);
+
+	*may_have_arrived = answer.may_have_arrived;
+	return kind;
+}
+
+/* Once all that was said on it has arrived, which would else be said again. */
+static void lose_peer(const struct peer *p)
+{
+	int left = 1;
+
+	while (left) {
+		usleep(1000);
+		cr_assert(zero(int, ioctl(p->fd, SIOCOUTQ, &left)));
+	}
+	socket_lose(p->fd);
+}
+
+static void answer_and_count(struct peer *p)
+{
+	while (read_and_count(p) && peer_say(p, OK_ANSWER))
+		;
+}
+
+static void open_and_lose(struct room *r, struct asked *a)
+{
+	open_and_warm(r, answer_and_count, a);
+	lose_peer(&r->server.peers[0]);
+}
+
+Test(http_silence, what_is_repeatable_is_sent_again_when_nothing_is_acknowledged)
+{
+	struct asked asked;
+	struct room r;
+	bool ignored;
+
+	open_and_lose(&r, &asked);
+	cr_expect(eq(int, perform_slow(&r, HTTP_REPEATABLE, &ignored), ERR_OK), "%s", r.e.text);
+	expect_wanted(&asked, 2);
+	cr_expect(eq(int, asked.probes, 0));
+	room_close(&r);
+}
+
+Test(http_silence, what_is_not_repeatable_fails_when_nothing_is_acknowledged)
+{
+	struct asked asked;
+	struct room r;
+	bool may_have_arrived;
+
+	open_and_lose(&r, &asked);
+	cr_expect(eq(int, perform_slow(&r, 0, &may_have_arrived), ERR_UNREACHABLE), "%s", r.e.text);
+	cr_expect(ne(ptr, strstr(r.e.text, "is dead"), NULL), "%s", r.e.text);
+	cr_expect(may_have_arrived);
+	expect_wanted(&asked, 1);
+	room_close(&r);
+}
+
+#define HALF_ANSWER "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
+
+static void die_inside_the_answer(struct peer *p)
+{
+	if (!read_and_count(p) || !peer_say(p, HALF_ANSWER))
+		return;
+	lose_peer(p);
+	peer_wait_end(p);
+}
+
+Test(http_silence, an_answer_whose_connection_dies_ends)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct asked asked = { 0 };
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, die_inside_the_answer, &asked);
+	doubt_soon(&r);
+	request = room_request(&r, HTTP_GET, HTTP_REPEATABLE);
+	cr_expect(eq(int, http_perform(r.http, &very_patient, &request, &answer, &r.e),
+		ERR_UNREACHABLE));
+	cr_expect(ne(ptr, strstr(r.e.text, "is dead"), NULL), "%s", r.e.text);
+	cr_expect(eq(sz, answer.body.len, 4));
+	room_close(&r);
+}
+
+/* Beyond the second that keepalive lets pass, and another one. */
+#define SLOW_US 2500000
+
+static void answer_late(struct peer *p)
+{
+	while (read_and_count(p)) {
+		usleep(SLOW_US);
+		if (!peer_say(p, OK_ANSWER))
+			return;
+	}
+}
+
+Test(http_silence, a_command_that_lasts_is_waited_for_while_its_connection_lives)
+{
+	struct asked asked = { 0 };
+	struct room r;
+	bool ignored;
+
+	room_open(&r, answer_late, &asked);
+	doubt_soon(&r);
+	cr_expect(eq(int, perform_slow(&r, 0, &ignored), ERR_OK), "%s", r.e.text);
+	expect_wanted(&asked, 1);
+	cr_expect(eq(int, r.server.connections, 1));
+	room_close(&r);
+}
+
+Test(http_silence, an_outage_is_waited_for)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct http_exchange *x;
+	struct asked asked;
+	struct room r;
+
+	open_and_lose(&r, &asked);
+	socket_lose(r.server.fd);
+	request = room_request(&r, HTTP_POST, 0);
+	x = room_begin(&r, &request);
+	usleep(SLOW_US);
+	socket_find_again(r.server.peers[0].fd);
+	socket_find_again(r.server.fd);
+	cr_expect(
+		eq(int, http_read_answer(x, &very_patient, &answer, &r.e), ERR_OK), "%s", r.e.text);
+	http_end(x);
+	expect_wanted(&asked, 2);
 	room_close(&r);
 }
 
