@@ -5,8 +5,8 @@
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for DAYTONA_API_URL), proxy_url (the data plane),
 // admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /start/ID, /stop/ID, /archive/ID, /kill/ID and
-// GET /activity/ID, which answers { ms }: when that sandbox was last used), key, and env: the variables with which a client
-// finds it. Files of the sandbox ID are in DIR/ID/home/daytona, those of root in DIR/ID/root. --shell: what reads commands,
+// GET /activity/ID, which answers { ms }: when that sandbox was last used, and POST /router/PORT: the proxy is said to be
+// there), key, and env: the variables with which a client finds it. Files of the sandbox ID are in DIR/ID/home/daytona, those of root in DIR/ID/root. --shell: what reads commands,
 // else one as the vendor's daemon chooses it. --legacy: a server from before there was a proxy: all is below api_url.
 // --forgetful: the proxy's memory of deleted sandboxes is over at once. --minute-ms: how long a minute of an interval is.
 // It ends on SIGTERM and takes all sandboxes with it. 77: no namespaces here.
@@ -41,8 +41,11 @@ async function create(fleet) {
 	return { id: sandbox.id };
 }
 
-const adminRoutes = ({ fleet }) => ({
+const adminRoutes = ({ fleet, context }) => ({
 	"POST /create": () => create(fleet),
+	"POST /router": (port) => {
+		context.proxyUrl = `http://127.0.0.1:${port}/toolbox`;
+	},
 	"GET /received": (argument, query) => received(fleet.everyOne, query.get("contains")),
 	"GET /network": (id) => ({ blocked: fleet.find(id).networkBlockAll === true }),
 	"GET /activity": (id) => ({ ms: fleet.find(id).lastActivityAt }),
@@ -63,7 +66,7 @@ async function main() {
 	const proxyUrl = await serveFront(watched, proxyKind, proxyHandler(context), options["proxy-port"]);
 	context.proxyUrl = options.legacy ? undefined : `${proxyUrl}/toolbox`;
 	const apiUrl = await serveFront(watched, controlKind, controlHandler(context), options.port);
-	const adminUrl = await startAdmin({ ...watched, routes: adminRoutes(context), port: options["admin-port"] });
+	const adminUrl = await startAdmin({ ...watched, routes: adminRoutes({ fleet, context }), port: options["admin-port"] });
 	endWith(() => fleet.haltAll(), place);
 	const urls = { api_url: `${apiUrl}/api`, proxy_url: proxyUrl, admin_url: adminUrl };
 	const env = { DAYTONA_API_URL: urls.api_url, DAYTONA_API_KEY: options.key };

@@ -11,7 +11,8 @@
 // HTTP. --old: daemons from before HEAD, ranges, entity tags and searches. --no-router: sandboxes have no dataplane_url.
 //
 // Admin (lib/admin.mjs): POST /create, which answers { id }, /stop/ID (/pause/ID is the same), /kill/ID, /reload/ID: those
-// who listen to commands are sent away with 1001; /cut/ID: its connections break; /doom?why=TEXT: the next sandbox fails.
+// who listen to commands are sent away with 1001; /cut/ID: its connections break; /doom?why=TEXT: the next sandbox fails;
+// /router/PORT: the data plane is said to be there.
 // Files of the sandbox ID are in DIR/ID/root, home and tmp. It ends on SIGTERM and takes all sandboxes with it. 77: no
 // namespaces here.
 import http from "node:http";
@@ -66,7 +67,14 @@ function reload({ jail: { socket: socketPath } }) {
 	});
 }
 
-const adminRoutes = ({ fleet }) => ({
+const adminRoutes = (context) => ({
+	...sandboxRoutes(context),
+	"POST /router": (port) => {
+		context.routerUrl = `http://127.0.0.1:${port}`;
+	},
+});
+
+const sandboxRoutes = ({ fleet }) => ({
 	"POST /create": () => create(fleet),
 	"GET /received": (argument, query) => received(fleet.everyOne, query.get("contains")),
 	"POST /stop": (id) => fleet.find(id).stop(),
