@@ -621,7 +621,7 @@ Test(pending, a_removed_file_takes_writes_until_it_is_closed)
 	distant_close(&far, i);
 }
 
-/* ---- Removals that are asked for, and whose answer is lost ---- */
+/* ---- Changes that are asked for, and whose answer is lost ---- */
 
 static enum err remove_asked(const char *name)
 {
@@ -638,6 +638,18 @@ Test(pending, a_removal_whose_answer_was_lost_was_done)
 	far.lose_next = 1;
 	cr_expect(eq(int, remove_asked("f"), ERR_OK));
 	cr_expect(eq(int, remove_asked("f"), ERR_NOT_FOUND));
+}
+
+Test(pending, a_directory_whose_answer_was_lost_was_made_once)
+{
+	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	struct cache_entry entry;
+
+	far.lose_next = 1;
+	cr_assert(eq(int, cache_make(far.cache, NULL, cache_root(far.cache), "d", &m, &entry, NULL),
+		ERR_OK));
+	cr_expect(eq(uint, distant_applies(&far), 2));
+	cache_forget(far.cache, entry.inode, 1);
 }
 
 Test(pending, what_is_written_to_a_file_after_that_has_its_place)
