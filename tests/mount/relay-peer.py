@@ -163,6 +163,31 @@ def bandwidth(port, delay_ms, mbit, count):
         between(f"{count} bytes {way.__name__}", least, seconds, way, client, int(count))
 
 
+def ways(port, delay_ms, up_mbit, down_mbit, count):
+    """As many bytes each way, each as fast as its way is."""
+    client = Client(port)
+    client.echo()
+    for way, mbit in (down, down_mbit), (up, up_mbit):
+        least = least_seconds(int(count), mbit, delay_ms)
+        between(f"{count} bytes {way.__name__}", least, seconds, way, client, int(count))
+
+
+def forget(port, idle):
+    """A connection that is used stays, one that was idle for so many seconds is silent."""
+    client = Client(port)
+    wait, used = float(idle) / 4, time.monotonic()
+    while wait < DEADLINE:
+        time.sleep(wait)
+        asked = time.monotonic()
+        client.ask("echo 1", b"x")
+        if client.is_silent(5):
+            break
+        wait, used = wait * 2, asked
+    assert wait < DEADLINE, "it was never forgotten"
+    assert time.monotonic() - 5 - used >= float(idle) / 2, "it was forgotten early"
+    Client(port).echo()
+
+
 def shared_bandwidth(port, delay_ms, mbit, count):
     """Two downloads at once get half of it each, and end together."""
     count = int(count)

@@ -81,6 +81,14 @@ check "two share it fairly" shared_bandwidth 20 100 1000000
 check "the delay can be changed" round_trip 50
 end_link
 
+link --delay=20 --up=20 --down=100
+check "the two ways may differ" ways 20 20 100 1000000
+end_link
+
+link --forget=1
+check "idle connections are forgotten" forget 1
+end_link
+
 link --delay=20 --no-handshake
 check "a new connection that costs nothing" first_answer 20 1
 end_link

@@ -56,7 +56,8 @@ static void set_delay(struct relay *r, double ms)
 
 static void set_bandwidth(struct relay *r, double mbit_per_s)
 {
-	r->common.link.mbit_per_s = mbit_per_s;
+	r->common.link.mbit_per_s[TO_SERVER] = mbit_per_s;
+	r->common.link.mbit_per_s[TO_CLIENT] = mbit_per_s;
 }
 
 static void set_reset_after(struct relay *r, double bytes)

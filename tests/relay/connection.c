@@ -34,6 +34,7 @@ struct connection *connection_new(struct common *common, int client, int64_t now
 		err(2, "a connection");
 	c->ends[TO_CLIENT].fd = -1;
 	c->last_sent = TO_CLIENT;
+	c->moved_at = now;
 	c->reaches_server_at = now + handshake_ns(&common->link);
 	flow_init(&c->flows[TO_SERVER]);
 	flow_init(&c->flows[TO_CLIENT]);
@@ -125,13 +126,28 @@ static uint64_t allowed(const struct connection *c, const struct common *common,
 	return own < both ? own : both;
 }
 
-static void count(struct connection *c, struct counters *counters, enum direction d, size_t len)
+static void count(
+	struct connection *c, struct counters *counters, enum direction d, size_t len, int64_t now)
 {
+	c->moved_at = now;
 	c->bytes[d] += len;
 	counters->bytes[d] += len;
 	counters->reads[d]++;
 	counters->turns += d == TO_SERVER && c->last_sent == TO_CLIENT;
 	c->last_sent = d;
+}
+
+/* As a NAT forgets. Nothing moves on one that is a ghost already. */
+static void forget_idle(struct connection *c, const struct link *l, int64_t now, int64_t *next)
+{
+	int64_t due = c->moved_at + l->forget_ns;
+
+	if (!l->forget_ns || c->is_ghost)
+		return;
+	if (due <= now)
+		connection_lose(c);
+	else
+		*next = earlier(*next, due);
 }
 
 static void send_bytes(struct connection *c, struct common *common, enum direction d,
@@ -143,7 +159,7 @@ static void send_bytes(struct connection *c, struct common *common, enum directi
 
 	if (d == TO_SERVER && arrival < c->reaches_server_at)
 		arrival = c->reaches_server_at;
-	count(c, &common->counters, d, passed);
+	count(c, &common->counters, d, passed, now);
 	flow_send(&c->flows[d], bytes, passed, arrival);
 	if (common->link.slow_start)
 		window_sent(&c->flows[d].window, &common->link, passed, now, arrival);
@@ -169,7 +185,7 @@ static void take_from_sender(
 {
 	char bytes[CHUNK_MAX];
 	size_t room = flow_room(&c->flows[d], &common->link, now);
-	size_t chunk = link_chunk(&common->link);
+	size_t chunk = link_chunk(&common->link, d);
 	ssize_t got = endpoint_read(sender(c, d), bytes, room < chunk ? room : chunk);
 	int64_t arrival = now + common->link.delay_ns;
 
@@ -253,6 +269,7 @@ enum connection_state connection_advance(
 {
 	enum connection_state state = CONNECTION_OPEN;
 
+	forget_idle(c, &common->link, now, next);
 	if (c->is_lost)
 		lose_client(c, now, next);
 	if (c->is_ghost)

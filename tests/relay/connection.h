@@ -28,6 +28,7 @@ struct connection {
 	uint64_t bytes[DIRECTIONS];
 	enum direction last_sent;
 	int64_t reaches_server_at; /* when the client's handshake is over */
+	int64_t moved_at;          /* when a byte was last taken from either end */
 	bool is_cut;               /* to be reset at once */
 	bool is_lost;              /* what the client sends is to be dropped */
 	bool is_ghost;             /* silent for ever, but open */

@@ -14,9 +14,10 @@
 enum direction { TO_SERVER, TO_CLIENT, DIRECTIONS };
 
 struct link {
-	int64_t delay_ns;  /* one way */
-	double mbit_per_s; /* in each direction; 0: without limit */
-	int64_t queue_ns;  /* how long a byte may wait for the wire */
+	int64_t delay_ns;              /* one way */
+	double mbit_per_s[DIRECTIONS]; /* 0: without limit */
+	int64_t queue_ns;              /* how long a byte may wait for the wire */
+	int64_t forget_ns; /* a connection on which nothing moves for so long is lost; 0: none is */
 	size_t window; /* most bytes under way in one direction of a connection; 0: as the link needs */
 	bool without_handshake; /* a connection costs no round trip */
 	bool slow_start;        /* see window.h */
@@ -30,7 +31,7 @@ int64_t link_carry(struct link *l, enum direction d, size_t len, int64_t now);
 int64_t link_admits_at(const struct link *l, enum direction d);
 
 /* Most bytes to put on the wire at once: small where connections have to share it fairly. */
-size_t link_chunk(const struct link *l);
+size_t link_chunk(const struct link *l, enum direction d);
 
 /* Most bytes of one direction of one connection that may be under way. */
 size_t link_window(const struct link *l);

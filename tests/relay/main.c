@@ -31,12 +31,24 @@ struct options {
 	char **words;
 };
 
-enum { OPTION_QUEUE = 256, OPTION_WINDOW, OPTION_SLOW_START, OPTION_NO_HANDSHAKE };
+enum {
+	OPTION_QUEUE = 256,
+	OPTION_WINDOW,
+	OPTION_SLOW_START,
+	OPTION_NO_HANDSHAKE,
+	OPTION_UP,
+	OPTION_DOWN,
+	OPTION_FORGET
+};
 
 static const struct argp_option option_table[] = {
 	{ "listen", 'l', "PORT", 0, "Where clients connect (0: a free port)", 0 },
 	{ "delay", 'd', "MS", 0, "One way (0)", 0 },
 	{ "bandwidth", 'b', "MBIT", 0, "Per second in each direction (0: no limit)", 0 },
+	{ "up", OPTION_UP, "MBIT", 0, "Per second to the server", 0 },
+	{ "down", OPTION_DOWN, "MBIT", 0, "Per second to the client", 0 },
+	{ "forget", OPTION_FORGET, "SECONDS", 0,
+		"Connections on which nothing moves for so long are lost (0: none)", 0 },
 	{ "queue", OPTION_QUEUE, "MS", 0, "How long bytes may wait for the wire (10)", 0 },
 	{ "window", OPTION_WINDOW, "BYTES", 0,
 		"Most under way per connection and direction (0: as the link needs)", 0 },
@@ -74,7 +86,13 @@ static error_t take_option(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case 'l': o->port = port(arg, state); break;
 	case 'd': o->link.delay_ns = milliseconds(arg, state); break;
-	case 'b': o->link.mbit_per_s = number(arg, 1e6, state); break;
+	case 'b':
+		o->link.mbit_per_s[TO_SERVER] = number(arg, 1e6, state);
+		o->link.mbit_per_s[TO_CLIENT] = o->link.mbit_per_s[TO_SERVER];
+		break;
+	case OPTION_UP: o->link.mbit_per_s[TO_SERVER] = number(arg, 1e6, state); break;
+	case OPTION_DOWN: o->link.mbit_per_s[TO_CLIENT] = number(arg, 1e6, state); break;
+	case OPTION_FORGET: o->link.forget_ns = milliseconds(arg, state) * 1000; break;
 	case 'c': o->control = arg; break;
 	case 't': o->tell = arg; break;
 	case OPTION_QUEUE: o->link.queue_ns = milliseconds(arg, state); break;
