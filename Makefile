@@ -156,6 +156,7 @@ help:
 #: make conformance     test servers held against the vendors' SDKs
 #: make budgets         requests of everyday work, counted and held against what is allowed (BUDGETS=--help)
 #: make bench           the workloads beside sshfs and rclone (BENCH=--help)
+#: make bench LINKS=1   everyday work through slow, uneven, stalling and dying links
 #: make bench-table     its last table into README.md
 #: make lint            formatting, cppcheck, direction of includes
 #: make format          clang-format everything

@@ -69,11 +69,12 @@ def stop(process, seconds=ENDS_WITHIN):
 
 
 @contextlib.contextmanager
-def service(command, log, env=None):
-    """A process for as long as the block takes; what it says goes to the file `log`, its output to a pipe."""
+def service(command, log, env=None, keeps=()):
+    """A process for as long as the block takes; what it says goes to the file `log`, its output to a pipe. It keeps
+    these descriptors of ours."""
     with open(log, "ab") as errors:
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": errors}
-        process = subprocess.Popen(command, env=env, start_new_session=True, **pipes)
+        process = subprocess.Popen(command, env=env, start_new_session=True, pass_fds=keeps, **pipes)
     try:
         yield process
     finally:

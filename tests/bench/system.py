@@ -23,6 +23,15 @@ def is_mounted(path):
         return any(line.split()[1] == str(path) for line in mounts)
 
 
+def cpu_of_session(leader):
+    """For each of its processes."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(") ")[2].split()
+            if int(fields[3]) == leader:
+                yield (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class System:
     """What they have in common. `backend` is the mounted directory as the server sees it, on this machine."""
 
@@ -34,7 +43,7 @@ class System:
         self.scratch = Path(setting.scratch) / f"{self.name}.{link.round_trip_ms:g}"
         self.server_disk = Path(setting.servers) / self.scratch.name
         self.mountpoint, self.backend = self.scratch / "mnt", self.server_disk / "backend"
-        self.relays, self.daemon = [], None
+        self.relays, self.daemon, self.cpu_before = [], None, 0
         self.env = dict(os.environ)
 
     def __enter__(self):
@@ -118,7 +127,12 @@ class System:
 
     # ---- Counting ----
 
+    def cpu(self):
+        """Seconds, of the mount's process and those that it started."""
+        return sum(cpu_of_session(self.daemon.pid)) if self.daemon else 0
+
     def reset_counters(self):
+        self.cpu_before = self.cpu()
         for through in self.relays:
             through.tell("zero")
 
@@ -128,6 +142,7 @@ class System:
             return {}
         return {
             "requests": self.requests(),
+            "cpu": self.cpu() - self.cpu_before,
             "round_trips": sum(c["turns"] for c in told),
             "bytes_up": sum(c["bytes_to_server"] for c in told),
             "bytes_down": sum(c["bytes_to_client"] for c in told),

@@ -8,6 +8,7 @@ import socket
 import urllib.request
 from pathlib import Path
 
+from edge import edge
 from processes import ready_line, run, service, wait_until
 from system import LANDS_WITHIN, System
 
@@ -167,7 +168,14 @@ class E2b(Sandboxfs):
         }
 
     def through_link(self, stack, url):
-        return f"http://127.0.0.1:{self.through_relay(stack, int(url.rpartition(':')[2]))}"
+        port = int(url.rpartition(":")[2])
+        if not self.link.tls:
+            return f"http://127.0.0.1:{self.through_relay(stack, port)}"
+        through = stack.enter_context(edge(self.scratch, port))
+        self.env["SSL_CERT_FILE"] = str(through.authority)
+        for other in "CURL_CA_BUNDLE", "SSL_CERT_DIR":
+            self.env.pop(other, None)
+        return f"https://127.0.0.1:{self.through_relay(stack, through.port)}"
 
     def reset_counters(self):
         super().reset_counters()

@@ -52,6 +52,35 @@ from workloads import Figure
 given_up = [Figure("status", "first", given_up_after=given_up) for given_up in (None, 300, None)]
 print(len(list(bench.until_given_up(given_up))))')" 2
 
+# ---- The table of make bench LINKS=1 ---------------------------------------------------------------
+
+cat >through.py <<'END'
+import links
+from links import Need
+
+
+def row(way, work, seconds, landed=None, wrong=None, given_up_after=None):
+    return {"name": "uneven", "way": way, "work": work, "floor": 0.5, "seconds": seconds, "landed": landed,
+            "wrong": wrong, "given_up_after": given_up_after, "requests": 2, "cpu": 0.125}
+
+
+ROWS = [row("tls", "read", 0.75), row("tls", "write", 0.1, landed=1.0),
+        row("sshfs", "read", None, wrong="late", given_up_after=60)]
+END
+python3 -c 'import through; print(through.links.text(through.ROWS, ["tls", "sshfs"]))' >through.txt
+is "a link says what it is" "$(head -n 1 through.txt)" "uneven: 30 ms, 1 up and 16 Mbit/s down"
+is "a work has its floor, and how many times that it took" "$(sed -n 's/^read *//p' through.txt | tr -s ' ')" \
+	"0.5 0.75 1.5 2 0.12 >60 - - -"
+is "what is written has taken until it is there" "$(sed -n 's/^write *//p' through.txt | tr -s ' ')" \
+	"0.5 1 2.0 2 0.12 - - - -"
+ok "the floor is round trips and bytes, each way at its rate" python3 -c '
+from through import links, Need
+assert Need(2, up=125000, down=2000000).seconds(links.LINKS["uneven"]) == 0.06 + 1 + 1'
+ok "and what stalls takes is left out of no floor" python3 -c '
+from through import links, Need
+link = links.LINKS["stalls"]
+assert abs(Need(10).seconds(link) - 3 / 0.9) < 1e-9'
+
 # ---- The verdicts of make budgets ------------------------------------------------------------------
 
 cat >verdict.py <<'END'
