@@ -47,6 +47,7 @@ static struct transfer *next_ask(
 			h->last = NULL;
 		*asked = t->asked;
 		t->asked = 0;
+		t->drops = *asked & TRANSFER_START ? h->drops : t->drops;
 		h->moves++;
 	}
 	*connections = h->connections;

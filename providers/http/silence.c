@@ -257,9 +257,20 @@ static void give_up_condemned(struct http *h)
 	}
 }
 
+/* Those that were made since the first of its age was found dead live. */
+static void drop_its_age(struct http *h, const struct transfer *dead)
+{
+	pthread_mutex_lock(&h->lock);
+	bool is_dropped = h->drops != dead->drops;
+
+	pthread_mutex_unlock(&h->lock);
+	if (!is_dropped)
+		http_drop_connections(h);
+}
+
 static void give_up(struct http *h, struct transfer *t)
 {
-	http_drop_connections(h);
+	drop_its_age(h, t);
 	condemn(h, t);
 }
 

@@ -55,6 +55,7 @@ struct transfer {
 	/* The I/O thread's own. */
 	CURL *easy;          /* NULL: does not run */
 	struct http *client; /* where it last started */
+	uint64_t drops;      /* of the client's, when it did */
 	LIST_ENTRY(transfer) running;
 	struct http_socket *socket; /* it is sent on; NULL: none yet, or not known */
 	bool is_kept;               /* on a connection that was used before */

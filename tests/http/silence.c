@@ -236,6 +236,27 @@ static void answer_and_count(struct peer *p)
 		;
 }
 
+/* Nothing before there are two connections. */
+static void answer_together(struct peer *p)
+{
+	while (read_and_count(p)) {
+		while (p->server->connections < 2)
+			usleep(1000);
+		if (!peer_say(p, OK_ANSWER))
+			return;
+	}
+}
+
+static void end_both(struct http_exchange *x[2])
+{
+	for (int n = 0; n < 2; n++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+
+		cr_expect(eq(int, http_read_answer(x[n], &very_patient, &answer, NULL), ERR_OK));
+		http_end(x[n]);
+	}
+}
+
 static void open_and_lose(struct room *r, struct asked *a)
 {
 	open_and_warm(r, answer_and_count, a);
@@ -266,6 +287,28 @@ Test(http_silence, what_is_not_repeatable_fails_when_nothing_is_acknowledged)
 	cr_expect(ne(ptr, strstr(r.e.text, "is dead"), NULL), "%s", r.e.text);
 	cr_expect(may_have_arrived);
 	expect_wanted(&asked, 1);
+	room_close(&r);
+}
+
+Test(http_silence, connections_that_died_together_are_dropped_once)
+{
+	struct http_exchange *x[2];
+	struct http_request request;
+	struct asked asked = { 0 };
+	struct room r;
+
+	room_open(&r, answer_together, &asked);
+	doubt_soon(&r);
+	request = room_request(&r, HTTP_POST, HTTP_REPEATABLE);
+	for (int n = 0; n < 2; n++)
+		x[n] = room_begin(&r, &request);
+	end_both(x);
+	for (int n = 0; n < 2; n++)
+		lose_peer(&r.server.peers[n]);
+	for (int n = 0; n < 2; n++)
+		x[n] = room_begin(&r, &request);
+	end_both(x);
+	cr_expect(eq(u64, r.http->drops, 1));
 	room_close(&r);
 }
 
