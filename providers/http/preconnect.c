@@ -55,6 +55,11 @@ static void release_all(struct http *h, struct preconnect *first)
 	}
 }
 
+void preconnect_drop(struct http *h)
+{
+	release_all(h, take(h->preconnects));
+}
+
 void preconnect_release(struct http *h)
 {
 	release_all(h, take(h->preconnects));

@@ -18,5 +18,7 @@ void preconnect_serve(struct http *h);
 void preconnect_finish(struct http *h, CURL *easy, CURLcode code);
 /* A request takes one that leads where it wants to go. */
 void preconnect_lend(CURL *easy, struct http *h);
+/* Closes those that were begun. */
+void preconnect_drop(struct http *h);
 /* Closes all of them; without the I/O thread. */
 void preconnect_release(struct http *h);

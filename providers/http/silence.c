@@ -76,6 +76,8 @@ static void probe_begin(
 		kind == PROOF_CONNECTED ? "does a new connection stand"
 					: "is a new connection answered");
 	h->silence.probe = p;
+	/* One that was made beforehand may be as dead as the doubted one, and shows nothing. */
+	preconnect_drop(h);
 	transfer_start(&p->transfer, h->multi, h, NULL);
 }
 
