@@ -73,7 +73,8 @@ enum err reading_do(struct cache *c, const struct call *call, struct inode *i, s
 	struct asking a = { .call = call, .reading = r };
 
 	/* Where contents are made, inode numbers are, too. */
-	r->item.target = r->is_made_now ? (struct expect){ 0 } : tree_expect(c->tree, i);
+	if (!r->is_made_now)
+		r->item.target = tree_expect(c->tree, i);
 	r->item.flags = CHANGE_BY_HANDLE;
 	enum err kind = cache_with_path(c, i, NULL, ask_fetch, &a, e);
 
