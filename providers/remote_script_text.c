@@ -106,18 +106,21 @@ const char remote_script_text[] =
 	"is_whole() {\n"
 	"	[ -f \"$1\" ] && [ \"$(stat -c %s \"$1\")\" = \"$size\" ]\n"
 	"}\n"
+	/* A mount can forbid to execute files. BusyBox's `[ -x` does not ask for that: only a run tells. */
+	"runs() {\n"
+	"	[ -x \"$1\" ] || return 1\n"
+	"	\"$1\" --version </dev/null >/dev/null 2>&1\n"
+	"	[ $? -ne 126 ]\n"
+	"}\n"
 	"is_there() {\n"
 	"	is_whole \"$1/$name\" || return 1\n"
 	"	[ -x \"$1/$name\" ] || chmod 700 \"$1/$name\" 2>/dev/null\n"
-	"	[ -x \"$1/$name\" ]\n"
+	"	runs \"$1/$name\"\n"
 	"}\n"
-	/*
-	 * Whether files may be executed there, which a mount can forbid. Where the file cannot be made
-	 * `:` would end the shell.
-	 */
+	/* An empty file is a script that does nothing. Where it cannot be made `:` would end the shell. */
 	"may_execute() {\n"
 	"	probe=$1/upload-probe-$$\n"
-	"	true >\"$probe\" && chmod 700 \"$probe\" && [ -x \"$probe\" ]\n"
+	"	true >\"$probe\" && chmod 700 \"$probe\" && runs \"$probe\"\n"
 	"	set -- $?\n"
 	"	rm -f \"$probe\"\n"
 	"	return $1\n"
