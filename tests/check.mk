@@ -79,9 +79,11 @@ ROOT_TESTS    := tests/install/debian.t tests/install/systemd.t
 FAULT_TESTS   := tests/mount/e2b_crash_points.t
 # They open every kind of handle; check-faults runs them again.
 HANDLE_TESTS  := tests/mount/events.t tests/mount/exec.t tests/mount/jobs.t tests/mount/stats.t
+# Docker is installed for these; they are in the sandboxes of a vendor.
+DOCKER_TESTS  := tests/mount/container.t
 # For check-all alone: 200,000 files take half a minute to make and to remove, as does a gigabyte, a Debian takes minutes.
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
-SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS),$(wildcard tests/mount/*.t tests/install/*.t))
+SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS),$(wildcard tests/mount/*.t tests/install/*.t))
 
 UNITS         := $(TEST_LAYERS:%=unit:%)
 CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZZERS:%=fuzz:%) $(SCRIPTS) \
@@ -91,7 +93,7 @@ SLOW          := unit:providers unit:cache $(VENDORS:%=budgets:%) unit:modal con
 	modal:tests/mount/vendor_key.t aio:tests/mount/vendor_key.t e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
 T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # Those that are about one vendor stay out.
-ALL_VENDOR_TESTS = $(filter-out $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
+ALL_VENDOR_TESTS = $(filter-out $(DOCKER_TESTS) $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
 
 # ---- Running them ----------------------------------------------------------------------------------
 
@@ -207,7 +209,7 @@ LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on ov
 
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
 RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers \
-	distros faults threads threads-e2b stress soak mutants live
+	distros faults threads threads-e2b stress soak mutants live containers
 STEPS         ?= $(RELEASE_STEPS)
 
 release_lint         = lint
@@ -226,6 +228,7 @@ release_sanitizers   = test SAN=address,undefined
 release_clang        = test CC=clang
 release_jitter       = test JITTER=1
 release_distros      = check-distros
+release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%)"
 release_faults       = check-faults
 release_threads      = check-threads
 release_threads-e2b  = check-threads PROVIDER=e2b
@@ -245,7 +248,7 @@ RELEASE_TIMES = build/check-all.times
 .PHONY: check-all
 check-all:
 	$(if $(filter-out $(RELEASE_STEPS),$(STEPS)),$(error no such step: $(filter-out $(RELEASE_STEPS),$(STEPS))))
-	$(Q)sh tools/setup.sh build tests checks roots
+	$(Q)sh tools/setup.sh build tests checks roots containers
 	$(Q)mkdir -p build; rm -f $(RELEASE_TIMES)
 	$(Q)failed=0; $(foreach s,$(STEPS),$(call release_step,$s)) \
 	echo; cat $(RELEASE_TIMES); echo "check-all: $$failed failed of $(words $(STEPS)) steps"; [ $$failed = 0 ]

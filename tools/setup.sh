@@ -1,8 +1,8 @@
 #!/bin/sh
-# setup.sh [build] [tests] [checks] [bench] [package] [roots] - installs through apt what is missing to
-# build sandboxfs, to run its tests, to check it with other compilers and programs, to set it beside
-# other remote file systems, to make a package of it, and to make the systems in folders that some
-# tests work in.
+# setup.sh [build] [tests] [checks] [bench] [package] [roots] [containers] - installs through apt what
+# is missing to build sandboxfs, to run its tests, to check it with other compilers and programs, to
+# set it beside other remote file systems, to make a package of it, and to make the systems in folders
+# and the containers that some tests work in.
 #
 # Does nothing, and needs no root, when all is there. Where there is no apt it names the packages and fails.
 # shellcheck disable=SC2086 # lists of words are split where they are used
@@ -16,6 +16,7 @@ CHECKS='clang clang-format libclang-rt-dev cppcheck qemu-user valgrind npm'
 BENCH='openssh-server openssh-client sshfs rclone bindfs nodejs git python3'
 PACKAGE='build-essential debhelper'
 ROOTS='debootstrap systemd-container'
+CONTAINERS='docker.io'
 
 say() {
 	echo "setup: $*"
@@ -38,16 +39,18 @@ wanted() {
 		bench) echo $BENCH ;;
 		package) echo $PACKAGE ;;
 		roots) echo $ROOTS ;;
+		containers) echo $CONTAINERS ;;
 		*)
-			say "'$group': use build, tests, checks, bench, package, roots or several of them" >&2
+			say "'$group': use build, tests, checks, bench, package, roots, containers or several of them" >&2
 			exit 1
 			;;
 		esac
 	done
 }
 
-# A program that somebody put there without apt counts too.
+# A program that somebody put there without apt counts too, as does another's Docker, which Debian's would replace.
 is_installed() {
+	[ "$1" != docker.io ] || ! command -v dockerd >/dev/null || return 0
 	command -v "$1" >/dev/null ||
 		[ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }

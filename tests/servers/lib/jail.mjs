@@ -3,6 +3,9 @@
 // Inside, / is the host's read-only, but for /home, /root and /tmp, which are DIRECTORY/home, root and tmp; /run and
 // /var/tmp are empty. The sandbox has one ordinary user, of a name that the vendor chooses, whose home is below /home. As
 // root the daemon begins as root and can act as that user; as an ordinary user all is that user's.
+//
+// SANDBOX_JAIL names another program that makes a sandbox, of what it has; it is run as bubblewrap is, with the arguments
+// of jailArguments().
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -90,6 +93,10 @@ function bwrapArguments({ directory, io, hostname, daemon, programs }) {
 	];
 }
 
+// Where the daemon's things are; main: what its program node is to run.
+const jailArguments = ({ io, hostname, daemon, programs }) =>
+	[io, hostname, process.execPath, daemon.source, programs, daemon.main];
+
 // ---- Running it ------------------------------------------------------------------------------------
 
 async function firstPid(child) {
@@ -114,7 +121,8 @@ export async function startJail(options) {
 	fs.rmSync(path.join(io, "socket"), { force: true });
 	writeAccounts(io, user);
 	const argv = [...bwrapArguments(options), `${DAEMON_HOME}/node`, `${DAEMON_HOME}/source/${daemon.main}`];
-	const child = spawn("bwrap", argv, {
+	const { SANDBOX_JAIL: jail } = process.env;
+	const child = spawn(jail ?? "bwrap", jail ? jailArguments(options) : argv, {
 		env: { PATH: SANDBOX_PATH },
 		stdio: ["pipe", "pipe", "inherit", "pipe"],
 	});
