@@ -92,8 +92,15 @@ CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZ
 SLOW          := unit:providers unit:cache $(VENDORS:%=budgets:%) unit:modal contract:aio contract:daytona contract:langsmith \
 	modal:tests/mount/vendor_key.t aio:tests/mount/vendor_key.t e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
 T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
+# What other compilers and sanitizers repeat: not the fuzzers, which have a compiler and sanitizers of their
+# own, nor budgets, which count requests.
+COMPILED       = $(filter-out fuzz:% budgets:%,$T)
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(DOCKER_TESTS) $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
+# Their length is given: ORACLE_OPS, STRESS_SECONDS, MIXING_ROUNDS and ROUNDS.
+OF_ANY_LENGTH := tests/mount/mixing.t tests/mount/oracle.t tests/mount/stress.t tests/mount/vendor_faults.t
+# $(call left_of_vendor,VENDOR): what `check` has not run in its sandboxes, or not at length.
+left_of_vendor = $(filter-out $(filter-out $(OF_ANY_LENGTH),$(patsubst $1:%,%,$(filter $1:%,$(CHECKED)))),$(ALL_VENDOR_TESTS))
 
 # ---- Running them ----------------------------------------------------------------------------------
 
@@ -208,8 +215,14 @@ LAYERED_TESTS  = $(foreach v,$(LAYERED),$(ALL_VENDOR_TESTS:%=$v:%) budgets:$v) \
 LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on overlay,redirect_dir=on docker
 
 # The steps of a release, and what each gives to make. All are run, whichever fails; each one's time is told.
+#
+# No step repeats what another has shown, in the same form, of the same code:
+#
+#	a vendor's scripts    not those that `check` has run in its sandboxes, but the ones that a release has at greater length
+#	process               nothing about a vendor, whose helper runs in the sandbox whatever HELPER is
+#	clang, sanitizers, jitter    neither fuzzers nor budgets; clang's code is the same in every vendor's sandbox
 RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers \
-	distros faults threads threads-e2b stress soak mutants live containers
+	distros containers faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
 release_lint         = lint
@@ -217,16 +230,16 @@ release_check        = check
 release_conformance  = conformance
 release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
 release_oracle       = oracle ORACLE_OPS=100000 ORACLE_SEEDS=2
-release_process      = test HELPER=process ORACLE_OPS=20000 T="$(wildcard tests/mount/*.t)"
+release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
-$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v ORACLE_OPS=20000 STRESS_SECONDS=60 T="$$(ALL_VENDOR_TESTS)"))
+$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v ORACLE_OPS=20000 STRESS_SECONDS=60 T="$$(call left_of_vendor,$v)"))
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 release_budgets      = budgets
 release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
 release_answers      = answers
-release_sanitizers   = test SAN=address,undefined
-release_clang        = test CC=clang
-release_jitter       = test JITTER=1
+release_sanitizers   = test SAN=address,undefined T="$(COMPILED)"
+release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED))"
+release_jitter       = test JITTER=1 T="$(COMPILED)"
 release_distros      = check-distros
 release_containers   = test T="$(DOCKER_TESTS:%=e2b:%) $(DOCKER_TESTS:%=aio:%)"
 release_faults       = check-faults
