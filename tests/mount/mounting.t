@@ -198,6 +198,16 @@ ok "umount -N unmounts there" deadline "$PATIENCE" umount -N $outside "$SCRATCH/
 fails "and it is gone" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
 kill $outside
 
+# A test that has a namespace of its own keeps no other's mount.
+ok "a mount is there" deadline "$PATIENCE" "$SANDBOXFS" local:x dir
+SCRATCH=/none "$TOP/tests/support/apart" sleep 1000 &
+outside=$!
+ok "in another namespace it is not" wait_until "$PATIENCE" sh -c '[ "$(cat "/proc/$1/comm")" = sleep ]' - $outside
+fails "in any way" grep -q "$SCRATCH/dir fuse.sandboxfs" /proc/$outside/mounts
+ok "it is unmounted" deadline "$PATIENCE" umount dir
+is_gone "beside another namespace" dir
+kill $outside
+
 # ---- An ordinary user ----------------------------------------------------------------------------
 
 # With a store of its own: root's is closed to it.
