@@ -25,7 +25,7 @@ void mounted_take_owner(struct mounted *m, const struct mntent *line)
 
 bool mounted_is_dead(int number)
 {
-	return number == ENOTCONN || number == ECONNABORTED;
+	return number == ENOTCONN || number == ECONNABORTED || number == ECONNREFUSED;
 }
 
 bool mounted_become_owner(const struct mounted *m)

@@ -23,7 +23,8 @@ void mounted_take_owner(struct mounted *m, const struct mntent *line);
 
 /*
  * Whether this errno of a call below a mount says that nobody serves the mount any more. ECONNABORTED is the answer to
- * whoever was asking at that moment.
+ * whoever was asking at that moment, ECONNREFUSED where the mount's process ended before it answered the kernel's first
+ * request and a child of it still has the device.
  */
 bool mounted_is_dead(int number);
 

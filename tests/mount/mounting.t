@@ -272,6 +272,25 @@ wait $daemon 2>/dev/null
 ok "a dead mount is unmounted" deadline "$PATIENCE" $UMOUNT "$SCRATCH/dir"
 is_gone "a dead mount" dir
 
+# One that was killed before it had answered the kernel's first request, while a child of it still has its device.
+python3 - "$SCRATCH/dir" <<'END' &
+import ctypes, os, signal, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+device = os.open("/dev/fuse", os.O_RDWR)
+options = "fd=%d,rootmode=40000,user_id=0,group_id=0" % device
+if libc.mount(b"local:x", sys.argv[1].encode(), b"fuse.sandboxfs", 0, options.encode()):
+    sys.exit(os.strerror(ctypes.get_errno()))
+request, = struct.unpack_from("Q", os.read(device, 1 << 16), 8)
+os.write(device, struct.pack("IiQ", 16, -5, request))
+signal.pause()
+END
+child=$!
+ok "a mount is there" wait_until "$PATIENCE" mounted dir
+ok "it refuses whatever it is asked" wait_until "$PATIENCE" sh -c 'LC_ALL=C ls "$1" 2>&1 | grep -q refused' - dir
+ok "it is unmounted" deadline "$PATIENCE" $UMOUNT "$SCRATCH/dir"
+is_gone "a mount that refuses" dir
+kill $child
+
 deadline "$PATIENCE" "$SANDBOXFS" local:x dir
 daemon=$(daemon_of dir)
 kill -STOP "$daemon"

@@ -36,6 +36,7 @@ Test(exits, a_mount_whose_daemon_ends_during_the_call_is_dead)
 {
 	cr_expect(mounted_is_dead(ENOTCONN));
 	cr_expect(mounted_is_dead(ECONNABORTED));
+	cr_expect(mounted_is_dead(ECONNREFUSED));
 	cr_expect(not(mounted_is_dead(0)));
 	cr_expect(not(mounted_is_dead(EACCES)));
 	cr_expect(not(mounted_is_dead(ENOENT)));
