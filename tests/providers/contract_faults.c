@@ -31,6 +31,59 @@ BEHAVIOUR_OF_VENDORS(faults, a_command_whose_answer_a_gateway_loses_runs_once)
 	}
 }
 
+/* Every byte of what an answer begins with, and then one in so many, at other places of each frame. */
+#define EVERY_BYTE 16
+#define STRIDE     23
+#define ANSWER_MAX 65536
+
+static void expect_its_end(struct subject *s, size_t at, const struct ran *r)
+{
+	AUTO_FREE char *log = outside_read(s, "log", NULL);
+
+	cr_expect(eq(int, r->err, ERR_OK), "after %zu bytes: %s", at, r->why.text);
+	cr_expect(eq(int, r->result.exit_code, 3), "after %zu bytes", at);
+	cr_expect(
+		eq(str, (char *)buf_text(&((struct ran *)r)->out), "out\n"), "after %zu bytes", at);
+	cr_expect(eq(str, (char *)buf_text(&r->err_out), "err\n"), "after %zu bytes", at);
+	cr_expect(eq(str, log, "ran\n"), "after %zu bytes", at);
+}
+
+/* Answers to requests of this `kind`; `connects`: the request that gets it is of another connection each time. */
+static void cut_everywhere(struct subject *s, const char *kind, bool connects)
+{
+	struct execute_request request = {
+		.command = "echo ran >>log; echo out; echo err >&2; exit 3"
+	};
+	bool is_cut = true;
+	char id[sizeof s->id];
+
+	snprintf(id, sizeof id, "%s", s->id);
+	for (size_t at = 0; is_cut && at < ANSWER_MAX; at += at < EVERY_BYTE ? 1 : STRIDE) {
+		char action[64];
+
+		snprintf(action, sizeof action, "{\"type\":\"cut_after\",\"bytes\":%zu}", at);
+		outside_write_text(s, "log", "");
+		contract_fault(kind, action, 1);
+		if (connects) {
+			provider_release(take(s->p));
+			contract_connect(s, id);
+		}
+		AUTO_RAN struct ran r = run_request(s, NULL, &request);
+
+		is_cut = contract_mend() == 1;
+		expect_its_end(s, at, &r);
+	}
+}
+
+/* On Modal an answer that began with the connection tells how commands end, one after the other. */
+BEHAVIOUR_OF_VENDORS(faults, a_command_whose_answer_is_cut_anywhere_runs_once_and_tells_its_end)
+{
+	contract_use_own_server(s);
+	cut_everywhere(s, STARTS, false);
+	if (!strcmp(s->name, "modal"))
+		cut_everywhere(s, "StdioRead$", true);
+}
+
 /* The requests that carry contents. */
 #define CARRIES "POST .*(files|upload|write)|PUT|[Ee]xec(ute)?$|Input$|StdinWrite$"
 #define LARGE   ((size_t)VERB_DATA_MAX)

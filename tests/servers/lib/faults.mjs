@@ -9,7 +9,7 @@
 //   cut                               the connection ends before any answer
 //   cut_request { bytes }             the connection ends after so many bytes of the request's body
 //   shorten_request { bytes }         the request's body arrives without its last bytes (1), as if it were whole
-//   cut_after { bytes }               the connection ends after so many bytes of the answer's body
+//   cut_after { bytes }               the connection ends after so many bytes of the answer's body, if it has so many
 //   duplicate                         the request arrives twice, at the same time; HTTP/1.1
 //   keep_copy                         a copy of the request arrives when POST /deliver says so; HTTP/1.1
 //   truncate { bytes }                the answer's body ends early, as if it were whole
@@ -215,6 +215,14 @@ function onAnswerBytes(res, limit, act, beyond) {
 	res.end = filter(end);
 }
 
+// What has fewer bytes has no fault.
+function cutAfter({ bytes = 0 }, req, res, faults) {
+	if (bytes === 0)
+		res.flushHeaders = () => {};
+	faults.taken--;
+	onAnswerBytes(res, bytes, () => (faults.taken++, cutConnection(req)), dropped);
+}
+
 const dropped = () => true;
 
 function withoutLength(res) {
@@ -318,11 +326,7 @@ const actions = {
 	duplicate,
 	keep_copy: keepCopy,
 	cut_request: ({ bytes }, req) => onRequestBytes(req, bytes, () => cutConnection(req)),
-	cut_after: ({ bytes = 0 }, req, res) => {
-		if (bytes === 0)
-			res.flushHeaders = () => {};
-		onAnswerBytes(res, bytes, () => cutConnection(req), dropped);
-	},
+	cut_after: cutAfter,
 	truncate,
 	stall,
 	content_type: changeContentType,
