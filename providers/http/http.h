@@ -6,6 +6,8 @@
  * thread: begin, read until the end, end. An answer whose reader is slow is paused, so what one exchange holds is bounded
  * (HTTP_WINDOW); so is what an unread one holds.
  *
+ * An answer is decoded when it comes compressed, which is not asked for.
+ *
  * Always: TLS certificates are verified (a CA file or folder by SSL_CERT_FILE, SSL_CERT_DIR or CURL_CA_BUNDLE), plain
  * http goes only to this machine (ERR_INVALID else), proxies are those of http_proxy, https_proxy, all_proxy and
  * no_proxy, no Expect: 100-continue, a small request leaves in one write, no secret in a log or an error.

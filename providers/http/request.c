@@ -92,6 +92,8 @@ CURL *request_handle(const struct http *h, const struct transfer *t)
 	curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, SEND_SIZE);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, h->user_agent);
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers);
+	/* Nobody asks for it (request_headers()), but edges compress what they think worth it. */
+	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate");
 	set_trust(easy, h);
 	set_connection(easy, t);
 	set_method(easy, t);
@@ -131,7 +133,8 @@ static bool append_fields(struct curl_slist **list, const struct http_request *r
 			return false;
 		has_type |= !strcasecmp(r->headers[i].name, "Content-Type");
 	}
-	return append(list, "Expect:") && (has_type || append(list, "Content-Type:"));
+	return append(list, "Expect:") && append(list, "Accept-Encoding:") &&
+		(has_type || append(list, "Content-Type:"));
 }
 
 static enum err check_fields(const struct http_request *r, struct error *e)

@@ -645,3 +645,35 @@ Test(http_exchange, many_threads_share_one_client)
 	cr_expect(eq(int, r.server.requests, 16 * 60));
 	room_close(&r);
 }
+
+/* gzip of "compressed", as an edge answers whoever it thinks can take it. */
+static void answer_compressed(struct peer *p)
+{
+	static const unsigned char bytes[] =
+		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\xce\xcf\x2d\x28\x4a\x2d\x2e"
+		"\x4e\x4d\x01\x00\x1e\x4b\x56\x97\x0a\x00\x00\x00";
+	char head[100];
+
+	snprintf(head, sizeof head,
+		"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n",
+		sizeof bytes - 1);
+	while (peer_read_request(p)) {
+		if (strcasestr(buf_text(&p->request), "Accept-Encoding"))
+			break;
+		peer_say(p, head);
+		peer_send(p, bytes, sizeof bytes - 1);
+	}
+}
+
+Test(http_exchange, an_answer_that_is_compressed_though_nobody_asked_is_decoded)
+{
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, answer_compressed, NULL);
+	request = room_request(&r, HTTP_GET, 0);
+	cr_assert(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(str, (char *)buf_text(&answer.body), "compressed"));
+	room_close(&r);
+}
