@@ -45,6 +45,17 @@ static enum err follow(struct http_exchange *x, struct error *e)
 	return ERR_OK;
 }
 
+static bool may_follow(const struct http_exchange *x)
+{
+	const struct outcome *o = &x->transfer.outcome;
+
+	if (o->failure.kind != ERR_OK || !o->redirect)
+		return false;
+	return x->transfer.flags & HTTP_FOLLOW ||
+		(retry_wants_redirect(x->transfer.flags, o->status) &&
+			url_same_origin(x->transfer.url, o->redirect));
+}
+
 static bool may_repeat(const struct http_exchange *x)
 {
 	const struct outcome *o = &x->transfer.outcome;
@@ -114,7 +125,7 @@ enum err exchange_settle(struct http_exchange *x, const struct call *call, struc
 	x->may_have_arrived |= o->was_sent && !is_undone(t);
 	t->is_sent = false;
 	log_outcome(x);
-	if (o->failure.kind == ERR_OK && t->flags & HTTP_FOLLOW && o->redirect)
+	if (may_follow(x))
 		return follow(x, e);
 	if (may_repeat(x))
 		return repeat(x, call, e);

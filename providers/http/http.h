@@ -85,7 +85,7 @@ enum http_flags {
 	HTTP_OWN_CONNECTION = 4,
 	/*
 	 * A redirection is followed, GET and HEAD only, at most 5 times, secrets kept from other origins. Without it a 3xx is
-	 * an answer like another.
+	 * an answer like another, but 307 and 308 to the same origin of what is HTTP_REPEATABLE, which are followed.
 	 */
 	HTTP_FOLLOW = 8,
 	/*

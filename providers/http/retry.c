@@ -35,6 +35,11 @@ bool retry_wants_status(unsigned flags, int status, enum retry_wish wish)
 	}
 }
 
+bool retry_wants_redirect(unsigned flags, int status)
+{
+	return flags & HTTP_REPEATABLE && (status == 307 || status == 308);
+}
+
 bool retry_is_lasting(unsigned flags, int status)
 {
 	return status == 409 && flags & HTTP_CONFLICT_PASSES;

@@ -16,6 +16,8 @@ enum retry_wish { RETRY_UNSAID, RETRY_NEVER, RETRY_AGAIN };
 enum retry_wish retry_wish_of(unsigned flags, const char *value);
 /* `status` may be a fault that passes; `flags`: enum http_flags. */
 bool retry_wants_status(unsigned flags, int status, enum retry_wish wish);
+/* Whether it asks for the same request elsewhere, which does no harm. */
+bool retry_wants_redirect(unsigned flags, int status);
 /* Whether it may pass only after more than RETRY_MAX repetitions. */
 bool retry_is_lasting(unsigned flags, int status);
 /* Whether the server says by it that it did nothing. */

@@ -85,7 +85,8 @@ static size_t on_send(char *dst, size_t size, size_t count, void *context)
 
 static bool is_followed(const struct transfer *t, int status)
 {
-	return t->flags & HTTP_FOLLOW && status >= 300 && status < 400;
+	return (t->flags & HTTP_FOLLOW && status >= 300 && status < 400) ||
+		retry_wants_redirect(t->flags, status);
 }
 
 static bool is_version_2(const struct transfer *t)

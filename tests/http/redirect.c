@@ -6,9 +6,14 @@
 
 TestSuite(http_redirect, .timeout = 300);
 
-/* To where the test says; "/end" says what the request was. */
+/* To where the test says, by its status; "/end" says what the request was. */
+struct target {
+	const char *url, *status;
+};
+
 static void redirect(struct peer *p)
 {
+	const struct target *to = p->server->context;
 	char answer[4096];
 
 	while (peer_read_request(p)) {
@@ -20,9 +25,9 @@ static void redirect(struct peer *p)
 				text);
 		else
 			snprintf(answer, sizeof answer,
-				"HTTP/1.1 302 Found\r\nLocation: %s\r\nContent-Length: "
+				"HTTP/1.1 %s\r\nLocation: %s\r\nContent-Length: "
 				"5\r\n\r\nmoved",
-				(const char *)p->server->context);
+				to->status, to->url);
 		peer_say(p, answer);
 	}
 }
@@ -42,19 +47,28 @@ static struct http_request secret_request(
 	return request;
 }
 
-static enum err perform_to(const char *where, enum http_method method, unsigned flags,
-	struct http_answer *answer, struct error *e)
+static enum err perform_by(const char *status, const char *where, enum http_method method,
+	unsigned flags, struct http_answer *answer, struct error *e)
 {
+	struct target to = { where, status };
 	struct http_request request;
 	struct room r;
 	enum err kind;
 
-	room_open(&r, redirect, (void *)where);
+	room_open(&r, redirect, &to);
 	request = secret_request(&r, method, flags);
+	request.body = method == HTTP_POST ? "body" : NULL;
+	request.body_len = strlen("body");
 	kind = room_perform(&r, &request, answer);
 	*e = r.e;
 	room_close(&r);
 	return kind;
+}
+
+static enum err perform_to(const char *where, enum http_method method, unsigned flags,
+	struct http_answer *answer, struct error *e)
+{
+	return perform_by("302 Found", where, method, flags, answer, e);
 }
 
 Test(http_redirect, one_to_the_same_origin_keeps_the_secret)
@@ -100,6 +114,39 @@ Test(http_redirect, without_the_flag_and_for_a_post_it_is_an_answer)
 			ERR_OK));
 		cr_expect(eq(int, answer.status, 302));
 		cr_expect(eq(str, (char *)buf_text(&answer.body), "moved"));
+	}
+}
+
+Test(http_redirect, a_repeatable_post_is_sent_where_307_and_308_of_the_same_origin_say)
+{
+	static const struct {
+		const char *status, *where;
+		unsigned flags;
+		int want;
+	} rows[] = {
+		{ "307 X", "/end", HTTP_REPEATABLE, 200 },
+		{ "308 X", "/end", HTTP_REPEATABLE, 200 },
+		{ "307 X", "/end", 0, 307 },
+		{ "302 X", "/end", HTTP_REPEATABLE, 302 },
+		{ "307 X", "http://127.0.0.2/end", HTTP_REPEATABLE, 307 },
+		{ "308 X", "https://127.0.0.1/end", HTTP_REPEATABLE, 308 },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+		struct error e;
+
+		cr_assert(eq(int,
+				  perform_by(rows[i].status, rows[i].where, HTTP_POST,
+					  rows[i].flags, &answer, &e),
+				  ERR_OK),
+			"row %zu: %s", i, e.text);
+		cr_expect(eq(int, answer.status, rows[i].want), "row %zu", i);
+		if (rows[i].want != 200)
+			continue;
+		cr_expect(ne(ptr, strstr(buf_text(&answer.body), "POST /end"), NULL), "row %zu", i);
+		cr_expect(ne(ptr, strstr(buf_text(&answer.body), "X-Key: geheim"), NULL));
+		cr_expect(ne(ptr, strstr(buf_text(&answer.body), "\r\n\r\nbody"), NULL));
 	}
 }
 
