@@ -233,8 +233,9 @@ release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
-$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v ORACLE_OPS=20000 STRESS_SECONDS=60 T="$$(call left_of_vendor,$v)"))
-release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)" 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
+$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 \
+	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
+release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 release_budgets      = budgets
 release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
 release_answers      = answers
