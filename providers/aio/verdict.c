@@ -10,8 +10,8 @@
 
 /* The key is wanted by the container's own proxy, in a page of its own. */
 static const struct frame_form forms[] = {
-	{ .members = { { "detail" } } },
-	{ .members = { { "success", MEMBER_BOOLEAN }, { "message" } } },
+	{ .members = { { "detail", MEMBER_ANY } } },
+	{ .members = { { "success", MEMBER_BOOLEAN }, { "message", MEMBER_ANY } } },
 	{ .status = 401, .body = BODY_ANY },
 };
 

@@ -4,7 +4,7 @@
 
 /* { path, timestamp, statusCode, error, message } */
 static const struct frame_form forms[] = {
-	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message" } } },
+	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message", MEMBER_ANY } } },
 };
 static const struct vendor_frame frame =
 	VENDOR_FRAME("application/json", "is DAYTONA_API_URL right?", forms);

@@ -7,7 +7,7 @@
 
 /* Of the daemon, and of the proxy before the daemon; of two of its routes in another form. */
 #define OF_THE_DAEMON                                                                              \
-	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message" } } },                        \
+	{ .members = { { "statusCode", MEMBER_INTEGER }, { "message", MEMBER_ANY } } },            \
 		{ .status = 400, .members = { { "error", MEMBER_TEXT } } },                        \
 	{                                                                                          \
 		.status = 400, .members = { { "errors", MEMBER_LIST } }                            \

@@ -16,11 +16,11 @@
 /* ---- Whose an answer is ---- */
 
 static const struct frame_form forms[] = {
-	{ .members = { { "detail" } } },
+	{ .members = { { "detail", MEMBER_ANY } } },
 	{ .members = { { "error", MEMBER_TEXT }, { "message", MEMBER_TEXT } } },
 };
 static const struct frame_form file_forms[] = {
-	{ .members = { { "detail" } } },
+	{ .members = { { "detail", MEMBER_ANY } } },
 	{ .members = { { "error", MEMBER_TEXT }, { "message", MEMBER_TEXT } } },
 	{ .status = 416, .body = BODY_ANY }, /* tells of the range in its fields */
 };
