@@ -210,8 +210,8 @@ void cache_free(struct cache *c)
 	bulk_free(c->bulk);
 	fill_free(c->fill);
 	recall_free(c->recall);
-	stored_free(c->stored);
 	end_pending(c);
+	stored_free(c->stored); /* what is sent is kept there until then */
 	lease_free(c->lease);
 	trust_free(c->trust);
 	tree_free(c->tree);
