@@ -11,14 +11,6 @@
 /* Then the way is tried once more with whole batches: a limit may have been raised. */
 #define CUT_MS ((int64_t)10 * 60 * 1000)
 
-uint64_t pending_too_large(const struct pending *p)
-{
-	struct foreign_report foreign;
-
-	foreign_read(p->cache->metered.provider->foreign, &foreign);
-	return foreign.too_large;
-}
-
 /* The sandbox does not have them, and takes none that is lower than the last one that was done. */
 static bool forget_numbers(struct pending *p, const struct batch *b)
 {

@@ -396,7 +396,6 @@ void batch_damaged_locked(struct pending *p, struct batch *b, const struct error
 /* ---- What the way takes at once (pending_cut.c) ---- */
 
 /* Requests that were refused for their size by what is between here and the sandbox, so far. */
-uint64_t pending_too_large(const struct pending *p);
 /*
  * Nothing of the batch has reached the sandbox, since its request was too large for the way there.
  * Its changes leave again, in batches of half the size. false: the batch cannot be cut.

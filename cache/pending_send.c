@@ -24,8 +24,10 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	memset(b->results, 0, b->count * sizeof *b->results);
 	enum err kind = batch_find_done(p, &call, b, e);
 
+	b->progress.is_too_large = false;
 	if (!kind)
 		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
+	b->is_too_large = kind == ERR_UNREACHABLE && b->progress.is_too_large;
 	if (!kind)
 		kind = batch_find_late(p, &call, b, e);
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
@@ -82,13 +84,9 @@ static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
 
 static enum err try(struct pending *p, struct batch *b, struct error *e)
 {
-	uint64_t too_large = pending_too_large(p);
 	enum err kind = b->is_ready ? ERR_OK : batch_prepare(p, b, e);
 
-	if (!kind)
-		kind = ask(p, b, e);
-	b->is_too_large = kind == ERR_UNREACHABLE && pending_too_large(p) != too_large;
-	return kind;
+	return kind ? kind : ask(p, b, e);
 }
 
 /* Whether the next attempt may do: what is lacking is the way to the sandbox, or memory or room on the disk here. */

@@ -212,7 +212,7 @@ enum err rest_no_json(const struct rest *r, const struct rest_ask *ask, struct e
 	struct error why = { 0 };
 
 	error_set(&why, ERR_UNREACHABLE, "%s: %s: the answer is not JSON", r->vendor, ask->what);
-	foreign_note(http_foreign(r->http), 0, why.text);
+	foreign_note(http_foreign(r->http), why.text);
 	return error_set(e, why.kind, "%s", why.text);
 }
 

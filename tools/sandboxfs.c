@@ -24,6 +24,7 @@
 #include "tools/user_dirs.h"
 #include "tools/watcher.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -251,7 +252,7 @@ static bool may_do_without(const struct config *c, const char *dir)
 {
 	struct stat st;
 
-	return !c->journal && lstat(dir, &st);
+	return !c->journal && lstat(dir, &st) && errno == ENOENT;
 }
 
 /*

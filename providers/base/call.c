@@ -114,6 +114,12 @@ void call_sent(const struct call *call, uint64_t bytes)
 	}
 }
 
+void call_is_too_large(const struct call *call)
+{
+	if (call && call->progress)
+		call->progress->is_too_large = true;
+}
+
 void call_moved(const struct call *call)
 {
 	call_moved_at(call, monotonic_ms());

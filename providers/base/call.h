@@ -39,7 +39,9 @@ struct progress {
 	int64_t since_ms;         /* monotonic: when the caller began to wait */
 	_Atomic int64_t moved_ms; /* when the answer last came nearer; 0: it has not yet */
 	_Atomic uint64_t sent;    /* bytes of its requests that have left */
-	struct progress *also;    /* has the same noted; outlives this one; NULL: none */
+	_Atomic bool
+		is_too_large;  /* somebody on the way took none of its requests for their size */
+	struct progress *also; /* has the same noted; outlives this one; NULL: none */
 	/* Called by who waits, some times a second, when something was noted; NULL: nobody is told. */
 	void (*told)(struct progress *p);
 };
@@ -78,6 +80,8 @@ void call_moved(const struct call *call);
 void call_moved_at(const struct call *call, int64_t moved_ms);
 /* `bytes` more of the request have left. */
 void call_sent(const struct call *call, uint64_t bytes);
+/* Who stands before the service takes no request of this size. */
+void call_is_too_large(const struct call *call);
 
 /*
  * Waits until `fd` is ready for `events` (poll(2)): ERR_OK, ERR_TIMEOUT, ERR_INTERRUPTED or ERR_IO.

@@ -5,16 +5,12 @@
 
 #include <string.h>
 
-/* 413, Content Too Large: what a gateway has a limit for. */
-#define STATUS_TOO_LARGE 413
-
-void foreign_note(struct foreign_answers *f, int status, const char *text)
+void foreign_note(struct foreign_answers *f, const char *text)
 {
 	if (!f)
 		return;
 	pthread_mutex_lock(&f->lock);
 	f->count++;
-	f->too_large += status == STATUS_TOO_LARGE;
 	f->noted_ms = monotonic_ms();
 	error_set(&f->last, ERR_UNREACHABLE, "%s", text);
 	pthread_mutex_unlock(&f->lock);
@@ -28,7 +24,6 @@ void foreign_read(struct foreign_answers *f, struct foreign_report *out)
 		return;
 	pthread_mutex_lock(&f->lock);
 	out->count = f->count;
-	out->too_large = f->too_large;
 	out->age_ms = f->count ? monotonic_ms() - f->noted_ms : 0;
 	memcpy(out->text, f->last.text, sizeof out->text);
 	pthread_mutex_unlock(&f->lock);

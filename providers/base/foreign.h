@@ -15,8 +15,7 @@
 struct foreign_answers {
 	pthread_mutex_t lock;
 	uint64_t count;
-	uint64_t too_large; /* of them, those that take no request of that size */
-	int64_t noted_ms;   /* when the last one came; monotonic */
+	int64_t noted_ms; /* when the last one came; monotonic */
 	struct error last;
 };
 
@@ -26,11 +25,11 @@ struct foreign_answers {
 	}
 
 struct foreign_report {
-	uint64_t count, too_large;
+	uint64_t count;
 	int64_t age_ms; /* of the last one */
 	char text[sizeof((struct error *)0)->text];
 };
 
-/* `f` may be NULL, in both. `status`: the HTTP status; 0: none. */
-void foreign_note(struct foreign_answers *f, int status, const char *text);
+/* `f` may be NULL, in both. */
+void foreign_note(struct foreign_answers *f, const char *text);
 void foreign_read(struct foreign_answers *f, struct foreign_report *out);

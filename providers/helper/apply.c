@@ -221,7 +221,8 @@ static bool follow_copy(
 		return false;
 	bool is_ours = w->copied && copied_has(w->copied, x, &there);
 
-	if (!is_ours && (is_version(v, &none) || !is_copied_up(p, v, &there)))
+	/* Only one of several names is left with an inode of its own; any other copy is a file of others. */
+	if (!is_ours && (is_version(v, &none) || there.nlink != 1 || !is_copied_up(p, v, &there)))
 		return false;
 	*x = expect_of(&there);
 	return true;

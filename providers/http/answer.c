@@ -50,7 +50,7 @@ enum err http_read_answer(
 	out->status = x->transfer.outcome.is_foreign ? 0 : http_status(x);
 	if (out->status >= 300)
 		http_blot_secrets(x, out->body.bytes, out->body.len);
-	out->may_have_arrived = http_may_have_arrived(x);
+	out->may_have_arrived |= http_may_have_arrived(x);
 	return kind;
 }
 

@@ -42,5 +42,8 @@ enum err exchange_feed(struct http_exchange *x, struct error *e);
 /* exchange_settle.c: the sending is over. That was it (`is_settled`), or it is sent again, or elsewhere. */
 enum err exchange_settle(struct http_exchange *x, const struct call *call, struct error *e);
 
+/* Whether what came sends it elsewhere, and it may be sent there. */
+bool exchange_may_follow(const struct http_exchange *x);
+
 /* Until the deadline, in milliseconds, as far as is known now; what moves puts it off. INT64_MAX: none. */
 int64_t exchange_left_ms(const struct http_exchange *x, const struct call *call);

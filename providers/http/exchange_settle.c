@@ -45,7 +45,7 @@ static enum err follow(struct http_exchange *x, struct error *e)
 	return ERR_OK;
 }
 
-static bool may_follow(const struct http_exchange *x)
+bool exchange_may_follow(const struct http_exchange *x)
 {
 	const struct outcome *o = &x->transfer.outcome;
 
@@ -64,7 +64,7 @@ static bool may_repeat(const struct http_exchange *x)
 		return false;
 	if (o->failure.kind == ERR_OK && retry_is_lasting(x->transfer.flags, o->status))
 		return true;
-	if (x->repetitions >= RETRY_MAX)
+	if (x->repetitions >= RETRY_MAX || (o->is_foreign && o->status == 413))
 		return false;
 	if (o->failure.kind == ERR_OK || (o->is_foreign && o->status == 429))
 		return retry_wants_status(x->transfer.flags, o->status, o->wish);
@@ -121,11 +121,11 @@ enum err exchange_settle(struct http_exchange *x, const struct call *call, struc
 	struct transfer *t = &x->transfer;
 	const struct outcome *o = &t->outcome;
 
-	frame_settle(x);
+	frame_settle(x, call);
 	x->may_have_arrived |= o->was_sent && !is_undone(t);
 	t->is_sent = false;
 	log_outcome(x);
-	if (may_follow(x))
+	if (exchange_may_follow(x))
 		return follow(x, e);
 	if (may_repeat(x))
 		return repeat(x, call, e);

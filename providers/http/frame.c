@@ -88,7 +88,7 @@ static void describe(const struct http_exchange *x, const struct http_said *said
 	error_set(e, ERR_UNREACHABLE, "%s %.150s: %d%s%.40s '%s' is no answer of the service's%s%s",
 		request_method(t->method), t->shown, said->status, *said->type ? " " : "",
 		said->type, words, hint ? "; " : "", hint ? hint : "");
-	foreign_note(http_foreign(x->client), said->status, e->text);
+	foreign_note(http_foreign(x->client), e->text);
 }
 
 /* ---- What comes of it ---- */
@@ -107,24 +107,26 @@ static struct http_said heard_locked(struct http_exchange *x)
 }
 
 /* One that goes on elsewhere is none of these. */
-static bool is_to_settle(const struct transfer *t)
+static bool is_to_settle(const struct http_exchange *x)
 {
-	bool is_followed = t->flags & HTTP_FOLLOW && t->outcome.redirect;
+	const struct transfer *t = &x->transfer;
 
-	return t->frame && t->is_held && !t->outcome.failure.kind && !is_followed;
+	return t->frame && t->is_held && !t->outcome.failure.kind && !exchange_may_follow(x);
 }
 
-void frame_settle(struct http_exchange *x)
+void frame_settle(struct http_exchange *x, const struct call *call)
 {
 	struct transfer *t = &x->transfer;
 
 	pthread_mutex_lock(&t->lock);
-	if (is_to_settle(t)) {
+	if (is_to_settle(x)) {
 		const struct http_said said = heard_locked(x);
 
 		t->outcome.is_foreign = !is_own(t->frame, &said);
 		if (t->outcome.is_foreign) {
 			describe(x, &said, &t->outcome.failure);
+			if (said.status == 413)
+				call_is_too_large(call);
 			buf_reset(&t->window);
 			transfer_tell_locked(t);
 		}

@@ -11,7 +11,7 @@
 /* Whether the body is only to be judged. `frame` and `type` may be NULL. */
 bool frame_holds(const struct http_frame *frame, int status, const char *type);
 /* Makes a failure of an answer that came whole and is not the service's. */
-void frame_settle(struct http_exchange *x);
+void frame_settle(struct http_exchange *x, const struct call *call);
 /* The same of one that does not end: ERR_UNREACHABLE. */
 enum err frame_refuse(struct http_exchange *x, struct error *e);
 /* Whether a good answer that was read whole is the service's; else it is noted: ERR_UNREACHABLE. */

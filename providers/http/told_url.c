@@ -5,7 +5,6 @@
 #include "providers/http/http.h"
 #include "providers/http/url.h"
 
-#include <stdio.h>
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -148,7 +148,7 @@ static enum err say_status(const struct http_exchange *x, const char *what, cons
 
 	error_set(&said, kind, "modal: %s: %s", what, *words ? words : error_words(kind));
 	if (is_of_a_gateway(out))
-		foreign_note(http_foreign_of(x), 0, said.text);
+		foreign_note(http_foreign_of(x), said.text);
 	return error_set(e, kind, "%s", said.text);
 }
 

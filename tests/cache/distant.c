@@ -351,8 +351,8 @@ static void fall_short(
 }
 
 /* As a proxy does with its limit: the sandbox receives nothing. */
-static enum err pass_gateway(
-	struct distant *d, const struct apply_request *request, struct error *e)
+static enum err pass_gateway(struct distant *d, const struct call *call,
+	const struct apply_request *request, struct error *e)
 {
 	size_t bytes = 0;
 
@@ -361,7 +361,8 @@ static enum err pass_gateway(
 	if ((!d->takes_bytes || bytes <= d->takes_bytes) &&
 		(!d->takes_changes || request->changes_count <= d->takes_changes))
 		return ERR_OK;
-	foreign_note(&d->gateway, 413, "413 too large");
+	foreign_note(&d->gateway, "413 too large");
+	call_is_too_large(call);
 	return error_set(e, ERR_UNREACHABLE, "413 too large");
 }
 
@@ -376,7 +377,7 @@ static enum err do_apply(struct distant *d, const struct call *call,
 	enum err kind = does_first ? ERR_OK : pass_gate(d, &d->hold_applies, &d->applies, call, e);
 
 	if (!kind)
-		kind = pass_gateway(d, request, e);
+		kind = pass_gateway(d, call, request, e);
 	enum err refusal = kind ? kind : take_refusal(d, request);
 
 	if (kind)

@@ -150,6 +150,28 @@ Test(http_redirect, a_repeatable_post_is_sent_where_307_and_308_of_the_same_orig
 	}
 }
 
+static bool is_good_alone(const struct http_frame *f, const struct http_said *said)
+{
+	(void)f;
+	return said->status == 200;
+}
+
+Test(http_redirect, it_is_followed_before_an_answer_is_taken_for_somebody_elses)
+{
+	static const struct http_frame frame = { .is_own = is_good_alone };
+	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
+	struct target to = { "/end", "307 X" };
+	struct http_request request;
+	struct room r;
+
+	room_open(&r, redirect, &to);
+	request = secret_request(&r, HTTP_POST, HTTP_REPEATABLE);
+	request.frame = &frame;
+	cr_expect(eq(int, room_perform(&r, &request, &answer), ERR_OK), "%s", r.e.text);
+	cr_expect(eq(int, answer.status, 200));
+	room_close(&r);
+}
+
 Test(http_redirect, one_that_never_ends_is_given_up)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;

@@ -49,7 +49,9 @@ export DOCKER_HOST='$DOCKER_HOST' HOME='$SCRATCH'
 io=\$1 hostname=\$2 node=\$3 source=\$4 programs=\$5 main=\$6
 name=\$(basename "\$io")
 {
+	end=\$((\$(date +%s) + $PATIENCE))
 	until pid=\$(docker inspect -f '{{.State.Pid}}' "\$name" 2>/dev/null) && [ "\$pid" -gt 0 ]; do
+		[ "\$(date +%s)" -lt "\$end" ] || exit 1
 		sleep 0.05
 	done
 	echo "{\"child-pid\": \$pid}" >&3
