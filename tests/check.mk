@@ -90,15 +90,16 @@ CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZ
 	$(foreach v,$(VENDORS),$(OWN_OF_VENDOR:%=$v:tests/mount/%.t)) $(foreach s,$(SHARED_TESTS),$(subst :,:tests/mount/,$s).t)
 # They begin first, so that none of them is alone at the end.
 SLOW          := unit:providers unit:cache $(VENDORS:%=budgets:%) unit:modal contract:aio contract:daytona contract:langsmith \
-	modal:tests/mount/vendor_key.t aio:tests/mount/vendor_key.t e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
+	$(VENDORS:%=%:tests/mount/vendor_key.t) e2b:tests/mount/oracle.t tests/mount/e2b_faults.t
 T             ?= $(SLOW) $(filter-out $(SLOW),$(CHECKED))
 # What other compilers and sanitizers repeat: not the fuzzers, which have a compiler and sanitizers of their
 # own, nor budgets, which count requests.
 COMPILED       = $(filter-out fuzz:% budgets:%,$T)
 # Those that are about one vendor stay out.
 ALL_VENDOR_TESTS = $(filter-out $(DOCKER_TESTS) $(foreach v,$(VENDORS),$(wildcard tests/mount/$v_*.t)),$(wildcard tests/mount/*.t))
-# Their length is given: ORACLE_OPS, STRESS_SECONDS, MIXING_ROUNDS and ROUNDS.
-OF_ANY_LENGTH := tests/mount/mixing.t tests/mount/oracle.t tests/mount/stress.t tests/mount/vendor_faults.t
+# Their length is given: ORACLE_OPS, STRESS_SECONDS, MIXING_ROUNDS, ROUNDS and STATUSES.
+OF_ANY_LENGTH := tests/mount/mixing.t tests/mount/oracle.t tests/mount/stress.t tests/mount/vendor_faults.t \
+	tests/mount/vendor_key.t
 # $(call left_of_vendor,VENDOR): what `check` has not run in its sandboxes, or not at length.
 left_of_vendor = $(filter-out $(filter-out $(OF_ANY_LENGTH),$(patsubst $1:%,%,$(filter $1:%,$(CHECKED)))),$(ALL_VENDOR_TESTS))
 
@@ -233,7 +234,7 @@ release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"
-$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 \
+$(foreach v,$(VENDORS),$(eval release_$v = test PROVIDER=$v STRESS_SECONDS=60 STATUSES="400 401 403 404 500 502" \
 	ORACLE_OPS=$(if $(filter e2b,$v),20000,2000) T="$$(call left_of_vendor,$v)"))
 release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_OPS=100000 T="$(LAYERED_TESTS)"
 release_budgets      = budgets

@@ -22,7 +22,8 @@ print(*sorted({parked["path"] for parked in json.load(open(sys.argv[1]))["journa
 }
 has_text() { [ "$(cat "$1" 2>/dev/null)" = "$2" ]; }
 
-has_stream() { ls -l "$MNT/late" >/dev/null && grep -qx 'sandboxfs_stream_live 1' "$MNT/.sandbox/stats"; }
+has_stream() { ls -l "$MNT/late" >/dev/null && is_live; }
+is_live() { grep -qx 'sandboxfs_stream_live 1' "$MNT/.sandbox/stats"; }
 has_failed() { grep -q '"path": "late/' "$MNT/.sandbox/status"; }
 
 # in_time SECONDS COMMAND...: what it prints, and how it ends.
@@ -102,6 +103,7 @@ ok "what was done there meanwhile is seen" wait_until "$PATIENCE" has_text "$MNT
 is "all is the same here" "$(diff -r "$STORE" "$MNT" 2>&1 | grep -v '^Only in .*: \.')" ""
 
 # Others replace files, as editors do, that are changed, removed and moved here meanwhile.
+ok "there is a stream of changes again" wait_until "$PATIENCE" is_live
 lost=$(streams_lost)
 link_refuse
 ok "the link is gone again" wait_until "$PATIENCE" has_lost_another
