@@ -211,7 +211,7 @@ void cache_free(struct cache *c)
 	fill_free(c->fill);
 	recall_free(c->recall);
 	end_pending(c);
-	stored_free(c->stored); /* what is sent is kept there until then */
+	stored_free(c->stored); /* the threads that send keep contents there */
 	lease_free(c->lease);
 	trust_free(c->trust);
 	tree_free(c->tree);

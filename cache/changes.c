@@ -94,7 +94,7 @@ static void doubt(struct cache *c, const struct change_about *about)
 			tree_doubt(c->tree, touched[n]);
 }
 
-/* So long: other requests for the same names wait meanwhile. */
+/* Other requests for the same names wait meanwhile. */
 #define ASKED_AGAIN_MS 3000
 
 /*

@@ -232,26 +232,26 @@ bool cache_reads_directly(struct cache *c, struct inode *i)
 	return !tree_size_is_true(c->tree, i);
 }
 
-static enum err read_now(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
-	void *out, size_t len, size_t *got, struct error *e)
+static enum err read_now(struct cache *c, const struct call *call, struct inode *i,
+	struct reading *r, size_t *got, struct error *e)
 {
-	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = offset, .length = len },
-		.out = out,
-		.room = len,
-		.is_made_now = !tree_size_is_true(c->tree, i) };
-	enum err kind = reading_do(c, call, i, &r, e);
+	enum err kind = reading_do(c, call, i, r, e);
 
-	*got = r.got;
+	*got = r->got;
 	return kind;
 }
 
 enum err cache_read(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,
 	void *out, size_t len, size_t *got, struct error *e)
 {
+	struct reading r = { .item = { .kind = FETCH_BYTES, .offset = offset, .length = len },
+		.out = out,
+		.room = len,
+		.is_made_now = cache_reads_directly(c, i) };
 	bool served;
 
-	if (cache_reads_directly(c, i))
-		return read_now(c, call, i, offset, out, len, got, e);
+	if (r.is_made_now)
+		return read_now(c, call, i, &r, got, e);
 	enum err kind = pending_read(c->pending, i, offset, out, len, got, &served, e);
 
 	if (kind || served || pending_read_unheard(c->pending, call, i, offset, out, len, got))
@@ -262,7 +262,7 @@ enum err cache_read(struct cache *c, const struct call *call, struct inode *i, u
 		return ERR_OK;
 	if (kind || c->ahead)
 		return kind ? kind : ahead_read(c->ahead, call, i, offset, out, len, got, e);
-	return read_now(c, call, i, offset, out, len, got, e);
+	return read_now(c, call, i, &r, got, e);
 }
 
 /*

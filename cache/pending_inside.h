@@ -395,7 +395,6 @@ void batch_damaged_locked(struct pending *p, struct batch *b, const struct error
 
 /* ---- What the way takes at once (pending_cut.c) ---- */
 
-/* Requests that were refused for their size by what is between here and the sandbox, so far. */
 /*
  * Nothing of the batch has reached the sandbox, since its request was too large for the way there.
  * Its changes leave again, in batches of half the size. false: the batch cannot be cut.

@@ -2,7 +2,8 @@
 
 #include "providers/http/retry.h"
 
-bool asking_is_unanswered(enum err kind)
+/* Whether `kind` says nothing of what was asked. */
+static bool is_unanswered(enum err kind)
 {
 	return kind == ERR_UNREACHABLE || kind == ERR_PROTOCOL || kind == ERR_BUSY;
 }
@@ -21,7 +22,7 @@ bool asking_goes_on(struct asking *a, enum err *kind)
 {
 	int64_t pause_ms = retry_pause_ms(a->failures, -1);
 
-	if (!asking_is_unanswered(*kind) || a->is_answered)
+	if (!is_unanswered(*kind) || a->is_answered)
 		return false;
 	if (!a->failures++)
 		a->since_ms = monotonic_ms();

@@ -17,9 +17,6 @@ struct asking {
 	bool is_answered;        /* by the one who asks, when it has begun to hand an answer on */
 };
 
-/* Whether `kind` says nothing of what was asked. */
-bool asking_is_unanswered(enum err kind);
-
 /*
  * Whether it is to be asked again; then the pause is over. *kind is replaced where the call was
  * cancelled meanwhile: ERR_INTERRUPTED.
