@@ -4,6 +4,7 @@
 #include "tools/ctl/alive.h"
 #include "tools/ctl/feeding.h"
 #include "tools/exits.h"
+#include "tools/patience.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -44,19 +45,10 @@ static enum err write_out(
 
 /* ---- The command ---- */
 
-struct call foreground_patience(const struct provider *p, const struct call *call)
-{
-	struct call out = *call;
-
-	if (!(p->ops->caps & PROVIDER_COMMANDS_PULSE))
-		out.progress_ms = -1;
-	return out;
-}
-
 static enum err run(struct provider *p, const struct call *call,
 	const struct execute_request *request, int *status, struct error *e)
 {
-	const struct call silent = foreground_patience(p, call);
+	const struct call silent = patience_for_command(p, call);
 	struct execute_result result = { 0 };
 	enum err kind = provider_execute(p, &silent, request, write_out, (void *)call, &result, e);
 

@@ -8,9 +8,6 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/command_line.h"
 
-/* A command may be silent for hours; where one says that it is still there, one that does not is out of reach. */
-struct call foreground_patience(const struct provider *p, const struct call *call);
-
 /*
  * Runs it in `cwd`, relative to the shown root. *status: its exit code, 124 (CTL_TIMED_OUT) after its time limit.
  * ERR_INTERRUPTED: the call was cancelled, or nobody reads our output any more; its processes are being ended, and the

@@ -7,7 +7,7 @@
 
 #include "tools/config.h"
 #include "tools/ctl/guard.h"
-#include "tools/ctl/setup.h"
+#include "tools/setup_script.h"
 #include "tools/ctl/target.h"
 
 /* What is asked for; all is owned. */

@@ -1,13 +1,13 @@
-#include "tools/ctl/setup.h"
+#include "tools/setup_script.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(ctl_setup, .timeout = 300);
+TestSuite(setup_script, .timeout = 300);
 
-Test(ctl_setup, names_become_what_is_set_here)
+Test(setup_script, names_become_what_is_set_here)
 {
 	static const struct {
 		const char *text, *want;

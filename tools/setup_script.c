@@ -1,8 +1,8 @@
-#include "tools/ctl/setup.h"
+#include "tools/setup_script.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/utf8.h"
-#include "tools/ctl/foreground.h"
+#include "tools/patience.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -152,7 +152,7 @@ static enum err judge(const struct setup *s, const struct execute_result *result
 enum err setup_run(const struct setup *s, struct provider *p, const struct call *call,
 	int64_t timeout_ms, struct error *e)
 {
-	const struct call patient = foreground_patience(p, call);
+	const struct call patient = patience_for_command(p, call);
 	const struct execute_request request = { .command = command,
 		.timeout_ms = timeout_ms,
 		.input = s->text.len ? s->text.bytes : NULL,
