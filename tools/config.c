@@ -189,6 +189,7 @@ enum err config_parse(struct config *out, int argc, char **argv, struct error *e
 		.attr_ms = ATTR_MS_DEFAULT,
 		.entry_ms = ATTR_MS_DEFAULT,
 		.exec_timeout_ms = EXEC_TIMEOUT_MS_DEFAULT,
+		.setup = SETUP_REQUEST_INIT,
 		.threads_max = THREADS_DEFAULT,
 	};
 	if (!kind)
@@ -245,6 +246,7 @@ void config_release(struct config *c)
 	free(c->user);
 	free(c->key_file);
 	creation_release(&c->creation);
+	setup_request_release(&c->setup);
 	free(c->journal);
 	free(c->cache);
 	*c = (struct config){ 0 };

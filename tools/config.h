@@ -11,6 +11,7 @@
 
 #include "fs/mount.h"
 #include "providers/provider.h"
+#include "tools/setup_script.h"
 
 #include <stdio.h>
 
@@ -60,6 +61,7 @@ struct config {
 	int keep;            /* a sandbox made here outlives the mount */
 	int64_t progress_ms; /* 0: the default; negative: none */
 	struct creation creation;
+	struct setup_request setup;
 
 	/* The mount. */
 	int idmap;        /* enum config_idmap */

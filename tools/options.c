@@ -62,6 +62,15 @@ const struct opt options[] = {
 		"no ID: a variable for all programs in the sandbox that is made; may be repeated; "
 		"other users here see it in the list of processes"),
 	CREATION_OPTIONS(MADE_BY_VALUE, MADE_BY_FLAG),
+	VALUE("setup=", option_set_text, setup.path, "SCRIPT",
+		"no ID: run this script in the sandbox that is made; when that fails the sandbox "
+		"is deleted. $NAME in it becomes what NAME is here, in the environment or in a "
+		"file .env beside the script"),
+	VALUE("setup_timeout=", option_set_seconds, setup.timeout_ms, "SECONDS",
+		"how long the script may take (300); 0: as long as it likes"),
+	VALUE("setup_env=", option_set_text, setup.names, "NAME:...|none",
+		"exactly these names become what they are here; none: the script goes as it is"),
+	FLAG("keep_failed", setup.keep_failed, 1, "keep the sandbox when its script fails"),
 	VALUE("lifetime=", option_set_seconds, creation.lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "
 		"mount "

@@ -34,6 +34,7 @@
 struct run {
 	const struct config *config;
 	const struct source *source;
+	const struct setup *setup; /* for a sandbox that is made */
 	const char *mountpoint;
 	struct daemon *daemon;
 	struct signals *signals;
@@ -54,15 +55,18 @@ static bool has_made_sandbox(const struct run *r)
 	return r->made_id[0] && !(r->source->ops->caps & PROVIDER_SINGLE);
 }
 
-static void delete_sandbox(struct run *r)
+/* Whether it was deleted. */
+static bool delete_sandbox(struct run *r)
 {
 	struct error e = { 0 };
 	struct call call = { .progress_ms = r->config->progress_ms };
 
 	if (!has_made_sandbox(r))
-		return;
-	if (provider_delete(r->source->ops, &r->provider_config, &call, &e))
-		log_error(LOG_TOOLS, "sandbox %s is left behind: %s", r->made_id, e.text);
+		return false;
+	if (!provider_delete(r->source->ops, &r->provider_config, &call, &e))
+		return true;
+	log_error(LOG_TOOLS, "sandbox %s is left behind: %s", r->made_id, e.text);
+	return false;
 }
 
 static enum err make_sandbox(struct run *r, struct error *e)
@@ -100,9 +104,12 @@ static enum err check_existing(const struct run *r, struct error *e)
 	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING;
 	AUTO_BUF struct buf names = BUF_INIT(1000);
 
-	if (!asked)
+	if (!asked && !r->setup->request)
 		return ERR_OK;
-	provider_option_names(asked, &names);
+	if (asked)
+		provider_option_names(asked, &names);
+	else
+		buf_add_string(&names, "setup=");
 	return error_set(e, ERR_INVALID,
 		"option '%s': %s:%s exists already; leave one of the two out", buf_text(&names),
 		r->source->ops->name, r->source->id);
@@ -122,17 +129,45 @@ static void foresee(struct run *r)
 	r->provider_config.opening = r->opening.first ? &r->opening : NULL;
 }
 
+/* Before the mount asks what is there, over a connection of its own. */
+static enum err run_setup(struct run *r, struct error *e)
+{
+	struct provider *p;
+	enum err kind = provider_connect(r->source->ops, &r->provider_config, &r->call, &p, e);
+
+	if (kind)
+		return kind;
+	kind = setup_run(r->setup, p, &r->call, e);
+	provider_release(p);
+	return kind;
+}
+
+/* What becomes of the sandbox stands behind why its script failed. */
+static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
+{
+	struct error why = *e;
+
+	if (r->config->setup.keep_failed && kind != ERR_INTERRUPTED)
+		return error_set(
+			e, kind, "%s; %s:%s is kept", why.text, r->source->ops->name, r->made_id);
+	if (!delete_sandbox(r))
+		return kind;
+	return error_set(
+		e, kind, "%s; the sandbox was deleted (-o keep_failed keeps it)", why.text);
+}
+
 static enum err open_sandbox(struct run *r, struct error *e)
 {
 	enum err kind;
 
 	r->provider_config = wanted_sandbox(r->source, r->config);
 	kind = r->source->id ? check_existing(r, e) : make_sandbox(r, e);
-	if (!kind) {
-		foresee(r);
-		kind = provider_connect(
-			r->source->ops, &r->provider_config, &r->call, &r->provider, e);
-	}
+	if (kind)
+		return kind;
+	if (r->setup->request && (kind = run_setup(r, e)))
+		return end_failed_setup(r, kind, e);
+	foresee(r);
+	kind = provider_connect(r->source->ops, &r->provider_config, &r->call, &r->provider, e);
 	if (kind)
 		delete_sandbox(r);
 	return kind;
@@ -316,10 +351,11 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 
 /* In the foreground or in the daemon. */
 static enum err run(const struct config *config, const struct source *source,
-	const char *mountpoint, struct daemon *daemon, struct error *e)
+	const struct setup *setup, const char *mountpoint, struct daemon *daemon, struct error *e)
 {
 	struct run r = { .config = config,
 		.source = source,
+		.setup = setup,
 		.mountpoint = mountpoint,
 		.daemon = daemon,
 		.watcher = WATCHER_NONE };
@@ -340,10 +376,10 @@ static enum err run(const struct config *config, const struct source *source,
 }
 
 static enum exits run_or_explain(const struct config *config, const struct source *source,
-	const char *mountpoint, struct daemon *daemon)
+	const struct setup *setup, const char *mountpoint, struct daemon *daemon)
 {
 	struct error e = { 0 };
-	enum err kind = run(config, source, mountpoint, daemon, &e);
+	enum err kind = run(config, source, setup, mountpoint, daemon, &e);
 
 	if (kind) {
 		daemon_failed(daemon, &e);
@@ -355,10 +391,10 @@ static enum exits run_or_explain(const struct config *config, const struct sourc
 
 /*
  * Everything that can be refused before the fork. Words may name a descriptor of the caller (the file
- * of -N, a key_file of /dev/fd), so those are closed behind the checks.
+ * of -N, a key_file or a setup script of /dev/fd), so those are closed behind the checks.
  */
-static enum err prepare(
-	struct config *config, struct source *source, char **mountpoint, struct error *e)
+static enum err prepare(struct config *config, struct source *source, struct setup *setup,
+	char **mountpoint, struct error *e)
 {
 	bool to_syslog = !config->foreground && !config->debug && !config->fake;
 	enum err kind = source_parse(source, config->source, e);
@@ -369,6 +405,8 @@ static enum err prepare(
 		kind = log_setup("sandboxfs", config_log_spec(config), false, e);
 	if (!kind)
 		kind = preflight(config, source, mountpoint, e);
+	if (!kind && config->setup.path)
+		kind = setup_read(setup, &config->setup, e);
 	inherited_close();
 	if (!kind && to_syslog)
 		kind = log_setup("sandboxfs", config_log_spec(config), true, e);
@@ -396,6 +434,7 @@ int main(int argc, char **argv)
 {
 	AUTO_CONFIG struct config config = { 0 };
 	AUTO_SOURCE struct source source = { 0 };
+	AUTO_SETUP struct setup setup = { 0 };
 	AUTO_FREE char *mountpoint = NULL;
 	struct daemon daemon = DAEMON_FOREGROUND;
 	struct error e = { 0 };
@@ -409,7 +448,7 @@ int main(int argc, char **argv)
 		printf("sandboxfs " SANDBOXFS_VERSION "\n");
 	if (config.help || config.version)
 		return fflush(stdout) ? EXITS_USAGE : EXITS_OK;
-	if (prepare(&config, &source, &mountpoint, &e))
+	if (prepare(&config, &source, &setup, &mountpoint, &e))
 		return complain(&e);
 	if (config.fake)
 		return EXITS_OK;
@@ -417,6 +456,7 @@ int main(int argc, char **argv)
 		return complain(&e);
 	if (daemon_is_parent(&daemon))
 		return daemon_wait(&daemon, mountpoint);
+	setup_tell(&setup, "sandboxfs");
 	give_memory_back();
-	return run_or_explain(&config, &source, mountpoint, &daemon);
+	return run_or_explain(&config, &source, &setup, mountpoint, &daemon);
 }

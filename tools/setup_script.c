@@ -2,163 +2,386 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/utf8.h"
+#include "tools/dotenv.h"
+#include "tools/masked.h"
+#include "tools/option_values.h"
 #include "tools/patience.h"
+#include "tools/setup_names.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* No script that a person writes is larger; each name can become as long as the environment. */
 #define SCRIPT_MAX   ((size_t)1024 * 1024)
 #define EXPANDED_MAX ((size_t)16 * 1024 * 1024)
-#define PIECE        65536
+/* Output comes in pieces of far less. */
+#define SHOWN_MAX ((size_t)64 * 1024 * 1024)
+#define PIECE     65536
 
-#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
-
-/* Where there is no bash, as in Alpine's images, sh has to do. The traps remove the file whoever ends it. */
+/*
+ * Where there is no bash, as in Alpine's images, sh has to do. Of an interpreter's line all behind the
+ * first blank is one word, as execve(2) has it. The traps remove the file whoever ends the script.
+ */
 static const char command[] =
 	"umask 077 && script=$(mktemp) || exit 1\n"
 	"trap 'rm -f \"$script\"' EXIT\n"
 	"trap 'exit 143' HUP INT TERM\n"
 	"cat >\"$script\" || exit 1\n"
 	"umask 022\n"
-	"if command -v bash >/dev/null 2>&1; then shell=bash; else shell=sh; fi\n"
-	"\"$shell\" \"$script\" </dev/null\n";
+	"IFS=' \t' read -r shell word <\"$script\"\n"
+	"case $shell in\n"
+	"'#!') shell=${word%%[ \t]*}; word=${word#\"$shell\"}; word=${word#\"${word%%[! \t]*}\"} "
+	";;\n"
+	"'#!'*) shell=${shell#??} ;;\n"
+	"*) shell=; word= ;;\n"
+	"esac\n"
+	"if [ -n \"$shell\" ]; then :; elif command -v bash >/dev/null 2>&1; then shell=bash; else "
+	"shell=sh; fi\n"
+	"\"$shell\" ${word:+\"$word\"} \"$script\" </dev/null\n";
 
-/* ---- The text ---- */
-
-static size_t name_len(const char *text)
+void setup_request_release(struct setup_request *r)
 {
-	return strspn(text, LETTERS) ? strspn(text, LETTERS "0123456789") : 0;
+	free(r->path);
+	free(r->names);
 }
 
-/* What stands at a '$': how long it is, and what it becomes. */
-struct place {
-	size_t len;
-	char *value; /* NULL: it stays */
-};
+/* ---- Files ---- */
 
-static char *value_of(const char *name, size_t len)
+static enum err read_all(int fd, const char *what, size_t max, struct buf *out, struct error *e)
 {
-	AUTO_FREE char *copy = strndup(name, len);
-	const char *value = copy ? getenv(copy) : NULL;
-
-	return value ? strdup(value) : NULL;
-}
-
-static struct place read_place(const char *dollar)
-{
-	bool is_braced = dollar[1] == '{';
-	const char *name = dollar + 1 + is_braced;
-	size_t len = name_len(name);
-
-	if (dollar[1] == '$')
-		return (struct place){ 2, strdup("$") };
-	if (!len || (is_braced && name[len] != '}'))
-		return (struct place){ 1, NULL };
-	return (struct place){ 1 + len + 2 * is_braced, value_of(name, len) };
-}
-
-void setup_expand(const char *text, size_t len, struct buf *out)
-{
-	const char *end = text + len, *dollar;
-
-	for (; (dollar = memchr(text, '$', (size_t)(end - text))); text = dollar) {
-		struct place place = read_place(dollar);
-
-		buf_add(out, text, (size_t)(dollar - text));
-		if (place.value)
-			buf_add_string(out, place.value);
-		else
-			buf_add(out, dollar, place.len);
-		free(place.value);
-		dollar += place.len;
-	}
-	buf_add(out, text, (size_t)(end - text));
-}
-
-static enum err read_file(const char *path, struct buf *out, struct error *e)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n;
 
-	if (fd < 0)
-		return error_errno(e, errno, "setup script %s", path);
 	do {
 		unsigned char *room = buf_reserve(out, PIECE);
 
 		if (!room)
-			return error_set(e, ERR_TOO_LARGE, "setup script %s: more than %zu bytes",
-				path, SCRIPT_MAX);
+			return error_set(e, ERR_TOO_LARGE, "%s: more than %zu bytes", what, max);
 		n = read(fd, room, PIECE);
 		if (n < 0)
-			return error_errno(e, errno, "setup script %s", path);
+			return error_errno(e, errno, "%s", what);
 		buf_filled(out, (size_t)n);
 	} while (n);
 	if (!utf8_valid(out->bytes, out->len) || memchr(out->bytes, 0, out->len))
-		return error_set(e, ERR_INVALID, "setup script %s: is no text of UTF-8", path);
+		return error_set(e, ERR_INVALID, "%s: is no text of UTF-8", what);
 	return ERR_OK;
 }
 
-enum err setup_read(struct setup *s, const char *path, struct error *e)
+static enum err read_script(const char *path, struct buf *out, struct error *e)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	AUTO_FREE char *what = NULL;
+
+	if (fd < 0)
+		return error_errno(e, errno, "setup script %s", path);
+	if (asprintf(&what, "setup script %s", path) < 0) {
+		what = NULL;
+		return error_set(e, ERR_NO_MEMORY, "setup script %s", path);
+	}
+	return read_all(fd, what, SCRIPT_MAX, out, e);
+}
+
+/* Beside the script. A directory of that name, as some keep Python's in, is none. */
+static char *dotenv_path(const char *script)
+{
+	const char *slash = strrchr(script, '/');
+	char *path;
+
+	if (asprintf(&path, "%.*s.env", slash ? (int)(slash + 1 - script) : 0, script) < 0)
+		return NULL;
+	return path;
+}
+
+static enum err read_dotenv(const char *path, char ***list, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(DOTENV_MAX + PIECE);
+	AUTO_CLOSE int fd = -1;
+	struct stat st;
+	enum err kind;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return ERR_OK;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(e, errno, "%s, beside the setup script", path);
+	kind = read_all(fd, path, DOTENV_MAX, &text, e);
+	if (!kind)
+		kind = dotenv_parse(path, buf_text(&text), list, e);
+	if (text.bytes)
+		explicit_bzero(text.bytes, text.len);
+	return kind;
+}
+
+/* ---- Values ---- */
+
+/* What names of the script may become. */
+struct expansion {
+	const char *asked;     /* as in struct setup_request */
+	char *file;            /* the path of .env */
+	char **variables;      /* of it */
+	struct path_set given; /* names to which the script gives a value */
+	struct path_set done;  /* names that were replaced */
+	struct setup *setup;
+};
+
+static void end_expansion(struct expansion *x)
+{
+	for (char **one = x->variables; one && *one; one++)
+		explicit_bzero(*one, strlen(*one));
+	option_list_free(x->variables);
+	path_set_release(&x->given);
+	path_set_release(&x->done);
+	free(x->file);
+}
+
+/* The last line of .env that gives a value counts, and the environment before the file. */
+static const char *value_here(const struct expansion *x, const char *name)
+{
+	const char *value = getenv(name);
+	size_t len = strlen(name);
+
+	if (value)
+		return value;
+	for (char **one = x->variables; one && *one; one++)
+		if (!strncmp(*one, name, len) && (*one)[len] == '=')
+			value = *one + len + 1;
+	return value;
+}
+
+/* The next name of a list; NULL: there is none more. */
+static const char *next_name(const char *list, size_t *len)
+{
+	list += strspn(list, ",: ");
+	*len = strcspn(list, ",: ");
+	return *len ? list : NULL;
+}
+
+static bool is_asked(const struct expansion *x, const char *name)
+{
+	size_t len;
+
+	for (const char *one = x->asked; (one = next_name(one, &len)); one += len)
+		if (strlen(name) == len && !memcmp(one, name, len))
+			return true;
+	return false;
+}
+
+static bool is_replaced(const struct expansion *x, const char *name)
+{
+	if (x->asked)
+		return is_asked(x, name);
+	return !setup_name_is_of_machine(name) && !path_set_has(&x->given, name);
+}
+
+static enum err check_name(const struct expansion *x, const char *name, struct error *e)
+{
+	if (setup_name_len(name) != strlen(name))
+		return error_set(e, ERR_INVALID,
+			"setup script %s: '%.60s' is no name of a variable; give names with ',' "
+			"between, or none",
+			x->setup->request->path, name);
+	if (!value_here(x, name))
+		return error_set(e, ERR_INVALID,
+			"setup script %s: %.60s is to be replaced, but is set neither here nor in "
+			"%s",
+			x->setup->request->path, name, x->file);
+	return ERR_OK;
+}
+
+static enum err check_asked(const struct expansion *x, struct error *e)
+{
+	enum err kind = ERR_OK;
+	size_t len;
+
+	if (!x->asked)
+		return ERR_OK;
+	for (const char *one = x->asked; !kind && (one = next_name(one, &len)); one += len) {
+		AUTO_FREE char *name = strndup(one, len);
+
+		kind = name ? check_name(x, name, e) : error_set(e, ERR_NO_MEMORY, "setup script");
+	}
+	return kind;
+}
+
+/* ---- The text ---- */
+
+static enum err note_replaced(
+	struct expansion *x, const char *name, const char *value, struct error *e)
+{
+	struct buf *names = &x->setup->names;
+
+	if (path_set_has(&x->done, name))
+		return ERR_OK;
+	if (!path_set_put(&x->done, name))
+		return error_set(e, ERR_NO_MEMORY, "setup script");
+	buf_printf(names, "%s%s", names->len ? ", " : "", name);
+	return option_set_word(NULL, value, &x->setup->values, e);
+}
+
+/* What stands at `dollar`, of *len bytes; *value NULL: it stays. */
+static enum err expand_one(
+	struct expansion *x, const char *dollar, size_t *len, const char **value, struct error *e)
+{
+	bool is_braced = dollar[1] == '{';
+	size_t name_len = setup_name_len(dollar + 1 + is_braced);
+	AUTO_FREE char *name = strndup(dollar + 1 + is_braced, name_len);
+
+	*len = 1;
+	*value = NULL;
+	if (!name)
+		return error_set(e, ERR_NO_MEMORY, "setup script");
+	if (dollar[1] == '$') {
+		*len = 2;
+		*value = "$";
+		return ERR_OK;
+	}
+	if (!name_len || (is_braced && dollar[2 + name_len] != '}'))
+		return ERR_OK;
+	*len = 1 + name_len + 2 * is_braced;
+	*value = is_replaced(x, name) ? value_here(x, name) : NULL;
+	return *value ? note_replaced(x, name, *value, e) : ERR_OK;
+}
+
+static enum err expand(struct expansion *x, const char *text, struct error *e)
+{
+	struct buf *out = &x->setup->text;
+	enum err kind = ERR_OK;
+	const char *dollar, *value;
+	size_t len;
+
+	for (; !kind && (dollar = strchr(text, '$')); text = dollar + len) {
+		kind = expand_one(x, dollar, &len, &value, e);
+		buf_add(out, text, (size_t)(dollar - text));
+		buf_add(out, value ? value : dollar, value ? strlen(value) : len);
+	}
+	buf_add_string(out, text);
+	return kind ? kind : buf_check(out, "the expanded setup script", e);
+}
+
+static enum err fill_in(struct setup *s, const char *text, struct error *e)
+{
+	struct expansion x = { .asked = s->request->names, .setup = s };
+	enum err kind = ERR_OK;
+
+	x.file = dotenv_path(s->request->path);
+	if (!x.file)
+		kind = error_set(e, ERR_NO_MEMORY, "setup script");
+	if (!kind)
+		kind = read_dotenv(x.file, &x.variables, e);
+	if (!kind)
+		kind = check_asked(&x, e);
+	if (!kind)
+		kind = setup_names_given(text, &x.given, e);
+	if (!kind)
+		kind = expand(&x, text, e);
+	end_expansion(&x);
+	return kind;
+}
+
+enum err setup_read(struct setup *s, const struct setup_request *request, struct error *e)
 {
 	AUTO_BUF struct buf file = BUF_INIT(SCRIPT_MAX + PIECE);
 	enum err kind;
 
-	*s = (struct setup){ .path = path, .text = BUF_INIT(EXPANDED_MAX) };
-	kind = read_file(path, &file, e);
+	*s = (struct setup){
+		.request = request, .text = BUF_INIT(EXPANDED_MAX), .names = BUF_INIT(SCRIPT_MAX)
+	};
+	kind = read_script(request->path, &file, e);
 	if (kind)
 		return kind;
-	setup_expand(buf_text(&file), file.len, &s->text);
-	return buf_check(&s->text, "the expanded setup script", e);
+	if (!request->names || strcmp(request->names, "none"))
+		return fill_in(s, buf_text(&file), e);
+	buf_add(&s->text, file.bytes, file.len);
+	return buf_check(&s->text, "the setup script", e);
 }
 
-/* It may hold keys. */
 void setup_release(struct setup *s)
 {
 	if (s->text.bytes)
 		explicit_bzero(s->text.bytes, s->text.len);
 	buf_release(&s->text);
+	buf_release(&s->names);
+	for (char **one = s->values; one && *one; one++)
+		explicit_bzero(*one, strlen(*one));
+	option_list_free(s->values);
+	s->values = NULL;
+}
+
+void setup_tell(const struct setup *s, const char *program)
+{
+	if (s->names.len && isatty(STDERR_FILENO))
+		fprintf(stderr, "%s: setup script %s: replaced by what they are here: %s\n",
+			program, s->request->path, buf_text(&s->names));
 }
 
 /* ---- Running it ---- */
 
-/* Standard output is for the id of the sandbox. */
-static enum err show(
-	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+/* Both streams of the output go to one: standard output is for the id of the sandbox. */
+struct showing {
+	struct masked of[2]; /* by enum stream */
+};
+
+static enum err show(const struct buf *text, struct error *e)
 {
-	(void)context, (void)stream;
-	if (fwrite(bytes, 1, len, stderr) == len)
+	if (fwrite(text->bytes, 1, text->len, stderr) == text->len)
 		return ERR_OK;
 	return error_errno(e, errno, "standard error");
 }
 
-static enum err judge(const struct setup *s, const struct execute_result *result,
-	int64_t timeout_ms, struct error *e)
+static enum err show_piece(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
 {
+	struct showing *showing = context;
+	AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
+
+	if (!masked_add(&showing->of[stream == STREAM_ERR], bytes, len, &text))
+		return error_set(e, ERR_NO_MEMORY, "output of the setup script");
+	return show(&text, e);
+}
+
+static void show_rest(struct showing *showing)
+{
+	AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
+	struct error e = { 0 };
+
+	masked_end(&showing->of[0], &text);
+	masked_end(&showing->of[1], &text);
+	show(&text, &e);
+}
+
+static enum err judge(const struct setup *s, const struct execute_result *result, struct error *e)
+{
+	const char *path = s->request->path;
+
 	if (result->timed_out)
 		return error_set(e, ERR_TIMEOUT,
-			"setup script %s: not done after %g s; --setup-timeout gives it more",
-			s->path, (double)timeout_ms / 1000);
+			"setup script %s: not done after %g s; "
+			"--setup-timeout, or -o setup_timeout=, gives it more",
+			path, (double)s->request->timeout_ms / 1000);
 	if (!result->has_exit_code)
-		return error_set(e, ERR_IO, "setup script %s: how it ended could not be determined",
-			s->path);
+		return error_set(
+			e, ERR_IO, "setup script %s: how it ended could not be determined", path);
 	if (result->exit_code)
 		return error_set(
-			e, ERR_IO, "setup script %s: exit status %d", s->path, result->exit_code);
+			e, ERR_IO, "setup script %s: exit status %d", path, result->exit_code);
 	return ERR_OK;
 }
 
-enum err setup_run(const struct setup *s, struct provider *p, const struct call *call,
-	int64_t timeout_ms, struct error *e)
+enum err setup_run(
+	const struct setup *s, struct provider *p, const struct call *call, struct error *e)
 {
 	const struct call patient = patience_for_command(p, call);
 	const struct execute_request request = { .command = command,
-		.timeout_ms = timeout_ms,
+		.timeout_ms = s->request->timeout_ms,
 		.input = s->text.len ? s->text.bytes : NULL,
 		.input_len = s->text.len };
+	const char *const *values = (const char *const *)s->values;
+	struct showing showing = { { MASKED_INIT(values, SHOWN_MAX),
+		MASKED_INIT(values, SHOWN_MAX) } };
 	struct execute_result result = { 0 };
-	enum err kind = provider_execute(p, &patient, &request, show, NULL, &result, e);
+	enum err kind = provider_execute(p, &patient, &request, show_piece, &showing, &result, e);
 
-	return kind ? kind : judge(s, &result, timeout_ms, e);
+	show_rest(&showing);
+	return kind ? kind : judge(s, &result, e);
 }

@@ -17,6 +17,10 @@ count() {
 	ctl list "$PROVIDER" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))'
 }
 
+nothing_left() {
+	[ "$(count)" -eq 0 ]
+}
+
 [ "$PROVIDER" = local ] || vendor_start
 
 if [ "$PROVIDER" = aio ]; then
@@ -154,9 +158,17 @@ printf '%s' "$0" >name
 stat -c %a "$0" >mode
 printf done >result
 END
+printf 'printf %%s "$VALUE $BESIDE" >values\n' >>setup
+echo 'export BESIDE="beside it" # and VALUE is of here' >.env
+echo 'VALUE=unused' >>.env
 name=$(VALUE='a secret' ctl create "$PROVIDER" --setup setup 2>said)
-is "what it prints is shown, with the values of here" "$(sort said)" "to standard error
-value: a secret, a secret, 'a secret', , "
+is "what it prints is shown without the values of here" "$(sort said)" "to standard error
+value: ***, ***, '***', , "
+is "which it has" "$(ctl exec "$name" 'cat values' </dev/null)" "a secret beside it"
+like "a quote that is not closed in the file beside it is told" \
+	"$(printf 'A="open\n' >.env; ctl create "$PROVIDER" --setup setup 2>&1)" \
+	'^sandboxctl: \.env:1: the " is not closed$'
+rm .env
 is "it ran in the working directory" "$(ctl exec "$name" 'cat result' </dev/null)" "done"
 is "its text was for its user alone" "$(ctl exec "$name" 'cat mode' </dev/null)" 600
 is "and is gone" "$(ctl exec "$name" 'test -e "$(cat name)" && echo still there' </dev/null)" ""
@@ -164,12 +176,30 @@ ctl delete "$name"
 
 echo 'echo before; exit 3' >setup
 says "one that fails is told, with what it printed" 1 "before
-sandboxctl: setup script setup: exit status 3" ctl create "$PROVIDER" --setup setup
+sandboxctl: setup script setup: exit status 3; the sandbox was deleted (--keep-failed keeps it)" \
+	ctl create "$PROVIDER" --setup setup
 is "and its sandbox is deleted" "$(count)" 0
+like "it is kept where that is asked for" "$(ctl create "$PROVIDER" --setup setup --keep-failed 2>&1 | tail -n 1)" \
+	"^sandboxctl: setup script setup: exit status 3; $PROVIDER:[^ ]* is kept\$"
+is "and is still there" "$(count)" 1
+ctl delete "$(ctl list "$PROVIDER" --json | python3 -c 'import json, sys; print("'"$PROVIDER"':" + json.load(sys.stdin)[0]["id"])')"
+
+printf '#!/usr/bin/env perl\nprint "of perl, $NAME\\n"; print "@ARGV";' >setup
+is "its first line names what runs it" "$(NAME=x ctl create "$PROVIDER" --setup setup --keep-failed 2>&1 >name)" "of perl, x"
+ctl delete "$(cat name)"
+printf '#! /bin/sh -e\nfalse\necho not reached\n' >setup
+like "with a word of its own" "$(ctl create "$PROVIDER" --setup setup 2>&1)" \
+	'^sandboxctl: setup script setup: exit status 1; '
+printf '#!/no/such/program\n' >setup
+like "which must be there" "$(ctl create "$PROVIDER" --setup setup 2>&1 | tail -n 1)" \
+	'^sandboxctl: setup script setup: exit status 127; '
+says "names that are asked for must be set" 1 \
+	"sandboxctl: setup script setup: NOT_SET is to be replaced, but is set neither here nor in .env" \
+	ctl create "$PROVIDER" --setup setup --setup-env NOT_SET
 
 echo 'sleep 1000' >setup
 like "one that takes too long is ended" "$(ctl create "$PROVIDER" --setup setup --setup-timeout 0.5 2>&1)" \
-	"^sandboxctl: setup script setup: not done after 0.5 s; --setup-timeout gives it more$"
+	"^sandboxctl: setup script setup: not done after 0.5 s; --setup-timeout, or -o setup_timeout=, gives it more; the"
 is "and its sandbox is deleted as well" "$(count)" 0
 
 {
@@ -184,13 +214,28 @@ printf '\377\n' >setup
 says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no text of UTF-8" \
 	ctl create "$PROVIDER" --setup setup
 
+# ---- The same of a mount that makes its sandbox --------------------------------------------------
+
+mkdir dir
+printf 'printf %%s "$VALUE" >result\n' >setup
+VALUE=value deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup >said 2>&1
+is "a mount that makes its sandbox runs the script in it first" "$(cat dir/result)" value
+like "and tells which one it made" "$(cat said)" "^sandboxfs: made $PROVIDER:"
+tap_umount dir
+ok "which goes with it" wait_until "$PATIENCE" nothing_left
+echo 'echo before; exit 3' >setup
+says "where the script fails nothing is mounted" 32 "before
+sandboxfs: setup script setup: exit status 3; the sandbox was deleted (-o keep_failed keeps it)" \
+	deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup
+is "and no sandbox is left" "$(count)" 0
+says "a sandbox that exists already takes no script" 1 \
+	"sandboxfs: option 'setup=': $PROVIDER:there exists already; leave one of the two out" \
+	"$SANDBOXFS" "$PROVIDER:there" dir -o setup=setup
+
 if [ "$PROVIDER" = local ]; then
 	begin_setup() {
 		"$SANDBOXCTL" create local --setup setup >said 2>&1 &
 		wait_until "$PATIENCE" grep -q ready said
-	}
-	nothing_left() {
-		[ "$(count)" -eq 0 ]
 	}
 	echo 'echo ready; sleep 1000' >setup
 	begin_setup

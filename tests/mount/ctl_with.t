@@ -76,7 +76,7 @@ echo 'echo prepared >prepared' >setup
 is "a setup script prepares it" "$(with --setup setup -- cat prepared)" prepared
 echo 'exit 3' >setup
 with --setup setup -- touch ran
-is "and when it fails the command does not run" "$? $(tail -n 1 said)" "125 sandboxctl: setup script setup: exit status 3"
+is "and when it fails the command does not run" "$? $(tail -n 1 said)" "125 sandboxctl: setup script setup: exit status 3; the sandbox was deleted (--keep-failed keeps it)"
 with -o no_such_option -- true
 is "nor when it cannot be mounted" $? 125
 ok "nothing is left" nothing_left

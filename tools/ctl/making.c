@@ -8,7 +8,14 @@
 
 /* ---- The words ---- */
 
-enum key { KEY_SETUP = 0x3000, KEY_SETUP_TIMEOUT, KEY_ENV_FILE, KEY_CREATION = 0x10000 };
+enum key {
+	KEY_SETUP = 0x3000,
+	KEY_SETUP_TIMEOUT,
+	KEY_SETUP_ENV,
+	KEY_KEEP_FAILED,
+	KEY_ENV_FILE,
+	KEY_CREATION = 0x10000
+};
 
 #define KEY(bit, letter) ((letter) ? (letter) : KEY_CREATION | (int)(bit))
 #define OPTION(bit, letter, field, setter, name, word, of, text)                                   \
@@ -39,20 +46,28 @@ static const struct argp_option options[] = {
 	{ "env-file", KEY_ENV_FILE, "FILE", 0,
 		"variables, as --env takes them, a line each; # begins a comment", 0 },
 	{ "setup", KEY_SETUP, "SCRIPT", 0,
-		"run this script of bash in it once; when that fails the sandbox is deleted. $NAME "
-		"in it becomes what is set here",
+		"run this script in it once, by bash where its first line names no interpreter; "
+		"when that fails the sandbox is deleted. $NAME in it becomes what NAME is here, in "
+		"the environment or in a file .env beside the script; not where the script gives "
+		"NAME a value, nor HOME, PATH and their like",
 		0 },
 	{ "setup-timeout", KEY_SETUP_TIMEOUT, "SECONDS", 0,
 		"how long the script may take (300); 0: as long as it likes", 0 },
+	{ "setup-env", KEY_SETUP_ENV, "NAME,...|none", 0,
+		"exactly these names become what they are here; none: the script goes as it is",
+		0 },
+	{ "keep-failed", KEY_KEEP_FAILED, NULL, 0, "keep the sandbox when its script fails", 0 },
 	{ 0 },
 };
 
 static const struct ctl_value values[] = {
 	CREATION_OPTIONS(VALUE, FLAG),
 	{ 't', "--timeout=", "SECONDS", option_set_seconds, AT(creation.lifetime_ms) },
-	{ KEY_SETUP, "--setup=", "SCRIPT", option_set_text, AT(setup) },
+	{ KEY_SETUP, "--setup=", "SCRIPT", option_set_text, AT(setup.path) },
 	{ KEY_SETUP_TIMEOUT, "--setup-timeout=", "SECONDS", option_set_seconds,
-		AT(setup_timeout_ms) },
+		AT(setup.timeout_ms) },
+	{ KEY_SETUP_ENV, "--setup-env=", "NAME,...|none", option_set_text, AT(setup.names) },
+	{ KEY_KEEP_FAILED, "--keep-failed", NULL, option_set_flag, AT(setup.keep_failed) },
 	{ 0 },
 };
 
@@ -119,7 +134,7 @@ const struct argp making_argp = { .options = options, .parser = take_word };
 void making_release(struct making *m)
 {
 	creation_release(&m->creation);
-	free(m->setup);
+	setup_request_release(&m->setup);
 }
 
 /* ---- The sandbox ---- */
@@ -152,31 +167,46 @@ static enum err create(struct target *t, struct error *e)
 	return check_found(t, e);
 }
 
-static enum err set_up(
-	const struct making *m, const struct setup *s, struct target *t, struct error *e)
+static enum err run_script(const struct setup *s, struct target *t, struct error *e)
 {
 	enum err kind = target_connect(t, e);
 
 	if (!kind)
-		kind = setup_run(s, t->provider, &t->call, m->setup_timeout_ms, e);
+		kind = setup_run(s, t->provider, &t->call, e);
 	provider_release(t->provider);
 	t->provider = NULL;
 	return kind;
 }
 
-static enum err make(const struct making *m, const struct setup *s, struct target *t,
-	struct guard *guard, struct error *e)
+/* What becomes of the sandbox stands behind why its script failed. */
+static enum err end_failed(
+	const struct setup *s, const struct target *t, enum err kind, struct error *e)
+{
+	struct error why = *e;
+
+	if (s->request->keep_failed && kind != ERR_INTERRUPTED)
+		return error_set(
+			e, kind, "%s; %s:%s is kept", why.text, t->source.ops->name, t->source.id);
+	if (!making_undo(t))
+		return kind;
+	return error_set(e, kind, "%s; the sandbox was deleted (--keep-failed keeps it)", why.text);
+}
+
+static enum err make(const struct setup *s, struct target *t, struct guard *guard, struct error *e)
 {
 	enum err kind = create(t, e);
 
 	if (kind)
 		return kind;
 	kind = guard_start(guard, t, e);
-	if (!kind && s->path)
-		kind = set_up(m, s, t, e);
+	if (kind)
+		making_undo(t);
+	if (kind || !s->request)
+		return kind;
+	kind = run_script(s, t, e);
 	if (!kind)
 		return ERR_OK;
-	making_undo(t);
+	kind = end_failed(s, t, kind, e);
 	guard_end(guard);
 	return kind;
 }
@@ -187,22 +217,25 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 	AUTO_SETUP struct setup setup = { 0 };
 	enum err kind = target_parse_provider(t, provider, common, e);
 
-	if (!kind && m->setup)
-		kind = setup_read(&setup, m->setup, e);
+	if (!kind && m->setup.path)
+		kind = setup_read(&setup, &m->setup, e);
 	if (kind)
 		return kind;
+	setup_tell(&setup, "sandboxctl");
 	creation_ask(&m->creation, &t->config);
-	return make(m, &setup, t, guard, e);
+	return make(&setup, t, guard, e);
 }
 
-void making_undo(const struct target *t)
+bool making_undo(const struct target *t)
 {
 	const struct call call = { .progress_ms = t->call.progress_ms };
 	struct error why = { 0 };
 
-	if (t->source.ops->caps & PROVIDER_SINGLE ||
-		!provider_delete(t->source.ops, &t->config, &call, &why))
-		return;
+	if (t->source.ops->caps & PROVIDER_SINGLE)
+		return false;
+	if (!provider_delete(t->source.ops, &t->config, &call, &why))
+		return true;
 	fprintf(stderr, "sandboxctl: %s:%s is left behind: %s\n", t->source.ops->name, t->source.id,
 		why.text);
+	return false;
 }

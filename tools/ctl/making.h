@@ -13,13 +13,12 @@
 /* What is asked for; all is owned. */
 struct making {
 	struct creation creation;
-	char *setup; /* a file here; NULL: none */
-	int64_t setup_timeout_ms;
+	struct setup_request setup;
 };
 
 #define MAKING_INIT                                                                                \
 	{                                                                                          \
-		.setup_timeout_ms = SETUP_TIMEOUT_MS                                               \
+		.setup = SETUP_REQUEST_INIT                                                        \
 	}
 #define AUTO_MAKING __attribute__((cleanup(making_release)))
 
@@ -29,7 +28,8 @@ void making_release(struct making *m);
 
 /*
  * Makes a sandbox of `provider` and runs the setup script in it; what is wrong with the script's file is known before
- * anything is made. `t` is then parsed, with the new one's id, and not connected. On failure nothing is left behind.
+ * anything is made. `t` is then parsed, with the new one's id, and not connected. On failure nothing is left behind, but
+ * for a sandbox that is to stay when its script failed: the sentence names it.
  * Until `guard` is ended, as the caller does in the end, the sandbox goes when this process is killed.
  */
 enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
@@ -37,6 +37,6 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 
 /*
  * Deletes what was made, also when the call was cancelled, and says so when it cannot. One that was only found
- * (PROVIDER_SINGLE) stays.
+ * (PROVIDER_SINGLE) stays. Whether it was deleted.
  */
-void making_undo(const struct target *t);
+bool making_undo(const struct target *t);
