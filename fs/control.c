@@ -43,7 +43,7 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 	if (kind == ERR_OK)
 		kind = events_new(&c->events, e);
 	if (kind == ERR_OK)
-		kind = jobs_new(&c->jobs, cache, c->deferrals, e);
+		kind = jobs_new(&c->jobs, cache, c->deferrals, options->exec.shell, e);
 	if (kind == ERR_OK)
 		*out = c;
 	else

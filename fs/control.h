@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "fs/exec_command.h"
 #include "fs/lowlevel.h"
 #include "providers/base/error.h"
 #include "providers/verbs.h"
@@ -35,7 +36,7 @@ static inline bool control_owns(fuse_ino_t ino)
 
 struct control_options {
 	const char *source; /* what is mounted, "PROVIDER:...", for `status`; must outlive it */
-	int64_t exec_timeout_ms; /* 1800 s by default; 0: none */
+	struct exec_terms exec; /* 1800 s by default */
 	uid_t uid; /* who the control files are shown to belong to: the mounting user */
 	gid_t gid;
 };

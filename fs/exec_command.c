@@ -3,6 +3,7 @@
 #include "cache/cache.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
+#include "providers/user_shell.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -92,18 +93,23 @@ static enum err check_text(const struct buf *text, struct error *e)
 	return ERR_OK;
 }
 
-static enum err execute(struct exec_command *command, struct cache *cache, int64_t timeout_ms,
-	const struct cancel *cancel, struct exec_outcome *outcome, struct error *e)
+static enum err execute(struct exec_command *command, struct cache *cache,
+	const struct exec_terms *terms, const struct cancel *cancel, struct exec_outcome *outcome,
+	struct error *e)
 {
 	/* A command may be silent for as long as it likes: only its own time limit counts. */
 	const struct call call = { .progress_ms = -1, .cancel = cancel };
-	const struct execute_request request = {
-		.command = buf_text(&command->text),
-		.timeout_ms = timeout_ms,
-	};
+	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(EXEC_TEXT_MAX));
+	struct execute_request request = { .timeout_ms = terms->timeout_ms };
 	struct execute_result result = { 0 };
-	enum err kind = cache_execute(cache, &call, &request, keep_output, command, &result, e);
+	enum err kind;
 
+	user_shell_add(
+		&text, terms->shell, cache_provider(cache)->caps, false, buf_text(&command->text));
+	request.command = buf_text(&text);
+	kind = buf_check(&text, "the command", e);
+	if (!kind)
+		kind = cache_execute(cache, &call, &request, keep_output, command, &result, e);
 	outcome->has_exit_code = kind == ERR_OK && result.has_exit_code;
 	outcome->exit_code = result.exit_code;
 	outcome->timed_out = result.timed_out;
@@ -112,8 +118,9 @@ static enum err execute(struct exec_command *command, struct cache *cache, int64
 	return kind;
 }
 
-static enum err run(struct exec_command *command, struct cache *cache, int64_t timeout_ms,
-	const struct cancel *cancel, struct exec_outcome *outcome, struct error *e)
+static enum err run(struct exec_command *command, struct cache *cache,
+	const struct exec_terms *terms, const struct cancel *cancel, struct exec_outcome *outcome,
+	struct error *e)
 {
 	enum err kind = check_text(&command->text, e);
 
@@ -128,18 +135,19 @@ static enum err run(struct exec_command *command, struct cache *cache, int64_t t
 	/* Its turn may have come after it was given up. */
 	if (cancel_thrown(cancel))
 		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	return execute(command, cache, timeout_ms, cancel, outcome, e);
+	return execute(command, cache, terms, cancel, outcome, e);
 }
 
-enum err exec_command_run(struct exec_command *command, struct cache *cache, int64_t timeout_ms,
-	const struct cancel *cancel, struct exec_response **response, struct error *e)
+enum err exec_command_run(struct exec_command *command, struct cache *cache,
+	const struct exec_terms *terms, const struct cancel *cancel,
+	struct exec_response **response, struct error *e)
 {
 	struct exec_outcome outcome = { 0 };
 	struct error why = { 0 };
 	enum err kind;
 
 	command->start_ms = monotonic_ms();
-	kind = run(command, cache, timeout_ms, cancel, &outcome, &why);
+	kind = run(command, cache, terms, cancel, &outcome, &why);
 	if (kind != ERR_OK)
 		outcome.error = kind == ERR_INTERRUPTED ? "interrupted" : why.text;
 	*response = respond(command, outcome);

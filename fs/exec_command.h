@@ -9,6 +9,12 @@
 struct cache;
 struct exec_command;
 
+/* How commands run. */
+struct exec_terms {
+	int64_t timeout_ms; /* 0: none */
+	const char *shell;  /* providers/user_shell.h; NULL: auto */
+};
+
 /* A longer text is not run: nobody wants half a command. */
 #define EXEC_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
@@ -20,8 +26,9 @@ void exec_command_free(struct exec_command *command);
  * Runs it in the sandbox, from one thread. ERR_OK: it ran, however it ended; else why not, which the response says too.
  * *response is the caller's, NULL where exec_command_give_up() came first.
  */
-enum err exec_command_run(struct exec_command *command, struct cache *cache, int64_t timeout_ms,
-	const struct cancel *cancel, struct exec_response **response, struct error *e);
+enum err exec_command_run(struct exec_command *command, struct cache *cache,
+	const struct exec_terms *terms, const struct cancel *cancel,
+	struct exec_response **response, struct error *e);
 
 /*
  * From another thread, or instead of a run: a response with the error `why` and what was printed so far; NULL: it has its

@@ -5,6 +5,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
+#include "providers/user_shell.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #define SCRIPT_MAX ((size_t)64 * 1024)
 /* With the command in quotes, each of which is four bytes inside them. */
-#define START_MAX (SCRIPT_MAX + 4 * JOB_TEXT_MAX)
+#define START_MAX (SCRIPT_MAX + 4 * USER_SHELL_MAX(JOB_TEXT_MAX))
 /* What a script says besides the output that was asked for. */
 #define LINE_MAX 512
 /* A job whose start was not heard of is looked for so often: it may be about to. */
@@ -254,6 +255,7 @@ void job_start(struct job *job, const struct cancel *cancel)
 		.progress_ms = job_is_embedded(job) ? -1 : cache_progress_ms(job->all->cache),
 		.cancel = cancel,
 	};
+	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(JOB_TEXT_MAX));
 	AUTO_BUF struct buf script = BUF_INIT(START_MAX);
 	struct start s = { .job = job,
 		.answer = { BUF_INIT(LINE_MAX), BUF_INIT(LINE_MAX), { 0 } } };
@@ -261,9 +263,13 @@ void job_start(struct job *job, const struct cancel *cancel)
 	struct error e = { 0 };
 	enum err kind;
 
-	job_script_start(&script, job->base, job_is_embedded(job), job->facts.command);
+	user_shell_add(&text, job->all->shell, cache_provider(job->all->cache)->caps, false,
+		job->facts.command);
+	job_script_start(&script, job->base, job_is_embedded(job), buf_text(&text));
 	request.command = buf_text(&script);
-	kind = buf_check(&script, "a job's script", &e);
+	kind = buf_check(&text, "a job's command", &e);
+	if (!kind)
+		kind = buf_check(&script, "a job's script", &e);
 	if (!kind)
 		kind = cache_execute(
 			job->all->cache, &call, &request, hear_start, &s, &s.answer.result, &e);

@@ -80,15 +80,15 @@ static enum err choose_mount(char out[17], struct error *e)
 	return ERR_OK;
 }
 
-enum err jobs_new(
-	struct jobs **out, struct cache *cache, struct deferrals *deferrals, struct error *e)
+enum err jobs_new(struct jobs **out, struct cache *cache, struct deferrals *deferrals,
+	const char *shell, struct error *e)
 {
 	AUTO_FREE struct jobs *all = calloc(1, sizeof *all);
 	enum err kind;
 
 	if (!all)
 		return error_set(e, ERR_NO_MEMORY, "jobs");
-	*all = (struct jobs){ .cache = cache, .deferrals = deferrals };
+	*all = (struct jobs){ .cache = cache, .deferrals = deferrals, .shell = shell };
 	cache_word(cache, all->word);
 	kind = choose_mount(all->mount, e);
 	if (!kind)

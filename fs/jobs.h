@@ -41,9 +41,9 @@ struct job_facts {
 	char error[200];            /* why it did not start */
 };
 
-/* `cache` and `deferrals` outlive it. */
-enum err jobs_new(
-	struct jobs **out, struct cache *cache, struct deferrals *deferrals, struct error *e);
+/* `cache`, `deferrals` and `shell` (providers/user_shell.h; NULL: auto) outlive it. */
+enum err jobs_new(struct jobs **out, struct cache *cache, struct deferrals *deferrals,
+	const char *shell, struct error *e);
 /* After deferrals_stop(). */
 void jobs_free(struct jobs *all);
 

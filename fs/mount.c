@@ -230,7 +230,7 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 enum err mount_start(struct mount *m, struct error *e)
 {
 	const struct control_options control = { .source = m->options.source,
-		.exec_timeout_ms = m->options.exec_timeout_ms,
+		.exec = m->options.exec,
 		.uid = m->options.uid,
 		.gid = m->options.gid };
 	struct cache_observer observer = {

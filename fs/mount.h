@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "fs/exec_command.h"
 #include "providers/base/error.h"
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ struct mount_options {
 	gid_t gid;
 	enum mount_symlinks symlinks;
 	bool list_control; /* readdir of the root names .sandbox */
-	int64_t exec_timeout_ms;
+	struct exec_terms exec;
 	unsigned threads_max;
 };
 

@@ -224,7 +224,6 @@ static enum err local_info(
 	(void)call, (void)e;
 	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING,
 		.expires_s = -1,
-		.shell = "/bin/sh -c",
 		.identity = l->root.identity };
 	snprintf(out->id, sizeof out->id, "%s", l->id);
 	snprintf(out->root, sizeof out->root, "%s", l->root_path);

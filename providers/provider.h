@@ -109,7 +109,6 @@ struct sandbox_info {
 	enum sandbox_state state;
 	int64_t expires_s; /* seconds of life left; -1: no limit */
 	char root[1024];   /* the absolute path, in the sandbox, of the directory that is shown */
-	char shell[64];    /* what runs a command, as a person would write it: "/bin/sh -c" */
 	struct identity identity;
 	bool has_facts; /* filled in by provider_info() alone: connecting learned them of the shown directory */
 	struct root_facts facts;
@@ -166,6 +165,7 @@ enum provider_caps {
 	PROVIDER_COMMANDS_PULSE =
 		16, /* a silent command makes progress, too: one that makes none is out of reach */
 	PROVIDER_FINDS_NAMES = 32, /* a sandbox is also found by the name that it was made with */
+	PROVIDER_LOGIN_SHELL = 64, /* the vendor's own SDK runs commands by a login shell */
 };
 
 struct provider_ops {

@@ -155,7 +155,6 @@ void remote_lend(const struct remote *r, struct provider *p)
 
 void remote_describe(const struct remote *r, struct sandbox_info *out)
 {
-	snprintf(out->shell, sizeof out->shell, "/bin/sh -c");
 	if (!r->root)
 		return;
 	snprintf(out->root, sizeof out->root, "%s", r->root);

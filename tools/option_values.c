@@ -1,6 +1,7 @@
 #include "tools/option_values.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/user_shell.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -243,6 +244,16 @@ static double unit_mb(const char *unit)
 }
 
 /* The daemon has another working directory, and a line of fstab has none. */
+enum err option_set_shell(const struct opt *o, const char *value, void *field, struct error *e)
+{
+	if (!user_shell_is_known(value))
+		return error_set(e, ERR_INVALID,
+			"option '%s%.60s': auto, sh, bash, login, or the absolute path of a shell "
+			"in the sandbox",
+			o->name, value);
+	return option_set_text(o, value, field, e);
+}
+
 enum err option_set_dir(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	if (*value != '/' && strcmp(value, "off"))

@@ -83,6 +83,10 @@ const struct opt options[] = {
 		"give up a request that makes no progress for so long (30); 0: never"),
 	VALUE("exec_timeout=", option_set_seconds, exec_timeout_ms, "SECONDS",
 		"end a command of .sandbox/exec after so long (1800); 0: never"),
+	VALUE("exec_shell=", option_set_shell, exec_shell, "auto|sh|bash|login|PATH",
+		"what runs commands of .sandbox/exec and spawn: bash, which reads ~/.bashrc; "
+		"login: also /etc/profile and ~/.profile; auto: login for e2b, else bash; without "
+		"bash, /bin/sh"),
 
 	VALUE("uid=", option_set_uid, uid, "USER",
 		"show the sandbox user's files as this user's here"),

@@ -220,7 +220,7 @@ const struct provider_ops e2b_provider = {
 	.name = "e2b",
 	.title = "E2B",
 	.key_names = "E2B_API_KEY",
-	.caps = PROVIDER_COMMANDS_PULSE,
+	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_LOGIN_SHELL,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
 		OPTION_LIFETIME,
 	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,

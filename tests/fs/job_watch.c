@@ -36,7 +36,7 @@ static void setup(void)
 	host_provider_init(&host, scratch.path);
 	cr_assert(eq(int, cache_new(&cache, &host.base, &options, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, deferrals_new(&deferrals, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, jobs_new(&jobs, cache, deferrals, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, jobs_new(&jobs, cache, deferrals, NULL, &e), ERR_OK), "%s", e.text);
 	job_watch_free(jobs->watch);
 	cr_assert(
 		eq(int, job_watch_new(&jobs->watch, cache, AN_HOUR_MS, &e), ERR_OK), "%s", e.text);

@@ -31,6 +31,10 @@ if [ "$PROVIDER" = aio ]; then
 	says "a setup script that fails leaves it alone" 1 "sandboxctl: setup script setup: exit status 3" \
 		ctl create aio --setup setup
 	says "so it is still there" 0 "hello" ctl exec "$SOURCE" 'echo hello' </dev/null
+	echo 'echo "export TOKEN=$TOKEN" >>~/.bashrc' >setup
+	TOKEN=ghp_1234 ctl create aio --setup setup >/dev/null 2>&1
+	says "what a script put into ~/.bashrc holds for commands" 0 ghp_1234 \
+		ctl exec "$SOURCE" '[[ $TOKEN ]] && echo $TOKEN' </dev/null
 	like "one that does not answer is not told" \
 		"$(env SANDBOX_HOST=127.0.0.1 SANDBOX_PORT=1 "$SANDBOXCTL" create aio 2>&1)" \
 		"^sandboxctl: aio:127.0.0.1_1: is its container running, and is this its port\\? GET .*: Failed to connect"
@@ -223,6 +227,44 @@ is "a mount that makes its sandbox runs the script in it first" "$(cat dir/resul
 like "and tells which one it made" "$(cat said)" "^sandboxfs: made $PROVIDER:"
 tap_umount dir
 ok "which goes with it" wait_until "$PATIENCE" nothing_left
+
+# As people write them: what the script leaves in the home holds for every command that follows.
+cat >setup <<'END'
+#!/bin/bash
+set -e
+git init -q --bare $HOME/origin.git
+git clone -q file://$HOME/origin.git $HOME/workspace 2>/dev/null
+cd $HOME/workspace
+cat >> ~/.bashrc <<'EOF'
+export GITHUB_TOKEN="${GITHUB_TOKEN}"
+cd $HOME/workspace
+EOF
+source ~/.bashrc
+echo $GITHUB_TOKEN
+for USER in a b; do echo $USER; done
+END
+GITHUB_TOKEN=ghp_1234 deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup >said 2>&1
+is "a script may use names of the sandbox's own" "$(grep -v made said)" "***
+a
+b"
+ran() { # COMMAND: its output
+	printf '%s\n' "$1" >dir/.sandbox/exec
+	field output <dir/.sandbox/exec
+}
+is "what it put into ~/.bashrc holds for commands" "$(ran 'echo $GITHUB_TOKEN; [[ $PWD -ef ~/workspace ]] && echo there')" \
+	"ghp_1234
+there"
+name=$(sed -n "s/^sandboxfs: made \([^,]*\),.*/\1/p" said)
+is "also without the mount" "$(ctl exec "$name" 'echo $GITHUB_TOKEN' </dev/null)" ghp_1234
+is "but not where sh is asked for" "$(ctl exec "$name" --shell sh 'echo "<$GITHUB_TOKEN>"' </dev/null)" "<>"
+job=$(exec 3<>dir/.sandbox/spawn; echo 'echo $GITHUB_TOKEN; pwd' >&3; cat <&3)
+ok "and for jobs" wait_until "$PATIENCE" grep -q 'workspace$' "dir/.sandbox/jobs/$job/output"
+tap_umount dir
+ok "and goes" wait_until "$PATIENCE" nothing_left
+deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o exec_shell=sh >said 2>&1
+is "commands of a mount may be for sh" "$(ran 'echo "${BASH_VERSION:-sh}"')" sh
+tap_umount dir
+ok "which ends like others" wait_until "$PATIENCE" nothing_left
 echo 'echo before; exit 3' >setup
 says "where the script fails nothing is mounted" 32 "before
 sandboxfs: setup script setup: exit status 3; the sandbox was deleted (-o keep_failed keeps it)" \

@@ -79,7 +79,6 @@ static enum err host_info(
 	(void)call, (void)e;
 	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING,
 		.expires_s = -1,
-		.shell = "/bin/sh -c",
 		.identity = h->remote.identity };
 	snprintf(out->id, sizeof out->id, "%s", h->id);
 	snprintf(out->root, sizeof out->root, "%s", h->remote.root);

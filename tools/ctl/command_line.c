@@ -9,6 +9,7 @@
 void command_line_release(struct command_line *line)
 {
 	free(line->dir);
+	free(line->shell);
 	option_list_free(line->env);
 }
 
@@ -18,6 +19,8 @@ error_t command_line_take(int key, const char *value, const struct argp_state *s
 		{ 'w', "--workdir=", "DIR", option_set_text, offsetof(struct command_line, dir) },
 		{ 'e', "--env=", "NAME=VALUE", option_set_variable,
 			offsetof(struct command_line, env) },
+		{ COMMAND_LINE_SHELL, "--shell=", "SHELL", option_set_shell,
+			offsetof(struct command_line, shell) },
 		{ 'm', "--merge", NULL, option_set_flag, offsetof(struct command_line, merges) },
 		{ 't', "--timeout=", "SECONDS", option_set_seconds,
 			offsetof(struct command_line, timeout_ms) },

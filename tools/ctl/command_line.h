@@ -16,6 +16,7 @@ struct command_line {
 	size_t count;
 	char *dir;          /* where it runs; NULL: where it is begun */
 	char **env;         /* "NAME=value", ended by NULL; NULL: none added */
+	char *shell;        /* providers/user_shell.h; NULL: auto */
 	int merges;         /* what it says on standard error comes on standard output */
 	int64_t timeout_ms; /* 0: none */
 };
@@ -24,10 +25,18 @@ struct command_line {
 
 void command_line_release(struct command_line *line);
 
+/* An option without a letter. */
+#define COMMAND_LINE_SHELL 0x4000
+
 /* Their rows of an argp, by command_line.c's keys. */
 #define COMMAND_LINE_OPTIONS                                                                       \
 	{ "workdir", 'w', "DIRECTORY", 0, "run it there", 0 },                                     \
 		{ "env", 'e', "NAME=VALUE", 0, "a variable for it; may be repeated", 0 },          \
+		{ "shell", COMMAND_LINE_SHELL, "SHELL", 0,                                         \
+			"what runs it: auto, sh, bash (which reads ~/.bashrc), login (also "       \
+			"/etc/profile and ~/.profile), or a path; auto is login for e2b, else "    \
+			"bash; without bash it is /bin/sh",                                        \
+			0 },                                                                       \
 		{ "merge", 'm', NULL, 0,                                                           \
 			"what it says on standard error comes on standard output, in order", 0 },  \
 	{                                                                                          \

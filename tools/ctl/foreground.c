@@ -1,6 +1,7 @@
 #include "tools/ctl/foreground.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/user_shell.h"
 #include "tools/ctl/alive.h"
 #include "tools/ctl/feeding.h"
 #include "tools/exits.h"
@@ -95,7 +96,8 @@ static enum err run_whole(struct provider *p, const struct call *call, struct in
 enum err foreground_run(struct provider *p, const struct call *call,
 	const struct command_line *line, const char *cwd, int *status, struct error *e)
 {
-	AUTO_BUF struct buf text = BUF_INIT(COMMAND_LINE_MAX);
+	AUTO_BUF struct buf words = BUF_INIT(COMMAND_LINE_MAX);
+	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(COMMAND_LINE_MAX));
 	AUTO_INPUT struct input input = INPUT_INIT;
 	AUTO_ALIVE struct alive alive = { 0 };
 	struct execute_request request = {
@@ -103,9 +105,12 @@ enum err foreground_run(struct provider *p, const struct call *call,
 	};
 	enum err kind;
 
-	command_line_text(line, &text);
+	command_line_text(line, &words);
+	user_shell_add(&text, line->shell, p->ops->caps, line->dir || cwd, buf_text(&words));
 	request.command = buf_text(&text);
-	kind = buf_check(&text, "the command", e);
+	kind = buf_check(&words, "the command", e);
+	if (!kind)
+		kind = buf_check(&text, "the command", e);
 	if (!kind)
 		kind = alive_begin(&alive, p, call, e);
 	if (!kind)

@@ -1,6 +1,7 @@
 /*
  * info.c - sandboxctl info: what there is to know of one sandbox.
  */
+#include "providers/user_shell.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/sandboxes.h"
 #include "tools/ctl/target.h"
@@ -45,15 +46,17 @@ static enum err print_table(
 				info->identity.gid);
 			add_fact(&table, "user", user);
 		}
-		add_fact(&table, "shell", info->shell);
+		add_fact(&table, "shell", user_shell_auto(t->source.ops->caps));
 	}
 	return table_print(&table, stdout, e);
 }
 
 /* Who one is there is what the helper says. */
 static void put_inside(
-	struct json_writer *w, const struct sandbox_info *info, const char *no_helper)
+	struct json_writer *w, const struct target *t, const struct sandbox_info *info)
 {
+	const char *no_helper = t->provider->no_helper;
+
 	json_put_text(w, "directory", info->root);
 	if (no_helper) {
 		json_put_text(w, "no_helper", no_helper);
@@ -61,7 +64,7 @@ static void put_inside(
 		json_put_integer(w, "uid", info->identity.uid);
 		json_put_integer(w, "gid", info->identity.gid);
 	}
-	json_put_text(w, "shell", info->shell);
+	json_put_text(w, "shell", user_shell_auto(t->source.ops->caps));
 }
 
 static enum err print_object(
@@ -75,7 +78,7 @@ static enum err print_object(
 		&(struct sandbox_entry){
 			.id = info->id, .state = info->state, .expires_s = info->expires_s });
 	if (!t->config.account_only)
-		put_inside(&w, info, t->provider->no_helper);
+		put_inside(&w, t, info);
 	json_put_close(&w);
 	return print_json(&json, stdout, e);
 }
