@@ -35,7 +35,7 @@ static inline bool control_owns(fuse_ino_t ino)
 }
 
 struct control_options {
-	const char *source; /* what is mounted, "PROVIDER:...", for `status`; must outlive it */
+	const char *source;     /* what is mounted, "PROVIDER:...", for `status`; must outlive it */
 	struct exec_terms exec; /* 1800 s by default */
 	uid_t uid; /* who the control files are shown to belong to: the mounting user */
 	gid_t gid;

@@ -200,8 +200,8 @@ static void run_work(void *context, const struct cancel *cancel)
 
 	wait_for_turn(run);
 	if (run->command)
-		exec_command_run(run->command, c->cache, &c->options.exec, cancel, &response,
-			&run->error);
+		exec_command_run(
+			run->command, c->cache, &c->options.exec, cancel, &response, &run->error);
 	publish(h, response);
 	pthread_mutex_lock(&h->lock);
 	if (run->reads)

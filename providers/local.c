@@ -222,9 +222,9 @@ static enum err local_info(
 	const struct local *l = local_of(p);
 
 	(void)call, (void)e;
-	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING,
-		.expires_s = -1,
-		.identity = l->root.identity };
+	*out = (struct sandbox_info){
+		.state = SANDBOX_RUNNING, .expires_s = -1, .identity = l->root.identity
+	};
 	snprintf(out->id, sizeof out->id, "%s", l->id);
 	snprintf(out->root, sizeof out->root, "%s", l->root_path);
 	return ERR_OK;

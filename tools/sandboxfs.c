@@ -230,8 +230,7 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 			.gid = config_owner_gid(c),
 			.symlinks = (enum mount_symlinks)c->symlinks,
 			.list_control = c->list_control,
-			.exec = { .timeout_ms = c->exec_timeout_ms,
-				.shell = c->exec_shell },
+			.exec = { .timeout_ms = c->exec_timeout_ms, .shell = c->exec_shell },
 			.threads_max = (unsigned)c->threads_max,
 		},
 		e);

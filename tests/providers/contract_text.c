@@ -77,9 +77,9 @@ static enum err host_info(
 	const struct host *h = host_of(p);
 
 	(void)call, (void)e;
-	*out = (struct sandbox_info){ .state = SANDBOX_RUNNING,
-		.expires_s = -1,
-		.identity = h->remote.identity };
+	*out = (struct sandbox_info){
+		.state = SANDBOX_RUNNING, .expires_s = -1, .identity = h->remote.identity
+	};
 	snprintf(out->id, sizeof out->id, "%s", h->id);
 	snprintf(out->root, sizeof out->root, "%s", h->remote.root);
 	return ERR_OK;
