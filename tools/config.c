@@ -247,6 +247,7 @@ void config_release(struct config *c)
 	free(c->key_file);
 	creation_release(&c->creation);
 	setup_request_release(&c->setup);
+	free(c->workdir);
 	free(c->exec_shell);
 	free(c->journal);
 	free(c->cache);

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/user_shell.h"
+#include "tools/source.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -244,6 +245,13 @@ static double unit_mb(const char *unit)
 }
 
 /* The daemon has another working directory, and a line of fstab has none. */
+enum err option_set_path(const struct opt *o, const char *value, void *field, struct error *e)
+{
+	enum err kind = source_check_path(value, e);
+
+	return kind ? kind : option_set_text(o, value, field, e);
+}
+
 enum err option_set_shell(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	if (!user_shell_is_known(value))

@@ -27,6 +27,7 @@ struct opt {
 option_setter option_set_flag;     /* int */
 option_setter option_set_text;     /* char * */
 option_setter option_set_dir;      /* char * */
+option_setter option_set_path;     /* char *: of the sandbox, as a source has it */
 option_setter option_set_log;      /* char * */
 option_setter option_set_shell;    /* char *: providers/user_shell.h */
 option_setter option_set_seconds;  /* int64_t: ms, of a number that may have a fraction */

@@ -70,6 +70,9 @@ const struct opt options[] = {
 		"how long the script may take (300); 0: as long as it likes"),
 	VALUE("setup_env=", option_set_text, setup.names, "NAME:...|none",
 		"exactly these names become what they are here; none: the script goes as it is"),
+	VALUE("workdir=", option_set_path, workdir, "DIRECTORY",
+		"no ID, no PATH: make this directory in the sandbox, where it is missing, and show "
+		"it"),
 	FLAG("keep_failed", setup.keep_failed, 1, "keep the sandbox when its script fails"),
 	VALUE("lifetime=", option_set_seconds, creation.lifetime_ms, "SECONDS",
 		"a sandbox that ends by itself is given so much time, again and again while the "

@@ -23,6 +23,7 @@
 #include "tools/source.h"
 #include "tools/user_dirs.h"
 #include "tools/watcher.h"
+#include "tools/workdir.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -104,12 +105,12 @@ static enum err check_existing(const struct run *r, struct error *e)
 	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING;
 	AUTO_BUF struct buf names = BUF_INIT(1000);
 
-	if (!asked && !r->setup->request)
+	if (!asked && !r->setup->request && !r->config->workdir)
 		return ERR_OK;
 	if (asked)
 		provider_option_names(asked, &names);
 	else
-		buf_add_string(&names, "setup=");
+		buf_add_string(&names, r->setup->request ? "setup=" : "workdir=");
 	return error_set(e, ERR_INVALID,
 		"option '%s': %s:%s exists already; leave one of the two out", buf_text(&names),
 		r->source->ops->name, r->source->id);
@@ -129,7 +130,20 @@ static void foresee(struct run *r)
 	r->provider_config.opening = r->opening.first ? &r->opening : NULL;
 }
 
-/* Before the mount asks what is there, over a connection of its own. */
+/* Before the mount asks what is there, over a connection of its own; as is the next. */
+static enum err make_workdir(struct run *r, struct error *e)
+{
+	struct provider *p;
+	enum err kind = provider_connect(r->source->ops, &r->provider_config, &r->call, &p, e);
+
+	if (kind)
+		return kind;
+	kind = workdir_make(p, &r->call, r->config->workdir, e);
+	provider_release(p);
+	r->provider_config.path = r->config->workdir;
+	return kind;
+}
+
 static enum err run_setup(struct run *r, struct error *e)
 {
 	struct provider *p;
@@ -164,10 +178,15 @@ static enum err open_sandbox(struct run *r, struct error *e)
 	kind = r->source->id ? check_existing(r, e) : make_sandbox(r, e);
 	if (kind)
 		return kind;
-	if (r->setup->request && (kind = run_setup(r, e)))
+	if (r->config->workdir)
+		kind = make_workdir(r, e);
+	if (!kind && r->setup->request && (kind = run_setup(r, e)))
 		return end_failed_setup(r, kind, e);
-	foresee(r);
-	kind = provider_connect(r->source->ops, &r->provider_config, &r->call, &r->provider, e);
+	if (!kind) {
+		foresee(r);
+		kind = provider_connect(
+			r->source->ops, &r->provider_config, &r->call, &r->provider, e);
+	}
 	if (kind)
 		delete_sandbox(r);
 	return kind;
@@ -209,7 +228,9 @@ static enum err serve(struct run *r, struct mount *mount, struct error *e)
 static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 {
 	const struct config *c = r->config;
-	AUTO_FREE char *source = source_text(r->source, r->provider_config.id);
+	const struct source shown = { .ops = r->source->ops,
+		.path = (char *)r->provider_config.path };
+	AUTO_FREE char *source = source_text(&shown, r->provider_config.id);
 	AUTO_FREE char *kernel_options = config_kernel_options(c);
 	struct mount *mount = NULL;
 
@@ -389,6 +410,16 @@ static enum exits run_or_explain(const struct config *config, const struct sourc
 	return exits_for(kind);
 }
 
+static enum err check_workdir(
+	const struct config *config, const struct source *source, struct error *e)
+{
+	if (!config->workdir || !source->path)
+		return ERR_OK;
+	return error_set(e, ERR_INVALID,
+		"option 'workdir=': '%.150s' has a path already; leave one of the two out",
+		config->source);
+}
+
 /*
  * Everything that can be refused before the fork. Words may name a descriptor of the caller (the file
  * of -N, a key_file or a setup script of /dev/fd), so those are closed behind the checks.
@@ -399,6 +430,8 @@ static enum err prepare(struct config *config, struct source *source, struct set
 	bool to_syslog = !config->foreground && !config->debug && !config->fake;
 	enum err kind = source_parse(source, config->source, e);
 
+	if (!kind)
+		kind = check_workdir(config, source, e);
 	if (!kind && config->namespace)
 		kind = namespace_enter(config->namespace, e);
 	if (!kind)

@@ -68,6 +68,11 @@ static enum err check_path(const char *text, const char *path, struct error *e)
 	return ERR_OK;
 }
 
+enum err source_check_path(const char *path, struct error *e)
+{
+	return check_path(path, path, e);
+}
+
 /* `rest` is what follows the first colon. */
 static enum err parse_rest(struct source *s, const char *text, const char *rest, struct error *e)
 {

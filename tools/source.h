@@ -19,6 +19,8 @@ struct source {
 
 /* ERR_INVALID: malformed, or no such provider (the sentence names those there are). */
 enum err source_parse(struct source *out, const char *text, struct error *e);
+/* ERR_INVALID: `path` is none that a source may have: empty, too long, or with a "..". */
+enum err source_check_path(const char *path, struct error *e);
 void source_release(struct source *s);
 
 /* The source as the mount table shows it, with `id` for the sandbox. Allocated; NULL without memory. */

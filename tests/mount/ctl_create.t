@@ -218,6 +218,17 @@ printf '\377\n' >setup
 says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no text of UTF-8" \
 	ctl create "$PROVIDER" --setup setup
 
+# ---- A working directory -------------------------------------------------------------------------
+
+echo 'pwd >where' >setup
+name=$(ctl create "$PROVIDER" --workdir work/deep --setup setup 2>said)
+like "a working directory is in the name" "$name" "^$PROVIDER:[^:]*:work/deep\$"
+like "it is made, and where the script runs" "$(ctl exec "$name" 'cat where' </dev/null)" "/work/deep\$"
+ctl delete "$name"
+like "one that cannot be made is told" "$(ctl create "$PROVIDER" --workdir /dev/null/work 2>&1)" \
+	'^sandboxctl: working directory /dev/null/work: .*/dev/null.*Not a directory$'
+is "and its sandbox is deleted" "$(count)" 0
+
 # ---- The same of a mount that makes its sandbox --------------------------------------------------
 
 mkdir dir
@@ -270,6 +281,15 @@ says "where the script fails nothing is mounted" 32 "before
 sandboxfs: setup script setup: exit status 3; the sandbox was deleted (-o keep_failed keeps it)" \
 	deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o setup=setup
 is "and no sandbox is left" "$(count)" 0
+echo 'pwd >where' >setup
+deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o workdir=work,setup=setup >said 2>&1
+like "a mount makes it, too, and shows it" "$(cat dir/where) $(pwd)" "/work "
+like "as the mount table says" "$(grep -F " $PWD/dir " /proc/self/mounts)" "^$PROVIDER:[^: ]*:work "
+tap_umount dir
+ok "and its sandbox goes" wait_until "$PATIENCE" nothing_left
+says "a source with a path takes none" 1 \
+	"sandboxfs: option 'workdir=': '$PROVIDER::/tmp' has a path already; leave one of the two out" \
+	"$SANDBOXFS" "$PROVIDER::/tmp" dir -o workdir=work
 says "a sandbox that exists already takes no script" 1 \
 	"sandboxfs: option 'setup=': $PROVIDER:there exists already; leave one of the two out" \
 	"$SANDBOXFS" "$PROVIDER:there" dir -o setup=setup

@@ -3,6 +3,7 @@
  *
  *      sandboxfs "$(sandboxctl create e2b)" /mnt/sbx
  */
+#include "providers/base/cleanup.h"
 #include "tools/ctl/making.h"
 #include "tools/ctl/sandboxes.h"
 
@@ -22,15 +23,21 @@ static enum err tell_json(const struct target *t, struct error *e)
 	json_put_open(&w, NULL);
 	json_put_text(&w, "provider", t->source.ops->name);
 	json_put_text(&w, "id", t->source.id);
+	if (t->source.path)
+		json_put_text(&w, "directory", t->source.path);
 	json_put_close(&w);
 	return print_json(&json, stdout, e);
 }
 
 static enum err tell(const struct target *t, bool is_json, struct error *e)
 {
+	AUTO_FREE char *source = source_text(&t->source, t->source.id);
+
 	if (is_json)
 		return tell_json(t, e);
-	if (printf("%s:%s\n", t->source.ops->name, t->source.id) < 0 || fflush(stdout))
+	if (!source)
+		return error_set(e, ERR_NO_MEMORY, "%s", t->source.id);
+	if (printf("%s\n", source) < 0 || fflush(stdout))
 		return error_errno(e, errno, "standard output");
 	return ERR_OK;
 }

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "tools/creation_options.h"
+#include "tools/workdir.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@ enum key {
 	KEY_SETUP_TIMEOUT,
 	KEY_SETUP_ENV,
 	KEY_KEEP_FAILED,
+	KEY_WORKDIR,
 	KEY_ENV_FILE,
 	KEY_CREATION = 0x10000
 };
@@ -56,6 +58,10 @@ static const struct argp_option options[] = {
 	{ "setup-env", KEY_SETUP_ENV, "NAME,...|none", 0,
 		"exactly these names become what they are here; none: the script goes as it is",
 		0 },
+	{ "workdir", KEY_WORKDIR, "DIRECTORY", 0,
+		"make this directory in it, where it is missing: the one that is shown, and where "
+		"commands and the script run",
+		0 },
 	{ "keep-failed", KEY_KEEP_FAILED, NULL, 0, "keep the sandbox when its script fails", 0 },
 	{ 0 },
 };
@@ -67,6 +73,7 @@ static const struct ctl_value values[] = {
 	{ KEY_SETUP_TIMEOUT, "--setup-timeout=", "SECONDS", option_set_seconds,
 		AT(setup.timeout_ms) },
 	{ KEY_SETUP_ENV, "--setup-env=", "NAME,...|none", option_set_text, AT(setup.names) },
+	{ KEY_WORKDIR, "--workdir=", "DIRECTORY", option_set_path, AT(workdir) },
 	{ KEY_KEEP_FAILED, "--keep-failed", NULL, option_set_flag, AT(setup.keep_failed) },
 	{ 0 },
 };
@@ -135,6 +142,7 @@ void making_release(struct making *m)
 {
 	creation_release(&m->creation);
 	setup_request_release(&m->setup);
+	free(m->workdir);
 }
 
 /* ---- The sandbox ---- */
@@ -178,6 +186,22 @@ static enum err run_script(const struct setup *s, struct target *t, struct error
 	return kind;
 }
 
+/* From now on the source names it. */
+static enum err make_workdir(const struct making *m, struct target *t, struct error *e)
+{
+	enum err kind = target_connect(t, e);
+
+	if (!kind)
+		kind = workdir_make(t->provider, &t->call, m->workdir, e);
+	provider_release(t->provider);
+	t->provider = NULL;
+	if (kind)
+		return kind;
+	t->source.path = strdup(m->workdir);
+	t->config.path = t->source.path;
+	return t->source.path ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", m->workdir);
+}
+
 /* What becomes of the sandbox stands behind why its script failed. */
 static enum err end_failed(
 	const struct setup *s, const struct target *t, enum err kind, struct error *e)
@@ -192,22 +216,22 @@ static enum err end_failed(
 	return error_set(e, kind, "%s; the sandbox was deleted (--keep-failed keeps it)", why.text);
 }
 
-static enum err make(const struct setup *s, struct target *t, struct guard *guard, struct error *e)
+static enum err make(const struct making *m, const struct setup *s, struct target *t,
+	struct guard *guard, struct error *e)
 {
 	enum err kind = create(t, e);
 
 	if (kind)
 		return kind;
 	kind = guard_start(guard, t, e);
+	if (!kind && m->workdir)
+		kind = make_workdir(m, t, e);
 	if (kind)
 		making_undo(t);
-	if (kind || !s->request)
-		return kind;
-	kind = run_script(s, t, e);
-	if (!kind)
-		return ERR_OK;
-	kind = end_failed(s, t, kind, e);
-	guard_end(guard);
+	else if (s->request && (kind = run_script(s, t, e)))
+		kind = end_failed(s, t, kind, e);
+	if (kind)
+		guard_end(guard);
 	return kind;
 }
 
@@ -223,7 +247,7 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 		return kind;
 	setup_tell(&setup, "sandboxctl");
 	creation_ask(&m->creation, &t->config);
-	return make(&setup, t, guard, e);
+	return make(m, &setup, t, guard, e);
 }
 
 bool making_undo(const struct target *t)

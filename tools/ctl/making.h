@@ -14,6 +14,7 @@
 struct making {
 	struct creation creation;
 	struct setup_request setup;
+	char *workdir; /* made in it, and shown; NULL: its own */
 };
 
 #define MAKING_INIT                                                                                \

@@ -1,0 +1,34 @@
+#include "tools/workdir.h"
+
+#include "providers/shell_quote.h"
+
+#include <string.h>
+
+#define TEXT_MAX ((size_t)16 * 1024)
+
+static enum err keep(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	(void)stream, (void)e;
+	buf_add(context, bytes, len);
+	return ERR_OK;
+}
+
+enum err workdir_make(struct provider *p, const struct call *call, const char *dir, struct error *e)
+{
+	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX), said = BUF_INIT(TEXT_MAX);
+	struct execute_request request = { 0 };
+	struct execute_result result = { 0 };
+	enum err kind;
+
+	buf_add_string(&text, "cd && mkdir -p --");
+	shell_argument(&text, dir);
+	request.command = buf_text(&text);
+	kind = buf_check(&text, "the working directory", e);
+	if (!kind)
+		kind = provider_execute(p, call, &request, keep, &said, &result, e);
+	if (kind || (result.has_exit_code && !result.exit_code))
+		return kind;
+	return error_set(e, ERR_IO, "working directory %s: %.*s", dir,
+		(int)strcspn(buf_text(&said), "\n"), buf_text(&said));
+}
