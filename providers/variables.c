@@ -70,6 +70,9 @@ static const struct variable variables[] = {
 	{ "runloop", "RUNLOOP_CUSTOM_HEADERS", VARIABLE_OTHER, NULL,
 		"more headers of every request, as lines of NAME: VALUE" },
 
+	{ "", "SANDBOX_PROVIDER", VARIABLE_OTHER, NULL,
+		"the provider of a source that names none, as in :ID, and of sandboxctl create "
+		"without one" },
 	{ "", "CREDENTIALS_DIRECTORY", VARIABLE_OTHER, NULL,
 		"where a key is read from a file that is named like its variable: systemd sets it "
 		"for LoadCredential=" },

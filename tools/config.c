@@ -245,6 +245,7 @@ void config_release(struct config *c)
 	free(c->log);
 	free(c->user);
 	free(c->key_file);
+	free(c->url);
 	creation_release(&c->creation);
 	setup_request_release(&c->setup);
 	free(c->workdir);

@@ -55,7 +55,7 @@ struct config {
 	char *log;       /* base/log.h; NULL: the default */
 
 	/* The sandbox. */
-	char *user, *key_file;
+	char *user, *key_file, *url;
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */

@@ -15,6 +15,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
 #include "providers/base/log.h"
+#include "tools/account_url.h"
 #include "tools/config.h"
 #include "tools/daemon.h"
 #include "tools/namespace.h"
@@ -432,6 +433,8 @@ static enum err prepare(struct config *config, struct source *source, struct set
 
 	if (!kind)
 		kind = check_workdir(config, source, e);
+	if (!kind)
+		kind = account_url_use(source->ops, config->url, e);
 	if (!kind && config->namespace)
 		kind = namespace_enter(config->namespace, e);
 	if (!kind)

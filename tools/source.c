@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/provider.h"
+#include "providers/variables.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,12 +96,15 @@ static enum err parse_rest(struct source *s, const char *text, const char *rest,
 enum err source_parse(struct source *out, const char *text, struct error *e)
 {
 	const char *colon = strchr(text, ':');
+	const char *provider = colon == text ? variable("SANDBOX_PROVIDER") : text;
+	enum err kind;
 
 	*out = (struct source){ 0 };
-	if (!colon || colon == text)
-		return error_set(e, ERR_INVALID, "'%.60s': a source is " FORM, text);
-
-	enum err kind = find_provider(&out->ops, text, (size_t)(colon - text), e);
+	if (!colon || !provider)
+		return error_set(e, ERR_INVALID, "'%.60s': a source is " FORM "%s", text,
+			colon ? "; SANDBOX_PROVIDER is not set" : "");
+	kind = find_provider(&out->ops, provider,
+		provider == text ? (size_t)(colon - text) : strlen(provider), e);
 
 	if (!kind)
 		kind = parse_rest(out, text, colon + 1, e);

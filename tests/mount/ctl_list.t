@@ -102,7 +102,15 @@ if [ "$PROVIDER" = local ]; then
 	is "as JSON" "$(python3 -c 'import json; print(len(json.load(open("out"))))')" 1
 	says "a key that is of one alone" 2 \
 		"sandboxctl: list: --key-file is the key of one provider: name that, as in sandboxctl list e2b" ctl list --key-file key
+	says "an address that is of one alone" 2 \
+		"sandboxctl: list: --url is the address of one provider: name that, as in sandboxctl list e2b" \
+		ctl list --url http://127.0.0.1:1
+	is "SANDBOX_PROVIDER is that of a source without one" \
+		"$(SANDBOX_PROVIDER=local ctl exec "$(sed 's/^local//' made)" 'echo there' </dev/null)" there
 	ctl delete "$(cat made)"
+	made=$(SANDBOX_PROVIDER=local ctl create)
+	like "and of one that is made" "$made" '^local:'
+	ctl delete "$made"
 fi
 if [ "$PROVIDER" = aio ]; then
 	vendor_start
@@ -112,6 +120,30 @@ fi
 mount_sandbox one
 unmount
 ok "a sandbox is listed with its state" sh -c '"$1" list "$2" | grep -q "^$3  *running "' - "$SANDBOXCTL" "$PROVIDER" "$SOURCE"
+case $PROVIDER in
+e2b) variable=E2B_API_URL ;;
+daytona) variable=DAYTONA_API_URL ;;
+langsmith) variable=LANGSMITH_ENDPOINT ;;
+modal) variable=MODAL_SERVER_URL ;;
+runloop) variable=RUNLOOP_BASE_URL ;;
+*) variable='' ;;
+esac
+if [ "$variable" ]; then
+	url=$(printenv $variable)
+	elsewhere() { # COMMAND...: with a variable that leads nowhere
+		env $variable=http://127.0.0.1:1 "$@"
+	}
+	ok "--url is the address of its API, before the variable" elsewhere "$SANDBOXCTL" info "$SOURCE" --url "$url"
+	mkdir -p dir
+	elsewhere "$SANDBOXFS" "$SOURCE" dir -o "url=$url"
+	ok "url= is that of a mount" test -d dir/.sandbox
+	tap_umount dir
+	like "what is no URL is told" "$(ctl info "$SOURCE" --url example.com 2>&1)" \
+		"^sandboxctl: $PROVIDER: 'example.com' is no base URL, as in https://HOST/PATH\$"
+else
+	like "one without an address of an API takes no --url" "$(ctl info "$SOURCE" --url http://127.0.0.1:1 2>&1)" \
+		"^sandboxctl: $PROVIDER: there is no URL to choose; leave it out"
+fi
 ok "the provider may have its colon" sh -c '"$1" list "$2:" | grep -q "^$3 "' - "$SANDBOXCTL" "$PROVIDER" "$SOURCE"
 # Nobody's real account is asked: the keys of others, as `env -u NAME` forgets them.
 keys_of_others() {

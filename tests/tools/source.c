@@ -62,6 +62,7 @@ Test(source, that_is_malformed_is_named_with_the_way_out)
 		{ "local:x:..", "'..' in the path" },
 		{ "local:x:/a/../b", "'..' in the path" },
 		{ "local:x:/a/..", "'..' in the path" },
+		{ ":x", "SANDBOX_PROVIDER is not set" },
 		{ "nobody:x", "'nobody:x': unknown provider 'nobody'; known: local" },
 		{ "loca:x", "unknown provider 'loca'" },
 		{ "locals:x", "unknown provider 'locals'" },

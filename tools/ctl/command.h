@@ -20,8 +20,9 @@
 struct ctl_common {
 	bool json;            /* --json */
 	const char *key_file; /* --key-file FILE; NULL: the environment */
-	const char *user;     /* --user NAME: in the sandbox; NULL: its default */
-	int64_t progress_ms;  /* --progress-timeout SECONDS, as in base/call.h; 0: the default */
+	const char *url; /* --url URL: of the provider's API; NULL: the environment, the vendor's */
+	const char *user;    /* --user NAME: in the sandbox; NULL: its default */
+	int64_t progress_ms; /* --progress-timeout SECONDS, as in base/call.h; 0: the default */
 	const struct cancel *cancel; /* thrown by INT, TERM and HUP; NULL: CTL_OWN_SIGNALS */
 };
 

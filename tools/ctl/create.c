@@ -4,6 +4,7 @@
  *      sandboxfs "$(sandboxctl create e2b)" /mnt/sbx
  */
 #include "providers/base/cleanup.h"
+#include "providers/variables.h"
 #include "tools/ctl/making.h"
 #include "tools/ctl/sandboxes.h"
 
@@ -70,7 +71,10 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		r->provider = value;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		return ctl_usage(state, "the provider is missing, as in %s local", state->argv[0]);
+		r->provider = variable("SANDBOX_PROVIDER");
+		return r->provider ? 0
+				   : ctl_usage(state, "the provider is missing, as in %s local",
+					     state->argv[0]);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }

@@ -134,12 +134,12 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 static enum err check(const struct request *r, const struct ctl_common *common, struct ctl_run *run,
 	struct error *e)
 {
-	if (!common->key_file || r->provider)
+	if ((!common->key_file && !common->url) || r->provider)
 		return ERR_OK;
 	run->status = CTL_WRONG_USAGE;
 	return error_set(e, ERR_INVALID,
-		"list: --key-file is the key of one provider: name that, as in sandboxctl list "
-		"e2b");
+		"list: %s of one provider: name that, as in sandboxctl list e2b",
+		common->key_file ? "--key-file is the key" : "--url is the address");
 }
 
 static enum err run(struct ctl_run *run, struct error *e)

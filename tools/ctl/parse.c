@@ -22,7 +22,7 @@ static const struct parsing *parsing_of(const struct argp_state *state)
 	return (const struct parsing *)state->root_argp;
 }
 
-enum key { KEY_JSON = 0x1000, KEY_KEY_FILE, KEY_PROGRESS, KEY_USER };
+enum key { KEY_JSON = 0x1000, KEY_KEY_FILE, KEY_PROGRESS, KEY_URL, KEY_USER };
 
 error_t ctl_usage(const struct argp_state *state, const char *format, ...)
 {
@@ -75,6 +75,7 @@ static error_t take_shared(int key, char *value, struct argp_state *state)
 	switch (key) {
 	case KEY_JSON: common->json = true; return 0;
 	case KEY_KEY_FILE: common->key_file = value; return 0;
+	case KEY_URL: common->url = value; return 0;
 	case KEY_USER: common->user = value; return 0;
 	case KEY_PROGRESS: return take_progress(state, value);
 	default: return ARGP_ERR_UNKNOWN;
@@ -96,6 +97,10 @@ static const struct argp account_argp = {
 			{ "key-file", KEY_KEY_FILE, "FILE", 0,
 				"the provider's key, in a file of mode 0600; else it comes from "
 				"the environment",
+				0 },
+			{ "url", KEY_URL, "URL", 0,
+				"the base URL of the provider's API, where it is not the vendor's "
+				"own",
 				0 },
 			{ "progress-timeout", KEY_PROGRESS, "SECONDS", 0,
 				"give up a request that makes no progress for so long (30); 0: "

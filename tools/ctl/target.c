@@ -1,12 +1,13 @@
 #include "tools/ctl/target.h"
 
 #include "providers/base/cleanup.h"
+#include "tools/account_url.h"
 #include "tools/ctl/option_name.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void prepare(struct target *t, const struct ctl_common *common)
+static enum err prepare(struct target *t, const struct ctl_common *common, struct error *e)
 {
 	t->call = (struct call){ .progress_ms = common->progress_ms, .cancel = common->cancel };
 	t->config = (struct provider_config){
@@ -18,6 +19,7 @@ static void prepare(struct target *t, const struct ctl_common *common)
 		.may_lack_helper = true,
 		.option_name = ctl_option_name,
 	};
+	return account_url_use(t->source.ops, common->url, e);
 }
 
 static enum err no_id(const char *word, const struct provider_ops *ops, struct error *e)
@@ -37,8 +39,7 @@ enum err target_parse(
 		return kind;
 	if (!t->source.id)
 		return no_id(word, t->source.ops, e);
-	prepare(t, common);
-	return ERR_OK;
+	return prepare(t, common, e);
 }
 
 enum err target_parse_provider(
@@ -56,9 +57,7 @@ enum err target_parse_provider(
 		return error_set(e, ERR_NO_MEMORY, "%.60s", word);
 	}
 	kind = source_parse(&t->source, source, e);
-	if (!kind)
-		prepare(t, common);
-	return kind;
+	return kind ? kind : prepare(t, common, e);
 }
 
 enum err target_connect(struct target *t, struct error *e)

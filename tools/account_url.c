@@ -1,0 +1,37 @@
+#include "tools/account_url.h"
+
+#include "providers/variables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_url(const char *text)
+{
+	static const char *const schemes[] = { "https://", "http://" };
+
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (!strncmp(text, schemes[i], len))
+			return text[len] && !text[strcspn(text, " \t\r\n?#")];
+	}
+	return false;
+}
+
+enum err account_url_use(const struct provider_ops *ops, const char *url, struct error *e)
+{
+	const struct variable *v = variable_of(ops->name, VARIABLE_URL, 0);
+
+	if (!url)
+		return ERR_OK;
+	if (!v)
+		return error_set(e, ERR_INVALID, "%s: there is no URL to choose%s; leave it out",
+			ops->name,
+			ops->caps & PROVIDER_SINGLE ? ": the ID is its host and port, as in "
+						      "HOST_PORT"
+						    : "");
+	if (!is_url(url))
+		return error_set(e, ERR_INVALID,
+			"%s: '%.150s' is no base URL, as in https://HOST/PATH", ops->name, url);
+	return setenv(v->name, url, 1) ? error_set(e, ERR_NO_MEMORY, "%s", v->name) : ERR_OK;
+}
