@@ -62,6 +62,7 @@ struct config {
 	int64_t progress_ms; /* 0: the default; negative: none */
 	struct creation creation;
 	struct setup_request setup;
+	int reuse;
 	char *workdir; /* NULL: the source's path, or the sandbox's own */
 
 	/* The mount. */

@@ -72,6 +72,9 @@ const struct opt options[] = {
 		"how long the script may take (300); 0: as long as it likes"),
 	VALUE("setup_env=", option_set_text, setup.names, "NAME:...|none",
 		"exactly these names become what they are here; none: the script goes as it is"),
+	FLAG("reuse", reuse, 1,
+		"no ID: mount the sandbox that has all of label=, and make one only where there is "
+		"none, which then outlives the mount"),
 	VALUE("workdir=", option_set_path, workdir, "DIRECTORY",
 		"no ID, no PATH: make this directory in the sandbox, where it is missing, and show "
 		"it"),

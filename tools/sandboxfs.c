@@ -20,6 +20,7 @@
 #include "tools/daemon.h"
 #include "tools/namespace.h"
 #include "tools/preflight.h"
+#include "tools/reuse.h"
 #include "tools/signals.h"
 #include "tools/source.h"
 #include "tools/user_dirs.h"
@@ -45,7 +46,8 @@ struct run {
 	struct watcher watcher;
 	struct watch_request opening; /* that of provider_config */
 	struct provider *provider;
-	char made_id[sizeof((struct sandbox_info *)0)->id]; /* "" where the source names one */
+	char found_id[sizeof((struct sandbox_info *)0)->id]; /* "": none was looked for, or found */
+	char made_id[sizeof((struct sandbox_info *)0)->id];  /* "" where the source names one */
 	bool is_announced;
 };
 
@@ -84,6 +86,26 @@ static enum err make_sandbox(struct run *r, struct error *e)
 	return ERR_OK;
 }
 
+/* *lock: until the sandbox is whole, so that whoever else looks for it finds it so. */
+static enum err find_or_make(struct run *r, int *lock, struct error *e)
+{
+	enum err kind =
+		reuse_begin(lock, r->source->ops, &r->provider_config, &r->call, r->found_id, e);
+
+	if (kind)
+		return kind;
+	if (!*r->found_id)
+		return make_sandbox(r, e);
+	r->provider_config.id = r->found_id;
+	log_info(LOG_TOOLS, "found sandbox %s:%s", r->source->ops->name, r->found_id);
+	return ERR_OK;
+}
+
+static bool is_kept(const struct run *r)
+{
+	return r->config->keep || r->config->reuse;
+}
+
 static struct provider_config wanted_sandbox(const struct source *source, const struct config *c)
 {
 	struct provider_config wanted = {
@@ -106,12 +128,16 @@ static enum err check_existing(const struct run *r, struct error *e)
 	unsigned asked = provider_options_asked(&r->provider_config) & OPTIONS_OF_MAKING;
 	AUTO_BUF struct buf names = BUF_INIT(1000);
 
-	if (!asked && !r->setup->request && !r->config->workdir)
-		return ERR_OK;
 	if (asked)
 		provider_option_names(asked, &names);
-	else
-		buf_add_string(&names, r->setup->request ? "setup=" : "workdir=");
+	else if (r->setup->request)
+		buf_add_string(&names, "setup=");
+	else if (r->config->workdir)
+		buf_add_string(&names, "workdir=");
+	else if (r->config->reuse)
+		buf_add_string(&names, "reuse");
+	if (!names.len)
+		return ERR_OK;
 	return error_set(e, ERR_INVALID,
 		"option '%s': %s:%s exists already; leave one of the two out", buf_text(&names),
 		r->source->ops->name, r->source->id);
@@ -173,15 +199,19 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 
 static enum err open_sandbox(struct run *r, struct error *e)
 {
+	AUTO_CLOSE int lock = -1;
 	enum err kind;
 
 	r->provider_config = wanted_sandbox(r->source, r->config);
-	kind = r->source->id ? check_existing(r, e) : make_sandbox(r, e);
+	if (r->source->id)
+		kind = check_existing(r, e);
+	else
+		kind = r->config->reuse ? find_or_make(r, &lock, e) : make_sandbox(r, e);
 	if (kind)
 		return kind;
 	if (r->config->workdir)
 		kind = make_workdir(r, e);
-	if (!kind && r->setup->request && (kind = run_setup(r, e)))
+	if (!kind && r->setup->request && !*r->found_id && (kind = run_setup(r, e)))
 		return end_failed_setup(r, kind, e);
 	if (!kind) {
 		foresee(r);
@@ -197,7 +227,7 @@ static enum err open_sandbox(struct run *r, struct error *e)
 static void close_sandbox(struct run *r)
 {
 	provider_release(r->provider);
-	if (!r->is_announced || !r->config->keep)
+	if (!r->is_announced || !is_kept(r))
 		delete_sandbox(r);
 }
 
@@ -207,7 +237,7 @@ static void announce(struct run *r)
 {
 	if (has_made_sandbox(r))
 		daemon_say(r->daemon, "sandboxfs: made %s:%s%s", r->source->ops->name, r->made_id,
-			r->config->keep ? "" : ", to be deleted at unmount (-o keep keeps it)");
+			is_kept(r) ? "" : ", to be deleted at unmount (-o keep keeps it)");
 	r->is_announced = true;
 	daemon_serving(r->daemon);
 }

@@ -218,6 +218,43 @@ printf '\377\n' >setup
 says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no text of UTF-8" \
 	ctl create "$PROVIDER" --setup setup
 
+# ---- One that is there already -------------------------------------------------------------------
+
+if [ "$PROVIDER" = local ]; then
+	says "sandboxes without labels are found by their names" 1 \
+		"sandboxctl: local: sandboxes have no labels; local:NAME is made at its first use and then found" \
+		ctl create local --reuse
+else
+	says "a sandbox is found by labels" 1 \
+		"sandboxctl: reuse finds a sandbox by its labels: name one, as in label=thread_id=X" \
+		ctl create "$PROVIDER" --reuse
+	echo 'echo made' >setup
+	askers=''
+	for n in 1 2 3; do
+		deadline "$PATIENCE" "$SANDBOXCTL" create "$PROVIDER" --reuse --label thread_id=one --setup setup >name.$n 2>said.$n &
+		askers="$askers $!"
+	done
+	# shellcheck disable=SC2086
+	wait $askers
+	is "of three that ask at once one makes it" "$(cat said.1 said.2 said.3)" made
+	is "and all have the same" "$(sort -u name.1 name.2 name.3 | wc -l) $(count)" "1 1"
+	other=$(ctl create "$PROVIDER" --reuse --label thread_id=two 2>/dev/null)
+	ok "another label is another sandbox" test "$other" != "$(cat name.1)"
+	ctl delete "$other"
+	mkdir dir
+	deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o reuse,label=thread_id=one >said 2>&1
+	is "a mount finds it" "$(sed -n "s,\([^ ]*\) $PWD/dir .*,\1,p" /proc/self/mounts)" "$(cat name.1)"
+	tap_umount dir
+	is "and leaves it" "$(count)" 1
+	ctl delete "$(cat name.1)"
+	deadline "$PATIENCE" "$SANDBOXFS" "$PROVIDER:" dir -o reuse,label=thread_id=one >said 2>&1
+	like "or makes one" "$(cat said)" "^sandboxfs: made $PROVIDER:[^,]*\$"
+	tap_umount dir
+	is "which stays" "$(count)" 1
+	ctl delete "$(ctl create "$PROVIDER" --reuse --label thread_id=one)"
+	rmdir dir
+fi
+
 # ---- A working directory -------------------------------------------------------------------------
 
 echo 'pwd >where' >setup

@@ -11,6 +11,8 @@
 /* An id and a few words. */
 #define JSON_MAX 4096
 
+enum key { KEY_REUSE = 0x5000 };
+
 struct request {
 	struct making making; /* first: the input of its options */
 	const char *provider;
@@ -52,8 +54,8 @@ static enum err create(const struct request *r, const struct ctl_common *common,
 	if (kind)
 		return kind;
 	kind = tell(&t, common->json, e);
-	/* Nobody would know of it. */
-	if (kind)
+	/* Nobody would know of it; one that was found was known before. */
+	if (kind && guard.pid)
 		making_undo(&t);
 	guard_end(&guard);
 	return kind;
@@ -61,6 +63,11 @@ static enum err create(const struct request *r, const struct ctl_common *common,
 
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
+	static const struct ctl_value values[] = {
+		{ KEY_REUSE, "--reuse", NULL, option_set_flag,
+			offsetof(struct request, making.reuse) },
+		{ 0 },
+	};
 	struct request *r = state->input;
 
 	switch (key) {
@@ -75,7 +82,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		return r->provider ? 0
 				   : ctl_usage(state, "the provider is missing, as in %s local",
 					     state->argv[0]);
-	default: return ARGP_ERR_UNKNOWN;
+	default: return ctl_take_value(values, key, value, state);
 	}
 }
 
@@ -91,6 +98,14 @@ static enum err run(struct ctl_run *run, struct error *e)
 	return kind;
 }
 
+static const struct argp_option options[] = {
+	{ "reuse", KEY_REUSE, NULL, 0,
+		"print the name of the sandbox that has the labels asked for, and make one only "
+		"where there is none",
+		0 },
+	{ 0 },
+};
+
 const struct ctl_command ctl_create = {
 	.name = "create",
 	.arguments = "PROVIDER",
@@ -103,6 +118,7 @@ const struct ctl_command ctl_create = {
 	.flags = CTL_JSON | CTL_ACCOUNT | CTL_USER,
 	.argp =
 		&(const struct argp){
+			.options = options,
 			.parser = take_word,
 			.children =
 				(const struct argp_child[]){ { &making_argp, 0, NULL, 0 }, { 0 } },

@@ -5,6 +5,7 @@
 #include "tools/ctl/keys.h"
 #include "tools/ctl/sandboxes.h"
 #include "tools/ctl/target.h"
+#include "tools/labels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,33 +22,6 @@ struct listing {
 	struct sandboxes *sandboxes;
 };
 
-/* ---- Which of them ---- */
-
-/* A key alone stands for all its values. */
-static bool is_label(const char *label, const char *wanted)
-{
-	size_t len = strlen(wanted);
-
-	return !strncmp(label, wanted, len) &&
-		(!label[len] || (label[len] == '=' && !strchr(wanted, '=')));
-}
-
-static bool has_label(const struct sandbox_entry *entry, const char *wanted)
-{
-	for (const char *const *label = entry->labels; *label; label++)
-		if (is_label(*label, wanted))
-			return true;
-	return false;
-}
-
-static bool has_labels(const struct sandbox_entry *entry, char **wanted)
-{
-	for (; wanted && *wanted; wanted++)
-		if (!has_label(entry, *wanted))
-			return false;
-	return true;
-}
-
 static enum err add(void *context, const struct sandbox_entry *entry, struct error *e)
 {
 	const struct listing *l = context;
@@ -56,7 +30,7 @@ static enum err add(void *context, const struct sandbox_entry *entry, struct err
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s does not say which labels its sandboxes have; leave --label out",
 			l->provider);
-	if (has_labels(entry, l->request->labels))
+	if (labels_match(entry, (const char *const *)l->request->labels))
 		sandboxes_add(l->sandboxes, l->provider, entry);
 	return ERR_OK;
 }

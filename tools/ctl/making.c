@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "tools/creation_options.h"
+#include "tools/reuse.h"
 #include "tools/workdir.h"
 
 #include <stdio.h>
@@ -235,18 +236,34 @@ static enum err make(const struct making *m, const struct setup *s, struct targe
 	return kind;
 }
 
+/* One that was found: nobody's to delete. */
+static enum err adopt(const struct making *m, const char *id, struct target *t, struct error *e)
+{
+	t->source.id = strdup(id);
+	t->config.id = t->source.id;
+	if (!t->source.id)
+		return error_set(e, ERR_NO_MEMORY, "%s", id);
+	return m->workdir ? make_workdir(m, t, e) : ERR_OK;
+}
+
 enum err making_do(const struct making *m, const char *provider, const struct ctl_common *common,
 	struct target *t, struct guard *guard, struct error *e)
 {
 	AUTO_SETUP struct setup setup = { 0 };
+	AUTO_CLOSE int lock = -1;
+	char id[128] = "";
 	enum err kind = target_parse_provider(t, provider, common, e);
 
 	if (!kind && m->setup.path)
 		kind = setup_read(&setup, &m->setup, e);
 	if (kind)
 		return kind;
-	setup_tell(&setup, "sandboxctl");
 	creation_ask(&m->creation, &t->config);
+	if (m->reuse)
+		kind = reuse_begin(&lock, t->source.ops, &t->config, &t->call, id, e);
+	if (kind || *id)
+		return kind ? kind : adopt(m, id, t, e);
+	setup_tell(&setup, "sandboxctl");
 	return make(m, &setup, t, guard, e);
 }
 

@@ -14,6 +14,7 @@
 struct making {
 	struct creation creation;
 	struct setup_request setup;
+	int reuse;     /* the sandbox that has its labels will do */
 	char *workdir; /* made in it, and shown; NULL: its own */
 };
 
@@ -28,7 +29,7 @@ extern const struct argp making_argp;
 void making_release(struct making *m);
 
 /*
- * Makes a sandbox of `provider` and runs the setup script in it; what is wrong with the script's file is known before
+ * Makes a sandbox of `provider`, or finds one that will do, and runs the setup script in it; what is wrong with the script's file is known before
  * anything is made. `t` is then parsed, with the new one's id, and not connected. On failure nothing is left behind, but
  * for a sandbox that is to stay when its script failed: the sentence names it.
  * Until `guard` is ended, as the caller does in the end, the sandbox goes when this process is killed.

@@ -1,0 +1,11 @@
+/*
+ * labels.h - by which labels a sandbox is found.
+ */
+#pragma once
+
+#include "providers/provider.h"
+
+#include <stdbool.h>
+
+/* `wanted`: "key=value", or "key" for all its values; ended by NULL, as are those of `entry`. */
+bool labels_match(const struct sandbox_entry *entry, const char *const *wanted);
