@@ -52,6 +52,24 @@ is "a command runs" "$(cat said)" hello
 at_most "a command with nothing pending" 1
 unmount
 
+# ---- An agent's batch ------------------------------------------------------------------------------
+
+vendor_sandbox batch
+mount_sandbox batch attr_timeout=60,entry_timeout=60
+ls "$MNT" >/dev/null
+reset
+PYTHONPATH="$TOP/tools/examples" python3 -B - "$MNT" >said <<'END'
+import collections, sys
+import sandbox_backend
+backend = sandbox_backend.MountBackend(sys.argv[1])
+files = [(f"{backend.root}/src/{n % 7}/file{n}", b"%d\n" % n) for n in range(200)]
+print(collections.Counter(result.error for result in backend.upload_files(files)))
+END
+is "200 files are stored in one call" "$(cat said)" "Counter({None: 200})"
+is "in the sandbox" "$(find "$STORE/src" -type f | wc -l) $(cat "$STORE/src/3/file199")" "200 199"
+at_most "a batch of 200 files" 4
+unmount
+
 # ---- A repository --------------------------------------------------------------------------------
 
 # Its files are older than its index: those of the same second git would read again.

@@ -68,7 +68,11 @@ class MountBackend:
             self.root = json.load(file)["root"]
 
     def upload_files(self, files):
-        return [self._try(path, self._store, content) for path, content in files]
+        """The sandbox has what has no error when this returns: all leave together, and are waited for once."""
+        written = [self._try(path, self._write, content) for path, content in files]
+        if self._sync():
+            return written
+        return [result if result.error else self._try(result.path, self._arrived) for result in written]
 
     def download_files(self, paths):
         return [self._try(path, self._load) for path in paths]
@@ -76,7 +80,7 @@ class MountBackend:
     def execute(self, command, timeout=None):
         """A whole text for the sandbox's shell. `timeout` in seconds, then its exit code is 124; 0 or None: the mount's own."""
         if timeout:
-            command = f"timeout -k 5 {timeout:g} sh -c {shlex.quote(command)}"
+            command = f'timeout -k 5 {timeout:g} "$0" -c {shlex.quote(command)}'
         try:
             answer = json.loads(self._run(command))
         except OSError as error:
@@ -85,6 +89,15 @@ class MountBackend:
 
     def _control(self, name):
         return os.path.join(self.mount, ".sandbox", name)
+
+    def _sync(self):
+        """Whether the sandbox has everything."""
+        try:
+            with open(self._control("sync"), "wb", buffering=0) as sync:
+                sync.write(b"1")
+            return True
+        except OSError:
+            return False
 
     def _run(self, command):
         """What was written runs at the first read, and what is read on the same handle is its own response."""
@@ -112,12 +125,15 @@ class MountBackend:
         return os.path.join(self.mount, below)
 
     @staticmethod
-    def _store(local, content):
-        """The sandbox has it when this returns: an error is this file's."""
+    def _write(local, content):
         os.makedirs(os.path.dirname(local), exist_ok=True)
         with open(local, "wb") as file:
             file.write(content)
-            file.flush()
+
+    @staticmethod
+    def _arrived(local):
+        """An error is this file's."""
+        with open(local, "rb") as file:
             os.fsync(file.fileno())
 
     @staticmethod
