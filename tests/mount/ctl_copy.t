@@ -110,6 +110,9 @@ is "which keeps what is in it" "$(cat "$STORE/taken/file")" kept
 is "as JSON" "$(ctl push --json mixed "$SOURCE" 2>/dev/null | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["errors"])')" "[{'path': 'mixed/fifo', 'error': 'neither a file nor a directory nor a symbolic link'}]"
+is "with the code of the agents' protocol" "$(ctl push --json taken clash/good nowhere "$SOURCE" 2>/dev/null | python3 -c '
+import json, sys
+print(*sorted((e["path"], e.get("code")) for e in json.load(sys.stdin)["errors"]))')" "('nowhere', 'file_not_found') ('taken', 'is_directory')"
 mkdir named
 mkfifo "named/$(printf 'a\033[31mb')"
 is "a name cannot speak to the terminal" "$(ctl push named "$SOURCE" 2>&1 | head -n 1)" \

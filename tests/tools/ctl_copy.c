@@ -46,11 +46,11 @@ static void clear(void)
 
 TestSuite(ctl_copy, .init = furnish, .fini = clear, .timeout = 300);
 
-static void note_failure(void *context, const char *path, const char *text)
+static void note_failure(void *context, const char *path, enum err kind, const char *text)
 {
 	size_t len = strlen(room.failures);
 
-	(void)context;
+	(void)context, (void)kind;
 	snprintf(room.failures + len, sizeof room.failures - len, "%s: %s\n", path, text);
 }
 

@@ -16,11 +16,11 @@ enum err copy_no_memory(struct error *e)
 	return error_set(e, ERR_NO_MEMORY, "copying: out of memory");
 }
 
-void copy_fail(struct copying *c, struct copy_entry *entry, const char *text)
+void copy_fail(struct copying *c, struct copy_entry *entry, enum err kind, const char *text)
 {
 	if (!entry->is_failed) {
 		c->counts->failed++;
-		c->copy->failed(c->copy->context, *entry->path ? entry->path : ".", text);
+		c->copy->failed(c->copy->context, *entry->path ? entry->path : ".", kind, text);
 	}
 	entry->is_failed = true;
 }
@@ -96,7 +96,7 @@ static enum err make_link(struct copying *c, struct copy_entry *entry, struct er
 static void judge_size(struct copying *c, struct copy_entry *entry)
 {
 	if (entry->attr.size >= INT64_MAX)
-		copy_fail(c, entry, "has an impossible size");
+		copy_fail(c, entry, ERR_TOO_LARGE, "has an impossible size");
 }
 
 static enum err make(struct copying *c, struct copy_entry *entry, struct error *e)
@@ -106,7 +106,8 @@ static enum err make(struct copying *c, struct copy_entry *entry, struct error *
 	case S_IFLNK: return make_link(c, entry, e);
 	case S_IFREG: judge_size(c, entry); return ERR_OK;
 	default:
-		copy_fail(c, entry, "neither a file nor a directory nor a symbolic link");
+		copy_fail(c, entry, ERR_UNSUPPORTED,
+			"neither a file nor a directory nor a symbolic link");
 		return ERR_OK;
 	}
 }

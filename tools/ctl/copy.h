@@ -31,7 +31,7 @@ struct copy {
 		*base; /* a directory at `to` that is made first, with those above it; "": none */
 	mode_t base_mask; /* the permissions that those do not get, as of a umask */
 	/* Each failure, by the path at `from`. */
-	void (*failed)(void *context, const char *path, const char *text);
+	void (*failed)(void *context, const char *path, enum err kind, const char *text);
 	/* From time to time; `bytes_total` is of all files. */
 	void (*progress)(void *context, uint64_t bytes, uint64_t bytes_total);
 	void *context;

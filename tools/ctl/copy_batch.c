@@ -104,7 +104,8 @@ static void hear(struct copying *c, size_t n)
 	if (is_fine(owner, change, result->err))
 		count_done(c, owner, change);
 	else
-		copy_fail(c, owner, *result->why ? result->why : error_words(result->err));
+		copy_fail(c, owner, result->err,
+			*result->why ? result->why : error_words(result->err));
 }
 
 /* The caller of a batch that is on its way. */

@@ -64,9 +64,10 @@ static enum err end_part(struct fetching *f, const struct fetch_piece *piece, st
 	bool is_last = is_last_part(entry, item);
 
 	if (piece->err)
-		copy_fail(f->copying, entry, *piece->why ? piece->why : error_words(piece->err));
+		copy_fail(f->copying, entry, piece->err,
+			*piece->why ? piece->why : error_words(piece->err));
 	else if (!is_whole(entry, item, &piece->attr))
-		copy_fail(f->copying, entry, "changed while it was copied");
+		copy_fail(f->copying, entry, ERR_CONFLICT, "changed while it was copied");
 	else
 		entry->attr = piece->attr;
 	if (entry->is_failed || !is_last)

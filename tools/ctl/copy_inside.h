@@ -49,7 +49,7 @@ struct copying {
 	char prefix[COPY_STAGED_SIZE]; /* of the names until files are whole */
 };
 
-void copy_fail(struct copying *c, struct copy_entry *entry, const char *text);
+void copy_fail(struct copying *c, struct copy_entry *entry, enum err kind, const char *text);
 enum err copy_no_memory(struct error *e);
 /* ERR_INTERRUPTED: the call was cancelled. What is done in this process does not look at it. */
 enum err copy_check(const struct copying *c, struct error *e);

@@ -91,7 +91,7 @@ static enum err take_self(struct listing *g, const struct list_item *item, struc
 
 	if (item->err == ERR_OK)
 		return add_entry(g->copying, strdup(source->path), strdup(source->target), item, e);
-	copy_fail(g->copying, &missing, error_words(item->err));
+	copy_fail(g->copying, &missing, item->err, error_words(item->err));
 	return ERR_OK;
 }
 
@@ -140,7 +140,8 @@ static enum err take_item(void *context, const struct list_item *item, struct er
 	case LIST_ENTRY: return take_entry(c, item, e);
 	case LIST_DIR_END:
 		if (item->err)
-			copy_fail(c, &c->list.entries[c->list.dir], error_words(item->err));
+			copy_fail(c, &c->list.entries[c->list.dir], item->err,
+				error_words(item->err));
 		return ERR_OK;
 	case LIST_END: break;
 	}
@@ -154,7 +155,7 @@ static void complain_of_unlisted(struct copying *c)
 		struct copy_entry *entry = &c->list.entries[n];
 
 		if (S_ISDIR(entry->attr.mode) && !entry->is_listed)
-			copy_fail(c, entry, "could not be listed; copy it alone");
+			copy_fail(c, entry, ERR_IO, "could not be listed; copy it alone");
 	}
 }
 

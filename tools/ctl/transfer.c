@@ -44,8 +44,25 @@ static char *path_below(const char *dir, const char *path)
 	return asprintf(&whole, "%s%s%s", dir ? dir : "", slash, path) < 0 ? NULL : whole;
 }
 
+/* As the agents' protocol calls it; NULL: it has no word for that. */
+static const char *protocol_code(enum err kind)
+{
+	switch (kind) {
+	case ERR_NOT_FOUND: return "file_not_found";
+	case ERR_DENIED:
+	case ERR_NOT_OWNER:
+	case ERR_READ_ONLY: return "permission_denied";
+	case ERR_IS_DIR: return "is_directory";
+	case ERR_INVALID:
+	case ERR_EXISTS:
+	case ERR_NOT_DIR:
+	case ERR_NAME_TOO_LONG: return "invalid_path";
+	default: return NULL;
+	}
+}
+
 /* A name may hold anything: what is printed is cut, and has no control characters. */
-static void tell_failure(void *context, const char *path, const char *text)
+static void tell_failure(void *context, const char *path, enum err kind, const char *text)
 {
 	struct transfer *t = context;
 	AUTO_FREE char *whole = path_below(t->dir, path);
@@ -58,6 +75,8 @@ static void tell_failure(void *context, const char *path, const char *text)
 	json_put_open(&t->errors_writer, NULL);
 	json_put_text(&t->errors_writer, "path", name);
 	json_put_text(&t->errors_writer, "error", text);
+	if (protocol_code(kind))
+		json_put_text(&t->errors_writer, "code", protocol_code(kind));
 	json_put_close(&t->errors_writer);
 }
 
