@@ -9,7 +9,7 @@ static const struct variable variables[] = {
 		"the key, or the JWT, of a container that was started with one" },
 	{ "aio", "SANDBOX_HOST", VARIABLE_OTHER, "localhost", "the container's host" },
 	{ "aio", "SANDBOX_PORT", VARIABLE_OTHER, NULL,
-		"the container's port (8080; on another machine 443)" },
+		"the container's port (8080, else 8090; on another machine 443)" },
 
 	{ "daytona", "DAYTONA_API_KEY", VARIABLE_KEY, NULL, "the key" },
 	{ "daytona", "DAYTONA_JWT_TOKEN", VARIABLE_TOKEN, NULL,

@@ -81,8 +81,11 @@ enum err aio_address_read(struct aio_address *out, const char *id, struct error 
 	if (kind)
 		return kind;
 	put_url(out, "http", &p, LOCAL_PORT);
-	if (http_check_url(out->url, NULL) == ERR_OK)
+	out->is_guessed = false;
+	if (http_check_url(out->url, NULL) == ERR_OK) {
+		out->is_guessed = !p.port;
 		return ERR_OK;
+	}
 	put_url(out, "https", &p, SECURE_PORT);
 	return http_check_url(out->url, e);
 }

@@ -3,18 +3,24 @@
  *
  * One container is one sandbox with one port. SANDBOX_HOST and SANDBOX_PORT name it; an ID takes their place: HOST, PORT or
  * HOST_PORT, in which '_' separates because no host's name has one. Without any it is this machine's port 8080, which the
- * vendor's README publishes. Only this machine is spoken to without TLS, so elsewhere the port is 443 unless it is given.
+ * vendor's documents publish, or 8090, which they use as well. Only this machine is spoken to without TLS, so elsewhere the port is 443 unless it is given.
  */
 #pragma once
 
 #include "providers/base/error.h"
+
+#include <stdbool.h>
 
 #define AIO_HOST_MAX 100
 
 struct aio_address {
 	char url[AIO_HOST_MAX + 32]; /* https://HOST:PORT */
 	char id[AIO_HOST_MAX + 16];  /* HOST_PORT, whatever was given */
+	bool is_guessed;             /* this machine, and nobody gave a port */
 };
+
+/* The second port to look at where the first one was guessed. */
+#define AIO_OTHER_PORT 8090
 
 /* `id` may be NULL. ERR_INVALID: the ID or a variable, by its name. */
 enum err aio_address_read(struct aio_address *out, const char *id, struct error *e);

@@ -142,17 +142,66 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 	return kind;
 }
 
-/* The one that is there, since nothing in the interface makes another. Whether it answers is seen by connecting to it. */
+/* Whether a sandbox, or at least something, answers there. */
+static enum err try_id(
+	const struct provider_config *cfg, const struct call *call, const char *id, struct error *e)
+{
+	struct provider_config there = *cfg;
+	struct provider *p = NULL;
+	enum err kind;
+
+	there.id = id;
+	there.account_only = true;
+	there.opening = NULL;
+	kind = aio_connect(&there, call, &p, e);
+	provider_release(p);
+	return kind;
+}
+
+/* Of a port that was guessed both are asked, the usual one first. */
+static enum err find_port(const struct provider_config *cfg, const struct call *call,
+	struct aio_address *address, struct error *e)
+{
+	struct aio_address other = { .url = "" };
+	char id[sizeof other.id];
+	struct error why = { 0 };
+
+	if (try_id(cfg, call, address->id, &why) != ERR_UNREACHABLE)
+		return ERR_OK;
+	snprintf(id, sizeof id, "%.*s_%d", (int)strcspn(address->id, "_"), address->id,
+		AIO_OTHER_PORT);
+	if (try_id(cfg, call, id, NULL) == ERR_UNREACHABLE)
+		return error_set(e, ERR_UNREACHABLE,
+			"%s; nor is there one at port %d; SANDBOX_PORT names another", why.text,
+			AIO_OTHER_PORT);
+	return aio_address_read(address, id, e);
+}
+
+/* The one that is there, since nothing in the interface makes another. */
 static enum err aio_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
 	struct aio_address address = { .url = "" };
 	enum err kind = aio_address_read(&address, cfg->id, e);
 
-	(void)call;
+	if (!kind && address.is_guessed)
+		kind = find_port(cfg, call, &address, e);
 	if (!kind)
 		snprintf(id, 128, "%s", address.id);
 	return kind;
+}
+
+static enum err aio_list(const struct provider_config *cfg, const struct call *call,
+	sandbox_sink sink, void *context, struct error *e)
+{
+	struct sandbox_entry entry = { .state = SANDBOX_RUNNING, .expires_s = -1 };
+	char id[128];
+	enum err kind = aio_create(cfg, call, id, e);
+
+	entry.id = id;
+	if (!kind)
+		kind = try_id(cfg, call, id, e);
+	return kind ? kind : sink(context, &entry, e);
 }
 
 /* ---- What is known of it ---- */
@@ -185,6 +234,7 @@ const struct provider_ops aio_provider = {
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
 	.create = aio_create,
 	.connect = aio_connect,
+	.list_sandboxes = aio_list,
 	.release = aio_release,
 	.info = aio_info,
 	.url = aio_url,

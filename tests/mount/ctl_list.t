@@ -114,7 +114,39 @@ if [ "$PROVIDER" = local ]; then
 fi
 if [ "$PROVIDER" = aio ]; then
 	vendor_start
-	says "where there is no list that is said" 1 "sandboxctl: aio: cannot list sandboxes" ctl list aio
+	id="aio:${SANDBOX_HOST:-localhost}_$SANDBOX_PORT"
+	like "the one that is there is listed" "$(ctl list aio)" "^$id  *running "
+	for command in info 'exec aio true' 'url aio 80'; do
+		set -- $command
+		ok "$1 needs no ID" ctl "$1" "${2:-aio:}" ${3:+"$3"} </dev/null
+	done
+	mkdir dir
+	if [ "$(id -u)" -eq 0 ]; then
+		printf 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 51\r\nConnection: close\r\n\r\n%s' \
+			'{"success":true,"data":null,"home_dir":"/home/gem"}' >answer
+		cat >elsewhere <<'END'
+ip link set lo up
+python3 - "$1" <<'EOF' &
+import socket, sys
+server = socket.create_server(("127.0.0.1", 8090))
+open("listens", "w").close()
+while True:
+    peer, _ = server.accept()
+    peer.recv(65536)
+    peer.sendall(open("answer", "rb").read())
+    peer.close()
+EOF
+server=$!
+until [ -e listens ]; do kill -0 $server || exit; done
+"$1" list aio
+kill $server
+"$1" list aio
+END
+		env -u SANDBOX_HOST -u SANDBOX_PORT unshare -n sh elsewhere "$SANDBOXCTL" >said 2>&1
+		like "without a port 8080 and then 8090 are tried" "$(cat said)" "^aio:localhost_8090  *running "
+		like "and named where none answers" "$(cat said)" \
+			"^sandboxctl: aio:localhost_8080: is its container running.*; nor is there one at port 8090; SANDBOX_PORT names another"
+	fi
 	done_testing
 fi
 mount_sandbox one

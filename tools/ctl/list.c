@@ -48,10 +48,11 @@ static enum err list_provider(struct listing *l, const char *provider, struct er
 	return provider_list_sandboxes(t.source.ops, &t.config, &t.call, add, l, e);
 }
 
-/* Of all of them: this one has no list, has no labels, or is nothing that its user has a key of. */
+/* Of all of them: this one has no list, has no labels, is nothing that its user has a key of, or not there. */
 static bool is_left_out(const struct provider_ops *ops, enum err kind)
 {
-	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops));
+	return kind == ERR_UNSUPPORTED || (kind == ERR_AUTH && !provider_key_is_set(ops)) ||
+		(kind == ERR_UNREACHABLE && ops->caps & PROVIDER_SINGLE);
 }
 
 /* One that fails hides no other. As each_do(): of several failures the last is returned, and those before it are printed. */

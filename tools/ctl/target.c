@@ -29,17 +29,36 @@ static enum err no_id(const char *word, const struct provider_ops *ops, struct e
 		ops->name);
 }
 
+/* Of one there is nothing to choose: it is found. */
+static enum err find_single(struct target *t, struct error *e)
+{
+	char id[128];
+	enum err kind = provider_create(t->source.ops, &t->config, &t->call, id, e);
+
+	if (kind)
+		return kind;
+	t->source.id = strdup(id);
+	t->config.id = t->source.id;
+	return t->source.id ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", id);
+}
+
 enum err target_parse(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e)
 {
 	const struct provider_ops *alone = provider_find(word, strlen(word));
-	enum err kind = alone ? no_id(word, alone, e) : source_parse(&t->source, word, e);
+	enum err kind;
 
-	if (kind)
+	if (alone && !(alone->caps & PROVIDER_SINGLE))
+		return no_id(word, alone, e);
+	if (alone)
+		return target_parse_provider(t, word, common, e) ? e->kind : find_single(t, e);
+	kind = source_parse(&t->source, word, e);
+	if (!kind)
+		kind = prepare(t, common, e);
+	if (kind || t->source.id)
 		return kind;
-	if (!t->source.id)
-		return no_id(word, t->source.ops, e);
-	return prepare(t, common, e);
+	return t->source.ops->caps & PROVIDER_SINGLE ? find_single(t, e)
+						     : no_id(word, t->source.ops, e);
 }
 
 enum err target_parse_provider(

@@ -19,7 +19,10 @@ struct target {
 
 #define AUTO_TARGET __attribute__((cleanup(target_release)))
 
-/* PROVIDER:ID[:PATH], without asking anybody. ERR_INVALID: malformed, no such provider, or without an ID. */
+/*
+ * PROVIDER:ID[:PATH], without asking anybody. ERR_INVALID: malformed, no such
+ * provider, or without an ID where there are several (PROVIDER_SINGLE: the one that is there).
+ */
 enum err target_parse(
 	struct target *t, const char *word, const struct ctl_common *common, struct error *e);
 
