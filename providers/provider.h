@@ -62,8 +62,9 @@ struct provider_config {
 	const struct watch_request *opening;
 
 	/* Of a sandbox that is made; NULL or 0: the vendor's default. */
-	const char *template;      /* what it is made from: an image, a snapshot, ... */
-	const char *const *env;    /* "NAME=value", ended by NULL: what all its programs have */
+	const char *template;   /* what it is made from, in the vendor's words: a snapshot, ... */
+	const char *image;      /* a container image of a registry, instead of a template */
+	const char *const *env; /* "NAME=value", ended by NULL: what all its programs have */
 	const char *const *labels; /* "key=value", ended by NULL: what it can be found by */
 	const char *name;          /* for people */
 	double cpus;
@@ -93,9 +94,10 @@ enum provider_option {
 	OPTION_DELETE_AFTER = 1024,
 	OPTION_BLOCK_NETWORK = 2048,
 	OPTION_PORTS = 4096,
-	OPTION_LIFETIME = 8192,
-	OPTION_USER = 16384, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 32768,
+	OPTION_IMAGE = 8192,
+	OPTION_LIFETIME = 16384,
+	OPTION_USER = 32768, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 65536,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };

@@ -6,6 +6,7 @@ static const struct {
 	const char *name;
 } names[] = {
 	{ OPTION_TEMPLATE, "template=" },
+	{ OPTION_IMAGE, "image=" },
 	{ OPTION_ENV, "env=" },
 	{ OPTION_LABELS, "label=" },
 	{ OPTION_NAME, "name=" },
@@ -25,12 +26,12 @@ static const struct {
 
 unsigned provider_options_asked(const struct provider_config *cfg)
 {
-	return (cfg->template ? OPTION_TEMPLATE : 0) | (cfg->env ? OPTION_ENV : 0) |
-		(cfg->labels ? OPTION_LABELS : 0) | (cfg->name ? OPTION_NAME : 0) |
-		(cfg->cpus > 0 ? OPTION_CPUS : 0) | (cfg->memory_mb ? OPTION_MEMORY : 0) |
-		(cfg->disk_mb ? OPTION_DISK : 0) | (cfg->gpu ? OPTION_GPU : 0) |
-		(cfg->region ? OPTION_REGION : 0) | (cfg->idle_s ? OPTION_IDLE : 0) |
-		(cfg->delete_after_s ? OPTION_DELETE_AFTER : 0) |
+	return (cfg->template ? OPTION_TEMPLATE : 0) | (cfg->image ? OPTION_IMAGE : 0) |
+		(cfg->env ? OPTION_ENV : 0) | (cfg->labels ? OPTION_LABELS : 0) |
+		(cfg->name ? OPTION_NAME : 0) | (cfg->cpus > 0 ? OPTION_CPUS : 0) |
+		(cfg->memory_mb ? OPTION_MEMORY : 0) | (cfg->disk_mb ? OPTION_DISK : 0) |
+		(cfg->gpu ? OPTION_GPU : 0) | (cfg->region ? OPTION_REGION : 0) |
+		(cfg->idle_s ? OPTION_IDLE : 0) | (cfg->delete_after_s ? OPTION_DELETE_AFTER : 0) |
 		(cfg->block_network ? OPTION_BLOCK_NETWORK : 0) | (cfg->ports ? OPTION_PORTS : 0) |
 		(cfg->lifetime_s ? OPTION_LIFETIME : 0) | (cfg->user ? OPTION_USER : 0) |
 		(cfg->resume == RESUME_NEVER ? OPTION_RESUME_NEVER : 0);
@@ -76,6 +77,11 @@ static enum err refuse(const struct provider_ops *ops, const struct provider_con
 		return error_set(e, ERR_UNSUPPORTED,
 			"%s: every port has a URL, none is opened beforehand; leave '%s' out",
 			ops->name, name);
+	if (first_of(options) == OPTION_IMAGE && ops->create_options & OPTION_TEMPLATE)
+		return error_set(e, ERR_UNSUPPORTED,
+			"%s: an image is made into what '%s' names by the vendor's own tools; give "
+			"that instead of '%s'",
+			ops->name, provider_option_name(cfg, OPTION_TEMPLATE), name);
 	return error_set(e, ERR_UNSUPPORTED, "%s: %s cannot be given '%s'; leave it out", ops->name,
 		whose, name);
 }
@@ -86,7 +92,13 @@ enum err provider_check_create(
 	unsigned missing =
 		provider_options_asked(cfg) & ~(ops->create_options | ops->connect_options);
 
-	return missing ? refuse(ops, cfg, "a new sandbox", missing, e) : ERR_OK;
+	if (missing)
+		return refuse(ops, cfg, "a new sandbox", missing, e);
+	if (cfg->template && cfg->image)
+		return error_set(e, ERR_INVALID, "%s: '%s' and '%s': one of them", ops->name,
+			provider_option_name(cfg, OPTION_TEMPLATE),
+			provider_option_name(cfg, OPTION_IMAGE));
+	return ERR_OK;
 }
 
 /* What it was made with is asked for again when it is connected to. */

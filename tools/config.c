@@ -211,6 +211,7 @@ static int64_t whole_seconds(int64_t ms)
 void creation_ask(const struct creation *c, struct provider_config *out)
 {
 	out->template = c->template;
+	out->image = c->image;
 	out->env = (const char *const *)c->env;
 	out->labels = (const char *const *)c->labels;
 	out->name = c->name;
@@ -229,6 +230,7 @@ void creation_ask(const struct creation *c, struct provider_config *out)
 void creation_release(struct creation *c)
 {
 	free(c->template);
+	free(c->image);
 	free(c->name);
 	free(c->gpu);
 	free(c->region);

@@ -30,7 +30,7 @@ enum config_idmap {
  * struct provider_config, but owned.
  */
 struct creation {
-	char *template, *name, *gpu, *region;
+	char *template, *image, *name, *gpu, *region;
 	char **env, **labels; /* ended by NULL */
 	double cpus;
 	int64_t memory_mb, disk_mb, lifetime_ms, idle_ms, delete_after_ms;

@@ -37,7 +37,10 @@
 		VALUE(OPTION_PORTS, 0, ports, option_set_port, "port", "port", "PORT",             \
 			"a port that is to have a URL, where the provider must know it before, "   \
 			"as Modal must; may be repeated"),                                         \
-		VALUE(OPTION_TEMPLATE, 'i', template, option_set_text, "template", "template",     \
+		VALUE(OPTION_TEMPLATE, 0, template, option_set_text, "template", "template",       \
 			"NAME",                                                                    \
 			"what it is made from, in the provider's words: a template, a snapshot, "  \
-			"an image")
+			"a blueprint"),                                                            \
+		VALUE(OPTION_IMAGE, 'i', image, option_set_text, "image", "image", "NAME",         \
+			"the container image of a registry that it is made from, as in "           \
+			"python:3.11-slim")

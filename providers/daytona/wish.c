@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#define IMAGE "image:"
 /* The vendor counts in these. */
 #define GIB_OF_MIB 1024
 #define MINUTE_S   60
@@ -27,13 +26,6 @@ static int64_t whole_cpus(double cpus)
 	return whole + ((double)whole < cpus);
 }
 
-static const char *image_of(const struct provider_config *cfg)
-{
-	bool is_image = cfg->template && !strncmp(cfg->template, IMAGE, strlen(IMAGE));
-
-	return is_image ? cfg->template + strlen(IMAGE) : NULL;
-}
-
 /* An image is what a build of nothing else begins with. */
 static enum err put_image(struct json_writer *w, const char *image, struct error *e)
 {
@@ -51,14 +43,14 @@ static enum err put_image(struct json_writer *w, const char *image, struct error
 static enum err put_resources(
 	struct json_writer *w, const struct provider_config *cfg, struct error *e)
 {
-	if (!image_of(cfg) && (cfg->cpus > 0 || cfg->memory_mb || cfg->disk_mb))
+	if (!cfg->image && (cfg->cpus > 0 || cfg->memory_mb || cfg->disk_mb))
 		return error_set(e, ERR_INVALID,
 			"daytona: a snapshot says itself what it needs; %s, %s and %s go with "
-			"%s" IMAGE "NAME",
+			"%sNAME",
 			provider_option_name(cfg, OPTION_CPUS),
 			provider_option_name(cfg, OPTION_MEMORY),
 			provider_option_name(cfg, OPTION_DISK),
-			provider_option_name(cfg, OPTION_TEMPLATE));
+			provider_option_name(cfg, OPTION_IMAGE));
 	if (cfg->cpus > 0)
 		json_put_integer(w, "cpu", whole_cpus(cfg->cpus));
 	if (cfg->memory_mb)
@@ -78,7 +70,6 @@ enum err daytona_wish(
 	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e)
 {
 	struct json_writer w = { .out = out };
-	const char *image = image_of(cfg);
 	int64_t idle_s = cfg->idle_s ? cfg->idle_s : cfg->lifetime_s;
 	enum err kind = ERR_OK;
 
@@ -86,8 +77,8 @@ enum err daytona_wish(
 	put_optional(&w, "name", cfg->name);
 	put_optional(&w, "user", cfg->user);
 	put_optional(&w, "target", cfg->region ? cfg->region : target);
-	if (image)
-		kind = put_image(&w, image, e);
+	if (cfg->image)
+		kind = put_image(&w, cfg->image, e);
 	else
 		put_optional(&w, "snapshot", cfg->template);
 	if (!kind)

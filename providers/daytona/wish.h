@@ -10,7 +10,7 @@
 
 /* enum provider_option: what is looked at. */
 #define WISH_OPTIONS                                                                               \
-	(OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |                \
+	(OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS | \
 		OPTION_MEMORY | OPTION_DISK | OPTION_REGION | OPTION_IDLE | OPTION_DELETE_AFTER |  \
 		OPTION_BLOCK_NETWORK | OPTION_LIFETIME | OPTION_USER)
 

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/langsmith/langsmith.h"
+#include "providers/langsmith/snapshot.h"
 #include "providers/remote_names.h"
 
 #include <stdio.h>
@@ -50,14 +51,21 @@ static enum err langsmith_create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
 	AUTO_REST_ACCOUNT struct rest_account account = { 0 };
-	char name[REMOTE_NAME_SIZE];
+	char name[REMOTE_NAME_SIZE], snapshot[SNAPSHOT_ID_SIZE];
+	struct provider_config wanted = *cfg;
 	/* By a name of our own it is found again when its id got lost with the answer. */
 	enum err kind = remote_new_name("sandboxfs-", name, e);
 
 	if (!kind)
 		kind = langsmith_account_open(&account, cfg, e);
-	return kind ? kind
-		    : create_named(&account.rest, call, cfg, cfg->name ? cfg->name : name, id, e);
+	if (!kind && cfg->image)
+		kind = snapshot_of_image(
+			&account.rest, call, cfg->image, cfg->disk_mb, snapshot, e);
+	if (kind)
+		return kind;
+	if (cfg->image)
+		wanted.template = snapshot;
+	return create_named(&account.rest, call, &wanted, cfg->name ? cfg->name : name, id, e);
 }
 
 /* ---- All, and one by its name ---- */
@@ -178,8 +186,9 @@ const struct provider_ops langsmith_provider = {
 	.title = "LangSmith",
 	.key_names = "LANGSMITH_API_KEY, LANGCHAIN_API_KEY",
 	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_FINDS_NAMES,
-	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS |
-		OPTION_MEMORY | OPTION_DISK | OPTION_IDLE | OPTION_DELETE_AFTER,
+	.create_options = OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS |
+		OPTION_NAME | OPTION_CPUS | OPTION_MEMORY | OPTION_DISK | OPTION_IDLE |
+		OPTION_DELETE_AFTER,
 	.connect_options = OPTION_USER | OPTION_RESUME_NEVER,
 	.create = langsmith_create,
 	.connect = langsmith_connect,

@@ -9,12 +9,20 @@
 
 #define STATUS_SUCCESS 1
 /* Python, git's friends and a GNU userland: what Modal's own guide begins with. */
-#define DEFAULT_IMAGE "python:3.12-slim-bookworm"
+#define DEFAULT_IMAGE "python:3.13-slim"
 /* The server holds an answer so long at most while it builds. */
 #define BUILD_WAIT_S 55
 /* As other calls of the control plane are repeated. */
 #define REJOINS_MAX     3
 #define REJOIN_PAUSE_MS 500
+
+/* A template is one that was built, or an image as well. */
+static const char *image_name(const struct making *m)
+{
+	if (m->cfg->image)
+		return m->cfg->image;
+	return m->cfg->template ? m->cfg->template : DEFAULT_IMAGE;
+}
 
 static enum err find_builder(struct making *m, struct error *e)
 {
@@ -43,7 +51,7 @@ static enum err judge_build(
 	if (result->status == STATUS_SUCCESS)
 		return ERR_OK;
 	return error_set(e, ERR_INVALID, "modal: the image %.100s cannot be built: %.200s",
-		m->cfg->template ? m->cfg->template : DEFAULT_IMAGE,
+		image_name(m),
 		result->exception && *result->exception ? result->exception
 							: "Modal does not say why");
 }
@@ -166,7 +174,7 @@ static enum err build_image(struct making *m, const char *name, struct error *e)
 
 enum err making_image(struct making *m, struct error *e)
 {
-	const char *name = m->cfg->template ? m->cfg->template : DEFAULT_IMAGE;
+	const char *name = image_name(m);
 	enum err kind;
 
 	if (!strncmp(name, "im-", 3))

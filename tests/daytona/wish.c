@@ -38,26 +38,24 @@ Test(wish, a_template_is_a_snapshot)
 
 Test(wish, an_image_is_built_from_and_has_resources)
 {
-	expect(&(struct provider_config){ .template = "image:python:3.12",
-		       .cpus = 1.5,
-		       .memory_mb = 1025,
-		       .disk_mb = 2048 },
+	expect(
+		&(struct provider_config){
+			.image = "python:3.12", .cpus = 1.5, .memory_mb = 1025, .disk_mb = 2048 },
 		"{\"buildInfo\": {\"dockerfileContent\": \"FROM "
 		"python:3.12\\n\"}, \"cpu\": 2, \"memory\": 2, \"disk\": 2}");
 }
 
 Test(wish, resources_go_with_an_image_alone)
 {
-	expect_refusal(&(struct provider_config){ .cpus = 2 }, "template=image:NAME");
-	expect_refusal(&(struct provider_config){ .template = "s", .memory_mb = 1 },
-		"template=image:NAME");
-	expect_refusal(&(struct provider_config){ .disk_mb = 1 }, "template=image:NAME");
+	expect_refusal(&(struct provider_config){ .cpus = 2 }, "image=NAME");
+	expect_refusal(&(struct provider_config){ .template = "s", .memory_mb = 1 }, "image=NAME");
+	expect_refusal(&(struct provider_config){ .disk_mb = 1 }, "image=NAME");
 }
 
 Test(wish, an_image_is_no_other_line_of_a_dockerfile)
 {
-	expect_refusal(&(struct provider_config){ .template = "image:" }, "is no image");
-	expect_refusal(&(struct provider_config){ .template = "image:a\nRUN b" }, "is no image");
+	expect_refusal(&(struct provider_config){ .image = "" }, "is no image");
+	expect_refusal(&(struct provider_config){ .image = "a\nRUN b" }, "is no image");
 }
 
 Test(wish, names_labels_and_environment)

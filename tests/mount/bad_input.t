@@ -99,7 +99,7 @@ refused "no processors" 1 "option 'cpus=0': NUMBER is a number of processors, as
 known=$("$SANDBOXFS" --help | sed -n 's/^Providers: //p')
 refused "an unknown provider" 1 "'nobody:x': unknown provider 'nobody'; known: $known" nobody:x empty
 refused "no colon" 1 "'demo': $FORM" demo empty
-refused "no provider" 1 "':demo': $FORM" :demo empty
+refused "no provider" 1 "':demo': $FORM; SANDBOX_PROVIDER is not set" :demo empty
 refused "an id that leads out" 1 \
 	"'local:../x': an id is letters, digits, '.', '_' and '-', starting with none of '.' and '-'" local:../x empty
 refused "an empty path" 1 \

@@ -66,7 +66,7 @@ runloop) says "options that belong together" 1 \
 	"sandboxctl: runloop: a devbox of another size needs --cpus= and --memory= together" \
 	ctl create runloop --cpus 2 ;;
 daytona) says "options that belong together" 1 \
-	"sandboxctl: daytona: a snapshot says itself what it needs; --cpus=, --memory= and --disk= go with --template=image:NAME" \
+	"sandboxctl: daytona: a snapshot says itself what it needs; --cpus=, --memory= and --disk= go with --image=NAME" \
 	ctl create daytona --cpus 2 ;;
 esac
 [ -n "$blocks_network" ] || says "a network that cannot be blocked" 1 \
@@ -217,6 +217,32 @@ ctl delete "$says_name"
 printf '\377\n' >setup
 says "one that is no text is refused" 1 "sandboxctl: setup script setup: is no text of UTF-8" \
 	ctl create "$PROVIDER" --setup setup
+
+# ---- From an image -------------------------------------------------------------------------------
+
+case $PROVIDER in
+daytona | langsmith | modal)
+	name=$(ctl create "$PROVIDER" --image python:3.11-slim 2>said)
+	like "a sandbox is made from an image" "$name" "^$PROVIDER:"
+	ctl delete "$name"
+	like "of an image and a template one is enough" \
+		"$(ctl create "$PROVIDER" --image python:3.11-slim --template base 2>&1)" \
+		"^sandboxctl: $PROVIDER: '--template=' and '--image=': one of them\$"
+	;;
+local) ;;
+*) says "where the vendor's own tools make templates of images that is said" 1 \
+	"sandboxctl: $PROVIDER: an image is made into what '--template=' names by the vendor's own tools; give that instead of '--image='" \
+	ctl create "$PROVIDER" --image python:3.11-slim ;;
+esac
+if [ "$PROVIDER" = langsmith ]; then
+	name=$(ctl create langsmith --image python:3.11-slim)
+	is "its snapshot is made once" "$(vendor_request GET "$LANGSMITH_ENDPOINT/v2/sandboxes/snapshots?name_contains=python" |
+		python3 -c 'import json, sys; print(len(json.load(sys.stdin)["snapshots"]))')" 1
+	ctl delete "$name"
+	says "an image that is not there is told" 1 \
+		"sandboxctl: langsmith: the image no-such/image: pull access denied for no-such/image" \
+		ctl create langsmith --image no-such/image
+fi
 
 # ---- One that is there already -------------------------------------------------------------------
 

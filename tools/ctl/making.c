@@ -37,7 +37,6 @@ enum key {
 
 static const struct argp_option options[] = {
 	CREATION_OPTIONS(OPTION, OPTION),
-	{ "image", 'i', NULL, OPTION_ALIAS, NULL, 0 },
 	{ "timeout", 't', "SECONDS", 0,
 		"how long it lives, where sandboxes end by themselves; sandboxctl extend gives it "
 		"more",

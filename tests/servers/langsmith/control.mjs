@@ -119,9 +119,9 @@ async function capture(context, req, res, name) {
 }
 
 async function createSnapshot(context, req, res) {
-	const wanted = checkMembers(await readObject(req), { ...CAPTURE, docker_image: "string!", registry_id: "string" });
+	const wanted = checkMembers(await readObject(req), { ...CAPTURE, docker_image: "string!", fs_capacity_bytes: "integer!", registry_id: "string" });
 	checkRunConfig(wanted.run_config);
-	sendJson(res, 201, snapshotView(context.fleet.addSnapshot(wanted)));
+	sendJson(res, 201, snapshotView(context.fleet.addSnapshot(wanted, undefined, "building")));
 }
 
 function listSnapshots(context, req, res, id, query) {
@@ -134,7 +134,7 @@ function listSnapshots(context, req, res, id, query) {
 }
 
 function snapshot(context, req, res, id) {
-	sendJson(res, 200, snapshotView(context.fleet.findSnapshot(id)));
+	sendJson(res, 200, snapshotView(context.fleet.lookAtSnapshot(id)));
 }
 
 function removeSnapshot(context, req, res, id) {

@@ -23,9 +23,9 @@ export class Fleet {
 
 	// ---- Snapshots -----------------------------------------------------------------------------------
 
-	addSnapshot(wanted, folder) {
+	addSnapshot(wanted, folder, status = "ready") {
 		const now = new Date().toISOString();
-		const snapshot = { ...wanted, id: randomUUID(), status: "ready", created_at: now, updated_at: now };
+		const snapshot = { ...wanted, id: randomUUID(), status, created_at: now, updated_at: now };
 		this.snapshots.push(snapshot);
 		Object.defineProperty(snapshot, "folder", { value: folder });
 		return snapshot;
@@ -44,6 +44,16 @@ export class Fleet {
 		return found;
 	}
 
+	// An image is pulled while it is asked for: it is ready, or is not there, the second time.
+	lookAtSnapshot(id) {
+		const snapshot = this.findSnapshot(id), seen = { ...snapshot };
+		if (snapshot.status === "building" && /^no-such/.test(snapshot.docker_image))
+			Object.assign(snapshot, { status: "failed", status_message: `pull access denied for ${snapshot.docker_image}` });
+		else if (snapshot.status === "building")
+			snapshot.status = "ready";
+		return seen;
+	}
+
 	removeSnapshot(id) {
 		this.snapshots.splice(this.snapshots.indexOf(this.findSnapshot(id)), 1);
 	}
@@ -54,6 +64,8 @@ export class Fleet {
 			this.snapshots.findLast((one) => withTag(one.name) === withTag(wanted));
 		if (!found)
 			throw typed(404, "ResourceNotFound", `Snapshot '${wanted}' not found`);
+		if (found.status !== "ready")
+			throw typed(409, "ResourceNotReady", `Snapshot '${found.name}' is ${found.status}`);
 		return found;
 	}
 
