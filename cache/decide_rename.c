@@ -24,8 +24,8 @@ static void show_renamed(struct cache *c, const struct moving *m)
 		tree_exchanged(c->tree, m->dir, m->name, m->dir2, m->name2);
 		decide_show_links(c, m->replaced, 0);
 	} else {
-		tree_named(c->tree, m->dir2, m->name2, m->moved, TREE_HELD);
-		tree_unnamed(c->tree, m->dir, m->name);
+		tree_renamed(c->tree, &(struct tree_name){ m->dir, m->name },
+			&(struct tree_name){ m->dir2, m->name2 }, m->moved, TREE_HELD);
 	}
 	decide_show_links(c, m->moved, 0);
 	if (m->replaced && !exchanges)
@@ -158,16 +158,16 @@ static enum err judge_rename(struct cache *c, const struct moving *m, struct err
 }
 
 /*
- * A directory that the sandbox may refuse to rename, for the layer that it is of, is not renamed
- * here.
+ * A directory that the sandbox may refuse to rename, for the layer that it is of or because it would
+ * be in itself, is not renamed here.
  */
 static bool are_movable(struct cache *c, const struct moving *m)
 {
-	return tree_is_movable(c->tree, m->moved) &&
-		(!(m->flags & CHANGE_EXCHANGE) || tree_is_movable(c->tree, m->replaced));
+	return tree_is_movable(c->tree, m->moved, m->dir2) &&
+		(!(m->flags & CHANGE_EXCHANGE) || tree_is_movable(c->tree, m->replaced, m->dir));
 }
 
-/* The kernel has checked already what goes with what, and that no directory moves into itself. */
+/* The kernel has checked already what goes with what. */
 static bool may_rename(struct cache *c, const struct moving *m)
 {
 	if (!decide_may(c, m->dir) || !decide_may(c, m->dir2) || !m->moved ||

@@ -345,8 +345,8 @@ static void note_renamed(struct cache *c, struct renaming *r)
 	if (r->naming.change.flags & CHANGE_EXCHANGE) {
 		tree_exchanged(c->tree, r->dir, r->name, r->dir2, r->name2);
 	} else if (r->moved) {
-		tree_named(c->tree, r->dir2, r->name2, r->moved, cache_name_until(c));
-		tree_unnamed(c->tree, r->dir, r->name);
+		tree_renamed(c->tree, &(struct tree_name){ r->dir, r->name },
+			&(struct tree_name){ r->dir2, r->name2 }, r->moved, cache_name_until(c));
 	} else {
 		tree_unnamed(c->tree, r->dir, r->name);
 		tree_unnamed(c->tree, r->dir2, r->name2);

@@ -86,7 +86,8 @@ struct inode {
 	LIST_HEAD(, negative)
 	negatives; /* a directory's negative entries in the kernel */
 	struct inode *next_in_bucket;
-	struct inode *idle_prev, *idle_next; /* not used by anyone: oldest first */
+	/* Not used by anyone: oldest first. `idle_next` also chains directories that were just lost. */
+	struct inode *idle_prev, *idle_next;
 };
 
 #define INODE_MAGIC 0x1d0de511u
@@ -372,11 +373,11 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
 void tree_copied_up(struct tree *t, struct inode *i, const char *path, const char *path2,
 	unsigned ended, const struct attr *attr);
 /*
- * Whether the sandbox can rename `i`: one whose file system is made of layers, which has no time of
+ * Whether the sandbox can rename `i` into `to`, which must not be below it: one whose file system is made of layers, which has no time of
  * birth, refuses that (EXDEV) of a directory of a lower layer, and nobody but the sandbox knows
  * which these are.
  */
-bool tree_is_movable(struct tree *t, struct inode *i);
+bool tree_is_movable(struct tree *t, struct inode *i, const struct inode *to);
 /*
  * Whether a change of `i` may make it another inode, as tree_copied_up() says. By which of its
  * names it is changed matters then: that is the one that was found last while nobody used it, so
@@ -420,11 +421,20 @@ void tree_let_moves(struct tree *t);
 struct inode *tree_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 /*
- * An own link(2) or rename gave `i` this name, which is believed until then and as long as the attributes. What stood
- * there is unnamed.
+ * An own link(2) gave `i` this name, which is believed until then and as long as the attributes. What
+ * stood there is unnamed.
  */
 void tree_named(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms);
+/* A name in a directory. */
+struct tree_name {
+	struct inode *dir;
+	const char *name;
+};
+
+/* An own rename gave `i` its name at `to` for the one at `from`: as tree_named(), in one step. */
+void tree_renamed(struct tree *t, const struct tree_name *from, const struct tree_name *to,
+	struct inode *i, int64_t until_ms);
 /* An own unlink, rmdir or rename took the name. */
 void tree_unnamed(struct tree *t, struct inode *dir, const char *name);
 /* An own RENAME_EXCHANGE. */

@@ -105,7 +105,8 @@ void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms)
 {
 	bool alone = i->changed <= s->begun && is_only_change_locked(s, i);
-	bool same = i->attr.dev == attr->dev && i->attr.ino == attr->ino;
+	bool is_type = (i->attr.mode & S_IFMT) == (attr->mode & S_IFMT);
+	bool same = is_type && i->attr.dev == attr->dev && i->attr.ino == attr->ino;
 
 	if (same && alone) {
 		set_own_attr_locked(t, i, attr);
@@ -276,23 +277,33 @@ static void kernel_moves_name(struct inode *i)
 		d->kernel_until_ms = until_ms;
 }
 
+static int64_t name_until(const struct inode *i, int64_t until_ms)
+{
+	return i->attr_until_ms == TREE_HELD || i->attr_until_ms < until_ms ? i->attr_until_ms
+									    : until_ms;
+}
+
+static void name_locked(
+	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms)
+{
+	struct dentry *d = dentry_new_locked(t, dir, name, i);
+
+	if (d)
+		d->until_ms = name_until(i, until_ms);
+	else
+		dir->complete = false;
+	kernel_moves_name(i);
+	i->gone = false;
+	stray_begins_locked(t, i);
+}
+
 void tree_named(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
 	i->pins++;
 	unname_locked(t, dir, name);
-	struct dentry *d = dentry_new_locked(t, dir, name, i);
-
-	if (d)
-		d->until_ms = i->attr_until_ms == TREE_HELD || i->attr_until_ms < until_ms
-			? i->attr_until_ms
-			: until_ms;
-	else
-		dir->complete = false;
-	kernel_moves_name(i);
-	i->gone = false;
-	stray_begins_locked(t, i);
+	name_locked(t, dir, name, i, until_ms);
 	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -304,6 +315,47 @@ void tree_unnamed(struct tree *t, struct inode *dir, const char *name)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tree_renamed(struct tree *t, const struct tree_name *from, const struct tree_name *to,
+	struct inode *i, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	struct dentry *old = dentry_find_locked(t, from->dir, from->name);
+	bool is_its_name = old && old->inode == i;
+	int64_t kernel_until_ms = is_its_name ? old->kernel_until_ms : 0;
+
+	i->pins++;
+	if (is_its_name)
+		dentry_drop_locked(t, old);
+	else
+		unname_locked(t, from->dir, from->name);
+	unname_locked(t, to->dir, to->name);
+	name_locked(t, to->dir, to->name, i, until_ms);
+	for (struct dentry *d = i->names; d; d = d->next_of_inode)
+		if (d->kernel_until_ms < kernel_until_ms)
+			d->kernel_until_ms = kernel_until_ms;
+	lost_from_sight_locked(t, i);
+	inode_unpin_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Whether both may stand where the other one stood. */
+static bool may_exchange_locked(
+	const struct tree *t, const struct dentry *a, const struct dentry *b)
+{
+	return may_be_in_locked(t, a->inode, b->dir) && may_be_in_locked(t, b->inode, a->dir);
+}
+
+/* What is known of the name is over, and nothing else is. */
+static void forget_name_locked(struct tree *t, struct dentry *d)
+{
+	struct inode *i = d->inode;
+
+	i->pins++;
+	dentry_drop_locked(t, d);
+	lost_from_sight_locked(t, i);
+	inode_unpin_locked(t, i);
+}
+
 void tree_exchanged(
 	struct tree *t, struct inode *dir, const char *name, struct inode *dir2, const char *name2)
 {
@@ -311,7 +363,7 @@ void tree_exchanged(
 	struct dentry *a = dentry_find_locked(t, dir, name);
 	struct dentry *b = dentry_find_locked(t, dir2, name2);
 
-	if (a && b) {
+	if (a && b && may_exchange_locked(t, a, b)) {
 		struct inode *first = a->inode, *second = b->inode;
 
 		first->pins++;
@@ -326,11 +378,12 @@ void tree_exchanged(
 		first->pins--;
 		second->pins--;
 	} else {
-		/* One of them is not known: neither is believed. */
+		/* One of them is not known, or may not stand there: neither is believed. */
 		if (a)
-			dentry_drop_locked(t, a);
+			forget_name_locked(t, a);
+		b = dentry_find_locked(t, dir2, name2);
 		if (b)
-			dentry_drop_locked(t, b);
+			forget_name_locked(t, b);
 		dir->complete = dir2->complete = false;
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -26,6 +26,8 @@ static const char *const quiet_names[] = { ".git", "node_modules", ".venv", "ven
 
 /* Names looked at, so that the tree is not held for long: 10 ms. */
 #define VISITS_MAX 50000
+/* Directories one in another that are entered: so far the stack grows. */
+#define DEPTH_MAX 1000
 
 struct gathering {
 	struct tree *tree;
@@ -36,7 +38,7 @@ struct gathering {
 	size_t count;
 	uint64_t bytes, bytes_max;          /* without the first */
 	uint64_t above_size, file_size_max; /* just now */
-	unsigned visits;
+	unsigned visits, depth;
 };
 
 /* ---- One file ---- */
@@ -213,8 +215,12 @@ static void visit_locked(struct gathering *g, const struct dentry *d)
 
 static void gather_below_locked(struct gathering *g, const struct inode *dir)
 {
+	if (g->depth == DEPTH_MAX)
+		return;
+	g->depth++;
 	for (const struct dentry *d = dir->children; d && !is_full(g); d = d->sibling_next)
 		visit_locked(g, d);
+	g->depth--;
 }
 
 /* What follows `own` in its directory, then what stands before it. */

@@ -177,10 +177,13 @@ void inode_unpin_locked(struct tree *t, struct inode *i)
 
 void inodes_trim_locked(struct tree *t)
 {
+	if (t->is_trimming)
+		return;
+	t->is_trimming = true;
 	while (!t->holds && t->idle_count > t->idle_max) {
 		struct inode *oldest = t->idle_oldest;
 
-		/* Off the list and pinned: its directory may come to rest by this, and trim in its turn. */
+		/* Off the list and pinned: its directory may come to rest by this. */
 		idle_remove_locked(t, oldest);
 		oldest->pins++;
 		while (oldest->names) {
@@ -189,6 +192,7 @@ void inodes_trim_locked(struct tree *t)
 		}
 		inode_free_locked(t, oldest);
 	}
+	t->is_trimming = false;
 }
 
 void inode_rest_locked(struct tree *t, struct inode *i)

@@ -64,6 +64,7 @@ struct tree {
 	struct inode *idle_oldest, *idle_newest;
 	size_t idle_count, idle_max;
 	unsigned holds;        /* while there are any, nothing idle is forgotten */
+	bool is_trimming;      /* by a caller further up the stack */
 	int64_t root_until_ms; /* so long the root's attributes are believed, though they are in doubt */
 	LIST_HEAD(, kept_ctime) kept_ctimes;
 	TAILQ_HEAD(, negative) negatives; /* oldest first */
@@ -143,7 +144,15 @@ void inode_unpin_locked(struct tree *t, struct inode *i);
 
 uint32_t dentry_hash(const struct inode *dir, const char *name);
 struct dentry *dentry_find_locked(struct tree *t, const struct inode *dir, const char *name);
-/* Gives `i` the name; a dentry of that name in `dir` must not exist. NULL without memory. */
+/*
+ * Whether the tree stays a tree when `i` stands in `dir`, whatever the sandbox answered: the root
+ * stands nowhere, and no directory is in itself or in anything below itself.
+ */
+bool may_be_in_locked(const struct tree *t, const struct inode *i, const struct inode *dir);
+/*
+ * Gives `i` the name; a dentry of that name in `dir` must not exist. NULL: there is no memory, or
+ * the tree would not stay a tree; a directory has one name.
+ */
 struct dentry *dentry_new_locked(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i);
 /* Takes the name away; the inode may be freed by it when nobody uses it. */

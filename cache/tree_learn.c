@@ -154,13 +154,13 @@ static void replace_outdated_locked(
 }
 
 /*
- * A new inode for what was asked at `seen`. What is known of the same number from later on keeps
- * the number; a doubt of all that is known makes nothing newer.
+ * A new inode for what was asked at `seen`. What is known of the same number from later on, or is
+ * the root, keeps the number; a doubt of all that is known makes nothing newer.
  */
 static struct inode *inode_learned_locked(struct tree *t, const struct attr *attr, uint64_t seen)
 {
 	struct inode *known = inode_find_locked(t, attr);
-	bool is_older = known && is_newer(known, seen);
+	bool is_older = known && (known == t->root || is_newer(known, seen));
 
 	if (known && !is_older)
 		inode_unhash_locked(t, known);
@@ -214,7 +214,7 @@ static struct inode *inode_for_old_locked(
 		if (i)
 			replace_outdated_locked(t, d, i, seen);
 	}
-	if (d || (i && is_same_file(&i->attr, attr) && !i->gone))
+	if (d || (i && is_same_file(&i->attr, attr) && !i->gone && may_be_in_locked(t, i, dir)))
 		return i;
 	i = inode_learned_locked(t, attr, seen);
 	/* What was told of may have been in it. */

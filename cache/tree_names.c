@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <xxhash.h>
 
 uint32_t dentry_hash(const struct inode *dir, const char *name)
@@ -56,11 +57,20 @@ static void dentry_detach_inode(struct dentry *d)
 	d->inode = NULL;
 }
 
+bool may_be_in_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
+{
+	if (i == t->root || i == dir || !S_ISDIR(dir->attr.mode))
+		return false;
+	return !i->children || !is_above_locked(t, i, dir);
+}
+
 struct dentry *dentry_new_locked(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i)
 {
+	bool has_other = S_ISDIR(i->attr.mode) && i->names;
+	bool may = !has_other && may_be_in_locked(t, i, dir);
 	size_t len = strlen(name);
-	struct dentry *d = calloc(1, sizeof *d + len + 1);
+	struct dentry *d = may ? calloc(1, sizeof *d + len + 1) : NULL;
 
 	if (t->names_count >= t->names_room)
 		names_grow_locked(t);
@@ -116,17 +126,6 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 	inode_rest_locked(t, old);
 }
 
-void dentry_lost_locked(struct tree *t, struct dentry *d)
-{
-	struct inode *i = d->inode;
-
-	kernel_forgets_name_locked(t, d->dir, d->name, d, true);
-	i->pins++;
-	dentry_drop_locked(t, d);
-	lost_from_sight_locked(t, i);
-	inode_unpin_locked(t, i);
-}
-
 /* ---- Names that lead nowhere ---- */
 
 static bool is_nameless_locked(const struct tree *t, const struct inode *i)
@@ -139,7 +138,26 @@ static bool is_under_change(const struct inode *i)
 	return i->changing || i->owed || i->provisional || i->moving;
 }
 
-void names_prune_locked(struct tree *t, struct inode *dir)
+/* A directory that is `lost` with this name is pinned and heads the list. */
+static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lost)
+{
+	struct inode *i = d->inode;
+
+	kernel_forgets_name_locked(t, d->dir, d->name, d, true);
+	i->pins++;
+	dentry_drop_locked(t, d);
+	if (i->names || i == t->root) {
+		inode_unpin_locked(t, i);
+		return;
+	}
+	i->attr_until_ms = 0;
+	i->complete_until_ms = 0;
+	i->idle_next = *lost;
+	*lost = i;
+}
+
+/* Adds the directories that are lost by this. */
+static void lose_names_in_locked(struct tree *t, struct inode *dir, struct inode **lost)
 {
 	dir->pins++;
 	negatives_drop_locked(t, dir);
@@ -147,11 +165,43 @@ void names_prune_locked(struct tree *t, struct inode *dir)
 	for (struct dentry *d = dir->children, *next; d; d = next) {
 		next = d->sibling_next;
 		if (!is_under_change(d->inode))
-			dentry_lost_locked(t, d);
+			lose_name_locked(t, d, lost);
 	}
 	dir->pins--;
 	if (!dir->children)
 		inode_rest_locked(t, dir);
+}
+
+/* One directory after the other: the stack does not grow with the depth of the tree. */
+static void lose_all_locked(struct tree *t, struct inode *lost)
+{
+	while (lost) {
+		struct inode *i = lost;
+
+		lost = i->idle_next;
+		i->idle_next = NULL;
+		lose_names_in_locked(t, i, &lost);
+		doubt_entries_locked(i);
+		for (const struct dentry *d = i->children; d; d = d->sibling_next)
+			doubt_below_locked(d->inode);
+		inode_unpin_locked(t, i);
+	}
+}
+
+void dentry_lost_locked(struct tree *t, struct dentry *d)
+{
+	struct inode *lost = NULL;
+
+	lose_name_locked(t, d, &lost);
+	lose_all_locked(t, lost);
+}
+
+void names_prune_locked(struct tree *t, struct inode *dir)
+{
+	struct inode *lost = NULL;
+
+	lose_names_in_locked(t, dir, &lost);
+	lose_all_locked(t, lost);
 }
 
 void names_prune_after_locked(struct tree *t, struct inode *i)

@@ -159,10 +159,12 @@ void tree_copied_up(struct tree *t, struct inode *i, const char *path, const cha
 	pthread_mutex_unlock(&t->lock);
 }
 
-bool tree_is_movable(struct tree *t, struct inode *i)
+bool tree_is_movable(struct tree *t, struct inode *i, const struct inode *to)
 {
 	pthread_mutex_lock(&t->lock);
 	bool is = !S_ISDIR(i->attr.mode) || i->attr.btime_ns || i->made_here;
+
+	is = is && may_be_in_locked(t, i, to);
 
 	pthread_mutex_unlock(&t->lock);
 	return is;

@@ -60,6 +60,12 @@ static void hear(enum watch_kind kind, const char *path)
 	tree_hear(tree, &(struct watch_event){ .kind = kind, .path = path });
 }
 
+static void rename_in_root(const char *from, const char *to, struct inode *i)
+{
+	tree_renamed(
+		tree, &(struct tree_name){ root, from }, &(struct tree_name){ root, to }, i, LATER);
+}
+
 static const char *path_of(struct inode *i, const char *name)
 {
 	static char text[4096];
@@ -347,8 +353,8 @@ static void move(
 	tree_move_begins(tree, i, NULL);
 	change(from);
 	change(dir);
-	tree_named(tree, dir, to, i, LATER);
-	tree_unnamed(tree, from, name);
+	tree_renamed(
+		tree, &(struct tree_name){ from, name }, &(struct tree_name){ dir, to }, i, LATER);
 	tree_move_ends(tree, i, NULL);
 }
 
@@ -725,8 +731,7 @@ Test(tree, a_path_through_a_renamed_directory_is_not_held)
 	cr_assert(eq(int, tree_path(tree, a, "f", &path, NULL), ERR_OK));
 	cr_expect(tree_path_held(tree, a, &path));
 	tree_move_begins(tree, a, NULL);
-	tree_named(tree, root, "b", a, LATER);
-	tree_unnamed(tree, root, "a");
+	rename_in_root("a", "b", a);
 	tree_move_ends(tree, a, NULL);
 	cr_expect(not(tree_path_held(tree, a, &path)));
 	cr_expect(eq(str, (char *)path_of(a, "f"), "b/f"));

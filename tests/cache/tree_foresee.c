@@ -1056,6 +1056,12 @@ Test(tree_foresee, events_are_judged_when_the_change_of_their_inode_ends)
 	cr_expect(not(tree_is_listed(tree, root, now())));
 }
 
+static void rename_in_root(const char *from, const char *to, struct inode *i)
+{
+	tree_renamed(tree, &(struct tree_name){ root, from }, &(struct tree_name){ root, to }, i,
+		FOREVER);
+}
+
 /* By its old path nothing can be found here any more. */
 Test(tree_foresee, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_doubt)
 {
@@ -1068,8 +1074,7 @@ Test(tree_foresee, what_is_told_of_a_directory_that_was_moved_here_puts_it_in_do
 		learn(d, "x", 7, S_IFREG | 0644);
 		struct tree_scope scope = begin(root, d);
 
-		tree_named(tree, root, "new", d, FOREVER);
-		tree_unnamed(tree, root, "old");
+		rename_in_root("old", "new", d);
 		hear(WATCH_CHANGED, paths[n], attr_of(7, S_IFREG | 0644));
 		answer(&scope, d, attr_of(5, S_IFDIR | 0755));
 		tree_change_ends(tree, &scope);
@@ -1089,8 +1094,7 @@ Test(tree_foresee, a_directory_that_was_moved_here_stays_known_where_nothing_is_
 	struct inode *x = learn(d, "x", 7, S_IFREG | 0644);
 	struct tree_scope scope = begin(root, d);
 
-	tree_named(tree, root, "new", d, FOREVER);
-	tree_unnamed(tree, root, "old");
+	rename_in_root("old", "new", d);
 	hear(WATCH_CREATED, "other", attr_of(8, S_IFREG | 0644));
 	answer(&scope, d, attr_of(5, S_IFDIR | 0755));
 	tree_change_ends(tree, &scope);
@@ -1242,12 +1246,12 @@ Test(tree_foresee, a_directory_without_a_time_of_birth_is_movable_only_where_it_
 {
 	const struct tree_news made = { .attr.mode = S_IFDIR | 0755, .until_ms = FOREVER };
 
-	cr_expect(tree_is_movable(tree, learn(root, "d", 5, S_IFDIR | 0755)));
-	cr_expect(not(tree_is_movable(tree, learn_layered("l", 6, S_IFDIR | 0755, 1))));
-	cr_expect(tree_is_movable(tree, learn_layered("f", 7, S_IFREG | 0644, 1)));
+	cr_expect(tree_is_movable(tree, learn(root, "d", 5, S_IFDIR | 0755), root));
+	cr_expect(not(tree_is_movable(tree, learn_layered("l", 6, S_IFDIR | 0755, 1), root)));
+	cr_expect(tree_is_movable(tree, learn_layered("f", 7, S_IFREG | 0644, 1), root));
 	struct inode *here = tree_foresee_made(tree, root, "m", &made);
 
-	cr_expect(tree_is_movable(tree, here));
+	cr_expect(tree_is_movable(tree, here, root));
 	tree_unpin(tree, here);
 }
 
