@@ -58,51 +58,10 @@ enum err check_hello(const struct hello *hello, struct error *e)
 	if (hello->version != WIRE_VERSION)
 		return error_set(e, ERR_PROTOCOL, "the helper is of version %u, not %d",
 			(unsigned)hello->version, WIRE_VERSION);
-	return ERR_OK;
+	return check_root_facts(&hello->root, e);
 }
 
 /* ---- list ---- */
-
-/* Whether the directory is one of those that were asked for. */
-static bool is_below_start(const struct list_state *s, const struct list_item *item)
-{
-	const char *start = s->request->starts[item->start];
-	size_t len = strlen(start);
-
-	return !len ||
-		(strncmp(item->path, start, len) == 0 &&
-			(item->path[len] == '/' || !item->path[len]));
-}
-
-/* Whether the item may come here. */
-static bool is_list_item_due(const struct list_state *s, const struct list_item *item)
-{
-	if (s->is_over)
-		return false;
-	if (item->kind != LIST_END && item->start >= s->request->starts_count)
-		return false;
-	switch (item->kind) {
-	case LIST_SELF: return !s->is_in_dir && item->start == s->selves;
-	case LIST_DIR: return !s->is_in_dir && item->start < s->selves && is_below_start(s, item);
-	case LIST_ENTRY:
-	case LIST_DIR_END: return s->is_in_dir;
-	case LIST_END: return !s->is_in_dir;
-	}
-	return false;
-}
-
-/* Checks the decoded item's place among the others. */
-static enum err note_list_item(struct list_state *s, struct error *e)
-{
-	const struct list_item *item = &s->decoded.item;
-
-	if (!is_list_item_due(s, item))
-		return error_set(e, ERR_PROTOCOL, "list: item %d out of order", item->kind);
-	s->selves += item->kind == LIST_SELF;
-	s->is_in_dir = item->kind == LIST_DIR || item->kind == LIST_ENTRY;
-	s->is_over = item->kind == LIST_END;
-	return ERR_OK;
-}
 
 static enum err take_list_item(void *state, const struct buf *in, size_t *at, struct error *e)
 {
@@ -110,13 +69,18 @@ static enum err take_list_item(void *state, const struct buf *in, size_t *at, st
 	enum err kind = wire_get_list_item(in, at, &s->decoded, e);
 
 	if (kind == ERR_OK)
-		kind = note_list_item(s, e);
+		kind = check_list_item(&s->check, &s->decoded.item, e);
 	return kind == ERR_OK ? s->sink(s->context, &s->decoded.item, e) : kind;
 }
 
 static bool is_list_complete(const void *state)
 {
-	return ((const struct list_state *)state)->is_over;
+	return ((const struct list_state *)state)->check.is_over;
+}
+
+void list_state_release(struct list_state *state)
+{
+	list_check_release(&state->check);
 }
 
 struct listener list_listener(struct list_state *state)
@@ -169,6 +133,10 @@ static enum err take_fetch_piece(void *state, const struct buf *in, size_t *at, 
 	if (!is_piece_due(s, &piece))
 		return error_set(e, ERR_PROTOCOL, "fetch: a piece of item %u out of order",
 			(unsigned)piece.item);
+	if (piece.kind == FETCH_DONE)
+		kind = check_fetch_done(&s->items[s->done], &piece, e);
+	if (kind != ERR_OK)
+		return kind;
 	s->got = piece.kind == FETCH_DATA ? s->got + piece.len : 0;
 	s->done += piece.kind == FETCH_DONE;
 	return s->sink(s->context, &piece, e);
@@ -223,7 +191,13 @@ static enum err take_change_result(void *state, const struct buf *in, size_t *at
 
 	if (s->got == s->count)
 		return error_set(e, ERR_PROTOCOL, "apply: more results than changes");
-	return wire_get_change_result(in, at, &s->results[s->got++], e);
+	struct change_result *result = &s->results[s->got];
+	enum err kind = wire_get_change_result(in, at, result, e);
+
+	if (kind == ERR_OK)
+		kind = check_change_result(&s->changes[s->got], result, e);
+	s->got++;
+	return kind;
 }
 
 static bool is_apply_complete(const void *state)
@@ -245,8 +219,8 @@ struct listener apply_listener(struct apply_state *state)
 
 static enum err note_watch_item(struct list_state *first, struct error *e)
 {
-	return first->request ? note_list_item(first, e)
-			      : error_set(e, ERR_PROTOCOL, "watch: an item of no list");
+	return first->check.request ? check_list_item(&first->check, &first->decoded.item, e)
+				    : error_set(e, ERR_PROTOCOL, "watch: an item of no list");
 }
 
 static enum err take_watch_event(void *state, const struct buf *in, size_t *at, struct error *e)
@@ -257,7 +231,9 @@ static enum err take_watch_event(void *state, const struct buf *in, size_t *at, 
 
 	if (kind == ERR_OK && event.kind == WATCH_ITEM)
 		kind = note_watch_item(&s->first, e);
-	event.lists = event.kind == WATCH_READY && s->first.request;
+	else if (kind == ERR_OK)
+		kind = check_watch_event(&event, e);
+	event.lists = event.kind == WATCH_READY && s->first.check.request;
 	return kind == ERR_OK ? s->sink(s->context, &event, e) : kind;
 }
 
@@ -266,6 +242,11 @@ static bool is_watch_complete(const void *state)
 {
 	(void)state;
 	return false;
+}
+
+void watch_state_release(struct watch_state *state)
+{
+	list_state_release(&state->first);
 }
 
 struct listener watch_listener(struct watch_state *state)
@@ -306,6 +287,10 @@ static enum err take_command_piece(void *state, const struct buf *in, size_t *at
 		return kind;
 	if (!is_command_piece_due(s, &piece))
 		return error_set(e, ERR_PROTOCOL, "command: piece %d out of order", piece.kind);
+	if (piece.kind == COMMAND_ENDED && piece.root.mode)
+		kind = check_attr(&piece.root, e);
+	if (kind != ERR_OK)
+		return kind;
 	s->is_over = !is_output(&piece);
 	s->next = piece.next;
 	return s->sink(s->context, &piece, e);

@@ -1,11 +1,12 @@
 /*
  * helper_answers.h - whole answers of a helper, checked against the requests they answer; internal to helper_*.c.
  *
- * Single records are checked in wire_answers.c. A listener hears the frames of one answer in order, however they came. Its
+ * Single records are decoded in wire_answers.c, and checked by answer_check.h. A listener hears the frames of one answer in order, however they came. Its
  * state, and what that points to, must outlive it.
  */
 #pragma once
 
+#include "providers/answer_check.h"
 #include "providers/base/call.h"
 #include "providers/helper/wire.h"
 
@@ -36,14 +37,14 @@ struct listener hello_listener(struct hello_state *state);
 enum err check_hello(const struct hello *hello, struct error *e);
 
 struct list_state {
-	const struct list_request *request;
+	struct list_check check;
 	list_sink sink;
 	void *context;
-	uint32_t selves; /* that have come */
-	bool is_in_dir, is_over;
 	struct list_decoded decoded;
 };
 
+#define AUTO_LIST_STATE __attribute__((cleanup(list_state_release)))
+void list_state_release(struct list_state *state);
 struct listener list_listener(struct list_state *state);
 
 struct fetch_state {
@@ -58,6 +59,7 @@ struct fetch_state {
 struct listener fetch_listener(struct fetch_state *state);
 
 struct apply_state {
+	const struct change *changes;
 	struct change_result *results;
 	size_t count, got;
 };
@@ -65,11 +67,14 @@ struct apply_state {
 struct listener apply_listener(struct apply_state *state);
 
 struct watch_state {
-	struct list_state first; /* its request NULL: none was asked for; its sink is not used */
+	/* The request of its check is NULL: none was asked for. Its sink is not used. */
+	struct list_state first;
 	watch_sink sink;
 	void *context;
 };
 
+#define AUTO_WATCH_STATE __attribute__((cleanup(watch_state_release)))
+void watch_state_release(struct watch_state *state);
 /* A watch has no good end. */
 struct listener watch_listener(struct watch_state *state);
 /* The call with the patience that a watch needs: nothing may change for days, but signs of life come all the time. */

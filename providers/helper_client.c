@@ -119,7 +119,9 @@ bool helper_client_is_late(const struct helper_client *h)
 enum err helper_client_list(struct helper_client *h, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
-	struct list_state state = { .request = request, .sink = sink, .context = context };
+	AUTO_LIST_STATE struct list_state state = {
+		.check.request = request, .sink = sink, .context = context
+	};
 	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
 
 	wire_put_list(&out, request);
@@ -142,7 +144,9 @@ enum err helper_client_fetch(struct helper_client *h, const struct call *call,
 enum err helper_client_apply(struct helper_client *h, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
-	struct apply_state state = { .results = results, .count = request->changes_count };
+	struct apply_state state = {
+		.changes = request->changes, .results = results, .count = request->changes_count
+	};
 	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
 
 	wire_put_apply(&out, request);
@@ -153,8 +157,8 @@ enum err helper_client_watch(struct helper_client *h, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
 	const struct call patient = watch_call(call);
-	struct watch_state state = {
-		.first = { .request = request->first }, .sink = sink, .context = context
+	AUTO_WATCH_STATE struct watch_state state = {
+		.first.check.request = request->first, .sink = sink, .context = context
 	};
 	AUTO_BUF struct buf out = BUF_INIT(WIRE_REQUEST_MAX);
 

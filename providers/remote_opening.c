@@ -82,8 +82,8 @@ static enum err pass_on(void *context, const struct watch_event *event, struct e
 static void *hold(void *context)
 {
 	struct remote_opening *o = context;
-	struct watch_state state = {
-		.first = { .request = o->wanted.first }, .sink = pass_on, .context = o
+	AUTO_WATCH_STATE struct watch_state state = {
+		.first.check.request = o->wanted.first, .sink = pass_on, .context = o
 	};
 	struct listener listener = watch_listener(&state);
 	struct remote_second second = {

@@ -89,8 +89,8 @@ static enum err listen_once(struct watching *w, const struct call *call, struct 
 enum err remote_watch(const struct remote *r, const char *vendor, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
-	struct watch_state state = {
-		.first = { .request = request->first }, .sink = sink, .context = context
+	AUTO_WATCH_STATE struct watch_state state = {
+		.first.check.request = request->first, .sink = sink, .context = context
 	};
 	struct listener listener = watch_listener(&state);
 	AUTO_BUF struct buf text = BUF_INIT(2 * REQUEST_MAX);

@@ -144,8 +144,8 @@ static void *play(void *context)
 	struct frame f;
 
 	wire_put_hello(&hello,
-		&(struct hello){
-			.version = WIRE_VERSION, .root = { .attr = { .mode = S_IFDIR } } });
+		&(struct hello){ .version = WIRE_VERSION,
+			.root = { .attr = { .ino = 2, .mode = S_IFDIR }, .space.block_size = 1 } });
 	if (hear_request(p->fd, &f)) {
 		say(p->fd, FRAME_ITEMS, f.id, &hello);
 		say_end(p->fd, f.id);

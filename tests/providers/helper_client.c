@@ -310,7 +310,10 @@ static void answer_hello(uint32_t version)
 
 	cr_assert(hear(&f, &payload));
 	buf_reset(&payload);
-	wire_put_hello(&payload, &(struct hello){ .version = version, .root.attr.mode = S_IFDIR });
+	wire_put_hello(&payload,
+		&(struct hello){ .version = version,
+			.root = { { .ino = 2, .mode = S_IFDIR | 0755 }, { .block_size = 4096 },
+				{ 0 } } });
 	say(FRAME_ITEMS, f.id, &payload);
 	say_end(f.id, ERR_OK, "");
 }
@@ -612,12 +615,12 @@ static void put_list_lie(struct buf *out, size_t lie)
 		.kind = LIST_SELF, .start = 7, .err = ERR_NOT_FOUND
 	};
 	static const struct list_item entry = {
-		.kind = LIST_ENTRY, .name = "n", .attr = { .mode = S_IFREG }
+		.kind = LIST_ENTRY, .name = "n", .attr = { .ino = 7, .mode = S_IFREG }
 	};
 	static const struct list_item elsewhere = { .kind = LIST_DIR, .start = 1, .path = "etc" };
 	static const struct list_item aside = { .kind = LIST_DIR, .path = "dx" };
 	static const struct list_item dir_end = { .kind = LIST_DIR_END };
-	static const struct list_item end = { .kind = LIST_END };
+	static const struct list_item end = { .kind = LIST_END, .space.block_size = 4096 };
 	static const struct list_item *const lies[LIST_LIES][4] = { { &self, &self, &end },
 		{ &other, NULL, NULL }, { &self, &entry, &end }, { &self, NULL, NULL },
 		{ &end, &end, NULL }, { &self, &elsewhere, &end },
@@ -648,7 +651,7 @@ static const struct fetch_piece fetch_lies[] = {
 	{ .kind = FETCH_DATA, .offset = 0, .bytes = "0123456789", .len = 10 },
 	{ .kind = FETCH_DATA, .offset = 5, .bytes = "0123456789A", .len = 11 },
 	/* And no byte came. */
-	{ .kind = FETCH_DONE, .attr = { .mode = S_IFREG, .size = 6, .blocks = 8 } },
+	{ .kind = FETCH_DONE, .attr = { .ino = 7, .mode = S_IFREG, .size = 6, .blocks = 8 } },
 	{ .kind = FETCH_DONE, .item = 1, .err = ERR_IO },
 };
 
@@ -656,7 +659,7 @@ static const struct fetch_piece fetch_lies[] = {
 static void put_fetch_lie(struct buf *out, size_t lie)
 {
 	static const struct fetch_piece done = { .kind = FETCH_DONE,
-		.attr = { .mode = S_IFREG, .size = 15 } };
+		.attr = { .ino = 7, .mode = S_IFREG, .size = 15 } };
 
 	if (lie < COUNT(fetch_lies))
 		wire_put_fetch_piece(out, &fetch_lies[lie]);
@@ -685,7 +688,7 @@ static void put_nothing(struct buf *out, size_t ignored)
 	(void)ignored;
 	wire_put_fetch_piece(out,
 		&(struct fetch_piece){
-			.kind = FETCH_DONE, .attr = { .mode = S_IFREG, .size = 4096 } });
+			.kind = FETCH_DONE, .attr = { .ino = 7, .mode = S_IFREG, .size = 4096 } });
 }
 
 Test(helper_client, a_file_without_blocks_may_end_before_its_size)
@@ -720,7 +723,7 @@ Test(helper_client, results_that_are_not_one_for_each_change_are_refused)
 
 static void play_unasked_item(void)
 {
-	static const struct list_item end = { .kind = LIST_END };
+	static const struct list_item end = { .kind = LIST_END, .space.block_size = 4096 };
 	AUTO_BUF struct buf payload = BUF_INIT(WIRE_REQUEST_MAX);
 	struct frame f = hear_request();
 

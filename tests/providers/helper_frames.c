@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 TestSuite(helper_frames, .timeout = 300);
 
@@ -73,7 +74,8 @@ static void say_list(struct player *p)
 	wire_put_list_item(&items, &(struct list_item){ .kind = LIST_SELF, .err = ERR_NOT_FOUND });
 	say(p, FRAME_ITEMS, 1, &items);
 	buf_reset(&items);
-	wire_put_list_item(&items, &(struct list_item){ .kind = LIST_END });
+	wire_put_list_item(
+		&items, &(struct list_item){ .kind = LIST_END, .space.block_size = 4096 });
 	say(p, FRAME_ITEMS, 1, &items);
 	say_end(p, 1, ERR_OK, "");
 }
@@ -115,7 +117,11 @@ static struct helper_client *client_of(struct player *p, bool is_armoured)
 	struct helper_client *client;
 	struct error e = { 0 };
 
-	helper_client_new_runs(&client, &runner, &(struct hello){ .version = WIRE_VERSION }, &e);
+	helper_client_new_runs(&client, &runner,
+		&(struct hello){ .version = WIRE_VERSION,
+			.root = { { .ino = 2, .mode = S_IFDIR | 0755 }, { .block_size = 4096 },
+				{ 0 } } },
+		&e);
 	cr_assert(eq(int, e.kind, ERR_OK), "%s", e.text);
 	return client;
 }
@@ -433,8 +439,12 @@ Test(helper_frames, an_answer_behind_another_goes_to_the_next_listener)
 	const char *start = "gone";
 	const struct list_request request = { .starts = &start, .starts_count = 1 };
 	size_t first = 0, second = 0;
-	struct list_state one = { .request = &request, .sink = count_item, .context = &first };
-	struct list_state two = { .request = &request, .sink = count_item, .context = &second };
+	AUTO_LIST_STATE struct list_state one = {
+		.check.request = &request, .sink = count_item, .context = &first
+	};
+	AUTO_LIST_STATE struct list_state two = {
+		.check.request = &request, .sink = count_item, .context = &second
+	};
 	struct listener listener = list_listener(&one), next = list_listener(&two);
 	struct player p = player_of(say_list);
 	AUTO_FRAMES_READER struct frames_reader reader;

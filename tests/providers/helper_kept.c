@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <sys/stat.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/socket.h>
@@ -71,7 +72,8 @@ static enum err mend(void *context, const struct call *call, struct error *e)
 static void scene_open(int64_t idle_ms)
 {
 	const struct helper_keeper keeper = { .start = start, .mend = mend, .idle_ms = idle_ms };
-	const struct hello hello = { .version = WIRE_VERSION };
+	const struct hello hello = { .version = WIRE_VERSION,
+		.root = { { .ino = 2, .mode = S_IFDIR | 0755 }, { .block_size = 4096 }, { 0 } } };
 	struct error e = { 0 };
 
 	scratch_make(&scene.scratch);

@@ -1,0 +1,38 @@
+/*
+ * answer_check.h - whether what a sandbox answers can be true, before anything is made of it.
+ *
+ * What runs in a sandbox may answer in place of the helper. The decoders of the wire have checked
+ * lengths, names and types of files by then; here each answer is checked against what was asked,
+ * and each value against what a kernel can say. Every answer of a sandbox passes this one place.
+ * What is refused is ERR_PROTOCOL.
+ */
+#pragma once
+
+#include "providers/verbs.h"
+
+/* A number of 0 is no inode's; a time of change is one that a clock can show. */
+enum err check_attr(const struct attr *attr, struct error *e);
+enum err check_root_facts(const struct root_facts *facts, struct error *e);
+
+/* The items of one list. All zero but `request` at first, released in the end. */
+struct list_check {
+	const struct list_request *request;
+	uint32_t selves; /* that have come */
+	bool is_in_dir, is_over;
+	bool is_repeated; /* a name came twice in the present directory */
+	uint64_t *names;  /* hashes of those that came in it, by their lowest bits; 0: free */
+	size_t names_count, names_room;
+};
+
+/*
+ * The next item. Of a directory in which a name came twice the end is not complete, whatever it
+ * says: the directory changes while it is read.
+ */
+enum err check_list_item(struct list_check *c, struct list_item *item, struct error *e);
+void list_check_release(struct list_check *c);
+
+enum err check_fetch_done(
+	const struct fetch_item *item, const struct fetch_piece *piece, struct error *e);
+enum err check_change_result(
+	const struct change *change, const struct change_result *result, struct error *e);
+enum err check_watch_event(const struct watch_event *event, struct error *e);
