@@ -1,3 +1,4 @@
+#include "providers/json_bound.h"
 #include "providers/rest.h"
 
 #include <stdio.h>
@@ -16,10 +17,13 @@ void rest_put(struct json_object **value)
 
 bool rest_parse(const struct buf *body, struct json_object **out)
 {
-	struct json_tokener *reader = json_tokener_new_ex(DEPTH_MAX);
+	struct json_tokener *reader;
 	bool is_json;
 
 	*out = NULL;
+	if (!json_is_bounded(buf_text(body), body->len))
+		return false;
+	reader = json_tokener_new_ex(DEPTH_MAX);
 	if (!reader)
 		return false;
 	/* Not strict: then json-c 0.18 refuses every byte of a text above 0x7f. */

@@ -1,6 +1,7 @@
 #include "providers/e2b/refusal.h"
 
 #include "providers/errno_words.h"
+#include "providers/json_bound.h"
 
 #include <json-c/json.h>
 #include <limits.h>
@@ -129,7 +130,7 @@ static enum err sharpen(enum err kind, const char *message)
 
 static struct json_object *parse(const void *json, size_t len)
 {
-	struct json_tokener *tokener = json_tokener_new_ex(16);
+	struct json_tokener *tokener = json_is_bounded(json, len) ? json_tokener_new_ex(16) : NULL;
 	struct json_object *value;
 
 	if (!tokener)
