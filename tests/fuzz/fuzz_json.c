@@ -2,6 +2,7 @@
  * What control planes say: JSON, and what each vendor reads of it; a time; a header; the text of a shell between marks.
  * The input's first byte says which; what is read must be sound whatever was said.
  */
+#include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"
 #include "providers/daytona/shell_text.h"
 #include "providers/e2b/control_plane_json.h"
@@ -50,6 +51,8 @@ static void read_refusal(struct json_object *json, const struct buf *text)
 	must(langsmith_judge(&r, &ask, 422, json, &answer, &e) != ERR_OK);
 	must(e.kind != ERR_OK);
 	devbox_judge(&r, &ask, 422, json, &answer, &e);
+	aio_judge(&r, &ask, 200, json, &answer, &e);
+	must(aio_judge(&r, &ask, 422, json, &answer, &e) != ERR_OK);
 }
 
 static enum err count_entry(void *context, const struct sandbox_entry *entry, struct error *e)

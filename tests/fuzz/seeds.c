@@ -6,6 +6,7 @@
 #include "providers/gzip.h"
 #include "providers/helper/wire.h"
 #include "providers/modal/modal.pb-c.h"
+#include "providers/remote_script.h"
 #include "tests/support/changes.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static const struct attr a_file = { .dev = 1,
 	.nlink = 1,
 	.size = 5,
 	.mtime = { 1700000000, 1 } };
-static const struct attr a_link = { .mode = S_IFLNK | 0777, .nlink = 1, .size = 1 };
+static const struct attr a_link = { .ino = 3, .mode = S_IFLNK | 0777, .nlink = 1, .size = 1 };
 
 static void fail(const char *what)
 {
@@ -187,7 +188,7 @@ static void each_item(struct buf *out, bool (*put)(struct buf *out, const struct
 		{ .kind = LIST_ENTRY, .name = "f", .attr = a_file },
 		{ .kind = LIST_ENTRY, .name = "l", .attr = a_link, .link = "f" },
 		{ .kind = LIST_DIR_END, .complete = true },
-		{ .kind = LIST_END },
+		{ .kind = LIST_END, .space.block_size = 4096 },
 	};
 
 	for (size_t i = 0; i < sizeof items / sizeof *items; i++)
@@ -441,6 +442,57 @@ static void save_grpc(const char *dir)
 	save(dir, "fuzz_grpc", "wish", &wish);
 }
 
+/* ---- What a shell reports at an attach: how it is cut and how it ended, its fields, the hello ---- */
+
+static void add_field(struct buf *out, const char *field)
+{
+	for (const char *c = field; *c; c++)
+		buf_printf(out, "%02x", (unsigned char)*c);
+	buf_add_string(out, "00");
+}
+
+static void add_fields(struct buf *out, const char *state)
+{
+	const char *const fields[] = { state, "", "/root", "/root/d", "/root/.sandboxfs", "x86_64",
+		"/root/.sandboxfs", "python3" };
+
+	buf_add_string(out, REMOTE_REPORT_MARK);
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+		add_field(out, fields[i]);
+	buf_add_string(out, "\n");
+}
+
+static void put_hello(struct buf *out)
+{
+	wire_put_hello(out,
+		&(struct hello){ .version = WIRE_VERSION,
+			.has_staging = true,
+			.root = { .attr = { .dev = 1, .ino = 2, .mode = S_IFDIR | 0755 },
+				.space.block_size = 4096,
+				.now.tv_sec = 1700000000 } });
+}
+
+static void save_report(const char *dir)
+{
+	static const char *const states[] = { "none", "absent", "noexec", "nowhere", "unstaged" };
+	AUTO_BUF struct buf one = BUF_INIT(65536), hello = BUF_INIT(4096), end = BUF_INIT(100);
+
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+		buf_reset(&one);
+		buf_add(&one, "\5\0", 2);
+		add_fields(&one, states[i]);
+		save(dir, "fuzz_report", states[i], &one);
+	}
+	buf_reset(&one);
+	buf_add(&one, "\5\0", 2);
+	add_fields(&one, "ready");
+	put_hello(&hello);
+	wire_put_end(&end, ERR_OK, "");
+	add_frame(&one, FRAME_ITEMS, 1, &hello);
+	add_frame(&one, FRAME_END, 1, &end);
+	save(dir, "fuzz_report", "ready", &one);
+}
+
 /* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
 
 static const struct {
@@ -472,6 +524,12 @@ static const struct {
 		"01:00\"}]" },
 	{ "fuzz_json", "time", "\0012027-01-15T07:59:00.5-05:30" },
 	{ "fuzz_json", "fields", "\002Retry-After: 5\r\netag:  \"x\" \r\n\r\n" },
+	{ "fuzz_json", "command",
+		"\004{\"success\":true,\"message\":\"m\",\"data\":{\"session_id\":\"s\",\"stdout\":"
+		"\"o\",\"exit_code\":0,\"status\":\"completed\"},\"hint\":null}" },
+	{ "fuzz_toml", "profiles",
+		"[work]\ntoken_id = \"ak-1\"  # of mine\ntoken_secret = 'as-2'\nactive = true\n\n"
+		"[\"other one\"]\ntoken_id = \"a\\t\\n\"\nport = 12\n" },
 	{ "fuzz_json", "marks", "\003login\nmarkabcmarkerr" },
 };
 
@@ -498,6 +556,7 @@ int main(int argc, char **argv)
 	save_stored(argv[1]);
 	save_journal(argv[1]);
 	save_grpc(argv[1]);
+	save_report(argv[1]);
 	save_texts(argv[1]);
 	return 0;
 }
