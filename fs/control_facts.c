@@ -13,7 +13,7 @@ static enum err tell_id(struct control *c, uint64_t number, const struct call *c
 	struct buf *out, struct error *e)
 {
 	(void)number, (void)call, (void)e;
-	buf_printf(out, "%s\n", cache_sandbox(c->cache)->id);
+	text_add_line(out, cache_sandbox(c->cache)->id);
 	return ERR_OK;
 }
 

@@ -6,13 +6,15 @@
 #include "fs/control_text.h"
 
 #include "cache/cache.h"
+
 static enum err tell_url(struct control *c, uint64_t number, const struct call *call,
 	struct buf *out, struct error *e)
 {
-	enum err kind = cache_port_url(c->cache, call, (unsigned)number, out, e);
+	AUTO_BUF struct buf url = BUF_INIT(out->max);
+	enum err kind = cache_port_url(c->cache, call, (unsigned)number, &url, e);
 
 	if (!kind)
-		buf_add_byte(out, '\n');
+		text_add_line(out, buf_text(&url));
 	return kind;
 }
 

@@ -3,6 +3,7 @@
 #include "fs/errmap.h"
 #include "fs/handle_memory.h"
 #include "fs/request.h"
+#include "providers/base/harmless.h"
 #include "providers/base/log.h"
 
 /* Of `status`, the longest, whose lists are short. */
@@ -27,6 +28,15 @@ void text_close(struct control_handle *base)
 	buf_release(&h->text);
 	pthread_mutex_destroy(&h->lock);
 	handle_memory_free(h);
+}
+
+void text_add_line(struct buf *out, const char *line)
+{
+	size_t before = out->len;
+
+	if (buf_add_string(out, line))
+		out->len = before + harmless_make((char *)out->bytes + before, out->len - before);
+	buf_add_byte(out, '\n');
 }
 
 static bool is_told(struct text_handle *h, off_t off)

@@ -20,5 +20,8 @@ void text_close(struct control_handle *h);
 typedef enum err (*text_tell)(struct control *c, uint64_t number, const struct call *call,
 	struct buf *out, struct error *e);
 
+/* Adds a line to what is told, made harmless (providers/base/harmless.h). */
+void text_add_line(struct buf *out, const char *line);
+
 /* For the slot `read`. A read of the beginning tells anew; what follows belongs to the same telling. */
 void text_read(struct control_handle *h, fuse_req_t req, size_t size, off_t off, text_tell tell);

@@ -81,7 +81,7 @@ static void put_line(struct buf *out, enum watch_kind kind, const char *path, bo
 	json_put_open(&w, NULL);
 	json_put_raw(&w, "time", time);
 	json_put_text(&w, "kind", kind_word(kind));
-	json_put_text(&w, "path", path);
+	json_put_path(&w, path);
 	json_put_boolean(&w, "is_dir", is_dir);
 	json_put_close(&w);
 	buf_add_byte(out, '\n');

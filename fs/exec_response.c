@@ -1,6 +1,5 @@
 #include "fs/exec_response.h"
 
-#include "providers/base/base64.h"
 #include "providers/base/utf8.h"
 #include "providers/json.h"
 
@@ -22,13 +21,6 @@ static void join(struct buf *out, const struct buf *first, const struct buf *sec
 	if (first->len && second->len)
 		buf_add_byte(out, '\n');
 	buf_add(out, second->bytes, second->len);
-}
-
-static void put_base64(struct json_writer *w, const char *key, const struct buf *bytes)
-{
-	json_put_raw(w, key, "\"");
-	base64_encode(w->out, bytes->bytes, bytes->len);
-	buf_add_byte(w->out, '"');
 }
 
 static bool is_text(const struct buf *bytes)
@@ -64,9 +56,11 @@ static bool write_whole(struct buf *out, const struct exec_outcome *outcome,
 	json_put_bytes(&w, "stderr", stderr_bytes->bytes.bytes, stderr_bytes->bytes.len);
 	put_facts(&w, outcome, stdout_bytes->truncated || stderr_bytes->truncated);
 	if (!is_text(&stdout_bytes->bytes) || !is_text(&stderr_bytes->bytes)) {
-		put_base64(&w, "output_b64", &joined);
-		put_base64(&w, "stdout_b64", &stdout_bytes->bytes);
-		put_base64(&w, "stderr_b64", &stderr_bytes->bytes);
+		json_put_base64(&w, "output_b64", joined.bytes, joined.len);
+		json_put_base64(
+			&w, "stdout_b64", stdout_bytes->bytes.bytes, stdout_bytes->bytes.len);
+		json_put_base64(
+			&w, "stderr_b64", stderr_bytes->bytes.bytes, stderr_bytes->bytes.len);
 	}
 	json_put_close(&w);
 	return buf_add_byte(out, '\n') && !joined.failed;

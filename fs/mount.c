@@ -10,7 +10,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -151,6 +153,22 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	conn->time_gran = 1;
 }
 
+/* Names may stand in what libfuse logs, too: its lines take the way of ours. */
+__attribute__((format(printf, 2, 0))) static void log_of_libfuse(
+	enum fuse_log_level level, const char *format, va_list args)
+{
+	char line[1024];
+
+	vsnprintf(line, sizeof line, format, args);
+	line[strcspn(line, "\n")] = '\0';
+	log_line(LOG_FS,
+		level <= FUSE_LOG_ERR               ? LOG_LEVEL_ERROR
+			: level <= FUSE_LOG_WARNING ? LOG_LEVEL_WARN
+			: level < FUSE_LOG_DEBUG    ? LOG_LEVEL_INFO
+						    : LOG_LEVEL_DEBUG,
+		"%s", line);
+}
+
 /* A comma in the source would end the option: libfuse takes a backslash before it. */
 static bool add_escaped(struct buf *out, const char *text)
 {
@@ -184,6 +202,7 @@ static enum err new_session(struct mount *m, struct error *e)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	bool built = add_options(&options, &m->options);
 
+	fuse_set_log_func(log_of_libfuse);
 	ops = fs_ops;
 	ops.init = op_init;
 	built = built && !fuse_opt_add_arg(&args, "sandboxfs") && !fuse_opt_add_arg(&args, "-o") &&

@@ -34,7 +34,7 @@ static void put_sandbox(struct json_writer *w, const char *source,
 static void put_parked(struct json_writer *w, const struct cache_parked *parked)
 {
 	json_put_open(w, NULL);
-	json_put_text(w, "path", parked->path);
+	json_put_path(w, parked->path);
 	json_put_text(w, "op", change_word(parked->op));
 	json_put_text(w, "error", parked->error);
 	json_put_close(w);
@@ -107,7 +107,7 @@ static void put_errors(struct json_writer *w, const struct cache_status *status)
 		const struct cache_error *error = &status->errors[i];
 
 		json_put_open(w, NULL);
-		json_put_text(w, "path", error->path);
+		json_put_path(w, error->path);
 		json_put_text(w, "text", error->text);
 		json_put_integer(w, "age_ms", error->age_ms);
 		json_put_close(w);

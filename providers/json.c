@@ -4,6 +4,8 @@
  */
 #include "providers/json.h"
 
+#include "providers/base/base64.h"
+#include "providers/base/harmless.h"
 #include "providers/base/utf8.h"
 
 #include <inttypes.h>
@@ -15,23 +17,34 @@ static size_t plain_run(const unsigned char *bytes, size_t len)
 	size_t at = 0;
 
 	while (at < len) {
-		bool valid = bytes[at] >= 0x20 && bytes[at] != '"' && bytes[at] != '\\';
+		bool plain = bytes[at] >= 0x20 && bytes[at] != '"' && bytes[at] != '\\';
 		size_t step = 1;
 
-		if (bytes[at] >= 0x80)
-			step = utf8_next(bytes + at, len - at, &valid);
-		if (!valid)
+		if (bytes[at] >= 0x7f)
+			plain = harmless_next(bytes + at, len - at, &step);
+		if (!plain)
 			break;
 		at += step;
 	}
 	return at;
 }
 
+/* No harmful one has more than four digits. */
+static void add_point(struct buf *out, uint32_t point)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	buf_add(out,
+		(char[]){ '\\', 'u', hex[point >> 12 & 15], hex[point >> 8 & 15],
+			hex[point >> 4 & 15], hex[point & 15] },
+		6);
+}
+
 /* Adds what does not stand as it is, and returns how many bytes that was. */
 static size_t add_escape(struct buf *out, const unsigned char *bytes, size_t len)
 {
-	static const char hex[] = "0123456789abcdef";
 	bool valid;
+	size_t step;
 
 	switch (bytes[0]) {
 	case '"': buf_add_string(out, "\\\""); return 1;
@@ -40,12 +53,12 @@ static size_t add_escape(struct buf *out, const unsigned char *bytes, size_t len
 	case '\r': buf_add_string(out, "\\r"); return 1;
 	case '\t': buf_add_string(out, "\\t"); return 1;
 	}
-	if (bytes[0] >= 0x80) {
+	step = utf8_next(bytes, len, &valid);
+	if (valid)
+		add_point(out, utf8_point(bytes, step));
+	else
 		buf_add_string(out, "\xef\xbf\xbd"); /* U+FFFD */
-		return utf8_next(bytes, len, &valid);
-	}
-	buf_add(out, (char[]){ '\\', 'u', '0', '0', hex[bytes[0] >> 4], hex[bytes[0] & 15] }, 6);
-	return 1;
+	return step;
 }
 
 static void add_string(struct buf *out, const unsigned char *bytes, size_t len)
@@ -119,6 +132,22 @@ void json_put_bytes(struct json_writer *w, const char *key, const void *bytes, s
 void json_put_text(struct json_writer *w, const char *key, const char *text)
 {
 	json_put_bytes(w, key, text, strlen(text));
+}
+
+void json_put_base64(struct json_writer *w, const char *key, const void *bytes, size_t len)
+{
+	json_put_raw(w, key, "\"");
+	base64_encode(w->out, bytes, len);
+	buf_add_byte(w->out, '"');
+}
+
+void json_put_path(struct json_writer *w, const char *path)
+{
+	size_t len = strlen(path);
+
+	json_put_bytes(w, "path", path, len);
+	if (!utf8_valid(path, len))
+		json_put_base64(w, "path_b64", path, len);
 }
 
 void json_put_integer(struct json_writer *w, const char *key, int64_t value)

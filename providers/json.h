@@ -3,7 +3,8 @@
  *
  * The writer adds to a struct buf, whose ceiling and `failed` flag say whether everything found room, so a row of calls is
  * checked once, at its end. `key` is NULL outside an object. Whatever bytes a string has, the result is valid JSON: what
- * is not UTF-8 becomes U+FFFD, control characters and NUL are escaped.
+ * is not UTF-8 becomes U+FFFD. NUL and whatever is harmful on a terminal (base/harmless.h) is
+ * escaped, so that a reader of the JSON gets every character and a terminal none of those.
  */
 #pragma once
 
@@ -23,6 +24,9 @@ void json_put_close_list(struct json_writer *w);
 
 void json_put_bytes(struct json_writer *w, const char *key, const void *bytes, size_t len);
 void json_put_text(struct json_writer *w, const char *key, const char *text);
+void json_put_base64(struct json_writer *w, const char *key, const void *bytes, size_t len);
+/* "path", and for a path that is not UTF-8 "path_b64" with its bytes: no name is lost. */
+void json_put_path(struct json_writer *w, const char *path);
 void json_put_integer(struct json_writer *w, const char *key, int64_t value);
 void json_put_boolean(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);

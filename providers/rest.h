@@ -9,6 +9,7 @@
 
 #include "providers/vendor_frame.h"
 #include "providers/http/http.h"
+#include "providers/json.h"
 
 #include <json-c/json.h>
 
@@ -152,6 +153,10 @@ int64_t rest_integer(struct json_object *o, const char *name, int64_t otherwise)
 bool rest_flag(struct json_object *o, const char *name, bool otherwise);
 /* NULL: absent, or neither an object nor an array. */
 struct json_object *rest_member(struct json_object *o, const char *name);
+/*
+ * The whole value again: valid JSON whatever it was made of, in which nothing is harmful (json.h).
+ */
+void rest_put_again(struct json_writer *w, const char *key, struct json_object *value);
 /* An object of an array, from 0 on; NULL: past the last, or no array. It lives as long as `list`. */
 struct json_object *rest_item(struct json_object *list, size_t index);
 

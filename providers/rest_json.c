@@ -1,6 +1,7 @@
 #include "providers/json_bound.h"
 #include "providers/rest.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,4 +101,47 @@ struct json_object *rest_item(struct json_object *list, size_t index)
 	if (!json_object_is_type(list, json_type_array) || index >= json_object_array_length(list))
 		return NULL;
 	return json_object_array_get_idx(list, index);
+}
+
+static void put_members(struct json_writer *w, const char *key, struct json_object *object)
+{
+	json_put_open(w, key);
+	json_object_object_foreach(object, name, member)
+	{
+		rest_put_again(w, name, member);
+	}
+	json_put_close(w);
+}
+
+static void put_items(struct json_writer *w, const char *key, struct json_object *list)
+{
+	json_put_open_list(w, key);
+	for (size_t i = 0; i < json_object_array_length(list); i++)
+		rest_put_again(w, NULL, json_object_array_get_idx(list, i));
+	json_put_close_list(w);
+}
+
+static void put_double(struct json_writer *w, const char *key, double value)
+{
+	char text[40];
+
+	snprintf(text, sizeof text, "%.17g", value);
+	json_put_raw(w, key, isfinite(value) ? text : "null");
+}
+
+/* As deep as rest_parse() goes. */
+void rest_put_again(struct json_writer *w, const char *key, struct json_object *value)
+{
+	switch (json_object_get_type(value)) {
+	case json_type_null: json_put_null(w, key); return;
+	case json_type_boolean: json_put_boolean(w, key, json_object_get_boolean(value)); return;
+	case json_type_double: put_double(w, key, json_object_get_double(value)); return;
+	case json_type_int: json_put_integer(w, key, json_object_get_int64(value)); return;
+	case json_type_object: put_members(w, key, value); return;
+	case json_type_array: put_items(w, key, value); return;
+	case json_type_string:
+		json_put_bytes(w, key, json_object_get_string(value),
+			(size_t)json_object_get_string_len(value));
+		return;
+	}
 }

@@ -286,6 +286,12 @@ check-includes:
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 	$(Q)! grep -lE '^#include <json-c/' -r tools fs cache providers | \
 		grep -vE '^providers/(rest[^/]*$$|$(subst $() ,|,$(strip $(VENDORS:%=%/))))'
+	@# What people read is said: say.h and output.h make foreign text harmless. Help has none,
+	@# and a journal's listing escapes it.
+	$(Q)! grep -nE '\<(v?d?f?printf|f?puts|f?putc|putchar|perror)\(' -r tools fs cache providers \
+		--include='*.c' | grep -vE "^(providers/helper/|[^:]*:[0-9]*:.*(printf '| *\* ))" | \
+		grep -vE '^(providers/base/log|tools/(say|help|config|umount_help|describe/[a-z_]*))\.c:' | \
+		grep -vE '^tools/ctl/(output|complete|ctl_help|journal_export)\.c:'
 	@# What a vendor reads of the environment is in the table that README.md and the man pages tell.
 	$(Q)! grep -nE 'getenv\(' -r providers --include='*.c' | \
 		grep -vE '^providers/(variables|home|local_store|bubblewrap|http/[a-z]*)\.c:'

@@ -5,6 +5,7 @@
 #include "tools/apart.h"
 #include "tools/detach.h"
 #include "tools/mounted.h"
+#include "tools/say.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -47,8 +48,8 @@ enum err daemon_split(struct daemon *d, struct error *e)
 /* On standard error where standard output is closed or full: the name of a sandbox must be seen. */
 static void print_line(const char *text)
 {
-	if (printf("%s\n", text) < 0 || fflush(stdout))
-		fprintf(stderr, "%s\n", text);
+	if (!say(stdout, "%s", text) || fflush(stdout))
+		say(stderr, "%s", text);
 }
 
 /* ---- The child ---- */
@@ -82,7 +83,7 @@ void daemon_failed(struct daemon *d, const struct error *why)
 	struct report report = { .kind = REPORT_FAILED, .status = exits_for(why->kind) };
 
 	if (d->fd < 0) {
-		fprintf(stderr, "sandboxfs: %s\n", why->text);
+		say(stderr, "sandboxfs: %s", why->text);
 		return;
 	}
 	snprintf(report.text, sizeof report.text, "%s", why->text);
@@ -125,7 +126,7 @@ static bool read_report(const struct daemon *d, struct report *out)
 
 static enum exits complain(const char *text, enum exits status)
 {
-	fprintf(stderr, "sandboxfs: %s\n", text);
+	say(stderr, "sandboxfs: %s", text);
 	return status;
 }
 

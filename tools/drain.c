@@ -6,6 +6,7 @@
 #include "tools/apart.h"
 #include "tools/owed.h"
 #include "tools/progress.h"
+#include "tools/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +65,7 @@ static void show(struct progress_bar *bar, const struct owed *o, int64_t most)
 	if (most)
 		progress_tell(bar, (uint64_t)(most - (o->bytes - o->leaving)), (uint64_t)most);
 	else
-		fprintf(stderr, "\r\033[K%s: %s left", bar->what, owed_words(o, words));
+		say_over("%s: %s left", bar->what, owed_words(o, words));
 }
 
 /* Until it is ended. */
@@ -122,7 +123,7 @@ static int send_showing(const struct drain *d, int64_t limit_ms)
 
 	if (shower > 0) {
 		apart_end(shower);
-		fprintf(stderr, "\r\033[K");
+		say_over("%s", "");
 	}
 	return failure;
 }

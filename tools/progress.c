@@ -3,6 +3,7 @@
 #include "providers/base/call.h"
 #include "tools/bytes_text.h"
 #include "tools/duration_text.h"
+#include "tools/say.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -49,12 +50,12 @@ void progress_tell(struct progress_bar *p, uint64_t bytes, uint64_t total)
 		!atomic_compare_exchange_strong(&p->told_ms, &told_ms, now_ms))
 		return;
 	progress_line(p->what, bytes, total, now_ms - p->began_ms, line);
-	fprintf(stderr, "\r\033[K%s", line);
+	say_over("%s", line);
 }
 
 void progress_clear(struct progress_bar *p)
 {
 	if (p->is_shown && p->told_ms)
-		fprintf(stderr, "\r\033[K");
+		say_over("%s", "");
 	p->told_ms = 0;
 }

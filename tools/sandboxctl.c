@@ -6,32 +6,13 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
 #include "providers/base/log.h"
-#include "providers/provider.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/complete.h"
+#include "tools/say.h"
 #include "tools/spelling.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static void print_help(void)
-{
-	AUTO_BUF struct buf providers = BUF_INIT(1024);
-	const struct ctl_command *command;
-
-	provider_names(&providers);
-	printf("Usage: sandboxctl COMMAND [options] ARGUMENTS\n"
-	       "Makes sandboxes, works in them and removes them.\n\n"
-	       "A sandbox is PROVIDER:ID, as in local:demo. Providers: %s\n\n",
-		buf_text(&providers));
-	for (size_t i = 0; (command = ctl_at(i)); i++)
-		printf("  %-10s%s\n", command->name, command->summary);
-	printf("\nsandboxctl COMMAND --help tells more. sandboxfs(1) shows a sandbox as a "
-	       "directory.\n"
-	       "Exit status: 0; 1 it failed; 2 how it was called; of exec, run and with that of "
-	       "their\n"
-	       "command, 124 when its time was over, 125 when sandboxctl itself failed.\n");
-}
 
 static enum err unknown(const char *name, struct error *e)
 {
@@ -77,7 +58,7 @@ static enum err run_command(struct ctl_run *run, struct error *e)
 
 static enum ctl_exits complain(const struct error *e, enum ctl_exits status)
 {
-	fprintf(stderr, "sandboxctl: %s\n", e->text);
+	say(stderr, "sandboxctl: %s", e->text);
 	return status;
 }
 
@@ -107,7 +88,7 @@ static int run_help(int argc, char **argv, mode_t file_mask)
 
 	if (argc > 1)
 		return run_words(2, words, file_mask);
-	print_help();
+	ctl_print_help();
 	return CTL_OK;
 }
 
@@ -118,15 +99,15 @@ int main(int argc, char **argv)
 	int status = CTL_OK;
 
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-		print_help();
+		ctl_print_help();
 	} else if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
-		printf("sandboxctl " SANDBOXFS_VERSION "\n");
+		say(stdout, "sandboxctl " SANDBOXFS_VERSION);
 	} else if (!strcmp(word, "--complete")) {
 		complete(argc - 2, argv + 2, stdout);
 	} else if (!strcmp(word, "help")) {
 		status = run_help(argc - 1, argv + 1, file_mask);
 	} else if (argc < 2) {
-		fprintf(stderr, "sandboxctl: the command is missing; see sandboxctl --help\n");
+		say(stderr, "sandboxctl: the command is missing; see sandboxctl --help");
 		status = CTL_WRONG_USAGE;
 	} else {
 		status = run_words(argc - 1, argv + 1, file_mask);

@@ -21,6 +21,7 @@
 #include "tools/namespace.h"
 #include "tools/preflight.h"
 #include "tools/reuse.h"
+#include "tools/say.h"
 #include "tools/signals.h"
 #include "tools/source.h"
 #include "tools/user_dirs.h"
@@ -481,7 +482,7 @@ static enum err prepare(struct config *config, struct source *source, struct set
 
 static enum exits complain(const struct error *e)
 {
-	fprintf(stderr, "sandboxfs: %s\n", e->text);
+	say(stderr, "sandboxfs: %s", e->text);
 	return exits_for(e->kind);
 }
 
@@ -511,7 +512,7 @@ int main(int argc, char **argv)
 	if (config.help)
 		config_print_help(stdout);
 	else if (config.version)
-		printf("sandboxfs " SANDBOXFS_VERSION "\n");
+		say(stdout, "sandboxfs " SANDBOXFS_VERSION);
 	if (config.help || config.version)
 		return fflush(stdout) ? EXITS_USAGE : EXITS_OK;
 	if (prepare(&config, &source, &setup, &mountpoint, &e))

@@ -10,6 +10,7 @@
 #include "tools/exits.h"
 #include "tools/namespace.h"
 #include "tools/real_path.h"
+#include "tools/say.h"
 #include "tools/umount_help.h"
 
 #include <getopt.h>
@@ -62,7 +63,7 @@ static enum err find_mount(const char *dir, struct mounted *out, struct error *e
 
 static void complain(const struct error *e)
 {
-	fprintf(stderr, "umount.fuse.sandboxfs: %s\n", e->text);
+	say(stderr, "umount.fuse.sandboxfs: %s", e->text);
 }
 
 static enum err unmount(const struct request *r, struct error *e)
@@ -85,7 +86,7 @@ static enum err unmount(const struct request *r, struct error *e)
 		complain(e);
 	kind = detach(dir, how, e);
 	if (!kind && r->is_verbose)
-		printf("%s: unmounted\n", dir);
+		say(stdout, "%s: unmounted", dir);
 	return kind;
 }
 
@@ -152,7 +153,7 @@ static enum err act(const struct request *r, struct error *e)
 	if (r->wants_help)
 		umount_print_help(stdout);
 	else if (r->wants_version)
-		printf("umount.fuse.sandboxfs " SANDBOXFS_VERSION "\n");
+		say(stdout, "umount.fuse.sandboxfs " SANDBOXFS_VERSION);
 	if (r->wants_help || r->wants_version)
 		return ERR_OK;
 	if (r->namespace)

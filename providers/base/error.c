@@ -1,17 +1,11 @@
 #include "providers/base/error.h"
 
+#include "providers/base/harmless.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What a sandbox sends may end on a terminal: no escape sequences, one line. */
-static void make_printable(char *text)
-{
-	for (unsigned char *c = (unsigned char *)text; *c; c++)
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
-}
 
 enum err error_set(struct error *e, enum err kind, const char *format, ...)
 {
@@ -21,7 +15,7 @@ enum err error_set(struct error *e, enum err kind, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(e->text, sizeof e->text, format, args);
 		va_end(args);
-		make_printable(e->text);
+		harmless_make_string(e->text);
 		e->kind = kind;
 	}
 	return kind;

@@ -61,7 +61,10 @@ struct error {
 	char text[400];
 };
 
-/* Sets kind and sentence (cut to fit, control characters replaced) and returns `kind`. `e` may be NULL. */
+/*
+ * Sets kind and sentence (cut to fit, made harmless: harmless.h) and returns `kind`. `e` may be
+ * NULL.
+ */
 __attribute__((format(printf, 3, 4))) enum err error_set(
 	struct error *e, enum err kind, const char *format, ...);
 

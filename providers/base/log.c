@@ -1,5 +1,7 @@
 #include "providers/base/log.h"
 
+#include "providers/base/harmless.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,9 +94,7 @@ void log_line(enum log_component component, enum log_level level, const char *fo
 	va_start(args, format);
 	vsnprintf(line, sizeof line, format, args);
 	va_end(args);
-	for (unsigned char *c = (unsigned char *)line; *c; c++)
-		if (*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	harmless_make_string(line);
 	if (log_state.to_syslog)
 		syslog(level_priorities[level], "%s: %s: %s", component_names[component],
 			level_names[level], line);

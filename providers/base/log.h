@@ -2,8 +2,8 @@
  * log.h - one line per event, by component and level, to stderr or syslog.
  *
  * The one piece of state that belongs to the process and not to a struct: where lines go and which are wanted. It is set
- * once by log_setup() before threads start and only read afterwards. Control characters in what is logged are replaced.
- * Keys are never given to it.
+ * once by log_setup() before threads start and only read afterwards. Every line is made harmless
+ * (harmless.h). Keys are never given to it.
  */
 #pragma once
 

@@ -41,6 +41,15 @@ size_t utf8_next(const unsigned char *bytes, size_t len, bool *valid)
 	return have;
 }
 
+uint32_t utf8_point(const unsigned char *bytes, size_t len)
+{
+	uint32_t point = len > 1 ? bytes[0] & (0xffu >> (len + 1)) : bytes[0];
+
+	for (size_t i = 1; i < len; i++)
+		point = point << 6 | (bytes[i] & 0x3f);
+	return point;
+}
+
 bool utf8_valid(const void *bytes, size_t len)
 {
 	const unsigned char *text = bytes;

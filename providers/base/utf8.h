@@ -5,12 +5,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * How many bytes from `bytes` (at least one, at most `len`, which is not 0) belong together: a character, *valid, or the
  * longest beginning of one that cannot go on, which a reader shows as a single U+FFFD.
  */
 size_t utf8_next(const unsigned char *bytes, size_t len, bool *valid);
+
+/* The code point of a character of `len` bytes (utf8_next). */
+uint32_t utf8_point(const unsigned char *bytes, size_t len);
 
 bool utf8_valid(const void *bytes, size_t len);
 

@@ -73,7 +73,7 @@ static void quote(char *out, const unsigned char *body, size_t len)
 		unsigned char c = isspace(body[i]) ? ' ' : body[i];
 
 		if (c != ' ' || (made && out[made - 1] != ' '))
-			out[made++] = (char)(c < 0x20 || c >= 0x7f ? '?' : c);
+			out[made++] = (char)c;
 	}
 	out[made] = 0;
 }

@@ -69,33 +69,6 @@ static void tell_once(struct warnings *w, const char *text)
 		log_warn(LOG_PROVIDER, "Modal warns: %s", text);
 }
 
-/* Sequences for a terminal: what begins with ESC, or with CSI as one character (ECMA-48). */
-static size_t escape_len(const char *at)
-{
-	size_t start = !strncmp(at, "\033[", 2) || !strncmp(at, "\302\233", 2) ? 2
-		: *at == '\033'                                                ? 1
-									       : 0;
-	size_t len = start;
-
-	if (start == 2)
-		len += strspn(at + len, "0123456789:;<=>?!\"#$%&'()*+,-./ ");
-	return start && at[len] ? len + 1 : len;
-}
-
-static void strip_escapes(char *text)
-{
-	char *out = text;
-
-	while (*text) {
-		size_t skipped = escape_len(text);
-
-		if (!skipped)
-			*out++ = *text++;
-		text += skipped;
-	}
-	*out = 0;
-}
-
 void warnings_note(struct warnings *w, const struct http_exchange *x)
 {
 	const char *at = http_header(x, "x-modal-warning");
@@ -107,7 +80,6 @@ void warnings_note(struct warnings *w, const struct http_exchange *x)
 		at += strspn(at, ", ");
 		len = strcspn(at, ",");
 		http_blot_secrets(x, text, grpc_decode(text, WARNING_MAX, at, len));
-		strip_escapes(text);
 		if (*text)
 			tell_once(w, text);
 		at += len;

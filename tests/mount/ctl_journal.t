@@ -104,19 +104,39 @@ print(eval(sys.argv[2]))' "$NAME" "$1"
 VENDOR_USER=
 mount_sandbox refusing timeout=10
 mkdir "$MNT/dir" "$MNT/kept"
+# It would make a line of its own; the rest of it would clear a terminal and turn the text around.
+forging=$(printf 'f\nrefused: append forged: no\033[2J\302\2332J\342\200\256')
 echo base >"$MNT/kept/old"
-sync "$MNT/kept/old" "$MNT/kept" "$MNT/dir"
+echo base >"$MNT/kept/$forging"
+sync "$MNT/kept/old" "$MNT/kept/$forging" "$MNT/kept" "$MNT/dir"
 ls -lR "$MNT" >/dev/null
 vendor_request POST "$ADMIN/faults" '{"match":{"kind":"/./","times":0},"action":{"type":"stall"}}' >/dev/null
 echo new >"$MNT/dir/new"
 { head -c 3000000 /dev/zero && echo big; } >"$MNT/dir/big"
 printf more >>"$MNT/kept/old"
+printf more >>"$MNT/kept/$forging"
 rm -r "$STORE/dir" "$STORE/kept"
 vendor_request DELETE "$ADMIN/faults" >/dev/null
 fails "what others removed cannot be written to" settle
 ok "status names both by the names that they were to have" sh -c \
 	'"$1" status | grep -F "$2: refused: place dir/new: " && "$1" status | grep -E "^$2: refused: (append|write) kept/old: "' \
 	- "$SANDBOXCTL" "$MNT"
+# harmless FILE: it has lines of ASCII and nothing else, and no line that the name forged.
+harmless() {
+	is "$1 has no control and no mark of direction" \
+		"$(LC_ALL=C tr -d '\n -~' <"$1" | od -An -c)" ""
+	is "no name makes a line of $1" "$(grep -c '^refused: append forged' "$1")" 0
+}
+"$SANDBOXCTL" status >told.status
+ok "the name is in status" grep -qE \
+	"^$MNT: refused: (append|write) kept/f.?refused: append forged: no.?\\[2J" told.status
+harmless told.status
+cat "$MNT/.sandbox/status" >told.sandbox
+harmless told.sandbox
+is "as JSON nothing of it is lost" "$(python3 -c '
+import json, sys
+told = json.load(open("told.sandbox"))["journal"]["parked"]
+print("kept/" + sys.argv[1] in [one["path"] for one in told])' "$forging")" True
 NAME=$(ls "$JOURNALS" | grep -v else)
 tap_umount "$MNT"
 ok "the mount ends" wait_until "$PATIENCE" ended "$DAEMON"
@@ -125,10 +145,15 @@ is "its journal is left with what was refused" \
 	"$(refused '{"dir/new", "kept/old"} <= {r["path"] for r in journal["refused"]}')" True
 ok "each is a line for people" sh -c 'echo "$1" | grep -q "^refused: place dir/new: " && echo "$1" | grep -qE "^refused: (append|write) kept/old: "' \
 	- "$(listed)"
+listed >told.list
+ok "the name is in the list" grep -qE \
+	'^refused: (append|write) kept/f.?refused: append forged: no.?\[2J' told.list
+harmless told.list
 mkdir refused
 ok "it is exported by its name" sh -c '"$1" journal export "$2" --dir "$3" | tar -xf - -C refused' - "$SANDBOXCTL" "$NAME" "$JOURNALS"
 is "what a file of the sandbox was to get is in it" "$(tail -c 4 refused/kept/old)" more
 like "what was refused says so" "$(cat refused/.sandboxfs-changes)" '^(append|write) kept/old \(4 bytes at [0-9]+\) \(refused: '
+harmless refused/.sandboxfs-changes
 is "a small new file is in it, of which nothing had been sent" "$(cat refused/dir/new)" new
 staged=$(sed -n "s/^place dir.big (refused: .*; what was sent of it is in the sandbox's staging directory: \(.*\))$/\1/p" \
 	refused/.sandboxfs-changes)

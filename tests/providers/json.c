@@ -45,7 +45,8 @@ Test(json, a_string_is_valid_whatever_its_bytes)
 {
 	expect_string("", 0, "\"\"");
 	expect_string("a\0b", 3, "\"a\\u0000b\"");
-	expect_string("\x1b[0m\x7f", 5, "\"\\u001b[0m\x7f\"");
+	expect_string("\x1b[0m\x7f", 5, "\"\\u001b[0m\\u007f\"");
+	expect_string("\xc2\x9b\xe2\x80\xae", 5, "\"\\u009b\\u202e\"");
 	expect_string("\u00e4\U0001F600", 6, "\"\u00e4\U0001F600\"");
 	expect_string("\xff\xe2\x82z", 4, "\"\xef\xbf\xbd\xef\xbf\xbdz\"");
 }

@@ -43,6 +43,18 @@ Test(ctl_output, no_cell_sends_control_characters)
 	cr_expect(eq(str, text, "A\n?[2J????\n"));
 }
 
+Test(ctl_output, an_end_of_a_line_in_a_note_makes_no_second_line)
+{
+	AUTO_TABLE struct table t;
+	AUTO_FREE char *text = NULL;
+
+	table_init(&t, (const char *const[]){ "A", NULL });
+	table_note(&t, "refused: %s", "f\nlocal:other");
+	table_note(&t, "%s", "second");
+	text = printed(&t);
+	cr_expect(eq(str, text, "A\n\nrefused: f?local:other\nsecond\n"));
+}
+
 Test(ctl_output, durations_are_two_units)
 {
 	static const struct {

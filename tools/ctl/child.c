@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "tools/exits.h"
+#include "tools/say.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -48,11 +49,11 @@ static _Noreturn void become(const struct child_request *r, pid_t parent)
 	umask(r->file_mask);
 	give_signals_back();
 	if (r->dir && chdir(r->dir)) {
-		dprintf(STDERR_FILENO, "sandboxctl: %s: %s\n", r->dir, strerror(errno));
+		say(stderr, "sandboxctl: %s: %s", r->dir, strerror(errno));
 		_exit(CTL_BROKEN);
 	}
 	execvp(r->argv[0], r->argv);
-	dprintf(STDERR_FILENO, "sandboxctl: %s: %s\n", r->argv[0], strerror(errno));
+	say(stderr, "sandboxctl: %s: %s", r->argv[0], strerror(errno));
 	_exit(errno == ENOENT ? CTL_NO_COMMAND : CTL_CANNOT_RUN);
 }
 

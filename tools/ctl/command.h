@@ -88,6 +88,9 @@ const struct ctl_command *ctl_find(const char *name);
 /* All of them, from 0 on; NULL: past the last. */
 const struct ctl_command *ctl_at(size_t index);
 
+/* What `sandboxctl --help` prints. */
+void ctl_print_help(void);
+
 /* The tables of the options of a command, its own and those that it shares, ended by an empty one: for documentation, too. */
 #define CTL_TABLES_MAX 4
 void ctl_tables(const struct ctl_command *command, struct argp_child out[CTL_TABLES_MAX + 1]);

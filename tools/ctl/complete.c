@@ -1,13 +1,22 @@
 #include "tools/ctl/complete.h"
 
+#include "providers/base/harmless.h"
 #include "providers/base/path.h"
 #include "providers/provider.h"
 #include "tools/ctl/mounts.h"
+#include "tools/say.h"
 
 #include <ctype.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A word with another character in the place of its own would name something else. */
+static bool is_offered(const struct completion *c, const struct buf *candidate)
+{
+	return !strncmp(buf_text(candidate), c->word, strlen(c->word)) &&
+		harmless_run(candidate->bytes, candidate->len) == candidate->len;
+}
 
 void offer(const struct completion *c, const char *before, const char *text, size_t len,
 	const char *help)
@@ -15,8 +24,11 @@ void offer(const struct completion *c, const char *before, const char *text, siz
 	AUTO_BUF struct buf candidate = BUF_INIT(4096);
 
 	buf_printf(&candidate, "%s%.*s", before, (int)len, text);
-	if (!strncmp(buf_text(&candidate), c->word, strlen(c->word)))
-		fprintf(c->to, "%s\t%s\n", buf_text(&candidate), help ? help : "");
+	if (!is_offered(c, &candidate))
+		return;
+	say_part(c->to, "%s", buf_text(&candidate));
+	fputc('\t', c->to);
+	say(c->to, "%s", help ? help : "");
 }
 
 /* ---- Sandboxes ---- */
@@ -123,9 +135,9 @@ void offer_argument(const struct completion *c, const char *before, const char *
 	else if (!strncmp(argument, "MOUNT", 5))
 		offer_mounts(c);
 	else if (!strncmp(argument, "DIR", 3))
-		fprintf(c->to, ":directories\n");
+		say(c->to, ":directories");
 	else if (is_file(argument))
-		fprintf(c->to, ":files\n");
+		say(c->to, ":files");
 	offer_choices(c, before, argument);
 }
 

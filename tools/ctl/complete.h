@@ -17,7 +17,10 @@ struct completion {
 	FILE *to;
 };
 
-/* argv[0]: the program. Says nothing where nothing is known; waits COMPLETE_SECONDS at most for a list of sandboxes. */
+/*
+ * argv[0]: the program. Says nothing where nothing is known or a terminal cannot show it; waits
+ * COMPLETE_SECONDS at most for a list of sandboxes.
+ */
 #define COMPLETE_SECONDS 2
 void complete(int argc, char **argv, FILE *to);
 

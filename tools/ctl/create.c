@@ -7,6 +7,7 @@
 #include "providers/variables.h"
 #include "tools/ctl/making.h"
 #include "tools/ctl/sandboxes.h"
+#include "tools/say.h"
 
 /* An id and a few words. */
 #define JSON_MAX 4096
@@ -40,7 +41,7 @@ static enum err tell(const struct target *t, bool is_json, struct error *e)
 		return tell_json(t, e);
 	if (!source)
 		return error_set(e, ERR_NO_MEMORY, "%s", t->source.id);
-	if (printf("%s\n", source) < 0 || fflush(stdout))
+	if (!say(stdout, "%s", source) || fflush(stdout))
 		return error_errno(e, errno, "standard output");
 	return ERR_OK;
 }

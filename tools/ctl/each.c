@@ -1,5 +1,7 @@
 #include "tools/ctl/each.h"
 
+#include "tools/say.h"
+
 #include <stdio.h>
 
 static error_t take_word(int key, char *value, struct argp_state *state)
@@ -39,7 +41,7 @@ enum err each_do(
 		if (!kind)
 			continue;
 		if (failure)
-			fprintf(stderr, "sandboxctl: %s\n", e->text);
+			say(stderr, "sandboxctl: %s", e->text);
 		failure = error_set(e, kind, "%s", why.text);
 	}
 	return failure;

@@ -5,6 +5,7 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/journal_export.h"
 #include "tools/ctl/journal_list.h"
+#include "tools/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +70,7 @@ static bool is_meant(const struct journal_found *found)
 {
 	char answer[8] = "";
 
-	fprintf(stderr, "Give up the changes in %s, which the sandbox %s does not have? [y/N] ",
+	say_part(stderr, "Give up the changes in %s, which the sandbox %s does not have? [y/N] ",
 		found->name, found->source ? found->source : "of that name");
 	return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }

@@ -5,6 +5,7 @@
 #include "tools/ctl/journal_export.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/harmless.h"
 #include "providers/base/path.h"
 #include "providers/change_words.h"
 #include "providers/helper/helper.h"
@@ -172,41 +173,48 @@ static enum err redo(const struct export *x, const struct change *c, struct erro
 	return kind;
 }
 
-/* A name may have any byte: lines stay lines. */
-static void list_path(const struct export *x, const char *path)
+/* Names and reasons may have any byte: lines stay lines, and no byte is lost. */
+static void list_text(const struct export *x, const char *text)
 {
-	for (; *path; path++)
-		if ((unsigned char)*path < 0x20 || *path == '\\' || *path == 0x7f)
-			fprintf(x->listing, "\\%03o", (unsigned char)*path);
+	const unsigned char *at = (const unsigned char *)text;
+	size_t len = strlen(text), step;
+
+	for (; len; at += step, len -= step)
+		if (harmless_next(at, len, &step) && *at != '\\')
+			fwrite(at, 1, step, x->listing);
 		else
-			fputc(*path, x->listing);
+			for (size_t i = 0; i < step; i++)
+				fprintf(x->listing, "\\%03o", at[i]);
 }
 
 /* Contents that were sent are no longer here: they wait in the sandbox for a place, which was refused. */
 static void list_unplaced(const struct export *x, const struct journal_entry *entry)
 {
 	fputs("place ", x->listing);
-	list_path(x, entry->change.path2);
-	fprintf(x->listing,
-		" (refused: %s; what was sent of it is in the sandbox's staging directory: ",
-		entry->why);
-	list_path(x, path_name(entry->change.path));
+	list_text(x, entry->change.path2);
+	fputs(" (refused: ", x->listing);
+	list_text(x, entry->why);
+	fputs("; what was sent of it is in the sandbox's staging directory: ", x->listing);
+	list_text(x, path_name(entry->change.path));
 	fputs(")\n", x->listing);
 }
 
 static void list(const struct export *x, const struct change *c, const struct journal_entry *entry)
 {
 	fprintf(x->listing, "%s ", change_word(c->op));
-	list_path(x, c->path);
+	list_text(x, c->path);
 	if (c->path2) {
 		fputs(" -> ", x->listing);
-		list_path(x, c->path2);
+		list_text(x, c->path2);
 	}
 	if (changes_a_file(c->op))
 		fprintf(x->listing, " (%u bytes at %llu)", entry->where.len,
 			(unsigned long long)c->offset);
-	if (entry->is_parked)
-		fprintf(x->listing, " (refused: %s)", entry->why);
+	if (entry->is_parked) {
+		fputs(" (refused: ", x->listing);
+		list_text(x, entry->why);
+		fputc(')', x->listing);
+	}
 	fputc('\n', x->listing);
 }
 

@@ -14,7 +14,6 @@
 /* What is going to be printed. */
 struct listing {
 	struct table table;
-	struct buf troubles; /* below the table, a line each */
 	struct buf json;
 	struct json_writer writer; /* into `json` */
 };
@@ -50,11 +49,11 @@ static void look_at(struct owing *o)
 
 static enum err add_refused(void *context, const struct journal_entry *entry, struct error *e)
 {
-	struct buf *out = context;
+	struct table *out = context;
 
 	(void)e;
 	if (entry->is_parked && !change_is_in_staging(&entry->change))
-		buf_printf(out, "refused: %s %s: %s\n", change_word(entry->change.op),
+		table_note(out, "refused: %s %s: %s", change_word(entry->change.op),
 			change_shown_path(&entry->change), entry->why);
 	return ERR_OK;
 }
@@ -70,9 +69,9 @@ static void add_row(struct listing *l, const struct owing *o)
 			o->state, o->journal ? entries : "-", o->journal ? parked : "-",
 			o->journal ? bytes_text(o->bytes, bytes) : "-" });
 	if (*o->why)
-		buf_printf(&l->troubles, "%s: %s: %s\n", o->found->name, o->state, o->why);
+		table_note(&l->table, "%s: %s: %s", o->found->name, o->state, o->why);
 	if (o->journal)
-		journal_each(o->journal, add_refused, &l->troubles, NULL);
+		journal_each(o->journal, add_refused, &l->table, NULL);
 }
 
 /* ---- For scripts ---- */
@@ -86,7 +85,7 @@ static enum err put_refused(void *context, const struct journal_entry *entry, st
 		return ERR_OK;
 	json_put_open(w, NULL);
 	json_put_text(w, "op", change_word(entry->change.op));
-	json_put_text(w, "path", change_shown_path(&entry->change));
+	json_put_path(w, change_shown_path(&entry->change));
 	json_put_text(w, "error", entry->why);
 	json_put_close(w);
 	return ERR_OK;
@@ -130,7 +129,7 @@ static void add(struct listing *l, const struct journal_found *found)
 
 enum err journal_list(const struct journals *journals, bool as_json, struct error *e)
 {
-	struct listing l = { .troubles = BUF_INIT(TEXT_MAX), .json = BUF_INIT(TEXT_MAX) };
+	struct listing l = { .json = BUF_INIT(TEXT_MAX) };
 	enum err kind;
 
 	l.writer.out = &l.json;
@@ -141,10 +140,8 @@ enum err journal_list(const struct journals *journals, bool as_json, struct erro
 	for (size_t n = 0; n < journals->count; n++)
 		add(&l, &journals->list[n]);
 	json_put_close_list(&l.writer);
-	kind = as_json ? print_json(&l.json, stdout, e)
-		       : table_print_with(&l.table, &l.troubles, stdout, e);
+	kind = as_json ? print_json(&l.json, stdout, e) : table_print(&l.table, stdout, e);
 	table_release(&l.table);
-	buf_release(&l.troubles);
 	buf_release(&l.json);
 	return kind;
 }

@@ -6,6 +6,7 @@
 #include "tools/ctl/sandboxes.h"
 #include "tools/ctl/target.h"
 #include "tools/labels.h"
+#include "tools/say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static enum err list_all(struct listing *l, struct error *e)
 		if (!kind || is_left_out(ops, kind))
 			continue;
 		if (failure)
-			fprintf(stderr, "sandboxctl: %s\n", e->text);
+			say(stderr, "sandboxctl: %s", e->text);
 		failure = error_set(e, kind, "list %s: %s", ops->name, why.text);
 	}
 	return failure;

@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "tools/creation_options.h"
 #include "tools/reuse.h"
+#include "tools/say.h"
 #include "tools/workdir.h"
 
 #include <stdio.h>
@@ -275,7 +276,7 @@ bool making_undo(const struct target *t)
 		return false;
 	if (!provider_delete(t->source.ops, &t->config, &call, &why))
 		return true;
-	fprintf(stderr, "sandboxctl: %s:%s is left behind: %s\n", t->source.ops->name, t->source.id,
+	say(stderr, "sandboxctl: %s:%s is left behind: %s", t->source.ops->name, t->source.id,
 		why.text);
 	return false;
 }

@@ -4,6 +4,7 @@
 #include "tools/ctl/child.h"
 #include "tools/ctl/mounts.h"
 #include "tools/real_path.h"
+#include "tools/say.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -74,7 +75,7 @@ static enum err choose_dir(struct mount_here *m, const char *dir, struct error *
 static void let_go(struct mount_here *m)
 {
 	if (m->is_made && rmdir(m->dir))
-		fprintf(stderr, "sandboxctl: %s: %s\n", m->dir, strerror(errno));
+		say(stderr, "sandboxctl: %s: %s", m->dir, strerror(errno));
 	free(m->dir);
 	*m = (struct mount_here){ 0 };
 }

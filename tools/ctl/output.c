@@ -1,13 +1,17 @@
 #include "tools/ctl/output.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/harmless.h"
 #include "providers/base/utf8.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A million sandboxes. */
 #define CELLS_MAX (256 << 20)
+/* What a journal refused. */
+#define NOTES_MAX (64 << 20)
 
 #define BOLD  "\033[1m"
 #define PLAIN "\033[0m"
@@ -43,7 +47,7 @@ static void widen(struct table *t, size_t column, const char *text)
 
 void table_init(struct table *t, const char *const *heads)
 {
-	*t = (struct table){ .cells = BUF_INIT(CELLS_MAX) };
+	*t = (struct table){ .cells = BUF_INIT(CELLS_MAX), .notes = BUF_INIT(NOTES_MAX) };
 	for (; heads[t->columns]; t->columns++) {
 		t->heads[t->columns] = heads[t->columns];
 		widen(t, t->columns, heads[t->columns]);
@@ -53,31 +57,42 @@ void table_init(struct table *t, const char *const *heads)
 void table_release(struct table *t)
 {
 	buf_release(&t->cells);
+	buf_release(&t->notes);
 }
 
-/* Control characters, also those of two bytes (U+0080 to U+009F), become '?'. */
 static void add_harmless(struct buf *out, const char *text)
 {
-	const unsigned char *at = (const unsigned char *)text;
-	size_t len = strlen(text), step;
-	bool valid;
+	size_t before = out->len;
 
-	for (; len; at += step, len -= step) {
-		step = utf8_next(at, len, &valid);
-		if (!valid || *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0))
-			buf_add_byte(out, '?');
-		else
-			buf_add(out, at, step);
-	}
-	buf_add_byte(out, 0);
+	buf_add_string(out, text);
+	if (!out->failed)
+		out->len = before + harmless_make((char *)out->bytes + before, out->len - before);
 }
 
 void table_add(struct table *t, const char *const *cells)
 {
 	for (size_t i = 0; i < t->columns; i++) {
 		add_harmless(&t->cells, cells[i]);
+		buf_add_byte(&t->cells, 0);
 		widen(t, i, cells[i]);
 	}
+}
+
+void table_note(struct table *t, const char *format, ...)
+{
+	AUTO_FREE char *line = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&line, format, args) < 0) {
+		line = NULL;
+		t->notes.failed = true;
+	}
+	va_end(args);
+	if (!line)
+		return;
+	add_harmless(&t->notes, line);
+	buf_add_byte(&t->notes, '\n');
 }
 
 static void print_cell(const struct table *t, size_t column, const char *text, FILE *to)
@@ -111,36 +126,16 @@ enum err table_print(const struct table *t, FILE *to, struct error *e)
 	enum err kind = buf_check(&t->cells, "the table", e);
 	const char *cell = buf_text(&t->cells), *end = cell + t->cells.len;
 
+	if (!kind)
+		kind = buf_check(&t->notes, "what stands below the table", e);
 	if (kind)
 		return kind;
 	if (*t->heads[0])
 		print_heads(t, to);
 	for (size_t i = 0; cell < end; cell += strlen(cell) + 1, i = (i + 1) % t->columns)
 		print_cell(t, i, cell, to);
-	return check_written(to, e);
-}
-
-static void print_harmless(const struct buf *lines, FILE *to)
-{
-	AUTO_BUF struct buf line = BUF_INIT(lines->len + 1);
-	AUTO_FREE char *copy = strdup(buf_text(lines));
-	char *rest = copy;
-
-	for (const char *text; rest && *rest && (text = strsep(&rest, "\n"));) {
-		buf_reset(&line);
-		add_harmless(&line, text);
-		fprintf(to, "%s\n", buf_text(&line));
-	}
-}
-
-enum err table_print_with(const struct table *t, const struct buf *lines, FILE *to, struct error *e)
-{
-	enum err kind = table_print(t, to, e);
-
-	if (kind || !lines->len)
-		return kind;
-	fputc('\n', to);
-	print_harmless(lines, to);
+	if (t->notes.len)
+		fprintf(to, "\n%s", buf_text(&t->notes));
 	return check_written(to, e);
 }
 

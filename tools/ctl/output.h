@@ -2,8 +2,8 @@
  * output.h - what a command prints on standard output: a table for people, or JSON.
  *
  * A table is aligned when it is printed, so a row costs memory until then. On a terminal its heads are bold, unless
- * NO_COLOR is set (no-color.org) or TERM is dumb. Whatever bytes a cell has, none of them reaches the terminal as a
- * control character.
+ * NO_COLOR is set (no-color.org) or TERM is dumb. Cells and notes are made harmless
+ * (providers/base/harmless.h).
  */
 #pragma once
 
@@ -21,6 +21,7 @@ struct table {
 	size_t columns;
 	size_t widths[TABLE_COLUMNS_MAX]; /* in characters */
 	struct buf cells;                 /* each ended by NUL, row by row */
+	struct buf notes;                 /* lines below the table */
 };
 
 #define AUTO_TABLE __attribute__((cleanup(table_release)))
@@ -32,11 +33,11 @@ void table_release(struct table *t);
 /* As many cells as there are columns; they are copied. */
 void table_add(struct table *t, const char *const *cells);
 
+/* A line below the table. No end of a line in it makes two of it. */
+__attribute__((format(printf, 2, 3))) void table_note(struct table *t, const char *format, ...);
+
 /* ERR_NO_MEMORY: too much was added. ERR_IO and its like: it could not be written. */
 enum err table_print(const struct table *t, FILE *to, struct error *e);
-/* With `lines` below it, in which no other control characters reach the terminal than the ends of lines. */
-enum err table_print_with(
-	const struct table *t, const struct buf *lines, FILE *to, struct error *e);
 
 /* One line of JSON, as a json_writer made it. */
 enum err print_json(const struct buf *json, FILE *to, struct error *e);

@@ -10,6 +10,7 @@
 #include "tools/ctl/foreground.h"
 #include "tools/ctl/mounts.h"
 #include "tools/ctl/target.h"
+#include "tools/say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void check_again(const struct mounted *m)
 	struct error e = { 0 };
 
 	if (mounts_sync(m, APART_NO_LIMIT, &e))
-		fprintf(stderr, "sandboxctl: %s\n", e.text);
+		say(stderr, "sandboxctl: %s", e.text);
 }
 
 static enum err run_inside(const struct command_line *line, const struct ctl_common *common,

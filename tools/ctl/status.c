@@ -1,155 +1,11 @@
 /*
  * status.c - sandboxctl status: the mounts of this user, and how each of them is.
  */
-#include "providers/base/cleanup.h"
-#include "providers/json.h"
-#include "providers/rest.h"
 #include "tools/apart.h"
-#include "tools/bytes_text.h"
 #include "tools/ctl/command.h"
-#include "tools/ctl/mounts.h"
-#include "tools/ctl/output.h"
-#include "tools/duration_text.h"
-#include "tools/owed.h"
+#include "tools/ctl/status_list.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#define TEXT_MAX ((size_t)16 * 1024 * 1024)
-
-/* What is going to be printed. */
-struct report {
-	struct table table;
-	struct buf troubles; /* below the table, a line each */
-	struct buf json;
-	struct json_writer writer; /* into `json` */
-};
-
-/* ---- For people ---- */
-
-static void add_refused(struct report *r, const char *dir, struct json_object *status)
-{
-	struct json_object *parked = rest_member(rest_member(status, "journal"), "parked"), *one;
-
-	for (size_t i = 0; (one = rest_item(parked, i)); i++)
-		buf_printf(&r->troubles, "%s: refused: %s %s: %s\n", dir, rest_text(one, "op", ""),
-			rest_text(one, "path", ""), rest_text(one, "error", ""));
-}
-
-static void add_errors(struct report *r, const char *dir, struct json_object *status)
-{
-	struct json_object *errors = rest_member(status, "last_errors"), *one;
-	char ago[DURATION_TEXT_SIZE];
-
-	for (size_t i = 0; (one = rest_item(errors, i)); i++) {
-		duration_text(rest_integer(one, "age_ms", 0) / 1000, ago);
-		buf_printf(&r->troubles, "%s: %s ago: %s: %s\n", dir, ago,
-			rest_text(one, "path", ""), rest_text(one, "text", ""));
-	}
-}
-
-static void add_stream(struct report *r, const char *dir, struct json_object *status)
-{
-	struct json_object *stream = rest_member(status, "stream");
-	int64_t unwatched = rest_integer(stream, "unwatched_dirs", 0);
-
-	if (!strcmp(rest_text(stream, "state", ""), "broken"))
-		buf_printf(&r->troubles, "%s: the sandbox does not tell of its changes: %s\n", dir,
-			rest_text(stream, "error", ""));
-	if (unwatched > 0)
-		buf_printf(&r->troubles,
-			"%s: %lld directories cannot be watched in the sandbox: what is in them is "
-			"asked again\n",
-			dir, (long long)unwatched);
-}
-
-/* "4.1 MB of 10.7 GB"; of a mount that says nothing of it "-". */
-static const char *cache_words(struct json_object *status, char out[2 * BYTES_TEXT_SIZE + 4])
-{
-	struct json_object *cache = rest_member(status, "cache");
-	int64_t used = rest_integer(cache, "bytes", 0), max = rest_integer(cache, "max_bytes", 0);
-	char words[2][BYTES_TEXT_SIZE];
-
-	if (max <= 0)
-		return "-";
-	snprintf(out, 2 * BYTES_TEXT_SIZE + 4, "%s of %s", bytes_text((uint64_t)used, words[0]),
-		bytes_text((uint64_t)max, words[1]));
-	return out;
-}
-
-static void add_alive(struct report *r, const struct mounted *m, const struct buf *text)
-{
-	AUTO_JSON struct json_object *status = NULL;
-	char pending[OWED_WORDS_MAX], refused[32], known[32], left[DURATION_TEXT_SIZE];
-	char cache[2 * BYTES_TEXT_SIZE + 4];
-	struct owed owed = { 0 };
-
-	rest_parse(text, &status);
-	owed_parse(&owed, text);
-	snprintf(refused, sizeof refused, "%lld", (long long)owed.refused);
-	snprintf(known, sizeof known, "%lld", (long long)rest_integer(status, "inodes_known", 0));
-	duration_text(rest_integer(status, "expires_s", -1), left);
-	table_add(&r->table,
-		(const char *const[]){ m->source, m->dir, mount_state_word(MOUNT_ALIVE),
-			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
-			cache_words(status, cache), left });
-	add_refused(r, m->dir, status);
-	add_stream(r, m->dir, status);
-	add_errors(r, m->dir, status);
-}
-
-static void add_row(
-	struct report *r, const struct mounted *m, enum mount_state state, const struct buf *text)
-{
-	struct error why = { 0 };
-
-	if (state == MOUNT_ALIVE) {
-		add_alive(r, m, text);
-		return;
-	}
-	table_add(&r->table,
-		(const char *const[]){
-			m->source, m->dir, mount_state_word(state), "?", "?", "?", "?", "?" });
-	mounts_explain(m, state, &why);
-	buf_printf(&r->troubles, "%s\n", why.text);
-}
-
-/* ---- For scripts ---- */
-
-static void add_object(
-	struct report *r, const struct mounted *m, enum mount_state state, const struct buf *text)
-{
-	struct json_writer *w = &r->writer;
-
-	json_put_open(w, NULL);
-	json_put_text(w, "directory", m->dir);
-	json_put_text(w, "source", m->source);
-	json_put_integer(w, "uid", m->uid);
-	json_put_text(w, "mount", mount_state_word(state));
-	if (state == MOUNT_ALIVE && text->len)
-		json_put_raw(w, "status", buf_text(text));
-	else
-		json_put_null(w, "status");
-	json_put_close(w);
-}
-
-/* ---- The command ---- */
-
-static void add(struct report *r, const struct mounted *m, struct mount_answer *answer)
-{
-	AUTO_JSON struct json_object *status = NULL;
-	struct buf *text = &answer->text;
-
-	/* What cannot be read is no answer. */
-	if (answer->state == MOUNT_ALIVE && !rest_parse(text, &status))
-		answer->state = MOUNT_CLOSED;
-	while (text->len && text->bytes[text->len - 1] == '\n')
-		text->bytes[--text->len] = 0;
-	add_row(r, m, answer->state, text);
-	add_object(r, m, answer->state, text);
-}
-
-static enum err report_all(struct report *r, bool as_json, struct error *e)
+static enum err report(bool as_json, struct error *e)
 {
 	AUTO_MOUNTS struct mounts mounts = { 0 };
 	struct mount_answer *answers;
@@ -159,32 +15,17 @@ static enum err report_all(struct report *r, bool as_json, struct error *e)
 		kind = mounts_ask(&mounts, APART_NO_LIMIT, &answers, e);
 	if (kind)
 		return kind;
-	json_put_open_list(&r->writer, NULL);
-	for (size_t i = 0; i < mounts.count; i++)
-		add(r, &mounts.list[i], &answers[i]);
-	json_put_close_list(&r->writer);
+	kind = status_list(&mounts, answers, as_json, e);
 	mounts_answers_free(answers, &mounts);
-	return as_json ? print_json(&r->json, stdout, e)
-		       : table_print_with(&r->table, &r->troubles, stdout, e);
+	return kind;
 }
 
 static enum err run(struct ctl_run *run, struct error *e)
 {
-	struct report r = { .troubles = BUF_INIT(TEXT_MAX), .json = BUF_INIT(TEXT_MAX) };
 	struct ctl_common common;
 	enum err kind = ctl_parse(run, NULL, &common, e);
 
-	if (kind)
-		return kind;
-	r.writer.out = &r.json;
-	table_init(&r.table,
-		(const char *const[]){ "SANDBOX", "DIRECTORY", "STATE", "PENDING", "REFUSED",
-			"KNOWN", "CACHE", "LIFE LEFT", NULL });
-	kind = report_all(&r, common.json, e);
-	table_release(&r.table);
-	buf_release(&r.troubles);
-	buf_release(&r.json);
-	return kind;
+	return kind ? kind : report(common.json, e);
 }
 
 const struct ctl_command ctl_status = {

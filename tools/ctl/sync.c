@@ -5,6 +5,7 @@
 #include "tools/apart.h"
 #include "tools/ctl/command.h"
 #include "tools/ctl/mounts.h"
+#include "tools/say.h"
 
 #include <stdio.h>
 
@@ -18,7 +19,7 @@ struct request {
 static void note_failure(struct error *last, const struct error *e)
 {
 	if (last->kind)
-		fprintf(stderr, "sandboxctl: %s\n", last->text);
+		say(stderr, "sandboxctl: %s", last->text);
 	*last = *e;
 }
 

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "tools/ctl/output.h"
+#include "tools/say.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -71,9 +72,9 @@ static void tell_failure(void *context, const char *path, enum err kind, const c
 
 	error_set(&shown, ERR_IO, "%.250s: %s", name, text);
 	progress_clear(&t->progress);
-	fprintf(stderr, "sandboxctl: %s\n", shown.text);
+	say(stderr, "sandboxctl: %s", shown.text);
 	json_put_open(&t->errors_writer, NULL);
-	json_put_text(&t->errors_writer, "path", name);
+	json_put_path(&t->errors_writer, name);
 	json_put_text(&t->errors_writer, "error", text);
 	if (protocol_code(kind))
 		json_put_text(&t->errors_writer, "code", protocol_code(kind));

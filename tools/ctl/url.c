@@ -6,6 +6,7 @@
 #include "tools/ctl/command.h"
 #include "tools/ctl/output.h"
 #include "tools/ctl/target.h"
+#include "tools/say.h"
 
 #include <stdio.h>
 
@@ -76,7 +77,7 @@ static enum err tell(const struct request *r, const struct ctl_common *common, s
 		return target_explain(&t, kind, e);
 	if (common->json)
 		return print_object(r, &url, e);
-	printf("%s\n", buf_text(&url));
+	say(stdout, "%s", buf_text(&url));
 	return ERR_OK;
 }
 

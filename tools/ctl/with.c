@@ -11,6 +11,7 @@
 #include "tools/ctl/child.h"
 #include "tools/ctl/making.h"
 #include "tools/ctl/mount_here.h"
+#include "tools/say.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -107,7 +108,7 @@ static enum err work(const struct request *r, const struct target *t, const stru
 		return kind;
 	kind = run_command(r, mounted.dir, run, e);
 	if (mount_here_end(&mounted, &why))
-		fprintf(stderr, "sandboxctl: %s\n", why.text);
+		say(stderr, "sandboxctl: %s", why.text);
 	return kind;
 }
 
@@ -122,7 +123,7 @@ static enum err with(const struct request *r, const struct ctl_common *common, s
 		kind = making_do(&r->making, r->provider, common, &t, &guard, e);
 	if (kind)
 		return kind;
-	fprintf(stderr, "sandboxctl: made %s:%s, to be deleted when the command has ended\n",
+	say(stderr, "sandboxctl: made %s:%s, to be deleted when the command has ended",
 		t.source.ops->name, t.source.id);
 	kind = work(r, &t, &guard, run, e);
 	making_undo(&t);

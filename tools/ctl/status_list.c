@@ -1,0 +1,160 @@
+#include "tools/ctl/status_list.h"
+
+#include "providers/json.h"
+#include "providers/rest.h"
+#include "tools/bytes_text.h"
+#include "tools/ctl/output.h"
+#include "tools/duration_text.h"
+#include "tools/owed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEXT_MAX ((size_t)16 * 1024 * 1024)
+
+/* What is going to be printed. */
+struct report {
+	struct table table;
+	struct buf json;
+	struct json_writer writer; /* into `json` */
+};
+
+/* ---- For people ---- */
+
+static void add_refused(struct report *r, const char *dir, struct json_object *status)
+{
+	struct json_object *parked = rest_member(rest_member(status, "journal"), "parked"), *one;
+
+	for (size_t i = 0; (one = rest_item(parked, i)); i++)
+		table_note(&r->table, "%s: refused: %s %s: %s", dir, rest_text(one, "op", ""),
+			rest_text(one, "path", ""), rest_text(one, "error", ""));
+}
+
+static void add_errors(struct report *r, const char *dir, struct json_object *status)
+{
+	struct json_object *errors = rest_member(status, "last_errors"), *one;
+	char ago[DURATION_TEXT_SIZE];
+
+	for (size_t i = 0; (one = rest_item(errors, i)); i++) {
+		duration_text(rest_integer(one, "age_ms", 0) / 1000, ago);
+		table_note(&r->table, "%s: %s ago: %s: %s", dir, ago, rest_text(one, "path", ""),
+			rest_text(one, "text", ""));
+	}
+}
+
+static void add_stream(struct report *r, const char *dir, struct json_object *status)
+{
+	struct json_object *stream = rest_member(status, "stream");
+	int64_t unwatched = rest_integer(stream, "unwatched_dirs", 0);
+
+	if (!strcmp(rest_text(stream, "state", ""), "broken"))
+		table_note(&r->table, "%s: the sandbox does not tell of its changes: %s", dir,
+			rest_text(stream, "error", ""));
+	if (unwatched > 0)
+		table_note(&r->table,
+			"%s: %lld directories cannot be watched in the sandbox: what is in them is "
+			"asked again",
+			dir, (long long)unwatched);
+}
+
+/* "4.1 MB of 10.7 GB"; of a mount that says nothing of it "-". */
+static const char *cache_words(struct json_object *status, char out[2 * BYTES_TEXT_SIZE + 4])
+{
+	struct json_object *cache = rest_member(status, "cache");
+	int64_t used = rest_integer(cache, "bytes", 0), max = rest_integer(cache, "max_bytes", 0);
+	char words[2][BYTES_TEXT_SIZE];
+
+	if (max <= 0)
+		return "-";
+	snprintf(out, 2 * BYTES_TEXT_SIZE + 4, "%s of %s", bytes_text((uint64_t)used, words[0]),
+		bytes_text((uint64_t)max, words[1]));
+	return out;
+}
+
+static void add_alive(struct report *r, const struct mounted *m, const struct buf *text)
+{
+	AUTO_JSON struct json_object *status = NULL;
+	char pending[OWED_WORDS_MAX], refused[32], known[32], left[DURATION_TEXT_SIZE];
+	char cache[2 * BYTES_TEXT_SIZE + 4];
+	struct owed owed = { 0 };
+
+	rest_parse(text, &status);
+	owed_parse(&owed, text);
+	snprintf(refused, sizeof refused, "%lld", (long long)owed.refused);
+	snprintf(known, sizeof known, "%lld", (long long)rest_integer(status, "inodes_known", 0));
+	duration_text(rest_integer(status, "expires_s", -1), left);
+	table_add(&r->table,
+		(const char *const[]){ m->source, m->dir, mount_state_word(MOUNT_ALIVE),
+			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
+			cache_words(status, cache), left });
+	add_refused(r, m->dir, status);
+	add_stream(r, m->dir, status);
+	add_errors(r, m->dir, status);
+}
+
+static void add_row(
+	struct report *r, const struct mounted *m, enum mount_state state, const struct buf *text)
+{
+	struct error why = { 0 };
+
+	if (state == MOUNT_ALIVE) {
+		add_alive(r, m, text);
+		return;
+	}
+	table_add(&r->table,
+		(const char *const[]){
+			m->source, m->dir, mount_state_word(state), "?", "?", "?", "?", "?" });
+	mounts_explain(m, state, &why);
+	table_note(&r->table, "%s", why.text);
+}
+
+/* ---- For scripts ---- */
+
+/* Of another user's mount that user's process writes the answer: it is written anew. */
+static void add_object(struct report *r, const struct mounted *m, enum mount_state state,
+	struct json_object *status)
+{
+	struct json_writer *w = &r->writer;
+
+	json_put_open(w, NULL);
+	json_put_text(w, "directory", m->dir);
+	json_put_text(w, "source", m->source);
+	json_put_integer(w, "uid", m->uid);
+	json_put_text(w, "mount", mount_state_word(state));
+	rest_put_again(w, "status", status);
+	json_put_close(w);
+}
+
+/* ---- All ---- */
+
+static void add(struct report *r, const struct mounted *m, struct mount_answer *answer)
+{
+	AUTO_JSON struct json_object *status = NULL;
+	struct buf *text = &answer->text;
+
+	/* What cannot be read is no answer. */
+	if (answer->state == MOUNT_ALIVE && !rest_parse(text, &status))
+		answer->state = MOUNT_CLOSED;
+	add_row(r, m, answer->state, text);
+	add_object(r, m, answer->state, status);
+}
+
+enum err status_list(
+	const struct mounts *mounts, struct mount_answer *answers, bool as_json, struct error *e)
+{
+	struct report r = { .json = BUF_INIT(TEXT_MAX) };
+	enum err kind;
+
+	r.writer.out = &r.json;
+	table_init(&r.table,
+		(const char *const[]){ "SANDBOX", "DIRECTORY", "STATE", "PENDING", "REFUSED",
+			"KNOWN", "CACHE", "LIFE LEFT", NULL });
+	json_put_open_list(&r.writer, NULL);
+	for (size_t i = 0; i < mounts->count; i++)
+		add(&r, &mounts->list[i], &answers[i]);
+	json_put_close_list(&r.writer);
+	kind = as_json ? print_json(&r.json, stdout, e) : table_print(&r.table, stdout, e);
+	table_release(&r.table);
+	buf_release(&r.json);
+	return kind;
+}
