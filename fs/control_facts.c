@@ -1,5 +1,8 @@
 /*
  * control_facts.c - the files that only tell: `id`, `status` and `stats`. None asks the sandbox.
+ *
+ * They are for the mount's owner alone, whoever else is let in: names of files, addresses and
+ * commands stand in them.
  */
 #include "fs/control_text.h"
 
@@ -25,7 +28,7 @@ static void id_read(struct control_handle *h, fuse_req_t req, size_t size, off_t
 const struct control_file control_id = {
 	.name = "id",
 	.ino = CONTROL_INO_DIR + 2,
-	.mode = 0444,
+	.mode = 0400,
 	.open = text_open,
 	.read = id_read,
 	.close = text_close,
@@ -52,7 +55,7 @@ static void status_read(struct control_handle *h, fuse_req_t req, size_t size, o
 const struct control_file control_status = {
 	.name = "status",
 	.ino = CONTROL_INO_DIR + 3,
-	.mode = 0444,
+	.mode = 0400,
 	.open = text_open,
 	.read = status_read,
 	.close = text_close,
@@ -79,7 +82,7 @@ static void stats_read(struct control_handle *h, fuse_req_t req, size_t size, of
 const struct control_file control_stats = {
 	.name = "stats",
 	.ino = CONTROL_INO_DIR + 5,
-	.mode = 0444,
+	.mode = 0400,
 	.open = text_open,
 	.read = stats_read,
 	.close = text_close,

@@ -105,7 +105,7 @@ static void status_read(struct control_handle *h, fuse_req_t req, size_t size, o
 static const struct control_file status = {
 	.name = "status",
 	.ino = CONTROL_INO_DIR + 12,
-	.mode = 0444,
+	.mode = 0400,
 	.open = text_open,
 	.read = status_read,
 	.close = text_close,
