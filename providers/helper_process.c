@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -16,7 +15,15 @@
 #define STOP_MS 5000
 
 /* The descriptors the program is started with; standard error is ours. */
-enum helper_fd { HELPER_IN, HELPER_OUT, HELPER_ERR, HELPER_ROOT, HELPER_STAGING, HELPER_FDS };
+enum helper_fd {
+	HELPER_IN,
+	HELPER_OUT,
+	HELPER_ERR,
+	HELPER_ROOT,
+	HELPER_STAGING,
+	HELPER_PROGRAM,
+	HELPER_FDS
+};
 
 /* What is open only until the helper runs; -1: none. */
 struct channel {
@@ -66,14 +73,17 @@ static enum err start(struct helper_process *h, const struct channel *c, int roo
 {
 	char *const argv[] = { "sandboxfs-helper", "serve", "/proc/self/fd/3/.",
 		"/proc/self/fd/4/.", NULL };
-	const int fds[HELPER_FDS] = { c->to_helper, c->from_helper, -1, root_fd, staging_fd };
-	char program[64];
+	const int fds[HELPER_FDS] = { c->to_helper, c->from_helper, -1, root_fd, staging_fd,
+		c->program };
 
-	/* By way of our own /proc entry: the child's copy is closed with all that it is not meant to have. */
-	snprintf(program, sizeof program, "/proc/%d/fd/%d", (int)getpid(), c->program);
-	return spawn_program(&h->pid, program, argv, fds, HELPER_FDS, e);
+	/*
+	 * By the child's own /proc entry: ours is closed to every other process where a key is held
+	 * (tools/secrecy.h).
+	 */
+	return spawn_program(&h->pid, "/proc/self/fd/5", argv, fds, HELPER_FDS, e);
 }
-_Static_assert(HELPER_ROOT == 3 && HELPER_STAGING == 4, "start() names them");
+_Static_assert(
+	HELPER_ROOT == 3 && HELPER_STAGING == 4 && HELPER_PROGRAM == 5, "start() names them");
 
 enum err helper_process_start(struct helper_process *h, int root_fd, int staging_fd,
 	const struct call *call, struct error *e)

@@ -1,8 +1,10 @@
 #include "providers/variables.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct variable variables[] = {
 	{ "aio", "SANDBOX_API_KEY", VARIABLE_KEY, NULL,
@@ -94,9 +96,38 @@ const struct variable *variable_of(const char *provider, enum variable_role role
 	return NULL;
 }
 
+/* By place in the table; owned by the process until its end. */
+static struct {
+	bool is_hidden;
+	char *values[COUNT];
+} hidden;
+
+/* The same name may stand in the environment several times. */
+static void overwrite(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **entry = environ; entry && *entry; entry++)
+		if (!strncmp(*entry, name, len) && (*entry)[len] == '=')
+			explicit_bzero(*entry + len + 1, strlen(*entry + len + 1));
+	unsetenv(name);
+}
+
+void variables_hide(void)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		const char *value = secure_getenv(variables[i].name);
+
+		hidden.values[i] = value ? strdup(value) : NULL;
+		overwrite(variables[i].name);
+	}
+	hidden.is_hidden = true;
+}
+
 const char *variable_value(const struct variable *v)
 {
-	const char *value = secure_getenv(v->name);
+	const char *value =
+		hidden.is_hidden ? hidden.values[v - variables] : secure_getenv(v->name);
 
 	return value && *value ? value : NULL;
 }

@@ -29,6 +29,13 @@ const struct variable *variable_at(size_t index);
 /* Those of one role, in the order in which they count. */
 const struct variable *variable_of(const char *provider, enum variable_role role, size_t index);
 
+/*
+ * Takes the values of the whole table out of the environment and overwrites them there, so that
+ * /proc/PID/environ and programs that this process starts have no key. What follows finds the
+ * values as before. Before threads start; once.
+ */
+void variables_hide(void);
+
 /* NULL: not set. */
 const char *variable_value(const struct variable *v);
 /* `name` stands in the table. NULL: not set; variable(): and nothing counts otherwise. */

@@ -22,6 +22,7 @@
 #include "tools/preflight.h"
 #include "tools/reuse.h"
 #include "tools/say.h"
+#include "tools/secrecy.h"
 #include "tools/signals.h"
 #include "tools/source.h"
 #include "tools/user_dirs.h"
@@ -515,6 +516,7 @@ int main(int argc, char **argv)
 		say(stdout, "sandboxfs " SANDBOXFS_VERSION);
 	if (config.help || config.version)
 		return fflush(stdout) ? EXITS_USAGE : EXITS_OK;
+	secrecy_begin(config.debug);
 	if (prepare(&config, &source, &setup, &mountpoint, &e))
 		return complain(&e);
 	if (config.fake)

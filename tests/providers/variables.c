@@ -1,11 +1,16 @@
 #include "providers/variables.h"
 
 #include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
 #include "providers/provider.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 TestSuite(variables, .timeout = 300);
 
@@ -62,4 +67,58 @@ Test(variables, of_an_older_name_count_behind_the_newer)
 	setenv("DAYTONA_API_URL", "https://newer.example", 1);
 	cr_expect(
 		eq(str, (char *)variable_first("daytona", VARIABLE_URL), "https://newer.example"));
+}
+
+/* ---- Hidden ---- */
+
+static bool is_in_environment(const char *text)
+{
+	AUTO_CLOSE int fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);
+	AUTO_BUF struct buf all = BUF_INIT(1 << 20);
+	ssize_t got;
+
+	do {
+		unsigned char *room = buf_reserve(&all, 4096);
+
+		got = read(fd, room, 4096);
+		buf_filled(&all, got > 0 ? (size_t)got : 0);
+	} while (got > 0);
+	return memmem(all.bytes, all.len, text, strlen(text)) != NULL;
+}
+
+/* A program whose environment is what execve(2) gave it. */
+static void hide_and_look(void)
+{
+	if (!is_in_environment("e2b_hidden"))
+		_exit(1);
+	variables_hide();
+	if (is_in_environment("e2b_hidden") || is_in_environment("second"))
+		_exit(2);
+	if (getenv("E2B_API_KEY"))
+		_exit(3);
+	if (strcmp(variable("E2B_API_KEY"), "e2b_hidden") || variable_set("RUNLOOP_API_KEY"))
+		_exit(4);
+	if (!is_in_environment("OTHER=stays"))
+		_exit(5);
+	_exit(0);
+}
+
+/* Runs where this program was started for it, before Criterion's main. */
+__attribute__((constructor)) static void be_the_program(void)
+{
+	if (getenv("VARIABLES_HIDE"))
+		hide_and_look();
+}
+
+Test(variables, that_are_hidden_are_in_no_environment_and_are_found_all_the_same)
+{
+	char *const argv[] = { "variables", NULL };
+	char *const environment[] = { "VARIABLES_HIDE=1", "E2B_API_KEY=e2b_hidden", "OTHER=stays",
+		"E2B_API_KEY=second", "RUNLOOP_API_KEY=", NULL };
+	pid_t child;
+	int status;
+
+	cr_assert(zero(int, posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environment)));
+	cr_assert(eq(int, waitpid(child, &status, 0), child));
+	cr_expect(eq(int, status, 0), "ended with %d", WEXITSTATUS(status));
 }

@@ -27,7 +27,8 @@ def proc_status(name):
 
 def links():
     found = []
-    for fd in os.listdir(f"/proc/{PID}/fd"):
+    # Of a process that holds a key root alone is told.
+    for fd in os.listdir(f"/proc/{PID}/fd") if os.geteuid() == 0 else []:
         try:
             found.append(os.readlink(f"/proc/{PID}/fd/{fd}"))
         except OSError:
