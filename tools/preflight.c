@@ -1,5 +1,6 @@
 #include "tools/preflight.h"
 
+#include "cache/disk.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "tools/apart.h"
@@ -170,6 +171,28 @@ static enum err check_allow_other(const struct config *config, struct error *e)
 		config->allow_other ? "allow_other" : "allow_root");
 }
 
+/* ---- What is kept here ---- */
+
+/*
+ * In a directory of another user, or behind that user's link, contents and changes would be that
+ * user's to change.
+ */
+static enum err check_kept(const char *option, const char *dir, struct error *e)
+{
+	struct error why = { 0 };
+
+	if (!dir || !strcmp(dir, "off") || !disk_check_way(dir, &why))
+		return ERR_OK;
+	return error_set(e, why.kind, "option '%s=%s': %s", option, dir, why.text);
+}
+
+static enum err check_places(const struct config *config, struct error *e)
+{
+	enum err kind = check_kept("journal", config->journal, e);
+
+	return kind ? kind : check_kept("cache", config->cache, e);
+}
+
 /* ---- The sandbox ---- */
 
 /* Made absolute, because the daemon leaves for "/". */
@@ -221,6 +244,8 @@ enum err preflight(
 		kind = check_allow_other(config, e);
 	if (!kind)
 		kind = check_key_file(config, e);
+	if (!kind)
+		kind = check_places(config, e);
 	if (kind)
 		return kind;
 	look_for_bubblewrap(source);

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What other users of this machine, and other processes of the same user, may see of a mount and of its key.
+# What other users of this machine, and other processes of the same user, may see of a mount and
+# of its key.
 # shellcheck disable=SC2016
 PROVIDER=e2b
 # shellcheck source=tests/support/tap.sh
@@ -28,7 +29,8 @@ is "another user is let in" "$(as_other cat "$MNT/file")" text
 
 for file in id status stats jobs/1/status jobs/1/output ports/8000 events exec; do
 	fails "another user does not read $file" as_other sh -c ': <"$1"' - "$MNT/.sandbox/$file"
-	is "nobody but its owner may read $file" "$(stat -c %A "$MNT/.sandbox/$file" | cut -c 5,8)" --
+	ok "nobody but its owner may read $file" \
+		sh -c 'stat -c %A "$1" | grep -q "^-[r-][w-]-------$"' - "$MNT/.sandbox/$file"
 done
 for file in exec spawn sync jobs/1/stdin jobs/1/kill; do
 	fails "another user does not write $file" as_other sh -c ': >>"$1"' - "$MNT/.sandbox/$file"
@@ -37,7 +39,7 @@ for file in id status stats jobs/1/status; do
 	ok "its owner reads $file" sh -c '[ -n "$(cat "$1")" ]' - "$MNT/.sandbox/$file"
 done
 
-# ---- The daemon ------------------------------------------------------------------------------------
+# ---- The daemon --------------------------------------------------------------------------------
 
 # Of an ordinary user, who might look at a process of the same user.
 MOUNT_AS=$TEST_UID
@@ -50,12 +52,41 @@ environment() { # PID
 }
 for process in "$DAEMON" $guard; do
 	name=$(cat "/proc/$process/comm")
-	ok "$name was started with the key's variable" sh -c 'echo "$1" | grep -qx E2B_API_KEY=' - "$(environment "$process")"
-	is "the key in $name's environment is overwritten" "$(environment "$process" | grep -cF "$E2B_API_KEY")" 0
-	fails "its user does not read the environment of $name" as_owner cat "/proc/$process/environ"
+	environment "$process" >environment
+	ok "$name was started with the key's variable" grep -qx E2B_API_KEY= environment
+	fails "the key in $name's environment is overwritten" grep -qF "$E2B_API_KEY" environment
+	fails "its user does not read the environment of $name" \
+		as_owner cat "/proc/$process/environ"
 	fails "nor the memory of $name" as_owner sh -c ': <"$1"' - "/proc/$process/mem"
-	is "no core of $name is written" "$(sed -n 's/^Max core file size *\([0-9]*\) .*/\1/p' "/proc/$process/limits")" 0
+	ok "no core of $name is written" grep -q '^Max core file size  *0 ' "/proc/$process/limits"
 done
 as_owner sh -c 'echo changed >"$1"' - "$MNT/file"
 ok "the key still works" as_owner sync "$MNT/file"
+
+# ---- Where changes are kept --------------------------------------------------------------------
+
+# refuses NAME OPTION WHY: with one line that names the option.
+refuses() {
+	"$SANDBOXFS" -f "$SOURCE" "$SCRATCH/refused" -o "$2" >said 2>&1 </dev/null
+	ok "$1: the mount is refused" [ $? -ne 0 ]
+	is "$1: in one line" "$(cat said)" "sandboxfs: option '$2': $3"
+}
+
+mkdir "$SCRATCH/refused" "$SCRATCH/theirs" "$SCRATCH/own"
+chmod 700 "$SCRATCH/own"
+ln -s own "$SCRATCH/link"
+chown -h $OTHER "$SCRATCH/theirs" "$SCRATCH/link"
+for option in journal cache; do
+	refuses "$option= of another user" \
+		"$option=$SCRATCH/theirs" "$SCRATCH/theirs belongs to another user"
+	refuses "$option= in a directory of another user" \
+		"$option=$SCRATCH/theirs/new" "$SCRATCH/theirs belongs to another user"
+	refuses "$option= behind the link of another user" \
+		"$option=$SCRATCH/link" "$SCRATCH/link is a link of another user"
+	refuses "$option= in a directory of everybody" \
+		"$option=/tmp" "/tmp can be written to by others: chmod 700 it"
+done
+is "nothing was made there" "$(ls -A "$SCRATCH/theirs" "$SCRATCH/own")" "$SCRATCH/own:
+
+$SCRATCH/theirs:"
 done_testing
