@@ -41,8 +41,17 @@ say() { # NAME COMMAND...
 	"$@" >/root/one 2>&1 && echo "yes: $name" || { echo "no: $name"; cat /root/one; }
 }
 say "the unit is well formed" systemd-analyze verify --man=no sandboxfs@served.service
+say "its exposure is 6.5 of 10 at most" systemd-analyze security --offline=yes --threshold=65 \
+	/usr/lib/systemd/system/sandboxfs@.service
 say "the service starts" systemctl start sandboxfs@served
 say "and the mount answers at once" sh -c 'echo text >/mnt/served/file && grep -q text /mnt/served/file'
+say "a command runs in its sandbox" sh -c 'cd /mnt/served/.sandbox &&
+	echo "cat file; chmod 4755 file; stat -c %a file" >exec && cat exec && grep -q "text.n4755" exec'
+say "it has no capability that it does not need" sh -c '
+	daemon=$(systemctl show -P MainPID sandboxfs@served)
+	bounding=0x$(sed -n "s/^CapBnd:\t//p" "/proc/$daemon/status")
+	[ $((bounding & (1 << 12 | 1 << 13 | 1 << 16 | 1 << 25))) = 0 ] && # NET_ADMIN, NET_RAW, ...
+		[ $((bounding >> 21 & 1)) = 1 ]'
 systemctl kill --kill-whom=main --signal=KILL sandboxfs@served
 say "killed, it starts again" sh -c 'for i in $(seq 600); do
 	grep -qs text /mnt/served/file && exit; sleep 0.1; done; exit 1'
