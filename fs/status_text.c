@@ -23,6 +23,10 @@ static void put_sandbox(struct json_writer *w, const char *source,
 	json_put_text(w, "id", sandbox->id);
 	json_put_text(w, "state", state_word(sandbox->state));
 	json_put_text(w, "root", sandbox->root);
+	if (*sandbox->note)
+		json_put_text(w, "note", sandbox->note);
+	else
+		json_put_null(w, "note");
 	if (expires_s < 0)
 		json_put_null(w, "expires_s");
 	else

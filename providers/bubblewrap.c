@@ -187,7 +187,10 @@ static void put_directories(struct buf *args, const struct jail *jail)
 	put_proc(args);
 	put_devices(args, jail);
 	put(args, "--tmpfs", "/run");
-	put(args, "--bind", jail->home, "/home", "--bind", jail->tmp, "/tmp");
+	put(args, "--bind", jail->home, "/home", "--bind", jail->user_home, JAIL_HOME);
+	if (jail->staging)
+		put(args, "--bind", jail->staging, JAIL_STAGING);
+	put(args, "--bind", jail->tmp, "/tmp");
 	put(args, "--symlink", "../tmp", "/var/tmp");
 }
 

@@ -1,23 +1,27 @@
 /*
  * bubblewrap.h - one command in a jail on this machine, through the program bwrap(1).
  *
- * What the jail shows: /usr and its kin and a short list of /etc to be read, the sandbox's two directories to be written,
- * a fresh /proc, /dev and /run. Never the caller's home, environment or processes. The network is the machine's. The
- * command's first process leads its session; whatever it leaves running ends when the command does. Any function may be
- * called from any thread. The process itself needs no privilege: bwrap makes a user namespace unless we are root.
+ * What the jail shows: /usr and its kin and a short list of /etc to be read, the sandbox's
+ * directories to be written, a fresh /proc, /dev and /run. Never the caller's home, environment or
+ * processes. The network is the machine's. The command's first process leads its session; whatever
+ * it leaves running ends when the command does. Any function may be called from any thread. The
+ * process itself needs no privilege: bwrap makes a user namespace unless we are root.
  */
 #pragma once
 
 #include "providers/provider.h"
 
-/* Where struct jail's directories appear, and the HOME of commands: a directory `user` in `home`. */
-#define JAIL_HOME "/home/user"
+/* The HOME of commands, and where they find staging. */
+#define JAIL_HOME    "/home/user"
+#define JAIL_STAGING "/home/.staging"
 
 struct jail {
-	const char *name; /* its host name */
-	const char *home; /* a directory of this machine, absolute: /home of the jail */
-	const char *tmp;  /* likewise: /tmp */
-	const char *user; /* USER and LOGNAME */
+	const char *name;      /* its host name */
+	const char *home;      /* a directory of this machine, absolute: /home of the jail */
+	const char *user_home; /* likewise: JAIL_HOME; a mount, which no command can replace */
+	const char *staging;   /* likewise: JAIL_STAGING; NULL: there is none */
+	const char *tmp;       /* likewise: /tmp */
+	const char *user;      /* USER and LOGNAME */
 	/* A directory of devices (local_devices.h) to be seen instead of this machine's; NULL: there is none. */
 	const char *devices;
 };

@@ -14,9 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-/* What the staging directory is called in the jail: local_store.h has the layout. */
-#define JAIL_STAGING "/home/.staging"
-
 struct local {
 	struct provider base;
 	struct local_store store;
@@ -85,7 +82,7 @@ static enum err open_shown(const struct local *l, int *out, struct error *e)
 {
 	struct error why = { 0 };
 	struct root home;
-	enum err kind = root_open(&home, l->store.home, NULL, e);
+	enum err kind = root_open(&home, l->store.tree, NULL, e);
 
 	if (kind)
 		return kind;
@@ -171,6 +168,8 @@ static enum err fill(struct local *l, const struct provider_config *cfg, struct 
 		return kind;
 	l->jail = (struct jail){ .name = l->id,
 		.home = l->store.home,
+		.user_home = l->store.user,
+		.staging = l->store.staging,
 		.tmp = l->store.tmp,
 		.user = l->user,
 		.devices = l->store.devices };
@@ -227,6 +226,7 @@ static enum err local_info(
 	};
 	snprintf(out->id, sizeof out->id, "%s", l->id);
 	snprintf(out->root, sizeof out->root, "%s", l->root_path);
+	snprintf(out->note, sizeof out->note, "%s", l->store.note);
 	return ERR_OK;
 }
 

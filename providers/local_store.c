@@ -112,6 +112,25 @@ static enum err open_store(bool make, char **path, int *out, struct error *e)
 
 /* ---- Opening ---- */
 
+/*
+ * Gives back `mode` to a directory of ours whose owner a command has taken rights of `needed` from.
+ */
+static void repair_mode(
+	struct local_store *s, int parent, const char *name, mode_t mode, mode_t needed)
+{
+	AUTO_CLOSE int handle = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char path[40];
+
+	if (handle < 0 || fstat(handle, &st) || (st.st_mode & needed) == needed)
+		return;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", handle);
+	if (!chmod(path, mode))
+		snprintf(s->note, sizeof s->note,
+			"the mode of the sandbox's directory %s was %04o: it is %04o now", name,
+			(unsigned)st.st_mode & 07777, (unsigned)mode);
+}
+
 /* Opens the directory `name`, which is made when absent; a new one gets exactly `mode` whatever the umask. */
 static enum err make_dir(int parent, const char *name, mode_t mode, int *out, struct error *e)
 {
@@ -121,11 +140,22 @@ static enum err make_dir(int parent, const char *name, mode_t mode, int *out, st
 	if (!made && errno != EEXIST)
 		return error_errno(e, errno, "local: %s", name);
 	fd = openat(parent, name, DIRECTORY);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return error_set(e, ERR_NOT_DIR,
+			"local: %s is no directory: move it away, and a new one is made", name);
 	if (fd < 0 || (made && fchmod(fd, mode)))
 		return error_errno(e, errno, "local: %s", name);
 	if (out)
 		*out = take_fd(&fd);
 	return ERR_OK;
+}
+
+/* The same of one that commands may have changed the mode of. */
+static enum err make_jailed(struct local_store *s, int parent, const char *name, mode_t mode,
+	mode_t needed, int *out, struct error *e)
+{
+	repair_mode(s, parent, name, mode, needed);
+	return make_dir(parent, name, mode, out, e);
 }
 
 /* Opens NAME, which is made when absent, and sees to it that it is ours alone. */
@@ -204,20 +234,90 @@ static void clean_staging(int staging_fd)
 			unlinkat(staging_fd, entry->d_name, 0);
 }
 
+/* ---- What commands have put where ours was ---- */
+
+static bool is_dir(int parent, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
+}
+
+/* To a free name in `home`; of a directory that is ours, not at all. */
+static void move_away(struct local_store *s, int parent, const char *name, int home)
+{
+	char moved[40];
+
+	if (is_dir(parent, name) || faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return;
+	for (int n = 1; n < 1000; n++) {
+		snprintf(moved, sizeof moved, "%s.replaced-%d", name, n);
+		if (!renameat2(parent, name, home, moved, RENAME_NOREPLACE)) {
+			snprintf(s->note, sizeof s->note,
+				"a command had replaced /home/%s: that is /home/%s now, and a new "
+				"directory is made",
+				name, moved);
+			return;
+		}
+		if (errno != EEXIST)
+			return;
+	}
+}
+
+static bool is_ours(const char *name)
+{
+	return !strcmp(name, "user") || !strcmp(name, ".staging");
+}
+
+/* Of a sandbox whose /home was `tree`: what else is there. */
+static void move_others(int tree, int home)
+{
+	AUTO_CLOSE int fd = openat(tree, ".", DIRECTORY);
+	AUTO_DIR DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir)
+		return;
+	take_fd(&fd);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+			!is_ours(entry->d_name))
+			renameat2(tree, entry->d_name, home, entry->d_name, RENAME_NOREPLACE);
+}
+
+/* `home` has directories of these names, on which the jail mounts ours. */
+static void clear_home(struct local_store *s, int home, bool is_alone)
+{
+	if (is_alone)
+		move_others(s->tree_fd, home);
+	move_away(s, s->tree_fd, "user", home);
+	move_away(s, s->tree_fd, ".staging", home);
+	move_away(s, home, "user", home);
+	move_away(s, home, ".staging", home);
+}
+
 /* Inside NAME; on failure the caller closes what was opened. */
 static enum err open_parts(struct local_store *s, int sandbox, const char *name, struct error *e)
 {
+	/* root is kept out by no mode. */
+	mode_t to_read = geteuid() ? 0500 : 0;
+	AUTO_CLOSE int home = -1;
 	bool is_alone;
 	enum err kind = open_lock(s, sandbox, name, &is_alone, e);
 
 	if (!kind)
-		kind = make_dir(sandbox, "tmp", 01777, NULL, e);
+		kind = make_jailed(s, sandbox, "tmp", 01777, 0700, NULL, e);
 	if (!kind)
-		kind = make_dir(sandbox, "tree", 0755, &s->home_fd, e);
+		kind = make_jailed(s, sandbox, "tree", 0755, 0700, &s->tree_fd, e);
 	if (!kind)
-		kind = make_dir(s->home_fd, "user", 0755, NULL, e);
+		kind = make_jailed(s, sandbox, "home", 0755, 0700, &home, e);
 	if (!kind)
-		kind = make_dir(s->home_fd, ".staging", 0700, &s->staging_fd, e);
+		clear_home(s, home, is_alone);
+	if (!kind)
+		kind = make_jailed(s, s->tree_fd, "user", 0755, to_read, NULL, e);
+	if (!kind)
+		kind = make_jailed(s, s->tree_fd, ".staging", 0700, 0700, &s->staging_fd, e);
+	if (*s->note)
+		log_warn(LOG_PROVIDER, "local:%s: %s", name, s->note);
 	if (kind || !is_alone)
 		return kind;
 	clean_staging(s->staging_fd);
@@ -236,9 +336,16 @@ static enum err name_part(
 static enum err name_parts(
 	struct local_store *s, const char *store, const char *name, struct error *e)
 {
-	enum err kind = name_part(&s->home, store, name, "tree", e);
+	const struct {
+		char **out;
+		const char *part;
+	} parts[] = { { &s->tree, "tree" }, { &s->home, "home" }, { &s->user, "tree/user" },
+		{ &s->staging, "tree/.staging" }, { &s->tmp, "tmp" } };
+	enum err kind = ERR_OK;
 
-	return kind ? kind : name_part(&s->tmp, store, name, "tmp", e);
+	for (size_t i = 0; !kind && i < sizeof parts / sizeof *parts; i++)
+		kind = name_part(parts[i].out, store, name, parts[i].part, e);
+	return kind;
 }
 
 static enum err open_devices(
@@ -284,9 +391,12 @@ enum err local_store_open(struct local_store *s, const char *name, struct error 
 void local_store_close(struct local_store *s)
 {
 	cleanup_close(&s->staging_fd);
-	cleanup_close(&s->home_fd);
+	cleanup_close(&s->tree_fd);
 	cleanup_close(&s->lock_fd);
+	free(s->tree);
 	free(s->home);
+	free(s->user);
+	free(s->staging);
 	free(s->tmp);
 	free(s->devices);
 	*s = LOCAL_STORE_NONE;

@@ -3,14 +3,18 @@
  *
  *      $XDG_DATA_HOME/sandboxfs/NAME/       0700, so that nobody else meets what is set-user-ID in a sandbox
  *              lock                         shared while somebody is connected, exclusive while it is deleted
- *              tree/                        /home of the jail
- *                      user/                /home/user: the working directory
- *                      .staging/            staging, under one mount with the tree so that a rename between them works
+ *              tree/                        in no jail, so that no command replaces what is in it
+ *                      user/                /home/user of the jail: the working directory
+ *                      .staging/            /home/.staging; renames between both work
+ *              home/                        what else commands have put into /home
  *              tmp/                         /tmp of the jail
  *              dev/                         of root's sandboxes: their devices
  *
- * What lies below `tree` and `tmp` is the sandbox's to choose, also as symbolic links: it is only ever opened with
- * O_NOFOLLOW, one name at a time.
+ * What lies below `user`, `.staging`, `home` and `tmp` is the sandbox's to choose, also as symbolic
+ * links: it is only ever opened with O_NOFOLLOW, one name at a time. These directories themselves
+ * are mounted in the jail, where no command can rename or remove them; one whose mode keeps its
+ * owner out gets it back when the sandbox is opened. Until November 2026 `tree` was /home of the
+ * jail: what commands put in the place of `user` or `.staging` is moved into `home`.
  */
 #pragma once
 
@@ -22,18 +26,22 @@
 #define LOCAL_NAME_MAX 63
 
 struct local_store {
-	char *home;     /* .../NAME/tree */
+	char *tree;     /* .../NAME/tree */
+	char *home;     /* .../NAME/home */
+	char *user;     /* .../NAME/tree/user */
+	char *staging;  /* .../NAME/tree/.staging */
 	char *tmp;      /* .../NAME/tmp */
 	char *devices;  /* .../NAME/dev; NULL: there are none, local_devices.h */
 	int lock_fd;    /* holds the shared lock */
-	int home_fd;    /* `home`, open */
-	int staging_fd; /* home/.staging, open */
+	int tree_fd;    /* `tree`, open */
+	int staging_fd; /* `staging`, open */
+	char note[200]; /* what was broken and is repaired; "": nothing */
 };
 
 #define LOCAL_STORE_NONE                                                                           \
 	(struct local_store)                                                                       \
 	{                                                                                          \
-		.lock_fd = -1, .home_fd = -1, .staging_fd = -1                                     \
+		.lock_fd = -1, .tree_fd = -1, .staging_fd = -1                                     \
 	}
 
 /* ERR_INVALID: not a name for a sandbox; the sentence has the rule. */

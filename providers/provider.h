@@ -112,6 +112,7 @@ struct sandbox_info {
 	int64_t expires_s; /* seconds of life left; -1: no limit */
 	char root[1024];   /* the absolute path, in the sandbox, of the directory that is shown */
 	struct identity identity;
+	char note[200]; /* what was wrong with it and is repaired, for people; "": nothing */
 	bool has_facts; /* filled in by provider_info() alone: connecting learned them of the shown directory */
 	struct root_facts facts;
 };

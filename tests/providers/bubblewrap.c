@@ -72,7 +72,9 @@ static void *cancel_after(void *context)
 /* A command that would take long, cancelled so soon. */
 static enum err run_cancelled(int64_t after_us)
 {
-	const struct jail jail = { .name = "x", .home = home, .tmp = tmp, .user = "user" };
+	const struct jail jail = {
+		.name = "x", .home = home, .user_home = home, .tmp = tmp, .user = "user"
+	};
 	const struct execute_request request = { .command = "sleep 1000" };
 	struct canceller c = { .after_us = after_us };
 	const struct call call = { .cancel = &c.cancel };
@@ -149,7 +151,9 @@ static enum err take_its_time(
 
 Test(bubblewrap, what_ended_in_its_time_did_so_however_long_its_reader_takes)
 {
-	const struct jail jail = { .name = "x", .home = home, .tmp = tmp, .user = "user" };
+	const struct jail jail = {
+		.name = "x", .home = home, .user_home = home, .tmp = tmp, .user = "user"
+	};
 	struct execute_request request = { .command = "echo out; exit 3", .timeout_ms = 500 };
 	struct execute_result result;
 	struct error e = { 0 };

@@ -168,24 +168,87 @@ Test(local, another_user_is_refused)
 	cr_assert(strstr(e.text, "somebody-else") != NULL, "%s", e.text);
 }
 
-/* A sandbox may put a link where its own directories were. */
-Test(local, a_home_that_became_a_link_leads_nowhere)
+static void expect_note(struct provider *p, const char *wanted)
 {
-	static const char *const replaced[] = { "sandboxfs/x/tree/user",
-		"sandboxfs/x/tree/.staging" };
+	struct sandbox_info info = { 0 };
+
+	cr_assert(eq(int, provider_info(p, NULL, &info, NULL), ERR_OK));
+	bool is_as_wanted = *wanted ? strstr(info.note, wanted) != NULL : !*info.note;
+
+	cr_expect(is_as_wanted, "%s", info.note);
+}
+
+/* Commands could once put a link where the directories of the sandbox were. */
+Test(local, a_home_that_became_a_link_is_put_aside_and_told)
+{
+	static const char *const replaced[] = { "user", ".staging" };
 	struct provider_config cfg = { .id = "x" };
 	struct provider *p;
 
 	for (size_t i = 0; i < 2; i++) {
 		struct error e = { 0 };
+		char path[100], aside[100], target[100] = "";
 
+		snprintf(path, sizeof path, "sandboxfs/x/tree/%s", replaced[i]);
+		snprintf(aside, sizeof aside, "sandboxfs/x/home/%s.replaced-1", replaced[i]);
+		cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+		expect_note(p, "");
+		provider_release(p);
+		cr_assert(unlinkat(store.fd, path, AT_REMOVEDIR) == 0);
+		cr_assert(symlinkat("/etc", store.fd, path) == 0);
+		cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+		expect_note(p, "a command had replaced /home/");
+		provider_release(p);
+		mode_of(path);
+		cr_expect(readlinkat(store.fd, aside, target, sizeof target - 1) > 0, "%s", aside);
+		cr_expect(eq(str, target, "/etc"));
+		cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+		expect_note(p, "");
+		provider_release(p);
+	}
+}
+
+/* As it was when all of it was /home of the jail. */
+Test(local, what_commands_had_put_beside_the_home_stays)
+{
+	struct provider_config cfg = { .id = "x" };
+	struct error e = { 0 };
+	struct provider *p;
+	AUTO_FREE char *file = NULL, *link = NULL;
+
+	cr_assert(mkdirat(store.fd, "sandboxfs", 0700) == 0);
+	cr_assert(mkdirat(store.fd, "sandboxfs/x", 0700) == 0);
+	scratch_mkdir(&store, "sandboxfs/x/tree", 0755);
+	scratch_mkdir(&store, "sandboxfs/x/tree/user", 0755);
+	scratch_mkdir(&store, "sandboxfs/x/tree/other", 0755);
+	scratch_write_text(&store, "sandboxfs/x/tree/user/f", "of the user");
+	scratch_write_text(&store, "sandboxfs/x/tree/other/f", "of another");
+	cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
+	expect_note(p, "");
+	provider_release(p);
+	file = scratch_read(&store, "sandboxfs/x/tree/user/f", NULL);
+	link = scratch_read(&store, "sandboxfs/x/home/other/f", NULL);
+	cr_expect(eq(str, file, "of the user"));
+	cr_expect(eq(str, link, "of another"));
+}
+
+Test(local, a_directory_whose_mode_keeps_its_owner_out_is_repaired_and_told)
+{
+	static const char *const dirs[] = { "tree/.staging", "home", "tmp", "tree" };
+	struct provider_config cfg = { .id = "x" };
+	struct provider *p;
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		struct error e = { 0 };
+		char path[100];
+
+		snprintf(path, sizeof path, "sandboxfs/x/%s", dirs[i]);
 		cr_assert(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", e.text);
 		provider_release(p);
-		cr_assert(unlinkat(store.fd, replaced[i], AT_REMOVEDIR) == 0);
-		cr_assert(symlinkat("/etc", store.fd, replaced[i]) == 0);
-		cr_expect(ne(int, connect_to(&cfg, &p, &e), ERR_OK), "%s", replaced[i]);
-		cr_expect(eq(ptr, p, NULL));
-		cr_assert(unlinkat(store.fd, replaced[i], 0) == 0);
+		cr_assert(fchmodat(store.fd, path, 0, 0) == 0);
+		cr_expect(eq(int, connect_to(&cfg, &p, &e), ERR_OK), "%s: %s", dirs[i], e.text);
+		expect_note(p, "was 0000: it is ");
+		provider_release(p);
 	}
 }
 

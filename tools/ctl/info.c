@@ -47,6 +47,8 @@ static enum err print_table(
 			add_fact(&table, "user", user);
 		}
 		add_fact(&table, "shell", user_shell_auto(t->source.ops->caps));
+		if (*info->note)
+			add_fact(&table, "repaired", info->note);
 	}
 	return table_print(&table, stdout, e);
 }

@@ -42,6 +42,14 @@ static void add_errors(struct report *r, const char *dir, struct json_object *st
 	}
 }
 
+static void add_repaired(struct report *r, const char *dir, struct json_object *status)
+{
+	const char *note = rest_text(status, "note", "");
+
+	if (*note)
+		table_note(&r->table, "%s: %s", dir, note);
+}
+
 static void add_stream(struct report *r, const char *dir, struct json_object *status)
 {
 	struct json_object *stream = rest_member(status, "stream");
@@ -88,6 +96,7 @@ static void add_alive(struct report *r, const struct mounted *m, const struct bu
 			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
 			cache_words(status, cache), left });
 	add_refused(r, m->dir, status);
+	add_repaired(r, m->dir, status);
 	add_stream(r, m->dir, status);
 	add_errors(r, m->dir, status);
 }
