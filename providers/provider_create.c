@@ -64,6 +64,25 @@ static bool may_exist(enum err kind)
 		kind == ERR_UNREACHABLE || kind == ERR_IO;
 }
 
+/* It stands in the mount table and on terminals, and one types it: visible ASCII. */
+static bool is_id(const char *id)
+{
+	for (const char *c = id; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			return false;
+	return *id;
+}
+
+static enum err create(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, char id[128], struct error *e)
+{
+	enum err kind = ops->create(cfg, call, id, e);
+
+	if (kind || is_id(id))
+		return kind;
+	return error_set(e, ERR_PROTOCOL, "%s: '%.100s' is no ID of a sandbox", ops->name, id);
+}
+
 static enum err create_marked(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, char id[128], struct error *e)
 {
@@ -79,7 +98,7 @@ static enum err create_marked(const struct provider_ops *ops, const struct provi
 	if (!labels)
 		return error_set(e, ERR_NO_MEMORY, "%s", ops->name);
 	marked.labels = labels;
-	kind = ops->create(&marked, call, id, &why);
+	kind = create(ops, &marked, call, id, &why);
 	if (!may_exist(kind) || !delete_marked(ops, cfg, mark))
 		return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 	return error_set(e, kind, "%s (one was made, and is deleted)", why.text);
@@ -97,5 +116,5 @@ enum err provider_create(const struct provider_ops *ops, const struct provider_c
 	if (kind)
 		return kind;
 	return ops->create_options & OPTION_LABELS ? create_marked(ops, cfg, call, id, e)
-						   : ops->create(cfg, call, id, e);
+						   : create(ops, cfg, call, id, e);
 }

@@ -8,11 +8,15 @@ TestSuite(provider_options, .timeout = 300);
 
 static int calls;
 
+/* The ID of the next sandbox. */
+static const char *made = "id-1";
+
 static enum err create(
 	const struct provider_config *cfg, const struct call *call, char id[128], struct error *e)
 {
-	(void)cfg, (void)call, (void)id, (void)e;
+	(void)cfg, (void)call, (void)e;
 	calls++;
+	strcpy(id, made);
 	return ERR_OK;
 }
 
@@ -125,6 +129,25 @@ Test(provider_options, what_the_vendor_can_do_is_passed_on)
 	cr_expect(eq(int, provider_create(&ops, &everything, NULL, id, NULL), ERR_OK));
 	cr_expect(eq(int, provider_connect(&ops, &everything, NULL, &p, NULL), ERR_OK));
 	cr_expect(eq(int, calls, 2));
+}
+
+/* It is printed, typed and stands in the mount table. */
+Test(provider_options, an_id_that_no_terminal_should_get_is_no_id)
+{
+	static const char *const bad[] = { "", "a b", "a\nb", "a\x9b", "a\xc2\x9b", "a\033[2J",
+		"\xc3\xa4" };
+	struct provider_ops ops = vendor(0, 0);
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const struct provider_config nothing = { 0 };
+		struct error e = { 0 };
+		char id[128];
+
+		made = bad[i];
+		cr_expect(eq(int, provider_create(&ops, &nothing, NULL, id, &e), ERR_PROTOCOL),
+			"%zu", i);
+		cr_expect(ne(ptr, strstr(e.text, "is no ID of a sandbox"), NULL), "%s", e.text);
+	}
 }
 
 Test(provider_options, connecting_asks_for_a_user_a_lifetime_and_sleep)
