@@ -24,7 +24,24 @@ struct tree;
 struct tree_listing;
 struct dentry;
 
-/* Small, because hundreds of thousands are known: flags are bits, and nothing stands between alignments. */
+/* What few inodes have at a time. */
+struct inode_extra {
+	/* A number of its own, while somebody may remember it; 0: attr.ino is shown. */
+	uint64_t shown_ino;
+	struct kept_ctime *kept_ctime;   /* shown instead: tree_ctime.c; NULL: attr.ctime is */
+	char *staged;                    /* staging path while unlinked but open; else NULL */
+	char *link;                      /* a symbolic link's text; NULL: not known */
+	LIST_HEAD(, negative) negatives; /* a directory's negative entries in the kernel */
+	int64_t lent_until_ms;           /* the end of the use of what tree_lend() gave */
+	pid_t lent_to;      /* the thread that uses the kernel's; -1: several; 0: none */
+	unsigned replacing; /* changes to come that make it another inode of the sandbox */
+	uint64_t replaced;  /* the serial number of the last one that did */
+};
+
+/*
+ * Small, because hundreds of thousands are known: flags are bits, nothing stands between
+ * alignments, and what few have is apart.
+ */
 struct inode {
 	uint32_t magic;   /* INODE_MAGIC: checked where the kernel hands a number back */
 	bool settled : 1; /* the attributes were read at least one clock tick after the last change */
@@ -45,19 +62,15 @@ struct inode {
 	bool told_of : 1; /* since tree_base(): it may be that others changed it */
 	uint16_t moving;  /* renames and removals of its names under way */
 	struct attr attr; /* as the sandbox has it */
-	int64_t attr_until_ms; /* monotonic; believed until then */
-	uint64_t changed;      /* the serial number of its last local change */
-	uint64_t moved;        /* likewise: of a rename or a removal of one of its names */
-	unsigned changing;     /* local changes under way */
-	unsigned foreseen;     /* those of them whose effect the attributes show already */
-	unsigned owed;         /* changes of its own names that were not sent yet */
-	unsigned replacing;    /* changes to come that make it another inode of the sandbox */
-	uint64_t replaced;     /* the serial number of the last one that did */
-	unsigned pins;         /* uses inside the cache */
-	unsigned opens;        /* handles */
-	uint32_t awaited;      /* the listing under way that will tell its entries; 0: none */
-	pid_t lent_to; /* by which thread the kernel has what tree_lend() gave; -1: several; 0: it has nothing */
-	int64_t lent_until_ms;   /* the end of that use */
+	int64_t attr_until_ms;   /* monotonic; believed until then */
+	uint64_t changed;        /* the serial number of its last local change */
+	uint64_t moved;          /* likewise: of a rename or a removal of one of its names */
+	unsigned changing;       /* local changes under way */
+	unsigned foreseen;       /* those of them whose effect the attributes show already */
+	unsigned owed;           /* changes of its own names that were not sent yet */
+	unsigned pins;           /* uses inside the cache */
+	unsigned opens;          /* handles */
+	uint32_t awaited;        /* the listing under way that will tell its entries; 0: none */
 	int64_t kernel_until_ms; /* the kernel may use attributes that it was given until then */
 	uint64_t
 		kernel_attr; /* a hash of what the kernel was given; 0: one of several, or nothing */
@@ -73,22 +86,18 @@ struct inode {
 		/* What the directory's last listing said of the entries' attributes is believed until then. */
 		int64_t listed_until_ms;
 	};
-	/* A number of its own, while somebody may remember it; 0: attr.ino is shown. */
-	uint64_t shown_ino;
-	struct kept_ctime
-		*kept_ctime;     /* what is shown instead: tree_ctime.c; NULL: attr.ctime is */
-	struct backlog *backlog; /* writes not sent yet: cache/pending.h, under its lock */
+	struct inode_extra *extra; /* NULL: nothing of it, as of nearly all */
+	struct backlog *backlog;   /* writes not sent yet: cache/pending.h, under its lock */
 	int64_t complete_until_ms;
-	char *staged;            /* staging path while unlinked but open; else NULL */
-	char *link;              /* a symbolic link's text; NULL not known */
 	struct dentry *names;    /* its dentries */
 	struct dentry *children; /* of a directory */
-	LIST_HEAD(, negative)
-	negatives; /* a directory's negative entries in the kernel */
 	struct inode *next_in_bucket;
 	/* Not used by anyone: oldest first. `idle_next` also chains directories that were just lost. */
 	struct inode *idle_prev, *idle_next;
 };
+
+/* 288 bytes with what malloc adds, and a dentry has 96: half a kilobyte a name, with the tables. */
+_Static_assert(sizeof(struct inode) <= 280, "200,000 entries no longer fit into 100 MB");
 
 #define INODE_MAGIC 0x1d0de511u
 

@@ -71,11 +71,13 @@ enum tree_answer tree_find(struct tree *t, struct inode *dir, const char *name, 
 /* The numbers of a provisional inode are shown as those of the root's file system, wherever it turns out to be. */
 void show_locked(const struct tree *t, const struct inode *i, struct attr *attr)
 {
-	if (i->shown_ino)
-		attr->ino = i->shown_ino;
-	if (i->shown_ino || i->provisional)
+	const struct inode_extra *x = inode_extra_locked(i);
+
+	if (x->shown_ino)
+		attr->ino = x->shown_ino;
+	if (x->shown_ino || i->provisional)
 		attr->dev = t->root->attr.dev;
-	if (i->staged && attr->nlink)
+	if (x->staged && attr->nlink)
 		attr->nlink--;
 	else if (i->gone)
 		attr->nlink = 0;
@@ -83,7 +85,7 @@ void show_locked(const struct tree *t, const struct inode *i, struct attr *attr)
 
 int64_t attr_until_locked(const struct tree *t, const struct inode *i)
 {
-	if (i->gone && !i->staged)
+	if (i->gone && !inode_extra_locked(i)->staged)
 		return INT64_MAX;
 	if (i->changing || i->provisional)
 		return 0;
@@ -146,7 +148,7 @@ struct expect tree_expect(struct tree *t, struct inode *i)
 	pthread_mutex_lock(&t->lock);
 	struct expect x = { 0 };
 
-	if (!i->replacing)
+	if (!inode_extra_locked(i)->replacing)
 		x = expect_locked(i);
 	pthread_mutex_unlock(&t->lock);
 	return x;

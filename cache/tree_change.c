@@ -191,7 +191,7 @@ static void lost_name_locked(struct tree *t, struct inode *i)
 		return;
 	take_back_locked(t, i);
 	i->gone = true;
-	if (!i->staged)
+	if (!inode_extra_locked(i)->staged)
 		inode_retire_locked(t, i);
 	names_prune_locked(t, i);
 }
@@ -238,8 +238,8 @@ static void take_made_locked(struct tree *t, struct inode *i, const struct tree_
 		i->complete = true; /* just made: it is empty */
 		i->complete_until_ms = belief_locked(t, i, news->begun, news->name_until_ms);
 	}
-	if (news->link && !i->link)
-		i->link = strdup(news->link);
+	if (news->link && !inode_extra_locked(i)->link)
+		inode_set_link_locked(i, news->link);
 }
 
 struct inode *tree_made(
@@ -391,7 +391,7 @@ void tree_exchanged(
 
 static bool is_gone_locked(const struct inode *i)
 {
-	return i->gone && !i->staged;
+	return i->gone && !inode_extra_locked(i)->staged;
 }
 
 bool tree_is_gone(struct tree *t, struct inode *i)

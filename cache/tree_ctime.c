@@ -16,17 +16,20 @@ struct kept_ctime {
 
 struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
 {
-	const struct kept_ctime *kept = i->kept_ctime;
+	const struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
 
 	return kept && time_equals(kept->real, ctime) ? kept->shown : ctime;
 }
 
 void forget_ctime_locked(struct inode *i)
 {
-	if (i->kept_ctime)
-		LIST_REMOVE(i->kept_ctime, link);
-	free(i->kept_ctime);
-	i->kept_ctime = NULL;
+	struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
+
+	if (!kept)
+		return;
+	LIST_REMOVE(kept, link);
+	free(kept);
+	i->extra->kept_ctime = NULL;
 }
 
 /* Without memory it moves. */
@@ -35,11 +38,13 @@ void keep_ctime_locked(struct tree *t, struct inode *i, struct timespec shown)
 	forget_ctime_locked(i);
 	if (time_equals(shown, i->attr.ctime))
 		return;
-	i->kept_ctime = malloc(sizeof *i->kept_ctime);
-	if (!i->kept_ctime)
+	struct kept_ctime *kept = inode_extra_make_locked(i) ? malloc(sizeof *kept) : NULL;
+
+	if (!kept)
 		return;
-	*i->kept_ctime = (struct kept_ctime){ .inode = i, .shown = shown, .real = i->attr.ctime };
-	LIST_INSERT_HEAD(&t->kept_ctimes, i->kept_ctime, link);
+	*kept = (struct kept_ctime){ .inode = i, .shown = shown, .real = i->attr.ctime };
+	LIST_INSERT_HEAD(&t->kept_ctimes, kept, link);
+	i->extra->kept_ctime = kept;
 }
 
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr)
@@ -54,7 +59,7 @@ struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct a
 void tree_show_real_ctime(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	if (i->kept_ctime) {
+	if (inode_extra_locked(i)->kept_ctime) {
 		forget_ctime_locked(i);
 		take_back_locked(t, i);
 	}

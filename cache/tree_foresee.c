@@ -70,8 +70,8 @@ static void foresee_locked(struct tree *t, struct inode *i, const struct tree_fo
 		attr.mtime = now;
 	if (f->set)
 		foresee_set(&attr, f->set, f->now);
-	if (f->is_forgotten || (f->asker && f->asker == i->lent_to))
-		i->lent_to = 0;
+	if (i->extra && (f->is_forgotten || (f->asker && f->asker == i->extra->lent_to)))
+		i->extra->lent_to = 0;
 	set_own_attr_locked(t, i, &attr);
 	i->settled = false;
 }
@@ -164,13 +164,13 @@ static int64_t ahead_until_locked(const struct tree *t, const struct inode *i)
 
 #define LENT_TO_SEVERAL (-1)
 
-static void note_lent(struct inode *i, pid_t asker, int64_t until_ms)
+static void note_lent(struct inode_extra *x, pid_t asker, int64_t until_ms)
 {
-	bool is_alone = asker && (!i->lent_to || i->lent_to == asker);
+	bool is_alone = asker && (!x->lent_to || x->lent_to == asker);
 
-	if (!i->lent_to || i->lent_until_ms < until_ms)
-		i->lent_until_ms = until_ms;
-	i->lent_to = is_alone ? asker : LENT_TO_SEVERAL;
+	if (!x->lent_to || x->lent_until_ms < until_ms)
+		x->lent_until_ms = until_ms;
+	x->lent_to = is_alone ? asker : LENT_TO_SEVERAL;
 }
 
 static int64_t lent_until_locked(
@@ -188,21 +188,28 @@ int64_t tree_lend(struct tree *t, struct inode *i, const struct tree_lending *ho
 	bool is_ahead = how->ahead && is_foreseen_locked(t, i);
 	int64_t until_ms = lent_until_locked(t, i, how, is_ahead);
 
+	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
+	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode) || inode_extra_locked(i)->kept_ctime)) {
+		if (inode_extra_make_locked(i))
+			note_lent(i->extra, how->asker, until_ms);
+		else
+			until_ms = 0;
+	}
 	*out = i->attr;
 	show_locked(t, i, out);
 	kernel_has_attr_locked(t, i, until_ms);
-	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
-	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode) || i->kept_ctime))
-		note_lent(i, how->asker, until_ms);
 	pthread_mutex_unlock(&t->lock);
 	return until_ms;
 }
 
 void take_back_locked(struct tree *t, struct inode *i)
 {
-	if (i->lent_to && i->lent_until_ms > tree_now_ms())
+	struct inode_extra *x = i->extra;
+
+	if (x && x->lent_to && x->lent_until_ms > tree_now_ms())
 		tell_locked(t, &(struct tree_told){ .inode = i, .taken_back = true });
-	i->lent_to = 0;
+	if (x)
+		x->lent_to = 0;
 }
 
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr)

@@ -15,9 +15,13 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 		inode_unhash_locked(t, old);
 	struct inode *i = inode_new_locked(t, &news->attr);
 
+	if (i && !inode_extra_make_locked(i)) {
+		inode_free_locked(t, i);
+		i = NULL;
+	}
 	if (i) {
 		i->pins++;
-		i->staged = staged;
+		i->extra->staged = staged;
 		i->gone = true;
 		i->attr_until_ms = news->until_ms;
 	}
@@ -39,7 +43,7 @@ enum err tree_open(struct tree *t, struct inode *i, struct error *e)
 	pthread_mutex_lock(&t->lock);
 	while (i->removing && tree_wait_locked(t, end_ms))
 		;
-	if (i->removing || (!i->staged && (i->gone || is_lost_locked(t, i))))
+	if (i->removing || (!inode_extra_locked(i)->staged && (i->gone || is_lost_locked(t, i))))
 		kind = error_set(e, ERR_STALE, "removed");
 	else
 		i->opens++;
@@ -52,12 +56,11 @@ static char *leave_staging_locked(struct tree *t, struct inode *i)
 {
 	bool is_over = S_ISREG(i->attr.mode) ? !i->opens : !i->kernel_refs;
 
-	if (!i->staged || !is_over)
+	if (!inode_extra_locked(i)->staged || !is_over)
 		return NULL;
-	char *staged = i->staged;
+	char *staged = take(i->extra->staged);
 
 	take_back_locked(t, i);
-	i->staged = NULL;
 	if (i->gone)
 		inode_retire_locked(t, i);
 	return staged;
@@ -122,7 +125,8 @@ bool tree_removal_begins(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
 	bool has_other_name = i->names && i->names->next_of_inode;
-	bool keep = may_be_open(i) && !i->staged && !has_other_name;
+	bool may_keep = may_be_open(i) && !has_other_name && inode_extra_make_locked(i);
+	bool keep = may_keep && !i->extra->staged;
 
 	i->removing = !has_other_name;
 	move_begins_locked(t, i);
@@ -143,8 +147,11 @@ void tree_staged(struct tree *t, struct inode *i, char *staged)
 {
 	pthread_mutex_lock(&t->lock);
 	take_back_locked(t, i);
-	free(i->staged);
-	i->staged = staged;
+	if (inode_extra_make_locked(i)) {
+		free(i->extra->staged);
+		i->extra->staged = take(staged);
+	}
+	free(staged); /* never: tree_removal_begins() has made the room */
 	stop_holding_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -156,8 +163,8 @@ char *tree_take_staged(struct tree *t)
 	pthread_mutex_lock(&t->lock);
 	FOR_EACH_INODE(t, i)
 	{
-		if (!staged && i->staged)
-			staged = take(i->staged);
+		if (!staged && i->extra)
+			staged = take(i->extra->staged);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return staged;

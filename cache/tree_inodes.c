@@ -2,6 +2,7 @@
 #include "cache/tree_inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <xxhash.h>
 
 static size_t bucket_of_number(size_t room, uint64_t dev, uint64_t ino)
@@ -56,6 +57,28 @@ static void inode_leave_bucket_locked(struct tree *t, struct inode *i)
 	*at = i->next_in_bucket;
 }
 
+const struct inode_extra *inode_extra_locked(const struct inode *i)
+{
+	static const struct inode_extra nothing;
+
+	return i->extra ? i->extra : &nothing;
+}
+
+struct inode_extra *inode_extra_make_locked(struct inode *i)
+{
+	if (!i->extra)
+		i->extra = calloc(1, sizeof *i->extra);
+	return i->extra;
+}
+
+void inode_set_link_locked(struct inode *i, const char *text)
+{
+	if (!inode_extra_make_locked(i))
+		return;
+	free(i->extra->link);
+	i->extra->link = strdup(text);
+}
+
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 {
 	struct inode *i = calloc(1, sizeof *i);
@@ -66,12 +89,12 @@ struct inode *inode_new_locked(struct tree *t, const struct attr *attr)
 	i->attr = *attr;
 	if (t->inodes_count >= t->inodes_room)
 		inodes_grow_locked(t);
-	if (!t->inodes_room) {
+	if (!t->inodes_room || (is_number_kept_locked(t, attr) && !inode_extra_make_locked(i))) {
 		free(i);
 		return NULL;
 	}
-	if (is_number_kept_locked(t, attr))
-		i->shown_ino = number_locked(t);
+	if (i->extra)
+		i->extra->shown_ino = number_locked(t);
 	i->hashed = true;
 	inode_enter_bucket_locked(t, i);
 	t->inodes_count++;
@@ -107,7 +130,7 @@ void inode_retire_locked(struct tree *t, struct inode *i)
 		return;
 	inode_leave_bucket_locked(t, i);
 	i->hashed = false;
-	i->keeps_number = is_remembered(i) && !i->shown_ino;
+	i->keeps_number = is_remembered(i) && !inode_extra_locked(i)->shown_ino;
 	inode_enter_bucket_locked(t, i);
 }
 
@@ -137,7 +160,8 @@ void inode_hash_locked(struct tree *t, struct inode *i)
 /* By anyone but the names in it. */
 static bool inode_is_held(const struct tree *t, const struct inode *i)
 {
-	return i == t->root || i->kernel_refs || i->pins || i->opens || i->staged;
+	return i == t->root || i->kernel_refs || i->pins || i->opens ||
+		inode_extra_locked(i)->staged;
 }
 
 static void idle_remove_locked(struct tree *t, struct inode *i)
@@ -159,8 +183,11 @@ void inode_free_locked(struct tree *t, struct inode *i)
 	i->magic = 0;
 	negatives_drop_locked(t, i);
 	forget_ctime_locked(i);
-	free(i->link);
-	free(i->staged);
+	if (i->extra) {
+		free(i->extra->link);
+		free(i->extra->staged);
+		free(i->extra);
+	}
 	free(i);
 }
 

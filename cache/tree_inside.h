@@ -119,6 +119,12 @@ void move_ends_locked(struct tree *t, struct inode *i);
 /* A table has room for so many at first. */
 #define TREE_ROOM_FIRST 1024
 
+/* What few inodes have, all zero of the others; and to be changed: NULL without memory. */
+const struct inode_extra *inode_extra_locked(const struct inode *i);
+struct inode_extra *inode_extra_make_locked(struct inode *i);
+/* Sets the text of a symbolic link; without memory the text is not known. */
+void inode_set_link_locked(struct inode *i, const char *text);
+
 struct inode *inode_new_locked(struct tree *t, const struct attr *attr);
 struct inode *inode_find_locked(struct tree *t, const struct attr *attr);
 void inode_unhash_locked(struct tree *t, struct inode *i);

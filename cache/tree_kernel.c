@@ -57,14 +57,16 @@ static bool negative_add_locked(
 	size_t len = strlen(name) + 1;
 	struct negative *a = t->negatives_count < NEGATIVES_MAX ? malloc(sizeof *a + len) : NULL;
 
-	if (!a)
+	if (!a || !inode_extra_make_locked(dir)) {
+		free(a);
 		return false;
+	}
 	a->dir = dir;
 	a->until_ms = until_ms;
 	memcpy(a->name, name, len);
 	TAILQ_INSERT_TAIL(&t->negatives, a, link);
 	LIST_INSERT_HEAD(&t->negatives_by_name[negative_bucket(dir, name)], a, of_name);
-	LIST_INSERT_HEAD(&dir->negatives, a, of_dir);
+	LIST_INSERT_HEAD(&dir->extra->negatives, a, of_dir);
 	t->negatives_count++;
 	return true;
 }
@@ -95,8 +97,8 @@ bool tree_give_negative(struct tree *t, struct inode *dir, const char *name, int
 
 void negatives_drop_locked(struct tree *t, struct inode *dir)
 {
-	while (!LIST_EMPTY(&dir->negatives))
-		negative_drop_locked(t, LIST_FIRST(&dir->negatives));
+	while (dir->extra && !LIST_EMPTY(&dir->extra->negatives))
+		negative_drop_locked(t, LIST_FIRST(&dir->extra->negatives));
 }
 
 /* ---- Given to the kernel ---- */

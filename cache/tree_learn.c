@@ -83,9 +83,10 @@ bool take_news_locked(
 	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
 	i->attr = news->attr;
 	i->own = false;
-	if (news->link && (!i->link || strcmp(i->link, news->link))) {
-		free(i->link);
-		i->link = strdup(news->link);
+	const char *link = inode_extra_locked(i)->link;
+
+	if (news->link && (!link || strcmp(link, news->link))) {
+		inode_set_link_locked(i, news->link);
 		i->link_is_ours = false;
 	}
 	return changed;
@@ -249,8 +250,8 @@ static void pass_news_locked(struct inode *i, const struct tree_news *news)
 	i->told_of = true;
 	if (!is_same_file(&i->attr, &news->attr))
 		return;
-	if (news->link && !i->link)
-		i->link = strdup(news->link);
+	if (news->link && !inode_extra_locked(i)->link)
+		inode_set_link_locked(i, news->link);
 	if (!i->changing && time_is_after(news->attr.ctime, i->attr.ctime))
 		i->attr_until_ms = 0;
 }
@@ -290,7 +291,8 @@ struct inode *tree_learn_name(struct tree *t, struct inode *dir, const char *nam
 bool tree_is_named(struct tree *t, struct inode *i, const struct attr *answered)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_changing = i->changing || i->owed || i->provisional || i->replacing;
+	bool is_changing =
+		i->changing || i->owed || i->provisional || inode_extra_locked(i)->replacing;
 	bool is_answered = is_same_file(&i->attr, answered) && (i->names || i->opens);
 
 	pthread_mutex_unlock(&t->lock);
@@ -361,7 +363,7 @@ bool tree_name_failed(struct tree *t, struct inode *i, const struct tree_path *p
 	}
 	take_back_locked(t, i);
 	i->attr_until_ms = 0;
-	bool may_have_other = !was_staged && (i->names || i->staged);
+	bool may_have_other = !was_staged && (i->names || inode_extra_locked(i)->staged);
 
 	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);

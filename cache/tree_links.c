@@ -8,10 +8,11 @@
 bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours)
 {
 	pthread_mutex_lock(&t->lock);
-	bool known = i->link && strlen(i->link) < room;
+	const char *text = inode_extra_locked(i)->link;
+	bool known = text && strlen(text) < room;
 
 	if (known) {
-		strcpy(out, i->link);
+		strcpy(out, text);
 		*is_ours = i->link_is_ours;
 	}
 	pthread_mutex_unlock(&t->lock);

@@ -130,7 +130,7 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 
 static bool is_nameless_locked(const struct tree *t, const struct inode *i)
 {
-	return i != t->root && !i->names && !i->staged;
+	return i != t->root && !i->names && !inode_extra_locked(i)->staged;
 }
 
 static bool is_under_change(const struct inode *i)

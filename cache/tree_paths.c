@@ -53,8 +53,10 @@ static void path_write_locked(const struct tree *t, const struct inode *i, char 
 
 char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 {
-	if (!name && i->staged)
-		return strdup(i->staged);
+	const char *staged = inode_extra_locked(i)->staged;
+
+	if (!name && staged)
+		return strdup(staged);
 	ssize_t len = path_length_locked(t, i);
 	size_t name_len = name ? strlen(name) : 0;
 

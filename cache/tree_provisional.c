@@ -1,6 +1,8 @@
 /* Inodes that were made here and that the sandbox has not heard of, and paths that lead there through names it has not. */
 #include "cache/tree_inside.h"
 
+#include "providers/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,7 +58,7 @@ static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i,
 		i->listed_until_ms = i->attr_until_ms;
 	}
 	if (news->link)
-		i->link = strdup(news->link);
+		inode_set_link_locked(i, news->link);
 }
 
 struct inode *tree_foresee_made(
@@ -92,16 +94,25 @@ bool tree_is_provisional(struct tree *t, const struct inode *i)
 
 /* ---- What the sandbox says to it ---- */
 
+/* Without memory the sandbox's is shown. */
+static void show_number_locked(struct inode *i, uint64_t number)
+{
+	struct inode_extra *x = inode_extra_make_locked(i);
+
+	if (x)
+		x->shown_ino = number;
+}
+
 void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr)
 {
 	take_back_locked(t, i);
-	i->shown_ino = i->attr.ino;
+	show_number_locked(i, i->attr.ino);
 	i->provisional = false;
 	i->attr.dev = attr->dev;
 	i->attr.ino = attr->ino;
 	i->attr.btime_ns = attr->btime_ns;
 	/* What has lost its names meanwhile is found by none. */
-	if (!i->gone || i->staged)
+	if (!i->gone || inode_extra_locked(i)->staged)
 		inode_hash_locked(t, i);
 	forget_shown_locked(t, i);
 }
@@ -109,14 +120,16 @@ void take_identity_locked(struct tree *t, struct inode *i, const struct attr *at
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 {
 	pthread_mutex_lock(&t->lock);
-	uint64_t shown = i->shown_ino ? i->shown_ino : i->attr.ino;
+	uint64_t own = inode_extra_locked(i)->shown_ino, shown = own ? own : i->attr.ino;
 
 	if (!i->provisional && !is_same_file(&i->attr, attr)) {
 		inode_unhash_locked(t, i);
 		take_identity_locked(t, i, attr);
-		i->shown_ino = shown;
+		show_number_locked(i, shown);
 		/* What was asked before told of the other one: it is no sign that the name is another file's. */
-		i->moved = i->replaced = ++t->serial;
+		i->moved = ++t->serial;
+		if (i->extra)
+			i->extra->replaced = i->moved;
 		forget_shown_locked(t, i);
 	}
 	pthread_mutex_unlock(&t->lock);
@@ -187,15 +200,19 @@ bool tree_may_be_copied_up(struct tree *t, struct inode *i)
 void tree_number(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	if (!i->provisional && !i->shown_ino)
-		i->shown_ino = number_locked(t);
+	if (!i->provisional && !inode_extra_locked(i)->shown_ino)
+		show_number_locked(i, number_locked(t));
 	pthread_mutex_unlock(&t->lock);
 }
 
 void tree_replacing(struct tree *t, struct inode *i, int delta)
 {
 	pthread_mutex_lock(&t->lock);
-	i->replacing += (unsigned)delta;
+	struct inode_extra *x = inode_extra_make_locked(i);
+
+	/* Without memory what changes it by then is refused. */
+	if (x && (delta > 0 || x->replacing))
+		x->replacing += (unsigned)delta;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -203,10 +220,12 @@ void forget_shown_locked(struct tree *t, struct inode *i)
 {
 	if (i->kernel_refs || i->opens)
 		return;
-	if (!is_number_kept_locked(t, &i->attr))
-		i->shown_ino = 0;
-	else if (!i->shown_ino)
-		i->shown_ino = number_locked(t);
+	if (is_number_kept_locked(t, &i->attr)) {
+		if (!inode_extra_locked(i)->shown_ino)
+			show_number_locked(i, number_locked(t));
+	} else if (i->extra) {
+		i->extra->shown_ino = 0;
+	}
 	forget_ctime_locked(i);
 }
 
@@ -230,8 +249,8 @@ void tree_refused_made(struct tree *t, struct inode *i)
 	i->provisional = false;
 	i->gone = i->complete = false;
 	i->attr_until_ms = 0;
-	free(i->staged);
-	i->staged = NULL;
+	if (i->extra)
+		free(take(i->extra->staged));
 	while (i->names)
 		refuse_name_locked(t, i->names);
 	kernel_forgets_inode_locked(t, i, true);
@@ -243,7 +262,7 @@ void tree_refused_made(struct tree *t, struct inode *i)
 
 bool is_only_here_locked(const struct dentry *d, uint64_t seen)
 {
-	return d && (d->inode->owed || d->inode->replaced > seen);
+	return d && (d->inode->owed || inode_extra_locked(d->inode)->replaced > seen);
 }
 
 void tree_owe_name(struct tree *t, struct inode *i, int delta)

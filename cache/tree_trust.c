@@ -24,7 +24,8 @@ bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64
 
 bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
 {
-	return i->provisional || i->replacing || is_believed_locked(t, i->attr_until_ms, now_ms);
+	return i->provisional || inode_extra_locked(i)->replacing ||
+		is_believed_locked(t, i->attr_until_ms, now_ms);
 }
 
 bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
@@ -45,8 +46,8 @@ static bool is_watched_locked(const struct tree *t, const struct inode *i)
 int64_t belief_locked(const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
 {
 	bool is_late_enough = asked >= t->held_from || (asked && asked == t->held_alone);
-	bool is_held = is_late_enough && i->attr.dev == t->root->attr.dev && !i->staged &&
-		is_watched_locked(t, i);
+	bool is_held = is_late_enough && i->attr.dev == t->root->attr.dev &&
+		!inode_extra_locked(i)->staged && is_watched_locked(t, i);
 
 	return is_held && until_ms ? TREE_HELD : until_ms;
 }

@@ -37,8 +37,8 @@ struct attr {
 	uint64_t size;
 	uint64_t blocks; /* of 512 bytes */
 	uint32_t blksize;
-	struct timespec atime, mtime, ctime; /* the sandbox's clock */
 	bool no_xattrs; /* it has no extended attribute of the user's; false: not known */
+	struct timespec atime, mtime, ctime; /* the sandbox's clock */
 };
 
 /* Whether the contents are those of then, as far as attributes tell. */
