@@ -124,6 +124,17 @@ void variables_hide(void)
 	hidden.is_hidden = true;
 }
 
+bool variable_choose(const struct variable *v, const char *value)
+{
+	char **place = &hidden.values[v - variables];
+
+	if (!hidden.is_hidden)
+		return setenv(v->name, value, 1) == 0;
+	free(*place);
+	*place = strdup(value);
+	return *place != NULL;
+}
+
 const char *variable_value(const struct variable *v)
 {
 	const char *value =

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum variable_role {
@@ -35,6 +36,12 @@ const struct variable *variable_of(const char *provider, enum variable_role role
  * values as before. Before threads start; once.
  */
 void variables_hide(void);
+
+/*
+ * Gives it a value in place of the one that it has: for what follows here and, unless the table is hidden, for programs
+ * that this process starts. Before threads start. false: no memory.
+ */
+bool variable_choose(const struct variable *v, const char *value);
 
 /* NULL: not set. */
 const char *variable_value(const struct variable *v);

@@ -2,7 +2,6 @@
 
 #include "providers/variables.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_url(const char *text)
@@ -33,5 +32,5 @@ enum err account_url_use(const struct provider_ops *ops, const char *url, struct
 	if (!is_url(url))
 		return error_set(e, ERR_INVALID,
 			"%s: '%.150s' is no base URL, as in https://HOST/PATH", ops->name, url);
-	return setenv(v->name, url, 1) ? error_set(e, ERR_NO_MEMORY, "%s", v->name) : ERR_OK;
+	return variable_choose(v, url) ? ERR_OK : error_set(e, ERR_NO_MEMORY, "%s", v->name);
 }

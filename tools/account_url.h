@@ -6,8 +6,8 @@
 #include "providers/provider.h"
 
 /*
- * From now on requests of `ops` go to `url`; NULL: nothing changes. The URL is put into the vendor's variable, so
- * that programs started from here have it, too: before threads start. ERR_INVALID: that is no URL,
- * or the vendor has none.
+ * From now on requests of `ops` go to `url`; NULL: nothing changes. The vendor's variable gets it, so
+ * that programs started from here have it, too (variable_choose()): before threads start. ERR_INVALID:
+ * that is no URL, or the vendor has none.
  */
 enum err account_url_use(const struct provider_ops *ops, const char *url, struct error *e);

@@ -2,10 +2,12 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/base/utf8.h"
+#include "providers/variables.h"
 #include "tools/dotenv.h"
 #include "tools/masked.h"
 #include "tools/option_values.h"
 #include "tools/patience.h"
+#include "tools/say.h"
 #include "tools/setup_names.h"
 
 #include <fcntl.h>
@@ -135,10 +137,21 @@ static void end_expansion(struct expansion *x)
 	free(x->file);
 }
 
+/* Also of a key that was taken out of it. */
+static const char *value_of_environment(const char *name)
+{
+	const struct variable *v;
+
+	for (size_t i = 0; (v = variable_at(i)); i++)
+		if (!strcmp(v->name, name))
+			return variable_value(v);
+	return getenv(name);
+}
+
 /* The last line of .env that gives a value counts, and the environment before the file. */
 static const char *value_here(const struct expansion *x, const char *name)
 {
-	const char *value = getenv(name);
+	const char *value = value_of_environment(name);
 	size_t len = strlen(name);
 
 	if (value)
@@ -311,8 +324,8 @@ void setup_release(struct setup *s)
 void setup_tell(const struct setup *s, const char *program)
 {
 	if (s->names.len && isatty(STDERR_FILENO))
-		fprintf(stderr, "%s: setup script %s: replaced by what they are here: %s\n",
-			program, s->request->path, buf_text(&s->names));
+		say(stderr, "%s: setup script %s: replaced by what they are here: %s", program,
+			s->request->path, buf_text(&s->names));
 }
 
 /* ---- Running it ---- */
