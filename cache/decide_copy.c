@@ -3,26 +3,20 @@
 
 #include "cache/cache_inside.h"
 
-/* Whether it is what the sandbox has; other copies of it may be pending. */
-static bool is_as_it_was(const struct pending *p, const struct inode *i)
+/*
+ * Whether it is what the sandbox has. What gives it a name, or takes one away, moves its version,
+ * too: the copy would be held against one that is gone.
+ */
+static bool is_as_it_was(const struct inode *i)
 {
-	const struct queued *q;
-
-	if (i->backlog && i->backlog->held)
-		return false;
-	TAILQ_FOREACH(q, &p->queue, link)
-	{
-		if (q->about.target == i)
-			return false;
-	}
-	return true;
+	return pending_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
 }
 
 /* What there is to copy is known, and nobody sees what has come of it before it is whole. */
 static bool may_copy(struct cache *c, struct inode *from, struct inode *to)
 {
 	return to->backlog && to->backlog->place && from != to && decide_is_known(c, from) &&
-		is_as_it_was(c->pending, from);
+		is_as_it_was(from);
 }
 
 static uint64_t bytes_to_copy(struct cache *c, struct inode *from, uint64_t offset, uint64_t len)

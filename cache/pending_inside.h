@@ -53,9 +53,11 @@ struct base {
 /* What is pending of one inode, or refused and not reported, or being waited for. */
 struct backlog {
 	TAILQ_ENTRY(backlog) link;
-	struct inode *inode; /* pinned; its `backlog` leads here */
-	unsigned owes;       /* changes in the queue that touch it */
-	unsigned held;       /* and those that touch it and are held back */
+	struct inode *inode;      /* pinned; its `backlog` leads here */
+	unsigned owes;            /* changes in the queue that touch it */
+	unsigned copied;          /* of these, those that only copy from it */
+	struct version copied_as; /* and the version that the last of them is held against */
+	unsigned held;            /* and those that touch it and are held back */
 	unsigned waiters;
 	struct queued *last;          /* the youngest of them */
 	struct queued *maker;         /* in the queue: makes it, and nothing else; or NULL */
@@ -180,7 +182,12 @@ enum err pending_touch_locked(
 void pending_remove_locked(struct pending *p, struct queued *q);
 /* Of a file that is shown so. */
 struct version version_shown(const struct attr *attr);
-/* What the next change of `i` is based on: zero where others of ours come before it, or it is not believed. */
+/* Whether the queue leaves `i` as it is: nothing touches it, or only what copies from it. */
+bool pending_leaves_alone_locked(const struct inode *i);
+/*
+ * What the next change of `i` is based on: zero where others of ours change it before, or it is not
+ * believed.
+ */
 struct version pending_version_locked(struct pending *p, struct inode *i);
 /* The same of a regular file; of anything else nothing. */
 struct version pending_version_of_file_locked(struct pending *p, struct inode *i);

@@ -79,6 +79,16 @@ static bool stands_before(const struct queued *q, int place)
 	return false;
 }
 
+static bool copies_from(const struct queued *q, const struct inode *i)
+{
+	return q->change.op == CHANGE_COPY && q->about.target != i;
+}
+
+bool pending_leaves_alone_locked(const struct inode *i)
+{
+	return !i->backlog || i->backlog->owes == i->backlog->copied;
+}
+
 void pending_enter_locked(struct pending *p, struct queued *q)
 {
 	bool was_whole = pending_is_whole(p);
@@ -97,12 +107,16 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 
 		if (!i || stands_before(q, n))
 			continue;
-		if (i == q->about.target && !i->backlog->owes) {
+		if (i == q->about.target && pending_leaves_alone_locked(i)) {
 			i->backlog->shown = pending_version_locked(p, i);
 			base_note_locked(p, i);
 		}
 		i->backlog->owes++;
 		i->backlog->last = q;
+		if (copies_from(q, i)) {
+			i->backlog->copied++;
+			i->backlog->copied_as = q->change.version;
+		}
 	}
 	if (queued_replaces_made(q))
 		tree_owe_name(p->cache->tree, q->about.target, 1);
@@ -187,6 +201,7 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 		if (!i || stands_before(q, n))
 			continue;
 		i->backlog->owes--;
+		i->backlog->copied -= copies_from(q, i);
 		base_drop_locked(i->backlog);
 		i->backlog->goes_beside &= i->backlog->owes > 0;
 		if (!i->backlog->owes && !i->backlog->held)
@@ -220,9 +235,11 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
 		tree_attr_in_doubt(p->cache->tree, i, now_ms);
 
-	if (!is_known || (i->backlog && i->backlog->owes) || pending_has_recovered_locked(p))
+	if (!pending_leaves_alone_locked(i) || pending_has_recovered_locked(p))
 		return (struct version){ 0 };
-	return version_shown(&attr);
+	if (i->backlog && i->backlog->copied)
+		return i->backlog->copied_as;
+	return is_known ? version_shown(&attr) : (struct version){ 0 };
 }
 
 struct version pending_version_of_file_locked(struct pending *p, struct inode *i)

@@ -320,6 +320,7 @@ static bool may_do(const struct step *s)
 	case STEP_UNLINK: return !S_ISDIR(mode);
 	case STEP_RMDIR: return !mode || S_ISDIR(mode);
 	case STEP_RENAME: return may_rename(s, mode, mode2);
+	case STEP_COPY: return S_ISREG(mode) && !mode2;
 	case STEP_CHMOD:
 	case STEP_TIMES: return S_ISREG(mode);
 	case STEP_CUT: return S_ISREG(mode);

@@ -16,7 +16,7 @@ const char *step_text(const struct step *s)
 {
 	static const char *const names[STEP_END] = { "create", "mkdir", "symlink", "link", "rename",
 		"unlink", "rmdir", "chmod", "times", "cut", "open", "close", "empty", "write",
-		"append" };
+		"append", "copy" };
 	static char text[3 * TWIN_PATH_MAX];
 
 	snprintf(text, sizeof text, "%s %s %s flags %x number %llu len %zu handle %u",
@@ -97,6 +97,18 @@ static int close_plain(struct plain *p, const struct step *s)
 	return 0;
 }
 
+static int copy_plain(const struct plain *p, const struct step *s)
+{
+	AUTO_CLOSE int from = openat(p->dir, s->path, O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int to = from < 0
+		? -1
+		: openat(p->dir, s->path2, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	size_t len;
+	AUTO_FREE char *text = to < 0 ? NULL : plain_text(p->dir, s->path, &len);
+
+	return to < 0 ? to : write(to, text, len) == (ssize_t)len ? 0 : -1;
+}
+
 static int do_plain(struct plain *p, const struct step *s)
 {
 	switch (s->kind) {
@@ -113,6 +125,7 @@ static int do_plain(struct plain *p, const struct step *s)
 	case STEP_OPEN: return open_plain(p, s, 0);
 	case STEP_CLOSE: return close_plain(p, s);
 	case STEP_EMPTY: return ftruncate(p->handles[s->handle], 0);
+	case STEP_COPY: return copy_plain(p, s);
 	default: return write_plain(p, s);
 	}
 }
@@ -158,7 +171,7 @@ enum err mounted_find(struct mounted *m, const char *path, struct inode **out)
 		struct error e = { 0 };
 		int64_t absent_ms;
 
-		kind = cache_lookup(m->cache, NULL, *out, name, &entry, &absent_ms, &e);
+		kind = cache_lookup(m->cache, m->call, *out, name, &entry, &absent_ms, &e);
 		mounted_forget(m, *out);
 		*out = kind ? NULL : entry.inode;
 		if (!rest)
@@ -183,7 +196,7 @@ enum err mounted_attr(struct mounted *m, struct inode *i, struct attr *out)
 	struct error e = { 0 };
 	int64_t valid_ms;
 
-	return cache_attr(m->cache, NULL, i, out, &valid_ms, &e);
+	return cache_attr(m->cache, m->call, i, out, &valid_ms, &e);
 }
 
 static void keep_handle(struct mounted *m, unsigned handle, struct inode *i)
@@ -207,10 +220,10 @@ static enum err make(struct mounted *m, const struct step *s, struct inode *dir,
 		making = (struct making){ .op = CHANGE_MKDIR, .mode = 0755 };
 	if (s->kind == STEP_SYMLINK)
 		making = (struct making){ .op = CHANGE_SYMLINK, .text = s->path2 };
-	enum err kind = cache_make(m->cache, NULL, dir, name, &making, &entry, &e);
+	enum err kind = cache_make(m->cache, m->call, dir, name, &making, &entry, &e);
 
 	if (!kind && s->kind == STEP_CREATE) {
-		kind = cache_open_made(m->cache, NULL, &entry, O_RDWR, &e);
+		kind = cache_open_made(m->cache, m->call, &entry, O_RDWR, &e);
 		if (!kind)
 			keep_handle(m, s->handle, entry.inode);
 	} else if (!kind) {
@@ -235,9 +248,9 @@ static enum err do_name(struct mounted *m, const struct step *s)
 	}
 	kind = mounted_find(m, s->path, &i);
 	if (!kind && s->kind == STEP_UNLINK)
-		kind = cache_unlink(m->cache, NULL, dir, name, &e);
+		kind = cache_unlink(m->cache, m->call, dir, name, &e);
 	else if (!kind)
-		kind = cache_rmdir(m->cache, NULL, dir, name, &e);
+		kind = cache_rmdir(m->cache, m->call, dir, name, &e);
 	mounted_forget(m, i);
 	mounted_forget(m, dir);
 	return kind;
@@ -259,9 +272,9 @@ static enum err do_names(struct mounted *m, const struct step *s)
 	if (!kind)
 		mounted_find(m, s->path2, &there);
 	if (!kind && s->kind == STEP_RENAME)
-		kind = cache_rename(m->cache, NULL, dir, name, dir2, name2, s->flags, &e);
+		kind = cache_rename(m->cache, m->call, dir, name, dir2, name2, s->flags, &e);
 	else if (!kind)
-		kind = cache_link(m->cache, NULL, i, dir2, name2, &entry, &e);
+		kind = cache_link(m->cache, m->call, i, dir2, name2, &entry, &e);
 	if (!kind && s->kind == STEP_LINK)
 		mounted_forget(m, entry.inode);
 	mounted_forget(m, there);
@@ -293,11 +306,11 @@ static enum err do_inode(struct mounted *m, const struct step *s)
 	if (kind)
 		return kind;
 	if (s->kind != STEP_OPEN) {
-		kind = cache_setattr(m->cache, NULL, i, &change, false, &e);
+		kind = cache_setattr(m->cache, m->call, i, &change, false, &e);
 		mounted_forget(m, i);
 		return kind;
 	}
-	kind = cache_open(m->cache, NULL, i, O_RDWR, &keep, &e);
+	kind = cache_open(m->cache, m->call, i, O_RDWR, &keep, &e);
 	if (kind)
 		mounted_forget(m, i);
 	else
@@ -314,7 +327,7 @@ static enum err do_handle(struct mounted *m, const struct step *s)
 
 	if (s->kind == STEP_CLOSE) {
 		m->handles[s->handle] = NULL;
-		enum err kind = cache_flush(m->cache, NULL, i, &e);
+		enum err kind = cache_flush(m->cache, m->call, i, &e);
 
 		cache_close(m->cache, i);
 		mounted_forget(m, i);
@@ -322,14 +335,45 @@ static enum err do_handle(struct mounted *m, const struct step *s)
 	}
 	if (s->kind == STEP_EMPTY)
 		return cache_setattr(
-			m->cache, NULL, i, &(struct change){ .set = SET_SIZE }, true, &e);
+			m->cache, m->call, i, &(struct change){ .set = SET_SIZE }, true, &e);
 	cr_assert(bytes != NULL);
 	memset(bytes, s->byte, s->len);
 	cr_assert(eq(int, mounted_attr(m, i, &attr), ERR_OK));
 	bool appends = s->kind == STEP_APPEND;
 
-	return cache_write(m->cache, NULL, i, appends ? attr.size : s->number, bytes, s->len,
+	return cache_write(m->cache, m->call, i, appends ? attr.size : s->number, bytes, s->len,
 		appends ? WRITE_APPEND : 0, &e);
+}
+
+/* Into the file that was just made as the last handle. */
+static enum err copy_into_made(struct mounted *m, const struct step *s)
+{
+	struct inode *from, *to = m->handles[TWIN_HANDLES];
+	struct error e = { 0 };
+	uint64_t copied = 0;
+	struct attr attr;
+	enum err kind = mounted_find(m, s->path, &from);
+
+	if (kind)
+		return kind;
+	kind = mounted_attr(m, from, &attr);
+	if (!kind)
+		kind = cache_copy(m->cache, m->call, from, 0, to, 0, attr.size, &copied, &e);
+	mounted_forget(m, from);
+	return kind || copied == attr.size ? kind : error_set(&e, ERR_IO, "a part was copied");
+}
+
+static enum err do_copy(struct mounted *m, const struct step *s)
+{
+	struct step make = { .kind = STEP_CREATE, .handle = TWIN_HANDLES };
+	const struct step close = { .kind = STEP_CLOSE, .handle = TWIN_HANDLES };
+
+	memcpy(make.path, s->path2, sizeof make.path);
+	enum err kind = do_name(m, &make);
+	enum err copying = kind ? kind : copy_into_made(m, s);
+	enum err closing = kind ? kind : do_handle(m, &close);
+
+	return copying ? copying : closing;
 }
 
 enum err mounted_do(struct mounted *m, const struct step *s)
@@ -346,6 +390,7 @@ enum err mounted_do(struct mounted *m, const struct step *s)
 	case STEP_EMPTY:
 	case STEP_WRITE:
 	case STEP_APPEND: return do_handle(m, s);
+	case STEP_COPY: return do_copy(m, s);
 	default: return do_inode(m, s);
 	}
 }
@@ -369,14 +414,14 @@ char *mounted_text(struct mounted *m, struct inode *i, size_t *len)
 	cr_assert(eq(int, mounted_attr(m, i, &attr), ERR_OK));
 	char *text = calloc(1, attr.size + 1);
 
-	cr_assert(
-		eq(int, cache_open(m->cache, NULL, i, O_RDONLY, &keep, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, cache_open(m->cache, m->call, i, O_RDONLY, &keep, &e), ERR_OK), "%s",
+		e.text);
 	for (*len = 0; *len < attr.size;) {
 		size_t got = 0;
 
 		cr_assert(eq(int,
-				  cache_read(m->cache, NULL, i, *len, text + *len, attr.size - *len,
-					  &got, &e),
+				  cache_read(m->cache, m->call, i, *len, text + *len,
+					  attr.size - *len, &got, &e),
 				  ERR_OK),
 			"%s", e.text);
 		cr_assert(got > 0, "the file ends at %zu", *len);

@@ -29,6 +29,7 @@ enum step_kind {
 	STEP_EMPTY,
 	STEP_WRITE, /* len bytes of `byte` at number */
 	STEP_APPEND,
+	STEP_COPY, /* path -> path2, a new file, within the sandbox */
 	STEP_END,
 };
 
@@ -64,8 +65,9 @@ char *plain_text(int dir, const char *path, size_t *len);
 
 struct mounted {
 	struct cache *cache;
-	struct inode *handles[TWIN_HANDLES]; /* NULL: closed */
-	uint64_t numbers[TWIN_HANDLES];      /* what was shown as their inode numbers */
+	const struct call *call; /* of every step; NULL: without a limit of its own */
+	struct inode *handles[TWIN_HANDLES + 1]; /* NULL: closed; the last is a copy's */
+	uint64_t numbers[TWIN_HANDLES + 1];      /* what was shown as their inode numbers */
 };
 
 void mounted_release(struct mounted *m);

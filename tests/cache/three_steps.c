@@ -1,0 +1,550 @@
+/*
+ * Steps on two files in two directories, with or without a kill behind them, with or without
+ * somebody else's rewrite of one of the files before they are sent. What others wrote stays, whole;
+ * without others the sandbox has what a plain directory has in which the same was done; and what is
+ * not done is told.
+ */
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
+#include "providers/base/buf.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/distant.h"
+#include "tests/cache/twin.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATIENCE_MS 60000
+#define STEPS       3
+#define FILES       2
+#define THEIRS      "<THEIRS, and longer than anything of ours>"
+
+/* What is done to one of the two files, perhaps with the other one. */
+enum deed {
+	APPENDS,
+	OVERWRITES,
+	CUTS,
+	SETS_MODE,
+	SETS_TIMES,
+	SAVES, /* as editors do: a new file takes its place */
+	REMOVES,
+	MAKES, /* where it was removed */
+	MOVES, /* into the other directory */
+	MOVES_OVER,
+	EXCHANGES,
+	LINKS, /* and goes on by the new name */
+	COPIES,
+	MOVES_DIR,
+	LOSES_LINK, /* a second name that the sandbox has is given to the other file */
+	DEEDS,
+	NOTHING = DEEDS,
+};
+
+static const char *const deed_names[DEEDS + 1] = { "append", "overwrite", "cut", "chmod", "touch",
+	"save", "unlink", "make", "move", "move over", "exchange", "link", "copy", "mv dir",
+	"lose link", "nothing" };
+
+enum ending {
+	KEEPS_UP,      /* the sandbox answers all the time */
+	FAILS_TO_SEND, /* an attempt is in vain, then it is there again */
+	KILLED,        /* before anything has left */
+	KILLED_LATE,   /* behind an attempt in vain */
+	ENDINGS,
+};
+
+static const char *const ending_names[ENDINGS] = { "connected", "outage", "kill",
+	"outage and kill" };
+
+/* Whose file others write meanwhile; FILES: none. */
+struct plan {
+	unsigned deeds[STEPS], files[STEPS];
+	enum ending ending;
+	unsigned rewritten;
+};
+
+static struct {
+	struct distant far;
+	struct scratch scratch;
+	struct plain plain;
+	struct mounted mounted;
+	struct plan plan;
+	char paths[FILES][64], dirs[FILES][32];
+	unsigned names; /* given so far */
+	unsigned number;
+	char why[256];
+} now;
+
+static const char *plan_text(void)
+{
+	static char text[256];
+	const struct plan *plan = &now.plan;
+	int len = snprintf(text, sizeof text, "case %u: ", now.number);
+
+	for (unsigned n = 0; n < STEPS; n++)
+		len += snprintf(text + len, sizeof text - (size_t)len, "%s %c; ",
+			deed_names[plan->deeds[n]], 'A' + (int)plan->files[n]);
+	snprintf(text + len, sizeof text - (size_t)len, "%s%s%s", ending_names[plan->ending],
+		plan->rewritten < FILES ? ", others rewrite " : "",
+		plan->rewritten == FILES  ? ""
+			: plan->rewritten ? "B"
+					  : "A");
+	return text;
+}
+
+/* ---- Steps ---- */
+
+static void set_path(char *out, size_t room, const char *dir, const char *name)
+{
+	snprintf(out, room, "%s/%s", dir, name);
+}
+
+/* false: it cannot be done, of the directory or of the cache. */
+static bool step(enum step_kind kind, const char *path, const char *path2, struct step s)
+{
+	s.kind = kind;
+	snprintf(s.path, sizeof s.path, "%s", path);
+	snprintf(s.path2, sizeof s.path2, "%s", path2);
+	if (plain_do(&now.plain, &s))
+		return false;
+	enum err kind2 = mounted_do(&now.mounted, &s);
+
+	if (kind2)
+		snprintf(now.why, sizeof now.why, "%s: %s", step_text(&s), error_words(kind2));
+	return !kind2;
+}
+
+static struct step contents(char byte, size_t len)
+{
+	return (struct step){ .byte = byte, .len = len };
+}
+
+static bool write_whole(enum step_kind opening, const char *path, char byte, size_t len)
+{
+	bool is_open = step(opening, path, "", (struct step){ 0 });
+	bool is_empty = is_open &&
+		(opening == STEP_CREATE || step(STEP_EMPTY, path, "", (struct step){ 0 }));
+	bool is_written = is_empty && step(STEP_WRITE, path, "", contents(byte, len));
+
+	return is_open && step(STEP_CLOSE, path, "", (struct step){ 0 }) && is_written;
+}
+
+static bool append(const char *path, char byte)
+{
+	bool is_open = step(STEP_OPEN, path, "", (struct step){ 0 });
+	bool is_written = is_open && step(STEP_APPEND, path, "", contents(byte, 3));
+
+	return is_open && step(STEP_CLOSE, path, "", (struct step){ 0 }) && is_written;
+}
+
+static bool save(const char *path, char byte)
+{
+	char temporary[80];
+
+	snprintf(temporary, sizeof temporary, "%s.t", path);
+	return write_whole(STEP_CREATE, temporary, byte, 5) &&
+		step(STEP_RENAME, temporary, path, (struct step){ 0 });
+}
+
+static void new_path(char out[64], unsigned dir, char letter)
+{
+	char name[8];
+
+	snprintf(name, sizeof name, "%c%u", letter, now.names++);
+	set_path(out, 64, now.dirs[dir], name);
+}
+
+static bool is_there(const char *path)
+{
+	return plain_mode(&now.plain, path) != 0;
+}
+
+static bool move_dir(unsigned which)
+{
+	char to[32];
+
+	snprintf(to, sizeof to, "%c%u", which ? 'e' : 'd', ++now.names);
+	if (!step(STEP_RENAME, now.dirs[which], to, (struct step){ 0 }))
+		return false;
+	for (unsigned n = 0; n < FILES; n++) {
+		char moved[64];
+		size_t len = strlen(now.dirs[which]);
+
+		if (strncmp(now.paths[n], now.dirs[which], len) || now.paths[n][len] != '/')
+			continue;
+		snprintf(moved, sizeof moved, "%.16s%.40s", to, now.paths[n] + len);
+		memcpy(now.paths[n], moved, sizeof moved);
+	}
+	memcpy(now.dirs[which], to, sizeof to);
+	return true;
+}
+
+static bool give_name(enum step_kind kind, unsigned f, char letter)
+{
+	bool is_in_first = !strncmp(now.paths[f], now.dirs[0], strlen(now.dirs[0]));
+	char path[64];
+
+	new_path(path, is_in_first, letter);
+	if (!step(kind, now.paths[f], path, (struct step){ 0 }))
+		return false;
+	if (kind != STEP_COPY)
+		memcpy(now.paths[f], path, sizeof path);
+	return true;
+}
+
+static bool lose_link(unsigned f)
+{
+	char path[64];
+
+	new_path(path, !f, 'k');
+	return is_there(now.paths[!f]) && step(STEP_LINK, now.paths[f], path, (struct step){ 0 }) &&
+		!cache_sync(now.far.cache, now.mounted.call, NULL) &&
+		step(STEP_RENAME, now.paths[!f], path, (struct step){ 0 });
+}
+
+static bool do_deed(enum deed deed, unsigned f, char byte)
+{
+	char *path = now.paths[f], *other = now.paths[!f];
+
+	switch (deed) {
+	case APPENDS: return append(path, byte);
+	case OVERWRITES: return is_there(path) && write_whole(STEP_OPEN, path, byte, 6);
+	case CUTS: return step(STEP_CUT, path, "", (struct step){ .number = 2 });
+	case SETS_MODE: return step(STEP_CHMOD, path, "", (struct step){ .number = 0600 });
+	case SETS_TIMES: return step(STEP_TIMES, path, "", (struct step){ .number = 1000 });
+	case SAVES: return is_there(path) && save(path, byte);
+	case REMOVES: return step(STEP_UNLINK, path, "", (struct step){ 0 });
+	case MAKES: return !is_there(path) && write_whole(STEP_CREATE, path, byte, 4);
+	case MOVES: return give_name(STEP_RENAME, f, 'm');
+	case MOVES_OVER:
+		return is_there(other) && step(STEP_RENAME, path, other, (struct step){ 0 });
+	case EXCHANGES:
+		return step(STEP_RENAME, path, other, (struct step){ .flags = CHANGE_EXCHANGE });
+	case LINKS: return give_name(STEP_LINK, f, 'l');
+	case COPIES: return give_name(STEP_COPY, f, 'c');
+	case MOVES_DIR: return move_dir(f);
+	case LOSES_LINK: return now.plan.ending == KEEPS_UP && lose_link(f);
+	default: return true;
+	}
+}
+
+/* ---- What there is ---- */
+
+static bool is_ours(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		strcmp(entry->d_name, ".staging");
+}
+
+static void describe(int top, const char *path, struct buf *out)
+{
+	struct dirent **entries;
+	int count = scandirat(top, *path ? path : ".", &entries, NULL, alphasort);
+
+	for (int n = 0; n < count; n++) {
+		char below[300];
+		struct stat st;
+		size_t len;
+
+		snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", entries[n]->d_name);
+		bool counts = is_ours(entries[n]) && !fstatat(top, below, &st, AT_SYMLINK_NOFOLLOW);
+
+		free(entries[n]);
+		if (!counts)
+			continue;
+		if (S_ISDIR(st.st_mode)) {
+			buf_printf(out, "%s/\n", below);
+			describe(top, below, out);
+			continue;
+		}
+		AUTO_FREE char *text = plain_text(top, below, &len);
+
+		buf_printf(out, "%s %o %u =%s\n", below, st.st_mode & 07777, (unsigned)st.st_nlink,
+			text);
+	}
+	free(entries);
+}
+
+static void remove_all(int top)
+{
+	struct dirent **entries;
+	int count = scandirat(top, ".", &entries, NULL, NULL);
+
+	for (int n = 0; n < count; n++) {
+		if (is_ours(entries[n])) {
+			AUTO_CLOSE int fd = openat(top, entries[n]->d_name, O_RDONLY | O_DIRECTORY);
+
+			if (fd >= 0)
+				remove_all(fd);
+			unlinkat(top, entries[n]->d_name, fd >= 0 ? AT_REMOVEDIR : 0);
+		}
+		free(entries[n]);
+	}
+	free(entries);
+}
+
+/* ---- One case ---- */
+
+static void make_files(const struct scratch *s)
+{
+	scratch_mkdir(s, "d", 0755);
+	scratch_mkdir(s, "e", 0755);
+	scratch_write_text(s, "d/a", "aaaaaaaaaa");
+	scratch_write_text(s, "e/b", "bbbbbbbbbbbb");
+}
+
+static bool may_decide(const char *path)
+{
+	struct tree_entry *entries;
+	struct error e = { 0 };
+	struct inode *dir;
+	size_t count;
+	bool may;
+
+	cr_assert(eq(int, mounted_find(&now.mounted, path, &dir), ERR_OK));
+	cr_assert(eq(int, cache_entries(now.far.cache, NULL, dir, &entries, &count, &e), ERR_OK));
+	cache_entries_free(now.far.cache, entries, count);
+	may = tree_may_decide(now.far.cache->tree, dir, monotonic_ms());
+	mounted_forget(&now.mounted, dir);
+	return may;
+}
+
+static void know_file(const char *path)
+{
+	struct inode *i;
+	struct attr attr;
+
+	cr_assert(eq(int, mounted_find(&now.mounted, path, &i), ERR_OK));
+	cr_assert(eq(int, mounted_attr(&now.mounted, i, &attr), ERR_OK));
+	mounted_forget(&now.mounted, i);
+}
+
+static void set_gathering(int64_t ms)
+{
+	distant_gather_for(&now.far, ms);
+	now.far.cache->pending->pause_ms = 1;
+}
+
+static void begin(const struct plan *plan)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	now.plan = *plan;
+	now.names = 0;
+	now.why[0] = 0;
+	set_path(now.paths[0], sizeof now.paths[0], "d", "a");
+	set_path(now.paths[1], sizeof now.paths[1], "e", "b");
+	memcpy(now.dirs[0], "d", 2);
+	memcpy(now.dirs[1], "e", 2);
+	make_files(&now.far.scratch);
+	make_files(&now.scratch);
+	plain_init(&now.plain, now.scratch.fd);
+	distant_remount(&now.far, NULL);
+	now.mounted = (struct mounted){ .cache = now.far.cache };
+	while (!may_decide("") || !may_decide("d") || !may_decide("e")) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "nothing may be decided");
+		usleep(200);
+	}
+	know_file("d/a");
+	know_file("e/b");
+	set_gathering(AN_HOUR_MS);
+}
+
+static void try_in_vain(void)
+{
+	unsigned before = distant_applies(&now.far);
+
+	if (!now.far.cache->pending->changes)
+		return;
+	set_gathering(0);
+	distant_await_applies(&now.far, before + 1);
+}
+
+static void rewrite(void)
+{
+	static const char *const files[FILES] = { "d/a", "e/b" };
+
+	if (now.plan.rewritten < FILES && now.plan.ending != KEEPS_UP)
+		scratch_write_text(&now.far.scratch, files[now.plan.rewritten], THEIRS);
+}
+
+static bool take_steps(void)
+{
+	static const struct call brief = { .progress_ms = 1 };
+	bool is_done = true;
+
+	now.far.is_cut = now.plan.ending != KEEPS_UP;
+	now.mounted.call = now.far.is_cut ? &brief : NULL;
+	for (unsigned n = 0; n < STEPS && is_done; n++)
+		is_done = do_deed((enum deed)now.plan.deeds[n], now.plan.files[n], (char)('1' + n));
+	now.mounted.call = NULL;
+	return is_done;
+}
+
+static void break_off(void)
+{
+	bool was_tried = now.plan.ending == FAILS_TO_SEND || now.plan.ending == KILLED_LATE;
+
+	if (was_tried)
+		try_in_vain();
+	rewrite();
+	if (now.plan.ending == KILLED || now.plan.ending == KILLED_LATE) {
+		distant_break_off(&now.far);
+		now.far.is_cut = false;
+		distant_remount(&now.far, NULL);
+		now.mounted = (struct mounted){ .cache = now.far.cache };
+		now.far.cache->pending->pause_ms = 1;
+	}
+	now.far.is_cut = false;
+}
+
+static bool has_contents(const struct buf *all, const char *contents)
+{
+	char line[300];
+
+	snprintf(line, sizeof line, "=%s\n", contents);
+	return strstr(buf_text(all), line) != NULL;
+}
+
+/* Whether all contents of ours are there, but those that others wrote over. */
+static bool has_ours(const struct buf *all, const struct buf *mine)
+{
+	AUTO_FREE char *own = strdup(buf_text(mine));
+	char *rest = own;
+
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		const char *text = strchr(line, '=');
+		bool is_theirs = text && text[1] == "ab"[now.plan.rewritten];
+
+		if (text && !is_theirs && !has_contents(all, text + 1))
+			return false;
+	}
+	return true;
+}
+
+/* NULL: it is as it should be. */
+static const char *judge(void)
+{
+	AUTO_BUF struct buf mine = BUF_INIT(65536), sandbox = BUF_INIT(65536);
+	bool is_told = distant_parked(&now.far) > 0;
+
+	describe(now.plain.dir, "", &mine);
+	describe(now.far.scratch.fd, "", &sandbox);
+	bool keeps_both = strstr(buf_text(&sandbox), ".sandboxfs-conflict") != NULL;
+	bool is_same = !strcmp(buf_text(&mine), buf_text(&sandbox));
+
+	if (getenv("SANDBOXFS_CASE"))
+		fprintf(stderr, "%s\nmine:\n%s\nsandbox:\n%sparked %d\n", plan_text(),
+			buf_text(&mine), buf_text(&sandbox), is_told);
+	if (now.plan.rewritten < FILES)
+		return !has_contents(&sandbox, THEIRS)           ? "theirs is lost"
+			: !is_told && !has_ours(&sandbox, &mine) ? "ours is lost in silence"
+								 : NULL;
+	if (is_told || keeps_both)
+		return "a conflict with nobody";
+	return is_same ? NULL : "the sandbox has something else";
+}
+
+static void end(void)
+{
+	for (unsigned n = 0; n <= TWIN_HANDLES; n++)
+		if (now.mounted.handles[n])
+			cache_close(now.far.cache, now.mounted.handles[n]);
+	plain_release(&now.plain);
+	distant_break_off(&now.far);
+	remove_all(now.far.scratch.fd);
+	remove_all(now.scratch.fd);
+	remove_all(now.far.journal.fd);
+}
+
+/* true: nothing is amiss. *was_done: it could be done. */
+static bool run_case(const struct plan *plan, bool *was_done)
+{
+	const char *fault = NULL;
+	struct error e = { 0 };
+
+	begin(plan);
+	*was_done = take_steps();
+	if (*was_done) {
+		break_off();
+		/* The error is a refusal. */
+		cache_sync(now.far.cache, NULL, &e);
+		fault = judge();
+	}
+	now.far.is_cut = false;
+	end();
+	if (fault)
+		fprintf(stderr, "%s: %s\n", plan_text(), fault);
+	return !fault;
+}
+
+static void start(void)
+{
+	distant_start_telling(&now.far);
+	distant_keep_journal(&now.far);
+	scratch_make(&now.scratch);
+}
+
+static void stop(void)
+{
+	distant_stop(&now.far);
+	scratch_remove(&now.scratch);
+}
+
+TestSuite(three_steps, .timeout = 7200);
+
+/* ---- Some of them ---- */
+
+static void expect_sound(const struct plan *plans, size_t count)
+{
+	bool was_done;
+
+	start();
+	for (size_t n = 0; n < count; n++) {
+		cr_expect(run_case(&plans[n], &was_done), "%s", plan_text());
+		cr_expect(was_done, "%s: %s", plan_text(), now.why);
+	}
+	stop();
+}
+
+#define OF_A                .ending = KILLED_LATE, .rewritten = 0
+#define EXPECT_SOUND(plans) expect_sound(plans, sizeof(plans) / sizeof *(plans))
+
+Test(three_steps, a_file_of_which_a_copy_is_pending_is_held_against_what_was_copied)
+{
+	static const struct plan plans[] = {
+		{ { COPIES, APPENDS, CUTS }, OF_A },
+		{ { COPIES, SAVES, NOTHING }, OF_A },
+		{ { COPIES, REMOVES, NOTHING }, OF_A },
+		{ { COPIES, SAVES, NOTHING }, .ending = FAILS_TO_SEND },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
+/* Nobody else is at the files. */
+Test(three_steps, a_copy_beside_any_change_that_is_queued_is_no_conflict)
+{
+	bool was_done;
+
+	start();
+	for (unsigned n = 0; n < DEEDS * FILES * 2; n++) {
+		unsigned deed = n / FILES % DEEDS;
+		bool is_first = n / FILES / DEEDS;
+		const struct plan plan = {
+			.deeds = { is_first ? COPIES : deed, is_first ? deed : COPIES, NOTHING },
+			.files = { is_first ? 0 : n % FILES, is_first ? n % FILES : 0 },
+			.ending = KEEPS_UP,
+			.rewritten = FILES,
+		};
+
+		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
+	}
+	stop();
+}
