@@ -5,6 +5,8 @@
  */
 #include "cache/pending_inside.h"
 
+#include "providers/base/cleanup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,12 +184,6 @@ static bool names(const struct change *c, const char *path)
 	return is && c->op != CHANGE_SYNC;
 }
 
-/* Behind it another file may have that name. */
-static bool moves_above(const struct queued *q, const char *path)
-{
-	return q->change.op == CHANGE_RENAME && queued_leads_to_path(q, path);
-}
-
 /* Whether it is held against the version of what is there, or carries it on. */
 static bool has_to_do_with(const struct queued *q, const char *path)
 {
@@ -196,16 +192,16 @@ static bool has_to_do_with(const struct queued *q, const char *path)
 	return sets || queued_goes_on_at(q, path);
 }
 
-/* What comes next at that name; NULL: nothing, or it cannot be told. */
-static struct queued *next_there(const struct queued *before, const char *path)
+/* What comes next of the file at `*path`, which is where it is by then; NULL: nothing known. */
+static struct queued *next_there(const struct queued *before, char **path)
 {
 	struct queued *q = TAILQ_NEXT(before, link);
 
-	for (int n = 0; q && n < PENDING_CHANGES_MAX; n++, q = TAILQ_NEXT(q, link)) {
-		if (q->is_recovered && names(&q->change, path))
+	for (int n = 0; q && *path && n < PENDING_CHANGES_MAX; n++, q = TAILQ_NEXT(q, link)) {
+		if (q->is_recovered && names(&q->change, *path))
 			return q;
-		if (q->is_recovered && moves_above(q, path))
-			return NULL;
+		if (q->is_recovered && queued_moves_above(q, *path))
+			*path = queued_carry(q, *path);
 	}
 	return NULL;
 }
@@ -230,9 +226,10 @@ void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct change_result *result)
 {
 	/* A barrier leaves what it finds. */
-	const char *path = answered->change.op == CHANGE_SYNC ? NULL : queued_leaves(answered);
+	const char *at = answered->change.op == CHANGE_SYNC ? NULL : queued_leaves(answered);
 	struct version left = version_left(result);
-	struct queued *q = path && left.ctime.tv_sec ? next_there(answered, path) : NULL;
+	AUTO_FREE char *path = at && left.ctime.tv_sec ? strdup(at) : NULL;
+	struct queued *q = path ? next_there(answered, &path) : NULL;
 
 	if (!q || q->is_sent || q->is_overtaken)
 		return;

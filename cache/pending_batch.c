@@ -309,78 +309,6 @@ static struct version version_to_find(const struct queued *q)
 	return queued_moves_file(q) && !moves_what_follows(q) ? any : q->change.version;
 }
 
-/* What it takes away or takes the place of without a word of what that was. */
-struct taken {
-	const struct inode *inode; /* NULL: none, or of an earlier mount */
-	const char *path;          /* of one of those; NULL: none */
-};
-
-static bool takes_place(const struct change *c)
-{
-	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !queued_goes_by_name(c) &&
-		!c->version2.ctime.tv_sec;
-}
-
-static struct taken taken_away(const struct queued *q, const struct change *c)
-{
-	bool removes = c->op == CHANGE_UNLINK && !c->version.ctime.tv_sec;
-	bool is_over = c->op == CHANGE_PLACE && !q->moved[0];
-
-	if (!removes && !takes_place(c))
-		return (struct taken){ 0 };
-	if (q->is_recovered)
-		return (struct taken){ .path = removes ? c->path : c->path2 };
-	return (struct taken){ .inode = removes || is_over ? q->about.target : q->moved[1] };
-}
-
-/* Whether it is one of the contents of that, or carries its version. */
-static bool is_of(const struct queued *q, const struct taken *taken)
-{
-	if (q->is_beside || !(queued_changes_contents(q) || queued_carries_version(q)))
-		return false;
-	if (taken->path)
-		return q->is_recovered && !strcmp(queued_leaves(q), taken->path);
-	return q->about.target == taken->inode;
-}
-
-/* The last of the first `count` changes that is; 0: none. Steps count from 1, as needs do. */
-static size_t contents_step(const struct batch *b, size_t count, const struct taken *taken)
-{
-	while (count && !is_of(b->queued[count - 1], taken))
-		count--;
-	return count;
-}
-
-static size_t first_needed(const struct batch *b, size_t step)
-{
-	while (b->changes[step - 1].needs)
-		step = b->changes[step - 1].needs;
-	return step;
-}
-
-/*
- * Where what was written to a file is refused, for others were at it, it is not removed and nothing takes its place. A
- * change can say only of one other that it needs it, so what it needs already is made to need that, or the other way round.
- */
-static void need_taken_away(struct batch *b, size_t step)
-{
-	struct change *c = &b->changes[step - 1];
-	struct taken taken = taken_away(b->queued[step - 1], c);
-	bool is_any = taken.inode || taken.path;
-	size_t written = is_any ? contents_step(b, step - 1, &taken) : 0;
-
-	if (!written)
-		return;
-	if (!c->needs) {
-		c->needs = (uint32_t)written;
-	} else if (written < first_needed(b, c->needs)) {
-		b->changes[first_needed(b, c->needs) - 1].needs = (uint32_t)written;
-	} else if (c->needs < first_needed(b, written)) {
-		b->changes[first_needed(b, written) - 1].needs = c->needs;
-		c->needs = (uint32_t)written;
-	}
-}
-
 void batch_is_late_locked(struct pending *p, struct batch *b)
 {
 	for (size_t n = 0; n < b->count; n++) {
@@ -391,31 +319,28 @@ void batch_is_late_locked(struct pending *p, struct batch *b)
 		c->version2 = q->change.version2;
 		c->flags = q->change.flags;
 		expect_the_same(p, q, c);
-		need_taken_away(b, n + 1);
+		batch_needs_file(b, n + 1);
 	}
 }
 
-/* Of an earlier mount: what is done just before it moves the version, and is held against that itself. */
-static bool is_behind_contents(const struct batch *b, const struct change *c)
-{
-	bool takes_place = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
-	const char *path = takes_place ? c->path2 : c->path;
-
-	for (size_t n = 0; n < b->count; n++)
-		if ((queued_changes_contents(b->queued[n]) ||
-			    queued_carries_version(b->queued[n])) &&
-			!strcmp(queued_leaves(b->queued[n]), path))
-			return true;
-	return false;
-}
-
-/* Of an earlier mount, what needs it and is more than attributes again. All leave in their order, so the others wait with it. */
+/*
+ * Of an earlier mount, what needs it and is more than attributes again, by whatever name the file
+ * has then. All leave in their order, so the others wait with it.
+ */
 static struct queued *first_led_to(const struct queued *before)
 {
 	struct queued *q = TAILQ_NEXT(before, link);
+	char *at = strdup(before->change.path);
 
-	while (q && !(q->is_recovered && !queued_sets_attributes(q) && queued_leads_to(before, q)))
-		q = TAILQ_NEXT(q, link);
+	for (; q && at; q = TAILQ_NEXT(q, link)) {
+		if (!q->is_recovered)
+			continue;
+		if (!queued_sets_attributes(q) && queued_leads_to_from(before, q, at))
+			break;
+		at = queued_carry(q, at);
+	}
+	q = at ? q : NULL;
+	free(at);
 	return q;
 }
 
@@ -454,13 +379,14 @@ static bool take_change(struct gathering *g, struct queued *q)
 		c->version = (struct version){ 0 };
 	c->needs = (uint32_t)needs_of(g, q);
 	if (q->is_recovered && !q->is_overtaken && journal_base_in(c)->ctime.tv_sec &&
-		is_behind_contents(b, c))
+		batch_tells_file_of(b, q))
 		forget(journal_base_in(c));
 	b->queued[b->count++] = q;
 	if (was_long_untold(g->p, q))
-		need_taken_away(b, b->count);
+		batch_needs_file(b, b->count);
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;
+	b->renames |= q->is_recovered && q->change.op == CHANGE_RENAME;
 	note_step(g, q);
 	hold_up_follower(g, q);
 	q->is_sent = true;
@@ -491,7 +417,8 @@ static bool may_leave(const struct gathering *g, const struct queued *q)
 		return false;
 	if (q->is_wall && g->has_passed)
 		return false;
-	return fits(g, q) && !is_held_up(g, q) && !needs_two(g, q) && q->awaits != g->p->gatherings;
+	return fits(g, q) && !is_held_up(g, q) && !needs_two(g, q) &&
+		q->awaits != g->p->gatherings && !batch_moves_file_of(g->batch, q);
 }
 
 /* In their order; true: something was taken. */

@@ -337,6 +337,7 @@ struct batch {
 	bool is_too_large;        /* for the way to the sandbox: see batch_cut_locked() */
 	bool is_cut;              /* its changes leave again in smaller batches */
 	size_t damaged;           /* 1 + the index of one that cannot be read back; 0: none */
+	bool renames;             /* one of an earlier mount, which may be a directory's */
 	struct error why;         /* of what was refused, where that is not one of the results */
 };
 
@@ -361,6 +362,21 @@ void batch_settle_locked(struct pending *p, struct batch *b);
 void batch_release(struct batch *b);
 /* The journal's entries of those that were not refused, to be freed; NULL without memory. `results` are there. */
 uint64_t *batch_numbers(const struct batch *b, size_t *count);
+
+/* ---- What a change of a batch needs of the others (pending_needs.c) ---- */
+
+/*
+ * Where the change of this step, from 1, takes a file away, takes its place or goes on with it, and
+ * has no version of it, it needs from now on what is done to that file before.
+ */
+void batch_needs_file(struct batch *b, size_t step);
+/* Of an earlier mount: whether the batch makes the file what `q`, behind it, finds. */
+bool batch_tells_file_of(const struct batch *b, const struct queued *q);
+/*
+ * The same, and the batch then moves a directory above that: what was done to the file is to be
+ * answered first.
+ */
+bool batch_moves_file_of(const struct batch *b, const struct queued *q);
 
 /* ---- Batches sent again (pending_repeat.c) ---- */
 

@@ -9,6 +9,9 @@
 
 #include "cache/cache_inside.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* ---- Telling ---- */
 
 static void remember_locked(const struct queued *q, struct inode *i, const struct error *why)
@@ -65,16 +68,31 @@ static bool gives_first_name(const struct queued *q)
 	return q->made || (q->change.op == CHANGE_PLACE && q->moved[0]);
 }
 
+/* What follows by the name `made`, wherever that is moved by what is done. */
+static void lose_behind(struct queued *refused, const char *made)
+{
+	char *at = strdup(made);
+	struct queued *q = refused;
+
+	while (at && (q = TAILQ_NEXT(q, link))) {
+		if (!q->is_recovered)
+			continue;
+		q->is_lost |= queued_leads_to_from(refused, q, at);
+		if (!q->is_lost)
+			at = queued_carry(q, at);
+	}
+	free(at);
+}
+
 /* Nothing is known of the inodes of an earlier mount's: what follows goes by the name. */
 static void lose_path(struct queued *refused)
 {
-	struct queued *q = refused;
-
 	/* It meets the conflict itself. */
-	if (queued_carries_version(refused))
+	if (!refused->is_recovered || queued_carries_version(refused))
 		return;
-	while (refused->is_recovered && (q = TAILQ_NEXT(q, link)))
-		q->is_lost |= q->is_recovered && queued_leads_to(refused, q);
+	lose_behind(refused, queued_makes(refused));
+	if (refused->change.op == CHANGE_RENAME && refused->change.flags & CHANGE_EXCHANGE)
+		lose_behind(refused, refused->change.path);
 }
 
 static void park_locked(struct pending *p, struct queued *q, const struct error *why)

@@ -166,27 +166,33 @@ static bool is_of_the_file_at(const struct queued *q, const char *path)
 	return is_there && c->op != CHANGE_SYNC;
 }
 
-bool queued_leads_to(const struct queued *before, const struct queued *q)
+const char *queued_makes(const struct queued *q)
+{
+	const struct change *c = &q->change;
+	bool leaves_second = takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
+
+	return leaves_second ? c->path2 : c->path;
+}
+
+bool queued_leads_to_from(const struct queued *before, const struct queued *q, const char *made)
 {
 	const struct change *c = &before->change;
 	bool leaves_second = takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
-	const char *made = leaves_second ? c->path2 : c->path;
 
 	if (queued_carries_version(before))
-		return is_of_the_file_at(q, c->path);
+		return is_of_the_file_at(q, made);
 	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
 		return false;
-	if (exchanges(c) &&
-		(is_below(q->change.path, c->path) || is_below(q->change.path2, c->path)))
-		return true;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
 
-bool queued_leads_to_path(const struct queued *before, const char *path)
+bool queued_leads_to(const struct queued *before, const struct queued *q)
 {
 	const struct change *c = &before->change;
 
-	return is_below(path, c->path) || (c->path2 && is_below(path, c->path2));
+	if (exchanges(c) && queued_leads_to_from(before, q, c->path))
+		return true;
+	return queued_leads_to_from(before, q, queued_makes(before));
 }
 
 const char *queued_leaves(const struct queued *q)
@@ -216,6 +222,47 @@ char *queued_carry(const struct queued *q, char *path)
 	if (c->op == CHANGE_RENAME && is_below(path, c->path2))
 		return move_path(path, c->path2, c->flags & CHANGE_EXCHANGE ? c->path : c->keep);
 	return path;
+}
+
+char *queued_carry_back(const struct queued *q, char *path)
+{
+	const struct change *c = &q->change;
+	bool is_new = c->op <= CHANGE_SYMLINK && !strcmp(path, c->path);
+	bool is_moved = takes_along(c) || c->op == CHANGE_LINK;
+
+	if (is_moved && is_below(path, c->path2))
+		return move_path(path, c->path2, c->path);
+	if (exchanges(c) && is_below(path, c->path))
+		return move_path(path, c->path, c->path2);
+	if (!is_new && !(takes_along(c) || queued_removes(q)))
+		return path;
+	/* What had that name before has another one, or none. */
+	return is_new || is_below(path, c->path) ? move_path(path, path, NULL) : path;
+}
+
+static bool is_inside(const char *path, const char *top)
+{
+	return is_below(path, top) && path[strlen(top)];
+}
+
+bool queued_moves_above(const struct queued *q, const char *path)
+{
+	const struct change *c = &q->change;
+
+	return c->op == CHANGE_RENAME && (is_inside(path, c->path) || is_inside(path, c->path2));
+}
+
+bool queued_tells_file_at(const struct queued *q, const char *path)
+{
+	const struct change *c = &q->change;
+	const char *left = queued_leaves(q);
+
+	if (exchanges(c) && !strcmp(c->path, path))
+		return true;
+	if (!left || strcmp(left, path) != 0)
+		return false;
+	return c->op <= CHANGE_LINK || c->op == CHANGE_RENAME || queued_changes_contents(q) ||
+		queued_carries_version(q);
 }
 
 bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offset, size_t len)

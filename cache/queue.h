@@ -92,14 +92,24 @@ bool queued_goes_on_at(const struct queued *q, const char *path);
  * carries the version that `q` is held against.
  */
 bool queued_leads_to(const struct queued *before, const struct queued *q);
-/* Whether it makes what is at `path`, or a directory on the way there, be found there or not any more. */
-bool queued_leads_to_path(const struct queued *before, const char *path);
+/*
+ * What it makes, just behind it; and the same where that is `made` by the time of `q`. An exchange
+ * has its first name, too.
+ */
+const char *queued_makes(const struct queued *q);
+bool queued_leads_to_from(const struct queued *before, const struct queued *q, const char *made);
 /* Whether it takes a name away. */
 bool queued_removes(const struct queued *q);
 /* Where what it is about is afterwards; NULL: it has lost this name. */
 const char *queued_leaves(const struct queued *q);
 /* Where what is at `path` is afterwards. Takes `path`, gives what is to be freed: NULL: that name is gone, or no memory. */
 char *queued_carry(const struct queued *q, char *path);
+/* Where what is at `path` afterwards was before; NULL: nowhere, or no memory. */
+char *queued_carry_back(const struct queued *q, char *path);
+/* Whether a directory above `path` got there, or away from there, by it. */
+bool queued_moves_above(const struct queued *q, const char *path);
+/* Whether the file at `path` afterwards has its place, its contents or its version by it. */
+bool queued_tells_file_at(const struct queued *q, const char *path);
 /* What its target changes places with; NULL: nothing. */
 struct inode *queued_exchanged(const struct queued *q);
 /* Whether bytes at `offset` may go on in it, so that in the end the file is the same. */

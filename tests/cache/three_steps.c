@@ -514,7 +514,55 @@ static void expect_sound(const struct plan *plans, size_t count)
 }
 
 #define OF_A                .ending = KILLED_LATE, .rewritten = 0
+#define OF_NONE             .ending = KILLED_LATE, .rewritten = FILES
 #define EXPECT_SOUND(plans) expect_sound(plans, sizeof(plans) / sizeof *(plans))
+
+Test(three_steps, a_file_in_a_directory_that_was_moved_is_held_against_what_was_there)
+{
+	static const struct plan plans[] = {
+		{ { APPENDS, MOVES_DIR, SAVES }, OF_A },
+		{ { APPENDS, MOVES_DIR, OVERWRITES }, OF_A },
+		{ { APPENDS, MOVES_DIR, CUTS }, OF_A },
+		{ { APPENDS, MOVES_DIR, REMOVES }, OF_A },
+		{ { SETS_MODE, MOVES_DIR, SAVES }, OF_A },
+		{ { SETS_MODE, MOVES_DIR, OVERWRITES }, OF_A },
+		{ { SETS_MODE, MOVES_DIR, CUTS }, OF_A },
+		{ { SETS_MODE, MOVES_DIR, REMOVES }, OF_A },
+		{ { SETS_TIMES, MOVES_DIR, SAVES }, OF_A },
+		{ { SETS_TIMES, MOVES_DIR, REMOVES }, OF_A },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
+Test(three_steps, what_is_done_to_a_file_in_a_directory_that_was_moved_is_done)
+{
+	static const struct plan plans[] = {
+		{ { APPENDS, MOVES_DIR, SAVES }, OF_NONE },
+		{ { APPENDS, MOVES_DIR, APPENDS }, OF_NONE },
+		{ { APPENDS, MOVES_DIR, REMOVES }, OF_NONE },
+		{ { SETS_MODE, MOVES_DIR, OVERWRITES }, OF_NONE },
+		{ { SETS_MODE, MOVES_DIR, CUTS }, OF_NONE },
+		{ { SETS_TIMES, MOVES_DIR, SAVES }, OF_NONE },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
+Test(three_steps, a_file_that_changed_places_is_held_against_what_was_there)
+{
+	static const struct plan plans[] = {
+		{ { EXCHANGES, MOVES_OVER, SAVES }, { 0, 1, 0 }, OF_A },
+		{ { EXCHANGES, SAVES, APPENDS }, { 0, 1, 1 }, .ending = KILLED_LATE,
+			.rewritten = 1 },
+		{ { SAVES, MOVES_DIR, REMOVES }, OF_A },
+		{ { SAVES, SETS_MODE, OVERWRITES }, OF_A },
+		{ { SAVES, MOVES_OVER, LINKS }, { 0, 1, 0 }, .ending = FAILS_TO_SEND },
+		{ { MOVES_DIR, SETS_TIMES, SAVES }, .ending = FAILS_TO_SEND },
+	};
+
+	EXPECT_SOUND(plans);
+}
 
 Test(three_steps, a_file_of_which_a_copy_is_pending_is_held_against_what_was_copied)
 {

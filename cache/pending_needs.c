@@ -1,0 +1,154 @@
+/*
+ * What a change needs of those before it in its batch, where others may have been at a file since
+ * it was decided.
+ *
+ * The first change of a file alone says which version it was decided on: what follows is done where
+ * that was done. So each needs the one before it of the same file, by whatever name. Files of an
+ * earlier mount are known by their names alone: a name is followed back through what moved the
+ * file, and the directories above it.
+ */
+#include "cache/pending_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The file ---- */
+
+/* What a change goes on with, takes away or takes the place of, without a version of it. */
+struct concerned {
+	const struct inode *inode; /* NULL: none, or of an earlier mount */
+	const char *path;          /* of one of those; NULL: none */
+};
+
+static bool takes_place(const struct change *c)
+{
+	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !queued_goes_by_name(c) &&
+		!c->version2.ctime.tv_sec;
+}
+
+static bool removes(const struct change *c)
+{
+	return c->op == CHANGE_UNLINK && !c->version.ctime.tv_sec;
+}
+
+/* Of this mount it is the inode that is expected. */
+static bool goes_on(const struct queued *q, const struct change *c)
+{
+	return q->is_recovered && queued_changes_contents(q) && c->op != CHANGE_COPY &&
+		c->op != CHANGE_PLACE && !c->version.ctime.tv_sec;
+}
+
+static struct concerned concerned_by(const struct queued *q, const struct change *c)
+{
+	bool is_over = c->op == CHANGE_PLACE && !q->moved[0];
+	bool is_at_path = removes(c) || goes_on(q, c);
+
+	if (!is_at_path && !takes_place(c))
+		return (struct concerned){ 0 };
+	if (q->is_recovered)
+		return (struct concerned){ .path = is_at_path ? c->path : c->path2 };
+	return (struct concerned){ .inode = is_at_path || is_over ? q->about.target : q->moved[1] };
+}
+
+/* ---- What is done to it ---- */
+
+static bool is_of_inode(const struct queued *q, const struct inode *i)
+{
+	bool tells =
+		q->made || q->moved[0] || queued_changes_contents(q) || queued_carries_version(q);
+
+	return !q->is_beside && ((q->about.target == i && tells) || queued_exchanged(q) == i);
+}
+
+static size_t last_of_inode(const struct batch *b, size_t count, const struct inode *i)
+{
+	while (count && !is_of_inode(b->queued[count - 1], i))
+		count--;
+	return count;
+}
+
+/* *is_moved: a directory above the path was moved in between. */
+static size_t last_at_path(const struct batch *b, size_t count, const char *path, bool *is_moved)
+{
+	char *at = strdup(path);
+
+	*is_moved = false;
+	for (; count && at; count--) {
+		const struct queued *q = b->queued[count - 1];
+
+		if (q->is_recovered && queued_tells_file_at(q, at))
+			break;
+		*is_moved |= queued_moves_above(q, at);
+		at = queued_carry_back(q, at);
+	}
+	bool is_found = at;
+
+	free(at);
+	return is_found ? count : 0;
+}
+
+/* The last one of the first `count` changes that tells it; 0: none. Steps count from 1. */
+static size_t last_of(const struct batch *b, size_t count, const struct concerned *x)
+{
+	bool is_moved;
+
+	if (x->path)
+		return last_at_path(b, count, x->path, &is_moved);
+	return x->inode ? last_of_inode(b, count, x->inode) : 0;
+}
+
+/* ---- Needs ---- */
+
+/*
+ * A change can say only of one other that it needs it. So what it needs, and what that needs, and
+ * so on, is put into one row with the other and what that needs: each needs the one before it.
+ */
+static void need_also(struct batch *b, size_t step, size_t other)
+{
+	while (other) {
+		size_t next = b->changes[step - 1].needs;
+
+		if (next == other)
+			return;
+		if (next < other) {
+			b->changes[step - 1].needs = (uint32_t)other;
+			step = other;
+			other = next;
+		} else {
+			step = next;
+		}
+	}
+}
+
+void batch_needs_file(struct batch *b, size_t step)
+{
+	const struct concerned x = concerned_by(b->queued[step - 1], &b->changes[step - 1]);
+
+	need_also(b, step, last_of(b, step - 1, &x));
+}
+
+/* Of an earlier mount: the name of the file that its base is of; NULL: none. */
+static const char *based_at(const struct queued *q)
+{
+	const struct change *c = &q->change;
+	bool takes = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
+
+	return !q->is_recovered ? NULL : takes ? c->path2 : c->path;
+}
+
+bool batch_tells_file_of(const struct batch *b, const struct queued *q)
+{
+	const char *path = based_at(q);
+	bool is_moved;
+
+	return path && last_at_path(b, b->count, path, &is_moved);
+}
+
+bool batch_moves_file_of(const struct batch *b, const struct queued *q)
+{
+	const char *path = b->renames ? based_at(q) : NULL;
+	bool is_moved;
+
+	return path && (queued_goes_on_at(q, path) || queued_sets_attributes(q)) &&
+		last_at_path(b, b->count, path, &is_moved) && is_moved;
+}
