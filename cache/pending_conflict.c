@@ -59,11 +59,25 @@ static bool is_conflict(const struct queued *q, enum err refusal)
 	return q->change.op == CHANGE_PLACE && (refusal == ERR_STALE || refusal == ERR_IS_DIR);
 }
 
-/* In its turn: who waits for the one waits for the other. */
+/* The last change that left in an earlier mount, from `q` on. */
+static struct queued *last_numbered(struct queued *q)
+{
+	struct queued *next;
+
+	while ((next = TAILQ_NEXT(q, link)) && next->sequence)
+		q = next;
+	return q;
+}
+
+/*
+ * In its turn: who waits for the one waits for the other. But it gets a number of its own: what
+ * left in an earlier mount has smaller ones, and the sandbox would take that for done if it arrived
+ * later.
+ */
 static void take_turn_of(struct pending *p, struct queued *again, struct queued *q)
 {
 	TAILQ_REMOVE(&p->queue, again, link);
-	TAILQ_INSERT_AFTER(&p->queue, q, again, link);
+	TAILQ_INSERT_AFTER(&p->queue, last_numbered(q), again, link);
 	again->order = q->order;
 	again->is_wanted = q->is_wanted;
 	again->conflicts = q->conflicts + 1;

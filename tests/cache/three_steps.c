@@ -576,6 +576,15 @@ Test(three_steps, a_file_of_which_a_copy_is_pending_is_held_against_what_was_cop
 	EXPECT_SOUND(plans);
 }
 
+Test(three_steps, what_left_before_a_conflict_is_done_though_the_conflict_leaves_again)
+{
+	static const struct plan plans[] = {
+		{ { MOVES, SAVES, APPENDS }, { 0, 1, 0 }, .ending = KILLED_LATE, .rewritten = 1 },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
 /* Nobody else is at the files. */
 Test(three_steps, a_copy_beside_any_change_that_is_queued_is_no_conflict)
 {
