@@ -160,6 +160,7 @@ struct cache_status {
 	uint64_t pending_changes, pending_bytes; /* what the sandbox does not have yet */
 	uint64_t leaving_bytes;                  /* about so many of these have left */
 	uint64_t parked_changes;
+	uint64_t refused_inherited; /* changes of an earlier mount, refused since this one began */
 	struct cache_parked parked[CACHE_PARKED_TOLD]; /* of these the first */
 	size_t parked_told;
 	const char *

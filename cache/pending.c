@@ -56,6 +56,9 @@ static void wait_for_recovered(struct pending *p)
 
 	if (pending_drain_all_quietly(p, &call, &e))
 		cache_note_error(p->cache, "changes of an earlier mount", &e);
+	pthread_mutex_lock(&p->lock);
+	inherited_log_locked(p);
+	pthread_mutex_unlock(&p->lock);
 }
 
 enum err pending_new(
@@ -75,6 +78,7 @@ enum err pending_new(
 	TAILQ_INIT(&p->held);
 	TAILQ_INIT(&p->backlogs);
 	TAILQ_INIT(&p->plain);
+	TAILQ_INIT(&p->inherited.untold);
 	enum err kind = open_journal(p, call, e);
 
 	if (!kind)
@@ -129,6 +133,7 @@ bool pending_free(struct pending *p)
 	pthread_mutex_unlock(&p->lock);
 	bool is_done = journal_close(p->journal);
 
+	inherited_release(&p->inherited);
 	free(p->place);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
@@ -157,6 +162,7 @@ void pending_count(struct pending *p, struct cache_status *out)
 	out->pending_changes = p->changes;
 	out->pending_bytes = p->bytes;
 	out->parked_changes = p->parked;
+	out->refused_inherited = p->inherited.refused;
 	/* More leaves than the contents, or less where they are compressed. */
 	uint64_t sent = p->moved.sent, sent_most = p->bytes - p->unsent_bytes;
 

@@ -82,6 +82,25 @@ struct backlog {
 	size_t version_step;         /* likewise of attributes that carry its version */
 };
 
+/* A refused change of an earlier mount, of which no handle was told. */
+struct untold {
+	TAILQ_ENTRY(untold) link;
+	char *path;
+	struct error why;
+};
+
+/* More of them than so many are told to barriers alone. */
+#define UNTOLD_MAX 1024
+
+/* Refused changes of an earlier mount, which are known by their paths. */
+struct inherited {
+	TAILQ_HEAD(, untold) untold;
+	unsigned untold_count;
+	uint64_t refused;   /* all of them */
+	struct error first; /* of these */
+	bool for_barrier;   /* no barrier was told of one */
+};
+
 struct pending {
 	struct cache *cache;
 	struct journal *journal;
@@ -115,6 +134,7 @@ struct pending {
 	uint64_t doubted;        /* somebody believes none up to this one */
 	uint64_t refused_order;  /* of the last change refused */
 	struct error refused;
+	struct inherited inherited;
 	unsigned moves;     /* that the sandbox is asked for */
 	unsigned under_way; /* batches */
 	unsigned waiting;   /* calls, for an answer */
@@ -436,6 +456,18 @@ void refused_leave_locked(struct pending *p, const struct batch *b);
 void refused_again_locked(struct pending *p, struct queued *q);
 /* It leaves the queue: it was answered. */
 void pending_leave_locked(struct pending *p, struct queued *q);
+
+/* ---- Refusals of what an earlier mount left (pending_inherited.c) ---- */
+
+/* The next barrier is told, and the next close or fsync of a file that it is about. */
+void inherited_refused_locked(struct pending *p, const struct queued *q, const struct error *why);
+/* What of that is about the path of `i` is to be told by its handles from now on. */
+void inherited_find_locked(struct pending *p, struct inode *i);
+/* To a barrier, once. */
+enum err inherited_report_locked(struct pending *p, struct error *e);
+/* One line in the log, where there is any. */
+void inherited_log_locked(struct pending *p);
+void inherited_release(struct inherited *h);
 
 /* ---- Senders (pending_send.c) ---- */
 

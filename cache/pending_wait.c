@@ -242,6 +242,8 @@ enum err pending_flush(struct pending *p, const struct call *call, struct inode 
 	if (sync)
 		kind = pending_still_locked(p, call, e);
 	pending_release_locked(p, i);
+	if (!kind)
+		inherited_find_locked(p, i);
 	if (!kind && i->backlog) {
 		kind = flush_locked(p, i->backlog, call, sync, synced, e);
 		backlog_rest_locked(p, i->backlog);
@@ -270,6 +272,7 @@ enum err pending_report(struct pending *p, struct inode *i, struct error *e)
 	if (!p)
 		return ERR_OK;
 	pthread_mutex_lock(&p->lock);
+	inherited_find_locked(p, i);
 	if (i->backlog) {
 		kind = backlog_report_locked(i->backlog, e);
 		backlog_rest_locked(p, i->backlog);
@@ -284,8 +287,12 @@ static enum err report_all_locked(struct pending *p, uint64_t from, struct error
 	enum err kind = ERR_OK;
 	struct backlog *next;
 
+	enum err inherited = inherited_report_locked(p, e);
+
 	if (p->refused_order >= from)
 		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
+	else
+		kind = inherited;
 	for (struct backlog *b = TAILQ_FIRST(&p->backlogs); b; b = next) {
 		next = TAILQ_NEXT(b, link);
 		if (b->for_barrier && !kind)

@@ -303,9 +303,16 @@ static enum err send_pending(const struct run *r, struct cache *cache, struct er
 	struct cache_status status;
 	enum err kind = cache_sync(cache, &call, &why);
 
-	if (!kind)
-		return ERR_OK;
 	cache_get_status(cache, &status);
+	if (!kind && !status.refused_inherited)
+		return ERR_OK;
+	if (!kind)
+		return error_set(e, ERR_CONFLICT,
+			"the sandbox refused %llu change%s of an earlier mount%s%s",
+			(unsigned long long)status.refused_inherited,
+			status.refused_inherited == 1 ? "" : "s",
+			status.journal_dir ? "; what is not done is kept in " : "",
+			status.journal_dir ? status.journal_dir : "");
 	return error_set(e, kind, "not everything could be sent: %s%s%s", why.text,
 		status.journal_dir ? "; it is kept for the next mount, in " : "",
 		status.journal_dir ? status.journal_dir : "");

@@ -152,6 +152,33 @@ Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
 	cr_expect(eq(str, status.parked[0].path, "f"));
 }
 
+/* Nobody of this mount made it. */
+Test(recover, a_refusal_is_told_to_the_first_barrier_and_the_first_fsync_of_the_file)
+{
+	struct inode *i = open_known();
+	struct cache_status status;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs, and longer");
+	scratch_write_text(&far.scratch, "g", "another");
+	distant_remount(&far, NULL);
+	struct inode *f = distant_open(&far, "f"), *g = distant_open(&far, "g");
+
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, g, NULL), ERR_OK));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_CONFLICT));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, f, NULL), ERR_CONFLICT));
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, f, NULL), ERR_OK));
+	cache_get_status(far.cache, &status);
+	cr_expect(eq(u64, status.refused_inherited, 1));
+	distant_close(&far, g);
+	distant_close(&far, f);
+}
+
 /* Contents of a file that is there leave without a number. */
 static void leave_half_done(const char *text, const char *more)
 {

@@ -96,4 +96,43 @@ is "the close of a handle for reading does not" "$(told close-reader)" OK
 is "the close of the handle for writing does" "$(told close-writer)" ENOENT
 let_go
 unmount
+
+# ---- Of an earlier mount -------------------------------------------------------------------------
+
+# Takes away what was mounted last, whose process is dead.
+bury() {
+	wait "$DAEMON" 2>/dev/null
+	tap_drop_mount "$MNT"
+}
+
+syncer='import os, sys
+os.fsync(os.open(sys.argv[1], os.O_RDWR))'
+
+mount_sandbox inherited timeout=15
+for file in one two; do
+	echo base >"$MNT/$file"
+done
+sync "$MNT/one" "$MNT/two"
+ls -lR "$MNT" >/dev/null
+stall
+echo more >>"$MNT/one"
+for file in one two; do
+	echo theirs >"$STORE/$file"
+done
+kill -9 "$DAEMON"
+bury
+mend
+mount_sandbox inherited timeout=15
+like "the next mount says in one line what the sandbox refused" "$(cat "$LOG")" \
+	'the sandbox refused 1 change of an earlier mount, the first: one: was changed in the sandbox'
+ok "fsync of another file does not report that" python3 -c "$syncer" "$MNT/two"
+fails "fsync of the file does" python3 -c "$syncer" "$MNT/one"
+ok "once" python3 -c "$syncer" "$MNT/one"
+fails "and so does a barrier" settle
+ok "once" settle
+tap_umount "$MNT"
+wait_until "$PATIENCE" ended "$DAEMON"
+wait "$DAEMON"
+is "the end of the mount tells that, too" $? 32
+like "in one line" "$(tail -n 1 "$LOG")" 'the sandbox refused 1 change of an earlier mount; what is not done is kept in'
 done_testing
