@@ -212,7 +212,9 @@ static size_t step_of_target(const struct gathering *g, const struct queued *q)
 /* A change can say only of one other that it needs it. */
 static bool needs_two(const struct gathering *g, const struct queued *q)
 {
-	return step_of_other(g, q) && step_of_target(g, q);
+	size_t other = step_of_other(g, q), target = step_of_target(g, q);
+
+	return other && target && other != target;
 }
 
 /* The change without which it makes no sense: the last one of what it is about, else what makes its directory. */
@@ -248,6 +250,10 @@ static void note_step(const struct gathering *g, const struct queued *q)
 		b->name_step = g->batch->count;
 	if (b && queued_carries_version(q) && !b->version_step)
 		b->version_step = g->batch->count;
+	if (queued_exchanged(q)) {
+		b = fresh(g, queued_exchanged(q));
+		b->step = b->name_step = g->batch->count;
+	}
 }
 
 static void forget(struct version *version)

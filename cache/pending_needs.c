@@ -31,11 +31,10 @@ static bool removes(const struct change *c)
 	return c->op == CHANGE_UNLINK && !c->version.ctime.tv_sec;
 }
 
-/* Of this mount it is the inode that is expected. */
 static bool goes_on(const struct queued *q, const struct change *c)
 {
-	return q->is_recovered && queued_changes_contents(q) && c->op != CHANGE_COPY &&
-		c->op != CHANGE_PLACE && !c->version.ctime.tv_sec;
+	return queued_changes_contents(q) && c->op != CHANGE_COPY && c->op != CHANGE_PLACE &&
+		!q->is_beside && !c->version.ctime.tv_sec;
 }
 
 static struct concerned concerned_by(const struct queued *q, const struct change *c)

@@ -559,6 +559,8 @@ Test(three_steps, a_file_that_changed_places_is_held_against_what_was_there)
 		{ { SAVES, SETS_MODE, OVERWRITES }, OF_A },
 		{ { SAVES, MOVES_OVER, LINKS }, { 0, 1, 0 }, .ending = FAILS_TO_SEND },
 		{ { MOVES_DIR, SETS_TIMES, SAVES }, .ending = FAILS_TO_SEND },
+		{ { SAVES, EXCHANGES, CUTS }, { 0, 1, 1 }, .ending = FAILS_TO_SEND,
+			.rewritten = 1 },
 	};
 
 	EXPECT_SOUND(plans);
