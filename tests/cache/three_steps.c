@@ -1,8 +1,11 @@
 /*
- * Steps on two files in two directories, with or without a kill behind them, with or without
- * somebody else's rewrite of one of the files before they are sent. What others wrote stays, whole;
- * without others the sandbox has what a plain directory has in which the same was done; and what is
- * not done is told.
+ * Every three steps on two files in two directories, with or without a kill behind them, with or
+ * without somebody else's rewrite of one of the files before they are sent. What others wrote
+ * stays, whole; without others the sandbox has what a plain directory has in which the same was
+ * done; and what is not done is told.
+ *
+ * SANDBOXFS_CASES_STRIDE in the environment: every so many of the cases are run, 1: all.
+ * SANDBOXFS_CASE: the one that is run by itself, and shown.
  */
 #include "cache/cache_inside.h"
 #include "cache/pending_inside.h"
@@ -605,5 +608,84 @@ Test(three_steps, a_copy_beside_any_change_that_is_queued_is_no_conflict)
 
 		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
 	}
+	stop();
+}
+
+/* ---- All of them ---- */
+
+#define DEEDS_ALL (DEEDS * FILES)
+#define CASES     (DEEDS_ALL * DEEDS_ALL * DEEDS_ALL * ENDINGS * (FILES + 1))
+
+static unsigned take_digit(unsigned *rest, unsigned below)
+{
+	unsigned taken = *rest % below;
+
+	*rest /= below;
+	return taken;
+}
+
+static struct plan plan_of(unsigned number)
+{
+	struct plan plan = { .ending = (enum ending)take_digit(&number, ENDINGS) };
+
+	plan.rewritten = take_digit(&number, FILES + 1);
+	if (plan.ending == KEEPS_UP)
+		plan.rewritten = FILES;
+	for (unsigned n = 0; n < STEPS; n++) {
+		plan.deeds[n] = take_digit(&number, DEEDS);
+		plan.files[n] = take_digit(&number, FILES);
+	}
+	return plan;
+}
+
+/* A test each, which run beside each other: they wait more than they work. */
+#define SHARES 8
+/* Prime: some cases of every kind. */
+#define STRIDE 499
+
+static unsigned from_environment(const char *name, unsigned otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+}
+
+static void run_share(unsigned share)
+{
+	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", STRIDE);
+	bool was_done;
+
+	start();
+	for (unsigned n = share * stride; n < CASES; n += SHARES * stride) {
+		const struct plan plan = plan_of(n);
+
+		now.number = n;
+		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
+	}
+	stop();
+}
+
+#define SHARE(n)                                                                                   \
+	Test(three_steps, nothing_is_lost_nor_overwritten_in_silence_##n)                          \
+	{                                                                                          \
+		run_share(n);                                                                      \
+	}
+
+SHARE(0)
+SHARE(1)
+SHARE(2)
+SHARE(3)
+SHARE(4)
+SHARE(5)
+SHARE(6)
+SHARE(7)
+
+Test(three_steps, the_case_of_the_environment_is_sound)
+{
+	const struct plan plan = plan_of(from_environment("SANDBOXFS_CASE", 0));
+	bool was_done;
+
+	start();
+	cr_expect(run_case(&plan, &was_done), "%s", plan_text());
 	stop();
 }
