@@ -125,7 +125,9 @@ static enum err ask_self(
 		return kind;
 	if (s->err)
 		return error_set(e, s->err, "%s: %s", path, error_words(s->err));
-	if (s->inode && !tree_is(c->tree, s->inode, &s->news.attr))
+	/* The root is whatever its path leads to. */
+	if (s->inode && s->inode != tree_root(c->tree) &&
+		!tree_is(c->tree, s->inode, &s->news.attr))
 		return error_set(e, ERR_STALE, "%s: is not the file it was", path);
 	return ERR_OK;
 }

@@ -316,6 +316,25 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 	return believed;
 }
 
+/* The root is a path, and another directory has its place: what was known of the one before says nothing of this one. */
+static void replace_root_locked(struct tree *t, const struct attr *attr)
+{
+	struct inode *root = t->root;
+
+	inode_unhash_locked(t, root);
+	root->attr = *attr;
+	inode_hash_locked(t, root);
+	root->attr_until_ms = 0;
+	doubt_and_tell_below_locked(t, root);
+}
+
+static bool replaces_root_locked(
+	const struct tree *t, const struct inode *i, uint64_t seen, const struct attr *attr)
+{
+	return i == t->root && i->changed <= seen && S_ISDIR(attr->mode) &&
+		!is_same_file(&i->attr, attr);
+}
+
 enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	const struct tree_news *news, bool *changed, struct error *e)
 {
@@ -324,6 +343,8 @@ enum err tree_learn_attr(struct tree *t, struct inode *i, uint64_t seen,
 	*changed = false;
 	pthread_mutex_lock(&t->lock);
 	i->told_of |= !is_same_file(&i->attr, &news->attr);
+	if (replaces_root_locked(t, i, seen, &news->attr))
+		replace_root_locked(t, &news->attr);
 	if (!is_same_file(&i->attr, &news->attr))
 		kind = error_set(e, ERR_STALE, "replaced in the sandbox");
 	else if (is_news_locked(t, i, seen))

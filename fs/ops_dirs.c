@@ -20,6 +20,7 @@
 struct dir_handle {
 	uint32_t magic;
 	bool is_loaded;
+	struct error failure; /* why it was not loaded when it was opened, until somebody reads */
 	struct tree_entry *entries; /* owned, given back to the cache */
 	size_t count;
 };
@@ -49,9 +50,35 @@ static enum err load(const struct fs *fs, const struct call *call, fuse_ino_t in
 	return ERR_OK;
 }
 
+static void dir_handle_free(const struct fs *fs, struct dir_handle *h)
+{
+	cache_entries_free(fs->cache, h->entries, h->count);
+	h->magic = 0;
+	handle_memory_free(h);
+}
+
+/*
+ * The root always has attributes, because the way to `.sandbox` leads through it. That the sandbox has no such directory
+ * is said by open(2): readdir(3) takes the same of getdents(2) for the end of an empty one.
+ */
+static enum err load_root(
+	const struct fs *fs, fuse_req_t *req, struct dir_handle *h, struct error *e)
+{
+	AUTO_REQUEST struct request r = REQUEST_NONE;
+
+	request_begin(&r, *req);
+	enum err kind = load(fs, &r.call, FUSE_ROOT_ID, h, &h->failure);
+
+	*req = request_end(&r);
+	return kind == ERR_NOT_FOUND || kind == ERR_NOT_DIR
+		? error_set(e, kind, "%s", h->failure.text)
+		: ERR_OK;
+}
+
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
+	struct error e = { 0 };
 
 	if (control_owns(ino)) {
 		control_opendir(fs->control, req, ino, fi);
@@ -65,21 +92,21 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	}
 	h->magic = DIR_HANDLE_MAGIC;
 	fi->fh = (uintptr_t)h;
+	if (ino == FUSE_ROOT_ID && load_root(fs, &req, h, &e)) {
+		dir_handle_free(fs, h);
+		fs_reply(req, &e);
+		return;
+	}
 	if (fuse_reply_open(req, fi))
-		handle_memory_free(h); /* else it is the kernel's now */
+		dir_handle_free(fs, h); /* else it is the kernel's now */
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	const struct fs *fs = fuse_req_userdata(req);
 
-	if (!control_owns(ino)) {
-		struct dir_handle *h = handle_of(fi);
-
-		cache_entries_free(fs->cache, h->entries, h->count);
-		h->magic = 0;
-		handle_memory_free(h);
-	}
+	if (!control_owns(ino))
+		dir_handle_free(fs, handle_of(fi));
 	fuse_reply_err(req, 0);
 }
 
@@ -183,6 +210,20 @@ static void fill_handle(struct filling *f, fuse_ino_t ino, struct dir_handle *h,
 		fill_control(f, (off_t)n + OFFSET_FIRST + 1);
 }
 
+/* From the beginning they are those of now, which costs nothing where they are still believed. */
+static enum err load_at(const struct fs *fs, const struct call *call, fuse_ino_t ino,
+	struct dir_handle *h, off_t offset, struct error *e)
+{
+	if (h->is_loaded && offset)
+		return ERR_OK;
+	if (h->failure.kind) {
+		error_set(e, h->failure.kind, "%s", h->failure.text);
+		h->failure = (struct error){ 0 };
+		return e->kind;
+	}
+	return load(fs, call, ino, h, e);
+}
+
 static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus,
 	struct fuse_file_info *fi)
 {
@@ -203,7 +244,7 @@ static void read_entries(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offs
 		return;
 	}
 	request_begin(&r, req);
-	if ((offset == 0 || !h->is_loaded) && load(fs, &r.call, ino, h, &e)) {
+	if (load_at(fs, &r.call, ino, h, offset, &e)) {
 		fs_reply(request_end(&r), &e);
 		return;
 	}

@@ -77,40 +77,21 @@ static enum err shown_path(const char *path, char **out, struct error *e)
 	return *out ? ERR_OK : no_memory(e);
 }
 
-/* Opens the shown directory by the way that cannot lead out: the sandbox may have put links there. */
-static enum err open_shown(const struct local *l, int *out, struct error *e)
+/* By the way that cannot lead out: the sandbox may have put links there. */
+static enum err open_root(struct local *l, struct error *e)
 {
+	const char *dir = l->root_path + strlen("/home/");
 	struct error why = { 0 };
-	struct root home;
-	enum err kind = root_open(&home, l->store.tree, NULL, e);
+	char staging[40];
 
-	if (kind)
-		return kind;
-	kind = root_open_dir(&home, l->root_path + strlen("/home/"), NULL, out, &why);
-	root_close(&home);
-	if (kind == ERR_STALE)
+	/* Whatever happens to its name. */
+	snprintf(staging, sizeof staging, "/proc/self/fd/%d/.", l->store.staging_fd);
+	enum err kind = root_open_below(&l->root, l->store.tree_fd, dir, staging, &why);
+
+	if (kind == ERR_LOOP || kind == ERR_STALE)
 		return error_set(e, ERR_NOT_DIR, "local: %s is or goes through a symbolic link",
 			l->root_path);
 	return kind ? error_set(e, kind, "local: %s: %s", l->root_path, error_words(kind)) : ERR_OK;
-}
-
-/* A path that leads to the directory that is open, whatever happens to its name. */
-static void path_of_fd(int fd, char out[40])
-{
-	snprintf(out, 40, "/proc/self/fd/%d/.", fd);
-}
-
-static enum err open_root(struct local *l, struct error *e)
-{
-	AUTO_CLOSE int shown = -1;
-	char dir[40], staging[40];
-	enum err kind = open_shown(l, &shown, e);
-
-	if (kind)
-		return kind;
-	path_of_fd(shown, dir);
-	path_of_fd(l->store.staging_fd, staging);
-	return root_open(&l->root, dir, staging, e);
 }
 
 /* ---- Lifecycle ---- */
@@ -282,22 +263,31 @@ static enum err local_execute(struct provider *p, const struct call *call,
 static enum err local_list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
+	AUTO_ROOT struct root now;
+
 	(void)call;
-	return helper_list(&local_of(p)->root, request, sink, context, e);
+	root_find(&local_of(p)->root, &now);
+	return helper_list(&now, request, sink, context, e);
 }
 
 static enum err local_fetch(struct provider *p, const struct call *call,
 	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
 	struct error *e)
 {
+	AUTO_ROOT struct root now;
+
 	(void)call;
-	return helper_fetch(&local_of(p)->root, items, items_count, sink, context, e);
+	root_find(&local_of(p)->root, &now);
+	return helper_fetch(&now, items, items_count, sink, context, e);
 }
 
 static enum err local_apply(struct provider *p, const struct call *call,
 	const struct apply_request *request, struct change_result *results, struct error *e)
 {
-	return helper_apply(&local_of(p)->root, call, request, results, e);
+	AUTO_ROOT struct root now;
+
+	root_find(&local_of(p)->root, &now);
+	return helper_apply(&now, call, request, results, e);
 }
 
 static enum err local_watch(struct provider *p, const struct call *call,

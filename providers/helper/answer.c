@@ -15,6 +15,7 @@
 /* The records of one answer on their way out. */
 struct speaker {
 	const struct answer *answer;
+	const struct root *root; /* as it is now */
 	uint32_t id;
 	struct buf items; /* not yet sent */
 	bool said_first_dir;
@@ -84,7 +85,7 @@ static enum err do_list(struct speaker *s, const struct buf *request, struct err
 	AUTO_FREE void *memory = NULL;
 	enum err kind = wire_get_list(request, &list, &memory, e);
 
-	return kind == ERR_OK ? helper_list(s->answer->root, &list, say_list_item, s, e) : kind;
+	return kind == ERR_OK ? helper_list(s->root, &list, say_list_item, s, e) : kind;
 }
 
 static enum err say_fetch_piece(void *context, const struct fetch_piece *piece, struct error *e)
@@ -104,7 +105,7 @@ static enum err do_fetch(struct speaker *s, const struct buf *request, struct er
 
 	if (kind != ERR_OK)
 		return kind;
-	return helper_fetch(s->answer->root, items, count, say_fetch_piece, s, e);
+	return helper_fetch(s->root, items, count, say_fetch_piece, s, e);
 }
 
 static enum err do_apply(struct speaker *s, const struct buf *request, struct error *e)
@@ -119,7 +120,7 @@ static enum err do_apply(struct speaker *s, const struct buf *request, struct er
 	results = calloc(apply.changes_count + 1, sizeof *results);
 	if (!results)
 		return error_set(e, ERR_NO_MEMORY, "%zu changes", apply.changes_count);
-	kind = helper_apply(s->answer->root, NULL, &apply, results, e);
+	kind = helper_apply(s->root, NULL, &apply, results, e);
 	for (size_t i = 0; i < apply.changes_count && kind == ERR_OK; i++) {
 		size_t before = s->items.len;
 
@@ -155,7 +156,7 @@ static enum err do_watch(struct speaker *s, const struct buf *request, struct er
 
 	if (kind != ERR_OK)
 		return kind;
-	return helper_watch(s->answer->root, s->answer->call, &watch, say_watch_event, s, e);
+	return helper_watch(s->root, s->answer->call, &watch, say_watch_event, s, e);
 }
 
 static enum err say_command_piece(void *context, const struct command_piece *piece, struct error *e)
@@ -176,7 +177,7 @@ static enum err do_command(struct speaker *s, const struct buf *request, struct 
 	if (kind != ERR_OK)
 		return kind;
 	return helper_command(
-		s->answer->root, &command, s->answer->is_stopped, say_command_piece, s, e);
+		s->root, &command, s->answer->is_stopped, say_command_piece, s, e);
 }
 
 static enum err do_stop(struct speaker *s, const struct buf *request, struct error *e)
@@ -185,12 +186,12 @@ static enum err do_stop(struct speaker *s, const struct buf *request, struct err
 	bool now;
 	enum err kind = wire_get_stop(request, &marker, &now, e);
 
-	return kind == ERR_OK ? helper_command_stop(s->answer->root, marker, now, e) : kind;
+	return kind == ERR_OK ? helper_command_stop(s->root, marker, now, e) : kind;
 }
 
 static enum err do_hello(struct speaker *s, const struct buf *request, struct error *e)
 {
-	const struct root *root = s->answer->root;
+	const struct root *root = s->root;
 	struct hello hello = { .version = WIRE_VERSION,
 		.has_staging = root->staging_fd >= 0,
 		.identity = root->identity };
@@ -234,7 +235,11 @@ enum err answer_end(struct outlet *out, uint32_t id, enum err kind, const char *
 enum err answer_request(const struct answer *a, const struct request *request, struct error *e)
 {
 	struct speaker s = { .answer = a, .id = request->id, .items = BUF_INIT(FRAME_PAYLOAD_MAX) };
+	AUTO_ROOT struct root now = { .dir_fd = -1 };
 	struct error said = { 0 };
+
+	root_find(a->root, &now);
+	s.root = &now;
 	enum err kind = do_request(&s, request, &said);
 	enum err sent = send_items(&s, e);
 

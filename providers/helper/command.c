@@ -57,6 +57,8 @@ static enum err open_cwd(const struct root *r, const char *cwd, int *out, struct
 {
 	enum err kind = path_check(cwd, e);
 
+	if (kind == ERR_OK)
+		kind = root_check(r, e);
 	if (kind != ERR_OK)
 		return kind;
 	if (path_is_staged(cwd))

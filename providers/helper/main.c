@@ -193,7 +193,7 @@ static int run(struct arguments *a)
 	struct root root;
 	int code;
 
-	if (root_open(&root, a->root, a->staging, &e) != ERR_OK)
+	if (root_open_any(&root, a->root, a->staging, &e) != ERR_OK)
 		return complain(&e);
 	remove_names(a, &root);
 	/* Whoever listens may be killed and close nothing. SIGALRM's own action is the end that nothing can hold up. */

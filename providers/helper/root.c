@@ -31,9 +31,10 @@ static enum err read_identity(struct identity *out, struct error *e)
 	return ERR_OK;
 }
 
-static bool lacks_openat2(int dir_fd)
+static bool lacks_openat2(void)
 {
-	AUTO_CLOSE int fd = sys_open_beneath(dir_fd, ".", O_PATH | O_CLOEXEC);
+	AUTO_CLOSE int dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int fd = sys_open_beneath(dir, ".", O_PATH | O_CLOEXEC);
 
 	return fd < 0;
 }
@@ -68,21 +69,74 @@ static enum err open_staging(struct root *r, const char *staging, struct error *
 	return k;
 }
 
-enum err root_open(struct root *r, const char *dir, const char *staging, struct error *e)
+static int open_beneath(int dir_fd, const char *dir, bool walks);
+
+void root_find(const struct root *r, struct root *now)
+{
+	*now = *r;
+	if (r->base_fd == AT_FDCWD)
+		now->dir_fd = open(r->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	else
+		now->dir_fd = open_beneath(r->base_fd, r->path, r->walk);
+	now->missing = now->dir_fd < 0 ? errno : 0;
+}
+
+void root_let(struct root *now)
+{
+	cleanup_close(&now->dir_fd);
+	now->dir_fd = -1;
+}
+
+enum err root_check(const struct root *r, struct error *e)
+{
+	return r->dir_fd < 0 ? error_errno(e, r->missing, "%s", r->path) : ERR_OK;
+}
+
+static enum err fill(struct root *r, const char *staging, bool may_lack, struct error *e)
+{
+	struct root now;
+	enum err k;
+
+	root_find(r, &now);
+	r->dir_fd = now.dir_fd;
+	r->missing = now.missing;
+	k = may_lack ? ERR_OK : root_check(r, e);
+	if (k == ERR_OK)
+		k = read_identity(&r->identity, e);
+	return k == ERR_OK && staging ? open_staging(r, staging, e) : k;
+}
+
+static enum err open_at(struct root *r, int base_fd, const char *dir, const char *staging,
+	bool may_lack, struct error *e)
 {
 	enum err k;
 
-	*r = (struct root){ .dir_fd = -1, .staging_fd = -1, .is_superuser = geteuid() == 0 };
-	r->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (r->dir_fd < 0)
-		return error_errno(e, errno, "%s", dir);
-	r->walk = lacks_openat2(r->dir_fd);
-	k = read_identity(&r->identity, e);
-	if (k == ERR_OK && staging)
-		k = open_staging(r, staging, e);
+	*r = (struct root){ .dir_fd = -1,
+		.staging_fd = -1,
+		.base_fd = base_fd,
+		.path = strdup(dir),
+		.walk = lacks_openat2(),
+		.is_superuser = geteuid() == 0 };
+	k = r->path ? fill(r, staging, may_lack, e) : error_set(e, ERR_NO_MEMORY, "%s", dir);
 	if (k != ERR_OK)
 		root_close(r);
 	return k;
+}
+
+enum err root_open(struct root *r, const char *dir, const char *staging, struct error *e)
+{
+	return open_at(r, AT_FDCWD, dir, staging, false, e);
+}
+
+enum err root_open_any(struct root *r, const char *dir, const char *staging, struct error *e)
+{
+	return open_at(r, AT_FDCWD, dir, staging, true, e);
+}
+
+enum err root_open_below(
+	struct root *r, int base_fd, const char *dir, const char *staging, struct error *e)
+{
+	return open_at(r, base_fd, dir, staging, false, e);
 }
 
 void root_close(struct root *r)
@@ -91,6 +145,8 @@ void root_close(struct root *r)
 		close(r->dir_fd);
 	if (r->staging_fd >= 0)
 		close(r->staging_fd);
+	free(r->path);
+	r->path = NULL;
 	r->dir_fd = r->staging_fd = -1;
 }
 
@@ -138,15 +194,20 @@ static int walk(int dir_fd, const char *dir)
 	return take_fd(&at);
 }
 
+static int open_beneath(int dir_fd, const char *dir, bool walks)
+{
+	if (walks || strlen(dir) >= PATH_MAX)
+		return walk(dir_fd, dir);
+	return sys_open_beneath(dir_fd, *dir ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static enum err open_tree_dir(const struct root *r, const char *dir, int *out_fd, struct error *e)
 {
-	int fd;
+	enum err k = root_check(r, e);
+	int fd = k == ERR_OK ? open_beneath(r->dir_fd, dir, r->walk) : -1;
 
-	if (r->walk || strlen(dir) >= PATH_MAX)
-		fd = walk(r->dir_fd, dir);
-	else
-		fd = sys_open_beneath(
-			r->dir_fd, *dir ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (k != ERR_OK)
+		return k;
 	if (fd < 0 && errno == ELOOP)
 		return error_set(e, ERR_STALE, "%s: has become a symbolic link", dir);
 	if (fd < 0)
@@ -197,8 +258,8 @@ enum err root_place(const struct root *r, const char *path, const struct expect 
 	p.name = *path ? path_name(path) : ".";
 	p.is_staged = path_is_staged(path);
 	k = p.is_staged ? find_staging(r, &p.fd, e) : open_parent(r, path, &p.fd, e);
-	/* The root's own directory is none of ours. */
-	if (k == ERR_OK && *path)
+	/* The root's own directory is none of ours, and the root is whatever its path leads to. */
+	if (k == ERR_OK && strchr(path, '/'))
 		k = check_expected(p.fd, parent, path, e);
 	if (k != ERR_OK)
 		return k;

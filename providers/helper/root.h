@@ -5,6 +5,9 @@
  * is out of date (ERR_STALE), never followed. Directories are opened with openat2(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS)
  * or, where a kernel lacks it, one component at a time with O_NOFOLLOW. Everything else happens relative to such a
  * directory. A root may be used by any number of threads; nothing in it changes after root_open().
+ *
+ * The shown directory is a path: it may be removed and made again, or another one may take its place. Whoever begins a
+ * verb looks it up with root_find(), and works on what is there then.
  */
 #pragma once
 
@@ -12,7 +15,10 @@
 #include "providers/verbs.h"
 
 struct root {
-	int dir_fd;     /* the shown root */
+	int dir_fd;     /* the shown root; -1: there is none, as errno `missing` says */
+	int missing;
+	int base_fd;    /* where `path` begins, beyond which nothing leads; AT_FDCWD: it is absolute */
+	char *path;     /* owned by the root that was opened */
 	int staging_fd; /* -1: none, paths that start with '/' are then ERR_UNSUPPORTED */
 	bool walk;      /* openat2 is missing here */
 	bool is_superuser;
@@ -22,7 +28,19 @@ struct root {
 
 /* `staging` is created (mode 0700) when absent, and may be NULL. */
 enum err root_open(struct root *r, const char *dir, const char *staging, struct error *e);
+/* The same where `dir` may be missing: each verb says so then. */
+enum err root_open_any(struct root *r, const char *dir, const char *staging, struct error *e);
+/* The same of a directory below `base_fd`, to which no symbolic link leads. `base_fd` outlives the root. */
+enum err root_open_below(
+	struct root *r, int base_fd, const char *dir, const char *staging, struct error *e);
 void root_close(struct root *r);
+
+/* The root as it is now, to be let go before `r` is closed. */
+void root_find(const struct root *r, struct root *now);
+void root_let(struct root *now);
+#define AUTO_ROOT __attribute__((cleanup(root_let)))
+/* ERR_OK: there is one. */
+enum err root_check(const struct root *r, struct error *e);
 
 /* A directory held open and the name of an entry in it: what every change works on. */
 struct place {

@@ -8,7 +8,8 @@ enum err root_space(const struct root *r, struct space *out, struct error *e)
 {
 	struct statvfs s;
 
-	if (fstatvfs(r->dir_fd, &s))
+	/* Staging is on the same disk, where it can be. */
+	if (fstatvfs(r->dir_fd < 0 ? r->staging_fd : r->dir_fd, &s))
 		return error_errno(e, errno, "statvfs");
 	*out = (struct space){
 		.block_size = s.f_frsize ? s.f_frsize : s.f_bsize,
@@ -25,8 +26,10 @@ enum err root_space(const struct root *r, struct space *out, struct error *e)
 
 enum err root_learn(const struct root *r, struct root_facts *out, struct error *e)
 {
-	enum err k = attr_of_fd(r->dir_fd, &out->attr, e);
+	enum err k = root_check(r, e);
 
+	if (k == ERR_OK)
+		k = attr_of_fd(r->dir_fd, &out->attr, e);
 	if (k == ERR_OK)
 		k = root_space(r, &out->space, e);
 	clock_gettime(CLOCK_REALTIME, &out->now);

@@ -8,13 +8,33 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/inotify.h>
 
 /* Pauses before lost directories are tried again; the second where watches were freed meanwhile. */
 #define LOST_AGAIN_MS  10000
 #define FREED_AGAIN_MS 1000
+/* And from one look for a root that is missing to the next. */
+#define ROOT_AGAIN_MS 100
 /* At least one event with the longest name. */
 #define EVENTS_SIZE ((size_t)64 * 1024)
+
+/* What is there now. */
+static enum err cover_root(struct watcher *w, struct error *e)
+{
+	struct attr attr;
+
+	root_let(&w->now);
+	root_find(w->given, &w->now);
+	w->self = (struct expect){ 0 };
+	if (w->now.dir_fd < 0)
+		return ERR_OK;
+	enum err k = attr_of_fd(w->now.dir_fd, &attr, e);
+
+	w->dev = attr.dev;
+	w->self = expect_of(&attr);
+	return k == ERR_OK ? watch_cover(w, "", false, e) : k;
+}
 
 static enum err start(struct watcher *w, struct error *e)
 {
@@ -23,7 +43,14 @@ static enum err start(struct watcher *w, struct error *e)
 		return error_errno(e, errno, "inotify");
 	enum err k = watcher_file_watch(&w->file, w->fd, e);
 
-	return k == ERR_OK ? watch_cover(w, "", false, e) : k;
+	if (k != ERR_OK)
+		return k;
+	k = cover_root(w, e);
+	/* The system may allow few watches: those of the tree come first. */
+	watch_above(w);
+	if (!watch_is_current(w))
+		w->self = (struct expect){ 0 }; /* it is looked for again soon */
+	return k;
 }
 
 static void stop(struct watcher *w)
@@ -35,7 +62,7 @@ static void stop(struct watcher *w)
 }
 
 /*
- * Events were lost, perhaps of new directories. Said twice: at once, so that nobody goes on trusting, and again when the
+ * Events were lost, perhaps of new directories, or the root is another directory. Said twice: at once, so that nobody goes on trusting, and again when the
  * watches stand, because what was read meanwhile may already be old.
  */
 static enum err start_over(struct watcher *w, struct error *e)
@@ -95,10 +122,21 @@ static enum err on_self(
 	if (event->mask & IN_IGNORED) {
 		watch_table_remove(&w->table, event->wd);
 		w->has_given_back = true;
-		return is_root ? error_set(e, ERR_GONE, "the shown directory is gone") : ERR_OK;
+		return ERR_OK;
 	}
 	return is_root && event->mask & IN_ATTRIB ? watch_tell_state(w, WATCH_ATTR, "", true, e)
 						  : ERR_OK;
+}
+
+/* Of a directory on the way to the root, or of the name that the root has there. */
+static bool is_of_way(const struct watcher *w, const struct inotify_event *event)
+{
+	const char *slash = strrchr(w->given->path, '/');
+	const char *name = slash ? slash + 1 : w->given->path;
+
+	if (event->mask & IN_MOVE_SELF)
+		return true;
+	return event->len && event->wd == w->parent_wd && !strcmp(event->name, name);
 }
 
 static enum err on_event(struct watcher *w, const struct inotify_event *event, struct error *e)
@@ -125,6 +163,9 @@ static enum err on_events(struct watcher *w, const char *bytes, size_t len, stru
 		/* What follows in the buffer belongs to the watches that are given up here. */
 		if (event->mask & IN_Q_OVERFLOW)
 			return start_over(w, e);
+		/* A number may be given again. */
+		if (is_of_way(w, event) && (event->mask & IN_DELETE || !watch_is_current(w)))
+			return start_over(w, e);
 		k = on_event(w, event, e);
 		if (k != ERR_OK)
 			return k;
@@ -144,12 +185,14 @@ static enum err read_events(struct watcher *w, char *room, struct error *e)
 	return on_events(w, room, (size_t)len, e);
 }
 
-/* The time until lost directories are tried again; negative: none is lost. */
+/* The time until lost directories, or the root, are tried again; negative: none is lost. */
 static int64_t again_in_ms(const struct watcher *w)
 {
 	int64_t again_ms = w->tried_ms + (w->has_given_back ? FREED_AGAIN_MS : LOST_AGAIN_MS);
 	int64_t in_ms = again_ms - monotonic_ms();
 
+	if (!w->self.ino)
+		return ROOT_AGAIN_MS;
 	if (!w->lost.count)
 		return -1;
 	return in_ms > 0 ? in_ms : 0;
@@ -164,7 +207,7 @@ static enum err wait_and_read(struct watcher *w, int64_t wait_ms, char *room, st
 	enum err k = call_wait_fd(&patient, w->fd, POLLIN, &why);
 
 	if (k == ERR_TIMEOUT)
-		return ERR_OK;
+		return w->self.ino || watch_is_current(w) ? ERR_OK : start_over(w, e);
 	return k == ERR_OK ? read_events(w, room, e) : error_set(e, k, "%s", why.text);
 }
 
@@ -215,21 +258,21 @@ static enum err watch_until_stopped(
 enum err helper_watch(const struct root *r, const struct call *call,
 	const struct watch_request *request, watch_sink sink, void *context, struct error *e)
 {
-	struct watcher w = { .root = r,
+	struct watcher w = { .given = r,
 		.call = call,
 		.sink = sink,
 		.context = context,
 		.fd = -1,
+		.now.dir_fd = -1,
 		.told_path = BUF_INIT(PATH_LENGTH_MAX + 1) };
-	struct attr attr;
-	enum err k = attr_of_fd(r->dir_fd, &attr, e);
+	enum err k;
 
-	if (k != ERR_OK)
-		return k;
-	w.dev = attr.dev;
+	w.root = &w.now;
+	root_find(r, &w.now);
 	w.file = watcher_file_take(r, call, request->watcher);
 	k = watch_until_stopped(&w, request->first, e);
 	stop(&w);
+	root_let(&w.now);
 	watcher_file_release(&w.file);
 	buf_release(&w.told_path);
 	return k;

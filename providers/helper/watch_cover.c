@@ -17,6 +17,8 @@
 #define EVENTS_WANTED                                                                              \
 	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MODIFY | IN_ATTRIB |             \
 		IN_ONLYDIR | IN_EXCL_UNLINK)
+/* The root has no directory above that is watched for all it does. */
+#define EVENTS_OF_ROOT (EVENTS_WANTED | IN_MOVE_SELF)
 
 /* Directories still to be watched. */
 struct pending {
@@ -105,13 +107,13 @@ static enum err cover_entries(
 }
 
 /* Watches the directory that is open, whatever its name leads to by now. */
-static int add_watch(const struct watcher *w, int dir_fd)
+static int add_watch(const struct watcher *w, int dir_fd, uint32_t events)
 {
 	char path[PIN_PATH_SIZE];
 	int wd;
 
 	pin_path(dir_fd, path);
-	wd = inotify_add_watch(w->fd, path, EVENTS_WANTED);
+	wd = inotify_add_watch(w->fd, path, events);
 	if (wd < 0 && errno == ENOENT)
 		errno = EOPNOTSUPP;
 	return wd;
@@ -164,7 +166,7 @@ static enum err tell_opened(struct watcher *w, const char *path, int dir_fd, str
 static enum err watch_opened(
 	struct watcher *w, struct cover *c, const char *path, int *dir_fd, struct error *e)
 {
-	int wd = add_watch(w, *dir_fd);
+	int wd = add_watch(w, *dir_fd, *path ? EVENTS_WANTED : EVENTS_OF_ROOT);
 	enum err k = ERR_OK;
 	char *kept;
 

@@ -10,7 +10,11 @@
 #include "providers/helper/watcher_file.h"
 
 struct watcher {
-	const struct root *root;
+	const struct root *given; /* where the root is found */
+	struct root now;          /* as it was when its watch was set */
+	const struct root *root;  /* the same */
+	struct expect self;       /* which directory that is; unset: there is none */
+	int parent_wd;            /* of the directory that the root stands in; -1: none */
 	const struct call *call;
 	watch_sink sink;
 	void *context;
@@ -41,6 +45,11 @@ enum err watch_tell_state(
 	struct watcher *w, enum watch_kind kind, const char *path, bool was_dir, struct error *e);
 /* What comes now happened after what was told so far: it is told even if it says the same. */
 void watch_forget_told(struct watcher *w);
+
+/* Watches the directories above the root: it may be moved or replaced with them. */
+void watch_above(struct watcher *w);
+/* Whether the root's path leads to what is watched. */
+bool watch_is_current(const struct watcher *w);
 
 /* ERR_INTERRUPTED: the call was cancelled. */
 enum err watch_check_cancelled(const struct watcher *w, struct error *e);

@@ -524,8 +524,9 @@ static const struct {
 	{ { "once", "-w", "/proc", "-n", "5", "/" }, 1, "not a file of 5 bytes" },
 	{ { "once", "-r", "not base64", "/" }, 2, "base64" },
 	{ { "once", "-r", "AAAA", "/" }, 1, "inside a frame" },
-	{ { "serve", "/absent" }, 1, "/absent: no such file" },
-	{ { "serve", "/proc/version" }, 1, "not a directory" },
+	/* A root may be missing: each request says so. */
+	{ { "serve", "/", "/absent/staging" }, 1, "/absent/staging: no such file" },
+	{ { "serve", "/absent", "/proc/version" }, 1, "not a directory" },
 };
 
 Test(helper_program, a_mistake_is_one_line_that_names_it)

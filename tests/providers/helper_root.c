@@ -168,6 +168,26 @@ Test(helper_root, without_staging_its_names_are_unsupported)
 	root_close(&plain);
 }
 
+Test(helper_root, the_shown_directory_is_whatever_its_path_leads_to)
+{
+	const struct expect other = { .dev = 1, .ino = 1 };
+	AUTO_ROOT struct root now;
+	AUTO_PLACE struct place p = PLACE_NONE;
+
+	cr_assert(renameat(shown.scratch.fd, "tree", shown.scratch.fd, "was") == 0);
+	root_find(&shown.root, &now);
+	cr_expect(eq(int, root_check(&now, NULL), ERR_NOT_FOUND));
+	cr_expect(eq(int, root_place(&now, "f", NULL, &p, NULL), ERR_NOT_FOUND));
+	cr_expect(eq(int, root_place(&now, "", NULL, &p, NULL), ERR_NOT_FOUND));
+	scratch_mkdir(&shown.scratch, "tree", 0755);
+	scratch_write_text(&shown.scratch, "tree/f", "new");
+	root_find(&shown.root, &now);
+	cr_assert(eq(int, root_check(&now, NULL), ERR_OK));
+	cr_assert(eq(int, root_place(&now, "f", &other, &p, NULL), ERR_OK));
+	place_release(&p);
+	cr_expect(eq(int, root_place(&now, "d/f", &other, &p, NULL), ERR_NOT_FOUND));
+}
+
 Test(helper_root, staging_is_closed_to_others)
 {
 	char tree[128], staging[128];

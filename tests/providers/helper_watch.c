@@ -348,6 +348,90 @@ Test(helper_watch, staging_inside_the_tree_is_not_watched)
 	root_close(&inner);
 }
 
+static void rename_shown(const char *from, const char *to)
+{
+	cr_assert(renameat(shown.scratch.fd, from, shown.scratch.fd, to) == 0);
+}
+
+/* What is made in it before its watch stands is not told, but what is written then is. */
+static void expect_watched(const char *path, const char *line)
+{
+	bool heard = false;
+
+	forget_heard();
+	for (int tries = 0; tries < DEADLINE_S && !heard; tries++) {
+		scratch_write_text(&shown.scratch, path, "text");
+		heard = hears(line, 1);
+	}
+	cr_assert(heard, "no '%s' in:\n%s", line, buf_text(&watching.log));
+}
+
+/* Another directory lies where the root was, or none: all that was told is in doubt, once at once and once when it is over. */
+Test(helper_watch, a_root_that_another_directory_replaces_is_watched)
+{
+	scratch_mkdir(&shown.scratch, "other", 0755);
+	scratch_mkdir(&shown.scratch, "other/d", 0755);
+	start_watch(&shown.root);
+	rename_shown("tree", "was");
+	expect_heard("?/");
+	scratch_write_text(&shown.scratch, "other/d/f", "");
+	rename_shown("other", "tree");
+	expect_watched("tree/d/f", "~d/f");
+	forget_heard();
+	scratch_write_text(&shown.scratch, "was/f", "");
+	expect_all_heard();
+	cr_expect(not(has_heard("+f")));
+	stop_watch();
+}
+
+Test(helper_watch, a_root_that_is_removed_and_made_again_is_watched)
+{
+	start_watch(&shown.root);
+	cr_assert(unlinkat(shown.scratch.fd, "tree", AT_REMOVEDIR) == 0);
+	expect_heard("?/");
+	scratch_mkdir(&shown.scratch, "tree", 0755);
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	expect_watched("tree/f", "~f");
+	stop_watch();
+}
+
+Test(helper_watch, a_directory_above_the_root_may_be_replaced)
+{
+	char tree[128];
+	struct root inner;
+
+	snprintf(tree, sizeof tree, "%s/outside/a/b", shown.scratch.path);
+	scratch_mkdir(&shown.scratch, "outside/a", 0755);
+	scratch_mkdir(&shown.scratch, "outside/a/b", 0755);
+	scratch_mkdir(&shown.scratch, "new", 0755);
+	scratch_mkdir(&shown.scratch, "new/b", 0755);
+	scratch_write_text(&shown.scratch, "new/b/f", "");
+	cr_assert(eq(int, root_open(&inner, tree, NULL, NULL), ERR_OK));
+	start_watch(&inner);
+	rename_shown("outside/a", "old");
+	expect_heard("?/");
+	rename_shown("new", "outside/a");
+	expect_watched("outside/a/b/f", "~f");
+	stop_watch();
+	root_close(&inner);
+}
+
+Test(helper_watch, a_root_that_is_missing_is_waited_for)
+{
+	char tree[128];
+	struct root none;
+
+	snprintf(tree, sizeof tree, "%s/none", shown.scratch.path);
+	cr_assert(eq(int, root_open_any(&none, tree, NULL, NULL), ERR_OK));
+	start_watch(&none);
+	scratch_mkdir(&shown.scratch, "none", 0755);
+	expect_heard("?/\n?/");
+	scratch_write_text(&shown.scratch, "none/f", "");
+	expect_heard("+f");
+	stop_watch();
+	root_close(&none);
+}
+
 Test(helper_watch, other_file_systems_are_in_doubt)
 {
 	char path[128];

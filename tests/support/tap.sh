@@ -244,6 +244,7 @@ tap_answers_or_ended() {
 }
 
 # The sandbox NAME: sets SOURCE, STORE (the shown directory on disk) and STAGING (what was removed while it was open).
+# SHOWN, where it is set, is the directory in it that is shown.
 tap_sandbox() { # NAME DATA
 	if [ "$PROVIDER" = local ]; then
 		SOURCE=local:$1
@@ -254,6 +255,7 @@ tap_sandbox() { # NAME DATA
 		SOURCE=$PROVIDER:$SANDBOX
 		STAGING=$STORE/.sandboxfs
 	fi
+	[ -z "${SHOWN:-}" ] || SOURCE=$SOURCE:$SHOWN STORE=$STORE/$SHOWN
 }
 
 # What has ended is forgotten: its number may soon be another's.
