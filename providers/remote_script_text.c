@@ -73,6 +73,8 @@ const char remote_script_text[] =
 	"	tell unstaged '' \"$home\" \"$root\" '' '' '' ''\n"
 	"	exit 0\n"
 	"fi\n"
+	/* git adds nothing of it to a work tree in which it lies. */
+	"[ -e \"$staging/.gitignore\" ] || echo '*' 2>/dev/null >\"$staging/.gitignore\"\n"
 	/*
 	 * What interrupted requests and uploads left, and what dead mounts did: their records (staging.h),
 	 * and their jobs a day after the end. Where the sandbox was started again a job has none: its
