@@ -40,6 +40,14 @@ int pin_open(int pin, int flags)
 	return fd;
 }
 
+int pin_open_dir(int pin)
+{
+	int fd = pin_open(pin, O_RDONLY | O_DIRECTORY | O_NOATIME);
+
+	/* Somebody else's. */
+	return fd < 0 && errno == EPERM ? pin_open(pin, O_RDONLY | O_DIRECTORY) : fd;
+}
+
 int pin_chmod(int pin, mode_t mode)
 {
 	char path[PIN_PATH_SIZE];

@@ -15,6 +15,8 @@
 
 void pin_path(int pin, char out[PIN_PATH_SIZE]);
 
+/* The same of a directory to be read, whose time of access stays where the system lets it. */
+int pin_open_dir(int pin);
 /* Opens the inode itself; `flags` without O_CREAT and O_NOFOLLOW. A directory needs no /proc. */
 int pin_open(int pin, int flags);
 
