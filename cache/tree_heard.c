@@ -134,13 +134,82 @@ bool is_early_locked(
 	return dir->changing || (d ? d->inode->changing : !dir->complete);
 }
 
+/* ---- What others moved ---- */
+
+/* Where a link of ours stood it might lead out; where one of theirs stands now it may show less. */
+static void move_links_locked(struct tree *t, struct inode *i)
+{
+	if (!S_ISLNK(i->attr.mode))
+		return;
+	i->link_is_ours = false;
+	kernel_forgets_inode_locked(t, i, true);
+}
+
+static void move_links_below_locked(struct tree *t, struct inode *dir)
+{
+	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
+		move_links_locked(t, d->inode);
+		if (S_ISDIR(d->inode->attr.mode))
+			move_links_below_locked(t, d->inode);
+	}
+}
+
+/* Whether `i` may stand in `dir` by what is told. What is under a change of ours stays until that is done. */
+static bool may_move_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
+{
+	bool is_ours = i->changing || i->moving || i->owed || i->provisional || i->staged;
+
+	return i != t->root && !is_ours && !is_above_locked(t, i, dir) && !S_ISLNK(i->attr.mode);
+}
+
+/* Of a directory the first name that it had is over, and it was under that what it is under this. */
+static void drop_other_names_locked(struct tree *t, struct inode *i, const struct dentry *kept)
+{
+	for (struct dentry *d = i->names, *next; d; d = next) {
+		next = d->next_of_inode;
+		if (d == kept)
+			continue;
+		d->dir->complete = false;
+		kernel_forgets_name_locked(t, d->dir, d->name, d, true);
+		dentry_drop_locked(t, d);
+	}
+}
+
+/*
+ * An inode that is known is told of by a name that it did not have: others renamed it, or linked it. It keeps what is open
+ * of it, and who works in it or below it: the name is a way to it, to be asked for as any that is in doubt.
+ */
+static void move_told_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
+{
+	struct inode *i = event->has_attr && event->kind == WATCH_CREATED
+		? inode_find_locked(t, &event->attr)
+		: NULL;
+	struct dentry *d = dentry_find_locked(t, dir, name);
+
+	if (!i || !is_same_file(&i->attr, &event->attr) || !may_move_locked(t, i, dir) ||
+		(d && (d->inode == i || d->inode->changing || d->inode->owed)))
+		return;
+	i->pins++;
+	if (d)
+		dentry_lost_locked(t, d);
+	d = dentry_new_locked(t, dir, name, i);
+	if (d && S_ISDIR(i->attr.mode)) {
+		drop_other_names_locked(t, i, d);
+		move_links_below_locked(t, i);
+	}
+	inode_unpin_locked(t, i);
+}
+
 void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
 	const struct watch_event *event)
 {
-	if (is_told_the_same(d, event))
+	if (is_told_the_same(d, event)) {
 		take_attr_locked(t, d->inode, event);
-	else
+	} else {
 		doubt_name_locked(t, dir, name, d);
+		move_told_locked(t, dir, name, event);
+	}
 	tell_locked(t, &(struct tree_told){ .event = event });
 }
 

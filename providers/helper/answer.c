@@ -176,8 +176,7 @@ static enum err do_command(struct speaker *s, const struct buf *request, struct 
 
 	if (kind != ERR_OK)
 		return kind;
-	return helper_command(
-		s->root, &command, s->answer->is_stopped, say_command_piece, s, e);
+	return helper_command(s->root, &command, s->answer->is_stopped, say_command_piece, s, e);
 }
 
 static enum err do_stop(struct speaker *s, const struct buf *request, struct error *e)

@@ -1,6 +1,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/helper/apply.h"
 
+#include "providers/helper/follow.h"
 #include "providers/helper/sys.h"
 
 #include <fcntl.h>
@@ -133,14 +134,29 @@ static bool has_second(const struct change *c)
 	return kinds[c->op].second != ONE_PATH && c->path2;
 }
 
-static enum err find_places(struct work *w, struct error *e)
+/* What is made, moved or removed is a name. Any other change is of an inode, whatever name that has. */
+static const struct expect *followed(const struct change *c)
+{
+	return c->op >= CHANGE_SETATTR && c->op != CHANGE_PLACE ? &c->target : NULL;
+}
+
+static const struct expect *followed2(const struct change *c)
+{
+	bool is_over_file = c->op == CHANGE_PLACE && !(c->flags & CHANGE_EXCHANGE);
+
+	return is_over_file || c->op == CHANGE_COPY ? &c->target2 : NULL;
+}
+
+static enum err find_places(struct work *w, bool checks, struct error *e)
 {
 	const struct change *c = w->change;
-	enum err k = root_place(w->root, c->path, &c->parent, &w->at, e);
+	const struct expect *parent = checks ? &c->parent : NULL;
+	const struct expect *parent2 = checks ? &c->parent2 : NULL;
+	enum err k = follow_place(w->root, c->path, parent, followed(c), &w->at, e);
 
 	if (k != ERR_OK || !has_second(c))
 		return k;
-	return root_place(w->root, c->path2, &c->parent2, &w->at2, e);
+	return follow_place(w->root, c->path2, parent2, followed2(c), &w->at2, e);
 }
 
 static bool stat_dir(const struct place *p, struct attr *out)
@@ -180,6 +196,13 @@ static bool is_copied_up(const struct place *p, const struct version *v, const s
 		time_is_after(born, v->ctime) && sys_is_layered(p->fd);
 }
 
+/* A rename moves the time of change. */
+static bool is_version_moved(const struct version *v, const struct attr *a)
+{
+	return v->size == a->size && time_equals(v->mtime, a->mtime) &&
+		!time_is_after(v->ctime, a->ctime);
+}
+
 static enum err judge_version(const struct place *p, const struct version *v,
 	const struct expect *x, const char *path, struct error *e)
 {
@@ -192,6 +215,8 @@ static enum err judge_version(const struct place *p, const struct version *v,
 		return error_set(e, ERR_CONFLICT, "%s: is gone", path);
 	/* That it is another file altogether the change itself says. */
 	if (!expect_met(x, &there) || is_version(v, &there) || is_copied_up(p, v, &there))
+		return ERR_OK;
+	if (p->moved && is_version_moved(v, &there))
 		return ERR_OK;
 	return error_set(e, ERR_CONFLICT, "%s: was changed in the sandbox", path);
 }
@@ -290,7 +315,7 @@ enum err work_prepare(struct work *w, struct error *e)
 	enum err k = check_change(w->change, e);
 
 	if (k == ERR_OK)
-		k = find_places(w, e);
+		k = find_places(w, true, e);
 	if (k == ERR_OK)
 		follow_copies(w);
 	/* Of one that is done again this was judged before it began. */
@@ -370,9 +395,7 @@ void work_describe(struct work *w)
 	if (check_change(c, NULL) != ERR_OK)
 		return;
 	work_release(w);
-	root_place(w->root, c->path, NULL, &w->at, NULL);
-	if (has_second(c))
-		root_place(w->root, c->path2, NULL, &w->at2, NULL);
+	find_places(w, false, NULL);
 	p = left_behind(w);
 	w->result->has_attr = p->fd >= 0 && place_stat(p, &w->result->attr, "", NULL) == ERR_OK;
 	describe_bytes(w);

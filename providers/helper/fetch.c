@@ -1,4 +1,5 @@
 #include "providers/base/cleanup.h"
+#include "providers/helper/follow.h"
 #include "providers/helper/helper.h"
 
 #define XXH_INLINE_ALL
@@ -203,7 +204,7 @@ static enum err open_item(
 {
 	AUTO_PLACE struct place p = PLACE_NONE;
 	struct attr attr;
-	enum err k = root_place(r, item->path, NULL, &p, e);
+	enum err k = follow_place(r, item->path, NULL, &item->target, &p, e);
 
 	if (k == ERR_OK)
 		k = place_stat(&p, &attr, item->path, e);

@@ -272,6 +272,8 @@ void place_release(struct place *p)
 {
 	if (!p->is_staged)
 		cleanup_close(&p->fd);
+	free(p->moved);
+	p->moved = NULL;
 	p->fd = -1;
 }
 
@@ -428,6 +430,6 @@ enum err root_open_dir(const struct root *r, const char *path, const struct expe
 		return k;
 	if (!S_ISDIR(attr.mode))
 		return error_set(e, ERR_NOT_DIR, "%s: not a directory", path);
-	*out_fd = pin_open(pin, O_RDONLY | O_DIRECTORY);
+	*out_fd = pin_open_dir(pin);
 	return *out_fd < 0 ? error_errno(e, errno, "%s", path) : ERR_OK;
 }

@@ -15,10 +15,10 @@
 #include "providers/verbs.h"
 
 struct root {
-	int dir_fd;     /* the shown root; -1: there is none, as errno `missing` says */
+	int dir_fd; /* the shown root; -1: there is none, as errno `missing` says */
 	int missing;
-	int base_fd;    /* where `path` begins, beyond which nothing leads; AT_FDCWD: it is absolute */
-	char *path;     /* owned by the root that was opened */
+	int base_fd; /* where `path` begins, beyond which nothing leads; AT_FDCWD: it is absolute */
+	char *path;  /* owned by the root that was opened */
 	int staging_fd; /* -1: none, paths that start with '/' are then ERR_UNSUPPORTED */
 	bool walk;      /* openat2 is missing here */
 	bool is_superuser;
@@ -47,6 +47,7 @@ struct place {
 	int fd;           /* owned; that of staging is the root's */
 	const char *name; /* points into the path; "." for the root itself */
 	bool is_staged;
+	char *moved; /* owned: the name, where the inode was found by another (helper/follow.h) */
 };
 
 #define PLACE_NONE                                                                                 \
