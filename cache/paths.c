@@ -1,5 +1,6 @@
 /* Asking the sandbox by path, while renames here move what the path leads to. */
 #include "cache/cache_inside.h"
+#include "cache/find_again.h"
 
 bool cache_may_be_lost(enum err kind)
 {
@@ -76,6 +77,16 @@ static enum err settled_path(
 	return kind;
 }
 
+/* What is in use here and was renamed by others. */
+static bool try_again_found(struct cache *c, const struct asking *a, enum err kind)
+{
+	if (!cache_may_be_lost(kind))
+		return false;
+	bool is_found = find_again(c, a->one->inode);
+
+	return (a->two->inode && find_again(c, a->two->inode)) || is_found;
+}
+
 static enum err ask_once(struct cache *c, const struct asking *a, bool *again, struct error *e)
 {
 	const struct cache_place *one = a->one, *two = a->two;
@@ -87,8 +98,10 @@ static enum err ask_once(struct cache *c, const struct asking *a, bool *again, s
 
 	if (!kind && two->inode)
 		kind = settled_path(c, two, &path2, e);
-	if (kind)
+	if (kind) {
+		*again = try_again_found(c, a, kind);
 		return kind;
+	}
 	kind = a->ask(c, path.text, path2.text, a->context, e);
 
 	if (kind && !cache_may_be_lost(kind)) {
@@ -97,7 +110,8 @@ static enum err ask_once(struct cache *c, const struct asking *a, bool *again, s
 	}
 	if (!kind && !a->is_question)
 		return ERR_OK;
-	*again = !paths_held(c, a, &path, &path2) || try_other_name(c, a, &path, kind);
+	*again = !paths_held(c, a, &path, &path2) || try_other_name(c, a, &path, kind) ||
+		try_again_found(c, a, kind);
 	if (*again && !kind)
 		kind = error_set(e, ERR_STALE, "%s: is renamed all the time", path.text);
 	return kind;

@@ -30,6 +30,7 @@ struct inode_extra {
 	uint64_t shown_ino;
 	struct kept_ctime *kept_ctime;   /* shown instead: tree_ctime.c; NULL: attr.ctime is */
 	char *staged;                    /* staging path while unlinked but open; else NULL */
+	char *was_at;                    /* where it lost its last name by others; or NULL */
 	char *link;                      /* a symbolic link's text; NULL: not known */
 	LIST_HEAD(, negative) negatives; /* a directory's negative entries in the kernel */
 	int64_t lent_until_ms;           /* the end of the use of what tree_lend() gave */
@@ -132,6 +133,13 @@ void tree_path_release(struct tree_path *p);
 /* The path of `i`, or of `name` in it when `name` is not NULL. ERR_STALE: it has no name (any more). */
 enum err tree_path(
 	struct tree *t, struct inode *i, const char *name, struct tree_path *out, struct error *e);
+
+/*
+ * Where `i`, which is in use and has no name any more, stood last; to be freed. NULL: it has a name, or went by a change of
+ * ours, or was looked for in vain.
+ */
+char *tree_was_at(struct tree *t, struct inode *i);
+void tree_looked_in_vain(struct tree *t, struct inode *i);
 
 /* Whether the path still leads where it led, nothing on it having been moved since; waits for moves under way. */
 bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);

@@ -157,7 +157,8 @@ static void move_links_below_locked(struct tree *t, struct inode *dir)
 /* Whether `i` may stand in `dir` by what is told. What is under a change of ours stays until that is done. */
 static bool may_move_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
 {
-	bool is_ours = i->changing || i->moving || i->owed || i->provisional || i->staged;
+	bool is_ours = i->changing || i->moving || i->owed || i->provisional ||
+		inode_extra_locked(i)->staged;
 
 	return i != t->root && !is_ours && !is_above_locked(t, i, dir) && !S_ISLNK(i->attr.mode);
 }
@@ -173,6 +174,16 @@ static void drop_other_names_locked(struct tree *t, struct inode *i, const struc
 		kernel_forgets_name_locked(t, d->dir, d->name, d, true);
 		dentry_drop_locked(t, d);
 	}
+}
+
+static void drop_renamed_locked(struct tree *t, const struct inode *i, const char *from)
+{
+	const char *name;
+	const struct inode *dir = deepest_locked(t, from, &name);
+	struct dentry *d = strchr(name, '/') ? NULL : dentry_find_locked(t, dir, name);
+
+	if (d && d->inode == i && !d->dir->changing)
+		dentry_lost_locked(t, d);
 }
 
 /*
@@ -194,6 +205,8 @@ static void move_told_locked(
 	if (d)
 		dentry_lost_locked(t, d);
 	d = dentry_new_locked(t, dir, name, i);
+	if (d && event->from)
+		drop_renamed_locked(t, i, event->from);
 	if (d && S_ISDIR(i->attr.mode)) {
 		drop_other_names_locked(t, i, d);
 		move_links_below_locked(t, i);

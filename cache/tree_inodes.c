@@ -186,6 +186,7 @@ void inode_free_locked(struct tree *t, struct inode *i)
 	if (i->extra) {
 		free(i->extra->link);
 		free(i->extra->staged);
+		free(i->extra->was_at);
 		free(i->extra);
 	}
 	free(i);

@@ -292,6 +292,9 @@ void late_release_locked(struct tree *t);
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);
 /* As tree_may_be_copied_up(). */
 bool may_be_copied_up_locked(const struct inode *i);
+/* `i` loses its last name by others: while it is in use it is remembered where that was. */
+void remember_place_locked(struct tree *t, struct inode *i);
+
 /*
  * When anything on the way was last moved; *moving: it is being moved. Of a way that changed, the lowest step that did is
  * still on it and newer than the whole way was.

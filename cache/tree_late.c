@@ -47,6 +47,7 @@ static struct late *late_new(struct inode *dir, const char *name, const struct w
 		.dir = dir, .name = strdup(name), .event = *event, .told_ms = tree_now_ms()
 	};
 	l->event.path = strdup(event->path);
+	l->event.from = NULL; /* not owned: what is told is found by its number */
 	if (l->name && l->event.path)
 		return l;
 	late_free(l);

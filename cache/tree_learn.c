@@ -126,7 +126,10 @@ static bool may_be_named_locked(
 	if (S_ISLNK(i->attr.mode))
 		return is_placed_locked(t, i) && !i->link_is_ours &&
 			dir_depth_locked(t, dir) >= inode_depth_locked(t, i);
-	return !S_ISDIR(i->attr.mode);
+	/* What others moved, and somebody uses: nothing below it has a name any more. */
+	if (S_ISDIR(i->attr.mode))
+		return !i->names && inode_extra_locked(i)->was_at;
+	return true;
 }
 
 /* By what others did. */
@@ -137,6 +140,7 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 	if (old == i)
 		return;
 	kernel_forgets_name_locked(t, d->dir, d->name, d, false);
+	remember_place_locked(t, old);
 	old->pins++;
 	dentry_retarget_locked(t, d, i);
 	lost_from_sight_locked(t, old);

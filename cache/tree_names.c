@@ -144,6 +144,7 @@ static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lo
 	struct inode *i = d->inode;
 
 	kernel_forgets_name_locked(t, d->dir, d->name, d, true);
+	remember_place_locked(t, i);
 	i->pins++;
 	dentry_drop_locked(t, d);
 	if (i->names || i == t->root) {

@@ -1,6 +1,9 @@
 /* Where an inode is, by the names of the directories above it. */
 #include "cache/tree_inside.h"
 
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,10 +56,13 @@ static void path_write_locked(const struct tree *t, const struct inode *i, char 
 
 char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 {
-	const char *staged = inode_extra_locked(i)->staged;
+	const struct inode_extra *x = inode_extra_locked(i);
 
-	if (!name && staged)
-		return strdup(staged);
+	if (!name && x->staged)
+		return strdup(x->staged);
+	/* The sandbox finds it by its number, where it is not there. */
+	if (!name && !i->names && x->was_at)
+		return strdup(x->was_at);
 	ssize_t len = path_length_locked(t, i);
 	size_t name_len = name ? strlen(name) : 0;
 
@@ -73,6 +79,45 @@ char *path_build_locked(struct tree *t, struct inode *i, const char *name)
 		len--; /* the last slash */
 	text[(size_t)len + name_len] = 0;
 	return text;
+}
+
+/* ---- What has lost its name ---- */
+
+void remember_place_locked(struct tree *t, struct inode *i)
+{
+	bool is_in_use = i->opens || i->kernel_refs;
+	const struct dentry *d = i->names;
+
+	if (!d || d->next_of_inode || !is_in_use || inode_extra_locked(i)->staged || i->provisional)
+		return;
+	AUTO_FREE char *dir = path_build_locked(t, d->dir, NULL);
+	struct inode_extra *x = inode_extra_make_locked(i);
+
+	if (!x)
+		return;
+	free(x->was_at);
+	x->was_at = dir ? path_join(dir, d->name) : NULL;
+}
+
+char *tree_was_at(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	const struct inode_extra *x = inode_extra_locked(i);
+	bool is_lost = i != t->root && !i->names && !x->staged && !i->gone;
+	char *path = is_lost && x->was_at ? strdup(x->was_at) : NULL;
+
+	pthread_mutex_unlock(&t->lock);
+	return path;
+}
+
+void tree_looked_in_vain(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	if (i->extra) {
+		free(i->extra->was_at);
+		i->extra->was_at = NULL;
+	}
+	pthread_mutex_unlock(&t->lock);
 }
 
 static bool leads_to_root_locked(const struct tree *t, const struct inode *i)

@@ -318,6 +318,7 @@ enum fetch_kind {
 	FETCH_HASHES,
 	FETCH_SEEK_DATA, /* lseek(2): the piece FETCH_DONE carries the offset found */
 	FETCH_SEEK_HOLE,
+	FETCH_WHERE, /* the bytes are the path that `target` has by now, others having renamed it; not of staging */
 };
 
 struct fetch_item {
@@ -326,8 +327,11 @@ struct fetch_item {
 	struct expect target;
 	uint64_t offset, length;
 	uint32_t block_size; /* FETCH_HASHES */
-	uint32_t flags;      /* CHANGE_BY_HANDLE */
+	uint32_t flags;      /* CHANGE_BY_HANDLE, FETCH_NOATIME */
 };
+
+/* As O_NOATIME of open(2), where the sandbox lets it. */
+#define FETCH_NOATIME 0x10000u
 
 enum fetch_piece_kind {
 	FETCH_DATA =
@@ -395,6 +399,7 @@ struct watch_event {
 	bool is_dir; /* WATCH_REMOVED: of what went */
 	bool has_attr; /* of CREATED, CHANGED and ATTR; false: the provider does not know all of them, or may not look */
 	const char *path; /* from the shown root */
+	const char *from; /* CREATED: where it was before it was renamed to `path`; or NULL */
 	struct attr attr; /* what `path` names */
 	bool lists; /* WATCH_READY: the items of `first` follow; false: the provider cannot, and the caller lists */
 	const struct list_item *item; /* WATCH_ITEM; as list_sink has them */

@@ -28,6 +28,7 @@ struct reading {
 	unsigned char *room; /* the batch's */
 	size_t room_size;
 	uint64_t found; /* where a seek led */
+	char *where;    /* owned: the path, where it is not the item's */
 	bool has_delivered;
 	bool is_last_try;
 	bool is_stopped; /* by the sink: the whole batch ends */
@@ -181,16 +182,24 @@ static enum err seek(struct reading *g, struct error *e)
 	return g->has_delivered ? ERR_OK : check_unchanged(g, e);
 }
 
+static enum err say_where(struct reading *g, struct error *e)
+{
+	const char *path = g->where ? g->where : g->item->path;
+
+	return deliver(g, 0, path, strlen(path), e);
+}
+
 static enum err (*const readers[])(struct reading *, struct error *) = {
 	[FETCH_BYTES] = read_bytes,
 	[FETCH_HASHES] = read_hashes,
 	[FETCH_SEEK_DATA] = seek,
 	[FETCH_SEEK_HOLE] = seek,
+	[FETCH_WHERE] = say_where,
 };
 
 static enum err check_item(const struct fetch_item *item, struct error *e)
 {
-	if (item->kind < FETCH_BYTES || item->kind > FETCH_SEEK_HOLE)
+	if (item->kind < FETCH_BYTES || item->kind > FETCH_WHERE)
 		return error_set(e, ERR_INVALID, "%s: no such kind of fetch", item->path);
 	if (item->offset > INT64_MAX)
 		return error_set(e, ERR_INVALID, "%s: no such offset", item->path);
@@ -199,21 +208,48 @@ static enum err check_item(const struct fetch_item *item, struct error *e)
 	return ERR_OK;
 }
 
-static enum err open_item(
-	const struct root *r, const struct fetch_item *item, int *fd, struct error *e)
+/* Nothing is read of it. */
+static enum err hold_item(const struct place *p, struct reading *g, int *fd, struct error *e)
 {
+	struct attr attr;
+
+	if (p->moved) {
+		g->where = strdup(p->moved);
+		if (!g->where)
+			return error_set(e, ERR_NO_MEMORY, "%s", g->item->path);
+	}
+	return place_pin(p, &g->item->target, fd, &attr, g->item->path, e);
+}
+
+static enum err open_to_read(
+	const struct place *p, const struct fetch_item *item, int *fd, struct error *e)
+{
+	bool by_handle = item->flags & CHANGE_BY_HANDLE;
+
+	/* Refused where the file is somebody else's. */
+	if (item->flags & FETCH_NOATIME &&
+		place_open(p, O_RDONLY | O_NOATIME, &item->target, by_handle, fd, item->path,
+			NULL) == ERR_OK)
+		return ERR_OK;
+	return place_open(p, O_RDONLY, &item->target, by_handle, fd, item->path, e);
+}
+
+static enum err open_item(const struct root *r, struct reading *g, int *fd, struct error *e)
+{
+	const struct fetch_item *item = g->item;
 	AUTO_PLACE struct place p = PLACE_NONE;
 	struct attr attr;
 	enum err k = follow_place(r, item->path, NULL, &item->target, &p, e);
 
+	if (k == ERR_OK && item->kind == FETCH_WHERE)
+		return hold_item(&p, g, fd, e);
 	if (k == ERR_OK)
 		k = place_stat(&p, &attr, item->path, e);
 	if (k == ERR_OK && S_ISDIR(attr.mode))
 		return error_set(e, ERR_IS_DIR, "%s: is a directory", item->path);
 	if (k != ERR_OK)
 		return k;
-	return place_open(
-		&p, O_RDONLY, &item->target, item->flags & CHANGE_BY_HANDLE, fd, item->path, e);
+	return open_to_read(&p, item, fd, e);
 }
 
 static enum err read_item(const struct root *r, struct reading *g, struct error *e)
@@ -222,7 +258,7 @@ static enum err read_item(const struct root *r, struct reading *g, struct error 
 	enum err k = check_item(g->item, e);
 
 	if (k == ERR_OK)
-		k = open_item(r, g->item, &fd, e);
+		k = open_item(r, g, &fd, e);
 	if (k != ERR_OK)
 		return k;
 	g->fd = fd;
@@ -285,6 +321,7 @@ enum err helper_fetch(const struct root *r, const struct fetch_item *items, size
 			.room_size = room_size };
 
 		k = fetch_item(r, &g, e);
+		free(g.where);
 	}
 	return k;
 }

@@ -62,16 +62,16 @@ static bool is_target(const struct search *s, int dir_fd, const struct dirent *e
 		expect_met(s->target, &attr);
 }
 
-static bool take_found(struct search *s, int dir_fd, const char *name)
+static bool take_found(struct search *s, int dir_fd, const char *dir, const char *name)
 {
-	char *kept = strdup(name);
+	char *kept = path_join(dir, name);
 	int fd = kept ? openat(dir_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
 	if (fd < 0) {
 		free(kept);
 		return false;
 	}
-	*s->out = (struct place){ .fd = fd, .name = kept, .moved = kept };
+	*s->out = (struct place){ .fd = fd, .name = path_name(kept), .moved = kept };
 	return true;
 }
 
@@ -84,7 +84,7 @@ static bool search_entries(struct search *s, const char *path, DIR *dir)
 		if (!path_name_ok(entry->d_name, strlen(entry->d_name)))
 			continue;
 		if (is_target(s, dirfd(dir), entry))
-			return take_found(s, dirfd(dir), entry->d_name);
+			return take_found(s, dirfd(dir), path, entry->d_name);
 		if (s->descends && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
 			push(s, path, entry->d_name);
 	}

@@ -47,7 +47,7 @@ struct place {
 	int fd;           /* owned; that of staging is the root's */
 	const char *name; /* points into the path; "." for the root itself */
 	bool is_staged;
-	char *moved; /* owned: the name, where the inode was found by another (helper/follow.h) */
+	char *moved; /* owned: where the inode was found, its path, of which `name` is the end (helper/follow.h) */
 };
 
 #define PLACE_NONE                                                                                 \

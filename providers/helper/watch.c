@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 
@@ -59,6 +60,7 @@ static void stop(struct watcher *w)
 	w->fd = -1;
 	watch_table_release(&w->table);
 	path_set_release(&w->lost);
+	free(take(w->moved_from));
 }
 
 /*
@@ -99,6 +101,19 @@ static enum err on_new(struct watcher *w, const char *path, uint32_t mask, struc
 {
 	return (mask & IN_ISDIR) ? watch_cover(w, path, true, e)
 				 : watch_tell_state(w, WATCH_CREATED, path, false, e);
+}
+
+/* The kernel tells of both names one after the other; without memory the new one is told alone. */
+static void note_moved(struct watcher *w, const char *path, const struct inotify_event *event)
+{
+	if (event->mask & IN_MOVED_FROM) {
+		free(w->moved_from);
+		w->moved_from = strdup(path);
+		w->moved_cookie = event->cookie;
+	}
+	w->moved_to = event->mask & IN_MOVED_TO && w->moved_from && event->cookie == w->moved_cookie
+		? path
+		: NULL;
 }
 
 static enum err on_name(struct watcher *w, const char *path, uint32_t mask, struct error *e)
@@ -151,7 +166,13 @@ static enum err on_event(struct watcher *w, const struct inotify_event *event, s
 		return on_self(w, event, dir, e);
 	AUTO_FREE char *path = path_join(dir, event->name);
 
-	return path ? on_name(w, path, event->mask, e) : error_set(e, ERR_NO_MEMORY, "%s", dir);
+	if (!path)
+		return error_set(e, ERR_NO_MEMORY, "%s", dir);
+	note_moved(w, path, event);
+	enum err k = on_name(w, path, event->mask, e);
+
+	w->moved_to = NULL;
+	return k;
 }
 
 static enum err on_events(struct watcher *w, const char *bytes, size_t len, struct error *e)

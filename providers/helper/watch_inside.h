@@ -28,6 +28,9 @@ struct watcher {
 	struct watch_event told; /* the last one of this read, where `has_told` */
 	struct buf told_path;    /* its path */
 	bool has_told;
+	uint32_t moved_cookie; /* inotify's, of the last name that went by a rename */
+	char *moved_from;      /* that path */
+	const char *moved_to;  /* while the name is told that it went to; else NULL */
 };
 
 /* ---- Telling (watch_tell.c) ---- */

@@ -31,6 +31,7 @@ static enum err note_told(struct watcher *w, const struct watch_event *event, st
 	buf_add_string(&w->told_path, event->path);
 	w->told = *event;
 	w->told.path = buf_text(&w->told_path);
+	w->told.from = NULL;
 	w->has_told = true;
 	return buf_check(&w->told_path, "watch", e);
 }
@@ -50,6 +51,8 @@ enum err watch_tell(struct watcher *w, enum watch_kind kind, const char *path, b
 		event.has_attr = true;
 		event.attr = *attr;
 	}
+	if (kind == WATCH_CREATED && w->moved_to && !strcmp(w->moved_to, path))
+		event.from = w->moved_from;
 	if (was_told(w, &event))
 		return ERR_OK;
 	k = note_told(w, &event, e);

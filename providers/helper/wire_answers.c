@@ -254,6 +254,10 @@ bool wire_put_watch_event(struct buf *out, const struct watch_event *event)
 	enc_u8(out, event->has_attr);
 	if (event->has_attr)
 		enc_attr(out, &event->attr);
+	if (event->kind == WATCH_CREATED)
+		enc_u8(out, event->from != NULL);
+	if (event->kind == WATCH_CREATED && event->from)
+		enc_string(out, event->from);
 	return !out->failed;
 }
 
@@ -283,6 +287,8 @@ enum err wire_get_watch_event(const struct buf *in, size_t *at, struct watch_eve
 	out->has_attr = dec_bool(&d);
 	if (out->has_attr)
 		dec_attr(&d, &out->attr);
+	if (out->kind == WATCH_CREATED && dec_bool(&d))
+		out->from = dec_tree_path(&d);
 	if (out->has_attr && !names_something(out->kind))
 		decoder_fail(&d, "attributes of what is not there");
 	return finish(&d, "a watched change", at, e);

@@ -110,7 +110,7 @@ static void dec_path(struct decoder *d, struct paths *p)
 static void dec_item(
 	struct decoder *d, const struct fetch_item *before, struct fetch_item *out, struct paths *p)
 {
-	out->kind = dec_enum(d, FETCH_BYTES, FETCH_SEEK_HOLE + 1);
+	out->kind = dec_enum(d, FETCH_BYTES, FETCH_WHERE + 1);
 	dec_path(d, p);
 	out->target.dev = dec_difference(d, before->target.dev);
 	out->target.ino = dec_difference(d, before->target.ino);
@@ -119,7 +119,7 @@ static void dec_item(
 	out->length = dec_var(d, UINT64_MAX);
 	out->block_size = (uint32_t)dec_var(d, UINT32_MAX);
 	out->flags = (uint32_t)dec_var(d, UINT32_MAX);
-	if (out->flags & ~(uint32_t)CHANGE_BY_HANDLE)
+	if (out->flags & ~((uint32_t)CHANGE_BY_HANDLE | FETCH_NOATIME))
 		decoder_fail(d, "unknown flags");
 }
 

@@ -99,6 +99,7 @@ is "who works below it reads" "$(cat file 2>&1)" here
 is "and lists" "$(ls 2>&1)" file
 ok "and makes" sh -c 'echo made >made'
 ok "and writes to what is open" sh -c 'echo open >&5'
+ok "it is found by its new path" ls -d "$MNT/moved/deep/er"
 is "the place is the new one" "$(pwd -P)" "$MNT/moved/deep/er"
 exec 5>&-
 settle

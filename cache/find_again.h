@@ -1,0 +1,9 @@
+/*
+ * find_again.h - the names of inodes that others renamed while they are in use here.
+ */
+#pragma once
+
+#include "cache/cache_inside.h"
+
+/* Whether `i`, which had lost its last name by others, has one again. Asks the sandbox twice. */
+bool find_again(struct cache *c, struct inode *i);
