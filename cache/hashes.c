@@ -96,9 +96,9 @@ static enum err ask_hashes(
 {
 	(void)path2;
 	struct hashing_one *h = context;
-	struct fetch_item item = {
-		.path = path, .target = tree_expect(c->tree, h->inode), .flags = CHANGE_BY_HANDLE
-	};
+	struct fetch_item item = { .path = path,
+		.target = tree_expect(c->tree, h->inode),
+		.flags = CHANGE_BY_HANDLE | FETCH_NOATIME };
 
 	if (!hashes_may_help(c, path, h->size))
 		return ERR_OK;

@@ -66,9 +66,10 @@ static void put_fetch(struct buf *out)
 		{ .kind = FETCH_HASHES, .path = "d/f", .length = 100, .block_size = 2 },
 		{ .kind = FETCH_SEEK_DATA, .path = "d/f" },
 		{ .kind = FETCH_SEEK_HOLE, .path = "l", .flags = CHANGE_BY_HANDLE },
+		{ .kind = FETCH_WHERE, .path = "gone", .flags = FETCH_NOATIME },
 	};
 
-	wire_put_fetch(out, items, 4);
+	wire_put_fetch(out, items, 5);
 }
 
 static void put_apply(struct buf *out)
@@ -231,6 +232,8 @@ static void put_watch_events(struct buf *out)
 	wire_put_watch_event(out,
 		&(struct watch_event){
 			.kind = WATCH_CREATED, .path = "a/b", .has_attr = true, .attr = a_file });
+	wire_put_watch_event(
+		out, &(struct watch_event){ .kind = WATCH_CREATED, .path = "c", .from = "a/b" });
 }
 
 static bool put_watched_item(struct buf *out, const struct list_item *item)

@@ -819,28 +819,56 @@ BEHAVIOUR(apply, what_needs_a_refused_change_is_skipped)
 	cr_expect(outside_exists(s, "z/z"));
 }
 
+/* A change of a file is of the inode, as through an open descriptor. */
+BEHAVIOUR(apply, a_change_of_a_file_that_others_renamed_goes_to_it)
+{
+	struct expect f;
+
+	outside_mkdir(s, "d", 0755);
+	outside_mkdir(s, "e", 0755);
+	outside_mkdir(s, "e/deep", 0755);
+	outside_write_text(s, "d/f", "text");
+	f = outside_expect(s, "d/f");
+	outside_rename(s, "d/f", "d/f.1");
+	cr_expect(eq(int, apply_kind(s, CHANGE(APPEND, "d/f", .target = f, TEXT(" 1"))), ERR_OK));
+	cr_expect(outside_holds(s, "d/f.1", "text 1"));
+	outside_write_text(s, "d/f", "another");
+	cr_expect(eq(int, apply_kind(s, CHANGE(APPEND, "d/f", .target = f, TEXT(" 2"))), ERR_OK));
+	cr_expect(outside_holds(s, "d/f", "another"));
+	outside_rename(s, "d/f.1", "e/deep/f");
+	cr_expect(eq(int, apply_kind(s, CHANGE(APPEND, "d/f", .target = f, TEXT(" 3"))), ERR_OK));
+	outside_rename(s, "e", "moved");
+	cr_expect(eq(
+		int, apply_kind(s, CHANGE(APPEND, "e/deep/f", .target = f, TEXT(" 4"))), ERR_OK));
+	cr_expect(outside_holds(s, "moved/deep/f", "text 1 2 3 4"));
+	cr_expect(eq(int, apply_kind(s, CHANGE(UNLINK, "d/f", .target = f)), ERR_STALE));
+}
+
 BEHAVIOUR(apply, a_file_that_is_another_is_stale)
 {
-	struct expect f, d;
+	struct expect f, d, gone;
 
 	outside_mkdir(s, "d", 0755);
 	outside_mkdir(s, "e", 0755);
 	outside_write_text(s, "d/f", "x");
 	outside_write_text(s, "e/f", "other");
+	outside_write_text(s, "gone", "");
+	gone = outside_expect(s, "gone");
+	outside_unlink(s, "gone");
 	f = outside_expect(s, "d/f");
 	d = outside_expect(s, "d");
 	const struct change rows[] = {
 		CHANGE_ROW(UNLINK, "e/f", .target = f),
 		CHANGE_ROW(UNLINK, "e/f", .parent = d),
-		CHANGE_ROW(WRITE, "e/f", .target = f, TEXT("!")),
-		CHANGE_ROW(SETATTR, "e/f", .target = f, .set = SET_SIZE),
+		CHANGE_ROW(WRITE, "e/f", .target = gone, TEXT("!")),
+		CHANGE_ROW(SETATTR, "e/f", .target = gone, .set = SET_SIZE),
 		CHANGE_ROW(RENAME, "e/f", .target = f, .path2 = "g"),
 		CHANGE_ROW(RENAME, "e/f", .path2 = "e/g", .parent2 = d),
 		CHANGE_ROW(RENAME, "d/f", .path2 = "e/f", .target2 = f),
 		CHANGE_ROW(MKDIR, "e/x", .parent = d, .mode = 0755),
 		CHANGE_ROW(CREATE, "e/x", .parent = d, .mode = 0644),
 		CHANGE_ROW(LINK, "e/f", .target = f, .path2 = "e/x"),
-		CHANGE_ROW(COPY, "e/f", .target = f, .path2 = "d/f", .length = 1),
+		CHANGE_ROW(COPY, "e/f", .target = gone, .path2 = "d/f", .length = 1),
 		CHANGE_ROW(RMDIR, "e", .target = d),
 	};
 

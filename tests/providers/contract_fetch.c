@@ -145,9 +145,28 @@ BEHAVIOUR(fetch, a_file_that_is_another_is_stale)
 	items[0] = items[1] = whole("f");
 	items[0].target = outside_expect(s, "f");
 	items[1].target = outside_expect(s, "other");
+	outside_unlink(s, "other");
 	fetch_items(s, items, 2, f);
 	cr_expect(got(&f[0], "x", 1));
 	cr_expect(eq(int, f[1].err, ERR_STALE));
+	fetched_release(f, 2);
+}
+
+BEHAVIOUR(fetch, a_file_that_others_renamed_is_read_and_told_of)
+{
+	struct fetch_item items[2];
+	struct fetched f[2];
+
+	outside_mkdir(s, "d", 0755);
+	outside_write_text(s, "f", "x");
+	items[0] = items[1] = whole("f");
+	items[0].target = items[1].target = outside_expect(s, "f");
+	items[1].kind = FETCH_WHERE;
+	outside_rename(s, "f", "d/g");
+	outside_write_text(s, "f", "another");
+	fetch_items(s, items, 2, f);
+	cr_expect(got(&f[0], "x", 1));
+	cr_expect(got(&f[1], "d/g", 3));
 	fetched_release(f, 2);
 }
 

@@ -61,10 +61,11 @@ BEHAVIOUR(journal, a_staged_file_stays_where_its_name_is_taken)
 	cr_assert(eq(int, apply_one(s, CHANGE(CREATE, STAGED, .mode = 0600)).err, ERR_OK));
 	cr_expect(eq(int, apply_one(s, give_name).err, ERR_EXISTS));
 	cr_expect(outside_holds(s, "f", "another's"));
-	elsewhere.path2 = "g";
+	outside_mkdir(s, "e", 0755);
+	elsewhere.path2 = "e/g";
 	elsewhere.parent2 = outside_expect(s, "d");
 	cr_expect(eq(int, apply_one(s, elsewhere).err, ERR_STALE));
-	cr_expect(not(outside_exists(s, "g")));
+	cr_expect(not(outside_exists(s, "e/g")));
 	give_name.path2 = "h";
 	cr_expect(eq(int, apply_one(s, give_name).err, ERR_OK));
 	cr_expect(outside_holds(s, "h", ""));

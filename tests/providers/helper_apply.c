@@ -200,7 +200,10 @@ static void make_all_kinds(void)
 Test(helper_apply, a_refused_change_changes_nothing)
 {
 	make_all_kinds();
-	const struct expect f = expect_at("tree/f"), d = expect_at("tree/d");
+	scratch_write_text(&shown.scratch, "tree/gone", "");
+	const struct expect f = expect_at("tree/f"), gone = expect_at("tree/gone");
+
+	cr_assert(unlinkat(shown.scratch.fd, "tree/gone", 0) == 0);
 	const struct {
 		enum err want;
 		struct change change;
@@ -236,8 +239,8 @@ Test(helper_apply, a_refused_change_changes_nothing)
 		{ ERR_INVALID, CHANGE_ROW(WRITE, "f", .offset = UINT64_MAX, TEXT("x")) },
 		{ ERR_INVALID, CHANGE_ROW(COPY, "g", .path2 = "g", .offset2 = 4, .length = 5) },
 		{ ERR_EXISTS, CHANGE_ROW(PLACE, "/t", .path2 = "f", .flags = CHANGE_EXCL) },
-		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "f", .target2 = d) },
-		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "new", .target2 = f) },
+		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "f", .target2 = gone) },
+		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "new", .target2 = gone) },
 		{ ERR_IS_DIR, CHANGE_ROW(PLACE, "/t", .path2 = "d") },
 		{ ERR_STALE, CHANGE_ROW(PLACE, "/t", .path2 = "l") },
 		{ ERR_INVALID, CHANGE_ROW(PLACE, "f", .path2 = "new") },

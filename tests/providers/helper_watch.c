@@ -22,7 +22,7 @@
 static struct shown shown;
 
 /* A watch in a thread of its own and what it said: "+path", "-path", "~path" contents, "@path" attributes, "?path" lost, "*path" found;
- * of a list "[path", "=name" and "]" for its end. */
+ * "<path" before what was renamed from there; of a list "[path", "=name" and "]" for its end. */
 static struct watching {
 	const struct root *root;
 	const struct watch_request *request;
@@ -59,6 +59,8 @@ static void log_event(struct buf *log, const struct watch_event *event)
 		[WATCH_LOST] = '?',
 		[WATCH_FOUND] = '*' };
 
+	if (event->from)
+		buf_printf(log, "<%s\n", event->from);
 	if (event->kind == WATCH_ITEM)
 		log_item(log, event->item);
 	else
@@ -351,6 +353,24 @@ Test(helper_watch, staging_inside_the_tree_is_not_watched)
 static void rename_shown(const char *from, const char *to)
 {
 	cr_assert(renameat(shown.scratch.fd, from, shown.scratch.fd, to) == 0);
+}
+
+Test(helper_watch, a_rename_is_told_with_both_names)
+{
+	scratch_write_text(&shown.scratch, "tree/old", "");
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_mkdir(&shown.scratch, "tree/d/e", 0755);
+	scratch_write_text(&shown.scratch, "outside/new", "");
+	start_watch(&shown.root);
+	rename_shown("tree/old", "tree/d/new");
+	expect_heard("-old\n<old\n+d/new");
+	rename_shown("tree/d", "tree/moved");
+	expect_heard("-d/\n<d\n+moved/");
+	/* What comes from elsewhere has no other name. */
+	rename_shown("outside/new", "tree/in");
+	expect_heard("+in");
+	cr_expect(not(has_heard("<d/new")));
+	stop_watch();
 }
 
 /* What is made in it before its watch stands is not told, but what is written then is. */

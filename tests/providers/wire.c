@@ -234,6 +234,10 @@ static struct buf put_fetch(void)
 			.offset = UINT64_MAX,
 			.block_size = UINT32_MAX,
 			.flags = CHANGE_BY_HANDLE },
+		{ .kind = FETCH_WHERE,
+			.path = "a",
+			.target = extreme_expect,
+			.flags = FETCH_NOATIME },
 	};
 
 	cr_assert(wire_put_fetch(&out, items, COUNT(items)));
@@ -435,9 +439,10 @@ static struct buf put_change_result(void)
 static struct buf put_watch_event(void)
 {
 	struct buf out = BUF_INIT(FRAME_PAYLOAD_MAX);
-	struct watch_event event = { .kind = WATCH_ATTR,
+	struct watch_event event = { .kind = WATCH_CREATED,
 		.is_dir = true,
 		.path = any_name(),
+		.from = "old/name",
 		.has_attr = true,
 		.attr = extreme_attr };
 
