@@ -303,10 +303,14 @@ static void hear_name_locked(
 	if (is_known(d, event) && !is_unsure)
 		return;
 	note_told_locked(t, d, event);
-	if (is_early_locked(dir, d, event))
-		put_off_locked(t, dir, name, event);
-	else
+	if (!is_early_locked(dir, d, event)) {
 		news_locked(t, dir, name, d, event);
+		return;
+	}
+	/* An answer under way may know more of the name, but not of whom it is. */
+	if (!dir->changing)
+		move_told_locked(t, dir, name, event);
+	put_off_locked(t, dir, name, event);
 }
 
 void tree_hear(struct tree *t, const struct watch_event *event)

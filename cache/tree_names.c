@@ -147,6 +147,8 @@ static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lo
 	remember_place_locked(t, i);
 	i->pins++;
 	dentry_drop_locked(t, d);
+	/* Wherever it is found again, it was not written there. */
+	i->link_is_ours &= i->names != NULL;
 	if (i->names || i == t->root) {
 		inode_unpin_locked(t, i);
 		return;

@@ -1,5 +1,7 @@
 #include "cache/tree.h"
 
+#include "providers/base/cleanup.h"
+
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
@@ -180,19 +182,94 @@ Test(tree, a_link_that_the_sandbox_moved_nearer_to_the_root_is_a_new_inode)
 }
 
 /* What the kernel was shown of it where it stood, it would use where it stands now. */
-Test(tree, what_lost_its_name_is_found_elsewhere_as_a_new_inode)
+Test(tree, a_link_that_lost_its_name_is_found_elsewhere_as_a_new_inode)
 {
-	static const uint32_t modes[] = { S_IFLNK | 0777, S_IFDIR | 0755 };
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *moved = learn(a, "m", 3, S_IFLNK | 0777);
 
-	for (uint64_t n = 0; n < 2; n++) {
-		struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-		struct inode *moved = learn(a, "m", 3 + n, modes[n]);
+	tree_kernel_get(tree, moved);
+	tree_learn_absent(tree, a, "m", tree_seen(tree));
+	cr_expect(ne(ptr, learn(root, "m", 3, S_IFLNK | 0777), moved));
+	tree_kernel_forget(tree, moved, 1);
+}
 
-		tree_kernel_get(tree, moved);
-		tree_learn_absent(tree, a, "m", tree_seen(tree));
-		cr_expect(ne(ptr, learn(root, "m", 3 + n, modes[n]), moved));
-		tree_kernel_forget(tree, moved, 1);
-	}
+/* Somebody may work in it. */
+Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *moved = learn(a, "m", 3, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, moved);
+	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
+	tree_learn_absent(tree, a, "m", tree_seen(tree));
+	AUTO_FREE char *was_at = tree_was_at(tree, moved);
+
+	cr_expect(eq(str, was_at, "a/m"));
+	cr_expect(eq(ptr, learn(root, "m", 3, S_IFDIR | 0755), moved));
+	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
+	tree_learn_absent(tree, root, "m", tree_seen(tree));
+	tree_looked_in_vain(tree, moved);
+	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
+	cr_expect(ne(ptr, learn(root, "n", 3, S_IFDIR | 0755), moved));
+	tree_kernel_forget(tree, moved, 1);
+}
+
+/* A link of ours below it may lead out only from where it was written. */
+Test(tree, a_directory_that_is_told_of_by_another_name_keeps_what_is_in_it)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+	struct inode *link = learn(b, "l", 4, S_IFLNK | 0777);
+	struct watch_event event = {
+		.kind = WATCH_CREATED, .is_dir = true, .path = "c", .from = "a/b", .has_attr = true
+	};
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	char text[VERB_LINK_MAX + 1];
+	bool is_ours = true;
+
+	tree_attr(tree, b, &event.attr);
+	tree_link_is_ours(tree, link);
+	tree_hear(tree, &event);
+	cr_assert(eq(int, tree_path(tree, link, NULL, &path, NULL), ERR_OK));
+	cr_expect(eq(str, path.text, "c/l"));
+	tree_link_text(tree, link, text, sizeof text, &is_ours);
+	cr_expect(not(is_ours));
+	/* Not into itself. */
+	event.path = "c/inner";
+	tree_hear(tree, &event);
+	cr_assert(eq(int, tree_path(tree, link, NULL, &path, NULL), ERR_OK));
+	cr_expect(eq(str, path.text, "c/l"));
+}
+
+Test(tree, a_file_that_is_told_of_by_another_name_has_that_one)
+{
+	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
+	struct watch_event event = { .kind = WATCH_CREATED, .path = "log.1", .from = "log" };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	tree_kernel_get(tree, f);
+	event.has_attr = true;
+	tree_attr(tree, f, &event.attr);
+	tree_hear(tree, &event);
+	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
+	cr_expect(eq(str, path.text, "log.1"));
+	cr_expect(eq(ptr, tree_peek(tree, root, "log"), NULL));
+	tree_kernel_forget(tree, f, 1);
+}
+
+/* The root is a path. */
+Test(tree, another_root_is_taken_and_nothing_below_the_one_before_is_believed)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct tree_news news = { .until_ms = INT64_MAX - 1 };
+	bool changed;
+
+	tree_attr(tree, root, &news.attr);
+	news.attr.ino += 1000;
+	cr_assert(eq(
+		int, tree_learn_attr(tree, root, tree_seen(tree), &news, &changed, NULL), ERR_OK));
+	cr_expect(tree_is(tree, root, &news.attr));
+	cr_expect(eq(i64, tree_attr(tree, a, &news.attr), 0));
 }
 
 Test(tree, a_link_below_what_lost_its_name_is_found_elsewhere_as_a_new_inode)

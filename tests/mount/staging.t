@@ -5,7 +5,7 @@
 
 [ "$TARGET" = mount ] || skip_all "a plain directory has no staging"
 needs_mount
-needs find
+needs find git
 
 staged() {
 	find "$STAGING" -name 'u-*' | wc -l
@@ -53,6 +53,9 @@ if [ "$PROVIDER" = local ]; then
 	is "the next one removes it" "$(staged)" 0
 else
 	is "the next one leaves it: the other may live on, on another machine" "$(staged)" 1
+	git -C "$STORE" init -q
+	ok "git in the sandbox adds a work tree in which staging lies" git -C "$STORE" add .
+	is "but nothing of staging" "$(git -C "$STORE" ls-files | grep -c sandboxfs)" 0
 fi
 unmount
 done_testing

@@ -96,6 +96,19 @@ Test(helper_list, what_is_gits_comes_before_what_it_keeps)
 	cr_expect(eq(str, (char *)at + strlen(own), (char *)kept));
 }
 
+Test(helper_list, the_access_time_of_a_directory_that_is_listed_stays)
+{
+	const struct timespec old[] = { { .tv_sec = 1000000 }, { .tv_sec = 2000000 } };
+
+	scratch_mkdir(&shown.scratch, "tree/d", 0755);
+	scratch_write_text(&shown.scratch, "tree/d/f", "");
+	cr_assert(utimensat(shown.scratch.fd, "tree/d", old, 0) == 0);
+	AUTO_BUF struct buf all = listed_tree(LIST_DEPTH_ALL, 0);
+
+	cr_expect(ne(ptr, strstr(buf_text(&all), "entry f"), NULL));
+	cr_expect(eq(i64, shown_attr(&shown, "tree/d").atime.tv_sec, 1000000));
+}
+
 Test(helper_list, staging_inside_the_tree_is_hidden)
 {
 	char tree[128], staging[128];
