@@ -1,4 +1,7 @@
-/* An inode in use that others renamed: the sandbox is asked where it is, and the tree learns the way there. */
+/*
+ * An inode in use that others renamed: the sandbox is asked where it is, and the tree learns the
+ * way there.
+ */
 #include "cache/find_again.h"
 
 #include "providers/base/cleanup.h"

@@ -135,8 +135,8 @@ enum err tree_path(
 	struct tree *t, struct inode *i, const char *name, struct tree_path *out, struct error *e);
 
 /*
- * Where `i`, which is in use and has no name any more, stood last; to be freed. NULL: it has a name, or went by a change of
- * ours, or was looked for in vain.
+ * Where `i`, which is in use and has no name any more, stood last; to be freed. NULL: it has a
+ * name, or went by a change of ours, or was looked for in vain.
  */
 char *tree_was_at(struct tree *t, struct inode *i);
 void tree_looked_in_vain(struct tree *t, struct inode *i);

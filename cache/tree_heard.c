@@ -154,7 +154,10 @@ static void move_links_below_locked(struct tree *t, struct inode *dir)
 	}
 }
 
-/* Whether `i` may stand in `dir` by what is told. What is under a change of ours stays until that is done. */
+/*
+ * Whether `i` may stand in `dir` by what is told. What is under a change of ours stays until that
+ * is done.
+ */
 static bool may_move_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
 {
 	bool is_ours = i->changing || i->moving || i->owed || i->provisional ||
@@ -163,7 +166,9 @@ static bool may_move_locked(const struct tree *t, const struct inode *i, const s
 	return i != t->root && !is_ours && !is_above_locked(t, i, dir) && !S_ISLNK(i->attr.mode);
 }
 
-/* Of a directory the first name that it had is over, and it was under that what it is under this. */
+/*
+ * Of a directory the first name that it had is over, and it was under that what it is under this.
+ */
 static void drop_other_names_locked(struct tree *t, struct inode *i, const struct dentry *kept)
 {
 	for (struct dentry *d = i->names, *next; d; d = next) {
@@ -187,8 +192,9 @@ static void drop_renamed_locked(struct tree *t, const struct inode *i, const cha
 }
 
 /*
- * An inode that is known is told of by a name that it did not have: others renamed it, or linked it. It keeps what is open
- * of it, and who works in it or below it: the name is a way to it, to be asked for as any that is in doubt.
+ * An inode that is known is told of by a name that it did not have: others renamed it, or linked
+ * it. It keeps what is open of it, and who works in it or below it: the name is a way to it, to be
+ * asked for as any that is in doubt.
  */
 static void move_told_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)

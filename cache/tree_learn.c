@@ -320,7 +320,10 @@ bool tree_learn_absent(struct tree *t, struct inode *dir, const char *name, uint
 	return believed;
 }
 
-/* The root is a path, and another directory has its place: what was known of the one before says nothing of this one. */
+/*
+ * The root is a path, and another directory has its place: what was known of the one before says
+ * nothing of this one.
+ */
 static void replace_root_locked(struct tree *t, const struct attr *attr)
 {
 	struct inode *root = t->root;

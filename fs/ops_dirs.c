@@ -58,8 +58,9 @@ static void dir_handle_free(const struct fs *fs, struct dir_handle *h)
 }
 
 /*
- * The root always has attributes, because the way to `.sandbox` leads through it. That the sandbox has no such directory
- * is said by open(2): readdir(3) takes the same of getdents(2) for the end of an empty one.
+ * The root always has attributes, because the way to `.sandbox` leads through it. That the sandbox
+ * has no such directory is said by open(2): readdir(3) takes the same of getdents(2) for the end
+ * of an empty one.
  */
 static enum err load_root(
 	const struct fs *fs, fuse_req_t *req, struct dir_handle *h, struct error *e)

@@ -318,7 +318,7 @@ enum fetch_kind {
 	FETCH_HASHES,
 	FETCH_SEEK_DATA, /* lseek(2): the piece FETCH_DONE carries the offset found */
 	FETCH_SEEK_HOLE,
-	FETCH_WHERE, /* the bytes are the path that `target` has by now, others having renamed it; not of staging */
+	FETCH_WHERE, /* the bytes are the path that `target` has by now, not one of staging */
 };
 
 struct fetch_item {

@@ -134,7 +134,10 @@ static bool has_second(const struct change *c)
 	return kinds[c->op].second != ONE_PATH && c->path2;
 }
 
-/* What is made, moved or removed is a name. Any other change is of an inode, whatever name that has. */
+/*
+ * What is made, moved or removed is a name. Any other change is of an inode, whatever name that
+ * has.
+ */
 static const struct expect *followed(const struct change *c)
 {
 	return c->op >= CHANGE_SETATTR && c->op != CHANGE_PLACE ? &c->target : NULL;

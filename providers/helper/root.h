@@ -6,8 +6,8 @@
  * or, where a kernel lacks it, one component at a time with O_NOFOLLOW. Everything else happens relative to such a
  * directory. A root may be used by any number of threads; nothing in it changes after root_open().
  *
- * The shown directory is a path: it may be removed and made again, or another one may take its place. Whoever begins a
- * verb looks it up with root_find(), and works on what is there then.
+ * The shown directory is a path: it may be removed and made again, or another one may take its
+ * place. Whoever begins a verb looks it up with root_find(), and works on what is there then.
  */
 #pragma once
 
@@ -30,7 +30,10 @@ struct root {
 enum err root_open(struct root *r, const char *dir, const char *staging, struct error *e);
 /* The same where `dir` may be missing: each verb says so then. */
 enum err root_open_any(struct root *r, const char *dir, const char *staging, struct error *e);
-/* The same of a directory below `base_fd`, to which no symbolic link leads. `base_fd` outlives the root. */
+/*
+ * The same of a directory below `base_fd`, to which no symbolic link leads. `base_fd` outlives
+ * the root.
+ */
 enum err root_open_below(
 	struct root *r, int base_fd, const char *dir, const char *staging, struct error *e);
 void root_close(struct root *r);
@@ -47,7 +50,7 @@ struct place {
 	int fd;           /* owned; that of staging is the root's */
 	const char *name; /* points into the path; "." for the root itself */
 	bool is_staged;
-	char *moved; /* owned: where the inode was found, its path, of which `name` is the end (helper/follow.h) */
+	char *moved; /* owned: the path where helper/follow.h found the inode; `name` is its end */
 };
 
 #define PLACE_NONE                                                                                 \

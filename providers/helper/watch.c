@@ -64,8 +64,9 @@ static void stop(struct watcher *w)
 }
 
 /*
- * Events were lost, perhaps of new directories, or the root is another directory. Said twice: at once, so that nobody goes on trusting, and again when the
- * watches stand, because what was read meanwhile may already be old.
+ * Events were lost, perhaps of new directories, or the root is another directory. Said twice: at
+ * once, so that nobody goes on trusting, and again when the watches stand, because what was read
+ * meanwhile may already be old.
  */
 static enum err start_over(struct watcher *w, struct error *e)
 {

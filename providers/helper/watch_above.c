@@ -1,7 +1,8 @@
 /*
- * The shown directory is a path, so the watch follows the path: each directory on the way tells that it is moved, and the
- * one that the root stands in tells of the root's name. Without the right to read one of them less is told; the root itself
- * tells that it is moved, and where there is none it is looked for again and again.
+ * The shown directory is a path, so the watch follows the path: each directory on the way tells
+ * that it is moved, and the one that the root stands in tells of the root's name. Without the
+ * right to read one of them less is told; the root itself tells that it is moved, and where there
+ * is none it is looked for again and again.
  */
 #include "providers/base/cleanup.h"
 #include "providers/helper/pin.h"

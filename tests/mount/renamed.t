@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is in use here is renamed in the sandbox: writes and reads go on with the file, and who works in a directory stays in
-# it, as on a local file system.
+# What is in use here is renamed in the sandbox: writes and reads go on with the file, and a process
+# that works in a directory stays in it, as on a local file system.
 # shellcheck disable=SC2016,SC2317
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -8,8 +8,8 @@
 needs_mount
 needs python3
 
-# Opens FILE below the mount, renames it in the sandbox and goes on; `looked`: who uses the mount has looked at both names
-# meanwhile. Prints what each step says.
+# Opens a file below the mount, renames it in the sandbox and goes on; `looked`: the old name was
+# looked up here meanwhile. Prints what each step says.
 rotate() { # STEM [looked]
 	python3 -B - "$MNT" "$STORE" "$@" <<'END'
 import os, sys, time
@@ -44,7 +44,8 @@ print("read", os.pread(fd, 100, 0))
 step("close", lambda: os.close(fd))
 for name in (new, old):
     with open(f"{inside}/{name}") as file:
-        print(name.split("/")[-1], repr(file.read()), oct(os.stat(f"{inside}/{name}").st_mode & 0o777))
+        mode = oct(os.stat(f"{inside}/{name}").st_mode & 0o777)
+        print(name.split("/")[-1], repr(file.read()), mode)
 END
 }
 rotated="write done
@@ -64,8 +65,10 @@ for how in "" looked; do
 	mkdir "$MNT/logs$how"
 	settle
 	# shellcheck disable=SC2086 # nothing, or a word
-	is "a log that is rotated in the sandbox${how:+, and looked at here}" "$(rotate "logs$how/log" $how 2>&1)" "$rotated"
-	is "nothing is parked" "$(sed -n 's/.*"parked_changes": *\([0-9]*\).*/\1/p' "$MNT/.sandbox/status")" 0
+	is "a log that is rotated in the sandbox${how:+, and looked at here}" \
+		"$(rotate "logs$how/log" $how 2>&1)" "$rotated"
+	is "nothing is parked" \
+		"$(sed -n 's/.*"parked_changes": *\([0-9]*\).*/\1/p' "$MNT/.sandbox/status")" 0
 done
 
 # ---- Another directory ---------------------------------------------------------------------------

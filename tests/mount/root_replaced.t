@@ -1,12 +1,12 @@
 #!/bin/sh
-# The mounted directory is a path: it is removed in the sandbox and made again, or another directory takes its place, and
-# the mount goes on with what is there.
+# The mounted directory is a path: it is removed in the sandbox and made again, or another directory
+# takes its place, and the mount goes on with what is there.
 # shellcheck disable=SC2016,SC2317
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 
 needs_mount
-[ "$HELPER" = auto ] || skip_all "the helper as a process of this machine is given the directory itself"
+[ "$HELPER" = auto ] || skip_all "a helper process of this machine is given the directory itself"
 
 # The shown directory is `work` of the sandbox's own.
 mount_sandbox whole
@@ -81,8 +81,10 @@ rm -f "$MNT/pending"
 settle
 ok "the names are those of the new one" wait_until "$PATIENCE" lists "dir file more "
 
-is "a command runs in it" "$(printf 'pwd; cat file' | sh -c 'cat >"$1"; cat "$1"' - "$MNT/.sandbox/exec" |
-	grep -c 'work.nnew')" 1
+runs() {
+	echo 'pwd; cat file' >"$MNT/.sandbox/exec" && grep -q 'work.nnew' "$MNT/.sandbox/exec"
+}
+ok "a command runs in it" runs
 echo 'cd ..; rm -rf work; mkdir work; echo by >work/command' >"$MNT/.sandbox/exec"
 ok "a command replaces it" wait_until "$PATIENCE" lists "command "
 ok "and its file is read" wait_until "$PATIENCE" shows command by

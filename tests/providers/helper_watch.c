@@ -386,7 +386,10 @@ static void expect_watched(const char *path, const char *line)
 	cr_assert(heard, "no '%s' in:\n%s", line, buf_text(&watching.log));
 }
 
-/* Another directory lies where the root was, or none: all that was told is in doubt, once at once and once when it is over. */
+/*
+ * Another directory lies where the root was, or none: all that was told is in doubt, once at once
+ * and once when it is over.
+ */
 Test(helper_watch, a_root_that_another_directory_replaces_is_watched)
 {
 	scratch_mkdir(&shown.scratch, "other", 0755);

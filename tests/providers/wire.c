@@ -676,8 +676,9 @@ Test(wire, a_fetch_comes_back)
 	AUTO_FREE void *memory = NULL;
 
 	cr_assert(eq(int, wire_get_fetch(&m, &got, &count, &memory, NULL), ERR_OK));
-	cr_assert(eq(sz, count, 2));
+	cr_assert(eq(sz, count, 3));
 	cr_expect(got[0].kind == FETCH_BYTES && got[1].kind == FETCH_SEEK_HOLE);
+	cr_expect(got[2].kind == FETCH_WHERE && got[2].flags == FETCH_NOATIME);
 	cr_expect(same_string(got[0].path, any_name()) && same_string(got[1].path, "/t-9"));
 	cr_expect(eq(u64, got[0].length, UINT64_MAX));
 	cr_expect(same_expect(&got[1].target, &extreme_expect));
