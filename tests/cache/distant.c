@@ -256,6 +256,7 @@ static enum err apply_without(struct distant *d, const struct apply_request *req
 	cr_assert(changes != NULL);
 	memcpy(changes, request->changes, len);
 	changes[refused].path = "nowhere/at-all";
+	changes[refused].target = (struct expect){ 0 }; /* else it is found by that */
 	rest.changes = changes;
 	enum err kind = helper_apply(&d->root, NULL, &rest, results, e);
 
