@@ -155,11 +155,13 @@ static enum err find_places(struct work *w, bool checks, struct error *e)
 	const struct change *c = w->change;
 	const struct expect *parent = checks ? &c->parent : NULL;
 	const struct expect *parent2 = checks ? &c->parent2 : NULL;
-	enum err k = follow_place(w->root, c->path, parent, followed(c), &w->at, e);
+	const struct expect *target = w->stays ? NULL : followed(c);
+	const struct expect *target2 = w->stays ? NULL : followed2(c);
+	enum err k = follow_place(w->root, c->path, parent, target, &w->at, e);
 
 	if (k != ERR_OK || !has_second(c))
 		return k;
-	return follow_place(w->root, c->path2, parent2, followed2(c), &w->at2, e);
+	return follow_place(w->root, c->path2, parent2, target2, &w->at2, e);
 }
 
 static bool stat_dir(const struct place *p, struct attr *out)

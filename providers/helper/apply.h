@@ -41,6 +41,8 @@ struct work {
 	/* A run that did not live to record the end began it: it may have been done, wholly or in part. */
 	bool is_again;
 	struct writer *writer; /* the batch's; NULL: what is opened is closed at once */
+	/* A change of a name before it was refused: by that name it may be meant for nobody. */
+	bool stays;
 };
 
 #define WORK_ON(r, c, out)                                                                         \

@@ -100,6 +100,7 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 {
 	AUTO_COPIED struct copied copied = { 0 };
 	struct writer writer = WRITER_NONE;
+	bool stays = false;
 	enum err k = ERR_OK;
 
 	for (size_t i = 0; i < request->changes_count && k == ERR_OK; i++) {
@@ -108,6 +109,7 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 
 		w.copied = &copied;
 		w.writer = &writer;
+		w.stays = stays;
 		/* The close comes before what else is done, as it does where programs write. */
 		if (!change_is_writing(w.change))
 			writer_close(&writer);
@@ -115,6 +117,7 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 			tell_again(s, number, &w);
 		else
 			k = apply_one(s, request, results, i, &w, &copied, e);
+		stays |= results[i].err && request->changes[i].op < CHANGE_SETATTR;
 		work_release(&w);
 	}
 	writer_close(&writer);
