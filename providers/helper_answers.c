@@ -97,10 +97,16 @@ static bool is_data_due(const struct fetch_state *s, const struct fetch_piece *p
 {
 	const struct fetch_item *item = &s->items[s->done];
 
-	if (item->kind == FETCH_HASHES)
-		return piece->len % 16 == 0;
-	return item->kind == FETCH_BYTES && piece->offset == item->offset + s->got &&
-		piece->len <= item->length - s->got;
+	switch (item->kind) {
+	case FETCH_HASHES: return piece->len % 16 == 0;
+	case FETCH_BYTES:
+		return piece->offset == item->offset + s->got &&
+			piece->len <= item->length - s->got;
+	case FETCH_WHERE: return !piece->offset && !s->got && piece->len <= item->length;
+	case FETCH_SEEK_DATA:
+	case FETCH_SEEK_HOLE: break;
+	}
+	return false;
 }
 
 /*
