@@ -138,30 +138,14 @@ static bool has_second(const struct change *c)
  * What is made, moved or removed is a name. Any other change is of an inode, whatever name that
  * has.
  */
-static const struct expect *followed(const struct change *c)
+static bool is_of_inode(const struct change *c)
 {
-	return c->op >= CHANGE_SETATTR && c->op != CHANGE_PLACE ? &c->target : NULL;
+	return c->op >= CHANGE_SETATTR && c->op != CHANGE_PLACE;
 }
 
-static const struct expect *followed2(const struct change *c)
+static bool is_of_inode2(const struct change *c)
 {
-	bool is_over_file = c->op == CHANGE_PLACE && !(c->flags & CHANGE_EXCHANGE);
-
-	return is_over_file || c->op == CHANGE_COPY ? &c->target2 : NULL;
-}
-
-static enum err find_places(struct work *w, bool checks, struct error *e)
-{
-	const struct change *c = w->change;
-	const struct expect *parent = checks ? &c->parent : NULL;
-	const struct expect *parent2 = checks ? &c->parent2 : NULL;
-	const struct expect *target = w->stays ? NULL : followed(c);
-	const struct expect *target2 = w->stays ? NULL : followed2(c);
-	enum err k = follow_place(w->root, c->path, parent, target, &w->at, e);
-
-	if (k != ERR_OK || !has_second(c))
-		return k;
-	return follow_place(w->root, c->path2, parent2, target2, &w->at2, e);
+	return c->op == CHANGE_COPY || (c->op == CHANGE_PLACE && !(c->flags & CHANGE_EXCHANGE));
 }
 
 static bool stat_dir(const struct place *p, struct attr *out)
@@ -258,17 +242,50 @@ static bool follow_copy(
 	return true;
 }
 
-static void follow_copies(struct work *w)
+/* One of the two places of a change, and what is to be there. */
+struct sought {
+	const char *path;
+	const struct expect *parent; /* NULL: in whatever directory */
+	const struct version *version;
+	struct expect *target; /* gets what a copy from a lower layer made of it */
+	bool is_name;          /* and no inode, which is looked for elsewhere, too */
+};
+
+static enum err find_place(
+	struct work *w, const struct sought *s, struct place *at, bool *is_copied, struct error *e)
+{
+	enum err k = root_place(w->root, s->path, s->parent, at, e);
+
+	if (k == ERR_OK && follow_copy(w, at, s->version, s->target))
+		*is_copied = true;
+	else if (!s->is_name && !w->stays && w->follow)
+		k = follow_place(w->follow, s->path, s->target, s->version, k, at, e);
+	return k;
+}
+
+static enum err find_places(struct work *w, bool checks, struct error *e)
 {
 	struct change c = *w->change;
-	bool is_followed = follow_copy(w, &w->at, &c.version, &c.target);
+	const struct sought one = { .path = c.path,
+		.parent = checks ? &c.parent : NULL,
+		.version = &c.version,
+		.target = &c.target,
+		.is_name = !is_of_inode(&c) };
+	const struct sought two = { .path = c.path2,
+		.parent = checks ? &c.parent2 : NULL,
+		.version = &c.version2,
+		.target = &c.target2,
+		.is_name = !is_of_inode2(&c) };
+	bool is_copied = false;
+	enum err k = find_place(w, &one, &w->at, &is_copied, e);
 
-	if (has_second(&c))
-		is_followed |= follow_copy(w, &w->at2, &c.version2, &c.target2);
-	if (!is_followed)
-		return;
-	w->followed = c;
-	w->change = &w->followed;
+	if (k == ERR_OK && has_second(&c))
+		k = find_place(w, &two, &w->at2, &is_copied, e);
+	if (k == ERR_OK && is_copied) {
+		w->followed = c;
+		w->change = &w->followed;
+	}
+	return k;
 }
 
 static bool leaves_contents(const struct change *c)
@@ -321,8 +338,6 @@ enum err work_prepare(struct work *w, struct error *e)
 
 	if (k == ERR_OK)
 		k = find_places(w, true, e);
-	if (k == ERR_OK)
-		follow_copies(w);
 	/* Of one that is done again this was judged before it began. */
 	if (k != ERR_OK || w->is_again)
 		return k;

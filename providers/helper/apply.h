@@ -7,6 +7,7 @@
 #pragma once
 
 #include "providers/helper/copied.h"
+#include "providers/helper/follow.h"
 #include "providers/helper/sequence.h"
 
 /*
@@ -43,6 +44,7 @@ struct work {
 	struct writer *writer; /* the batch's; NULL: what is opened is closed at once */
 	/* A change of a name before it was refused: by that name it may be meant for nobody. */
 	bool stays;
+	struct follow *follow; /* the batch's */
 };
 
 #define WORK_ON(r, c, out)                                                                         \

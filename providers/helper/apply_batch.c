@@ -100,6 +100,7 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 {
 	AUTO_COPIED struct copied copied = { 0 };
 	struct writer writer = WRITER_NONE;
+	struct follow follow = { .root = r, .left = FOLLOW_ENTRIES_MAX };
 	bool stays = false;
 	enum err k = ERR_OK;
 
@@ -109,6 +110,7 @@ static enum err apply_all(const struct root *r, struct sequence *s,
 
 		w.copied = &copied;
 		w.writer = &writer;
+		w.follow = &follow;
 		w.stays = stays;
 		/* The close comes before what else is done, as it does where programs write. */
 		if (!change_is_writing(w.change))

@@ -234,13 +234,14 @@ static enum err open_to_read(
 	return place_open(p, O_RDONLY, &item->target, by_handle, fd, item->path, e);
 }
 
-static enum err open_item(const struct root *r, struct reading *g, int *fd, struct error *e)
+static enum err open_item(struct follow *f, struct reading *g, int *fd, struct error *e)
 {
 	const struct fetch_item *item = g->item;
 	AUTO_PLACE struct place p = PLACE_NONE;
 	struct attr attr;
-	enum err k = follow_place(r, item->path, NULL, &item->target, &p, e);
+	enum err k = root_place(f->root, item->path, NULL, &p, e);
 
+	k = follow_place(f, item->path, &item->target, NULL, k, &p, e);
 	if (k == ERR_OK && item->kind == FETCH_WHERE)
 		return hold_item(&p, g, fd, e);
 	if (k == ERR_OK)
@@ -252,13 +253,13 @@ static enum err open_item(const struct root *r, struct reading *g, int *fd, stru
 	return open_to_read(&p, item, fd, e);
 }
 
-static enum err read_item(const struct root *r, struct reading *g, struct error *e)
+static enum err read_item(struct follow *f, struct reading *g, struct error *e)
 {
 	AUTO_CLOSE int fd = -1;
 	enum err k = check_item(g->item, e);
 
 	if (k == ERR_OK)
-		k = open_item(r, g, &fd, e);
+		k = open_item(f, g, &fd, e);
 	if (k != ERR_OK)
 		return k;
 	g->fd = fd;
@@ -272,12 +273,12 @@ static enum err read_item(const struct root *r, struct reading *g, struct error 
 	}
 }
 
-static enum err fetch_item(const struct root *r, struct reading *g, struct error *e)
+static enum err fetch_item(struct follow *f, struct reading *g, struct error *e)
 {
 	struct error why = { 0 };
 	struct fetch_piece done = { .kind = FETCH_DONE, .item = g->index };
 
-	done.err = read_item(r, g, &why);
+	done.err = read_item(f, g, &why);
 	if (g->is_stopped)
 		return error_set(e, done.err, "%s", why.text);
 	if (done.err == ERR_OK) {
@@ -307,6 +308,7 @@ enum err helper_fetch(const struct root *r, const struct fetch_item *items, size
 	fetch_sink sink, void *context, struct error *e)
 {
 	const size_t room_size = room_for(items, items_count);
+	struct follow follow = { .root = r, .left = FOLLOW_ENTRIES_MAX };
 	AUTO_FREE unsigned char *room = malloc(room_size);
 	enum err k = ERR_OK;
 
@@ -320,7 +322,7 @@ enum err helper_fetch(const struct root *r, const struct fetch_item *items, size
 			.room = room,
 			.room_size = room_size };
 
-		k = fetch_item(r, &g, e);
+		k = fetch_item(&follow, &g, e);
 		free(g.where);
 	}
 	return k;

@@ -16,11 +16,16 @@ struct step {
 	char path[];
 };
 
+/* What an entry that is looked at, or a directory that is opened, counts for. */
+#define LOOK_COST 4
+
 struct search {
-	const struct root *root;
+	struct follow *follow;
 	const struct expect *target;
+	const struct version *known; /* or NULL */
 	struct place *out;
-	size_t left; /* entries that may still be read */
+	uint64_t dev; /* the file system; 0: not known yet */
+	bool is_layered;
 	bool descends;
 	struct step *first, *last;
 };
@@ -54,12 +59,27 @@ static struct step *pop(struct search *s)
 	return step;
 }
 
-static bool is_target(const struct search *s, int dir_fd, const struct dirent *entry)
+static bool spend(struct search *s, size_t cost)
 {
-	struct attr attr;
+	size_t *left = &s->follow->left;
 
-	return entry->d_ino == s->target->ino && sys_stat(dir_fd, entry->d_name, &attr) == 0 &&
-		expect_met(s->target, &attr);
+	*left -= *left < cost ? *left : cost;
+	return *left;
+}
+
+static bool was_born_before(const struct attr *attr, const struct version *known)
+{
+	const struct timespec born = { .tv_sec = (time_t)(attr->btime_ns / 1000000000),
+		.tv_nsec = (long)(attr->btime_ns % 1000000000) };
+
+	return attr->btime_ns && known && time_is_after(known->ctime, born);
+}
+
+static bool is_target(const struct search *s, const struct attr *attr)
+{
+	bool has_birth = s->target->btime_ns && attr->btime_ns;
+
+	return expect_met(s->target, attr) && (has_birth || was_born_before(attr, s->known));
 }
 
 static bool take_found(struct search *s, int dir_fd, const char *dir, const char *name)
@@ -75,43 +95,66 @@ static bool take_found(struct search *s, int dir_fd, const char *dir, const char
 	return true;
 }
 
+/* Of layers the number that a directory has for an entry is not always the entry's own. */
+static bool may_be_target(const struct search *s, const struct dirent *entry)
+{
+	return s->is_layered || entry->d_ino == s->target->ino;
+}
+
+static bool may_be_dir(const struct search *s, const struct dirent *entry)
+{
+	return s->descends && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
+}
+
 static bool search_entries(struct search *s, const char *path, DIR *dir)
 {
 	const struct dirent *entry;
+	struct attr attr;
 
-	while (s->left && (entry = readdir(dir))) {
-		s->left--;
-		if (!path_name_ok(entry->d_name, strlen(entry->d_name)))
+	while ((entry = readdir(dir)) && spend(s, 1)) {
+		bool is_looked_at = may_be_target(s, entry) || may_be_dir(s, entry);
+
+		if (!path_name_ok(entry->d_name, strlen(entry->d_name)) || !is_looked_at)
 			continue;
-		if (is_target(s, dirfd(dir), entry))
+		if (!spend(s, LOOK_COST))
+			break;
+		if (sys_stat(dirfd(dir), entry->d_name, &attr))
+			continue;
+		if (is_target(s, &attr))
 			return take_found(s, dirfd(dir), path, entry->d_name);
-		if (s->descends && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN))
+		if (s->descends && S_ISDIR(attr.mode) && attr.dev == s->dev)
 			push(s, path, entry->d_name);
 	}
 	return false;
 }
 
-static bool search_dir(struct search *s, const char *path)
+/* ERR_OK: found. ERR_STALE: not there. Anything else: the search ends with this directory. */
+static enum err search_dir(struct search *s, const char *path)
 {
 	AUTO_CLOSE int fd = -1;
 	struct attr attr;
 	DIR *dir;
 
-	if (root_open_dir(s->root, path, NULL, &fd, NULL) != ERR_OK || sys_stat(fd, "", &attr) ||
-		root_hides(s->root, &attr))
-		return false;
+	if (!spend(s, LOOK_COST) ||
+		root_open_dir(s->follow->root, path, NULL, &fd, NULL) != ERR_OK ||
+		sys_stat(fd, "", &attr) || root_hides(s->follow->root, &attr))
+		return ERR_STALE;
+	if (s->dev && attr.dev != s->dev)
+		return ERR_UNSUPPORTED;
+	s->dev = attr.dev;
+	s->is_layered = sys_is_layered(fd);
 	dir = fdopendir(fd);
 	if (!dir)
-		return false;
+		return ERR_STALE;
 	take_fd(&fd);
 	bool is_found = search_entries(s, path, dir);
 
 	closedir(dir);
-	return is_found;
+	return is_found ? ERR_OK : ERR_STALE;
 }
 
-/* From where the name was up to the root. */
-static bool search_way(struct search *s, const char *path)
+/* From where the name was up to the root, or to where the file system begins; *top is its path. */
+static bool search_way(struct search *s, const char *path, char **top)
 {
 	AUTO_FREE char *dir = strdup(path);
 
@@ -119,31 +162,36 @@ static bool search_way(struct search *s, const char *path)
 		char *slash = strrchr(dir, '/');
 
 		*(slash ? slash : dir) = 0;
-		if (search_dir(s, dir))
-			return true;
+		enum err k = search_dir(s, dir);
+
+		if (k == ERR_OK || k == ERR_UNSUPPORTED)
+			return k == ERR_OK;
+		if (s->dev) {
+			free(*top);
+			*top = strdup(dir);
+		}
 	}
 	return false;
 }
 
-static bool search_tree(struct search *s)
+static bool search_below(struct search *s, const char *top)
 {
 	bool is_found = false;
 
 	s->descends = true;
-	push(s, "", "");
+	push(s, "", top);
 	for (struct step *step; (step = pop(s));) {
-		is_found = is_found || (s->left && search_dir(s, step->path));
+		is_found = is_found || (s->follow->left && search_dir(s, step->path) == ERR_OK);
 		free(step);
 	}
 	return is_found;
 }
 
-static bool find(
-	const struct root *r, const char *path, const struct expect *target, struct place *out)
+static bool find(struct search *s, const char *path)
 {
-	struct search s = { .root = r, .target = target, .out = out, .left = FOLLOW_ENTRIES_MAX };
+	AUTO_FREE char *top = NULL;
 
-	return search_way(&s, path) || search_tree(&s);
+	return search_way(s, path, &top) || (top && search_below(s, top));
 }
 
 static bool is_there(const struct place *p, const struct expect *target)
@@ -158,17 +206,26 @@ static bool may_be_moved(enum err k)
 	return k == ERR_NOT_FOUND || k == ERR_NOT_DIR || k == ERR_STALE;
 }
 
-enum err follow_place(const struct root *r, const char *path, const struct expect *parent,
-	const struct expect *target, struct place *out, struct error *e)
+static bool is_known(const struct version *v)
+{
+	return v && (v->ctime.tv_sec || v->ctime.tv_nsec);
+}
+
+enum err follow_place(struct follow *f, const char *path, const struct expect *target,
+	const struct version *known, enum err k, struct place *out, struct error *e)
 {
 	struct place found = PLACE_NONE;
-	enum err k = root_place(r, path, parent, out, e);
+	struct search s = { .follow = f,
+		.target = target,
+		.known = is_known(known) ? known : NULL,
+		.out = &found };
 
-	if (!target || !target->ino || path_is_staged(path) || !*path)
+	if (!target->ino || path_is_staged(path) || !*path)
 		return k;
 	if (k == ERR_OK ? is_there(out, target) : !may_be_moved(k))
 		return k;
-	if (!find(r, path, target, &found))
+	/* By the number alone nothing is found. */
+	if ((!target->btime_ns && !s.known) || !find(&s, path))
 		return k;
 	place_release(out);
 	*out = found;
