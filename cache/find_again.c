@@ -8,6 +8,7 @@
 #include "providers/base/path.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- Where it is ---- */
 
@@ -27,8 +28,9 @@ static enum err take_where(void *context, const struct fetch_piece *piece, struc
 	return buf_check(&w->path, "a path", e);
 }
 
-static bool ask_where(struct cache *c, const struct call *call, struct inode *i, const char *was_at,
-	struct buf *out)
+/* ERR_OK: *out is its path. ERR_NOT_FOUND: it has none. */
+static enum err ask_where(struct cache *c, const struct call *call, struct inode *i,
+	const char *was_at, struct buf *out)
 {
 	const struct fetch_item item = { .kind = FETCH_WHERE,
 		.path = was_at,
@@ -36,11 +38,11 @@ static bool ask_where(struct cache *c, const struct call *call, struct inode *i,
 		.length = PATH_LENGTH_MAX };
 	struct where w = { .path = BUF_INIT(PATH_LENGTH_MAX + 1), .err = ERR_IO };
 	enum err kind = metered_fetch(&c->metered, call, &item, 1, take_where, &w, NULL);
-	bool is_found = !kind && !w.err && w.path.len && !memchr(w.path.bytes, 0, w.path.len) &&
+	bool is_path = !w.err && w.path.len && !memchr(w.path.bytes, 0, w.path.len) &&
 		!path_check(buf_text(&w.path), NULL) && !path_is_staged(buf_text(&w.path));
 
 	*out = w.path;
-	return is_found;
+	return kind || is_path ? kind : ERR_NOT_FOUND;
 }
 
 /* ---- The way there ---- */
@@ -49,6 +51,7 @@ static bool ask_where(struct cache *c, const struct call *call, struct inode *i,
 struct way {
 	struct cache *cache;
 	struct inode *dir; /* pinned: how far the way is known */
+	bool is_dir;       /* that is a directory, into which a step may lead */
 	const char *const *starts;
 	uint64_t seen;
 	bool is_lost;
@@ -65,7 +68,7 @@ static enum err take_step(void *context, const struct list_item *item, struct er
 	bool changed;
 
 	(void)e;
-	w->is_lost |= item->kind == LIST_SELF && item->err;
+	w->is_lost |= item->kind == LIST_SELF && (item->err || !w->is_dir);
 	if (item->kind != LIST_SELF || w->is_lost)
 		return ERR_OK;
 	struct inode *i = tree_learn_name(
@@ -77,6 +80,7 @@ static enum err take_step(void *context, const struct list_item *item, struct er
 		cache_tell_inode(c, i, true);
 	tree_unpin(c->tree, w->dir);
 	w->dir = i;
+	w->is_dir = S_ISDIR(item->attr.mode);
 	return ERR_OK;
 }
 
@@ -103,6 +107,7 @@ static bool learn_way(struct cache *c, const struct call *call, struct inode *i,
 		.starts_count = split(path, starts) };
 	struct way w = { .cache = c,
 		.dir = tree_root(c->tree),
+		.is_dir = true,
 		.starts = request.starts,
 		.seen = tree_seen(c->tree) };
 
@@ -127,11 +132,11 @@ bool find_again(struct cache *c, struct inode *i)
 
 	if (!was_at)
 		return false;
-	bool is_found =
-		ask_where(c, &call, i, was_at, &path) && learn_way(c, &call, i, buf_text(&path));
+	enum err kind = ask_where(c, &call, i, was_at, &path);
+	bool is_found = !kind && learn_way(c, &call, i, buf_text(&path));
 
-	/* Whoever asks again does not wait for the same answer. */
-	if (!is_found)
+	/* The next use does not wait for the same answer. */
+	if (!is_found && !cache_is_no_answer(kind))
 		tree_looked_in_vain(c->tree, i);
 	return is_found;
 }

@@ -525,7 +525,11 @@ bool tree_base_holds(struct tree *t, struct inode *i);
 
 /* Copies the text; false: not known. *is_ours: it was written through this mount at its present place. */
 bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours);
-void tree_link_is_ours(struct tree *t, struct inode *i);
+/*
+ * Unless others moved a directory since the serial number `since`: then it may not stand where it
+ * was meant to.
+ */
+void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since);
 /* Calls `tell` for every symbolic link that is `top` or below it and that the kernel may know, without the lock. */
 void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context);

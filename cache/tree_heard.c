@@ -136,24 +136,6 @@ bool is_early_locked(
 
 /* ---- What others moved ---- */
 
-/* Where a link of ours stood it might lead out; where one of theirs stands now it may show less. */
-static void move_links_locked(struct tree *t, struct inode *i)
-{
-	if (!S_ISLNK(i->attr.mode))
-		return;
-	i->link_is_ours = false;
-	kernel_forgets_inode_locked(t, i, true);
-}
-
-static void move_links_below_locked(struct tree *t, struct inode *dir)
-{
-	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
-		move_links_locked(t, d->inode);
-		if (S_ISDIR(d->inode->attr.mode))
-			move_links_below_locked(t, d->inode);
-	}
-}
-
 /*
  * Whether `i` may stand in `dir` by what is told. What is under a change of ours stays until that
  * is done.
@@ -181,14 +163,62 @@ static void drop_other_names_locked(struct tree *t, struct inode *i, const struc
 	}
 }
 
-static void drop_renamed_locked(struct tree *t, const struct inode *i, const char *from)
+/* The name that `i` has at the path `from`. */
+static struct dentry *renamed_from_locked(struct tree *t, const struct inode *i, const char *from)
 {
 	const char *name;
-	const struct inode *dir = deepest_locked(t, from, &name);
-	struct dentry *d = strchr(name, '/') ? NULL : dentry_find_locked(t, dir, name);
+	const struct inode *dir = from ? deepest_locked(t, from, &name) : NULL;
+	struct dentry *d = dir && !strchr(name, '/') ? dentry_find_locked(t, dir, name) : NULL;
 
-	if (d && d->inode == i && !d->dir->changing)
+	return d && d->inode == i ? d : NULL;
+}
+
+static void drop_renamed_locked(struct tree *t, const struct inode *i, const char *from)
+{
+	struct dentry *d = renamed_from_locked(t, i, from);
+
+	if (d && !d->dir->changing)
 		dentry_lost_locked(t, d);
+}
+
+/*
+ * Whether `i` is what is told of and no later file with its number: both have their time of birth,
+ * or the name that it had is told, too.
+ */
+static bool is_surely_locked(struct tree *t, const struct inode *i, const struct watch_event *event)
+{
+	const char *was_at = inode_extra_locked(i)->was_at;
+
+	if (!is_same_file(&i->attr, &event->attr))
+		return false;
+	if (i->attr.btime_ns && event->attr.btime_ns)
+		return true;
+	return renamed_from_locked(t, i, event->from) ||
+		(!i->names && was_at && event->from && !strcmp(was_at, event->from));
+}
+
+static struct inode *told_inode_locked(struct tree *t, const struct watch_event *event)
+{
+	struct inode *i = event->has_attr && event->kind == WATCH_CREATED
+		? inode_find_locked(t, &event->attr)
+		: NULL;
+
+	return i && is_surely_locked(t, i, event) ? i : NULL;
+}
+
+/* Answers to what was asked by the path of before are none of it. */
+static void moved_told_locked(
+	struct tree *t, struct inode *i, const struct dentry *d, const char *from)
+{
+	i->moved = ++t->serial;
+	if (from)
+		drop_renamed_locked(t, i, from);
+	if (!S_ISDIR(i->attr.mode))
+		return;
+	drop_other_names_locked(t, i, d);
+	links_moved_locked(t, i);
+	/* Nobody told of what happened in it while it was no longer there and not yet here. */
+	doubt_inside_locked(t, i);
 }
 
 /*
@@ -199,24 +229,18 @@ static void drop_renamed_locked(struct tree *t, const struct inode *i, const cha
 static void move_told_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
-	struct inode *i = event->has_attr && event->kind == WATCH_CREATED
-		? inode_find_locked(t, &event->attr)
-		: NULL;
+	struct inode *i = told_inode_locked(t, event);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (!i || !is_same_file(&i->attr, &event->attr) || !may_move_locked(t, i, dir) ||
+	if (!i || !may_move_locked(t, i, dir) ||
 		(d && (d->inode == i || d->inode->changing || d->inode->owed)))
 		return;
 	i->pins++;
 	if (d)
 		dentry_lost_locked(t, d);
 	d = dentry_new_locked(t, dir, name, i);
-	if (d && event->from)
-		drop_renamed_locked(t, i, event->from);
-	if (d && S_ISDIR(i->attr.mode)) {
-		drop_other_names_locked(t, i, d);
-		move_links_below_locked(t, i);
-	}
+	if (d)
+		moved_told_locked(t, i, d, event->from);
 	inode_unpin_locked(t, i);
 }
 

@@ -34,6 +34,7 @@ struct tree {
 	uint64_t provisionals; /* made so far */
 	uint64_t doubted;      /* when everything was last doubted */
 	uint64_t told_beyond;  /* when others last changed what lies beyond what is known */
+	uint64_t links_moved;  /* when they last moved a directory that is known */
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
 	uint64_t held_from;
 	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
@@ -292,6 +293,11 @@ void late_release_locked(struct tree *t);
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);
 /* As tree_may_be_copied_up(). */
 bool may_be_copied_up_locked(const struct inode *i);
+/*
+ * Others moved `dir`, perhaps with links below it that were written here: such a link might lead
+ * out from where it is now, and one of the sandbox might show less.
+ */
+void links_moved_locked(struct tree *t, struct inode *dir);
 /* `i` loses its last name by others: while it is in use it is remembered where that was. */
 void remember_place_locked(struct tree *t, struct inode *i);
 

@@ -33,6 +33,7 @@ static size_t dir_bucket(const struct inode *dir)
 static void late_free(struct late *l)
 {
 	free((char *)l->event.path);
+	free((char *)l->event.from);
 	free(l->name);
 	free(l);
 }
@@ -47,8 +48,8 @@ static struct late *late_new(struct inode *dir, const char *name, const struct w
 		.dir = dir, .name = strdup(name), .event = *event, .told_ms = tree_now_ms()
 	};
 	l->event.path = strdup(event->path);
-	l->event.from = NULL; /* not owned: what is told is found by its number */
-	if (l->name && l->event.path)
+	l->event.from = event->from ? strdup(event->from) : NULL;
+	if (l->name && l->event.path && !event->from == !l->event.from)
 		return l;
 	late_free(l);
 	return NULL;

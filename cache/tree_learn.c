@@ -126,9 +126,12 @@ static bool may_be_named_locked(
 	if (S_ISLNK(i->attr.mode))
 		return is_placed_locked(t, i) && !i->link_is_ours &&
 			dir_depth_locked(t, dir) >= inode_depth_locked(t, i);
-	/* What others moved, and somebody uses: nothing below it has a name any more. */
+	/*
+	 * What others moved, and somebody uses: nothing below it has a name any more. By its number
+	 * alone it may be a later one.
+	 */
 	if (S_ISDIR(i->attr.mode))
-		return !i->names && inode_extra_locked(i)->was_at;
+		return !i->names && inode_extra_locked(i)->was_at && i->attr.btime_ns;
 	return true;
 }
 

@@ -19,11 +19,31 @@ bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, boo
 	return known;
 }
 
-void tree_link_is_ours(struct tree *t, struct inode *i)
+void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since)
 {
 	pthread_mutex_lock(&t->lock);
-	i->link_is_ours = true;
+	i->link_is_ours = t->links_moved <= since;
 	pthread_mutex_unlock(&t->lock);
+}
+
+static void take_links_locked(struct tree *t, struct inode *dir)
+{
+	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
+		struct inode *i = d->inode;
+
+		if (S_ISDIR(i->attr.mode))
+			take_links_locked(t, i);
+		if (!S_ISLNK(i->attr.mode))
+			continue;
+		i->link_is_ours = false;
+		kernel_forgets_inode_locked(t, i, true);
+	}
+}
+
+void links_moved_locked(struct tree *t, struct inode *dir)
+{
+	t->links_moved = ++t->serial;
+	take_links_locked(t, dir);
 }
 
 static bool is_below_locked(const struct tree *t, const struct inode *i, const struct inode *dir)

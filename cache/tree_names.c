@@ -40,8 +40,15 @@ struct dentry *dentry_find_locked(struct tree *t, const struct inode *dir, const
 	return d;
 }
 
-static void dentry_attach_inode(struct dentry *d, struct inode *i)
+/* What others had taken the last name of may stand elsewhere now. */
+static void dentry_attach_inode_locked(struct tree *t, struct dentry *d, struct inode *i)
 {
+	if (!i->names && inode_extra_locked(i)->was_at) {
+		free(i->extra->was_at);
+		i->extra->was_at = NULL;
+		if (S_ISDIR(i->attr.mode))
+			links_moved_locked(t, i);
+	}
 	d->inode = i;
 	d->next_of_inode = i->names;
 	i->names = d;
@@ -89,7 +96,7 @@ struct dentry *dentry_new_locked(
 		dir->children->sibling_prev = d;
 	dir->children = d;
 	inode_wake_locked(t, dir);
-	dentry_attach_inode(d, i);
+	dentry_attach_inode_locked(t, d, i);
 	return d;
 }
 
@@ -120,7 +127,7 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 	if (old == i)
 		return;
 	dentry_detach_inode(d);
-	dentry_attach_inode(d, i);
+	dentry_attach_inode_locked(t, d, i);
 	if (!old->names)
 		inode_wake_locked(t, old);
 	inode_rest_locked(t, old);

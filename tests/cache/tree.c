@@ -44,17 +44,29 @@ static void teardown(void)
 TestSuite(tree, .init = setup, .fini = teardown, .timeout = 300);
 
 /* Learns a name as a fresh answer; the inode is not pinned any more. */
-static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+static struct inode *learn_attr(struct inode *dir, const char *name, struct attr attr)
 {
-	struct tree_news news = {
-		.attr = attr_of(ino, mode), .until_ms = LATER, .name_until_ms = LATER
-	};
+	struct tree_news news = { .attr = attr, .until_ms = LATER, .name_until_ms = LATER };
 	bool changed;
 	struct inode *i = tree_learn_name(tree, dir, name, tree_seen(tree), &news, &changed);
 
 	cr_assert(ne(ptr, i, NULL));
 	tree_unpin(tree, i);
 	return i;
+}
+
+static struct inode *learn(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+{
+	return learn_attr(dir, name, attr_of(ino, mode));
+}
+
+/* Where the time of birth is known. */
+static struct inode *learn_born(struct inode *dir, const char *name, uint64_t ino, uint32_t mode)
+{
+	struct attr attr = attr_of(ino, mode);
+
+	attr.btime_ns = 1000 + ino;
+	return learn_attr(dir, name, attr);
 }
 
 static void hear(enum watch_kind kind, const char *path)
@@ -197,7 +209,7 @@ Test(tree, a_link_that_lost_its_name_is_found_elsewhere_as_a_new_inode)
 Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-	struct inode *moved = learn(a, "m", 3, S_IFDIR | 0755);
+	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
 
 	tree_kernel_get(tree, moved);
 	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
@@ -205,13 +217,34 @@ Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
 	AUTO_FREE char *was_at = tree_was_at(tree, moved);
 
 	cr_expect(eq(str, was_at, "a/m"));
-	cr_expect(eq(ptr, learn(root, "m", 3, S_IFDIR | 0755), moved));
+	cr_expect(eq(ptr, learn_born(root, "m", 3, S_IFDIR | 0755), moved));
 	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
 	tree_learn_absent(tree, root, "m", tree_seen(tree));
 	tree_looked_in_vain(tree, moved);
 	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	cr_expect(ne(ptr, learn(root, "n", 3, S_IFDIR | 0755), moved));
+	cr_expect(ne(ptr, learn_born(root, "n", 3, S_IFDIR | 0755), moved));
 	tree_kernel_forget(tree, moved, 1);
+}
+
+Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
+{
+	struct inode *was = learn(root, "a", 3, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, was);
+	tree_learn_absent(tree, root, "a", tree_seen(tree));
+	cr_expect(ne(ptr, learn(root, "b", 3, S_IFDIR | 0755), was));
+	tree_kernel_forget(tree, was, 1);
+}
+
+static void hear_renamed(struct inode *i, const char *from, const char *path)
+{
+	struct watch_event event = {
+		.kind = WATCH_CREATED, .path = path, .from = from, .has_attr = true
+	};
+
+	tree_attr(tree, i, &event.attr);
+	event.is_dir = S_ISDIR(event.attr.mode);
+	tree_hear(tree, &event);
 }
 
 /* A link of ours below it may lead out only from where it was written. */
@@ -220,40 +253,85 @@ Test(tree, a_directory_that_is_told_of_by_another_name_keeps_what_is_in_it)
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
 	struct inode *link = learn(b, "l", 4, S_IFLNK | 0777);
-	struct watch_event event = {
-		.kind = WATCH_CREATED, .is_dir = true, .path = "c", .from = "a/b", .has_attr = true
-	};
-	AUTO_TREE_PATH struct tree_path path = { 0 };
+	uint64_t before = tree_seen(tree);
+	bool is_ours;
 
-	tree_attr(tree, b, &event.attr);
-	tree_link_is_ours(tree, link);
-	tree_hear(tree, &event);
-	cr_assert(eq(int, tree_path(tree, link, NULL, &path, NULL), ERR_OK));
-	cr_expect(eq(str, path.text, "c/l"));
-	bool is_ours = link->link_is_ours;
-
+	tree_link_is_ours(tree, link, before);
+	is_ours = link->link_is_ours;
+	cr_expect(is_ours);
+	hear_renamed(b, "a/b", "c");
+	cr_expect(eq(str, (char *)path_of(link, NULL), "c/l"));
+	is_ours = link->link_is_ours;
+	cr_expect(not(is_ours));
+	/* Nor is one that was asked for before and is answered only now. */
+	tree_link_is_ours(tree, link, before);
+	is_ours = link->link_is_ours;
 	cr_expect(not(is_ours));
 	/* Not into itself. */
-	event.path = "c/inner";
-	tree_hear(tree, &event);
-	cr_assert(eq(int, tree_path(tree, link, NULL, &path, NULL), ERR_OK));
-	cr_expect(eq(str, path.text, "c/l"));
+	hear_renamed(b, "c", "c/inner");
+	cr_expect(eq(str, (char *)path_of(link, NULL), "c/l"));
+}
+
+/* A change of ours keeps its name in it. */
+Test(tree, a_link_that_is_under_change_is_not_ours_where_others_moved_its_directory)
+{
+	struct inode *d = learn_born(root, "d", 3, S_IFDIR | 0755);
+	struct inode *link = learn(d, "l", 4, S_IFLNK | 0777);
+	struct tree_scope scope = { .inodes = { link } };
+	bool is_ours;
+
+	tree_kernel_get(tree, d);
+	tree_link_is_ours(tree, link, tree_seen(tree));
+	tree_change_begins(tree, &scope);
+	tree_learn_absent(tree, root, "d", tree_seen(tree));
+	cr_assert(eq(ptr, learn_born(root, "e", 3, S_IFDIR | 0755), d));
+	cr_expect(eq(str, (char *)path_of(link, NULL), "e/l"));
+	is_ours = link->link_is_ours;
+	cr_expect(not(is_ours));
+	tree_change_ends(tree, &scope);
+	tree_kernel_forget(tree, d, 1);
 }
 
 Test(tree, a_file_that_is_told_of_by_another_name_has_that_one)
 {
 	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
-	struct watch_event event = { .kind = WATCH_CREATED, .path = "log.1", .from = "log" };
-	AUTO_TREE_PATH struct tree_path path = { 0 };
 
 	tree_kernel_get(tree, f);
-	event.has_attr = true;
-	tree_attr(tree, f, &event.attr);
-	tree_hear(tree, &event);
-	cr_assert(eq(int, tree_path(tree, f, NULL, &path, NULL), ERR_OK));
-	cr_expect(eq(str, path.text, "log.1"));
+	hear_renamed(f, "log", "log.1");
+	cr_expect(eq(str, (char *)path_of(f, NULL), "log.1"));
 	cr_expect(eq(ptr, tree_peek(tree, root, "log"), NULL));
 	tree_kernel_forget(tree, f, 1);
+}
+
+/* It may be removed, and its number given to what is made next. */
+Test(tree, a_file_without_a_time_of_birth_is_not_told_of_by_its_number_alone)
+{
+	struct inode *f = learn(root, "log", 7, S_IFREG | 0644);
+	struct inode *born = learn_born(root, "born", 8, S_IFREG | 0644);
+
+	tree_kernel_get(tree, f);
+	tree_kernel_get(tree, born);
+	hear_renamed(f, NULL, "new");
+	hear_renamed(f, "other", "newer");
+	cr_expect(eq(str, (char *)path_of(f, NULL), "log"));
+	cr_expect(eq(ptr, tree_peek(tree, root, "new"), NULL));
+	hear_renamed(born, NULL, "new");
+	cr_expect(eq(ptr, tree_peek(tree, root, "new"), born));
+	tree_kernel_forget(tree, f, 1);
+	tree_kernel_forget(tree, born, 1);
+}
+
+/* By that path the sandbox has nothing any more, which says nothing of what is in it. */
+Test(tree, the_path_of_a_directory_that_others_moved_is_not_held)
+{
+	struct inode *d = learn(root, "d", 3, S_IFDIR | 0755);
+	struct inode *e = learn(d, "e", 4, S_IFDIR | 0755);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	cr_assert(eq(int, tree_path(tree, e, "f", &path, NULL), ERR_OK));
+	cr_expect(tree_path_held(tree, e, &path));
+	hear_renamed(d, "d", "moved");
+	cr_expect(not(tree_path_held(tree, e, &path)));
 }
 
 /* The root is a path. */
@@ -291,7 +369,7 @@ Test(tree, a_link_of_ours_is_another_one_where_the_sandbox_puts_it)
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
 
-	tree_link_is_ours(tree, link);
+	tree_link_is_ours(tree, link, tree_seen(tree));
 	cr_expect(eq(ptr, learn(root, "l", 3, S_IFLNK | 0777), link));
 	cr_expect(ne(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
 }
