@@ -26,7 +26,8 @@ static int watch_dir(const struct watcher *w, const char *path, uint32_t mask)
 	if (fd < 0)
 		return -1;
 	pin_path(fd, pinned);
-	return inotify_add_watch(w->fd, pinned, mask);
+	/* The root itself has a watch already, where its path begins with it. */
+	return inotify_add_watch(w->fd, pinned, mask | IN_MASK_ADD);
 }
 
 /* The text of the path up to each slash, from the lowest directory to the highest. */

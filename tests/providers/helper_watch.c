@@ -439,6 +439,21 @@ Test(helper_watch, a_directory_above_the_root_may_be_replaced)
 	root_close(&inner);
 }
 
+/* As the root directory of a machine. */
+Test(helper_watch, a_root_with_no_directory_above_is_watched)
+{
+	AUTO_CLOSE int tree = openat(shown.scratch.fd, "tree", O_PATH | O_CLOEXEC);
+	struct root alone;
+
+	scratch_write_text(&shown.scratch, "tree/f", "");
+	cr_assert(eq(int, root_open_below(&alone, tree, "", NULL, NULL), ERR_OK));
+	start_watch(&alone);
+	scratch_write_text(&shown.scratch, "tree/f", "text");
+	expect_heard("~f");
+	stop_watch();
+	root_close(&alone);
+}
+
 Test(helper_watch, a_root_that_is_missing_is_waited_for)
 {
 	char tree[128];
