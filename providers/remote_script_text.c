@@ -73,8 +73,12 @@ const char remote_script_text[] =
 	"	tell unstaged '' \"$home\" \"$root\" '' '' '' ''\n"
 	"	exit 0\n"
 	"fi\n"
-	/* git adds nothing of it to a work tree in which it lies. */
-	"[ -e \"$staging/.gitignore\" ] || echo '*' 2>/dev/null >\"$staging/.gitignore\"\n"
+	/* git adds nothing of a directory of ours to a work tree in which it lies. */
+	"keep_out() {\n"
+	"	[ -e \"$1/.gitignore\" ] || echo '*' 2>/dev/null >\"$1/.gitignore\"\n"
+	"	return 0\n"
+	"}\n"
+	"keep_out \"$staging\"\n"
 	/*
 	 * What interrupted requests and uploads left, and what dead mounts did: their records (staging.h),
 	 * and their jobs a day after the end. Where the sandbox was started again a job has none: its
@@ -151,7 +155,7 @@ const char remote_script_text[] =
 	"}\n"
 	"if [ -n \"$name\" ]; then\n"
 	"	state=absent\n"
-	"	is_there \"$staging\" || find_place || state=noexec\n"
+	"	is_there \"$staging\" || { find_place && keep_out \"$place\"; } || state=noexec\n"
 	"fi\n"
 	"helper=$place/$name\n"
 	"if [ $state = absent ] && [ -n \"$stored\" ]; then\n"

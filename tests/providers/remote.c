@@ -283,6 +283,14 @@ Test(remote, busybox_and_text_do_as_well)
 	cr_expect(eq(int, attach_to(&(struct remote){ 0 }, &(struct error){ 0 }), ERR_NOT_FOUND));
 }
 
+static void remove_ignore(const char *staging)
+{
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/.gitignore", staging);
+	cr_assert(unlink(path) == 0, "%s", path);
+}
+
 Test(remote, staging_is_in_the_root_where_home_is_elsewhere)
 {
 	struct stat here, shm;
@@ -299,6 +307,7 @@ Test(remote, staging_is_in_the_root_where_home_is_elsewhere)
 		cr_expect(unlink(scene.remote.helper_path) == 0);
 	remote_release(&scene.remote);
 	snprintf(command, sizeof command, "%s/.sandboxfs", dir);
+	remove_ignore(command);
 	cr_expect(rmdir(command) == 0 && rmdir(dir) == 0);
 }
 
@@ -408,6 +417,7 @@ Test(remote, a_helper_that_was_removed_is_put_back_once_for_the_request_that_mis
 	cr_assert(chmod(scene.remote.helper_path, 0600) == 0);
 	expect_works(&scene.remote, "g", 10);
 	snprintf(helper, sizeof helper, "%s", scene.remote.helper_path);
+	remove_ignore(scene.remote.staging);
 	cr_assert(unlink(helper) == 0 && rmdir(scene.remote.staging) == 0);
 	expect_works(&scene.remote, "large", 100000);
 	cr_expect(eq(sz, scene.host.uploads, 3));
@@ -757,7 +767,8 @@ Test(remote, several_may_attach_at_once)
 		cr_assert(workers[i].remote.helper != NULL);
 		expect_works(&workers[i].remote, "f", 10);
 	}
-	cr_expect(eq(sz, count_staged(&workers[0].remote, ""), 3), "., .. and the helper");
+	cr_expect(eq(sz, count_staged(&workers[0].remote, ""), 4),
+		"., .., .gitignore and the helper");
 	for (int i = 0; i < THREADS; i++)
 		remote_release(&workers[i].remote);
 }
