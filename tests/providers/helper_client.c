@@ -682,6 +682,34 @@ Test(helper_client, a_fetch_that_does_not_answer_the_request_is_refused)
 	}
 }
 
+/* Of an inode whose path has ten bytes at most: not from its beginning, too long, and twice. */
+static void put_where_lie(struct buf *out, size_t lie)
+{
+	const struct fetch_piece path = { .kind = FETCH_DATA,
+		.offset = lie == 0,
+		.bytes = "0123456789A",
+		.len = lie == 1 ? 11 : 2 };
+
+	for (size_t n = 0; n < (lie == 2 ? 2 : 1); n++)
+		wire_put_fetch_piece(out, &path);
+	wire_put_fetch_piece(
+		out, &(struct fetch_piece){ .kind = FETCH_DONE, .attr.mode = S_IFREG });
+}
+
+Test(helper_client, a_path_of_an_inode_comes_whole_or_is_refused)
+{
+	struct fetch_item item = { .kind = FETCH_WHERE, .path = "f", .length = 10 };
+
+	open_for_answers(4, put_where_lie);
+	for (int lie = 0; lie < 4; lie++) {
+		AUTO_BUF struct buf got = BUF_INIT(100);
+		enum err kind = helper_client_fetch(
+			scene.client, &patient, &item, 1, add_piece, &got, NULL);
+
+		cr_expect(eq(int, kind, lie == 3 ? ERR_OK : ERR_PROTOCOL), "lie %d", lie);
+	}
+}
+
 /* As of a file of /sys. */
 static void put_nothing(struct buf *out, size_t ignored)
 {
