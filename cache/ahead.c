@@ -103,8 +103,8 @@ static struct readahead *place_locked(struct ahead *a)
 	return NULL;
 }
 
-/* A stream from `offset` on, empty yet; NULL: there may be no more. */
-static struct readahead *claim_locked(struct ahead *a, struct inode *i, uint64_t offset)
+/* A stream for the reader, empty yet; NULL: there may be no more. */
+static struct readahead *claim_locked(struct ahead *a, const struct wish *w)
 {
 	bool has_room = a->windows + READAHEAD_WINDOW_FIRST <= READAHEAD_WINDOWS_MAX;
 	struct readahead *s = has_room ? place_locked(a) : NULL;
@@ -113,22 +113,23 @@ static struct readahead *claim_locked(struct ahead *a, struct inode *i, uint64_t
 		return NULL;
 	join(s);
 	*s = (struct readahead){ .ahead = a,
-		.inode = i,
-		.start = offset,
-		.end = offset,
-		.reader = offset,
-		.grown_at = offset,
+		.inode = w->inode,
+		.no_atime = w->call && w->call->no_atime,
+		.start = w->from,
+		.end = w->from,
+		.reader = w->from,
+		.grown_at = w->from,
 		.window = READAHEAD_WINDOW_FIRST,
 		.read_ms = monotonic_ms() };
 	STAILQ_INIT(&s->chunks);
-	tree_pin(a->cache->tree, i);
+	tree_pin(a->cache->tree, w->inode);
 	a->windows += s->window;
 	return s;
 }
 
-static struct readahead *start_locked(struct ahead *a, struct inode *i, uint64_t offset)
+static struct readahead *start_locked(struct ahead *a, const struct wish *w)
 {
-	struct readahead *s = claim_locked(a, i, offset);
+	struct readahead *s = claim_locked(a, w);
 
 	if (!s)
 		return NULL;
@@ -275,7 +276,7 @@ static struct readahead *running_or_new_locked(struct ahead *a, const struct wis
 		return running;
 	if (s)
 		readahead_drop_locked(s);
-	return start_locked(a, w->inode, w->from);
+	return start_locked(a, w);
 }
 
 static enum err read_running(struct ahead *a, struct wish *w, bool *served, struct error *e)

@@ -126,11 +126,11 @@ static void drop_latest_locked(struct bulk *b)
 	b->latest = (struct bulk_latest){ 0 };
 }
 
-static void begin_locked(struct bulk *b, struct inode *i)
+static void begin_locked(struct bulk *b, struct inode *i, bool no_atime)
 {
 	struct inode *dir = tree_parent(b->cache->tree, i);
 	const struct tree_gathering limits = limits_locked(b, i, dir);
-	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits);
+	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits, no_atime);
 	unsigned streak = is_going_locked(b) && was_read(&b->latest) ? b->latest.streak + 1 : 0;
 
 	if (!call) {
@@ -247,7 +247,7 @@ static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct
 static enum err fetch_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
 {
 	if (!bulk_find_locked(b, w->inode, w->offset, w->len))
-		begin_locked(b, w->inode);
+		begin_locked(b, w->inode, w->call && w->call->no_atime);
 	return read_locked(b, w, served, e);
 }
 

@@ -128,7 +128,8 @@ static struct fetch_item *items_of(const struct bulk_call *call)
 			.target = call->files[file].target,
 			.offset = call->files[file].offset,
 			.length = bulk_call_room(call, file),
-			.flags = file ? 0 : CHANGE_BY_HANDLE };
+			.flags = (file ? 0 : CHANGE_BY_HANDLE) |
+				(call->no_atime ? FETCH_NOATIME : 0) };
 	}
 	return items;
 }
@@ -235,7 +236,7 @@ static struct bulk_call *call_new_locked(
 }
 
 struct bulk_call *bulk_call_begin_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits)
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits, bool no_atime)
 {
 	bulk_drop_over_locked(b);
 	struct bulk_call *call =
@@ -244,6 +245,7 @@ struct bulk_call *bulk_call_begin_locked(
 	if (!call)
 		return NULL;
 	LIST_INSERT_HEAD(&b->calls, call, link);
+	call->no_atime = no_atime;
 	b->calls_begun++;
 	b->calls_count++;
 	await_all_locked(call);

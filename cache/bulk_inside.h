@@ -98,6 +98,7 @@ struct bulk_call {
 	size_t count;
 	size_t *asked_files; /* the thread's own: which of them each item is */
 	size_t asked_count;
+	bool no_atime;    /* asked by the reader of the first */
 	uint64_t planned; /* bytes of all files */
 	struct asked asked;
 	struct progress progress;
@@ -114,7 +115,7 @@ struct bulk_call {
 
 /* Begins to fetch `first` and what belongs with it; NULL: there may be no more. */
 struct bulk_call *bulk_call_begin_locked(
-	struct bulk *b, struct inode *first, const struct tree_gathering *limits);
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits, bool no_atime);
 /* Bytes of file `n` that there is room for: of the first, which somebody waits for, also if it is longer than we thought. */
 size_t bulk_call_room(const struct bulk_call *call, size_t n);
 /* What is in `filling` is file `n`, of this version. */

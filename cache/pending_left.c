@@ -86,7 +86,8 @@ static void add(struct comparing *c, const char *path, const struct change *chan
 		.path = path,
 		.target = change->target,
 		.offset = change->offset,
-		.length = change->data_len };
+		.length = change->data_len,
+		.flags = FETCH_NOATIME };
 	c->len += change->data_len;
 }
 

@@ -226,7 +226,7 @@ static void plan(struct stretch *t, const char *path)
 			.target = target,
 			.offset = at,
 			.length = length,
-			.flags = CHANGE_BY_HANDLE };
+			.flags = CHANGE_BY_HANDLE | (s->no_atime ? FETCH_NOATIME : 0) };
 		at += length;
 		length = next_length(length);
 	} while (t->count < ITEMS_MAX && at < stop);

@@ -33,6 +33,7 @@ struct readahead {
 	struct ahead *ahead;
 	struct inode *inode;         /* pinned */
 	STAILQ_HEAD(, chunk) chunks; /* without gaps, in order */
+	bool no_atime;               /* as its first reader asked */
 	uint64_t start;              /* where the chunks begin */
 	uint64_t end;                /* where they end */
 	bool at_end;                 /* of the file */

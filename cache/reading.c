@@ -75,7 +75,7 @@ enum err reading_do(struct cache *c, const struct call *call, struct inode *i, s
 	/* Where contents are made, inode numbers are, too. */
 	if (!r->is_made_now)
 		r->item.target = tree_expect(c->tree, i);
-	r->item.flags = CHANGE_BY_HANDLE;
+	r->item.flags = CHANGE_BY_HANDLE | (call && call->no_atime ? FETCH_NOATIME : 0);
 	enum err kind = cache_with_path(c, i, NULL, ask_fetch, &a, e);
 
 	if (!kind)

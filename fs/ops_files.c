@@ -125,6 +125,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, struct f
 	AUTO_FREE char *bytes = malloc(size);
 
 	request_begin(&r, req);
+	r.call.no_atime = fi->flags & O_NOATIME;
 	if (!bytes)
 		fuse_reply_err(request_end(&r), ENOMEM);
 	else if (cache_read(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset, bytes, size,

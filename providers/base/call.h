@@ -56,7 +56,8 @@ struct call {
 	 * renewals make such calls.
 	 */
 	bool is_background;
-	pid_t asker; /* the thread that waits for it, as the kernel here numbers it; 0: unknown */
+	bool no_atime; /* of a read: asked with O_NOATIME */
+	pid_t asker;   /* the thread that waits for it, as the kernel here numbers it; 0: unknown */
 };
 
 /* Milliseconds of the monotonic clock. */
