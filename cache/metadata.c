@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct inode *cache_root(struct cache *c)
 {
@@ -38,9 +39,19 @@ bool cache_is_read_only(struct cache *c)
 	return space.is_read_only;
 }
 
-unsigned cache_depth(struct cache *c, struct inode *i)
+void cache_keep(struct cache *c, struct inode *i)
 {
-	return tree_depth(c->tree, i);
+	tree_pin(c->tree, i);
+}
+
+void cache_let_go(struct cache *c, struct inode *i)
+{
+	tree_unpin(c->tree, i);
+}
+
+unsigned cache_depth_in(struct cache *c, const struct inode *dir)
+{
+	return tree_depth_in(c->tree, dir);
 }
 
 static int64_t left_ms(int64_t until_ms)
@@ -139,9 +150,13 @@ static void hand_out(struct cache *c, struct inode *dir, const char *name, struc
 	const struct tree_lending *how, struct cache_entry *out)
 {
 	out->inode = i;
+	out->dir = dir;
+	out->name = name;
 	tree_kernel_get(c->tree, i);
 	out->name_valid_ms = dir ? left_ms(tree_give_name(c->tree, dir, name, i)) : 0;
 	out->valid_ms = left_ms(tree_lend(c->tree, i, how, &out->attr));
+	out->link_is_ours =
+		dir && S_ISLNK(out->attr.mode) && tree_link_name_is_ours(c->tree, dir, name, i);
 }
 
 void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,

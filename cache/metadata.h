@@ -15,10 +15,17 @@ struct cache_entry {
 	int64_t valid_ms;      /* how much longer the attributes may be believed */
 	int64_t name_valid_ms; /* and the name */
 	bool is_made;          /* just now, by cache_make() */
+	/* Where it was looked up or made; the strings of who asked. NULL: a file without a name. */
+	struct inode *dir;
+	const char *name;
+	bool link_is_ours; /* a symbolic link, which was given this name through this mount */
 };
 
 struct inode *cache_root(struct cache *c);
 void cache_forget(struct cache *c, struct inode *i, uint64_t count);
+/* As long as it is kept an inode stays, whatever the kernel forgets. */
+void cache_keep(struct cache *c, struct inode *i);
+void cache_let_go(struct cache *c, struct inode *i);
 
 /*
  * Takes attributes and names that were handed out and are outdated (cache_observer.all_outdated),
@@ -46,15 +53,15 @@ enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode 
 /* The ctime that is shown of `i` where *attr, one of the above, has the sandbox's: cache/tree.h. */
 struct timespec cache_shown_ctime(struct cache *c, struct inode *i, const struct attr *attr);
 
-/* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: written through this mount, where it stands. */
+/* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: it was written through this mount. */
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e);
 
 /* The same from memory; false: not known. */
 bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX + 1], bool *is_ours);
 
-/* How deep in the tree the entry stands: 0 in the root. */
-unsigned cache_depth(struct cache *c, struct inode *i);
+/* How deep in the tree an entry of `dir` is sure to stand: 0 in the root. */
+unsigned cache_depth_in(struct cache *c, const struct inode *dir);
 
 /* All entries of a directory, to be given back with cache_entries_free(). */
 enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,

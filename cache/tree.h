@@ -2,8 +2,8 @@
  * tree.h - the metadata we know: inodes, their names, and how long each may be believed.
  *
  * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two dentries of one inode. A
- * directory that the sandbox moved, and a symbolic link that it moved or linked nearer to the root, become new inodes here:
- * what the kernel was shown of a link at its old depth is never used at a smaller one. What was made here and the sandbox
+ * directory that the sandbox moved becomes a new inode here: only a rename through the mount moves one that the kernel has,
+ * so that what is below it stands at least as deep in the kernel as here. What was made here and the sandbox
  * has not heard of is provisional: it has a number of our own, by which nothing is found. The tree makes no provider calls.
  * One lock covers it all and is held only inside the functions below; they may be called from any thread.
  *
@@ -52,7 +52,7 @@ struct inode {
 	bool keeps_number : 1; /* gone, and remembered by its number: no other inode shows that */
 	bool complete : 1;     /* every entry of this directory is a dentry here */
 	bool lists_alone : 1; /* too large for a listing of what is below it, too, or not to be read */
-	bool link_is_ours : 1; /* written through this mount, where it stands now */
+	bool link_is_ours : 1; /* the text was written through this mount */
 	bool has_pages : 1;
 	bool is_idle : 1;
 	bool own : 1;         /* the attributes are what a change of ours made them */
@@ -144,8 +144,11 @@ void tree_looked_in_vain(struct tree *t, struct inode *i);
 /* Whether the path still leads where it led, nothing on it having been moved since; waits for moves under way. */
 bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);
 
-/* How many directories lie between the root and the entry: 0 for one in the root. The least, over all its names. */
-unsigned tree_depth(struct tree *t, struct inode *i);
+/*
+ * How many directories lie between the root and an entry of `dir`: 0 where that is the root. Of a directory that has lost
+ * its name, or below one, fewer: as many as are sure to be there, wherever it was.
+ */
+unsigned tree_depth_in(struct tree *t, const struct inode *dir);
 
 /* ---- Asking ---- */
 
@@ -523,13 +526,19 @@ bool tree_base_holds(struct tree *t, struct inode *i);
 
 /* ---- Symbolic links ---- */
 
-/* Copies the text; false: not known. *is_ours: it was written through this mount at its present place. */
+/* Copies the text; false: not known. *is_ours: it was written through this mount. */
 bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours);
 /*
- * Unless others moved a directory since the serial number `since`: then it may not stand where it
- * was meant to.
+ * The link was made through this mount, under the one name that it has. Unless others moved a
+ * directory since the serial number `since`: then it may not stand where it was meant to.
  */
 void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since);
+/*
+ * Whether `name` in `dir` is a name of the link that was given to it through this mount: made, linked or renamed here. A
+ * name that the sandbox gave to the same link is not, where others of the link are neither one that is given to it then.
+ */
+bool tree_link_name_is_ours(
+	struct tree *t, struct inode *dir, const char *name, const struct inode *i);
 /* Calls `tell` for every symbolic link that is `top` or below it and that the kernel may know, without the lock. */
 void tree_each_link(struct tree *t, struct inode *top,
 	void (*tell)(void *context, struct inode *link), void *context);

@@ -283,15 +283,18 @@ static int64_t name_until(const struct inode *i, int64_t until_ms)
 									    : until_ms;
 }
 
-static void name_locked(
-	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms)
+/* `is_ours`: see dentry.link_is_ours. */
+static void name_locked(struct tree *t, struct inode *dir, const char *name, struct inode *i,
+	int64_t until_ms, bool is_ours)
 {
 	struct dentry *d = dentry_new_locked(t, dir, name, i);
 
-	if (d)
+	if (d) {
 		d->until_ms = name_until(i, until_ms);
-	else
+		d->link_is_ours = is_ours;
+	} else {
 		dir->complete = false;
+	}
 	kernel_moves_name(i);
 	i->gone = false;
 	stray_begins_locked(t, i);
@@ -303,7 +306,7 @@ void tree_named(
 	pthread_mutex_lock(&t->lock);
 	i->pins++;
 	unname_locked(t, dir, name);
-	name_locked(t, dir, name, i, until_ms);
+	name_locked(t, dir, name, i, until_ms, are_names_ours_locked(i));
 	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -322,6 +325,7 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	struct dentry *old = dentry_find_locked(t, from->dir, from->name);
 	bool is_its_name = old && old->inode == i;
 	int64_t kernel_until_ms = is_its_name ? old->kernel_until_ms : 0;
+	bool is_ours = are_names_ours_locked(i);
 
 	i->pins++;
 	if (is_its_name)
@@ -329,7 +333,7 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	else
 		unname_locked(t, from->dir, from->name);
 	unname_locked(t, to->dir, to->name);
-	name_locked(t, to->dir, to->name, i, until_ms);
+	name_locked(t, to->dir, to->name, i, until_ms, is_ours);
 	for (struct dentry *d = i->names; d; d = d->next_of_inode)
 		if (d->kernel_until_ms < kernel_until_ms)
 			d->kernel_until_ms = kernel_until_ms;
@@ -365,11 +369,14 @@ void tree_exchanged(
 
 	if (a && b && may_exchange_locked(t, a, b)) {
 		struct inode *first = a->inode, *second = b->inode;
+		bool first_is_ours = a->link_is_ours, second_is_ours = b->link_is_ours;
 
 		first->pins++;
 		second->pins++;
 		dentry_retarget_locked(t, a, second);
 		dentry_retarget_locked(t, b, first);
+		a->link_is_ours = second_is_ours;
+		b->link_is_ours = first_is_ours;
 		a->kernel_until_ms = b->kernel_until_ms = a->kernel_until_ms > b->kernel_until_ms
 			? a->kernel_until_ms
 			: b->kernel_until_ms;

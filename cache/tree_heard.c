@@ -145,18 +145,16 @@ static bool may_move_locked(const struct tree *t, const struct inode *i, const s
 	bool is_ours = i->changing || i->moving || i->owed || i->provisional ||
 		inode_extra_locked(i)->staged;
 
-	return i != t->root && !is_ours && !is_above_locked(t, i, dir) && !S_ISLNK(i->attr.mode);
+	if (i == t->root || is_ours || is_above_locked(t, i, dir))
+		return false;
+	return S_ISDIR(i->attr.mode) ? may_follow_locked(t, i, dir) : !S_ISLNK(i->attr.mode);
 }
 
-/*
- * Of a directory the first name that it had is over, and it was under that what it is under this.
- */
-static void drop_other_names_locked(struct tree *t, struct inode *i, const struct dentry *kept)
+/* Of a directory: it was under its name what it is going to be under another. */
+static void drop_names_locked(struct tree *t, struct inode *i)
 {
 	for (struct dentry *d = i->names, *next; d; d = next) {
 		next = d->next_of_inode;
-		if (d == kept)
-			continue;
 		d->dir->complete = false;
 		kernel_forgets_name_locked(t, d->dir, d->name, d, true);
 		dentry_drop_locked(t, d);
@@ -207,15 +205,13 @@ static struct inode *told_inode_locked(struct tree *t, const struct watch_event 
 }
 
 /* Answers to what was asked by the path of before are none of it. */
-static void moved_told_locked(
-	struct tree *t, struct inode *i, const struct dentry *d, const char *from)
+static void moved_told_locked(struct tree *t, struct inode *i, const char *from)
 {
 	i->moved = ++t->serial;
 	if (from)
 		drop_renamed_locked(t, i, from);
 	if (!S_ISDIR(i->attr.mode))
 		return;
-	drop_other_names_locked(t, i, d);
 	links_moved_locked(t, i);
 	/* Nobody told of what happened in it while it was no longer there and not yet here. */
 	doubt_inside_locked(t, i);
@@ -238,9 +234,12 @@ static void move_told_locked(
 	i->pins++;
 	if (d)
 		dentry_lost_locked(t, d);
+	/* A directory has one name. */
+	if (S_ISDIR(i->attr.mode))
+		drop_names_locked(t, i);
 	d = dentry_new_locked(t, dir, name, i);
 	if (d)
-		moved_told_locked(t, i, d, event->from);
+		moved_told_locked(t, i, event->from);
 	inode_unpin_locked(t, i);
 }
 

@@ -12,9 +12,10 @@
 
 struct dentry {
 	struct inode *dir, *inode;
-	int64_t until_ms;        /* believed until; 0: only good for building paths */
-	int64_t kernel_until_ms; /* the kernel may use the name until then */
-	uint32_t listed;         /* the number of the newest listing when it was last learned */
+	int64_t until_ms;          /* believed until; 0: only good for building paths */
+	int64_t kernel_until_ms;   /* the kernel may use the name until then */
+	uint32_t listed : 31;      /* the number of the newest listing when it was last learned */
+	uint32_t link_is_ours : 1; /* a symbolic link was given this name through this mount */
 	uint32_t hash;
 	struct dentry *next_in_bucket;
 	struct dentry *sibling_prev, *sibling_next;
@@ -310,6 +311,17 @@ uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *mo
 /* Whether `i` is below `dir`, or is it. */
 bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i);
 
-/* Of what stands in `dir`, and of an inode: see tree_depth(). */
-unsigned dir_depth_locked(const struct tree *t, const struct inode *dir);
-unsigned inode_depth_locked(const struct tree *t, const struct inode *i);
+/*
+ * Whether a directory that others moved may stand in `dir` as the inode that it is: where it is no
+ * nearer to the root than before, so that no link below it leads farther out than the kernel was
+ * shown.
+ */
+bool may_follow_locked(const struct tree *t, const struct inode *i, const struct inode *dir);
+
+/* As tree_depth_in(). */
+unsigned depth_in_locked(const struct tree *t, const struct inode *dir);
+
+/* ---- tree_links.c ---- */
+
+/* Whether every name of the link was given to it through this mount. */
+bool are_names_ours_locked(const struct inode *link);

@@ -100,39 +100,18 @@ static bool has_name_locked(const struct inode *i, const struct inode *dir, cons
 	return false;
 }
 
-/* Whether all its names are known up to the root: else nobody knows how deep the kernel saw it. */
-static bool is_placed_locked(const struct tree *t, const struct inode *i)
-{
-	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
-		const struct inode *dir = d->dir;
-
-		while (dir != t->root && dir->names)
-			dir = dir->names->dir;
-		if (dir != t->root)
-			return false;
-	}
-	return i->names;
-}
-
 /*
- * Whether an inode that we know may have this name too. One without any name may have stood anywhere, and the kernel may
- * still remember what it was shown of it there; a link of ours may lead out, but only from where it was written.
+ * Whether an inode that we know may have this name too. A directory has one name: under another it
+ * is a new inode, since the kernel would move the one that it has, with all that it was shown of
+ * what is below. Only one that lost its name by others and is found, by more than its number, where
+ * links below it lead no farther out, is the same: somebody may work in it.
  */
 static bool may_be_named_locked(
-	struct tree *t, const struct inode *i, struct inode *dir, const char *name)
+	const struct tree *t, const struct inode *i, const struct inode *dir, const char *name)
 {
-	if (has_name_locked(i, dir, name))
+	if (!S_ISDIR(i->attr.mode) || has_name_locked(i, dir, name))
 		return true;
-	if (S_ISLNK(i->attr.mode))
-		return is_placed_locked(t, i) && !i->link_is_ours &&
-			dir_depth_locked(t, dir) >= inode_depth_locked(t, i);
-	/*
-	 * What others moved, and somebody uses: nothing below it has a name any more. By its number
-	 * alone it may be a later one.
-	 */
-	if (S_ISDIR(i->attr.mode))
-		return !i->names && inode_extra_locked(i)->was_at && i->attr.btime_ns;
-	return true;
+	return !i->names && i->attr.btime_ns && may_follow_locked(t, i, dir);
 }
 
 /* By what others did. */
@@ -222,7 +201,9 @@ static struct inode *inode_for_old_locked(
 		if (i)
 			replace_outdated_locked(t, d, i, seen);
 	}
-	if (d || (i && is_same_file(&i->attr, attr) && !i->gone && may_be_in_locked(t, i, dir)))
+	bool is_there = i && is_same_file(&i->attr, attr) && !i->gone;
+
+	if (d || (is_there && may_be_in_locked(t, i, dir) && may_be_named_locked(t, i, dir, name)))
 		return i;
 	i = inode_learned_locked(t, attr, seen);
 	/* What was told of may have been in it. */

@@ -22,7 +22,11 @@ bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, boo
 void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since)
 {
 	pthread_mutex_lock(&t->lock);
-	i->link_is_ours = t->links_moved <= since;
+	bool is_ours = t->links_moved <= since;
+
+	i->link_is_ours = is_ours;
+	for (struct dentry *d = i->names; d; d = d->next_of_inode)
+		d->link_is_ours = is_ours;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -44,6 +48,26 @@ void links_moved_locked(struct tree *t, struct inode *dir)
 {
 	t->links_moved = ++t->serial;
 	take_links_locked(t, dir);
+}
+
+bool are_names_ours_locked(const struct inode *link)
+{
+	const struct dentry *d = link->names;
+
+	while (d && d->link_is_ours)
+		d = d->next_of_inode;
+	return link->link_is_ours && !d;
+}
+
+bool tree_link_name_is_ours(
+	struct tree *t, struct inode *dir, const char *name, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	const struct dentry *d = dentry_find_locked(t, dir, name);
+	bool is_ours = i->link_is_ours && d && d->inode == i && d->link_is_ours;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_ours;
 }
 
 static bool is_below_locked(const struct tree *t, const struct inode *i, const struct inode *dir)

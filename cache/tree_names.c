@@ -128,6 +128,7 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 		return;
 	dentry_detach_inode(d);
 	dentry_attach_inode_locked(t, d, i);
+	d->link_is_ours = false;
 	if (!old->names)
 		inode_wake_locked(t, old);
 	inode_rest_locked(t, old);

@@ -127,6 +127,25 @@ static bool leads_to_root_locked(const struct tree *t, const struct inode *i)
 	return i == t->root;
 }
 
+static unsigned depth_of_path(const char *path)
+{
+	unsigned depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
+bool may_follow_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
+{
+	const char *was_at = inode_extra_locked(i)->was_at;
+
+	if (i->names)
+		return leads_to_root_locked(t, i) &&
+			depth_in_locked(t, dir) >= depth_in_locked(t, i->names->dir);
+	return was_at && depth_in_locked(t, dir) >= depth_of_path(was_at);
+}
+
 /* A name in a directory that was moved in the sandbox is of no use while there is another one: that comes first. */
 static void choose_name_locked(const struct tree *t, struct inode *i)
 {
@@ -176,7 +195,7 @@ bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p)
 	return held;
 }
 
-unsigned dir_depth_locked(const struct tree *t, const struct inode *dir)
+unsigned depth_in_locked(const struct tree *t, const struct inode *dir)
 {
 	unsigned depth = 0;
 
@@ -185,22 +204,10 @@ unsigned dir_depth_locked(const struct tree *t, const struct inode *dir)
 	return depth;
 }
 
-unsigned inode_depth_locked(const struct tree *t, const struct inode *i)
-{
-	unsigned least = i->names ? UINT_MAX : 0;
-
-	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
-		unsigned depth = dir_depth_locked(t, d->dir);
-
-		least = depth < least ? depth : least;
-	}
-	return least;
-}
-
-unsigned tree_depth(struct tree *t, struct inode *i)
+unsigned tree_depth_in(struct tree *t, const struct inode *dir)
 {
 	pthread_mutex_lock(&t->lock);
-	unsigned depth = inode_depth_locked(t, i);
+	unsigned depth = depth_in_locked(t, dir);
 
 	pthread_mutex_unlock(&t->lock);
 	return depth;

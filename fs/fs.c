@@ -4,14 +4,19 @@
 
 #include "providers/base/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct inode *fs_inode(const struct fs *fs, fuse_ino_t ino)
 {
+	const struct link_node *link = link_node_of(ino);
 	struct inode *i =
 		ino == FUSE_ROOT_ID ? cache_root(fs->cache) : (struct inode *)(uintptr_t)ino;
 
+	if (link)
+		return link_node_inode(link);
 	if (i->magic != INODE_MAGIC) {
 		log_error(LOG_FS, "node %#llx is none of ours", (unsigned long long)ino);
 		abort();
@@ -72,12 +77,24 @@ static ino_t shown_ino(const struct fs *fs, const struct attr *attr)
 	return attr->ino ^ ((attr->dev ^ fs->root_dev) * 0x9e3779b97f4a7c15u);
 }
 
-enum err fs_link_text(const struct fs *fs, struct inode *i, const char *text, bool is_ours,
-	char out[LINKS_TEXT_MAX], struct error *e)
+/*
+ * Where the link stands is the kernel's word, and what is below is this side's: nothing that the
+ * sandbox says makes the kernel resolve a text elsewhere than where it was made for.
+ */
+enum err fs_link_text(const struct fs *fs, const struct link_node *node, const char *text,
+	bool is_ours, char out[LINKS_TEXT_MAX], struct error *e)
 {
-	unsigned depth = cache_depth(fs->cache, i);
+	const struct link_place place = link_node_place(fs->links, node);
+	bool is_raw = fs->options->symlinks == SYMLINKS_RAW || (is_ours && place.is_ours);
+	unsigned depth = cache_depth_in(fs->cache, place.dir);
 
-	if (is_ours || fs->options->symlinks == SYMLINKS_RAW || links_is_contained(text, depth)) {
+	if (is_raw || links_is_contained(text, 0)) {
+		strcpy(out, text);
+		return ERR_OK;
+	}
+	if (place.is_moved)
+		return error_set(e, ERR_STALE, "a link that was moved to another directory");
+	if (links_is_contained(text, depth)) {
 		strcpy(out, text);
 		return ERR_OK;
 	}
@@ -87,18 +104,20 @@ enum err fs_link_text(const struct fs *fs, struct inode *i, const char *text, bo
 }
 
 /* A reader makes room for as many bytes as stat(2) says. */
-static off_t shown_size(const struct fs *fs, struct inode *i, const struct attr *attr)
+static off_t shown_size(
+	const struct fs *fs, struct inode *i, const struct link_node *node, const struct attr *attr)
 {
 	char text[VERB_LINK_MAX + 1], shown[LINKS_TEXT_MAX];
 	bool is_ours;
 
-	if (!S_ISLNK(attr->mode) || !cache_link_known(fs->cache, i, text, &is_ours) ||
-		fs_link_text(fs, i, text, is_ours, shown, NULL))
+	if (!node || !cache_link_known(fs->cache, i, text, &is_ours) ||
+		fs_link_text(fs, node, text, is_ours, shown, NULL))
 		return (off_t)attr->size;
 	return (off_t)strlen(shown);
 }
 
-void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, struct stat *out)
+void fs_stat(const struct fs *fs, struct inode *i, const struct link_node *node,
+	const struct attr *attr, struct stat *out)
 {
 	*out = (struct stat){ .st_ino = shown_ino(fs, attr),
 		.st_mode = attr->mode,
@@ -106,7 +125,7 @@ void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, stru
 		.st_uid = uid_outwards(fs, attr->uid),
 		.st_gid = fs_gid_outwards(fs, attr->gid),
 		.st_rdev = attr->rdev,
-		.st_size = shown_size(fs, i, attr),
+		.st_size = shown_size(fs, i, node, attr),
 		.st_blksize = attr->blksize,
 		.st_blocks = (blkcnt_t)attr->blocks,
 		.st_atim = attr->atime,
@@ -114,13 +133,36 @@ void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, stru
 		.st_ctim = cache_shown_ctime(fs->cache, i, attr) };
 }
 
-void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out)
+/* What the kernel changes through one node of a link it does not know to have changed another. */
+double fs_attr_seconds(const struct attr *attr, int64_t ms)
 {
-	*out = (struct fuse_entry_param){ .ino = fs_number(fs, entry->inode),
+	return S_ISLNK(attr->mode) && attr->nlink > 1 ? 0 : fs_seconds(ms);
+}
+
+bool fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out)
+{
+	bool is_link = S_ISLNK(entry->attr.mode);
+	fuse_ino_t number =
+		is_link ? link_nodes_give(fs->links, entry) : fs_number(fs, entry->inode);
+
+	*out = (struct fuse_entry_param){ .ino = number,
 		.generation = 1,
-		.attr_timeout = fs_seconds(entry->valid_ms),
+		.attr_timeout = fs_attr_seconds(&entry->attr, entry->valid_ms),
 		.entry_timeout = fs_seconds(entry->name_valid_ms) };
-	fs_stat(fs, entry->inode, &entry->attr, &out->attr);
+	if (number)
+		fs_stat(fs, entry->inode, is_link ? link_node_of(number) : NULL, &entry->attr,
+			&out->attr);
+	return number;
+}
+
+void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count)
+{
+	struct link_node *link = link_node_of(ino);
+
+	if (link)
+		link_nodes_forget(fs->links, link, count);
+	else
+		cache_forget(fs->cache, fs_inode(fs, ino), count);
 }
 
 /* ---- Replies ---- */
@@ -148,9 +190,10 @@ void fs_reply_entry(fuse_req_t req, const struct fs *fs, const struct cache_entr
 	struct fuse_entry_param param;
 
 	fs_recall(fs);
-	fs_entry(fs, entry, &param);
-	if (fuse_reply_entry(req, &param))
-		cache_forget(fs->cache, entry->inode, 1);
+	if (!fs_entry(fs, entry, &param))
+		fuse_reply_err(req, ENOMEM);
+	else if (fuse_reply_entry(req, &param))
+		fs_forget(fs, param.ino, 1);
 }
 
 bool fs_is_control_name(fuse_ino_t parent, const char *name)

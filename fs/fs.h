@@ -10,6 +10,7 @@
 #include "cache/cache.h"
 #include "cache/metadata.h"
 #include "fs/control.h"
+#include "fs/link_nodes.h"
 #include "fs/links.h"
 #include "fs/lowlevel.h"
 #include "fs/mount.h"
@@ -22,6 +23,7 @@ struct fs {
 	struct notifier *notifier;
 	struct notifier *recalls;  /* of attributes alone, which waits for no request */
 	struct switches *switches; /* of requests */
+	struct link_nodes *links;
 	const struct mount_options *options;
 	uint64_t root_dev;
 };
@@ -32,16 +34,29 @@ extern const struct fuse_lowlevel_ops fs_ops;
 
 /* The cache's inode behind a number that the kernel handed back. A number that is none is a bug of ours: aborts. */
 struct inode *fs_inode(const struct fs *fs, fuse_ino_t ino);
+/* Of what is no symbolic link: those have a number for each name. */
 fuse_ino_t fs_number(const struct fs *fs, const struct inode *i);
+/* The kernel has forgotten `count` of the references that replies gave it. */
+void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count);
 
 /* ---- As the mount shows it ---- */
 
-/* `i` is what the attributes are of: a link's size is that of the text that is shown. */
-void fs_stat(const struct fs *fs, struct inode *i, const struct attr *attr, struct stat *out);
-void fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
-/* The text of a link as this side may follow it. ERR_DENIED: refused, as the mount was asked to. */
-enum err fs_link_text(const struct fs *fs, struct inode *i, const char *text, bool is_ours,
-	char out[LINKS_TEXT_MAX], struct error *e);
+/*
+ * `i` is what the attributes are of, `node` one of its nodes where that is a symbolic link, whose size is that of the text
+ * that is shown; NULL: it is none, or nobody will read the text.
+ */
+void fs_stat(const struct fs *fs, struct inode *i, const struct link_node *node,
+	const struct attr *attr, struct stat *out);
+/* Fills what is replied, with the reference that `entry` holds. false: no memory, and the reference was put back. */
+bool fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
+/*
+ * The text of a link as this side may follow it from where the node stands; *is_ours as cache_readlink() says. ERR_DENIED:
+ * refused, as the mount was asked to. ERR_STALE: the name has to be looked up again.
+ */
+enum err fs_link_text(const struct fs *fs, const struct link_node *node, const char *text,
+	bool is_ours, char out[LINKS_TEXT_MAX], struct error *e);
+/* How long the kernel may keep attributes that are believed for so long. */
+double fs_attr_seconds(const struct attr *attr, int64_t ms);
 double fs_seconds(int64_t ms);
 gid_t fs_gid_outwards(const struct fs *fs, uint32_t gid);
 /* An owner as given by somebody on this side, in the sandbox's numbers. */

@@ -48,19 +48,36 @@ struct mount {
 
 /* ---- What the cache tells, passed on to the kernel ---- */
 
+/* What is to be forgotten of an inode, by each number that the kernel has for it. */
+struct forgetting {
+	struct notifier *notifier;
+	bool pages;
+};
+
+static void forget_number(void *context, fuse_ino_t ino)
+{
+	const struct forgetting *f = context;
+
+	notifier_inode(f->notifier, ino, f->pages);
+}
+
 static void tell_inode(void *context, struct inode *inode, bool pages)
 {
 	struct fs *fs = context;
+	struct forgetting f = { .notifier = fs->notifier, .pages = pages };
 
-	notifier_inode(fs->notifier, fs_number(fs, inode), pages);
+	if (!link_nodes_each(fs->links, inode, forget_number, &f))
+		forget_number(&f, fs_number(fs, inode));
 }
 
 /* At once, but without waiting for it: locks of the cache are held. Whoever is answered waits (fs_recall()). */
 static void tell_taken_back(void *context, struct inode *inode)
 {
 	struct fs *fs = context;
+	struct forgetting f = { .notifier = fs->recalls };
 
-	notifier_inode(fs->recalls, fs_number(fs, inode), false);
+	if (!link_nodes_each(fs->links, inode, forget_number, &f))
+		forget_number(&f, fs_number(fs, inode));
 }
 
 static void tell_name(void *context, struct inode *dir, const char *name, bool is_gone)
@@ -77,15 +94,29 @@ static void tell_all(void *context)
 	notifier_all(fs->notifier);
 }
 
-static void add_outdated(struct fs *fs, struct notices *some, struct tree_outdated *one)
+struct adding {
+	struct notices *some;
+	struct tree_outdated *one;
+};
+
+static void add_number(void *context, fuse_ino_t ino)
 {
-	const struct notice notice = { .kind = one->name ? NOTICE_NAME : NOTICE_INODE,
-		.ino = fs_number(fs, one->inode),
-		.pages = one->pages,
-		.name = one->name };
+	const struct adding *a = context;
+	const struct notice notice = { .kind = a->one->name ? NOTICE_NAME : NOTICE_INODE,
+		.ino = ino,
+		.pages = a->one->pages,
+		.name = a->one->name };
 	bool is_new;
 
-	notices_add(some, &notice, &is_new);
+	notices_add(a->some, &notice, &is_new);
+}
+
+static void add_outdated(struct fs *fs, struct notices *some, struct tree_outdated *one)
+{
+	struct adding a = { .some = some, .one = one };
+
+	if (one->name || !link_nodes_each(fs->links, one->inode, add_number, &a))
+		add_number(&a, fs_number(fs, one->inode));
 }
 
 static bool take_outdated(void *context, struct notices *some)
@@ -233,6 +264,8 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 	m->fs.root_dev = root.dev;
 	kind = switches_new(&m->fs.switches, e);
 	if (!kind)
+		kind = link_nodes_new(&m->fs.links, cache, e);
+	if (!kind)
 		kind = new_session(m, e);
 	if (!kind && fuse_session_mount(m->session, options->mountpoint))
 		kind = error_set(e, access("/dev/fuse", R_OK | W_OK) ? ERR_UNSUPPORTED : ERR_DENIED,
@@ -328,5 +361,6 @@ void mount_free(struct mount *m)
 	if (m->session)
 		fuse_session_destroy(m->session);
 	switches_free(m->fs.switches);
+	link_nodes_free(m->fs.links);
 	free(m);
 }

@@ -149,12 +149,12 @@ static bool fill_dots(struct filling *f, struct inode *dir, off_t offset)
 
 	cache_dot_attrs(f->fs->cache, dir, &self, &above);
 	if (offset < OFFSET_DOTDOT) {
-		fs_stat(f->fs, dir, &self, &param.attr);
+		fs_stat(f->fs, dir, NULL, &self, &param.attr);
 		if (!fill(f, ".", &param, OFFSET_DOTDOT))
 			return false;
 	}
 	if (offset < OFFSET_FIRST) {
-		fs_stat(f->fs, dir, &above, &param.attr);
+		fs_stat(f->fs, dir, NULL, &above, &param.attr);
 		return fill(f, "..", &param, OFFSET_FIRST);
 	}
 	return true;
@@ -176,13 +176,12 @@ static bool fill_entry(struct filling *f, const struct tree_entry *entry, off_t 
 
 	if (!fits(f, entry->name))
 		return false;
-	if (f->plus && cache_listed_entry(f->fs->cache, f->dir, entry, &known)) {
-		fs_entry(f->fs, &known, &param);
-	} else {
+	if (!f->plus || !cache_listed_entry(f->fs->cache, f->dir, entry, &known) ||
+		!fs_entry(f->fs, &known, &param)) {
 		struct attr attr;
 
 		cache_believed(f->fs->cache, entry->inode, &attr);
-		fs_stat(f->fs, entry->inode, &attr, &param.attr);
+		fs_stat(f->fs, entry->inode, NULL, &attr, &param.attr);
 	}
 	return fill(f, entry->name, &param, next);
 }

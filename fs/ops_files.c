@@ -51,7 +51,7 @@ void op_create(
 	handle_begins(fs->cache, fi);
 	if (fuse_reply_create(request_end(&r), &param, fi)) {
 		handle_ends(fs->cache, entry.inode, fi);
-		cache_forget(fs->cache, entry.inode, 1);
+		fs_forget(fs, param.ino, 1);
 	}
 }
 
@@ -83,7 +83,7 @@ void op_tmpfile(fuse_req_t req, fuse_ino_t parent, mode_t mode, struct fuse_file
 	handle_begins(fs->cache, fi);
 	if (fuse_reply_create(request_end(&r), &param, fi)) {
 		handle_ends(fs->cache, entry.inode, fi);
-		cache_forget(fs->cache, entry.inode, 1);
+		fs_forget(fs, param.ino, 1);
 	}
 }
 #endif

@@ -43,7 +43,7 @@ void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 static void forget(const struct fs *fs, fuse_ino_t ino, uint64_t count)
 {
 	if (ino != FUSE_ROOT_ID && !control_owns(ino))
-		cache_forget(fs->cache, fs_inode(fs, ino), count);
+		fs_forget(fs, ino, count);
 }
 
 void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
@@ -59,13 +59,13 @@ void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *forg
 	fuse_reply_none(req);
 }
 
-static void reply_attr(fuse_req_t req, const struct fs *fs, struct inode *i,
-	const struct attr *attr, int64_t valid_ms)
+static void reply_attr(fuse_req_t req, const struct fs *fs, fuse_ino_t ino, const struct attr *attr,
+	int64_t valid_ms)
 {
 	struct stat st;
 
-	fs_stat(fs, i, attr, &st);
-	fuse_reply_attr(req, &st, fs_seconds(valid_ms));
+	fs_stat(fs, fs_inode(fs, ino), link_node_of(ino), attr, &st);
+	fuse_reply_attr(req, &st, fs_attr_seconds(attr, valid_ms));
 }
 
 void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -87,7 +87,7 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (cache_lend_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
 		fs_reply(request_end(&r), &e);
 	else
-		reply_attr(request_end(&r), fs, i, &attr, valid_ms);
+		reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
 }
 
 static struct timespec wanted_time(int to_set, int now_bit, struct timespec given)
@@ -147,17 +147,21 @@ void op_setattr(
 		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
 		fs_reply(request_end(&r), &e);
 	else
-		reply_attr(request_end(&r), fs, i, &attr, valid_ms);
+		reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
 }
 
-static enum err shown_text(const struct fs *fs, const struct call *call, struct inode *i,
+static enum err shown_text(const struct fs *fs, const struct call *call, fuse_ino_t ino,
 	char out[LINKS_TEXT_MAX], struct error *e)
 {
+	const struct link_node *node = link_node_of(ino);
 	char text[VERB_LINK_MAX + 1];
 	bool is_ours;
-	enum err kind = cache_readlink(fs->cache, call, i, text, &is_ours, e);
 
-	return kind ? kind : fs_link_text(fs, i, text, is_ours, out, e);
+	if (!node)
+		return error_set(e, ERR_INVALID, "not a symbolic link");
+	enum err kind = cache_readlink(fs->cache, call, link_node_inode(node), text, &is_ours, e);
+
+	return kind ? kind : fs_link_text(fs, node, text, is_ours, out, e);
 }
 
 void op_readlink(fuse_req_t req, fuse_ino_t ino)
@@ -172,7 +176,7 @@ void op_readlink(fuse_req_t req, fuse_ino_t ino)
 		return;
 	}
 	request_begin(&r, req);
-	if (shown_text(fs, &r.call, fs_inode(fs, ino), text, &e))
+	if (shown_text(fs, &r.call, ino, text, &e))
 		fs_reply(request_end(&r), &e);
 	else
 		fuse_reply_readlink(request_end(&r), text);

@@ -58,6 +58,11 @@ void op_symlink(fuse_req_t req, const char *text, fuse_ino_t parent, const char 
 	make(req, parent, name, &making);
 }
 
+static void recall_attr(void *context, fuse_ino_t ino)
+{
+	notifier_inode(context, ino, false);
+}
+
 void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name)
 {
 	const struct fs *fs = fuse_req_userdata(req);
@@ -72,11 +77,15 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	if (is_controls(req, parent, name))
 		return;
 	request_begin(&r, req);
-	if (cache_link(
-		    fs->cache, &r.call, fs_inode(fs, ino), fs_inode(fs, parent), name, &entry, &e))
+	struct inode *i = fs_inode(fs, ino);
+
+	if (cache_link(fs->cache, &r.call, i, fs_inode(fs, parent), name, &entry, &e)) {
 		fs_reply(request_end(&r), &e);
-	else
-		fs_reply_entry(request_end(&r), fs, &entry);
+		return;
+	}
+	/* The kernel counts one link more of the node that it gets, which is another one of a symbolic link. */
+	link_nodes_each(fs->links, i, recall_attr, fs->recalls);
+	fs_reply_entry(request_end(&r), fs, &entry);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -123,8 +132,10 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t p
 		wanted |= CHANGE_NOREPLACE;
 	if (flags & RENAME_EXCHANGE)
 		wanted |= CHANGE_EXCHANGE;
+	struct inode *dir = fs_inode(fs, parent), *dir2 = fs_inode(fs, parent2);
+
 	request_begin(&r, req);
-	cache_rename(fs->cache, &r.call, fs_inode(fs, parent), name, fs_inode(fs, parent2), name2,
-		wanted, &e);
+	if (!cache_rename(fs->cache, &r.call, dir, name, dir2, name2, wanted, &e))
+		link_nodes_renamed(fs->links, dir, name, dir2, name2, wanted & CHANGE_EXCHANGE);
 	fs_reply(request_end(&r), &e);
 }

@@ -182,58 +182,47 @@ Test(tree, a_directory_that_the_sandbox_moved_is_a_new_inode)
 	tree_kernel_forget(tree, a, 1);
 }
 
-Test(tree, a_link_that_the_sandbox_moved_nearer_to_the_root_is_a_new_inode)
+static struct inode *learn_late(
+	uint64_t seen, struct inode *dir, const char *name, struct attr attr);
+static void change(struct inode *i);
+static void move(
+	struct inode *i, struct inode *from, const char *name, struct inode *dir, const char *to);
+
+/* An answer that is older than a change of the directory is not believed. */
+Test(tree, an_answer_that_is_not_believed_moves_no_directory_that_the_kernel_has)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+	uint64_t seen = tree_seen(tree);
+
+	tree_kernel_get(tree, b);
+	change(root);
+	cr_expect(ne(ptr, learn_late(seen, root, "m", attr_of(3, S_IFDIR | 0755)), b));
+	tree_learn_absent(tree, a, "b", tree_seen(tree));
+	seen = tree_seen(tree);
+	change(root);
+	cr_expect(ne(ptr, learn_late(seen, root, "n", attr_of(3, S_IFDIR | 0755)), b));
+	tree_kernel_forget(tree, b, 1);
+}
+
+Test(tree, a_directory_that_lost_its_name_is_found_elsewhere_as_a_new_inode)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *moved = learn(a, "m", 3, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, moved);
+	tree_learn_absent(tree, a, "m", tree_seen(tree));
+	cr_expect(ne(ptr, learn(root, "m", 3, S_IFDIR | 0755), moved));
+	tree_kernel_forget(tree, moved, 1);
+}
+
+Test(tree, names_of_one_link_in_directories_of_any_depth_are_of_one_inode)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *link = learn(a, "l", 3, S_IFLNK | 0777);
 
-	tree_kernel_get(tree, link);
 	cr_expect(eq(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
-	cr_expect(ne(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
-	tree_kernel_forget(tree, link, 1);
-}
-
-/* What the kernel was shown of it where it stood, it would use where it stands now. */
-Test(tree, a_link_that_lost_its_name_is_found_elsewhere_as_a_new_inode)
-{
-	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-	struct inode *moved = learn(a, "m", 3, S_IFLNK | 0777);
-
-	tree_kernel_get(tree, moved);
-	tree_learn_absent(tree, a, "m", tree_seen(tree));
-	cr_expect(ne(ptr, learn(root, "m", 3, S_IFLNK | 0777), moved));
-	tree_kernel_forget(tree, moved, 1);
-}
-
-/* Somebody may work in it. */
-Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
-{
-	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
-
-	tree_kernel_get(tree, moved);
-	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	tree_learn_absent(tree, a, "m", tree_seen(tree));
-	AUTO_FREE char *was_at = tree_was_at(tree, moved);
-
-	cr_expect(eq(str, was_at, "a/m"));
-	cr_expect(eq(ptr, learn_born(root, "m", 3, S_IFDIR | 0755), moved));
-	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	tree_learn_absent(tree, root, "m", tree_seen(tree));
-	tree_looked_in_vain(tree, moved);
-	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	cr_expect(ne(ptr, learn_born(root, "n", 3, S_IFDIR | 0755), moved));
-	tree_kernel_forget(tree, moved, 1);
-}
-
-Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
-{
-	struct inode *was = learn(root, "a", 3, S_IFDIR | 0755);
-
-	tree_kernel_get(tree, was);
-	tree_learn_absent(tree, root, "a", tree_seen(tree));
-	cr_expect(ne(ptr, learn(root, "b", 3, S_IFDIR | 0755), was));
-	tree_kernel_forget(tree, was, 1);
+	cr_expect(eq(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
 }
 
 static void hear_renamed(struct inode *i, const char *from, const char *path)
@@ -245,6 +234,55 @@ static void hear_renamed(struct inode *i, const char *from, const char *path)
 	tree_attr(tree, i, &event.attr);
 	event.is_dir = S_ISDIR(event.attr.mode);
 	tree_hear(tree, &event);
+}
+
+/* Somebody may work in it. */
+Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *other = learn(root, "o", 9, S_IFDIR | 0755);
+	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, moved);
+	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
+	tree_learn_absent(tree, a, "m", tree_seen(tree));
+	AUTO_FREE char *was_at = tree_was_at(tree, moved);
+
+	cr_expect(eq(str, was_at, "a/m"));
+	cr_expect(eq(ptr, learn_born(other, "m", 3, S_IFDIR | 0755), moved));
+	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
+	tree_learn_absent(tree, other, "m", tree_seen(tree));
+	tree_looked_in_vain(tree, moved);
+	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
+	cr_expect(ne(ptr, learn_born(other, "n", 3, S_IFDIR | 0755), moved));
+	tree_kernel_forget(tree, moved, 1);
+}
+
+/* The kernel has the texts of links below as they are where it was. */
+Test(tree, a_directory_that_others_moved_nearer_to_the_root_is_a_new_one)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
+	struct inode *told = learn_born(a, "t", 4, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, moved);
+	tree_kernel_get(tree, told);
+	tree_learn_absent(tree, a, "m", tree_seen(tree));
+	cr_expect(ne(ptr, learn_born(root, "m", 3, S_IFDIR | 0755), moved));
+	hear_renamed(told, "a/t", "t");
+	cr_expect(ne(ptr, tree_peek(tree, root, "t"), told));
+	tree_kernel_forget(tree, moved, 1);
+	tree_kernel_forget(tree, told, 1);
+}
+
+Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
+{
+	struct inode *was = learn(root, "a", 3, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, was);
+	tree_learn_absent(tree, root, "a", tree_seen(tree));
+	cr_expect(ne(ptr, learn(root, "b", 3, S_IFDIR | 0755), was));
+	tree_kernel_forget(tree, was, 1);
 }
 
 /* A link of ours below it may lead out only from where it was written. */
@@ -259,8 +297,8 @@ Test(tree, a_directory_that_is_told_of_by_another_name_keeps_what_is_in_it)
 	tree_link_is_ours(tree, link, before);
 	is_ours = link->link_is_ours;
 	cr_expect(is_ours);
-	hear_renamed(b, "a/b", "c");
-	cr_expect(eq(str, (char *)path_of(link, NULL), "c/l"));
+	hear_renamed(b, "a/b", "a/c");
+	cr_expect(eq(str, (char *)path_of(link, NULL), "a/c/l"));
 	is_ours = link->link_is_ours;
 	cr_expect(not(is_ours));
 	/* Nor is one that was asked for before and is answered only now. */
@@ -268,8 +306,8 @@ Test(tree, a_directory_that_is_told_of_by_another_name_keeps_what_is_in_it)
 	is_ours = link->link_is_ours;
 	cr_expect(not(is_ours));
 	/* Not into itself. */
-	hear_renamed(b, "c", "c/inner");
-	cr_expect(eq(str, (char *)path_of(link, NULL), "c/l"));
+	hear_renamed(b, "a/c", "a/c/inner");
+	cr_expect(eq(str, (char *)path_of(link, NULL), "a/c/l"));
 }
 
 /* A change of ours keeps its name in it. */
@@ -349,38 +387,43 @@ Test(tree, another_root_is_taken_and_nothing_below_the_one_before_is_believed)
 	cr_expect(eq(i64, tree_attr(tree, a, &news.attr), 0));
 }
 
-Test(tree, a_link_below_what_lost_its_name_is_found_elsewhere_as_a_new_inode)
+Test(tree, a_name_that_the_sandbox_gives_to_a_link_of_ours_is_not_ours)
 {
-	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
-	struct inode *link = learn(b, "l", 4, S_IFLNK | 0777);
-
-	tree_kernel_get(tree, b);
-	tree_kernel_get(tree, link);
-	tree_learn_absent(tree, a, "b", tree_seen(tree));
-	cr_expect(
-		ne(ptr, learn(learn(root, "b", 3, S_IFDIR | 0755), "l", 4, S_IFLNK | 0777), link));
-	tree_kernel_forget(tree, link, 1);
-	tree_kernel_forget(tree, b, 1);
-}
-
-Test(tree, a_link_of_ours_is_another_one_where_the_sandbox_puts_it)
-{
-	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
 
 	tree_link_is_ours(tree, link, tree_seen(tree));
-	cr_expect(eq(ptr, learn(root, "l", 3, S_IFLNK | 0777), link));
-	cr_expect(ne(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
+	cr_expect(eq(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
+	cr_expect(tree_link_name_is_ours(tree, root, "l", link));
+	cr_expect(not(tree_link_name_is_ours(tree, root, "m", link)));
+	/* A name given here to what has both could be either's. */
+	tree_named(tree, root, "n", link, LATER);
+	cr_expect(not(tree_link_name_is_ours(tree, root, "n", link)));
 }
 
-Test(tree, a_link_with_several_names_is_as_deep_as_the_least_of_them)
+Test(tree, a_link_of_ours_that_is_linked_renamed_or_exchanged_here_stays_ours)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
+	struct inode *other = learn(a, "o", 4, S_IFLNK | 0777);
 
-	cr_expect(eq(ptr, learn(a, "m", 3, S_IFLNK | 0777), link));
-	cr_expect(eq(int, (int)tree_depth(tree, link), 0));
+	tree_link_is_ours(tree, link, tree_seen(tree));
+	tree_named(tree, a, "linked", link, LATER);
+	cr_expect(tree_link_name_is_ours(tree, a, "linked", link));
+	move(link, root, "l", a, "moved");
+	cr_expect(tree_link_name_is_ours(tree, a, "moved", link));
+	tree_exchanged(tree, a, "moved", a, "o");
+	cr_expect(tree_link_name_is_ours(tree, a, "o", link));
+	cr_expect(not(tree_link_name_is_ours(tree, a, "moved", other)));
+}
+
+Test(tree, a_link_of_ours_that_the_sandbox_replaced_is_not_ours)
+{
+	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
+
+	tree_link_is_ours(tree, link, tree_seen(tree));
+	struct inode *theirs = learn(root, "l", 4, S_IFLNK | 0777);
+
+	cr_expect(not(tree_link_name_is_ours(tree, root, "l", theirs)));
 }
 
 Test(tree, a_reused_inode_number_is_a_new_inode)
@@ -590,7 +633,7 @@ Test(tree, an_answer_older_than_a_rename_leaves_the_directory_where_it_is)
 	tree_kernel_get(tree, d);
 	move(d, root, "d", root, "e");
 	late = learn_late(seen, root, "d", attr_of(3, S_IFDIR | 0755));
-	cr_expect(eq(ptr, late, d));
+	cr_expect(ne(ptr, late, d));
 	cr_expect(eq(str, (char *)path_of(d, NULL), "e"));
 	tree_unpin(tree, late);
 	cr_expect(eq(ptr, learn(root, "e", 3, S_IFDIR | 0755), d));
@@ -1528,8 +1571,23 @@ Test(tree, depth_counts_the_directories_above)
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
 
-	cr_expect(eq(int, (int)tree_depth(tree, a), 0));
-	cr_expect(eq(int, (int)tree_depth(tree, learn(b, "l", 4, S_IFLNK | 0777)), 2));
+	cr_expect(eq(int, (int)tree_depth_in(tree, root), 0));
+	cr_expect(eq(int, (int)tree_depth_in(tree, a), 1));
+	cr_expect(eq(int, (int)tree_depth_in(tree, b), 2));
+}
+
+Test(tree, below_a_directory_that_lost_its_name_depth_counts_what_is_left)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+
+	tree_kernel_get(tree, a);
+	tree_kernel_get(tree, b);
+	tree_learn_absent(tree, root, "a", tree_seen(tree));
+	cr_expect(eq(int, (int)tree_depth_in(tree, a), 0));
+	cr_expect(eq(int, (int)tree_depth_in(tree, b), 0));
+	tree_kernel_forget(tree, b, 1);
+	tree_kernel_forget(tree, a, 1);
 }
 
 static struct inode *learn_sized(

@@ -79,7 +79,7 @@ static void walk(struct inode *i)
 	struct tree_start *starts = tree_known_dirs(tree, &count);
 
 	tree_path(tree, i, NULL, &path, NULL);
-	tree_depth(tree, i);
+	tree_depth_in(tree, i);
 	tree_doubt_below(tree, root);
 	for (size_t n = 0; n < count; n++)
 		tree_start_release(tree, &starts[n]);

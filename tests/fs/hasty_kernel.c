@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -109,6 +110,7 @@ static int give(fuse_req_t req, const struct answer *filled)
 	answer->fh = filled->fh;
 	answer->off = filled->off;
 	answer->size = filled->size;
+	answer->valid_s = filled->valid_s;
 	answer->space = filled->space;
 	answer->was_interruptible = req->on_interrupt;
 	handle_memory_free(req);
@@ -140,13 +142,14 @@ int fuse_reply_create(
 
 int fuse_reply_attr(fuse_req_t req, const struct stat *attr, double valid_s)
 {
-	(void)valid_s;
-	return give(req, &(struct answer){ .size = attr->st_size });
+	return give(req, &(struct answer){ .size = attr->st_size, .valid_s = valid_s });
 }
 
 int fuse_reply_readlink(fuse_req_t req, const char *text)
 {
-	(void)text;
+	struct answer *answer = req->answer;
+
+	snprintf(answer->bytes, sizeof answer->bytes, "%s", text);
 	return give(req, &(struct answer){ 0 });
 }
 
@@ -217,6 +220,7 @@ void kernel_make(struct kernel *k)
 	cr_assert(eq(int, cache_new(&k->fs.cache, &k->sandbox.base, &options, NULL, &e), ERR_OK),
 		"%s", e.text);
 	cr_assert(eq(int, switches_new(&k->fs.switches, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, link_nodes_new(&k->fs.links, k->fs.cache, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, notifier_new(&k->fs.notifier, NULL, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, notifier_new(&k->fs.recalls, NULL, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, control_new(&k->fs.control, k->fs.cache, k->fs.notifier, &control, &e),
@@ -229,6 +233,7 @@ void kernel_remove(struct kernel *k)
 	control_free(k->fs.control);
 	notifier_free(k->fs.notifier);
 	notifier_free(k->fs.recalls);
+	link_nodes_free(k->fs.links);
 	cache_free(k->fs.cache);
 	switches_free(k->fs.switches);
 	host_provider_end(&k->sandbox);

@@ -40,9 +40,10 @@ struct answer {
 	uint64_t fh;            /* of what was opened */
 	off_t off;              /* that was sought */
 	off_t size;             /* of attributes */
+	double valid_s;         /* so long they may be kept */
 	struct statvfs space;
 	size_t len;       /* of bytes */
-	char bytes[4096]; /* the first of them, and a NUL */
+	char bytes[4096]; /* the first of them, or a link's text, and a NUL */
 };
 
 /* What another worker handles while the reply is given. */

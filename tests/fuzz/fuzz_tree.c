@@ -196,7 +196,7 @@ static void walk(struct world *w)
 		if (w->held[n])
 			tree_path(w->tree, w->held[n], NULL, &path, NULL);
 		if (w->held[n])
-			tree_depth(w->tree, w->held[n]);
+			tree_depth_in(w->tree, w->held[n]);
 	}
 }
 
