@@ -49,9 +49,34 @@ void cache_let_go(struct cache *c, struct inode *i)
 	tree_unpin(c->tree, i);
 }
 
-unsigned cache_depth_in(struct cache *c, const struct inode *dir)
+struct tree_depth cache_depth_in(struct cache *c, const struct inode *dir)
 {
 	return tree_depth_in(c->tree, dir);
+}
+
+void cache_climbs(struct cache *c)
+{
+	tree_climbs(c->tree);
+}
+
+int64_t cache_move_answer_waits(struct cache *c)
+{
+	return tree_move_answer_waits(c->tree);
+}
+
+void cache_move_answered(struct cache *c)
+{
+	tree_move_answered(c->tree);
+}
+
+uint64_t cache_seen(struct cache *c)
+{
+	return tree_seen(c->tree);
+}
+
+bool cache_has_risen(struct cache *c, const struct inode *dir, uint64_t since)
+{
+	return tree_has_risen(c->tree, dir, since);
 }
 
 static int64_t left_ms(int64_t until_ms)

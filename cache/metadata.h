@@ -53,15 +53,22 @@ enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode 
 /* The ctime that is shown of `i` where *attr, one of the above, has the sandbox's: cache/tree.h. */
 struct timespec cache_shown_ctime(struct cache *c, struct inode *i, const struct attr *attr);
 
-/* A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: it was written through this mount. */
+/*
+ * A link's text as the sandbox has it (VERB_LINK_MAX). *is_ours: it was written through this mount.
+ */
 enum err cache_readlink(struct cache *c, const struct call *call, struct inode *i,
 	char out[VERB_LINK_MAX + 1], bool *is_ours, struct error *e);
 
 /* The same from memory; false: not known. */
 bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX + 1], bool *is_ours);
 
-/* How deep in the tree an entry of `dir` is sure to stand: 0 in the root. */
-unsigned cache_depth_in(struct cache *c, const struct inode *dir);
+/* As the functions of the tree (cache/tree.h). */
+struct tree_depth cache_depth_in(struct cache *c, const struct inode *dir);
+void cache_climbs(struct cache *c);
+int64_t cache_move_answer_waits(struct cache *c);
+void cache_move_answered(struct cache *c);
+uint64_t cache_seen(struct cache *c);
+bool cache_has_risen(struct cache *c, const struct inode *dir, uint64_t since);
 
 /* All entries of a directory, to be given back with cache_entries_free(). */
 enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,

@@ -1,11 +1,12 @@
 /*
  * tree.h - the metadata we know: inodes, their names, and how long each may be believed.
  *
- * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two dentries of one inode. A
- * directory that the sandbox moved becomes a new inode here: only a rename through the mount moves one that the kernel has,
- * so that what is below it stands at least as deep in the kernel as here. What was made here and the sandbox
- * has not heard of is provisional: it has a number of our own, by which nothing is found. The tree makes no provider calls.
- * One lock covers it all and is held only inside the functions below; they may be called from any thread.
+ * An inode is what (dev, ino) and the time of birth tell apart; two names of one file are two
+ * dentries of one inode. A directory that the sandbox moved becomes a new inode here: only a rename
+ * through the mount moves one that the kernel has, so that what is below it stands at least as deep
+ * in the kernel as here. What was made here and the sandbox has not heard of is provisional: it has
+ * a number of our own, by which nothing is found. The tree makes no provider calls. One lock covers
+ * it all and is held only inside the functions below; they may be called from any thread.
  *
  * A serial number that every local change takes when it begins and when it ends keeps answers and changes apart:
  *   seen    Whoever asks the sandbox reads it before (tree_seen) and hands it back with the answer. What it says of an
@@ -145,10 +146,31 @@ void tree_looked_in_vain(struct tree *t, struct inode *i);
 bool tree_path_held(struct tree *t, struct inode *i, const struct tree_path *p);
 
 /*
- * How many directories lie between the root and an entry of `dir`: 0 where that is the root. Of a directory that has lost
- * its name, or below one, fewer: as many as are sure to be there, wherever it was.
+ * How many directories lie between the root and an entry of a directory: 0 where that is the root.
+ * Of a directory that has lost its name, or below one, fewer: as many as are sure to be there,
+ * wherever it was.
  */
-unsigned tree_depth_in(struct tree *t, const struct inode *dir);
+struct tree_depth {
+	unsigned depth;
+	unsigned least;     /* while a rename moves the directory: the lesser of both depths */
+	int64_t settles_ms; /* the kernel has moved it in so many ms; 0: no rename moves it */
+};
+
+struct tree_depth tree_depth_in(struct tree *t, const struct inode *dir);
+/* To be called before and after a link's text is made that climbs more than once. */
+void tree_climbs(struct tree *t);
+/*
+ * How many ms the answer to a rename of this thread has to wait, so that programs which resolve
+ * such a text are through before the kernel moves a directory up.
+ */
+int64_t tree_move_answer_waits(struct tree *t);
+/* A rename of this thread was answered. */
+void tree_move_answered(struct tree *t);
+/*
+ * Whether a rename since `since` (tree_seen()) brought a directory up, and one moved `dir` or a
+ * directory above it.
+ */
+bool tree_has_risen(struct tree *t, const struct inode *dir, uint64_t since);
 
 /* ---- Asking ---- */
 
@@ -534,8 +556,9 @@ bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, boo
  */
 void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since);
 /*
- * Whether `name` in `dir` is a name of the link that was given to it through this mount: made, linked or renamed here. A
- * name that the sandbox gave to the same link is not, where others of the link are neither one that is given to it then.
+ * Whether `name` in `dir` is a name of the link that was given to it through this mount: made,
+ * linked or renamed here. A name that the sandbox gave to the same link is not, where others of the
+ * link are neither one that is given to it then.
  */
 bool tree_link_name_is_ours(
 	struct tree *t, struct inode *dir, const char *name, const struct inode *i);

@@ -304,9 +304,12 @@ void tree_named(
 	struct tree *t, struct inode *dir, const char *name, struct inode *i, int64_t until_ms)
 {
 	pthread_mutex_lock(&t->lock);
+	unsigned depth_before = depth_in_locked(t, i);
+
 	i->pins++;
 	unname_locked(t, dir, name);
 	name_locked(t, dir, name, i, until_ms, are_names_ours_locked(i));
+	places_moved_locked(t, i, depth_before);
 	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -326,6 +329,7 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	bool is_its_name = old && old->inode == i;
 	int64_t kernel_until_ms = is_its_name ? old->kernel_until_ms : 0;
 	bool is_ours = are_names_ours_locked(i);
+	unsigned depth_before = depth_in_locked(t, i);
 
 	i->pins++;
 	if (is_its_name)
@@ -338,6 +342,7 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 		if (d->kernel_until_ms < kernel_until_ms)
 			d->kernel_until_ms = kernel_until_ms;
 	lost_from_sight_locked(t, i);
+	places_moved_locked(t, i, depth_before);
 	inode_unpin_locked(t, i);
 	pthread_mutex_unlock(&t->lock);
 }
@@ -370,6 +375,8 @@ void tree_exchanged(
 	if (a && b && may_exchange_locked(t, a, b)) {
 		struct inode *first = a->inode, *second = b->inode;
 		bool first_is_ours = a->link_is_ours, second_is_ours = b->link_is_ours;
+		unsigned first_depth = depth_in_locked(t, first);
+		unsigned second_depth = depth_in_locked(t, second);
 
 		first->pins++;
 		second->pins++;
@@ -382,6 +389,8 @@ void tree_exchanged(
 			: b->kernel_until_ms;
 		stray_begins_locked(t, first);
 		stray_begins_locked(t, second);
+		places_moved_locked(t, first, first_depth);
+		places_moved_locked(t, second, second_depth);
 		first->pins--;
 		second->pins--;
 	} else {

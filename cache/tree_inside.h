@@ -27,6 +27,18 @@ struct dentry {
 #define LATE_BUCKETS     1024
 #define NEGATIVE_BUCKETS 1024
 
+/* A directory that the kernel may have where it was before a rename of ours. */
+struct moved_dir {
+	const struct inode *dir; /* only to be compared with; NULL: any */
+	unsigned least;          /* the depth of its entries at the nearer of both places */
+	int64_t until_ms;        /* monotonic; over: the place is free */
+	pthread_t by;            /* the thread that makes the rename, as long as that */
+	bool is_asked;           /* and is not answered */
+	bool has_risen;
+};
+
+#define TREE_MOVED_DIRS 16
+
 struct tree {
 	pthread_mutex_t lock;   /* guards everything below and every inode and dentry */
 	pthread_cond_t settled; /* a move or a removal ended */
@@ -57,7 +69,10 @@ struct tree {
 	unsigned strays; /* directories that were moved here and not yet in the sandbox */
 	bool has_missed; /* something was told that may be of what is below one of those */
 	unsigned moves;  /* renames under way */
-	unsigned stops;  /* who makes renames wait */
+	struct moved_dir moved_dirs[TREE_MOVED_DIRS]; /* tree_places.c */
+	uint64_t rose;      /* the serial number of the last rename that brought a directory up */
+	int64_t climbed_ms; /* when a link's text that climbs was last shown */
+	unsigned stops;     /* who makes renames wait */
 	/* Buckets, a power of two: by (dev, ino), or by address where no lookup is by these. */
 	struct inode **inodes;
 	size_t inodes_count /* found by number or not */, inodes_room;
@@ -312,14 +327,19 @@ uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *mo
 bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i);
 
 /*
- * Whether a directory that others moved may stand in `dir` as the inode that it is: where it is no
- * nearer to the root than before, so that no link below it leads farther out than the kernel was
- * shown.
+ * Whether a directory that others moved may stand in `dir` as the inode that it is: where it is as
+ * deep as before. Nearer to the root a link below it would lead farther out than the kernel was shown;
+ * farther down it would be shown what leads out from where the kernel still has it.
  */
 bool may_follow_locked(const struct tree *t, const struct inode *i, const struct inode *dir);
 
-/* As tree_depth_in(). */
+/* What tree_depth_in() says, but for renames that are not settled. */
 unsigned depth_in_locked(const struct tree *t, const struct inode *dir);
+
+/* ---- tree_places.c ---- */
+
+/* A rename of ours moved `i`, whose entries were so deep before. */
+void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_before);
 
 /* ---- tree_links.c ---- */
 

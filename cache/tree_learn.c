@@ -103,8 +103,8 @@ static bool has_name_locked(const struct inode *i, const struct inode *dir, cons
 /*
  * Whether an inode that we know may have this name too. A directory has one name: under another it
  * is a new inode, since the kernel would move the one that it has, with all that it was shown of
- * what is below. Only one that lost its name by others and is found, by more than its number, where
- * links below it lead no farther out, is the same: somebody may work in it.
+ * what is below. Only one that lost its name by others and is found, by more than its number, as deep
+ * as before is the same: somebody may work in it.
  */
 static bool may_be_named_locked(
 	const struct tree *t, const struct inode *i, const struct inode *dir, const char *name)

@@ -142,8 +142,8 @@ bool may_follow_locked(const struct tree *t, const struct inode *i, const struct
 
 	if (i->names)
 		return leads_to_root_locked(t, i) &&
-			depth_in_locked(t, dir) >= depth_in_locked(t, i->names->dir);
-	return was_at && depth_in_locked(t, dir) >= depth_of_path(was_at);
+			depth_in_locked(t, dir) == depth_in_locked(t, i->names->dir);
+	return was_at && depth_in_locked(t, dir) == depth_of_path(was_at);
 }
 
 /* A name in a directory that was moved in the sandbox is of no use while there is another one: that comes first. */
@@ -201,14 +201,5 @@ unsigned depth_in_locked(const struct tree *t, const struct inode *dir)
 
 	for (; dir != t->root && dir->names; dir = dir->names->dir)
 		depth++;
-	return depth;
-}
-
-unsigned tree_depth_in(struct tree *t, const struct inode *dir)
-{
-	pthread_mutex_lock(&t->lock);
-	unsigned depth = depth_in_locked(t, dir);
-
-	pthread_mutex_unlock(&t->lock);
 	return depth;
 }

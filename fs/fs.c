@@ -81,39 +81,51 @@ static ino_t shown_ino(const struct fs *fs, const struct attr *attr)
  * Where the link stands is the kernel's word, and what is below is this side's: nothing that the
  * sandbox says makes the kernel resolve a text elsewhere than where it was made for.
  */
-enum err fs_link_text(const struct fs *fs, const struct link_node *node, const char *text,
-	bool is_ours, char out[LINKS_TEXT_MAX], struct error *e)
+enum err fs_link_text(const struct fs *fs, const struct link_shown *shown, char out[LINKS_TEXT_MAX],
+	struct error *e)
 {
-	const struct link_place place = link_node_place(fs->links, node);
-	bool is_raw = fs->options->symlinks == SYMLINKS_RAW || (is_ours && place.is_ours);
-	unsigned depth = cache_depth_in(fs->cache, place.dir);
+	const char *text = shown->text;
 
-	if (is_raw || links_is_contained(text, 0)) {
+	if (shown->is_raw || links_is_contained(text, 0)) {
 		strcpy(out, text);
 		return ERR_OK;
 	}
-	if (place.is_moved)
+	if (shown->is_moved)
 		return error_set(e, ERR_STALE, "a link that was moved to another directory");
-	if (links_is_contained(text, depth)) {
+	if (links_is_contained(text, shown->depth)) {
 		strcpy(out, text);
 		return ERR_OK;
 	}
 	if (fs->options->symlinks == SYMLINKS_REFUSE)
 		return error_set(e, ERR_DENIED, "a link that leads out of the mount");
-	return links_rewrite(text, depth, cache_sandbox(fs->cache)->root, out, LINKS_TEXT_MAX, e);
+	return links_rewrite(
+		text, shown->depth, cache_sandbox(fs->cache)->root, out, LINKS_TEXT_MAX, e);
+}
+
+struct link_shown fs_link_shown(
+	const struct fs *fs, const struct link_node *node, const char *text, bool is_ours)
+{
+	const struct link_place place = link_node_place(fs->links, node);
+
+	return (struct link_shown){ .text = text,
+		.dir = place.dir,
+		.depth = cache_depth_in(fs->cache, place.dir).depth,
+		.is_raw = fs->options->symlinks == SYMLINKS_RAW || (is_ours && place.is_ours),
+		.is_moved = place.is_moved };
 }
 
 /* A reader makes room for as many bytes as stat(2) says. */
 static off_t shown_size(
 	const struct fs *fs, struct inode *i, const struct link_node *node, const struct attr *attr)
 {
-	char text[VERB_LINK_MAX + 1], shown[LINKS_TEXT_MAX];
+	char text[VERB_LINK_MAX + 1], out[LINKS_TEXT_MAX];
 	bool is_ours;
 
-	if (!node || !cache_link_known(fs->cache, i, text, &is_ours) ||
-		fs_link_text(fs, node, text, is_ours, shown, NULL))
+	if (!node || !cache_link_known(fs->cache, i, text, &is_ours))
 		return (off_t)attr->size;
-	return (off_t)strlen(shown);
+	const struct link_shown shown = fs_link_shown(fs, node, text, is_ours);
+
+	return (off_t)(fs_link_text(fs, &shown, out, NULL) ? attr->size : strlen(out));
 }
 
 void fs_stat(const struct fs *fs, struct inode *i, const struct link_node *node,

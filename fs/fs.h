@@ -42,19 +42,33 @@ void fs_forget(const struct fs *fs, fuse_ino_t ino, uint64_t count);
 /* ---- As the mount shows it ---- */
 
 /*
- * `i` is what the attributes are of, `node` one of its nodes where that is a symbolic link, whose size is that of the text
- * that is shown; NULL: it is none, or nobody will read the text.
+ * `i` is what the attributes are of, `node` one of its nodes where that is a symbolic link, whose
+ * size is that of the text that is shown; NULL: it is none, or nobody will read the text.
  */
 void fs_stat(const struct fs *fs, struct inode *i, const struct link_node *node,
 	const struct attr *attr, struct stat *out);
-/* Fills what is replied, with the reference that `entry` holds. false: no memory, and the reference was put back. */
-bool fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
 /*
- * The text of a link as this side may follow it from where the node stands; *is_ours as cache_readlink() says. ERR_DENIED:
- * refused, as the mount was asked to. ERR_STALE: the name has to be looked up again.
+ * Fills what is replied, with the reference that `entry` holds. false: no memory, and the reference
+ * was put back.
  */
-enum err fs_link_text(const struct fs *fs, const struct link_node *node, const char *text,
-	bool is_ours, char out[LINKS_TEXT_MAX], struct error *e);
+bool fs_entry(const struct fs *fs, const struct cache_entry *entry, struct fuse_entry_param *out);
+/* How a link's text is to be shown by one of its nodes; `is_ours` as cache_readlink() says. */
+struct link_shown {
+	const char *text;
+	const struct inode *dir; /* in which it is resolved */
+	unsigned depth;          /* of what is in there */
+	bool is_raw;             /* it is shown as it is */
+	bool is_moved;           /* not in that directory any more */
+};
+
+struct link_shown fs_link_shown(
+	const struct fs *fs, const struct link_node *node, const char *text, bool is_ours);
+/*
+ * The text as this side may follow it. ERR_DENIED: refused, as the mount was asked to. ERR_STALE:
+ * the name has to be looked up again.
+ */
+enum err fs_link_text(const struct fs *fs, const struct link_shown *shown, char out[LINKS_TEXT_MAX],
+	struct error *e);
 /* How long the kernel may keep attributes that are believed for so long. */
 double fs_attr_seconds(const struct attr *attr, int64_t ms);
 double fs_seconds(int64_t ms);

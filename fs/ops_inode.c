@@ -82,9 +82,20 @@ void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	}
 	struct inode *i = fs_inode(fs, ino);
+	uint64_t seen = cache_seen(fs->cache);
 
 	request_begin(&r, req);
-	if (cache_lend_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
+	enum err kind = cache_lend_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e);
+
+	/*
+	 * The kernel asks for its own sake, too: whether a program may take the next step of a
+	 * path. A program that climbs by a link's text must not take that step from where a rename
+	 * has put the directory meanwhile, however long the sandbox held up this answer. By ESTALE
+	 * the kernel begins the path anew.
+	 */
+	if (!kind && S_ISDIR(attr.mode) && cache_has_risen(fs->cache, i, seen))
+		kind = error_set(&e, ERR_STALE, "a directory that was moved up");
+	if (kind)
 		fs_reply(request_end(&r), &e);
 	else
 		reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
@@ -150,6 +161,35 @@ void op_setattr(
 		reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
 }
 
+/* The longest wait for a rename, which is answered as soon as it is shown. */
+#define SETTLED_MS 5000
+#define LOOK_MS    5
+
+/*
+ * While a rename moves the directory, a text that does not stay inside from both places waits until
+ * the kernel has moved it. A text that climbs more than once could leave the mount from a directory
+ * that is brought up: the answer to such a rename waits for its readers.
+ */
+static void be_sure_of_depth(const struct fs *fs, struct link_shown *shown)
+{
+	int64_t end_ms = monotonic_ms() + SETTLED_MS;
+	bool climbs = !shown->is_raw && !links_is_contained(shown->text, 1);
+
+	if (climbs)
+		cache_climbs(fs->cache);
+	for (;;) {
+		struct tree_depth at = cache_depth_in(fs->cache, shown->dir);
+		bool is_over = monotonic_ms() >= end_ms;
+
+		shown->depth = at.settles_ms ? at.least : at.depth;
+		if (!at.settles_ms || links_is_contained(shown->text, at.least) || is_over)
+			break;
+		call_sleep(NULL, at.settles_ms < LOOK_MS ? at.settles_ms : LOOK_MS, NULL);
+	}
+	if (climbs)
+		cache_climbs(fs->cache);
+}
+
 static enum err shown_text(const struct fs *fs, const struct call *call, fuse_ino_t ino,
 	char out[LINKS_TEXT_MAX], struct error *e)
 {
@@ -161,7 +201,13 @@ static enum err shown_text(const struct fs *fs, const struct call *call, fuse_in
 		return error_set(e, ERR_INVALID, "not a symbolic link");
 	enum err kind = cache_readlink(fs->cache, call, link_node_inode(node), text, &is_ours, e);
 
-	return kind ? kind : fs_link_text(fs, node, text, is_ours, out, e);
+	if (kind)
+		return kind;
+	struct link_shown shown = fs_link_shown(fs, node, text, is_ours);
+
+	if (!shown.is_raw && !shown.is_moved)
+		be_sure_of_depth(fs, &shown);
+	return fs_link_text(fs, &shown, out, e);
 }
 
 void op_readlink(fuse_req_t req, fuse_ino_t ino)

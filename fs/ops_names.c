@@ -83,7 +83,10 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 		fs_reply(request_end(&r), &e);
 		return;
 	}
-	/* The kernel counts one link more of the node that it gets, which is another one of a symbolic link. */
+	/*
+	 * The kernel counts one link more of the node that it gets, which is another one of a
+	 * symbolic link.
+	 */
 	link_nodes_each(fs->links, i, recall_attr, fs->recalls);
 	fs_reply_entry(request_end(&r), fs, &entry);
 }
@@ -137,5 +140,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t p
 	request_begin(&r, req);
 	if (!cache_rename(fs->cache, &r.call, dir, name, dir2, name2, wanted, &e))
 		link_nodes_renamed(fs->links, dir, name, dir2, name2, wanted & CHANGE_EXCHANGE);
+	call_sleep(NULL, cache_move_answer_waits(fs->cache), NULL);
 	fs_reply(request_end(&r), &e);
+	cache_move_answered(fs->cache);
 }

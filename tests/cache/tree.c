@@ -258,10 +258,11 @@ Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
 	tree_kernel_forget(tree, moved, 1);
 }
 
-/* The kernel has the texts of links below as they are where it was. */
-Test(tree, a_directory_that_others_moved_nearer_to_the_root_is_a_new_one)
+/* The kernel has it, and the texts of links below it, as they are where it was. */
+Test(tree, a_directory_that_others_moved_up_or_down_is_a_new_one)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 5, S_IFDIR | 0755);
 	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
 	struct inode *told = learn_born(a, "t", 4, S_IFDIR | 0755);
 
@@ -271,6 +272,9 @@ Test(tree, a_directory_that_others_moved_nearer_to_the_root_is_a_new_one)
 	cr_expect(ne(ptr, learn_born(root, "m", 3, S_IFDIR | 0755), moved));
 	hear_renamed(told, "a/t", "t");
 	cr_expect(ne(ptr, tree_peek(tree, root, "t"), told));
+	hear_renamed(told, "a/t", "a/b/t");
+	cr_expect(ne(ptr, tree_peek(tree, b, "t"), told));
+	cr_expect(ne(ptr, learn_born(b, "m", 3, S_IFDIR | 0755), moved));
 	tree_kernel_forget(tree, moved, 1);
 	tree_kernel_forget(tree, told, 1);
 }
@@ -1571,9 +1575,113 @@ Test(tree, depth_counts_the_directories_above)
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
 
-	cr_expect(eq(int, (int)tree_depth_in(tree, root), 0));
-	cr_expect(eq(int, (int)tree_depth_in(tree, a), 1));
-	cr_expect(eq(int, (int)tree_depth_in(tree, b), 2));
+	cr_expect(eq(int, (int)tree_depth_in(tree, root).depth, 0));
+	cr_expect(eq(int, (int)tree_depth_in(tree, a).depth, 1));
+	cr_expect(eq(int, (int)tree_depth_in(tree, b).depth, 2));
+}
+
+static void expect_depth(struct inode *dir, unsigned depth, unsigned least)
+{
+	struct tree_depth at = tree_depth_in(tree, dir);
+
+	cr_expect(eq(uint, at.depth, depth));
+	cr_expect(eq(uint, at.least, least));
+}
+
+static void wait_until_settled(struct inode *dir)
+{
+	while (tree_depth_in(tree, dir).settles_ms)
+		usleep(1000);
+}
+
+/* Until the rename is answered the kernel has the directory where it was. */
+Test(tree, what_is_below_a_directory_that_moves_is_as_deep_as_at_the_nearer_of_both_places)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+	struct inode *d = learn(root, "d", 4, S_IFDIR | 0755);
+	struct inode *e = learn(d, "e", 5, S_IFDIR | 0755);
+
+	expect_depth(e, 2, 2);
+	move(d, root, "d", b, "d");
+	expect_depth(d, 3, 1);
+	expect_depth(e, 4, 2);
+	expect_depth(b, 2, 2);
+	tree_move_answered(tree);
+	wait_until_settled(e);
+	expect_depth(e, 4, 4);
+	move(d, b, "d", root, "d");
+	expect_depth(e, 2, 2);
+}
+
+Test(tree, an_exchange_moves_both_directories)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
+	struct inode *d = learn(root, "d", 4, S_IFDIR | 0755);
+
+	tree_exchanged(tree, a, "b", root, "d");
+	expect_depth(b, 1, 1);
+	expect_depth(d, 2, 1);
+}
+
+Test(tree, where_more_directories_move_than_are_counted_nothing_is_sure_to_be_deep)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *deep = learn(a, "deep", 3, S_IFDIR | 0755);
+
+	for (uint64_t n = 0; n < 20; n++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "d%u", (unsigned)n);
+		move(learn(root, name, 10 + n, S_IFDIR | 0755), root, name, a, name);
+	}
+	expect_depth(deep, 2, 0);
+	tree_move_answered(tree);
+	wait_until_settled(deep);
+	expect_depth(deep, 2, 2);
+}
+
+/* On a busy machine the time of a reader may be over before the question. */
+static bool waits_for_climbers(int tries_max)
+{
+	for (int tries = 0; tries < tries_max; tries++) {
+		tree_climbs(tree);
+		if (tree_move_answer_waits(tree) > 0)
+			return true;
+	}
+	return false;
+}
+
+Test(tree, a_rename_that_brings_a_directory_up_waits_for_readers_of_links_that_climb)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *d = learn(root, "d", 4, S_IFDIR | 0755);
+
+	cr_expect(not(waits_for_climbers(1)));
+	move(d, root, "d", a, "d");
+	cr_expect(not(waits_for_climbers(1)));
+	tree_move_answered(tree);
+	move(d, a, "d", root, "d");
+	cr_expect(waits_for_climbers(10000));
+	tree_move_answered(tree);
+	cr_expect(not(waits_for_climbers(1)));
+}
+
+Test(tree, a_rename_that_brought_a_directory_up_has_risen_what_is_below_it_alone)
+{
+	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
+	struct inode *d = learn(a, "d", 4, S_IFDIR | 0755);
+	struct inode *e = learn(d, "e", 5, S_IFDIR | 0755);
+	uint64_t seen = tree_seen(tree);
+
+	move(d, a, "d", a, "beside");
+	cr_expect(not(tree_has_risen(tree, e, seen)));
+	move(d, a, "beside", root, "d");
+	cr_expect(tree_has_risen(tree, d, seen));
+	cr_expect(tree_has_risen(tree, e, seen));
+	cr_expect(not(tree_has_risen(tree, a, seen)));
+	cr_expect(not(tree_has_risen(tree, e, tree_seen(tree))));
 }
 
 Test(tree, below_a_directory_that_lost_its_name_depth_counts_what_is_left)
@@ -1584,8 +1692,8 @@ Test(tree, below_a_directory_that_lost_its_name_depth_counts_what_is_left)
 	tree_kernel_get(tree, a);
 	tree_kernel_get(tree, b);
 	tree_learn_absent(tree, root, "a", tree_seen(tree));
-	cr_expect(eq(int, (int)tree_depth_in(tree, a), 0));
-	cr_expect(eq(int, (int)tree_depth_in(tree, b), 0));
+	cr_expect(eq(int, (int)tree_depth_in(tree, a).depth, 0));
+	cr_expect(eq(int, (int)tree_depth_in(tree, b).depth, 0));
 	tree_kernel_forget(tree, b, 1);
 	tree_kernel_forget(tree, a, 1);
 }

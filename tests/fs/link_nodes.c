@@ -34,7 +34,10 @@ static void make_name(const char *path, const char *path2)
 	cr_assert(zero(int, link(from, to)));
 }
 
-/* One link with two names, a deep one and one in the root; a link that leads out; and one that has one name. */
+/*
+ * One link with two names, a deep one and one in the root; a link that leads out; and one that has
+ * one name.
+ */
 static void setup(void)
 {
 	kernel_make(&kernel);
@@ -184,6 +187,35 @@ Test(link_nodes, a_link_in_a_directory_that_was_moved_here_has_the_text_for_its_
 	expect_text(deep, "../f");
 	move("", "e", "d", "e");
 	expect_text(deep, "../../f");
+}
+
+struct reading {
+	fuse_ino_t ino;
+	struct answer answer;
+};
+
+static void read_text(void *context)
+{
+	struct reading *r = context;
+
+	fs_ops.readlink(kernel_request(&kernel, &r->answer, NULL), r->ino);
+	kernel_await(&r->answer);
+}
+
+/* The kernel has a directory where it was until it has the answer. */
+Test(link_nodes, a_link_that_is_read_while_its_directory_moves_down_stays_inside_from_where_it_was)
+{
+	fuse_ino_t d = kernel_lookup(&kernel, "d");
+
+	move("d", "e", "", "e");
+	struct reading deep = { .ino = kernel_lookup(&kernel, "e/deep") };
+	const struct follower reader = { .run = read_text, .context = &deep };
+
+	fs_ops.rename(kernel_request(&kernel, &answer, &reader), FUSE_ROOT_ID, "e", d, "e", 0);
+	kernel_await(&answer);
+	cr_assert(zero(int, answer.error));
+	cr_expect(eq(str, deep.answer.bytes, "../f"));
+	expect_text(deep.ino, "../../f");
 }
 
 static fuse_ino_t made_link(fuse_ino_t parent, const char *name, const char *text)

@@ -12,6 +12,9 @@ What it says changes with the phase, a number in the file `phase` beside the pro
   way     Likewise a directory that is also called `way` in the root, with a link in it.
   x/last  A link of the deep directory is also called x/first and x/last. In phase 3 the name
           x/first is gone, from phase 4 on x/last, while the text is asked for by another name.
+  RISE    A directory with a link in it. When the text of that is asked for the attributes of the
+          directory come into doubt, and the first question after them is answered when the file
+          `hold` is gone: meanwhile a user moves the directory to the root, in phase 5.
 """
 import base64
 import fcntl
@@ -24,12 +27,14 @@ import zlib
 VERSION, SECRET = 0, ""  # replaced by install()
 
 ITEMS, END = 8, 9
-HELLO, LIST, WATCH = 2, 3, 6
+HELLO, LIST, APPLY, WATCH = 2, 3, 5, 6
 NOT_FOUND, UNSUPPORTED = 1, 22
 READY, CHANGED, ATTR, ITEM = 1, 3, 4, 8
 DIRECTORY, LINK = 0o40755, 0o120777
 DEPTH = 12
 DEEP = "/".join("d%d" % n for n in range(DEPTH))
+ABOVE = "s0/s1/s2"
+RISE = ABOVE + "/rise"
 HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
 is_armoured = False
 request_id = 0
@@ -135,6 +140,22 @@ OTHER = {"inode": 70, "silent": True, **climb(DEPTH)}
 NODES[DEEP + "/other"] = NODES["x/first"] = NODES["x/last"] = OTHER
 
 
+for n in range(3):
+    NODES[ABOVE[: 3 * n + 2]] = {"inode": 80 + n, "mode": DIRECTORY}
+NODES[RISE] = NODES["rise"] = {"inode": 85, "mode": DIRECTORY}
+# From the root of the mount, which is beside the secret, the text leads to it by the way above.
+WAY_UP = "../../../../" + "/".join(SECRET.split("/")[-3:])
+RISING = {"inode": 86, "mode": LINK, "link": WAY_UP, "size": len(WAY_UP), "links": 1, "silent": True}
+NODES[RISE + "/link"] = NODES["rise/link"] = RISING
+
+
+def is_there(path):
+    """Of what a user moves in phase 5, which becomes phase 6."""
+    if path.startswith("rise"):
+        return phase() >= 6
+    return not path.startswith(RISE) or phase() < 6
+
+
 def is_listed(path):
     now = phase()
     if path in ("trap", "way"):
@@ -155,8 +176,19 @@ def link_of(node):
     return string(node["link"]) if is_told else number(0xFFFFFFFF, 4)
 
 
+def hold(path):
+    if path == RISE + "/link" and phase() == 5 and count("rising") == 0:
+        open(HERE + "/hold", "w").close()
+        post(number(ATTR, 1) + number(1, 1) + string(RISE) + number(0, 1))
+        time.sleep(0.3)  # so that it is known before the answer
+    elif path.startswith(ABOVE) and os.path.exists(HERE + "/hold") and count("held") == 0:
+        while os.path.exists(HERE + "/hold"):
+            time.sleep(0.01)
+
+
 def self_of(start, path):
-    node = NODES.get(path)
+    hold(path)
+    node = NODES.get(path) if is_there(path) else None
     if path in ("trap", "way"):
         changed = attributes({**ROOT, "changed": time.time() + 5})
         post(number(ATTR, 1) + number(1, 1) + string("") + number(1, 1) + changed)
@@ -165,7 +197,7 @@ def self_of(start, path):
         node = None
     if node is None:
         return number(1, 1) + number(start, 4) + number(NOT_FOUND, 2)
-    tells = phase() >= 4 and path == DEEP + "/other"
+    tells = node is RISING or (phase() >= 4 and path == DEEP + "/other")
     link = string(node["link"]) if tells else link_of(node)
     return number(1, 1) + number(start, 4) + number(0, 2) + attributes(node) + link + number(0, 4)
 
@@ -174,7 +206,7 @@ def entries_of(path):
     above = path + "/" if path else ""
     for other in NODES:
         is_in = other and other.startswith(above) and "/" not in other[len(above) :]
-        if is_in and is_listed(other):
+        if is_in and is_listed(other) and is_there(other):
             yield other
 
 
@@ -200,7 +232,7 @@ def listing(request):
     for start, path in enumerate(starts):
         yield self_of(start, path)
     for start, path in enumerate(starts):
-        if depth and path in NODES and NODES[path]["mode"] == DIRECTORY:
+        if depth and path in NODES and is_there(path) and NODES[path]["mode"] == DIRECTORY:
             yield from directory(start, path, depth)
     yield number(5, 1) + number(0, 4) + moment(time.time()) + room()
 
@@ -247,6 +279,16 @@ def watch(request):
 # ---- Requests ----
 
 
+def move(request):
+    """Whatever is asked for in phase 5 is done, which is that the directory is moved."""
+    request.at += 16 + 8 + 1 + 8 + 4 * 8 + 8
+    changes = request.number(4)
+    with open(HERE + "/phase", "w") as file:
+        file.write("6")
+    send(ITEMS, (number(0, 2) + string("") + number(0, 8) + number(0, 8) + number(0, 4)) * changes)
+    send(END, end())
+
+
 def answer(kind, request):
     if kind == HELLO:
         owner = number(os.getuid(), 4) + number(os.getgid(), 4) + number(0, 4)
@@ -257,6 +299,8 @@ def answer(kind, request):
             send(ITEMS, record)
     elif kind == WATCH:
         watch(request)
+    elif kind == APPLY and phase() == 5:
+        return move(request)
     send(END, end() if kind in (HELLO, LIST) else end(UNSUPPORTED, "a lie"))
 
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # A hostile sandbox whose helper lies about symbolic links: a link deep down is nearer to the root,
 # too, by a name that no listing has; the text is reported when that name is gone; a directory has
-# two names. No file of the user's machine is read.
+# two names; a program that follows a link is held up until its user has moved the directory up. No
+# file of the user's machine is read.
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
 needs_mount
@@ -92,6 +93,27 @@ name_that_is_gone_when_asked() {
 	is_out_of_reach "a name that is left" "$MNT/x/last"
 }
 
+# rename(2) alone: mv asks for attributes first, and would be held up as well.
+rename() { # PATH-IN-MOUNT PATH-IN-MOUNT
+	deadline "$PATIENCE" python3 -c 'import os, sys; os.rename(*sys.argv[1:])' "$MNT/$1" "$MNT/$2"
+}
+
+directory_that_is_moved_up_meanwhile() {
+	ls "$MNT/s0/s1/s2/rise" >/dev/null
+	say 5
+	deadline "$PATIENCE" cat "$MNT/s0/s1/s2/rise/link" >"$SCRATCH/read" 2>/dev/null &
+	reader=$!
+	if wait_until 20 test -e "$LIES/count.held" && rename s0/s1/s2/rise rise 2>/dev/null; then
+		tap_line 0 "a user moves the directory"
+	else
+		skip "a user moves the directory" "another question than the reader's is held up"
+	fi
+	rm -f "$LIES/hold"
+	wait $reader
+	fails "moved up meanwhile: the secret is out of reach" cmp -s "$SCRATCH/read" "$SECRET"
+	is_out_of_reach "where it was moved to" "$MNT/rise/link"
+}
+
 echo "not for the sandbox's eyes" >"$SECRET"
 expect_log '.' # it is a liar that answers
 install_liar
@@ -99,5 +121,6 @@ mount_sandbox lies
 name_that_no_listing_has
 directory_of_two_names
 name_that_is_gone_when_asked
+directory_that_is_moved_up_meanwhile
 unmount
 done_testing
