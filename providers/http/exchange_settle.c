@@ -90,6 +90,8 @@ static enum err repeat(struct http_exchange *x, const struct call *call, struct 
 	if (kind != ERR_TIMEOUT)
 		return kind;
 	x->repetitions++;
+	/* Where the server closes one connection after another, others do not use up the last one. */
+	x->transfer.is_fresh = o->was_stale && x->repetitions == RETRY_MAX;
 	x->since_ms = last_moved_ms(x);
 	exchange_start(x);
 	return ERR_OK;

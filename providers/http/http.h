@@ -64,7 +64,8 @@ enum http_flags {
 	/*
 	 * The server may do it twice: sent again, with growing pauses and jitter, when the connection broke before a byte of
 	 * the answer's body was read, and on 429, 500, 502, 503 and 504. Without it only what certainly was not done is sent
-	 * again: no connection came about, or 429. Retry-After is obeyed. Never beyond the call's deadline.
+	 * again: no connection came about, 429, or a GOAWAY of HTTP/2 says so of its stream. Retry-After is obeyed. Never
+	 * beyond the call's deadline.
 	 */
 	HTTP_REPEATABLE = 1,
 	/* 502 is an answer, not a fault: no repetition. */

@@ -37,14 +37,15 @@ static void set_connection(CURL *easy, const struct transfer *t)
 {
 	bool is_plain = url_is_plain(t->url);
 	bool is_own = t->flags & HTTP_OWN_CONNECTION;
+	bool is_new = is_own || t->is_fresh;
 	bool is_alone = t->is_bulk && !(t->flags & HTTP_REQUIRE_2);
 
 	curl_easy_setopt(easy, CURLOPT_TCP_NODELAY, 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 		is_alone ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
 	/* Rather a stream of a connection in the making than one more connection; plain HTTP has no streams. */
-	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, is_plain || is_own || is_alone ? 0L : 1L);
-	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_own ? 1L : 0L);
+	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, is_plain || is_new || is_alone ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_new ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, is_own ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN,
 		t->flags & HTTP_REPEATABLE ? CONNECTION_IDLE_REPEATABLE_MAX_S

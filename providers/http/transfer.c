@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/http/client.h"
 #include "providers/http/failure.h"
+#include "providers/http/goaway.h"
 #include "providers/http/request.h"
 
 #include <string.h>
@@ -102,6 +103,7 @@ void transfer_start(struct transfer *t, CURLM *multi, struct http *h, CURLSH *co
 		return;
 	}
 	transfer_set_callbacks(t);
+	goaway_watch(t);
 	preconnect_lend(t->easy, h);
 	/* A connection of its own is not even seen by the others. */
 	if (!(t->flags & HTTP_OWN_CONNECTION))
@@ -145,8 +147,8 @@ static void note_outcome(const struct transfer *t, struct outcome *o)
 	curl_easy_getinfo(t->easy, CURLINFO_TOTAL_TIME_T, &took_us);
 	curl_easy_getinfo(t->easy, CURLINFO_RETRY_AFTER, &retry_after_s);
 	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_URL, &redirect);
-	o->was_sent = t->is_sent && request_bytes > 0;
-	o->was_stale = t->sendings > 1 || t->is_dead;
+	o->was_sent = t->is_sent && request_bytes > 0 && !t->is_unprocessed;
+	o->was_stale = t->sendings > 1 || t->is_dead || t->is_unprocessed;
 	o->took_ms = took_us / 1000;
 	o->retry_after_s = retry_after_s > 0 ? retry_after_s : -1;
 	o->redirect = redirect ? strdup(redirect) : NULL;

@@ -26,10 +26,10 @@ enum transfer_ask { TRANSFER_START = 1, TRANSFER_RESUME = 2, TRANSFER_STOP = 4 }
 struct outcome {
 	struct error failure; /* ERR_OK: the answer came whole */
 	int status;           /* 0: none came */
-	bool was_sent;        /* bytes of the request may have left */
-	bool is_foreign;      /* it came whole and is not the service's, as `failure` says */
-	bool was_stale;       /* on a kept connection that had died: worth another try at once */
-	char *redirect;       /* where a 3xx points, absolute; owned; NULL: nowhere */
+	bool was_sent; /* bytes of the request may have left, and are not said to be unprocessed */
+	bool is_foreign; /* it came whole and is not the service's, as `failure` says */
+	bool was_stale;  /* only its connection was at fault: worth another try at once */
+	char *redirect;  /* where a 3xx points, absolute; owned; NULL: nowhere */
 	int64_t retry_after_s;
 	enum retry_wish wish;
 	int64_t received, took_ms; /* bytes of the body; for the log */
@@ -44,6 +44,7 @@ struct transfer {
 	const void *body;
 	uint64_t body_len;
 	bool has_source;
+	bool is_fresh;                  /* goes on a new connection */
 	bool is_bulk;                   /* goes apart from what is not, see HTTP_BULK */
 	bool only_connects;             /* over when its connection stands */
 	const struct http_frame *frame; /* NULL: none */
@@ -61,7 +62,9 @@ struct transfer {
 	bool is_kept;               /* on a connection that was used before */
 	bool is_heard;              /* a byte of the answer came */
 	bool is_dead;               /* its connection was found dead */
-	bool is_condemned;          /* likewise, and it is to be given up */
+	unsigned stream;            /* of HTTP/2; 0: none yet */
+	bool is_unprocessed;        /* the server says that it does not process it, see goaway.h */
+	bool is_condemned;          /* is_dead, and it is to be given up */
 	bool was_doubted;           /* was given up for silence, and not heard since */
 	int64_t silent_since_ms;    /* nothing moved since then; monotonic */
 	int64_t received_ms;        /* when a byte last came; likewise */

@@ -158,9 +158,8 @@ static size_t on_header(char *line, size_t size, size_t count, void *context)
 /*
  * libcurl sends a request again by itself, also a POST, when a kept connection turns out to be dead before a byte of the
  * answer came (Curl_retry_request). By then the server may have acted on it. So only the first sending is let through;
- * whether there is another one is decided in exchange_settle.c. A stream that an HTTP/2 server refused (REFUSED_STREAM) it
- * did not act on, but libcurl, at least from 7.88 to 8.14, takes the same way then, and of a kept connection does not say
- * which of the two it was.
+ * whether there is another one is decided in exchange_settle.c. libcurl takes the same way of a stream that the server
+ * does not process or refuses: goaway.h says what is known of that.
  */
 static int on_sending(void *context, char *to, char *from, int to_port, int from_port)
 {

@@ -1,145 +1,21 @@
 /* TLS and HTTP/2, with a server of Node's: skipped where there is no node or no openssl. */
+#include "tests/http/secure_room.h"
+
 #include "tests/http/room.h"
 
+#include "providers/base/cleanup.h"
 #include "providers/http/client.h"
 
-#include "providers/base/cleanup.h"
-#include "tests/support/scratch.h"
-
-#include <fcntl.h>
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define LONG ((size_t)20 * 1024 * 1024)
 
-static struct secure {
-	struct scratch scratch;
-	pid_t pid;
-	int input, port;
-	struct http *http;
-	char url[200];
-} secure;
-
-/* An authority of its own, and a certificate for 127.0.0.1. */
-static bool make_certificates(const char *folder)
-{
-	char command[2000];
-
-	snprintf(command, sizeof command,
-		"exec 2>/dev/null; new='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1'; "
-		"cd '%s' && command -v node >/dev/null && "
-		"openssl req -x509 $new -nodes -keyout ca.key -out ca.pem -days 2 "
-		"-subj /CN=authority -addext basicConstraints=critical,CA:TRUE && "
-		"openssl req $new -nodes -keyout key.pem -out request.pem -subj "
-		"/CN=server && "
-		"printf 'subjectAltName=IP:127.0.0.1' >names && "
-		"openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial "
-		"-days 2 -extfile names -out cert.pem",
-		folder);
-	return system(command) == 0;
-}
-
-static void run_server(const char *version, int in, int out)
-{
-	char key[300], cert[300];
-
-	snprintf(key, sizeof key, "%s/key.pem", secure.scratch.path);
-	snprintf(cert, sizeof cert, "%s/cert.pem", secure.scratch.path);
-	dup2(in, 0);
-	dup2(out, 1);
-	execlp("node", "node", "tests/http/secure_server.mjs", key, cert, version, NULL);
-	_exit(127);
-}
-
-static void start_server(const char *version)
-{
-	int in[2], out[2];
-	char line[20] = "";
-
-	cr_assert(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
-	secure.pid = fork();
-	if (secure.pid == 0)
-		run_server(version, in[0], out[1]);
-	close(in[0]);
-	close(out[1]);
-	secure.input = in[1];
-	cr_assert(read(out[0], line, sizeof line - 1) > 0);
-	close(out[0]);
-	secure.port = atoi(line);
-}
-
-/* `trusts`: SSL_CERT_FILE names the authority. */
-static void secure_open(const char *version, bool trusts)
-{
-	char authority[300];
-
-	scratch_make(&secure.scratch);
-	if (!make_certificates(secure.scratch.path)) {
-		scratch_remove(&secure.scratch);
-		cr_skip("no node or no openssl here");
-	}
-	start_server(version);
-	snprintf(authority, sizeof authority, "%s/ca.pem", secure.scratch.path);
-	unsetenv("CURL_CA_BUNDLE");
-	unsetenv("SSL_CERT_FILE");
-	unsetenv("SSL_CERT_DIR");
-	if (trusts)
-		setenv("SSL_CERT_FILE", authority, 1);
-	cr_assert(eq(int, http_new(&secure.http, "test/1", NULL), ERR_OK));
-}
-
-static void secure_close(void)
-{
-	http_free(secure.http);
-	close(secure.input);
-	waitpid(secure.pid, NULL, 0);
-	scratch_remove(&secure.scratch);
-}
-
 TestSuite(http_secure, .fini = secure_close, .timeout = 300);
-
-static struct http_request request_for(const char *path)
-{
-	snprintf(secure.url, sizeof secure.url, "https://127.0.0.1:%d%s", secure.port, path);
-	return (struct http_request){ .method = HTTP_POST, .url = secure.url };
-}
-
-static void expect_answer(const char *path, const char *want)
-{
-	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	struct http_request request = request_for(path);
-	struct error e = { 0 };
-
-	cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_OK), "%s",
-		e.text);
-	cr_expect(eq(str, (char *)buf_text(&answer.body), (char *)want));
-}
-
-static struct http_exchange *begin(const char *path)
-{
-	struct http_request request = request_for(path);
-	struct http_exchange *x = NULL;
-
-	cr_assert(eq(int, http_begin(secure.http, &request, &x, NULL), ERR_OK));
-	return x;
-}
-
-static void expect_to_end(struct http_exchange *x, size_t want)
-{
-	struct error e = { 0 };
-	const void *bytes;
-	size_t len, got = 0;
-
-	do {
-		cr_assert(eq(int, http_read(x, NULL, &bytes, &len, &e), ERR_OK), "%s", e.text);
-		got += len;
-	} while (len);
-	cr_expect(eq(sz, got, want));
-	http_end(x);
-}
 
 Test(http_secure, an_unknown_authority_is_not_trusted)
 {
@@ -147,8 +23,8 @@ Test(http_secure, an_unknown_authority_is_not_trusted)
 	struct http_request request;
 	struct error e = { 0 };
 
-	secure_open("2", false);
-	request = request_for("/");
+	secure_open(SECURE_SERVER, "2", false);
+	request = secure_request("/");
 	cr_expect(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_AUTH), "%s",
 		e.text);
 	cr_expect(not(answer.may_have_arrived));
@@ -158,13 +34,13 @@ Test(http_secure, an_unknown_authority_is_not_trusted)
 /* A daemon leaves the directory that the variable meant, and makes connections afterwards. */
 Test(http_secure, an_authority_named_by_a_relative_path_is_trusted_from_elsewhere)
 {
-	secure_open("2", true);
+	secure_open(SECURE_SERVER, "2", true);
 	http_free(secure.http);
 	cr_assert(zero(int, chdir(secure.scratch.path)));
 	setenv("SSL_CERT_FILE", "ca.pem", 1);
 	cr_assert(eq(int, http_new(&secure.http, "test/1", NULL), ERR_OK));
 	cr_assert(zero(int, chdir("/")));
-	expect_answer("/", "2.0 1");
+	secure_expect("/", "2.0 1");
 }
 
 /* The authority is trusted, and has said nothing of this host. */
@@ -174,8 +50,8 @@ Test(http_secure, a_certificate_of_another_name_is_not_trusted)
 	struct http_request request;
 	struct error e = { 0 };
 
-	secure_open("2", true);
-	request = request_for("/");
+	secure_open(SECURE_SERVER, "2", true);
+	request = secure_request("/");
 	snprintf(secure.url, sizeof secure.url, "https://elsewhere.example:%d/", secure.port);
 	request.address = "127.0.0.1";
 	cr_expect(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_AUTH), "%s",
@@ -185,20 +61,20 @@ Test(http_secure, a_certificate_of_another_name_is_not_trusted)
 
 Test(http_secure, http_1_1_works_where_the_server_has_nothing_else)
 {
-	secure_open("1", true);
-	expect_answer("/", "1.1 1");
-	expect_answer("/", "1.1 1");
+	secure_open(SECURE_SERVER, "1", true);
+	secure_expect("/", "1.1 1");
+	secure_expect("/", "1.1 1");
 }
 
 /* The handshake of TLS is on a connection that was there before. */
 static void expect_preconnected(const char *version, const char *want)
 {
-	secure_open(version, true);
+	secure_open(SECURE_SERVER, version, true);
 	snprintf(secure.url, sizeof secure.url, "https://127.0.0.1:%d", secure.port);
 	http_preconnect(secure.http, secure.url);
 	room_await_preconnected(secure.http, 1);
-	expect_answer("/", want);
-	expect_answer("/sockets", "1");
+	secure_expect("/", want);
+	secure_expect("/sockets", "1");
 }
 
 Test(http_secure, a_connection_that_is_there_is_taken)
@@ -212,26 +88,26 @@ Test(http_secure, streams_share_a_connection_over_http_2)
 {
 	struct http_exchange *waiting[20];
 
-	secure_open("2", true);
-	expect_answer("/", "2.0 1");
+	secure_open(SECURE_SERVER, "2", true);
+	secure_expect("/", "2.0 1");
 	for (int i = 0; i < 20; i++)
-		waiting[i] = begin("/wait");
-	expect_answer("/release", "1");
+		waiting[i] = secure_begin("/wait");
+	secure_expect("/release", "1");
 	/* Those that reach the server after this one are released by the next. */
-	expect_answer("/release", "1");
+	secure_expect("/release", "1");
 	for (int i = 0; i < 20; i++)
-		expect_to_end(waiting[i], 8);
+		secure_expect_end(waiting[i], 8);
 }
 
 Test(http_secure, a_stream_nobody_reads_does_not_hold_up_the_others)
 {
 	struct http_exchange *idle;
 
-	secure_open("2", true);
-	idle = begin("/long");
+	secure_open(SECURE_SERVER, "2", true);
+	idle = secure_begin("/long");
 	for (int i = 0; i < 50; i++)
-		expect_answer("/", "2.0 1");
-	expect_to_end(idle, LONG);
+		secure_expect("/", "2.0 1");
+	secure_expect_end(idle, LONG);
 }
 
 /* ---- What is large goes apart ---- */
@@ -252,15 +128,15 @@ static void expect_apart(unsigned flags, uint64_t len, const char *want)
 	AUTO_FREE char *body = calloc(1, HTTP_BULK_MIN);
 	struct http_request large;
 
-	secure_open("2", true);
-	expect_answer("/", "2.0 1");
-	large = request_for("/");
+	secure_open(SECURE_SERVER, "2", true);
+	secure_expect("/", "2.0 1");
+	large = secure_request("/");
 	large.flags = flags;
 	large.body = body;
 	large.body_len = len;
 	expect_answer_of(large, want);
 	expect_answer_of(large, want);
-	expect_answer("/", "2.0 2");
+	secure_expect("/", "2.0 2");
 }
 
 Test(http_secure, a_large_body_goes_over_http_1_1_on_a_connection_that_is_kept)
@@ -283,8 +159,8 @@ Test(http_secure, a_body_below_the_initial_window_keeps_the_connection_of_small_
 	AUTO_FREE char *body = calloc(1, HTTP_BULK_MIN);
 	struct http_request request;
 
-	secure_open("2", true);
-	request = request_for("/");
+	secure_open(SECURE_SERVER, "2", true);
+	request = secure_request("/");
 	request.body = body;
 	request.body_len = HTTP_BULK_MIN - 1;
 	expect_answer_of(request, "2.0 1");
@@ -297,7 +173,7 @@ Test(http_secure, a_body_below_the_initial_window_keeps_the_connection_of_small_
 static int number_at(const char *path)
 {
 	AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-	struct http_request request = request_for(path);
+	struct http_request request = secure_request(path);
 
 	cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, NULL), ERR_OK));
 	return atoi(buf_text(&answer.body));
@@ -310,8 +186,8 @@ Test(http_secure, a_full_window_of_http_2_does_not_turn_the_thread)
 	struct http_request large;
 	struct http_exchange *x = NULL;
 
-	secure_open("2", true);
-	large = request_for("/hold");
+	secure_open(SECURE_SERVER, "2", true);
+	large = secure_request("/hold");
 	large.flags = HTTP_REQUIRE_2;
 	large.body = body;
 	large.body_len = LONG;
@@ -326,8 +202,8 @@ Test(http_secure, a_full_window_of_http_2_does_not_turn_the_thread)
 	turns = secure.http->turns - turns;
 	/* A few hundred for what is still taken on the way, and one a millisecond. */
 	cr_expect(lt(u64, turns, (uint64_t)(monotonic_ms() - begun_ms) + 500));
-	expect_answer("/take", "");
-	expect_to_end(x, strlen("taken"));
+	secure_expect("/take", "");
+	secure_expect_end(x, strlen("taken"));
 }
 
 /* ---- What gRPC needs ---- */
@@ -351,8 +227,8 @@ static void expect_trailers(const char *version)
 	struct http_exchange *x;
 	struct error e = { 0 };
 
-	secure_open(version, true);
-	x = begin("/trailers");
+	secure_open(SECURE_SERVER, version, true);
+	x = secure_begin("/trailers");
 	cr_assert(eq(int, read_whole(x, &body, &e), ERR_OK), "%s", e.text);
 	cr_expect(eq(str, (char *)buf_text(&body), "body"));
 	cr_assert(ne(ptr, (void *)http_header(x, "grpc-status"), NULL));
@@ -377,8 +253,8 @@ Test(http_secure, what_was_said_before_a_reset_is_known)
 	struct http_exchange *x;
 	struct error e = { 0 };
 
-	secure_open("2", true);
-	x = begin("/reset");
+	secure_open(SECURE_SERVER, "2", true);
+	x = secure_begin("/reset");
 	cr_expect(eq(int, read_whole(x, &body, &e), ERR_UNREACHABLE), "%s", e.text);
 	cr_assert(ne(ptr, (void *)http_header(x, "grpc-status"), NULL));
 	cr_expect(eq(str, (char *)http_header(x, "grpc-status"), "12"));
@@ -399,11 +275,11 @@ Test(http_secure, http_2_can_be_required)
 {
 	struct error e = { 0 };
 
-	secure_open("2", true);
-	cr_expect(eq(int, require_2(request_for("/").url, &e), ERR_OK), "%s", e.text);
+	secure_open(SECURE_SERVER, "2", true);
+	cr_expect(eq(int, require_2(secure_request("/").url, &e), ERR_OK), "%s", e.text);
 	secure_close();
-	secure_open("1", true);
-	cr_expect(eq(int, require_2(request_for("/").url, &e), ERR_PROTOCOL));
+	secure_open(SECURE_SERVER, "1", true);
+	cr_expect(eq(int, require_2(secure_request("/").url, &e), ERR_PROTOCOL));
 	cr_expect(ne(ptr, strstr(e.text, "does not speak HTTP/2"), NULL), "%s", e.text);
 }
 
@@ -416,13 +292,13 @@ Test(http_secure, long_streams_starve_no_short_requests)
 	struct http_exchange *waiting[130];
 	int connections = 0;
 
-	secure_open("2/100", true);
-	expect_answer("/", "2.0 1");
+	secure_open(SECURE_SERVER, "2/100", true);
+	secure_expect("/", "2.0 1");
 	for (int i = 0; i < 130; i++)
-		waiting[i] = begin("/wait");
+		waiting[i] = secure_begin("/wait");
 	for (int i = 0; i < 50; i++) {
 		AUTO_HTTP_ANSWER struct http_answer answer = HTTP_ANSWER_NONE;
-		struct http_request request = request_for("/");
+		struct http_request request = secure_request("/");
 		struct error e = { 0 };
 
 		cr_assert(eq(int, http_perform(secure.http, NULL, &request, &answer, &e), ERR_OK),
@@ -436,8 +312,8 @@ Test(http_secure, long_streams_starve_no_short_requests)
 
 Test(http_secure, a_new_connection_is_made_after_dropping)
 {
-	secure_open("2", true);
-	expect_answer("/", "2.0 1");
+	secure_open(SECURE_SERVER, "2", true);
+	secure_expect("/", "2.0 1");
 	http_drop_connections(secure.http);
-	expect_answer("/", "2.0 2");
+	secure_expect("/", "2.0 2");
 }
