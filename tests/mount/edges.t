@@ -1,0 +1,96 @@
+#!/bin/sh
+# A sandbox behind the edges that vendors have, with TLS and HTTP/2: connections that may have 20
+# requests each, and edges that are told of another configuration meanwhile. With PROVIDER=VENDOR.
+# shellcheck disable=SC2016
+# shellcheck source=tests/support/tap.sh
+. "${0%/*}/../support/tap.sh"
+
+needs_vendor
+needs_mount
+needs node git
+# shellcheck source=tests/support/tap_edge.sh
+. "$TOP/tests/support/tap_edge.sh"
+EDGE_REQUESTS=20
+COMMANDS=200
+# After so many requests another process of the edge takes over.
+RELOAD=60
+
+# All that leads to the sandbox goes through the edge.
+use_edge() { # NAME
+	case $PROVIDER in
+	e2b) E2B_SANDBOX_URL=$(edge_url "$1") ;;
+	runloop) RUNLOOP_BASE_URL=$(edge_url "$1") ;;
+	modal)
+		vendor_request POST "$ADMIN/router/$(cat "$SCRATCH/$1.port")" >/dev/null
+		MODAL_SERVER_URL=$(edge_url "$1")
+		;;
+	*) skip_all "is not about $PROVIDER" ;;
+	esac
+}
+
+vendor_url() {
+	case $PROVIDER in
+	e2b) echo "$E2B_SANDBOX_URL" ;;
+	runloop) echo "$RUNLOOP_BASE_URL" ;;
+	modal) echo "$MODAL_SERVER_URL" ;;
+	esac
+}
+
+requests() { # KIND
+	wc -l <"$SCRATCH/$1.log"
+}
+
+reload_or_finish() { # KIND COUNT
+	[ -e finished ] || [ "$(requests "$1")" -ge "$2" ]
+}
+
+keep_reloading() { # KIND
+	reload_at=$RELOAD
+	until [ -e finished ]; do
+		wait_until "$PATIENCE" reload_or_finish "$1" $reload_at
+		reload_edge "$1"
+		reload_at=$((reload_at + RELOAD))
+	done
+}
+
+# Of the edge.
+processes() { # KIND
+	awk '{ print $5 }' "$SCRATCH/$1.log" | sort -u | wc -l
+}
+
+# Of connections over HTTP/2 that had as many as they may.
+full_connections() { # KIND
+	awk -v most=$EDGE_REQUESTS '$1 == "HTTP/2.0" && ++count[$5, $4] == most' "$SCRATCH/$1.log" | wc -l
+}
+
+everyday() { # KIND
+	vendor_sandbox "$1"
+	mkdir "$STORE/there"
+	for n in $(seq 0 39); do
+		echo "$n" >"$STORE/there/$n"
+	done
+	start_edge "$1" "$SERVER_URL" "$1"
+	use_edge "$1"
+	mount_sandbox "$1"
+	rm -f finished
+	keep_reloading "$1" &
+	deadline 600 python3 "$TOP/tests/mount/edges.py" "$MNT" $COMMANDS >said 2>&1
+	touch finished
+	wait $!
+	is "$1: nothing failed" "$(cat said)" ""
+	ok "$1: all changes are there" settle
+	is "$1: each command ran once" "$(sort -n "$STORE/log")" "$(seq 0 $((COMMANDS - 1)))"
+	is "$1: 8 MB are there" "$(stat -c %s "$STORE/large")" $((8 << 20))
+	is "$1: three commits are there" "$(git -C "$STORE/git" rev-list --count main)" 3
+	# On a busy machine the log may tell of a call that was late.
+	ok "$1: unmounted" tap_umount "$MNT"
+	ok "$1: the mount's process ended" wait_until "$PATIENCE" ended "$DAEMON"
+	ok "$1: several processes of the edge took part" [ "$(processes "$1")" -gt 1 ]
+}
+
+vendor_start
+SERVER_URL=$(vendor_url)
+everyday nginx
+ok "nginx: connections had as many requests as they may" [ "$(full_connections nginx)" -gt 0 ]
+everyday haproxy
+done_testing
