@@ -8,12 +8,14 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -26,6 +28,8 @@
 #define SLOW_THREADS_ONE_IN 16
 #define SLOWNESS            20 /* a slow thread is delayed so much more often */
 #define IDLE_THREADS_ONE_IN 8
+#define IDLE_WAIT_MAX_NS    5000000000 /* for a core, in all: see may_wait_longer() */
+#define IDLE_LOOKS_ONE_IN   8          /* calls of such a thread */
 #define SLOW_SITES_ONE_IN   32
 #define SITE_SLOW_ONE_IN    2        /* call there */
 #define SITE_US             20000    /* at most, of them */
@@ -36,6 +40,8 @@
 
 struct thread {
 	uint64_t random; /* 0: not begun */
+	bool is_idle;    /* runs only when a core has nothing else to do */
+	unsigned calls;
 	unsigned
 		slowness; /* 0: a shell's, and of the other programs that a test or a command runs */
 };
@@ -61,6 +67,12 @@ static bool is_ours(const char *program)
 		!strcmp(program, UNIT);
 }
 
+static void set_idle(bool is_idle)
+{
+	self.is_idle = is_idle;
+	sched_setscheduler(0, is_idle ? SCHED_IDLE : SCHED_OTHER, &(struct sched_param){ 0 });
+}
+
 static void begin_thread(void)
 {
 	const char *seed = getenv("JITTER");
@@ -75,10 +87,26 @@ static void begin_thread(void)
 		self.slowness = next_random() % SLOW_THREADS_ONE_IN ? 1 : SLOWNESS;
 	else
 		self.slowness = 0;
-	int policy = self.slowness && next_random() % IDLE_THREADS_ONE_IN == 0 ? SCHED_IDLE
-									       : SCHED_OTHER;
+	/* Only root's threads can be made busy ones again. */
+	set_idle(self.slowness && !geteuid() && next_random() % IDLE_THREADS_ONE_IN == 0);
+}
 
-	sched_setscheduler(0, policy, &(struct sched_param){ 0 });
+/*
+ * False: the thread has waited for a core for longer than it may. Where many programs are busy, such
+ * a thread runs for 10 ms of 30 s, which a request's deadline on progress does not allow.
+ */
+static bool may_wait_longer(void)
+{
+	char text[100] = "";
+	unsigned long long ran_ns, waited_ns;
+	int fd = (int)syscall(
+		SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	syscall(SYS_read, fd, text, sizeof text - 1);
+	syscall(SYS_close, fd);
+	return sscanf(text, "%llu %llu", &ran_ns, &waited_ns) == 2 && waited_ns < IDLE_WAIT_MAX_NS;
 }
 
 static bool may_be_delayed(uint64_t us)
@@ -107,6 +135,8 @@ static void delay(unsigned one_in, unsigned most_us, const void *caller)
 		begin_thread();
 	if (!self.slowness)
 		return;
+	if (self.is_idle && ++self.calls % IDLE_LOOKS_ONE_IN == 0 && !may_wait_longer())
+		set_idle(false);
 	if (is_slow_site(caller) && atomic_load(&site_delays) < SITE_DELAYS_MAX) {
 		atomic_fetch_add(&site_delays, 1);
 		one_in = SITE_SLOW_ONE_IN;
