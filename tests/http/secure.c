@@ -310,6 +310,30 @@ Test(http_secure, long_streams_starve_no_short_requests)
 		http_end(waiting[i]);
 }
 
+#define MANY 12
+
+/* What was sent before the server said how many streams a connection may have is refused. */
+Test(http_secure, what_exceeds_the_streams_of_a_connection_is_answered_on_others)
+{
+	struct http_exchange *x[MANY];
+
+	secure_open(SECURE_SERVER, "2/1", true);
+	for (int i = 0; i < MANY; i++) {
+		struct http_request request = secure_request("/");
+
+		request.flags = HTTP_REPEATABLE;
+		cr_assert(eq(int, http_begin(secure.http, &request, &x[i], NULL), ERR_OK));
+	}
+	for (int i = 0; i < MANY; i++) {
+		AUTO_BUF struct buf body = BUF_INIT(1000);
+		struct error e = { 0 };
+
+		cr_expect(eq(int, read_whole(x[i], &body, &e), ERR_OK), "%d: %s", i, e.text);
+		cr_expect(eq(int, strncmp(buf_text(&body), "2.0 ", 4), 0));
+		http_end(x[i]);
+	}
+}
+
 Test(http_secure, a_new_connection_is_made_after_dropping)
 {
 	secure_open(SECURE_SERVER, "2", true);
