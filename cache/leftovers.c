@@ -102,6 +102,7 @@ static void add_records(struct leftovers *l, const struct leftovers_journal *jou
 	if (!journal->was_there && !has_asked_for_changes(l->cache))
 		return;
 	add_file_of(l, STAGED_SEQUENCE, journal->id, expires);
+	add_file_of(l, STAGED_ASIDE, journal->id, expires);
 	add_file_of(l, STAGED_FENCE, journal->id, expires);
 	add_file_of(l, STAGED_ONCE, journal->id, expires);
 }

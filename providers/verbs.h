@@ -186,6 +186,7 @@ enum change_op {
 #define STAGED_NEW "n-"
 /* What the helper keeps there of a journal and of a watcher; "-" and its id in hexadecimal follow. */
 #define STAGED_SEQUENCE "seq"
+#define STAGED_ASIDE    "seq-aside"
 #define STAGED_FENCE    "fence"
 #define STAGED_ONCE     "once"
 #define STAGED_WATCH    "watch"
@@ -274,6 +275,12 @@ struct change_result {
 
 #define JOURNAL_ID_SIZE 16
 
+/*
+ * In the number of a recorded change: the second record of the journal counts it. The numbers of
+ * each record only rise, and a batch of one may be done beside a batch of the other.
+ */
+#define SEQUENCE_ASIDE ((uint64_t)1 << 62)
+
 /* Plain batches of one journal that are on their way at once. */
 #define SETTLED_OPEN_MAX 4
 
@@ -285,13 +292,17 @@ struct settled {
 
 struct apply_request {
 	/*
-	 * Whose changes these are; all zero: not recorded. The sandbox keeps, per journal, how far it has got, so that a batch
-	 * may be sent again, also in parts that begin later, until its answer has come: each change is done once, and a
-	 * refusal stays. One batch of a journal at a time: ERR_TIMEOUT where an earlier run of it does not end.
+	 * Whose changes these are; all zero: not recorded. The sandbox keeps, per journal, how far
+	 * it has got, so that a batch may be sent again, also in parts that begin later, until its
+	 * answer has come: each change is done once, and a refusal stays. One batch of a record at
+	 * a time: ERR_TIMEOUT where another run does not end.
 	 */
 	unsigned char journal[JOURNAL_ID_SIZE];
-	uint64_t
-		first_sequence; /* of changes[0]; the next ones follow without a gap. A number already done is not done again */
+	/*
+	 * Of changes[0], in one of the two records (SEQUENCE_ASIDE); the next ones follow without
+	 * a gap. A number already done is not done again.
+	 */
+	uint64_t first_sequence;
 	/*
 	 * It is not recorded, and may be done beside others of its journal. `first_sequence` is the number of the batch, which
 	 * is refused as a whole (ERR_CONFLICT) once that is settled; 0: it has none, and never is.

@@ -120,7 +120,8 @@ enum err sequence_open(const struct root *r, const struct call *call,
 		.end = SEQUENCE_HEAD_SIZE };
 	if (!journal_file_is_kept(r, journal))
 		return ERR_OK;
-	out->fd = journal_file_open(r, STAGED_SEQUENCE, journal);
+	out->fd = journal_file_open(
+		r, first & SEQUENCE_ASIDE ? STAGED_ASIDE : STAGED_SEQUENCE, journal);
 	if (out->fd < 0)
 		return journal_file_failed(e);
 	k = journal_file_lock(out->fd, LOCK_EX, LOCK_TRY_MS, call, e);

@@ -1,13 +1,16 @@
 /*
  * sequence.h - the record, in staging, of how far a journal's changes have got.
  *
- * It is a file "seq-<journal in hex>" of text, so that a shell keeps it as well. Its first line, SEQUENCE_HEAD_SIZE bytes,
- * is written anew before each change, with one pwrite(2): the number, 'b' for begun or 'e' for ended, and the size and the
- * inode number that its name had before. That a change is begun says that all before it are over. The lines behind it
- * tell what became of those of the last batch, in the order of their numbers; older ones mean nothing: refusals, "NUMBER
- * @KIND SENTENCE", and the versions of regular files that were left, "NUMBER =SIZE MTIME CTIME" (version_text.h), where
- * there was room for them. So what a kill leaves behind is right at every moment: only of the one change that is begun it
- * must be found out (apply_again.c) whether it was done.
+ * It is a file "seq-<journal in hex>" of text, so that a shell keeps it as well. Numbers that have
+ * SEQUENCE_ASIDE are in another one, "seq-aside-<journal in hex>". The first line,
+ * SEQUENCE_HEAD_SIZE bytes, is written anew before each change, with one pwrite(2): the number,
+ * 'b' for begun or 'e' for ended, and the size and the inode number that its name had before. That
+ * a change is begun says that all before it are over. The lines behind it tell what became of
+ * those of the last batch, in the order of their numbers; older ones mean nothing: refusals,
+ * "NUMBER @KIND SENTENCE", and the versions of regular files that were left, "NUMBER =SIZE MTIME
+ * CTIME" (version_text.h), where there was room for them. So what a kill leaves behind is right at
+ * every moment: only of the one change that is begun it must be found out (apply_again.c) whether
+ * it was done.
  *
  * The record is locked with flock(2) while a batch is applied: a batch that is sent again waits for its first run.
  */

@@ -1,9 +1,11 @@
 /*
  * staging.h - what mounts that are dead have left in staging.
  *
- * By the names of the files: "n-<journal>-..." of new ones that were not yet given their name, "u-<journal>-..." of removed
- * ones that were kept open, "seq-<journal>" of records (helper/sequence.h), "fence-<journal>" of fences (helper/fence.h),
- * "once-<journal>" of what was asked for one by one (helper/once.h), "watch-<watcher>" of watches (helper/watcher_file.h).
+ * By the names of the files: "n-<journal>-..." of new ones that were not yet given their name,
+ * "u-<journal>-..." of removed ones that were kept open, "seq-<journal>" and "seq-aside-<journal>"
+ * of records (helper/sequence.h), "fence-<journal>" of fences (helper/fence.h), "once-<journal>"
+ * of what was asked for one by one (helper/once.h), "watch-<watcher>" of watches
+ * (helper/watcher_file.h).
  */
 #pragma once
 

@@ -163,6 +163,34 @@ BEHAVIOUR(journal, two_runs_of_a_batch_at_once_do_it_once)
 	cr_assert(eq(u64, outside_attr(s, "f").size, APPENDED));
 }
 
+/* One change of the journal "two records", under that number. */
+static struct change_result number_one(struct subject *s, struct change change, uint64_t number)
+{
+	const struct apply_request request = { .journal = "two records",
+		.first_sequence = number,
+		.changes = &change,
+		.changes_count = 1 };
+	struct change_result r;
+	struct error e = { 0 };
+
+	cr_assert(eq(int, provider_apply(s->p, NULL, &request, &r, &e), ERR_OK), "%s", e.text);
+	return r;
+}
+
+BEHAVIOUR(journal, each_of_the_two_records_counts_its_own_numbers)
+{
+	const struct change aside = CHANGE(APPEND, "f", TEXT("2"));
+	const struct change first = CHANGE(APPEND, "f", TEXT("1"));
+
+	outside_write_text(s, "f", "");
+	cr_expect(not(number_one(s, aside, 42 | SEQUENCE_ASIDE).was_over));
+	cr_expect(not(number_one(s, first, 41).was_over), "a larger number aside is no news of it");
+	cr_expect(outside_holds(s, "f", "21"));
+	cr_expect(number_one(s, aside, 42 | SEQUENCE_ASIDE).was_over);
+	cr_expect(number_one(s, first, 41).was_over);
+	cr_expect(outside_holds(s, "f", "21"));
+}
+
 /* ---- What a change is based on ---- */
 
 static struct version version_of(struct attr a)

@@ -17,6 +17,7 @@ static const struct {
 	{ "n-ff000000000000000000000000000000-1", true, false },
 	{ "u-ff00000000000000-1", false, false },
 	{ "seq-ff000000000000000000000000000000", true, false },
+	{ "seq-aside-ff000000000000000000000000000000", true, false },
 	{ "fence-ff000000000000000000000000000000", true, false },
 	{ "watch-ff000000000000000000000000000000", false, false },
 	{ "helper-abc", true, true },
