@@ -290,7 +290,7 @@ static uint64_t sequence_of(uint64_t first, const uint64_t *numbers, size_t coun
 static enum err note_locked(struct journal *j, enum record_type type, uint64_t number,
 	const uint64_t *numbers, size_t count, struct error *e)
 {
-	bool is_counted_on = type == RECORD_SENT && number;
+	bool is_counted_on = (type == RECORD_SENT || type == RECORD_ASIDE) && number;
 	enum err kind = ERR_OK;
 
 	for (size_t at = 0, len; at < count && !kind; at += len) {
@@ -328,7 +328,10 @@ bool journal_are_together(struct journal *j, uint64_t number, uint64_t other)
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e)
 {
-	return note_leaving(j, RECORD_SENT, first_sequence, numbers, count, e);
+	bool is_aside = first_sequence & SEQUENCE_ASIDE;
+
+	return note_leaving(j, is_aside ? RECORD_ASIDE : RECORD_SENT,
+		first_sequence & ~SEQUENCE_ASIDE, numbers, count, e);
 }
 
 enum err journal_note_left(

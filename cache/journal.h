@@ -94,8 +94,9 @@ bool journal_are_together(struct journal *j, uint64_t number, uint64_t other);
 #define JOURNAL_SAME ((uint64_t)1 << 63)
 
 /*
- * Before a batch leaves: its changes, in their order, have the sequence numbers from `first_sequence` on; 0: they have none,
- * and nobody will know whether they were done.
+ * Before a batch leaves: its changes, in their order, have the sequence numbers from
+ * `first_sequence` on, of the record that SEQUENCE_ASIDE in that names; 0: they have none, and
+ * nobody will know whether they were done.
  */
 enum err journal_note_sent(struct journal *j, uint64_t first_sequence, const uint64_t *numbers,
 	size_t count, struct error *e);
@@ -124,7 +125,9 @@ enum err journal_note_done(
 enum err journal_note_parked(
 	struct journal *j, uint64_t number, enum err err, const char *why, struct error *e);
 
-/* Greater than every one noted, tickets included, also by those before; 1 at first. */
+/*
+ * Greater than every one noted, in either record or as a ticket, also by those before; 1 at first.
+ */
 uint64_t journal_next_sequence(struct journal *j);
 
 /* Entries not done, the parked ones apart, and the bytes that the files take. */
@@ -135,7 +138,7 @@ struct journal_entry {
 	uint64_t number;
 	struct change change; /* without its data; held against what was noted last */
 	struct journal_extent where;
-	uint64_t sequence; /* noted last; 0: none */
+	uint64_t sequence; /* noted last, with SEQUENCE_ASIDE where it has that; 0: none */
 	bool has_left;     /* without one, whether or not with one since */
 	bool is_parked;
 	enum err err; /* of a parked one, */

@@ -10,6 +10,7 @@
  *      ENTRY           of the entry            wire_put_change() without the data
  *      SENT            first sequence number,  the entries' numbers, u64 each, in the order of their sequence numbers;
  *                      0: they have none       with JOURNAL_SAME: the one of the entry before
+ *      ASIDE           likewise                likewise, where the numbers have SEQUENCE_ASIDE, too
  *      DONE            0                       the entries' numbers
  *      PARKED          of the entry            u32 enum err, then why, not terminated
  *      BASED           0                       struct journal_base each
@@ -35,6 +36,7 @@ enum record_type {
 	RECORD_BASED,
 	RECORD_CARRIED,
 	RECORD_LEFT,
+	RECORD_ASIDE,
 	RECORD_TYPE_END, /* one past the last */
 };
 

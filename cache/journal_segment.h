@@ -13,11 +13,12 @@
 
 /* What is known of an entry without reading it. */
 struct segment_slot {
-	uint64_t sequence; /* noted last; 0: none; with the bit SEGMENT_LEFT; or SEGMENT_DONE */
-	uint32_t offset;   /* of its record */
-	uint32_t parked;   /* of the record that says why; 0: it is not */
-	uint32_t based;    /* of the last record that says on what; 0: the entry itself does */
-	uint32_t carried;  /* likewise, of what it moves */
+	/* Noted last; 0: none; with the bits SEGMENT_LEFT and SEQUENCE_ASIDE; or SEGMENT_DONE. */
+	uint64_t sequence;
+	uint32_t offset;  /* of its record */
+	uint32_t parked;  /* of the record that says why; 0: it is not */
+	uint32_t based;   /* of the last record that says on what; 0: the entry itself does */
+	uint32_t carried; /* likewise, of what it moves */
 };
 
 #define SEGMENT_DONE UINT64_MAX

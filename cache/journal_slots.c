@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nobody counts so far, and what is added to it does not reach the bit. */
-#define NUMBER_MAX (SEGMENT_LEFT / 2)
+/* Nobody counts so far, and what is added to it does not reach the bits. */
+#define NUMBER_MAX (SEQUENCE_ASIDE / 2)
 
 bool segment_reserve(struct segment *s)
 {
@@ -62,17 +62,20 @@ static void mark_done(struct segment *s, struct segment_slot *slot)
 }
 
 /* It may have been done without a number: that stays true when it gets one. */
-static void mark_sent(struct segment *s, struct segment_slot *slot, uint64_t sequence)
+static void mark_sent(
+	struct segment *s, struct segment_slot *slot, uint64_t sequence, uint64_t aside)
 {
+	uint64_t left = slot->sequence & SEGMENT_LEFT;
+
 	if (slot->sequence != SEGMENT_DONE)
-		slot->sequence =
-			sequence ? sequence | (slot->sequence & SEGMENT_LEFT) : SEGMENT_LEFT;
+		slot->sequence = sequence ? sequence | aside | left : SEGMENT_LEFT;
 	raise_sequence(s, sequence + 1);
 }
 
 static bool take_numbers(struct segment *s, const struct record_header *h, const void *text)
 {
-	uint64_t sequence = h->type == RECORD_SENT ? h->number : 0;
+	uint64_t aside = h->type == RECORD_ASIDE ? SEQUENCE_ASIDE : 0;
+	uint64_t sequence = h->type == RECORD_SENT || aside ? h->number : 0;
 
 	for (size_t n = 0; n < h->text_len / sizeof(uint64_t); n++) {
 		uint64_t number;
@@ -86,7 +89,7 @@ static bool take_numbers(struct segment *s, const struct record_header *h, const
 		if (h->type == RECORD_DONE)
 			mark_done(s, slot);
 		else
-			mark_sent(s, slot, sequence);
+			mark_sent(s, slot, sequence, aside);
 	}
 	return h->text_len % sizeof(uint64_t) == 0;
 }
@@ -139,6 +142,7 @@ bool segment_take(struct segment *s, const struct record_header *h, const void *
 	case RECORD_BEGIN: return take_begin(s, h, text);
 	case RECORD_ENTRY: return take_entry(s, h);
 	case RECORD_SENT:
+	case RECORD_ASIDE:
 	case RECORD_DONE: return take_numbers(s, h, text);
 	case RECORD_PARKED: return take_parked(s, h);
 	case RECORD_END: return take_end(s, h);

@@ -183,6 +183,22 @@ Test(journal, entries_of_one_change_have_one_sequence_number)
 	cr_expect(eq(u64, journal_next_sequence(j.journal), 42));
 }
 
+Test(journal, numbers_of_the_second_record_are_kept_as_such)
+{
+	const uint64_t numbers[] = { 3, 1 | JOURNAL_SAME, 2 };
+
+	for (const char *name = "a\0b\0c\0d\0"; *name; name += 2)
+		journaled_name(&j, CHANGE_MKDIR, name, NULL);
+	cr_assert(eq(
+		int, journal_note_sent(j.journal, 40 | SEQUENCE_ASIDE, numbers, 3, NULL), ERR_OK));
+	journaled_expect(&j, "1:a seq 40 aside\n2:b seq 41 aside\n3:c seq 40 aside\n4:d\n");
+	journaled_reopen(&j);
+	journaled_expect(&j, "1:a seq 40 aside\n2:b seq 41 aside\n3:c seq 40 aside\n4:d\n");
+	cr_expect(eq(u64, journal_next_sequence(j.journal), 42));
+	cr_assert(eq(int, journal_note_sent(j.journal, 50, numbers, 1, NULL), ERR_OK));
+	journaled_expect(&j, "1:a seq 40 aside\n2:b seq 41 aside\n3:c seq 50\n4:d\n");
+}
+
 Test(journal, that_an_entry_left_without_a_number_is_not_forgotten_when_it_gets_one)
 {
 	const uint64_t numbers[] = { 1, 2 };

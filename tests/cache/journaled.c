@@ -108,7 +108,9 @@ static enum err tell(void *context, const struct journal_entry *entry, struct er
 	if (entry->where.len)
 		buf_printf(context, "+%u", entry->where.len);
 	if (entry->sequence)
-		buf_printf(context, " seq %llu", (unsigned long long)entry->sequence);
+		buf_printf(context, " seq %llu%s",
+			(unsigned long long)(entry->sequence & ~SEQUENCE_ASIDE),
+			entry->sequence & SEQUENCE_ASIDE ? " aside" : "");
 	if (entry->has_left)
 		buf_printf(context, " left");
 	if (entry->is_parked)

@@ -397,6 +397,7 @@ static void save_journal(const char *dir)
 		{ record_make(RECORD_ENTRY, text.bytes, text.len, NULL, 0), 2 },
 		{ record_make(RECORD_SENT, &number, sizeof number, NULL, 0), 9 },
 		{ record_make(RECORD_LEFT, &number, sizeof number, NULL, 0), 10 },
+		{ record_make(RECORD_ASIDE, &number, sizeof number, NULL, 0), 11 },
 		{ record_make(RECORD_PARKED, "\2\0\0\0why", 7, NULL, 0), 2 },
 		{ record_make(RECORD_DONE, &number, sizeof number, NULL, 0), 0 },
 		{ record_make(RECORD_END, NULL, 0, NULL, 0), 3 },
