@@ -253,7 +253,9 @@ void batch_end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
 	p->under_way--;
-	if (b->first_sequence)
+	if (b->first_sequence & SEQUENCE_ASIDE)
+		p->aside_under_way = false;
+	else if (b->first_sequence)
 		p->recorded_under_way = false;
 	pthread_cond_broadcast(&p->changed);
 }

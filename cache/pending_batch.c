@@ -62,6 +62,7 @@ struct gathering {
 	size_t room; /* for contents */
 	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
 	bool is_wanted_only; /* nobody waited long enough for anything else */
+	bool is_urgent_only; /* small saves: only what they are bound to holds them up */
 	bool has_passed;     /* something was passed over */
 };
 
@@ -143,6 +144,17 @@ static bool is_held_up(const struct gathering *g, const struct queued *q)
 			(!is_write || (q->change.offset < b->busy_to && end > b->busy_from)))
 			return true;
 	}
+	return false;
+}
+
+/* Whether something that is passed over has to come before it. */
+static bool is_bound(const struct gathering *g, const struct queued *q)
+{
+	const struct queued *before;
+
+	for (before = TAILQ_FIRST(&g->p->queue); before != q; before = TAILQ_NEXT(before, link))
+		if (before->left_by != g->p->gatherings && queued_is_bound_to(q, before))
+			return true;
 	return false;
 }
 
@@ -396,6 +408,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 	note_step(g, q);
 	hold_up_follower(g, q);
 	q->is_sent = true;
+	q->left_by = g->p->gatherings;
 	return true;
 }
 
@@ -419,12 +432,14 @@ static bool may_leave(const struct gathering *g, const struct queued *q)
 		return false;
 	if (g->is_plain && !is_plain(g->p, q))
 		return false;
-	if (g->is_wanted_only && !q->is_wanted)
+	if ((g->is_wanted_only && !q->is_wanted) || (g->is_urgent_only && !q->is_urgent))
 		return false;
 	if (q->is_wall && g->has_passed)
 		return false;
-	return fits(g, q) && !is_held_up(g, q) && !needs_two(g, q) &&
-		q->awaits != g->p->gatherings && !batch_moves_file_of(g->batch, q);
+	if (is_held_up(g, q) && (!g->is_urgent_only || is_bound(g, q)))
+		return false;
+	return fits(g, q) && !needs_two(g, q) && q->awaits != g->p->gatherings &&
+		!batch_moves_file_of(g->batch, q);
 }
 
 /* In their order; true: something was taken. */
@@ -468,19 +483,51 @@ static size_t room_of_locked(const struct pending *p, bool is_wanted)
 	return is_wanted && !pending_is_full(p) ? (size_t)left : 0;
 }
 
-/* What somebody waits for comes first. Beside a recorded batch only contents leave that are wanted or fill one. */
-static bool gather_locked(struct gathering *g, bool is_wanted)
+static bool has_urgent_locked(const struct pending *p)
+{
+	bool is_much = pending_load(p->changes, p->bytes) > PENDING_SMALL_MAX;
+	const struct queued *q = is_much ? TAILQ_FIRST(&p->queue) : NULL;
+
+	while (q && (q->is_sent || !q->is_urgent))
+		q = TAILQ_NEXT(q, link);
+	return q;
+}
+
+/* Beside a large recorded batch they are recorded aside; a small one is soon answered. */
+static bool gather_urgent_locked(struct gathering *g)
+{
+	struct pending *p = g->p;
+	bool may_go_aside = !p->aside_under_way && p->recorded_load > PENDING_SMALL_MAX;
+
+	g->is_plain = p->recorded_under_way && !may_go_aside;
+	g->room = PENDING_SMALL_MAX;
+	g->is_wanted_only = g->is_urgent_only = true;
+	bool is_some = gather(g);
+
+	g->is_urgent_only = false;
+	return is_some;
+}
+
+/*
+ * Small saves come first, and one batch of them is on its way beside all others; then comes what
+ * somebody waits for. Beside a recorded batch only contents leave that are wanted or fill one.
+ */
+static bool gather_locked(struct gathering *g, bool is_wanted, bool has_urgent)
 {
 	struct pending *p = g->p;
 
+	if (has_urgent && gather_urgent_locked(g))
+		return true;
+	if (p->under_way + 1 >= PENDING_SENDERS_MAX)
+		return false;
 	g->is_plain = p->recorded_under_way;
-	g->room = room_of_locked(p, is_wanted);
-	g->is_wanted_only = is_wanted;
-	if (gather(g))
+	g->room = room_of_locked(p, true);
+	g->is_wanted_only = true;
+	if (is_wanted && gather(g))
 		return true;
 	g->room = room_of_locked(p, false);
-	g->is_wanted_only = g->is_plain && !pending_is_full(p);
-	return !g->is_wanted_only && gather(g);
+	g->is_wanted_only = false;
+	return (!g->is_plain || !is_wanted || pending_is_full(p)) && gather(g);
 }
 
 /* What is nothing but contents needs no record, and may be done beside others. */
@@ -497,13 +544,28 @@ static void number_locked(const struct gathering *g)
 	struct batch *b = g->batch;
 	struct pending *p = g->p;
 	bool needs_record = !is_all_plain(g);
+	uint64_t aside = p->recorded_under_way ? SEQUENCE_ASIDE : 0;
 
 	if (b->first_sequence)
 		return;
-	*(needs_record ? &b->first_sequence : &b->ticket) = p->sequences + 1;
+	if (needs_record)
+		b->first_sequence = (p->sequences + 1) | aside;
+	else
+		b->ticket = p->sequences + 1;
 	p->sequences += needs_record ? b->count : 1;
 	if (!needs_record)
 		TAILQ_INSERT_TAIL(&p->plain, b, link);
+}
+
+static void note_under_way_locked(struct pending *p, const struct batch *b)
+{
+	p->under_way++;
+	if (b->first_sequence & SEQUENCE_ASIDE) {
+		p->aside_under_way = true;
+	} else if (b->first_sequence) {
+		p->recorded_under_way = true;
+		p->recorded_load = pending_load(b->count, b->bytes);
+	}
 }
 
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
@@ -515,9 +577,11 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	*b = (struct batch){ 0 };
 	if (!pending_is_due_locked(p, now_ms, next_ms, &is_wanted))
 		return false;
-	if (!p->recorded_under_way)
-		pending_keep_other_times_locked(p);
-	if (!gather_locked(&g, is_wanted)) {
+	bool has_urgent = has_urgent_locked(p);
+
+	if (!p->recorded_under_way || has_urgent)
+		pending_keep_other_times_locked(p, p->recorded_under_way);
+	if (!gather_locked(&g, is_wanted, has_urgent)) {
 		/* All that is due waits for what is on its way; what is added now is no news, and may not have to. */
 		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
 		return false;
@@ -525,8 +589,7 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	p->sent += b->count;
 	p->unsent_bytes -= b->bytes;
 	number_locked(&g);
-	p->recorded_under_way |= b->first_sequence > 0;
-	p->under_way++;
+	note_under_way_locked(p, b);
 	return true;
 }
 

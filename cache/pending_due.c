@@ -1,6 +1,11 @@
 /* When a batch is to leave. */
 #include "cache/pending_inside.h"
 
+uint64_t pending_load(uint64_t changes, uint64_t bytes)
+{
+	return changes * PENDING_CHANGE_LOAD + bytes;
+}
+
 bool pending_is_full(const struct pending *p)
 {
 	return p->unsent_bytes + PENDING_MOUTHFUL >= PENDING_BATCH_MAX;

@@ -28,11 +28,19 @@
 #define PENDING_WAIT_MS      100
 #define PENDING_WAIT_MOST_MS 500
 /*
- * Batches at once: a recorded one, and others of nothing but contents. A batch takes twice its bytes
- * while it is sent, so all batches together have a bound: the rest leaves later.
+ * Batches at once: a recorded one, others of nothing but contents, and one of small saves. A batch
+ * takes twice its bytes while it is sent, so all batches together have a bound: the rest leaves
+ * later.
  */
-#define PENDING_SENDERS_MAX 3
+#define PENDING_SENDERS_MAX 4
 #define PENDING_SENT_MAX    (2 * PENDING_BATCH_MAX)
+/*
+ * The most that a small save loads a link with, in bytes: at 2 Mbit/s that takes a second. Where
+ * more than this is pending, a small save that somebody waits for does not wait for what it is not
+ * bound to. A change without contents loads the link, too.
+ */
+#define PENDING_SMALL_MAX   ((uint64_t)256 * 1024)
+#define PENDING_CHANGE_LOAD 256
 /* From one attempt to the next while the sandbox cannot be reached, in ms; the first while somebody waits for it. */
 #define PENDING_PAUSE_MS      1000
 #define PENDING_PAUSE_MOST_MS 30000
@@ -140,8 +148,9 @@ struct pending {
 	unsigned waiting;   /* calls, for an answer */
 	int64_t looked_ms;  /* when somebody last looked whether there is one, and did not wait */
 	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
-	bool recorded_under_way;
-	TAILQ_HEAD(, batch) plain; /* the others under way */
+	bool recorded_under_way, aside_under_way; /* a batch of either record of the journal */
+	uint64_t recorded_load;                   /* of the first one */
+	TAILQ_HEAD(, batch) plain;                /* the others under way */
 	/* What the way to the sandbox takes at once, after it refused more (pending_cut.c). */
 	struct {
 		size_t changes, bytes;
@@ -324,13 +333,18 @@ struct queued *pending_base_waits_locked(const struct queued *carrier);
 
 /* The directory shows a time of which the sandbox has not heard: it hears of it with other changes. */
 void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
-/* Before a batch is gathered: of directories and the like, what they show is set behind what moves it. */
-void pending_keep_other_times_locked(struct pending *p);
+/*
+ * Before a batch is gathered: of directories and the like, what they show is set behind what moves
+ * it; or behind small saves alone.
+ */
+void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only);
 /* Before a barrier: sets the times that open files show, so that no close sets them behind it. */
 void pending_keep_open_times_locked(struct pending *p);
 
 /* ---- When a batch is to leave (pending_due.c) ---- */
 
+/* What so many changes, with so many bytes of contents, load the link with, in bytes. */
+uint64_t pending_load(uint64_t changes, uint64_t bytes);
 /* Whether there are contents for a whole one; and those, or as many changes as go at once. */
 bool pending_is_full(const struct pending *p);
 bool pending_is_whole(const struct pending *p);

@@ -31,12 +31,18 @@ static enum err read_text(struct pending *p, const struct journal_entry *entry,
 		       : error_set(e, ERR_NO_MEMORY, "the journal");
 }
 
+/* Whichever record it is of: all numbers come from one count. */
+static uint64_t number_of(const struct queued *q)
+{
+	return q->sequence & ~SEQUENCE_ASIDE;
+}
+
 /* In the order in which they left; what never did comes after that. */
 static void insert(struct pending *p, struct queued *q)
 {
 	struct queued *at = TAILQ_LAST(&p->queue, queued_list);
 
-	while (at && q->sequence && (!at->sequence || at->sequence > q->sequence))
+	while (at && q->sequence && (!at->sequence || number_of(at) > number_of(q)))
 		at = TAILQ_PREV(at, queued_list, link);
 	if (at)
 		TAILQ_INSERT_AFTER(&p->queue, at, q, link);

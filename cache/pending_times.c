@@ -96,17 +96,22 @@ static bool times_are_owed(const struct pending *p, const struct backlog *b)
 }
 
 /* It leaves with what it follows. */
-void pending_keep_other_times_locked(struct pending *p)
+void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only)
 {
 	struct backlog *b;
 
 	TAILQ_FOREACH(b, &p->backlogs, link)
 	{
 		bool is_wanted = b->last && b->last->is_wanted;
-		struct queued *q = times_are_owed(p, b) ? set_mtime_locked(p, b->inode) : NULL;
+		bool is_urgent = b->last && b->last->is_urgent;
+		bool is_meant = is_urgent || !is_urgent_only;
+		struct queued *q =
+			is_meant && times_are_owed(p, b) ? set_mtime_locked(p, b->inode) : NULL;
 
-		if (q)
+		if (q) {
 			q->is_wanted = is_wanted;
+			q->is_urgent = is_urgent;
+		}
 	}
 }
 

@@ -95,6 +95,61 @@ static void mark(const struct queued *q, uint64_t gathering)
 	}
 }
 
+/* So many changes a small save has at most. */
+#define SMALL_COUNT_MAX 64
+
+/* The changes of a save, the youngest first. */
+struct save {
+	struct queued *all[SMALL_COUNT_MAX];
+	size_t count;
+	uint64_t load;
+};
+
+static bool is_needed_by(const struct queued *q, const struct save *s, uint64_t gathering)
+{
+	if (!is_needed(q, gathering))
+		return false;
+	for (size_t n = 0; n < s->count; n++)
+		if (queued_is_bound_to(s->all[n], q))
+			return true;
+	return false;
+}
+
+/* false: it is not small, or behind what nothing overtakes. */
+static bool save_add(struct save *s, struct queued *q)
+{
+	size_t bytes = queued_has_contents(q) ? q->change.data_len : 0;
+
+	s->load += pending_load(1, bytes);
+	if (s->count == SMALL_COUNT_MAX || s->load > PENDING_SMALL_MAX)
+		return false;
+	s->all[s->count++] = q;
+	return true;
+}
+
+/* The same, where that is little beside all that is pending. */
+static void hurry_small_locked(struct pending *p, const struct inode *i)
+{
+	uint64_t gathering = ++p->gatherings;
+	struct save save = { 0 };
+	struct queued *q;
+
+	if (pending_load(p->changes, p->bytes) <= PENDING_SMALL_MAX)
+		return;
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	{
+		if (q->is_wall && save.count)
+			return;
+		if (!queued_touches(q, i) && !is_needed_by(q, &save, gathering))
+			continue;
+		if (q->is_wall || !save_add(&save, q))
+			return;
+		mark(q, gathering);
+	}
+	for (size_t n = 0; n < save.count; n++)
+		save.all[n]->is_urgent = true;
+}
+
 /* The changes that touch `i`, and those without which they cannot be done, are sent before others. */
 static void hurry_locked(struct pending *p, const struct inode *i)
 {
@@ -110,6 +165,7 @@ static void hurry_locked(struct pending *p, const struct inode *i)
 		q->is_wanted = true;
 		mark(q, gathering);
 	}
+	hurry_small_locked(p, i);
 	senders_wake_locked(p);
 }
 

@@ -70,6 +70,50 @@ bool queued_touches(const struct queued *q, const struct inode *i)
 	return false;
 }
 
+/* Whether the inode is a directory to it in which it changes names, and nothing else. */
+static bool is_just_parent(const struct queued *q, const struct inode *i)
+{
+	const struct change_about *about = &q->about;
+	bool is_parent = i == about->dir || i == about->dir2;
+
+	return is_parent && i != about->target && i != q->made && i != q->moved[0] &&
+		i != q->moved[1];
+}
+
+static bool is_name_of(const struct queued *q, const char *path)
+{
+	const struct change *c = &q->change;
+
+	return path && (!strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path)));
+}
+
+static bool share_a_name(const struct queued *a, const struct queued *b)
+{
+	return is_name_of(a, b->change.path) || is_name_of(a, b->change.path2);
+}
+
+/* As what keeps the time that a directory shows does. */
+static bool sets_time_unasked(const struct queued *q)
+{
+	return q->is_unasked && q->change.op == CHANGE_SETATTR && q->change.set == SET_MTIME;
+}
+
+bool queued_is_bound_to(const struct queued *q, const struct queued *before)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		const struct inode *i = before->about.scope.inodes[n];
+
+		if (!i || !queued_touches(q, i))
+			continue;
+		if (!is_just_parent(q, i))
+			return true;
+		if (is_just_parent(before, i) ? share_a_name(before, q)
+					      : !sets_time_unasked(before))
+			return true;
+	}
+	return false;
+}
+
 bool queued_has_contents(const struct queued *q)
 {
 	return queued_in_pieces(&q->change);

@@ -1,8 +1,10 @@
 /*
  * queue.h - the changes that were decided here and that the sandbox has not answered for, in the order of their making.
  *
- * Each stands in the journal, which has its contents; here is what is needed to send it and to take its answer in. What
- * touches a common inode keeps its order; anything else may overtake. Not locked: cache/pending_inside.h.
+ * Each stands in the journal, which has its contents; here is what is needed to send it and to
+ * take its answer in. What touches a common inode keeps its order; anything else may overtake. A
+ * small save that somebody waits for overtakes all that it is not bound to (queued_is_bound_to()).
+ * Not locked: cache/pending_inside.h.
  */
 #pragma once
 
@@ -37,6 +39,7 @@ struct queued {
 	size_t pieces_count, pieces_room;
 	bool is_sent;      /* in a batch on its way */
 	bool is_wanted;    /* somebody waits for it */
+	bool is_urgent;    /* and it is a part of a small save: what is large does not hold it up */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
 	bool may_be_done;  /* contents that left without a number, and whose answer never came */
@@ -47,9 +50,10 @@ struct queued {
 	bool is_unasked;   /* keeps a time that was shown: nobody set it */
 	bool is_needless;  /* such a time, refused: the file is not there */
 	bool is_overtaken; /* its version was handed on, or was handed to it: no answer gives it another */
-	uint64_t awaits; /* the gathering that has what it has to wait for; 0: none */
-	bool is_beside;  /* about what is to be copied over its target */
-	bool is_used;    /* held back, and something was done to what it puts in its place */
+	uint64_t awaits;  /* the gathering that has what it has to wait for; 0: none */
+	uint64_t left_by; /* the gathering of the batch that it is in, or was in last */
+	bool is_beside;   /* about what is to be copied over its target */
+	bool is_used;     /* held back, and something was done to what it puts in its place */
 	/* What others put at the new name counts as ours to replace, unless there was long nobody to tell of it. */
 	bool may_replace;
 	/* What others made of the file meanwhile is not ours to replace, however short that is. */
@@ -73,6 +77,14 @@ bool queued_has_contents(const struct queued *q);
 bool queued_in_pieces(const struct change *c);
 /* Whether there is nothing before it in what it is about: it makes that, with all its contents. */
 bool queued_makes_file(const struct queued *q);
+/*
+ * Whether `q` has to come after `before`, which is older: they touch a common inode, and that is
+ * more to one of them than a directory in which they make, move or remove different names.
+ * fsync(2) of one file says nothing of others (POSIX), and no change of a name reads the names
+ * beside it. Behind a time of a directory that nobody set another one follows, so that names need
+ * not wait for that either.
+ */
+bool queued_is_bound_to(const struct queued *q, const struct queued *before);
 /* Whether the change moves the contents of a file, or puts them in their place. */
 bool queued_changes_contents(const struct queued *q);
 /* Whether it sets attributes alone: that moves the version of the file. */

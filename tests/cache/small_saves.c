@@ -1,0 +1,418 @@
+/* Small saves that somebody waits for, beside much that is pending. */
+#include "cache/cache_inside.h"
+#include "cache/pending_inside.h"
+#include "providers/base/cleanup.h"
+#include "tests/cache/distant.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MOUTHFUL    ((size_t)VERB_DATA_MAX)
+#define PATIENCE_MS 120000
+/* Mouthfuls that are sent at once. */
+#define FULL 7
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_telling(&far);
+	distant_await_deciding(&far);
+	distant_gather_for(&far, AN_HOUR_MS);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(small_saves, .init = setup, .fini = teardown, .timeout = 300);
+
+/* ---- Words ---- */
+
+static bool is_there(const char *name)
+{
+	return !faccessat(far.scratch.fd, name, F_OK, 0);
+}
+
+static void expect_size(const char *name, uint64_t size)
+{
+	struct stat st;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &st, 0), 0), "%s", name);
+	cr_expect(eq(i64, st.st_size, (int64_t)size), "%s", name);
+}
+
+static enum err sync_all(void)
+{
+	return cache_sync(far.cache, NULL, NULL);
+}
+
+static struct inode *make_in(struct inode *dir, const char *name)
+{
+	const struct making m = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_make(far.cache, NULL, dir, name, &m, &entry, NULL), ERR_OK));
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &entry, O_RDWR, NULL), ERR_OK));
+	return entry.inode;
+}
+
+static struct inode *make(const char *name)
+{
+	return make_in(cache_root(far.cache), name);
+}
+
+static void make_whole(const char *name)
+{
+	struct inode *i = make(name);
+
+	distant_write(&far, i, 0, name);
+	distant_close(&far, i);
+}
+
+static void write_mouthfuls(struct inode *i, size_t count)
+{
+	AUTO_FREE char *bytes = calloc(1, MOUTHFUL);
+
+	for (size_t n = 0; n < count; n++)
+		cr_assert(eq(int,
+			cache_write(far.cache, NULL, i, n * MOUTHFUL, bytes, MOUTHFUL, 0, NULL),
+			ERR_OK));
+}
+
+/* A new file of which all that may leave at once is on its way, and held. */
+static void make_bulk(const char *name)
+{
+	struct inode *i = make(name);
+
+	distant_hold_applies(&far, true);
+	write_mouthfuls(i, FULL);
+	distant_await_applies(&far, 1);
+	distant_close(&far, i);
+}
+
+/* A small file that is synced, beside the test. */
+struct save {
+	struct inode *inode;
+	const char *text;
+	pthread_t thread;
+	struct error e;
+	atomic_bool is_over;
+};
+
+/* Criterion's assertions are for the test's own thread. */
+static void *run_save(void *context)
+{
+	const struct call patient = { .progress_ms = PATIENCE_MS };
+	struct save *s = context;
+	size_t len = strlen(s->text);
+
+	if (!cache_write(far.cache, &patient, s->inode, 0, s->text, len, 0, &s->e))
+		cache_fsync(far.cache, &patient, s->inode, &s->e);
+	s->is_over = true;
+	return NULL;
+}
+
+static void begin(struct save *s)
+{
+	cr_assert(eq(int, pthread_create(&s->thread, NULL, run_save, s), 0));
+}
+
+static void expect_saved(struct save *s)
+{
+	pthread_join(s->thread, NULL);
+	cr_expect(eq(int, s->e.kind, ERR_OK), "%s", s->e.text);
+	distant_close(&far, s->inode);
+}
+
+/* As the `number`th call, which is let through while the others are held. */
+static void expect_saved_by(struct save *s, unsigned number)
+{
+	begin(s);
+	distant_await_applies(&far, number);
+	distant_pass_apply(&far, number);
+	expect_saved(s);
+}
+
+/* Until it waits. */
+static void await_waiting(const struct save *s)
+{
+	struct pending *p = far.cache->pending;
+	bool is_waiting = false;
+
+	while (!is_waiting && !s->is_over) {
+		usleep(1000);
+		pthread_mutex_lock(&p->lock);
+		is_waiting = p->waiting > 0;
+		pthread_mutex_unlock(&p->lock);
+	}
+	cr_assert(is_waiting, "it is over");
+}
+
+static unsigned count_urgent(void)
+{
+	struct pending *p = far.cache->pending;
+	const struct queued *q;
+	unsigned count = 0;
+
+	pthread_mutex_lock(&p->lock);
+	TAILQ_FOREACH(q, &p->queue, link)
+	count += q->is_urgent;
+	pthread_mutex_unlock(&p->lock);
+	return count;
+}
+
+/* It waits, and is over when all else is. */
+static void expect_to_wait(struct save *s)
+{
+	begin(s);
+	await_waiting(s);
+	cr_expect(zero(uint, count_urgent()));
+	distant_hold_applies(&far, false);
+	expect_saved(s);
+}
+
+static void let_all_through(const char *bulk)
+{
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_size(bulk, FULL * MOUTHFUL);
+	cr_expect(zero(u64, distant_parked(&far)));
+}
+
+/* ---- What is done beside ---- */
+
+Test(small_saves, a_small_new_file_that_is_synced_does_not_wait_for_much_in_the_same_directory)
+{
+	make_bulk("bulk");
+	expect_saved_by(&(struct save){ .inode = make("small"), .text = "saved" }, 2);
+	distant_expect_text(&far, "small", "saved");
+	cr_expect(not(is_there("bulk")));
+	let_all_through("bulk");
+	distant_expect_text(&far, "small", "saved");
+}
+
+Test(small_saves, one_save_after_another_does_not_wait_for_much)
+{
+	struct inode *root = cache_root(far.cache);
+	struct attr attr;
+	struct stat st;
+	int64_t valid_ms;
+
+	make_bulk("bulk");
+	expect_saved_by(&(struct save){ .inode = make("one"), .text = "first" }, 2);
+	expect_saved_by(&(struct save){ .inode = make("two"), .text = "second" }, 3);
+	distant_expect_text(&far, "one", "first");
+	distant_expect_text(&far, "two", "second");
+	cr_expect(not(is_there("bulk")));
+	cr_assert(eq(int, cache_attr(far.cache, NULL, root, &attr, &valid_ms, NULL), ERR_OK));
+	let_all_through("bulk");
+	cr_assert(eq(int, fstat(far.scratch.fd, &st), 0));
+	cr_expect(eq(i64, st.st_mtim.tv_sec, attr.mtime.tv_sec), "the time that was shown stays");
+	cr_expect(eq(i64, st.st_mtim.tv_nsec, attr.mtime.tv_nsec));
+}
+
+Test(small_saves, a_file_that_is_written_in_place_and_synced_does_not_wait_for_much)
+{
+	struct inode *known = distant_make(&far, "known");
+
+	distant_write(&far, known, 0, "before");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	far.applies = 0;
+	make_bulk("bulk");
+	expect_saved_by(&(struct save){ .inode = known, .text = "after." }, 2);
+	distant_expect_text(&far, "known", "after.");
+	let_all_through("bulk");
+}
+
+/* Two batches take what may be on its way at once, and more waits. */
+Test(small_saves, a_small_save_finds_room_beside_all_that_may_be_on_its_way)
+{
+	struct inode *bulk = distant_make(&far, "bulk");
+
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	distant_hold_applies(&far, true);
+	far.applies = 0;
+	write_mouthfuls(bulk, 3 * FULL);
+	distant_await_applies(&far, 2);
+	expect_saved_by(&(struct save){ .inode = make("small"), .text = "saved" }, 3);
+	distant_expect_text(&far, "small", "saved");
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_size("bulk", 3 * FULL * MOUTHFUL);
+	distant_close(&far, bulk);
+}
+
+/* ---- What waits ---- */
+
+Test(small_saves, a_file_that_is_no_small_one_waits_for_its_turn)
+{
+	AUTO_FREE char *text = calloc(1, PENDING_SMALL_MAX + 1);
+	struct inode *i;
+
+	memset(text, 'x', PENDING_SMALL_MAX);
+	make_bulk("bulk");
+	i = make("large");
+	expect_to_wait(&(struct save){ .inode = i, .text = text });
+	let_all_through("bulk");
+	expect_size("large", PENDING_SMALL_MAX);
+}
+
+Test(small_saves, a_file_whose_name_is_still_that_of_a_large_one_waits_for_that)
+{
+	struct inode *root = cache_root(far.cache);
+
+	make_bulk("name");
+	cr_assert(eq(
+		int, cache_rename(far.cache, NULL, root, "name", root, "bulk", 0, NULL), ERR_OK));
+	expect_to_wait(&(struct save){ .inode = make("name"), .text = "another" });
+	let_all_through("bulk");
+	distant_expect_text(&far, "name", "another");
+}
+
+Test(small_saves, where_little_is_pending_nothing_is_urgent)
+{
+	make_whole("other");
+	distant_hold_applies(&far, true);
+	expect_to_wait(&(struct save){ .inode = make("small"), .text = "saved" });
+	cr_expect(eq(uint, distant_applies(&far), 1), "they leave together");
+}
+
+/* ---- What is bound to what ---- */
+
+static const struct queued *find(enum change_op op, const char *path, const struct queued *after)
+{
+	const struct queued *q;
+
+	q = after ? TAILQ_NEXT(after, link) : TAILQ_FIRST(&far.cache->pending->queue);
+	while (q && (q->change.op != op || strcmp(queued_leaves(q), path) != 0))
+		q = TAILQ_NEXT(q, link);
+	cr_assert(q != NULL, "%s", path);
+	return q;
+}
+
+static struct inode *make_dir(const char *name)
+{
+	const struct making m = { .op = CHANGE_MKDIR, .mode = 0755 };
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_make(far.cache, NULL, root, name, &m, &entry, NULL), ERR_OK));
+	return entry.inode;
+}
+
+static void set_mode(struct inode *i)
+{
+	const struct change mode = { .set = SET_MODE, .mode = 0700 };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &mode, false, NULL), ERR_OK));
+}
+
+Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_other)
+{
+	struct inode *root = cache_root(far.cache), *dir;
+
+	distant_hold_applies(&far, true);
+	make_whole("bulk");
+	make_whole("a");
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "a", root, "b", 0, NULL), ERR_OK));
+	make_whole("a");
+	dir = make_dir("d");
+	distant_close(&far, make_in(dir, "x"));
+	set_mode(root);
+	make_whole("c");
+	const struct queued *bulk = find(CHANGE_PLACE, "bulk", NULL);
+	const struct queued *a = find(CHANGE_PLACE, "a", NULL);
+	const struct queued *moves = find(CHANGE_RENAME, "b", NULL);
+	const struct queued *another = find(CHANGE_PLACE, "a", a);
+	const struct queued *makes_dir = find(CHANGE_MKDIR, "d", NULL);
+	const struct queued *below = find(CHANGE_PLACE, "d/x", NULL);
+	const struct queued *sets = find(CHANGE_SETATTR, "", NULL);
+	const struct queued *c = find(CHANGE_PLACE, "c", NULL);
+	const struct {
+		const struct queued *before, *q;
+		bool is_bound;
+		const char *why;
+	} rows[] = {
+		{ bulk, a, false, "another name" },
+		{ bulk, moves, false, "two other names" },
+		{ a, moves, true, "the same file" },
+		{ a, another, true, "the same name" },
+		{ moves, another, true, "the name that is given away" },
+		{ bulk, makes_dir, false, "the name of a directory" },
+		{ makes_dir, below, true, "what makes the directory" },
+		{ bulk, below, false, "another directory" },
+		{ bulk, sets, true, "the mode of the directory comes after its names" },
+		{ sets, c, true, "and before later ones" },
+	};
+
+	for (size_t n = 0; n < sizeof rows / sizeof *rows; n++)
+		cr_expect(eq(int, queued_is_bound_to(rows[n].q, rows[n].before), rows[n].is_bound),
+			"%s", rows[n].why);
+	struct queued time = *sets;
+
+	time.is_unasked = true;
+	time.change.set = SET_MTIME;
+	cr_expect(queued_is_bound_to(&time, bulk), "the directory's time comes after its names");
+	cr_expect(not(queued_is_bound_to(c, &time)), "and another one after later ones");
+	cache_forget(far.cache, dir, 1);
+}
+
+/* ---- A mount that is cut off ---- */
+
+static void setup_left(void)
+{
+	distant_start_telling(&far);
+	distant_keep_journal(&far);
+	scratch_write_text(&far.scratch, "log", "1");
+	distant_await_deciding(&far);
+	distant_gather_for(&far, AN_HOUR_MS);
+}
+
+TestSuite(small_saves_left, .init = setup_left, .fini = teardown, .timeout = 300);
+
+/* Both are on their way, and the next mount sends what was left. */
+static void leave_both(void)
+{
+	const struct call hasty = { .progress_ms = 1 };
+	struct inode *log = distant_open_known(&far, "log");
+
+	make_bulk("bulk");
+	cr_assert(
+		eq(int, cache_write(far.cache, NULL, log, 1, "2", 1, WRITE_APPEND, NULL), ERR_OK));
+	cr_expect(ne(int, cache_fsync(far.cache, &hasty, log, NULL), ERR_OK));
+	distant_await_applies(&far, 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	far.does_first = false;
+	distant_remount(&far, NULL);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+}
+
+static void expect_both(void)
+{
+	distant_expect_text(&far, "log", "12");
+	expect_size("bulk", FULL * MOUTHFUL);
+	cr_expect(zero(u64, distant_parked(&far)));
+}
+
+Test(small_saves_left, a_save_and_much_beside_it_are_done_by_the_next_mount)
+{
+	leave_both();
+	expect_both();
+}
+
+Test(small_saves_left, a_save_and_much_beside_it_that_were_done_are_not_done_again)
+{
+	far.does_first = true;
+	leave_both();
+	expect_both();
+}
