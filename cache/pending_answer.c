@@ -253,7 +253,7 @@ void batch_end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
 	p->under_way--;
-	if (b->first_sequence & SEQUENCE_ASIDE)
+	if (b->is_aside)
 		p->aside_under_way = false;
 	else if (b->first_sequence)
 		p->recorded_under_way = false;

@@ -63,6 +63,7 @@ struct gathering {
 	bool is_plain; /* nothing but contents of files that the sandbox has: done twice it is done once */
 	bool is_wanted_only; /* nobody waited long enough for anything else */
 	bool is_urgent_only; /* small saves: only what they are bound to holds them up */
+	bool is_aside;       /* they leave: no batch of the first record waits for their answer */
 	bool has_passed;     /* something was passed over */
 };
 
@@ -493,19 +494,20 @@ static bool has_urgent_locked(const struct pending *p)
 	return q;
 }
 
-/* Beside a large recorded batch they are recorded aside; a small one is soon answered. */
+/*
+ * The first record is for all else: where saves took it as soon as it is free, and some program
+ * always waits for the next one, a barrier would wait for ever. The senders, too: one is enough.
+ */
 static bool gather_urgent_locked(struct gathering *g)
 {
-	struct pending *p = g->p;
-	bool may_go_aside = !p->aside_under_way && p->recorded_load > PENDING_SMALL_MAX;
-
-	g->is_plain = p->recorded_under_way && !may_go_aside;
+	if (g->p->aside_under_way)
+		return false;
+	g->is_plain = false;
 	g->room = PENDING_SMALL_MAX;
 	g->is_wanted_only = g->is_urgent_only = true;
-	bool is_some = gather(g);
-
+	g->is_aside = gather(g);
 	g->is_urgent_only = false;
-	return is_some;
+	return g->is_aside;
 }
 
 /*
@@ -544,7 +546,7 @@ static void number_locked(const struct gathering *g)
 	struct batch *b = g->batch;
 	struct pending *p = g->p;
 	bool needs_record = !is_all_plain(g);
-	uint64_t aside = p->recorded_under_way ? SEQUENCE_ASIDE : 0;
+	uint64_t aside = g->is_aside ? SEQUENCE_ASIDE : 0;
 
 	if (b->first_sequence)
 		return;
@@ -557,15 +559,15 @@ static void number_locked(const struct gathering *g)
 		TAILQ_INSERT_TAIL(&p->plain, b, link);
 }
 
-static void note_under_way_locked(struct pending *p, const struct batch *b)
+static void note_under_way_locked(const struct gathering *g)
 {
+	struct pending *p = g->p;
+	struct batch *b = g->batch;
+
 	p->under_way++;
-	if (b->first_sequence & SEQUENCE_ASIDE) {
-		p->aside_under_way = true;
-	} else if (b->first_sequence) {
-		p->recorded_under_way = true;
-		p->recorded_load = pending_load(b->count, b->bytes);
-	}
+	b->is_aside = g->is_aside || b->first_sequence & SEQUENCE_ASIDE;
+	p->aside_under_way |= b->is_aside;
+	p->recorded_under_way |= b->first_sequence && !b->is_aside;
 }
 
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
@@ -589,7 +591,7 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	p->sent += b->count;
 	p->unsent_bytes -= b->bytes;
 	number_locked(&g);
-	note_under_way_locked(p, b);
+	note_under_way_locked(&g);
 	return true;
 }
 

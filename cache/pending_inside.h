@@ -148,9 +148,9 @@ struct pending {
 	unsigned waiting;   /* calls, for an answer */
 	int64_t looked_ms;  /* when somebody last looked whether there is one, and did not wait */
 	bool is_scheduled; /* the senders have seen when the first change is due: one more is no news */
-	bool recorded_under_way, aside_under_way; /* a batch of either record of the journal */
-	uint64_t recorded_load;                   /* of the first one */
-	TAILQ_HEAD(, batch) plain;                /* the others under way */
+	bool recorded_under_way;   /* a batch of the first record of the journal */
+	bool aside_under_way;      /* one of small saves, or of the second record */
+	TAILQ_HEAD(, batch) plain; /* those under way that are not recorded */
 	/* What the way to the sandbox takes at once, after it refused more (pending_cut.c). */
 	struct {
 		size_t changes, bytes;
@@ -364,6 +364,7 @@ struct batch {
 	struct settled settled;   /* when this attempt began */
 	struct progress progress; /* of this attempt */
 	TAILQ_ENTRY(batch) link;  /* among those that are not recorded */
+	bool is_aside;            /* of small saves, or of the second record */
 	bool is_wanted;           /* a user asks for this attempt */
 	bool is_repeated;         /* an answer was lost: perhaps it was done already */
 	unsigned char *contents;  /* of all changes */

@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -249,6 +250,144 @@ Test(small_saves, a_small_save_finds_room_beside_all_that_may_be_on_its_way)
 	cr_assert(eq(int, sync_all(), ERR_OK));
 	expect_size("bulk", 3 * FULL * MOUTHFUL);
 	distant_close(&far, bulk);
+}
+
+/* ---- What is large has its turn ---- */
+
+/* Until the save, or some other call, waits for an answer, so many calls in all. */
+static void await_so_many_waiting(unsigned count)
+{
+	struct pending *p = far.cache->pending;
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+	unsigned waiting = 0;
+
+	while (waiting < count && monotonic_ms() < end_ms) {
+		usleep(1000);
+		pthread_mutex_lock(&p->lock);
+		waiting = p->waiting;
+		pthread_mutex_unlock(&p->lock);
+	}
+	cr_assert(waiting >= count, "%u calls wait", waiting);
+}
+
+struct barrier {
+	pthread_t thread;
+	enum err kind;
+	atomic_bool is_over;
+};
+
+static void *run_barrier(void *context)
+{
+	const struct call patient = { .progress_ms = PATIENCE_MS };
+	struct barrier *b = context;
+
+	b->kind = cache_sync(far.cache, &patient, NULL);
+	b->is_over = true;
+	return NULL;
+}
+
+Test(small_saves, what_a_barrier_waits_for_leaves_before_the_save_that_comes_next)
+{
+	struct save one, two;
+	struct barrier all = { 0 };
+
+	make_bulk("bulk");
+	struct inode *more = make("more");
+
+	write_mouthfuls(more, FULL);
+	distant_close(&far, more);
+	one = (struct save){ .inode = make("one"), .text = "first" };
+	begin(&one);
+	distant_await_applies(&far, 2);
+	two = (struct save){ .inode = make("two"), .text = "second" };
+	begin(&two);
+	await_so_many_waiting(2);
+	cr_assert(eq(int, pthread_create(&all.thread, NULL, run_barrier, &all), 0));
+	await_so_many_waiting(3);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 3);
+	cr_expect(ge(sz, distant_apply_bytes(&far), FULL * MOUTHFUL));
+	distant_hold_applies(&far, false);
+	pthread_join(all.thread, NULL);
+	cr_expect(eq(int, all.kind, ERR_OK));
+	expect_saved(&one);
+	expect_saved(&two);
+}
+
+/* A program that appends to a log and syncs that for ever; it ends with the test. */
+struct saver {
+	struct inode *inode;
+	pthread_t thread;
+	atomic_bool *is_over;
+	enum err kind;
+};
+
+static void *run_saver(void *context)
+{
+	const struct call patient = { .progress_ms = PATIENCE_MS };
+	struct saver *s = context;
+
+	for (uint64_t end = 0; !*s->is_over && !s->kind; end++) {
+		s->kind =
+			cache_write(far.cache, &patient, s->inode, end, "+", 1, WRITE_APPEND, NULL);
+		if (!s->kind)
+			s->kind = cache_fsync(far.cache, &patient, s->inode, NULL);
+	}
+	return NULL;
+}
+
+static void begin_saver(struct saver *s, const char *name, atomic_bool *is_over)
+{
+	*s = (struct saver){ .inode = distant_make(&far, name), .is_over = is_over };
+	cr_assert(eq(int, cache_fsync(far.cache, NULL, s->inode, NULL), ERR_OK));
+}
+
+/* The barrier is over, or so long has passed that it never will be. */
+static bool comes_to_an_end(const struct barrier *b)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	while (!b->is_over && monotonic_ms() < end_ms)
+		usleep(1000);
+	return b->is_over;
+}
+
+Test(small_saves, programs_that_save_for_ever_do_not_keep_a_barrier_waiting)
+{
+	atomic_bool is_over = false;
+	struct saver savers[2];
+	struct barrier all = { 0 };
+
+	begin_saver(&savers[0], "one", &is_over);
+	begin_saver(&savers[1], "two", &is_over);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	far.applies = 0;
+	/* An answer takes some time, in which the other program saves again. */
+	far.late_most = UINT_MAX;
+	make_bulk("bulk");
+	struct inode *more = make("more");
+
+	write_mouthfuls(more, FULL);
+	distant_close(&far, more);
+	for (int n = 0; n < 2; n++)
+		cr_assert(
+			eq(int, pthread_create(&savers[n].thread, NULL, run_saver, &savers[n]), 0));
+	await_so_many_waiting(2);
+	cr_assert(eq(int, pthread_create(&all.thread, NULL, run_barrier, &all), 0));
+	await_so_many_waiting(3);
+	distant_hold_applies(&far, false);
+	bool ends = comes_to_an_end(&all);
+
+	is_over = true;
+	pthread_join(all.thread, NULL);
+	cr_expect(ends);
+	cr_expect(eq(int, all.kind, ERR_OK));
+	for (int n = 0; n < 2; n++) {
+		pthread_join(savers[n].thread, NULL);
+		cr_expect(eq(int, savers[n].kind, ERR_OK));
+		distant_close(&far, savers[n].inode);
+	}
+	expect_size("more", FULL * MOUTHFUL);
 }
 
 /* ---- What waits ---- */
