@@ -384,7 +384,7 @@ static void add_parts(struct buf *out, const struct record *r)
 static void save_journal(const char *dir)
 {
 	static const struct record_begin begin = { .next_sequence = 1 };
-	static const uint64_t number = 1;
+	static const uint64_t number = 1, owed = 3;
 	AUTO_BUF struct buf text = BUF_INIT(1000), whole = BUF_INIT(8192), parts = BUF_INIT(8192);
 
 	wire_put_change(&text, &CHANGE(WRITE, "d/f"));
@@ -395,12 +395,13 @@ static void save_journal(const char *dir)
 		{ record_make(RECORD_BEGIN, &begin, sizeof begin, NULL, 0), 1 },
 		{ record_make(RECORD_ENTRY, text.bytes, text.len, "hello", 5), 1 },
 		{ record_make(RECORD_ENTRY, text.bytes, text.len, NULL, 0), 2 },
+		{ record_make(RECORD_ENTRY, text.bytes, text.len, NULL, 0), 3 },
 		{ record_make(RECORD_SENT, &number, sizeof number, NULL, 0), 9 },
 		{ record_make(RECORD_LEFT, &number, sizeof number, NULL, 0), 10 },
-		{ record_make(RECORD_ASIDE, &number, sizeof number, NULL, 0), 11 },
+		{ record_make(RECORD_ASIDE, &owed, sizeof owed, NULL, 0), 11 },
 		{ record_make(RECORD_PARKED, "\2\0\0\0why", 7, NULL, 0), 2 },
 		{ record_make(RECORD_DONE, &number, sizeof number, NULL, 0), 0 },
-		{ record_make(RECORD_END, NULL, 0, NULL, 0), 3 },
+		{ record_make(RECORD_END, NULL, 0, NULL, 0), 4 },
 	};
 
 	buf_add_byte(&whole, 0);
