@@ -133,7 +133,8 @@ static enum err apply_recorded(const struct root *r, const struct call *call,
 	enum err k = sequence_open(r, call, request->journal, request->first_sequence, &s, e);
 	uint64_t last = request->first_sequence + request->changes_count - 1;
 
-	if (s.is_new)
+	/* Once in a mount's life, at the beginning of that: nobody waits for a small save yet. */
+	if (s.is_new && !(request->first_sequence & SEQUENCE_ASIDE))
 		staging_clean(r, time(NULL));
 	if (k == ERR_OK)
 		k = apply_all(r, &s, request, results, e);

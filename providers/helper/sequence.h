@@ -29,7 +29,7 @@ struct before {
 
 struct sequence {
 	int fd;        /* -1: this journal is not recorded */
-	bool is_new;   /* nothing of it was recorded before */
+	bool is_new;   /* nothing of the journal was written to this record before */
 	uint64_t over; /* the last number that was done or refused */
 	uint64_t
 		begun; /* the one that was begun and perhaps done by a run that did not live to tell; 0: none */

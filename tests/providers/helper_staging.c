@@ -62,6 +62,36 @@ Test(helper_staging, what_dead_mounts_left_goes_in_its_time)
 	expect_after(STAGING_OWED_S + 3600, 2);
 }
 
+/* One change of a journal, under this number. */
+static void apply_numbered(const struct shown *s, uint64_t number)
+{
+	const struct change change = { .op = CHANGE_CREATE, .path = "f", .mode = 0644 };
+	struct apply_request request = {
+		.journal = { 1 }, .first_sequence = number, .changes = &change, .changes_count = 1
+	};
+	struct change_result result;
+
+	cr_assert(zero(int, helper_apply(&s->root, NULL, &request, &result, NULL)));
+	cr_assert(zero(int, (int)result.err));
+}
+
+/* The second record of a journal begins in the middle of a mount's life, where somebody waits. */
+Test(helper_staging, what_dead_mounts_left_goes_with_the_first_record_of_a_journal_alone)
+{
+	static const char left[] = "staging/seq-ff000000000000000000000000000000";
+	const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct shown s;
+
+	shown_make(&s, false);
+	scratch_write_text(&s.scratch, left, "");
+	utimensat(s.scratch.fd, left, long_ago, 0);
+	apply_numbered(&s, 1 | SEQUENCE_ASIDE);
+	cr_expect(shown_exists(&s, left));
+	apply_numbered(&s, 2);
+	cr_expect(not(shown_exists(&s, left)));
+	shown_remove(&s);
+}
+
 Test(helper_staging, a_root_without_staging_has_nothing_to_clean)
 {
 	struct root none = { .dir_fd = -1, .staging_fd = -1 };
