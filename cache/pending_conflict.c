@@ -80,6 +80,7 @@ static void take_turn_of(struct pending *p, struct queued *again, struct queued 
 	TAILQ_INSERT_AFTER(&p->queue, last_numbered(q), again, link);
 	again->order = q->order;
 	again->is_wanted = q->is_wanted;
+	again->is_urgent = q->is_urgent;
 	again->conflicts = q->conflicts + 1;
 }
 

@@ -234,6 +234,31 @@ Test(small_saves, a_file_that_is_written_in_place_and_synced_does_not_wait_for_m
 	let_all_through("bulk");
 }
 
+/* The file comes to another name then, for which the program waits as well. */
+Test(small_saves, a_save_whose_name_others_took_does_not_wait_for_much)
+{
+	struct save s = { .text = "ours" };
+
+	make_bulk("bulk");
+	s.inode = make("small");
+	begin(&s);
+	distant_await_applies(&far, 2);
+	scratch_write_text(&far.scratch, "small", "theirs");
+	distant_pass_apply(&far, 2);
+	distant_await_applies(&far, 3);
+	distant_pass_apply(&far, 3);
+	pthread_join(s.thread, NULL);
+	cr_expect(eq(int, s.e.kind, ERR_CONFLICT), "%s", s.e.text);
+	distant_close(&far, s.inode);
+	distant_expect_text(&far, "small", "theirs");
+	distant_expect_text(&far, "small.sandboxfs-conflict", "ours");
+	cr_expect(not(is_there("bulk")));
+	distant_hold_applies(&far, false);
+	sync_all();
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	expect_size("bulk", FULL * MOUTHFUL);
+}
+
 /* Two batches take what may be on its way at once, and more waits. */
 Test(small_saves, a_small_save_finds_room_beside_all_that_may_be_on_its_way)
 {
