@@ -115,12 +115,18 @@ static bool is_needed_by(const struct queued *q, const struct save *s, uint64_t 
 	return false;
 }
 
+/* That move over the link, or in the sandbox, which may take as long. */
+static uint64_t bytes_moved(const struct queued *q)
+{
+	if (q->change.op == CHANGE_COPY)
+		return q->change.length;
+	return queued_has_contents(q) ? q->change.data_len : 0;
+}
+
 /* false: it is not small, or behind what nothing overtakes. */
 static bool save_add(struct save *s, struct queued *q)
 {
-	size_t bytes = queued_has_contents(q) ? q->change.data_len : 0;
-
-	s->load += pending_load(1, bytes);
+	s->load += pending_load(1, bytes_moved(q));
 	if (s->count == SMALL_COUNT_MAX || s->load > PENDING_SMALL_MAX)
 		return false;
 	s->all[s->count++] = q;

@@ -430,6 +430,30 @@ Test(small_saves, a_file_that_is_no_small_one_waits_for_its_turn)
 	expect_size("large", PENDING_SMALL_MAX);
 }
 
+/* The sandbox may take long for a copy, however little is sent. */
+Test(small_saves, a_file_that_much_is_copied_into_waits_for_its_turn)
+{
+	AUTO_FREE char *text = calloc(1, PENDING_SMALL_MAX + 1);
+	struct inode *from = distant_make(&far, "from"), *to;
+	uint64_t copied;
+
+	memset(text, 'x', PENDING_SMALL_MAX);
+	distant_write(&far, from, 0, text);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	far.applies = 0;
+	make_bulk("bulk");
+	to = make("to");
+	cr_assert(eq(int,
+		cache_copy(far.cache, NULL, from, 0, to, 0, PENDING_SMALL_MAX, &copied, NULL),
+		ERR_OK));
+	cr_expect(eq(u64, copied, PENDING_SMALL_MAX));
+	cr_expect(eq(uint, distant_applies(&far), 1), "the sandbox was not asked for it");
+	expect_to_wait(&(struct save){ .inode = to, .text = "y" });
+	distant_close(&far, from);
+	let_all_through("bulk");
+	expect_size("to", PENDING_SMALL_MAX);
+}
+
 Test(small_saves, a_file_whose_name_is_still_that_of_a_large_one_waits_for_that)
 {
 	struct inode *root = cache_root(far.cache);
