@@ -484,24 +484,22 @@ static size_t room_of_locked(const struct pending *p, bool is_wanted)
 	return is_wanted && !pending_is_full(p) ? (size_t)left : 0;
 }
 
+/*
+ * The first record is for all else: where saves took it as soon as it is free, and some program
+ * always waits for the next one, a barrier would wait for ever. The senders, too: one is enough.
+ */
 static bool has_urgent_locked(const struct pending *p)
 {
 	bool is_much = pending_load(p->changes, p->bytes) > PENDING_SMALL_MAX;
-	const struct queued *q = is_much ? TAILQ_FIRST(&p->queue) : NULL;
+	const struct queued *q = is_much && !p->aside_under_way ? TAILQ_FIRST(&p->queue) : NULL;
 
 	while (q && (q->is_sent || !q->is_urgent))
 		q = TAILQ_NEXT(q, link);
 	return q;
 }
 
-/*
- * The first record is for all else: where saves took it as soon as it is free, and some program
- * always waits for the next one, a barrier would wait for ever. The senders, too: one is enough.
- */
 static bool gather_urgent_locked(struct gathering *g)
 {
-	if (g->p->aside_under_way)
-		return false;
 	g->is_plain = false;
 	g->room = PENDING_SMALL_MAX;
 	g->is_wanted_only = g->is_urgent_only = true;

@@ -80,6 +80,7 @@ struct backlog {
 	bool is_lost;       /* the sandbox refused to make it: nothing can be done to it any more */
 	bool lost_contents; /* since the last report: its name must not move on top of others */
 	bool goes_beside;   /* some of its contents left while others of them were on their way */
+	bool is_time_late; /* small saves moved the time that the directory shows, and did not set it */
 	uint64_t refused_order; /* of the last change refused */
 	/* While a batch is being gathered (pending_batch.c): */
 	uint64_t gathering;          /* which one the rest is about */
@@ -338,6 +339,8 @@ void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
  * it; or behind small saves alone.
  */
 void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only);
+/* Before a barrier: sets those times that small saves did not set, since one was in the queue. */
+void pending_keep_late_times_locked(struct pending *p);
 /* Before a barrier: sets the times that open files show, so that no close sets them behind it. */
 void pending_keep_open_times_locked(struct pending *p);
 

@@ -95,24 +95,70 @@ static bool times_are_owed(const struct pending *p, const struct backlog *b)
 	return !last || !(last->is_sent || sets_mtime(last, b->inode, attr.mtime));
 }
 
-/* It leaves with what it follows. */
+/* Whether the time comes behind what is large: that is no small save, or is on its way. */
+static bool is_behind_others(const struct pending *p, const struct queued *time)
+{
+	const struct queued *q;
+
+	for (q = TAILQ_FIRST(&p->queue); q != time; q = TAILQ_NEXT(q, link))
+		if ((q->is_sent || !q->is_urgent) && queued_is_bound_to(time, q))
+			return true;
+	return false;
+}
+
+/* The time leaves with the change that it follows, or with what is large. */
+static void keep_other_time_locked(struct pending *p, struct backlog *b)
+{
+	bool is_wanted = b->is_time_late || (b->last && b->last->is_wanted);
+	bool is_urgent = b->last && b->last->is_urgent;
+	struct queued *q = set_mtime_locked(p, b->inode);
+
+	b->is_time_late = false;
+	if (!q)
+		return;
+	q->is_wanted = is_wanted;
+	q->is_urgent = is_urgent && !is_behind_others(p, q);
+}
+
+/* Whether a time of the directory is in the queue that leaves with what is large. */
+static bool awaits_time(const struct pending *p, const struct inode *i)
+{
+	const struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (q->about.target == i && !q->is_sent && !q->is_urgent && queued_keeps_time(q))
+		return true;
+	return false;
+}
+
+/*
+ * Behind small saves alone a time that leaves with what is large would be the next of many: there is
+ * one for each save. One is enough there, and the last time is set behind that when it leaves.
+ */
 void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only)
 {
 	struct backlog *b;
 
 	TAILQ_FOREACH(b, &p->backlogs, link)
 	{
-		bool is_wanted = b->last && b->last->is_wanted;
-		bool is_urgent = b->last && b->last->is_urgent;
-		bool is_meant = is_urgent || !is_urgent_only;
-		struct queued *q =
-			is_meant && times_are_owed(p, b) ? set_mtime_locked(p, b->inode) : NULL;
+		bool is_meant = !is_urgent_only || (b->last && b->last->is_urgent);
 
-		if (q) {
-			q->is_wanted = is_wanted;
-			q->is_urgent = is_urgent;
-		}
+		if (!b->is_time_late && !(is_meant && times_are_owed(p, b)))
+			continue;
+		if (is_urgent_only && awaits_time(p, b->inode))
+			b->is_time_late = true;
+		else
+			keep_other_time_locked(p, b);
 	}
+}
+
+void pending_keep_late_times_locked(struct pending *p)
+{
+	struct backlog *b;
+
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	if (b->is_time_late)
+		keep_other_time_locked(p, b);
 }
 
 void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir)

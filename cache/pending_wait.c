@@ -431,6 +431,7 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 	pthread_mutex_lock(&p->lock);
 	pending_release_all_locked(p);
 	pending_keep_open_times_locked(p);
+	pending_keep_late_times_locked(p);
 	uint64_t from = first_order_locked(p);
 	enum err kind = drain_all_locked(p, call, e);
 

@@ -92,8 +92,7 @@ static bool share_a_name(const struct queued *a, const struct queued *b)
 	return is_name_of(a, b->change.path) || is_name_of(a, b->change.path2);
 }
 
-/* As what keeps the time that a directory shows does. */
-static bool sets_time_unasked(const struct queued *q)
+bool queued_keeps_time(const struct queued *q)
 {
 	return q->is_unasked && q->change.op == CHANGE_SETATTR && q->change.set == SET_MTIME;
 }
@@ -108,7 +107,7 @@ bool queued_is_bound_to(const struct queued *q, const struct queued *before)
 		if (!is_just_parent(q, i))
 			return true;
 		if (is_just_parent(before, i) ? share_a_name(before, q)
-					      : !sets_time_unasked(before))
+					      : !queued_keeps_time(before))
 			return true;
 	}
 	return false;

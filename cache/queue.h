@@ -85,6 +85,8 @@ bool queued_makes_file(const struct queued *q);
  * not wait for that either.
  */
 bool queued_is_bound_to(const struct queued *q, const struct queued *before);
+/* Whether it sets a time that is shown, and that nobody set. */
+bool queued_keeps_time(const struct queued *q);
 /* Whether the change moves the contents of a file, or puts them in their place. */
 bool queued_changes_contents(const struct queued *q);
 /* Whether it sets attributes alone: that moves the version of the file. */

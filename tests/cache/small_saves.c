@@ -221,6 +221,41 @@ Test(small_saves, one_save_after_another_does_not_wait_for_much)
 	cr_expect(eq(i64, st.st_mtim.tv_nsec, attr.mtime.tv_nsec));
 }
 
+/* So many times of the root are pending. */
+static unsigned count_times(void)
+{
+	struct pending *p = far.cache->pending;
+	const struct queued *q;
+	unsigned count = 0;
+
+	pthread_mutex_lock(&p->lock);
+	TAILQ_FOREACH(q, &p->queue, link)
+	count += queued_keeps_time(q) && q->about.target == cache_root(far.cache);
+	pthread_mutex_unlock(&p->lock);
+	return count;
+}
+
+Test(small_saves, however_many_saves_there_are_in_a_directory_its_time_is_pending_once)
+{
+	static const char *const names[] = { "one", "two", "three", "four", "five" };
+	unsigned count = sizeof names / sizeof *names;
+	struct inode *root = cache_root(far.cache);
+	struct attr attr;
+	struct stat st;
+	int64_t valid_ms;
+
+	make_bulk("bulk");
+	for (unsigned n = 0; n < count; n++)
+		expect_saved_by(&(struct save){ .inode = make(names[n]), .text = "saved" }, n + 2);
+	cr_expect(le(uint, count_times(), 1));
+	cr_assert(eq(int, cache_attr(far.cache, NULL, root, &attr, &valid_ms, NULL), ERR_OK));
+	let_all_through("bulk");
+	cr_expect(zero(uint, count_times()));
+	cr_assert(eq(int, fstat(far.scratch.fd, &st), 0));
+	cr_expect(eq(i64, st.st_mtim.tv_sec, attr.mtime.tv_sec), "the time that was shown stays");
+	cr_expect(eq(i64, st.st_mtim.tv_nsec, attr.mtime.tv_nsec));
+}
+
 Test(small_saves, a_file_that_is_written_in_place_and_synced_does_not_wait_for_much)
 {
 	struct inode *known = distant_make(&far, "known");
