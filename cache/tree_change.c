@@ -5,8 +5,9 @@
 #include <sys/stat.h>
 
 /*
- * Of several foreseen ones the first begins and the last ends them all: whichever is answered last has been asked after
- * everything else that changed it.
+ * Of several foreseen changes of an inode the first one begins and the last one ends them all. The
+ * latest state that one of the answers told is adopted: batches may be on their way beside each
+ * other (pending_answer.c).
  */
 static void change_begins_locked(struct tree *t, const struct tree_scope *s, struct inode *i)
 {
