@@ -143,6 +143,24 @@ static void expect_saved_by(struct save *s, unsigned number)
 	expect_saved(s);
 }
 
+/*
+ * As calls from the `number`th on: where the queue is full, what makes the file may have left in one
+ * of its own before the program synced it.
+ */
+static void expect_saved_from(struct save *s, unsigned number)
+{
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+
+	begin(s);
+	while (!s->is_over && monotonic_ms() < end_ms) {
+		if (distant_applies(&far) >= number)
+			distant_pass_apply(&far, number++);
+		else
+			usleep(1000);
+	}
+	expect_saved(s);
+}
+
 /* Until it waits. */
 static void await_waiting(const struct save *s)
 {
@@ -304,7 +322,7 @@ Test(small_saves, a_small_save_finds_room_beside_all_that_may_be_on_its_way)
 	far.applies = 0;
 	write_mouthfuls(bulk, 3 * FULL);
 	distant_await_applies(&far, 2);
-	expect_saved_by(&(struct save){ .inode = make("small"), .text = "saved" }, 3);
+	expect_saved_from(&(struct save){ .inode = make("small"), .text = "saved" }, 3);
 	distant_expect_text(&far, "small", "saved");
 	distant_hold_applies(&far, false);
 	cr_assert(eq(int, sync_all(), ERR_OK));
