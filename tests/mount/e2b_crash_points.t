@@ -17,7 +17,9 @@ grep -q SANDBOXFS_FAULT "$SANDBOXFS" || skip_all "needs fault points: make check
 CRASH=$TOP/tests/mount/crash.py
 seed=${CRASH_SEED:-1}
 
-# At which place, for the how-many-th time, under what load. Segments of a small journal come and go all the time.
+# At which place, for the how-many-th time, under what load. Segments of a small journal come and go all
+# the time. For journal.based there has to be more behind what is on its way: a quick writer fills a
+# journal of 8 MB before its first batch is due, and waits for room until all of it was answered.
 POINTS=${POINTS:-'
 journal.add.before 40 load
 journal.add.torn 41 load
@@ -36,8 +38,8 @@ pending.answered 6 load
 pending.answered.plain 1 overwrite journal_size=8M
 pending.answered.plain 4 overwrite journal_size=8M
 journal.sent 3 overwrite journal_size=8M
-journal.based 1 overwrite journal_size=8M
-journal.based 4 overwrite journal_size=8M
+journal.based 1 overwrite journal_size=32M
+journal.based 4 overwrite journal_size=32M
 pending.placed 1 load
 pending.placed 9 load
 journal.segment.ended 3 load journal_size=4M
