@@ -14,47 +14,6 @@ needs node python3
 # Of the mount, in seconds, and of what is done here: a call that waits for the first fails.
 TIMEOUT=300
 
-# A container of AIO's is named after its address.
-rename_sandbox() { # NEW
-	ln -s "$VENDOR_DIR/sandboxes/$SANDBOX" "$VENDOR_DIR/sandboxes/$1"
-	echo "$1" >"$VENDOR_DIR/id.dead"
-}
-
-# All that goes to the sandbox goes through the link.
-lay_link() {
-	case $PROVIDER in
-	e2b)
-		start_relay link "$E2B_SANDBOX_URL"
-		E2B_SANDBOX_URL=$(relay_url link)
-		;;
-	runloop)
-		start_relay link "$RUNLOOP_BASE_URL"
-		RUNLOOP_BASE_URL=$(relay_url link)
-		;;
-	aio)
-		start_relay link "${SANDBOX#*_}"
-		rename_sandbox "127.0.0.1_$(relay_port link)"
-		;;
-	*)
-		start_relay link "$1"
-		vendor_request POST "$ADMIN/router/$(relay_port link)" >/dev/null
-		;;
-	esac
-}
-
-# Where the data plane is, of vendors whose control plane says so.
-data_url() {
-	case $PROVIDER in
-	daytona) vendor_said proxy_url ;;
-	langsmith) vendor_said sandbox_url ;;
-	modal) vendor_said api_url ;;
-	esac
-}
-
-vendor_said() { # NAME
-	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]])' "$VENDOR_DIR/ready" "$1"
-}
-
 run() { # COMMAND
 	deadline "$PATIENCE" python3 -c '
 import json, sys
@@ -65,7 +24,7 @@ print(answer["exit_code"], answer["error"])' "$MNT" "$1" </dev/null
 }
 
 vendor_sandbox dead
-lay_link "$(data_url)"
+lay_link dead
 mkdir "$STORE/d"
 echo "what is read" >"$STORE/d/file"
 mount_sandbox dead timeout=$TIMEOUT,log=http=debug

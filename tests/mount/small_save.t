@@ -1,5 +1,6 @@
 #!/bin/sh
-# A small file that is synced does not wait for what is large, over a link that takes minutes for that.
+# A small file that is synced does not wait for what is large, over a link that takes minutes for that. With
+# PROVIDER=VENDOR.
 # shellcheck disable=SC2016,SC2317
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -13,20 +14,6 @@ needs node python3
 # Of this much nothing is in its place before the limit is lifted: at 1 Mbit/s it takes 200 s.
 BULK=25000000
 MBIT=1
-
-relay_to_sandbox() {
-	case $PROVIDER in
-	e2b)
-		start_relay link "$E2B_SANDBOX_URL"
-		E2B_SANDBOX_URL=http://127.0.0.1:$(relay_port link)
-		;;
-	runloop)
-		start_relay link "$RUNLOOP_BASE_URL"
-		RUNLOOP_BASE_URL=http://127.0.0.1:$(relay_port link)
-		;;
-	*) skip_all "for links to E2B and Runloop" ;;
-	esac
-}
 
 save() { # NAME TEXT [OPTION OF dd]
 	printf %s "$2" >text
@@ -59,7 +46,7 @@ in_sandbox() { # NAME...
 }
 
 vendor_sandbox slow
-relay_to_sandbox
+lay_link slow
 expect_log '.*'
 mount_sandbox slow
 mkdir "$MNT/d"
