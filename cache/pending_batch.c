@@ -429,7 +429,7 @@ static bool fits_in_sequence(const struct batch *b, const struct queued *q)
 
 static bool may_leave(const struct gathering *g, const struct queued *q)
 {
-	if (!fits_in_sequence(g->batch, q))
+	if (!fits_in_sequence(g->batch, q) || pending_waits_aside(g->p, q))
 		return false;
 	if (g->is_plain && !is_plain(g->p, q))
 		return false;
@@ -510,7 +510,8 @@ static bool gather_urgent_locked(struct gathering *g)
 
 /*
  * Small saves come first, and one batch of them is on its way beside all others; then comes what
- * somebody waits for. Beside a recorded batch only contents leave that are wanted or fill one.
+ * somebody waits for. Beside a recorded batch, where somebody waits, only contents leave that are
+ * wanted or fill a batch.
  */
 static bool gather_locked(struct gathering *g, bool is_wanted, bool has_urgent)
 {
@@ -518,7 +519,7 @@ static bool gather_locked(struct gathering *g, bool is_wanted, bool has_urgent)
 
 	if (has_urgent && gather_urgent_locked(g))
 		return true;
-	if (p->under_way + 1 >= PENDING_SENDERS_MAX)
+	if (p->under_way - p->aside_under_way + 1 >= PENDING_SENDERS_MAX)
 		return false;
 	g->is_plain = p->recorded_under_way;
 	g->room = room_of_locked(p, true);

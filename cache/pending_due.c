@@ -16,6 +16,14 @@ bool pending_is_whole(const struct pending *p)
 	return pending_is_full(p) || p->changes - p->sent >= PENDING_CHANGES_DUE;
 }
 
+bool pending_waits_aside(const struct pending *p, const struct queued *q)
+{
+	/* A write that others have extended since may be too large for such a batch. */
+	bool is_small = !queued_has_contents(q) || q->change.data_len <= PENDING_SMALL_MAX;
+
+	return p->aside_under_way && q->is_urgent && is_small;
+}
+
 /* When it is worth a call, monotonic. */
 static int64_t worth_ms(const struct pending *p, const struct queued *q)
 {
@@ -34,7 +42,7 @@ static const struct queued *first_unsent_locked(
 	*is_wanted = false;
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (q->is_sent)
+		if (q->is_sent || pending_waits_aside(p, q))
 			continue;
 		int64_t due_ms = worth_ms(p, q);
 

@@ -348,6 +348,11 @@ void pending_keep_open_times_locked(struct pending *p);
 
 /* What so many changes, with so many bytes of contents, load the link with, in bytes. */
 uint64_t pending_load(uint64_t changes, uint64_t bytes);
+/*
+ * Whether a part of a small save waits for the batch of small saves that is on its way. No such part
+ * leaves with anything else meanwhile: programs that save without end would keep the first record.
+ */
+bool pending_waits_aside(const struct pending *p, const struct queued *q);
 /* Whether there are contents for a whole one; and those, or as many changes as go at once. */
 bool pending_is_full(const struct pending *p);
 bool pending_is_whole(const struct pending *p);

@@ -104,6 +104,8 @@ static void make_bulk(const char *name)
 struct save {
 	struct inode *inode;
 	const char *text;
+	unsigned flags; /* of cache_write() */
+	bool is_flush;  /* of a program that closes it, with -o close=wait */
 	pthread_t thread;
 	struct error e;
 	atomic_bool is_over;
@@ -116,7 +118,11 @@ static void *run_save(void *context)
 	struct save *s = context;
 	size_t len = strlen(s->text);
 
-	if (!cache_write(far.cache, &patient, s->inode, 0, s->text, len, 0, &s->e))
+	if (cache_write(far.cache, &patient, s->inode, 0, s->text, len, s->flags, &s->e))
+		;
+	else if (s->is_flush)
+		cache_flush(far.cache, &patient, s->inode, &s->e);
+	else
 		cache_fsync(far.cache, &patient, s->inode, &s->e);
 	s->is_over = true;
 	return NULL;
@@ -390,6 +396,87 @@ Test(small_saves, what_a_barrier_waits_for_leaves_before_the_save_that_comes_nex
 	cr_expect(eq(int, all.kind, ERR_OK));
 	expect_saved(&one);
 	expect_saved(&two);
+}
+
+/* Programs that save without end always have one save more that waits than records are free. */
+Test(small_saves, what_nobody_waits_for_leaves_before_the_save_that_comes_next)
+{
+	struct inode *known = distant_make(&far, "known");
+	struct save one, two;
+
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	far.applies = 0;
+	make_bulk("bulk");
+	struct inode *more = make("more");
+
+	write_mouthfuls(more, FULL);
+	distant_close(&far, more);
+	one = (struct save){ .inode = make("one"), .text = "first" };
+	begin(&one);
+	distant_await_applies(&far, 2);
+	/* As contents alone it might leave before it is synced. */
+	two = (struct save){ .inode = known, .text = "second", .flags = WRITE_APPEND };
+	begin(&two);
+	await_so_many_waiting(2);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 3);
+	cr_expect(ge(sz, distant_apply_bytes(&far), FULL * MOUTHFUL));
+	distant_pass_apply(&far, 2);
+	distant_await_applies(&far, 4);
+	distant_pass_apply(&far, 4);
+	expect_saved(&one);
+	expect_saved(&two);
+	cr_expect(not(is_there("more")));
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_size("more", FULL * MOUTHFUL);
+}
+
+/* Until what was written to the file has left. */
+static void await_sent(const struct inode *i)
+{
+	struct pending *p = far.cache->pending;
+	int64_t end_ms = monotonic_ms() + PATIENCE_MS;
+	const struct queued *q;
+	bool is_sent = false;
+
+	while (!is_sent && monotonic_ms() < end_ms) {
+		usleep(1000);
+		pthread_mutex_lock(&p->lock);
+		TAILQ_FOREACH(q, &p->queue, link)
+		is_sent |= q->is_sent && q->change.op == CHANGE_WRITE && queued_touches(q, i);
+		pthread_mutex_unlock(&p->lock);
+	}
+	cr_assert(is_sent);
+}
+
+/* A save that grew while it waited fits into no batch of small saves. */
+Test(small_saves, a_save_that_others_extend_while_it_waits_leaves_with_what_is_large)
+{
+	AUTO_FREE char *text = calloc(1, PENDING_SMALL_MAX + 1);
+	struct inode *known = distant_make(&far, "known");
+	struct save one, two;
+
+	memset(text, 'x', PENDING_SMALL_MAX);
+	distant_write(&far, known, 0, "before");
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	far.applies = 0;
+	make_bulk("bulk");
+	one = (struct save){ .inode = make("one"), .text = "first" };
+	begin(&one);
+	distant_await_applies(&far, 2);
+	far.cache->options.close_waits = true;
+	two = (struct save){ .inode = known, .text = "after.", .is_flush = true };
+	begin(&two);
+	await_so_many_waiting(2);
+	distant_write(&far, known, strlen("after."), text);
+	distant_pass_apply(&far, 1);
+	await_sent(known);
+	distant_hold_applies(&far, false);
+	expect_saved(&one);
+	expect_saved(&two);
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	expect_size("known", strlen("after.") + PENDING_SMALL_MAX);
 }
 
 /* A program that appends to a log and syncs that for ever; it ends with the test. */
