@@ -9,10 +9,30 @@
 #include "providers/base/path.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* ---- Done ---- */
 
-/* Of contents that were sent beside each other either may be answered first: the latest state counts. */
+/*
+ * Of batches beside each other either may be answered first, and the latest state counts. Where
+ * both changed a directory within one tick of its clock, nobody knows which state that is.
+ */
+static void note_answered(
+	const struct pending *p, const struct queued *q, struct backlog *b, const struct attr *attr)
+{
+	struct attr *latest = &b->answered;
+	bool is_same = latest->ino == attr->ino;
+	bool is_beside = b->answered_of != q->left_by && q->left_by <= b->answered_at;
+
+	if (is_same && time_is_after(latest->ctime, attr->ctime))
+		return;
+	b->is_answer_unsure = S_ISDIR(attr->mode) && is_same &&
+		time_equals(latest->ctime, attr->ctime) && (is_beside || b->is_answer_unsure);
+	*latest = *attr;
+	b->answered_of = q->left_by;
+	b->answered_at = p->gatherings;
+}
+
 static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
 {
 	struct attr *latest = &i->backlog->answered;
@@ -24,9 +44,9 @@ static void adopt(struct pending *p, struct queued *q, struct inode *i, const st
 		return;
 	}
 	cache_note_clock(c, &attr->ctime);
-	if (latest->ino != attr->ino || !time_is_after(latest->ctime, attr->ctime))
-		*latest = *attr;
-	tree_answered(c->tree, &q->about.scope, i, latest, cache_attr_until(c));
+	note_answered(p, q, i->backlog, attr);
+	tree_answered(c->tree, &q->about.scope, i, latest,
+		i->backlog->is_answer_unsure ? 0 : cache_attr_until(c));
 }
 
 /* Others may have been at it since it was done: what comes next is held against what it left itself, or what others of ours did. */

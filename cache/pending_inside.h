@@ -74,6 +74,9 @@ struct backlog {
 	size_t place_bytes;           /* written since that was done last */
 	struct version shown;         /* before the first of them; all zero: it is not known */
 	struct attr answered;         /* the latest state that an answer told while it owes */
+	uint64_t answered_of;         /* the gathering of the batch that told that */
+	uint64_t answered_at;         /* and the last gathering before the answer */
+	bool is_answer_unsure;        /* another batch told another state of the same moment */
 	struct base *base;            /* NULL: the sandbox may have something else by now */
 	struct error refused;         /* the first that was not reported */
 	bool for_handle, for_barrier; /* who is still to hear of it */

@@ -343,6 +343,18 @@ enum err distant_deliver_copy(struct distant *d)
 	return helper_apply(&d->root, NULL, &d->copy, &result, NULL);
 }
 
+static void stamp_one_time(
+	const struct distant *d, const struct apply_request *request, struct change_result *results)
+{
+	for (size_t n = 0; n < request->changes_count && d->changes_at_one_time; n++) {
+		struct change_result *r = &results[n];
+
+		r->parent.ctime = r->parent2.ctime = ONE_TIME;
+		if (S_ISDIR(r->attr.mode))
+			r->attr.ctime = ONE_TIME;
+	}
+}
+
 static void fall_short(
 	struct distant *d, const struct apply_request *request, struct change_result *results)
 {
@@ -390,6 +402,7 @@ static enum err do_apply(struct distant *d, const struct call *call,
 		if (!kind && does_first)
 			kind = pass_gate(d, &d->hold_applies, &d->applies, call, e);
 		forget_attrs(d, request, results);
+		stamp_one_time(d, request, results);
 		fall_short(d, request, results);
 		return is_lost(d, request)
 			? error_set(e, d->lost_as ? d->lost_as : ERR_UNREACHABLE, "lost")

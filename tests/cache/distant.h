@@ -64,9 +64,10 @@ struct distant {
 	const char *changing;
 	const enum err *
 		fetch_failures; /* how the next fetches end, which tell nothing, up to an ERR_OK; or NULL */
-	unsigned break_after; /* so many items, a fetch fails with ERR_IO; 0: never */
-	bool tells_changes;   /* it has a stream of changes: set before the start */
-	bool shows_one_time;  /* all times of files are one, which its clock has not passed */
+	unsigned break_after;     /* so many items, a fetch fails with ERR_IO; 0: never */
+	bool tells_changes;       /* it has a stream of changes: set before the start */
+	bool shows_one_time;      /* all times of files are one, which its clock has not passed */
+	bool changes_at_one_time; /* all directories that it changes say so: set before */
 	unsigned
 		late_most; /* an apply waits for up to so many steps of the test, and no longer than 5 ms */
 	unsigned steps;

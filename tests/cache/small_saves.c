@@ -694,6 +694,53 @@ Test(small_saves, changes_of_other_names_in_a_directory_are_not_bound_to_each_ot
 	cache_forget(far.cache, dir, 1);
 }
 
+/* ---- What is believed of a directory ---- */
+
+/* The time of a directory of somebody else is not set behind a save, which would tell more. */
+static void count_as_of_others(bool is_of_others)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	far.cache->sandbox.identity.uid = is_of_others ? 12345 : getuid();
+	pthread_mutex_unlock(&p->lock);
+}
+
+Test(small_saves, of_two_answers_of_one_moment_about_a_directory_none_is_believed)
+{
+	struct inode *root = cache_root(far.cache), *bulk = distant_make(&far, "bulk"), *dir;
+	uint64_t answers;
+	struct save save = { .text = "saved" };
+	struct attr attr;
+	struct stat st;
+	int64_t valid_ms;
+
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	answers = distant_answers(&far);
+	far.applies = 0;
+	far.does_first = far.changes_at_one_time = true;
+	make_whole("a");
+	distant_hold_applies(&far, true);
+	count_as_of_others(true);
+	write_mouthfuls(bulk, FULL);
+	distant_await_applies(&far, 1);
+	count_as_of_others(false);
+	dir = make_dir("d");
+	save.inode = make_in(dir, "x");
+	count_as_of_others(true);
+	expect_saved_by(&save, 2);
+	distant_pass_apply(&far, 1);
+	distant_await_answers(&far, answers + 2);
+	distant_hold_applies(&far, false);
+	cr_assert(eq(int, cache_attr(far.cache, NULL, root, &attr, &valid_ms, NULL), ERR_OK));
+	cr_assert(eq(int, fstat(far.scratch.fd, &st), 0));
+	cr_expect(eq(u64, attr.nlink, st.st_nlink));
+	count_as_of_others(false);
+	cache_forget(far.cache, dir, 1);
+	distant_close(&far, bulk);
+	cr_expect(eq(int, sync_all(), ERR_OK));
+}
+
 /* ---- A mount that is cut off ---- */
 
 static void setup_left(void)
