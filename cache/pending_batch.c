@@ -103,11 +103,15 @@ static bool is_held_against(const struct pending *p, const struct queued *q)
 	return was_long_untold(p, q) && q->change.version.ctime.tv_sec;
 }
 
-/* Contents on their way hold up only what reaches into them. */
+/*
+ * Contents on their way hold up only what reaches into them. But those that a record counts hold up
+ * all that is written to the file of a save: in another record that might be done first, and after a
+ * kill the version that it leaves would be taken for another writer's.
+ */
 static void pass_sent(const struct gathering *g, const struct queued *q)
 {
-	bool is_write =
-		q->change.op == CHANGE_WRITE && q->about.target && !is_held_against(g->p, q);
+	bool is_write = q->change.op == CHANGE_WRITE && q->about.target &&
+		!is_held_against(g->p, q) && !(q->is_counted && q->is_urgent);
 	struct backlog *b = is_write ? fresh(g, q->about.target) : NULL;
 	uint64_t end = q->change.offset + q->change.data_len;
 
@@ -477,7 +481,9 @@ static bool gather(struct gathering *g)
 static size_t room_of_locked(const struct pending *p, bool is_wanted)
 {
 	uint64_t sent = p->bytes - p->unsent_bytes;
-	uint64_t left = sent < PENDING_SENT_MAX ? PENDING_SENT_MAX - sent : 0;
+	/* A batch of small saves takes nothing from the others. */
+	uint64_t most = PENDING_SENT_MAX + (p->aside_under_way ? PENDING_SMALL_MAX : 0);
+	uint64_t left = sent < most ? most - sent : 0;
 
 	if (left >= PENDING_BATCH_MAX)
 		return PENDING_BATCH_MAX;
@@ -544,9 +550,11 @@ static void number_locked(const struct gathering *g)
 {
 	struct batch *b = g->batch;
 	struct pending *p = g->p;
-	bool needs_record = !is_all_plain(g);
+	bool needs_record = b->first_sequence || !is_all_plain(g);
 	uint64_t aside = g->is_aside ? SEQUENCE_ASIDE : 0;
 
+	for (size_t n = 0; n < b->count; n++)
+		b->queued[n]->is_counted = needs_record;
 	if (b->first_sequence)
 		return;
 	if (needs_record)

@@ -81,6 +81,8 @@ static void take_turn_of(struct pending *p, struct queued *again, struct queued 
 	again->order = q->order;
 	again->is_wanted = q->is_wanted;
 	again->is_urgent = q->is_urgent;
+	again->is_wall = q->is_wall;
+	again->is_inherited = q->is_inherited;
 	again->conflicts = q->conflicts + 1;
 }
 

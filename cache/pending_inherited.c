@@ -12,20 +12,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_known(const struct inherited *h, const char *path)
+static struct untold *find_path(const struct inherited *h, const char *path)
 {
-	const struct untold *u;
+	struct untold *u;
 
 	TAILQ_FOREACH(u, &h->untold, link)
 	if (!strcmp(u->path, path))
-		return true;
-	return false;
+		return u;
+	return NULL;
 }
 
 /* Without memory the barriers tell it. */
 static void add_path(struct inherited *h, const char *path, const struct error *why)
 {
-	if (!path || path_is_staged(path) || h->untold_count == UNTOLD_MAX || is_known(h, path))
+	struct untold *known = path ? find_path(h, path) : NULL;
+
+	/* The last word on it counts: where another name was refused as well, that says so. */
+	if (known)
+		known->why = *why;
+	if (!path || path_is_staged(path) || h->untold_count == UNTOLD_MAX || known)
 		return;
 	struct untold *u = calloc(1, sizeof *u);
 
@@ -53,7 +58,7 @@ void inherited_refused_locked(struct pending *p, const struct queued *q, const s
 {
 	struct inherited *h = &p->inherited;
 
-	if (!h->refused++)
+	if (!h->refused++ || (q->conflicts && h->refused == 2))
 		h->first = *why;
 	h->for_barrier = true;
 	add_path(h, q->change.path, why);

@@ -124,7 +124,7 @@ static struct queued *recovered_new(const struct journal_entry *entry, const str
 	q->number = entry->number;
 	q->sequence = entry->sequence;
 	q->may_be_done = entry->has_left && queued_has_contents(q);
-	q->is_wall = q->is_wanted = q->is_recovered = true;
+	q->is_wall = q->is_wanted = q->is_recovered = q->is_inherited = true;
 	q->since_ms = monotonic_ms();
 	return q;
 }

@@ -48,7 +48,7 @@ static void tell_refused_locked(struct pending *p, const struct queued *q, const
 		remember_locked(q, about, why);
 	if (q->about.dir && q->about.dir != about)
 		remember_locked(q, q->about.dir, why);
-	if (q->is_recovered)
+	if (q->is_inherited)
 		inherited_refused_locked(p, q, why);
 	doubt_all_of(p, q);
 	cache_note_lost(p->cache, q->change.path2 ? q->change.path2 : q->change.path, why);

@@ -39,9 +39,11 @@ struct queued {
 	size_t pieces_count, pieces_room;
 	bool is_sent;      /* in a batch on its way */
 	bool is_wanted;    /* somebody waits for it */
+	bool is_counted;   /* it left with a number of its record */
 	bool is_urgent;    /* and it is a part of a small save: what is large does not hold it up */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
+	bool is_inherited; /* or what came of one: it is for a change of an earlier mount */
 	bool may_be_done;  /* contents that left without a number, and whose answer never came */
 	bool is_found;     /* which are there: what it was based on does not matter any more */
 	bool is_lost;      /* what it needs was refused */
