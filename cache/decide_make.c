@@ -70,7 +70,7 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 	i->backlog->maker = q;
 	tree_owe_name(c->tree, i, 1);
 	if (news.link)
-		tree_link_is_ours(c->tree, i, news.begun);
+		tree_link_is_ours(c->tree, i);
 	*out = i;
 	return ERR_OK;
 }

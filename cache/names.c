@@ -83,7 +83,7 @@ static enum err hand_out_made(struct cache *c, struct inode *dir, const char *na
 	if (!i)
 		return error_set(e, ERR_NO_MEMORY, "%s", name);
 	if (news.link)
-		tree_link_is_ours(c->tree, i, news.begun);
+		tree_link_is_ours(c->tree, i);
 	cache_hand_out(c, dir, name, i, out);
 	tree_unpin(c->tree, i);
 	return ERR_OK;

@@ -550,11 +550,8 @@ bool tree_base_holds(struct tree *t, struct inode *i);
 
 /* Copies the text; false: not known. *is_ours: it was written through this mount. */
 bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, bool *is_ours);
-/*
- * The link was made through this mount, under the one name that it has. Unless others moved a
- * directory since the serial number `since`: then it may not stand where it was meant to.
- */
-void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since);
+/* The link was made through this mount, under the one name that it has. */
+void tree_link_is_ours(struct tree *t, struct inode *i);
 /*
  * Whether `name` in `dir` is a name of the link that was given to it through this mount: made,
  * linked or renamed here. A name that the sandbox gave to the same link is not, where others of the

@@ -2,6 +2,7 @@
 #include "cache/tree_inside.h"
 
 #include <string.h>
+#include <limits.h>
 #include <sys/stat.h>
 
 /*
@@ -330,7 +331,8 @@ void tree_renamed(struct tree *t, const struct tree_name *from, const struct tre
 	bool is_its_name = old && old->inode == i;
 	int64_t kernel_until_ms = is_its_name ? old->kernel_until_ms : 0;
 	bool is_ours = are_names_ours_locked(i);
-	unsigned depth_before = depth_in_locked(t, i);
+	/* The kernel has it at `from`, wherever the sandbox says that it is. */
+	unsigned depth_before = is_its_name ? depth_in_locked(t, i) : UINT_MAX;
 
 	i->pins++;
 	if (is_its_name)

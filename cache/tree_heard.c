@@ -137,28 +137,15 @@ bool is_early_locked(
 /* ---- What others moved ---- */
 
 /*
- * Whether `i` may stand in `dir` by what is told. What is under a change of ours stays until that
- * is done.
+ * Whether it may have another name by what is told. What is under a change of ours stays until that
+ * is done. A directory that others moved is a new inode, and a link has the text of where it stood.
  */
-static bool may_move_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
+static bool may_move_locked(const struct inode *i)
 {
 	bool is_ours = i->changing || i->moving || i->owed || i->provisional ||
 		inode_extra_locked(i)->staged;
 
-	if (i == t->root || is_ours || is_above_locked(t, i, dir))
-		return false;
-	return S_ISDIR(i->attr.mode) ? may_follow_locked(t, i, dir) : !S_ISLNK(i->attr.mode);
-}
-
-/* Of a directory: it was under its name what it is going to be under another. */
-static void drop_names_locked(struct tree *t, struct inode *i)
-{
-	for (struct dentry *d = i->names, *next; d; d = next) {
-		next = d->next_of_inode;
-		d->dir->complete = false;
-		kernel_forgets_name_locked(t, d->dir, d->name, d, true);
-		dentry_drop_locked(t, d);
-	}
+	return !is_ours && !S_ISDIR(i->attr.mode) && !S_ISLNK(i->attr.mode);
 }
 
 /* The name that `i` has at the path `from`. */
@@ -171,11 +158,13 @@ static struct dentry *renamed_from_locked(struct tree *t, const struct inode *i,
 	return d && d->inode == i ? d : NULL;
 }
 
-static void drop_renamed_locked(struct tree *t, const struct inode *i, const char *from)
+/* But for `now`, the name that it has by then. */
+static void drop_renamed_locked(
+	struct tree *t, const struct inode *i, const char *from, const struct dentry *now)
 {
 	struct dentry *d = renamed_from_locked(t, i, from);
 
-	if (d && !d->dir->changing)
+	if (d && d != now && !d->dir->changing)
 		dentry_lost_locked(t, d);
 }
 
@@ -204,23 +193,9 @@ static struct inode *told_inode_locked(struct tree *t, const struct watch_event 
 	return i && is_surely_locked(t, i, event) ? i : NULL;
 }
 
-/* Answers to what was asked by the path of before are none of it. */
-static void moved_told_locked(struct tree *t, struct inode *i, const char *from)
-{
-	i->moved = ++t->serial;
-	if (from)
-		drop_renamed_locked(t, i, from);
-	if (!S_ISDIR(i->attr.mode))
-		return;
-	links_moved_locked(t, i);
-	/* Nobody told of what happened in it while it was no longer there and not yet here. */
-	doubt_inside_locked(t, i);
-}
-
 /*
- * An inode that is known is told of by a name that it did not have: others renamed it, or linked
- * it. It keeps what is open of it, and who works in it or below it: the name is a way to it, to be
- * asked for as any that is in doubt.
+ * A file that is known is told of by a name that it did not have: others renamed it, or linked it.
+ * What is open of it stays: the name is a way to it, to be asked for as any that is in doubt.
  */
 static void move_told_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
@@ -228,18 +203,22 @@ static void move_told_locked(
 	struct inode *i = told_inode_locked(t, event);
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (!i || !may_move_locked(t, i, dir) ||
+	if (!i || !may_move_locked(i) ||
 		(d && (d->inode == i || d->inode->changing || d->inode->owed)))
 		return;
 	i->pins++;
+	inode_wake_locked(t, i);
+	dir->pins++;
+	inode_wake_locked(t, dir);
 	if (d)
 		dentry_lost_locked(t, d);
-	/* A directory has one name. */
-	if (S_ISDIR(i->attr.mode))
-		drop_names_locked(t, i);
 	d = dentry_new_locked(t, dir, name, i);
+	/* Answers to what was asked by the path of before are none of it. */
 	if (d)
-		moved_told_locked(t, i, event->from);
+		i->moved = ++t->serial;
+	if (d && event->from)
+		drop_renamed_locked(t, i, event->from, d);
+	inode_unpin_locked(t, dir);
 	inode_unpin_locked(t, i);
 }
 

@@ -47,7 +47,6 @@ struct tree {
 	uint64_t provisionals; /* made so far */
 	uint64_t doubted;      /* when everything was last doubted */
 	uint64_t told_beyond;  /* when others last changed what lies beyond what is known */
-	uint64_t links_moved;  /* when they last moved a directory that is known */
 	/* What was asked then or later, by serial number, may be held; UINT64_MAX: nothing. */
 	uint64_t held_from;
 	int64_t trusted_until_ms; /* what is held is believed until then, monotonic; 0: it is in doubt */
@@ -309,11 +308,6 @@ void late_release_locked(struct tree *t);
 char *path_build_locked(struct tree *t, struct inode *i, const char *name);
 /* As tree_may_be_copied_up(). */
 bool may_be_copied_up_locked(const struct inode *i);
-/*
- * Others moved `dir`, perhaps with links below it that were written here: such a link might lead
- * out from where it is now, and one of the sandbox might show less.
- */
-void links_moved_locked(struct tree *t, struct inode *dir);
 /* `i` loses its last name by others: while it is in use it is remembered where that was. */
 void remember_place_locked(struct tree *t, struct inode *i);
 
@@ -326,19 +320,12 @@ uint64_t path_stamp_locked(const struct tree *t, const struct inode *i, bool *mo
 /* Whether `i` is below `dir`, or is it. */
 bool is_above_locked(const struct tree *t, const struct inode *dir, const struct inode *i);
 
-/*
- * Whether a directory that others moved may stand in `dir` as the inode that it is: where it is as
- * deep as before. Nearer to the root a link below it would lead farther out than the kernel was shown;
- * farther down it would be shown what leads out from where the kernel still has it.
- */
-bool may_follow_locked(const struct tree *t, const struct inode *i, const struct inode *dir);
-
 /* What tree_depth_in() says, but for renames that are not settled. */
 unsigned depth_in_locked(const struct tree *t, const struct inode *dir);
 
 /* ---- tree_places.c ---- */
 
-/* A rename of ours moved `i`, whose entries were so deep before. */
+/* A rename of ours moved `i`, whose entries were so deep before; UINT_MAX: nobody knows. */
 void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_before);
 
 /* ---- tree_links.c ---- */

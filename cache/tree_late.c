@@ -136,8 +136,11 @@ static void judge_overdue_locked(struct tree *t)
 	t->late_judged_ms = now_ms;
 	for (struct late *l = TAILQ_FIRST(&t->late), *next; l; l = next) {
 		next = TAILQ_NEXT(l, link);
-		if (is_overdue(t, l, now_ms))
-			late_judge_locked(t, l);
+		if (!is_overdue(t, l, now_ms))
+			continue;
+		late_judge_locked(t, l);
+		/* It may have taken others away. */
+		next = TAILQ_FIRST(&t->late);
 	}
 }
 
@@ -168,33 +171,48 @@ bool is_put_off_locked(struct tree *t, const struct inode *i)
 	return d;
 }
 
-static void judge_names_locked(struct tree *t, const struct inode *i)
+/* One that can be judged, of a name of `i`; and of an entry of `dir`. NULL: there is none. */
+static struct late *ripe_name_locked(struct tree *t, const struct inode *i)
 {
 	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
 		struct late *l = late_find_locked(t, d->dir, d->name);
 
 		if (l && !is_early_still(t, l))
-			late_judge_locked(t, l);
+			return l;
 	}
+	return NULL;
 }
 
-static void judge_entries_locked(struct tree *t, const struct inode *dir)
+static struct late *ripe_entry_locked(struct tree *t, const struct inode *dir)
 {
-	struct late *next;
+	struct late *l;
 
-	for (struct late *l = LIST_FIRST(&t->late_by_dir[dir_bucket(dir)]); l; l = next) {
-		next = LIST_NEXT(l, of_dir);
+	LIST_FOREACH(l, &t->late_by_dir[dir_bucket(dir)], of_dir)
+	{
 		if (l->dir == dir && !is_early_still(t, l))
-			late_judge_locked(t, l);
+			return l;
 	}
+	return NULL;
+}
+
+/* What is judged may take names and other late events away: it is looked for anew each time. */
+static void judge_ripe_locked(struct tree *t, struct inode *i)
+{
+	struct late *l;
+
+	i->pins++;
+	inode_wake_locked(t, i);
+	while ((l = ripe_name_locked(t, i)))
+		late_judge_locked(t, l);
+	while ((l = ripe_entry_locked(t, i)))
+		late_judge_locked(t, l);
+	inode_unpin_locked(t, i);
 }
 
 void judge_late_locked(struct tree *t, struct inode *i)
 {
-	if (!i->changing) {
-		judge_names_locked(t, i);
-		judge_entries_locked(t, i);
-	}
+	if (!i->changing && t->late_count)
+		judge_ripe_locked(t, i);
 	judge_overdue_locked(t);
 }
 

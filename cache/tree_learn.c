@@ -103,15 +103,11 @@ static bool has_name_locked(const struct inode *i, const struct inode *dir, cons
 /*
  * Whether an inode that we know may have this name too. A directory has one name: under another it
  * is a new inode, since the kernel would move the one that it has, with all that it was shown of
- * what is below. Only one that lost its name by others and is found, by more than its number, as deep
- * as before is the same: somebody may work in it.
+ * what is below.
  */
-static bool may_be_named_locked(
-	const struct tree *t, const struct inode *i, const struct inode *dir, const char *name)
+static bool may_be_named_locked(const struct inode *i, const struct inode *dir, const char *name)
 {
-	if (!S_ISDIR(i->attr.mode) || has_name_locked(i, dir, name))
-		return true;
-	return !i->names && i->attr.btime_ns && may_follow_locked(t, i, dir);
+	return !S_ISDIR(i->attr.mode) || has_name_locked(i, dir, name);
 }
 
 /* By what others did. */
@@ -119,7 +115,7 @@ static void replace_locked(struct tree *t, struct dentry *d, struct inode *i)
 {
 	struct inode *old = d->inode;
 
-	if (old == i)
+	if (old == i || !may_be_in_locked(t, i, d->dir))
 		return;
 	kernel_forgets_name_locked(t, d->dir, d->name, d, false);
 	remember_place_locked(t, old);
@@ -169,7 +165,7 @@ static struct inode *inode_for_locked(
 	bool is_known = d && is_same_file(&d->inode->attr, attr);
 	struct inode *i = is_known ? d->inode : inode_find_locked(t, attr);
 
-	if (i && is_same_file(&i->attr, attr) && may_be_named_locked(t, i, dir, name)) {
+	if (i && is_same_file(&i->attr, attr) && may_be_named_locked(i, dir, name)) {
 		i->gone = false; /* it had another name that we did not know of */
 		if (!i->hashed)
 			inode_hash_locked(t, i);
@@ -203,7 +199,7 @@ static struct inode *inode_for_old_locked(
 	}
 	bool is_there = i && is_same_file(&i->attr, attr) && !i->gone;
 
-	if (d || (is_there && may_be_in_locked(t, i, dir) && may_be_named_locked(t, i, dir, name)))
+	if (d || (is_there && may_be_in_locked(t, i, dir) && may_be_named_locked(i, dir, name)))
 		return i;
 	i = inode_learned_locked(t, attr, seen);
 	/* What was told of may have been in it. */

@@ -19,35 +19,13 @@ bool tree_link_text(struct tree *t, struct inode *i, char *out, size_t room, boo
 	return known;
 }
 
-void tree_link_is_ours(struct tree *t, struct inode *i, uint64_t since)
+void tree_link_is_ours(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);
-	bool is_ours = t->links_moved <= since;
-
-	i->link_is_ours = is_ours;
+	i->link_is_ours = true;
 	for (struct dentry *d = i->names; d; d = d->next_of_inode)
-		d->link_is_ours = is_ours;
+		d->link_is_ours = true;
 	pthread_mutex_unlock(&t->lock);
-}
-
-static void take_links_locked(struct tree *t, struct inode *dir)
-{
-	for (struct dentry *d = dir->children; d; d = d->sibling_next) {
-		struct inode *i = d->inode;
-
-		if (S_ISDIR(i->attr.mode))
-			take_links_locked(t, i);
-		if (!S_ISLNK(i->attr.mode))
-			continue;
-		i->link_is_ours = false;
-		kernel_forgets_inode_locked(t, i, true);
-	}
-}
-
-void links_moved_locked(struct tree *t, struct inode *dir)
-{
-	t->links_moved = ++t->serial;
-	take_links_locked(t, dir);
 }
 
 bool are_names_ours_locked(const struct inode *link)

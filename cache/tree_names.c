@@ -41,13 +41,11 @@ struct dentry *dentry_find_locked(struct tree *t, const struct inode *dir, const
 }
 
 /* What others had taken the last name of may stand elsewhere now. */
-static void dentry_attach_inode_locked(struct tree *t, struct dentry *d, struct inode *i)
+static void dentry_attach_inode(struct dentry *d, struct inode *i)
 {
 	if (!i->names && inode_extra_locked(i)->was_at) {
 		free(i->extra->was_at);
 		i->extra->was_at = NULL;
-		if (S_ISDIR(i->attr.mode))
-			links_moved_locked(t, i);
 	}
 	d->inode = i;
 	d->next_of_inode = i->names;
@@ -96,7 +94,7 @@ struct dentry *dentry_new_locked(
 		dir->children->sibling_prev = d;
 	dir->children = d;
 	inode_wake_locked(t, dir);
-	dentry_attach_inode_locked(t, d, i);
+	dentry_attach_inode(d, i);
 	return d;
 }
 
@@ -127,7 +125,7 @@ void dentry_retarget_locked(struct tree *t, struct dentry *d, struct inode *i)
 	if (old == i)
 		return;
 	dentry_detach_inode(d);
-	dentry_attach_inode_locked(t, d, i);
+	dentry_attach_inode(d, i);
 	d->link_is_ours = false;
 	if (!old->names)
 		inode_wake_locked(t, old);
@@ -154,6 +152,7 @@ static void lose_name_locked(struct tree *t, struct dentry *d, struct inode **lo
 	kernel_forgets_name_locked(t, d->dir, d->name, d, true);
 	remember_place_locked(t, i);
 	i->pins++;
+	inode_wake_locked(t, i);
 	dentry_drop_locked(t, d);
 	/* Wherever it is found again, it was not written there. */
 	i->link_is_ours &= i->names != NULL;

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 void tree_path_release(struct tree_path *p)
 {
@@ -88,6 +89,8 @@ void remember_place_locked(struct tree *t, struct inode *i)
 	bool is_in_use = i->opens || i->kernel_refs;
 	const struct dentry *d = i->names;
 
+	if (S_ISDIR(i->attr.mode) || S_ISLNK(i->attr.mode))
+		return;
 	if (!d || d->next_of_inode || !is_in_use || inode_extra_locked(i)->staged || i->provisional)
 		return;
 	AUTO_FREE char *dir = path_build_locked(t, d->dir, NULL);
@@ -125,25 +128,6 @@ static bool leads_to_root_locked(const struct tree *t, const struct inode *i)
 	while (i != t->root && i->names)
 		i = i->names->dir;
 	return i == t->root;
-}
-
-static unsigned depth_of_path(const char *path)
-{
-	unsigned depth = 0;
-
-	for (; *path; path++)
-		depth += *path == '/';
-	return depth;
-}
-
-bool may_follow_locked(const struct tree *t, const struct inode *i, const struct inode *dir)
-{
-	const char *was_at = inode_extra_locked(i)->was_at;
-
-	if (i->names)
-		return leads_to_root_locked(t, i) &&
-			depth_in_locked(t, dir) == depth_in_locked(t, i->names->dir);
-	return was_at && depth_in_locked(t, dir) == depth_of_path(was_at);
 }
 
 /* A name in a directory that was moved in the sandbox is of no use while there is another one: that comes first. */

@@ -10,6 +10,7 @@
  */
 #include "cache/tree_inside.h"
 
+#include <limits.h>
 #include <sys/stat.h>
 
 /*
@@ -41,9 +42,9 @@ void places_moved_locked(struct tree *t, const struct inode *i, unsigned depth_b
 		t->rose = ++t->serial;
 	/* Where all places are taken one of them stands for every directory. */
 	const struct moved_dir moved = { .dir = m ? i : NULL,
-		.least = !m                    ? 0
-			: depth < depth_before ? depth
-					       : depth_before,
+		.least = !m || depth_before == UINT_MAX ? 0
+			: depth < depth_before          ? depth
+							: depth_before,
 		.until_ms = tree_now_ms() + UNANSWERED_MS,
 		.by = pthread_self(),
 		.is_asked = true,

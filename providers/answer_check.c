@@ -184,7 +184,7 @@ enum err check_fetch_done(
 {
 	if (piece->err)
 		return ERR_OK;
-	if (!S_ISREG(piece->attr.mode))
+	if (item->kind != FETCH_WHERE && !S_ISREG(piece->attr.mode))
 		return is_lie("contents of what has none", e);
 	if (is_seek(item) && (piece->offset > INT64_MAX || piece->offset < item->offset))
 		return is_lie("a place before the one that was asked from", e);

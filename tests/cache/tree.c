@@ -236,30 +236,8 @@ static void hear_renamed(struct inode *i, const char *from, const char *path)
 	tree_hear(tree, &event);
 }
 
-/* Somebody may work in it. */
-Test(tree, a_directory_in_use_that_lost_its_name_is_the_same_one_elsewhere)
-{
-	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-	struct inode *other = learn(root, "o", 9, S_IFDIR | 0755);
-	struct inode *moved = learn_born(a, "m", 3, S_IFDIR | 0755);
-
-	tree_kernel_get(tree, moved);
-	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	tree_learn_absent(tree, a, "m", tree_seen(tree));
-	AUTO_FREE char *was_at = tree_was_at(tree, moved);
-
-	cr_expect(eq(str, was_at, "a/m"));
-	cr_expect(eq(ptr, learn_born(other, "m", 3, S_IFDIR | 0755), moved));
-	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	tree_learn_absent(tree, other, "m", tree_seen(tree));
-	tree_looked_in_vain(tree, moved);
-	cr_expect(eq(ptr, tree_was_at(tree, moved), NULL));
-	cr_expect(ne(ptr, learn_born(other, "n", 3, S_IFDIR | 0755), moved));
-	tree_kernel_forget(tree, moved, 1);
-}
-
 /* The kernel has it, and the texts of links below it, as they are where it was. */
-Test(tree, a_directory_that_others_moved_up_or_down_is_a_new_one)
+Test(tree, a_directory_that_others_moved_is_a_new_one)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
 	struct inode *b = learn(a, "b", 5, S_IFDIR | 0755);
@@ -274,6 +252,9 @@ Test(tree, a_directory_that_others_moved_up_or_down_is_a_new_one)
 	cr_expect(ne(ptr, tree_peek(tree, root, "t"), told));
 	hear_renamed(told, "a/t", "a/b/t");
 	cr_expect(ne(ptr, tree_peek(tree, b, "t"), told));
+	hear_renamed(told, "a/t", "a/u");
+	cr_expect(ne(ptr, tree_peek(tree, a, "u"), told));
+	cr_expect(ne(ptr, learn_born(a, "n", 3, S_IFDIR | 0755), moved));
 	cr_expect(ne(ptr, learn_born(b, "m", 3, S_IFDIR | 0755), moved));
 	tree_kernel_forget(tree, moved, 1);
 	tree_kernel_forget(tree, told, 1);
@@ -289,49 +270,21 @@ Test(tree, a_directory_that_lost_its_name_is_not_found_by_its_number_alone)
 	tree_kernel_forget(tree, was, 1);
 }
 
-/* A link of ours below it may lead out only from where it was written. */
-Test(tree, a_directory_that_is_told_of_by_another_name_keeps_what_is_in_it)
+/* What is judged then takes the name away that it is about. */
+Test(tree, a_rename_over_a_file_that_is_under_change_is_heard_when_that_is_done)
 {
 	struct inode *a = learn(root, "a", 2, S_IFDIR | 0755);
-	struct inode *b = learn(a, "b", 3, S_IFDIR | 0755);
-	struct inode *link = learn(b, "l", 4, S_IFLNK | 0777);
-	uint64_t before = tree_seen(tree);
-	bool is_ours;
+	struct inode *f = learn_born(a, "f", 3, S_IFREG | 0644);
+	struct inode *g = learn_born(a, "g", 4, S_IFREG | 0644);
+	struct tree_scope scope = { .inodes = { f } };
 
-	tree_link_is_ours(tree, link, before);
-	is_ours = link->link_is_ours;
-	cr_expect(is_ours);
-	hear_renamed(b, "a/b", "a/c");
-	cr_expect(eq(str, (char *)path_of(link, NULL), "a/c/l"));
-	is_ours = link->link_is_ours;
-	cr_expect(not(is_ours));
-	/* Nor is one that was asked for before and is answered only now. */
-	tree_link_is_ours(tree, link, before);
-	is_ours = link->link_is_ours;
-	cr_expect(not(is_ours));
-	/* Not into itself. */
-	hear_renamed(b, "a/c", "a/c/inner");
-	cr_expect(eq(str, (char *)path_of(link, NULL), "a/c/l"));
-}
-
-/* A change of ours keeps its name in it. */
-Test(tree, a_link_that_is_under_change_is_not_ours_where_others_moved_its_directory)
-{
-	struct inode *d = learn_born(root, "d", 3, S_IFDIR | 0755);
-	struct inode *link = learn(d, "l", 4, S_IFLNK | 0777);
-	struct tree_scope scope = { .inodes = { link } };
-	bool is_ours;
-
-	tree_kernel_get(tree, d);
-	tree_link_is_ours(tree, link, tree_seen(tree));
+	tree_kernel_get(tree, g);
 	tree_change_begins(tree, &scope);
-	tree_learn_absent(tree, root, "d", tree_seen(tree));
-	cr_assert(eq(ptr, learn_born(root, "e", 3, S_IFDIR | 0755), d));
-	cr_expect(eq(str, (char *)path_of(link, NULL), "e/l"));
-	is_ours = link->link_is_ours;
-	cr_expect(not(is_ours));
+	hear_renamed(g, "a/g", "a/f");
+	cr_expect(eq(str, (char *)path_of(g, NULL), "a/g"));
 	tree_change_ends(tree, &scope);
-	tree_kernel_forget(tree, d, 1);
+	cr_expect(eq(str, (char *)path_of(g, NULL), "a/f"));
+	tree_kernel_forget(tree, g, 1);
 }
 
 Test(tree, a_file_that_is_told_of_by_another_name_has_that_one)
@@ -363,19 +316,6 @@ Test(tree, a_file_without_a_time_of_birth_is_not_told_of_by_its_number_alone)
 	tree_kernel_forget(tree, born, 1);
 }
 
-/* By that path the sandbox has nothing any more, which says nothing of what is in it. */
-Test(tree, the_path_of_a_directory_that_others_moved_is_not_held)
-{
-	struct inode *d = learn(root, "d", 3, S_IFDIR | 0755);
-	struct inode *e = learn(d, "e", 4, S_IFDIR | 0755);
-	AUTO_TREE_PATH struct tree_path path = { 0 };
-
-	cr_assert(eq(int, tree_path(tree, e, "f", &path, NULL), ERR_OK));
-	cr_expect(tree_path_held(tree, e, &path));
-	hear_renamed(d, "d", "moved");
-	cr_expect(not(tree_path_held(tree, e, &path)));
-}
-
 /* The root is a path. */
 Test(tree, another_root_is_taken_and_nothing_below_the_one_before_is_believed)
 {
@@ -395,7 +335,7 @@ Test(tree, a_name_that_the_sandbox_gives_to_a_link_of_ours_is_not_ours)
 {
 	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
 
-	tree_link_is_ours(tree, link, tree_seen(tree));
+	tree_link_is_ours(tree, link);
 	cr_expect(eq(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
 	cr_expect(tree_link_name_is_ours(tree, root, "l", link));
 	cr_expect(not(tree_link_name_is_ours(tree, root, "m", link)));
@@ -410,7 +350,7 @@ Test(tree, a_link_of_ours_that_is_linked_renamed_or_exchanged_here_stays_ours)
 	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
 	struct inode *other = learn(a, "o", 4, S_IFLNK | 0777);
 
-	tree_link_is_ours(tree, link, tree_seen(tree));
+	tree_link_is_ours(tree, link);
 	tree_named(tree, a, "linked", link, LATER);
 	cr_expect(tree_link_name_is_ours(tree, a, "linked", link));
 	move(link, root, "l", a, "moved");
@@ -424,7 +364,7 @@ Test(tree, a_link_of_ours_that_the_sandbox_replaced_is_not_ours)
 {
 	struct inode *link = learn(root, "l", 3, S_IFLNK | 0777);
 
-	tree_link_is_ours(tree, link, tree_seen(tree));
+	tree_link_is_ours(tree, link);
 	struct inode *theirs = learn(root, "l", 4, S_IFLNK | 0777);
 
 	cr_expect(not(tree_link_name_is_ours(tree, root, "l", theirs)));

@@ -1,6 +1,6 @@
 #!/bin/sh
-# What is in use here is renamed in the sandbox: writes and reads go on with the file, and a process
-# that works in a directory stays in it, as on a local file system.
+# A file that is in use here is renamed in the sandbox: writes and reads go on with it, as on a local
+# file system.
 # shellcheck disable=SC2016,SC2317
 # shellcheck source=tests/support/tap.sh
 . "${0%/*}/../support/tap.sh"
@@ -93,36 +93,5 @@ settle
 is "where it is" "$(cat "$STORE/archive/kept")" "text
 more"
 
-# ---- Above a working directory -------------------------------------------------------------------
-
-mkdir -p "$MNT/work/deep/er" "$MNT/other"
-echo here >"$MNT/work/deep/er/file"
-settle
-ls -lR "$MNT" >/dev/null
-exec 5>>"$MNT/work/deep/er/file"
-cd "$MNT/work/deep/er" || exit 1
-mv "$STORE/work" "$STORE/moved"
-is_moved() {
-	[ -d "$MNT/moved" ] && [ ! -e "$MNT/work" ]
-}
-ok "a directory is renamed in the sandbox" wait_until "$PATIENCE" is_moved
-is "who works below it reads" "$(cat file 2>&1)" here
-is "and lists" "$(ls 2>&1)" file
-ok "and makes" sh -c 'echo made >made'
-ok "and writes to what is open" sh -c 'echo open >&5'
-ok "it is found by its new path" ls -d "$MNT/moved/deep/er"
-is "the place is the new one" "$(pwd -P)" "$MNT/moved/deep/er"
-exec 5>&-
-settle
-is "all is in the sandbox" "$(cat "$STORE/moved/deep/er/file" "$STORE/moved/deep/er/made")" "here
-open
-made"
-mv "$STORE/moved" "$STORE/other/inner"
-is_inner() {
-	[ -d "$MNT/other/inner" ] && [ ! -e "$MNT/moved" ]
-}
-ok "it is moved into another" wait_until "$PATIENCE" is_inner
-is "who works below it goes on" "$(cat made 2>&1)" made
-cd "$SCRATCH" || exit 1
 unmount
 done_testing

@@ -692,8 +692,8 @@ static void put_where_lie(struct buf *out, size_t lie)
 
 	for (size_t n = 0; n < (lie == 2 ? 2 : 1); n++)
 		wire_put_fetch_piece(out, &path);
-	wire_put_fetch_piece(
-		out, &(struct fetch_piece){ .kind = FETCH_DONE, .attr.mode = S_IFREG });
+	wire_put_fetch_piece(out,
+		&(struct fetch_piece){ .kind = FETCH_DONE, .attr = { .ino = 7, .mode = S_IFDIR } });
 }
 
 Test(helper_client, a_path_of_an_inode_comes_whole_or_is_refused)

@@ -41,6 +41,7 @@ static struct provider_ops vendor(unsigned create_options, unsigned connect_opti
 static const char *const list[] = { "A=b", NULL };
 static const uint16_t ports[] = { 8000, 0 };
 static const struct provider_config everything = { .template = "t",
+	.image = "i",
 	.env = list,
 	.labels = list,
 	.name = "n",
@@ -123,12 +124,27 @@ Test(provider_options, one_that_is_refused_is_called_as_its_user_calls_it)
 Test(provider_options, what_the_vendor_can_do_is_passed_on)
 {
 	struct provider_ops ops = vendor(ALL & ~OPTION_USER, OPTION_USER);
+	struct provider_config of_image = everything, of_template = everything;
 	struct provider *p;
 	char id[128];
 
-	cr_expect(eq(int, provider_create(&ops, &everything, NULL, id, NULL), ERR_OK));
-	cr_expect(eq(int, provider_connect(&ops, &everything, NULL, &p, NULL), ERR_OK));
-	cr_expect(eq(int, calls, 2));
+	of_image.template = NULL;
+	of_template.image = NULL;
+	cr_expect(eq(int, provider_create(&ops, &of_image, NULL, id, NULL), ERR_OK));
+	cr_expect(eq(int, provider_create(&ops, &of_template, NULL, id, NULL), ERR_OK));
+	cr_expect(eq(int, provider_connect(&ops, &of_image, NULL, &p, NULL), ERR_OK));
+	cr_expect(eq(int, calls, 3));
+}
+
+Test(provider_options, an_image_and_a_template_are_one_too_many)
+{
+	struct provider_ops ops = vendor(ALL, 0);
+	struct error e = { 0 };
+	char id[128];
+
+	cr_expect(eq(int, provider_create(&ops, &everything, NULL, id, &e), ERR_INVALID));
+	cr_expect(eq(str, e.text, "vendor: 'template=' and 'image=': one of them"));
+	cr_expect(eq(int, calls, 0));
 }
 
 /* It is printed, typed and stands in the mount table. */
