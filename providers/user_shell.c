@@ -52,13 +52,13 @@ const char *user_shell_auto(unsigned caps)
  * to; "": none. In single quotes: it must not have any.
  */
 #define IN_BASH "[ -z \"$BASH_VERSION\" ] || "
-#define GO_BACK "[ -z \"$1\" ] || cd -- \"$1\"\nshift\n"
+#define GO_BACK "[ -z \"$1\" ] || command cd -- \"$1\"\nshift\n"
 
 static const char *const startup[] = {
-	[KIND_BASH] = IN_BASH "[ ! -r ~/.bashrc ] || . ~/.bashrc\n" GO_BACK,
+	[KIND_BASH] = IN_BASH "[ ! -r ~/.bashrc ] || . ~/.bashrc </dev/null\n" GO_BACK,
 	[KIND_LOGIN] =
 		IN_BASH "[ -r ~/.bash_profile ] || [ -r ~/.bash_login ] || [ -r ~/.profile ] ||\n"
-			"	[ ! -r ~/.bashrc ] || . ~/.bashrc\n" GO_BACK,
+			"	[ ! -r ~/.bashrc ] || . ~/.bashrc </dev/null\n" GO_BACK,
 };
 
 /* $1 is the shell, $2 what it runs, $3 the directory. */

@@ -2,6 +2,7 @@
 
 #include "cache/disk.h"
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
 #include "tools/labels.h"
 #include "tools/user_dirs.h"
 
@@ -51,19 +52,18 @@ static enum err lock(int fd, const struct provider_ops *ops, const struct provid
 struct search {
 	const struct provider_ops *ops;
 	const struct provider_config *cfg;
-	char *id; /* of 128 bytes */
+	char *id;        /* of 128 bytes */
+	bool has_untold; /* a sandbox that does not say which labels it has */
 };
 
 static enum err compare(void *context, const struct sandbox_entry *entry, struct error *e)
 {
 	struct search *s = context;
 
-	if (entry->unread)
+	(void)e;
+	s->has_untold |= !entry->unread && !entry->labels;
+	if (entry->unread || !entry->labels)
 		return ERR_OK;
-	if (!entry->labels)
-		return error_set(e, ERR_UNSUPPORTED,
-			"%s does not say which labels its sandboxes have; leave reuse out",
-			s->ops->name);
 	if (!*s->id && labels_match(entry, s->cfg->labels))
 		strncat(s->id, entry->id, 127);
 	return ERR_OK;
@@ -106,6 +106,14 @@ enum err reuse_begin(int *out, const struct provider_ops *ops, const struct prov
 	/* Another one that cannot be read is none of ours. */
 	if (kind && !(kind == ERR_PROTOCOL && *id))
 		return kind;
+	if (!*id && s.has_untold)
+		return error_set(e, ERR_UNSUPPORTED,
+			"%s does not say which labels its sandboxes have; leave reuse out",
+			ops->name);
+	if (fd < 0)
+		log_warn(LOG_TOOLS,
+			"reuse: there is no directory for a lock; two that ask at once may make a "
+			"sandbox each");
 	*out = take_fd(&fd);
 	return ERR_OK;
 }

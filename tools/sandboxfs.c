@@ -50,6 +50,7 @@ struct run {
 	struct provider *provider;
 	char found_id[sizeof((struct sandbox_info *)0)->id]; /* "": none was looked for, or found */
 	char made_id[sizeof((struct sandbox_info *)0)->id];  /* "" where the source names one */
+	int reuse_lock; /* of reuse.h, as long as a sandbox that was made may be deleted again; -1: none */
 	bool is_announced;
 };
 
@@ -88,16 +89,23 @@ static enum err make_sandbox(struct run *r, struct error *e)
 	return ERR_OK;
 }
 
-/* *lock: until the sandbox is whole, so that whoever else looks for it finds it so. */
-static enum err find_or_make(struct run *r, int *lock, struct error *e)
+/* Whoever else looks for it finds it when it is whole, and stays. */
+static void end_reuse(struct run *r)
 {
-	enum err kind =
-		reuse_begin(lock, r->source->ops, &r->provider_config, &r->call, r->found_id, e);
+	if (r->reuse_lock >= 0)
+		close(take_fd(&r->reuse_lock));
+}
+
+static enum err find_or_make(struct run *r, struct error *e)
+{
+	enum err kind = reuse_begin(
+		&r->reuse_lock, r->source->ops, &r->provider_config, &r->call, r->found_id, e);
 
 	if (kind)
 		return kind;
 	if (!*r->found_id)
 		return make_sandbox(r, e);
+	end_reuse(r);
 	r->provider_config.id = r->found_id;
 	log_info(LOG_TOOLS, "found sandbox %s:%s", r->source->ops->name, r->found_id);
 	return ERR_OK;
@@ -191,8 +199,8 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 	struct error why = *e;
 
 	if (r->config->setup.keep_failed && kind != ERR_INTERRUPTED)
-		return error_set(
-			e, kind, "%s; %s:%s is kept", why.text, r->source->ops->name, r->made_id);
+		return error_set(e, kind, "%.200s; %s:%s is kept", why.text, r->source->ops->name,
+			r->made_id);
 	if (!delete_sandbox(r))
 		return kind;
 	return error_set(
@@ -201,14 +209,13 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 
 static enum err open_sandbox(struct run *r, struct error *e)
 {
-	AUTO_CLOSE int lock = -1;
 	enum err kind;
 
 	r->provider_config = wanted_sandbox(r->source, r->config);
 	if (r->source->id)
 		kind = check_existing(r, e);
 	else
-		kind = r->config->reuse ? find_or_make(r, &lock, e) : make_sandbox(r, e);
+		kind = r->config->reuse ? find_or_make(r, e) : make_sandbox(r, e);
 	if (kind)
 		return kind;
 	if (r->config->workdir)
@@ -241,6 +248,7 @@ static void announce(struct run *r)
 		daemon_say(r->daemon, "sandboxfs: made %s:%s%s", r->source->ops->name, r->made_id,
 			is_kept(r) ? "" : ", to be deleted at unmount (-o keep keeps it)");
 	r->is_announced = true;
+	end_reuse(r);
 	daemon_serving(r->daemon);
 }
 
@@ -419,6 +427,7 @@ static enum err run(const struct config *config, const struct source *source,
 		.setup = setup,
 		.mountpoint = mountpoint,
 		.daemon = daemon,
+		.reuse_lock = -1,
 		.watcher = WATCHER_NONE };
 	enum err kind = signals_new(&r.signals, e);
 
@@ -431,6 +440,7 @@ static enum err run(const struct config *config, const struct source *source,
 		kind = mount_sandbox(&r, e);
 		close_sandbox(&r);
 	}
+	end_reuse(&r);
 	watcher_release(&r.watcher);
 	signals_free(r.signals);
 	return kind;
@@ -472,6 +482,11 @@ static enum err prepare(struct config *config, struct source *source, struct set
 
 	if (!kind)
 		kind = check_workdir(config, source, e);
+	if (!kind && config->reuse && config->setup.keep_failed)
+		kind = error_set(e, ERR_INVALID,
+			"options 'reuse' and 'keep_failed': the next one would take a sandbox "
+			"whose "
+			"script failed; leave one of the two out");
 	if (!kind)
 		kind = account_url_use(source->ops, config->url, e);
 	if (!kind && config->namespace)

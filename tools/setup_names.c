@@ -31,7 +31,8 @@ size_t setup_name_len(const char *text)
 bool setup_name_is_of_machine(const char *name)
 {
 	static const char *const names[] = { "HOME", "PATH", "PWD", "OLDPWD", "USER", "LOGNAME",
-		"SHELL", "HOSTNAME", "TMPDIR", "LANG", "TERM", "UID" };
+		"SHELL", "HOSTNAME", "TMPDIR", "LANG", "TERM", "UID", "EUID", "PPID", "SHLVL",
+		"_" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(name, names[i]))

@@ -18,6 +18,7 @@ size_t setup_name_len(const char *text);
 enum err setup_names_given(const char *script, struct path_set *out, struct error *e);
 
 /*
- * Whether a name says where or who somebody is, on each machine for itself: HOME, PATH, USER, LANG ...
+ * Whether a name says where or who somebody is, on each machine for itself: HOME, PATH, USER,
+ * LANG ..., or is the shell's own, as _ is.
  */
 bool setup_name_is_of_machine(const char *name);

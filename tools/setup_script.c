@@ -24,7 +24,8 @@
 
 /*
  * Where there is no bash, as in Alpine's images, sh has to do. Of an interpreter's line all behind the
- * first blank is one word, as execve(2) has it. The traps remove the file whoever ends the script.
+ * first blank is one word, as execve(2) has it. The traps remove the file when the script ends, or is
+ * ended by a signal that can be caught.
  */
 static const char command[] =
 	"umask 077 && script=$(mktemp) || exit 1\n"
@@ -104,9 +105,14 @@ static enum err read_dotenv(const char *path, char ***list, struct error *e)
 
 	if (stat(path, &st) || !S_ISREG(st.st_mode))
 		return ERR_OK;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st))
 		return error_errno(e, errno, "%s, beside the setup script", path);
+	if (st.st_uid != geteuid() && st.st_uid != 0)
+		return error_set(e, ERR_DENIED,
+			"%s, beside the setup script, belongs to another user; move the script, or "
+			"--setup-env none",
+			path);
 	kind = read_all(fd, path, DOTENV_MAX, &text, e);
 	if (!kind)
 		kind = dotenv_parse(path, buf_text(&text), list, e);
@@ -335,11 +341,11 @@ struct showing {
 	struct masked of[2]; /* by enum stream */
 };
 
-static enum err show(const struct buf *text, struct error *e)
+/* Where nobody can be shown anything the script goes on all the same. */
+static void show(const struct buf *text)
 {
-	if (fwrite(text->bytes, 1, text->len, stderr) == text->len)
-		return ERR_OK;
-	return error_errno(e, errno, "standard error");
+	if (text->len && fwrite(text->bytes, 1, text->len, stderr) < text->len)
+		clearerr(stderr);
 }
 
 static enum err show_piece(
@@ -350,17 +356,17 @@ static enum err show_piece(
 
 	if (!masked_add(&showing->of[stream == STREAM_ERR], bytes, len, &text))
 		return error_set(e, ERR_NO_MEMORY, "output of the setup script");
-	return show(&text, e);
+	show(&text);
+	return ERR_OK;
 }
 
 static void show_rest(struct showing *showing)
 {
 	AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
-	struct error e = { 0 };
 
 	masked_end(&showing->of[0], &text);
 	masked_end(&showing->of[1], &text);
-	show(&text, &e);
+	show(&text);
 }
 
 static enum err judge(const struct setup *s, const struct execute_result *result, struct error *e)

@@ -21,7 +21,7 @@ enum err workdir_make(struct provider *p, const struct call *call, const char *d
 	struct execute_result result = { 0 };
 	enum err kind;
 
-	buf_add_string(&text, "cd && mkdir -p --");
+	buf_add_string(&text, "mkdir -p --");
 	shell_argument(&text, dir);
 	request.command = buf_text(&text);
 	kind = buf_check(&text, "the working directory", e);

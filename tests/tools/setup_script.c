@@ -107,7 +107,8 @@ Test(setup_script, names_become_what_is_set_here)
 Test(setup_script, names_of_the_sandbox_s_own_stay)
 {
 	static const char *const names[] = { "HOME", "PATH", "PWD", "OLDPWD", "USER", "LOGNAME",
-		"SHELL", "HOSTNAME", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "UID" };
+		"SHELL", "HOSTNAME", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "UID", "EUID",
+		"PPID", "SHLVL", "_" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		AUTO_FREE char *script = NULL;

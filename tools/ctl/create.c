@@ -50,7 +50,13 @@ static enum err create(const struct request *r, const struct ctl_common *common,
 {
 	AUTO_TARGET struct target t = { 0 };
 	struct guard guard = GUARD_NONE;
-	enum err kind = making_do(&r->making, r->provider, common, &t, &guard, e);
+	enum err kind;
+
+	if (r->making.reuse && r->making.setup.keep_failed)
+		return error_set(e, ERR_INVALID,
+			"options '--reuse' and '--keep-failed': the next one would take a sandbox "
+			"whose script failed; leave one of the two out");
+	kind = making_do(&r->making, r->provider, common, &t, &guard, e);
 
 	if (kind)
 		return kind;
