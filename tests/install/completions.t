@@ -37,8 +37,8 @@ knows "what is copied" ":files" sandboxctl push ""
 knows "and where to" "local:other" sandboxctl push FILE local:o
 knows "words to choose from" "list export discard" sandboxctl journal ""
 knows "a mount for what is about mounts" "$MNT" sandboxctl sync "$SCRATCH/"
-knows "mount options" "keep" sandboxfs local:x /mnt -o kee
-knows "after a comma" "ro,keep" mount.fuse.sandboxfs local:x /mnt -o ro,kee
+knows "mount options" "keep keep_failed" sandboxfs local:x /mnt -o kee
+knows "after a comma" "ro,keep ro,keep_failed" mount.fuse.sandboxfs local:x /mnt -o ro,kee
 knows "their values" "ro,resume=access ro,resume=never" sandboxfs -o ro,resume=
 knows "letters" "-l -f -v -N -h -V -o" umount.fuse.sandboxfs -
 knows "a directory for the mount" ":directories" sandboxfs local:x ""

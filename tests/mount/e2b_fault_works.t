@@ -122,7 +122,7 @@ in_trouble() { # BREAK MEND WHAT
 # The sandboxes of the server are on a disk of their own, where that can be made.
 own_disk() {
 	DISK=$VENDOR_DIR/sandboxes
-	[ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64M none "$DISK" 2>/dev/null || DISK=
+	[ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=64M,mode=700 none "$DISK" 2>/dev/null || DISK=
 }
 
 leave_disk() {

@@ -57,7 +57,7 @@ status() { # FIELD
 
 vendor_sandbox demo
 mkdir small
-mount -t tmpfs -o size=3M none small 2>/dev/null || skip_all "no tmpfs can be mounted here"
+mount -t tmpfs -o size=3M,mode=700 none small 2>/dev/null || skip_all "no tmpfs can be mounted here"
 trap 'tap_cleanup_small; tap_cleanup' EXIT
 tap_cleanup_small() {
 	tap_drop_mount "$MNT"

@@ -1,8 +1,10 @@
+#include "providers/variables.h"
 #include "tools/apart.h"
 #include "tools/ctl/checks.h"
 #include "tools/ctl/keys.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* ---- In a process of its own ---- */
@@ -39,6 +41,23 @@ static int ask(const void *context)
 
 /* ---- What it means ---- */
 
+/* Whether some variable says where it is, or with which key. */
+static bool is_set_up(const struct provider_ops *ops)
+{
+	const struct variable *v;
+
+	for (size_t i = 0; (v = variable_at(i)); i++)
+		if (!strcmp(v->provider, ops->name) && variable_value(v))
+			return true;
+	return false;
+}
+
+/* Nobody who does not use it has it running. */
+static bool is_absent(const struct probe *p)
+{
+	return p->kind == ERR_UNREACHABLE && p->ops->caps & PROVIDER_SINGLE && !is_set_up(p->ops);
+}
+
 static void tell(const struct probe *p, struct finding *out)
 {
 	const char *names = p->ops->key_names;
@@ -57,7 +76,7 @@ static void tell(const struct probe *p, struct finding *out)
 		else
 			finding_set(out, FINDING_UNUSED, "no key; to use it set %s", names);
 		break;
-	default: finding_set(out, FINDING_FAIL, "%s", p->text);
+	default: finding_set(out, is_absent(p) ? FINDING_UNUSED : FINDING_FAIL, "%s", p->text);
 	}
 }
 
