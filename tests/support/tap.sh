@@ -100,6 +100,14 @@ is() {
 	fi
 }
 
+# like NAME GOT PATTERN: a line of it matches (grep -E).
+like() {
+	printf '%s\n' "$2" | grep -Eq -e "$3" && tap_line 0 "$1" && return
+	tap_line 1 "$1"
+	diag "got:    $2"
+	diag "wanted: $3"
+}
+
 skip() { # NAME WHY
 	tap_count=$((tap_count + 1))
 	echo "ok $tap_count - $tap_prefix$1 # SKIP $2"

@@ -29,14 +29,6 @@ limited() {
 	return $tap_status
 }
 
-# like NAME GOT PATTERN: a line of it matches (grep -E).
-like() {
-	printf '%s\n' "$2" | grep -Eq -e "$3" && tap_line 0 "$1" && return
-	tap_line 1 "$1"
-	diag "got:    $2"
-	diag "wanted: $3"
-}
-
 # What a JSON object on standard input has: field NAME
 field() {
 	python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"
