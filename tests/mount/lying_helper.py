@@ -87,7 +87,8 @@ def list_end(seconds=NOW):
 
 
 def event(kind, path, is_dir=0):
-    return u8(kind) + u8(is_dir) + text(path) + u8(0)
+    """Without attributes, and, of what was made, without the name that it had before."""
+    return u8(kind) + u8(is_dir) + text(path) + u8(0) + (u8(0) if kind == CREATED else b"")
 
 
 class Decoder:
