@@ -107,10 +107,14 @@ void late_release_locked(struct tree *t)
 
 /* ---- Judging ---- */
 
-static void late_judge_locked(struct tree *t, struct late *l)
+/* Whether others went with it, as those of a directory that is lost: then the lists begin anew. */
+static bool late_judge_locked(struct tree *t, struct late *l)
 {
+	size_t count = t->late_count;
+
 	judge_locked(t, l->dir, l->name, &l->event);
 	late_drop_locked(t, l);
+	return t->late_count != count - 1;
 }
 
 static bool is_early_still(struct tree *t, const struct late *l)
@@ -136,11 +140,8 @@ static void judge_overdue_locked(struct tree *t)
 	t->late_judged_ms = now_ms;
 	for (struct late *l = TAILQ_FIRST(&t->late), *next; l; l = next) {
 		next = TAILQ_NEXT(l, link);
-		if (!is_overdue(t, l, now_ms))
-			continue;
-		late_judge_locked(t, l);
-		/* It may have taken others away. */
-		next = TAILQ_FIRST(&t->late);
+		if (is_overdue(t, l, now_ms) && late_judge_locked(t, l))
+			next = TAILQ_FIRST(&t->late);
 	}
 }
 
@@ -171,7 +172,7 @@ bool is_put_off_locked(struct tree *t, const struct inode *i)
 	return d;
 }
 
-/* One that can be judged, of a name of `i`; and of an entry of `dir`. NULL: there is none. */
+/* One of a name of `i` that can be judged; NULL: there is none. */
 static struct late *ripe_name_locked(struct tree *t, const struct inode *i)
 {
 	for (const struct dentry *d = i->names; d; d = d->next_of_inode) {
@@ -183,19 +184,18 @@ static struct late *ripe_name_locked(struct tree *t, const struct inode *i)
 	return NULL;
 }
 
-static struct late *ripe_entry_locked(struct tree *t, const struct inode *dir)
+static void judge_entries_locked(struct tree *t, const struct inode *dir)
 {
-	struct late *l;
+	size_t bucket = dir_bucket(dir);
 
-	LIST_FOREACH(l, &t->late_by_dir[dir_bucket(dir)], of_dir)
-	{
-		if (l->dir == dir && !is_early_still(t, l))
-			return l;
+	for (struct late *l = LIST_FIRST(&t->late_by_dir[bucket]), *next; l; l = next) {
+		next = LIST_NEXT(l, of_dir);
+		if (l->dir == dir && !is_early_still(t, l) && late_judge_locked(t, l))
+			next = LIST_FIRST(&t->late_by_dir[bucket]);
 	}
-	return NULL;
 }
 
-/* What is judged may take names and other late events away: it is looked for anew each time. */
+/* What is judged may take names away: they are looked for anew each time. */
 static void judge_ripe_locked(struct tree *t, struct inode *i)
 {
 	struct late *l;
@@ -204,8 +204,7 @@ static void judge_ripe_locked(struct tree *t, struct inode *i)
 	inode_wake_locked(t, i);
 	while ((l = ripe_name_locked(t, i)))
 		late_judge_locked(t, l);
-	while ((l = ripe_entry_locked(t, i)))
-		late_judge_locked(t, l);
+	judge_entries_locked(t, i);
 	inode_unpin_locked(t, i);
 }
 
