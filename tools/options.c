@@ -93,7 +93,8 @@ const struct opt options[] = {
 		"end a command of .sandbox/exec after so long (1800); 0: never"),
 	VALUE("exec_shell=", option_set_shell, exec_shell, "auto|sh|bash|login|PATH",
 		"what runs commands of .sandbox/exec and spawn: bash, which reads ~/.bashrc; "
-		"login: also /etc/profile and ~/.profile; auto: login for e2b, else bash; without "
+		"login: also /etc/profile and ~/.profile; auto: login where the provider's own SDK "
+		"does so, else bash; without "
 		"bash, /bin/sh"),
 
 	VALUE("uid=", option_set_uid, uid, "USER",

@@ -167,32 +167,6 @@ static void foresee(struct run *r)
 	r->provider_config.opening = r->opening.first ? &r->opening : NULL;
 }
 
-/* Before the mount asks what is there, over a connection of its own; as is the next. */
-static enum err make_workdir(struct run *r, struct error *e)
-{
-	struct provider *p;
-	enum err kind = provider_connect(r->source->ops, &r->provider_config, &r->call, &p, e);
-
-	if (kind)
-		return kind;
-	kind = workdir_make(p, &r->call, r->config->workdir, e);
-	provider_release(p);
-	r->provider_config.path = r->config->workdir;
-	return kind;
-}
-
-static enum err run_setup(struct run *r, struct error *e)
-{
-	struct provider *p;
-	enum err kind = provider_connect(r->source->ops, &r->provider_config, &r->call, &p, e);
-
-	if (kind)
-		return kind;
-	kind = setup_run(r->setup, p, &r->call, e);
-	provider_release(p);
-	return kind;
-}
-
 /* What becomes of the sandbox stands behind why its script failed. */
 static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 {
@@ -218,10 +192,17 @@ static enum err open_sandbox(struct run *r, struct error *e)
 		kind = r->config->reuse ? find_or_make(r, e) : make_sandbox(r, e);
 	if (kind)
 		return kind;
-	if (r->config->workdir)
-		kind = make_workdir(r, e);
-	if (!kind && r->setup->request && !*r->found_id && (kind = run_setup(r, e)))
-		return end_failed_setup(r, kind, e);
+	/* Before the mount asks what is there, each over a connection of its own. */
+	if (r->config->workdir) {
+		kind = workdir_make(
+			r->source->ops, &r->provider_config, &r->call, r->config->workdir, e);
+		r->provider_config.path = r->config->workdir;
+	}
+	if (!kind && r->setup->request && !*r->found_id) {
+		kind = setup_run(r->setup, r->source->ops, &r->provider_config, &r->call, e);
+		if (kind)
+			return end_failed_setup(r, kind, e);
+	}
 	if (!kind) {
 		foresee(r);
 		kind = provider_connect(

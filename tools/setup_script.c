@@ -387,7 +387,7 @@ static enum err judge(const struct setup *s, const struct execute_result *result
 	return ERR_OK;
 }
 
-enum err setup_run(
+static enum err run(
 	const struct setup *s, struct provider *p, const struct call *call, struct error *e)
 {
 	const struct call patient = patience_for_command(p, call);
@@ -403,4 +403,16 @@ enum err setup_run(
 
 	show_rest(&showing);
 	return kind ? kind : judge(s, &result, e);
+}
+
+enum err setup_run(const struct setup *s, const struct provider_ops *ops,
+	const struct provider_config *cfg, const struct call *call, struct error *e)
+{
+	struct provider *p = NULL;
+	enum err kind = provider_connect(ops, cfg, call, &p, e);
+
+	if (!kind)
+		kind = run(s, p, call, e);
+	provider_release(p);
+	return kind;
 }

@@ -53,8 +53,8 @@ void setup_release(struct setup *s);
 void setup_tell(const struct setup *s, const char *program);
 
 /*
- * What it prints comes on standard error as it comes. ERR_IO: it failed; ERR_TIMEOUT: it took longer
- * than it may.
+ * Connects to the sandbox cfg->id and runs it there. What it prints comes on standard error as it
+ * comes. ERR_IO: it failed; ERR_TIMEOUT: it took longer than it may.
  */
-enum err setup_run(
-	const struct setup *s, struct provider *p, const struct call *call, struct error *e);
+enum err setup_run(const struct setup *s, const struct provider_ops *ops,
+	const struct provider_config *cfg, const struct call *call, struct error *e);

@@ -14,11 +14,13 @@ static enum err keep(
 	return ERR_OK;
 }
 
-enum err workdir_make(struct provider *p, const struct call *call, const char *dir, struct error *e)
+enum err workdir_make(const struct provider_ops *ops, const struct provider_config *cfg,
+	const struct call *call, const char *dir, struct error *e)
 {
 	AUTO_BUF struct buf text = BUF_INIT(TEXT_MAX), said = BUF_INIT(TEXT_MAX);
 	struct execute_request request = { 0 };
 	struct execute_result result = { 0 };
+	struct provider *p = NULL;
 	enum err kind;
 
 	buf_add_string(&text, "mkdir -p --");
@@ -26,7 +28,10 @@ enum err workdir_make(struct provider *p, const struct call *call, const char *d
 	request.command = buf_text(&text);
 	kind = buf_check(&text, "the working directory", e);
 	if (!kind)
+		kind = provider_connect(ops, cfg, call, &p, e);
+	if (!kind)
 		kind = provider_execute(p, call, &request, keep, &said, &result, e);
+	provider_release(p);
 	if (kind || (result.has_exit_code && !result.exit_code))
 		return kind;
 	return error_set(e, ERR_IO, "working directory %s: %.*s", dir,

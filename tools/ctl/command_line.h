@@ -34,7 +34,8 @@ void command_line_release(struct command_line *line);
 		{ "env", 'e', "NAME=VALUE", 0, "a variable for it; may be repeated", 0 },          \
 		{ "shell", COMMAND_LINE_SHELL, "SHELL", 0,                                         \
 			"what runs it: auto, sh, bash (which reads ~/.bashrc), login (also "       \
-			"/etc/profile and ~/.profile), or a path; auto is login for e2b, else "    \
+			"/etc/profile and ~/.profile), or a path; auto is login where the "        \
+			"provider's own SDK does so, else "                                        \
 			"bash; without bash it is /bin/sh",                                        \
 			0 },                                                                       \
 		{ "merge", 'm', NULL, 0,                                                           \

@@ -176,26 +176,11 @@ static enum err create(struct target *t, struct error *e)
 	return check_found(t, e);
 }
 
-static enum err run_script(const struct setup *s, struct target *t, struct error *e)
-{
-	enum err kind = target_connect(t, e);
-
-	if (!kind)
-		kind = setup_run(s, t->provider, &t->call, e);
-	provider_release(t->provider);
-	t->provider = NULL;
-	return kind;
-}
-
 /* From now on the source names it. */
 static enum err make_workdir(const struct making *m, struct target *t, struct error *e)
 {
-	enum err kind = target_connect(t, e);
+	enum err kind = workdir_make(t->source.ops, &t->config, &t->call, m->workdir, e);
 
-	if (!kind)
-		kind = workdir_make(t->provider, &t->call, m->workdir, e);
-	provider_release(t->provider);
-	t->provider = NULL;
 	if (kind)
 		return kind;
 	t->source.path = strdup(m->workdir);
@@ -229,7 +214,7 @@ static enum err make(const struct making *m, const struct setup *s, struct targe
 		kind = make_workdir(m, t, e);
 	if (kind)
 		making_undo(t);
-	else if (s->request && (kind = run_script(s, t, e)))
+	else if (s->request && (kind = setup_run(s, t->source.ops, &t->config, &t->call, e)))
 		kind = end_failed(s, t, kind, e);
 	if (kind)
 		guard_end(guard);
