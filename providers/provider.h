@@ -72,7 +72,8 @@ struct provider_config {
 	const char *gpu, *region;   /* in the vendor's words */
 	int64_t idle_s;             /* to end, or be paused, after so long without use */
 	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
-	bool block_network;         /* its programs reach nothing outside */
+	bool block_network;         /* its programs reach nothing outside, but for `allowed` */
+	const char *const *allowed; /* ended by NULL: reach.h; NULL: all, unless blocked */
 	const uint16_t *ports; /* ended by 0: to have URLs, where a vendor must know that before */
 
 	/* How whoever asks calls the option of that bit, for messages; NULL: as mounts do, "cpus=". */
@@ -95,9 +96,10 @@ enum provider_option {
 	OPTION_BLOCK_NETWORK = 2048,
 	OPTION_PORTS = 4096,
 	OPTION_IMAGE = 8192,
-	OPTION_LIFETIME = 16384,
-	OPTION_USER = 32768, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 65536,
+	OPTION_ALLOW = 16384,
+	OPTION_LIFETIME = 32768,
+	OPTION_USER = 65536, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 131072,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };

@@ -224,6 +224,7 @@ void creation_ask(const struct creation *c, struct provider_config *out)
 	out->idle_s = whole_seconds(c->idle_ms);
 	out->delete_after_s = whole_seconds(c->delete_after_ms);
 	out->block_network = c->block_network;
+	out->allowed = (const char *const *)c->allowed;
 	out->ports = c->ports;
 }
 
@@ -236,6 +237,7 @@ void creation_release(struct creation *c)
 	free(c->region);
 	option_list_free(c->env);
 	option_list_free(c->labels);
+	option_list_free(c->allowed);
 	free(c->ports);
 }
 

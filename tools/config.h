@@ -31,7 +31,7 @@ enum config_idmap {
  */
 struct creation {
 	char *template, *image, *name, *gpu, *region;
-	char **env, **labels; /* ended by NULL */
+	char **env, **labels, **allowed; /* ended by NULL */
 	double cpus;
 	int64_t memory_mb, disk_mb, lifetime_ms, idle_ms, delete_after_ms;
 	int block_network;

@@ -34,6 +34,9 @@
 			"it is deleted when it was stopped for so long"),                          \
 		FLAG(OPTION_BLOCK_NETWORK, 0, block_network, option_set_flag, "block_network",     \
 			"block-network", NULL, "its programs reach nothing outside"),              \
+		VALUE(OPTION_ALLOW, 0, allowed, option_set_allowed, "allow", "allow", "HOST|CIDR", \
+			"its programs reach this alone, as in pypi.org, *.npmjs.org, "             \
+			"10.0.0.0/8; may be repeated"),                                            \
 		VALUE(OPTION_PORTS, 0, ports, option_set_port, "port", "port", "PORT",             \
 			"a port that is to have a URL, where the provider must know it before, "   \
 			"as Modal must; may be repeated"),                                         \

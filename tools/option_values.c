@@ -1,6 +1,7 @@
 #include "tools/option_values.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/reach.h"
 #include "providers/user_shell.h"
 #include "tools/source.h"
 
@@ -183,6 +184,18 @@ static enum err add_pair(const struct opt *o, const char *value, void *field, st
 enum err option_set_label(const struct opt *o, const char *value, void *field, struct error *e)
 {
 	return add_pair(o, value, field, e);
+}
+
+enum err option_set_allowed(const struct opt *o, const char *value, void *field, struct error *e)
+{
+	char place[REACH_MAX];
+
+	if (!reach_read(place, value))
+		return error_set(e, ERR_INVALID,
+			"option '%s%.60s': use a host or addresses, as in %spypi.org, "
+			"%s*.npmjs.org or %s10.0.0.0/8",
+			o->name, value, o->name, o->name, o->name);
+	return option_set_word(o, place, field, e);
 }
 
 /* What a shell can name. */

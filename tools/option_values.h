@@ -44,6 +44,7 @@ option_setter option_refuse;       /* none */
 option_setter option_set_word;     /* char ** */
 option_setter option_set_variable; /* char **: "NAME=value" */
 option_setter option_set_label;    /* char **: "key=value" */
+option_setter option_set_allowed;  /* char **: providers/reach.h */
 option_setter option_set_port;     /* uint16_t * */
 
 /* Frees a list of words; NULL is allowed. */

@@ -1,12 +1,15 @@
 #include "providers/daytona/wish.h"
 
 #include "providers/json.h"
+#include "providers/reach.h"
 
 #include <string.h>
 
 /* The vendor counts in these. */
 #define GIB_OF_MIB 1024
 #define MINUTE_S   60
+
+#define PLACES_MAX 65536
 
 static int64_t round_up(int64_t number, int64_t unit)
 {
@@ -66,6 +69,34 @@ static void put_optional(struct json_writer *w, const char *key, const char *tex
 		json_put_text(w, key, text);
 }
 
+/* The places of one kind, with commas between. */
+static enum err put_allowed(struct json_writer *w, const char *key, const char *const *allowed,
+	bool of_addresses, struct error *e)
+{
+	AUTO_BUF struct buf list = BUF_INIT(PLACES_MAX);
+
+	for (; *allowed; allowed++)
+		if (reach_is_addresses(*allowed) == of_addresses)
+			buf_printf(&list, "%s%s", list.len ? "," : "", *allowed);
+	if (list.len)
+		json_put_text(w, key, buf_text(&list));
+	return buf_check(&list, "the hosts that it may reach", e);
+}
+
+/* The lists allow nothing else by themselves. */
+static enum err put_network(
+	struct json_writer *w, const struct provider_config *cfg, struct error *e)
+{
+	enum err kind;
+
+	if (!cfg->allowed && cfg->block_network)
+		json_put_boolean(w, "networkBlockAll", true);
+	if (!cfg->allowed)
+		return ERR_OK;
+	kind = put_allowed(w, "networkAllowList", cfg->allowed, true, e);
+	return kind ? kind : put_allowed(w, "domainAllowList", cfg->allowed, false, e);
+}
+
 enum err daytona_wish(
 	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e)
 {
@@ -87,8 +118,8 @@ enum err daytona_wish(
 		json_put_pairs(&w, "env", cfg->env);
 	if (cfg->labels)
 		json_put_pairs(&w, "labels", cfg->labels);
-	if (cfg->block_network)
-		json_put_boolean(&w, "networkBlockAll", true);
+	if (!kind)
+		kind = put_network(&w, cfg, e);
 	if (idle_s)
 		json_put_integer(&w, "autoStopInterval", daytona_minutes(idle_s));
 	if (cfg->delete_after_s)

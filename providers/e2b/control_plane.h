@@ -47,6 +47,7 @@ struct plane_new_sandbox {
 	int64_t lifetime_s;                     /* 0: the vendor's default */
 	bool pause_at_end;                      /* instead of being killed */
 	bool block_network;                     /* it reaches nothing outside */
+	const char *const *allowed;             /* as in provider_config */
 };
 
 /* POST /v2/sandboxes. Never repeated: there is no idempotency key. */

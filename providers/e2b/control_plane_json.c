@@ -129,6 +129,20 @@ int64_t plane_timeout_s(int64_t seconds)
 	return seconds < 0 ? 0 : seconds > INT32_MAX ? INT32_MAX : seconds;
 }
 
+/* What is allowed goes before what is denied: all. */
+static void put_network(struct json_writer *w, const char *const *allowed)
+{
+	json_put_open(w, "network");
+	json_put_open_list(w, "allowOut");
+	for (; *allowed; allowed++)
+		json_put_text(w, NULL, *allowed);
+	json_put_close_list(w);
+	json_put_open_list(w, "denyOut");
+	json_put_text(w, NULL, "0.0.0.0/0");
+	json_put_close_list(w);
+	json_put_close(w);
+}
+
 void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, bool is_v1)
 {
 	struct json_writer w = { .out = out };
@@ -150,7 +164,9 @@ void plane_json_create(struct buf *out, const struct plane_new_sandbox *wanted, 
 		json_put_pairs(&w, "metadata", wanted->labels);
 	if (wanted->pause_at_end)
 		json_put_boolean(&w, "autoPause", true);
-	if (wanted->block_network)
+	if (wanted->allowed)
+		put_network(&w, wanted->allowed);
+	else if (wanted->block_network)
 		json_put_boolean(&w, "allow_internet_access", false);
 	json_put_close(&w);
 }

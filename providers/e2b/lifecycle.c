@@ -78,6 +78,7 @@ static enum err create_with(
 		.lifetime_s = cfg->lifetime_s,
 		.pause_at_end = true,
 		.block_network = cfg->block_network,
+		.allowed = cfg->allowed,
 	};
 	struct plane_sandbox made;
 	enum err kind;
@@ -222,7 +223,7 @@ const struct provider_ops e2b_provider = {
 	.key_names = "E2B_API_KEY",
 	.caps = PROVIDER_COMMANDS_PULSE | PROVIDER_LOGIN_SHELL,
 	.create_options = OPTION_TEMPLATE | OPTION_ENV | OPTION_LABELS | OPTION_BLOCK_NETWORK |
-		OPTION_LIFETIME,
+		OPTION_ALLOW | OPTION_LIFETIME,
 	.connect_options = OPTION_USER | OPTION_LIFETIME | OPTION_RESUME_NEVER,
 	.create = e2b_create,
 	.connect = e2b_connect,

@@ -3,6 +3,7 @@
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/making.h"
+#include "providers/reach.h"
 #include "providers/rest.h"
 
 #include <ctype.h>
@@ -13,6 +14,8 @@
 #define EPHEMERAL         5
 #define NETWORK_OPEN      1
 #define NETWORK_BLOCKED   2
+#define NETWORK_ALLOWED   3
+
 /*
  * A sandbox's time cannot be made longer afterwards, and at its end all is lost; so it is the longest that Modal gives, not
  * its default of 300 s. Source: Modal's guide to sandboxes.
@@ -142,6 +145,7 @@ static enum err make_secret(struct making *m, const struct pairs *env, struct er
 struct definition {
 	Modal__SandboxDefinition sandbox;
 	Modal__NetworkAccess network;
+	char **allowed; /* what network.allowed_* point into */
 	Modal__Resources resources;
 	Modal__GpuConfig gpu;
 	Modal__SchedulerPlacement placement;
@@ -211,8 +215,41 @@ static enum err set_ports(struct definition *d, const uint16_t *ports, struct er
 	return ERR_OK;
 }
 
+/* Addresses from the beginning, names from the end of one array. */
+static enum err set_network(
+	struct definition *d, const struct provider_config *cfg, struct error *e)
+{
+	Modal__NetworkAccess *network = &d->network;
+	size_t count = 0;
+
+	network->has_network_access_type = 1;
+	network->network_access_type = cfg->allowed ? NETWORK_ALLOWED
+		: cfg->block_network                ? NETWORK_BLOCKED
+						    : NETWORK_OPEN;
+	d->sandbox.network_access = network;
+	if (!cfg->allowed)
+		return ERR_OK;
+	while (cfg->allowed[count])
+		count++;
+	d->allowed = calloc(count, sizeof *d->allowed);
+	if (!d->allowed)
+		return error_set(e, ERR_NO_MEMORY, "modal");
+	network->allowed_cidrs = d->allowed;
+	network->allowed_domains = d->allowed + count;
+	for (size_t i = 0; i < count; i++)
+		if (reach_is_addresses(cfg->allowed[i])) {
+			network->allowed_cidrs[network->n_allowed_cidrs++] =
+				(char *)cfg->allowed[i];
+		} else {
+			*--network->allowed_domains = (char *)cfg->allowed[i];
+			network->n_allowed_domains++;
+		}
+	return ERR_OK;
+}
+
 static void definition_release(struct definition *d)
 {
+	free(d->allowed);
 	free(d->port_list);
 	free(d->port_pointers);
 }
@@ -220,6 +257,8 @@ static void definition_release(struct definition *d)
 
 static enum err define(struct definition *d, const struct making *m, struct error *e)
 {
+	enum err kind;
+
 	*d = (struct definition){ .sandbox = MODAL__SANDBOX_DEFINITION__INIT,
 		.network = MODAL__NETWORK_ACCESS__INIT,
 		.resources = MODAL__RESOURCES__INIT,
@@ -232,16 +271,14 @@ static enum err define(struct definition *d, const struct making *m, struct erro
 	d->sandbox.has_timeout_secs = 1;
 	d->sandbox.timeout_secs =
 		(uint32_t)(m->cfg->lifetime_s ? m->cfg->lifetime_s : LIFETIME_MAX_S);
-	d->network.has_network_access_type = 1;
-	d->network.network_access_type = m->cfg->block_network ? NETWORK_BLOCKED : NETWORK_OPEN;
-	d->sandbox.network_access = &d->network;
 	d->sandbox.n_secret_ids = m->secret_id ? 1 : 0;
 	d->sandbox.secret_ids = d->secret_ids;
 	d->sandbox.has_idle_timeout_secs = m->cfg->idle_s > 0;
 	d->sandbox.idle_timeout_secs = (uint32_t)m->cfg->idle_s;
 	set_resources(d, m->cfg);
 	set_place(d, m->cfg);
-	return set_ports(d, m->cfg->ports, e);
+	kind = set_network(d, m->cfg, e);
+	return kind ? kind : set_ports(d, m->cfg->ports, e);
 }
 
 /* There is no idempotency key: who loses the answer must look. */

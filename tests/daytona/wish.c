@@ -76,6 +76,19 @@ Test(wish, its_network_is_blocked)
 	expect(&(struct provider_config){ .block_network = true }, "{\"networkBlockAll\": true}");
 }
 
+Test(wish, what_it_may_reach_are_two_lists)
+{
+	static const char *const both[] = { "pypi.org", "10.0.0.0/8", "*.npmjs.org", "1.2.3.4/32",
+		NULL },
+				 *const names[] = { "pypi.org", NULL };
+
+	expect(&(struct provider_config){ .allowed = both, .block_network = true },
+		"{\"networkAllowList\": \"10.0.0.0/8,1.2.3.4/32\", "
+		"\"domainAllowList\": \"pypi.org,*.npmjs.org\"}");
+	expect(&(struct provider_config){ .allowed = names },
+		"{\"domainAllowList\": \"pypi.org\"}");
+}
+
 Test(wish, idle_time_is_in_whole_minutes)
 {
 	expect(&(struct provider_config){ .idle_s = 61 }, "{\"autoStopInterval\": 2}");

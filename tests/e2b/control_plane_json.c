@@ -226,6 +226,19 @@ Test(control_plane_json, a_new_sandbox_is_asked_for_in_either_form)
 		"{\"templateID\": \"base\", \"secure\": true, \"timeout\": 300}"));
 }
 
+Test(control_plane_json, what_it_may_reach_goes_before_all_that_is_denied)
+{
+	static const char *const allowed[] = { "pypi.org", "10.0.0.0/8", NULL };
+	static const struct plane_new_sandbox wanted = { .allowed = allowed,
+		.block_network = true };
+	AUTO_BUF struct buf out = BUF_INIT(1000);
+
+	plane_json_create(&out, &wanted, false);
+	cr_expect(eq(str, (char *)buf_text(&out),
+		"{\"templateID\": \"base\", \"network\": {\"allowOut\": [\"pypi.org\", "
+		"\"10.0.0.0/8\"], \"denyOut\": [\"0.0.0.0/0\"]}}"));
+}
+
 Test(control_plane_json, a_timeout_of_nothing_is_left_out)
 {
 	AUTO_BUF struct buf out = BUF_INIT(1000);

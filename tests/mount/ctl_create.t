@@ -72,6 +72,11 @@ esac
 [ -n "$blocks_network" ] || says "a network that cannot be blocked" 1 \
 	"sandboxctl: $PROVIDER: a new sandbox cannot be given '--block-network'; leave it out" \
 	ctl create "$PROVIDER" --block-network
+[ -n "$blocks_network" ] || says "a network that cannot have a list" 1 \
+	"sandboxctl: $PROVIDER: a new sandbox cannot be given '--allow='; leave it out" \
+	ctl create "$PROVIDER" --allow pypi.org
+says "what is no host" 2 "sandboxctl: create: option '--allow=https://pypi.org': use a host or addresses, as in \
+--allow=pypi.org, --allow=*.npmjs.org or --allow=10.0.0.0/8" ctl create "$PROVIDER" --allow https://pypi.org
 is "nothing was made" "$(count)" 0
 
 # ---- A new one -----------------------------------------------------------------------------------
@@ -147,6 +152,12 @@ fi
 if [ -n "$blocks_network" ]; then
 	name=$(ctl create "$PROVIDER" --block-network)
 	is "its network is blocked" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" True
+	ctl delete "$name"
+	name=$(ctl create "$PROVIDER" --allow PyPI.org --allow 10.0.0.0/8 --allow '*.npmjs.org' --allow 8.8.8.8)
+	is "what it may reach is allowed" \
+		"$(vendor_request GET "$ADMIN/network/${name#*:}" | field allowed | tr ' ' '\n' | sort | tr '\n' ' ')" \
+		"$(printf '*.npmjs.org\n10.0.0.0/8\n8.8.8.8/32\npypi.org\n' | sort | tr '\n' ' ')"
+	is "and nothing else" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" True
 	ctl delete "$name"
 	name=$(ctl create "$PROVIDER")
 	is "and else it is not" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" False

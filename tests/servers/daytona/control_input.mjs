@@ -1,5 +1,6 @@
 // Requests to the control plane, checked as the vendor's schema does, and the pages and filters of lists.
 import { readBody } from "../lib/http.mjs";
+import { isHost, isRange } from "../lib/network.mjs";
 import { badRequest } from "./api_error.mjs";
 
 // As the vendor's framework reads a body: one that is not JSON by its type is none.
@@ -57,9 +58,21 @@ function checkSource(wanted) {
 		throw badRequest(`Snapshot ${wanted.snapshot} not found. Did you add it through the Daytona Dashboard?`);
 }
 
+export const places = (list) => (list ? list.split(",") : []);
+
+function checkNetwork({ networkAllowList, domainAllowList }) {
+	const noRange = places(networkAllowList).find((one) => !isRange(one));
+	if (noRange !== undefined)
+		throw badRequest(`Invalid network allow list: "${noRange}" is not a valid CIDR`);
+	const noHost = places(domainAllowList).find((one) => !isHost(one));
+	if (noHost !== undefined)
+		throw badRequest(`Invalid domain allow list: "${noHost}" is not a valid domain`);
+}
+
 export function checkCreate(wanted) {
 	checkTypes(wanted, CREATE);
 	checkSource(wanted);
+	checkNetwork(wanted);
 	if (wanted.target && !REGIONS.includes(wanted.target))
 		throw badRequest("Region not found");
 	if (wanted.autoStopInterval < 0)

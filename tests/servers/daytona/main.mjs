@@ -16,6 +16,7 @@ import { Faults } from "../lib/faults.mjs";
 import { parseOptions } from "../lib/options.mjs";
 import { PROGRAMS, endWith, makePlace, received, requireNamespaces, serveFront } from "../lib/server.mjs";
 import { controlHandler, controlKind } from "./control.mjs";
+import { places } from "./control_input.mjs";
 import { Fleet } from "./fleet.mjs";
 import { proxyHandler, proxyKind } from "./proxy.mjs";
 
@@ -47,7 +48,11 @@ const adminRoutes = ({ fleet, context }) => ({
 		context.proxyUrl = `http://127.0.0.1:${port}/toolbox`;
 	},
 	"GET /received": (argument, query) => received(fleet.everyOne, query.get("contains")),
-	"GET /network": (id) => ({ blocked: fleet.find(id).networkBlockAll === true }),
+	"GET /network": (id) => {
+		const { networkBlockAll, networkAllowList, domainAllowList } = fleet.find(id);
+		const allowed = [...places(domainAllowList), ...places(networkAllowList)];
+		return { blocked: networkBlockAll === true || allowed.length > 0, allowed: allowed.join(" ") };
+	},
 	"GET /activity": (id) => ({ ms: fleet.find(id).lastActivityAt }),
 	"POST /start": (id) => fleet.find(id).start(),
 	"POST /stop": (id) => fleet.find(id).stop(),

@@ -4,6 +4,7 @@ import { ApiError, notFound } from "./api_error.mjs";
 import { checkCreate, checkMembers, readObject, sandboxId, selectPage } from "./control_input.mjs";
 import { createdView, detailView, listedView } from "./control_views.mjs";
 
+const ALL_ADDRESSES = "0.0.0.0/0";
 const DEFAULT_TIMEOUT_S = { v1: 15, v2: 300 };
 const RESUME_TIMEOUT_S = 15;
 const MIN_REFRESH_S = 15;
@@ -60,7 +61,8 @@ const create = (version) => async (context, req, res) => {
 		autoPause: wanted.autoPause ?? false,
 		autoPauseMemory: wanted.autoPauseMemory ?? true,
 		autoResume: wanted.autoResume?.enabled ?? false,
-		isCutOff: wanted.allow_internet_access === false,
+		isCutOff: wanted.allow_internet_access === false || (wanted.network?.denyOut ?? []).includes(ALL_ADDRESSES),
+		allowed: wanted.network?.allowOut ?? [],
 		secure: version === "v2" || wanted.secure === true,
 	}, timeoutS);
 	sendJson(res, 201, createdView(sandbox));

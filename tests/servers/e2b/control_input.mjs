@@ -1,5 +1,6 @@
 // Requests to the control plane, checked as the vendor's schema does, and the pages and filters of lists.
 import { readBody } from "../lib/http.mjs";
+import { isAddresses, isHost } from "../lib/network.mjs";
 import { ApiError } from "./api_error.mjs";
 
 const bad = (message) => new ApiError(400, `Error when parsing request: ${message}`);
@@ -45,8 +46,22 @@ const CREATE = {
 	autoPauseMemory: "boolean", autoResume: "object", allow_internet_access: "boolean", network: "object",
 };
 
+function checkPlaces(list, name, isPlace) {
+	if (list !== undefined && list !== null && !(Array.isArray(list) && list.every((one) => typeof one === "string")))
+		throw bad(`Error at "/network/${name}": value must be an array of strings`);
+	const wrong = (list ?? []).find((one) => !isPlace(one));
+	if (wrong !== undefined)
+		throw new ApiError(400, `invalid ${name} entry: ${wrong}`);
+}
+
+function checkNetwork({ allowOut, denyOut }) {
+	checkPlaces(allowOut, "allowOut", (one) => isAddresses(one) || isHost(one));
+	checkPlaces(denyOut, "denyOut", isAddresses);
+}
+
 export function checkCreate(value, isV1) {
 	checkMembers(value, isV1 ? { ...CREATE, secure: "boolean" } : CREATE);
+	checkNetwork(value.network ?? {});
 	if (!value.templateID)
 		throw bad('Error at "/templateID": property "templateID" is missing');
 	if (value.autoPauseMemory === false && !value.autoPause)

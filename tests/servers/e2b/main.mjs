@@ -50,7 +50,10 @@ const adminRoutes = (context) => ({
 	"POST /create": () => create(context),
 	"GET /received": (argument, query) => received(context.fleet.everyOne, query.get("contains")),
 	"GET /secrets": (id) => [named(context.fleet, id).token],
-	"GET /network": (id) => ({ blocked: named(context.fleet, id).isCutOff }),
+	"GET /network": (id) => {
+		const { isCutOff, allowed } = named(context.fleet, id);
+		return { blocked: isCutOff, allowed: allowed.join(" ") };
+	},
 	"POST /pause": (id) => named(context.fleet, id).pause(),
 	"POST /kill": (id) => named(context.fleet, id).kill(),
 	"POST /skew": (seconds, query) => {

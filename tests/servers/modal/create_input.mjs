@@ -1,5 +1,6 @@
 // What a sandbox is created with, checked as the vendor does.
 import { GrpcError, Status } from "../lib/grpc.mjs";
+import { isHost, isRange } from "../lib/network.mjs";
 
 const MAX_TIMEOUT_S = 24 * 3600;
 const DEFAULT_TIMEOUT_S = 300;
@@ -48,6 +49,18 @@ function checkV2(definition) {
 		throw invalid("secret_ids are not supported for V2 sandboxes");
 }
 
+const ALLOWLIST = 3;
+
+function checkNetwork({ type, allowedCidrs = [], allowedDomains = [] } = {}) {
+	if (!type)
+		throw invalid("no network_access");
+	if (type !== ALLOWLIST && (allowedCidrs.length || allowedDomains.length))
+		throw invalid("an allowlist needs ALLOWLIST network access");
+	const wrong = allowedCidrs.find((one) => !isRange(one)) ?? allowedDomains.find((one) => !isHost(one));
+	if (wrong !== undefined)
+		throw invalid(`Invalid entry of an allowlist: ${wrong}`);
+}
+
 export function checkDefinition(definition, tags, isV2) {
 	if (!definition)
 		throw invalid("no definition");
@@ -56,8 +69,7 @@ export function checkDefinition(definition, tags, isV2) {
 		throw invalid(`timeout must be between 1 and ${MAX_TIMEOUT_S} seconds`);
 	if (name !== undefined && !/^[A-Za-z0-9._-]{1,63}$/.test(name))
 		throw invalid(`Invalid Sandbox name: '${name}'`);
-	if (!definition.networkAccess?.type)
-		throw invalid("no network_access");
+	checkNetwork(definition.networkAccess);
 	checkWorkdir(definition.workdir);
 	checkArguments(definition.entrypointArgs ?? []);
 	checkTags(tags);

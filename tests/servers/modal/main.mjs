@@ -38,7 +38,6 @@ const AUTH_TOKEN_S = 1200;
 const MAX_MESSAGE = 100 << 20;
 const ROUTER = "modal.task_command_router.TaskCommandRouter/";
 const OPEN_NETWORK = 1;
-const BLOCKED_NETWORK = 2;
 const DEFAULTS = {
 	root: "",
 	port: 0,
@@ -103,7 +102,10 @@ const adminRoutes = (context) => ({
 	"POST /create": () => create(context),
 	"GET /received": (argument, query) => received(context.fleet, query.get("contains")),
 	"GET /secrets": (id) => [...named(context.fleet, id).tokens, ...context.authTokens],
-	"GET /network": (id) => ({ blocked: named(context.fleet, id).definition.networkAccess.type === BLOCKED_NETWORK }),
+	"GET /network": (id) => {
+		const { type, allowedCidrs = [], allowedDomains = [] } = named(context.fleet, id).definition.networkAccess;
+		return { blocked: type !== OPEN_NETWORK, allowed: [...allowedDomains, ...allowedCidrs].join(" ") };
+	},
 	"POST /kill": (id) => named(context.fleet, id).finish({ status: Result.TERMINATED }),
 	"POST /expire": (id) => {
 		named(context.fleet, id).generation++;
