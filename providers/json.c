@@ -166,9 +166,8 @@ void json_put_null(struct json_writer *w, const char *key)
 	json_put_raw(w, key, "null");
 }
 
-void json_put_pairs(struct json_writer *w, const char *key, const char *const *pairs)
+void json_put_members(struct json_writer *w, const char *const *pairs)
 {
-	json_put_open(w, key);
 	for (; *pairs; pairs++) {
 		size_t name_len = strcspn(*pairs, "=");
 		const char *value = *pairs + name_len + ((*pairs)[name_len] == '=');
@@ -176,6 +175,12 @@ void json_put_pairs(struct json_writer *w, const char *key, const char *const *p
 		add_key_bytes(w, *pairs, name_len);
 		add_string(w->out, (const unsigned char *)value, strlen(value));
 	}
+}
+
+void json_put_pairs(struct json_writer *w, const char *key, const char *const *pairs)
+{
+	json_put_open(w, key);
+	json_put_members(w, pairs);
 	json_put_close(w);
 }
 

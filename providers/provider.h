@@ -61,6 +61,9 @@ struct provider_config {
 	 */
 	const struct watch_request *opening;
 
+	/* The vendor's group of sandboxes: new ones join it, names are unique in it. NULL: ours. */
+	const char *app;
+
 	/* Of a sandbox that is made; NULL or 0: the vendor's default. */
 	const char *template;   /* what it is made from, in the vendor's words: a snapshot, ... */
 	const char *image;      /* a container image of a registry, instead of a template */
@@ -71,7 +74,9 @@ struct provider_config {
 	int64_t memory_mb, disk_mb; /* of 1024 * 1024 bytes */
 	const char *gpu, *region;   /* in the vendor's words */
 	int64_t idle_s;             /* to end, or be paused, after so long without use */
+	int64_t archive_after_s;    /* to be moved to cheaper storage when stopped for so long */
 	int64_t delete_after_s;     /* to be deleted when it was stopped for so long */
+	const char *language;       /* what code it is to run, in the vendor's words */
 	bool block_network;         /* its programs reach nothing outside, but for `allowed` */
 	const char *const *allowed; /* ended by NULL: reach.h; NULL: all, unless blocked */
 	const uint16_t *ports; /* ended by 0: to have URLs, where a vendor must know that before */
@@ -97,9 +102,12 @@ enum provider_option {
 	OPTION_PORTS = 4096,
 	OPTION_IMAGE = 8192,
 	OPTION_ALLOW = 16384,
-	OPTION_LIFETIME = 32768,
-	OPTION_USER = 65536, /* where connect accepts some only, it says which */
-	OPTION_RESUME_NEVER = 131072,
+	OPTION_ARCHIVE_AFTER = 32768,
+	OPTION_LANGUAGE = 65536,
+	OPTION_LIFETIME = 131072,
+	OPTION_USER = 262144, /* where connect accepts some only, it says which */
+	OPTION_RESUME_NEVER = 524288,
+	OPTION_APP = 1048576,
 	/* What only makes sense where a sandbox is made. */
 	OPTIONS_OF_MAKING = OPTION_LIFETIME - 1,
 };

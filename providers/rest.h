@@ -177,6 +177,3 @@ typedef enum err (*rest_poll)(
 /* Asks with growing pauses (100 ms to 1 s) until it is done, fails, is cancelled, or `limit_ms` are over: ERR_TIMEOUT. */
 enum err rest_wait(const struct call *call, int64_t limit_ms, const char *what, rest_poll poll,
 	void *context, struct error *e);
-
-/* A sandbox that is being made is waited for so long: the agent-backend protocol's own limit. */
-#define REST_READY_MS 180000

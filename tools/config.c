@@ -222,6 +222,8 @@ void creation_ask(const struct creation *c, struct provider_config *out)
 	out->region = c->region;
 	out->lifetime_s = whole_seconds(c->lifetime_ms);
 	out->idle_s = whole_seconds(c->idle_ms);
+	out->archive_after_s = whole_seconds(c->archive_after_ms);
+	out->language = c->language;
 	out->delete_after_s = whole_seconds(c->delete_after_ms);
 	out->block_network = c->block_network;
 	out->allowed = (const char *const *)c->allowed;
@@ -235,6 +237,7 @@ void creation_release(struct creation *c)
 	free(c->name);
 	free(c->gpu);
 	free(c->region);
+	free(c->language);
 	option_list_free(c->env);
 	option_list_free(c->labels);
 	option_list_free(c->allowed);
@@ -250,6 +253,7 @@ void config_release(struct config *c)
 	free(c->user);
 	free(c->key_file);
 	free(c->url);
+	free(c->app);
 	creation_release(&c->creation);
 	setup_request_release(&c->setup);
 	free(c->workdir);

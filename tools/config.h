@@ -30,10 +30,10 @@ enum config_idmap {
  * struct provider_config, but owned.
  */
 struct creation {
-	char *template, *image, *name, *gpu, *region;
+	char *template, *image, *name, *gpu, *region, *language;
 	char **env, **labels, **allowed; /* ended by NULL */
 	double cpus;
-	int64_t memory_mb, disk_mb, lifetime_ms, idle_ms, delete_after_ms;
+	int64_t memory_mb, disk_mb, lifetime_ms, idle_ms, archive_after_ms, delete_after_ms;
 	int block_network;
 	uint16_t *ports; /* ended by 0 */
 };
@@ -55,11 +55,12 @@ struct config {
 	char *log;       /* base/log.h; NULL: the default */
 
 	/* The sandbox. */
-	char *user, *key_file, *url;
+	char *user, *key_file, *url, *app;
 	int helper;          /* enum helper_mode */
 	int resume;          /* enum resume_mode */
 	int keep;            /* a sandbox made here outlives the mount */
 	int64_t progress_ms; /* 0: the default; negative: none */
+	int64_t ready_ms;    /* base/call.h; 0: the default */
 	struct creation creation;
 	struct setup_request setup;
 	int reuse;

@@ -32,6 +32,11 @@
 		VALUE(OPTION_DELETE_AFTER, 0, delete_after_ms, option_set_seconds, "delete_after", \
 			"delete-after", "SECONDS",                                                 \
 			"it is deleted when it was stopped for so long"),                          \
+		VALUE(OPTION_ARCHIVE_AFTER, 0, archive_after_ms, option_set_seconds,               \
+			"archive_after", "archive-after", "SECONDS",                               \
+			"it moves to cheaper storage when it was stopped for so long"),            \
+		VALUE(OPTION_LANGUAGE, 0, language, option_set_text, "language", "language",       \
+			"NAME", "what code it is to run, in the provider's words, as in python"),  \
 		FLAG(OPTION_BLOCK_NETWORK, 0, block_network, option_set_flag, "block_network",     \
 			"block-network", NULL, "its programs reach nothing outside"),              \
 		VALUE(OPTION_ALLOW, 0, allowed, option_set_allowed, "allow", "allow", "HOST|CIDR", \

@@ -123,6 +123,7 @@ static struct provider_config wanted_sandbox(const struct source *source, const 
 		.path = source->path,
 		.user = c->user,
 		.key_file = c->key_file,
+		.app = c->app,
 		.helper = (enum helper_mode)c->helper,
 		.resume = (enum resume_mode)c->resume,
 		.progress_ms = c->progress_ms,
@@ -415,6 +416,7 @@ static enum err run(const struct config *config, const struct source *source,
 	if (kind)
 		return kind;
 	r.call = (struct call){ .progress_ms = config->progress_ms,
+		.ready_ms = config->ready_ms,
 		.cancel = signals_cancel(r.signals) };
 	kind = open_sandbox(&r, e);
 	if (!kind) {

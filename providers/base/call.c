@@ -50,6 +50,11 @@ int64_t boottime_ms(void)
 	return clock_ms(CLOCK_BOOTTIME);
 }
 
+int64_t call_ready_ms(const struct call *call)
+{
+	return call && call->ready_ms ? call->ready_ms : CALL_READY_MS;
+}
+
 int64_t call_progress_ms(const struct call *call)
 {
 	if (!call || !call->progress_ms)

@@ -18,6 +18,9 @@
 /* 30 s without progress: design decision, `-o timeout=` changes it. */
 #define CALL_PROGRESS_MS 30000
 
+/* A sandbox that is made or woken is waited for so long: the agent-backend protocol's own limit. */
+#define CALL_READY_MS 180000
+
 /*
  * For what is tidied at the end, when a user waits for the unmount: nobody waits longer for a
  * sandbox that may be gone. Design decision.
@@ -47,7 +50,8 @@ struct progress {
 };
 
 struct call {
-	int64_t progress_ms;         /* 0: CALL_PROGRESS_MS; negative: none */
+	int64_t progress_ms; /* 0: CALL_PROGRESS_MS; negative: none */
+	int64_t ready_ms;    /* how long a sandbox may take until it is ready; 0: CALL_READY_MS */
 	const struct cancel *cancel; /* NULL: cannot be cancelled; must outlive the call */
 	struct progress *progress;   /* likewise; NULL: each wait has the deadline for itself */
 	/*
@@ -74,6 +78,8 @@ int64_t call_progress_ms(const struct call *call);
 int64_t call_since_ms(const struct call *call);
 /* How much of the limit is left; INT64_MAX: there is none. */
 int64_t call_left_ms(const struct call *call);
+/* How long a sandbox may take until it is ready. */
+int64_t call_ready_ms(const struct call *call);
 /* ERR_TIMEOUT when nothing is. */
 enum err call_check_time(const struct call *call, struct error *e);
 /* The answer came nearer: just now, or at `moved_ms`. */

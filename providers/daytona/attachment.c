@@ -131,8 +131,8 @@ static enum err look_until_it_runs(
 enum err daytona_find(struct daytona *d, const struct call *call, struct error *e)
 {
 	struct finding f = { .d = d };
-	enum err kind = rest_wait(
-		call, REST_READY_MS, "waiting for the sandbox to run", look_until_it_runs, &f, e);
+	enum err kind = rest_wait(call, call_ready_ms(call), "waiting for the sandbox to run",
+		look_until_it_runs, &f, e);
 
 	return kind ? kind : adopt(d, call, &f.sandbox, e);
 }

@@ -28,7 +28,7 @@ static enum err try_change(void *context, const struct call *call, bool *is_done
 static enum err change(
 	struct transition t, const struct call *call, const char *what, struct error *e)
 {
-	return rest_wait(call, REST_READY_MS, what, try_change, &t, e);
+	return rest_wait(call, call_ready_ms(call), what, try_change, &t, e);
 }
 
 /* ---- A new one ---- */
@@ -160,7 +160,7 @@ static enum err stop(struct daytona *d, const struct call *call, struct error *e
 		attachment_note(&d->at, change(stopping, call, "stopping the sandbox", e), e);
 
 	return kind ? kind
-		    : rest_wait(call, REST_READY_MS, "waiting for the sandbox to stop",
+		    : rest_wait(call, call_ready_ms(call), "waiting for the sandbox to stop",
 			      look_until_it_rests, d, e);
 }
 

@@ -97,6 +97,29 @@ static enum err put_network(
 	return kind ? kind : put_allowed(w, "domainAllowList", cfg->allowed, false, e);
 }
 
+/* The vendor's SDKs read in a label of it which interpreter runs code. */
+static enum err put_labels(
+	struct json_writer *w, const struct provider_config *cfg, struct error *e)
+{
+	static const char *const languages[] = { "python", "typescript", "javascript" };
+	size_t i = 0;
+
+	json_put_open(w, "labels");
+	if (cfg->labels)
+		json_put_members(w, cfg->labels);
+	if (cfg->language) {
+		while (i < 3 && strcmp(languages[i], cfg->language) != 0)
+			i++;
+		if (i == 3)
+			return error_set(e, ERR_INVALID,
+				"daytona: '%s%.60s': use python, typescript or javascript",
+				provider_option_name(cfg, OPTION_LANGUAGE), cfg->language);
+		json_put_text(w, "code-toolbox-language", cfg->language);
+	}
+	json_put_close(w);
+	return ERR_OK;
+}
+
 enum err daytona_wish(
 	struct buf *out, const struct provider_config *cfg, const char *target, struct error *e)
 {
@@ -116,12 +139,14 @@ enum err daytona_wish(
 		kind = put_resources(&w, cfg, e);
 	if (cfg->env)
 		json_put_pairs(&w, "env", cfg->env);
-	if (cfg->labels)
-		json_put_pairs(&w, "labels", cfg->labels);
+	if (!kind && (cfg->labels || cfg->language))
+		kind = put_labels(&w, cfg, e);
 	if (!kind)
 		kind = put_network(&w, cfg, e);
 	if (idle_s)
 		json_put_integer(&w, "autoStopInterval", daytona_minutes(idle_s));
+	if (cfg->archive_after_s)
+		json_put_integer(&w, "autoArchiveInterval", daytona_minutes(cfg->archive_after_s));
 	if (cfg->delete_after_s)
 		json_put_integer(&w, "autoDeleteInterval", daytona_minutes(cfg->delete_after_s));
 	json_put_close(&w);

@@ -12,7 +12,8 @@
 #define WISH_OPTIONS                                                                               \
 	(OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS | OPTION_NAME | OPTION_CPUS | \
 		OPTION_MEMORY | OPTION_DISK | OPTION_REGION | OPTION_IDLE | OPTION_DELETE_AFTER |  \
-		OPTION_BLOCK_NETWORK | OPTION_ALLOW | OPTION_LIFETIME | OPTION_USER)
+		OPTION_BLOCK_NETWORK | OPTION_ALLOW | OPTION_ARCHIVE_AFTER | OPTION_LANGUAGE |     \
+		OPTION_LIFETIME | OPTION_USER)
 
 /*
  * Adds the JSON. cfg->template is the name of a snapshot, or, behind "image:", of a container's image; `target`: the region

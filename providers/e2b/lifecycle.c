@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From its making until a sandbox answers. */
-#define READY_MS 180000
 /* One look at whether it does, and the pause before the next. */
 #define LOOK_MS       10000
 #define LOOK_PAUSE_MS 500
@@ -54,7 +52,7 @@ static void pause_between(const struct call *call)
 static enum err wait_until_ready(struct e2b *b, const struct call *call, struct error *e)
 {
 	const struct call look = { .progress_ms = LOOK_MS, .cancel = call ? call->cancel : NULL };
-	int64_t end_ms = monotonic_ms() + READY_MS;
+	int64_t end_ms = monotonic_ms() + call_ready_ms(call);
 	struct error why = { 0 };
 	enum err kind = e2b_reach(b, &look, look_step, NULL, &why);
 

@@ -43,7 +43,7 @@ enum err box_get_status(const struct rest *r, const struct call *call, const cha
 	struct box *out, struct error *e);
 /*
  * Waits until it is BOX_READY. ERR_OK: it is that, failed or is being deleted, as *out says. ERR_TIMEOUT after
- * REST_READY_MS.
+ * call_ready_ms().
  */
 enum err box_wait(const struct rest *r, const struct call *call, const char *id, struct box *out,
 	struct error *e);

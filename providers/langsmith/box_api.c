@@ -132,7 +132,7 @@ enum err box_wait(const struct rest *r, const struct call *call, const char *id,
 	char what[200];
 
 	snprintf(what, sizeof what, "langsmith:%s: waiting until it is ready", id);
-	return rest_wait(call, REST_READY_MS, what, poll_status, &w, e);
+	return rest_wait(call, call_ready_ms(call), what, poll_status, &w, e);
 }
 
 /* ---- A new one ---- */

@@ -66,8 +66,12 @@ enum err modal_new(struct modal **out, const struct provider_config *cfg, struct
 	if (!kind && strlen(id) >= sizeof m->at.id)
 		kind = error_set(e, ERR_INVALID,
 			"modal: '%.100s...' is too long for a sandbox's ID or name", id);
+	if (!kind && cfg->app && strlen(cfg->app) >= sizeof m->app)
+		kind = error_set(e, ERR_INVALID, "modal: '%.100s...' is too long for an app's name",
+			cfg->app);
 	if (kind)
 		return kind;
+	strcpy(m->app, cfg->app ? cfg->app : SANDBOX_APP);
 	m->at.base.foreign = http_foreign(m->http);
 	strcpy(m->at.id, id);
 	*out = take(m);
@@ -98,7 +102,8 @@ enum err modal_resolve(struct modal *m, const struct call *call, struct error *e
 	if (!sandbox_check_id(m->at.id, NULL))
 		return ERR_OK;
 	memcpy(name, m->at.id, sizeof name);
-	return sandbox_find_named(m->control, call, m->settings.environment, name, m->at.id, e);
+	return sandbox_find_named(
+		m->control, call, m->settings.environment, m->app, name, m->at.id, e);
 }
 
 /* ---- Attaching ---- */

@@ -15,6 +15,7 @@ struct channels;
 
 struct modal {
 	struct attachment at;
+	char app[SANDBOX_APP_MAX]; /* in which a name is looked up */
 	struct modal_settings settings;
 	struct http *http;
 	struct modal_control *control;
@@ -36,7 +37,7 @@ static inline struct modal *modal_of(struct provider *p)
 enum err modal_new(struct modal **out, const struct provider_config *cfg, struct error *e);
 void modal_release(struct provider *p);
 /*
- * Has m->at.id be an ID. ERR_NOT_FOUND: no sandbox that runs in SANDBOX_APP has that name.
+ * Has m->at.id be an ID. ERR_NOT_FOUND: no sandbox that runs in its app has that name.
  * ERR_INVALID: the name is empty.
  */
 enum err modal_resolve(struct modal *m, const struct call *call, struct error *e);

@@ -204,7 +204,7 @@ const struct provider_ops modal_provider = {
 	.create_options = OPTION_TEMPLATE | OPTION_IMAGE | OPTION_ENV | OPTION_LABELS |
 		OPTION_NAME | OPTION_CPUS | OPTION_MEMORY | OPTION_GPU | OPTION_REGION |
 		OPTION_IDLE | OPTION_BLOCK_NETWORK | OPTION_ALLOW | OPTION_PORTS | OPTION_LIFETIME,
-	.connect_options = OPTION_RESUME_NEVER,
+	.connect_options = OPTION_RESUME_NEVER | OPTION_APP,
 	.create = modal_create,
 	.connect = modal_connect,
 	.release = modal_release,

@@ -73,7 +73,8 @@ static bool is_name(const char *text)
 
 /* Of which version it is the name does not say. */
 enum err sandbox_find_named(struct modal_control *c, const struct call *call,
-	const char *environment, const char *name, char id[SANDBOX_ID_MAX], struct error *e)
+	const char *environment, const char *app, const char *name, char id[SANDBOX_ID_MAX],
+	struct error *e)
 {
 	Modal__SandboxGetFromNameRequest request = MODAL__SANDBOX_GET_FROM_NAME_REQUEST__INIT;
 	struct error why = { 0 };
@@ -85,7 +86,7 @@ enum err sandbox_find_named(struct modal_control *c, const struct call *call,
 			name);
 	request.sandbox_name = (char *)name;
 	request.environment_name = (char *)environment;
-	request.app_name = (char *)SANDBOX_APP;
+	request.app_name = (char *)app;
 	kind = ask_named(c, call, "SandboxGetFromNameV2", &request, id, &why);
 	if (kind == ERR_NOT_FOUND)
 		kind = ask_named(c, call, "SandboxGetFromName", &request, id, &why);
@@ -160,7 +161,7 @@ enum err sandbox_task(struct modal_control *c, const struct call *call, const ch
 {
 	struct search search = { .c = c, .id = id };
 	enum err kind = rest_wait(
-		call, REST_READY_MS, "the sandbox to be started", look_for_task, &search, e);
+		call, call_ready_ms(call), "the sandbox to be started", look_for_task, &search, e);
 
 	*task_id = search.task_id;
 	return kind;

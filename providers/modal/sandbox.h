@@ -10,14 +10,19 @@
 
 #define SANDBOX_ID_MAX 128
 
-/* All that sandboxfs makes belongs to this app, which is made where it is missing. Names are unique in an app. */
-#define SANDBOX_APP "sandboxfs"
+/*
+ * What sandboxfs makes belongs to this app, where nobody names another. An app is made where it is
+ * missing; names are unique in it.
+ */
+#define SANDBOX_APP     "sandboxfs"
+#define SANDBOX_APP_MAX 64
 
 /* ERR_INVALID: that is no id. */
 enum err sandbox_check_id(const char *id, struct error *e);
-/* The id of the one of that name which runs in SANDBOX_APP. ERR_NOT_FOUND: none does. ERR_INVALID: that is no name. */
+/* The id of the one of that name which runs in `app`. ERR_NOT_FOUND: none does. ERR_INVALID: that is no name. */
 enum err sandbox_find_named(struct modal_control *c, const struct call *call,
-	const char *environment, const char *name, char id[SANDBOX_ID_MAX], struct error *e);
+	const char *environment, const char *app, const char *name, char id[SANDBOX_ID_MAX],
+	struct error *e);
 bool sandbox_is_v1(const char *id);
 
 /*

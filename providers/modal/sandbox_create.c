@@ -65,7 +65,7 @@ static enum err find_app(struct making *m, struct error *e)
 	AUTO_ANSWER ProtobufCMessage *answer = NULL;
 	enum err kind;
 
-	request.app_name = (char *)SANDBOX_APP;
+	request.app_name = (char *)(m->cfg->app ? m->cfg->app : SANDBOX_APP);
 	request.environment_name = m->settings->environment;
 	request.has_object_creation_type = 1;
 	request.object_creation_type = CREATE_IF_MISSING;

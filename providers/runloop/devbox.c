@@ -133,7 +133,7 @@ enum err devbox_wait(const struct rest *r, const struct call *call, const char *
 	q.ask.body = body;
 	q.ask.flags |= HTTP_REPEATABLE;
 	if (!kind)
-		kind = devbox_ask_held(r, call, &q.ask, REST_READY_MS, &json, NULL, e);
+		kind = devbox_ask_held(r, call, &q.ask, call_ready_ms(call), &json, NULL, e);
 	return parse_answer(kind, json, out, e);
 }
 

@@ -35,7 +35,7 @@ enum err devbox_look(const struct rest *r, const struct call *call, const char *
 	struct devbox *out, struct error *e);
 /*
  * Waits until it is `wanted`: DEVBOX_RUNNING, DEVBOX_SUSPENDED. ERR_OK: it is that, or has ended, as *out says.
- * ERR_TIMEOUT after REST_READY_MS.
+ * ERR_TIMEOUT after call_ready_ms().
  */
 enum err devbox_wait(const struct rest *r, const struct call *call, const char *id,
 	enum devbox_phase wanted, struct devbox *out, struct error *e);

@@ -105,6 +105,23 @@ Test(wish, one_that_stopped_is_deleted_after_whole_minutes)
 		"{\"autoDeleteInterval\": 1441}");
 }
 
+Test(wish, one_that_stopped_is_archived_after_whole_minutes)
+{
+	expect(&(struct provider_config){ .archive_after_s = 61 }, "{\"autoArchiveInterval\": 2}");
+}
+
+Test(wish, a_language_is_a_label)
+{
+	static const char *const labels[] = { "project=p", NULL };
+
+	expect(&(struct provider_config){ .language = "typescript" },
+		"{\"labels\": {\"code-toolbox-language\": \"typescript\"}}");
+	expect(&(struct provider_config){ .language = "python", .labels = labels },
+		"{\"labels\": {\"project\": \"p\", \"code-toolbox-language\": \"python\"}}");
+	expect_refusal(&(struct provider_config){ .language = "cobol" },
+		"python, typescript or javascript");
+}
+
 Test(wish, a_region_goes_before_the_environments)
 {
 	AUTO_BUF struct buf got = BUF_INIT(WISH_MAX), other = BUF_INIT(WISH_MAX);

@@ -149,6 +149,39 @@ if [ -n "$takes_env" ]; then
 	is "a label need not be ASCII" "$(ctl list "$PROVIDER" --label 'who=André €' | sed 1d | cut -d' ' -f1)" "$name"
 	ctl delete "$name"
 fi
+case $PROVIDER in
+modal)
+	name=$(ctl create modal --app another.app --name same)
+	name2=$(ctl create modal --name same)
+	fails "a name is unique in its app" ctl create modal --name same
+	is "it is looked up in the app that is named" "modal:$(ctl info modal:same --app another.app --json | field id)" "$name"
+	is "else in ours" "modal:$(ctl info modal:same --json | field id)" "$name2"
+	fails "and in no other" ctl info modal:same --app nowhere
+	is "the list has those of all apps" "$(count)" 2
+	ctl delete "$name"
+	ctl delete "$name2"
+	;;
+daytona)
+	name=$(ctl create daytona --language typescript --archive-after 3600)
+	is "the language of a sandbox is a label" \
+		"$(ctl list daytona --label code-toolbox-language=typescript | sed 1d | cut -d' ' -f1)" "$name"
+	ctl delete "$name"
+	says "a language that the vendor does not know" 1 \
+		"sandboxctl: daytona: '--language=cobol': use python, typescript or javascript" \
+		ctl create daytona --language cobol
+	;;
+langsmith)
+	like "a sandbox that is not ready in time" "$(ctl create langsmith --ready-timeout 0.001 2>&1)" \
+		'^sandboxctl: .*langsmith:.*: waiting until it is ready: .*'
+	wait_until "$PATIENCE" nothing_left
+	is "is deleted again" "$(count)" 0
+	;;
+*)
+	says "an app where there is none" 1 \
+		"sandboxctl: $PROVIDER: a new sandbox cannot be given '--app='; leave it out" \
+		ctl create "$PROVIDER" --app x
+	;;
+esac
 if [ -n "$blocks_network" ]; then
 	name=$(ctl create "$PROVIDER" --block-network)
 	is "its network is blocked" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" True

@@ -57,9 +57,12 @@ static const struct provider_config everything = { .template = "t",
 	.ports = ports,
 	.lifetime_s = 1,
 	.user = "u",
-	.resume = RESUME_NEVER };
+	.resume = RESUME_NEVER,
+	.archive_after_s = 1,
+	.language = "l",
+	.app = "a" };
 
-#define ALL (2 * OPTION_RESUME_NEVER - 1)
+#define ALL (2 * OPTION_APP - 1)
 
 Test(provider_options, each_is_noticed)
 {

@@ -22,6 +22,8 @@ struct ctl_common {
 	const char *key_file; /* --key-file FILE; NULL: the environment */
 	const char *url; /* --url URL: of the provider's API; NULL: the environment, the vendor's */
 	const char *user;    /* --user NAME: in the sandbox; NULL: its default */
+	const char *app;     /* --app NAME: as in struct provider_config */
+	int64_t ready_ms;    /* --ready-timeout SECONDS, as in base/call.h; 0: the default */
 	int64_t progress_ms; /* --progress-timeout SECONDS, as in base/call.h; 0: the default */
 	const struct cancel *cancel; /* thrown by INT, TERM and HUP; NULL: CTL_OWN_SIGNALS */
 };

@@ -24,6 +24,7 @@ const char *ctl_option_name(unsigned option)
 		{ OPTION_ENV, "--env=" },
 		{ OPTION_LIFETIME, "--timeout=" },
 		{ OPTION_USER, "--user=" },
+		{ OPTION_APP, "--app=" },
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

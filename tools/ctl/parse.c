@@ -22,7 +22,7 @@ static const struct parsing *parsing_of(const struct argp_state *state)
 	return (const struct parsing *)state->root_argp;
 }
 
-enum key { KEY_JSON = 0x1000, KEY_KEY_FILE, KEY_PROGRESS, KEY_URL, KEY_USER };
+enum key { KEY_JSON = 0x1000, KEY_APP, KEY_KEY_FILE, KEY_PROGRESS, KEY_READY, KEY_URL, KEY_USER };
 
 error_t ctl_usage(const struct argp_state *state, const char *format, ...)
 {
@@ -68,16 +68,27 @@ static error_t take_progress(const struct argp_state *state, const char *value)
 	return set(&progress, value, &parsing_of(state)->common->progress_ms, state);
 }
 
+static error_t take_ready(const struct argp_state *state, const char *value)
+{
+	static const struct ctl_value ready = {
+		.name = "--ready-timeout=", .argument = "SECONDS", .set = option_set_seconds
+	};
+
+	return set(&ready, value, &parsing_of(state)->common->ready_ms, state);
+}
+
 static error_t take_shared(int key, char *value, struct argp_state *state)
 {
 	struct ctl_common *common = parsing_of(state)->common;
 
 	switch (key) {
 	case KEY_JSON: common->json = true; return 0;
+	case KEY_APP: common->app = value; return 0;
 	case KEY_KEY_FILE: common->key_file = value; return 0;
 	case KEY_URL: common->url = value; return 0;
 	case KEY_USER: common->user = value; return 0;
 	case KEY_PROGRESS: return take_progress(state, value);
+	case KEY_READY: return take_ready(state, value);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -101,6 +112,14 @@ static const struct argp account_argp = {
 			{ "url", KEY_URL, "URL", 0,
 				"the base URL of the provider's API, where it is not the vendor's "
 				"own",
+				0 },
+			{ "app", KEY_APP, "NAME", 0,
+				"the provider's group of sandboxes, as Modal's apps are "
+				"(sandboxfs): new ones join it, and names are looked up there",
+				0 },
+			{ "ready-timeout", KEY_READY, "SECONDS", 0,
+				"how long a sandbox may take until it is ready, when it is made or "
+				"woken (180)",
 				0 },
 			{ "progress-timeout", KEY_PROGRESS, "SECONDS", 0,
 				"give up a request that makes no progress for so long (30); 0: "

@@ -9,12 +9,15 @@
 
 static enum err prepare(struct target *t, const struct ctl_common *common, struct error *e)
 {
-	t->call = (struct call){ .progress_ms = common->progress_ms, .cancel = common->cancel };
+	t->call = (struct call){ .progress_ms = common->progress_ms,
+		.ready_ms = common->ready_ms,
+		.cancel = common->cancel };
 	t->config = (struct provider_config){
 		.id = t->source.id,
 		.path = t->source.path,
 		.user = common->user,
 		.key_file = common->key_file,
+		.app = common->app,
 		.progress_ms = common->progress_ms,
 		.may_lack_helper = true,
 		.option_name = ctl_option_name,
