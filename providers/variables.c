@@ -31,6 +31,9 @@ static const struct variable variables[] = {
 		"the base URL of the control plane, in place of https://api. and the domain" },
 	{ "e2b", "E2B_SANDBOX_URL", VARIABLE_OTHER, NULL,
 		"the base URL of the daemon of every sandbox" },
+	{ "e2b", "E2B_TIMEOUT", VARIABLE_OTHER, NULL,
+		"for how many seconds a new sandbox lives at first, without lifetime= or --timeout "
+		"(the vendor's own default: 300)" },
 	{ "e2b", "E2B_DEBUG", VARIABLE_OTHER, NULL,
 		"true: a daemon at http://localhost:49983, without a control plane" },
 

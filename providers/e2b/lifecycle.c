@@ -1,8 +1,10 @@
 #include "providers/base/cleanup.h"
 #include "providers/e2b/e2b.h"
+#include "providers/variables.h"
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* One look at whether it does, and the pause before the next. */
@@ -65,15 +67,30 @@ static enum err wait_until_ready(struct e2b *b, const struct call *call, struct 
 		: ERR_OK;
 }
 
+static enum err read_lifetime(
+	const struct provider_config *cfg, int64_t *lifetime_s, struct error *e)
+{
+	const char *text = variable("E2B_TIMEOUT");
+	char *end;
+
+	*lifetime_s = cfg->lifetime_s;
+	if (*lifetime_s || !text)
+		return ERR_OK;
+	*lifetime_s = strtoll(text, &end, 10);
+	if (*end || *lifetime_s <= 0)
+		return error_set(e, ERR_INVALID,
+			"e2b: E2B_TIMEOUT '%.60s': a number of seconds, as in 300", text);
+	return ERR_OK;
+}
+
 static enum err create_with(
 	struct e2b *b, const struct provider_config *cfg, const struct call *call, struct error *e)
 {
 	/* At its end it is kept, not killed: who reads for six minutes shall not lose it. */
-	const struct plane_new_sandbox wanted = {
+	struct plane_new_sandbox wanted = {
 		.template = cfg->template,
 		.env = cfg->env,
 		.labels = cfg->labels,
-		.lifetime_s = cfg->lifetime_s,
 		.pause_at_end = true,
 		.block_network = cfg->block_network,
 		.allowed = cfg->allowed,
@@ -83,6 +100,9 @@ static enum err create_with(
 
 	if (!b->account.plane)
 		return e2b_name(b, E2B_DEBUG_ID, e);
+	kind = read_lifetime(cfg, &wanted.lifetime_s, e);
+	if (kind)
+		return kind;
 	kind = plane_create(b->account.plane, call, &wanted, &made, e);
 	memcpy(b->at.id, made.id, sizeof made.id);
 	if (!kind)

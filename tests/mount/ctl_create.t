@@ -170,6 +170,14 @@ daytona)
 		"sandboxctl: daytona: '--language=cobol': use python, typescript or javascript" \
 		ctl create daytona --language cobol
 	;;
+e2b)
+	name=$(E2B_TIMEOUT=1234 ctl create e2b)
+	is "E2B_TIMEOUT is how long a new sandbox lives" \
+		"$(ctl info "$name" --json | python3 -c 'import json, sys; print(1100 < json.load(sys.stdin)["expires_s"] < 1235)')" True
+	ctl delete "$name"
+	says "E2B_TIMEOUT is a number of seconds" 1 \
+		"sandboxctl: e2b: E2B_TIMEOUT 'soon': a number of seconds, as in 300" env E2B_TIMEOUT=soon "$SANDBOXCTL" create e2b
+	;;
 langsmith)
 	like "a sandbox that is not ready in time" "$(ctl create langsmith --ready-timeout 0.001 2>&1)" \
 		'^sandboxctl: .*langsmith:.*: waiting until it is ready: .*'
