@@ -57,6 +57,45 @@ is "an absolute one" "$(ctl exec -w /tmp "$SOURCE" pwd)" /tmp
 is "one of the source" "$(ctl exec "$SOURCE:sub" ls)" deep
 says "one that is not there" 125 "sandboxctl: it's not: no such directory in the sandbox" ctl exec -w "it's not" "$SOURCE" pwd
 
+# ---- Code ----------------------------------------------------------------------------------------
+
+code='import sys, os
+print(sys.argv[1:], os.path.basename(os.getcwd()))
+sys.exit(3)'
+is "code of Python" "$(ctl exec --lang python -w sub "$SOURCE" "$code" 'a b' "c'd"; echo $?)" "['a b', \"c'd\"] sub
+3"
+printf '%s\n' "$code" >code.py
+is "code in a file" "$(ctl exec --lang=python --file code.py -w sub "$SOURCE" one; echo $?)" "['one'] sub
+3"
+is "code of standard input" "$(ctl exec --lang python "$SOURCE" <code.py >said; echo $?; sed 's/ .*//' said)" "3
+[]"
+if ctl exec "$SOURCE" 'command -v node' >/dev/null; then
+	is "code of Node.js" "$(ctl exec --lang node "$SOURCE" 'console.log(process.argv.slice(1).join("-"))' a 'b c')" "a-b c"
+fi
+is "a shell's" "$(ctl exec --lang shell "$SOURCE" 'for x; do echo "<$x>"; done' 'a b' c)" "<a b>
+<c>"
+is "its result as JSON" \
+	"$(ctl exec --json --lang python "$SOURCE" 'import sys; print("out"); print("err", file=sys.stderr); sys.exit(7)' |
+		python3 -c 'import json, sys; r = json.load(sys.stdin); print(repr(r["output"]), r["exit_code"], r["truncated"])')" \
+	"'out\n\nerr\n' 7 False"
+ctl exec --json "$SOURCE" 'exit 4' >/dev/null
+is "which ends as the command did" $? 4
+is "of a command that took too long" \
+	"$(ctl exec --json -t 0.5 "$SOURCE" 'echo so far; sleep 1000' |
+		python3 -c 'import json, sys; r = json.load(sys.stdin); print(r["output"].strip(), r["timed_out"])')" "so far True"
+says "an interpreter that is not there" 127 \
+	"sandboxctl: the sandbox has no Python: python3 python are not in its PATH" \
+	ctl exec -e PATH=/nowhere --shell /bin/sh --lang python "$SOURCE" 'print(1)'
+says "a language that nobody knows" 125 "sandboxctl: option '--lang=cobol': use one of python|node|shell" \
+	ctl exec --lang cobol "$SOURCE" x
+says "a file without a language" 125 "sandboxctl: --file goes with --lang=python|node|shell" \
+	ctl exec --file code.py "$SOURCE" x
+says "a file that is not there" 125 "sandboxctl: --file nowhere: no such file or directory" \
+	ctl exec --lang python --file nowhere "$SOURCE"
+python3 -c 'print("#" * 200000)' >long.py
+says "code that is too long" 125 "sandboxctl: the code has more than 131071 bytes; push it as a file and run that" \
+	ctl exec --lang python --file long.py "$SOURCE"
+
 # ---- Input ---------------------------------------------------------------------------------------
 
 is "standard input" "$(printf 'a\0b' | ctl exec "$SOURCE" cat | od -An -c | tr -d ' ')" 'a\0b'

@@ -28,6 +28,7 @@ is "what it changed is seen at once" "$(cat moved)" changed
 ok "so is what it made" test -d made
 fails "and what it moved is gone" test -e "sub/deep er/file"
 is "standard input" "$(printf 'a\nb\n' | ctl run -- sort -r | tr '\n' ' ')" "b a "
+is "code" "$(ctl run --lang python 'import os; print(os.path.basename(os.getcwd()) != "", 6 * 7)')" "True 42"
 ok "which is answered as it comes" deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" lines "$SANDBOXCTL" run
 ok "also from a terminal" deadline "$PATIENCE" python3 "$TOP/tests/mount/ctl_input.py" typed "$SANDBOXCTL" run
 is "its streams are apart" "$(ctl run 'echo out; echo err >&2' 2>err; cat err)" "out

@@ -2,6 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/shell_quote.h"
+#include "tools/ctl/code.h"
 #include "tools/ctl/command.h"
 
 /* ---- The words ---- */
@@ -10,6 +11,8 @@ void command_line_release(struct command_line *line)
 {
 	free(line->dir);
 	free(line->shell);
+	free(line->language);
+	free(line->file);
 	option_list_free(line->env);
 }
 
@@ -22,6 +25,10 @@ error_t command_line_take(int key, const char *value, const struct argp_state *s
 		{ COMMAND_LINE_SHELL, "--shell=", "SHELL", option_set_shell,
 			offsetof(struct command_line, shell) },
 		{ 'm', "--merge", NULL, option_set_flag, offsetof(struct command_line, merges) },
+		{ COMMAND_LINE_LANG, "--lang=", code_languages, option_set_text,
+			offsetof(struct command_line, language) },
+		{ COMMAND_LINE_FILE, "--file=", "FILE", option_set_text,
+			offsetof(struct command_line, file) },
 		{ 't', "--timeout=", "SECONDS", option_set_seconds,
 			offsetof(struct command_line, timeout_ms) },
 		{ 0 },
@@ -52,14 +59,40 @@ static void add_dir(struct buf *out, const char *dir)
 	buf_add_string(out, " >&2; exit 125; }\n");
 }
 
-void command_line_text(const struct command_line *line, struct buf *out)
+bool command_line_is_empty(const struct command_line *line)
 {
+	return !line->count && !line->language;
+}
+
+/* The code is in a file, the first word, or standard input. */
+static enum err add_code(const struct command_line *line, struct buf *out, struct error *e)
+{
+	AUTO_BUF struct buf code = BUF_INIT(COMMAND_LINE_MAX);
+	size_t taken = line->count && !line->file;
+	enum err kind = ERR_OK;
+
+	if (taken)
+		buf_add_string(&code, line->words[0]);
+	else
+		kind = code_read(&code, line->file ? line->file : "-", e);
+	return kind ? kind
+		    : code_command(out, line->language, &code, line->words + taken,
+			      line->count - taken, e);
+}
+
+enum err command_line_text(const struct command_line *line, struct buf *out, struct error *e)
+{
+	if (line->file && !line->language)
+		return error_set(e, ERR_INVALID, "--file goes with --lang=%s", code_languages);
 	if (line->merges)
 		buf_add_string(out, "exec 2>&1\n");
 	if (line->dir)
 		add_dir(out, line->dir);
+	if (line->language)
+		return add_code(line, out, e);
 	if (line->count == 1)
 		buf_add_string(out, line->words[0]);
 	for (size_t n = 0; line->count > 1 && n < line->count; n++)
 		shell_argument(out, line->words[n]);
+	return buf_check(out, "the command", e);
 }

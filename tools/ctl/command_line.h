@@ -7,6 +7,7 @@
 #include "providers/base/buf.h"
 
 #include <argp.h>
+#include <stdbool.h>
 
 /* Linux takes 128 KiB of one argument and 2 MB of all. */
 #define COMMAND_LINE_MAX ((size_t)16 * 1024 * 1024)
@@ -19,14 +20,19 @@ struct command_line {
 	char *shell;        /* providers/user_shell.h; NULL: auto */
 	int merges;         /* what it says on standard error comes on standard output */
 	int64_t timeout_ms; /* 0: none */
+	char *language;     /* code.h: the first word is code of it; NULL: a shell's command */
+	char *file;         /* the code is in this file, "-" standard input; NULL: it is a word */
+	bool as_response; /* --json: the result, not the output, is printed (fs/exec_response.h) */
 };
 
 #define AUTO_COMMAND_LINE __attribute__((cleanup(command_line_release)))
 
 void command_line_release(struct command_line *line);
 
-/* An option without a letter. */
+/* Options without a letter. */
 #define COMMAND_LINE_SHELL 0x4000
+#define COMMAND_LINE_LANG  0x4001
+#define COMMAND_LINE_FILE  0x4002
 
 /* Their rows of an argp, by command_line.c's keys. */
 #define COMMAND_LINE_OPTIONS                                                                       \
@@ -40,6 +46,12 @@ void command_line_release(struct command_line *line);
 			0 },                                                                       \
 		{ "merge", 'm', NULL, 0,                                                           \
 			"what it says on standard error comes on standard output, in order", 0 },  \
+		{ "lang", COMMAND_LINE_LANG, "LANGUAGE", 0,                                        \
+			"the first word is code: python, node or shell; without a word it is "     \
+			"read from standard input",                                                \
+			0 },                                                                       \
+		{ "file", COMMAND_LINE_FILE, "FILE", 0,                                            \
+			"with --lang: the code is in this file here; - is standard input", 0 },    \
 	{                                                                                          \
 		"timeout", 't', "SECONDS", 0, "end it after so long; 0: never, as without this", 0 \
 	}
@@ -49,5 +61,11 @@ error_t command_line_take(int key, const char *value, const struct argp_state *s
 /* At the first word of the command: takes all that is left. */
 error_t command_line_take_words(struct command_line *line, struct argp_state *state);
 
-/* One word is shell text, handed on as it is; several are a program and its arguments, which no shell takes apart. */
-void command_line_text(const struct command_line *line, struct buf *out);
+/* Whether nothing is said that could run. */
+bool command_line_is_empty(const struct command_line *line);
+
+/*
+ * One word is shell text, handed on as it is; several are a program and its arguments, which no shell
+ * takes apart. Of a language it is code (code.h), which may be read from standard input.
+ */
+enum err command_line_text(const struct command_line *line, struct buf *out, struct error *e);

@@ -24,7 +24,7 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 		if (!r->sandbox)
 			return ctl_usage(state, "the sandbox is missing, as in %s local:demo -- ls",
 				state->argv[0]);
-		if (!r->line.count)
+		if (command_line_is_empty(&r->line))
 			return ctl_usage(state, "the command is missing, as in %s %.60s -- ls",
 				state->argv[0], r->sandbox);
 		return 0;
@@ -49,6 +49,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 
 	run->status = CTL_BROKEN;
 	kind = ctl_parse(run, &request, &common, e);
+	request.line.as_response = common.json;
 	if (!kind)
 		kind = exec(&request, &common, &run->status, e);
 	command_line_release(&request.line);
@@ -65,9 +66,12 @@ const struct ctl_command ctl_exec = {
 		   "Standard input reaches it as it comes, also of a terminal, line by line; the "
 		   "command itself has a pipe. What is typed while it runs is read in any case: "
 		   "</dev/null keeps it. Ctrl-C ends the command.\n\n"
+		   "--lang runs code: of the first word, a --file or standard input; what follows "
+		   "are its arguments. --json prints how it ended as .sandbox/exec does, with "
+		   "the output in it.\n\n"
 		   "Exit status: the command's; 124 when its time was over, 125 when sandboxctl "
 		   "failed.",
-	.flags = CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,
+	.flags = CTL_JSON | CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,
 	.argp =
 		&(const struct argp){
 			.options = (const struct argp_option[]){ COMMAND_LINE_OPTIONS, { 0 } },

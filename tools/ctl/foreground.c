@@ -1,5 +1,6 @@
 #include "tools/ctl/foreground.h"
 
+#include "fs/exec_response.h"
 #include "providers/base/cleanup.h"
 #include "providers/user_shell.h"
 #include "tools/ctl/alive.h"
@@ -10,6 +11,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What feeding adds to a command. */
@@ -44,15 +46,55 @@ static enum err write_out(
 	return ERR_OK;
 }
 
+static enum err keep(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct exec_capture *streams = context;
+
+	(void)e;
+	exec_capture_add(&streams[stream == STREAM_ERR], bytes, len);
+	return ERR_OK;
+}
+
 /* ---- The command ---- */
 
-static enum err run(struct provider *p, const struct call *call,
+/* What it prints is shown as it comes, or told with how it ended. */
+struct foreground {
+	struct exec_capture streams[2]; /* by enum stream */
+	bool as_response;
+	int64_t began_ms;
+};
+
+static enum err print_response(
+	struct foreground *f, const struct execute_result *result, struct error *e)
+{
+	const struct exec_outcome outcome = { .has_exit_code = result->has_exit_code,
+		.exit_code = result->timed_out ? CTL_TIMED_OUT : result->exit_code,
+		.timed_out = result->timed_out,
+		.duration_ms = monotonic_ms() - f->began_ms };
+	struct exec_response *response;
+
+	exec_capture_end(&f->streams[0]);
+	exec_capture_end(&f->streams[1]);
+	response = exec_response_new(&outcome, &f->streams[0], &f->streams[1]);
+	if (!response)
+		return error_set(e, ERR_NO_MEMORY, "the command's output");
+	fwrite(exec_response_text(response)->bytes, 1, exec_response_text(response)->len, stdout);
+	exec_response_put(response);
+	return ERR_OK;
+}
+
+static enum err run(struct provider *p, const struct call *call, struct foreground *f,
 	const struct execute_request *request, int *status, struct error *e)
 {
 	const struct call silent = patience_for_command(p, call);
 	struct execute_result result = { 0 };
-	enum err kind = provider_execute(p, &silent, request, write_out, (void *)call, &result, e);
+	enum err kind = f->as_response
+		? provider_execute(p, &silent, request, keep, f->streams, &result, e)
+		: provider_execute(p, &silent, request, write_out, (void *)call, &result, e);
 
+	if (!kind && f->as_response)
+		kind = print_response(f, &result, e);
 	if (kind)
 		return kind;
 	if (!result.has_exit_code)
@@ -63,8 +105,8 @@ static enum err run(struct provider *p, const struct call *call,
 }
 
 /* Its input comes while it runs. */
-static enum err run_fed(struct provider *p, const struct call *call, struct input *input,
-	const struct execute_request *request, int *status, struct error *e)
+static enum err run_fed(struct provider *p, const struct call *call, struct foreground *f,
+	struct input *input, const struct execute_request *request, int *status, struct error *e)
 {
 	AUTO_BUF struct buf text = BUF_INIT(4 * INPUT_PIPE_COMMAND_MAX + SCRIPT_MAX);
 	AUTO_FEEDING struct feeding feeding = FEEDING_NONE;
@@ -77,20 +119,20 @@ static enum err run_fed(struct provider *p, const struct call *call, struct inpu
 	kept.command = buf_text(&text);
 	kind = buf_check(&text, "the command", e);
 	if (!kind)
-		kind = run(p, &feeding.call, &kept, status, e);
+		kind = run(p, &feeding.call, f, &kept, status, e);
 	return feeding_end(&feeding, kind, *status == CTL_TIMED_OUT, e);
 }
 
 /* All of its input is there by now, or else it must be; of a terminal it is none. */
-static enum err run_whole(struct provider *p, const struct call *call, struct input *input,
-	const struct execute_request *request, int *status, struct error *e)
+static enum err run_whole(struct provider *p, const struct call *call, struct foreground *f,
+	struct input *input, const struct execute_request *request, int *status, struct error *e)
 {
 	struct execute_request whole = *request;
 	enum err kind = input->is_terminal ? ERR_OK : input_await_end(input, call, e);
 
 	whole.input = input->bytes.bytes;
 	whole.input_len = input->bytes.len;
-	return kind ? kind : run(p, call, &whole, status, e);
+	return kind ? kind : run(p, call, f, &whole, status, e);
 }
 
 enum err foreground_run(struct provider *p, const struct call *call,
@@ -103,22 +145,28 @@ enum err foreground_run(struct provider *p, const struct call *call,
 	struct execute_request request = {
 		.cwd = cwd, .timeout_ms = line->timeout_ms, .env = (const char *const *)line->env
 	};
-	enum err kind;
+	struct foreground f = { .streams = { EXEC_CAPTURE_INIT(EXEC_CAPTURE_MAX),
+					EXEC_CAPTURE_INIT(EXEC_CAPTURE_MAX) },
+		.as_response = line->as_response,
+		.began_ms = monotonic_ms() };
+	enum err kind = command_line_text(line, &words, e);
 
-	command_line_text(line, &words);
+	if (kind)
+		return kind;
 	user_shell_add(&text, line->shell, p->ops->caps, line->dir || cwd, buf_text(&words));
 	request.command = buf_text(&text);
-	kind = buf_check(&words, "the command", e);
-	if (!kind)
-		kind = buf_check(&text, "the command", e);
+	kind = buf_check(&text, "the command", e);
 	if (!kind)
 		kind = alive_begin(&alive, p, call, e);
 	if (!kind)
 		kind = input_look(&input, call, e);
 	if (kind)
 		return kind;
-	return (input.has_ended || !feeding_is_possible(p, request.command) ? run_whole : run_fed)(
-		p, call, &input, &request, status, e);
+	kind = (input.has_ended || !feeding_is_possible(p, request.command) ? run_whole : run_fed)(
+		p, call, &f, &input, &request, status, e);
+	exec_capture_release(&f.streams[0]);
+	exec_capture_release(&f.streams[1]);
+	return kind;
 }
 
 enum err foreground_end(const struct ctl_run *run, enum err kind)

@@ -23,6 +23,8 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_ARG: return command_line_take_words(line, state);
 	case ARGP_KEY_NO_ARGS:
+		if (!command_line_is_empty(line))
+			return 0;
 		return ctl_usage(state, "the command is missing, as in %s -- make", state->argv[0]);
 	default: return command_line_take(key, value, state);
 	}
@@ -83,6 +85,7 @@ static enum err run(struct ctl_run *run, struct error *e)
 
 	run->status = CTL_BROKEN;
 	kind = ctl_parse(run, &line, &common, e);
+	line.as_response = common.json;
 	if (!kind)
 		kind = run_inside(&line, &common, run->signals, &run->status, e);
 	return foreground_end(run, kind);
@@ -95,9 +98,9 @@ const struct ctl_command ctl_run = {
 	.details = "In the directory that stands for this one, after everything that was changed "
 		   "here; what it "
 		   "changes is seen here when it ends. COMMAND, standard input and exit status are "
-		   "those of exec; "
+		   "those of exec, as are --lang and --json; "
 		   "the key and the user are not those of the mount: --key-file, --user.",
-	.flags = CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,
+	.flags = CTL_JSON | CTL_ACCOUNT | CTL_USER | CTL_COMMAND_LINE,
 	.argp =
 		&(const struct argp){
 			.options = (const struct argp_option[]){ COMMAND_LINE_OPTIONS, { 0 } },
