@@ -182,6 +182,29 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 		e, kind, "%s; the sandbox was deleted (-o keep_failed keeps it)", why.text);
 }
 
+/*
+ * Where there is one sandbox, its directories are what workspaces are elsewhere: one that is named and
+ * missing is made.
+ */
+static enum err connect_to(struct run *r, struct error *e)
+{
+	const struct source *s = r->source;
+	struct error why = { 0 };
+	enum err kind = provider_connect(s->ops, &r->provider_config, &r->call, &r->provider, &why);
+
+	if (kind == ERR_NOT_FOUND && s->ops->caps & PROVIDER_SINGLE && s->path) {
+		r->provider_config.path = NULL;
+		kind = workdir_make(s->ops, &r->provider_config, &r->call, s->path, &why);
+		r->provider_config.path = s->path;
+		if (!kind)
+			kind = provider_connect(
+				s->ops, &r->provider_config, &r->call, &r->provider, &why);
+		if (!kind)
+			log_info(LOG_TOOLS, "made the directory %s", s->path);
+	}
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
 static enum err open_sandbox(struct run *r, struct error *e)
 {
 	enum err kind;
@@ -206,8 +229,7 @@ static enum err open_sandbox(struct run *r, struct error *e)
 	}
 	if (!kind) {
 		foresee(r);
-		kind = provider_connect(
-			r->source->ops, &r->provider_config, &r->call, &r->provider, e);
+		kind = connect_to(r, e);
 	}
 	if (kind)
 		delete_sandbox(r);

@@ -38,6 +38,23 @@ if [ "$PROVIDER" = aio ]; then
 	like "one that does not answer is not told" \
 		"$(env SANDBOX_HOST=127.0.0.1 SANDBOX_PORT=1 "$SANDBOXCTL" create aio 2>&1)" \
 		"^sandboxctl: aio:127.0.0.1_1: is its container running, and is this its port\\? GET .*: Failed to connect"
+	is "a session is a directory of its own" "$(ctl create aio --session chat_1 | sed 's/.*://')" chat_1
+	says "and a name" 2 "sandboxctl: create: option '--session=a/b': a name without '/', as in chat_123" \
+		ctl create aio --session a/b
+	home=$(ctl exec "$SOURCE" 'cd && pwd' </dev/null)
+	mkdir one two
+	for dir in one two; do
+		deadline "$PATIENCE" "$SANDBOXFS" "$SOURCE:$home/chats/$dir" "$dir" >said 2>&1
+		is "a workspace that is missing is made by its mount" $? 0
+		echo $dir >$dir/file
+	done
+	is "several are mounted at once" "$(cat one/file two/file)" "one
+two"
+	tap_umount one
+	tap_umount two
+	is "each is a directory of the sandbox" \
+		"$(ctl exec "$SOURCE" 'cat ~/chats/one/file ~/chats/two/file' </dev/null)" "one
+two"
 	done_testing
 fi
 

@@ -17,6 +17,7 @@ enum key {
 	KEY_SETUP_ENV,
 	KEY_KEEP_FAILED,
 	KEY_WORKDIR,
+	KEY_SESSION,
 	KEY_ENV_FILE,
 	KEY_CREATION = 0x10000
 };
@@ -62,6 +63,10 @@ static const struct argp_option options[] = {
 	{ "workdir", KEY_WORKDIR, "DIRECTORY", 0,
 		"make this directory in it, where it is missing: the one that is shown, and where "
 		"commands and the script run",
+		0 },
+	{ "session", KEY_SESSION, "NAME", 0,
+		"a directory of its own for one conversation, in the working directory that the "
+		"sandbox has: the same as --workdir NAME",
 		0 },
 	{ "keep-failed", KEY_KEEP_FAILED, NULL, 0, "keep the sandbox when its script fails", 0 },
 	{ 0 },
@@ -123,6 +128,16 @@ static enum err read_variables(const char *path, struct making *m, struct error 
 	return kind;
 }
 
+static enum err set_session(const char *name, struct making *m, struct error *e)
+{
+	const struct opt row = { .name = "--session=", .argument = "NAME" };
+
+	if (*name == '.' || *name == '-' || strchr(name, '/'))
+		return error_set(e, ERR_INVALID,
+			"option '--session=%.60s': a name without '/', as in chat_123", name);
+	return option_set_path(&row, name, &m->workdir, e);
+}
+
 static error_t take_word(int key, char *value, struct argp_state *state)
 {
 	struct making *m = state->input;
@@ -130,6 +145,8 @@ static error_t take_word(int key, char *value, struct argp_state *state)
 
 	if (key == 'e')
 		add_variable("--env=", value, m, &why);
+	else if (key == KEY_SESSION)
+		set_session(value, m, &why);
 	else if (key == KEY_ENV_FILE)
 		read_variables(value, m, &why);
 	else
