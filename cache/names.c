@@ -447,6 +447,16 @@ static enum err ask_rename(
 	return kind;
 }
 
+enum err cache_known_path(
+	struct cache *c, const struct inode *i, const char *name, char **out, struct error *e)
+{
+	struct tree_path path = { 0 };
+	enum err kind = tree_path(c->tree, (struct inode *)i, name, &path, e);
+
+	*out = path.text;
+	return kind;
+}
+
 enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct inode *dir2, const char *name2, uint32_t flags, struct error *e)
 {

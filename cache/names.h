@@ -32,6 +32,13 @@ enum err cache_unlink(struct cache *c, const struct call *call, struct inode *di
 enum err cache_rmdir(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct error *e);
 
+/*
+ * The path of `i`, or of `name` in it where that is not NULL, below the shown directory, as it is known
+ * now: nobody is asked. To be freed. ERR_STALE: it has no name any more.
+ */
+enum err cache_known_path(
+	struct cache *c, const struct inode *i, const char *name, char **out, struct error *e);
+
 /* `flags`: CHANGE_NOREPLACE or CHANGE_EXCHANGE. */
 enum err cache_rename(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	struct inode *dir2, const char *name2, uint32_t flags, struct error *e);

@@ -43,7 +43,7 @@ enum err control_new(struct control **out, struct cache *cache, struct notifier 
 	if (kind == ERR_OK)
 		kind = events_new(&c->events, e);
 	if (kind == ERR_OK)
-		kind = jobs_new(&c->jobs, cache, c->deferrals, options->exec.shell, e);
+		kind = jobs_new(&c->jobs, cache, c->deferrals, &c->options.exec, e);
 	if (kind == ERR_OK)
 		*out = c;
 	else
@@ -105,6 +105,7 @@ static struct control_handle *open_handle(
 		h->file = node->file;
 		h->control = c;
 		h->opener = caller_process(ctx->pid);
+		h->opener_uid = ctx->uid;
 		pthread_mutex_lock(&c->lock);
 		LIST_INSERT_HEAD(&c->handles, h, link);
 		pthread_mutex_unlock(&c->lock);

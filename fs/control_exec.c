@@ -249,6 +249,12 @@ static const struct deferred_work run_deferred = {
 	.release = run_release,
 };
 
+static struct exec_command *take_text_locked(struct exec_handle *h)
+{
+	return exec_command_new(
+		&h->text, &(struct audit_who){ h->base.opener, h->base.opener_uid });
+}
+
 /* Takes what was written so far; NULL: no memory, and nothing taken. */
 static struct exec_run *run_new_locked(struct exec_handle *h)
 {
@@ -256,7 +262,7 @@ static struct exec_run *run_new_locked(struct exec_handle *h)
 	bool has_text = has_text_locked(h);
 
 	if (run && has_text)
-		run->command = exec_command_new(&h->text);
+		run->command = take_text_locked(h);
 	if (!run || (has_text && !run->command))
 		return NULL;
 	run->handle = h;
@@ -365,7 +371,7 @@ static void exec_abandon(struct control_handle *base)
 
 	pthread_mutex_lock(&h->lock);
 	if (has_text_locked(h))
-		command = exec_command_new(&h->text);
+		command = take_text_locked(h);
 	buf_reset(&h->text);
 	pthread_mutex_unlock(&h->lock);
 	if (command)

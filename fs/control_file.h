@@ -100,6 +100,7 @@ struct control_handle {
 	const struct control_file *file;
 	struct control *control;
 	pid_t opener; /* the process (thread group) that opened it; 0: not visible from here */
+	uid_t opener_uid;
 	_Atomic uint64_t writer; /* lock_owner of the last write */
 	_Atomic int flags;       /* O_NONBLOCK and others, as of the open or the last read */
 	LIST_ENTRY(control_handle) link;

@@ -91,12 +91,13 @@ static const struct deferred_work start_work = {
 /* Begins what was written; *job is NULL where nothing was. */
 static enum err begin(struct spawn_handle *h, struct job **job, struct error *e)
 {
+	const struct audit_who who = { h->base.opener, h->base.opener_uid };
 	enum err kind = ERR_OK;
 
 	*job = NULL;
 	pthread_mutex_lock(&h->lock);
 	if (h->text.len || h->text.failed)
-		kind = jobs_spawn(h->base.control->jobs, &h->text, job, e);
+		kind = jobs_spawn(h->base.control->jobs, &h->text, &who, job, e);
 	buf_reset(&h->text);
 	if (*job) {
 		h->job = job_id(*job);

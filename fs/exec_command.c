@@ -10,13 +10,14 @@
 
 struct exec_command {
 	struct buf text;
+	struct audit_who who; /* asked for it */
 	int64_t start_ms;
 	pthread_mutex_t lock; /* of what follows */
 	struct exec_capture out, err;
 	bool responded;
 };
 
-struct exec_command *exec_command_new(struct buf *text)
+struct exec_command *exec_command_new(struct buf *text, const struct audit_who *who)
 {
 	struct exec_command *command = calloc(1, sizeof *command);
 
@@ -24,6 +25,7 @@ struct exec_command *exec_command_new(struct buf *text)
 		return NULL;
 	*command = (struct exec_command){
 		.text = *text,
+		.who = *who,
 		.start_ms = monotonic_ms(),
 		.out = EXEC_CAPTURE_INIT(EXEC_CAPTURE_MAX),
 		.err = EXEC_CAPTURE_INIT(EXEC_CAPTURE_MAX),
@@ -151,6 +153,12 @@ enum err exec_command_run(struct exec_command *command, struct cache *cache,
 	if (kind != ERR_OK)
 		outcome.error = kind == ERR_INTERRUPTED ? "interrupted" : why.text;
 	*response = respond(command, outcome);
+	audit_command(terms->audit, &command->who, buf_text(&command->text),
+		&(struct audit_end){ .has_exit_code = outcome.has_exit_code,
+			.exit_code = outcome.exit_code,
+			.timed_out = outcome.timed_out,
+			.error = outcome.error,
+			.duration_ms = monotonic_ms() - command->start_ms });
 	log_debug(LOG_CONTROL, "exec: %s", outcome.error ? outcome.error : "done");
 	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
 }

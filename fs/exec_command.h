@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "fs/audit.h"
 #include "fs/exec_response.h"
 #include "providers/base/call.h"
 
@@ -11,15 +12,16 @@ struct exec_command;
 
 /* How commands run. */
 struct exec_terms {
-	int64_t timeout_ms; /* 0: none */
-	const char *shell;  /* providers/user_shell.h; NULL: auto */
+	int64_t timeout_ms;  /* 0: none */
+	const char *shell;   /* providers/user_shell.h; NULL: auto */
+	struct audit *audit; /* has a record of each; NULL: there is none */
 };
 
 /* A longer text is not run: nobody wants half a command. */
 #define EXEC_TEXT_MAX ((size_t)16 * 1024 * 1024)
 
 /* Takes the bytes of `text`, whose `failed` says that it was longer. NULL: no memory, and nothing taken. */
-struct exec_command *exec_command_new(struct buf *text);
+struct exec_command *exec_command_new(struct buf *text, const struct audit_who *who);
 void exec_command_free(struct exec_command *command);
 
 /*

@@ -138,8 +138,11 @@ void job_note_look(struct job *job, const struct job_look *look)
 	/* Answers may overtake each other. */
 	if (look->size > job->facts.size)
 		job->facts.size = look->size;
-	if (look->has_ended && job->facts.state == JOB_RUNNING)
+	if (look->has_ended && job->facts.state == JOB_RUNNING) {
 		note_end_locked(job, look);
+		audit_job_ended(job->all->terms->audit, job->facts.id, look->has_exit_code,
+			look->exit_code);
+	}
 	pthread_mutex_unlock(&job->lock);
 	if (look->has_ended)
 		job_watch_remove(job->all->watch, job);
@@ -263,7 +266,7 @@ void job_start(struct job *job, const struct cancel *cancel)
 	struct error e = { 0 };
 	enum err kind;
 
-	user_shell_add(&text, job->all->shell, cache_provider(job->all->cache)->caps, false,
+	user_shell_add(&text, job->all->terms->shell, cache_provider(job->all->cache)->caps, false,
 		job->facts.command);
 	job_script_start(&script, job->base, job_is_embedded(job), buf_text(&text));
 	request.command = buf_text(&script);

@@ -31,7 +31,7 @@ struct job_watch;
 struct jobs {
 	struct cache *cache;
 	struct deferrals *deferrals;
-	const char *shell; /* providers/user_shell.h */
+	const struct exec_terms *terms;
 	struct job_watch *watch;
 	char word[CACHE_WORD_SIZE];     /* in the names of its jobs' files, and then: */
 	char mount[17];                 /* another mount's jobs are others */

@@ -81,14 +81,14 @@ static enum err choose_mount(char out[17], struct error *e)
 }
 
 enum err jobs_new(struct jobs **out, struct cache *cache, struct deferrals *deferrals,
-	const char *shell, struct error *e)
+	const struct exec_terms *terms, struct error *e)
 {
 	AUTO_FREE struct jobs *all = calloc(1, sizeof *all);
 	enum err kind;
 
 	if (!all)
 		return error_set(e, ERR_NO_MEMORY, "jobs");
-	*all = (struct jobs){ .cache = cache, .deferrals = deferrals, .shell = shell };
+	*all = (struct jobs){ .cache = cache, .deferrals = deferrals, .terms = terms };
 	cache_word(cache, all->word);
 	kind = choose_mount(all->mount, e);
 	if (!kind)
@@ -271,7 +271,8 @@ static void begin(struct jobs *all, struct job *job)
 	job_put(job);
 }
 
-enum err jobs_spawn(struct jobs *all, struct buf *text, struct job **out, struct error *e)
+enum err jobs_spawn(struct jobs *all, struct buf *text, const struct audit_who *who,
+	struct job **out, struct error *e)
 {
 	struct job *job = NULL;
 	enum err kind = check_text(text, e);
@@ -283,6 +284,7 @@ enum err jobs_spawn(struct jobs *all, struct buf *text, struct job **out, struct
 	if (kind)
 		return kind;
 	enlist(all, job);
+	audit_job(all->terms->audit, who, job->facts.id, buf_text(&job->text));
 	begin(all, job);
 	*out = job;
 	return ERR_OK;

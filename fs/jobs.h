@@ -13,6 +13,7 @@
 #pragma once
 
 #include "fs/deferred.h"
+#include "fs/exec_command.h"
 #include "providers/base/buf.h"
 
 #include <stdint.h>
@@ -41,14 +42,15 @@ struct job_facts {
 	char error[200];            /* why it did not start */
 };
 
-/* `cache`, `deferrals` and `shell` (providers/user_shell.h; NULL: auto) outlive it. */
+/* `cache`, `deferrals` and `terms` outlive it. */
 enum err jobs_new(struct jobs **out, struct cache *cache, struct deferrals *deferrals,
-	const char *shell, struct error *e);
+	const struct exec_terms *terms, struct error *e);
 /* After deferrals_stop(). */
 void jobs_free(struct jobs *all);
 
 /* Begins one, and takes the bytes of `text`. *out is a reference. ERR_INVALID: that is no command. */
-enum err jobs_spawn(struct jobs *all, struct buf *text, struct job **out, struct error *e);
+enum err jobs_spawn(struct jobs *all, struct buf *text, const struct audit_who *who,
+	struct job **out, struct error *e);
 /* A reference; NULL: there is none of that number. */
 struct job *jobs_get(struct jobs *all, uint64_t id);
 void job_put(struct job *job);

@@ -258,6 +258,7 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 	if (!m)
 		return error_set(e, ERR_NO_MEMORY, "mount");
 	m->options = *options;
+	m->options.exec.audit = options->audit;
 	m->guard = GUARD_NONE;
 	m->fs = (struct fs){ .cache = cache, .options = &m->options };
 	cache_believed(cache, cache_root(cache), &root);

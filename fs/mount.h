@@ -32,6 +32,7 @@ struct mount_options {
 	enum mount_symlinks symlinks;
 	bool list_control; /* readdir of the root names .sandbox */
 	struct exec_terms exec;
+	struct audit *audit; /* has a record of what is changed; NULL: there is none */
 	unsigned threads_max;
 };
 

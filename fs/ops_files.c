@@ -1,4 +1,5 @@
 /* Operations on open files. */
+#include "fs/audited.h"
 #include "fs/fs.h"
 #include "fs/handle.h"
 #include "fs/request.h"
@@ -46,6 +47,7 @@ void op_create(
 		fs_reply(request_end(&r), &e);
 		return;
 	}
+	audited_name(fs, req, "create", fs_inode(fs, parent), name);
 	fs_recall(fs);
 	fs_entry(fs, &entry, &param);
 	handle_begins(fs->cache, fi);
@@ -155,8 +157,10 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *bytes, size_t size, of
 		fs_reply(request_end(&r), &e);
 	else if (cache_write(fs->cache, &r.call, i, (uint64_t)offset, bytes, size, flags, &e))
 		fs_reply(request_end(&r), &e);
-	else
+	else {
+		audited_write(fs, req, i, size);
 		fuse_reply_write(request_end(&r), size);
+	}
 }
 
 /* A close of a handle for reading neither waits nor takes away the error that a writer is to hear of. */
@@ -184,6 +188,8 @@ void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		control_release(fs->control, req, ino, fi);
 		return;
 	}
+	if (fi->fh == HANDLE_WRITES)
+		audited_close(fs, fs_inode(fs, ino));
 	handle_ends(fs->cache, fs_inode(fs, ino), fi);
 	fuse_reply_err(req, 0);
 }
@@ -216,6 +222,8 @@ void op_fallocate(fuse_req_t req, fuse_ino_t ino, int mode, off_t offset, off_t 
 	else if (!setgid_drop(fs, req, &r.call, fs_inode(fs, ino), &e))
 		cache_fallocate(fs->cache, &r.call, fs_inode(fs, ino), mode, (uint64_t)offset,
 			(uint64_t)length, &e);
+	if (!e.kind && !control_owns(ino))
+		audited_inode(fs, req, "fallocate", fs_inode(fs, ino));
 	fs_reply(request_end(&r), &e);
 }
 
@@ -243,8 +251,10 @@ void op_copy_file_range(fuse_req_t req, fuse_ino_t ino, off_t offset, struct fus
 	else if (cache_copy(fs->cache, &r.call, fs_inode(fs, ino), (uint64_t)offset,
 			 fs_inode(fs, ino2), (uint64_t)offset2, len, &copied, &e))
 		fs_reply(request_end(&r), &e);
-	else
+	else {
+		audited_write(fs, req, fs_inode(fs, ino2), copied);
 		fuse_reply_write(request_end(&r), copied);
+	}
 }
 
 void op_lseek(fuse_req_t req, fuse_ino_t ino, off_t offset, int whence, struct fuse_file_info *fi)

@@ -1,4 +1,5 @@
 /* Operations on one inode: what it is, and changes of its attributes. */
+#include "fs/audited.h"
 #include "fs/fs.h"
 #include "fs/request.h"
 #include "fs/setgid.h"
@@ -155,10 +156,12 @@ void op_setattr(
 		setgid_drop_with(fs, req, i, &change);
 	/* Nothing is shown ahead: the kernel takes this answer whatever it was told meanwhile. */
 	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e) ||
-		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e))
+		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e)) {
 		fs_reply(request_end(&r), &e);
-	else
-		reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
+		return;
+	}
+	audited_inode(fs, req, change.set & SET_SIZE ? "truncate" : "setattr", i);
+	reply_attr(request_end(&r), fs, ino, &attr, valid_ms);
 }
 
 /* The longest wait for a rename, which is answered as soon as it is shown. */

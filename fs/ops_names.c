@@ -1,8 +1,11 @@
 /* Operations that make, link, rename and remove names. */
+#include "fs/audited.h"
 #include "fs/fs.h"
 #include "fs/request.h"
 
 #include "cache/names.h"
+#include "providers/base/cleanup.h"
+#include "providers/change_words.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,10 +33,14 @@ static void make(fuse_req_t req, fuse_ino_t parent, const char *name, struct mak
 	making->uid = who->uid;
 	making->gid = who->gid;
 	request_begin(&r, req);
-	if (cache_make(fs->cache, &r.call, fs_inode(fs, parent), name, making, &entry, &e))
+	struct inode *dir = fs_inode(fs, parent);
+
+	if (cache_make(fs->cache, &r.call, dir, name, making, &entry, &e)) {
 		fs_reply(request_end(&r), &e);
-	else
-		fs_reply_entry(request_end(&r), fs, &entry);
+		return;
+	}
+	audited_name(fs, req, change_word(making->op), dir, name);
+	fs_reply_entry(request_end(&r), fs, &entry);
 }
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
@@ -77,9 +84,10 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	if (is_controls(req, parent, name))
 		return;
 	request_begin(&r, req);
-	struct inode *i = fs_inode(fs, ino);
+	struct inode *i = fs_inode(fs, ino), *dir = fs_inode(fs, parent);
+	AUTO_FREE char *path = audited_path(fs, i);
 
-	if (cache_link(fs->cache, &r.call, i, fs_inode(fs, parent), name, &entry, &e)) {
+	if (cache_link(fs->cache, &r.call, i, dir, name, &entry, &e)) {
 		fs_reply(request_end(&r), &e);
 		return;
 	}
@@ -87,6 +95,7 @@ void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent, const char *name
 	 * The kernel counts one link more of the node that it gets, which is another one of a
 	 * symbolic link.
 	 */
+	audited_link(fs, req, path, dir, name);
 	link_nodes_each(fs->links, i, recall_attr, fs->recalls);
 	fs_reply_entry(request_end(&r), fs, &entry);
 }
@@ -100,7 +109,10 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (is_controls(req, parent, name))
 		return;
 	request_begin(&r, req);
-	cache_unlink(fs->cache, &r.call, fs_inode(fs, parent), name, &e);
+	struct inode *dir = fs_inode(fs, parent);
+
+	if (!cache_unlink(fs->cache, &r.call, dir, name, &e))
+		audited_name(fs, req, "unlink", dir, name);
 	fs_reply(request_end(&r), &e);
 }
 
@@ -113,7 +125,10 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (is_controls(req, parent, name))
 		return;
 	request_begin(&r, req);
-	cache_rmdir(fs->cache, &r.call, fs_inode(fs, parent), name, &e);
+	struct inode *dir = fs_inode(fs, parent);
+
+	if (!cache_rmdir(fs->cache, &r.call, dir, name, &e))
+		audited_name(fs, req, "rmdir", dir, name);
 	fs_reply(request_end(&r), &e);
 }
 
@@ -138,8 +153,11 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t p
 	struct inode *dir = fs_inode(fs, parent), *dir2 = fs_inode(fs, parent2);
 
 	request_begin(&r, req);
-	if (!cache_rename(fs->cache, &r.call, dir, name, dir2, name2, wanted, &e))
+	if (!cache_rename(fs->cache, &r.call, dir, name, dir2, name2, wanted, &e)) {
 		link_nodes_renamed(fs->links, dir, name, dir2, name2, wanted & CHANGE_EXCHANGE);
+		audited_names(fs, req, wanted & CHANGE_EXCHANGE ? "exchange" : "rename", dir, name,
+			dir2, name2);
+	}
 	call_sleep(NULL, cache_move_answer_waits(fs->cache), NULL);
 	fs_reply(request_end(&r), &e);
 	cache_move_answered(fs->cache);

@@ -1,4 +1,5 @@
 /* Extended attributes: the user's own. Others belong to the kernel of the sandbox and are not carried. */
+#include "fs/audited.h"
 #include "fs/fs.h"
 #include "fs/request.h"
 
@@ -83,7 +84,8 @@ void op_setxattr(
 	if (flags & XATTR_REPLACE)
 		wanted |= CHANGE_REPLACE;
 	request_begin(&r, req);
-	cache_setxattr(fs->cache, &r.call, fs_inode(fs, ino), name, value, size, wanted, &e);
+	if (!cache_setxattr(fs->cache, &r.call, fs_inode(fs, ino), name, value, size, wanted, &e))
+		audited_inode(fs, req, "setxattr", fs_inode(fs, ino));
 	fs_reply(request_end(&r), &e);
 }
 
@@ -98,6 +100,7 @@ void op_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 		return;
 	}
 	request_begin(&r, req);
-	cache_removexattr(fs->cache, &r.call, fs_inode(fs, ino), name, &e);
+	if (!cache_removexattr(fs->cache, &r.call, fs_inode(fs, ino), name, &e))
+		audited_inode(fs, req, "removexattr", fs_inode(fs, ino));
 	fs_reply(request_end(&r), &e);
 }

@@ -30,8 +30,7 @@ void json_put_path(struct json_writer *w, const char *path);
 void json_put_integer(struct json_writer *w, const char *key, int64_t value);
 void json_put_boolean(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);
-/* An object of "name=value", ended by NULL. */
-/* The same into the object that is open. */
+/* Members "name=value", ended by NULL, of the object that is open; and an object of them. */
 void json_put_members(struct json_writer *w, const char *const *pairs);
 void json_put_pairs(struct json_writer *w, const char *key, const char *const *pairs);
 /* `json` is a value already. */

@@ -258,6 +258,7 @@ void config_release(struct config *c)
 	setup_request_release(&c->setup);
 	free(c->workdir);
 	free(c->exec_shell);
+	free(c->audit);
 	free(c->journal);
 	free(c->cache);
 	*c = (struct config){ 0 };

@@ -80,6 +80,7 @@ struct config {
 	int64_t cache_mb;   /* of 1024 * 1024 bytes; 0: chosen by what is free */
 	int64_t attr_ms, entry_ms, exec_timeout_ms;
 	char *exec_shell; /* providers/user_shell.h; NULL: auto */
+	char *audit;      /* an absolute path; NULL: no record */
 	int64_t threads_max;
 };
 

@@ -284,6 +284,14 @@ enum err option_set_dir(const struct opt *o, const char *value, void *field, str
 	return option_set_text(o, value, field, e);
 }
 
+enum err option_set_file(const struct opt *o, const char *value, void *field, struct error *e)
+{
+	if (*value != '/')
+		return error_set(e, ERR_INVALID, "option '%s%.60s': %s is an absolute path",
+			o->name, value, o->argument);
+	return option_set_text(o, value, field, e);
+}
+
 /* Rounded up to whole MiB. A number without a unit would be bytes for one and megabytes for another. */
 enum err option_set_size(const struct opt *o, const char *value, void *field, struct error *e)
 {

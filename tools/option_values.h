@@ -27,6 +27,7 @@ struct opt {
 option_setter option_set_flag;     /* int */
 option_setter option_set_text;     /* char * */
 option_setter option_set_dir;      /* char * */
+option_setter option_set_file;     /* char *: an absolute path */
 option_setter option_set_path;     /* char *: of the sandbox, as a source has it */
 option_setter option_set_log;      /* char * */
 option_setter option_set_shell;    /* char *: providers/user_shell.h */

@@ -102,6 +102,10 @@ const struct opt options[] = {
 		"does so, else bash; without "
 		"bash, /bin/sh"),
 
+	VALUE("audit=", option_set_file, audit, "FILE",
+		"add a line of JSON to this file for each change and command: what, when, who "
+		"asked; no contents. A HUP has it opened again, for logrotate"),
+
 	VALUE("uid=", option_set_uid, uid, "USER",
 		"show the sandbox user's files as this user's here"),
 	VALUE("gid=", option_set_gid, gid, "GROUP", "and as this group's"),

@@ -11,6 +11,7 @@
  */
 #include "cache/cache.h"
 #include "cache/disk.h"
+#include "fs/audit.h"
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/inherited.h"
@@ -52,6 +53,7 @@ struct run {
 	char made_id[sizeof((struct sandbox_info *)0)->id];  /* "" where the source names one */
 	int reuse_lock; /* of reuse.h, as long as a sandbox that was made may be deleted again; -1: none */
 	bool is_announced;
+	struct audit *audit; /* NULL: no record is kept */
 };
 
 /* ---- The sandbox ---- */
@@ -297,6 +299,7 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 			.symlinks = (enum mount_symlinks)c->symlinks,
 			.list_control = c->list_control,
 			.exec = { .timeout_ms = c->exec_timeout_ms, .shell = c->exec_shell },
+			.audit = r->audit,
 			.threads_max = (unsigned)c->threads_max,
 		},
 		e);
@@ -440,11 +443,17 @@ static enum err run(const struct config *config, const struct source *source,
 	r.call = (struct call){ .progress_ms = config->progress_ms,
 		.ready_ms = config->ready_ms,
 		.cancel = signals_cancel(r.signals) };
-	kind = open_sandbox(&r, e);
+	if (config->audit)
+		kind = audit_new(&r.audit, config->audit, e);
+	if (!kind)
+		kind = open_sandbox(&r, e);
 	if (!kind) {
+		signals_reopen(r.signals, r.audit);
 		kind = mount_sandbox(&r, e);
+		signals_reopen(r.signals, NULL);
 		close_sandbox(&r);
 	}
+	audit_free(r.audit);
 	end_reuse(&r);
 	watcher_release(&r.watcher);
 	signals_free(r.signals);

@@ -1,9 +1,11 @@
 #include "tools/signals.h"
 
+#include "fs/audit.h"
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -16,6 +18,7 @@ struct signals {
 	atomic_int taken;
 	pthread_mutex_t lock;
 	struct mount *mount; /* lock */
+	struct audit *audit; /* lock; NULL: HUP ends the mount */
 	bool ending;         /* lock */
 };
 
@@ -47,7 +50,9 @@ static bool handle(struct signals *s, int number)
 	pthread_mutex_lock(&s->lock);
 	bool ending = s->ending;
 
-	if (!ending) {
+	if (!ending && number == SIGHUP && s->audit) {
+		audit_reopen(s->audit);
+	} else if (!ending) {
 		log_info(LOG_TOOLS, "ending: %s", strsignal(number));
 		atomic_store(&s->taken, number);
 		cancel_throw(&s->cancel);
@@ -66,6 +71,20 @@ static void *wait_for_signals(void *context)
 	while (sigwait(&s->set, &number) || handle(s, number))
 		;
 	return NULL;
+}
+
+static bool has_terminal(void)
+{
+	AUTO_CLOSE int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	return fd >= 0;
+}
+
+void signals_reopen(struct signals *s, struct audit *audit)
+{
+	pthread_mutex_lock(&s->lock);
+	s->audit = has_terminal() ? NULL : audit;
+	pthread_mutex_unlock(&s->lock);
 }
 
 void signals_stop(struct signals *s, struct mount *mount)

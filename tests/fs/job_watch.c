@@ -28,6 +28,7 @@ static struct jobs *jobs;
 
 static void setup(void)
 {
+	static const struct exec_terms terms;
 	const struct sandbox_info info = { .id = "host", .expires_s = 3600 };
 	const struct cache_options options = { .sandbox = &info, .attr_ms = -1, .entry_ms = -1 };
 	struct error e = { 0 };
@@ -36,7 +37,7 @@ static void setup(void)
 	host_provider_init(&host, scratch.path);
 	cr_assert(eq(int, cache_new(&cache, &host.base, &options, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, deferrals_new(&deferrals, &e), ERR_OK), "%s", e.text);
-	cr_assert(eq(int, jobs_new(&jobs, cache, deferrals, NULL, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, jobs_new(&jobs, cache, deferrals, &terms, &e), ERR_OK), "%s", e.text);
 	job_watch_free(jobs->watch);
 	cr_assert(
 		eq(int, job_watch_new(&jobs->watch, cache, AN_HOUR_MS, &e), ERR_OK), "%s", e.text);
@@ -61,7 +62,8 @@ static struct job *started(const char *command)
 	struct job *job;
 
 	buf_add_string(&text, command);
-	cr_assert(eq(int, jobs_spawn(jobs, &text, &job, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, jobs_spawn(jobs, &text, &(struct audit_who){ 0 }, &job, &e), ERR_OK),
+		"%s", e.text);
 	cr_assert(eq(int, job_await_start(job, NULL, &e), ERR_OK), "%s", e.text);
 	return job;
 }
