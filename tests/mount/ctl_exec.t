@@ -96,6 +96,42 @@ python3 -c 'print("#" * 200000)' >long.py
 says "code that is too long" 125 "sandboxctl: the code has more than 131071 bytes; push it as a file and run that" \
 	ctl exec --lang python --file long.py "$SOURCE"
 
+# ---- Sessions ------------------------------------------------------------------------------------
+
+in_session() { # ARGUMENTS
+	ctl exec --session work "$@"
+}
+for shell in bash sh; do
+	is "no session yet" "$(ctl session list "$SOURCE")" ""
+	in_session --shell $shell "$SOURCE" "mkdir -p \"it's a dir\" && cd \"it's a dir\"; A='one
+two'; export B=\"quoted 'x'\"; readonly R=1; umask 022; exit 3"
+	is "a session's command ends as it did ($shell)" $? 3
+	is "the next begins where it ended ($shell)" \
+		"$(in_session --shell $shell "$SOURCE" 'basename "$PWD"; echo "$A|$B"; env | grep ^B=')" "it's a dir
+one
+two|quoted 'x'
+B=quoted 'x'"
+	is "also after a cd ($shell)" "$(in_session --shell $shell "$SOURCE" 'cd ..; unset A' && in_session --shell $shell "$SOURCE" 'ls -d it*; echo "<$A>"')" "it's a dir
+<>"
+	is "other sessions have their own ($shell)" "$(ctl exec --session other --shell $shell "$SOURCE" 'echo "<$B>"')" "<>"
+	is "they are listed ($shell)" "$(ctl session list "$SOURCE" | tr '\n' ' ')" "other work "
+	is "also as JSON ($shell)" "$(ctl session list --json "$SOURCE" | python3 -c 'import json, sys; print(json.load(sys.stdin))')" \
+		"['other', 'work']"
+	is "for their user alone ($shell)" "$(ctl exec "$SOURCE" 'cd ~/.local/state/sandboxfs/sessions && stat -c %a . work' | tr '\n' ' ')" "700 600 "
+	ok "one is ended ($shell)" ctl session end "$SOURCE" work
+	is "and begins anew ($shell)" "$(in_session --shell $shell "$SOURCE" 'echo "<$B>"')" "<>"
+	ctl session end "$SOURCE" work
+	ctl session end "$SOURCE" other
+done
+is "code has a session's directory" "$(in_session "$SOURCE" "cd \"it's a dir\"; export C=1"; in_session --lang python "$SOURCE" \
+	'import os; print(os.path.basename(os.getcwd()), os.environ["C"])')" "it's a dir 1"
+ctl session end "$SOURCE" work
+says "one that is not there cannot be ended" 1 \
+	"sandboxctl: $SOURCE: no session 'work'; sandboxctl session list $SOURCE shows those there are" ctl session end "$SOURCE" work
+says "no name of a session" 2 \
+	"sandboxctl: exec: option '--session=a/b': a name of letters, digits, '-', '_' and '.', as in --session=build" \
+	ctl exec --session a/b "$SOURCE" true
+
 # ---- Input ---------------------------------------------------------------------------------------
 
 is "standard input" "$(printf 'a\0b' | ctl exec "$SOURCE" cat | od -An -c | tr -d ' ')" 'a\0b'

@@ -76,6 +76,7 @@ extern const struct ctl_command ctl_resume;
 extern const struct ctl_command ctl_extend;
 extern const struct ctl_command ctl_exec;
 extern const struct ctl_command ctl_run;
+extern const struct ctl_command ctl_session;
 extern const struct ctl_command ctl_push;
 extern const struct ctl_command ctl_pull;
 extern const struct ctl_command ctl_url;

@@ -4,6 +4,7 @@
 #include "providers/shell_quote.h"
 #include "tools/ctl/code.h"
 #include "tools/ctl/command.h"
+#include "tools/ctl/session.h"
 
 /* ---- The words ---- */
 
@@ -13,7 +14,18 @@ void command_line_release(struct command_line *line)
 	free(line->shell);
 	free(line->language);
 	free(line->file);
+	free(line->session);
 	option_list_free(line->env);
+}
+
+static enum err set_session(const struct opt *o, const char *value, void *field, struct error *e)
+{
+	if (!session_name_is_valid(value))
+		return error_set(e, ERR_INVALID,
+			"option '%s%.60s': a name of letters, digits, '-', '_' and '.', as in "
+			"%sbuild",
+			o->name, value, o->name);
+	return option_set_text(o, value, field, e);
 }
 
 error_t command_line_take(int key, const char *value, const struct argp_state *state)
@@ -29,6 +41,8 @@ error_t command_line_take(int key, const char *value, const struct argp_state *s
 			offsetof(struct command_line, language) },
 		{ COMMAND_LINE_FILE, "--file=", "FILE", option_set_text,
 			offsetof(struct command_line, file) },
+		{ COMMAND_LINE_SESSION, "--session=", "NAME", set_session,
+			offsetof(struct command_line, session) },
 		{ 't', "--timeout=", "SECONDS", option_set_seconds,
 			offsetof(struct command_line, timeout_ms) },
 		{ 0 },
@@ -86,6 +100,8 @@ enum err command_line_text(const struct command_line *line, struct buf *out, str
 		return error_set(e, ERR_INVALID, "--file goes with --lang=%s", code_languages);
 	if (line->merges)
 		buf_add_string(out, "exec 2>&1\n");
+	if (line->session)
+		session_begin(out, line->session);
 	if (line->dir)
 		add_dir(out, line->dir);
 	if (line->language)

@@ -22,6 +22,7 @@ struct command_line {
 	int64_t timeout_ms; /* 0: none */
 	char *language;     /* code.h: the first word is code of it; NULL: a shell's command */
 	char *file;         /* the code is in this file, "-" standard input; NULL: it is a word */
+	char *session;      /* session.h: whose directory and variables it has; NULL: none */
 	bool as_response; /* --json: the result, not the output, is printed (fs/exec_response.h) */
 };
 
@@ -30,9 +31,10 @@ struct command_line {
 void command_line_release(struct command_line *line);
 
 /* Options without a letter. */
-#define COMMAND_LINE_SHELL 0x4000
-#define COMMAND_LINE_LANG  0x4001
-#define COMMAND_LINE_FILE  0x4002
+#define COMMAND_LINE_SHELL   0x4000
+#define COMMAND_LINE_LANG    0x4001
+#define COMMAND_LINE_FILE    0x4002
+#define COMMAND_LINE_SESSION 0x4003
 
 /* Their rows of an argp, by command_line.c's keys. */
 #define COMMAND_LINE_OPTIONS                                                                       \
@@ -52,6 +54,10 @@ void command_line_release(struct command_line *line);
 			0 },                                                                       \
 		{ "file", COMMAND_LINE_FILE, "FILE", 0,                                            \
 			"with --lang: the code is in this file here; - is standard input", 0 },    \
+		{ "session", COMMAND_LINE_SESSION, "NAME", 0,                                      \
+			"go on where the last command of this session ended: its directory, its "  \
+			"variables; sandboxctl session lists and ends them",                       \
+			0 },                                                                       \
 	{                                                                                          \
 		"timeout", 't', "SECONDS", 0, "end it after so long; 0: never, as without this", 0 \
 	}

@@ -12,6 +12,7 @@ static const struct ctl_command *const commands[] = {
 	&ctl_extend,
 	&ctl_exec,
 	&ctl_run,
+	&ctl_session,
 	&ctl_push,
 	&ctl_pull,
 	&ctl_url,
