@@ -4,11 +4,10 @@
 #include "providers/base/utf8.h"
 #include "providers/variables.h"
 #include "tools/dotenv.h"
-#include "tools/masked.h"
 #include "tools/option_values.h"
-#include "tools/patience.h"
 #include "tools/say.h"
 #include "tools/setup_names.h"
+#include "tools/shown_run.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,9 +17,7 @@
 /* No script that a person writes is larger; each name can become as long as the environment. */
 #define SCRIPT_MAX   ((size_t)1024 * 1024)
 #define EXPANDED_MAX ((size_t)16 * 1024 * 1024)
-/* Output comes in pieces of far less. */
-#define SHOWN_MAX ((size_t)64 * 1024 * 1024)
-#define PIECE     65536
+#define PIECE        65536
 
 /*
  * Where there is no bash, as in Alpine's images, sh has to do. Of an interpreter's line all behind the
@@ -336,73 +333,23 @@ void setup_tell(const struct setup *s, const char *program)
 
 /* ---- Running it ---- */
 
-/* Both streams of the output go to one: standard output is for the id of the sandbox. */
-struct showing {
-	struct masked of[2]; /* by enum stream */
-};
-
-/* Where nobody can be shown anything the script goes on all the same. */
-static void show(const struct buf *text)
-{
-	if (text->len && fwrite(text->bytes, 1, text->len, stderr) < text->len)
-		clearerr(stderr);
-}
-
-static enum err show_piece(
-	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
-{
-	struct showing *showing = context;
-	AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
-
-	if (!masked_add(&showing->of[stream == STREAM_ERR], bytes, len, &text))
-		return error_set(e, ERR_NO_MEMORY, "output of the setup script");
-	show(&text);
-	return ERR_OK;
-}
-
-static void show_rest(struct showing *showing)
-{
-	AUTO_BUF struct buf text = BUF_INIT(SHOWN_MAX);
-
-	masked_end(&showing->of[0], &text);
-	masked_end(&showing->of[1], &text);
-	show(&text);
-}
-
-static enum err judge(const struct setup *s, const struct execute_result *result, struct error *e)
-{
-	const char *path = s->request->path;
-
-	if (result->timed_out)
-		return error_set(e, ERR_TIMEOUT,
-			"setup script %s: not done after %g s; "
-			"--setup-timeout, or -o setup_timeout=, gives it more",
-			path, (double)s->request->timeout_ms / 1000);
-	if (!result->has_exit_code)
-		return error_set(
-			e, ERR_IO, "setup script %s: how it ended could not be determined", path);
-	if (result->exit_code)
-		return error_set(
-			e, ERR_IO, "setup script %s: exit status %d", path, result->exit_code);
-	return ERR_OK;
-}
-
 static enum err run(
 	const struct setup *s, struct provider *p, const struct call *call, struct error *e)
 {
-	const struct call patient = patience_for_command(p, call);
-	const struct execute_request request = { .command = command,
-		.timeout_ms = s->request->timeout_ms,
-		.input = s->text.len ? s->text.bytes : NULL,
-		.input_len = s->text.len };
-	const char *const *values = (const char *const *)s->values;
-	struct showing showing = { { MASKED_INIT(values, SHOWN_MAX),
-		MASKED_INIT(values, SHOWN_MAX) } };
-	struct execute_result result = { 0 };
-	enum err kind = provider_execute(p, &patient, &request, show_piece, &showing, &result, e);
+	AUTO_FREE char *what = NULL;
 
-	show_rest(&showing);
-	return kind ? kind : judge(s, &result, e);
+	if (asprintf(&what, "setup script %s", s->request->path) < 0) {
+		what = NULL;
+		return error_set(e, ERR_NO_MEMORY, "setup script %s", s->request->path);
+	}
+	return shown_run(p, call,
+		&(struct shown_command){ .what = what,
+			.way_out = "--setup-timeout, or -o setup_timeout=, gives it more",
+			.command = command,
+			.input = &s->text,
+			.timeout_ms = s->request->timeout_ms,
+			.secrets = (const char *const *)s->values },
+		e);
 }
 
 enum err setup_run(const struct setup *s, const struct provider_ops *ops,

@@ -5,6 +5,7 @@
 # shellcheck source=tests/support/tap_ctl.sh
 . "$TOP/tests/support/tap_ctl.sh"
 needs_mount
+needs python3 git
 
 # What each vendor takes, as its documentation has it.
 takes_env='' blocks_network=''
@@ -220,6 +221,33 @@ if [ -n "$blocks_network" ]; then
 	name=$(ctl create "$PROVIDER")
 	is "and else it is not" "$(vendor_request GET "$ADMIN/network/${name#*:}" | field blocked)" False
 	ctl delete "$name"
+fi
+
+# ---- A repository --------------------------------------------------------------------------------
+
+# Served by git itself over HTTP, to who knows the token: a sandbox reaches no file of this machine.
+git init -q -b main work && cd work || exit 1
+git config user.email a@example.com && git config user.name a
+echo one >file && git add file && git commit -qm one && git tag first
+echo two >file && git commit -qam two && cd ..
+git clone -q --bare work repo.git && git -C repo.git update-server-info
+python3 "$TOP/tests/mount/git_server.py" . t0ken >port &
+tap_helpers="$tap_helpers $!"
+wait_until "$PATIENCE" test -s port
+url=http://127.0.0.1:$(cat port)/repo.git
+printf 't0ken\n' >token && chmod 600 token
+says "a token in the URL" 1 "sandboxctl: --git: a name or password in the URL would stand in lists of processes \
+and in the clone; leave it out and give --git-token-file" ctl create "$PROVIDER" --git "https://x:y@example.com/r.git"
+if [ "$PROVIDER" = local ]; then
+	name=$(ctl create local --git "$url" --git-token-file token 2>said)
+	is "a repository is cloned" "$(ctl exec "$name" 'cat repo/file' </dev/null)" two
+	is "the token is nowhere in it" "$(ctl exec "$name" 'grep -r t0ken . | wc -l' </dev/null)" 0
+	ctl delete "$name"
+	name=$(ctl create local --workdir code --git "$url#first" --git-token-file token 2>said)
+	is "into the working directory, at a tag" "$(ctl exec "$name" 'cat file' </dev/null)" one
+	ctl delete "${name%:*}"
+	like "without the token it fails" "$(ctl create local --git "$url" 2>&1)" 'sandboxctl: git clone: exit status 128'
+	is "and nothing is left" "$(count)" 0
 fi
 
 # ---- The setup script ----------------------------------------------------------------------------

@@ -18,6 +18,8 @@ enum key {
 	KEY_KEEP_FAILED,
 	KEY_WORKDIR,
 	KEY_SESSION,
+	KEY_GIT,
+	KEY_GIT_TOKEN,
 	KEY_ENV_FILE,
 	KEY_CREATION = 0x10000
 };
@@ -64,6 +66,14 @@ static const struct argp_option options[] = {
 		"make this directory in it, where it is missing: the one that is shown, and where "
 		"commands and the script run",
 		0 },
+	{ "git", KEY_GIT, "URL[#REF]", 0,
+		"clone this repository in it, before the script runs: into --workdir or --session, "
+		"else into a directory of the repository's name",
+		0 },
+	{ "git-token-file", KEY_GIT_TOKEN, "FILE", 0,
+		"the token that --git needs, in a file of mode 0600: it stands neither in the "
+		"clone nor in a list of processes",
+		0 },
 	{ "session", KEY_SESSION, "NAME", 0,
 		"a directory of its own for one conversation, in the working directory that the "
 		"sandbox has: the same as --workdir NAME",
@@ -80,6 +90,8 @@ static const struct ctl_value values[] = {
 		AT(setup.timeout_ms) },
 	{ KEY_SETUP_ENV, "--setup-env=", "NAME,...|none", option_set_text, AT(setup.names) },
 	{ KEY_WORKDIR, "--workdir=", "DIRECTORY", option_set_path, AT(workdir) },
+	{ KEY_GIT, "--git=", "URL[#REF]", option_set_text, AT(git.url) },
+	{ KEY_GIT_TOKEN, "--git-token-file=", "FILE", option_set_text, AT(git.token_file) },
 	{ KEY_KEEP_FAILED, "--keep-failed", NULL, option_set_flag, AT(setup.keep_failed) },
 	{ 0 },
 };
@@ -160,6 +172,7 @@ void making_release(struct making *m)
 {
 	creation_release(&m->creation);
 	setup_request_release(&m->setup);
+	git_request_release(&m->git);
 	free(m->workdir);
 }
 
@@ -229,6 +242,8 @@ static enum err make(const struct making *m, const struct setup *s, struct targe
 	kind = guard_start(guard, t, e);
 	if (!kind && m->workdir)
 		kind = make_workdir(m, t, e);
+	if (!kind && m->git.url)
+		kind = git_clone(&m->git, t->source.ops, &t->config, &t->call, m->workdir, e);
 	if (kind)
 		making_undo(t);
 	else if (s->request && (kind = setup_run(s, t->source.ops, &t->config, &t->call, e)))
@@ -256,6 +271,8 @@ enum err making_do(const struct making *m, const char *provider, const struct ct
 	char id[128] = "";
 	enum err kind = target_parse_provider(t, provider, common, e);
 
+	if (!kind)
+		kind = git_request_check(&m->git, e);
 	if (!kind && m->setup.path)
 		kind = setup_read(&setup, &m->setup, e);
 	if (kind)

@@ -7,6 +7,7 @@
 
 #include "tools/config.h"
 #include "tools/ctl/guard.h"
+#include "tools/git_clone.h"
 #include "tools/setup_script.h"
 #include "tools/ctl/target.h"
 
@@ -14,7 +15,8 @@
 struct making {
 	struct creation creation;
 	struct setup_request setup;
-	int reuse;     /* the sandbox that has its labels will do */
+	int reuse; /* the sandbox that has its labels will do */
+	struct git_request git;
 	char *workdir; /* made in it, and shown; NULL: its own */
 };
 
