@@ -24,6 +24,11 @@ nothing_left() {
 
 [ "$PROVIDER" = local ] || vendor_start
 
+quickstart() {
+	PATH=$(dirname "$SANDBOXCTL"):$PATH deadline "$PATIENCE" "$TOP/tools/examples/quickstart.sh" "$PROVIDER" >said 2>&1
+	is "the example works" "$? $(grep -c '"exit_code": *0' said)" "0 1"
+}
+
 if [ "$PROVIDER" = aio ]; then
 	# There is one, and it is found.
 	SOURCE=$(ctl create aio)
@@ -56,6 +61,7 @@ two"
 	is "each is a directory of the sandbox" \
 		"$(ctl exec "$SOURCE" 'cat ~/chats/one/file ~/chats/two/file' </dev/null)" "one
 two"
+	quickstart
 	done_testing
 fi
 
@@ -471,4 +477,6 @@ if [ "$PROVIDER" = local ]; then
 	ok "nor when it was killed" wait_until "$PATIENCE" nothing_left
 fi
 
+quickstart
+ok "and leaves nothing" wait_until "$PATIENCE" nothing_left
 done_testing
