@@ -123,8 +123,10 @@ static enum err find_worker(struct modal *m, const struct call *call, struct err
 
 	if (!kind)
 		kind = renew_access(m, call, &access, e);
-	return kind ? kind
-		    : worker_new(&m->worker, m->http, m->task_id, &access, renew_access, m, e);
+	if (!kind)
+		kind = worker_new(&m->worker, m->http, m->task_id, &access, renew_access, m, e);
+	worker_access_release(&access);
+	return kind;
 }
 
 enum err modal_attach(struct modal *m, const struct provider_config *cfg, const struct call *call,
