@@ -10,6 +10,10 @@
 #include <string.h>
 #include <time.h>
 
+/* A kernel's clock ends in 2232. */
+#define CLOCK_MAX_S 8277292036.0
+/* No account has so many sandboxes: a server that goes on is astray. */
+#define PAGES_MAX 10000
 #define BASE62    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 #define V1_RANDOM 22
 /* Names are shorter. */
@@ -291,9 +295,26 @@ static const char *present(const char *text)
 	return text ? text : "";
 }
 
+/* Seconds since 1970 that a clock can show; not of a NaN. */
+static bool is_clock(double seconds)
+{
+	return seconds >= 0 && seconds <= CLOCK_MAX_S;
+}
+
+static enum err tell_unread(sandbox_sink sink, void *context, struct error *e)
+{
+	const struct sandbox_entry entry = { .unread = "modal: listing sandboxes: one was made at "
+						       "a time that is none" };
+
+	return sink(context, &entry, e);
+}
+
 static enum err tell(
 	const Modal__SandboxInfo *info, sandbox_sink sink, void *context, struct error *e)
 {
+	if (!is_clock(info->created_at))
+		return tell_unread(sink, context, e);
+
 	int64_t ends_s = (int64_t)info->created_at + info->timeout_secs, now_s = time(NULL);
 	AUTO_LABELS struct labels labels = { 0 };
 	struct sandbox_entry entry = { .id = info->id,
@@ -338,12 +359,13 @@ enum err sandbox_list(struct modal_control *c, const struct call *call, const ch
 	sandbox_sink sink, void *context, struct error *e)
 {
 	double before = 0, earlier;
+	unsigned pages = 0;
 	enum err kind;
 
 	do {
 		earlier = before;
 		kind = list_page(c, call, environment, &before, sink, context, e);
-		if (!kind && earlier > 0 && before >= earlier)
+		if (!kind && earlier > 0 && (before >= earlier || ++pages == PAGES_MAX))
 			return error_set(e, ERR_PROTOCOL, "modal: a list of sandboxes without end");
 	} while (!kind && before > 0);
 	return kind;
