@@ -14,6 +14,8 @@
 #define DOUBLINGS_MAX  5 /* of the pause */
 /* One that stood so long was no failure in a row: proxies end what is silent. */
 #define STOOD_MS 5000
+/* No system has more: an exit code of 128 and the signal is one byte. */
+#define SIGNAL_MAX 127
 
 static enum err open_read(struct follower *f, const struct call *call, struct error *e)
 {
@@ -89,8 +91,9 @@ static enum err take_exit(
 	Modal__ExecWaitResponse *said = modal__exec_wait_response__unpack(NULL, len, bytes);
 	bool has_code =
 		said && said->exit_status_case == MODAL__EXEC_WAIT_RESPONSE__EXIT_STATUS_CODE;
-	bool has_signal =
-		said && said->exit_status_case == MODAL__EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL;
+	bool has_signal = said &&
+		said->exit_status_case == MODAL__EXEC_WAIT_RESPONSE__EXIT_STATUS_SIGNAL &&
+		said->signal > 0 && said->signal <= SIGNAL_MAX;
 
 	f->exit_code = has_code ? said->code : has_signal ? 128 + said->signal : 0;
 	f->is_over = has_code || has_signal;
