@@ -18,6 +18,13 @@ build/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
 
+# These have exchanges of their own (tests/fuzz/told_exchange.h).
+FUZZERS_TOLD := fuzz_bash fuzz_modal
+
+$(FUZZERS_TOLD:%=build/fuzz/%): build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
+	$(call say,LD,$@)$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,--wrap=call_sleep,--wrap=poll -o $@ \
+		$(filter-out build/fuzz/obj/providers/http/exchange.o,$^) $(EXT_providers) -pthread
+
 build/fuzz/%: build/fuzz/obj/tests/fuzz/%.o $(FUZZ_OBJ)
 	$(call say,LD,$@)$(FUZZ_CC) $(FUZZ_FLAGS) \
 		$(if $(filter fuzz_%,$(@F)),-fsanitize=fuzzer) -o $@ $^ $(EXT_providers) -pthread

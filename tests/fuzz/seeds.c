@@ -498,7 +498,33 @@ static void save_report(const char *dir)
 	save(dir, "fuzz_report", "ready", &one);
 }
 
+/* A sandbox that was made at a time which no integer has; a program that was ended by no signal. */
+static void save_modal(const char *dir)
+{
+	static const unsigned char time[] = { 0, 134, 213, 213, 213, 213, 213, 213, 213, 213, 213,
+		213, 213, 213, 213, 213, 52, 52, 52, 52, 52, 52, 52, 52, 52, 52, 52, 52, 52, 213,
+		213, 213, 213, 213, 213, 213, 213, 213, 213, 213, 213, 0, 127, 213, 24, 252, 24,
+		0 };
+	static const unsigned char no_signal[] = { 65, 0, 3, 103, 73, 109, 97, 103, 101, 71, 101,
+		83, 97, 110, 100, 98, 111, 120, 76, 105, 115, 116, 97, 103, 101, 255, 255, 255, 232,
+		232, 232, 232, 232, 200, 232, 232, 215, 250, 213, 156, 195, 252, 127, 0, 0, 215,
+		215, 215, 215, 69, 120, 101, 99, 80, 111, 108, 22, 22, 22, 22, 22, 22, 22, 22, 22,
+		22, 100, 96, 100, 100, 100, 120, 120, 120, 120, 80, 100, 120, 80, 83, 101, 99, 114,
+		101, 116, 71, 101, 116, 79, 114, 67, 114, 101, 97, 116, 101, 100, 100, 156, 155,
+		155, 161, 0, 0, 86, 86, 86, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 93,
+		255, 255, 255, 122 };
+	AUTO_BUF struct buf one = BUF_INIT(200), two = BUF_INIT(200);
+
+	buf_add(&one, time, sizeof time);
+	save(dir, "fuzz_modal", "time", &one);
+	buf_add(&two, no_signal, sizeof no_signal);
+	save(dir, "fuzz_modal", "no_signal", &two);
+}
+
 /* ---- Texts; the first byte says how large their pieces are, or what they are ---- */
+
+/* What a good answer is made of, by tests/fuzz/told_exchange.h: each letter is a choice. */
+#define TOLD "xPdddddddddddddd<ddddddPhhhhhhhhPddddddnddddxxxxPd"
 
 static const struct {
 	const char *fuzzer, *name, *text;
@@ -510,6 +536,13 @@ static const struct {
 	{ "fuzz_events", "idle",
 		"\002data: {\"output\":\"a\"}\n\nevent: error\ndata: {\"code\":\"408\"}\n\n" },
 	{ "fuzz_events", "error", "\003event: error\ndata: {\"message\":\"no\"}\n\n" },
+	{ "fuzz_modal", "list", "0" TOLD TOLD TOLD TOLD TOLD TOLD },
+	{ "fuzz_modal", "find", "1" TOLD TOLD TOLD TOLD TOLD TOLD },
+	{ "fuzz_modal", "url", "2" TOLD TOLD TOLD TOLD TOLD TOLD },
+	{ "fuzz_modal", "create", "3" TOLD TOLD TOLD TOLD TOLD TOLD },
+	{ "fuzz_modal", "run", "4" TOLD TOLD TOLD TOLD TOLD TOLD },
+	{ "fuzz_bash", "run", "1" TOLD TOLD TOLD "5" TOLD TOLD },
+	{ "fuzz_bash", "stream", "0" TOLD TOLD TOLD "4" TOLD TOLD },
 	{ "fuzz_grpc", "words", "\001too%20busy%2C 100% of %e2%82%ac" },
 	{ "fuzz_json", "box",
 		"\004{\"id\":\"b1\",\"status\":\"stopped\",\"stopped_at\":\"2027-01-15T07:59:00."
@@ -561,6 +594,7 @@ int main(int argc, char **argv)
 	save_stored(argv[1]);
 	save_journal(argv[1]);
 	save_grpc(argv[1]);
+	save_modal(argv[1]);
 	save_report(argv[1]);
 	save_texts(argv[1]);
 	return 0;
