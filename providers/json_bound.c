@@ -12,23 +12,13 @@
 #define KEY_COST    ((size_t)260)
 #define VALUE_COST  ((size_t)120)
 
-/* Behind the string that begins before `at`. */
-static size_t skip_string(const char *text, size_t len, size_t at)
-{
-	while (at < len && text[at] != '"')
-		at += text[at] == '\\' ? 2 : 1;
-	return at + 1;
-}
+/* A string is gathered before it gets memory of its own. */
+#define LETTER_COST ((size_t)2)
 
-/*
- * A key and a value have one of these in front of them or behind them, but for the first. Texts in
- * other quotes, and comments, are no JSON, but json-c would read them.
- */
+/* A key and a value have one of these in front of them or behind them, but for the first. */
 static size_t cost_of(char c)
 {
 	switch (c) {
-	case '\'':
-	case '/': return SIZE_MAX / 2;
 	case '{': return OBJECT_COST;
 	case '[': return LIST_COST;
 	case ':': return KEY_COST;
@@ -37,15 +27,34 @@ static size_t cost_of(char c)
 	}
 }
 
+static void take_letter(struct json_bound *b, char c)
+{
+	b->cost += LETTER_COST;
+	if (b->is_behind_escape)
+		b->is_behind_escape = false;
+	else if (c == '\\')
+		b->is_behind_escape = true;
+	else if (c == '"')
+		b->is_in_string = false;
+}
+
+bool json_bound_add(struct json_bound *b, const char *text, size_t len)
+{
+	for (size_t at = 0; at < len && b->cost <= JSON_ANSWER_MAX; at++) {
+		if (b->is_in_string) {
+			take_letter(b, text[at]);
+		} else {
+			b->is_in_string = text[at] == '"';
+			b->is_no_json |= text[at] == '\'' || text[at] == '/';
+			b->cost += cost_of(text[at]);
+		}
+	}
+	return b->cost <= JSON_ANSWER_MAX && !b->is_no_json;
+}
+
 bool json_is_bounded(const char *text, size_t len)
 {
-	size_t cost = 0;
+	struct json_bound bound = { .cost = len };
 
-	for (size_t at = 0; at < len && cost <= JSON_VALUES_MAX;) {
-		if (text[at] == '"')
-			at = skip_string(text, len, at + 1);
-		else
-			cost += cost_of(text[at++]);
-	}
-	return cost <= JSON_VALUES_MAX;
+	return json_bound_add(&bound, text, len);
 }

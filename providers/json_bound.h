@@ -9,11 +9,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Beside the text itself and its strings. An answer of a vendor has some thousand values, each
- * of which takes some hundred bytes.
- */
-#define JSON_VALUES_MAX ((size_t)48 * 1024 * 1024)
+/* Of one answer, its text where that is kept, its strings and its values together. */
+#define JSON_ANSWER_MAX ((size_t)64 * 1024 * 1024)
 
-/* Whether json-c needs no more than that for what stands in the text, whether it is JSON or not. */
+/* What a text costs as far as it has come. */
+struct json_bound {
+	size_t cost;
+	bool is_in_string, is_behind_escape;
+	bool is_no_json; /* texts in other quotes and comments, which json-c would read */
+};
+
+/* The next bytes, which json-c reads only then: false when all so far take more than is set, or are no JSON. */
+bool json_bound_add(struct json_bound *b, const char *text, size_t len);
+
+/* Whether json-c needs no more than that for a text that is kept, whether it is JSON or not. */
 bool json_is_bounded(const char *text, size_t len);

@@ -1,4 +1,4 @@
-#include "providers/rest.h"
+#include "providers/rest_reader.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/rest_form.h"
@@ -354,16 +354,23 @@ enum err rest_stream(const struct rest *r, const struct call *call, const struct
 	return kind;
 }
 
-static enum err keep(void *context, const void *bytes, size_t len, struct error *e)
+static enum err read_piece(void *context, const void *bytes, size_t len, struct error *e)
 {
-	return buf_add(context, bytes, len) ? ERR_OK : buf_check(context, "a large answer", e);
+	return rest_reader_add(context, bytes, len, e);
 }
 
 enum err rest_perform_large(const struct rest *r, const struct call *call,
-	const struct rest_ask *ask, size_t max, struct json_object **json, struct error *e)
+	const struct rest_ask *ask, struct json_object **json, struct error *e)
 {
-	AUTO_BUF struct buf body = BUF_INIT(max);
-	enum err kind = rest_stream(r, call, ask, keep, &body, e);
+	struct rest_reader reader;
+	struct error why = { 0 };
 
-	return !kind && !rest_parse(&body, json) ? rest_no_json(r, ask, e) : kind;
+	rest_reader_begin(&reader, 0);
+	enum err kind = rest_stream(r, call, ask, read_piece, &reader, &why);
+	bool is_json = !kind && rest_reader_end(&reader, json);
+
+	rest_reader_release(&reader);
+	if (kind)
+		return error_set(e, kind, "%s", why.text);
+	return is_json ? ERR_OK : rest_no_json(r, ask, e);
 }

@@ -97,11 +97,11 @@ typedef enum err (*rest_sink)(void *context, const void *bytes, size_t len, stru
 enum err rest_stream(const struct rest *r, const struct call *call, const struct rest_ask *ask,
 	rest_sink sink, void *context, struct error *e);
 /*
- * JSON of up to `max` bytes instead of HTTP_BODY_MAX: of programs that print much, a directory of many entries. Of a 2xx the
- * judge is not asked.
+ * JSON that is read as it comes, so more than HTTP_BODY_MAX where it takes no more memory than
+ * json_bound.h says: of programs that print much. Of a 2xx the judge is not asked.
  */
 enum err rest_perform_large(const struct rest *r, const struct call *call,
-	const struct rest_ask *ask, size_t max, struct json_object **json, struct error *e);
+	const struct rest_ask *ask, struct json_object **json, struct error *e);
 
 /*
  * Two requests at once, for a program that waits for a file which is uploaded meanwhile: `first` is under way before

@@ -1,12 +1,9 @@
-#include "providers/json_bound.h"
-#include "providers/rest.h"
+#include "providers/rest_reader.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Answers have a few levels. */
-#define DEPTH_MAX 16
 /* The characters of vendors' IDs. */
 #define ID_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
@@ -18,24 +15,15 @@ void rest_put(struct json_object **value)
 
 bool rest_parse(const struct buf *body, struct json_object **out)
 {
-	struct json_tokener *reader;
+	struct rest_reader reader;
 	bool is_json;
 
-	*out = NULL;
-	if (!json_is_bounded(buf_text(body), body->len))
-		return false;
-	reader = json_tokener_new_ex(DEPTH_MAX);
-	if (!reader)
-		return false;
-	/* Not strict: then json-c 0.18 refuses every byte of a text above 0x7f. */
-	json_tokener_set_flags(reader, JSON_TOKENER_VALIDATE_UTF8);
-	/* The NUL behind the text ends a number that nothing else ends. */
-	*out = json_tokener_parse_ex(reader, buf_text(body), (int)body->len + 1);
-	is_json = json_tokener_get_error(reader) == json_tokener_success &&
-		json_tokener_get_parse_end(reader) >= body->len;
-	json_tokener_free(reader);
+	rest_reader_begin(&reader, body->len);
+	is_json = rest_reader_add(&reader, buf_text(body), body->len, NULL) == ERR_OK &&
+		rest_reader_end(&reader, out);
+	rest_reader_release(&reader);
 	if (!is_json)
-		rest_put(out);
+		*out = NULL;
 	return is_json;
 }
 

@@ -15,8 +15,6 @@
 /* Linux's longest argument, of which the whole text is one: `bash -c TEXT`. */
 #define TEXT_MAX 131071
 #define BODY_MAX ((size_t)2 * TEXT_MAX + 1024)
-/* What a program prints, once as text and in JSON. */
-#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 /* The proxy before the service gives up after 60 s of silence (nginx's proxy_read_timeout). */
 #define ANSWER_MS 20000
 
@@ -167,7 +165,7 @@ static enum err perform(const struct bash_run *run, const struct rest_ask *ask,
 	struct json_object **answer, struct error *e)
 {
 	const struct rest *r = &run->a->account.rest;
-	enum err kind = rest_perform_large(r, run->call, ask, ANSWER_MAX, answer, e);
+	enum err kind = rest_perform_large(r, run->call, ask, answer, e);
 
 	return kind ? kind : aio_judge(r, ask, 200, *answer, NULL, e);
 }

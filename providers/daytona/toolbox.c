@@ -6,8 +6,7 @@
 #include <string.h>
 
 /* The longest argument there is, escaped twice over. */
-#define BODY_MAX   ((size_t)4 * 1024 * 1024)
-#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
+#define BODY_MAX ((size_t)4 * 1024 * 1024)
 /*
  * Seconds. Without a limit older daemons take 10; nothing that runs is to end before its caller lets go. It is the longest
  * time that the SDK waits for anything.
@@ -95,7 +94,7 @@ static enum err perform(const struct rest *r, const struct call *call,
 	enum err kind;
 
 	if (!upload)
-		return rest_perform_large(r, call, command, ANSWER_MAX, json, e);
+		return rest_perform_large(r, call, command, json, e);
 	kind = toolbox_upload_ask(&beside, upload, call, e);
 	if (kind)
 		return kind;

@@ -13,8 +13,6 @@
  */
 #define TEXT_MAX ((size_t)131071)
 #define BODY_MAX ((size_t)512 * 1024)
-/* A directory of a hundred thousand entries is more than other answers may have. */
-#define ANSWER_MAX ((size_t)64 * 1024 * 1024)
 /* The router gives up a request after about 310 s (langsmith-sdk issue 3266); this says so before it does. */
 #define TIMEOUT_S 300
 /* Programs are ended by no signal but this one: a limit of time or memory. 128 + SIGKILL. */
@@ -82,7 +80,7 @@ static enum err step(struct langsmith *l, const struct call *call, void *context
 	if (r->flags & RUN_REPEATABLE && !(call && call->is_background))
 		ask.flags |= HTTP_REPEATABLE;
 	return r->upload ? ask_with_upload(l, call, &ask, r, e)
-			 : rest_perform_large(&l->data, call, &ask, ANSWER_MAX, &r->answer, e);
+			 : rest_perform_large(&l->data, call, &ask, &r->answer, e);
 }
 
 static enum err pass_on(struct json_object *answer, const char *name, enum stream stream,
