@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Every byte escaped (\u0000), and once more in base64; both streams apart and together. */
-#define TEXT_MAX (EXEC_CAPTURE_MAX * 2 * 2 * (6 + 2) + 4096)
+/* Of each stream so much finds room, whatever it is: six bytes for one, and base64; twice. */
+#define LIMIT_MIN (EXEC_RESPONSE_MAX / 64)
 
 struct exec_response {
 	atomic_uint references;
@@ -81,15 +81,32 @@ static void write_without_output(struct buf *out, struct exec_outcome outcome)
 	buf_add_byte(out, '\n');
 }
 
+/* Less of each stream, the longer first. */
+static bool shrink(struct exec_capture *a, struct exec_capture *b)
+{
+	struct exec_capture *longer = a->bytes.len >= b->bytes.len ? a : b;
+
+	while (longer->limit >= longer->bytes.len)
+		longer->limit /= 2;
+	exec_capture_end(longer);
+	return longer->limit >= LIMIT_MIN;
+}
+
 struct exec_response *exec_response_new(const struct exec_outcome *outcome,
-	const struct exec_capture *stdout_bytes, const struct exec_capture *stderr_bytes)
+	struct exec_capture *stdout_bytes, struct exec_capture *stderr_bytes)
 {
 	struct exec_response *r = calloc(1, sizeof *r);
+	bool is_written;
 
 	if (!r)
 		return NULL;
-	*r = (struct exec_response){ .references = 1, .text = BUF_INIT(TEXT_MAX) };
-	if (!write_whole(&r->text, outcome, stdout_bytes, stderr_bytes))
+	*r = (struct exec_response){ .references = 1, .text = BUF_INIT(EXEC_RESPONSE_MAX) };
+	is_written = write_whole(&r->text, outcome, stdout_bytes, stderr_bytes);
+	while (!is_written && shrink(stdout_bytes, stderr_bytes)) {
+		buf_reset(&r->text);
+		is_written = write_whole(&r->text, outcome, stdout_bytes, stderr_bytes);
+	}
+	if (!is_written)
 		write_without_output(&r->text, *outcome);
 	return r;
 }

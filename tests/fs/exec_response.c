@@ -79,19 +79,51 @@ Test(exec_response, exact_bytes_come_along_when_they_are_no_text)
 		"\"stdout_b64\": \"YQD/\", \"stderr_b64\": \"ZQ==\"}\n");
 }
 
-Test(exec_response, the_worst_output_fits)
+/* The response to so many bytes of each stream, all of them this one but the first. */
+static struct exec_response *respond_many(size_t out_len, size_t err_len, char byte, char first)
 {
-	AUTO_BUF struct buf worst = BUF_INIT(EXEC_CAPTURE_MAX);
-	struct exec_response *response;
+	AUTO_BUF struct buf bytes = BUF_INIT(EXEC_CAPTURE_MAX);
 
-	/* A NUL takes six bytes; the one byte that is no text adds base64. */
-	cr_assert(ne(ptr, buf_reserve(&worst, EXEC_CAPTURE_MAX), NULL));
-	memset(worst.bytes, 0, EXEC_CAPTURE_MAX);
-	worst.bytes[0] = 0xff;
-	response = respond(&success, (char *)worst.bytes, EXEC_CAPTURE_MAX, (char *)worst.bytes,
-		EXEC_CAPTURE_MAX);
-	cr_expect(not(exec_response_text(response)->failed));
-	cr_expect(exec_response_text(response)->len > EXEC_CAPTURE_MAX * 2 * 2 * 7);
+	cr_assert(ne(ptr, buf_reserve(&bytes, EXEC_CAPTURE_MAX), NULL));
+	memset(bytes.bytes, byte, EXEC_CAPTURE_MAX);
+	bytes.bytes[0] = (unsigned char)first;
+	return respond(&success, (char *)bytes.bytes, out_len, (char *)bytes.bytes, err_len);
+}
+
+static bool says_truncated(const struct exec_response *response)
+{
+	return strstr(buf_text(exec_response_text(response)), "\"truncated\": true") != NULL;
+}
+
+/* A NUL takes six bytes; the one byte that is no text adds base64. */
+Test(exec_response, the_worst_output_is_cut_until_the_whole_fits)
+{
+	struct exec_response *response =
+		respond_many(EXEC_CAPTURE_MAX, EXEC_CAPTURE_MAX, 0, '\xff');
+
+	cr_expect(le(sz, exec_response_text(response)->len, EXEC_RESPONSE_MAX));
+	cr_expect(lt(sz, EXEC_RESPONSE_MAX / 4, exec_response_text(response)->len));
+	cr_expect(says_truncated(response));
+	cr_expect(ne(ptr, strstr(buf_text(exec_response_text(response)), "stdout_b64"), NULL));
+	exec_response_put(response);
+}
+
+Test(exec_response, a_whole_stream_of_text_is_not_cut)
+{
+	struct exec_response *response = respond_many(EXEC_CAPTURE_MAX, 1000, 'a', 'a');
+
+	cr_expect(not(says_truncated(response)));
+	cr_expect(lt(sz, 2 * EXEC_CAPTURE_MAX, exec_response_text(response)->len));
+	exec_response_put(response);
+}
+
+Test(exec_response, the_shorter_stream_is_not_cut_for_the_longer)
+{
+	struct exec_response *response = respond_many(EXEC_CAPTURE_MAX, 100, '\1', '\1');
+	const char *text = buf_text(exec_response_text(response));
+
+	cr_expect(says_truncated(response));
+	cr_expect(eq(sz, strspn(strstr(text, "\"stderr\": \"") + 11, "\\u01"), 600));
 	exec_response_put(response);
 }
 
