@@ -8,4 +8,5 @@
 needs python3
 # A sanitizer's own memory is not what is measured.
 [ -z "${SAN:-}" ] || skip_all "measures memory, not under a sanitizer"
-exec python3 -B "$TOP/tests/mount/large_answers.py" "$SANDBOXCTL"
+mkdir "$SCRATCH/mnt"
+python3 -B "$TOP/tests/mount/large_answers.py" "$SANDBOXCTL" "$SANDBOXFS" "$SCRATCH/mnt"
