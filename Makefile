@@ -147,6 +147,7 @@ help:
 #: make check SAN=address,undefined | CC=clang | HELPER=process | JITTER=SEED
 #: make oracle          random system calls on a mount and a plain directory (ORACLE_OPS=, ORACLE_SEED=, HELPER=)
 #: make answers         what somebody in between answers in the sandbox's stead, by vendor, kind of answer and verb
+#: make hostile         a helper and services that lie at random (HOSTILE_SECONDS=, SEED=)
 #: make posix           cases of POSIX on a mount
 #: make stress          threads on one mount (STRESS_SECONDS=)
 #: make soak            a mixed use on local: and e2b:, and what the mount's process takes each minute (MINUTES=)

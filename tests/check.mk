@@ -11,6 +11,9 @@ ORACLE_OPS     ?= 5000
 STRESS_SECONDS ?= 8
 MIXING_ROUNDS  ?= 100
 MINUTES        ?= 5
+HOSTILE_SECONDS ?= 8
+# Which lies; the time of day where there is none.
+SEED           ?=
 
 # ---- Criterion's programs, one for each layer ----------------------------------------------------
 
@@ -42,6 +45,27 @@ $(TEST_BIN)/$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c)) $$$$(LIBS_$(1))
 	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ $$(EXT_$(1))
 endef
 $(foreach p,$(TEST_PROGRAMS),$(eval $(call test_program,$p)))
+
+# A mount whose helper lies at random (tests/hostile): sandboxfs, but for the provider that `local:` names.
+LIARS := sandboxfs-hostile liar vendor
+
+# The table of providers, which names another in place of `local:`.
+$B/tests/hostile/table.o: $B/providers/provider.o
+	@mkdir -p $(@D)
+	$(Q)objcopy --redefine-sym local_provider=hostile_provider $< $@
+
+$(TEST_BIN)/sandboxfs-hostile: $$(call obj,tests/hostile/provider.c tests/hostile/table.c tools/sandboxfs.c $$(SRC_tools)) \
+		$$(LIBS_fs)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_fs)
+
+$(TEST_BIN)/liar: $$(call obj,tests/hostile/liar.c tests/hostile/lies.c) $$(LIBS_providers)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
+
+$(TEST_BIN)/vendor: $$(call obj,tests/hostile/vendor.c) $$(LIBS_providers)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(CC) $(LDFLAGS_ALL) -o $@ $^ $(EXT_providers)
 
 # Delays in the programs that are tested: what is right only on a machine that is not busy shows (make test JITTER=SEED).
 JITTER_LIBRARY = $(if $(JITTER),$(TEST_BIN)/jitter.so)
@@ -85,8 +109,11 @@ DOCKER_TESTS  := tests/mount/container.t
 LONG_TESTS    := tests/mount/e2b_many.t tests/mount/e2b_pending_memory.t $(ROOT_TESTS)
 SCRIPTS       := $(filter-out $(LONG_TESTS) $(FAULT_TESTS) $(DOCKER_TESTS),$(wildcard tests/mount/*.t tests/install/*.t))
 
+# A helper and services that lie at random.
+HOSTILE_TESTS := tests/hostile/helper.t $(VENDORS:%=%:tests/hostile/vendor.t)
 UNITS         := $(TEST_LAYERS:%=unit:%)
 CHECKED        = $(UNITS) $(CONTRACTS:%=contract:%) $(VENDORS:%=budgets:%) $(FUZZERS:%=fuzz:%) $(SCRIPTS) \
+	tests/hostile/helper.t e2b:tests/hostile/vendor.t daytona:tests/hostile/vendor.t \
 	$(foreach v,$(VENDORS),$(OWN_OF_VENDOR:%=$v:tests/mount/%.t)) $(foreach s,$(SHARED_TESTS),$(subst :,:tests/mount/,$s).t)
 # They begin first, so that none of them is alone at the end.
 SLOW          := unit:providers unit:cache $(VENDORS:%=budgets:%) unit:modal contract:aio contract:daytona contract:langsmith \
@@ -114,7 +141,8 @@ TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) \
 	VENDORS="$(strip $(VENDORS))" PROCESSORS="$(PROCESSORS)" SANDBOXFS=$(abspath $(BIN)/sandboxfs) PROGRAMS=$(abspath $(TEST_BIN)) \
 	PROVIDER=$(or $(PROVIDER),local) LAYERS=$(LAYERS) LAYERS_TRIED="$(LAYERS_TRIED)" HELPER=$(or $(HELPER),auto) MOUNT_OPTS="$(MOUNT_OPTS)" \
 	ORACLE_SEED=$(ORACLE_SEED) ORACLE_SEEDS=$(ORACLE_SEEDS) ORACLE_OPS=$(ORACLE_OPS) ORACLE_MORE="$(ORACLE_MORE)" \
-	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
+	STRESS_SECONDS=$(STRESS_SECONDS) MIXING_ROUNDS=$(MIXING_ROUNDS) SOAK_MINUTES=$(MINUTES) HOSTILE_SECONDS=$(HOSTILE_SECONDS) SEED=$(SEED) \
+	FUZZ_SECONDS=$(FUZZ_SECONDS) SAN=$(SAN) \
 	$(if $(JITTER),JITTER=$(JITTER) LD_PRELOAD=$(abspath $(JITTER_LIBRARY))) \
 	ASAN_OPTIONS=log_path=$(REPORTS)/asan:detect_stack_use_after_return=1$(if $(JITTER),:verify_asan_link_order=0) \
 	LSAN_OPTIONS=log_path=$(REPORTS)/lsan:suppressions=$(abspath tests/support/leaks.supp):print_suppressions=0 \
@@ -140,7 +168,7 @@ needed = test-servers $(or $(and $(filter unit:%,$1),$B/test-$(word 2,$(subst :,
 	$(and $(filter contract:%,$1),$B/test-providers),\
 	$(and $(filter fuzz:%,$1),$(1:fuzz:%=build/fuzz/%) build/fuzz/corpus/made),\
 	$(and $(filter budgets:%,$1),programs),\
-	programs pages $(TEST_PROGRAMS:%=$(TEST_BIN)/%))
+	programs pages $(if $(findstring tests/hostile/,$1),$(LIARS:%=$(TEST_BIN)/%),$(TEST_PROGRAMS:%=$(TEST_BIN)/%)))
 
 .PHONY: check test tests test-needs check-units oracle stress posix
 # Makes of their own, because nothing may be compiled before what compiling needs is there.
@@ -173,6 +201,12 @@ answers:
 		awk 'BEGIN { print "vendor answer verb result seconds requests status" } { print }' | \
 		awk '{ printf "%-10s %-20s %-6s %-10s %8s %9s %s\n", $$1, $$2, $$3, $$4, $$5, $$6, $$7 }'; \
 	exit $$status
+
+# A hostile sandbox and hostile vendors, for HOSTILE_SECONDS each; what is wrong is told with the SEED that shows it.
+.PHONY: hostile
+hostile:
+	$(Q)$(MAKE) --no-print-directory test T="$(HOSTILE_TESTS)" \
+		HOSTILE_SECONDS=$(if $(filter file,$(origin HOSTILE_SECONDS)),60,$(HOSTILE_SECONDS))
 
 oracle stress posix:
 	$(Q)$(MAKE) --no-print-directory test T=tests/mount/$@.t
@@ -223,7 +257,7 @@ LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on ov
 #	                      (oracle: a call takes some 10 ms there, so the long trace is E2B's; others have a tenth of it)
 #	process               nothing about a vendor, whose helper runs in the sandbox whatever HELPER is
 #	clang, sanitizers, jitter    neither fuzzers nor budgets; clang's code is the same in every vendor's sandbox
-RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers \
+RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
 	distros containers faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
@@ -240,6 +274,8 @@ release_layers       = test LAYERS=overlay LAYERS_TRIED="$(LAYERS_ALL)" ORACLE_O
 release_budgets      = budgets
 release_fault-rounds = test ROUNDS=all T=tests/mount/e2b_fault_works.t
 release_answers      = answers
+release_hostile      = hostile HOSTILE_SECONDS=600
+release_hostile-sanitizers = hostile HOSTILE_SECONDS=600 SAN=address,undefined
 release_sanitizers   = test SAN=address,undefined T="$(COMPILED)"
 release_clang        = test CC=clang T="$(filter-out $(VENDORS:%=%:%),$(COMPILED))"
 release_jitter       = test JITTER=1 T="$(COMPILED)"
@@ -313,7 +349,7 @@ check-unused:
 	$(Q)tests/support/unused build/unused
 
 SOURCES = $(wildcard $(foreach d,tools tools/ctl tools/describe fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
-	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/jitter tests/fuzz,$d/*.c $d/*.h))
+	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/hostile tests/jitter tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint
 format:

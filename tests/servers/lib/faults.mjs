@@ -18,6 +18,7 @@
 //   trailer { name, value }           the answer, with this trailer
 //   garbage { bytes }                 200 and random bytes (64)
 //   lose_answer { status }            the request is done, and its answer is this one
+//   lie { seed }                      every second answer as lies.mjs tells it
 //   grpc_status { status, message, retry_after }   a gRPC call's end; retry_after: seconds, as Modal's servers say it
 //   grpc_reset { status, message }    a gRPC call's end, behind which the stream is reset
 import { randomBytes } from "node:crypto";
@@ -26,6 +27,7 @@ import http2 from "node:http2";
 
 import { finish, retryPolicy } from "./grpc.mjs";
 import { sendJson, whenSent } from "./http.mjs";
+import { lie, seedLies } from "./lies.mjs";
 
 // Of a request that arrives once more, which is left alone.
 const AGAIN = "x-arrives-again";
@@ -51,6 +53,8 @@ export class Faults {
 
 	add(fault) {
 		this.list.push(parse(fault));
+		if (fault.action.seed !== undefined)
+			seedLies(fault.action.seed);
 	}
 
 	// Forgets all of them.
@@ -334,6 +338,7 @@ const actions = {
 	garbage,
 	lose_answer: loseAnswer,
 	shorten_request: shortenRequest,
+	lie,
 	grpc_status: grpcStatus,
 	grpc_reset: grpcReset,
 };
