@@ -134,6 +134,7 @@ bool pending_free(struct pending *p)
 	bool is_done = journal_close(p->journal);
 
 	inherited_release(&p->inherited);
+	free(p->named);
 	free(p->place);
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);

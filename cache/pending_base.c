@@ -177,33 +177,12 @@ static struct queued *follower(const struct queued *before)
 
 /* ---- Of an earlier mount ---- */
 
-static bool names(const struct change *c, const char *path)
-{
-	bool is = !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
-
-	return is && c->op != CHANGE_SYNC;
-}
-
 /* Whether it is held against the version of what is there, or carries it on. */
 static bool has_to_do_with(const struct queued *q, const char *path)
 {
 	bool sets = queued_sets_attributes(q) && !strcmp(q->change.path, path);
 
 	return sets || queued_goes_on_at(q, path);
-}
-
-/* What comes next of the file at `*path`, which is where it is by then; NULL: nothing known. */
-static struct queued *next_there(const struct queued *before, char **path)
-{
-	struct queued *q = TAILQ_NEXT(before, link);
-
-	for (int n = 0; q && *path && n < PENDING_CHANGES_MAX; n++, q = TAILQ_NEXT(q, link)) {
-		if (q->is_recovered && names(&q->change, *path))
-			return q;
-		if (q->is_recovered && queued_moves_above(q, *path))
-			*path = queued_carry(q, *path);
-	}
-	return NULL;
 }
 
 /* All zero: of a file with other names something else may have moved it meanwhile; or it is not known any more. */
@@ -229,7 +208,7 @@ void pending_base_recovered_locked(
 	const char *at = answered->change.op == CHANGE_SYNC ? NULL : queued_leaves(answered);
 	struct version left = version_left(result);
 	AUTO_FREE char *path = at && left.ctime.tv_sec ? strdup(at) : NULL;
-	struct queued *q = path ? next_there(answered, &path) : NULL;
+	struct queued *q = path ? pending_next_of_file_locked(p, answered, &path) : NULL;
 
 	if (!q || q->is_sent || q->is_overtaken)
 		return;

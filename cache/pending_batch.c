@@ -65,6 +65,8 @@ struct gathering {
 	bool is_urgent_only; /* small saves: only what they are bound to holds them up */
 	bool is_aside;       /* they leave: no batch of the first record waits for their answer */
 	bool has_passed;     /* something was passed over */
+	bool has_recovered;  /* something of an earlier mount is in the queue */
+	struct steps steps;  /* then: all changes of the batch, by their names */
 };
 
 static struct backlog *fresh(const struct gathering *g, struct inode *i)
@@ -163,15 +165,6 @@ static bool is_bound(const struct gathering *g, const struct queued *q)
 	return false;
 }
 
-static size_t needs_by_path(const struct batch *b, const struct queued *q)
-{
-	size_t step = b->count;
-
-	while (step && !queued_leads_to(b->queued[step - 1], q))
-		step--;
-	return step;
-}
-
 /* Of who goes on with the contents, moves them or takes them away. */
 static size_t contents_needed(const struct backlog *b)
 {
@@ -240,7 +233,7 @@ static size_t needs_of(const struct gathering *g, const struct queued *q)
 	const struct change_about *about = &q->about;
 
 	if (q->is_recovered)
-		return needs_by_path(g->batch, q);
+		return steps_needed(&g->steps, q);
 	if (queued_removes(q))
 		return removal_needs(g, q);
 	size_t step = step_of_target(g, q);
@@ -334,6 +327,10 @@ static struct version version_to_find(const struct queued *q)
 
 void batch_is_late_locked(struct pending *p, struct batch *b)
 {
+	struct steps steps = { .looked_at = &p->looked_at };
+	/* Without memory each looks at all before it. */
+	bool has_steps = pending_has_recovered_locked(p);
+
 	for (size_t n = 0; n < b->count; n++) {
 		const struct queued *q = b->queued[n];
 		struct change *c = &b->changes[n];
@@ -342,8 +339,12 @@ void batch_is_late_locked(struct pending *p, struct batch *b)
 		c->version2 = q->change.version2;
 		c->flags = q->change.flags;
 		expect_the_same(p, q, c);
-		batch_needs_file(b, n + 1);
+		batch_needs_file(b, n + 1, has_steps ? &steps : NULL);
+		has_steps = has_steps && steps_reserve(&steps);
+		if (has_steps)
+			steps_note(&steps, q, n + 1);
 	}
+	steps_release(&steps);
 }
 
 /*
@@ -387,7 +388,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 {
 	struct batch *b = g->batch;
 
-	if (!batch_grow(b))
+	if (!batch_grow(b) || (g->has_recovered && !steps_reserve(&g->steps)))
 		return false;
 	struct change *c = &b->changes[b->count];
 
@@ -402,15 +403,17 @@ static bool take_change(struct gathering *g, struct queued *q)
 		c->version = (struct version){ 0 };
 	c->needs = (uint32_t)needs_of(g, q);
 	if (q->is_recovered && !q->is_overtaken && journal_base_in(c)->ctime.tv_sec &&
-		batch_tells_file_of(b, q))
+		batch_tells_file_of(b, q, &g->steps))
 		forget(journal_base_in(c));
 	b->queued[b->count++] = q;
 	if (was_long_untold(g->p, q))
-		batch_needs_file(b, b->count);
+		batch_needs_file(b, b->count, &g->steps);
 	if (queued_has_contents(q))
 		b->bytes += q->change.data_len;
 	b->renames |= q->is_recovered && q->change.op == CHANGE_RENAME;
 	note_step(g, q);
+	if (g->has_recovered)
+		steps_note(&g->steps, q, b->count);
 	hold_up_follower(g, q);
 	q->is_sent = true;
 	q->left_by = g->p->gatherings;
@@ -444,7 +447,7 @@ static bool may_leave(const struct gathering *g, const struct queued *q)
 	if (is_held_up(g, q) && (!g->is_urgent_only || is_bound(g, q)))
 		return false;
 	return fits(g, q) && !needs_two(g, q) && q->awaits != g->p->gatherings &&
-		!batch_moves_file_of(g->batch, q);
+		!batch_moves_file_of(g->batch, q, &g->steps);
 }
 
 /* In their order; true: something was taken. */
@@ -579,7 +582,10 @@ static void note_under_way_locked(const struct gathering *g)
 
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 {
-	struct gathering g = { .p = p, .batch = b };
+	struct gathering g = { .p = p,
+		.batch = b,
+		.has_recovered = pending_has_recovered_locked(p),
+		.steps.looked_at = &p->looked_at };
 	int64_t now_ms = monotonic_ms();
 	bool is_wanted;
 
@@ -590,7 +596,10 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 
 	if (!p->recorded_under_way || has_urgent)
 		pending_keep_other_times_locked(p, p->recorded_under_way);
-	if (!gather_locked(&g, is_wanted, has_urgent)) {
+	bool has_some = gather_locked(&g, is_wanted, has_urgent);
+
+	steps_release(&g.steps);
+	if (!has_some) {
 		/* All that is due waits for what is on its way; what is added now is no news, and may not have to. */
 		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
 		return false;

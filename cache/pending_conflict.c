@@ -148,12 +148,17 @@ static bool is_made_of(const char *name, const char *old)
 	return is_cut || !old[len] || old_suffix == old + len;
 }
 
-bool pending_is_again(const struct queued *q, const struct change *again)
+bool pending_may_be_again(const struct change *again)
 {
 	bool moves = again->op == CHANGE_PLACE || again->op == CHANGE_RENAME;
 
-	return moves && q->change.op == again->op && !strcmp(q->change.path, again->path) &&
-		is_made_of(again->path2, q->change.path2);
+	return moves && suffix_of(again->path2);
+}
+
+bool pending_is_again(const struct queued *q, const struct change *again)
+{
+	return pending_may_be_again(again) && q->change.op == again->op &&
+		!strcmp(q->change.path, again->path) && is_made_of(again->path2, q->change.path2);
 }
 
 bool pending_keep_both_locked(

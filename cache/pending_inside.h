@@ -125,8 +125,11 @@ struct pending {
 	struct queued_list queue;
 	struct queued_list held; /* not yet in it: pending_stage.c */
 	TAILQ_HEAD(, backlog) backlogs;
-	uint64_t orders;         /* given out so far */
-	uint64_t recovered;      /* of these the last one to a change of an earlier mount */
+	uint64_t orders;          /* given out so far */
+	uint64_t recovered;       /* of these the last one to a change of an earlier mount */
+	struct named_list *named; /* those, by their names: buckets, a power of two; or NULL */
+	size_t named_room;
+	uint64_t looked_at;      /* changes passed while one of an earlier mount was looked for */
 	uint64_t sequences;      /* likewise, to recorded changes and to batches of others */
 	uint64_t asked;          /* likewise, to what is not queued */
 	uint64_t gatherings;     /* likewise, to batches */
@@ -257,6 +260,18 @@ enum err pending_recover(struct pending *p, struct error *e);
 /* Some of that is still owed. It touches no inode that is known, and may change any. */
 bool pending_has_recovered_locked(const struct pending *p);
 
+/* ---- The same by name (pending_named.c) ---- */
+
+/* All that is in the queue, in that order: before anything else is. */
+enum err pending_enter_named(struct pending *p, struct error *e);
+void pending_leave_named_locked(struct queued *q);
+/*
+ * What comes next, behind `before`, which is one of them, of the file that is at `*path` then:
+ * `*path` becomes where it is by that time, if a directory above it moves in between. NULL: nothing.
+ */
+struct queued *pending_next_of_file_locked(
+	struct pending *p, const struct queued *before, char **path);
+
 /*
  * ---- What is staged (pending_stage.c) ----
  *
@@ -296,6 +311,8 @@ bool pending_keep_both_locked(
 
 /* Whether `again` is what became of `q`: it is for another name, and `q` is owed no more. */
 bool pending_is_again(const struct queued *q, const struct change *again);
+/* Whether it can be that of any change, by its new name. */
+bool pending_may_be_again(const struct change *again);
 
 /* ---- What the sandbox need not hear of (pending_cancel.c) ---- */
 
@@ -387,6 +404,30 @@ struct batch {
 	struct error why;         /* of what was refused, where that is not one of the results */
 };
 
+/* ---- What a change of an earlier mount needs of its batch (pending_steps.c) ---- */
+
+/* The paths stay those of the changes, which are in the queue. */
+struct steps {
+	struct steps_name *names; /* a hash table, its room a power of two */
+	size_t room, count;
+	struct steps_note *notes; /* all of those of a name, not only the last one */
+	size_t notes_room, notes_count;
+	uint64_t *looked_at; /* pending.looked_at */
+};
+
+/* Room for one step more; false: no memory. */
+bool steps_reserve(struct steps *s);
+/* Notes that the change is the step of this number, from 1. */
+void steps_note(struct steps *s, const struct queued *q, size_t step);
+/* The last step that leads to `q`, as queued_leads_to() says; 0: none. */
+size_t steps_needed(const struct steps *s, const struct queued *q);
+/*
+ * The last one of the first `count` steps that tells of the file at the path
+ * (queued_tells_file_at()), or gives it or a directory above it another name; 0: none.
+ */
+size_t steps_about(const struct steps *s, const char *path, size_t count);
+void steps_release(struct steps *s);
+
 /* Takes what may leave now: false: nothing, *next_ms says when to look again. */
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms);
 /*
@@ -413,16 +454,17 @@ uint64_t *batch_numbers(const struct batch *b, size_t *count);
 
 /*
  * Where the change of this step, from 1, takes a file away, takes its place or goes on with it, and
- * has no version of it, it needs from now on what is done to that file before.
+ * has no version of it, it needs from now on what is done to that file before. `steps` are those
+ * before it; NULL: they are not known by their names, or nothing is left of an earlier mount.
  */
-void batch_needs_file(struct batch *b, size_t step);
+void batch_needs_file(struct batch *b, size_t step, const struct steps *steps);
 /* Of an earlier mount: whether the batch makes the file what `q`, behind it, finds. */
-bool batch_tells_file_of(const struct batch *b, const struct queued *q);
+bool batch_tells_file_of(const struct batch *b, const struct queued *q, const struct steps *steps);
 /*
  * The same, and the batch then moves a directory above that: what was done to the file is to be
  * answered first.
  */
-bool batch_moves_file_of(const struct batch *b, const struct queued *q);
+bool batch_moves_file_of(const struct batch *b, const struct queued *q, const struct steps *steps);
 
 /* ---- Batches sent again (pending_repeat.c) ---- */
 

@@ -66,19 +66,27 @@ static size_t last_of_inode(const struct batch *b, size_t count, const struct in
 	return count;
 }
 
+/* Of the first `count` steps, past those that have nothing to do with the path. */
+static size_t skip_others(const struct steps *steps, const char *path, size_t count)
+{
+	return steps ? steps_about(steps, path, count) : count;
+}
+
 /* *is_moved: a directory above the path was moved in between. */
-static size_t last_at_path(const struct batch *b, size_t count, const char *path, bool *is_moved)
+static size_t last_at_path(const struct batch *b, size_t count, const char *path,
+	const struct steps *steps, bool *is_moved)
 {
 	char *at = strdup(path);
 
 	*is_moved = false;
-	for (; count && at; count--) {
+	while (at && (count = skip_others(steps, at, count)) > 0) {
 		const struct queued *q = b->queued[count - 1];
 
 		if (q->is_recovered && queued_tells_file_at(q, at))
 			break;
 		*is_moved |= queued_moves_above(q, at);
 		at = queued_carry_back(q, at);
+		count--;
 	}
 	bool is_found = at;
 
@@ -87,12 +95,13 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 }
 
 /* The last one of the first `count` changes that tells it; 0: none. Steps count from 1. */
-static size_t last_of(const struct batch *b, size_t count, const struct concerned *x)
+static size_t last_of(
+	const struct batch *b, size_t count, const struct concerned *x, const struct steps *steps)
 {
 	bool is_moved;
 
 	if (x->path)
-		return last_at_path(b, count, x->path, &is_moved);
+		return last_at_path(b, count, x->path, steps, &is_moved);
 	return x->inode ? last_of_inode(b, count, x->inode) : 0;
 }
 
@@ -119,11 +128,11 @@ static void need_also(struct batch *b, size_t step, size_t other)
 	}
 }
 
-void batch_needs_file(struct batch *b, size_t step)
+void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 {
 	const struct concerned x = concerned_by(b->queued[step - 1], &b->changes[step - 1]);
 
-	need_also(b, step, last_of(b, step - 1, &x));
+	need_also(b, step, last_of(b, step - 1, &x, steps));
 }
 
 /* Of an earlier mount: the name of the file that its base is of; NULL: none. */
@@ -135,19 +144,19 @@ static const char *based_at(const struct queued *q)
 	return !q->is_recovered ? NULL : takes ? c->path2 : c->path;
 }
 
-bool batch_tells_file_of(const struct batch *b, const struct queued *q)
+bool batch_tells_file_of(const struct batch *b, const struct queued *q, const struct steps *steps)
 {
 	const char *path = based_at(q);
 	bool is_moved;
 
-	return path && last_at_path(b, b->count, path, &is_moved);
+	return path && last_at_path(b, b->count, path, steps, &is_moved);
 }
 
-bool batch_moves_file_of(const struct batch *b, const struct queued *q)
+bool batch_moves_file_of(const struct batch *b, const struct queued *q, const struct steps *steps)
 {
 	const char *path = b->renames ? based_at(q) : NULL;
 	bool is_moved;
 
 	return path && (queued_goes_on_at(q, path) || queued_sets_attributes(q)) &&
-		last_at_path(b, b->count, path, &is_moved) && is_moved;
+		last_at_path(b, b->count, path, steps, &is_moved) && is_moved;
 }

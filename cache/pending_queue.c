@@ -220,6 +220,7 @@ void pending_remove_locked(struct pending *p, struct queued *q)
 	}
 	rest_all(p, q);
 	tree_change_ends(p->cache->tree, &q->about.scope);
+	pending_leave_named_locked(q);
 	queued_free(q);
 }
 

@@ -10,8 +10,16 @@
 #include "providers/base/log.h"
 #include "providers/base/path.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What finds its place in a long queue at once, while the journal is read. */
+struct loading {
+	struct pending *p;
+	struct queued *last_sent; /* the last change with a sequence number; NULL: none has one */
+	void *held;               /* by path, with tsearch(3): each CHANGE_PLACE without one */
+};
 
 /* ---- Out of the journal ---- */
 
@@ -32,18 +40,22 @@ static enum err read_text(struct pending *p, const struct journal_entry *entry,
 }
 
 /* Whichever record it is of: all numbers come from one count. */
-static uint64_t number_of(const struct queued *q)
+static uint64_t number_of(uint64_t sequence)
 {
-	return q->sequence & ~SEQUENCE_ASIDE;
+	return sequence & ~SEQUENCE_ASIDE;
 }
 
 /* In the order in which they left; what never did comes after that. */
-static void insert(struct pending *p, struct queued *q)
+static void insert(struct loading *l, struct queued *q)
 {
-	struct queued *at = TAILQ_LAST(&p->queue, queued_list);
+	struct pending *p = l->p;
+	struct queued *at = q->sequence ? l->last_sent : TAILQ_LAST(&p->queue, queued_list);
 
-	while (at && q->sequence && (!at->sequence || number_of(at) > number_of(q)))
+	for (; at && q->sequence && number_of(at->sequence) > number_of(q->sequence);
+		p->looked_at++)
 		at = TAILQ_PREV(at, queued_list, link);
+	if (q->sequence && at == l->last_sent)
+		l->last_sent = q;
 	if (at)
 		TAILQ_INSERT_AFTER(&p->queue, at, q, link);
 	else
@@ -78,16 +90,41 @@ static bool add_piece(struct pending *p, struct queued *q, const struct journal_
 }
 
 /* What was sent as one change has one number. */
-static struct queued *find_sent(const struct pending *p, const struct journal_entry *entry)
+static struct queued *find_sent(const struct loading *l, const struct journal_entry *entry)
 {
-	struct queued *q;
+	struct queued *q = entry->sequence ? l->last_sent : NULL;
 
-	if (!entry->sequence)
-		return NULL;
-	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
-	if (q->sequence == entry->sequence)
-		return q;
+	for (; q && number_of(q->sequence) >= number_of(entry->sequence); l->p->looked_at++) {
+		if (q->sequence == entry->sequence)
+			return q;
+		q = TAILQ_PREV(q, queued_list, link);
+	}
 	return NULL;
+}
+
+/* ---- What is held back ---- */
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct queued *)a)->change.path, ((const struct queued *)b)->change.path);
+}
+
+static void no_free(void *q)
+{
+	(void)q;
+}
+
+/* Of several the youngest counts. false: no memory. */
+static bool note_held(struct loading *l, struct queued *q)
+{
+	if (q->change.op != CHANGE_PLACE || q->sequence)
+		return true;
+	struct queued **node = tsearch(q, &l->held, compare_paths);
+
+	if (node)
+		*node = q;
+	return node;
 }
 
 /* The file of staging that it changes; NULL: another one, or it has left already. */
@@ -101,18 +138,16 @@ static const char *staged_file(const struct queued *q)
 }
 
 /* What was held back is in the journal from the beginning: what was written since comes before it. */
-static void move_held_behind(struct pending *p, struct queued *q)
+static void move_held_behind(struct loading *l, struct queued *q)
 {
 	const char *staged = staged_file(q);
-	struct queued *place = q;
+	const struct queued wanted = { .change.path = staged };
+	struct queued *const *node = staged ? tfind(&wanted, &l->held, compare_paths) : NULL;
 
-	while (staged && (place = TAILQ_PREV(place, queued_list, link)))
-		if (place->change.op == CHANGE_PLACE && !strcmp(place->change.path, staged))
-			break;
-	if (!staged || !place || place->sequence)
+	if (!node)
 		return;
-	TAILQ_REMOVE(&p->queue, place, link);
-	TAILQ_INSERT_AFTER(&p->queue, q, place, link);
+	TAILQ_REMOVE(&l->p->queue, *node, link);
+	TAILQ_INSERT_AFTER(&l->p->queue, q, *node, link);
 }
 
 static struct queued *recovered_new(const struct journal_entry *entry, const struct change *change)
@@ -130,21 +165,24 @@ static struct queued *recovered_new(const struct journal_entry *entry, const str
 }
 
 static struct queued *take_up(
-	struct pending *p, const struct journal_entry *entry, const struct change *change)
+	struct loading *l, const struct journal_entry *entry, const struct change *change)
 {
 	struct queued *q = recovered_new(entry, change);
 
-	if (!q)
+	if (!q || !note_held(l, q)) {
+		queued_free(q);
 		return NULL;
-	insert(p, q);
-	move_held_behind(p, q);
+	}
+	insert(l, q);
+	move_held_behind(l, q);
 	return q;
 }
 
 /* What `create` makes left as one change with what puts it in its place. */
-static struct queued *take_up_whole(struct pending *p, struct queued *create,
+static struct queued *take_up_whole(struct loading *l, struct queued *create,
 	const struct journal_entry *entry, const struct change *change)
 {
+	struct pending *p = l->p;
 	struct queued *place = recovered_new(entry, change);
 
 	if (!place || !queued_bring(place, create, NULL)) {
@@ -153,28 +191,53 @@ static struct queued *take_up_whole(struct pending *p, struct queued *create,
 	}
 	TAILQ_INSERT_BEFORE(create, place, link);
 	TAILQ_REMOVE(&p->queue, create, link);
+	if (l->last_sent == create)
+		l->last_sent = place;
 	p->cost += queued_cost(place) - queued_cost(create);
 	queued_free(create);
 	return place;
 }
 
+/* Something has left the queue. false: no memory. */
+static bool find_places_again(struct loading *l)
+{
+	struct queued *q;
+	bool is_done = true;
+
+	tdestroy(l->held, no_free);
+	*l = (struct loading){ .p = l->p };
+	TAILQ_FOREACH(q, &l->p->queue, link)
+	{
+		if (q->sequence)
+			l->last_sent = q;
+		is_done &= note_held(l, q);
+	}
+	return is_done;
+}
+
 /* The mount ended when it had just been queued again, for another name; what was to follow by the first one is not theirs. */
-static void drop_refused(struct pending *p, const struct change *again)
+static bool drop_refused(struct loading *l, const struct change *again)
 {
 	struct queued *q;
 
-	if (again->op != CHANGE_PLACE && again->op != CHANGE_RENAME)
-		return;
-	TAILQ_FOREACH(q, &p->queue, link)
-	if (pending_is_again(q, again))
-		break;
-	if (q)
-		refused_again_locked(p, q);
+	if (!pending_may_be_again(again))
+		return true;
+	TAILQ_FOREACH(q, &l->p->queue, link)
+	{
+		l->p->looked_at++;
+		if (pending_is_again(q, again))
+			break;
+	}
+	if (!q)
+		return true;
+	refused_again_locked(l->p, q);
+	return find_places_again(l);
 }
 
 static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
 {
-	struct pending *p = context;
+	struct loading *l = context;
+	struct pending *p = l->p;
 	AUTO_FREE void *text = NULL;
 	struct change change = entry->change;
 
@@ -183,14 +246,14 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 		return ERR_OK;
 	}
 	enum err kind = read_text(p, entry, &change, &text, e);
-	struct queued *q = kind ? NULL : find_sent(p, entry);
+	struct queued *q = kind ? NULL : find_sent(l, entry);
 
-	if (!kind)
-		drop_refused(p, &change);
+	if (!kind && !drop_refused(l, &change))
+		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	if (!kind && !q)
-		q = take_up(p, entry, &change);
+		q = take_up(l, entry, &change);
 	else if (!kind && q->change.op == CHANGE_CREATE && change.op == CHANGE_PLACE)
-		q = take_up_whole(p, q, entry, &change);
+		q = take_up_whole(l, q, entry, &change);
 	if (!kind && (!q || !add_piece(p, q, entry)))
 		kind = error_set(e, ERR_NO_MEMORY, "the journal");
 	return kind;
@@ -207,9 +270,13 @@ static void number_all(struct pending *p)
 
 enum err pending_recover(struct pending *p, struct error *e)
 {
-	enum err kind = journal_each(p->journal, take_entry, p, e);
+	struct loading l = { .p = p };
+	enum err kind = journal_each(p->journal, take_entry, &l, e);
 
+	tdestroy(l.held, no_free);
 	number_all(p);
+	if (!kind)
+		kind = pending_enter_named(p, e);
 	if (!kind && p->changes)
 		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
 			(unsigned long long)p->changes);

@@ -209,22 +209,35 @@ static bool is_of_the_file_at(const struct queued *q, const char *path)
 	return is_there && c->op != CHANGE_SYNC;
 }
 
+static bool leaves_second(const struct change *c)
+{
+	return takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
+}
+
 const char *queued_makes(const struct queued *q)
 {
-	const struct change *c = &q->change;
-	bool leaves_second = takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
+	return leaves_second(&q->change) ? q->change.path2 : q->change.path;
+}
 
-	return leaves_second ? c->path2 : c->path;
+size_t queued_leads_from(const struct queued *before, const char *paths[2])
+{
+	const struct change *c = &before->change;
+
+	paths[0] = queued_makes(before);
+	paths[1] = c->path;
+	if (exchanges(c))
+		return 2;
+	return leaves_second(c) || c->op <= CHANGE_SYMLINK || queued_changes_contents(before) ||
+		queued_carries_version(before);
 }
 
 bool queued_leads_to_from(const struct queued *before, const struct queued *q, const char *made)
 {
-	const struct change *c = &before->change;
-	bool leaves_second = takes_along(c) || c->op == CHANGE_LINK || c->op == CHANGE_COPY;
+	const char *paths[2];
 
 	if (queued_carries_version(before))
 		return is_of_the_file_at(q, made);
-	if (!leaves_second && c->op > CHANGE_SYMLINK && !queued_changes_contents(before))
+	if (!queued_leads_from(before, paths))
 		return false;
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
@@ -281,6 +294,18 @@ char *queued_carry_back(const struct queued *q, char *path)
 		return path;
 	/* What had that name before has another one, or none. */
 	return is_new || is_below(path, c->path) ? move_path(path, path, NULL) : path;
+}
+
+size_t queued_moves_tops(const struct queued *q, const char *paths[2])
+{
+	const struct change *c = &q->change;
+	bool only_adds = c->op == CHANGE_LINK;
+
+	paths[0] = only_adds ? c->path2 : c->path;
+	paths[1] = c->path2;
+	if (takes_along(c))
+		return 2;
+	return only_adds || queued_removes(q);
 }
 
 static bool is_inside(const char *path, const char *top)

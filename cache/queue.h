@@ -37,9 +37,10 @@ struct queued {
 	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. Without bytes: what else was set. */
 	struct piece *pieces;
 	size_t pieces_count, pieces_room;
-	bool is_sent;      /* in a batch on its way */
-	bool is_wanted;    /* somebody waits for it */
-	bool is_counted;   /* it left with a number of its record */
+	struct named *named; /* of an earlier mount: under its names (pending_named.c); else NULL */
+	bool is_sent;        /* in a batch on its way */
+	bool is_wanted;      /* somebody waits for it */
+	bool is_counted;     /* it left with a number of its record */
 	bool is_urgent;    /* and it is a part of a small save: what is large does not hold it up */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
@@ -114,6 +115,11 @@ bool queued_leads_to(const struct queued *before, const struct queued *q);
  */
 const char *queued_makes(const struct queued *q);
 bool queued_leads_to_from(const struct queued *before, const struct queued *q, const char *made);
+/*
+ * Of what makes no sense without `before`: where that is, or below which directories; how many.
+ * Where `before` carries a version, nothing below it is meant.
+ */
+size_t queued_leads_from(const struct queued *before, const char *paths[2]);
 /* Whether it takes a name away. */
 bool queued_removes(const struct queued *q);
 /* Where what it is about is afterwards; NULL: it has lost this name. */
@@ -122,6 +128,11 @@ const char *queued_leaves(const struct queued *q);
 char *queued_carry(const struct queued *q, char *path);
 /* Where what is at `path` afterwards was before; NULL: nowhere, or no memory. */
 char *queued_carry_back(const struct queued *q, char *path);
+/*
+ * What is neither there nor below has the same name before and behind it, unless it makes that name
+ * (queued_tells_file_at()); how many.
+ */
+size_t queued_moves_tops(const struct queued *q, const char *paths[2]);
 /* Whether a directory above `path` got there, or away from there, by it. */
 bool queued_moves_above(const struct queued *q, const char *path);
 /* Whether the file at `path` afterwards has its place, its contents or its version by it. */

@@ -907,3 +907,115 @@ Test(recover, nor_is_anything_added_to_his)
 	distant_expect_text(&far, "new.sandboxfs-conflict", "ours");
 	cr_expect(eq(u64, distant_parked(&far), 1));
 }
+
+/* ---- Many ---- */
+
+/*
+ * For each change, where it takes some ten. A look at each of the others would be hundreds where
+ * there are the fewest.
+ */
+#define LOOKS_MOST 50
+
+/* Whole files, as `cp -r` and a package manager make them. */
+static void make_many(struct inode *dir, const char *prefix, unsigned count)
+{
+	const struct making file = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+
+	for (unsigned n = 0; n < count; n++) {
+		struct cache_entry made;
+		char name[32];
+
+		snprintf(name, sizeof name, "%s-%u", prefix, n);
+		cr_assert(eq(
+			int, cache_make(far.cache, NULL, dir, name, &file, &made, NULL), ERR_OK));
+		cr_assert(eq(int, cache_open_made(far.cache, NULL, &made, O_RDWR, NULL), ERR_OK));
+		distant_write(&far, made.inode, 0, "text");
+		cache_close(far.cache, made.inode);
+	}
+}
+
+static struct inode *make_directory(const char *name)
+{
+	const struct making making = { .op = CHANGE_MKDIR, .mode = 0755 };
+	struct cache_entry made;
+
+	cr_assert(eq(int,
+		cache_make(far.cache, NULL, cache_root(far.cache), name, &making, &made, NULL),
+		ERR_OK));
+	return made.inode;
+}
+
+static void rename_many(struct inode *dir, const char *prefix, unsigned count)
+{
+	for (unsigned n = 0; n < count; n++) {
+		char old[32], new[32];
+
+		snprintf(old, sizeof old, "%s-%u", prefix, n);
+		snprintf(new, sizeof new, "new-%u", n);
+		cr_assert(eq(
+			int, cache_rename(far.cache, NULL, dir, old, dir, new, 0, NULL), ERR_OK));
+	}
+}
+
+/* What `make` makes is left by one mount, and the next one sends it all. */
+static void expect_found(void (*make)(unsigned count), unsigned count)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "first-%u", count);
+	make_held(name, false);
+	make(count);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	const struct pending *p = far.cache->pending;
+
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, p->changes, 0));
+	cr_expect(lt(u64, count, p->orders));
+	cr_expect(lt(u64, p->looked_at, LOOKS_MOST * p->orders), "%llu looks for %llu changes",
+		(unsigned long long)p->looked_at, (unsigned long long)p->orders);
+}
+
+/* However many there are, each finds its place among them by as many looks. */
+static void expect_found_at_once(void (*make)(unsigned count))
+{
+	expect_found(make, 1000);
+	expect_found(make, 2000);
+	expect_found(make, 8000);
+}
+
+static void make_files(unsigned count)
+{
+	char prefix[32];
+
+	snprintf(prefix, sizeof prefix, "of-%u", count);
+	make_many(cache_root(far.cache), prefix, count);
+}
+
+Test(recover, each_of_many_changes_is_found_without_a_look_at_the_others)
+{
+	expect_found_at_once(make_files);
+}
+
+/* As a compiler and an editor save, in a directory that is moved in between. */
+static void make_renamed_files(unsigned count)
+{
+	char old[32], new[32];
+	struct inode *root = cache_root(far.cache);
+
+	snprintf(old, sizeof old, "old-%u", count);
+	snprintf(new, sizeof new, "new-%u", count);
+	struct inode *dir = make_directory(old);
+
+	make_many(dir, "before", count / 4);
+	rename_many(dir, "before", count / 4);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, old, root, new, 0, NULL), ERR_OK));
+	make_many(dir, "after", count / 4);
+	rename_many(dir, "after", count / 4);
+}
+
+Test(recover, nor_where_files_get_other_names_and_their_directory_moves)
+{
+	expect_found_at_once(make_renamed_files);
+}
