@@ -102,19 +102,20 @@ static enum err bring_contents(struct pending *p, const struct queued *q, struct
 static enum err queue_again_locked(
 	struct pending *p, struct queued *q, const char *name, struct error *e)
 {
-	struct change_about about = q->about;
+	static const struct change_about nothing;
+	struct change_about about = q->is_recovered ? nothing : q->about;
 	struct change change = q->change;
 	AUTO_FREE void *contents = NULL;
 	struct queued *again;
 
-	about.target = NULL;
-	about.scope.is_foreseen = false;
 	change.path2 = name;
 	change.keep = NULL;
 	change.flags = change.op == CHANGE_PLACE ? CHANGE_EXCL | (change.flags & CHANGE_MAKES)
 						 : CHANGE_NOREPLACE;
-	if (change.op == CHANGE_RENAME && q->about.target)
-		change.target = tree_expect(p->cache->tree, q->about.target);
+	if (change.op == CHANGE_RENAME && about.target)
+		change.target = tree_expect(p->cache->tree, about.target);
+	about.target = NULL;
+	about.scope.is_foreseen = false;
 	change.target2 = (struct expect){ 0 };
 	change.version = change.version2 = (struct version){ 0 };
 	enum err kind = bring_contents(p, q, &change, &contents, e);

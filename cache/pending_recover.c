@@ -289,3 +289,8 @@ bool pending_has_recovered_locked(const struct pending *p)
 
 	return first && first->order <= p->recovered;
 }
+
+bool pending_hides_some_locked(const struct pending *p)
+{
+	return p->is_hiding && pending_has_recovered_locked(p);
+}

@@ -132,7 +132,8 @@ static void lose_followers(struct queued *refused, const struct inode *i)
 	struct queued *q = refused;
 
 	while (i && (q = TAILQ_NEXT(q, link)))
-		q->is_lost |= q->about.target == i || q->moved[1] == i;
+		if (!q->is_recovered)
+			q->is_lost |= q->about.target == i || q->moved[1] == i;
 }
 
 static void lose_all_followers(struct queued *refused)
@@ -190,8 +191,8 @@ static bool is_lost(const struct pending *p, const struct queued *q)
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
 		q->change.op == CHANGE_PLACE;
 
-	if (q->is_lost)
-		return true;
+	if (q->is_lost || q->is_recovered)
+		return q->is_lost;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = q->about.scope.inodes[n];
 
