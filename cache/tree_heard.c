@@ -117,11 +117,26 @@ static void doubt_name_locked(struct tree *t, struct inode *dir, const char *nam
 	kernel_forgets_inode_locked(t, dir, false);
 }
 
-/* Whether it says nothing that is not known. */
-static bool is_known(const struct dentry *d, const struct watch_event *event)
+/*
+ * A change of what is known to be absent. Somebody else's file of that name would have been told of
+ * when it was made: this is the last word on what was removed here.
+ */
+static bool is_of_removed_locked(
+	const struct tree *t, const struct inode *dir, const struct watch_event *event)
 {
+	bool is_change = event->kind == WATCH_CHANGED || event->kind == WATCH_ATTR;
+
+	return is_change && is_absent_locked(t, dir);
+}
+
+/* Whether it says nothing that is not known. */
+static bool is_known_locked(const struct tree *t, const struct inode *dir, const struct dentry *d,
+	const struct watch_event *event)
+{
+	if (!d)
+		return event->kind == WATCH_REMOVED || is_of_removed_locked(t, dir, event);
 	if (event->kind == WATCH_REMOVED)
-		return !d;
+		return false;
 	return is_told_the_same(d, event) && is_echo(d->inode, event) && !d->inode->foreseen;
 }
 
@@ -239,7 +254,7 @@ void judge_locked(
 {
 	struct dentry *d = dentry_find_locked(t, dir, name);
 
-	if (!is_known(d, event))
+	if (!is_known_locked(t, dir, d, event))
 		news_locked(t, dir, name, d, event);
 }
 
@@ -308,7 +323,7 @@ static void hear_name_locked(
 	bool is_unsure =
 		event->kind == WATCH_REMOVED && !is_absent_locked(t, dir) && !dir->changing;
 
-	if (is_known(d, event) && !is_unsure)
+	if (is_known_locked(t, dir, d, event) && !is_unsure)
 		return;
 	note_told_locked(t, d, event);
 	if (!is_early_locked(dir, d, event)) {
@@ -319,6 +334,16 @@ static void hear_name_locked(
 	if (!dir->changing)
 		move_told_locked(t, dir, name, event);
 	put_off_locked(t, dir, name, event);
+}
+
+/*
+ * Of what was in a directory that is known to be absent: the echo of a removal of ours, which the
+ * removal of the directory has overtaken here.
+ */
+static bool is_gone_with_its_dir_locked(
+	const struct tree *t, const struct inode *dir, const struct watch_event *event)
+{
+	return event->kind == WATCH_REMOVED && is_absent_locked(t, dir);
 }
 
 void tree_hear(struct tree *t, const struct watch_event *event)
@@ -332,6 +357,8 @@ void tree_hear(struct tree *t, const struct watch_event *event)
 		t->has_missed = true;
 	if (!*event->path) {
 		hear_root_locked(t, event);
+	} else if (strchr(rest, '/') && is_gone_with_its_dir_locked(t, dir, event)) {
+		/* Nothing that is known changes by it. */
 	} else if (strchr(rest, '/')) {
 		/* An answer under way may be about to teach what is on the way there. */
 		touch_locked(t, dir);

@@ -145,13 +145,15 @@ static void judge_overdue_locked(struct tree *t)
 	}
 }
 
-/* Of one name the latest word counts. */
+/* Of one name the latest word counts; what was made is still new when it was changed. */
 void put_off_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
 {
 	struct late *old = late_find_locked(t, dir, name);
 	struct late *l = late_new(dir, name, event);
 
+	if (l && old && old->event.kind == WATCH_CREATED && event->kind != WATCH_REMOVED)
+		l->event.kind = WATCH_CREATED;
 	if (old)
 		late_drop_locked(t, old);
 	if (!l) {

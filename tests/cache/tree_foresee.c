@@ -1279,3 +1279,87 @@ Test(tree_foresee, while_a_file_is_being_replaced_no_inode_is_expected)
 	tree_replacing(tree, f, -1);
 	cr_expect(eq(u64, tree_expect(tree, f).ino, 7));
 }
+
+/* The directory goes while what was in it before is on its way. */
+static void remove_directory(const char *name)
+{
+	struct inode *dir = learn(root, name, 7, S_IFDIR | 0755);
+	struct tree_scope scope = begin(root, dir);
+
+	tree_unnamed(tree, root, name);
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_foresee, what_was_in_a_directory_that_was_removed_here_is_no_news_when_it_goes)
+{
+	remove_directory("d");
+	count();
+	cr_assert(tree_may_decide(tree, root, now()));
+	struct tree_scope scope = begin(root, NULL);
+
+	hear(WATCH_REMOVED, "d/f", (struct attr){ 0 });
+	hear(WATCH_REMOVED, "d/below/f", (struct attr){ 0 });
+	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(uint, told, 0));
+	cr_expect(tree_may_decide(tree, root, now()));
+}
+
+Test(tree_foresee, what_others_make_in_a_directory_that_was_removed_here_is_told)
+{
+	remove_directory("d");
+	count();
+	hear(WATCH_CREATED, "d/f", attr_of(8, S_IFREG | 0644));
+	cr_expect(eq(uint, told, 1));
+}
+
+/* It may be there by then, and a listing under way may be about to tell of it. */
+Test(tree_foresee, what_goes_in_a_directory_of_which_nothing_is_known_is_told)
+{
+	remove_directory("d");
+	count();
+	hear(WATCH_CREATED, "d", attr_of(9, S_IFDIR | 0755));
+	hear(WATCH_REMOVED, "d/f", (struct attr){ 0 });
+	cr_expect(eq(uint, told, 2));
+}
+
+/* Its own time changed with each name that was removed in it, and that is told late. */
+Test(tree_foresee, what_is_told_of_a_directory_that_was_removed_here_is_no_news)
+{
+	struct inode *dir = learn(root, "d", 7, S_IFDIR | 0755);
+	struct tree_scope scope = begin(root, dir);
+
+	count();
+	hear(WATCH_CHANGED, "d", attr_of(7, S_IFDIR | 0755));
+	tree_unnamed(tree, root, "d");
+	hear(WATCH_ATTR, "d", attr_of(7, S_IFDIR | 0755));
+	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
+	tree_change_ends(tree, &scope);
+	hear(WATCH_CHANGED, "d", attr_of(7, S_IFDIR | 0755));
+	cr_expect(eq(uint, told, 0));
+	cr_expect(tree_may_decide(tree, root, now()));
+}
+
+/* While what stands there changes here, what others put in its place is judged later. */
+Test(tree_foresee, what_others_put_at_a_name_that_is_removed_here_is_told)
+{
+	struct inode *f = learn(root, "f", 7, S_IFREG | 0644);
+	struct tree_scope scope = begin(root, f);
+
+	count();
+	hear(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));
+	hear(WATCH_CHANGED, "f", attr_of(8, S_IFREG | 0644));
+	tree_unnamed(tree, root, "f");
+	answer(&scope, root, attr_of(1, S_IFDIR | 0755));
+	tree_change_ends(tree, &scope);
+	cr_expect(eq(uint, told, 1));
+	cr_expect(not(tree_may_decide(tree, root, now())));
+}
+
+Test(tree_foresee, what_changes_by_a_name_of_which_nothing_is_known_is_told)
+{
+	count();
+	hear(WATCH_CREATED, "f", attr_of(8, S_IFREG | 0644));
+	hear(WATCH_CHANGED, "f", attr_of(8, S_IFREG | 0644));
+	cr_expect(eq(uint, told, 2));
+}
