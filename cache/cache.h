@@ -129,6 +129,11 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e);
 
 /* Doubts everything known: the next question goes to the sandbox, and the observer is told of all that was handed out. */
 void cache_doubt_all(struct cache *c);
+/*
+ * The same, for one who waits for it and was just answered: where the kernel has much, and a stream
+ * lives, an audit comes first, and the kernel keeps what that confirms.
+ */
+void cache_check_all(struct cache *c, const struct call *call);
 
 /* An error that a person should hear of. */
 #define CACHE_ERRORS_KEPT 8

@@ -136,22 +136,22 @@ static size_t worth_audit(struct cache *c)
 }
 
 /* While the stream lives what the audit confirms is held without end, also by the kernel. */
-static void audit_many(struct cache *c, const struct call *call)
+static void audit_all(struct cache *c, const struct call *call)
 {
 	struct call brief = call ? *call : (struct call){ 0 };
 
 	/* The command may have been silent for longer. */
 	brief.progress_ms = cache_progress_ms(c);
 	brief.progress = NULL;
-	if (lease_is_live(c->lease) && tree_kernel_uses_names(c->tree, worth_audit(c)))
-		trust_restore(c->trust, &brief, NULL);
+	trust_restore(c->trust, &brief, NULL);
 }
 
 void cache_command_answered(
 	struct cache *c, const struct call *call, uint64_t seen, const struct attr *root)
 {
 	doubt_by_command(c, seen, root);
-	audit_many(c, call);
+	if (lease_is_live(c->lease) && tree_kernel_uses_names(c->tree, worth_audit(c)))
+		audit_all(c, call);
 	report_command(c);
 }
 
@@ -164,5 +164,18 @@ void cache_doubt_all(struct cache *c)
 {
 	ahead_drop_all(c->ahead);
 	doubt_and_tell(c);
+	cache_tell_inode(c, tree_root(c->tree), false);
+}
+
+void cache_check_all(struct cache *c, const struct call *call)
+{
+	ahead_drop_all(c->ahead);
+	bulk_drop_unused(c->bulk);
+	tree_doubt_all(c->tree);
+	trust_doubted(c->trust);
+	/* The notices would be as many each time. */
+	if (lease_is_live(c->lease) && tree_kernel_has_names(c->tree, NAMES_WORTH_AUDIT))
+		audit_all(c, call);
+	report_all_outdated(c);
 	cache_tell_inode(c, tree_root(c->tree), false);
 }

@@ -284,6 +284,8 @@ bool tree_take_outdated(struct tree *t, struct tree_outdated *out, size_t room, 
  * since this was last so: else nobody seems to need them.
  */
 bool tree_kernel_uses_names(struct tree *t, size_t count);
+/* The same, whether or not the kernel was given anything since. */
+bool tree_kernel_has_names(struct tree *t, size_t count);
 /* Whether `dir`, which may be freed by now, has no such name, so far as is known. */
 bool tree_is_nameless(struct tree *t, const struct inode *dir, const char *name);
 /* Nothing that was learned so far will be believed again. What the kernel knows is its own affair. */

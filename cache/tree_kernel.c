@@ -353,6 +353,15 @@ static bool kernel_has_names_locked(const struct tree *t, size_t count)
 	return found >= count;
 }
 
+bool tree_kernel_has_names(struct tree *t, size_t count)
+{
+	pthread_mutex_lock(&t->lock);
+	bool has = kernel_has_names_locked(t, count);
+
+	pthread_mutex_unlock(&t->lock);
+	return has;
+}
+
 bool tree_kernel_uses_names(struct tree *t, size_t count)
 {
 	pthread_mutex_lock(&t->lock);

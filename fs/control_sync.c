@@ -34,8 +34,11 @@ static void sync_run(void *context, const struct cancel *cancel)
 		.progress_ms = cache_progress_ms(cache), .cancel = cancel, .progress = &progress
 	};
 
-	if (cache_sync(cache, &call, &run->error) != ERR_OK)
-		log_warn(LOG_CONTROL, "sync: %s", run->error.text);
+	if (cache_sync(cache, &call, &run->error) == ERR_OK) {
+		cache_check_all(cache, &call);
+		return;
+	}
+	log_warn(LOG_CONTROL, "sync: %s", run->error.text);
 	cache_doubt_all(cache);
 }
 

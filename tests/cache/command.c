@@ -190,6 +190,34 @@ Test(command, takes_all_from_the_kernel_where_the_audit_fails)
 	cr_expect(ge(uint, told.all, FILES));
 }
 
+/* Of a mount that nobody uses in between, as often as it is asked for. */
+Test(command, a_check_of_all_leaves_with_the_kernel_what_nobody_changed)
+{
+	for (unsigned round = 1; round <= 3; round++) {
+		unsigned lists = distant_lists(&far), before = told.all;
+
+		cache_check_all(far.cache, NULL);
+		cr_expect(le(uint, told.all, before + 10), "round %u", round);
+		cr_expect(eq(uint, distant_lists(&far), lists + 1), "round %u", round);
+	}
+}
+
+Test(command, a_check_of_all_takes_from_the_kernel_what_changed)
+{
+	cr_assert(eq(int, fchmodat(far.scratch.fd, "d/changing", 0600, 0), 0));
+	cr_assert(eq(int, unlinkat(far.scratch.fd, "d/removed", 0), 0));
+	cache_check_all(far.cache, NULL);
+	cr_expect(told.inode_changed);
+	cr_expect(told.name_removed);
+}
+
+Test(command, a_check_of_all_takes_all_from_the_kernel_where_nobody_answers)
+{
+	far.is_cut = true;
+	cache_check_all(far.cache, NULL);
+	cr_expect(ge(uint, told.all, FILES));
+}
+
 /* ---- Of few names there is no audit ---- */
 
 static void setup_few(void)
