@@ -161,6 +161,9 @@ static enum err make_locked(struct pending *p, struct inode *dir, const char *na
 	/* Whoever asked for no more than a file that is there was promised a new one all the same. */
 	if (m->op == CHANGE_CREATE)
 		change.flags |= CHANGE_EXCL;
+	/* Where others make the same directory, what is put into it here goes into theirs. */
+	if (m->op == CHANGE_MKDIR)
+		change.flags |= CHANGE_TAKES;
 	if (kind)
 		return kind;
 	bool is_staged = m->opens && !gives_its_group(c, dir);

@@ -172,6 +172,18 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
 	latest->ctime = r->left.ctime;
 }
 
+/*
+ * The directory was there already: others have put into it what nobody here knows of. Of one that was
+ * done before the answer does not say so.
+ */
+static void check_taken(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	bool may_be_theirs = r->count || r->was_over;
+
+	if (q->change.op == CHANGE_MKDIR && q->made && may_be_theirs)
+		tree_taken(p->cache->tree, q->made);
+}
+
 /* ---- Contents ---- */
 
 /* One file at most: they are read again soon, or never. */
@@ -238,6 +250,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 		adopt_removed_again(p, q, r);
 	else if (about->target && (r->has_attr || !is_gone_by(p, q)))
 		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
+	check_taken(p, q, r);
 	if (about->dir)
 		adopt(p, q, about->dir, attr_of_dir(p, about->dir, r));
 	if (about->dir2 && about->dir2 != about->dir)

@@ -46,9 +46,17 @@ static char *next_name(const char *taken, unsigned number)
 
 /* ---- Again ---- */
 
+/* What is nothing but a name, and what that stands for. */
+static bool makes_link(const struct change *c)
+{
+	return c->op == CHANGE_LINK || c->op == CHANGE_SYMLINK;
+}
+
 /* The name is another file's, or the file is not what it was when it was decided to write it anew. */
 static bool is_conflict(const struct queued *q, enum err refusal)
 {
+	if (makes_link(&q->change))
+		return refusal == ERR_EXISTS;
 	if (q->change.op != CHANGE_PLACE && q->change.op != CHANGE_RENAME)
 		return false;
 	/* Which takes no name away. */
@@ -98,7 +106,7 @@ static enum err bring_contents(struct pending *p, const struct queued *q, struct
 		       : error_set(e, ERR_NO_MEMORY, "%s", change->path2);
 }
 
-/* The inode that it was about is theirs, or known by a name that is theirs. */
+/* The inode that it was about is theirs, or known by a name that is theirs, but for what is linked. */
 static enum err queue_again_locked(
 	struct pending *p, struct queued *q, const char *name, struct error *e)
 {
@@ -108,14 +116,17 @@ static enum err queue_again_locked(
 	AUTO_FREE void *contents = NULL;
 	struct queued *again;
 
-	change.path2 = name;
-	change.keep = NULL;
-	change.flags = change.op == CHANGE_PLACE ? CHANGE_EXCL | (change.flags & CHANGE_MAKES)
-						 : CHANGE_NOREPLACE;
-	if (change.op == CHANGE_RENAME && about.target)
+	if ((change.op == CHANGE_RENAME || change.op == CHANGE_LINK) && about.target)
 		change.target = tree_expect(p->cache->tree, about.target);
-	about.target = NULL;
+	if (change.op != CHANGE_LINK)
+		about.target = NULL;
 	about.scope.is_foreseen = false;
+	*(change.op == CHANGE_SYMLINK ? &change.path : &change.path2) = name;
+	change.keep = NULL;
+	if (!makes_link(&change))
+		change.flags = change.op == CHANGE_PLACE
+			? CHANGE_EXCL | (change.flags & CHANGE_MAKES)
+			: CHANGE_NOREPLACE;
 	change.target2 = (struct expect){ 0 };
 	change.version = change.version2 = (struct version){ 0 };
 	enum err kind = bring_contents(p, q, &change, &contents, e);
@@ -166,12 +177,13 @@ bool pending_keep_both_locked(
 	struct pending *p, struct queued *q, enum err refusal, struct error *why)
 {
 	bool may_be = is_conflict(q, refusal) && q->conflicts < CONFLICTS_MAX;
-	AUTO_FREE char *name = may_be ? next_name(q->change.path2, q->conflicts) : NULL;
+	const char *taken = queued_makes(q);
+	AUTO_FREE char *name = may_be ? next_name(taken, q->conflicts) : NULL;
 
 	if (!name || queue_again_locked(p, q, name, NULL))
 		return false;
 	fault_point("pending.conflict");
-	error_set(why, ERR_CONFLICT, "%s: somebody in the sandbox wrote it, too; ours is %s",
-		q->change.path2, path_name(name));
+	error_set(why, ERR_CONFLICT, "%s: somebody in the sandbox wrote it, too; ours is %s", taken,
+		path_name(name));
 	return true;
 }

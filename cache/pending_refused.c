@@ -108,12 +108,22 @@ static void park_locked(struct pending *p, struct queued *q, const struct error 
 	lose_path(q);
 }
 
+/* The journal does not say so: what an earlier mount left looks like one of these. */
+static bool is_unasked(const struct queued *q)
+{
+	const struct change *c = &q->change;
+
+	return q->is_unasked ||
+		(q->is_recovered && c->op == CHANGE_SETATTR && c->set == SET_MTIME &&
+			c->flags & CHANGE_BY_HANDLE);
+}
+
 /* A time that nobody set, of what is gone, has another in its place or was not done either. */
 static bool is_needless(const struct queued *q, enum err refusal)
 {
 	bool is_gone = refusal == ERR_NOT_FOUND || refusal == ERR_NOT_DIR || refusal == ERR_STALE;
 
-	return q->is_unasked && (is_gone || refusal == ERR_SKIPPED);
+	return is_unasked(q) && (is_gone || refusal == ERR_SKIPPED);
 }
 
 static void lose_locked(

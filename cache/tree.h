@@ -406,6 +406,11 @@ bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct att
 struct inode *tree_foresee_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 bool tree_is_provisional(struct tree *t, const struct inode *i);
+/*
+ * The directory `i`, made here, was there already, and has been adopted: its entries are to be asked
+ * for, for others may have put some into it.
+ */
+void tree_taken(struct tree *t, struct inode *i);
 /* The sandbox took `i` from staging to its place, where it is an inode with these attributes: whatever it was before. */
 void tree_placed(struct tree *t, struct inode *i, const struct attr *attr);
 /*

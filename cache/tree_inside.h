@@ -214,6 +214,8 @@ void kernel_forgets_inode_locked(struct tree *t, struct inode *i, bool pages);
  */
 void kernel_forgets_name_locked(
 	struct tree *t, struct inode *dir, const char *name, struct dentry *d, bool is_gone);
+/* Any name may be in this directory now. */
+void kernel_forgets_absent_locked(struct tree *t, struct inode *dir);
 /* The kernel does not look in this directory any more. */
 void negatives_drop_locked(struct tree *t, struct inode *dir);
 

@@ -207,6 +207,16 @@ void kernel_forgets_name_locked(
 	tell_locked(t, &(struct tree_told){ .dir = dir, .name = name, .is_gone = is_gone });
 }
 
+void kernel_forgets_absent_locked(struct tree *t, struct inode *dir)
+{
+	while (dir->extra && !LIST_EMPTY(&dir->extra->negatives)) {
+		struct negative *a = LIST_FIRST(&dir->extra->negatives);
+
+		tell_locked(t, &(struct tree_told){ .dir = dir, .name = a->name });
+		negative_drop_locked(t, a);
+	}
+}
+
 /* ---- All that is in doubt ---- */
 
 /* Whether a belief that was in doubt is held again. */

@@ -135,6 +135,18 @@ void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tree_taken(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->complete = false;
+	i->complete_until_ms = 0;
+	/* In layers it may be one of a lower layer, which cannot be moved. */
+	i->made_here = false;
+	kernel_forgets_absent_locked(t, i);
+	kernel_forgets_inode_locked(t, i, true);
+	pthread_mutex_unlock(&t->lock);
+}
+
 static bool stands_at_locked(
 	struct tree *t, const struct dentry *d, const char *path, const char *path2)
 {

@@ -203,6 +203,8 @@ enum change_flags {
 	CHANGE_BY_HANDLE =
 		16, /* asked through an open handle: the mode bits were judged at open, not now */
 	CHANGE_MAKES = 32, /* place: the staged file, too */
+	/* mkdir: a directory that is there is the one asked for, as it is; the result's `count` is 1 */
+	CHANGE_TAKES = 64,
 };
 
 enum change_set {

@@ -87,9 +87,30 @@ static enum err made(struct work *w, int result, mode_t type, struct error *e)
 	return finish_made(w, type, e);
 }
 
+/* What is there is left as it is, where it is a directory: a link to one is none. */
+static bool takes_directory(struct work *w)
+{
+	AUTO_CLOSE int pin = -1;
+	struct attr attr;
+
+	if (!(w->change->flags & CHANGE_TAKES) || again_is_made(w, S_IFDIR) ||
+		place_pin(&w->at, NULL, &pin, &attr, w->change->path, NULL) != ERR_OK ||
+		!S_ISDIR(attr.mode))
+		return false;
+	w->result->count = 1;
+	return work_done(w, pin, NULL) == ERR_OK;
+}
+
 enum err change_mkdir(struct work *w, struct error *e)
 {
-	return made(w, mkdirat(w->at.fd, w->at.name, w->change->mode & 07777), S_IFDIR, e);
+	int result = mkdirat(w->at.fd, w->at.name, w->change->mode & 07777);
+
+	if (result && errno == EEXIST) {
+		if (takes_directory(w))
+			return ERR_OK;
+		errno = EEXIST;
+	}
+	return made(w, result, S_IFDIR, e);
 }
 
 enum err change_mknod(struct work *w, struct error *e)

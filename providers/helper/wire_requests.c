@@ -10,7 +10,7 @@
 #define LIST_FLAGS_ALL (LIST_XATTRS | LIST_CROSS_DEVICES | LIST_CHANGED_ONLY)
 #define CHANGE_FLAGS_ALL                                                                           \
 	(CHANGE_EXCL | CHANGE_NOREPLACE | CHANGE_EXCHANGE | CHANGE_REPLACE | CHANGE_BY_HANDLE |    \
-		CHANGE_MAKES)
+		CHANGE_MAKES | CHANGE_TAKES)
 #define CHANGE_SET_ALL (SET_MODE | SET_UID | SET_GID | SET_SIZE | SET_ATIME | SET_MTIME)
 
 /* Whether it can be read at all; what path_check() says of it is the verb's answer for that one item. */

@@ -36,6 +36,29 @@ BEHAVIOUR(apply, mkdir_makes_a_directory_of_exactly_that_mode)
 	cr_assert(eq(u32, outside_attr(s, "d").mode, S_IFDIR | 01751));
 }
 
+BEHAVIOUR(apply, mkdir_takes_a_directory_that_is_there_as_it_is_where_it_may)
+{
+	const struct change takes = CHANGE(MKDIR, "d", .mode = 0755, .flags = CHANGE_TAKES);
+	struct change_result r;
+
+	outside_mkdir(s, "d", 0711);
+	outside_write_text(s, "d/f", "theirs");
+	outside_write_text(s, "file", "theirs");
+	outside_symlink(s, "d", "link");
+	r = apply_one(s, takes);
+	expect_result(s, &r, "d", "");
+	cr_assert(eq(u64, r.count, 1));
+	cr_assert(eq(u32, outside_attr(s, "d").mode, S_IFDIR | 0711));
+	cr_assert(outside_holds(s, "d/f", "theirs"));
+	cr_assert(eq(
+		int, apply_one(s, CHANGE(MKDIR, "file", .flags = CHANGE_TAKES)).err, ERR_EXISTS));
+	cr_assert(eq(
+		int, apply_one(s, CHANGE(MKDIR, "link", .flags = CHANGE_TAKES)).err, ERR_EXISTS));
+	r = apply_one(s, CHANGE(MKDIR, "new", .mode = 0755, .flags = CHANGE_TAKES));
+	expect_result(s, &r, "new", "");
+	cr_assert(eq(u64, r.count, 0));
+}
+
 BEHAVIOUR(apply, create_makes_an_empty_file)
 {
 	struct change_result r;
