@@ -371,11 +371,12 @@ enum err journal_note_parked(
 	struct {
 		uint32_t err;
 		char why[WHY_MAX];
-	} text = { .err = err };
+	} text = { .err = number & JOURNAL_SAME ? err | RECORD_PARKED_SAME : err };
 	size_t len = strnlen(why, WHY_MAX);
 	enum err kind = ERR_OK;
 
 	memcpy(text.why, why, len);
+	number &= ~JOURNAL_SAME;
 	pthread_mutex_lock(&j->lock);
 	struct segment *s = segments_find_locked(j, number);
 

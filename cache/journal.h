@@ -121,7 +121,10 @@ enum err journal_note_carried(
 /* They are owed no longer. On failure some may be owed until it is tried again. */
 enum err journal_note_done(
 	struct journal *j, const uint64_t *numbers, size_t count, struct error *e);
-/* The sandbox refused it: it is kept, with why, and counted apart, until it is noted as done. */
+/*
+ * The sandbox refused it: it is kept, with why, and counted apart, until it is noted as done. The
+ * number may have JOURNAL_SAME: a part of a change, of which another entry tells.
+ */
 enum err journal_note_parked(
 	struct journal *j, uint64_t number, enum err err, const char *why, struct error *e);
 
@@ -141,6 +144,7 @@ struct journal_entry {
 	uint64_t sequence; /* noted last, with SEQUENCE_ASIDE where it has that; 0: none */
 	bool has_left;     /* without one, whether or not with one since */
 	bool is_parked;
+	bool is_part; /* parked, and another entry tells of the change */
 	enum err err; /* of a parked one, */
 	const char *why;
 };

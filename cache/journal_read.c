@@ -169,6 +169,8 @@ static enum err read_why(
 		return kind;
 	memcpy(&err, t->why, sizeof err);
 	t->entry.is_parked = true;
+	t->entry.is_part = err & RECORD_PARKED_SAME;
+	err &= ~RECORD_PARKED_SAME;
 	t->entry.err = error_is_kind(err) ? (enum err)err : ERR_PROTOCOL;
 	t->entry.why = (const char *)t->why + sizeof err;
 	return ERR_OK;

@@ -12,7 +12,8 @@
  *                      0: they have none       with JOURNAL_SAME: the one of the entry before
  *      ASIDE           likewise                likewise, where the numbers have SEQUENCE_ASIDE, too
  *      DONE            0                       the entries' numbers
- *      PARKED          of the entry            u32 enum err, then why, not terminated
+ *      PARKED          of the entry            u32 enum err, with RECORD_PARKED_SAME: a part of a change
+ *                                              of which another entry tells; then why, not terminated
  *      BASED           0                       struct journal_base each
  *      CARRIED         0                       likewise, of the file that an entry moves
  *      LEFT            ticket                  the entries' numbers: they have no sequence numbers, but all one ticket, counted
@@ -25,6 +26,8 @@
 
 /* Of all this, and of the coding of a change (providers/helper/wire_requests.c): another one is not read. */
 #define RECORD_VERSION 2
+
+#define RECORD_PARKED_SAME ((uint32_t)1 << 31)
 
 enum record_type {
 	RECORD_BEGIN = 1,

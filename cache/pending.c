@@ -199,7 +199,8 @@ static enum err tell_parked(void *context, const struct journal_entry *entry, st
 	struct telling *t = context;
 
 	(void)e;
-	if (!entry->is_parked || change_is_in_staging(&entry->change) || t->count == t->room)
+	if (!entry->is_parked || entry->is_part || change_is_in_staging(&entry->change) ||
+		t->count == t->room)
 		return ERR_OK;
 	struct cache_parked *out = &t->out[t->count++];
 

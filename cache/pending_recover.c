@@ -9,6 +9,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "providers/base/path.h"
+#include "providers/change_words.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -242,7 +243,7 @@ static enum err take_entry(void *context, const struct journal_entry *entry, str
 	struct change change = entry->change;
 
 	if (entry->is_parked) {
-		p->parked++;
+		p->parked += !entry->is_part && !change_is_in_staging(&entry->change);
 		return ERR_OK;
 	}
 	enum err kind = read_text(p, entry, &change, &text, e);

@@ -8,6 +8,7 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
+#include "providers/change_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static void lose_path(struct queued *refused)
 
 static void park_locked(struct pending *p, struct queued *q, const struct error *why)
 {
-	p->parked++;
+	p->parked += !change_is_in_staging(&q->change);
 	tell_refused_locked(p, q, why);
 	if (q->about.target)
 		pending_release_locked(p, q->about.target);

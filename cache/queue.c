@@ -543,9 +543,14 @@ enum err queued_note_parked(
 	size_t count = q->pieces_count ? q->pieces_count : 1;
 	enum err kind = ERR_OK;
 
-	for (size_t n = 0; n < count && !kind; n++)
-		kind = journal_note_parked(journal,
-			q->pieces_count ? q->pieces[n].number : q->number, why->kind, why->text, e);
+	for (size_t n = 0; n < count && !kind; n++) {
+		uint64_t number = q->pieces_count ? q->pieces[n].number : q->number;
+
+		/* A file that is brought along is told of as what puts it in its place. */
+		if (number != q->number)
+			number |= JOURNAL_SAME;
+		kind = journal_note_parked(journal, number, why->kind, why->text, e);
+	}
 	return kind;
 }
 

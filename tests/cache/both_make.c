@@ -313,3 +313,28 @@ Test(both_make, of_a_second_name_of_a_file_both_stay_and_what_follows_arrives)
 	expect_text("l.sandboxfs-conflict", "ours, more");
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
+
+/* ---- What is told of ---- */
+
+static size_t told(void)
+{
+	static struct cache_parked all[64];
+
+	return pending_parked(far.cache->pending, all, 64);
+}
+
+/* d, mine, sub and deep are one refusal each, of however many entries of the journal. */
+Test(both_make, what_was_refused_is_counted_alike_by_status_and_by_the_next_mount)
+{
+	struct made ours = make_ours();
+
+	scratch_write_text(&far.scratch, "d", "theirs");
+	distant_hold_applies(&far, false);
+	cr_expect(ne(int, sync_all(), ERR_OK));
+	forget(&ours);
+	cr_expect(eq(u64, distant_parked(&far), 4));
+	cr_expect(eq(sz, told(), 4));
+	distant_remount(&far, NULL);
+	cr_expect(eq(u64, distant_parked(&far), 4));
+	cr_expect(eq(sz, told(), 4));
+}

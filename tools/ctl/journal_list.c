@@ -45,6 +45,21 @@ static void look_at(struct owing *o)
 		journal_usage(o->journal, &o->entries, &o->bytes, &o->parked);
 }
 
+/* As a mount tells of it: a change of several entries once, by the name that it was for. */
+static bool is_refusal(const struct journal_entry *entry)
+{
+	return entry->is_parked && !entry->is_part && !change_is_in_staging(&entry->change);
+}
+
+static enum err count_refused(void *context, const struct journal_entry *entry, struct error *e)
+{
+	uint64_t *refused = context;
+
+	(void)e;
+	*refused += is_refusal(entry);
+	return ERR_OK;
+}
+
 /* ---- For people ---- */
 
 static enum err add_refused(void *context, const struct journal_entry *entry, struct error *e)
@@ -52,7 +67,7 @@ static enum err add_refused(void *context, const struct journal_entry *entry, st
 	struct table *out = context;
 
 	(void)e;
-	if (entry->is_parked && !change_is_in_staging(&entry->change))
+	if (is_refusal(entry))
 		table_note(out, "refused: %s %s: %s", change_word(entry->change.op),
 			change_shown_path(&entry->change), entry->why);
 	return ERR_OK;
@@ -60,13 +75,16 @@ static enum err add_refused(void *context, const struct journal_entry *entry, st
 
 static void add_row(struct listing *l, const struct owing *o)
 {
-	char entries[32], parked[32], bytes[BYTES_TEXT_SIZE];
+	char entries[32], refusals[32], bytes[BYTES_TEXT_SIZE];
+	uint64_t refused = 0;
 
+	if (o->journal)
+		journal_each(o->journal, count_refused, &refused, NULL);
 	snprintf(entries, sizeof entries, "%llu", (unsigned long long)o->entries);
-	snprintf(parked, sizeof parked, "%llu", (unsigned long long)o->parked);
+	snprintf(refusals, sizeof refusals, "%llu", (unsigned long long)refused);
 	table_add(&l->table,
 		(const char *const[]){ o->found->name, o->found->source ? o->found->source : "-",
-			o->state, o->journal ? entries : "-", o->journal ? parked : "-",
+			o->state, o->journal ? entries : "-", o->journal ? refusals : "-",
 			o->journal ? bytes_text(o->bytes, bytes) : "-" });
 	if (*o->why)
 		table_note(&l->table, "%s: %s: %s", o->found->name, o->state, o->why);
@@ -81,7 +99,7 @@ static enum err put_refused(void *context, const struct journal_entry *entry, st
 	struct json_writer *w = context;
 
 	(void)e;
-	if (!entry->is_parked || change_is_in_staging(&entry->change))
+	if (!is_refusal(entry))
 		return ERR_OK;
 	json_put_open(w, NULL);
 	json_put_text(w, "op", change_word(entry->change.op));
