@@ -310,6 +310,17 @@ static enum err mount_cache(struct run *r, struct cache *cache, struct error *e)
 	return kind;
 }
 
+/* Each was told of when it was refused, and to a barrier. */
+static void tell_refused(const struct cache_status *status)
+{
+	if (status->parked_changes)
+		log_warn(LOG_TOOLS, "the sandbox refused %llu change%s%s%s",
+			(unsigned long long)status->parked_changes,
+			status->parked_changes == 1 ? "" : "s",
+			status->journal_dir ? ", kept in " : "",
+			status->journal_dir ? status->journal_dir : "");
+}
+
 /* Whoever unmounted without umount(8)'s helper still gets everything sent, or is told. */
 static enum err send_pending(const struct run *r, struct cache *cache, struct error *e)
 {
@@ -319,8 +330,10 @@ static enum err send_pending(const struct run *r, struct cache *cache, struct er
 	enum err kind = cache_sync(cache, &call, &why);
 
 	cache_get_status(cache, &status);
-	if (!kind && !status.refused_inherited)
+	if (!kind && !status.refused_inherited) {
+		tell_refused(&status);
 		return ERR_OK;
+	}
 	if (!kind)
 		return error_set(e, ERR_CONFLICT,
 			"the sandbox refused %llu change%s of an earlier mount%s%s",

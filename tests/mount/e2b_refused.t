@@ -95,7 +95,10 @@ ok "once" settle
 is "the close of a handle for reading does not" "$(told close-reader)" OK
 is "the close of the handle for writing does" "$(told close-writer)" ENOENT
 let_go
+refused=$(grep -o '"parked_changes": *[0-9]*' "$MNT/.sandbox/status" | grep -o '[0-9]*$')
 unmount
+like "the end of the mount says how many, once more, in one line" "$(tail -n 1 "$LOG")" \
+	"the sandbox refused $refused changes, kept in "
 
 # ---- Of an earlier mount -------------------------------------------------------------------------
 
