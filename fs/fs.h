@@ -15,6 +15,7 @@
 #include "fs/lowlevel.h"
 #include "fs/mount.h"
 #include "fs/notifier.h"
+#include "fs/openings.h"
 #include "fs/switches.h"
 
 struct fs {
@@ -24,6 +25,7 @@ struct fs {
 	struct notifier *recalls;  /* of attributes alone, which waits for no request */
 	struct switches *switches; /* of requests */
 	struct link_nodes *links;
+	struct openings *openings;
 	const struct mount_options *options;
 	uint64_t root_dev;
 };

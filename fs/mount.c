@@ -166,7 +166,10 @@ static void op_init(void *userdata, struct fuse_conn_info *conn)
 	want(conn, FUSE_CAP_CACHE_SYMLINKS, fs->options->symlinks == SYMLINKS_RAW);
 	want(conn, FUSE_CAP_READDIRPLUS, true);
 	want(conn, FUSE_CAP_READDIRPLUS_AUTO, true);
-	/* An open that truncates comes as two requests, so that the kernel takes set-user-id bits away. */
+	/*
+	 * An open that truncates comes as two requests (fs/openings.h), so that the kernel takes
+	 * set-user-id bits away.
+	 */
 	want(conn, FUSE_CAP_ATOMIC_O_TRUNC, false);
 	want(conn, FUSE_CAP_AUTO_INVAL_DATA, true);
 	/* Locks are the kernel's own, among the processes of this machine. */
@@ -267,6 +270,8 @@ enum err mount_new(struct mount **out, struct cache *cache, const struct mount_o
 	if (!kind)
 		kind = link_nodes_new(&m->fs.links, cache, e);
 	if (!kind)
+		kind = openings_new(&m->fs.openings, e);
+	if (!kind)
 		kind = new_session(m, e);
 	if (!kind && fuse_session_mount(m->session, options->mountpoint))
 		kind = error_set(e, access("/dev/fuse", R_OK | W_OK) ? ERR_UNSUPPORTED : ERR_DENIED,
@@ -363,5 +368,6 @@ void mount_free(struct mount *m)
 		fuse_session_destroy(m->session);
 	switches_free(m->fs.switches);
 	link_nodes_free(m->fs.links);
+	openings_free(m->fs.openings);
 	free(m);
 }

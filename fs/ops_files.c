@@ -109,6 +109,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fi->direct_io = cache_reads_directly(fs->cache, fs_inode(fs, ino));
 	fi->keep_cache = keep_pages && !fi->direct_io;
 	handle_begins(fs->cache, fi);
+	openings_note(fs->openings, fuse_req_ctx(req)->pid, ino);
 	if (fuse_reply_open(request_end(&r), fi))
 		handle_ends(fs->cache, fs_inode(fs, ino), fi);
 }

@@ -135,6 +135,15 @@ static struct change wanted_change(const struct fs *fs, const struct stat *st, i
 	return change;
 }
 
+/* Asked through a handle, or by the open that begins one, for which the mode was judged just before. */
+static bool is_by_handle(const struct fs *fs, fuse_req_t req, fuse_ino_t ino,
+	const struct change *change, const struct fuse_file_info *fi)
+{
+	bool empties = change->set & SET_SIZE && !change->size;
+
+	return fi || (empties && openings_take(fs->openings, fuse_req_ctx(req)->pid, ino));
+}
+
 void op_setattr(
 	fuse_req_t req, fuse_ino_t ino, struct stat *st, int to_set, struct fuse_file_info *fi)
 {
@@ -150,12 +159,13 @@ void op_setattr(
 	}
 	struct inode *i = fs_inode(fs, ino);
 	struct change change = wanted_change(fs, st, to_set);
+	bool by_handle = is_by_handle(fs, req, ino, &change, fi);
 
 	request_begin(&r, req);
 	if (change.set & (SET_SIZE | SET_UID | SET_GID))
 		setgid_drop_with(fs, req, i, &change);
 	/* Nothing is shown ahead: the kernel takes this answer whatever it was told meanwhile. */
-	if (cache_setattr(fs->cache, &r.call, i, &change, fi != NULL, &e) ||
+	if (cache_setattr(fs->cache, &r.call, i, &change, by_handle, &e) ||
 		cache_attr(fs->cache, &r.call, i, &attr, &valid_ms, &e)) {
 		fs_reply(request_end(&r), &e);
 		return;

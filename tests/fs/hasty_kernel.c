@@ -221,6 +221,7 @@ void kernel_make(struct kernel *k)
 		"%s", e.text);
 	cr_assert(eq(int, switches_new(&k->fs.switches, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, link_nodes_new(&k->fs.links, k->fs.cache, &e), ERR_OK), "%s", e.text);
+	cr_assert(eq(int, openings_new(&k->fs.openings, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, notifier_new(&k->fs.notifier, NULL, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, notifier_new(&k->fs.recalls, NULL, NULL, &e), ERR_OK), "%s", e.text);
 	cr_assert(eq(int, control_new(&k->fs.control, k->fs.cache, k->fs.notifier, &control, &e),
@@ -234,6 +235,7 @@ void kernel_remove(struct kernel *k)
 	notifier_free(k->fs.notifier);
 	notifier_free(k->fs.recalls);
 	link_nodes_free(k->fs.links);
+	openings_free(k->fs.openings);
 	cache_free(k->fs.cache);
 	switches_free(k->fs.switches);
 	host_provider_end(&k->sandbox);

@@ -120,7 +120,8 @@ for name in changed removed moved saved; do
 	is "what others did to the file that was $name stays" "$(cat "$STORE/theirs/$name")" "theirs, $name"
 	is "and is seen" "$(cat "$MNT/theirs/$name")" "theirs, $name"
 done
-is "what was done here is kept" "$(parked)" "theirs/changed theirs/moved theirs/removed theirs/tmp2"
+is "what was written anew here is beside it" "$(cat "$STORE/theirs/changed.sandboxfs-conflict")" ours
+is "what else was done here is kept" "$(parked)" "theirs/moved theirs/removed theirs/tmp2"
 
 # Nobody knows yet that nothing arrives: what is sent then is late, too.
 mkdir "$STORE/late"
