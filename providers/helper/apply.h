@@ -115,6 +115,13 @@ enum err change_place(struct work *w, struct error *e);
 /* What is to be placed is made: before that begins, so that who does it again knows which file it is. */
 enum err place_make(struct work *w, struct error *e);
 
+/*
+ * apply_over.c: the bytes and the times of a staged file, open for both, over those of one that
+ * stays. Where the disk has no room for both the staged file is used up. ERR_NO_SPACE, of a disk
+ * that has room for neither: the file that is there is as it was.
+ */
+enum err copy_over(struct work *w, int from, int to, struct error *e);
+
 /* copy.c: up to `len` bytes from one file into another; *count says how many also when -1 is returned. */
 int copy_bytes(
 	int from, uint64_t from_offset, int to, uint64_t to_offset, uint64_t len, uint64_t *count);

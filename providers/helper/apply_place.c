@@ -243,25 +243,6 @@ static bool was_moved_over_made(struct work *w)
 
 /* ---- Where a file is: its inode stays ---- */
 
-static enum err copy_over(struct work *w, int from, int to, struct error *e)
-{
-	const struct change *c = w->change;
-	struct attr staged;
-	enum err k = attr_of_fd(from, &staged, e);
-
-	if (k != ERR_OK)
-		return k;
-	if (copy_bytes(from, 0, to, 0, staged.size, &w->result->count))
-		return error_errno(e, errno, "%s", c->path2);
-	if (w->result->count != staged.size)
-		return error_set(e, ERR_STALE, "%s: became shorter", c->path);
-	if (ftruncate(to, (off_t)staged.size))
-		return error_errno(e, errno, "%s: truncate", c->path2);
-	/* Not ours to set: then they are those of the copying. */
-	futimens(to, (const struct timespec[]){ staged.atime, staged.mtime });
-	return ERR_OK;
-}
-
 /* The staged file goes only when all of it has arrived: until then the change can be done again. */
 static enum err overwrite(struct work *w, struct error *e)
 {
@@ -275,7 +256,7 @@ static enum err overwrite(struct work *w, struct error *e)
 	if (k == ERR_OK)
 		k = work_open2(w, O_WRONLY, &to, e);
 	if (k == ERR_OK)
-		k = place_open(&w->at, O_RDONLY, &c->target, true, &from, c->path, e);
+		k = place_open(&w->at, O_RDWR, &c->target, true, &from, c->path, e);
 	if (k == ERR_OK)
 		k = copy_over(w, from, to, e);
 	if (k != ERR_OK)
