@@ -3,6 +3,10 @@
  * nginx with its usual limit of 1 MiB. That says nothing of the changes in the request. They leave
  * again in batches of half the size, down to one change. A change that is too large by itself waits,
  * is asked for again with growing pauses, and is told in status, until the way takes it.
+ *
+ * The disk of the sandbox may have no room for a request that is uploaded, either, and has room for
+ * a part of its changes. They leave again in the same way. A change that finds no room by itself is
+ * refused.
  */
 #include "cache/pending_inside.h"
 
@@ -10,6 +14,8 @@
 
 /* Then the way is tried once more with whole batches: a limit may have been raised. */
 #define CUT_MS ((int64_t)10 * 60 * 1000)
+/* Likewise where the disk had no room: what is removed makes some. */
+#define CUT_FOR_ROOM_MS ((int64_t)5 * 1000)
 
 /* The sandbox does not have them, and takes none that is lower than the last one that was done. */
 static bool forget_numbers(struct pending *p, const struct batch *b)
@@ -27,7 +33,7 @@ bool batch_cut_locked(struct pending *p, struct batch *b)
 		return false;
 	p->most.changes = b->count / 2;
 	p->most.bytes = b->bytes / 2;
-	p->most.until_ms = monotonic_ms() + CUT_MS;
+	p->most.until_ms = monotonic_ms() + (b->has_no_room ? CUT_FOR_ROOM_MS : CUT_MS);
 	for (size_t n = 0; n < b->count; n++)
 		batch_put_back_locked(p, b->queued[n]);
 	batch_end_locked(p, b);

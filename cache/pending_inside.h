@@ -406,6 +406,7 @@ struct batch {
 	unsigned char *contents;  /* of all changes */
 	bool is_ready;            /* they are read, and the journal knows that they leave */
 	bool is_too_large;        /* for the way to the sandbox: see batch_cut_locked() */
+	bool has_no_room;         /* on the sandbox's disk, as a request: likewise */
 	bool is_cut;              /* its changes leave again in smaller batches */
 	size_t damaged;           /* 1 + the index of one that cannot be read back; 0: none */
 	bool renames;             /* one of an earlier mount, which may be a directory's */

@@ -204,6 +204,8 @@ static bool is_lost(const struct pending *p, const struct queued *q)
 
 	if (q->is_lost || q->is_recovered)
 		return q->is_lost;
+	if (q->tidies)
+		return false;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		const struct inode *i = q->about.scope.inodes[n];
 
@@ -282,17 +284,48 @@ void pending_leave_locked(struct pending *p, struct queued *q)
 	pending_remove_locked(p, q);
 }
 
+/*
+ * Contents that were refused as a part, as where the disk has no room, leave a file in staging that
+ * never gets a name. The file would keep what room there is.
+ */
+static void tidy_locked(struct pending *p, const struct queued *place)
+{
+	struct inode *i = place->about.target;
+	const struct change_about about = { .scope.inodes = { i } };
+	const struct change removal = { .op = CHANGE_UNLINK, .path = place->change.path };
+	struct queued *q;
+
+	if (pending_add_locked(p, &removal, &about, &q, NULL))
+		return;
+	q->is_unasked = q->tidies = true;
+}
+
+static bool leaves_part(const struct queued *q)
+{
+	const struct inode *i = q->about.target;
+
+	return q->change.op == CHANGE_PLACE && !q->is_again && !q->is_recovered && i &&
+		i->backlog->lost_contents;
+}
+
+static void leave_refused_locked(struct pending *p, struct queued *q)
+{
+	if (leaves_part(q))
+		tidy_locked(p, q);
+	pending_leave_locked(p, q);
+}
+
 void refused_leave_locked(struct pending *p, const struct batch *b)
 {
 	lose_dependants_locked(p);
 	note_all(p, b);
 	for (size_t n = 0; n < b->count; n++)
 		if (b->results[n].err)
-			pending_leave_locked(p, b->queued[n]);
+			leave_refused_locked(p, b->queued[n]);
 	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
 		if (!q->is_sent && (q->is_lost || q->is_again))
-			pending_leave_locked(p, q);
+			leave_refused_locked(p, q);
 	}
 }
 

@@ -24,10 +24,11 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 	memset(b->results, 0, b->count * sizeof *b->results);
 	enum err kind = batch_find_done(p, &call, b, e);
 
-	b->progress.is_too_large = false;
+	b->progress.is_too_large = b->progress.has_no_room = false;
 	if (!kind)
 		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
 	b->is_too_large = kind == ERR_UNREACHABLE && b->progress.is_too_large;
+	b->has_no_room = kind && b->progress.has_no_room;
 	if (!kind)
 		kind = batch_find_late(p, &call, b, e);
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
@@ -89,12 +90,18 @@ static enum err try(struct pending *p, struct batch *b, struct error *e)
 	return kind ? kind : ask(p, b, e);
 }
 
-/* Whether the next attempt may do: what is lacking is the way to the sandbox, or memory or room on the disk here. */
+/*
+ * Whether the next attempt may do: what is lacking is the way to the sandbox, memory or room on the
+ * disk here, or on the sandbox's disk the room for the record of what is done. A change for which
+ * alone the sandbox's disk has no room is refused; where a part of it may be done, it waits.
+ */
 static bool may_pass(const struct batch *b, enum err kind)
 {
 	if (!b->is_ready)
 		return kind && !b->damaged;
-	return cache_is_no_answer(kind);
+	if (b->has_no_room)
+		return kind && (b->count > 1 || b->is_repeated);
+	return kind == ERR_NO_SPACE || cache_is_no_answer(kind);
 }
 
 /* What has no number is told by what is there by now (pending_left.c). */
@@ -121,7 +128,7 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 		if (e->kind != ERR_INTERRUPTED)
 			cache_note_lost(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);
-		b->is_cut = b->is_too_large && batch_cut_locked(p, b);
+		b->is_cut = (b->is_too_large || b->has_no_room) && batch_cut_locked(p, b);
 		if (b->is_cut) {
 			pthread_mutex_unlock(&p->lock);
 			return;

@@ -50,7 +50,8 @@ struct queued {
 	bool is_lost;      /* what it needs was refused */
 	bool is_parked;    /* and that was told */
 	bool is_again;     /* refused, and queued again for another name */
-	bool is_unasked;   /* keeps a time that was shown: nobody set it */
+	bool is_unasked;   /* keeps a time that was shown, or tidies: nobody asked for it */
+	bool tidies;       /* takes a staged file away whose contents were refused */
 	bool is_needless;  /* such a time, refused: the file is not there */
 	bool is_overtaken; /* its version was handed on, or was handed to it: no answer gives it another */
 	uint64_t awaits;  /* the gathering that has what it has to wait for; 0: none */

@@ -164,41 +164,47 @@ void remote_describe(const struct remote *r, struct sandbox_info *out)
 /* ---- The end ---- */
 
 /* As changes, which every way to a helper carries. */
-static void remove_names(const struct remote *r, char names[][REMOTE_NAME_SIZE], size_t count)
+static enum err remove_names(const struct remote *r, const struct call *call,
+	char names[][REMOTE_NAME_SIZE], size_t count, struct error *e)
 {
-	const struct call call = { .progress_ms = CALL_LAST_MS, .is_background = true };
 	AUTO_FREE struct change_result *results = calloc(count, sizeof *results);
 	struct change changes[REMOTE_NAMES_MAX];
 	char paths[REMOTE_NAMES_MAX][1 + REMOTE_NAME_SIZE] = { 0 };
 	const struct apply_request request = {
 		.is_plain = true, .changes = changes, .changes_count = count
 	};
-	struct error e = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		paths[i][0] = '/';
 		memcpy(paths[i] + 1, names[i], REMOTE_NAME_SIZE);
 		changes[i] = (struct change){ .op = CHANGE_UNLINK, .path = paths[i] };
 	}
-	if (results && helper_client_apply(r->helper, &call, &request, results, &e) != ERR_OK)
-		log_info(LOG_PROVIDER, "%zu files stay in %s of the sandbox: %s", count, r->staging,
-			e.text);
+	return results ? helper_client_apply(r->helper, call, &request, results, e)
+		       : error_set(e, ERR_NO_MEMORY, "names in staging");
 }
 
-static void remove_leftovers(const struct remote *r)
+size_t remote_remove_leftovers(const struct remote *r, const struct call *call)
 {
 	char names[REMOTE_NAMES_MAX][REMOTE_NAME_SIZE];
 	size_t count = r->helper ? remote_names_take(r->leftovers, names, REMOTE_NAMES_MAX) : 0;
+	struct error e = { 0 };
 
-	if (count)
-		remove_names(r, names, count);
+	if (!count || remove_names(r, call, names, count, &e) == ERR_OK)
+		return count;
+	log_info(
+		LOG_PROVIDER, "%zu files stay in %s of the sandbox: %s", count, r->staging, e.text);
+	for (size_t i = 0; i < count; i++)
+		remote_names_add(r->leftovers, names[i]);
+	return 0;
 }
 
 void remote_release(struct remote *r)
 {
 	remote_opening_free(r->opening);
 	remote_commands_free(r->commands);
-	remove_leftovers(r);
+	if (r->leftovers)
+		remote_remove_leftovers(
+			r, &(struct call){ .progress_ms = CALL_LAST_MS, .is_background = true });
 	helper_client_free(r->helper);
 	remote_names_free(r->leftovers);
 	free(r->packer);

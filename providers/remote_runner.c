@@ -2,6 +2,7 @@
 
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
+#include "providers/errno_words.h"
 #include "providers/remote_find.h"
 #include "providers/remote_names.h"
 #include "providers/remote_pack.h"
@@ -30,6 +31,7 @@ struct command {
 	const char **argv;
 	size_t argc;
 	char **pieces; /* of the request, ended by NULL */
+	char request[REMOTE_NAME_SIZE]; /* in staging; "": it is in argv */
 	char *path, size[24], hash[24], unpacked_size[24];
 	struct buf packed;           /* what is uploaded; empty: the request as it is */
 	struct remote_upload upload; /* path NULL: the request is in argv */
@@ -78,12 +80,11 @@ static enum err add_pieces(
 static enum err add_upload(
 	struct command *c, const struct remote *r, const struct buf *frames, struct error *e)
 {
-	char name[REMOTE_NAME_SIZE];
-	enum err kind = remote_new_name("request-", name, e);
+	enum err kind = remote_new_name("request-", c->request, e);
 
 	if (kind != ERR_OK)
 		return kind;
-	if (asprintf(&c->path, "%s/%s", r->staging, name) < 0) {
+	if (asprintf(&c->path, "%s/%s", r->staging, c->request) < 0) {
 		c->path = NULL;
 		return error_set(e, ERR_NO_MEMORY, "a request");
 	}
@@ -297,16 +298,41 @@ static enum err run_once(const struct remote *r, const struct call *call, const 
 	/* Of a run that failed it is not known whether it left one. */
 	if (c->answer_path && (kind != ERR_OK || run->is_in_file))
 		remote_names_add(r->leftovers, c->answer);
+	/* Of the request a part may be there. A run that still waits for the rest waits in vain. */
+	if (kind != ERR_OK && c->upload.path)
+		remote_names_add(r->leftovers, c->request);
 	if (kind != ERR_OK)
 		put_removed_back(c, r);
 	return kind;
+}
+
+/*
+ * The disk in the sandbox, not the vendor's account, has no room for what was uploaded: the words
+ * tell the two apart.
+ */
+static bool lacks_room(const struct command *c, enum err kind, const struct error *why)
+{
+	if (!c->upload.path)
+		return false;
+	return kind == ERR_NO_SPACE ||
+		(kind == ERR_QUOTA && errno_words_kind(why->text, ERR_OK) == ERR_QUOTA);
+}
+
+/* What nobody needs goes first. Whether that was more than the request itself left. */
+static bool make_room(const struct remote *r, const struct call *call)
+{
+	const struct call quiet = { .progress_ms = call ? call->progress_ms : 0,
+		.cancel = call ? call->cancel : NULL,
+		.is_background = call && call->is_background };
+
+	return remote_remove_leftovers(r, &quiet) > 1;
 }
 
 enum err remote_runner_run(void *context, const struct call *call, const struct buf *frames,
 	unsigned flags, const struct answer_sink *sink, struct error *e)
 {
 	const struct remote *r = context;
-	bool is_again = false, leaves_file = may_leave_file(r, flags);
+	bool is_again = false, made_room = false, leaves_file = may_leave_file(r, flags);
 
 	for (;;) {
 		struct run run = { .sink = sink };
@@ -324,6 +350,15 @@ enum err remote_runner_run(void *context, const struct call *call, const struct 
 		if (kind == ERR_OK && c.packed.len && run.exit_code == WIRE_EXIT_NO_GZIP) {
 			atomic_store(&r->packer->is_refused, true);
 			continue;
+		}
+		if (lacks_room(&c, kind, &why)) {
+			bool is_more = make_room(r, call) && !made_room;
+
+			made_room = true;
+			if (is_more)
+				continue;
+			call_has_no_room(call);
+			return error_set(e, kind, "%s", why.text);
 		}
 		if (is_again || !was_missing(&run, kind))
 			return kind == ERR_OK ? judge(&run, e) : error_set(e, kind, "%s", why.text);

@@ -12,6 +12,12 @@
  */
 enum err remote_put_back(const struct remote *r, const struct call *call, struct error *e);
 
+/*
+ * Removes what is left in staging and nobody needs, with one request where there is any: how many
+ * files those were. What cannot be removed now stays among the leftovers.
+ */
+size_t remote_remove_leftovers(const struct remote *r, const struct call *call);
+
 /* The `run` of a struct helper_runner whose context is an attached struct remote. */
 enum err remote_runner_run(void *context, const struct call *call, const struct buf *frames,
 	unsigned flags, const struct answer_sink *sink, struct error *e);

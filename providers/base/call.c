@@ -125,6 +125,12 @@ void call_is_too_large(const struct call *call)
 		call->progress->is_too_large = true;
 }
 
+void call_has_no_room(const struct call *call)
+{
+	if (call && call->progress)
+		call->progress->has_no_room = true;
+}
+
 void call_moved(const struct call *call)
 {
 	call_moved_at(call, monotonic_ms());

@@ -44,6 +44,7 @@ struct progress {
 	_Atomic uint64_t sent;    /* bytes of its requests that have left */
 	_Atomic bool
 		is_too_large;  /* somebody on the way took none of its requests for their size */
+	_Atomic bool has_no_room; /* the sandbox's disk had no room for a request: nothing ran */
 	struct progress *also; /* has the same noted; outlives this one; NULL: none */
 	/* Called by who waits, some times a second, when something was noted; NULL: nobody is told. */
 	void (*told)(struct progress *p);
@@ -89,6 +90,8 @@ void call_moved_at(const struct call *call, int64_t moved_ms);
 void call_sent(const struct call *call, uint64_t bytes);
 /* Who stands before the service takes no request of this size. */
 void call_is_too_large(const struct call *call);
+/* The sandbox's disk has no room for this request, of which nothing was carried out. */
+void call_has_no_room(const struct call *call);
 
 /*
  * Waits until `fd` is ready for `events` (poll(2)): ERR_OK, ERR_TIMEOUT, ERR_INTERRUPTED or ERR_IO.

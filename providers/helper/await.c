@@ -56,10 +56,19 @@ static bool is_whole(const struct awaited *file, struct waiting *w, int fd)
 	return false;
 }
 
+/* Where it may be written to, its room is given back when it was read. */
+static int open_file(const struct awaited *file)
+{
+	const int flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = open(file->path, O_RDWR | flags);
+
+	return fd < 0 && errno != ENOENT ? open(file->path, O_RDONLY | flags) : fd;
+}
+
 /* *fd stays -1 while the file is not whole. */
 static enum err look(const struct awaited *file, struct waiting *w, int *fd, struct error *e)
 {
-	AUTO_CLOSE int opened = open(file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO_CLOSE int opened = open_file(file);
 	struct stat st;
 
 	if (opened < 0 && is_not_yet(errno))
@@ -218,6 +227,9 @@ enum err await_requests(const struct awaited *file, struct outlet *out, struct b
 	if (kind == ERR_OK)
 		kind = file->unpacked ? read_packed(file, fd, requests, e)
 				      : read_whole(file, fd, file->size, requests, e);
+	/* The changes in it may need its room. */
+	if (kind == ERR_OK)
+		(void)!ftruncate(fd, 0);
 	if (kind == ERR_OK)
 		*held = take_fd(&fd);
 	return kind;

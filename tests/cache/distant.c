@@ -363,6 +363,18 @@ static void fall_short(
 			results[n].count--;
 }
 
+/* As an upload on a full disk: nothing of it is carried out. */
+static enum err find_room(
+	const struct distant *d, const struct call *call, size_t bytes, struct error *e)
+{
+	size_t room = d->room_bytes;
+
+	if (!room || bytes <= room)
+		return ERR_OK;
+	call_has_no_room(call);
+	return error_set(e, d->no_room_as ? d->no_room_as : ERR_NO_SPACE, "no room");
+}
+
 /* As a proxy does with its limit: the sandbox receives nothing. */
 static enum err pass_gateway(struct distant *d, const struct call *call,
 	const struct apply_request *request, struct error *e)
@@ -373,7 +385,7 @@ static enum err pass_gateway(struct distant *d, const struct call *call,
 		bytes += request->changes[n].data_len;
 	if ((!d->takes_bytes || bytes <= d->takes_bytes) &&
 		(!d->takes_changes || request->changes_count <= d->takes_changes))
-		return ERR_OK;
+		return find_room(d, call, bytes, e);
 	foreign_note(&d->gateway, "413 too large");
 	call_is_too_large(call);
 	return error_set(e, ERR_UNREACHABLE, "413 too large");

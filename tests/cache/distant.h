@@ -54,6 +54,9 @@ struct distant {
 	/* In an apply: more is refused on the way; 0: any. */
 	_Atomic size_t takes_bytes, takes_changes;
 	struct foreign_answers gateway; /* what refuses it */
+	/* In an apply: a request with more finds no room on the sandbox's disk; 0: any does. */
+	_Atomic size_t room_bytes;
+	enum err no_room_as; /* set before; 0: ERR_NO_SPACE */
 	enum err lost_as;               /* how that is told, set before; 0: ERR_UNREACHABLE */
 	unsigned lose_every;            /* likewise of every so many that are recorded; 0: never */
 	unsigned recorded;              /* of those that were done */

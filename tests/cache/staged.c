@@ -453,6 +453,8 @@ Test(staged, a_new_file_of_which_a_part_was_refused_is_not_there)
 	distant_close(&far, i);
 	cr_expect(eq(int, sync_all(), ERR_NO_SPACE));
 	cr_expect(not(is_there("f")));
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cr_expect(eq(uint, count_staged(), 0));
 }
 
 /* ---- Files that are written anew ---- */
@@ -505,6 +507,8 @@ Test(staged, an_emptied_file_of_which_a_part_was_refused_stays_what_it_was)
 	distant_close(&far, i);
 	cr_expect(eq(int, sync_all(), ERR_NO_SPACE));
 	expect_text("f", "before");
+	cr_expect(eq(int, sync_all(), ERR_OK));
+	cr_expect(eq(uint, count_staged(), 0));
 }
 
 /* ---- What others did meanwhile ---- */

@@ -206,3 +206,62 @@ Test(unanswered, the_rest_of_a_batch_that_was_cut_leaves_in_the_next_mount)
 	distant_expect_text(&far, name_of(2), TEXT "!");
 	cr_expect(eq(u64, distant_parked(&far), 0));
 }
+
+/* ---- No room for a request ---- */
+
+static void expect_parked(uint64_t count)
+{
+	cr_expect(eq(u64, distant_parked(&far), count));
+}
+
+Test(unanswered, a_batch_that_finds_no_room_leaves_in_smaller_ones)
+{
+	make_all();
+	far.room_bytes = 2 * sizeof TEXT;
+	change_all();
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	expect_all_there();
+}
+
+/* Also where that is told of the user's share of the disk. */
+Test(unanswered, a_change_that_finds_no_room_is_refused_alone)
+{
+	static const enum err kinds[] = { ERR_NO_SPACE, ERR_QUOTA };
+
+	make_all();
+	for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++) {
+		char text[32];
+
+		snprintf(text, sizeof text, "round %zu", n);
+		far.no_room_as = kinds[n];
+		far.room_bytes = 2 * sizeof TEXT;
+		distant_write(&far, files[0], 0, text);
+		distant_write(&far, files[1], 0, LONG);
+		distant_write(&far, files[2], 0, text);
+		cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), kinds[n]));
+		expect_parked(n + 1);
+		distant_expect_text(&far, name_of(0), text);
+		distant_expect_text(&far, name_of(1), "");
+		distant_expect_text(&far, name_of(2), text);
+		cr_expect(eq(int, cache_fsync(far.cache, NULL, files[1], NULL), kinds[n]));
+		far.room_bytes = 0;
+	}
+	for (size_t n = 0; n < FILES; n++)
+		distant_close(&far, files[n]);
+}
+
+/* The sandbox may have done a part of it. */
+Test(unanswered, a_batch_whose_answer_was_lost_waits_for_room)
+{
+	make_all();
+	far.lose_next = 1;
+	unsigned before = distant_applies(&far);
+
+	change_all();
+	distant_await_applies(&far, before + 1);
+	far.room_bytes = 1;
+	distant_await_applies(&far, before + 3);
+	far.room_bytes = 0;
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	expect_all_there();
+}

@@ -629,6 +629,70 @@ Test(remote, a_large_request_is_uploaded_while_the_helper_waits)
 	cr_expect(eq(sz, count_staged(&scene.remote, "request-"), 0));
 }
 
+/* The upload breaks off in the middle; nothing runs. */
+static struct error upload_fails;
+
+static enum err run_without_room(void *context, const struct call *call, const char *const *argv,
+	unsigned flags, const struct remote_upload *upload, execute_sink sink, void *sink_context,
+	int *exit_code, struct error *e)
+{
+	struct remote_upload part = { 0 };
+
+	if (!upload || !upload_fails.kind)
+		return scene.ops.run(
+			context, call, argv, flags, upload, sink, sink_context, exit_code, e);
+	part = (struct remote_upload){ upload->path, upload->bytes, upload->len / 2 };
+	cr_assert(eq(int, scene.ops.upload(context, call, &part, NULL), ERR_OK));
+	return error_set(e, upload_fails.kind, "%s", upload_fails.text);
+}
+
+static enum err write_noting(struct progress *progress, const char *path)
+{
+	static const char bytes[5000];
+	const struct change changes[] = {
+		CHANGE_ROW(CREATE, path, .mode = 0644),
+		CHANGE_ROW(WRITE, path, .data = bytes, .data_len = sizeof bytes),
+	};
+	const struct apply_request request = { .changes = changes, .changes_count = 2 };
+	const struct call call = { .progress = progress };
+	struct change_result results[2];
+
+	*progress = progress_now();
+	return helper_client_apply(scene.remote.helper, &call, &request, results, NULL);
+}
+
+Test(remote, a_request_for_which_the_disk_has_no_room_leaves_nothing_there)
+{
+	static const struct {
+		enum err kind;
+		const char *text;
+		bool is_of_the_disk;
+	} cases[] = {
+		{ ERR_NO_SPACE, "write: no space left on device", true },
+		{ ERR_QUOTA, "write: Disk quota exceeded", true },
+		{ ERR_QUOTA, "too many requests", false },
+		{ ERR_IO, "the upload broke off", false },
+	};
+	struct progress progress;
+
+	scene.host.inline_max = 1000;
+	attach();
+	scene.remote.ops.run = run_without_room;
+	for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+		upload_fails = (struct error){ 0 };
+		error_set(&upload_fails, cases[n].kind, "%s", cases[n].text);
+		cr_expect(eq(int, write_noting(&progress, "f"), cases[n].kind));
+		cr_expect(eq(int, progress.has_no_room, cases[n].is_of_the_disk));
+		cr_expect(eq(sz, count_staged(&scene.remote, "request-"),
+				  cases[n].is_of_the_disk ? 0 : 1),
+			"%s", cases[n].text);
+		upload_fails = (struct error){ 0 };
+		cr_expect(eq(int, write_noting(&progress, "f"), ERR_OK));
+		cr_expect(
+			eq(sz, count_staged(&scene.remote, "request-"), 0), "the next removes it");
+	}
+}
+
 static enum err no_item(void *context, const struct list_item *item, struct error *e)
 {
 	(void)context, (void)item, (void)e;
