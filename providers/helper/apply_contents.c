@@ -11,6 +11,20 @@
 
 /* ---- Writing ---- */
 
+/* A new file of which a part is lacking never gets its name: what is behind it in the batch has its room. */
+static void give_room_back(const struct work *w, int fd)
+{
+	if (w->at.is_staged && !strncmp(w->at.name, STAGED_NEW, strlen(STAGED_NEW)))
+		(void)!ftruncate(fd, 0);
+}
+
+static enum err write_failed(const struct work *w, int fd, int number, struct error *e)
+{
+	if (number == ENOSPC || number == EDQUOT)
+		give_room_back(w, fd);
+	return error_errno(e, number, "%s: write", w->change->path);
+}
+
 /* What was written counts also when the rest failed. */
 static enum err write_all(struct work *w, int fd, bool at_offset, struct error *e)
 {
@@ -26,7 +40,7 @@ static enum err write_all(struct work *w, int fd, bool at_offset, struct error *
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_errno(e, errno, "%s: write", c->path);
+			return write_failed(w, fd, errno, e);
 		*count += (uint64_t)n;
 	}
 	return ERR_OK;

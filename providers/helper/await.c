@@ -65,12 +65,20 @@ static int open_file(const struct awaited *file)
 	return fd < 0 && errno != ENOENT ? open(file->path, O_RDONLY | flags) : fd;
 }
 
+/* A part of it was there: whoever uploaded the part gave it up, and nobody can have taken it. */
+static bool was_given_up(const struct awaited *file, const struct waiting *w, int number)
+{
+	return number == ENOENT && w->size > 0 && (size_t)w->size < file->size;
+}
+
 /* *fd stays -1 while the file is not whole. */
 static enum err look(const struct awaited *file, struct waiting *w, int *fd, struct error *e)
 {
 	AUTO_CLOSE int opened = open_file(file);
 	struct stat st;
 
+	if (opened < 0 && was_given_up(file, w, errno))
+		return error_set(e, ERR_TIMEOUT, "%s: was removed before it was whole", file->path);
 	if (opened < 0 && is_not_yet(errno))
 		return ERR_OK;
 	if (opened < 0 || fstat(opened, &st))

@@ -384,6 +384,30 @@ Test(helper_program, a_file_that_another_run_has_is_not_taken)
 	buf_release(&late.bytes);
 }
 
+/* As where the disk had no room for the rest. */
+Test(helper_program, a_file_that_goes_before_it_is_whole_is_not_waited_for)
+{
+	struct late late;
+	char size[16], event[1000];
+
+	program_open_here();
+	late_hello(&late);
+	snprintf(size, sizeof size, "%zu", late.bytes.len);
+	scratch_write(&program.scratch, "request", late.bytes.bytes, late.bytes.len / 2);
+	cr_assert(ge(int, inotify_add_watch(late.watch_fd, late.path, IN_CLOSE), 0));
+	pid_t pid = run_behind(
+		(const char *[]){ "once", "-w", late.path, "-n", size, program.root, NULL });
+
+	cr_assert(lt(long, 0, (long)read(late.watch_fd, event, sizeof event)));
+	cr_assert(unlink(late.path) == 0);
+	cr_expect(eq(int, exit_code(pid), 1));
+	AUTO_FREE char *complaint = scratch_read(&program.scratch, "err", NULL);
+
+	cr_expect(strstr(complaint, "before it was whole") != NULL, "%s", complaint);
+	close(late.watch_fd);
+	buf_release(&late.bytes);
+}
+
 Test(helper_program, a_file_that_holds_more_than_the_request_is_refused_and_removed)
 {
 	char path[160];

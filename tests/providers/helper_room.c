@@ -179,3 +179,28 @@ Test(helper_room, a_move_goes_on_wherever_the_run_was_killed)
 	/* One makes room for the record, one tries whether holes are told, and each piece has one. */
 	cr_expect(eq(int, nth, 1 + 1 + 21 + 1));
 }
+
+Test(helper_room, a_new_file_that_does_not_fit_leaves_its_room_to_what_is_behind_it)
+{
+	static const char bytes[1 << 20], small[100];
+	struct change changes[10] = { CHANGE_ROW(
+		CREATE, "/n-2", .flags = CHANGE_EXCL, .mode = 0600) };
+	struct change_result results[10] = { 0 };
+	struct error e = { 0 };
+	struct apply_request request = {
+		.journal = { 0x6a }, .first_sequence = 1, .changes = changes, .changes_count = 10
+	};
+
+	for (uint32_t n = 1; n < 8; n++)
+		changes[n] = (struct change)CHANGE_ROW(WRITE, "/n-2", .offset = (n - 1) * MIB,
+			.data = bytes, .data_len = sizeof bytes, .needs = n);
+	changes[8] = (struct change)CHANGE_ROW(CREATE, "small", .mode = 0600);
+	changes[9] =
+		(struct change)CHANGE_ROW(WRITE, "small", .data = small, .data_len = sizeof small);
+	write_file("tree/other", 3 * MIB, 7);
+	cr_assert(eq(int, helper_apply(&root, NULL, &request, results, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, results[1].err, ERR_OK));
+	cr_expect(eq(int, results[5].err, ERR_NO_SPACE));
+	cr_expect(eq(int, results[7].err, ERR_SKIPPED));
+	cr_expect(eq(int, results[9].err, ERR_OK), "%s", results[9].why);
+}

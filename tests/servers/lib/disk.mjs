@@ -5,6 +5,7 @@
 //	                       OPTION: `apart`, the upper layer is another file system than the lower;
 //	                       others are overlayfs's own (index=on, xino=on)
 //	tmpfs, noexec          a file system in memory; one on which no file may be executed
+//	full[,SIZE]            one of SIZE bytes (64M), which fills up
 //	bind                   an ordinary directory whose homes are mounts of their own
 //	at,DIRECTORY           one whose homes are all that directory
 //
@@ -53,6 +54,7 @@ function bindHomes(directory, shown) {
 const KINDS = {
 	overlay: { first: (directory) => layer(directory, "lower"), after: mountLayers },
 	tmpfs: { before: (directory) => mount("-t", "tmpfs", "none", directory) },
+	full: { before: (directory) => mount("-t", "tmpfs", "-o", `size=${options[0] ?? "64M"}`, "none", directory) },
 	noexec: { before: (directory) => mount("-t", "tmpfs", "-o", "noexec", "none", directory) },
 	bind: { after: (directory) => bindHomes(directory) },
 	at: { after: (directory) => bindHomes(directory, options[0]) },
