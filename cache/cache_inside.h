@@ -52,6 +52,7 @@ struct cache {
 	struct recall *recall;
 	pthread_mutex_t lock; /* guards what follows */
 	struct space space;
+	uint64_t grown; /* bytes of files, since that was last asked for their sake (room.h) */
 	struct timespec clock; /* the sandbox's, when it was last heard of */
 	int64_t clock_ms;
 	struct last_errors errors;

@@ -4,6 +4,7 @@
 #include "cache/decide.h"
 #include "cache/judge.h"
 #include "cache/reading.h"
+#include "cache/room.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -108,7 +109,9 @@ enum err cache_write(struct cache *c, const struct call *call, struct inode *i, 
 	if (!may_follow(c, i, offset, len, flags))
 		return write_now(c, call, i, op, offset, bytes, len, e);
 	ahead_drop(c->ahead, i);
-	return pending_write(c->pending, call, i, op, offset, bytes, len, e);
+	enum err kind = room_for_write(c, call, i, op, offset, len, e);
+
+	return kind ? kind : pending_write(c->pending, call, i, op, offset, bytes, len, e);
 }
 
 enum err cache_fallocate(struct cache *c, const struct call *call, struct inode *i, int mode,

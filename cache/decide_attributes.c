@@ -3,6 +3,7 @@
 
 #include "cache/cache_inside.h"
 #include "cache/judge.h"
+#include "cache/room.h"
 
 #include <sys/stat.h>
 
@@ -95,11 +96,14 @@ enum err decide_setattr(struct cache *c, const struct call *call, struct inode *
 	*decided = decide_anything(c);
 	if (!*decided)
 		return ERR_OK;
+	/* On a disk without room for both the file is emptied, and written where it is. */
+	bool is_staged = begins_anew(c, i, what) && room_for_copy(c, call, i);
+
 	pthread_mutex_lock(&p->lock);
 	enum err kind = pending_room_locked(p, call, 0, e);
 
 	*decided = kind || may_set(c, i, what);
-	if (*decided && !kind && begins_anew(c, i, what))
+	if (*decided && !kind && is_staged)
 		kind = pending_stage_over_locked(p, i, e);
 	if (*decided && !kind)
 		kind = set_locked(p, i, &change, e);

@@ -126,6 +126,8 @@ enum err pending_drain_all(struct pending *p, const struct call *call, struct er
 
 /* The same, and leaves what was refused to whoever reports it. */
 enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e);
+/* The same of what has left the hands of its maker: what is held back stays so. */
+enum err pending_drain_queue(struct pending *p, const struct call *call, struct error *e);
 /* The same, but what keeps the place of what is held back is known without that. */
 enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e);
 

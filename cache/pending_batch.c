@@ -580,6 +580,7 @@ static void note_under_way_locked(const struct gathering *g)
 	struct batch *b = g->batch;
 
 	p->under_way++;
+	p->departures++;
 	b->is_aside = g->is_aside || b->first_sequence & SEQUENCE_ASIDE;
 	p->aside_under_way |= b->is_aside;
 	p->recorded_under_way |= b->first_sequence && !b->is_aside;
@@ -602,6 +603,10 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 		return false;
 	bool has_urgent = has_urgent_locked(p);
 
+	if (batch_waits_alone_locked(p)) {
+		*next_ms = now_ms + PENDING_WAIT_MOST_MS;
+		return false;
+	}
 	if (!p->recorded_under_way || has_urgent)
 		pending_keep_other_times_locked(p, p->recorded_under_way);
 	bool has_some = gather_locked(&g, is_wanted, has_urgent);

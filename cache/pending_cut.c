@@ -5,8 +5,8 @@
  * is asked for again with growing pauses, and is told in status, until the way takes it.
  *
  * The disk of the sandbox may have no room for a request that is uploaded, either, and has room for
- * a part of its changes. They leave again in the same way. A change that finds no room by itself is
- * refused.
+ * a part of its changes. They leave again in the same way, and for a while no batch leaves beside
+ * another, whose request may have the room. A change that finds none by itself is refused.
  */
 #include "cache/pending_inside.h"
 
@@ -26,14 +26,23 @@ static bool forget_numbers(struct pending *p, const struct batch *b)
 	return true;
 }
 
+static bool may_be_cut(const struct batch *b)
+{
+	return b->count > 1 || (b->has_no_room && !b->is_alone);
+}
+
 bool batch_cut_locked(struct pending *p, struct batch *b)
 {
+	int64_t now_ms = monotonic_ms();
+
 	/* Of an attempt without an answer the sandbox may have a part, under these numbers. */
-	if (b->count < 2 || b->is_repeated || !forget_numbers(p, b))
+	if (!may_be_cut(b) || b->is_repeated || !forget_numbers(p, b))
 		return false;
 	p->most.changes = b->count / 2;
 	p->most.bytes = b->bytes / 2;
-	p->most.until_ms = monotonic_ms() + (b->has_no_room ? CUT_FOR_ROOM_MS : CUT_MS);
+	p->most.until_ms = now_ms + (b->has_no_room ? CUT_FOR_ROOM_MS : CUT_MS);
+	if (b->has_no_room)
+		p->most.alone_until_ms = p->most.until_ms;
 	for (size_t n = 0; n < b->count; n++)
 		batch_put_back_locked(p, b->queued[n]);
 	batch_end_locked(p, b);
@@ -45,4 +54,9 @@ bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t b
 	if (!b->count || monotonic_ms() >= p->most.until_ms)
 		return true;
 	return b->count < p->most.changes && b->bytes + bytes <= p->most.bytes;
+}
+
+bool batch_waits_alone_locked(const struct pending *p)
+{
+	return p->under_way && monotonic_ms() < p->most.alone_until_ms;
 }

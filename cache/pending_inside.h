@@ -165,10 +165,12 @@ struct pending {
 	/* What the way to the sandbox takes at once, after it refused more (pending_cut.c). */
 	struct {
 		size_t changes, bytes;
-		int64_t until_ms; /* monotonic */
+		int64_t until_ms;       /* monotonic */
+		int64_t alone_until_ms; /* no batch leaves beside another */
 	} most;
-	int64_t pause_ms; /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
-	int64_t open_ms;  /* PENDING_OPEN_MS, likewise; tests set the next three as they need */
+	uint64_t departures; /* batches that left so far */
+	int64_t pause_ms;    /* from one attempt to the next: PENDING_PAUSE_MS, less in tests */
+	int64_t open_ms;     /* PENDING_OPEN_MS, likewise; tests set the next three as they need */
 	int64_t wait_ms, wait_most_ms; /* PENDING_WAIT_MS, PENDING_WAIT_MOST_MS */
 	int64_t lazy_ms;               /* PENDING_LAZY_MS */
 	pthread_t senders[PENDING_SENDERS_MAX];
@@ -407,10 +409,12 @@ struct batch {
 	bool is_ready;            /* they are read, and the journal knows that they leave */
 	bool is_too_large;        /* for the way to the sandbox: see batch_cut_locked() */
 	bool has_no_room;         /* on the sandbox's disk, as a request: likewise */
-	bool is_cut;              /* its changes leave again in smaller batches */
-	size_t damaged;           /* 1 + the index of one that cannot be read back; 0: none */
-	bool renames;             /* one of an earlier mount, which may be a directory's */
-	struct error why;         /* of what was refused, where that is not one of the results */
+	uint64_t departures; /* when this attempt began, where it left alone; 0: beside others */
+	bool is_alone;       /* no other batch was on its way during this attempt */
+	bool is_cut;         /* its changes leave again in smaller batches */
+	size_t damaged;      /* 1 + the index of one that cannot be read back; 0: none */
+	bool renames;        /* one of an earlier mount, which may be a directory's */
+	struct error why;    /* of what was refused, where that is not one of the results */
 };
 
 /* ---- What a change of an earlier mount needs of its batch (pending_steps.c) ---- */
@@ -522,6 +526,8 @@ void batch_damaged_locked(struct pending *p, struct batch *b, const struct error
 bool batch_cut_locked(struct pending *p, struct batch *b);
 /* Whether the way takes one more change of so many bytes with those of the batch. */
 bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t bytes);
+/* Whether the next batch leaves when those on their way are answered. */
+bool batch_waits_alone_locked(const struct pending *p);
 
 /* ---- Refusals (pending_refused.c) ---- */
 

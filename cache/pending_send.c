@@ -29,6 +29,11 @@ static enum err ask(struct pending *p, struct batch *b, struct error *e)
 		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
 	b->is_too_large = kind == ERR_UNREACHABLE && b->progress.is_too_large;
 	b->has_no_room = kind && b->progress.has_no_room;
+	if (b->has_no_room) {
+		pthread_mutex_lock(&p->lock);
+		b->is_alone = b->departures == p->departures;
+		pthread_mutex_unlock(&p->lock);
+	}
 	if (!kind)
 		kind = batch_find_late(p, &call, b, e);
 	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
@@ -52,6 +57,7 @@ static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
 	b->progress = progress_now();
 	b->progress.also = &p->moved;
 	b->is_wanted = is_wanted_locked(p);
+	b->departures = p->under_way == 1 ? p->departures : 0;
 	return ++p->attempts;
 }
 
@@ -93,14 +99,15 @@ static enum err try(struct pending *p, struct batch *b, struct error *e)
 /*
  * Whether the next attempt may do: what is lacking is the way to the sandbox, memory or room on the
  * disk here, or on the sandbox's disk the room for the record of what is done. A change for which
- * alone the sandbox's disk has no room is refused; where a part of it may be done, it waits.
+ * alone the sandbox's disk has no room is refused, unless the request of another batch may have had
+ * that; where a part of it may be done, it waits.
  */
 static bool may_pass(const struct batch *b, enum err kind)
 {
 	if (!b->is_ready)
 		return kind && !b->damaged;
 	if (b->has_no_room)
-		return kind && (b->count > 1 || b->is_repeated);
+		return kind && (b->count > 1 || b->is_repeated || !b->is_alone);
 	return kind == ERR_NO_SPACE || cache_is_no_answer(kind);
 }
 

@@ -414,6 +414,16 @@ static enum err drain_with(struct pending *p, void (*let_go_locked)(struct pendi
 	return kind;
 }
 
+static void let_nothing_go(struct pending *p)
+{
+	(void)p;
+}
+
+enum err pending_drain_queue(struct pending *p, const struct call *call, struct error *e)
+{
+	return drain_with(p, let_nothing_go, call, e);
+}
+
 enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e)
 {
 	return drain_with(p, pending_release_unsure_locked, call, e);

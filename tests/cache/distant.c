@@ -126,6 +126,11 @@ struct listing {
 	void *context;
 };
 
+struct room_listing {
+	struct listing listing;
+	uint64_t room;
+};
+
 static enum err list_one_time(void *context, const struct list_item *item, struct error *e)
 {
 	const struct listing *l = context;
@@ -135,12 +140,25 @@ static enum err list_one_time(void *context, const struct list_item *item, struc
 	return l->sink(l->context, &shown, e);
 }
 
+static enum err list_room(void *context, const struct list_item *item, struct error *e)
+{
+	const struct room_listing *l = context;
+	struct list_item told = *item;
+
+	if (item->kind == LIST_END && l->room)
+		told.space = (struct space){
+			.block_size = 1, .blocks = UINT64_MAX, .free = l->room, .available = l->room
+		};
+	return l->listing.sink(l->listing.context, &told, e);
+}
+
 static enum err list(struct provider *p, const struct call *call,
 	const struct list_request *request, list_sink sink, void *context, struct error *e)
 {
 	static const bool never = false;
 	struct distant *d = of(p);
-	struct listing l = { sink, context };
+	struct room_listing room = { { sink, context }, d->room_told };
+	struct listing l = { list_room, &room };
 	enum err kind = pass_gate(d, &never, &d->lists, call, e);
 
 	if (kind)
@@ -149,7 +167,7 @@ static enum err list(struct provider *p, const struct call *call,
 		d->meanwhile(d, request);
 	if (d->shows_one_time)
 		return helper_list(&d->root, request, list_one_time, &l, e);
-	return helper_list(&d->root, request, sink, context, e);
+	return helper_list(&d->root, request, list_room, &room, e);
 }
 
 struct fetching {

@@ -56,10 +56,11 @@ struct distant {
 	struct foreign_answers gateway; /* what refuses it */
 	/* In an apply: a request with more finds no room on the sandbox's disk; 0: any does. */
 	_Atomic size_t room_bytes;
-	enum err no_room_as; /* set before; 0: ERR_NO_SPACE */
-	enum err lost_as;               /* how that is told, set before; 0: ERR_UNREACHABLE */
-	unsigned lose_every;            /* likewise of every so many that are recorded; 0: never */
-	unsigned recorded;              /* of those that were done */
+	enum err no_room_as;        /* set before; 0: ERR_NO_SPACE */
+	_Atomic uint64_t room_told; /* lists tell so many free bytes; 0: what there are */
+	enum err lost_as;           /* how that is told, set before; 0: ERR_UNREACHABLE */
+	unsigned lose_every;        /* likewise of every so many that are recorded; 0: never */
+	unsigned recorded;          /* of those that were done */
 	atomic_bool tells_no_attrs; /* answers do not say what became of a file: it is gone again */
 	bool does_first; /* what holds applies holds their answers: they are done when they arrive */
 	unsigned items;  /* fetched so far */
