@@ -68,6 +68,8 @@ is "the sandbox has everything" "$(cat "$STORE"/[1-9] | cksum)" "$(cat written)"
 mount_sandbox demo timeout=$TIMEOUT
 expect_log '.*'
 leave_pending owed
+ok "sync -f is answered by the kernel, with nothing sent" deadline "$PATIENCE" sync -f "$MNT"
+ok "and what is pending stays so" is_pending
 cat >terminal.py <<'END'
 import os, pty, sys
 said = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
