@@ -165,6 +165,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->clock_ms = monotonic_ms();
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_rwlock_init(&c->observing, NULL);
+	retries_init(&c->retries);
 	kind = new_tree(c, &root, e);
 	if (!kind)
 		kind = start_threads(c, call, e);
@@ -216,6 +217,7 @@ void cache_free(struct cache *c)
 	lease_free(c->lease);
 	trust_free(c->trust);
 	tree_free(c->tree);
+	retries_destroy(&c->retries);
 	pthread_rwlock_destroy(&c->observing);
 	pthread_mutex_destroy(&c->lock);
 	free(c);

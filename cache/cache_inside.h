@@ -13,6 +13,7 @@
 #include "cache/pending.h"
 #include "cache/stats.h"
 #include "cache/recall.h"
+#include "cache/retry.h"
 #include "cache/stored.h"
 #include "cache/tree.h"
 
@@ -50,6 +51,7 @@ struct cache {
 	struct fill *fill;                      /* NULL: no file is fetched behind its reader */
 	struct stored *stored;                  /* NULL: nothing is; nor the next */
 	struct recall *recall;
+	struct retries retries;
 	pthread_mutex_t lock; /* guards what follows */
 	struct space space;
 	uint64_t grown; /* bytes of files, since that was last asked for their sake (room.h) */

@@ -45,7 +45,7 @@ static enum err change_inode(
 	return kind;
 }
 
-enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i,
+static enum err set_attr(struct cache *c, const struct call *call, struct inode *i,
 	const struct change *what, bool by_handle, struct error *e)
 {
 	struct inode_change w = { .call = call, .change = *what };
@@ -66,6 +66,12 @@ enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i
 	if (!kind && !decided)
 		kind = decide_setattr(c, call, i, &w.change, &decided, e);
 	return kind || decided ? kind : change_inode(c, i, &w, e);
+}
+
+enum err cache_setattr(struct cache *c, const struct call *call, struct inode *i,
+	const struct change *what, bool by_handle, struct error *e)
+{
+	return retry_last_answer(c, call, set_attr(c, call, i, what, by_handle, e), e);
 }
 
 static enum err write_now(struct cache *c, const struct call *call, struct inode *i,
@@ -344,7 +350,8 @@ static enum err check_open(
 	int64_t valid_ms;
 
 	if (tree_unsettled(c->tree, i)) {
-		tree_doubt(c->tree, i);
+		if (!retry_found(c, call, i))
+			tree_doubt(c->tree, i);
 		ahead_drop(c->ahead, i);
 		bulk_drop(c->bulk, i);
 	}
@@ -354,7 +361,7 @@ static enum err check_open(
 }
 
 /* It counts as open from the beginning: a removal meanwhile keeps the file. */
-enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
+static enum err open_file(struct cache *c, const struct call *call, struct inode *i, int flags,
 	bool *keep_pages, struct error *e)
 {
 	enum err kind = tree_open(c->tree, i, e);
@@ -370,6 +377,12 @@ enum err cache_open(struct cache *c, const struct call *call, struct inode *i, i
 	else
 		*keep_pages = tree_pages_current(c->tree, i);
 	return kind;
+}
+
+enum err cache_open(struct cache *c, const struct call *call, struct inode *i, int flags,
+	bool *keep_pages, struct error *e)
+{
+	return retry_last_answer(c, call, open_file(c, call, i, flags, keep_pages, e), e);
 }
 
 enum err cache_open_made(struct cache *c, const struct call *call, struct cache_entry *made,

@@ -305,6 +305,12 @@ static enum err look_up(struct cache *c, struct looking *l, struct error *e)
 	}
 }
 
+/* Who looks a file up again, because it was replaced, is to find it at the next step, too. */
+static bool is_kept(struct cache *c, const struct looking *l)
+{
+	return !S_ISREG(l->out->attr.mode) || retry_finds(c, l->call, l->out->inode);
+}
+
 /* Each of them is in vain because this name changed while it was asked for. */
 #define LOOKUP_TRIES 8
 
@@ -324,7 +330,14 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 		l.is_last = ++tries == LOOKUP_TRIES;
 		l.again = false;
 		kind = look_up(c, &l, e);
+		if (!kind && !l.again && !is_kept(c, &l)) {
+			cache_forget(c, out->inode, 1);
+			l.again = !l.is_last;
+			kind = l.again ? ERR_OK : error_set(e, ERR_STALE, "%s: replaced", name);
+		}
 	} while (!kind && l.again);
+	if (kind == ERR_NOT_FOUND)
+		retry_finds_none(c, call);
 	return kind;
 }
 
@@ -376,7 +389,7 @@ static enum err ask_attr(struct cache *c, const struct call *call, struct inode 
 	AUTO_FREE struct self *s = NULL;
 	struct error why = { 0 };
 
-	if (attr_is_known(c, call, i, ahead, out, valid_ms))
+	if (attr_is_known(c, call, i, ahead, out, valid_ms) || retry_found(c, call, i))
 		return ERR_OK;
 	enum err kind = tree_attr_in_doubt(c->tree, i, monotonic_ms())
 		? trust_restore(c->trust, call, e)
@@ -434,7 +447,7 @@ static enum err attr_of(struct cache *c, const struct call *call, struct inode *
 	struct attr *out, int64_t *valid_ms, struct error *e)
 {
 	if (i != tree_root(c->tree))
-		return ask_attr(c, call, i, ahead, out, valid_ms, e);
+		return retry_answer(c, call, ask_attr(c, call, i, ahead, out, valid_ms, e), e);
 	root_attr(c, call, i, ahead, out, valid_ms);
 	return ERR_OK;
 }
@@ -481,10 +494,11 @@ bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX +
  * ls(1) asks every file for the names, for the system's access list, as often as it asks for the
  * attributes: a file that is known to have none costs no request then, and needs no sandbox.
  */
-static bool has_no_xattrs(struct cache *c, struct inode *i)
+static bool has_no_xattrs(struct cache *c, const struct call *call, struct inode *i)
 {
 	struct attr attr;
-	bool is_known = left_ms(tree_attr(c->tree, i, &attr)) || tree_foreseen(c->tree, i, &attr);
+	bool is_known = left_ms(tree_attr(c->tree, i, &attr)) || tree_foreseen(c->tree, i, &attr) ||
+		retry_found(c, call, i);
 
 	return is_known && attr.no_xattrs;
 }
@@ -501,28 +515,36 @@ static enum err ask_xattrs(struct cache *c, const struct call *call, struct inod
 	s->flags = LIST_XATTRS;
 	s->xattr_name = name;
 	s->xattr_out = out;
-	enum err kind = refresh(c, i, s, e);
+	/* Who looked the name up twice is told of the file that has it now, whichever that is. */
+	enum err kind = retry_found(c, call, i) ? cache_with_path(c, i, NULL, ask_self, s, e)
+						: refresh(c, i, s, e);
 
 	if (!kind && name && !s->xattr_found)
 		kind = error_set(e, ERR_NO_XATTR, "%s", name);
 	return kind;
 }
 
-enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
-	struct buf *out, struct error *e)
+static enum err xattr_of(struct cache *c, const struct call *call, struct inode *i,
+	const char *name, struct buf *out, struct error *e)
 {
-	bool has_none = tree_is_gone(c->tree, i) || has_no_xattrs(c, i);
+	bool has_none = tree_is_gone(c->tree, i) || has_no_xattrs(c, call, i);
 
 	if (!has_none && tree_attr_in_doubt(c->tree, i, monotonic_ms())) {
 		enum err kind = trust_restore(c->trust, call, e);
 
 		if (kind)
 			return kind;
-		has_none = has_no_xattrs(c, i);
+		has_none = has_no_xattrs(c, call, i);
 	}
 	if (!has_none)
 		return ask_xattrs(c, call, i, name, out, e);
 	return name ? error_set(e, ERR_NO_XATTR, "%s", name) : ERR_OK;
+}
+
+enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
+	struct buf *out, struct error *e)
+{
+	return retry_last_answer(c, call, xattr_of(c, call, i, name, out, e), e);
 }
 
 void cache_believed(struct cache *c, struct inode *i, struct attr *out)
