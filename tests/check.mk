@@ -15,7 +15,10 @@ HOSTILE_SECONDS ?= 8
 # Which lies; the time of day where there is none.
 SEED           ?=
 
-# ---- Criterion's programs, one for each layer ----------------------------------------------------
+# ---- The unit tests' programs, one for each layer ------------------------------------------------
+#
+# Their assertions are Criterion's, the runner is ours (tests/support/runner.h). What a test calls in a library is looked up
+# once, not in each test.
 
 TEST_LAYERS := $(foreach l,providers http $(VENDORS) cache fs tools,$(if $(wildcard tests/$l/*.c),$l))
 
@@ -27,7 +30,7 @@ EXT_tools    = $(EXT_ctl)
 
 define layer_test
 $B/test-$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c tests/support/*.c)) $$$$(TESTED_$(1)) $$$$(LIBS_$(1))
-	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -o $$@ $$^ -lcriterion $$(EXT_$(1))
+	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -Wl,-z,now -o $$@ $$^ -lcriterion $$(EXT_$(1))
 endef
 $(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
 
@@ -149,7 +152,7 @@ TEST_ENV  = UNITS=$(abspath $B) LOGS=$(LOGS) UNIT_JOBS=$(UNIT_JOBS) \
 	UBSAN_OPTIONS=log_path=$(REPORTS)/ubsan:print_stacktrace=1 \
 	TSAN_OPTIONS=log_path=$(REPORTS)/tsan:second_deadlock_stack=1
 
-# Thread sanitizers want memory where they expect it. Criterion's runner does not start there: tests/support/plain_runner.c.
+# Thread sanitizers want memory where they expect it.
 TEST_PREFIX = $(if $(filter thread,$(SAN)),setarch --addr-no-randomize)
 
 # $(call run_tests,TESTS): the tests, as tests/support/run-test names them, then the reports of sanitizers.

@@ -1,8 +1,8 @@
 /* Over the test server: what only a server can show. */
 #include "tests/langsmith/fixture.h"
+#include "tests/support/runner.h"
 #include "tests/support/vendor_server.h"
 
-#include <criterion/hooks.h>
 #include <stdio.h>
 
 /* Much more than what waits for its reader (HTTP_WINDOW), so some of it was read when a connection breaks half-way. */
@@ -11,20 +11,20 @@
 
 static struct vendor_server service;
 
-ReportHook(PRE_ALL)(struct criterion_test_set *tests)
+void runner_begins(void)
 {
 	struct error why = { 0 };
 
-	(void)tests;
+	if (!runner_has("langsmith_service"))
+		return;
 	if (vendor_server_start(&service, "langsmith", &why))
 		return;
 	vendor_server_announce(&service);
 	setenv(ADMIN, service.admin_url, 1);
 }
 
-ReportHook(POST_ALL)(struct criterion_global_stats *stats)
+void runner_ends(void)
 {
-	(void)stats;
 	vendor_server_stop(&service);
 }
 

@@ -11,10 +11,9 @@
 #include "providers/base/cleanup.h"
 #include "providers/http/http.h"
 #include "tests/providers/contract.h"
+#include "tests/support/runner.h"
 #include "tests/support/vendor_server.h"
 
-#include <criterion/hooks.h>
-#include <criterion/internal/ordered-set.h>
 #include <fcntl.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -58,23 +57,12 @@ static void set(const char *what, const struct vendor *v, const char *value)
 	setenv(name, value, 1);
 }
 
-static bool has_enabled(const struct criterion_suite_set *suite)
-{
-	FOREACH_SET(struct criterion_test * test, suite->tests)
-	if (!test->data->disabled)
-		return true;
-	return false;
-}
-
-static bool is_wanted(const struct vendor *v, const struct criterion_test_set *tests)
+static bool is_wanted(const struct vendor *v)
 {
 	char name[64];
 
 	snprintf(name, sizeof name, SUITES "%s", v->name);
-	FOREACH_SET(struct criterion_suite_set * set, tests->suites)
-	if (!strncmp(set->suite.name, name, strlen(name)) && has_enabled(set))
-		return true;
-	return false;
+	return runner_has(name);
 }
 
 static void start(const struct vendor *v, struct vendor_server *server)
@@ -89,16 +77,15 @@ static void start(const struct vendor *v, struct vendor_server *server)
 	vendor_server_announce(server);
 }
 
-ReportHook(PRE_ALL)(struct criterion_test_set *tests)
+void runner_begins(void)
 {
 	for (size_t n = 0; n < VENDORS_COUNT && !getenv(LIVE_ID); n++)
-		if (is_wanted(&vendors[n], tests))
+		if (is_wanted(&vendors[n]))
 			start(&vendors[n], &servers[n]);
 }
 
-ReportHook(POST_ALL)(struct criterion_global_stats *stats)
+void runner_ends(void)
 {
-	(void)stats;
 	for (size_t n = 0; n < VENDORS_COUNT; n++)
 		vendor_server_stop(&servers[n]);
 }
