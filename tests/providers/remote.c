@@ -488,6 +488,8 @@ static void forbid_execution(size_t forbidden)
 	*scene.scratch.path = 0;
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		skip("nothing can be mounted here");
+	/* It may lie below one of them. */
+	unsetenv("TMPDIR");
 	mount_here("tmpfs", "/mnt", MS_NOEXEC);
 	for (size_t i = 0; i < PLACES; i++)
 		mount_here("tmpfs", shared_places[i], i < forbidden ? MS_NOEXEC : 0);
@@ -500,29 +502,46 @@ static bool is_below(const char *path, const char *dir)
 	return path && !strncmp(path, dir, strlen(dir)) && path[strlen(dir)] == '/';
 }
 
-Test(remote, the_helper_is_stored_where_files_may_be_executed)
+/* The first `forbidden` of the places are not for programs. */
+static void expect_stored_behind(size_t forbidden)
 {
-	for (size_t forbidden = 0; forbidden < PLACES; forbidden++) {
-		size_t uploads;
+	size_t uploads;
 
-		if (forbidden)
-			scene_open();
-		forbid_execution(forbidden);
-		attach();
-		cr_expect(is_below(scene.remote.helper_path, shared_places[forbidden]), "%s",
-			scene.remote.helper_path);
-		cr_expect(eq(str, scene.remote.staging, "/mnt/.sandboxfs"));
-		expect_works(&scene.remote, "f", 10);
-		expect_works(&scene.remote, "large", 100000);
-		uploads = scene.host.uploads;
-		remote_release(&scene.remote);
-		attach();
-		cr_expect(eq(sz, scene.host.uploads, uploads), "the second attach finds it there");
-		cr_assert(unlink(scene.remote.helper_path) == 0);
-		expect_works(&scene.remote, "g", 10);
-		remote_release(&scene.remote);
-		cr_expect(access("/tmp/.sandboxfs-0", F_OK) == (forbidden ? -1 : 0));
-	}
+	forbid_execution(forbidden);
+	attach();
+	cr_expect(is_below(scene.remote.helper_path, shared_places[forbidden]), "%s",
+		scene.remote.helper_path);
+	cr_expect(eq(str, scene.remote.staging, "/mnt/.sandboxfs"));
+	expect_works(&scene.remote, "f", 10);
+	expect_works(&scene.remote, "large", 100000);
+	uploads = scene.host.uploads;
+	remote_release(&scene.remote);
+	attach();
+	cr_expect(eq(sz, scene.host.uploads, uploads), "the second attach finds it there");
+	cr_assert(unlink(scene.remote.helper_path) == 0);
+	expect_works(&scene.remote, "g", 10);
+	remote_release(&scene.remote);
+	cr_expect(access("/tmp/.sandboxfs-0", F_OK) == (forbidden ? -1 : 0));
+}
+
+Test(remote, the_helper_is_stored_in_tmp_where_home_forbids_execution)
+{
+	expect_stored_behind(0);
+}
+
+Test(remote, the_helper_is_stored_in_dev_shm_where_tmp_forbids_execution_too)
+{
+	expect_stored_behind(1);
+}
+
+Test(remote, the_helper_is_stored_in_var_tmp_where_dev_shm_forbids_execution_too)
+{
+	expect_stored_behind(2);
+}
+
+Test(remote, the_helper_is_stored_in_run_where_var_tmp_forbids_execution_too)
+{
+	expect_stored_behind(3);
 }
 
 Test(remote, a_place_that_is_full_is_not_used)
