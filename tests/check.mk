@@ -95,8 +95,8 @@ table: $(TEST_BIN)/differences
 OWN_OF_VENDOR := ctl_create ctl_life ctl_list ctl_url left_behind no_helper ports paused vendor_faults vendor_key answers dead_link
 SHARED_TESTS  := e2b:after_exec e2b:events e2b:exec e2b:hostile e2b:inherited e2b:jobs e2b:known_names e2b:layers e2b:links e2b:lying_links e2b:mixing e2b:noexec e2b:oracle e2b:pid_namespace e2b:real_builds e2b:staging e2b:made_contents e2b:read_only e2b:no_home e2b:edges e2b:small_save e2b:full_disk \
 	modal:ctl_exec modal:ctl_run modal:exec modal:jobs modal:noexec modal:oracle modal:real_git runloop:ctl_with runloop:jobs runloop:posix modal:edges runloop:edges runloop:small_save \
-	aio:ctl_copy aio:ctl_exec aio:exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
-	daytona:ctl_copy daytona:exec daytona:full_disk daytona:jobs daytona:made_contents daytona:noexec daytona:read_only
+	aio:ctl_copy aio:ctl_exec aio:real_editors langsmith:ctl_exec langsmith:ctl_with langsmith:real_git \
+	daytona:ctl_copy daytona:full_disk daytona:jobs daytona:made_contents daytona:noexec daytona:read_only
 CONTRACTS     := $(VENDORS)
 # Of the helpers for other processors, under qemu-user: for check-all.
 PROCESSORS    := aarch64 armv7l riscv64
@@ -260,7 +260,7 @@ LAYERS_ALL    := overlay overlay,apart overlay,apart,xino=on overlay,index=on ov
 #	                      (oracle: a call takes some 10 ms there, so the long trace is E2B's; others have a tenth of it)
 #	process               nothing about a vendor, whose helper runs in the sandbox whatever HELPER is
 #	clang, sanitizers, jitter    neither fuzzers nor budgets; clang's code is the same in every vendor's sandbox
-RELEASE_STEPS := lint check conformance long oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
+RELEASE_STEPS := lint check conformance long fuzz oracle process mixing $(VENDORS) layers budgets fault-rounds sanitizers clang jitter answers hostile hostile-sanitizers \
 	distros containers faults threads threads-e2b stress soak mutants live
 STEPS         ?= $(RELEASE_STEPS)
 
@@ -268,6 +268,7 @@ release_lint         = lint
 release_check        = check
 release_conformance  = conformance
 release_long         = test T="$(LONG_TESTS) $(PROCESSORS:%=contract:%)"
+release_fuzz         = fuzz FUZZ_SECONDS=60
 release_oracle       = oracle ORACLE_OPS=50000 ORACLE_SEEDS=2
 release_process      = test HELPER=process ORACLE_OPS=20000 T="$(ALL_VENDOR_TESTS)"
 release_mixing       = test MIXING_ROUNDS=10000 T="tests/mount/mixing.t e2b:tests/mount/mixing.t"

@@ -1,6 +1,6 @@
 # `make fuzz`: each tests/fuzz/fuzz_*.c for FUZZ_SECONDS with libFuzzer, as the test fuzz:NAME. Findings stay in build/fuzz.
 
-FUZZ_SECONDS ?= 5
+FUZZ_SECONDS ?= 2
 FUZZ_CC      ?= clang
 FUZZ_FLAGS    = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR) -MMD -MP -I. -Ibuild/generated \
 	-DSANDBOXFS_VERSION='"$(VERSION)"' -g -O1 -fno-omit-frame-pointer \

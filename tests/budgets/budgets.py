@@ -113,7 +113,7 @@ def main():
     o = options()
     os.makedirs(o.fixtures, exist_ok=True)
     root, facts = fixtures.make(o.fixtures, FILES)
-    with tempfile.TemporaryDirectory(prefix="sandboxfs-budgets.", dir="/var/tmp") as scratch:
+    with tempfile.TemporaryDirectory(prefix="sandboxfs-budgets.", dir=os.environ.get("TMPDIR", "/var/tmp")) as scratch:
         os.chmod(scratch, 0o755)
         setting = Setting(scratch, f"{scratch}/servers", os.path.abspath(o.sandboxfs))
         count = lambda vendor: measure(vendor, o, setting, root, facts)

@@ -32,7 +32,7 @@ disk_has_room() { rm -f "$DISK/fill"; }
 disk_read_only() { wait_until 20 mount -o remount,ro "$DISK" 2>/dev/null; }
 disk_writable() { mount -o remount,rw "$DISK"; }
 
-ROUNDS=${ROUNDS:-server_stall server_half_answer server_duplicate link_refuse disk_full}
+ROUNDS=${ROUNDS:-server_half_answer link_refuse disk_full}
 # Each with what ends it, and with what the sandbox does about changes: `all`: it gets all of them in the end; `some`: it
 # refuses some, which is told.
 TABLE='
