@@ -203,7 +203,7 @@ static void find(struct modal_control *c)
 	char found[SANDBOX_ID_MAX] = "";
 	AUTO_FREE char *task = NULL;
 
-	if (sandbox_find_named(c, &impatient, "", "name", found, NULL) == ERR_OK)
+	if (sandbox_find_named(c, &impatient, "", SANDBOX_APP, "name", found, NULL) == ERR_OK)
 		must(sandbox_check_id(found, NULL) == ERR_OK);
 	if (sandbox_task(c, &impatient, SANDBOX, &task, NULL) == ERR_OK)
 		must(task && *task);
