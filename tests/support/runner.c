@@ -23,7 +23,7 @@
 /* One line of what a test says of itself: a write of so much is not cut by another test's. */
 #define LINE_MAX_SAID 4096
 
-/* Where the linker puts what Test() and TestSuite() declare. */
+/* Where the linker puts what Test() and TestSuite() declare: arrays, from begin to end. */
 extern struct criterion_test *__start_cr_tst[], *__stop_cr_tst[];
 extern struct criterion_suite *__start_cr_sts[], *__stop_cr_sts[];
 
@@ -174,6 +174,7 @@ void cri_assert_node_send(const char *file, size_t line, struct cri_assert_node 
 
 static const struct criterion_suite *suite_of(const struct criterion_test *test)
 {
+	/* cppcheck-suppress comparePointers */
 	for (struct criterion_suite **s = __start_cr_sts; s < __stop_cr_sts; s++)
 		if (*s && !strcmp((*s)->name, test->category))
 			return *s;
@@ -197,6 +198,7 @@ static bool is_chosen(const struct criterion_test *test)
 
 bool runner_has(const char *suite)
 {
+	/* cppcheck-suppress comparePointers */
 	for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++)
 		if (*t && is_chosen(*t) && !strncmp((*t)->category, suite, strlen(suite)))
 			return true;
@@ -344,6 +346,7 @@ static struct slot *free_slot(void)
 
 static void run_all(void)
 {
+	/* cppcheck-suppress comparePointers */
 	for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++) {
 		if (!*t || !is_chosen(*t))
 			continue;
@@ -364,6 +367,7 @@ static void run_all(void)
 
 static void list_all(void)
 {
+	/* cppcheck-suppress comparePointers */
 	for (struct criterion_test **t = __start_cr_tst; t < __stop_cr_tst; t++)
 		if (*t && is_chosen(*t))
 			printf("%s/%s\n", (*t)->category, (*t)->name);
