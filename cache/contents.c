@@ -172,9 +172,10 @@ enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, 
 	enum err kind = pending_flush(c->pending, call, i, true, &synced, e);
 
 	tree_show_real_ctime(c->tree, i);
-	if (kind || synced || tree_is_gone(c->tree, i))
+	if (kind || tree_is_gone(c->tree, i))
 		return kind;
-	return change_inode(c, i, &w, e);
+	kind = pending_drain_paths(c->pending, call, i, e);
+	return kind || synced ? kind : change_inode(c, i, &w, e);
 }
 
 /* What is copied must be there, and what was written before must not come after it. */

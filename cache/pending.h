@@ -95,6 +95,10 @@ enum err pending_drain(
 enum err pending_drain_path(
 	struct pending *p, const struct call *call, struct inode *i, struct error *e);
 
+/* The same for all names of `i`: it is wherever the tree says. */
+enum err pending_drain_paths(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e);
+
 /* pending_drain(), and reports what was refused; `sync`: with a CHANGE_SYNC at the end, if anything was pending: *synced. */
 enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
 	bool *synced, struct error *e);

@@ -242,8 +242,8 @@ enum err pending_drain(struct pending *p, const struct call *call, struct inode 
 }
 
 /* From the lowest up; what is on the way may move again meanwhile. */
-enum err pending_drain_path(
-	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+static enum err drain_owing(struct pending *p, const struct call *call, struct inode *i,
+	struct inode *(*find)(struct tree *t, struct inode *i), struct error *e)
 {
 	enum err kind = ERR_OK;
 	struct inode *owing;
@@ -253,7 +253,7 @@ enum err pending_drain_path(
 	pthread_mutex_lock(&p->lock);
 	kind = await_recovered_locked(p, call, e);
 	pthread_mutex_unlock(&p->lock);
-	while (!kind && (owing = tree_owing_on_path(p->cache->tree, i))) {
+	while (!kind && (owing = find(p->cache->tree, i))) {
 		kind = pending_drain(p, call, owing, e);
 		/* What was made and removed again before it left never comes. */
 		if (!kind && tree_is_gone(p->cache->tree, owing))
@@ -261,6 +261,18 @@ enum err pending_drain_path(
 		tree_unpin(p->cache->tree, owing);
 	}
 	return kind;
+}
+
+enum err pending_drain_path(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	return drain_owing(p, call, i, tree_owing_on_path, e);
+}
+
+enum err pending_drain_paths(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	return drain_owing(p, call, i, tree_owing_on_paths, e);
 }
 
 static enum err add_sync_locked(struct pending *p, struct inode *i, struct error *e)

@@ -453,6 +453,8 @@ void tree_owe_name(struct tree *t, struct inode *i, int delta);
 bool tree_owes_path(struct tree *t, const struct inode *i);
 /* The lowest of those, pinned; NULL: none. */
 struct inode *tree_owing_on_path(struct tree *t, struct inode *i);
+/* The same of every name that it has. */
+struct inode *tree_owing_on_paths(struct tree *t, struct inode *i);
 
 /* ---- Moving ---- */
 

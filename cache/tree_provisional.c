@@ -305,6 +305,26 @@ bool tree_owes_path(struct tree *t, const struct inode *i)
 	return owes;
 }
 
+static struct inode *owing_on_any_locked(const struct tree *t, struct inode *i)
+{
+	struct inode *owing = owing_locked(t, i);
+
+	for (const struct dentry *d = i->names; d && !owing; d = d->next_of_inode)
+		owing = owing_locked(t, d->dir);
+	return owing;
+}
+
+struct inode *tree_owing_on_paths(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *owing = owing_on_any_locked(t, i);
+
+	if (owing)
+		owing->pins++;
+	pthread_mutex_unlock(&t->lock);
+	return owing;
+}
+
 struct inode *tree_owing_on_path(struct tree *t, struct inode *i)
 {
 	pthread_mutex_lock(&t->lock);

@@ -491,6 +491,65 @@ Test(decide_silent, what_is_written_while_a_directory_moves_arrives)
 	cancel_release(&thrown);
 }
 
+/* ---- The names that an fsync covers ---- */
+
+struct syncing {
+	struct inode *i;
+	enum err kind;
+};
+
+/* Whether somebody waits for what is pending. */
+static bool is_awaited(void)
+{
+	struct pending *p = far.cache->pending;
+
+	pthread_mutex_lock(&p->lock);
+	bool is = p->waiting;
+
+	pthread_mutex_unlock(&p->lock);
+	return is;
+}
+
+static void *sync_file(void *context)
+{
+	struct syncing *s = context;
+
+	s->kind = cache_fsync(far.cache, NULL, s->i, NULL);
+	return NULL;
+}
+
+/* By its first name, which is in the root, it is there already. */
+Test(decide, an_fsync_waits_for_the_directory_of_each_name_of_the_file)
+{
+	struct inode *root = cache_root(far.cache), *i = make_in("d", "f");
+	struct syncing syncing = { .i = i };
+	struct cache_entry link;
+	pthread_t syncer;
+
+	cr_assert(eq(int, cache_link(far.cache, NULL, i, root, "other", &link, NULL), ERR_OK));
+	cr_assert(eq(int, sync_all(), ERR_OK));
+	distant_hold_applies(&far, true);
+	unsigned before = distant_applies(&far);
+
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "d", root, "e", 0, NULL), ERR_OK));
+	distant_await_applies(&far, before + 1);
+	cr_assert(eq(int, pthread_create(&syncer, NULL, sync_file, &syncing), 0));
+	/* An fsync that does not wait for the rename asks for itself beside it. */
+	int64_t end_ms = monotonic_ms() + 60000;
+
+	while (distant_applies(&far) == before + 1 && !is_awaited()) {
+		cr_assert(lt(i64, monotonic_ms(), end_ms), "it does neither");
+		usleep(1000);
+	}
+	cr_expect(eq(uint, distant_applies(&far), before + 1), "it did not wait");
+	distant_hold_applies(&far, false);
+	pthread_join(syncer, NULL);
+	cr_expect(eq(int, syncing.kind, ERR_OK));
+	cr_expect(eq(int, faccessat(far.scratch.fd, "e/f", F_OK, 0), 0));
+	cache_forget(far.cache, link.inode, 1);
+	distant_close(&far, i);
+}
+
 /* ---- An answer that is lost ---- */
 
 /* What is done until its end is one batch, of which the first answer is lost. */
