@@ -151,6 +151,10 @@ typedef enum err (*list_sink)(void *context, const struct list_item *item, struc
 
 /* ---- apply: an ordered list of changes ---- */
 
+/*
+ * SET_MTIME in what makes a name, and in WRITE, APPEND and COPY: the file has this mtime afterwards,
+ * unless the mtime is not the writer's to set. A file that was there and is taken keeps its own.
+ */
 enum change_op {
 	CHANGE_MKDIR = 1, /* path, mode, uid, gid */
 	CHANGE_CREATE, /* path, mode, uid, gid: a regular file; CHANGE_EXCL or an existing one is taken */
@@ -160,9 +164,8 @@ enum change_op {
 	CHANGE_UNLINK, /* path; path2 if set: a staging name that keeps the inode alive for open handles */
 	CHANGE_RMDIR, /* path */
 	CHANGE_RENAME, /* path -> path2; CHANGE_NOREPLACE, CHANGE_EXCHANGE; keep: staging name for a replaced file */
-	CHANGE_SETATTR, /* path; what `set` names */
-	/* path, offset, data; SET_MTIME: this is its time then, unless that is not the writer's to set */
-	CHANGE_WRITE,
+	CHANGE_SETATTR,   /* path; what `set` names */
+	CHANGE_WRITE,     /* path, offset, data */
 	CHANGE_APPEND,    /* path, data; the result's `offset` is where it landed */
 	CHANGE_FALLOCATE, /* path, offset, length, mode = fallocate(2)'s */
 	CHANGE_COPY, /* path, offset -> path2, offset2, length: within the sandbox; result's `count` */

@@ -106,6 +106,11 @@ enum err change_sync(struct work *w, struct error *e);
 enum err change_write(struct work *w, struct error *e);
 /* The same to what is open. */
 enum err work_write(struct work *w, int fd, struct error *e);
+/*
+ * The time that the change says, where it says one. Of a file that is not ours to set the time of,
+ * the time stays that of the change.
+ */
+void work_set_mtime(const struct work *w, int fd);
 enum err change_append(struct work *w, struct error *e);
 enum err change_fallocate(struct work *w, struct error *e);
 enum err change_copy(struct work *w, struct error *e);

@@ -1,5 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/helper/apply.h"
+#include "providers/helper/pin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,13 +47,12 @@ static enum err write_all(struct work *w, int fd, bool at_offset, struct error *
 	return ERR_OK;
 }
 
-/* Not ours to set: then it is that of the writing. */
-static void set_mtime(int fd, const struct change *c)
+void work_set_mtime(const struct work *w, int fd)
 {
 	const struct timespec unset = { .tv_nsec = UTIME_OMIT };
 
-	if (c->set & SET_MTIME)
-		futimens(fd, (const struct timespec[]){ unset, c->mtime });
+	if (w->change->set & SET_MTIME)
+		pin_utimens(fd, (const struct timespec[]){ unset, w->change->mtime });
 }
 
 enum err work_write(struct work *w, int fd, struct error *e)
@@ -60,7 +60,7 @@ enum err work_write(struct work *w, int fd, struct error *e)
 	enum err k = write_all(w, fd, true, e);
 
 	if (k == ERR_OK)
-		set_mtime(fd, w->change);
+		work_set_mtime(w, fd);
 	return k;
 }
 
@@ -116,6 +116,7 @@ enum err change_append(struct work *w, struct error *e)
 	w->result->count = count_appended(w, fd);
 	if (w->result->count && w->result->count == w->change->data_len) {
 		w->result->offset = w->before.size;
+		work_set_mtime(w, fd);
 		return work_done(w, fd, e);
 	}
 	k = write_all(w, fd, false, e);
@@ -126,6 +127,7 @@ enum err change_append(struct work *w, struct error *e)
 	if (end < 0)
 		return error_errno(e, errno, "%s: lseek", w->change->path);
 	w->result->offset = (uint64_t)end - w->result->count;
+	work_set_mtime(w, fd);
 	return work_done(w, fd, e);
 }
 
@@ -202,5 +204,6 @@ enum err change_copy(struct work *w, struct error *e)
 		return k;
 	if (copy_bytes(from, c->offset, to, c->offset2, length_of(c), &w->result->count))
 		return error_errno(e, errno, "%s to %s", c->path, c->path2);
+	work_set_mtime(w, to);
 	return work_done(w, to, e);
 }

@@ -58,7 +58,10 @@ static enum err finish_new(struct work *w, int fd, int unlink_flags, struct erro
 {
 	enum err k = give_new(w, fd, unlink_flags, e);
 
-	return k == ERR_OK ? work_done(w, fd, e) : k;
+	if (k != ERR_OK)
+		return k;
+	work_set_mtime(w, fd);
+	return work_done(w, fd, e);
 }
 
 /* Holds what was just made. Between the making and the holding somebody may have put another there: not ours to give. */
@@ -70,8 +73,10 @@ static enum err finish_made(struct work *w, mode_t type, struct error *e)
 
 	if (k != ERR_OK)
 		return k;
-	if (w->is_again && attr.uid == w->change->uid)
+	if (w->is_again && attr.uid == w->change->uid) {
+		work_set_mtime(w, pin);
 		return work_done(w, pin, e);
+	}
 	if (has_owner(w->change) && ((attr.mode & S_IFMT) != type || attr.uid != geteuid()))
 		return error_set(e, ERR_STALE, "%s: was replaced at once", w->change->path);
 	return finish_new(w, pin, S_ISDIR(type) ? AT_REMOVEDIR : 0, e);

@@ -546,6 +546,39 @@ BEHAVIOUR(apply, write_leaves_the_time_it_is_given)
 	cr_assert(lt(i64, 1600000000, r.attr.mtime.tv_sec));
 }
 
+/* All of it is seen with this mtime from the beginning; what is there already keeps its own. */
+BEHAVIOUR(apply, what_is_made_written_or_copied_has_the_mtime_it_is_given)
+{
+	const struct timespec then = { .tv_sec = 1600000000, .tv_nsec = 987654321 };
+	const struct change changes[] = {
+		CHANGE_ROW(MKDIR, "d", .mode = 0755, .set = SET_MTIME, .mtime = then),
+		CHANGE_ROW(CREATE, "new", .mode = 0644, .set = SET_MTIME, .mtime = then),
+		CHANGE_ROW(MKNOD, "p", .mode = S_IFIFO | 0644, .set = SET_MTIME, .mtime = then),
+		CHANGE_ROW(SYMLINK, "l", .set = SET_MTIME, .mtime = then, TEXT("to")),
+		CHANGE_ROW(APPEND, "f", .set = SET_MTIME, .mtime = then, TEXT("more")),
+		CHANGE_ROW(
+			COPY, "f", .path2 = "copy", .length = 2, .set = SET_MTIME, .mtime = then),
+	};
+	const char *const paths[] = { "d", "new", "p", "l", "f", "copy" };
+	struct change_result r[6];
+
+	outside_write_text(s, "f", "text");
+	outside_write_text(s, "copy", "");
+	outside_write_text(s, "there", "");
+	apply_all(s, changes, 6, r);
+	for (size_t n = 0; n < 6; n++) {
+		cr_assert(eq(int, r[n].err, ERR_OK), "%s: %s", paths[n], r[n].why);
+		cr_expect(time_equals(r[n].attr.mtime, then), "%s", paths[n]);
+		cr_expect(eq(i64, outside_attr(s, paths[n]).mtime.tv_sec, then.tv_sec), "%s",
+			paths[n]);
+	}
+	struct change_result taken = apply_one(
+		s, CHANGE(CREATE, "there", .mode = 0644, .set = SET_MTIME, .mtime = then));
+
+	cr_assert(eq(int, taken.err, ERR_OK));
+	cr_expect(lt(i64, then.tv_sec, taken.attr.mtime.tv_sec));
+}
+
 BEHAVIOUR(apply, write_takes_a_whole_piece_of_any_bytes)
 {
 	AUTO_FREE unsigned char *data = malloc(VERB_DATA_MAX);
