@@ -349,10 +349,7 @@ enum err cache_sync(struct cache *c, const struct call *call, struct error *e)
 {
 	if (call && call->cancel && cancel_thrown(call->cancel))
 		return error_set(e, ERR_INTERRUPTED, "interrupted");
-	enum err kind = pending_drain_all(c->pending, call, e);
-
-	tree_show_real_ctimes(c->tree);
-	return kind;
+	return pending_drain_all(c->pending, call, e);
 }
 
 static void tell_room(struct cache *c, struct cache_status *out)

@@ -57,6 +57,7 @@ struct cache {
 	uint64_t grown; /* bytes of files, since that was last asked for their sake (room.h) */
 	struct timespec clock; /* the sandbox's, when it was last heard of */
 	int64_t clock_ms;
+	struct timespec changed; /* the last time that cache_time_of_change() gave */
 	struct last_errors errors;
 };
 
@@ -91,6 +92,11 @@ void cache_note_lost(struct cache *c, const char *path, const struct error *e);
 void cache_note_clock(struct cache *c, const struct timespec *now);
 /* What it shows by now at least. */
 struct timespec cache_clock(struct cache *c);
+/*
+ * The time of a change that is made here now: later than that of every change before, so that the
+ * times of all files have the order of the calls.
+ */
+struct timespec cache_time_of_change(struct cache *c);
 /* Whether such an answer may be the fault of a path that leads elsewhere by now. */
 bool cache_may_be_lost(enum err kind);
 /* Whether it says nothing of what was asked for, but that nobody could be asked. */

@@ -171,7 +171,6 @@ enum err cache_fsync(struct cache *c, const struct call *call, struct inode *i, 
 	bool synced;
 	enum err kind = pending_flush(c->pending, call, i, true, &synced, e);
 
-	tree_show_real_ctime(c->tree, i);
 	if (kind || tree_is_gone(c->tree, i))
 		return kind;
 	kind = pending_drain_paths(c->pending, call, i, e);

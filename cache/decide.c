@@ -133,7 +133,7 @@ enum err decide_check_staged(bool keep, const char *staged, const char *name, st
 
 void decide_show_dir(struct cache *c, struct inode *dir, int links)
 {
-	const struct tree_foresight f = { .now = cache_clock(c), .links = links };
+	const struct tree_foresight f = { .now = cache_time_of_change(c), .links = links };
 
 	tree_foresee(c->tree, dir, &f);
 }
@@ -142,7 +142,7 @@ void decide_show_dir(struct cache *c, struct inode *dir, int links)
 void decide_show_links(struct cache *c, struct inode *i, int links)
 {
 	const struct tree_foresight f = {
-		.now = cache_clock(c), .links = links, .keeps_mtime = true
+		.now = cache_time_of_change(c), .links = links, .keeps_mtime = true
 	};
 
 	tree_foresee(c->tree, i, &f);

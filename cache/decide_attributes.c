@@ -20,6 +20,10 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 	tree_attr(c->tree, i, &attr);
 	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED || !tree_size_is_true(c->tree, i))
 		return false;
+	/* By its path a file that has the size already may keep its times: its file system knows. */
+	if (!(what->flags & CHANGE_BY_HANDLE) && !(what->set & SET_MTIME) &&
+		what->size == attr.size)
+		return false;
 	return judge_allows(&c->sandbox.identity, &attr, JUDGE_WRITE) ||
 		(what->flags & CHANGE_BY_HANDLE && decide_is_owner(c, i));
 }
@@ -77,12 +81,11 @@ static enum err set_locked(
 	struct pending *p, struct inode *i, struct change *change, struct error *e)
 {
 	struct tree *t = p->cache->tree;
-	const struct tree_foresight touch = {
-		.now = cache_clock(p->cache), .keeps_mtime = true, .set = change
-	};
+	struct tree_foresight touch = { .keeps_mtime = true, .set = change };
 
 	if (!is_so_already(p->cache, i, change))
 		return pending_set_locked(p, i, change, e);
+	touch.now = cache_time_of_change(p->cache);
 	tree_foresee(t, i, &touch);
 	return ERR_OK;
 }

@@ -35,7 +35,7 @@ static enum err queue_copy_locked(struct pending *p, struct inode *from, struct 
 	struct tree *t = p->cache->tree;
 	struct attr attr;
 	const struct change_about about = { .scope.inodes = { to, from }, .target = to };
-	const struct tree_foresight f = { .now = cache_clock(p->cache),
+	const struct tree_foresight f = { .now = pending_stamp_locked(p, to, change),
 		.begin = change->offset2,
 		.end = change->offset2 + change->length };
 	AUTO_TREE_PATH struct tree_path path = { 0 };

@@ -20,11 +20,11 @@ static uint32_t type_of(const struct making *m)
 }
 
 /* As the sandbox's kernel will make it; the group, and of directories the bit, come from a directory that has it. */
-static struct attr attr_to_be(struct cache *c, struct inode *dir, const struct making *m)
+static struct attr attr_to_be(
+	struct cache *c, struct inode *dir, const struct making *m, struct timespec now)
 {
 	bool owned = c->options.owners_from_caller;
 	uint32_t type = type_of(m);
-	struct timespec now = cache_clock(c);
 	struct attr above;
 
 	tree_attr(c->tree, dir, &above);
@@ -51,7 +51,7 @@ enum err decide_show_made_locked(struct pending *p, struct queued *q, const stru
 	struct inode *dir, const char *name, struct inode **out, struct error *e)
 {
 	struct cache *c = p->cache;
-	const struct tree_news news = { .attr = attr_to_be(c, dir, m),
+	const struct tree_news news = { .attr = attr_to_be(c, dir, m, q->change.mtime),
 		.link = m->text,
 		.until_ms = TREE_HELD,
 		.name_until_ms = TREE_HELD,
@@ -158,6 +158,8 @@ static enum err make_locked(struct pending *p, struct inode *dir, const char *na
 		kind = tree_path(c->tree, dir, name, &path, e);
 	change.path = path.text;
 	change.parent = tree_expect(c->tree, dir);
+	change.mtime = cache_time_of_change(c);
+	change.set = change.mtime.tv_sec ? SET_MTIME : 0;
 	/* Whoever asked for no more than a file that is there was promised a new one all the same. */
 	if (m->op == CHANGE_CREATE)
 		change.flags |= CHANGE_EXCL;
@@ -175,7 +177,7 @@ static enum err make_locked(struct pending *p, struct inode *dir, const char *na
 static void show_entry(
 	struct cache *c, const struct call *call, struct inode *dir, const struct making *m)
 {
-	const struct tree_foresight f = { .now = cache_clock(c),
+	const struct tree_foresight f = { .now = cache_time_of_change(c),
 		.links = m->op == CHANGE_MKDIR,
 		.asker = call ? call->asker : 0 };
 

@@ -106,6 +106,8 @@ static enum err hear(void *context, const struct watch_event *event, struct erro
 	case WATCH_FOUND: tree_hear_watched(l->cache->tree, event->path); return ERR_OK;
 	case WATCH_ITEM: on_item(l, event->item); return ERR_OK;
 	default:
+		if (event->has_attr)
+			cache_note_clock(l->cache, &event->attr.ctime);
 		tree_hear(l->cache->tree, event);
 		/* The count grows when the tree has heard of the change. */
 		stats_add(&l->cache->stats, STATS_EVENTS, 1);

@@ -81,7 +81,20 @@ void cache_note_clock(struct cache *c, const struct timespec *now)
 		c->clock = *now;
 		c->clock_ms = now_ms;
 	}
+	if (ahead_ns < -SET_BACK_NS)
+		c->changed = (struct timespec){ 0 };
 	pthread_mutex_unlock(&c->lock);
+}
+
+struct timespec cache_time_of_change(struct cache *c)
+{
+	pthread_mutex_lock(&c->lock);
+	struct timespec now = clock_locked(c, monotonic_ms());
+
+	if (now.tv_sec)
+		now = c->changed = time_next(c->changed, now);
+	pthread_mutex_unlock(&c->lock);
+	return now;
 }
 
 struct timespec cache_clock(struct cache *c)

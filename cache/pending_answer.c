@@ -33,16 +33,21 @@ static void note_answered(
 	b->answered_at = p->gatherings;
 }
 
+/* Of what is not told the time is that of the moved file, or of a directory. */
+static void adopt_untold(struct pending *p, struct inode *i, const struct change_result *r)
+{
+	static const struct attr none;
+	const struct attr *beside = r->has_attr ? &r->attr : r->has_parent ? &r->parent : &none;
+
+	i->backlog->answered = none;
+	tree_answered_untold(p->cache->tree, i, beside->ctime);
+}
+
 static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
 {
 	struct attr *latest = &i->backlog->answered;
 	struct cache *c = p->cache;
 
-	if (!attr) {
-		*latest = (struct attr){ 0 };
-		tree_doubt(c->tree, i);
-		return;
-	}
 	cache_note_clock(c, &attr->ctime);
 	note_answered(p, q, i->backlog, attr);
 	tree_answered(c->tree, &q->about.scope, i, latest,
@@ -76,6 +81,17 @@ static const struct attr *attr_of_dir(
 	if (r->has_parent2 && r->parent2.ino == x.ino && r->parent2.dev == x.dev)
 		return &r->parent2;
 	return NULL;
+}
+
+static void adopt_dir(
+	struct pending *p, struct queued *q, struct inode *dir, const struct change_result *r)
+{
+	const struct attr *attr = attr_of_dir(p, dir, r);
+
+	if (attr)
+		adopt(p, q, dir, attr);
+	else
+		adopt_untold(p, dir, r);
 }
 
 /* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
@@ -248,16 +264,18 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 		adopt_again(p, q, about->target, r);
 	else if (about->target && queued_removes(q) && r->was_over)
 		adopt_removed_again(p, q, r);
-	else if (about->target && (r->has_attr || !is_gone_by(p, q)))
-		adopt(p, q, about->target, r->has_attr ? &r->attr : NULL);
+	else if (about->target && r->has_attr)
+		adopt(p, q, about->target, &r->attr);
+	else if (about->target && !is_gone_by(p, q))
+		adopt_untold(p, about->target, r);
 	check_taken(p, q, r);
 	if (about->dir)
-		adopt(p, q, about->dir, attr_of_dir(p, about->dir, r));
+		adopt_dir(p, q, about->dir, r);
 	if (about->dir2 && about->dir2 != about->dir)
-		adopt(p, q, about->dir2, attr_of_dir(p, about->dir2, r));
+		adopt_dir(p, q, about->dir2, r);
 	/* Of what a rename replaced nothing is told, and it may have other names. */
 	if (q->change.op == CHANGE_RENAME && about->scope.inodes[3])
-		adopt(p, q, about->scope.inodes[3], NULL);
+		adopt_untold(p, about->scope.inodes[3], r);
 }
 
 /* ---- The batch ---- */

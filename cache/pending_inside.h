@@ -362,6 +362,12 @@ struct queued *pending_base_waits_locked(const struct queued *carrier);
 
 /* ---- Times (pending_times.c) ---- */
 
+/*
+ * The time of a change of the contents of `i` that is made now and shown next, into the change, so
+ * that the sandbox gives the file the same mtime; left out where the mtime is not the sandbox user's
+ * to set. Returns the time.
+ */
+struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct change *change);
 /* The directory shows a time of which the sandbox has not heard: it hears of it with other changes. */
 void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir);
 /*

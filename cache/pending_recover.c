@@ -71,8 +71,11 @@ static bool add(struct queued *q, const struct journal_entry *entry)
 	const struct change *c = &entry->change;
 
 	/* Of what was refused or done, and noted so in part, the rest leaves once more to hear that. */
-	if (queued_in_pieces(c) && queued_has_contents(q))
+	if (queued_in_pieces(c) && queued_has_contents(q)) {
+		if (entry->number != q->number)
+			queued_take_time(q, c);
 		return queued_add_piece(q, &entry->where, entry->number, c->offset);
+	}
 	return entry->number == q->number || queued_set_more(q, c, entry->number);
 }
 

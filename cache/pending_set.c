@@ -3,6 +3,8 @@
 
 #include "cache/cache_inside.h"
 
+#include <sys/stat.h>
+
 /* What is about to be queued, and the text that its path is in. */
 struct setting {
 	struct change *change;
@@ -111,10 +113,39 @@ static enum err set_locked(
 	return kind;
 }
 
+static void set_to_now(struct timespec *time, struct timespec now)
+{
+	if (time->tv_nsec == UTIME_NOW)
+		*time = now;
+}
+
+/*
+ * The time of the change, which the sandbox is told wherever it would take its own time of then: that
+ * is a later one.
+ */
+static struct timespec time_of_setting_locked(
+	struct pending *p, struct inode *i, struct change *change)
+{
+	struct change stamped = { 0 };
+	struct timespec now = pending_stamp_locked(p, i, &stamped);
+
+	if (!stamped.set)
+		return now;
+	if (change->set & SET_ATIME)
+		set_to_now(&change->atime, now);
+	if (change->set & SET_MTIME)
+		set_to_now(&change->mtime, now);
+	else if (change->set & SET_SIZE) {
+		change->set |= SET_MTIME;
+		change->mtime = now;
+	}
+	return now;
+}
+
 enum err pending_set_locked(
 	struct pending *p, struct inode *i, struct change *change, struct error *e)
 {
-	const struct tree_foresight f = { .now = cache_clock(p->cache),
+	const struct tree_foresight f = { .now = time_of_setting_locked(p, i, change),
 		.keeps_mtime = !(change->set & SET_SIZE),
 		.set = change };
 	enum err kind = set_locked(p, i, change, e);

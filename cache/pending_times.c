@@ -16,6 +16,20 @@ static bool may_set(const struct pending *p, const struct attr *attr)
 	return uid == 0 || uid == attr->uid;
 }
 
+struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct change *change)
+{
+	struct tree *t = p->cache->tree;
+	struct timespec now = tree_time_of_change(t, i, cache_time_of_change(p->cache));
+	struct attr attr;
+
+	tree_attr(t, i, &attr);
+	if (now.tv_sec && may_set(p, &attr)) {
+		change->set |= SET_MTIME;
+		change->mtime = now;
+	}
+	return now;
+}
+
 static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
 {
 	struct tree *t = p->cache->tree;
@@ -44,6 +58,25 @@ static bool contents_are_owed(const struct backlog *b)
 	return last && (queued_changes_contents(last) || last->change.op == CHANGE_RENAME);
 }
 
+/*
+ * Whether the change that is told says the time already. Of several parts on their way any may be
+ * the last one to arrive.
+ */
+static bool is_time_told_locked(const struct pending *p, const struct backlog *b)
+{
+	const struct change *c = &b->last->change;
+	bool is_only = b->owes == (b->maker && b->maker != b->last ? 2 : 1);
+	struct attr attr;
+
+	tree_attr(p->cache->tree, b->inode, &attr);
+	return is_only && c->set & SET_MTIME && time_equals(c->mtime, attr.mtime);
+}
+
+static bool is_time_owed_locked(const struct pending *p, const struct backlog *b)
+{
+	return contents_are_owed(b) && !is_time_told_locked(p, b);
+}
+
 void pending_keep_times(struct pending *p, struct inode *i)
 {
 	if (!p)
@@ -52,7 +85,7 @@ void pending_keep_times(struct pending *p, struct inode *i)
 
 	pthread_mutex_lock(&p->lock);
 	pending_still_locked(p, &call, NULL);
-	if (contents_are_owed(i->backlog))
+	if (is_time_owed_locked(p, i->backlog))
 		set_mtime_locked(p, i);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -69,7 +102,7 @@ void pending_keep_open_times_locked(struct pending *p)
 	if (p->moves)
 		return;
 	TAILQ_FOREACH(b, &p->backlogs, link)
-	if (contents_are_owed(b) && tree_is_open(p->cache->tree, b->inode))
+	if (is_time_owed_locked(p, b) && tree_is_open(p->cache->tree, b->inode))
 		set_mtime_locked(p, b->inode);
 }
 
@@ -78,9 +111,9 @@ void pending_keep_open_times_locked(struct pending *p)
 static bool sets_mtime(const struct queued *q, const struct inode *i, struct timespec mtime)
 {
 	const struct change *c = &q->change;
+	bool is_of_it = q->about.target == i && (c->op == CHANGE_SETATTR || q->made == i);
 
-	return c->op == CHANGE_SETATTR && c->set & SET_MTIME && q->about.target == i &&
-		time_equals(c->mtime, mtime);
+	return is_of_it && c->set & SET_MTIME && time_equals(c->mtime, mtime);
 }
 
 /* Without a youngest change that was one which the sandbox never hears of (pending_cancel.c). */

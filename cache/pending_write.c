@@ -4,14 +4,14 @@
 #include "cache/cache_inside.h"
 
 static void foresee_locked(
-	struct pending *p, struct inode *i, enum change_op op, uint64_t offset, size_t len)
+	struct pending *p, struct inode *i, const struct change *change, struct timespec now)
 {
-	struct tree_foresight f = { .now = cache_clock(p->cache), .is_forgotten = true };
+	struct tree_foresight f = { .now = now, .is_forgotten = true };
 	struct attr attr;
 
 	tree_attr(p->cache->tree, i, &attr);
-	f.begin = op == CHANGE_APPEND ? attr.size : offset;
-	f.end = len ? f.begin + len : 0;
+	f.begin = change->op == CHANGE_APPEND ? attr.size : change->offset;
+	f.end = change->data_len ? f.begin + change->data_len : 0;
 	tree_foresee(p->cache->tree, i, &f);
 }
 
@@ -33,6 +33,8 @@ static enum err extend_locked(struct pending *p, struct backlog *b, const struct
 		journal_note_done(p->journal, &number, 1, NULL);
 		kind = error_set(e, ERR_NO_MEMORY, "a write of %zu bytes", change->data_len);
 	}
+	if (!kind)
+		queued_take_time(last, change);
 	p->cost += queued_cost(last) - cost;
 	p->bytes += last->change.data_len - before;
 	p->unsent_bytes += last->change.data_len - before;
@@ -82,10 +84,12 @@ static enum err write_locked(struct pending *p, const struct call *call, struct 
 		kind = pending_room_locked(p, call, change->data_len, e);
 	if (!kind && i->backlog && i->backlog->is_lost)
 		kind = error_set(e, ERR_STALE, "the sandbox did not take the file");
+	struct timespec now = pending_stamp_locked(p, i, change);
+
 	if (!kind)
 		kind = queue_write_locked(p, i, change, e);
 	if (!kind)
-		foresee_locked(p, i, change->op, change->offset, change->data_len);
+		foresee_locked(p, i, change, now);
 	if (i->backlog)
 		backlog_rest_locked(p, i->backlog);
 	return kind;

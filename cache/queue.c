@@ -365,10 +365,13 @@ bool queued_add_piece(
 
 	if (end > q->change.data_len)
 		q->change.data_len = end;
-	/* What is written later has another time. */
-	if (queued_in_pieces(&q->change) && q->pieces_count > 1)
-		q->change.set = 0;
 	return true;
+}
+
+void queued_take_time(struct queued *q, const struct change *piece)
+{
+	q->change.set = piece->set & SET_MTIME;
+	q->change.mtime = piece->mtime;
 }
 
 /* Who may not set the owner may still set the rest, so that stands by itself. */
@@ -447,8 +450,6 @@ static void add_contents(struct queued *q, const struct queued *write)
 	for (size_t n = 0; n < write->pieces_count; n++)
 		q->pieces[q->pieces_count++] = write->pieces[n];
 	c->data_len = write->change.data_len;
-	c->set = write->change.set;
-	c->mtime = write->change.mtime;
 }
 
 static void say_it_makes(struct change *c, const struct change *create)
@@ -472,6 +473,7 @@ bool queued_bring(struct queued *place, const struct queued *create, const struc
 	say_it_makes(&place->change, &create->change);
 	if (write)
 		add_contents(place, write);
+	queued_take_time(place, write ? &write->change : &create->change);
 	return true;
 }
 

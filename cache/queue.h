@@ -145,6 +145,8 @@ bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offse
 /* Adds a piece; false: no memory. */
 bool queued_add_piece(
 	struct queued *q, const struct journal_extent *where, uint64_t number, uint64_t offset);
+/* What goes on in it has this time, if it says one. */
+void queued_take_time(struct queued *q, const struct change *piece);
 /* Whether it says the same with what `change`, which is about the same file, sets. */
 bool queued_may_set_more(const struct queued *q, const struct change *change);
 /* The same of what is written, where nobody sees the file yet: of its time alone. */

@@ -27,7 +27,6 @@ struct tree *tree_new(const struct attr *root, size_t idle_max)
 	t->idle_max = idle_max;
 	t->held_from = UINT64_MAX;
 	LIST_INIT(&t->under_way);
-	LIST_INIT(&t->kept_ctimes);
 	TAILQ_INIT(&t->negatives);
 	TAILQ_INIT(&t->late);
 	t->root = inode_new_locked(t, root);

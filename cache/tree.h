@@ -340,6 +340,11 @@ struct tree_foresight {
 	pid_t asker;
 };
 
+/*
+ * The time of a change of `i` that begins at `now` by the sandbox's clock: later than what is shown
+ * of the inode. tree_foresee() shows this one when it is given it.
+ */
+struct timespec tree_time_of_change(struct tree *t, struct inode *i, struct timespec now);
 /* Shows it. The inode is under a foreseen change. */
 void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f);
 /*
@@ -379,13 +384,15 @@ bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 /*
- * The ctime to be shown of `i`, of which *attr is a copy. That of a foreseen change stays when the sandbox answers, until the
- * kernel has forgotten the inode and nobody has it open, or tree_show_real_ctime(): what tree_lend() gave is taken back then.
- * Where it is for all of them, they may be many: that each is to be forgotten is told as of any inode.
+ * The same where the answer told nothing of the inode, which may have other names; the change was done
+ * about at `ctime`.
+ */
+void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime);
+/*
+ * The ctime to be shown of `i`, of which *attr is a copy. That of a foreseen change stays when the
+ * sandbox answers, for as long as the sandbox reports no other change.
  */
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr);
-void tree_show_real_ctime(struct tree *t, struct inode *i);
-void tree_show_real_ctimes(struct tree *t);
 /* Whether what was asked at `seen` and had these attributes may still be what is there. */
 bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr);
 

@@ -103,7 +103,7 @@ bool is_only_change_locked(const struct tree_scope *s, const struct inode *i)
 	return i->changing == scope_share(s, i);
 }
 
-void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
+bool adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms)
 {
 	bool alone = i->changed <= s->begun && is_only_change_locked(s, i);
@@ -118,6 +118,7 @@ void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 		take_back_locked(t, i);
 		i->attr_until_ms = 0;
 	}
+	return same && alone;
 }
 
 void tree_adopt(struct tree *t, const struct tree_scope *s, struct inode *i,

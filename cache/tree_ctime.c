@@ -1,17 +1,19 @@
 /*
- * The ctime of a change made here stays as it was shown, though the sandbox made the change later. To git a file with
- * another ctime than a moment ago is one that somebody has changed: a merge that looks twice would give up. It stays until
- * the kernel has forgotten the inode, another change moves it, or a barrier says that from now on all is as the sandbox has
- * it. What the tree itself compares is always the sandbox's.
+ * The ctime of a change made here stays as it was shown, though the sandbox made the change later. To
+ * git a file with another ctime than a moment ago is one that somebody has changed: a merge that looks
+ * twice would give up. make, tar and backups compare it with the times of other files. The shown ctime
+ * stays for as long as the sandbox reports nothing but the change itself; the next change moves it.
+ * What the tree itself compares is always the sandbox's.
  */
 #include "cache/tree_inside.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 struct kept_ctime {
-	struct inode *inode;
 	struct timespec shown, real;
-	LIST_ENTRY(kept_ctime) link; /* tree.kept_ctimes */
+	/* The answer to the change told nothing of the inode: `real` is told by the next one. */
+	bool is_awaited;
 };
 
 struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
@@ -23,28 +25,74 @@ struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
 
 void forget_ctime_locked(struct inode *i)
 {
-	struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
-
-	if (!kept)
+	if (!i->extra)
 		return;
-	LIST_REMOVE(kept, link);
-	free(kept);
+	free(i->extra->kept_ctime);
 	i->extra->kept_ctime = NULL;
 }
 
 /* Without memory it moves. */
-void keep_ctime_locked(struct tree *t, struct inode *i, struct timespec shown)
+static void keep_locked(struct inode *i, struct kept_ctime kept)
 {
-	forget_ctime_locked(i);
-	if (time_equals(shown, i->attr.ctime))
+	if (!inode_extra_make_locked(i))
 		return;
-	struct kept_ctime *kept = inode_extra_make_locked(i) ? malloc(sizeof *kept) : NULL;
+	if (!i->extra->kept_ctime)
+		i->extra->kept_ctime = malloc(sizeof kept);
+	if (i->extra->kept_ctime)
+		*i->extra->kept_ctime = kept;
+}
 
-	if (!kept)
+void keep_ctime_locked(struct inode *i, struct timespec shown)
+{
+	if (time_equals(shown, i->attr.ctime))
+		forget_ctime_locked(i);
+	else
+		keep_locked(i, (struct kept_ctime){ .shown = shown, .real = i->attr.ctime });
+}
+
+/*
+ * With the ctime that the sandbox has as far as known: what the change stream still tells of our own
+ * changes before is no later than that.
+ */
+void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
+{
+	struct timespec shown = shown_ctime_locked(i, i->attr.ctime);
+	struct attr attr = i->attr;
+
+	if (time_is_after(ctime, attr.ctime))
+		attr.ctime = ctime;
+	set_own_attr_locked(t, i, &attr);
+	keep_locked(
+		i, (struct kept_ctime){ .shown = shown, .real = attr.ctime, .is_awaited = true });
+}
+
+/* The size of a directory is the file system's own affair, and so are its links there. */
+bool is_as_foreseen(const struct attr *foreseen, const struct attr *now)
+{
+	return (S_ISDIR(now->mode) || now->size == foreseen->size) &&
+		time_equals(now->mtime, foreseen->mtime);
+}
+
+/* Nobody else gave it another mode, owner or name. */
+static bool is_otherwise_equal(const struct attr *a, const struct attr *b)
+{
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+		(S_ISDIR(a->mode) || a->nlink == b->nlink);
+}
+
+void awaited_ctime_told_locked(struct inode *i, const struct attr *told)
+{
+	struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
+
+	if (!kept || !kept->is_awaited)
 		return;
-	*kept = (struct kept_ctime){ .inode = i, .shown = shown, .real = i->attr.ctime };
-	LIST_INSERT_HEAD(&t->kept_ctimes, kept, link);
-	i->extra->kept_ctime = kept;
+	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_foreseen(&i->attr, told) &&
+		is_otherwise_equal(&i->attr, told);
+
+	if (is_it)
+		*kept = (struct kept_ctime){ .shown = kept->shown, .real = told->ctime };
+	else
+		forget_ctime_locked(i);
 }
 
 struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr)
@@ -54,29 +102,4 @@ struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct a
 
 	pthread_mutex_unlock(&t->lock);
 	return shown;
-}
-
-void tree_show_real_ctime(struct tree *t, struct inode *i)
-{
-	pthread_mutex_lock(&t->lock);
-	if (inode_extra_locked(i)->kept_ctime) {
-		forget_ctime_locked(i);
-		take_back_locked(t, i);
-	}
-	pthread_mutex_unlock(&t->lock);
-}
-
-/* One by one they would be taken back for as long as nobody else gets at the tree. */
-static void show_real_later_locked(struct tree *t, struct inode *i)
-{
-	forget_ctime_locked(i);
-	kernel_forgets_inode_locked(t, i, false);
-}
-
-void tree_show_real_ctimes(struct tree *t)
-{
-	pthread_mutex_lock(&t->lock);
-	while (!LIST_EMPTY(&t->kept_ctimes))
-		show_real_later_locked(t, LIST_FIRST(&t->kept_ctimes)->inode);
-	pthread_mutex_unlock(&t->lock);
 }

@@ -3,14 +3,21 @@
 
 #include <sys/stat.h>
 
-/* Each change moves the times on, however coarse the clock; one that was set to the future comes back. */
-static struct timespec next_time(struct timespec last, struct timespec now)
+/* Each change moves the times on; an mtime that was set to the future comes back. */
+static struct timespec time_of_change_locked(const struct inode *i, struct timespec now)
 {
-	if (time_is_after(now, last))
-		return now;
-	if (++last.tv_nsec == 1000000000)
-		last = (struct timespec){ .tv_sec = last.tv_sec + 1 };
-	return last;
+	struct timespec ctime = i->attr.ctime;
+
+	return time_next(ctime, time_next(shown_ctime_locked(i, ctime), now));
+}
+
+struct timespec tree_time_of_change(struct tree *t, struct inode *i, struct timespec now)
+{
+	pthread_mutex_lock(&t->lock);
+	struct timespec time = time_of_change_locked(i, now);
+
+	pthread_mutex_unlock(&t->lock);
+	return time;
 }
 
 static uint64_t blocks_of(uint64_t size)
@@ -60,8 +67,7 @@ static void foresee_locked(struct tree *t, struct inode *i, const struct tree_fo
 {
 	bool keeps_mtime = f->keeps_mtime || (f->set && !(f->set->set & SET_SIZE));
 	struct attr attr = i->attr;
-	struct timespec shown = shown_ctime_locked(i, attr.ctime);
-	struct timespec now = next_time(attr.ctime, next_time(shown, f->now));
+	struct timespec now = time_of_change_locked(i, f->now);
 
 	foresee_bytes(&attr, f->begin, f->end);
 	foresee_links(&attr, f->links);
@@ -83,21 +89,16 @@ void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* It is what was foreseen, but for what only the sandbox can say: nobody else changed it meanwhile. */
-static bool is_as_foreseen(const struct attr *foreseen, const struct attr *now)
-{
-	return now->size == foreseen->size && time_equals(now->mtime, foreseen->mtime);
-}
-
 static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms)
 {
 	struct attr foreseen = i->attr;
 	struct timespec shown = shown_ctime_locked(i, foreseen.ctime);
 
-	adopt_locked(t, i, s, attr, until_ms);
-	if (i->attr_until_ms && is_as_foreseen(&foreseen, &i->attr))
-		keep_ctime_locked(t, i, shown);
+	if (!adopt_locked(t, i, s, attr, until_ms))
+		await_ctime_locked(t, i, attr->ctime);
+	else if (is_as_foreseen(&foreseen, &i->attr))
+		keep_ctime_locked(i, shown);
 }
 
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
@@ -110,6 +111,17 @@ void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 
 	if (!has_more || !is_same_file(&i->attr, attr))
 		adopt_answer_locked(t, s, i, attr, until_ms);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime)
+{
+	pthread_mutex_lock(&t->lock);
+	take_back_locked(t, i);
+	if (i->foreseen)
+		await_ctime_locked(t, i, ctime);
+	i->attr_until_ms = 0;
+	i->complete_until_ms = 0;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -189,7 +201,7 @@ int64_t tree_lend(struct tree *t, struct inode *i, const struct tree_lending *ho
 	int64_t until_ms = lent_until_locked(t, i, how, is_ahead);
 
 	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
-	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode) || inode_extra_locked(i)->kept_ctime)) {
+	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode))) {
 		if (inode_extra_make_locked(i))
 			note_lent(i->extra, how->asker, until_ms);
 		else

@@ -82,7 +82,6 @@ struct tree {
 	unsigned holds;        /* while there are any, nothing idle is forgotten */
 	bool is_trimming;      /* by a caller further up the stack */
 	int64_t root_until_ms; /* so long the root's attributes are believed, though they are in doubt */
-	LIST_HEAD(, kept_ctime) kept_ctimes;
 	TAILQ_HEAD(, negative) negatives; /* oldest first */
 	LIST_HEAD(, negative) negatives_by_name[NEGATIVE_BUCKETS];
 	size_t negatives_count;
@@ -115,8 +114,8 @@ bool is_news_locked(const struct tree *t, const struct inode *i, uint64_t seen);
 /* Takes the attributes of an answer that is news. Whether the contents changed, and not by our doing. */
 bool take_news_locked(
 	const struct tree *t, struct inode *i, uint64_t seen, const struct tree_news *news);
-/* Adopts an own change's answer, as tree_adopt() says, or doubts what is known. */
-void adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
+/* Adopts an own change's answer, as tree_adopt() says; false: doubts what is known instead. */
+bool adopt_locked(struct tree *t, struct inode *i, const struct tree_scope *s,
 	const struct attr *attr, int64_t until_ms);
 /* Whether the change is the only one of `i` under way. */
 bool is_only_change_locked(const struct tree_scope *s, const struct inode *i);
@@ -262,8 +261,17 @@ void forget_shown_locked(struct tree *t, struct inode *i);
 /* The ctime that is shown of `i` where the attributes have this one. */
 struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime);
 /* This is shown instead of the attributes' own; and that is over. */
-void keep_ctime_locked(struct tree *t, struct inode *i, struct timespec shown);
+void keep_ctime_locked(struct inode *i, struct timespec shown);
 void forget_ctime_locked(struct inode *i);
+/*
+ * A change of `i` was done, about at `ctime`, and what was told of the inode is not valid: what is shown
+ * stays if the next word of the sandbox is of nothing but that change.
+ */
+void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime);
+/* That word, before the attributes are taken. */
+void awaited_ctime_told_locked(struct inode *i, const struct attr *told);
+/* Whether it is what was foreseen, but for what only the sandbox can say. */
+bool is_as_foreseen(const struct attr *foreseen, const struct attr *now);
 
 /* ---- tree_heard.c ---- */
 

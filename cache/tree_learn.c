@@ -81,6 +81,7 @@ bool take_news_locked(
 	i->settled =
 		tree_settled_at(&news->attr, news->now) || stays_settled_locked(i, &news->attr);
 	i->attr_until_ms = belief_in_news_locked(t, i, seen, news);
+	awaited_ctime_told_locked(i, &news->attr);
 	i->attr = news->attr;
 	i->own = false;
 	const char *link = inode_extra_locked(i)->link;

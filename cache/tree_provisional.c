@@ -238,7 +238,6 @@ void forget_shown_locked(struct tree *t, struct inode *i)
 	} else if (i->extra) {
 		i->extra->shown_ino = 0;
 	}
-	forget_ctime_locked(i);
 }
 
 static void refuse_name_locked(struct tree *t, struct dentry *d)

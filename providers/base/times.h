@@ -15,3 +15,13 @@ static inline bool time_is_after(struct timespec a, struct timespec b)
 {
 	return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
 }
+
+/* `now`, or the first time after `last` where that is later. */
+static inline struct timespec time_next(struct timespec last, struct timespec now)
+{
+	if (time_is_after(now, last))
+		return now;
+	if (++last.tv_nsec == 1000000000)
+		last = (struct timespec){ .tv_sec = last.tv_sec + 1 };
+	return last;
+}

@@ -9,7 +9,6 @@ enum { BEFORE = 100, HERE = 200, THERE = 205 };
 
 static struct tree *tree;
 static struct inode *root, *f;
-static unsigned taken_back, told_to_forget;
 
 static struct attr attr_of(uint64_t ino, uint32_t mode)
 {
@@ -21,13 +20,6 @@ static struct attr attr_of(uint64_t ino, uint32_t mode)
 		.size = 10,
 		.mtime = { .tv_sec = BEFORE },
 		.ctime = { .tv_sec = BEFORE } };
-}
-
-static void note_taken_back(void *context, const struct tree_told *told)
-{
-	(void)context;
-	taken_back += told->taken_back;
-	told_to_forget += told->inode && !told->taken_back;
 }
 
 /* A file that the kernel knows. */
@@ -42,7 +34,6 @@ static void setup(void)
 	tree = tree_new(&attr, 10000);
 	root = tree_root(tree);
 	tree_holds(tree, 1000, TREE_HELD);
-	tree_tells(tree, note_taken_back, NULL);
 	f = tree_learn_name(tree, root, "f", tree_seen(tree), &news, &changed);
 	cr_assert(ne(ptr, f, NULL));
 	tree_kernel_get(tree, f);
@@ -134,25 +125,51 @@ Test(tree_ctime, what_others_do_later_is_seen)
 	cr_expect(eq(long, shown(), THERE + 1));
 }
 
-Test(tree_ctime, a_barrier_shows_the_sandbox_s)
+Test(tree_ctime, it_stays_when_the_kernel_has_forgotten_the_file)
 {
-	struct attr attr;
-
-	change(HERE, THERE, 10);
-	cr_assert(tree_lend(tree, f, &(struct tree_lending){ 0 }, &attr) != 0);
-	taken_back = told_to_forget = 0;
-	tree_show_real_ctimes(tree);
-	cr_expect(eq(uint, told_to_forget, 1));
-	cr_expect(eq(uint, taken_back, 0));
-	cr_expect(eq(long, shown(), THERE));
-	change(HERE + 10, THERE + 10, 10);
-	tree_show_real_ctime(tree, f);
-	cr_expect(eq(long, shown(), THERE + 10));
-}
-
-Test(tree_ctime, it_is_the_sandbox_s_once_the_kernel_has_forgotten_the_file)
-{
+	tree_pin(tree, f);
 	change(HERE, THERE, 10);
 	tree_kernel_forget(tree, f, 1);
+	cr_expect(eq(long, shown(), HERE));
+	tree_unpin(tree, f);
+}
+
+/* The next word of the sandbox, with this mode. */
+static void learn(uint32_t mode)
+{
+	struct tree_news news = { .attr = attr_of(7, S_IFREG | mode),
+		.until_ms = TREE_HELD,
+		.name_until_ms = TREE_HELD };
+	bool changed;
+
+	news.attr.ctime.tv_sec = THERE;
+	cr_assert(
+		eq(int, tree_learn_attr(tree, f, tree_seen(tree), &news, &changed, NULL), ERR_OK));
+}
+
+/* As of a file that a rename replaces, which has another name. */
+static void change_untold(void)
+{
+	struct tree_scope scope = { .inodes = { f }, .is_foreseen = true };
+
+	tree_change_begins(tree, &scope);
+	tree_foresee(tree, f,
+		&(struct tree_foresight){ .keeps_mtime = true, .now = { .tv_sec = HERE } });
+	tree_answered_untold(tree, f, (struct timespec){ .tv_sec = THERE });
+	tree_change_ends(tree, &scope);
+}
+
+Test(tree_ctime, it_stays_when_the_answer_did_not_tell_the_sandbox_s)
+{
+	change_untold();
+	learn(0644);
+	cr_expect(eq(long, shown(), HERE));
+	cr_expect(eq(long, known(), THERE));
+}
+
+Test(tree_ctime, what_others_did_is_seen_where_the_answer_did_not_tell)
+{
+	change_untold();
+	learn(0600);
 	cr_expect(eq(long, shown(), THERE));
 }

@@ -61,12 +61,63 @@ touch -d @99999999999 "$MNT/made/f10"
 is "a time beyond the file system's range is shown as it is kept" \
 	"$(stat -c %Y "$MNT/made/f10")" "$(stat -c %Y "$STORE/made/f10")"
 
+before=$(seen)
 ok "a barrier" settle
-is "then each ctime is the sandbox's" "$(stat -c '%y %z' "$MNT"/made/*)" "$(stat -c '%y %z' "$STORE"/made/*)"
+is "moves no time, either" "$(seen)" "$before"
+is "each mtime is the sandbox's" "$(stat -c %y "$MNT"/made/*)" "$(stat -c %y "$STORE"/made/*)"
 
 echo more >"$MNT/made/f08"
+before=$(seen)
 ok "fsync of one" sync "$MNT/made/f08"
-is "likewise" "$(stat -c '%y %z' "$MNT/made/f08")" "$(stat -c '%y %z' "$STORE/made/f08")"
+is "nor does that" "$(seen)" "$before"
+
+# Everything that moves a time, before the sandbox has it; what is made after a stamp is newer.
+work() (
+	cd "$MNT/work" || return 1
+	touch src
+	touch -d 2001-02-03 dated
+	chmod 600 data
+	echo more >>data
+	mkdir dir
+	: >empty
+	mkfifo fifo
+	ln -s to link
+	ln data hard
+	mv moved dir/moved
+	mv -T over two
+	truncate -s 1 cut
+	cp data copied
+	for i in 1 2 3; do
+		touch "stamp$i"
+		echo x >"out$i"
+	done
+)
+
+times_of_work() {
+	(cd "$MNT/work" && stat -c '%n %y %z' . * dir/*)
+}
+
+newer() {
+	for i in 1 2 3; do
+		[ -n "$(find "$MNT/work/out$i" -newer "$MNT/work/stamp$i")" ] || return 1
+	done
+}
+
+mkdir -p "$STORE/work"
+for name in src dated data moved over two cut; do
+	echo "$name" >"$STORE/work/$name"
+done
+ln "$STORE/work/two" "$STORE/work/other"
+ok "what is there is seen" wait_until "$PATIENCE" test -e "$MNT/work/other"
+ls -l "$MNT/work" >/dev/null
+ok "all kinds of changes" work
+before=$(times_of_work)
+ok "the order of times is that of the calls" newer
+ok "the sandbox has the changes" settle
+is "no time has moved by itself" "$(times_of_work)" "$before"
+ok "nor has the order" newer
+is "the sandbox has each mtime as it was shown" "$(stat -c '%n %y' "$MNT"/work/* | sed "s,$MNT,,")" \
+	"$(stat -c '%n %y' "$STORE"/work/* | sed "s,$STORE,,")"
 
 chmod 640 "$MNT/made/f09"
 ok "and another mode" wait_until "$PATIENCE" nothing_pending
