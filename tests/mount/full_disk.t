@@ -65,6 +65,10 @@ left_in_staging() {
 	find "$STAGING" -mindepth 1 \( -name 'request-*' -o -name 'answer-*' -o -name 'n-*' -o -name 'u-*' \) -printf '%f '
 }
 
+all_answered() {
+	[ "$(status pending_changes)" = 0 ]
+}
+
 says_full() { # COMMAND...
 	full_said=$("$@" 2>&1) && return 1
 	case $full_said in *'No space left on device'*) ;; *) echo "$full_said" && return 1 ;; esac
@@ -89,7 +93,8 @@ cut_off
 ok "all are acknowledged" copy small1 small2 small3 small4 large small5 small6 small7 small8
 fill 2500
 mend
-ok "a barrier tells that the disk is full" says_full settle
+ok "all are answered" wait_until "$PATIENCE" all_answered
+fails "a barrier tells of what was refused" settle
 ok "the small ones are in the sandbox" same small1 small2 small3 small4 small5 small6 small7 small8
 is "the large one was refused" "$(parked)" large
 fails "and is not there" test -e "$STORE/large"
