@@ -43,9 +43,9 @@ struct progress {
 	_Atomic int64_t moved_ms; /* when the answer last came nearer; 0: it has not yet */
 	_Atomic uint64_t sent;    /* bytes of its requests that have left */
 	_Atomic bool
-		is_too_large;  /* somebody on the way took none of its requests for their size */
+		is_too_large;     /* somebody on the way took none of its requests for their size */
 	_Atomic bool has_no_room; /* the sandbox's disk had no room for a request: nothing ran */
-	struct progress *also; /* has the same noted; outlives this one; NULL: none */
+	struct progress *also;    /* has the same noted; outlives this one; NULL: none */
 	/* Called by who waits, some times a second, when something was noted; NULL: nobody is told. */
 	void (*told)(struct progress *p);
 };
