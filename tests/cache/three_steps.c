@@ -5,7 +5,7 @@
  * done; and what is not done is told.
  *
  * SANDBOXFS_CASES_STRIDE in the environment: every so many of the cases are run, 1: all.
- * SANDBOXFS_CASE: the one that is run by itself, and shown.
+ * SANDBOXFS_CASE: the one that is run by itself, and shown; SANDBOXFS_CASE_TIMES: so often.
  */
 #include "cache/cache_inside.h"
 #include "cache/pending_inside.h"
@@ -591,7 +591,7 @@ static bool run_case(const struct plan *plan, bool *was_done)
 	now.far.is_cut = false;
 	end();
 	if (fault)
-		fprintf(stderr, "%s: %s\n", plan_text(), fault);
+		fprintf(stderr, "%s: %s: %s\n", plan_text(), fault, e.text);
 	return !fault;
 }
 
@@ -790,10 +790,14 @@ SHARE(7)
 
 Test(three_steps, the_case_of_the_environment_is_sound)
 {
-	const struct plan plan = plan_of(from_environment("SANDBOXFS_CASE", 0));
+	unsigned times = from_environment("SANDBOXFS_CASE_TIMES", 1);
 	bool was_done;
 
+	now.number = from_environment("SANDBOXFS_CASE", 0);
+	const struct plan plan = plan_of(now.number);
+
 	start();
-	cr_expect(run_case(&plan, &was_done), "%s", plan_text());
+	for (unsigned n = 0; n < times; n++)
+		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
 	stop();
 }

@@ -225,15 +225,22 @@ Test(tree, names_of_one_link_in_directories_of_any_depth_are_of_one_inode)
 	cr_expect(eq(ptr, learn(root, "m", 3, S_IFLNK | 0777), link));
 }
 
-static void hear_renamed(struct inode *i, const char *from, const char *path)
+/* The state that the sandbox had of the file is so many seconds later than the known one. */
+static void hear_renamed_later(struct inode *i, const char *from, const char *path, int later)
 {
 	struct watch_event event = {
 		.kind = WATCH_CREATED, .path = path, .from = from, .has_attr = true
 	};
 
 	tree_attr(tree, i, &event.attr);
+	event.attr.ctime.tv_sec += later;
 	event.is_dir = S_ISDIR(event.attr.mode);
 	tree_hear(tree, &event);
+}
+
+static void hear_renamed(struct inode *i, const char *from, const char *path)
+{
+	hear_renamed_later(i, from, path, 1);
 }
 
 /* The kernel has it, and the texts of links below it, as they are where it was. */
@@ -295,6 +302,22 @@ Test(tree, a_file_that_is_told_of_by_another_name_has_that_one)
 	hear_renamed(f, "log", "log.1");
 	cr_expect(eq(str, (char *)path_of(f, NULL), "log.1"));
 	cr_expect(eq(ptr, tree_peek(tree, root, "log"), NULL));
+	tree_kernel_forget(tree, f, 1);
+}
+
+/* The sandbox had it between two changes of the mount that left in one batch. */
+Test(tree, a_name_that_a_file_had_before_its_last_change_is_not_taken_for_one_that_it_has)
+{
+	struct inode *f = learn_born(root, "file", 7, S_IFREG | 0644);
+
+	tree_kernel_get(tree, f);
+	hear_renamed_later(f, NULL, "file.new", 0);
+	cr_expect(eq(str, (char *)path_of(f, NULL), "file"));
+	hear_renamed_later(f, NULL, "file.new", -1);
+	cr_expect(eq(str, (char *)path_of(f, NULL), "file"));
+	hear_renamed_later(f, "file", "file.new", 0);
+	cr_expect(eq(str, (char *)path_of(f, NULL), "file"));
+	cr_expect(eq(ptr, tree_peek(tree, root, "file.new"), NULL));
 	tree_kernel_forget(tree, f, 1);
 }
 
