@@ -272,6 +272,8 @@ struct change_result {
 	 * All zero: nobody told.
 	 */
 	struct version before;
+	/* RENAME: the regular file that path2 named before, now. All zero: it has no other name. */
+	struct version over;
 	struct attr
 		attr; /* what path (LINK, RENAME, PLACE, COPY: path2) names afterwards; UNLINK: the kept or still linked inode */
 	struct attr parent;  /* the directory of path afterwards */

@@ -217,6 +217,17 @@ static enum err check_moved(struct work *w, int moved, struct error *e)
 	return k;
 }
 
+/* What the rename took a name from has another ctime now. */
+static void learn_over(struct work *w, const struct replaced *r)
+{
+	struct attr there;
+
+	if (r->exists && !sys_stat(r->pin, "", &there) && S_ISREG(there.mode) && there.nlink)
+		w->result->over = (struct version){
+			.size = there.size, .mtime = there.mtime, .ctime = there.ctime
+		};
+}
+
 enum err change_rename(struct work *w, struct error *e)
 {
 	const struct change *c = w->change;
@@ -232,5 +243,7 @@ enum err change_rename(struct work *w, struct error *e)
 		k = find_replaced(w, &replaced, e);
 	if (k == ERR_OK)
 		k = rename_moved(w, &moved, &replaced, e);
+	if (k == ERR_OK)
+		learn_over(w, &replaced);
 	return k == ERR_OK ? check_moved(w, pin, e) : k;
 }

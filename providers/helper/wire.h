@@ -28,7 +28,7 @@
 #include "providers/helper/command.h"
 #include "providers/verbs.h"
 
-#define WIRE_VERSION      14
+#define WIRE_VERSION      15
 #define FRAME_HEADER_SIZE 16
 /* One piece of data and its record around it. */
 #define FRAME_PAYLOAD_MAX (VERB_DATA_MAX + 256 * 1024)

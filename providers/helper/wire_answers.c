@@ -181,7 +181,14 @@ enum err wire_get_fetch_piece(
 /* ---- apply ---- */
 
 /* Which attributes follow, behind the versions. */
-enum has { HAS_ATTR = 1, HAS_PARENT = 2, HAS_PARENT2 = 4, HAS_LEFT = 8, HAS_BEFORE = 16 };
+enum has {
+	HAS_ATTR = 1,
+	HAS_PARENT = 2,
+	HAS_PARENT2 = 4,
+	HAS_LEFT = 8,
+	HAS_BEFORE = 16,
+	HAS_OVER = 32,
+};
 
 bool wire_put_change_result(struct buf *out, const struct change_result *result)
 {
@@ -193,11 +200,14 @@ bool wire_put_change_result(struct buf *out, const struct change_result *result)
 		(result->has_attr ? HAS_ATTR : 0) | (result->has_parent ? HAS_PARENT : 0) |
 			(result->has_parent2 ? HAS_PARENT2 : 0) |
 			(result->was_over ? HAS_LEFT : 0) |
-			(result->before.ctime.tv_sec ? HAS_BEFORE : 0));
+			(result->before.ctime.tv_sec ? HAS_BEFORE : 0) |
+			(result->over.ctime.tv_sec ? HAS_OVER : 0));
 	if (result->was_over)
 		enc_version(out, &result->left);
 	if (result->before.ctime.tv_sec)
 		enc_version(out, &result->before);
+	if (result->over.ctime.tv_sec)
+		enc_version(out, &result->over);
 	if (result->has_attr)
 		enc_attr(out, &result->attr);
 	if (result->has_parent)
@@ -217,7 +227,7 @@ enum err wire_get_change_result(
 	dec_text(&d, out->why, sizeof out->why);
 	out->count = dec_u64(&d);
 	out->offset = dec_u64(&d);
-	has = dec_flags(&d, HAS_ATTR | HAS_PARENT | HAS_PARENT2 | HAS_LEFT | HAS_BEFORE);
+	has = dec_flags(&d, HAS_ATTR | HAS_PARENT | HAS_PARENT2 | HAS_LEFT | HAS_BEFORE | HAS_OVER);
 	out->has_attr = has & HAS_ATTR;
 	out->has_parent = has & HAS_PARENT;
 	out->has_parent2 = has & HAS_PARENT2;
@@ -226,7 +236,10 @@ enum err wire_get_change_result(
 		out->left = dec_version(&d);
 	if (has & HAS_BEFORE)
 		out->before = dec_version(&d);
-	if (has & HAS_BEFORE && !out->before.ctime.tv_sec)
+	if (has & HAS_OVER)
+		out->over = dec_version(&d);
+	if ((has & HAS_BEFORE && !out->before.ctime.tv_sec) ||
+		(has & HAS_OVER && !out->over.ctime.tv_sec))
 		decoder_fail(&d, "a version without a time");
 	if (out->has_attr)
 		dec_attr(&d, &out->attr);

@@ -427,6 +427,7 @@ static struct buf put_change_result(void)
 		.was_over = true,
 		.left = { .size = UINT64_MAX, .mtime = { -1, 999999999 }, .ctime = { 1, 2 } },
 		.before = { .size = 5, .mtime = { 3, 4 }, .ctime = { -2, 1 } },
+		.over = { .size = 6, .mtime = { 7, 8 }, .ctime = { 9, 1 } },
 		.attr = extreme_attr,
 		.parent = extreme_attr,
 		.parent2 = extreme_attr };
@@ -615,7 +616,7 @@ Test(wire, a_header_lies_as_the_page_says)
 	unsigned char header[FRAME_HEADER_SIZE];
 
 	frame_encode(header, &(struct frame){ FRAME_LIST, 0x04030201, 0x00030201 });
-	cr_assert(memcmp(header, "SbX\x0e\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
+	cr_assert(memcmp(header, "SbX\x0f\x01\x02\x03\x04\x03\0\0\0\x01\x02\x03\0", 16) == 0);
 }
 
 Test(wire, a_header_that_is_wrong_anywhere_is_refused)
@@ -627,7 +628,7 @@ Test(wire, a_header_that_is_wrong_anywhere_is_refused)
 	} rows[] = {
 		{ 0, 's', "not a frame" },
 		{ 2, 'Y', "not a frame" },
-		{ 3, WIRE_VERSION + 1, "version 15" },
+		{ 3, WIRE_VERSION + 1, "version 16" },
 		{ 3, 0, "version 0" },
 		{ 8, 0, "type" },
 		{ 8, FRAME_TYPE_END, "type" },
@@ -963,6 +964,7 @@ Test(wire, a_result_comes_back)
 		got.left.ctime.tv_nsec == 2);
 	cr_expect(got.before.size == 5 && got.before.mtime.tv_nsec == 4 &&
 		got.before.ctime.tv_sec == -2);
+	cr_expect(got.over.size == 6 && got.over.mtime.tv_nsec == 8 && got.over.ctime.tv_sec == 9);
 	cr_expect(same_attr(&got.attr, &extreme_attr) && same_attr(&got.parent2, &extreme_attr));
 }
 
