@@ -166,6 +166,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_rwlock_init(&c->observing, NULL);
 	retries_init(&c->retries);
+	pthread_rwlock_init(&c->doubting, NULL);
 	kind = new_tree(c, &root, e);
 	if (!kind)
 		kind = start_threads(c, call, e);
@@ -205,6 +206,9 @@ void cache_free(struct cache *c)
 {
 	if (!c)
 		return;
+	pthread_rwlock_wrlock(&c->doubting);
+	c->is_ending = true;
+	pthread_rwlock_unlock(&c->doubting);
 	walk_free(c->walk);
 	lease_stop(c->lease);
 	lifetime_free(c->lifetime);
@@ -219,6 +223,7 @@ void cache_free(struct cache *c)
 	tree_free(c->tree);
 	retries_destroy(&c->retries);
 	pthread_rwlock_destroy(&c->observing);
+	pthread_rwlock_destroy(&c->doubting);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }

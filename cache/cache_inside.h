@@ -38,7 +38,9 @@ struct cache {
 	struct bandwidth bandwidth;    /* of the connection to it */
 	pthread_rwlock_t observing;    /* guards what follows; held for reading while it is told */
 	struct cache_observer observer;
-	_Atomic uint64_t uses; /* cache_used() */
+	pthread_rwlock_t doubting; /* guards the next one; held for reading while all is doubted */
+	bool is_ending;            /* what would be put in doubt is being freed */
+	_Atomic uint64_t uses;     /* cache_used() */
 	_Atomic unsigned
 		listeners;   /* cache_listen(): the stream of changes stays while there are any */
 	atomic_bool has_run; /* a command or a job, which has ended */

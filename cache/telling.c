@@ -160,11 +160,16 @@ void cache_doubt_untold(struct cache *c)
 	doubt_and_tell(c);
 }
 
+/* A change that is on its way when the cache ends may find out that the sandbox is out of reach. */
 void cache_doubt_all(struct cache *c)
 {
-	ahead_drop_all(c->ahead);
-	doubt_and_tell(c);
-	cache_tell_inode(c, tree_root(c->tree), false);
+	pthread_rwlock_rdlock(&c->doubting);
+	if (!c->is_ending) {
+		ahead_drop_all(c->ahead);
+		doubt_and_tell(c);
+		cache_tell_inode(c, tree_root(c->tree), false);
+	}
+	pthread_rwlock_unlock(&c->doubting);
 }
 
 void cache_check_all(struct cache *c, const struct call *call)
