@@ -95,6 +95,8 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 
 	change.path = path.text;
 	change.path2 = path2.text;
+	if (m->replaced)
+		change.target2 = tree_expect(c->tree, m->replaced);
 	change.version = pending_version_of_file_locked(p, m->moved);
 	if (exchanges)
 		change.version2 = pending_version_of_file_locked(p, m->replaced);

@@ -200,6 +200,20 @@ static void check_taken(struct pending *p, const struct queued *q, const struct 
 		tree_taken(p->cache->tree, q->made);
 }
 
+/* A rename took a name from it, and it may have others: at most the version is told of it. */
+static void adopt_over(struct pending *p, struct inode *i, const struct change_result *r)
+{
+	struct attr *latest = &i->backlog->answered;
+
+	adopt_untold(p, i, r);
+	if (!r->over.ctime.tv_sec)
+		return;
+	tree_attr(p->cache->tree, i, latest);
+	latest->size = r->over.size;
+	latest->mtime = r->over.mtime;
+	latest->ctime = r->over.ctime;
+}
+
 /* ---- Contents ---- */
 
 /* One file at most: they are read again soon, or never. */
@@ -252,7 +266,7 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 	const struct change_about *about = &q->about;
 
 	pending_base_moved_locked(p, q, r);
-	if (q->is_recovered && r->has_attr)
+	if (q->is_recovered)
 		pending_base_recovered_locked(p, q, r);
 	if (q->is_beside)
 		return;
@@ -273,9 +287,8 @@ static void done_locked(struct pending *p, struct queued *q, const struct change
 		adopt_dir(p, q, about->dir, r);
 	if (about->dir2 && about->dir2 != about->dir)
 		adopt_dir(p, q, about->dir2, r);
-	/* Of what a rename replaced nothing is told, and it may have other names. */
 	if (q->change.op == CHANGE_RENAME && about->scope.inodes[3])
-		adopt_untold(p, about->scope.inodes[3], r);
+		adopt_over(p, about->scope.inodes[3], r);
 }
 
 /* ---- The batch ---- */

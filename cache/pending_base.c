@@ -180,48 +180,72 @@ static struct queued *follower(const struct queued *before)
 /* ---- Of an earlier mount ---- */
 
 /* Whether it is held against the version of what is there, or carries it on. */
-static bool has_to_do_with(const struct queued *q, const char *path)
+static bool has_to_do_with(const struct queued *q, const struct followed *f)
 {
-	bool sets = queued_sets_attributes(q) && !strcmp(q->change.path, path);
+	bool is_of = (f->path && !strcmp(q->change.path, f->path)) || queued_is_of(q, f->file);
 
-	return sets || queued_goes_on_at(q, path);
+	return (queued_sets_attributes(q) && is_of) || queued_goes_on_with(q, f->file) ||
+		(f->path && queued_goes_on_at(q, f->path));
 }
 
-/* All zero: of a file with other names something else may have moved it meanwhile; or it is not known any more. */
-static struct version version_left(const struct change_result *r)
+/*
+ * All zero: it is not known any more; or the file has other names, and of a file that was made here
+ * nobody knows which ones.
+ */
+static struct version version_left(const struct queued *answered, const struct change_result *r)
 {
-	bool is_plain = S_ISREG(r->attr.mode) && r->attr.nlink == 1;
+	bool is_known = r->attr.nlink == 1 || queued_file(answered)->ino;
 
-	if (!is_plain)
+	if (!r->has_attr || !S_ISREG(r->attr.mode) || !is_known)
 		return (struct version){ 0 };
 	return r->was_over ? r->left : version_shown(&r->attr);
 }
 
-/* Whether it gives what is at the path another name. */
+/* Whether it gives the file another name. */
 static bool moves_from(const struct queued *q, const char *path)
 {
 	return queued_moves_file(q) && !strcmp(q->change.path, path);
 }
 
+static bool moves(const struct queued *q, const struct followed *f)
+{
+	return (f->path && moves_from(q, f->path)) ||
+		(queued_moves_file(q) && queued_is_of(q, f->file));
+}
+
+/* What comes next of the file is held against what `answered` left of it. */
+static void base_next_of(struct pending *p, const struct queued *answered, const char *path,
+	const struct expect *file, const struct version *left)
+{
+	struct followed f = { path ? strdup(path) : NULL, file };
+	struct queued *q = left->ctime.tv_sec ? pending_next_of_file_locked(p, answered, &f) : NULL;
+	bool is_moved = q && moves(q, &f);
+	bool is_held = q && !q->is_sent && !q->is_overtaken && (is_moved || has_to_do_with(q, &f));
+
+	free(f.path);
+	if (!is_held)
+		return;
+	struct version *version = is_moved ? &q->change.version : journal_base_in(&q->change);
+
+	if (pending_version_is_gone(version) || !time_is_after(left->ctime, version->ctime))
+		return;
+	*version = *left;
+	note_one(p, q, is_moved ? journal_note_carried : journal_note_based, version);
+}
+
 void pending_base_recovered_locked(
 	struct pending *p, const struct queued *answered, const struct change_result *result)
 {
+	const struct version left = version_left(answered, result);
+	const char *other =
+		queued_exchanges(answered) ? answered->change.path : answered->change.keep;
+
 	/* A barrier leaves what it finds. */
-	const char *at = answered->change.op == CHANGE_SYNC ? NULL : queued_leaves(answered);
-	struct version left = version_left(result);
-	AUTO_FREE char *path = at && left.ctime.tv_sec ? strdup(at) : NULL;
-	struct queued *q = path ? pending_next_of_file_locked(p, answered, &path) : NULL;
-
-	if (!q || q->is_sent || q->is_overtaken)
+	if (answered->change.op == CHANGE_SYNC)
 		return;
-	bool moves = moves_from(q, path);
-	struct version *version = moves ? &q->change.version : journal_base_in(&q->change);
-
-	if (!(moves || has_to_do_with(q, path)) || pending_version_is_gone(version) ||
-		!time_is_after(left.ctime, version->ctime))
-		return;
-	*version = left;
-	note_one(p, q, moves ? journal_note_carried : journal_note_based, version);
+	base_next_of(p, answered, queued_leaves(answered), queued_file(answered), &left);
+	if (answered->change.op == CHANGE_RENAME)
+		base_next_of(p, answered, other, &answered->over, &result->over);
 }
 
 /* Who goes on with the contents of one file, each by another name; hardly ever more than two. */
@@ -237,7 +261,10 @@ static bool links_from(const struct queued *q, const char *path)
 	return q->change.op == CHANGE_LINK && !strcmp(q->change.path, path);
 }
 
-/* Adds what goes on first with what `before` left at the path, wherever it was moved since, and by the names that it got. */
+/*
+ * Adds what goes on first with what `before` left at the path, wherever that was moved since, and
+ * by the other names that the file has.
+ */
 static void add_followers_at(struct followers *out, const struct queued *before, const char *at)
 {
 	char *path = strdup(at);
@@ -246,7 +273,7 @@ static void add_followers_at(struct followers *out, const struct queued *before,
 	for (; path && q && out->count < FOLLOWERS_MAX; q = TAILQ_NEXT(q, link)) {
 		if (!q->is_recovered)
 			continue;
-		if (queued_goes_on_at(q, path)) {
+		if (queued_goes_on_at(q, path) || queued_goes_on_with(q, queued_file(before))) {
 			out->all[out->count++] = q;
 			break;
 		}

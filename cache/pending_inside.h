@@ -267,20 +267,30 @@ enum err pending_recover(struct pending *p, struct error *e);
 bool pending_has_recovered_locked(const struct pending *p);
 /* The same, and the tree does not show all of it: any inode may be changed by that. */
 bool pending_hides_some_locked(const struct pending *p);
+/* And some of that is about `i`, by whatever name. */
+bool pending_recovered_hides_locked(const struct pending *p, struct inode *i);
 /* `q`, which is in the queue, touches the inodes of its scope from now on. false: no memory. */
 bool pending_attach_locked(struct pending *p, struct queued *q);
 
-/* ---- The same by name (pending_named.c) ---- */
+/* ---- The same by name and number (pending_named.c) ---- */
 
 /* All that is in the queue, in that order: before anything else is. */
 enum err pending_enter_named(struct pending *p, struct error *e);
 void pending_leave_named_locked(struct queued *q);
+
+/* A file, by the name that it has by then, and by its number, which other names have, too. */
+struct followed {
+	char *path;                /* allocated; NULL: that name is gone */
+	const struct expect *file; /* all zero: the sandbox does not have it yet */
+};
+
 /*
- * What comes next, behind `before`, which is one of them, of the file that is at `*path` then:
- * `*path` becomes where it is by that time, if a directory above it moves in between. NULL: nothing.
+ * What comes next of the file, behind `before`, which is one of them; what copies from the file leaves
+ * it as it is. f->path becomes where it is by that time, if a directory above it moves in between.
+ * NULL: nothing.
  */
 struct queued *pending_next_of_file_locked(
-	struct pending *p, const struct queued *before, char **path);
+	struct pending *p, const struct queued *before, struct followed *f);
 
 /*
  * ---- What is staged (pending_stage.c) ----

@@ -12,42 +12,76 @@
 struct named {
 	LIST_ENTRY(named) link; /* of a bucket, in the order of the queue */
 	struct queued *q;
-	const char *path; /* of q->change */
+	const char *path;          /* of q->change; NULL: it stands under a number */
+	const struct expect *file; /* of `q` */
+	bool of_rename;
 };
 
 LIST_HEAD(named_list, named);
 
-/* Renames stand under both of their names once more: what moves a directory is found among few. */
-enum { NAMES_OF_ANY = 2, NAMES_OF_RENAME = 4 };
+/*
+ * Both names and both numbers. Renames stand under both of their names once more: what moves a
+ * directory is found among few.
+ */
+enum { PLACES_MAX = 6 };
 
-static size_t names_count(const struct queued *q)
+/* What is looked for. */
+struct wanted {
+	const char *path; /* of so many bytes; NULL: the file */
+	size_t len;
+	const struct expect *file;
+	bool of_rename;
+};
+
+static struct named_list *bucket(const struct pending *p, const struct wanted *w)
 {
-	return q->change.op == CHANGE_RENAME ? NAMES_OF_RENAME : NAMES_OF_ANY;
+	const uint64_t number[] = { w->file ? w->file->dev : 0, w->file ? w->file->ino : 0 };
+	uint64_t hash = w->path ? XXH3_64bits_withSeed(w->path, w->len, w->of_rename)
+				: XXH3_64bits(number, sizeof number);
+
+	return &p->named[hash & (p->named_room - 1)];
 }
 
-static struct named_list *bucket(
-	const struct pending *p, const char *path, size_t len, bool of_rename)
+static struct wanted wanted_by(const struct named *name)
 {
-	return &p->named[XXH3_64bits_withSeed(path, len, of_rename) & (p->named_room - 1)];
+	return (struct wanted){ name->path, name->path ? strlen(name->path) : 0, name->file,
+		name->of_rename };
+}
+
+/* Under what it stands. */
+static size_t places_of(struct queued *q, struct named out[PLACES_MAX])
+{
+	const char *const paths[] = { q->change.path, q->change.path2 };
+	const struct expect *const files[] = { queued_file(q), &q->over };
+	size_t count = 0;
+
+	for (size_t n = 0; n < 2; n++) {
+		if (paths[n])
+			out[count++] = (struct named){ .q = q, .path = paths[n] };
+		if (paths[n] && q->change.op == CHANGE_RENAME)
+			out[count++] =
+				(struct named){ .q = q, .path = paths[n], .of_rename = true };
+		if (files[n]->ino)
+			out[count++] = (struct named){ .q = q, .file = files[n] };
+	}
+	return count;
 }
 
 /* At the head, for all that are there already come after it in the queue. */
 static bool enter(struct pending *p, struct queued *q)
 {
-	size_t count = names_count(q);
+	struct named places[PLACES_MAX];
+	size_t count = places_of(q, places);
 
 	q->named = calloc(count, sizeof *q->named);
-	for (size_t n = 0; n < count && q->named; n++) {
-		struct named *name = &q->named[n];
+	q->named_count = q->named ? count : 0;
+	for (size_t n = 0; n < q->named_count; n++) {
+		const struct wanted w = wanted_by(&places[n]);
 
-		name->q = q;
-		name->path = n % 2 ? q->change.path2 : q->change.path;
-		if (name->path)
-			LIST_INSERT_HEAD(
-				bucket(p, name->path, strlen(name->path), n >= NAMES_OF_ANY), name,
-				link);
+		q->named[n] = places[n];
+		LIST_INSERT_HEAD(bucket(p, &w), &q->named[n], link);
 	}
-	return q->named;
+	return q->named || !count;
 }
 
 enum err pending_enter_named(struct pending *p, struct error *e)
@@ -66,44 +100,57 @@ enum err pending_enter_named(struct pending *p, struct error *e)
 
 void pending_leave_named_locked(struct queued *q)
 {
-	for (size_t n = 0; q->named && n < names_count(q); n++)
-		if (q->named[n].path)
-			LIST_REMOVE(&q->named[n], link);
+	for (size_t n = 0; n < q->named_count; n++)
+		LIST_REMOVE(&q->named[n], link);
 	free(q->named);
 	q->named = NULL;
+	q->named_count = 0;
 }
 
-static bool has_name(const struct named *name, const char *path, size_t len, bool of_rename)
+static bool is_wanted(const struct named *name, const struct wanted *w)
 {
-	bool is_of_rename = name - name->q->named >= NAMES_OF_ANY;
-
-	return is_of_rename == of_rename && name->path && !strncmp(name->path, path, len) &&
-		!name->path[len];
+	if (!w->path)
+		return !name->path && name->file->ino == w->file->ino &&
+			name->file->dev == w->file->dev;
+	return name->path && name->of_rename == w->of_rename &&
+		!strncmp(name->path, w->path, w->len) && !name->path[w->len];
 }
 
-/* Where `before` has the name itself, all that stand before it in the bucket are passed at once. */
-static const struct named *first_behind(const struct pending *p, const struct queued *before,
-	const char *path, size_t len, bool of_rename)
+/* Where `before` stands there itself, all that stand before it in the bucket are passed at once. */
+static const struct named *first_behind(
+	const struct pending *p, const struct queued *before, const struct wanted *w)
 {
-	for (size_t n = 0; before->named && n < names_count(before); n++)
-		if (has_name(&before->named[n], path, len, of_rename))
+	for (size_t n = 0; n < before->named_count; n++)
+		if (is_wanted(&before->named[n], w))
 			return LIST_NEXT(&before->named[n], link);
-	return p->named ? LIST_FIRST(bucket(p, path, len, of_rename)) : NULL;
+	return p->named ? LIST_FIRST(bucket(p, w)) : NULL;
 }
 
-/* The first one with this name, and no barrier; or the first rename of these. NULL: none. */
-static struct queued *next_named(struct pending *p, const struct queued *before, const char *path,
-	size_t len, bool of_rename)
+/* A barrier concerns no file, and what copies from one leaves it as it is. */
+static bool leaves_alone(const struct named *name)
 {
-	const struct named *name = first_behind(p, before, path, len, of_rename);
+	const struct change *c = &name->q->change;
+
+	return c->op == CHANGE_SYNC || (c->op == CHANGE_COPY && name->path == c->path);
+}
+
+/* The first one that stands there. NULL: none. */
+static struct queued *next_wanted(
+	struct pending *p, const struct queued *before, const struct wanted *w)
+{
+	const struct named *name = first_behind(p, before, w);
 
 	for (; name; name = LIST_NEXT(name, link)) {
 		p->looked_at++;
-		if (has_name(name, path, len, of_rename) && name->q->order > before->order &&
-			name->q->change.op != CHANGE_SYNC)
+		if (is_wanted(name, w) && name->q->order > before->order && !leaves_alone(name))
 			return name->q;
 	}
 	return NULL;
+}
+
+static struct queued *earlier(struct queued *a, struct queued *b)
+{
+	return !a || (b && b->order < a->order) ? b : a;
 }
 
 /* The first rename of a directory above the path; NULL: none moves. */
@@ -112,25 +159,29 @@ static struct queued *next_above(struct pending *p, const struct queued *before,
 	struct queued *first = NULL;
 
 	for (size_t len = strlen(path); len-- > 0;) {
-		struct queued *q = path[len] == '/' ? next_named(p, before, path, len, true) : NULL;
+		const struct wanted w = { .path = path, .len = len, .of_rename = true };
 
-		if (q && (!first || q->order < first->order))
-			first = q;
+		if (path[len] == '/')
+			first = earlier(first, next_wanted(p, before, &w));
 	}
 	return first;
 }
 
 struct queued *pending_next_of_file_locked(
-	struct pending *p, const struct queued *before, char **path)
+	struct pending *p, const struct queued *before, struct followed *f)
 {
-	while (*path) {
-		struct queued *next = next_named(p, before, *path, strlen(*path), false);
-		struct queued *mover = next_above(p, before, *path);
+	const struct wanted by_number = { .file = f->file };
+	struct queued *numbered = f->file->ino ? next_wanted(p, before, &by_number) : NULL;
+
+	while (f->path) {
+		const struct wanted w = { .path = f->path, .len = strlen(f->path) };
+		struct queued *next = earlier(numbered, next_wanted(p, before, &w));
+		struct queued *mover = next_above(p, before, f->path);
 
 		if (!mover || (next && next->order <= mover->order))
 			return next;
-		*path = queued_carry(mover, *path);
+		f->path = queued_carry(mover, f->path);
 		before = mover;
 	}
-	return NULL;
+	return numbered;
 }

@@ -18,6 +18,7 @@
 struct concerned {
 	const struct inode *inode; /* NULL: none, or of an earlier mount */
 	const char *path;          /* of one of those; NULL: none */
+	const struct expect *file; /* with `path` */
 };
 
 static bool takes_place(const struct change *c)
@@ -45,7 +46,8 @@ static struct concerned concerned_by(const struct queued *q, const struct change
 	if (!is_at_path && !takes_place(c))
 		return (struct concerned){ 0 };
 	if (q->is_recovered)
-		return (struct concerned){ .path = is_at_path ? c->path : c->path2 };
+		return (struct concerned){ .path = is_at_path ? c->path : c->path2,
+			.file = is_at_path || c->op == CHANGE_PLACE ? queued_file(q) : &q->over };
 	return (struct concerned){ .inode = is_at_path || is_over ? q->about.target : q->moved[1] };
 }
 
@@ -57,6 +59,28 @@ static bool is_of_inode(const struct queued *q, const struct inode *i)
 		q->made || q->moved[0] || queued_changes_contents(q) || queued_carries_version(q);
 
 	return !q->is_beside && ((q->about.target == i && tells) || queued_exchanged(q) == i);
+}
+
+/*
+ * Whether a change is done only where the file is what the change was decided on. A file gets a
+ * name, or another one, whoever was at the file.
+ */
+static bool is_held(const struct queued *q)
+{
+	return q->change.op == CHANGE_UNLINK || queued_changes_contents(q) ||
+		queued_carries_version(q) || queued_exchanges(q);
+}
+
+static bool is_held_of_inode(const struct queued *q, const struct inode *i)
+{
+	return !q->is_beside && ((q->about.target == i && is_held(q)) || q->moved[1] == i);
+}
+
+static bool is_held_of_file(const struct queued *q, const struct expect *file)
+{
+	bool is_over = q->change.op == CHANGE_RENAME && queued_is_over(q, file);
+
+	return q->is_recovered && (is_over || (queued_is_of(q, file) && is_held(q)));
 }
 
 static size_t last_of_inode(const struct batch *b, size_t count, const struct inode *i)
@@ -92,6 +116,20 @@ static size_t last_at_path(const struct batch *b, size_t count, const char *path
 
 	free(at);
 	return is_found ? count : 0;
+}
+
+/* The last one that is held against a version of the file, by whatever name. */
+static size_t last_held(const struct batch *b, size_t count, const struct concerned *x)
+{
+	bool is_known = x->inode || (x->file && x->file->ino);
+
+	for (count = is_known ? count : 0; count; count--) {
+		const struct queued *q = b->queued[count - 1];
+
+		if (x->inode ? is_held_of_inode(q, x->inode) : is_held_of_file(q, x->file))
+			break;
+	}
+	return count;
 }
 
 /* The last one of the first `count` changes that tells it; 0: none. Steps count from 1. */
@@ -133,6 +171,7 @@ void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
 	const struct concerned x = concerned_by(b->queued[step - 1], &b->changes[step - 1]);
 
 	need_also(b, step, last_of(b, step - 1, &x, steps));
+	need_also(b, step, last_held(b, step - 1, &x));
 }
 
 /* Of an earlier mount: the name of the file that its base is of; NULL: none. */

@@ -252,7 +252,7 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
 		tree_attr_in_doubt(p->cache->tree, i, now_ms);
 
-	if (!pending_leaves_alone_locked(i) || pending_hides_some_locked(p))
+	if (!pending_leaves_alone_locked(i) || pending_recovered_hides_locked(p, i))
 		return (struct version){ 0 };
 	if (i->backlog && i->backlog->copied)
 		return i->backlog->copied_as;

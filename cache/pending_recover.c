@@ -298,3 +298,17 @@ bool pending_hides_some_locked(const struct pending *p)
 {
 	return p->is_hiding && pending_has_recovered_locked(p);
 }
+
+/* What an earlier mount made has no number yet, so that nothing is known of it here. */
+bool pending_recovered_hides_locked(const struct pending *p, struct inode *i)
+{
+	const struct expect file = tree_expect(p->cache->tree, i);
+	const struct queued *q = TAILQ_FIRST(&p->queue);
+
+	if (!pending_hides_some_locked(p))
+		return false;
+	while (q && q->order <= p->recovered && !queued_is_of(q, &file) &&
+		!queued_is_over(q, &file))
+		q = TAILQ_NEXT(q, link);
+	return !file.ino || (q && q->order <= p->recovered);
+}

@@ -147,10 +147,24 @@ static void lose_followers(struct queued *refused, const struct inode *i)
 			q->is_lost |= q->about.target == i || q->moved[1] == i;
 }
 
+/* The same of an earlier mount, by whatever name. */
+static void lose_followers_of_file(struct queued *refused, const struct expect *file)
+{
+	struct queued *q = refused;
+
+	while ((q = TAILQ_NEXT(q, link)))
+		q->is_lost |= q->is_recovered && queued_goes_on_with(q, file);
+}
+
+/* What it was to take the place of may have other names. */
 static void lose_all_followers(struct queued *refused)
 {
 	lose_followers(refused, refused->about.target);
-	lose_followers(refused, queued_exchanged(refused));
+	lose_followers(refused, refused->moved[1]);
+	if (!refused->is_recovered)
+		return;
+	lose_followers_of_file(refused, queued_file(refused));
+	lose_followers_of_file(refused, &refused->over);
 }
 
 /* Why the change of this index was. */

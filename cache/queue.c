@@ -43,6 +43,11 @@ struct queued *queued_new(const struct change *change)
 	q->change = *change;
 	if (queued_in_pieces(change))
 		q->change.data_len = 0;
+	/* The version says whether the sandbox still has that. */
+	if (change->op == CHANGE_RENAME) {
+		q->over = change->target2;
+		q->change.target2 = (struct expect){ 0 };
+	}
 	if (own_texts(&q->change))
 		return q;
 	queued_free(q);
@@ -171,6 +176,39 @@ bool queued_goes_on_at(const struct queued *q, const char *path)
 		(c->op == CHANGE_UNLINK || queued_changes_contents(q));
 }
 
+const struct expect *queued_file(const struct queued *q)
+{
+	static const struct expect none;
+
+	if (q->change.op == CHANGE_COPY || queued_replaces_made(q))
+		return &none;
+	return q->change.op == CHANGE_PLACE ? &q->change.target2 : &q->change.target;
+}
+
+static bool is_same_file(const struct expect *a, const struct expect *b)
+{
+	return a->ino && a->ino == b->ino && a->dev == b->dev;
+}
+
+bool queued_is_of(const struct queued *q, const struct expect *file)
+{
+	return is_same_file(queued_file(q), file);
+}
+
+bool queued_is_over(const struct queued *q, const struct expect *file)
+{
+	return is_same_file(&q->over, file);
+}
+
+bool queued_goes_on_with(const struct queued *q, const struct expect *file)
+{
+	const struct change *c = &q->change;
+
+	if (c->op == CHANGE_RENAME)
+		return queued_is_over(q, file) && !queued_goes_by_name(c);
+	return queued_is_of(q, file) && (c->op == CHANGE_UNLINK || queued_changes_contents(q));
+}
+
 bool queued_removes(const struct queued *q)
 {
 	return q->change.op == CHANGE_UNLINK || q->change.op == CHANGE_RMDIR;
@@ -179,6 +217,11 @@ bool queued_removes(const struct queued *q)
 static bool exchanges(const struct change *c)
 {
 	return c->op == CHANGE_RENAME && c->flags & CHANGE_EXCHANGE;
+}
+
+bool queued_exchanges(const struct queued *q)
+{
+	return exchanges(&q->change);
 }
 
 struct inode *queued_exchanged(const struct queued *q)

@@ -27,6 +27,7 @@ struct queued {
 	struct change_about about;
 	struct inode *made;     /* by it, and not known to the sandbox before; else NULL */
 	struct inode *moved[2]; /* whose own name changes: with `made` those whose path it makes */
+	struct expect over;     /* CHANGE_RENAME: the file at the new name when it was decided */
 	bool is_wall; /* moves a directory: nothing overtakes it, and it overtakes nothing */
 	uint64_t order;
 	uint64_t sequence;   /* it left by this already, in an earlier mount; 0: it did not */
@@ -37,10 +38,12 @@ struct queued {
 	/* CHANGE_WRITE, CHANGE_APPEND: later ones lie over earlier ones. Without bytes: what else was set. */
 	struct piece *pieces;
 	size_t pieces_count, pieces_room;
-	struct named *named; /* of an earlier mount: under its names (pending_named.c); else NULL */
-	bool is_sent;        /* in a batch on its way */
-	bool is_wanted;      /* somebody waits for it */
-	bool is_counted;     /* it left with a number of its record */
+	/* Of an earlier mount: under its names and numbers (pending_named.c); else none. */
+	struct named *named;
+	size_t named_count;
+	bool is_sent;      /* in a batch on its way */
+	bool is_wanted;    /* somebody waits for it */
+	bool is_counted;   /* it left with a number of its record */
 	bool is_urgent;    /* and it is a part of a small save: what is large does not hold it up */
 	bool is_lazy;      /* not worth a call of its own: leaves with others */
 	bool is_recovered; /* of an earlier mount: it touches no inode that is known */
@@ -106,6 +109,16 @@ bool queued_replaces_made(const struct queued *q);
 /* Whether it goes on with the contents of what is at the path, or takes it away. */
 bool queued_goes_on_at(const struct queued *q, const char *path);
 /*
+ * The file of the sandbox that it is about, by whatever name, as it was when it was decided. All
+ * zero: the sandbox does not have it yet.
+ */
+const struct expect *queued_file(const struct queued *q);
+bool queued_is_of(const struct queued *q, const struct expect *file);
+/* Whether that is what it replaces by another file, or exchanges with one. */
+bool queued_is_over(const struct queued *q, const struct expect *file);
+/* Whether it goes on with the contents of that file, or takes it away. */
+bool queued_goes_on_with(const struct queued *q, const struct expect *file);
+/*
  * Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before, or
  * carries the version that `q` is held against.
  */
@@ -138,6 +151,7 @@ size_t queued_moves_tops(const struct queued *q, const char *paths[2]);
 bool queued_moves_above(const struct queued *q, const char *path);
 /* Whether the file at `path` afterwards has its place, its contents or its version by it. */
 bool queued_tells_file_at(const struct queued *q, const char *path);
+bool queued_exchanges(const struct queued *q);
 /* What its target changes places with; NULL: nothing. */
 struct inode *queued_exchanged(const struct queued *q);
 /* Whether bytes at `offset` may go on in it, so that in the end the file is the same. */

@@ -342,7 +342,7 @@ static void pick_step(void)
 	static const uint32_t flags[] = { 0, 0, 0, CHANGE_NOREPLACE, CHANGE_EXCHANGE };
 
 	do {
-		now.step = (struct step){ .kind = (enum step_kind)pick(STEP_END),
+		now.step = (struct step){ .kind = (enum step_kind)pick(STEP_COPY_OVER),
 			.flags = flags[pick(5)],
 			.len = 1 + pick(pick(4) ? 100 : 100000),
 			.byte = (char)('A' + pick(26)),

@@ -1,10 +1,11 @@
 /*
- * Every three steps on two files in two directories, with or without a kill behind them, with or
- * without somebody else's rewrite of one of the files before they are sent. What others wrote
- * stays, whole; without others the sandbox has what a plain directory has in which the same was
- * done; and what is not done is told.
+ * Every three steps on two files in two directories, or on the two names of one file, with or
+ * without a kill behind them, with or without somebody else's rewrite of one of the files before
+ * they are sent. What others wrote stays, whole; without others the sandbox has what a plain
+ * directory has in which the same was done; and what is not done is told.
  *
- * SANDBOXFS_CASES_STRIDE in the environment: every so many of the cases are run, 1: all.
+ * SANDBOXFS_CASES_STRIDE in the environment: every so many of the cases are run, 1: all; from
+ * SANDBOXFS_CASES_FROM on, and below SANDBOXFS_CASES_BELOW.
  * SANDBOXFS_CASE: the one that is run by itself, and shown; SANDBOXFS_CASE_TIMES: so often.
  */
 #include "cache/cache_inside.h"
@@ -27,9 +28,13 @@
 #define PATIENCE_MS 60000
 #define STEPS       3
 #define FILES       2
+#define NAMES       3
 #define THEIRS      "<THEIRS, and longer than anything of ours>"
 
-/* What is done to one of the two files, perhaps with the other one. */
+/* Of the first file, of the second, and another one of the first where it has two. */
+enum { A, B, A2 };
+
+/* What is done by one of the names, perhaps with another one. */
 enum deed {
 	APPENDS,
 	OVERWRITES,
@@ -44,15 +49,17 @@ enum deed {
 	EXCHANGES,
 	LINKS, /* and goes on by the new name */
 	COPIES,
+	COPIES_OVER, /* the other one, as cp does */
 	MOVES_DIR,
-	LOSES_LINK, /* a second name that the sandbox has is given to the other file */
+	LOSES_LINK,  /* a second name that the sandbox has is given to the other file */
+	IS_REPLACED, /* by the other file; beside LOSES_LINK, where the file has two names before */
 	DEEDS,
 	NOTHING = DEEDS,
 };
 
 static const char *const deed_names[DEEDS + 1] = { "append", "overwrite", "cut", "chmod", "touch",
-	"save", "unlink", "make", "move", "move over", "exchange", "link", "copy", "mv dir",
-	"lose link", "nothing" };
+	"save", "unlink", "make", "move", "move over", "exchange", "link", "copy", "copy over",
+	"mv dir", "lose link", "be replaced", "nothing" };
 
 enum ending {
 	KEEPS_UP,      /* the sandbox answers all the time */
@@ -65,11 +72,11 @@ enum ending {
 static const char *const ending_names[ENDINGS] = { "connected", "outage", "kill",
 	"outage and kill" };
 
-/* Whose file others write meanwhile; FILES: none. */
 struct plan {
-	unsigned deeds[STEPS], files[STEPS];
+	unsigned deeds[STEPS], names[STEPS];
 	enum ending ending;
-	unsigned rewritten;
+	unsigned rewritten; /* the file that others write meanwhile; FILES: none */
+	bool has_two_names; /* the first file, from the beginning */
 };
 
 static struct {
@@ -78,7 +85,7 @@ static struct {
 	struct plain plain;
 	struct mounted mounted;
 	struct plan plan;
-	char paths[FILES][64], dirs[FILES][32];
+	char paths[NAMES][64], dirs[FILES][32];
 	unsigned names; /* given so far */
 	unsigned number;
 	char why[256];
@@ -88,11 +95,12 @@ static const char *plan_text(void)
 {
 	static char text[256];
 	const struct plan *plan = &now.plan;
+	static const char *const names[NAMES] = { "A", "B", "A2" };
 	int len = snprintf(text, sizeof text, "case %u: ", now.number);
 
 	for (unsigned n = 0; n < STEPS; n++)
-		len += snprintf(text + len, sizeof text - (size_t)len, "%s %c; ",
-			deed_names[plan->deeds[n]], 'A' + (int)plan->files[n]);
+		len += snprintf(text + len, sizeof text - (size_t)len, "%s %s; ",
+			deed_names[plan->deeds[n]], names[plan->names[n]]);
 	snprintf(text + len, sizeof text - (size_t)len, "%s%s%s", ending_names[plan->ending],
 		plan->rewritten < FILES ? ", others rewrite " : "",
 		plan->rewritten == FILES  ? ""
@@ -175,7 +183,7 @@ static bool move_dir(unsigned which)
 	snprintf(to, sizeof to, "%c%u", which ? 'e' : 'd', ++now.names);
 	if (!step(STEP_RENAME, now.dirs[which], to, (struct step){ 0 }))
 		return false;
-	for (unsigned n = 0; n < FILES; n++) {
+	for (unsigned n = 0; n < NAMES; n++) {
 		char moved[64];
 		size_t len = strlen(now.dirs[which]);
 
@@ -188,32 +196,48 @@ static bool move_dir(unsigned which)
 	return true;
 }
 
-static bool give_name(enum step_kind kind, unsigned f, char letter)
+/* In the other directory. */
+static bool give_name(enum step_kind kind, unsigned name, char letter)
 {
-	bool is_in_first = !strncmp(now.paths[f], now.dirs[0], strlen(now.dirs[0]));
+	bool is_in_first = !strncmp(now.paths[name], now.dirs[0], strlen(now.dirs[0]));
 	char path[64];
 
 	new_path(path, is_in_first, letter);
-	if (!step(kind, now.paths[f], path, (struct step){ 0 }))
+	if (!step(kind, now.paths[name], path, (struct step){ 0 }))
 		return false;
 	if (kind != STEP_COPY)
-		memcpy(now.paths[f], path, sizeof path);
+		memcpy(now.paths[name], path, sizeof path);
 	return true;
 }
 
-static bool lose_link(unsigned f)
+static bool lose_link(unsigned name, const char *other)
 {
 	char path[64];
 
-	new_path(path, !f, 'k');
-	return is_there(now.paths[!f]) && step(STEP_LINK, now.paths[f], path, (struct step){ 0 }) &&
+	new_path(path, name == A, 'k');
+	return is_there(other) && step(STEP_LINK, now.paths[name], path, (struct step){ 0 }) &&
 		!cache_sync(now.far.cache, now.mounted.call, NULL) &&
-		step(STEP_RENAME, now.paths[!f], path, (struct step){ 0 });
+		step(STEP_RENAME, other, path, (struct step){ 0 });
 }
 
-static bool do_deed(enum deed deed, unsigned f, char byte)
+/* Of two names of one file rename(2) moves neither. */
+static bool is_same_file(const char *path, const char *path2)
 {
-	char *path = now.paths[f], *other = now.paths[!f];
+	struct stat st, st2;
+
+	return !fstatat(now.plain.dir, path, &st, 0) && !fstatat(now.plain.dir, path2, &st2, 0) &&
+		st.st_ino == st2.st_ino;
+}
+
+static bool rename_over(const char *path, const char *path2, uint32_t flags)
+{
+	return is_there(path2) && !is_same_file(path, path2) &&
+		step(STEP_RENAME, path, path2, (struct step){ .flags = flags });
+}
+
+static bool do_deed(enum deed deed, unsigned name, char byte)
+{
+	const char *path = now.paths[name], *other = now.paths[name == B ? A : B];
 
 	switch (deed) {
 	case APPENDS: return append(path, byte);
@@ -224,15 +248,17 @@ static bool do_deed(enum deed deed, unsigned f, char byte)
 	case SAVES: return is_there(path) && save(path, byte);
 	case REMOVES: return step(STEP_UNLINK, path, "", (struct step){ 0 });
 	case MAKES: return !is_there(path) && write_whole(STEP_CREATE, path, byte, 4);
-	case MOVES: return give_name(STEP_RENAME, f, 'm');
-	case MOVES_OVER:
-		return is_there(other) && step(STEP_RENAME, path, other, (struct step){ 0 });
-	case EXCHANGES:
-		return step(STEP_RENAME, path, other, (struct step){ .flags = CHANGE_EXCHANGE });
-	case LINKS: return give_name(STEP_LINK, f, 'l');
-	case COPIES: return give_name(STEP_COPY, f, 'c');
-	case MOVES_DIR: return move_dir(f);
-	case LOSES_LINK: return now.plan.ending == KEEPS_UP && lose_link(f);
+	case MOVES: return give_name(STEP_RENAME, name, 'm');
+	case MOVES_OVER: return rename_over(path, other, 0);
+	case EXCHANGES: return rename_over(path, other, CHANGE_EXCHANGE);
+	case LINKS: return give_name(STEP_LINK, name, 'l');
+	case COPIES: return give_name(STEP_COPY, name, 'c');
+	case COPIES_OVER:
+		return is_there(other) && !is_same_file(path, other) &&
+			step(STEP_COPY_OVER, path, other, (struct step){ 0 });
+	case MOVES_DIR: return move_dir(name != A);
+	case LOSES_LINK: return now.plan.ending == KEEPS_UP && lose_link(name, other);
+	case IS_REPLACED: return rename_over(other, path, 0);
 	default: return true;
 	}
 }
@@ -385,12 +411,14 @@ static void remove_all(int top)
 
 /* ---- One case ---- */
 
-static void make_files(const struct scratch *s)
+static void make_files(const struct scratch *s, bool has_two_names)
 {
 	scratch_mkdir(s, "d", 0755);
 	scratch_mkdir(s, "e", 0755);
 	scratch_write_text(s, "d/a", "aaaaaaaaaa");
 	scratch_write_text(s, "e/b", "bbbbbbbbbbbb");
+	if (has_two_names)
+		cr_assert(eq(int, linkat(s->fd, "d/a", s->fd, "e/z", 0), 0));
 }
 
 static bool may_decide(const char *path)
@@ -434,10 +462,11 @@ static void begin(const struct plan *plan)
 	now.why[0] = 0;
 	set_path(now.paths[0], sizeof now.paths[0], "d", "a");
 	set_path(now.paths[1], sizeof now.paths[1], "e", "b");
+	set_path(now.paths[2], sizeof now.paths[2], "e", "z");
 	memcpy(now.dirs[0], "d", 2);
 	memcpy(now.dirs[1], "e", 2);
-	make_files(&now.far.scratch);
-	make_files(&now.scratch);
+	make_files(&now.far.scratch, plan->has_two_names);
+	make_files(&now.scratch, plan->has_two_names);
 	plain_init(&now.plain, now.scratch.fd);
 	distant_remount(&now.far, NULL);
 	now.mounted = (struct mounted){ .cache = now.far.cache };
@@ -447,6 +476,8 @@ static void begin(const struct plan *plan)
 	}
 	know_file("d/a");
 	know_file("e/b");
+	if (plan->has_two_names)
+		know_file("e/z");
 	set_gathering(AN_HOUR_MS);
 }
 
@@ -476,7 +507,7 @@ static bool take_steps(void)
 	now.far.is_cut = now.plan.ending != KEEPS_UP;
 	now.mounted.call = now.far.is_cut ? &brief : NULL;
 	for (unsigned n = 0; n < STEPS && is_done; n++)
-		is_done = do_deed((enum deed)now.plan.deeds[n], now.plan.files[n], (char)('1' + n));
+		is_done = do_deed((enum deed)now.plan.deeds[n], now.plan.names[n], (char)('1' + n));
 	now.mounted.call = NULL;
 	return is_done;
 }
@@ -624,9 +655,11 @@ static void expect_sound(const struct plan *plans, size_t count)
 	stop();
 }
 
-#define OF_A                .ending = KILLED_LATE, .rewritten = 0
-#define OF_NONE             .ending = KILLED_LATE, .rewritten = FILES
-#define EXPECT_SOUND(plans) expect_sound(plans, sizeof(plans) / sizeof *(plans))
+#define OF_A                   .ending = KILLED_LATE, .rewritten = 0
+#define OF_NONE                .ending = KILLED_LATE, .rewritten = FILES
+#define OF_A_WITH_TWO_NAMES    OF_A, .has_two_names = true
+#define OF_NONE_WITH_TWO_NAMES OF_NONE, .has_two_names = true
+#define EXPECT_SOUND(plans)    expect_sound(plans, sizeof(plans) / sizeof *(plans))
 
 Test(three_steps, a_file_in_a_directory_that_was_moved_is_held_against_what_was_there)
 {
@@ -689,6 +722,33 @@ Test(three_steps, a_file_of_which_a_copy_is_pending_is_held_against_what_was_cop
 	EXPECT_SOUND(plans);
 }
 
+Test(three_steps, a_file_with_two_names_is_held_against_what_was_there_by_either)
+{
+	static const struct plan plans[] = {
+		{ { SAVES, APPENDS, NOTHING }, { A, A2 }, OF_A_WITH_TWO_NAMES },
+		{ { MOVES_DIR, SAVES, APPENDS }, { A, A, A2 }, OF_A_WITH_TWO_NAMES },
+		{ { APPENDS, MOVES, CUTS }, { A, A2, A }, OF_A_WITH_TWO_NAMES },
+		{ { REMOVES, APPENDS, OVERWRITES }, { A, A2, A2 }, OF_A_WITH_TWO_NAMES },
+		{ { IS_REPLACED, SAVES, OVERWRITES }, { A, A, A2 }, OF_A_WITH_TWO_NAMES },
+		{ { REMOVES, MOVES, OVERWRITES }, { A, A2, A2 }, .ending = FAILS_TO_SEND,
+			.rewritten = 0, .has_two_names = true },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
+Test(three_steps, what_is_done_to_a_file_by_either_of_two_names_is_done)
+{
+	static const struct plan plans[] = {
+		{ { EXCHANGES, REMOVES, OVERWRITES }, { A, A2, A }, OF_NONE_WITH_TWO_NAMES },
+		{ { EXCHANGES, SAVES, SETS_TIMES }, { A, A2, A2 }, OF_NONE_WITH_TWO_NAMES },
+		{ { IS_REPLACED, SAVES, REMOVES }, { A, A, A2 }, OF_NONE_WITH_TWO_NAMES },
+		{ { SAVES, APPENDS, CUTS }, { A, A2, A2 }, OF_NONE_WITH_TWO_NAMES },
+	};
+
+	EXPECT_SOUND(plans);
+}
+
 Test(three_steps, what_left_before_a_conflict_is_done_though_the_conflict_leaves_again)
 {
 	static const struct plan plans[] = {
@@ -709,7 +769,7 @@ Test(three_steps, a_copy_beside_any_change_that_is_queued_is_no_conflict)
 		bool is_first = n / FILES / DEEDS;
 		const struct plan plan = {
 			.deeds = { is_first ? COPIES : deed, is_first ? deed : COPIES, NOTHING },
-			.files = { is_first ? 0 : n % FILES, is_first ? n % FILES : 0 },
+			.names = { is_first ? 0 : n % FILES, is_first ? n % FILES : 0 },
 			.ending = KEEPS_UP,
 			.rewritten = FILES,
 		};
@@ -721,8 +781,14 @@ Test(three_steps, a_copy_beside_any_change_that_is_queued_is_no_conflict)
 
 /* ---- All of them ---- */
 
-#define DEEDS_ALL (DEEDS * FILES)
-#define CASES     (DEEDS_ALL * DEEDS_ALL * DEEDS_ALL * ENDINGS * (FILES + 1))
+/*
+ * The first step is by the first name: two files are alike, and so are two names of one file. The
+ * second and the third are by either name.
+ */
+#define DEEDS_ALL (DEEDS * 2)
+/* While the sandbox answers, each change is sent before others could be at the file. */
+#define FATES (1 + (ENDINGS - 1) * (FILES + 1))
+#define CASES (2 * DEEDS * DEEDS_ALL * DEEDS_ALL * FATES)
 
 static unsigned take_digit(unsigned *rest, unsigned below)
 {
@@ -734,22 +800,28 @@ static unsigned take_digit(unsigned *rest, unsigned below)
 
 static struct plan plan_of(unsigned number)
 {
-	struct plan plan = { .ending = (enum ending)take_digit(&number, ENDINGS) };
+	unsigned fate = take_digit(&number, FATES);
+	struct plan plan = { .ending = KEEPS_UP, .rewritten = FILES };
 
-	plan.rewritten = take_digit(&number, FILES + 1);
-	if (plan.ending == KEEPS_UP)
-		plan.rewritten = FILES;
-	for (unsigned n = 0; n < STEPS; n++) {
-		plan.deeds[n] = take_digit(&number, DEEDS);
-		plan.files[n] = take_digit(&number, FILES);
+	if (fate) {
+		plan.ending = (enum ending)(1 + (fate - 1) % (ENDINGS - 1));
+		plan.rewritten = (fate - 1) / (ENDINGS - 1);
 	}
+	plan.deeds[0] = take_digit(&number, DEEDS);
+	for (unsigned n = 1; n < STEPS; n++) {
+		plan.deeds[n] = take_digit(&number, DEEDS);
+		plan.names[n] = take_digit(&number, 2);
+	}
+	plan.has_two_names = number;
+	for (unsigned n = 0; n < STEPS; n++)
+		plan.names[n] *= plan.has_two_names ? A2 : B;
 	return plan;
 }
 
 /* A test each, which run beside each other: they wait more than they work. */
 #define SHARES 8
 /* Prime: some cases of every kind. */
-#define STRIDE 499
+#define STRIDE 97
 
 static unsigned from_environment(const char *name, unsigned otherwise)
 {
@@ -761,16 +833,21 @@ static unsigned from_environment(const char *name, unsigned otherwise)
 static void run_share(unsigned share)
 {
 	unsigned stride = from_environment("SANDBOXFS_CASES_STRIDE", STRIDE);
+	unsigned from = from_environment("SANDBOXFS_CASES_FROM", 0);
+	unsigned below = from_environment("SANDBOXFS_CASES_BELOW", CASES);
+	unsigned done = 0;
 	bool was_done;
 
 	start();
-	for (unsigned n = share * stride; n < CASES; n += SHARES * stride) {
+	for (unsigned n = from + share * stride; n < below; n += SHARES * stride) {
 		const struct plan plan = plan_of(n);
 
 		now.number = n;
 		cr_expect(run_case(&plan, &was_done), "%s", plan_text());
+		done += was_done;
 	}
 	stop();
+	fprintf(stderr, "%u cases of those below %u\n", done, below);
 }
 
 #define SHARE(n)                                                                                   \

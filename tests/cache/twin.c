@@ -16,7 +16,7 @@ const char *step_text(const struct step *s)
 {
 	static const char *const names[STEP_END] = { "create", "mkdir", "symlink", "link", "rename",
 		"unlink", "rmdir", "chmod", "times", "cut", "open", "close", "empty", "write",
-		"append", "copy" };
+		"append", "copy", "copy over" };
 	static char text[3 * TWIN_PATH_MAX];
 
 	snprintf(text, sizeof text, "%s %s %s flags %x number %llu len %zu handle %u",
@@ -99,10 +99,10 @@ static int close_plain(struct plain *p, const struct step *s)
 
 static int copy_plain(const struct plain *p, const struct step *s)
 {
+	int how = s->kind == STEP_COPY ? O_CREAT | O_EXCL : O_TRUNC;
 	AUTO_CLOSE int from = openat(p->dir, s->path, O_RDONLY | O_CLOEXEC);
-	AUTO_CLOSE int to = from < 0
-		? -1
-		: openat(p->dir, s->path2, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	AUTO_CLOSE int to =
+		from < 0 ? -1 : openat(p->dir, s->path2, O_WRONLY | O_CLOEXEC | how, 0644);
 	size_t len;
 	AUTO_FREE char *text = to < 0 ? NULL : plain_text(p->dir, s->path, &len);
 
@@ -125,7 +125,8 @@ static int do_plain(struct plain *p, const struct step *s)
 	case STEP_OPEN: return open_plain(p, s, 0);
 	case STEP_CLOSE: return close_plain(p, s);
 	case STEP_EMPTY: return ftruncate(p->handles[s->handle], 0);
-	case STEP_COPY: return copy_plain(p, s);
+	case STEP_COPY:
+	case STEP_COPY_OVER: return copy_plain(p, s);
 	default: return write_plain(p, s);
 	}
 }
@@ -345,8 +346,8 @@ static enum err do_handle(struct mounted *m, const struct step *s)
 		appends ? WRITE_APPEND : 0, &e);
 }
 
-/* Into the file that was just made as the last handle. */
-static enum err copy_into_made(struct mounted *m, const struct step *s)
+/* Into the empty file that is open as the last handle. */
+static enum err copy_into_empty(struct mounted *m, const struct step *s)
 {
 	struct inode *from, *to = m->handles[TWIN_HANDLES];
 	struct error e = { 0 };
@@ -363,15 +364,26 @@ static enum err copy_into_made(struct mounted *m, const struct step *s)
 	return kind || copied == attr.size ? kind : error_set(&e, ERR_IO, "a part was copied");
 }
 
-static enum err do_copy(struct mounted *m, const struct step *s)
+static enum err open_empty(struct mounted *m, const struct step *s)
 {
 	struct step make = { .kind = STEP_CREATE, .handle = TWIN_HANDLES };
-	const struct step close = { .kind = STEP_CLOSE, .handle = TWIN_HANDLES };
+	struct step empty = { .kind = STEP_EMPTY, .handle = TWIN_HANDLES };
 
 	memcpy(make.path, s->path2, sizeof make.path);
-	enum err kind = do_name(m, &make);
-	enum err copying = kind ? kind : copy_into_made(m, s);
-	enum err closing = kind ? kind : do_handle(m, &close);
+	if (s->kind == STEP_COPY)
+		return do_name(m, &make);
+	make.kind = STEP_OPEN;
+	enum err kind = do_inode(m, &make);
+
+	return kind ? kind : do_handle(m, &empty);
+}
+
+static enum err do_copy(struct mounted *m, const struct step *s)
+{
+	const struct step close = { .kind = STEP_CLOSE, .handle = TWIN_HANDLES };
+	enum err kind = open_empty(m, s);
+	enum err copying = kind ? kind : copy_into_empty(m, s);
+	enum err closing = m->handles[TWIN_HANDLES] ? do_handle(m, &close) : ERR_OK;
 
 	return copying ? copying : closing;
 }
@@ -390,7 +402,8 @@ enum err mounted_do(struct mounted *m, const struct step *s)
 	case STEP_EMPTY:
 	case STEP_WRITE:
 	case STEP_APPEND: return do_handle(m, s);
-	case STEP_COPY: return do_copy(m, s);
+	case STEP_COPY:
+	case STEP_COPY_OVER: return do_copy(m, s);
 	default: return do_inode(m, s);
 	}
 }

@@ -29,7 +29,8 @@ enum step_kind {
 	STEP_EMPTY,
 	STEP_WRITE, /* len bytes of `byte` at number */
 	STEP_APPEND,
-	STEP_COPY, /* path -> path2, a new file, within the sandbox */
+	STEP_COPY,      /* path -> path2, a new file, within the sandbox */
+	STEP_COPY_OVER, /* the same, path2 is there and is emptied before */
 	STEP_END,
 };
 
