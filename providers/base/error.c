@@ -3,19 +3,24 @@
 #include "providers/base/harmless.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* Two paths and a reason. */
+#define WHOLE_MAX (2 * PATH_MAX + 400)
+
 enum err error_set(struct error *e, enum err kind, const char *format, ...)
 {
 	if (e) {
+		char whole[WHOLE_MAX];
 		va_list args;
 
 		va_start(args, format);
-		vsnprintf(e->text, sizeof e->text, format, args);
+		vsnprintf(whole, sizeof whole, format, args);
 		va_end(args);
-		harmless_make_string(e->text);
+		harmless_fit(e->text, sizeof e->text, whole);
 		e->kind = kind;
 	}
 	return kind;
@@ -24,7 +29,7 @@ enum err error_set(struct error *e, enum err kind, const char *format, ...)
 enum err error_errno(struct error *e, int number, const char *format, ...)
 {
 	enum err kind = error_from_errno(number);
-	char sentence[300];
+	char sentence[WHOLE_MAX];
 	va_list args;
 
 	va_start(args, format);

@@ -60,3 +60,20 @@ void harmless_make_string(char *text)
 {
 	text[harmless_make(text, strlen(text))] = '\0';
 }
+
+#define GAP "..."
+
+void harmless_fit(char *out, size_t room, const char *sentence)
+{
+	size_t len = strlen(sentence), kept = room - sizeof GAP;
+	size_t head = kept / 3, tail = kept - head;
+
+	if (len < room) {
+		memcpy(out, sentence, len + 1);
+	} else {
+		memcpy(out, sentence, head);
+		memcpy(out + head, GAP, sizeof GAP - 1);
+		memcpy(out + room - 1 - tail, sentence + len - tail, tail + 1);
+	}
+	harmless_make_string(out);
+}

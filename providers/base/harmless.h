@@ -34,3 +34,9 @@ size_t harmless_make(char *text, size_t len);
 
 /* The same for a text that ends with NUL. */
 void harmless_make_string(char *text);
+
+/*
+ * A copy of the sentence, made harmless. Of one that is too long the middle goes: a sentence begins
+ * with a path and ends with the reason.
+ */
+void harmless_fit(char *out, size_t room, const char *sentence);

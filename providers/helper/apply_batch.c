@@ -1,4 +1,5 @@
 #include "providers/base/cleanup.h"
+#include "providers/base/harmless.h"
 #include "providers/helper/apply.h"
 #include "providers/helper/fence.h"
 #include "providers/helper/helper.h"
@@ -20,7 +21,7 @@ static bool is_needed_missing(
 static void refuse(struct change_result *result, enum err err, const char *why)
 {
 	result->err = err;
-	snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof result->why - 1, why);
+	harmless_fit(result->why, sizeof result->why, why);
 }
 
 /* Of what was done. */

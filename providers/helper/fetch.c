@@ -1,4 +1,5 @@
 #include "providers/base/cleanup.h"
+#include "providers/base/harmless.h"
 #include "providers/helper/follow.h"
 #include "providers/helper/helper.h"
 
@@ -285,7 +286,7 @@ static enum err fetch_item(struct follow *f, struct reading *g, struct error *e)
 		done.attr = g->before;
 		done.offset = g->found;
 	} else {
-		snprintf(done.why, sizeof done.why, "%.*s", (int)sizeof done.why - 1, why.text);
+		harmless_fit(done.why, sizeof done.why, why.text);
 	}
 	return g->sink(g->context, &done, e);
 }

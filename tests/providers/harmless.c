@@ -1,9 +1,13 @@
 /* Which characters of foreign text may stand in a line: providers/base/harmless.h. */
 #include "providers/base/harmless.h"
+
+#include "providers/base/error.h"
 #include "providers/base/utf8.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 TestSuite(harmless, .timeout = 300);
@@ -74,4 +78,31 @@ Test(harmless, text_of_a_given_length_may_hold_nul)
 	cr_expect(eq(sz, harmless_make(text, sizeof text - 1), 6));
 	cr_expect(zero(int, memcmp(text, "a?b?\xc3\xa4", 6)));
 	cr_expect(eq(sz, harmless_run("ab\xc3\xa4\xc2\x9bz", 7), 4));
+}
+
+Test(harmless, a_sentence_that_is_too_long_keeps_the_reason_at_its_end)
+{
+	char sentence[1000], fitted[60];
+
+	memset(sentence, 'd', sizeof sentence);
+	snprintf(sentence + 900, 100, "/file: was changed in the sandbox");
+	harmless_fit(fitted, sizeof fitted, sentence);
+	cr_expect(eq(sz, strlen(fitted), sizeof fitted - 1));
+	cr_expect(zero(int, strncmp(fitted, "dddd", 4)), "%s", fitted);
+	cr_expect(ne(ptr, strstr(fitted, "was changed in the sandbox"), NULL), "%s", fitted);
+	harmless_fit(fitted, sizeof fitted, "brief: gone");
+	cr_expect(eq(str, fitted, "brief: gone"));
+}
+
+Test(harmless, the_text_of_an_error_says_why_behind_a_path_of_any_length)
+{
+	struct error e = { 0 };
+	char path[4000];
+
+	memset(path, 'p', sizeof path);
+	path[sizeof path - 1] = 0;
+	error_set(&e, ERR_CONFLICT, "%s: was changed in the sandbox", path);
+	cr_expect(ne(ptr, strstr(e.text, "p: was changed in the sandbox"), NULL), "%s", e.text);
+	error_errno(&e, ENOENT, "%s", path);
+	cr_expect(ne(ptr, strstr(e.text, "p: no such file"), NULL), "%s", e.text);
 }
