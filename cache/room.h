@@ -1,6 +1,6 @@
 /*
- * room.h - whether the disk of the sandbox has room for what is written here, before the sandbox has
- * any of it.
+ * room.h - whether the disk of the sandbox has room for what is written here, before the sandbox
+ * has any of it.
  *
  * The room that a list told last is lowered by what files grew here. Where that is not enough the
  * sandbox is asked: what is pending is sent first, and a list tells what is left. A disk that cannot

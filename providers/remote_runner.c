@@ -30,7 +30,7 @@ size_t remote_launch(const struct remote *r, const char *argv[REMOTE_LAUNCH_ARGC
 struct command {
 	const char **argv;
 	size_t argc;
-	char **pieces; /* of the request, ended by NULL */
+	char **pieces;                  /* of the request, ended by NULL */
 	char request[REMOTE_NAME_SIZE]; /* in staging; "": it is in argv */
 	char *path, size[24], hash[24], unpacked_size[24];
 	struct buf packed;           /* what is uploaded; empty: the request as it is */

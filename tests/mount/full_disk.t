@@ -1,6 +1,6 @@
 #!/bin/sh
-# The disk of a sandbox is full: each change is judged alone, what there is room for arrives, and nothing
-# is left in staging that would keep the disk full.
+# The disk of a sandbox is full: each change is judged alone, what there is room for arrives, and
+# nothing is left in staging that would keep the disk full.
 # shellcheck disable=SC2016,SC2034,SC2317
 TAP_WANTS_APART=1
 LAYERS=full,24M
