@@ -448,7 +448,7 @@ struct steps {
 bool steps_reserve(struct steps *s);
 /* Notes that the change is the step of this number, from 1. */
 void steps_note(struct steps *s, const struct queued *q, size_t step);
-/* The last step that leads to `q`, as queued_leads_to() says; 0: none. */
+/* The last step that leads to `q`, as queued_leads_to_from() says; 0: none. */
 size_t steps_needed(const struct steps *s, const struct queued *q);
 /*
  * The last one of the first `count` steps that tells of the file at the path

@@ -1,6 +1,6 @@
 /*
  * Which changes of a batch others of it need, by the names in them: as an earlier mount left them,
- * of which no inode is known. The same as queued_leads_to(), queued_tells_file_at() and
+ * of which no inode is known. The same as queued_leads_to_from(), queued_tells_file_at() and
  * queued_carry_back() say of each, without a look at all.
  */
 #include "cache/pending_inside.h"

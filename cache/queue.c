@@ -285,15 +285,6 @@ bool queued_leads_to_from(const struct queued *before, const struct queued *q, c
 	return is_below(q->change.path, made) || is_below(q->change.path2, made);
 }
 
-bool queued_leads_to(const struct queued *before, const struct queued *q)
-{
-	const struct change *c = &before->change;
-
-	if (exchanges(c) && queued_leads_to_from(before, q, c->path))
-		return true;
-	return queued_leads_to_from(before, q, queued_makes(before));
-}
-
 const char *queued_leaves(const struct queued *q)
 {
 	if (q->change.path2)

@@ -108,6 +108,8 @@ bool queued_goes_by_name(const struct change *c);
 bool queued_replaces_made(const struct queued *q);
 /* Whether it goes on with the contents of what is at the path, or takes it away. */
 bool queued_goes_on_at(const struct queued *q, const char *path);
+/* What it makes, just behind it. An exchange has its first name, too. */
+const char *queued_makes(const struct queued *q);
 /*
  * The file of the sandbox that it is about, by whatever name, as it was when it was decided. All
  * zero: the sandbox does not have it yet.
@@ -119,15 +121,10 @@ bool queued_is_over(const struct queued *q, const struct expect *file);
 /* Whether it goes on with the contents of that file, or takes it away. */
 bool queued_goes_on_with(const struct queued *q, const struct expect *file);
 /*
- * Whether `q` makes no sense without it: it makes its path, or a directory on the way there, or its contents before, or
- * carries the version that `q` is held against.
+ * Whether `q` makes no sense without `before`, where what that makes is `made` by the time of `q`:
+ * it makes the path of `q`, or a directory on the way there, or its contents before, or carries the
+ * version that `q` is held against.
  */
-bool queued_leads_to(const struct queued *before, const struct queued *q);
-/*
- * What it makes, just behind it; and the same where that is `made` by the time of `q`. An exchange
- * has its first name, too.
- */
-const char *queued_makes(const struct queued *q);
 bool queued_leads_to_from(const struct queued *before, const struct queued *q, const char *made);
 /*
  * Of what makes no sense without `before`: where that is, or below which directories; how many.

@@ -62,9 +62,17 @@ static struct queued *random_change(void)
 	return q;
 }
 
+static bool leads_to(const struct queued *before, const struct queued *q)
+{
+	bool exchanges = before->change.flags & CHANGE_EXCHANGE;
+
+	return queued_leads_to_from(before, q, queued_makes(before)) ||
+		(exchanges && queued_leads_to_from(before, q, before->change.path));
+}
+
 static size_t last_that_leads_to(struct queued *const *all, size_t count, const struct queued *q)
 {
-	while (count && !queued_leads_to(all[count - 1], q))
+	while (count && !leads_to(all[count - 1], q))
 		count--;
 	return count;
 }
