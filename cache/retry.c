@@ -162,7 +162,7 @@ bool retry_finds(struct cache *c, const struct call *call, struct inode *i)
 
 	if (!has_retry(c, asker_of(call)))
 		return true;
-	if (tree_open(c->tree, i, NULL))
+	if (tree_open_found(c->tree, i))
 		return false;
 	pthread_mutex_lock(&r->lock);
 	struct retry *one = find_locked(r, call->asker);

@@ -513,6 +513,8 @@ struct inode *tree_made_nameless(struct tree *t, const struct tree_news *news, c
 
 /* Waits for a removal under way. ERR_STALE: the inode is gone. */
 enum err tree_open(struct tree *t, struct inode *i, struct error *e);
+/* The same of one that a lookup has just found: others may have taken its last name since. */
+enum err tree_open_found(struct tree *t, struct inode *i);
 /* Not NULL: that was the last use of a staged file, whose staging path the caller gets to remove, and to free. */
 char *tree_close(struct tree *t, struct inode *i);
 /* Whether it has a name, or handles: else nobody can read it any more. */

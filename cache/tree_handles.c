@@ -35,7 +35,7 @@ static bool is_lost_locked(const struct tree *t, const struct inode *i)
 	return i != t->root && !i->names && !i->opens;
 }
 
-enum err tree_open(struct tree *t, struct inode *i, struct error *e)
+static enum err open_inode(struct tree *t, struct inode *i, bool may_be_lost, struct error *e)
 {
 	int64_t end_ms = tree_now_ms() + TREE_WAIT_MS;
 	enum err kind = ERR_OK;
@@ -43,12 +43,24 @@ enum err tree_open(struct tree *t, struct inode *i, struct error *e)
 	pthread_mutex_lock(&t->lock);
 	while (i->removing && tree_wait_locked(t, end_ms))
 		;
-	if (i->removing || (!inode_extra_locked(i)->staged && (i->gone || is_lost_locked(t, i))))
+	bool is_lost = i->gone || (!may_be_lost && is_lost_locked(t, i));
+
+	if (i->removing || (is_lost && !inode_extra_locked(i)->staged))
 		kind = error_set(e, ERR_STALE, "removed");
 	else
 		i->opens++;
 	pthread_mutex_unlock(&t->lock);
 	return kind;
+}
+
+enum err tree_open(struct tree *t, struct inode *i, struct error *e)
+{
+	return open_inode(t, i, false, e);
+}
+
+enum err tree_open_found(struct tree *t, struct inode *i)
+{
+	return open_inode(t, i, true, NULL);
 }
 
 /* Nobody can use the staged file any more: its path is the caller's. */

@@ -103,6 +103,31 @@ Test(retry, a_file_that_was_not_looked_up_again_is_not_opened)
 	cr_expect(eq(int, open_as(&asked, i), ERR_STALE));
 }
 
+/* While a name is asked for others take it away, and nothing that is known of others is held. */
+static void lose_while_asked(struct distant *d, const struct list_request *request)
+{
+	const struct watch_event event = { .kind = WATCH_REMOVED, .path = "f" };
+
+	if (strcmp(request->starts[0], "f"))
+		cache_command_ended(d->cache);
+	else
+		tree_hear(d->cache->tree, &event);
+}
+
+Test(retry, a_file_is_opened_though_each_answer_of_the_second_lookup_is_overtaken)
+{
+	struct inode *first = look_up();
+
+	replace();
+	fail_to_open(first);
+	far.meanwhile = lose_while_asked;
+	struct inode *second = look_up();
+
+	far.meanwhile = NULL;
+	replace();
+	cr_expect(eq(int, open_as(&asked, second), ERR_OK));
+}
+
 Test(retry, attributes_are_what_the_second_lookup_told)
 {
 	struct inode *i = look_up_again();
