@@ -83,7 +83,8 @@ class Side:
 
     def file(self):
         """Most times the one that was changed last, wherever it is by now."""
-        if self.last in self.tree and self.chance.random() < 0.6:
+        is_there = self.tree.get(self.last, [None])[0] is not None
+        if is_there and self.chance.random() < 0.6:
             return self.last
         self.last = self.chance.choice(self.files() or [None])
         return self.last
@@ -164,7 +165,7 @@ class Ours(Side):
 
     def move(self):
         old, new = self.file(), self.new() or self.chance.choice(self.files() or [None])
-        if old and old != new:
+        if old and new and old != new:
             self.last = new
             return [(lambda: os.rename(self.at(old), self.at(new)), lambda tree: tree.update({new: tree.pop(old)}))]
 
@@ -190,7 +191,7 @@ class Theirs(Side):
 
     def __init__(self, root, chance):
         super().__init__(root, chance, {})
-        self.owed = []
+        self.owed, self.steps = [], 0
 
     def lose(self, path):
         """The second writer takes away what a file has."""
@@ -232,6 +233,7 @@ class Theirs(Side):
         self.tree = tree_of(self.root)
         kind, before = self.chance.choice(self.KINDS), self.last
         kind(self)
+        self.steps += 1
         self.note(kind, before=before, after=self.last, count=self.count)
 
 
@@ -242,7 +244,7 @@ def load(ledger):
 
 def keep(ledger, states, count, theirs):
     with open(ledger, "w") as file:
-        json.dump({"states": states, "owed": theirs.owed, "steps": theirs.count, "count": count,
+        json.dump({"states": states, "owed": theirs.owed, "steps": theirs.steps, "count": count,
                    "log": theirs.log}, file)
 
 
