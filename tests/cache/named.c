@@ -10,6 +10,8 @@ TestSuite(named, .timeout = 300);
 
 #define COUNT  40
 #define ROUNDS 400
+/* Of the sandbox; number 0 is none. */
+#define FILES 4
 
 static const char *const paths[] = { "", "/a", "/a/b", "/a/b/c", "/ab", "/a/c", "/b", "/b/a" };
 #define PATHS (sizeof paths / sizeof *paths)
@@ -54,6 +56,10 @@ static struct queued *random_change(void)
 	if (c.op == CHANGE_SETATTR) {
 		c.set = random_below(2) ? SET_MODE : SET_SIZE;
 		c.version.ctime.tv_sec = (time_t)random_below(2);
+	}
+	if (c.op != CHANGE_SYNC) {
+		c.target = (struct expect){ .dev = 1, .ino = random_below(FILES) };
+		c.target2 = (struct expect){ .dev = 1, .ino = random_below(FILES) };
 	}
 	struct queued *q = queued_new(&c);
 
@@ -171,22 +177,29 @@ Test(named, the_step_that_is_about_the_file_is_found_through_directories_that_mo
 	}
 }
 
-static bool has_name(const struct queued *q, const char *path)
+static bool has_name(const struct change *c, const char *path)
 {
-	const struct change *c = &q->change;
-	bool is = !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
-
-	return is && c->op != CHANGE_SYNC;
+	return !strcmp(c->path, path) || (c->path2 && !strcmp(c->path2, path));
 }
 
-static const struct queued *next_of_all(const struct queued *before, char **path)
+/* What copies from a file leaves it as it is. */
+static bool concerns(const struct queued *q, const struct followed *f)
+{
+	const struct change *c = &q->change;
+	bool is_named = f->path && c->op != CHANGE_SYNC &&
+		(c->op == CHANGE_COPY ? !strcmp(c->path2, f->path) : has_name(c, f->path));
+
+	return is_named || queued_is_of(q, f->file) || queued_is_over(q, f->file);
+}
+
+static const struct queued *next_of_all(const struct queued *before, struct followed *f)
 {
 	const struct queued *q = TAILQ_NEXT(before, link);
 
-	for (; q && *path && !has_name(q, *path); q = TAILQ_NEXT(q, link))
-		if (queued_moves_above(q, *path))
-			*path = queued_carry(q, *path);
-	return *path ? q : NULL;
+	for (; q && !concerns(q, f); q = TAILQ_NEXT(q, link))
+		if (f->path && queued_moves_above(q, f->path))
+			f->path = queued_carry(q, f->path);
+	return q;
 }
 
 static void expect_found(struct pending *p)
@@ -195,15 +208,17 @@ static void expect_found(struct pending *p)
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	for (size_t n = 0; n < PATHS; n++) {
-		char *path = strdup(paths[n]), *path_of_all = strdup(paths[n]);
-		const struct queued *found = pending_next_of_file_locked(p, q, &path);
-		const struct queued *wanted = next_of_all(q, &path_of_all);
+		const struct expect file = { .dev = 1, .ino = n % FILES };
+		struct followed f = { strdup(paths[n]), &file },
+				of_all = { strdup(paths[n]), &file };
+		const struct queued *found = pending_next_of_file_locked(p, q, &f);
+		const struct queued *wanted = next_of_all(q, &of_all);
 
 		cr_assert(eq(ptr, (void *)found, (void *)wanted));
-		if (found)
-			cr_assert(eq(str, path, path_of_all));
-		free(path);
-		free(path_of_all);
+		if (found && f.path && of_all.path)
+			cr_assert(eq(str, f.path, of_all.path));
+		free(f.path);
+		free(of_all.path);
 	}
 }
 
