@@ -185,7 +185,6 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	}
 	if (p->is_opened)
 		walk_open(c->walk);
-	pending_begin(c->pending, call);
 	*out = take(c);
 	return ERR_OK;
 }

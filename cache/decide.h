@@ -38,10 +38,3 @@ enum err decide_copy(struct cache *c, const struct call *call, const struct copy
 	uint64_t *copied, bool *decided, struct error *e);
 /* The last handle of a file without a name was closed. Takes `staged`. */
 enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged);
-
-/*
- * Shows what an earlier mount left as if it had been decided now. Nothing of that has left, and
- * nobody uses the tree yet. An error: some of it is not shown, and what is known of names holds only
- * when all of it was answered.
- */
-enum err decide_show_recovered(struct cache *c, const struct call *call, struct error *e);

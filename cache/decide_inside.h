@@ -37,22 +37,6 @@ enum err decide_check_name(const char *name, struct error *e);
 /* A file that is kept needs a staging name. */
 enum err decide_check_staged(bool keep, const char *staged, const char *name, struct error *e);
 
-/*
- * Shows what `q` makes. The change is in the queue, and touches the directory or is of a file that
- * another change puts there. *out is pinned.
- */
-enum err decide_show_made_locked(struct pending *p, struct queued *q, const struct making *m,
-	struct inode *dir, const char *name, struct inode **out, struct error *e);
-
-/* One renaming; what is moved and replaced is pinned; NULL: nothing is there. */
-struct moving {
-	struct inode *dir, *dir2, *moved, *replaced;
-	const char *name, *name2;
-	uint32_t flags;
-};
-
-void decide_show_renamed(struct cache *c, const struct moving *m);
-
 /* Shows what a change of names makes of the directory; and of an inode that has more or less of them. */
 void decide_show_dir(struct cache *c, struct inode *dir, int links);
 void decide_show_links(struct cache *c, struct inode *i, int links);

@@ -47,7 +47,7 @@ static struct attr attr_to_be(
 	return attr;
 }
 
-enum err decide_show_made_locked(struct pending *p, struct queued *q, const struct making *m,
+static enum err show_made_locked(struct pending *p, struct queued *q, const struct making *m,
 	struct inode *dir, const char *name, struct inode **out, struct error *e)
 {
 	struct cache *c = p->cache;
@@ -91,7 +91,7 @@ static enum err make_in_place_locked(struct pending *p, const struct change *cha
 
 	if (kind)
 		return kind;
-	kind = decide_show_made_locked(p, q, m, dir, name, out, e);
+	kind = show_made_locked(p, q, m, dir, name, out, e);
 	if (kind)
 		take_back_locked(p, q);
 	return kind;
@@ -121,7 +121,7 @@ static enum err make_staged_locked(struct pending *p, const struct change *chang
 	if (kind)
 		return kind;
 	q->is_lazy = true;
-	kind = decide_show_made_locked(p, q, m, dir, name, out, e);
+	kind = show_made_locked(p, q, m, dir, name, out, e);
 	if (!kind) {
 		bool may_replace = !m->exclusive && m->empties;
 

@@ -7,7 +7,14 @@
 
 /* ---- Renaming ---- */
 
-void decide_show_renamed(struct cache *c, const struct moving *m)
+struct moving {
+	struct inode *dir, *dir2, *moved,
+		*replaced; /* the latter two pinned; NULL: nothing is there */
+	const char *name, *name2;
+	uint32_t flags;
+};
+
+static void show_renamed(struct cache *c, const struct moving *m)
 {
 	bool exchanges = m->flags & CHANGE_EXCHANGE;
 	bool moves_dir = m->dir != m->dir2 && decide_is_dir(c, m->moved);
@@ -111,7 +118,7 @@ static enum err rename_locked(struct pending *p, const struct moving *m, struct 
 	if (!kind && keep)
 		tree_staged(c->tree, m->replaced, take(staged));
 	if (!kind)
-		decide_show_renamed(c, m);
+		show_renamed(c, m);
 	if (replaces)
 		tree_removal_ends(c->tree, m->replaced);
 	return kind;

@@ -1,7 +1,6 @@
 #include "cache/pending_inside.h"
 
 #include "cache/cache_inside.h"
-#include "cache/decide.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
@@ -57,26 +56,9 @@ static void wait_for_recovered(struct pending *p)
 
 	if (pending_drain_all_quietly(p, &call, &e))
 		cache_note_error(p->cache, "changes of an earlier mount", &e);
-}
-
-void pending_begin(struct pending *p, const struct call *call)
-{
-	struct error e = { 0 };
-
-	if (!p || !p->is_showing)
-		return;
-	bool is_shown = !decide_show_recovered(p->cache, call, &e);
-
 	pthread_mutex_lock(&p->lock);
-	p->is_showing = false;
-	p->is_hiding = !is_shown;
-	senders_wake_locked(p);
+	inherited_log_locked(p);
 	pthread_mutex_unlock(&p->lock);
-	if (is_shown)
-		return;
-	log_info(LOG_CACHE, "they are sent before anything is shown: %s", e.text);
-	wait_for_recovered(p);
-	tree_forget(p->cache->tree);
 }
 
 enum err pending_new(
@@ -110,7 +92,6 @@ enum err pending_new(
 	condition_init(&p->changed);
 	kind = pending_recover(p, e);
 	pthread_mutex_lock(&p->lock);
-	p->is_showing = p->tells_inherited = p->changes > 0;
 	senders_wake_locked(p);
 	bool has_sender = p->senders_count > 0;
 
@@ -121,6 +102,7 @@ enum err pending_new(
 		pending_free(take(p));
 		return kind;
 	}
+	wait_for_recovered(p);
 	*out = take(p);
 	return ERR_OK;
 }

@@ -24,16 +24,10 @@ struct pending;
 
 /*
  * Starts a thread. `call`: journal_options.call. What an earlier mount left in the journal is taken
- * on, before everything else; nothing leaves before pending_begin().
+ * on, before everything else.
  */
 enum err pending_new(
 	struct pending **out, struct cache *c, const struct call *call, struct error *e);
-/*
- * The cache can ask the sandbox. Shows in the tree what an earlier mount left, which is sent behind
- * that. Where it cannot be shown, for lack of a stream of changes or of an answer, returns when it
- * was sent, or when that takes too long: then it goes on behind, with nothing overtaking it.
- */
-void pending_begin(struct pending *p, const struct call *call);
 /* Gives up what is on its way; what is left stays in the journal, with a word in the log. true: nothing is left. */
 bool pending_free(struct pending *p);
 /* The id of its journal; NULL: it has none. */

@@ -317,7 +317,6 @@ void batch_end_locked(struct pending *p, const struct batch *b)
 {
 	p->answers++;
 	p->under_way--;
-	inherited_log_locked(p);
 	if (b->is_aside)
 		p->aside_under_way = false;
 	else if (b->first_sequence)

@@ -154,10 +154,8 @@ void pending_base_next_locked(struct pending *p)
 	for (int n = 0; n < 2; n++)
 		TAILQ_FOREACH(q, lists[n], link)
 		{
-			if (!q->is_recovered) {
-				base(&based, q, gathering);
-				carry_all(&carried, &based, q, gathering);
-			}
+			base(&based, q, gathering);
+			carry_all(&carried, &based, q, gathering);
 			mark(q, gathering);
 		}
 	flush(&based);
@@ -291,7 +289,7 @@ static struct followers followers_of(const struct queued *carrier)
 {
 	struct followers out = { 0 };
 
-	if (carrier->about.target && !carrier->is_recovered) {
+	if (carrier->about.target) {
 		out.all[0] = follower(carrier);
 		out.count = out.all[0] != NULL;
 		return out;
@@ -322,7 +320,7 @@ static void hand_on_to(struct pending *p, struct queued *q, struct version *vers
 /* What gives the file its next name, before anything goes on with its contents; NULL: nothing. */
 static struct queued *mover_of(const struct queued *carrier)
 {
-	const struct inode *i = carrier->is_recovered ? NULL : carrier->about.target;
+	const struct inode *i = carrier->about.target;
 	const char *path = queued_leaves(carrier);
 	struct queued *q = TAILQ_NEXT(carrier, link);
 

@@ -89,8 +89,8 @@ static bool is_plain(const struct pending *p, const struct queued *q)
 	struct inode *i = q->about.target;
 
 	/* Of writes beside each other one could make the file another inode for the other. */
-	return q->change.op == CHANGE_WRITE && i && !q->is_recovered &&
-		!tree_is_provisional(t, i) && !tree_may_be_copied_up(t, i);
+	return q->change.op == CHANGE_WRITE && i && !tree_is_provisional(t, i) &&
+		!tree_may_be_copied_up(t, i);
 }
 
 /* Others may have been at it since: after a crash, and while the sandbox could not be reached. */
@@ -193,7 +193,7 @@ static struct inode *replaced_by(const struct queued *q)
 
 struct inode *batch_replaced_late(const struct pending *p, const struct queued *q)
 {
-	return was_long_untold(p, q) && !q->is_recovered ? replaced_by(q) : NULL;
+	return was_long_untold(p, q) ? replaced_by(q) : NULL;
 }
 
 /* Of the other file in an exchange; of one that is replaced, where it may not have come to its name. */
@@ -222,8 +222,6 @@ static size_t step_of_target(const struct gathering *g, const struct queued *q)
 /* A change can say only of one other that it needs it. */
 static bool needs_two(const struct gathering *g, const struct queued *q)
 {
-	if (q->is_recovered)
-		return false;
 	size_t other = step_of_other(g, q), target = step_of_target(g, q);
 
 	return other && target && other != target;
@@ -300,9 +298,6 @@ static void expect_the_same(const struct pending *p, const struct queued *q, str
 {
 	bool is_there = q->about.target != q->made && !q->is_beside;
 
-	/* That stands in the journal. */
-	if (q->is_recovered)
-		return;
 	if (is_there && c->op < CHANGE_SETATTR)
 		expect_known(p, q->about.target, &c->target);
 	expect_known(p, replaced_by(q), &c->target2);
@@ -321,7 +316,7 @@ static struct version version_to_find(const struct queued *q)
 {
 	static const struct version any;
 	const struct inode *i = q->change.op == CHANGE_WRITE ? q->about.target : NULL;
-	bool is_beside = i && !q->is_recovered && i->backlog->goes_beside;
+	bool is_beside = i && i->backlog->goes_beside;
 
 	if (pending_version_is_gone(&q->change.version))
 		return q->change.version;
@@ -596,10 +591,7 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	bool is_wanted;
 
 	*b = (struct batch){ 0 };
-	bool is_due = pending_is_due_locked(p, now_ms, next_ms, &is_wanted);
-
-	/* Whoever waits for what is pending, before all is listed, is not to wait for ever. */
-	if (!is_due || (p->is_showing && !p->waiting))
+	if (!pending_is_due_locked(p, now_ms, next_ms, &is_wanted))
 		return false;
 	bool has_urgent = has_urgent_locked(p);
 
@@ -693,7 +685,7 @@ static void fill_expected(struct pending *p, const struct queued *q, struct chan
 {
 	bool is_known = q->about.target && q->about.target != q->made && !q->is_beside;
 
-	if (!is_known || q->is_recovered || c->op < CHANGE_SETATTR)
+	if (!is_known || c->op < CHANGE_SETATTR)
 		return;
 	if (queued_replaces_made(q))
 		c->target2 = tree_expect_replaced(p->cache->tree, q->about.target);

@@ -37,7 +37,7 @@ static size_t cancellable_locked(const struct pending *p, const struct inode *i)
 	{
 		if (!queued_touches(q, i))
 			continue;
-		if (q->is_sent || q->is_recovered || !is_its_own(q, i))
+		if (q->is_sent || !is_its_own(q, i))
 			return 0;
 		is_made |= q->made == i;
 		count += queued_numbers_count(q);

@@ -110,8 +110,7 @@ static enum err bring_contents(struct pending *p, const struct queued *q, struct
 static enum err queue_again_locked(
 	struct pending *p, struct queued *q, const char *name, struct error *e)
 {
-	static const struct change_about nothing;
-	struct change_about about = q->is_recovered ? nothing : q->about;
+	struct change_about about = q->about;
 	struct change change = q->change;
 	AUTO_FREE void *contents = NULL;
 	struct queued *again;

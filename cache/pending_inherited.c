@@ -99,9 +99,6 @@ void inherited_log_locked(struct pending *p)
 {
 	const struct inherited *h = &p->inherited;
 
-	if (!p->tells_inherited || pending_has_recovered_locked(p))
-		return;
-	p->tells_inherited = false;
 	if (h->refused)
 		log_warn(LOG_CACHE,
 			"the sandbox refused %llu change%s of an earlier mount, the first: %s",

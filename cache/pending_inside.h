@@ -129,10 +129,6 @@ struct pending {
 	uint64_t recovered;       /* of these the last one to a change of an earlier mount */
 	struct named_list *named; /* those, by their names: buckets, a power of two; or NULL */
 	size_t named_room;
-	/* Nothing of those leaves yet: the directories that they are about are listed first. */
-	bool is_showing;
-	bool tells_inherited;    /* the log is still to tell what of those was refused */
-	bool is_hiding;          /* the tree does not show all of those that are in the queue */
 	uint64_t looked_at;      /* changes passed while one of an earlier mount was looked for */
 	uint64_t sequences;      /* likewise, to recorded changes and to batches of others */
 	uint64_t asked;          /* likewise, to what is not queued */
@@ -263,14 +259,10 @@ void base_drop_locked(struct backlog *b);
 
 /* Takes it out of the journal into the queue. Before anything else. */
 enum err pending_recover(struct pending *p, struct error *e);
-/* Some of that is still owed. */
+/* Some of that is still owed. It touches no inode that is known, and may change any. */
 bool pending_has_recovered_locked(const struct pending *p);
-/* The same, and the tree does not show all of it: any inode may be changed by that. */
-bool pending_hides_some_locked(const struct pending *p);
 /* And some of that is about `i`, by whatever name. */
-bool pending_recovered_hides_locked(const struct pending *p, struct inode *i);
-/* `q`, which is in the queue, touches the inodes of its scope from now on. false: no memory. */
-bool pending_attach_locked(struct pending *p, struct queued *q);
+bool pending_recovered_changes_locked(const struct pending *p, struct inode *i);
 
 /* ---- The same by name and number (pending_named.c) ---- */
 
@@ -564,7 +556,7 @@ void inherited_refused_locked(struct pending *p, const struct queued *q, const s
 void inherited_find_locked(struct pending *p, struct inode *i);
 /* To a barrier, once. */
 enum err inherited_report_locked(struct pending *p, struct error *e);
-/* When the last of them was answered: one line in the log, where any was refused. */
+/* One line in the log, where there is any. */
 void inherited_log_locked(struct pending *p);
 void inherited_release(struct inherited *h);
 

@@ -35,7 +35,7 @@ static bool removes(const struct change *c)
 static bool goes_on(const struct queued *q, const struct change *c)
 {
 	return queued_changes_contents(q) && c->op != CHANGE_COPY && c->op != CHANGE_PLACE &&
-		(!q->is_beside || q->is_recovered) && !c->version.ctime.tv_sec;
+		!q->is_beside && !c->version.ctime.tv_sec;
 }
 
 static struct concerned concerned_by(const struct queued *q, const struct change *c)

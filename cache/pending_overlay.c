@@ -20,7 +20,7 @@ void base_note_locked(struct pending *p, struct inode *i)
 	struct base base = { .number = ++p->bases };
 
 	base_drop_locked(i->backlog);
-	if (!tree_base(p->cache->tree, i, &base.version) || pending_hides_some_locked(p))
+	if (!tree_base(p->cache->tree, i, &base.version) || pending_has_recovered_locked(p))
 		return;
 	i->backlog->base = malloc(sizeof base);
 	if (i->backlog->base)

@@ -89,9 +89,19 @@ bool pending_leaves_alone_locked(const struct inode *i)
 	return !i->backlog || i->backlog->owes == i->backlog->copied;
 }
 
-/* All that it touches owes it from now on. */
-static void owe_locked(struct pending *p, struct queued *q)
+void pending_enter_locked(struct pending *p, struct queued *q)
 {
+	bool was_whole = pending_is_whole(p);
+
+	q->order = ++p->orders;
+	q->since_ms = p->last_ms = monotonic_ms();
+	TAILQ_INSERT_TAIL(&p->queue, q, link);
+	p->changes++;
+	if (queued_has_contents(q)) {
+		p->bytes += q->change.data_len;
+		p->unsent_bytes += q->change.data_len;
+	}
+	p->cost += queued_cost(q);
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];
 
@@ -114,34 +124,8 @@ static void owe_locked(struct pending *p, struct queued *q)
 		q->about.scope.is_foreseen = true;
 		tree_change_begins(p->cache->tree, &q->about.scope);
 	}
-}
-
-void pending_enter_locked(struct pending *p, struct queued *q)
-{
-	bool was_whole = pending_is_whole(p);
-
-	q->order = ++p->orders;
-	q->since_ms = p->last_ms = monotonic_ms();
-	TAILQ_INSERT_TAIL(&p->queue, q, link);
-	p->changes++;
-	if (queued_has_contents(q)) {
-		p->bytes += q->change.data_len;
-		p->unsent_bytes += q->change.data_len;
-	}
-	p->cost += queued_cost(q);
-	owe_locked(p, q);
 	if (!p->is_scheduled || (pending_is_whole(p) && !was_whole))
 		senders_wake_locked(p);
-}
-
-bool pending_attach_locked(struct pending *p, struct queued *q)
-{
-	if (!touch(p, q)) {
-		rest_all(p, q);
-		return false;
-	}
-	owe_locked(p, q);
-	return true;
 }
 
 /* That nobody answered was found out by a question, not by an attempt. */
@@ -252,7 +236,7 @@ struct version pending_version_locked(struct pending *p, struct inode *i)
 	bool is_known = tree_attr(p->cache->tree, i, &attr) > now_ms ||
 		tree_attr_in_doubt(p->cache->tree, i, now_ms);
 
-	if (!pending_leaves_alone_locked(i) || pending_recovered_hides_locked(p, i))
+	if (!pending_leaves_alone_locked(i) || pending_recovered_changes_locked(p, i))
 		return (struct version){ 0 };
 	if (i->backlog && i->backlog->copied)
 		return i->backlog->copied_as;

@@ -294,18 +294,13 @@ bool pending_has_recovered_locked(const struct pending *p)
 	return first && first->order <= p->recovered;
 }
 
-bool pending_hides_some_locked(const struct pending *p)
-{
-	return p->is_hiding && pending_has_recovered_locked(p);
-}
-
 /* What an earlier mount made has no number yet, so that nothing is known of it here. */
-bool pending_recovered_hides_locked(const struct pending *p, struct inode *i)
+bool pending_recovered_changes_locked(const struct pending *p, struct inode *i)
 {
 	const struct expect file = tree_expect(p->cache->tree, i);
 	const struct queued *q = TAILQ_FIRST(&p->queue);
 
-	if (!pending_hides_some_locked(p))
+	if (!pending_has_recovered_locked(p))
 		return false;
 	while (q && q->order <= p->recovered && !queued_is_of(q, &file) &&
 		!queued_is_over(q, &file))

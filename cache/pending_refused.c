@@ -143,8 +143,7 @@ static void lose_followers(struct queued *refused, const struct inode *i)
 	struct queued *q = refused;
 
 	while (i && (q = TAILQ_NEXT(q, link)))
-		if (!q->is_recovered)
-			q->is_lost |= q->about.target == i || q->moved[1] == i;
+		q->is_lost |= q->about.target == i || q->moved[1] == i;
 }
 
 /* The same of an earlier mount, by whatever name. */
@@ -216,8 +215,8 @@ static bool is_lost(const struct pending *p, const struct queued *q)
 	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
 		q->change.op == CHANGE_PLACE;
 
-	if (q->is_lost || q->is_recovered)
-		return q->is_lost;
+	if (q->is_lost)
+		return true;
 	if (q->tidies)
 		return false;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {

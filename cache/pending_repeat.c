@@ -93,7 +93,7 @@ enum err batch_find_moved(
 		.changes = calloc(b->count, sizeof *s.changes) };
 
 	for (size_t n = 0; n < b->count; n++)
-		if (!b->results[n].err && b->queued[n]->about.target && !b->queued[n]->is_recovered)
+		if (!b->results[n].err && b->queued[n]->about.target)
 			look_at(&s, n);
 	enum err kind = ask_for_places(p, call, &s, e);
 

@@ -211,13 +211,13 @@ static enum err settle_locked(
 	return kind;
 }
 
-/* Whatever is asked comes after what an earlier mount left, where that is not shown. */
+/* Whatever is asked comes after what an earlier mount left. */
 static enum err await_recovered_locked(struct pending *p, const struct call *call, struct error *e)
 {
 	struct patience w = patience_of(p, call);
 	enum err kind = ERR_OK;
 
-	while (!kind && pending_hides_some_locked(p))
+	while (!kind && pending_has_recovered_locked(p))
 		kind = patience_wait_locked(p, &w, e);
 	return kind;
 }

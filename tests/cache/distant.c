@@ -545,19 +545,10 @@ static void new_cache(struct distant *d, bool write_through, const char *content
 	cache_observe(d->cache, &observer);
 }
 
-void distant_remount_at_once(struct distant *d, const char *contents_dir)
+void distant_remount(struct distant *d, const char *contents_dir)
 {
 	cache_free(d->cache);
 	new_cache(d, false, contents_dir);
-}
-
-void distant_remount(struct distant *d, const char *contents_dir)
-{
-	int64_t progress_ms = d->progress_ms ? d->progress_ms : TEST_WAIT_S * 1000;
-	const struct call call = { .progress_ms = progress_ms };
-
-	distant_remount_at_once(d, contents_dir);
-	pending_drain_all_quietly(d->cache->pending, &call, NULL);
 }
 
 void distant_keep_journal(struct distant *d)

@@ -87,13 +87,8 @@ void distant_start(struct distant *d, bool write_through);
 /* The same, and what was heard is believed for 120 s: for tests that count on a slow machine. */
 void distant_start_trusting(struct distant *d);
 void distant_stop(struct distant *d);
-/*
- * A new cache over the same sandbox, once nothing is open, that has sent what was left to it, or
- * tried to for as long as a barrier waits; NULL: contents are kept in memory.
- */
+/* A new cache over the same sandbox, once nothing is open; NULL: contents are kept in memory. */
 void distant_remount(struct distant *d, const char *contents_dir);
-/* The same, and it has not waited for anything to be sent that it shows already. */
-void distant_remount_at_once(struct distant *d, const char *contents_dir);
 
 /* A new cache, which leaves what was not sent to the next one. */
 void distant_keep_journal(struct distant *d);

@@ -300,97 +300,6 @@ static void describe(int top, const char *path, struct buf *out)
 	free(entries);
 }
 
-/* As the next two tell it: what a link or a file is, and whatever changes no size. */
-static void tell_name(
-	struct buf *out, const char *path, uint32_t mode, unsigned links, uint64_t size)
-{
-	if (S_ISDIR(mode))
-		buf_printf(out, "%s/\n", path);
-	else
-		buf_printf(out, "%s %o %u %llu\n", path, mode & 07777, links,
-			(unsigned long long)size);
-}
-
-static void tell_plain(int top, const char *path, struct buf *out)
-{
-	struct dirent **entries;
-	int count = scandirat(top, *path ? path : ".", &entries, NULL, alphasort);
-
-	for (int n = 0; n < count; n++) {
-		char below[300];
-		struct stat st;
-
-		snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", entries[n]->d_name);
-		if (is_ours(entries[n]) && !fstatat(top, below, &st, AT_SYMLINK_NOFOLLOW)) {
-			tell_name(out, below, st.st_mode, (unsigned)st.st_nlink,
-				(uint64_t)st.st_size);
-			if (S_ISDIR(st.st_mode))
-				tell_plain(top, below, out);
-		}
-		free(entries[n]);
-	}
-	free(entries);
-}
-
-static int compare_entries(const void *a, const void *b)
-{
-	return strcmp(((const struct tree_entry *)a)->name, ((const struct tree_entry *)b)->name);
-}
-
-/* Contents that are read without the sandbox must be right. */
-static bool is_read_right(struct inode *i, const char *path)
-{
-	AUTO_FREE char *own = NULL;
-	char text[256];
-	size_t len, got;
-	bool served;
-
-	if (pending_read(now.far.cache->pending, i, 0, text, sizeof text, &got, &served, NULL))
-		return false;
-	own = served ? plain_text(now.plain.dir, path, &len) : NULL;
-	return !served || (len == got && !memcmp(own, text, len));
-}
-
-static void tell_shown(const char *path, struct buf *out)
-{
-	struct tree_entry *entries;
-	struct inode *dir;
-	struct attr attr;
-	size_t count;
-
-	cr_assert(eq(int, mounted_find(&now.mounted, path, &dir), ERR_OK));
-	cr_assert(eq(int, cache_entries(now.far.cache, NULL, dir, &entries, &count, NULL), ERR_OK));
-	qsort(entries, count, sizeof *entries, compare_entries);
-	for (size_t n = 0; n < count; n++) {
-		char below[300];
-
-		if (!strcmp(entries[n].name, ".staging"))
-			continue;
-		snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", entries[n].name);
-		cr_assert(eq(int, mounted_attr(&now.mounted, entries[n].inode, &attr), ERR_OK));
-		tell_name(out, below, attr.mode, attr.nlink, attr.size);
-		if (S_ISDIR(attr.mode))
-			tell_shown(below, out);
-		else if (!is_read_right(entries[n].inode, below))
-			buf_printf(out, "%s: something else is read\n", below);
-	}
-	cache_entries_free(now.far.cache, entries, count);
-	mounted_forget(&now.mounted, dir);
-}
-
-/* Whether a mount shows what is pending before any of that has left. */
-static bool is_shown(void)
-{
-	AUTO_BUF struct buf mine = BUF_INIT(65536), shown = BUF_INIT(65536);
-
-	tell_plain(now.plain.dir, "", &mine);
-	tell_shown("", &shown);
-	if (!strcmp(buf_text(&mine), buf_text(&shown)))
-		return true;
-	fprintf(stderr, "%s: mine:\n%sshown:\n%s", plan_text(), buf_text(&mine), buf_text(&shown));
-	return false;
-}
-
 static void remove_all(int top)
 {
 	struct dirent **entries;
@@ -512,24 +421,8 @@ static bool take_steps(void)
 	return is_done;
 }
 
-/* The state before the changes: no attempt arrives before all is looked at. */
-static bool mount_again(void)
+static void break_off(void)
 {
-	bool has_foreign = now.plan.rewritten < FILES;
-
-	distant_hold_applies(&now.far, true);
-	distant_remount_at_once(&now.far, NULL);
-	now.mounted = (struct mounted){ .cache = now.far.cache };
-	bool is = has_foreign || is_shown();
-
-	distant_hold_applies(&now.far, false);
-	return is;
-}
-
-/* false: a mount behind that shows something else. */
-static bool break_off(void)
-{
-	bool is_right = true;
 	bool was_tried = now.plan.ending == FAILS_TO_SEND || now.plan.ending == KILLED_LATE;
 
 	if (was_tried)
@@ -538,11 +431,11 @@ static bool break_off(void)
 	if (now.plan.ending == KILLED || now.plan.ending == KILLED_LATE) {
 		distant_break_off(&now.far);
 		now.far.is_cut = false;
-		is_right = mount_again();
+		distant_remount(&now.far, NULL);
+		now.mounted = (struct mounted){ .cache = now.far.cache };
 		now.far.cache->pending->pause_ms = 1;
 	}
 	now.far.is_cut = false;
-	return is_right;
 }
 
 static bool has_contents(const struct buf *all, const char *contents)
@@ -613,11 +506,10 @@ static bool run_case(const struct plan *plan, bool *was_done)
 	begin(plan);
 	*was_done = take_steps();
 	if (*was_done) {
-		bool is_right = break_off();
-
+		break_off();
 		/* The error is a refusal. */
 		cache_sync(now.far.cache, NULL, &e);
-		fault = is_right ? judge() : "something else is shown";
+		fault = judge();
 	}
 	now.far.is_cut = false;
 	end();
