@@ -82,6 +82,7 @@ struct backlog {
 	bool for_handle, for_barrier; /* who is still to hear of it */
 	bool is_lost;       /* the sandbox refused to make it: nothing can be done to it any more */
 	bool lost_contents; /* since the last report: its name must not move on top of others */
+	bool lacks_part;    /* likewise: the disk had no room for a part of its contents */
 	bool goes_beside;   /* some of its contents left while others of them were on their way */
 	bool is_time_late; /* small saves moved the time that the directory shows, and did not set it */
 	uint64_t refused_order; /* of the last change refused */

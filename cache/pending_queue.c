@@ -40,7 +40,7 @@ enum err backlog_report_locked(struct backlog *b, struct error *e)
 {
 	if (!b || !b->for_handle)
 		return ERR_OK;
-	b->for_handle = b->for_barrier = b->lost_contents = false;
+	b->for_handle = b->for_barrier = b->lost_contents = b->lacks_part = false;
 	return error_set(e, b->refused.kind, "%s", b->refused.text);
 }
 

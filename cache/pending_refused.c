@@ -15,6 +15,14 @@
 
 /* ---- Telling ---- */
 
+/* What is whole in staging can still be saved from there. */
+static bool is_part_without_room(const struct queued *q, enum err why)
+{
+	bool is_part = queued_changes_contents(q) && q->change.op != CHANGE_PLACE;
+
+	return is_part && (why == ERR_NO_SPACE || why == ERR_QUOTA);
+}
+
 static void remember_locked(const struct queued *q, struct inode *i, const struct error *why)
 {
 	struct backlog *b = i->backlog;
@@ -24,7 +32,9 @@ static void remember_locked(const struct queued *q, struct inode *i, const struc
 	if (!b->for_handle)
 		b->refused = *why;
 	b->for_handle = b->for_barrier = true;
-	b->lost_contents |= q->is_beside || queued_changes_contents(q);
+	b->lost_contents |=
+		q->is_beside || queued_changes_contents(q) || q->change.op == CHANGE_SYMLINK;
+	b->lacks_part |= is_part_without_room(q, why->kind);
 }
 
 /* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
@@ -318,7 +328,7 @@ static bool leaves_part(const struct queued *q)
 	const struct inode *i = q->about.target;
 
 	return q->change.op == CHANGE_PLACE && !q->is_again && !q->is_recovered && i &&
-		i->backlog->lost_contents;
+		i->backlog->lacks_part;
 }
 
 static void leave_refused_locked(struct pending *p, struct queued *q)

@@ -371,7 +371,7 @@ bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offse
 {
 	const struct change *c = &q->change;
 
-	if (q->is_sent || c->op != op || !queued_in_pieces(c))
+	if (q->is_sent || q->is_recovered || c->op != op || !queued_in_pieces(c))
 		return false;
 	if (op == CHANGE_APPEND)
 		return c->data_len + len <= QUEUED_CONTENTS_MAX;

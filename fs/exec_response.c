@@ -86,6 +86,8 @@ static bool shrink(struct exec_capture *a, struct exec_capture *b)
 {
 	struct exec_capture *longer = a->bytes.len >= b->bytes.len ? a : b;
 
+	if (!longer->bytes.len)
+		return false;
 	while (longer->limit >= longer->bytes.len)
 		longer->limit /= 2;
 	exec_capture_end(longer);

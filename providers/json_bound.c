@@ -23,7 +23,7 @@ static size_t cost_of(char c)
 	case '[': return LIST_COST;
 	case ':': return KEY_COST;
 	case ',': return VALUE_COST;
-	default: return 0;
+	default: return LETTER_COST;
 	}
 }
 

@@ -11,12 +11,14 @@
 #define TEXT_MAX ((size_t)64 * 1024)
 
 /*
- * git asks for a password by the variable's name, so that no process has the token among its arguments. The empty helper
- * before takes away those that the sandbox has.
+ * git asks for a password by the variable's name, so that no process has the token among its
+ * arguments, and for the URL's own host alone: a redirection is not followed. The empty helper takes
+ * away those that the sandbox has.
  */
 static const char credentials[] =
 	"IFS= read -r SANDBOXFS_GIT_TOKEN && export SANDBOXFS_GIT_TOKEN\n"
-	"set -- -c credential.helper= -c credential.helper='!f() { [ \"$1\" = get ] && "
+	"set -- -c http.followRedirects=false -c credential.helper= -c "
+	"credential.\"$host\".helper='!f() { [ \"$1\" = get ] && "
 	"printf \"username=x-access-token\\npassword=%s\\n\" \"$SANDBOXFS_GIT_TOKEN\"; }; f'\n";
 
 void git_request_release(struct git_request *r)
@@ -36,6 +38,21 @@ static bool has_password(const char *url)
 	return at && (is_http || memchr(host + 3, ':', (size_t)(at - host - 3)));
 }
 
+/* Of loopback nothing leaves the sandbox. */
+static bool is_here(const char *url)
+{
+	static const char *const hosts[] = { "http://127.0.0.1", "http://localhost",
+		"http://[::1]" };
+
+	for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+		size_t len = strlen(hosts[i]);
+
+		if (!strncmp(url, hosts[i], len) && (!url[len] || strchr(":/", url[len])))
+			return true;
+	}
+	return false;
+}
+
 enum err git_request_check(const struct git_request *r, struct error *e)
 {
 	if (!r->url && r->token_file)
@@ -44,11 +61,45 @@ enum err git_request_check(const struct git_request *r, struct error *e)
 		return ERR_OK;
 	if (*r->url == '-' || *r->url == '#')
 		return error_set(e, ERR_INVALID, "--git: '%.100s' is no URL", r->url);
+	if (strstr(r->url, "#-"))
+		return error_set(e, ERR_INVALID, "--git: '%.100s': no REF begins with '-'", r->url);
+	if (r->token_file && strncmp(r->url, "https://", 8) != 0 && !is_here(r->url))
+		return error_set(e, ERR_INVALID,
+			"--git: a token goes by https alone, and not to '%.100s'", r->url);
 	if (has_password(r->url))
 		return error_set(e, ERR_INVALID,
 			"--git: a name or password in the URL would stand in lists of processes "
 			"and in the clone; leave it out and give --git-token-file");
 	return ERR_OK;
+}
+
+/* "scheme://host:port" of the URL. */
+static void add_credentials(struct buf *out, const char *url)
+{
+	const char *host = strstr(url, "://");
+	size_t len = host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/") : strlen(url);
+	AUTO_FREE char *own = strndup(url, len);
+
+	buf_add_string(out, "host=");
+	shell_quote(out, own ? own : "");
+	buf_add_byte(out, '\n');
+	buf_add_string(out, credentials);
+}
+
+/* As git names a clone: the last part of the path, without ".git". To be freed; NULL: no memory. */
+static char *name_of(const char *url)
+{
+	size_t end = strlen(url), begin;
+
+	while (end && url[end - 1] == '/')
+		end--;
+	if (end > 5 && !strncmp(url + end - 5, "/.git", 5))
+		end -= 5;
+	else if (end > 4 && !strncmp(url + end - 4, ".git", 4))
+		end -= 4;
+	for (begin = end; begin && url[begin - 1] != '/' && url[begin - 1] != ':'; begin--)
+		;
+	return strndup(url + begin, end - begin);
 }
 
 static void add_command(struct buf *out, const struct git_request *r, bool has_token, bool is_empty)
@@ -59,18 +110,21 @@ static void add_command(struct buf *out, const struct git_request *r, bool has_t
 
 	buf_add_string(out, "export GIT_TERMINAL_PROMPT=0\nset --\n");
 	if (has_token)
-		buf_add_string(out, credentials);
+		add_credentials(out, url ? url : "");
 	buf_add_string(out, "git \"$@\" clone --");
 	shell_argument(out, url ? url : "");
-	buf_add_string(out, is_empty ? " . || exit\n" : " || exit\n");
+	if (is_empty) {
+		buf_add_string(out, " . || exit\n");
+	} else {
+		AUTO_FREE char *dir = name_of(url ? url : "");
+
+		shell_argument(out, dir ? dir : "");
+		buf_add_string(out, " && cd --");
+		shell_argument(out, dir ? dir : "");
+		buf_add_string(out, " || exit\n");
+	}
 	if (!ref || !*ref)
 		return;
-	if (!is_empty) {
-		buf_add_string(out, "dir=");
-		shell_quote(out, url ? url : "");
-		buf_add_string(
-			out, "\ndir=${dir%/}; dir=${dir##*[/:]}; cd -- \"${dir%.git}\" || exit\n");
-	}
 	buf_add_string(out, "git \"$@\" checkout");
 	shell_argument(out, ref);
 	buf_add_string(out, " --\n");

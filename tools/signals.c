@@ -44,13 +44,21 @@ _Noreturn void signals_die(int number)
 	_exit(128 + number);
 }
 
+/* Where one is gone it cannot be opened, and a mount in the foreground of one that is there is to end. */
+static bool has_terminal(void)
+{
+	AUTO_CLOSE int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	return fd >= 0;
+}
+
 /* Returns false when it is signals_free() that sent it. */
 static bool handle(struct signals *s, int number)
 {
 	pthread_mutex_lock(&s->lock);
 	bool ending = s->ending;
 
-	if (!ending && number == SIGHUP && s->audit) {
+	if (!ending && number == SIGHUP && s->audit && !has_terminal()) {
 		audit_reopen(s->audit);
 	} else if (!ending) {
 		log_info(LOG_TOOLS, "ending: %s", strsignal(number));
@@ -73,17 +81,10 @@ static void *wait_for_signals(void *context)
 	return NULL;
 }
 
-static bool has_terminal(void)
-{
-	AUTO_CLOSE int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
-
-	return fd >= 0;
-}
-
 void signals_reopen(struct signals *s, struct audit *audit)
 {
 	pthread_mutex_lock(&s->lock);
-	s->audit = has_terminal() ? NULL : audit;
+	s->audit = audit;
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -121,9 +121,8 @@ enum err change_place(struct work *w, struct error *e);
 enum err place_make(struct work *w, struct error *e);
 
 /*
- * apply_over.c: the bytes and the times of a staged file, open for both, over those of one that
- * stays. Where the disk has no room for both the staged file is used up. ERR_NO_SPACE, of a disk
- * that has room for neither: the file that is there is as it was.
+ * apply_over.c: the bytes and the times of a staged file over those of one that stays. ERR_NO_SPACE,
+ * where the disk has no room for what is written beside it: the file that is there is as it was.
  */
 enum err copy_over(struct work *w, int from, int to, struct error *e);
 

@@ -12,10 +12,14 @@
 
 /* ---- Writing ---- */
 
-/* A new file of which a part is lacking never gets its name: what is behind it in the batch has its room. */
+/*
+ * A new file of which a part is lacking never gets its name: what is behind it in the batch has its
+ * room. The staged name goes, too: a change that comes again must not go on with an emptied file.
+ */
 static void give_room_back(const struct work *w, int fd)
 {
-	if (w->at.is_staged && !strncmp(w->at.name, STAGED_NEW, strlen(STAGED_NEW)))
+	if (w->at.is_staged && !strncmp(w->at.name, STAGED_NEW, strlen(STAGED_NEW)) &&
+		!unlinkat(w->at.fd, w->at.name, 0))
 		(void)!ftruncate(fd, 0);
 }
 

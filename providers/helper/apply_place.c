@@ -256,7 +256,7 @@ static enum err overwrite(struct work *w, struct error *e)
 	if (k == ERR_OK)
 		k = work_open2(w, O_WRONLY, &to, e);
 	if (k == ERR_OK)
-		k = place_open(&w->at, O_RDWR, &c->target, true, &from, c->path, e);
+		k = place_open(&w->at, O_RDONLY, &c->target, true, &from, c->path, e);
 	if (k == ERR_OK)
 		k = copy_over(w, from, to, e);
 	if (k != ERR_OK)

@@ -25,7 +25,7 @@ knows "the commands" "$commands--help --version" sandboxctl ""
 knows "those that begin so" list sandboxctl li
 knows "providers, which go on" "local: langsmith:" sandboxfs l
 knows "providers alone" "local langsmith" sandboxctl list l
-knows "ids" "local:mine local:other" sandboxfs local:
+is "ids" "$("$SANDBOXCTL" --complete sandboxfs local: | cut -f 1 | sort | tr '\n' ' ')" "local:mine local:other "
 knows "an id" "local:other" sandboxctl exec local:o
 knows "nothing of what is not known" "" sandboxctl nothing ""
 knows "no ids of a provider whose key is not there, nor a complaint" "" sandboxfs e2b:

@@ -102,6 +102,7 @@ in_session() { # ARGUMENTS
 	ctl exec --session work "$@"
 }
 for shell in bash sh; do
+	modes="700 700 600 600 "
 	is "no session yet" "$(ctl session list "$SOURCE")" ""
 	in_session --shell $shell "$SOURCE" "mkdir -p \"it's a dir\" && cd \"it's a dir\"; A='one
 two'; export B=\"quoted 'x'\"; readonly R=1; umask 022; exit 3"
@@ -117,12 +118,27 @@ B=quoted 'x'"
 	is "they are listed ($shell)" "$(ctl session list "$SOURCE" | tr '\n' ' ')" "other work "
 	is "also as JSON ($shell)" "$(ctl session list --json "$SOURCE" | python3 -c 'import json, sys; print(json.load(sys.stdin))')" \
 		"['other', 'work']"
-	is "for their user alone ($shell)" "$(ctl exec "$SOURCE" 'cd ~/.local/state/sandboxfs/sessions && stat -c %a . work' | tr '\n' ' ')" "700 600 "
+	is "for their user alone ($shell)" "$(ctl exec "$SOURCE" 'cd ~/.local/state/sandboxfs/sessions && stat -c %a . work work/*' | tr '\n' ' ')" "$modes"
 	ok "one is ended ($shell)" ctl session end "$SOURCE" work
 	is "and begins anew ($shell)" "$(in_session --shell $shell "$SOURCE" 'echo "<$B>"')" "<>"
 	ctl session end "$SOURCE" work
 	ctl session end "$SOURCE" other
 done
+in_session "$SOURCE" 'IFS=,; EPOCHS=10 OPTS=o FUNC=f A=1; text=$(printf "a\nPWD=x"); cd() { command cd "$1" && ls; }' >/dev/null
+is "a session of bash keeps all that is its user's" "$(in_session "$SOURCE" 'echo "$EPOCHS $OPTS $FUNC $A $text"')" "10 o f 1 a
+PWD=x"
+is "of one command alone is what it is given" "$(in_session -e A=2 "$SOURCE" 'echo $A'; in_session "$SOURCE" 'echo $A')" "2
+1"
+in_session "$SOURCE" 'A=3; kill -TERM $$'
+is "one that a signal ends leaves the session as it was" "$? $(in_session "$SOURCE" 'echo $A')" "143 1"
+is "another shell has the directory" "$(in_session "$SOURCE" 'command cd /tmp'; in_session --shell sh "$SOURCE" pwd)" /tmp
+in_session --shell sh "$SOURCE" 'x=$(printf "a\nPWD=x"); y=1'
+is "a session of sh keeps lines that look like others" "$(in_session --shell sh "$SOURCE" 'echo "$x $y"')" "a
+PWD=x 1"
+in_session "$SOURCE" 'mkdir -p ~/gone && command cd ~/gone && rmdir ~/gone'
+is "a directory that is gone is told" "$(in_session "$SOURCE" 'echo on' 2>&1 >/dev/null)" \
+	"sandboxctl: the directory of the session is gone"
+ctl session end "$SOURCE" work
 is "code has a session's directory" "$(in_session "$SOURCE" "cd \"it's a dir\"; export C=1"; in_session --lang python "$SOURCE" \
 	'import os; print(os.path.basename(os.getcwd()), os.environ["C"])')" "it's a dir 1"
 ctl session end "$SOURCE" work

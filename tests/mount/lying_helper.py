@@ -13,7 +13,7 @@ import sys
 import time
 import zlib
 
-VERSION = 14
+VERSION = 15
 ITEMS, END = 8, 9
 HELLO, LIST, FETCH, APPLY, WATCH = 2, 3, 4, 5, 6
 NOT_FOUND, IO = 1, 26

@@ -9,31 +9,17 @@
 #include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
 
 static struct scratch scratch;
 static struct root root;
-
-/* Of the child that is to be killed; 0: of none. */
-static int holes_left;
-
-/* In the place of the C library's. */
-int fallocate(int fd, int mode, off_t offset, off_t len)
-{
-	if (holes_left && !--holes_left)
-		raise(SIGKILL);
-	return (int)syscall(SYS_fallocate, fd, mode, offset, len);
-}
 
 /* A disk of 8 MiB, of this process alone. */
 static bool has_disk(const char *tree)
@@ -118,66 +104,14 @@ static struct change_result apply_over(void)
 	return result;
 }
 
-static ino_t inode_of(const char *path)
-{
-	struct stat st;
-
-	cr_assert(fstatat(scratch.fd, path, &st, 0) == 0);
-	return st.st_ino;
-}
-
-Test(helper_room, a_small_file_becomes_a_large_one_on_a_disk_that_has_no_room_for_two)
-{
-	write_file("tree/file", 1000, 3);
-	write_file("tree/.staging/n-1", 5 * MIB + 77, 5);
-	ino_t before = inode_of("tree/file");
-	struct change_result result = apply_over();
-
-	cr_expect(eq(int, result.err, ERR_OK), "%s", result.why);
-	cr_expect(eq(u64, result.count, 5 * MIB + 77));
-	expect_file("tree/file", 5 * MIB + 77, 5);
-	cr_expect(eq(u64, inode_of("tree/file"), before));
-	cr_expect(faccessat(scratch.fd, "tree/.staging/n-1", F_OK, 0) != 0);
-}
-
 Test(helper_room, a_file_is_as_it_was_where_the_disk_has_no_room_for_what_is_written)
 {
 	write_file("tree/file", 1000, 3);
 	write_file("tree/.staging/n-1", 4 * MIB, 5);
-	/* So that not even a piece can be moved. */
-	write_file("tree/other", 3 * MIB + 100 * 1024, 7);
 	struct change_result result = apply_over();
 
 	cr_expect(eq(int, result.err, ERR_NO_SPACE), "%s", result.why);
 	expect_file("tree/file", 1000, 3);
-}
-
-Test(helper_room, a_move_goes_on_wherever_the_run_was_killed)
-{
-	int status, nth = 1;
-
-	do {
-		write_file("tree/file", 1000, 3);
-		write_file("tree/.staging/n-1", 5 * MIB + 77, 5);
-		unlinkat(scratch.fd, "tree/.staging/seq-6a000000000000000000000000000000", 0);
-		pid_t child = fork();
-
-		cr_assert(child >= 0);
-		if (!child) {
-			holes_left = nth;
-			apply_over();
-			_exit(0);
-		}
-		cr_assert(eq(int, waitpid(child, &status, 0), child));
-		if (!WIFSIGNALED(status))
-			break;
-		struct change_result result = apply_over();
-
-		cr_expect(eq(int, result.err, ERR_OK), "killed at %d: %s", nth, result.why);
-		expect_file("tree/file", 5 * MIB + 77, 5);
-	} while (nth++ < 100);
-	/* One makes room for the record, one tries whether holes are told, and each piece has one. */
-	cr_expect(eq(int, nth, 1 + 1 + 21 + 1));
 }
 
 Test(helper_room, a_new_file_that_does_not_fit_leaves_its_room_to_what_is_behind_it)
@@ -203,4 +137,22 @@ Test(helper_room, a_new_file_that_does_not_fit_leaves_its_room_to_what_is_behind
 	cr_expect(eq(int, results[5].err, ERR_NO_SPACE));
 	cr_expect(eq(int, results[7].err, ERR_SKIPPED));
 	cr_expect(eq(int, results[9].err, ERR_OK), "%s", results[9].why);
+}
+
+Test(helper_room, a_write_that_found_no_room_is_not_done_to_an_emptied_file_when_it_comes_again)
+{
+	static const char bytes[1 << 20];
+	const struct change write =
+		CHANGE_ROW(WRITE, "/n-2", .data = bytes, .data_len = sizeof bytes);
+	const struct apply_request request = { .changes = &write, .changes_count = 1 };
+	struct change_result result = { 0 };
+	struct error e = { 0 };
+
+	write_file("tree/.staging/n-2", 100, 3);
+	write_file("tree/other", 7 * MIB + 512 * 1024, 7);
+	cr_assert(eq(int, helper_apply(&root, NULL, &request, &result, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, result.err, ERR_NO_SPACE));
+	unlinkat(scratch.fd, "tree/other", 0);
+	cr_assert(eq(int, helper_apply(&root, NULL, &request, &result, &e), ERR_OK), "%s", e.text);
+	cr_expect(eq(int, result.err, ERR_NOT_FOUND));
 }

@@ -1172,7 +1172,7 @@ Test(wire, changes_outside_the_vocabulary_are_refused)
 	static const struct change bad[] = {
 		{ .op = 0, .path = "a" },
 		CHANGE_ROW(OP_END, "a"),
-		CHANGE_ROW(MKDIR, "a", .flags = 64),
+		CHANGE_ROW(MKDIR, "a", .flags = 128),
 		CHANGE_ROW(SETATTR, "a", .set = 64),
 		CHANGE_ROW(MKDIR, "a", .needs = 1),
 		CHANGE_ROW(RENAME, "a"),

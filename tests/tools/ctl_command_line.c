@@ -11,7 +11,7 @@ static void expect_text(const struct command_line *line, const char *wanted)
 {
 	AUTO_BUF struct buf text = BUF_INIT(COMMAND_LINE_MAX);
 
-	command_line_text(line, &text, NULL);
+	command_line_text(line, NULL, &text, NULL);
 	cr_expect(eq(str, (char *)buf_text(&text), (char *)wanted));
 }
 

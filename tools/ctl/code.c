@@ -4,6 +4,7 @@
 #include "providers/shell_quote.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,9 +15,10 @@ const char code_languages[] = "python|node|shell";
 /* The programs that run it, the first that is there; how they are told that the next word is code. */
 static const struct language {
 	const char *name, *title, *programs, *option;
+	const char *end; /* what stands before its own arguments */
 } languages[] = {
-	{ "python", "Python", "python3 python", "-c" },
-	{ "node", "Node.js", "node nodejs", "-e" },
+	{ "python", "Python", "python3 python", "-c", "" },
+	{ "node", "Node.js", "node nodejs", "-e", " --" },
 };
 
 static const struct language *find(const char *name)
@@ -50,6 +52,7 @@ static void add_program(struct buf *out, const struct language *l, const struct 
 		"command -v \"$program\" >/dev/null 2>&1 && exec \"$program\" %s",
 		l->programs, l->option);
 	shell_argument(out, buf_text(code));
+	buf_add_string(out, l->end);
 	add_arguments(out, arguments, count);
 	buf_printf(out,
 		"done\n"
@@ -79,8 +82,9 @@ enum err code_command(struct buf *out, const char *language, const struct buf *c
 	return buf_check(out, "the command", e);
 }
 
-enum err code_read(struct buf *out, const char *file, struct error *e)
+enum err code_read(struct buf *out, const char *file, const struct call *call, struct error *e)
 {
+	const struct call patient = { .progress_ms = -1, .cancel = call ? call->cancel : NULL };
 	bool is_stdin = !strcmp(file, "-");
 	AUTO_CLOSE int opened = is_stdin ? -1 : open(file, O_RDONLY | O_CLOEXEC);
 	int fd = is_stdin ? STDIN_FILENO : opened;
@@ -93,6 +97,10 @@ enum err code_read(struct buf *out, const char *file, struct error *e)
 
 		if (!room)
 			return buf_check(out, "the code", e);
+		enum err kind = call_wait_fd(&patient, fd, POLLIN, e);
+
+		if (kind)
+			return kind;
 		n = read(fd, room, PIECE);
 		if (n < 0 && errno != EINTR)
 			return error_errno(e, errno, "%s", is_stdin ? "standard input" : file);

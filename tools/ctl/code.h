@@ -4,7 +4,7 @@
 #pragma once
 
 #include "providers/base/buf.h"
-#include "providers/base/error.h"
+#include "providers/base/call.h"
 
 /* Linux takes 128 KiB of one word (MAX_ARG_STRLEN); the interpreter gets the code as one. */
 #define CODE_MAX ((size_t)128 * 1024 - 1)
@@ -20,5 +20,8 @@ extern const char code_languages[];
 enum err code_command(struct buf *out, const char *language, const struct buf *code,
 	char *const *arguments, size_t count, struct error *e);
 
-/* Reads the code: of `file`, or of standard input, which is "-", to its end. */
-enum err code_read(struct buf *out, const char *file, struct error *e);
+/*
+ * Reads the code: of `file`, or of standard input, which is "-", to its end. `call` may be cancelled
+ * meanwhile; it has no deadline.
+ */
+enum err code_read(struct buf *out, const char *file, const struct call *call, struct error *e);

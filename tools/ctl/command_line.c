@@ -79,7 +79,8 @@ bool command_line_is_empty(const struct command_line *line)
 }
 
 /* The code is in a file, the first word, or standard input. */
-static enum err add_code(const struct command_line *line, struct buf *out, struct error *e)
+static enum err add_code(
+	const struct command_line *line, const struct call *call, struct buf *out, struct error *e)
 {
 	AUTO_BUF struct buf code = BUF_INIT(COMMAND_LINE_MAX);
 	size_t taken = line->count && !line->file;
@@ -88,24 +89,25 @@ static enum err add_code(const struct command_line *line, struct buf *out, struc
 	if (taken)
 		buf_add_string(&code, line->words[0]);
 	else
-		kind = code_read(&code, line->file ? line->file : "-", e);
+		kind = code_read(&code, line->file ? line->file : "-", call, e);
 	return kind ? kind
 		    : code_command(out, line->language, &code, line->words + taken,
 			      line->count - taken, e);
 }
 
-enum err command_line_text(const struct command_line *line, struct buf *out, struct error *e)
+enum err command_line_text(
+	const struct command_line *line, const struct call *call, struct buf *out, struct error *e)
 {
 	if (line->file && !line->language)
 		return error_set(e, ERR_INVALID, "--file goes with --lang=%s", code_languages);
 	if (line->merges)
 		buf_add_string(out, "exec 2>&1\n");
 	if (line->session)
-		session_begin(out, line->session);
+		session_begin(out, line->session, line->env);
 	if (line->dir)
 		add_dir(out, line->dir);
 	if (line->language)
-		return add_code(line, out, e);
+		return add_code(line, call, out, e);
 	if (line->count == 1)
 		buf_add_string(out, line->words[0]);
 	for (size_t n = 0; line->count > 1 && n < line->count; n++)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "providers/base/buf.h"
+#include "providers/base/call.h"
 
 #include <argp.h>
 #include <stdbool.h>
@@ -72,6 +73,8 @@ bool command_line_is_empty(const struct command_line *line);
 
 /*
  * One word is shell text, handed on as it is; several are a program and its arguments, which no shell
- * takes apart. Of a language it is code (code.h), which may be read from standard input.
+ * takes apart. Of a language it is code (code.h), which may be read from standard input: until `call`
+ * is cancelled.
  */
-enum err command_line_text(const struct command_line *line, struct buf *out, struct error *e);
+enum err command_line_text(
+	const struct command_line *line, const struct call *call, struct buf *out, struct error *e);

@@ -56,6 +56,10 @@ static enum err create(const struct request *r, const struct ctl_common *common,
 		return error_set(e, ERR_INVALID,
 			"options '--reuse' and '--keep-failed': the next one would take a sandbox "
 			"whose script failed; leave one of the two out");
+	if (r->making.reuse && r->making.git.url)
+		return error_set(e, ERR_INVALID,
+			"options '--reuse' and '--git': the next one would find no clone of its "
+			"own; leave one of the two out");
 	kind = making_do(&r->making, r->provider, common, &t, &guard, e);
 
 	if (kind)

@@ -79,9 +79,11 @@ static enum err print_response(
 	response = exec_response_new(&outcome, &f->streams[0], &f->streams[1]);
 	if (!response)
 		return error_set(e, ERR_NO_MEMORY, "the command's output");
-	fwrite(exec_response_text(response)->bytes, 1, exec_response_text(response)->len, stdout);
+	const struct buf *text = exec_response_text(response);
+	bool is_printed = fwrite(text->bytes, 1, text->len, stdout) == text->len && !fflush(stdout);
+
 	exec_response_put(response);
-	return ERR_OK;
+	return is_printed ? ERR_OK : error_errno(e, errno, "standard output");
 }
 
 static enum err run(struct provider *p, const struct call *call, struct foreground *f,
@@ -149,7 +151,7 @@ enum err foreground_run(struct provider *p, const struct call *call,
 					EXEC_CAPTURE_INIT(EXEC_CAPTURE_MAX) },
 		.as_response = line->as_response,
 		.began_ms = monotonic_ms() };
-	enum err kind = command_line_text(line, &words, e);
+	enum err kind = command_line_text(line, call, &words, e);
 
 	if (kind)
 		return kind;

@@ -1,10 +1,11 @@
 /*
  * session.h - named sessions of a sandbox: commands that keep directory and variables from one to the next.
  *
- * A session is a file of the sandbox, which its user alone can read: a shell's text that brings both
- * back. Each command of the session reads it first and writes it when its shell ends, whole, so that of
- * two at one time the later one counts. A command that is killed, or that replaces its shell by exec,
- * leaves the session as it was.
+ * A session is a directory of the sandbox, which its user alone can read, with the directory where the
+ * last command ended and, for each kind of shell, a text that brings its variables back. Each command of
+ * the session reads these first and writes them when its shell ends, whole, so that of two at one time
+ * the later one counts. A command that a signal ends, or that replaces its shell or the shell's EXIT
+ * trap, leaves the session as it was.
  */
 #pragma once
 
@@ -12,14 +13,17 @@
 
 #include <stdbool.h>
 
-/* So long is the name of a file at most (NAME_MAX), with what stands behind it while it is written. */
+/* So long is the name of a file at most (NAME_MAX), with room to spare. */
 #define SESSION_NAME_MAX 200
 
 /* Letters, digits, '_', '-', '.' and no '.' or '-' first: a word of a shell, and of a path. */
 bool session_name_is_valid(const char *name);
 
-/* Adds what stands before a command of the session. */
-void session_begin(struct buf *out, const char *name);
+/*
+ * Adds what stands before a command of the session. `env`: "NAME=value", ended by NULL, or NULL: what the
+ * command alone is given, which goes before what was kept, and is not kept.
+ */
+void session_begin(struct buf *out, const char *name, char *const *env);
 /* A command that prints the names, a line each; one that ends with 1 where there is none of that name. */
 void session_list(struct buf *out);
 void session_end(struct buf *out, const char *name);

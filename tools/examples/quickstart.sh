@@ -15,8 +15,8 @@ dir=$(mktemp -d)
 source=$(sandboxctl create "$@")
 end() {
 	umount "$dir" 2>/dev/null || fusermount3 -u "$dir" 2>/dev/null || :
-	rmdir "$dir"
 	[ "${source%%:*}" = aio ] || sandboxctl delete "$source"
+	rmdir "$dir"
 }
 trap end EXIT
 trap 'exit 1' HUP INT TERM
