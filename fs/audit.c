@@ -12,9 +12,10 @@
 #include <sys/queue.h>
 #include <time.h>
 
-/* What waits for the disk; a command's text is the longest record. */
+/* What waits for the disk. A letter takes six at most. */
 #define WAITING_MAX ((size_t)4 * 1024 * 1024)
 #define RECORD_MAX  ((size_t)2 * 1024 * 1024)
+#define COMMAND_MAX ((size_t)64 * 1024)
 /* Files that are written at one time are few; each list is walked. */
 #define LISTS 256
 
@@ -28,7 +29,8 @@ struct written {
 
 struct audit {
 	char *path;
-	int fd; /* the thread's */
+	int fd;      /* the thread's, as is the next */
+	bool is_cut; /* the last line in the file has no end */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
@@ -57,31 +59,31 @@ static void reopen(struct audit *a)
 	a->fd = fd;
 }
 
-/* Whole lines; false: some are lost, and a line that was cut is ended. */
-static bool write_lines(const struct audit *a, const struct buf *lines)
+/* How much of it was written: a line that was cut before is ended first. */
+static size_t write_lines(struct audit *a, const struct buf *lines)
 {
 	size_t done = 0;
+	ssize_t n = 0;
 
-	while (done < lines->len) {
-		ssize_t n = write(a->fd, lines->bytes + done, lines->len - done);
-
+	if (a->is_cut && write(a->fd, "\n", 1) != 1)
+		return 0;
+	a->is_cut = false;
+	while (done < lines->len && n >= 0) {
+		n = write(a->fd, lines->bytes + done, lines->len - done);
 		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			if (done && lines->bytes[done - 1] != '\n' && write(a->fd, "\n", 1) < 0)
-				log_debug(LOG_FS, "audit %s: %m", a->path);
-			return false;
-		}
-		done += (size_t)n;
+			n = 0;
+		done += n > 0 ? (size_t)n : 0;
 	}
-	return true;
+	a->is_cut = done && lines->bytes[done - 1] != '\n';
+	return done;
 }
 
-static uint64_t lines_in(const struct buf *lines)
+/* Whole or cut, that end behind `from`. */
+static uint64_t lines_in(const struct buf *lines, size_t from)
 {
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < lines->len; i++)
+	for (size_t i = from; i < lines->len; i++)
 		count += lines->bytes[i] == '\n';
 	return count;
 }
@@ -171,18 +173,21 @@ static void write_out(struct audit *a, const struct buf *lines, uint64_t lost, b
 {
 	AUTO_BUF struct buf first = BUF_INIT(1000);
 	bool is_written = true;
+	size_t done = 0;
 
 	if (lost) {
 		add_lost(&first, lost);
-		is_written = write_lines(a, &first);
+		is_written = write_lines(a, &first) == first.len;
 	}
 	if (!is_written)
 		note_lost(a, lost);
-	is_written = is_written && write_lines(a, lines);
+	else
+		done = write_lines(a, lines);
+	is_written = is_written && done == lines->len;
 	if (!is_written && !*is_failing)
 		log_warn(LOG_FS, "audit %s: %m; records are lost until this ends", a->path);
 	if (!is_written)
-		note_lost(a, lines_in(lines));
+		note_lost(a, lines_in(lines, done));
 	*is_failing = !is_written;
 }
 
@@ -198,7 +203,7 @@ static void *write_records(void *context)
 		goes_on = await(a, &lines, &lost, &is_to_reopen);
 		if (is_to_reopen)
 			reopen(a);
-		if (lines.len)
+		if (lines.len || (lost && !goes_on))
 			write_out(a, &lines, lost, &is_failing);
 		else if (lost)
 			note_lost(a, lost);
@@ -364,6 +369,16 @@ void audit_closed(struct audit *a, const void *file, const char *path)
 	add(a, &w);
 }
 
+/* Of a long one the beginning, and how long it is. */
+static void put_command(struct json_writer *w, const char *command)
+{
+	size_t len = strlen(command);
+
+	json_put_bytes(w, "command", command, len < COMMAND_MAX ? len : COMMAND_MAX);
+	if (len > COMMAND_MAX)
+		json_put_integer(w, "command_bytes", (int64_t)len);
+}
+
 static void put_exit_code(struct json_writer *w, bool has_exit_code, int exit_code)
 {
 	if (has_exit_code)
@@ -381,7 +396,7 @@ void audit_command(struct audit *a, const struct audit_who *who, const char *com
 	if (!a)
 		return;
 	begin(&w, "exec");
-	json_put_text(&w, "command", command);
+	put_command(&w, command);
 	put_exit_code(&w, end->has_exit_code, end->exit_code);
 	if (end->timed_out)
 		json_put_boolean(&w, "timed_out", true);
@@ -401,7 +416,7 @@ void audit_job(struct audit *a, const struct audit_who *who, uint64_t id, const 
 		return;
 	begin(&w, "spawn");
 	json_put_integer(&w, "job", (int64_t)id);
-	json_put_text(&w, "command", command);
+	put_command(&w, command);
 	put_who(&w, who);
 	add(a, &w);
 }

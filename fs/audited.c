@@ -54,10 +54,16 @@ void audited_link(const struct fs *fs, fuse_req_t req, const char *path, const s
 	const char *name)
 {
 	const struct audit_who who = who_asks(req);
-	AUTO_FREE char *to = path ? path_of(fs, dir, name) : NULL;
 
+	if (!fs->options->audit)
+		return;
+	AUTO_FREE char *to = path_of(fs, dir, name);
+
+	/* A file that had no name before gets its first. */
 	if (path)
 		audit_change(fs->options->audit, &who, "link", path, to);
+	else
+		audit_change(fs->options->audit, &who, "create", to ? to : name, NULL);
 }
 
 void audited_write(const struct fs *fs, fuse_req_t req, const struct inode *i, uint64_t bytes)

@@ -12,7 +12,7 @@ void audited_names(const struct fs *fs, fuse_req_t req, const char *op, const st
 	const char *name, const struct inode *dir2, const char *name2);
 /* What an inode is, but for its contents. */
 void audited_inode(const struct fs *fs, fuse_req_t req, const char *op, const struct inode *i);
-/* A second name: where the file stood before, by audited_path(), to be freed. NULL: there is no record. */
+/* A second name: where the file stood before, by audited_path(), to be freed. NULL: it had no name. */
 char *audited_path(const struct fs *fs, const struct inode *i);
 void audited_link(const struct fs *fs, fuse_req_t req, const char *path, const struct inode *dir,
 	const char *name);
