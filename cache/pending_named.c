@@ -110,8 +110,7 @@ void pending_leave_named_locked(struct queued *q)
 static bool is_wanted(const struct named *name, const struct wanted *w)
 {
 	if (!w->path)
-		return !name->path && name->file->ino == w->file->ino &&
-			name->file->dev == w->file->dev;
+		return !name->path && queued_is_same_file(name->file, w->file);
 	return name->path && name->of_rename == w->of_rename &&
 		!strncmp(name->path, w->path, w->len) && !name->path[w->len];
 }

@@ -185,19 +185,21 @@ const struct expect *queued_file(const struct queued *q)
 	return q->change.op == CHANGE_PLACE ? &q->change.target2 : &q->change.target;
 }
 
-static bool is_same_file(const struct expect *a, const struct expect *b)
+bool queued_is_same_file(const struct expect *a, const struct expect *b)
 {
-	return a->ino && a->ino == b->ino && a->dev == b->dev;
+	bool is_born_apart = a->btime_ns && b->btime_ns && a->btime_ns != b->btime_ns;
+
+	return a->ino && a->ino == b->ino && a->dev == b->dev && !is_born_apart;
 }
 
 bool queued_is_of(const struct queued *q, const struct expect *file)
 {
-	return is_same_file(queued_file(q), file);
+	return queued_is_same_file(queued_file(q), file);
 }
 
 bool queued_is_over(const struct queued *q, const struct expect *file)
 {
-	return is_same_file(&q->over, file);
+	return queued_is_same_file(&q->over, file);
 }
 
 bool queued_goes_on_with(const struct queued *q, const struct expect *file)
