@@ -19,6 +19,7 @@ struct signals {
 	pthread_mutex_t lock;
 	struct mount *mount; /* lock */
 	struct audit *audit; /* lock; NULL: HUP ends the mount */
+	bool ignores_hup;    /* nobody is to be ended by it */
 	bool ending;         /* lock */
 };
 
@@ -58,9 +59,9 @@ static bool handle(struct signals *s, int number)
 	pthread_mutex_lock(&s->lock);
 	bool ending = s->ending;
 
-	if (!ending && number == SIGHUP && s->audit && !has_terminal()) {
+	if (!ending && number == SIGHUP && s->audit && (s->ignores_hup || !has_terminal())) {
 		audit_reopen(s->audit);
-	} else if (!ending) {
+	} else if (!ending && !(number == SIGHUP && s->ignores_hup)) {
 		log_info(LOG_TOOLS, "ending: %s", strsignal(number));
 		atomic_store(&s->taken, number);
 		cancel_throw(&s->cancel);
@@ -97,21 +98,23 @@ void signals_stop(struct signals *s, struct mount *mount)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void add_unless_ignored(sigset_t *set, int number)
+static bool is_ignored(int number)
 {
 	struct sigaction action;
 
-	if (!sigaction(number, NULL, &action) && action.sa_handler != SIG_IGN)
-		sigaddset(set, number);
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
 }
 
 /* Who started us may want INT and HUP ignored: nohup(1), a shell script's `&`. */
-static void choose(sigset_t *set)
+static void choose(struct signals *s)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGTERM);
-	add_unless_ignored(set, SIGINT);
-	add_unless_ignored(set, SIGHUP);
+	sigemptyset(&s->set);
+	sigaddset(&s->set, SIGTERM);
+	if (!is_ignored(SIGINT))
+		sigaddset(&s->set, SIGINT);
+	/* What is blocked comes though it is ignored: it may be to open a file again. */
+	sigaddset(&s->set, SIGHUP);
+	s->ignores_hup = is_ignored(SIGHUP);
 }
 
 enum err signals_new(struct signals **out, struct error *e)
@@ -126,7 +129,7 @@ enum err signals_new(struct signals **out, struct error *e)
 	if (kind)
 		return kind;
 	pthread_mutex_init(&s->lock, NULL);
-	choose(&s->set);
+	choose(s);
 	pthread_sigmask(SIG_BLOCK, &s->set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ,

@@ -62,12 +62,15 @@ is "and which process" "$(records op pid | grep -c '^create [1-9]')" 1
 
 # ---- logrotate -----------------------------------------------------------------------------------
 
-mv "$AUDIT" "$AUDIT.1"
-kill -HUP "$DAEMON"
-ok "after a HUP the file is made again" wait_until "$PATIENCE" test -e "$AUDIT"
-: >after
-recorded "and has what follows" "create after None None None"
-ok "the mount goes on" test -e after
+# Of a mount with a terminal a HUP says that the terminal is gone.
+if ! (: </dev/tty) 2>/dev/null; then
+	mv "$AUDIT" "$AUDIT.1"
+	kill -HUP "$DAEMON"
+	ok "after a HUP the file is made again" wait_until "$PATIENCE" test -e "$AUDIT"
+	: >after
+	recorded "and has what follows" "create after None None None"
+	ok "the mount goes on" test -e after
+fi
 cd ..
 unmount
 
