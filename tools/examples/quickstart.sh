@@ -14,9 +14,10 @@ set -eu
 dir=$(mktemp -d)
 source=$(sandboxctl create "$@")
 end() {
-	umount "$dir" 2>/dev/null || fusermount3 -u "$dir" 2>/dev/null || :
+	# Somebody may look at it just now: then the name goes at once, and the rest when nobody does.
+	umount "$dir" 2>/dev/null || fusermount3 -u "$dir" 2>/dev/null || fusermount3 -uz "$dir" || :
 	[ "${source%%:*}" = aio ] || sandboxctl delete "$source"
-	rmdir "$dir"
+	rmdir "$dir" || :
 }
 trap end EXIT
 trap 'exit 1' HUP INT TERM

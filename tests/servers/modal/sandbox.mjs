@@ -64,7 +64,8 @@ export class Sandbox {
 			createConnection: () => net.connect(this.jail.socket),
 			settings: { initialWindowSize: WINDOW },
 		});
-		session.on("connect", () => session.setLocalWindowSize(CONNECTION_WINDOW));
+		// A call that was given up has destroyed it by then.
+		session.on("connect", () => session.destroyed || session.setLocalWindowSize(CONNECTION_WINDOW));
 		session.on("error", () => {});
 		session.once("close", () => this.sessions.delete(session));
 		this.sessions.add(session);
