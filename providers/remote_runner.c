@@ -351,7 +351,7 @@ enum err remote_runner_run(void *context, const struct call *call, const struct 
 			atomic_store(&r->packer->is_refused, true);
 			continue;
 		}
-		if (lacks_room(&c, kind, &why)) {
+		if (lacks_room(&c, kind, &why) && !run.has_output) {
 			bool is_more = make_room(r, call) && !made_room;
 
 			made_room = true;

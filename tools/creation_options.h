@@ -43,8 +43,8 @@
 			"its programs reach this alone, as in pypi.org, *.npmjs.org, "             \
 			"10.0.0.0/8; may be repeated"),                                            \
 		VALUE(OPTION_PORTS, 0, ports, option_set_port, "port", "port", "PORT",             \
-			"a port that is to have a URL, where the provider must know it before, "   \
-			"as Modal must; may be repeated"),                                         \
+			"a port that is to have a URL, where the provider must know it before; "   \
+			"may be repeated"),                                                        \
 		VALUE(OPTION_TEMPLATE, 0, template, option_set_text, "template", "template",       \
 			"NAME",                                                                    \
 			"what it is made from, in the provider's words: a template, a snapshot, "  \

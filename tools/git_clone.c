@@ -55,6 +55,8 @@ static bool is_here(const char *url)
 
 enum err git_request_check(const struct git_request *r, struct error *e)
 {
+	char *token = NULL;
+
 	if (!r->url && r->token_file)
 		return error_set(e, ERR_INVALID, "--git-token-file goes with --git");
 	if (!r->url)
@@ -66,6 +68,9 @@ enum err git_request_check(const struct git_request *r, struct error *e)
 	if (r->token_file && strncmp(r->url, "https://", 8) != 0 && !is_here(r->url))
 		return error_set(e, ERR_INVALID,
 			"--git: a token goes by https alone, and not to '%.100s'", r->url);
+	if (r->token_file && key_read(&token, r->token_file, "--git", VARIABLE_KEY, e))
+		return e->kind;
+	key_free(token);
 	if (has_password(r->url))
 		return error_set(e, ERR_INVALID,
 			"--git: a name or password in the URL would stand in lists of processes "

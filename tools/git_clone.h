@@ -17,7 +17,7 @@ struct git_request {
 
 void git_request_release(struct git_request *r);
 
-/* Before anything is made. ERR_INVALID: the URL has a password in it, or is none. */
+/* Before anything is made. ERR_INVALID: the URL has a password in it, or is none; ERR_AUTH: no token. */
 enum err git_request_check(const struct git_request *r, struct error *e);
 
 /*

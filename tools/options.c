@@ -88,10 +88,11 @@ const struct opt options[] = {
 	VALUE("helper=", option_set_choice, helper, "auto|process",
 		"process: also for local: the helper is a program of its own"),
 	VALUE("app=", option_set_text, app, "NAME",
-		"the provider's group of sandboxes, as Modal's apps are (sandboxfs): new ones join "
-		"it, and a name in the source is looked up there"),
+		"the provider's group of sandboxes, where there are such (sandboxfs): new ones "
+		"join it, and a name in the source is looked up there"),
 	VALUE("ready_timeout=", option_set_seconds, ready_ms, "SECONDS",
-		"how long a sandbox may take until it is ready, when it is made or woken (180)"),
+		"how long a sandbox may take until it is ready when the mount makes or wakes it at "
+		"its beginning (180)"),
 	VALUE("timeout=", option_set_progress, progress_ms, "SECONDS",
 		"give up a request that makes no progress for so long (30); 0: never"),
 	VALUE("exec_timeout=", option_set_seconds, exec_timeout_ms, "SECONDS",

@@ -194,10 +194,13 @@ static enum err connect_to(struct run *r, struct error *e)
 	struct error why = { 0 };
 	enum err kind = provider_connect(s->ops, &r->provider_config, &r->call, &r->provider, &why);
 
-	if (kind == ERR_NOT_FOUND && s->ops->caps & PROVIDER_SINGLE && s->path) {
-		r->provider_config.path = NULL;
-		kind = workdir_make(s->ops, &r->provider_config, &r->call, s->path, &why);
-		r->provider_config.path = s->path;
+	if (kind == ERR_NOT_FOUND && s->ops->caps & PROVIDER_SINGLE && s->path &&
+		!r->config->read_only) {
+		struct provider_config beside = r->provider_config;
+
+		beside.path = NULL;
+		beside.opening = NULL;
+		kind = workdir_make(s->ops, &beside, &r->call, s->path, &why);
 		if (!kind)
 			kind = provider_connect(
 				s->ops, &r->provider_config, &r->call, &r->provider, &why);

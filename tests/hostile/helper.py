@@ -521,7 +521,10 @@ def main():
     told = ("records", "events", "endless", "commands")
     say("structured answers:", sum(total[name] for name in told))
     say("worst (value, seed):", worst)
-    return 1 if wrong or not rounds else 0
+    if not (works and total["frames"] and total["lies"]):
+        say("nothing was tried")
+        return 1
+    return 1 if wrong else 0
 
 
 sys.exit(main())

@@ -54,6 +54,12 @@ Test(runner_planted, exits_with_another_code, .exit_code = 7)
 	exit(is_planted() ? 0 : 7);
 }
 
+Test(runner_planted, ends_the_program)
+{
+	if (is_planted())
+		exit(0);
+}
+
 Test(runner_planted, takes_longer_than_it_may, .timeout = 2)
 {
 	while (is_planted())
@@ -99,6 +105,11 @@ Test(runner, an_assertion_that_fails_in_a_child_fails_the_run, .timeout = 300)
 Test(runner, a_signal_that_ends_a_test_fails_the_run, .timeout = 300)
 {
 	expect_found("is_killed");
+}
+
+Test(runner, an_end_of_the_program_in_the_midst_of_a_test_fails_the_run, .timeout = 300)
+{
+	expect_found("ends_the_program");
 }
 
 Test(runner, an_exit_code_that_was_not_asked_for_fails_the_run, .timeout = 300)

@@ -40,8 +40,9 @@ static struct {
 	unsigned jobs;
 	bool fails_fast, lists;
 	struct slot slots[JOBS_MAX];
-	_Atomic bool *has_failed; /* of each slot; shared with the tests and with their children */
-	sigset_t mask;            /* that tests have */
+	/* Of each slot; shared with the tests and with their children. */
+	_Atomic bool *has_failed, *has_ended;
+	sigset_t mask; /* that tests have */
 	unsigned count, failed;
 } all = { .pattern = "*", .jobs = 1 };
 
@@ -216,13 +217,15 @@ static double now(void)
 }
 
 /* Under a sanitizer exit() says whether it saw something. */
-static void run_here(const struct criterion_test *test, _Atomic bool *has_failed)
+static void run_here(
+	const struct criterion_test *test, _Atomic bool *has_failed, _Atomic bool *has_ended)
 {
 	sigprocmask(SIG_SETMASK, &all.mask, NULL);
 	here.test = test;
 	here.suite = suite_of(test);
 	here.has_failed = has_failed;
 	test->test();
+	*has_ended = true;
 	exit(EXIT_SUCCESS);
 }
 
@@ -230,14 +233,15 @@ static void begin(struct slot *s, const struct criterion_test *test)
 {
 	double timeout = timeout_of(test);
 	_Atomic bool *has_failed = &all.has_failed[s - all.slots];
+	_Atomic bool *has_ended = &all.has_ended[s - all.slots];
 
-	*has_failed = false;
+	*has_failed = *has_ended = false;
 	*s = (struct slot){ .test = test, .began = now() };
 	s->ends = timeout > 0 ? s->began + timeout : 0;
 	fflush(NULL);
 	s->pid = fork();
 	if (!s->pid)
-		run_here(test, has_failed);
+		run_here(test, has_failed, has_ended);
 	if (s->pid < 0) {
 		perror("fork");
 		exit(EXIT_FAILURE);
@@ -252,6 +256,9 @@ static bool ended_as_wanted(const struct slot *s, int status)
 		return false;
 	if (data->signal)
 		return WIFSIGNALED(status) && WTERMSIG(status) == data->signal;
+	/* What ends the program in the midst of a test leaves the rest of the test out. */
+	if (!data->exit_code && !all.has_ended[s - all.slots])
+		return false;
 	return WIFEXITED(status) && WEXITSTATUS(status) == data->exit_code;
 }
 
@@ -266,6 +273,8 @@ static void say_end(const struct slot *s, int status)
 			strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status) != s->test->data->exit_code)
 		snprintf(text, sizeof text, "ended with exit code %d", WEXITSTATUS(status));
+	else if (!s->test->data->exit_code && !all.has_ended[s - all.slots])
+		snprintf(text, sizeof text, "ended the program before its end");
 	else
 		return;
 	say(s->test, text);
@@ -395,7 +404,7 @@ static void read_options(int argc, char **argv)
 static void prepare(void)
 {
 	sigset_t child;
-	void *shared = mmap(NULL, sizeof(_Atomic bool) * JOBS_MAX, PROT_READ | PROT_WRITE,
+	void *shared = mmap(NULL, 2 * sizeof(_Atomic bool) * JOBS_MAX, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (shared == MAP_FAILED) {
@@ -403,6 +412,7 @@ static void prepare(void)
 		exit(EXIT_FAILURE);
 	}
 	all.has_failed = shared;
+	all.has_ended = all.has_failed + JOBS_MAX;
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);

@@ -59,23 +59,12 @@ error_t ctl_take_value(
 
 /* ---- What commands share ---- */
 
-static error_t take_progress(const struct argp_state *state, const char *value)
-{
-	static const struct ctl_value progress = {
-		.name = "--progress-timeout=", .argument = "SECONDS", .set = option_set_progress
-	};
-
-	return set(&progress, value, &parsing_of(state)->common->progress_ms, state);
-}
-
-static error_t take_ready(const struct argp_state *state, const char *value)
-{
-	static const struct ctl_value ready = {
-		.name = "--ready-timeout=", .argument = "SECONDS", .set = option_set_seconds
-	};
-
-	return set(&ready, value, &parsing_of(state)->common->ready_ms, state);
-}
+static const struct ctl_value progress = {
+	.name = "--progress-timeout=", .argument = "SECONDS", .set = option_set_progress
+};
+static const struct ctl_value ready = {
+	.name = "--ready-timeout=", .argument = "SECONDS", .set = option_set_seconds
+};
 
 static error_t take_shared(int key, char *value, struct argp_state *state)
 {
@@ -87,8 +76,8 @@ static error_t take_shared(int key, char *value, struct argp_state *state)
 	case KEY_KEY_FILE: common->key_file = value; return 0;
 	case KEY_URL: common->url = value; return 0;
 	case KEY_USER: common->user = value; return 0;
-	case KEY_PROGRESS: return take_progress(state, value);
-	case KEY_READY: return take_ready(state, value);
+	case KEY_PROGRESS: return set(&progress, value, &common->progress_ms, state);
+	case KEY_READY: return set(&ready, value, &common->ready_ms, state);
 	default: return ARGP_ERR_UNKNOWN;
 	}
 }
@@ -114,7 +103,7 @@ static const struct argp account_argp = {
 				"own",
 				0 },
 			{ "app", KEY_APP, "NAME", 0,
-				"the provider's group of sandboxes, as Modal's apps are "
+				"the provider's group of sandboxes, where there are such "
 				"(sandboxfs): new ones join it, and names are looked up there",
 				0 },
 			{ "ready-timeout", KEY_READY, "SECONDS", 0,

@@ -14,8 +14,10 @@ set -eu
 dir=$(mktemp -d)
 source=$(sandboxctl create "$@")
 end() {
-	# Somebody may look at it just now: then the name goes at once, and the rest when nobody does.
-	umount "$dir" 2>/dev/null || fusermount3 -u "$dir" 2>/dev/null || fusermount3 -uz "$dir" || :
+	# Busy for a moment, where somebody looks at all that is mounted.
+	while mountpoint -q "$dir"; do
+		umount "$dir" 2>/dev/null || fusermount3 -u "$dir" 2>/dev/null || sleep 0.2
+	done
 	[ "${source%%:*}" = aio ] || sandboxctl delete "$source"
 	rmdir "$dir" || :
 }
