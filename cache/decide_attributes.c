@@ -20,7 +20,9 @@ static bool may_resize(struct cache *c, struct inode *i, const struct change *wh
 	tree_attr(c->tree, i, &attr);
 	if (!S_ISREG(attr.mode) || what->size > SIZE_MAX_DECIDED || !tree_size_is_true(c->tree, i))
 		return false;
-	/* By its path a file that has the size already may keep its times: its file system knows. */
+	/*
+	 * By its path a file that has the size already may keep its times: its file system knows.
+	 */
 	if (!(what->flags & CHANGE_BY_HANDLE) && !(what->set & SET_MTIME) &&
 		what->size == attr.size)
 		return false;

@@ -33,8 +33,8 @@ enum err cache_rmdir(struct cache *c, const struct call *call, struct inode *dir
 	struct error *e);
 
 /*
- * The path of `i`, or of `name` in it where that is not NULL, below the shown directory, as it is known
- * now: nobody is asked. To be freed. ERR_STALE: it has no name any more.
+ * The path of `i`, or of `name` in it where that is not NULL, below the shown directory, as it is
+ * known now: nobody is asked. To be freed. ERR_STALE: it has no name any more.
  */
 enum err cache_known_path(
 	struct cache *c, const struct inode *i, const char *name, char **out, struct error *e);

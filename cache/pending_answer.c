@@ -189,8 +189,8 @@ static void adopt_removed_again(struct pending *p, struct queued *q, const struc
 }
 
 /*
- * The directory was there already: others have put into it what nobody here knows of. Of one that was
- * done before the answer does not say so.
+ * The directory was there already: others have put into it what nobody here knows of. Of one that
+ * was done before the answer does not say so.
  */
 static void check_taken(struct pending *p, const struct queued *q, const struct change_result *r)
 {

@@ -106,7 +106,9 @@ static enum err bring_contents(struct pending *p, const struct queued *q, struct
 		       : error_set(e, ERR_NO_MEMORY, "%s", change->path2);
 }
 
-/* The inode that it was about is theirs, or known by a name that is theirs, but for what is linked. */
+/*
+ * The inode that it was about is theirs, or known by a name that is theirs, but for what is linked.
+ */
 static enum err queue_again_locked(
 	struct pending *p, struct queued *q, const char *name, struct error *e)
 {

@@ -278,9 +278,9 @@ struct followed {
 };
 
 /*
- * What comes next of the file, behind `before`, which is one of them; what copies from the file leaves
- * it as it is. f->path becomes where it is by that time, if a directory above it moves in between.
- * NULL: nothing.
+ * What comes next of the file, behind `before`, which is one of them; what copies from the file
+ * leaves it as it is. f->path becomes where it is by that time, if a directory above it moves in
+ * between. NULL: nothing.
  */
 struct queued *pending_next_of_file_locked(
 	struct pending *p, const struct queued *before, struct followed *f);
@@ -367,8 +367,8 @@ struct queued *pending_base_waits_locked(const struct queued *carrier);
 
 /*
  * The time of a change of the contents of `i` that is made now and shown next, into the change, so
- * that the sandbox gives the file the same mtime; left out where the mtime is not the sandbox user's
- * to set. Returns the time.
+ * that the sandbox gives the file the same mtime; left out where the mtime is not the sandbox
+ * user's to set. Returns the time.
  */
 struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct change *change);
 /* The directory shows a time of which the sandbox has not heard: it hears of it with other changes. */

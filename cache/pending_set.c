@@ -120,8 +120,8 @@ static void set_to_now(struct timespec *time, struct timespec now)
 }
 
 /*
- * The time of the change, which the sandbox is told wherever it would take its own time of then: that
- * is a later one.
+ * The time of the change, which the sandbox is told wherever it would take its own time of then:
+ * that is a later one.
  */
 static struct timespec time_of_setting_locked(
 	struct pending *p, struct inode *i, struct change *change)

@@ -255,7 +255,10 @@ static enum err drain_owing(struct pending *p, const struct call *call, struct i
 	pthread_mutex_unlock(&p->lock);
 	while (!kind && (owing = find(p->cache->tree, i))) {
 		kind = pending_drain(p, call, owing, e);
-		/* What was made and removed again before it left never comes: by another name it may. */
+		/*
+		 * What was made and removed again before it left never comes: by another name it
+		 * may.
+		 */
 		if (!kind && tree_is_gone(p->cache->tree, find == tree_owing_on_path ? owing : i))
 			kind = error_set(e, ERR_STALE, "it was removed");
 		tree_unpin(p->cache->tree, owing);

@@ -115,7 +115,10 @@ const char *queued_makes(const struct queued *q);
  * zero: the sandbox does not have it yet.
  */
 const struct expect *queued_file(const struct queued *q);
-/* A number is given to a new file when its file is gone: a time of birth tells, where both have one. */
+/*
+ * A number is given to a new file when its file is gone: a time of birth tells, where both have
+ * one.
+ */
 bool queued_is_same_file(const struct expect *a, const struct expect *b);
 bool queued_is_of(const struct queued *q, const struct expect *file);
 /* Whether that is what it replaces by another file, or exchanges with one. */

@@ -61,7 +61,10 @@ static pid_t asker_of(const struct call *call)
 	return call ? call->asker : 0;
 }
 
-/* Where all places are taken it is one of them that waits for a lookup, which may never come; NULL: none does. */
+/*
+ * Where all places are taken it is one of them that waits for a lookup, which may never come; NULL:
+ * none does.
+ */
 static struct retry *place_locked(struct retries *r)
 {
 	struct retry *oldest = find_locked(r, 0);

@@ -1,13 +1,15 @@
 /*
  * retry.h - operations by path that met a file which had just been replaced.
  *
- * A program opens a path, or asks for the attributes of one. The kernel looks the name up and sends the operation for the
- * file that it found. Where a rename has replaced that file meanwhile the answer is ESTALE: the kernel looks the path up
- * again and repeats the operation, once. A second ESTALE reaches the program, which on a local disk is never told so.
+ * A program opens a path, or asks for the attributes of one. The kernel looks the name up and sends
+ * the operation for the file that it found. Where a rename has replaced that file meanwhile the
+ * answer is ESTALE: the kernel looks the path up again and repeats the operation, once. A second
+ * ESTALE reaches the program, which on a local disk is never told so.
  *
- * So the thread that was answered ESTALE has a second try that is certain: the file that its next lookup finds counts as
- * open until the operation arrives, for ten seconds at most. A rename here keeps such a file as any other open one; where the
- * sandbox's programs replace it, what the lookup told of it is the answer.
+ * So the thread that was answered ESTALE has a second try that is certain: the file that its next
+ * lookup finds counts as open until the operation arrives, for ten seconds at most. A rename here
+ * keeps such a file as any other open one; where the sandbox's programs replace it, what the lookup
+ * told of it is the answer.
  *
  * Any function may be called from any thread. A call without an asker (call.h) has no second try.
  */
@@ -42,8 +44,9 @@ void retries_init(struct retries *r);
 void retries_destroy(struct retries *r);
 
 /*
- * The answer to an operation on an inode, which is passed on: ERR_STALE gives the asker a second try. So does
- * ERR_NOT_FOUND, which becomes ERR_STALE: that no file has the name is for a lookup to say.
+ * The answer to an operation on an inode, which is passed on: ERR_STALE gives the asker a second
+ * try. So does ERR_NOT_FOUND, which becomes ERR_STALE: that no file has the name is for a lookup to
+ * say.
  */
 enum err retry_answer(struct cache *c, const struct call *call, enum err kind, struct error *e);
 /* The same, and whatever else is answered ends the second try. */

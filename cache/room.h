@@ -3,8 +3,9 @@
  * has any of it.
  *
  * The room that a list told last is lowered by what files grew here. Where that is not enough the
- * sandbox is asked: what is pending is sent first, and a list tells what is left. A disk that cannot
- * be asked is taken to have room: the change waits in the journal, and a refusal is told late.
+ * sandbox is asked: what is pending is sent first, and a list tells what is left. A disk that
+ * cannot be asked is taken to have room: the change waits in the journal, and a refusal is told
+ * late.
  */
 #pragma once
 

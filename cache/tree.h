@@ -384,8 +384,8 @@ bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_
 void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
 	const struct attr *attr, int64_t until_ms);
 /*
- * The same where the answer told nothing of the inode, which may have other names; the change was done
- * about at `ctime`.
+ * The same where the answer told nothing of the inode, which may have other names; the change was
+ * done about at `ctime`.
  */
 void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime);
 /*
@@ -414,8 +414,8 @@ struct inode *tree_foresee_made(
 	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news);
 bool tree_is_provisional(struct tree *t, const struct inode *i);
 /*
- * The directory `i`, made here, was there already, and has been adopted: its entries are to be asked
- * for, for others may have put some into it.
+ * The directory `i`, made here, was there already, and has been adopted: its entries are to be
+ * asked for, for others may have put some into it.
  */
 void tree_taken(struct tree *t, struct inode *i);
 /* The sandbox took `i` from staging to its place, where it is an inode with these attributes: whatever it was before. */

@@ -1,9 +1,9 @@
 /*
- * The ctime of a change made here stays as it was shown, though the sandbox made the change later. To
- * git a file with another ctime than a moment ago is one that somebody has changed: a merge that looks
- * twice would give up. make, tar and backups compare it with the times of other files. The shown ctime
- * stays for as long as the sandbox reports nothing but the change itself; the next change moves it.
- * What the tree itself compares is always the sandbox's.
+ * The ctime of a change made here stays as it was shown, though the sandbox made the change later.
+ * To git a file with another ctime than a moment ago is one that somebody has changed: a merge that
+ * looks twice would give up. make, tar and backups compare it with the times of other files. The
+ * shown ctime stays for as long as the sandbox reports nothing but the change itself; the next
+ * change moves it. What the tree itself compares is always the sandbox's.
  */
 #include "cache/tree_inside.h"
 
@@ -51,8 +51,8 @@ void keep_ctime_locked(struct inode *i, struct timespec shown)
 }
 
 /*
- * With the ctime that the sandbox has as far as known: what the change stream still tells of our own
- * changes before is no later than that.
+ * With the ctime that the sandbox has as far as known: what the change stream still tells of our
+ * own changes before is no later than that.
  */
 void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
 {

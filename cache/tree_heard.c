@@ -211,9 +211,9 @@ static struct inode *told_inode_locked(struct tree *t, const struct watch_event 
 
 /*
  * A file that is known is told of by a name that it did not have: others renamed it, or linked it.
- * What is open of it stays: the name is a way to it, to be asked for as any that is in doubt. A name
- * changes the ctime of its file: with a state that is no later than the known one, an event may be
- * the echo of a name that the mount has taken away again.
+ * What is open of it stays: the name is a way to it, to be asked for as any that is in doubt. A
+ * name changes the ctime of its file: with a state that is no later than the known one, an event
+ * may be the echo of a name that the mount has taken away again.
  */
 static void move_told_locked(
 	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)

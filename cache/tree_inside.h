@@ -264,8 +264,8 @@ struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
 void keep_ctime_locked(struct inode *i, struct timespec shown);
 void forget_ctime_locked(struct inode *i);
 /*
- * A change of `i` was done, about at `ctime`, and what was told of the inode is not valid: what is shown
- * stays if the next word of the sandbox is of nothing but that change.
+ * A change of `i` was done, about at `ctime`, and what was told of the inode is not valid: what is
+ * shown stays if the next word of the sandbox is of nothing but that change.
  */
 void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime);
 /* That word, before the attributes are taken. */

@@ -26,7 +26,10 @@ struct audit_who {
 	uid_t uid;
 };
 
-/* Opens `path` for appending, made with mode 0600 where it is missing. ERR_*: errno's. Starts a thread. */
+/*
+ * Opens `path` for appending, made with mode 0600 where it is missing. ERR_*: errno's. Starts a
+ * thread.
+ */
 enum err audit_new(struct audit **out, const char *path, struct error *e);
 /* Writes what waits, and ends. */
 void audit_free(struct audit *a);
@@ -39,7 +42,10 @@ void audit_change(struct audit *a, const struct audit_who *who, const char *op, 
 	const char *to);
 /* So many bytes went into a file, which is known by `file`; its path is told when it is closed. */
 void audit_wrote(struct audit *a, const struct audit_who *who, const void *file, uint64_t bytes);
-/* A handle for writing was closed: the bytes since the last such time are one record. NULL: it has no name. */
+/*
+ * A handle for writing was closed: the bytes since the last such time are one record. NULL: it has
+ * no name.
+ */
 void audit_closed(struct audit *a, const void *file, const char *path);
 /* Whether a close of it would be a record. */
 bool audit_has_written(struct audit *a, const void *file);

@@ -135,7 +135,10 @@ static struct change wanted_change(const struct fs *fs, const struct stat *st, i
 	return change;
 }
 
-/* Asked through a handle, or by the open that begins one, for which the mode was judged just before. */
+/*
+ * Asked through a handle, or by the open that begins one, for which the mode was judged just
+ * before.
+ */
 static bool is_by_handle(const struct fs *fs, fuse_req_t req, fuse_ino_t ino,
 	const struct change *change, const struct fuse_file_info *fi)
 {

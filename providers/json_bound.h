@@ -19,7 +19,10 @@ struct json_bound {
 	bool is_no_json; /* texts in other quotes and comments, which json-c would read */
 };
 
-/* The next bytes, which json-c reads only then: false when all so far take more than is set, or are no JSON. */
+/*
+ * The next bytes, which json-c reads only then: false when all so far take more than is set, or are
+ * no JSON.
+ */
 bool json_bound_add(struct json_bound *b, const char *text, size_t len);
 
 /* Whether json-c needs no more than that for a text that is kept, whether it is JSON or not. */

@@ -12,8 +12,8 @@
 #define REACH_MAX 256
 
 /*
- * Reads `text` as a place and writes it as vendors take it: one address is a range of one, a name is in
- * small letters. false: `text` is no place.
+ * Reads `text` as a place and writes it as vendors take it: one address is a range of one, a name
+ * is in small letters. false: `text` is no place.
  */
 bool reach_read(char out[REACH_MAX], const char *text);
 

@@ -22,7 +22,10 @@ struct rest_reader {
 void rest_reader_begin(struct rest_reader *r, size_t kept);
 void rest_reader_release(struct rest_reader *r);
 
-/* ERR_TOO_LARGE: with these bytes the answer takes more than it may. What is no JSON is told at the end. */
+/*
+ * ERR_TOO_LARGE: with these bytes the answer takes more than it may. What is no JSON is told at the
+ * end.
+ */
 enum err rest_reader_add(struct rest_reader *r, const char *bytes, size_t len, struct error *e);
 /* False: that was no JSON. *out is the caller's. */
 bool rest_reader_end(struct rest_reader *r, struct json_object **out);

@@ -152,8 +152,9 @@ typedef enum err (*list_sink)(void *context, const struct list_item *item, struc
 /* ---- apply: an ordered list of changes ---- */
 
 /*
- * SET_MTIME in what makes a name, and in WRITE, APPEND and COPY: the file has this mtime afterwards,
- * unless the mtime is not the writer's to set. A file that was there and is taken keeps its own.
+ * SET_MTIME in what makes a name, and in WRITE, APPEND and COPY: the file has this mtime
+ * afterwards, unless the mtime is not the writer's to set. A file that was there and is taken keeps
+ * its own.
  */
 enum change_op {
 	CHANGE_MKDIR = 1, /* path, mode, uid, gid */
@@ -206,7 +207,10 @@ enum change_flags {
 	CHANGE_BY_HANDLE =
 		16, /* asked through an open handle: the mode bits were judged at open, not now */
 	CHANGE_MAKES = 32, /* place: the staged file, too */
-	/* mkdir: a directory that is there is the one asked for, as it is; the result's `count` is 1 */
+	/*
+	 * mkdir: a directory that is there is the one asked for, as it is; the result's `count` is
+	 * 1
+	 */
 	CHANGE_TAKES = 64,
 };
 

@@ -12,8 +12,8 @@
 
 /*
  * git asks for a password by the variable's name, so that no process has the token among its
- * arguments, and for the URL's own host alone: a redirection is not followed. The empty helper takes
- * away those that the sandbox has.
+ * arguments, and for the URL's own host alone: a redirection is not followed. The empty helper
+ * takes away those that the sandbox has.
  */
 static const char credentials[] =
 	"IFS= read -r SANDBOXFS_GIT_TOKEN && export SANDBOXFS_GIT_TOKEN\n"

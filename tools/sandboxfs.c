@@ -185,8 +185,8 @@ static enum err end_failed_setup(struct run *r, enum err kind, struct error *e)
 }
 
 /*
- * Where there is one sandbox, its directories are what workspaces are elsewhere: one that is named and
- * missing is made.
+ * Where there is one sandbox, its directories are what workspaces are elsewhere: one that is named
+ * and missing is made.
  */
 static enum err connect_to(struct run *r, struct error *e)
 {

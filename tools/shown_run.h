@@ -1,6 +1,6 @@
 /*
- * shown_run.h - a command in a sandbox that was just made, whose output people see: on standard error, for standard output
- * is for the sandbox's ID.
+ * shown_run.h - a command in a sandbox that was just made, whose output people see: on standard
+ * error, for standard output is for the sandbox's ID.
  */
 #pragma once
 

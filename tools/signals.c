@@ -45,7 +45,10 @@ _Noreturn void signals_die(int number)
 	_exit(128 + number);
 }
 
-/* Where one is gone it cannot be opened, and a mount in the foreground of one that is there is to end. */
+/*
+ * Where one is gone it cannot be opened, and a mount in the foreground of one that is there is to
+ * end.
+ */
 static bool has_terminal(void)
 {
 	AUTO_CLOSE int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);

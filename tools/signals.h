@@ -26,8 +26,8 @@ int signals_taken(const struct signals *s);
 _Noreturn void signals_die(int number);
 
 /*
- * From now on HUP has `audit` open its file again, where this process has no terminal that could have
- * gone; NULL: HUP ends the mount.
+ * From now on HUP has `audit` open its file again, where this process has no terminal that could
+ * have gone; NULL: HUP ends the mount.
  */
 struct audit;
 void signals_reopen(struct signals *s, struct audit *audit);

@@ -121,8 +121,9 @@ enum err change_place(struct work *w, struct error *e);
 enum err place_make(struct work *w, struct error *e);
 
 /*
- * apply_over.c: the bytes and the times of a staged file over those of one that stays. ERR_NO_SPACE,
- * where the disk has no room for what is written beside it: the file that is there is as it was.
+ * apply_over.c: the bytes and the times of a staged file over those of one that stays.
+ * ERR_NO_SPACE, where the disk has no room for what is written beside it: the file that is there is
+ * as it was.
  */
 enum err copy_over(struct work *w, int from, int to, struct error *e);
 

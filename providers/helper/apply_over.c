@@ -18,8 +18,8 @@ static uint64_t free_beside(int fd)
 }
 
 /*
- * Known before the first byte: a copy that ends in the middle tears the file that is there. Holes of
- * the staged file are written as zeros.
+ * Known before the first byte: a copy that ends in the middle tears the file that is there. Holes
+ * of the staged file are written as zeros.
  */
 static bool lacks_room(const struct stat *staged, const struct stat *there, int to)
 {

@@ -19,7 +19,10 @@
 
 /* ERR_INVALID: that is no id. */
 enum err sandbox_check_id(const char *id, struct error *e);
-/* The id of the one of that name which runs in `app`. ERR_NOT_FOUND: none does. ERR_INVALID: that is no name. */
+/*
+ * The id of the one of that name which runs in `app`. ERR_NOT_FOUND: none does. ERR_INVALID: that
+ * is no name.
+ */
 enum err sandbox_find_named(struct modal_control *c, const struct call *call,
 	const char *environment, const char *app, const char *name, char id[SANDBOX_ID_MAX],
 	struct error *e);

@@ -723,8 +723,8 @@ static unsigned from_environment(const char *name, unsigned otherwise)
 }
 
 /*
- * Known to fail where the changes do not leave in one batch: attributes alone are set whoever changed
- * the file, and what follows by its other name is held against what they left.
+ * Known to fail where the changes do not leave in one batch: attributes alone are set whoever
+ * changed the file, and what follows by its other name is held against what they left.
  */
 static bool is_known_to_fail(const struct plan *plan)
 {

@@ -1,7 +1,7 @@
 /*
- * Times that were shown stay when the sandbox has what was done here, and their order over all files
- * is the order of the calls: every operation alone, and every two, with the first one in the sandbox
- * before the second or not.
+ * Times that were shown stay when the sandbox has what was done here, and their order over all
+ * files is the order of the calls: every operation alone, and every two, with the first one in the
+ * sandbox before the second or not.
  */
 #include "cache/cache_inside.h"
 #include "tests/cache/distant.h"

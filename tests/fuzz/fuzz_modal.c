@@ -1,8 +1,8 @@
 /*
- * What Modal's control plane and its workers answer: messages of every type that is read of them, field
- * by field as the input says or as any bytes, in pieces, one, none or several in an answer, with any
- * end; and what sandboxfs makes of them, from the list of sandboxes to the output of a program.
- * The input's first byte says what is asked.
+ * What Modal's control plane and its workers answer: messages of every type that is read of them,
+ * field by field as the input says or as any bytes, in pieces, one, none or several in an answer,
+ * with any end; and what sandboxfs makes of them, from the list of sandboxes to the output of a
+ * program. The input's first byte says what is asked.
  */
 #include "tests/fuzz/told_exchange.h"
 

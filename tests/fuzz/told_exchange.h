@@ -1,10 +1,10 @@
 /*
- * told_exchange.h - the exchanges of providers/http/http.h, with answers that the fuzzer's input tells
- * and no network: for a program that is linked without providers/http/exchange.c.
+ * told_exchange.h - the exchanges of providers/http/http.h, with answers that the fuzzer's input
+ * tells and no network: for a program that is linked without providers/http/exchange.c.
  *
  * A target says by told_answer() what comes as the body of each answer. The status, the fields, the
- * pieces in which the body comes and whether the connection breaks are the input's. Pauses take no time,
- * and a target that pauses for ever is interrupted.
+ * pieces in which the body comes and whether the connection breaks are the input's. Pauses take no
+ * time, and a target that pauses for ever is interrupted.
  */
 #pragma once
 

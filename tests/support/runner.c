@@ -1,4 +1,7 @@
-/* What the runner's side of Criterion's library would do stands here, under the names that its macros call. */
+/*
+ * What the runner's side of Criterion's library would do stands here, under the names that its
+ * macros call.
+ */
 #include "tests/support/runner.h"
 
 #include <criterion/criterion.h>

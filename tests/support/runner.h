@@ -16,6 +16,9 @@
 /* Whether a test of a suite whose name begins so is to run. For runner_begins(). */
 bool runner_has(const char *suite);
 
-/* Before the first test and after the last, in the process that starts the tests. A program that has them defines them. */
+/*
+ * Before the first test and after the last, in the process that starts the tests. A program that
+ * has them defines them.
+ */
 void runner_begins(void) __attribute__((weak));
 void runner_ends(void) __attribute__((weak));

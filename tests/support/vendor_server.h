@@ -1,8 +1,8 @@
 /*
  * vendor_server.h - a vendor's test server (tests/servers), run for a test program.
  *
- * One server does for a whole program: it is started before the first test (runner_begins()) and ended after the last.
- * It ends by itself when the program dies, and takes its sandboxes with it.
+ * One server does for a whole program: it is started before the first test (runner_begins()) and
+ * ended after the last. It ends by itself when the program dies, and takes its sandboxes with it.
  */
 #pragma once
 

@@ -12,7 +12,9 @@
 
 const char code_languages[] = "python|node|shell";
 
-/* The programs that run it, the first that is there; how they are told that the next word is code. */
+/*
+ * The programs that run it, the first that is there; how they are told that the next word is code.
+ */
 static const struct language {
 	const char *name, *title, *programs, *option;
 	const char *end; /* what stands before its own arguments */

@@ -13,15 +13,16 @@
 extern const char code_languages[];
 
 /*
- * Adds the text of a command that runs `code`, of one of the languages, with `count` arguments. Where
- * the sandbox has no interpreter of that language it ends with 127 and a sentence. ERR_INVALID: no such
- * language, or the code has a NUL; ERR_TOO_LARGE: the code is longer than CODE_MAX.
+ * Adds the text of a command that runs `code`, of one of the languages, with `count` arguments.
+ * Where the sandbox has no interpreter of that language it ends with 127 and a sentence.
+ * ERR_INVALID: no such language, or the code has a NUL; ERR_TOO_LARGE: the code is longer than
+ * CODE_MAX.
  */
 enum err code_command(struct buf *out, const char *language, const struct buf *code,
 	char *const *arguments, size_t count, struct error *e);
 
 /*
- * Reads the code: of `file`, or of standard input, which is "-", to its end. `call` may be cancelled
- * meanwhile; it has no deadline.
+ * Reads the code: of `file`, or of standard input, which is "-", to its end. `call` may be
+ * cancelled meanwhile; it has no deadline.
  */
 enum err code_read(struct buf *out, const char *file, const struct call *call, struct error *e);

@@ -72,9 +72,9 @@ error_t command_line_take_words(struct command_line *line, struct argp_state *st
 bool command_line_is_empty(const struct command_line *line);
 
 /*
- * One word is shell text, handed on as it is; several are a program and its arguments, which no shell
- * takes apart. Of a language it is code (code.h), which may be read from standard input: until `call`
- * is cancelled.
+ * One word is shell text, handed on as it is; several are a program and its arguments, which no
+ * shell takes apart. Of a language it is code (code.h), which may be read from standard input:
+ * until `call` is cancelled.
  */
 enum err command_line_text(
 	const struct command_line *line, const struct call *call, struct buf *out, struct error *e);

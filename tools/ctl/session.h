@@ -1,11 +1,12 @@
 /*
- * session.h - named sessions of a sandbox: commands that keep directory and variables from one to the next.
+ * session.h - named sessions of a sandbox: commands that keep directory and variables from one to
+ * the next.
  *
- * A session is a directory of the sandbox, which its user alone can read, with the directory where the
- * last command ended and, for each kind of shell, a text that brings its variables back. Each command of
- * the session reads these first and writes them when its shell ends, whole, so that of two at one time
- * the later one counts. A command that a signal ends, or that replaces its shell or the shell's EXIT
- * trap, leaves the session as it was.
+ * A session is a directory of the sandbox, which its user alone can read, with the directory where
+ * the last command ended and, for each kind of shell, a text that brings its variables back. Each
+ * command of the session reads these first and writes them when its shell ends, whole, so that of
+ * two at one time the later one counts. A command that a signal ends, or that replaces its shell or
+ * the shell's EXIT trap, leaves the session as it was.
  */
 #pragma once
 
@@ -20,10 +21,13 @@
 bool session_name_is_valid(const char *name);
 
 /*
- * Adds what stands before a command of the session. `env`: "NAME=value", ended by NULL, or NULL: what the
- * command alone is given, which goes before what was kept, and is not kept.
+ * Adds what stands before a command of the session. `env`: "NAME=value", ended by NULL, or NULL:
+ * what the command alone is given, which goes before what was kept, and is not kept.
  */
 void session_begin(struct buf *out, const char *name, char *const *env);
-/* A command that prints the names, a line each; one that ends with 1 where there is none of that name. */
+/*
+ * A command that prints the names, a line each; one that ends with 1 where there is none of that
+ * name.
+ */
 void session_list(struct buf *out);
 void session_end(struct buf *out, const char *name);

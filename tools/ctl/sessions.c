@@ -1,5 +1,6 @@
 /*
- * sessions.c - sandboxctl session: lists and ends the sessions of a sandbox that exec and run began.
+ * sessions.c - sandboxctl session: lists and ends the sessions of a sandbox that exec and run
+ * began.
  */
 #include "providers/base/cleanup.h"
 #include "tools/ctl/command.h"
