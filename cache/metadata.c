@@ -341,13 +341,28 @@ enum err cache_lookup(struct cache *c, const struct call *call, struct inode *di
 	return kind;
 }
 
+/*
+ * A look at the root gives up early, and whoever looks is shown what is known (root_attr()): a late
+ * answer is no error to report. The root's path never moves.
+ */
+static enum err ask_root(struct cache *c, struct self *s, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind = ask_self(c, "", "", s, &why);
+
+	if (kind && kind != ERR_TIMEOUT)
+		cache_note_error(c, "", &why);
+	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
+}
+
 /* Asks for the attributes of `i` and brings them into the tree. */
 static enum err refresh(struct cache *c, struct inode *i, struct self *s, struct error *e)
 {
 	bool changed = false;
 
 	s->inode = i;
-	enum err kind = cache_with_path(c, i, NULL, ask_self, s, e);
+	enum err kind = i == tree_root(c->tree) ? ask_root(c, s, e)
+						: cache_with_path(c, i, NULL, ask_self, s, e);
 
 	if (!kind)
 		kind = tree_learn_attr(c->tree, i, s->seen, &s->news, &changed, e);

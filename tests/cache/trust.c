@@ -441,6 +441,31 @@ Test(trust, and_while_it_is_too_busy)
 	await_size("f0", 11);
 }
 
+/* The way to `.sandbox` leads through the root, which is shown as it was: no operation failed. */
+Test(trust, a_late_answer_about_the_root_is_no_error_to_report)
+{
+	struct cache_status status;
+	struct attr attr;
+	int64_t valid_ms;
+
+	explored_start(0);
+	explored.provider.fails_with = ERR_TIMEOUT;
+	cr_expect(eq(int,
+		cache_attr(
+			explored.cache, NULL, cache_root(explored.cache), &attr, &valid_ms, NULL),
+		ERR_OK));
+	cache_get_status(explored.cache, &status);
+	cr_expect(eq(sz, status.errors_count, 0));
+	explored.provider.fails_with = ERR_UNREACHABLE;
+	cr_expect(eq(int,
+		cache_attr(
+			explored.cache, NULL, cache_root(explored.cache), &attr, &valid_ms, NULL),
+		ERR_OK));
+	cache_get_status(explored.cache, &status);
+	cr_expect(eq(sz, status.errors_count, 1));
+	explored.provider.fails_with = ERR_OK;
+}
+
 /* What a command did is not what is known. */
 Test(trust, but_not_after_a_command)
 {
