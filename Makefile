@@ -19,7 +19,7 @@ compiler_name = $(subst =,-,$(subst $(empty) $(empty),,$(filter-out ccache distc
 processor     = $(firstword $(subst -, ,$(shell $(1) -dumpmachine 2>/dev/null)))
 CC_FOR_BUILD := $(or $(CC_FOR_BUILD),$(if \
 	$(filter $(call processor,$(CC)),$(call processor,gcc) $(shell uname -m)),$(CC),gcc))
-# A folder for each compiler and sanitizer; the plain build's programs land in build/bin. FAULTS=1: see cache/fault.h.
+# A folder for each compiler and sanitizer; the plain build's programs land in build/bin. FAULTS=1: see cache/session/fault.h.
 VARIANT := $(call compiler_name,$(CC))-$(or $(subst $(comma),-,$(SAN)),plain)$(if $(FAULTS),-faults)
 B       := build/$(VARIANT)
 BIN     := $(if $(filter gcc-plain,$(VARIANT)),build/bin,$B/bin)
@@ -55,9 +55,10 @@ SRC_base      := $(wildcard providers/base/*.c)
 SRC_helper    := $(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c))
 SRC_http      := $(wildcard providers/http/*.c)
 SRC_vendors   := $(wildcard $(VENDORS:%=providers/%/*.c))
-SRC_providers := $(SRC_base) $(SRC_helper) $(SRC_http) $(SRC_vendors) $(wildcard providers/*.c)
-SRC_cache     := $(wildcard cache/*.c)
-SRC_fs        := $(wildcard fs/*.c)
+SRC_providers := $(SRC_base) $(SRC_helper) $(SRC_http) $(SRC_vendors) $(wildcard providers/*.c \
+	providers/client/*.c providers/command/*.c providers/local/*.c providers/remote/*.c providers/rest/*.c)
+SRC_cache     := $(wildcard cache/*.c cache/*/*.c)
+SRC_fs        := $(wildcard fs/*.c fs/*/*.c)
 SRC_ctl       := $(wildcard tools/ctl/*.c)
 TOOLS_MAINS   := $(patsubst %,tools/%.c,sandboxfs umount sandboxctl)
 SRC_tools     := $(filter-out $(TOOLS_MAINS),$(wildcard tools/*.c))

@@ -1,8 +1,8 @@
 #include "cache/cache_inside.h"
-#include "cache/lease.h"
-#include "cache/leftovers.h"
-#include "cache/trust.h"
-#include "cache/walk.h"
+#include "cache/lease/lease.h"
+#include "cache/write/leftovers.h"
+#include "cache/lease/validity.h"
+#include "cache/lease/walk.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/hex.h"

@@ -1,8 +1,8 @@
 /*
  * cache.h - what we know of the sandbox and what we owe it.
  *
- * The only caller of a provider. Every read of metadata goes through one tree of inodes and names (cache/tree.h), every
- * change through one place (cache/changes.h), and every verb to the provider takes a batch.
+ * The only caller of a provider. Every read of metadata goes through one tree of inodes and names (cache/tree/tree.h), every
+ * change through one place (cache/write/remote.h), and every verb to the provider takes a batch.
  *
  * Three rules for locks: none is held across a provider call; they nest only downwards in the layer order; every wait has
  * a deadline, and an interrupted request gives up. All functions may be called from any thread. Inode pointers handed out
@@ -13,8 +13,8 @@
 #include "providers/provider.h"
 
 struct cache;
-struct inode; /* cache/tree.h */
-struct stats; /* cache/stats.h */
+struct inode; /* cache/tree/tree.h */
+struct stats; /* cache/session/stats.h */
 
 struct cache_options {
 	const struct sandbox_info *sandbox; /* as just asked, copied; NULL: asked here */
@@ -29,7 +29,7 @@ struct cache_options {
 	bool owners_from_caller;
 	/*
 	 * A round trip costs more than what is carried: directories are listed with what is below them (walk.h), reads run
-	 * ahead (ahead.h), writes follow behind (pending.h).
+	 * ahead (read_ahead.h), writes follow behind (writeback.h).
 	 */
 	bool is_remote;
 	bool write_through; /* but nothing does: a change is in the sandbox when its call returns */
@@ -41,12 +41,12 @@ struct cache_options {
 	bool full_fails; /* a change that finds it full waits only while the sandbox can be reached */
 	const char *mount; /* told to who wants the same journal; NULL: shown nowhere */
 	const char *
-		contents_dir; /* of a remote one: where contents are kept (stored.h); NULL: in memory */
+		contents_dir; /* of a remote one: where contents are kept (block_store.h); NULL: in memory */
 	uint64_t contents_max; /* bytes it may take; 0: chosen there */
 	/* Of the change stream (watch_request). */
 	unsigned char watcher[WATCHER_ID_SIZE];
 	int64_t stream_idle_ms; /* the change stream is let go after so long without use (lease.h); 0: 60 s */
-	const struct clocks *clocks; /* cache/clocks.h; NULL: the system's */
+	const struct clocks *clocks; /* cache/session/clocks.h; NULL: the system's */
 };
 
 /*

@@ -3,26 +3,26 @@
  */
 #pragma once
 
-#include "cache/ahead.h"
-#include "cache/bulk.h"
-#include "cache/fill.h"
-#include "cache/last_errors.h"
-#include "cache/lifetime.h"
+#include "cache/read/read_ahead.h"
+#include "cache/read/prefetch.h"
+#include "cache/read/background_fetch.h"
+#include "cache/session/last_errors.h"
+#include "cache/session/lifetime.h"
 #include "cache/metadata.h"
-#include "cache/metered.h"
-#include "cache/pending.h"
-#include "cache/stats.h"
-#include "cache/recall.h"
-#include "cache/retry.h"
-#include "cache/stored.h"
-#include "cache/tree.h"
+#include "cache/session/counted_provider.h"
+#include "cache/write/writeback.h"
+#include "cache/session/stats.h"
+#include "cache/read/block_read.h"
+#include "cache/lease/retry.h"
+#include "cache/blocks/block_store.h"
+#include "cache/tree/tree.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct lease; /* cache/lease.h */
-struct trust; /* cache/trust.h */
-struct walk;  /* cache/walk.h */
+struct lease; /* cache/lease/lease.h */
+struct trust; /* cache/lease/validity.h */
+struct walk;  /* cache/lease/walk.h */
 
 struct cache {
 	struct provider *provider;

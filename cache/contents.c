@@ -1,10 +1,10 @@
 #include "cache/contents.h"
 #include "cache/cache_inside.h"
-#include "cache/changes.h"
-#include "cache/decide.h"
-#include "cache/judge.h"
-#include "cache/reading.h"
-#include "cache/room.h"
+#include "cache/write/remote.h"
+#include "cache/write/local.h"
+#include "cache/write/permission.h"
+#include "cache/read/fetch.h"
+#include "cache/write/room.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

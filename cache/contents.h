@@ -34,7 +34,7 @@ enum write_flags {
 };
 
 /*
- * Through an open handle. With a remote sandbox it returns before the sandbox has it (cache/pending.h): the error may be
+ * Through an open handle. With a remote sandbox it returns before the sandbox has it (cache/write/writeback.h): the error may be
  * that of an earlier write to the file. `flags`: enum write_flags.
  */
 enum err cache_write(struct cache *c, const struct call *call, struct inode *i, uint64_t offset,

@@ -1,8 +1,8 @@
 #include "cache/metadata.h"
 #include "cache/cache_inside.h"
-#include "cache/changes.h"
-#include "cache/entries.h"
-#include "cache/trust.h"
+#include "cache/write/remote.h"
+#include "cache/lease/entries.h"
+#include "cache/lease/validity.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "cache/cache.h"
-#include "cache/tree.h"
+#include "cache/tree/tree.h"
 
 /* An inode handed out: one kernel reference, to be given back with cache_forget(). */
 struct cache_entry {
@@ -50,7 +50,7 @@ enum err cache_attr(struct cache *c, const struct call *call, struct inode *i, s
 enum err cache_lend_attr(struct cache *c, const struct call *call, struct inode *i,
 	struct attr *out, int64_t *valid_ms, struct error *e);
 
-/* The ctime that is shown of `i` where *attr, one of the above, has the sandbox's: cache/tree.h. */
+/* The ctime that is shown of `i` where *attr, one of the above, has the sandbox's: cache/tree/tree.h. */
 struct timespec cache_shown_ctime(struct cache *c, struct inode *i, const struct attr *attr);
 
 /*
@@ -62,7 +62,7 @@ enum err cache_readlink(struct cache *c, const struct call *call, struct inode *
 /* The same from memory; false: not known. */
 bool cache_link_known(struct cache *c, struct inode *i, char out[VERB_LINK_MAX + 1], bool *is_ours);
 
-/* As the functions of the tree (cache/tree.h). */
+/* As the functions of the tree (cache/tree/tree.h). */
 struct tree_depth cache_depth_in(struct cache *c, const struct inode *dir);
 void cache_climbs(struct cache *c);
 int64_t cache_move_answer_waits(struct cache *c);

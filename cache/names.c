@@ -1,8 +1,8 @@
 #include "cache/names.h"
 #include "cache/cache_inside.h"
-#include "cache/changes.h"
-#include "cache/decide.h"
-#include "cache/entries.h"
+#include "cache/write/remote.h"
+#include "cache/write/local.h"
+#include "cache/lease/entries.h"
 
 #include "providers/base/cleanup.h"
 

@@ -9,7 +9,7 @@
 
 #include "cache/cache.h"
 #include "cache/metadata.h"
-#include "fs/control.h"
+#include "fs/control/control.h"
 #include "fs/link_nodes.h"
 #include "fs/links.h"
 #include "fs/lowlevel.h"

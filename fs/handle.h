@@ -2,7 +2,7 @@
  * handle.h - one open file, as the kernel knows it: what its flags mean, when it counts as use.
  *
  * The number in `fh` is what the kernel hands back with every request on the handle. While a handle
- * for writing is there the sandbox is in use (cache/lifetime.h). Functions may be called from any
+ * for writing is there the sandbox is in use (cache/session/lifetime.h). Functions may be called from any
  * thread.
  */
 #pragma once

@@ -6,7 +6,7 @@
  * for a name in a directory stands for that name as long as the kernel remembers the number,
  * whatever names the sandbox reports of the link before or later. The kernel resolves the text in
  * that very directory, and a directory of the kernel is moved by a rename through the mount alone
- * (cache/tree.h). Two names of one link have the attributes of one inode, its number and its count
+ * (cache/tree/tree.h). Two names of one link have the attributes of one inode, its number and its count
  * of links; so what stat(2) shows is as if they were one node.
  *
  * A rename moves a name in the kernel and keeps the number. Within a directory the node takes the

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "fs/exec_command.h"
+#include "fs/control/exec_command.h"
 #include "providers/base/error.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "providers/labels.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <stdio.h>
 

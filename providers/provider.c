@@ -4,9 +4,9 @@
 #include "providers/asking.h"
 #include "providers/daytona/daytona.h"
 #include "providers/e2b/e2b.h"
-#include "providers/helper_client.h"
+#include "providers/client/client.h"
 #include "providers/langsmith/langsmith.h"
-#include "providers/local.h"
+#include "providers/local/local.h"
 #include "providers/modal/modal.h"
 #include "providers/runloop/runloop.h"
 

@@ -2,7 +2,7 @@
 #include "providers/provider_inside.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/remote_names.h"
+#include "providers/remote/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "providers/vendor_frame.h"
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <stddef.h>
 #include <string.h>

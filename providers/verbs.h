@@ -194,7 +194,7 @@ enum change_op {
 #define STAGED_FENCE    "fence"
 #define STAGED_ONCE     "once"
 #define STAGED_WATCH    "watch"
-/* Files of jobs (fs/job_script.h), and the pipes of a command that is fed (input_pipe.h). */
+/* Files of jobs (fs/control/job_script.h), and the pipes of a command that is fed (input_pipe.h). */
 #define STAGED_JOB "job-"
 #define STAGED_FED "fed-"
 

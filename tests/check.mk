@@ -29,7 +29,7 @@ LIBS_tools   = $(LIBS_fs)
 EXT_tools    = $(EXT_ctl)
 
 define layer_test
-$B/test-$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c tests/support/*.c)) $$$$(TESTED_$(1)) $$$$(LIBS_$(1))
+$B/test-$(1): $$$$(call obj,$$(wildcard tests/$(1)/*.c tests/$(1)/*/*.c tests/support/*.c)) $$$$(TESTED_$(1)) $$$$(LIBS_$(1))
 	$$(call say,LD,$$@)$$(CC) $$(LDFLAGS_ALL) -Wl,-z,now -o $$@ $$^ -lcriterion $$(EXT_$(1))
 endef
 $(foreach l,$(TEST_LAYERS),$(eval $(call layer_test,$l)))
@@ -225,7 +225,7 @@ soak:
 check-threads:
 	$(Q)$(MAKE) --no-print-directory stress SAN=thread STRESS_SECONDS=$(or $(THREADS_SECONDS),60)
 
-# A debug build: where a kill could lose a change or make it twice (cache/fault.h), and handles that
+# A debug build: where a kill could lose a change or make it twice (cache/session/fault.h), and handles that
 # are poisoned when they end (fs/handle_memory.h).
 .PHONY: check-faults
 check-faults:
@@ -325,7 +325,7 @@ check-includes:
 	$(Q)! grep -nE '^#include <fuse' -r providers cache
 	$(Q)! grep -lE '^#include <curl/' -r tools fs cache providers | grep -v '^providers/http'
 	$(Q)! grep -lE '^#include <json-c/' -r tools fs cache providers | \
-		grep -vE '^providers/(rest[^/]*$$|$(subst $() ,|,$(strip $(VENDORS:%=%/))))'
+		grep -vE '^providers/(rest|$(subst $() ,|,$(strip $(VENDORS))))/'
 	@# What people read is said: say.h and output.h make foreign text harmless. Help has none,
 	@# and a journal's listing escapes it.
 	$(Q)! grep -nE '\<(v?d?f?printf|f?puts|f?putc|putchar|perror)\(' -r tools fs cache providers \
@@ -334,7 +334,7 @@ check-includes:
 		grep -vE '^tools/ctl/(output|complete|ctl_help|journal_export)\.c:'
 	@# What a vendor reads of the environment is in the table that README.md and the man pages tell.
 	$(Q)! grep -nE 'getenv\(' -r providers --include='*.c' | \
-		grep -vE '^providers/(variables|home|local_store|bubblewrap|http/[a-z]*)\.c:'
+		grep -vE '^providers/(variables|home|local/(store|bubblewrap)|http/[a-z]*)\.c:'
 	@# json-c 0.18 refuses, where it is strict, every byte of a text above 0x7f.
 	$(Q)! grep -n 'JSON_TOKENER_STRICT' -r tools fs cache providers tests --include='*.[ch]'
 	@# Criterion 2.4.1 takes gt() for ge(): lt() with the other order says it.
@@ -352,8 +352,8 @@ check-unused:
 		programs build/unused/describe build/unused/bin/sandboxfs-helper
 	$(Q)tests/support/unused build/unused
 
-SOURCES = $(wildcard $(foreach d,tools tools/ctl tools/describe fs cache providers providers/base providers/helper providers/http $(VENDORS:%=providers/%) tests/support tests/live tests/servers/native \
-	$(TEST_LAYERS:%=tests/%) $(TEST_PROGRAMS:%=tests/%) tests/hostile tests/jitter tests/fuzz,$d/*.c $d/*.h))
+SOURCES = $(wildcard $(foreach d,tools tools/ctl tools/describe fs cache providers $(wildcard cache/* providers/* fs/*) tests/support tests/live tests/servers/native \
+	$(TEST_LAYERS:%=tests/%) $(wildcard tests/cache/* tests/fs/*) $(TEST_PROGRAMS:%=tests/%) tests/hostile tests/jitter tests/fuzz,$d/*.c $d/*.h))
 
 .PHONY: format lint
 format:

@@ -9,7 +9,7 @@ FUZZ_FLAGS    = -std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARN) $(WERROR
 FUZZERS     := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 # Of the vendors' .proto files, as in the Makefile.
 FUZZ_PROTO  := $(patsubst %.proto,build/generated/%.pb-c.c,$(wildcard providers/*/*.proto))
-FUZZ_SRC    := $(wildcard cache/*.c providers/base/*.c providers/*.c providers/http/*.c) $(wildcard $(VENDORS:%=providers/%/*.c)) \
+FUZZ_SRC    := $(wildcard cache/*.c cache/*/*.c providers/*.c $(patsubst %,providers/%/*.c,base http client command local remote rest)) $(wildcard $(VENDORS:%=providers/%/*.c)) \
 	$(filter-out providers/helper/main.c,$(wildcard providers/helper/*.c)) $(FUZZ_PROTO)
 FUZZ_OBJ    := $(FUZZ_SRC:%.c=build/fuzz/obj/%.o)
 $(FUZZ_OBJ): | $(FUZZ_PROTO)

@@ -1,7 +1,7 @@
 #include "tools/owed.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 #include "tools/bytes_text.h"
 
 #include <errno.h>

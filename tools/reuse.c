@@ -1,6 +1,6 @@
 #include "tools/reuse.h"
 
-#include "cache/disk.h"
+#include "cache/session/disk.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "tools/labels.h"

@@ -10,7 +10,7 @@
  * built last is taken down first; a sandbox made for this mount is deleted at the very end.
  */
 #include "cache/cache.h"
-#include "cache/disk.h"
+#include "cache/session/disk.h"
 #include "fs/audit.h"
 #include "fs/mount.h"
 #include "providers/base/cleanup.h"

@@ -1,6 +1,6 @@
 #include "tools/user_dirs.h"
 
-#include "cache/block.h"
+#include "cache/blocks/block.h"
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
 #include "providers/home.h"

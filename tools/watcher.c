@@ -1,7 +1,7 @@
 #include "tools/watcher.h"
 
-#include "cache/block.h"
-#include "cache/disk.h"
+#include "cache/blocks/block.h"
+#include "cache/session/disk.h"
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"

@@ -22,8 +22,8 @@
 
 #include "providers/aio/address.h"
 #include "providers/aio/sessions.h"
-#include "providers/attachment.h"
-#include "providers/rest_account.h"
+#include "providers/remote/attachment.h"
+#include "providers/rest/account.h"
 
 struct aio {
 	struct attachment at;

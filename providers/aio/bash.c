@@ -6,7 +6,7 @@
 #include "providers/aio/verdict.h"
 #include "providers/base/cleanup.h"
 #include "providers/json.h"
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* The service's own answers: of a file that is downloaded, and others. */
 extern const struct vendor_frame aio_frame, aio_file_frame;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "providers/rest_account.h"
+#include "providers/rest/account.h"
 
 /*
  * A token, in place of a key, wants DAYTONA_ORGANIZATION_ID. Requests to sandboxes have the same

@@ -2,7 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/daytona/wish.h"
-#include "providers/rest_list.h"
+#include "providers/rest/list.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "providers/attachment.h"
+#include "providers/remote/attachment.h"
 #include "providers/daytona/control.h"
 #include "providers/daytona/toolbox.h"
 

@@ -1,6 +1,6 @@
 #include "providers/daytona/shell_text.h"
 
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include <errno.h>
 #include <inttypes.h>

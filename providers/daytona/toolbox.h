@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "providers/remote.h"
-#include "providers/rest.h"
+#include "providers/remote/remote.h"
+#include "providers/rest/rest.h"
 
 /* The daemon's and the proxy's own answers: of a file that is downloaded, and others. */
 extern const struct vendor_frame toolbox_frame, toolbox_file_frame;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "providers/e2b/control_plane.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <stdatomic.h>
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "providers/attachment.h"
+#include "providers/remote/attachment.h"
 #include "providers/e2b/account.h"
 #include "providers/e2b/envd.h"
 

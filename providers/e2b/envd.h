@@ -12,7 +12,7 @@
 #pragma once
 
 #include "providers/http/http.h"
-#include "providers/remote.h"
+#include "providers/remote/remote.h"
 
 struct envd;
 
@@ -36,7 +36,7 @@ struct envd_command {
 	const char *const
 		*argv;   /* argv[0] is found by the daemon's PATH; at most 131071 bytes each */
 	const char *cwd; /* NULL: the user's home */
-	unsigned flags;  /* enum run_flags of helper_client.h */
+	unsigned flags;  /* enum run_flags of client.h */
 	/*
 	 * The daemon says something at least so often, which is what keeps a silent command from looking like a dead
 	 * connection; 0: 10, or a third of the call's deadline where that is less.

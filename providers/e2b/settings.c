@@ -2,7 +2,7 @@
 
 #include "providers/base/cleanup.h"
 #include "providers/http/http.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 #include "providers/variables.h"
 
 #include <stdio.h>

@@ -46,6 +46,6 @@ build/helper/%.gz: build/helper/%
 .PHONY: helper
 helper: $(HELPER_PROGRAMS)
 
-$B/providers/helper_image.o: $(HELPER_PROGRAMS:%=%.gz)
-$B/providers/helper_image.o: ALL_CFLAGS += \
+$B/providers/client/image.o: $(HELPER_PROGRAMS:%=%.gz)
+$B/providers/client/image.o: ALL_CFLAGS += \
 	$(foreach m,$(HELPER_MACHINES),-DHELPER_IMAGE_$m='"$(call helper_program,$m).gz"')

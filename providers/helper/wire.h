@@ -100,7 +100,7 @@ enum err wire_get_fetch(const struct buf *in, struct fetch_item **items, size_t 
 bool wire_put_apply(struct buf *out, const struct apply_request *request);
 enum err wire_get_apply(
 	const struct buf *in, struct apply_request *request, void **memory, struct error *e);
-/* One change alone, which needs no other. It lies so in journals, too: cache/journal_record.h has their version. */
+/* One change alone, which needs no other. It lies so in journals, too: cache/journal/record.h has their version. */
 bool wire_put_change(struct buf *out, const struct change *change);
 enum err wire_get_change(const struct buf *in, struct change *out, struct error *e);
 bool wire_put_command(struct buf *out, const struct command_request *request);

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "providers/rest_account.h"
+#include "providers/rest/account.h"
 
 /* ERR_AUTH: no key. ERR_INVALID: the endpoint. On failure there is nothing to close. */
 enum err langsmith_account_open(

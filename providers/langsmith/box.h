@@ -7,7 +7,7 @@
 #pragma once
 
 #include "providers/provider.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 enum box_status {
 	BOX_PROVISIONING,

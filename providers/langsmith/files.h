@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "providers/remote.h"
-#include "providers/rest.h"
+#include "providers/remote/remote.h"
+#include "providers/rest/rest.h"
 
 /* A request that stores a file. */
 struct rest_ask file_upload_ask(const char *id, const struct remote_upload *upload);

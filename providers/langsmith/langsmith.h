@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include "providers/attachment.h"
+#include "providers/remote/attachment.h"
 #include "providers/langsmith/account.h"
 #include "providers/langsmith/box.h"
 

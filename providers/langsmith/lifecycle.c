@@ -1,7 +1,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/langsmith/langsmith.h"
 #include "providers/langsmith/snapshot.h"
-#include "providers/remote_names.h"
+#include "providers/remote/names.h"
 
 #include <stdio.h>
 

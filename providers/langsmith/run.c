@@ -3,7 +3,7 @@
 #include "providers/json.h"
 #include "providers/langsmith/files.h"
 #include "providers/langsmith/langsmith.h"
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* Of a UUID with its NUL, and more. */
 #define SNAPSHOT_ID_SIZE 64

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 /* The service's own answers: of a file on its way down, and others. */
 extern const struct vendor_frame langsmith_frame, langsmith_file_frame;

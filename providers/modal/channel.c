@@ -7,7 +7,7 @@
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
 #include "providers/modal/modal.h"
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "providers/attachment.h"
+#include "providers/remote/attachment.h"
 #include "providers/modal/sandbox.h"
 
 extern const struct provider_ops modal_provider;

@@ -5,7 +5,7 @@
  */
 #include "providers/base/cleanup.h"
 #include "providers/modal/modal.h"
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include <limits.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 #include "providers/labels.h"
 #include "providers/modal/modal_answer.h"
 #include "providers/modal/modal.pb-c.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "providers/modal/modal.pb-c.h"
 #include "providers/modal/making.h"
 #include "providers/reach.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "providers/rest_list.h"
+#include "providers/rest/list.h"
 #include "providers/runloop/devbox_api.h"
 
 enum devbox_phase {

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "providers/rest_account.h"
+#include "providers/rest/account.h"
 
 /* Both ids come from outside and go into URLs: letters, digits, "_" and "-", at most 127 of them. */
 bool devbox_is_id(const char *text);

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "providers/remote.h"
-#include "providers/rest.h"
+#include "providers/remote/remote.h"
+#include "providers/rest/rest.h"
 
 /* Runloop's SDKs take 131000 characters for the longest command; one that is longer is ERR_TOO_LARGE. */
 #define EXECUTION_COMMAND_MAX 131000

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "providers/remote.h"
+#include "providers/remote/remote.h"
 #include "providers/runloop/devbox_api.h"
 
 /* A request that stores a file; as devbox_request_make() says. */

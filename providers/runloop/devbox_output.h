@@ -7,7 +7,7 @@
 #pragma once
 
 #include "providers/provider.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 struct devbox_output {
 	const char *id, *execution_id;

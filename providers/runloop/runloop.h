@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "providers/attachment.h"
+#include "providers/remote/attachment.h"
 #include "providers/runloop/devbox.h"
 
 struct runloop {

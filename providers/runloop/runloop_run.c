@@ -1,5 +1,5 @@
 #include "providers/base/cleanup.h"
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 #include "providers/runloop/devbox_execution.h"
 #include "providers/runloop/devbox_files.h"
 #include "providers/runloop/runloop.h"

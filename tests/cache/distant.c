@@ -1,8 +1,8 @@
 #include "tests/cache/distant.h"
 
-#include "cache/block.h"
+#include "cache/blocks/block.h"
 #include "cache/cache_inside.h"
-#include "cache/pending_inside.h"
+#include "cache/write/writeback_inside.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/helper.h"
 #include "providers/helper/sys.h"

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "cache/cache.h"
-#include "cache/clocks.h"
+#include "cache/session/clocks.h"
 #include "cache/contents.h"
 #include "cache/names.h"
-#include "cache/stored.h"
+#include "cache/blocks/block_store.h"
 #include "providers/helper/root.h"
 #include "tests/support/scratch.h"
 

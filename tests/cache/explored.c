@@ -2,8 +2,8 @@
 
 #include "cache/cache_inside.h"
 #include "cache/names.h"
-#include "cache/walk.h"
-#include "cache/walk_inside.h"
+#include "cache/lease/walk.h"
+#include "cache/lease/walk_inside.h"
 #include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "cache/journal.h"
+#include "cache/journal/journal.h"
 #include "providers/base/buf.h"
 #include "tests/support/scratch.h"
 

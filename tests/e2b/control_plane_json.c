@@ -1,5 +1,5 @@
 #include "providers/e2b/control_plane_json.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -6,7 +6,7 @@
  */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
-#include "providers/helper_client.h"
+#include "providers/client/client.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Input: the first byte says what the rest is. 0: the bytes of a segment. Else records of which the hashes are made right
  * here, since nobody guesses them: each the type, the number it carries, the lengths of its text and data, and both.
  */
-#include "cache/journal_segment.h"
+#include "cache/journal/segment.h"
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"
 #include "providers/helper/wire.h"

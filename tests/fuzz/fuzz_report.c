@@ -3,7 +3,7 @@
  * are, which must not matter, the second how the shell ended, in what coding the answer comes and what standard error
  * takes: the rest is the output.
  */
-#include "providers/remote_script.h"
+#include "providers/remote/script.h"
 
 #include <stdlib.h>
 #include <string.h>

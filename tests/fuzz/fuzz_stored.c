@@ -4,9 +4,9 @@
  *
  * Whatever stood there, what is noted from then on is found, and nothing else is found by its place.
  */
-#include "cache/block_budget.h"
-#include "cache/filter.h"
-#include "cache/versions.h"
+#include "cache/blocks/budget.h"
+#include "cache/blocks/filter.h"
+#include "cache/blocks/block_index.h"
 #include "providers/base/cleanup.h"
 
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* Writes a few good inputs for each fuzzer into DIRECTORY/NAME_OF_THE_FUZZER/: `seeds DIRECTORY`. */
-#include "cache/journal_segment.h"
-#include "cache/versions.h"
+#include "cache/journal/segment.h"
+#include "cache/blocks/block_index.h"
 #include "providers/base/base64.h"
 #include "providers/e2b/envelope.h"
 #include "providers/gzip.h"
 #include "providers/helper/wire.h"
 #include "providers/modal/modal.pb-c.h"
-#include "providers/remote_script.h"
+#include "providers/remote/script.h"
 #include "tests/support/changes.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * directories tree and staging, and the file counts; LIAR_SECRET; LIAR_SEED.
  */
 #include "providers/base/cleanup.h"
-#include "providers/helper_client.h"
+#include "providers/client/client.h"
 #include "providers/provider.h"
 #include "tests/hostile/chance.h"
 

@@ -1,4 +1,4 @@
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include "tests/http/room.h"
 

@@ -1,5 +1,5 @@
 /* Files that are uploaded as a form. */
-#include "providers/rest_form.h"
+#include "providers/rest/form.h"
 
 #include "providers/base/cleanup.h"
 #include "tests/http/room.h"

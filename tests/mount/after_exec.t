@@ -70,7 +70,7 @@ longer"
 
 check ""
 
-# So many that the kernel keeps what an audit confirms: cache/telling.c.
+# So many that the kernel keeps what an audit confirms: cache/session/observer.c.
 run 'mkdir many && cd many && seq 10500 | xargs touch'
 ls -l "$MNT/many" >"$SCRATCH/known"
 check ", among many files"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The mount's process dies at each step of a change's life (cache/fault.h), and again while the next one sends what is left:
+# The mount's process dies at each step of a change's life (cache/session/fault.h), and again while the next one sends what is left:
 # what was acknowledged is in the sandbox in the end, once and whole. Needs a build with FAULTS=1: make check-faults.
 #
 #	POINTS      only these: lines of POINT TIMES SCENARIO [OPTIONS]

@@ -10,7 +10,7 @@ should find each.
 A table is text: blocks of `KEY: VALUE` separated by empty lines, `#` before a comment, a blank
 before a continued value.
 
-    file: cache/pending_refused.c
+    file: cache/write/fail.c
     function: refuse_locked             or the name of a table of data
     before: if (is_pending)             a piece of one line, there exactly once within the function
     after: if (!is_pending)             nothing: the piece, or the statement, goes

@@ -1,5 +1,5 @@
 /* How bwrap is ended: what it has started by then ends with it, whenever that is. */
-#include "providers/bubblewrap.h"
+#include "providers/local/bubblewrap.h"
 
 #include "providers/base/cleanup.h"
 #include "tests/support/scratch.h"

@@ -1,5 +1,5 @@
 /* The embedded sandbox as the contract's subject, in each of the ways its verbs can be done. */
-#include "providers/helper_image.h"
+#include "providers/client/image.h"
 #include "tests/providers/contract.h"
 #include "tests/providers/processor.h"
 #include "tests/support/host_remote.h"

@@ -1,9 +1,9 @@
 /*
  * The contract's subjects for what vendors share who only run programs and give their output as text, with both streams in
- * one (providers/remote.h): a provider that has no vendor, on this machine. Output comes at a
+ * one (providers/remote/remote.h): a provider that has no vendor, on this machine. Output comes at a
  * program's end alone, and what is large of it is left in a file.
  */
-#include "providers/remote_command.h"
+#include "providers/remote/command.h"
 #include "tests/providers/contract.h"
 #include "tests/support/host_remote.h"
 

@@ -1,4 +1,4 @@
-#include "providers/helper_client.h"
+#include "providers/client/client.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/helper/serve.h"

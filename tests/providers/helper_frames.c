@@ -1,7 +1,7 @@
-#include "providers/helper_frames.h"
+#include "providers/client/frames.h"
 
 #include "providers/base/base64.h"
-#include "providers/helper_client.h"
+#include "providers/client/client.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,6 +1,6 @@
 #include "providers/base/cleanup.h"
 #include "providers/helper/serve.h"
-#include "providers/helper_client.h"
+#include "providers/client/client.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>

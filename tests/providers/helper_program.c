@@ -1,8 +1,8 @@
 /* The helper programs that sandboxfs carries, run as a sandbox runs them; those for another processor under qemu-user. */
 #include "providers/base/base64.h"
 #include "providers/base/cleanup.h"
-#include "providers/helper_client.h"
-#include "providers/helper_image.h"
+#include "providers/client/client.h"
+#include "providers/client/image.h"
 #include "tests/providers/processor.h"
 #include "tests/support/changes.h"
 #include "tests/support/scratch.h"

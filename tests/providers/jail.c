@@ -1,8 +1,8 @@
 /* What a command can reach of this machine. Nothing here would change the machine if a jail let it through. */
-#include "providers/local.h"
+#include "providers/local/local.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/jail_filter.h"
+#include "providers/local/jail_filter.h"
 #include "tests/support/scratch.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* What a vendor answers with takes no more memory than is set for it, whatever it is. */
 #include "providers/json_bound.h"
 
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

@@ -1,4 +1,4 @@
-#include "providers/local.h"
+#include "providers/local/local.h"
 
 #include "providers/base/cleanup.h"
 #include "tests/support/scratch.h"

@@ -1,7 +1,7 @@
-#include "providers/remote.h"
+#include "providers/remote/remote.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/helper_image.h"
+#include "providers/client/image.h"
 #include "tests/support/changes.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"

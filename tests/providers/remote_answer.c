@@ -1,6 +1,6 @@
 /* Large answers of a helper whose output is text and comes late: left in a file of staging, which is downloaded. */
 #include "providers/base/cleanup.h"
-#include "providers/helper_image.h"
+#include "providers/client/image.h"
 #include "tests/support/changes.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"

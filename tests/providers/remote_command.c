@@ -1,5 +1,5 @@
 /* Commands for vendors whose programs only print text: what the contract cannot bring about. */
-#include "providers/remote_command.h"
+#include "providers/remote/command.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/reaper.h"

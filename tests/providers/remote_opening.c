@@ -1,7 +1,7 @@
-#include "providers/remote_opening.h"
+#include "providers/remote/opening.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/remote_watch.h"
+#include "providers/remote/watch.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"
 

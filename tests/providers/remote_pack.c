@@ -1,8 +1,8 @@
 /* Large requests, which are uploaded: what of them is compressed on the way. */
-#include "providers/remote_pack.h"
+#include "providers/remote/pack.h"
 
 #include "providers/base/cleanup.h"
-#include "providers/helper_image.h"
+#include "providers/client/image.h"
 #include "tests/support/changes.h"
 #include "tests/support/host_remote.h"
 #include "tests/support/scratch.h"

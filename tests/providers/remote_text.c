@@ -1,4 +1,4 @@
-#include "providers/remote_text.h"
+#include "providers/remote/text.h"
 
 #include "providers/base/cleanup.h"
 

@@ -1,5 +1,5 @@
 /* JSON that is read as it comes is what it is as a whole, and takes no more memory than is set. */
-#include "providers/rest_reader.h"
+#include "providers/rest/reader.h"
 
 #include "providers/base/cleanup.h"
 

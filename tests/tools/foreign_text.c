@@ -3,12 +3,12 @@
  * byte and every harmful code point. This file decides by itself what is harmful, so that
  * providers/base/harmless.c is not its own judge.
  */
-#include "cache/journal.h"
-#include "fs/control_text.h"
+#include "cache/journal/journal.h"
+#include "fs/control/text.h"
 #include "fs/events.h"
-#include "fs/exec_response.h"
-#include "fs/job_text.h"
-#include "fs/status_text.h"
+#include "fs/control/exec_response.h"
+#include "fs/control/job_text.h"
+#include "fs/control/status_text.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 #include "tests/support/scratch.h"

@@ -1,6 +1,6 @@
 #include "tools/ctl/alive.h"
 
-#include "cache/lifetime.h"
+#include "cache/session/lifetime.h"
 
 enum err alive_begin(struct alive *a, struct provider *p, const struct call *call, struct error *e)
 {

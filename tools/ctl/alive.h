@@ -1,5 +1,5 @@
 /*
- * alive.h - a sandbox that would end by itself is given more time while somebody works in it (cache/lifetime.h).
+ * alive.h - a sandbox that would end by itself is given more time while somebody works in it (cache/session/lifetime.h).
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 #define FUSE_USE_VERSION 314 /* Debian 12 has 3.14 */
 
-#include "cache/journal.h"
+#include "cache/journal/journal.h"
 #include "providers/base/cleanup.h"
-#include "providers/helper_image.h"
+#include "providers/client/image.h"
 #include "tools/apart.h"
 #include "tools/ctl/checks.h"
 #include "tools/host.h"

@@ -24,7 +24,7 @@ struct command_line {
 	char *language;     /* code.h: the first word is code of it; NULL: a shell's command */
 	char *file;         /* the code is in this file, "-" standard input; NULL: it is a word */
 	char *session;      /* session.h: whose directory and variables it has; NULL: none */
-	bool as_response; /* --json: the result, not the output, is printed (fs/exec_response.h) */
+	bool as_response; /* --json: the result, not the output, is printed (fs/control/exec_response.h) */
 };
 
 #define AUTO_COMMAND_LINE __attribute__((cleanup(command_line_release)))

@@ -1,6 +1,6 @@
 #include "tools/ctl/foreground.h"
 
-#include "fs/exec_response.h"
+#include "fs/control/exec_response.h"
 #include "providers/base/cleanup.h"
 #include "providers/user_shell.h"
 #include "tools/ctl/alive.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "cache/journal.h"
+#include "cache/journal/journal.h"
 
 #define JOURNAL_LISTING ".sandboxfs-changes"
 

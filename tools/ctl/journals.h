@@ -1,9 +1,9 @@
 /*
- * journals.h - the journals on this machine: changes that sandboxes do not have yet (cache/journal.h).
+ * journals.h - the journals on this machine: changes that sandboxes do not have yet (cache/journal/journal.h).
  */
 #pragma once
 
-#include "cache/journal.h"
+#include "cache/journal/journal.h"
 
 struct journal_found {
 	char *name;   /* the last part of `dir`, by which people know it */

@@ -1,7 +1,7 @@
 #include "tools/ctl/status_list.h"
 
 #include "providers/json.h"
-#include "providers/rest.h"
+#include "providers/rest/rest.h"
 #include "tools/bytes_text.h"
 #include "tools/ctl/output.h"
 #include "tools/duration_text.h"

@@ -1,0 +1,27 @@
+/*
+ * async_writer.h - blocks that a thread of its own writes to the disk, so that whoever fetched them goes on fetching.
+ *
+ * Making a file takes the disk longer than a network brings a small one. Any function may be called from any thread.
+ */
+#pragma once
+
+#include "cache/blocks/block_index.h"
+
+struct later;
+
+/* What is written; its bytes are kept elsewhere. */
+struct later_block {
+	struct block_place place;
+	struct block_name name;
+	size_t len;
+};
+
+/* `write` is called by the thread, one block at a time, in order. */
+enum err later_new(struct later **out,
+	void (*write)(void *context, const struct later_block *block), void *context,
+	struct error *e);
+/* When all is written. */
+void later_free(struct later *l);
+
+/* false: as much as may wait does so already, and the caller writes it himself. */
+bool later_add(struct later *l, const struct later_block *block);

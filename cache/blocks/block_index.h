@@ -1,0 +1,39 @@
+/*
+ * block_index.h - which blocks the versions of files are made of, in one table of a fixed size for all sandboxes.
+ *
+ * A version of a file is what (sandbox, dev, ino, btime, size, mtime, ctime) tell apart: its bytes never change. Whoever
+ * notes one knows that it is settled (tree_settled_at()), so that later bytes have a later ctime.
+ *
+ * The table is a file of pages, each with some records, the newest first. A record is found in its page alone, written in
+ * one call and believed by its checksum, so that several processes use the table at once, it needs neither memory nor
+ * loading nor compaction, and damage, or two processes that note at once, cost what stood there. A full page forgets its
+ * oldest record; one that is used before is made new.
+ *
+ * Any function may be called from any thread.
+ */
+#pragma once
+
+#include "cache/blocks/block.h"
+
+struct versions;
+
+/* The table has about so many bytes for each record: pages fill unevenly. */
+#define VERSIONS_RECORD_BYTES 64
+
+/* One block of one version of one file. */
+struct block_place {
+	unsigned char bytes[16];
+};
+
+/* `sandbox`: the hash of what tells sandboxes apart. */
+struct block_place block_place(
+	const struct block_name *sandbox, const struct attr *version, uint64_t index);
+
+/* Takes `fd`, open for reading and writing; one less than half as long is made `bytes` long and forgets all. */
+enum err versions_open(struct versions **out, int fd, uint64_t bytes, struct error *e);
+void versions_free(struct versions *v);
+
+bool versions_find(struct versions *v, const struct block_place *place, struct block_name *out);
+/* false: the file cannot be written. */
+bool versions_note(
+	struct versions *v, const struct block_place *place, const struct block_name *name);

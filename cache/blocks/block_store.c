@@ -1,0 +1,376 @@
+#include "cache/blocks/block_store.h"
+
+#include "cache/blocks/files.h"
+#include "cache/blocks/memory.h"
+#include "cache/blocks/filter.h"
+#include "cache/blocks/async_writer.h"
+#include "cache/blocks/partial_blocks.h"
+#include "cache/blocks/block_index.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MEMORY_MAX ((size_t)32 * 1024 * 1024)
+/* The table of versions has one record for so many bytes of the budget: files are small, and have old versions. */
+#define FILE_BYTES ((uint64_t)8 * 1024)
+
+struct stored {
+	struct block_name sandbox;
+	struct block_files *files; /* NULL: there is no directory; nor the three below */
+	struct versions *on_disk;
+	struct filter *filter;
+	struct later *later;         /* writes them, from memory */
+	struct block_memory *memory; /* what is about to be written, or cannot be */
+	struct versions *in_memory;
+	struct partial *partial;
+	struct stats *stats;
+	_Atomic bool is_bypassed; /* the directory did not take something: said once */
+};
+
+/* What a read or a write has to do with one block. */
+struct share {
+	struct block_place place;
+	size_t block_len;
+	size_t at, len; /* within it */
+};
+
+/* The share of [offset, offset + len), which lies within the file and is not empty, in its first block. */
+static struct share first_share(
+	const struct stored *s, const struct attr *version, uint64_t offset, size_t len)
+{
+	uint64_t index = offset / BLOCK_SIZE;
+	struct share share = { .place = block_place(&s->sandbox, version, index),
+		.block_len = block_len(version->size, index),
+		.at = (size_t)(offset % BLOCK_SIZE) };
+	size_t rest = share.block_len - share.at;
+
+	share.len = len < rest ? len : rest;
+	return share;
+}
+
+static size_t within_file(const struct attr *version, uint64_t offset, size_t len)
+{
+	if (offset >= version->size)
+		return 0;
+	return version->size - offset < len ? (size_t)(version->size - offset) : len;
+}
+
+/* ---- Reading ---- */
+
+/* In this order, for a block that is written just now is in both, and then on the disk alone. */
+static bool read_named(struct stored *s, const struct block_name *name, void *out, size_t len)
+{
+	return block_memory_get(s->memory, name, out, len) ||
+		(s->files && block_files_get(s->files, name, out, len));
+}
+
+/* What is known in memory may be on the disk already, as a block of another file. */
+static bool read_block(struct stored *s, const struct share *share, void *out)
+{
+	struct block_name name;
+
+	if (versions_find(s->in_memory, &share->place, &name) &&
+		read_named(s, &name, out, share->block_len))
+		return true;
+	return s->files && versions_find(s->on_disk, &share->place, &name) &&
+		block_files_get(s->files, &name, out, share->block_len);
+}
+
+static bool read_part(struct stored *s, const struct share *share, void *out)
+{
+	AUTO_FREE unsigned char *block = malloc(share->block_len);
+	bool found = block && read_block(s, share, block);
+
+	if (found)
+		memcpy(out, block + share->at, share->len);
+	return found;
+}
+
+static bool read_share(struct stored *s, const struct share *share, void *out)
+{
+	bool found = share->len == share->block_len
+		? read_block(s, share, out)
+		: partial_read(s->partial, &share->place, share->at, out, share->len) ||
+			read_part(s, share, out);
+
+	stats_add(s->stats, found ? STATS_BLOCK_HITS : STATS_BLOCK_MISSES, 1);
+	return found;
+}
+
+bool stored_read(struct stored *s, const struct attr *version, uint64_t offset, void *out,
+	size_t len, size_t *got)
+{
+	size_t wanted = within_file(version, offset, len);
+
+	*got = 0;
+	if (!s)
+		return false;
+	while (*got < wanted) {
+		struct share share = first_share(s, version, offset + *got, wanted - *got);
+
+		if (!read_share(s, &share, (unsigned char *)out + *got))
+			return false;
+		*got += share.len;
+	}
+	return true;
+}
+
+static bool has_named(struct stored *s, const struct block_name *name, size_t len)
+{
+	return block_memory_has(s->memory, name) ||
+		(s->files && block_files_has(s->files, name, len));
+}
+
+static bool has_block(struct stored *s, const struct attr *version, uint64_t index)
+{
+	struct block_place place = block_place(&s->sandbox, version, index);
+	size_t len = block_len(version->size, index);
+	struct block_name name;
+
+	if (versions_find(s->in_memory, &place, &name) && has_named(s, &name, len))
+		return true;
+	return s->files && versions_find(s->on_disk, &place, &name) &&
+		block_files_has(s->files, &name, len);
+}
+
+bool stored_has_at(struct stored *s, const struct attr *version, uint64_t offset)
+{
+	return s && (offset >= version->size || has_block(s, version, offset / BLOCK_SIZE));
+}
+
+/* ---- Keeping ---- */
+
+static void bypass(struct stored *s, const char *why)
+{
+	if (!atomic_exchange(&s->is_bypassed, true))
+		log_warn(LOG_CACHE, "contents are kept in memory for now: %s", why);
+}
+
+/* `bytes` NULL: the block is there, as one of another file. */
+static enum err write_block(
+	struct stored *s, const struct later_block *b, const void *bytes, struct error *e)
+{
+	enum err kind = bytes ? block_files_put(s->files, &b->name, bytes, b->len, e) : ERR_OK;
+
+	if (!kind && !versions_note(s->on_disk, &b->place, &b->name))
+		kind = error_set(e, ERR_IO, "the table of file versions cannot be written");
+	return kind;
+}
+
+/* From memory, where it stays if that fails. */
+static void write_kept(void *context, const struct later_block *b)
+{
+	struct stored *s = context;
+	AUTO_FREE unsigned char *bytes = malloc(b->len);
+	bool is_here = bytes && block_memory_get(s->memory, &b->name, bytes, b->len);
+	struct error e = { 0 };
+
+	if (!is_here && !block_files_has(s->files, &b->name, b->len))
+		return;
+	if (write_block(s, b, is_here ? bytes : NULL, &e)) {
+		bypass(s, e.text);
+		return;
+	}
+	block_memory_drop(s->memory, &b->name);
+	stats_add(s->stats, STATS_BLOCKS_KEPT, 1);
+}
+
+/* The block is in memory, or on the disk as one of another version. */
+static void note_kept(struct stored *s, const struct later_block *b)
+{
+	versions_note(s->in_memory, &b->place, &b->name);
+	if (s->files && !later_add(s->later, b))
+		write_kept(s, b);
+}
+
+static void keep_block(struct stored *s, const struct share *share, const void *bytes)
+{
+	const struct later_block b = { .place = share->place,
+		.name = block_name(bytes, share->block_len),
+		.len = share->block_len };
+
+	block_memory_put(s->memory, &b.name, bytes, b.len);
+	note_kept(s, &b);
+}
+
+static void keep_share(struct stored *s, const struct share *share, const void *bytes)
+{
+	AUTO_FREE unsigned char *whole = NULL;
+
+	if (share->len < share->block_len) {
+		whole = partial_add(
+			s->partial, &share->place, share->block_len, share->at, bytes, share->len);
+		bytes = whole;
+	}
+	if (bytes)
+		keep_block(s, share, bytes);
+}
+
+void stored_keep(struct stored *s, const struct attr *version, uint64_t offset, const void *bytes,
+	size_t len)
+{
+	size_t wanted = within_file(version, offset, len), kept = 0;
+
+	while (s && kept < wanted) {
+		struct share share = first_share(s, version, offset + kept, wanted - kept);
+
+		keep_share(s, &share, (const unsigned char *)bytes + kept);
+		kept += share.len;
+	}
+}
+
+void stored_keep_as(struct stored *s, const struct attr *from, const struct attr *version)
+{
+	for (uint64_t n = 0; s && n < block_count(version->size); n++) {
+		struct block_place was = block_place(&s->sandbox, from, n);
+		struct later_block b = { .place = block_place(&s->sandbox, version, n),
+			.len = block_len(version->size, n) };
+
+		if (versions_find(s->in_memory, &was, &b.name) ||
+			(s->files && versions_find(s->on_disk, &was, &b.name)))
+			note_kept(s, &b);
+	}
+}
+
+/* ---- Hashes ---- */
+
+void stored_note_name(struct stored *s, const char *name, uint64_t size)
+{
+	if (s && s->filter)
+		filter_add(s->filter, name, size);
+}
+
+bool stored_may_have(struct stored *s, const char *name, uint64_t size)
+{
+	return s && s->filter && filter_may_have(s->filter, name, size);
+}
+
+void stored_adopt(struct stored *s, const struct attr *version, uint64_t first,
+	const struct block_name *names, size_t count)
+{
+	if (!s || !s->files)
+		return;
+	for (size_t n = 0; n < count && first + n < block_count(version->size); n++) {
+		struct block_place place = block_place(&s->sandbox, version, first + n);
+
+		if (block_files_has(s->files, &names[n], block_len(version->size, first + n)))
+			versions_note(s->on_disk, &place, &names[n]);
+	}
+}
+
+/* ---- Life ---- */
+
+static uint64_t table_bytes(uint64_t size)
+{
+	return size / FILE_BYTES * VERSIONS_RECORD_BYTES;
+}
+
+static enum err open_beside(struct stored *s,
+	enum err (*opened)(struct stored *s, int fd, struct error *e), const char *name,
+	struct error *e)
+{
+	int fd = block_files_beside(s->files, name);
+
+	return fd < 0 ? error_errno(e, errno, "%s", name) : opened(s, fd, e);
+}
+
+static enum err open_versions(struct stored *s, int fd, struct error *e)
+{
+	return versions_open(&s->on_disk, fd, table_bytes(block_files_max(s->files)), e);
+}
+
+static enum err open_filter(struct stored *s, int fd, struct error *e)
+{
+	return filter_open(&s->filter, fd, e);
+}
+
+static void close_files(struct stored *s)
+{
+	filter_free(take(s->filter));
+	versions_free(take(s->on_disk));
+	block_files_free(take(s->files));
+}
+
+static enum err open_files(struct stored *s, const struct stored_options *options, struct error *e)
+{
+	enum err kind =
+		block_files_open(&s->files, options->dir, options->size_max, options->stats, e);
+
+	if (!kind)
+		kind = open_beside(s, open_versions, "versions", e);
+	if (!kind)
+		kind = open_beside(s, open_filter, "names", e);
+	if (kind)
+		close_files(s);
+	return kind;
+}
+
+static enum err open_memory(struct stored *s, struct error *e)
+{
+	int fd = memfd_create("sandboxfs-versions", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(e, errno, "memfd_create");
+	enum err kind = versions_open(&s->in_memory, fd, table_bytes(MEMORY_MAX), e);
+
+	return kind ? kind : block_memory_new(&s->memory, MEMORY_MAX, e);
+}
+
+static void name_sandbox(struct stored *s, const struct stored_options *options)
+{
+	char text[256];
+	int len = snprintf(text, sizeof text, "%s:%s", options->provider, options->sandbox);
+
+	s->sandbox = block_name(text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
+}
+
+enum err stored_new(struct stored **out, const struct stored_options *options, struct error *e)
+{
+	struct stored *s = calloc(1, sizeof *s);
+	struct error why = { 0 };
+
+	if (!s)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	s->stats = options->stats;
+	name_sandbox(s, options);
+	if (options->dir && open_files(s, options, &why))
+		log_warn(LOG_CACHE, "contents are kept in memory only: %s", why.text);
+	enum err kind = open_memory(s, e);
+
+	if (!kind)
+		kind = partial_new(&s->partial, e);
+	if (!kind && s->files)
+		kind = later_new(&s->later, write_kept, s, e);
+	if (kind)
+		stored_free(s);
+	else
+		*out = s;
+	return kind;
+}
+
+void stored_free(struct stored *s)
+{
+	if (!s)
+		return;
+	later_free(s->later);
+	close_files(s);
+	partial_free(s->partial);
+	versions_free(s->in_memory);
+	block_memory_free(s->memory);
+	free(s);
+}
+
+struct stored_room stored_room(struct stored *s)
+{
+	if (!s)
+		return (struct stored_room){ 0 };
+	if (s->files)
+		return (struct stored_room){ .dir = block_files_dir(s->files),
+			.used = block_files_used(s->files),
+			.max = block_files_max(s->files) };
+	return (struct stored_room){ .used = block_memory_used(s->memory), .max = MEMORY_MAX };
+}

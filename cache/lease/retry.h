@@ -1,0 +1,61 @@
+/*
+ * retry.h - operations by path that met a file which had just been replaced.
+ *
+ * A program opens a path, or asks for the attributes of one. The kernel looks the name up and sends
+ * the operation for the file that it found. Where a rename has replaced that file meanwhile the
+ * answer is ESTALE: the kernel looks the path up again and repeats the operation, once. A second
+ * ESTALE reaches the program, which on a local disk is never told so.
+ *
+ * So the thread that was answered ESTALE has a second try that is certain: the file that its next
+ * lookup finds counts as open until the operation arrives, for ten seconds at most. A rename here
+ * keeps such a file as any other open one; where the sandbox's programs replace it, what the lookup
+ * told of it is the answer.
+ *
+ * Any function may be called from any thread. A call without an asker (call.h) has no second try.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree/tree.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#define RETRIES_MAX 32
+/* For the lookup, which may have to ask; and for the operation after that. */
+#define RETRY_LOOKUP_MS 60000
+#define RETRY_FOUND_MS  10000
+
+struct retry {
+	pid_t asker; /* 0: the place is free */
+	int64_t until_ms;
+	struct inode *found; /* by the second lookup, and counts as open; NULL: none so far */
+};
+
+struct retries {
+	pthread_mutex_t lock; /* guards `all` */
+	atomic_uint count;    /* of places that are not free */
+	struct retry all[RETRIES_MAX];
+};
+
+void retries_init(struct retries *r);
+/* Of a cache that nobody asks any more: nothing is closed. */
+void retries_destroy(struct retries *r);
+
+/*
+ * The answer to an operation on an inode, which is passed on: ERR_STALE gives the asker a second
+ * try. So does ERR_NOT_FOUND, which becomes ERR_STALE: that no file has the name is for a lookup to
+ * say.
+ */
+enum err retry_answer(struct cache *c, const struct call *call, enum err kind, struct error *e);
+/* The same, and whatever else is answered ends the second try. */
+enum err retry_last_answer(
+	struct cache *c, const struct call *call, enum err kind, struct error *e);
+
+/* A lookup found `i`. false: the asker has a second try, and `i` was replaced meanwhile. */
+bool retry_finds(struct cache *c, const struct call *call, struct inode *i);
+/* A lookup found that there is no such name. */
+void retry_finds_none(struct cache *c, const struct call *call);
+/* Whether `i` is what the asker's second lookup found. */
+bool retry_found(struct cache *c, const struct call *call, const struct inode *i);

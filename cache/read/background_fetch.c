@@ -1,0 +1,215 @@
+#include "cache/read/background_fetch.h"
+
+#include "cache/cache_inside.h"
+#include "cache/session/clocks.h"
+#include "cache/read/fetch.h"
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many reads that were asked for alone, no further apart than this, make it worth while: 0.3 s of round trips. */
+#define READS_MIN    8
+#define READS_GAP_MS 1000
+/* A larger file takes longer than most readers go on: 20 s of 100 Mbit/s. */
+#define FILE_MAX ((uint64_t)256 * 1024 * 1024)
+/* Of one call: all of such a file. */
+#define ITEMS_MAX 256
+
+struct fill {
+	struct cache *cache;
+	struct cancel cancel;
+	pthread_mutex_t lock; /* guards what follows */
+	struct inode *
+		inode; /* who is read so; pinned while its file is being fetched, else only to be compared with */
+	unsigned reads; /* in a row */
+	int64_t read_ms;
+	bool is_running;
+	pthread_t thread;
+	bool has_thread;
+};
+
+/* One call, and the item that is arriving. */
+struct filling {
+	struct fill *fill;
+	struct asked asked;
+	struct fetch_item items[ITEMS_MAX];
+	size_t count, len;
+	unsigned char bytes[VERB_DATA_MAX];
+};
+
+/* ---- What arrives ---- */
+
+static int64_t now_ms(const struct fill *f)
+{
+	return clocks_awake_ms(f->cache->options.clocks);
+}
+
+static bool is_wanted(struct fill *f)
+{
+	pthread_mutex_lock(&f->lock);
+	bool is = now_ms(f) - f->read_ms <= READS_GAP_MS;
+
+	pthread_mutex_unlock(&f->lock);
+	return is;
+}
+
+static enum err keep_item(struct filling *g, const struct fetch_piece *piece, struct error *e)
+{
+	const struct fetch_item *item = &g->items[piece->item];
+	struct fill *f = g->fill;
+
+	if (piece->err || !tree_still(f->cache->tree, f->inode, g->asked.seen, &piece->attr))
+		return error_set(e, ERR_INTERRUPTED, "changed while it was read");
+	reading_keep(f->cache, item->path, &g->asked, &piece->attr, item->offset, g->bytes, g->len);
+	g->len = 0;
+	return is_wanted(f) ? ERR_OK : error_set(e, ERR_INTERRUPTED, "nobody reads on");
+}
+
+static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct filling *g = context;
+
+	if (piece->item >= g->count)
+		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
+	if (piece->kind == FETCH_DONE)
+		return keep_item(g, piece, e);
+	if (piece->len > sizeof g->bytes - g->len)
+		return error_set(e, ERR_PROTOCOL, "more bytes than were asked for");
+	memcpy(g->bytes + g->len, piece->bytes, piece->len);
+	g->len += piece->len;
+	return ERR_OK;
+}
+
+/* ---- Asking ---- */
+
+/* Whatever is not stored, as far as one call may bring it. */
+static void plan(struct filling *g, const char *path, const struct attr *version)
+{
+	struct cache *c = g->fill->cache;
+	uint64_t room = provider_fetch_max(c->provider);
+
+	g->count = g->len = 0;
+	for (uint64_t at = 0; at < version->size && g->count < ITEMS_MAX && room >= VERB_DATA_MAX;
+		at += VERB_DATA_MAX) {
+		if (stored_has_at(c->stored, version, at))
+			continue;
+		g->items[g->count++] = (struct fetch_item){ .kind = FETCH_BYTES,
+			.path = path,
+			.target = tree_expect(c->tree, g->fill->inode),
+			.offset = at,
+			.length = VERB_DATA_MAX,
+			.flags = CHANGE_BY_HANDLE };
+		room -= VERB_DATA_MAX;
+	}
+}
+
+static enum err ask(
+	struct cache *c, const char *path, const char *path2, void *context, struct error *e)
+{
+	(void)path2;
+	struct filling *g = context;
+	const struct call call = cache_call_of_ours(c, &g->fill->cancel);
+	struct attr version;
+
+	g->asked = asked_now(c);
+	if (!tree_version(c->tree, g->fill->inode, monotonic_ms(), &version))
+		return ERR_OK;
+	plan(g, path, &version);
+	return g->count ? metered_fetch(&c->metered, &call, g->items, g->count, take_piece, g, e)
+			: ERR_OK;
+}
+
+static void *run(void *context)
+{
+	struct fill *f = context;
+	AUTO_FREE struct filling *g = malloc(sizeof *g);
+	struct error e = { 0 };
+
+	if (g) {
+		g->fill = f;
+		cache_with_path(f->cache, f->inode, NULL, ask, g, &e);
+	}
+	tree_unpin(f->cache->tree, f->inode);
+	pthread_mutex_lock(&f->lock);
+	f->inode = NULL;
+	f->is_running = false;
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+/* ---- When it is worth while ---- */
+
+static void join(struct fill *f)
+{
+	if (f->has_thread)
+		pthread_join(f->thread, NULL);
+	f->has_thread = false;
+}
+
+static void start_locked(struct fill *f)
+{
+	join(f);
+	tree_pin(f->cache->tree, f->inode);
+	f->has_thread = f->is_running = !pthread_create(&f->thread, NULL, run, f);
+	if (!f->has_thread)
+		tree_unpin(f->cache->tree, f->inode);
+	f->reads = 0;
+}
+
+static bool is_worth(struct fill *f, struct inode *i)
+{
+	struct attr version;
+
+	return f->cache->stored && tree_version(f->cache->tree, i, monotonic_ms(), &version) &&
+		version.size <= FILE_MAX;
+}
+
+static void note_locked(struct fill *f, struct inode *i, bool asked)
+{
+	bool goes_on = f->inode == i && now_ms(f) - f->read_ms <= READS_GAP_MS;
+
+	if (f->is_running && f->inode != i)
+		return;
+	if (!f->is_running)
+		f->inode = i; /* else its thread reads it, without the lock */
+	f->read_ms = now_ms(f);
+	f->reads = goes_on ? f->reads + asked : asked;
+	if (!f->is_running && f->reads >= READS_MIN && is_worth(f, i))
+		start_locked(f);
+}
+
+void fill_note(struct fill *f, struct inode *i, bool asked)
+{
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	note_locked(f, i, asked);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* ---- Life ---- */
+
+enum err fill_new(struct fill **out, struct cache *c, struct error *e)
+{
+	AUTO_FREE struct fill *f = calloc(1, sizeof *f);
+	enum err kind = f ? cancel_init(&f->cancel, e) : error_set(e, ERR_NO_MEMORY, "cache");
+
+	if (kind)
+		return kind;
+	f->cache = c;
+	pthread_mutex_init(&f->lock, NULL);
+	*out = take(f);
+	return ERR_OK;
+}
+
+void fill_free(struct fill *f)
+{
+	if (!f)
+		return;
+	cancel_throw(&f->cancel);
+	join(f);
+	cancel_release(&f->cancel);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}

@@ -1,0 +1,23 @@
+/*
+ * background_fetch.h - a large file that is read here and there, fetched whole behind its reader.
+ *
+ * Each of such reads costs a round trip, in which the link carries next to nothing. After some of them the file streams
+ * into `stored`, as long as the reader goes on and does not find it all there; he still asks for what has not come yet. One
+ * file at a time.
+ *
+ * Locks: its own one, above the tree's. Any function may be called from any thread. Functions take NULL for `f`: nothing is
+ * fetched behind.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree/tree.h"
+
+struct fill;
+
+enum err fill_new(struct fill **out, struct cache *c, struct error *e);
+/* No read may be under way. A call is cancelled and waited for. */
+void fill_free(struct fill *f);
+
+/* `i` was read somewhere; `asked`: and the sandbox was asked for it alone. */
+void fill_note(struct fill *f, struct inode *i, bool asked);

@@ -1,0 +1,23 @@
+/*
+ * block_read.h - reads of what is stored (block_store.h), and of what little is missing there.
+ *
+ * A block that went, or was damaged, while those beside it are stored, is fetched alone: one miss, one call, for which all
+ * who read in it wait. Of a larger file of which nothing is known to be stored the hashes are asked first, where they may
+ * help (hashes.h). Everything else is left to whoever reads ahead.
+ *
+ * Any function may be called from any thread. Functions take NULL for `r`: nothing is stored. Its lock is held alone.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree/tree.h"
+
+struct recall;
+
+enum err recall_new(struct recall **out, struct cache *c, struct error *e);
+/* No read may be under way. */
+void recall_free(struct recall *r);
+
+/* *served: the read is done, or failed with what is returned. *got < len: the end of the file. */
+enum err recall_read(struct recall *r, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, bool *served, struct error *e);

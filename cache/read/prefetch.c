@@ -1,0 +1,375 @@
+#include "cache/read/prefetch_inside.h"
+
+#include "cache/session/wait.h"
+#include "cache/lease/walk.h"
+#include "providers/base/condition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads of one walk are no further apart: a compiler is at work between two of its files. */
+#define GAP_MS 5000
+
+/* The first files of a directory: what comes in a round trip, at least as much as 100 Mbit/s bring in the usual 40 ms. */
+#define NEAR_FILES     64
+#define NEAR_BYTES     ((uint64_t)512 * 1024)
+#define NEAR_BYTES_MAX ((uint64_t)2 * 1024 * 1024)
+/* One, and what is beside it. */
+#define ALONE_FILES 5
+/* The rest of it, when most of those were read. */
+#define MORE_FILES 1024
+#define MORE_BYTES ((uint64_t)4 * 1024 * 1024)
+/* Of a walk: 1.3 s of 100 Mbit/s, and no longer a request than goes up in the time of a round trip. */
+#define FAR_FILES 25000
+#define FAR_BYTES ((uint64_t)16 * 1024 * 1024)
+/* Where a walk may never come: a few round trips. */
+#define BEYOND_BYTES ((uint64_t)2 * 1024 * 1024)
+
+/* So many files brought along, or so many calls, show how the reader reads. */
+#define WALK_FILES 4
+#define WALK_CALLS 3
+
+/* So long it is worth while to hear of more files first: listings take less, or bring more than one call may fetch. */
+#define LISTING_MS     100
+#define FAR_LISTING_MS 500
+
+/* Whoever waits for a file is at most so many bytes away from it: 0.3 s of 100 Mbit/s; else he asks for it alone. */
+#define DISTANCE_MAX ((uint64_t)4 * 1024 * 1024)
+
+/* One read on its way. */
+struct wish {
+	const struct call *call;
+	struct inode *inode;
+	uint64_t offset;
+	unsigned char *out;
+	size_t len, got;
+};
+
+/* ---- What comes along ---- */
+
+static bool is_going_locked(const struct bulk *b)
+{
+	return b->latest.number && monotonic_ms() - b->latest.used_ms <= GAP_MS;
+}
+
+static bool was_wasteful(const struct bulk_latest *l)
+{
+	return l->used < l->files / 4;
+}
+
+static bool was_read(const struct bulk_latest *l)
+{
+	return l->used >= l->files - l->files / 4;
+}
+
+/* Most of some files was read, or of few files several times. */
+static bool is_walk(const struct bulk_latest *l)
+{
+	return was_read(l) && (l->files >= WALK_FILES || l->streak >= WALK_CALLS);
+}
+
+static enum tree_reach reach_locked(const struct bulk *b, const struct inode *dir)
+{
+	const struct bulk_latest *l = &b->latest;
+	bool is_alone = was_wasteful(l) || l->reach == TREE_ALONE;
+
+	if (!is_going_locked(b) || dir == l->dir)
+		return TREE_NEAR;
+	return is_alone ? TREE_ALONE : is_walk(l) ? TREE_FAR : TREE_NEAR;
+}
+
+/* Of the same directory most was read, and more is wanted. */
+static bool goes_on_locked(const struct bulk *b, const struct inode *dir)
+{
+	const struct bulk_latest *l = &b->latest;
+
+	return is_going_locked(b) && dir == l->dir && l->files >= WALK_FILES && was_read(l);
+}
+
+/* What may be larger than others has room of its own. */
+static uint64_t near_bytes(const struct bulk *b, const struct inode *first)
+{
+	struct cache *c = b->cache;
+
+	return bandwidth_delay_product(&c->bandwidth, NEAR_BYTES, NEAR_BYTES_MAX) +
+		tree_whole_max(c->tree, first) - TREE_WHOLE_MAX;
+}
+
+static struct tree_gathering limits_locked(
+	const struct bulk *b, const struct inode *first, const struct inode *dir)
+{
+	uint64_t call_max = provider_fetch_max(b->cache->provider);
+	struct tree_gathering g = { .reach = reach_locked(b, dir),
+		.files_max = NEAR_FILES,
+		.bytes_max = near_bytes(b, first) };
+
+	if (g.reach == TREE_NEAR && goes_on_locked(b, dir)) {
+		g.files_max = MORE_FILES;
+		g.bytes_max = MORE_BYTES;
+	} else if (g.reach == TREE_FAR) {
+		g.files_max = FAR_FILES;
+		/* Where nothing is stored only as much as there is room for. */
+		g.bytes_max = b->cache->stored ? FAR_BYTES : BULK_MEMORY_MAX;
+		g.before = b->latest.dir;
+		g.beyond_max = BEYOND_BYTES;
+	} else if (g.reach == TREE_ALONE) {
+		g.files_max = ALONE_FILES;
+	}
+	if (g.bytes_max > call_max)
+		g.bytes_max = call_max;
+	return g;
+}
+
+static void drop_latest_locked(struct bulk *b)
+{
+	tree_unpin(b->cache->tree, b->latest.dir);
+	b->latest = (struct bulk_latest){ 0 };
+}
+
+static void begin_locked(struct bulk *b, struct inode *i, bool no_atime)
+{
+	struct inode *dir = tree_parent(b->cache->tree, i);
+	const struct tree_gathering limits = limits_locked(b, i, dir);
+	const struct bulk_call *call = bulk_call_begin_locked(b, i, &limits, no_atime);
+	unsigned streak = is_going_locked(b) && was_read(&b->latest) ? b->latest.streak + 1 : 0;
+
+	if (!call) {
+		tree_unpin(b->cache->tree, dir);
+		return;
+	}
+	stats_add(&b->cache->stats, STATS_BULK_FILES, call->count);
+	drop_latest_locked(b);
+	b->latest = (struct bulk_latest){ .number = call->number,
+		.dir = dir,
+		.reach = limits.reach,
+		.files = (unsigned)call->count - 1,
+		.streak = streak,
+		.used_ms = monotonic_ms() };
+}
+
+/* ---- One read ---- */
+
+/* The first file of a call was asked for anyway. */
+static void note_read_locked(struct bulk *b, struct bulk_file *f)
+{
+	bool is_latest = f->number == b->latest.number;
+
+	if (is_latest)
+		b->latest.used_ms = monotonic_ms();
+	if (f->was_read)
+		return;
+	f->was_read = true;
+	stats_add(&b->cache->stats, STATS_BULK_USED, 1);
+	if (is_latest && f->before)
+		b->latest.used++;
+}
+
+static bool is_current(const struct bulk *b, const struct bulk_file *f)
+{
+	return tree_still(b->cache->tree, f->inode, f->seen, &f->version);
+}
+
+static void copy_locked(const struct bulk_file *f, struct wish *w)
+{
+	uint64_t skip = w->offset - f->offset;
+	size_t at = skip < f->len ? (size_t)skip : f->len;
+
+	w->got = w->len < f->len - at ? w->len : f->len - at;
+	memcpy(w->out, f->bytes + at, w->got);
+}
+
+/* A call that broke off for want of the sandbox: asking again would only take the same time again. */
+static enum err end_of_call(const struct bulk_call *call, struct error *e)
+{
+	switch (call->error.kind) {
+	case ERR_TIMEOUT:
+	case ERR_UNREACHABLE:
+	case ERR_GONE:
+	case ERR_AUTH: return error_set(e, call->error.kind, "%s", call->error.text);
+	default: return ERR_OK;
+	}
+}
+
+static bool is_near_locked(const struct bulk_file *f)
+{
+	return f->before <= f->call->arrived + DISTANCE_MAX;
+}
+
+/* Until the file is here, or not awaited any more. */
+static enum err wait_locked(struct bulk *b, const struct wish *w, struct error *e)
+{
+	struct bulk_file *f = bulk_find_locked(b, w->inode, w->offset, w->len);
+	struct bulk_call *call = f->call;
+	enum err kind = ERR_OK;
+
+	call->readers++;
+	while (!kind && f && f->call == call) {
+		kind = wait_for_other_locked(&b->changed, &b->lock, w->call, &call->progress, e);
+		f = bulk_find_locked(b, w->inode, w->offset, w->len);
+	}
+	if (!kind && !f)
+		kind = end_of_call(call, e);
+	call->readers--;
+	return kind;
+}
+
+/* What is here but not of the file any more goes. */
+static struct bulk_file *find_current_locked(struct bulk *b, const struct wish *w)
+{
+	struct bulk_file *f = bulk_find_locked(b, w->inode, w->offset, w->len);
+
+	if (!f || f->call || is_current(b, f))
+		return f;
+	bulk_forget_locked(b, f);
+	return NULL;
+}
+
+/* From what is here or on its way. */
+static enum err read_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
+{
+	struct bulk_file *f = find_current_locked(b, w);
+	enum err kind = ERR_OK;
+
+	if (f)
+		note_read_locked(b, f);
+	if (f && f->call && is_near_locked(f)) {
+		kind = wait_locked(b, w, e);
+		f = find_current_locked(b, w);
+	}
+	*served = kind || (f && !f->call);
+	if (kind || !*served)
+		return kind;
+	bulk_use_locked(b, f);
+	copy_locked(f, w);
+	return ERR_OK;
+}
+
+static enum err fetch_locked(struct bulk *b, struct wish *w, bool *served, struct error *e)
+{
+	if (!bulk_find_locked(b, w->inode, w->offset, w->len))
+		begin_locked(b, w->inode, w->call && w->call->no_atime);
+	return read_locked(b, w, served, e);
+}
+
+static bool read_stored(struct bulk *b, struct wish *w)
+{
+	struct cache *c = b->cache;
+	struct attr version;
+
+	return reading_version(c, w->call, w->inode, w->offset, &version) &&
+		stored_read(c->stored, &version, w->offset, w->out, w->len, &w->got);
+}
+
+static bool is_small(const struct bulk *b, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(b->cache->tree, i, &attr);
+	return attr.size && attr.size <= tree_whole_max(b->cache->tree, i);
+}
+
+typedef enum err (*reader_locked)(struct bulk *b, struct wish *w, bool *served, struct error *e);
+
+static enum err with_lock(
+	struct bulk *b, reader_locked read, struct wish *w, bool *served, struct error *e)
+{
+	pthread_mutex_lock(&b->lock);
+	enum err kind = read(b, w, served, e);
+
+	pthread_mutex_unlock(&b->lock);
+	return kind;
+}
+
+static bool goes_far(struct bulk *b, const struct inode *i)
+{
+	const struct inode *dir = tree_place(b->cache->tree, i);
+
+	pthread_mutex_lock(&b->lock);
+	bool is_far = reach_locked(b, dir) == TREE_FAR;
+
+	pthread_mutex_unlock(&b->lock);
+	return is_far;
+}
+
+static enum err read_small(struct bulk *b, struct wish *w, bool *served, struct error *e)
+{
+	if (tree_is_gits(b->cache->tree, w->inode))
+		walk_foresee(b->cache->walk);
+	*served = read_stored(b, w);
+	if (*served)
+		return ERR_OK;
+	walk_settle(b->cache->walk, w->call, goes_far(b, w->inode) ? FAR_LISTING_MS : LISTING_MS);
+	return with_lock(b, fetch_locked, w, served, e);
+}
+
+enum err bulk_read(struct bulk *b, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, bool *served, struct error *e)
+{
+	struct wish w = { .call = call, .inode = i, .offset = offset, .out = out, .len = len };
+
+	*served = false;
+	if (!b)
+		return ERR_OK;
+	enum err kind = with_lock(b, read_locked, &w, served, e);
+
+	if (!kind && !*served && is_small(b, i))
+		kind = read_small(b, &w, served, e);
+	*got = w.got;
+	return kind;
+}
+
+void bulk_drop(struct bulk *b, struct inode *i)
+{
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	bulk_forget_all_locked(b, i);
+	pthread_mutex_unlock(&b->lock);
+}
+
+void bulk_drop_unused(struct bulk *b)
+{
+	if (!b)
+		return;
+	pthread_mutex_lock(&b->lock);
+	bulk_drop_over_locked(b);
+	bulk_forget_unused_locked(b);
+	if (b->latest.dir && !tree_may_be_read(b->cache->tree, b->latest.dir))
+		drop_latest_locked(b);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- Life ---- */
+
+enum err bulk_new(struct bulk **out, struct cache *c, struct error *e)
+{
+	struct bulk *b = calloc(1, sizeof *b);
+	enum err kind = b ? cancel_init(&b->cancel, e) : error_set(e, ERR_NO_MEMORY, "cache");
+
+	if (kind) {
+		free(b);
+		return kind;
+	}
+	b->cache = c;
+	pthread_mutex_init(&b->lock, NULL);
+	condition_init(&b->changed);
+	TAILQ_INIT(&b->by_use);
+	*out = b;
+	return ERR_OK;
+}
+
+void bulk_free(struct bulk *b)
+{
+	if (!b)
+		return;
+	cancel_throw(&b->cancel);
+	while (!LIST_EMPTY(&b->calls))
+		bulk_call_free(LIST_FIRST(&b->calls));
+	while (!TAILQ_EMPTY(&b->by_use))
+		bulk_forget_locked(b, TAILQ_FIRST(&b->by_use));
+	drop_latest_locked(b);
+	pthread_cond_destroy(&b->changed);
+	pthread_mutex_destroy(&b->lock);
+	cancel_release(&b->cancel);
+	free(b);
+}

@@ -1,0 +1,271 @@
+/* One fetch of many files: its plan, its thread, and what becomes of each file that arrives. */
+#include "cache/read/prefetch_inside.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Each has a connection to the sandbox; whoever finds no place asks for his file alone. */
+#define CALLS_MAX 8
+
+/* ---- What arrives ---- */
+
+/* The file that item `n` was asked for, unless it came already by another name. */
+static struct bulk_file *awaited_locked(struct bulk_call *call, size_t n)
+{
+	const struct tree_file *file = &call->files[n];
+	struct bulk_file *f = bulk_find_locked(call->bulk, file->inode, file->offset, file->size);
+
+	return f && f->call == call ? f : NULL;
+}
+
+/* `version` NULL: what came is worthless. */
+static void end_file(struct bulk_call *call, size_t n, const struct attr *version)
+{
+	struct bulk *b = call->bulk;
+
+	pthread_mutex_lock(&b->lock);
+	struct bulk_file *f = awaited_locked(call, n);
+
+	call->arrived += call->files[n].size;
+	if (f && version) {
+		f->version = *version;
+		f->seen = call->asked.seen;
+		bulk_has_locked(b, f, take(call->filling), call->filled);
+	} else if (f) {
+		bulk_forget_locked(b, f);
+	}
+	pthread_cond_broadcast(&b->changed);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/* Whether what came is all that was meant, of a version that nothing here is newer than. */
+static bool is_whole(
+	struct bulk_call *call, const struct tree_file *file, const struct attr *version)
+{
+	uint64_t end = file->has_end ? version->size : file->offset + file->size;
+
+	return call->filled && file->offset + call->filled == end &&
+		tree_still(call->bulk->cache->tree, file->inode, call->asked.seen, version);
+}
+
+void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version)
+{
+	struct cache *c = call->bulk->cache;
+	const struct tree_file *file = &call->files[n];
+
+	reading_learn(c, file->inode, &call->asked, version);
+	if (!is_whole(call, file, version)) {
+		end_file(call, n, NULL);
+		return;
+	}
+	reading_keep(
+		c, file->path, &call->asked, version, file->offset, call->filling, call->filled);
+	end_file(call, n, version);
+}
+
+size_t bulk_call_room(const struct bulk_call *call, size_t n)
+{
+	uint64_t size = call->files[n].size;
+
+	return (size_t)(n || size > TREE_WHOLE_MAX ? size : TREE_WHOLE_MAX);
+}
+
+static enum err add_bytes(
+	struct bulk_call *call, size_t n, const struct fetch_piece *piece, struct error *e)
+{
+	size_t room = bulk_call_room(call, n);
+
+	if (!call->filling)
+		call->filling = malloc(room);
+	if (!call->filling)
+		return error_set(e, ERR_NO_MEMORY, "reading small files");
+	if (piece->offset != call->files[n].offset + call->filled ||
+		piece->len > room - call->filled)
+		return error_set(e, ERR_PROTOCOL, "other bytes than were asked for");
+	memcpy(call->filling + call->filled, piece->bytes, piece->len);
+	call->filled += piece->len;
+	return ERR_OK;
+}
+
+static void drop_filling(struct bulk_call *call)
+{
+	free(take(call->filling));
+	call->filled = 0;
+}
+
+static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct bulk_call *call = context;
+
+	if (piece->item >= call->asked_count)
+		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
+	size_t n = call->asked_files[piece->item];
+
+	if (piece->kind == FETCH_DATA)
+		return add_bytes(call, n, piece, e);
+	if (piece->err)
+		end_file(call, n, NULL);
+	else
+		bulk_call_took(call, n, &piece->attr);
+	drop_filling(call);
+	return ERR_OK;
+}
+
+/* ---- Asking ---- */
+
+/* The first has an open handle; the mode bits of the others were not judged yet. */
+static struct fetch_item *items_of(const struct bulk_call *call)
+{
+	struct fetch_item *items = calloc(call->asked_count, sizeof *items);
+
+	for (size_t n = 0; items && n < call->asked_count; n++) {
+		size_t file = call->asked_files[n];
+
+		items[n] = (struct fetch_item){ .kind = FETCH_BYTES,
+			.path = call->files[file].path,
+			.target = call->files[file].target,
+			.offset = call->files[file].offset,
+			.length = bulk_call_room(call, file),
+			.flags = (file ? 0 : CHANGE_BY_HANDLE) |
+				(call->no_atime ? FETCH_NOATIME : 0) };
+	}
+	return items;
+}
+
+static enum err fetch_asked(struct bulk_call *call, const struct call *limits, struct error *e)
+{
+	AUTO_FREE struct fetch_item *items = items_of(call);
+
+	if (!items)
+		return error_set(e, ERR_NO_MEMORY, "reading small files");
+	return metered_fetch(
+		&call->bulk->cache->metered, limits, items, call->asked_count, take_piece, call, e);
+}
+
+static enum err ask(struct bulk_call *call, struct error *e)
+{
+	struct cache *c = call->bulk->cache;
+	const struct call limits = { .progress_ms = cache_progress_ms(c),
+		.cancel = &call->bulk->cancel,
+		.progress = &call->progress };
+
+	call->asked = asked_now(c);
+	enum err kind = bulk_take_alike(call, &limits, e);
+
+	drop_filling(call);
+	return kind || !call->asked_count ? kind : fetch_asked(call, &limits, e);
+}
+
+/* What has not come never will. */
+static void end_call_locked(struct bulk_call *call, const struct error *error)
+{
+	struct bulk *b = call->bulk;
+
+	for (size_t n = 0; n < call->count; n++) {
+		struct bulk_file *f = awaited_locked(call, n);
+
+		if (f)
+			bulk_forget_locked(b, f);
+	}
+	call->error = *error;
+	call->is_over = true;
+	b->calls_count--;
+	pthread_cond_broadcast(&b->changed);
+}
+
+static void *run(void *context)
+{
+	struct bulk_call *call = context;
+	struct error error = { 0 };
+
+	if (ask(call, &error))
+		cache_note_error(call->bulk->cache, call->files[0].path, &error);
+	drop_filling(call);
+	pthread_mutex_lock(&call->bulk->lock);
+	end_call_locked(call, &error);
+	pthread_mutex_unlock(&call->bulk->lock);
+	return NULL;
+}
+
+/* ---- Beginning ---- */
+
+/* A file with two names is awaited once. */
+static void await_all_locked(struct bulk_call *call)
+{
+	for (size_t n = 0; n < call->count; n++) {
+		const struct tree_file *file = &call->files[n];
+		struct bulk_file *f =
+			bulk_find_locked(call->bulk, file->inode, file->offset, file->size);
+
+		if (!f)
+			f = bulk_await_locked(call->bulk, file, call);
+		if (f)
+			f->before = call->planned;
+		call->planned += file->size;
+	}
+}
+
+void bulk_drop_over_locked(struct bulk *b)
+{
+	struct bulk_call *next;
+
+	for (struct bulk_call *call = LIST_FIRST(&b->calls); call; call = next) {
+		next = LIST_NEXT(call, link);
+		if (call->is_over && !call->readers)
+			bulk_call_free(call);
+	}
+}
+
+static struct bulk_call *call_new_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits)
+{
+	struct bulk_call *call = calloc(1, sizeof *call);
+
+	if (!call)
+		return NULL;
+	call->bulk = b;
+	call->number = b->calls_begun + 1;
+	call->progress = progress_now();
+	call->files = bulk_plan_locked(b, first, limits, &call->count);
+	if (call->files)
+		return call;
+	free(call);
+	return NULL;
+}
+
+struct bulk_call *bulk_call_begin_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits, bool no_atime)
+{
+	bulk_drop_over_locked(b);
+	struct bulk_call *call =
+		b->calls_count < CALLS_MAX ? call_new_locked(b, first, limits) : NULL;
+
+	if (!call)
+		return NULL;
+	LIST_INSERT_HEAD(&b->calls, call, link);
+	call->no_atime = no_atime;
+	b->calls_begun++;
+	b->calls_count++;
+	await_all_locked(call);
+	call->has_thread = !pthread_create(&call->thread, NULL, run, call);
+	if (call->has_thread)
+		return call;
+	end_call_locked(call, &(struct error){ .kind = ERR_NO_MEMORY });
+	return NULL;
+}
+
+void bulk_call_free(struct bulk_call *call)
+{
+	struct tree *t = call->bulk->cache->tree;
+
+	LIST_REMOVE(call, link);
+	if (call->has_thread)
+		pthread_join(call->thread, NULL);
+	for (size_t n = 0; n < call->count; n++)
+		tree_file_release(t, &call->files[n]);
+	free(call->files);
+	free(call->asked_files);
+	free(call);
+}

@@ -1,0 +1,132 @@
+/*
+ * prefetch_inside.h - what the files of bulk share; nobody else includes it.
+ *
+ * Functions that end in _locked expect bulk.lock to be held.
+ */
+#pragma once
+
+#include "cache/read/prefetch.h"
+#include "cache/cache_inside.h"
+#include "cache/read/fetch.h"
+
+#include <sys/queue.h>
+
+/* Of contents here; what had to go may still be stored. */
+#define BULK_MEMORY_MAX ((size_t)8 * 1024 * 1024)
+
+/* A power of two: a few files in each, where they are of 4 KiB. */
+#define BULK_BUCKETS 1024
+
+struct bulk_call;
+
+/* One file, or an end of it: awaited while `call` is set, then here. */
+struct bulk_file {
+	LIST_ENTRY(bulk_file) in_bucket;
+	TAILQ_ENTRY(bulk_file) by_use; /* where it is here */
+	struct inode *inode;           /* pinned by whoever it is of: the call, then us */
+	struct bulk_call *call;
+	uint64_t offset; /* of what is meant of it, `size` bytes */
+	uint64_t size;
+	bool has_end;
+	unsigned number; /* of the call that brings or brought it */
+	uint64_t before; /* bytes that come before it in the call */
+	bool was_read;
+	struct attr version;
+	uint64_t seen; /* when it was asked for */
+	unsigned char *bytes;
+	size_t len;
+};
+
+/* The latest call, for choosing the next. */
+struct bulk_latest {
+	unsigned number;
+	struct inode *dir; /* that of its first file, pinned; NULL: of none */
+	enum tree_reach reach;
+	unsigned files, used; /* brought along, and read of them */
+	unsigned streak;      /* calls in a row of which most was read */
+	int64_t used_ms;      /* when one of its files was last asked for */
+};
+
+struct bulk {
+	struct cache *cache;
+	struct cancel cancel;   /* of all calls */
+	pthread_mutex_t lock;   /* guards what follows */
+	pthread_cond_t changed; /* a file came, or a call ended */
+	LIST_HEAD(bulk_bucket, bulk_file) buckets[BULK_BUCKETS];
+	TAILQ_HEAD(, bulk_file) by_use; /* oldest first */
+	size_t used;                    /* bytes of all that are here */
+	unsigned calls_begun;
+	LIST_HEAD(, bulk_call) calls;
+	unsigned calls_count; /* under way */
+	struct bulk_latest latest;
+};
+
+/* ---- prefetch_files.c: which are awaited and which are here ---- */
+
+/* What has these bytes, as far as there are any. */
+struct bulk_file *bulk_find_locked(
+	struct bulk *b, const struct inode *i, uint64_t offset, uint64_t len);
+/* NULL without memory. There is none for it yet. */
+struct bulk_file *bulk_await_locked(
+	struct bulk *b, const struct tree_file *file, struct bulk_call *call);
+/* Its bytes came, which it takes; older ones make room for them. */
+void bulk_has_locked(struct bulk *b, struct bulk_file *f, unsigned char *bytes, size_t len);
+void bulk_forget_locked(struct bulk *b, struct bulk_file *f);
+/* All that is here of it. */
+void bulk_forget_all_locked(struct bulk *b, const struct inode *i);
+/* All that is here of files that nobody can read any more. */
+void bulk_forget_unused_locked(struct bulk *b);
+/* Of one that is here: it is wanted. */
+void bulk_use_locked(struct bulk *b, struct bulk_file *f);
+
+/* ---- prefetch_plan.c: what a call is to bring ---- */
+
+/*
+ * `first`, and as many of those around it as `limits` allow that are neither awaited nor here nor stored, with their pins,
+ * as an array to be freed. NULL: `first` has no path, or no memory. The disk is asked without the tree's lock.
+ */
+struct tree_file *bulk_plan_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits, size_t *count);
+
+/* ---- prefetch_call.c: one fetch of many files ---- */
+
+struct bulk_call {
+	LIST_ENTRY(bulk_call) link; /* bulk.lock */
+	struct bulk *bulk;
+	unsigned number;
+	struct tree_file *files; /* the call's, with their pins */
+	size_t count;
+	size_t *asked_files; /* the thread's own: which of them each item is */
+	size_t asked_count;
+	bool no_atime;    /* asked by the reader of the first */
+	uint64_t planned; /* bytes of all files */
+	struct asked asked;
+	struct progress progress;
+	uint64_t arrived; /* bytes of files that came, or never will; bulk.lock, as what follows */
+	unsigned readers; /* who wait for it */
+	bool is_over;
+	struct error error; /* of the whole call */
+	pthread_t thread;
+	bool has_thread;
+	/* The thread's own: */
+	unsigned char *filling;
+	size_t filled;
+};
+
+/* Begins to fetch `first` and what belongs with it; NULL: there may be no more. */
+struct bulk_call *bulk_call_begin_locked(
+	struct bulk *b, struct inode *first, const struct tree_gathering *limits, bool no_atime);
+/* Bytes of file `n` that there is room for: of the first, which somebody waits for, also if it is longer than we thought. */
+size_t bulk_call_room(const struct bulk_call *call, size_t n);
+/* What is in `filling` is file `n`, of this version. */
+void bulk_call_took(struct bulk_call *call, size_t n, const struct attr *version);
+
+/* ---- prefetch_alike.c: what of a call's files is here already, as another sandbox's ---- */
+
+/* Takes them, and fills `asked_files` with the others. ERR_NO_MEMORY only. */
+enum err bulk_take_alike(struct bulk_call *call, const struct call *limits, struct error *e);
+
+/* Calls that are over, and for which nobody waits. */
+void bulk_drop_over_locked(struct bulk *b);
+/* Waits for its thread, which is over or about to be. */
+void bulk_call_free(struct bulk_call *call);

@@ -1,0 +1,30 @@
+/*
+ * read_ahead.h - reading that runs ahead of a sequential reader.
+ *
+ * Small files are left to cache/read/prefetch.h. The first read of another asks for exactly what is wanted: one round trip. A second
+ * one where the first ended starts a stream: a thread keeps one long fetch under way, in items of at most 1 MiB. An
+ * item's bytes are handed out only after the sandbox said that they are of the version the stream began with, and as long
+ * as nothing newer is known of the file here; else the stream ends, what it holds is dropped, and the read starts over.
+ * The fetch waits while its window is full, so the vendor's connection does. The window grows while the reader keeps up. A
+ * stream without reads for 5 s is let go.
+ *
+ * Locks: its own one, above the tree's. Functions take NULL for `a`: nothing is read ahead.
+ */
+#pragma once
+
+#include "cache/cache.h"
+#include "cache/tree/tree.h"
+
+struct ahead;
+
+enum err ahead_new(struct ahead **out, struct cache *c, struct error *e);
+/* No read may be under way. Streams are cancelled and waited for. */
+void ahead_free(struct ahead *a);
+
+/* *got < len: the end of the file. */
+enum err ahead_read(struct ahead *a, const struct call *call, struct inode *i, uint64_t offset,
+	void *out, size_t len, size_t *got, struct error *e);
+
+/* The file changes or is in doubt: what was read ahead of it goes. */
+void ahead_drop(struct ahead *a, struct inode *i);
+void ahead_drop_all(struct ahead *a);

@@ -1,0 +1,74 @@
+/*
+ * read_ahead_file.h - one file being read ahead: what read_ahead.c and read_ahead_file.c share; nobody else includes it.
+ *
+ * Functions that end in _locked expect ahead.lock to be held.
+ */
+#pragma once
+
+#include "cache/read/read_ahead.h"
+#include "cache/read/fetch.h"
+
+#include <pthread.h>
+#include <sys/queue.h>
+
+#define READAHEADS_MAX 16
+/* Windows in bytes: a read of the kernel's largest size fits the first; the last covers 0.7 s of 100 Mbit/s. */
+#define READAHEAD_WINDOW_FIRST ((uint64_t)VERB_DATA_MAX)
+#define READAHEAD_WINDOW_MAX   ((uint64_t)8 * 1024 * 1024)
+#define READAHEAD_WINDOWS_MAX  ((uint64_t)32 * 1024 * 1024)
+/* Kept behind the reader: the kernel's reads of one file run side by side and arrive in any order. */
+#define READAHEAD_BEHIND  ((uint64_t)2 * VERB_DATA_MAX)
+#define READAHEAD_IDLE_MS 5000
+
+/* Verified bytes of a file. */
+struct chunk {
+	STAILQ_ENTRY(chunk) link;
+	uint64_t offset;
+	size_t len;
+	unsigned char bytes[];
+};
+
+/* A place for a stream: free while `inode` is NULL. */
+struct readahead {
+	struct ahead *ahead;
+	struct inode *inode;         /* pinned */
+	STAILQ_HEAD(, chunk) chunks; /* without gaps, in order */
+	bool no_atime;               /* as its first reader asked */
+	uint64_t start;              /* where the chunks begin */
+	uint64_t end;                /* where they end */
+	bool at_end;                 /* of the file */
+	uint64_t reader;             /* the end of the furthest wish so far */
+	uint64_t window, grown_at;   /* grown_at: `reader` when it last grew */
+	int64_t read_ms;             /* the last read */
+	unsigned readers;            /* reads in it */
+	bool has_version;
+	struct attr version;
+	struct asked asked; /* when it was first asked */
+	bool dropped;       /* nobody may use it any more */
+	bool running;       /* its thread is at work */
+	bool has_thread;
+	pthread_t thread;
+	struct cancel cancel;
+	struct progress moved; /* of its calls */
+	struct error error;    /* why it broke off */
+	struct chunk *filling; /* the thread's own */
+};
+
+struct ahead {
+	struct cache *cache;
+	pthread_mutex_t lock; /* guards what follows, and read_next of every inode */
+	pthread_cond_t changed;
+	uint64_t windows; /* the sum of all */
+	struct readahead streams[READAHEADS_MAX];
+};
+
+/* The stream's thread: fetches until the end, until it is dropped or nobody reads. */
+void *readahead_run(void *stream);
+
+/* Nobody may use it any more; its thread, if it has one, comes to an end. */
+void readahead_drop_locked(struct readahead *s);
+/* Frees the place of one that was dropped once nobody is in it. */
+void readahead_rest_locked(struct readahead *s);
+void readahead_add_locked(struct readahead *s, struct chunk *chunk);
+/* Drops what lies far enough behind the reader. */
+void readahead_trim_locked(struct readahead *s);

@@ -1,0 +1,168 @@
+#include "cache/session/counted_provider.h"
+
+#include <string.h>
+#include <time.h>
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static enum err note(
+	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
+{
+	stats_add_call(m->stats, verb, outcome, now_us() - began_us);
+	return outcome;
+}
+
+/*
+ * A caller whose time is over begins no question: the answer would come too late, and a change that
+ * was asked for would be in doubt. The refusal says nothing of the sandbox.
+ */
+static bool is_late(const struct call *call, struct error *e)
+{
+	return call && call->progress && call_check_time(call, e);
+}
+
+/* The same of what the sandbox itself was asked for. */
+static enum err note_asked(
+	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
+{
+	if (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT)
+		lease_link_failed(m->lease);
+	return note(m, verb, outcome, began_us);
+}
+
+enum err metered_info(
+	const struct metered *m, const struct call *call, struct sandbox_info *out, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	return note(m, STATS_INFO, provider_info(m->provider, call, out, e), began_us);
+}
+
+enum err metered_extend(
+	const struct metered *m, const struct call *call, int64_t seconds, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	return note(m, STATS_EXTEND, provider_extend(m->provider, call, seconds, e), began_us);
+}
+
+enum err metered_list(const struct metered *m, const struct call *call,
+	const struct list_request *request, list_sink sink, void *context, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	if (is_late(call, e))
+		return ERR_TIMEOUT;
+	return note_asked(m, STATS_LIST,
+		provider_list(m->provider, call, request, sink, context, e), began_us);
+}
+
+static uint64_t data_of(const struct apply_request *request)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < request->changes_count; i++)
+		sum += request->changes[i].data_len;
+	return sum;
+}
+
+enum err metered_apply(const struct metered *m, const struct call *call,
+	const struct apply_request *request, struct change_result *results, struct error *e)
+{
+	int64_t began_us = now_us();
+
+	if (is_late(call, e))
+		return ERR_TIMEOUT;
+	stats_add_sent(m->stats, STATS_APPLY, data_of(request));
+	enum err kind = provider_apply(m->provider, call, request, results, e);
+
+	if (kind && m->unanswered_ms)
+		atomic_store(m->unanswered_ms, monotonic_ms());
+	return note_asked(m, STATS_APPLY, kind, began_us);
+}
+
+/* ---- What comes in pieces ---- */
+
+struct fetching {
+	const struct metered *metered;
+	fetch_sink sink;
+	void *context;
+	int64_t began_us, first_us, last_us; /* the call, its first bytes and its last so far */
+	uint64_t bytes;                      /* since the first */
+};
+
+static void note_bytes(struct fetching *f, size_t len)
+{
+	f->last_us = now_us();
+	if (f->first_us)
+		f->bytes += len;
+	else
+		f->first_us = f->last_us;
+}
+
+static void note_bandwidth(const struct fetching *f)
+{
+	if (f->metered->bandwidth && f->first_us)
+		bandwidth_note(f->metered->bandwidth, f->first_us - f->began_us, f->bytes,
+			f->last_us - f->first_us);
+}
+
+static enum err pass_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct fetching *f = context;
+
+	if (piece->kind == FETCH_DATA) {
+		stats_add_received(f->metered->stats, STATS_FETCH, piece->len);
+		note_bytes(f, piece->len);
+	}
+	return f->sink(f->context, piece, e);
+}
+
+enum err metered_fetch(const struct metered *m, const struct call *call,
+	const struct fetch_item *items, size_t items_count, fetch_sink sink, void *context,
+	struct error *e)
+{
+	struct fetching f = {
+		.metered = m, .sink = sink, .context = context, .began_us = now_us()
+	};
+
+	if (is_late(call, e))
+		return ERR_TIMEOUT;
+	enum err kind = provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e);
+
+	note_bandwidth(&f);
+	return note_asked(m, STATS_FETCH, kind, f.began_us);
+}
+
+struct executing {
+	const struct metered *metered;
+	execute_sink sink;
+	void *context;
+};
+
+static enum err pass_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct executing *x = context;
+
+	stats_add_received(x->metered->stats, STATS_EXECUTE, len);
+	return x->sink(x->context, stream, bytes, len, e);
+}
+
+enum err metered_execute(const struct metered *m, const struct call *call,
+	const struct execute_request *request, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	struct executing x = { .metered = m, .sink = sink, .context = context };
+	int64_t began_us = now_us();
+
+	stats_add_sent(m->stats, STATS_EXECUTE, strlen(request->command) + request->input_len);
+	return note_asked(m, STATS_EXECUTE,
+		provider_execute(m->provider, call, request, pass_output, &x, result, e), began_us);
+}

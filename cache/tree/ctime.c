@@ -1,0 +1,105 @@
+/*
+ * The ctime of a change made here stays as it was shown, though the sandbox made the change later.
+ * To git a file with another ctime than a moment ago is one that somebody has changed: a merge that
+ * looks twice would give up. make, tar and backups compare it with the times of other files. The
+ * shown ctime stays for as long as the sandbox reports nothing but the change itself; the next
+ * change moves it. What the tree itself compares is always the sandbox's.
+ */
+#include "cache/tree/tree_inside.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct kept_ctime {
+	struct timespec shown, real;
+	/* The answer to the change told nothing of the inode: `real` is told by the next one. */
+	bool is_awaited;
+};
+
+struct timespec shown_ctime_locked(const struct inode *i, struct timespec ctime)
+{
+	const struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
+
+	return kept && time_equals(kept->real, ctime) ? kept->shown : ctime;
+}
+
+void forget_ctime_locked(struct inode *i)
+{
+	if (!i->extra)
+		return;
+	free(i->extra->kept_ctime);
+	i->extra->kept_ctime = NULL;
+}
+
+/* Without memory it moves. */
+static void keep_locked(struct inode *i, struct kept_ctime kept)
+{
+	if (!inode_extra_make_locked(i))
+		return;
+	if (!i->extra->kept_ctime)
+		i->extra->kept_ctime = malloc(sizeof kept);
+	if (i->extra->kept_ctime)
+		*i->extra->kept_ctime = kept;
+}
+
+void keep_ctime_locked(struct inode *i, struct timespec shown)
+{
+	if (time_equals(shown, i->attr.ctime))
+		forget_ctime_locked(i);
+	else
+		keep_locked(i, (struct kept_ctime){ .shown = shown, .real = i->attr.ctime });
+}
+
+/*
+ * With the ctime that the sandbox has as far as known: what the change stream still tells of our
+ * own changes before is no later than that.
+ */
+void await_ctime_locked(struct tree *t, struct inode *i, struct timespec ctime)
+{
+	struct timespec shown = shown_ctime_locked(i, i->attr.ctime);
+	struct attr attr = i->attr;
+
+	if (time_is_after(ctime, attr.ctime))
+		attr.ctime = ctime;
+	set_own_attr_locked(t, i, &attr);
+	keep_locked(
+		i, (struct kept_ctime){ .shown = shown, .real = attr.ctime, .is_awaited = true });
+}
+
+/* The size of a directory is the file system's own affair, and so are its links there. */
+bool is_as_foreseen(const struct attr *foreseen, const struct attr *now)
+{
+	return (S_ISDIR(now->mode) || now->size == foreseen->size) &&
+		time_equals(now->mtime, foreseen->mtime);
+}
+
+/* Nobody else gave it another mode, owner or name. */
+static bool is_otherwise_equal(const struct attr *a, const struct attr *b)
+{
+	return a->mode == b->mode && a->uid == b->uid && a->gid == b->gid &&
+		(S_ISDIR(a->mode) || a->nlink == b->nlink);
+}
+
+void awaited_ctime_told_locked(struct inode *i, const struct attr *told)
+{
+	struct kept_ctime *kept = inode_extra_locked(i)->kept_ctime;
+
+	if (!kept || !kept->is_awaited)
+		return;
+	bool is_it = time_equals(kept->real, i->attr.ctime) && is_as_foreseen(&i->attr, told) &&
+		is_otherwise_equal(&i->attr, told);
+
+	if (is_it)
+		*kept = (struct kept_ctime){ .shown = kept->shown, .real = told->ctime };
+	else
+		forget_ctime_locked(i);
+}
+
+struct timespec tree_shown_ctime(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	struct timespec shown = shown_ctime_locked(i, attr->ctime);
+
+	pthread_mutex_unlock(&t->lock);
+	return shown;
+}

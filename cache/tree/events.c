@@ -1,0 +1,375 @@
+/* What the change stream told, judged: the echo of what is known already, or news. */
+#include "cache/tree/tree_inside.h"
+
+#include "providers/base/path.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Telling ---- */
+
+void tree_tells(struct tree *t, tree_tell tell, void *context)
+{
+	t->tell = tell;
+	t->tell_context = context;
+}
+
+void tell_locked(const struct tree *t, const struct tree_told *told)
+{
+	if (t->tell)
+		t->tell(t->tell_context, told);
+}
+
+/* ---- Where it is ---- */
+
+/* The deepest directory on the way to `path` that is known; *rest: what of the path lies beyond. */
+struct inode *deepest_locked(struct tree *t, const char *path, const char **rest)
+{
+	char name[PATH_NAME_MAX + 1];
+	struct inode *dir = t->root;
+	const char *slash;
+
+	for (*rest = path; (slash = strchr(*rest, '/')); *rest = slash + 1) {
+		size_t len = (size_t)(slash - *rest);
+
+		if (len > PATH_NAME_MAX)
+			break;
+		memcpy(name, *rest, len);
+		name[len] = 0;
+		struct dentry *d = dentry_find_locked(t, dir, name);
+
+		if (!d || !S_ISDIR(d->inode->attr.mode))
+			break;
+		dir = d->inode;
+	}
+	return dir;
+}
+
+/* ---- Judging ---- */
+
+static bool is_equal(const struct attr *a, const struct attr *b)
+{
+	return version_of(a) == version_of(b) && a->mode == b->mode && a->nlink == b->nlink &&
+		a->uid == b->uid && a->gid == b->gid;
+}
+
+/* Of what stands there by what we know, a state that is no later than the one we know. */
+static bool is_echo(const struct inode *i, const struct watch_event *event)
+{
+	const struct attr *known = &i->attr, *told = &event->attr;
+
+	if (!time_equals(known->ctime, told->ctime))
+		return time_is_after(known->ctime, told->ctime);
+	/* Contents that changed again within the tick. */
+	if (event->kind == WATCH_CHANGED && !i->settled && !i->own)
+		return false;
+	return is_equal(known, told);
+}
+
+static bool is_told_the_same(const struct dentry *d, const struct watch_event *event)
+{
+	return d && event->has_attr && is_same_file(&d->inode->attr, &event->attr);
+}
+
+/* Answers to what was asked before this are older. */
+static void touch_locked(struct tree *t, struct inode *i)
+{
+	i->changed = ++t->serial;
+	i->told_of = true;
+}
+
+/* What lies in a directory that went, or was away, may have changed where nobody told of it. */
+static void doubt_inside_locked(struct tree *t, struct inode *i)
+{
+	if (S_ISDIR(i->attr.mode))
+		doubt_and_tell_below_locked(t, i);
+}
+
+/* What is told of an inode is the latest state of it. */
+static void take_attr_locked(struct tree *t, struct inode *i, const struct watch_event *event)
+{
+	bool pages = event->kind == WATCH_CHANGED || i->attr.size != event->attr.size ||
+		!time_equals(i->attr.mtime, event->attr.mtime);
+
+	touch_locked(t, i);
+	awaited_ctime_told_locked(i, &event->attr);
+	i->attr = event->attr;
+	i->settled = false;
+	i->own = false;
+	kernel_forgets_inode_locked(t, i, pages);
+	if (event->kind == WATCH_CREATED)
+		doubt_inside_locked(t, i);
+}
+
+/* A name that is not what we thought, in a directory that is not what it was. */
+static void doubt_name_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d)
+{
+	touch_locked(t, dir);
+	dir->attr_until_ms = 0;
+	dir->complete_until_ms = 0;
+	if (d) {
+		touch_locked(t, d->inode);
+		d->until_ms = 0;
+		d->inode->attr_until_ms = 0;
+		kernel_forgets_inode_locked(t, d->inode, true);
+		doubt_inside_locked(t, d->inode);
+	}
+	kernel_forgets_name_locked(t, dir, name, d, false);
+	kernel_forgets_inode_locked(t, dir, false);
+}
+
+/*
+ * A change of what is known to be absent. Somebody else's file of that name would have been told of
+ * when it was made: this is the last word on what was removed here.
+ */
+static bool is_of_removed_locked(
+	const struct tree *t, const struct inode *dir, const struct watch_event *event)
+{
+	bool is_change = event->kind == WATCH_CHANGED || event->kind == WATCH_ATTR;
+
+	return is_change && is_absent_locked(t, dir);
+}
+
+/* Whether it says nothing that is not known. */
+static bool is_known_locked(const struct tree *t, const struct inode *dir, const struct dentry *d,
+	const struct watch_event *event)
+{
+	if (!d)
+		return event->kind == WATCH_REMOVED || is_of_removed_locked(t, dir, event);
+	if (event->kind == WATCH_REMOVED)
+		return false;
+	return is_told_the_same(d, event) && is_echo(d->inode, event) && !d->inode->foreseen;
+}
+
+/* What stands where it stood is not touched by what is foreseen of others in the directory. */
+bool is_early_locked(
+	const struct inode *dir, const struct dentry *d, const struct watch_event *event)
+{
+	if (is_told_the_same(d, event) && dir->changing == dir->foreseen)
+		return d->inode->changing;
+	return dir->changing || (d ? d->inode->changing : !dir->complete);
+}
+
+/* ---- What others moved ---- */
+
+/*
+ * Whether it may have another name by what is told. What is under a change of ours stays until that
+ * is done. A directory that others moved is a new inode, and a link has the text of where it stood.
+ */
+static bool may_move_locked(const struct inode *i)
+{
+	bool is_ours = i->changing || i->moving || i->owed || i->provisional ||
+		inode_extra_locked(i)->staged;
+
+	return !is_ours && !S_ISDIR(i->attr.mode) && !S_ISLNK(i->attr.mode);
+}
+
+/* The name that `i` has at the path `from`. */
+static struct dentry *renamed_from_locked(struct tree *t, const struct inode *i, const char *from)
+{
+	const char *name;
+	const struct inode *dir = from ? deepest_locked(t, from, &name) : NULL;
+	struct dentry *d = dir && !strchr(name, '/') ? dentry_find_locked(t, dir, name) : NULL;
+
+	return d && d->inode == i ? d : NULL;
+}
+
+/* But for `now`, the name that it has by then. */
+static void drop_renamed_locked(
+	struct tree *t, const struct inode *i, const char *from, const struct dentry *now)
+{
+	struct dentry *d = renamed_from_locked(t, i, from);
+
+	if (d && d != now && !d->dir->changing)
+		dentry_lost_locked(t, d);
+}
+
+/*
+ * Whether `i` is what is told of and no later file with its number: both have their time of birth,
+ * or the name that it had is told, too.
+ */
+static bool is_surely_locked(struct tree *t, const struct inode *i, const struct watch_event *event)
+{
+	const char *was_at = inode_extra_locked(i)->was_at;
+
+	if (!is_same_file(&i->attr, &event->attr))
+		return false;
+	if (i->attr.btime_ns && event->attr.btime_ns)
+		return true;
+	return renamed_from_locked(t, i, event->from) ||
+		(!i->names && was_at && event->from && !strcmp(was_at, event->from));
+}
+
+static struct inode *told_inode_locked(struct tree *t, const struct watch_event *event)
+{
+	struct inode *i = event->has_attr && event->kind == WATCH_CREATED
+		? inode_find_locked(t, &event->attr)
+		: NULL;
+
+	return i && is_surely_locked(t, i, event) ? i : NULL;
+}
+
+/*
+ * A file that is known is told of by a name that it did not have: others renamed it, or linked it.
+ * What is open of it stays: the name is a way to it, to be asked for as any that is in doubt. A
+ * name changes the ctime of its file: with a state that is no later than the known one, an event
+ * may be the echo of a name that the mount has taken away again.
+ */
+static void move_told_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
+{
+	struct inode *i = told_inode_locked(t, event);
+	struct dentry *d = dentry_find_locked(t, dir, name);
+
+	if (!i || !may_move_locked(i) || !time_is_after(event->attr.ctime, i->attr.ctime) ||
+		(d && (d->inode == i || d->inode->changing || d->inode->owed)))
+		return;
+	i->pins++;
+	inode_wake_locked(t, i);
+	dir->pins++;
+	inode_wake_locked(t, dir);
+	if (d)
+		dentry_lost_locked(t, d);
+	d = dentry_new_locked(t, dir, name, i);
+	/* Answers to what was asked by the path of before are none of it. */
+	if (d)
+		i->moved = ++t->serial;
+	if (d && event->from)
+		drop_renamed_locked(t, i, event->from, d);
+	inode_unpin_locked(t, dir);
+	inode_unpin_locked(t, i);
+}
+
+void news_locked(struct tree *t, struct inode *dir, const char *name, struct dentry *d,
+	const struct watch_event *event)
+{
+	if (is_told_the_same(d, event)) {
+		take_attr_locked(t, d->inode, event);
+	} else {
+		doubt_name_locked(t, dir, name, d);
+		move_told_locked(t, dir, name, event);
+	}
+	tell_locked(t, &(struct tree_told){ .event = event });
+}
+
+void judge_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
+{
+	struct dentry *d = dentry_find_locked(t, dir, name);
+
+	if (!is_known_locked(t, dir, d, event))
+		news_locked(t, dir, name, d, event);
+}
+
+/* ---- Directories that were moved here ---- */
+
+void stray_begins_locked(struct tree *t, struct inode *i)
+{
+	if (!S_ISDIR(i->attr.mode) || !i->foreseen || i->provisional || i->strays)
+		return;
+	i->strays = true;
+	t->strays++;
+}
+
+void stray_ends_locked(struct tree *t, struct inode *i)
+{
+	if (!i->strays)
+		return;
+	i->strays = false;
+	if (t->has_missed)
+		doubt_and_tell_below_locked(t, i);
+	if (!--t->strays)
+		t->has_missed = false;
+}
+
+/* Of what lies beyond `dir`, or by a way that the sandbox has otherwise. */
+static bool may_be_missed_locked(const struct tree *t, const struct inode *dir, const char *rest)
+{
+	if (strchr(rest, '/'))
+		return true;
+	while (dir != t->root && !dir->strays && !dir->provisional && dir->names)
+		dir = dir->names->dir;
+	return dir->strays || dir->provisional;
+}
+
+/* ---- One event ---- */
+
+/* While a change of ours in it is under way its answer brings the attributes, and what is told once more costs little. */
+static void hear_root_locked(struct tree *t, const struct watch_event *event)
+{
+	struct inode *root = t->root;
+
+	if (event->has_attr && !root->changing && is_echo(root, event))
+		return;
+	touch_locked(t, root);
+	root->attr_until_ms = 0;
+	kernel_forgets_inode_locked(t, root, false);
+	tell_locked(t, &(struct tree_told){ .event = event });
+}
+
+/* Of what is under change here: of what has that name, and of what is told of by it. */
+static void note_told_locked(struct tree *t, struct dentry *d, const struct watch_event *event)
+{
+	struct inode *told = event->has_attr ? inode_find_locked(t, &event->attr) : NULL;
+
+	if (d)
+		d->inode->told_of = true;
+	if (told)
+		told->told_of = true;
+}
+
+static void hear_name_locked(
+	struct tree *t, struct inode *dir, const char *name, const struct watch_event *event)
+{
+	struct dentry *d = dentry_find_locked(t, dir, name);
+	/* It may have been told of before, and an answer under way may still have it. */
+	bool is_unsure =
+		event->kind == WATCH_REMOVED && !is_absent_locked(t, dir) && !dir->changing;
+
+	if (is_known_locked(t, dir, d, event) && !is_unsure)
+		return;
+	note_told_locked(t, d, event);
+	if (!is_early_locked(dir, d, event)) {
+		news_locked(t, dir, name, d, event);
+		return;
+	}
+	/* An answer under way may know more of the name, but not of whom it is. */
+	if (!dir->changing)
+		move_told_locked(t, dir, name, event);
+	put_off_locked(t, dir, name, event);
+}
+
+/*
+ * Of what was in a directory that is known to be absent: the echo of a removal of ours, which the
+ * removal of the directory has overtaken here.
+ */
+static bool is_gone_with_its_dir_locked(
+	const struct tree *t, const struct inode *dir, const struct watch_event *event)
+{
+	return event->kind == WATCH_REMOVED && is_absent_locked(t, dir);
+}
+
+void tree_hear(struct tree *t, const struct watch_event *event)
+{
+	const char *rest;
+
+	pthread_mutex_lock(&t->lock);
+	struct inode *dir = deepest_locked(t, event->path, &rest);
+
+	if (t->strays && may_be_missed_locked(t, dir, rest))
+		t->has_missed = true;
+	if (!*event->path) {
+		hear_root_locked(t, event);
+	} else if (strchr(rest, '/') && is_gone_with_its_dir_locked(t, dir, event)) {
+		/* Nothing that is known changes by it. */
+	} else if (strchr(rest, '/')) {
+		/* An answer under way may be about to teach what is on the way there. */
+		touch_locked(t, dir);
+		t->told_beyond = dir->changed;
+		note_told_locked(t, NULL, event);
+		tell_locked(t, &(struct tree_told){ .event = event });
+	} else {
+		hear_name_locked(t, dir, rest, event);
+	}
+	pthread_mutex_unlock(&t->lock);
+}

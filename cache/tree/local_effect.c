@@ -1,0 +1,273 @@
+/* Changes that the sandbox has not heard of yet, shown as if it had; and whether an answer still holds. */
+#include "cache/tree/tree_inside.h"
+
+#include <sys/stat.h>
+
+/* Each change moves the times on; an mtime that was set to the future comes back. */
+static struct timespec time_of_change_locked(const struct inode *i, struct timespec now)
+{
+	struct timespec ctime = i->attr.ctime;
+
+	return time_next(ctime, time_next(shown_ctime_locked(i, ctime), now));
+}
+
+struct timespec tree_time_of_change(struct tree *t, struct inode *i, struct timespec now)
+{
+	pthread_mutex_lock(&t->lock);
+	struct timespec time = time_of_change_locked(i, now);
+
+	pthread_mutex_unlock(&t->lock);
+	return time;
+}
+
+static uint64_t blocks_of(uint64_t size)
+{
+	return (size + 511) / 512;
+}
+
+/*
+ * Programs that copy take a size without blocks for one great hole. So the bytes that are written
+ * get blocks, also inside the file: it may have a hole there. A file that has all its blocks gets
+ * no more of them.
+ */
+static void foresee_bytes(struct attr *attr, uint64_t begin, uint64_t end)
+{
+	uint64_t most, written = begin < end ? blocks_of(end) - begin / 512 : 0;
+
+	if (end > attr->size)
+		attr->size = end;
+	most = blocks_of(attr->size);
+	if (attr->blocks < most)
+		attr->blocks = written < most - attr->blocks ? attr->blocks + written : most;
+}
+
+/* What is added is a hole. */
+static void foresee_size(struct attr *attr, uint64_t size)
+{
+	if (attr->blocks > blocks_of(size))
+		attr->blocks = blocks_of(size);
+	attr->size = size;
+}
+
+/* File systems that do not count the directories in a directory say 1 of each. */
+static void foresee_links(struct attr *attr, int links)
+{
+	if (S_ISDIR(attr->mode) ? attr->nlink > 1 : links > 0 || attr->nlink > 0)
+		attr->nlink += (uint32_t)links;
+}
+
+static void foresee_set(struct attr *attr, const struct change *set, struct timespec now)
+{
+	if (set->set & SET_SIZE)
+		foresee_size(attr, set->size);
+	set_attr(attr, set, now);
+}
+
+static void foresee_locked(struct tree *t, struct inode *i, const struct tree_foresight *f)
+{
+	bool keeps_mtime = f->keeps_mtime || (f->set && !(f->set->set & SET_SIZE));
+	struct attr attr = i->attr;
+	struct timespec now = time_of_change_locked(i, f->now);
+
+	foresee_bytes(&attr, f->begin, f->end);
+	foresee_links(&attr, f->links);
+	attr.ctime = now;
+	if (!keeps_mtime)
+		attr.mtime = now;
+	if (f->set)
+		foresee_set(&attr, f->set, f->now);
+	if (i->extra && (f->is_forgotten || (f->asker && f->asker == i->extra->lent_to)))
+		i->extra->lent_to = 0;
+	set_own_attr_locked(t, i, &attr);
+	i->settled = false;
+}
+
+void tree_foresee(struct tree *t, struct inode *i, const struct tree_foresight *f)
+{
+	pthread_mutex_lock(&t->lock);
+	foresee_locked(t, i, f);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void adopt_answer_locked(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms)
+{
+	struct attr foreseen = i->attr;
+	struct timespec shown = shown_ctime_locked(i, foreseen.ctime);
+
+	if (!adopt_locked(t, i, s, attr, until_ms))
+		await_ctime_locked(t, i, attr->ctime);
+	else if (is_as_foreseen(&foreseen, &i->attr))
+		keep_ctime_locked(i, shown);
+}
+
+void tree_answered(struct tree *t, const struct tree_scope *s, struct inode *i,
+	const struct attr *attr, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	if (i->provisional)
+		take_identity_locked(t, i, attr);
+	bool has_more = i->changing == i->foreseen && !is_only_change_locked(s, i);
+
+	if (!has_more || !is_same_file(&i->attr, attr))
+		adopt_answer_locked(t, s, i, attr, until_ms);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_answered_untold(struct tree *t, struct inode *i, struct timespec ctime)
+{
+	pthread_mutex_lock(&t->lock);
+	take_back_locked(t, i);
+	if (i->foreseen)
+		await_ctime_locked(t, i, ctime);
+	i->attr_until_ms = 0;
+	i->complete_until_ms = 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool is_foreseen_locked(const struct tree *t, const struct inode *i)
+{
+	return (i->foreseen || i->provisional) && i->changing == i->foreseen &&
+		is_attr_believed_locked(t, i, tree_now_ms());
+}
+
+bool tree_foreseen(struct tree *t, struct inode *i, struct attr *out)
+{
+	pthread_mutex_lock(&t->lock);
+	bool known = is_foreseen_locked(t, i);
+
+	*out = i->attr;
+	show_locked(t, i, out);
+	pthread_mutex_unlock(&t->lock);
+	return known;
+}
+
+bool tree_base(struct tree *t, struct inode *i, struct attr *out)
+{
+	int64_t now_ms = tree_now_ms();
+
+	pthread_mutex_lock(&t->lock);
+	bool is_trusted = is_believed_locked(t, i->attr_until_ms, now_ms) ||
+		is_in_doubt_locked(t, i->attr_until_ms, now_ms);
+	bool known = i->settled && !i->changing && S_ISREG(i->attr.mode) && is_trusted &&
+		!is_put_off_locked(t, i);
+
+	*out = i->attr;
+	i->told_of = false;
+	pthread_mutex_unlock(&t->lock);
+	return known;
+}
+
+bool tree_base_holds(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool holds = is_foreseen_locked(t, i) && !i->told_of && !t->has_missed;
+
+	pthread_mutex_unlock(&t->lock);
+	return holds;
+}
+
+/* ---- What the kernel keeps meanwhile ---- */
+
+static int64_t ahead_until_locked(const struct tree *t, const struct inode *i)
+{
+	return i->provisional ? INT64_MAX : believed_until_locked(t, i->attr_until_ms);
+}
+
+#define LENT_TO_SEVERAL (-1)
+
+static void note_lent(struct inode_extra *x, pid_t asker, int64_t until_ms)
+{
+	bool is_alone = asker && (!x->lent_to || x->lent_to == asker);
+
+	if (!x->lent_to || x->lent_until_ms < until_ms)
+		x->lent_until_ms = until_ms;
+	x->lent_to = is_alone ? asker : LENT_TO_SEVERAL;
+}
+
+static int64_t lent_until_locked(
+	const struct tree *t, const struct inode *i, const struct tree_lending *how, bool is_ahead)
+{
+	int64_t until_ms = is_ahead ? ahead_until_locked(t, i) : attr_until_locked(t, i);
+	int64_t most_ms = how->most_ms ? tree_now_ms() + how->most_ms : INT64_MAX;
+
+	return until_ms < most_ms ? until_ms : most_ms;
+}
+
+int64_t tree_lend(struct tree *t, struct inode *i, const struct tree_lending *how, struct attr *out)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_ahead = how->ahead && is_foreseen_locked(t, i);
+	int64_t until_ms = lent_until_locked(t, i, how, is_ahead);
+
+	/* Of a file the kernel drops by itself an answer that its own write or setattr has overtaken. */
+	if (until_ms && (is_ahead || S_ISDIR(i->attr.mode))) {
+		if (inode_extra_make_locked(i))
+			note_lent(i->extra, how->asker, until_ms);
+		else
+			until_ms = 0;
+	}
+	*out = i->attr;
+	show_locked(t, i, out);
+	kernel_has_attr_locked(t, i, until_ms);
+	pthread_mutex_unlock(&t->lock);
+	return until_ms;
+}
+
+void take_back_locked(struct tree *t, struct inode *i)
+{
+	struct inode_extra *x = i->extra;
+
+	if (x && x->lent_to && x->lent_until_ms > tree_now_ms())
+		tell_locked(t, &(struct tree_told){ .inode = i, .taken_back = true });
+	if (x)
+		x->lent_to = 0;
+}
+
+bool tree_still(struct tree *t, struct inode *i, uint64_t seen, const struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	bool still = is_news_locked(t, i, seen) && is_same_file(&i->attr, attr) &&
+		attr_is_same_version(&i->attr, attr);
+
+	pthread_mutex_unlock(&t->lock);
+	return still;
+}
+
+/* ---- Deciding here ---- */
+
+/* Nobody could take it from its place without our being told. */
+static bool is_way_held_locked(const struct tree *t, const struct inode *i)
+{
+	while (i->names && (i->provisional || i->names->until_ms == TREE_HELD))
+		i = i->names->dir;
+	return i == t->root;
+}
+
+/* Likewise: change it, or what is in it. */
+static bool is_held_locked(const struct inode *dir)
+{
+	return dir->provisional ||
+		(dir->attr_until_ms == TREE_HELD && dir->complete_until_ms == TREE_HELD);
+}
+
+bool tree_may_decide(struct tree *t, struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool may = t->decides && t->trusted_until_ms > now_ms && is_held_locked(dir) &&
+		is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}
+
+bool tree_may_decide_once_listed(struct tree *t, struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool holds_entries = dir->attr.dev == t->root->attr.dev && !dir->unwatched;
+	bool may = t->trusted_until_ms == TREE_HELD && holds_entries && !dir->lists_alone &&
+		!is_complete_locked(t, dir, now_ms) && is_way_held_locked(t, dir);
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}

@@ -1,0 +1,336 @@
+/* Inodes that were made here and that the sandbox has not heard of, and paths that lead there through names it has not. */
+#include "cache/tree/tree_inside.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Made here ---- */
+
+/*
+ * File systems that do not count the directories in a directory say 1 of each. One of layers, which
+ * has no time of birth, says so only of what is in several of them.
+ */
+static uint32_t links_of_made(const struct inode *dir, uint32_t mode)
+{
+	bool is_layered = !dir->attr.btime_ns && !dir->provisional;
+
+	return S_ISDIR(mode) && (dir->attr.nlink > 1 || is_layered) ? 2 : 1;
+}
+
+uint64_t number_locked(struct tree *t)
+{
+	return TREE_PROVISIONAL + ++t->provisionals;
+}
+
+static struct attr attr_of_made(struct tree *t, const struct inode *dir, const struct attr *wanted)
+{
+	struct attr attr = *wanted;
+
+	attr.dev = dir->attr.dev;
+	attr.ino = number_locked(t);
+	attr.btime_ns = 0;
+	attr.nlink = links_of_made(dir, attr.mode);
+	attr.blksize = dir->attr.blksize;
+	attr.blocks = 0;
+	return attr;
+}
+
+/* Answers under way are older. */
+static void note_made_locked(struct tree *t, struct inode *dir, struct inode *i, struct dentry *d,
+	const struct tree_news *news)
+{
+	uint64_t made = ++t->serial;
+
+	i->changed = made;
+	if (!dir->changing)
+		dir->changed = made;
+	i->provisional = true;
+	i->made_here = true;
+	i->own = true;
+	i->attr_until_ms = belief_locked(t, i, made, news->until_ms);
+	d->until_ms = belief_locked(t, dir, made, news->name_until_ms);
+	if (S_ISDIR(i->attr.mode)) {
+		i->complete = true;
+		i->complete_until_ms = d->until_ms;
+		i->listed_until_ms = i->attr_until_ms;
+	}
+	if (news->link)
+		inode_set_link_locked(i, news->link);
+}
+
+struct inode *tree_foresee_made(
+	struct tree *t, struct inode *dir, const char *name, const struct tree_news *news)
+{
+	pthread_mutex_lock(&t->lock);
+	struct attr attr = attr_of_made(t, dir, &news->attr);
+	struct inode *i = inode_new_locked(t, &attr);
+	struct dentry *d = i ? dentry_new_locked(t, dir, name, i) : NULL;
+
+	if (i) {
+		inode_unhash_locked(t, i);
+		i->pins++;
+	}
+	if (d) {
+		note_made_locked(t, dir, i, d, news);
+	} else if (i) {
+		inode_unpin_locked(t, i);
+		i = NULL;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return i;
+}
+
+bool tree_is_provisional(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = i->provisional;
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+/* ---- What the sandbox says to it ---- */
+
+/* Without memory the sandbox's is shown. */
+static void show_number_locked(struct inode *i, uint64_t number)
+{
+	struct inode_extra *x = inode_extra_make_locked(i);
+
+	if (x)
+		x->shown_ino = number;
+}
+
+void take_identity_locked(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	take_back_locked(t, i);
+	show_number_locked(i, i->attr.ino);
+	i->provisional = false;
+	i->attr.dev = attr->dev;
+	i->attr.ino = attr->ino;
+	i->attr.btime_ns = attr->btime_ns;
+	/* What has lost its names meanwhile is found by none. */
+	if (!i->gone || inode_extra_locked(i)->staged)
+		inode_hash_locked(t, i);
+	forget_shown_locked(t, i);
+}
+
+void tree_placed(struct tree *t, struct inode *i, const struct attr *attr)
+{
+	pthread_mutex_lock(&t->lock);
+	uint64_t own = inode_extra_locked(i)->shown_ino, shown = own ? own : i->attr.ino;
+
+	if (!i->provisional && !is_same_file(&i->attr, attr)) {
+		inode_unhash_locked(t, i);
+		take_identity_locked(t, i, attr);
+		show_number_locked(i, shown);
+		/* What was asked before told of the other one: it is no sign that the name is another file's. */
+		i->moved = ++t->serial;
+		if (i->extra)
+			i->extra->replaced = i->moved;
+		forget_shown_locked(t, i);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_taken(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	i->complete = false;
+	i->complete_until_ms = 0;
+	/* In layers it may be one of a lower layer, which cannot be moved. */
+	i->made_here = false;
+	kernel_forgets_absent_locked(t, i);
+	kernel_forgets_inode_locked(t, i, true);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool stands_at_locked(
+	struct tree *t, const struct dentry *d, const char *path, const char *path2)
+{
+	char *own = path_build_locked(t, d->dir, d->name);
+	bool is = own && (!strcmp(own, path) || (path2 && !strcmp(own, path2)));
+
+	free(own);
+	return is;
+}
+
+/* Whether one of its names is there. */
+static bool is_found_locked(
+	struct tree *t, const struct inode *i, const char *path, const char *path2)
+{
+	for (const struct dentry *d = i->names; d; d = d->next_of_inode)
+		if (stands_at_locked(t, d, path, path2))
+			return true;
+	return false;
+}
+
+void tree_copied_up(struct tree *t, struct inode *i, const char *path, const char *path2,
+	unsigned ended, const struct attr *attr)
+{
+	tree_placed(t, i, attr);
+	pthread_mutex_lock(&t->lock);
+	bool is_found = i->owed <= ended && is_found_locked(t, i, path, path2);
+
+	for (struct dentry *d = i->names, *next; d && is_found; d = next) {
+		next = d->next_of_inode;
+		if (stands_at_locked(t, d, path, path2))
+			continue;
+		d->dir->complete = false;
+		dentry_lost_locked(t, d);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_is_movable(struct tree *t, struct inode *i, const struct inode *to)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is = !S_ISDIR(i->attr.mode) || i->attr.btime_ns || i->made_here;
+
+	is = is && may_be_in_locked(t, i, to);
+
+	pthread_mutex_unlock(&t->lock);
+	return is;
+}
+
+bool may_be_copied_up_locked(const struct inode *i)
+{
+	return !S_ISDIR(i->attr.mode) && !i->attr.btime_ns && i->attr.nlink > 1 && !i->provisional;
+}
+
+bool tree_may_be_copied_up(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool may = may_be_copied_up_locked(i);
+
+	pthread_mutex_unlock(&t->lock);
+	return may;
+}
+
+void tree_number(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!i->provisional && !inode_extra_locked(i)->shown_ino)
+		show_number_locked(i, number_locked(t));
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_replacing(struct tree *t, struct inode *i, int delta)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode_extra *x = inode_extra_make_locked(i);
+
+	/* Without memory what changes it by then is refused. */
+	if (x && (delta > 0 || x->replacing))
+		x->replacing += (unsigned)delta;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void forget_shown_locked(struct tree *t, struct inode *i)
+{
+	if (i->kernel_refs || i->opens)
+		return;
+	if (is_number_kept_locked(t, &i->attr)) {
+		if (!inode_extra_locked(i)->shown_ino)
+			show_number_locked(i, number_locked(t));
+	} else if (i->extra) {
+		i->extra->shown_ino = 0;
+	}
+}
+
+static void refuse_name_locked(struct tree *t, struct dentry *d)
+{
+	struct inode *dir = d->dir;
+
+	take_back_locked(t, dir);
+	dir->complete = false;
+	dir->attr_until_ms = 0;
+	kernel_forgets_name_locked(t, dir, d->name, d, true);
+	kernel_forgets_inode_locked(t, dir, false);
+	dentry_drop_locked(t, d);
+}
+
+void tree_refused_made(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	take_back_locked(t, i);
+	i->pins++;
+	i->provisional = false;
+	i->gone = i->complete = false;
+	i->attr_until_ms = 0;
+	if (i->extra)
+		free(take(i->extra->staged));
+	while (i->names)
+		refuse_name_locked(t, i->names);
+	kernel_forgets_inode_locked(t, i, true);
+	inode_unpin_locked(t, i);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- Paths that the sandbox does not have ---- */
+
+bool is_only_here_locked(const struct dentry *d, uint64_t seen)
+{
+	return d && (d->inode->owed || inode_extra_locked(d->inode)->replaced > seen);
+}
+
+void tree_owe_name(struct tree *t, struct inode *i, int delta)
+{
+	pthread_mutex_lock(&t->lock);
+	i->owed += (unsigned)delta;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static struct inode *owing_locked(const struct tree *t, struct inode *i)
+{
+	while (!i->owed && !i->provisional && i != t->root && i->names)
+		i = i->names->dir;
+	return i->owed || i->provisional ? i : NULL;
+}
+
+bool owes_path_locked(const struct tree *t, const struct inode *i)
+{
+	return owing_locked(t, (struct inode *)i);
+}
+
+bool tree_owes_path(struct tree *t, const struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	bool owes = owes_path_locked(t, i);
+
+	pthread_mutex_unlock(&t->lock);
+	return owes;
+}
+
+static struct inode *owing_on_any_locked(const struct tree *t, struct inode *i)
+{
+	struct inode *owing = owing_locked(t, i);
+
+	for (const struct dentry *d = i->names; d && !owing; d = d->next_of_inode)
+		owing = owing_locked(t, d->dir);
+	return owing;
+}
+
+struct inode *tree_owing_on_paths(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *owing = owing_on_any_locked(t, i);
+
+	if (owing)
+		owing->pins++;
+	pthread_mutex_unlock(&t->lock);
+	return owing;
+}
+
+struct inode *tree_owing_on_path(struct tree *t, struct inode *i)
+{
+	pthread_mutex_lock(&t->lock);
+	struct inode *owing = owing_locked(t, i);
+
+	if (owing)
+		owing->pins++;
+	pthread_mutex_unlock(&t->lock);
+	return owing;
+}

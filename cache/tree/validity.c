@@ -1,0 +1,391 @@
+/* What is held: believed not until a time of its own, but as long as the tree is trusted. */
+#include "cache/tree/tree_inside.h"
+
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t believed_until_locked(const struct tree *t, int64_t until_ms)
+{
+	return until_ms == TREE_HELD ? t->trusted_until_ms : until_ms;
+}
+
+bool is_believed_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+{
+	return believed_until_locked(t, until_ms) > now_ms;
+}
+
+/* Nobody else knows of it. */
+bool is_name_believed_locked(const struct tree *t, const struct dentry *d, int64_t now_ms)
+{
+	return d->inode->provisional || is_believed_locked(t, d->until_ms, now_ms);
+}
+
+bool is_attr_believed_locked(const struct tree *t, const struct inode *i, int64_t now_ms)
+{
+	return i->provisional || inode_extra_locked(i)->replacing ||
+		is_believed_locked(t, i->attr_until_ms, now_ms);
+}
+
+bool is_in_doubt_locked(const struct tree *t, int64_t until_ms, int64_t now_ms)
+{
+	return until_ms == TREE_HELD && t->trusted_until_ms <= now_ms;
+}
+
+/* By the change stream. */
+static bool is_watched_locked(const struct tree *t, const struct inode *i)
+{
+	for (; t->unwatched.count && i != t->root && i->names; i = i->names->dir)
+		if (i->unwatched || i->names->dir->unwatched)
+			return false;
+	return !t->is_blind;
+}
+
+/* Of other file systems, and of staging, nothing is told by an audit or the change stream. */
+int64_t belief_locked(const struct tree *t, const struct inode *i, uint64_t asked, int64_t until_ms)
+{
+	bool is_late_enough = asked >= t->held_from || (asked && asked == t->held_alone);
+	bool is_held = is_late_enough && i->attr.dev == t->root->attr.dev &&
+		!inode_extra_locked(i)->staged && is_watched_locked(t, i);
+
+	return is_held && until_ms ? TREE_HELD : until_ms;
+}
+
+void tree_holds(struct tree *t, int64_t timed_ms, int64_t trusted_until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_from = ++t->serial;
+	t->timed_ms = timed_ms;
+	t->trusted_until_ms = trusted_until_ms;
+	t->decides = trusted_until_ms == TREE_HELD;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_trust(struct tree *t, int64_t until_ms, const struct tree_listing *audit)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_late_enough = !audit || t->doubted <= audit->seen;
+
+	if (is_late_enough) {
+		t->trusted_until_ms = until_ms;
+		t->decides = until_ms == TREE_HELD;
+		t->is_unheard = false;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return is_late_enough;
+}
+
+void tree_trust_unheard(struct tree *t, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	t->trusted_until_ms = until_ms;
+	t->is_unheard = true;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_is_unheard(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_unheard = t->is_unheard;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_unheard;
+}
+
+bool tree_wants_trust(struct tree *t, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool wants = t->decides && t->trusted_until_ms <= now_ms;
+
+	pthread_mutex_unlock(&t->lock);
+	return wants;
+}
+
+void tree_trust_longer(struct tree *t, int64_t until_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->trusted_until_ms && t->trusted_until_ms < until_ms)
+		t->trusted_until_ms = until_ms;
+	pthread_mutex_unlock(&t->lock);
+}
+
+bool tree_is_trusted(struct tree *t, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_trusted = t->trusted_until_ms > now_ms;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_trusted;
+}
+
+bool tree_is_bare(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_bare = !t->root->children && !t->root->complete;
+
+	pthread_mutex_unlock(&t->lock);
+	return is_bare;
+}
+
+bool tree_attr_in_doubt(struct tree *t, const struct inode *i, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_in_doubt = is_in_doubt_locked(t, i->attr_until_ms, now_ms);
+
+	pthread_mutex_unlock(&t->lock);
+	return is_in_doubt;
+}
+
+bool tree_entries_in_doubt(struct tree *t, const struct inode *dir, int64_t now_ms)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_in_doubt = dir->complete && is_in_doubt_locked(t, dir->complete_until_ms, now_ms);
+
+	pthread_mutex_unlock(&t->lock);
+	return is_in_doubt;
+}
+
+bool is_told_of_locked(const struct tree *t, const struct inode *i)
+{
+	return i->attr_until_ms == TREE_HELD && t->decides && t->trusted_until_ms;
+}
+
+void stop_holding_locked(struct tree *t, struct inode *i)
+{
+	if (i->attr_until_ms == TREE_HELD)
+		i->attr_until_ms = tree_now_ms() + t->timed_ms;
+}
+
+/* ---- Audits ---- */
+
+void tree_audit_begins(struct tree *t, struct tree_listing *l)
+{
+	const struct tree_listing *other;
+	uint64_t earliest = l->seen;
+
+	pthread_mutex_lock(&t->lock);
+	l->audits_from = l->now;
+	LIST_FOREACH(other, &t->under_way, link)
+	{
+		if (other->seen >= earliest || other->seen < t->held_from)
+			continue;
+		earliest = other->seen;
+		l->audits_from = other->now;
+	}
+	if (t->held_from < earliest)
+		t->held_from = earliest;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool changed_since(const struct inode *dir, int64_t since_ns)
+{
+	return dir->attr.ctime.tv_sec * 1000000000LL + dir->attr.ctime.tv_nsec >= since_ns;
+}
+
+void tree_audited_in_part(
+	struct tree *t, struct inode *dir, const struct tree_listing *l, int64_t since_ns)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_news = is_news_locked(t, dir, l->seen);
+
+	if (!is_news || changed_since(dir, since_ns)) {
+		dir->complete_until_ms = 0;
+		for (struct dentry *d = dir->children; d; d = d->sibling_next)
+			if (!is_news || d->listed < l->number)
+				d->until_ms = 0;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void doubt_dentry_locked(struct dentry *d)
+{
+	d->until_ms = 0;
+	d->inode->attr_until_ms = 0;
+}
+
+void doubt_entries_locked(struct inode *dir)
+{
+	dir->complete_until_ms = 0;
+	for (struct dentry *d = dir->children; d; d = d->sibling_next)
+		doubt_dentry_locked(d);
+}
+
+void tree_doubt_entries(struct tree *t, struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	doubt_entries_locked(dir);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* The one after `d` of all that is below `top`, each directory before what is in it. */
+static struct dentry *next_below(const struct inode *top, struct dentry *d)
+{
+	if (d->inode->children)
+		return d->inode->children;
+	while (!d->sibling_next) {
+		if (d->dir == top)
+			return NULL;
+		d = d->dir->names;
+	}
+	return d->sibling_next;
+}
+
+void doubt_below_locked(struct inode *top)
+{
+	top->complete_until_ms = 0;
+	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
+		doubt_dentry_locked(d);
+		d->inode->complete_until_ms = 0;
+	}
+}
+
+void doubt_and_tell_below_locked(struct tree *t, struct inode *top)
+{
+	doubt_below_locked(top);
+	kernel_forgets_inode_locked(t, top, false);
+	for (struct dentry *d = top->children; d; d = next_below(top, d)) {
+		kernel_forgets_name_locked(t, d->dir, d->name, d, false);
+		kernel_forgets_inode_locked(t, d->inode, true);
+	}
+}
+
+void tree_doubt_below(struct tree *t, struct inode *dir)
+{
+	pthread_mutex_lock(&t->lock);
+	doubt_below_locked(dir);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void lost_from_sight_locked(struct tree *t, struct inode *i)
+{
+	if (i->names || i == t->root)
+		return;
+	i->attr_until_ms = 0;
+	doubt_below_locked(i);
+	names_prune_locked(t, i);
+}
+
+/* ---- The change stream ---- */
+
+/* The most directories that are remembered as unwatched. */
+#define UNWATCHED_MAX 65536
+
+void tree_stream_begins(struct tree *t, const struct tree_listing *first)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_before = t->held_from;
+	t->held_from = UINT64_MAX;
+	t->held_alone = first->seen;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stream_leaves(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_alone = 0;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stream_ready(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->held_from = ++t->serial;
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tree_stream_ends(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	if (t->held_from == UINT64_MAX)
+		t->held_from = t->held_before;
+	t->held_alone = 0;
+	late_release_locked(t);
+	unwatched_release_locked(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void unwatched_release_locked(struct tree *t)
+{
+	path_set_release(&t->unwatched);
+	t->is_blind = false;
+	FOR_EACH_INODE(t, i)
+	i->unwatched = false;
+}
+
+static char *unwatched_path_locked(struct tree *t, struct inode *dir)
+{
+	return t->unwatched.count ? path_build_locked(t, dir, NULL) : NULL;
+}
+
+void note_unwatched_locked(struct tree *t, struct inode *dir)
+{
+	AUTO_FREE char *path = unwatched_path_locked(t, dir);
+
+	dir->unwatched |= path && path_set_has(&t->unwatched, path);
+}
+
+/* The known directory at `path`; NULL: none. */
+static struct inode *known_dir_locked(struct tree *t, const char *path)
+{
+	const char *name;
+	struct inode *dir = deepest_locked(t, path, &name);
+	struct dentry *d = strchr(name, '/') ? NULL : dentry_find_locked(t, dir, name);
+
+	return d ? d->inode : NULL;
+}
+
+static void go_blind_locked(struct tree *t)
+{
+	if (!t->is_blind)
+		doubt_and_tell_below_locked(t, t->root);
+	t->is_blind = true;
+}
+
+static void lose_sight_locked(struct tree *t, const char *path)
+{
+	struct inode *dir = known_dir_locked(t, path);
+
+	if (!dir)
+		return;
+	dir->unwatched = true;
+	doubt_and_tell_below_locked(t, dir);
+}
+
+void tree_hear_unwatched(struct tree *t, const char *path)
+{
+	pthread_mutex_lock(&t->lock);
+	bool is_kept = path_set_has(&t->unwatched, path) ||
+		(t->unwatched.count < UNWATCHED_MAX && path_set_put(&t->unwatched, path));
+
+	if (is_kept)
+		lose_sight_locked(t, path);
+	else
+		go_blind_locked(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Answers under way are older than the watch. */
+void tree_hear_watched(struct tree *t, const char *path)
+{
+	pthread_mutex_lock(&t->lock);
+	AUTO_FREE char *known = path_set_take(&t->unwatched, path);
+	struct inode *dir = known ? known_dir_locked(t, path) : NULL;
+
+	if (known && t->held_from != UINT64_MAX)
+		t->held_from = ++t->serial;
+	if (dir) {
+		dir->unwatched = false;
+		doubt_below_locked(dir);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+size_t tree_unwatched(struct tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	size_t count = t->unwatched.count;
+
+	pthread_mutex_unlock(&t->lock);
+	return count;
+}

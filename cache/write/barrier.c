@@ -1,0 +1,467 @@
+/* Barriers: who waits for what is pending. */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/session/wait.h"
+
+/* ---- Waiting ---- */
+
+struct patience patience_of(const struct pending *p, const struct call *call)
+{
+	return (struct patience){ .call = call,
+		.since_ms = call_since_ms(call),
+		.answers = p->answers,
+		.failures = p->failures,
+		.attempts = p->attempts,
+		.doubt_end_ms = monotonic_ms() + p->pause_ms };
+}
+
+/* Sending is tried more often meanwhile. */
+static enum err wait_noticed_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	p->waiting++;
+	enum err kind = wait_briefly_locked(&p->changed, &p->lock, call, e);
+
+	p->waiting--;
+	return kind;
+}
+
+/* A sandbox that was gone may be back: an attempt of now is asked for, and waited for if it is quick. */
+static bool is_gone_locked(struct pending *p, const struct patience *w)
+{
+	if (p->failure.kind != ERR_GONE)
+		return false;
+	if (p->failed_attempt > w->attempts || monotonic_ms() >= w->doubt_end_ms)
+		return true;
+	if (p->doubted < w->attempts) {
+		p->doubted = w->attempts;
+		pthread_cond_broadcast(&p->changed);
+	}
+	return false;
+}
+
+/* What batches on their way move counts as long as no attempt failed: to be tried again is no progress. */
+static int64_t last_moved_ms_locked(const struct pending *p, const struct patience *w)
+{
+	if (p->answers != w->answers)
+		return monotonic_ms();
+	return p->failures == w->failures ? p->moved.moved_ms : 0;
+}
+
+static bool has_time_locked(const struct pending *p, struct patience *w)
+{
+	int64_t limit_ms = call_progress_ms(w->call), moved_ms = last_moved_ms_locked(p, w);
+
+	w->answers = p->answers;
+	call_moved_at(w->call, moved_ms);
+	if (moved_ms > w->since_ms)
+		w->since_ms = moved_ms;
+	return limit_ms < 0 || monotonic_ms() < w->since_ms + limit_ms;
+}
+
+enum err patience_wait_locked(struct pending *p, struct patience *w, struct error *e)
+{
+	if (is_gone_locked(p, w))
+		return error_set(e, ERR_GONE, "%s", p->failure.text);
+	if (has_time_locked(p, w))
+		return wait_noticed_locked(p, w->call, e);
+	if (p->failure.kind)
+		return error_set(e, p->failure.kind, "%s", p->failure.text);
+	return error_set(e, ERR_TIMEOUT, "pending changes: no progress for %lld s",
+		(long long)call_progress_ms(w->call) / 1000);
+}
+
+/* ---- Who waits for what ---- */
+
+/* Any of the inodes is touched by something that is wanted and younger. */
+static bool is_needed(const struct queued *q, uint64_t gathering)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		const struct inode *i = q->about.scope.inodes[n];
+
+		if (i && i->backlog->gathering == gathering)
+			return true;
+	}
+	return false;
+}
+
+static void mark(const struct queued *q, uint64_t gathering)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		struct inode *i = q->about.scope.inodes[n];
+
+		if (i)
+			i->backlog->gathering = gathering;
+	}
+}
+
+/* So many changes a small save has at most. */
+#define SMALL_COUNT_MAX 64
+
+/* The changes of a save, the youngest first. */
+struct save {
+	struct queued *all[SMALL_COUNT_MAX];
+	size_t count;
+	uint64_t load;
+};
+
+static bool is_needed_by(const struct queued *q, const struct save *s, uint64_t gathering)
+{
+	if (!is_needed(q, gathering))
+		return false;
+	for (size_t n = 0; n < s->count; n++)
+		if (queued_is_bound_to(s->all[n], q))
+			return true;
+	return false;
+}
+
+/* That move over the link, or in the sandbox, which may take as long. */
+static uint64_t bytes_moved(const struct queued *q)
+{
+	if (q->change.op == CHANGE_COPY)
+		return q->change.length;
+	return queued_has_contents(q) ? q->change.data_len : 0;
+}
+
+/* false: it is not small, or behind what nothing overtakes. */
+static bool save_add(struct save *s, struct queued *q)
+{
+	s->load += pending_load(1, bytes_moved(q));
+	if (s->count == SMALL_COUNT_MAX || s->load > PENDING_SMALL_MAX)
+		return false;
+	s->all[s->count++] = q;
+	return true;
+}
+
+/* The same, where that is little beside all that is pending. */
+static void hurry_small_locked(struct pending *p, const struct inode *i)
+{
+	uint64_t gathering = ++p->gatherings;
+	struct save save = { 0 };
+	struct queued *q;
+
+	if (pending_load(p->changes, p->bytes) <= PENDING_SMALL_MAX)
+		return;
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	{
+		if (q->is_wall && save.count)
+			return;
+		if (!queued_touches(q, i) && !is_needed_by(q, &save, gathering))
+			continue;
+		if (q->is_wall || !save_add(&save, q))
+			return;
+		mark(q, gathering);
+	}
+	for (size_t n = 0; n < save.count; n++)
+		save.all[n]->is_urgent = true;
+}
+
+/* The changes that touch `i`, and those without which they cannot be done, are sent before others. */
+static void hurry_locked(struct pending *p, const struct inode *i)
+{
+	uint64_t gathering = ++p->gatherings;
+	bool is_behind_wall = false;
+	struct queued *q;
+
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	{
+		if (!is_behind_wall && !queued_touches(q, i) && !is_needed(q, gathering))
+			continue;
+		is_behind_wall |= q->is_wall;
+		q->is_wanted = true;
+		mark(q, gathering);
+	}
+	hurry_small_locked(p, i);
+	senders_wake_locked(p);
+}
+
+static void hurry_all_locked(struct pending *p)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	q->is_wanted = true;
+	senders_wake_locked(p);
+}
+
+/* The oldest change that touches `i`. */
+static uint64_t first_owed_locked(const struct pending *p, const struct inode *i)
+{
+	const struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (queued_touches(q, i))
+		return q->order;
+	return UINT64_MAX;
+}
+
+/* Returns when nothing is queued that touches `b` and is there now. It stays meanwhile. */
+static enum err settle_locked(
+	struct pending *p, struct backlog *b, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	uint64_t last = p->orders;
+	enum err kind = ERR_OK;
+
+	hurry_locked(p, b->inode);
+	b->waiters++;
+	while (!kind && b->owes && first_owed_locked(p, b->inode) <= last)
+		kind = patience_wait_locked(p, &w, e);
+	b->waiters--;
+	return kind;
+}
+
+/* Whatever is asked comes after what an earlier mount left. */
+static enum err await_recovered_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	enum err kind = ERR_OK;
+
+	while (!kind && pending_has_recovered_locked(p))
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
+}
+
+/* ---- Barriers ---- */
+
+enum err pending_drain(struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	kind = await_recovered_locked(p, call, e);
+	pending_release_locked(p, i);
+	if (!kind && i->backlog && i->backlog->owes) {
+		kind = settle_locked(p, i->backlog, call, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+/* From the lowest up; what is on the way may move again meanwhile. */
+static enum err drain_owing(struct pending *p, const struct call *call, struct inode *i,
+	struct inode *(*find)(struct tree *t, struct inode *i), struct error *e)
+{
+	enum err kind = ERR_OK;
+	struct inode *owing;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	kind = await_recovered_locked(p, call, e);
+	pthread_mutex_unlock(&p->lock);
+	while (!kind && (owing = find(p->cache->tree, i))) {
+		kind = pending_drain(p, call, owing, e);
+		/*
+		 * What was made and removed again before it left never comes: by another name it
+		 * may.
+		 */
+		if (!kind && tree_is_gone(p->cache->tree, find == tree_owing_on_path ? owing : i))
+			kind = error_set(e, ERR_STALE, "it was removed");
+		tree_unpin(p->cache->tree, owing);
+	}
+	return kind;
+}
+
+enum err pending_drain_path(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	return drain_owing(p, call, i, tree_owing_on_path, e);
+}
+
+enum err pending_drain_paths(
+	struct pending *p, const struct call *call, struct inode *i, struct error *e)
+{
+	return drain_owing(p, call, i, tree_owing_on_paths, e);
+}
+
+static enum err add_sync_locked(struct pending *p, struct inode *i, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	struct change change = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE };
+	struct queued *q;
+	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
+
+	change.path = path.text;
+	return kind ? kind : pending_add_locked(p, &change, &about, &q, e);
+}
+
+static enum err flush_locked(struct pending *p, struct backlog *b, const struct call *call,
+	bool sync, bool *synced, struct error *e)
+{
+	uint64_t from = first_owed_locked(p, b->inode);
+	enum err kind = ERR_OK;
+
+	*synced = sync && from != UINT64_MAX;
+	if (*synced)
+		kind = add_sync_locked(p, b->inode, e);
+	if (!kind)
+		kind = settle_locked(p, b, call, e);
+	/* Somebody else who waited may have reported it, but what was asked here is whether these changes are done. */
+	if (!kind && b->refused_order >= from)
+		b->for_handle = true;
+	return kind ? kind : backlog_report_locked(b, e);
+}
+
+enum err pending_flush(struct pending *p, const struct call *call, struct inode *i, bool sync,
+	bool *synced, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*synced = false;
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (sync)
+		kind = pending_still_locked(p, call, e);
+	pending_release_locked(p, i);
+	if (!kind)
+		inherited_find_locked(p, i);
+	if (!kind && i->backlog) {
+		kind = flush_locked(p, i->backlog, call, sync, synced, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+enum err pending_refusal(struct pending *p, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog && i->backlog->for_handle)
+		kind = error_set(e, i->backlog->refused.kind, "%s", i->backlog->refused.text);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+enum err pending_report(struct pending *p, struct inode *i, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	inherited_find_locked(p, i);
+	if (i->backlog) {
+		kind = backlog_report_locked(i->backlog, e);
+		backlog_rest_locked(p, i->backlog);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+/* What was refused since the change `from`, else what no barrier has reported. */
+static enum err report_all_locked(struct pending *p, uint64_t from, struct error *e)
+{
+	enum err kind = ERR_OK;
+	struct backlog *next;
+
+	enum err inherited = inherited_report_locked(p, e);
+
+	if (p->refused_order >= from)
+		kind = error_set(e, p->refused.kind, "%s", p->refused.text);
+	else
+		kind = inherited;
+	for (struct backlog *b = TAILQ_FIRST(&p->backlogs); b; b = next) {
+		next = TAILQ_NEXT(b, link);
+		if (b->for_barrier && !kind)
+			kind = error_set(e, b->refused.kind, "%s", b->refused.text);
+		b->for_barrier = false;
+		/* Of a file without a name and without handles no handle will report it. */
+		b->for_handle = b->for_handle && tree_may_be_read(p->cache->tree, b->inode);
+		backlog_rest_locked(p, b);
+	}
+	return kind;
+}
+
+static uint64_t first_order_locked(const struct pending *p)
+{
+	const struct queued *first = TAILQ_FIRST(&p->queue);
+
+	return first ? first->order : UINT64_MAX;
+}
+
+static enum err drain_all_locked(struct pending *p, const struct call *call, struct error *e)
+{
+	struct patience w = patience_of(p, call);
+	uint64_t last = p->orders;
+	enum err kind = ERR_OK;
+
+	hurry_all_locked(p);
+	while (!kind && first_order_locked(p) <= last)
+		kind = patience_wait_locked(p, &w, e);
+	return kind;
+}
+
+enum err pending_trouble(struct pending *p, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind =
+		p->failure.kind ? error_set(e, p->failure.kind, "%s", p->failure.text) : ERR_OK;
+
+	p->looked_ms = monotonic_ms();
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+/* With what is held back, as far as that is let go. */
+static enum err drain_with(struct pending *p, void (*let_go_locked)(struct pending *p),
+	const struct call *call, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	let_go_locked(p);
+	enum err kind = drain_all_locked(p, call, e);
+
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}
+
+static void let_nothing_go(struct pending *p)
+{
+	(void)p;
+}
+
+enum err pending_drain_queue(struct pending *p, const struct call *call, struct error *e)
+{
+	return drain_with(p, let_nothing_go, call, e);
+}
+
+enum err pending_drain_to_audit(struct pending *p, const struct call *call, struct error *e)
+{
+	return drain_with(p, pending_release_unsure_locked, call, e);
+}
+
+enum err pending_drain_all_quietly(struct pending *p, const struct call *call, struct error *e)
+{
+	return drain_with(p, pending_release_all_locked, call, e);
+}
+
+enum err pending_drain_all(struct pending *p, const struct call *call, struct error *e)
+{
+	if (!p)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	pending_release_all_locked(p);
+	pending_keep_open_times_locked(p);
+	pending_keep_late_times_locked(p);
+	uint64_t from = first_order_locked(p);
+	enum err kind = drain_all_locked(p, call, e);
+
+	if (!kind)
+		kind = report_all_locked(p, from, e);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}

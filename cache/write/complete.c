@@ -1,0 +1,494 @@
+/* What the sandbox answered to a batch, brought into the tree. */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/write/remote.h"
+#include "cache/session/fault.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* ---- Done ---- */
+
+/*
+ * Of batches beside each other either may be answered first, and the latest state counts. Where
+ * both changed a directory within one tick of its clock, nobody knows which state that is.
+ */
+static void note_answered(
+	const struct pending *p, const struct queued *q, struct backlog *b, const struct attr *attr)
+{
+	struct attr *latest = &b->answered;
+	bool is_same = latest->ino == attr->ino;
+	bool is_beside = b->answered_of != q->left_by && q->left_by <= b->answered_at;
+
+	if (is_same && time_is_after(latest->ctime, attr->ctime))
+		return;
+	b->is_answer_unsure = S_ISDIR(attr->mode) && is_same &&
+		time_equals(latest->ctime, attr->ctime) && (is_beside || b->is_answer_unsure);
+	*latest = *attr;
+	b->answered_of = q->left_by;
+	b->answered_at = p->gatherings;
+}
+
+/* Of what is not told the time is that of the moved file, or of a directory. */
+static void adopt_untold(struct pending *p, struct inode *i, const struct change_result *r)
+{
+	static const struct attr none;
+	const struct attr *beside = r->has_attr ? &r->attr : r->has_parent ? &r->parent : &none;
+
+	i->backlog->answered = none;
+	tree_answered_untold(p->cache->tree, i, beside->ctime);
+}
+
+static void adopt(struct pending *p, struct queued *q, struct inode *i, const struct attr *attr)
+{
+	struct attr *latest = &i->backlog->answered;
+	struct cache *c = p->cache;
+
+	cache_note_clock(c, &attr->ctime);
+	note_answered(p, q, i->backlog, attr);
+	tree_answered(c->tree, &q->about.scope, i, latest,
+		i->backlog->is_answer_unsure ? 0 : cache_attr_until(c));
+}
+
+/* Others may have been at it since it was done: what comes next is held against what it left itself, or what others of ours did. */
+static void adopt_again(
+	struct pending *p, struct queued *q, struct inode *i, const struct change_result *r)
+{
+	const struct attr before = i->backlog->answered;
+	struct attr left = r->attr;
+
+	adopt(p, q, i, &r->attr);
+	left.size = r->left.size;
+	left.mtime = r->left.mtime;
+	left.ctime = r->left.ctime;
+	if (before.ino == left.ino && time_is_after(before.ctime, left.ctime))
+		left = before;
+	i->backlog->answered = left.ctime.tv_sec ? left : (struct attr){ 0 };
+}
+
+/* The attributes of directory `dir`, whichever of the two places of the result they stand in. */
+static const struct attr *attr_of_dir(
+	struct pending *p, struct inode *dir, const struct change_result *r)
+{
+	struct expect x = tree_expect(p->cache->tree, dir);
+
+	if (r->has_parent && r->parent.ino == x.ino && r->parent.dev == x.dev)
+		return &r->parent;
+	if (r->has_parent2 && r->parent2.ino == x.ino && r->parent2.dev == x.dev)
+		return &r->parent2;
+	return NULL;
+}
+
+static void adopt_dir(
+	struct pending *p, struct queued *q, struct inode *dir, const struct change_result *r)
+{
+	const struct attr *attr = attr_of_dir(p, dir, r);
+
+	if (attr)
+		adopt(p, q, dir, attr);
+	else
+		adopt_untold(p, dir, r);
+}
+
+/* Somebody in the sandbox appended before us: what the kernel has cached of the end is not the end. */
+static void check_landing(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	if (q->change.op == CHANGE_APPEND && r->offset != q->change.offset)
+		cache_tell_inode(p->cache, q->about.target, true);
+}
+
+/* Whether it took the last name, so that there is nothing left to tell of. */
+static bool is_gone_by(struct pending *p, const struct queued *q)
+{
+	struct attr attr;
+
+	if (!queued_removes(q) || q->change.path2)
+		return false;
+	tree_attr(p->cache->tree, q->about.target, &attr);
+	return q->change.op == CHANGE_RMDIR || !attr.nlink;
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool is_same_version(const struct version *a, const struct version *b)
+{
+	return a->size == b->size && is_same_time(a->mtime, b->mtime) &&
+		is_same_time(a->ctime, b->ctime);
+}
+
+/* Of what was told of the version before. */
+static bool meets_known(const struct inode *i, const struct change_result *r)
+{
+	bool is_first = !i->backlog->answered.ctime.tv_sec;
+	struct version known = is_first ? i->backlog->shown : version_shown(&i->backlog->answered);
+
+	return is_same_version(&known, &r->before);
+}
+
+/* The kernel's pages go on with the file, but not where that had other contents than we knew. */
+static void check_met(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	struct inode *i = q->about.target;
+
+	if (i && r->before.ctime.tv_sec && !meets_known(i, r))
+		tree_drop_pages(p->cache->tree, i);
+}
+
+/* It is not the inode that it was: in staging, from one file system to another or over what was there; or when it was made. */
+static void check_placed(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	bool is_of_staging = q->change.op == CHANGE_PLACE && q->moved[0];
+
+	if ((is_of_staging || queued_replaces_made(q)) && r->has_attr)
+		tree_placed(p->cache->tree, q->about.target, &r->attr);
+}
+
+/*
+ * A file of several names that the change copied from a lower layer is another inode there, too.
+ * Where the change was one of names alone, its version says that it was the same file until then.
+ */
+static void check_copied(struct pending *p, const struct queued *q, const struct change *sent,
+	const struct change_result *r)
+{
+	struct inode *i = q->about.target;
+	struct change expecting = *sent;
+
+	if (!i || tree_is_provisional(p->cache->tree, i))
+		return;
+	if (!sent->target.ino && r->before.ctime.tv_sec && meets_known(i, r) &&
+		tree_may_be_copied_up(p->cache->tree, i))
+		expecting.target = tree_expect_replaced(p->cache->tree, i);
+	changes_check_copied(p->cache, i, &expecting, r);
+}
+
+/*
+ * A name was gone already, and no attributes are told. The file may have names that others of ours
+ * take away later, so that the tree shows none: what follows is held against what was left then.
+ */
+static void adopt_removed_again(struct pending *p, struct queued *q, const struct change_result *r)
+{
+	struct inode *i = q->about.target;
+	struct attr *latest = &i->backlog->answered;
+
+	if (!is_gone_by(p, q))
+		tree_doubt(p->cache->tree, i);
+	if (!r->left.ctime.tv_sec)
+		*latest = (struct attr){ 0 };
+	if (!time_is_after(r->left.ctime, latest->ctime))
+		return;
+	latest->size = r->left.size;
+	latest->mtime = r->left.mtime;
+	latest->ctime = r->left.ctime;
+}
+
+/*
+ * The directory was there already: others have put into it what nobody here knows of. Of one that
+ * was done before the answer does not say so.
+ */
+static void check_taken(struct pending *p, const struct queued *q, const struct change_result *r)
+{
+	bool may_be_theirs = r->count || r->was_over;
+
+	if (q->change.op == CHANGE_MKDIR && q->made && may_be_theirs)
+		tree_taken(p->cache->tree, q->made);
+}
+
+/* A rename took a name from it, and it may have others: at most the version is told of it. */
+static void adopt_over(struct pending *p, struct inode *i, const struct change_result *r)
+{
+	struct attr *latest = &i->backlog->answered;
+
+	adopt_untold(p, i, r);
+	if (!r->over.ctime.tv_sec)
+		return;
+	tree_attr(p->cache->tree, i, latest);
+	latest->size = r->over.size;
+	latest->mtime = r->over.mtime;
+	latest->ctime = r->over.ctime;
+}
+
+/* ---- Contents ---- */
+
+/* One file at most: they are read again soon, or never. */
+#define KEEP_MAX TREE_WHOLE_MAX
+
+static bool brings_all(const struct change *c, const struct attr *attr)
+{
+	bool is_write = c->op == CHANGE_WRITE && !c->offset;
+
+	return (is_write || c->flags & CHANGE_MAKES) && c->data_len == attr->size;
+}
+
+/*
+ * The mount reads contents that it wrote without the sandbox: they are stored under the version that
+ * the answer told, and under the next one where a change of ours left them alone. Nobody can have
+ * written to the file in between: the version is settled, and the one before is the one stored.
+ */
+static void keep_contents(struct pending *p, const struct change *c, const struct change_result *r)
+{
+	struct stored *s = p->cache->stored;
+	struct attr before = r->attr;
+
+	if (r->err || !r->has_attr || r->was_over || !tree_settled_by_times(&r->attr))
+		return;
+	before.size = r->before.size;
+	before.mtime = r->before.mtime;
+	before.ctime = r->before.ctime;
+	bool is_untouched = before.size == r->attr.size &&
+		(c->set & SET_MTIME || time_equals(before.mtime, r->attr.mtime));
+
+	if (r->before.ctime.tv_sec && is_untouched)
+		stored_keep_as(s, &before, &r->attr);
+	if (brings_all(c, &r->attr) && c->data_len <= KEEP_MAX) {
+		stored_keep(s, &r->attr, 0, c->data, c->data_len);
+		stored_note_name(s, path_name(c->path2 ? c->path2 : c->path), r->attr.size);
+	}
+}
+
+void batch_keep_contents(struct pending *p, const struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		keep_contents(p, &b->changes[n], &b->results[n]);
+}
+
+/* ---- Attributes ---- */
+
+static void done_locked(struct pending *p, struct queued *q, const struct change *sent,
+	const struct change_result *r)
+{
+	const struct change_about *about = &q->about;
+
+	pending_base_moved_locked(p, q, r);
+	if (q->is_recovered)
+		pending_base_recovered_locked(p, q, r);
+	if (q->is_beside)
+		return;
+	check_landing(p, q, r);
+	check_met(p, q, r);
+	check_placed(p, q, r);
+	check_copied(p, q, sent, r);
+	if (about->target && r->has_attr && r->was_over)
+		adopt_again(p, q, about->target, r);
+	else if (about->target && queued_removes(q) && r->was_over)
+		adopt_removed_again(p, q, r);
+	else if (about->target && r->has_attr)
+		adopt(p, q, about->target, &r->attr);
+	else if (about->target && !is_gone_by(p, q))
+		adopt_untold(p, about->target, r);
+	check_taken(p, q, r);
+	if (about->dir)
+		adopt_dir(p, q, about->dir, r);
+	if (about->dir2 && about->dir2 != about->dir)
+		adopt_dir(p, q, about->dir2, r);
+	if (q->change.op == CHANGE_RENAME && about->scope.inodes[3])
+		adopt_over(p, about->scope.inodes[3], r);
+}
+
+/* ---- The batch ---- */
+
+static bool is_short(const struct queued *q, const struct change_result *r)
+{
+	const struct change *c = &q->change;
+	uint64_t wanted = queued_has_contents(q) ? c->data_len
+		: c->op == CHANGE_COPY           ? c->length
+						 : 0;
+
+	return !r->err && r->count < wanted;
+}
+
+/* A write that the sandbox did not do whole was refused. */
+static void refuse_short(struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		if (is_short(b->queued[n], &b->results[n])) {
+			b->results[n].err = ERR_NO_SPACE;
+			b->results[n].why[0] = 0;
+		}
+}
+
+void batch_end_locked(struct pending *p, const struct batch *b)
+{
+	p->answers++;
+	p->under_way--;
+	if (b->is_aside)
+		p->aside_under_way = false;
+	else if (b->first_sequence)
+		p->recorded_under_way = false;
+	pthread_cond_broadcast(&p->changed);
+}
+
+/* The sandbox has done it, and the journal does not know. */
+static void pass_answered(const struct batch *b)
+{
+	fault_point("pending.answered");
+	if (!b->first_sequence)
+		fault_point("pending.answered.plain");
+	for (size_t n = 0; n < b->count; n++)
+		if (b->queued[n]->change.op == CHANGE_PLACE)
+			fault_point("pending.placed");
+}
+
+void batch_put_back_locked(struct pending *p, struct queued *q)
+{
+	q->is_sent = false;
+	p->sent--;
+	if (queued_has_contents(q))
+		p->unsent_bytes += q->change.data_len;
+}
+
+/* Attributes are set, and files moved, whoever was at the file; what goes on with that does not. */
+static bool is_to_leave_without_version(const struct batch *b, size_t n)
+{
+	const struct queued *q = b->queued[n];
+	bool moves = queued_moves_file(q) && b->changes[n].version.ctime.tv_sec;
+
+	return b->results[n].err == ERR_CONFLICT && !q->sequence &&
+		(moves || queued_carries_version(q));
+}
+
+/* What goes on with the contents of the file does not need them. */
+static bool lacks_attributes(const struct batch *b, size_t n)
+{
+	enum err err = b->results[n].err;
+
+	return queued_sets_attributes(b->queued[n]) && err && err != ERR_SKIPPED;
+}
+
+/* Under the number by which a change was refused it stays so; what has such a one already keeps its turn. */
+static bool is_to_leave_again(const struct batch *b, size_t n)
+{
+	const struct queued *q = b->queued[n];
+	uint32_t needs = b->changes[n].needs;
+
+	if (q->sequence)
+		return false;
+	if (b->results[n].err == ERR_SKIPPED)
+		return needs && (!b->queued[needs - 1]->is_sent || lacks_attributes(b, needs - 1));
+	return is_to_leave_without_version(b, n) ||
+		(b->results[n].err == ERR_CONFLICT && q->is_found);
+}
+
+static void hand_on_locked(struct pending *p, struct queued *q)
+{
+	/* Else it got the version of the last answer again, was refused for that again, and so on. */
+	pending_base_overtaken_locked(p, q);
+	if (q->is_recovered)
+		return;
+	tree_doubt(p->cache->tree, q->about.target);
+	cache_tell_inode(p->cache, q->about.target, true);
+}
+
+/*
+ * What was found there though it was refused, what only carried the version that it was held against, and what was skipped
+ * for want of that, is no part of the batch any more.
+ */
+static void put_back_again_locked(struct pending *p, struct batch *b)
+{
+	size_t kept = 0;
+
+	for (size_t n = 0; n < b->count; n++) {
+		if (!is_to_leave_again(b, n))
+			continue;
+		if (b->queued[n]->is_found)
+			b->queued[n]->change.version = (struct version){ 0 };
+		queued_note_sent(b->queued[n], p->journal, NULL);
+		batch_put_back_locked(p, b->queued[n]);
+	}
+	for (size_t n = 0; n < b->count; n++) {
+		if (!b->queued[n]->is_sent) {
+			if (is_to_leave_without_version(b, n))
+				hand_on_locked(p, b->queued[n]);
+			continue;
+		}
+		b->queued[kept] = b->queued[n];
+		b->changes[kept] = b->changes[n];
+		b->results[kept++] = b->results[n];
+	}
+	b->count = kept;
+}
+
+/* Without memory for a record of all. */
+static void note_each_done(struct pending *p, const struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		if (!b->results[n].err)
+			queued_note_done(b->queued[n], p->journal, NULL);
+}
+
+/* What follows is noted before that it is done, for then the next mount would know nothing of it. */
+void batch_answered_locked(struct pending *p, struct batch *b)
+{
+	bool all = true;
+	size_t count;
+
+	refuse_short(b);
+	pass_answered(b);
+	put_back_again_locked(p, b);
+	AUTO_FREE uint64_t *numbers = batch_numbers(b, &count);
+
+	if (!numbers)
+		note_each_done(p, b);
+	for (size_t n = 0; n < b->count; n++) {
+		struct queued *q = b->queued[n];
+
+		if (b->results[n].err) {
+			refuse_locked(p, b, n);
+			all = false;
+			continue;
+		}
+		done_locked(p, q, &b->changes[n], &b->results[n]);
+		pending_leave_locked(p, q);
+	}
+	if (!all)
+		refused_leave_locked(p, b);
+	pending_base_next_locked(p);
+	if (count)
+		journal_note_done(p->journal, numbers, count, NULL);
+	batch_end_locked(p, b);
+}
+
+void batch_refused_locked(struct pending *p, struct batch *b, const struct error *e)
+{
+	b->why = *e;
+	for (size_t n = 0; n < b->count; n++) {
+		b->results[n].err = e->kind;
+		refuse_locked(p, b, n);
+	}
+	refused_leave_locked(p, b);
+	batch_end_locked(p, b);
+}
+
+/* ---- Damaged ---- */
+
+/* As the sandbox does where it refuses one: what needs it is skipped, and so on. */
+static void skip_what_needs_damaged(struct batch *b)
+{
+	b->results[b->damaged - 1].err = ERR_IO;
+	for (size_t n = b->damaged; n < b->count; n++) {
+		uint32_t needs = b->changes[n].needs;
+
+		if (needs && b->results[needs - 1].err)
+			b->results[n].err = ERR_SKIPPED;
+	}
+}
+
+void batch_damaged_locked(struct pending *p, struct batch *b, const struct error *e)
+{
+	b->why = *e;
+	skip_what_needs_damaged(b);
+	for (size_t n = 0; n < b->count; n++) {
+		if (b->results[n].err)
+			refuse_locked(p, b, n);
+		else
+			batch_put_back_locked(p, b->queued[n]);
+	}
+	refused_leave_locked(p, b);
+	batch_end_locked(p, b);
+}

@@ -1,0 +1,190 @@
+/* What others did meanwhile at a name that we give: both versions stay. */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/session/fault.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFLICT ".sandboxfs-conflict"
+/* Then there is something else amiss. */
+#define CONFLICTS_MAX 100
+
+/* ---- Names ---- */
+
+/* CONFLICT, CONFLICT-2, CONFLICT-3, ... */
+static void write_suffix(char out[40], unsigned number)
+{
+	if (number > 1)
+		snprintf(out, 40, CONFLICT "-%u", number);
+	else
+		snprintf(out, 40, CONFLICT);
+}
+
+/* The next name after `taken`, which was the one of `number`; 0: the name that was wanted. A long one is cut. */
+static char *next_name(const char *taken, unsigned number)
+{
+	char old[40] = "", new[40];
+	char *name;
+
+	if (number)
+		write_suffix(old, number);
+	write_suffix(new, number + 1);
+	size_t dir_len = (size_t)(path_name(taken) - taken);
+	size_t len = strlen(taken) - dir_len - strlen(old);
+
+	if (len + strlen(new) > PATH_NAME_MAX)
+		len = PATH_NAME_MAX - strlen(new);
+	if (asprintf(&name, "%.*s%s", (int)(dir_len + len), taken, new) < 0)
+		return NULL;
+	return name;
+}
+
+/* ---- Again ---- */
+
+/* What is nothing but a name, and what that stands for. */
+static bool makes_link(const struct change *c)
+{
+	return c->op == CHANGE_LINK || c->op == CHANGE_SYMLINK;
+}
+
+/* The name is another file's, or the file is not what it was when it was decided to write it anew. */
+static bool is_conflict(const struct queued *q, enum err refusal)
+{
+	if (makes_link(&q->change))
+		return refusal == ERR_EXISTS;
+	if (q->change.op != CHANGE_PLACE && q->change.op != CHANGE_RENAME)
+		return false;
+	/* Which takes no name away. */
+	if (q->change.op == CHANGE_RENAME && q->change.flags & CHANGE_EXCHANGE)
+		return false;
+	if (refusal == ERR_EXISTS || refusal == ERR_CONFLICT)
+		return true;
+	return q->change.op == CHANGE_PLACE && (refusal == ERR_STALE || refusal == ERR_IS_DIR);
+}
+
+/* The last change that left in an earlier mount, from `q` on. */
+static struct queued *last_numbered(struct queued *q)
+{
+	struct queued *next;
+
+	while ((next = TAILQ_NEXT(q, link)) && next->sequence)
+		q = next;
+	return q;
+}
+
+/*
+ * In its turn: who waits for the one waits for the other. But it gets a number of its own: what
+ * left in an earlier mount has smaller ones, and the sandbox would take that for done if it arrived
+ * later.
+ */
+static void take_turn_of(struct pending *p, struct queued *again, struct queued *q)
+{
+	TAILQ_REMOVE(&p->queue, again, link);
+	TAILQ_INSERT_AFTER(&p->queue, last_numbered(q), again, link);
+	again->order = q->order;
+	again->is_wanted = q->is_wanted;
+	again->is_urgent = q->is_urgent;
+	again->is_wall = q->is_wall;
+	again->is_inherited = q->is_inherited;
+	again->conflicts = q->conflicts + 1;
+}
+
+/* What is to go there, where it is not there already: `*memory` is the caller's to free. */
+static enum err bring_contents(struct pending *p, const struct queued *q, struct change *change,
+	void **memory, struct error *e)
+{
+	if (!queued_has_contents(q))
+		return ERR_OK;
+	*memory = malloc(change->data_len + 1);
+	change->data = *memory;
+	return *memory ? queued_read(q, p->journal, *memory, e)
+		       : error_set(e, ERR_NO_MEMORY, "%s", change->path2);
+}
+
+/*
+ * The inode that it was about is theirs, or known by a name that is theirs, but for what is linked.
+ */
+static enum err queue_again_locked(
+	struct pending *p, struct queued *q, const char *name, struct error *e)
+{
+	struct change_about about = q->about;
+	struct change change = q->change;
+	AUTO_FREE void *contents = NULL;
+	struct queued *again;
+
+	if ((change.op == CHANGE_RENAME || change.op == CHANGE_LINK) && about.target)
+		change.target = tree_expect(p->cache->tree, about.target);
+	if (change.op != CHANGE_LINK)
+		about.target = NULL;
+	about.scope.is_foreseen = false;
+	*(change.op == CHANGE_SYMLINK ? &change.path : &change.path2) = name;
+	change.keep = NULL;
+	if (!makes_link(&change))
+		change.flags = change.op == CHANGE_PLACE
+			? CHANGE_EXCL | (change.flags & CHANGE_MAKES)
+			: CHANGE_NOREPLACE;
+	change.target2 = (struct expect){ 0 };
+	change.version = change.version2 = (struct version){ 0 };
+	enum err kind = bring_contents(p, q, &change, &contents, e);
+
+	if (!kind)
+		kind = pending_add_locked(p, &change, &about, &again, e);
+	if (!kind)
+		take_turn_of(p, again, q);
+	return kind;
+}
+
+/* Where the suffix begins that next_name() gave it; NULL: it has none. */
+static const char *suffix_of(const char *path)
+{
+	const char *found = NULL;
+
+	for (const char *at = path_name(path); (at = strstr(at, CONFLICT)); at++)
+		found = at;
+	return found;
+}
+
+/* Whether next_name() makes `name` of `old`, or of one that was made of it. */
+static bool is_made_of(const char *name, const char *old)
+{
+	const char *suffix = suffix_of(name), *old_suffix = suffix_of(old);
+	size_t len = suffix ? (size_t)(suffix - name) : 0;
+	bool is_cut = strlen(path_name(name)) == PATH_NAME_MAX;
+
+	if (!suffix || !strcmp(name, old) || strncmp(name, old, len) != 0)
+		return false;
+	return is_cut || !old[len] || old_suffix == old + len;
+}
+
+bool pending_may_be_again(const struct change *again)
+{
+	bool moves = again->op == CHANGE_PLACE || again->op == CHANGE_RENAME;
+
+	return moves && suffix_of(again->path2);
+}
+
+bool pending_is_again(const struct queued *q, const struct change *again)
+{
+	return pending_may_be_again(again) && q->change.op == again->op &&
+		!strcmp(q->change.path, again->path) && is_made_of(again->path2, q->change.path2);
+}
+
+bool pending_keep_both_locked(
+	struct pending *p, struct queued *q, enum err refusal, struct error *why)
+{
+	bool may_be = is_conflict(q, refusal) && q->conflicts < CONFLICTS_MAX;
+	const char *taken = queued_makes(q);
+	AUTO_FREE char *name = may_be ? next_name(taken, q->conflicts) : NULL;
+
+	if (!name || queue_again_locked(p, q, name, NULL))
+		return false;
+	fault_point("pending.conflict");
+	error_set(why, ERR_CONFLICT, "%s: somebody in the sandbox wrote it, too; ours is %s", taken,
+		path_name(name));
+	return true;
+}

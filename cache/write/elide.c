@@ -1,0 +1,90 @@
+/* What is made and removed again before the sandbox hears of it: it never does. */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+
+#include <stdlib.h>
+
+/* ---- What concerns the inode ---- */
+
+/* Matters to nobody once `i` is gone: no other inode has a part in it but the directory that had the name. */
+static bool is_its_own(const struct queued *q, const struct inode *i)
+{
+	if (q->made == i)
+		return true;
+	switch (q->change.op) {
+	case CHANGE_WRITE:
+	case CHANGE_APPEND:
+	case CHANGE_SETATTR:
+	case CHANGE_SYNC:
+	case CHANGE_COPY:
+	case CHANGE_PLACE:
+	case CHANGE_UNLINK: return q->about.target == i;
+	default: return false;
+	}
+}
+
+/* ---- Dropping it ---- */
+
+/* How many entries the journal has of it; 0: the sandbox hears of it, or has. */
+static size_t cancellable_locked(const struct pending *p, const struct inode *i)
+{
+	bool is_made = false;
+	size_t count = 0;
+	const struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	{
+		if (!queued_touches(q, i))
+			continue;
+		if (q->is_sent || !is_its_own(q, i))
+			return 0;
+		is_made |= q->made == i;
+		count += queued_numbers_count(q);
+	}
+	return is_made ? count : 0;
+}
+
+/* In one record: after a crash all of it is owed, or nothing. */
+static bool note_all_done_locked(struct pending *p, const struct inode *i, size_t count)
+{
+	uint64_t *numbers = calloc(count, sizeof *numbers);
+	const struct queued *q;
+	size_t noted = 0;
+
+	if (!numbers)
+		return false;
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (queued_touches(q, i))
+		queued_add_numbers(q, numbers, &noted);
+	bool is_noted = !journal_note_done(p->journal, numbers, noted, NULL);
+
+	free(numbers);
+	return is_noted;
+}
+
+bool pending_cancel_locked(struct pending *p, struct inode *i)
+{
+	size_t count = i->backlog ? cancellable_locked(p, i) : 0;
+
+	return count && note_all_done_locked(p, i, count);
+}
+
+void pending_drop_locked(struct pending *p, struct inode *i)
+{
+	struct inode *dir = NULL;
+
+	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (!queued_touches(q, i))
+			continue;
+		if (q->about.dir && !dir) {
+			dir = q->about.dir;
+			tree_pin(p->cache->tree, dir);
+		}
+		pending_remove_locked(p, q);
+	}
+	pending_keep_time_lazily_locked(p, dir);
+	tree_unpin(p->cache->tree, dir);
+	pthread_cond_broadcast(&p->changed);
+}

@@ -1,0 +1,362 @@
+/*
+ * What the sandbox refused, and what makes no sense without it.
+ *
+ * The journal hears of it in three steps: all of it is marked, then noted from the last one to the first, then it leaves the
+ * queue. So nothing is owed of which the cause is not: whoever dies in between does the cause again, and what follows it
+ * never goes to what others have there.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/change_words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Telling ---- */
+
+/* What is whole in staging can still be saved from there. */
+static bool is_part_without_room(const struct queued *q, enum err why)
+{
+	bool is_part = queued_changes_contents(q) && q->change.op != CHANGE_PLACE;
+
+	return is_part && (why == ERR_NO_SPACE || why == ERR_QUOTA);
+}
+
+static void remember_locked(const struct queued *q, struct inode *i, const struct error *why)
+{
+	struct backlog *b = i->backlog;
+
+	b->refused_order = q->order;
+	b->answered = (struct attr){ 0 };
+	if (!b->for_handle)
+		b->refused = *why;
+	b->for_handle = b->for_barrier = true;
+	b->lost_contents |=
+		q->is_beside || queued_changes_contents(q) || q->change.op == CHANGE_SYMLINK;
+	b->lacks_part |= is_part_without_room(q, why->kind);
+}
+
+/* The tree goes back to what the sandbox has: nothing of what the change touched is believed. */
+static void doubt_all_of(struct pending *p, const struct queued *q)
+{
+	struct cache *c = p->cache;
+
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n]) {
+			tree_doubt(c->tree, q->about.scope.inodes[n]);
+			cache_tell_inode(c, q->about.scope.inodes[n], true);
+		}
+}
+
+/* Who asks for what it is about, and the next barrier. */
+static void tell_refused_locked(struct pending *p, const struct queued *q, const struct error *why)
+{
+	struct inode *about = q->about.target ? q->about.target : q->about.dir;
+
+	p->refused_order = q->order;
+	if (about)
+		remember_locked(q, about, why);
+	if (q->about.dir && q->about.dir != about)
+		remember_locked(q, q->about.dir, why);
+	if (q->is_inherited)
+		inherited_refused_locked(p, q, why);
+	doubt_all_of(p, q);
+	cache_note_lost(p->cache, q->change.path2 ? q->change.path2 : q->change.path, why);
+}
+
+/* ---- Marking ---- */
+
+/* What it was made for is of no use either. */
+static void lose_made(struct pending *p, struct inode *made)
+{
+	pending_release_locked(p, made);
+	made->backlog->is_lost = true;
+	tree_refused_made(p->cache->tree, made);
+}
+
+/* Without it there is no such file. */
+static bool gives_first_name(const struct queued *q)
+{
+	return q->made || (q->change.op == CHANGE_PLACE && q->moved[0]);
+}
+
+/* What follows by the name `made`, wherever that is moved by what is done. */
+static void lose_behind(struct queued *refused, const char *made)
+{
+	char *at = strdup(made);
+	struct queued *q = refused;
+
+	while (at && (q = TAILQ_NEXT(q, link))) {
+		if (!q->is_recovered)
+			continue;
+		q->is_lost |= queued_leads_to_from(refused, q, at);
+		if (!q->is_lost)
+			at = queued_carry(q, at);
+	}
+	free(at);
+}
+
+/* Nothing is known of the inodes of an earlier mount's: what follows goes by the name. */
+static void lose_path(struct queued *refused)
+{
+	/* It meets the conflict itself. */
+	if (!refused->is_recovered || queued_carries_version(refused))
+		return;
+	lose_behind(refused, queued_makes(refused));
+	if (refused->change.op == CHANGE_RENAME && refused->change.flags & CHANGE_EXCHANGE)
+		lose_behind(refused, refused->change.path);
+}
+
+static void park_locked(struct pending *p, struct queued *q, const struct error *why)
+{
+	p->parked += !change_is_in_staging(&q->change);
+	tell_refused_locked(p, q, why);
+	if (q->about.target)
+		pending_release_locked(p, q->about.target);
+	if (gives_first_name(q))
+		lose_made(p, q->about.target);
+	lose_path(q);
+}
+
+/* The journal does not say so: what an earlier mount left looks like one of these. */
+static bool is_unasked(const struct queued *q)
+{
+	const struct change *c = &q->change;
+
+	return q->is_unasked ||
+		(q->is_recovered && c->op == CHANGE_SETATTR && c->set == SET_MTIME &&
+			c->flags & CHANGE_BY_HANDLE);
+}
+
+/* A time that nobody set, of what is gone, has another in its place or was not done either. */
+static bool is_needless(const struct queued *q, enum err refusal)
+{
+	bool is_gone = refusal == ERR_NOT_FOUND || refusal == ERR_NOT_DIR || refusal == ERR_STALE;
+
+	return is_unasked(q) && (is_gone || refusal == ERR_SKIPPED);
+}
+
+static void lose_locked(
+	struct pending *p, struct queued *q, enum err refusal, const struct error *why)
+{
+	q->is_needless = is_needless(q, refusal);
+	if (q->is_needless)
+		doubt_all_of(p, q);
+	else
+		park_locked(p, q, why);
+}
+
+/* Others were at the file: what was to follow is not for what they made of it. */
+static void lose_followers(struct queued *refused, const struct inode *i)
+{
+	struct queued *q = refused;
+
+	while (i && (q = TAILQ_NEXT(q, link)))
+		q->is_lost |= q->about.target == i || q->moved[1] == i;
+}
+
+/* The same of an earlier mount, by whatever name. */
+static void lose_followers_of_file(struct queued *refused, const struct expect *file)
+{
+	struct queued *q = refused;
+
+	while ((q = TAILQ_NEXT(q, link)))
+		q->is_lost |= q->is_recovered && queued_goes_on_with(q, file);
+}
+
+/* What it was to take the place of may have other names. */
+static void lose_all_followers(struct queued *refused)
+{
+	lose_followers(refused, refused->about.target);
+	lose_followers(refused, refused->moved[1]);
+	if (!refused->is_recovered)
+		return;
+	lose_followers_of_file(refused, queued_file(refused));
+	lose_followers_of_file(refused, &refused->over);
+}
+
+/* Why the change of this index was. */
+static struct error why_of(const struct batch *b, size_t n)
+{
+	const struct change_result *r = &b->results[n];
+	enum err kind = r->err == ERR_SKIPPED ? ERR_IO : r->err;
+	struct error why = { 0 };
+
+	if (b->why.kind && r->err != ERR_SKIPPED)
+		return b->why;
+	if (r->why[0])
+		error_set(&why, kind, "%s", r->why);
+	else
+		error_set(&why, kind, "%s: %s", b->queued[n]->change.path, error_words(r->err));
+	return why;
+}
+
+void refuse_locked(struct pending *p, struct batch *b, size_t n)
+{
+	struct queued *q = b->queued[n];
+	struct error why = why_of(b, n);
+	enum err refusal = b->results[n].err;
+
+	q->is_again = !b->why.kind && pending_keep_both_locked(p, q, refusal, &why);
+	if (q->is_again) {
+		tell_refused_locked(p, q, &why);
+		/* What was to follow by that name would go to theirs; and of what is beside it another inode is told. */
+		lose_path(q);
+		if (q->made)
+			tree_refused_made(p->cache->tree, q->made);
+	} else {
+		lose_locked(p, q, refusal, &why);
+	}
+	/* Not by a refusal before it, which is what is reported. */
+	if (refusal != ERR_SKIPPED && !q->is_needless)
+		p->refused = why;
+	if (refusal == ERR_CONFLICT && queued_carries_version(q))
+		pending_base_gone_locked(p, q);
+	else if (refusal != ERR_SKIPPED && queued_carries_version(q))
+		pending_base_hand_on_locked(p, q);
+	else if (refusal == ERR_CONFLICT)
+		lose_all_followers(q);
+}
+
+/* Whether it cannot be done since something before it was not. */
+static bool is_lost(const struct pending *p, const struct queued *q)
+{
+	bool moves = q->change.op == CHANGE_RENAME || q->change.op == CHANGE_LINK ||
+		q->change.op == CHANGE_PLACE;
+
+	if (q->is_lost)
+		return true;
+	if (q->tidies)
+		return false;
+	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
+		const struct inode *i = q->about.scope.inodes[n];
+
+		if (i && i->backlog->is_lost)
+			return true;
+	}
+	const struct inode *other = queued_exchanged(q);
+
+	if (!other)
+		other = batch_replaced_late(p, q);
+	if (other && other->backlog->lost_contents)
+		return true;
+	return moves && q->about.target && q->about.target->backlog->lost_contents;
+}
+
+static const struct error cause_refused = { ERR_STALE, "what it needs was refused" };
+
+static bool lose_some_locked(struct pending *p)
+{
+	struct queued *q;
+	bool any = false;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	{
+		if (q->is_sent || q->is_again || q->is_parked || !is_lost(p, q))
+			continue;
+		any = q->is_lost = q->is_parked = true;
+		lose_locked(p, q, cause_refused.kind, &cause_refused);
+	}
+	return any;
+}
+
+/* What waits in the queue for something that will never be there. What was held back comes to its end by that, behind what it needs. */
+static void lose_dependants_locked(struct pending *p)
+{
+	while (lose_some_locked(p))
+		;
+}
+
+/* ---- Noting ---- */
+
+/* A change that is queued again, for another name, is owed there; a needless one is not owed. */
+static void note(struct pending *p, const struct queued *q, const struct error *why)
+{
+	if (q->is_again || q->is_needless)
+		queued_note_done(q, p->journal, NULL);
+	else
+		queued_note_parked(q, p->journal, why, NULL);
+}
+
+static void note_all(struct pending *p, const struct batch *b)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	if (!q->is_sent && (q->is_lost || q->is_again))
+		note(p, q, &cause_refused);
+	for (size_t n = b->count; n-- > 0;) {
+		struct error why = b->results[n].err ? why_of(b, n) : (struct error){ 0 };
+
+		if (why.kind)
+			note(p, b->queued[n], &why);
+	}
+}
+
+/* ---- Leaving ---- */
+
+/* What was made and is gone again before an answer told of it will never be known. */
+void pending_leave_locked(struct pending *p, struct queued *q)
+{
+	struct inode *i = q->about.target;
+
+	if (i && i->backlog->owes == 1 && !i->backlog->place &&
+		tree_is_provisional(p->cache->tree, i))
+		lose_made(p, i);
+	pending_remove_locked(p, q);
+}
+
+/*
+ * Contents that were refused as a part, as where the disk has no room, leave a file in staging that
+ * never gets a name. The file would keep what room there is.
+ */
+static void tidy_locked(struct pending *p, const struct queued *place)
+{
+	struct inode *i = place->about.target;
+	const struct change_about about = { .scope.inodes = { i } };
+	const struct change removal = { .op = CHANGE_UNLINK, .path = place->change.path };
+	struct queued *q;
+
+	if (pending_add_locked(p, &removal, &about, &q, NULL))
+		return;
+	q->is_unasked = q->tidies = true;
+}
+
+static bool leaves_part(const struct queued *q)
+{
+	const struct inode *i = q->about.target;
+
+	return q->change.op == CHANGE_PLACE && !q->is_again && !q->is_recovered && i &&
+		i->backlog->lacks_part;
+}
+
+static void leave_refused_locked(struct pending *p, struct queued *q)
+{
+	if (leaves_part(q))
+		tidy_locked(p, q);
+	pending_leave_locked(p, q);
+}
+
+void refused_leave_locked(struct pending *p, const struct batch *b)
+{
+	lose_dependants_locked(p);
+	note_all(p, b);
+	for (size_t n = 0; n < b->count; n++)
+		if (b->results[n].err)
+			leave_refused_locked(p, b->queued[n]);
+	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (!q->is_sent && (q->is_lost || q->is_again))
+			leave_refused_locked(p, q);
+	}
+}
+
+void refused_again_locked(struct pending *p, struct queued *q)
+{
+	static const struct batch none;
+
+	q->is_again = true;
+	lose_path(q);
+	refused_leave_locked(p, &none);
+}

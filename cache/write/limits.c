@@ -1,0 +1,62 @@
+/*
+ * What stands before the sandbox may take no request of more than some size: a proxy of a site, or
+ * nginx with its usual limit of 1 MiB. That says nothing of the changes in the request. They leave
+ * again in batches of half the size, down to one change. A change that is too large by itself waits,
+ * is asked for again with growing pauses, and is told in status, until the way takes it.
+ *
+ * The disk of the sandbox may have no room for a request that is uploaded, either, and has room for
+ * a part of its changes. They leave again in the same way, and for a while no batch leaves beside
+ * another, whose request may have the room. A change that finds none by itself is refused.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+
+/* Then the way is tried once more with whole batches: a limit may have been raised. */
+#define CUT_MS ((int64_t)10 * 60 * 1000)
+/* Likewise where the disk had no room: what is removed makes some. */
+#define CUT_FOR_ROOM_MS ((int64_t)5 * 1000)
+
+/* The sandbox does not have them, and takes none that is lower than the last one that was done. */
+static bool forget_numbers(struct pending *p, const struct batch *b)
+{
+	for (size_t n = 0; n < b->count; n++)
+		if (!b->queued[n]->sequence && queued_note_sent(b->queued[n], p->journal, NULL))
+			return false;
+	return true;
+}
+
+static bool may_be_cut(const struct batch *b)
+{
+	return b->count > 1 || (b->has_no_room && !b->is_alone);
+}
+
+bool batch_cut_locked(struct pending *p, struct batch *b)
+{
+	int64_t now_ms = monotonic_ms();
+
+	/* Of an attempt without an answer the sandbox may have a part, under these numbers. */
+	if (!may_be_cut(b) || b->is_repeated || !forget_numbers(p, b))
+		return false;
+	p->most.changes = b->count / 2;
+	p->most.bytes = b->bytes / 2;
+	p->most.until_ms = now_ms + (b->has_no_room ? CUT_FOR_ROOM_MS : CUT_MS);
+	if (b->has_no_room)
+		p->most.alone_until_ms = p->most.until_ms;
+	for (size_t n = 0; n < b->count; n++)
+		batch_put_back_locked(p, b->queued[n]);
+	batch_end_locked(p, b);
+	return true;
+}
+
+bool batch_takes_locked(const struct pending *p, const struct batch *b, size_t bytes)
+{
+	if (!b->count || monotonic_ms() >= p->most.until_ms)
+		return true;
+	return b->count < p->most.changes && b->bytes + bytes <= p->most.bytes;
+}
+
+bool batch_waits_alone_locked(const struct pending *p)
+{
+	return p->under_way && monotonic_ms() < p->most.alone_until_ms;
+}

@@ -1,0 +1,40 @@
+/*
+ * local.h - changes that are decided here, without asking the sandbox.
+ *
+ * That is possible where all that they depend on is known and a change stream would tell if it became otherwise. Each
+ * function says in *decided whether it is; false: nothing was done, and the caller asks the sandbox. What was decided is
+ * in the journal and shown by the tree; its error, if any, is the final one.
+ */
+#pragma once
+
+#include "cache/names.h"
+
+enum err decide_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	const struct making *m, struct cache_entry *out, bool *decided, struct error *e);
+/*
+ * Before what is decided here only under trust: restores it where it was lost, as a question for what is known does. An
+ * error is the call's.
+ */
+enum err decide_restore(struct cache *c, const struct call *call, struct error *e);
+/* Whether names in `dir` are not decided here for want of its entries alone. */
+bool decide_wants_entries(struct cache *c, struct inode *dir);
+enum err decide_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
+	const char *name, struct cache_entry *out, bool *decided, struct error *e);
+/* `op`: CHANGE_UNLINK or CHANGE_RMDIR. */
+enum err decide_remove(struct cache *c, const struct call *call, struct inode *dir,
+	const char *name, enum change_op op, bool *decided, struct error *e);
+enum err decide_rename(struct cache *c, const struct call *call, struct inode *dir,
+	const char *name, struct inode *dir2, const char *name2, uint32_t flags, bool *decided,
+	struct error *e);
+enum err decide_setattr(struct cache *c, const struct call *call, struct inode *i,
+	const struct change *what, bool *decided, struct error *e);
+/* As cache_copy(). */
+struct copying {
+	struct inode *from, *to;
+	uint64_t offset, offset2, len;
+};
+
+enum err decide_copy(struct cache *c, const struct call *call, const struct copying *what,
+	uint64_t *copied, bool *decided, struct error *e);
+/* The last handle of a file without a name was closed. Takes `staged`. */
+enum err decide_drop_staged(struct cache *c, struct inode *i, char *staged);

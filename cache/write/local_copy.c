@@ -1,0 +1,84 @@
+/* Contents that the sandbox is to copy into a file that is not in its place yet. */
+#include "cache/write/local_inside.h"
+
+#include "cache/cache_inside.h"
+
+/*
+ * Whether it is what the sandbox has. What gives it a name, or takes one away, moves its version,
+ * too: the copy would be held against one that is gone.
+ */
+static bool is_as_it_was(const struct inode *i)
+{
+	return pending_leaves_alone_locked(i) && !(i->backlog && i->backlog->held);
+}
+
+/* What there is to copy is known, and nobody sees what has come of it before it is whole. */
+static bool may_copy(struct cache *c, struct inode *from, struct inode *to)
+{
+	return to->backlog && to->backlog->place && from != to && decide_is_known(c, from) &&
+		is_as_it_was(from);
+}
+
+static uint64_t bytes_to_copy(struct cache *c, struct inode *from, uint64_t offset, uint64_t len)
+{
+	struct attr attr;
+
+	tree_attr(c->tree, from, &attr);
+	if (offset >= attr.size)
+		return 0;
+	return len < attr.size - offset ? len : attr.size - offset;
+}
+
+static enum err queue_copy_locked(struct pending *p, struct inode *from, struct inode *to,
+	struct change *change, struct error *e)
+{
+	struct tree *t = p->cache->tree;
+	struct attr attr;
+	const struct change_about about = { .scope.inodes = { to, from }, .target = to };
+	const struct tree_foresight f = { .now = pending_stamp_locked(p, to, change),
+		.begin = change->offset2,
+		.end = change->offset2 + change->length };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	bool is_beside;
+	struct queued *q;
+	enum err kind = tree_path(t, from, NULL, &path, e);
+
+	change->path = path.text;
+	change->path2 = pending_staged_path_locked(p, to, 0, &is_beside);
+	change->target = tree_expect(t, from);
+	tree_attr(t, from, &attr);
+	change->version = version_shown(&attr);
+	if (!kind)
+		kind = pending_add_locked(p, change, &about, &q, e);
+	if (kind)
+		return kind;
+	q->is_beside = is_beside;
+	q->is_lazy = true;
+	pending_staged_more_locked(to, change->length);
+	tree_foresee(t, to, &f);
+	return ERR_OK;
+}
+
+enum err decide_copy(struct cache *c, const struct call *call, const struct copying *what,
+	uint64_t *copied, bool *decided, struct error *e)
+{
+	struct pending *p = c->pending;
+	struct change change = { .op = CHANGE_COPY,
+		.flags = CHANGE_BY_HANDLE,
+		.offset = what->offset,
+		.offset2 = what->offset2 };
+
+	*decided = decide_anything(c);
+	if (!*decided)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind = pending_room_locked(p, call, 0, e);
+
+	*decided = kind || may_copy(c, what->from, what->to);
+	if (*decided && !kind)
+		change.length = *copied = bytes_to_copy(c, what->from, what->offset, what->len);
+	if (*decided && !kind && change.length)
+		kind = queue_copy_locked(p, what->from, what->to, &change, e);
+	pthread_mutex_unlock(&p->lock);
+	return kind;
+}

@@ -1,0 +1,283 @@
+/* Names that are made and linked here. */
+#include "cache/write/local_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Making ---- */
+
+static uint32_t type_of(const struct making *m)
+{
+	switch (m->op) {
+	case CHANGE_MKDIR: return S_IFDIR;
+	case CHANGE_SYMLINK: return S_IFLNK;
+	case CHANGE_MKNOD: return m->mode & S_IFMT;
+	default: return S_IFREG;
+	}
+}
+
+/* As the sandbox's kernel will make it; the group, and of directories the bit, come from a directory that has it. */
+static struct attr attr_to_be(
+	struct cache *c, struct inode *dir, const struct making *m, struct timespec now)
+{
+	bool owned = c->options.owners_from_caller;
+	uint32_t type = type_of(m);
+	struct attr above;
+
+	tree_attr(c->tree, dir, &above);
+	struct attr attr = { .dev = above.dev,
+		.mode = type | (type == S_IFLNK ? 0777 : m->mode & 07777),
+		.nlink = type == S_IFDIR ? 2 : 1,
+		.uid = owned ? m->uid : c->sandbox.identity.uid,
+		.gid = owned ? m->gid : c->sandbox.identity.gid,
+		.blksize = above.blksize,
+		.size = m->text ? strlen(m->text) : 0,
+		.atime = now,
+		.mtime = now,
+		.ctime = now,
+		.no_xattrs = true };
+
+	if (above.mode & S_ISGID) {
+		attr.gid = above.gid;
+		attr.mode |= type == S_IFDIR ? S_ISGID : 0;
+	}
+	return attr;
+}
+
+static enum err show_made_locked(struct pending *p, struct queued *q, const struct making *m,
+	struct inode *dir, const char *name, struct inode **out, struct error *e)
+{
+	struct cache *c = p->cache;
+	const struct tree_news news = { .attr = attr_to_be(c, dir, m, q->change.mtime),
+		.link = m->text,
+		.until_ms = TREE_HELD,
+		.name_until_ms = TREE_HELD,
+		.begun = q->about.scope.begun };
+	struct inode *i = tree_foresee_made(c->tree, dir, name, &news);
+	enum err kind =
+		i ? pending_touch_locked(p, q, i, e) : error_set(e, ERR_NO_MEMORY, "%s", name);
+
+	if (kind && i) {
+		tree_refused_made(c->tree, i);
+		tree_unpin(c->tree, i);
+	}
+	if (kind)
+		return kind;
+	q->made = q->about.target = q->moved[0] = i;
+	i->backlog->maker = q;
+	tree_owe_name(c->tree, i, 1);
+	if (news.link)
+		tree_link_is_ours(c->tree, i);
+	*out = i;
+	return ERR_OK;
+}
+
+static void take_back_locked(struct pending *p, struct queued *q)
+{
+	queued_note_done(q, p->journal, NULL);
+	pending_remove_locked(p, q);
+}
+
+static enum err make_in_place_locked(struct pending *p, const struct change *change,
+	struct inode *dir, const char *name, const struct making *m, struct inode **out,
+	struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { dir }, .dir = dir };
+	struct queued *q;
+	enum err kind = pending_add_locked(p, change, &about, &q, e);
+
+	if (kind)
+		return kind;
+	kind = show_made_locked(p, q, m, dir, name, out, e);
+	if (kind)
+		take_back_locked(p, q);
+	return kind;
+}
+
+/* The sandbox sees it when it is whole. */
+static enum err make_staged_locked(struct pending *p, const struct change *change,
+	struct inode *dir, const char *name, const struct making *m, struct inode **out,
+	struct error *e)
+{
+	static const struct change_about nothing;
+	AUTO_FREE char *staged = pending_new_name(p);
+	const struct change place = { .op = CHANGE_PLACE,
+		.flags = CHANGE_EXCL | CHANGE_BY_HANDLE,
+		.path = staged,
+		.path2 = change->path,
+		.parent2 = change->parent };
+	struct change create = *change;
+	struct queued *q;
+
+	if (!staged)
+		return error_set(e, ERR_NO_MEMORY, "%s", name);
+	create.path = staged;
+	create.parent = (struct expect){ 0 };
+	enum err kind = pending_add_locked(p, &create, &nothing, &q, e);
+
+	if (kind)
+		return kind;
+	q->is_lazy = true;
+	kind = show_made_locked(p, q, m, dir, name, out, e);
+	if (!kind) {
+		bool may_replace = !m->exclusive && m->empties;
+
+		kind = pending_stage_new_locked(p, *out, dir, &place, may_replace, e);
+		if (!kind)
+			return ERR_OK;
+		tree_refused_made(p->cache->tree, *out);
+		tree_unpin(p->cache->tree, *out);
+	}
+	take_back_locked(p, q);
+	return kind;
+}
+
+/* Which only the kernel there may do, and not for what is moved in. */
+static bool gives_its_group(struct cache *c, struct inode *dir)
+{
+	struct attr attr;
+
+	tree_attr(c->tree, dir, &attr);
+	return attr.mode & S_ISGID;
+}
+
+static enum err make_locked(struct pending *p, struct inode *dir, const char *name,
+	const struct making *m, struct inode **out, struct error *e)
+{
+	struct cache *c = p->cache;
+	struct change change = changes_making(c, m);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	enum err kind = decide_check_name(name, e);
+
+	if (!kind)
+		kind = decide_judge_dir(c, dir, name, e);
+	if (!kind)
+		kind = tree_path(c->tree, dir, name, &path, e);
+	change.path = path.text;
+	change.parent = tree_expect(c->tree, dir);
+	change.mtime = cache_time_of_change(c);
+	change.set = change.mtime.tv_sec ? SET_MTIME : 0;
+	/* Whoever asked for no more than a file that is there was promised a new one all the same. */
+	if (m->op == CHANGE_CREATE)
+		change.flags |= CHANGE_EXCL;
+	/* Where others make the same directory, what is put into it here goes into theirs. */
+	if (m->op == CHANGE_MKDIR)
+		change.flags |= CHANGE_TAKES;
+	if (kind)
+		return kind;
+	bool is_staged = m->opens && !gives_its_group(c, dir);
+
+	return (is_staged ? make_staged_locked : make_in_place_locked)(
+		p, &change, dir, name, m, out, e);
+}
+
+static void show_entry(
+	struct cache *c, const struct call *call, struct inode *dir, const struct making *m)
+{
+	const struct tree_foresight f = { .now = cache_time_of_change(c),
+		.links = m->op == CHANGE_MKDIR,
+		.asker = call ? call->asker : 0 };
+
+	tree_foresee(c->tree, dir, &f);
+}
+
+static bool is_device(const struct making *m)
+{
+	return m->op == CHANGE_MKNOD && (S_ISCHR(m->mode) || S_ISBLK(m->mode));
+}
+
+enum err decide_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
+	const struct making *m, struct cache_entry *out, bool *decided, struct error *e)
+{
+	struct pending *p = c->pending;
+	struct inode *made = NULL;
+
+	*decided = decide_has_names(c) && !is_device(m);
+	if (!*decided)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind = pending_room_locked(p, call, 0, e);
+	bool exists = decide_is_there(c, dir, name);
+
+	*decided = kind ||
+		(decide_may(c, dir) && !(exists && m->op == CHANGE_CREATE && !m->exclusive));
+	if (*decided && !kind && exists)
+		kind = error_set(e, ERR_EXISTS, "%s", name);
+	if (*decided && !kind)
+		kind = make_locked(p, dir, name, m, &made, e);
+	if (*decided && !kind)
+		show_entry(c, call, dir, m);
+	pthread_mutex_unlock(&p->lock);
+	if (!*decided || kind)
+		return kind;
+	cache_hand_out_made(c, dir, name, made, out);
+	tree_unpin(c->tree, made);
+	return ERR_OK;
+}
+
+/* ---- Linking ---- */
+
+static enum err link_locked(
+	struct pending *p, struct inode *i, struct inode *dir, const char *name, struct error *e)
+{
+	struct cache *c = p->cache;
+	const struct change_about about = { .scope.inodes = { i, dir }, .target = i, .dir = dir };
+	struct change change = { .op = CHANGE_LINK, .parent2 = tree_expect(c->tree, dir) };
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+	AUTO_TREE_PATH struct tree_path path2 = { 0 };
+	struct queued *q;
+	enum err kind = decide_check_name(name, e);
+
+	pending_release_locked(p, i);
+	if (!kind)
+		kind = decide_judge_dir(c, dir, name, e);
+	if (!kind)
+		kind = tree_path(c->tree, i, NULL, &path, e);
+	if (!kind)
+		kind = tree_path(c->tree, dir, name, &path2, e);
+	change.path = path.text;
+	change.path2 = path2.text;
+	change.target = tree_expect(c->tree, i);
+	change.version = pending_version_of_file_locked(p, i);
+	if (!kind)
+		kind = pending_add_locked(p, &change, &about, &q, e);
+	if (kind)
+		return kind;
+	q->moved[0] = i;
+	tree_owe_name(c->tree, i, 1);
+	tree_named(c->tree, dir, name, i, TREE_HELD);
+	decide_show_links(c, i, 1);
+	decide_show_dir(c, dir, 0);
+	return ERR_OK;
+}
+
+/* Whether others may link to a file is a setting of the sandbox's kernel (protected_hardlinks). */
+static bool may_link(struct cache *c, struct inode *i, struct inode *dir)
+{
+	return decide_may(c, dir) && decide_is_known(c, i) && decide_is_owner(c, i);
+}
+
+enum err decide_link(struct cache *c, const struct call *call, struct inode *i, struct inode *dir,
+	const char *name, struct cache_entry *out, bool *decided, struct error *e)
+{
+	struct pending *p = c->pending;
+
+	*decided = decide_has_names(c);
+	if (!*decided)
+		return ERR_OK;
+	pthread_mutex_lock(&p->lock);
+	enum err kind = pending_room_locked(p, call, 0, e);
+
+	*decided = kind || may_link(c, i, dir);
+	if (*decided && !kind && decide_is_there(c, dir, name))
+		kind = error_set(e, ERR_EXISTS, "%s", name);
+	if (*decided && !kind)
+		kind = link_locked(p, i, dir, name, e);
+	pthread_mutex_unlock(&p->lock);
+	if (*decided && !kind)
+		cache_hand_out(c, dir, name, i, out);
+	return kind;
+}

@@ -1,0 +1,201 @@
+/*
+ * What a change needs of those before it in its batch, where others may have been at a file since
+ * it was decided.
+ *
+ * The first change of a file alone says which version it was decided on: what follows is done where
+ * that was done. So each needs the one before it of the same file, by whatever name. Files of an
+ * earlier mount are known by their names alone: a name is followed back through what moved the
+ * file, and the directories above it.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The file ---- */
+
+/* What a change goes on with, takes away or takes the place of, without a version of it. */
+struct concerned {
+	const struct inode *inode; /* NULL: none, or of an earlier mount */
+	const char *path;          /* of one of those; NULL: none */
+	const struct expect *file; /* with `path` */
+};
+
+static bool takes_place(const struct change *c)
+{
+	return (c->op == CHANGE_RENAME || c->op == CHANGE_PLACE) && !queued_goes_by_name(c) &&
+		!c->version2.ctime.tv_sec;
+}
+
+static bool removes(const struct change *c)
+{
+	return c->op == CHANGE_UNLINK && !c->version.ctime.tv_sec;
+}
+
+static bool goes_on(const struct queued *q, const struct change *c)
+{
+	return queued_changes_contents(q) && c->op != CHANGE_COPY && c->op != CHANGE_PLACE &&
+		!q->is_beside && !c->version.ctime.tv_sec;
+}
+
+static struct concerned concerned_by(const struct queued *q, const struct change *c)
+{
+	bool is_over = c->op == CHANGE_PLACE && !q->moved[0];
+	bool is_at_path = removes(c) || goes_on(q, c);
+
+	if (!is_at_path && !takes_place(c))
+		return (struct concerned){ 0 };
+	if (q->is_recovered)
+		return (struct concerned){ .path = is_at_path ? c->path : c->path2,
+			.file = is_at_path || c->op == CHANGE_PLACE ? queued_file(q) : &q->over };
+	return (struct concerned){ .inode = is_at_path || is_over ? q->about.target : q->moved[1] };
+}
+
+/* ---- What is done to it ---- */
+
+static bool is_of_inode(const struct queued *q, const struct inode *i)
+{
+	bool tells =
+		q->made || q->moved[0] || queued_changes_contents(q) || queued_carries_version(q);
+
+	return !q->is_beside && ((q->about.target == i && tells) || queued_exchanged(q) == i);
+}
+
+/*
+ * Whether a change is done only where the file is what the change was decided on. A file gets a
+ * name, or another one, whoever was at the file.
+ */
+static bool is_held(const struct queued *q)
+{
+	return q->change.op == CHANGE_UNLINK || queued_changes_contents(q) ||
+		queued_carries_version(q) || queued_exchanges(q);
+}
+
+static bool is_held_of_inode(const struct queued *q, const struct inode *i)
+{
+	return !q->is_beside && ((q->about.target == i && is_held(q)) || q->moved[1] == i);
+}
+
+static bool is_held_of_file(const struct queued *q, const struct expect *file)
+{
+	bool is_over = q->change.op == CHANGE_RENAME && queued_is_over(q, file);
+
+	return q->is_recovered && (is_over || (queued_is_of(q, file) && is_held(q)));
+}
+
+static size_t last_of_inode(const struct batch *b, size_t count, const struct inode *i)
+{
+	while (count && !is_of_inode(b->queued[count - 1], i))
+		count--;
+	return count;
+}
+
+/* Of the first `count` steps, past those that have nothing to do with the path. */
+static size_t skip_others(const struct steps *steps, const char *path, size_t count)
+{
+	return steps ? steps_about(steps, path, count) : count;
+}
+
+/* *is_moved: a directory above the path was moved in between. */
+static size_t last_at_path(const struct batch *b, size_t count, const char *path,
+	const struct steps *steps, bool *is_moved)
+{
+	char *at = strdup(path);
+
+	*is_moved = false;
+	while (at && (count = skip_others(steps, at, count)) > 0) {
+		const struct queued *q = b->queued[count - 1];
+
+		if (q->is_recovered && queued_tells_file_at(q, at))
+			break;
+		*is_moved |= queued_moves_above(q, at);
+		at = queued_carry_back(q, at);
+		count--;
+	}
+	bool is_found = at;
+
+	free(at);
+	return is_found ? count : 0;
+}
+
+/* The last one that is held against a version of the file, by whatever name. */
+static size_t last_held(const struct batch *b, size_t count, const struct concerned *x)
+{
+	bool is_known = x->inode || (x->file && x->file->ino);
+
+	for (count = is_known ? count : 0; count; count--) {
+		const struct queued *q = b->queued[count - 1];
+
+		if (x->inode ? is_held_of_inode(q, x->inode) : is_held_of_file(q, x->file))
+			break;
+	}
+	return count;
+}
+
+/* The last one of the first `count` changes that tells it; 0: none. Steps count from 1. */
+static size_t last_of(
+	const struct batch *b, size_t count, const struct concerned *x, const struct steps *steps)
+{
+	bool is_moved;
+
+	if (x->path)
+		return last_at_path(b, count, x->path, steps, &is_moved);
+	return x->inode ? last_of_inode(b, count, x->inode) : 0;
+}
+
+/* ---- Needs ---- */
+
+/*
+ * A change can say only of one other that it needs it. So what it needs, and what that needs, and
+ * so on, is put into one row with the other and what that needs: each needs the one before it.
+ */
+static void need_also(struct batch *b, size_t step, size_t other)
+{
+	while (other) {
+		size_t next = b->changes[step - 1].needs;
+
+		if (next == other)
+			return;
+		if (next < other) {
+			b->changes[step - 1].needs = (uint32_t)other;
+			step = other;
+			other = next;
+		} else {
+			step = next;
+		}
+	}
+}
+
+void batch_needs_file(struct batch *b, size_t step, const struct steps *steps)
+{
+	const struct concerned x = concerned_by(b->queued[step - 1], &b->changes[step - 1]);
+
+	need_also(b, step, last_of(b, step - 1, &x, steps));
+	need_also(b, step, last_held(b, step - 1, &x));
+}
+
+/* Of an earlier mount: the name of the file that its base is of; NULL: none. */
+static const char *based_at(const struct queued *q)
+{
+	const struct change *c = &q->change;
+	bool takes = c->op == CHANGE_RENAME || c->op == CHANGE_PLACE;
+
+	return !q->is_recovered ? NULL : takes ? c->path2 : c->path;
+}
+
+bool batch_tells_file_of(const struct batch *b, const struct queued *q, const struct steps *steps)
+{
+	const char *path = based_at(q);
+	bool is_moved;
+
+	return path && last_at_path(b, b->count, path, steps, &is_moved);
+}
+
+bool batch_moves_file_of(const struct batch *b, const struct queued *q, const struct steps *steps)
+{
+	const char *path = b->renames ? based_at(q) : NULL;
+	bool is_moved;
+
+	return path && (queued_goes_on_at(q, path) || queued_sets_attributes(q)) &&
+		last_at_path(b, b->count, path, steps, &is_moved) && is_moved;
+}

@@ -1,0 +1,112 @@
+/*
+ * A file of which a part was changed here, while nobody answers: what was stored of it before the first of the changes, and
+ * over that what is pending.
+ *
+ * Only while none of them was answered: then the sandbox has another version. What others did to the file that was told of
+ * meanwhile cannot be judged before ours is done; from then on it is not read so.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/lease/validity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What it was ---- */
+
+void base_note_locked(struct pending *p, struct inode *i)
+{
+	struct base base = { .number = ++p->bases };
+
+	base_drop_locked(i->backlog);
+	if (!tree_base(p->cache->tree, i, &base.version) || pending_has_recovered_locked(p))
+		return;
+	i->backlog->base = malloc(sizeof base);
+	if (i->backlog->base)
+		*i->backlog->base = base;
+}
+
+void base_drop_locked(struct backlog *b)
+{
+	free(b->base);
+	b->base = NULL;
+}
+
+/* ---- Whether it is wanted ---- */
+
+/* Whoever reads so wants to hear when somebody answers. */
+static bool is_unheard_locked(struct pending *p)
+{
+	bool is = cache_is_unheard(p->failure.kind) || tree_is_unheard(p->cache->tree);
+
+	if (is) {
+		p->looked_ms = monotonic_ms();
+		pthread_cond_broadcast(&p->changed);
+	}
+	return is;
+}
+
+static bool find_base(struct pending *p, const struct inode *i, struct base *out)
+{
+	pthread_mutex_lock(&p->lock);
+	const struct backlog *b = i->backlog;
+	bool found = b && b->base && !b->is_lost && is_unheard_locked(p);
+
+	if (found)
+		*out = *b->base;
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+/* As of whatever else is read here while nobody answers, somebody must have been asked in vain. */
+static bool holds(struct cache *c, const struct call *call, struct inode *i)
+{
+	if (tree_base_holds(c->tree, i))
+		return true;
+	return tree_attr_in_doubt(c->tree, i, monotonic_ms()) &&
+		!trust_restore(c->trust, call, NULL) && tree_base_holds(c->tree, i);
+}
+
+/* ---- Reading ---- */
+
+/* What was there before, and zeros behind its end, or behind the end that the file has now. */
+static bool read_base(struct cache *c, struct inode *i, const struct base *base, uint64_t offset,
+	void *out, size_t len)
+{
+	struct attr now;
+
+	tree_attr(c->tree, i, &now);
+	uint64_t end = now.size < base->version.size ? now.size : base->version.size;
+	size_t wanted = end <= offset ? 0 : end - offset < len ? (size_t)(end - offset) : len;
+	size_t got = 0;
+
+	memset(out, 0, len);
+	return stored_read(c->stored, &base->version, offset, out, wanted, &got) && got == wanted;
+}
+
+static bool lay_over(struct pending *p, struct inode *i, const struct base *base, uint64_t offset,
+	void *out, size_t len, size_t *got)
+{
+	bool served = false;
+
+	pthread_mutex_lock(&p->lock);
+	const struct backlog *b = i->backlog;
+	bool is_same = b && b->base && b->base->number == base->number && !b->is_lost;
+
+	if (is_same && tree_base_holds(p->cache->tree, i) &&
+		pending_lay_locked(p, i, &base->version, offset, out, len, got, &served, NULL))
+		served = false;
+	pthread_mutex_unlock(&p->lock);
+	return served;
+}
+
+bool pending_read_unheard(struct pending *p, const struct call *call, struct inode *i,
+	uint64_t offset, void *out, size_t len, size_t *got)
+{
+	struct base base;
+
+	return p && find_base(p, i, &base) && holds(p->cache, call, i) &&
+		read_base(p->cache, i, &base, offset, out, len) &&
+		lay_over(p, i, &base, offset, out, len, got);
+}

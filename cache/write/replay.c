@@ -1,0 +1,309 @@
+/*
+ * What an earlier mount left in the journal. Nothing is known here of the inodes, so each change is held against what it
+ * expected of them, all go in their order, and nothing new overtakes them. What had left already has its old number: the
+ * sandbox's record says whether it was done.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/log.h"
+#include "providers/base/path.h"
+#include "providers/change_words.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What finds its place in a long queue at once, while the journal is read. */
+struct loading {
+	struct pending *p;
+	struct queued *last_sent; /* the last change with a sequence number; NULL: none has one */
+	void *held;               /* by path, with tsearch(3): each CHANGE_PLACE without one */
+};
+
+/* ---- Out of the journal ---- */
+
+/* The text of a link and the value of an attribute; contents stay where they are. */
+static enum err read_text(struct pending *p, const struct journal_entry *entry,
+	struct change *change, void **memory, struct error *e)
+{
+	bool has_text = !queued_in_pieces(change) && entry->where.len;
+
+	change->data = NULL;
+	change->data_len = has_text ? entry->where.len : 0;
+	if (!has_text)
+		return ERR_OK;
+	*memory = malloc(entry->where.len);
+	change->data = *memory;
+	return *memory ? journal_read(p->journal, &entry->where, *memory, e)
+		       : error_set(e, ERR_NO_MEMORY, "the journal");
+}
+
+/* Whichever record it is of: all numbers come from one count. */
+static uint64_t number_of(uint64_t sequence)
+{
+	return sequence & ~SEQUENCE_ASIDE;
+}
+
+/* In the order in which they left; what never did comes after that. */
+static void insert(struct loading *l, struct queued *q)
+{
+	struct pending *p = l->p;
+	struct queued *at = q->sequence ? l->last_sent : TAILQ_LAST(&p->queue, queued_list);
+
+	for (; at && q->sequence && number_of(at->sequence) > number_of(q->sequence);
+		p->looked_at++)
+		at = TAILQ_PREV(at, queued_list, link);
+	if (q->sequence && at == l->last_sent)
+		l->last_sent = q;
+	if (at)
+		TAILQ_INSERT_AFTER(&p->queue, at, q, link);
+	else
+		TAILQ_INSERT_HEAD(&p->queue, q, link);
+	p->changes++;
+	p->cost += queued_cost(q);
+}
+
+/* Contents go on in it; attributes are set as the last one said. */
+static bool add(struct queued *q, const struct journal_entry *entry)
+{
+	const struct change *c = &entry->change;
+
+	/* Of what was refused or done, and noted so in part, the rest leaves once more to hear that. */
+	if (queued_in_pieces(c) && queued_has_contents(q)) {
+		if (entry->number != q->number)
+			queued_take_time(q, c);
+		return queued_add_piece(q, &entry->where, entry->number, c->offset);
+	}
+	return entry->number == q->number || queued_set_more(q, c, entry->number);
+}
+
+static bool add_piece(struct pending *p, struct queued *q, const struct journal_entry *entry)
+{
+	size_t before = q->change.data_len, cost = queued_cost(q);
+
+	if (!add(q, entry))
+		return false;
+	p->cost += queued_cost(q) - cost;
+	if (!queued_has_contents(q))
+		return true;
+	p->bytes += q->change.data_len - before;
+	p->unsent_bytes += q->change.data_len - before;
+	return true;
+}
+
+/* What was sent as one change has one number. */
+static struct queued *find_sent(const struct loading *l, const struct journal_entry *entry)
+{
+	struct queued *q = entry->sequence ? l->last_sent : NULL;
+
+	for (; q && number_of(q->sequence) >= number_of(entry->sequence); l->p->looked_at++) {
+		if (q->sequence == entry->sequence)
+			return q;
+		q = TAILQ_PREV(q, queued_list, link);
+	}
+	return NULL;
+}
+
+/* ---- What is held back ---- */
+
+static int compare_paths(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct queued *)a)->change.path, ((const struct queued *)b)->change.path);
+}
+
+static void no_free(void *q)
+{
+	(void)q;
+}
+
+/* Of several the youngest counts. false: no memory. */
+static bool note_held(struct loading *l, struct queued *q)
+{
+	if (q->change.op != CHANGE_PLACE || q->sequence)
+		return true;
+	struct queued **node = tsearch(q, &l->held, compare_paths);
+
+	if (node)
+		*node = q;
+	return node;
+}
+
+/* The file of staging that it changes; NULL: another one, or it has left already. */
+static const char *staged_file(const struct queued *q)
+{
+	const struct change *c = &q->change;
+	const char *changed = c->op == CHANGE_COPY ? c->path2 : c->path;
+	bool is_content = c->op >= CHANGE_SETATTR && c->op != CHANGE_PLACE;
+
+	return is_content && !q->sequence && path_is_staged(changed) ? changed : NULL;
+}
+
+/* What was held back is in the journal from the beginning: what was written since comes before it. */
+static void move_held_behind(struct loading *l, struct queued *q)
+{
+	const char *staged = staged_file(q);
+	const struct queued wanted = { .change.path = staged };
+	struct queued *const *node = staged ? tfind(&wanted, &l->held, compare_paths) : NULL;
+
+	if (!node)
+		return;
+	TAILQ_REMOVE(&l->p->queue, *node, link);
+	TAILQ_INSERT_AFTER(&l->p->queue, q, *node, link);
+}
+
+static struct queued *recovered_new(const struct journal_entry *entry, const struct change *change)
+{
+	struct queued *q = queued_new(change);
+
+	if (!q)
+		return NULL;
+	q->number = entry->number;
+	q->sequence = entry->sequence;
+	q->may_be_done = entry->has_left && queued_has_contents(q);
+	q->is_wall = q->is_wanted = q->is_recovered = q->is_inherited = true;
+	q->since_ms = monotonic_ms();
+	return q;
+}
+
+static struct queued *take_up(
+	struct loading *l, const struct journal_entry *entry, const struct change *change)
+{
+	struct queued *q = recovered_new(entry, change);
+
+	if (!q || !note_held(l, q)) {
+		queued_free(q);
+		return NULL;
+	}
+	insert(l, q);
+	move_held_behind(l, q);
+	return q;
+}
+
+/* What `create` makes left as one change with what puts it in its place. */
+static struct queued *take_up_whole(struct loading *l, struct queued *create,
+	const struct journal_entry *entry, const struct change *change)
+{
+	struct pending *p = l->p;
+	struct queued *place = recovered_new(entry, change);
+
+	if (!place || !queued_bring(place, create, NULL)) {
+		queued_free(place);
+		return NULL;
+	}
+	TAILQ_INSERT_BEFORE(create, place, link);
+	TAILQ_REMOVE(&p->queue, create, link);
+	if (l->last_sent == create)
+		l->last_sent = place;
+	p->cost += queued_cost(place) - queued_cost(create);
+	queued_free(create);
+	return place;
+}
+
+/* Something has left the queue. false: no memory. */
+static bool find_places_again(struct loading *l)
+{
+	struct queued *q;
+	bool is_done = true;
+
+	tdestroy(l->held, no_free);
+	*l = (struct loading){ .p = l->p };
+	TAILQ_FOREACH(q, &l->p->queue, link)
+	{
+		if (q->sequence)
+			l->last_sent = q;
+		is_done &= note_held(l, q);
+	}
+	return is_done;
+}
+
+/* The mount ended when it had just been queued again, for another name; what was to follow by the first one is not theirs. */
+static bool drop_refused(struct loading *l, const struct change *again)
+{
+	struct queued *q;
+
+	if (!pending_may_be_again(again))
+		return true;
+	TAILQ_FOREACH(q, &l->p->queue, link)
+	{
+		l->p->looked_at++;
+		if (pending_is_again(q, again))
+			break;
+	}
+	if (!q)
+		return true;
+	refused_again_locked(l->p, q);
+	return find_places_again(l);
+}
+
+static enum err take_entry(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct loading *l = context;
+	struct pending *p = l->p;
+	AUTO_FREE void *text = NULL;
+	struct change change = entry->change;
+
+	if (entry->is_parked) {
+		p->parked += !entry->is_part && !change_is_in_staging(&entry->change);
+		return ERR_OK;
+	}
+	enum err kind = read_text(p, entry, &change, &text, e);
+	struct queued *q = kind ? NULL : find_sent(l, entry);
+
+	if (!kind && !drop_refused(l, &change))
+		kind = error_set(e, ERR_NO_MEMORY, "the journal");
+	if (!kind && !q)
+		q = take_up(l, entry, &change);
+	else if (!kind && q->change.op == CHANGE_CREATE && change.op == CHANGE_PLACE)
+		q = take_up_whole(l, q, entry, &change);
+	if (!kind && (!q || !add_piece(p, q, entry)))
+		kind = error_set(e, ERR_NO_MEMORY, "the journal");
+	return kind;
+}
+
+static void number_all(struct pending *p)
+{
+	struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	q->order = ++p->orders;
+	p->recovered = p->orders;
+}
+
+enum err pending_recover(struct pending *p, struct error *e)
+{
+	struct loading l = { .p = p };
+	enum err kind = journal_each(p->journal, take_entry, &l, e);
+
+	tdestroy(l.held, no_free);
+	number_all(p);
+	if (!kind)
+		kind = pending_enter_named(p, e);
+	if (!kind && p->changes)
+		log_info(LOG_CACHE, "%llu changes of an earlier mount are sent now",
+			(unsigned long long)p->changes);
+	return kind;
+}
+
+bool pending_has_recovered_locked(const struct pending *p)
+{
+	const struct queued *first = TAILQ_FIRST(&p->queue);
+
+	return first && first->order <= p->recovered;
+}
+
+/* What an earlier mount made has no number yet, so that nothing is known of it here. */
+bool pending_recovered_changes_locked(const struct pending *p, struct inode *i)
+{
+	const struct expect file = tree_expect(p->cache->tree, i);
+	const struct queued *q = TAILQ_FIRST(&p->queue);
+
+	if (!pending_has_recovered_locked(p))
+		return false;
+	while (q && q->order <= p->recovered && !queued_is_of(q, &file) &&
+		!queued_is_over(q, &file))
+		q = TAILQ_NEXT(q, link);
+	return !file.ino || (q && q->order <= p->recovered);
+}

@@ -1,0 +1,186 @@
+/*
+ * What an earlier mount left, by the names in it. No inode is known for these changes, so what
+ * comes next at a name is found by that: of a hundred thousand at once, without a look at the
+ * others.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+struct named {
+	LIST_ENTRY(named) link; /* of a bucket, in the order of the queue */
+	struct queued *q;
+	const char *path;          /* of q->change; NULL: it stands under a number */
+	const struct expect *file; /* of `q` */
+	bool of_rename;
+};
+
+LIST_HEAD(named_list, named);
+
+/*
+ * Both names and both numbers. Renames stand under both of their names once more: what moves a
+ * directory is found among few.
+ */
+enum { PLACES_MAX = 6 };
+
+/* What is looked for. */
+struct wanted {
+	const char *path; /* of so many bytes; NULL: the file */
+	size_t len;
+	const struct expect *file;
+	bool of_rename;
+};
+
+static struct named_list *bucket(const struct pending *p, const struct wanted *w)
+{
+	const uint64_t number[] = { w->file ? w->file->dev : 0, w->file ? w->file->ino : 0 };
+	uint64_t hash = w->path ? XXH3_64bits_withSeed(w->path, w->len, w->of_rename)
+				: XXH3_64bits(number, sizeof number);
+
+	return &p->named[hash & (p->named_room - 1)];
+}
+
+static struct wanted wanted_by(const struct named *name)
+{
+	return (struct wanted){ name->path, name->path ? strlen(name->path) : 0, name->file,
+		name->of_rename };
+}
+
+/* Under what it stands. */
+static size_t places_of(struct queued *q, struct named out[PLACES_MAX])
+{
+	const char *const paths[] = { q->change.path, q->change.path2 };
+	const struct expect *const files[] = { queued_file(q), &q->over };
+	size_t count = 0;
+
+	for (size_t n = 0; n < 2; n++) {
+		if (paths[n])
+			out[count++] = (struct named){ .q = q, .path = paths[n] };
+		if (paths[n] && q->change.op == CHANGE_RENAME)
+			out[count++] =
+				(struct named){ .q = q, .path = paths[n], .of_rename = true };
+		if (files[n]->ino)
+			out[count++] = (struct named){ .q = q, .file = files[n] };
+	}
+	return count;
+}
+
+/* At the head, for all that are there already come after it in the queue. */
+static bool enter(struct pending *p, struct queued *q)
+{
+	struct named places[PLACES_MAX];
+	size_t count = places_of(q, places);
+
+	q->named = calloc(count, sizeof *q->named);
+	q->named_count = q->named ? count : 0;
+	for (size_t n = 0; n < q->named_count; n++) {
+		const struct wanted w = wanted_by(&places[n]);
+
+		q->named[n] = places[n];
+		LIST_INSERT_HEAD(bucket(p, &w), &q->named[n], link);
+	}
+	return q->named || !count;
+}
+
+enum err pending_enter_named(struct pending *p, struct error *e)
+{
+	struct queued *q;
+
+	p->named_room = 1;
+	while (p->named_room < p->changes)
+		p->named_room *= 2;
+	p->named = calloc(p->named_room, sizeof *p->named);
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	if (!p->named || !enter(p, q))
+		return error_set(e, ERR_NO_MEMORY, "the journal");
+	return ERR_OK;
+}
+
+void pending_leave_named_locked(struct queued *q)
+{
+	for (size_t n = 0; n < q->named_count; n++)
+		LIST_REMOVE(&q->named[n], link);
+	free(q->named);
+	q->named = NULL;
+	q->named_count = 0;
+}
+
+static bool is_wanted(const struct named *name, const struct wanted *w)
+{
+	if (!w->path)
+		return !name->path && queued_is_same_file(name->file, w->file);
+	return name->path && name->of_rename == w->of_rename &&
+		!strncmp(name->path, w->path, w->len) && !name->path[w->len];
+}
+
+/* Where `before` stands there itself, all that stand before it in the bucket are passed at once. */
+static const struct named *first_behind(
+	const struct pending *p, const struct queued *before, const struct wanted *w)
+{
+	for (size_t n = 0; n < before->named_count; n++)
+		if (is_wanted(&before->named[n], w))
+			return LIST_NEXT(&before->named[n], link);
+	return p->named ? LIST_FIRST(bucket(p, w)) : NULL;
+}
+
+/* A barrier concerns no file, and what copies from one leaves it as it is. */
+static bool leaves_alone(const struct named *name)
+{
+	const struct change *c = &name->q->change;
+
+	return c->op == CHANGE_SYNC || (c->op == CHANGE_COPY && name->path == c->path);
+}
+
+/* The first one that stands there. NULL: none. */
+static struct queued *next_wanted(
+	struct pending *p, const struct queued *before, const struct wanted *w)
+{
+	const struct named *name = first_behind(p, before, w);
+
+	for (; name; name = LIST_NEXT(name, link)) {
+		p->looked_at++;
+		if (is_wanted(name, w) && name->q->order > before->order && !leaves_alone(name))
+			return name->q;
+	}
+	return NULL;
+}
+
+static struct queued *earlier(struct queued *a, struct queued *b)
+{
+	return !a || (b && b->order < a->order) ? b : a;
+}
+
+/* The first rename of a directory above the path; NULL: none moves. */
+static struct queued *next_above(struct pending *p, const struct queued *before, const char *path)
+{
+	struct queued *first = NULL;
+
+	for (size_t len = strlen(path); len-- > 0;) {
+		const struct wanted w = { .path = path, .len = len, .of_rename = true };
+
+		if (path[len] == '/')
+			first = earlier(first, next_wanted(p, before, &w));
+	}
+	return first;
+}
+
+struct queued *pending_next_of_file_locked(
+	struct pending *p, const struct queued *before, struct followed *f)
+{
+	const struct wanted by_number = { .file = f->file };
+	struct queued *numbered = f->file->ino ? next_wanted(p, before, &by_number) : NULL;
+
+	while (f->path) {
+		const struct wanted w = { .path = f->path, .len = strlen(f->path) };
+		struct queued *next = earlier(numbered, next_wanted(p, before, &w));
+		struct queued *mover = next_above(p, before, f->path);
+
+		if (!mover || (next && next->order <= mover->order))
+			return next;
+		f->path = queued_carry(mover, f->path);
+		before = mover;
+	}
+	return numbered;
+}

@@ -1,0 +1,173 @@
+/*
+ * Which changes of a batch others of it need, by the names in them: as an earlier mount left them,
+ * of which no inode is known. The same as queued_leads_to_from(), queued_tells_file_at() and
+ * queued_carry_back() say of each, without a look at all.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* The last steps about one name; from 1, 0: none. */
+struct steps_name {
+	const char *path; /* of a change of the batch; NULL: free */
+	size_t len;
+	size_t inside; /* makes what is there or inside be found */
+	size_t exact;  /* carries the version of what is there */
+	size_t told;   /* 1 + the index of a note: tells of the file there */
+	size_t moved; /* likewise: gives what is there or inside another name, or takes that away */
+};
+
+struct steps_note {
+	size_t step;
+	size_t before; /* 1 + the index of the one before it of the same name; 0: none */
+};
+
+/* Of the name, or where it would stand. There is room. */
+static struct steps_name *find(const struct steps *s, const char *path, size_t len)
+{
+	size_t at = XXH3_64bits(path, len) & (s->room - 1);
+
+	for (; s->names[at].path &&
+		(s->names[at].len != len || memcmp(s->names[at].path, path, len) != 0);
+		++*s->looked_at)
+		at = (at + 1) & (s->room - 1);
+	return &s->names[at];
+}
+
+static bool grow(struct steps *s)
+{
+	struct steps old = *s;
+
+	s->room = old.room ? 2 * old.room : 64;
+	s->names = calloc(s->room, sizeof *s->names);
+	if (!s->names) {
+		*s = old;
+		return false;
+	}
+	for (size_t n = 0; n < old.room; n++)
+		if (old.names[n].path)
+			*find(s, old.names[n].path, old.names[n].len) = old.names[n];
+	free(old.names);
+	return true;
+}
+
+static struct steps_name *name_of(struct steps *s, const char *path)
+{
+	size_t len = strlen(path);
+	struct steps_name *name = find(s, path, len);
+
+	if (!name->path) {
+		name->path = path;
+		name->len = len;
+		s->count++;
+	}
+	return name;
+}
+
+/* No change has more names than these. */
+#define NAMES_OF_ONE 2
+#define NOTES_OF_ONE (2 * NAMES_OF_ONE)
+
+static bool grow_notes(struct steps *s)
+{
+	size_t room = s->notes_room ? 2 * s->notes_room : 64;
+	struct steps_note *grown = realloc(s->notes, room * sizeof *grown);
+
+	if (!grown)
+		return false;
+	s->notes = grown;
+	s->notes_room = room;
+	return true;
+}
+
+bool steps_reserve(struct steps *s)
+{
+	bool has_names = 2 * (s->count + NAMES_OF_ONE) <= s->room || grow(s);
+
+	return has_names && (s->notes_count + NOTES_OF_ONE <= s->notes_room || grow_notes(s));
+}
+
+static void note(struct steps *s, size_t *last, size_t step)
+{
+	s->notes[s->notes_count++] = (struct steps_note){ step, *last };
+	*last = s->notes_count;
+}
+
+void steps_note(struct steps *s, const struct queued *q, size_t step)
+{
+	const char *const names[] = { q->change.path, q->change.path2 };
+	const char *paths[2];
+	size_t count = queued_leads_from(q, paths);
+	bool carries = queued_carries_version(q);
+
+	for (size_t n = 0; n < count; n++) {
+		struct steps_name *name = name_of(s, paths[n]);
+
+		*(carries ? &name->exact : &name->inside) = step;
+	}
+	for (size_t n = 0; n < 2; n++)
+		if (names[n] && queued_tells_file_at(q, names[n]))
+			note(s, &name_of(s, names[n])->told, step);
+	count = queued_moves_tops(q, paths);
+	for (size_t n = 0; n < count; n++)
+		note(s, &name_of(s, paths[n])->moved, step);
+}
+
+static size_t later(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
+/* By the path itself and each directory on the way there. */
+static size_t needed_by(const struct steps *s, const struct queued *q, const char *path)
+{
+	size_t len = path ? strlen(path) : 0;
+	const struct steps_name *name = path ? find(s, path, len) : NULL;
+	size_t step = name ? name->inside : 0;
+
+	if (name && q->change.op != CHANGE_SYNC)
+		step = later(step, name->exact);
+	while (len--)
+		if (path[len] == '/')
+			step = later(step, find(s, path, len)->inside);
+	return step;
+}
+
+size_t steps_needed(const struct steps *s, const struct queued *q)
+{
+	if (!s->count)
+		return 0;
+	return later(needed_by(s, q, q->change.path), needed_by(s, q, q->change.path2));
+}
+
+static size_t last_noted(const struct steps *s, size_t last, size_t count)
+{
+	for (; last && s->notes[last - 1].step > count; last = s->notes[last - 1].before)
+		++*s->looked_at;
+	return last ? s->notes[last - 1].step : 0;
+}
+
+size_t steps_about(const struct steps *s, const char *path, size_t count)
+{
+	size_t len = strlen(path);
+
+	if (!s->count)
+		return 0;
+	const struct steps_name *name = find(s, path, len);
+	size_t step = later(last_noted(s, name->told, count), last_noted(s, name->moved, count));
+
+	++*s->looked_at;
+	while (len--)
+		if (path[len] == '/')
+			step = later(step, last_noted(s, find(s, path, len)->moved, count));
+	return step;
+}
+
+void steps_release(struct steps *s)
+{
+	free(s->names);
+	free(s->notes);
+	*s = (struct steps){ .looked_at = s->looked_at };
+}

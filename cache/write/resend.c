@@ -1,0 +1,102 @@
+/*
+ * A batch whose answer was lost is sent again. What was done already is not done twice, but answered with what is at its
+ * path by now: after later changes of the batch that may be another file. So each file is looked for where they left it.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is asked for: `places[n]` for the result of the change `changes[n]`. */
+struct search {
+	struct batch *batch;
+	char **places;
+	size_t *changes;
+	size_t count;
+};
+
+static void release(struct search *s)
+{
+	for (size_t n = 0; n < s->count; n++)
+		free(s->places[n]);
+	free(s->places);
+	free(s->changes);
+}
+
+/* Where all of the batch left what its change `n` was about; NULL: nowhere by that name. */
+static char *place_after(const struct batch *b, size_t n)
+{
+	const char *left = queued_leaves(b->queued[n]);
+	char *place = left ? strdup(left) : NULL;
+
+	while (place && ++n < b->count)
+		if (!b->results[n].err)
+			place = queued_carry(b->queued[n], place);
+	return place;
+}
+
+/* What its result says is of another file if the file has moved on. */
+static void look_at(struct search *s, size_t n)
+{
+	struct batch *b = s->batch;
+	char *place = place_after(b, n);
+
+	bool stays = place && !strcmp(place, queued_leaves(b->queued[n]));
+
+	b->results[n].has_attr &= stays;
+	if (stays || !place || !s->places || !s->changes) {
+		free(place);
+		return;
+	}
+	s->places[s->count] = place;
+	s->changes[s->count++] = n;
+}
+
+static enum err take_place(void *context, const struct list_item *item, struct error *e)
+{
+	const struct search *s = context;
+
+	(void)e;
+	if (item->kind != LIST_SELF || item->err || item->start >= s->count)
+		return ERR_OK;
+	struct change_result *r = &s->batch->results[s->changes[item->start]];
+
+	r->attr = item->attr;
+	r->has_attr = true;
+	return ERR_OK;
+}
+
+static enum err ask_for_places(
+	struct pending *p, const struct call *call, struct search *s, struct error *e)
+{
+	const struct list_request request = { .starts = (const char *const *)s->places,
+		.starts_count = s->count };
+	enum err kind = s->count
+		? metered_list(&p->cache->metered, call, &request, take_place, s, e)
+		: ERR_OK;
+
+	if (!kind || cache_is_of_the_call(kind))
+		return kind;
+	/* The changes are done all the same. */
+	*e = (struct error){ 0 };
+	return ERR_OK;
+}
+
+enum err batch_find_moved(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+{
+	struct search s = { .batch = b,
+		.places = calloc(b->count, sizeof *s.places),
+		.changes = calloc(b->count, sizeof *s.changes) };
+
+	for (size_t n = 0; n < b->count; n++)
+		if (!b->results[n].err && b->queued[n]->about.target)
+			look_at(&s, n);
+	enum err kind = ask_for_places(p, call, &s, e);
+
+	release(&s);
+	return kind;
+}

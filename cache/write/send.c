@@ -1,0 +1,254 @@
+/* The threads that send what is pending. */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/condition.h"
+
+#include <string.h>
+
+/* ---- One batch ---- */
+
+static enum err ask(struct pending *p, struct batch *b, struct error *e)
+{
+	struct call call = cache_call_of_ours(p->cache, &p->cancel);
+	struct apply_request request = { .first_sequence =
+						 b->ticket ? b->ticket : b->first_sequence,
+		.is_plain = b->ticket,
+		.settled = b->settled,
+		.changes = b->changes,
+		.changes_count = b->count };
+
+	call.is_background = !b->is_wanted;
+	call.progress = &b->progress;
+	memcpy(request.journal, journal_id(p->journal), sizeof request.journal);
+	memset(b->results, 0, b->count * sizeof *b->results);
+	enum err kind = batch_find_done(p, &call, b, e);
+
+	b->progress.is_too_large = b->progress.has_no_room = false;
+	if (!kind)
+		kind = metered_apply(&p->cache->metered, &call, &request, b->results, e);
+	b->is_too_large = kind == ERR_UNREACHABLE && b->progress.is_too_large;
+	b->has_no_room = kind && b->progress.has_no_room;
+	if (b->has_no_room) {
+		pthread_mutex_lock(&p->lock);
+		b->is_alone = b->departures == p->departures;
+		pthread_mutex_unlock(&p->lock);
+	}
+	if (!kind)
+		kind = batch_find_late(p, &call, b, e);
+	return kind || !b->is_repeated ? kind : batch_find_moved(p, &call, b, e);
+}
+
+/*
+ * Whether a user asks for this attempt: somebody waits, or used the mount since the last attempt
+ * failed. So what was pending when somebody paused the sandbox does not wake the sandbox.
+ */
+static bool is_wanted_locked(const struct pending *p)
+{
+	if (p->waiting || !p->failure.kind)
+		return p->waiting;
+	return p->doubted >= p->failed_attempt || cache_uses(p->cache) != p->failed_uses;
+}
+
+static uint64_t begin_attempt_locked(struct pending *p, struct batch *b)
+{
+	batch_learn_settled_locked(p, b);
+	p->moved.sent -= b->progress.sent;
+	b->progress = progress_now();
+	b->progress.also = &p->moved;
+	b->is_wanted = is_wanted_locked(p);
+	b->departures = p->under_way == 1 ? p->departures : 0;
+	return ++p->attempts;
+}
+
+static void note_failure_locked(struct pending *p, uint64_t attempt, const struct error *e)
+{
+	p->failures++;
+	p->failure = *e;
+	p->failed_attempt = attempt;
+	p->failed_uses = cache_uses(p->cache);
+	pthread_cond_broadcast(&p->changed);
+}
+
+/* While somebody waits for the sandbox another attempt is soon, whether he came before the pause or comes in it. */
+static int64_t pause_end_locked(const struct pending *p, int64_t begun_ms, int64_t pause_ms)
+{
+	bool is_wanted = p->waiting || p->looked_ms + p->pause_ms >= begun_ms;
+
+	return begun_ms + (is_wanted ? p->pause_ms : pause_ms);
+}
+
+static void pause_locked(struct pending *p, uint64_t attempt, int64_t pause_ms)
+{
+	int64_t begun_ms = monotonic_ms();
+	int64_t end_ms = pause_end_locked(p, begun_ms, pause_ms);
+
+	while (!p->stopping && p->doubted < attempt && monotonic_ms() < end_ms) {
+		condition_wait_until(&p->changed, &p->lock, end_ms);
+		end_ms = pause_end_locked(p, begun_ms, pause_ms);
+	}
+}
+
+static enum err try(struct pending *p, struct batch *b, struct error *e)
+{
+	enum err kind = b->is_ready ? ERR_OK : batch_prepare(p, b, e);
+
+	return kind ? kind : ask(p, b, e);
+}
+
+/*
+ * Whether the next attempt may do: what is lacking is the way to the sandbox, memory or room on the
+ * disk here, or on the sandbox's disk the room for the record of what is done. A change for which
+ * alone the sandbox's disk has no room is refused, unless the request of another batch may have had
+ * that; where a part of it may be done, it waits.
+ */
+static bool may_pass(const struct batch *b, enum err kind)
+{
+	if (!b->is_ready)
+		return kind && !b->damaged;
+	if (b->has_no_room)
+		return kind && (b->count > 1 || b->is_repeated || !b->is_alone);
+	return kind == ERR_NO_SPACE || cache_is_no_answer(kind);
+}
+
+/* What has no number is told by what is there by now (verify.c). */
+static void repeat_locked(struct pending *p, struct batch *b)
+{
+	batch_is_late_locked(p, b);
+	if (!b->is_ready)
+		return;
+	b->is_repeated = b->first_sequence;
+	for (size_t n = 0; n < b->count && !b->is_repeated; n++)
+		b->queued[n]->may_be_done = true;
+}
+
+/* The same again, until there is an answer: what was done already is not done twice. Without the lock in between. */
+static void try_until_answered(struct pending *p, struct batch *b, struct error *e)
+{
+	int64_t pause_ms = p->pause_ms;
+
+	pthread_mutex_lock(&p->lock);
+	uint64_t attempt = begin_attempt_locked(p, b);
+
+	pthread_mutex_unlock(&p->lock);
+	while (may_pass(b, try(p, b, e))) {
+		if (e->kind != ERR_INTERRUPTED)
+			cache_note_lost(p->cache, b->changes[0].path, e);
+		pthread_mutex_lock(&p->lock);
+		b->is_cut = (b->is_too_large || b->has_no_room) && batch_cut_locked(p, b);
+		if (b->is_cut) {
+			pthread_mutex_unlock(&p->lock);
+			return;
+		}
+		repeat_locked(p, b);
+		note_failure_locked(p, attempt, e);
+		pause_locked(p, attempt, pause_ms);
+		bool stopping = p->stopping;
+
+		attempt = begin_attempt_locked(p, b);
+		pthread_mutex_unlock(&p->lock);
+		if (stopping)
+			return;
+		pause_ms =
+			pause_ms * 2 < PENDING_PAUSE_MOST_MS ? pause_ms * 2 : PENDING_PAUSE_MOST_MS;
+		*e = (struct error){ 0 };
+	}
+}
+
+/* What is given up at the end stays in the journal. */
+static void finish_locked(struct pending *p, struct batch *b, const struct error *e)
+{
+	if (b->is_cut)
+		return;
+	if (may_pass(b, e->kind)) {
+		p->under_way--;
+		return;
+	}
+	if (b->damaged) {
+		batch_damaged_locked(p, b, e);
+		return;
+	}
+	p->failure = (struct error){ 0 };
+	if (e->kind)
+		batch_refused_locked(p, b, e);
+	else
+		batch_answered_locked(p, b);
+}
+
+static void send_locked(struct pending *p, struct batch *b)
+{
+	struct error e = { 0 };
+
+	pthread_mutex_unlock(&p->lock);
+	try_until_answered(p, b, &e);
+	/* Attributes in a repeated answer may be those of a later look (resend.c). */
+	if (!e.kind && b->is_ready && !b->is_repeated)
+		batch_keep_contents(p, b);
+	pthread_mutex_lock(&p->lock);
+	p->moved.sent -= b->progress.sent;
+	batch_settle_locked(p, b);
+	finish_locked(p, b, &e);
+	batch_release(b);
+}
+
+/* ---- The threads ---- */
+
+/* When to look again at what waits until it is whole, and at what others did beside it meanwhile. */
+static int64_t look_at_held_locked(struct pending *p)
+{
+	int64_t now_ms = monotonic_ms();
+	int64_t look_ms = pending_release_open_locked(p, now_ms);
+
+	if (look_ms == INT64_MAX)
+		return look_ms;
+	tree_judge_overdue(p->cache->tree);
+	return look_ms < now_ms + TREE_LATE_MS ? look_ms : now_ms + TREE_LATE_MS;
+}
+
+static void *send_all(void *context)
+{
+	struct pending *p = context;
+	struct batch b;
+	int64_t next_ms;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stopping) {
+		int64_t look_ms = look_at_held_locked(p);
+
+		if (!batch_gather_locked(p, &b, &next_ms)) {
+			batch_release(&b);
+			condition_wait_until(
+				&p->changed, &p->lock, look_ms < next_ms ? look_ms : next_ms);
+			continue;
+		}
+		/* Somebody must see when the next is due. */
+		p->senders_idle--;
+		senders_wake_locked(p);
+		send_locked(p, &b);
+		p->senders_idle++;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+void senders_wake_locked(struct pending *p)
+{
+	pthread_cond_broadcast(&p->changed);
+	if (p->senders_idle || p->senders_count == PENDING_SENDERS_MAX || p->stopping)
+		return;
+	if (pthread_create(&p->senders[p->senders_count], NULL, send_all, p))
+		return;
+	p->senders_count++;
+	p->senders_idle++;
+}
+
+void senders_stop(struct pending *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->stopping = true;
+	pthread_cond_broadcast(&p->changed);
+	pthread_mutex_unlock(&p->lock);
+	cancel_throw(&p->cancel);
+	for (unsigned n = 0; n < p->senders_count; n++)
+		pthread_join(p->senders[n], NULL);
+}

@@ -1,0 +1,342 @@
+/* Files that are staged until they are whole. */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "cache/session/fault.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/path.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Names ---- */
+
+/* Of the journal, since they last as long as it; of the mount, since each counts from 1. */
+char *pending_new_name(struct pending *p)
+{
+	char word[CACHE_WORD_SIZE];
+	uint64_t mount;
+	char *name;
+
+	cache_word(p->cache, word);
+	memcpy(&mount, p->cache->journal, sizeof mount);
+	if (asprintf(&name, "/" STAGED_NEW "%s-%016llx-%llu", word, (unsigned long long)mount,
+		    (unsigned long long)atomic_fetch_add(&p->cache->staged_names, 1)) < 0)
+		return NULL;
+	return name;
+}
+
+/* ---- Holding back ---- */
+
+static void count_held(const struct queued *q, int delta)
+{
+	for (int n = 0; n < TREE_SCOPE_MAX; n++)
+		if (q->about.scope.inodes[n])
+			q->about.scope.inodes[n]->backlog->held += (unsigned)delta;
+}
+
+/* What the sandbox says meanwhile, of the directory too, is not what is shown. */
+static void begin_locked(struct pending *p, struct queued *place)
+{
+	place->about.scope.is_foreseen = true;
+	tree_change_begins(p->cache->tree, &place->about.scope);
+}
+
+/* A sender does, when it next looks at what is held. */
+static void look_later(const struct pending *p, struct backlog *b)
+{
+	b->place_look_ms = monotonic_ms() + p->open_ms;
+	b->place_bytes = 0;
+}
+
+static enum err hold_locked(struct pending *p, const struct change *place,
+	const struct change_about *about, struct queued **out, struct error *e)
+{
+	fault_point("pending.staged");
+	enum err kind = pending_prepare_locked(p, place, about, out, e);
+
+	if (kind)
+		return kind;
+	TAILQ_INSERT_TAIL(&p->held, *out, link);
+	count_held(*out, 1);
+	about->target->backlog->place = *out;
+	begin_locked(p, *out);
+	look_later(p, about->target->backlog);
+	if (!p->is_scheduled)
+		senders_wake_locked(p);
+	fault_point("pending.held");
+	return ERR_OK;
+}
+
+/* What was made empty stays as it is, with its times. */
+static void become_removal(struct pending *p, struct queued *q)
+{
+	tree_replacing(p->cache->tree, q->about.target, -1);
+	q->about.target = NULL;
+	free((char *)q->change.path2);
+	q->change = (struct change){ .op = CHANGE_UNLINK, .path = q->change.path };
+}
+
+/* ---- A small file, told at once ---- */
+
+/* What was written to a file since it was made, where that is all that was done to it; false: there is more. */
+static bool is_just_written(const struct backlog *b, struct queued **write)
+{
+	*write = b->owes == 2 && b->last != b->maker ? b->last : NULL;
+	return b->maker && (*write || (b->owes == 1 && b->last == b->maker));
+}
+
+static bool are_together(struct pending *p, const struct queued *create, const struct queued *last)
+{
+	uint64_t number =
+		last->pieces_count ? last->pieces[last->pieces_count - 1].number : last->number;
+
+	return journal_are_together(p->journal, create->number, number);
+}
+
+/* Of what has not left yet the sandbox hears in one change: made, written and in its place. */
+static void bring_locked(struct pending *p, struct queued *place)
+{
+	struct backlog *b = place->about.target->backlog;
+	struct queued *create = b->maker, *write;
+
+	if (!place->moved[0] || !is_just_written(b, &write) ||
+		!queued_may_bring(place, create, write) ||
+		!are_together(p, create, write ? write : place) ||
+		!queued_bring(place, create, write))
+		return;
+	place->made = create->made;
+	pending_remove_locked(p, create);
+	if (write)
+		pending_remove_locked(p, write);
+}
+
+static void let_go_locked(struct pending *p, struct queued *q)
+{
+	bool is_for_nothing = queued_replaces_made(q) && !q->is_used;
+
+	TAILQ_REMOVE(&p->held, q, link);
+	q->about.target->backlog->place = NULL;
+	if (is_for_nothing)
+		become_removal(p, q);
+	else
+		bring_locked(p, q);
+	count_held(q, -1);
+	pending_enter_locked(p, q);
+	fault_point("pending.released");
+}
+
+void pending_release_locked(struct pending *p, const struct inode *i)
+{
+	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (queued_touches(q, i))
+			let_go_locked(p, q);
+	}
+}
+
+void pending_release_all_locked(struct pending *p)
+{
+	while (!TAILQ_EMPTY(&p->held))
+		let_go_locked(p, TAILQ_FIRST(&p->held));
+}
+
+void pending_release_unsure_locked(struct pending *p)
+{
+	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		next = TAILQ_NEXT(q, link);
+		if (!queued_replaces_made(q))
+			let_go_locked(p, q);
+	}
+}
+
+void pending_release(struct pending *p, struct inode *i)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (i->backlog && i->backlog->place)
+		pending_release_locked(p, i);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- What stays open ---- */
+
+void pending_staged_more_locked(struct inode *i, size_t len)
+{
+	if (i->backlog && i->backlog->place)
+		i->backlog->place_bytes += len;
+}
+
+/* A log, or what an editor keeps to itself. Whoever copies is held up by nothing but us. */
+static bool is_left_open(const struct pending *p, const struct backlog *b)
+{
+	bool is_held_up =
+		p->moves || p->failure.kind || !pending_has_room_locked(p, PENDING_MOUTHFUL);
+
+	return !is_held_up && b->place_bytes < PENDING_MOUTHFUL;
+}
+
+int64_t pending_release_open_locked(struct pending *p, int64_t now_ms)
+{
+	int64_t next_ms = INT64_MAX;
+
+	for (struct queued *q = TAILQ_FIRST(&p->held), *next; q; q = next) {
+		struct backlog *b = q->about.target->backlog;
+
+		next = TAILQ_NEXT(q, link);
+		if (b->place_look_ms <= now_ms && is_left_open(p, b)) {
+			let_go_locked(p, q);
+			continue;
+		}
+		if (b->place_look_ms <= now_ms)
+			look_later(p, b);
+		next_ms = b->place_look_ms < next_ms ? b->place_look_ms : next_ms;
+	}
+	return next_ms;
+}
+
+/* ---- New files ---- */
+
+enum err pending_stage_new_locked(struct pending *p, struct inode *i, struct inode *dir,
+	const struct change *place, bool may_replace, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { dir, i }, .target = i, .dir = dir };
+	struct queued *q;
+	enum err kind = hold_locked(p, place, &about, &q, e);
+
+	if (kind)
+		return kind;
+	q->may_replace = may_replace;
+	q->moved[0] = i;
+	tree_owe_name(p->cache->tree, i, 1);
+	return ERR_OK;
+}
+
+/* ---- Files that are written anew ---- */
+
+static bool is_over(const struct queued *place)
+{
+	return place->change.flags & CHANGE_REPLACE;
+}
+
+static enum err make_beside_locked(struct pending *p, struct inode *i, const char *staged,
+	struct queued **out, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct change change = { .op = CHANGE_CREATE,
+		.flags = CHANGE_EXCL,
+		.path = staged,
+		.mode = 0600,
+		.uid = CHANGE_NO_OWNER,
+		.gid = CHANGE_NO_OWNER };
+	enum err kind = pending_add_locked(p, &change, &about, out, e);
+
+	if (!kind)
+		(*out)->is_beside = (*out)->is_lazy = true;
+	return kind;
+}
+
+/* As far as the sandbox has told. */
+static bool is_still_empty(struct pending *p, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(p->cache->tree, i, &attr);
+	return S_ISREG(attr.mode) && !attr.size && attr.nlink == 1;
+}
+
+/* What made it has just been answered, believed for long or not; or it is still to be. */
+static struct version version_of_made(struct pending *p, struct inode *i)
+{
+	struct attr attr;
+
+	tree_attr(p->cache->tree, i, &attr);
+	if (tree_is_provisional(p->cache->tree, i))
+		return (struct version){ 0 };
+	return version_shown(&attr);
+}
+
+static enum err over_locked(struct pending *p, struct inode *i, const struct staging *s,
+	const char *staged, const char *path, struct error *e)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	uint32_t replaces = s->is_made && is_still_empty(p, i) ? CHANGE_EXCHANGE : 0;
+	const struct change place = { .op = CHANGE_PLACE,
+		.flags = CHANGE_REPLACE | CHANGE_BY_HANDLE | replaces,
+		.path = staged,
+		.path2 = path,
+		.target2 = tree_expect(p->cache->tree, i),
+		.version2 = replaces ? version_of_made(p, i) : pending_version_locked(p, i) };
+	struct queued *made, *held;
+	enum err kind = make_beside_locked(p, i, staged, &made, e);
+
+	if (kind)
+		return kind;
+	kind = hold_locked(p, &place, &about, &held, e);
+	if (!kind) {
+		held->yields = s->yields;
+		if (replaces) {
+			tree_replacing(p->cache->tree, i, 1);
+			tree_number(p->cache->tree, i);
+		}
+		return ERR_OK;
+	}
+	queued_note_done(made, p->journal, NULL);
+	pending_remove_locked(p, made);
+	return kind;
+}
+
+/* What is staged already, for this reason or since it has no name any more, is seen by nobody. */
+static enum err stage_locked(
+	struct pending *p, struct inode *i, const struct staging *s, struct error *e)
+{
+	AUTO_FREE char *staged = pending_new_name(p);
+	AUTO_TREE_PATH struct tree_path path = { 0 };
+
+	if (!staged)
+		return error_set(e, ERR_NO_MEMORY, "a file of staging");
+	enum err kind = tree_path(p->cache->tree, i, NULL, &path, e);
+
+	if (kind || path_is_staged(path.text) || (i->backlog && i->backlog->place))
+		return kind;
+	if (s->yields && !is_still_empty(p, i))
+		return ERR_OK;
+	return over_locked(p, i, s, staged, path.text, e);
+}
+
+enum err pending_stage_over_locked(struct pending *p, struct inode *i, struct error *e)
+{
+	return stage_locked(p, i, &(struct staging){ 0 }, e);
+}
+
+void pending_stage(
+	struct pending *p, const struct call *call, struct inode *i, const struct staging *s)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	if (!pending_room_locked(p, call, 0, NULL))
+		stage_locked(p, i, s, NULL);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- What is done to them ---- */
+
+const char *pending_staged_path_locked(
+	struct pending *p, struct inode *i, unsigned set, bool *is_beside)
+{
+	const struct queued *place = i->backlog ? i->backlog->place : NULL;
+
+	*is_beside = place && is_over(place);
+	if (*is_beside && set & ~(unsigned)(SET_SIZE | SET_ATIME | SET_MTIME)) {
+		pending_release_locked(p, i);
+		*is_beside = false;
+		return NULL;
+	}
+	if (place)
+		i->backlog->place->is_used = true;
+	return place ? place->change.path : NULL;
+}

@@ -1,0 +1,205 @@
+/*
+ * What stat(2) said here of a time stays true when the sandbox does the change later: an editor that finds another one takes
+ * the file for changed by somebody else, a build for newer than it is, rsync copies again, and the kernel drops its pages.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+
+#include <sys/stat.h>
+
+/* Only the owner may set them. */
+static bool may_set(const struct pending *p, const struct attr *attr)
+{
+	uint32_t uid = p->cache->sandbox.identity.uid;
+
+	return uid == 0 || uid == attr->uid;
+}
+
+struct timespec pending_stamp_locked(struct pending *p, struct inode *i, struct change *change)
+{
+	struct tree *t = p->cache->tree;
+	struct timespec now = tree_time_of_change(t, i, cache_time_of_change(p->cache));
+	struct attr attr;
+
+	tree_attr(t, i, &attr);
+	if (now.tv_sec && may_set(p, &attr)) {
+		change->set |= SET_MTIME;
+		change->mtime = now;
+	}
+	return now;
+}
+
+static struct queued *set_mtime_locked(struct pending *p, struct inode *i)
+{
+	struct tree *t = p->cache->tree;
+	struct queued *q = NULL;
+	struct attr attr;
+
+	tree_attr(t, i, &attr);
+	if (!may_set(p, &attr) || tree_is_gone(t, i))
+		return NULL;
+	struct change change = { .op = CHANGE_SETATTR,
+		.flags = CHANGE_BY_HANDLE,
+		.set = SET_MTIME,
+		.mtime = attr.mtime };
+
+	/* It is shown already, and no change of it. */
+	pending_set_unseen_locked(p, i, &change, &q, NULL);
+	return q;
+}
+
+/* ---- Files: at their close ---- */
+
+static bool contents_are_owed(const struct backlog *b)
+{
+	const struct queued *last = b ? b->last : NULL;
+
+	return last && (queued_changes_contents(last) || last->change.op == CHANGE_RENAME);
+}
+
+/*
+ * Whether the change that is told says the time already. Of several parts on their way any may be
+ * the last one to arrive.
+ */
+static bool is_time_told_locked(const struct pending *p, const struct backlog *b)
+{
+	const struct change *c = &b->last->change;
+	bool is_only = b->owes == (b->maker && b->maker != b->last ? 2 : 1);
+	struct attr attr;
+
+	tree_attr(p->cache->tree, b->inode, &attr);
+	return is_only && c->set & SET_MTIME && time_equals(c->mtime, attr.mtime);
+}
+
+static bool is_time_owed_locked(const struct pending *p, const struct backlog *b)
+{
+	return contents_are_owed(b) && !is_time_told_locked(p, b);
+}
+
+void pending_keep_times(struct pending *p, struct inode *i)
+{
+	if (!p)
+		return;
+	const struct call call = { .progress_ms = cache_progress_ms(p->cache) };
+
+	pthread_mutex_lock(&p->lock);
+	pending_still_locked(p, &call, NULL);
+	if (is_time_owed_locked(p, i->backlog))
+		set_mtime_locked(p, i);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/*
+ * An open file may be closed already: the kernel tells of the last close(2) when that has returned.
+ * A command behind the barrier would see the time change, or would have removed the file by then.
+ */
+void pending_keep_open_times_locked(struct pending *p)
+{
+	struct backlog *b;
+
+	/* The path of the file may be on its way to another. */
+	if (p->moves)
+		return;
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	if (is_time_owed_locked(p, b) && tree_is_open(p->cache->tree, b->inode))
+		set_mtime_locked(p, b->inode);
+}
+
+/* ---- Directories and what has no contents: when they are sent ---- */
+
+static bool sets_mtime(const struct queued *q, const struct inode *i, struct timespec mtime)
+{
+	const struct change *c = &q->change;
+	bool is_of_it = q->about.target == i && (c->op == CHANGE_SETATTR || q->made == i);
+
+	return is_of_it && c->set & SET_MTIME && time_equals(c->mtime, mtime);
+}
+
+/* Without a youngest change that was one which the sandbox never hears of (elide.c). */
+static bool times_are_owed(const struct pending *p, const struct backlog *b)
+{
+	const struct queued *last = b->last;
+	struct attr attr;
+
+	tree_attr(p->cache->tree, b->inode, &attr);
+	if (!b->owes || S_ISREG(attr.mode))
+		return false;
+	return !last || !(last->is_sent || sets_mtime(last, b->inode, attr.mtime));
+}
+
+/* Whether the time comes behind what is large: that is no small save, or is on its way. */
+static bool is_behind_others(const struct pending *p, const struct queued *time)
+{
+	const struct queued *q;
+
+	for (q = TAILQ_FIRST(&p->queue); q != time; q = TAILQ_NEXT(q, link))
+		if ((q->is_sent || !q->is_urgent) && queued_is_bound_to(time, q))
+			return true;
+	return false;
+}
+
+/* The time leaves with the change that it follows, or with what is large. */
+static void keep_other_time_locked(struct pending *p, struct backlog *b)
+{
+	bool is_wanted = b->is_time_late || (b->last && b->last->is_wanted);
+	bool is_urgent = b->last && b->last->is_urgent;
+	struct queued *q = set_mtime_locked(p, b->inode);
+
+	b->is_time_late = false;
+	if (!q)
+		return;
+	q->is_wanted = is_wanted;
+	q->is_urgent = is_urgent && !is_behind_others(p, q);
+}
+
+/* Whether a time of the directory is in the queue that leaves with what is large. */
+static bool awaits_time(const struct pending *p, const struct inode *i)
+{
+	const struct queued *q;
+
+	TAILQ_FOREACH(q, &p->queue, link)
+	if (q->about.target == i && !q->is_sent && !q->is_urgent && queued_keeps_time(q))
+		return true;
+	return false;
+}
+
+/*
+ * Behind small saves alone a time that leaves with what is large would be the next of many: there is
+ * one for each save. One is enough there, and the last time is set behind that when it leaves.
+ */
+void pending_keep_other_times_locked(struct pending *p, bool is_urgent_only)
+{
+	struct backlog *b;
+
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	{
+		bool is_meant = !is_urgent_only || (b->last && b->last->is_urgent);
+
+		if (!b->is_time_late && !(is_meant && times_are_owed(p, b)))
+			continue;
+		if (is_urgent_only && awaits_time(p, b->inode))
+			b->is_time_late = true;
+		else
+			keep_other_time_locked(p, b);
+	}
+}
+
+void pending_keep_late_times_locked(struct pending *p)
+{
+	struct backlog *b;
+
+	TAILQ_FOREACH(b, &p->backlogs, link)
+	if (b->is_time_late)
+		keep_other_time_locked(p, b);
+}
+
+void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir)
+{
+	const struct queued *last = dir->backlog ? dir->backlog->last : NULL;
+	struct queued *q =
+		last && last->is_lazy && !last->is_sent ? NULL : set_mtime_locked(p, dir);
+
+	if (q)
+		q->is_lazy = true;
+}

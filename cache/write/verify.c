@@ -1,0 +1,221 @@
+/*
+ * Contents that were sent without a number and not answered, by an earlier mount or by this one: nobody knows whether they
+ * were done. If they were, the file is not what they were based on, and yet nobody else was at it. So what is there is held
+ * against them, and against what left beside them: where one is found, those of that file are done again, which changes
+ * nothing; where none is, somebody else may have written.
+ */
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* So many are asked for in one call. */
+#define ITEMS_MAX 256
+/* As many as the batches have, which leave beside each other, where each call brings one change of the largest. */
+#define TRIES_MAX (PENDING_SENDERS_MAX * (PENDING_BATCH_MAX / QUEUED_CONTENTS_MAX + 1))
+
+/* Some of those of a file, and whether one is there. */
+struct comparing {
+	struct fetch_item items[ITEMS_MAX];
+	const unsigned char *wanted[ITEMS_MAX]; /* what each is compared with */
+	unsigned char *own; /* contents that are in no batch's memory; or NULL */
+	size_t count;
+	uint64_t len;  /* of them all */
+	size_t same;   /* bytes of the one that is being told */
+	bool is_other; /* it is not there */
+	bool found;
+};
+
+/* ---- Asking ---- */
+
+static enum err take_piece(void *context, const struct fetch_piece *piece, struct error *e)
+{
+	struct comparing *c = context;
+
+	if (piece->item >= c->count)
+		return error_set(e, ERR_PROTOCOL, "an item that was not asked for");
+	uint64_t len = c->items[piece->item].length;
+
+	if (piece->kind == FETCH_DONE) {
+		c->found |= !piece->err && !c->is_other && c->same == len;
+		c->same = 0;
+		c->is_other = false;
+		/* The rest need not be told. */
+		return c->found ? error_set(e, ERR_INTERRUPTED, "it is there") : ERR_OK;
+	}
+	c->is_other |= piece->len > len - c->same ||
+		memcmp(c->wanted[piece->item] + c->same, piece->bytes, piece->len);
+	if (!c->is_other)
+		c->same += piece->len;
+	return ERR_OK;
+}
+
+static enum err ask(
+	struct pending *p, const struct call *call, struct comparing *c, struct error *e)
+{
+	struct error why = { 0 };
+	enum err kind =
+		metered_fetch(&p->cache->metered, call, c->items, c->count, take_piece, c, &why);
+
+	if (c->found || !cache_is_no_answer(kind))
+		return ERR_OK;
+	return error_set(e, kind, "%s", why.text);
+}
+
+/* ---- Those of a file ---- */
+
+static bool is_based(const struct change *c)
+{
+	return c->version.ctime.tv_sec || c->version.ctime.tv_nsec;
+}
+
+static bool takes(const struct pending *p, const struct comparing *c, const struct change *change)
+{
+	return c->count < ITEMS_MAX &&
+		(!c->count || c->len + change->data_len <= provider_fetch_max(p->cache->provider));
+}
+
+static void add(struct comparing *c, const char *path, const struct change *change,
+	const unsigned char *wanted)
+{
+	c->wanted[c->count] = wanted;
+	c->items[c->count++] = (struct fetch_item){ .kind = FETCH_BYTES,
+		.path = path,
+		.target = change->target,
+		.offset = change->offset,
+		.length = change->data_len,
+		.flags = FETCH_NOATIME };
+	c->len += change->data_len;
+}
+
+/*
+ * Any will do, for of two that went beside each other one may have arrived; the latest first, which none lies over. Those
+ * before `*end`, which is how far it got.
+ */
+static void gather(const struct pending *p, const struct batch *b, const char *path, size_t *end,
+	struct comparing *c)
+{
+	*c = (struct comparing){ 0 };
+	for (; *end; --*end) {
+		const struct change *change = &b->changes[*end - 1];
+
+		if (!b->queued[*end - 1]->may_be_done || strcmp(change->path, path))
+			continue;
+		if (!takes(p, c, change))
+			return;
+		add(c, path, change, change->data);
+	}
+}
+
+/* ---- Those that left beside them ---- */
+
+static bool is_in(const struct batch *b, const struct queued *q)
+{
+	for (size_t n = 0; n < b->count; n++)
+		if (b->queued[n] == q)
+			return true;
+	return false;
+}
+
+static bool left_beside(const struct batch *b, const struct queued *q, const char *path)
+{
+	return (q->is_sent || q->may_be_done) && q->change.op == CHANGE_WRITE &&
+		queued_has_contents(q) && !strcmp(q->change.path, path) && !is_in(b, q);
+}
+
+/* Where the journal gives its contents. */
+static void add_beside(
+	struct pending *p, struct comparing *c, const char *path, const struct queued *q)
+{
+	unsigned char *grown = realloc(c->own, c->len + q->change.data_len);
+
+	if (!grown)
+		return;
+	c->own = grown;
+	if (!queued_read(q, p->journal, c->own + c->len, NULL))
+		add(c, path, &q->change, NULL);
+}
+
+/* The latest first, as above, but for the `*passed` that were told already. */
+static void gather_beside(struct pending *p, const struct batch *b, const char *path,
+	size_t *passed, struct comparing *c)
+{
+	const struct queued *q;
+	size_t seen = 0, at = 0;
+
+	*c = (struct comparing){ 0 };
+	pthread_mutex_lock(&p->lock);
+	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
+	{
+		if (!left_beside(b, q, path) || seen++ < *passed)
+			continue;
+		if (!takes(p, c, &q->change))
+			break;
+		add_beside(p, c, path, q);
+		++*passed;
+	}
+	pthread_mutex_unlock(&p->lock);
+	for (size_t n = 0; n < c->count; at += c->items[n++].length)
+		c->wanted[n] = c->own + at;
+}
+
+/* ---- All ---- */
+
+static enum err find_one(struct pending *p, const struct call *call, const struct batch *b,
+	const char *path, bool *found, struct error *e)
+{
+	AUTO_FREE struct comparing *c = malloc(sizeof *c);
+	enum err kind = ERR_OK;
+	size_t end = b->count, passed = 0, tries = 0;
+
+	*found = false;
+	if (!c)
+		return error_set(e, ERR_NO_MEMORY, "a batch of changes");
+	do {
+		gather(p, b, path, &end, c);
+		if (!c->count)
+			gather_beside(p, b, path, &passed, c);
+		if (c->count)
+			kind = ask(p, call, c, e);
+		*found = c->found;
+		free(c->own);
+	} while (c->count && !*found && !kind && ++tries < TRIES_MAX);
+	return kind;
+}
+
+static enum err find(struct pending *p, const struct call *call, const struct batch *b, size_t n,
+	struct error *e)
+{
+	struct queued *q = b->queued[n];
+
+	if (!q->may_be_done || !is_based(&b->changes[n]))
+		return ERR_OK;
+	return find_one(p, call, b, b->changes[n].path, &q->is_found, e);
+}
+
+enum err batch_find_done(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; n < b->count && !kind; n++) {
+		kind = find(p, call, b, n, e);
+		if (!kind && b->queued[n]->is_found)
+			b->changes[n].version = (struct version){ 0 };
+	}
+	return kind;
+}
+
+enum err batch_find_late(
+	struct pending *p, const struct call *call, struct batch *b, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	for (size_t n = 0; n < b->count && !kind; n++)
+		if (b->results[n].err == ERR_CONFLICT)
+			kind = find(p, call, b, n, e);
+	return kind;
+}

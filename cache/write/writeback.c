@@ -1,0 +1,207 @@
+#include "cache/write/writeback_inside.h"
+
+#include "cache/cache_inside.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
+#include "providers/base/log.h"
+#include "providers/change_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Life ---- */
+
+/* A clock that says otherwise is wrong; numbers have a limit (record.h). */
+#define CLOCK_MOST_S ((int64_t)1 << 31)
+
+/*
+ * The last numbers that were given out, which the sandbox knows. Who lost power may have lost the notes of some, and what was
+ * given one of these again would count as done: so they go on from the clock, which is ahead of them unless it was set back.
+ */
+static uint64_t last_given_out(struct journal *j)
+{
+	struct timespec now;
+	uint64_t noted = journal_next_sequence(j) - 1, now_ns = 0;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec > 0 && now.tv_sec < CLOCK_MOST_S)
+		now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return noted > now_ns ? noted : now_ns;
+}
+
+static enum err open_journal(struct pending *p, const struct call *call, struct error *e)
+{
+	const struct journal_options options = { .dir = p->cache->options.journal_dir,
+		.size_max = p->cache->options.journal_max,
+		.mount = p->cache->options.mount,
+		.call = call };
+	enum err kind = journal_open(&p->journal, &options, e);
+
+	if (!kind && options.dir && !(p->place = strdup(options.dir)))
+		kind = error_set(e, ERR_NO_MEMORY, "the journal");
+	p->journal_max = options.size_max ? options.size_max : JOURNAL_SIZE_DEFAULT;
+	if (!kind)
+		p->sequences = p->asked = last_given_out(p->journal);
+	return kind;
+}
+
+/* What is known of the sandbox is asked after it. If it takes too long it goes on behind, with nothing overtaking it. */
+static void wait_for_recovered(struct pending *p)
+{
+	const struct call call = { .progress_ms = cache_progress_ms(p->cache),
+		.cancel = &p->cancel };
+	struct error e = { 0 };
+
+	if (pending_drain_all_quietly(p, &call, &e))
+		cache_note_error(p->cache, "changes of an earlier mount", &e);
+	pthread_mutex_lock(&p->lock);
+	inherited_log_locked(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+enum err pending_new(
+	struct pending **out, struct cache *c, const struct call *call, struct error *e)
+{
+	AUTO_FREE struct pending *p = calloc(1, sizeof *p);
+
+	if (!p)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	p->cache = c;
+	p->pause_ms = PENDING_PAUSE_MS;
+	p->open_ms = PENDING_OPEN_MS;
+	p->wait_ms = PENDING_WAIT_MS;
+	p->wait_most_ms = PENDING_WAIT_MOST_MS;
+	p->lazy_ms = PENDING_LAZY_MS;
+	TAILQ_INIT(&p->queue);
+	TAILQ_INIT(&p->held);
+	TAILQ_INIT(&p->backlogs);
+	TAILQ_INIT(&p->plain);
+	TAILQ_INIT(&p->inherited.untold);
+	enum err kind = open_journal(p, call, e);
+
+	if (!kind)
+		kind = cancel_init(&p->cancel, e);
+	if (kind) {
+		journal_close(p->journal);
+		free(p->place);
+		return kind;
+	}
+	pthread_mutex_init(&p->lock, NULL);
+	condition_init(&p->changed);
+	kind = pending_recover(p, e);
+	pthread_mutex_lock(&p->lock);
+	senders_wake_locked(p);
+	bool has_sender = p->senders_count > 0;
+
+	pthread_mutex_unlock(&p->lock);
+	if (!kind && !has_sender)
+		kind = error_set(e, ERR_NO_MEMORY, "a thread for sending changes");
+	if (kind) {
+		pending_free(take(p));
+		return kind;
+	}
+	wait_for_recovered(p);
+	*out = take(p);
+	return ERR_OK;
+}
+
+static void leave_locked(struct pending *p)
+{
+	pending_release_all_locked(p);
+	if (p->changes)
+		log_warn(LOG_CACHE,
+			"the mount ended before everything was sent: %llu changes are kept in %s",
+			(unsigned long long)p->changes, p->place ? p->place : "memory");
+	while (!TAILQ_EMPTY(&p->queue))
+		pending_remove_locked(p, TAILQ_FIRST(&p->queue));
+	for (struct backlog *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
+		next = TAILQ_NEXT(b, link);
+		b->for_handle = false;
+		backlog_rest_locked(p, b);
+	}
+}
+
+bool pending_free(struct pending *p)
+{
+	if (!p)
+		return false;
+	senders_stop(p);
+	pthread_mutex_lock(&p->lock);
+	leave_locked(p);
+	pthread_mutex_unlock(&p->lock);
+	bool is_done = journal_close(p->journal);
+
+	inherited_release(&p->inherited);
+	free(p->named);
+	free(p->place);
+	pthread_cond_destroy(&p->changed);
+	pthread_mutex_destroy(&p->lock);
+	cancel_release(&p->cancel);
+	free(p);
+	return is_done;
+}
+
+const unsigned char *pending_journal(const struct pending *p)
+{
+	return p ? journal_id(p->journal) : NULL;
+}
+
+bool pending_took_up(const struct pending *p)
+{
+	return p && journal_was_there(p->journal);
+}
+
+/* ---- What there is ---- */
+
+void pending_count(struct pending *p, struct cache_status *out)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	out->pending_changes = p->changes;
+	out->pending_bytes = p->bytes;
+	out->parked_changes = p->parked;
+	out->refused_inherited = p->inherited.refused;
+	/* More leaves than the contents, or less where they are compressed. */
+	uint64_t sent = p->moved.sent, sent_most = p->bytes - p->unsent_bytes;
+
+	out->leaving_bytes = sent < sent_most ? sent : sent_most;
+	pthread_mutex_unlock(&p->lock);
+}
+
+struct telling {
+	struct cache_parked *out;
+	size_t count, room;
+};
+
+static enum err tell_parked(void *context, const struct journal_entry *entry, struct error *e)
+{
+	struct telling *t = context;
+
+	(void)e;
+	if (!entry->is_parked || entry->is_part || change_is_in_staging(&entry->change) ||
+		t->count == t->room)
+		return ERR_OK;
+	struct cache_parked *out = &t->out[t->count++];
+
+	out->op = entry->change.op;
+	snprintf(out->path, sizeof out->path, "%s", change_shown_path(&entry->change));
+	snprintf(out->error, sizeof out->error, "%s", entry->why);
+	return ERR_OK;
+}
+
+size_t pending_parked(struct pending *p, struct cache_parked *out, size_t room)
+{
+	struct telling t = { .out = out, .room = room };
+
+	if (p && p->parked)
+		journal_each(p->journal, tell_parked, &t, NULL);
+	return t.count;
+}
+
+const char *pending_place(const struct pending *p)
+{
+	return p ? p->place : NULL;
+}

@@ -1,0 +1,376 @@
+#include "fs/control/job_inside.h"
+
+#include "cache/cache.h"
+#include "fs/control/job_watch.h"
+#include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
+#include "providers/base/log.h"
+#include "providers/user_shell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCRIPT_MAX ((size_t)64 * 1024)
+/* With the command in quotes, each of which is four bytes inside them. */
+#define START_MAX (SCRIPT_MAX + 4 * USER_SHELL_MAX(JOB_TEXT_MAX))
+/* What a script says besides the output that was asked for. */
+#define LINE_MAX 512
+/* A job whose start was not heard of is looked for so often: it may be about to. */
+#define FIND_TRIES    10
+#define FIND_PAUSE_MS 300
+
+/* ---- Running a script ---- */
+
+struct answer {
+	struct buf out, err;
+	struct execute_result result;
+};
+
+static void answer_release(struct answer *a)
+{
+	buf_release(&a->out);
+	buf_release(&a->err);
+}
+#define AUTO_ANSWER __attribute__((cleanup(answer_release)))
+
+/* What is more than was asked for is no answer of ours. */
+static enum err hear(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct answer *a = context;
+
+	if (stream == STREAM_ERR)
+		buf_add(&a->err, bytes, len);
+	else if (!buf_add(&a->out, bytes, len))
+		return error_set(e, ERR_PROTOCOL, "a job: the sandbox says too much");
+	return ERR_OK;
+}
+
+static enum err ask(struct job *job, const struct call *call, const struct buf *script,
+	const struct buf *input, struct answer *a, struct error *e)
+{
+	const struct execute_request request = {
+		.command = buf_text(script),
+		.input = input ? input->bytes : NULL,
+		.input_len = input ? input->len : 0,
+	};
+	enum err kind = buf_check(script, "a job's script", e);
+
+	if (!kind)
+		kind = cache_execute_own(job->all->cache, call, &request, hear, a, &a->result, e);
+	if (!kind && a->result.exit_code == JOB_SCRIPT_GONE)
+		return error_set(e, ERR_NOT_FOUND, "job %" PRIu64 " is over", job->facts.id);
+	if (!kind && (!a->result.has_exit_code || a->result.exit_code))
+		return error_set(e, ERR_IO, "job %" PRIu64 ": %.200s", job->facts.id,
+			a->err.len ? buf_text(&a->err) : "the sandbox does not say how it is");
+	return kind;
+}
+
+bool job_is_embedded(const struct job *job)
+{
+	return cache_provider(job->all->cache)->caps & PROVIDER_EMBEDDED;
+}
+
+/* ---- What is known of it ---- */
+
+static struct job_facts facts_of(struct job *job)
+{
+	struct job_facts facts;
+
+	pthread_mutex_lock(&job->lock);
+	facts = job->facts;
+	pthread_mutex_unlock(&job->lock);
+	return facts;
+}
+
+/* A job keeps the sandbox in use; that matters where the sandbox would end otherwise. */
+static bool is_to_be_watched(struct job *job)
+{
+	return !job_is_embedded(job) && cache_sandbox(job->all->cache)->expires_s >= 0;
+}
+
+static void note_started(struct job *job, int64_t pid, int64_t started_s)
+{
+	/* Before anybody can find out that the job has ended. */
+	if (is_to_be_watched(job))
+		job_watch_add(job->all->watch, job);
+	pthread_mutex_lock(&job->lock);
+	job->facts.state = JOB_RUNNING;
+	job->facts.pid = pid;
+	job->facts.started_s = started_s;
+	pthread_cond_broadcast(&job->changed);
+	pthread_mutex_unlock(&job->lock);
+}
+
+void job_note_failed(struct job *job, enum err kind, const char *why)
+{
+	pthread_mutex_lock(&job->lock);
+	job->facts.state = JOB_FAILED;
+	job->facts.failure = kind;
+	snprintf(job->facts.error, sizeof job->facts.error, "%s", why);
+	pthread_cond_broadcast(&job->changed);
+	pthread_mutex_unlock(&job->lock);
+	log_warn(LOG_CONTROL, "job %" PRIu64 ": %s", job->facts.id, why);
+}
+
+static bool is_running(struct job *job)
+{
+	return facts_of(job).state == JOB_RUNNING;
+}
+
+static void note_end_locked(struct job *job, const struct job_look *look)
+{
+	job->facts.state = JOB_EXITED;
+	job->facts.has_exit_code = look->has_exit_code;
+	job->facts.exit_code = look->exit_code;
+	job->facts.ended_s = look->ended_s;
+	pthread_cond_broadcast(&job->changed);
+}
+
+/* What the job may have changed is in doubt before anybody can read that the job has ended. */
+void job_note_look(struct job *job, const struct job_look *look)
+{
+	if (look->has_ended && is_running(job))
+		cache_command_ended(job->all->cache);
+	pthread_mutex_lock(&job->lock);
+	/* Answers may overtake each other. */
+	if (look->size > job->facts.size)
+		job->facts.size = look->size;
+	if (look->has_ended && job->facts.state == JOB_RUNNING) {
+		note_end_locked(job, look);
+		audit_job_ended(job->all->terms->audit, job->facts.id, look->has_exit_code,
+			look->exit_code);
+	}
+	pthread_mutex_unlock(&job->lock);
+	if (look->has_ended)
+		job_watch_remove(job->all->watch, job);
+}
+
+bool job_has_ended(struct job *job)
+{
+	bool ended;
+
+	pthread_mutex_lock(&job->lock);
+	ended = job->facts.state >= JOB_EXITED;
+	pthread_mutex_unlock(&job->lock);
+	return ended;
+}
+
+void job_note_lost(struct job *job)
+{
+	job_note_look(job, &(struct job_look){ .has_ended = true });
+}
+
+/* ---- Starting ---- */
+
+static bool is_started(struct answer *a, int64_t *pid, int64_t *started_s)
+{
+	return a->out.len &&
+		sscanf(buf_text(&a->out), JOB_STARTED " %" SCNd64 " %" SCNd64, pid, started_s) == 2;
+}
+
+struct start {
+	struct job *job;
+	struct answer answer;
+	bool has_started;
+};
+
+static enum err hear_start(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	struct start *s = context;
+	enum err kind = hear(&s->answer, stream, bytes, len, e);
+	int64_t pid, started_s;
+
+	if (!kind && !s->has_started && is_started(&s->answer, &pid, &started_s) &&
+		strchr(buf_text(&s->answer.out), '\n')) {
+		s->has_started = true;
+		note_started(s->job, pid, started_s);
+	}
+	return kind;
+}
+
+enum err job_await_start(struct job *job, const struct cancel *cancel, struct error *e)
+{
+	struct job_facts facts;
+
+	pthread_mutex_lock(&job->lock);
+	while (job->facts.state == JOB_STARTING && !(cancel && cancel_thrown(cancel))) {
+		/* Nobody tells a condition that a cancel was thrown. */
+		condition_wait_until(&job->changed, &job->lock, monotonic_ms() + 200);
+	}
+	facts = job->facts;
+	pthread_mutex_unlock(&job->lock);
+	if (facts.state == JOB_STARTING)
+		return error_set(e, ERR_INTERRUPTED, "interrupted");
+	return facts.state == JOB_FAILED ? error_set(e, facts.failure, "%s", facts.error) : ERR_OK;
+}
+
+/* ---- Asking ---- */
+
+/* The line, then what was asked for: `out` gets that. */
+static enum err take_answer(struct job *job, struct answer *a, struct buf *out, struct error *e)
+{
+	const char *text = buf_text(&a->out), *end = strchr(text, '\n');
+	struct job_look look;
+
+	if (!end || !job_script_read(&look, text))
+		return error_set(e, ERR_PROTOCOL,
+			"job %" PRIu64 ": the sandbox does not say how it is", job->facts.id);
+	buf_consume(&a->out, (size_t)(end + 1 - text));
+	job_note_look(job, &look);
+	if (out)
+		buf_add(out, a->out.bytes, a->out.len);
+	return out ? buf_check(out, "a job's output", e) : ERR_OK;
+}
+
+static enum err look_at(struct job *job, const struct call *call, uint64_t offset, size_t len,
+	struct buf *out, struct error *e)
+{
+	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);
+	AUTO_ANSWER struct answer a = { BUF_INIT(LINE_MAX + len), BUF_INIT(LINE_MAX), { 0 } };
+	enum err kind;
+
+	job_script_look(&script, job->base, !job_is_embedded(job), offset, len);
+	kind = ask(job, call, &script, NULL, &a, e);
+	return kind ? kind : take_answer(job, &a, out, e);
+}
+
+/* Whether the job is there though the answer got lost: by now, or soon. */
+static bool is_found(struct job *job, const struct call *call, const struct execute_result *result)
+{
+	enum err kind = result->may_have_run && !job_is_embedded(job) ? ERR_NOT_FOUND : ERR_IO;
+	struct error e = { 0 };
+
+	for (int tries = 0; kind == ERR_NOT_FOUND && tries < FIND_TRIES; tries++)
+		if (!call_sleep(call, tries ? FIND_PAUSE_MS : 0, NULL))
+			kind = look_at(job, call, 0, 0, NULL, &e);
+	if (!kind)
+		note_started(job, 0, 0);
+	return !kind;
+}
+
+void job_start(struct job *job, const struct cancel *cancel)
+{
+	const struct call call = {
+		.progress_ms = job_is_embedded(job) ? -1 : cache_progress_ms(job->all->cache),
+		.cancel = cancel,
+	};
+	AUTO_BUF struct buf text = BUF_INIT(USER_SHELL_MAX(JOB_TEXT_MAX));
+	AUTO_BUF struct buf script = BUF_INIT(START_MAX);
+	struct start s = { .job = job,
+		.answer = { BUF_INIT(LINE_MAX), BUF_INIT(LINE_MAX), { 0 } } };
+	struct execute_request request = { 0 };
+	struct error e = { 0 };
+	enum err kind;
+
+	user_shell_add(&text, job->all->terms->shell, cache_provider(job->all->cache)->caps, false,
+		job->facts.command);
+	job_script_start(&script, job->base, job_is_embedded(job), buf_text(&text));
+	request.command = buf_text(&script);
+	kind = buf_check(&text, "a job's command", &e);
+	if (!kind)
+		kind = buf_check(&script, "a job's script", &e);
+	if (!kind)
+		kind = cache_execute(
+			job->all->cache, &call, &request, hear_start, &s, &s.answer.result, &e);
+	if (!kind && !s.has_started)
+		kind = error_set(&e, ERR_IO, "%.200s",
+			s.answer.err.len ? buf_text(&s.answer.err)
+					 : "the sandbox did not start it");
+	if (!s.has_started && !is_found(job, &call, &s.answer.result))
+		job_note_failed(job, kind, e.text);
+	answer_release(&s.answer);
+}
+
+enum err job_look(struct job *job, const struct call *call, struct job_facts *out, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	*out = facts_of(job);
+	if (out->state == JOB_RUNNING)
+		kind = look_at(job, call, 0, 0, NULL, e);
+	*out = facts_of(job);
+	return kind;
+}
+
+enum err job_read(struct job *job, const struct call *call, uint64_t offset, size_t len,
+	struct buf *out, struct error *e)
+{
+	const struct job_facts facts = facts_of(job);
+
+	if (facts.state == JOB_STARTING || facts.state == JOB_FAILED ||
+		(facts.state == JOB_EXITED && offset >= facts.size))
+		return ERR_OK;
+	return look_at(job, call, offset, len, out, e);
+}
+
+static bool takes_input(struct job *job)
+{
+	bool takes;
+
+	pthread_mutex_lock(&job->lock);
+	takes = job->facts.state == JOB_RUNNING && !job->has_input_ended;
+	pthread_mutex_unlock(&job->lock);
+	return takes;
+}
+
+/* What breaks in the sandbox because nobody reads there any more. */
+static enum err or_over(struct job *job, enum err kind, struct error *e)
+{
+	return kind == ERR_IO
+		? error_set(e, ERR_NOT_FOUND, "job %" PRIu64 " is over", job->facts.id)
+		: kind;
+}
+
+static enum err ask_pipe(struct job *job, const struct call *call, const struct buf *script,
+	const struct buf *input, struct error *e)
+{
+	AUTO_ANSWER struct answer a = { BUF_INIT(LINE_MAX), BUF_INIT(LINE_MAX), { 0 } };
+
+	return or_over(job, ask(job, call, script, input, &a, e), e);
+}
+
+enum err job_feed(
+	struct job *job, const struct call *call, const void *bytes, size_t len, struct error *e)
+{
+	/* It may be long until somebody reads it. */
+	struct call patient = *call;
+	const struct buf input = { .bytes = (unsigned char *)bytes, .len = len, .max = len };
+	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);
+
+	patient.progress_ms = -1;
+	if (!takes_input(job))
+		return error_set(
+			e, ERR_NOT_FOUND, "job %" PRIu64 " takes no input any more", job->facts.id);
+	input_pipe_feed(&script, job->base, 0);
+	return ask_pipe(job, &patient, &script, &input, e);
+}
+
+static enum err tell(struct job *job, const struct call *call, const char *word, struct error *e)
+{
+	AUTO_BUF struct buf script = BUF_INIT(SCRIPT_MAX);
+
+	if (facts_of(job).state != JOB_RUNNING)
+		return error_set(e, ERR_NOT_FOUND, "job %" PRIu64 " is over", job->facts.id);
+	input_pipe_tell(&script, job->base, word);
+	return ask_pipe(job, call, &script, NULL, e);
+}
+
+enum err job_end_input(struct job *job, const struct call *call, struct error *e)
+{
+	bool had_ended;
+
+	pthread_mutex_lock(&job->lock);
+	had_ended = job->has_input_ended;
+	job->has_input_ended = true;
+	pthread_mutex_unlock(&job->lock);
+	return had_ended ? ERR_OK : tell(job, call, INPUT_PIPE_EOF, e);
+}
+
+enum err job_signal(struct job *job, const struct call *call, const char *name, struct error *e)
+{
+	return tell(job, call, name, e);
+}

@@ -1,9 +1,0 @@
-/*
- * job_text.h - the text of `.sandbox/jobs/N/status`.
- */
-#pragma once
-
-#include "fs/jobs.h"
-
-/* Adds one line of JSON. What is not known yet is null. */
-void job_text(const struct job_facts *facts, struct buf *out);

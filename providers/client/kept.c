@@ -1,0 +1,287 @@
+/*
+ * Requests to a helper that serves while it is asked: the first one starts it, all share it, and when nobody has asked for a
+ * while it is let go. One whose stream broke, or that fell silent, is left to those that still wait for it; the next request
+ * starts another.
+ */
+#include "providers/base/cleanup.h"
+#include "providers/base/condition.h"
+#include "providers/client/transport.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+/* One helper, from its start to its end. */
+struct session {
+	struct helper_transport *stream;
+	unsigned users; /* lock */
+};
+
+struct kept_transport {
+	struct helper_transport base;
+	struct helper_keeper keeper;
+	pthread_t thread;         /* lets go of what is idle */
+	pthread_mutex_t starting; /* held while one is started */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned starts;         /* lock; that are over */
+	struct error failure;    /* lock; of the last one */
+	struct session *current; /* lock; NULL: none runs */
+	int64_t idle_since_ms;   /* lock; while nobody uses the current one */
+	bool is_closing;         /* lock */
+};
+
+static void session_free(struct session *s)
+{
+	if (s && s->stream)
+		s->stream->free(s->stream);
+	free(s);
+}
+
+/* ---- Starting one ---- */
+
+/* *is_stillborn: it was started, and hung up. */
+static enum err start(struct kept_transport *t, const struct call *call, struct session **out,
+	bool *is_stillborn, struct error *e)
+{
+	struct session *s = calloc(1, sizeof *s);
+	struct hello hello;
+	int fd;
+	enum err kind;
+
+	if (!s)
+		return error_set(e, ERR_NO_MEMORY, "the helper's client");
+	kind = t->keeper.start(t->keeper.context, call, &fd, e);
+	if (kind == ERR_OK)
+		kind = helper_stream_new(&s->stream, fd, fd, e);
+	if (kind == ERR_OK) {
+		kind = helper_say_hello(s->stream, call, &hello, e);
+		*is_stillborn = kind == ERR_UNREACHABLE;
+	}
+	if (kind != ERR_OK)
+		session_free(s);
+	else
+		*out = s;
+	return kind;
+}
+
+static enum err start_or_mend(
+	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
+{
+	struct error why = { 0 };
+	bool is_stillborn = false;
+	enum err kind = start(t, call, out, &is_stillborn, &why);
+
+	if (is_stillborn) {
+		kind = t->keeper.mend(t->keeper.context, call, e);
+		return kind == ERR_OK ? start(t, call, out, &is_stillborn, e) : kind;
+	}
+	return kind == ERR_OK ? ERR_OK : error_set(e, kind, "%s", why.text);
+}
+
+/* ---- Sharing it ---- */
+
+/* Leaves one that is broken to its users. */
+static struct session *use_current(struct kept_transport *t)
+{
+	struct session *s, *idle = NULL;
+
+	pthread_mutex_lock(&t->lock);
+	s = t->current;
+	if (s && s->stream->is_broken(s->stream)) {
+		idle = s->users ? NULL : s;
+		s = t->current = NULL;
+	}
+	if (s)
+		s->users++;
+	pthread_mutex_unlock(&t->lock);
+	session_free(idle);
+	return s;
+}
+
+/* For those who waited for it as well; NULL: it failed. */
+static void publish(struct kept_transport *t, struct session *s, const struct error *why)
+{
+	pthread_mutex_lock(&t->lock);
+	t->starts++;
+	t->failure = *why;
+	t->current = s;
+	if (s)
+		s->users++;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static unsigned starts_so_far(struct kept_transport *t, struct error *failure)
+{
+	unsigned starts;
+
+	pthread_mutex_lock(&t->lock);
+	starts = t->starts;
+	if (failure)
+		*failure = t->failure;
+	pthread_mutex_unlock(&t->lock);
+	return starts;
+}
+
+/* Who waited for a start that failed has its failure: each trying anew would take the time of all. */
+static enum err get_started(struct kept_transport *t, const struct call *call, unsigned seen,
+	struct session **out, struct error *e)
+{
+	struct error why = { 0 };
+
+	*out = use_current(t);
+	if (*out)
+		return ERR_OK;
+	if (starts_so_far(t, &why) == seen || why.kind == ERR_OK) {
+		why = (struct error){ 0 };
+		start_or_mend(t, call, out, &why);
+		publish(t, *out, &why);
+	}
+	return why.kind == ERR_OK ? ERR_OK : error_set(e, why.kind, "%s", why.text);
+}
+
+static enum err get(
+	struct kept_transport *t, const struct call *call, struct session **out, struct error *e)
+{
+	unsigned seen = starts_so_far(t, NULL);
+	enum err kind;
+
+	*out = use_current(t);
+	if (*out)
+		return ERR_OK;
+	pthread_mutex_lock(&t->starting);
+	kind = get_started(t, call, seen, out, e);
+	pthread_mutex_unlock(&t->starting);
+	return kind;
+}
+
+static void put(struct kept_transport *t, struct session *s)
+{
+	bool is_left;
+
+	pthread_mutex_lock(&t->lock);
+	is_left = --s->users == 0 && s != t->current;
+	t->idle_since_ms = monotonic_ms();
+	pthread_cond_signal(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	if (is_left)
+		session_free(s);
+}
+
+/* A stream can be dead without having broken: one that said nothing in a request's whole time is left to its users. */
+static void leave_if_mute(struct kept_transport *t, const struct session *s, int64_t asked_ms)
+{
+	if (s->stream->heard_ms(s->stream) > asked_ms)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (t->current == s)
+		t->current = NULL;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static enum err ask(struct helper_transport *base, const struct call *call, enum frame_type type,
+	struct buf *payload, const struct listener *listener, struct error *e)
+{
+	struct kept_transport *t = (struct kept_transport *)base;
+	struct session *s;
+	enum err kind = get(t, call, &s, e);
+	int64_t asked_ms = monotonic_ms();
+
+	if (kind != ERR_OK)
+		return kind;
+	kind = s->stream->ask(s->stream, call, type, payload, listener, e);
+	if (kind == ERR_TIMEOUT)
+		leave_if_mute(t, s, asked_ms);
+	put(t, s);
+	return kind;
+}
+
+/* ---- Letting go ---- */
+
+static void wait_until(struct kept_transport *t, int64_t end_ms)
+{
+	condition_wait_until(&t->changed, &t->lock, end_ms);
+}
+
+/* Returns what is idle for long enough, once it is; NULL: it closes. With the lock held. */
+static struct session *await_idle_locked(struct kept_transport *t)
+{
+	while (!t->is_closing) {
+		int64_t end_ms = t->idle_since_ms + t->keeper.idle_ms;
+		struct session *s = t->current;
+
+		if (!s || s->users)
+			pthread_cond_wait(&t->changed, &t->lock);
+		else if (monotonic_ms() < end_ms)
+			wait_until(t, end_ms);
+		else {
+			t->current = NULL;
+			return s;
+		}
+	}
+	return NULL;
+}
+
+static void *let_go(void *context)
+{
+	struct kept_transport *t = context;
+	struct session *idle;
+
+	do {
+		pthread_mutex_lock(&t->lock);
+		idle = await_idle_locked(t);
+		pthread_mutex_unlock(&t->lock);
+		session_free(idle);
+	} while (idle);
+	return NULL;
+}
+
+static void kept_free(struct helper_transport *base)
+{
+	struct kept_transport *t = (struct kept_transport *)base;
+
+	pthread_mutex_lock(&t->lock);
+	t->is_closing = true;
+	pthread_cond_signal(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+	pthread_join(t->thread, NULL);
+	session_free(t->current);
+	pthread_mutex_destroy(&t->lock);
+	pthread_mutex_destroy(&t->starting);
+	pthread_cond_destroy(&t->changed);
+	free(t);
+}
+
+/* ---- Its life ---- */
+
+static bool start_thread(struct kept_transport *t)
+{
+	sigset_t all, before;
+	bool is_started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	is_started = !pthread_create(&t->thread, NULL, let_go, t);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return is_started;
+}
+
+enum err helper_kept_new(
+	struct helper_transport **out, const struct helper_keeper *keeper, struct error *e)
+{
+	struct kept_transport *t = calloc(1, sizeof *t);
+
+	if (!t)
+		return error_set(e, ERR_NO_MEMORY, "the helper's client");
+	*t = (struct kept_transport){ .base = { .ask = ask, .free = kept_free },
+		.keeper = *keeper };
+	pthread_mutex_init(&t->starting, NULL);
+	pthread_mutex_init(&t->lock, NULL);
+	condition_init(&t->changed);
+	if (!start_thread(t)) {
+		free(t);
+		return error_set(e, ERR_NO_MEMORY, "the helper's client");
+	}
+	*out = &t->base;
+	return ERR_OK;
+}

@@ -1,0 +1,664 @@
+#include "providers/client/link.h"
+
+#include "providers/base/cleanup.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+
+/* What may wait for one caller: a few of the largest frames. */
+#define QUEUED_MAX ((size_t)4 * 1024 * 1024)
+/* System calls in one direction before the other has its turn. */
+#define TURN 16
+/* Given to one write(2), so that the lock is soon free again. */
+#define WRITE_MAX ((size_t)256 * 1024)
+
+/* A request on its way out. Belongs to the link, since a frame once begun must be sent whole. */
+struct outgoing {
+	struct outgoing *next;
+	uint32_t id;
+	enum frame_type type;
+	struct buf payload;
+	size_t framed; /* bytes of the payload in frames up to the present one */
+	unsigned char header[FRAME_HEADER_SIZE];
+	size_t header_left, frame_left; /* of the present frame */
+	bool is_begun;
+	bool is_dropped; /* ends with the present frame */
+};
+
+struct helper_link {
+	pthread_t thread;
+	int wake_fd; /* an eventfd: look again at what the lock guards */
+
+	pthread_mutex_t lock;
+	struct exchange *exchanges;    /* lock */
+	struct outgoing *first, *last; /* lock */
+	uint32_t last_id;              /* lock */
+	struct error broken;           /* lock; ERR_OK: it is whole */
+	bool is_closing;               /* lock */
+	bool is_held;                  /* lock; `arriving` is complete and has no place to go */
+
+	_Atomic int64_t heard_ms; /* when the helper last said something */
+
+	/* The thread's own. */
+	int to_fd, from_fd;
+	unsigned char header[FRAME_HEADER_SIZE];
+	struct frame frame;
+	size_t got;               /* of the header, or of the payload */
+	struct arrival *arriving; /* NULL: the header is being read */
+};
+
+static void wake(int fd)
+{
+	eventfd_write(fd, 1);
+}
+
+bool helper_link_is_broken(struct helper_link *l)
+{
+	bool is_broken;
+
+	pthread_mutex_lock(&l->lock);
+	is_broken = l->broken.kind != ERR_OK;
+	pthread_mutex_unlock(&l->lock);
+	return is_broken;
+}
+
+int64_t helper_link_heard_ms(const struct helper_link *l)
+{
+	return l->heard_ms;
+}
+
+/* ---- Requests ---- */
+
+/* Takes the payload; NULL: it has none. */
+static struct outgoing *outgoing_new(enum frame_type type, struct buf *payload)
+{
+	struct outgoing *o = calloc(1, sizeof *o);
+
+	if (!o)
+		return NULL;
+	o->type = type;
+	if (payload) {
+		o->payload = *payload;
+		*payload = (struct buf)BUF_INIT(payload->max);
+	}
+	return o;
+}
+
+static void outgoing_free(struct outgoing *o)
+{
+	if (o)
+		buf_release(&o->payload);
+	free(o);
+}
+
+/* After `place`, or at the end where that is NULL. */
+static void queue_locked(struct helper_link *l, struct outgoing *place, struct outgoing *o)
+{
+	if (!place)
+		place = l->last;
+	if (place) {
+		o->next = place->next;
+		place->next = o;
+	} else {
+		l->first = o;
+	}
+	if (l->last == place)
+		l->last = o;
+}
+
+static void unqueue_locked(struct helper_link *l, struct outgoing *o)
+{
+	struct outgoing **at = &l->first, *before = NULL;
+
+	while (*at != o) {
+		before = *at;
+		at = &before->next;
+	}
+	*at = o->next;
+	if (l->last == o)
+		l->last = before;
+	outgoing_free(o);
+}
+
+static struct outgoing *find_outgoing_locked(const struct helper_link *l, uint32_t id)
+{
+	for (struct outgoing *o = l->first; o; o = o->next)
+		if (o->id == id)
+			return o;
+	return NULL;
+}
+
+static struct exchange *find_exchange_locked(const struct helper_link *l, uint32_t id)
+{
+	for (struct exchange *x = l->exchanges; x; x = x->next)
+		if (x->id == id)
+			return x;
+	return NULL;
+}
+
+static void begin_frame(struct outgoing *o)
+{
+	size_t left = o->payload.len - o->framed;
+	size_t len = left < FRAME_PAYLOAD_MAX ? left : FRAME_PAYLOAD_MAX;
+	struct frame f = {
+		.type = len < left ? FRAME_MORE : o->type, .id = o->id, .len = (uint32_t)len
+	};
+
+	frame_encode(o->header, &f);
+	o->header_left = sizeof o->header;
+	o->frame_left = len;
+	o->framed += len;
+	o->is_begun = true;
+}
+
+/* One write(2) of the present frame: its result. */
+static ssize_t write_piece(int fd, struct outgoing *o)
+{
+	size_t len = o->frame_left < WRITE_MAX ? o->frame_left : WRITE_MAX;
+	struct iovec parts[2] = {
+		{ .iov_base = o->header + sizeof o->header - o->header_left,
+			.iov_len = o->header_left },
+		{ .iov_base = len ? o->payload.bytes + o->framed - o->frame_left : NULL,
+			.iov_len = len },
+	};
+	ssize_t sent = writev(fd, parts, 2);
+
+	if (sent > 0) {
+		size_t of_header = (size_t)sent < o->header_left ? (size_t)sent : o->header_left;
+
+		o->header_left -= of_header;
+		o->frame_left -= (size_t)sent - of_header;
+	}
+	return sent;
+}
+
+/* Whoever still waits for its request to leave has come nearer to that. */
+static void note_progress_locked(const struct helper_link *l)
+{
+	for (const struct exchange *x = l->exchanges; x; x = x->next)
+		if (!x->is_sent)
+			wake(x->wake_fd);
+}
+
+/* After a write: takes the first request out of the queue when its last frame has left. */
+static void finish_frame_locked(struct helper_link *l)
+{
+	struct outgoing *o = l->first;
+	struct exchange *x;
+
+	if (o->header_left || o->frame_left || (o->framed < o->payload.len && !o->is_dropped))
+		return;
+	x = find_exchange_locked(l, o->id);
+	if (x)
+		x->is_sent = true;
+	unqueue_locked(l, o);
+}
+
+static enum err write_some(struct helper_link *l, struct error *e)
+{
+	enum err kind = ERR_OK;
+	ssize_t sent = 1;
+
+	pthread_mutex_lock(&l->lock);
+	for (int i = 0; i < TURN && l->first && sent > 0; i++) {
+		struct outgoing *o = l->first;
+
+		if (!o->header_left && !o->frame_left)
+			begin_frame(o);
+		sent = write_piece(l->to_fd, o);
+		if (sent > 0) {
+			note_progress_locked(l);
+			finish_frame_locked(l);
+		} else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+			kind = error_set(e, ERR_UNREACHABLE, "the helper takes no more requests");
+		}
+	}
+	pthread_mutex_unlock(&l->lock);
+	return kind;
+}
+
+/* ---- Answers ---- */
+
+/* Many tiny frames must not cost more than a few large ones. */
+static size_t cost_of(size_t len)
+{
+	return sizeof(struct arrival) + 2 * sizeof(void *) + len;
+}
+
+static void hand_over_locked(struct exchange *x, struct arrival *a)
+{
+	if (x->last)
+		x->last->next = a;
+	else
+		x->first = a;
+	x->last = a;
+	x->queued_bytes += cost_of(a->len);
+	x->is_over = a->type == FRAME_END;
+}
+
+static bool has_room_locked(const struct exchange *x, size_t len)
+{
+	return !x->first || x->queued_bytes + cost_of(len) <= QUEUED_MAX;
+}
+
+/* Gives the complete frame to whom it concerns, or holds it. Nobody: the call was given up. */
+static void deliver(struct helper_link *l)
+{
+	struct exchange *x;
+
+	pthread_mutex_lock(&l->lock);
+	x = find_exchange_locked(l, l->frame.id);
+	l->is_held = x && !x->is_over && !has_room_locked(x, l->frame.len);
+	if (!l->is_held) {
+		bool is_sign_of_life = l->frame.type == FRAME_ITEMS && !l->frame.len;
+
+		if (x && !x->is_over && !is_sign_of_life)
+			hand_over_locked(x, take(l->arriving));
+		if (x)
+			wake(x->wake_fd);
+		free(take(l->arriving));
+		l->got = 0;
+	}
+	pthread_mutex_unlock(&l->lock);
+}
+
+static enum err check_type(const struct frame *f, struct error *e)
+{
+	if (f->type == FRAME_END || (f->type == FRAME_ITEMS && f->id))
+		return ERR_OK;
+	return error_set(e, ERR_PROTOCOL, "the helper sent a request");
+}
+
+static enum err begin_arrival(struct helper_link *l, struct error *e)
+{
+	enum err kind = frame_decode(l->header, &l->frame, e);
+
+	if (kind == ERR_OK)
+		kind = check_type(&l->frame, e);
+	if (kind != ERR_OK)
+		return kind;
+	l->arriving = malloc(sizeof *l->arriving + l->frame.len);
+	if (!l->arriving)
+		return error_set(e, ERR_NO_MEMORY, "an answer of %u bytes", l->frame.len);
+	*l->arriving = (struct arrival){ .type = l->frame.type, .len = l->frame.len };
+	l->got = 0;
+	return ERR_OK;
+}
+
+/* The helper says why it stops: everybody's error. */
+static enum err last_words(const struct arrival *a, struct error *e)
+{
+	struct buf in = { .bytes = (unsigned char *)a->bytes, .len = a->len, .max = a->len };
+	struct error said = { 0 };
+	enum err kind = wire_get_end(&in, &said);
+
+	if (kind == ERR_OK)
+		return error_set(e, ERR_UNREACHABLE, "the helper ended");
+	return error_set(e, kind, "the helper ended: %s", said.text);
+}
+
+/* One read(2): its result, or 0 when the stream has ended. */
+static ssize_t read_piece(struct helper_link *l)
+{
+	unsigned char *dst = l->arriving ? l->arriving->bytes : l->header;
+	size_t len = l->arriving ? l->frame.len : sizeof l->header;
+	ssize_t got = read(l->from_fd, dst + l->got, len - l->got);
+
+	if (got > 0) {
+		l->got += (size_t)got;
+		l->heard_ms = monotonic_ms();
+	}
+	return got;
+}
+
+/* Takes the parts that are complete. */
+static enum err digest(struct helper_link *l, struct error *e)
+{
+	if (!l->arriving) {
+		enum err kind = l->got == sizeof l->header ? begin_arrival(l, e) : ERR_OK;
+
+		if (kind != ERR_OK || !l->arriving)
+			return kind;
+	}
+	if (l->got < l->frame.len)
+		return ERR_OK;
+	if (!l->frame.id)
+		return last_words(l->arriving, e);
+	deliver(l);
+	return ERR_OK;
+}
+
+static bool is_held(struct helper_link *l)
+{
+	bool held;
+
+	pthread_mutex_lock(&l->lock);
+	held = l->is_held;
+	pthread_mutex_unlock(&l->lock);
+	return held;
+}
+
+static enum err end_of_stream(const struct helper_link *l, struct error *e)
+{
+	bool is_cut = l->arriving || l->got;
+
+	return error_set(e, ERR_UNREACHABLE,
+		is_cut ? "the helper's answer is cut off" : "the helper has ended");
+}
+
+static enum err read_some(struct helper_link *l, struct error *e)
+{
+	for (int i = 0; i < TURN && !is_held(l); i++) {
+		ssize_t got = read_piece(l);
+		enum err kind;
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return ERR_OK;
+		if (got < 0)
+			return error_set(
+				e, ERR_UNREACHABLE, "reading from the helper: %s", strerror(errno));
+		if (got == 0)
+			return end_of_stream(l, e);
+		kind = digest(l, e);
+		if (kind != ERR_OK)
+			return kind;
+	}
+	return ERR_OK;
+}
+
+/* ---- The thread ---- */
+
+/* What to wait for; false: the link is being closed. */
+static bool look(struct helper_link *l, struct pollfd p[3])
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&l->lock);
+	p[0] = (struct pollfd){ .fd = l->wake_fd, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = l->is_held ? -1 : l->from_fd, .events = POLLIN };
+	p[2] = (struct pollfd){ .fd = l->first ? l->to_fd : -1, .events = POLLOUT };
+	goes_on = !l->is_closing;
+	pthread_mutex_unlock(&l->lock);
+	return goes_on;
+}
+
+static enum err move(struct helper_link *l, const struct pollfd p[3], struct error *e)
+{
+	eventfd_t ignored;
+	enum err kind = ERR_OK;
+
+	if (p[0].revents)
+		eventfd_read(l->wake_fd, &ignored);
+	if (is_held(l))
+		deliver(l);
+	/* Reading first: what a helper said before it went away is worth more than that it went. */
+	if (p[1].revents)
+		kind = read_some(l, e);
+	if (kind == ERR_OK && p[2].revents)
+		kind = write_some(l, e);
+	return kind;
+}
+
+static void close_stream(struct helper_link *l)
+{
+	if (l->to_fd != l->from_fd)
+		close(l->to_fd);
+	close(l->from_fd);
+}
+
+static void break_link(struct helper_link *l, const struct error *why)
+{
+	pthread_mutex_lock(&l->lock);
+	l->broken = *why;
+	while (l->first)
+		unqueue_locked(l, l->first);
+	for (const struct exchange *x = l->exchanges; x; x = x->next)
+		wake(x->wake_fd);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void *run(void *context)
+{
+	struct helper_link *l = context;
+	struct error why = { .kind = ERR_UNREACHABLE, .text = "the link to the helper is closed" };
+	struct pollfd p[3];
+
+	while (look(l, p))
+		if (poll(p, 3, -1) > 0 && move(l, p, &why) != ERR_OK)
+			break;
+	close_stream(l);
+	break_link(l, &why);
+	return NULL;
+}
+
+static bool start_thread(struct helper_link *l)
+{
+	sigset_t all, before;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = pthread_create(&l->thread, NULL, run, l) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
+static bool make_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+static enum err start(struct helper_link *l, struct error *e)
+{
+	if (!make_nonblocking(l->to_fd) || !make_nonblocking(l->from_fd))
+		return error_errno(e, errno, "the helper's stream");
+	l->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (l->wake_fd < 0)
+		return error_errno(e, errno, "eventfd");
+	if (!start_thread(l))
+		return error_set(e, ERR_NO_MEMORY, "no thread for the helper's stream");
+	return ERR_OK;
+}
+
+static void release(struct helper_link *l)
+{
+	free(l->arriving);
+	if (l->wake_fd >= 0)
+		close(l->wake_fd);
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+}
+
+enum err helper_link_new(struct helper_link **out, int to_fd, int from_fd, struct error *e)
+{
+	struct helper_link *l = malloc(sizeof *l);
+	enum err kind;
+
+	if (!l) {
+		close_stream(&(struct helper_link){ .to_fd = to_fd, .from_fd = from_fd });
+		return error_set(e, ERR_NO_MEMORY, "the link to the helper");
+	}
+	*l = (struct helper_link){
+		.to_fd = to_fd, .from_fd = from_fd, .wake_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER
+	};
+	kind = start(l, e);
+	if (kind != ERR_OK) {
+		close_stream(l);
+		release(l);
+		return kind;
+	}
+	*out = l;
+	return ERR_OK;
+}
+
+void helper_link_free(struct helper_link *l)
+{
+	if (!l)
+		return;
+	pthread_mutex_lock(&l->lock);
+	assert(!l->exchanges);
+	l->is_closing = true;
+	pthread_mutex_unlock(&l->lock);
+	wake(l->wake_fd);
+	pthread_join(l->thread, NULL);
+	release(l);
+}
+
+/* ---- Exchanges ---- */
+
+/* Ids come round after four thousand million; 0 is the stream's own. */
+static uint32_t next_id_locked(struct helper_link *l)
+{
+	do
+		l->last_id++;
+	while (!l->last_id || find_exchange_locked(l, l->last_id) ||
+		find_outgoing_locked(l, l->last_id));
+	return l->last_id;
+}
+
+static enum err submit_locked(
+	struct helper_link *l, struct exchange *x, struct outgoing *request, struct error *e)
+{
+	if (l->broken.kind != ERR_OK)
+		return error_set(e, l->broken.kind, "%s", l->broken.text);
+	x->id = request->id = x->cancel->id = next_id_locked(l);
+	x->next = l->exchanges;
+	l->exchanges = x;
+	queue_locked(l, NULL, request);
+	return ERR_OK;
+}
+
+static enum err submit(struct exchange *x, struct outgoing *request, struct error *e)
+{
+	enum err kind;
+
+	pthread_mutex_lock(&x->link->lock);
+	kind = submit_locked(x->link, x, request, e);
+	pthread_mutex_unlock(&x->link->lock);
+	if (kind == ERR_OK)
+		wake(x->link->wake_fd);
+	return kind;
+}
+
+enum err exchange_begin(struct exchange *x, struct helper_link *l, enum frame_type type,
+	struct buf *payload, struct error *e)
+{
+	struct outgoing *request = outgoing_new(type, payload);
+	enum err kind = ERR_OK;
+
+	*x = (struct exchange){ .link = l, .cancel = outgoing_new(FRAME_CANCEL, NULL) };
+	x->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (x->wake_fd < 0)
+		kind = error_errno(e, errno, "eventfd");
+	if (!request || !x->cancel)
+		kind = error_set(e, ERR_NO_MEMORY, "a request");
+	if (kind == ERR_OK)
+		kind = submit(x, request, e);
+	if (kind == ERR_OK)
+		return ERR_OK;
+	outgoing_free(request);
+	outgoing_free(x->cancel);
+	cleanup_close(&x->wake_fd);
+	return kind;
+}
+
+static struct arrival *pop_locked(struct exchange *x)
+{
+	struct arrival *a = x->first;
+
+	if (!a)
+		return NULL;
+	x->first = a->next;
+	if (!x->first)
+		x->last = NULL;
+	x->queued_bytes -= cost_of(a->len);
+	if (x->link->is_held)
+		wake(x->link->wake_fd);
+	return a;
+}
+
+/* ERR_OK and NULL: nothing yet. */
+static enum err try_next(struct exchange *x, struct arrival **out, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	pthread_mutex_lock(&x->link->lock);
+	*out = pop_locked(x);
+	if (!*out && x->link->broken.kind != ERR_OK)
+		kind = error_set(e, x->link->broken.kind, "%s", x->link->broken.text);
+	pthread_mutex_unlock(&x->link->lock);
+	return kind;
+}
+
+enum err exchange_next(
+	struct exchange *x, const struct call *call, struct arrival **out, struct error *e)
+{
+	for (bool has_moved = false;; has_moved = true) {
+		eventfd_t ignored;
+		enum err kind;
+
+		if (call && call->cancel && cancel_thrown(call->cancel))
+			return error_set(e, ERR_INTERRUPTED, "interrupted");
+		kind = try_next(x, out, e);
+		if (*out || (kind == ERR_OK && has_moved))
+			call_moved(call);
+		if (kind != ERR_OK || *out)
+			return kind;
+		kind = call_wait_fd(call, x->wake_fd, POLLIN, e);
+		if (kind != ERR_OK)
+			return kind;
+		eventfd_read(x->wake_fd, &ignored);
+	}
+}
+
+/* What has not begun to leave is simply not sent; else the helper hears of it, before any other request. */
+static void give_up_locked(struct exchange *x)
+{
+	struct outgoing *request = find_outgoing_locked(x->link, x->id);
+
+	if (request && !request->is_begun) {
+		unqueue_locked(x->link, request);
+		return;
+	}
+	if (request)
+		request->is_dropped = true;
+	queue_locked(x->link, request, take(x->cancel));
+	wake(x->link->wake_fd);
+}
+
+static void leave_locked(struct exchange *x)
+{
+	struct exchange **at = &x->link->exchanges;
+
+	while (*at != x)
+		at = &(*at)->next;
+	*at = x->next;
+	if (!x->is_over && x->link->broken.kind == ERR_OK)
+		give_up_locked(x);
+	if (x->link->is_held)
+		wake(x->link->wake_fd);
+}
+
+void exchange_end(struct exchange *x)
+{
+	pthread_mutex_lock(&x->link->lock);
+	leave_locked(x);
+	pthread_mutex_unlock(&x->link->lock);
+	while (x->first) {
+		struct arrival *a = x->first;
+
+		x->first = a->next;
+		free(a);
+	}
+	outgoing_free(x->cancel);
+	close(x->wake_fd);
+}

@@ -1,0 +1,127 @@
+#include "providers/client/process.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/client/image.h"
+#include "providers/spawn.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+
+/* A helper whose input has ended finishes what it does; past this it is killed. */
+#define STOP_MS 5000
+
+/* The descriptors the program is started with; standard error is ours. */
+enum helper_fd {
+	HELPER_IN,
+	HELPER_OUT,
+	HELPER_ERR,
+	HELPER_ROOT,
+	HELPER_STAGING,
+	HELPER_PROGRAM,
+	HELPER_FDS
+};
+
+/* What is open only until the helper runs; -1: none. */
+struct channel {
+	int to_helper, from_us;
+	int to_us, from_helper;
+	int program;
+};
+
+static void channel_release(struct channel *c)
+{
+	cleanup_close(&c->to_helper);
+	cleanup_close(&c->from_us);
+	cleanup_close(&c->to_us);
+	cleanup_close(&c->from_helper);
+	cleanup_close(&c->program);
+}
+#define AUTO_CHANNEL __attribute__((cleanup(channel_release)))
+
+/* The program for this machine, as a file in memory. */
+static enum err open_program(int *out, struct error *e)
+{
+	AUTO_BUF struct buf program = { 0 };
+	struct helper_image image;
+	struct utsname machine;
+	enum err kind;
+
+	uname(&machine);
+	if (!helper_image_find(machine.machine, &image))
+		return error_set(e, ERR_UNSUPPORTED, "no helper program for %s", machine.machine);
+	kind = helper_image_unpack(&image, &program, e);
+	return kind ? kind : spawn_memory(program.bytes, program.len, "the helper", out, e);
+}
+
+static enum err open_channel(struct channel *c, struct error *e)
+{
+	enum err kind = open_program(&c->program, e);
+
+	if (!kind)
+		kind = spawn_pipe(&c->to_helper, &c->from_us, "the helper", e);
+	if (!kind)
+		kind = spawn_pipe(&c->to_us, &c->from_helper, "the helper", e);
+	return kind;
+}
+
+static enum err start(struct helper_process *h, const struct channel *c, int root_fd,
+	int staging_fd, struct error *e)
+{
+	char *const argv[] = { "sandboxfs-helper", "serve", "/proc/self/fd/3/.",
+		"/proc/self/fd/4/.", NULL };
+	const int fds[HELPER_FDS] = { c->to_helper, c->from_helper, -1, root_fd, staging_fd,
+		c->program };
+
+	/*
+	 * By the child's own /proc entry: ours is closed to every other process where a key is held
+	 * (tools/secrecy.h).
+	 */
+	return spawn_program(&h->pid, "/proc/self/fd/5", argv, fds, HELPER_FDS, e);
+}
+_Static_assert(
+	HELPER_ROOT == 3 && HELPER_STAGING == 4 && HELPER_PROGRAM == 5, "start() names them");
+
+enum err helper_process_start(struct helper_process *h, int root_fd, int staging_fd,
+	const struct call *call, struct error *e)
+{
+	AUTO_CHANNEL struct channel c = { -1, -1, -1, -1, -1 };
+	AUTO_CLOSE int root = fcntl(root_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
+	AUTO_CLOSE int staging = fcntl(staging_fd, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
+	enum err kind;
+
+	*h = (struct helper_process){ 0 };
+	if (root < 0 || staging < 0)
+		return error_errno(e, errno, "directories of the helper");
+	kind = open_channel(&c, e);
+	if (!kind)
+		kind = start(h, &c, root, staging, e);
+	if (!kind)
+		kind = helper_client_new(
+			&h->client, take_fd(&c.from_us), take_fd(&c.to_us), call, e);
+	if (kind)
+		helper_process_stop(h);
+	return kind;
+}
+
+static bool ends_soon(pid_t pid)
+{
+	AUTO_CLOSE int pid_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd ended = { .fd = pid_fd, .events = POLLIN };
+
+	return pid_fd >= 0 && poll(&ended, 1, STOP_MS) > 0;
+}
+
+void helper_process_stop(struct helper_process *h)
+{
+	if (h->client)
+		helper_client_free(h->client);
+	if (h->pid && !ends_soon(h->pid))
+		kill(h->pid, SIGKILL);
+	while (h->pid && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*h = (struct helper_process){ 0 };
+}

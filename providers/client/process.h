@@ -1,0 +1,23 @@
+/*
+ * process.h - the helper program as a child process of ours, on two pipes.
+ *
+ * The program runs from memory, so that it need not be installed. It ends when its standard input does, which is when we
+ * stop it or die. (A death signal would follow the thread that started it, not the process.)
+ */
+#pragma once
+
+#include "providers/client/client.h"
+
+#include <sys/types.h>
+
+struct helper_process {
+	struct helper_client *client; /* NULL: not running */
+	pid_t pid;                    /* 0: none */
+};
+
+/* Serves the directory `root_fd` with the staging directory `staging_fd`, both of which stay the caller's. */
+enum err helper_process_start(struct helper_process *h, int root_fd, int staging_fd,
+	const struct call *call, struct error *e);
+
+/* Ends and waits for it; also one that was never started. */
+void helper_process_stop(struct helper_process *h);

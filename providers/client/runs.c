@@ -1,0 +1,76 @@
+/* Requests to a helper that is started anew for each. */
+#include "providers/base/cleanup.h"
+#include "providers/client/frames.h"
+#include "providers/client/transport.h"
+
+struct runs_transport {
+	struct helper_transport base;
+	struct helper_runner runner;
+};
+
+static enum err take_output(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	return stream == STREAM_OUT ? frames_reader_take(context, bytes, len, e) : ERR_OK;
+}
+
+static enum err take_file(
+	void *context, enum stream stream, const void *bytes, size_t len, struct error *e)
+{
+	return stream == STREAM_OUT ? frames_reader_take_file(context, bytes, len, e) : ERR_OK;
+}
+
+static unsigned flags_for(enum frame_type type)
+{
+	switch (type) {
+	case FRAME_FETCH: return RUN_REPEATABLE | RUN_PLAIN;
+	case FRAME_LIST:
+	case FRAME_COMMAND: /* its marker sees to it */
+	case FRAME_STOP:
+	case FRAME_HELLO: return RUN_REPEATABLE;
+	default: return 0;
+	}
+}
+
+static enum err ask(struct helper_transport *t, const struct call *call, enum frame_type type,
+	struct buf *payload, const struct listener *listener, struct error *e)
+{
+	const struct helper_runner *runner = &((struct runs_transport *)t)->runner;
+	AUTO_FRAMES_READER struct frames_reader reader;
+	const struct answer_sink sink = { take_output, take_file, &reader };
+	struct error run = { 0 };
+	unsigned flags = flags_for(type);
+
+	frames_reader_init(&reader, listener, runner->is_armoured);
+	if (type == FRAME_WATCH)
+		return error_set(e, ERR_UNSUPPORTED,
+			"a helper that is started for each request cannot watch");
+	payload->max = WIRE_STREAM_MAX;
+	if (!frames_of_request(payload, 0, type))
+		return buf_check(payload, "a batch for the helper", e);
+	if (listener->packs_well)
+		flags = (flags | RUN_COMPRESSES) & ~(unsigned)RUN_PLAIN;
+	if (listener->answer_packs_well)
+		flags |= RUN_PACKED_ANSWER;
+	if (listener->answer_is_bulk)
+		flags |= RUN_BULK;
+	run.kind = runner->run(runner->context, call, payload, flags, &sink, &run);
+	return frames_reader_end(&reader, &run, e);
+}
+
+static void runs_free(struct helper_transport *t)
+{
+	free(t);
+}
+
+enum err helper_runs_new(
+	struct helper_transport **out, const struct helper_runner *runner, struct error *e)
+{
+	struct runs_transport *r = malloc(sizeof *r);
+
+	if (!r)
+		return error_set(e, ERR_NO_MEMORY, "the helper's client");
+	*r = (struct runs_transport){ { .ask = ask, .free = runs_free }, *runner };
+	*out = &r->base;
+	return ERR_OK;
+}

@@ -1,0 +1,36 @@
+/*
+ * transport.h - how one request gets to a helper and its answer back; internal to helper_*.c.
+ *
+ * Three ways: a stream to a helper that serves, such a stream that is there while it is used, and a helper that is started
+ * anew for each request. Any number of threads may
+ * ask at once.
+ */
+#pragma once
+
+#include "providers/client/answers.h"
+#include "providers/client/client.h"
+
+struct helper_transport {
+	/*
+	 * Asks, lets the listener hear the answer, and gives its result. Takes the payload, of which is known that it is whole.
+	 * ERR_UNSUPPORTED: this way cannot carry such a request.
+	 */
+	enum err (*ask)(struct helper_transport *t, const struct call *call, enum frame_type type,
+		struct buf *payload, const struct listener *listener, struct error *e);
+	/* Whether nothing can be asked of it any more. NULL: that never is so. */
+	bool (*is_broken)(const struct helper_transport *t);
+	/* When it last said something, on the monotonic clock. NULL: nobody knows. */
+	int64_t (*heard_ms)(const struct helper_transport *t);
+	void (*free)(struct helper_transport *t);
+};
+
+/* Whether a helper is there and of our version; a fault is ERR_PROTOCOL, as of check_hello(). */
+enum err helper_say_hello(
+	struct helper_transport *t, const struct call *call, struct hello *out, struct error *e);
+
+/* Takes both descriptors, also on failure. */
+enum err helper_stream_new(struct helper_transport **out, int to_fd, int from_fd, struct error *e);
+enum err helper_runs_new(
+	struct helper_transport **out, const struct helper_runner *runner, struct error *e);
+enum err helper_kept_new(
+	struct helper_transport **out, const struct helper_keeper *keeper, struct error *e);

@@ -1,0 +1,626 @@
+/*
+ * How a command is run:
+ *
+ *      we ── bwrap (our child) ── bwrap (process 1 of the jail) ── /bin/sh PROLOGUE, which becomes the command
+ *
+ * bwrap's options travel in a file (JAIL_ARGS) and its own environment is empty, because the jail's processes can read
+ * both in /proc/1. The prologue reports on JAIL_REPORT that the jail stands and the command begins: until then all that
+ * appears on standard error is bwrap's complaint. Standard input is a file in memory, so nothing has to be fed. When our
+ * child ends so does process 1 (--die-with-parent), and with that the kernel ends everything in the jail. While the jail
+ * is being made process 1 has not asked for that yet, so whoever kills our child kills process 1 first.
+ */
+#include "providers/local/bubblewrap.h"
+
+#include "providers/base/cleanup.h"
+#include "providers/helper/descendants.h"
+#include "providers/local/jail_filter.h"
+#include "providers/local/devices.h"
+#include "providers/spawn.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+/* After TERM a command has so long to tidy up before KILL: provider.h. */
+#define TERM_GRACE_MS 5000
+/*
+ * A bwrap that was started tells of process 1 within milliseconds, on a busy machine within seconds; one that does not is
+ * killed without it.
+ */
+#define TELL_MS 10000
+/* Options of bwrap, mostly the environment of the request. */
+#define ARGS_MAX (4 * 1024 * 1024)
+/* What bwrap says when it cannot make the jail is a line or two. */
+#define COMPLAINT_MAX 4096
+/* Linux's MAX_ARG_STRLEN: one argument of execve(2) with its NUL. */
+#define ARGUMENT_MAX (32 * 4096)
+/* Where the text of a longer command lies in the jail. */
+#define LONG_COMMAND "/run/sandboxfs/command"
+
+/* The descriptors bwrap is started with; the last only for a long command. */
+enum jail_fd {
+	JAIL_IN,
+	JAIL_OUT,
+	JAIL_ERR,
+	JAIL_ARGS,
+	JAIL_INFO,
+	JAIL_REPORT,
+	JAIL_FILTER,
+	JAIL_TEXT,
+	JAIL_FDS
+};
+
+/* $1 is where to run, the rest what /bin/sh is to run. Our own umask is 0, as a mount needs it. */
+static const char prologue[] = "umask 022; cd \"$1\" 2>/dev/null || { echo d >&5; exit 1; }; "
+			       "shift; unset OLDPWD; echo s >&5; exec 5>&-; exec /bin/sh \"$@\"";
+_Static_assert(JAIL_REPORT == 5, "the prologue names it");
+enum report { REPORT_NO_DIRECTORY = 'd', REPORT_STARTED = 's' };
+
+static const char *const system_dirs[] = { "bin", "sbin", "lib", "lib32", "lib64", "libx32" };
+
+/* An allow-list: programs need these to work, and none of them holds a secret. */
+static const char *const etc_patterns[] = { "alternatives", "ca-certificates",
+	"ca-certificates.conf", "crypto-policies", "debian_version", "default/locale", "emacs",
+	"fonts", "gai.conf", "group", "host.conf", "hosts", "inputrc", "issue", "java-*",
+	"ld-musl-*", "ld.so.*", "locale.alias", "locale.conf", "localtime", "login.defs",
+	"lsb-release", "magic", "magic.mime", "mailcap", "mime.types", "networks", "nsswitch.conf",
+	"os-release", "papersize", "passwd", "perl", "pki/ca-trust", "pki/tls/certs", "profile",
+	"profile.d", "protocols", "python3*", "R", "resolv.conf", "rpc", "services", "sgml",
+	"shells", "skel", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "vim",
+	"xattr.conf", "xml" };
+
+/* Of root's capabilities those that building and installing need; none that reaches past the jail. */
+static const struct {
+	unsigned number;
+	const char *name;
+} root_capabilities[] = { { CAP_CHOWN, "CAP_CHOWN" }, { CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE" },
+	{ CAP_FOWNER, "CAP_FOWNER" }, { CAP_FSETID, "CAP_FSETID" }, { CAP_KILL, "CAP_KILL" },
+	{ CAP_NET_BIND_SERVICE, "CAP_NET_BIND_SERVICE" }, { CAP_SETGID, "CAP_SETGID" },
+	{ CAP_SETPCAP, "CAP_SETPCAP" }, { CAP_SETUID, "CAP_SETUID" },
+	{ CAP_SYS_CHROOT, "CAP_SYS_CHROOT" } };
+
+/* What root could reach the machine through without any capability, by owning the files. bwrap covers some others. */
+static const char *const proc_dirs[] = { "/proc/sys", "/proc/fs", "/proc/acpi", "/proc/scsi" };
+
+/* Why namespaces may be forbidden, and what lets them be made. */
+static const struct {
+	const char *setting;
+	char forbids;
+	const char *way_out;
+} namespace_settings[] = {
+	{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+		"give bwrap an AppArmor profile that allows userns, or run: "
+		"sysctl kernel.apparmor_restrict_unprivileged_userns=0" },
+	{ "/proc/sys/kernel/unprivileged_userns_clone", '0',
+		"run: sysctl kernel.unprivileged_userns_clone=1" },
+	{ "/proc/sys/user/max_user_namespaces", '0', "run: sysctl user.max_user_namespaces=10000" },
+};
+
+/* ---- bwrap's options ---- */
+
+static void put_words(struct buf *args, const char *const *words)
+{
+	for (; *words; words++)
+		buf_add(args, *words, strlen(*words) + 1);
+}
+#define put(args, ...) put_words(args, (const char *const[]){ __VA_ARGS__, NULL })
+
+/* On a merged /usr these are links into it, elsewhere directories. */
+static void put_system_dir(struct buf *args, const char *name)
+{
+	char path[32], target[VERB_LINK_MAX];
+	ssize_t len;
+
+	snprintf(path, sizeof path, "/%s", name);
+	len = readlink(path, target, sizeof target - 1);
+	if (len < 0) {
+		put(args, "--ro-bind-try", path, path);
+		return;
+	}
+	target[len] = 0;
+	put(args, "--symlink", target, path);
+}
+
+static void put_etc(struct buf *args)
+{
+	for (size_t i = 0; i < sizeof etc_patterns / sizeof *etc_patterns; i++) {
+		char pattern[64];
+		glob_t found;
+
+		snprintf(pattern, sizeof pattern, "/etc/%s", etc_patterns[i]);
+		if (glob(pattern, GLOB_NOSORT, NULL, &found))
+			continue;
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			put(args, "--ro-bind-try", found.gl_pathv[k], found.gl_pathv[k]);
+		globfree(&found);
+	}
+}
+
+/* The mode of a file in /proc is the same in all of its mounts, and root is its owner: so root gets it read-only. */
+static void put_proc(struct buf *args)
+{
+	put(args, "--proc", "/proc");
+	if (geteuid())
+		return;
+	for (size_t i = 0; i < sizeof proc_dirs / sizeof *proc_dirs; i++)
+		put(args, "--ro-bind-try", proc_dirs[i], proc_dirs[i]);
+	put(args, "--remount-ro", "/proc");
+}
+
+/* bwrap shows the machine's own devices, whose modes and owners root could change: the sandbox's lie over them. */
+static void put_devices(struct buf *args, const struct jail *jail)
+{
+	put(args, "--dev", "/dev");
+	for (const struct local_device *d = local_devices; jail->devices && d->name; d++) {
+		char ours[PATH_MAX], shown[32];
+
+		snprintf(ours, sizeof ours, "%s/%s", jail->devices, d->name);
+		snprintf(shown, sizeof shown, "/dev/%s", d->name);
+		put(args, "--dev-bind", ours, shown);
+	}
+}
+
+/* bwrap makes missing parents too, but for their owner alone; in root's jail there may be others. */
+static void put_parents(struct buf *args)
+{
+	static const char *const parents[] = { "/etc", "/etc/default", "/etc/ssl", "/var" };
+
+	for (size_t i = 0; i < sizeof parents / sizeof *parents; i++)
+		put(args, "--perms", "0755", "--dir", parents[i]);
+}
+
+static void put_directories(struct buf *args, const struct jail *jail)
+{
+	put_parents(args);
+	put(args, "--ro-bind", "/usr", "/usr");
+	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
+		put_system_dir(args, system_dirs[i]);
+	put_etc(args);
+	put_proc(args);
+	put_devices(args, jail);
+	put(args, "--tmpfs", "/run");
+	put(args, "--bind", jail->home, "/home", "--bind", jail->user_home, JAIL_HOME);
+	if (jail->staging)
+		put(args, "--bind", jail->staging, JAIL_STAGING);
+	put(args, "--bind", jail->tmp, "/tmp");
+	put(args, "--symlink", "../tmp", "/var/tmp");
+}
+
+static void put_environment(struct buf *args, const struct jail *jail, const char *const *env)
+{
+	put(args, "--clearenv", "--setenv", "PATH",
+		"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	put(args, "--setenv", "HOME", JAIL_HOME, "--setenv", "SHELL", "/bin/sh");
+	put(args, "--setenv", "USER", jail->user, "--setenv", "LOGNAME", jail->user);
+	put(args, "--setenv", "LANG", "C.UTF-8");
+	for (; env && *env; env++) {
+		const char *equals = strchr(*env, '=');
+
+		if (!equals)
+			continue;
+		put(args, "--setenv");
+		buf_add(args, *env, (size_t)(equals - *env));
+		buf_add_byte(args, 0);
+		put(args, equals + 1);
+	}
+}
+
+/* bwrap 0.8 silently keeps every capability when it is asked to keep one that we do not have. */
+static uint64_t own_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, data))
+		return 0;
+	return data[0].permitted | (uint64_t)data[1].permitted << 32;
+}
+
+static void put_capabilities(struct buf *args)
+{
+	uint64_t own = own_capabilities();
+
+	put(args, "--cap-drop", "ALL");
+	if (geteuid())
+		return;
+	for (size_t i = 0; i < sizeof root_capabilities / sizeof *root_capabilities; i++)
+		if (own >> root_capabilities[i].number & 1)
+			put(args, "--cap-add", root_capabilities[i].name);
+}
+
+static void put_all(struct buf *args, const struct jail *jail,
+	const struct execute_request *request, bool is_long)
+{
+	put(args, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", jail->name);
+	put(args, "--die-with-parent", "--new-session", "--info-fd", "4", "--seccomp", "6");
+	put_capabilities(args);
+	put_directories(args, jail);
+	if (is_long)
+		put(args, "--ro-bind-data", "7", LONG_COMMAND);
+	put(args, "--remount-ro", "/", "--chdir", "/");
+	put_environment(args, jail, request->env);
+}
+_Static_assert(JAIL_INFO == 4 && JAIL_FILTER == 6 && JAIL_TEXT == 7, "put_all() names them");
+
+/* ---- Starting it ---- */
+
+struct run {
+	pid_t pid; /* bwrap; 0 once it was waited for */
+	int pid_fd;
+	/* Process 1 of the jail in our own numbers, which leads the session of the command; 0: not known yet. */
+	pid_t session;
+	int out, err, info, report; /* our ends of the pipes; -1: ended */
+	bool has_started, no_directory, timed_out;
+	int64_t deadline_ms; /* of the monotonic clock; -1: none. Then the next step of stopping it */
+	struct buf complaint; /* what bwrap said instead of starting the command */
+};
+
+/* `ours` never blocks; `theirs` is an ordinary pipe. */
+static enum err pipe_from_jail(int *ours, int *theirs, struct error *e)
+{
+	enum err kind = spawn_pipe(ours, theirs, "a command", e);
+
+	if (!kind && fcntl(*ours, F_SETFL, O_NONBLOCK))
+		return error_errno(e, errno, "pipe for a command");
+	return kind;
+}
+
+static enum err open_input(const struct execute_request *request, int *out, struct error *e)
+{
+	if (request->input)
+		return spawn_memory(request->input, request->input_len, "input", out, e);
+	*out = spawn_fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	return *out < 0 ? error_errno(e, errno, "/dev/null") : ERR_OK;
+}
+
+static enum err open_args(const struct jail *jail, const struct execute_request *request,
+	bool is_long, int *out, struct error *e)
+{
+	AUTO_BUF struct buf args = BUF_INIT(ARGS_MAX);
+	enum err kind;
+
+	put_all(&args, jail, request, is_long);
+	kind = buf_check(&args, "environment of a command", e);
+	return kind ? kind : spawn_memory(args.bytes, args.len, "a command", out, e);
+}
+
+static char *find_bwrap(void)
+{
+	const char *path = getenv("PATH");
+
+	for (const char *dir = path ? path : "/usr/local/bin:/usr/bin:/bin"; *dir;) {
+		size_t len = strcspn(dir, ":");
+		AUTO_FREE char *candidate = NULL;
+
+		if (asprintf(&candidate, "%.*s/bwrap", (int)len, dir) < 0)
+			return NULL;
+		if (*dir == '/' && !access(candidate, X_OK))
+			return take(candidate);
+		dir += len;
+		dir += *dir == ':';
+	}
+	return NULL;
+}
+
+static enum err start_bwrap(struct run *run, const struct execute_request *request, const char *cwd,
+	const int fds[JAIL_FDS], struct error *e)
+{
+	bool is_long = fds[JAIL_TEXT] >= 0;
+	const char *argv[] = { "bwrap", "--args", "3", "--", "/bin/sh", "-c", prologue, "sh", cwd,
+		is_long ? LONG_COMMAND : "-c", is_long ? NULL : request->command, NULL };
+	AUTO_FREE char *bwrap = find_bwrap();
+	enum err kind;
+
+	if (!bwrap)
+		return error_set(e, ERR_UNSUPPORTED,
+			"bubblewrap (bwrap) is not installed; apt install bubblewrap");
+	kind = spawn_program(
+		&run->pid, bwrap, (char *const *)argv, fds, is_long ? JAIL_FDS : JAIL_TEXT, e);
+	if (kind)
+		return kind;
+	run->pid_fd = (int)syscall(SYS_pidfd_open, run->pid, 0);
+	return run->pid_fd < 0 ? error_errno(e, errno, "pidfd_open") : ERR_OK;
+}
+_Static_assert(JAIL_ARGS == 3, "start_bwrap() names it");
+
+static enum err run_start(struct run *run, const struct jail *jail,
+	const struct execute_request *request, const char *cwd, struct error *e)
+{
+	bool is_long = strlen(request->command) >= ARGUMENT_MAX;
+	int fds[JAIL_FDS] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+	enum err kind = open_input(request, &fds[JAIL_IN], e);
+
+	if (!kind && is_long)
+		kind = spawn_memory(request->command, strlen(request->command), "a command",
+			&fds[JAIL_TEXT], e);
+	if (!kind)
+		kind = open_args(jail, request, is_long, &fds[JAIL_ARGS], e);
+	if (!kind)
+		kind = jail_filter_open(&fds[JAIL_FILTER], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->out, &fds[JAIL_OUT], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->err, &fds[JAIL_ERR], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->info, &fds[JAIL_INFO], e);
+	if (!kind)
+		kind = pipe_from_jail(&run->report, &fds[JAIL_REPORT], e);
+	if (!kind)
+		kind = start_bwrap(run, request, cwd, fds, e);
+	for (int i = 0; i < JAIL_FDS; i++)
+		cleanup_close(&fds[i]);
+	return kind;
+}
+
+/* What the prologue has reported so far. */
+static void read_report(struct run *run)
+{
+	char mark;
+
+	while (run->report >= 0 && read(run->report, &mark, 1) == 1) {
+		run->has_started |= mark == REPORT_STARTED;
+		run->no_directory |= mark == REPORT_NO_DIRECTORY;
+	}
+}
+
+/* ---- Stopping it ---- */
+
+static void read_info(struct run *run)
+{
+	char info[1024];
+	ssize_t len = run->session ? 0 : read(run->info, info, sizeof info - 1);
+	const char *number;
+
+	if (len <= 0)
+		return;
+	info[len] = 0;
+	number = strstr(info, "\"child-pid\":");
+	if (number)
+		run->session = (pid_t)strtol(number + strlen("\"child-pid\":"), NULL, 10);
+}
+
+/* Then it may have waited for process 1, whose number may be somebody else's by now. */
+static bool has_ended(const struct run *run)
+{
+	struct pollfd ended = { .fd = run->pid_fd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) > 0;
+}
+
+/* Until bwrap has told of process 1, or has ended. It tells before it lets that one go on. */
+static void await_info(struct run *run)
+{
+	struct pollfd polled[] = { { .fd = run->info, .events = POLLIN },
+		{ .fd = run->pid_fd, .events = POLLIN } };
+	int64_t until_ms = monotonic_ms() + TELL_MS, left_ms = TELL_MS;
+
+	while (left_ms > 0 && poll(polled, 2, (int)left_ms) < 0 && errno == EINTR)
+		left_ms = until_ms - monotonic_ms();
+	read_info(run);
+}
+
+static void run_kill(struct run *run)
+{
+	if (!run->pid)
+		return;
+	if (!run->session)
+		await_info(run);
+	if (run->session > 1 && !has_ended(run))
+		kill(run->session, SIGKILL);
+	kill(run->pid, SIGKILL);
+}
+
+/* The first time TERM to all that runs in the jail, then KILL. */
+static void run_stop(struct run *run)
+{
+	bool is_first = !run->timed_out;
+
+	read_report(run);
+	read_info(run);
+	run->timed_out = true;
+	run->deadline_ms = -1;
+	if (!is_first || !run->has_started || run->session <= 1) {
+		run_kill(run);
+		return;
+	}
+	run->deadline_ms = monotonic_ms() + TERM_GRACE_MS;
+	descendants_signal(run->session, SIGTERM);
+}
+
+/* Waits for bwrap, which has ended or was killed, and gives its status of waitpid(2). */
+static int run_reap(struct run *run)
+{
+	int status = 0;
+
+	while (run->pid && waitpid(run->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	run->pid = 0;
+	return status;
+}
+
+static void run_release(struct run *run)
+{
+	run_kill(run);
+	run_reap(run);
+	cleanup_close(&run->pid_fd);
+	cleanup_close(&run->out);
+	cleanup_close(&run->err);
+	cleanup_close(&run->info);
+	cleanup_close(&run->report);
+	buf_release(&run->complaint);
+}
+#define AUTO_RUN __attribute__((cleanup(run_release)))
+
+/* ---- Listening ---- */
+
+/* Delivers one piece of a stream. `*fd` becomes -1 at its end; `*got` tells whether there was something. */
+static enum err read_stream(struct run *run, int *fd, enum stream stream, execute_sink sink,
+	void *context, bool *got, struct error *e)
+{
+	char piece[65536];
+	ssize_t len = *fd < 0 ? -1 : read(*fd, piece, sizeof piece);
+
+	*got = len > 0;
+	if (!len) {
+		close(*fd);
+		*fd = -1;
+	}
+	if (len <= 0)
+		return ERR_OK;
+	/* The report precedes any output of the command. */
+	if (!run->has_started)
+		read_report(run);
+	if (run->has_started)
+		return sink(context, stream, piece, (size_t)len, e);
+	if (stream == STREAM_ERR)
+		buf_add(&run->complaint, piece, (size_t)len);
+	return ERR_OK;
+}
+
+/* What is left in the pipes when everything that could write to them is gone. */
+static enum err drain(struct run *run, execute_sink sink, void *context, struct error *e)
+{
+	bool more_out = true, more_err = true;
+	enum err kind = ERR_OK;
+
+	while (!kind && (more_out || more_err)) {
+		kind = read_stream(run, &run->out, STREAM_OUT, sink, context, &more_out, e);
+		if (!kind)
+			kind = read_stream(run, &run->err, STREAM_ERR, sink, context, &more_err, e);
+	}
+	return kind;
+}
+
+static int until_deadline(const struct run *run)
+{
+	int64_t left_ms = run->deadline_ms - monotonic_ms();
+
+	if (run->deadline_ms < 0)
+		return -1;
+	return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
+static bool is_due(const struct run *run)
+{
+	return run->deadline_ms >= 0 && monotonic_ms() >= run->deadline_ms;
+}
+
+/*
+ * From the start to the end of bwrap: output goes to the sink, deadlines are kept. The command may have ended while the sink
+ * was at work; then it was in time.
+ */
+static enum err run_listen(
+	struct run *run, const struct call *call, execute_sink sink, void *context, struct error *e)
+{
+	for (;;) {
+		struct pollfd polled[] = { { .fd = run->out, .events = POLLIN },
+			{ .fd = run->err, .events = POLLIN },
+			{ .fd = run->pid_fd, .events = POLLIN },
+			{ .fd = call && call->cancel ? call->cancel->fd : -1, .events = POLLIN } };
+		bool got;
+		enum err kind = ERR_OK;
+
+		if (poll(polled, 4, until_deadline(run)) < 0 && errno != EINTR)
+			return error_errno(e, errno, "poll");
+		if (polled[3].revents)
+			return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
+		if (polled[0].revents)
+			kind = read_stream(run, &run->out, STREAM_OUT, sink, context, &got, e);
+		if (!kind && polled[1].revents)
+			kind = read_stream(run, &run->err, STREAM_ERR, sink, context, &got, e);
+		if (kind)
+			return kind;
+		if (polled[2].revents)
+			return drain(run, sink, context, e);
+		if (is_due(run) && !has_ended(run))
+			run_stop(run);
+	}
+}
+
+/* ---- How it ended ---- */
+
+static enum err namespaces_forbidden(const char *complaint, struct error *e)
+{
+	const char *way_out = "in a container, the container must allow user namespaces";
+
+	for (size_t i = 0; i < sizeof namespace_settings / sizeof *namespace_settings; i++) {
+		AUTO_CLOSE int fd = open(namespace_settings[i].setting, O_RDONLY | O_CLOEXEC);
+		char value = 0;
+
+		if (fd >= 0 && read(fd, &value, 1) == 1 && value == namespace_settings[i].forbids) {
+			way_out = namespace_settings[i].way_out;
+			break;
+		}
+	}
+	return error_set(e, ERR_UNSUPPORTED,
+		"this system does not let bubblewrap make namespaces; %s (%s)", way_out, complaint);
+}
+
+/*
+ * Seen from 0.8 and 0.9: "bwrap: No permissions to create new namespace, likely because the kernel does not allow
+ * non-privileged user namespaces. ...", "bwrap: Creating new namespace failed: Operation not permitted" and, under
+ * Ubuntu's AppArmor, "bwrap: setting up uid map: Permission denied".
+ */
+static enum err not_started(struct run *run, const char *cwd, struct error *e)
+{
+	const char *complaint = buf_text(&run->complaint);
+
+	if (run->no_directory)
+		return error_set(e, ERR_NOT_FOUND, "%s: no such directory to run in", cwd);
+	if (strstr(complaint, "namespace") || strstr(complaint, "uid map"))
+		return namespaces_forbidden(complaint, e);
+	return error_set(e, ERR_IO, "bubblewrap could not start the command: %s",
+		*complaint ? complaint : "it says nothing");
+}
+
+static enum err run_result(
+	struct run *run, const char *cwd, struct execute_result *result, struct error *e)
+{
+	int status = run_reap(run);
+
+	result->timed_out = run->timed_out;
+	if (run->timed_out) {
+		result->has_exit_code = true;
+		result->exit_code = 124;
+		return ERR_OK;
+	}
+	if (!run->has_started)
+		return not_started(run, cwd, e);
+	/* bwrap passes on the command's status, 128 + N for a signal. Its own death tells nothing of the command. */
+	result->has_exit_code = WIFEXITED(status);
+	result->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	return ERR_OK;
+}
+
+enum err bubblewrap_run(const struct jail *jail, const struct call *call,
+	const struct execute_request *request, const char *cwd, execute_sink sink, void *context,
+	struct execute_result *result, struct error *e)
+{
+	AUTO_RUN struct run run = { .pid_fd = -1,
+		.out = -1,
+		.err = -1,
+		.info = -1,
+		.report = -1,
+		.deadline_ms = request->timeout_ms ? monotonic_ms() + request->timeout_ms : -1,
+		.complaint = BUF_INIT(COMPLAINT_MAX) };
+	enum err kind;
+
+	*result = (struct execute_result){ 0 };
+	if (call && call->cancel && cancel_thrown(call->cancel))
+		return error_set(e, ERR_INTERRUPTED, "the command was interrupted");
+	kind = run_start(&run, jail, request, cwd, e);
+	if (kind)
+		return kind;
+	kind = run_listen(&run, call, sink, context, e);
+	read_report(&run);
+	result->may_have_run = run.has_started;
+	return kind ? kind : run_result(&run, cwd, result, e);
+}

@@ -1,0 +1,49 @@
+/*
+ * account.h - what every request to a vendor over REST needs: where it is, the key and the
+ * HTTP client.
+ */
+#pragma once
+
+#include "providers/provider.h"
+#include "providers/rest/rest.h"
+#include "providers/variables.h"
+
+/*
+ * What differs by vendor; the variables are those of variables.h. It is looked at until
+ * rest_account_open() returns.
+ */
+struct rest_account_facts {
+	const char *vendor;
+	const char *url;    /* NULL: that of VARIABLE_URL */
+	const char *below;  /* what stands behind the URL: "/v2/sandboxes"; NULL: nothing */
+	const char *header; /* that carries the key: "Authorization" */
+	const char *scheme; /* what stands before the key there: "Bearer ", or "" */
+	bool is_token;      /* VARIABLE_TOKEN has the key */
+	bool may_lack_key;  /* where there is none the header is not sent */
+	const struct http_header *more; /* headers that are sent as well */
+	size_t more_count;
+	rest_judge judge;
+	const struct vendor_frame *frame; /* of the vendor's own answers */
+};
+
+struct rest_account {
+	struct http *http;
+	struct rest rest;
+};
+
+/*
+ * The key: cfg->key_file, else the vendor's variables. ERR_AUTH: there is none. ERR_INVALID: the
+ * URL. On failure there is nothing to close.
+ */
+enum err rest_account_open(struct rest_account *out, const struct rest_account_facts *facts,
+	const struct provider_config *cfg, struct error *e);
+/* An account that is all zero may be closed as well. */
+void rest_account_close(struct rest_account *a);
+#define AUTO_REST_ACCOUNT __attribute__((cleanup(rest_account_close)))
+
+/*
+ * Another base URL for the same client and headers: of a sandbox's data plane, as an answer named
+ * it. ERR_PROTOCOL: http_check_told_url().
+ */
+enum err rest_account_reach(const struct rest_account *a, const char *url, rest_judge judge,
+	const struct vendor_frame *frame, struct rest *out, struct error *e);

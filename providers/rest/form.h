@@ -1,0 +1,21 @@
+/*
+ * form.h - the body of a request that uploads a file: multipart/form-data (RFC 7578), sent
+ * without a copy of the contents; internal to rest*.c.
+ */
+#pragma once
+
+#include "providers/rest/rest.h"
+
+struct rest_form_body {
+	const struct rest_form *form;
+	struct buf text; /* what stands before the contents, then what stands behind them */
+	size_t head_len; /* of the former */
+	char type[96];   /* the Content-Type */
+};
+
+/* To be released in any case. ERR_IO: no random bytes for the boundary. */
+enum err rest_form_make(struct rest_form_body *out, const struct rest_form *form, struct error *e);
+void rest_form_release(struct rest_form_body *b);
+uint64_t rest_form_len(const struct rest_form_body *b);
+/* An http_source over a struct rest_form_body. */
+enum err rest_form_read(void *context, uint64_t offset, void *dst, size_t len, struct error *e);

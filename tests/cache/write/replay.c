@@ -1,0 +1,1021 @@
+#include "tests/cache/distant.h"
+
+#include "cache/cache_inside.h"
+#include "cache/write/writeback_inside.h"
+#include "providers/base/cleanup.h"
+
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct distant far;
+
+static void setup(void)
+{
+	distant_start_trusting(&far);
+	distant_keep_journal(&far);
+}
+
+static void teardown(void)
+{
+	distant_hold_applies(&far, false);
+	distant_stop(&far);
+}
+
+TestSuite(recover, .init = setup, .fini = teardown, .timeout = 300);
+
+/* A file that the sandbox has, with a text whose sending is broken off before it begins, and the cache ends. */
+static void leave(const char *name, const char *text, unsigned flags)
+{
+	struct inode *i = distant_make(&far, name);
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	cr_assert(eq(
+		int, cache_write(far.cache, NULL, i, 0, text, strlen(text), flags, NULL), ERR_OK));
+	distant_await_applies(&far, before + 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+/* "f" is open, and its version known. */
+static struct inode *open_there(void)
+{
+	return distant_open_known(&far, "f");
+}
+
+static struct inode *open_known(void)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	return open_there();
+}
+
+Test(recover, what_one_mount_left_the_next_one_sends)
+{
+	leave("f", "hello", 0);
+	distant_expect_text(&far, "f", "");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "hello");
+}
+
+/* In a shell, with the journal's directory as $J. */
+static void with_journal(const char *what)
+{
+	char command[512];
+
+	snprintf(command, sizeof command, "J=%s; %s", far.journal.path, what);
+	cr_assert(eq(int, system(command), 0));
+}
+
+/* After a loss of power the journal is as it was some time before. */
+Test(recover, numbers_whose_notes_are_lost_are_not_given_again)
+{
+	leave("f", "hello", 0);
+	with_journal("cp -a $J $J.before");
+	distant_remount(&far, NULL);
+	distant_close(&far, distant_make(&far, "g"));
+	distant_expect_text(&far, "g", "");
+	distant_break_off(&far);
+	with_journal("rm -rf $J && mv $J.before $J");
+	distant_remount(&far, NULL);
+	distant_close(&far, distant_make(&far, "h"));
+	distant_expect_text(&far, "h", "");
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* What is made then is gathered for a moment, as ever. */
+Test(recover, what_was_left_does_not_count_as_unsent_any_more)
+{
+	leave("f", "hello", 0);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "hello");
+	cr_expect(not(pending_is_whole(far.cache->pending)));
+}
+
+Test(recover, pieces_are_put_together_in_their_order)
+{
+	struct inode *i = distant_make(&far, "f");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "aaaa");
+	distant_await_applies(&far, before + 1);
+	distant_write(&far, i, 2, "bbbb");
+	distant_write(&far, i, 6, "cc");
+	distant_write(&far, i, 1, "d");
+	cr_assert(
+		eq(int, cache_write(far.cache, NULL, i, 8, "end", 3, WRITE_APPEND, NULL), ERR_OK));
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "adbbbbccend");
+}
+
+Test(recover, what_was_done_but_not_answered_is_not_done_again)
+{
+	far.does_first = true;
+	leave("f", "once", WRITE_APPEND);
+	distant_expect_text(&far, "f", "once");
+	far.does_first = false;
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "once");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, what_somebody_else_changed_meanwhile_stays_and_ours_is_parked)
+{
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs, and longer");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs, and longer");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	cr_assert(eq(sz, status.parked_told, 1));
+	cr_expect(eq(str, status.parked[0].path, "f"));
+}
+
+/* Nobody of this mount made it. */
+Test(recover, a_refusal_is_told_to_the_first_barrier_and_the_first_fsync_of_the_file)
+{
+	struct inode *i = open_known();
+	struct cache_status status;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs, and longer");
+	scratch_write_text(&far.scratch, "g", "another");
+	distant_remount(&far, NULL);
+	struct inode *f = distant_open(&far, "f"), *g = distant_open(&far, "g");
+
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, g, NULL), ERR_OK));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_CONFLICT));
+	cr_expect(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, f, NULL), ERR_CONFLICT));
+	cr_expect(eq(int, cache_fsync(far.cache, NULL, f, NULL), ERR_OK));
+	cache_get_status(far.cache, &status);
+	cr_expect(eq(u64, status.refused_inherited, 1));
+	distant_close(&far, g);
+	distant_close(&far, f);
+}
+
+/* Contents of a file that is there leave without a number. */
+static void leave_half_done(const char *text, const char *more)
+{
+	struct inode *i = open_known();
+
+	far.does_first = true;
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, text);
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 2, more);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	far.does_first = false;
+}
+
+Test(recover, what_was_done_without_a_number_and_not_answered_is_no_conflict)
+{
+	leave_half_done("oursover", "us");
+	distant_expect_text(&far, "f", "oursover");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "ouusover");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* It gets a number when it leaves again; of that the sandbox never heard. */
+Test(recover, nor_is_it_when_the_next_mount_ended_before_it_was_sent)
+{
+	leave_half_done("oursover", "us");
+	unsigned before = distant_applies(&far);
+
+	far.progress_ms = 100;
+	distant_hold_applies(&far, true);
+	distant_remount(&far, NULL);
+	distant_await_applies(&far, before + 1);
+	distant_break_off(&far);
+	far.progress_ms = 0;
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "ouusover");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+static void *remount(void *nothing)
+{
+	distant_remount(&far, NULL);
+	return nothing;
+}
+
+/* The sandbox was at it still. */
+Test(recover, nor_is_it_when_it_is_done_just_before_it_is_sent_again)
+{
+	struct inode *i = open_known();
+	pthread_t thread;
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_write(&far, i, 2, "more");
+	distant_break_off(&far);
+	unsigned before = distant_applies(&far);
+
+	cr_assert(not(pthread_create(&thread, NULL, remount, NULL)));
+	distant_await_applies(&far, before + 1);
+	scratch_write_text(&far.scratch, "f", "oursre");
+	distant_hold_applies(&far, false);
+	pthread_join(thread, NULL);
+	distant_expect_text(&far, "f", "oumore");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, but_what_others_wrote_over_it_is_one)
+{
+	leave_half_done("ours", "us");
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+static uint64_t pending_bytes(void)
+{
+	struct cache_status status;
+
+	cache_get_status(far.cache, &status);
+	return status.pending_bytes;
+}
+
+/* A batch full of contents, and some that leave beside it, which alone are done. */
+static void leave_two(const char *beside, bool is_answered)
+{
+	AUTO_FREE char *whole = malloc(PENDING_BATCH_MAX);
+
+	cr_assert(whole != NULL);
+	memset(whole, 'o', PENDING_BATCH_MAX);
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	for (size_t at = 0; at < PENDING_BATCH_MAX; at += VERB_DATA_MAX / 2)
+		cr_assert(eq(int,
+			cache_write(far.cache, NULL, i, at, whole + at, VERB_DATA_MAX / 2, 0, NULL),
+			ERR_OK));
+	distant_await_applies(&far, 1);
+	cr_assert(eq(int,
+		cache_write(far.cache, NULL, i, PENDING_BATCH_MAX, beside, strlen(beside), 0, NULL),
+		ERR_OK));
+	distant_await_applies(&far, 2);
+	uint64_t bytes = pending_bytes();
+
+	far.lose_answers = !is_answered;
+	distant_pass_apply(&far, 2);
+	while (is_answered && pending_bytes() == bytes)
+		usleep(1000);
+	if (!is_answered)
+		distant_await_applies(&far, 3);
+	distant_break_off(&far);
+	far.lose_answers = false;
+	distant_hold_applies(&far, false);
+}
+
+static void expect_both(const char *beside)
+{
+	AUTO_CLOSE int fd = openat(far.scratch.fd, "f", O_RDONLY | O_CLOEXEC);
+	char got[64] = "";
+
+	cr_expect(eq(long, (long)pread(fd, got, 1, 0), 1));
+	cr_expect(eq(chr, got[0], 'o'));
+	cr_expect(eq(
+		long, (long)pread(fd, got, sizeof got, PENDING_BATCH_MAX), (long)strlen(beside)));
+	cr_expect(eq(int, memcmp(got, beside, strlen(beside)), 0));
+}
+
+Test(recover, what_was_done_beside_it_without_an_answer_is_no_conflict)
+{
+	leave_two("beside", false);
+	distant_remount(&far, NULL);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	expect_both("beside");
+}
+
+Test(recover, nor_is_what_was_answered)
+{
+	leave_two("beside", true);
+	distant_remount(&far, NULL);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	expect_both("beside");
+}
+
+Test(recover, but_what_others_wrote_over_both_is_one)
+{
+	leave_two("beside", false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(ne(u64, distant_parked(&far), 0));
+}
+
+Test(recover, nor_does_what_was_answered_make_it_one_that_is_not)
+{
+	leave_two("beside", true);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(ne(u64, distant_parked(&far), 0));
+}
+
+/* ---- What was queued behind others of ours ---- */
+
+enum follower { WRITES, TRUNCATES, REMOVES, REPLACES, OVERWRITES };
+
+static void follow(struct inode *i, enum follower follower)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_SIZE, .size = 1 };
+	const struct change empty = { .set = SET_SIZE };
+	struct inode *root = cache_root(far.cache);
+
+	switch (follower) {
+	case WRITES: distant_write(&far, i, 0, "second"); return;
+	case TRUNCATES:
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &set, true, NULL), ERR_OK));
+		return;
+	case REMOVES:
+		cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+		return;
+	case REPLACES:
+		cr_assert(eq(
+			int, cache_rename(far.cache, NULL, root, "g", root, "f", 0, NULL), ERR_OK));
+		return;
+	case OVERWRITES:
+		cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &empty, true, NULL), ERR_OK));
+		distant_write(&far, i, 0, "second");
+		distant_close(&far, i);
+		return;
+	}
+}
+
+static void set_mode_to(struct inode *i, uint32_t mode, bool by_handle)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_MODE, .mode = mode };
+
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, i, &set, by_handle, NULL), ERR_OK));
+}
+
+static void set_mode(struct inode *i)
+{
+	set_mode_to(i, 0600, true);
+}
+
+static void expect_mode(const char *name, mode_t wanted)
+{
+	struct stat there;
+
+	cr_assert(eq(int, fstatat(far.scratch.fd, name, &there, 0), 0));
+	cr_expect(eq(u32, there.st_mode & 07777, wanted));
+}
+
+/* Of two changes of "f" the first is answered, the second on its way when the mount ends; perhaps with a mode set before it. */
+static void leave_behind(enum follower follower, bool sets_mode)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	scratch_write_text(&far.scratch, "g", "other");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = open_there();
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "first!");
+	distant_await_applies(&far, 1);
+	if (sets_mode)
+		set_mode(i);
+	follow(i, follower);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_expect_text(&far, "f", "first!");
+}
+
+static void expect_held_against_the_first(enum follower follower, unsigned parked)
+{
+	leave_behind(follower, false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), parked));
+}
+
+static void expect_held_across_attributes(enum follower follower, unsigned parked)
+{
+	leave_behind(follower, true);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), parked));
+}
+
+Test(recover, what_others_made_of_it_after_an_answer_is_not_written_over)
+{
+	expect_held_against_the_first(WRITES, 1);
+}
+
+Test(recover, nor_cut)
+{
+	expect_held_against_the_first(TRUNCATES, 1);
+}
+
+Test(recover, nor_removed)
+{
+	expect_held_against_the_first(REMOVES, 1);
+}
+
+Test(recover, nor_replaced)
+{
+	expect_held_against_the_first(REPLACES, 0);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
+}
+
+Test(recover, nor_overwritten)
+{
+	expect_held_against_the_first(OVERWRITES, 0);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
+}
+
+Test(recover, where_nobody_else_was_at_it_what_follows_is_done)
+{
+	leave_behind(WRITES, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, attributes_that_are_set_in_between_hide_nothing)
+{
+	expect_held_across_attributes(WRITES, 2);
+}
+
+Test(recover, nor_from_what_cuts_it)
+{
+	expect_held_across_attributes(TRUNCATES, 2);
+}
+
+Test(recover, nor_from_what_removes_it)
+{
+	expect_held_across_attributes(REMOVES, 2);
+}
+
+Test(recover, nor_from_what_replaces_it)
+{
+	expect_held_across_attributes(REPLACES, 1);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "other");
+}
+
+Test(recover, nor_from_what_overwrites_it)
+{
+	expect_held_across_attributes(OVERWRITES, 1);
+	distant_expect_text(&far, "f.sandboxfs-conflict", "second");
+}
+
+Test(recover, where_nobody_else_was_at_it_both_are_done)
+{
+	leave_behind(WRITES, true);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "second");
+	expect_mode("f", 0600);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, an_attempt_in_vain_does_not_hide_it_either)
+{
+	pthread_t thread;
+
+	leave_behind(WRITES, true);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	cr_assert(not(pthread_create(&thread, NULL, remount, NULL)));
+	distant_await_applies(&far, before + 1);
+	far.is_cut = true;
+	distant_await_applies(&far, before + 2);
+	far.is_cut = false;
+	distant_hold_applies(&far, false);
+	pthread_join(thread, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+/* Both leave as one, and the mount ends before the sandbox hears of it. */
+Test(recover, what_is_set_twice_is_as_it_was_set_last)
+{
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, "first");
+	distant_await_applies(&far, 1);
+	set_mode_to(i, 0600, true);
+	set_mode_to(i, 0640, true);
+	distant_pass_apply(&far, 1);
+	distant_await_applies(&far, 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "firste");
+	expect_mode("f", 0640);
+	cr_assert(eq(int, fchmodat(far.scratch.fd, "f", 0604, 0), 0));
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "firste");
+	expect_mode("f", 0604);
+}
+
+/* By its handle and by its name are two changes; the first has the version that others have moved. */
+Test(recover, and_in_that_order_whoever_was_at_it)
+{
+	struct inode *i = open_known();
+	struct inode *other = distant_make(&far, "other");
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, other, 0, "more");
+	distant_await_applies(&far, before + 1);
+	set_mode_to(i, 0600, true);
+	set_mode_to(i, 0640, false);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0640);
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* The first text that is written is answered, and the mount ends when what was done since has left. */
+static void break_off_behind_first(unsigned before)
+{
+	distant_pass_apply(&far, before + 1);
+	distant_await_applies(&far, before + 2);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+}
+
+static unsigned hold_first(struct inode *i, const char *text)
+{
+	unsigned before = distant_applies(&far);
+
+	distant_hold_applies(&far, true);
+	distant_write(&far, i, 0, text);
+	distant_await_applies(&far, before + 1);
+	return before;
+}
+
+/* Attributes of "f" and contents have left together when the mount ends. */
+static void leave_both(void)
+{
+	struct inode *i = open_known(), *other = distant_make(&far, "other");
+	unsigned before = hold_first(other, "more");
+
+	set_mode(i);
+	distant_write(&far, i, 0, "second");
+	break_off_behind_first(before);
+}
+
+Test(recover, attributes_that_are_refused_hold_nothing_up)
+{
+	leave_both();
+	far.refused_op = CHANGE_SETATTR;
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "second");
+	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+/* "f" and "other", where names are decided here. */
+static struct inode *open_deciding(struct inode **other)
+{
+	scratch_write_text(&far.scratch, "f", "before");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	struct inode *i = open_there();
+
+	*other = distant_make(&far, "other");
+	cr_assert(eq(int, cache_sync(far.cache, NULL, NULL), ERR_OK));
+	return i;
+}
+
+/* Attributes of "f" and what `more` does to it have left together when the mount ends. */
+static void leave_with_names(void (*more)(struct inode *i))
+{
+	struct inode *other, *i = open_deciding(&other);
+	unsigned before = hold_first(other, "more");
+
+	set_mode(i);
+	more(i);
+	break_off_behind_first(before);
+}
+
+static void move_and_write(struct inode *i)
+{
+	struct inode *root = cache_root(far.cache);
+
+	cr_assert(
+		eq(int, cache_rename(far.cache, NULL, root, "f", root, "moved", 0, NULL), ERR_OK));
+	distant_write(&far, i, 0, "second");
+}
+
+static void link_unlink_and_write(struct inode *i)
+{
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+
+	cr_assert(eq(int, cache_link(far.cache, NULL, i, root, "moved", &entry, NULL), ERR_OK));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, root, "f", NULL), ERR_OK));
+	distant_write(&far, i, 0, "second");
+}
+
+Test(recover, nor_what_is_moved_behind_them)
+{
+	leave_with_names(move_and_write);
+	far.refused_op = CHANGE_SETATTR;
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "second");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+Test(recover, what_is_written_by_the_name_that_is_left_is_held_against_what_was_there)
+{
+	leave_with_names(link_unlink_and_write);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "theirs");
+	cr_expect(ne(u64, distant_parked(&far), 0));
+}
+
+Test(recover, and_arrives_by_that_name_where_nobody_was_at_it)
+{
+	leave_with_names(link_unlink_and_write);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, nor_do_they_hide_who_was_at_it)
+{
+	leave_both();
+	scratch_write_text(&far.scratch, "f", "theirs");
+	far.refused_op = CHANGE_SETATTR;
+	distant_refuse(&far, ERR_NOT_OWNER);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	expect_mode("f", 0644);
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+/* ---- Moved in between ---- */
+
+/* "f" gets the name "moved", or that too, and is written by it; perhaps something that was written before is answered. */
+static void leave_moved(bool keeps_first, bool writes_first)
+{
+	struct inode *other, *i = open_deciding(&other);
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+	unsigned before = hold_first(writes_first ? i : other, "first!");
+
+	if (keeps_first)
+		cr_assert(eq(
+			int, cache_link(far.cache, NULL, i, root, "moved", &entry, NULL), ERR_OK));
+	else
+		cr_assert(eq(int, cache_rename(far.cache, NULL, root, "f", root, "moved", 0, NULL),
+			ERR_OK));
+	distant_write(&far, i, 0, "second");
+	break_off_behind_first(before);
+	distant_expect_text(&far, "f", writes_first ? "first!" : "before");
+}
+
+static void expect_held_across_move(bool keeps_first, bool writes_first)
+{
+	leave_moved(keeps_first, writes_first);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "theirs");
+}
+
+static void expect_done_across_move(bool keeps_first, bool writes_first)
+{
+	leave_moved(keeps_first, writes_first);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "moved", "second");
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+Test(recover, what_is_written_by_another_name_is_held_against_what_was_there)
+{
+	expect_held_across_move(false, false);
+}
+
+Test(recover, also_where_something_was_answered_before_it_was_moved)
+{
+	expect_held_across_move(false, true);
+}
+
+Test(recover, and_where_the_file_has_both_names)
+{
+	expect_held_across_move(true, false);
+}
+
+Test(recover, where_nobody_was_at_it_it_is_moved_and_written)
+{
+	expect_done_across_move(false, false);
+}
+
+Test(recover, also_where_that_was_answered)
+{
+	expect_done_across_move(false, true);
+}
+
+Test(recover, and_linked_and_written)
+{
+	expect_done_across_move(true, false);
+}
+
+static void queue_barrier(struct inode *i)
+{
+	const struct change_about about = { .scope.inodes = { i }, .target = i };
+	const struct change sync = { .op = CHANGE_SYNC, .flags = CHANGE_BY_HANDLE, .path = "f" };
+	struct pending *p = far.cache->pending;
+	struct queued *q;
+
+	pthread_mutex_lock(&p->lock);
+	cr_assert(eq(int, pending_add_locked(p, &sync, &about, &q, NULL), ERR_OK));
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Attributes, a barrier, contents. */
+Test(recover, nor_does_a_barrier)
+{
+	struct inode *i = open_known();
+
+	distant_hold_applies(&far, true);
+	set_mode(i);
+	queue_barrier(i);
+	distant_write(&far, i, 0, "second");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+/* It was done without an answer, and what somebody made of it since is no base for the next. */
+Test(recover, what_is_behind_it_is_held_against_what_that_left_then)
+{
+	struct inode *i = open_known();
+	unsigned before = distant_applies(&far);
+
+	far.does_first = true;
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_write(far.cache, NULL, i, 6, "!", 1, WRITE_APPEND, NULL), ERR_OK));
+	distant_await_applies(&far, before + 1);
+	distant_write(&far, i, 0, "ours");
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	far.does_first = false;
+	distant_expect_text(&far, "f", "before!");
+	scratch_write_text(&far.scratch, "f", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "f", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+/* What has the name by then is not what had it. */
+Test(recover, another_file_that_has_the_name_is_not_held_against_the_first)
+{
+	const struct change set = { .op = CHANGE_SETATTR, .set = SET_SIZE, .size = 2 };
+	struct inode *root = cache_root(far.cache);
+	struct cache_entry entry;
+	int64_t absent_ms;
+
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "d", 0755), 0));
+	cr_assert(eq(int, mkdirat(far.scratch.fd, "e", 0755), 0));
+	scratch_write_text(&far.scratch, "d/f", "first");
+	scratch_write_text(&far.scratch, "e/f", "second");
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	root = cache_root(far.cache);
+	cr_assert(eq(
+		int, cache_lookup(far.cache, NULL, root, "d", &entry, &absent_ms, NULL), ERR_OK));
+	struct inode *d = entry.inode;
+
+	cr_assert(eq(
+		int, cache_lookup(far.cache, NULL, root, "e", &entry, &absent_ms, NULL), ERR_OK));
+	struct inode *e = entry.inode;
+
+	cr_assert(eq(int, cache_lookup(far.cache, NULL, e, "f", &entry, &absent_ms, NULL), ERR_OK));
+	cr_assert(eq(int, cache_lookup(far.cache, NULL, d, "f", &entry, &absent_ms, NULL), ERR_OK));
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int, cache_setattr(far.cache, NULL, entry.inode, &set, false, NULL), ERR_OK));
+	distant_await_applies(&far, 1);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "d", root, "old", 0, NULL), ERR_OK));
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, "e", root, "d", 0, NULL), ERR_OK));
+	cr_assert(eq(int, cache_unlink(far.cache, NULL, e, "f", NULL), ERR_OK));
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "old/f", "fi");
+	cr_expect(ne(int, faccessat(far.scratch.fd, "d/f", F_OK, 0), 0));
+	cr_expect(eq(u64, distant_parked(&far), 0));
+}
+
+/* Names are decided here while a stream of changes is heard: nothing of it reaches the sandbox. */
+static struct cache_entry make_held(const char *name, bool opens)
+{
+	const struct making file = {
+		.op = CHANGE_CREATE, .mode = 0644, .exclusive = true, .opens = opens
+	};
+	struct cache_entry entry;
+
+	far.tells_changes = true;
+	distant_remount(&far, NULL);
+	distant_await_deciding(&far);
+	distant_hold_applies(&far, true);
+	cr_assert(eq(int,
+		cache_make(far.cache, NULL, cache_root(far.cache), name, &file, &entry, NULL),
+		ERR_OK));
+	return entry;
+}
+
+Test(recover, a_name_that_somebody_took_meanwhile_stays_his_with_what_is_in_it)
+{
+	struct inode *i = make_held("new", false).inode;
+
+	distant_write(&far, i, 0, "ours");
+	distant_await_applies(&far, 1);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "new", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "new", "theirs");
+	cr_expect(eq(u64, distant_parked(&far), 2));
+}
+
+/* What was written after the file was whole had not left yet. */
+Test(recover, nor_is_anything_added_to_his)
+{
+	struct cache_entry made = make_held("new", true);
+	struct inode *i = made.inode;
+	unsigned before = distant_applies(&far);
+
+	cr_assert(eq(int, cache_open_made(far.cache, NULL, &made, O_RDWR | O_EXCL, NULL), ERR_OK));
+	distant_write(&far, i, 0, "ours");
+	cache_close(far.cache, i);
+	distant_await_applies(&far, before + 1);
+	distant_write(&far, i, 0, "more");
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	scratch_write_text(&far.scratch, "new", "theirs");
+	distant_remount(&far, NULL);
+	distant_expect_text(&far, "new", "theirs");
+	distant_expect_text(&far, "new.sandboxfs-conflict", "ours");
+	cr_expect(eq(u64, distant_parked(&far), 1));
+}
+
+/* ---- Many ---- */
+
+/*
+ * For each change, where it takes some ten. A look at each of the others would be hundreds where
+ * there are the fewest.
+ */
+#define LOOKS_MOST 50
+
+/* Whole files, as `cp -r` and a package manager make them. */
+static void make_many(struct inode *dir, const char *prefix, unsigned count)
+{
+	const struct making file = { .op = CHANGE_CREATE, .mode = 0644, .opens = true };
+
+	for (unsigned n = 0; n < count; n++) {
+		struct cache_entry made;
+		char name[32];
+
+		snprintf(name, sizeof name, "%s-%u", prefix, n);
+		cr_assert(eq(
+			int, cache_make(far.cache, NULL, dir, name, &file, &made, NULL), ERR_OK));
+		cr_assert(eq(int, cache_open_made(far.cache, NULL, &made, O_RDWR, NULL), ERR_OK));
+		distant_write(&far, made.inode, 0, "text");
+		cache_close(far.cache, made.inode);
+	}
+}
+
+static struct inode *make_directory(const char *name)
+{
+	const struct making making = { .op = CHANGE_MKDIR, .mode = 0755 };
+	struct cache_entry made;
+
+	cr_assert(eq(int,
+		cache_make(far.cache, NULL, cache_root(far.cache), name, &making, &made, NULL),
+		ERR_OK));
+	return made.inode;
+}
+
+static void rename_many(struct inode *dir, const char *prefix, unsigned count)
+{
+	for (unsigned n = 0; n < count; n++) {
+		char old[32], new[32];
+
+		snprintf(old, sizeof old, "%s-%u", prefix, n);
+		snprintf(new, sizeof new, "new-%u", n);
+		cr_assert(eq(
+			int, cache_rename(far.cache, NULL, dir, old, dir, new, 0, NULL), ERR_OK));
+	}
+}
+
+/* What `make` makes is left by one mount, and the next one sends it all. */
+static void expect_found(void (*make)(unsigned count), unsigned count)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "first-%u", count);
+	make_held(name, false);
+	make(count);
+	distant_break_off(&far);
+	distant_hold_applies(&far, false);
+	distant_remount(&far, NULL);
+	const struct pending *p = far.cache->pending;
+
+	cr_expect(eq(u64, distant_parked(&far), 0));
+	cr_expect(eq(u64, p->changes, 0));
+	cr_expect(lt(u64, count, p->orders));
+	cr_expect(lt(u64, p->looked_at, LOOKS_MOST * p->orders), "%llu looks for %llu changes",
+		(unsigned long long)p->looked_at, (unsigned long long)p->orders);
+}
+
+/* However many there are, each finds its place among them by as many looks. */
+static void expect_found_at_once(void (*make)(unsigned count))
+{
+	expect_found(make, 1000);
+	expect_found(make, 2000);
+	expect_found(make, 8000);
+}
+
+static void make_files(unsigned count)
+{
+	char prefix[32];
+
+	snprintf(prefix, sizeof prefix, "of-%u", count);
+	make_many(cache_root(far.cache), prefix, count);
+}
+
+Test(recover, each_of_many_changes_is_found_without_a_look_at_the_others)
+{
+	expect_found_at_once(make_files);
+}
+
+/* As a compiler and an editor save, in a directory that is moved in between. */
+static void make_renamed_files(unsigned count)
+{
+	char old[32], new[32];
+	struct inode *root = cache_root(far.cache);
+
+	snprintf(old, sizeof old, "old-%u", count);
+	snprintf(new, sizeof new, "new-%u", count);
+	struct inode *dir = make_directory(old);
+
+	make_many(dir, "before", count / 4);
+	rename_many(dir, "before", count / 4);
+	cr_assert(eq(int, cache_rename(far.cache, NULL, root, old, root, new, 0, NULL), ERR_OK));
+	make_many(dir, "after", count / 4);
+	rename_many(dir, "after", count / 4);
+}
+
+Test(recover, nor_where_files_get_other_names_and_their_directory_moves)
+{
+	expect_found_at_once(make_renamed_files);
+}
