@@ -1,8 +1,22 @@
-#include "cache/cache_inside.h"
+#include "cache/cache.h"
+
+#include "cache/blocks/block_store.h"
+#include "cache/contents.h"
+#include "cache/lease/invalidate.h"
 #include "cache/lease/lease.h"
-#include "cache/write/leftovers.h"
+#include "cache/lease/retry.h"
 #include "cache/lease/validity.h"
 #include "cache/lease/walk.h"
+#include "cache/metadata.h"
+#include "cache/read/background_fetch.h"
+#include "cache/read/block_read.h"
+#include "cache/read/prefetch.h"
+#include "cache/read/read_ahead.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/leftovers.h"
+#include "cache/write/writeback.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/hex.h"
@@ -12,15 +26,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-int64_t cache_attr_until(const struct cache *c)
-{
-	return monotonic_ms() + c->options.attr_ms;
-}
-
-int64_t cache_name_until(const struct cache *c)
-{
-	return monotonic_ms() + c->options.entry_ms;
-}
+/* Inodes known beyond those the kernel uses: with its name one takes 400 bytes, and all of them less than 100 MB. */
+#define CACHE_IDLE_MAX 220000
 
 /* ---- Life ---- */
 
@@ -65,6 +72,23 @@ static enum err start_lifetime(struct cache *c, struct error *e)
 					: lifetime_new(&c->lifetime, &c->metered, &options, e);
 }
 
+/* Of an open file the pages, too: who has it mapped asks for no attributes. */
+static void pass_on(void *context, const struct tree_told *told)
+{
+	struct cache *c = context;
+
+	if (told->event) {
+		stats_add(&c->stats, STATS_FOREIGN_EVENTS, 1);
+		cache_tell_changed(c, told->event->kind, told->event->path, told->event->is_dir);
+	} else if (told->inode && told->taken_back) {
+		cache_tell_taken_back(c, told->inode);
+	} else if (told->inode) {
+		cache_tell_inode(c, told->inode, told->pages);
+	} else {
+		cache_tell_name(c, told->dir, told->name, told->is_gone);
+	}
+}
+
 /* What connecting told of the root is believed like any answer: mounting asks for it next. */
 static enum err new_tree(struct cache *c, const struct root_facts *root, struct error *e)
 {
@@ -76,7 +100,7 @@ static enum err new_tree(struct cache *c, const struct root_facts *root, struct 
 	c->tree = tree_new(&root->attr, CACHE_IDLE_MAX);
 	if (!c->tree)
 		return error_set(e, ERR_NO_MEMORY, "cache");
-	tree_tells(c->tree, cache_tell, c);
+	tree_tells(c->tree, pass_on, c);
 	return tree_learn_attr(c->tree, tree_root(c->tree), tree_seen(c->tree), &news, &changed, e);
 }
 
@@ -93,6 +117,48 @@ static enum err start_stored(struct cache *c, struct error *e)
 	return kind ? kind : recall_new(&c->recall, c, e);
 }
 
+/* ---- Upcalls ---- */
+
+static enum err drain(struct cache *c, const struct call *call, struct inode *i, struct error *e)
+{
+	return pending_drain(c->pending, call, i, e);
+}
+
+static enum err drain_path(
+	struct cache *c, const struct call *call, struct inode *i, struct error *e)
+{
+	return pending_drain_path(c->pending, call, i, e);
+}
+
+static enum err drain_to_audit(struct cache *c, const struct call *call, struct error *e)
+{
+	return pending_drain_to_audit(c->pending, call, e);
+}
+
+static enum err trouble(struct cache *c, struct error *e)
+{
+	return pending_trouble(c->pending, e);
+}
+
+static void drop_fetched(struct cache *c, bool all)
+{
+	if (all)
+		ahead_drop_all(c->ahead);
+	bulk_drop_unused(c->bulk);
+}
+
+static const struct upcalls upcalls = {
+	.drain = drain,
+	.drain_path = drain_path,
+	.drain_to_audit = drain_to_audit,
+	.trouble = trouble,
+	.drop_fetched = drop_fetched,
+	.attr = cache_attr,
+	.close = cache_close,
+};
+
+/* ---- Its parts ---- */
+
 static enum err start_threads(struct cache *c, const struct call *call, struct error *e)
 {
 	enum err kind = c->options.is_remote ? walk_new(&c->walk, c, e) : ERR_OK;
@@ -102,6 +168,7 @@ static enum err start_threads(struct cache *c, const struct call *call, struct e
 	if (!kind && c->options.is_remote)
 		kind = lease_new(&c->lease, c, e);
 	c->metered.lease = c->lease;
+	c->metered.link_failed = lease_link_failed;
 	if (!kind && c->options.is_remote)
 		kind = start_stored(c, e);
 	if (!kind && c->options.is_remote)
@@ -139,6 +206,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	if (!c)
 		return error_set(e, ERR_NO_MEMORY, "cache");
 	c->provider = p;
+	c->upcalls = upcalls;
 	c->metered = (struct metered){ .provider = p,
 		.stats = &c->stats,
 		.bandwidth = &c->bandwidth,
@@ -165,9 +233,10 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 	c->clock_ms = monotonic_ms();
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_rwlock_init(&c->observing, NULL);
-	retries_init(&c->retries);
 	pthread_rwlock_init(&c->doubting, NULL);
-	kind = new_tree(c, &root, e);
+	kind = retries_new(&c->retries, e);
+	if (!kind)
+		kind = new_tree(c, &root, e);
 	if (!kind)
 		kind = start_threads(c, call, e);
 	if (kind) {
@@ -181,6 +250,7 @@ enum err cache_new(struct cache **out, struct provider *p, const struct cache_op
 		lease_free(c->lease);
 		trust_free(c->trust);
 		tree_free(c->tree);
+		retries_free(c->retries);
 		return kind;
 	}
 	if (p->is_opened)
@@ -220,7 +290,7 @@ void cache_free(struct cache *c)
 	lease_free(c->lease);
 	trust_free(c->trust);
 	tree_free(c->tree);
-	retries_destroy(&c->retries);
+	retries_free(c->retries);
 	pthread_rwlock_destroy(&c->observing);
 	pthread_rwlock_destroy(&c->doubting);
 	pthread_mutex_destroy(&c->lock);
@@ -240,18 +310,6 @@ const struct provider_ops *cache_provider(const struct cache *c)
 struct stats *cache_stats(struct cache *c)
 {
 	return &c->stats;
-}
-
-struct call cache_call_of_ours(const struct cache *c, const struct cancel *cancel)
-{
-	return (struct call){
-		.progress_ms = cache_progress_ms(c), .cancel = cancel, .is_background = true
-	};
-}
-
-uint64_t cache_uses(const struct cache *c)
-{
-	return atomic_load(&c->uses);
 }
 
 void cache_used(struct cache *c)
@@ -281,12 +339,6 @@ void cache_unlisten(struct cache *c)
 {
 	atomic_fetch_sub(&c->listeners, 1);
 	lease_listened(c->lease);
-}
-
-/* Atomic, because tests change the deadline while threads of the cache read it. */
-int64_t cache_progress_ms(const struct cache *c)
-{
-	return __atomic_load_n(&c->options.progress_ms, __ATOMIC_RELAXED);
 }
 
 /* ---- Commands, barriers ---- */
@@ -324,18 +376,6 @@ enum err cache_execute_own(struct cache *c, const struct call *call,
 	struct execute_result *result, struct error *e)
 {
 	return metered_execute(&c->metered, call, request, sink, context, result, e);
-}
-
-const char *cache_staging(const struct cache *c)
-{
-	return c->provider->staging;
-}
-
-void cache_word(const struct cache *c, char out[CACHE_WORD_SIZE])
-{
-	const unsigned char *journal = pending_journal(c->pending);
-
-	hex_encode(out, journal ? journal : c->journal, JOURNAL_ID_SIZE);
 }
 
 bool cache_follows_killed(const struct cache *c)

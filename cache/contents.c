@@ -1,10 +1,19 @@
 #include "cache/contents.h"
-#include "cache/cache_inside.h"
-#include "cache/write/remote.h"
+
+#include "cache/lease/hand_out.h"
+#include "cache/lease/path_request.h"
+#include "cache/lease/retry.h"
+#include "cache/metadata.h"
+#include "cache/read/fetch.h"
+#include "cache/read/prefetch.h"
+#include "cache/read/read_ahead.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 #include "cache/write/local.h"
 #include "cache/write/permission.h"
-#include "cache/read/fetch.h"
+#include "cache/write/remote.h"
 #include "cache/write/room.h"
+#include "cache/write/writeback.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,8 +1,15 @@
 #include "cache/metadata.h"
-#include "cache/cache_inside.h"
-#include "cache/write/remote.h"
+
 #include "cache/lease/entries.h"
+#include "cache/lease/hand_out.h"
+#include "cache/lease/path_request.h"
+#include "cache/lease/retry.h"
 #include "cache/lease/validity.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/remote.h"
+#include "cache/write/writeback.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
@@ -22,21 +29,6 @@ void cache_forget(struct cache *c, struct inode *i, uint64_t count)
 	tree_pin(c->tree, i);
 	changes_drop_staged(c, i, tree_kernel_forget(c->tree, i, count));
 	tree_unpin(c->tree, i);
-}
-
-void cache_space(struct cache *c, struct space *out)
-{
-	pthread_mutex_lock(&c->lock);
-	*out = c->space;
-	pthread_mutex_unlock(&c->lock);
-}
-
-bool cache_is_read_only(struct cache *c)
-{
-	struct space space;
-
-	cache_space(c, &space);
-	return space.is_read_only;
 }
 
 void cache_keep(struct cache *c, struct inode *i)
@@ -168,32 +160,14 @@ static enum err ask_self(
 	return ERR_OK;
 }
 
-/* So long, in ms, whoever made something may ask what it is: the kernel takes this answer whatever it was told meanwhile. */
-#define MADE_MS 20
-
-static void hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	const struct tree_lending *how, struct cache_entry *out)
+bool cache_take_outdated(struct cache *c, struct tree_outdated *out, size_t room, size_t *count)
 {
-	out->inode = i;
-	out->dir = dir;
-	out->name = name;
-	tree_kernel_get(c->tree, i);
-	out->name_valid_ms = dir ? left_ms(tree_give_name(c->tree, dir, name, i)) : 0;
-	out->valid_ms = left_ms(tree_lend(c->tree, i, how, &out->attr));
-	out->link_is_ours =
-		dir && S_ISLNK(out->attr.mode) && tree_link_name_is_ours(c->tree, dir, name, i);
+	return tree_take_outdated(c->tree, out, room, count);
 }
 
-void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	struct cache_entry *out)
+bool cache_is_nameless(struct cache *c, const struct inode *dir, const char *name)
 {
-	hand_out(c, dir, name, i, &(struct tree_lending){ 0 }, out);
-}
-
-void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	struct cache_entry *out)
-{
-	hand_out(c, dir, name, i, &(struct tree_lending){ .ahead = true, .most_ms = MADE_MS }, out);
+	return tree_is_nameless(c->tree, dir, name);
 }
 
 bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_entry *listed,

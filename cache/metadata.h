@@ -6,20 +6,9 @@
 #pragma once
 
 #include "cache/cache.h"
+#include "cache/lease/entries.h"
+#include "cache/lease/hand_out.h"
 #include "cache/tree/tree.h"
-
-/* An inode handed out: one kernel reference, to be given back with cache_forget(). */
-struct cache_entry {
-	struct inode *inode;
-	struct attr attr;
-	int64_t valid_ms;      /* how much longer the attributes may be believed */
-	int64_t name_valid_ms; /* and the name */
-	bool is_made;          /* just now, by cache_make() */
-	/* Where it was looked up or made; the strings of who asked. NULL: a file without a name. */
-	struct inode *dir;
-	const char *name;
-	bool link_is_ours; /* a symbolic link, which was given this name through this mount */
-};
 
 struct inode *cache_root(struct cache *c);
 void cache_forget(struct cache *c, struct inode *i, uint64_t count);
@@ -70,10 +59,6 @@ void cache_move_answered(struct cache *c);
 uint64_t cache_seen(struct cache *c);
 bool cache_has_risen(struct cache *c, const struct inode *dir, uint64_t since);
 
-/* All entries of a directory, to be given back with cache_entries_free(). */
-enum err cache_entries(struct cache *c, const struct call *call, struct inode *dir,
-	struct tree_entry **out, size_t *count, struct error *e);
-void cache_entries_free(struct cache *c, struct tree_entry *entries, size_t count);
 /*
  * A listed entry as one to hand out: takes a kernel reference. false, and no reference: the name means something else by
  * now, or is not believed any more.
@@ -84,9 +69,6 @@ bool cache_listed_entry(struct cache *c, struct inode *dir, const struct tree_en
 /* The user.* attributes: the value of `name`, or with NULL all names, each ended by a NUL. */
 enum err cache_xattr(struct cache *c, const struct call *call, struct inode *i, const char *name,
 	struct buf *out, struct error *e);
-
-/* What was last heard of the file system's room; asks nothing. */
-void cache_space(struct cache *c, struct space *out);
 
 /* What is known of a listed entry, believed or not; asks nothing. */
 void cache_believed(struct cache *c, struct inode *i, struct attr *out);

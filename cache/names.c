@@ -1,8 +1,13 @@
 #include "cache/names.h"
-#include "cache/cache_inside.h"
-#include "cache/write/remote.h"
-#include "cache/write/local.h"
+
 #include "cache/lease/entries.h"
+#include "cache/lease/hand_out.h"
+#include "cache/lease/path_request.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/local.h"
+#include "cache/write/remote.h"
+#include "cache/write/writeback.h"
 
 #include "providers/base/cleanup.h"
 

@@ -4,17 +4,7 @@
 #pragma once
 
 #include "cache/metadata.h"
-
-struct making {
-	enum change_op op; /* CHANGE_MKDIR, CHANGE_CREATE, CHANGE_MKNOD, CHANGE_SYMLINK */
-	uint32_t mode;     /* with the type, for CHANGE_MKNOD */
-	uint64_t rdev;
-	uint32_t uid, gid; /* who makes it: used where owners come from the caller */
-	const char *text;  /* CHANGE_SYMLINK */
-	bool exclusive;    /* CHANGE_CREATE: must not exist */
-	bool empties;      /* likewise: what exists is emptied */
-	bool opens;        /* likewise: cache_open_made() follows */
-};
+#include "cache/write/create_args.h"
 
 /* The new (or, not exclusive, the existing) entry is handed out like a lookup's. */
 enum err cache_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,

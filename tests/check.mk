@@ -311,11 +311,22 @@ check-all:
 
 # ---- What needs no running -------------------------------------------------------------------------
 
+# The parts of the cache, each of which includes those before it; the files beside their folders are its face.
+CACHE_PARTS := session tree journal blocks lease read write
+
+# $(call check_parts,THOSE BEFORE,PARTS)
+define check_parts
+	$(Q)! grep -nE '^#include "cache/' -r cache/$(firstword $2) | \
+		grep -vE '"cache/($(subst $() ,|,$(strip $1 $(firstword $2))))/'
+$(if $(word 2,$2),$(call check_parts,$1 $(firstword $2),$(wordlist 2,99,$2)))
+endef
+
 # tools -> fs -> cache -> providers -> providers/base, never upwards; FUSE for fs and tools alone, json-c for codecs.
 .PHONY: check-includes
 check-includes:
 	$(Q)! grep -nE '^#include "(cache|fs|tools|tests)/' -r providers
 	$(Q)! grep -nE '^#include "(fs|tools|tests)/' -r cache
+	$(call check_parts,,$(CACHE_PARTS))
 	$(Q)! grep -nE '^#include "(tools|tests)/' -r fs
 	$(Q)! grep -nE '^#include "tests/' -r tools
 	$(Q)! grep -nE '^#include "' -r providers/base | grep -v '"providers/base/'

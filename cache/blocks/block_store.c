@@ -1,11 +1,12 @@
 #include "cache/blocks/block_store.h"
 
-#include "cache/blocks/files.h"
-#include "cache/blocks/memory.h"
-#include "cache/blocks/filter.h"
 #include "cache/blocks/async_writer.h"
-#include "cache/blocks/partial_blocks.h"
 #include "cache/blocks/block_index.h"
+#include "cache/blocks/files.h"
+#include "cache/blocks/filter.h"
+#include "cache/blocks/memory.h"
+#include "cache/blocks/partial_blocks.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 

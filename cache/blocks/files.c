@@ -1,4 +1,5 @@
 #include "cache/blocks/files.h"
+
 #include "cache/blocks/budget.h"
 #include "cache/session/disk.h"
 

@@ -1,8 +1,9 @@
 #include "cache/journal/dir.h"
 
+#include "cache/journal/owner.h"
 #include "cache/session/disk.h"
 #include "cache/session/fault.h"
-#include "cache/journal/owner.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"
 

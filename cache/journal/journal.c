@@ -1,7 +1,8 @@
 #include "cache/journal/journal.h"
 
-#include "cache/session/fault.h"
 #include "cache/journal/journal_inside.h"
+#include "cache/session/fault.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/helper/wire.h"
 

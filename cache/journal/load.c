@@ -1,6 +1,7 @@
 #include "cache/journal/journal_inside.h"
 
 #include "cache/session/disk.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/helper/wire.h"
 

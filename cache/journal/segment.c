@@ -2,6 +2,7 @@
 
 #include "cache/session/disk.h"
 #include "cache/session/fault.h"
+
 #include "providers/base/cleanup.h"
 
 #include <fcntl.h>

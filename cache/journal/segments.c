@@ -1,5 +1,6 @@
-#include "cache/session/fault.h"
 #include "cache/journal/journal_inside.h"
+
+#include "cache/session/fault.h"
 
 #include <string.h>
 

@@ -1,7 +1,10 @@
 #include "cache/lease/entries.h"
+
 #include "cache/lease/listing.h"
+#include "cache/lease/path_request.h"
 #include "cache/lease/validity.h"
 #include "cache/lease/walk.h"
+#include "cache/session/session.h"
 
 /* One look at a directory. */
 struct look {
@@ -84,7 +87,7 @@ static enum err entries_held(struct cache *c, const struct call *call, struct in
 			return ERR_OK;
 		l.reach = reach_of(tries);
 		if (!kind)
-			kind = pending_drain(c->pending, call, dir, e);
+			kind = c->upcalls.drain(c, call, dir, e);
 		if (!kind)
 			kind = cache_with_path(c, dir, NULL, ask_entries, &l, e);
 		if (kind)

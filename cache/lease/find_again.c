@@ -4,6 +4,8 @@
  */
 #include "cache/lease/find_again.h"
 
+#include "cache/session/session.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 

@@ -3,7 +3,9 @@
  */
 #pragma once
 
-#include "cache/cache_inside.h"
+#include "cache/tree/tree.h"
+
+struct cache; /* cache/session/session.h */
 
 /* Whether `i`, which had lost its last name by others, has one again. Asks the sandbox twice. */
 bool find_again(struct cache *c, struct inode *i);

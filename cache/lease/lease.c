@@ -1,8 +1,10 @@
+#include "cache/lease/invalidate.h"
 #include "cache/lease/lease_inside.h"
-
-#include "cache/cache_inside.h"
 #include "cache/session/clocks.h"
+#include "cache/session/session.h"
 #include "cache/session/wait.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/condition.h"
 
 #include <errno.h>

@@ -15,8 +15,10 @@
  */
 #pragma once
 
-#include "cache/cache.h"
+#include "cache/session/status.h"
 #include "cache/tree/tree.h"
+
+struct cache; /* cache/session/session.h */
 
 struct lease;
 

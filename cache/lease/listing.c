@@ -2,6 +2,8 @@
 
 #include "cache/lease/lease.h"
 #include "cache/lease/validity.h"
+#include "cache/session/session.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 

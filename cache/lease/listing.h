@@ -11,9 +11,14 @@
  */
 #pragma once
 
-#include "cache/cache_inside.h"
+#include "cache/lease/entries.h"
+#include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
 
 #include <sys/queue.h>
+
+struct cache; /* cache/session/session.h */
 
 /* Of one answer; one directory with more entries is listed without what is below it. */
 #define LISTING_LARGE 4000

@@ -1,6 +1,9 @@
 /* Asking the sandbox by path, while renames here move what the path leads to. */
-#include "cache/cache_inside.h"
+#include "cache/lease/path_request.h"
+
 #include "cache/lease/find_again.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 
 bool cache_may_be_lost(enum err kind)
 {
@@ -70,7 +73,7 @@ static enum err settled_path(
 	enum err kind = ERR_OK;
 
 	do {
-		kind = pending_drain_path(c->pending, &call, place->inode, e);
+		kind = c->upcalls.drain_path(c, &call, place->inode, e);
 		if (!kind)
 			kind = tree_path(c->tree, place->inode, place->name, out, e);
 	} while (!kind && c->pending && tree_owes_path(c->tree, place->inode));

@@ -1,16 +1,24 @@
 #include "cache/lease/retry.h"
 
-#include "cache/cache_inside.h"
-#include "cache/contents.h"
+#include "cache/session/session.h"
 
-void retries_init(struct retries *r)
+#include <stdlib.h>
+#include "cache/tree/tree.h"
+
+enum err retries_new(struct retries **out, struct error *e)
 {
-	pthread_mutex_init(&r->lock, NULL);
+	*out = calloc(1, sizeof **out);
+	if (!*out)
+		return error_set(e, ERR_NO_MEMORY, "cache");
+	pthread_mutex_init(&(*out)->lock, NULL);
+	return ERR_OK;
 }
 
-void retries_destroy(struct retries *r)
+void retries_free(struct retries *r)
 {
-	pthread_mutex_destroy(&r->lock);
+	if (r)
+		pthread_mutex_destroy(&r->lock);
+	free(r);
 }
 
 /* Files that do not count as open any more, to be closed without the lock. */
@@ -53,7 +61,7 @@ static struct retry *find_locked(struct retries *r, pid_t asker)
 static void close_all(struct cache *c, const struct closing *closing)
 {
 	for (size_t n = 0; n < closing->count; n++)
-		cache_close(c, closing->all[n]);
+		c->upcalls.close(c, closing->all[n]);
 }
 
 static pid_t asker_of(const struct call *call)
@@ -77,7 +85,7 @@ static struct retry *place_locked(struct retries *r)
 
 static void begin(struct cache *c, pid_t asker)
 {
-	struct retries *r = &c->retries;
+	struct retries *r = c->retries;
 	struct closing closing = { .count = 0 };
 
 	pthread_mutex_lock(&r->lock);
@@ -100,7 +108,7 @@ static void begin(struct cache *c, pid_t asker)
 
 static void end(struct cache *c, pid_t asker)
 {
-	struct retries *r = &c->retries;
+	struct retries *r = c->retries;
 	struct closing closing = { .count = 0 };
 
 	if (!r->count)
@@ -144,7 +152,7 @@ void retry_finds_none(struct cache *c, const struct call *call)
 /* Whether the asker has a second try. */
 static bool has_retry(struct cache *c, pid_t asker)
 {
-	struct retries *r = &c->retries;
+	struct retries *r = c->retries;
 	struct closing closing = { .count = 0 };
 
 	if (!asker || !r->count)
@@ -160,7 +168,7 @@ static bool has_retry(struct cache *c, pid_t asker)
 
 bool retry_finds(struct cache *c, const struct call *call, struct inode *i)
 {
-	struct retries *r = &c->retries;
+	struct retries *r = c->retries;
 	struct closing closing = { .count = 0 };
 
 	if (!has_retry(c, asker_of(call)))
@@ -185,7 +193,7 @@ bool retry_finds(struct cache *c, const struct call *call, struct inode *i)
 
 bool retry_found(struct cache *c, const struct call *call, const struct inode *i)
 {
-	struct retries *r = &c->retries;
+	struct retries *r = c->retries;
 
 	if (!asker_of(call) || !r->count)
 		return false;

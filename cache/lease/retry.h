@@ -15,18 +15,22 @@
  */
 #pragma once
 
-#include "cache/cache.h"
 #include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#define RETRIES_MAX 32
+struct cache; /* cache/session/session.h */
+
 /* For the lookup, which may have to ask; and for the operation after that. */
 #define RETRY_LOOKUP_MS 60000
 #define RETRY_FOUND_MS  10000
 
+/* Askers with a second try at a time. */
+#define RETRIES_MAX 32
 struct retry {
 	pid_t asker; /* 0: the place is free */
 	int64_t until_ms;
@@ -39,9 +43,9 @@ struct retries {
 	struct retry all[RETRIES_MAX];
 };
 
-void retries_init(struct retries *r);
-/* Of a cache that nobody asks any more: nothing is closed. */
-void retries_destroy(struct retries *r);
+enum err retries_new(struct retries **out, struct error *e);
+/* Of a cache that nobody asks any more: nothing is closed. Takes NULL. */
+void retries_free(struct retries *r);
 
 /*
  * The answer to an operation on an inode, which is passed on: ERR_STALE gives the asker a second

@@ -1,8 +1,11 @@
 /* What the change stream tells, from its beginning to its end. */
 #include "cache/lease/lease_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/lease/invalidate.h"
 #include "cache/lease/validity.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
 

@@ -2,7 +2,9 @@
 
 #include "cache/lease/lease.h"
 #include "cache/lease/listing.h"
+#include "cache/session/session.h"
 #include "cache/session/wait.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"
@@ -317,16 +319,15 @@ void trust_must_ask(struct trust *t)
 static enum err settle_and_audit(struct trust *t, struct timespec from, int64_t patience_ms,
 	const struct call *call, struct progress *progress, struct error *e)
 {
-	struct pending *p = t->cache->pending;
 	int64_t limit_ms = call_progress_ms(call);
 	struct call brief = call ? *call : (struct call){ 0 };
-	enum err kind = patience_ms ? pending_trouble(p, e) : ERR_OK;
+	enum err kind = patience_ms ? t->cache->upcalls.trouble(t->cache, e) : ERR_OK;
 
 	if (patience_ms && (limit_ms < 0 || limit_ms > patience_ms))
 		brief.progress_ms = patience_ms;
 	brief.progress = progress;
 	if (!cache_is_unheard(kind))
-		kind = pending_drain_to_audit(p, &brief, e);
+		kind = t->cache->upcalls.drain_to_audit(t->cache, &brief, e);
 	return kind ? kind : audit(t, from, &brief, e);
 }
 

@@ -1,5 +1,7 @@
 #include "cache/lease/walk.h"
+
 #include "cache/lease/walk_inside.h"
+#include "cache/session/session.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/log.h"

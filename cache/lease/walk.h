@@ -11,7 +11,11 @@
  */
 #pragma once
 
-#include "cache/cache_inside.h"
+#include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
+
+struct cache; /* cache/session/session.h */
 
 struct walk;
 

@@ -5,6 +5,8 @@
 
 #include "cache/lease/listing.h"
 
+#include "providers/base/call.h"
+
 /* Somebody who waits for one directory of a listing. */
 struct waiter {
 	LIST_ENTRY(waiter) link;

@@ -1,6 +1,8 @@
 /* A listing while it is under way: who waits for it, and its thread. */
-#include "cache/lease/walk.h"
 #include "cache/lease/walk_inside.h"
+
+#include "cache/lease/walk.h"
+#include "cache/session/session.h"
 
 #include "providers/base/cleanup.h"
 

@@ -1,8 +1,13 @@
 #include "cache/read/background_fetch.h"
 
-#include "cache/cache_inside.h"
-#include "cache/session/clocks.h"
+#include "cache/blocks/block_store.h"
+#include "cache/lease/path_request.h"
 #include "cache/read/fetch.h"
+#include "cache/session/clocks.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>

@@ -10,8 +10,9 @@
  */
 #pragma once
 
-#include "cache/cache.h"
 #include "cache/tree/tree.h"
+
+struct cache; /* cache/session/session.h */
 
 struct fill;
 

@@ -1,9 +1,13 @@
 #include "cache/read/block_read.h"
 
-#include "cache/cache_inside.h"
-#include "cache/read/hashes.h"
+#include "cache/blocks/block_store.h"
+#include "cache/read/background_fetch.h"
 #include "cache/read/fetch.h"
+#include "cache/read/hashes.h"
+#include "cache/session/session.h"
 #include "cache/session/wait.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 

@@ -1,6 +1,11 @@
 #include "cache/read/fetch.h"
 
-#include "cache/cache_inside.h"
+#include "cache/blocks/block_store.h"
+#include "cache/lease/path_request.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/path.h"
 
 #include <string.h>
@@ -107,6 +112,6 @@ bool reading_version(struct cache *c, const struct call *call, struct inode *i, 
 		return true;
 	/* What is asked now is right for this read, also where it is believed no longer than that. */
 	return stored_has_at(c->stored, out, offset) &&
-		!cache_attr(c, call, i, &shown, &valid_ms, NULL) &&
+		!c->upcalls.attr(c, call, i, &shown, &valid_ms, NULL) &&
 		tree_version(c->tree, i, now_ms - 1, out);
 }

@@ -5,8 +5,11 @@
  */
 #pragma once
 
-#include "cache/cache.h"
 #include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
+
+struct cache; /* cache/session/session.h */
 
 /* When something was asked. */
 struct asked {

@@ -4,8 +4,11 @@
  */
 #pragma once
 
-#include "cache/cache.h"
 #include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
+
+struct cache; /* cache/session/session.h */
 
 /* Whether asking may be worth while for a file of that path. */
 bool hashes_may_help(struct cache *c, const char *path, uint64_t size);

@@ -1,7 +1,9 @@
-#include "cache/read/prefetch_inside.h"
-
-#include "cache/session/wait.h"
+#include "cache/blocks/block_store.h"
 #include "cache/lease/walk.h"
+#include "cache/read/prefetch_inside.h"
+#include "cache/session/session.h"
+#include "cache/session/wait.h"
+
 #include "providers/base/condition.h"
 
 #include <stdlib.h>

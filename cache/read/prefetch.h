@@ -13,8 +13,11 @@
  */
 #pragma once
 
-#include "cache/cache.h"
 #include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
+
+struct cache; /* cache/session/session.h */
 
 struct bulk;
 

@@ -1,6 +1,9 @@
 /* Files of a call whose contents are here as those of another sandbox, or of another version: their hashes tell. */
 #include "cache/read/prefetch_inside.h"
+
+#include "cache/blocks/block_store.h"
 #include "cache/read/hashes.h"
+#include "cache/session/session.h"
 
 #include "providers/base/cleanup.h"
 

@@ -1,6 +1,8 @@
 /* One fetch of many files: its plan, its thread, and what becomes of each file that arrives. */
 #include "cache/read/prefetch_inside.h"
 
+#include "cache/session/session.h"
+
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>

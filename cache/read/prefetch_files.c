@@ -1,6 +1,8 @@
 /* Small files that are awaited, and those that are here: the ones not wanted for the longest time make room. */
 #include "cache/read/prefetch_inside.h"
 
+#include "cache/session/session.h"
+
 #include <stdlib.h>
 
 static struct bulk_bucket *bucket_of(struct bulk *b, const struct inode *i)

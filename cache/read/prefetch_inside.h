@@ -5,9 +5,10 @@
  */
 #pragma once
 
-#include "cache/read/prefetch.h"
-#include "cache/cache_inside.h"
 #include "cache/read/fetch.h"
+#include "cache/read/prefetch.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 
 #include <sys/queue.h>
 

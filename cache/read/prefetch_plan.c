@@ -1,6 +1,9 @@
 /* Which files a call is to bring: gathered in the tree, and then those that are stored are left out. */
 #include "cache/read/prefetch_inside.h"
 
+#include "cache/blocks/block_store.h"
+#include "cache/session/session.h"
+
 #include <search.h>
 #include <stdlib.h>
 

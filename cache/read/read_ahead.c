@@ -1,8 +1,13 @@
 #include "cache/read/read_ahead.h"
-#include "cache/read/read_ahead_file.h"
 
-#include "cache/cache_inside.h"
+#include "cache/read/background_fetch.h"
+#include "cache/read/block_read.h"
+#include "cache/read/prefetch.h"
+#include "cache/read/read_ahead_file.h"
+#include "cache/session/session.h"
 #include "cache/session/wait.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 

@@ -12,8 +12,11 @@
  */
 #pragma once
 
-#include "cache/cache.h"
 #include "cache/tree/tree.h"
+
+#include "providers/base/call.h"
+
+struct cache; /* cache/session/session.h */
 
 struct ahead;
 

@@ -1,7 +1,12 @@
 /* The thread of a stream, and its chunks. */
 #include "cache/read/read_ahead_file.h"
 
-#include "cache/cache_inside.h"
+#include "cache/lease/path_request.h"
+#include "cache/read/background_fetch.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 

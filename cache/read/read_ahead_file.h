@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "cache/read/read_ahead.h"
 #include "cache/read/fetch.h"
+#include "cache/read/read_ahead.h"
 
 #include <pthread.h>
 #include <sys/queue.h>

@@ -1,5 +1,7 @@
 #include "cache/session/clocks.h"
 
+#include "cache/session/session.h"
+
 #include "providers/base/call.h"
 
 #include <stddef.h>

@@ -32,7 +32,7 @@ static enum err note_asked(
 	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
 {
 	if (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT)
-		lease_link_failed(m->lease);
+		m->link_failed(m->lease);
 	return note(m, verb, outcome, began_us);
 }
 

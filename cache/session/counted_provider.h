@@ -8,15 +8,18 @@
 #pragma once
 
 #include "cache/session/bandwidth.h"
-#include "cache/lease/lease.h"
 #include "cache/session/stats.h"
+
 #include "providers/provider.h"
+
+struct lease; /* cache/lease/lease.h */
 
 struct metered {
 	struct provider *provider;
-	struct stats *stats;         /* NULL: nothing is counted */
-	struct bandwidth *bandwidth; /* what fetches show of it; NULL: is not measured */
-	struct lease *lease;         /* which hears where nobody answered; NULL: there is none */
+	struct stats *stats;                  /* NULL: nothing is counted */
+	struct bandwidth *bandwidth;          /* what fetches show of it; NULL: is not measured */
+	void (*link_failed)(struct lease *l); /* nobody answered; NULL: not reported */
+	struct lease *lease;                  /* what that is called with */
 	_Atomic int64_t
 		*unanswered_ms; /* when an apply last failed, monotonic; NULL: is not kept */
 };

@@ -5,7 +5,19 @@
  */
 #pragma once
 
-#include "cache/cache.h"
+#include "providers/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* An error that a person should hear of. */
+#define CACHE_ERRORS_KEPT 8
+struct cache_error {
+	char path[256]; /* what it is about; cut where it is longer */
+	char text[sizeof((struct error *)0)->text];
+	int64_t age_ms;
+};
 
 struct last_errors {
 	struct cache_error ring[CACHE_ERRORS_KEPT]; /* age_ms: when, by the monotonic clock */

@@ -1,5 +1,5 @@
 /* What answers tell besides: errors that a person should hear of, how much room there is, and the sandbox's clock. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
 
 #include "providers/base/log.h"
 
@@ -104,4 +104,19 @@ struct timespec cache_clock(struct cache *c)
 
 	pthread_mutex_unlock(&c->lock);
 	return now;
+}
+
+void cache_space(struct cache *c, struct space *out)
+{
+	pthread_mutex_lock(&c->lock);
+	*out = c->space;
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool cache_is_read_only(struct cache *c)
+{
+	struct space space;
+
+	cache_space(c, &space);
+	return space.is_read_only;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cache/tree/tree.h"
+
 #include "providers/base/path_set.h"
 
 #include <sys/queue.h>

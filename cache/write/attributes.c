@@ -1,7 +1,9 @@
 /* Attributes that are set, into the queue. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 #include <sys/stat.h>
 

@@ -1,8 +1,10 @@
 /* Barriers: who waits for what is pending. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
 #include "cache/session/wait.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 /* ---- Waiting ---- */
 

@@ -1,7 +1,11 @@
 /* Which changes leave together. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/read/background_fetch.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>

@@ -1,9 +1,12 @@
 /* What the sandbox answered to a batch, brought into the tree. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
-#include "cache/write/remote.h"
+#include "cache/blocks/block_store.h"
 #include "cache/session/fault.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/remote.h"
+#include "cache/write/writeback.h"
 
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"

@@ -1,7 +1,9 @@
 /* What is written to a file, into the queue. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 static void foresee_locked(
 	struct pending *p, struct inode *i, const struct change *change, struct timespec now)

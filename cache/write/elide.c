@@ -1,7 +1,9 @@
 /* What is made and removed again before the sandbox hears of it: it never does. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 #include <stdlib.h>
 

@@ -7,7 +7,10 @@
  */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
+
 #include "providers/change_words.h"
 
 #include <stdlib.h>

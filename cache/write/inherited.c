@@ -5,7 +5,9 @@
  */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/log.h"
 #include "providers/base/path.h"
 

@@ -1,8 +1,10 @@
 /* The queue of what is pending, and what each inode owes in it. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
 #include "cache/session/wait.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

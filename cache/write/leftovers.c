@@ -1,7 +1,10 @@
 #include "cache/write/leftovers.h"
 
-#include "cache/cache_inside.h"
 #include "cache/lease/lease.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/hex.h"
 #include "providers/base/log.h"
@@ -132,7 +135,7 @@ static void remove_of_killed(struct cache *c, const struct leftovers_journal *jo
 	buf_printf(&script, " -maxdepth 1 -name '" STAGED_UNLINKED "%s-*' -exec rm -f {} +\n", hex);
 	request.command = buf_text(&script);
 	if (buf_check(&script, "a script", &e) ||
-		cache_execute_own(c, &call, &request, ignore_output, NULL, &result, &e))
+		metered_execute(&c->metered, &call, &request, ignore_output, NULL, &result, &e))
 		log_info(LOG_CACHE, "files of a mount that was killed stay in staging: %s", e.text);
 }
 

@@ -10,7 +10,7 @@
  */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
 
 /* Then the way is tried once more with whole batches: a limit may have been raised. */
 #define CUT_MS ((int64_t)10 * 60 * 1000)

@@ -1,9 +1,11 @@
 /* What may be decided here, and how it is shown. */
-#include "cache/write/local_inside.h"
-
-#include "cache/cache_inside.h"
-#include "cache/write/permission.h"
+#include "cache/lease/entries.h"
 #include "cache/lease/validity.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/local_inside.h"
+#include "cache/write/permission.h"
+
 #include "providers/base/path.h"
 
 #include <string.h>

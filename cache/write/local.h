@@ -7,7 +7,10 @@
  */
 #pragma once
 
-#include "cache/names.h"
+#include "cache/lease/hand_out.h"
+#include "cache/write/remote.h"
+
+#include "providers/base/call.h"
 
 enum err decide_make(struct cache *c, const struct call *call, struct inode *dir, const char *name,
 	const struct making *m, struct cache_entry *out, bool *decided, struct error *e);

@@ -1,9 +1,11 @@
 /* Attributes that are set here. */
 #include "cache/write/local_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 #include "cache/write/permission.h"
 #include "cache/write/room.h"
+#include "cache/write/writeback.h"
 
 #include <sys/stat.h>
 

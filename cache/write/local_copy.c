@@ -1,7 +1,9 @@
 /* Contents that the sandbox is to copy into a file that is not in its place yet. */
 #include "cache/write/local_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 /*
  * Whether it is what the sandbox has. What gives it a name, or takes one away, moves its version,

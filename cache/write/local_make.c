@@ -1,7 +1,12 @@
 /* Names that are made and linked here. */
 #include "cache/write/local_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/lease/hand_out.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/remote.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/cleanup.h"
 
 #include <string.h>

@@ -1,7 +1,11 @@
 /* Names that are removed here. */
 #include "cache/write/local_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/remote.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/cleanup.h"
 
 /* ---- Removing ---- */

@@ -1,8 +1,12 @@
 /* Names that are moved here. */
 #include "cache/write/local_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 #include "cache/write/permission.h"
+#include "cache/write/remote.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/cleanup.h"
 
 /* ---- Renaming ---- */

@@ -9,6 +9,8 @@
  */
 #include "cache/write/writeback_inside.h"
 
+#include "cache/session/session.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 #include "cache/write/op.h"
 
+#include "cache/session/session.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "cache/write/remote.h"
 #include "cache/journal/journal.h"
+#include "cache/write/remote.h"
 
 #include <sys/queue.h>
 

@@ -1,7 +1,9 @@
 /* What was written here and the sandbox need not be asked for: it is read out of the journal. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 #include <string.h>
 

@@ -7,8 +7,11 @@
  */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/blocks/block_store.h"
 #include "cache/lease/validity.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,11 @@
 #include "cache/write/remote.h"
-#include "cache/cache_inside.h"
+
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 #include "cache/write/local.h"
+#include "cache/write/word.h"
+#include "cache/write/writeback.h"
 
 #include "providers/asking.h"
 

@@ -4,9 +4,12 @@
  */
 #pragma once
 
-#include "cache/cache.h"
-#include "cache/names.h"
 #include "cache/tree/tree.h"
+#include "cache/write/create_args.h"
+
+#include "providers/base/call.h"
+
+struct cache; /* cache/session/session.h */
 
 /*
  * Does `change`. The inodes of `scope` are under change: the caller has begun it

@@ -5,6 +5,8 @@
  */
 #include "cache/write/writeback_inside.h"
 
+#include "cache/session/session.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>

@@ -4,7 +4,9 @@
  */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>

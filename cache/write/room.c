@@ -1,6 +1,8 @@
 #include "cache/write/room.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
 #include "cache/write/writeback.h"
 
 /* What a user without privileges may not use is no room, but for root. */

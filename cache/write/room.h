@@ -9,7 +9,10 @@
  */
 #pragma once
 
-#include "cache/cache.h"
+#include "providers/provider.h"
+
+struct cache; /* cache/session/session.h */
+struct inode; /* cache/tree/tree.h */
 
 /*
  * `len` bytes at `offset` of a file, or behind its end for an append. ERR_NO_SPACE: the disk of the

@@ -1,7 +1,11 @@
 /* The threads that send what is pending. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/condition.h"
 
 #include <string.h>

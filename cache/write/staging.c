@@ -1,8 +1,12 @@
 /* Files that are staged until they are whole. */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
 #include "cache/session/fault.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/write/word.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/cleanup.h"
 #include "providers/base/path.h"
 

@@ -6,7 +6,10 @@
  */
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/counted_provider.h"
+#include "cache/session/session.h"
+#include "cache/write/writeback.h"
+
 #include "providers/base/cleanup.h"
 
 #include <stdlib.h>

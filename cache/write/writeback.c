@@ -1,6 +1,8 @@
+#include "cache/write/writeback.h"
+
+#include "cache/session/session.h"
 #include "cache/write/writeback_inside.h"
 
-#include "cache/cache_inside.h"
 #include "providers/base/cleanup.h"
 #include "providers/base/condition.h"
 #include "providers/base/log.h"

@@ -17,8 +17,11 @@
  */
 #pragma once
 
-#include "cache/cache.h"
+#include "cache/session/options.h"
+#include "cache/session/status.h"
 #include "cache/tree/tree.h"
+
+struct cache; /* cache/session/session.h */
 
 struct pending;
 

@@ -5,8 +5,10 @@
  */
 #pragma once
 
-#include "cache/write/writeback.h"
 #include "cache/write/op.h"
+#include "cache/write/writeback.h"
+
+#include "providers/base/call.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,12 @@
 #include "tests/cache/explored.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/write/remote.h"
+#include "cache/lease/entries.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/names.h"
 #include "cache/lease/walk.h"
 #include "cache/lease/walk_inside.h"

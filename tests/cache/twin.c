@@ -1,4 +1,5 @@
 #include "tests/cache/twin.h"
+#include "cache/session/session.h"
 
 #include "providers/base/cleanup.h"
 

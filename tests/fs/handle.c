@@ -1,6 +1,10 @@
 #include "fs/handle.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/contents.h"
 #include "cache/names.h"
 #include "tests/support/counting_provider.h"

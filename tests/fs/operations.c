@@ -1,7 +1,7 @@
 /* The operations of a mount, one request at a time, as a kernel makes them (hasty_kernel.h). */
 #include "tests/fs/hasty_kernel.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
 #include "providers/base/call.h"
 #include "providers/base/cleanup.h"
 

@@ -1,4 +1,5 @@
 #include "tests/cache/journaled.h"
+#include "cache/session/session.h"
 
 #include "cache/journal/record.h"
 #include "providers/base/cleanup.h"

@@ -1,5 +1,10 @@
 /* What the kernel has to forget when a command has ended, under a stream of changes. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/lease/invalidate.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "tests/cache/distant.h"
 
 #include <criterion/criterion.h>

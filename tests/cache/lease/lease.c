@@ -1,4 +1,5 @@
 #include "cache/session/clocks.h"
+#include "cache/session/session.h"
 #include "cache/contents.h"
 #include "cache/names.h"
 #include "cache/write/writeback_inside.h"

@@ -1,5 +1,10 @@
 /* What a name leads to, while others change things and commands end. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/lease/invalidate.h"
+#include "cache/contents.h"
+#include "cache/metadata.h"
 #include "tests/cache/distant.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,10 @@
 /* Operations by path on a file that is replaced at every moment. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/lease/retry.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/lease/invalidate.h"
+#include "cache/metadata.h"
 #include "cache/contents.h"
 #include "cache/names.h"
 #include "tests/cache/distant.h"
@@ -221,7 +226,7 @@ Test(retry, that_a_file_is_gone_is_for_a_lookup_to_say)
 		cache_lookup(
 			far.cache, &asked, cache_root(far.cache), "f", &entry, &negative_ms, NULL),
 		ERR_NOT_FOUND));
-	cr_expect(eq(uint, far.cache->retries.count, 0));
+	cr_expect(eq(uint, far.cache->retries->count, 0));
 }
 
 Test(retry, more_threads_than_there_is_room_for_take_the_room_of_those_that_never_come_back)
@@ -235,7 +240,7 @@ Test(retry, more_threads_than_there_is_room_for_take_the_room_of_those_that_neve
 		tree_doubt(far.cache->tree, i);
 		cr_assert(eq(int, open_as(&call, i), ERR_STALE));
 	}
-	cr_expect(eq(uint, far.cache->retries.count, RETRIES_MAX));
+	cr_expect(eq(uint, far.cache->retries->count, RETRIES_MAX));
 	fail_to_open(i);
 	i = look_up();
 	replace();

@@ -1,4 +1,9 @@
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/read/background_fetch.h"
+#include "cache/blocks/block_store.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/invalidate.h"
+#include "cache/contents.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"
 

@@ -1,5 +1,12 @@
 /* Reads that find what they want stored, through a cache and with a sandbox whose calls are counted. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/blocks/block_store.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/lease/invalidate.h"
+#include "cache/contents.h"
+#include "cache/lease/entries.h"
+#include "cache/metadata.h"
 #include "cache/read/fetch.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"

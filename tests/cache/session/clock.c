@@ -1,5 +1,7 @@
 /* What the sandbox's clock shows by now, as answers tell of it. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
 #include "tests/cache/distant.h"
 
 #include <criterion/criterion.h>

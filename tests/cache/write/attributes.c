@@ -1,5 +1,12 @@
 /* Attributes that are set before the sandbox hears of the file, or of what was set before. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/write/remote.h"
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/write/writeback_inside.h"
 #include "tests/cache/distant.h"
 

@@ -1,5 +1,10 @@
 /* What becomes of changes on their way when it is the journal that fails. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/write/writeback.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"

@@ -1,7 +1,11 @@
 /* Contents that left without a number of their own, of which a copy arrives when others have been written since. */
 #include "tests/cache/distant.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "cache/cache.h"
 #include "cache/write/writeback_inside.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,10 @@
 /* What a mount leaves in staging at its end. */
 #include "cache/write/leftovers.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
+#include "cache/cache.h"
 #include "cache/write/writeback_inside.h"
 #include "providers/helper/staging.h"
 #include "tests/cache/distant.h"

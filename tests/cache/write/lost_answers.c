@@ -4,7 +4,11 @@
  *
  * SANDBOXFS_REPLAY_SEED and SANDBOXFS_REPLAY_STEPS in the environment replay one run, at length.
  */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/entries.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/lease/lease.h"
 #include "cache/write/writeback_inside.h"
 #include "providers/base/cleanup.h"

@@ -1,6 +1,9 @@
 #include "tests/cache/distant.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/write/writeback.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
 #include "providers/base/cleanup.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,14 @@
 #include "tests/cache/distant.h"
 
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/write/writeback.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/hand_out.h"
+#include "cache/write/remote.h"
+#include "cache/contents.h"
+#include "cache/names.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/write/writeback_inside.h"
 #include "providers/base/cleanup.h"
 

@@ -1,5 +1,6 @@
 /* What is found by name of what an earlier mount left is what a look at all changes finds. */
 #include "cache/write/writeback_inside.h"
+#include "cache/session/session.h"
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>

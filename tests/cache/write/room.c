@@ -1,5 +1,8 @@
 /* Whether the sandbox's disk has room is known before anything is sent, where a list told that. */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
+#include "cache/cache.h"
 #include "cache/write/writeback_inside.h"
 #include "providers/base/cleanup.h"
 #include "tests/cache/distant.h"

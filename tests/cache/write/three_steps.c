@@ -8,7 +8,12 @@
  * SANDBOXFS_CASES_FROM on, and below SANDBOXFS_CASES_BELOW.
  * SANDBOXFS_CASE: the one that is run by itself, and shown; SANDBOXFS_CASE_TIMES: so often.
  */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/contents.h"
+#include "cache/lease/entries.h"
+#include "cache/metadata.h"
+#include "cache/cache.h"
 #include "cache/write/writeback_inside.h"
 #include "providers/base/buf.h"
 #include "providers/base/cleanup.h"

@@ -3,7 +3,11 @@
  * files is the order of the calls: every operation alone, and every two, with the first one in the
  * sandbox before the second or not.
  */
-#include "cache/cache_inside.h"
+#include "cache/session/session.h"
+#include "cache/tree/tree.h"
+#include "cache/lease/invalidate.h"
+#include "cache/contents.h"
+#include "cache/cache.h"
 #include "tests/cache/distant.h"
 #include "tests/cache/twin.h"
 

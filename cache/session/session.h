@@ -1,31 +1,59 @@
 /*
- * cache_inside.h - what the files of the cache share; nobody else includes it.
+ * session.h - what the parts of the cache share.
+ *
+ * The parts are folders, each of which calls only those before it: session, tree, journal, blocks,
+ * lease, read, write, and then the cache's face (cache.h, metadata.h, contents.h, names.h). What a
+ * part needs of one behind it is an upcall.
  */
 #pragma once
 
-#include "cache/read/read_ahead.h"
-#include "cache/read/prefetch.h"
-#include "cache/read/background_fetch.h"
+#include "cache/session/bandwidth.h"
+#include "cache/session/counted_provider.h"
 #include "cache/session/last_errors.h"
 #include "cache/session/lifetime.h"
-#include "cache/metadata.h"
-#include "cache/session/counted_provider.h"
-#include "cache/write/writeback.h"
+#include "cache/session/observer.h"
+#include "cache/session/options.h"
 #include "cache/session/stats.h"
-#include "cache/read/block_read.h"
-#include "cache/lease/retry.h"
-#include "cache/blocks/block_store.h"
-#include "cache/tree/tree.h"
+#include "cache/session/status.h"
+
+#include "providers/provider.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct lease; /* cache/lease/lease.h */
-struct trust; /* cache/lease/validity.h */
-struct walk;  /* cache/lease/walk.h */
+struct tree;    /* cache/tree/tree.h */
+struct stored;  /* cache/blocks/block_store.h */
+struct lease;   /* cache/lease/lease.h */
+struct retries; /* cache/lease/retry.h */
+struct trust;   /* cache/lease/validity.h */
+struct walk;    /* cache/lease/walk.h */
+struct ahead;   /* cache/read/read_ahead.h */
+struct bulk;    /* cache/read/prefetch.h */
+struct fill;    /* cache/read/background_fetch.h */
+struct recall;  /* cache/read/block_read.h */
+struct pending; /* cache/write/writeback.h */
+
+/* What a part asks of those behind it. cache_new() sets all of them. */
+struct upcalls {
+	/* The sandbox has what is pending of `i`; of the names on the way to it; all, for an audit. */
+	enum err (*drain)(
+		struct cache *c, const struct call *call, struct inode *i, struct error *e);
+	enum err (*drain_path)(
+		struct cache *c, const struct call *call, struct inode *i, struct error *e);
+	enum err (*drain_to_audit)(struct cache *c, const struct call *call, struct error *e);
+	/* Why nothing that is pending can be sent now; ERR_OK: nothing is known against it. */
+	enum err (*trouble)(struct cache *c, struct error *e);
+	/* Forgets what was fetched and not read yet; `all`: of what is read in sequence, too. */
+	void (*drop_fetched)(struct cache *c, bool all);
+	/* cache_attr() and cache_close(). */
+	enum err (*attr)(struct cache *c, const struct call *call, struct inode *i,
+		struct attr *out, int64_t *valid_ms, struct error *e);
+	void (*close)(struct cache *c, struct inode *i);
+};
 
 struct cache {
 	struct provider *provider;
+	struct upcalls upcalls;
 	struct tree *tree;
 	struct walk *walk;   /* NULL: the sandbox is on this machine */
 	struct lease *lease; /* NULL: likewise, or no answer is to be believed */
@@ -53,7 +81,7 @@ struct cache {
 	struct fill *fill;                      /* NULL: no file is fetched behind its reader */
 	struct stored *stored;                  /* NULL: nothing is; nor the next */
 	struct recall *recall;
-	struct retries retries;
+	struct retries *retries;
 	pthread_mutex_t lock; /* guards what follows */
 	struct space space;
 	uint64_t grown; /* bytes of files, since that was last asked for their sake (room.h) */
@@ -62,14 +90,6 @@ struct cache {
 	struct timespec changed; /* the last time that cache_time_of_change() gave */
 	struct last_errors errors;
 };
-
-/* Inodes known beyond those the kernel uses: with its name one takes 400 bytes, and all of them less than 100 MB. */
-#define CACHE_IDLE_MAX 220000
-
-/* How often an operation asks again, each time because renames here moved its path while it was under way. */
-#define CACHE_TRIES 64
-/* So many of them while renames go on; for the others they wait. */
-#define CACHE_TRIES_FREE 4
 
 /*
  * The call of work that no operation waits for: such a call never
@@ -111,48 +131,3 @@ bool cache_is_of_the_call(enum err kind);
 bool cache_is_no_answer(enum err kind);
 /* The sandbox, or who stands before it, is not in a state to answer. */
 bool cache_is_unheard(enum err kind);
-/* Passes on what the tree tells; the context is the cache. */
-void cache_tell(void *context, const struct tree_told *told);
-void cache_tell_inode(struct cache *c, struct inode *i, bool pages);
-/*
- * As cache_command_ended(), for one who waits for it: where the kernel has much, and a stream lives,
- * an audit comes first, and the kernel keeps what that confirms. `root`: as the command's answer told
- * it, which was asked for at `seen`.
- */
-void cache_command_answered(
-	struct cache *c, const struct call *call, uint64_t seen, const struct attr *root);
-/* As cache_doubt_all(), on account of what no stream tells: what is being read ahead knows by itself what it is worth. */
-void cache_doubt_untold(struct cache *c);
-/* Of a change that the sandbox told of and that was not made here. */
-void cache_tell_changed(struct cache *c, enum watch_kind kind, const char *path, bool is_dir);
-
-/* Fills *out and takes a kernel reference. The caller holds a pin. `dir` NULL: without a name. */
-void cache_hand_out(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	struct cache_entry *out);
-/* The same of what was just made here, and is shown as it will be: what it is may be asked at once. */
-void cache_hand_out_made(struct cache *c, struct inode *dir, const char *name, struct inode *i,
-	struct cache_entry *out);
-
-/* A place in the tree: an inode, or a name in one. */
-struct cache_place {
-	struct inode *inode;
-	const char *name; /* NULL: the inode itself */
-};
-
-/*
- * Calls `ask` with the path of `one` (and of `two`, where two->inode is not NULL), and again while it fails through paths
- * that a rename here moved meanwhile. Where an inode itself, asked for alone, turns out not to be where it was, that name
- * is dropped and another one tried. A change that succeeds was done in the right place, since it names its directory; an
- * answer about a name (cache_ask_name) counts only if the path to it did not move.
- */
-typedef enum err (*cache_ask)(
-	struct cache *c, const char *path, const char *path2, void *context, struct error *e);
-enum err cache_with_paths(struct cache *c, const struct cache_place *one,
-	const struct cache_place *two, cache_ask ask, void *context, struct error *e);
-/* The same for what has begun a move itself. */
-enum err cache_move_paths(struct cache *c, const struct cache_place *one,
-	const struct cache_place *two, cache_ask ask, void *context, struct error *e);
-enum err cache_with_path(struct cache *c, struct inode *i, const char *name, cache_ask ask,
-	void *context, struct error *e);
-enum err cache_ask_name(struct cache *c, struct inode *dir, const char *name, cache_ask ask,
-	void *context, struct error *e);

@@ -1,0 +1,20 @@
+/*
+ * create_args.h - what an entry is to be made as.
+ */
+#pragma once
+
+#include "providers/verbs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct making {
+	enum change_op op; /* CHANGE_MKDIR, CHANGE_CREATE, CHANGE_MKNOD, CHANGE_SYMLINK */
+	uint32_t mode;     /* with the type, for CHANGE_MKNOD */
+	uint64_t rdev;
+	uint32_t uid, gid; /* who makes it: used where owners come from the caller */
+	const char *text;  /* CHANGE_SYMLINK */
+	bool exclusive;    /* CHANGE_CREATE: must not exist */
+	bool empties;      /* likewise: what exists is emptied */
+	bool opens;        /* likewise: cache_open_made() follows */
+};
