@@ -6,8 +6,11 @@
 #include "cache/session/session.h"
 #include "cache/tree/tree.h"
 
+#include "providers/base/log.h"
+
 static void doubt_and_tell(struct cache *c, bool all_fetched)
 {
+	log_debug(LOG_LEASE, "all that is known is invalid");
 	c->upcalls.drop_fetched(c, all_fetched);
 	tree_doubt_all(c->tree);
 	trust_doubted(c->trust);
@@ -29,6 +32,7 @@ static void report_command(struct cache *c)
 
 static void doubt_by_command(struct cache *c, uint64_t seen, const struct attr *root)
 {
+	log_debug(LOG_LEASE, "a command ended: all that is known is invalid");
 	trust_must_ask(c->trust);
 	c->upcalls.drop_fetched(c, true);
 	if (root && root->mode)
@@ -98,6 +102,7 @@ void cache_doubt_all(struct cache *c)
 
 void cache_check_all(struct cache *c, const struct call *call)
 {
+	log_debug(LOG_LEASE, "all that is known is to be checked");
 	c->upcalls.drop_fetched(c, true);
 	tree_doubt_all(c->tree);
 	trust_doubted(c->trust);

@@ -6,6 +6,7 @@
 #include "cache/tree/tree.h"
 
 #include "providers/base/condition.h"
+#include "providers/base/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -82,6 +83,9 @@ static void give_up(struct lease *l)
 {
 	if (atomic_exchange(&l->is_given_up, true))
 		return;
+	log_debug(LOG_LEASE,
+		"the change stream is given up: the connection to the sandbox failed, or this "
+		"machine slept");
 	lease_end_after(l, 0);
 	cache_doubt_all(l->cache);
 }
@@ -118,8 +122,10 @@ static void note_silence(struct lease *l, int64_t now_ms)
 	int64_t heard_ms = atomic_load(&l->heard_ms);
 
 	if (lease_is_live(l) && now_ms - heard_ms >= SILENCE_MS &&
-		atomic_compare_exchange_strong(&l->heard_ms, &heard_ms, now_ms))
+		atomic_compare_exchange_strong(&l->heard_ms, &heard_ms, now_ms)) {
+		log_debug(LOG_LEASE, "the change stream was silent for too long");
 		cache_doubt_untold(l->cache);
+	}
 }
 
 void lease_used(struct lease *l)

@@ -39,6 +39,7 @@ static enum err on_ready(struct lease *l, const struct watch_event *event, struc
 	if (!event->lists)
 		return error_set(e, ERR_UNSUPPORTED, "the change stream brings no lists");
 	tree_stream_ready(c->tree);
+	log_debug(LOG_LEASE, "the change stream is live");
 	atomic_store(&l->state, LEASE_LIVE);
 	note_recovery(l);
 	if (l->is_bare)
@@ -93,6 +94,7 @@ static void on_lost(struct lease *l, const char *path)
 	}
 	if (!lease_is_live(l))
 		return;
+	log_debug(LOG_LEASE, "the change stream lost changes below /%s", path);
 	if (!*path)
 		cache_doubt_all(c);
 	cache_tell_changed(c, WATCH_LOST, path, true);
@@ -193,7 +195,7 @@ static void stream_ended(struct lease *l, enum err kind, const struct error *why
 	bool was_live = lease_is_live(l);
 	bool is_lost = kind != ERR_INTERRUPTED || atomic_load(&l->is_given_up);
 
-	log_debug(LOG_CACHE, "the change stream ended: %s", why->text);
+	log_debug(LOG_LEASE, "the change stream ended: %s", why->text);
 	pthread_mutex_lock(&l->lock);
 	atomic_store(&l->state, LEASE_IDLE);
 	tree_stream_ends(l->cache->tree);

@@ -211,7 +211,7 @@ static enum err audit(
 	if (kind == ERR_UNREACHABLE && has_time(call) && !plan_audit(t, from, &plan))
 		kind = run_audit(t, call, &plan, &why);
 	if (kind && !cache_is_of_the_call(kind) && !cache_is_unheard(kind)) {
-		log_debug(LOG_CACHE, "what is known is learned anew: %s", why.text);
+		log_debug(LOG_LEASE, "what is known is learned anew: %s", why.text);
 		start_anew(t);
 		kind = ERR_OK;
 	}

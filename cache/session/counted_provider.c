@@ -1,5 +1,7 @@
 #include "cache/session/counted_provider.h"
 
+#include "providers/base/log.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -11,10 +13,16 @@ static int64_t now_us(void)
 	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static enum err note(
-	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
+/* `bytes`: what the call was about. */
+static enum err note(const struct metered *m, enum stats_verb verb, enum err outcome,
+	int64_t began_us, uint64_t bytes)
 {
-	stats_add_call(m->stats, verb, outcome, now_us() - began_us);
+	int64_t took_us = now_us() - began_us;
+
+	log_debug(LOG_PROVIDER, "%s: %s, %llu bytes, %lld.%03lld ms", stats_verb_name(verb),
+		outcome ? error_name(outcome) : "done", (unsigned long long)bytes,
+		(long long)took_us / 1000, (long long)took_us % 1000);
+	stats_add_call(m->stats, verb, outcome, took_us);
 	return outcome;
 }
 
@@ -28,12 +36,12 @@ static bool is_late(const struct call *call, struct error *e)
 }
 
 /* The same of what the sandbox itself was asked for. */
-static enum err note_asked(
-	const struct metered *m, enum stats_verb verb, enum err outcome, int64_t began_us)
+static enum err note_asked(const struct metered *m, enum stats_verb verb, enum err outcome,
+	int64_t began_us, uint64_t bytes)
 {
 	if (outcome == ERR_UNREACHABLE || outcome == ERR_TIMEOUT)
 		m->link_failed(m->lease);
-	return note(m, verb, outcome, began_us);
+	return note(m, verb, outcome, began_us, bytes);
 }
 
 enum err metered_info(
@@ -41,7 +49,7 @@ enum err metered_info(
 {
 	int64_t began_us = now_us();
 
-	return note(m, STATS_INFO, provider_info(m->provider, call, out, e), began_us);
+	return note(m, STATS_INFO, provider_info(m->provider, call, out, e), began_us, 0);
 }
 
 enum err metered_extend(
@@ -49,7 +57,7 @@ enum err metered_extend(
 {
 	int64_t began_us = now_us();
 
-	return note(m, STATS_EXTEND, provider_extend(m->provider, call, seconds, e), began_us);
+	return note(m, STATS_EXTEND, provider_extend(m->provider, call, seconds, e), began_us, 0);
 }
 
 enum err metered_list(const struct metered *m, const struct call *call,
@@ -60,7 +68,7 @@ enum err metered_list(const struct metered *m, const struct call *call,
 	if (is_late(call, e))
 		return ERR_TIMEOUT;
 	return note_asked(m, STATS_LIST,
-		provider_list(m->provider, call, request, sink, context, e), began_us);
+		provider_list(m->provider, call, request, sink, context, e), began_us, 0);
 }
 
 static uint64_t data_of(const struct apply_request *request)
@@ -84,7 +92,7 @@ enum err metered_apply(const struct metered *m, const struct call *call,
 
 	if (kind && m->unanswered_ms)
 		atomic_store(m->unanswered_ms, monotonic_ms());
-	return note_asked(m, STATS_APPLY, kind, began_us);
+	return note_asked(m, STATS_APPLY, kind, began_us, data_of(request));
 }
 
 /* ---- What comes in pieces ---- */
@@ -94,12 +102,14 @@ struct fetching {
 	fetch_sink sink;
 	void *context;
 	int64_t began_us, first_us, last_us; /* the call, its first bytes and its last so far */
+	uint64_t received;                   /* bytes */
 	uint64_t bytes;                      /* since the first */
 };
 
 static void note_bytes(struct fetching *f, size_t len)
 {
 	f->last_us = now_us();
+	f->received += len;
 	if (f->first_us)
 		f->bytes += len;
 	else
@@ -137,7 +147,7 @@ enum err metered_fetch(const struct metered *m, const struct call *call,
 	enum err kind = provider_fetch(m->provider, call, items, items_count, pass_piece, &f, e);
 
 	note_bandwidth(&f);
-	return note_asked(m, STATS_FETCH, kind, f.began_us);
+	return note_asked(m, STATS_FETCH, kind, f.began_us, f.received);
 }
 
 struct executing {
@@ -164,5 +174,6 @@ enum err metered_execute(const struct metered *m, const struct call *call,
 
 	stats_add_sent(m->stats, STATS_EXECUTE, strlen(request->command) + request->input_len);
 	return note_asked(m, STATS_EXECUTE,
-		provider_execute(m->provider, call, request, pass_output, &x, result, e), began_us);
+		provider_execute(m->provider, call, request, pass_output, &x, result, e), began_us,
+		strlen(request->command) + request->input_len);
 }

@@ -102,9 +102,9 @@ static void base(struct notes *notes, struct queued *q, uint64_t gathering)
 		return;
 	struct version left = version_shown(&i->backlog->answered);
 
-	if (q->is_sent ? is_same(&q->base, &left) : version->ctime.tv_sec != 0)
+	if (q->state == OP_SENT ? is_same(&q->base, &left) : version->ctime.tv_sec != 0)
 		return;
-	if (!q->is_sent)
+	if (q->state != OP_SENT)
 		*version = left;
 	q->base = left;
 	note(notes, q, &left);
@@ -114,8 +114,8 @@ static void base(struct notes *notes, struct queued *q, uint64_t gathering)
 static void carry(struct notes *notes, struct queued *q, const struct inode *i,
 	struct version *version, uint64_t gathering)
 {
-	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) || q->is_sent ||
-		q->is_overtaken || version->ctime.tv_sec)
+	if (!i || is_behind(i, gathering) || !S_ISREG(i->backlog->answered.mode) ||
+		q->state == OP_SENT || q->is_overtaken || version->ctime.tv_sec)
 		return;
 	*version = version_shown(&i->backlog->answered);
 	note(notes, q, version);
@@ -218,7 +218,8 @@ static void base_next_of(struct pending *p, const struct queued *answered, const
 	struct followed f = { path ? strdup(path) : NULL, file };
 	struct queued *q = left->ctime.tv_sec ? pending_next_of_file_locked(p, answered, &f) : NULL;
 	bool is_moved = q && moves(q, &f);
-	bool is_held = q && !q->is_sent && !q->is_overtaken && (is_moved || has_to_do_with(q, &f));
+	bool is_held =
+		q && q->state != OP_SENT && !q->is_overtaken && (is_moved || has_to_do_with(q, &f));
 
 	free(f.path);
 	if (!is_held)
@@ -310,7 +311,7 @@ bool pending_version_matters_locked(const struct queued *q)
 static void hand_on_to(struct pending *p, struct queued *q, struct version *version,
 	journal_telling tell, const struct version *carried)
 {
-	if (q->is_sent || version->ctime.tv_sec)
+	if (q->state == OP_SENT || version->ctime.tv_sec)
 		return;
 	q->is_overtaken = true;
 	*version = *carried;
@@ -341,7 +342,7 @@ void pending_base_hand_on_locked(struct pending *p, const struct queued *carrier
 	struct queued *mover = followers.count ? mover_of(carrier) : NULL;
 
 	/* That moves the version itself, and its answer tells what follows. */
-	if (mover && !mover->is_sent) {
+	if (mover && mover->state != OP_SENT) {
 		hand_on_to(p, mover, &mover->change.version, journal_note_carried,
 			&carrier->change.version);
 		return;
@@ -366,7 +367,7 @@ void pending_base_gone_locked(struct pending *p, const struct queued *carrier)
 	for (size_t n = 0; n < followers.count; n++) {
 		struct queued *q = followers.all[n];
 
-		if (q->is_sent)
+		if (q->state == OP_SENT)
 			continue;
 		*journal_base_in(&q->change) = gone;
 		note_one(p, q, journal_note_based, &gone);

@@ -7,6 +7,7 @@
 #include "cache/write/writeback.h"
 
 #include "providers/base/cleanup.h"
+#include "providers/base/log.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -312,7 +313,7 @@ static bool moves_what_follows(const struct queued *q)
 {
 	const struct queued *follower = pending_base_waits_locked(q);
 
-	return follower && follower->is_sent;
+	return follower && follower->state == OP_SENT;
 }
 
 /* Of contents that others of ours left beside nobody can say any more what they would find. */
@@ -419,7 +420,7 @@ static bool take_change(struct gathering *g, struct queued *q)
 	if (g->has_recovered)
 		steps_note(&g->steps, q, b->count);
 	hold_up_follower(g, q);
-	q->is_sent = true;
+	op_becomes(q, OP_SENT, b->first_sequence ? "sent again" : "a batch leaves");
 	q->left_by = g->p->gatherings;
 	return true;
 }
@@ -463,11 +464,11 @@ static bool gather(struct gathering *g)
 	g->has_passed = false;
 	TAILQ_FOREACH(q, &g->p->queue, link)
 	{
-		bool is_taken = !q->is_sent && may_leave(g, q) && take_change(g, q);
+		bool is_taken = q->state != OP_SENT && may_leave(g, q) && take_change(g, q);
 
 		if (is_taken)
 			continue;
-		if (q->is_sent)
+		if (q->state == OP_SENT)
 			pass_sent(g, q);
 		else
 			pass(g, q);
@@ -506,7 +507,7 @@ static bool has_urgent_locked(const struct pending *p)
 	bool is_much = pending_load(p->changes, p->bytes) > PENDING_SMALL_MAX;
 	const struct queued *q = is_much && !p->aside_under_way ? TAILQ_FIRST(&p->queue) : NULL;
 
-	while (q && (q->is_sent || !q->is_urgent))
+	while (q && (q->state == OP_SENT || !q->is_urgent))
 		q = TAILQ_NEXT(q, link);
 	return q;
 }
@@ -585,6 +586,18 @@ static void note_under_way_locked(const struct gathering *g)
 	p->recorded_under_way |= b->first_sequence && !b->is_aside;
 }
 
+static void trace_batch(const struct gathering *g, bool is_wanted, bool has_urgent)
+{
+	const struct batch *b = g->batch;
+
+	log_debug(LOG_WRITE, "a batch of %zu changes, %zu bytes, leaves %s%s: %s", b->count,
+		b->bytes, b->first_sequence ? "recorded" : "unrecorded",
+		b->is_aside ? ", aside" : "",
+		has_urgent          ? "a small save is waited for"
+			: is_wanted ? "somebody waits"
+				    : "its time has come");
+}
+
 bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 {
 	struct gathering g = { .p = p,
@@ -617,6 +630,7 @@ bool batch_gather_locked(struct pending *p, struct batch *b, int64_t *next_ms)
 	p->unsent_bytes -= b->bytes;
 	number_locked(&g);
 	note_under_way_locked(&g);
+	trace_batch(&g, is_wanted, has_urgent);
 	return true;
 }
 

@@ -340,7 +340,7 @@ static void pass_answered(const struct batch *b)
 
 void batch_put_back_locked(struct pending *p, struct queued *q)
 {
-	q->is_sent = false;
+	op_becomes(q, q->may_be_done ? OP_UNKNOWN : OP_QUEUED, "put back");
 	p->sent--;
 	if (queued_has_contents(q))
 		p->unsent_bytes += q->change.data_len;
@@ -373,7 +373,8 @@ static bool is_to_leave_again(const struct batch *b, size_t n)
 	if (q->sequence)
 		return false;
 	if (b->results[n].err == ERR_SKIPPED)
-		return needs && (!b->queued[needs - 1]->is_sent || lacks_attributes(b, needs - 1));
+		return needs &&
+			(b->queued[needs - 1]->state != OP_SENT || lacks_attributes(b, needs - 1));
 	return is_to_leave_without_version(b, n) ||
 		(b->results[n].err == ERR_CONFLICT && q->is_found);
 }
@@ -405,7 +406,7 @@ static void put_back_again_locked(struct pending *p, struct batch *b)
 		batch_put_back_locked(p, b->queued[n]);
 	}
 	for (size_t n = 0; n < b->count; n++) {
-		if (!b->queued[n]->is_sent) {
+		if (b->queued[n]->state != OP_SENT) {
 			if (is_to_leave_without_version(b, n))
 				hand_on_locked(p, b->queued[n]);
 			continue;
@@ -447,7 +448,7 @@ void batch_answered_locked(struct pending *p, struct batch *b)
 			continue;
 		}
 		done_locked(p, q, &b->changes[n], &b->results[n]);
-		pending_leave_locked(p, q);
+		pending_leave_locked(p, q, OP_DONE, "answered");
 	}
 	if (!all)
 		refused_leave_locked(p, b);

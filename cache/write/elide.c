@@ -39,7 +39,7 @@ static size_t cancellable_locked(const struct pending *p, const struct inode *i)
 	{
 		if (!queued_touches(q, i))
 			continue;
-		if (q->is_sent || !is_its_own(q, i))
+		if (q->state == OP_SENT || !is_its_own(q, i))
 			return 0;
 		is_made |= q->made == i;
 		count += queued_numbers_count(q);
@@ -84,7 +84,7 @@ void pending_drop_locked(struct pending *p, struct inode *i)
 			dir = q->about.dir;
 			tree_pin(p->cache->tree, dir);
 		}
-		pending_remove_locked(p, q);
+		pending_remove_locked(p, q, OP_ELIDED, "made and removed again");
 	}
 	pending_keep_time_lazily_locked(p, dir);
 	tree_unpin(p->cache->tree, dir);

@@ -11,6 +11,7 @@
 #include "cache/tree/tree.h"
 #include "cache/write/writeback.h"
 
+#include "providers/base/log.h"
 #include "providers/change_words.h"
 
 #include <stdlib.h>
@@ -201,6 +202,8 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n)
 	struct error why = why_of(b, n);
 	enum err refusal = b->results[n].err;
 
+	log_debug(LOG_WRITE, "%s /%s is refused: %s", change_word(q->change.op), q->change.path,
+		why.text);
 	q->is_again = !b->why.kind && pending_keep_both_locked(p, q, refusal, &why);
 	if (q->is_again) {
 		tell_refused_locked(p, q, &why);
@@ -256,7 +259,7 @@ static bool lose_some_locked(struct pending *p)
 
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (q->is_sent || q->is_again || q->is_parked || !is_lost(p, q))
+		if (q->state == OP_SENT || q->is_again || q->is_parked || !is_lost(p, q))
 			continue;
 		any = q->is_lost = q->is_parked = true;
 		lose_locked(p, q, cause_refused.kind, &cause_refused);
@@ -287,7 +290,7 @@ static void note_all(struct pending *p, const struct batch *b)
 	struct queued *q;
 
 	TAILQ_FOREACH_REVERSE(q, &p->queue, queued_list, link)
-	if (!q->is_sent && (q->is_lost || q->is_again))
+	if (q->state != OP_SENT && (q->is_lost || q->is_again))
 		note(p, q, &cause_refused);
 	for (size_t n = b->count; n-- > 0;) {
 		struct error why = b->results[n].err ? why_of(b, n) : (struct error){ 0 };
@@ -300,14 +303,14 @@ static void note_all(struct pending *p, const struct batch *b)
 /* ---- Leaving ---- */
 
 /* What was made and is gone again before an answer told of it will never be known. */
-void pending_leave_locked(struct pending *p, struct queued *q)
+void pending_leave_locked(struct pending *p, struct queued *q, enum op_state end, const char *why)
 {
 	struct inode *i = q->about.target;
 
 	if (i && i->backlog->owes == 1 && !i->backlog->place &&
 		tree_is_provisional(p->cache->tree, i))
 		lose_made(p, i);
-	pending_remove_locked(p, q);
+	pending_remove_locked(p, q, end, why);
 }
 
 /*
@@ -338,7 +341,11 @@ static void leave_refused_locked(struct pending *p, struct queued *q)
 {
 	if (leaves_part(q))
 		tidy_locked(p, q);
-	pending_leave_locked(p, q);
+	if (q->is_again)
+		pending_leave_locked(p, q, OP_CONFLICT, "queued again for a free name");
+	else
+		pending_leave_locked(
+			p, q, OP_REFUSED, q->is_lost ? cause_refused.text : "answered");
 }
 
 void refused_leave_locked(struct pending *p, const struct batch *b)
@@ -350,7 +357,7 @@ void refused_leave_locked(struct pending *p, const struct batch *b)
 			leave_refused_locked(p, b->queued[n]);
 	for (struct queued *q = TAILQ_FIRST(&p->queue), *next; q; q = next) {
 		next = TAILQ_NEXT(q, link);
-		if (!q->is_sent && (q->is_lost || q->is_again))
+		if (q->state != OP_SENT && (q->is_lost || q->is_again))
 			leave_refused_locked(p, q);
 	}
 }

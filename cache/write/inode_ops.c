@@ -97,6 +97,7 @@ void pending_enter_locked(struct pending *p, struct queued *q)
 
 	q->order = ++p->orders;
 	q->since_ms = p->last_ms = monotonic_ms();
+	op_becomes(q, OP_QUEUED, q->state == OP_DEFERRED ? "released" : "made");
 	TAILQ_INSERT_TAIL(&p->queue, q, link);
 	p->changes++;
 	if (queued_has_contents(q)) {
@@ -187,15 +188,18 @@ enum err pending_touch_locked(struct pending *p, struct queued *q, struct inode 
 	return ERR_OK;
 }
 
-void pending_remove_locked(struct pending *p, struct queued *q)
+void pending_remove_locked(struct pending *p, struct queued *q, enum op_state end, const char *why)
 {
+	bool was_sent = q->state == OP_SENT;
+
+	op_becomes(q, end, why);
 	TAILQ_REMOVE(&p->queue, q, link);
 	p->changes--;
 	p->cost -= queued_cost(q);
-	p->sent -= q->is_sent;
+	p->sent -= was_sent;
 	if (queued_has_contents(q))
 		p->bytes -= q->change.data_len;
-	if (queued_has_contents(q) && !q->is_sent)
+	if (queued_has_contents(q) && !was_sent)
 		p->unsent_bytes -= q->change.data_len;
 	for (int n = 0; n < TREE_SCOPE_MAX; n++) {
 		struct inode *i = q->about.scope.inodes[n];

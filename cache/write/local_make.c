@@ -83,7 +83,7 @@ static enum err show_made_locked(struct pending *p, struct queued *q, const stru
 static void take_back_locked(struct pending *p, struct queued *q)
 {
 	queued_note_done(q, p->journal, NULL);
-	pending_remove_locked(p, q);
+	pending_remove_locked(p, q, OP_ELIDED, "taken back");
 }
 
 static enum err make_in_place_locked(struct pending *p, const struct change *change,

@@ -375,7 +375,7 @@ bool queued_may_extend(const struct queued *q, enum change_op op, uint64_t offse
 {
 	const struct change *c = &q->change;
 
-	if (q->is_sent || q->is_recovered || c->op != op || !queued_in_pieces(c))
+	if (q->state == OP_SENT || q->is_recovered || c->op != op || !queued_in_pieces(c))
 		return false;
 	if (op == CHANGE_APPEND)
 		return c->data_len + len <= QUEUED_CONTENTS_MAX;
@@ -418,7 +418,8 @@ bool queued_may_set_more(const struct queued *q, const struct change *change)
 	const uint32_t simple = SET_MODE | SET_ATIME | SET_MTIME;
 	const struct change *c = &q->change;
 
-	if (q->is_sent || q->is_recovered || c->op != CHANGE_SETATTR || c->flags != change->flags)
+	if (q->state == OP_SENT || q->is_recovered || c->op != CHANGE_SETATTR ||
+		c->flags != change->flags)
 		return false;
 	return c->set && change->set && !((c->set | change->set) & ~simple) &&
 		!strcmp(c->path, change->path);
@@ -426,7 +427,7 @@ bool queued_may_set_more(const struct queued *q, const struct change *change)
 
 bool queued_may_set_mtime(const struct queued *q, const struct change *change)
 {
-	if (q->is_sent || q->is_recovered || q->change.op != CHANGE_WRITE)
+	if (q->state == OP_SENT || q->is_recovered || q->change.op != CHANGE_WRITE)
 		return false;
 	return change->op == CHANGE_SETATTR && change->set == SET_MTIME &&
 		path_is_staged(q->change.path) && !strcmp(q->change.path, change->path);
@@ -468,7 +469,7 @@ bool queued_may_bring(
 	for (size_t n = 0; n < 2; n++) {
 		const struct queued *q = parts[n];
 
-		if (q->is_sent || q->is_wanted || q->is_recovered || q->change.offset ||
+		if (q->state == OP_SENT || q->is_wanted || q->is_recovered || q->change.offset ||
 			q->failures != place->failures ||
 			strcmp(q->change.path, place->change.path) != 0)
 			return false;

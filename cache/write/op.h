@@ -10,6 +10,7 @@
 
 #include "cache/journal/journal.h"
 #include "cache/write/remote.h"
+#include "cache/write/state.h"
 
 #include <sys/queue.h>
 
@@ -22,6 +23,7 @@ struct piece {
 
 struct queued {
 	TAILQ_ENTRY(queued) link;
+	enum op_state state; /* op_becomes() alone sets it */
 	struct change
 		change; /* its texts are its own; its data, where there are pieces, in the journal */
 	struct change_about about;
@@ -41,7 +43,6 @@ struct queued {
 	/* Of an earlier mount: under its names and numbers (replay_names.c); else none. */
 	struct named *named;
 	size_t named_count;
-	bool is_sent;      /* in a batch on its way */
 	bool is_wanted;    /* somebody waits for it */
 	bool is_counted;   /* it left with a number of its record */
 	bool is_urgent;    /* and it is a part of a small save: what is large does not hold it up */

@@ -8,6 +8,8 @@
 #include "cache/write/writeback.h"
 
 #include "providers/asking.h"
+#include "providers/base/log.h"
+#include "providers/change_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +138,8 @@ enum err changes_do(struct cache *c, const struct call *call, struct change *cha
 	else if (result->err)
 		kind = error_set(e, result->err, "%s: %s", change->path,
 			result->why[0] ? result->why : error_words(result->err));
+	log_debug(LOG_WRITE, "%s /%s, asked for at once: %s", change_word(change->op), change->path,
+		kind ? error_name(kind) : "done");
 	if (!kind) {
 		changes_check_copied(c, about->target, change, result);
 		adopt(c, about, result);

@@ -167,6 +167,8 @@ static struct queued *recovered_new(const struct journal_entry *entry, const str
 	q->sequence = entry->sequence;
 	q->may_be_done = entry->has_left && queued_has_contents(q);
 	q->is_wall = q->is_wanted = q->is_recovered = q->is_inherited = true;
+	op_becomes(q, entry->has_left || entry->sequence ? OP_UNKNOWN : OP_QUEUED,
+		"replayed from the journal");
 	q->since_ms = monotonic_ms();
 	return q;
 }

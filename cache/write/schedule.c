@@ -42,7 +42,7 @@ static const struct queued *first_unsent_locked(
 	*is_wanted = false;
 	TAILQ_FOREACH(q, &p->queue, link)
 	{
-		if (q->is_sent || pending_waits_aside(p, q))
+		if (q->state == OP_SENT || pending_waits_aside(p, q))
 			continue;
 		int64_t due_ms = worth_ms(p, q);
 

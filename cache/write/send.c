@@ -7,6 +7,7 @@
 #include "cache/write/writeback.h"
 
 #include "providers/base/condition.h"
+#include "providers/base/log.h"
 
 #include <string.h>
 
@@ -136,6 +137,7 @@ static void try_until_answered(struct pending *p, struct batch *b, struct error 
 
 	pthread_mutex_unlock(&p->lock);
 	while (may_pass(b, try(p, b, e))) {
+		log_debug(LOG_WRITE, "a batch of %zu changes had no answer: %s", b->count, e->text);
 		if (e->kind != ERR_INTERRUPTED)
 			cache_note_lost(p->cache, b->changes[0].path, e);
 		pthread_mutex_lock(&p->lock);

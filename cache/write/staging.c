@@ -63,6 +63,7 @@ static enum err hold_locked(struct pending *p, const struct change *place,
 
 	if (kind)
 		return kind;
+	op_becomes(*out, OP_DEFERRED, "its contents are not whole");
 	TAILQ_INSERT_TAIL(&p->held, *out, link);
 	count_held(*out, 1);
 	about->target->backlog->place = *out;
@@ -112,9 +113,9 @@ static void bring_locked(struct pending *p, struct queued *place)
 		!queued_bring(place, create, write))
 		return;
 	place->made = create->made;
-	pending_remove_locked(p, create);
+	pending_remove_locked(p, create, OP_ELIDED, "a part of its rename");
 	if (write)
-		pending_remove_locked(p, write);
+		pending_remove_locked(p, write, OP_ELIDED, "a part of its rename");
 }
 
 static void let_go_locked(struct pending *p, struct queued *q)
@@ -289,7 +290,7 @@ static enum err over_locked(struct pending *p, struct inode *i, const struct sta
 		return ERR_OK;
 	}
 	queued_note_done(made, p->journal, NULL);
-	pending_remove_locked(p, made);
+	pending_remove_locked(p, made, OP_ELIDED, "taken back");
 	return kind;
 }
 

@@ -127,7 +127,7 @@ static bool times_are_owed(const struct pending *p, const struct backlog *b)
 	tree_attr(p->cache->tree, b->inode, &attr);
 	if (!b->owes || S_ISREG(attr.mode))
 		return false;
-	return !last || !(last->is_sent || sets_mtime(last, b->inode, attr.mtime));
+	return !last || !(last->state == OP_SENT || sets_mtime(last, b->inode, attr.mtime));
 }
 
 /* Whether the time comes behind what is large: that is no small save, or is on its way. */
@@ -136,7 +136,7 @@ static bool is_behind_others(const struct pending *p, const struct queued *time)
 	const struct queued *q;
 
 	for (q = TAILQ_FIRST(&p->queue); q != time; q = TAILQ_NEXT(q, link))
-		if ((q->is_sent || !q->is_urgent) && queued_is_bound_to(time, q))
+		if ((q->state == OP_SENT || !q->is_urgent) && queued_is_bound_to(time, q))
 			return true;
 	return false;
 }
@@ -161,7 +161,7 @@ static bool awaits_time(const struct pending *p, const struct inode *i)
 	const struct queued *q;
 
 	TAILQ_FOREACH(q, &p->queue, link)
-	if (q->about.target == i && !q->is_sent && !q->is_urgent && queued_keeps_time(q))
+	if (q->about.target == i && q->state != OP_SENT && !q->is_urgent && queued_keeps_time(q))
 		return true;
 	return false;
 }
@@ -200,7 +200,7 @@ void pending_keep_time_lazily_locked(struct pending *p, struct inode *dir)
 {
 	const struct queued *last = dir->backlog ? dir->backlog->last : NULL;
 	struct queued *q =
-		last && last->is_lazy && !last->is_sent ? NULL : set_mtime_locked(p, dir);
+		last && last->is_lazy && last->state != OP_SENT ? NULL : set_mtime_locked(p, dir);
 
 	if (q)
 		q->is_lazy = true;

@@ -125,7 +125,7 @@ static bool is_in(const struct batch *b, const struct queued *q)
 
 static bool left_beside(const struct batch *b, const struct queued *q, const char *path)
 {
-	return (q->is_sent || q->may_be_done) && q->change.op == CHANGE_WRITE &&
+	return (q->state == OP_SENT || q->may_be_done) && q->change.op == CHANGE_WRITE &&
 		queued_has_contents(q) && !strcmp(q->change.path, path) && !is_in(b, q);
 }
 

@@ -117,7 +117,7 @@ static void leave_locked(struct pending *p)
 			"the mount ended before everything was sent: %llu changes are kept in %s",
 			(unsigned long long)p->changes, p->place ? p->place : "memory");
 	while (!TAILQ_EMPTY(&p->queue))
-		pending_remove_locked(p, TAILQ_FIRST(&p->queue));
+		pending_remove_locked(p, TAILQ_FIRST(&p->queue), OP_KEPT, "the mount ends");
 	for (struct backlog *b = TAILQ_FIRST(&p->backlogs), *next; b; b = next) {
 		next = TAILQ_NEXT(b, link);
 		b->for_handle = false;

@@ -220,7 +220,7 @@ uint64_t pending_failures_locked(const struct pending *p);
 enum err pending_touch_locked(
 	struct pending *p, struct queued *q, struct inode *i, struct error *e);
 /* Takes it out of the queue: it was answered. */
-void pending_remove_locked(struct pending *p, struct queued *q);
+void pending_remove_locked(struct pending *p, struct queued *q, enum op_state end, const char *why);
 /* Of a file that is shown so. */
 struct version version_shown(const struct attr *attr);
 /* Whether the queue leaves `i` as it is: nothing touches it, or only what copies from it. */
@@ -548,8 +548,8 @@ void refuse_locked(struct pending *p, struct batch *b, size_t n);
 void refused_leave_locked(struct pending *p, const struct batch *b);
 /* What was queued again leaves, with what in the queue makes no sense any more. */
 void refused_again_locked(struct pending *p, struct queued *q);
-/* It leaves the queue: it was answered. */
-void pending_leave_locked(struct pending *p, struct queued *q);
+/* It leaves the queue for the state `end`: it was answered. */
+void pending_leave_locked(struct pending *p, struct queued *q, enum op_state end, const char *why);
 
 /* ---- Refusals of what an earlier mount left (inherited.c) ---- */
 

@@ -12,6 +12,8 @@ static const char *const component_names[LOG_COMPONENTS] = {
 	[LOG_FS] = "fs",
 	[LOG_CONTROL] = "control",
 	[LOG_CACHE] = "cache",
+	[LOG_LEASE] = "lease",
+	[LOG_WRITE] = "write",
 	[LOG_PROVIDER] = "provider",
 	[LOG_HELPER] = "helper",
 	[LOG_HTTP] = "http",
@@ -25,7 +27,8 @@ static struct {
 	const char *program;
 	bool to_syslog;
 } log_state = { .levels = { LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN,
-			LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN },
+			LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN, LOG_LEVEL_WARN,
+			LOG_LEVEL_WARN },
 	.program = "sandboxfs" };
 
 static int find(const char *const *names, int count, const char *word, size_t len)

@@ -18,6 +18,8 @@ enum log_component {
 	LOG_FS,
 	LOG_CONTROL,
 	LOG_CACHE,
+	LOG_LEASE,
+	LOG_WRITE,
 	LOG_PROVIDER,
 	LOG_HELPER,
 	LOG_HTTP,

@@ -452,7 +452,7 @@ static void await_sent(const struct inode *i)
 		usleep(1000);
 		pthread_mutex_lock(&p->lock);
 		TAILQ_FOREACH(q, &p->queue, link)
-		is_sent |= q->is_sent && q->change.op == CHANGE_WRITE && queued_touches(q, i);
+		is_sent |= q->state == OP_SENT && q->change.op == CHANGE_WRITE && queued_touches(q, i);
 		pthread_mutex_unlock(&p->lock);
 	}
 	cr_assert(is_sent);
