@@ -62,11 +62,22 @@ static enum err new_journal(unsigned char id[JOURNAL_ID_SIZE], struct error *e)
 	return ERR_OK;
 }
 
+static bool has_unsent(void *context)
+{
+	struct cache *c = context;
+	struct cache_status status = { 0 };
+
+	pending_count(c->pending, &status);
+	return status.pending_changes > 0;
+}
+
 static enum err start_lifetime(struct cache *c, struct error *e)
 {
 	const struct lifetime_options options = { .left_s = c->sandbox.expires_s,
 		.wanted_s = c->options.lifetime_s,
-		.progress_ms = cache_progress_ms(c) };
+		.progress_ms = cache_progress_ms(c),
+		.is_pending = has_unsent,
+		.context = c };
 
 	return c->sandbox.expires_s < 0 ? ERR_OK
 					: lifetime_new(&c->lifetime, &c->metered, &options, e);

@@ -17,6 +17,8 @@
 struct lifetime {
 	struct metered provider;
 	int64_t wanted_s, used_for_ms, progress_ms;
+	bool (*is_pending)(void *context);
+	void *context; /* of is_pending */
 	pthread_t thread;
 	struct cancel cancel;
 	_Atomic int64_t used_ms; /* monotonic, like all that follow */
@@ -42,7 +44,8 @@ static void set_end(struct lifetime *l, int64_t left_s)
 static bool is_used(struct lifetime *l)
 {
 	return atomic_load(&l->holders) > 0 ||
-		monotonic_ms() - atomic_load(&l->used_ms) < l->used_for_ms;
+		monotonic_ms() - atomic_load(&l->used_ms) < l->used_for_ms ||
+		(l->is_pending && l->is_pending(l->context));
 }
 
 static void wait_until(struct lifetime *l, int64_t until_ms)
@@ -203,6 +206,8 @@ enum err lifetime_new(struct lifetime **out, const struct metered *provider,
 	l->provider = *provider;
 	l->wanted_s = options->wanted_s ? options->wanted_s : DEFAULT_S;
 	l->progress_ms = options->progress_ms;
+	l->is_pending = options->is_pending;
+	l->context = options->context;
 	l->used_for_ms = options->used_ms ? options->used_ms : LIFETIME_USED_MS;
 	l->used_ms = monotonic_ms();
 	set_end(l, options->left_s);

@@ -1,8 +1,8 @@
 /*
  * lifetime.h - keeps a sandbox that would end by itself alive while its mount is in use.
  *
- * In use is a mount of which something was asked in the last 15 minutes, or that somebody holds: a handle open for
- * writing, a command. Then one thread gives the sandbox more time whenever half of what is left is over. An idle mount
+ * In use is a mount of which something was asked in the last 15 minutes, that somebody holds (a handle open for writing,
+ * a command), or that has changes which the sandbox does not have yet. Then one thread gives the sandbox more time whenever half of what is left is over. An idle mount
  * makes no call at all and lets the sandbox end. Functions may be called from any thread; those that take a struct
  * lifetime accept NULL, which is a sandbox without end.
  */
@@ -20,6 +20,9 @@ struct lifetime_options {
 	int64_t wanted_s;    /* what to give it each time; 0: 300 */
 	int64_t progress_ms; /* of a renewal: base/call.h */
 	int64_t used_ms;     /* how long after a request the mount is in use; 0: LIFETIME_USED_MS */
+	/* Whether the sandbox has not got all changes yet; NULL: there are none. Any thread calls. */
+	bool (*is_pending)(void *context);
+	void *context;
 };
 
 /* `provider` is copied; what it points to outlives the result. */

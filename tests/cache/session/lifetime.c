@@ -96,6 +96,29 @@ static struct lifetime *start(struct vendor *v, int64_t left_s, int64_t wanted_s
 
 /* ---- What must hold ---- */
 
+static bool tell_pending(void *context)
+{
+	return atomic_load((atomic_bool *)context);
+}
+
+Test(lifetime, is_renewed_while_changes_are_pending)
+{
+	atomic_bool is_pending = true;
+	struct vendor v;
+
+	vendor_init(&v, 1);
+	struct lifetime *l = start_with(&v,
+		(struct lifetime_options){ .left_s = 0,
+			.wanted_s = 1,
+			.used_ms = 1,
+			.is_pending = tell_pending,
+			.context = &is_pending });
+
+	cr_expect(vendor_saw(&v, 3, PATIENCE_MS));
+	atomic_store(&is_pending, false);
+	lifetime_free(l);
+}
+
 Test(lifetime, is_renewed_at_half_of_what_is_left)
 {
 	int64_t begun_ms = monotonic_ms();
