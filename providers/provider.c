@@ -71,6 +71,18 @@ void provider_release(struct provider *p)
 		p->ops->release(p);
 }
 
+const char *sandbox_state_word(enum sandbox_state state)
+{
+	switch (state) {
+	case SANDBOX_RUNNING: return "running";
+	case SANDBOX_PAUSED: return "paused";
+	case SANDBOX_STOPPED: return "stopped";
+	case SANDBOX_ERROR: return "error";
+	case SANDBOX_FAILED: return "failed";
+	}
+	return "unknown";
+}
+
 enum err provider_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {

@@ -114,7 +114,16 @@ enum provider_option {
 
 /* ---- Facts of a sandbox ---- */
 
-enum sandbox_state { SANDBOX_RUNNING, SANDBOX_PAUSED, SANDBOX_STOPPED };
+enum sandbox_state {
+	SANDBOX_RUNNING,
+	SANDBOX_PAUSED,
+	SANDBOX_STOPPED,
+	/* Broken, in the vendor's word. The warning says why, and whether resume repairs it. */
+	SANDBOX_ERROR,
+	SANDBOX_FAILED,
+};
+/* For people and scripts: "running". */
+const char *sandbox_state_word(enum sandbox_state state);
 
 struct sandbox_info {
 	char id[128];
@@ -123,6 +132,8 @@ struct sandbox_info {
 	char root[1024];   /* the absolute path, in the sandbox, of the directory that is shown */
 	struct identity identity;
 	char note[200]; /* what was wrong with it and is repaired, for people; "": nothing */
+	/* Why the sandbox, or what is written in it, may be lost, for people; "": no reason is known. */
+	char warning[300];
 	bool has_facts; /* filled in by provider_info() alone: connecting learned them of the shown directory */
 	struct root_facts facts;
 };

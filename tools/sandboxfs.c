@@ -421,6 +421,9 @@ static enum err mount_sandbox(struct run *r, struct error *e)
 
 	if (kind)
 		return kind;
+	if (*info.warning)
+		daemon_say(r->daemon, "sandboxfs: %s:%s: %s", r->source->ops->name, info.id,
+			info.warning);
 	struct cache_options options = wanted_cache(r, &info);
 
 	if (options.is_remote)

@@ -5,14 +5,12 @@
 
 #include <string.h>
 
-static const char *state_word(enum sandbox_state state)
+static void put_optional(struct json_writer *w, const char *name, const char *text)
 {
-	switch (state) {
-	case SANDBOX_RUNNING: return "running";
-	case SANDBOX_PAUSED: return "paused";
-	case SANDBOX_STOPPED: return "stopped";
-	}
-	return "unknown";
+	if (*text)
+		json_put_text(w, name, text);
+	else
+		json_put_null(w, name);
 }
 
 static void put_sandbox(struct json_writer *w, const char *source,
@@ -21,12 +19,10 @@ static void put_sandbox(struct json_writer *w, const char *source,
 	json_put_text(w, "source", source);
 	json_put_bytes(w, "provider", source, strcspn(source, ":"));
 	json_put_text(w, "id", sandbox->id);
-	json_put_text(w, "state", state_word(sandbox->state));
+	json_put_text(w, "state", sandbox_state_word(sandbox->state));
 	json_put_text(w, "root", sandbox->root);
-	if (*sandbox->note)
-		json_put_text(w, "note", sandbox->note);
-	else
-		json_put_null(w, "note");
+	put_optional(w, "note", sandbox->note);
+	put_optional(w, "warning", sandbox->warning);
 	if (expires_s < 0)
 		json_put_null(w, "expires_s");
 	else
@@ -94,10 +90,7 @@ static void put_stream(struct json_writer *w, const struct cache_status *status)
 {
 	json_put_open(w, "stream");
 	json_put_text(w, "state", stream_word(status->stream));
-	if (*status->stream_why)
-		json_put_text(w, "error", status->stream_why);
-	else
-		json_put_null(w, "error");
+	put_optional(w, "error", status->stream_why);
 	json_put_integer(w, "unwatched_dirs", (int64_t)status->unwatched_dirs);
 	json_put_close(w);
 }

@@ -134,7 +134,8 @@ static enum err aio_connect(const struct provider_config *cfg, const struct call
 	if (!kind)
 		kind = check_user(a, cfg->user, about, e);
 	if (!kind)
-		attachment_remember(&a->at, SANDBOX_RUNNING, -1);
+		attachment_remember(&a->at,
+			&(struct sandbox_info){ .state = SANDBOX_RUNNING, .expires_s = -1 });
 	if (!kind && !cfg->account_only)
 		kind = attachment_attach(&a->at, &remote, cfg, working_dir(about), call, e);
 	if (!kind)

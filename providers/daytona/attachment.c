@@ -11,10 +11,14 @@
 
 static void remember(struct daytona *d, const struct daytona_sandbox *sandbox)
 {
+	struct sandbox_info found;
+
 	pthread_mutex_lock(&d->at.lock);
-	d->autostop_s = sandbox->autostop_s;
+	d->seen = *sandbox;
+	d->seen_ms = monotonic_ms();
 	pthread_mutex_unlock(&d->at.lock);
-	attachment_remember(&d->at, daytona_state_of(sandbox), sandbox->expires_s);
+	daytona_describe(sandbox, &found);
+	attachment_remember(&d->at, &found);
 }
 
 enum err daytona_see(
@@ -111,6 +115,16 @@ struct finding {
 	struct daytona_sandbox sandbox;
 };
 
+static enum err say_broken(
+	const struct daytona *d, const struct daytona_sandbox *sandbox, struct error *e)
+{
+	struct sandbox_info info;
+
+	daytona_describe(sandbox, &info);
+	return error_set(e, ERR_UNREACHABLE, "sandbox daytona:%s is in the state '%s': %s",
+		d->at.id, sandbox->state, info.warning);
+}
+
 static enum err look_until_it_runs(
 	void *context, const struct call *call, bool *is_done, struct error *e)
 {
@@ -120,9 +134,8 @@ static enum err look_until_it_runs(
 	if (kind)
 		return kind;
 	*is_done = f->sandbox.life == DAYTONA_RUNS;
-	if (f->sandbox.life == DAYTONA_FAILED)
-		return error_set(e, ERR_UNREACHABLE, "sandbox daytona:%s is in the state '%s': %s",
-			f->d->at.id, f->sandbox.state, f->sandbox.why);
+	if (f->sandbox.life == DAYTONA_BROKEN || f->sandbox.life == DAYTONA_FAILED)
+		return say_broken(f->d, &f->sandbox, e);
 	if (f->sandbox.life == DAYTONA_RESTS)
 		return start_if_allowed(f->d, call, &f->sandbox, e);
 	return ERR_OK;
@@ -131,10 +144,13 @@ static enum err look_until_it_runs(
 enum err daytona_find(struct daytona *d, const struct call *call, struct error *e)
 {
 	struct finding f = { .d = d };
+	struct error why = { 0 };
 	enum err kind = rest_wait(call, call_ready_ms(call), "waiting for the sandbox to run",
-		look_until_it_runs, &f, e);
+		look_until_it_runs, &f, &why);
 
-	return kind ? kind : adopt(d, call, &f.sandbox, e);
+	if (kind == ERR_TIMEOUT && f.sandbox.life == DAYTONA_CHANGES)
+		return error_set(e, kind, "%.300s: its state is '%s'", why.text, f.sandbox.state);
+	return kind ? error_set(e, kind, "%s", why.text) : adopt(d, call, &f.sandbox, e);
 }
 
 /* ---- Every verb's way to the daemon ---- */

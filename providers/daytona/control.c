@@ -23,7 +23,7 @@ static const struct {
 	{ "archived", DAYTONA_RESTS },
 	{ "archiving", DAYTONA_RESTS }, /* may be started in the middle of it */
 	{ "paused", DAYTONA_RESTS },
-	{ "error", DAYTONA_FAILED },
+	{ "error", DAYTONA_BROKEN },
 	{ "build_failed", DAYTONA_FAILED },
 	{ "destroyed", DAYTONA_ENDED },
 	{ "destroying", DAYTONA_ENDED },
@@ -38,28 +38,74 @@ enum daytona_life daytona_life_of(const char *state)
 	return DAYTONA_CHANGES;
 }
 
-enum sandbox_state daytona_state_of(const struct daytona_sandbox *sandbox)
+static enum sandbox_state state_of(const struct daytona_sandbox *sandbox)
 {
 	const char *state = sandbox->state;
 
-	if (!strcmp(state, "paused") || !strcmp(state, "pausing"))
-		return SANDBOX_PAUSED;
-	if (sandbox->life == DAYTONA_RUNS)
-		return SANDBOX_RUNNING;
-	return sandbox->life != DAYTONA_CHANGES || !strcmp(state, "stopping") ? SANDBOX_STOPPED
-									      : SANDBOX_RUNNING;
+	switch (sandbox->life) {
+	case DAYTONA_BROKEN: return SANDBOX_ERROR;
+	case DAYTONA_FAILED: return SANDBOX_FAILED;
+	case DAYTONA_RUNS: return SANDBOX_RUNNING;
+	case DAYTONA_CHANGES:
+		if (!strcmp(state, "pausing"))
+			return SANDBOX_PAUSED;
+		return strcmp(state, "stopping") ? SANDBOX_RUNNING : SANDBOX_STOPPED;
+	case DAYTONA_RESTS:
+	case DAYTONA_ENDED: break;
+	}
+	return strcmp(state, "paused") ? SANDBOX_STOPPED : SANDBOX_PAUSED;
+}
+
+static void put_warning(const struct daytona_sandbox *s, struct sandbox_info *out)
+{
+	const size_t room = sizeof out->warning;
+
+	if (s->life == DAYTONA_BROKEN || s->life == DAYTONA_FAILED)
+		snprintf(out->warning, room, "%s%s", s->why,
+			s->is_recoverable ? "; sandboxctl resume recovers the sandbox" : "");
+	else if (*s->destroyed_at)
+		snprintf(out->warning, room,
+			"the sandbox is destroyed at %s, also when it rests; a mount in use and "
+			"sandboxctl extend give it more time",
+			s->destroyed_at);
+	else if (s->is_spot)
+		snprintf(out->warning, room,
+			"a spot sandbox may be destroyed at any time, without notice");
+}
+
+void daytona_describe(const struct daytona_sandbox *sandbox, struct sandbox_info *out)
+{
+	*out = (struct sandbox_info){ .state = state_of(sandbox), .expires_s = sandbox->expires_s };
+	put_warning(sandbox, out);
 }
 
 /* Our clock may differ from theirs, but not the interval. */
-static int64_t expires_s(struct json_object *json, const struct daytona_sandbox *s)
+static int64_t idle_left_s(struct json_object *json, const struct daytona_sandbox *s)
 {
 	int64_t left_s;
 
-	if (!s->autostop_s || s->life != DAYTONA_RUNS)
+	if (!s->idle_s || s->life != DAYTONA_RUNS)
 		return -1;
-	left_s = rest_seconds_until(
-		rest_text(json, "lastActivityAt", ""), time(NULL) - s->autostop_s);
-	return left_s < 0 || left_s > s->autostop_s ? s->autostop_s : left_s;
+	left_s = rest_seconds_until(rest_text(json, "lastActivityAt", ""), time(NULL) - s->idle_s);
+	return left_s < 0 || left_s > s->idle_s ? s->idle_s : left_s;
+}
+
+/* At most one of the two intervals is in use. */
+static void read_lifetimes(struct json_object *json, struct daytona_sandbox *s)
+{
+	const char *destroyed_at = rest_text(json, "autoDestroyAt", "");
+	int64_t autopause = rest_integer(json, "autoPauseInterval", 0);
+	int64_t idle_left;
+
+	s->pauses = autopause > 0;
+	s->idle_s = MINUTE_S * (s->pauses ? autopause : rest_integer(json, "autoStopInterval", 0));
+	s->destroyed_s = rest_seconds_until(destroyed_at, time(NULL));
+	if (s->destroyed_s >= 0)
+		snprintf(s->destroyed_at, sizeof s->destroyed_at, "%s", destroyed_at);
+	idle_left = idle_left_s(json, s);
+	s->expires_s = idle_left < 0 || (s->destroyed_s >= 0 && s->destroyed_s < idle_left)
+		? s->destroyed_s
+		: idle_left;
 }
 
 static enum err take_text(
@@ -75,9 +121,10 @@ static enum err take_text(
 
 static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *out, struct error *e)
 {
-	struct daytona_sandbox s = { .autostop_s =
-					     MINUTE_S * rest_integer(json, "autoStopInterval", 0),
-		.is_ephemeral = rest_integer(json, "autoDeleteInterval", -1) == 0 };
+	struct daytona_sandbox s = { .is_ephemeral =
+					     rest_integer(json, "autoDeleteInterval", -1) == 0,
+		.is_recoverable = rest_flag(json, "recoverable", false),
+		.is_spot = rest_flag(json, "spot", false) };
 	enum err kind = take_text(s.id, sizeof s.id, json, "id", e);
 
 	if (!kind)
@@ -92,7 +139,7 @@ static enum err take_sandbox(struct json_object *json, struct daytona_sandbox *o
 		return error_set(e, ERR_PROTOCOL, "daytona: a sandbox without an ID");
 	snprintf(s.why, sizeof s.why, "%s", rest_text(json, "errorReason", "no reason is told"));
 	s.life = daytona_life_of(s.state);
-	s.expires_s = expires_s(json, &s);
+	read_lifetimes(json, &s);
 	*out = s;
 	return ERR_OK;
 }
@@ -121,7 +168,10 @@ enum err daytona_look(const struct rest *r, const struct call *call, const char 
 	if (!kind)
 		kind = take_sandbox(json, out, e);
 	if (!kind && out->life == DAYTONA_ENDED)
-		return error_set(e, ERR_NOT_FOUND, "daytona:%s was deleted", id);
+		return error_set(e, ERR_NOT_FOUND, "daytona:%s was %s", id,
+			*rest_text(json, "spotEvictedAt", "")
+				? "destroyed because others need its GPU: it was a spot sandbox"
+				: "deleted");
 	return kind;
 }
 
@@ -160,6 +210,7 @@ enum err daytona_act(const struct rest *r, const struct call *call, const char *
 	} rows[] = {
 		[DAYTONA_START] = { HTTP_POST, "/start", "{}", "starting the sandbox" },
 		[DAYTONA_STOP] = { HTTP_POST, "/stop", "{}", "stopping the sandbox" },
+		[DAYTONA_RECOVER] = { HTTP_POST, "/recover", "{}", "recovering the sandbox" },
 		[DAYTONA_TOUCH] = { HTTP_POST, "/last-activity", "{}", "keeping the sandbox" },
 		[DAYTONA_DELETE] = { HTTP_DELETE, "", NULL, "deleting the sandbox" },
 	};
@@ -174,12 +225,18 @@ enum err daytona_act(const struct rest *r, const struct call *call, const char *
 	return error_set(e, kind, "%s", why.text);
 }
 
-enum err daytona_set_autostop(const struct rest *r, const struct call *call, const char *id,
-	int64_t seconds, struct error *e)
+enum err daytona_set_interval(const struct rest *r, const struct call *call, const char *id,
+	enum daytona_interval interval, int64_t seconds, struct error *e)
 {
+	static const char *const names[] = {
+		[DAYTONA_AUTOSTOP] = "autostop",
+		[DAYTONA_AUTOPAUSE] = "autopause",
+		[DAYTONA_TTL] = "ttl",
+	};
 	char behind[64];
 
-	snprintf(behind, sizeof behind, "/autostop/%lld", (long long)daytona_minutes(seconds));
+	snprintf(behind, sizeof behind, "/%s/%lld", names[interval],
+		(long long)daytona_minutes(seconds));
 	return ask(r, call, id, behind,
 		(struct rest_ask){ .method = HTTP_POST,
 			.body = "{}",
@@ -254,7 +311,7 @@ static enum err read_listed(struct rest_listed *out, struct json_object *item, s
 	if (kind)
 		return kind;
 	memcpy(out->id, s.id, sizeof out->id);
-	out->state = daytona_state_of(&s);
+	out->state = state_of(&s);
 	out->expires_s = s.expires_s;
 	out->has_ended = s.life == DAYTONA_ENDED;
 	return ERR_OK;

@@ -14,7 +14,8 @@ enum daytona_life {
 	DAYTONA_RUNS,
 	DAYTONA_RESTS, /* stopped, archived, paused: can be started */
 	DAYTONA_CHANGES,
-	DAYTONA_FAILED, /* never to run again by itself */
+	DAYTONA_BROKEN, /* never to run again by itself; some may be recovered */
+	DAYTONA_FAILED, /* its image could not be built */
 	DAYTONA_ENDED,  /* deleted, though still told of */
 };
 
@@ -25,16 +26,21 @@ struct daytona_sandbox {
 	char state[32];                     /* in the vendor's words */
 	char user[64];                      /* whose its commands are */
 	char toolbox_url[DAYTONA_TEXT_MAX]; /* without the id; "": not told */
-	char why[200];                      /* DAYTONA_FAILED */
+	char why[200];                      /* DAYTONA_BROKEN, DAYTONA_FAILED */
+	char destroyed_at[40];              /* whatever it does till then; "": never */
 	enum daytona_life life;
-	int64_t autostop_s; /* it stops after so long without use; 0: never */
-	int64_t expires_s;  /* until then; -1: it does not stop by itself */
-	bool is_ephemeral;  /* deleted when it stops */
+	int64_t idle_s;      /* it stops, or is paused, after so long without use; 0: never */
+	int64_t destroyed_s; /* seconds until destroyed_at; -1: never */
+	int64_t expires_s;   /* until the first of these; -1: neither */
+	bool pauses;         /* after idle_s, in place of stopping */
+	bool is_ephemeral;   /* deleted when it stops */
+	bool is_recoverable; /* DAYTONA_BROKEN */
+	bool is_spot;        /* ended without notice where others need its GPU */
 };
 
 enum daytona_life daytona_life_of(const char *state);
-/* How provider.h tells a state. */
-enum sandbox_state daytona_state_of(const struct daytona_sandbox *sandbox);
+/* As provider.h describes a sandbox: state, expires_s and warning. */
+void daytona_describe(const struct daytona_sandbox *sandbox, struct sandbox_info *out);
 
 /* What is known of it. `id`: the ID, or the name. */
 enum err daytona_look(const struct rest *r, const struct call *call, const char *id,
@@ -43,17 +49,23 @@ enum err daytona_look(const struct rest *r, const struct call *call, const char 
 enum err daytona_make(const struct rest *r, const struct call *call,
 	const struct provider_config *cfg, struct daytona_sandbox *out, struct error *e);
 enum daytona_action {
-	DAYTONA_START, /* these two begin a change of state, which goes on behind */
+	DAYTONA_START, /* these three begin a change of state, which goes on behind */
 	DAYTONA_STOP,
+	DAYTONA_RECOVER,
 	DAYTONA_TOUCH, /* it was used just now */
 	DAYTONA_DELETE,
 };
 /* To delete one that does not exist is success. */
 enum err daytona_act(const struct rest *r, const struct call *call, const char *id,
 	enum daytona_action action, struct error *e);
-/* It shall stop after so long without use; rounded up to minutes. */
-enum err daytona_set_autostop(const struct rest *r, const struct call *call, const char *id,
-	int64_t seconds, struct error *e);
+enum daytona_interval {
+	DAYTONA_AUTOSTOP, /* without use, until it stops */
+	DAYTONA_AUTOPAUSE,
+	DAYTONA_TTL, /* from now until it is destroyed */
+};
+/* Rounded up to minutes. */
+enum err daytona_set_interval(const struct rest *r, const struct call *call, const char *id,
+	enum daytona_interval interval, int64_t seconds, struct error *e);
 
 /* A URL for `port` that holds for a day, the longest that there is. Adds it to `out`. */
 enum err daytona_port_url(const struct rest *r, const struct call *call, const char *id,

@@ -18,7 +18,8 @@ struct daytona {
 	struct attachment at;
 	struct rest_account account; /* the control plane */
 	struct rest toolbox;         /* once found */
-	int64_t autostop_s;          /* at.lock: as last told; 0: it does not stop by itself */
+	struct daytona_sandbox seen; /* at.lock: as last told */
+	int64_t seen_ms;             /* at.lock; monotonic */
 };
 
 static inline struct daytona *daytona_of(struct provider *p)

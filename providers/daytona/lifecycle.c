@@ -128,8 +128,7 @@ static enum err daytona_info(
 		kind = daytona_see(d, call, &sandbox, e);
 		if (kind)
 			return kind;
-		out->state = daytona_state_of(&sandbox);
-		out->expires_s = sandbox.expires_s;
+		daytona_describe(&sandbox, out);
 	}
 	attachment_describe(&d->at, out);
 	return ERR_OK;
@@ -147,7 +146,7 @@ static enum err look_until_it_rests(
 	if (kind)
 		return kind;
 	*is_done = sandbox.life == DAYTONA_RESTS;
-	if (sandbox.life == DAYTONA_FAILED)
+	if (sandbox.life == DAYTONA_BROKEN || sandbox.life == DAYTONA_FAILED)
 		return error_set(
 			e, ERR_IO, "sandbox daytona:%s did not stop: %s", d->at.id, sandbox.why);
 	return ERR_OK;
@@ -183,51 +182,85 @@ static enum err daytona_resume(struct provider *p, const struct call *call, stru
 	struct daytona *d = daytona_of(p);
 	struct daytona_sandbox sandbox;
 	const struct transition starting = { &d->account.rest, d->at.id, DAYTONA_START };
+	const struct transition recovering = { &d->account.rest, d->at.id, DAYTONA_RECOVER };
 	enum err kind = daytona_see(d, call, &sandbox, e);
 
 	if (!kind && sandbox.life == DAYTONA_RESTS)
 		kind = attachment_note(
 			&d->at, change(starting, call, "starting the sandbox", e), e);
+	else if (!kind && sandbox.life == DAYTONA_BROKEN && sandbox.is_recoverable)
+		kind = attachment_note(
+			&d->at, change(recovering, call, "recovering the sandbox", e), e);
 	return kind ? kind : daytona_find(d, call, e);
 }
 
-/* ---- Extend: it stops when it was not used for so long ---- */
+/* ---- Extend ---- */
 
-static int64_t autostop_s(struct daytona *d)
+static void recall_seen(struct daytona *d, struct daytona_sandbox *out)
 {
-	int64_t seconds;
+	int64_t seen_ago_s;
 
 	pthread_mutex_lock(&d->at.lock);
-	seconds = d->autostop_s;
+	*out = d->seen;
+	seen_ago_s = (monotonic_ms() - d->seen_ms) / 1000;
 	pthread_mutex_unlock(&d->at.lock);
-	return seconds;
+	if (out->destroyed_s >= 0)
+		out->destroyed_s =
+			out->destroyed_s > seen_ago_s ? out->destroyed_s - seen_ago_s : 0;
 }
 
-static void set_autostop(struct daytona *d, int64_t seconds)
+static void note_interval(struct daytona *d, enum daytona_interval interval, int64_t seconds)
 {
 	pthread_mutex_lock(&d->at.lock);
-	d->autostop_s = seconds;
+	if (interval == DAYTONA_TTL) {
+		d->seen.destroyed_s = seconds;
+		d->seen_ms = monotonic_ms();
+	} else {
+		d->seen.idle_s = seconds;
+	}
 	pthread_mutex_unlock(&d->at.lock);
+}
+
+static enum err set_interval(struct daytona *d, const struct call *call,
+	enum daytona_interval interval, int64_t seconds, struct error *e)
+{
+	enum err kind = attachment_note(&d->at,
+		daytona_set_interval(&d->account.rest, call, d->at.id, interval, seconds, e), e);
+
+	if (!kind)
+		note_interval(d, interval, seconds);
+	return kind;
+}
+
+/* The idle time begins again with each use. */
+static enum err extend_idle(struct daytona *d, const struct call *call,
+	const struct daytona_sandbox *seen, int64_t seconds, struct error *e)
+{
+	enum err kind = ERR_OK;
+
+	if (!seen->idle_s)
+		return ERR_OK;
+	if (seconds > seen->idle_s)
+		kind = set_interval(
+			d, call, seen->pauses ? DAYTONA_AUTOPAUSE : DAYTONA_AUTOSTOP, seconds, e);
+	return kind ? kind
+		    : attachment_note(&d->at,
+			      daytona_act(&d->account.rest, call, d->at.id, DAYTONA_TOUCH, e), e);
 }
 
 static enum err daytona_extend(
 	struct provider *p, const struct call *call, int64_t seconds, struct error *e)
 {
 	struct daytona *d = daytona_of(p);
-	int64_t now_s = autostop_s(d);
+	struct daytona_sandbox seen;
 	enum err kind = attachment_check(&d->at, e);
 
-	if (kind || !now_s)
-		return kind;
-	if (seconds > now_s) {
-		kind = attachment_note(&d->at,
-			daytona_set_autostop(&d->account.rest, call, d->at.id, seconds, e), e);
-		if (kind)
-			return kind;
-		set_autostop(d, seconds);
-	}
-	return attachment_note(
-		&d->at, daytona_act(&d->account.rest, call, d->at.id, DAYTONA_TOUCH, e), e);
+	recall_seen(d, &seen);
+	if (!kind)
+		kind = extend_idle(d, call, &seen, seconds, e);
+	if (!kind && seen.destroyed_s >= 0 && seen.destroyed_s < seconds)
+		kind = set_interval(d, call, DAYTONA_TTL, seconds, e);
+	return kind;
 }
 
 /* ---- A port ---- */

@@ -191,7 +191,8 @@ enum err e2b_find(struct e2b *b, const struct call *call, struct error *e)
 		return kind;
 	if (sandbox.state == SANDBOX_PAUSED)
 		return wake_if_allowed(b, call, e);
-	attachment_remember(&b->at, sandbox.state, sandbox.ends_s);
+	attachment_remember(&b->at,
+		&(struct sandbox_info){ .state = sandbox.state, .expires_s = sandbox.ends_s });
 	return e2b_adopt(b, &sandbox, e);
 }
 

@@ -57,6 +57,7 @@ enum err box_parse(struct box *out, struct json_object *json, int64_t now_s, str
 	copy_text(out->work_dir, sizeof out->work_dir,
 		rest_text(rest_member(json, "run_config"), "work_dir", ""));
 	out->ends_s = seconds_to_deletion(json, now_s);
+	out->is_disposable = !rest_flag(json, "persistent", true);
 	return ERR_OK;
 }
 
@@ -81,8 +82,26 @@ int64_t box_whole_minutes(int64_t seconds)
 
 enum sandbox_state box_state(const struct box *b)
 {
-	return b->status == BOX_READY || b->status == BOX_PROVISIONING ? SANDBOX_RUNNING
-								       : SANDBOX_STOPPED;
+	switch (b->status) {
+	case BOX_PROVISIONING:
+	case BOX_READY: return SANDBOX_RUNNING;
+	case BOX_FAILED: return SANDBOX_FAILED;
+	case BOX_STOPPED:
+	case BOX_DELETING: break;
+	}
+	return SANDBOX_STOPPED;
+}
+
+void box_describe(const struct box *b, struct sandbox_info *out)
+{
+	*out = (struct sandbox_info){ .state = box_state(b) };
+	if (b->status == BOX_FAILED)
+		snprintf(out->warning, sizeof out->warning, "%s; sandboxctl resume starts it again",
+			*b->message ? b->message : "it failed, and no reason is told");
+	else if (b->is_disposable)
+		snprintf(out->warning, sizeof out->warning,
+			"it is not persistent: what is written is lost when it stops%s",
+			b->idle_s ? ", as it does when it is idle" : "");
 }
 
 int64_t box_ends_s(const struct box *b)

@@ -11,8 +11,8 @@
 
 enum box_status {
 	BOX_PROVISIONING,
-	BOX_READY, /* also what we do not know: requests tell */
-	BOX_FAILED,
+	BOX_READY,   /* also what we do not know: requests tell */
+	BOX_FAILED,  /* may be started again */
 	BOX_STOPPED, /* its disk is kept; a request on the data plane starts it */
 	BOX_DELETING,
 };
@@ -24,7 +24,8 @@ struct box {
 	char dataplane_url[512]; /* "": none, or not yet */
 	char work_dir[1024];     /* of its run_config; "": none */
 	int64_t idle_s;          /* it stops after so long without use; 0: never */
-	int64_t ends_s; /* of one that is stopped: seconds until it is deleted; -1: never */
+	int64_t ends_s;     /* of one that is stopped: seconds until it is deleted; -1: never */
+	bool is_disposable; /* what was written is discarded when it stops */
 };
 
 /* ERR_PROTOCOL: it has no id that can be used. `now_s`: since 1970. */
@@ -80,4 +81,6 @@ enum err box_list(const struct rest *r, const struct call *call, sandbox_sink si
 int64_t box_whole_minutes(int64_t seconds);
 /* What a provider says of it: how it is, and how long it lives where nobody uses it. */
 enum sandbox_state box_state(const struct box *b);
+/* As provider.h describes a sandbox: state and warning. */
+void box_describe(const struct box *b, struct sandbox_info *out);
 int64_t box_ends_s(const struct box *b);

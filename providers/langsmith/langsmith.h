@@ -64,8 +64,8 @@ enum err langsmith_wake(struct langsmith *l, const struct call *call, struct err
 enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e);
 /* It was stopped at our word. */
 void langsmith_note_stopped(struct langsmith *l);
-/* Seconds until it stops by itself, so far as is known here; -1: it does not. */
-int64_t langsmith_ends_s(struct langsmith *l, const struct box *b);
+/* As provider.h describes a sandbox, with the use that is known here: state, expires_s, warning. */
+void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox_info *out);
 
 typedef enum err (*langsmith_step)(
 	struct langsmith *l, const struct call *call, void *context, struct error *e);

@@ -117,8 +117,7 @@ static enum err langsmith_info(
 		kind = langsmith_look(l, call, &b, e);
 		if (kind)
 			return kind;
-		out->state = box_state(&b);
-		out->expires_s = langsmith_ends_s(l, &b);
+		langsmith_describe(l, &b, out);
 	}
 	attachment_describe(&l->at, out);
 	return ERR_OK;
@@ -133,6 +132,10 @@ static enum err langsmith_pause(struct provider *p, const struct call *call, str
 
 	if (kind || b.status == BOX_STOPPED)
 		return kind;
+	if (b.is_disposable)
+		return error_set(e, ERR_UNSUPPORTED,
+			"langsmith:%s is not persistent: to stop it discards what was written",
+			l->at.id);
 	kind = box_act(&l->account.rest, call, l->at.id, "stop", &why);
 	if (kind)
 		return error_set(e, kind, "%s", why.text);

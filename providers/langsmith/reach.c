@@ -42,7 +42,7 @@ static void note_answer(struct langsmith *l, enum err kind, int64_t asked_ms)
 	pthread_mutex_unlock(&l->at.lock);
 }
 
-int64_t langsmith_ends_s(struct langsmith *l, const struct box *b)
+static int64_t ends_s(struct langsmith *l, const struct box *b)
 {
 	int64_t unused_s, left_s = box_ends_s(b);
 
@@ -52,6 +52,12 @@ int64_t langsmith_ends_s(struct langsmith *l, const struct box *b)
 	unused_s = l->used_ms ? (monotonic_ms() - l->used_ms) / 1000 : 0;
 	pthread_mutex_unlock(&l->at.lock);
 	return left_s > unused_s ? left_s - unused_s : 0;
+}
+
+void langsmith_describe(struct langsmith *l, const struct box *b, struct sandbox_info *out)
+{
+	box_describe(b, out);
+	out->expires_s = ends_s(l, b);
 }
 
 /* Others may use it too, or have changed how long it may be idle: so this is a doubt and no more. */
@@ -85,12 +91,22 @@ static bool must_not_wake(struct langsmith *l, const struct call *call)
 
 static enum err check_alive(struct langsmith *l, const struct box *b, struct error *e)
 {
-	if (b->status != BOX_FAILED && b->status != BOX_DELETING)
+	if (b->status != BOX_DELETING)
 		return ERR_OK;
 	attachment_note_gone(&l->at);
-	return error_set(e, ERR_GONE, "sandbox langsmith:%s %s%s%s", l->at.id,
-		b->status == BOX_FAILED ? "has failed" : "is being deleted",
+	return error_set(e, ERR_GONE, "sandbox langsmith:%s is being deleted%s%s", l->at.id,
 		*b->message ? ": " : "", b->message);
+}
+
+static enum err check_usable(struct langsmith *l, const struct box *b, struct error *e)
+{
+	struct sandbox_info info;
+
+	if (b->status != BOX_FAILED)
+		return check_alive(l, b, e);
+	box_describe(b, &info);
+	return error_set(
+		e, ERR_UNREACHABLE, "sandbox langsmith:%s has failed: %s", l->at.id, info.warning);
 }
 
 enum err langsmith_look(
@@ -115,7 +131,7 @@ static enum err wait_until_ready(
 	enum err kind = box_wait(&l->account.rest, call, l->at.id, b, e);
 
 	if (!kind)
-		kind = check_alive(l, b, e);
+		kind = check_usable(l, b, e);
 	return kind ? kind : langsmith_look(l, call, b, e);
 }
 
@@ -138,7 +154,7 @@ static enum err start(struct langsmith *l, const struct call *call, struct box *
 	/* What stood before it stopped is dead, and would only be noticed by its silence. */
 	http_drop_connections(l->account.http);
 	note_use(l);
-	log_info(LOG_PROVIDER, "langsmith:%s was stopped and runs again", l->at.id);
+	log_info(LOG_PROVIDER, "langsmith:%s did not run and is started", l->at.id);
 	return ERR_OK;
 }
 
@@ -157,7 +173,8 @@ enum err langsmith_wake(struct langsmith *l, const struct call *call, struct err
 
 	if (kind || b.status == BOX_READY)
 		return kind;
-	return b.status == BOX_STOPPED ? start(l, call, &b, e) : wait_until_ready(l, call, &b, e);
+	return b.status == BOX_PROVISIONING ? wait_until_ready(l, call, &b, e)
+					    : start(l, call, &b, e);
 }
 
 static enum err make_ready(struct langsmith *l, const struct call *call, struct error *e)
@@ -169,6 +186,8 @@ static enum err make_ready(struct langsmith *l, const struct call *call, struct 
 		kind = start_if_allowed(l, call, &b, e);
 	else if (!kind && b.status == BOX_PROVISIONING)
 		kind = wait_until_ready(l, call, &b, e);
+	else if (!kind)
+		kind = check_usable(l, &b, e);
 	return kind;
 }
 
@@ -186,6 +205,14 @@ static enum err adopt(struct langsmith *l, struct error *e)
 		&langsmith_frame, &l->data, e);
 }
 
+static void remember(struct langsmith *l)
+{
+	struct sandbox_info found;
+
+	langsmith_describe(l, &l->found, &found);
+	attachment_remember(&l->at, &found);
+}
+
 enum err langsmith_find(struct langsmith *l, const struct call *call, struct error *e)
 {
 	enum err kind = make_ready(l, call, e);
@@ -195,7 +222,7 @@ enum err langsmith_find(struct langsmith *l, const struct call *call, struct err
 	note_answer(l, kind, monotonic_ms());
 	note_use(l);
 	if (!kind)
-		attachment_remember(&l->at, box_state(&l->found), langsmith_ends_s(l, &l->found));
+		remember(l);
 	return kind;
 }
 

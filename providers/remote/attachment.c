@@ -127,12 +127,11 @@ enum err attachment_may_wake(const struct attachment *a, const struct call *call
 
 /* ---- The state at connecting ---- */
 
-void attachment_remember(struct attachment *a, enum sandbox_state state, int64_t expires_s)
+void attachment_remember(struct attachment *a, const struct sandbox_info *found)
 {
 	pthread_mutex_lock(&a->lock);
 	a->has_found = !a->has_remote;
-	a->found_state = state;
-	a->found_expires_s = expires_s;
+	a->found = *found;
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -142,7 +141,7 @@ bool attachment_recall(struct attachment *a, struct sandbox_info *out)
 
 	pthread_mutex_lock(&a->lock);
 	has_found = a->has_found;
-	*out = (struct sandbox_info){ .state = a->found_state, .expires_s = a->found_expires_s };
+	*out = a->found;
 	a->has_found = false;
 	pthread_mutex_unlock(&a->lock);
 	return has_found;

@@ -22,8 +22,7 @@ struct attachment {
 	pthread_mutex_t lock;
 	bool is_gone;   /* lock */
 	bool has_found; /* lock: what follows was learned while connecting, and nobody asked yet */
-	enum sandbox_state found_state; /* lock */
-	int64_t found_expires_s;        /* lock */
+	struct sandbox_info found; /* lock: state, expires_s and warning */
 };
 
 /*
@@ -67,8 +66,9 @@ enum err attachment_may_wake(const struct attachment *a, const struct call *call
 
 /* ---- The state at connecting ---- */
 
-void attachment_remember(struct attachment *a, enum sandbox_state state, int64_t expires_s);
-/* state and expires_s; false: nothing that was not told before. */
+/* state, expires_s and warning. */
+void attachment_remember(struct attachment *a, const struct sandbox_info *found);
+/* The same; false: nothing that was not told before. */
 bool attachment_recall(struct attachment *a, struct sandbox_info *out);
 /* Fills in the rest. */
 void attachment_describe(const struct attachment *a, struct sandbox_info *out);

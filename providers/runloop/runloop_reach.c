@@ -84,7 +84,9 @@ enum err runloop_find(struct runloop *b, const struct call *call, struct error *
 	else if (!kind && d.phase != DEVBOX_RUNNING)
 		kind = wake_if_allowed(b, call, &d, e);
 	if (!kind)
-		attachment_remember(&b->at, devbox_state(&d), devbox_left_s(&d, 0));
+		attachment_remember(&b->at,
+			&(struct sandbox_info){
+				.state = devbox_state(&d), .expires_s = devbox_left_s(&d, 0) });
 	return kind;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define TOUCH "POST /sandbox/i1/last-activity "
 
@@ -153,6 +154,24 @@ Test(lifecycle, all_pages_are_listed)
 	cr_expect(eq(str, s.text, "a 0 -1, e 2 -1, f 1 -1, g 0 -1, "));
 }
 
+Test(lifecycle, broken_sandboxes_are_listed_as_such)
+{
+	static const struct canned_row rows[] = {
+		{ "GET /sandbox?limit=200 ", 200,
+			"{\"items\":[{\"id\":\"a\",\"state\":\"error\"},"
+			"{\"id\":\"b\",\"state\":\"build_failed\"},"
+			"{\"id\":\"c\",\"state\":\"stopping\"},"
+			"{\"id\":\"d\",\"state\":\"pausing\"}]}",
+			NULL },
+	};
+	struct seen s = { "" };
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_provider.list_sandboxes(&plain, NULL, see, &s, &f.e), ERR_OK),
+		"%s", f.e.text);
+	cr_expect(eq(str, s.text, "a 3 -1, b 4 -1, c 2 -1, d 1 -1, "));
+}
+
 Test(lifecycle, a_sandbox_that_cannot_be_read_hides_no_other)
 {
 	static const struct canned_row rows[] = {
@@ -217,6 +236,58 @@ Test(lifecycle, resuming_starts_whatever_the_mount_allows_itself)
 		f.e.text);
 }
 
+#define BROKEN(more) SANDBOX("error", ",\"errorReason\":\"disk full\"" more)
+#define RECOVER      "POST /sandbox/i1/recover "
+
+Test(lifecycle, resuming_recovers_what_can_be_recovered)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, BROKEN(",\"recoverable\":true"), NULL },
+		{ RECOVER, 200, SANDBOX("starting", ""), NULL },
+		LOOK_IS("starting"),
+		LOOK_IS("started"),
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_provider.resume(&f.d->at.base, NULL, &f.e), ERR_OK), "%s",
+		f.e.text);
+}
+
+Test(lifecycle, what_cannot_be_recovered_says_why)
+{
+	static const struct canned_row rows[] = {
+		FOUND,
+		{ LOOK, 200, BROKEN(""), NULL },
+		{ LOOK, 200, BROKEN(""), NULL },
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_provider.resume(&f.d->at.base, NULL, &f.e), ERR_UNREACHABLE));
+	cr_expect(eq(str, f.e.text, "sandbox daytona:i1 is in the state 'error': disk full"));
+}
+
+Test(lifecycle, one_that_does_not_come_up_says_in_which_state_it_is)
+{
+	static const struct canned_row rows[] = { LOOK_IS("pulling_snapshot") };
+	const struct call call = { .ready_ms = 1 };
+
+	OPEN(&f, rows, &plain);
+	atomic_store(&f.server.repeats_at_end, true);
+	cr_expect(eq(int, daytona_find(f.d, &call, &f.e), ERR_TIMEOUT));
+	cr_expect(strstr(f.e.text, ": its state is 'pulling_snapshot'") != NULL, "%s", f.e.text);
+}
+
+Test(lifecycle, an_evicted_sandbox_says_so)
+{
+	static const struct canned_row rows[] = { { LOOK, 200,
+		SANDBOX("destroyed", ",\"spotEvictedAt\":\"2026-11-27T10:00:00Z\""), NULL } };
+
+	OPEN(&f, rows, &plain);
+	cr_expect(eq(int, daytona_know(f.d, NULL, &f.e), ERR_NOT_FOUND));
+	cr_expect(strstr(f.e.text, "it was a spot sandbox") != NULL, "%s", f.e.text);
+}
+
 /* ---- Its time ---- */
 
 #define STOPS_AFTER(minutes)                                                                       \
@@ -259,6 +330,75 @@ Test(lifecycle, to_extend_by_less_takes_nothing_away)
 	FIND(&f, rows, &plain);
 	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 60, &f.e), ERR_OK), "%s",
 		f.e.text);
+}
+
+Test(lifecycle, to_extend_what_pauses_raises_that_interval)
+{
+	static const struct canned_row rows[] = {
+		{ LOOK, 200, SANDBOX("started", ",\"autoStopInterval\":0,\"autoPauseInterval\":15"),
+			NULL },
+		NO_PROXY,
+		{ "POST /sandbox/i1/autopause/16 ", 200, SANDBOX("started", ""), NULL },
+		{ TOUCH, 201, NULL, NULL },
+	};
+
+	FIND(&f, rows, &plain);
+	cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, 901, &f.e), ERR_OK), "%s",
+		f.e.text);
+}
+
+/* In how many seconds it is destroyed. */
+static const char *mortal(const char *state, int seconds)
+{
+	static char text[2][300];
+	static size_t next;
+	char *out = text[next++ % 2], at[40];
+	time_t end = time(NULL) + seconds;
+	struct tm tm;
+
+	strftime(at, sizeof at, "%FT%TZ", gmtime_r(&end, &tm));
+	snprintf(out, sizeof text[0],
+		"{\"id\":\"i1\",\"state\":\"%s\",\"user\":\"daytona\",\"autoDestroyAt\":\"%s\","
+		"\"autoStopInterval\":60}",
+		state, at);
+	return out;
+}
+
+Test(lifecycle, what_is_destroyed_in_time_is_given_more_where_it_has_less)
+{
+	struct canned_row rows[] = {
+		{ LOOK, 200, mortal("started", 1000), NULL },
+		NO_PROXY,
+		{ TOUCH, 201, NULL, NULL },
+		{ TOUCH, 201, NULL, NULL },
+		{ "POST /sandbox/i1/ttl/18 ", 200, SANDBOX("started", ""), NULL },
+		{ TOUCH, 201, NULL, NULL },
+		{ "POST /sandbox/i1/ttl/30 ", 200, SANDBOX("started", ""), NULL },
+	};
+
+	FIND(&f, rows, &plain);
+	for (int64_t seconds = 300; seconds <= 1800; seconds += 750)
+		cr_expect(eq(int, daytona_provider.extend(&f.d->at.base, NULL, seconds, &f.e),
+				  ERR_OK),
+			"%s", f.e.text);
+}
+
+Test(lifecycle, what_is_destroyed_in_time_says_so_also_at_rest)
+{
+	struct canned_row rows[] = { { LOOK, 200, mortal("started", 1000), NULL }, NO_PROXY,
+		{ LOOK, 200, mortal("stopped", 1000), NULL } };
+	struct sandbox_info info;
+	char root[] = "/home/daytona";
+
+	FIND(&f, rows, &plain);
+	f.d->at.remote.root = root;
+	for (int i = 0; i < 2; i++) {
+		cr_assert(eq(int, daytona_provider.info(&f.d->at.base, NULL, &info, &f.e), ERR_OK),
+			"%s", f.e.text);
+		cr_expect(info.expires_s > 700 && info.expires_s <= 1000, "%d: %lld", i,
+			(long long)info.expires_s);
+		cr_expect(strstr(info.warning, "is destroyed at 2") != NULL, "%s", info.warning);
+	}
 }
 
 Test(lifecycle, what_does_not_stop_by_itself_is_not_extended)

@@ -52,6 +52,21 @@ Test(langsmith_box, ends_when_idle_or_long_stopped)
 	cr_expect(eq(int, box_state(&kept), SANDBOX_STOPPED));
 }
 
+Test(langsmith_box, says_what_it_loses_where_it_is_not_persistent)
+{
+	struct box kept = parse("{\"id\":\"b1\",\"status\":\"ready\",\"persistent\":true}");
+	struct box lost = parse("{\"id\":\"b1\",\"status\":\"ready\",\"persistent\":false,"
+				"\"idle_ttl_seconds\":600}");
+	struct sandbox_info info;
+
+	box_describe(&kept, &info);
+	cr_expect(eq(str, info.warning, ""));
+	box_describe(&lost, &info);
+	cr_expect(eq(str, info.warning,
+		"it is not persistent: what is written is lost when it stops, as it does when it "
+		"is idle"));
+}
+
 Test(langsmith_box, without_an_id_it_makes_no_sense)
 {
 	AUTO_JSON struct json_object *json = json_tokener_parse("{\"id\":\"a b\"}");

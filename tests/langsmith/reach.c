@@ -226,17 +226,50 @@ Test(langsmith_reach, what_is_gone_is_asked_nothing_more)
 	cr_expect(eq(int, langsmith_provider.info(&sandbox->at.base, NULL, &info, &e), ERR_GONE));
 }
 
-Test(langsmith_reach, what_failed_is_gone_and_says_why)
+#define FAILED                                                                                     \
+	{                                                                                          \
+		LOOK, 200,                                                                         \
+			"{\"id\":\"b1\",\"status\":\"failed\",\"status_message\":\"disk full\"}",  \
+			NULL                                                                       \
+	}
+
+Test(langsmith_reach, what_failed_says_why_and_is_not_given_up)
 {
-	static const struct canned_row rows[] = { FOUND,
-		{ LOOK, 200,
-			"{\"id\":\"b1\",\"status\":\"failed\",\"status_message\":\"disk full\"}",
-			NULL } };
-	struct play p = { .answers = (enum err[]){ ERR_GONE } };
+	static const struct canned_row rows[] = { FOUND, FAILED, FAILED, FAILED };
+	struct play p = { .answers = (enum err[]){ ERR_GONE, ERR_GONE } };
+	struct sandbox_info info;
 
 	FIND(rows);
-	cr_expect(eq(int, reach(NULL, &p), ERR_GONE));
-	cr_expect(strstr(e.text, "disk full") != NULL, "%s", e.text);
+	cr_expect(eq(int, reach(NULL, &p), ERR_UNREACHABLE));
+	cr_expect(eq(str, e.text,
+		"sandbox langsmith:b1 has failed: disk full; sandboxctl resume starts it again"));
+	cr_expect(eq(int, reach(NULL, &p), ERR_UNREACHABLE));
+	sandbox->at.has_found = false;
+	cr_assert(eq(int, langsmith_provider.info(&sandbox->at.base, NULL, &info, &e), ERR_OK),
+		"%s", e.text);
+	cr_expect(eq(int, info.state, SANDBOX_FAILED));
+	cr_expect(eq(str, info.warning, "disk full; sandboxctl resume starts it again"));
+}
+
+Test(langsmith_reach, what_failed_is_started_again_by_resume)
+{
+	static const struct canned_row rows[] = { FOUND, FAILED, { START_BOX, 200, "{}", NULL },
+		{ STATUS, 200, "{\"status\":\"provisioning\"}", NULL },
+		{ STATUS, 200, "{\"status\":\"ready\"}", NULL }, { LOOK, 200, box_ready, NULL } };
+
+	FIND(rows);
+	cr_expect(eq(int, langsmith_provider.resume(&sandbox->at.base, NULL, &e), ERR_OK), "%s",
+		e.text);
+}
+
+Test(langsmith_reach, what_is_not_persistent_is_not_stopped)
+{
+	static const struct canned_row rows[] = { FOUND,
+		{ LOOK, 200, "{\"id\":\"b1\",\"status\":\"ready\",\"persistent\":false}", NULL } };
+
+	FIND(rows);
+	cr_expect(eq(int, langsmith_provider.pause(&sandbox->at.base, NULL, &e), ERR_UNSUPPORTED));
+	cr_expect(strstr(e.text, "discards what was written") != NULL, "%s", e.text);
 }
 
 Test(langsmith_reach, without_a_router_the_way_out_is_named)

@@ -37,6 +37,8 @@ static enum err print_table(
 	add_fact(&table, "provider", t->source.ops->title);
 	add_fact(&table, "state", sandbox_state_word(info->state));
 	add_fact(&table, "life left", left);
+	if (*info->warning)
+		add_fact(&table, "warning", info->warning);
 	if (!t->config.account_only) {
 		add_fact(&table, "directory", info->root);
 		if (t->provider->no_helper) {
@@ -79,6 +81,8 @@ static enum err print_object(
 	sandboxes_put(&w, t->source.ops->name,
 		&(struct sandbox_entry){
 			.id = info->id, .state = info->state, .expires_s = info->expires_s });
+	if (*info->warning)
+		json_put_text(&w, "warning", info->warning);
 	if (!t->config.account_only)
 		put_inside(&w, t, info);
 	json_put_close(&w);

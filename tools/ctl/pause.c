@@ -44,8 +44,10 @@ const struct ctl_command ctl_pause = {
 const struct ctl_command ctl_resume = {
 	.name = "resume",
 	.arguments = "PROVIDER:ID...",
-	.summary = "Wake paused sandboxes",
-	.details = "One that runs is left as it is.",
+	.summary = "Wake paused sandboxes, and recover broken ones",
+	.details =
+		"One that runs is left as it is. One whose state is error or failed is recovered "
+		"where its provider can; sandboxctl info says why it is broken.",
 	.flags = CTL_ACCOUNT,
 	.argp = &each_argp,
 	.run = run_resume,

@@ -24,16 +24,6 @@ void sandboxes_release(struct sandboxes *s)
 	buf_release(&s->json);
 }
 
-const char *sandbox_state_word(enum sandbox_state state)
-{
-	switch (state) {
-	case SANDBOX_RUNNING: return "running";
-	case SANDBOX_PAUSED: return "paused";
-	case SANDBOX_STOPPED: return "stopped";
-	}
-	return "unknown";
-}
-
 static void add_row(struct sandboxes *s, const char *provider, const struct sandbox_entry *entry)
 {
 	AUTO_BUF struct buf labels = BUF_INIT(LABELS_MAX);

@@ -29,6 +29,3 @@ void sandboxes_put(struct json_writer *w, const char *provider, const struct san
 
 /* On standard output; once. */
 enum err sandboxes_print(struct sandboxes *s, struct error *e);
-
-/* "running", "paused" or "stopped". */
-const char *sandbox_state_word(enum sandbox_state state);

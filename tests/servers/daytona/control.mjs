@@ -3,7 +3,9 @@ import { randomBytes } from "node:crypto";
 
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { ApiError, badRequest } from "./api_error.mjs";
-import { checkCreate, interval, readObject, selectPage } from "./control_input.mjs";
+import {
+	canPause, checkCreate, checkLabels, checkNetworkSettings, interval, readObject, selectPage,
+} from "./control_input.mjs";
 import { listedView, sandboxView } from "./control_views.mjs";
 import { serveLegacy } from "./proxy.mjs";
 
@@ -64,15 +66,33 @@ function stop(context, req, res, { sandbox, query }) {
 }
 
 async function labels(context, req, res, { sandbox }) {
-	const { labels: wanted } = await readObject(req);
-	if (typeof wanted !== "object" || wanted === null)
-		throw badRequest("labels must be an object");
+	const wanted = checkLabels(await readObject(req));
 	sandbox.labels = wanted;
 	sendJson(res, 200, { labels: wanted });
 }
 
 function autoStop(context, req, res, { sandbox, rest }) {
 	sandbox.setAutoStop(interval(rest));
+	answer(context, res, sandbox);
+}
+
+function autoPause(context, req, res, { sandbox, rest }) {
+	const minutes = interval(rest);
+	if (minutes > 0)
+		requirePausing(sandbox);
+	if (minutes > 0 && sandbox.isEphemeral)
+		throw badRequest("Auto-pause is not allowed for ephemeral sandboxes");
+	sandbox.setAutoPause(minutes);
+	answer(context, res, sandbox);
+}
+
+function ttl(context, req, res, { sandbox, rest }) {
+	sandbox.setTtl(interval(rest));
+	answer(context, res, sandbox);
+}
+
+async function networkSettings(context, req, res, { sandbox }) {
+	Object.assign(sandbox, checkNetworkSettings(await readObject(req)));
 	answer(context, res, sandbox);
 }
 
@@ -103,8 +123,20 @@ function signedPreviewUrl(context, req, res, { sandbox, rest, query }) {
 	sendJson(res, 200, { sandboxId: sandbox.id, port, token, url: `https://${port}-${token}.${PREVIEW_DOMAIN}` });
 }
 
-function pause() {
-	throw new ApiError(422, "Pausing is not supported for this sandbox");
+function requirePausing({ sandboxClass }) {
+	if (!canPause(sandboxClass))
+		throw new ApiError(422, "Pausing is not supported for this sandbox");
+}
+
+function pause(context, req, res, { sandbox }) {
+	requirePausing(sandbox);
+	sandbox.pause();
+	answer(context, res, sandbox);
+}
+
+function recover(context, req, res, { sandbox, query }) {
+	sandbox.recover(query.get("skipStart") === "true");
+	answer(context, res, sandbox);
 }
 
 function toolboxProxyUrl(context, req, res) {
@@ -121,9 +153,13 @@ const ROUTES = {
 	"POST /sandbox/{id}/start": start,
 	"POST /sandbox/{id}/stop": stop,
 	"POST /sandbox/{id}/pause": pause,
+	"POST /sandbox/{id}/recover": recover,
+	"POST /sandbox/{id}/network-settings": networkSettings,
 	"POST /sandbox/{id}/archive": change("archive"),
 	"PUT /sandbox/{id}/labels": labels,
 	"POST /sandbox/{id}/autostop/{n}": autoStop,
+	"POST /sandbox/{id}/autopause/{n}": autoPause,
+	"POST /sandbox/{id}/ttl/{n}": ttl,
 	"POST /sandbox/{id}/autoarchive/{n}": autoArchive,
 	"POST /sandbox/{id}/autodelete/{n}": autoDelete,
 	"POST /sandbox/{id}/last-activity": lastActivity,
@@ -131,13 +167,16 @@ const ROUTES = {
 	"GET /sandbox/{id}/ports/{n}/signed-preview-url": signedPreviewUrl,
 };
 
+// The vendor's schema has a sandbox's ID alone there, and its ID or its name elsewhere.
+const BY_ID = new Set([lastActivity, toolboxProxyUrl]);
+
 // ---- Serving ---------------------------------------------------------------------------------------
 
 const LEGACY_TOOLBOX = /^\/api\/toolbox\/([^/]+)\/toolbox(\/.*)$/s;
 
 const pattern = (pathname) => pathname
 	.replace(/^\/api\/sandbox\/[^/]+/, `${PREFIX}/sandbox/{id}`)
-	.replace(/\/(auto\w+)\/[^/]+$/, "/$1/{n}")
+	.replace(/\/(auto\w+|ttl)\/[^/]+$/, "/$1/{n}")
 	.replace(/\/ports\/[^/]+\//, "/ports/{n}/");
 
 // Of the data plane under its old address: as under the new one.
@@ -153,6 +192,12 @@ function checkKey(context, req) {
 		throw new ApiError(401, "Invalid credentials");
 }
 
+// Of those that are destroyed, one that was evicted can still be looked at.
+function findFor(fleet, route, id) {
+	const evicted = route === get && fleet.evicted(id);
+	return evicted || (BY_ID.has(route) ? fleet.requireId(id) : fleet.find(id));
+}
+
 async function serve(context, req, res) {
 	const { pathname, searchParams: query } = new URL(req.url, "http://control");
 	checkKey(context, req);
@@ -163,7 +208,8 @@ async function serve(context, req, res) {
 	if (!route)
 		throw new ApiError(404, `Cannot ${req.method} ${pathname}`);
 	const [, , , id, , rest] = pathname.split("/");
-	return route(context, req, res, { sandbox: id && context.fleet.find(decodeURIComponent(id)), rest, query });
+	const sandbox = id && findFor(context.fleet, route, decodeURIComponent(id));
+	return route(context, req, res, { sandbox, rest, query });
 }
 
 // context: { fleet, key, proxyUrl }

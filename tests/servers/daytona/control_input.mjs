@@ -19,22 +19,34 @@ export async function readObject(req) {
 	return value;
 }
 
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+const isTexts = (value) => isObject(value) && Object.values(value).every((one) => typeof one === "string");
 const KINDS = {
 	string: ["a string", (value) => typeof value === "string"],
-	object: ["an object", (value) => typeof value === "object" && value !== null && !Array.isArray(value)],
+	object: ["an object", isObject],
+	texts: ["an object of strings", isTexts],
 	boolean: ["a boolean value", (value) => typeof value === "boolean"],
-	number: ["a number conforming to the specified constraints", Number.isFinite],
+	integer: ["an integer number", Number.isSafeInteger],
 	array: ["an array", Array.isArray],
+	objects: ["an array of objects", (value) => Array.isArray(value) && value.every(isObject)],
 };
 
+// CreateSandbox and UpdateSandboxNetworkSettings of openapi-specs/api.json (daytona/clients).
+const NETWORK = { networkBlockAll: "boolean", networkAllowList: "string", domainAllowList: "string", outboundProxyUrl: "string" };
 const CREATE = {
-	name: "string", snapshot: "string", user: "string", env: "object", labels: "object", public: "boolean",
-	networkBlockAll: "boolean", networkAllowList: "string", domainAllowList: "string", target: "string", cpu: "number",
-	gpu: "number", gpuType: "array", memory: "number", disk: "number", autoStopInterval: "number",
-	autoArchiveInterval: "number", autoDeleteInterval: "number", volumes: "array", buildInfo: "object", linkedSandbox: "string",
+	...NETWORK, name: "string", snapshot: "string", user: "string", env: "texts", labels: "texts", public: "boolean",
+	otelEndpointOverride: "string", target: "string", cpu: "integer", gpu: "integer", gpuType: "array", spot: "boolean",
+	memory: "integer", disk: "integer", autoStopInterval: "integer", autoPauseInterval: "integer", autoArchiveInterval: "integer",
+	autoDeleteInterval: "integer", ttlMinutes: "integer", volumes: "objects", buildInfo: "object", linkedSandbox: "string",
+	secrets: "objects",
 };
 
-const SNAPSHOTS = ["daytona-small", "daytona-medium", "daytona-large", "daytonaio/sandbox:0.5.0-slim"];
+// A snapshot's class is that of its sandboxes. Those that are computers of their own can be paused.
+const SNAPSHOTS = {
+	"daytona-small": "container", "daytona-medium": "container", "daytona-large": "container",
+	"daytonaio/sandbox:0.5.0-slim": "container", "daytona-vm-small": "linux-vm",
+};
+export const classOf = ({ snapshot }) => SNAPSHOTS[snapshot] ?? "container";
 const REGIONS = ["us", "eu"];
 
 // What is unknown passes unseen; what is absent or null is not looked at.
@@ -54,11 +66,27 @@ function checkSource(wanted) {
 		return;
 	if (wanted.cpu || wanted.gpu || wanted.memory || wanted.disk)
 		throw badRequest("Cannot specify Sandbox resources when using a snapshot");
-	if (wanted.snapshot && !SNAPSHOTS.includes(wanted.snapshot))
+	if (wanted.snapshot && !(wanted.snapshot in SNAPSHOTS))
 		throw badRequest(`Snapshot ${wanted.snapshot} not found. Did you add it through the Daytona Dashboard?`);
 }
 
 export const places = (list) => (list ? list.split(",") : []);
+
+export const canPause = (sandboxClass) => sandboxClass === "linux-vm";
+
+function checkLifetimes(wanted) {
+	const { autoStopInterval: stop, autoPauseInterval: pause, autoDeleteInterval: remove } = wanted;
+	for (const [name, minutes] of Object.entries({ "Auto-stop": stop, "Auto-pause": pause, TTL: wanted.ttlMinutes })) {
+		if (minutes < 0)
+			throw badRequest(`${name} interval must be non-negative`);
+	}
+	if (pause > 0 && !canPause(classOf(wanted)))
+		throw badRequest("Auto-pause is not supported for this sandbox class");
+	if (pause > 0 && remove === 0)
+		throw badRequest("Auto-pause is not allowed for ephemeral sandboxes");
+	if (pause > 0 && stop > 0)
+		throw badRequest("At most one of autoStopInterval and autoPauseInterval may be non-zero");
+}
 
 function checkNetwork({ networkAllowList, domainAllowList }) {
 	const noRange = places(networkAllowList).find((one) => !isRange(one));
@@ -75,9 +103,22 @@ export function checkCreate(wanted) {
 	checkNetwork(wanted);
 	if (wanted.target && !REGIONS.includes(wanted.target))
 		throw badRequest("Region not found");
-	if (wanted.autoStopInterval < 0)
-		throw badRequest("Auto-stop interval must be non-negative");
+	if (wanted.spot && !wanted.gpu)
+		throw badRequest("Spot is only supported for GPU sandboxes");
+	checkLifetimes(wanted);
 	return wanted;
+}
+
+export function checkNetworkSettings(wanted) {
+	checkTypes(wanted, NETWORK);
+	checkNetwork(wanted);
+	return wanted;
+}
+
+export function checkLabels({ labels }) {
+	if (!isTexts(labels))
+		throw badRequest("labels must be an object of strings");
+	return labels;
 }
 
 // A whole number of a URL, of minutes.
@@ -85,7 +126,7 @@ export function interval(text, lowest = 0) {
 	if (!/^-?\d+$/.test(text))
 		throw badRequest("Validation failed (numeric string is expected)");
 	if (Number(text) < lowest)
-		throw badRequest("Auto-stop interval must be non-negative");
+		throw badRequest("The interval must be non-negative");
 	return Number(text);
 }
 

@@ -2,12 +2,21 @@
 import { randomUUID } from "node:crypto";
 
 import { ApiError, notFound } from "./api_error.mjs";
+import { canPause, classOf } from "./control_input.mjs";
 import { Sandbox } from "./sandbox.mjs";
 
 const DEFAULTS = {
-	snapshot: "daytona-small", labels: {}, env: {}, target: "us", cpu: 1, memory: 1, disk: 3, autoStopInterval: 15,
-	autoArchiveInterval: 10080, autoDeleteInterval: -1,
+	snapshot: "daytona-small", labels: {}, env: {}, target: "us", cpu: 1, memory: 1, disk: 3, autoArchiveInterval: 10080,
+	autoDeleteInterval: -1,
 };
+
+// One interval is in use by default: what can be paused is, unless it is to be deleted when it rests.
+function defaultIntervals(wanted, sandboxClass) {
+	if ((wanted.autoStopInterval ?? wanted.autoPauseInterval ?? null) !== null)
+		return { autoStopInterval: 0, autoPauseInterval: 0 };
+	const isPaused = canPause(sandboxClass) && wanted.autoDeleteInterval !== 0;
+	return { autoStopInterval: isPaused ? 0 : 15, autoPauseInterval: isPaused ? 60 : 0 };
+}
 
 const DEFAULT_ACCOUNT = "daytona";
 
@@ -29,7 +38,9 @@ export class Fleet {
 			throw new ApiError(409, `Sandbox with name ${wanted.name} already exists`);
 		const id = randomUUID();
 		const snapshot = wanted.buildInfo ? undefined : DEFAULTS.snapshot;
-		const sandbox = new Sandbox(id, { ...DEFAULTS, snapshot, name: id, ...given(wanted) }, this.place);
+		const sandboxClass = classOf(wanted);
+		const usual = { ...DEFAULTS, ...defaultIntervals(wanted, sandboxClass), snapshot, sandboxClass, name: id };
+		const sandbox = new Sandbox(id, { ...usual, ...given(wanted) }, this.place);
 		sandbox.onGone = () => this.sandboxes.delete(id);
 		this.sandboxes.set(id, sandbox);
 		this.everyOne.push(sandbox);
@@ -45,6 +56,18 @@ export class Fleet {
 
 	byId(id) {
 		return this.sandboxes.get(id);
+	}
+
+	requireId(id) {
+		const sandbox = this.byId(id);
+		if (!sandbox)
+			throw notFound(id);
+		return sandbox;
+	}
+
+	// For 24 hours, by its ID.
+	evicted(id) {
+		return this.everyOne.find((one) => one.id === id && one.state === "destroyed" && one.spotEvictedAt);
 	}
 
 	// Deleted, though the proxy may still remember it.

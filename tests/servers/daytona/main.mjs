@@ -4,8 +4,8 @@
 //		[--shell /bin/bash] [--legacy] [--forgetful] [--minute-ms 60000]
 //
 // When it serves it prints one line of JSON: api_url (the control plane, for DAYTONA_API_URL), proxy_url (the data plane),
-// admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /start/ID, /stop/ID, /archive/ID, /kill/ID and
-// GET /activity/ID, which answers { ms }: when that sandbox was last used, and POST /router/PORT: the proxy is said to be
+// admin_url (lib/admin.mjs; besides POST /create, which answers { id }, /start/ID, /stop/ID, /archive/ID, /kill/ID,
+// /evict/ID (a spot sandbox's end), /fail/ID?why=TEXT&recoverable=1 (the state error), /ttl/ID?minutes=N and GET /activity/ID, which answers { ms }: when that sandbox was last used, and POST /router/PORT: the proxy is said to be
 // there), key, and env: the variables with which a client finds it. Files of the sandbox ID are in DIR/ID/home/daytona, those of root in DIR/ID/root. --shell: what reads commands,
 // else one as the vendor's daemon chooses it. --legacy: a server from before there was a proxy: all is below api_url.
 // --forgetful: the proxy's memory of deleted sandboxes is over at once. --minute-ms: how long a minute of an interval is.
@@ -58,6 +58,9 @@ const adminRoutes = ({ fleet, context }) => ({
 	"POST /stop": (id) => fleet.find(id).stop(),
 	"POST /archive": (id) => fleet.find(id).archive(),
 	"POST /kill": (id) => fleet.find(id).destroy(),
+	"POST /evict": (id) => fleet.find(id).evict(),
+	"POST /fail": (id, query) => fleet.find(id).fail(query.get("why"), query.has("recoverable")),
+	"POST /ttl": (id, query) => fleet.find(id).setTtl(Number(query.get("minutes"))),
 });
 
 async function main() {

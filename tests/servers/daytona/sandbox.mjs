@@ -1,10 +1,14 @@
 // One sandbox: its daemon, and its states as the control plane shows them.
 //
-// creating (or pending_build, building_snapshot) -> started <-> stopped -> archived, and at last destroyed.
+// creating (or pending_build, building_snapshot) -> started <-> stopped -> archived, and at last destroyed. One that is a
+// computer of its own may be paused. What is in the state error may be recovered, if the control plane says so.
 import { Guest } from "../lib/guest.mjs";
 import { badRequest, stateChangeInProgress } from "./api_error.mjs";
 
 const ORDINARY_USER = "daytona";
+const CHANGES_MS = 50;
+// The longest that a timer waits.
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 export class Sandbox extends Guest {
 	// place: as lib/guest.mjs wants it, and account: whose the commands are ("": as was asked for), shell: what reads them
@@ -15,6 +19,7 @@ export class Sandbox extends Guest {
 		this.state = wanted.buildInfo ? "pending_build" : "creating";
 		this.desiredState = "started";
 		this.createdAt = this.updatedAt = this.lastActivityAt = Date.now();
+		this.setTtl(wanted.ttlMinutes ?? 0);
 	}
 
 	// ---- States --------------------------------------------------------------------------------------
@@ -55,8 +60,10 @@ export class Sandbox extends Guest {
 		this.requireSettled();
 		if (this.state === "started")
 			return Promise.resolve();
-		if (!["stopped", "archived"].includes(this.state))
+		if (!["stopped", "archived", "paused"].includes(this.state))
 			throw badRequest("Sandbox is not in valid state");
+		if (this.state === "paused")
+			return this.change("resuming", "started", () => this.launch());
 		return this.change(this.state === "archived" ? "restoring" : "starting", "started", () => this.launch());
 	}
 
@@ -65,6 +72,32 @@ export class Sandbox extends Guest {
 		if (this.state !== "started")
 			throw badRequest("Sandbox is not in a stoppable state");
 		return this.isEphemeral ? this.destroy() : this.change("stopping", "stopped", () => this.halt());
+	}
+
+	pause() {
+		this.requireSettled();
+		if (this.state !== "started")
+			throw badRequest("Sandbox is not in a pausable state");
+		return this.change("pausing", "paused", () => this.halt());
+	}
+
+	// As when a runner has lost it.
+	async fail(reason, recoverable) {
+		await this.halt();
+		Object.assign(this, { errorReason: reason, recoverable, desiredState: "error" });
+		this.become("error");
+	}
+
+	recover(staysStopped) {
+		if (this.state !== "error" || !this.recoverable)
+			throw badRequest("Sandbox is not in a recoverable error state");
+		Object.assign(this, { errorReason: undefined, recoverable: undefined, state: "stopped", desiredState: "stopped" });
+		return staysStopped ? Promise.resolve() : this.start();
+	}
+
+	evict() {
+		this.spotEvictedAt = Date.now();
+		return this.destroy();
 	}
 
 	archive() {
@@ -79,6 +112,7 @@ export class Sandbox extends Guest {
 	destroy() {
 		if (this.isChanging && this.state !== "pending_build")
 			throw stateChangeInProgress();
+		clearTimeout(this.ttlTimer);
 		return this.change("destroying", "destroyed", async () => {
 			await this.halt();
 			this.onGone();
@@ -116,19 +150,52 @@ export class Sandbox extends Guest {
 		this.watchActivity();
 	}
 
+	// Either interval takes the other's place.
 	setAutoStop(minutes) {
-		this.autoStopInterval = minutes;
+		Object.assign(this, { autoStopInterval: minutes }, minutes > 0 && { autoPauseInterval: 0 });
+		this.watchActivity();
+	}
+
+	setAutoPause(minutes) {
+		Object.assign(this, { autoPauseInterval: minutes }, minutes > 0 && { autoStopInterval: 0 });
 		this.watchActivity();
 	}
 
 	watchActivity() {
 		clearTimeout(this.timer);
-		if (this.autoStopInterval > 0)
-			this.timer = setTimeout(() => this.stopIfIdle(), this.autoStopInterval * this.place.minuteMs);
+		const minutes = this.autoStopInterval || this.autoPauseInterval;
+		if (minutes > 0)
+			this.timer = setTimeout(() => this.restIfIdle(), minutes * this.place.minuteMs);
 	}
 
-	stopIfIdle() {
-		if (this.state === "started" && !this.isChanging)
+	restIfIdle() {
+		if (this.state !== "started" || this.isChanging)
+			return;
+		if (this.autoPauseInterval > 0)
+			this.pause();
+		else
 			this.stop();
+	}
+
+	// ---- Time to live: from now, whatever its state ----------------------------------------------------
+
+	setTtl(minutes) {
+		clearTimeout(this.ttlTimer);
+		this.destroyAt = minutes > 0 ? Date.now() + minutes * this.place.minuteMs : undefined;
+		if (this.destroyAt)
+			this.watchTtl();
+	}
+
+	watchTtl() {
+		const leftMs = this.destroyAt - Date.now();
+		this.ttlTimer = setTimeout(() => this.expireOrWait(), Math.min(Math.max(leftMs, CHANGES_MS), TIMER_MAX_MS));
+	}
+
+	// A change of state under way is waited for.
+	expireOrWait() {
+		if (this.isChanging || Date.now() < this.destroyAt)
+			this.watchTtl();
+		else
+			this.destroy();
 	}
 }
