@@ -20,7 +20,7 @@ static int64_t left_ms(const struct asking *a)
 
 bool asking_goes_on(struct asking *a, enum err *kind)
 {
-	int64_t pause_ms = retry_pause_ms(a->failures, -1);
+	int64_t pause_ms = retry_pause_ms(a->failures, false, -1);
 
 	if (!is_unanswered(*kind) || a->is_answered)
 		return false;

@@ -86,7 +86,7 @@ enum err http_perform(struct http *h, const struct call *call, const struct http
 		struct error why = { 0 };
 		bool is_foreign = false;
 		enum err kind = perform_once(h, call, request, out, &is_foreign, &why);
-		int64_t pause_ms = retry_pause_ms(n, -1);
+		int64_t pause_ms = retry_pause_ms(n, false, -1);
 
 		if (kind == ERR_OK)
 			return ERR_OK;

@@ -59,12 +59,13 @@ bool exchange_may_follow(const struct http_exchange *x)
 static bool may_repeat(const struct http_exchange *x)
 {
 	const struct outcome *o = &x->transfer.outcome;
+	unsigned most = retry_is_lock(x->transfer.flags, o->status) ? RETRY_LOCK_MAX : RETRY_MAX;
 
 	if (x->has_given)
 		return false;
 	if (o->failure.kind == ERR_OK && retry_is_lasting(x->transfer.flags, o->status))
 		return true;
-	if (x->repetitions >= RETRY_MAX || (o->is_foreign && o->status == 413))
+	if (x->repetitions >= most || (o->is_foreign && o->status == 413))
 		return false;
 	if (o->failure.kind == ERR_OK || (o->is_foreign && o->status == 429))
 		return retry_wants_status(x->transfer.flags, o->status, o->wish);
@@ -76,7 +77,8 @@ static bool may_repeat(const struct http_exchange *x)
 static enum err repeat(struct http_exchange *x, const struct call *call, struct error *e)
 {
 	const struct outcome *o = &x->transfer.outcome;
-	int64_t pause_ms = retry_pause_ms(x->repetitions, o->retry_after_s);
+	bool is_lock = retry_is_lock(x->transfer.flags, o->status);
+	int64_t pause_ms = retry_pause_ms(x->repetitions, is_lock, o->retry_after_ms);
 	struct call pause = { .progress_ms = pause_ms, .cancel = call ? call->cancel : NULL };
 	enum err kind = ERR_TIMEOUT;
 

@@ -64,8 +64,8 @@ enum http_flags {
 	/*
 	 * The server may do it twice: sent again, with growing pauses and jitter, when the connection broke before a byte of
 	 * the answer's body was read, and on 429, 500, 502, 503 and 504. Without it only what certainly was not done is sent
-	 * again: no connection came about, 429, or a GOAWAY of HTTP/2 says so of its stream. Retry-After is obeyed. Never
-	 * beyond the call's deadline.
+	 * again: no connection came about, 429, or a GOAWAY of HTTP/2 says so of its stream.
+	 * Retry-After and retry-after-ms are obeyed. Never beyond the call's deadline.
 	 */
 	HTTP_REPEATABLE = 1,
 	/* 502 is an answer, not a fault: no repetition. */
@@ -82,6 +82,13 @@ enum http_flags {
 	 * has what is HTTP_REPEATABLE sent again after any status from 400 but 408, with which a server ends what it held.
 	 */
 	HTTP_SHOULD_RETRY = 128,
+	/*
+	 * 409 is said of a lock that was not to be had in time, before anything is done: sent again
+	 * five times, after 1, 2, 4, 8 and 16 s where the server asks for nothing else.
+	 */
+	HTTP_LOCK_PASSES = 1024,
+	/* The same of 408 and of what is HTTP_REPEATABLE: it was not done in time. */
+	HTTP_LATENESS_PASSES = 2048,
 	/* A connection of its own, closed afterwards: for streams that live as long as the mount. */
 	HTTP_OWN_CONNECTION = 4,
 	/*

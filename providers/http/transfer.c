@@ -3,6 +3,7 @@
 #include "providers/base/cleanup.h"
 #include "providers/http/client.h"
 #include "providers/http/failure.h"
+#include "providers/http/fields.h"
 #include "providers/http/goaway.h"
 #include "providers/http/request.h"
 
@@ -18,7 +19,7 @@ enum err transfer_init(struct transfer *t, struct error *e)
 	t->upload = (struct buf)BUF_INIT(WINDOW_MAX);
 	t->fields = (struct buf)BUF_INIT(FIELDS_MAX);
 	t->trailers = (struct buf)BUF_INIT(FIELDS_MAX);
-	t->outcome.retry_after_s = -1;
+	t->outcome.retry_after_ms = -1;
 	pthread_mutex_init(&t->lock, NULL);
 	pthread_cond_init(&t->stopped, NULL);
 	t->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -47,7 +48,7 @@ void transfer_reset(struct transfer *t)
 	buf_reset(&t->fields);
 	buf_reset(&t->trailers);
 	free(t->outcome.redirect);
-	t->outcome = (struct outcome){ .retry_after_s = -1 };
+	t->outcome = (struct outcome){ .retry_after_ms = -1 };
 	t->upload_taken = 0;
 	t->upload_given = 0;
 	t->is_over = t->is_held = t->has_fields = false;
@@ -150,7 +151,10 @@ static void note_outcome(const struct transfer *t, struct outcome *o)
 	o->was_sent = t->is_sent && request_bytes > 0 && !t->is_unprocessed;
 	o->was_stale = t->sendings > 1 || t->is_dead || t->is_unprocessed;
 	o->took_ms = took_us / 1000;
-	o->retry_after_s = retry_after_s > 0 ? retry_after_s : -1;
+	o->retry_after_ms = retry_after_ms_of(fields_find(&t->fields, "retry-after-ms"));
+	if (o->retry_after_ms < 0 && retry_after_s > 0)
+		o->retry_after_ms =
+			retry_after_s < INT64_MAX / 1000 ? retry_after_s * 1000 : INT64_MAX;
 	o->redirect = redirect ? strdup(redirect) : NULL;
 }
 

@@ -30,7 +30,7 @@ struct outcome {
 	bool is_foreign; /* it came whole and is not the service's, as `failure` says */
 	bool was_stale;  /* only its connection was at fault: worth another try at once */
 	char *redirect;  /* where a 3xx points, absolute; owned; NULL: nowhere */
-	int64_t retry_after_s;
+	int64_t retry_after_ms;
 	enum retry_wish wish;
 	int64_t received, took_ms; /* bytes of the body; for the log */
 };

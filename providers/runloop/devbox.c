@@ -241,7 +241,7 @@ enum err devbox_list(const struct rest *r, const struct call *call, rest_listed_
 		.has_always_items = true,
 		.labels = "metadata",
 		.more = "has_more",
-		.flags = HTTP_SHOULD_RETRY };
+		.flags = DEVBOX_FLAGS };
 
 	return rest_list(r, call, &list, read_listed, sink, context, e);
 }

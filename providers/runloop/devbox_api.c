@@ -60,7 +60,7 @@ enum err devbox_request_make(struct devbox_request *q, enum http_method method, 
 	enum err kind;
 
 	*q = (struct devbox_request){
-		.ask = { .method = method, .flags = HTTP_SHOULD_RETRY, .id = id, .what = what }
+		.ask = { .method = method, .flags = DEVBOX_FLAGS, .id = id, .what = what }
 	};
 	q->ask.path = q->path;
 	va_start(values, format);
@@ -175,12 +175,14 @@ enum err devbox_ask_held(const struct rest *r, const struct call *call, const st
 	int64_t limit_ms, struct json_object **json, bool *may_have_arrived, struct error *e)
 {
 	const int64_t begin_ms = monotonic_ms();
+	struct rest_ask held = *ask;
 
+	held.flags &= ~(unsigned)HTTP_LATENESS_PASSES;
 	for (;;) {
 		int64_t asked_ms = monotonic_ms();
 		struct error why = { 0 };
 		bool is_late, may_have;
-		enum err kind = ask_once(r, call, ask, json, &may_have, &is_late, &why);
+		enum err kind = ask_once(r, call, &held, json, &may_have, &is_late, &why);
 
 		if (may_have_arrived)
 			*may_have_arrived = may_have;

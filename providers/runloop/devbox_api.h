@@ -20,6 +20,9 @@ enum err uuid7_make(char out[UUID7_SIZE], struct error *e);
 enum err devbox_api_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e);
 
+/* What the vendor's SDK repeats (core.js, shouldRetry). */
+#define DEVBOX_FLAGS (HTTP_SHOULD_RETRY | HTTP_LOCK_PASSES | HTTP_LATENESS_PASSES)
+
 /*
  * A request about the devbox `id`, or about all where it is "". `format`: what follows /v1/devboxes/ID. POST carries a
  * request id that stays the same when it is sent again. Not to be moved once it is made, for it points into itself.

@@ -14,15 +14,34 @@ Test(http_retry, pauses_grow_and_are_spread)
 {
 	for (int i = 0; i < 1000; i++) {
 		for (unsigned n = 0; n < RETRY_MAX; n++) {
-			int64_t pause_ms = retry_pause_ms(n, -1), middle_ms = 250 << n;
+			int64_t pause_ms = retry_pause_ms(n, false, -1), middle_ms = 250 << n;
 
 			cr_assert(ge(i64, pause_ms, middle_ms * 3 / 4));
 			cr_assert(le(i64, pause_ms, middle_ms * 5 / 4));
 		}
-		cr_assert(ge(i64, retry_pause_ms(0, 2), 2000));
-		cr_assert(le(i64, retry_pause_ms(0, 2), 2250));
-		cr_assert(ge(i64, retry_pause_ms(0, INT64_MAX), 3600000));
+		for (unsigned n = 0; n < RETRY_LOCK_MAX; n++) {
+			int64_t pause_ms = retry_pause_ms(n, true, -1), middle_ms = 1000 << n;
+
+			cr_assert(ge(i64, pause_ms, middle_ms * 3 / 4));
+			cr_assert(le(i64, pause_ms, middle_ms * 5 / 4));
+		}
+		cr_assert(ge(i64, retry_pause_ms(0, false, 2000), 2000));
+		cr_assert(le(i64, retry_pause_ms(0, true, 2000), 2250));
+		cr_assert(ge(i64, retry_pause_ms(0, false, INT64_MAX), 3600000));
 	}
+}
+
+Test(http_retry, a_pause_in_milliseconds_is_read)
+{
+	static const struct {
+		const char *value;
+		int64_t ms;
+	} rows[] = { { NULL, -1 }, { "", -1 }, { "soon", -1 }, { "-5", -1 }, { "nan", -1 },
+		{ "0", 0 }, { "1500", 1500 }, { " 12.7", 12 }, { "1e300", 86400000 } };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(eq(i64, retry_after_ms_of(rows[i].value), rows[i].ms), "%s",
+			rows[i].value ? rows[i].value : "none");
 }
 
 /* What the test gave it, so many times; then "ok". */
@@ -49,6 +68,10 @@ static void answer_faults(struct peer *p)
 
 #define SHOULD(status, whether)                                                                    \
 	"HTTP/1.1 " status " X\r\nx-should-retry: " whether "\r\nContent-Length: 5\r\n\r\nfault"
+#define AFTER_MS(status, ms)                                                                       \
+	"HTTP/1.1 " status " X\r\nretry-after-ms: " ms                                             \
+	"\r\nRetry-After: 600\r\nContent-Length: 5\r\n\r\nfault"
+#define PATIENT  (HTTP_REPEATABLE | HTTP_LOCK_PASSES | HTTP_LATENESS_PASSES)
 #define OBEDIENT (HTTP_REPEATABLE | HTTP_SHOULD_RETRY)
 
 struct row {
@@ -130,6 +153,14 @@ Test(http_retry, what_is_repeated_and_what_is_not)
 		{ FAULT("409 X"), 4, HTTP_CONFLICT_PASSES, 200, 5, true },
 		{ AFTER("409", "600"), 1, HTTP_CONFLICT_PASSES, 409, 1, false },
 		{ AFTER("429", "1"), 1, 0, 200, 2, true },
+		{ AFTER_MS("429", "5"), 1, 0, 200, 2, true },
+		{ AFTER_MS("409", "5"), 5, HTTP_LOCK_PASSES, 200, 6, true },
+		{ AFTER_MS("409", "5"), 9, HTTP_LOCK_PASSES, 409, 6, false },
+		{ AFTER_MS("408", "5"), 5, PATIENT, 200, 6, true },
+		{ AFTER_MS("408", "5"), 9, PATIENT, 408, 6, true },
+		{ AFTER_MS("408", "5"), 1, HTTP_LATENESS_PASSES, 408, 1, true },
+		{ AFTER_MS("503", "5"), 9, PATIENT, 503, 4, true },
+		{ SHOULD("409", "false"), 1, PATIENT | HTTP_SHOULD_RETRY, 409, 1, false },
 		{ AFTER("429", "600"), 1, 0, 429, 1, false },
 		{ SHOULD("503", "false"), 1, OBEDIENT, 503, 1, true },
 		{ SHOULD("429", "false"), 1, HTTP_SHOULD_RETRY, 429, 1, false },

@@ -64,6 +64,21 @@ Test(devbox_execution, one_that_ends_soon_is_one_request_that_asks_for_all_lines
 	cr_expect(fixture_has(0, "\"optimistic_timeout\": 25}"));
 }
 
+Test(devbox_execution, a_lock_is_waited_for_and_the_command_runs_once)
+{
+	static const struct canned_row rows[] = {
+		{ EXECUTE, 409, "{\"message\":\"lock timeout\"}", "retry-after-ms: 1\r\n" },
+		{ EXECUTE, 409, "{\"message\":\"lock timeout\"}", "retry-after-ms: 1\r\n" },
+		{ EXECUTE, 200, DONE(""), NULL },
+	};
+
+	FIXTURE_START(rows);
+	cr_assert(eq(int, execute("true"), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+	cr_expect(eq(str, (char *)fixture_body(0), (char *)fixture_body(2)));
+	expect_heard("", "");
+}
+
 Test(devbox_execution, what_an_answer_leaves_out_is_read_again_from_the_first_byte)
 {
 	static const struct canned_row rows[] = {

@@ -106,7 +106,8 @@ Test(devbox_request, refusals_have_their_kinds_and_never_the_key)
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		const struct canned_row row = { "GET ", rows[i].status, rows[i].body, NULL };
+		const struct canned_row row = { "GET ", rows[i].status, rows[i].body,
+			"x-should-retry: false\r\n" };
 
 		fixture_start(&row, 1);
 		cr_expect(eq(int, look(), rows[i].want), "%d: %s", rows[i].status, f.e.text);
@@ -152,6 +153,38 @@ Test(devbox_request, what_is_sent_again_has_the_same_request_id)
 	cr_expect(eq(sz, strlen(first), 36));
 	cr_expect(eq(str, first, (char *)fixture_header(1, "x-request-id")));
 	cr_expect(eq(str, (char *)fixture_header(2, "x-request-id"), ""));
+}
+
+#define SOON "retry-after-ms: 1\r\n"
+
+Test(devbox_request, a_lock_and_a_time_limit_pass)
+{
+	static const struct canned_row rows[] = {
+		{ "GET ", 408, "{\"message\":\"m\"}", SOON },
+		{ "GET ", 409, "{\"message\":\"m\"}", SOON },
+		LOOK,
+		{ "POST " PATHS " ", 409, "{\"message\":\"m\"}", SOON },
+		{ "POST " PATHS " ", 200, DEVBOX("running"), NULL },
+	};
+	struct devbox d;
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int, look(), ERR_OK), "%s", f.e.text);
+	cr_expect(
+		eq(int, devbox_create(&f.api.rest, NULL, "{}", &d, &f.e), ERR_OK), "%s", f.e.text);
+	fixture_stop();
+}
+
+Test(devbox_request, what_may_have_been_made_in_time_is_not_made_again)
+{
+	static const struct canned_row rows[] = {
+		{ "POST " PATHS " ", 408, "{\"message\":\"m\"}", SOON },
+	};
+	struct devbox d;
+
+	FIXTURE_START(rows);
+	cr_expect(eq(int, devbox_create(&f.api.rest, NULL, "{}", &d, &f.e), ERR_TIMEOUT));
+	fixture_stop();
 }
 
 Test(devbox_request, a_wait_that_is_answered_408_is_repeated_at_once)

@@ -136,7 +136,8 @@ Test(runloop_life, deleting_one_that_has_ended_is_success)
 		{ "POST " PATHS "/dbx_1/shutdown ", 400, "{\"message\":\"has ended\"}", NULL },
 		{ "GET " PATHS "/dbx_1 ", 200, DEVBOX("shutdown"), NULL },
 		{ "POST " PATHS "/dbx_1/shutdown ", 404, "{\"message\":\"unknown\"}", NULL },
-		{ "POST " PATHS "/dbx_1/shutdown ", 409, "{\"message\":\"a snapshot\"}", NULL },
+		{ "POST " PATHS "/dbx_1/shutdown ", 409, "{\"message\":\"a snapshot\"}",
+			"x-should-retry: false\r\n" },
 		{ "GET " PATHS "/dbx_1 ", 200, DEVBOX("running"), NULL },
 	};
 	const struct provider_config cfg = { .id = "dbx_1" };
