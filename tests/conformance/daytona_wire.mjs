@@ -54,7 +54,18 @@ async function keys() {
 async function controlRefusals() {
 	assert.equal((await control("POST", "/sandbox", { name: 5, labels: "x" })).status, 400);
 	assert.equal(json(await control("POST", "/sandbox", { name: 5, labels: "x" })).message,
-		"name must be a string, labels must be an object");
+		"name must be a string, labels must be an object of strings");
+	for (const bad of [{ env: { A: 1 } }, { labels: { a: null } }, { cpu: 0.5 }, { autoStopInterval: 1.5 }, { ttlMinutes: "60" },
+		{ ttlMinutes: -1 }, { networkAllowList: "not-a-cidr" }, { networkAllowList: "10.0.0.0/33" }, { autoPauseInterval: 5 },
+		{ snapshot: "daytona-vm-small", autoPauseInterval: 5, autoStopInterval: 5 },
+		{ snapshot: "daytona-vm-small", autoPauseInterval: 5, autoDeleteInterval: 0 }, { spot: true }, { volumes: ["v"] },
+		{ secrets: "all" }])
+		assert.equal((await control("POST", "/sandbox", bad)).status, 400, JSON.stringify(bad));
+	assert.equal((await control("PUT", `/sandbox/${id}/labels`, { labels: { a: 1 } })).status, 400);
+	assert.equal((await control("POST", `/sandbox/${id}/network-settings`, { networkAllowList: "not-a-cidr" })).status, 400);
+	assert.equal((await control("POST", `/sandbox/${id}/ttl/1.5`)).status, 400);
+	assert.equal((await control("POST", `/sandbox/${id}/autopause/5`)).status, 422);
+	assert.equal((await control("POST", `/sandbox/${id}/recover`)).status, 400);
 	assert.equal(json(await control("POST", "/sandbox", { snapshot: "daytona-small", buildInfo: { dockerfileContent: "" } })).message,
 		"Cannot specify a snapshot when using a build info entry");
 	assert.equal((await control("POST", "/sandbox", { target: "moon" })).status, 400);
@@ -66,6 +77,47 @@ async function controlRefusals() {
 	assert.equal((await control("POST", `/sandbox/${id}/pause`)).status, 422);
 	assert.equal((await control("PATCH", `/sandbox/${id}`)).status, 404);
 	assert.equal(json(await control("GET", "/sandbox/none")).message, "Sandbox with ID or name none not found");
+}
+
+// The schema has an ID there, and an ID or a name elsewhere.
+async function byIdAlone() {
+	const named = json(await control("POST", "/sandbox", { name: "by-name" }));
+	assert.equal((await control("GET", "/sandbox/by-name")).status, 200);
+	for (const [method, below] of [["POST", "/last-activity"], ["GET", "/toolbox-proxy-url"]]) {
+		assert.equal((await control(method, `/sandbox/by-name${below}`)).status, 404, below);
+		assert.ok((await control(method, `/sandbox/${named.id}${below}`)).status < 300, below);
+	}
+	await control("DELETE", "/sandbox/by-name");
+	await stateBecomes(named.id, "destroyed");
+}
+
+async function pauses() {
+	const made = json(await control("POST", "/sandbox", { snapshot: "daytona-vm-small" }));
+	assert.deepEqual([made.autoStopInterval, made.autoPauseInterval, made.sandboxClass], [0, 60, "linux-vm"]);
+	await stateBecomes(made.id, "started");
+	assert.equal(json(await control("POST", `/sandbox/${made.id}/autopause/1`)).autoPauseInterval, 1);
+	await stateBecomes(made.id, "paused");
+	assert.equal((await control("POST", `/sandbox/${made.id}/start`)).status, 200);
+	await stateBecomes(made.id, "started");
+	await control("DELETE", `/sandbox/${made.id}`);
+}
+
+async function livesSoLong() {
+	const made = json(await control("POST", "/sandbox", { ttlMinutes: 1 }));
+	assert.ok(Date.parse(made.autoDestroyAt) > 0);
+	const later = json(await control("POST", `/sandbox/${made.id}/ttl/2`));
+	assert.ok(later.autoDestroyAt > made.autoDestroyAt);
+	await stateBecomes(made.id, "destroyed");
+}
+
+async function recovers() {
+	const { id: broken } = await server.post("/create");
+	await server.post(`/fail/${broken}?why=lost&recoverable=1`);
+	const seen = json(await control("GET", `/sandbox/${broken}`));
+	assert.deepEqual([seen.state, seen.errorReason, seen.recoverable], ["error", "lost", true]);
+	assert.equal((await control("POST", `/sandbox/${broken}/recover`)).status, 200);
+	await stateBecomes(broken, "started");
+	await control("DELETE", `/sandbox/${broken}`);
 }
 
 async function changes() {
@@ -267,6 +319,10 @@ async function legacy() {
 const failed = await runTests([
 	["keys", keys],
 	["what the control plane refuses", controlRefusals],
+	["what is found by its ID alone", byIdAlone],
+	["what can be paused pauses when it is idle", pauses],
+	["a time to live", livesSoLong],
+	["what is broken may be recovered", recovers],
 	["one change at a time, shown while it lasts", changes],
 	["create from a snapshot answers with an old state", snapshotAnswersLate],
 	["idle sandboxes stop, whatever quiet requests there are", autoStop],
