@@ -1,18 +1,54 @@
 #include "providers/langsmith/account.h"
 
+#include "providers/base/cleanup.h"
 #include "providers/langsmith/verdict.h"
+
+#include <string.h>
+
+/* Endpoints are written with the older API's prefix, too: what counts is what stands before. */
+static char *root_of(const char *endpoint)
+{
+	static const char *const prefixes[] = { "/api/v1", "/api" };
+	char *root = rest_without_slashes(endpoint);
+	size_t len = root ? strlen(root) : 0;
+
+	for (size_t i = 0; root && i < sizeof prefixes / sizeof *prefixes; i++) {
+		size_t end = strlen(prefixes[i]);
+
+		if (len > end && !strcmp(root + len - end, prefixes[i])) {
+			root[len - end] = 0;
+			break;
+		}
+	}
+	return root;
+}
+
+/* The SDK's two clients read one name each. */
+static const char *workspace(void)
+{
+	const char *tenant = variable("LANGSMITH_TENANT_ID");
+
+	return tenant ? tenant : variable("LANGSMITH_WORKSPACE_ID");
+}
 
 enum err langsmith_account_open(
 	struct rest_account *out, const struct provider_config *cfg, struct error *e)
 {
-	static const struct rest_account_facts facts = {
+	AUTO_FREE char *root = root_of(variable_first("langsmith", VARIABLE_URL));
+	const struct http_header tenant = { .name = "X-Tenant-Id", .value = workspace() };
+	const struct rest_account_facts facts = {
 		.vendor = "langsmith",
+		.url = root,
 		.header = "X-Api-Key",
 		.scheme = "",
-		.below = "/v2/sandboxes",
+		.below = "/api/v2/sandboxes",
+		.more = &tenant,
+		.more_count = tenant.value ? 1 : 0,
 		.judge = langsmith_judge,
 		.frame = &langsmith_frame,
 	};
 
+	if (!root)
+		return error_set(e, ERR_NO_MEMORY, "langsmith");
 	return rest_account_open(out, &facts, cfg, e);
 }

@@ -1,6 +1,6 @@
 /*
- * account.h - where LangSmith is, and with which key, as the vendor's SDK reads the environment
- * (npm langsmith 0.10.5, dist/utils/env.js).
+ * account.h - where LangSmith is, and with which key and workspace, as the vendor's SDK reads the
+ * environment (npm langsmith 0.12.0, lib/utils/env.js, lib/utils/api_url.js and client.js).
  */
 #pragma once
 

@@ -153,7 +153,8 @@ static enum err say_unauthorised(const struct rest_ask *ask, const struct words 
 {
 	return error_set(e, ERR_AUTH,
 		"langsmith:%s: %s: the key is not accepted%s%s; is LANGSMITH_API_KEY, or "
-		"key_file=, one of this endpoint (LANGSMITH_ENDPOINT) and workspace?",
+		"key_file=, one of this endpoint (LANGSMITH_ENDPOINT) and workspace "
+		"(LANGSMITH_TENANT_ID)?",
 		ask->id ? ask->id : "", ask->what, *w->text ? ": " : "", w->text);
 }
 

@@ -13,7 +13,7 @@ import { runTests } from "./tap.mjs";
 const require = createRequire(path.join(process.env.CONFORMANCE_MODULES, "package.json"));
 const sdk = require("langsmith/sandbox");
 
-const server = await startServer("langsmith", ["--provision-ms", "200"]);
+const server = await startServer("langsmith", ["--provision-ms", "200", "--older-prefix"]);
 Object.assign(process.env, server.urls.env);
 const client = new sdk.SandboxClient();
 let sandbox;

@@ -20,10 +20,10 @@ const ask = (url, method, value, headers = {}) => request(url, {
 	body: value === undefined ? undefined : JSON.stringify(value),
 });
 const control = (method, path, value, headers) =>
-	ask(`${server.urls.api_url}/v2/sandboxes${path}`, method, value, headers);
+	ask(`${server.urls.api_url}/api/v2/sandboxes${path}`, method, value, headers);
 const createdBy = async (one) => {
 	const { id } = await one.post("/create");
-	return json(await ask(`${one.urls.api_url}/v2/sandboxes/boxes/${id}`, "GET"));
+	return json(await ask(`${one.urls.api_url}/api/v2/sandboxes/boxes/${id}`, "GET"));
 };
 const box = await createdBy(server);
 const hastyBox = await createdBy(hasty);
@@ -50,7 +50,7 @@ const eventually = async (isDone) => {
 // ---- Control plane ---------------------------------------------------------------------------------
 
 async function keys() {
-	for (const url of [`${server.urls.api_url}/v2/sandboxes/boxes`, `${box.dataplane_url}/download?path=/etc/passwd`]) {
+	for (const url of [`${server.urls.api_url}/api/v2/sandboxes/boxes`, `${box.dataplane_url}/download?path=/etc/passwd`]) {
 		const none = await request(url);
 		assert.equal(none.status, 401);
 		assert.equal(typeof json(none).detail, "string");
@@ -71,13 +71,18 @@ async function fourForms() {
 }
 
 async function refusals() {
-	const boxes = `${server.urls.api_url}/v2/sandboxes/boxes`;
+	const boxes = `${server.urls.api_url}/api/v2/sandboxes/boxes`;
 	const untyped = await request(boxes, { method: "POST", headers: { "X-Api-Key": key }, body: "{}" });
 	assert.equal(untyped.status, 422);
 	for (const bad of [{ name: 5 }, { labels: { a: 1 } }, { snapshot_id: "a", snapshot_name: "b" }, { mem_bytes: 2 ** 50 },
-		{ run_config: { work_dir: "relative" } }, { timeout: 1.5 }, { delete_after_stop_seconds: -60 }])
+		{ run_config: { work_dir: "relative" } }, { timeout: 1.5 }, { delete_after_stop_seconds: -60 }, { persistant: false },
+		{ persistent: "false" }, { persistent: false, preserve_memory_on_stop: true },
+		{ persistent: false, vcpus: 1, fs_capacity_bytes: 17 * 2 ** 30 }])
 		assert.equal((await control("POST", "/boxes", bad)).status, 422, JSON.stringify(bad));
 	assert.equal((await control("POST", "/boxes", { snapshot_name: "nowhere" })).status, 404);
+	assert.equal((await control("PATCH", `/boxes/${box.id}`, { idle_ttl: 60 })).status, 422);
+	assert.equal((await control("POST", `/boxes/${box.id}/service-url`, { port: 80, expires: 5 })).status, 422);
+	assert.equal((await ask(`${server.urls.api_url}/v2/sandboxes/boxes`, "GET")).status, 404);
 	assert.equal((await control("PUT", "/boxes/x")).status, 405);
 	assert.equal((await control("GET", "/boxes?page_size=0")).status, 422);
 	assert.equal((await control("GET", "/boxes?cursor=made-up")).status, 422);
@@ -124,6 +129,17 @@ async function keptMemory() {
 	const pid = await run("setsid sleep 600 >/dev/null 2>&1 & echo $!; echo x >/tmp/memory");
 	assert.equal((await control("POST", `/boxes/${made.id}/stop`, {})).status, 204);
 	assert.equal(await run(`kill -0 ${pid.trim()} && cat /tmp/memory`), "x\n");
+	await control("DELETE", `/boxes/${made.id}`);
+}
+
+async function disposable() {
+	const made = json(await control("POST", "/boxes", { wait_for_ready: true, idle_ttl_seconds: 0, persistent: false }));
+	const run = async (command) => json(await ask(`${made.dataplane_url}/execute`, "POST", { command, timeout: 5 })).stdout;
+	assert.equal(made.persistent, false);
+	await run("echo x >/root/file; echo x >/home/file");
+	assert.equal((await control("POST", `/boxes/${made.id}/snapshot`, { name: "none" })).status, 400);
+	assert.equal((await control("POST", `/boxes/${made.id}/stop`, {})).status, 204);
+	assert.equal(await run("cat /root/file /home/file; echo over"), "over\n");
 	await control("DELETE", `/boxes/${made.id}`);
 }
 
@@ -377,6 +393,7 @@ const failed = await runTests([
 	["without a router there is no data plane", noRouter],
 	["idle sandboxes stop and wake", idle],
 	["memory may live through a stop", keptMemory],
+	["what is not persistent is discarded at a stop", disposable],
 	["execute: refused requests", executeRefusals],
 	["execute: output is text", textOnly],
 	["execute: nobody is told of output that is cut", longOutput],

@@ -13,7 +13,7 @@
 
 #define KEY "lsv2_s3cret"
 /* Of the control plane, for rows. */
-#define BOXES     "/v2/sandboxes/boxes"
+#define BOXES     "/api/v2/sandboxes/boxes"
 #define LOOK      "GET " BOXES "/b1 "
 #define START_BOX "POST " BOXES "/b1/start "
 #define STATUS    "GET " BOXES "/b1/status "

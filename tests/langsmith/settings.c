@@ -6,7 +6,8 @@ static struct rest_account account;
 static void start(void)
 {
 	static const char *const names[] = { "LANGSMITH_ENDPOINT", "LANGCHAIN_ENDPOINT",
-		"LANGSMITH_API_KEY", "LANGCHAIN_API_KEY" };
+		"LANGSMITH_API_KEY", "LANGCHAIN_API_KEY", "LANGSMITH_TENANT_ID",
+		"LANGSMITH_WORKSPACE_ID" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		unsetenv(names[i]);
@@ -30,7 +31,8 @@ Test(langsmith_settings, without_any_it_is_the_public_service)
 {
 	setenv("LANGCHAIN_API_KEY", KEY, 1);
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, account.rest.base_url, "https://api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(
+		eq(str, account.rest.base_url, "https://api.smith.langchain.com/api/v2/sandboxes"));
 	cr_expect(eq(str, (char *)account.rest.headers[0].value, KEY));
 }
 
@@ -41,9 +43,53 @@ Test(langsmith_settings, the_newer_names_win_and_slashes_go)
 	setenv("LANGSMITH_ENDPOINT", "https://eu.api.smith.langchain.com//", 1);
 	setenv("LANGCHAIN_ENDPOINT", "https://elsewhere", 1);
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(
-		eq(str, account.rest.base_url, "https://eu.api.smith.langchain.com/v2/sandboxes"));
+	cr_expect(eq(
+		str, account.rest.base_url, "https://eu.api.smith.langchain.com/api/v2/sandboxes"));
 	cr_expect(eq(str, (char *)account.rest.headers[0].value, KEY));
+}
+
+Test(langsmith_settings, every_spelling_of_the_endpoint_leads_to_the_same_place)
+{
+	static const struct {
+		const char *endpoint, *url;
+	} rows[] = {
+		{ "https://host", "https://host/api/v2/sandboxes" },
+		{ "https://host/api", "https://host/api/v2/sandboxes" },
+		{ "https://host/api/v1", "https://host/api/v2/sandboxes" },
+		{ "https://host/api/v1//", "https://host/api/v2/sandboxes" },
+		{ "https://host/smith/api", "https://host/smith/api/v2/sandboxes" },
+		{ "https://host/myapi", "https://host/myapi/api/v2/sandboxes" },
+	};
+
+	setenv("LANGSMITH_API_KEY", KEY, 1);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		setenv("LANGSMITH_ENDPOINT", rows[i].endpoint, 1);
+		cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+		cr_expect(eq(str, account.rest.base_url, (char *)rows[i].url), "%s",
+			rows[i].endpoint);
+		rest_account_close(&account);
+	}
+}
+
+static void expect_workspace(const char *wanted)
+{
+	const struct http_header *last;
+
+	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
+	last = &account.rest.headers[account.rest.headers_count - 1];
+	cr_expect(eq(str, (char *)(strcmp(last->name, "X-Tenant-Id") ? "" : last->value),
+		(char *)wanted));
+	rest_account_close(&account);
+}
+
+Test(langsmith_settings, a_workspace_is_named_where_there_are_several)
+{
+	setenv("LANGSMITH_API_KEY", KEY, 1);
+	expect_workspace("");
+	setenv("LANGSMITH_WORKSPACE_ID", "w2", 1);
+	expect_workspace("w2");
+	setenv("LANGSMITH_TENANT_ID", "w1", 1);
+	expect_workspace("w1");
 }
 
 Test(langsmith_settings, an_empty_name_is_none)
@@ -53,7 +99,7 @@ Test(langsmith_settings, an_empty_name_is_none)
 	setenv("LANGSMITH_ENDPOINT", "", 1);
 	setenv("LANGCHAIN_ENDPOINT", "https://older", 1);
 	cr_assert(eq(int, open_account(), ERR_OK), "%s", e.text);
-	cr_expect(eq(str, account.rest.base_url, "https://older/v2/sandboxes"));
+	cr_expect(eq(str, account.rest.base_url, "https://older/api/v2/sandboxes"));
 }
 
 Test(langsmith_settings, plain_http_goes_nowhere_but_here)

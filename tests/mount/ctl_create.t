@@ -339,7 +339,7 @@ local) ;;
 esac
 if [ "$PROVIDER" = langsmith ]; then
 	name=$(ctl create langsmith --image python:3.11-slim)
-	is "its snapshot is made once" "$(vendor_request GET "$LANGSMITH_ENDPOINT/v2/sandboxes/snapshots?name_contains=python" |
+	is "its snapshot is made once" "$(vendor_request GET "$LANGSMITH_ENDPOINT/api/v2/sandboxes/snapshots?name_contains=python" |
 		python3 -c 'import json, sys; print(len(json.load(sys.stdin)["snapshots"]))')" 1
 	ctl delete "$name"
 	says "an image that is not there is told" 1 \

@@ -1,11 +1,10 @@
 // The control plane: https://api.smith.langchain.com as far as sandboxes are concerned.
 import { sendEmpty, sendJson } from "../lib/http.mjs";
 import { Failure, invalid, plain, typed } from "./failure.mjs";
-import { checkCreate, checkMembers, checkRunConfig, checkUpdate, readObject, selectPage } from "./input.mjs";
+import { checkBody, checkCreate, checkRunConfig, checkUpdate, readObject, selectPage } from "./input.mjs";
 import { sandboxView, snapshotView, statusView } from "./views.mjs";
 
-// The generated client and the one by hand ask at different places.
-const PREFIX = /^(?:\/api)?\/v2\/sandboxes(?=\/)/;
+const PREFIX = /^(\/api)?\/v2\/sandboxes(?=\/)/;
 const READY_S = 30;
 const LINK_S = 600;
 
@@ -79,10 +78,13 @@ async function remove(context, req, res, name) {
 	sendEmpty(res, 204);
 }
 
-const LINK = { path: "string!", expires_in_seconds: "integer", content_type: "string", content_disposition: "string" };
+const LINK = {
+	path: "string!", expires_in_seconds: "integer", content_type: "string", content_disposition: "string",
+	csp_sandbox: "boolean", csp_sandbox_flags: "list", csp_source_bundles: "list",
+};
 
 async function downloadUrl(context, req, res, name) {
-	const { expires_in_seconds: seconds, ...wanted } = checkMembers(await readObject(req), LINK);
+	const { expires_in_seconds: seconds, ...wanted } = checkBody(await readObject(req), LINK);
 	const sandbox = context.fleet.find(name);
 	if (seconds !== undefined && seconds < 1)
 		throw invalid(["body", "expires_in_seconds"], "Input should be greater than 0");
@@ -93,8 +95,8 @@ async function downloadUrl(context, req, res, name) {
 }
 
 async function serviceUrl(context, req, res, name) {
-	const wanted = checkMembers(await readObject(req),
-		{ port: "integer!", expires_in_seconds: "integer", access: "string" });
+	const wanted = checkBody(await readObject(req),
+		{ port: "integer!", expires_in_seconds: "integer", access: "string", embed_origins: "list" });
 	const sandbox = context.fleet.find(name);
 	const { port, expires_in_seconds: seconds = LINK_S } = wanted;
 	if (port < 1 || port > 65535)
@@ -111,15 +113,27 @@ async function serviceUrl(context, req, res, name) {
 
 // ---- Snapshots -------------------------------------------------------------------------------------
 
-const CAPTURE = { name: "string!", docker_image: "string", fs_capacity_bytes: "integer", run_config: "object" };
+const SNAPSHOT = {
+	name: "string!", docker_image: "string", fs_capacity_bytes: "integer", run_config: "object", description: "string",
+	labels: "texts", tag: "string",
+};
+const CAPTURE = {
+	...SNAPSHOT, checkpoint: "string", confirm_allow_snapshot_secret_values: "boolean", image_config: "object", include: "list",
+	include_memory: "boolean",
+};
 
 async function capture(context, req, res, name) {
-	const wanted = checkMembers(await readObject(req), CAPTURE);
-	sendJson(res, 201, snapshotView(await context.fleet.capture(context.fleet.find(name), wanted)));
+	const wanted = checkBody(await readObject(req), CAPTURE);
+	const sandbox = context.fleet.find(name);
+	if (!sandbox.persistent && !wanted.docker_image)
+		throw typed(400, "InvalidRequest", `Sandbox '${name}' is not persistent: its filesystem cannot be captured`);
+	sendJson(res, 201, snapshotView(await context.fleet.capture(sandbox, wanted)));
 }
 
 async function createSnapshot(context, req, res) {
-	const wanted = checkMembers(await readObject(req), { ...CAPTURE, docker_image: "string!", fs_capacity_bytes: "integer!", registry_id: "string" });
+	const wanted = checkBody(await readObject(req), {
+		...SNAPSHOT, docker_image: "string!", fs_capacity_bytes: "integer!", registry_id: "string",
+	});
 	checkRunConfig(wanted.run_config);
 	sendJson(res, 201, snapshotView(context.fleet.addSnapshot(wanted, undefined, "building")));
 }
@@ -171,12 +185,18 @@ function parsePath(pathname) {
 
 export const controlKind = (req) => `${req.method} ${parsePath(req.url.replace(/\?.*$/s, "")).pattern}`;
 
-function findRoute(method, pathname) {
+const isBelow = ({ hasOlderPrefix }, pathname) => {
+	const [whole, isOfToday] = PREFIX.exec(pathname) ?? [];
+	return whole !== undefined && (isOfToday !== undefined || hasOlderPrefix);
+};
+
+function findRoute(context, method, pathname) {
 	const { pattern, name } = parsePath(pathname);
-	const route = PREFIX.test(pathname) ? ROUTES[`${method} ${pattern}`] : undefined;
+	const isServed = isBelow(context, pathname);
+	const route = isServed ? ROUTES[`${method} ${pattern}`] : undefined;
 	if (route)
 		return { route, name };
-	const isKnown = PREFIX.test(pathname) && Object.keys(ROUTES).some((one) => one.split(" ")[1] === pattern);
+	const isKnown = isServed && Object.keys(ROUTES).some((one) => one.split(" ")[1] === pattern);
 	throw plain(isKnown ? 405 : 404, isKnown ? "Method Not Allowed" : "Not Found");
 }
 
@@ -188,12 +208,18 @@ export function checkKey(context, req) {
 		throw plain(403, "Forbidden");
 }
 
+function checkWorkspace(context, req) {
+	if (context.workspace && req.headers["x-tenant-id"] !== context.workspace)
+		throw plain(403, "This API key is org-scoped and requires workspace specification");
+}
+
 // context: { fleet, key, links, routerUrl, hasRouter }
 export const controlHandler = (context) => async (req, res) => {
 	const { pathname, searchParams } = new URL(req.url, "http://control");
 	try {
 		checkKey(context, req);
-		const { route, name } = findRoute(req.method, pathname);
+		checkWorkspace(context, req);
+		const { route, name } = findRoute(context, req.method, pathname);
 		await route(context, req, res, name, searchParams);
 	} catch (error) {
 		(error instanceof Failure ? error : typed(500, "InternalError", error.message)).send(res);

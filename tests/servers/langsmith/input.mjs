@@ -34,6 +34,7 @@ const checks = {
 	integer: Number.isSafeInteger,
 	texts: isTexts,
 	object: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+	list: Array.isArray,
 };
 
 // schema: { name: "kind" }, or "kind!" where it must be there. null is as if it were not there.
@@ -50,6 +51,14 @@ export function checkMembers(value, schema, place = ["body"]) {
 			known[name] = given;
 	}
 	return known;
+}
+
+// The same of a body in which nothing else may stand.
+export function checkBody(value, schema) {
+	const unknown = Object.keys(value).find((name) => !(name in schema));
+	if (unknown !== undefined)
+		throw invalid(["body", unknown], "Extra inputs are not permitted", "extra_forbidden");
+	return checkMembers(value, schema);
 }
 
 export function checkRunConfig(config, place = ["body", "run_config"]) {
@@ -84,31 +93,46 @@ function checkMachine({ vcpus, cpu_millicores: millicores, mem_bytes: memory }) 
 		throw invalid(["body", "mem_bytes"], "mem_bytes must be within 50% of 4 GiB per vCPU");
 }
 
+// BoxCreateParams and BoxUpdateParams of the generated client, and what the one by hand adds.
 const CREATE = {
 	wait_for_ready: "boolean", timeout: "integer", snapshot_id: "string", snapshot_name: "string", snapshot: "string",
 	name: "string", idle_ttl_seconds: "integer", delete_after_stop_seconds: "integer", vcpus: "integer",
 	cpu_millicores: "integer", mem_bytes: "integer", fs_capacity_bytes: "integer", env_vars: "texts", labels: "texts",
 	mount_config: "object", proxy_config: "object", run_config: "object", preserve_memory_on_stop: "boolean",
-	restore_memory: "boolean", access_delegation: "object",
+	restore_memory: "boolean", access_delegation: "object", persistent: "boolean", tag_value_ids: "list", volumes: "list",
 };
 
+const DISK_PER_CPU = 16 * GIB;
+
+// What is discarded at a stop has no memory to be kept, and less disk.
+function checkDisposable({ persistent, preserve_memory_on_stop: keepsMemory, fs_capacity_bytes: disk, vcpus }) {
+	if (persistent !== false)
+		return;
+	if (keepsMemory)
+		throw invalid(["body", "preserve_memory_on_stop"], "preserve_memory_on_stop requires a persistent sandbox");
+	if (disk > DISK_PER_CPU * (vcpus ?? 16))
+		throw invalid(["body", "fs_capacity_bytes"], "fs_capacity_bytes must be at most 16 GiB per vCPU when persistent is false");
+}
+
 export function checkCreate(body) {
-	const wanted = checkLifetimes(checkMembers(body, CREATE));
+	const wanted = checkLifetimes(checkBody(body, CREATE));
 	if ([wanted.snapshot_id, wanted.snapshot_name, wanted.snapshot].filter(Boolean).length > 1)
 		throw invalid(["body"], "at most one of snapshot_id and snapshot_name may be set");
 	if (wanted.name !== undefined && !/^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/.test(wanted.name))
 		throw invalid(["body", "name"], "name must be letters, digits, '-', '_' and '.'");
 	checkMachine(wanted);
+	checkDisposable(wanted);
 	return { ...wanted, run_config: checkRunConfig(wanted.run_config) };
 }
 
 const UPDATE = {
 	name: "string", idle_ttl_seconds: "integer", delete_after_stop_seconds: "integer", run_config: "object",
-	proxy_config: "object", vcpus: "integer", mem_bytes: "integer", fs_capacity_bytes: "integer",
+	proxy_config: "object", vcpus: "integer", cpu_millicores: "integer", mem_bytes: "integer", fs_capacity_bytes: "integer",
+	tag_value_ids: "list",
 };
 
 export function checkUpdate(body) {
-	const wanted = checkLifetimes(checkMembers(body, UPDATE));
+	const wanted = checkLifetimes(checkBody(body, UPDATE));
 	const config = checkRunConfig(wanted.run_config);
 	return config ? { ...wanted, run_config: config } : wanted;
 }

@@ -2,16 +2,20 @@
 //
 //	node main.mjs --root DIR [--port 0] [--sandbox-port 0] [--admin-port 0] [--key KEY] [--user NAME]
 //		[--max-sandboxes 20] [--provision-ms 0] [--proxy-timeout-s 310] [--second-ms 1000]
-//		[--output-max BYTES] [--old] [--no-router] [--programs DIR]
+//		[--output-max BYTES] [--old] [--no-router] [--workspace ID] [--older-prefix]
+//		[--programs DIR]
 //
 // When it serves it prints one line of JSON: api_url (the control plane), sandbox_url (the data plane, whose addresses
 // only a sandbox's dataplane_url tells), admin_url, key, and env: the variables with which a client finds it. --user:
 // whose a sandbox's commands are when nobody is asked for, the vendor's default being root. --provision-ms: how long a
 // sandbox takes to be ready; --second-ms: how long a second of its lifetimes is. --output-max: of a command's stream over
 // HTTP. --old: daemons from before HEAD, ranges, entity tags and searches. --no-router: sandboxes have no dataplane_url.
+// --workspace: the key is of several, and every request must name this one.
+// --older-prefix: the API is below /v2/sandboxes as well, where clients by hand looked for it until 2026.
 //
 // Admin (lib/admin.mjs): POST /create, which answers { id }, /stop/ID (/pause/ID is the same), /kill/ID, /reload/ID: those
 // who listen to commands are sent away with 1001; /cut/ID: its connections break; /doom?why=TEXT: the next sandbox fails;
+// /fail/ID?why=TEXT: this one has; /dispose/ID: it is not persistent;
 // /router/PORT: the data plane is said to be there.
 // Files of the sandbox ID are in DIR/ID/root, home and tmp. It ends on SIGTERM and takes all sandboxes with it. 77: no
 // namespaces here.
@@ -44,6 +48,8 @@ const DEFAULTS = {
 	"output-max": 64 << 20,
 	old: false,
 	"no-router": false,
+	workspace: "",
+	"older-prefix": false,
 	programs: PROGRAMS,
 };
 
@@ -80,6 +86,13 @@ const sandboxRoutes = ({ fleet }) => ({
 	"POST /stop": (id) => fleet.find(id).stop(),
 	"POST /pause": (id) => fleet.find(id).stop(),
 	"POST /kill": (id) => fleet.find(id).kill(),
+	"POST /fail": async (id, query) => {
+		await fleet.find(id).stop();
+		fleet.find(id).fail(query.get("why"));
+	},
+	"POST /dispose": (id) => {
+		fleet.find(id).persistent = false;
+	},
 	"POST /reload": (id) => reload(fleet.find(id)),
 	"POST /cut": (id) => fleet.find(id).cutConnections(),
 	"POST /doom": (argument, query) => {
@@ -99,6 +112,8 @@ async function main() {
 		links: new Links(),
 		key: options.key,
 		hasRouter: !options["no-router"],
+		workspace: options.workspace,
+		hasOlderPrefix: options["older-prefix"],
 		proxyTimeoutS: options["proxy-timeout-s"],
 	};
 	const watched = { counters: new Counters(), faults: new Faults() };

@@ -17,6 +17,7 @@ const DEFAULTS = {
 	fs_capacity_bytes: 16 * 2 ** 30,
 	labels: {},
 	env_vars: {},
+	persistent: true,
 	preserve_memory_on_stop: false,
 };
 // What lies on the disk; /tmp is memory.
@@ -120,6 +121,8 @@ export class Sandbox extends Guest {
 		this.cutConnections();
 		if (!this.thaw)
 			clear(path.join(this.directory, "tmp"));
+		for (const name of this.persistent ? [] : ON_DISK)
+			clear(path.join(this.directory, name));
 	}
 
 	wakeFrozen() {

@@ -20,6 +20,7 @@ export const sandboxView = (context, sandbox) => ({
 	mem_bytes: sandbox.mem_bytes,
 	fs_capacity_bytes: sandbox.fs_capacity_bytes,
 	labels: sandbox.labels,
+	persistent: sandbox.persistent,
 	preserve_memory_on_stop: sandbox.preserve_memory_on_stop,
 	...(sandbox.run_config ? { run_config: sandbox.run_config } : {}),
 	...(sandbox.access_delegation ? { access_delegation: sandbox.access_delegation } : {}),
