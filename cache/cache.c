@@ -418,7 +418,8 @@ static void tell_room(struct cache *c, struct cache_status *out)
 
 void cache_get_status(struct cache *c, struct cache_status *out)
 {
-	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime) };
+	*out = (struct cache_status){ .expires_s = lifetime_left_s(c->lifetime),
+		.is_gone = provider_is_gone(c->metered.provider) };
 	tree_counts(c->tree, &out->inodes_known, &out->names_known);
 	out->stream = lease_state(c->lease, out->stream_why, sizeof out->stream_why);
 	out->unwatched_dirs = tree_unwatched(c->tree);

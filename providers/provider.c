@@ -71,6 +71,11 @@ void provider_release(struct provider *p)
 		p->ops->release(p);
 }
 
+bool provider_is_gone(const struct provider *p)
+{
+	return atomic_load(&p->is_gone);
+}
+
 const char *sandbox_state_word(enum sandbox_state state)
 {
 	switch (state) {

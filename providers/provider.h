@@ -22,6 +22,8 @@
 #include "providers/base/call.h"
 #include "providers/verbs.h"
 
+#include <stdatomic.h>
+
 struct helper_client;
 struct provider;
 
@@ -299,7 +301,8 @@ struct provider {
 	const char *
 		no_helper; /* why the helper program does not run there, a sentence; NULL: nothing lacks */
 	struct foreign_answers
-		*foreign; /* what came that was not the vendor's; NULL: is not noted */
+		*foreign;    /* what came that was not the vendor's; NULL: is not noted */
+	atomic_bool is_gone; /* the vendor was seen to know the sandbox no more */
 	bool is_opened; /* a stream of changes began with the attach, as provider_config.opening asks */
 };
 
@@ -331,6 +334,8 @@ enum err provider_list_sandboxes(const struct provider_ops *ops, const struct pr
 	const struct call *call, sandbox_sink sink, void *context, struct error *e);
 enum err provider_delete(const struct provider_ops *ops, const struct provider_config *cfg,
 	const struct call *call, struct error *e);
+/* Whether the sandbox is known to be gone for good; without a request. */
+bool provider_is_gone(const struct provider *p);
 enum err provider_pause(struct provider *p, const struct call *call, struct error *e);
 enum err provider_resume(struct provider *p, const struct call *call, struct error *e);
 enum err provider_extend(

@@ -28,6 +28,7 @@ struct lifetime {
 	pthread_cond_t moved;
 	int64_t ends_ms, renew_ms;
 	bool is_over;    /* nothing is to be renewed any more */
+	bool has_looked; /* what became of the sandbox at its end */
 	bool has_failed; /* the last renewal, and that was said */
 };
 
@@ -39,6 +40,7 @@ static void set_end(struct lifetime *l, int64_t left_s)
 
 	l->ends_ms = now_ms + left_s * 1000;
 	l->renew_ms = now_ms + left_s * 1000 / 2;
+	l->has_looked = false;
 }
 
 static bool is_used(struct lifetime *l)
@@ -53,19 +55,27 @@ static void wait_until(struct lifetime *l, int64_t until_ms)
 	condition_wait_until(&l->moved, &l->lock, until_ms);
 }
 
-/* Returns, with the lock, when a renewal is due and the mount in use; false: it is over. */
+static bool is_to_look(const struct lifetime *l)
+{
+	return !l->has_looked && monotonic_ms() >= l->ends_ms;
+}
+
+/*
+ * Returns, with the lock, when a renewal is due and the mount in use, or when the sandbox is at its
+ * end; false: it is over.
+ */
 static bool wait_for_turn(struct lifetime *l)
 {
 	while (!l->is_over) {
 		bool is_due = monotonic_ms() >= l->renew_ms;
 
 		atomic_store(&l->is_asleep, is_due);
-		if (is_due && is_used(l))
+		if ((is_due && is_used(l)) || is_to_look(l))
 			break;
-		if (is_due)
+		if (is_due && l->has_looked)
 			pthread_cond_wait(&l->moved, &l->lock);
 		else
-			wait_until(l, l->renew_ms);
+			wait_until(l, is_due ? l->ends_ms : l->renew_ms);
 	}
 	atomic_store(&l->is_asleep, false);
 	return !l->is_over;
@@ -108,23 +118,49 @@ static void take_renewal(struct lifetime *l, int64_t left_s)
 		l->renew_ms = monotonic_ms() + AGAIN_MS;
 }
 
+static void renew_in_turn(struct lifetime *l)
+{
+	struct error e = { 0 };
+	int64_t left_s = -1;
+
+	pthread_mutex_unlock(&l->lock);
+	enum err kind = renew(l, &left_s, &e);
+
+	pthread_mutex_lock(&l->lock);
+	if (kind)
+		note_failure(l, &e);
+	else
+		take_renewal(l, left_s);
+}
+
+/* The provider remembers a sandbox that is gone. What else became of it is found out by use. */
+static void look_in_turn(struct lifetime *l)
+{
+	const struct call call = {
+		.progress_ms = l->progress_ms, .cancel = &l->cancel, .is_background = true
+	};
+	struct sandbox_info info;
+	struct error e = { 0 };
+
+	l->has_looked = true;
+	pthread_mutex_unlock(&l->lock);
+	enum err kind = metered_info(&l->provider, &call, &info, &e);
+
+	pthread_mutex_lock(&l->lock);
+	if (kind == ERR_GONE && provider_is_gone(l->provider.provider))
+		l->is_over = true;
+}
+
 static void *keep_alive(void *context)
 {
 	struct lifetime *l = context;
 
 	pthread_mutex_lock(&l->lock);
 	while (wait_for_turn(l)) {
-		struct error e = { 0 };
-		int64_t left_s = -1;
-
-		pthread_mutex_unlock(&l->lock);
-		enum err kind = renew(l, &left_s, &e);
-
-		pthread_mutex_lock(&l->lock);
-		if (kind)
-			note_failure(l, &e);
+		if (is_to_look(l))
+			look_in_turn(l);
 		else
-			take_renewal(l, left_s);
+			renew_in_turn(l);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return NULL;

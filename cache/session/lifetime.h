@@ -5,6 +5,8 @@
  * a command), or that has changes which the sandbox does not have yet. Then one thread gives the sandbox more time whenever half of what is left is over. An idle mount
  * makes no call at all and lets the sandbox end. Functions may be called from any thread; those that take a struct
  * lifetime accept NULL, which is a sandbox without end.
+ *
+ * Where the end comes all the same, also of an idle mount, the thread looks once whether the sandbox is gone.
  */
 #pragma once
 

@@ -42,6 +42,7 @@ struct cache_status {
 		contents_dir; /* where contents are kept, of all mounts of this user; NULL: in memory */
 	uint64_t contents_bytes, contents_max;
 	int64_t expires_s;                            /* until the sandbox ends; -1: it does not */
+	bool is_gone;                                 /* the sandbox, for good */
 	struct cache_error errors[CACHE_ERRORS_KEPT]; /* the last ones, newest first */
 	size_t errors_count;
 	struct foreign_report foreign; /* answers of somebody in between */

@@ -14,12 +14,14 @@ static void put_optional(struct json_writer *w, const char *name, const char *te
 }
 
 static void put_sandbox(struct json_writer *w, const char *source,
-	const struct sandbox_info *sandbox, int64_t expires_s)
+	const struct sandbox_info *sandbox, const struct cache_status *status)
 {
+	int64_t expires_s = status->is_gone ? 0 : status->expires_s;
+
 	json_put_text(w, "source", source);
 	json_put_bytes(w, "provider", source, strcspn(source, ":"));
 	json_put_text(w, "id", sandbox->id);
-	json_put_text(w, "state", sandbox_state_word(sandbox->state));
+	json_put_text(w, "state", status->is_gone ? "gone" : sandbox_state_word(sandbox->state));
 	json_put_text(w, "root", sandbox->root);
 	put_optional(w, "note", sandbox->note);
 	put_optional(w, "warning", sandbox->warning);
@@ -133,7 +135,7 @@ void status_text(const char *source, const struct sandbox_info *sandbox,
 	struct json_writer w = { .out = out };
 
 	json_put_open(&w, NULL);
-	put_sandbox(&w, source, sandbox, status->expires_s);
+	put_sandbox(&w, source, sandbox, status);
 	json_put_integer(&w, "pending_changes", (int64_t)status->pending_changes);
 	json_put_integer(&w, "pending_bytes", (int64_t)status->pending_bytes);
 	json_put_integer(&w, "leaving_bytes", (int64_t)status->leaving_bytes);

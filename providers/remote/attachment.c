@@ -88,19 +88,12 @@ static enum err say_gone(const struct attachment *a, struct error *e)
 
 enum err attachment_check(struct attachment *a, struct error *e)
 {
-	bool is_gone;
-
-	pthread_mutex_lock(&a->lock);
-	is_gone = a->is_gone;
-	pthread_mutex_unlock(&a->lock);
-	return is_gone ? say_gone(a, e) : ERR_OK;
+	return provider_is_gone(&a->base) ? say_gone(a, e) : ERR_OK;
 }
 
 void attachment_note_gone(struct attachment *a)
 {
-	pthread_mutex_lock(&a->lock);
-	a->is_gone = true;
-	pthread_mutex_unlock(&a->lock);
+	atomic_store(&a->base.is_gone, true);
 }
 
 enum err attachment_note(struct attachment *a, enum err kind, struct error *e)

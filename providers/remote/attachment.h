@@ -20,7 +20,6 @@ struct attachment {
 	struct remote remote; /* once attached */
 	bool has_remote;
 	pthread_mutex_t lock;
-	bool is_gone;   /* lock */
 	bool has_found; /* lock: what follows was learned while connecting, and nobody asked yet */
 	struct sandbox_info found; /* lock: state, expires_s and warning */
 };

@@ -50,6 +50,12 @@ static void add_repaired(struct report *r, const char *dir, struct json_object *
 		table_note(&r->table, "%s: %s", dir, note);
 }
 
+static void add_state(struct report *r, const char *dir, struct json_object *status)
+{
+	if (!strcmp(rest_text(status, "state", ""), "gone"))
+		table_note(&r->table, "%s: the sandbox is gone", dir);
+}
+
 static void add_stream(struct report *r, const char *dir, struct json_object *status)
 {
 	struct json_object *stream = rest_member(status, "stream");
@@ -95,6 +101,7 @@ static void add_alive(struct report *r, const struct mounted *m, const struct bu
 		(const char *const[]){ m->source, m->dir, mount_state_word(MOUNT_ALIVE),
 			owed.changes ? owed_words(&owed, pending) : "-", refused, known,
 			cache_words(status, cache), left });
+	add_state(r, m->dir, status);
 	add_refused(r, m->dir, status);
 	add_repaired(r, m->dir, status);
 	add_stream(r, m->dir, status);

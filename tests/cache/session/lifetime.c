@@ -17,7 +17,8 @@ struct vendor {
 	struct provider base;
 	int64_t left_s; /* what info says after an extension */
 	enum err answer;
-	atomic_int extended;
+	bool ends; /* then it is gone */
+	atomic_int extended, looks;
 	_Atomic int64_t asked_s;
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
@@ -40,9 +41,15 @@ static enum err vendor_extend(
 static enum err vendor_info(
 	struct provider *p, const struct call *call, struct sandbox_info *out, struct error *e)
 {
-	(void)call, (void)e;
-	*out = (struct sandbox_info){ .expires_s = ((struct vendor *)p)->left_s };
-	return ERR_OK;
+	struct vendor *v = (struct vendor *)p;
+
+	(void)call;
+	atomic_fetch_add(&v->looks, 1);
+	*out = (struct sandbox_info){ .expires_s = v->left_s };
+	if (!v->ends)
+		return ERR_OK;
+	atomic_store(&p->is_gone, true);
+	return error_set(e, ERR_GONE, "it is gone");
 }
 
 static const struct provider_ops vendor_ops = {
@@ -232,6 +239,35 @@ Test(lifetime, an_idle_mount_asks_for_nothing_until_it_is_used)
 		lifetime_used(l);
 	} while (!vendor_saw(&v, 1, 10));
 	lifetime_free(l);
+}
+
+Test(lifetime, at_its_end_an_idle_mount_looks_whether_the_sandbox_is_gone)
+{
+	struct vendor v;
+
+	vendor_init(&v, 0);
+	v.ends = true;
+	struct lifetime *l =
+		start_with(&v, (struct lifetime_options){ .left_s = 1, .used_ms = 100 });
+
+	await_no_end(l);
+	cr_expect(provider_is_gone(&v.base));
+	lifetime_free(l);
+	cr_expect(eq(int, atomic_load(&v.looks), 1));
+	cr_expect(eq(int, atomic_load(&v.extended), 0));
+}
+
+Test(lifetime, an_idle_mount_looks_once_where_the_sandbox_goes_on)
+{
+	struct vendor v;
+
+	vendor_init(&v, 0);
+	struct lifetime *l =
+		start_with(&v, (struct lifetime_options){ .left_s = 1, .used_ms = 100 });
+
+	cr_expect(not(vendor_saw(&v, 1, 1500)));
+	lifetime_free(l);
+	cr_expect(le(int, atomic_load(&v.looks), 1));
 }
 
 Test(lifetime, a_mount_that_is_held_is_in_use)

@@ -51,6 +51,16 @@ Test(status_text, says_which_sandbox_it_is)
 	json_object_put(whole);
 }
 
+Test(status_text, a_sandbox_that_is_gone_is_shown_as_that)
+{
+	struct json_object *whole =
+		told(&(struct cache_status){ .expires_s = 300, .is_gone = true });
+
+	expect_field(whole, "state", "gone");
+	expect_field(whole, "expires_s", "0");
+	json_object_put(whole);
+}
+
 Test(status_text, a_sandbox_without_end_and_a_mount_without_journal_have_nulls)
 {
 	struct json_object *whole = told(&(struct cache_status){ .expires_s = -1 });
