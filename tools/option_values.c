@@ -143,7 +143,7 @@ enum err option_refuse(const struct opt *o, const char *value, void *field, stru
 {
 	(void)value;
 	(void)field;
-	return error_set(e, ERR_INVALID, "option '%s': %s", o->name, o->argument);
+	return error_set(e, ERR_INVALID, "option '%s': %s", o->name, o->help);
 }
 
 /* ---- Of a sandbox that is made ---- */

@@ -31,7 +31,7 @@
 	}
 #define REFUSED(option, why)                                                                       \
 	{                                                                                          \
-		.name = (option), .argument = (why), .help = "", .set = option_refuse              \
+		.name = (option), .help = (why), .set = option_refuse                              \
 	}
 
 const struct opt options[] = {
@@ -121,9 +121,9 @@ const struct opt options[] = {
 	FLAG("allow_other", allow_other, 1, "let other users in"),
 	FLAG("allow_root", allow_root, 1, "let root in"),
 	FLAG("ro", read_only, 1, "read-only"),
-	HIDDEN("rw", read_only, 0),
+	FLAG("rw", read_only, 0, "read and write, as without ro"),
 	FLAG("noexec", noexec, 1, "no program on it can be run from here"),
-	HIDDEN("exec", noexec, 0),
+	FLAG("exec", noexec, 0, "as without noexec"),
 	FLAG("nonempty", nonempty, 1, "mount over a directory that is not empty, or over a mount"),
 	VALUE("symlinks=", option_set_choice, symlinks, "rewrite|refuse|raw",
 		"what becomes of links that would lead out of the mount"),
@@ -156,14 +156,14 @@ const struct opt options[] = {
 		"the error"),
 	FLAG("sync", write_through, 1,
 		"a change returns when the sandbox has it, or with the error"),
-	HIDDEN("dirsync", write_through, 1),
-	HIDDEN("async", write_through, 0),
+	FLAG("dirsync", write_through, 1, "the same"),
+	FLAG("async", write_through, 0, "as without sync"),
 	VALUE("excl=", option_set_choice, excl_remote, "auto|remote",
 		"remote: the sandbox alone says whether a name is free for what must be new "
 		"(O_EXCL, "
 		"mkdir, link), so that lock files hold against its programs, too"),
 
-	FLAG("noatime", noatime, 1, ""),
+	FLAG("noatime", noatime, 1, "reading moves no access times"),
 	REFUSED("remount", "unmount and mount again instead"),
 	REFUSED("fsname=", "the mount table shows the source; leave it out"),
 	REFUSED("subtype=", "it is always sandboxfs; leave it out"),

@@ -9,7 +9,7 @@
 
 static bool is_listed(const struct opt *o)
 {
-	return o->help && *o->help;
+	return o->help && *o->help && o->set != option_refuse;
 }
 
 /* Whether the next word is the value of this one. */
