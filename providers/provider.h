@@ -319,6 +319,9 @@ unsigned provider_options_asked(const struct provider_config *cfg);
 const char *provider_option_name(const struct provider_config *cfg, unsigned option);
 /* "template=, env=, ...": as mounts call them. */
 void provider_option_names(unsigned options, struct buf *out);
+/* ERR_UNSUPPORTED: `cfg` asks for what this vendor cannot give a new sandbox; the error names it. */
+enum err provider_check_create(
+	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);
 
 /* ---- What callers use: one for each slot, absent ones handled ---- */
 

@@ -5,8 +5,6 @@
 
 #include "providers/provider.h"
 
-/* ERR_UNSUPPORTED: `cfg` asks for what this vendor cannot give a new sandbox, or one that is there. Names it. */
-enum err provider_check_create(
-	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);
+/* As provider_check_create(), of a sandbox that is there. */
 enum err provider_check_connect(
 	const struct provider_ops *ops, const struct provider_config *cfg, struct error *e);

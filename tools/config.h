@@ -48,7 +48,7 @@ struct config {
 
 	/* What to do. */
 	int help, version;
-	int fake; /* `mount -f`: check everything, mount nothing */
+	int fake; /* `mount -f`: connect, mount nothing */
 	int foreground, debug, verbose;
 	int sloppy;      /* `mount -s`: options nobody knows are no error */
 	char *namespace; /* `mount -N`: a file of /proc; NULL: this one */

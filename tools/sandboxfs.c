@@ -210,6 +210,35 @@ static enum err connect_to(struct run *r, struct error *e)
 	return kind ? error_set(e, kind, "%s", why.text) : ERR_OK;
 }
 
+static enum err ignore_entry(void *context, const struct sandbox_entry *entry, struct error *e)
+{
+	(void)context;
+	(void)entry;
+	(void)e;
+	return ERR_OK;
+}
+
+/*
+ * `mount -f`: a sandbox that has an ID is connected to as for a mount. Of one that would be made the
+ * options are checked, and the account is asked whether it takes the key.
+ */
+static enum err try_sandbox(struct run *r, struct error *e)
+{
+	const struct provider_ops *ops = r->source->ops;
+	enum err kind;
+
+	r->provider_config = wanted_sandbox(r->source, r->config);
+	if (r->source->id) {
+		kind = check_existing(r, e);
+		return kind ? kind
+			    : provider_connect(ops, &r->provider_config, &r->call, &r->provider, e);
+	}
+	kind = provider_check_create(ops, &r->provider_config, e);
+	return kind ? kind
+		    : provider_list_sandboxes(
+			      ops, &r->provider_config, &r->call, ignore_entry, NULL, e);
+}
+
 static enum err open_sandbox(struct run *r, struct error *e)
 {
 	enum err kind;
@@ -462,6 +491,12 @@ static enum err run(const struct config *config, const struct source *source,
 	r.call = (struct call){ .progress_ms = config->progress_ms,
 		.ready_ms = config->ready_ms,
 		.cancel = signals_cancel(r.signals) };
+	if (config->fake) {
+		kind = try_sandbox(&r, e);
+		provider_release(r.provider);
+		signals_free(r.signals);
+		return kind;
+	}
 	if (config->audit)
 		kind = audit_new(&r.audit, config->audit, e);
 	if (!kind)
@@ -574,9 +609,7 @@ int main(int argc, char **argv)
 	secrecy_begin(config.debug);
 	if (prepare(&config, &source, &setup, &mountpoint, &e))
 		return complain(&e);
-	if (config.fake)
-		return EXITS_OK;
-	if (!config.foreground && !config.debug && daemon_split(&daemon, &e))
+	if (!config.foreground && !config.debug && !config.fake && daemon_split(&daemon, &e))
 		return complain(&e);
 	if (daemon_is_parent(&daemon))
 		return daemon_wait(&daemon, mountpoint);
