@@ -111,7 +111,7 @@ EXT_ctl         = $(shell $(PKG_CONFIG) --libs libarchive) $(EXT_fs)
 # ---- Programs ------------------------------------------------------------------------------------
 
 .PHONY: programs
-programs: $(BIN)/sandboxfs $(BIN)/umount.fuse.sandboxfs $(BIN)/sandboxctl
+programs: check-includes $(BIN)/sandboxfs $(BIN)/umount.fuse.sandboxfs $(BIN)/sandboxctl
 
 $(BIN)/sandboxfs: $(call obj,tools/sandboxfs.c $(SRC_tools)) $(LIBS_fs)
 $(BIN)/sandboxctl: $(call obj,tools/sandboxctl.c $(SRC_ctl) $(SRC_tools)) $(LIBS_fs)

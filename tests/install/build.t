@@ -33,6 +33,11 @@ is "the manual pages of another machine's programs are made by a program of this
 is "which this machine's compiler makes" "$(would_run CC=other-gcc pages | grep -c ';other-gcc ')" 0
 is "so does it this machine's helper" "$(would_run CC=other-gcc helper | grep -c ';other-gcc ')" 0
 
+# ---- Layers --------------------------------------------------------------------------------------
+
+is "the build looks at the direction of includes" \
+	"$(would_run programs | grep -cF "grep -nE '^#include \"(cache|fs|tools|tests)/' -r providers")" 1
+
 # ---- A .proto that changed -----------------------------------------------------------------------
 
 # A folder of objects that no other run has.
