@@ -29,9 +29,9 @@
 	{                                                                                          \
 		.name = (option)                                                                   \
 	}
-#define REFUSED(option, why)                                                                       \
+#define REFUSED(option, of, why)                                                                   \
 	{                                                                                          \
-		.name = (option), .help = (why), .set = option_refuse                              \
+		.name = (option), .argument = (of), .help = (why), .set = option_refuse            \
 	}
 
 const struct opt options[] = {
@@ -129,7 +129,7 @@ const struct opt options[] = {
 		"what becomes of links that would lead out of the mount"),
 	FLAG("list_control", list_control, 1, "name .sandbox when the root is listed"),
 	VALUE("attr_timeout=", option_set_seconds, attr_ms, "SECONDS",
-		"believe attributes for so long without asking (1.0)"),
+		"attributes are valid for so long without asking (1.0)"),
 	VALUE("entry_timeout=", option_set_seconds, entry_ms, "SECONDS", "and names (1.0)"),
 	VALUE("journal=", option_set_dir, journal, "DIR|off",
 		"keep changes that a sandbox does not have yet in this directory, one below it for "
@@ -164,10 +164,10 @@ const struct opt options[] = {
 		"mkdir, link), so that lock files hold against its programs, too"),
 
 	FLAG("noatime", noatime, 1, "reading moves no access times"),
-	REFUSED("remount", "unmount and mount again instead"),
-	REFUSED("fsname=", "the mount table shows the source; leave it out"),
-	REFUSED("subtype=", "it is always sandboxfs; leave it out"),
-	REFUSED("loop", "a sandbox is no disk image; leave it out"),
+	REFUSED("remount", "", "unmount and mount again instead"),
+	REFUSED("fsname=", "NAME", "the mount table shows the source; leave it out"),
+	REFUSED("subtype=", "NAME", "it is always sandboxfs; leave it out"),
+	REFUSED("loop", "", "a sandbox is no disk image; leave it out"),
 
 	/* Always so, whatever is asked. mount.fuse3 adds suid and dev of its own accord. */
 	IGNORED("nosuid"),
